@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control API under /control/v1/, and the health endpoints. It knows the node only by a table of functions. */
+#ifndef NEAP_API_CONTROL_CONTROL_H
+#define NEAP_API_CONTROL_CONTROL_H
+
+#include "api/http/server.h"
+#include "engine/base/audit.h"
+#include "engine/machine/topology.h"
+
+/* Answer of an asynchronous operation: err NULL and body (taken over by the callee), or err. */
+typedef void neap_control_done(void *done_arg, json_t *body, const struct neap_error *err);
+
+struct neap_control_node {
+	void *arg;
+	json_t *(*status)(void *arg);	 /* new reference */
+	json_t *(*workloads)(void *arg); /* array, new reference */
+	json_t *(*policies)(void *arg);	 /* array, new reference */
+	const struct neap_topology *(*topology)(void *arg);
+	const struct neap_audit *(*audit)(void *arg);
+	bool (*is_ready)(void *arg, const char **ret_why_not);
+	/* freeze, release, resume: named by verb. */
+	void (*operate)(void *arg, const char *verb, neap_control_done *done, void *done_arg);
+	/* POST run: input {"name"?, "qos", "cpu_request_milli"?, "cpu_limit_milli"?, "memory_limit_bytes"?, "command": [..]}, peer_fd the connection of the process to move.
+	 * Body: {"id","name","group","qos"}. */
+	void (*run)(void *arg, json_t *input, int peer_fd, const struct neap_http_peer *peer,
+		    neap_control_done *done, void *done_arg);
+};
+
+struct neap_control;
+
+/* Registers its routes: GET /healthz /livez /readyz /version (open); GET /control/v1/status, workloads, policies, topology,
+ * audit?since=SEQ&limit=N; POST /control/v1/freeze, release, resume, run. */
+int neap_control_new(struct neap_http *http, const struct neap_control_node *node,
+		     struct neap_control **ret, struct neap_error *err);
+void neap_control_free(struct neap_control *control);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The audit: a ring of the last decisions and of every write to the machine. Fixed memory, no
+ * allocation after the start; texts that do not fit are cut. An entry's number never repeats
+ * within one life of the daemon. */
+#ifndef NEAP_ENGINE_BASE_AUDIT_H
+#define NEAP_ENGINE_BASE_AUDIT_H
+
+#include "engine/base/error.h"
+
+struct neap_audit_entry {
+	uint64_t seq;           /* 1, 2, ... */
+	int64_t unix_usec;      /* when it was answered */
+	char what[16];          /* "set", "make", "move", "remove", "give-back", "note", "refused" */
+	char group[160];        /* path below the hierarchy, "" for none */
+	char key[32];           /* "cpu.max_milli", "" for none */
+	char old_value[64];     /* text of the kernel file before, "" if unknown */
+	char new_value[64];     /* text read back after */
+	char policy[64];        /* "qos/cpu-share@3f2a91c0", "neapd", "operator" */
+	char why[160];
+	int errnum;             /* 0 when it was done */
+	bool dry_run;           /* it would have been written */
+};
+
+struct neap_audit;
+
+struct neap_audit *neap_audit_new(size_t entries);
+void neap_audit_free(struct neap_audit *audit);
+/* Copies the entry in, gives it its number, and returns that. */
+uint64_t neap_audit_add(struct neap_audit *audit, const struct neap_audit_entry *entry);
+/* The newest number, 0 when empty. */
+uint64_t neap_audit_last(const struct neap_audit *audit);
+/* Entry seq, or the oldest one after it that is still there; NULL when there is none. Valid until the next add. */
+const struct neap_audit_entry *neap_audit_find_from(const struct neap_audit *audit, uint64_t seq);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A growing text buffer with a ceiling. Always ends in NUL. Going over the ceiling or out of
+ * memory is remembered, later additions do nothing, and neap_buf_failed tells once at the end. */
+#ifndef NEAP_ENGINE_BASE_BUF_H
+#define NEAP_ENGINE_BASE_BUF_H
+
+#include <stdarg.h>
+
+#include "engine/base/base.h"
+
+/* All ceilings of the project, in bytes. */
+#define NEAP_BUF_LINE (64 * 1024)             /* one kernel file, one log line, one CPU list */
+#define NEAP_BUF_FILE (1024 * 1024)           /* a policy, a configuration */
+#define NEAP_BUF_REPLY ((size_t)16 * 1024 * 1024) /* an HTTP reply built in one piece */
+
+struct neap_buf {
+	char *data; /* "" before the first addition, never NULL after init */
+	size_t len;
+	size_t size;
+	size_t ceiling;
+	bool failed;
+};
+
+void neap_buf_init(struct neap_buf *buf, size_t ceiling);
+void neap_buf_done(struct neap_buf *buf);
+void neap_buf_clear(struct neap_buf *buf);
+void neap_buf_add(struct neap_buf *buf, const void *data, size_t len);
+void neap_buf_adds(struct neap_buf *buf, const char *text);
+void neap_buf_addc(struct neap_buf *buf, char c);
+void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...) NEAP_PRINTF(2, 3);
+void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args) NEAP_PRINTF(2, 0);
+/* True when an addition was lost; the content is then a prefix. */
+bool neap_buf_failed(const struct neap_buf *buf);
+/* The text, to be freed by the caller; NULL if failed. The buffer is empty afterwards. */
+char *neap_buf_take(struct neap_buf *buf);
+
+#define neap_auto_buf __attribute__((cleanup(neap_buf_done)))
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Log lines to one descriptor. Only api/ and the hand log; library folders return errors. One
+ * write(2) a line, so that lines of two processes do not mix. Control characters are escaped. */
+#ifndef NEAP_ENGINE_BASE_LOG_H
+#define NEAP_ENGINE_BASE_LOG_H
+
+#include "engine/base/error.h"
+
+enum neap_log_level { NEAP_LOG_ERROR, NEAP_LOG_WARN, NEAP_LOG_INFO, NEAP_LOG_DEBUG };
+enum neap_log_format { NEAP_LOG_TEXT, NEAP_LOG_JSON };
+
+struct neap_log {
+	int fd;
+	enum neap_log_level level;
+	enum neap_log_format format;
+	const char *program; /* "neapd", "neap-hand" */
+};
+
+int neap_log_level_parse(const char *text, enum neap_log_level *ret, struct neap_error *err);
+int neap_log_format_parse(const char *text, enum neap_log_format *ret, struct neap_error *err);
+void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt, ...)
+	NEAP_PRINTF(3, 4);
+
+#endif

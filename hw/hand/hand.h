@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hand: the only writer. A small child process that keeps root while the loop gives it up. It
+ * takes requests over a socketpair, checks each again against its managed roots and the key table,
+ * writes, reads back, answers with the exact errno. It keeps a journal of every value it replaced,
+ * so that everything can be given back, also by a later start after both processes were killed.
+ *
+ * When its daemon goes away (end of file on the socket) the hand keeps all settings for
+ * release_after_usec, so that a successor's hand can take over; then it gives everything back,
+ * removes the groups it made, and ends. SIGTERM: gives back at once and ends. SIGUSR1 by a successor,
+ * accepted only once the daemon is gone: ends and leaves everything as it is, with its journal. It runs
+ * in a session of its own, so that Ctrl-C on the daemon's terminal does not reach it.
+ *
+ * While the freeze file exists nothing is written, moved or given back (but see NEAP_HAND_GIVE_BACK). */
+#ifndef NEAP_HW_HAND_HAND_H
+#define NEAP_HW_HAND_HAND_H
+
+#include "engine/base/log.h"
+#include "engine/machine/plan.h"
+#include "hw/cgroup.h"
+
+#define NEAP_HAND_ROOTS_MAX 64
+
+struct neap_hand_config {
+	const struct neap_cgroup *cgroup;
+	char run_dir[128];		 /* "/run/neap": holds hand.lock, hand.journal, freeze */
+	char roots[NEAP_HAND_ROOTS_MAX][NEAP_PATH_MAX]; /* groups outside are refused */
+	int root_count;
+	char own_root[NEAP_PATH_MAX];	 /* groups are made, removed and processes moved only below it */
+	int64_t release_after_usec;
+	enum neap_weight_curve curve;
+	struct neap_log log;
+};
+
+enum neap_hand_op {
+	NEAP_HAND_SET,	     /* group, key, value */
+	NEAP_HAND_RESTORE,   /* group, key: back to the value found at first, and forget it */
+	NEAP_HAND_MAKE,	     /* group */
+	NEAP_HAND_REMOVE,    /* group */
+	NEAP_HAND_MOVE,	     /* group, fd of the peer's connection: the process at its other end (SO_PEERCRED) */
+	NEAP_HAND_FREEZE,    /* makes the freeze file */
+	NEAP_HAND_RESUME,    /* removes it */
+	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
+	NEAP_HAND_LIST,	     /* answers one ENTRY per journal entry, then itself */
+	NEAP_HAND_ENTRY,     /* answer only */
+	NEAP_HAND_OP_COUNT
+};
+
+struct neap_hand_request {
+	uint64_t id; /* chosen by the caller, comes back in the answer */
+	enum neap_hand_op op;
+	const char *group; /* NULL where there is none */
+	enum neap_key key;
+	const char *value; /* kernel text as neap_value_format gives it */
+	int fd;		   /* MOVE only */
+};
+
+struct neap_hand_answer {
+	uint64_t id;
+	enum neap_hand_op op;
+	enum neap_key key;
+	int errnum;	/* 0 done; EPERM refused by the hand itself, text says why; else the kernel's */
+	int pid;	/* MOVE: the process moved */
+	const char *group;
+	const char *old_value; /* SET: text before; ENTRY: the value found at first */
+	const char *new_value; /* SET, RESTORE: text read back; ENTRY: text now */
+	const char *text;      /* explanation when errnum is set, "" else */
+};
+
+struct neap_hand;
+
+/* Forks the hand; call before any thread or socket exists, as root. Takes over from a hand left by
+ * a dead daemon, and takes up its journal. Comes back when the hand is ready (or says why not:
+ * NEAP_ECONFLICT when another daemon's hand is at work). */
+int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **ret,
+		    struct neap_error *err);
+/* Closes the socket: the dead man's switch starts. */
+void neap_hand_free(struct neap_hand *hand);
+/* Non-blocking descriptor for poll; readable when answers wait, hangs up when the hand died. */
+int neap_hand_fd(const struct neap_hand *hand);
+int neap_hand_pid(const struct neap_hand *hand);
+/* Queues; copies everything. fd is duplicated at the send. Requests are done in order. */
+int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *request,
+		  struct neap_error *err);
+/* Sends what is queued. 1: all sent; 0: the socket is full, poll for writing; -code: the hand is gone. */
+int neap_hand_flush(struct neap_hand *hand, struct neap_error *err);
+/* Next answer; pointers are valid until the next call. 1, 0 none waits, -code the hand is gone. */
+int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret, struct neap_error *err);
+
+/* Without a daemon, as root: gives back what the journal in run_dir holds. If an orphaned hand is at
+ * work it is told to do so and waited for. Returns how many values were given back. */
+int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err);
+
+#endif
