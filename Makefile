@@ -27,7 +27,7 @@ PKGS    := libevent libevent_openssl jansson hwloc libcgroup lua5.4 yaml-0.1 ope
 PKG_OK  := $(shell pkg-config --exists $(PKGS) cmocka 2>/dev/null && echo yes)
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-           -Wvla -Wwrite-strings -Wno-missing-field-initializers $(if $(WERROR),-Werror)
+           -Wvla -Wwrite-strings -Wno-missing-field-initializers -Wno-format-truncation $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-strict-aliasing -fstack-protector-strong \
            -DNEAP_VERSION='"$(VERSION)"' -DNEAP_SHARE_DIR='"$(PREFIX)/share/neap"' \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \

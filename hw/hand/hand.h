@@ -52,6 +52,9 @@ struct neap_hand_request {
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
 	const char *value; /* kernel text as neap_value_format gives it */
+	/* SET: what to note as found at first instead of what the file holds now, for a group that
+	 * was made with a narrowed value of its parent; NULL otherwise. Checked like a value. */
+	const char *found;
 	int fd;		   /* MOVE only */
 };
 

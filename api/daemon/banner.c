@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What neapd says at its start: what it found, what it does, where to look. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "api/daemon/daemon.h"
+#include "engine/base/quantity.h"
+
+static void print_machine(FILE *out, const struct neap_topology *topology)
+{
+	char cpus[64], memory[32] = "";
+	int64_t bytes = 0;
+	int i;
+
+	for (i = 0; i < topology->node_count; i++)
+		bytes += topology->nodes[i].memory_bytes;
+	(void)neap_cpuset_format(&topology->online, cpus, sizeof(cpus));
+	(void)neap_bytes_format_human(bytes, memory, sizeof(memory));
+	fprintf(out, "  machine   %d socket%s, %d core%s, %d CPU%s (%s), %d NUMA node%s, %s\n",
+		topology->socket_count, topology->socket_count == 1 ? "" : "s",
+		topology->core_count, topology->core_count == 1 ? "" : "s", topology->cpu_count,
+		topology->cpu_count == 1 ? "" : "s", cpus, topology->node_count,
+		topology->node_count == 1 ? "" : "s", bytes > 0 ? memory : "memory unknown");
+}
+
+static void print_cgroups(FILE *out, const struct neap_cgroup *cgroup)
+{
+	bool is_any = false;
+	int i;
+
+	fprintf(out, "  cgroups   %s:",
+		cgroup->has_v1 ? (cgroup->has_v2 ? "v1 and v2 mixed" : "v1") : "v2");
+	for (i = 0; i < NEAP_CTL_UNIFIED; i++) {
+		if (cgroup->mount[i].is_present)
+			fprintf(out, " %s", neap_controller_name(i));
+	}
+	if (cgroup->has_v1 && cgroup->mount[NEAP_CTL_UNIFIED].is_present)
+		fputs("; pressure from the cgroup2 mount", out);
+	fputs("\n  kernel    ", out);
+	for (i = 0; i < NEAP_KEY_COUNT; i++) {
+		if (cgroup->why_not[i][0] == '\0')
+			continue;
+		fprintf(out, "%s%s", is_any ? "; " : "", cgroup->why_not[i]);
+		is_any = true;
+	}
+	fprintf(out, "%s\n", is_any ? "" : "has every file that neap can use");
+}
+
+static void print_trees(FILE *out, const struct neap_tree *trees, int tree_count)
+{
+	int i;
+
+	fputs("  groups    ", out);
+	for (i = 0; i < tree_count; i++)
+		fprintf(out, "%s%s (%s)", i > 0 ? ", " : "", trees[i].root,
+			trees[i].is_own ? "neap's own" : "the kubelet's");
+	fputs(tree_count == 1 ? "; no kubelet here\n" : "\n", out);
+}
+
+static void print_policies(FILE *out, struct neap_node *node)
+{
+	json_t *policies = neap_node_policies(node);
+	json_t *policy;
+	size_t i;
+
+	fputs("  policies  ", out);
+	json_array_foreach (policies, i, policy)
+		fprintf(out, "%s%s@%s", i > 0 ? ", " : "",
+			json_string_value(json_object_get(policy, "policy")),
+			json_string_value(json_object_get(policy, "version")));
+	fputs(json_array_size(policies) == 0 ? "none: it only looks\n" : "\n", out);
+	json_decref(policies);
+}
+
+void neap_banner_print(FILE *out, const struct neap_config *config,
+		       const struct neap_account *account, const struct neap_cgroup *cgroup,
+		       struct neap_node *node, const struct neap_tree *trees, int tree_count)
+{
+	json_t *status = neap_node_status(node);
+	const char *state = json_string_value(json_object_get(status, "state"));
+	json_t *hand = json_object_get(status, "hand_pid");
+	char release[32];
+	struct utsname system;
+
+	(void)uname(&system);
+	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename, system.release);
+	print_machine(out, neap_node_topology(node));
+	print_cgroups(out, cgroup);
+	print_trees(out, trees, tree_count);
+	print_policies(out, node);
+	if (hand != NULL)
+		fprintf(out, "  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
+			(long long)json_integer_value(hand), account->name);
+	else
+		fprintf(out, "  acting    no: %s (%s)\n", state,
+			json_string_value(json_object_get(status, "why")));
+	fprintf(out, "  socket    %s%s%s\n", config->unix_socket,
+		strcmp(config->listen, "off") == 0 ? "" : "; http://", 
+		strcmp(config->listen, "off") == 0 ? "" : config->listen);
+	fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl audit\n", out);
+	if (hand != NULL)
+		fprintf(out,
+			"  stop      Ctrl-C; what is set stays %s for a successor, 'neapctl release' "
+			"gives it back at once\n",
+			neap_duration_format(config->release_after_usec, release, sizeof(release)));
+	(void)fflush(out);
+	json_decref(status);
+}

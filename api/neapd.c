@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * neapd: the daemon. The only place where the rooms meet: it starts the hand while it still is
+ * root, opens the sockets, gives root up, loads the policies, and joins HTTP, control and node by
+ * tables of functions. */
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/config.h"
+#include "api/control/control.h"
+#include "api/daemon/daemon.h"
+#include "api/http/server.h"
+#include "api/run/node.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+struct neap_daemon {
+	struct neap_config config;
+	struct neap_account account;
+	struct neap_log log;
+	struct neap_cgroup cgroup;
+	struct neap_hand *hand;
+	struct neap_registry *registry;
+	struct neap_node *node;
+	struct neap_tree trees[2];
+	int tree_count;
+	struct event_base *base;
+	struct event *tick, *hand_event, *signals[4];
+	int64_t next_tick_usec;
+	struct neap_http *http;
+	struct neap_control *control;
+	int tcp_fd, unix_fd;
+	char token[80], record_dir[160], freeze_file[160];
+	int exit_status;
+};
+
+static int64_t clock_usec(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* --- the table of functions for control --- */
+
+static json_t *control_status(void *arg)
+{
+	return neap_node_status(((struct neap_daemon *)arg)->node);
+}
+
+static json_t *control_workloads(void *arg)
+{
+	return neap_node_workloads(((struct neap_daemon *)arg)->node);
+}
+
+static json_t *control_policies(void *arg)
+{
+	return neap_node_policies(((struct neap_daemon *)arg)->node);
+}
+
+static const struct neap_topology *control_topology(void *arg)
+{
+	return neap_node_topology(((struct neap_daemon *)arg)->node);
+}
+
+static const struct neap_audit *control_audit(void *arg)
+{
+	return neap_node_audit(((struct neap_daemon *)arg)->node);
+}
+
+static bool control_is_ready(void *arg, const char **ret_why_not)
+{
+	return neap_node_is_ready(((struct neap_daemon *)arg)->node, ret_why_not);
+}
+
+static void watch_hand(struct neap_daemon *daemon);
+
+static void control_operate(void *arg, const char *verb, neap_control_done *done, void *done_arg)
+{
+	struct neap_daemon *daemon = arg;
+
+	neap_node_operate(daemon->node, verb, done, done_arg);
+	watch_hand(daemon);
+}
+
+static void control_run(void *arg, json_t *input, int peer_fd, const struct neap_http_peer *peer,
+			neap_control_done *done, void *done_arg)
+{
+	struct neap_daemon *daemon = arg;
+
+	(void)peer; /* the hand asks the socket itself whom to move */
+	neap_node_run(daemon->node, input, peer_fd, done, done_arg);
+	watch_hand(daemon);
+}
+
+/* --- events --- */
+
+static void hand_ready(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_daemon *daemon = arg;
+	struct neap_error err;
+
+	(void)fd;
+	(void)what;
+	if (neap_node_hear(daemon->node, clock_usec(CLOCK_REALTIME), &err) < 0) {
+		neap_log_line(&daemon->log, NEAP_LOG_ERROR,
+			      "the hand is gone (%s): ending; the next start takes up its journal",
+			      err.msg);
+		daemon->exit_status = EXIT_FAILURE;
+		(void)event_base_loopbreak(daemon->base);
+		return;
+	}
+	watch_hand(daemon);
+}
+
+/* Asks for writability only while the hand's socket is full. */
+static void watch_hand(struct neap_daemon *daemon)
+{
+	short what = EV_READ | EV_PERSIST;
+
+	if (daemon->hand == NULL)
+		return;
+	if (neap_node_wants_write(daemon->node))
+		what |= EV_WRITE;
+	if (daemon->hand_event != NULL) {
+		if (event_get_events(daemon->hand_event) == what)
+			return;
+		event_free(daemon->hand_event);
+	}
+	daemon->hand_event =
+		event_new(daemon->base, neap_hand_fd(daemon->hand), what, hand_ready, daemon);
+	if (daemon->hand_event != NULL)
+		(void)event_add(daemon->hand_event, NULL);
+}
+
+/* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
+ * machine) is left out, never made up for. */
+static void tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_daemon *daemon = arg;
+	int64_t now = clock_usec(CLOCK_MONOTONIC);
+	int64_t wait;
+	struct timeval next;
+
+	(void)fd;
+	(void)what;
+	neap_node_tick(daemon->node, now, clock_usec(CLOCK_REALTIME));
+	watch_hand(daemon);
+	now = clock_usec(CLOCK_MONOTONIC);
+	daemon->next_tick_usec += daemon->config.tick_usec;
+	if (daemon->next_tick_usec <= now)
+		daemon->next_tick_usec = now + daemon->config.tick_usec;
+	wait = daemon->next_tick_usec - now;
+	next.tv_sec = wait / 1000000;
+	next.tv_usec = wait % 1000000;
+	(void)event_add(daemon->tick, &next);
+}
+
+static void ended(evutil_socket_t number, short what, void *arg)
+{
+	struct neap_daemon *daemon = arg;
+	char release[32];
+
+	(void)what;
+	neap_log_line(&daemon->log, NEAP_LOG_INFO, "%s: ending%s%s%s",
+		      number == SIGINT ? "interrupted" : "told to end",
+		      daemon->hand != NULL ? "; what is set stays " : "",
+		      daemon->hand != NULL ? neap_duration_format(daemon->config.release_after_usec,
+								  release, sizeof(release))
+					   : "",
+		      daemon->hand != NULL ? " for a successor" : "");
+	(void)event_base_loopbreak(daemon->base);
+}
+
+/* --- start --- */
+
+static void trees_find(struct neap_daemon *daemon)
+{
+	const struct neap_config *config = &daemon->config;
+	struct neap_tree *own = &daemon->trees[0], *kube = &daemon->trees[1];
+
+	(void)neap_strcopy(own->root, sizeof(own->root), config->group);
+	own->driver = NEAP_DRIVER_CGROUPFS;
+	own->is_own = true;
+	daemon->tree_count = 1;
+	if (strcmp(config->kubepods, "off") == 0)
+		return;
+	if (strcmp(config->kubepods, "auto") != 0) {
+		size_t len = strlen(config->kubepods);
+
+		(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
+		kube->driver = len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
+				       ? NEAP_DRIVER_SYSTEMD
+				       : NEAP_DRIVER_CGROUPFS;
+		daemon->tree_count = 2;
+	} else if (neap_scan_find_kubelet(&daemon->cgroup, kube)) {
+		daemon->tree_count = 2;
+	}
+}
+
+static enum neap_cgroup_driver host_driver(const struct neap_daemon *daemon)
+{
+	return daemon->tree_count == 2 ? daemon->trees[1].driver : NEAP_DRIVER_SYSTEMD;
+}
+
+static int hand_config_fill(const struct neap_daemon *daemon, struct neap_hand_config *ret,
+			    struct neap_error *err)
+{
+	const struct neap_config *config = &daemon->config;
+	int i;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->cgroup = &daemon->cgroup;
+	(void)neap_strcopy(ret->run_dir, sizeof(ret->run_dir), config->run_dir);
+	(void)neap_strcopy(ret->own_root, sizeof(ret->own_root), config->group);
+	for (i = 0; i < daemon->tree_count; i++)
+		(void)neap_strcopy(ret->roots[ret->root_count++], NEAP_PATH_MAX,
+				   daemon->trees[i].root);
+	for (i = 0; i < config->host_app_count; i++) {
+		if (neap_path_host_app(host_driver(daemon), &config->host_apps[i],
+				       ret->roots[ret->root_count++], NEAP_PATH_MAX, err) < 0)
+			return neap_error_wrap(err, "hostApplications[%d]", i);
+	}
+	ret->release_after_usec = config->release_after_usec;
+	ret->curve = config->weight_curve;
+	ret->log = daemon->log;
+	ret->log.program = "neap-hand";
+	return 0;
+}
+
+static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	struct neap_hand_config hand;
+
+	if (geteuid() != 0 || daemon->config.dry_run)
+		return 0;
+	if (hand_config_fill(daemon, &hand, err) < 0)
+		return -(int)err->code;
+	return neap_hand_start(&hand, &daemon->hand, err);
+}
+
+static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
+{
+	if (strcmp(daemon->config.listen, "off") != 0 &&
+	    neap_http_bind_tcp(daemon->config.listen, &daemon->tcp_fd, err) < 0)
+		return neap_error_wrap(err, "--listen");
+	if (neap_http_bind_unix(daemon->config.unix_socket, &daemon->unix_fd, err) < 0)
+		return neap_error_wrap(err, "--unix-socket");
+	return 0;
+}
+
+static int node_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	const struct neap_config *config = &daemon->config;
+	struct neap_node_config node = {0};
+
+	memcpy(node.trees, daemon->trees, sizeof(node.trees));
+	node.tree_count = daemon->tree_count;
+	node.host_apps = config->host_apps;
+	node.host_app_count = config->host_app_count;
+	node.host_driver = host_driver(daemon);
+	node.sys_root = config->sys_root;
+	(void)snprintf(daemon->record_dir, sizeof(daemon->record_dir), "%s/workloads",
+		       config->data_dir);
+	(void)snprintf(daemon->freeze_file, sizeof(daemon->freeze_file), "%s/freeze",
+		       config->run_dir);
+	node.record_dir = daemon->record_dir;
+	node.freeze_file = daemon->freeze_file;
+	node.reserve_milli = config->reserve_milli;
+	if (neap_cpuset_parse(&node.reserved_cpus, config->reserved_cpus, err) < 0)
+		return neap_error_wrap(err, "--reserved-cpus");
+	if (neap_cpuset_parse(&node.system_cpus, config->system_cpus, err) < 0)
+		return neap_error_wrap(err, "--system-cpus");
+	node.dry_run = config->dry_run;
+	node.curve = config->weight_curve;
+	node.log = daemon->log;
+	return neap_node_new(&node, &daemon->cgroup, daemon->hand, daemon->registry, &daemon->node,
+			     err);
+}
+
+static int events_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	static const int ends[] = {SIGTERM, SIGINT};
+	struct timeval now = {0, 0};
+	size_t i;
+
+	daemon->tick = evtimer_new(daemon->base, tick, daemon);
+	if (daemon->tick == NULL || event_add(daemon->tick, &now) < 0)
+		return neap_error_nomem(err);
+	daemon->next_tick_usec = clock_usec(CLOCK_MONOTONIC);
+	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++) {
+		daemon->signals[i] = evsignal_new(daemon->base, ends[i], ended, daemon);
+		if (daemon->signals[i] == NULL || event_add(daemon->signals[i], NULL) < 0)
+			return neap_error_nomem(err);
+	}
+	watch_hand(daemon);
+	return 0;
+}
+
+static int http_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	const struct neap_control_node functions = {
+		.arg = daemon,
+		.status = control_status,
+		.workloads = control_workloads,
+		.policies = control_policies,
+		.topology = control_topology,
+		.audit = control_audit,
+		.is_ready = control_is_ready,
+		.operate = control_operate,
+		.run = control_run,
+	};
+	struct neap_http_config http = {0};
+
+	http.listen_fd_name = daemon->config.listen;
+	http.tcp_fd = daemon->tcp_fd;
+	http.unix_fd = daemon->unix_fd;
+	http.token = daemon->token;
+	http.own_uid = daemon->account.uid;
+	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
+		return -(int)err->code;
+	return neap_control_new(daemon->http, &functions, &daemon->control, err);
+}
+
+/* Everything that needs root comes first; the policies are loaded when it is given up. */
+static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	const struct neap_config *config = &daemon->config;
+
+	if (neap_account_find(config->user, &daemon->account, err) < 0 ||
+	    neap_folders_make(config, &daemon->account, err) < 0 ||
+	    neap_folders_lock(config->run_dir, err) < 0)
+		return -(int)err->code;
+	if (neap_cgroup_probe(config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL,
+			      &daemon->cgroup, err) < 0)
+		return -(int)err->code;
+	trees_find(daemon);
+	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
+	    neap_token_load(config, &daemon->account, daemon->token, sizeof(daemon->token), err) < 0)
+		return -(int)err->code;
+	if (geteuid() == 0)
+		neap_account_favour(&daemon->log);
+	if (neap_account_become(&daemon->account, err) < 0)
+		return -(int)err->code;
+	daemon->registry = neap_registry_new();
+	daemon->base = event_base_new();
+	if (daemon->registry == NULL || daemon->base == NULL)
+		return neap_error_nomem(err);
+	if (neap_policies_load(config, daemon->registry, err) < 0 || node_start(daemon, err) < 0 ||
+	    http_start(daemon, err) < 0)
+		return -(int)err->code;
+	return events_start(daemon, err);
+}
+
+static void daemon_done(struct neap_daemon *daemon)
+{
+	size_t i;
+
+	neap_control_free(daemon->control);
+	neap_http_free(daemon->http);
+	if (daemon->tick != NULL)
+		event_free(daemon->tick);
+	if (daemon->hand_event != NULL)
+		event_free(daemon->hand_event);
+	for (i = 0; i < NEAP_ARRAY_LEN(daemon->signals); i++) {
+		if (daemon->signals[i] != NULL)
+			event_free(daemon->signals[i]);
+	}
+	neap_node_free(daemon->node);
+	neap_registry_free(daemon->registry);
+	neap_hand_free(daemon->hand);
+	if (daemon->base != NULL)
+		event_base_free(daemon->base);
+	neap_cgroup_done(&daemon->cgroup);
+}
+
+static int give_back(struct neap_daemon *daemon)
+{
+	struct neap_hand_config hand;
+	struct neap_error err;
+	int count;
+
+	if (geteuid() != 0) {
+		fprintf(stderr, "neapd: --give-back needs root: run it with sudo\n");
+		return EXIT_FAILURE;
+	}
+	if (neap_cgroup_probe(daemon->config.cgroup_root[0] != '\0' ? daemon->config.cgroup_root
+								     : NULL,
+			      &daemon->cgroup, &err) < 0) {
+		fprintf(stderr, "neapd: %s\n", err.msg);
+		return EXIT_FAILURE;
+	}
+	trees_find(daemon);
+	count = hand_config_fill(daemon, &hand, &err);
+	if (count == 0)
+		count = neap_hand_give_back(&hand, &err);
+	neap_cgroup_done(&daemon->cgroup);
+	if (count < 0) {
+		fprintf(stderr, "neapd: %s\n", err.msg);
+		return EXIT_FAILURE;
+	}
+	printf("gave back %d value%s\n", count, count == 1 ? "" : "s");
+	return EXIT_SUCCESS;
+}
+
+static int help(void)
+{
+	char *text = neap_config_help();
+
+	if (text == NULL)
+		return EXIT_FAILURE;
+	(void)fputs(text, stdout);
+	free(text);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	static struct neap_daemon daemon;
+	enum neap_config_action action;
+	struct neap_error err = {0};
+
+	daemon.tcp_fd = -1;
+	daemon.unix_fd = -1;
+	if (neap_config_parse(argc, argv, &daemon.config, &action, &err) < 0) {
+		fprintf(stderr, "neapd: %s%s%s\n", err.field, err.field[0] != '\0' ? ": " : "",
+			err.msg);
+		return 2;
+	}
+	if (action == NEAP_CONFIG_HELP)
+		return help();
+	if (action == NEAP_CONFIG_VERSION) {
+		printf("neapd %s\n", NEAP_VERSION);
+		return EXIT_SUCCESS;
+	}
+	daemon.log = (struct neap_log){STDERR_FILENO, daemon.config.log_level,
+				       daemon.config.log_format, "neapd"};
+	if (daemon.config.give_back)
+		return give_back(&daemon);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (daemon_start(&daemon, &err) < 0) {
+		fprintf(stderr, "neapd: %s%s%s\n", err.field, err.field[0] != '\0' ? ": " : "",
+			err.msg);
+		daemon_done(&daemon);
+		return EXIT_FAILURE;
+	}
+	neap_banner_print(stdout, &daemon.config, &daemon.account, &daemon.cgroup, daemon.node,
+			  daemon.trees, daemon.tree_count);
+	(void)event_base_dispatch(daemon.base);
+	daemon_done(&daemon);
+	return daemon.exit_status;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Life and tick of the node role. */
+#include "api/run/node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+/* --- start --- */
+
+/* The kubelet's CPU manager decides whether pod directories may be narrowed (spec node-qos 3.2). */
+static void find_kubelet_policy(struct neap_node *node)
+{
+	char path[512];
+	const char *policy;
+	json_t *state;
+
+	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy), "none");
+	(void)snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state",
+		       node->config.sys_root);
+	state = json_load_file(path, 0, NULL);
+	policy = json_string_value(json_object_get(state, "policyName"));
+	if (policy != NULL)
+		(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
+				   policy);
+	json_decref(state);
+}
+
+static void made_root(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+{
+	struct neap_error *err = arg;
+
+	if (answer->errnum != 0) {
+		(void)neap_error_set(err, NEAP_ESYS, "make %s: %s%s%s", answer->group,
+				     strerror(answer->errnum), answer->text[0] != '\0' ? ": " : "",
+				     answer->text);
+		err->errnum = answer->errnum;
+	}
+	(void)node;
+}
+
+static int make_own_groups(struct neap_node *node, struct neap_error *err)
+{
+	static const enum neap_kube_qos classes[] = {NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE,
+						     NEAP_KUBE_BESTEFFORT};
+	const struct neap_tree *own = &node->config.trees[0];
+	struct neap_error made_err = {0};
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
+		char dir[NEAP_PATH_MAX];
+		struct neap_hand_request request = {0};
+		struct node_pending pending = {0};
+
+		if (neap_path_qos_dir(own->driver, own->root, classes[i], dir, sizeof(dir), err) < 0)
+			return -(int)err->code;
+		request.op = NEAP_HAND_MAKE;
+		request.group = dir;
+		pending.answered = made_root;
+		pending.arg = &made_err;
+		if (neap_node_send(node, &request, &pending, err) < 0)
+			return -(int)err->code;
+	}
+	/* Waits for all answers so far: its own question comes last. */
+	if (neap_kept_take_up(node, err) < 0)
+		return -(int)err->code;
+	if (made_err.code != NEAP_OK && made_err.errnum != EBUSY) {
+		*err = made_err;
+		return -(int)err->code;
+	}
+	return 0;
+}
+
+static int node_open(struct neap_node *node, struct neap_error *err)
+{
+	const struct neap_tree *own = &node->config.trees[0];
+	char dir[NEAP_PATH_MAX];
+
+	node->audit = neap_audit_new(AUDIT_ENTRIES);
+	node->groups = neap_map_new();
+	node->workloads = neap_map_new();
+	node->kept = neap_map_new();
+	node->failures = neap_map_new();
+	node->launches = neap_map_new();
+	node->plan = neap_plan_new();
+	node->node_used = neap_window_new(WINDOW_SAMPLES);
+	if (node->audit == NULL || node->groups == NULL || node->workloads == NULL ||
+	    node->kept == NULL || node->failures == NULL || node->launches == NULL ||
+	    node->plan == NULL || node->node_used == NULL)
+		return neap_error_nomem(err);
+	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
+	if (node->hand != NULL && make_own_groups(node, err) < 0)
+		return -(int)err->code;
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir, sizeof(dir), err) <
+	    0)
+		return -(int)err->code;
+	neap_cgroup_probe_keys(node->cgroup, dir);
+	if (neap_readings_new(node->config.sys_root, node->cgroup, &node->readings, err) < 0 ||
+	    neap_scan_new(node->cgroup, node->config.trees, (size_t)node->config.tree_count,
+			  &node->scan, err) < 0)
+		return -(int)err->code;
+	return neap_observe_topology(node, err);
+}
+
+int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgroup,
+		  struct neap_hand *hand, struct neap_registry *registry,
+		  struct neap_node **ret, struct neap_error *err)
+{
+	struct neap_node *node = neap_alloc(sizeof(*node));
+
+	if (node == NULL)
+		return neap_error_nomem(err);
+	node->config = *config;
+	node->cgroup = cgroup;
+	node->hand = hand;
+	node->registry = registry;
+	node->state = NODE_ACTING;
+	if (hand == NULL)
+		node->state = config->dry_run ? NODE_DRY_RUN : NODE_WATCHING;
+	find_kubelet_policy(node);
+	if (node_open(node, err) < 0) {
+		neap_node_free(node);
+		return -(int)err->code;
+	}
+	*ret = node;
+	return 0;
+}
+
+static void free_map_of_groups(struct neap_map *groups)
+{
+	size_t i;
+
+	for (i = 0; groups != NULL && i < neap_map_count(groups); i++) {
+		struct node_group *group = neap_map_at(groups, i, NULL);
+
+		neap_group_free(group->files);
+		free(group);
+	}
+	neap_map_free(groups);
+}
+
+void neap_node_free(struct neap_node *node)
+{
+	size_t i;
+
+	if (node == NULL)
+		return;
+	if (node->launches != NULL)
+		neap_launch_free(node);
+	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
+		neap_workload_free(neap_map_at(node->workloads, i, NULL));
+	neap_map_free(node->workloads);
+	neap_map_free(node->launches);
+	free_map_of_groups(node->groups);
+	if (node->kept != NULL)
+		neap_kept_clear(node);
+	neap_map_free(node->kept);
+	neap_map_free(node->failures);
+	for (i = 0; i < node->held_count; i++)
+		free(node->held[i].wishes);
+	free(node->held);
+	for (i = 0; i < node->pending_count; i++) {
+		if (node->pending[i].is_arg_owned)
+			free(node->pending[i].arg);
+	}
+	free(node->pending);
+	free(node->views);
+	neap_scan_free(node->scan);
+	neap_readings_free(node->readings);
+	neap_window_free(node->node_used);
+	neap_plan_free(node->plan);
+	neap_audit_free(node->audit);
+	(void)neap_topology_unref(node->topology);
+	free(node);
+}
+
+/* --- tick --- */
+
+static int64_t cpu_usec(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec)
+{
+	int64_t start = cpu_usec(), spent;
+	struct neap_error err;
+
+	node->ticks++;
+	node->mono_usec = mono_usec;
+	node->unix_usec = unix_usec;
+	if (node->started_mono_usec == 0)
+		node->started_mono_usec = mono_usec;
+	if (node->state != NODE_WATCHING)
+		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
+	if (neap_observe(node, &err) < 0) {
+		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "tick %llu: %s",
+			      (unsigned long long)node->ticks, err.msg);
+	} else {
+		if (node->state != NODE_RELEASED)
+			neap_ask_policies(node);
+		neap_plan_and_write(node);
+		neap_launch_collect(node);
+		neap_node_flush(node);
+	}
+	spent = cpu_usec() - start;
+	node->tick_cpu_avg_usec = node->ticks == 1 ? (double)spent
+						   : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
+}
+
+bool neap_node_wants_write(const struct neap_node *node)
+{
+	return node->wants_write;
+}
+
+/* --- operations --- */
+
+struct operation {
+	neap_node_done *done;
+	void *arg;
+	enum { OP_FREEZE, OP_RELEASE, OP_RESUME } verb;
+	size_t kept;
+};
+
+static void operated(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+{
+	static const char *const said[] = {"frozen", "released", "acting"};
+	struct operation *operation = arg;
+	struct neap_error err;
+
+	if (answer->errnum != 0) {
+		(void)neap_error_set(&err, NEAP_ESYS, "%s%s%s", strerror(answer->errnum),
+				     answer->text[0] != '\0' ? ": " : "", answer->text);
+		operation->done(operation->arg, NULL, &err);
+		free(operation);
+		return;
+	}
+	if (operation->verb == OP_FREEZE)
+		node->is_frozen = true;
+	if (operation->verb == OP_RESUME) {
+		node->is_frozen = false;
+		node->state = NODE_ACTING;
+	}
+	if (operation->verb == OP_RELEASE)
+		neap_kept_clear(node);
+	neap_node_note(node, "note", "", "operator", said[operation->verb], 0);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s", said[operation->verb]);
+	operation->done(operation->arg,
+			json_pack("{s:s, s:I}", "state", said[operation->verb], "given_back",
+				  (json_int_t)operation->kept),
+			NULL);
+	free(operation);
+}
+
+void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done, void *arg)
+{
+	static const struct {
+		const char *verb;
+		enum neap_hand_op op;
+	} verbs[] = {
+		{"freeze", NEAP_HAND_FREEZE},
+		{"release", NEAP_HAND_GIVE_BACK},
+		{"resume", NEAP_HAND_RESUME},
+	};
+	struct neap_hand_request request = {0};
+	struct node_pending pending = {0};
+	struct operation *operation;
+	struct neap_error err;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(verbs) && strcmp(verb, verbs[i].verb) != 0; i++)
+		;
+	operation = neap_alloc(sizeof(*operation));
+	if (i == NEAP_ARRAY_LEN(verbs) || operation == NULL) {
+		free(operation);
+		(void)neap_error_set(&err, NEAP_EINVAL, "'%s': there is freeze, release, resume",
+				     verb);
+		done(arg, NULL, &err);
+		return;
+	}
+	operation->done = done;
+	operation->arg = arg;
+	operation->verb = i;
+	operation->kept = i == OP_RELEASE ? neap_map_count(node->kept) : 0;
+	request.op = verbs[i].op;
+	pending.answered = operated;
+	pending.arg = operation;
+	pending.is_arg_owned = true;
+	/* No plan after this moment may undo it: the state changes before the hand is asked. */
+	if (i == OP_RELEASE && node->hand != NULL)
+		node->state = NODE_RELEASED;
+	if (neap_node_send(node, &request, &pending, &err) < 0) {
+		done(arg, NULL, &err);
+		free(operation);
+		return;
+	}
+	neap_node_flush(node);
+}
+
+const struct neap_topology *neap_node_topology(const struct neap_node *node)
+{
+	return node->topology;
+}
+
+const struct neap_audit *neap_node_audit(const struct neap_node *node)
+{
+	return node->audit;
+}
+
+bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not)
+{
+	*ret_why_not = node->ticks == 0 ? "the first tick is not done" : "";
+	return node->ticks > 0;
+}

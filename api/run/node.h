@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The node role: once per tick it reads the machine, asks the policies, plans the writes and gives
+ * them to the hand; it starts `neapctl run` workloads in groups of their own and removes the groups
+ * when they are empty. It owns no timer and no descriptor loop: the program calls neap_node_tick
+ * when it is time and neap_node_hear when the hand has something to say. Nothing here waits. */
+#ifndef NEAP_API_RUN_NODE_H
+#define NEAP_API_RUN_NODE_H
+
+#include <jansson.h>
+
+#include "engine/base/audit.h"
+#include "engine/base/log.h"
+#include "hw/hand/hand.h"
+#include "hw/scan.h"
+#include "lua/registry.h"
+
+struct neap_node;
+
+struct neap_node_config {
+	struct neap_tree trees[2]; /* own, then the kubelet's where there is one */
+	int tree_count;
+	const struct neap_host_app *host_apps; /* borrowed for the node's life */
+	int host_app_count;
+	enum neap_cgroup_driver host_driver; /* how host application paths are built */
+	const char *sys_root;	    /* "" for this machine */
+	const char *record_dir;	    /* where running workloads are remembered, "" for nowhere */
+	const char *freeze_file;    /* nothing is written while it exists; the hand looks too */
+	int64_t reserve_milli;
+	struct neap_cpuset reserved_cpus, system_cpus;
+	bool dry_run;
+	enum neap_weight_curve curve;
+	struct neap_log log;
+};
+
+/* hand NULL: it only watches (no root, or dry run). cgroup, registry are borrowed and outlive the
+ * node. With a hand its own groups are made and the journal's values taken up; this is the only
+ * time that it waits for the hand (5 s at most). */
+int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgroup,
+		  struct neap_hand *hand, struct neap_registry *registry,
+		  struct neap_node **ret, struct neap_error *err);
+void neap_node_free(struct neap_node *node);
+
+/* One tick. Errors of a tick are logged and counted; the next tick tries again. */
+void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec);
+/* Takes the hand's answers. -code when the hand is gone: the program should end. */
+int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error *err);
+/* The hand's socket was full: poll for writing too. */
+bool neap_node_wants_write(const struct neap_node *node);
+
+/* Called once with the outcome: body (to be taken over) and err NULL, or err. */
+typedef void neap_node_done(void *arg, json_t *body, const struct neap_error *err);
+
+/* Starts the process at the other end of peer_fd as a workload (fields: see api/control/control.h).
+ * input is borrowed. done may be called before this returns. */
+void neap_node_run(struct neap_node *node, json_t *input, int peer_fd, neap_node_done *done,
+		   void *arg);
+/* Whoever asked went away: done will not be called any more. */
+void neap_node_forget(struct neap_node *node, void *arg);
+/* verb: freeze (no writes until resume), release (all given back, no writes until resume), resume. */
+void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done, void *arg);
+
+json_t *neap_node_status(struct neap_node *node);
+json_t *neap_node_workloads(struct neap_node *node);
+json_t *neap_node_policies(struct neap_node *node);
+const struct neap_topology *neap_node_topology(const struct neap_node *node);
+const struct neap_audit *neap_node_audit(const struct neap_node *node);
+/* False, with the reason, until the first tick is done. */
+bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
+ * wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
+ * launch.c (workloads that come and go), report.c (JSON). */
+#ifndef NEAP_API_RUN_NODE_PRIV_H
+#define NEAP_API_RUN_NODE_PRIV_H
+
+#include "api/run/node.h"
+#include "engine/base/map.h"
+#include "engine/machine/window.h"
+#include "hw/readings.h"
+
+#define AUDIT_ENTRIES 2048
+#define WINDOW_SPAN_USEC (60LL * 1000000)
+#define WINDOW_SAMPLES 64
+/* memory.stat costs the kernel more than all other files of a group together. */
+#define MEMORY_STAT_EVERY 10
+
+/* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
+ * host applications. Kept in node->groups by its path. */
+struct node_group {
+	struct neap_group *files;
+	char dir[NEAP_PATH_MAX];
+	struct neap_reading now, before;
+	bool has_now, has_before;
+	unsigned parts;
+	uint64_t seen; /* tick of the last look at it */
+};
+
+/* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in
+ * node->views, in the same order. */
+struct node_workload {
+	struct node_group *group;
+	struct node_group **containers;
+	size_t container_count;
+	struct neap_window *used;
+	char id[128], name[128];
+	const char *source;
+	enum neap_qos qos;
+	enum neap_kube_qos kube_qos;
+	bool is_host_app, is_own;
+	/* What `neapctl run` asked for; missing where it did not. */
+	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
+	bool is_removing;
+	int64_t processes;
+	uint64_t seen;
+};
+
+/* A (group, key) whose value neap changed, by "group\nkey" in node->kept. */
+struct node_kept {
+	char group[NEAP_PATH_MAX];
+	enum neap_key key;
+	char *found; /* kernel text before neap's first write */
+	char policy[64];
+	char why[160];
+	uint64_t wished_tick; /* the last tick in which somebody wanted it */
+	bool is_restoring;    /* the hand was asked to put it back and forget it */
+};
+
+/* Wishes of one policy, held until it says otherwise. */
+struct node_held {
+	struct neap_policy_wish *wishes;
+	size_t count;
+	char label[64];
+};
+
+enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
+
+/* What an answer of the hand belongs to. */
+struct node_pending {
+	uint64_t id;
+	enum neap_hand_op op;
+	char group[NEAP_PATH_MAX];
+	enum neap_key key;
+	char policy[64];
+	char why[160];
+	void (*answered)(struct neap_node *node, void *arg, const struct neap_hand_answer *answer);
+	void *arg;
+	bool is_arg_owned; /* to be freed if no answer ever comes */
+};
+
+struct neap_node {
+	struct neap_node_config config;
+	struct neap_cgroup *cgroup;
+	struct neap_hand *hand;
+	struct neap_registry *registry;
+	struct neap_audit *audit;
+	struct neap_topology *topology;
+	struct neap_readings *readings;
+	struct neap_scan *scan;
+	enum node_state state;
+	bool is_frozen;
+	char kubelet_cpu_policy[32]; /* "none" or "static" */
+
+	struct neap_map *groups;    /* dir -> struct node_group */
+	struct neap_map *workloads; /* group dir -> struct node_workload */
+	struct neap_map *kept;	    /* group and key -> struct node_kept */
+	struct neap_map *failures;  /* group and key -> errno of the last refusal */
+	struct neap_map *launches;  /* pod dir -> struct node_launch */
+	struct node_held *held;	    /* one per registry slot */
+	size_t held_count;
+
+	struct neap_sample sample;
+	struct neap_workload *views;
+	size_t view_size;
+	struct neap_node_reading reading, reading_before;
+	bool has_reading;
+	int64_t mono_usec, mono_before_usec;
+	int64_t unix_usec;
+	struct neap_window *node_used;
+
+	struct neap_plan *plan;
+	struct node_pending *pending;
+	size_t pending_count, pending_size;
+	size_t plan_inflight; /* writes of the last plan not answered yet */
+	uint64_t next_id;
+	bool wants_write;
+	uint64_t last_dry_hash; /* a dry run tells each plan once */
+
+	uint64_t ticks;
+	int64_t started_mono_usec;
+	double tick_cpu_avg_usec;
+	uint64_t late_plans; /* ticks without a plan because the hand was still busy */
+};
+
+/* observe.c */
+int neap_find_workloads(struct neap_node *node, struct neap_error *err);
+int neap_observe(struct neap_node *node, struct neap_error *err);
+struct node_group *neap_node_group(struct neap_node *node, const char *dir, unsigned parts);
+int neap_observe_topology(struct neap_node *node, struct neap_error *err);
+/* wishes.c */
+void neap_ask_policies(struct neap_node *node);
+void neap_gather_wishes(struct neap_node *node);
+int neap_node_read_key(void *node, const char *group, enum neap_key key, struct neap_value *ret,
+		       struct neap_error *err);
+/* writes.c */
+void neap_plan_and_write(struct neap_node *node);
+int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
+		   const struct node_pending *pending, struct neap_error *err);
+void neap_node_flush(struct neap_node *node);
+void neap_node_note(struct neap_node *node, const char *what, const char *group,
+		    const char *policy, const char *why, int errnum);
+struct node_kept *neap_kept_find(const struct neap_node *node, const char *group,
+				 enum neap_key key);
+void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
+void neap_kept_clear(struct neap_node *node);
+int neap_kept_take_up(struct neap_node *node, struct neap_error *err);
+/* launch.c */
+void neap_launch_go(struct neap_node *node);
+void neap_launch_collect(struct neap_node *node);
+void neap_launch_free(struct neap_node *node);
+void neap_launch_recall(struct neap_node *node, struct node_workload *workload);
+/* node.c */
+void neap_workload_free(struct node_workload *workload);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Readings to sample: finds the workloads, reads their groups, and fills what policies see. The
+ * cost of a tick lies here: some six small files for each pod, four for each container. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+#include "hw/topology.h"
+
+#define POD_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_PRESSURE)
+#define CONTAINER_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY)
+#define CLASS_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_PRESSURE)
+
+struct node_group *neap_node_group(struct neap_node *node, const char *dir, unsigned parts)
+{
+	struct node_group *group = neap_map_find(node->groups, dir);
+
+	if (group == NULL) {
+		group = neap_alloc(sizeof(*group));
+		if (group == NULL)
+			return NULL;
+		(void)neap_strcopy(group->dir, sizeof(group->dir), dir);
+		group->files = neap_group_new(node->readings, dir, NEAP_READ_ALL);
+		if (group->files == NULL || !neap_map_set(node->groups, dir, group)) {
+			neap_group_free(group->files);
+			free(group);
+			return NULL;
+		}
+	}
+	group->parts |= parts;
+	group->seen = node->ticks;
+	return group;
+}
+
+static void read_group(struct neap_node *node, struct node_group *group)
+{
+	unsigned parts = group->parts;
+
+	if (node->ticks % MEMORY_STAT_EVERY == 0 && (parts & NEAP_READ_MEMORY) != 0)
+		parts |= NEAP_READ_MEMORY_STAT;
+	group->before = group->now;
+	group->has_before = group->has_now;
+	group->has_now = neap_group_read(group->files, parts, &group->now) == 1;
+	if ((parts & NEAP_READ_MEMORY_STAT) == 0)
+		group->now.memory_working_bytes = group->before.memory_working_bytes;
+}
+
+static void drop_unseen_groups(struct neap_node *node)
+{
+	size_t i;
+
+	for (i = neap_map_count(node->groups); i-- > 0;) {
+		const char *dir;
+		struct node_group *group = neap_map_at(node->groups, i, &dir);
+
+		if (group->seen + 1 >= node->ticks)
+			continue;
+		(void)neap_map_remove(node->groups, dir);
+		neap_group_free(group->files);
+		free(group);
+	}
+}
+
+static struct node_workload *workload_of(struct neap_node *node, const char *dir)
+{
+	struct node_workload *workload = neap_map_find(node->workloads, dir);
+
+	if (workload != NULL)
+		return workload;
+	workload = neap_alloc(sizeof(*workload));
+	if (workload == NULL)
+		return NULL;
+	workload->used = neap_window_new(WINDOW_SAMPLES);
+	workload->cpu_request_milli = NEAP_MISSING;
+	workload->cpu_limit_milli = NEAP_MISSING;
+	workload->memory_limit_bytes = NEAP_MISSING;
+	workload->processes = NEAP_MISSING;
+	if (workload->used == NULL || !neap_map_set(node->workloads, dir, workload)) {
+		neap_workload_free(workload);
+		return NULL;
+	}
+	return workload;
+}
+
+static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
+{
+	struct node_workload *workload = workload_of(node, pod->dir);
+	bool is_new;
+	size_t i;
+
+	if (workload == NULL)
+		return -NEAP_ENOMEM;
+	is_new = workload->id[0] == '\0';
+	if (is_new) {
+		(void)neap_strcopy(workload->id, sizeof(workload->id), pod->uid);
+		(void)neap_strcopy(workload->name, sizeof(workload->name), pod->uid);
+		workload->kube_qos = pod->kube_qos;
+		workload->is_own = pod->tree->is_own;
+		workload->source = pod->tree->is_own ? "run" : "kubelet";
+		if (pod->tree->is_own) {
+			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT ? NEAP_QOS_BE
+									     : NEAP_QOS_LS;
+			neap_launch_recall(node, workload);
+		}
+	}
+	workload->seen = node->ticks;
+	workload->group = neap_node_group(node, pod->dir, POD_PARTS);
+	if (workload->container_count != pod->container_count) {
+		struct node_group **grown = neap_realloc_array(
+			workload->containers, pod->container_count + 1, sizeof(struct node_group *));
+
+		if (grown == NULL)
+			return -NEAP_ENOMEM;
+		workload->containers = grown;
+		workload->container_count = pod->container_count;
+	}
+	for (i = 0; i < pod->container_count; i++) {
+		char dir[NEAP_PATH_MAX * 2];
+
+		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir, pod->containers[i].name);
+		workload->containers[i] = neap_node_group(node, dir, CONTAINER_PARTS);
+		if (workload->containers[i] == NULL) {
+			workload->container_count = i;
+			return -NEAP_ENOMEM;
+		}
+	}
+	return workload->group == NULL ? -NEAP_ENOMEM : 0;
+}
+
+static int note_host_app(struct neap_node *node, const struct neap_host_app *app)
+{
+	char dir[NEAP_PATH_MAX];
+	struct node_workload *workload;
+	struct neap_error err;
+
+	if (neap_path_host_app(node->config.host_driver, app, dir, sizeof(dir), &err) < 0)
+		return 0; /* told at start */
+	workload = workload_of(node, dir);
+	if (workload == NULL)
+		return -NEAP_ENOMEM;
+	if (workload->id[0] == '\0') {
+		(void)snprintf(workload->id, sizeof(workload->id), "host:%s", app->name);
+		(void)neap_strcopy(workload->name, sizeof(workload->name), app->name);
+		workload->source = "host";
+		workload->is_host_app = true;
+		workload->qos = app->qos;
+		workload->kube_qos = NEAP_KUBE_GUARANTEED;
+		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BURSTABLE)
+			workload->kube_qos = NEAP_KUBE_BURSTABLE;
+		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BESTEFFORT)
+			workload->kube_qos = NEAP_KUBE_BESTEFFORT;
+	}
+	workload->seen = node->ticks;
+	workload->group = neap_node_group(node, dir, POD_PARTS);
+	return workload->group == NULL ? -NEAP_ENOMEM : 0;
+}
+
+void neap_workload_free(struct node_workload *workload)
+{
+	if (workload == NULL)
+		return;
+	neap_window_free(workload->used);
+	free(workload->containers);
+	free(workload);
+}
+
+static void drop_unseen_workloads(struct neap_node *node)
+{
+	size_t i;
+
+	for (i = neap_map_count(node->workloads); i-- > 0;) {
+		const char *dir;
+		struct node_workload *workload = neap_map_at(node->workloads, i, &dir);
+
+		if (workload->seen == node->ticks)
+			continue;
+		(void)neap_map_remove(node->workloads, dir);
+		neap_workload_free(workload);
+	}
+}
+
+/* Looks for workloads; every one of this tick carries its number afterwards. */
+int neap_find_workloads(struct neap_node *node, struct neap_error *err)
+{
+	size_t i;
+	int j;
+
+	if (neap_scan_look(node->scan, err) < 0)
+		return neap_error_wrap(err, "look for workloads");
+	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
+		if (note_pod(node, neap_scan_pod_get(node->scan, i)) < 0)
+			return neap_error_nomem(err);
+	}
+	for (j = 0; j < node->config.host_app_count; j++) {
+		if (note_host_app(node, &node->config.host_apps[j]) < 0)
+			return neap_error_nomem(err);
+	}
+	drop_unseen_workloads(node);
+	return 0;
+}
+
+static void read_cpus(struct neap_node *node, struct node_group *group, struct neap_cpuset *ret)
+{
+	struct neap_value value;
+	struct neap_error err;
+
+	neap_cpuset_copy(ret, &node->topology->online);
+	if (neap_group_read_key(group->files, NEAP_KEY_CPUSET_CPUS, &value, &err) == 1 &&
+	    !neap_cpuset_is_empty(&value.cpus))
+		neap_cpuset_copy(ret, &value.cpus);
+}
+
+static int64_t read_number(struct node_group *group, enum neap_key key)
+{
+	struct neap_value value;
+	struct neap_error err;
+
+	return neap_group_read_key(group->files, key, &value, &err) == 1 ? value.number
+									 : NEAP_MISSING;
+}
+
+/* The directories of a class in all trees as one: uses add up, the narrowest limit counts. */
+static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double seconds,
+			 struct neap_class_sample *ret)
+{
+	int i;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->used_cores = NAN;
+	ret->used_milli = NEAP_MISSING;
+	ret->max_milli = NEAP_MISSING;
+	ret->throttled_ratio = NAN;
+	ret->cpu_pressure = NAN;
+	for (i = 0; i < node->config.tree_count; i++) {
+		const struct neap_tree *tree = &node->config.trees[i];
+		char dir[NEAP_PATH_MAX];
+		struct neap_workload rates;
+		struct neap_cpuset cpus;
+		struct node_group *group;
+		int64_t max;
+
+		if (neap_path_qos_dir(tree->driver, tree->root, qos, dir, sizeof(dir), NULL) < 0)
+			continue;
+		group = neap_node_group(node, dir, CLASS_PARTS);
+		if (group == NULL)
+			return -NEAP_ENOMEM;
+		read_group(node, group);
+		if (!group->has_now)
+			continue;
+		memset(&rates, 0, sizeof(rates));
+		neap_workload_rate(&rates, group->has_before ? &group->before : NULL, &group->now,
+				   seconds);
+		if (!isnan(rates.used_cores))
+			ret->used_cores =
+				(isnan(ret->used_cores) ? 0 : ret->used_cores) + rates.used_cores;
+		ret->throttled_ratio = fmax(ret->throttled_ratio, rates.throttled_ratio);
+		ret->cpu_pressure = fmax(ret->cpu_pressure, rates.cpu_pressure);
+		max = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
+		if (max != NEAP_MISSING &&
+		    (ret->max_milli == NEAP_MISSING || ret->max_milli == NEAP_UNLIMITED ||
+		     (max != NEAP_UNLIMITED && max < ret->max_milli)))
+			ret->max_milli = max;
+		read_cpus(node, group, &cpus);
+		if (!ret->exists)
+			neap_cpuset_copy(&ret->cpus, &cpus);
+		else
+			neap_cpuset_and(&ret->cpus, &ret->cpus, &cpus);
+		ret->exists = true;
+	}
+	if (!isnan(ret->used_cores))
+		ret->used_milli = (int64_t)(ret->used_cores * 1000);
+	return 0;
+}
+
+static void observe_workload(struct neap_node *node, struct node_workload *workload,
+			     double seconds, struct neap_workload *view)
+{
+	struct node_group *group = workload->group;
+	struct neap_window_result used;
+	size_t i;
+
+	memset(view, 0, sizeof(*view));
+	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
+	(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
+	(void)snprintf(view->target, sizeof(view->target), "workload:%s", workload->id);
+	(void)neap_strcopy(view->group, sizeof(view->group), group->dir);
+	view->source = workload->source;
+	view->qos = workload->qos;
+	view->kube_qos = workload->kube_qos;
+	view->qos_name = neap_qos_name(workload->qos);
+	view->kube_qos_name = neap_kube_qos_name(workload->kube_qos);
+	view->is_critical = neap_workload_decide_critical(workload->qos, workload->kube_qos,
+							  workload->is_host_app);
+	view->cpu_request_milli = workload->cpu_request_milli;
+	view->cpu_limit_milli = workload->cpu_limit_milli;
+	view->memory_limit_bytes = workload->memory_limit_bytes;
+	neap_workload_rate(view, group->has_before ? &group->before : NULL, &group->now, seconds);
+	if (!isnan(view->used_cores))
+		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
+	view->used_avg_cores = NAN;
+	view->used_p95_cores = NAN;
+	if (neap_window_get(workload->used, node->mono_usec, WINDOW_SPAN_USEC, &used)) {
+		view->used_avg_cores = used.value[NEAP_AGG_AVG];
+		view->used_p95_cores = used.value[NEAP_AGG_P95];
+	}
+	read_cpus(node, group, &view->cpus);
+	view->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
+	workload->processes = NEAP_MISSING;
+	if (workload->is_own) {
+		workload->processes = 0;
+		for (i = 0; i < workload->container_count; i++) {
+			int count = neap_group_process_count(workload->containers[i]->files);
+
+			if (count > 0)
+				workload->processes += count;
+		}
+	}
+	view->processes = workload->processes;
+}
+
+static int observe_workloads(struct neap_node *node, double seconds, struct neap_error *err)
+{
+	size_t count = neap_map_count(node->workloads);
+	size_t i, j, shown = 0;
+
+	if (count > node->view_size) {
+		struct neap_workload *grown =
+			neap_realloc_array(node->views, count + count / 2, sizeof(*grown));
+
+		if (grown == NULL)
+			return neap_error_nomem(err);
+		node->views = grown;
+		node->view_size = count + count / 2;
+	}
+	for (i = 0; i < count; i++) {
+		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+
+		read_group(node, workload->group);
+		for (j = 0; j < workload->container_count; j++)
+			read_group(node, workload->containers[j]);
+		if (!workload->group->has_now)
+			continue; /* not started, or gone since the look */
+		observe_workload(node, workload, seconds, &node->views[shown++]);
+	}
+	node->sample.workloads = node->views;
+	node->sample.workload_count = shown;
+	return 0;
+}
+
+int neap_observe_topology(struct neap_node *node, struct neap_error *err)
+{
+	struct neap_topology *topology = NULL;
+	struct neap_cpuset online;
+	int rc;
+
+	if (node->topology != NULL &&
+	    (!neap_readings_online(node->readings, &online) ||
+	     neap_cpuset_is_equal(&online, &node->topology->online)))
+		return 0;
+	if (node->config.sys_root[0] != '\0')
+		rc = neap_topology_discover_root(node->config.sys_root, &topology, err);
+	else
+		rc = neap_topology_discover(&topology, err);
+	if (rc < 0)
+		return neap_error_wrap(err, "discover the machine");
+	if (node->topology != NULL) {
+		char text[64];
+
+		(void)neap_cpuset_format(&topology->online, text, sizeof(text));
+		neap_log_line(&node->config.log, NEAP_LOG_INFO, "CPUs online now: %s", text);
+	}
+	(void)neap_topology_unref(node->topology);
+	node->topology = topology;
+	return 0;
+}
+
+static void fill_node(struct neap_node *node, double seconds)
+{
+	struct neap_sample *sample = &node->sample;
+	struct neap_window_result used;
+
+	sample->now_unix = node->unix_usec / 1000000;
+	sample->mono_usec = node->mono_usec;
+	sample->seconds = seconds;
+	sample->topology = node->topology;
+	sample->capacity_milli = (int64_t)node->topology->cpu_count * 1000;
+	sample->reserved_milli = node->config.reserve_milli;
+	sample->allocatable_milli = sample->capacity_milli - node->config.reserve_milli;
+	if (sample->allocatable_milli < 0)
+		sample->allocatable_milli = 0;
+	neap_cpuset_copy(&sample->reserved_cpus, &node->config.reserved_cpus);
+	neap_cpuset_copy(&sample->system_cpus, &node->config.system_cpus);
+	sample->kubelet_cpu_policy = node->kubelet_cpu_policy;
+	sample->supports = node->cgroup->supports;
+	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL, &node->reading);
+	if (!isnan(sample->used_cores))
+		neap_window_add(node->node_used, node->mono_usec, (float)sample->used_cores);
+	sample->used_avg_cores = NAN;
+	sample->used_p95_cores = NAN;
+	if (neap_window_get(node->node_used, node->mono_usec, WINDOW_SPAN_USEC, &used)) {
+		sample->used_avg_cores = used.value[NEAP_AGG_AVG];
+		sample->used_p95_cores = used.value[NEAP_AGG_P95];
+	}
+}
+
+int neap_observe(struct neap_node *node, struct neap_error *err)
+{
+	double seconds = NAN;
+	size_t i;
+
+	if (neap_observe_topology(node, err) < 0)
+		return -(int)err->code;
+	if (neap_find_workloads(node, err) < 0)
+		return -(int)err->code;
+	if (node->has_reading && node->mono_usec > node->mono_before_usec)
+		seconds = (double)(node->mono_usec - node->mono_before_usec) / 1e6;
+	node->reading_before = node->reading;
+	neap_readings_node(node->readings, &node->reading);
+	if (observe_workloads(node, seconds, err) < 0)
+		return -(int)err->code;
+	if (observe_class(node, NEAP_KUBE_BESTEFFORT, seconds, &node->sample.besteffort) < 0 ||
+	    observe_class(node, NEAP_KUBE_BURSTABLE, seconds, &node->sample.burstable) < 0)
+		return neap_error_nomem(err);
+	for (i = 0; i < node->sample.workload_count; i++) {
+		if (node->views[i].kube_qos == NEAP_KUBE_BESTEFFORT)
+			node->sample.besteffort.workloads++;
+		else if (node->views[i].kube_qos == NEAP_KUBE_BURSTABLE)
+			node->sample.burstable.workloads++;
+	}
+	fill_node(node, seconds);
+	node->has_reading = true;
+	node->mono_before_usec = node->mono_usec;
+	drop_unseen_groups(node);
+	return 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the node role tells: status, workloads, policies, as JSON. Members that are not known are
+ * left out. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/run/node_priv.h"
+
+static void set_int(json_t *object, const char *name, int64_t value)
+{
+	if (value != NEAP_MISSING)
+		(void)json_object_set_new(object, name, json_integer(value));
+}
+
+static void set_real(json_t *object, const char *name, double value)
+{
+	if (isfinite(value))
+		(void)json_object_set_new(object, name, json_real(value));
+}
+
+static void set_text(json_t *object, const char *name, const char *text)
+{
+	if (text != NULL && text[0] != '\0')
+		(void)json_object_set_new(object, name, json_string(text));
+}
+
+static const char *state_name(const struct neap_node *node, const char **ret_why)
+{
+	*ret_why = "";
+	if (node->state == NODE_WATCHING) {
+		*ret_why = "started without root: nothing is written";
+		return "watching";
+	}
+	if (node->state == NODE_DRY_RUN) {
+		*ret_why = "--dry-run: the audit shows what would be written";
+		return "dry-run";
+	}
+	if (node->is_frozen) {
+		*ret_why = "nothing is written until 'neapctl resume'";
+		return "frozen";
+	}
+	if (node->state == NODE_RELEASED) {
+		*ret_why = "everything was given back; 'neapctl resume' goes on";
+		return "released";
+	}
+	return "acting";
+}
+
+static json_t *report_node(const struct neap_node *node)
+{
+	const struct neap_sample *sample = &node->sample;
+	json_t *out = json_object();
+
+	set_int(out, "cpus", node->topology->cpu_count);
+	set_int(out, "capacity_milli", sample->capacity_milli);
+	set_int(out, "used_milli", sample->used_milli);
+	set_int(out, "critical_used_milli", sample->critical_used_milli);
+	set_int(out, "besteffort_used_milli", sample->besteffort_used_milli);
+	set_int(out, "system_used_milli", sample->system_used_milli);
+	set_int(out, "memory_capacity_bytes", sample->memory_capacity_bytes);
+	set_int(out, "memory_used_bytes", sample->memory_used_bytes);
+	set_real(out, "cpu_pressure", sample->cpu_pressure);
+	set_real(out, "memory_pressure", sample->memory_pressure);
+	set_real(out, "io_pressure", sample->io_pressure);
+	set_real(out, "stolen_ratio", sample->stolen_ratio);
+	return out;
+}
+
+static json_t *report_unsupported(const struct neap_node *node)
+{
+	json_t *out = json_array();
+	const char *missing;
+	size_t i;
+
+	for (i = 0; i < NEAP_KEY_COUNT; i++) {
+		if (node->cgroup->why_not[i][0] != '\0')
+			(void)json_array_append_new(out, json_string(node->cgroup->why_not[i]));
+	}
+	for (i = 0; (missing = neap_readings_missing(node->readings, i)) != NULL; i++)
+		(void)json_array_append_new(out, json_sprintf("%s: not on this kernel", missing));
+	return out;
+}
+
+static json_t *report_trees(const struct neap_node *node)
+{
+	json_t *out = json_array();
+	int i;
+
+	for (i = 0; i < node->config.tree_count; i++) {
+		const struct neap_tree *tree = &node->config.trees[i];
+
+		(void)json_array_append_new(
+			out, json_pack("{s:s, s:s, s:b}", "root", tree->root, "driver",
+				       tree->driver == NEAP_DRIVER_SYSTEMD ? "systemd" : "cgroupfs",
+				       "own", tree->is_own));
+	}
+	return out;
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+	{"calls", offsetof(struct neap_policy_stats, calls)},
+	{"wishes", offsetof(struct neap_policy_stats, wishes)},
+	{"holds", offsetof(struct neap_policy_stats, holds)},
+	{"skipped", offsetof(struct neap_policy_stats, skipped)},
+	{"errors", offsetof(struct neap_policy_stats, errors)},
+	{"spent", offsetof(struct neap_policy_stats, spent)},
+	{"starved", offsetof(struct neap_policy_stats, starved)},
+	{"cpu_usec", offsetof(struct neap_policy_stats, cpu_usec)},
+};
+
+json_t *neap_node_policies(struct neap_node *node)
+{
+	json_t *out = json_array();
+	size_t i, j;
+
+	for (i = 0; i < neap_registry_count(node->registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
+		const struct neap_policy_stats *stats = &slot->stats;
+		struct neap_policy_info info;
+		json_t *row;
+
+		neap_policy_get_info(slot->policy, &info);
+		row = json_object();
+		(void)json_object_set_new(row, "policy", json_sprintf("%s/%s", info.kind, info.name));
+		set_text(row, "version", info.version);
+		set_text(row, "origin", info.origin);
+		set_text(row, "state", stats->is_failed ? "out of service" : "active");
+		for (j = 0; j < NEAP_ARRAY_LEN(counters); j++)
+			set_int(row, counters[j].name,
+				*(const int64_t *)((const char *)stats + counters[j].offset));
+		(void)json_object_set_new(row, "params", neap_policy_params(slot->policy));
+		set_text(row, "last_error", stats->last_error);
+		(void)json_array_append_new(out, row);
+	}
+	return out;
+}
+
+json_t *neap_node_status(struct neap_node *node)
+{
+	json_t *out = json_object();
+	const char *why;
+
+	(void)json_object_set_new(out, "state", json_string(state_name(node, &why)));
+	set_text(out, "why", why);
+	(void)json_object_set_new(out, "version", json_string(NEAP_VERSION));
+	set_int(out, "pid", getpid());
+	if (node->hand != NULL)
+		set_int(out, "hand_pid", neap_hand_pid(node->hand));
+	set_real(out, "uptime_seconds", (double)(node->mono_usec - node->started_mono_usec) / 1e6);
+	set_int(out, "ticks", (int64_t)node->ticks);
+	set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
+	set_int(out, "plans_put_off", (int64_t)node->late_plans);
+	(void)json_object_set_new(out, "cgroup",
+				  json_string(node->cgroup->has_v1
+						      ? (node->cgroup->has_v2 ? "mixed" : "v1")
+						      : "v2"));
+	(void)json_object_set_new(out, "node", report_node(node));
+	(void)json_object_set_new(out, "unsupported", report_unsupported(node));
+	(void)json_object_set_new(out, "trees", report_trees(node));
+	(void)json_object_set_new(out, "policies", neap_node_policies(node));
+	return out;
+}
+
+/* --- workloads --- */
+
+/* Does a value that neap holds on kept's group act on a workload in dir? */
+static bool acts_on(const struct node_kept *kept, const char *dir)
+{
+	return neap_path_is_below(dir, kept->group) || neap_path_is_below(kept->group, dir);
+}
+
+/* What limits it and why: the keys that policies hold on its own group or on one above or below. */
+static void report_limits(const struct neap_node *node, const char *dir, json_t *row)
+{
+	bool has[NEAP_KEY_COUNT] = {false};
+	char text[160] = "", why[160] = "";
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->kept); i++) {
+		const struct node_kept *kept = neap_map_at(node->kept, i, NULL);
+
+		if (kept->wished_tick + 1 < node->ticks || has[kept->key] ||
+		    strncmp(kept->policy, "neapd", 5) == 0 || !acts_on(kept, dir))
+			continue;
+		has[kept->key] = true;
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			       text[0] != '\0' ? ", " : "", neap_key_get(kept->key)->name);
+		/* The reason of a CPU set or quota says more than that of a weight. */
+		if (why[0] == '\0' || kept->key == NEAP_KEY_CPUSET_CPUS ||
+		    kept->key == NEAP_KEY_CPU_MAX_MILLI)
+			(void)snprintf(why, sizeof(why), "%s", kept->why);
+	}
+	set_text(row, "limited_by", text);
+	set_text(row, "why", why);
+}
+
+static int64_t key_number(struct neap_node *node, const char *dir, enum neap_key key)
+{
+	struct neap_value value;
+	struct neap_error err;
+
+	return neap_node_read_key(node, dir, key, &value, &err) == 1 ? value.number : NEAP_MISSING;
+}
+
+static json_t *report_workload(struct neap_node *node, const struct neap_workload *view)
+{
+	json_t *row = json_object();
+	char cpus[256];
+
+	set_text(row, "id", view->id);
+	set_text(row, "name", view->name);
+	set_text(row, "source", view->source);
+	set_text(row, "qos", view->qos_name);
+	set_text(row, "kube_qos", view->kube_qos_name);
+	set_text(row, "group", view->group);
+	set_int(row, "used_milli", view->used_milli);
+	if (isfinite(view->used_avg_cores))
+		set_int(row, "used_avg_milli", (int64_t)(view->used_avg_cores * 1000));
+	set_real(row, "throttled_ratio", view->throttled_ratio);
+	set_real(row, "cpu_pressure", view->cpu_pressure);
+	set_real(row, "memory_pressure", view->memory_pressure);
+	set_int(row, "memory_bytes", view->memory_bytes);
+	set_int(row, "memory_limit_bytes", view->memory_limit_bytes);
+	set_int(row, "cpu_request_milli", view->cpu_request_milli);
+	(void)neap_cpuset_format(&view->cpus, cpus, sizeof(cpus));
+	set_text(row, "cpus", cpus);
+	set_int(row, "max_milli", view->max_milli);
+	set_int(row, "idle", key_number(node, view->group, NEAP_KEY_CPU_IDLE));
+	set_int(row, "shares", key_number(node, view->group, NEAP_KEY_CPU_SHARES));
+	set_int(row, "processes", view->processes);
+	report_limits(node, view->group, row);
+	return row;
+}
+
+json_t *neap_node_workloads(struct neap_node *node)
+{
+	json_t *out = json_array();
+	size_t i;
+
+	for (i = 0; i < node->sample.workload_count; i++)
+		(void)json_array_append_new(out, report_workload(node, &node->views[i]));
+	return out;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is wanted in this tick, as one plan: the wishes of every policy, neap's own base values for
+ * its groups (weights by request as a kubelet sets them, limits that `neapctl run` asked for), what
+ * a v1 kernel needs below a narrowed group, and the values found at first for what nobody wants any
+ * more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+/* Order of equal claims: policies by the configuration, then neap's own base values. */
+#define RANK_BASE 1000
+#define RANK_IMPLIED 2000
+
+static void wish_add(struct neap_node *node, struct neap_wish *wish)
+{
+	struct node_kept *kept = neap_kept_find(node, wish->group, wish->key);
+	struct neap_error err;
+
+	if ((node->cgroup->supports & (1u << wish->key)) == 0)
+		return; /* neapctl status names what this kernel lacks */
+	if (kept != NULL) {
+		kept->wished_tick = node->ticks;
+		kept->is_restoring = false;
+	}
+	if (neap_plan_add(node->plan, wish, &err) < 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s", wish->group,
+			      neap_key_get(wish->key)->name, err.msg);
+}
+
+static void wish_number(struct neap_node *node, const char *group, enum neap_key key,
+			int64_t number, const char *why)
+{
+	struct neap_wish wish;
+
+	memset(&wish, 0, offsetof(struct neap_wish, value));
+	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
+	wish.key = key;
+	wish.value.form = NEAP_FORM_NUMBER;
+	wish.value.number = number;
+	neap_cpuset_clear(&wish.value.cpus);
+	(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
+	(void)neap_strcopy(wish.why, sizeof(wish.why), why);
+	wish.rank = RANK_BASE;
+	wish_add(node, &wish);
+}
+
+/* --- policies --- */
+
+static void hold_clear(struct node_held *held)
+{
+	free(held->wishes);
+	held->wishes = NULL;
+	held->count = 0;
+}
+
+void neap_ask_policies(struct neap_node *node)
+{
+	size_t i, count = neap_registry_count(node->registry);
+
+	if (count > node->held_count) {
+		struct node_held *grown =
+			neap_realloc_array(node->held, count, sizeof(*grown));
+
+		if (grown == NULL)
+			return;
+		memset(grown + node->held_count, 0,
+		       (count - node->held_count) * sizeof(*grown));
+		node->held = grown;
+		node->held_count = count;
+	}
+	for (i = 0; i < count; i++) {
+		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
+		struct neap_policy_wish *wishes = NULL;
+		struct neap_policy_info info;
+		enum neap_tick_verdict verdict;
+		struct neap_error err = {0};
+		size_t wish_count = 0;
+
+		if (slot->stats.is_failed)
+			continue; /* fail-safe of qos: no new wishes, what was set is held */
+		neap_policy_get_info(slot->policy, &info);
+		verdict = neap_policy_tick(slot->policy, &node->sample, &wishes, &wish_count, &err);
+		if (verdict == NEAP_TICK_WISHES) {
+			hold_clear(&node->held[i]);
+			node->held[i].wishes = wishes;
+			node->held[i].count = wish_count;
+			slot->stats.wishes += wish_count;
+			(void)neap_strcopy(node->held[i].label, sizeof(node->held[i].label),
+					   info.label);
+		}
+		if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET)
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s", info.label,
+				      err.msg);
+		if (neap_registry_note(slot, verdict, &err, node->unix_usec)) {
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR,
+				      "policy %s is out of service after %d faults in a row; what it "
+				      "set is held",
+				      info.label, NEAP_POLICY_FAULTS_MAX);
+			neap_node_note(node, "note", "", info.label, err.msg, 0);
+		}
+	}
+}
+
+/* --- below a narrowed group --- */
+
+/* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children follow:
+ * each gets what it had at first, cut to what the parent gets. */
+static void imply_for(struct neap_node *node, const struct neap_wish *parent, const char *dir)
+{
+	bool v2 = false;
+	const struct node_kept *kept = neap_kept_find(node, dir, parent->key);
+	struct neap_wish wish;
+	struct neap_error err;
+
+	if (strcmp(dir, parent->group) == 0 || !neap_path_is_below(dir, parent->group))
+		return;
+	memset(&wish, 0, offsetof(struct neap_wish, value));
+	(void)neap_strcopy(wish.group, sizeof(wish.group), dir);
+	wish.key = parent->key;
+	(void)neap_cgroup_file(node->cgroup, parent->key, NULL, &v2);
+	if (kept != NULL) {
+		if (neap_value_parse(parent->key, v2, kept->found, &wish.value, &err) < 0)
+			return;
+	} else if (neap_node_read_key(node, dir, parent->key, &wish.value, &err) != 1) {
+		return;
+	}
+	if (wish.value.form == NEAP_FORM_CPUSET) {
+		neap_cpuset_and(&wish.value.cpus, &wish.value.cpus, &parent->value.cpus);
+		if (neap_cpuset_is_empty(&wish.value.cpus))
+			neap_cpuset_copy(&wish.value.cpus, &parent->value.cpus);
+	} else if (parent->value.number != NEAP_UNLIMITED && wish.value.number != NEAP_UNLIMITED &&
+		   wish.value.number > parent->value.number) {
+		wish.value.number = parent->value.number;
+	} else if (kept == NULL) {
+		return; /* it fits as it is */
+	}
+	(void)neap_strcopy(wish.policy, sizeof(wish.policy), parent->policy);
+	(void)neap_strcopy(wish.why, sizeof(wish.why), "follows the group above");
+	wish.rank = RANK_IMPLIED;
+	wish_add(node, &wish);
+}
+
+/* Whether this kernel wants children narrowed before their parent. */
+static bool must_imply(const struct neap_node *node, enum neap_key key)
+{
+	bool v2 = false;
+
+	if (key != NEAP_KEY_CPUSET_CPUS && key != NEAP_KEY_CPU_MAX_MILLI)
+		return false;
+	return neap_cgroup_file(node->cgroup, key, NULL, &v2) != NULL && !v2;
+}
+
+static void imply_for_workload(struct neap_node *node, const struct neap_wish *parent,
+			       const struct node_workload *workload)
+{
+	size_t i;
+
+	imply_for(node, parent, workload->group->dir);
+	for (i = 0; i < workload->container_count; i++)
+		imply_for(node, parent, workload->containers[i]->dir);
+}
+
+/* --- targets --- */
+
+enum scope { SCOPE_CLASS, SCOPE_PODS, SCOPE_CONTAINERS };
+
+static const struct {
+	const char *target;
+	enum neap_kube_qos qos;
+	enum scope scope;
+} class_targets[] = {
+	{"besteffort", NEAP_KUBE_BESTEFFORT, SCOPE_CLASS},
+	{"besteffort.pods", NEAP_KUBE_BESTEFFORT, SCOPE_PODS},
+	{"besteffort.containers", NEAP_KUBE_BESTEFFORT, SCOPE_CONTAINERS},
+	{"burstable", NEAP_KUBE_BURSTABLE, SCOPE_CLASS},
+	{"burstable.pods", NEAP_KUBE_BURSTABLE, SCOPE_PODS},
+	{"burstable.containers", NEAP_KUBE_BURSTABLE, SCOPE_CONTAINERS},
+};
+
+static void wish_for_class(struct neap_node *node, struct neap_wish *wish, enum neap_kube_qos qos)
+{
+	size_t j;
+	int i;
+
+	for (i = 0; i < node->config.tree_count; i++) {
+		const struct neap_tree *tree = &node->config.trees[i];
+
+		if (neap_path_qos_dir(tree->driver, tree->root, qos, wish->group,
+				      sizeof(wish->group), NULL) < 0)
+			continue;
+		wish_add(node, wish);
+		for (j = 0; must_imply(node, wish->key) && j < neap_map_count(node->workloads); j++)
+			imply_for_workload(node, wish, neap_map_at(node->workloads, j, NULL));
+	}
+}
+
+static void wish_for_workload(struct neap_node *node, struct neap_wish *wish,
+			      const struct node_workload *workload, enum scope scope)
+{
+	size_t i;
+
+	if (scope == SCOPE_PODS) {
+		(void)neap_strcopy(wish->group, sizeof(wish->group), workload->group->dir);
+		wish_add(node, wish);
+		if (must_imply(node, wish->key))
+			imply_for_workload(node, wish, workload);
+		return;
+	}
+	for (i = 0; i < workload->container_count; i++) {
+		(void)neap_strcopy(wish->group, sizeof(wish->group), workload->containers[i]->dir);
+		wish_add(node, wish);
+	}
+}
+
+/* False when there is no such target. A class without members is a target all the same. */
+static bool wish_for_target(struct neap_node *node, struct neap_wish *wish, const char *target)
+{
+	size_t i, j;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(class_targets); i++) {
+		if (strcmp(target, class_targets[i].target) != 0)
+			continue;
+		if (class_targets[i].scope == SCOPE_CLASS) {
+			wish_for_class(node, wish, class_targets[i].qos);
+			return true;
+		}
+		for (j = 0; j < neap_map_count(node->workloads); j++) {
+			const struct node_workload *workload = neap_map_at(node->workloads, j, NULL);
+
+			if (workload->kube_qos == class_targets[i].qos && !workload->is_removing)
+				wish_for_workload(node, wish, workload, class_targets[i].scope);
+		}
+		return true;
+	}
+	if (strncmp(target, "workload:", 9) != 0)
+		return false;
+	for (j = 0; j < neap_map_count(node->workloads); j++) {
+		const struct node_workload *workload = neap_map_at(node->workloads, j, NULL);
+
+		if (strcmp(workload->id, target + 9) == 0) {
+			wish_for_workload(node, wish, workload, SCOPE_PODS);
+			return true;
+		}
+	}
+	return true; /* it ended since the policy looked: normal */
+}
+
+static void wish_for_policies(struct neap_node *node)
+{
+	size_t i, j;
+
+	for (i = 0; i < node->held_count; i++) {
+		const struct node_held *held = &node->held[i];
+
+		for (j = 0; j < held->count; j++) {
+			const struct neap_policy_wish *from = &held->wishes[j];
+			struct neap_wish wish;
+
+			memset(&wish, 0, offsetof(struct neap_wish, value));
+			wish.key = from->key;
+			wish.value.form = from->value.form;
+			wish.value.number = from->value.number;
+			neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
+			(void)neap_strcopy(wish.policy, sizeof(wish.policy), held->label);
+			(void)neap_strcopy(wish.why, sizeof(wish.why), from->why);
+			wish.rank = (int)i;
+			if (!wish_for_target(node, &wish, from->target))
+				neap_log_line(&node->config.log, NEAP_LOG_WARN,
+					      "policy %s: no target '%s': there is besteffort, "
+					      "burstable, each also with .pods or .containers, and "
+					      "workload:ID",
+					      held->label, from->target);
+		}
+	}
+}
+
+/* --- base values of neap's own groups --- */
+
+static void wish_base(struct neap_node *node)
+{
+	const struct neap_tree *own = &node->config.trees[0];
+	char dir[NEAP_PATH_MAX];
+	int64_t burstable_milli = 0;
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+		const char *group = workload->group->dir;
+
+		if (!workload->is_own || workload->is_removing)
+			continue;
+		if (workload->cpu_request_milli != NEAP_MISSING) {
+			if (workload->kube_qos == NEAP_KUBE_BURSTABLE)
+				burstable_milli += workload->cpu_request_milli;
+			wish_number(node, group, NEAP_KEY_CPU_SHARES,
+				    neap_milli_to_shares(workload->cpu_request_milli),
+				    "weight of the CPU request");
+		}
+		if (workload->cpu_limit_milli != NEAP_MISSING)
+			wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI, workload->cpu_limit_milli,
+				    "CPU limit of the workload");
+		if (workload->memory_limit_bytes != NEAP_MISSING)
+			wish_number(node, group, NEAP_KEY_MEMORY_MAX_BYTES,
+				    workload->memory_limit_bytes, "memory limit of the workload");
+	}
+	wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
+		    neap_milli_to_shares(node->sample.capacity_milli),
+		    "weight of a whole machine for what neap runs");
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir, sizeof(dir),
+			      NULL) == 0)
+		wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2, "lowest weight for best-effort work");
+	/* Never less than the kernel's own default: a service that named no request still counts. */
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BURSTABLE, dir, sizeof(dir),
+			      NULL) == 0)
+		wish_number(node, dir, NEAP_KEY_CPU_SHARES,
+			    neap_milli_to_shares(burstable_milli > 1000 ? burstable_milli : 1000),
+			    "weight of all CPU requests of the class");
+}
+
+
+/* --- what nobody wants any more --- */
+
+/* The value to give back; false when the text of the kernel has no value form (an empty CPU set)
+ * and the hand must put the very text back. */
+static bool kept_value(const struct neap_node *node, const struct node_kept *kept,
+		       struct neap_value *ret)
+{
+	struct neap_error err;
+	bool v2 = false;
+
+	(void)neap_cgroup_file(node->cgroup, kept->key, NULL, &v2);
+	if (neap_value_parse(kept->key, v2, kept->found, ret, &err) < 0)
+		return false;
+	return ret->form != NEAP_FORM_CPUSET || !neap_cpuset_is_empty(&ret->cpus);
+}
+
+/* Wishes for the values found at first, so that the plan orders their way back; what is already
+ * back (or has no value form) the hand is asked to restore and forget. */
+static void wish_back(struct neap_node *node)
+{
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->kept); i++) {
+		struct node_kept *kept = neap_map_at(node->kept, i, NULL);
+		struct neap_value now;
+		struct neap_wish wish;
+		struct neap_error err;
+
+		if (kept->wished_tick == node->ticks || kept->is_restoring)
+			continue;
+		memset(&wish, 0, offsetof(struct neap_wish, value));
+		if (!kept_value(node, kept, &wish.value) ||
+		    neap_node_read_key(node, kept->group, kept->key, &now, &err) != 1 ||
+		    neap_value_is_equal(kept->key, &now, &wish.value)) {
+			neap_kept_restore(node, kept);
+			continue;
+		}
+		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
+		wish.key = kept->key;
+		(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
+		(void)neap_strcopy(wish.why, sizeof(wish.why), "no longer wanted: as it was before");
+		wish.rank = RANK_BASE;
+		if (neap_plan_add(node->plan, &wish, &err) < 0)
+			neap_kept_restore(node, kept);
+	}
+}
+
+/* Present value for the plan: through the descriptor that the tick keeps, or one kept from now on. */
+int neap_node_read_key(void *arg, const char *dir, enum neap_key key, struct neap_value *ret,
+		       struct neap_error *err)
+{
+	struct neap_node *node = arg;
+	struct node_group *group = neap_node_group(node, dir, 0);
+
+	if (group == NULL)
+		return neap_error_nomem(err);
+	return neap_group_read_key(group->files, key, ret, err);
+}
+
+void neap_gather_wishes(struct neap_node *node)
+{
+	neap_plan_clear(node->plan);
+	if (node->state != NODE_RELEASED) {
+		wish_for_policies(node);
+		wish_base(node);
+	}
+	wish_back(node);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From plan to hand, and from its answers to the audit. One plan is under way at a time: while the
+ * hand is busy (a memory limit can take it a fifth of a second) ticks go on reading and asking, and
+ * the next plan starts from what is then there. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+#define START_WAIT_MSEC 5000
+#define FAILURES_MAX 1024
+
+/* --- kept values --- */
+
+static void kept_name(const char *group, enum neap_key key, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s\n%d", group, (int)key);
+}
+
+struct node_kept *neap_kept_find(const struct neap_node *node, const char *group,
+				 enum neap_key key)
+{
+	char name[NEAP_PATH_MAX + 16];
+
+	kept_name(group, key, name, sizeof(name));
+	return neap_map_find(node->kept, name);
+}
+
+static void kept_free(struct node_kept *kept)
+{
+	if (kept == NULL)
+		return;
+	free(kept->found);
+	free(kept);
+}
+
+static struct node_kept *kept_add(struct neap_node *node, const char *group, enum neap_key key,
+				  const char *found)
+{
+	char name[NEAP_PATH_MAX + 16];
+	struct node_kept *kept = neap_kept_find(node, group, key);
+
+	if (kept != NULL)
+		return kept;
+	kept = neap_alloc(sizeof(*kept));
+	if (kept == NULL)
+		return NULL;
+	(void)neap_strcopy(kept->group, sizeof(kept->group), group);
+	kept->key = key;
+	kept->found = neap_strdup(found);
+	kept_name(group, key, name, sizeof(name));
+	if (kept->found == NULL || !neap_map_set(node->kept, name, kept)) {
+		kept_free(kept);
+		return NULL;
+	}
+	return kept;
+}
+
+static void kept_drop(struct neap_node *node, const char *group, enum neap_key key)
+{
+	char name[NEAP_PATH_MAX + 16];
+
+	kept_name(group, key, name, sizeof(name));
+	kept_free(neap_map_remove(node->kept, name));
+}
+
+void neap_kept_clear(struct neap_node *node)
+{
+	while (neap_map_count(node->kept) > 0) {
+		const char *name;
+
+		(void)neap_map_at(node->kept, neap_map_count(node->kept) - 1, &name);
+		kept_free(neap_map_remove(node->kept, name));
+	}
+}
+
+/* --- sending --- */
+
+int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
+		   const struct node_pending *pending, struct neap_error *err)
+{
+	struct neap_hand_request numbered = *request;
+
+	if (node->hand == NULL)
+		return neap_error_set(err, NEAP_EUNAVAILABLE,
+				      "neapd runs without root or with --dry-run: it only watches");
+	if (node->pending_count == node->pending_size) {
+		size_t size = node->pending_size == 0 ? 64 : node->pending_size * 2;
+		struct node_pending *grown =
+			neap_realloc_array(node->pending, size, sizeof(*grown));
+
+		if (grown == NULL)
+			return neap_error_nomem(err);
+		node->pending = grown;
+		node->pending_size = size;
+	}
+	numbered.id = ++node->next_id;
+	if (neap_hand_add(node->hand, &numbered, err) < 0)
+		return -(int)err->code;
+	node->pending[node->pending_count] = *pending;
+	node->pending[node->pending_count].id = numbered.id;
+	node->pending[node->pending_count].op = request->op;
+	node->pending_count++;
+	return 0;
+}
+
+void neap_node_flush(struct neap_node *node)
+{
+	struct neap_error err;
+
+	/* A hand that died is noticed where its answers are read. */
+	if (node->hand != NULL)
+		node->wants_write = neap_hand_flush(node->hand, &err) == 0;
+}
+
+void neap_kept_restore(struct neap_node *node, struct node_kept *kept)
+{
+	struct neap_hand_request request = {0};
+	struct node_pending pending = {0};
+	struct neap_error err;
+
+	request.op = NEAP_HAND_RESTORE;
+	request.group = kept->group;
+	request.key = kept->key;
+	(void)neap_strcopy(pending.group, sizeof(pending.group), kept->group);
+	pending.key = kept->key;
+	(void)neap_strcopy(pending.policy, sizeof(pending.policy), "neapd");
+	(void)neap_strcopy(pending.why, sizeof(pending.why), "no longer wanted: as it was before");
+	if (neap_node_send(node, &request, &pending, &err) == 0) {
+		kept->is_restoring = true;
+		node->plan_inflight++;
+	}
+}
+
+/* A group made while its parent was narrowed starts with the narrow set (v1 copies it); what it
+ * should get back one day is what the parent had at first. NULL: the hand notes what it finds. */
+static const char *inherited_found(struct neap_node *node, const struct neap_write *write)
+{
+	char parent[NEAP_PATH_MAX];
+	const struct node_kept *kept;
+	struct neap_value own, above;
+	struct neap_error err;
+	char *slash;
+
+	if (write->key != NEAP_KEY_CPUSET_CPUS ||
+	    neap_kept_find(node, write->group, write->key) != NULL)
+		return NULL;
+	(void)neap_strcopy(parent, sizeof(parent), write->group);
+	slash = strrchr(parent, '/');
+	if (slash == NULL)
+		return NULL;
+	*slash = '\0';
+	kept = neap_kept_find(node, parent, write->key);
+	if (kept == NULL || kept->found[0] == '\0')
+		return NULL;
+	if (neap_node_read_key(node, write->group, write->key, &own, &err) != 1 ||
+	    neap_node_read_key(node, parent, write->key, &above, &err) != 1)
+		return NULL;
+	return neap_cpuset_is_equal(&own.cpus, &above.cpus) ? kept->found : NULL;
+}
+
+static void dry_note(struct neap_node *node, const struct neap_write *write,
+		     const struct neap_wish *wish)
+{
+	struct neap_audit_entry entry = {0};
+	struct neap_value now;
+	struct neap_error err;
+
+	entry.unix_usec = node->unix_usec;
+	entry.dry_run = true;
+	(void)neap_strcopy(entry.what, sizeof(entry.what), "set");
+	(void)neap_strcopy(entry.group, sizeof(entry.group), write->group);
+	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(write->key)->name);
+	(void)neap_strcopy(entry.policy, sizeof(entry.policy), wish->policy);
+	(void)neap_strcopy(entry.why, sizeof(entry.why), wish->why);
+	if (neap_node_read_key(node, write->group, write->key, &now, &err) == 1)
+		(void)neap_value_print(write->key, &now, entry.old_value, sizeof(entry.old_value));
+	(void)neap_value_print(write->key, &write->value, entry.new_value,
+			       sizeof(entry.new_value));
+	(void)neap_audit_add(node->audit, &entry);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO, "would write %s %s: %s -> %s (%s: %s)",
+		      entry.group, entry.key, entry.old_value, entry.new_value, entry.policy,
+		      entry.why);
+}
+
+/* A dry run would repeat the same plan every tick: it is told when it changes. */
+static uint64_t plan_hash(const struct neap_plan *plan)
+{
+	uint64_t hash = 14695981039346656037ULL;
+	size_t i;
+
+	for (i = 0; i < neap_plan_write_count(plan); i++) {
+		const struct neap_write *write = neap_plan_write_get(plan, i);
+		char text[512];
+		const char *p;
+
+		(void)snprintf(text, sizeof(text), "%s %d ", write->group, (int)write->key);
+		(void)neap_value_print(write->key, &write->value, text + strlen(text),
+				       sizeof(text) - strlen(text));
+		for (p = text; *p != '\0'; p++)
+			hash = (hash ^ (unsigned char)*p) * 1099511628211ULL;
+	}
+	return hash;
+}
+
+static void dry_run(struct neap_node *node)
+{
+	uint64_t hash = plan_hash(node->plan);
+	size_t i;
+
+	if (hash == node->last_dry_hash)
+		return;
+	node->last_dry_hash = hash;
+	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
+		const struct neap_write *write = neap_plan_write_get(node->plan, i);
+
+		dry_note(node, write, neap_plan_wish_get(node->plan, write->wish));
+	}
+}
+
+static int send_write(struct neap_node *node, const struct neap_write *write, char *text,
+		      size_t size, struct neap_error *err)
+{
+	const struct neap_wish *wish = neap_plan_wish_get(node->plan, write->wish);
+	struct neap_hand_request request = {0};
+	struct node_pending pending = {0};
+	const char *bounded = "";
+	bool v2 = false;
+
+	(void)neap_cgroup_file(node->cgroup, write->key, NULL, &v2);
+	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text, size) >= size)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
+				      write->group, neap_key_get(write->key)->name);
+	request.op = NEAP_HAND_SET;
+	request.group = write->group;
+	request.key = write->key;
+	request.value = text;
+	request.found = inherited_found(node, write);
+	if (request.found != NULL)
+		(void)kept_add(node, write->group, write->key, request.found);
+	(void)neap_strcopy(pending.group, sizeof(pending.group), write->group);
+	pending.key = write->key;
+	(void)neap_strcopy(pending.policy, sizeof(pending.policy), wish->policy);
+	if (neap_plan_wish_was_bounded(node->plan, write->wish, &bounded) && bounded[0] != '\0')
+		(void)snprintf(pending.why, sizeof(pending.why), "%s [%s]", wish->why, bounded);
+	else
+		(void)neap_strcopy(pending.why, sizeof(pending.why), wish->why);
+	return neap_node_send(node, &request, &pending, err);
+}
+
+void neap_plan_and_write(struct neap_node *node)
+{
+	struct neap_plan_bounds bounds = {0};
+	neap_auto_free char *text = NULL;
+	struct neap_error err;
+	size_t i;
+
+	if (node->state == NODE_WATCHING)
+		return;
+	if (node->plan_inflight > 0 || node->is_frozen) {
+		node->late_plans += node->plan_inflight > 0;
+		return;
+	}
+	neap_gather_wishes(node);
+	bounds.cpus_online = node->topology->cpu_count;
+	bounds.be_cpu_floor_milli = 20;
+	bounds.be_cpus_floor = 1;
+	bounds.memory_floor_bytes = 4 * 1024 * 1024;
+	neap_cpuset_copy(&bounds.online, &node->topology->online);
+	if (neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err) < 0) {
+		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
+		return;
+	}
+	if (node->state == NODE_DRY_RUN) {
+		dry_run(node);
+		return;
+	}
+	text = neap_alloc(NEAP_CPUSET_TEXT);
+	if (text == NULL)
+		return;
+	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
+		if (send_write(node, neap_plan_write_get(node->plan, i), text, NEAP_CPUSET_TEXT,
+			       &err) < 0) {
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
+			break;
+		}
+		node->plan_inflight++;
+	}
+	neap_node_flush(node);
+}
+
+/* --- answers --- */
+
+void neap_node_note(struct neap_node *node, const char *what, const char *group,
+		    const char *policy, const char *why, int errnum)
+{
+	struct neap_audit_entry entry = {0};
+
+	entry.unix_usec = node->unix_usec;
+	entry.errnum = errnum;
+	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
+	(void)neap_strcopy(entry.group, sizeof(entry.group), group);
+	(void)neap_strcopy(entry.policy, sizeof(entry.policy), policy);
+	(void)neap_strcopy(entry.why, sizeof(entry.why), why);
+	(void)neap_audit_add(node->audit, &entry);
+}
+
+/* The same refusal of the same file every second is told once. */
+static bool is_old_failure(struct neap_node *node, const struct node_pending *pending, int errnum)
+{
+	char name[NEAP_PATH_MAX + 16];
+	void *before;
+
+	kept_name(pending->group, pending->key, name, sizeof(name));
+	if (errnum == 0) {
+		(void)neap_map_remove(node->failures, name);
+		return false;
+	}
+	before = neap_map_find(node->failures, name);
+	if (before == NULL && neap_map_count(node->failures) >= FAILURES_MAX)
+		return true;
+	(void)neap_map_set(node->failures, name, (void *)(intptr_t)errnum);
+	return before == (void *)(intptr_t)errnum;
+}
+
+static void audit_write(struct neap_node *node, const struct node_pending *pending,
+			const struct neap_hand_answer *answer, const char *what)
+{
+	struct neap_audit_entry entry = {0};
+
+	if (is_old_failure(node, pending, answer->errnum))
+		return;
+	/* A group that ended meanwhile is no news, and neither is a value that was already back. */
+	if (answer->errnum == ENOENT ||
+	    (pending->op == NEAP_HAND_RESTORE && answer->errnum == 0 &&
+	     strcmp(answer->old_value, answer->new_value) == 0))
+		return;
+	entry.unix_usec = node->unix_usec;
+	entry.errnum = answer->errnum;
+	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
+	(void)neap_strcopy(entry.group, sizeof(entry.group), pending->group);
+	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(pending->key)->name);
+	(void)neap_strcopy(entry.old_value, sizeof(entry.old_value), answer->old_value);
+	(void)neap_strcopy(entry.new_value, sizeof(entry.new_value), answer->new_value);
+	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
+	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
+	(void)neap_audit_add(node->audit, &entry);
+	if (answer->errnum != 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s", entry.group,
+			      entry.key, strerror(answer->errnum),
+			      answer->text[0] != '\0' ? ": " : "", answer->text);
+	else
+		neap_log_line(&node->config.log, NEAP_LOG_DEBUG, "%s %s: %s -> %s (%s: %s)",
+			      entry.group, entry.key, entry.old_value, entry.new_value,
+			      entry.policy, entry.why);
+}
+
+static void set_answered(struct neap_node *node, const struct node_pending *pending,
+			 const struct neap_hand_answer *answer)
+{
+	struct node_kept *kept;
+
+	audit_write(node, pending, answer, "set");
+	if (answer->errnum == ENOENT)
+		kept_drop(node, pending->group, pending->key);
+	if (answer->errnum != 0)
+		return;
+	kept = kept_add(node, pending->group, pending->key, answer->old_value);
+	if (kept == NULL)
+		return;
+	(void)neap_strcopy(kept->policy, sizeof(kept->policy), pending->policy);
+	(void)neap_strcopy(kept->why, sizeof(kept->why), pending->why);
+	if (kept->wished_tick == 0)
+		kept->wished_tick = node->ticks;
+}
+
+static void restore_answered(struct neap_node *node, const struct node_pending *pending,
+			     const struct neap_hand_answer *answer)
+{
+	struct node_kept *kept = neap_kept_find(node, pending->group, pending->key);
+
+	audit_write(node, pending, answer, "restore");
+	if (answer->errnum == 0 || answer->errnum == ENOENT)
+		kept_drop(node, pending->group, pending->key);
+	else if (kept != NULL)
+		kept->is_restoring = false;
+}
+
+static void take_answer(struct neap_node *node, const struct neap_hand_answer *answer)
+{
+	struct node_pending pending;
+	size_t i;
+
+	if (answer->op == NEAP_HAND_ENTRY) {
+		(void)kept_add(node, answer->group, answer->key, answer->old_value);
+		return;
+	}
+	for (i = 0; i < node->pending_count; i++) {
+		if (node->pending[i].id == answer->id)
+			break;
+	}
+	if (i == node->pending_count)
+		return;
+	pending = node->pending[i];
+	memmove(&node->pending[i], &node->pending[i + 1],
+		(node->pending_count - i - 1) * sizeof(pending));
+	node->pending_count--;
+	if (pending.op == NEAP_HAND_SET || pending.op == NEAP_HAND_RESTORE) {
+		if (node->plan_inflight > 0)
+			node->plan_inflight--;
+		if (answer->errnum == EBUSY && strcmp(answer->text, "frozen") == 0)
+			node->is_frozen = true;
+		if (pending.op == NEAP_HAND_SET)
+			set_answered(node, &pending, answer);
+		else
+			restore_answered(node, &pending, answer);
+	}
+	if (pending.answered != NULL)
+		pending.answered(node, pending.arg, answer);
+}
+
+int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error *err)
+{
+	struct neap_hand_answer answer;
+	int rc;
+
+	if (node->hand == NULL)
+		return 0;
+	node->unix_usec = unix_usec;
+	neap_node_flush(node);
+	while ((rc = neap_hand_next(node->hand, &answer, err)) == 1)
+		take_answer(node, &answer);
+	if (rc == 0)
+		neap_launch_go(node);
+	return rc;
+}
+
+static void listed(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+{
+	(void)node;
+	(void)answer;
+	*(bool *)arg = true;
+}
+
+int neap_kept_take_up(struct neap_node *node, struct neap_error *err)
+{
+	struct neap_hand_request request = {0};
+	struct node_pending pending = {0};
+	bool is_done = false;
+	int waited = 0;
+
+	request.op = NEAP_HAND_LIST;
+	pending.answered = listed;
+	pending.arg = &is_done;
+	if (neap_node_send(node, &request, &pending, err) < 0)
+		return -(int)err->code;
+	while (!is_done && waited < START_WAIT_MSEC) {
+		struct pollfd pfd = {neap_hand_fd(node->hand), POLLIN, 0};
+
+		if (neap_node_hear(node, node->unix_usec, err) < 0)
+			return -(int)err->code;
+		if (is_done)
+			break;
+		if (node->wants_write)
+			pfd.events |= POLLOUT;
+		(void)poll(&pfd, 1, 10);
+		waited += 10;
+	}
+	if (!is_done)
+		return neap_error_set(err, NEAP_EUNAVAILABLE,
+				      "the hand does not answer within %d s", START_WAIT_MSEC / 1000);
+	if (neap_map_count(node->kept) > 0)
+		neap_log_line(&node->config.log, NEAP_LOG_INFO,
+			      "took over %zu values that an earlier neapd had set",
+			      neap_map_count(node->kept));
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Entries lie in an array in order of insertion; the table of slots holds indexes into it. FNV-1a
+ * with a seed of the process: names come from directories that hostile users can choose. */
+#include "engine/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "engine/base/mem.h"
+
+#define SLOT_EMPTY UINT32_MAX
+
+struct entry {
+	char *key;
+	void *value;
+	uint64_t hash;
+};
+
+struct neap_map {
+	struct entry *entries;
+	size_t count, size;
+	uint32_t *slots;
+	size_t slot_count; /* power of two, at least twice size */
+	uint64_t seed;
+};
+
+static uint64_t hash_of(const struct neap_map *map, const char *key)
+{
+	uint64_t hash = 14695981039346656037ULL ^ map->seed;
+
+	for (; *key != '\0'; key++) {
+		hash ^= (unsigned char)*key;
+		hash *= 1099511628211ULL;
+	}
+	return hash ^ (hash >> 32);
+}
+
+static size_t slot_of(const struct neap_map *map, const char *key, uint64_t hash)
+{
+	size_t slot = hash & (map->slot_count - 1);
+
+	while (map->slots[slot] != SLOT_EMPTY) {
+		const struct entry *entry = &map->entries[map->slots[slot]];
+
+		if (entry->hash == hash && strcmp(entry->key, key) == 0)
+			break;
+		slot = (slot + 1) & (map->slot_count - 1);
+	}
+	return slot;
+}
+
+static void fill_slots(struct neap_map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->slot_count; i++)
+		map->slots[i] = SLOT_EMPTY;
+	for (i = 0; i < map->count; i++) {
+		size_t slot = map->entries[i].hash & (map->slot_count - 1);
+
+		while (map->slots[slot] != SLOT_EMPTY)
+			slot = (slot + 1) & (map->slot_count - 1);
+		map->slots[slot] = (uint32_t)i;
+	}
+}
+
+static bool grow(struct neap_map *map)
+{
+	size_t size = map->size * 2;
+	struct entry *entries = neap_realloc_array(map->entries, size, sizeof(*entries));
+	uint32_t *slots;
+
+	if (entries == NULL)
+		return false;
+	map->entries = entries;
+	slots = neap_alloc_array(size * 2, sizeof(*slots));
+	if (slots == NULL)
+		return false;
+	free(map->slots);
+	map->slots = slots;
+	map->size = size;
+	map->slot_count = size * 2;
+	fill_slots(map);
+	return true;
+}
+
+struct neap_map *neap_map_new(void)
+{
+	struct neap_map *map = neap_alloc(sizeof(*map));
+
+	if (map == NULL)
+		return NULL;
+	map->size = 16;
+	map->slot_count = 32;
+	map->entries = neap_alloc_array(map->size, sizeof(*map->entries));
+	map->slots = neap_alloc_array(map->slot_count, sizeof(*map->slots));
+	if (map->entries == NULL || map->slots == NULL) {
+		neap_map_free(map);
+		return NULL;
+	}
+	if (getrandom(&map->seed, sizeof(map->seed), GRND_NONBLOCK) < 0)
+		map->seed = (uint64_t)(uintptr_t)map; /* early boot: the address must do */
+	fill_slots(map);
+	return map;
+}
+
+void neap_map_free(struct neap_map *map)
+{
+	size_t i;
+
+	if (map == NULL)
+		return;
+	for (i = 0; i < map->count; i++)
+		free(map->entries[i].key);
+	free(map->entries);
+	free(map->slots);
+	free(map);
+}
+
+size_t neap_map_count(const struct neap_map *map)
+{
+	return map->count;
+}
+
+void *neap_map_find(const struct neap_map *map, const char *key)
+{
+	size_t slot = slot_of(map, key, hash_of(map, key));
+
+	return map->slots[slot] == SLOT_EMPTY ? NULL : map->entries[map->slots[slot]].value;
+}
+
+bool neap_map_set(struct neap_map *map, const char *key, void *value)
+{
+	uint64_t hash = hash_of(map, key);
+	size_t slot = slot_of(map, key, hash);
+	char *copy;
+
+	if (map->slots[slot] != SLOT_EMPTY) {
+		map->entries[map->slots[slot]].value = value;
+		return true;
+	}
+	if (map->count == map->size) {
+		if (!grow(map))
+			return false;
+		slot = slot_of(map, key, hash);
+	}
+	copy = neap_strdup(key);
+	if (copy == NULL)
+		return false;
+	map->entries[map->count] = (struct entry){copy, value, hash};
+	map->slots[slot] = (uint32_t)map->count++;
+	return true;
+}
+
+void *neap_map_remove(struct neap_map *map, const char *key)
+{
+	size_t slot = slot_of(map, key, hash_of(map, key));
+	uint32_t index = map->slots[slot];
+	void *value;
+
+	if (index == SLOT_EMPTY)
+		return NULL;
+	value = map->entries[index].value;
+	free(map->entries[index].key);
+	map->entries[index] = map->entries[--map->count];
+	/* Removal is rare here; making the slots anew needs no tombstones. */
+	fill_slots(map);
+	return value;
+}
+
+void *neap_map_at(const struct neap_map *map, size_t index, const char **ret_key)
+{
+	if (ret_key != NULL)
+		*ret_key = map->entries[index].key;
+	return map->entries[index].value;
+}
