@@ -45,7 +45,8 @@ int neap_error_field(struct neap_error *err, enum neap_code code, const char *fi
 int neap_error_sys(struct neap_error *err, const char *fmt, ...) NEAP_PRINTF(2, 3);
 int neap_error_nomem(struct neap_error *err);
 
-/* Puts "context: " before the message; code, errnum and field stay. Returns -code. */
+/* Puts "context: " before the message; code, errnum and field stay. Returns -code. Without an err
+ * the code is not known and it returns -NEAP_EINTERNAL: pass one where the code matters. */
 int neap_error_wrap(struct neap_error *err, const char *fmt, ...) NEAP_PRINTF(2, 3);
 
 /* Puts "prefix." (or "prefix" before a "[") before the field. Returns -code. */

@@ -18,7 +18,11 @@ char *neap_strndup(const char *text, size_t len);
 /* NULL when there is no memory. */
 char *neap_asprintf(const char *fmt, ...) NEAP_PRINTF(1, 2);
 
-/* Copies text into a fixed array, cut at the end if it does not fit. True when it fitted. */
+/* Takes an unfinished UTF-8 character off the end of a text that was cut. */
+void neap_utf8_trim(char *text);
+
+/* Copies text into a fixed array; what does not fit is cut between characters. True when it
+ * fitted. */
 bool neap_strcopy(char *to, size_t to_size, const char *text);
 
 /* For tests: the n-th allocation from now on fails, once (1 = the next); 0 switches it off. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocation with a hook for tests, and copies of text. The counters are per thread, so that a
+ * test can fail an allocation of its own thread and no other. */
+#include "engine/base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local uint64_t asked;
+static _Thread_local uint64_t fail_at; /* value of asked that fails, 0 never */
+
+static bool may_allocate(void)
+{
+	asked++;
+	return asked != fail_at;
+}
+
+void neap_mem_fail_at(uint64_t n)
+{
+	fail_at = n ? asked + n : 0;
+}
+
+uint64_t neap_mem_count(void)
+{
+	return asked;
+}
+
+void *neap_alloc(size_t size)
+{
+	return neap_alloc_array(1, size);
+}
+
+void *neap_alloc_array(size_t count, size_t size)
+{
+	if (!may_allocate())
+		return NULL;
+	if (!count || !size)
+		return calloc(1, 1);
+	return calloc(count, size);
+}
+
+void *neap_realloc_array(void *old, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (!may_allocate() || __builtin_mul_overflow(count, size, &bytes))
+		return NULL;
+	return realloc(old, bytes ? bytes : 1);
+}
+
+char *neap_strdup(const char *text)
+{
+	return neap_strndup(text, strlen(text));
+}
+
+char *neap_strndup(const char *text, size_t len)
+{
+	size_t have = strnlen(text, len);
+	char *copy = neap_alloc(have + 1);
+
+	if (copy)
+		memcpy(copy, text, have);
+	return copy;
+}
+
+char *neap_asprintf(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return NULL;
+
+	text = neap_alloc((size_t)len + 1);
+	if (!text)
+		return NULL;
+	va_start(args, fmt);
+	(void)vsnprintf(text, (size_t)len + 1, fmt, args); /* measured above */
+	va_end(args);
+	return text;
+}
+
+void neap_utf8_trim(char *text)
+{
+	size_t len = strlen(text), start = len, want;
+	unsigned char lead;
+
+	/* At most three continuation bytes can stand before the end. */
+	while (start > 0 && len - start < 3 &&
+	       ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (start == 0)
+		return;
+	lead = (unsigned char)text[start - 1];
+	want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+	if (want > len - start + 1)
+		text[start - 1] = '\0';
+}
+
+bool neap_strcopy(char *to, size_t to_size, const char *text)
+{
+	size_t len;
+
+	if (to_size == 0)
+		return false;
+	len = strnlen(text, to_size);
+	if (len < to_size) {
+		memmove(to, text, len + 1);
+		return true;
+	}
+	memmove(to, text, to_size - 1);
+	to[to_size - 1] = '\0';
+	neap_utf8_trim(to);
+	return false;
+}

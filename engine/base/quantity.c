@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kubernetes quantities, durations, integers. The quantity grammar is that of apimachinery: a
+ * signed decimal number, then n u m k M G T P E, Ki .. Ei, or an exponent ("1e3"; "1E" is exa).
+ * Rounding goes away from zero. Exact integer arithmetic throughout, no floating point. */
+#include "engine/base/quantity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned __int128 u128;
+
+/* 20 digits and the factor 2^60 fit 128 bits. Further digits only say "and a little more", which
+ * rounding up has to know; no number that fits the result has a 21st digit that matters else. */
+#define DIGITS_MAX   20
+#define EXPONENT_MAX 1000 /* far beyond any result; keeps the arithmetic small */
+
+struct number {
+	bool is_negative;
+	bool has_more; /* digits that were dropped were not all 0 */
+	u128 mantissa;
+	int exponent; /* of 10 */
+	int shift;    /* of 2 */
+};
+
+static const struct {
+	char text[3];
+	int exponent, shift;
+} suffixes[] = {
+	{"", 0, 0},    {"n", -9, 0},  {"u", -6, 0},  {"m", -3, 0},
+	{"k", 3, 0},   {"M", 6, 0},   {"G", 9, 0},   {"T", 12, 0},
+	{"P", 15, 0},  {"E", 18, 0},  {"Ki", 0, 10}, {"Mi", 0, 20},
+	{"Gi", 0, 30}, {"Ti", 0, 40}, {"Pi", 0, 50}, {"Ei", 0, 60},
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int bad_quantity(struct neap_error *err, const char *text)
+{
+	return neap_error_set(
+		err, NEAP_EINVAL,
+		"'%.40s' is not a quantity: use a form like 500m, 2, 1.5, 128Mi", text);
+}
+
+static int too_large(struct neap_error *err, const char *text)
+{
+	return neap_error_set(err, NEAP_EINVAL, "'%.40s' is too large", text);
+}
+
+static void take_digit(struct number *n, int digit, int *digits, bool is_fraction)
+{
+	if (*digits < DIGITS_MAX) {
+		n->mantissa = n->mantissa * 10 + (unsigned)digit;
+		if (n->mantissa)
+			(*digits)++;
+		n->exponent -= is_fraction;
+		return;
+	}
+	n->has_more |= digit != 0;
+	n->exponent += !is_fraction;
+}
+
+/* Sign, digits, point, digits. Returns where it ended, NULL when there was no digit. */
+static const char *take_number(const char *s, struct number *n)
+{
+	int digits = 0;
+	bool any = false;
+
+	if (*s == '+' || *s == '-')
+		n->is_negative = *s++ == '-';
+	for (; is_digit(*s); s++, any = true)
+		take_digit(n, *s - '0', &digits, false);
+	if (*s == '.')
+		for (s++; is_digit(*s); s++, any = true)
+			take_digit(n, *s - '0', &digits, true);
+	return any ? s : NULL;
+}
+
+static bool take_suffix(const char *s, struct number *n)
+{
+	int exponent = 0, sign = 1;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(suffixes); i++) {
+		if (strcmp(s, suffixes[i].text) != 0)
+			continue;
+		n->exponent += suffixes[i].exponent;
+		n->shift = suffixes[i].shift;
+		return true;
+	}
+	if (*s != 'e' && *s != 'E')
+		return false;
+	s++;
+	if (*s == '+' || *s == '-')
+		sign = *s++ == '-' ? -1 : 1;
+	if (!is_digit(*s))
+		return false;
+	for (; is_digit(*s); s++)
+		if (exponent < EXPONENT_MAX)
+			exponent = exponent * 10 + (*s - '0');
+	n->exponent += sign * exponent;
+	return !*s;
+}
+
+/* mantissa * 10^exponent * 2^shift, rounded up; false when above INT64_MAX. */
+static bool scale(const struct number *n, uint64_t *ret)
+{
+	u128 value = n->mantissa << n->shift, rest = 0, by = 1;
+	int exponent = n->exponent;
+
+	for (; exponent > 0 && value; exponent--) {
+		if (value > INT64_MAX)
+			return false;
+		value *= 10;
+	}
+	for (; exponent < 0 && by <= value / 10; exponent++)
+		by *= 10;
+	if (exponent < 0) { /* by * 10 is above value: less than 1 */
+		*ret = value || n->has_more;
+		return true;
+	}
+	rest = value % by;
+	value /= by;
+	if (rest || n->has_more)
+		value++;
+	if (value > INT64_MAX)
+		return false;
+	*ret = (uint64_t)value;
+	return true;
+}
+
+static int parse(const char *text, int extra_exponent, int64_t *ret,
+		 struct neap_error *err)
+{
+	struct number n = {0};
+	uint64_t value;
+	const char *end;
+
+	/* Longer than anything sensible; bounds the work and the exponent. */
+	if (strnlen(text, 256) >= 256)
+		return bad_quantity(err, text);
+	end = take_number(text, &n);
+	if (!end || !take_suffix(end, &n))
+		return bad_quantity(err, text);
+	n.exponent += extra_exponent;
+	if (!scale(&n, &value))
+		return too_large(err, text);
+	*ret = n.is_negative ? -(int64_t)value : (int64_t)value;
+	return 0;
+}
+
+int neap_quantity_parse_milli(const char *text, int64_t *ret_milli,
+			      struct neap_error *err)
+{
+	return parse(text, 3, ret_milli, err);
+}
+
+int neap_quantity_parse_units(const char *text, int64_t *ret_units,
+			      struct neap_error *err)
+{
+	return parse(text, 0, ret_units, err);
+}
+
+static uint64_t magnitude(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+/* Divides by base as often as it goes without a rest; names has one suffix per step. */
+static char *format_steps(int64_t value, unsigned base, const char *const names[],
+			  size_t count, char *buf, size_t size)
+{
+	uint64_t left = magnitude(value);
+	size_t step = 0;
+
+	while (left && left % base == 0 && step + 1 < count) {
+		left /= base;
+		step++;
+	}
+	if (!left)
+		(void)snprintf(buf, size, "0");
+	else
+		(void)snprintf(buf, size, "%s%" PRIu64 "%s", value < 0 ? "-" : "", left,
+			       names[step]);
+	return buf;
+}
+
+char *neap_quantity_format_milli(int64_t milli, char *buf, size_t size)
+{
+	static const char *const names[] = {"m", "", "k", "M", "G", "T", "P"};
+
+	return format_steps(milli, 1000, names, NEAP_ARRAY_LEN(names), buf, size);
+}
+
+char *neap_quantity_format_bytes(int64_t bytes, char *buf, size_t size)
+{
+	static const char *const names[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+
+	return format_steps(bytes, 1024, names, NEAP_ARRAY_LEN(names), buf, size);
+}
+
+char *neap_bytes_format_human(int64_t bytes, char *buf, size_t size)
+{
+	static const char *const names[] = {"B",   "KiB", "MiB", "GiB",
+					    "TiB", "PiB", "EiB"};
+	uint64_t left = magnitude(bytes);
+	const char *sign = bytes < 0 ? "-" : "";
+	double value = (double)left;
+	size_t step = 0;
+	int digits;
+
+	if (left < 1000) {
+		(void)snprintf(buf, size, "%s%" PRIu64 " B", sign, left);
+		return buf;
+	}
+	while (value >= 999.5 && step + 1 < NEAP_ARRAY_LEN(names)) {
+		value /= 1024;
+		step++;
+	}
+	digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+	(void)snprintf(buf, size, "%s%.*f %s", sign, digits, value, names[step]);
+	return buf;
+}
+
+/* Durations */
+
+static const struct {
+	const char *name;
+	int64_t usec;
+} units[] = {
+	{"h", INT64_C(3600000000)},
+	{"m", 60000000},
+	{"s", 1000000},
+	{"ms", 1000},
+	{"us", 1},
+	{"µs", 1},
+};
+
+static int bad_duration(struct neap_error *err, const char *text)
+{
+	return neap_error_set(
+		err, NEAP_EINVAL,
+		"'%.40s' is not a duration: use a form like 90s, 1m30s, 500ms, 2h", text);
+}
+
+/* One "1.5h"; a number without a unit is seconds and must be all there is. */
+static int take_duration(const char *text, const char **at, int64_t *sum,
+			 struct neap_error *err)
+{
+	struct number n = {0};
+	const char *s = *at, *unit;
+	int64_t usec = 0;
+	size_t len;
+	u128 value;
+
+	if (!is_digit(*s) && *s != '.')
+		return bad_duration(err, text);
+	unit = take_number(s, &n);
+	if (!unit)
+		return bad_duration(err, text);
+	len = strcspn(unit, "0123456789.");
+	if (!len && s == text && !*unit)
+		usec = 1000000;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(units); i++)
+		if (strlen(units[i].name) == len && !strncmp(units[i].name, unit, len))
+			usec = units[i].usec;
+	if (!usec)
+		return bad_duration(err, text);
+
+	/* 20 digits and 32 bits of unit fit; what is below one microsecond is dropped. */
+	value = n.mantissa * (u128)usec;
+	for (; n.exponent > 0 && value <= INT64_MAX && value; n.exponent--)
+		value *= 10;
+	for (; n.exponent < 0 && value; n.exponent++)
+		value /= 10;
+	if (value > INT64_MAX || __builtin_add_overflow(*sum, (int64_t)value, sum))
+		return too_large(err, text);
+	*at = unit + len;
+	return 0;
+}
+
+int neap_duration_parse(const char *text, int64_t *ret_usec, struct neap_error *err)
+{
+	const char *at = text;
+	int64_t sum = 0;
+	int r;
+
+	if (*text == '-')
+		return neap_error_set(err, NEAP_EINVAL,
+				      "'%.40s': a duration cannot be negative", text);
+	if (strnlen(text, 256) >= 256)
+		return bad_duration(err, text);
+	do {
+		r = take_duration(text, &at, &sum, err);
+		if (r < 0)
+			return r;
+	} while (*at);
+	*ret_usec = sum;
+	return 0;
+}
+
+char *neap_duration_format(int64_t usec, char *buf, size_t size)
+{
+	uint64_t left = magnitude(usec);
+	size_t len = 0;
+
+	if (size)
+		buf[0] = '\0';
+	for (size_t i = 0; i < 5 && len < size; i++) {
+		uint64_t unit = (uint64_t)units[i].usec;
+
+		if (left < unit)
+			continue;
+		len += (size_t)snprintf(buf + len, size - len, "%s%" PRIu64 "%s",
+					usec < 0 && !len ? "-" : "", left / unit,
+					units[i].name);
+		left %= unit;
+	}
+	if (!usec)
+		(void)snprintf(buf, size, "0s");
+	return buf;
+}
+
+int neap_int_parse(const char *text, int64_t *ret, struct neap_error *err)
+{
+	const char *s = text;
+	bool is_negative = *s == '-';
+	int64_t value = 0;
+
+	s += is_negative;
+	if (!is_digit(*s))
+		return neap_error_set(err, NEAP_EINVAL, "'%.40s' is not a whole number",
+				      text);
+	for (; is_digit(*s); s++) {
+		int digit = is_negative ? '0' - *s : *s - '0';
+
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
+			return too_large(err, text);
+	}
+	s += strspn(s, " \t\r\n");
+	if (*s)
+		return neap_error_set(err, NEAP_EINVAL, "'%.40s' is not a whole number",
+				      text);
+	*ret = value;
+	return 0;
+}
