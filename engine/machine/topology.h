@@ -37,7 +37,7 @@ struct neap_l3 {
 struct neap_numa {
 	int os_node;
 	int64_t memory_bytes; /* 0 unknown */
-	bool is_near;	      /* the node that its CPUs use first; false for PMEM, HBM, GPU memory beside */
+	bool is_near; /* the node that its CPUs use first; false for PMEM, HBM, GPU memory beside */
 	struct neap_cpuset cpus; /* may be empty, may equal another node's */
 };
 
@@ -47,9 +47,9 @@ struct neap_socket {
 };
 
 struct neap_topology {
-	unsigned refs;
+	unsigned refs;             /* counted atomically: the policy thread holds some */
 	struct neap_cpuset online; /* all rows of cpus */
-	struct neap_cpu *cpus;	   /* ascending os_cpu */
+	struct neap_cpu *cpus;     /* ascending os_cpu */
 	int cpu_count;
 	struct neap_core *cores;
 	int core_count;
@@ -68,15 +68,19 @@ struct neap_processor {
 	int os_cpu, core, socket, node;
 };
 
-/* Builds a topology from rows in any order. A repeated CPU is an error. */
+/* Builds a topology from rows in any order. A repeated CPU is an error, node -1 is unknown, no
+ * rows make an empty machine. L3s, sizes and kinds are not known afterwards. */
 int neap_topology_new_from_processors(const struct neap_processor *rows, size_t count,
 				      struct neap_topology **ret, struct neap_error *err);
-/* An empty one with room for the given rows; for hw/topology. NULL without memory. */
-struct neap_topology *neap_topology_new(int cpus, int cores, int l3s, int nodes, int sockets);
+/* An empty one with room for the given rows, its counts 0, its one reference the caller's; for
+ * hw/topology. NULL without memory. */
+struct neap_topology *neap_topology_new(int cpus, int cores, int l3s, int nodes,
+					int sockets);
 struct neap_topology *neap_topology_ref(struct neap_topology *topology);
 struct neap_topology *neap_topology_unref(struct neap_topology *topology); /* NULL */
 
 /* The row of a CPU, NULL if it is not here (offline, unknown). */
-const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topology, int os_cpu);
+const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topology,
+					      int os_cpu);
 
 #endif

@@ -9,10 +9,20 @@
 
 struct neap_window;
 
-enum neap_aggregate { NEAP_AGG_LAST, NEAP_AGG_AVG, NEAP_AGG_P50, NEAP_AGG_P90, NEAP_AGG_P95,
-		      NEAP_AGG_P99, NEAP_AGG_COUNT };
+enum neap_aggregate {
+	NEAP_AGG_LAST,
+	NEAP_AGG_AVG,
+	NEAP_AGG_P50,
+	NEAP_AGG_P90,
+	NEAP_AGG_P95,
+	NEAP_AGG_P99,
+	NEAP_AGG_COUNT
+};
 
-/* samples: how many it keeps at most. NULL without memory. */
+/* A percentile is picked from a copy on the stack, which sets the ceiling. */
+#define NEAP_WINDOW_SAMPLES_MAX 4096
+
+/* samples: how many it keeps at most, brought into 1..NEAP_WINDOW_SAMPLES_MAX. NULL without memory. */
 struct neap_window *neap_window_new(int samples);
 void neap_window_free(struct neap_window *window);
 void neap_window_clear(struct neap_window *window);
@@ -21,13 +31,13 @@ void neap_window_add(struct neap_window *window, int64_t mono_usec, float value)
 
 struct neap_window_result {
 	float value[NEAP_AGG_COUNT];
-	int count;		/* samples in the span */
-	int64_t covered_usec;	/* between the first and the last of them */
+	int count;            /* samples in the span */
+	int64_t covered_usec; /* between the first and the last of them */
 };
 /* Over (now - span, now]. False, and nothing written, when it holds no sample. Percentile p is the
  * value at ceil(p * count) in rising order (nearest rank). */
-bool neap_window_get(const struct neap_window *window, int64_t now_mono_usec, int64_t span_usec,
-		     struct neap_window_result *ret);
+bool neap_window_get(const struct neap_window *window, int64_t now_mono_usec,
+		     int64_t span_usec, struct neap_window_result *ret);
 /* Only one number; cheap for LAST and AVG. */
 bool neap_window_get_one(const struct neap_window *window, int64_t now_mono_usec,
 			 int64_t span_usec, enum neap_aggregate aggregate, float *ret);
