@@ -14,12 +14,12 @@
 
 /* Order matters nowhere; new keys go before NEAP_KEY_COUNT. */
 enum neap_key {
-	NEAP_KEY_CPU_MAX_MILLI,	   /* "cpu.max_milli": -1 unlimited */
-	NEAP_KEY_CPU_BURST_USEC,   /* "cpu.burst_usec" per period of 100 ms */
-	NEAP_KEY_CPU_SHARES,	   /* "cpu.shares": 2..262144; cpu.weight on v2 */
-	NEAP_KEY_CPU_IDLE,	   /* "cpu.idle": 0 or 1 */
-	NEAP_KEY_CPUSET_CPUS,	   /* "cpuset.cpus" */
-	NEAP_KEY_CPUSET_MEMS,	   /* "cpuset.mems": NUMA nodes; v1 groups need it before a task */
+	NEAP_KEY_CPU_MAX_MILLI,  /* "cpu.max_milli": -1 unlimited */
+	NEAP_KEY_CPU_BURST_USEC, /* "cpu.burst_usec" per period of 100 ms */
+	NEAP_KEY_CPU_SHARES,     /* "cpu.shares": 2..262144; cpu.weight on v2 */
+	NEAP_KEY_CPU_IDLE,       /* "cpu.idle": 0 or 1 */
+	NEAP_KEY_CPUSET_CPUS,    /* "cpuset.cpus" */
+	NEAP_KEY_CPUSET_MEMS, /* "cpuset.mems": NUMA nodes; v1 groups need it before a task */
 	NEAP_KEY_MEMORY_MAX_BYTES, /* "memory.max_bytes": -1 unlimited */
 	NEAP_KEY_MEMORY_HIGH_BYTES,
 	NEAP_KEY_MEMORY_LOW_BYTES,
@@ -32,7 +32,7 @@ enum neap_controller {
 	NEAP_CTL_CPUACCT,
 	NEAP_CTL_CPUSET,
 	NEAP_CTL_MEMORY,
-	NEAP_CTL_IO,	/* blkio on v1 */
+	NEAP_CTL_IO, /* blkio on v1 */
 	NEAP_CTL_PIDS,
 	NEAP_CTL_UNIFIED, /* the cgroup2 mount itself: pressure, also on mixed machines */
 	NEAP_CTL_COUNT
@@ -44,7 +44,7 @@ enum neap_value_form { NEAP_FORM_NUMBER, NEAP_FORM_CPUSET };
 enum neap_merge { NEAP_MERGE_LOWEST, NEAP_MERGE_HIGHEST, NEAP_MERGE_FIRST };
 
 struct neap_key_info {
-	const char *name;	      /* "cpu.max_milli" */
+	const char *name;              /* "cpu.max_milli" */
 	const char *v1_file, *v2_file; /* NULL where that version has none */
 	enum neap_controller controller;
 	enum neap_value_form form;
@@ -71,13 +71,26 @@ enum neap_key neap_key_find_file(const char *file);
 const char *neap_controller_name(enum neap_controller controller);
 
 /* Range and form. The error names the key, the value and what is allowed. */
-int neap_value_check(enum neap_key key, const struct neap_value *value, struct neap_error *err);
+int neap_value_check(enum neap_key key, const struct neap_value *value,
+		     struct neap_error *err);
+/* Numbers by value, CPU sets as sets. */
 bool neap_value_is_equal(enum neap_key key, const struct neap_value *a,
 			 const struct neap_value *b);
-/* Text as the kernel file shows it ("max 100000", "9223372036854771712", "0-3\n"). */
+/* What is present, as neap_value_parse gives it, is what the kernel makes of wished: equal, or memory
+ * rounded down to whole pages, or (v2) shares that come out as the same cpu.weight. For "is it so
+ * already" and for reading back what was written. */
+bool neap_value_is_in_force(enum neap_key key, bool v2, enum neap_weight_curve curve,
+			    const struct neap_value *wished,
+			    const struct neap_value *present);
+/* a > b, where -1 of a key that has_unlimited is the largest. */
+bool neap_number_is_above(enum neap_key key, int64_t a, int64_t b);
+/* Text as the kernel file shows it ("max 100000", "9223372036854771712", "0-3\n").
+ * A quota becomes milli, rounded down (v1: of a period of 100 ms); a weight the lowest shares that
+ * the linear curve turns into it. On an error *ret is as it was. */
 int neap_value_parse(enum neap_key key, bool v2, const char *text, struct neap_value *ret,
 		     struct neap_error *err);
-/* Text as the kernel file takes it, without newline. Weight uses the given curve. As snprintf. */
+/* Text as the kernel file takes it, without newline; cpu.max with its period ("max 100000"), which
+ * also reads back. Weight uses the given curve. As snprintf. */
 size_t neap_value_format(enum neap_key key, bool v2, enum neap_weight_curve curve,
 			 const struct neap_value *value, char *buf, size_t size);
 /* For people and audit: "1500", "max", "0-3". As snprintf. */

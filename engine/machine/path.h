@@ -13,43 +13,60 @@ enum neap_cgroup_driver { NEAP_DRIVER_CGROUPFS, NEAP_DRIVER_SYSTEMD };
 /* The class of Kubernetes, read off a path. */
 enum neap_kube_qos { NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT };
 /* The class of label koordinator.sh/qosClass, NONE without one. */
-enum neap_qos { NEAP_QOS_NONE, NEAP_QOS_LSE, NEAP_QOS_LSR, NEAP_QOS_LS, NEAP_QOS_BE,
-		NEAP_QOS_SYSTEM };
+enum neap_qos {
+	NEAP_QOS_NONE,
+	NEAP_QOS_LSE,
+	NEAP_QOS_LSR,
+	NEAP_QOS_LS,
+	NEAP_QOS_BE,
+	NEAP_QOS_SYSTEM
+};
 
 #define NEAP_PATH_MAX 512
 
-const char *neap_qos_name(enum neap_qos qos);		/* "" for NONE */
-enum neap_qos neap_qos_parse(const char *text);		/* NONE for anything else */
+const char *neap_qos_name(enum neap_qos qos);           /* "" for NONE */
+enum neap_qos neap_qos_parse(const char *text);         /* NONE for anything else */
 const char *neap_kube_qos_name(enum neap_kube_qos qos); /* "BestEffort" */
-int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret, struct neap_error *err);
-int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret, struct neap_error *err);
+int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret,
+			struct neap_error *err);
+int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret,
+		      struct neap_error *err);
 
 /* "kubepods.slice" or "kubepods". */
 const char *neap_path_kube_root(enum neap_cgroup_driver driver);
 
 /* Below root ("kubepods", "kubepods.slice", "neap"): "" for Guaranteed is the root itself.
  * These write at most size bytes and fail with NEAP_ETOOLARGE. */
-int neap_path_qos_dir(enum neap_cgroup_driver driver, const char *root, enum neap_kube_qos qos,
-		      char *buf, size_t size, struct neap_error *err);
-int neap_path_pod_dir(enum neap_cgroup_driver driver, const char *root, enum neap_kube_qos qos,
-		      const char *uid, char *buf, size_t size, struct neap_error *err);
+int neap_path_qos_dir(enum neap_cgroup_driver driver, const char *root,
+		      enum neap_kube_qos qos, char *buf, size_t size,
+		      struct neap_error *err);
+int neap_path_pod_dir(enum neap_cgroup_driver driver, const char *root,
+		      enum neap_kube_qos qos, const char *uid, char *buf, size_t size,
+		      struct neap_error *err);
 /* The last component for a container id with its scheme ("containerd://77aa"). */
-int neap_path_container_dir(enum neap_cgroup_driver driver, const char *container_id, char *buf,
-			    size_t size, struct neap_error *err);
+int neap_path_container_dir(enum neap_cgroup_driver driver, const char *container_id,
+			    char *buf, size_t size, struct neap_error *err);
 
 enum neap_kube_qos neap_path_kube_qos(const char *path);
-/* The uid or id in the last component; NEAP_EINVAL when it has not the form. */
-int neap_path_parse_pod(enum neap_cgroup_driver driver, const char *name, char *buf, size_t size,
-			struct neap_error *err);
+/* The uid or id in the last component as it is written there (systemd: "_" for each "-" of the uid);
+ * NEAP_EINVAL when it has not the form. */
+int neap_path_parse_pod(enum neap_cgroup_driver driver, const char *name, char *buf,
+			size_t size, struct neap_error *err);
 int neap_path_parse_container(enum neap_cgroup_driver driver, const char *name, char *buf,
 			      size_t size, struct neap_error *err);
 
-enum neap_host_base { NEAP_BASE_CGROUP_ROOT, NEAP_BASE_KUBEPODS, NEAP_BASE_KUBEPODS_BURSTABLE,
-		      NEAP_BASE_KUBEPODS_BESTEFFORT };
-int neap_host_base_parse(const char *text, enum neap_host_base *ret, struct neap_error *err);
+enum neap_host_base {
+	NEAP_BASE_CGROUP_ROOT,
+	NEAP_BASE_KUBEPODS,
+	NEAP_BASE_KUBEPODS_BURSTABLE,
+	NEAP_BASE_KUBEPODS_BESTEFFORT
+};
+int neap_host_base_parse(const char *text, enum neap_host_base *ret,
+			 struct neap_error *err);
 
 /* A service that runs outside pods (spec node-qos 9.2). has_path false: the default directory
- * host-latency-sensitive/<name> or host-best-effort/<name>. */
+ * host-latency-sensitive/<name> or host-best-effort/<name>, for other classes <name> alone. ".." and a
+ * path that comes out empty are errors. */
 struct neap_host_app {
 	char name[64];
 	enum neap_qos qos;
@@ -58,8 +75,8 @@ struct neap_host_app {
 	char parent_dir[128];
 	char relative_path[128];
 };
-int neap_path_host_app(enum neap_cgroup_driver driver, const struct neap_host_app *app, char *buf,
-		       size_t size, struct neap_error *err);
+int neap_path_host_app(enum neap_cgroup_driver driver, const struct neap_host_app *app,
+		       char *buf, size_t size, struct neap_error *err);
 
 /* Relative, not empty, no "." or ".." component, no "//", no control characters, every component
  * at most 255 bytes. What the hand and the loop both insist on. */
@@ -68,5 +85,8 @@ bool neap_path_is_safe(const char *path);
 bool neap_path_is_below(const char *path, const char *dir);
 /* Number of components. */
 int neap_path_depth(const char *path);
+/* The kubelet's own root or one of its QoS class directories, whichever driver: it sets cpu.shares
+ * there, so nothing may be done that makes this write fail. */
+bool neap_path_is_kube_class(const char *path);
 
 #endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From wishes to writes: sort, merge, bound, compare, order. */
+#include "engine/machine/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/machine/level.h"
+#include "engine/machine/plan_priv.h"
+
+struct neap_plan {
+	struct neap_wish *wishes; /* as added */
+	size_t wish_count, wish_room;
+	struct entry *entries; /* merged, sorted by group then key */
+	size_t entry_count, entry_room;
+	struct neap_write *writes;
+	size_t write_count, write_room;
+	size_t gone_count, unread_count;
+	struct neap_error first_unread;
+};
+
+/* What build hands down. */
+struct build {
+	struct neap_plan *plan;
+	const struct neap_plan_bounds *bounds;
+	neap_plan_read_fn *read;
+	void *read_arg;
+};
+
+struct neap_plan *neap_plan_new(void)
+{
+	return neap_alloc(sizeof(struct neap_plan));
+}
+
+static void forget_result(struct neap_plan *plan)
+{
+	plan->entry_count = plan->write_count = 0;
+	plan->gone_count = plan->unread_count = 0;
+}
+
+void neap_plan_clear(struct neap_plan *plan)
+{
+	plan->wish_count = 0;
+	forget_result(plan);
+}
+
+void neap_plan_free(struct neap_plan *plan)
+{
+	if (plan == NULL)
+		return;
+	free(plan->wishes);
+	free(plan->entries);
+	free(plan->writes);
+	free(plan);
+}
+
+/* Room for one more element; the array may move. NULL: none, the old one stays. */
+static void *with_room(void *array, size_t count, size_t *room, size_t element)
+{
+	size_t more = *room > 0 ? *room * 2 : 64;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	grown = neap_realloc_array(array, more, element);
+	if (grown != NULL)
+		*room = more;
+	return grown;
+}
+
+int neap_plan_add(struct neap_plan *plan, const struct neap_wish *wish,
+		  struct neap_error *err)
+{
+	struct neap_wish *wishes;
+	int rc;
+
+	if ((unsigned)wish->key >= NEAP_KEY_COUNT)
+		return neap_error_set(err, NEAP_EINVAL, "no key %d", (int)wish->key);
+	if (!neap_path_is_safe(wish->group))
+		return neap_error_set(err, NEAP_EINVAL, "'%.80s' is no name of a group",
+				      wish->group);
+	rc = neap_value_check(wish->key, &wish->value, err);
+	if (rc < 0)
+		return rc;
+	if (plan->wish_count >= NEAP_PLAN_WISHES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d wishes",
+				      NEAP_PLAN_WISHES_MAX);
+	wishes = with_room(plan->wishes, plan->wish_count, &plan->wish_room,
+			   sizeof(*wishes));
+	if (wishes == NULL)
+		return neap_error_nomem(err);
+	plan->wishes = wishes;
+	wishes += plan->wish_count++;
+	*wishes = *wish;
+	wishes->policy[sizeof(wishes->policy) - 1] = '\0';
+	wishes->why[sizeof(wishes->why) - 1] = '\0';
+	return 0;
+}
+
+/* Wishes for one file side by side, the one that counts most first. */
+static int compare_wishes(const void *a, const void *b)
+{
+	const struct neap_wish *left = *(const struct neap_wish *const *)a;
+	const struct neap_wish *right = *(const struct neap_wish *const *)b;
+	int order = strcmp(left->group, right->group);
+
+	if (order == 0)
+		order = (int)left->key - (int)right->key;
+	if (order == 0)
+		order = (int)left->is_restore - (int)right->is_restore;
+	if (order == 0)
+		order = (left->rank > right->rank) - (left->rank < right->rank);
+	if (order == 0)
+		order = strcmp(left->policy, right->policy);
+	if (order == 0)
+		order = left < right ? -1 : 1; /* the array is in order of adding */
+	return order;
+}
+
+static bool is_same_file(const struct neap_wish *a, const struct neap_wish *b)
+{
+	return a->key == b->key && strcmp(a->group, b->group) == 0;
+}
+
+/* The CPUs that all of them allow; of those that have none in common the first decides. */
+static void merge_cpus(struct entry *entry, struct neap_wish *const *wishes, size_t count)
+{
+	struct neap_cpuset common;
+
+	neap_cpuset_copy(&common, &wishes[0]->value.cpus);
+	for (size_t i = 1; i < count; i++)
+		neap_cpuset_and(&common, &common, &wishes[i]->value.cpus);
+	if (neap_cpuset_is_equal(&common, &wishes[0]->value.cpus))
+		return;
+	if (neap_cpuset_is_empty(&common)) {
+		neap_plan_note(entry, "no CPU in common with %s", wishes[1]->policy);
+		return;
+	}
+	neap_cpuset_copy(&entry->wish.value.cpus, &common);
+	neap_plan_note(entry, "common CPUs of %zu wishes", count);
+}
+
+/* Merges count >= 1 sorted wishes for one file. */
+static void merge(struct entry *entry, struct neap_wish *const *wishes, size_t count)
+{
+	const struct neap_key_info *info = neap_key_get(wishes[0]->key);
+	const struct neap_wish *winner = wishes[0];
+
+	while (count > 1 && wishes[count - 1]->is_restore)
+		count--; /* they stand last and count only when alone */
+	memset(entry, 0, sizeof(*entry));
+	if (info->form == NEAP_FORM_NUMBER && info->merge != NEAP_MERGE_FIRST)
+		for (size_t i = 1; i < count; i++) {
+			int64_t best = winner->value.number,
+				other = wishes[i]->value.number;
+
+			if (info->merge == NEAP_MERGE_LOWEST
+				    ? neap_number_is_above(winner->key, best, other)
+				    : neap_number_is_above(winner->key, other, best))
+				winner = wishes[i];
+		}
+	entry->wish = *winner;
+	if (info->form == NEAP_FORM_CPUSET && info->merge != NEAP_MERGE_FIRST)
+		merge_cpus(entry, wishes, count);
+}
+
+static int merge_all(struct neap_plan *plan, struct neap_error *err)
+{
+	neap_auto_free struct neap_wish **sorted =
+		neap_alloc_array(plan->wish_count, sizeof(*sorted));
+	uint32_t group = 0;
+	size_t next;
+
+	if (sorted == NULL)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < plan->wish_count; i++)
+		sorted[i] = &plan->wishes[i];
+	qsort(sorted, plan->wish_count, sizeof(struct neap_wish *), compare_wishes);
+
+	for (size_t i = 0; i < plan->wish_count; i = next) {
+		struct entry *entries = with_room(plan->entries, plan->entry_count,
+						  &plan->entry_room, sizeof(*entries));
+		struct entry *entry;
+
+		if (entries == NULL)
+			return neap_error_nomem(err);
+		plan->entries = entries;
+		entry = &entries[plan->entry_count++];
+		for (next = i + 1; next < plan->wish_count; next++)
+			if (!is_same_file(sorted[i], sorted[next]))
+				break;
+		merge(entry, &sorted[i], next - i);
+		if (i > 0 && strcmp(sorted[i - 1]->group, entry->wish.group) != 0)
+			group++;
+		entry->group = group;
+	}
+	return 0;
+}
+
+/* The entry of another key of the same group; entries of a group are neighbours. */
+static struct entry *find_beside(struct neap_plan *plan, const struct entry *entry,
+				 enum neap_key key)
+{
+	size_t at = (size_t)(entry - plan->entries), i;
+
+	for (i = at; i > 0 && plan->entries[i - 1].group == entry->group; i--)
+		;
+	for (; i < plan->entry_count && plan->entries[i].group == entry->group; i++)
+		if (plan->entries[i].wish.key == key)
+			return &plan->entries[i];
+	return NULL;
+}
+
+/* Reads into *ret and says what became of it; NEAP_ENOMEM is the only failure. */
+static int read_value(const struct build *build, const char *group, enum neap_key key,
+		      struct neap_value *ret, enum entry_state *ret_state,
+		      struct neap_error *err)
+{
+	struct neap_plan *plan = build->plan;
+	struct neap_error why = {0};
+	int rc = build->read(build->read_arg, group, key, ret, &why);
+
+	if (rc == -NEAP_ENOMEM) {
+		if (err != NULL)
+			*err = why;
+		return rc;
+	}
+	*ret_state = rc > 0 ? ENTRY_KNOWN : rc == 0 ? ENTRY_GONE : ENTRY_UNREAD;
+	if (rc < 0 && plan->unread_count++ == 0)
+		plan->first_unread = why;
+	return 0;
+}
+
+/* A value that another key depends on: from the entries where it is wished for, else read. */
+static int value_after(const struct build *build, const struct entry *entry,
+		       enum neap_key key, int64_t fallback, int64_t *ret_before,
+		       int64_t *ret_after, struct neap_error *err)
+{
+	const struct entry *beside = find_beside(build->plan, entry, key);
+	enum entry_state state = ENTRY_GONE;
+	struct neap_value value;
+	int rc = 0;
+
+	*ret_before = *ret_after = fallback;
+	if (beside != NULL && beside->state == ENTRY_KNOWN) {
+		*ret_before = beside->present.number;
+		*ret_after = beside->wish.value.number;
+	} else if (beside == NULL) {
+		rc = read_value(build, entry->wish.group, key, &value, &state, err);
+		if (rc == 0 && state == ENTRY_KNOWN)
+			*ret_before = *ret_after = value.number;
+	}
+	return rc;
+}
+
+/* The kernel keeps burst <= quota. A quota that is wished for has been read and bounded before, as
+ * keys are sorted. */
+static int settle_burst(const struct build *build, struct entry *burst,
+			struct neap_error *err)
+{
+	int64_t before = 0, after = 0;
+	int rc = value_after(build, burst, NEAP_KEY_CPU_MAX_MILLI, NEAP_UNLIMITED,
+			     &before, &after, err);
+
+	if (rc == 0 && !burst->wish.is_restore)
+		neap_plan_bound_burst(burst, after);
+	return rc;
+}
+
+/* The kernel refuses cpu.shares while cpu.idle is 1, and sets them anew when idle changes. */
+static int settle_shares(const struct build *build, struct entry *shares,
+			 struct neap_error *err)
+{
+	int64_t before = 0, after = 0;
+	int rc = value_after(build, shares, NEAP_KEY_CPU_IDLE, 0, &before, &after, err);
+
+	if (rc < 0)
+		return rc;
+	shares->is_so = shares->is_so || after == 1;
+	shares->is_forced = before == 1 && after == 0;
+	return 0;
+}
+
+/* Reads every wished file and tells what there is left to do. */
+static int compare_all(const struct build *build, struct neap_error *err)
+{
+	struct neap_plan *plan = build->plan;
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->entry_count && rc == 0; i++) {
+		struct entry *entry = &plan->entries[i];
+
+		if (!entry->wish.is_restore)
+			neap_plan_bound(entry, build->bounds);
+		rc = read_value(build, entry->wish.group, entry->wish.key,
+				&entry->present, &entry->state, err);
+		if (rc == 0 && entry->state == ENTRY_GONE)
+			plan->gone_count++;
+		if (rc == 0 && entry->state == ENTRY_KNOWN &&
+		    entry->wish.key == NEAP_KEY_CPU_BURST_USEC)
+			rc = settle_burst(build, entry, err);
+	}
+	for (size_t i = 0; i < plan->entry_count && rc == 0; i++) {
+		struct entry *entry = &plan->entries[i];
+
+		if (entry->state != ENTRY_KNOWN)
+			continue;
+		entry->is_so = neap_value_is_in_force(
+			entry->wish.key, build->bounds->cpu_is_v2, build->bounds->curve,
+			&entry->wish.value, &entry->present);
+		if (entry->wish.key == NEAP_KEY_CPU_SHARES)
+			rc = settle_shares(build, entry, err);
+	}
+	return rc;
+}
+
+struct order {
+	struct neap_plan *plan;
+	const struct neap_level_item *items;
+	const uint32_t *entry_of; /* by item */
+};
+
+static int add_write(void *arg, size_t item, bool is_exact,
+		     const struct neap_value *before, const struct neap_value *value,
+		     struct neap_error *err)
+{
+	struct order *order = arg;
+	struct neap_plan *plan = order->plan;
+	const struct entry *entry = &plan->entries[order->entry_of[item]];
+	struct neap_write *writes = with_room(plan->writes, plan->write_count,
+					      &plan->write_room, sizeof(*writes));
+	struct neap_write *write;
+
+	if (writes == NULL)
+		return neap_error_nomem(err);
+	plan->writes = writes;
+	write = &writes[plan->write_count++];
+	write->wish = order->entry_of[item];
+	write->is_exact = is_exact;
+	memcpy(write->group, entry->wish.group, sizeof(write->group));
+	write->key = entry->wish.key;
+	write->old_value = *before;
+	write->value = *value;
+	return 0;
+}
+
+static int order_all(struct neap_plan *plan, struct neap_error *err)
+{
+	neap_auto_free struct neap_level_item *items =
+		neap_alloc_array(plan->entry_count, sizeof(*items));
+	neap_auto_free uint32_t *entry_of =
+		neap_alloc_array(plan->entry_count, sizeof(*entry_of));
+	struct order order = {plan, items, entry_of};
+	size_t count = 0;
+
+	if (items == NULL || entry_of == NULL)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < plan->entry_count; i++) {
+		const struct entry *entry = &plan->entries[i];
+
+		if (entry->state != ENTRY_KNOWN || (entry->is_so && !entry->is_forced))
+			continue;
+		entry_of[count] = (uint32_t)i;
+		items[count++] = (struct neap_level_item){
+			.depth = (uint32_t)neap_path_depth(entry->wish.group),
+			.group = entry->group,
+			.key = entry->wish.key,
+			.is_forced = entry->is_forced,
+			.old_value = &entry->present,
+			.new_value = &entry->wish.value,
+		};
+	}
+	return count == 0 ? 0 : neap_level_order(items, count, add_write, &order, err);
+}
+
+int neap_plan_build(struct neap_plan *plan, const struct neap_plan_bounds *bounds,
+		    neap_plan_read_fn *read, void *read_arg, struct neap_error *err)
+{
+	struct build build = {plan, bounds, read, read_arg};
+	int rc;
+
+	forget_result(plan);
+	if (plan->wish_count == 0)
+		return 0;
+	rc = merge_all(plan, err);
+	if (rc == 0)
+		rc = compare_all(&build, err);
+	if (rc == 0)
+		rc = order_all(plan, err);
+	if (rc < 0)
+		forget_result(plan);
+	return rc;
+}
+
+size_t neap_plan_wish_count(const struct neap_plan *plan)
+{
+	return plan->entry_count;
+}
+
+const struct neap_wish *neap_plan_wish_get(const struct neap_plan *plan, size_t index)
+{
+	return &plan->entries[index].wish;
+}
+
+bool neap_plan_wish_was_bounded(const struct neap_plan *plan, size_t index,
+				const char **ret_why)
+{
+	*ret_why = plan->entries[index].why;
+	return plan->entries[index].was_bounded;
+}
+
+size_t neap_plan_write_count(const struct neap_plan *plan)
+{
+	return plan->write_count;
+}
+
+const struct neap_write *neap_plan_write_get(const struct neap_plan *plan, size_t index)
+{
+	return &plan->writes[index];
+}
+
+size_t neap_plan_gone_count(const struct neap_plan *plan)
+{
+	return plan->gone_count;
+}
+
+size_t neap_plan_unread_count(const struct neap_plan *plan,
+			      const struct neap_error **ret_first)
+{
+	if (ret_first != NULL)
+		*ret_first = plan->unread_count > 0 ? &plan->first_unread : NULL;
+	return plan->unread_count;
+}
