@@ -18,6 +18,7 @@ struct neap_cgroup {
 	struct neap_cgroup_mount mount[NEAP_CTL_COUNT];
 	bool has_v1, has_v2;
 	bool is_fake;	       /* a tree of plain files below --cgroup-root, not kernel mounts */
+	bool is_by_hand;       /* a root was given, so libcgroup does not know these mounts */
 	uint32_t supports;     /* bit 1 << key */
 	char why_not[NEAP_KEY_COUNT][96]; /* "cpu.cfs_burst_us: not on this kernel", "" when supported */
 };
@@ -35,8 +36,9 @@ void neap_cgroup_done(struct neap_cgroup *cgroup);
 /* The file of a key on this machine and the hierarchy it lies in; NULL when it has none. */
 const char *neap_cgroup_file(const struct neap_cgroup *cgroup, enum neap_key key, int *ret_mount_fd,
 			     bool *ret_v2);
-/* Opens dir/file below the controller's mount without following links or leaving the mount.
- * flags as open(2). Returns the descriptor, or -code with errnum (ENOENT: gone). */
+/* Opens dir/file below the controller's mount without following links or leaving the mount. dir ""
+ * is the mount itself, file NULL the directory. flags as open(2), O_CLOEXEC is added. Returns the
+ * descriptor, or -code with errnum (ENOENT: gone). */
 int neap_cgroup_open(const struct neap_cgroup *cgroup, enum neap_controller controller,
 		     const char *dir, const char *file, int flags, struct neap_error *err);
 
