@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a tick reads of the node: CPU time, memory, pressure, online CPUs. The kernel's files are
+ * opened once; files of another root (tests, recorded machines) are opened for every read, because
+ * they may be replaced. Groups are in hw/group.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/readings_priv.h"
+
+#define FD_RESERVE 256 /* for connections, files, the rest of the daemon */
+
+static const char *const node_paths[NODE_FILES] = {
+	[NODE_STAT] = "/proc/stat",
+	[NODE_MEMINFO] = "/proc/meminfo",
+	[NODE_PSI_CPU] = "/proc/pressure/cpu",
+	[NODE_PSI_MEMORY] = "/proc/pressure/memory",
+	[NODE_PSI_IO] = "/proc/pressure/io",
+	[NODE_ONLINE] = "/sys/devices/system/cpu/online",
+};
+
+static int64_t times(int64_t value, int64_t factor)
+{
+	int64_t product;
+
+	if (value == NEAP_MISSING || __builtin_mul_overflow(value, factor, &product))
+		return NEAP_MISSING;
+	return product;
+}
+
+static int open_node_file(const struct neap_readings *readings, enum node_file file)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s%s", readings->sys_root, node_paths[file]) >=
+	    (int)sizeof(path))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static long read_node_file(struct neap_readings *readings, enum node_file file, char *buf,
+			   size_t size)
+{
+	long n;
+	int fd;
+
+	if (readings->is_machine && readings->fd[file] >= 0)
+		return neap_text_read(readings->fd[file], buf, size);
+	if (readings->is_machine && readings->fd[file] == NEAP_FD_NOT_THERE)
+		return -1;
+	fd = open_node_file(readings, file);
+	if (fd < 0)
+		return -1;
+	n = neap_text_read(fd, buf, size);
+	if (readings->is_machine)
+		readings->fd[file] = fd;
+	else
+		close(fd);
+	return n;
+}
+
+/* A limit that is too low is raised as far as a user may; what is left over decides. */
+static long descriptors_to_keep(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < limit.rlim_max) {
+		struct rlimit raised = {limit.rlim_max, limit.rlim_max};
+
+		if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+			limit = raised;
+	}
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 1000000)
+		return 1000000;
+	return limit.rlim_cur > FD_RESERVE ? (long)limit.rlim_cur - FD_RESERVE : 0;
+}
+
+int neap_readings_new(const char *sys_root, const struct neap_cgroup *cgroup,
+		      struct neap_readings **ret, struct neap_error *err)
+{
+	struct neap_readings *readings = neap_alloc(sizeof(*readings));
+	long hz = sysconf(_SC_CLK_TCK);
+	char text[NEAP_READ_TEXT];
+	int missing = 0;
+
+	if (!readings)
+		return neap_error_nomem(err);
+	for (int i = 0; i < NODE_FILES; i++)
+		readings->fd[i] = NEAP_FD_NOT_OPEN;
+	readings->cgroup = cgroup;
+	readings->is_machine = *sys_root == '\0';
+	readings->usec_per_tick = 1000000 / (hz > 0 ? hz : 100);
+	readings->kept_max = cgroup->is_fake ? 0 : descriptors_to_keep();
+	readings->sys_root = neap_strdup(sys_root);
+	if (!readings->sys_root) {
+		neap_readings_free(readings);
+		return neap_error_nomem(err);
+	}
+
+	/* Reading, not only opening: a kernel with pressure switched off has files that refuse. */
+	for (int i = 0; i < NODE_FILES; i++) {
+		if (read_node_file(readings, (enum node_file)i, text, sizeof(text)) >= 0)
+			continue;
+		readings->missing[missing++] = node_paths[i];
+		if (readings->fd[i] >= 0)
+			close(readings->fd[i]);
+		readings->fd[i] = NEAP_FD_NOT_THERE;
+	}
+	*ret = readings;
+	return 0;
+}
+
+void neap_readings_free(struct neap_readings *readings)
+{
+	if (!readings)
+		return;
+	for (int i = 0; i < NODE_FILES; i++) {
+		if (readings->fd[i] >= 0)
+			close(readings->fd[i]);
+	}
+	free(readings->sys_root);
+	free(readings);
+}
+
+const char *neap_readings_missing(const struct neap_readings *readings, size_t index)
+{
+	return index < NODE_FILES ? readings->missing[index] : NULL;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks. */
+static void parse_cpu_line(const char *text, int64_t usec_per_tick, int64_t *ret_busy,
+			   int64_t *ret_steal)
+{
+	int64_t column[8];
+	const char *at = text + 3;
+
+	*ret_busy = *ret_steal = NEAP_MISSING;
+	if (strncmp(text, "cpu ", 4) != 0)
+		return;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(column); i++) {
+		at += strspn(at, " ");
+		if (!neap_text_take_number(&at, &column[i]) || column[i] > INT64_MAX / 16)
+			return;
+	}
+	*ret_busy = times(column[0] + column[1] + column[2] + column[5] + column[6],
+			  usec_per_tick);
+	*ret_steal = times(column[7], usec_per_tick);
+}
+
+void neap_readings_node(struct neap_readings *readings, struct neap_node_reading *ret)
+{
+	double *pressures[] = {&ret->cpu_pressure, &ret->memory_pressure,
+			       &ret->io_pressure};
+	char text[NEAP_READ_TEXT];
+	int64_t total;
+
+	ret->cpu_busy_usec = ret->cpu_steal_usec = NEAP_MISSING;
+	if (read_node_file(readings, NODE_STAT, text, sizeof(text)) >= 0)
+		parse_cpu_line(text, readings->usec_per_tick, &ret->cpu_busy_usec,
+			       &ret->cpu_steal_usec);
+
+	if (read_node_file(readings, NODE_MEMINFO, text, sizeof(text)) < 0)
+		text[0] = '\0';
+	ret->memory_total_bytes = times(neap_text_find_number(text, "MemTotal"), 1024);
+	ret->memory_free_bytes = times(neap_text_find_number(text, "MemFree"), 1024);
+	ret->memory_available_bytes =
+		times(neap_text_find_number(text, "MemAvailable"), 1024);
+
+	for (int i = 0; i < 3; i++) {
+		enum node_file file = (enum node_file)(NODE_PSI_CPU + i);
+
+		*pressures[i] = NAN;
+		if (read_node_file(readings, file, text, sizeof(text)) >= 0)
+			*pressures[i] = neap_text_pressure(text, &total);
+	}
+}
+
+bool neap_readings_online(struct neap_readings *readings, struct neap_cpuset *ret)
+{
+	char text[NEAP_CPUSET_TEXT];
+
+	return read_node_file(readings, NODE_ONLINE, text, sizeof(text)) > 0 &&
+	       neap_cpuset_parse_kernel(ret, text, NULL) == 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers out of kernel text, by hand: sscanf takes longer than the read of a small file. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hw/readings_priv.h"
+
+bool neap_text_take_number(const char **at, int64_t *ret)
+{
+	const char *p = *at;
+	uint64_t value = 0;
+
+	if (*p < '0' || *p > '9')
+		return false;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (value > (INT64_MAX - (uint64_t)(*p - '0')) / 10)
+			return false;
+		value = value * 10 + (uint64_t)(*p - '0');
+	}
+	*at = p;
+	*ret = (int64_t)value;
+	return true;
+}
+
+int64_t neap_text_find_number(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (text) {
+		if (!strncmp(text, name, len) && (text[len] == ' ' || text[len] == ':')) {
+			const char *at = text + len + 1;
+			int64_t value;
+
+			at += strspn(at, " ");
+			return neap_text_take_number(&at, &value) ? value : NEAP_MISSING;
+		}
+		text = strchr(text, '\n');
+		text += text != NULL;
+	}
+	return NEAP_MISSING;
+}
+
+int64_t neap_text_number(const char *text)
+{
+	int64_t value;
+
+	return neap_text_take_number(&text, &value) ? value : NEAP_MISSING;
+}
+
+/* The kernel prints two decimals always. */
+double neap_text_pressure(const char *text, int64_t *ret_total_usec)
+{
+	const char *at = text, *total;
+	int64_t whole, part;
+
+	*ret_total_usec = NEAP_MISSING;
+	if (strncmp(at, "some avg10=", 11) != 0)
+		return NAN;
+	at += 11;
+	if (!neap_text_take_number(&at, &whole) || at[0] != '.' || at[1] < '0' ||
+	    at[1] > '9' || at[2] < '0' || at[2] > '9')
+		return NAN;
+	part = (at[1] - '0') * 10 + (at[2] - '0');
+	total = strstr(at, "total=");
+	if (total)
+		*ret_total_usec = neap_text_number(total + 6);
+	return ((double)whole + (double)part / 100) / 100;
+}
+
+long neap_text_read(int fd, char *buf, size_t size)
+{
+	ssize_t n = pread(fd, buf, size - 1, 0);
+
+	if (n < 0)
+		return -1;
+	buf[n] = '\0';
+	return n;
+}
