@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HTTP server against a raw client: what it answers, what it refuses, and that refusing one
+ * client leaves the others served. The server runs in a forked child. */
+#include <errno.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/http/server.h"
+#include "api/http/url.h"
+#include "engine/base/mem.h"
+
+#define HOST      "Host: x\r\n"
+#define AUTH      "Authorization: Bearer secret\r\n"
+#define GET(path) "GET " path " HTTP/1.1\r\n" HOST AUTH
+
+struct server {
+	pid_t pid;
+	int port;
+	char dir[64], path[96];
+};
+
+/* --- the server's side --- */
+
+static void echo(void *arg, struct neap_http_request *request)
+{
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+	const char *q = neap_http_query_find(request, "q");
+
+	assert_int_equal(body[len], 0);
+	(void)arg;
+	neap_http_answer_json_take(request, 200,
+				   json_pack("{s:s#, s:s, s:s?, s:b}", "body", body,
+					     (int)len, "rest",
+					     neap_http_rest_get(request), "q", q, "unix",
+					     neap_http_peer_get(request)->is_unix));
+}
+
+static void big(void *arg, struct neap_http_request *request)
+{
+	size_t len = (size_t)strtoul(neap_http_query_find(request, "n"), NULL, 10);
+	neap_auto_free char *text = neap_alloc(len + 1);
+
+	(void)arg;
+	memset(text, 'x', len);
+	neap_http_answer_text(request, 200, "text/plain", text, len);
+}
+
+static int gone_count;
+
+struct late {
+	struct event *timer;
+	struct neap_http_request *request;
+};
+
+static void late_gone(void *arg)
+{
+	struct late *late = arg;
+
+	gone_count++;
+	event_free(late->timer);
+	free(late);
+}
+
+static void late_answer(evutil_socket_t fd, short what, void *arg)
+{
+	struct late *late = arg;
+
+	(void)fd;
+	(void)what;
+	neap_http_answer_json_take(late->request, 200,
+				   json_pack("{s:i}", "gone", gone_count));
+	event_free(late->timer);
+	free(late);
+}
+
+static void later(void *arg, struct neap_http_request *request)
+{
+	const char *ms = neap_http_query_find(request, "ms");
+	struct timeval wait = {.tv_usec = strtol(ms, NULL, 10) * 1000L};
+	struct late *late = neap_alloc(sizeof(*late));
+
+	late->request = request;
+	late->timer = evtimer_new(arg, late_answer, late);
+	event_add(late->timer, &wait);
+	neap_http_defer(request, late_gone, late);
+}
+
+static const struct neap_http_route routes[] = {
+	{"GET", "/open", true, echo},
+	{"GET", "/echo", false, echo},
+	{"POST", "/echo", false, echo},
+	{"PATCH", "/echo", false, echo},
+	{"DELETE", "/tree/*", false, echo},
+	{"GET", "/big", false, big},
+	{0},
+};
+static const struct neap_http_route late_routes[] = {{"GET", "/late", false, later}, {0}};
+
+static void serve(int tcp_fd, int unix_fd)
+{
+	struct event_base *base = event_base_new();
+	struct neap_http_config config = {.tcp_fd = tcp_fd,
+					  .unix_fd = unix_fd,
+					  .token = "secret",
+					  .own_uid = 12345};
+	struct neap_http *http;
+	struct neap_error err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)alarm(60);
+	assert_int_equal(neap_http_new(base, &config, &http, &err), 0);
+	neap_http_add_routes(http, routes, NULL, &err);
+	neap_http_add_routes(http, late_routes, base, &err);
+	event_base_dispatch(base);
+}
+
+static int start(void **state)
+{
+	struct server *server = neap_alloc(sizeof(*server));
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	struct neap_error err;
+	int tcp_fd, unix_fd;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	snprintf(server->dir, sizeof(server->dir), "/tmp/neap-http-XXXXXX");
+	assert_non_null(mkdtemp(server->dir));
+	chmod(server->dir, 0755);
+	snprintf(server->path, sizeof(server->path), "%s/neap.sock", server->dir);
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &tcp_fd, &err), 0);
+	assert_int_equal(neap_http_bind_unix(server->path, &unix_fd, &err), 0);
+	getsockname(tcp_fd, (struct sockaddr *)&addr, &len);
+	server->port = ntohs(addr.sin_port);
+	server->pid = fork();
+	if (!server->pid) {
+		serve(tcp_fd, unix_fd);
+		_exit(0);
+	}
+	close(tcp_fd);
+	close(unix_fd);
+	*state = server;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct server *server = *state;
+	int status = 0;
+
+	/* Still alive: nothing of what was sent broke it. */
+	assert_int_equal(waitpid(server->pid, &status, WNOHANG), 0);
+	kill(server->pid, SIGKILL);
+	waitpid(server->pid, &status, 0);
+	unlink(server->path);
+	rmdir(server->dir);
+	free(server);
+	return 0;
+}
+
+/* --- the client's side --- */
+
+static int dial(const struct server *server)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_port = htons(server->port)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+/* Sends what it can: a refusing server may close before everything is taken. */
+static void say(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+/* Reads until the end of the file (true), or until ms pass without a byte (false). */
+static bool hear(int fd, char *buf, size_t size, int ms)
+{
+	size_t len = 0;
+
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		ssize_t n;
+
+		buf[len] = '\0';
+		if (len + 1 == size || poll(&p, 1, ms) <= 0)
+			return false;
+		n = recv(fd, buf + len, size - 1 - len, 0);
+		if (n <= 0)
+			return true;
+		len += (size_t)n;
+	}
+}
+
+struct row {
+	const char *name, *request;
+	const char *want; /* in the answer */
+	const char *want_also;
+	bool closes;
+	const char *unwanted;
+};
+
+static const struct row rows[] = {
+	{"open", "GET /open HTTP/1.1\r\n" HOST "\r\n", "200 OK", "\"rest\":\"\"", false},
+	{"with token", GET("/echo?q=a%20b+c") "\r\n", "200 OK", "\"q\":\"a b c\"", false},
+	{"no token", "GET /echo HTTP/1.1\r\n" HOST "\r\n", " 401 ", "DATA_DIR/token",
+	 false},
+	{"wrong token",
+	 "GET /echo HTTP/1.1\r\n" HOST "Authorization: Bearer secreT\r\n\r\n", " 401 ",
+	 "WWW-Authenticate: Bearer", false},
+	{"token and more",
+	 "GET /echo HTTP/1.1\r\n" HOST "Authorization: Bearer secretsecret\r\n\r\n",
+	 " 401 ", NULL, false},
+	{"empty token", "GET /echo HTTP/1.1\r\n" HOST "Authorization: Bearer \r\n\r\n",
+	 " 401 ", NULL, false},
+	{"other scheme",
+	 "GET /echo HTTP/1.1\r\n" HOST "Authorization: Basic secret\r\n\r\n", " 401 ",
+	 NULL, false},
+	{"unknown path without token", "GET /nothing HTTP/1.1\r\n" HOST "\r\n", " 401 ",
+	 NULL, false},
+	{"unknown path", GET("/nothing") "\r\n", " 404 ", "there is nothing at /nothing",
+	 false},
+	{"unknown path not UTF-8", GET("/%ff") "\r\n", " 404 ", "not UTF-8", false},
+	{"method", "PUT /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: 0\r\n\r\n",
+	 " 405 ", "Allow: GET, HEAD, POST, PATCH\r\n", false},
+	{"unknown method", "BREW /echo HTTP/1.1\r\n" HOST AUTH "\r\n", " 501 ", NULL,
+	 true},
+	{"head", "HEAD /big?n=5 HTTP/1.1\r\n" HOST AUTH "\r\n", "Content-Length: 5\r\n",
+	 "text/plain", false, "xxxxx"},
+	{"post", "POST /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: 3\r\n\r\nabc",
+	 " 200 ", "\"body\":\"abc\"", false},
+	{"post in chunks",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH
+	 "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+	 " 200 ", "\"body\":\"abc\"", false},
+	{"patch", "PATCH /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: 1\r\n\r\na",
+	 " 200 ", "\"body\":\"a\"", false},
+	{"star", "DELETE /tree/a/b%20c HTTP/1.1\r\n" HOST AUTH "\r\n", " 200 ",
+	 "\"rest\":\"a/b c\"", false},
+	{"pipeline", GET("/echo?q=1") "\r\n" GET("/echo?q=2") "\r\n", "\"q\":\"1\"",
+	 "\"q\":\"2\"", false},
+	{"HTTP/1.0 needs no host", "GET /open HTTP/1.0\r\n\r\n", " 200 ", NULL, true},
+	{"encoded slash", GET("/tree%2fa") "\r\n", " 400 ", "encoded slash", true},
+	{"bad escape", GET("/a%2") "\r\n", " 400 ", NULL, true},
+	{"NUL in path", GET("/a%00b") "\r\n", " 400 ", NULL, true},
+	{"control character in query", GET("/echo?q=%0d%0a") "\r\n", " 400 ",
+	 "control character", true},
+	{"no host", "GET /open HTTP/1.1\r\n\r\n", " 400 ", "no Host", true},
+	{"two hosts", "GET /open HTTP/1.1\r\n" HOST HOST "\r\n", " 400 ",
+	 "Host more than once", true},
+	{"two equal lengths",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH
+	 "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
+	 " 400 ", "Content-Length more than once", true},
+	{"two lengths",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH
+	 "Content-Length: 1\r\nContent-Length: 42\r\n\r\n"
+	 "aGET /open?smuggled HTTP/1.1\r\n" HOST "\r\n",
+	 " 400 ", NULL, true, " 200 "},
+	{"signed length",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: +1\r\n\r\na", " 400 ", NULL,
+	 true},
+	{"negative length",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: -1\r\n\r\n", " 400 ", NULL,
+	 true},
+	{"blank before colon",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Content-Length : 30\r\n\r\n"
+	 "GET /open HTTP/1.1\r\n" HOST "\r\n",
+	 " 400 ", "token", true, " 200 "},
+	{"xchunked",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Transfer-Encoding: xchunked\r\n\r\n"
+	 "GET /open HTTP/1.1\r\n" HOST "\r\n",
+	 " 400 ", "Transfer-Encoding", true, " 200 "},
+	{"gzip, chunked",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Transfer-Encoding: gzip, chunked\r\n\r\n",
+	 " 400 ", NULL, true},
+	{"length and chunked",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH
+	 "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	 " 400 ", NULL, true},
+	{"empty header name", "GET /open HTTP/1.1\r\n" HOST ": a\r\n\r\n", " 400 ", NULL,
+	 true},
+	{"header name with a quote", "GET /open HTTP/1.1\r\n" HOST "a\"b: c\r\n\r\n",
+	 " 400 ", NULL, true},
+	{"too many parameters", GET("/echo?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q") "\r\n",
+	 " 400 ", "more than 16 query parameters", true},
+};
+
+static void test_rows(void **state)
+{
+	char answer[16384];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		int fd = dial(*state);
+		bool is_end;
+
+		if (getenv("CASE") && *getenv("CASE") &&
+		    strcmp(getenv("CASE"), row->name) != 0) {
+			close(fd);
+			continue;
+		}
+		say(fd, row->request, strlen(row->request));
+		is_end = hear(fd, answer, sizeof(answer), 150);
+		close(fd);
+		if (!strstr(answer, row->want) ||
+		    (row->want_also && !strstr(answer, row->want_also)) ||
+		    (row->unwanted && strstr(answer, row->unwanted)) ||
+		    is_end != row->closes)
+			fail_msg("%s: %s, answer: %s", row->name,
+				 is_end ? "closed" : "left open", answer);
+	}
+}
+
+static void test_sizes(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t header, body;
+		const char *want;
+	} sizes[] = {
+		{"small", 100, 100, " 200 "},
+		{"large body", 100, 1000000, " 200 "},
+		{"body over the limit", 100, NEAP_HTTP_BODY_MAX + 1, " 413 "},
+		{"headers over the limit", NEAP_HTTP_HEADER_MAX + 1, 10, " 400 "},
+	};
+	neap_auto_free char *filler = neap_alloc(NEAP_HTTP_BODY_MAX + 2);
+	neap_auto_free char *answer = neap_alloc(2 * 1024 * 1024);
+	size_t i;
+
+	memset(filler, 'y', NEAP_HTTP_BODY_MAX + 1);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int fd = dial(*state);
+		char line[256];
+
+		snprintf(line, sizeof(line),
+			 "POST /echo HTTP/1.1\r\n" HOST AUTH "Content-Length: %zu\r\nX: ",
+			 sizes[i].body);
+		say(fd, line, strlen(line));
+		say(fd, filler, sizes[i].header);
+		say(fd, "\r\n\r\n", 4);
+		say(fd, filler, sizes[i].body);
+		hear(fd, answer, 2 * 1024 * 1024, 300);
+		close(fd);
+		if (!strstr(answer, sizes[i].want))
+			fail_msg("%s: %.80s", sizes[i].name, answer);
+	}
+}
+
+/* Replies around the sizes where Nagle's delay and libevent's pieces would show, on one
+ * connection: 40 ms each if TCP_NODELAY were missing. */
+static void test_big_replies(void **state)
+{
+	static const size_t lens[] = {1, 16000, 16384, 65536, 320000, 1000000};
+	neap_auto_free char *answer = neap_alloc(1100000);
+	int fd = dial(*state);
+	struct timespec a, b;
+	size_t i, round;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (round = 0; round < 5; round++)
+		for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+			char line[128];
+			size_t got = 0;
+			const char *end = NULL;
+
+			snprintf(line, sizeof(line), GET("/big?n=%zu") "\r\n", lens[i]);
+			say(fd, line, strlen(line));
+			while (!end || got < (size_t)(end + 4 - answer) + lens[i]) {
+				ssize_t n = recv(fd, answer + got, 1100000 - got - 1, 0);
+
+				assert_true(n > 0);
+				got += (size_t)n;
+				answer[got] = '\0';
+				end = strstr(answer, "\r\n\r\n");
+			}
+			assert_int_equal(got, (size_t)(end + 4 - answer) + lens[i]);
+		}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	close(fd);
+	/* 25 of the 30 would stall: over a second. */
+	assert_true((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 <
+		    900);
+}
+
+static void test_late(void **state)
+{
+	const char request[] = GET("/late?ms=50") "\r\n";
+	const char slow[] = GET("/late?ms=900") "\r\n";
+	char answer[4096];
+	int fd = dial(*state), other = dial(*state);
+
+	say(fd, slow, strlen(slow));
+	usleep(50000);
+	close(fd); /* the client goes first: its handler is told, at once */
+	usleep(50000);
+	say(other, request, strlen(request));
+	hear(other, answer, sizeof(answer), 300);
+	assert_non_null(strstr(answer, "\"gone\":1"));
+	say(other, request, strlen(request));
+	hear(other, answer, sizeof(answer), 300);
+	assert_non_null(strstr(answer, "\"gone\":1"));
+	close(other);
+}
+
+static void test_cap_of_peer(void **state)
+{
+	const char request[] = GET("/open") "\r\n";
+	int fds[NEAP_HTTP_CONNECTIONS_PEER_MAX + 8];
+	char answer[4096];
+	size_t i, open_count = 0;
+	int fd;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		fds[i] = dial(*state);
+	usleep(100000);
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (!hear(fds[i], answer, sizeof(answer), 0))
+			open_count++;
+	assert_int_equal(open_count, NEAP_HTTP_CONNECTIONS_PEER_MAX);
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		close(fds[i]);
+	usleep(50000);
+	fd = dial(*state); /* places come free again at once */
+	say(fd, request, strlen(request));
+	hear(fd, answer, sizeof(answer), 100);
+	close(fd);
+	assert_non_null(strstr(answer, " 200 "));
+}
+
+/* Unfinished bodies together are bounded: of 40 times a megabyte only a part is kept. */
+static void test_unfinished_bodies(void **state)
+{
+	const char head[] =
+		"POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1000000\r\n\r\n";
+	const char request[] = GET("/open") "\r\n";
+	neap_auto_free char *filler = neap_alloc(900000);
+	char answer[4096];
+	size_t i, open_count = 0;
+	int fds[40], fd;
+
+	for (i = 0; i < 40; i++) {
+		fds[i] = dial(*state);
+		say(fds[i], head, strlen(head));
+		say(fds[i], filler, 900000);
+	}
+	usleep(100000);
+	for (i = 0; i < 40; i++)
+		if (!hear(fds[i], answer, sizeof(answer), 0))
+			open_count++;
+	assert_in_range(open_count, 1, NEAP_HTTP_UNFINISHED_MAX / 900000 + 1);
+	for (i = 0; i < 40; i++)
+		close(fds[i]);
+	usleep(100000);
+	fd = dial(*state);
+	say(fd, request, strlen(request));
+	hear(fd, answer, sizeof(answer), 100);
+	close(fd);
+	assert_non_null(strstr(answer, " 200 "));
+}
+
+static void ask_unix(const struct server *server, char *answer, size_t size)
+{
+	const char request[] = "GET /echo HTTP/1.1\r\n" HOST "\r\n";
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	neap_strcopy(addr.sun_path, sizeof(addr.sun_path), server->path);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		_exit(9);
+	say(fd, request, strlen(request));
+	hear(fd, answer, size, 150);
+	close(fd);
+}
+
+static void test_unix_peer(void **state)
+{
+	char answer[4096];
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip(); /* needs root: to be a user that is known and one that is not */
+	ask_unix(*state, answer, sizeof(answer));
+	assert_non_null(strstr(answer, "\"unix\":true"));
+	pid = fork();
+	if (!pid) {
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(8);
+		ask_unix(*state, answer, sizeof(answer));
+		_exit(strstr(answer, " 403 ") && strstr(answer, "user 65534 may not")
+			      ? 0
+			      : 7);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	pid = fork();
+	if (!pid) {
+		if (setgid(12345) < 0 || setuid(12345) < 0)
+			_exit(8);
+		ask_unix(*state, answer, sizeof(answer));
+		_exit(strstr(answer, " 200 ") ? 0 : 7);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+}
+
+static void test_bind(void **state)
+{
+	const struct server *server = *state;
+	char text[64], path[256];
+	struct neap_error err;
+	FILE *file;
+	int fd;
+
+	snprintf(text, sizeof(text), "127.0.0.1:%d", server->port);
+	assert_int_equal(neap_http_bind_tcp(text, &fd, &err), -NEAP_ECONFLICT);
+	assert_non_null(
+		strstr(err.msg, "is in use: another neapd? choose another address"));
+	assert_int_equal(neap_http_bind_tcp("localhost", &fd, &err), -NEAP_EINVAL);
+	assert_non_null(strstr(err.msg, "'localhost' is no address: give for example"));
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1", &fd, &err), -NEAP_EINVAL);
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1:70000", &fd, &err), -NEAP_EINVAL);
+	assert_int_equal(neap_http_bind_tcp("192.0.2.77:6327", &fd, &err), -NEAP_EINVAL);
+	assert_non_null(strstr(err.msg, "no such address"));
+
+	assert_int_equal(neap_http_bind_unix(server->path, &fd, &err), -NEAP_ECONFLICT);
+	assert_non_null(strstr(err.msg, "another neapd runs"));
+	snprintf(path, sizeof(path), "%s/old.sock", server->dir);
+	assert_int_equal(neap_http_bind_unix(path, &fd, &err), 0);
+	close(fd); /* left behind by a killed daemon: replaced */
+	assert_int_equal(neap_http_bind_unix(path, &fd, &err), 0);
+	close(fd);
+	unlink(path);
+	file = fopen(path, "w");
+	fclose(file);
+	assert_int_equal(neap_http_bind_unix(path, &fd, &err), -NEAP_EEXISTS);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%0100d", server->dir, 0);
+	assert_int_equal(neap_http_bind_unix(path, &fd, &err), -NEAP_EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_rows, start, stop),
+		cmocka_unit_test_setup_teardown(test_sizes, start, stop),
+		cmocka_unit_test_setup_teardown(test_big_replies, start, stop),
+		cmocka_unit_test_setup_teardown(test_late, start, stop),
+		cmocka_unit_test_setup_teardown(test_cap_of_peer, start, stop),
+		cmocka_unit_test_setup_teardown(test_unfinished_bodies, start, stop),
+		cmocka_unit_test_setup_teardown(test_unix_peer, start, stop),
+		cmocka_unit_test_setup_teardown(test_bind, start, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
