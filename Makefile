@@ -22,18 +22,20 @@ V       ?= 0
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 PKGS    := libevent libevent_openssl jansson hwloc libcgroup lua5.4 yaml-0.1 openssl libcurl
-PKG_OK  := $(shell pkg-config --exists $(PKGS) cmocka 2>/dev/null && echo yes)
+PKG_OK  := $(shell pkg-config --exists $(PKGS) cmocka 2>/dev/null && command -v $(CC) prove >/dev/null && echo yes)
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wvla -Wwrite-strings -Wno-missing-field-initializers -Wno-format-truncation $(if $(WERROR),-Werror)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-strict-aliasing -fstack-protector-strong \
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-strict-aliasing -fstack-protector-strong \
            -DNEAP_VERSION='"$(VERSION)"' -DNEAP_SHARE_DIR='"$(PREFIX)/share/neap"' \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
            $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-ALL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now
-LIBS    = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now
+LIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
 
 ifeq ($(V),1)
 Q :=
@@ -52,40 +54,55 @@ T_BIN   := $(T_SRC:%.c=$(O)/%)
 T_SH    := $(wildcard t/sh/*.t)
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 VEC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard t/vectors/*.c))
-TOOLS   := $(patsubst t/demo/%.c,$(O)/t/demo/%,$(wildcard t/demo/*.c)) \
-           $(patsubst t/bench/%.c,$(O)/t/bench/%,$(wildcard t/bench/*.c))
+TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c))
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
+MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
+T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
+T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test lint bench fmt install clean help deps need-deps FORCE
+.PHONY: all run demo test test-programs lint bench fmt install clean help deps need-deps \
+        $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
+# What is built is decided in a second make, as packages may come in between.
+SUBMAKE := $(MAKE) --no-print-directory O=$(O)
+
 all: need-deps
-	@$(MAKE) --no-print-directory $(PROGS) O=$(O)
+	@$(SUBMAKE) programs
+
+.PHONY: programs
+programs: $(PROGS) $(MANS)
+	@:
 
 help:
-	@sed -n 's/^#//; 2,/^$$/p' Makefile | sed '/^$$/q' | sed 's/^ //'
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 need-deps:
-	@$(if $(PKG_OK),:,$(MAKE) --no-print-directory deps)
+	@$(if $(PKG_OK),:,t/deps.sh build)
 
 deps:
 	@t/deps.sh
 
-# Flags: a changed compiler or flag rebuilds everything, an unchanged one nothing.
+# A changed compiler or flag rebuilds everything, an unchanged one nothing; so does the list of
+# objects for the archive, as a source that went leaves no newer file behind.
+STAMP = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' > $@.new; \
+        if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+
 $(O)/flags: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(subst ','\'',$(ALL_CFLAGS)) $(ALL_LDFLAGS) $(LIBS)' > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	$(call STAMP,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS))
+
+$(O)/objects: FORCE
+	$(call STAMP,$(LIB_OBJ))
 
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(O)/libneap.a: $(LIB_OBJ)
+$(O)/libneap.a: $(LIB_OBJ) $(O)/objects
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
 
 $(PROGS): $(O)/%: $(O)/api/%.o $(O)/libneap.a
 	$(call say,LD,$@)
@@ -103,36 +120,43 @@ $(TOOLS): $(O)/%: $(O)/%.o $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
 
+$(O)/doc/%: doc/%.md
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D) && lowdown -s -Tman -o $@ $<
+
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 # One test alone.
-t/%: need-deps FORCE
+$(T_NAMES): t/%: need-deps FORCE
 	@if [ -f t/test_$*.c ]; then \
-	  $(MAKE) --no-print-directory $(O)/t/test_$* O=$(O) && \
-	  CASE='$(CASE)' CMOCKA_MESSAGE_OUTPUT=TAP $(O)/t/test_$*; \
-	elif [ -f t/sh/$*.t ]; then \
-	  $(MAKE) --no-print-directory test-programs O=$(O) && BUILD=$(O) CASE='$(CASE)' t/sh/$*.t; \
-	else echo "no test '$*': there is $(patsubst t/test_%.c,%,$(T_SRC)) $(patsubst t/sh/%.t,%,$(T_SH))"; exit 2; fi
+	  $(SUBMAKE) $(O)/t/test_$* && \
+	  CASE='$(CASE)' BUILD=$(O) CMOCKA_MESSAGE_OUTPUT=TAP $(O)/t/test_$*; \
+	else \
+	  $(SUBMAKE) test-programs && BUILD=$(O) CASE='$(CASE)' t/sh/$*.t; fi
 
-.PHONY: test-programs
+$(T_WRONG):
+	@echo "no test '$@'; there is:" $(sort $(T_NAMES:t/%=%)); exit 2
+
 test-programs: $(PROGS) $(T_BIN) $(VECTORS) $(TOOLS)
+	@:
 
 test: need-deps
-	@$(MAKE) --no-print-directory test-programs O=$(O)
-	@BUILD=$(O) t/run-tests.sh
+	@$(SUBMAKE) test-programs
+	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh
 
 run: all
 	@t/run.sh $(O)
 
 demo: all
-	@$(MAKE) --no-print-directory test-programs O=$(O)
+	@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/demo/demo.sh
 
 bench: all
-	@$(MAKE) --no-print-directory test-programs O=$(O)
+	@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/bench/bench.sh
 
 lint: need-deps
+	@t/deps.sh lint
 	@t/lint.sh
 
 fmt:
@@ -141,8 +165,10 @@ fmt:
 install: all
 	install -D -m 755 $(O)/neapd $(DESTDIR)$(PREFIX)/sbin/neapd
 	install -D -m 755 $(O)/neapctl $(DESTDIR)$(PREFIX)/bin/neapctl
-	for f in $$(find policies -name '*.lua'); do \
-	  install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/neap/$$f; done
+	for f in $$(find policies lua/runtime lua/meta -name '*.lua' 2>/dev/null); do \
+	  install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/neap/$$f || exit 1; done
+	for f in $$(cd $(O)/doc 2>/dev/null && ls); do \
+	  install -D -m 644 $(O)/doc/$$f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$f || exit 1; done
 
 clean:
 	rm -rf build build-*

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the built test programs (BUILD/t/test_*) and t/sh/*.t under prove. Last line: "N passed, N
+# failed", with ", N skipped" where so; before it the reason of every skip and the full output of
+# what failed. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program).
+#
+# prove calls this script back (--one) for each program, as its TAP needs mending: cmocka prints one
+# plan per group and a skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an
+# error or says nothing fails as one more test of its own.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export BUILD=${BUILD:-build} SAN=${SAN:-}
+
+mend()
+{
+	awk -v status="$1" -v name="$2" -v limit="$3" '
+	function emit(ok, text, why) {
+		n++
+		if (why != "")
+			text = text " # SKIP " why
+		print (ok ? "ok " : "not ok ") n (text != "" ? " - " text : "")
+		if (!ok)
+			failed++
+	}
+	{ sub(/\r$/, "") }
+	/^[0-9]+\.\.[0-9]+/ {
+		split($0, part, /\.\.|[ #]/)
+		planned += part[2]
+		has_plan = 1
+		if (match(toupper($0), /# *SKIP/)) {
+			all_skipped = substr($0, RSTART + RLENGTH)
+			sub(/^[ :]+/, "", all_skipped)
+			emit(1, name, all_skipped != "" ? all_skipped : reason != "" ? reason : "no reason given")
+			planned++
+		}
+		next
+	}
+	/^# *[sS][kK][iI][pP]:/ { reason = $0; sub(/^# *[^:]*: */, "", reason); print; next }
+	/^Bail out!/ { bailed = $0; print "# " $0; next }
+	/^(not )?ok([ \t]|$)/ {
+		ok = $1 == "ok"
+		text = $0
+		sub(/^(not )?ok[ \t]*[0-9]*[ \t]*(- )?/, "", text)
+		why = ""
+		if (match(toupper(text), /# *SKIP[A-Z]*/)) {
+			why = substr(text, RSTART + RLENGTH)
+			text = substr(text, 1, RSTART - 1)
+			sub(/^[ :]+/, "", why); sub(/ +$/, "", text)
+			# cmocka: the name stands where the reason should; the reason came before.
+			if (!ok && text == "") {
+				text = why
+				why = ""
+			}
+			if (why == "")
+				why = reason != "" ? reason : "no reason given"
+			ok = 1
+		}
+		gsub(/#/, "\\#", text)
+		emit(ok, text, why)
+		reason = ""
+		seen++
+		next
+	}
+	/^#/ { print; next }
+	{ print "# " $0 }
+	END {
+		if (status == 77 && n == 0) {
+			emit(1, name, reason != "" ? reason : "no reason given")
+			status = 0
+		} else if (status == 124 || status == 137)
+			emit(0, name ": did not end within " limit " s")
+		else if (status > 128)
+			emit(0, name ": killed by signal " status - 128)
+		else if (bailed != "")
+			emit(0, name ": " bailed)
+		else if (status != 0 && !failed)
+			emit(0, name ": exit status " status " though no test failed")
+		else if (n == 0)
+			emit(0, name ": said nothing")
+		else if (has_plan && !failed && planned > n)
+			emit(0, name ": " planned " tests planned, " n " run")
+		print "1.." n
+		exit failed > 0
+	}'
+}
+
+run_one()
+{
+	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-}
+	name=$(basename "$program" .t)
+	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=360 || limit=120; }
+	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" "$program" \
+		>"$TAP_DIR/$name.raw" 2>&1 </dev/null
+	status=$?
+	mend "$status" "$name" "$limit" <"$TAP_DIR/$name.raw" >"$TAP_DIR/$name.tap"
+	status=$?
+	cat "$TAP_DIR/$name.tap"
+	return $status
+}
+
+if [ "${1:-}" = --one ]; then
+	run_one "$2"
+	exit $?
+fi
+
+TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
+export TAP_DIR
+trap 'rm -rf "$TAP_DIR"' EXIT
+
+programs=()
+if [ $# -gt 0 ]; then
+	for name in "$@"; do
+		if [ -x "$name" ]; then programs+=("$name")
+		elif [ -x "t/sh/$name.t" ]; then programs+=("t/sh/$name.t")
+		else programs+=("$BUILD/t/test_$name"); fi
+	done
+else
+	# By source, so that a stale program of a removed test does not run and a missing one fails.
+	for source in t/test_*.c; do
+		[ -e "$source" ] && programs+=("$BUILD/${source%.c}")
+	done
+	for script in t/sh/*.t; do
+		[ -e "$script" ] && programs+=("$script")
+	done
+fi
+
+# t/run-tests.sh is relative to the root, where prove runs too.
+[ ${#programs[@]} -gt 0 ] && prove --exec 't/run-tests.sh --one' "${programs[@]}"
+
+passed=0 failed=0 skipped=0
+for program in "${programs[@]}"; do
+	name=$(basename "$program" .t)
+	tap=$TAP_DIR/$name.tap
+	if [ ! -s "$tap" ]; then
+		echo "$name: did not run"
+		failed=$((failed + 1))
+		continue
+	fi
+	read -r p f s <<-COUNTS
+	$(awk '/^not ok/ { f++; next } /^ok .*[^\\]# SKIP/ { s++; next } /^ok/ { p++ }
+		END { print p + 0, f + 0, s + 0 }' "$tap")
+	COUNTS
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	if [ "$f" -gt 0 ]; then
+		echo "=== $name"
+		cat "$tap"
+	fi
+done
+
+if [ "$skipped" -gt 0 ]; then
+	echo "Skipped:"
+	for program in "${programs[@]}"; do
+		name=$(basename "$program" .t)
+		[ -e "$TAP_DIR/$name.tap" ] || continue
+		sed -n "s/^ok [0-9]* *-* *\(.*\) # SKIP \(.*\)/  $name: \1: \2/p" "$TAP_DIR/$name.tap"
+	done
+fi
+if [ "$skipped" -gt 0 ]; then
+	echo "$passed passed, $failed failed, $skipped skipped"
+else
+	echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]
