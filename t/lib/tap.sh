@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# TAP for shell tests, and a neapd of the test's own: sourced by t/sh/*.t. A test starts with
+# tap_start and ends with tap_end; in between each check is one `check NAME COMMAND...`.
+
+BUILD=${BUILD:-build}
+TAP_N=0
+TAP_FAILED=0
+GROUP=neap-test-$$
+
+tap_start()
+{
+	WORK=$(mktemp -d "${TMPDIR:-/tmp}/neap-test.XXXXXX") || exit 1
+	chmod 755 "$WORK"
+	trap tap_cleanup EXIT
+	trap 'exit 1' INT TERM
+}
+
+tap_cleanup()
+{
+	[ -n "${NEAPD_PID:-}" ] && kill -9 "$NEAPD_PID" 2>/dev/null
+	if [ -d "$WORK/run" ]; then
+		# Whatever the test left: given back by the journal, then by hand.
+		"$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" >/dev/null 2>&1
+	fi
+	for dir in /sys/fs/cgroup/*/"$GROUP" /sys/fs/cgroup/"$GROUP"; do
+		[ -d "$dir" ] || continue
+		find "$dir" -depth -type d | while read -r group; do
+			while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
+		done
+		sleep 0.1
+		find "$dir" -depth -type d -exec rmdir {} \; 2>/dev/null
+	done
+	rm -rf "$WORK"
+}
+
+tap_end()
+{
+	echo "1..$TAP_N"
+	[ "$TAP_FAILED" -eq 0 ]
+	exit
+}
+
+skip_all()
+{
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# check NAME COMMAND...: passes when the command does; its output explains a failure.
+check()
+{
+	local name=$1 out
+	shift
+	TAP_N=$((TAP_N + 1))
+	if out=$("$@" 2>&1); then
+		echo "ok $TAP_N - $name"
+		return 0
+	fi
+	echo "not ok $TAP_N - $name"
+	printf '%s\n' "command: $*" "$out" | sed 's/^/# /'
+	if [ -s "$WORK/neapd.log" ]; then tail -n 20 "$WORK/neapd.log" | sed 's/^/# neapd: /'; fi
+	TAP_FAILED=$((TAP_FAILED + 1))
+	return 1
+}
+
+# eventually SECONDS COMMAND...: tries until it passes.
+eventually()
+{
+	local tries=$(($1 * 20))
+	shift
+	while ! "$@"; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# is TEXT WANTED / has TEXT PART
+is() { [ "$1" = "$2" ] || { echo "got: $1"; echo "wanted: $2"; return 1; }; }
+has() { case $1 in *"$2"*) ;; *) echo "got: $1"; echo "wanted in it: $2"; return 1 ;; esac; }
+not() { ! "$@"; }
+
+need_root() { [ "$(id -u)" -eq 0 ] || skip_all "needs root"; }
+
+# The hierarchy of a controller: /sys/fs/cgroup/CONTROLLER (v1) or the cgroup2 root.
+hierarchy()
+{
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then echo /sys/fs/cgroup
+	else echo "/sys/fs/cgroup/$1"; fi
+}
+
+need_cgroups()
+{
+	need_root
+	[ -w "$(hierarchy cpu)/cgroup.procs" ] || skip_all "no writable cgroups"
+}
+
+neapctl() { "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
+
+# The options of a neapd that touches nothing of another one.
+neapd_options()
+{
+	OPTIONS=(--run-dir "$WORK/run" --data-dir "$WORK/data" --unix-socket "$WORK/neap.sock"
+		--share-dir . --listen off --group "$GROUP" --kubepods off --user nobody
+		--tick 200ms "$@")
+}
+
+# neapd_start [OPTION...]: in the background, until it answers.
+neapd_start()
+{
+	neapd_options "$@"
+	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
+	NEAPD_PID=$!
+	eventually 5 neapctl status >/dev/null 2>&1
+}
+
+# neapd_end SIGNAL
+neapd_end()
+{
+	kill "-$1" "$NEAPD_PID"
+	wait "$NEAPD_PID" 2>/dev/null
+	NEAPD_PID=
+}
+
+# The hand's pid, from status.
+hand_pid() { neapctl status -o json | sed -n 's/.*"hand_pid": *\([0-9]*\).*/\1/p'; }

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# `neapctl run`: the process sits where it says, is held as the audit says, and everything is as
+# before when it ended. Signals and exit status pass through.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_cgroups
+tap_start
+
+CPU=$(hierarchy cpu)
+groups_now() { find /sys/fs/cgroup -type d | grep -v "$GROUP" | sort; }
+before=$(groups_now)
+
+check "neapd starts" neapd_start
+
+# --- best-effort ---
+neapctl run --qos BE --name burn -- sh -c 'echo $$ >'"$WORK/pid"'; exec sleep 60' &
+client=$!
+check "the process starts" eventually 5 test -s "$WORK/pid"
+pid=$(cat "$WORK/pid")
+dir=$GROUP/besteffort/podburn/main
+check "it is the client's own process" is "$pid" "$client"
+check "it sits in the group that is told" grep -qx "$pid" "$CPU/$dir/cgroup.procs"
+check "workloads name it" has "$(neapctl top -n 1 -b)" "burn"
+check "the class has the lowest weight" eventually 5 grep -qx -e 2 -e 1 \
+	"$CPU/$GROUP/besteffort/cpu.shares" "$CPU/$GROUP/besteffort/cpu.weight"
+if [ -e "$CPU/$dir/cpu.idle" ]; then
+	check "cpu-share holds the pod idle" eventually 5 grep -qx 1 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
+	check "the audit says so" has "$(neapctl audit)" "cpu.idle"
+	check "the class directory itself is not idle" grep -qx 0 "$CPU/$GROUP/besteffort/cpu.idle"
+fi
+check "the audit names the move" has "$(neapctl audit)" "process $pid"
+check "a second one of that name is refused" not neapctl run --qos BE --name burn -- true
+kill -TERM "$pid"
+wait "$client"
+check "a signal passes through" is $? 143
+check "the group goes when it is empty" eventually 5 test ! -e "$CPU/$GROUP/besteffort/podburn"
+
+# --- latency-critical, with limits ---
+neapctl run --qos LS --name svc --cpu-request 500m --memory-limit 64Mi -- sleep 60 &
+client=$!
+check "an LS workload gets its group" eventually 5 test -e "$CPU/$GROUP/burstable/podsvc/main"
+weight=512
+[ -e "$CPU/$GROUP/burstable/podsvc/cpu.weight" ] && weight=20
+check "its weight is that of its request" eventually 5 grep -qx "$weight" \
+	"$CPU/$GROUP/burstable/podsvc/cpu.shares" "$CPU/$GROUP/burstable/podsvc/cpu.weight"
+MEM=$(hierarchy memory)
+check "its memory limit holds" eventually 5 grep -qsx 67108864 \
+	"$MEM/$GROUP/burstable/podsvc/memory.limit_in_bytes" "$MEM/$GROUP/burstable/podsvc/memory.max"
+kill "$client"
+wait "$client" 2>/dev/null
+
+# --- exit status ---
+neapctl run --qos BE -- sh -c 'exit 7'
+check "the exit status passes through" is $? 7
+neapctl run --qos BE -- /no/such/program 2>"$WORK/err"
+check "a missing program ends with 127" is $? 127
+check "and says so" has "$(cat "$WORK/err")" "/no/such/program"
+check "bad input is named" has "$(neapctl run --qos LSX -- true 2>&1)" "LS"
+check "a bad quantity is named" has "$(neapctl run --qos LS --cpu-request 5x -- true 2>&1)" "5x"
+
+# --- the end ---
+check "all groups of workloads are gone" eventually 5 test -z \
+	"$(find "$CPU/$GROUP" -mindepth 2 -type d -name 'pod*' 2>/dev/null)"
+check "release gives back" neapctl release
+neapd_end TERM
+check "neapd --give-back ends the rest" "$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP"
+check "its own groups are gone" eventually 5 test ! -e "$CPU/$GROUP"
+check "every other group is as before" is "$(groups_now)" "$before"
+tap_end
