@@ -35,11 +35,12 @@ void *neap_alloc(size_t size)
 
 void *neap_alloc_array(size_t count, size_t size)
 {
-	if (!may_allocate())
+	size_t bytes;
+
+	/* Tested here too, as a sanitizer's calloc(3) aborts. */
+	if (!may_allocate() || __builtin_mul_overflow(count, size, &bytes))
 		return NULL;
-	if (!count || !size)
-		return calloc(1, 1);
-	return calloc(count, size);
+	return calloc(1, bytes ? bytes : 1);
 }
 
 void *neap_realloc_array(void *old, size_t count, size_t size)
