@@ -366,8 +366,11 @@ int neap_value_parse(enum neap_key key, bool v2, const char *text, struct neap_v
 
 	if (keys[key].form == NEAP_FORM_CPUSET) {
 		rc = neap_cpuset_parse_kernel(&ret->cpus, text, err);
-		if (rc < 0)
-			return neap_error_wrap(err, "%s", keys[key].name);
+		if (rc < 0) {
+			(void)neap_error_wrap(err, "%s",
+					      keys[key].name); /* err may be NULL */
+			return rc;
+		}
 	} else {
 		rc = parse_number(key, v2, text, &number, err);
 		if (rc < 0)
