@@ -286,6 +286,9 @@ static void fill_model(struct neap_topology *t, hwloc_topology_t tree)
 		model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(tree), "CPUModel");
 	(void)neap_strcopy(t->model, sizeof(t->model),
 			   model ? model : ""); /* a cut name will do */
+	/* AMD pads it with blanks. */
+	for (size_t len = strlen(t->model); len > 0 && t->model[len - 1] == ' '; len--)
+		t->model[len - 1] = '\0';
 	/* It goes to terminals and into JSON, and a file can say anything. */
 	for (char *at = t->model; *at; at++) {
 		if (*at < 0x20 || *at > 0x7e)
