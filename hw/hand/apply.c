@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One value: check, journal, write, read back; and the way back. The loop has checked all of this
+ * already, but the loop may have been taken over, so nothing it says counts here. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+void neap_hand_refuse(struct neap_hand_server *server, struct neap_hand_answer *answer,
+		      int errnum, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(server->text, sizeof(server->text), fmt, args);
+	va_end(args);
+	answer->errnum = errnum;
+	answer->text = server->text;
+}
+
+bool neap_hand_is_frozen(const struct neap_hand_server *server)
+{
+	return faccessat(server->run_dir_fd, "freeze", F_OK, 0) == 0;
+}
+
+static bool is_below_roots(const struct neap_hand_config *config, const char *group)
+{
+	int i;
+
+	for (i = 0; i < config->root_count; i++)
+		if (neap_path_is_safe(config->roots[i]) &&
+		    neap_path_is_below(group, config->roots[i]))
+			return true;
+	return false;
+}
+
+static bool ends_as_word(const char *name, size_t len, const char *end)
+{
+	size_t end_len = strlen(end);
+
+	return len >= end_len && memcmp(name + len - end_len, end, end_len) == 0 &&
+	       (len == end_len || name[len - end_len - 1] == '-');
+}
+
+/* The root of a kubelet's tree or one of its class directories, wherever the tree hangs: kubelets
+ * with --cgroup-root put theirs deeper and, under systemd, put the parents into the name. */
+static bool is_kubelet_class(const char *group)
+{
+	static const char *const slices[] = {"kubepods.slice",
+					     "kubepods-besteffort.slice",
+					     "kubepods-burstable.slice"};
+	const char *slash = strrchr(group, '/');
+	const char *name = slash ? slash + 1 : group;
+	size_t parent_len = slash ? (size_t)(slash - group) : 0;
+	static const char kubepods[] = "kubepods";
+	size_t len = sizeof(kubepods) - 1;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(slices); i++)
+		if (ends_as_word(name, strlen(name), slices[i]))
+			return true;
+	if (strcmp(name, kubepods) == 0)
+		return true;
+	if (strcmp(name, "besteffort") != 0 && strcmp(name, "burstable") != 0)
+		return false;
+	return parent_len >= len &&
+	       memcmp(group + parent_len - len, kubepods, len) == 0 &&
+	       (parent_len == len || group[parent_len - len - 1] == '/');
+}
+
+static bool is_root(const struct neap_hand_config *config, const char *group)
+{
+	int i;
+
+	for (i = 0; i < config->root_count; i++)
+		if (strcmp(group, config->roots[i]) == 0)
+			return true;
+	return strcmp(group, config->own_root) == 0;
+}
+
+/* What the kernel shows and what it takes differ for a quota alone on v2: both are fine. */
+static int value_check(enum neap_key key, bool v2, const char *text,
+		       struct neap_value *ret, struct neap_error *err)
+{
+	char both[64];
+	const char *p;
+	int rc;
+
+	for (p = text; *p; p++)
+		if (*p < ' ' || *p > '~')
+			return neap_error_set(err, NEAP_EINVAL,
+					      "control characters in a value");
+	if (key == NEAP_KEY_CPU_MAX_MILLI && v2 && *text && !strchr(text, ' ')) {
+		snprintf(both, sizeof(both), "%.40s %d", text, NEAP_CFS_PERIOD_USEC);
+		text = both;
+	}
+	rc = neap_value_parse(key, v2, text, ret, err);
+	return rc < 0 ? rc : neap_value_check(key, ret, err);
+}
+
+/* True when the write may be done. */
+static bool set_check(struct neap_hand_server *server,
+		      const struct neap_hand_request *request,
+		      struct neap_hand_answer *answer)
+{
+	struct neap_error err = {0};
+	struct neap_value *value = NULL;
+	const char *file;
+	bool v2 = false;
+	int64_t number;
+	int rc;
+
+	if (!neap_path_is_safe(request->group)) {
+		neap_hand_refuse(server, answer, EPERM, "not a safe group name");
+		return false;
+	}
+	if (!is_below_roots(&server->config, request->group)) {
+		neap_hand_refuse(server, answer, EPERM, "%s is not below a managed root",
+				 request->group);
+		return false;
+	}
+	file = neap_cgroup_file(server->config.cgroup, request->key, NULL, &v2);
+	if (!file) {
+		neap_hand_refuse(server, answer, EPERM,
+				 "%s: this machine has no file for it",
+				 neap_key_get(request->key)->name);
+		return false;
+	}
+	value = neap_alloc(sizeof(*value));
+	if (!value) {
+		neap_hand_refuse(server, answer, ENOMEM, "no memory");
+		return false;
+	}
+	rc = value_check(request->key, v2, request->value, value, &err);
+	number = value->number;
+	free(value);
+	if (rc < 0) {
+		neap_hand_refuse(server, answer, EPERM, "%s: %s",
+				 neap_key_get(request->key)->name, err.msg);
+		return false;
+	}
+	/* An idle group refuses cpu.shares, and a kubelet sets those of its class directories. */
+	if (request->key == NEAP_KEY_CPU_IDLE && number == 1 &&
+	    (is_root(&server->config, request->group) ||
+	     is_kubelet_class(request->group))) {
+		neap_hand_refuse(
+			server, answer, EPERM,
+			"cpu.idle is for pods and containers: %s could not be given "
+			"shares any more",
+			request->group);
+		return false;
+	}
+	return true;
+}
+
+/* The entry of (group, key) if it is of this very group; one of an earlier group of the same name
+ * is forgotten. -1: none. */
+static int entry_of(struct neap_hand_server *server, const char *group, enum neap_key key,
+		    uint64_t dev, uint64_t ino)
+{
+	int index = neap_journal_find(server->journal, group, key);
+	const struct neap_journal_entry *entry;
+
+	if (index < 0)
+		return -1;
+	entry = neap_journal_get(server->journal, index);
+	if (entry->dev == dev && entry->ino == ino)
+		return index;
+	neap_journal_drop(server->journal, index);
+	return -1;
+}
+
+/* Leaving idle, the kernel sets the shares to its default: what they were must be known too. */
+static int shares_keep(struct neap_hand_server *server, const char *group,
+		       struct neap_error *err)
+{
+	struct neap_journal_entry entry = {
+		.group = (char *)group,
+		.value = server->scratch,
+		.key = NEAP_KEY_CPU_SHARES,
+		.is_side_effect = true,
+	};
+	int rc;
+
+	rc = neap_hand_file_read(&server->files, group, entry.key, server->scratch,
+				 &entry.dev, &entry.ino);
+	if (rc || entry_of(server, group, entry.key, entry.dev, entry.ino) >= 0)
+		return 0; /* without a readable file there is nothing to keep */
+	return neap_journal_add(server->journal, &entry, err);
+}
+
+static int set_journal(struct neap_hand_server *server,
+		       const struct neap_hand_request *request, uint64_t dev,
+		       uint64_t ino, bool *ret_is_new, struct neap_error *err)
+{
+	struct neap_journal_entry entry = {
+		.group = (char *)request->group,
+		.value = server->old_value,
+		.key = request->key,
+		.dev = dev,
+		.ino = ino,
+	};
+	int index = entry_of(server, request->group, request->key, dev, ino);
+	int rc;
+
+	*ret_is_new = index < 0;
+	if (index >= 0)
+		return neap_journal_claim(server->journal, index, err);
+	if (request->key == NEAP_KEY_CPU_IDLE && strcmp(server->old_value, "0") == 0) {
+		rc = shares_keep(server, request->group, err);
+		if (rc < 0)
+			return rc;
+	}
+	return neap_journal_add(server->journal, &entry, err);
+}
+
+/* A refused first write changed nothing: its entries go. */
+static void set_forget(struct neap_hand_server *server, const char *group,
+		       enum neap_key key)
+{
+	int index = neap_journal_find(server->journal, group, key);
+
+	if (index >= 0)
+		neap_journal_drop(server->journal, index);
+	if (key != NEAP_KEY_CPU_IDLE)
+		return;
+	index = neap_journal_find(server->journal, group, NEAP_KEY_CPU_SHARES);
+	if (index >= 0 && neap_journal_get(server->journal, index)->is_side_effect)
+		neap_journal_drop(server->journal, index);
+}
+
+static void gone(struct neap_hand_server *server, const char *group,
+		 struct neap_hand_answer *answer)
+{
+	neap_journal_drop_group(server->journal, group);
+	neap_hand_files_forget(&server->files, group);
+	neap_hand_refuse(server, answer, ENOENT, "the group is gone");
+}
+
+void neap_hand_apply_set(struct neap_hand_server *server,
+			 const struct neap_hand_request *request,
+			 struct neap_hand_answer *answer)
+{
+	struct neap_error err = {0};
+	uint64_t dev = 0, ino = 0;
+	bool is_new = false;
+	int failed, rc;
+
+	if (!set_check(server, request, answer))
+		return;
+	rc = neap_hand_file_read(&server->files, request->group, request->key,
+				 server->old_value, &dev, &ino);
+	if (rc == ENOENT) {
+		gone(server, request->group, answer);
+		return;
+	}
+	if (rc) {
+		neap_hand_refuse(
+			server, answer, rc, "read %s: %s",
+			neap_cgroup_file(server->config.cgroup, request->key, NULL, NULL),
+			rc == EOPNOTSUPP ? "not on this kernel" : strerror(rc));
+		return;
+	}
+	answer->old_value = server->old_value;
+	if (set_journal(server, request, dev, ino, &is_new, &err) < 0) {
+		neap_hand_refuse(server, answer, err.errnum ? err.errnum : EIO,
+				 "not written, as the journal cannot take it: %s",
+				 err.msg);
+		return;
+	}
+	failed = neap_hand_file_write(&server->files, request->group, request->key, dev,
+				      ino, request->value);
+	rc = neap_hand_file_read(&server->files, request->group, request->key,
+				 server->new_value, &dev, &ino);
+	if (failed == ENOENT || rc == ENOENT) {
+		gone(server, request->group, answer);
+		return;
+	}
+	if (rc == 0)
+		answer->new_value = server->new_value;
+	if (!failed)
+		return;
+	neap_hand_refuse(
+		server, answer, failed, "write '%.64s' to %s: %s", request->value,
+		neap_cgroup_file(server->config.cgroup, request->key, NULL, NULL),
+		strerror(failed));
+	if (is_new && rc == 0 && strcmp(server->new_value, server->old_value) == 0)
+		set_forget(server, request->group, request->key);
+}
+
+const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text)
+{
+	const struct neap_key_info *info = neap_key_get(key);
+
+	/* v1 shows "no limit" as the largest multiple of its page size, which may be 64 KiB. */
+	if (!v2 && info->controller == NEAP_CTL_MEMORY && info->has_unlimited &&
+	    strlen(text) == 19 && strcmp(text, "9223372036854700000") >= 0)
+		return "-1";
+	return text;
+}
+
+int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone)
+{
+	struct neap_journal_entry entry = *neap_journal_get(server->journal, index);
+	uint64_t dev, ino;
+	bool v2 = false;
+	int rc;
+
+	*ret_gone = false;
+	rc = neap_hand_file_read(&server->files, entry.group, entry.key, server->scratch,
+				 &dev, &ino);
+	if (rc == EOPNOTSUPP)
+		rc = ENOENT; /* the controller was taken from the group, and the value with it */
+	if (rc && rc != ENOENT)
+		return rc;
+	if (rc == 0 && (dev != entry.dev || ino != entry.ino))
+		rc = ENOENT;
+	if (rc == 0 && strcmp(server->scratch, entry.value) != 0) {
+		(void)neap_cgroup_file(server->config.cgroup, entry.key, NULL, &v2);
+		rc = neap_hand_file_write(
+			&server->files, entry.group, entry.key, dev, ino,
+			neap_hand_text_back(entry.key, v2, entry.value));
+		if (rc && rc != ENOENT)
+			return rc;
+	}
+	*ret_gone = rc == ENOENT;
+	neap_journal_drop(server->journal, index);
+	return 0;
+}
+
+void neap_hand_apply_restore(struct neap_hand_server *server,
+			     const struct neap_hand_request *request,
+			     struct neap_hand_answer *answer)
+{
+	uint64_t dev, ino;
+	bool is_gone;
+	int index, rc;
+
+	if (!neap_path_is_safe(request->group)) {
+		neap_hand_refuse(server, answer, EPERM, "not a safe group name");
+		return;
+	}
+	index = neap_journal_find(server->journal, request->group, request->key);
+	if (index < 0)
+		return; /* nothing to bring back */
+	if (neap_hand_file_read(&server->files, request->group, request->key,
+				server->old_value, &dev, &ino) == 0)
+		answer->old_value = server->old_value;
+	rc = neap_hand_entry_restore(server, index, &is_gone);
+	if (rc) {
+		neap_hand_refuse(server, answer, rc, "bring %s back: %s",
+				 neap_key_get(request->key)->name, strerror(rc));
+		return;
+	}
+	index = neap_journal_find(server->journal, request->group, NEAP_KEY_CPU_SHARES);
+	if (request->key == NEAP_KEY_CPU_IDLE && index >= 0 &&
+	    neap_journal_get(server->journal, index)->is_side_effect)
+		(void)neap_hand_entry_restore(server, index,
+					      &is_gone); /* else at the give back */
+	if (neap_hand_file_read(&server->files, request->group, request->key,
+				server->new_value, &dev, &ino) == 0)
+		answer->new_value = server->new_value;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon's side. Nothing here waits, but for the start: requests are formatted at once, so that
+ * they need nothing of the caller's any more, queue up, and go out when the socket takes them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+#define QUEUE_MAX       16384
+#define QUEUE_BYTES_MAX ((size_t)32 * 1024 * 1024)
+
+struct packet {
+	struct packet *next;
+	int fd; /* -1 without one; ours */
+	size_t len;
+	unsigned char data[];
+};
+
+struct neap_hand {
+	int sock;
+	int pid;
+	struct packet *first, **end;
+	size_t count, bytes;
+	unsigned char in[NEAP_WIRE_MAX]; /* the answer last given out */
+};
+
+static int hello_wait(struct neap_hand *hand, struct neap_error *err)
+{
+	int64_t until = neap_hand_now_usec() + NEAP_HAND_START_SEC * 1000000;
+	struct neap_hand_answer hello;
+	int rc;
+
+	for (;;) {
+		struct pollfd p = {.fd = hand->sock, .events = POLLIN};
+		int64_t left = until - neap_hand_now_usec();
+
+		rc = neap_hand_next(hand, &hello, err);
+		if (rc != 0)
+			break;
+		if (left <= 0)
+			return neap_error_set(err, NEAP_EUNAVAILABLE,
+					      "the hand did not get ready within %d s",
+					      NEAP_HAND_START_SEC);
+		if (poll(&p, 1, (int)(left / 1000) + 1) < 0 && errno != EINTR)
+			return neap_error_sys(err, "wait for the hand");
+	}
+	if (rc < 0)
+		return neap_error_wrap(err, "start of the hand");
+	if (hello.pid == 0)
+		return 0;
+	rc = neap_error_set(
+		err, hello.pid < NEAP_CODE_COUNT ? (enum neap_code)hello.pid : NEAP_ESYS,
+		"%s", hello.text);
+	if (err)
+		err->errnum = hello.errnum;
+	return rc;
+}
+
+int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **ret,
+		    struct neap_error *err)
+{
+	struct neap_hand *hand = neap_alloc(sizeof(*hand));
+	int daemon_pid = (int)getpid();
+	int pair[2];
+	int pid, rc;
+
+	if (!hand)
+		return neap_error_nomem(err);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(hand);
+		return neap_error_sys(err, "socket to the hand");
+	}
+	hand->end = &hand->first;
+	hand->sock = pair[0];
+	pid = fork();
+	if (pid == 0)
+		neap_hand_serve(config, pair[1], daemon_pid);
+	rc = pid < 0 ? neap_error_sys(err, "fork the hand") : 0;
+	hand->pid = pid;
+	(void)close(pair[1]);
+	if (rc == 0 && fcntl(hand->sock, F_SETFL, O_NONBLOCK) < 0)
+		rc = neap_error_sys(err, "socket to the hand");
+	if (rc == 0)
+		rc = hello_wait(hand, err);
+	if (rc < 0) {
+		if (pid > 0) {
+			(void)kill(pid, SIGKILL); /* our own child, not yet waited for */
+			(void)waitpid(pid, NULL, 0);
+			hand->pid = 0;
+		}
+		neap_hand_free(hand);
+		return rc;
+	}
+	*ret = hand;
+	return 0;
+}
+
+static void packet_drop(struct neap_hand *hand)
+{
+	struct packet *packet = hand->first;
+
+	hand->first = packet->next;
+	if (!hand->first)
+		hand->end = &hand->first;
+	hand->count--;
+	hand->bytes -= packet->len;
+	if (packet->fd >= 0)
+		(void)close(packet->fd);
+	free(packet);
+}
+
+void neap_hand_free(struct neap_hand *hand)
+{
+	if (!hand)
+		return;
+	while (hand->first)
+		packet_drop(hand);
+	(void)close(hand->sock);
+	if (hand->pid > 0)
+		(void)waitpid(hand->pid, NULL, WNOHANG); /* it lives on, if it lives */
+	free(hand);
+}
+
+int neap_hand_fd(const struct neap_hand *hand)
+{
+	return hand->sock;
+}
+
+int neap_hand_pid(const struct neap_hand *hand)
+{
+	return hand->pid;
+}
+
+int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *request,
+		  struct neap_error *err)
+{
+	unsigned char msg[NEAP_WIRE_MAX];
+	struct packet *packet;
+	size_t len = 0;
+	int rc;
+
+	rc = neap_wire_format_request(request, msg, sizeof(msg), &len, err);
+	if (rc < 0)
+		return rc;
+	if (request->op == NEAP_HAND_MOVE && request->fd < 0)
+		return neap_error_set(err, NEAP_EINVAL, "a move without a connection");
+	if (hand->count >= QUEUE_MAX || hand->bytes + len > QUEUE_BYTES_MAX)
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"the hand is %zu requests behind, no more are taken",
+			hand->count);
+	packet = neap_alloc(sizeof(*packet) + len);
+	if (!packet)
+		return neap_error_nomem(err);
+	packet->fd = -1;
+	if (request->op == NEAP_HAND_MOVE) {
+		packet->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
+		if (packet->fd < 0) {
+			free(packet);
+			return neap_error_sys(err, "descriptor %d for the hand",
+					      request->fd);
+		}
+	}
+	packet->len = len;
+	memcpy(packet->data, msg, len);
+	*hand->end = packet;
+	hand->end = &packet->next;
+	hand->count++;
+	hand->bytes += len;
+	return 0;
+}
+
+static ssize_t packet_send(const struct neap_hand *hand, struct packet *packet)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {packet->data, packet->len};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *part;
+
+	if (packet->fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		head.msg_control = control.room;
+		head.msg_controllen = sizeof(control.room);
+		part = CMSG_FIRSTHDR(&head);
+		part->cmsg_level = SOL_SOCKET;
+		part->cmsg_type = SCM_RIGHTS;
+		part->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(part), &packet->fd, sizeof(int));
+	}
+	return sendmsg(hand->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int hand_gone(struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_EUNAVAILABLE, "the hand is gone");
+}
+
+int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
+{
+	while (hand->first) {
+		ssize_t n = packet_send(hand, hand->first);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* ETOOMANYREFS: too many descriptors on their way; the hand takes them off. */
+		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ||
+			      errno == ETOOMANYREFS))
+			return 0;
+		if (n < 0 && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN))
+			return hand_gone(err);
+		if (n < 0)
+			return neap_error_sys(err, "send to the hand");
+		packet_drop(hand);
+	}
+	return 1;
+}
+
+int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
+		   struct neap_error *err)
+{
+	struct iovec iov = {hand->in, sizeof(hand->in)};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+	int rc;
+
+	do
+		n = recvmsg(hand->sock, &head, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return hand_gone(err);
+	if (n < 0)
+		return neap_error_sys(err, "receive from the hand");
+	if (head.msg_flags & MSG_TRUNC)
+		return neap_error_set(err, NEAP_EINTERNAL, "the hand sent too much");
+	rc = neap_wire_parse_answer(hand->in, (size_t)n, ret, err);
+	if (rc < 0)
+		return neap_error_wrap(err, "the hand's answer");
+	return 1;
+}
+
+int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err)
+{
+	struct neap_hand_server *server = NULL;
+	int done, rc, groups;
+	int left = 0;
+
+	if (access(config->run_dir, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	rc = neap_hand_server_new(config, &server, err);
+	if (rc < 0)
+		return rc;
+	/* An orphaned hand leaves everything as it is, and its journal to us. */
+	rc = neap_hand_server_open(server, false, err);
+	if (rc < 0) {
+		neap_hand_server_free(server);
+		return rc;
+	}
+	done = neap_hand_values_undo(server, &left);
+	groups = neap_hand_groups_undo(server);
+	neap_hand_server_free(server);
+	if (left || groups)
+		return neap_error_set(
+			err, NEAP_ECONFLICT,
+			"%d values given back; %d values and %d groups could not be, "
+			"the log names them",
+			done, left, groups);
+	return done;
+}

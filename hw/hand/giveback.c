@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything back as it was found. The plan finds the order in which the kernel takes the steps
+ * (parents enlarged before children are, children shrunk before parents); as its values are in
+ * neap's own units, every step that ends at the wanted value writes the text found at first. What
+ * is left after that (empty sets, texts the plan cannot read, keys that hinder each other such as
+ * shares and idle) is tried again one by one, a few rounds. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+#define ROUNDS 3
+
+/* Every CPU, no floors: what was found at first is right by itself. */
+static struct neap_plan_bounds *bounds_new(void)
+{
+	struct neap_plan_bounds *bounds = neap_alloc(sizeof(*bounds));
+
+	if (!bounds)
+		return NULL;
+	bounds->cpus_online = NEAP_CPU_MAX;
+	neap_cpuset_add_range(&bounds->online, 0, NEAP_CPU_MAX - 1);
+	return bounds;
+}
+
+static bool key_is_v2(const struct neap_hand_server *server, enum neap_key key)
+{
+	bool v2 = false;
+
+	(void)neap_cgroup_file(server->config.cgroup, key, NULL, &v2);
+	return v2;
+}
+
+static int present_read(void *arg, const char *group, enum neap_key key,
+			struct neap_value *ret, struct neap_error *err)
+{
+	struct neap_hand_server *server = arg;
+	int index = neap_journal_find(server->journal, group, key);
+	uint64_t dev, ino;
+	int rc;
+
+	rc = neap_hand_file_read(&server->files, group, key, server->scratch, &dev, &ino);
+	if (rc || index < 0)
+		return 0;
+	if (neap_journal_get(server->journal, index)->dev != dev ||
+	    neap_journal_get(server->journal, index)->ino != ino)
+		return 0;
+	rc = neap_value_parse(key, key_is_v2(server, key), server->scratch, ret, err);
+	return rc < 0 ? 0 : 1; /* unreadable ones are tried one by one later */
+}
+
+static int wish_add(struct neap_hand_server *server,
+		    const struct neap_journal_entry *entry, struct neap_wish *wish)
+{
+	memset(wish, 0, sizeof(*wish));
+	if (!*entry->value ||
+	    !neap_strcopy(wish->group, sizeof(wish->group), entry->group))
+		return 0;
+	wish->key = entry->key;
+	(void)neap_strcopy(wish->policy, sizeof(wish->policy), "neap-hand");
+	if (neap_value_parse(entry->key, key_is_v2(server, entry->key), entry->value,
+			     &wish->value, NULL) < 0)
+		return 0;
+	return neap_plan_add(server->plan, wish, NULL);
+}
+
+static void step_write(struct neap_hand_server *server, const struct neap_write *write)
+{
+	const struct neap_wish *wish = neap_plan_wish_get(server->plan, write->wish);
+	int index = neap_journal_find(server->journal, write->group, write->key);
+	bool v2 = key_is_v2(server, write->key);
+	const struct neap_journal_entry *entry;
+	const char *text;
+
+	if (index < 0)
+		return;
+	entry = neap_journal_get(server->journal, index);
+	if (neap_value_is_equal(write->key, &wish->value, &write->value)) {
+		text = neap_hand_text_back(write->key, v2, entry->value);
+	} else {
+		if (neap_value_format(write->key, v2, server->config.curve, &write->value,
+				      server->scratch,
+				      sizeof(server->scratch)) >= sizeof(server->scratch))
+			return;
+		text = server->scratch;
+	}
+	/* Whether it went is looked at afterwards. */
+	(void)neap_hand_file_write(&server->files, write->group, write->key, entry->dev,
+				   entry->ino, text);
+}
+
+static void plan_run(struct neap_hand_server *server)
+{
+	struct neap_plan_bounds *bounds = bounds_new();
+	struct neap_wish *wish = neap_alloc(sizeof(*wish));
+	int rc = bounds && wish && server->plan ? 0 : -NEAP_ENOMEM;
+	size_t step;
+	int i;
+
+	if (rc == 0)
+		neap_plan_clear(server->plan);
+	for (i = 0; rc == 0 && i < neap_journal_count(server->journal); i++)
+		(void)wish_add(server, neap_journal_get(server->journal, i), wish);
+	if (rc == 0)
+		rc = neap_plan_build(server->plan, bounds, present_read, server, NULL);
+	for (step = 0; rc == 0 && step < neap_plan_write_count(server->plan); step++)
+		step_write(server, neap_plan_write_get(server->plan, step));
+	free(bounds);
+	free(wish);
+}
+
+struct item {
+	char *group; /* borrowed from the journal until its entry is dropped */
+	enum neap_key key;
+	int depth;
+};
+
+static int by_depth(const void *a, const void *b)
+{
+	const struct item *x = a;
+	const struct item *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (int)x->key - (int)y->key;
+}
+
+/* One by one, parents first or children first. Returns how many went back. */
+static int rest_run(struct neap_hand_server *server, bool upwards)
+{
+	struct neap_journal *journal = server->journal;
+	int count = neap_journal_count(journal);
+	neap_auto_free struct item *items =
+		neap_alloc_array((size_t)count, sizeof(*items));
+	int i, done = 0;
+
+	if (!items)
+		return 0;
+	for (i = 0; i < count; i++) {
+		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
+
+		items[i] = (struct item){entry->group, entry->key,
+					 neap_path_depth(entry->group)};
+	}
+	qsort(items, (size_t)count, sizeof(*items), by_depth);
+	for (i = 0; i < count; i++) {
+		const struct item *item = &items[upwards ? count - 1 - i : i];
+		int index = neap_journal_find(journal, item->group, item->key);
+		bool is_gone;
+
+		if (index >= 0 && neap_hand_entry_restore(server, index, &is_gone) == 0)
+			done += !is_gone;
+	}
+	return done;
+}
+
+int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
+{
+	struct neap_journal *journal = server->journal;
+	int round, i;
+	int done = 0;
+
+	for (round = 0; round < ROUNDS && neap_journal_count(journal); round++) {
+		if (round)
+			(void)poll(NULL, 0,
+				   20); /* what is busy may be so for a moment only */
+		plan_run(server);
+		done += rest_run(server, false);
+		done += rest_run(server, true);
+	}
+	for (i = 0; i < neap_journal_count(journal); i++) {
+		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
+		bool is_gone;
+		int left = neap_journal_count(journal);
+		int rc = neap_hand_entry_restore(server, i, &is_gone);
+
+		if (rc == 0) {
+			done += !is_gone;
+			i -= neap_journal_count(journal) < left;
+			continue;
+		}
+		neap_log_line(&server->log, NEAP_LOG_WARN,
+			      "%s of %s stays, '%s' could not be "
+			      "written: %s",
+			      neap_key_get(entry->key)->name, entry->group, entry->value,
+			      strerror(rc));
+	}
+	*ret_left = neap_journal_count(journal);
+	return done;
+}

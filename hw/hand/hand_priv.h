@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the hand share. All of it runs in the hand's own process (or in that of
+ * neap_hand_give_back), never in the loop. */
+#ifndef NEAP_HW_HAND_HAND_PRIV_H
+#define NEAP_HW_HAND_HAND_PRIV_H
+
+#include "hw/hand/hand.h"
+#include "hw/hand/journal.h"
+#include "hw/hand/wire.h"
+
+#define NEAP_HAND_FILES_MAX    512 /* kept descriptors of kernel files */
+#define NEAP_HAND_TAKEOVER_SEC 3   /* how long a successor waits for the lock */
+#define NEAP_HAND_START_SEC    5   /* how long the daemon waits for its hand */
+
+/* A kernel file that stays open. */
+struct neap_hand_file {
+	char group[NEAP_PATH_MAX];
+	enum neap_key key;
+	uint32_t hash;
+	int fd;
+	uint64_t dev, ino; /* of the group's directory */
+	uint64_t used;     /* running number of the last use */
+};
+
+struct neap_hand_files {
+	const struct neap_cgroup *cgroup;
+	struct neap_hand_file *file; /* NEAP_HAND_FILES_MAX of them */
+	int count;
+	uint64_t uses;
+};
+
+struct neap_hand_packet {
+	struct neap_hand_packet *next;
+	size_t len;
+	unsigned char data[];
+};
+
+struct neap_hand_server {
+	struct neap_hand_config config;
+	struct neap_log log;
+	int sock; /* -1 once the daemon is gone, and in neap_hand_give_back */
+	int run_dir_fd;
+	int lock_fd;
+	int signal_fd;
+	int daemon_pid; /* 0 in neap_hand_give_back */
+	struct neap_journal *journal;
+	struct neap_hand_files files;
+	struct neap_plan *plan;
+	struct neap_hand_packet *out, **out_end; /* answers that wait */
+	/* Room for one answer. */
+	char old_value[NEAP_CPUSET_TEXT], new_value[NEAP_CPUSET_TEXT];
+	char scratch[NEAP_CPUSET_TEXT];
+	char text[NEAP_WIRE_TEXT];
+};
+
+/* files.c: reading and writing through kept descriptors. All return 0 or an errno; ENOENT means
+ * that the group is gone, EOPNOTSUPP that it is there and has no such file. */
+int neap_hand_files_init(struct neap_hand_files *files, const struct neap_cgroup *cgroup,
+			 struct neap_error *err);
+void neap_hand_files_done(struct neap_hand_files *files);
+/* Text without its newlines, and who the group is now. buf of NEAP_CPUSET_TEXT bytes. */
+int neap_hand_file_read(struct neap_hand_files *files, const char *group,
+			enum neap_key key, char *buf, uint64_t *ret_dev,
+			uint64_t *ret_ino);
+/* Writes only if the group is still the one of dev and ino (ENOENT else). */
+int neap_hand_file_write(struct neap_hand_files *files, const char *group,
+			 enum neap_key key, uint64_t dev, uint64_t ino, const char *text);
+/* Closes what is kept of a group. */
+void neap_hand_files_forget(struct neap_hand_files *files, const char *group);
+
+/* apply.c */
+bool neap_hand_is_frozen(const struct neap_hand_server *server);
+void neap_hand_apply_set(struct neap_hand_server *server,
+			 const struct neap_hand_request *request,
+			 struct neap_hand_answer *answer);
+void neap_hand_apply_restore(struct neap_hand_server *server,
+			     const struct neap_hand_request *request,
+			     struct neap_hand_answer *answer);
+/* Entry index back to what was found at first. 0: done or gone, the entry is dropped (*ret_gone
+ * tells); else the kernel's errno and the entry stays. */
+int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone);
+/* What to write so that the kernel shows text again. */
+const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text);
+/* Fills errnum and text (cut) of an answer. */
+void neap_hand_refuse(struct neap_hand_server *server, struct neap_hand_answer *answer,
+		      int errnum, const char *fmt, ...) NEAP_PRINTF(4, 5);
+
+/* group.c */
+void neap_hand_group_make(struct neap_hand_server *server,
+			  const struct neap_hand_request *request,
+			  struct neap_hand_answer *answer);
+void neap_hand_group_remove(struct neap_hand_server *server,
+			    const struct neap_hand_request *request,
+			    struct neap_hand_answer *answer);
+void neap_hand_group_move(struct neap_hand_server *server,
+			  const struct neap_hand_request *request,
+			  struct neap_hand_answer *answer);
+/* Processes out of the groups that neap made, then the groups away, deepest first. How many groups
+ * stay; each is logged. */
+int neap_hand_groups_undo(struct neap_hand_server *server);
+
+/* giveback.c: all values, in an order the kernel takes. How many went back; *ret_left stay and are
+ * logged by name. Vanished groups count as neither. */
+int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
+
+/* takeover.c */
+int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err);
+/* The lock of the run directory, from an orphaned hand if need be. The descriptor; NEAP_ECONFLICT
+ * when a hand whose daemon lives holds it. */
+int neap_hand_lock(int run_dir_fd, const struct neap_log *log, struct neap_error *err);
+int64_t neap_hand_now_usec(void); /* CLOCK_BOOTTIME: a suspended machine counts */
+
+/* serve.c */
+int neap_hand_server_new(const struct neap_hand_config *config,
+			 struct neap_hand_server **ret, struct neap_error *err);
+/* Opens run directory, lock and journal. */
+int neap_hand_server_open(struct neap_hand_server *server, bool make,
+			  struct neap_error *err);
+void neap_hand_server_free(struct neap_hand_server *server);
+/* The child: never comes back. */
+void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon_pid)
+	__attribute__((noreturn));
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a journal left by an earlier hand. Whatever is not exactly as it was written is left out
+ * and told by line number; nothing is guessed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/journal_priv.h"
+
+#define FILE_NAME NEAP_JOURNAL_FILE
+#define BAD_NAME  "hand.journal.bad"
+#define FILE_MAX  ((off_t)64 * 1024 * 1024)
+
+static bool number_parse(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+static int load_value(struct neap_journal *journal, char **fields, struct neap_error *err)
+{
+	struct neap_journal_entry entry = {.group = fields[1], .value = fields[6]};
+	int old;
+
+	entry.key = neap_key_find(fields[2]);
+	if (entry.key == NEAP_KEY_COUNT)
+		return neap_error_set(err, NEAP_EINVAL, "unknown key %s", fields[2]);
+	if (!number_parse(fields[3], &entry.dev) || !number_parse(fields[4], &entry.ino))
+		return neap_error_set(err, NEAP_EINVAL, "no device and inode");
+	entry.is_side_effect = strcmp(fields[5], "side-effect") == 0;
+	old = neap_journal_find(journal, entry.group, entry.key);
+	if (old >= 0)
+		neap_journal_entry_remove(
+			journal, old); /* its drop line was lost: the later one is true */
+	return neap_journal_entry_put(journal, &entry, err);
+}
+
+static int load_line(struct neap_journal *journal, char *line, struct neap_error *err)
+{
+	char *fields[NEAP_JOURNAL_FIELDS];
+	int n = neap_journal_line_split(line, fields);
+	int i;
+
+	if (n < 2)
+		return neap_error_set(err, NEAP_EINVAL, "not as it was written");
+	if (!neap_path_is_safe(fields[1]) || strlen(fields[1]) >= NEAP_PATH_MAX)
+		return neap_error_set(err, NEAP_EINVAL, "unsafe group");
+	if (strcmp(fields[0], "value") == 0 && n == 7)
+		return load_value(journal, fields, err);
+	if ((strcmp(fields[0], "drop") == 0 || strcmp(fields[0], "claim") == 0) &&
+	    n == 3) {
+		i = neap_journal_find(journal, fields[1], neap_key_find(fields[2]));
+		if (i >= 0 && fields[0][0] == 'c')
+			journal->entries[i].is_side_effect = false;
+		else if (i >= 0)
+			neap_journal_entry_remove(journal, i);
+		return 0;
+	}
+	i = neap_journal_made_find(journal, fields[1]);
+	if (strcmp(fields[0], "made") == 0 && n == 2)
+		return i >= 0 ? 0 : neap_journal_made_put(journal, fields[1], err);
+	if (strcmp(fields[0], "gone") == 0 && n == 2) {
+		if (i >= 0)
+			neap_journal_made_remove(journal, i);
+		return 0;
+	}
+	if (strcmp(fields[0], "origin") == 0 && n == 3) {
+		if (i < 0 || journal->made[i].origin)
+			return 0;
+		journal->made[i].origin = neap_strdup(fields[2]);
+		return journal->made[i].origin ? 0 : neap_error_nomem(err);
+	}
+	return neap_error_set(err, NEAP_EINVAL, "of no known kind");
+}
+
+/* *ret_void: nothing in the file counts. */
+static int load_header(struct neap_journal *journal, char *line, bool *ret_void,
+		       struct neap_error *err)
+{
+	char *fields[NEAP_JOURNAL_FIELDS];
+	int n = neap_journal_line_split(line, fields);
+
+	*ret_void = true;
+	if (n != 3 || strcmp(fields[0], NEAP_JOURNAL_MAGIC) != 0)
+		return neap_error_set(err, NEAP_EINVAL, "no head of a journal");
+	if (strcmp(fields[1], NEAP_JOURNAL_VERSION) != 0)
+		return neap_error_set(err, NEAP_EINVAL, "a journal of version %s",
+				      fields[1]);
+	*ret_void = strcmp(fields[2], journal->boot_id) != 0;
+	return 0;
+}
+
+/* Returns the number of wrong lines. */
+static int load_text(struct neap_journal *journal, char *text, struct neap_error *err)
+{
+	struct neap_error bad;
+	bool is_void = false;
+	int line_number = 0;
+	int wrong = 0;
+	char *line = text;
+
+	while (!is_void) {
+		char *end = strchr(line, '\n');
+		int rc;
+
+		if (!end)
+			break; /* nothing more, or a torn last line */
+		*end = '\0';
+		line_number++;
+		rc = line_number == 1 ? load_header(journal, line, &is_void, &bad)
+				      : load_line(journal, line, &bad);
+		if (rc == -NEAP_ENOMEM)
+			return neap_error_nomem(err);
+		if (rc < 0) {
+			neap_log_line(journal->log, NEAP_LOG_WARN,
+				      "%s line %d left out: %s", FILE_NAME, line_number,
+				      bad.msg);
+			wrong++;
+		}
+		line = end + 1;
+	}
+	return wrong;
+}
+
+int neap_journal_load(struct neap_journal *journal, struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+	neap_auto_free char *text = NULL;
+	struct stat st;
+	size_t len = 0;
+	ssize_t n;
+	int wrong;
+
+	fd = openat(journal->dir_fd, FILE_NAME,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return neap_error_sys(err, "open %s", FILE_NAME);
+	if (fstat(fd, &st) < 0)
+		return neap_error_sys(err, "stat %s", FILE_NAME);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+		return neap_error_set(
+			err, NEAP_EFORBIDDEN,
+			"%s must be a file that only root can write; look at it and remove it",
+			FILE_NAME);
+	if (st.st_size > FILE_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s is over 64 MiB",
+				      FILE_NAME);
+	text = neap_alloc((size_t)st.st_size + 1);
+	if (!text)
+		return neap_error_nomem(err);
+	while (len < (size_t)st.st_size) {
+		n = read(fd, text + len, (size_t)st.st_size - len);
+		if (n < 0)
+			return neap_error_sys(err, "read %s", FILE_NAME);
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	wrong = load_text(journal, text, err);
+	if (wrong <= 0)
+		return wrong;
+	(void)unlinkat(journal->dir_fd, BAD_NAME, 0); /* an older one */
+	if (linkat(journal->dir_fd, FILE_NAME, journal->dir_fd, BAD_NAME, 0) < 0)
+		neap_log_line(journal->log, NEAP_LOG_WARN, "%s could not be kept",
+			      FILE_NAME);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the journal's own files share. */
+#ifndef NEAP_HW_HAND_JOURNAL_PRIV_H
+#define NEAP_HW_HAND_JOURNAL_PRIV_H
+
+#include "engine/base/buf.h"
+#include "hw/hand/journal.h"
+
+#define NEAP_JOURNAL_FILE    "hand.journal"
+#define NEAP_JOURNAL_MAGIC   "neap-hand-journal"
+#define NEAP_JOURNAL_VERSION "1"
+#define NEAP_JOURNAL_BUCKETS 4096
+#define NEAP_JOURNAL_FIELDS  8
+
+struct neap_journal {
+	int dir_fd; /* not ours */
+	int fd;
+	char boot_id[64];
+	const struct neap_log *log;
+	struct neap_journal_entry *entries;
+	int count, size;
+	struct neap_journal_made *made;
+	int made_count, made_size;
+	int bucket[NEAP_JOURNAL_BUCKETS];
+	size_t lines;
+	bool is_behind; /* a line could not be written: the file says more than is true */
+};
+
+uint32_t neap_journal_hash(uint32_t hash, const void *data, size_t len);
+
+/* Append a whole line to the buffer. more may be NULL. */
+void neap_journal_header_line(const struct neap_journal *journal, struct neap_buf *line);
+void neap_journal_entry_line(const struct neap_journal_entry *entry,
+			     struct neap_buf *line);
+void neap_journal_simple_line(struct neap_buf *line, const char *what, const char *group,
+			      const char *more);
+/* Cuts a line (without its newline) into fields, in place. Their number, -1 when the line is not
+ * what was written. */
+int neap_journal_line_split(char *line, char *fields[NEAP_JOURNAL_FIELDS]);
+
+/* In memory only. */
+int neap_journal_entry_put(struct neap_journal *journal,
+			   const struct neap_journal_entry *entry,
+			   struct neap_error *err);
+void neap_journal_entry_remove(struct neap_journal *journal, int index);
+int neap_journal_made_put(struct neap_journal *journal, const char *group,
+			  struct neap_error *err);
+void neap_journal_made_remove(struct neap_journal *journal, int index);
+
+/* Takes up what the file holds; no file is fine. */
+int neap_journal_load(struct neap_journal *journal, struct neap_error *err);
+
+#endif

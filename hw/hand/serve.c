@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hand's own loop: one request at a time, in order; signals through a descriptor, so that
+ * nothing ever interrupts a write. Answers that the daemon does not fetch wait here, and as long
+ * as one waits no request is taken. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+#define FDS_MAX                                                                          \
+	8 /* descriptors one message can bring; all but the wanted one are closed */
+
+int neap_hand_server_new(const struct neap_hand_config *config,
+			 struct neap_hand_server **ret, struct neap_error *err)
+{
+	struct neap_hand_server *server = neap_alloc(sizeof(*server));
+	int rc;
+
+	if (!server)
+		return neap_error_nomem(err);
+	server->config = *config;
+	server->log = config->log;
+	server->log.program = "neap-hand";
+	server->sock = server->run_dir_fd = server->lock_fd = server->signal_fd = -1;
+	server->out_end = &server->out;
+	rc = neap_hand_files_init(&server->files, config->cgroup, err);
+	if (rc < 0) {
+		free(server);
+		return rc;
+	}
+	server->plan = neap_plan_new();
+	if (!server->plan) {
+		neap_hand_server_free(server);
+		return neap_error_nomem(err);
+	}
+	*ret = server;
+	return 0;
+}
+
+int neap_hand_server_open(struct neap_hand_server *server, bool make,
+			  struct neap_error *err)
+{
+	server->run_dir_fd = neap_hand_run_dir_open(server->config.run_dir, make, err);
+	if (server->run_dir_fd < 0)
+		return server->run_dir_fd;
+	server->lock_fd = neap_hand_lock(server->run_dir_fd, &server->log, err);
+	if (server->lock_fd < 0)
+		return server->lock_fd;
+	return neap_journal_open(server->run_dir_fd, NULL, &server->log, &server->journal,
+				 err);
+}
+
+static void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+static void out_drop(struct neap_hand_server *server)
+{
+	struct neap_hand_packet *packet = server->out;
+
+	server->out = packet->next;
+	if (!server->out)
+		server->out_end = &server->out;
+	free(packet);
+}
+
+void neap_hand_server_free(struct neap_hand_server *server)
+{
+	while (server->out)
+		out_drop(server);
+	neap_plan_free(server->plan);
+	neap_hand_files_done(&server->files);
+	neap_journal_free(server->journal);
+	fd_close(&server->sock);
+	fd_close(&server->signal_fd);
+	fd_close(&server->run_dir_fd);
+	fd_close(
+		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
+	free(server);
+}
+
+static void out_add(struct neap_hand_server *server,
+		    const struct neap_hand_answer *answer)
+{
+	unsigned char msg[NEAP_WIRE_MAX];
+	struct neap_hand_packet *packet;
+	struct neap_error err = {0};
+	size_t len = 0;
+
+	if (neap_wire_format_answer(answer, msg, sizeof(msg), &len, &err) < 0) {
+		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: %s", err.msg);
+		return;
+	}
+	packet = neap_alloc(sizeof(*packet) + len);
+	if (!packet) {
+		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: no memory");
+		return;
+	}
+	packet->len = len;
+	memcpy(packet->data, msg, len);
+	*server->out_end = packet;
+	server->out_end = &packet->next;
+}
+
+static void out_flush(struct neap_hand_server *server)
+{
+	while (server->out && server->sock >= 0) {
+		ssize_t n = send(server->sock, server->out->data, server->out->len,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
+			return;
+		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
+		out_drop(server);
+	}
+}
+
+static void do_freeze(struct neap_hand_server *server, struct neap_hand_answer *answer)
+{
+	int fd = openat(server->run_dir_fd, "freeze",
+			O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd >= 0)
+		(void)close(fd);
+	else
+		neap_hand_refuse(server, answer, errno, "make %s/freeze: %s",
+				 server->config.run_dir, strerror(errno));
+}
+
+static void do_resume(struct neap_hand_server *server, struct neap_hand_answer *answer)
+{
+	if (unlinkat(server->run_dir_fd, "freeze", 0) < 0 && errno != ENOENT)
+		neap_hand_refuse(server, answer, errno, "remove %s/freeze: %s",
+				 server->config.run_dir, strerror(errno));
+}
+
+static void do_list(struct neap_hand_server *server, uint64_t id)
+{
+	int i;
+
+	for (i = 0; i < neap_journal_count(server->journal); i++) {
+		const struct neap_journal_entry *entry =
+			neap_journal_get(server->journal, i);
+		struct neap_hand_answer answer = {
+			.id = id,
+			.op = NEAP_HAND_ENTRY,
+			.key = entry->key,
+			.group = entry->group,
+			.old_value = entry->value,
+		};
+		uint64_t dev, ino;
+		int rc = neap_hand_file_read(&server->files, entry->group, entry->key,
+					     server->new_value, &dev, &ino);
+
+		if (rc == 0 && (dev != entry->dev || ino != entry->ino))
+			rc = ENOENT;
+		if (rc)
+			neap_hand_refuse(server, &answer, rc, "%s", strerror(rc));
+		else
+			answer.new_value = server->new_value;
+		out_add(server, &answer);
+	}
+}
+
+static void do_give_back(struct neap_hand_server *server, struct neap_hand_answer *answer)
+{
+	int left = 0;
+	int done = neap_hand_values_undo(server, &left);
+
+	neap_log_line(&server->log, NEAP_LOG_INFO, "gave %d values back", done);
+	if (left)
+		neap_hand_refuse(
+			server, answer, EBUSY,
+			"%d values given back, %d could not be; the log names them", done,
+			left);
+}
+
+static void request_do(struct neap_hand_server *server,
+		       const struct neap_hand_request *request)
+{
+	struct neap_hand_answer answer = {
+		.id = request->id,
+		.op = request->op,
+		.key = request->key,
+		.group = request->group,
+	};
+	bool is_writing = request->op <= NEAP_HAND_MOVE;
+
+	if (is_writing && neap_hand_is_frozen(server)) {
+		neap_hand_refuse(server, &answer, EBUSY, "frozen");
+		out_add(server, &answer);
+		return;
+	}
+	switch (request->op) {
+	case NEAP_HAND_SET:
+		neap_hand_apply_set(server, request, &answer);
+		break;
+	case NEAP_HAND_RESTORE:
+		neap_hand_apply_restore(server, request, &answer);
+		break;
+	case NEAP_HAND_MAKE:
+		neap_hand_group_make(server, request, &answer);
+		break;
+	case NEAP_HAND_REMOVE:
+		neap_hand_group_remove(server, request, &answer);
+		break;
+	case NEAP_HAND_MOVE:
+		neap_hand_group_move(server, request, &answer);
+		break;
+	case NEAP_HAND_FREEZE:
+		do_freeze(server, &answer);
+		break;
+	case NEAP_HAND_RESUME:
+		do_resume(server, &answer);
+		break;
+	case NEAP_HAND_GIVE_BACK:
+		do_give_back(server, &answer);
+		break;
+	case NEAP_HAND_LIST:
+		do_list(server, request->id);
+		break;
+	case NEAP_HAND_ENTRY:
+	case NEAP_HAND_OP_COUNT:
+		return; /* the parser lets none through */
+	}
+	out_add(server, &answer);
+}
+
+static void malformed(struct neap_hand_server *server, const void *msg, size_t len,
+		      const char *why)
+{
+	struct neap_hand_answer answer = {.key = NEAP_KEY_COUNT};
+
+	neap_wire_guess(msg, len, &answer.id, &answer.op);
+	neap_hand_refuse(server, &answer, EBADMSG, "%s", why);
+	neap_log_line(&server->log, NEAP_LOG_WARN, "malformed request: %s", why);
+	out_add(server, &answer);
+}
+
+/* Takes at most one message. False when there was none. */
+static bool request_take(struct neap_hand_server *server)
+{
+	static const struct msghdr empty;
+	unsigned char msg[NEAP_WIRE_MAX];
+	union {
+		char room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {msg, sizeof(msg)};
+	struct msghdr head = empty;
+	struct neap_hand_request request;
+	struct neap_error err = {0};
+	struct cmsghdr *part;
+	int fds[FDS_MAX];
+	size_t fd_count = 0;
+	size_t i;
+	ssize_t n;
+	int rc;
+
+	head.msg_iov = &iov;
+	head.msg_iovlen = 1;
+	head.msg_control = control.room;
+	head.msg_controllen = sizeof(control.room);
+	n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return false;
+	for (part = CMSG_FIRSTHDR(&head); part; part = CMSG_NXTHDR(&head, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		fd_count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(part), fd_count * sizeof(int));
+	}
+	if (n == 0 && fd_count == 0)
+		return false; /* end of file, or an empty message: the poll tells which */
+	rc = neap_wire_parse_request(msg, (size_t)n, &request, &err);
+	if (rc == 0 && (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		rc = neap_error_set(&err, NEAP_EINVAL, "message too long");
+	if (rc == 0 && fd_count != (request.op == NEAP_HAND_MOVE ? 1u : 0u))
+		rc = neap_error_set(&err, NEAP_EINVAL, "%zu descriptors", fd_count);
+	if (rc < 0) {
+		malformed(server, msg, (size_t)n, err.msg);
+	} else {
+		request.fd = fd_count ? fds[0] : -1;
+		request_do(server, &request);
+	}
+	for (i = 0; i < fd_count; i++)
+		(void)close(fds[i]);
+	return true;
+}
+
+static bool daemon_is_gone(const struct neap_hand_server *server)
+{
+	struct pollfd p = {.fd = server->sock, .events = POLLIN};
+
+	if (server->sock < 0)
+		return true;
+	/* What a dying daemon still asked for is done first. */
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) &&
+	       !(p.revents & POLLIN);
+}
+
+static bool peer_is_closed(const struct neap_hand_server *server)
+{
+	struct pollfd p = {.fd = server->sock, .events = 0};
+
+	return server->sock < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLHUP));
+}
+
+static int finish(struct neap_hand_server *server, const char *why)
+{
+	int left = 0;
+	int done = neap_hand_values_undo(server, &left);
+	int groups = neap_hand_groups_undo(server);
+
+	neap_log_line(&server->log, left || groups ? NEAP_LOG_WARN : NEAP_LOG_INFO,
+		      "%s: gave %d values back, %d values and %d groups stay", why, done,
+		      left, groups);
+	return left || groups ? 1 : 0;
+}
+
+/* -1: go on; else the exit status. */
+static int signal_take(struct neap_hand_server *server)
+{
+	struct signalfd_siginfo info;
+
+	if (read(server->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return -1;
+	if (info.ssi_signo == SIGUSR1) {
+		if (!peer_is_closed(server))
+			return -1; /* our daemon lives */
+		neap_log_line(&server->log, NEAP_LOG_INFO, "handing over to process %u",
+			      info.ssi_pid);
+		return 0;
+	}
+	if (info.ssi_signo != SIGTERM)
+		return -1;
+	if (neap_hand_is_frozen(server)) {
+		neap_log_line(
+			&server->log, NEAP_LOG_WARN,
+			"ended while frozen: everything stays as it is, in the journal");
+		return 0;
+	}
+	return finish(server, "ended");
+}
+
+static int serve_loop(struct neap_hand_server *server)
+{
+	int64_t release_at = 0;
+
+	for (;;) {
+		struct pollfd p[2] = {
+			{.fd = server->signal_fd, .events = POLLIN},
+			{.fd = server->sock, .events = server->out ? POLLOUT : POLLIN},
+		};
+		int wait_ms = -1;
+		int rc;
+
+		if (server->sock < 0) {
+			int64_t left = release_at - neap_hand_now_usec();
+
+			/* A freeze holds the time-out; looked at now and then. */
+			if (left <= 0 && !neap_hand_is_frozen(server))
+				return finish(server, "no successor came");
+			wait_ms = left <= 0         ? 500
+				  : left > 60000000 ? 60000
+						    : (int)(left / 1000) + 1;
+		}
+		if (poll(p, 2, wait_ms) < 0 && errno != EINTR && errno != EAGAIN)
+			return finish(server, "poll failed");
+		if (p[0].revents & POLLIN) {
+			rc = signal_take(server);
+			if (rc >= 0)
+				return rc;
+		}
+		if (server->sock < 0 || !p[1].revents)
+			continue;
+		if (p[1].revents & POLLHUP)
+			while (server->out)
+				out_drop(server); /* nobody will fetch them */
+		if (p[1].revents & POLLIN)
+			(void)request_take(
+				server); /* none: looked at again in the next round */
+		out_flush(server);
+		if ((p[1].revents & (POLLHUP | POLLERR)) && daemon_is_gone(server)) {
+			fd_close(&server->sock);
+			release_at =
+				neap_hand_now_usec() + server->config.release_after_usec;
+			neap_log_line(
+				&server->log, NEAP_LOG_INFO,
+				"the daemon is gone; all is given back in %lld s",
+				(long long)(server->config.release_after_usec / 1000000));
+		}
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static bool is_in(const int *list, int count, int number)
+{
+	while (count--)
+		if (list[count] == number)
+			return true;
+	return false;
+}
+
+/* Everything but the socket, the log and the hierarchies; what else is at 0 to 2 becomes /dev/null,
+ * so that no file opened later gets such a number. */
+static void fds_close(const struct neap_hand_config *config, int sock)
+{
+	int keep[NEAP_CTL_COUNT + 8];
+	int count = 0;
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int i;
+
+	keep[count++] = sock;
+	if (config->log.fd >= 0)
+		keep[count++] = config->log.fd;
+	for (i = 0; i < NEAP_CTL_COUNT; i++)
+		if (config->cgroup->mount[i].is_present &&
+		    config->cgroup->mount[i].fd >= 0)
+			keep[count++] = config->cgroup->mount[i].fd;
+	for (i = 0; i < 3; i++) {
+		if (is_in(keep, count, i))
+			continue;
+		if (null_fd >= 0 && null_fd != i)
+			(void)dup2(null_fd, i); /* a closed one does no harm */
+		keep[count++] = i;
+	}
+	qsort(keep, (size_t)count, sizeof(*keep), by_number);
+	for (i = 0; i + 1 < count; i++)
+		if (keep[i] + 1 < keep[i + 1])
+			(void)close_range((unsigned)keep[i] + 1,
+					  (unsigned)keep[i + 1] - 1, 0);
+	(void)close_range((unsigned)keep[count - 1] + 1, ~0U, 0);
+}
+
+static int signals_set(struct neap_error *err)
+{
+	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP, SIGPIPE,
+				      SIGTTOU, SIGTTIN, SIGTSTP};
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigset_t taken, none;
+	size_t i;
+	int fd, number;
+
+	/* Handlers of the daemon must not run here. */
+	for (number = 1; number < NSIG; number++)
+		(void)sigaction(number, &action, NULL); /* some cannot be set */
+	action.sa_handler = SIG_IGN;
+	for (i = 0; i < NEAP_ARRAY_LEN(ignored); i++)
+		(void)sigaction(ignored[i], &action, NULL);
+	sigemptyset(&none);
+	sigemptyset(&taken);
+	sigaddset(&taken, SIGTERM);
+	sigaddset(&taken, SIGUSR1);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)sigprocmask(SIG_BLOCK, &taken, NULL);
+	fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd >= 0 ? fd : neap_error_sys(err, "signalfd");
+}
+
+/* So that a starved machine, where neap is needed most, still lets it work. */
+static void process_favour(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, "-999", 4) < 0)
+			errno = 0; /* no capability for it: it works without */
+		(void)close(fd);
+	}
+	(void)setpriority(PRIO_PROCESS, 0, -10); /* the same */
+}
+
+static int server_start(const struct neap_hand_config *config, int sock, int daemon_pid,
+			struct neap_hand_server **ret, struct neap_error *err)
+{
+	struct neap_hand_server *server = NULL;
+	int rc, signal_fd;
+
+	signal_fd = signals_set(err);
+	if (signal_fd < 0)
+		return signal_fd;
+	rc = neap_hand_server_new(config, &server, err);
+	if (rc < 0)
+		return rc;
+	server->signal_fd = signal_fd;
+	server->daemon_pid = daemon_pid;
+	rc = neap_hand_server_open(server, true, err);
+	if (rc < 0) {
+		neap_hand_server_free(server);
+		return rc;
+	}
+	server->sock = sock;
+	*ret = server;
+	return 0;
+}
+
+void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon_pid)
+{
+	struct neap_hand_server *server = NULL;
+	struct neap_hand_answer hello = {.op = NEAP_HAND_LIST, .key = NEAP_KEY_COUNT};
+	unsigned char msg[1024];
+	struct neap_error err = {0};
+	size_t len = 0;
+	int rc;
+
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "neap-hand", 0, 0, 0);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)chdir("/"); /* any directory would do, as long as it holds no mount */
+	(void)umask(022);
+	fds_close(config, sock);
+	process_favour();
+	rc = server_start(config, sock, daemon_pid, &server, &err);
+
+	/* The first answer: pid carries the code, 0 for ready. */
+	hello.pid = -rc;
+	hello.errnum = rc < 0 ? err.errnum : 0;
+	hello.text = rc < 0 ? err.msg : "";
+	if (neap_wire_format_answer(&hello, msg, sizeof(msg), &len, NULL) == 0)
+		(void)send(sock, msg, len,
+			   MSG_NOSIGNAL); /* a daemon that is gone shows below */
+	if (rc < 0)
+		_exit(1);
+	neap_log_line(&server->log, NEAP_LOG_INFO, "ready, %d values in the journal",
+		      neap_journal_count(server->journal));
+	rc = serve_loop(server);
+	neap_hand_server_free(server);
+	_exit(rc);
+}
