@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hand's journal: what was noted is there again after any end, torn and corrupt lines cost only
+ * themselves, another boot makes it void, it does not grow without end, and every failed allocation
+ * leaves it whole. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/journal.h"
+
+#define BOOT "11111111-2222-3333-4444-555555555555"
+
+static char dir[64];
+static int dir_fd = -1;
+static struct neap_log quiet = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, "test"};
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/neap-journal-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir_fd < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = {"hand.journal", "hand.journal.bad",
+					    "hand.journal.new"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		(void)unlinkat(dir_fd, names[i], 0);
+	(void)close(dir_fd);
+	return rmdir(dir);
+}
+
+static struct neap_journal *journal_open(const char *boot)
+{
+	struct neap_journal *journal = NULL;
+	struct neap_error err = {0};
+
+	if (neap_journal_open(dir_fd, boot, &quiet, &journal, &err) < 0)
+		fail_msg("open: %s", err.msg);
+	return journal;
+}
+
+static int add(struct neap_journal *journal, const char *group, enum neap_key key,
+	       const char *value, struct neap_error *err)
+{
+	struct neap_journal_entry entry = {
+		.group = (char *)group,
+		.value = (char *)value,
+		.dev = 24,
+		.ino = UINT64_MAX - 1,
+		.key = key,
+	};
+
+	return neap_journal_add(journal, &entry, err);
+}
+
+static size_t file_read(char *buf, size_t size)
+{
+	int fd = openat(dir_fd, "hand.journal", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	n = read(fd, buf, size - 1);
+	assert_true(n >= 0);
+	close(fd);
+	buf[n] = '\0';
+	return (size_t)n;
+}
+
+static void file_write(const char *data, size_t len)
+{
+	int fd = openat(dir_fd, "hand.journal", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+}
+
+static const char *value_of(struct neap_journal *journal, const char *group,
+			    enum neap_key key)
+{
+	int index = neap_journal_find(journal, group, key);
+
+	return index < 0 ? NULL : neap_journal_get(journal, index)->value;
+}
+
+static const struct {
+	const char *group;
+	enum neap_key key;
+	const char *value;
+} rows[] = {
+	{"neap", NEAP_KEY_CPU_SHARES, "1024"},
+	{"neap/a b", NEAP_KEY_CPU_MAX_MILLI, "max 100000"},
+	{"neap/back\\slash", NEAP_KEY_CPUSET_CPUS, ""},
+	{"neap/\xc3\xa4#%", NEAP_KEY_CPUSET_CPUS, "0-3,7"},
+	{"neap/odd", NEAP_KEY_CPUSET_MEMS, "line\nand\ttab"},
+	{"neap", NEAP_KEY_MEMORY_MAX_BYTES, "9223372036854771712"},
+};
+
+static void remembers(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	struct stat st;
+	size_t i;
+	int index;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		assert_int_equal(
+			add(journal, rows[i].group, rows[i].key, rows[i].value, NULL), 0);
+	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
+	assert_int_equal(neap_journal_made_add(journal, "neap/x", NULL), 0);
+	index = neap_journal_made_find(journal, "neap/x");
+	assert_int_equal(
+		neap_journal_origin_add(journal, index, "3:cpu:/u\n0::/\n", NULL), 0);
+	assert_int_equal(neap_journal_origin_add(journal, index, "later", NULL), 0);
+	neap_journal_free(journal);
+	assert_int_equal(fstatat(dir_fd, "hand.journal", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+
+	journal = journal_open(BOOT);
+	assert_int_equal(neap_journal_count(journal), NEAP_ARRAY_LEN(rows));
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		index = neap_journal_find(journal, rows[i].group, rows[i].key);
+		if (index < 0)
+			fail_msg("%s: forgotten", rows[i].group);
+		assert_string_equal(neap_journal_get(journal, index)->value,
+				    rows[i].value);
+		assert_true(neap_journal_get(journal, index)->ino == UINT64_MAX - 1);
+	}
+	assert_int_equal(neap_journal_made_count(journal), 2);
+	index = neap_journal_made_find(journal, "neap/x");
+	assert_string_equal(neap_journal_made_get(journal, index)->origin,
+			    "3:cpu:/u\n0::/\n");
+
+	neap_journal_drop_group(journal, "neap");
+	neap_journal_made_drop(journal, neap_journal_made_find(journal, "neap"));
+	neap_journal_free(journal);
+	journal = journal_open(BOOT);
+	assert_int_equal(neap_journal_count(journal), NEAP_ARRAY_LEN(rows) - 2);
+	assert_null(value_of(journal, "neap", NEAP_KEY_CPU_SHARES));
+	assert_int_equal(neap_journal_made_count(journal), 1);
+	while (neap_journal_count(journal))
+		neap_journal_drop(journal, 0);
+	neap_journal_made_drop(journal, 0);
+	neap_journal_free(journal);
+	assert_true(fstatat(dir_fd, "hand.journal", &st, 0) < 0);
+}
+
+static void side_effects_are_claimed(void **state)
+{
+	struct neap_journal_entry entry = {.group = (char *)"g",
+					   .value = (char *)"7",
+					   .key = NEAP_KEY_CPU_SHARES,
+					   .is_side_effect = true};
+	struct neap_journal *journal = journal_open(BOOT);
+
+	(void)state;
+	assert_int_equal(neap_journal_add(journal, &entry, NULL), 0);
+	neap_journal_free(journal);
+	journal = journal_open(BOOT);
+	assert_true(neap_journal_get(journal, 0)->is_side_effect);
+	assert_int_equal(neap_journal_claim(journal, 0, NULL), 0);
+	neap_journal_free(journal);
+	journal = journal_open(BOOT);
+	assert_false(neap_journal_get(journal, 0)->is_side_effect);
+	neap_journal_free(journal);
+}
+
+/* Cut anywhere, the whole lines before the cut count and nothing else does. */
+static void torn_anywhere(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	char text[4096];
+	size_t len, cut;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	neap_journal_free(journal);
+	len = file_read(text, sizeof(text));
+	for (cut = 0; cut <= len; cut++) {
+		int lines = 0;
+		size_t i;
+
+		for (i = 0; i < cut; i++)
+			lines += text[i] == '\n';
+		file_write(text, cut);
+		journal = journal_open(BOOT);
+		assert_int_equal(neap_journal_count(journal), lines > 1 ? lines - 1 : 0);
+		/* And it can be written on. */
+		assert_int_equal(
+			add(journal, "neap/three", NEAP_KEY_CPU_SHARES, "3", NULL), 0);
+		neap_journal_free(journal);
+		journal = journal_open(BOOT);
+		assert_string_equal(value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
+				    "3");
+		neap_journal_free(journal);
+	}
+}
+
+/* Any changed byte loses the line it is in (the head: everything) and never yields another value. */
+static void flipped_anywhere(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	char text[4096];
+	struct stat st;
+	size_t len, at;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	neap_journal_free(journal);
+	len = file_read(text, sizeof(text));
+	for (at = 0; at < len; at++) {
+		const char *one, *two;
+
+		text[at] ^= 0x01;
+		file_write(text, len);
+		text[at] ^= 0x01;
+		journal = journal_open(BOOT);
+		one = value_of(journal, "neap/one", NEAP_KEY_CPU_SHARES);
+		two = value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES);
+		if ((one && strcmp(one, "111") != 0) ||
+		    (two && strcmp(two, "222") != 0) ||
+		    neap_journal_count(journal) != (one != NULL) + (two != NULL) ||
+		    (one && two))
+			fail_msg("byte %zu: %s %s of %d", at, one, two,
+				 neap_journal_count(journal));
+		neap_journal_free(journal);
+	}
+	assert_int_equal(fstatat(dir_fd, "hand.journal.bad", &st, 0), 0);
+}
+
+static void other_boot(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+
+	(void)state;
+	assert_int_equal(add(journal, "neap", NEAP_KEY_CPU_SHARES, "1", NULL), 0);
+	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
+	neap_journal_free(journal);
+	journal = journal_open("another");
+	assert_int_equal(neap_journal_count(journal), 0);
+	assert_int_equal(neap_journal_made_count(journal), 0);
+	neap_journal_free(journal);
+	journal = journal_open(NULL); /* the machine's own */
+	neap_journal_free(journal);
+}
+
+static void stays_small(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	size_t most = 0;
+	int i;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/kept", NEAP_KEY_CPU_SHARES, "9", NULL), 0);
+	for (i = 0; i < 5000; i++) {
+		assert_int_equal(add(journal, "neap", NEAP_KEY_CPU_IDLE, "0", NULL), 0);
+		neap_journal_drop(journal,
+				  neap_journal_find(journal, "neap", NEAP_KEY_CPU_IDLE));
+		if (neap_journal_line_count(journal) > most)
+			most = neap_journal_line_count(journal);
+	}
+	assert_true(most < 1200);
+	neap_journal_free(journal);
+	journal = journal_open(BOOT);
+	assert_int_equal(neap_journal_count(journal), 1);
+	neap_journal_free(journal);
+}
+
+static void unsafe_files(void **state)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+		bool is_link, is_dir;
+	} bad[] = {
+		{"writable by others", 0602, false, false},
+		{"link", 0600, true, false},
+		{"directory", 0700, false, true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(bad); i++) {
+		struct neap_journal *journal = NULL;
+		struct neap_error err = {0};
+
+		if (bad[i].is_link)
+			assert_int_equal(symlinkat("/dev/null", dir_fd, "hand.journal"),
+					 0);
+		else if (bad[i].is_dir)
+			assert_int_equal(mkdirat(dir_fd, "hand.journal", 0700), 0);
+		else
+			file_write("", 0);
+		if (!bad[i].is_link)
+			assert_int_equal(fchmodat(dir_fd, "hand.journal", bad[i].mode, 0),
+					 0);
+		if (neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err) >= 0)
+			fail_msg("%s: taken", bad[i].name);
+		assert_int_equal(unlinkat(dir_fd, "hand.journal",
+					  bad[i].is_dir ? AT_REMOVEDIR : 0),
+				 0);
+	}
+}
+
+/* Each allocation fails once: either the call fails and nothing is noted, or it is there again. */
+static void torture(void **state)
+{
+	uint64_t n;
+	int rc = -1;
+
+	(void)state;
+	for (n = 1; rc < 0 && n < 200; n++) {
+		struct neap_journal *journal = NULL;
+		struct neap_error err = {0};
+		int added = -1;
+
+		neap_mem_fail_at(n);
+		rc = neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err);
+		if (rc == 0) {
+			rc = added = add(journal, "neap", NEAP_KEY_CPU_SHARES, "5", &err);
+			if (rc == 0)
+				rc = neap_journal_made_add(journal, "neap", &err);
+			if (rc == 0)
+				rc = neap_journal_origin_add(journal, 0, "0::/", &err);
+		}
+		neap_mem_fail_at(0);
+		neap_journal_free(journal);
+		journal = journal_open(BOOT);
+		assert_int_equal(neap_journal_count(journal), added == 0);
+		if (rc == 0)
+			assert_int_equal(neap_journal_made_count(journal), 1);
+		if (neap_journal_count(journal))
+			neap_journal_drop(journal, 0);
+		if (neap_journal_made_count(journal))
+			neap_journal_made_drop(journal, 0);
+		neap_journal_free(journal);
+	}
+	assert_int_equal(rc, 0);
+	assert_true(n > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(remembers, setup, teardown),
+		cmocka_unit_test_setup_teardown(side_effects_are_claimed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(torn_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(flipped_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(stays_small, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsafe_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(torture, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
