@@ -8,7 +8,11 @@
  * budget is spent, sets a hook that kills the script and cannot be caught by it. A wall backstop of
  * 20 budgets protects the caller on a starved machine and is not the script's fault (NEAP_EUNAVAILABLE).
  *
- * A state belongs to one thread. After a kill it is dead: every later call fails at once; free it. */
+ * The timer's signal is SIGRTMIN + 5. It stays armed for a few ticks (at most 20 ms) after a call, so
+ * that the next one is free; blocking system calls of the thread can end with EINTR meanwhile.
+ *
+ * A state belongs to one thread, and one thread runs one script at a time: a neap_vm_call inside
+ * another one is refused (NEAP_EINTERNAL). After a kill it is dead: every later call fails at once; free it. */
 #ifndef NEAP_LUA_VM_H
 #define NEAP_LUA_VM_H
 
@@ -18,6 +22,8 @@
 
 #define NEAP_VM_MEMORY_BYTES (4 * 1024 * 1024) /* default ceiling of a state */
 #define NEAP_VM_TEXT_BYTES (64 * 1024)	       /* longest string that a script may hand to a C function */
+#define NEAP_VM_LOG_LINES 10		       /* lines that one call may log */
+#define NEAP_VM_LOG_LINES 10
 
 struct neap_vm;
 
@@ -43,14 +49,18 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
  * builds or reads tables and may hit the memory ceiling. results values are left on the stack. */
 int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results,
 		    struct neap_error *err);
-/* CPU time that the last neap_vm_call took; 0 before. */
+/* CPU time that the last neap_vm_call took; 0 before. Exact for a call that comes alone (none in the
+ * 20 ms before it). Calls in close succession read no clock: each is charged what the ticks that
+ * fell into it saw, so that only their sum means something. */
 int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm);
 
 /* For C functions offered to scripts: raises when the running script's budget is spent. To be
  * called in every loop that can be long. */
 void neap_vm_check(lua_State *L);
 
-/* Where ctx.log(text) goes; NULL drops. Called at most 10 times per neap_vm_call. */
+/* Where ctx.log(text) goes; NULL drops. Called at most NEAP_VM_LOG_LINES times per neap_vm_call. */
 void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text), void *arg);
+/* For the binding of ctx.log: hands text on, or drops it once the call has had its lines. */
+void neap_vm_log(lua_State *L, const char *text);
 
 #endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CPU budget of the script that runs on this thread. Used by vm.c only; one per thread. */
+#ifndef NEAP_LUA_BUDGET_H
+#define NEAP_LUA_BUDGET_H
+
+#include <lua.h>
+
+#include "engine/base/base.h"
+
+enum neap_spent {
+	NEAP_SPENT_NOT,
+	NEAP_SPENT_CPU,
+	NEAP_SPENT_WALL, /* 20 budgets of wall time: the machine starves us */
+};
+
+/* How a finished call went. */
+struct neap_budget_end {
+	enum neap_spent
+		killed; /* why the script was stopped, NOT when it was left alone */
+	char where[80]; /* "name:line: " of the first kill, "" if unknown */
+	int64_t cpu_usec;
+};
+
+/* Starts the budget of a call on L. False when this thread runs a script already. */
+bool neap_budget_begin(lua_State *L, int64_t budget_usec);
+/* Ends it; the hook is gone afterwards. */
+void neap_budget_end(struct neap_budget_end *ret);
+/* True when the script on L must stop. */
+bool neap_budget_is_spent(lua_State *L);
+/* Stops the script on L: raises an error that neap's pcall lets through. */
+void neap_budget_kill(lua_State *L);
+/* Whether the timer of this thread ticks. For tests. */
+bool neap_budget_is_ticking(void);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place where C calls Lua. Every call is protected and has a budget (lua/budget), every
+ * state a memory ceiling. Cost of a call beside lua_pcall itself: some ten stores. */
+#include "lua/vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "lua/budget.h"
+#include "lua/sandbox.h"
+#include "lua/vm_priv.h"
+
+struct neap_vm {
+	lua_State *L;
+	size_t used, ceiling; /* bytes */
+	enum neap_code dead;  /* how it was killed, NEAP_OK while it lives */
+	int64_t cpu_usec;
+	int log_left;
+	void (*log)(void *arg, const char *text);
+	void *log_arg;
+};
+
+/* Lua relies on shrinking: it always succeeds here. */
+static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
+{
+	struct neap_vm *vm = ud;
+	void *fresh;
+
+	if (!block)
+		old_size = 0; /* Lua passes the kind of object */
+	if (new_size == 0) {
+		free(block);
+		vm->used -= old_size;
+		return NULL;
+	}
+	if (new_size > old_size && new_size - old_size > vm->ceiling - vm->used)
+		return NULL;
+	fresh = neap_realloc_array(block, new_size, 1);
+	if (!fresh && new_size > old_size)
+		return NULL;
+	vm->used = vm->used - old_size + new_size;
+	return fresh ? fresh : block;
+}
+
+static int vm_panic(lua_State *L)
+{
+	const char *text =
+		lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "no text";
+
+	(void)fprintf(stderr, "neap: Lua was used without protection: %s\n", text);
+	abort();
+}
+
+static int open_sandbox(lua_State *L)
+{
+	neap_sandbox_open(L);
+	return 0;
+}
+
+int neap_vm_new(size_t memory_bytes, struct neap_vm **ret, struct neap_error *err)
+{
+	struct neap_vm *vm = neap_alloc(sizeof(*vm));
+	int code;
+
+	if (!vm)
+		return neap_error_nomem(err);
+	vm->ceiling = memory_bytes ? memory_bytes : NEAP_VM_MEMORY_BYTES;
+	vm->L = lua_newstate(vm_alloc, vm);
+	if (!vm->L) {
+		free(vm);
+		return neap_error_nomem(err);
+	}
+	lua_atpanic(vm->L, vm_panic);
+	*(struct neap_vm **)lua_getextraspace(vm->L) = vm;
+	code = neap_vm_protect(vm, open_sandbox, NULL, 0, err);
+	if (code < 0) {
+		neap_vm_free(vm);
+		return code;
+	}
+	*ret = vm;
+	return 0;
+}
+
+void neap_vm_free(struct neap_vm *vm)
+{
+	if (!vm)
+		return;
+	lua_close(vm->L);
+	free(vm);
+}
+
+lua_State *neap_vm_state(struct neap_vm *vm)
+{
+	return vm->L;
+}
+
+struct neap_vm *neap_vm_of(lua_State *L)
+{
+	return *(struct neap_vm **)lua_getextraspace(L);
+}
+
+size_t neap_vm_memory(const struct neap_vm *vm)
+{
+	return vm->used;
+}
+
+bool neap_vm_is_dead(const struct neap_vm *vm)
+{
+	return vm->dead != NEAP_OK;
+}
+
+int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm)
+{
+	return vm->cpu_usec;
+}
+
+/* Turns the error value at the top into *err. Runs unprotected, so it allocates nothing in Lua and
+ * calls no metamethod: an error object's __tostring could loop. */
+static int report(struct neap_vm *vm, int status, struct neap_error *err)
+{
+	lua_State *L = vm->L;
+
+	if (status == LUA_ERRMEM)
+		return neap_error_set(err, NEAP_ENOMEM,
+				      "the memory limit of %zu KiB is reached",
+				      vm->ceiling / 1024);
+	switch (lua_type(L, -1)) {
+	case LUA_TSTRING:
+		return neap_error_set(err, NEAP_EINVAL, "%s", lua_tostring(L, -1));
+	case LUA_TNUMBER:
+		return neap_error_set(err, NEAP_EINVAL, "%.14g", lua_tonumber(L, -1));
+	default:
+		return neap_error_set(err, NEAP_EINVAL, "non-string error");
+	}
+}
+
+static int report_dead(const struct neap_vm *vm, struct neap_error *err)
+{
+	return neap_error_set(err, vm->dead, "the script was stopped in an earlier call");
+}
+
+static int report_kill(struct neap_vm *vm, const struct neap_budget_end *end,
+		       int64_t budget_usec, struct neap_error *err)
+{
+	if (end->killed == NEAP_SPENT_WALL) {
+		vm->dead = NEAP_EUNAVAILABLE;
+		return neap_error_set(
+			err, vm->dead,
+			"%sstopped: the machine gave the script too little CPU time",
+			end->where);
+	}
+	vm->dead = NEAP_EBUDGET;
+	return neap_error_set(err, vm->dead,
+			      "%sstopped: its CPU budget of %lld us is spent", end->where,
+			      (long long)budget_usec);
+}
+
+int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *name,
+		 struct neap_error *err)
+{
+	lua_State *L = vm->L;
+	char chunk[256];
+	int status, code;
+
+	if (vm->dead)
+		return report_dead(vm, err);
+	if (len > NEAP_BUF_FILE)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%s: a script of over %d bytes", name,
+				      NEAP_BUF_FILE);
+	if (!lua_checkstack(L, 2))
+		return neap_error_set(err, NEAP_ENOMEM, "%s: no memory for the stack",
+				      name);
+	(void)snprintf(chunk, sizeof(chunk), "@%s", name); /* a long name is cut */
+	status = luaL_loadbufferx(L, text, len, chunk, "t");
+	if (status == LUA_OK)
+		return 0;
+	code = report(vm, status, err);
+	lua_pop(L, 1);
+	return code;
+}
+
+int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
+		 struct neap_error *err)
+{
+	lua_State *L = vm->L;
+	int base = lua_gettop(L) - args - 1;
+	struct neap_budget_end end;
+	int status, code;
+
+	if (vm->dead) {
+		lua_settop(L, base);
+		return report_dead(vm, err);
+	}
+	if (!neap_budget_begin(L, budget_usec)) {
+		lua_settop(L, base);
+		return neap_error_set(err, NEAP_EINTERNAL,
+				      "a script is running on this thread");
+	}
+	vm->log_left = NEAP_VM_LOG_LINES;
+	status = lua_pcall(L, args, results, 0);
+	neap_budget_end(&end);
+	vm->cpu_usec = end.cpu_usec;
+	if (status == LUA_OK && !end.killed)
+		return 0;
+	code = end.killed ? report_kill(vm, &end, budget_usec, err)
+			  : report(vm, status, err);
+	lua_settop(L, base);
+	return code;
+}
+
+int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results,
+		    struct neap_error *err)
+{
+	lua_State *L = vm->L;
+	int status, code;
+
+	if (vm->dead)
+		return report_dead(vm, err);
+	if (!lua_checkstack(L, (results > 0 ? results : 0) + 2))
+		return neap_error_set(err, NEAP_ENOMEM, "no memory for the stack");
+	lua_pushcfunction(L, fn);
+	lua_pushlightuserdata(L, arg);
+	status = lua_pcall(L, 1, results, 0);
+	if (status == LUA_OK)
+		return 0;
+	code = report(vm, status, err);
+	lua_pop(L, 1);
+	return code;
+}
+
+void neap_vm_check(lua_State *L)
+{
+	if (neap_budget_is_spent(L))
+		neap_budget_kill(L);
+}
+
+void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),
+		     void *arg)
+{
+	vm->log = log;
+	vm->log_arg = arg;
+}
+
+void neap_vm_log(lua_State *L, const char *text)
+{
+	struct neap_vm *vm = neap_vm_of(L);
+
+	if (!vm || !vm->log || vm->log_left <= 0)
+		return;
+	vm->log_left--;
+	vm->log(vm->log_arg, text);
+}
+
+/* pcall(f, ...) -> true, results... | false, error */
+int neap_vm_script_pcall(lua_State *L)
+{
+	int status;
+
+	luaL_checkany(L, 1);
+	lua_pushboolean(L, 1);
+	lua_insert(L, 1);
+	status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+	neap_vm_check(L);
+	if (status == LUA_OK)
+		return lua_gettop(L);
+	lua_pushboolean(L, 0);
+	lua_insert(L, -2);
+	return 2;
+}
+
+/* xpcall(f, handler, ...) -> true, results... | false, what the handler gives or raises. A handler
+ * that Lua itself calls would run where hooks are off, and could loop forever. */
+int neap_vm_script_xpcall(lua_State *L)
+{
+	int status;
+
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	lua_pushboolean(L, 1);
+	lua_insert(L, 1); /* true, f, handler, args */
+	lua_pushvalue(L, 2);
+	lua_remove(L, 2);
+	lua_insert(L, 3); /* true, handler, f, args */
+	status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+	neap_vm_check(L);
+	if (status == LUA_OK) {
+		lua_remove(L, 2);
+		return lua_gettop(L);
+	}
+	(void)lua_pcall(L, 1, 1, 0); /* its own error takes the place of its result */
+	neap_vm_check(L);
+	lua_pushboolean(L, 0);
+	lua_insert(L, -2);
+	return 2;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What vm.c and the sandbox's libraries share. */
+#ifndef NEAP_LUA_VM_PRIV_H
+#define NEAP_LUA_VM_PRIV_H
+
+#include <lua.h>
+
+#include "engine/base/base.h"
+
+/* Longest range of list elements that one library call touches. */
+#define NEAP_VM_RANGE_MAX 200000
+/* Steps between two calls of neap_vm_check in a loop of C. */
+#define NEAP_VM_CHECK_MASK 0xff
+
+/* vm.c, because all pcalls are there. pcall(f, ...) and xpcall(f, handler, ...) for scripts: they
+ * let a kill through, and xpcall calls its handler after the fact, where hooks work. */
+int neap_vm_script_pcall(lua_State *L);
+int neap_vm_script_xpcall(lua_State *L);
+
+/* order.c */
+int neap_order_next(lua_State *L);
+int neap_order_pairs(lua_State *L);
+
+/* stringlib.c: pushes the text of the value at index, never an address. */
+void neap_string_push(lua_State *L, int index);
+int neap_string_tostring(lua_State *L);
+void neap_string_open(
+	lua_State *L); /* adds to the table at the top: format, rep, and the patterns */
+/* Raises when the string at arg is longer than a C function may get. */
+void neap_string_check(lua_State *L, int arg);
+
+/* tablelib.c */
+void neap_table_open(lua_State *L); /* adds all of `table` to the table at the top */
+
+/* sandbox.c: pushes the table behind a frozen one and returns true, or pushes the value itself. What
+ * is behind must not reach a script. */
+bool neap_sandbox_push_thawed(lua_State *L, int index);
+/* Raises unless arg is a table that scripts may write to. */
+void neap_sandbox_check_writable(lua_State *L, int arg);
+
+#endif
