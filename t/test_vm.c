@@ -112,6 +112,22 @@ static void test_args_and_results(void **state)
 	neap_vm_free(vm);
 }
 
+static void test_source_too_large(void **state)
+{
+	struct neap_vm *vm = new_vm(64 << 20);
+	struct neap_error err;
+	size_t len = 8 << 20;
+	char *text = neap_alloc(len);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, ' ', len);
+	assert_int_equal(neap_vm_load(vm, text, len, "p.lua", &err), -NEAP_ETOOLARGE);
+	assert_int_equal(lua_gettop(neap_vm_state(vm)), 0);
+	neap_cleanup_free(&text);
+	neap_vm_free(vm);
+}
+
 static void test_kill(void **state)
 {
 	struct neap_vm *vm = new_vm(0);
@@ -243,7 +259,7 @@ static void test_wall_backstop(void **state)
 	skip(); /* looks at the clock too seldom there */
 #endif
 	lua_pushcfunction(neap_vm_state(vm), sleep_long);
-	assert_int_equal(neap_vm_call(vm, 0, 0, 20000, &err), -NEAP_EUNAVAILABLE);
+	assert_int_equal(neap_vm_call(vm, 0, 0, 50000, &err), -NEAP_EUNAVAILABLE);
 	assert_true(neap_vm_is_dead(vm));
 	assert_int_equal(run(vm, "return 1", 0, SECOND, &err), -NEAP_EUNAVAILABLE);
 	neap_vm_free(vm);
@@ -432,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_args_and_results),
+		cmocka_unit_test(test_source_too_large),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_budget_is_per_call),
 		cmocka_unit_test(test_timer_goes_to_sleep),

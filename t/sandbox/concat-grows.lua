@@ -1,0 +1,4 @@
+-- want: error over 65536 bytes
+-- within: 130 ms
+local s = ('a'):rep(60000)
+table.concat({ s, s })

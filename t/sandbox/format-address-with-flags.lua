@@ -1,0 +1,3 @@
+-- want: error %p is not allowed
+-- within: 130 ms
+('%-10p'):format({})

@@ -1,0 +1,4 @@
+-- want: error over 65536 bytes
+-- within: 130 ms
+local s = ('x'):rep(60000)
+return ('%s%s'):format(s, s)

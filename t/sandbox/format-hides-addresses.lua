@@ -1,0 +1,3 @@
+-- want: ok
+-- within: 130 ms
+assert(('%s %s'):format({}, pairs) == 'table function')

@@ -1,0 +1,3 @@
+-- want: error conversions
+-- within: 130 ms
+('%d'):rep(1000):format()

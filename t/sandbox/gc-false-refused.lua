@@ -1,0 +1,3 @@
+-- want: error __gc
+-- within: 130 ms
+setmetatable({}, { __gc = false })

@@ -1,0 +1,4 @@
+-- want: budget
+-- within: 130 ms
+::top::
+goto top

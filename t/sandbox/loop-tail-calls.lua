@@ -1,0 +1,4 @@
+-- want: budget
+-- within: 130 ms
+local function f() return f() end
+f()

@@ -1,0 +1,3 @@
+-- want: budget
+-- within: 130 ms
+while true do end

@@ -1,0 +1,3 @@
+-- want: ok
+-- within: 130 ms
+assert((''):rep(math.maxinteger) == '')

@@ -1,0 +1,3 @@
+-- want: error over 65536 bytes
+-- within: 130 ms
+local s = ('x'):rep(1e9)

@@ -1,0 +1,3 @@
+-- want: error range of over
+-- within: 130 ms
+table.move({}, 1, 1e9, 2)

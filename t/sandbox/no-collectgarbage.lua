@@ -1,0 +1,3 @@
+-- want: error there is no 'collectgarbage' here
+-- within: 130 ms
+return collectgarbage

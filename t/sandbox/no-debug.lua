@@ -1,0 +1,3 @@
+-- want: error there is no 'debug' here
+-- within: 130 ms
+return debug

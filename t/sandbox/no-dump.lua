@@ -1,0 +1,3 @@
+-- want: error attempt to call a nil value (field 'dump')
+-- within: 130 ms
+string.dump(function() end)

@@ -1,0 +1,3 @@
+-- want: error there is no '_G' here
+-- within: 130 ms
+return _G

@@ -1,0 +1,3 @@
+-- want: error there is no 'getmetatable' here
+-- within: 130 ms
+return getmetatable

@@ -1,0 +1,3 @@
+-- want: error there is no 'io' here
+-- within: 130 ms
+return io

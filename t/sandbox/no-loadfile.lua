@@ -1,0 +1,3 @@
+-- want: error there is no 'loadfile' here
+-- within: 130 ms
+return loadfile

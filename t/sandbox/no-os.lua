@@ -1,0 +1,3 @@
+-- want: error there is no 'os' here
+-- within: 130 ms
+return os

@@ -1,0 +1,3 @@
+-- want: error there is no 'print' here
+-- within: 130 ms
+return print

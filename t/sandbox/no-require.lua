@@ -1,0 +1,3 @@
+-- want: error there is no 'require' here
+-- within: 130 ms
+return require

@@ -1,0 +1,3 @@
+-- want: error there is no 'warn' here
+-- within: 130 ms
+return warn

@@ -1,0 +1,5 @@
+-- want: budget
+-- within: 130 ms
+local t = {}
+for i = 1, 30000 do t[-i] = true end
+while true do pairs(t) end

@@ -1,0 +1,4 @@
+-- want: error too many steps
+-- within: 130 ms
+local s = ("a"):rep(60000)
+s:gsub('a-a-a-b', '')

@@ -1,0 +1,3 @@
+-- want: error
+-- within: 130 ms
+('a'):find(('('):rep(500) .. 'a' .. (')'):rep(500))

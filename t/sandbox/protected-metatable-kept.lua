@@ -1,0 +1,4 @@
+-- want: error protected metatable
+-- within: 130 ms
+local t = setmetatable({}, { __metatable = 'mine' })
+setmetatable(t, {})

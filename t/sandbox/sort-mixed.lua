@@ -1,0 +1,3 @@
+-- want: error attempt to compare
+-- within: 130 ms
+table.sort({ 1, 'a', {} })

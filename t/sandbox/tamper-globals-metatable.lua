@@ -1,0 +1,3 @@
+-- want: error protected metatable
+-- within: 130 ms
+setmetatable(_ENV, {})

@@ -1,0 +1,3 @@
+-- want: error read-only
+-- within: 130 ms
+rawset(_ENV, 'pairs', 1)

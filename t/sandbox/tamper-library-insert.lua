@@ -1,0 +1,3 @@
+-- want: error read-only
+-- within: 130 ms
+table.insert(table, 1)

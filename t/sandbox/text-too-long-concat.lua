@@ -1,0 +1,5 @@
+-- want: error over 65536 bytes
+-- within: 130 ms
+local s = ('x'):rep(60000)
+s = s .. s
+table.concat({ s })

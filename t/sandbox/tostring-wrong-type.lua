@@ -1,0 +1,3 @@
+-- want: error must return a string
+-- within: 130 ms
+tostring(setmetatable({}, { __tostring = function() return {} end }))
