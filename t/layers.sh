@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Refuses an include against the arrows: which folder may include which, and which outside libraries.
+# Arguments: the C files to look at, relative to the root of the tree (default: all).
+set -eu
+cd "${LINT_ROOT:-$(dirname "$0")/..}"
+
+# folder (the longest that fits decides) : folders it may include : libraries besides libc.
+# "jansson" is allowed everywhere as a data type. "*" is everything.
+table='
+engine/base      : engine/base :
+engine/machine   : engine/base engine/machine :
+engine/cluster   : engine/base engine/machine engine/cluster :
+engine/decide    : engine :
+hw               : engine hw : hwloc libcgroup
+lua              : engine lua : lua
+api/http         : engine api/http : libevent openssl
+api/kube         : engine api/kube api/http api/store :
+api/store        : engine api/store : sqlite3 libcurl
+api/control      : engine lua api/control api/http api/store :
+api/extender     : engine lua api/extender api/http api/store :
+api/run          : engine lua hw api/run api/store :
+api/ctl          : * : *
+api              : * : *
+t                : * : *
+'
+
+# shellcheck disable=SC2046  # no file of ours has a blank in its name
+[ $# -gt 0 ] || set -- $(find engine hw lua api t -name '*.[ch]' 2>/dev/null | sort)
+[ $# -gt 0 ] || exit 0
+
+# Line by line: FILE:LINE:TEXT of every include.
+grep -nH '^[[:space:]]*#[[:space:]]*include' "$@" | awk -v table="$table" '
+function library(header) {
+	if (header ~ /^event2\/|^event\.h$|^evhttp\.h$/) return "libevent"
+	if (header ~ /^openssl\//) return "openssl"
+	if (header ~ /^hwloc/) return "hwloc"
+	if (header ~ /^libcgroup/) return "libcgroup"
+	if (header ~ /^(lua|lauxlib|lualib|luaconf)\.h$/) return "lua"
+	if (header ~ /^sqlite3/) return "sqlite3"
+	if (header ~ /^curl\//) return "libcurl"
+	if (header ~ /^yaml\.h$/) return "libyaml"
+	if (header ~ /^cmocka/) return "cmocka"
+	return ""
+}
+function room(path,   parts, n, dir) {
+	dir = path
+	while (sub(/\/[^\/]*$/, "", dir))
+		if (dir in may)
+			return dir
+	return ""
+}
+function has(list, word,   parts, n, i) {
+	n = split(list, parts, " ")
+	for (i = 1; i <= n; i++)
+		if (parts[i] == "*" || parts[i] == word || index(word "/", parts[i] "/") == 1)
+			return 1
+	return 0
+}
+function bad(text) { print file ":" line ": " text; failed = 1 }
+BEGIN {
+	rows = split(table, row, "\n")
+	for (i = 1; i <= rows; i++) {
+		if (split(row[i], col, ":") < 3)
+			continue
+		gsub(/ /, "", col[1])
+		may[col[1]] = col[2]
+		libs[col[1]] = col[3]
+	}
+}
+{
+	split($0, at, ":")
+	file = at[1]; sub(/^\.\//, "", file)
+	line = at[2]
+	mine = room(file)
+	if (mine == "") {
+		if (!(file in told))
+			bad("no row for this folder in t/layers.sh")
+		told[file] = 1
+		next
+	}
+	if (match($0, /include[ \t]*"[^"]*"/)) {
+		header = substr($0, RSTART, RLENGTH); gsub(/include[ \t]*"|"/, "", header)
+		if (header !~ /\// || header ~ /(^|\/)\.\.?\//)
+			bad("\"" header "\": include paths start at the root")
+		else if (!has(may[mine], room(header) == "" ? "?" : room(header)))
+			bad(mine " may not include " header)
+	} else if (match($0, /include[ \t]*<[^>]*>/)) {
+		header = substr($0, RSTART, RLENGTH); gsub(/include[ \t]*<|>/, "", header)
+		lib = library(header)
+		if (lib != "" && !has(libs[mine], lib))
+			bad(mine " may not use " lib " (<" header ">)")
+	}
+}
+END { exit failed }'
