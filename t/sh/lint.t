@@ -111,12 +111,12 @@ row 'blank line at the end' space bad hw/x.c 'blank line at the end' < <(printf 
 row 'layout' format bad hw/x.c 'x.c:1: laid out' <<'C'
 int  x ;
 C
-row 'null pointer' tidy bad hw/x.c 'core.NullDereference' <<'C'
-int neap_x(void);
-int neap_x(void)
+row 'division by zero' tidy bad hw/x.c 'core.DivideZero' <<'C'
+int neap_x(int a);
+int neap_x(int a)
 {
-	int *p = 0;
-	return *p;
+	int b = 0;
+	return a / b;
 }
 C
 row 'a loop that overflows its array' cppcheck bad hw/x.c 'arrayIndexOutOfBounds' <<'C'
