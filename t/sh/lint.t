@@ -19,7 +19,7 @@ row()
 	format) tool=clang-format ;;
 	tidy) tool=clang-tidy ;;
 	cppcheck | luacheck | shellcheck) tool=$part ;;
-	*) tool=sh ;;
+	*) tool='sh' ;;
 	esac
 	if ! command -v "$tool" >/dev/null; then
 		echo "ok $n - $name # SKIP $tool is not installed"
@@ -36,7 +36,7 @@ row()
 	else
 		echo "not ok $n - $name"
 		echo "# wanted $want ($words), got $got:"
-		sed 's/^/# /' <<<"$out"
+		echo "# ${out//$'\n'/$'\n'# }"
 	fi
 }
 
