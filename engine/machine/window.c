@@ -36,7 +36,7 @@ struct neap_window *neap_window_new(int samples)
 		return NULL;
 	w->size = (int)size;
 	w->value =
-		(float *)(w->time + size); /* the times come first, so both are aligned */
+		(void *)(w->time + size); /* the times come first, so both are aligned */
 	return w;
 }
 
