@@ -86,9 +86,8 @@ int neap_cpu_max_parse(const char *text, int64_t *ret_quota_usec, struct neap_er
 
 int64_t neap_milli_to_shares(int64_t milli)
 {
-	/* Clamped first: a product of a huge request would overflow. */
-	if (milli >= (int64_t)SHARES_MAX * 1000 / 1024)
-		return SHARES_MAX;
+	/* Clamped first: the product would overflow. */
+	milli = clamp(milli, 0, (int64_t)SHARES_MAX * 1000 / 1024);
 	return clamp(milli * 1024 / 1000, SHARES_MIN, SHARES_MAX);
 }
 

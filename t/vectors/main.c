@@ -138,7 +138,7 @@ static json_t *answer_of(struct runner *runner, const struct vector_row *row,
 	json_t *answer = NULL;
 	int rc = row->fn(&runner->context, inputs, &answer, err);
 
-	if (rc == -NEAP_EINVAL)
+	if (rc == -NEAP_EINVAL || rc == -NEAP_ETOOLARGE)
 		return json_pack("{s:b}", "error", 1);
 	if (rc < 0)
 		return NULL;

@@ -14,13 +14,14 @@ struct neap_policy;
 
 struct vector_context {
 	const char *policies; /* folder of the shipped policies */
-	struct neap_policy
-		*suppress; /* loaded at the first need, freed by vector_policies_free */
+	/* Loaded at the first need, freed by vector_policies_free. */
+	struct neap_policy *suppress;
 };
 
 /* Computes the answer to given (borrowed): 0 and a new object in *ret, or a new null for "nothing is
- * computed". -NEAP_EINVAL means that the operation itself fails ({"error": true}); any other code,
- * and any input that has not the expected form (vector_bad), fails the case whatever is wanted. */
+ * computed". -NEAP_EINVAL and -NEAP_ETOOLARGE mean that the operation itself fails
+ * ({"error": true}); any other code, and any input that has not the expected form (vector_bad),
+ * fails the case whatever is wanted. */
 typedef int vector_fn(struct vector_context *context, json_t *given, json_t **ret,
 		      struct neap_error *err);
 
