@@ -9,7 +9,7 @@
  *   socket 1 · NUMA 1 31.5 GiB
  *   ├─ L3 8 MiB │24 72│25 73│26 74│
  *   └─ L3 8 MiB │27 75│28 76│29 77│ */
-#include "api/ctl/topology_draw.h"
+#include "api/ctl/topology_draw_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,42 +17,9 @@
 
 #include "engine/base/mem.h"
 
-#define COLUMNS     100
-#define BOXES_MAX   192 /* CPUs; above, lists in place of boxes */
-#define ALIKE_MAX   32  /* rows of one level; more that are alike are cut short */
-#define LABEL_SIZE  256
-#define FIRST_COLOR 31
-
-enum level { LEVEL_SOCKET, LEVEL_NODE, LEVEL_L3, LEVEL_CORE };
-
-struct canvas {
-	const struct neap_topology *topology;
-	const struct neap_draw_options *options;
-	struct neap_buf *out;
-	const struct neap_cpu **cpus; /* sorted */
-	int digits;                   /* of the highest CPU number */
-	bool has_boxes;
-};
-
-/* CPUs first..last-1 of the sorted list. */
-struct run {
-	int first, last;
-};
-
-static int key_at(const struct neap_cpu *cpu, enum level level)
-{
-	switch (level) {
-	case LEVEL_SOCKET:
-		return cpu->socket;
-	case LEVEL_NODE:
-		return cpu->node;
-	case LEVEL_L3:
-		return cpu->l3;
-	case LEVEL_CORE:
-		return cpu->core;
-	}
-	return 0;
-}
+#define BOXES_MAX  192 /* CPUs; above, lists in place of boxes */
+#define ALIKE_MAX  32  /* rows of one level; more that are alike are cut short */
+#define LABEL_SIZE 256
 
 static int compare_cpus(const void *a, const void *b)
 {
@@ -60,66 +27,13 @@ static int compare_cpus(const void *a, const void *b)
 	const struct neap_cpu *y = *(const struct neap_cpu *const *)b;
 
 	for (int level = LEVEL_SOCKET; level <= LEVEL_CORE; level++) {
-		int i = key_at(x, (enum level)level), j = key_at(y, (enum level)level);
+		int i = neap_draw_key_at(x, (enum level)level),
+		    j = neap_draw_key_at(y, (enum level)level);
 
 		if (i != j)
 			return i < j ? -1 : 1;
 	}
 	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
-}
-
-/* The next run of one level inside whole, behind *run; start with {whole.first, whole.first}. */
-static bool next_run(const struct canvas *c, struct run whole, enum level level,
-		     struct run *run)
-{
-	run->first = run->last;
-	if (run->first >= whole.last)
-		return false;
-	while (run->last < whole.last &&
-	       key_at(c->cpus[run->last], level) == key_at(c->cpus[run->first], level))
-		run->last++;
-	return true;
-}
-
-static int count_runs(const struct canvas *c, struct run whole, enum level level)
-{
-	struct run run = {whole.first, whole.first};
-	int count = 0;
-
-	while (next_run(c, whole, level, &run))
-		count++;
-	return count;
-}
-
-static void run_cpus(const struct canvas *c, struct run run, struct neap_cpuset *ret)
-{
-	neap_cpuset_clear(ret);
-	for (int i = run.first; i < run.last; i++)
-		(void)neap_cpuset_add(
-			ret, c->cpus[i]->os_cpu); /* numbers of a topology are valid */
-}
-
-/* Columns of UTF-8 text without colours: bytes that do not go on with a character. */
-static int width_of(const char *text)
-{
-	int width = 0;
-
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
-}
-
-static void pad(struct neap_buf *out, int columns)
-{
-	for (int i = 0; i < columns; i++)
-		neap_buf_addc(out, ' ');
-}
-
-/* Begins a row that goes on from the one above: branches of the tree, then blanks up to column. */
-static void next_row(struct neap_buf *out, const char *margin, int column)
-{
-	neap_buf_addf(out, "\n%s", margin);
-	pad(out, column - width_of(margin));
 }
 
 static void add_label(char *label, const char *fmt, ...) NEAP_PRINTF(2, 3);
@@ -193,120 +107,6 @@ static void label_l3(const struct canvas *c, int index, struct run run, char *la
 		add_label(label, " (part)");
 }
 
-static int owner_of(const struct canvas *c, int os_cpu)
-{
-	for (size_t i = 0; i < c->options->owner_count; i++) {
-		if (neap_cpuset_has(c->options->owners[i].cpus, os_cpu))
-			return (int)i;
-	}
-	return -1;
-}
-
-static void add_mark(const struct canvas *c, int owner)
-{
-	char mark = c->options->owners[owner].mark;
-
-	if (c->options->use_color)
-		neap_buf_addf(c->out, "\033[1;%dm%c\033[0m", FIRST_COLOR + owner % 6,
-			      mark);
-	else
-		neap_buf_addc(c->out, mark);
-}
-
-/* One box a core, rows broken at the right edge; the cursor stands at column. */
-static void draw_boxes(const struct canvas *c, struct run leaf, const char *margin,
-		       int column)
-{
-	struct run core = {leaf.first, leaf.first};
-	bool has_marks = c->options->owner_count > 0;
-	int at = column;
-
-	neap_buf_adds(c->out, "│");
-	at++;
-	while (next_run(c, leaf, LEVEL_CORE, &core)) {
-		int threads = core.last - core.first;
-		int width = threads * (c->digits + has_marks) + threads - 1 + 1;
-
-		if (at + width > COLUMNS && at > column + 1) {
-			next_row(c->out, margin, column);
-			neap_buf_adds(c->out, "│");
-			at = column + 1;
-		}
-		for (int i = core.first; i < core.last; i++) {
-			int owner = owner_of(c, c->cpus[i]->os_cpu);
-
-			neap_buf_addf(c->out, "%s%*d", i > core.first ? " " : "",
-				      c->digits, c->cpus[i]->os_cpu);
-			if (owner >= 0)
-				add_mark(c, owner);
-			else if (has_marks)
-				neap_buf_addc(c->out, ' ');
-		}
-		neap_buf_adds(c->out, "│");
-		at += width;
-	}
-	neap_buf_addc(c->out, '\n');
-}
-
-/* A CPU list, broken behind commas, later rows beginning with margin at column. Returns the column
- * behind it. */
-static int add_list(const struct canvas *c, const struct neap_cpuset *cpus, int at,
-		    int column)
-{
-	char text[NEAP_CPUSET_TEXT];
-	const char *item = text;
-
-	(void)neap_cpuset_format(cpus, text, sizeof(text)); /* fits any set */
-	while (*item) {
-		int len = (int)strcspn(item, ",");
-
-		len += item[len] == ',';
-		if (at + len > COLUMNS && at > column) {
-			next_row(c->out, margin, column);
-			at = column;
-		}
-		neap_buf_add(c->out, item, (size_t)len);
-		at += len;
-		item += len;
-	}
-	return at;
-}
-
-/* "8 cores  0-7,192-199  b 4-7" */
-static void draw_lists(const struct canvas *c, struct run leaf, const char *margin,
-		       int column)
-{
-	struct neap_cpuset cpus, mine;
-	int cores = count_runs(c, leaf, LEVEL_CORE);
-	char text[32];
-	int at;
-
-	run_cpus(c, leaf, &cpus);
-	snprintf(text, sizeof(text), "%d core%s  ", cores, cores == 1 ? "" : "s");
-	neap_buf_adds(c->out, text);
-	column += width_of(text);
-	at = add_list(c, &cpus, column, margin, column);
-	for (size_t i = 0; i < c->options->owner_count; i++) {
-		neap_cpuset_and(&mine, &cpus, c->options->owners[i].cpus);
-		if (neap_cpuset_is_empty(&mine))
-			continue;
-		neap_buf_adds(c->out, "  ");
-		add_mark(c, (int)i);
-		neap_buf_addc(c->out, ' ');
-		at = add_list(c, &mine, at + 4, margin, column);
-	}
-	neap_buf_addc(c->out, '\n');
-}
-
-static void draw_leaf(const struct canvas *c, struct run leaf, const char *margin,
-		      int column)
-{
-	if (c->has_boxes)
-		draw_boxes(c, leaf, margin, column);
-	else
-		draw_lists(c, leaf, margin, column);
-}
-
 static bool are_alike(const struct canvas *c, struct run a, struct run b,
 		      enum level level)
 {
@@ -314,9 +114,11 @@ static bool are_alike(const struct canvas *c, struct run a, struct run b,
 	int i = c->cpus[a.first]->l3, j = c->cpus[b.first]->l3;
 
 	if (a.last - a.first != b.last - b.first ||
-	    count_runs(c, a, LEVEL_CORE) != count_runs(c, b, LEVEL_CORE))
+	    neap_draw_count_runs(c, a, LEVEL_CORE) !=
+		    neap_draw_count_runs(c, b, LEVEL_CORE))
 		return false;
-	if (level < LEVEL_L3 && count_runs(c, a, LEVEL_L3) != count_runs(c, b, LEVEL_L3))
+	if (level < LEVEL_L3 &&
+	    neap_draw_count_runs(c, a, LEVEL_L3) != neap_draw_count_runs(c, b, LEVEL_L3))
 		return false;
 	return (i < 0 && j < 0) ||
 	       (i >= 0 && j >= 0 && t->l3s[i].size_bytes == t->l3s[j].size_bytes);
@@ -332,7 +134,7 @@ static int skip_alike(const struct canvas *c, struct run whole, enum level level
 
 	if (c->options->is_full || siblings <= ALIKE_MAX || index < 1)
 		return 0;
-	while (next_run(c, whole, level, &ahead) && ahead.last < whole.last &&
+	while (neap_draw_next_run(c, whole, level, &ahead) && ahead.last < whole.last &&
 	       are_alike(c, *run, ahead, level)) {
 		last = ahead;
 		count++;
@@ -342,19 +144,19 @@ static int skip_alike(const struct canvas *c, struct run whole, enum level level
 	return count;
 }
 
-static void add_skipped(const struct canvas *c, const char *prefix, int count,
-			struct run from, struct run to)
+static void add_skipped(const struct canvas *c, const char *prefix, const char *branch,
+			int count, struct run from, struct run to)
 {
 	struct run left_out = {from.last, to.last};
 	struct neap_cpuset cpus;
 	char text[64];
 	int column;
 
-	run_cpus(c, left_out, &cpus);
-	snprintf(text, sizeof(text), "%s… %d more like it  ", prefix, count);
-	column = width_of(text);
+	neap_draw_run_cpus(c, left_out, &cpus);
+	snprintf(text, sizeof(text), "%s%s… %d more like it  ", prefix, branch, count);
+	column = neap_draw_width_of(text);
 	neap_buf_adds(c->out, text);
-	(void)add_list(c, &cpus, column, "", column); /* the line ends here */
+	(void)neap_draw_add_list(c, &cpus, column, "", column); /* the line ends here */
 	neap_buf_addc(c->out, '\n');
 }
 
@@ -362,17 +164,18 @@ static void add_skipped(const struct canvas *c, const char *prefix, int count,
 static void draw_l3s(const struct canvas *c, struct run node, const char *prefix)
 {
 	struct run run = {node.first, node.first};
-	int siblings = count_runs(c, node, LEVEL_L3), widest = 0;
+	int siblings = neap_draw_count_runs(c, node, LEVEL_L3), widest = 0;
 
-	while (next_run(c, node, LEVEL_L3, &run)) {
+	while (neap_draw_next_run(c, node, LEVEL_L3, &run)) {
 		char label[LABEL_SIZE] = "";
 
 		label_l3(c, c->cpus[run.first]->l3, run, label);
-		widest = width_of(label) > widest ? width_of(label) : widest;
+		widest = neap_draw_width_of(label) > widest ? neap_draw_width_of(label)
+							    : widest;
 	}
-	widest = widest ? widest : width_of("no L3");
+	widest = widest ? widest : neap_draw_width_of("no L3");
 	run = (struct run){node.first, node.first};
-	for (int i = 0; next_run(c, node, LEVEL_L3, &run); i++) {
+	for (int i = 0; neap_draw_next_run(c, node, LEVEL_L3, &run); i++) {
 		bool is_last = run.last == node.last;
 		char label[LABEL_SIZE] = "", margin[32];
 		struct run from = run;
@@ -382,14 +185,18 @@ static void draw_l3s(const struct canvas *c, struct run node, const char *prefix
 		if (!*label)
 			add_label(label, "no L3");
 		snprintf(margin, sizeof(margin), "%s%s", prefix, is_last ? "   " : "│  ");
-		gap = widest > width_of(label) ? widest - width_of(label) : 0;
+		gap = widest > neap_draw_width_of(label)
+			      ? widest - neap_draw_width_of(label)
+			      : 0;
 		gap += c->has_boxes ? 1 : 2;
 		neap_buf_addf(c->out, "%s%s─ %s", prefix, is_last ? "└" : "├", label);
-		pad(c->out, gap);
-		draw_leaf(c, run, margin, width_of(prefix) + 3 + width_of(label) + gap);
+		neap_draw_pad(c->out, gap);
+		neap_draw_leaf(c, run, margin,
+			       neap_draw_width_of(prefix) + 3 +
+				       neap_draw_width_of(label) + gap);
 		skipped = skip_alike(c, node, LEVEL_L3, siblings, i, &run);
 		if (skipped)
-			add_skipped(c, prefix, skipped, from, run);
+			add_skipped(c, prefix, "├─ ", skipped, from, run);
 	}
 }
 
@@ -399,7 +206,7 @@ static void draw_nodes(const struct canvas *c, struct run socket,
 {
 	struct run run = {socket.first, socket.first};
 
-	while (next_run(c, socket, LEVEL_NODE, &run)) {
+	while (neap_draw_next_run(c, socket, LEVEL_NODE, &run)) {
 		bool is_last = run.last == socket.last;
 		const char *below = is_last ? "   " : "│  ";
 		char label[LABEL_SIZE] = "";
@@ -407,14 +214,14 @@ static void draw_nodes(const struct canvas *c, struct run socket,
 		label_node(c, c->cpus[run.first]->node, socket_cpus, label);
 		if (!*label)
 			add_label(label, "no NUMA node");
-		if (count_runs(c, run, LEVEL_L3) > 1) {
+		if (neap_draw_count_runs(c, run, LEVEL_L3) > 1) {
 			neap_buf_addf(c->out, "%s─ %s\n", is_last ? "└" : "├", label);
 			draw_l3s(c, run, below);
 			continue;
 		}
 		label_l3(c, c->cpus[run.first]->l3, run, label);
 		neap_buf_addf(c->out, "%s─ %s\n%s", is_last ? "└" : "├", label, below);
-		draw_leaf(c, run, below, width_of(below));
+		neap_draw_leaf(c, run, below, neap_draw_width_of(below));
 	}
 }
 
@@ -424,15 +231,15 @@ static void draw_socket(const struct canvas *c, struct run socket)
 	char label[LABEL_SIZE] = "";
 	struct neap_cpuset cpus;
 
-	run_cpus(c, socket, &cpus);
+	neap_draw_run_cpus(c, socket, &cpus);
 	add_label(label, "socket %d", c->topology->sockets[first->socket].os_socket);
-	if (count_runs(c, socket, LEVEL_NODE) > 1) {
+	if (neap_draw_count_runs(c, socket, LEVEL_NODE) > 1) {
 		neap_buf_addf(c->out, "%s\n", label);
 		draw_nodes(c, socket, &cpus);
 		return;
 	}
 	label_node(c, first->node, &cpus, label);
-	if (count_runs(c, socket, LEVEL_L3) > 1) {
+	if (neap_draw_count_runs(c, socket, LEVEL_L3) > 1) {
 		neap_buf_addf(c->out, "%s\n", label);
 		draw_l3s(c, socket, "");
 		return;
@@ -440,26 +247,26 @@ static void draw_socket(const struct canvas *c, struct run socket)
 	label_l3(c, first->l3, socket, label);
 	if (c->has_boxes) {
 		neap_buf_addf(c->out, "%s\n  ", label);
-		draw_boxes(c, socket, "", 2);
+		neap_draw_boxes(c, socket, "", 2);
 		return;
 	}
 	neap_buf_addf(c->out, "%s  ", label);
-	draw_lists(c, socket, "", width_of(label) + 2);
+	neap_draw_lists(c, socket, "", neap_draw_width_of(label) + 2);
 }
 
 static void draw_sockets(const struct canvas *c, struct run all)
 {
-	int siblings = count_runs(c, all, LEVEL_SOCKET);
+	int siblings = neap_draw_count_runs(c, all, LEVEL_SOCKET);
 	struct run run = {0, 0};
 
-	for (int i = 0; next_run(c, all, LEVEL_SOCKET, &run); i++) {
+	for (int i = 0; neap_draw_next_run(c, all, LEVEL_SOCKET, &run); i++) {
 		struct run from = run;
 		int skipped;
 
 		draw_socket(c, run);
 		skipped = skip_alike(c, all, LEVEL_SOCKET, siblings, i, &run);
 		if (skipped)
-			add_skipped(c, "", skipped, from, run);
+			add_skipped(c, "", "", skipped, from, run);
 	}
 }
 
@@ -493,7 +300,8 @@ static void draw_head(const struct canvas *c)
 	neap_buf_addc(c->out, '\n');
 	if (neap_cpuset_last(&t->online) + 1 != t->cpu_count) {
 		neap_buf_adds(c->out, "online ");
-		(void)add_list(c, &t->online, 7, "", 7); /* the line ends here */
+		(void)neap_draw_add_list(c, &t->online, 7, "",
+					 7); /* the line ends here */
 		neap_buf_addc(c->out, '\n');
 	}
 	neap_buf_addc(c->out, '\n');
@@ -517,8 +325,8 @@ static void draw_lone_nodes(const struct canvas *c)
 		}
 		add_label(label, "  beside CPUs ");
 		neap_buf_adds(c->out, label);
-		(void)add_list(c, &t->nodes[i].cpus, width_of(label), "",
-			       width_of(label));
+		(void)neap_draw_add_list(c, &t->nodes[i].cpus, neap_draw_width_of(label),
+					 "", neap_draw_width_of(label));
 		neap_buf_addc(c->out, '\n');
 	}
 }
@@ -536,7 +344,7 @@ static void draw_kinds(const struct canvas *c)
 				(void)neap_cpuset_add(&cpus, t->cpus[i].os_cpu);
 		}
 		neap_buf_addf(c->out, "kind %-3d", kind);
-		(void)add_list(c, &cpus, 8, "", 8); /* the line goes on */
+		(void)neap_draw_add_list(c, &cpus, 8, "", 8); /* the line goes on */
 		if (kind == 0)
 			neap_buf_adds(c->out, "  slowest");
 		else if (kind == t->kind_count - 1)
@@ -550,7 +358,7 @@ static void draw_legend(const struct canvas *c)
 	int widest = 0;
 
 	for (size_t i = 0; i < c->options->owner_count; i++) {
-		int width = width_of(c->options->owners[i].name);
+		int width = neap_draw_width_of(c->options->owners[i].name);
 
 		widest = width > widest ? width : widest;
 	}
@@ -560,14 +368,14 @@ static void draw_legend(const struct canvas *c)
 
 		if (i == 0)
 			neap_buf_addc(c->out, '\n');
-		add_mark(c, (int)i);
+		neap_draw_add_mark(c, (int)i);
 		neap_buf_addf(c->out, " %s", owner->name);
-		pad(c->out, widest - width_of(owner->name) + 2);
+		neap_draw_pad(c->out, widest - neap_draw_width_of(owner->name) + 2);
 		if (neap_cpuset_is_empty(owner->cpus))
 			neap_buf_addc(c->out, '-');
 		else
-			(void)add_list(c, owner->cpus, column,
-				       column); /* the line ends here */
+			(void)neap_draw_add_list(c, owner->cpus, column, "",
+						 column); /* the line ends here */
 		neap_buf_addc(c->out, '\n');
 	}
 }
