@@ -96,6 +96,9 @@ static int value_check(enum neap_key key, bool v2, const char *text,
 		if (*p < ' ' || *p > '~')
 			return neap_error_set(err, NEAP_EINVAL,
 					      "control characters in a value");
+	/* The parser is kind to what kernels show and takes all below zero for "no limit". */
+	if (*text == '-' && strcmp(text, "-1") != 0)
+		return neap_error_set(err, NEAP_EINVAL, "%.32s is below zero", text);
 	if (key == NEAP_KEY_CPU_MAX_MILLI && v2 && *text && !strchr(text, ' ')) {
 		snprintf(both, sizeof(both), "%.40s %d", text, NEAP_CFS_PERIOD_USEC);
 		text = both;

@@ -306,17 +306,6 @@ static bool request_take(struct neap_hand_server *server)
 	return true;
 }
 
-static bool daemon_is_gone(const struct neap_hand_server *server)
-{
-	struct pollfd p = {.fd = server->sock, .events = POLLIN};
-
-	if (server->sock < 0)
-		return true;
-	/* What a dying daemon still asked for is done first. */
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) &&
-	       !(p.revents & POLLIN);
-}
-
 static bool peer_is_closed(const struct neap_hand_server *server)
 {
 	struct pollfd p = {.fd = server->sock, .events = 0};
@@ -370,6 +359,7 @@ static int serve_loop(struct neap_hand_server *server)
 			{.fd = server->signal_fd, .events = POLLIN},
 			{.fd = server->sock, .events = server->out ? POLLOUT : POLLIN},
 		};
+		bool is_empty;
 		int wait_ms = -1;
 		int rc;
 
@@ -395,11 +385,11 @@ static int serve_loop(struct neap_hand_server *server)
 		if (p[1].revents & POLLHUP)
 			while (server->out)
 				out_drop(server); /* nobody will fetch them */
-		if (p[1].revents & POLLIN)
-			(void)request_take(
-				server); /* none: looked at again in the next round */
+		is_empty = (p[1].revents & POLLIN) && !request_take(server);
 		out_flush(server);
-		if ((p[1].revents & (POLLHUP | POLLERR)) && daemon_is_gone(server)) {
+		/* What a dying daemon still asked for is done before its end is seen: the end of
+		 * file is readable too. */
+		if (is_empty && (p[1].revents & POLLHUP)) {
 			fd_close(&server->sock);
 			release_at =
 				neap_hand_now_usec() + server->config.release_after_usec;
