@@ -351,6 +351,28 @@ static void moves(void **state)
 	close(fd);
 }
 
+/* At the hand's end a process goes back to where it was found, and what neap made goes. */
+static void moves_back(void **state)
+{
+	struct hand_rig *rig = rig_of(state);
+	const char *home = rig_path(rig, "home");
+	const char *group = rig_path(rig, "own/w");
+	int pid, fd;
+
+	rig_make(rig, home);
+	rig_start(rig);
+	fd = child_connect(rig, &pid);
+	assert_int_equal(neap_cgroup_move(&rig->cgroup, home, pid, NULL), 0);
+	assert_int_equal(rig_ask(rig, NEAP_HAND_MAKE, group, 0, NULL, -1).errnum, 0);
+	assert_int_equal(rig_ask(rig, NEAP_HAND_MOVE, group, 0, NULL, fd).errnum, 0);
+	assert_true(rig_has_pid(rig, group, pid));
+	kill(neap_hand_pid(rig->hand), SIGTERM);
+	assert_int_equal(rig_wait(neap_hand_pid(rig->hand)), 0);
+	assert_true(rig_has_pid(rig, home, pid));
+	assert_false(rig_exists(rig, rig->own));
+	close(fd);
+}
+
 static void groups_vanish(void **state)
 {
 	struct hand_rig *rig = rig_of(state);
@@ -448,6 +470,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(raw_messages, setup, teardown),
 		cmocka_unit_test_setup_teardown(freeze, setup, teardown),
 		cmocka_unit_test_setup_teardown(moves, setup, teardown),
+		cmocka_unit_test_setup_teardown(moves_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(groups_vanish, setup, teardown),
 		cmocka_unit_test_setup_teardown(idle_keeps_shares, setup, teardown),
 		cmocka_unit_test_setup_teardown(queue_is_bounded, setup, teardown),

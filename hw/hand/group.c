@@ -390,7 +390,7 @@ static void group_empty(struct neap_hand_server *server,
 					made->origin);
 }
 
-/* The deepest of the first count records moves to the end; the order of the rest is of no meaning. */
+/* The deepest group that was not tried yet; -1 at the end. */
 static int deepest_find(const struct neap_journal *journal, const bool *is_tried)
 {
 	int best = -1;
