@@ -7,7 +7,8 @@
  * Shaped for lists and for small records. A list 1..n is walked as it is; other tables get their
  * keys sorted once per pairs (24 bytes a key while sorting, 16 while walking). next(t, k) is "the
  * smallest key after k": a walk keeps the sorted keys of its table in a weak slot, so that it does
- * not sort at every step; keys added during the walk may be missed, as in Lua. next(t) looks at all
+ * not sort at every step; a key added during the walk may be missed, as in Lua, but nil always means
+ * that nothing comes after k. next(t) looks at all
  * keys for the smallest, without sorting. */
 #include <string.h>
 
@@ -89,6 +90,8 @@ static void read_key(lua_State *L, int index, struct key *ret)
 		} else {
 			ret->rank = RANK_REAL;
 			ret->u.n = lua_tonumber(L, index);
+			if (ret->u.n != ret->u.n)
+				luaL_error(L, "NaN is no key");
 		}
 		return;
 	case LUA_TSTRING:
@@ -244,11 +247,14 @@ int neap_order_pairs(lua_State *L)
 	return 3;
 }
 
-/* Pushes the smallest key of the table at index; false (and nothing) when it is empty. */
-static bool push_first(lua_State *L, int index)
+/* Pushes the smallest key of the table at index that comes after *after (NULL: of all); false (and
+ * nothing) when there is none. */
+static bool push_first(lua_State *L, int index, const struct key *after)
 {
 	struct key least, key;
-	int best, seen = 0;
+	lua_Integer seen = 0;
+	bool has_found = false;
+	int best;
 
 	lua_pushnil(L);
 	best = lua_gettop(L);
@@ -256,16 +262,18 @@ static bool push_first(lua_State *L, int index)
 	while (lua_next(L, index)) {
 		lua_pop(L, 1);
 		read_key(L, -1, &key);
-		if (!seen || compare_keys(&key, &least) < 0) {
+		if ((!has_found || compare_keys(&key, &least) < 0) &&
+		    (!after || compare_keys(&key, after) > 0)) {
 			lua_copy(L, -1, best);
 			least = key;
+			has_found = true;
 		}
 		if ((++seen & NEAP_VM_CHECK_MASK) == 0)
 			neap_vm_check(L);
 	}
-	if (!seen)
+	if (!has_found)
 		lua_pop(L, 1);
-	return seen > 0;
+	return has_found;
 }
 
 /* Pushes the table of walks: table -> its sorted keys, with the place of the walk at [0]. */
@@ -316,12 +324,13 @@ static lua_Integer place_after(lua_State *L, int keys, lua_Integer count, int ke
 int neap_order_next(lua_State *L)
 {
 	lua_Integer count, at;
+	struct key last;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_settop(L, 2);
 	(void)neap_sandbox_push_thawed(L, 1); /* at 3 */
 	if (lua_isnil(L, 2)) {
-		if (!push_first(L, 3)) {
+		if (!push_first(L, 3, NULL)) {
 			lua_pushnil(L);
 			return 1;
 		}
@@ -358,7 +367,15 @@ int neap_order_next(lua_State *L)
 		if ((at & NEAP_VM_CHECK_MASK) == 0)
 			neap_vm_check(L);
 	}
+	/* Keys that were added since the walk began could be missing: nil has to be true. */
 	drop_walk(L, 4, 3);
-	lua_pushnil(L);
-	return 1;
+	lua_settop(L, 5);
+	read_key(L, 2, &last);
+	if (!push_first(L, 3, &last)) {
+		lua_pushnil(L);
+		return 1;
+	}
+	lua_pushvalue(L, -1);
+	lua_rawget(L, 3);
+	return 2;
 }
