@@ -9,36 +9,38 @@
 #include "engine/machine/sample.h"
 #include "lua/vm.h"
 
+struct neap_policy;
+
 /* CPU budgets in microseconds, one table for all kinds (lua/kind.c). */
 struct neap_kind {
-	const char *name;		 /* "qos" */
-	const char *const *functions;	 /* required, NULL at the end */
-	int64_t call_budget_usec;	 /* one call */
-	int64_t load_budget_usec;	 /* running the chunk */
-	const char *failsafe;		 /* what happens without a working policy, for people */
-	bool is_short;			 /* runs on the loop */
-	/* Checks and runs one row of `examples`; on the stack: policy table at index 1, row at 2. */
-	int (*run_example)(struct neap_vm *vm, void *policy, struct neap_error *err);
+	const char *name;             /* "qos" */
+	const char *const *functions; /* required, NULL at the end */
+	int64_t call_budget_usec;     /* one call */
+	int64_t load_budget_usec;     /* running the chunk */
+	const char *failsafe; /* what happens without a working policy, for people */
+	bool is_short;        /* runs on the loop */
+	/* Checks and runs row index (1, 2, ...) of `examples`. */
+	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };
 const struct neap_kind *neap_kind_find(const char *name);
 /* "qos" or "qos, hook, ...": for messages. */
 const char *neap_kind_names(void);
-
-struct neap_policy;
 
 struct neap_policy_info {
 	const char *kind, *name;
 	const char *version; /* first 8 hex digits of the SHA-256 of its text */
 	const char *label;   /* "qos/cpu-share@3f2a91c0", for audit */
 	const char *origin;  /* file name as given */
+	const char *doc;     /* "" without one */
 	int api;
 };
 
 /* Compiles and runs the chunk, checks the returned table against its kind and its parameter schema.
  * Examples are not run. Errors read "origin:line: what, and what would be right". */
-int neap_policy_load(const char *text, size_t len, const char *origin, struct neap_policy **ret,
-		     struct neap_error *err);
-int neap_policy_load_file(const char *file, struct neap_policy **ret, struct neap_error *err);
+int neap_policy_load(const char *text, size_t len, const char *origin,
+		     struct neap_policy **ret, struct neap_error *err);
+int neap_policy_load_file(const char *file, struct neap_policy **ret,
+			  struct neap_error *err);
 void neap_policy_free(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
 struct neap_vm *neap_policy_vm(struct neap_policy *policy);
@@ -52,39 +54,45 @@ json_t *neap_policy_schema(struct neap_policy *policy);
 
 /* Runs every row; report is called per row (err NULL: passed). Returns the number that failed. */
 int neap_policy_run_examples(struct neap_policy *policy,
-			     void (*report)(void *arg, const char *row, const struct neap_error *err),
+			     void (*report)(void *arg, const char *row,
+					    const struct neap_error *err),
 			     void *arg, struct neap_error *err);
 
-/* Calls rules[rule](ctx, input) and gives its result as JSON (CPU sets as list text, nil as null): the policy's pure parts, for tests and
- * vectors. NEAP_ENOTFOUND without such a rule. input is borrowed. Topologies in input: an array of [cpu, core, socket, node] under
- * the key "processors" becomes a topology object. */
+/* Calls rules[rule](ctx, input) and gives its result as JSON (CPU sets as list text, nil as null, an
+ * empty table as []): the policy's pure parts, for tests and vectors. NEAP_ENOTFOUND without such a
+ * rule. input is borrowed; null in it is nil. An array of [cpu, core, socket, node] under the key
+ * "processors" becomes a topology object. */
 int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *input,
 			  json_t **ret, struct neap_error *err);
 
 /* --- kind qos --- */
 struct neap_policy_wish {
-	char target[160]; /* "besteffort", "besteffort.pods", "besteffort.containers", the same for burstable, "workload:ID" */
+	char target
+		[160]; /* "besteffort", "besteffort.pods", "besteffort.containers", the same for
+			     burstable, "workload:ID" */
 	enum neap_key key;
 	struct neap_value value;
 	char why[160];
 };
 
 enum neap_tick_verdict {
-	NEAP_TICK_WISHES,  /* the list is all that this policy wants; what it wanted before and is not
+	NEAP_TICK_WISHES, /* the list is all that this policy wants; what it wanted before and is not
 			      in it is given back */
-	NEAP_TICK_HOLD,	   /* keep what was set */
+	NEAP_TICK_HOLD, /* keep what was set */
 	NEAP_TICK_SKIPPED, /* a needed field is missing (err names it): keep what was set, no fault */
-	NEAP_TICK_ERROR,   /* the script raised or its result is wrong: a fault */
-	NEAP_TICK_BUDGET,  /* spent its CPU budget or memory: a fault; the state may be dead */
+	NEAP_TICK_ERROR, /* the script raised or its result is wrong: a fault */
+	NEAP_TICK_BUDGET, /* spent its CPU budget or memory: a fault; the state may be dead */
 	NEAP_TICK_STARVED, /* the wall backstop: no fault of the script */
 };
 
 #define NEAP_TICK_WISHES_MAX 4096
 
-/* ret_wishes (to be freed by the caller with free) only with NEAP_TICK_WISHES. Unknown targets are not judged here; unknown
- * keys, keys not for policies, and values out of range are NEAP_TICK_ERROR. */
-enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy, const struct neap_sample *sample,
-					struct neap_policy_wish **ret_wishes, size_t *ret_count,
-					struct neap_error *err);
+/* ret_wishes (to be freed by the caller with free) only with NEAP_TICK_WISHES. Unknown targets are
+ * not judged here; unknown keys, keys not for policies, and values out of range are
+ * NEAP_TICK_ERROR. */
+enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
+					const struct neap_sample *sample,
+					struct neap_policy_wish **ret_wishes,
+					size_t *ret_count, struct neap_error *err);
 
 #endif

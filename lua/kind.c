@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds of policies. A new kind is a row here, a file with its call, and its example runner. */
+#include <string.h>
+
+#include "lua/policy_priv.h"
+
+static const char *const qos_functions[] = {"tick", NULL};
+
+static const struct neap_kind kinds[] = {
+	{
+		.name = "qos",
+		.functions = qos_functions,
+		.call_budget_usec = 5000,
+		.load_budget_usec = 100000,
+		.failsafe = "no new writes; what the policy had set is given back",
+		.is_short = true,
+		.run_example = neap_qos_run_example,
+	},
+};
+
+const struct neap_kind *neap_kind_find(const char *name)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+const char *neap_kind_names(void)
+{
+	return "qos";
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two object types that scripts get: CPU sets and topologies. Both are immutable, so that they
+ * can be handed out again and again; everything else is plain tables.
+ *
+ * All functions here may raise (no memory) and are to be called inside a protected call. */
+#ifndef NEAP_LUA_OBJECTS_H
+#define NEAP_LUA_OBJECTS_H
+
+#include <lua.h>
+
+#include "engine/machine/topology.h"
+
+/* Registers the types, once per state. */
+void neap_lua_open_cpuset(lua_State *L);
+void neap_lua_open_topology(lua_State *L);
+
+/* Pushes a copy; memory: 16 bytes and 8 for every 64 CPUs up to the highest member. */
+void neap_lua_push_cpuset(lua_State *L, const struct neap_cpuset *set);
+/* False when the value at index is no CPU set; ret is written on success only. */
+bool neap_lua_to_cpuset(lua_State *L, int index, struct neap_cpuset *ret);
+/* Raises an argument error instead. */
+void neap_lua_check_cpuset(lua_State *L, int arg, struct neap_cpuset *ret);
+/* ctx.cpuset([text]) -> cpu set | nil, message */
+int neap_lua_cpuset_new(lua_State *L);
+
+/* Pushes an object that holds a reference of its own. The one pushed last is kept and pushed again
+ * while the topology is the same. */
+void neap_lua_push_topology(lua_State *L, struct neap_topology *topology);
+/* Borrowed; NULL when the value at index is no topology. */
+struct neap_topology *neap_lua_to_topology(lua_State *L, int index);
+
+/* Raises when the text at arg is longer than NEAP_VM_TEXT_BYTES or holds a NUL; returns it. */
+const char *neap_lua_check_text(lua_State *L, int arg);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One parameter value. Whether it comes from a command line, from Lua or as a default, it goes
+ * through one parser per type, so that all of them are checked alike. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+#include "lua/params_priv.h"
+
+const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
+	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", true},
+	[NEAP_PARAM_NUMBER] = {"number", "a number", true},
+	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false", false},
+	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes", false},
+	[NEAP_PARAM_ENUM] = {"enum", "one of", false},
+	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", true},
+	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi", true},
+	[NEAP_PARAM_DURATION] = {"duration", "a duration such as 10s or 1m30s", true},
+};
+
+static void print_value(const struct neap_param *param,
+			const struct neap_param_value *value, struct neap_buf *buf)
+{
+	char text[64];
+
+	switch (param->type) {
+	case NEAP_PARAM_NUMBER:
+		neap_buf_addf(buf, "%g", value->real);
+		return;
+	case NEAP_PARAM_DURATION:
+		neap_buf_adds(buf,
+			      neap_duration_format(value->integer, text, sizeof(text)));
+		return;
+	case NEAP_PARAM_QUANTITY:
+		if (param->is_milli)
+			neap_quantity_format_milli(value->integer, text, sizeof(text));
+		else
+			neap_quantity_format_bytes(value->integer, text, sizeof(text));
+		neap_buf_adds(buf, text);
+		return;
+	case NEAP_PARAM_BOOLEAN:
+		neap_buf_adds(buf, value->integer ? "true" : "false");
+		return;
+	case NEAP_PARAM_STRING:
+	case NEAP_PARAM_ENUM:
+		neap_buf_adds(buf, value->text);
+		return;
+	default:
+		neap_buf_addf(buf, "%lld", (long long)value->integer);
+	}
+}
+
+/* "a whole percentage from 1 to 100", "one of cpuset, cfsQuota". */
+static void print_allowed(const struct neap_param *param, struct neap_buf *buf)
+{
+	neap_buf_adds(buf, neap_param_types[param->type].what);
+	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
+		neap_buf_addf(buf, "%s%s", i ? ", " : " ", param->values[i]);
+	if (param->min.is_set) {
+		neap_buf_adds(buf, param->max.is_set ? " from " : ", at least ");
+		print_value(param, &param->min, buf);
+	}
+	if (param->max.is_set) {
+		neap_buf_adds(buf, param->min.is_set ? " to " : ", at most ");
+		print_value(param, &param->max, buf);
+	}
+}
+
+static int refuse(const struct neap_param *param, const char *text,
+		  struct neap_error *err)
+{
+	struct neap_buf allowed __attribute__((cleanup(neap_buf_done)));
+
+	neap_buf_init(&allowed, NEAP_BUF_LINE);
+	print_allowed(param, &allowed);
+	return neap_error_set(err, NEAP_EINVAL,
+			      "parameter '%s': '%.40s' is not allowed; it takes %s",
+			      param->name, text, allowed.data);
+}
+
+static int parse_number(const char *text, double *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtod(text, &end);
+	return errno || end == text || *end || !isfinite(*ret) ? -NEAP_EINVAL : 0;
+}
+
+static int parse_percent(const char *text, int64_t *ret)
+{
+	char digits[24];
+	size_t len = strlen(text);
+
+	if (len && text[len - 1] == '%')
+		len--;
+	if (len >= sizeof(digits))
+		return -NEAP_EINVAL;
+	memcpy(digits, text, len);
+	digits[len] = '\0';
+	return neap_int_parse(digits, ret, NULL);
+}
+
+static int parse_enum(const struct neap_param *param, const char *text)
+{
+	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
+		if (strcmp(param->values[i], text) == 0)
+			return 0;
+	return -NEAP_EINVAL;
+}
+
+/* Form only; the range is checked after it. */
+static int parse_form(const struct neap_param *param, const char *text,
+		      struct neap_param_value *ret)
+{
+	switch (param->type) {
+	case NEAP_PARAM_INTEGER:
+		return neap_int_parse(text, &ret->integer, NULL);
+	case NEAP_PARAM_PERCENT:
+		return parse_percent(text, &ret->integer);
+	case NEAP_PARAM_NUMBER:
+		return parse_number(text, &ret->real);
+	case NEAP_PARAM_BOOLEAN:
+		ret->integer = strcmp(text, "true") == 0;
+		return ret->integer || strcmp(text, "false") == 0 ? 0 : -NEAP_EINVAL;
+	case NEAP_PARAM_QUANTITY:
+		if (param->is_milli)
+			return neap_quantity_parse_milli(text, &ret->integer, NULL);
+		return neap_quantity_parse_units(text, &ret->integer, NULL);
+	case NEAP_PARAM_DURATION:
+		return neap_duration_parse(text, &ret->integer, NULL);
+	case NEAP_PARAM_ENUM:
+		return parse_enum(param, text);
+	default:
+		return 0;
+	}
+}
+
+static bool is_in_range(const struct neap_param *param,
+			const struct neap_param_value *value)
+{
+	if (param->type == NEAP_PARAM_NUMBER)
+		return (!param->min.is_set || value->real >= param->min.real) &&
+		       (!param->max.is_set || value->real <= param->max.real);
+	return (!param->min.is_set || value->integer >= param->min.integer) &&
+	       (!param->max.is_set || value->integer <= param->max.integer);
+}
+
+int neap_param_parse(const struct neap_param *param, const char *text,
+		     struct neap_param_value *ret, struct neap_error *err)
+{
+	struct neap_param_value value = {.is_set = true};
+
+	if (!neap_strcopy(value.text, sizeof(value.text), text))
+		return refuse(param, text, err);
+	if (parse_form(param, text, &value) < 0 || !is_in_range(param, &value))
+		return refuse(param, text, err);
+	*ret = value;
+	return 0;
+}
+
+/* A Lua value as the text that the parser takes; NULL when its type cannot be right. A number for
+ * a quantity or a duration is in the unit that scripts see: thousandths or bytes, and seconds. */
+static const char *value_text(lua_State *L, int index, const struct neap_param *param,
+			      char *buf, size_t size)
+{
+	bool wants_text =
+		param->type == NEAP_PARAM_STRING || param->type == NEAP_PARAM_ENUM;
+
+	switch (lua_type(L, index)) {
+	case LUA_TSTRING:
+		return strlen(lua_tostring(L, index)) == lua_rawlen(L, index)
+			       ? lua_tostring(L, index)
+			       : NULL;
+	case LUA_TBOOLEAN:
+		return param->type != NEAP_PARAM_BOOLEAN ? NULL
+		       : lua_toboolean(L, index)         ? "true"
+							 : "false";
+	case LUA_TNUMBER:
+		if (wants_text)
+			return NULL;
+		if (param->type == NEAP_PARAM_QUANTITY && param->is_milli)
+			snprintf(buf, size, "%lldm", (long long)lua_tointeger(L, index));
+		else if (lua_isinteger(L, index))
+			snprintf(buf, size, "%lld", (long long)lua_tointeger(L, index));
+		else
+			snprintf(buf, size, "%.17g", lua_tonumber(L, index));
+		return buf;
+	default:
+		return NULL;
+	}
+}
+
+int neap_param_read_value(lua_State *L, int index, const struct neap_param *param,
+			  struct neap_param_value *ret, struct neap_error *err)
+{
+	char number[40];
+	const char *text = value_text(L, index, param, number, sizeof(number));
+
+	if (!text)
+		return refuse(param, luaL_typename(L, index), err);
+	return neap_param_parse(param, text, ret, err);
+}
+
+void neap_param_push(lua_State *L, const struct neap_param *param)
+{
+	const struct neap_param_value *value = &param->value;
+
+	if (!value->is_set) {
+		lua_pushnil(L);
+		return;
+	}
+	switch (param->type) {
+	case NEAP_PARAM_NUMBER:
+		lua_pushnumber(L, value->real);
+		return;
+	case NEAP_PARAM_BOOLEAN:
+		lua_pushboolean(L, value->integer != 0);
+		return;
+	case NEAP_PARAM_STRING:
+	case NEAP_PARAM_ENUM:
+		lua_pushstring(L, value->text);
+		return;
+	case NEAP_PARAM_DURATION:
+		if (value->integer % 1000000 == 0)
+			lua_pushinteger(L, value->integer / 1000000);
+		else
+			lua_pushnumber(L, (lua_Number)value->integer / 1e6);
+		return;
+	default:
+		lua_pushinteger(L, value->integer);
+	}
+}
+
+json_t *neap_param_json(const struct neap_param *param,
+			const struct neap_param_value *value)
+{
+	struct neap_buf text __attribute__((cleanup(neap_buf_done)));
+
+	if (!value->is_set)
+		return json_null();
+	neap_buf_init(&text, NEAP_BUF_LINE);
+	switch (param->type) {
+	case NEAP_PARAM_NUMBER:
+		return json_real(value->real);
+	case NEAP_PARAM_BOOLEAN:
+		return json_boolean(value->integer != 0);
+	case NEAP_PARAM_INTEGER:
+	case NEAP_PARAM_PERCENT:
+		return json_integer(value->integer);
+	default:
+		print_value(param, value, &text);
+		return neap_buf_failed(&text) ? NULL : json_string(text.data);
+	}
+}

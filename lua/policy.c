@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loading a policy: compile, run the chunk, check the table that it returns, and what can be asked
+ * of a loaded one. */
+#include "lua/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/base/sha256.h"
+#include "lua/convert.h"
+#include "lua/objects.h"
+#include "lua/policy_priv.h"
+
+#define EXAMPLES_MAX 1000
+
+static const char *const table_keys[] = {"api",    "kind",  "name",     "doc",
+					 "params", "needs", "examples", "rules"};
+
+/* --- where something stands in the text --- */
+
+/* Blanks before `key =` on the line, -1 when the line is something else. */
+static int indent_of(const char *line, const char *key)
+{
+	int indent = (int)strspn(line, " \t");
+	size_t len = strlen(key);
+
+	if (strncmp(line + indent, key, len) != 0)
+		return -1;
+	line += (size_t)indent + len;
+	line += strspn(line, " \t");
+	return line[0] == '=' && line[1] != '=' ? indent : -1;
+}
+
+const char *neap_policy_where(const struct neap_policy *policy, const char *key,
+			      const char *value, char *buf, size_t size)
+{
+	char quoted[128];
+	int best = -1, best_line = 0, line = 0;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\"", value ? value : "");
+	for (const char *at = policy->text; at; line++) {
+		const char *next = strchr(at, '\n');
+		size_t len = next ? (size_t)(next - at) : strlen(at);
+		int indent = value ? -1 : indent_of(at, key);
+
+		if (value && memmem(at, len, quoted, strlen(quoted)) &&
+		    memmem(at, len, key, strlen(key)))
+			indent = 0;
+		if (indent >= 0 && (best < 0 || indent < best)) {
+			best = indent;
+			best_line = line + 1;
+		}
+		at = next ? next + 1 : NULL;
+	}
+	if (best_line)
+		snprintf(buf, size, "%s:%d", policy->origin, best_line);
+	else
+		snprintf(buf, size, "%s", policy->origin);
+	return buf;
+}
+
+static int at_key(const struct neap_policy *policy, const char *key,
+		  struct neap_error *err)
+{
+	char where[300];
+
+	return neap_error_wrap(
+		err, "%s", neap_policy_where(policy, key, NULL, where, sizeof(where)));
+}
+
+static int bad(const struct neap_policy *policy, const char *key, struct neap_error *err,
+	       const char *what)
+{
+	(void)neap_error_set(err, NEAP_EINVAL, "field '%.60s': %s", key, what);
+	return at_key(policy, key, err);
+}
+
+/* --- the table --- */
+
+static bool is_known(const struct neap_kind *kind, const char *key)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(table_keys); i++)
+		if (strcmp(table_keys[i], key) == 0)
+			return true;
+	for (const char *const *name = kind->functions; *name; name++)
+		if (strcmp(*name, key) == 0)
+			return true;
+	return false;
+}
+
+static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
+		      struct neap_error *err)
+{
+	lua_pushnil(L);
+	while (lua_next(L, table)) {
+		const char *key =
+			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		char known[160];
+
+		if (!is_known(policy->kind, key)) {
+			snprintf(
+				known, sizeof(known),
+				"a policy of kind %s has no such field; known: api, kind, name, doc, "
+				"params, needs, examples, rules, %s",
+				policy->kind->name, policy->kind->functions[0]);
+			return bad(policy, key, err, known);
+		}
+		lua_pop(L, 1);
+	}
+	return 0;
+}
+
+static bool is_policy_name(const char *text)
+{
+	return text[0] && text[0] != '-' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
+
+static int read_head(lua_State *L, int table, struct neap_policy *policy,
+		     struct neap_error *err)
+{
+	char known[100];
+
+	if (neap_lua_get(L, table, "api") != LUA_TNUMBER || !lua_isinteger(L, -1))
+		return bad(policy, "api", err, "api = 1 is wanted");
+	if (lua_tointeger(L, -1) != NEAP_POLICY_API)
+		return bad(policy, "api", err, "this neap knows api = 1 only");
+	policy->api = NEAP_POLICY_API;
+
+	if (neap_lua_get(L, table, "kind") == LUA_TSTRING)
+		policy->kind = neap_kind_find(lua_tostring(L, -1));
+	if (!policy->kind) {
+		snprintf(known, sizeof(known), "there is no such kind; known: %s",
+			 neap_kind_names());
+		return bad(policy, "kind", err, known);
+	}
+	if (neap_lua_get(L, table, "name") != LUA_TSTRING ||
+	    !is_policy_name(lua_tostring(L, -1)) ||
+	    !neap_strcopy(policy->name, sizeof(policy->name), lua_tostring(L, -1)))
+		return bad(policy, "name", err, "1 to 47 of a-z, 0-9 and - are wanted");
+	snprintf(policy->label, sizeof(policy->label), "%s/%s@%s", policy->kind->name,
+		 policy->name, policy->version);
+
+	if (neap_lua_get(L, table, "doc") == LUA_TSTRING) {
+		policy->doc = neap_strdup(lua_tostring(L, -1));
+		if (!policy->doc)
+			return neap_error_nomem(err);
+	} else if (!lua_isnil(L, -1)) {
+		return bad(policy, "doc", err, "a text is wanted");
+	}
+	return 0;
+}
+
+static int read_functions(lua_State *L, int table, struct neap_policy *policy,
+			  struct neap_error *err)
+{
+	char what[100];
+
+	for (const char *const *name = policy->kind->functions; *name; name++) {
+		if (neap_lua_get(L, table, *name) == LUA_TFUNCTION)
+			continue;
+		snprintf(what, sizeof(what), "kind %s needs this function, this is a %s",
+			 policy->kind->name, luaL_typename(L, -1));
+		return bad(policy, *name, err, what);
+	}
+	neap_lua_get(L, table, policy->kind->functions[0]);
+	neap_policy_keep(L, policy, NEAP_REF_TICK);
+
+	if (neap_lua_get(L, table, "rules") == LUA_TNIL)
+		return 0;
+	if (!lua_istable(L, -1))
+		return bad(policy, "rules", err, "a table of functions is wanted");
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		if (lua_type(L, -2) != LUA_TSTRING || !lua_isfunction(L, -1))
+			return bad(policy, "rules", err,
+				   "a table of functions by name is wanted");
+		lua_pop(L, 1);
+	}
+	return 0;
+}
+
+static int read_examples(lua_State *L, int table, struct neap_policy *policy,
+			 struct neap_error *err)
+{
+	size_t count = 0;
+
+	if (neap_lua_get(L, table, "examples") == LUA_TNIL)
+		return 0;
+	count = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
+	if (!count || count > EXAMPLES_MAX)
+		return bad(policy, "examples", err,
+			   "a list of 1 to 1000 tables is wanted");
+	for (size_t i = 1; i <= count; i++) {
+		if (lua_rawgeti(L, -1, (lua_Integer)i) != LUA_TTABLE)
+			return bad(policy, "examples", err, "every example is a table");
+		lua_pop(L, 1);
+	}
+	policy->example_count = (int)count;
+	return 0;
+}
+
+struct check {
+	struct neap_policy *policy;
+	int rc;
+	struct neap_error *err;
+};
+
+static int check_table(lua_State *L, struct neap_policy *policy, struct neap_error *err)
+{
+	int table, rc;
+
+	luaL_checkstack(L, 40, NULL);
+	neap_policy_push(L, policy, NEAP_REF_TABLE);
+	table = lua_gettop(L);
+	if (!lua_istable(L, table))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s: a policy returns one table, this returns a %s",
+				      policy->origin, luaL_typename(L, table));
+	rc = read_head(L, table, policy, err);
+	if (rc < 0)
+		return rc;
+	rc = check_keys(L, table, policy, err);
+	if (rc < 0)
+		return rc;
+	neap_lua_get(L, table, "params");
+	rc = neap_params_read(L, lua_gettop(L), &policy->params, err);
+	if (rc < 0)
+		return at_key(policy, "params", err);
+	neap_lua_get(L, table, "needs");
+	rc = neap_needs_read(L, lua_gettop(L), policy, err);
+	if (rc < 0)
+		return at_key(policy, "needs", err);
+	rc = read_functions(L, table, policy, err);
+	if (rc < 0)
+		return rc;
+	rc = read_examples(L, table, policy, err);
+	if (rc < 0)
+		return rc;
+	neap_ctx_fill(L, policy);
+	return 0;
+}
+
+static int check_protected(lua_State *L)
+{
+	struct check *check = lua_touserdata(L, 1);
+
+	check->rc = check_table(L, check->policy, check->err);
+	return 0;
+}
+
+static int open_state(lua_State *L)
+{
+	struct neap_policy *policy = lua_touserdata(L, 1);
+
+	neap_lua_open_cpuset(L);
+	neap_lua_open_topology(L);
+	neap_ctx_open(L, policy);
+	return 0;
+}
+
+/* --- load --- */
+
+static int load_into(struct neap_policy *policy, size_t len, struct neap_error *err)
+{
+	struct check check = {.policy = policy, .err = err};
+	const struct neap_kind *kind = neap_kind_find("qos");
+	int rc;
+
+	rc = neap_vm_new(0, &policy->vm, err);
+	if (rc < 0)
+		return rc;
+	rc = neap_vm_protect(policy->vm, open_state, policy, 0, err);
+	if (rc < 0)
+		return neap_error_wrap(err, "%s", policy->origin);
+	rc = neap_vm_load(policy->vm, policy->text, len, policy->origin, err);
+	if (rc < 0)
+		return rc;
+	/* The kind is known only after it: all have the same budget for loading. */
+	rc = neap_vm_call(policy->vm, 0, 1, kind->load_budget_usec, err);
+	if (rc < 0 && rc != -NEAP_EINVAL)
+		return neap_error_wrap(err, "%s", policy->origin);
+	if (rc < 0)
+		return rc;
+	neap_policy_keep(neap_vm_state(policy->vm), policy, NEAP_REF_TABLE);
+	rc = neap_vm_protect(policy->vm, check_protected, &check, 0, err);
+	if (rc < 0)
+		return neap_error_wrap(err, "%s", policy->origin);
+	return check.rc;
+}
+
+int neap_policy_load(const char *text, size_t len, const char *origin,
+		     struct neap_policy **ret, struct neap_error *err)
+{
+	struct neap_policy *policy;
+	struct neap_error own;
+	char hex[NEAP_SHA256_HEX];
+	int rc;
+
+	if (len > NEAP_BUF_FILE)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%s: a policy of over %d bytes", origin,
+				      NEAP_BUF_FILE);
+	if (memchr(text, '\0', len))
+		return neap_error_set(err, NEAP_EINVAL, "%s: a NUL byte in the text",
+				      origin);
+	policy = neap_alloc(sizeof(*policy));
+	if (!policy)
+		return neap_error_nomem(err);
+	policy->text = neap_strndup(text, len);
+	if (!policy->text) {
+		neap_policy_free(policy);
+		return neap_error_nomem(err);
+	}
+	(void)neap_strcopy(policy->origin, sizeof(policy->origin),
+			   origin); /* cut is fine */
+	neap_sha256_hex(text, len, hex);
+	memcpy(policy->version, hex, sizeof(policy->version) - 1);
+
+	rc = load_into(policy, strlen(policy->text) == len ? len : strlen(policy->text),
+		       err ? err : &own);
+	if (rc == 0 && strlen(policy->text) != len)
+		rc = neap_error_set(err, NEAP_EINVAL, "%s: a NUL byte in the text",
+				    origin);
+	if (rc < 0) {
+		neap_policy_free(policy);
+		return rc;
+	}
+	*ret = policy;
+	return 0;
+}
+
+static int read_all(int fd, const char *file, struct neap_buf *buf,
+		    struct neap_error *err)
+{
+	char part[8192];
+
+	for (;;) {
+		ssize_t n = read(fd, part, sizeof(part));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return neap_error_sys(err, "read %s", file);
+		if (n == 0)
+			break;
+		neap_buf_add(buf, part, (size_t)n);
+		if (neap_buf_failed(buf))
+			return neap_error_set(err, NEAP_ETOOLARGE,
+					      "%s: over %d bytes, or no memory", file,
+					      NEAP_BUF_FILE);
+	}
+	return 0;
+}
+
+int neap_policy_load_file(const char *file, struct neap_policy **ret,
+			  struct neap_error *err)
+{
+	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	neap_auto_buf struct neap_buf buf;
+	struct stat st;
+	int rc;
+
+	neap_buf_init(&buf, NEAP_BUF_FILE);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return neap_error_sys(err, "open %s", file);
+	if (!S_ISREG(st.st_mode))
+		return neap_error_set(err, NEAP_EINVAL, "%s: a policy is a plain file",
+				      file);
+	rc = read_all(fd, file, &buf, err);
+	return rc < 0 ? rc : neap_policy_load(buf.data, buf.len, file, ret, err);
+}
+
+void neap_policy_free(struct neap_policy *policy)
+{
+	if (!policy)
+		return;
+	neap_vm_free(policy->vm);
+	neap_params_done(&policy->params);
+	free(policy->needs);
+	free(policy->text);
+	free(policy->doc);
+	free(policy);
+}
+
+/* --- asking and setting --- */
+
+void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret)
+{
+	*ret = (struct neap_policy_info){
+		.kind = policy->kind->name,
+		.name = policy->name,
+		.version = policy->version,
+		.label = policy->label,
+		.origin = policy->origin,
+		.doc = policy->doc ? policy->doc : "",
+		.api = policy->api,
+	};
+}
+
+struct neap_vm *neap_policy_vm(struct neap_policy *policy)
+{
+	return policy->vm;
+}
+
+int neap_policy_set_param(struct neap_policy *policy, const char *name, const char *text,
+			  struct neap_error *err)
+{
+	int rc = neap_params_set_text(&policy->params, name, text, err);
+
+	return rc < 0 ? rc : neap_ctx_refresh_params(policy, err);
+}
+
+json_t *neap_policy_params(struct neap_policy *policy)
+{
+	return neap_params_values_json(&policy->params);
+}
+
+json_t *neap_policy_schema(struct neap_policy *policy)
+{
+	return neap_params_schema_json(&policy->params);
+}

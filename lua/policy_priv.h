@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files behind lua/policy.h share. */
+#ifndef NEAP_LUA_POLICY_PRIV_H
+#define NEAP_LUA_POLICY_PRIV_H
+
+#include "lua/params.h"
+#include "lua/policy.h"
+
+#define NEAP_POLICY_API 1
+#define NEAP_NEEDS_MAX  64
+/* ctx.memo: 16 bytes for every entry and the bytes of its texts. */
+#define NEAP_MEMO_BYTES (64 * 1024)
+
+/* A field of the sample that a policy asked for. */
+struct neap_need {
+	char name[64];
+	const struct neap_field *field,
+		*parent; /* parent: the struct around it, or NULL */
+	bool is_optional;
+};
+
+/* What C keeps in the Lua registry; policy->ref holds the keys. */
+enum neap_policy_ref {
+	NEAP_REF_TABLE,  /* what the chunk returned */
+	NEAP_REF_CTX,    /* read-only, for scripts */
+	NEAP_REF_FIELDS, /* the table behind it */
+	NEAP_REF_PARAMS, /* the table behind ctx.params */
+	NEAP_REF_HOLD,   /* ctx.hold */
+	NEAP_REF_METAS, /* "node", "besteffort", ... = metatable that knows what was asked for */
+	NEAP_REF_TICK,   /* the function */
+	NEAP_REF_RESULT, /* of the call that just ended, else false */
+	NEAP_REF_COUNT
+};
+
+struct neap_policy {
+	struct neap_vm *vm;
+	const struct neap_kind *kind;
+	int api;
+	char name[48], version[9], label[80], origin[256];
+	char *text, *doc;
+	struct neap_params params;
+	struct neap_need *needs;
+	size_t need_count;
+	int example_count;
+	int ref[NEAP_REF_COUNT];
+};
+
+/* Pushes what ref keeps. */
+void neap_policy_push(lua_State *L, const struct neap_policy *policy,
+		      enum neap_policy_ref ref);
+/* Pops the top into an existing slot; never raises. */
+void neap_policy_keep(lua_State *L, const struct neap_policy *policy,
+		      enum neap_policy_ref ref);
+/* "origin:line" of the line that sets the top-level key (`key = `), or, with value, of the one that
+ * holds it in quotes; "origin" when there is none. Returns buf. */
+const char *neap_policy_where(const struct neap_policy *policy, const char *key,
+			      const char *value, char *buf, size_t size);
+
+/* ctx.c; the first raises. All slots but TABLE, METAS and TICK. */
+void neap_ctx_open(lua_State *L, struct neap_policy *policy);
+/* Once the name and the parameters are known; raises. */
+void neap_ctx_fill(lua_State *L, struct neap_policy *policy);
+void neap_ctx_set_now(lua_State *L, const struct neap_policy *policy, int64_t now_unix);
+int neap_ctx_refresh_params(struct neap_policy *policy, struct neap_error *err);
+int neap_ctx_reset_memo(struct neap_policy *policy, struct neap_error *err);
+/* Plain data and not too much of it. Does not raise. */
+int neap_ctx_check_memo(lua_State *L, const struct neap_policy *policy,
+			struct neap_error *err);
+
+/* needs.c; both raise. */
+int neap_needs_read(lua_State *L, int index, struct neap_policy *policy,
+		    struct neap_error *err);
+void neap_needs_push(lua_State *L, const struct neap_policy *policy,
+		     const struct neap_sample *sample);
+/* The first needed field that is missing, NULL when all are there. */
+const struct neap_need *neap_needs_find_missing(const struct neap_policy *policy,
+						const struct neap_sample *sample);
+
+/* wishes.c: a list of writes at index. ret_count is kept up to date, so that *ret can be freed also
+ * when it raises. A row's why may be left out in examples. */
+int neap_wishes_read(lua_State *L, int index, bool needs_why,
+		     struct neap_policy_wish **ret, size_t *ret_count,
+		     struct neap_error *err);
+
+/* examples.c */
+int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err);
+
+#endif

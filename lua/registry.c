@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The active policies in a plain array: there are a handful, and every tick walks them all. */
+#include "lua/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+
+#define SLOTS_MAX 64
+
+struct neap_registry {
+	size_t count;
+	struct neap_registry_slot slots[SLOTS_MAX];
+};
+
+struct neap_registry *neap_registry_new(void)
+{
+	return neap_alloc(sizeof(struct neap_registry));
+}
+
+void neap_registry_free(struct neap_registry *registry)
+{
+	if (!registry)
+		return;
+	for (size_t i = 0; i < registry->count; i++)
+		neap_policy_free(registry->slots[i].policy);
+	free(registry);
+}
+
+static struct neap_registry_slot *find(struct neap_registry *registry,
+				       const struct neap_policy *policy)
+{
+	struct neap_policy_info wanted, info;
+
+	neap_policy_get_info(policy, &wanted);
+	for (size_t i = 0; i < registry->count; i++) {
+		neap_policy_get_info(registry->slots[i].policy, &info);
+		if (strcmp(info.kind, wanted.kind) == 0 &&
+		    strcmp(info.name, wanted.name) == 0)
+			return &registry->slots[i];
+	}
+	return NULL;
+}
+
+int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
+			   struct neap_error *err)
+{
+	struct neap_registry_slot *slot = find(registry, policy);
+
+	if (!slot && registry->count == SLOTS_MAX) {
+		neap_policy_free(policy);
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%d policies are active, no more fit", SLOTS_MAX);
+	}
+	if (!slot)
+		slot = &registry->slots[registry->count++];
+	else if (slot->policy != policy)
+		neap_policy_free(slot->policy);
+	*slot = (struct neap_registry_slot){.policy = policy};
+	return 0;
+}
+
+size_t neap_registry_count(const struct neap_registry *registry)
+{
+	return registry->count;
+}
+
+struct neap_registry_slot *neap_registry_get(struct neap_registry *registry, size_t index)
+{
+	return index < registry->count ? &registry->slots[index] : NULL;
+}
+
+bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
+			const struct neap_error *err, int64_t now_unix_usec)
+{
+	struct neap_policy_stats *stats = &slot->stats;
+	bool is_fault = verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET;
+	bool is_dead = neap_vm_is_dead(neap_policy_vm(slot->policy));
+
+	if (verdict != NEAP_TICK_SKIPPED) { /* a skipped one was no call */
+		stats->calls++;
+		stats->cpu_usec += neap_vm_last_cpu_usec(neap_policy_vm(slot->policy));
+	}
+	stats->wishes += verdict == NEAP_TICK_WISHES;
+	stats->holds += verdict == NEAP_TICK_HOLD;
+	stats->skipped += verdict == NEAP_TICK_SKIPPED;
+	stats->errors += verdict == NEAP_TICK_ERROR;
+	stats->spent += verdict == NEAP_TICK_BUDGET;
+	stats->starved += verdict == NEAP_TICK_STARVED;
+	if ((is_fault || verdict == NEAP_TICK_STARVED) && err) {
+		(void)neap_strcopy(stats->last_error, sizeof(stats->last_error),
+				   err->msg);
+		stats->last_error_unix_usec = now_unix_usec;
+	}
+
+	if (is_fault)
+		stats->faults_in_row++;
+	else if (verdict == NEAP_TICK_WISHES || verdict == NEAP_TICK_HOLD)
+		stats->faults_in_row = 0;
+	if (stats->is_failed)
+		return false;
+	/* A state that was killed cannot be called again, whoever is to blame. */
+	stats->is_failed = is_dead || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
+	return stats->is_failed;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists of writes as a tick returns them and as examples want them: { target =, key =, value =,
+ * why = }. Everything is judged here but whether the target exists. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "engine/base/mem.h"
+#include "lua/objects.h"
+#include "lua/policy_priv.h"
+
+#define KEYS_TEXT 200
+
+/* Names of the keys that policies may write. */
+static void print_keys(char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (int key = 0; key < NEAP_KEY_COUNT && len < size; key++) {
+		const struct neap_key_info *info = neap_key_get((enum neap_key)key);
+
+		if (info->is_for_policies)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s",
+						len ? ", " : "", info->name);
+	}
+}
+
+/* "write 2 (besteffort.pods cpu.idle)", as far as it is known. */
+static int in_row(size_t index, const struct neap_policy_wish *wish, bool has_key,
+		  struct neap_error *err)
+{
+	if (has_key)
+		return neap_error_wrap(err, "write %zu (%.60s %s)", index + 1,
+				       wish->target, neap_key_get(wish->key)->name);
+	return neap_error_wrap(err, "write %zu", index + 1);
+}
+
+static int check_names(lua_State *L, int row, struct neap_error *err)
+{
+	static const char *const names[] = {"target", "key", "value", "why"};
+
+	lua_pushnil(L);
+	while (lua_next(L, row)) {
+		const char *name =
+			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		size_t i = 0;
+
+		while (i < NEAP_ARRAY_LEN(names) && strcmp(names[i], name) != 0)
+			i++;
+		if (i == NEAP_ARRAY_LEN(names))
+			return neap_error_set(
+				err, NEAP_EINVAL,
+				"there is no field '%.40s'; known: target, key, value, why",
+				name);
+		lua_pop(L, 1);
+	}
+	return 0;
+}
+
+/* The text of row[name], pushed; NULL when it is none, empty, or has a control character. */
+static const char *get_text(lua_State *L, int row, const char *name)
+{
+	const char *text;
+
+	lua_pushstring(L, name);
+	if (lua_rawget(L, row) != LUA_TSTRING)
+		return NULL;
+	text = lua_tostring(L, -1);
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			return NULL;
+	return text[0] && strlen(text) == lua_rawlen(L, -1) ? text : NULL;
+}
+
+static int read_number(lua_State *L, struct neap_policy_wish *wish,
+		       struct neap_error *err)
+{
+	int ok = 0;
+
+	if (lua_type(L, -1) != LUA_TNUMBER)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "value: a whole number is wanted, this is a %s",
+				      luaL_typename(L, -1));
+	wish->value.number = lua_tointegerx(L, -1, &ok);
+	if (!ok)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"value: %.14g is not a whole number; use // or math.floor",
+			lua_tonumber(L, -1));
+	return 0;
+}
+
+static int read_cpus(lua_State *L, struct neap_policy_wish *wish, struct neap_error *err)
+{
+	int rc;
+
+	if (neap_lua_to_cpuset(L, -1, &wish->value.cpus))
+		return 0;
+	if (lua_type(L, -1) != LUA_TSTRING)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"value: a cpu set or a list such as \"0-3\" is wanted, this is a %s",
+			luaL_typename(L, -1));
+	rc = neap_cpuset_parse(&wish->value.cpus, lua_tostring(L, -1), err);
+	return rc < 0 ? neap_error_wrap(err, "value") : 0;
+}
+
+static int read_value(lua_State *L, int row, struct neap_policy_wish *wish,
+		      struct neap_error *err)
+{
+	int rc;
+
+	lua_pushliteral(L, "value");
+	lua_rawget(L, row);
+	wish->value.form = neap_key_get(wish->key)->form;
+	if (wish->value.form == NEAP_FORM_CPUSET)
+		rc = read_cpus(L, wish, err);
+	else
+		rc = read_number(L, wish, err);
+	return rc < 0 ? rc : neap_value_check(wish->key, &wish->value, err);
+}
+
+static int read_row(lua_State *L, int row, bool needs_why, size_t index,
+		    struct neap_policy_wish *wish, struct neap_error *err)
+{
+	char keys[KEYS_TEXT];
+	const char *text;
+	int rc;
+
+	if (!lua_istable(L, row))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"write %zu: a table { target =, key =, value =, why = } is "
+			"wanted, this is a %s",
+			index + 1, luaL_typename(L, row));
+	rc = check_names(L, row, err);
+	if (rc < 0)
+		return in_row(index, wish, false, err);
+
+	text = get_text(L, row, "target");
+	if (!text || !neap_strcopy(wish->target, sizeof(wish->target), text))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"write %zu: target: a text such as \"besteffort.pods\" is wanted",
+			index + 1);
+	text = get_text(L, row, "key");
+	wish->key = text ? neap_key_find(text) : NEAP_KEY_COUNT;
+	if (wish->key == NEAP_KEY_COUNT || !neap_key_get(wish->key)->is_for_policies) {
+		print_keys(keys, sizeof(keys));
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"write %zu: key: '%.40s' is no key for policies; known: %s",
+			index + 1, text ? text : luaL_typename(L, -1), keys);
+	}
+	rc = read_value(L, row, wish, err);
+	if (rc < 0)
+		return in_row(index, wish, true, err);
+
+	text = get_text(L, row, "why");
+	if (text)
+		(void)neap_strcopy(wish->why, sizeof(wish->why), text); /* cut is fine */
+	else if (needs_why || !lua_isnil(L, -1))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"write %zu (%.60s %s): why: one line that tells the reason is "
+			"wanted",
+			index + 1, wish->target, neap_key_get(wish->key)->name);
+	return 0;
+}
+
+int neap_wishes_read(lua_State *L, int index, bool needs_why,
+		     struct neap_policy_wish **ret, size_t *ret_count,
+		     struct neap_error *err)
+{
+	size_t count;
+
+	luaL_checkstack(L, 16, NULL);
+	if (!lua_istable(L, index))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"a list of writes is wanted ({} gives all back, ctx.hold keeps "
+			"it), this is a %s",
+			luaL_typename(L, index));
+	count = lua_rawlen(L, index);
+	if (!count) {
+		lua_pushnil(L);
+		if (lua_next(L, index))
+			return neap_error_set(
+				err, NEAP_EINVAL,
+				"a list of writes is wanted: { { target = ... }, ... }");
+	}
+	if (count > NEAP_TICK_WISHES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%zu writes; at most %d are allowed", count,
+				      NEAP_TICK_WISHES_MAX);
+
+	*ret_count = 0;
+	*ret = neap_alloc_array(count ? count : 1, sizeof(**ret));
+	if (!*ret)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		int top = lua_gettop(L);
+		int rc;
+
+		lua_rawgeti(L, index, (lua_Integer)i + 1);
+		rc = read_row(L, top + 1, needs_why, i, &(*ret)[i], err);
+		if (rc < 0)
+			return rc;
+		lua_settop(L, top);
+		*ret_count = i + 1;
+	}
+	return 0;
+}
