@@ -410,11 +410,14 @@ static int read_field(lua_State *L, int index, const struct neap_field *field, v
 int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *fields,
 			 void *base, struct neap_error *err)
 {
+	int key_at;
+
 	luaL_checkstack(L, 10, NULL);
 	if (!lua_istable(L, index))
 		return neap_error_set(err, NEAP_EINVAL, "a table is wanted, this is a %s",
 				      luaL_typename(L, index));
 	lua_pushnil(L);
+	key_at = lua_gettop(L);
 	while (lua_next(L, index)) {
 		const char *key =
 			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
@@ -433,7 +436,7 @@ int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *field
 		rc = read_field(L, lua_gettop(L), f, base, err);
 		if (rc < 0)
 			return rc;
-		lua_pop(L, 1);
+		lua_settop(L, key_at);
 	}
 	return 0;
 }
