@@ -84,6 +84,22 @@ static bool is_root(const struct neap_hand_config *config, const char *group)
 	return strcmp(group, config->own_root) == 0;
 }
 
+/* A class directory of a root with another name (--kubepods), cgroupfs form. */
+static bool is_class_of_root(const struct neap_hand_config *config, const char *group)
+{
+	const char *slash = strrchr(group, '/');
+	int i;
+
+	if (!slash || (strcmp(slash, "/besteffort") != 0 && strcmp(slash, "/burstable") != 0))
+		return false;
+	for (i = 0; i < config->root_count; i++)
+		if (strcmp(config->roots[i], config->own_root) != 0 &&
+		    strlen(config->roots[i]) == (size_t)(slash - group) &&
+		    strncmp(config->roots[i], group, (size_t)(slash - group)) == 0)
+			return true;
+	return false;
+}
+
 /* What the kernel shows and what it takes differ for a quota alone on v2: both are fine. */
 static int value_check(enum neap_key key, bool v2, const char *text,
 		       struct neap_value *ret, struct neap_error *err)
@@ -140,7 +156,9 @@ static bool set_check(struct neap_hand_server *server,
 		neap_hand_refuse(server, answer, ENOMEM, "no memory");
 		return false;
 	}
-	rc = value_check(request->key, v2, request->value, value, &err);
+	rc = request->found ? value_check(request->key, v2, request->found, value, &err) : 0;
+	if (rc == 0)
+		rc = value_check(request->key, v2, request->value, value, &err);
 	number = value->number;
 	free(value);
 	if (rc < 0) {
@@ -151,7 +169,8 @@ static bool set_check(struct neap_hand_server *server,
 	/* An idle group refuses cpu.shares, and a kubelet sets those of its class directories. */
 	if (request->key == NEAP_KEY_CPU_IDLE && number == 1 &&
 	    (is_root(&server->config, request->group) ||
-	     is_kubelet_class(request->group))) {
+	     is_kubelet_class(request->group) ||
+	     is_class_of_root(&server->config, request->group))) {
 		neap_hand_refuse(
 			server, answer, EPERM,
 			"cpu.idle is for pods and containers: %s could not be given "
@@ -204,7 +223,7 @@ static int set_journal(struct neap_hand_server *server,
 {
 	struct neap_journal_entry entry = {
 		.group = (char *)request->group,
-		.value = server->old_value,
+		.value = request->found ? (char *)request->found : server->old_value,
 		.key = request->key,
 		.dev = dev,
 		.ino = ino,

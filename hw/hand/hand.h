@@ -5,8 +5,8 @@
  * writes, reads back, answers with the exact errno. It keeps a journal of every value it replaced,
  * so that everything can be given back, also by a later start after both processes were killed.
  *
- * When its daemon goes away (end of file on the socket) the hand keeps all settings for
- * release_after_usec, so that a successor's hand can take over; then it gives everything back,
+ * When its daemon goes away (end of file on the socket) the hand keeps all settings (if there are
+ * any) for release_after_usec, so that a successor's hand can take over; then it gives everything back,
  * removes the groups it made, and ends. SIGTERM: gives back at once and ends. SIGUSR1 by a successor,
  * accepted only once the daemon is gone: ends and leaves everything as it is, with its journal. It runs
  * in a session of its own, so that Ctrl-C on the daemon's terminal does not reach it.
@@ -52,10 +52,11 @@ struct neap_hand_request {
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
 	const char *value; /* kernel text as neap_value_format gives it */
-	/* SET: what to note as found at first instead of what the file holds now, for a group that
-	 * was made with a narrowed value of its parent; NULL otherwise. Checked like a value. */
-	const char *found;
 	int fd;		   /* MOVE only */
+	/* SET: what to note as found at first instead of what the file holds now, for a group
+	 * that was made with a narrowed value of its parent; NULL otherwise. Checked like a
+	 * value. */
+	const char *found;
 };
 
 struct neap_hand_answer {

@@ -41,7 +41,8 @@ static const struct shape {
 	[NEAP_HAND_ENTRY] = {false, true, true, false},
 };
 
-static const size_t request_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT, 0, 0};
+static const size_t request_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,
+					     NEAP_CPUSET_TEXT, 0};
 static const size_t answer_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,
 					    NEAP_CPUSET_TEXT, NEAP_WIRE_TEXT};
 
@@ -136,8 +137,10 @@ int neap_wire_format_request(const struct neap_hand_request *request, void *buf,
 		return neap_error_set(err, NEAP_EINVAL, "the request has no value");
 	if (shape->group)
 		texts[0] = request->group;
-	if (shape->value)
+	if (shape->value) {
 		texts[1] = request->value;
+		texts[2] = request->found;
+	}
 	if (shape->key)
 		head.key = request->key;
 	return put(&head, texts, request_limits, buf, size, ret_len, err);
@@ -159,7 +162,8 @@ int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_reques
 		return neap_error_set(err, NEAP_EINVAL,
 				      "operation %u is none for the hand", head.op);
 	if (head.errnum || head.pid || shape->group != !!texts[0] ||
-	    shape->value != !!texts[1] || shape->key != (head.key < NEAP_KEY_COUNT))
+	    shape->value != !!texts[1] || (texts[2] && !shape->value) || texts[3] ||
+	    shape->key != (head.key < NEAP_KEY_COUNT))
 		return neap_error_set(err, NEAP_EINVAL, "operation %u with wrong parts",
 				      head.op);
 
@@ -169,6 +173,7 @@ int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_reques
 		.group = texts[0],
 		.key = head.key,
 		.value = texts[1],
+		.found = texts[2],
 		.fd = -1,
 	};
 	return 0;
