@@ -11,7 +11,7 @@
 
 #include "lua/vm.h"
 
-#define ROUNDS      7
+#define ROUNDS      11
 #define CALLS       500000
 #define BUDGET_USEC 100000
 #define MEMORY      ((size_t)4 << 20)
