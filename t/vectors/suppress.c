@@ -159,8 +159,11 @@ static const char *const recover_cpuset_keys[] = {
 	"currentCPUSet",  "status",        NULL,
 };
 static const char *const recover_quota_keys[] = {"currentQuota", "status", NULL};
-static const char *const levels_keys[] = {"kubeletPolicy", "nodeCPUs", "currentCPUSet",
-					  "newCPUSet", NULL};
+static const char *const levels_keys[] = {
+	"kubeletPolicy", "nodeCPUs",     "currentCPUSet", "newCPUSet",
+	"pods",          "pods[].uid",   "pods[].qos",    "pods[].kubeQOS",
+	"pods[].cpuset", "reservedCPUs", SYSTEM_QOS_KEYS, NULL,
+};
 
 static const char *const cpuset_fields[] = {"cpuset", NULL};
 static const char *const level_fields[] = {"qosDir", "podDir", "containerDir", NULL};
