@@ -181,8 +181,8 @@ static void cpu_sets(void **state)
 	assert_true(neap_value_is_equal(CPUS, &a, &b));
 }
 
-/* Whatever shares are written on v2, reading back knows them again, and a second round changes
- * nothing. */
+/* Whatever shares are written on v2, reading back knows them again, and a second round
+ * changes nothing. */
 static void weights_round_trip(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans against a small model of a cgroup v1 kernel: whenever the present and the wanted state are
- * valid, no step between them is refused. */
+ * Plans against a small model of a cgroup v1 kernel: whenever the present and the wanted
+ * state are valid, no step between them is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -19,8 +19,9 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value > high ? high : value;
 }
 
-/* 10^((L^2 + 125 L) / 612 - 7/34), L = log2(shares), rounded up. The two ends and the default of
- * 1024 come out as whole numbers; a hair of rounding error must not push them up by one. */
+/* 10^((L^2 + 125 L) / 612 - 7/34), L = log2(shares), rounded up. The two ends and the
+ * default of 1024 come out as whole numbers; a hair of rounding error must not push them
+ * up by one. */
 static int64_t weight_log(int64_t shares)
 {
 	double l = log2((double)shares);
@@ -64,7 +65,8 @@ int neap_cpu_max_parse(const char *text, int64_t *ret_quota_usec, struct neap_er
 	const char *rest = second + strcspn(second, blanks);
 	int64_t usec = 0;
 
-	/* The second field is only asked to be there: the reference does not look into it. */
+	/* The second field is only asked to be there: the reference does not look into
+	 * it. */
 	if (len == 0 || *second == '\0' || rest[strspn(rest, blanks)] != '\0')
 		return neap_error_set(err, NEAP_EINVAL,
 				      "cpu.max wants two fields, got '%.40s'", text);

@@ -7,19 +7,21 @@
 #include "engine/base/error.h"
 
 #define NEAP_CFS_PERIOD_USEC 100000
-#define NEAP_QUOTA_MIN_USEC 1000
-#define NEAP_UNLIMITED (-1) /* quota, memory limit */
+#define NEAP_QUOTA_MIN_USEC  1000
+#define NEAP_UNLIMITED       (-1) /* quota, memory limit */
 
-/* How cpu.shares become cpu.weight: what else on the node writes weights decides which fits. */
+/* How cpu.shares become cpu.weight: what else on the node writes weights decides which
+ * fits. */
 enum neap_weight_curve { NEAP_WEIGHT_LINEAR, NEAP_WEIGHT_LOG };
 
-/* linear: 1 + (shares - 2) * 9999 / 262142, shares first brought into 2..262144; log: the curve of
- * runc 1.3.2 and crun 1.23. Zero and negative shares are an error. */
-int neap_shares_to_weight(int64_t shares, enum neap_weight_curve curve, int64_t *ret_weight,
-			  struct neap_error *err);
+/* linear: 1 + (shares - 2) * 9999 / 262142, shares first brought into 2..262144; log: the
+ * curve of runc 1.3.2 and crun 1.23. Zero and negative shares are an error. */
+int neap_shares_to_weight(int64_t shares, enum neap_weight_curve curve,
+			  int64_t *ret_weight, struct neap_error *err);
 /* The linear inverse; weight must be 1..10000. */
 int neap_weight_to_shares(int64_t weight, int64_t *ret_shares, struct neap_error *err);
-/* The quota in "200000 100000" or "max 100000" (NEAP_UNLIMITED). Two fields are wanted. */
+/* The quota in "200000 100000" or "max 100000" (NEAP_UNLIMITED). Two fields are wanted.
+ */
 int neap_cpu_max_parse(const char *text, int64_t *ret_quota_usec, struct neap_error *err);
 /* milli * 1024 / 1000, brought into 2..262144. */
 int64_t neap_milli_to_shares(int64_t milli);

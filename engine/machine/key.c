@@ -12,9 +12,11 @@
 /* The kernel keeps a quota and quota + burst below 2^44 microseconds. */
 #define QUOTA_MAX_USEC ((INT64_C(1) << 44) - 1)
 #define USEC_PER_MILLI (NEAP_CFS_PERIOD_USEC / 1000)
-/* cgroup v1 shows "unlimited" as the largest multiple of the page; 64 KiB pages are the largest. */
+/* cgroup v1 shows "unlimited" as the largest multiple of the page; 64 KiB pages are the
+ * largest. */
 #define MEMORY_UNLIMITED_FROM (INT64_MAX - 65535)
-/* What the kernel puts into cpu.shares of a group with cpu.idle 1; its cpu.weight reads 0. */
+/* What the kernel puts into cpu.shares of a group with cpu.idle 1; its cpu.weight reads
+ * 0. */
 #define IDLE_SHARES 3
 
 static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
@@ -30,7 +32,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_LOWEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "CPU time the group may use, in thousandths of a CPU; -1 is unlimited",
+			.doc = "CPU time it may use in thousandths of a CPU; -1: no limit",
 		},
 	[NEAP_KEY_CPU_BURST_USEC] =
 		{
@@ -42,8 +44,8 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_LOWEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "unused CPU time that may be saved up, in microseconds per period of "
-			       "100 ms; never above the quota in force",
+			.doc = "unused microseconds per period of 100 ms that may be "
+			       "saved up; never above the quota in force",
 		},
 	[NEAP_KEY_CPU_SHARES] =
 		{
@@ -55,7 +57,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.max = 262144,
 			.merge = NEAP_MERGE_FIRST,
 			.is_for_policies = true,
-			.doc = "weight against sibling groups; 1024 is the kernel's default",
+			.doc = "weight against siblings; 1024 is the kernel's default",
 		},
 	[NEAP_KEY_CPU_IDLE] =
 		{
@@ -66,8 +68,8 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.max = 1,
 			.merge = NEAP_MERGE_HIGHEST,
 			.is_for_policies = true,
-			.doc = "1: the group runs only when nothing else wants the CPU; not on directories "
-			       "whose cpu.shares a kubelet sets",
+			.doc = "1: runs only when nothing else wants the CPU; not on "
+			       "directories whose cpu.shares a kubelet sets",
 		},
 	[NEAP_KEY_CPUSET_CPUS] =
 		{
@@ -105,7 +107,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_LOWEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "memory limit in bytes; -1 is unlimited",
+			.doc = "memory limit in bytes; -1: unlimited",
 		},
 	[NEAP_KEY_MEMORY_HIGH_BYTES] =
 		{
@@ -118,7 +120,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_LOWEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "memory in bytes above which the group is slowed and reclaimed from; -1 is "
+			.doc = "bytes above which it is slowed and reclaimed from; -1: "
 			       "unlimited",
 		},
 	[NEAP_KEY_MEMORY_LOW_BYTES] =
@@ -132,7 +134,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_HIGHEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "memory in bytes that is reclaimed only when nothing else is left; -1 is all",
+			.doc = "bytes that are reclaimed only as a last resort; -1: all",
 		},
 	[NEAP_KEY_MEMORY_MIN_BYTES] =
 		{
@@ -145,7 +147,7 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.merge = NEAP_MERGE_HIGHEST,
 			.is_leveled = true,
 			.is_for_policies = true,
-			.doc = "memory in bytes that is never reclaimed; -1 is all",
+			.doc = "bytes that are never reclaimed; -1: all",
 		},
 };
 
@@ -213,7 +215,8 @@ bool neap_value_is_equal(enum neap_key key, const struct neap_value *a,
 	return a->number == b->number;
 }
 
-/* The kernel rounds memory limits down to whole pages; how large a page is, is not asked. */
+/* The kernel rounds memory limits down to whole pages; how large a page is, is not asked.
+ */
 static bool is_rounded_to_page(int64_t wished, int64_t present)
 {
 	static const int64_t pages[] = {4096, 16384, 65536};
@@ -238,7 +241,8 @@ bool neap_value_is_in_force(enum neap_key key, bool v2, enum neap_weight_curve c
 		return is_rounded_to_page(wished->number, present->number);
 	if (key != NEAP_KEY_CPU_SHARES || !v2)
 		return false;
-	/* What was read came through the linear curve (neap_value_parse), whatever was written. */
+	/* What was read came through the linear curve (neap_value_parse), whatever was
+	 * written. */
 	return neap_shares_to_weight(wished->number, curve, &wished_weight, NULL) == 0 &&
 	       neap_shares_to_weight(present->number, NEAP_WEIGHT_LINEAR, &present_weight,
 				     NULL) == 0 &&
@@ -300,8 +304,8 @@ static int parse_cpu_max(const char *text, int64_t *ret_milli, struct neap_error
 	return 0;
 }
 
-/* The lowest shares that give the weight, so that reading, writing and reading again change
- * nothing; neap_weight_to_shares truncates and would lose one weight each time. */
+/* The lowest shares that give the weight, so that reading, writing and reading again
+ * change nothing; neap_weight_to_shares truncates and would lose one weight each time. */
 static int parse_weight(const char *text, int64_t *ret_shares, struct neap_error *err)
 {
 	int64_t weight = 0, shares = 0, again = 0;
@@ -381,8 +385,9 @@ int neap_value_parse(enum neap_key key, bool v2, const char *text, struct neap_v
 	return 0;
 }
 
-/* Both fields are always given: a quota alone would be taken for the period that is set, which may
- * be another one, and a plain file in a test would no longer read as cpu.max does. */
+/* Both fields are always given: a quota alone would be taken for the period that is set,
+ * which may be another one, and a plain file in a test would no longer read as cpu.max
+ * does. */
 static int format_cpu_max(bool v2, int64_t milli, char *buf, size_t size)
 {
 	int64_t quota = neap_milli_to_quota(milli);
@@ -402,7 +407,8 @@ size_t neap_value_format(enum neap_key key, bool v2, enum neap_weight_curve curv
 
 	if (keys[key].form == NEAP_FORM_CPUSET)
 		return neap_cpuset_format(&value->cpus, buf, size);
-	/* v1 files of a vendor kernel take "max" like those of v2; only the old limit file wants -1. */
+	/* v1 files of a vendor kernel take "max" like those of v2; only the old limit
+	 * file wants -1. */
 	if (key == NEAP_KEY_CPU_MAX_MILLI)
 		len = format_cpu_max(v2, number, buf, size);
 	else if (keys[key].has_unlimited && number == NEAP_UNLIMITED &&

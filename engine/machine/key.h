@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keys that neap may write: one table says for each its name, its kernel file on cgroup v1 and
- * v2, its form, its limits, how the wishes of several policies are merged, and in which direction
- * a parent and its children must be written. The plan, the hand, the readings and the Lua API all
- * read this table; a key that is not here cannot be written by anyone.
+ * The keys that neap may write: one table says for each its name, its kernel file on
+ * cgroup v1 and v2, its form, its limits, how the wishes of several policies are merged,
+ * and in which direction a parent and its children must be written. The plan, the hand,
+ * the readings and the Lua API all read this table; a key that is not here cannot be
+ * written by anyone.
  *
  * A value is a number in the unit of the key's name, or a CPU set. */
 #ifndef NEAP_ENGINE_MACHINE_KEY_H
@@ -14,12 +15,12 @@
 
 /* Order matters nowhere; new keys go before NEAP_KEY_COUNT. */
 enum neap_key {
-	NEAP_KEY_CPU_MAX_MILLI,  /* "cpu.max_milli": -1 unlimited */
-	NEAP_KEY_CPU_BURST_USEC, /* "cpu.burst_usec" per period of 100 ms */
-	NEAP_KEY_CPU_SHARES,     /* "cpu.shares": 2..262144; cpu.weight on v2 */
-	NEAP_KEY_CPU_IDLE,       /* "cpu.idle": 0 or 1 */
-	NEAP_KEY_CPUSET_CPUS,    /* "cpuset.cpus" */
-	NEAP_KEY_CPUSET_MEMS, /* "cpuset.mems": NUMA nodes; v1 groups need it before a task */
+	NEAP_KEY_CPU_MAX_MILLI,    /* "cpu.max_milli": -1 unlimited */
+	NEAP_KEY_CPU_BURST_USEC,   /* "cpu.burst_usec" per period of 100 ms */
+	NEAP_KEY_CPU_SHARES,       /* "cpu.shares": 2..262144; cpu.weight on v2 */
+	NEAP_KEY_CPU_IDLE,         /* "cpu.idle": 0 or 1 */
+	NEAP_KEY_CPUSET_CPUS,      /* "cpuset.cpus" */
+	NEAP_KEY_CPUSET_MEMS,      /* "cpuset.mems": NUMA nodes; on v1 before a task */
 	NEAP_KEY_MEMORY_MAX_BYTES, /* "memory.max_bytes": -1 unlimited */
 	NEAP_KEY_MEMORY_HIGH_BYTES,
 	NEAP_KEY_MEMORY_LOW_BYTES,
@@ -39,8 +40,8 @@ enum neap_controller {
 };
 
 enum neap_value_form { NEAP_FORM_NUMBER, NEAP_FORM_CPUSET };
-/* Which of several wishes wins: the lowest number (or the common CPUs), the highest, or that of the
- * policy configured first. -1 of an unlimited key counts as the largest. */
+/* Which of several wishes wins: the lowest number (or the common CPUs), the highest, or
+ * that of the policy configured first. -1 of an unlimited key counts as the largest. */
 enum neap_merge { NEAP_MERGE_LOWEST, NEAP_MERGE_HIGHEST, NEAP_MERGE_FIRST };
 
 struct neap_key_info {
@@ -51,7 +52,8 @@ struct neap_key_info {
 	bool has_unlimited; /* -1 is a value */
 	int64_t min, max;   /* besides -1 */
 	enum neap_merge merge;
-	/* A parent must be enlarged before its children and shrunk after them (limits, CPU sets). */
+	/* A parent must be enlarged before its children and shrunk after them (limits,
+	 * CPU sets). */
 	bool is_leveled;
 	bool is_for_policies; /* false: only neap itself writes it (cpuset.mems) */
 	const char *doc;
@@ -76,29 +78,30 @@ int neap_value_check(enum neap_key key, const struct neap_value *value,
 /* Numbers by value, CPU sets as sets. */
 bool neap_value_is_equal(enum neap_key key, const struct neap_value *a,
 			 const struct neap_value *b);
-/* What is present, as neap_value_parse gives it, is what the kernel makes of wished: equal, or memory
- * rounded down to whole pages, or (v2) shares that come out as the same cpu.weight. For "is it so
- * already" and for reading back what was written. */
+/* What is present, as neap_value_parse gives it, is what the kernel makes of wished:
+ * equal, or memory rounded down to whole pages, or (v2) shares that come out as the same
+ * cpu.weight. For "is it so already" and for reading back what was written. */
 bool neap_value_is_in_force(enum neap_key key, bool v2, enum neap_weight_curve curve,
 			    const struct neap_value *wished,
 			    const struct neap_value *present);
 /* a > b, where -1 of a key that has_unlimited is the largest. */
 bool neap_number_is_above(enum neap_key key, int64_t a, int64_t b);
 /* Text as the kernel file shows it ("max 100000", "9223372036854771712", "0-3\n").
- * A quota becomes milli, rounded down (v1: of a period of 100 ms); a weight the lowest shares that
- * the linear curve turns into it. On an error *ret is as it was. */
+ * A quota becomes milli, rounded down (v1: of a period of 100 ms); a weight the lowest
+ * shares that the linear curve turns into it. On an error *ret is as it was. */
 int neap_value_parse(enum neap_key key, bool v2, const char *text, struct neap_value *ret,
 		     struct neap_error *err);
-/* Text as the kernel file takes it, without newline; cpu.max with its period ("max 100000"), which
- * also reads back. Weight uses the given curve. As snprintf. */
+/* Text as the kernel file takes it, without newline; cpu.max with its period ("max
+ * 100000"), which also reads back. Weight uses the given curve. As snprintf. */
 size_t neap_value_format(enum neap_key key, bool v2, enum neap_weight_curve curve,
 			 const struct neap_value *value, char *buf, size_t size);
 /* For people and audit: "1500", "max", "0-3". As snprintf. */
 size_t neap_value_print(enum neap_key key, const struct neap_value *value, char *buf,
 			size_t size);
 
-/* Pass 1 of a leveled write (parents first): what to write so that nothing gets smaller. True with
- * *ret = the larger of both, or the union, when that differs from old; false: leave as it is. */
+/* Pass 1 of a leveled write (parents first): what to write so that nothing gets smaller.
+ * True with *ret = the larger of both, or the union, when that differs from old; false:
+ * leave as it is. */
 bool neap_value_enlarge(enum neap_key key, const struct neap_value *old_value,
 			const struct neap_value *new_value, struct neap_value *ret);
 

@@ -7,13 +7,15 @@
 
 #include "engine/base/mem.h"
 
-/* One item as it is sorted: everything the comparison needs, as qsort knows no argument. */
+/* One item as it is sorted: everything the comparison needs, as qsort knows no argument.
+ */
 struct rank {
 	uint32_t depth, group, key, index;
 };
 
-/* Inside a group. Growing: the quota makes room for the burst. Shrinking: the burst leaves first.
- * The kernel refuses shares on an idle group and resets them when idle changes. */
+/* Inside a group. Growing: the quota makes room for the burst. Shrinking: the burst
+ * leaves first. The kernel refuses shares on an idle group and resets them when idle
+ * changes. */
 static const uint8_t rank_down[NEAP_KEY_COUNT] = {
 	[NEAP_KEY_CPU_IDLE] = 0,         [NEAP_KEY_CPU_MAX_MILLI] = 1,
 	[NEAP_KEY_CPU_BURST_USEC] = 2,   [NEAP_KEY_CPU_SHARES] = 3,

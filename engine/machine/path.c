@@ -43,7 +43,8 @@ static const char *const class_dirs[] = {
 	[NEAP_KUBE_BURSTABLE] = "burstable",
 	[NEAP_KUBE_BESTEFFORT] = "besteffort",
 };
-/* The scheme of a container id and the prefix that the runtime gives its systemd scope. */
+/* The scheme of a container id and the prefix that the runtime gives its systemd scope.
+ */
 static const struct {
 	const char *scheme, *prefix;
 } runtimes[] = {
@@ -160,8 +161,8 @@ static int fitted(int len, size_t size, struct neap_error *err)
 	return 0;
 }
 
-/* A systemd slice is named after its parents: kubepods.slice holds kubepods-burstable.slice. The
- * stem is the root's own name without the suffix. */
+/* A systemd slice is named after its parents: kubepods.slice holds
+ * kubepods-burstable.slice. The stem is the root's own name without the suffix. */
 static int stem_len(const char *root)
 {
 	const char *last = last_component(root);

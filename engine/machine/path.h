@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of cgroup directories, as kubelets make them (spec runtime-hooks 3), built and parsed for
- * both drivers. All paths are relative to a hierarchy's root, without a leading slash. neap's own
- * root follows the cgroupfs form with its own name in place of "kubepods". */
+ * Names of cgroup directories, as kubelets make them (spec runtime-hooks 3), built and
+ * parsed for both drivers. All paths are relative to a hierarchy's root, without a
+ * leading slash. neap's own root follows the cgroupfs form with its own name in place of
+ * "kubepods". */
 #ifndef NEAP_ENGINE_MACHINE_PATH_H
 #define NEAP_ENGINE_MACHINE_PATH_H
 
@@ -35,8 +36,8 @@ int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret,
 /* "kubepods.slice" or "kubepods". */
 const char *neap_path_kube_root(enum neap_cgroup_driver driver);
 
-/* Below root ("kubepods", "kubepods.slice", "neap"): "" for Guaranteed is the root itself.
- * These write at most size bytes and fail with NEAP_ETOOLARGE. */
+/* Below root ("kubepods", "kubepods.slice", "neap"): "" for Guaranteed is the root
+ * itself. These write at most size bytes and fail with NEAP_ETOOLARGE. */
 int neap_path_qos_dir(enum neap_cgroup_driver driver, const char *root,
 		      enum neap_kube_qos qos, char *buf, size_t size,
 		      struct neap_error *err);
@@ -48,8 +49,8 @@ int neap_path_container_dir(enum neap_cgroup_driver driver, const char *containe
 			    char *buf, size_t size, struct neap_error *err);
 
 enum neap_kube_qos neap_path_kube_qos(const char *path);
-/* The uid or id in the last component as it is written there (systemd: "_" for each "-" of the uid);
- * NEAP_EINVAL when it has not the form. */
+/* The uid or id in the last component as it is written there (systemd: "_" for each "-"
+ * of the uid); NEAP_EINVAL when it has not the form. */
 int neap_path_parse_pod(enum neap_cgroup_driver driver, const char *name, char *buf,
 			size_t size, struct neap_error *err);
 int neap_path_parse_container(enum neap_cgroup_driver driver, const char *name, char *buf,
@@ -64,9 +65,9 @@ enum neap_host_base {
 int neap_host_base_parse(const char *text, enum neap_host_base *ret,
 			 struct neap_error *err);
 
-/* A service that runs outside pods (spec node-qos 9.2). has_path false: the default directory
- * host-latency-sensitive/<name> or host-best-effort/<name>, for other classes <name> alone. ".." and a
- * path that comes out empty are errors. */
+/* A service that runs outside pods (spec node-qos 9.2). has_path false: the default
+ * directory host-latency-sensitive/<name> or host-best-effort/<name>, for other classes
+ * <name> alone. ".." and a path that comes out empty are errors. */
 struct neap_host_app {
 	char name[64];
 	enum neap_qos qos;
@@ -78,15 +79,15 @@ struct neap_host_app {
 int neap_path_host_app(enum neap_cgroup_driver driver, const struct neap_host_app *app,
 		       char *buf, size_t size, struct neap_error *err);
 
-/* Relative, not empty, no "." or ".." component, no "//", no control characters, every component
- * at most 255 bytes. What the hand and the loop both insist on. */
+/* Relative, not empty, no "." or ".." component, no "//", no control characters, every
+ * component at most 255 bytes. What the hand and the loop both insist on. */
 bool neap_path_is_safe(const char *path);
 /* path is dir or lies below it; both safe. */
 bool neap_path_is_below(const char *path, const char *dir);
 /* Number of components. */
 int neap_path_depth(const char *path);
-/* The kubelet's own root or one of its QoS class directories, whichever driver: it sets cpu.shares
- * there, so nothing may be done that makes this write fail. */
+/* The kubelet's own root or one of its QoS class directories, whichever driver: it sets
+ * cpu.shares there, so nothing may be done that makes this write fail. */
 bool neap_path_is_kube_class(const char *path);
 
 #endif

@@ -125,7 +125,8 @@ static bool is_same_file(const struct neap_wish *a, const struct neap_wish *b)
 	return a->key == b->key && strcmp(a->group, b->group) == 0;
 }
 
-/* The CPUs that all of them allow; of those that have none in common the first decides. */
+/* The CPUs that all of them allow; of those that have none in common the first decides.
+ */
 static void merge_cpus(struct entry *entry, struct neap_wish *const *wishes, size_t count)
 {
 	struct neap_cpuset common;
@@ -234,7 +235,8 @@ static int read_value(const struct build *build, const char *group, enum neap_ke
 	return 0;
 }
 
-/* A value that another key depends on: from the entries where it is wished for, else read. */
+/* A value that another key depends on: from the entries where it is wished for, else
+ * read. */
 static int value_after(const struct build *build, const struct entry *entry,
 		       enum neap_key key, int64_t fallback, int64_t *ret_before,
 		       int64_t *ret_after, struct neap_error *err)
@@ -256,8 +258,7 @@ static int value_after(const struct build *build, const struct entry *entry,
 	return rc;
 }
 
-/* The kernel keeps burst <= quota. A quota that is wished for has been read and bounded before, as
- * keys are sorted. */
+/* The kernel keeps burst <= quota. */
 static int settle_burst(const struct build *build, struct entry *burst,
 			struct neap_error *err)
 {
@@ -270,7 +271,8 @@ static int settle_burst(const struct build *build, struct entry *burst,
 	return rc;
 }
 
-/* The kernel refuses cpu.shares while cpu.idle is 1, and sets them anew when idle changes. */
+/* The kernel refuses cpu.shares while cpu.idle is 1, and sets them anew when idle
+ * changes. */
 static int settle_shares(const struct build *build, struct entry *shares,
 			 struct neap_error *err)
 {
@@ -287,6 +289,7 @@ static int settle_shares(const struct build *build, struct entry *shares,
 /* Reads every wished file and tells what there is left to do. */
 static int compare_all(const struct build *build, struct neap_error *err)
 {
+	const struct neap_plan_bounds *bounds = build->bounds;
 	struct neap_plan *plan = build->plan;
 	int rc = 0;
 
@@ -294,24 +297,24 @@ static int compare_all(const struct build *build, struct neap_error *err)
 		struct entry *entry = &plan->entries[i];
 
 		if (!entry->wish.is_restore)
-			neap_plan_bound(entry, build->bounds);
+			neap_plan_bound(entry, bounds);
 		rc = read_value(build, entry->wish.group, entry->wish.key,
 				&entry->present, &entry->state, err);
-		if (rc == 0 && entry->state == ENTRY_GONE)
-			plan->gone_count++;
-		if (rc == 0 && entry->state == ENTRY_KNOWN &&
-		    entry->wish.key == NEAP_KEY_CPU_BURST_USEC)
-			rc = settle_burst(build, entry, err);
+		plan->gone_count += rc == 0 && entry->state == ENTRY_GONE;
 	}
+	/* Only now, as a key may depend on another one of its group. */
 	for (size_t i = 0; i < plan->entry_count && rc == 0; i++) {
 		struct entry *entry = &plan->entries[i];
+		enum neap_key key = entry->wish.key;
 
 		if (entry->state != ENTRY_KNOWN)
 			continue;
-		entry->is_so = neap_value_is_in_force(
-			entry->wish.key, build->bounds->cpu_is_v2, build->bounds->curve,
-			&entry->wish.value, &entry->present);
-		if (entry->wish.key == NEAP_KEY_CPU_SHARES)
+		if (key == NEAP_KEY_CPU_BURST_USEC)
+			rc = settle_burst(build, entry, err);
+		entry->is_so =
+			neap_value_is_in_force(key, bounds->cpu_is_v2, bounds->curve,
+					       &entry->wish.value, &entry->present);
+		if (key == NEAP_KEY_CPU_SHARES)
 			rc = settle_shares(build, entry, err);
 	}
 	return rc;

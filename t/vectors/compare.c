@@ -146,7 +146,8 @@ bool vector_matches(const struct vector_row *row, const json_t *want, const json
 	return true;
 }
 
-/* path names the value; the keys of an object in it are listed by name, or all of them by "*". */
+/* path names the value; the keys of an object in it are listed by name, or all of them by
+ * "*". */
 static bool are_known(const char *const *keys, const json_t *value, const char *path,
 		      char *ret_path, size_t size)
 {

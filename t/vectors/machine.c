@@ -157,8 +157,8 @@ static int pod_dir(struct vector_context *context, json_t *given, json_t **ret,
 {
 	const char *qos_text = vector_text(given, "kubeQOS"),
 		   *uid = vector_text(given, "uid");
-	enum neap_cgroup_driver driver;
-	enum neap_kube_qos qos;
+	enum neap_cgroup_driver driver = NEAP_DRIVER_SYSTEMD;
+	enum neap_kube_qos qos = NEAP_KUBE_GUARANTEED;
 	char path[NEAP_PATH_MAX];
 	int rc = driver_of(given, &driver, err);
 
@@ -190,7 +190,7 @@ static int container_dir(struct vector_context *context, json_t *given, json_t *
 			 struct neap_error *err)
 {
 	const char *id = vector_text(given, "containerID");
-	enum neap_cgroup_driver driver;
+	enum neap_cgroup_driver driver = NEAP_DRIVER_SYSTEMD;
 	char dir[NEAP_PATH_MAX];
 	int rc = driver_of(given, &driver, err);
 
@@ -209,7 +209,7 @@ static int parse_name(parse_fn *parse, json_t *given, json_t **ret,
 		      struct neap_error *err)
 {
 	const char *name = vector_text(given, "name");
-	enum neap_cgroup_driver driver;
+	enum neap_cgroup_driver driver = NEAP_DRIVER_SYSTEMD;
 	char id[NEAP_PATH_MAX];
 	int rc = driver_of(given, &driver, err);
 
@@ -272,7 +272,7 @@ static int host_app_dir(struct vector_context *context, json_t *given, json_t **
 			struct neap_error *err)
 {
 	const json_t *from = json_object_get(given, "app");
-	enum neap_cgroup_driver driver;
+	enum neap_cgroup_driver driver = NEAP_DRIVER_SYSTEMD;
 	struct neap_host_app app;
 	char path[NEAP_PATH_MAX] = "";
 	int rc = driver_of(given, &driver, err);

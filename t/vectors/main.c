@@ -2,9 +2,10 @@
  *
  * build/t/vectors [--area NAME]... [--policies DIR] PATH...
  *
- * Runs every case of the vector files named, or found below the folders named, and prints TAP and
- * last "N passed, N failed". Exit status 1 when one failed, 2 for wrong use. A pair of area and
- * operation, or an input, that the runner does not know is a failure: nothing is passed over. */
+ * Runs every case of the vector files named, or found below the folders named, and prints
+ * TAP and last "N passed, N failed". Exit status 1 when one failed, 2 for wrong use. A
+ * pair of area and operation, or an input, that the runner does not know is a failure:
+ * nothing is passed over. */
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -107,7 +108,8 @@ static json_t *inputs_of(const json_t *vector)
 	return inputs;
 }
 
-/* "expect", or "want", or all fields that begin with "want". A new reference; NULL: none. */
+/* "expect", or "want", or all fields that begin with "want". A new reference; NULL: none.
+ */
 static json_t *wanted_of(const json_t *vector)
 {
 	json_t *expect = json_object_get(vector, "expect"), *wanted, *value;
@@ -131,7 +133,8 @@ static json_t *wanted_of(const json_t *vector)
 	return NULL;
 }
 
-/* The answer as it is compared: a failed operation and an empty answer have forms of their own. */
+/* The answer as it is compared: a failed operation and an empty answer have forms of
+ * their own. */
 static json_t *answer_of(struct runner *runner, const struct vector_row *row,
 			 json_t *inputs, struct neap_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Area executor_order: the plan's own order of leveled writes, on files held in memory. Values stay
- * in the kernel's units, so that a quota keeps its microseconds. */
+ * Area executor_order: the plan's own order of leveled writes, on files held in memory.
+ * Values stay in the kernel's units, so that a quota keeps its microseconds. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +92,8 @@ static int note_write(void *arg, size_t item, bool is_exact,
 {
 	struct run *run = arg;
 	json_t *text = text_of(run, value);
-	/* Shrinking belongs to the way up; a key without levels is written on the way down. */
+	/* Shrinking belongs to the way up; a key without levels is written on the way
+	 * down. */
 	struct neap_value larger;
 	bool is_down = !is_exact || !neap_key_get(run->key)->is_leveled ||
 		       neap_value_enlarge(run->key, before, value, &larger);
@@ -238,8 +239,10 @@ static int leveled_writes(struct vector_context *context, json_t *given, json_t 
 	int rc = run_init(&run, given, err);
 
 	(void)context;
-	if (rc == 0 && files == NULL)
-		rc = neap_error_nomem(err);
+	if (files == NULL) {
+		run_done(&run);
+		return neap_error_nomem(err);
+	}
 	if (rc == 0)
 		rc = take_levels(&run, given, files, items, &count, err);
 	if (rc == 0) {

@@ -83,8 +83,8 @@ static int apply_levels(struct vector_context *context, json_t *given, json_t **
 	return call(context, "apply_levels", given, ret, err);
 }
 
-/* "Kept" may be said as written false, as null, or by giving the present value: all become the
- * present value with written false. */
+/* "Kept" may be said as written false, as null, or by giving the present value: all
+ * become the present value with written false. */
 static void settle(json_t *answer, const char *field, json_t *present)
 {
 	json_t *value = json_object_get(answer, field);

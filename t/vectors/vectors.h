@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vector runner: facts as plain JSON, what goes in and what must come out. One file per area or
- * few areas holds a table of rows; main.c lists the tables. To add an area: write its functions, a
- * table ended by an empty row, and name the table in main.c. */
+ * The vector runner: facts as plain JSON, what goes in and what must come out. One file
+ * per area or few areas holds a table of rows; main.c lists the tables. To add an area:
+ * write its functions, a table ended by an empty row, and name the table in main.c. */
 #ifndef NEAP_T_VECTORS_VECTORS_H
 #define NEAP_T_VECTORS_VECTORS_H
 
@@ -18,22 +18,23 @@ struct vector_context {
 	struct neap_policy *suppress;
 };
 
-/* Computes the answer to given (borrowed): 0 and a new object in *ret, or a new null for "nothing is
- * computed". -NEAP_EINVAL and -NEAP_ETOOLARGE mean that the operation itself fails
- * ({"error": true}); any other code, and any input that has not the expected form (vector_bad),
- * fails the case whatever is wanted. */
+/* Computes the answer to given (borrowed): 0 and a new object in *ret, or a new null for
+ * "nothing is computed". -NEAP_EINVAL and -NEAP_ETOOLARGE mean that the operation itself
+ * fails ({"error": true}); any other code, and any input that has not the expected form
+ * (vector_bad), fails the case whatever is wanted. */
 typedef int vector_fn(struct vector_context *context, json_t *given, json_t **ret,
 		      struct neap_error *err);
 
 struct vector_row {
 	const char *area, *op; /* NULL area ends a table */
-	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names. Ended by NULL. */
+	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names. Ended by
+	 * NULL. */
 	const char *const *keys;
 	vector_fn *fn;
 	/* Fields that are CPU lists, compared as sets; NULL if none. */
 	const char *const *cpu_fields;
-	bool null_is_any; /* a wanted null is not compared; else it wants null or nothing */
-	/* Brings an answer or what is wanted into one form before comparing; may be NULL. */
+	bool null_is_any; /* a wanted null is not compared; else it wants none */
+	/* Brings an answer or what is wanted into one form; may be NULL. */
 	void (*settle)(json_t *given, json_t *answer);
 };
 
@@ -52,10 +53,12 @@ const char *vector_text(const json_t *given, const char *key);
 /* *ret = object or NEAP_ENOMEM; steals object. */
 int vector_answer_new(json_t *object, json_t **ret, struct neap_error *err);
 
-/* True when got has all that is wanted; else why says where not. On the top level got may have more. */
+/* True when got has all that is wanted; else why says where not. On the top level got may
+ * have more. */
 bool vector_matches(const struct vector_row *row, const json_t *want, const json_t *got,
 		    char *why, size_t size);
-/* False, and the path of the first one, when given has an input that keys does not list. */
+/* False, and the path of the first one, when given has an input that keys does not list.
+ */
 bool vector_keys_are_known(const char *const *keys, const json_t *given, char *ret_path,
 			   size_t size);
 /* The same CPUs in two lists; false as well when one cannot be parsed. */
