@@ -248,6 +248,10 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 			    snprintf(row->dir, sizeof(row->dir), "%s/%s", class->dir,
 				     name) >= (int)sizeof(row->dir))
 				continue;
+			/* systemd takes "-" for a level, so kubelets write "_"; uids have none. */
+			for (char *at = row->uid;
+			     *at && class->tree->driver == NEAP_DRIVER_SYSTEMD; at++)
+				*at = *at == '_' ? '-' : *at;
 			row->tree = class->tree;
 			row->kube_qos = class->qos;
 			made++;

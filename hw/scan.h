@@ -22,7 +22,7 @@ struct neap_scan_container {
 struct neap_scan_pod {
 	const struct neap_tree *tree;
 	enum neap_kube_qos kube_qos;
-	char uid[128];
+	char uid[128]; /* with dashes, also where systemd's names have underscores */
 	char dir[NEAP_PATH_MAX];
 	struct neap_scan_container *containers;
 	size_t container_count;
