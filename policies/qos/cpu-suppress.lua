@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Gives best-effort pods what the others leave of a share of the node: the CPU suppression of
--- Koordinator v1.8, number for number. Two ways: a CPU set that shrinks and grows, or a quota.
+-- Gives best-effort pods what the others leave of a share of the node: the CPU
+-- suppression of Koordinator v1.8, number for number. Two ways: a CPU set that shrinks
+-- and grows, or a quota.
 --
 --   left = capacity * threshold - critical pods - critical host applications
 --        - max(everything else on the node, what the node keeps back)
@@ -21,7 +22,8 @@ end
 --- What best-effort pods may use, in thousandths of a CPU. Can be negative.
 --- Uses are in CPUs and are truncated sum by sum.
 local function left_milli(use)
-  local reserved = math.max(use.capacity_milli - use.allocatable_milli, use.reserved_milli, 0)
+  local kept = use.capacity_milli - use.allocatable_milli
+  local reserved = math.max(kept, use.reserved_milli, 0)
   local system = math.max(use.node - use.pods - use.hosts, 0)
   local left = use.capacity_milli * use.threshold // 100
     - truncate(use.critical_pods * 1000)
@@ -82,8 +84,8 @@ local function pool(all, cpus)
   return all - cpus.lse - cpus.system - cpus.reserved
 end
 
---- Which directories get which set. A kubelet with the static CPU manager writes the sets of its
---- containers; a narrower directory above them would make these writes fail.
+--- Which directories get which set. A kubelet with the static CPU manager writes the sets
+--- of its containers; a narrower directory above them would make these writes fail.
 local function levels(kubelet_policy, whole, set)
   if kubelet_policy == "static" then
     return { qos = whole, pod = whole, container = set }
@@ -129,7 +131,8 @@ end
 local function by_cpuset(ctx, node, left)
   local cpus = sum_cpus(ctx, node)
   local is_static = node.kubelet_cpu_policy == "static"
-  -- With the static manager the directory is open; what containers have is what we gave them.
+  -- With the static manager the directory is open; what containers have is what we gave
+  -- them.
   cpus.current = is_static and ctx.memo.cpus and ctx.cpuset(ctx.memo.cpus)
     or node.besteffort.cpus
   local set, why = next_cpuset(node.topology, left, cpus)
@@ -143,7 +146,8 @@ local function by_cpuset(ctx, node, left)
   return {
     { target = "besteffort", key = "cpuset.cpus", value = level.qos, why = why },
     { target = "besteffort.pods", key = "cpuset.cpus", value = level.pod, why = why },
-    { target = "besteffort.containers", key = "cpuset.cpus", value = level.container, why = why },
+    { target = "besteffort.containers", key = "cpuset.cpus", value = level.container,
+      why = why },
   }
 end
 
@@ -290,14 +294,14 @@ return {
   api = 1,
   kind = "qos",
   name = "cpu-suppress",
-  doc = "Gives best-effort pods what the others leave of a share of the node, as Koordinator does.",
+  doc = "Best-effort pods get what others leave of a share of the node (as Koordinator).",
 
   params = {
     enable = { type = "boolean", default = true, doc = "false gives everything back" },
     threshold = { type = "percent", default = 65,
                   doc = "share of the node that all pods together may use" },
     min_percent = { type = "percent",
-                    doc = "share of the node that best-effort pods always get; unset: none" },
+                    doc = "share of the node best-effort pods always get; unset: 0" },
     policy = { type = "enum", values = { "cpuset", "cfsQuota" }, default = "cpuset",
                doc = "how CPU is taken away: by a CPU set or by a quota" },
   },
@@ -350,7 +354,8 @@ return {
       want = quota_of(3700) },
     { name = "a quota grows by a tenth of the node", params = { policy = "cfsQuota" },
       node = busy_node(1.0, "0-7", 1000), want = quota_of(1800) },
-    { name = "a quota is left alone for less than a hundredth", params = { policy = "cfsQuota" },
+    { name = "a quota is left alone for less than a hundredth",
+      params = { policy = "cfsQuota" },
       node = busy_node(1.0, "0-7", 3650), want = quota_of(3650) },
     { name = "a quota has a floor", params = { policy = "cfsQuota" },
       node = busy_node(7.0, "0-7", 3650), want = quota_of(20) },

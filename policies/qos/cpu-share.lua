@@ -1,0 +1,316 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Lets best-effort pods use whatever CPU time is left, and takes means in the order of
+-- what they cost them:
+--
+--   1. Priority, always. Best-effort pods run when nobody else wants the CPU (cpu.idle,
+--      or the lowest weight). This costs them nothing while there is room.
+--   2. CPUs, when critical pods need most of the machine or have to wait all the same.
+--      Whole cores are taken away at once, and come back one step at a time after a quiet
+--      while.
+--   3. A quota, last, when the fewest CPUs are not few enough. It throws CPU time away
+--      and makes best-effort pods run in bursts, so it is the first to go.
+--
+-- cpu.idle never goes on the directory of the class: a kubelet sets cpu.shares there when
+-- it starts, and the kernel refuses that on an idle group.
+
+local LOWEST_SHARES = 2
+
+--- Critical use now or on average, whichever is more: a burst counts at once, its end
+--- slowly.
+local function critical_milli(node)
+  local average = 0.0
+  for _, w in ipairs(node.workloads) do
+    if w.is_critical then
+      average = average + (w.used_avg_cores or 0)
+    end
+  end
+  return math.max(node.critical_used_milli, math.floor(average * 1000))
+end
+
+--- CPUs that best-effort pods can be given at all.
+local function find_pool(node)
+  local pool = node.topology:cpus() - node.reserved_cpus - node.system_cpus
+  for _, w in ipairs(node.workloads) do
+    if w.is_critical then
+      pool = pool - w.exclusive_cpus
+    end
+  end
+  return pool
+end
+
+--- How CPUs can be taken away here: the pool, the fewest that stay, and the size of a
+--- step, all in whole cores. nil where there is nothing to narrow.
+local function find_range(node, params)
+  if not node.supports["cpuset.cpus"] then
+    return nil
+  end
+  local pool = find_pool(node)
+  local all = #pool
+  if all == 0 then
+    return nil
+  end
+  local core = math.max(#node.topology:siblings(pool:list()[1]), 1)
+  local function whole(n)
+    return (n + core - 1) // core * core
+  end
+  local range = { pool = pool, all = all, core = core, min = whole(params.min_cpus),
+                  step = whole(math.max(all * params.step_percent // 100, 1)) }
+  return range.min < all and range or nil
+end
+
+--- What the critical pods ask for in this tick.
+local function look(node, params, range)
+  local used = critical_milli(node)
+  local pressure = node.critical_pressure or 0
+  local is_busy = used >= node.capacity_milli * params.busy_percent // 100
+  local cpus = range and range.all or 0
+  if range and is_busy then
+    local headroom = node.capacity_milli * params.headroom_percent // 100
+    local room = node.capacity_milli - used - headroom
+    cpus = math.max(room // 1000 // range.core * range.core, range.min)
+    cpus = math.min(cpus, range.all)
+  end
+  return {
+    cpus = cpus, -- for best-effort pods, by what the others use
+    is_waiting = pressure >= params.pressure_high,
+    is_calm = pressure <= params.pressure_low,
+    why = ("critical pods use %dm, wait %.0f%%"):format(used, pressure * 100),
+  }
+end
+
+--- Seconds since memo[name] was first set; starts the clock when it does not run.
+local function seconds_since(memo, name, now)
+  memo[name] = memo[name] or now
+  return now - memo[name]
+end
+
+--- Moves memo.cpus (nil: all of them) and memo.has_quota by at most one stage.
+local function decide(memo, now, params, range, seen)
+  local all = range and range.all or 0
+  local cpus = memo.cpus or all
+
+  if seen.cpus < cpus then
+    memo.cpus, memo.quiet_since = seen.cpus, nil
+    return
+  end
+
+  if seen.is_waiting then
+    memo.quiet_since = nil
+    if seconds_since(memo, "waiting_since", now) < params.patience then
+      return
+    end
+    memo.waiting_since = now
+    if range and cpus > range.min then
+      memo.cpus = math.max((cpus - range.step) // range.core * range.core, range.min)
+    else
+      memo.has_quota = true
+    end
+    return
+  end
+  memo.waiting_since = nil
+
+  local can_grow = memo.has_quota or cpus < seen.cpus
+  if not (can_grow and seen.is_calm) then
+    memo.quiet_since = nil
+    return
+  end
+  if seconds_since(memo, "quiet_since", now) < params.quiet then
+    return
+  end
+  memo.quiet_since = now
+  if memo.has_quota then
+    memo.has_quota = nil
+  else
+    cpus = math.min(cpus + range.step, seen.cpus)
+    memo.cpus = cpus < all and cpus or nil
+  end
+end
+
+local function priority_writes(node, writes)
+  local why = "best-effort pods run in what is left"
+  writes[#writes + 1] = { target = "besteffort", key = "cpu.shares",
+                          value = LOWEST_SHARES, why = why }
+  if node.supports["cpu.idle"] then
+    writes[#writes + 1] = { target = "besteffort.pods", key = "cpu.idle",
+                            value = 1, why = why }
+  else
+    writes[#writes + 1] = { target = "besteffort.pods", key = "cpu.shares",
+                            value = LOWEST_SHARES, why = why }
+  end
+end
+
+--- A kubelet with the static CPU manager writes the sets of its containers, so that the
+--- directories above them must stay as wide as they are.
+local function cpuset_writes(node, range, cpus, why, writes)
+  local set = node.topology:pick_set(range.pool, cpus)
+  local targets = { "besteffort", "besteffort.pods", "besteffort.containers" }
+  if node.kubelet_cpu_policy == "static" then
+    targets = { "besteffort.containers" }
+  end
+  for _, target in ipairs(targets) do
+    writes[#writes + 1] = { target = target, key = "cpuset.cpus", value = set, why = why }
+  end
+end
+
+-- For the examples: four cores with two threads each (0-1, 2-3, 4-5, 6-7).
+local machine = { cores = 4, threads = 2 }
+local can = { "cpu.idle", "cpu.shares", "cpu.max_milli", "cpuset.cpus" }
+
+local function using(milli, pressure)
+  return {
+    capacity_milli = 8000, critical_used_milli = milli,
+    critical_pressure = pressure or 0.0,
+    topology = machine, supports = can,
+    workloads = { { id = "web", qos = "LS", is_critical = true } },
+  }
+end
+
+local function idle()
+  return { { target = "besteffort", key = "cpu.shares", value = 2 },
+           { target = "besteffort.pods", key = "cpu.idle", value = 1 } }
+end
+
+local function narrowed(set, quota)
+  local want = idle()
+  for _, target in ipairs({ "besteffort", "besteffort.pods", "besteffort.containers" }) do
+    want[#want + 1] = { target = target, key = "cpuset.cpus", value = set }
+  end
+  if quota then
+    want[#want + 1] = { target = "besteffort", key = "cpu.max_milli", value = quota }
+  end
+  return want
+end
+
+---@type neap.QosPolicy
+return {
+  api = 1,
+  kind = "qos",
+  name = "cpu-share",
+  doc = "Best-effort pods get what is left: by priority, then fewer CPUs, then a quota.",
+
+  params = {
+    busy_percent = { type = "percent", min = 1, default = 50,
+      doc = "share of the node from which on critical pods get CPUs of their own" },
+    headroom_percent = { type = "percent", max = 50, default = 15,
+      doc = "share of the node kept free for bursts of critical pods that are busy" },
+    pressure_high = { type = "number", min = 0, max = 1, default = 0.10,
+      doc = "share of time a critical pod may wait for a CPU before more is taken away" },
+    pressure_low = { type = "number", min = 0, max = 1, default = 0.03,
+      doc = "share of time that counts as no waiting, before anything is given back" },
+    patience = { type = "duration", default = "5s",
+      doc = "how long a critical pod waits before the next step, and between two steps" },
+    quiet = { type = "duration", default = "20s",
+      doc = "how long it must be calm before one step is given back" },
+    step_percent = { type = "percent", min = 1, default = 10,
+      doc = "share of the CPUs that one step gives or takes, in whole cores" },
+    min_cpus = { type = "integer", min = 1, max = 8192, default = 1,
+      doc = "CPUs that best-effort pods keep, made up to whole cores" },
+    quota_percent = { type = "percent", min = 1, default = 50,
+      doc = "share of the fewest CPUs that the quota leaves" },
+  },
+
+  needs = { "mono_usec", "capacity_milli", "critical_used_milli", "critical_pressure?",
+            "topology", "workloads", "supports", "reserved_cpus", "system_cpus",
+            "kubelet_cpu_policy?" },
+
+  ---@param ctx neap.Ctx
+  ---@param node neap.NodeSample
+  ---@return neap.Write[]
+  tick = function(ctx, node)
+    local params, memo = ctx.params, ctx.memo
+    local range = find_range(node, params)
+    local seen = look(node, params, range)
+    -- CPUs may have come or gone since the last tick.
+    if memo.cpus then
+      local is_narrow = range and memo.cpus < range.all
+      memo.cpus = is_narrow and math.max(memo.cpus, range.min) or nil
+    end
+    decide(memo, node.mono_usec // 1000000, params, range, seen)
+
+    local writes = {}
+    priority_writes(node, writes)
+    if memo.cpus then
+      cpuset_writes(node, range, memo.cpus, seen.why, writes)
+    end
+    if memo.has_quota and node.supports["cpu.max_milli"] then
+      local fewest = range and range.min * 1000 or node.capacity_milli
+      writes[#writes + 1] = { target = "besteffort", key = "cpu.max_milli",
+                              value = math.max(fewest * params.quota_percent // 100, 20),
+                              why = seen.why }
+    end
+    return writes
+  end,
+
+  examples = {
+    { name = "a calm node: priority is enough", node = using(2000), want = idle() },
+    { name = "a kernel without cpu.idle: the lowest weight",
+      node = { capacity_milli = 8000, critical_used_milli = 2000, topology = machine,
+               supports = { "cpu.shares", "cpuset.cpus" } },
+      want = { { target = "besteffort", key = "cpu.shares", value = 2 },
+               { target = "besteffort.pods", key = "cpu.shares", value = 2 } } },
+    -- 8000m less 4500m less 1200m of headroom: 2 CPUs, one whole core
+    { name = "a busy node: whole cores", node = using(4500), want = narrowed("0-1") },
+    { name = "a burst counts although the average is low",
+      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
+               supports = can,
+               workloads = { { id = "web", is_critical = true, used_avg_cores = 0.5 } } },
+      want = narrowed("0-1") },
+    { name = "the average counts although it is calm just now",
+      node = { capacity_milli = 8000, critical_used_milli = 100, topology = machine,
+               supports = can,
+               workloads = { { id = "web", is_critical = true, used_avg_cores = 4.5 } } },
+      want = narrowed("0-1") },
+    { name = "CPUs go at once and come back step by step",
+      steps = {
+        { node = using(2000), want = idle() },
+        { node = using(4500), after_s = 1, want = narrowed("0-1") },
+        { node = using(1000), after_s = 1, want = narrowed("0-1") },
+        { node = using(1000), after_s = 19, want = narrowed("0-1") },
+        { node = using(1000), after_s = 1, want = narrowed("0-3") },
+        { node = using(1000), after_s = 1, want = narrowed("0-3") },
+        { node = using(1000), after_s = 19, want = narrowed("0-5") },
+        { node = using(1000), after_s = 20, want = idle() },
+      } },
+    { name = "a disturbed quiet starts again",
+      steps = {
+        { node = using(4500), want = narrowed("0-1") },
+        { node = using(1000), after_s = 1, want = narrowed("0-1") },
+        { node = using(1000, 0.05), after_s = 15, want = narrowed("0-1") },
+        { node = using(1000), after_s = 15, want = narrowed("0-1") },
+        { node = using(1000), after_s = 20, want = narrowed("0-3") },
+      } },
+    { name = "waiting takes CPUs step by step, then a quota, which goes first",
+      params = { min_cpus = 4 },
+      steps = {
+        { node = using(2000, 0.3), want = idle() },
+        { node = using(2000, 0.3), after_s = 4, want = idle() },
+        { node = using(2000, 0.3), after_s = 1, want = narrowed("0-5") },
+        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-3") },
+        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-3", 2000) },
+        { node = using(2000), after_s = 1, want = narrowed("0-3", 2000) },
+        { node = using(2000), after_s = 20, want = narrowed("0-3") },
+        { node = using(2000), after_s = 20, want = narrowed("0-5") },
+      } },
+    { name = "one CPU: nothing to narrow, the quota is what is left",
+      node = { capacity_milli = 1000, critical_used_milli = 700, critical_pressure = 0.5,
+               topology = { cores = 1 }, supports = can },
+      steps = { { want = idle() },
+                { after_s = 5, want = { idle()[1], idle()[2],
+                  { target = "besteffort", key = "cpu.max_milli", value = 500 } } } } },
+    { name = "exclusive and reserved CPUs are nobody else's",
+      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
+               supports = can, reserved_cpus = "0-1",
+               workloads = { { id = "db", qos = "LSE", is_critical = true,
+                               exclusive_cpus = "2-3" } } },
+      want = narrowed("4-5") },
+    { name = "the static CPU manager: only containers are narrowed",
+      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
+               supports = can, kubelet_cpu_policy = "static" },
+      want = { idle()[1], idle()[2],
+               { target = "besteffort.containers", key = "cpuset.cpus",
+                 value = "0-1" } } },
+    { name = "the first tick knows no use yet", node = { capacity_milli = 8000 },
+      want = "skip" },
+  },
+}
