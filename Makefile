@@ -53,7 +53,8 @@ T_SRC   := $(wildcard t/test_*.c)
 T_BIN   := $(T_SRC:%.c=$(O)/%)
 T_SH    := $(wildcard t/sh/*.t)
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
-VEC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard t/vectors/*.c))
+# The program is called as its folder, so its objects lie in another.
+VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c))
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
 MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
@@ -96,6 +97,11 @@ $(O)/objects: FORCE
 	$(call STAMP,$(LIB_OBJ))
 
 $(O)/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/t/vectors.o/%.o: t/vectors/%.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -364,6 +364,7 @@ static void wish_back(struct neap_node *node)
 		(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
 		(void)neap_strcopy(wish.why, sizeof(wish.why), "no longer wanted: as it was before");
 		wish.rank = RANK_BASE;
+		wish.is_restore = true;
 		if (neap_plan_add(node->plan, &wish, &err) < 0)
 			neap_kept_restore(node, kept);
 	}

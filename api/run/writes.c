@@ -233,7 +233,8 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	bool v2 = false;
 
 	(void)neap_cgroup_file(node->cgroup, write->key, NULL, &v2);
-	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text, size) >= size)
+	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text, size) >=
+	    size)
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
 				      write->group, neap_key_get(write->key)->name);
 	request.op = NEAP_HAND_SET;
@@ -272,6 +273,8 @@ void neap_plan_and_write(struct neap_node *node)
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;
 	neap_cpuset_copy(&bounds.online, &node->topology->online);
+	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL, &bounds.cpu_is_v2);
+	bounds.curve = node->config.curve;
 	if (neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
 		return;

@@ -16,7 +16,7 @@
 #define ROUNDS 3
 
 /* Every CPU, no floors: what was found at first is right by itself. */
-static struct neap_plan_bounds *bounds_new(void)
+static struct neap_plan_bounds *bounds_new(const struct neap_hand_server *server)
 {
 	struct neap_plan_bounds *bounds = neap_alloc(sizeof(*bounds));
 
@@ -24,6 +24,9 @@ static struct neap_plan_bounds *bounds_new(void)
 		return NULL;
 	bounds->cpus_online = NEAP_CPU_MAX;
 	neap_cpuset_add_range(&bounds->online, 0, NEAP_CPU_MAX - 1);
+	(void)neap_cgroup_file(server->config.cgroup, NEAP_KEY_CPU_SHARES, NULL,
+			       &bounds->cpu_is_v2);
+	bounds->curve = server->config.curve;
 	return bounds;
 }
 
@@ -61,6 +64,7 @@ static int wish_add(struct neap_hand_server *server,
 	    !neap_strcopy(wish->group, sizeof(wish->group), entry->group))
 		return 0;
 	wish->key = entry->key;
+	wish->is_restore = true;
 	(void)neap_strcopy(wish->policy, sizeof(wish->policy), "neap-hand");
 	if (neap_value_parse(entry->key, key_is_v2(server, entry->key), entry->value,
 			     &wish->value, NULL) < 0)
@@ -95,7 +99,7 @@ static void step_write(struct neap_hand_server *server, const struct neap_write 
 
 static void plan_run(struct neap_hand_server *server)
 {
-	struct neap_plan_bounds *bounds = bounds_new();
+	struct neap_plan_bounds *bounds = bounds_new(server);
 	struct neap_wish *wish = neap_alloc(sizeof(*wish));
 	int rc = bounds && wish && server->plan ? 0 : -NEAP_ENOMEM;
 	size_t step;
