@@ -10,7 +10,7 @@
 #include "engine/machine/path.h"
 
 #define NEAP_HOST_APPS_MAX 32
-#define NEAP_POLICIES_MAX 16
+#define NEAP_POLICIES_MAX  16
 
 struct neap_policy_choice {
 	char source[256]; /* "qos/cpu-share" (shipped) or a file */
@@ -21,30 +21,33 @@ struct neap_policy_choice {
 };
 
 struct neap_config {
-	char config_file[256];	 /* --config */
-	char listen[64];	 /* --listen, "127.0.0.1:6327"; "off" */
-	char unix_socket[108];	 /* --unix-socket, RUN_DIR/neap.sock */
-	char data_dir[128];	 /* --data-dir, /var/lib/neap */
-	char run_dir[128];	 /* --run-dir, /run/neap */
-	char share_dir[256];	 /* --share-dir: shipped policies below it in policies/ */
-	char user[64];		 /* --user: name or uid of the loop; default neap */
-	char cgroup_root[256];	 /* --cgroup-root, "" = the machine's mounts */
-	char sys_root[256];	 /* --sys-root, "" = / */
-	char group[64];		 /* --group: neap's own root group, "neap" */
-	char kubepods[128];	 /* --kubepods: auto, off, or the kubelet's root group */
-	int64_t tick_usec;	 /* --tick, 1s (at least 100ms) */
+	char config_file[256]; /* --config */
+	char listen[64];       /* --listen, "127.0.0.1:6327"; "off" */
+	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
+	char data_dir[128];    /* --data-dir, /var/lib/neap */
+	char run_dir[128];     /* --run-dir, /run/neap */
+	char share_dir[256];   /* --share-dir: shipped policies below it in policies/ */
+	char user[64];         /* --user: name or uid of the loop; default neap */
+	char cgroup_root[256]; /* --cgroup-root, "" = the machine's mounts */
+	char sys_root[256];    /* --sys-root, "" = / */
+	char group[64];        /* --group: neap's own root group, "neap" */
+	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
+	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */
 	int64_t release_after_usec; /* --release-after, 60s */
-	bool dry_run;		 /* --dry-run */
+	bool dry_run;               /* --dry-run */
 	enum neap_log_level log_level;
 	enum neap_log_format log_format;
 	enum neap_weight_curve weight_curve; /* --weight-curve linear|log */
-	int64_t reserve_milli;	 /* --reserve-cpu: kept back from capacity for the system, quantity */
-	char reserved_cpus[256]; /* --reserved-cpus: CPU list that best-effort work never gets */
-	char system_cpus[256];	 /* --system-cpus: exclusive CPUs of class SYSTEM */
-	bool give_back;		 /* --give-back: one-shot, for when no daemon runs */
-	struct neap_policy_choice policies[NEAP_POLICIES_MAX]; /* --policy NAME[:param=value,...], repeatable */
-	int policy_count;	 /* 0 after parsing means "none" was said; the default is qos/cpu-share */
-	struct neap_host_app host_apps[NEAP_HOST_APPS_MAX]; /* file only: hostApplications */
+	int64_t reserve_milli; /* --reserve-cpu: kept back from capacity for the system, quantity */
+	char reserved_cpus
+		[256]; /* --reserved-cpus: CPU list that best-effort work never gets */
+	char system_cpus[256]; /* --system-cpus: exclusive CPUs of class SYSTEM */
+	bool give_back;        /* --give-back: one-shot, for when no daemon runs */
+	struct neap_policy_choice policies
+		[NEAP_POLICIES_MAX]; /* --policy NAME[:param=value,...], repeatable */
+	int policy_count; /* 0 after parsing means "none" was said; the default is qos/cpu-share */
+	struct neap_host_app
+		host_apps[NEAP_HOST_APPS_MAX]; /* file only: hostApplications */
 	int host_app_count;
 };
 

@@ -8,7 +8,8 @@
 #include "engine/base/audit.h"
 #include "engine/machine/topology.h"
 
-/* Answer of an asynchronous operation: err NULL and body (taken over by the callee), or err. */
+/* Answer of an asynchronous operation: err NULL and body (taken over by the callee), or err. Exactly
+ * once, at once or later. */
 typedef void neap_control_done(void *done_arg, json_t *body, const struct neap_error *err);
 
 struct neap_control_node {
@@ -21,7 +22,8 @@ struct neap_control_node {
 	bool (*is_ready)(void *arg, const char **ret_why_not);
 	/* freeze, release, resume: named by verb. */
 	void (*operate)(void *arg, const char *verb, neap_control_done *done, void *done_arg);
-	/* POST run: input {"name"?, "qos", "cpu_request_milli"?, "cpu_limit_milli"?, "memory_limit_bytes"?, "command": [..]}, peer_fd the connection of the process to move.
+	/* input is borrowed until done, peer until the return; peer_fd may be closed by the client's going, so
+	 * it is duplicated at once. POST run: input {"name"?, "qos", "cpu_request_milli"?, "cpu_limit_milli"?, "memory_limit_bytes"?, "command": [..]}, peer_fd the connection of the process to move.
 	 * Body: {"id","name","group","qos"}. */
 	void (*run)(void *arg, json_t *input, int peer_fd, const struct neap_http_peer *peer,
 		    neap_control_done *done, void *done_arg);
@@ -33,6 +35,7 @@ struct neap_control;
  * audit?since=SEQ&limit=N; POST /control/v1/freeze, release, resume, run. */
 int neap_control_new(struct neap_http *http, const struct neap_control_node *node,
 		     struct neap_control **ret, struct neap_error *err);
+/* After neap_http_free. Answers of operations that are still out may come later. */
 void neap_control_free(struct neap_control *control);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "api/daemon/daemon.h"
 #include "engine/base/quantity.h"
@@ -11,18 +12,15 @@
 static void print_machine(FILE *out, const struct neap_topology *topology)
 {
 	char cpus[64], memory[32] = "";
-	int64_t bytes = 0;
-	int i;
+	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 
-	for (i = 0; i < topology->node_count; i++)
-		bytes += topology->nodes[i].memory_bytes;
 	(void)neap_cpuset_format(&topology->online, cpus, sizeof(cpus));
 	(void)neap_bytes_format_human(bytes, memory, sizeof(memory));
 	fprintf(out, "  machine   %d socket%s, %d core%s, %d CPU%s (%s), %d NUMA node%s, %s\n",
 		topology->socket_count, topology->socket_count == 1 ? "" : "s",
 		topology->core_count, topology->core_count == 1 ? "" : "s", topology->cpu_count,
 		topology->cpu_count == 1 ? "" : "s", cpus, topology->node_count,
-		topology->node_count == 1 ? "" : "s", bytes > 0 ? memory : "memory unknown");
+		topology->node_count == 1 ? "" : "s", memory);
 }
 
 static void print_cgroups(FILE *out, const struct neap_cgroup *cgroup)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/http/guard.h"
 #include "api/http/server_priv.h"
 #include "engine/base/mem.h"
 
@@ -74,9 +75,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	bool is_head = evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD;
 	char length[32];
 
-	if (request->gone)
-		evhttp_connection_set_closecb(evhttp_request_get_connection(ev), NULL,
-					      NULL);
+	neap_guard_watch(request->guard, NULL, NULL);
 	(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
 	/* A header that is lost for want of memory leaves an answer that is still framed right:
 	 * evhttp adds the length again, and the rest is advice. */
@@ -94,8 +93,7 @@ static void drop(struct neap_http_request *request)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
 
-	if (request->gone)
-		evhttp_connection_set_closecb(connection, NULL, NULL);
+	neap_guard_watch(request->guard, NULL, NULL);
 	request_free(request);
 	evhttp_connection_free(connection);
 }
@@ -162,11 +160,10 @@ void neap_http_answer_error(struct neap_http_request *request,
 }
 
 /* evhttp frees its request with the connection after this. */
-static void closed_cb(struct evhttp_connection *connection, void *arg)
+static void gone_cb(void *arg)
 {
 	struct neap_http_request *request = arg;
 
-	(void)connection;
 	request->gone(request->gone_arg);
 	request_free(request);
 }
@@ -178,7 +175,7 @@ static void hangup_cb(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	evhttp_connection_free(
-		evhttp_request_get_connection(request->ev)); /* calls closed_cb */
+		evhttp_request_get_connection(request->ev)); /* calls gone_cb */
 }
 
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
@@ -186,8 +183,7 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 {
 	request->gone = gone;
 	request->gone_arg = arg;
-	evhttp_connection_set_closecb(evhttp_request_get_connection(request->ev),
-				      closed_cb, request);
+	neap_guard_watch(request->guard, gone_cb, request);
 	/* evhttp does not read while a request is with its handler, so it would see the client go
 	 * only at the answer. Without memory for the event it is so. */
 	request->hangup = event_new(request->base, neap_http_fd_get(request), EV_CLOSED,

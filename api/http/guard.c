@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A guard holds a reference to its connection's bufferevent. evhttp closes the descriptor itself and
- * clears the callbacks when it lets a connection go; that is the sign to drop the guard. Signs are
- * looked for once a second and whenever a cap seems reached, so that short connections cost nothing
- * extra. A guard never closes: it shuts the socket down, and evhttp sees the end of the file. */
+ * A guard lives from the accept to evhttp's close callback, which carries it. evhttp hands its
+ * connection over only with a request; before that the connection is found as the argument of the
+ * bufferevent's callbacks, and proved to be it by its bufferevent. A reference to the bufferevent must
+ * not be kept: evhttp closes the descriptor, and a bufferevent that is still alive reads from whoever
+ * gets that number next. A guard never closes: it shuts the socket down, and evhttp sees the end. */
 #include "api/http/guard.h"
 
 #include <event2/buffer.h>
@@ -23,50 +24,46 @@
 /* Largest single write; without it replies go out in pieces of 16 KB. */
 #define WRITE_MAX (1024 * 1024)
 
-struct guard {
-	TAILQ_ENTRY(guard) next;
+struct neap_guard {
+	TAILQ_ENTRY(neap_guard) next;
 	struct neap_guards *guards;
 	struct bufferevent *bev;
-	struct evbuffer_cb_entry *watch; /* input_changed on its input */
 	bool is_resolved;
 	bool is_refused;
 	struct neap_http_peer peer;
-	struct in6_addr addr; /* of a TCP peer, IPv4 mapped */
-	struct timeval
-		since;     /* of the first byte of the request being read, 0: none is */
-	size_t unfinished; /* its bytes so far */
+	struct in6_addr addr;    /* of a TCP peer, IPv4 mapped */
+	void (*gone)(void *arg); /* tells who answers a request later */
+	void *gone_arg;
+	struct timeval since; /* first byte of the request being read; 0: none is */
+	size_t unfinished;    /* its bytes so far */
 };
 
 struct neap_guards {
 	struct event_base *base;
 	uid_t own_uid;
-	TAILQ_HEAD(guard_list, guard) list;
+	int timeout_s; /* from a request's first byte to its last */
+	TAILQ_HEAD(guard_list, neap_guard) list;
 	size_t count;
 	size_t unfinished;
 	struct event *
 		fresh; /* fired by hand: a connection was accepted, its peer is to be found */
-	struct event *second; /* armed while there is a guard */
-	struct guard *last;   /* of the last input, mostly the one asked for next */
+	struct event *second;    /* armed while there is a guard */
+	struct neap_guard *last; /* of the last input, mostly the one asked for next */
 };
 
-static bool is_closed(struct guard *guard)
+static void refuse(struct neap_guard *guard)
 {
-	bufferevent_event_cb event_cb = NULL;
-
-	bufferevent_getcb(guard->bev, NULL, NULL, &event_cb, NULL);
-	return !event_cb;
-}
-
-static void refuse(struct guard *guard)
-{
-	if (guard->is_refused || is_closed(guard))
+	if (guard->is_refused)
 		return;
 	guard->is_refused = true;
+	/* Its memory is as good as free; counting it on would refuse the innocent, too. */
+	guard->guards->unfinished -= guard->unfinished;
+	guard->unfinished = 0;
 	(void)shutdown(bufferevent_getfd(guard->bev),
 		       SHUT_RDWR); /* gone already: as wanted */
 }
 
-static void guard_free(struct guard *guard)
+static void guard_free(struct neap_guard *guard)
 {
 	struct neap_guards *guards = guard->guards;
 
@@ -75,33 +72,27 @@ static void guard_free(struct guard *guard)
 	guards->unfinished -= guard->unfinished;
 	if (guards->last == guard)
 		guards->last = NULL;
-	(void)evbuffer_remove_cb_entry(bufferevent_get_input(guard->bev), guard->watch);
-	bufferevent_decref(guard->bev);
 	free(guard);
 }
 
-/* Guards of connections that are gone go too. */
-static void sweep(struct neap_guards *guards)
+static void closed_cb(struct evhttp_connection *connection, void *arg)
 {
-	struct guard *guard = TAILQ_FIRST(&guards->list);
+	struct neap_guard *guard = arg;
 
-	while (guard) {
-		struct guard *next = TAILQ_NEXT(guard, next);
-
-		if (guard->is_resolved && is_closed(guard))
-			guard_free(guard);
-		guard = next;
-	}
+	(void)connection;
+	if (guard->gone)
+		guard->gone(guard->gone_arg);
+	guard_free(guard);
 }
 
 static void input_changed(struct evbuffer *buffer, const struct evbuffer_cb_info *info,
 			  void *arg)
 {
-	struct guard *guard = arg;
+	struct neap_guard *guard = arg;
 	struct neap_guards *guards = guard->guards;
 
 	(void)buffer;
-	if (!info->n_added)
+	if (!info->n_added || guard->is_refused)
 		return;
 	guards->last = guard;
 	if (!guard->since.tv_sec)
@@ -109,12 +100,10 @@ static void input_changed(struct evbuffer *buffer, const struct evbuffer_cb_info
 	guard->unfinished += info->n_added;
 	guards->unfinished += info->n_added;
 	if (guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
-		sweep(guards); /* what closed connections still seem to hold */
-	if (guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
 		refuse(guard);
 }
 
-static bool resolve_tcp(struct guard *guard, int fd)
+static bool resolve_tcp(struct neap_guard *guard, int fd)
 {
 	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
@@ -132,7 +121,7 @@ static bool resolve_tcp(struct guard *guard, int fd)
 	return true;
 }
 
-static bool resolve(struct guard *guard)
+static bool resolve(struct neap_guard *guard)
 {
 	int fd = bufferevent_getfd(guard->bev), domain = 0;
 	socklen_t len = sizeof(domain);
@@ -152,7 +141,7 @@ static bool resolve(struct guard *guard)
 	return true;
 }
 
-static bool is_same_peer(const struct guard *a, const struct guard *b)
+static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
 {
 	if (a->peer.is_unix != b->peer.is_unix)
 		return false;
@@ -161,9 +150,9 @@ static bool is_same_peer(const struct guard *a, const struct guard *b)
 	return memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
 }
 
-static size_t count_peer(struct neap_guards *guards, const struct guard *of)
+static size_t count_peer(struct neap_guards *guards, const struct neap_guard *of)
 {
-	struct guard *guard;
+	struct neap_guard *guard;
 	size_t count = 0;
 
 	TAILQ_FOREACH(guard, &guards->list, next)
@@ -172,12 +161,32 @@ static size_t count_peer(struct neap_guards *guards, const struct guard *of)
 	return count;
 }
 
-static void admit(struct guard *guard)
+/* Ties the guard to its connection. False: that is gone already, and now so is the guard. */
+static bool tie(struct neap_guard *guard)
+{
+	struct bufferevent *bev = guard->bev;
+	bufferevent_event_cb event_cb = NULL;
+	void *connection = NULL;
+
+	bufferevent_getcb(bev, NULL, NULL, &event_cb, &connection);
+	if (!event_cb || evhttp_connection_get_bufferevent(connection) != bev) {
+		(void)bufferevent_disable(
+			bev, EV_READ | EV_WRITE); /* see above: never read again */
+		guard_free(guard);
+		bufferevent_decref(bev);
+		return false;
+	}
+	evhttp_connection_set_closecb(connection, closed_cb, guard);
+	bufferevent_decref(bev);
+	return true;
+}
+
+static void admit(struct neap_guard *guard)
 {
 	struct neap_guards *guards = guard->guards;
 
 	guard->is_resolved = true;
-	if (is_closed(guard))
+	if (!tie(guard))
 		return;
 	if (!resolve(guard)) {
 		refuse(guard);
@@ -194,31 +203,32 @@ static void admit(struct guard *guard)
 static void fresh_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_guards *guards = arg;
-	struct guard *guard = TAILQ_LAST(&guards->list, guard_list);
+	struct neap_guard *guard = TAILQ_LAST(&guards->list, guard_list);
 
 	(void)fd;
 	(void)what;
-	if (guards->count > NEAP_HTTP_CONNECTIONS_PEER_MAX)
-		sweep(guards);
 	while (guard && !guard->is_resolved)
 		guard = TAILQ_PREV(guard, guard_list, next);
 	guard = guard ? TAILQ_NEXT(guard, next) : TAILQ_FIRST(&guards->list);
-	for (; guard; guard = TAILQ_NEXT(guard, next))
+	while (guard) {
+		struct neap_guard *next = TAILQ_NEXT(guard, next);
+
 		admit(guard);
+		guard = next;
+	}
 }
 
 static void second_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_guards *guards = arg;
-	struct guard *guard;
+	struct neap_guard *guard;
 	struct timeval now;
 
 	(void)fd;
 	(void)what;
-	sweep(guards);
 	event_base_gettimeofday_cached(guards->base, &now);
 	TAILQ_FOREACH(guard, &guards->list, next)
-	if (guard->since.tv_sec && now.tv_sec - guard->since.tv_sec > NEAP_HTTP_TIMEOUT_S)
+	if (guard->since.tv_sec && now.tv_sec - guard->since.tv_sec > guards->timeout_s)
 		refuse(guard);
 	if (!guards->count)
 		(void)event_del(guards->second); /* an idle daemon is not woken */
@@ -229,7 +239,7 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
 	static const struct timeval one_second = {.tv_sec = 1};
 	struct neap_guards *guards = arg;
 	struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
-	struct guard *guard;
+	struct neap_guard *guard;
 
 	if (!bev)
 		return NULL; /* evhttp then tries by itself, and fails alike */
@@ -240,12 +250,12 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
 		return bev; /* unguarded: its first request is refused */
 	guard->guards = guards;
 	guard->bev = bev;
-	guard->watch = evbuffer_add_cb(bufferevent_get_input(bev), input_changed, guard);
-	if (!guard->watch) {
+	if (!evbuffer_add_cb(bufferevent_get_input(bev), input_changed, guard)) {
 		free(guard);
 		return bev;
 	}
-	bufferevent_incref(bev);
+	bufferevent_incref(
+		bev); /* until it is tied to its connection, in this turn of the loop */
 	TAILQ_INSERT_TAIL(&guards->list, guard, next);
 	guards->count++;
 	event_active(guards->fresh, EV_TIMEOUT, 0);
@@ -255,33 +265,37 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
 	return bev;
 }
 
-bool neap_guards_note_request(struct neap_guards *guards, struct bufferevent *bev,
-			      struct neap_http_peer *ret_peer)
+struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
+					    struct bufferevent *bev,
+					    struct neap_http_peer *ret_peer)
 {
-	struct guard *guard = guards->last;
+	struct neap_guard *guard = guards->last;
 
 	if (!guard || guard->bev != bev)
 		TAILQ_FOREACH(guard, &guards->list, next)
 	if (guard->bev == bev)
 		break;
-	if (!guard)
-		return false;
-	if (!guard->is_resolved)
-		admit(guard);
+	if (!guard || !guard->is_resolved || guard->is_refused)
+		return NULL;
 	guards->unfinished -= guard->unfinished;
 	guard->unfinished = 0;
 	guard->since.tv_sec = 0;
 	*ret_peer = guard->peer;
-	return !guard->is_refused;
+	return guard;
 }
 
-size_t neap_guards_count(struct neap_guards *guards)
+void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *arg)
 {
-	sweep(guards);
+	guard->gone = gone;
+	guard->gone_arg = arg;
+}
+
+size_t neap_guards_count(const struct neap_guards *guards)
+{
 	return guards->count;
 }
 
-struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid)
+struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid, int timeout_s)
 {
 	struct neap_guards *guards = neap_alloc(sizeof(*guards));
 
@@ -289,6 +303,7 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid)
 		return NULL;
 	guards->base = base;
 	guards->own_uid = own_uid;
+	guards->timeout_s = timeout_s;
 	TAILQ_INIT(&guards->list);
 	guards->fresh = event_new(base, -1, 0, fresh_cb, guards);
 	guards->second = event_new(base, -1, EV_PERSIST, second_cb, guards);
@@ -301,13 +316,14 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid)
 
 void neap_guards_free(struct neap_guards *guards)
 {
-	struct guard *guard;
+	struct neap_guard *guard;
 
 	if (!guards)
 		return;
+	/* Left are only those accepted in a turn of the loop that did not end. */
 	for (guard = TAILQ_FIRST(&guards->list); guard;
 	     guard = TAILQ_FIRST(&guards->list))
-		guard_free(guard);
+		(void)tie(guard);
 	if (guards->fresh)
 		event_free(guards->fresh);
 	if (guards->second)
@@ -338,9 +354,14 @@ int neap_guard_check_headers(struct evhttp_request *request, struct neap_error *
 {
 	const struct evkeyval *header;
 	int hosts = 0, lengths = 0, encodings = 0;
+	size_t size = 0;
 
 	TAILQ_FOREACH(header, evhttp_request_get_input_headers(request), next)
 	{
+		/* evhttp looks at its limit only when a line is not there whole. */
+		size += strlen(header->key) + strlen(header->value) + 4;
+		if (size > NEAP_HTTP_HEADER_MAX)
+			return refused(err, "headers over 16 KiB");
 		if (!is_token(header->key))
 			return refused(err,
 				       "a header name with other than token characters");

@@ -244,10 +244,11 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	struct evhttp_connection *connection = evhttp_request_get_connection(ev);
 	struct neap_http_request *request = neap_alloc(sizeof(*request));
 
-	if (!request ||
-	    !neap_guards_note_request(http->guards,
-				      evhttp_connection_get_bufferevent(connection),
-				      &request->peer)) {
+	if (request)
+		request->guard = neap_guards_note_request(
+			http->guards, evhttp_connection_get_bufferevent(connection),
+			&request->peer);
+	if (!request || !request->guard) {
 		free(request);
 		evhttp_connection_free(connection);
 		return;
@@ -303,12 +304,13 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 {
 	struct neap_http *http = neap_alloc(sizeof(*http));
 	int fds[2] = {config->tcp_fd, config->unix_fd}, i;
+	int timeout_s = config->timeout_s ? config->timeout_s : NEAP_HTTP_TIMEOUT_S;
 
 	if (!http)
 		return neap_error_nomem(err);
 	http->base = base;
 	http->owned_fds[0] = http->owned_fds[1] = -1;
-	http->guards = neap_guards_new(base, config->own_uid);
+	http->guards = neap_guards_new(base, config->own_uid, timeout_s);
 	http->evhttp = evhttp_new(base);
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
@@ -320,7 +322,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	evhttp_set_allowed_methods(http->evhttp, METHODS);
 	evhttp_set_max_headers_size(http->evhttp, NEAP_HTTP_HEADER_MAX);
 	evhttp_set_max_body_size(http->evhttp, NEAP_HTTP_BODY_MAX);
-	evhttp_set_timeout(http->evhttp, NEAP_HTTP_TIMEOUT_S);
+	evhttp_set_timeout(http->evhttp, timeout_s);
 	evhttp_set_default_content_type(http->evhttp, "application/json");
 	evhttp_set_bevcb(http->evhttp, neap_guards_accept, http->guards);
 	evhttp_set_gencb(http->evhttp, request_cb, http);
@@ -366,7 +368,7 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 	return 0;
 }
 
-size_t neap_http_connection_count(struct neap_http *http)
+size_t neap_http_connection_count(const struct neap_http *http)
 {
 	return neap_guards_count(http->guards);
 }

@@ -49,6 +49,7 @@ struct neap_http_config {
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
+	int timeout_s; /* 0: NEAP_HTTP_TIMEOUT_S */
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
@@ -68,7 +69,7 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 			 void *arg, struct neap_error *err);
 
 /* Connections that are open at this moment. */
-size_t neap_http_connection_count(struct neap_http *http);
+size_t neap_http_connection_count(const struct neap_http *http);
 
 /* --- in a handler --- */
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request);

@@ -8,12 +8,14 @@
 
 struct event;
 struct evhttp_request;
+struct neap_guard;
 
 #define NEAP_HTTP_QUERY_MAX 16
 
 struct neap_http_request {
 	struct evhttp_request *ev;
 	struct event_base *base;
+	struct neap_guard *guard;
 	struct neap_http_peer peer;
 	char *path;
 	const char *rest; /* into path */

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The option table and the command line. */
+#include "api/config.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/config_priv.h"
+#include "api/http/server.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+#include "engine/machine/cpuset.h"
+
+#define FILE_FALLBACK "/etc/neap/neap.yaml"
+#define SECOND        INT64_C(1000000)
+#define MINUTE        (60 * SECOND)
+
+#define AT(member)                                                                       \
+	offsetof(struct neap_config, member), sizeof(((struct neap_config *)0)->member)
+
+static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
+static const char *const format_names[] = {"text", "json", NULL};
+static const char *const curve_names[] = {"linear", "log", NULL};
+
+static const struct neap_option options[] = {
+	{"config", NULL, NEAP_OPTION_TEXT, AT(config_file), "FILE", NULL, 0, 0, NULL,
+	 "settings as YAML; without it " FILE_FALLBACK " where it exists"},
+	{"listen", "listen", NEAP_OPTION_LISTEN, AT(listen), "ADDR:PORT",
+	 "127.0.0.1:6327", 0, 0, NULL, "where the API answers over TCP, or off"},
+	{"unix-socket", "unix-socket", NEAP_OPTION_TEXT, AT(unix_socket), "PATH", NULL, 0,
+	 0, NULL, "where neapctl finds neapd [RUN_DIR/neap.sock]"},
+	{"run-dir", "run-dir", NEAP_OPTION_TEXT, AT(run_dir), "DIR", "/run/neap", 0, 0,
+	 NULL, "socket, journal, freeze file"},
+	{"data-dir", "data-dir", NEAP_OPTION_TEXT, AT(data_dir), "DIR", "/var/lib/neap",
+	 0, 0, NULL, "token, and what outlives a boot"},
+	{"share-dir", "share-dir", NEAP_OPTION_TEXT, AT(share_dir), "DIR", NEAP_SHARE_DIR,
+	 0, 0, NULL, "shipped files; policies lie below it in policies/"},
+	{"user", "user", NEAP_OPTION_TEXT, AT(user), "NAME", "neap", 0, 0, NULL,
+	 "user (name or number) that the loop becomes; the hand stays root"},
+	{"policy", "policies", NEAP_OPTION_POLICY, AT(policies), "NAME[:PARAM=VALUE,...]",
+	 "qos/cpu-share", 0, 0, NULL,
+	 "policy to run: a shipped one or a file; may be repeated; none for none"},
+	{"tick", "tick", NEAP_OPTION_DURATION, AT(tick_usec), "TIME", "1s", SECOND / 10,
+	 MINUTE, NULL, "time from one look at the machine to the next"},
+	{"release-after", "release-after", NEAP_OPTION_DURATION, AT(release_after_usec),
+	 "TIME", "60s", 0, 24 * 60 * MINUTE, NULL,
+	 "how long settings stay for a successor when neapd ends"},
+	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
+	 "write nothing, show what would be written"},
+	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
+	 "neap's own group, where neapctl run puts processes"},
+	{"kubepods", "kubepods", NEAP_OPTION_GROUP, AT(kubepods), "GROUP", "auto", 0, 0,
+	 NULL, "root group of a kubelet's pods, or auto, or off"},
+	{"cgroup-root", "cgroup-root", NEAP_OPTION_TEXT, AT(cgroup_root), "DIR", "", 0, 0,
+	 NULL, "cgroup hierarchies below DIR instead of the mounted ones"},
+	{"sys-root", "sys-root", NEAP_OPTION_TEXT, AT(sys_root), "DIR", "", 0, 0, NULL,
+	 "proc and sys below DIR instead of /"},
+	{"weight-curve", "weight-curve", NEAP_OPTION_CHOICE, AT(weight_curve), "CURVE",
+	 "linear", 0, 0, curve_names,
+	 "how cpu.shares become cpu.weight, as the machine's runtime does it"},
+	{"reserve-cpu", "reserve-cpu", NEAP_OPTION_MILLI, AT(reserve_milli), "CPUS", "0",
+	 0, INT64_C(1000) * NEAP_CPU_MAX, NULL,
+	 "CPU kept back for the system, like 500m or 2"},
+	{"reserved-cpus", "reserved-cpus", NEAP_OPTION_CPUS, AT(reserved_cpus), "LIST",
+	 "", 0, 0, NULL, "CPUs that best-effort work never gets, like 0-1,8"},
+	{"system-cpus", "system-cpus", NEAP_OPTION_CPUS, AT(system_cpus), "LIST", "", 0,
+	 0, NULL, "CPUs that belong to work of class SYSTEM alone"},
+	{"log-level", "log-level", NEAP_OPTION_CHOICE, AT(log_level), "LEVEL", "info", 0,
+	 0, level_names, "what is logged"},
+	{"log-format", "log-format", NEAP_OPTION_CHOICE, AT(log_format), "FORMAT", "text",
+	 0, 0, format_names, "how log lines look"},
+	{"give-back", NULL, NEAP_OPTION_BOOL, AT(give_back), NULL, "false", 0, 0, NULL,
+	 "give back what a dead neapd left set, and end"},
+	{NULL, "hostApplications", NEAP_OPTION_APPS, AT(host_apps), NULL, NULL, 0, 0,
+	 NULL, "services outside pods: name, qos, cgroupPath"},
+	{"help", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_HELP, 0, NULL,
+	 "print this"},
+	{"version", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_VERSION, 0,
+	 NULL, "print the version"},
+	{NULL, NULL, NEAP_OPTION_ACTION},
+};
+
+const struct neap_option *neap_config_options(void)
+{
+	return options;
+}
+
+/* --- nearest name --- */
+
+#define NAME_MAX_LEN 32
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Letters to change, add or take away to get from a to b. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[NAME_MAX_LEN + 1], a_len = strlen(a), b_len = strlen(b), i, j;
+
+	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
+		return SIZE_MAX;
+	for (j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (i = 1; i <= a_len; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= b_len; j++) {
+			size_t above = row[j];
+
+			row[j] = smallest(above + 1, row[j - 1] + 1,
+					  corner + (a[i - 1] != b[j - 1]));
+			corner = above;
+		}
+	}
+	return row[b_len];
+}
+
+const char *neap_config_nearest(const char *text, const char *const *names, size_t count)
+{
+	const char *best = NULL;
+	size_t best_distance = strlen(text) / 2 < 4 ? strlen(text) / 2 + 1 : 4, i;
+
+	for (i = 0; i < count; i++) {
+		size_t d = distance(text, names[i]);
+
+		if (d < best_distance) {
+			best_distance = d;
+			best = names[i];
+		}
+	}
+	return best;
+}
+
+/* --- values --- */
+
+static int set_text(char *to, size_t size, const char *text, struct neap_error *err)
+{
+	if (strlen(text) >= size)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "'%.40s...' is longer than %zu bytes", text,
+				      size - 1);
+	neap_strcopy(to, size, text);
+	return 0;
+}
+
+static int set_listen(char *to, size_t size, const char *text, struct neap_error *err)
+{
+	struct sockaddr_storage addr;
+	int len;
+
+	if (strcmp(text, "off") != 0) {
+		if (neap_http_listen_parse(text, (struct sockaddr *)&addr, &len, NULL) <
+		    0)
+			return neap_error_set(err, NEAP_EINVAL,
+					      "'%s' is no address: give for example "
+					      "127.0.0.1:6327 or [::1]:6327, or off",
+					      text);
+	}
+	return set_text(to, size, text, err);
+}
+
+static int set_cpus(char *to, size_t size, const char *text, struct neap_error *err)
+{
+	struct neap_cpuset cpus;
+
+	if (neap_cpuset_parse(&cpus, text, NULL) < 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "'%s' is no CPU list: give for example 0-3,8",
+				      text);
+	return set_text(to, size, text, err);
+}
+
+static int set_duration(int64_t *to, const struct neap_option *option, const char *text,
+			struct neap_error *err)
+{
+	char low[32], high[32];
+	int64_t usec;
+
+	neap_duration_format(option->min, low, sizeof(low));
+	neap_duration_format(option->max, high, sizeof(high));
+	if (neap_duration_parse(text, &usec, NULL) < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%s' is no duration: give for example %s (%s to %s)", text,
+			option->fallback, low, high);
+	if (usec < option->min || usec > option->max)
+		return neap_error_set(err, NEAP_EINVAL, "'%s' is out of range: %s to %s",
+				      text, low, high);
+	*to = usec;
+	return 0;
+}
+
+static int set_milli(int64_t *to, const struct neap_option *option, const char *text,
+		     struct neap_error *err)
+{
+	char low[32], high[32];
+	int64_t milli;
+
+	if (neap_quantity_parse_milli(text, &milli, NULL) < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%s' is no amount of CPU: give for example 500m or 2", text);
+	if (milli < option->min || milli > option->max)
+		return neap_error_set(
+			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
+			neap_quantity_format_milli(option->min, low, sizeof(low)),
+			neap_quantity_format_milli(option->max, high, sizeof(high)));
+	*to = milli;
+	return 0;
+}
+
+static void list_choices(const char *const *choices, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	for (buf[0] = '\0'; *choices && len < size; choices++) {
+		int n = snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
+				 *choices);
+
+		len += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static int set_choice(int *to, const struct neap_option *option, const char *text,
+		      struct neap_error *err)
+{
+	char all[128];
+	int i;
+
+	for (i = 0; option->choices[i]; i++)
+		if (strcmp(option->choices[i], text) == 0) {
+			*to = i;
+			return 0;
+		}
+	list_choices(option->choices, all, sizeof(all));
+	return neap_error_set(err, NEAP_EINVAL, "'%s' is unknown: there are %s", text,
+			      all);
+}
+
+static int set_bool(bool *to, const char *text, struct neap_error *err)
+{
+	static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(words); i++)
+		if (strcmp(words[i], text) == 0) {
+			*to = i % 2;
+			return 0;
+		}
+	return neap_error_set(err, NEAP_EINVAL, "'%s' is neither true nor false", text);
+}
+
+static int set_group(char *to, size_t size, const char *text, struct neap_error *err)
+{
+	if (!neap_path_is_safe(text))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%s' is no group: a path like neap or a/b, without "
+			"leading slash and '..'",
+			text);
+	return set_text(to, size, text, err);
+}
+
+int neap_config_policy_add_param(struct neap_policy_choice *choice, const char *name,
+				 const char *value, struct neap_error *err)
+{
+	int i = choice->param_count;
+
+	if (i == NEAP_ARRAY_LEN(choice->params))
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "policy %s: more than %zu parameters",
+				      choice->source, NEAP_ARRAY_LEN(choice->params));
+	if (!*name ||
+	    !neap_strcopy(choice->params[i].name, sizeof(choice->params[i].name), name))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "policy %s: '%.70s' is no parameter name",
+				      choice->source, name);
+	if (!neap_strcopy(choice->params[i].value, sizeof(choice->params[i].value),
+			  value))
+		return neap_error_set(
+			err, NEAP_ETOOLARGE,
+			"policy %s: the value of %s is longer than %zu bytes",
+			choice->source, name, sizeof(choice->params[i].value) - 1);
+	choice->param_count++;
+	return 0;
+}
+
+int neap_config_add_policy(struct neap_config *config, const char *text,
+			   struct neap_error *err)
+{
+	struct neap_policy_choice *choice = &config->policies[config->policy_count];
+	neap_auto_free char *copy = neap_strdup(text);
+	char *rest, *item;
+
+	if (!copy)
+		return neap_error_nomem(err);
+	if (strcmp(text, "none") == 0) {
+		config->policy_count = 0;
+		return 0;
+	}
+	if (config->policy_count == NEAP_POLICIES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d policies",
+				      NEAP_POLICIES_MAX);
+	memset(choice, 0, sizeof(*choice));
+	rest = strchr(copy, ':');
+	if (rest)
+		*rest++ = '\0';
+	if (!*copy || !neap_strcopy(choice->source, sizeof(choice->source), copy))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%.80s' names no policy: give for example qos/cpu-share "
+			"or a file",
+			text);
+	for (item = strsep(&rest, ","); item; item = strsep(&rest, ",")) {
+		char *value = strchr(item, '=');
+
+		if (!value)
+			return neap_error_set(
+				err, NEAP_EINVAL,
+				"'%s': after ':' come PARAM=VALUE pairs, for "
+				"example qos/cpu-suppress:threshold=70",
+				text);
+		*value++ = '\0';
+		if (neap_config_policy_add_param(choice, item, value, err) < 0)
+			return -NEAP_EINVAL;
+	}
+	config->policy_count++;
+	return 0;
+}
+
+int neap_config_set(struct neap_config *config, const struct neap_option *option,
+		    const char *text, struct neap_error *err)
+{
+	void *to = (char *)config + option->offset;
+
+	switch (option->type) {
+	case NEAP_OPTION_TEXT:
+		return set_text(to, option->size, text, err);
+	case NEAP_OPTION_LISTEN:
+		return set_listen(to, option->size, text, err);
+	case NEAP_OPTION_GROUP:
+		return set_group(to, option->size, text, err);
+	case NEAP_OPTION_CPUS:
+		return set_cpus(to, option->size, text, err);
+	case NEAP_OPTION_DURATION:
+		return set_duration(to, option, text, err);
+	case NEAP_OPTION_MILLI:
+		return set_milli(to, option, text, err);
+	case NEAP_OPTION_CHOICE:
+		return set_choice(to, option, text, err);
+	case NEAP_OPTION_BOOL:
+		return set_bool(to, text, err);
+	case NEAP_OPTION_POLICY:
+		return neap_config_add_policy(config, text, err);
+	case NEAP_OPTION_APPS:
+	case NEAP_OPTION_ACTION:
+		break;
+	}
+	return neap_error_set(err, NEAP_EINTERNAL, "takes no value");
+}
+
+/* --- command line --- */
+
+static int unknown_option(const char *arg, struct neap_error *err)
+{
+	const char *names[NEAP_ARRAY_LEN(options)];
+	char name[64];
+	const char *nearest;
+	size_t count = 0, i;
+
+	for (i = 0; options[i].flag || options[i].key; i++)
+		if (options[i].flag)
+			names[count++] = options[i].flag;
+	neap_strcopy(name, sizeof(name), arg + strspn(arg, "-"));
+	name[strcspn(name, "=")] = '\0';
+	nearest = neap_config_nearest(name, names, count);
+	if (arg[0] != '-')
+		return neap_error_set(err, NEAP_EINVAL,
+				      "'%s': neapd takes options only (see --help)", arg);
+	if (nearest)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"unknown option '%s': did you mean --%s? (see --help)", arg,
+			nearest);
+	return neap_error_set(err, NEAP_EINVAL, "unknown option '%s' (see --help)", arg);
+}
+
+static const struct neap_option *find_flag(const char *arg, const char **ret_value)
+{
+	size_t len = strcspn(arg, "="), i;
+
+	if (strcmp(arg, "-h") == 0)
+		arg = "--help", len = 6;
+	if (strncmp(arg, "--", 2) != 0)
+		return NULL;
+	for (i = 0; options[i].flag || options[i].key; i++)
+		if (options[i].flag && strlen(options[i].flag) == len - 2 &&
+		    strncmp(options[i].flag, arg + 2, len - 2) == 0) {
+			*ret_value = arg[len] == '=' ? arg + len + 1 : NULL;
+			return &options[i];
+		}
+	return NULL;
+}
+
+static int read_flags(int argc, char **argv, struct neap_config *config,
+		      enum neap_config_action *action, struct neap_error *err)
+{
+	bool has_policy = false;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		const char *value = NULL;
+		const struct neap_option *option = find_flag(argv[i], &value);
+		int r;
+
+		if (!option)
+			return unknown_option(argv[i], err);
+		if (option->type == NEAP_OPTION_ACTION) {
+			*action = (enum neap_config_action)option->min;
+			return 0;
+		}
+		if (!value && option->type == NEAP_OPTION_BOOL)
+			value = "true";
+		if (!value && i + 1 < argc)
+			value = argv[++i];
+		if (!value)
+			return neap_error_set(err, NEAP_EINVAL, "--%s needs a value: %s",
+					      option->flag, option->metavar);
+		if (option->type == NEAP_OPTION_POLICY && !has_policy) {
+			config->policy_count = 0; /* flags replace those of the file */
+			has_policy = true;
+		}
+		r = neap_config_set(config, option, value, err);
+		if (r < 0)
+			return neap_error_wrap(err, "--%s", option->flag);
+	}
+	return 0;
+}
+
+static int set_defaults(struct neap_config *config, struct neap_error *err)
+{
+	size_t i;
+
+	memset(config, 0, sizeof(*config));
+	for (i = 0; options[i].flag || options[i].key; i++) {
+		const char *text = options[i].fallback;
+
+		if (text && *text && neap_config_set(config, &options[i], text, err) < 0)
+			return neap_error_wrap(err, "default of --%s", options[i].flag);
+	}
+	return 0;
+}
+
+/* What only shows when all is read. */
+static int finish(struct neap_config *config, struct neap_error *err)
+{
+	int n;
+
+	if (*config->unix_socket)
+		return 0;
+	n = snprintf(config->unix_socket, sizeof(config->unix_socket), "%s/neap.sock",
+		     config->run_dir);
+	if (n < 0 || (size_t)n >= sizeof(config->unix_socket))
+		return neap_error_set(
+			err, NEAP_ETOOLARGE,
+			"--run-dir: '%s' is too long for a socket in it: name one "
+			"with --unix-socket",
+			config->run_dir);
+	return 0;
+}
+
+int neap_config_parse(int argc, char **argv, struct neap_config *ret,
+		      enum neap_config_action *ret_action, struct neap_error *err)
+{
+	neap_auto_free struct neap_config *config = neap_alloc(sizeof(*config));
+	enum neap_config_action action = NEAP_CONFIG_RUN;
+	char file[sizeof(config->config_file)];
+	int r;
+
+	if (!config)
+		return neap_error_nomem(err);
+	/* Flags are read twice: first for the name of the file, then again to beat it. */
+	r = set_defaults(config, err);
+	if (r == 0)
+		r = read_flags(argc, argv, config, &action, err);
+	if (r < 0)
+		return r;
+	if (action != NEAP_CONFIG_RUN) {
+		*ret_action = action;
+		return 0;
+	}
+	neap_strcopy(file, sizeof(file), config->config_file);
+	if (!*file && access(FILE_FALLBACK, F_OK) == 0)
+		neap_strcopy(file, sizeof(file), FILE_FALLBACK);
+	if (*file) {
+		r = set_defaults(config, err);
+		if (r == 0)
+			r = neap_config_read_file(config, file, err);
+		if (r == 0)
+			r = read_flags(argc, argv, config, &action, err);
+		neap_strcopy(config->config_file, sizeof(config->config_file), file);
+	}
+	if (r == 0)
+		r = finish(config, err);
+	if (r < 0)
+		return r;
+	memcpy(ret, config, sizeof(*ret));
+	*ret_action = action;
+	return 0;
+}
+
+char *neap_config_help(void)
+{
+	neap_auto_buf struct neap_buf out;
+	size_t i;
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_buf_adds(
+		&out,
+		"Usage: neapd [OPTION...]\n\n"
+		"Keeps latency-critical services safe from batch jobs on one machine, "
+		"by Lua policies.\nEvery option but --config, --give-back, --help and "
+		"--version is also a key of the\nconfiguration file.\n\n");
+	for (i = 0; options[i].flag || options[i].key; i++) {
+		const struct neap_option *o = &options[i];
+		char choices[128] = "";
+
+		if (!o->flag)
+			continue;
+		if (o->choices)
+			list_choices(o->choices, choices, sizeof(choices));
+		neap_buf_addf(&out, "  --%s%s%s\n        %s%s%s", o->flag,
+			      o->metavar ? " " : "", o->metavar ? o->metavar : "", o->doc,
+			      *choices ? ": " : "", choices);
+		if (o->fallback && *o->fallback && o->type != NEAP_OPTION_BOOL)
+			neap_buf_addf(&out, " [%s]", o->fallback);
+		neap_buf_addc(&out, '\n');
+	}
+	neap_buf_adds(&out,
+		      "\nOnly in the file: policies (a list of names, or of {policy, "
+		      "params}) and\nhostApplications (a list of {name, qos, "
+		      "cgroupPath: {base, parentDir, relativePath}}).\n");
+	return neap_buf_take(&out);
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Routes of the control API and what they check before the node is asked. Operations that take the
+ * hand's time are answered when it has answered; the client may be gone by then. */
+#include "api/control/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/control/topology_json.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define AUDIT_LIMIT_DEFAULT 200
+#define AUDIT_LIMIT_MAX     1000
+#define NAME_MAX_BYTES      63
+#define COMMAND_WORDS_MAX   4096
+
+/* An answer that the node still owes. request is NULL once the client has gone. */
+struct pending {
+	struct pending *next,
+		**prev; /* in control's list; prev NULL when control has gone */
+	struct neap_http_request *request;
+	json_t *input; /* of run, kept until the answer */
+};
+
+struct neap_control {
+	struct neap_control_node node;
+	struct pending *pending;
+};
+
+static void pending_free(struct pending *pending)
+{
+	if (pending->prev) {
+		*pending->prev = pending->next;
+		if (pending->next)
+			pending->next->prev = pending->prev;
+	}
+	json_decref(pending->input);
+	free(pending);
+}
+
+static void client_gone(void *arg)
+{
+	struct pending *pending = arg;
+
+	pending->request = NULL;
+}
+
+static struct pending *pending_new(struct neap_control *control,
+				   struct neap_http_request *request)
+{
+	struct pending *pending = neap_alloc(sizeof(*pending));
+
+	if (!pending)
+		return NULL;
+	pending->request = request;
+	pending->next = control->pending;
+	pending->prev = &control->pending;
+	if (pending->next)
+		pending->next->prev = &pending->next;
+	control->pending = pending;
+	neap_http_defer(request, client_gone, pending);
+	return pending;
+}
+
+static void node_done(void *done_arg, json_t *body, const struct neap_error *err)
+{
+	struct pending *pending = done_arg;
+	struct neap_http_request *request = pending->request;
+
+	pending_free(pending);
+	if (!request)
+		json_decref(body);
+	else if (err)
+		neap_http_answer_error(request, err);
+	else
+		neap_http_answer_json_take(request, 200, body);
+}
+
+static void answer_or_nomem(struct neap_http_request *request, json_t *body)
+{
+	struct neap_error err;
+
+	if (body) {
+		neap_http_answer_json_take(request, 200, body);
+		return;
+	}
+	neap_error_nomem(&err);
+	neap_http_answer_error(request, &err);
+}
+
+/* --- health --- */
+
+static void get_health(void *arg, struct neap_http_request *request)
+{
+	(void)arg;
+	neap_http_answer_text(request, 200, "text/plain", "ok\n", 3);
+}
+
+static void get_ready(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+	const char *why = "";
+	struct neap_error err;
+
+	if (control->node.is_ready(control->node.arg, &why)) {
+		neap_http_answer_text(request, 200, "text/plain", "ok\n", 3);
+		return;
+	}
+	neap_error_set(&err, NEAP_EUNAVAILABLE, "%s", why);
+	neap_http_answer_error(request, &err);
+}
+
+static void get_version(void *arg, struct neap_http_request *request)
+{
+	(void)arg;
+	answer_or_nomem(request, json_pack("{s:s, s:s}", "name", "neapd", "version",
+					   NEAP_VERSION));
+}
+
+/* --- figures --- */
+
+static void get_status(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+
+	answer_or_nomem(request, control->node.status(control->node.arg));
+}
+
+static void get_workloads(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+
+	answer_or_nomem(request, control->node.workloads(control->node.arg));
+}
+
+static void get_policies(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+
+	answer_or_nomem(request, control->node.policies(control->node.arg));
+}
+
+static void get_topology(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+
+	answer_or_nomem(request,
+			neap_topology_json(control->node.topology(control->node.arg)));
+}
+
+/* Texts come from the kernel and from policies: what is no UTF-8 is left out, not fatal. */
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	if (*text)
+		(void)json_object_set_new(object, key, json_string(text));
+}
+
+static json_t *entry_to_json(const struct neap_audit_entry *entry)
+{
+	json_t *object = json_pack("{s:I, s:I}", "seq", (json_int_t)entry->seq,
+				   "unix_usec", (json_int_t)entry->unix_usec);
+	char when[40];
+
+	if (!object)
+		return NULL;
+	set_text(object, "time",
+		 neap_time_format(entry->unix_usec, 3, when, sizeof(when)));
+	set_text(object, "what", entry->what);
+	set_text(object, "group", entry->group);
+	set_text(object, "key", entry->key);
+	set_text(object, "old_value", entry->old_value);
+	set_text(object, "new_value", entry->new_value);
+	set_text(object, "policy", entry->policy);
+	set_text(object, "why", entry->why);
+	if (entry->errnum) {
+		(void)json_object_set_new(object, "errno", json_integer(entry->errnum));
+		set_text(object, "error",
+			 strerrordesc_np(entry->errnum) ? strerrordesc_np(entry->errnum)
+							: "unknown error");
+	}
+	if (entry->dry_run)
+		(void)json_object_set_new(object, "dry_run", json_true());
+	return object;
+}
+
+/* A whole number from the query, fallback when it is absent. */
+static int query_number(struct neap_http_request *request, const char *name,
+			int64_t fallback, int64_t max, int64_t *ret,
+			struct neap_error *err)
+{
+	const char *text = neap_http_query_find(request, name);
+
+	*ret = fallback;
+	if (!text)
+		return 0;
+	if (neap_int_parse(text, ret, NULL) < 0 || *ret < 0 || *ret > max)
+		return neap_error_field(err, NEAP_EINVAL, name,
+					"'%s' is no number from 0 to %lld", text,
+					(long long)max);
+	return 0;
+}
+
+/* since: entries after this number. Without it the newest ones. */
+static void get_audit(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+	const struct neap_audit *audit = control->node.audit(control->node.arg);
+	const struct neap_audit_entry *entry;
+	uint64_t newest = neap_audit_last(audit), seq;
+	int64_t since, limit;
+	struct neap_error err;
+	json_t *entries, *body;
+
+	if (query_number(request, "limit", AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX, &limit,
+			 &err) < 0 ||
+	    query_number(request, "since", -1, INT64_MAX - 1, &since, &err) < 0) {
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	if (since < 0)
+		since = (int64_t)newest > limit ? (int64_t)newest - limit : 0;
+	entries = json_array();
+	seq = (uint64_t)since + 1;
+	while (entries && (int64_t)json_array_size(entries) < limit && seq <= newest) {
+		entry = neap_audit_find_from(audit, seq);
+		if (!entry)
+			break;
+		seq = entry->seq + 1;
+		if (json_array_append_new(entries, entry_to_json(entry)) < 0) {
+			json_decref(entries);
+			entries = NULL;
+		}
+	}
+	/* NULL entries make json_pack fail. */
+	body = json_pack("{s:o, s:I}", "entries", entries, "last", (json_int_t)newest);
+	answer_or_nomem(request, body);
+}
+
+/* --- operations --- */
+
+static void operate(struct neap_control *control, struct neap_http_request *request,
+		    const char *verb)
+{
+	struct pending *pending = pending_new(control, request);
+
+	if (!pending) {
+		answer_or_nomem(request, NULL);
+		return;
+	}
+	control->node.operate(control->node.arg, verb, node_done, pending);
+}
+
+static void post_freeze(void *arg, struct neap_http_request *request)
+{
+	operate(arg, request, "freeze");
+}
+
+static void post_release(void *arg, struct neap_http_request *request)
+{
+	operate(arg, request, "release");
+}
+
+static void post_resume(void *arg, struct neap_http_request *request)
+{
+	operate(arg, request, "resume");
+}
+
+/* --- run --- */
+
+static int check_name(const json_t *value, struct neap_error *err)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	const char *text = json_string_value(value);
+
+	if (!text || !*text || strlen(text) > NAME_MAX_BYTES || strspn(text, "._-") ||
+	    text[strspn(text, allowed)])
+		return neap_error_field(
+			err, NEAP_EINVAL, "name",
+			"a name has 1 to %d letters, digits, '.', '_', '-', "
+			"and starts with a letter or digit",
+			NAME_MAX_BYTES);
+	return 0;
+}
+
+static int check_qos(const json_t *value, struct neap_error *err)
+{
+	const char *text = json_string_value(value);
+
+	if (!text || (strcmp(text, "LS") != 0 && strcmp(text, "BE") != 0))
+		return neap_error_field(err, NEAP_EINVAL, "qos",
+					"LS (latency-critical) or BE (best effort)");
+	return 0;
+}
+
+static int check_amount(const json_t *value, struct neap_error *err)
+{
+	if (!json_is_integer(value) || json_integer_value(value) <= 0)
+		return neap_error_set(err, NEAP_EINVAL, "a whole number above 0");
+	return 0;
+}
+
+static int check_command(const json_t *value, struct neap_error *err)
+{
+	const json_t *word;
+	size_t i;
+
+	if (!json_array_size(value) || json_array_size(value) > COMMAND_WORDS_MAX)
+		return neap_error_field(err, NEAP_EINVAL, "command",
+					"a list of 1 to %d words", COMMAND_WORDS_MAX);
+	json_array_foreach (value, i, word)
+		if (!json_is_string(word))
+			return neap_error_field(err, NEAP_EINVAL, "command",
+						"every word is a string");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*check)(const json_t *value, struct neap_error *err);
+	bool is_needed;
+} run_fields[] = {
+	{"name", check_name, false},
+	{"qos", check_qos, true},
+	{"cpu_request_milli", check_amount, false},
+	{"cpu_limit_milli", check_amount, false},
+	{"memory_limit_bytes", check_amount, false},
+	{"command", check_command, true},
+};
+
+static int check_run(json_t *input, struct neap_error *err)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (!json_is_object(input))
+		return neap_error_set(err, NEAP_EINVAL, "the body is no JSON object");
+	for (i = 0; i < NEAP_ARRAY_LEN(run_fields); i++) {
+		value = json_object_get(input, run_fields[i].name);
+		if (!value && run_fields[i].is_needed)
+			return neap_error_field(err, NEAP_EINVAL, run_fields[i].name,
+						"is missing");
+		if (value && run_fields[i].check(value, err) < 0) {
+			neap_strcopy(err->field, sizeof(err->field), run_fields[i].name);
+			return -NEAP_EINVAL;
+		}
+	}
+	json_object_foreach (input, key, value) {
+		for (i = 0; i < NEAP_ARRAY_LEN(run_fields); i++)
+			if (strcmp(run_fields[i].name, key) == 0)
+				break;
+		if (i == NEAP_ARRAY_LEN(run_fields))
+			return neap_error_field(err, NEAP_EINVAL, key,
+						"is unknown: there are name, qos, "
+						"cpu_request_milli, cpu_limit_milli, "
+						"memory_limit_bytes, command");
+	}
+	return 0;
+}
+
+static void post_run(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+	const struct neap_http_peer *peer = neap_http_peer_get(request);
+	struct pending *pending;
+	struct neap_error err;
+	json_error_t where;
+	json_t *input;
+	const char *body;
+	size_t len;
+
+	if (!peer->is_unix) {
+		neap_error_set(
+			&err, NEAP_EFORBIDDEN,
+			"run moves the process that asks: only over the unix socket");
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	body = neap_http_body_get(request, &len);
+	input = json_loadb(body, len, JSON_REJECT_DUPLICATES, &where);
+	if (!input)
+		neap_error_set(&err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
+			       where.line, where.text);
+	if (!input || check_run(input, &err) < 0) {
+		json_decref(input);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	pending = pending_new(control, request);
+	if (!pending) {
+		json_decref(input);
+		answer_or_nomem(request, NULL);
+		return;
+	}
+	pending->input = input;
+	control->node.run(control->node.arg, input, neap_http_fd_get(request), peer,
+			  node_done, pending);
+}
+
+static const struct neap_http_route routes[] = {
+	{"GET", "/healthz", true, get_health},
+	{"GET", "/livez", true, get_health},
+	{"GET", "/readyz", true, get_ready},
+	{"GET", "/version", true, get_version},
+	{"GET", "/control/v1/status", false, get_status},
+	{"GET", "/control/v1/workloads", false, get_workloads},
+	{"GET", "/control/v1/policies", false, get_policies},
+	{"GET", "/control/v1/topology", false, get_topology},
+	{"GET", "/control/v1/audit", false, get_audit},
+	{"POST", "/control/v1/freeze", false, post_freeze},
+	{"POST", "/control/v1/release", false, post_release},
+	{"POST", "/control/v1/resume", false, post_resume},
+	{"POST", "/control/v1/run", false, post_run},
+	{0},
+};
+
+int neap_control_new(struct neap_http *http, const struct neap_control_node *node,
+		     struct neap_control **ret, struct neap_error *err)
+{
+	struct neap_control *control = neap_alloc(sizeof(*control));
+	int r;
+
+	if (!control)
+		return neap_error_nomem(err);
+	control->node = *node;
+	r = neap_http_add_routes(http, routes, control, err);
+	if (r < 0) {
+		free(control);
+		return r;
+	}
+	*ret = control;
+	return 0;
+}
+
+void neap_control_free(struct neap_control *control)
+{
+	struct pending *pending;
+
+	if (!control)
+		return;
+	/* Their answers may still come; they then find no client and free themselves. */
+	for (pending = control->pending; pending; pending = control->pending) {
+		control->pending = pending->next;
+		pending->prev = NULL;
+		pending->next = NULL;
+		pending->request = NULL;
+	}
+	free(control);
+}
