@@ -133,6 +133,9 @@ static int check_xml(const char *file, struct neap_error *err)
 			"%s: made by a newer hwloc: export with lstopo --of xml "
 			"--export-xml-flags v2",
 			file);
+	if (!strstr(tail, "</topology>"))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s: cut short or not hwloc's own format", file);
 	return 0;
 }
 
