@@ -310,17 +310,17 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 
 static int table_json(struct writer *w, int index, int depth, json_t **ret)
 {
-	size_t count = lua_rawlen(w->L, index);
+	size_t count = lua_rawlen(w->L, index), keys;
 	bool is_list = count > 0;
 
 	if (depth >= DEPTH_MAX)
 		return refuse(w, "a table with more than 32 levels");
-	if (!is_list) {
-		lua_pushnil(w->L);
-		is_list = !lua_next(w->L, index);
-		if (!is_list)
-			lua_pop(w->L, 2);
-	}
+	lua_pushnil(w->L);
+	for (keys = 0; lua_next(w->L, index); keys++)
+		lua_pop(w->L, 1);
+	if (is_list && keys > count)
+		return refuse(w, "a table with mixed keys");
+	is_list = is_list || !keys;
 	*ret = is_list ? json_array() : json_object();
 	if (!*ret)
 		return neap_error_nomem(w->err);

@@ -77,7 +77,7 @@ static void print_allowed(const struct neap_param *param, struct neap_buf *buf)
 static int refuse(const struct neap_param *param, const char *text,
 		  struct neap_error *err)
 {
-	struct neap_buf allowed __attribute__((cleanup(neap_buf_done)));
+	neap_auto_buf struct neap_buf allowed;
 
 	neap_buf_init(&allowed, NEAP_BUF_LINE);
 	print_allowed(param, &allowed);
@@ -243,11 +243,11 @@ void neap_param_push(lua_State *L, const struct neap_param *param)
 json_t *neap_param_json(const struct neap_param *param,
 			const struct neap_param_value *value)
 {
-	struct neap_buf text __attribute__((cleanup(neap_buf_done)));
+	neap_auto_buf struct neap_buf text;
 
+	neap_buf_init(&text, NEAP_BUF_LINE);
 	if (!value->is_set)
 		return json_null();
-	neap_buf_init(&text, NEAP_BUF_LINE);
 	switch (param->type) {
 	case NEAP_PARAM_NUMBER:
 		return json_real(value->real);

@@ -236,7 +236,7 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 static int unknown(const struct neap_params *params, const char *name,
 		   struct neap_error *err)
 {
-	struct neap_buf known __attribute__((cleanup(neap_buf_done)));
+	neap_auto_buf struct neap_buf known;
 
 	neap_buf_init(&known, NEAP_BUF_LINE);
 	for (size_t i = 0; i < params->count; i++)

@@ -271,6 +271,14 @@ static int open_state(lua_State *L)
 
 /* --- load --- */
 
+/* What Lua says begins with "origin:line:" mostly, but not for every error object. */
+static int with_origin(const struct neap_policy *policy, struct neap_error *err)
+{
+	if (strncmp(err->msg, policy->origin, strlen(policy->origin)) == 0)
+		return -err->code;
+	return neap_error_wrap(err, "%s", policy->origin);
+}
+
 static int load_into(struct neap_policy *policy, size_t len, struct neap_error *err)
 {
 	struct check check = {.policy = policy, .err = err};
@@ -285,13 +293,11 @@ static int load_into(struct neap_policy *policy, size_t len, struct neap_error *
 		return neap_error_wrap(err, "%s", policy->origin);
 	rc = neap_vm_load(policy->vm, policy->text, len, policy->origin, err);
 	if (rc < 0)
-		return rc;
+		return with_origin(policy, err);
 	/* The kind is known only after it: all have the same budget for loading. */
 	rc = neap_vm_call(policy->vm, 0, 1, kind->load_budget_usec, err);
-	if (rc < 0 && rc != -NEAP_EINVAL)
-		return neap_error_wrap(err, "%s", policy->origin);
 	if (rc < 0)
-		return rc;
+		return with_origin(policy, err);
 	neap_policy_keep(neap_vm_state(policy->vm), policy, NEAP_REF_TABLE);
 	rc = neap_vm_protect(policy->vm, check_protected, &check, 0, err);
 	if (rc < 0)

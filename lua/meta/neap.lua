@@ -1,0 +1,240 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Everything that neap offers to policies, for editors (LuaCATS) and for people. The names of the
+-- fields are compared with the tables of the C sources by t/test_meta.c.
+---@meta
+-- luacheck: ignore
+error("a meta file is never run")
+
+--- A pod, a `neapctl run`, or a host application.
+---@class neap.Workload
+---@field id string unique on the node: pod uid, run name, "host:NAME"
+---@field name string name for people
+---@field target string what a write names to mean this workload
+---@field group string its cgroup directory below the hierarchies
+---@field source string|nil where it comes from: "run", "kubelet" or "host"
+---@field qos string|nil QoS class as labelled: LSE, LSR, LS, BE, SYSTEM; absent without a label
+---@field kube_qos string|nil class of Kubernetes: Guaranteed, Burstable, BestEffort
+---@field is_critical boolean neither labelled BE nor of class BestEffort
+---@field cpu_request_milli integer|nil CPU request, thousandths of a CPU
+---@field cpu_limit_milli integer|nil CPU limit, thousandths of a CPU
+---@field memory_limit_bytes integer|nil memory limit, bytes
+---@field used_cores number|nil CPU use since the tick before, CPUs
+---@field used_milli integer|nil CPU use since the tick before, thousandths of a CPU
+---@field used_avg_cores number|nil average CPU use of the last 60 s, CPUs
+---@field used_p95_cores number|nil 95th percentile of the CPU use of the last 60 s, CPUs
+---@field throttled_ratio number|nil share of periods in which its quota stopped it, 0..1
+---@field memory_bytes integer|nil memory charged to its group, page cache included, bytes
+---@field cpu_pressure number|nil share of the last 10 s in which some task waited for a CPU, 0..1
+---@field memory_pressure number|nil the same for memory, 0..1
+---@field io_pressure number|nil the same for block devices, 0..1
+---@field cpus neap.CpuSet CPUs that its group may use now
+---@field exclusive_cpus neap.CpuSet CPUs given to it alone (LSE, LSR); empty when none
+---@field max_milli integer|nil quota in force, thousandths of a CPU, -1 unlimited
+---@field processes integer|nil processes in its group
+
+--- The directory of a QoS class.
+---@class neap.Class
+---@field exists boolean the directory of the class is there
+---@field used_cores number|nil CPU use since the tick before, CPUs
+---@field used_milli integer|nil CPU use since the tick before, thousandths of a CPU
+---@field max_milli integer|nil quota in force, thousandths of a CPU, -1 unlimited; lowest of the trees
+---@field cpus neap.CpuSet CPU set in force
+---@field throttled_ratio number|nil share of periods in which the quota stopped it, 0..1
+---@field cpu_pressure number|nil share of the last 10 s in which some task waited for a CPU, 0..1
+---@field workloads integer|nil number of workloads in it
+
+--- What one tick saw: the fields named in `needs`, nothing else. A field named with "?" may be nil,
+--- any other is there.
+---@class neap.NodeSample
+---@field now_unix integer wall clock, seconds since 1970
+---@field mono_usec integer clock that never goes back, microseconds
+---@field seconds number time since the tick before, seconds; missing at the first
+---@field capacity_milli integer online CPUs, thousandths of a CPU
+---@field allocatable_milli integer capacity less what the configuration keeps back
+---@field reserved_milli integer kept back by annotation or configuration, 0 if nothing is
+---@field reserved_cpus neap.CpuSet CPUs that nobody gets
+---@field system_cpus neap.CpuSet exclusive CPUs of class SYSTEM
+---@field used_cores number CPU use of the whole node since the tick before, CPUs
+---@field used_milli integer CPU use of the whole node, thousandths of a CPU
+---@field used_avg_cores number average CPU use of the node in the last 60 s, CPUs
+---@field used_p95_cores number 95th percentile of the node's CPU use in the last 60 s, CPUs
+---@field stolen_ratio number share of CPU time that the hypervisor gave to others, 0..1
+---@field critical_used_milli integer CPU use of the workloads that are not best-effort
+---@field besteffort_used_milli integer CPU use of the workloads that are best-effort
+---@field system_used_milli integer CPU use of the node that belongs to no workload
+---@field memory_capacity_bytes integer memory of the node, bytes
+---@field memory_used_bytes integer memory of the node that is not available, bytes
+---@field cpu_pressure number share of the last 10 s in which some task waited for a CPU, 0..1
+---@field memory_pressure number the same for memory, 0..1
+---@field io_pressure number the same for block devices, 0..1
+---@field critical_pressure number highest cpu_pressure of a workload that is not best-effort
+---@field kubelet_cpu_policy string CPU manager policy of the kubelet: "none" or "static"
+---@field topology neap.Topology the machine: sockets, NUMA nodes, caches, cores, threads
+---@field besteffort neap.Class the best-effort directory, all trees together
+---@field burstable neap.Class the burstable directory, all trees together
+---@field workloads neap.Workload[] pods, runs and host applications
+---@field supports table<string, boolean> keys whose kernel file exists here: name = true
+
+--- A set of CPUs by their numbers in the operating system. Never changes.
+--- `a + b` and `a | b` are the union, `a & b` what both have, `a - b` the difference, `#a` the
+--- count, `a == b` compares members, `tostring(a)` is the list ("0-3,8").
+---@class neap.CpuSet
+---@operator add(neap.CpuSet): neap.CpuSet
+---@operator bor(neap.CpuSet): neap.CpuSet
+---@operator band(neap.CpuSet): neap.CpuSet
+---@operator sub(neap.CpuSet): neap.CpuSet
+---@operator len: integer
+local CpuSet = {}
+
+--- Returns whether the CPU is a member.
+---@param cpu integer
+---@return boolean
+function CpuSet:has(cpu) end
+
+--- Returns the members, ascending.
+---@return integer[]
+function CpuSet:list() end
+
+--- Returns the n lowest members; all of them when there are fewer.
+---@param n integer
+---@return neap.CpuSet
+function CpuSet:first(n) end
+
+--- Returns whether every member is also in other.
+---@param other neap.CpuSet
+---@return boolean
+function CpuSet:is_subset(other) end
+
+--- The machine. Never changes; after a hotplug the next sample has another one.
+---@class neap.Topology
+local Topology = {}
+
+--- Returns the CPUs that are online.
+---@return neap.CpuSet
+function Topology:cpus() end
+
+--- Returns how many CPUs are online.
+---@return integer
+function Topology:count() end
+
+--- Returns n CPUs of set in the order of picking: pairs of siblings first, going round the
+--- (NUMA node, socket) pairs, larger ones first. {} when set has fewer than n.
+---@param set neap.CpuSet
+---@param n integer
+---@return integer[]
+function Topology:pick(set, n) end
+
+--- Returns the same as a set.
+---@param set neap.CpuSet
+---@param n integer
+---@return neap.CpuSet
+function Topology:pick_set(set, n) end
+
+--- Returns the CPUs of the core that cpu is on, itself included; empty for an unknown CPU.
+---@param cpu integer
+---@return neap.CpuSet
+function Topology:siblings(cpu) end
+
+--- Returns those CPUs of set whose siblings are all in set.
+---@param set neap.CpuSet
+---@return neap.CpuSet
+function Topology:whole_cores(set) end
+
+--- Returns the numbers of the NUMA nodes.
+---@return integer[]
+function Topology:nodes() end
+
+--- Returns the CPUs of a NUMA node.
+---@param node integer
+---@return neap.CpuSet|nil cpus
+---@return string? message
+function Topology:node_cpus(node) end
+
+--- Returns the numbers of the sockets.
+---@return integer[]
+function Topology:sockets() end
+
+--- Returns the CPUs of a socket.
+---@param socket integer
+---@return neap.CpuSet|nil cpus
+---@return string? message
+function Topology:socket_cpus(socket) end
+
+--- The first argument of every function of a policy. Read-only but for what is in memo.
+---@class neap.Ctx
+---@field params table<string, any> the parameters in force; an unset one is nil, an undeclared one raises
+---@field now_unix integer wall clock of the sample, seconds since 1970
+---@field policy { name: string, version: string }
+---@field memo table kept between calls: numbers, texts, booleans and tables of them, 64 KiB in all
+---@field hold userdata what tick returns to keep everything as it was set
+---@field quantity neap.Quantity
+local Ctx = {}
+
+--- Writes a line to the log; ten per call are kept.
+---@param text string
+function Ctx.log(text) end
+
+--- Returns the set of a CPU list ("0-3,8"), the empty set without text; nil and a message when the
+--- text is no CPU list.
+---@param text? string
+---@return neap.CpuSet|nil set
+---@return string? message
+function Ctx.cpuset(text) end
+
+---@class neap.Quantity
+local Quantity = {}
+
+--- Returns "500m" or "2" in thousandths, rounded up.
+---@param text string
+---@return integer|nil milli
+---@return string? message
+function Quantity.milli(text) end
+
+--- Returns "128Mi" or "2k" in whole units, rounded up.
+---@param text string
+---@return integer|nil bytes
+---@return string? message
+function Quantity.bytes(text) end
+
+--- One wanted value. target: "besteffort" or "burstable" (the directory of the class),
+--- "besteffort.pods", "besteffort.containers", the same for burstable, or "workload:ID".
+---@class neap.Write
+---@field target string
+---@field key string "cpu.max_milli", "cpu.shares", "cpu.idle", "cpuset.cpus", ...
+---@field value integer|neap.CpuSet|string a CPU set also as list text; -1 lifts a limit
+---@field why string the reason, one line, for the audit
+
+---@alias neap.QosTick fun(ctx: neap.Ctx, node: neap.NodeSample): neap.Write[]|userdata
+
+--- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration in
+--- seconds; that is also what ctx.params holds.
+---@class neap.Param
+---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"
+---@field doc string
+---@field default? any without one the parameter may be unset
+---@field min? number|string
+---@field max? number|string
+---@field unit? "milli"|"bytes" of a quantity [bytes]
+---@field values? string[] of an enum
+
+--- A row of examples. Either want, or steps that share ctx.memo; a step's node lies over the row's.
+--- In node a CPU set is a list text, topology { sockets = 1, nodes = 1, cores = 4, threads = 2 }
+--- (siblings have neighbouring numbers) or a list of { cpu, core, socket, node }.
+---@class neap.Example
+---@field name string
+---@field node? table
+---@field params? table<string, any>
+---@field want? neap.Write[]|"hold"|"skip" why is compared only where it is given
+---@field steps? { node: table?, after_s: integer?, want: neap.Write[]|"hold"|"skip" }[]
+
+---@class neap.QosPolicy
+---@field api 1
+---@field kind "qos"
+---@field name string a-z, 0-9 and -
+---@field doc? string
+---@field params? table<string, neap.Param>
+---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), "?" may be missing
+---@field tick neap.QosTick
+---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
+---@field examples? neap.Example[] run at every load

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loading policies: what is refused and how it is said, what is known of a loaded one, rules. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "lua/check.h"
+#include "lua/policy.h"
+
+/* A whole policy but for the part in the middle. */
+#define POLICY(part) "return { api = 1, kind = \"qos\", name = \"x\",\n" part "\n}"
+#define TICK         "tick = function(ctx, node) return {} end,"
+
+/* clang-format off */
+static const struct {
+	const char *name, *text, *want;
+} bad[] = {
+	{"syntax", "return {", "p.lua:1:"},
+	{"raises", "local x = 1\nerror(\"no\")", "p.lua:2: no"},
+	{"no table", "return 5", "p.lua: a policy returns one table, this returns a number"},
+	{"nothing", "", "this returns a nil"},
+	{"no api", "return { kind = \"qos\" }", "p.lua: field 'api': api = 1"},
+	{"new api", "return {\n  api = 2 }", "p.lua:2: field 'api': this neap knows api = 1 only"},
+	{"no kind", "return { api = 1 }", "field 'kind': there is no such kind; known: qos"},
+	{"wrong kind", "return { api = 1,\n kind = \"cpu\" }", "p.lua:2: field 'kind'"},
+	{"no name", "return { api = 1, kind = \"qos\", " TICK " }", "field 'name': 1 to 47 of"},
+	{"bad name", "return { api = 1, kind = \"qos\", name = \"A b\" }", "field 'name'"},
+	{"unknown field", POLICY("where = {}, " TICK), "p.lua:2: field 'where': a policy of kind qos has no such field; known: api, kind, name, doc, params, needs, examples, rules, tick"},
+	{"triggers", POLICY("triggers = {}, " TICK), "field 'triggers'"},
+	{"number as field", POLICY("7, " TICK), "field '?'"},
+	{"no tick", POLICY(""), "field 'tick': kind qos needs this function, this is a nil"},
+	{"tick is text", POLICY("tick = \"x\""), "p.lua:2: field 'tick'"},
+	{"doc", POLICY("doc = 1, " TICK), "field 'doc': a text is wanted"},
+	{"needs text", POLICY("needs = \"x\", " TICK), "field 'needs': a list"},
+	{"needs unknown", POLICY("needs = { \"capacity_milli\", \"foo\" }, " TICK), "p.lua:2: field 'needs[2]': there is no field 'foo' in a node sample; "},
+	{"needs misspelt", POLICY("needs = { \"capacity_mili\" }, " TICK), "did you mean 'capacity_milli'? known: "},
+	{"needs misspelt below", POLICY("needs = { \"besteffort.cpu\" }, " TICK), "did you mean 'cpus'? known: exists"},
+	{"needs a list's field", POLICY("needs = { \"workloads.id\" }, " TICK), "there is no field 'workloads.id'"},
+	{"needs twice", POLICY("needs = { \"besteffort\", \"besteffort.cpus\" }, " TICK), "'besteffort.cpus' is there twice"},
+	{"needs empty", POLICY("needs = { \"?\" }, " TICK), "there is no field ''"},
+	{"needs number", POLICY("needs = { 1 }, " TICK), "field 'needs[1]': a name such as"},
+	{"rules", POLICY("rules = { 1 }, " TICK), "field 'rules'"},
+	{"examples empty", POLICY("examples = {}, " TICK), "field 'examples'"},
+	{"example text", POLICY("examples = { \"x\" }, " TICK), "every example is a table"},
+	{"params text", POLICY("params = 5, " TICK), "field 'params': a table"},
+	{"param text", POLICY("params = { a = 5 }, " TICK), "field 'params.a': a parameter is a table"},
+	{"param name", POLICY("params = { A = {} }, " TICK), "a name has 1 to 47 of a-z"},
+	{"param type", POLICY("params = { a = { type = \"int\", doc = \"d\" } }, " TICK), "field 'params.a.type': known types: integer"},
+	{"param no doc", POLICY("params = { a = { type = \"integer\" } }, " TICK), "field 'params.a.doc'"},
+	{"param key", POLICY("params = { a = { type = \"integer\", doc = \"d\", defalt = 1 } }, " TICK), "field 'params.a.defalt': known: type, default"},
+	{"param default", POLICY("params = { a = { type = \"percent\", doc = \"d\", default = 101 } }, " TICK), "parameter 'a': '101' is not allowed; it takes a whole percentage from 0 to 100"},
+	{"param range of text", POLICY("params = { a = { type = \"string\", doc = \"d\", min = 1 } }, " TICK), "field 'params.a.min': this type has no range"},
+	{"param values", POLICY("params = { a = { type = \"enum\", doc = \"d\" } }, " TICK), "field 'params.a.values': an enum needs"},
+	{"param unit", POLICY("params = { a = { type = \"integer\", doc = \"d\", unit = \"milli\" } }, " TICK), "only a quantity has a unit"},
+	{"global read", "return { name = foo }", "p.lua:1: "},
+	{"hidden index", "return setmetatable({}, { __index = function() while true do end end })", "field 'api'"},
+	{"hidden next", "return setmetatable({ api = 1, kind = \"qos\", name = \"x\" }, { __pairs = function() while true do end end, __len = function() while true do end end })", "field 'tick'"},
+	{"raises a table", "error({})", "p.lua: non-string error"},
+	{"bytecode", "\033Lua", "p.lua"},
+};
+/* clang-format on */
+
+static int load(const char *text, struct neap_policy **ret, struct neap_error *err)
+{
+	return neap_policy_load(text, strlen(text), "p.lua", ret, err);
+}
+
+static void test_bad(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(bad); i++) {
+		struct neap_policy *policy = NULL;
+		struct neap_error err;
+		int rc = load(bad[i].text, &policy, &err);
+
+		if (rc >= 0 || policy)
+			fail_msg("%s: was loaded", bad[i].name);
+		if (!strstr(err.msg, bad[i].want) || strncmp(err.msg, "p.lua", 5) != 0)
+			fail_msg("%s: got \"%s\", want \"%s\"", bad[i].name, err.msg,
+				 bad[i].want);
+	}
+}
+
+static void test_limits(void **state)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err;
+
+	(void)state;
+	assert_int_equal(load("while true do end", &policy, &err), -NEAP_EBUDGET);
+	assert_non_null(strstr(err.msg, "p.lua"));
+	assert_int_equal(
+		load("local t = {} for i = 1, 1e7 do t[i] = i end", &policy, &err),
+		-NEAP_ENOMEM);
+	assert_int_equal(neap_policy_load("return\0{}", 9, "p.lua", &policy, &err),
+			 -NEAP_EINVAL);
+	assert_int_equal(neap_policy_load_file("t/no-such-file.lua", &policy, &err),
+			 -NEAP_ESYS);
+	assert_int_equal(neap_policy_load_file("/", &policy, &err), -NEAP_EINVAL);
+	assert_null(policy);
+}
+
+static void test_info(void **state)
+{
+	struct neap_policy *policy;
+	struct neap_policy_info info;
+	struct neap_error err;
+
+	(void)state;
+	assert_int_equal(load(POLICY("doc = \"what\", " TICK), &policy, &err), 0);
+	neap_policy_get_info(policy, &info);
+	assert_string_equal(info.kind, "qos");
+	assert_string_equal(info.name, "x");
+	assert_string_equal(info.origin, "p.lua");
+	assert_string_equal(info.doc, "what");
+	assert_int_equal(info.api, 1);
+	assert_int_equal(strlen(info.version), 8);
+	assert_int_equal(strncmp(info.label, "qos/x@", 6), 0);
+	assert_string_equal(info.label + 6, info.version);
+	neap_policy_free(policy);
+}
+
+#define RULES                                                                                          \
+	"rules = { same = function(ctx, i) return i end,\n"                                            \
+	"cpus = function(ctx, i) return { all = i.processors:cpus(), n = #ctx.cpuset(i.list) } end,\n" \
+	"loop = function() local t = {} t[1] = t return t end,\n"                                      \
+	"mixed = function() return { 1, x = 2 } end, fn = function() return print end,\n"              \
+	"nan = function() return 0/0 end, spin = function() while true do end end,\n"                  \
+	"none = function() end, what = function(ctx, i) return #i.list, 5 end,\n"                      \
+	"quantity = function(ctx, i) local n, m = ctx.quantity.milli(i) return { n, m ~= nil } end,\n" \
+	"set = function(ctx) ctx.now_unix = 5 end },"
+
+/* clang-format off */
+static const struct {
+	const char *rule, *input, *want; /* JSON, or a part of the error after "!" */
+} calls[] = {
+	{"same", "{\"a\": [1, 2.5, \"x\", true], \"b\": {\"c\": []}, \"n\": null}", "{\"a\": [1, 2.5, \"x\", true], \"b\": {\"c\": []}}"},
+	{"same", "[3.0]", "[3]"},
+	{"cpus", "{\"processors\": [[0,0,0,0],[1,0,0,0],[5,1,0,0]], \"list\": \"0-3\"}", "{\"all\": \"0-1,5\", \"n\": 4}"},
+	{"cpus", "{\"processors\": [], \"list\": \"\"}", "{\"all\": \"\", \"n\": 0}"},
+	{"cpus", "{\"processors\": [[0,0,0]]}", "!a topology is a list"},
+	{"cpus", "{\"processors\": [[0,0,0,0],[0,0,0,0]]}", "!"},
+	{"none", "{}", "null"},
+	{"what", "{\"list\": [1,2]}", "2"},
+	{"quantity", "\"1500m\"", "[1500, false]"},
+	{"quantity", "\"x\"", "[null, true]"},
+	{"loop", "{}", "!32 levels"},
+	{"mixed", "{}", "!mixed keys"},
+	{"fn", "{}", "!there is no 'print'"},
+	{"nan", "{}", "!endless number"},
+	{"set", "{}", "!read-only"},
+	{"gone", "{}", "!has no rule 'gone'"},
+	{"spin", "{}", "!budget"},
+};
+/* clang-format on */
+
+static void test_rules(void **state)
+{
+	struct neap_policy *policy;
+	struct neap_error err;
+
+	(void)state;
+	assert_int_equal(load(POLICY(RULES TICK), &policy, &err), 0);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(calls); i++) {
+		json_t *input = json_loads(calls[i].input, JSON_DECODE_ANY, NULL),
+		       *got = NULL;
+		int rc = neap_policy_call_rule(policy, calls[i].rule, input, &got, &err);
+		json_t *want = json_loads(calls[i].want, JSON_DECODE_ANY, NULL);
+
+		if (calls[i].want[0] == '!'
+			    ? rc >= 0 || !strstr(err.msg, calls[i].want + 1)
+			    : rc < 0 || !json_equal(got, want))
+			fail_msg("row %zu %s: rc %d, %s", i, calls[i].rule, rc,
+				 rc ? err.msg : "");
+		json_decref(input);
+		json_decref(want);
+		json_decref(got);
+	}
+	neap_policy_free(policy);
+}
+
+static void test_check(void **state)
+{
+	static const char text[] = POLICY("examples = { { name = \"one\", want = {} },\n"
+					  "{ name = \"two\", want = \"hold\" } }, " TICK);
+	char file[] = "/tmp/neap-test-policy-XXXXXX", out[2000] = "";
+	FILE *f = fmemopen(out, sizeof(out), "w");
+	int fd = mkstemp(file);
+
+	(void)state;
+	assert_true(fd >= 0 && f);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(neap_policy_check(file, f), 1);
+	assert_int_equal(neap_policy_check("/nowhere", f), 1);
+	fclose(f);
+	unlink(file);
+	assert_non_null(strstr(out, "ok      one\n"));
+	assert_non_null(strstr(out, "failed  two\n"));
+	assert_non_null(
+		strstr(out, ":3: example 'two': wanted hold; got a list of writes"));
+}
+
+/* Every allocation may fail: a clean error, nothing leaked (the sanitizers look). */
+static void test_torture(void **state)
+{
+	static const char text[] = POLICY(
+		"params = { p = { type = \"percent\", default = 5, doc = \"d\" } },\n"
+		"needs = { \"capacity_milli\", \"topology\", \"workloads\", \"besteffort.cpus\" },\n"
+		"examples = { { name = \"e\", node = { capacity_milli = 1, topology = { cores = 2 },\n"
+		"workloads = { { id = \"a\" } }, besteffort = { cpus = \"0\" } }, want = {} } }," TICK);
+	struct neap_error err;
+
+	(void)state;
+	for (uint64_t n = 1; n < 20000; n += n < 300 ? 1 : 7) {
+		struct neap_policy *policy = NULL;
+		int rc;
+
+		neap_mem_fail_at(n);
+		rc = load(text, &policy, &err);
+		if (rc == 0)
+			rc = neap_policy_run_examples(policy, NULL, NULL, &err);
+		neap_mem_fail_at(0);
+		neap_policy_free(policy);
+		if (rc == 0 && n > 3000)
+			break;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_info),  cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_check), cmocka_unit_test(test_torture),
+	};
+
+	return cmocka_run_group_tests_name("policy", tests, NULL, NULL);
+}
