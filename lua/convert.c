@@ -61,6 +61,9 @@ void neap_field_print_known(const struct neap_field *fields, const char *wrong, 
 	for (const struct neap_field *f = fields; f->name; f++) {
 		int d = distance(wrong, f->name);
 
+		/* A unit was left out. */
+		if (strlen(wrong) >= 3 && strncmp(wrong, f->name, strlen(wrong)) == 0)
+			d = 1;
 		if (d >= best)
 			continue;
 		best = d;

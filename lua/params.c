@@ -189,6 +189,7 @@ static int compare_names(const void *a, const void *b)
 int neap_params_read(lua_State *L, int index, struct neap_params *params,
 		     struct neap_error *err)
 {
+	struct neap_param *fitting;
 	int top = lua_gettop(L);
 
 	if (lua_isnil(L, index))
@@ -226,6 +227,8 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 			top + 2); /* index is absolute: only the key stays after the next line */
 		lua_pop(L, 1);
 	}
+	fitting = neap_realloc_array(params->rows, params->count + 1, sizeof(*params->rows));
+	params->rows = fitting ? fitting : params->rows;
 	/* The order of lua_next differs from process to process. */
 	qsort(params->rows, params->count, sizeof(*params->rows), compare_names);
 	return 0;
