@@ -227,7 +227,8 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 			top + 2); /* index is absolute: only the key stays after the next line */
 		lua_pop(L, 1);
 	}
-	fitting = neap_realloc_array(params->rows, params->count + 1, sizeof(*params->rows));
+	fitting = neap_realloc_array(params->rows, params->count + 1,
+				     sizeof(*params->rows));
 	params->rows = fitting ? fitting : params->rows;
 	/* The order of lua_next differs from process to process. */
 	qsort(params->rows, params->count, sizeof(*params->rows), compare_names);

@@ -288,7 +288,7 @@ static const struct {
 	{"{ name = \"a\", params = { q = 1 }, want = {} }", "there is no parameter 'q'; known: p"},
 	{"{ name = \"a\", params = { p = 101 }, want = {} }", "parameter 'p': '101' is not allowed"},
 	{"{ name = \"a\", want = \"nothing\" }", "want: a list of writes, \"hold\" or \"skip\""},
-	{"{ name = \"a\", node = { capacity_milli = 1 }, want = { { target = \"a\" } } }", "want: write 1: key"},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = { { target = \"a\" } } }", "want: write 1: key"},
 	{"{ name = \"a\", wnat = {} }", "there is no field 'wnat' here"},
 	{"{ name = \"a\" }", "want is missing"},
 	{"{ want = {} }", "a name is wanted"},

@@ -161,6 +161,9 @@ local function by_quota(node, left)
   else
     why = why .. ", too small a change"
   end
+  if milli ~= -1 then
+    milli = math.max(milli, MIN_QUOTA // (PERIOD // 1000)) -- somebody else may have set less
+  end
   return { { target = "besteffort", key = "cpu.max_milli", value = milli, why = why } }
 end
 
