@@ -32,7 +32,7 @@ static int unknown_need(size_t index, const struct neap_need *need,
 				   need->name); /* no longer than that */
 		head[dot - need->name] = '\0';
 		parent = neap_sample_field_find(head);
-		if (parent && parent->type == NEAP_FIELD_STRUCT) {
+		if (parent && parent->fields) {
 			fields = parent->fields;
 			wrong = dot + 1;
 		}
@@ -41,6 +41,28 @@ static int unknown_need(size_t index, const struct neap_need *need,
 	(void)neap_strcopy(rest, sizeof(rest), " in a node sample; "); /* fits */
 	(void)neap_strcopy(rest + strlen(rest), sizeof(rest) - strlen(rest), known);
 	return bad_need(index, err, "there is no field ", need->name, rest);
+}
+
+/* The row of a name and of the struct or list before its dot. */
+static void find_field(struct neap_need *need)
+{
+	const char *dot = strchr(need->name, '.');
+	size_t len = dot ? (size_t)(dot - need->name) : strlen(need->name);
+	const struct neap_field *row = neap_sample_fields;
+
+	while (row->name && (strncmp(row->name, need->name, len) != 0 || row->name[len]))
+		row++;
+	if (!row->name)
+		return;
+	if (!dot) {
+		need->field = row;
+		return;
+	}
+	for (const struct neap_field *f = row->fields; f && f->name; f++)
+		if (strcmp(f->name, dot + 1) == 0)
+			need->field = f;
+	if (need->field)
+		need->parent = row;
 }
 
 /* True when one of the two includes the other. */
@@ -57,7 +79,6 @@ static int read_need(lua_State *L, struct neap_policy *policy, size_t index,
 		     struct neap_error *err)
 {
 	struct neap_need *need = &policy->needs[index];
-	const char *dot;
 	size_t len;
 
 	if (lua_type(L, -1) != LUA_TSTRING ||
@@ -69,17 +90,9 @@ static int read_need(lua_State *L, struct neap_policy *policy, size_t index,
 	if (need->is_optional)
 		need->name[len - 1] = '\0';
 
-	need->field = neap_sample_field_find(need->name);
+	find_field(need);
 	if (!need->field)
 		return unknown_need(index, need, err);
-	dot = strchr(need->name, '.');
-	if (dot)
-		for (need->parent = neap_sample_fields; need->parent->name;
-		     need->parent++)
-			if (strncmp(need->parent->name, need->name,
-				    (size_t)(dot - need->name)) == 0 &&
-			    !need->parent->name[dot - need->name])
-				break;
 	for (size_t i = 0; i < index; i++)
 		if (overlaps(policy->needs[i].name, need->name))
 			return bad_need(index, err, "", need->name, " is there twice");
@@ -101,12 +114,16 @@ static void make_metas(lua_State *L, struct neap_policy *policy)
 		const struct neap_need *need = &policy->needs[i];
 		const char *top = need->parent ? need->parent->name : need->name;
 		const char *message;
+		bool has_meta;
 
 		lua_pushboolean(L, 1);
 		lua_setfield(L, -2, top);
-		if (!need->parent || lua_getfield(L, -2, top) != LUA_TNIL)
+		if (!need->parent)
 			continue;
+		has_meta = lua_getfield(L, -2, top) != LUA_TNIL;
 		lua_pop(L, 1);
+		if (has_meta)
+			continue;
 		message = lua_pushfstring(
 			L, "node.%s.%%s is not declared: add it to needs", top);
 		lua_newtable(L);
@@ -156,28 +173,77 @@ int neap_needs_read(lua_State *L, int index, struct neap_policy *policy,
 	return 0;
 }
 
+/* A field of a list's elements is missing here and there, but never as a whole. */
+static bool is_missing(const struct neap_need *need, const struct neap_sample *sample)
+{
+	if (need->parent && need->parent->type == NEAP_FIELD_LIST)
+		return false;
+	return neap_sample_field_is_missing(sample, need->name);
+}
+
 const struct neap_need *neap_needs_find_missing(const struct neap_policy *policy,
 						const struct neap_sample *sample)
 {
 	for (size_t i = 0; i < policy->need_count; i++)
 		if (!policy->needs[i].is_optional &&
-		    neap_sample_field_is_missing(sample, policy->needs[i].name))
+		    is_missing(&policy->needs[i], sample))
 			return &policy->needs[i];
 	return NULL;
 }
 
-/* The partial struct of need in the node table at the top; pushes it. */
-static void push_parent(lua_State *L, const struct neap_need *need, int metas)
+/* Sets what was asked for of the struct at base, below parent, in the table at the top. */
+static void set_members(lua_State *L, const struct neap_policy *policy,
+			const struct neap_field *parent, const void *base)
 {
-	lua_pushstring(L, need->parent->name);
-	if (lua_rawget(L, -2) == LUA_TTABLE)
-		return;
+	for (size_t i = 0; i < policy->need_count; i++) {
+		if (policy->needs[i].parent != parent)
+			continue;
+		neap_lua_push_field(L, policy->needs[i].field, base);
+		lua_setfield(L, -2, policy->needs[i].field->name);
+	}
+}
+
+/* The elements of a list, each with the fields that were asked for. */
+static void push_elements(lua_State *L, const struct neap_policy *policy,
+			  const struct neap_field *list, const struct neap_sample *sample,
+			  int metas)
+{
+	const char *base = (const char *)sample;
+	const char *element = *(const char *const *)(const void *)(base + list->offset);
+	size_t count = *(const size_t *)(const void *)(base + list->count_offset);
+
+	lua_createtable(L, (int)count, 0);
+	lua_getfield(L, metas, list->name);
+	for (size_t i = 0; i < count; i++, element += list->element_size) {
+		lua_createtable(L, 0, 4);
+		set_members(L, policy, list, element);
+		lua_pushvalue(L, -2);
+		lua_setmetatable(L, -2);
+		lua_rawseti(L, -3, (lua_Integer)i + 1);
+	}
 	lua_pop(L, 1);
+}
+
+/* A struct of which only some fields were asked for. */
+static void push_part(lua_State *L, const struct neap_policy *policy,
+		      const struct neap_field *parent, const struct neap_sample *sample,
+		      int metas)
+{
 	lua_newtable(L);
-	lua_getfield(L, metas, need->parent->name);
+	if (!neap_sample_field_is_missing(sample, parent->name))
+		set_members(L, policy, parent, (const char *)sample + parent->offset);
+	lua_getfield(L, metas, parent->name);
 	lua_setmetatable(L, -2);
-	lua_pushvalue(L, -1);
-	lua_setfield(L, -3, need->parent->name);
+}
+
+/* The first need below this parent does the work for all of them. */
+static bool is_first_below(const struct neap_policy *policy, const struct neap_need *need)
+{
+	const struct neap_need *n = policy->needs;
+
+	while (n->parent != need->parent)
+		n++;
+	return n == need;
 }
 
 void neap_needs_push(lua_State *L, const struct neap_policy *policy,
@@ -191,22 +257,21 @@ void neap_needs_push(lua_State *L, const struct neap_policy *policy,
 	lua_createtable(L, 0, (int)policy->need_count);
 	for (size_t i = 0; i < policy->need_count; i++) {
 		const struct neap_need *need = &policy->needs[i];
-		bool is_missing = neap_sample_field_is_missing(sample, need->name);
 
 		if (!need->parent) {
-			if (is_missing)
+			if (is_missing(need, sample))
 				continue;
 			neap_lua_push_field(L, need->field, sample);
 			lua_setfield(L, -2, need->name);
 			continue;
 		}
-		push_parent(L, need, metas);
-		if (!is_missing) {
-			neap_lua_push_field(L, need->field,
-					    (const char *)sample + need->parent->offset);
-			lua_setfield(L, -2, need->field->name);
-		}
-		lua_pop(L, 1);
+		if (!is_first_below(policy, need))
+			continue;
+		if (need->parent->type == NEAP_FIELD_LIST)
+			push_elements(L, policy, need->parent, sample, metas);
+		else
+			push_part(L, policy, need->parent, sample, metas);
+		lua_setfield(L, -2, need->parent->name);
 	}
 	lua_getfield(L, metas, "node");
 	lua_setmetatable(L, -2);

@@ -51,6 +51,8 @@ static const struct {
 	{"undeclared", "\"capacity_milli\"", "return { node.used_milli }", NEAP_TICK_ERROR, "node.used_milli is not declared: add it to needs"},
 	{"undeclared below", "\"besteffort.cpus\"", "return { node.besteffort.max_milli }", NEAP_TICK_ERROR, "node.besteffort.max_milli is not declared"},
 	{"misspelt below", "\"besteffort\"", "return { node.besteffort.cpu }", NEAP_TICK_ERROR, "besteffort has no field 'cpu'"},
+	{"part of workloads", "\"workloads.id\", \"workloads.used_cores\", \"used_milli?\"", "assert(#node.workloads == 2 and node.workloads[1].id == \"web\" and node.workloads[1].used_cores == nil) return {}", NEAP_TICK_WISHES, ""},
+	{"undeclared in a workload", "\"workloads.id\"", "return node.workloads[1].qos", NEAP_TICK_ERROR, "node.workloads.qos is not declared: add it to needs"},
 	{"misspelt workload", NEEDS, "return { node.workloads[1].used }", NEAP_TICK_ERROR, "workloads has no field 'used'"},
 	{"misspelt ctx", "", "return ctx.param", NEAP_TICK_ERROR, "ctx has no field 'param'"},
 	{"ctx is read-only", "", "ctx.memo = {}", NEAP_TICK_ERROR, "read-only"},

@@ -234,7 +234,7 @@ function Quantity.bytes(text) end
 ---@field name string a-z, 0-9 and -
 ---@field doc? string
 ---@field params? table<string, neap.Param>
----@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), "?" may be missing
+---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus", "workloads.qos" for a part), "?" may be missing
 ---@field tick neap.QosTick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load

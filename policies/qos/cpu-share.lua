@@ -211,8 +211,9 @@ return {
   },
 
   needs = { "mono_usec", "capacity_milli", "critical_used_milli", "critical_pressure?",
-            "topology", "workloads", "supports", "reserved_cpus", "system_cpus",
-            "kubelet_cpu_policy?" },
+            "topology", "supports", "reserved_cpus", "system_cpus", "kubelet_cpu_policy?",
+            "workloads.is_critical", "workloads.used_avg_cores",
+            "workloads.exclusive_cpus" },
 
   ---@param ctx neap.Ctx
   ---@param node neap.NodeSample

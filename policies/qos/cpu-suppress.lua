@@ -161,8 +161,8 @@ local function by_quota(node, left)
   else
     why = why .. ", too small a change"
   end
-  if milli ~= -1 then
-    milli = math.max(milli, MIN_QUOTA // (PERIOD // 1000)) -- somebody else may have set less
+  if milli ~= -1 then -- somebody else may have set less than we do
+    milli = math.max(milli, MIN_QUOTA // (PERIOD // 1000))
   end
   return { { target = "besteffort", key = "cpu.max_milli", value = milli, why = why } }
 end
@@ -310,8 +310,10 @@ return {
   },
 
   needs = { "capacity_milli", "allocatable_milli", "reserved_milli?", "reserved_cpus",
-            "system_cpus", "used_cores", "topology", "workloads", "kubelet_cpu_policy?",
-            "besteffort.cpus", "besteffort.max_milli?" },
+            "system_cpus", "used_cores", "topology", "kubelet_cpu_policy?",
+            "besteffort.cpus", "besteffort.max_milli?",
+            "workloads.source", "workloads.qos", "workloads.is_critical",
+            "workloads.used_cores", "workloads.exclusive_cpus" },
 
   ---@param ctx neap.Ctx
   ---@param node neap.NodeSample
