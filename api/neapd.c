@@ -84,7 +84,8 @@ static bool control_is_ready(void *arg, const char **ret_why_not)
 
 static void watch_hand(struct neap_daemon *daemon);
 
-static void control_operate(void *arg, const char *verb, neap_control_done *done, void *done_arg)
+static void control_operate(void *arg, const char *verb, neap_control_done *done,
+			    void *done_arg)
 {
 	struct neap_daemon *daemon = arg;
 
@@ -92,8 +93,9 @@ static void control_operate(void *arg, const char *verb, neap_control_done *done
 	watch_hand(daemon);
 }
 
-static void control_run(void *arg, json_t *input, int peer_fd, const struct neap_http_peer *peer,
-			neap_control_done *done, void *done_arg)
+static void control_run(void *arg, json_t *input, int peer_fd,
+			const struct neap_http_peer *peer, neap_control_done *done,
+			void *done_arg)
 {
 	struct neap_daemon *daemon = arg;
 
@@ -112,9 +114,10 @@ static void hand_ready(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (neap_node_hear(daemon->node, clock_usec(CLOCK_REALTIME), &err) < 0) {
-		neap_log_line(&daemon->log, NEAP_LOG_ERROR,
-			      "the hand is gone (%s): ending; the next start takes up its journal",
-			      err.msg);
+		neap_log_line(
+			&daemon->log, NEAP_LOG_ERROR,
+			"the hand is gone (%s): ending; the next start takes up its journal",
+			err.msg);
 		daemon->exit_status = EXIT_FAILURE;
 		(void)event_base_loopbreak(daemon->base);
 		return;
@@ -136,8 +139,8 @@ static void watch_hand(struct neap_daemon *daemon)
 			return;
 		event_free(daemon->hand_event);
 	}
-	daemon->hand_event =
-		event_new(daemon->base, neap_hand_fd(daemon->hand), what, hand_ready, daemon);
+	daemon->hand_event = event_new(daemon->base, neap_hand_fd(daemon->hand), what,
+				       hand_ready, daemon);
 	if (daemon->hand_event != NULL)
 		(void)event_add(daemon->hand_event, NULL);
 }
@@ -174,9 +177,10 @@ static void ended(evutil_socket_t number, short what, void *arg)
 	neap_log_line(&daemon->log, NEAP_LOG_INFO, "%s: ending%s%s%s",
 		      number == SIGINT ? "interrupted" : "told to end",
 		      daemon->hand != NULL ? "; what is set stays " : "",
-		      daemon->hand != NULL ? neap_duration_format(daemon->config.release_after_usec,
-								  release, sizeof(release))
-					   : "",
+		      daemon->hand != NULL
+			      ? neap_duration_format(daemon->config.release_after_usec,
+						     release, sizeof(release))
+			      : "",
 		      daemon->hand != NULL ? " for a successor" : "");
 	(void)event_base_loopbreak(daemon->base);
 }
@@ -198,9 +202,10 @@ static void trees_find(struct neap_daemon *daemon)
 		size_t len = strlen(config->kubepods);
 
 		(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
-		kube->driver = len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
-				       ? NEAP_DRIVER_SYSTEMD
-				       : NEAP_DRIVER_CGROUPFS;
+		kube->driver =
+			len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
+				? NEAP_DRIVER_SYSTEMD
+				: NEAP_DRIVER_CGROUPFS;
 		daemon->tree_count = 2;
 	} else if (neap_scan_find_kubelet(&daemon->cgroup, kube)) {
 		daemon->tree_count = 2;
@@ -212,8 +217,8 @@ static enum neap_cgroup_driver host_driver(const struct neap_daemon *daemon)
 	return daemon->tree_count == 2 ? daemon->trees[1].driver : NEAP_DRIVER_SYSTEMD;
 }
 
-static int hand_config_fill(const struct neap_daemon *daemon, struct neap_hand_config *ret,
-			    struct neap_error *err)
+static int hand_config_fill(const struct neap_daemon *daemon,
+			    struct neap_hand_config *ret, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
 	int i;
@@ -227,7 +232,8 @@ static int hand_config_fill(const struct neap_daemon *daemon, struct neap_hand_c
 				   daemon->trees[i].root);
 	for (i = 0; i < config->host_app_count; i++) {
 		if (neap_path_host_app(host_driver(daemon), &config->host_apps[i],
-				       ret->roots[ret->root_count++], NEAP_PATH_MAX, err) < 0)
+				       ret->roots[ret->root_count++], NEAP_PATH_MAX,
+				       err) < 0)
 			return neap_error_wrap(err, "hostApplications[%d]", i);
 	}
 	ret->release_after_usec = config->release_after_usec;
@@ -283,8 +289,8 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.dry_run = config->dry_run;
 	node.curve = config->weight_curve;
 	node.log = daemon->log;
-	return neap_node_new(&node, &daemon->cgroup, daemon->hand, daemon->registry, &daemon->node,
-			     err);
+	return neap_node_new(&node, &daemon->cgroup, daemon->hand, daemon->registry,
+			     &daemon->node, err);
 }
 
 static int events_start(struct neap_daemon *daemon, struct neap_error *err)
@@ -345,7 +351,8 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	trees_find(daemon);
 	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
-	    neap_token_load(config, &daemon->account, daemon->token, sizeof(daemon->token), err) < 0)
+	    neap_token_load(config, &daemon->account, daemon->token,
+			    sizeof(daemon->token), err) < 0)
 		return -(int)err->code;
 	if (geteuid() == 0)
 		neap_account_favour(&daemon->log);
@@ -355,8 +362,8 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->base = event_base_new();
 	if (daemon->registry == NULL || daemon->base == NULL)
 		return neap_error_nomem(err);
-	if (neap_policies_load(config, daemon->registry, err) < 0 || node_start(daemon, err) < 0 ||
-	    http_start(daemon, err) < 0)
+	if (neap_policies_load(config, daemon->registry, err) < 0 ||
+	    node_start(daemon, err) < 0 || http_start(daemon, err) < 0)
 		return -(int)err->code;
 	return events_start(daemon, err);
 }
@@ -393,8 +400,9 @@ static int give_back(struct neap_daemon *daemon)
 		fprintf(stderr, "neapd: --give-back needs root: run it with sudo\n");
 		return EXIT_FAILURE;
 	}
-	if (neap_cgroup_probe(daemon->config.cgroup_root[0] != '\0' ? daemon->config.cgroup_root
-								     : NULL,
+	if (neap_cgroup_probe(daemon->config.cgroup_root[0] != '\0'
+				      ? daemon->config.cgroup_root
+				      : NULL,
 			      &daemon->cgroup, &err) < 0) {
 		fprintf(stderr, "neapd: %s\n", err.msg);
 		return EXIT_FAILURE;
@@ -432,8 +440,8 @@ int main(int argc, char **argv)
 	daemon.tcp_fd = -1;
 	daemon.unix_fd = -1;
 	if (neap_config_parse(argc, argv, &daemon.config, &action, &err) < 0) {
-		fprintf(stderr, "neapd: %s%s%s\n", err.field, err.field[0] != '\0' ? ": " : "",
-			err.msg);
+		fprintf(stderr, "neapd: %s%s%s\n", err.field,
+			err.field[0] != '\0' ? ": " : "", err.msg);
 		return 2;
 	}
 	if (action == NEAP_CONFIG_HELP)
@@ -448,13 +456,13 @@ int main(int argc, char **argv)
 		return give_back(&daemon);
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (daemon_start(&daemon, &err) < 0) {
-		fprintf(stderr, "neapd: %s%s%s\n", err.field, err.field[0] != '\0' ? ": " : "",
-			err.msg);
+		fprintf(stderr, "neapd: %s%s%s\n", err.field,
+			err.field[0] != '\0' ? ": " : "", err.msg);
 		daemon_done(&daemon);
 		return EXIT_FAILURE;
 	}
-	neap_banner_print(stdout, &daemon.config, &daemon.account, &daemon.cgroup, daemon.node,
-			  daemon.trees, daemon.tree_count);
+	neap_banner_print(stdout, &daemon.config, &daemon.account, &daemon.cgroup,
+			  daemon.node, daemon.trees, daemon.tree_count);
 	(void)event_base_dispatch(daemon.base);
 	daemon_done(&daemon);
 	return daemon.exit_status;

@@ -26,23 +26,24 @@ bool neap_readings_online(struct neap_readings *readings, struct neap_cpuset *re
 const char *neap_readings_missing(const struct neap_readings *readings, size_t index);
 
 enum neap_read_parts {
-	NEAP_READ_CPU = 1,	/* usage */
-	NEAP_READ_THROTTLE = 2, /* cpu.stat */
-	NEAP_READ_MEMORY = 4,	/* usage counter */
+	NEAP_READ_CPU = 1,         /* usage */
+	NEAP_READ_THROTTLE = 2,    /* cpu.stat */
+	NEAP_READ_MEMORY = 4,      /* usage counter */
 	NEAP_READ_MEMORY_STAT = 8, /* memory.stat: dear, every few ticks */
 	NEAP_READ_PRESSURE = 16,
 	NEAP_READ_ALL = 31,
 };
 
 /* dir is copied. The group need not exist. NULL without memory. */
-struct neap_group *neap_group_new(struct neap_readings *readings, const char *dir, unsigned parts);
+struct neap_group *neap_group_new(struct neap_readings *readings, const char *dir,
+				  unsigned parts);
 void neap_group_free(struct neap_group *group);
 /* 1 and *ret; 0 when the group is gone (descriptors are closed; a later call tries afresh). Parts that
  * were not asked for or cannot be read are missing. */
 int neap_group_read(struct neap_group *group, unsigned parts, struct neap_reading *ret);
 /* Present value of a key of this group, through a descriptor kept as well. As neap_plan_read_fn: 1, 0 gone, -code. */
-int neap_group_read_key(struct neap_group *group, enum neap_key key, struct neap_value *ret,
-			struct neap_error *err);
+int neap_group_read_key(struct neap_group *group, enum neap_key key,
+			struct neap_value *ret, struct neap_error *err);
 const char *neap_group_dir(const struct neap_group *group);
 /* Identity of the directory (inode), 0 when gone: tells a group from another that took its name. */
 uint64_t neap_group_id(struct neap_group *group);

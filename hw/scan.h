@@ -31,8 +31,8 @@ struct neap_scan_pod {
 struct neap_scan;
 
 /* trees are copied. */
-int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *trees, size_t count,
-		  struct neap_scan **ret, struct neap_error *err);
+int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *trees,
+		  size_t count, struct neap_scan **ret, struct neap_error *err);
 void neap_scan_free(struct neap_scan *scan);
 /* Looks. Returns 1 when something changed since the last look, 0 when not, -code. */
 int neap_scan_look(struct neap_scan *scan, struct neap_error *err);

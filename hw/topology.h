@@ -13,7 +13,8 @@ int neap_topology_discover(struct neap_topology **ret, struct neap_error *err);
 /* The same seen through another root that holds sys/devices/system and proc. */
 int neap_topology_discover_root(const char *sys_root, struct neap_topology **ret,
 				struct neap_error *err);
-int neap_topology_load_xml(const char *file, struct neap_topology **ret, struct neap_error *err);
+int neap_topology_load_xml(const char *file, struct neap_topology **ret,
+			   struct neap_error *err);
 int neap_topology_load_synthetic(const char *text, struct neap_topology **ret,
 				 struct neap_error *err);
 

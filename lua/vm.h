@@ -21,8 +21,9 @@
 #include "engine/base/error.h"
 
 #define NEAP_VM_MEMORY_BYTES (4 * 1024 * 1024) /* default ceiling of a state */
-#define NEAP_VM_TEXT_BYTES (64 * 1024)	       /* longest string that a script may hand to a C function */
-#define NEAP_VM_LOG_LINES 10		       /* lines that one call may log */
+#define NEAP_VM_TEXT_BYTES                                                               \
+	(64 * 1024)          /* longest string that a script may hand to a C function */
+#define NEAP_VM_LOG_LINES 10 /* lines that one call may log */
 #define NEAP_VM_LOG_LINES 10
 
 struct neap_vm;
@@ -59,7 +60,8 @@ int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm);
 void neap_vm_check(lua_State *L);
 
 /* Where ctx.log(text) goes; NULL drops. Called at most NEAP_VM_LOG_LINES times per neap_vm_call. */
-void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text), void *arg);
+void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),
+		     void *arg);
 /* For the binding of ctx.log: hands text on, or drops it once the call has had its lines. */
 void neap_vm_log(lua_State *L, const char *text);
 

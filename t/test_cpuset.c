@@ -171,7 +171,8 @@ static void mask_ends(void **state)
 	char text[NEAP_CPU_MAX / 32 * 9 + 16], *at = text + 3;
 
 	(void)state;
-	memcpy(text, "00,", 3);
+	memset(text, '0', 2);
+	text[2] = ',';
 	for (int i = 0; i < NEAP_CPU_MAX / 32; i++, at += 9)
 		memcpy(at, "00000000,", 9);
 	at[-1] = '\0';

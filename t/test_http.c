@@ -114,13 +114,14 @@ static const struct neap_http_route routes[] = {
 };
 static const struct neap_http_route late_routes[] = {{"GET", "/late", false, later}, {0}};
 
-static void serve(int tcp_fd, int unix_fd)
+static void serve(int tcp_fd, int unix_fd, int timeout_s)
 {
 	struct event_base *base = event_base_new();
 	struct neap_http_config config = {.tcp_fd = tcp_fd,
 					  .unix_fd = unix_fd,
 					  .token = "secret",
-					  .own_uid = 12345};
+					  .own_uid = 12345,
+					  .timeout_s = timeout_s};
 	struct neap_http *http;
 	struct neap_error err;
 
@@ -133,7 +134,7 @@ static void serve(int tcp_fd, int unix_fd)
 	event_base_dispatch(base);
 }
 
-static int start(void **state)
+static int start_with(void **state, int timeout_s)
 {
 	struct server *server = neap_alloc(sizeof(*server));
 	struct sockaddr_in addr;
@@ -152,13 +153,23 @@ static int start(void **state)
 	server->port = ntohs(addr.sin_port);
 	server->pid = fork();
 	if (!server->pid) {
-		serve(tcp_fd, unix_fd);
+		serve(tcp_fd, unix_fd, timeout_s);
 		_exit(0);
 	}
 	close(tcp_fd);
 	close(unix_fd);
 	*state = server;
 	return 0;
+}
+
+static int start(void **state)
+{
+	return start_with(state, 0);
+}
+
+static int start_impatient(void **state)
+{
+	return start_with(state, 2);
 }
 
 static int stop(void **state)
@@ -301,7 +312,8 @@ static const struct row rows[] = {
 	 "GET /open HTTP/1.1\r\n" HOST "\r\n",
 	 " 400 ", "Transfer-Encoding", true, " 200 "},
 	{"gzip, chunked",
-	 "POST /echo HTTP/1.1\r\n" HOST AUTH "Transfer-Encoding: gzip, chunked\r\n\r\n",
+	 "POST /echo HTTP/1.1\r\n" HOST AUTH
+	 "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
 	 " 400 ", NULL, true},
 	{"length and chunked",
 	 "POST /echo HTTP/1.1\r\n" HOST AUTH
@@ -353,6 +365,7 @@ static void test_sizes(void **state)
 		{"large body", 100, 1000000, " 200 "},
 		{"body over the limit", 100, NEAP_HTTP_BODY_MAX + 1, " 413 "},
 		{"headers over the limit", NEAP_HTTP_HEADER_MAX + 1, 10, " 400 "},
+		{"headers far over the limit", NEAP_HTTP_BODY_MAX, 10, " 400 "},
 	};
 	neap_auto_free char *filler = neap_alloc(NEAP_HTTP_BODY_MAX + 2);
 	neap_auto_free char *answer = neap_alloc(2 * 1024 * 1024);
@@ -373,7 +386,7 @@ static void test_sizes(void **state)
 		hear(fd, answer, 2 * 1024 * 1024, 300);
 		close(fd);
 		if (!strstr(answer, sizes[i].want))
-			fail_msg("%s: %.80s", sizes[i].name, answer);
+			fail_msg("%s: %.400s", sizes[i].name, answer);
 	}
 }
 
@@ -411,6 +424,25 @@ static void test_big_replies(void **state)
 	/* 25 of the 30 would stall: over a second. */
 	assert_true((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 <
 		    900);
+}
+
+/* A byte now and then keeps evhttp's own time limit from ever ending; the request's does. */
+static void test_drip(void **state)
+{
+	const char head[] = "GET /open HTTP/1.1\r\n" HOST "X: ";
+	int fd = dial(*state), idle = dial(*state), i;
+	char answer[256];
+	bool is_end = false;
+
+	say(fd, head, strlen(head));
+	for (i = 0; i < 30 && !is_end; i++) {
+		say(fd, "y", 1);
+		is_end = hear(fd, answer, sizeof(answer), 200);
+	}
+	close(fd);
+	assert_in_range(i, 10, 25); /* 2 s of 200 ms each, looked for once a second */
+	assert_true(hear(idle, answer, sizeof(answer), 100));
+	close(idle);
 }
 
 static void test_late(void **state)
@@ -466,7 +498,7 @@ static void test_unfinished_bodies(void **state)
 	const char request[] = GET("/open") "\r\n";
 	neap_auto_free char *filler = neap_alloc(900000);
 	char answer[4096];
-	size_t i, open_count = 0;
+	size_t i, open_count = 0, round;
 	int fds[40], fd;
 
 	for (i = 0; i < 40; i++) {
@@ -474,10 +506,15 @@ static void test_unfinished_bodies(void **state)
 		say(fds[i], head, strlen(head));
 		say(fds[i], filler, 900000);
 	}
-	usleep(100000);
-	for (i = 0; i < 40; i++)
-		if (!hear(fds[i], answer, sizeof(answer), 0))
-			open_count++;
+	for (round = 0; round < 50; round++) {
+		open_count = 0;
+		for (i = 0; i < 40; i++)
+			if (!hear(fds[i], answer, sizeof(answer), 0))
+				open_count++;
+		if (open_count <= NEAP_HTTP_UNFINISHED_MAX / 900000 + 1)
+			break;
+		usleep(100000);
+	}
 	assert_in_range(open_count, 1, NEAP_HTTP_UNFINISHED_MAX / 900000 + 1);
 	for (i = 0; i < 40; i++)
 		close(fds[i]);
@@ -576,6 +613,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows, start, stop),
 		cmocka_unit_test_setup_teardown(test_sizes, start, stop),
 		cmocka_unit_test_setup_teardown(test_big_replies, start, stop),
+		cmocka_unit_test_setup_teardown(test_drip, start_impatient, stop),
 		cmocka_unit_test_setup_teardown(test_late, start, stop),
 		cmocka_unit_test_setup_teardown(test_cap_of_peer, start, stop),
 		cmocka_unit_test_setup_teardown(test_unfinished_bodies, start, stop),

@@ -215,6 +215,8 @@ static int slow_pick(const struct neap_processor *rows, int count, int wanted, i
 		bucket[b].socket = rows[i].socket;
 		bucket[b].cpu[bucket[b].count++] = &rows[i];
 	}
+	if (buckets == 0)
+		return 0;
 	for (int b = 0; b < buckets; b++)
 		qsort(bucket[b].cpu, (size_t)bucket[b].count, sizeof(bucket[b].cpu[0]),
 		      by_core);

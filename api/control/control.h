@@ -10,23 +10,26 @@
 
 /* Answer of an asynchronous operation: err NULL and body (taken over by the callee), or err. Exactly
  * once, at once or later. */
-typedef void neap_control_done(void *done_arg, json_t *body, const struct neap_error *err);
+typedef void neap_control_done(void *done_arg, json_t *body,
+			       const struct neap_error *err);
 
 struct neap_control_node {
 	void *arg;
-	json_t *(*status)(void *arg);	 /* new reference */
+	json_t *(*status)(void *arg);    /* new reference */
 	json_t *(*workloads)(void *arg); /* array, new reference */
-	json_t *(*policies)(void *arg);	 /* array, new reference */
+	json_t *(*policies)(void *arg);  /* array, new reference */
 	const struct neap_topology *(*topology)(void *arg);
 	const struct neap_audit *(*audit)(void *arg);
 	bool (*is_ready)(void *arg, const char **ret_why_not);
 	/* freeze, release, resume: named by verb. */
-	void (*operate)(void *arg, const char *verb, neap_control_done *done, void *done_arg);
+	void (*operate)(void *arg, const char *verb, neap_control_done *done,
+			void *done_arg);
 	/* input is borrowed until done, peer until the return; peer_fd may be closed by the client's going, so
 	 * it is duplicated at once. POST run: input {"name"?, "qos", "cpu_request_milli"?, "cpu_limit_milli"?, "memory_limit_bytes"?, "command": [..]}, peer_fd the connection of the process to move.
 	 * Body: {"id","name","group","qos"}. */
-	void (*run)(void *arg, json_t *input, int peer_fd, const struct neap_http_peer *peer,
-		    neap_control_done *done, void *done_arg);
+	void (*run)(void *arg, json_t *input, int peer_fd,
+		    const struct neap_http_peer *peer, neap_control_done *done,
+		    void *done_arg);
 };
 
 struct neap_control;

@@ -32,15 +32,17 @@ int neap_account_find(const char *user, struct neap_account *ret, struct neap_er
 	if (entry != NULL) {
 		ret->uid = entry->pw_uid;
 		ret->gid = entry->pw_gid;
-	} else if (neap_int_parse(user, &number, NULL) == 0 && number >= 0 && number < UINT32_MAX) {
+	} else if (neap_int_parse(user, &number, NULL) == 0 && number >= 0 &&
+		   number < UINT32_MAX) {
 		ret->uid = (uid_t)number;
 		ret->gid = (gid_t)number;
 	} else {
-		return neap_error_field(err, NEAP_ENOTFOUND, "--user",
-					"there is no user '%s': make it with 'useradd --system "
-					"--no-create-home --shell /usr/sbin/nologin %s', or name "
-					"another with --user",
-					user, user);
+		return neap_error_field(
+			err, NEAP_ENOTFOUND, "--user",
+			"there is no user '%s': make it with 'useradd --system "
+			"--no-create-home --shell /usr/sbin/nologin %s', or name "
+			"another with --user",
+			user, user);
 	}
 	(void)neap_strcopy(ret->name, sizeof(ret->name), user);
 	return 0;
@@ -52,7 +54,8 @@ int neap_account_become(const struct neap_account *account, struct neap_error *e
 		return neap_error_sys(err, "no_new_privs");
 	if (geteuid() != 0 || account->uid == 0)
 		return 0;
-	if (setgroups(0, NULL) < 0 || setresgid(account->gid, account->gid, account->gid) < 0 ||
+	if (setgroups(0, NULL) < 0 ||
+	    setresgid(account->gid, account->gid, account->gid) < 0 ||
 	    setresuid(account->uid, account->uid, account->uid) < 0)
 		return neap_error_sys(err, "become %s", account->name);
 	if (setuid(0) == 0 || getuid() != account->uid || geteuid() != account->uid)
@@ -65,7 +68,8 @@ void neap_account_favour(const struct neap_log *log)
 	neap_auto_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, "-900", 4) < 0)
-		neap_log_line(log, NEAP_LOG_WARN, "oom_score_adj -900: %s", strerror(errno));
+		neap_log_line(log, NEAP_LOG_WARN, "oom_score_adj -900: %s",
+			      strerror(errno));
 	/* Nine times the weight of an ordinary process: enough to be heard beside burners. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		neap_log_line(log, NEAP_LOG_WARN, "nice -10: %s", strerror(errno));

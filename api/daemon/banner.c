@@ -16,11 +16,12 @@ static void print_machine(FILE *out, const struct neap_topology *topology)
 
 	(void)neap_cpuset_format(&topology->online, cpus, sizeof(cpus));
 	(void)neap_bytes_format_human(bytes, memory, sizeof(memory));
-	fprintf(out, "  machine   %d socket%s, %d core%s, %d CPU%s (%s), %d NUMA node%s, %s\n",
+	fprintf(out,
+		"  machine   %d socket%s, %d core%s, %d CPU%s (%s), %d NUMA node%s, %s\n",
 		topology->socket_count, topology->socket_count == 1 ? "" : "s",
-		topology->core_count, topology->core_count == 1 ? "" : "s", topology->cpu_count,
-		topology->cpu_count == 1 ? "" : "s", cpus, topology->node_count,
-		topology->node_count == 1 ? "" : "s", memory);
+		topology->core_count, topology->core_count == 1 ? "" : "s",
+		topology->cpu_count, topology->cpu_count == 1 ? "" : "s", cpus,
+		topology->node_count, topology->node_count == 1 ? "" : "s", memory);
 }
 
 static void print_cgroups(FILE *out, const struct neap_cgroup *cgroup)
@@ -73,8 +74,9 @@ static void print_policies(FILE *out, struct neap_node *node)
 }
 
 void neap_banner_print(FILE *out, const struct neap_config *config,
-		       const struct neap_account *account, const struct neap_cgroup *cgroup,
-		       struct neap_node *node, const struct neap_tree *trees, int tree_count)
+		       const struct neap_account *account,
+		       const struct neap_cgroup *cgroup, struct neap_node *node,
+		       const struct neap_tree *trees, int tree_count)
 {
 	json_t *status = neap_node_status(node);
 	const char *state = json_string_value(json_object_get(status, "state"));
@@ -83,26 +85,30 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 	struct utsname system;
 
 	(void)uname(&system);
-	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename, system.release);
+	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename,
+		system.release);
 	print_machine(out, neap_node_topology(node));
 	print_cgroups(out, cgroup);
 	print_trees(out, trees, tree_count);
 	print_policies(out, node);
 	if (hand != NULL)
-		fprintf(out, "  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
+		fprintf(out,
+			"  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
 			(long long)json_integer_value(hand), account->name);
 	else
 		fprintf(out, "  acting    no: %s (%s)\n", state,
 			json_string_value(json_object_get(status, "why")));
 	fprintf(out, "  socket    %s%s%s\n", config->unix_socket,
-		strcmp(config->listen, "off") == 0 ? "" : "; http://", 
+		strcmp(config->listen, "off") == 0 ? "" : "; http://",
 		strcmp(config->listen, "off") == 0 ? "" : config->listen);
-	fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl audit\n", out);
+	fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl audit\n",
+	      out);
 	if (hand != NULL)
 		fprintf(out,
 			"  stop      Ctrl-C; what is set stays %s for a successor, 'neapctl release' "
 			"gives it back at once\n",
-			neap_duration_format(config->release_after_usec, release, sizeof(release)));
+			neap_duration_format(config->release_after_usec, release,
+					     sizeof(release)));
 	(void)fflush(out);
 	json_decref(status);
 }

@@ -27,8 +27,8 @@ int neap_account_become(const struct neap_account *account, struct neap_error *e
 void neap_account_favour(const struct neap_log *log);
 
 /* Makes run_dir (root's) and data_dir with its folder workloads (the account's) where missing. */
-int neap_folders_make(const struct neap_config *config, const struct neap_account *account,
-		      struct neap_error *err);
+int neap_folders_make(const struct neap_config *config,
+		      const struct neap_account *account, struct neap_error *err);
 /* One neapd per run_dir: holds RUN_DIR/neapd.lock until the process ends. NEAP_ECONFLICT names the other's pid. */
 int neap_folders_lock(const char *run_dir, struct neap_error *err);
 /* DATA_DIR/token: read, or made with mode 0600 for the account. buf of at least 65 bytes. */
@@ -41,7 +41,8 @@ int neap_policies_load(const struct neap_config *config, struct neap_registry *r
 
 /* Ten lines: what was found, what is done, where to look. */
 void neap_banner_print(FILE *out, const struct neap_config *config,
-		       const struct neap_account *account, const struct neap_cgroup *cgroup,
-		       struct neap_node *node, const struct neap_tree *trees, int tree_count);
+		       const struct neap_account *account,
+		       const struct neap_cgroup *cgroup, struct neap_node *node,
+		       const struct neap_tree *trees, int tree_count);
 
 #endif

@@ -21,8 +21,10 @@ static int make_folder(const char *path, mode_t mode, struct neap_error *err)
 	char *slash;
 
 	if (!neap_strcopy(part, sizeof(part), path))
-		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long", path);
-	for (slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      path);
+	for (slash = strchr(part + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(part, 0755) < 0 && errno != EEXIST)
 			return neap_error_sys(err, "make the folder %s", part);
@@ -33,25 +35,27 @@ static int make_folder(const char *path, mode_t mode, struct neap_error *err)
 	return 0;
 }
 
-static int check_folder(const char *path, uid_t owner, const char *option, struct neap_error *err)
+static int check_folder(const char *path, uid_t owner, const char *option,
+			struct neap_error *err)
 {
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
 		return neap_error_sys(err, "look at %s", path);
 	if (!S_ISDIR(st.st_mode))
-		return neap_error_set(err, NEAP_EINVAL, "%s is no folder: choose another %s", path,
-				      option);
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s is no folder: choose another %s", path, option);
 	if ((st.st_uid != owner && st.st_uid != 0) || (st.st_mode & 022) != 0)
-		return neap_error_set(err, NEAP_EFORBIDDEN,
-				      "%s must belong to uid %u or root and not be writable by others "
-				      "(chown and chmod 755, or choose another %s)",
-				      path, (unsigned)owner, option);
+		return neap_error_set(
+			err, NEAP_EFORBIDDEN,
+			"%s must belong to uid %u or root and not be writable by others "
+			"(chown and chmod 755, or choose another %s)",
+			path, (unsigned)owner, option);
 	return 0;
 }
 
-int neap_folders_make(const struct neap_config *config, const struct neap_account *account,
-		      struct neap_error *err)
+int neap_folders_make(const struct neap_config *config,
+		      const struct neap_account *account, struct neap_error *err)
 {
 	char records[160];
 
@@ -62,7 +66,8 @@ int neap_folders_make(const struct neap_config *config, const struct neap_accoun
 	if (check_folder(config->run_dir, geteuid(), "--run-dir", err) < 0)
 		return -(int)err->code;
 	if (geteuid() == 0 && chown(config->data_dir, account->uid, account->gid) < 0)
-		return neap_error_sys(err, "give %s to %s", config->data_dir, account->name);
+		return neap_error_sys(err, "give %s to %s", config->data_dir,
+				      account->name);
 	if (check_folder(config->data_dir, account->uid, "--data-dir", err) < 0)
 		return -(int)err->code;
 	if (make_folder(records, 0700, err) < 0)
@@ -86,10 +91,11 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err)
 
 		(void)close(fd);
 		text[len > 0 ? strcspn(text, "\n") : 0] = '\0';
-		return neap_error_set(err, NEAP_ECONFLICT,
-				      "another neapd (pid %s) uses %s: stop it, or choose another "
-				      "--run-dir and --group",
-				      text[0] != '\0' ? text : "unknown", run_dir);
+		return neap_error_set(
+			err, NEAP_ECONFLICT,
+			"another neapd (pid %s) uses %s: stop it, or choose another "
+			"--run-dir and --group",
+			text[0] != '\0' ? text : "unknown", run_dir);
 	}
 	(void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, strlen(text), 0) < 0) {
@@ -100,8 +106,8 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err)
 	return 0; /* the descriptor stays open: it is the lock */
 }
 
-static int token_make(const char *path, const struct neap_account *account, char *buf, size_t size,
-		      struct neap_error *err)
+static int token_make(const char *path, const struct neap_account *account, char *buf,
+		      size_t size, struct neap_error *err)
 {
 	unsigned char raw[32];
 	neap_auto_fd int fd = -1;
@@ -138,19 +144,21 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 	if (fd < 0)
 		return neap_error_sys(err, "open %s", path);
 	if (fstat(fd, &st) < 0 || (st.st_mode & 077) != 0)
-		return neap_error_set(err, NEAP_EFORBIDDEN,
-				      "%s can be read by others: chmod 600 it, or remove it and a new "
-				      "one is made",
-				      path);
+		return neap_error_set(
+			err, NEAP_EFORBIDDEN,
+			"%s can be read by others: chmod 600 it, or remove it and a new "
+			"one is made",
+			path);
 	len = read(fd, buf, size - 1);
 	if (len < 0)
 		return neap_error_sys(err, "read %s", path);
 	buf[len] = '\0';
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (strlen(buf) < 32)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "%s holds no token of at least 32 characters: remove it and a "
-				      "new one is made",
-				      path);
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s holds no token of at least 32 characters: remove it and a "
+			"new one is made",
+			path);
 	return 0;
 }

@@ -23,7 +23,8 @@ static void note_row(void *arg, const char *row, const struct neap_error *err)
 	(void)snprintf(failed->name, sizeof(failed->name), "%s", row);
 }
 
-static int load_one(const struct neap_config *config, const struct neap_policy_choice *choice,
+static int load_one(const struct neap_config *config,
+		    const struct neap_policy_choice *choice,
 		    struct neap_registry *registry, struct neap_error *err)
 {
 	struct neap_policy *policy = NULL;
@@ -35,13 +36,13 @@ static int load_one(const struct neap_config *config, const struct neap_policy_c
 	if (len > 4 && strcmp(choice->source + len - 4, ".lua") == 0)
 		(void)snprintf(file, sizeof(file), "%s", choice->source);
 	else
-		(void)snprintf(file, sizeof(file), "%s/policies/%s.lua", config->share_dir,
-			       choice->source);
+		(void)snprintf(file, sizeof(file), "%s/policies/%s.lua",
+			       config->share_dir, choice->source);
 	if (neap_policy_load_file(file, &policy, err) < 0)
 		return -(int)err->code;
 	for (i = 0; i < choice->param_count; i++) {
-		if (neap_policy_set_param(policy, choice->params[i].name, choice->params[i].value,
-					  err) < 0) {
+		if (neap_policy_set_param(policy, choice->params[i].name,
+					  choice->params[i].value, err) < 0) {
 			neap_policy_free(policy);
 			return neap_error_wrap(err, "policy %s", choice->source);
 		}
@@ -49,8 +50,8 @@ static int load_one(const struct neap_config *config, const struct neap_policy_c
 	if (neap_policy_run_examples(policy, note_row, &failed, err) != 0) {
 		neap_policy_free(policy);
 		if (failed.is_any)
-			return neap_error_set(err, NEAP_EINVAL, "%s: example '%s': %s", file,
-					      failed.name, failed.err.msg);
+			return neap_error_set(err, NEAP_EINVAL, "%s: example '%s': %s",
+					      file, failed.name, failed.err.msg);
 		return -(int)err->code;
 	}
 	return neap_registry_put_take(registry, policy, err);
@@ -63,7 +64,8 @@ int neap_policies_load(const struct neap_config *config, struct neap_registry *r
 
 	for (i = 0; i < config->policy_count; i++) {
 		if (load_one(config, &config->policies[i], registry, err) < 0)
-			return neap_error_wrap(err, "--policy %s", config->policies[i].source);
+			return neap_error_wrap(err, "--policy %s",
+					       config->policies[i].source);
 	}
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include "engine/base/mem.h"
 
 #define NAME_LEN_MAX 63
-#define CONTAINER "main"
+#define CONTAINER    "main"
 
 enum launch_step { LAUNCH_MAKING, LAUNCH_MADE, LAUNCH_MOVING };
 
@@ -40,11 +40,13 @@ static const struct {
 	{"memory_limit_bytes", offsetof(struct node_workload, memory_limit_bytes)},
 };
 
-static bool record_path(const struct neap_node *node, const char *name, char *buf, size_t size)
+static bool record_path(const struct neap_node *node, const char *name, char *buf,
+			size_t size)
 {
 	if (node->config.record_dir[0] == '\0')
 		return false;
-	return snprintf(buf, size, "%s/%s.json", node->config.record_dir, name) < (int)size;
+	return snprintf(buf, size, "%s/%s.json", node->config.record_dir, name) <
+	       (int)size;
 }
 
 static void record_write(struct neap_node *node, const char *name, json_t *input)
@@ -56,8 +58,8 @@ static void record_write(struct neap_node *node, const char *name, json_t *input
 	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
 	if (json_dump_file(input, fresh, JSON_COMPACT) < 0 || rename(fresh, path) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
-			      "%s: %s; a later neapd will not know the requests of '%s'", path,
-			      strerror(errno), name);
+			      "%s: %s; a later neapd will not know the requests of '%s'",
+			      path, strerror(errno), name);
 }
 
 void neap_launch_recall(struct neap_node *node, struct node_workload *workload)
@@ -71,7 +73,8 @@ void neap_launch_recall(struct neap_node *node, struct node_workload *workload)
 	record = json_load_file(path, 0, NULL);
 	for (i = 0; i < NEAP_ARRAY_LEN(record_numbers); i++) {
 		json_t *number = json_object_get(record, record_numbers[i].name);
-		int64_t *member = (int64_t *)((char *)workload + record_numbers[i].offset);
+		int64_t *member =
+			(int64_t *)((char *)workload + record_numbers[i].offset);
 
 		if (json_is_integer(number))
 			*member = json_integer_value(number);
@@ -91,7 +94,8 @@ static void record_drop(struct neap_node *node, const char *name)
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+	       c == '_';
 }
 
 static int check_name(const char *name, struct neap_error *err)
@@ -101,10 +105,11 @@ static int check_name(const char *name, struct neap_error *err)
 	for (i = 0; i < len && is_name_char(name[i]); i++)
 		;
 	if (len == 0 || len > NAME_LEN_MAX || i < len || name[0] == '.' || name[0] == '-')
-		return neap_error_field(err, NEAP_EINVAL, "name",
-					"'%.64s' is no name: 1 to %d of a-z 0-9 . _ -, beginning with "
-					"a letter or digit",
-					name, NAME_LEN_MAX);
+		return neap_error_field(
+			err, NEAP_EINVAL, "name",
+			"'%.64s' is no name: 1 to %d of a-z 0-9 . _ -, beginning with "
+			"a letter or digit",
+			name, NAME_LEN_MAX);
 	return 0;
 }
 
@@ -113,7 +118,8 @@ static bool is_name_taken(const struct neap_node *node, const char *name)
 	size_t i;
 
 	for (i = 0; i < neap_map_count(node->workloads); i++) {
-		const struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
 
 		if (strcmp(workload->id, name) == 0)
 			return true;
@@ -128,15 +134,18 @@ static bool is_name_taken(const struct neap_node *node, const char *name)
 }
 
 /* "/usr/bin/My Job" becomes "my-job-1", "my-job-2", ... */
-static void make_name(const struct neap_node *node, const char *command, char *name, size_t size)
+static void make_name(const struct neap_node *node, const char *command, char *name,
+		      size_t size)
 {
-	const char *base = strrchr(command, '/') != NULL ? strrchr(command, '/') + 1 : command;
+	const char *base =
+		strrchr(command, '/') != NULL ? strrchr(command, '/') + 1 : command;
 	char stem[32];
 	size_t i;
 	unsigned n;
 
 	for (i = 0; i < sizeof(stem) - 1 && base[i] != '\0'; i++) {
-		char c = base[i] >= 'A' && base[i] <= 'Z' ? (char)(base[i] - 'A' + 'a') : base[i];
+		char c = base[i] >= 'A' && base[i] <= 'Z' ? (char)(base[i] - 'A' + 'a')
+							  : base[i];
 
 		stem[i] = is_name_char(c) && (i > 0 || (c != '.' && c != '-')) ? c : 'x';
 	}
@@ -148,14 +157,16 @@ static void make_name(const struct neap_node *node, const char *command, char *n
 	}
 }
 
-static int check_amount(json_t *input, const char *name, int64_t min, struct neap_error *err)
+static int check_amount(json_t *input, const char *name, int64_t min,
+			struct neap_error *err)
 {
 	json_t *number = json_object_get(input, name);
 
 	if (number == NULL)
 		return 0;
 	if (!json_is_integer(number) || json_integer_value(number) < min)
-		return neap_error_field(err, NEAP_EINVAL, name, "must be a whole number of at least %lld",
+		return neap_error_field(err, NEAP_EINVAL, name,
+					"must be a whole number of at least %lld",
 					(long long)min);
 	return 0;
 }
@@ -172,14 +183,16 @@ static int check_input(struct neap_node *node, json_t *input, struct node_launch
 		return neap_error_field(err, NEAP_EINVAL, "qos", "must be LS or BE");
 	launch->qos = neap_qos_parse(qos);
 	if (command == NULL || command[0] == '\0')
-		return neap_error_field(err, NEAP_EINVAL, "command", "must name a program");
+		return neap_error_field(err, NEAP_EINVAL, "command",
+					"must name a program");
 	if (name == NULL)
 		make_name(node, command, launch->name, sizeof(launch->name));
 	else if (check_name(name, err) < 0)
 		return -(int)err->code;
 	else if (is_name_taken(node, name))
-		return neap_error_field(err, NEAP_EEXISTS, "name",
-					"a workload '%s' runs already: choose another --name", name);
+		return neap_error_field(
+			err, NEAP_EEXISTS, "name",
+			"a workload '%s' runs already: choose another --name", name);
 	else
 		(void)neap_strcopy(launch->name, sizeof(launch->name), name);
 	if (check_amount(input, "cpu_request_milli", 1, err) < 0 ||
@@ -204,21 +217,22 @@ static void launch_end(struct neap_node *node, struct node_launch *launch, json_
 	free(launch);
 }
 
-static void launch_fail(struct neap_node *node, struct node_launch *launch, const char *what,
-			const struct neap_hand_answer *answer)
+static void launch_fail(struct neap_node *node, struct node_launch *launch,
+			const char *what, const struct neap_hand_answer *answer)
 {
 	struct neap_error err;
 	enum neap_code code = answer->errnum == EBUSY ? NEAP_EUNAVAILABLE : NEAP_ESYS;
 
 	(void)neap_error_set(&err, code, "%s %s: %s%s%s", what, launch->dir,
-			     strerror(answer->errnum), answer->text[0] != '\0' ? ": " : "",
-			     answer->text);
+			     strerror(answer->errnum),
+			     answer->text[0] != '\0' ? ": " : "", answer->text);
 	err.errnum = answer->errnum;
 	neap_node_note(node, "refused", launch->dir, "operator", err.msg, answer->errnum);
 	launch_end(node, launch, NULL, &err);
 }
 
-static void moved(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+static void moved(struct neap_node *node, void *arg,
+		  const struct neap_hand_answer *answer)
 {
 	struct node_launch *launch = neap_map_find(node->launches, arg);
 	char why[160];
@@ -232,11 +246,13 @@ static void moved(struct neap_node *node, void *arg, const struct neap_hand_answ
 	}
 	(void)snprintf(why, sizeof(why), "neapctl run: process %d", answer->pid);
 	neap_node_note(node, "move", launch->dir, "operator", why, 0);
-	neap_log_line(&node->config.log, NEAP_LOG_INFO, "%s workload %s: process %d runs in %s",
-		      neap_qos_name(launch->qos), launch->name, answer->pid, launch->dir);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO,
+		      "%s workload %s: process %d runs in %s", neap_qos_name(launch->qos),
+		      launch->name, answer->pid, launch->dir);
 	launch_end(node, launch,
-		   json_pack("{s:s, s:s, s:s, s:s}", "id", launch->name, "name", launch->name, "group",
-			     launch->dir, "qos", neap_qos_name(launch->qos)),
+		   json_pack("{s:s, s:s, s:s, s:s}", "id", launch->name, "name",
+			     launch->name, "group", launch->dir, "qos",
+			     neap_qos_name(launch->qos)),
 		   NULL);
 }
 
@@ -256,9 +272,10 @@ static void made(struct neap_node *node, void *arg, const struct neap_hand_answe
 }
 
 /* The group is named by its path in between: a launch can end meanwhile. */
-static int send_step(struct neap_node *node, struct node_launch *launch, enum neap_hand_op op,
-		     void (*answered)(struct neap_node *, void *, const struct neap_hand_answer *),
-		     struct neap_error *err)
+static int
+send_step(struct neap_node *node, struct node_launch *launch, enum neap_hand_op op,
+	  void (*answered)(struct neap_node *, void *, const struct neap_hand_answer *),
+	  struct neap_error *err)
 {
 	char dir[NEAP_PATH_MAX + 8];
 	struct neap_hand_request request = {0};
@@ -288,17 +305,20 @@ static int launch_start(struct neap_node *node, json_t *input, int peer_fd,
 	enum neap_kube_qos kube_qos;
 
 	if (node->hand == NULL)
-		return neap_error_set(err, NEAP_EUNAVAILABLE,
-				      "neapd only watches (no root, or --dry-run): it cannot run "
-				      "workloads");
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"neapd only watches (no root, or --dry-run): it cannot run "
+			"workloads");
 	if (node->is_frozen)
-		return neap_error_set(err, NEAP_EUNAVAILABLE,
-				      "neapd is frozen: 'neapctl resume' lets it write again");
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"neapd is frozen: 'neapctl resume' lets it write again");
 	if (!json_is_object(input))
 		return neap_error_set(err, NEAP_EINVAL, "the body must be a JSON object");
 	if (check_input(node, input, launch, err) < 0)
 		return -(int)err->code;
-	kube_qos = launch->qos == NEAP_QOS_BE ? NEAP_KUBE_BESTEFFORT : NEAP_KUBE_BURSTABLE;
+	kube_qos =
+		launch->qos == NEAP_QOS_BE ? NEAP_KUBE_BESTEFFORT : NEAP_KUBE_BURSTABLE;
 	if (neap_path_pod_dir(own->driver, own->root, kube_qos, launch->name, launch->dir,
 			      sizeof(launch->dir), err) < 0)
 		return -(int)err->code;
@@ -316,8 +336,8 @@ static int launch_start(struct neap_node *node, json_t *input, int peer_fd,
 	return 0;
 }
 
-void neap_node_run(struct neap_node *node, json_t *input, int peer_fd, neap_node_done *done,
-		   void *arg)
+void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
+		   neap_node_done *done, void *arg)
 {
 	struct node_launch *launch = neap_alloc(sizeof(*launch));
 	struct neap_error err;
@@ -384,7 +404,8 @@ void neap_launch_go(struct neap_node *node)
 
 /* --- the end of a workload --- */
 
-static void removed(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+static void removed(struct neap_node *node, void *arg,
+		    const struct neap_hand_answer *answer)
 {
 	struct node_workload *workload = neap_map_find(node->workloads, arg);
 
@@ -430,7 +451,8 @@ void neap_launch_collect(struct neap_node *node)
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
 		const char *dir = workload->group->dir;
 
-		if (!workload->is_own || workload->is_removing || workload->processes != 0 ||
+		if (!workload->is_own || workload->is_removing ||
+		    workload->processes != 0 ||
 		    neap_map_find(node->launches, dir) != NULL)
 			continue;
 		workload->is_removing = true;

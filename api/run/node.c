@@ -22,25 +22,27 @@ static void find_kubelet_policy(struct neap_node *node)
 	const char *policy;
 	json_t *state;
 
-	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy), "none");
+	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
+			   "none");
 	(void)snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state",
 		       node->config.sys_root);
 	state = json_load_file(path, 0, NULL);
 	policy = json_string_value(json_object_get(state, "policyName"));
 	if (policy != NULL)
-		(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
-				   policy);
+		(void)neap_strcopy(node->kubelet_cpu_policy,
+				   sizeof(node->kubelet_cpu_policy), policy);
 	json_decref(state);
 }
 
-static void made_root(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+static void made_root(struct neap_node *node, void *arg,
+		      const struct neap_hand_answer *answer)
 {
 	struct neap_error *err = arg;
 
 	if (answer->errnum != 0) {
 		(void)neap_error_set(err, NEAP_ESYS, "make %s: %s%s%s", answer->group,
-				     strerror(answer->errnum), answer->text[0] != '\0' ? ": " : "",
-				     answer->text);
+				     strerror(answer->errnum),
+				     answer->text[0] != '\0' ? ": " : "", answer->text);
 		err->errnum = answer->errnum;
 	}
 	(void)node;
@@ -48,8 +50,8 @@ static void made_root(struct neap_node *node, void *arg, const struct neap_hand_
 
 static int make_own_groups(struct neap_node *node, struct neap_error *err)
 {
-	static const enum neap_kube_qos classes[] = {NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE,
-						     NEAP_KUBE_BESTEFFORT};
+	static const enum neap_kube_qos classes[] = {
+		NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT};
 	const struct neap_tree *own = &node->config.trees[0];
 	struct neap_error made_err = {0};
 	size_t i;
@@ -59,7 +61,8 @@ static int make_own_groups(struct neap_node *node, struct neap_error *err)
 		struct neap_hand_request request = {0};
 		struct node_pending pending = {0};
 
-		if (neap_path_qos_dir(own->driver, own->root, classes[i], dir, sizeof(dir), err) < 0)
+		if (neap_path_qos_dir(own->driver, own->root, classes[i], dir,
+				      sizeof(dir), err) < 0)
 			return -(int)err->code;
 		request.op = NEAP_HAND_MAKE;
 		request.group = dir;
@@ -98,13 +101,14 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	if (node->hand != NULL && make_own_groups(node, err) < 0)
 		return -(int)err->code;
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir, sizeof(dir), err) <
-	    0)
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
+			      sizeof(dir), err) < 0)
 		return -(int)err->code;
 	neap_cgroup_probe_keys(node->cgroup, dir);
-	if (neap_readings_new(node->config.sys_root, node->cgroup, &node->readings, err) < 0 ||
-	    neap_scan_new(node->cgroup, node->config.trees, (size_t)node->config.tree_count,
-			  &node->scan, err) < 0)
+	if (neap_readings_new(node->config.sys_root, node->cgroup, &node->readings, err) <
+		    0 ||
+	    neap_scan_new(node->cgroup, node->config.trees,
+			  (size_t)node->config.tree_count, &node->scan, err) < 0)
 		return -(int)err->code;
 	return neap_observe_topology(node, err);
 }
@@ -214,8 +218,9 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		neap_node_flush(node);
 	}
 	spent = cpu_usec() - start;
-	node->tick_cpu_avg_usec = node->ticks == 1 ? (double)spent
-						   : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
+	node->tick_cpu_avg_usec =
+		node->ticks == 1 ? (double)spent
+				 : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
 }
 
 bool neap_node_wants_write(const struct neap_node *node)
@@ -232,7 +237,8 @@ struct operation {
 	size_t kept;
 };
 
-static void operated(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+static void operated(struct neap_node *node, void *arg,
+		     const struct neap_hand_answer *answer)
 {
 	static const char *const said[] = {"frozen", "released", "acting"};
 	struct operation *operation = arg;
@@ -254,15 +260,17 @@ static void operated(struct neap_node *node, void *arg, const struct neap_hand_a
 	if (operation->verb == OP_RELEASE)
 		neap_kept_clear(node);
 	neap_node_note(node, "note", "", "operator", said[operation->verb], 0);
-	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s", said[operation->verb]);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s",
+		      said[operation->verb]);
 	operation->done(operation->arg,
-			json_pack("{s:s, s:I}", "state", said[operation->verb], "given_back",
-				  (json_int_t)operation->kept),
+			json_pack("{s:s, s:I}", "state", said[operation->verb],
+				  "given_back", (json_int_t)operation->kept),
 			NULL);
 	free(operation);
 }
 
-void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done, void *arg)
+void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
+		       void *arg)
 {
 	static const struct {
 		const char *verb;
@@ -283,8 +291,8 @@ void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done 
 	operation = neap_alloc(sizeof(*operation));
 	if (i == NEAP_ARRAY_LEN(verbs) || operation == NULL) {
 		free(operation);
-		(void)neap_error_set(&err, NEAP_EINVAL, "'%s': there is freeze, release, resume",
-				     verb);
+		(void)neap_error_set(&err, NEAP_EINVAL,
+				     "'%s': there is freeze, release, resume", verb);
 		done(arg, NULL, &err);
 		return;
 	}

@@ -23,9 +23,11 @@ struct neap_node_config {
 	const struct neap_host_app *host_apps; /* borrowed for the node's life */
 	int host_app_count;
 	enum neap_cgroup_driver host_driver; /* how host application paths are built */
-	const char *sys_root;	    /* "" for this machine */
-	const char *record_dir;	    /* where running workloads are remembered, "" for nowhere */
-	const char *freeze_file;    /* nothing is written while it exists; the hand looks too */
+	const char *sys_root;                /* "" for this machine */
+	const char
+		*record_dir; /* where running workloads are remembered, "" for nowhere */
+	const char
+		*freeze_file; /* nothing is written while it exists; the hand looks too */
 	int64_t reserve_milli;
 	struct neap_cpuset reserved_cpus, system_cpus;
 	bool dry_run;
@@ -53,12 +55,13 @@ typedef void neap_node_done(void *arg, json_t *body, const struct neap_error *er
 
 /* Starts the process at the other end of peer_fd as a workload (fields: see api/control/control.h).
  * input is borrowed. done may be called before this returns. */
-void neap_node_run(struct neap_node *node, json_t *input, int peer_fd, neap_node_done *done,
-		   void *arg);
+void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
+		   neap_node_done *done, void *arg);
 /* Whoever asked went away: done will not be called any more. */
 void neap_node_forget(struct neap_node *node, void *arg);
 /* verb: freeze (no writes until resume), release (all given back, no writes until resume), resume. */
-void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done, void *arg);
+void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
+		       void *arg);
 
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);

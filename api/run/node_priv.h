@@ -11,9 +11,9 @@
 #include "engine/machine/window.h"
 #include "hw/readings.h"
 
-#define AUDIT_ENTRIES 2048
+#define AUDIT_ENTRIES    2048
 #define WINDOW_SPAN_USEC (60LL * 1000000)
-#define WINDOW_SAMPLES 64
+#define WINDOW_SAMPLES   64
 /* memory.stat costs the kernel more than all other files of a group together. */
 #define MEMORY_STAT_EVERY 10
 
@@ -75,7 +75,8 @@ struct node_pending {
 	enum neap_key key;
 	char policy[64];
 	char why[160];
-	void (*answered)(struct neap_node *node, void *arg, const struct neap_hand_answer *answer);
+	void (*answered)(struct neap_node *node, void *arg,
+			 const struct neap_hand_answer *answer);
 	void *arg;
 	bool is_arg_owned; /* to be freed if no answer ever comes */
 };
@@ -95,10 +96,10 @@ struct neap_node {
 
 	struct neap_map *groups;    /* dir -> struct node_group */
 	struct neap_map *workloads; /* group dir -> struct node_workload */
-	struct neap_map *kept;	    /* group and key -> struct node_kept */
+	struct neap_map *kept;      /* group and key -> struct node_kept */
 	struct neap_map *failures;  /* group and key -> errno of the last refusal */
 	struct neap_map *launches;  /* pod dir -> struct node_launch */
-	struct node_held *held;	    /* one per registry slot */
+	struct node_held *held;     /* one per registry slot */
 	size_t held_count;
 
 	struct neap_sample sample;
@@ -127,13 +128,14 @@ struct neap_node {
 /* observe.c */
 int neap_find_workloads(struct neap_node *node, struct neap_error *err);
 int neap_observe(struct neap_node *node, struct neap_error *err);
-struct node_group *neap_node_group(struct neap_node *node, const char *dir, unsigned parts);
+struct node_group *neap_node_group(struct neap_node *node, const char *dir,
+				   unsigned parts);
 int neap_observe_topology(struct neap_node *node, struct neap_error *err);
 /* wishes.c */
 void neap_ask_policies(struct neap_node *node);
 void neap_gather_wishes(struct neap_node *node);
-int neap_node_read_key(void *node, const char *group, enum neap_key key, struct neap_value *ret,
-		       struct neap_error *err);
+int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
+		       struct neap_value *ret, struct neap_error *err);
 /* writes.c */
 void neap_plan_and_write(struct neap_node *node);
 int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,

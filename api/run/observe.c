@@ -11,11 +11,13 @@
 #include "engine/base/mem.h"
 #include "hw/topology.h"
 
-#define POD_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_PRESSURE)
+#define POD_PARTS                                                                        \
+	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_PRESSURE)
 #define CONTAINER_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY)
-#define CLASS_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_PRESSURE)
+#define CLASS_PARTS     (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_PRESSURE)
 
-struct node_group *neap_node_group(struct neap_node *node, const char *dir, unsigned parts)
+struct node_group *neap_node_group(struct neap_node *node, const char *dir,
+				   unsigned parts)
 {
 	struct node_group *group = neap_map_find(node->groups, dir);
 
@@ -102,16 +104,18 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 		workload->is_own = pod->tree->is_own;
 		workload->source = pod->tree->is_own ? "run" : "kubelet";
 		if (pod->tree->is_own) {
-			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT ? NEAP_QOS_BE
-									     : NEAP_QOS_LS;
+			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT
+						? NEAP_QOS_BE
+						: NEAP_QOS_LS;
 			neap_launch_recall(node, workload);
 		}
 	}
 	workload->seen = node->ticks;
 	workload->group = neap_node_group(node, pod->dir, POD_PARTS);
 	if (workload->container_count != pod->container_count) {
-		struct node_group **grown = neap_realloc_array(
-			workload->containers, pod->container_count + 1, sizeof(struct node_group *));
+		struct node_group **grown =
+			neap_realloc_array(workload->containers, pod->container_count + 1,
+					   sizeof(struct node_group *));
 
 		if (grown == NULL)
 			return -NEAP_ENOMEM;
@@ -121,7 +125,8 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 	for (i = 0; i < pod->container_count; i++) {
 		char dir[NEAP_PATH_MAX * 2];
 
-		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir, pod->containers[i].name);
+		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
+			       pod->containers[i].name);
 		workload->containers[i] = neap_node_group(node, dir, CONTAINER_PARTS);
 		if (workload->containers[i] == NULL) {
 			workload->container_count = i;
@@ -203,7 +208,8 @@ int neap_find_workloads(struct neap_node *node, struct neap_error *err)
 	return 0;
 }
 
-static void read_cpus(struct neap_node *node, struct node_group *group, struct neap_cpuset *ret)
+static void read_cpus(struct neap_node *node, struct node_group *group,
+		      struct neap_cpuset *ret)
 {
 	struct neap_value value;
 	struct neap_error err;
@@ -243,7 +249,8 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 		struct node_group *group;
 		int64_t max;
 
-		if (neap_path_qos_dir(tree->driver, tree->root, qos, dir, sizeof(dir), NULL) < 0)
+		if (neap_path_qos_dir(tree->driver, tree->root, qos, dir, sizeof(dir),
+				      NULL) < 0)
 			continue;
 		group = neap_node_group(node, dir, CLASS_PARTS);
 		if (group == NULL)
@@ -252,11 +259,11 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 		if (!group->has_now)
 			continue;
 		memset(&rates, 0, sizeof(rates));
-		neap_workload_rate(&rates, group->has_before ? &group->before : NULL, &group->now,
-				   seconds);
+		neap_workload_rate(&rates, group->has_before ? &group->before : NULL,
+				   &group->now, seconds);
 		if (!isnan(rates.used_cores))
-			ret->used_cores =
-				(isnan(ret->used_cores) ? 0 : ret->used_cores) + rates.used_cores;
+			ret->used_cores = (isnan(ret->used_cores) ? 0 : ret->used_cores) +
+					  rates.used_cores;
 		ret->throttled_ratio = fmax(ret->throttled_ratio, rates.throttled_ratio);
 		ret->cpu_pressure = fmax(ret->cpu_pressure, rates.cpu_pressure);
 		max = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
@@ -293,12 +300,13 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->kube_qos = workload->kube_qos;
 	view->qos_name = neap_qos_name(workload->qos);
 	view->kube_qos_name = neap_kube_qos_name(workload->kube_qos);
-	view->is_critical = neap_workload_decide_critical(workload->qos, workload->kube_qos,
-							  workload->is_host_app);
+	view->is_critical = neap_workload_decide_critical(
+		workload->qos, workload->kube_qos, workload->is_host_app);
 	view->cpu_request_milli = workload->cpu_request_milli;
 	view->cpu_limit_milli = workload->cpu_limit_milli;
 	view->memory_limit_bytes = workload->memory_limit_bytes;
-	neap_workload_rate(view, group->has_before ? &group->before : NULL, &group->now, seconds);
+	neap_workload_rate(view, group->has_before ? &group->before : NULL, &group->now,
+			   seconds);
 	if (!isnan(view->used_cores))
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
 	view->used_avg_cores = NAN;
@@ -313,7 +321,8 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	if (workload->is_own) {
 		workload->processes = 0;
 		for (i = 0; i < workload->container_count; i++) {
-			int count = neap_group_process_count(workload->containers[i]->files);
+			int count =
+				neap_group_process_count(workload->containers[i]->files);
 
 			if (count > 0)
 				workload->processes += count;
@@ -322,14 +331,15 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->processes = workload->processes;
 }
 
-static int observe_workloads(struct neap_node *node, double seconds, struct neap_error *err)
+static int observe_workloads(struct neap_node *node, double seconds,
+			     struct neap_error *err)
 {
 	size_t count = neap_map_count(node->workloads);
 	size_t i, j, shown = 0;
 
 	if (count > node->view_size) {
-		struct neap_workload *grown =
-			neap_realloc_array(node->views, count + count / 2, sizeof(*grown));
+		struct neap_workload *grown = neap_realloc_array(
+			node->views, count + count / 2, sizeof(*grown));
 
 		if (grown == NULL)
 			return neap_error_nomem(err);
@@ -371,7 +381,8 @@ int neap_observe_topology(struct neap_node *node, struct neap_error *err)
 		char text[64];
 
 		(void)neap_cpuset_format(&topology->online, text, sizeof(text));
-		neap_log_line(&node->config.log, NEAP_LOG_INFO, "CPUs online now: %s", text);
+		neap_log_line(&node->config.log, NEAP_LOG_INFO, "CPUs online now: %s",
+			      text);
 	}
 	(void)neap_topology_unref(node->topology);
 	node->topology = topology;
@@ -396,9 +407,11 @@ static void fill_node(struct neap_node *node, double seconds)
 	neap_cpuset_copy(&sample->system_cpus, &node->config.system_cpus);
 	sample->kubelet_cpu_policy = node->kubelet_cpu_policy;
 	sample->supports = node->cgroup->supports;
-	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL, &node->reading);
+	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL,
+			&node->reading);
 	if (!isnan(sample->used_cores))
-		neap_window_add(node->node_used, node->mono_usec, (float)sample->used_cores);
+		neap_window_add(node->node_used, node->mono_usec,
+				(float)sample->used_cores);
 	sample->used_avg_cores = NAN;
 	sample->used_p95_cores = NAN;
 	if (neap_window_get(node->node_used, node->mono_usec, WINDOW_SPAN_USEC, &used)) {
@@ -422,8 +435,10 @@ int neap_observe(struct neap_node *node, struct neap_error *err)
 	neap_readings_node(node->readings, &node->reading);
 	if (observe_workloads(node, seconds, err) < 0)
 		return -(int)err->code;
-	if (observe_class(node, NEAP_KUBE_BESTEFFORT, seconds, &node->sample.besteffort) < 0 ||
-	    observe_class(node, NEAP_KUBE_BURSTABLE, seconds, &node->sample.burstable) < 0)
+	if (observe_class(node, NEAP_KUBE_BESTEFFORT, seconds, &node->sample.besteffort) <
+		    0 ||
+	    observe_class(node, NEAP_KUBE_BURSTABLE, seconds, &node->sample.burstable) <
+		    0)
 		return neap_error_nomem(err);
 	for (i = 0; i < node->sample.workload_count; i++) {
 		if (node->views[i].kube_qos == NEAP_KUBE_BESTEFFORT)

@@ -77,10 +77,12 @@ static json_t *report_unsupported(const struct neap_node *node)
 
 	for (i = 0; i < NEAP_KEY_COUNT; i++) {
 		if (node->cgroup->why_not[i][0] != '\0')
-			(void)json_array_append_new(out, json_string(node->cgroup->why_not[i]));
+			(void)json_array_append_new(
+				out, json_string(node->cgroup->why_not[i]));
 	}
 	for (i = 0; (missing = neap_readings_missing(node->readings, i)) != NULL; i++)
-		(void)json_array_append_new(out, json_sprintf("%s: not on this kernel", missing));
+		(void)json_array_append_new(
+			out, json_sprintf("%s: not on this kernel", missing));
 	return out;
 }
 
@@ -94,7 +96,8 @@ static json_t *report_trees(const struct neap_node *node)
 
 		(void)json_array_append_new(
 			out, json_pack("{s:s, s:s, s:b}", "root", tree->root, "driver",
-				       tree->driver == NEAP_DRIVER_SYSTEMD ? "systemd" : "cgroupfs",
+				       tree->driver == NEAP_DRIVER_SYSTEMD ? "systemd"
+									   : "cgroupfs",
 				       "own", tree->is_own));
 	}
 	return out;
@@ -127,14 +130,17 @@ json_t *neap_node_policies(struct neap_node *node)
 
 		neap_policy_get_info(slot->policy, &info);
 		row = json_object();
-		(void)json_object_set_new(row, "policy", json_sprintf("%s/%s", info.kind, info.name));
+		(void)json_object_set_new(row, "policy",
+					  json_sprintf("%s/%s", info.kind, info.name));
 		set_text(row, "version", info.version);
 		set_text(row, "origin", info.origin);
 		set_text(row, "state", stats->is_failed ? "out of service" : "active");
 		for (j = 0; j < NEAP_ARRAY_LEN(counters); j++)
 			set_int(row, counters[j].name,
-				*(const int64_t *)((const char *)stats + counters[j].offset));
-		(void)json_object_set_new(row, "params", neap_policy_params(slot->policy));
+				*(const int64_t *)((const char *)stats +
+						   counters[j].offset));
+		(void)json_object_set_new(row, "params",
+					  neap_policy_params(slot->policy));
 		set_text(row, "last_error", stats->last_error);
 		(void)json_array_append_new(out, row);
 	}
@@ -152,14 +158,15 @@ json_t *neap_node_status(struct neap_node *node)
 	set_int(out, "pid", getpid());
 	if (node->hand != NULL)
 		set_int(out, "hand_pid", neap_hand_pid(node->hand));
-	set_real(out, "uptime_seconds", (double)(node->mono_usec - node->started_mono_usec) / 1e6);
+	set_real(out, "uptime_seconds",
+		 (double)(node->mono_usec - node->started_mono_usec) / 1e6);
 	set_int(out, "ticks", (int64_t)node->ticks);
 	set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
 	set_int(out, "plans_put_off", (int64_t)node->late_plans);
-	(void)json_object_set_new(out, "cgroup",
-				  json_string(node->cgroup->has_v1
-						      ? (node->cgroup->has_v2 ? "mixed" : "v1")
-						      : "v2"));
+	(void)json_object_set_new(
+		out, "cgroup",
+		json_string(node->cgroup->has_v1 ? (node->cgroup->has_v2 ? "mixed" : "v1")
+						 : "v2"));
 	(void)json_object_set_new(out, "node", report_node(node));
 	(void)json_object_set_new(out, "unsupported", report_unsupported(node));
 	(void)json_object_set_new(out, "trees", report_trees(node));
@@ -172,7 +179,8 @@ json_t *neap_node_status(struct neap_node *node)
 /* Does a value that neap holds on kept's group act on a workload in dir? */
 static bool acts_on(const struct node_kept *kept, const char *dir)
 {
-	return neap_path_is_below(dir, kept->group) || neap_path_is_below(kept->group, dir);
+	return neap_path_is_below(dir, kept->group) ||
+	       neap_path_is_below(kept->group, dir);
 }
 
 /* What limits it and why: the keys that policies hold on its own group or on one above or below. */
@@ -190,7 +198,8 @@ static void report_limits(const struct neap_node *node, const char *dir, json_t 
 			continue;
 		has[kept->key] = true;
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-			       text[0] != '\0' ? ", " : "", neap_key_get(kept->key)->name);
+			       text[0] != '\0' ? ", " : "",
+			       neap_key_get(kept->key)->name);
 		/* The reason of a CPU set or quota says more than that of a weight. */
 		if (why[0] == '\0' || kept->key == NEAP_KEY_CPUSET_CPUS ||
 		    kept->key == NEAP_KEY_CPU_MAX_MILLI)
@@ -205,7 +214,8 @@ static int64_t key_number(struct neap_node *node, const char *dir, enum neap_key
 	struct neap_value value;
 	struct neap_error err;
 
-	return neap_node_read_key(node, dir, key, &value, &err) == 1 ? value.number : NEAP_MISSING;
+	return neap_node_read_key(node, dir, key, &value, &err) == 1 ? value.number
+								     : NEAP_MISSING;
 }
 
 static json_t *report_workload(struct neap_node *node, const struct neap_workload *view)

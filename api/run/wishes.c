@@ -12,7 +12,7 @@
 #include "engine/base/mem.h"
 
 /* Order of equal claims: policies by the configuration, then neap's own base values. */
-#define RANK_BASE 1000
+#define RANK_BASE    1000
 #define RANK_IMPLIED 2000
 
 static void wish_add(struct neap_node *node, struct neap_wish *wish)
@@ -83,23 +83,25 @@ void neap_ask_policies(struct neap_node *node)
 		if (slot->stats.is_failed)
 			continue; /* fail-safe of qos: no new wishes, what was set is held */
 		neap_policy_get_info(slot->policy, &info);
-		verdict = neap_policy_tick(slot->policy, &node->sample, &wishes, &wish_count, &err);
+		verdict = neap_policy_tick(slot->policy, &node->sample, &wishes,
+					   &wish_count, &err);
 		if (verdict == NEAP_TICK_WISHES) {
 			hold_clear(&node->held[i]);
 			node->held[i].wishes = wishes;
 			node->held[i].count = wish_count;
 			slot->stats.wishes += wish_count;
-			(void)neap_strcopy(node->held[i].label, sizeof(node->held[i].label),
-					   info.label);
+			(void)neap_strcopy(node->held[i].label,
+					   sizeof(node->held[i].label), info.label);
 		}
 		if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET)
-			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s", info.label,
-				      err.msg);
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
+				      info.label, err.msg);
 		if (neap_registry_note(slot, verdict, &err, node->unix_usec)) {
-			neap_log_line(&node->config.log, NEAP_LOG_ERROR,
-				      "policy %s is out of service after %d faults in a row; what it "
-				      "set is held",
-				      info.label, NEAP_POLICY_FAULTS_MAX);
+			neap_log_line(
+				&node->config.log, NEAP_LOG_ERROR,
+				"policy %s is out of service after %d faults in a row; what it "
+				"set is held",
+				info.label, NEAP_POLICY_FAULTS_MAX);
 			neap_node_note(node, "note", "", info.label, err.msg, 0);
 		}
 	}
@@ -109,7 +111,8 @@ void neap_ask_policies(struct neap_node *node)
 
 /* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children follow:
  * each gets what it had at first, cut to what the parent gets. */
-static void imply_for(struct neap_node *node, const struct neap_wish *parent, const char *dir)
+static void imply_for(struct neap_node *node, const struct neap_wish *parent,
+		      const char *dir)
 {
 	bool v2 = false;
 	const struct node_kept *kept = neap_kept_find(node, dir, parent->key);
@@ -132,7 +135,8 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent, co
 		neap_cpuset_and(&wish.value.cpus, &wish.value.cpus, &parent->value.cpus);
 		if (neap_cpuset_is_empty(&wish.value.cpus))
 			neap_cpuset_copy(&wish.value.cpus, &parent->value.cpus);
-	} else if (parent->value.number != NEAP_UNLIMITED && wish.value.number != NEAP_UNLIMITED &&
+	} else if (parent->value.number != NEAP_UNLIMITED &&
+		   wish.value.number != NEAP_UNLIMITED &&
 		   wish.value.number > parent->value.number) {
 		wish.value.number = parent->value.number;
 	} else if (kept == NULL) {
@@ -181,7 +185,8 @@ static const struct {
 	{"burstable.containers", NEAP_KUBE_BURSTABLE, SCOPE_CONTAINERS},
 };
 
-static void wish_for_class(struct neap_node *node, struct neap_wish *wish, enum neap_kube_qos qos)
+static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
+			   enum neap_kube_qos qos)
 {
 	size_t j;
 	int i;
@@ -193,8 +198,11 @@ static void wish_for_class(struct neap_node *node, struct neap_wish *wish, enum 
 				      sizeof(wish->group), NULL) < 0)
 			continue;
 		wish_add(node, wish);
-		for (j = 0; must_imply(node, wish->key) && j < neap_map_count(node->workloads); j++)
-			imply_for_workload(node, wish, neap_map_at(node->workloads, j, NULL));
+		for (j = 0;
+		     must_imply(node, wish->key) && j < neap_map_count(node->workloads);
+		     j++)
+			imply_for_workload(node, wish,
+					   neap_map_at(node->workloads, j, NULL));
 	}
 }
 
@@ -204,20 +212,23 @@ static void wish_for_workload(struct neap_node *node, struct neap_wish *wish,
 	size_t i;
 
 	if (scope == SCOPE_PODS) {
-		(void)neap_strcopy(wish->group, sizeof(wish->group), workload->group->dir);
+		(void)neap_strcopy(wish->group, sizeof(wish->group),
+				   workload->group->dir);
 		wish_add(node, wish);
 		if (must_imply(node, wish->key))
 			imply_for_workload(node, wish, workload);
 		return;
 	}
 	for (i = 0; i < workload->container_count; i++) {
-		(void)neap_strcopy(wish->group, sizeof(wish->group), workload->containers[i]->dir);
+		(void)neap_strcopy(wish->group, sizeof(wish->group),
+				   workload->containers[i]->dir);
 		wish_add(node, wish);
 	}
 }
 
 /* False when there is no such target. A class without members is a target all the same. */
-static bool wish_for_target(struct neap_node *node, struct neap_wish *wish, const char *target)
+static bool wish_for_target(struct neap_node *node, struct neap_wish *wish,
+			    const char *target)
 {
 	size_t i, j;
 
@@ -229,17 +240,21 @@ static bool wish_for_target(struct neap_node *node, struct neap_wish *wish, cons
 			return true;
 		}
 		for (j = 0; j < neap_map_count(node->workloads); j++) {
-			const struct node_workload *workload = neap_map_at(node->workloads, j, NULL);
+			const struct node_workload *workload =
+				neap_map_at(node->workloads, j, NULL);
 
-			if (workload->kube_qos == class_targets[i].qos && !workload->is_removing)
-				wish_for_workload(node, wish, workload, class_targets[i].scope);
+			if (workload->kube_qos == class_targets[i].qos &&
+			    !workload->is_removing)
+				wish_for_workload(node, wish, workload,
+						  class_targets[i].scope);
 		}
 		return true;
 	}
 	if (strncmp(target, "workload:", 9) != 0)
 		return false;
 	for (j = 0; j < neap_map_count(node->workloads); j++) {
-		const struct node_workload *workload = neap_map_at(node->workloads, j, NULL);
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, j, NULL);
 
 		if (strcmp(workload->id, target + 9) == 0) {
 			wish_for_workload(node, wish, workload, SCOPE_PODS);
@@ -269,11 +284,12 @@ static void wish_for_policies(struct neap_node *node)
 			(void)neap_strcopy(wish.why, sizeof(wish.why), from->why);
 			wish.rank = (int)i;
 			if (!wish_for_target(node, &wish, from->target))
-				neap_log_line(&node->config.log, NEAP_LOG_WARN,
-					      "policy %s: no target '%s': there is besteffort, "
-					      "burstable, each also with .pods or .containers, and "
-					      "workload:ID",
-					      held->label, from->target);
+				neap_log_line(
+					&node->config.log, NEAP_LOG_WARN,
+					"policy %s: no target '%s': there is besteffort, "
+					"burstable, each also with .pods or .containers, and "
+					"workload:ID",
+					held->label, from->target);
 		}
 	}
 }
@@ -288,7 +304,8 @@ static void wish_base(struct neap_node *node)
 	size_t i;
 
 	for (i = 0; i < neap_map_count(node->workloads); i++) {
-		const struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
 		const char *group = workload->group->dir;
 
 		if (!workload->is_own || workload->is_removing)
@@ -301,26 +318,29 @@ static void wish_base(struct neap_node *node)
 				    "weight of the CPU request");
 		}
 		if (workload->cpu_limit_milli != NEAP_MISSING)
-			wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI, workload->cpu_limit_milli,
+			wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
+				    workload->cpu_limit_milli,
 				    "CPU limit of the workload");
 		if (workload->memory_limit_bytes != NEAP_MISSING)
 			wish_number(node, group, NEAP_KEY_MEMORY_MAX_BYTES,
-				    workload->memory_limit_bytes, "memory limit of the workload");
+				    workload->memory_limit_bytes,
+				    "memory limit of the workload");
 	}
 	wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
 		    neap_milli_to_shares(node->sample.capacity_milli),
 		    "weight of a whole machine for what neap runs");
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir, sizeof(dir),
-			      NULL) == 0)
-		wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2, "lowest weight for best-effort work");
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
+			      sizeof(dir), NULL) == 0)
+		wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
+			    "lowest weight for best-effort work");
 	/* Never less than the kernel's own default: a service that named no request still counts. */
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BURSTABLE, dir, sizeof(dir),
-			      NULL) == 0)
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BURSTABLE, dir,
+			      sizeof(dir), NULL) == 0)
 		wish_number(node, dir, NEAP_KEY_CPU_SHARES,
-			    neap_milli_to_shares(burstable_milli > 1000 ? burstable_milli : 1000),
+			    neap_milli_to_shares(burstable_milli > 1000 ? burstable_milli
+									: 1000),
 			    "weight of all CPU requests of the class");
 }
-
 
 /* --- what nobody wants any more --- */
 
@@ -362,7 +382,8 @@ static void wish_back(struct neap_node *node)
 		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
 		wish.key = kept->key;
 		(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
-		(void)neap_strcopy(wish.why, sizeof(wish.why), "no longer wanted: as it was before");
+		(void)neap_strcopy(wish.why, sizeof(wish.why),
+				   "no longer wanted: as it was before");
 		wish.rank = RANK_BASE;
 		wish.is_restore = true;
 		if (neap_plan_add(node->plan, &wish, &err) < 0)
@@ -371,8 +392,8 @@ static void wish_back(struct neap_node *node)
 }
 
 /* Present value for the plan: through the descriptor that the tick keeps, or one kept from now on. */
-int neap_node_read_key(void *arg, const char *dir, enum neap_key key, struct neap_value *ret,
-		       struct neap_error *err)
+int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
+		       struct neap_value *ret, struct neap_error *err)
 {
 	struct neap_node *node = arg;
 	struct node_group *group = neap_node_group(node, dir, 0);

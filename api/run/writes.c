@@ -13,7 +13,7 @@
 #include "engine/base/mem.h"
 
 #define START_WAIT_MSEC 5000
-#define FAILURES_MAX 1024
+#define FAILURES_MAX    1024
 
 /* --- kept values --- */
 
@@ -39,8 +39,8 @@ static void kept_free(struct node_kept *kept)
 	free(kept);
 }
 
-static struct node_kept *kept_add(struct neap_node *node, const char *group, enum neap_key key,
-				  const char *found)
+static struct node_kept *kept_add(struct neap_node *node, const char *group,
+				  enum neap_key key, const char *found)
 {
 	char name[NEAP_PATH_MAX + 16];
 	struct node_kept *kept = neap_kept_find(node, group, key);
@@ -87,8 +87,9 @@ int neap_node_send(struct neap_node *node, const struct neap_hand_request *reque
 	struct neap_hand_request numbered = *request;
 
 	if (node->hand == NULL)
-		return neap_error_set(err, NEAP_EUNAVAILABLE,
-				      "neapd runs without root or with --dry-run: it only watches");
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"neapd runs without root or with --dry-run: it only watches");
 	if (node->pending_count == node->pending_size) {
 		size_t size = node->pending_size == 0 ? 64 : node->pending_size * 2;
 		struct node_pending *grown =
@@ -130,7 +131,8 @@ void neap_kept_restore(struct neap_node *node, struct node_kept *kept)
 	(void)neap_strcopy(pending.group, sizeof(pending.group), kept->group);
 	pending.key = kept->key;
 	(void)neap_strcopy(pending.policy, sizeof(pending.policy), "neapd");
-	(void)neap_strcopy(pending.why, sizeof(pending.why), "no longer wanted: as it was before");
+	(void)neap_strcopy(pending.why, sizeof(pending.why),
+			   "no longer wanted: as it was before");
 	if (neap_node_send(node, &request, &pending, &err) == 0) {
 		kept->is_restoring = true;
 		node->plan_inflight++;
@@ -179,13 +181,14 @@ static void dry_note(struct neap_node *node, const struct neap_write *write,
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), wish->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), wish->why);
 	if (neap_node_read_key(node, write->group, write->key, &now, &err) == 1)
-		(void)neap_value_print(write->key, &now, entry.old_value, sizeof(entry.old_value));
+		(void)neap_value_print(write->key, &now, entry.old_value,
+				       sizeof(entry.old_value));
 	(void)neap_value_print(write->key, &write->value, entry.new_value,
 			       sizeof(entry.new_value));
 	(void)neap_audit_add(node->audit, &entry);
-	neap_log_line(&node->config.log, NEAP_LOG_INFO, "would write %s %s: %s -> %s (%s: %s)",
-		      entry.group, entry.key, entry.old_value, entry.new_value, entry.policy,
-		      entry.why);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO,
+		      "would write %s %s: %s -> %s (%s: %s)", entry.group, entry.key,
+		      entry.old_value, entry.new_value, entry.policy, entry.why);
 }
 
 /* A dry run would repeat the same plan every tick: it is told when it changes. */
@@ -199,7 +202,8 @@ static uint64_t plan_hash(const struct neap_plan *plan)
 		char text[512];
 		const char *p;
 
-		(void)snprintf(text, sizeof(text), "%s %d ", write->group, (int)write->key);
+		(void)snprintf(text, sizeof(text), "%s %d ", write->group,
+			       (int)write->key);
 		(void)neap_value_print(write->key, &write->value, text + strlen(text),
 				       sizeof(text) - strlen(text));
 		for (p = text; *p != '\0'; p++)
@@ -233,8 +237,8 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	bool v2 = false;
 
 	(void)neap_cgroup_file(node->cgroup, write->key, NULL, &v2);
-	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text, size) >=
-	    size)
+	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text,
+			      size) >= size)
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
 				      write->group, neap_key_get(write->key)->name);
 	request.op = NEAP_HAND_SET;
@@ -247,8 +251,10 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	(void)neap_strcopy(pending.group, sizeof(pending.group), write->group);
 	pending.key = write->key;
 	(void)neap_strcopy(pending.policy, sizeof(pending.policy), wish->policy);
-	if (neap_plan_wish_was_bounded(node->plan, write->wish, &bounded) && bounded[0] != '\0')
-		(void)snprintf(pending.why, sizeof(pending.why), "%s [%s]", wish->why, bounded);
+	if (neap_plan_wish_was_bounded(node->plan, write->wish, &bounded) &&
+	    bounded[0] != '\0')
+		(void)snprintf(pending.why, sizeof(pending.why), "%s [%s]", wish->why,
+			       bounded);
 	else
 		(void)neap_strcopy(pending.why, sizeof(pending.why), wish->why);
 	return neap_node_send(node, &request, &pending, err);
@@ -273,7 +279,8 @@ void neap_plan_and_write(struct neap_node *node)
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;
 	neap_cpuset_copy(&bounds.online, &node->topology->online);
-	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL, &bounds.cpu_is_v2);
+	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL,
+			       &bounds.cpu_is_v2);
 	bounds.curve = node->config.curve;
 	if (neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
@@ -287,9 +294,10 @@ void neap_plan_and_write(struct neap_node *node)
 	if (text == NULL)
 		return;
 	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
-		if (send_write(node, neap_plan_write_get(node->plan, i), text, NEAP_CPUSET_TEXT,
-			       &err) < 0) {
-			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
+		if (send_write(node, neap_plan_write_get(node->plan, i), text,
+			       NEAP_CPUSET_TEXT, &err) < 0) {
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s",
+				      err.msg);
 			break;
 		}
 		node->plan_inflight++;
@@ -314,7 +322,8 @@ void neap_node_note(struct neap_node *node, const char *what, const char *group,
 }
 
 /* The same refusal of the same file every second is told once. */
-static bool is_old_failure(struct neap_node *node, const struct node_pending *pending, int errnum)
+static bool is_old_failure(struct neap_node *node, const struct node_pending *pending,
+			   int errnum)
 {
 	char name[NEAP_PATH_MAX + 16];
 	void *before;
@@ -347,20 +356,21 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 	entry.errnum = answer->errnum;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
 	(void)neap_strcopy(entry.group, sizeof(entry.group), pending->group);
-	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(pending->key)->name);
+	(void)neap_strcopy(entry.key, sizeof(entry.key),
+			   neap_key_get(pending->key)->name);
 	(void)neap_strcopy(entry.old_value, sizeof(entry.old_value), answer->old_value);
 	(void)neap_strcopy(entry.new_value, sizeof(entry.new_value), answer->new_value);
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
 	(void)neap_audit_add(node->audit, &entry);
 	if (answer->errnum != 0)
-		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s", entry.group,
-			      entry.key, strerror(answer->errnum),
+		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s",
+			      entry.group, entry.key, strerror(answer->errnum),
 			      answer->text[0] != '\0' ? ": " : "", answer->text);
 	else
-		neap_log_line(&node->config.log, NEAP_LOG_DEBUG, "%s %s: %s -> %s (%s: %s)",
-			      entry.group, entry.key, entry.old_value, entry.new_value,
-			      entry.policy, entry.why);
+		neap_log_line(&node->config.log, NEAP_LOG_DEBUG,
+			      "%s %s: %s -> %s (%s: %s)", entry.group, entry.key,
+			      entry.old_value, entry.new_value, entry.policy, entry.why);
 }
 
 static void set_answered(struct neap_node *node, const struct node_pending *pending,
@@ -443,7 +453,8 @@ int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error 
 	return rc;
 }
 
-static void listed(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+static void listed(struct neap_node *node, void *arg,
+		   const struct neap_hand_answer *answer)
 {
 	(void)node;
 	(void)answer;
@@ -476,7 +487,8 @@ int neap_kept_take_up(struct neap_node *node, struct neap_error *err)
 	}
 	if (!is_done)
 		return neap_error_set(err, NEAP_EUNAVAILABLE,
-				      "the hand does not answer within %d s", START_WAIT_MSEC / 1000);
+				      "the hand does not answer within %d s",
+				      START_WAIT_MSEC / 1000);
 	if (neap_map_count(node->kept) > 0)
 		neap_log_line(&node->config.log, NEAP_LOG_INFO,
 			      "took over %zu values that an earlier neapd had set",

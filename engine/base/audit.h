@@ -9,17 +9,18 @@
 #include "engine/base/error.h"
 
 struct neap_audit_entry {
-	uint64_t seq;           /* 1, 2, ... */
-	int64_t unix_usec;      /* when it was answered */
-	char what[16];          /* "set", "make", "move", "remove", "give-back", "note", "refused" */
-	char group[160];        /* path below the hierarchy, "" for none */
-	char key[32];           /* "cpu.max_milli", "" for none */
-	char old_value[64];     /* text of the kernel file before, "" if unknown */
-	char new_value[64];     /* text read back after */
-	char policy[64];        /* "qos/cpu-share@3f2a91c0", "neapd", "operator" */
+	uint64_t seq;      /* 1, 2, ... */
+	int64_t unix_usec; /* when it was answered */
+	char what
+		[16]; /* "set", "make", "move", "remove", "give-back", "note", "refused" */
+	char group[160];    /* path below the hierarchy, "" for none */
+	char key[32];       /* "cpu.max_milli", "" for none */
+	char old_value[64]; /* text of the kernel file before, "" if unknown */
+	char new_value[64]; /* text read back after */
+	char policy[64];    /* "qos/cpu-share@3f2a91c0", "neapd", "operator" */
 	char why[160];
-	int errnum;             /* 0 when it was done */
-	bool dry_run;           /* it would have been written */
+	int errnum;   /* 0 when it was done */
+	bool dry_run; /* it would have been written */
 };
 
 struct neap_audit;
@@ -31,6 +32,7 @@ uint64_t neap_audit_add(struct neap_audit *audit, const struct neap_audit_entry 
 /* The newest number, 0 when empty. */
 uint64_t neap_audit_last(const struct neap_audit *audit);
 /* Entry seq, or the oldest one after it that is still there; NULL when there is none. Valid until the next add. */
-const struct neap_audit_entry *neap_audit_find_from(const struct neap_audit *audit, uint64_t seq);
+const struct neap_audit_entry *neap_audit_find_from(const struct neap_audit *audit,
+						    uint64_t seq);
 
 #endif

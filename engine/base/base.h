@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NEAP_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define NEAP_ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
 #define NEAP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define NEAP_MUST_USE __attribute__((warn_unused_result))
+#define NEAP_MUST_USE          __attribute__((warn_unused_result))
 
 /* A number that could not be read. Missing is never zero: a sum with a missing part is missing. */
 #define NEAP_MISSING INT64_MIN
@@ -19,17 +19,17 @@
 /* Frees or closes the variable when it goes out of scope. Initialise at the declaration.
  * Never alive across a Lua call that can raise: a Lua error is a longjmp and skips it. */
 #define neap_auto_free __attribute__((cleanup(neap_cleanup_free)))
-#define neap_auto_fd __attribute__((cleanup(neap_cleanup_fd)))
+#define neap_auto_fd   __attribute__((cleanup(neap_cleanup_fd)))
 
 void neap_cleanup_free(void *pointer_to_pointer);
 void neap_cleanup_fd(int *fd);
 
 /* Hands a pointer out of a neap_auto variable: the value, and NULL stays behind. */
-#define neap_steal(p)                         \
-	__extension__({                       \
-		__typeof__(p) stolen_ = (p);  \
-		(p) = NULL;                   \
-		stolen_;                      \
+#define neap_steal(p)                                                                    \
+	__extension__({                                                                  \
+		__typeof__(p) stolen_ = (p);                                             \
+		(p) = NULL;                                                              \
+		stolen_;                                                                 \
 	})
 
 #endif

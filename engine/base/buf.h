@@ -10,8 +10,8 @@
 #include "engine/base/base.h"
 
 /* All ceilings of the project, in bytes. */
-#define NEAP_BUF_LINE (64 * 1024)             /* one kernel file, one log line, one CPU list */
-#define NEAP_BUF_FILE (1024 * 1024)           /* a policy, a configuration */
+#define NEAP_BUF_LINE  (64 * 1024)   /* one kernel file, one log line, one CPU list */
+#define NEAP_BUF_FILE  (1024 * 1024) /* a policy, a configuration */
 #define NEAP_BUF_REPLY ((size_t)16 * 1024 * 1024) /* an HTTP reply built in one piece */
 
 struct neap_buf {
@@ -29,7 +29,8 @@ void neap_buf_add(struct neap_buf *buf, const void *data, size_t len);
 void neap_buf_adds(struct neap_buf *buf, const char *text);
 void neap_buf_addc(struct neap_buf *buf, char c);
 void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...) NEAP_PRINTF(2, 3);
-void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args) NEAP_PRINTF(2, 0);
+void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
+	NEAP_PRINTF(2, 0);
 /* True when an addition was lost; the content is then a prefix. */
 bool neap_buf_failed(const struct neap_buf *buf);
 /* The text, to be freed by the caller; NULL if failed. The buffer is empty afterwards. */

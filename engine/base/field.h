@@ -9,16 +9,16 @@
 
 /* C type of the member; what it becomes in Lua and JSON. NEAP_MISSING and NaN become absent. */
 enum neap_field_type {
-	NEAP_FIELD_INT,	     /* int64_t: integer */
-	NEAP_FIELD_REAL,     /* double: number */
-	NEAP_FIELD_BOOL,     /* bool */
-	NEAP_FIELD_TEXT,     /* char[]: string, absent when "" */
-	NEAP_FIELD_NAME,     /* const char *: string, absent when NULL or "" */
-	NEAP_FIELD_CPUSET,   /* struct neap_cpuset: cpu set object in Lua, list text in JSON */
+	NEAP_FIELD_INT,  /* int64_t: integer */
+	NEAP_FIELD_REAL, /* double: number */
+	NEAP_FIELD_BOOL, /* bool */
+	NEAP_FIELD_TEXT, /* char[]: string, absent when "" */
+	NEAP_FIELD_NAME, /* const char *: string, absent when NULL or "" */
+	NEAP_FIELD_CPUSET, /* struct neap_cpuset: cpu set object in Lua, list text in JSON */
 	NEAP_FIELD_TOPOLOGY, /* struct neap_topology *: topology object in Lua, left out in JSON */
-	NEAP_FIELD_STRUCT,   /* embedded struct with fields of its own */
-	NEAP_FIELD_LIST,     /* pointer to an array; the count is the size_t at count_offset */
-	NEAP_FIELD_KEYS,     /* uint32_t bit mask by enum neap_key: table of key name = true */
+	NEAP_FIELD_STRUCT, /* embedded struct with fields of its own */
+	NEAP_FIELD_LIST, /* pointer to an array; the count is the size_t at count_offset */
+	NEAP_FIELD_KEYS, /* uint32_t bit mask by enum neap_key: table of key name = true */
 };
 
 struct neap_field {
@@ -26,9 +26,9 @@ struct neap_field {
 	enum neap_field_type type;
 	size_t offset;
 	const struct neap_field *fields; /* of STRUCT and LIST elements */
-	size_t element_size;		 /* of LIST */
-	size_t count_offset;		 /* of LIST */
-	const char *doc;		 /* one line: meaning and unit */
+	size_t element_size;             /* of LIST */
+	size_t count_offset;             /* of LIST */
+	const char *doc;                 /* one line: meaning and unit */
 };
 
 #endif

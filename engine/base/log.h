@@ -17,9 +17,11 @@ struct neap_log {
 	const char *program; /* "neapd", "neap-hand" */
 };
 
-int neap_log_level_parse(const char *text, enum neap_log_level *ret, struct neap_error *err);
-int neap_log_format_parse(const char *text, enum neap_log_format *ret, struct neap_error *err);
-void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt, ...)
-	NEAP_PRINTF(3, 4);
+int neap_log_level_parse(const char *text, enum neap_log_level *ret,
+			 struct neap_error *err);
+int neap_log_format_parse(const char *text, enum neap_log_format *ret,
+			  struct neap_error *err);
+void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
+		   ...) NEAP_PRINTF(3, 4);
 
 #endif

@@ -101,7 +101,8 @@ struct neap_map *neap_map_new(void)
 		return NULL;
 	}
 	if (getrandom(&map->seed, sizeof(map->seed), GRND_NONBLOCK) < 0)
-		map->seed = (uint64_t)(uintptr_t)map; /* early boot: the address must do */
+		map->seed =
+			(uint64_t)(uintptr_t)map; /* early boot: the address must do */
 	fill_slots(map);
 	return map;
 }
@@ -128,7 +129,8 @@ void *neap_map_find(const struct neap_map *map, const char *key)
 {
 	size_t slot = slot_of(map, key, hash_of(map, key));
 
-	return map->slots[slot] == SLOT_EMPTY ? NULL : map->entries[map->slots[slot]].value;
+	return map->slots[slot] == SLOT_EMPTY ? NULL
+					      : map->entries[map->slots[slot]].value;
 }
 
 bool neap_map_set(struct neap_map *map, const char *key, void *value)

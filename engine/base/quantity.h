@@ -8,9 +8,11 @@
 #include "engine/base/error.h"
 
 /* Thousandths, rounded up as Kubernetes does ("1u" is 1). NEAP_EINVAL for anything else. */
-int neap_quantity_parse_milli(const char *text, int64_t *ret_milli, struct neap_error *err);
+int neap_quantity_parse_milli(const char *text, int64_t *ret_milli,
+			      struct neap_error *err);
 /* Whole units (bytes), rounded up. */
-int neap_quantity_parse_units(const char *text, int64_t *ret_units, struct neap_error *err);
+int neap_quantity_parse_units(const char *text, int64_t *ret_units,
+			      struct neap_error *err);
 /* Shortest exact form: "500m", "2"; buf of at least 32 bytes. Returns buf. */
 char *neap_quantity_format_milli(int64_t milli, char *buf, size_t size);
 /* Shortest exact form with a binary suffix: "128Mi", "1000". */

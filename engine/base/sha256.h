@@ -8,7 +8,7 @@
 #include "engine/base/base.h"
 
 #define NEAP_SHA256_BYTES 32
-#define NEAP_SHA256_HEX 65 /* two digits a byte and the NUL */
+#define NEAP_SHA256_HEX   65 /* two digits a byte and the NUL */
 
 void neap_sha256(const void *data, size_t len, uint8_t ret[NEAP_SHA256_BYTES]);
 /* The same as lower case hex digits. */

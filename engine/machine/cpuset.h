@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 
 /* Linux itself ends at 8192 CPUs. */
-#define NEAP_CPU_MAX 8192
+#define NEAP_CPU_MAX      8192
 #define NEAP_CPUSET_WORDS (NEAP_CPU_MAX / 64)
 
 /* Words at and above len hold nothing and are never read. memset 0 is the empty set. */
@@ -48,7 +48,8 @@ void neap_cpuset_minus(struct neap_cpuset *ret, const struct neap_cpuset *a,
 /* Linux CPU list: ids and a-b ranges by commas, in any order, repeated or not; "" is the empty
  * set, b < a adds nothing. No blanks, signs, hex or empty items. A range ending above 4096 and an
  * id at or above NEAP_CPU_MAX are errors. *ret_set is written on success only. */
-int neap_cpuset_parse(struct neap_cpuset *ret_set, const char *text, struct neap_error *err);
+int neap_cpuset_parse(struct neap_cpuset *ret_set, const char *text,
+		      struct neap_error *err);
 /* The same for text as kernel files give it: trimmed, ranges up to NEAP_CPU_MAX. */
 int neap_cpuset_parse_kernel(struct neap_cpuset *ret_set, const char *text,
 			     struct neap_error *err);

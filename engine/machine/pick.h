@@ -10,7 +10,7 @@
 
 /* Picks count CPUs out of from (CPUs the topology does not know are passed over). ret_order holds
  * room for count entries and gets them in picking order. Returns count, or 0 when from has fewer. */
-int neap_pick_scatter(const struct neap_topology *topology, const struct neap_cpuset *from,
-		      int count, int *ret_order);
+int neap_pick_scatter(const struct neap_topology *topology,
+		      const struct neap_cpuset *from, int count, int *ret_order);
 
 #endif

@@ -13,18 +13,19 @@
 
 /* Counters and gauges of one group as the kernel gives them. */
 struct neap_reading {
-	int64_t cpu_usage_usec;		    /* grows */
+	int64_t cpu_usage_usec;             /* grows */
 	int64_t periods, throttled_periods; /* grow */
-	int64_t throttled_usec;		    /* grows */
-	int64_t memory_bytes;		    /* usage of the kernel's counter, page cache included */
-	int64_t memory_working_bytes;	    /* anon + unevictable, from memory.stat */
-	double cpu_pressure, memory_pressure, io_pressure; /* "some" avg10 as a share, 0..1 */
-	int64_t cpu_pressure_total_usec;		   /* grows */
+	int64_t throttled_usec;             /* grows */
+	int64_t memory_bytes; /* usage of the kernel's counter, page cache included */
+	int64_t memory_working_bytes; /* anon + unevictable, from memory.stat */
+	double cpu_pressure, memory_pressure,
+		io_pressure;             /* "some" avg10 as a share, 0..1 */
+	int64_t cpu_pressure_total_usec; /* grows */
 };
 
 /* Counters and gauges of the node. */
 struct neap_node_reading {
-	int64_t cpu_busy_usec;	/* user+nice+system+irq+softirq, all CPUs; grows */
+	int64_t cpu_busy_usec;  /* user+nice+system+irq+softirq, all CPUs; grows */
 	int64_t cpu_steal_usec; /* grows */
 	int64_t memory_total_bytes, memory_available_bytes, memory_free_bytes;
 	double cpu_pressure, memory_pressure, io_pressure;
@@ -32,27 +33,28 @@ struct neap_node_reading {
 
 /* A pod, a `neapctl run`, or a host application. */
 struct neap_workload {
-	char id[128];	/* unique on the node: pod uid, run name, "host:NAME" */
-	char name[128]; /* for people */
+	char id[128];     /* unique on the node: pod uid, run name, "host:NAME" */
+	char name[128];   /* for people */
 	char target[160]; /* what a wish names: "workload:ID" */
 	char group[NEAP_PATH_MAX]; /* directory below the hierarchies */
-	const char *source;	   /* "run", "kubelet", "host" */
-	enum neap_qos qos;	   /* as labelled; NONE when unknown */
+	const char *source;        /* "run", "kubelet", "host" */
+	enum neap_qos qos;         /* as labelled; NONE when unknown */
 	enum neap_kube_qos kube_qos;
 	const char *qos_name, *kube_qos_name; /* the two above as text */
-	bool is_critical;   /* not best-effort by the rule of spec node-qos 3.1 */
+	bool is_critical; /* not best-effort by the rule of spec node-qos 3.1 */
 	int64_t cpu_request_milli, cpu_limit_milli; /* missing when unknown */
 	int64_t memory_limit_bytes;
-	double used_cores;	    /* since the last tick */
-	int64_t used_milli;	    /* the same, truncated */
-	double used_avg_cores;	    /* average of the window (60 s) */
+	double used_cores;     /* since the last tick */
+	int64_t used_milli;    /* the same, truncated */
+	double used_avg_cores; /* average of the window (60 s) */
 	double used_p95_cores;
-	double throttled_ratio;	    /* throttled periods / periods since the last tick */
+	double throttled_ratio; /* throttled periods / periods since the last tick */
 	int64_t memory_bytes;
 	double cpu_pressure, memory_pressure, io_pressure;
-	struct neap_cpuset cpus;	   /* what its group may use now */
-	struct neap_cpuset exclusive_cpus; /* allocated to it alone (LSE, LSR); empty when none */
-	int64_t max_milli;		   /* quota in force, -1 unlimited */
+	struct neap_cpuset cpus; /* what its group may use now */
+	struct neap_cpuset
+		exclusive_cpus; /* allocated to it alone (LSE, LSR); empty when none */
+	int64_t max_milli;      /* quota in force, -1 unlimited */
 	int64_t processes;
 };
 
@@ -69,25 +71,26 @@ struct neap_class_sample {
 };
 
 struct neap_sample {
-	int64_t now_unix;     /* seconds */
+	int64_t now_unix; /* seconds */
 	int64_t mono_usec;
-	double seconds;	      /* since the tick before, missing (NaN) at the first */
-	int64_t capacity_milli;	   /* online CPUs * 1000 */
+	double seconds;            /* since the tick before, missing (NaN) at the first */
+	int64_t capacity_milli;    /* online CPUs * 1000 */
 	int64_t allocatable_milli; /* capacity less what the configuration keeps back */
-	int64_t reserved_milli;	   /* kept back by annotation or configuration, 0 if not */
+	int64_t reserved_milli; /* kept back by annotation or configuration, 0 if not */
 	struct neap_cpuset reserved_cpus; /* nobody's CPUs */
-	struct neap_cpuset system_cpus;	  /* exclusive CPUs of class SYSTEM */
-	double used_cores;		  /* all CPU use of the node since the last tick */
+	struct neap_cpuset system_cpus;   /* exclusive CPUs of class SYSTEM */
+	double used_cores; /* all CPU use of the node since the last tick */
 	int64_t used_milli;
-	double used_avg_cores;	/* average of the window (60 s) */
+	double used_avg_cores; /* average of the window (60 s) */
 	double used_p95_cores;
-	double stolen_ratio;	/* share of CPU time that the hypervisor gave to others */
+	double stolen_ratio; /* share of CPU time that the hypervisor gave to others */
 	int64_t critical_used_milli;   /* workloads that are not best-effort */
 	int64_t besteffort_used_milli; /* workloads that are */
 	int64_t system_used_milli;     /* node less both, not below 0 */
 	int64_t memory_capacity_bytes, memory_used_bytes;
-	double cpu_pressure, memory_pressure, io_pressure; /* of the node, "some" avg10, 0..1 */
-	double critical_pressure; /* highest cpu_pressure of a critical workload */
+	double cpu_pressure, memory_pressure,
+		io_pressure;            /* of the node, "some" avg10, 0..1 */
+	double critical_pressure;       /* highest cpu_pressure of a critical workload */
 	const char *kubelet_cpu_policy; /* "none" or "static" */
 	struct neap_topology *topology; /* borrowed */
 	struct neap_class_sample besteffort, burstable;
@@ -115,6 +118,7 @@ void neap_workload_rate(struct neap_workload *workload, const struct neap_readin
 			const struct neap_reading *now, double seconds);
 /* is_critical by spec node-qos 3.1: the label is not BE and the Kubernetes class not BestEffort; a host application
  * is best-effort only with qos BE below the best-effort directory (kube_qos BESTEFFORT). */
-bool neap_workload_decide_critical(enum neap_qos qos, enum neap_kube_qos kube_qos, bool is_host_app);
+bool neap_workload_decide_critical(enum neap_qos qos, enum neap_kube_qos kube_qos,
+				   bool is_host_app);
 
 #endif

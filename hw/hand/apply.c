@@ -90,7 +90,8 @@ static bool is_class_of_root(const struct neap_hand_config *config, const char *
 	const char *slash = strrchr(group, '/');
 	int i;
 
-	if (!slash || (strcmp(slash, "/besteffort") != 0 && strcmp(slash, "/burstable") != 0))
+	if (!slash ||
+	    (strcmp(slash, "/besteffort") != 0 && strcmp(slash, "/burstable") != 0))
 		return false;
 	for (i = 0; i < config->root_count; i++)
 		if (strcmp(config->roots[i], config->own_root) != 0 &&
@@ -156,7 +157,8 @@ static bool set_check(struct neap_hand_server *server,
 		neap_hand_refuse(server, answer, ENOMEM, "no memory");
 		return false;
 	}
-	rc = request->found ? value_check(request->key, v2, request->found, value, &err) : 0;
+	rc = request->found ? value_check(request->key, v2, request->found, value, &err)
+			    : 0;
 	if (rc == 0)
 		rc = value_check(request->key, v2, request->value, value, &err);
 	number = value->number;

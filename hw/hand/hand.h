@@ -23,26 +23,27 @@
 
 struct neap_hand_config {
 	const struct neap_cgroup *cgroup;
-	char run_dir[128];		 /* "/run/neap": holds hand.lock, hand.journal, freeze */
+	char run_dir[128]; /* "/run/neap": holds hand.lock, hand.journal, freeze */
 	char roots[NEAP_HAND_ROOTS_MAX][NEAP_PATH_MAX]; /* groups outside are refused */
 	int root_count;
-	char own_root[NEAP_PATH_MAX];	 /* groups are made, removed and processes moved only below it */
+	char own_root
+		[NEAP_PATH_MAX]; /* groups are made, removed and processes moved only below it */
 	int64_t release_after_usec;
 	enum neap_weight_curve curve;
 	struct neap_log log;
 };
 
 enum neap_hand_op {
-	NEAP_HAND_SET,	     /* group, key, value */
-	NEAP_HAND_RESTORE,   /* group, key: back to the value found at first, and forget it */
-	NEAP_HAND_MAKE,	     /* group */
-	NEAP_HAND_REMOVE,    /* group */
-	NEAP_HAND_MOVE,	     /* group, fd of the peer's connection: the process at its other end (SO_PEERCRED) */
-	NEAP_HAND_FREEZE,    /* makes the freeze file */
-	NEAP_HAND_RESUME,    /* removes it */
+	NEAP_HAND_SET,     /* group, key, value */
+	NEAP_HAND_RESTORE, /* group, key: back to the value found at first, and forget it */
+	NEAP_HAND_MAKE,    /* group */
+	NEAP_HAND_REMOVE, /* group */
+	NEAP_HAND_MOVE, /* group, fd of the peer's connection: the process at its other end (SO_PEERCRED) */
+	NEAP_HAND_FREEZE, /* makes the freeze file */
+	NEAP_HAND_RESUME, /* removes it */
 	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
-	NEAP_HAND_LIST,	     /* answers one ENTRY per journal entry, then itself */
-	NEAP_HAND_ENTRY,     /* answer only */
+	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself */
+	NEAP_HAND_ENTRY, /* answer only */
 	NEAP_HAND_OP_COUNT
 };
 
@@ -52,7 +53,7 @@ struct neap_hand_request {
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
 	const char *value; /* kernel text as neap_value_format gives it */
-	int fd;		   /* MOVE only */
+	int fd;            /* MOVE only */
 	/* SET: what to note as found at first instead of what the file holds now, for a group
 	 * that was made with a narrowed value of its parent; NULL otherwise. Checked like a
 	 * value. */
@@ -63,8 +64,8 @@ struct neap_hand_answer {
 	uint64_t id;
 	enum neap_hand_op op;
 	enum neap_key key;
-	int errnum;	/* 0 done; EPERM refused by the hand itself, text says why; else the kernel's */
-	int pid;	/* MOVE: the process moved */
+	int errnum; /* 0 done; EPERM refused by the hand itself, text says why; else the kernel's */
+	int pid; /* MOVE: the process moved */
 	const char *group;
 	const char *old_value; /* SET: text before; ENTRY: the value found at first */
 	const char *new_value; /* SET, RESTORE: text read back; ENTRY: text now */
@@ -89,7 +90,8 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 /* Sends what is queued. 1: all sent; 0: the socket is full, poll for writing; -code: the hand is gone. */
 int neap_hand_flush(struct neap_hand *hand, struct neap_error *err);
 /* Next answer; pointers are valid until the next call. 1, 0 none waits, -code the hand is gone. */
-int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret, struct neap_error *err);
+int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
+		   struct neap_error *err);
 
 /* Without a daemon, as root: gives back what the journal in run_dir holds. If an orphaned hand is at
  * work it is told to do so and waited for. Returns how many values were given back. */

@@ -392,7 +392,8 @@ static int serve_loop(struct neap_hand_server *server)
 		if (is_empty && (p[1].revents & POLLHUP)) {
 			fd_close(&server->sock);
 			if (neap_journal_count(server->journal) == 0)
-				return finish(server, "the daemon is gone and set nothing");
+				return finish(server,
+					      "the daemon is gone and set nothing");
 			release_at =
 				neap_hand_now_usec() + server->config.release_after_usec;
 			neap_log_line(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What goes wrong gives one clear line that says what to do, and leaves nothing behind.
+# shellcheck disable=SC2016  # inner shells expand them
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
