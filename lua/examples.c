@@ -368,7 +368,7 @@ static int restore(struct example *ex, struct neap_error *err)
 int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err)
 {
 	struct neap_params *params = &policy->params;
-	struct neap_error own;
+	struct neap_error own = {0};
 	struct example *ex;
 	char where[300];
 	int rc, restored;

@@ -122,7 +122,6 @@ int neap_lua_read_topology(lua_State *L, int index, struct neap_topology **ret,
 static int push_processors(lua_State *L, const json_t *list, struct neap_error *err)
 {
 	size_t count = json_array_size(list);
-	struct neap_topology *topology = NULL;
 	struct neap_processor *rows;
 	int rc;
 
@@ -144,12 +143,10 @@ static int push_processors(lua_State *L, const json_t *list, struct neap_error *
 			*to[k] = (int)json_integer_value(number);
 		}
 	}
-	rc = build(rows, count, &topology, err);
+	/* The object owns what is built from the start, whatever raises later. */
+	rc = build(rows, count, neap_lua_new_topology(L), err);
 	if (rc < 0)
 		return rc;
-	/* May raise for want of memory and then leak the topology: only tests come here. */
-	neap_lua_push_topology(L, topology);
-	(void)neap_topology_unref(topology); /* the object holds it */
 	lua_remove(L, -2);
 	return 0;
 }

@@ -13,7 +13,7 @@ static const struct neap_kind kinds[] = {
 		.functions = qos_functions,
 		.call_budget_usec = 5000,
 		.load_budget_usec = 100000,
-		.failsafe = "no new writes; what the policy had set is given back",
+		.failsafe = "no new writes",
 		.is_short = true,
 		.run_example = neap_qos_run_example,
 	},

@@ -27,6 +27,8 @@ int neap_lua_cpuset_new(lua_State *L);
 /* Pushes an object that holds a reference of its own. The one pushed last is kept and pushed again
  * while the topology is the same. */
 void neap_lua_push_topology(lua_State *L, struct neap_topology *topology);
+/* Pushes an object without a topology and returns the place for one, which the object then owns. */
+struct neap_topology **neap_lua_new_topology(lua_State *L);
 /* Borrowed; NULL when the value at index is no topology. */
 struct neap_topology *neap_lua_to_topology(lua_State *L, int index);
 

@@ -309,7 +309,7 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 		     struct neap_policy **ret, struct neap_error *err)
 {
 	struct neap_policy *policy;
-	struct neap_error own;
+	struct neap_error own = {0};
 	char hex[NEAP_SHA256_HEX];
 	int rc;
 

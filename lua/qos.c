@@ -87,7 +87,7 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 					size_t *ret_count, struct neap_error *err)
 {
 	const struct neap_need *missing = neap_needs_find_missing(policy, sample);
-	struct neap_error own, ignored;
+	struct neap_error own = {0}, ignored;
 	struct tick tick = {.policy = policy, .sample = sample, .err = err ? err : &own};
 	int rc;
 

@@ -44,7 +44,7 @@ static int read_rule_result(lua_State *L)
 int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *input,
 			  json_t **ret, struct neap_error *err)
 {
-	struct neap_error own;
+	struct neap_error own = {0};
 	struct rule_call call = {
 		.policy = policy, .rule = rule, .input = input, .err = err ? err : &own};
 	lua_State *L = neap_vm_state(policy->vm);

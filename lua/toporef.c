@@ -21,6 +21,7 @@ static struct neap_topology *check_topology(lua_State *L)
 	struct object *object = luaL_checkudata(L, 1, TOPOLOGY_TYPE);
 
 	neap_vm_check(L);
+	luaL_argcheck(L, object->topology, 1, "a topology without a machine");
 	return object->topology;
 }
 
@@ -31,19 +32,23 @@ struct neap_topology *neap_lua_to_topology(lua_State *L, int index)
 	return object ? object->topology : NULL;
 }
 
+struct neap_topology **neap_lua_new_topology(lua_State *L)
+{
+	struct object *object = lua_newuserdatauv(L, sizeof(*object), 0);
+
+	object->topology = NULL;
+	luaL_setmetatable(L, TOPOLOGY_TYPE); /* __gc owns it from here on */
+	return &object->topology;
+}
+
 void neap_lua_push_topology(lua_State *L, struct neap_topology *topology)
 {
-	struct object *object;
-
 	lua_rawgetp(L, LUA_REGISTRYINDEX, &last_slot);
 	if (neap_lua_to_topology(L, -1) == topology)
 		return;
 	lua_pop(L, 1);
 
-	object = lua_newuserdatauv(L, sizeof(*object), 0);
-	object->topology = NULL;
-	luaL_setmetatable(L, TOPOLOGY_TYPE); /* __gc owns it from here on */
-	object->topology = neap_topology_ref(topology);
+	*neap_lua_new_topology(L) = neap_topology_ref(topology);
 	lua_pushvalue(L, -1);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &last_slot);
 }

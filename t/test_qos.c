@@ -78,7 +78,7 @@ static const struct {
 	{"memo function", "", "ctx.memo.f = function() end return {}", NEAP_TICK_ERROR, "ctx.memo holds a function"},
 	{"memo set", "", "ctx.memo.s = ctx.cpuset(\"1\") return {}", NEAP_TICK_ERROR, "ctx.memo holds a userdata"},
 	{"memo loop", "", "ctx.memo.m = ctx.memo return {}", NEAP_TICK_ERROR, "ctx.memo has more than 8 levels"},
-	{"memo size", "", "ctx.memo.s = (\"x\"):rep(65535) ctx.memo.t = ctx.memo.s return {}", NEAP_TICK_ERROR, "ctx.memo holds more than 64 KiB"},
+	{"memo size", "", "for i = 1, 3000 do ctx.memo[i] = i end return {}", NEAP_TICK_ERROR, "ctx.memo holds more than 64 KiB"},
 	{"hostile result", "", "return setmetatable({}, { __index = function() while true do end end, __len = function() while true do end end })", NEAP_TICK_WISHES, ""},
 	{"hostile row", "", "return { setmetatable({}, { __index = function() while true do end end }) }", NEAP_TICK_ERROR, "write 1: target"},
 	{"endless", "", "while true do end", NEAP_TICK_BUDGET, "budget"},
