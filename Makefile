@@ -70,7 +70,7 @@ T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 SUBMAKE := $(MAKE) --no-print-directory O=$(O)
 
 all: need-deps
-	@$(SUBMAKE) programs
+	+@$(SUBMAKE) programs
 
 .PHONY: programs
 programs: $(PROGS) $(MANS)
@@ -134,7 +134,7 @@ $(O)/doc/%: doc/%.md
 
 # One test alone.
 $(T_NAMES): t/%: need-deps FORCE
-	@if [ -f t/test_$*.c ]; then \
+	+@if [ -f t/test_$*.c ]; then \
 	  $(SUBMAKE) $(O)/t/test_$* && \
 	  CASE='$(CASE)' BUILD=$(O) CMOCKA_MESSAGE_OUTPUT=TAP $(O)/t/test_$*; \
 	else \
@@ -147,18 +147,18 @@ test-programs: $(PROGS) $(T_BIN) $(VECTORS) $(TOOLS)
 	@:
 
 test: need-deps
-	@$(SUBMAKE) test-programs
+	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh
 
 run: all
 	@t/run.sh $(O)
 
 demo: all
-	@$(SUBMAKE) test-programs
+	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/demo/demo.sh
 
 bench: all
-	@$(SUBMAKE) test-programs
+	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/bench/bench.sh
 
 lint: need-deps

@@ -111,12 +111,15 @@ row 'blank line at the end' space bad hw/x.c 'blank line at the end' < <(printf 
 row 'layout' format bad hw/x.c 'x.c:1: laid out' <<'C'
 int  x ;
 C
-row 'division by zero' tidy bad hw/x.c 'core.DivideZero' <<'C'
+row 'a loop without an end' tidy bad hw/x.c 'bugprone-infinite-loop' <<'C'
 int neap_x(int a);
 int neap_x(int a)
 {
-	int b = 0;
-	return a / b;
+	int i = 0;
+
+	while (i < a)
+		;
+	return i;
 }
 C
 row 'a loop that overflows its array' cppcheck bad hw/x.c 'arrayIndexOutOfBounds' <<'C'
