@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl audit`: what was written, when, and why; one line each. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/client.h"
+#include "api/ctl/text.h"
+
+#define PAGE         1000 /* the most that one request gives */
+#define LIMIT        200
+#define FOLLOW_LIMIT 20
+#define FOLLOW_USEC  500000
+
+struct audit_values {
+	bool follow;
+	int64_t since, limit;
+	const char *output;
+};
+
+static const struct neap_option options[] = {
+	{"follow", 'f', NEAP_OPTION_FLAG, offsetof(struct audit_values, follow), NULL,
+	 "go on with what comes, until Ctrl-C"},
+	{"since", 0, NEAP_OPTION_INT, offsetof(struct audit_values, since), "SEQ",
+	 "only entries after this number [the newest ones]", 0, 0},
+	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct audit_values, limit), "N",
+	 "at most so many entries [200, with -f 20]", 1, 1000000},
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct audit_values, output), "json",
+	 "print JSON; with -f one entry a line"},
+	{""},
+};
+
+/* "SEQ TIME WHAT GROUP KEY OLD -> NEW POLICY: WHY [error]" */
+static void entry_add(const json_t *entry, struct neap_buf *out)
+{
+	static const char *const plain[] = {"time", "what", "group", "key"};
+	const char *old_value = json_string_value(json_object_get(entry, "old_value"));
+	const char *new_value = json_string_value(json_object_get(entry, "new_value"));
+	const char *text;
+	char seq[NEAP_CELL_BYTES];
+	size_t i;
+
+	neap_buf_adds(out, neap_cell_integer(entry, "seq", seq));
+	for (i = 0; i < NEAP_ARRAY_LEN(plain); i++) {
+		text = json_string_value(json_object_get(entry, plain[i]));
+		if (text == NULL || !*text)
+			continue;
+		neap_buf_addc(out, ' ');
+		neap_text_add_clean(out, text, false);
+	}
+	if (old_value != NULL || new_value != NULL) {
+		neap_buf_addc(out, ' ');
+		neap_text_add_clean(out, old_value != NULL ? old_value : "?", false);
+		neap_buf_adds(out, " -> ");
+		neap_text_add_clean(out, new_value != NULL ? new_value : "?", false);
+	}
+	text = json_string_value(json_object_get(entry, "policy"));
+	if (text != NULL) {
+		neap_buf_addc(out, ' ');
+		neap_text_add_clean(out, text, false);
+	}
+	text = json_string_value(json_object_get(entry, "why"));
+	if (text != NULL) {
+		neap_buf_adds(out, ": ");
+		neap_text_add_clean(out, text, false);
+	}
+	text = json_string_value(json_object_get(entry, "error"));
+	if (text != NULL) {
+		neap_buf_adds(out, " [failed: ");
+		neap_text_add_clean(out, text, false);
+		neap_buf_addc(out, ']');
+	}
+	if (json_is_true(json_object_get(entry, "dry_run")))
+		neap_buf_adds(out, " [dry run]");
+	neap_buf_addc(out, '\n');
+}
+
+static int print_entries(const json_t *entries, bool is_json)
+{
+	const json_t *entry;
+	struct neap_buf out;
+	char *text;
+	size_t i;
+	int r;
+
+	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
+	json_array_foreach (entries, i, entry) {
+		if (!is_json) {
+			entry_add(entry, &out);
+			continue;
+		}
+		text = json_dumps(entry, JSON_COMPACT | JSON_ENSURE_ASCII);
+		if (text == NULL)
+			out.failed = true;
+		else
+			neap_buf_addf(&out, "%s\n", text);
+		free(text);
+	}
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+/* One page; *since moves behind its last entry. */
+static int page_get(struct neap_client *client, int64_t *since, int64_t limit,
+		    json_t **ret, struct neap_error *err)
+{
+	char path[128], from[48] = "";
+	json_t *entries;
+	size_t count;
+
+	if (*since >= 0)
+		(void)snprintf(from, sizeof(from), "since=%lld&", (long long)*since);
+	(void)snprintf(path, sizeof(path), "/control/v1/audit?%slimit=%lld", from,
+		       (long long)(limit < PAGE ? limit : PAGE));
+	if (neap_client_call(client, "GET", path, NULL, ret, err) < 0)
+		return -(int)err->code;
+	entries = json_object_get(*ret, "entries");
+	count = json_array_size(entries);
+	if (count > 0)
+		*since = neap_member_integer(json_array_get(entries, count - 1), "seq",
+					     *since);
+	else if (*since < 0 || neap_member_integer(*ret, "last", *since) < *since)
+		/* A new daemon counts from 1 again. */
+		*since = 0;
+	return 0;
+}
+
+/* Pages until limit entries are there or no more come. */
+static int all_get(struct neap_client *client, int64_t *since, int64_t limit,
+		   json_t **ret, struct neap_error *err)
+{
+	bool is_paged = *since >= 0;
+	json_t *page, *entries, *more;
+	size_t count;
+
+	if (page_get(client, since, limit, ret, err) < 0)
+		return -(int)err->code;
+	entries = json_object_get(*ret, "entries");
+	while (is_paged && (int64_t)json_array_size(entries) < limit) {
+		if (page_get(client, since, limit - (int64_t)json_array_size(entries),
+			     &page, err) < 0) {
+			json_decref(*ret);
+			return -(int)err->code;
+		}
+		more = json_object_get(page, "entries");
+		count = json_array_size(more);
+		if (count > 0 && json_array_extend(entries, more) < 0) {
+			json_decref(page);
+			json_decref(*ret);
+			return neap_error_nomem(err);
+		}
+		json_decref(page);
+		if (count == 0)
+			break;
+	}
+	return 0;
+}
+
+/* Ends only by a signal or when stdout or the daemon goes. */
+static int follow(struct neap_client *client, int64_t since, int64_t limit, bool is_json)
+{
+	struct neap_error err = {0};
+	json_t *page = NULL;
+	int r;
+
+	for (;;) {
+		if (page_get(client, &since, limit, &page, &err) < 0)
+			return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		r = print_entries(json_object_get(page, "entries"), is_json);
+		json_decref(page);
+		if (r != 0)
+			return r;
+		limit = PAGE;
+		(void)usleep(FOLLOW_USEC); /* sooner by a signal is fine */
+	}
+}
+
+static int once(struct neap_client *client, int64_t since, int64_t limit, bool is_json)
+{
+	struct neap_error err = {0};
+	json_t *reply = NULL;
+	int r;
+
+	if (all_get(client, &since, limit, &reply, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	if (is_json)
+		return neap_ctl_print_json_take(reply);
+	r = print_entries(json_object_get(reply, "entries"), false);
+	json_decref(reply);
+	return r;
+}
+
+static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct audit_values *values = arg;
+	int64_t since = values->since == NEAP_MISSING ? -1 : values->since;
+	int64_t limit = values->limit;
+	struct neap_client *client = NULL;
+	struct neap_error err = {0};
+	int r = neap_ctl_check_output(values->output);
+
+	(void)argc, (void)argv;
+	if (r != 0)
+		return r;
+	if (limit == NEAP_MISSING)
+		limit = values->follow ? FOLLOW_LIMIT : LIMIT;
+	if (neap_client_new(ctl, &client, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	r = values->follow ? follow(client, since, limit, values->output != NULL)
+			   : once(client, since, limit, values->output != NULL);
+	neap_client_free(client);
+	return r;
+}
+
+const struct neap_command neap_command_audit = {
+	.name = "audit",
+	.usage = "[-f] [--since SEQ] [--limit N] [-o json]",
+	.summary = "what was written, when and why",
+	.text = "One line each: number, time, what, group, key, old and new value, policy, reason.\n",
+	.options = options,
+	.values_size = sizeof(struct audit_values),
+	.run = run,
+};

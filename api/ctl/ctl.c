@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What commands print, and how they fail. */
+#include "api/ctl/ctl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "api/ctl/text.h"
+
+int neap_ctl_complain(int status, const struct neap_error *err)
+{
+	struct neap_buf line;
+
+	neap_buf_init(&line, NEAP_BUF_LINE);
+	if (err->field[0]) {
+		neap_text_add_clean(&line, err->field, false);
+		neap_buf_adds(&line, ": ");
+	}
+	neap_text_add_clean(&line, err->msg, false);
+	(void)fprintf(stderr, "neapctl: %s\n", line.data);
+	neap_buf_done(&line);
+	return status;
+}
+
+int neap_ctl_complainf(int status, const char *fmt, ...)
+{
+	struct neap_error err = {0};
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(err.msg, sizeof(err.msg), fmt, args);
+	va_end(args);
+	return neap_ctl_complain(status, &err);
+}
+
+int neap_ctl_print(const struct neap_buf *out)
+{
+	if (neap_buf_failed(out))
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	if (fwrite(out->data, 1, out->len, stdout) != out->len || fflush(stdout) != 0)
+		return neap_ctl_complainf(NEAP_CTL_FAILED,
+					  "standard output: cannot write");
+	return 0;
+}
+
+int neap_ctl_print_json_take(json_t *value)
+{
+	char *text =
+		json_dumps(value, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+	int status = 0;
+
+	json_decref(value);
+	if (text == NULL)
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	if (puts(text) < 0 || fflush(stdout) != 0)
+		status = neap_ctl_complainf(NEAP_CTL_FAILED,
+					    "standard output: cannot write");
+	free(text);
+	return status;
+}
+
+bool neap_ctl_use_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (no_color == NULL || !no_color[0]) &&
+	       term != NULL && strcmp(term, "dumb") != 0;
+}
+
+int neap_ctl_columns(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
+}
+
+int neap_ctl_check_output(const char *output)
+{
+	if (output == NULL || strcmp(output, "json") == 0)
+		return 0;
+	return neap_ctl_complainf(NEAP_CTL_USAGE, "-o '%.64s': there is only json",
+				  output);
+}

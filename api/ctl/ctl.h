@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the commands of neapctl share. A command is a row of the table in api/neapctl.c: its words,
+ * its options, its function; parsing and --help come from the row. */
+#ifndef NEAP_API_CTL_CTL_H
+#define NEAP_API_CTL_CTL_H
+
+#include <jansson.h>
+
+#include "api/ctl/option.h"
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+
+/* Exit statuses beside 0. */
+#define NEAP_CTL_FAILED  1
+#define NEAP_CTL_USAGE   2   /* options, commands */
+#define NEAP_CTL_REFUSED 125 /* run: the command was never started */
+#define NEAP_CTL_CANNOT  126 /* run: found, but cannot be executed */
+#define NEAP_CTL_NO_FILE 127 /* run: there is no such program */
+
+/* Where neapd is, as the global options say. */
+struct neap_ctl {
+	const char *socket;     /* path; never NULL after parsing */
+	const char *server;     /* "ADDR:PORT", NULL: the unix socket */
+	const char *token_file; /* with server */
+	bool is_socket_given;
+	bool want_help, want_version;
+};
+
+struct neap_command {
+	const char *name;    /* "top", "policy check" */
+	const char *usage;   /* what follows the name */
+	const char *summary; /* one line, for the list of commands */
+	const char *text;    /* more lines for its own --help, may be NULL */
+	const struct neap_option *options; /* NULL without any */
+	size_t values_size;                /* of the struct that options fill */
+	int args_min, args_max;            /* words besides options; -1 any number */
+	bool is_prefix; /* options end at the first word: the rest belongs to a program */
+	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
+};
+
+extern const struct neap_command neap_command_run, neap_command_top, neap_command_status,
+	neap_command_audit, neap_command_freeze, neap_command_release,
+	neap_command_resume, neap_command_topology, neap_command_policy_check,
+	neap_command_policy_list;
+
+/* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
+int neap_ctl_complain(int status, const struct neap_error *err);
+int neap_ctl_complainf(int status, const char *fmt, ...) NEAP_PRINTF(2, 3);
+/* Writes to stdout; NEAP_CTL_FAILED with a line on stderr when it is full, closed, or out failed. */
+int neap_ctl_print(const struct neap_buf *out);
+/* Indented JSON, ASCII only, so that no name acts on a terminal. Takes the value over. */
+int neap_ctl_print_json_take(json_t *value);
+/* stdout is a terminal that wants colours. */
+bool neap_ctl_use_color(void);
+/* Columns of the terminal, 0 when stdout is none. */
+int neap_ctl_columns(void);
+/* -o: 0, or a usage error when it is neither NULL nor "json". */
+int neap_ctl_check_output(const char *output);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * freeze, release, resume. Releasing works without a daemon too: `neapd --give-back` then does it
+ * from the journal. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/client.h"
+
+struct release_values {
+	const char *run_dir, *group, *cgroup_root;
+};
+
+static const struct neap_option release_options[] = {
+	{"run-dir", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, run_dir), "DIR",
+	 "neapd's folder with its journal [/run/neap]; its socket is looked for there"},
+	{"group", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, group), "NAME",
+	 "neapd's own group, when no daemon runs [neap]"},
+	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
+	 "DIR", "where its hierarchies are, when no daemon runs"},
+	{""},
+};
+
+static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	struct neap_error err = {0};
+	json_t *reply = NULL;
+
+	(void)values, (void)argc, (void)argv;
+	if (neap_client_ask(ctl, "POST", "/control/v1/freeze", &reply, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	json_decref(reply);
+	puts("frozen: nothing is written until 'neapctl resume'");
+	return 0;
+}
+
+static int resume(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	struct neap_error err = {0};
+	json_t *reply = NULL;
+
+	(void)values, (void)argc, (void)argv;
+	if (neap_client_ask(ctl, "POST", "/control/v1/resume", &reply, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	json_decref(reply);
+	puts("acting: policies are obeyed again");
+	return 0;
+}
+
+/* Beside this program, or where an installation puts it; "" when it is in neither. */
+static void neapd_find(char *path, size_t size)
+{
+	static const char *const places[] = {"neapd", "../sbin/neapd"};
+	char dir[4096];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	char *slash;
+	size_t i;
+
+	path[0] = '\0';
+	if (n <= 0)
+		return;
+	dir[n] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash == NULL)
+		return;
+	*slash = '\0';
+	for (i = 0; i < NEAP_ARRAY_LEN(places); i++)
+		if (snprintf(path, size, "%s/%s", dir, places[i]) < (int)size &&
+		    access(path, X_OK) == 0)
+			return;
+	path[0] = '\0';
+}
+
+static int give_back(const struct release_values *values)
+{
+	const char *args[9] = {"neapd", "--give-back"};
+	const struct {
+		const char *name, *value;
+	} passed[] = {
+		{"--run-dir", values->run_dir},
+		{"--group", values->group},
+		{"--cgroup-root", values->cgroup_root},
+	};
+	char path[4200];
+	size_t i, n = 2;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(passed); i++) {
+		if (passed[i].value == NULL)
+			continue;
+		args[n++] = passed[i].name;
+		args[n++] = passed[i].value;
+	}
+	neapd_find(path, sizeof(path));
+	(void)execvp(path[0] ? path : "neapd", (char *const *)args);
+	return neap_ctl_complainf(
+		NEAP_CTL_FAILED,
+		"neapd --give-back: %s: put neapd beside neapctl or on PATH",
+		strerror(errno));
+}
+
+static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	const struct release_values *given = values;
+	struct neap_client *client = NULL;
+	struct neap_error err = {0};
+	char path[512], number[NEAP_CELL_BYTES];
+	json_t *reply = NULL;
+	bool is_absent;
+	int r;
+
+	(void)argc, (void)argv;
+	if (given->run_dir != NULL && !ctl->is_socket_given && ctl->server == NULL) {
+		(void)snprintf(path, sizeof(path), "%s/neap.sock", given->run_dir);
+		ctl->socket = path;
+	}
+	r = neap_client_new(ctl, &client, &err);
+	if (r == 0)
+		r = neap_client_call(client, "POST", "/control/v1/release", NULL, &reply,
+				     &err);
+	is_absent = client != NULL && neap_client_is_absent(client);
+	neap_client_free(client);
+	if (r < 0 && is_absent && ctl->server == NULL) {
+		if (geteuid() == 0)
+			return give_back(given);
+		return neap_ctl_complainf(
+			NEAP_CTL_FAILED,
+			"no neapd answers at %s: to give back what an ended one "
+			"left, run it with sudo",
+			ctl->socket);
+	}
+	if (r < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
+	       neap_cell_integer(reply, "given_back", number),
+	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");
+	json_decref(reply);
+	return 0;
+}
+
+const struct neap_command neap_command_freeze = {
+	.name = "freeze",
+	.usage = "",
+	.summary = "hold everything as it is, write nothing",
+	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
+		"RUN_DIR/freeze does the same.\n",
+	.run = freeze,
+};
+
+const struct neap_command neap_command_release = {
+	.name = "release",
+	.usage = "[--run-dir DIR] [--group NAME]",
+	.summary = "give back all that neap set, at once",
+	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
+		"When no daemon answers, root does it from the journal by 'neapd --give-back'.\n",
+	.options = release_options,
+	.values_size = sizeof(struct release_values),
+	.run = release,
+};
+
+const struct neap_command neap_command_resume = {
+	.name = "resume",
+	.usage = "",
+	.summary = "go on after freeze or release",
+	.run = resume,
+};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The terminal of `neapctl top`. Signals come through a signalfd, so that no handler has to put the
+ * terminal back. */
+#include "api/ctl/screen.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+
+struct neap_screen {
+	struct termios before;
+	sigset_t mask_before;
+	int signals;
+};
+
+static void out(const char *text)
+{
+	(void)fputs(text, stdout);
+	(void)fflush(stdout);
+}
+
+struct neap_screen *neap_screen_open(void)
+{
+	/* Stopped, the shell would get the terminal in our state: so it cannot be stopped by key. */
+	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+	struct neap_screen *screen;
+	struct termios raw;
+	sigset_t mask;
+	size_t i;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return NULL;
+	screen = neap_alloc(sizeof(*screen));
+	if (screen == NULL || tcgetattr(STDIN_FILENO, &screen->before) < 0) {
+		free(screen);
+		return NULL;
+	}
+	(void)sigemptyset(&mask);
+	for (i = 0; i < NEAP_ARRAY_LEN(taken); i++)
+		(void)sigaddset(&mask, taken[i]);
+	screen->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (screen->signals < 0 ||
+	    sigprocmask(SIG_BLOCK, &mask, &screen->mask_before) < 0) {
+		free(screen);
+		return NULL;
+	}
+	raw = screen->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	out("\033[?1049h\033[?25l");
+	return screen;
+}
+
+void neap_screen_close(struct neap_screen *screen)
+{
+	if (screen == NULL)
+		return;
+	out("\033[?25h\033[?1049l");
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
+	(void)sigprocmask(SIG_SETMASK, &screen->mask_before, NULL);
+	(void)close(screen->signals);
+	free(screen);
+}
+
+int neap_screen_rows(const struct neap_screen *screen)
+{
+	struct winsize size;
+
+	(void)screen;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+		return 24;
+	return size.ws_row;
+}
+
+void neap_screen_show(struct neap_screen *screen, const struct neap_buf *picture)
+{
+	int left = neap_screen_rows(screen);
+	const char *line = picture->data, *end;
+
+	(void)fputs("\033[H", stdout);
+	while (*line && left-- > 0) {
+		end = strchrnul(line, '\n');
+		(void)fwrite(line, 1, (size_t)(end - line), stdout);
+		/* No line end after the last one: the screen would move up. */
+		(void)fputs(left > 0 && *end ? "\033[K\r\n" : "\033[K", stdout);
+		line = *end ? end + 1 : end;
+	}
+	out("\033[J");
+}
+
+static enum neap_screen_event signal_read(struct neap_screen *screen)
+{
+	struct signalfd_siginfo info;
+	enum neap_screen_event event = NEAP_SCREEN_TIME;
+
+	while (read(screen->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			event = NEAP_SCREEN_RESIZED;
+		else if (info.ssi_signo != SIGTSTP)
+			return NEAP_SCREEN_END;
+	}
+	return event;
+}
+
+static int64_t now_usec(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec)
+{
+	int64_t end = now_usec() + usec, left;
+	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+			       {.fd = screen->signals, .events = POLLIN}};
+	enum neap_screen_event event;
+	char key;
+
+	while ((left = end - now_usec()) > 0) {
+		if (poll(fds, NEAP_ARRAY_LEN(fds), (int)((left + 999) / 1000)) <= 0)
+			continue;
+		event = signal_read(screen);
+		if (event != NEAP_SCREEN_TIME)
+			return event;
+		if (fds[0].revents == 0)
+			continue;
+		/* 0 bytes: the terminal is gone. */
+		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' ||
+		    key == 3)
+			return NEAP_SCREEN_END;
+	}
+	return NEAP_SCREEN_TIME;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tables are kept whole before printing, as widths are known only at the end. */
+#include "api/ctl/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/ctl/text.h"
+#include "engine/base/mem.h"
+
+#define CELL_BYTES_MAX 4096
+#define GAP            2
+
+struct neap_table {
+	const struct neap_table_column *columns;
+	size_t column_count;
+	char **cells; /* row by row */
+	size_t row_count, room;
+	bool failed;
+};
+
+struct neap_table *neap_table_new(const struct neap_table_column *columns)
+{
+	struct neap_table *table = neap_alloc(sizeof(*table));
+
+	if (table == NULL)
+		return NULL;
+	table->columns = columns;
+	while (table->column_count < NEAP_TABLE_COLUMNS_MAX &&
+	       columns[table->column_count].title != NULL)
+		table->column_count++;
+	return table;
+}
+
+void neap_table_free(struct neap_table *table)
+{
+	size_t i;
+
+	if (table == NULL)
+		return;
+	for (i = 0; i < table->row_count * table->column_count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table);
+}
+
+static char *cell_new(const char *text)
+{
+	struct neap_buf buf;
+	char *cell;
+
+	neap_buf_init(&buf, CELL_BYTES_MAX);
+	neap_text_add_clean(&buf, text != NULL && *text ? text : "-", false);
+	/* Over the ceiling a prefix is as good: no terminal is that wide. */
+	cell = neap_strdup(buf.data);
+	if (cell != NULL)
+		neap_utf8_trim(cell);
+	neap_buf_done(&buf);
+	return cell;
+}
+
+void neap_table_add(struct neap_table *table, const char *const *cells)
+{
+	size_t i, room, at = table->row_count * table->column_count;
+	char **grown;
+
+	if (table->failed)
+		return;
+	if (table->row_count == table->room) {
+		room = table->room > 0 ? table->room * 2 : 32;
+		grown = neap_realloc_array(table->cells, room * table->column_count,
+					   sizeof(*grown));
+		if (grown == NULL) {
+			table->failed = true;
+			return;
+		}
+		table->cells = grown;
+		table->room = room;
+	}
+	for (i = 0; i < table->column_count; i++) {
+		table->cells[at + i] = cell_new(cells[i]);
+		if (table->cells[at + i] == NULL)
+			table->failed = true;
+	}
+	if (!table->failed) {
+		table->row_count++;
+		return;
+	}
+	for (i = 0; i < table->column_count; i++)
+		free(table->cells[at + i]);
+}
+
+size_t neap_table_rows(const struct neap_table *table)
+{
+	return table->row_count;
+}
+
+static void widths_find(const struct neap_table *table, size_t rows, int *widths)
+{
+	size_t row, column;
+	int columns;
+
+	for (column = 0; column < table->column_count; column++) {
+		widths[column] = neap_text_columns(table->columns[column].title);
+		for (row = 0; row < rows; row++) {
+			columns = neap_text_columns(
+				table->cells[row * table->column_count + column]);
+			if (columns > widths[column])
+				widths[column] = columns;
+		}
+		if (table->columns[column].max_columns > 0 &&
+		    widths[column] > table->columns[column].max_columns)
+			widths[column] = table->columns[column].max_columns;
+	}
+}
+
+static void add_blanks(struct neap_buf *out, int count)
+{
+	while (count-- > 0)
+		neap_buf_addc(out, ' ');
+}
+
+/* left: columns of the line that are free, or negative for any number. */
+static void line_add(const struct neap_table *table, const char *const *cells,
+		     const int *widths, int left, struct neap_buf *out)
+{
+	size_t i;
+	int width, pad;
+
+	for (i = 0; i < table->column_count; i++) {
+		width = widths[i];
+		if (left >= 0 && width > left)
+			width = left;
+		pad = width - neap_text_columns(cells[i]);
+		if (table->columns[i].is_right)
+			add_blanks(out, pad);
+		neap_text_add_cut(out, cells[i], width);
+		if (i + 1 == table->column_count)
+			break;
+		if (left >= 0) {
+			left -= width + GAP;
+			if (left <= 0)
+				break;
+		}
+		if (!table->columns[i].is_right)
+			add_blanks(out, pad);
+		add_blanks(out, GAP);
+	}
+	while (out->len > 0 && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
+}
+
+bool neap_table_format(const struct neap_table *table,
+		       const struct neap_table_style *style, struct neap_buf *out)
+{
+	const char *titles[NEAP_TABLE_COLUMNS_MAX];
+	int widths[NEAP_TABLE_COLUMNS_MAX];
+	int left = style->columns > 0 ? style->columns : -1;
+	size_t i, rows = table->row_count;
+
+	if (style->rows_max > 0 && rows > style->rows_max)
+		rows = style->rows_max - 1;
+	for (i = 0; i < table->column_count; i++)
+		titles[i] = table->columns[i].title;
+	widths_find(table, rows, widths);
+	if (style->use_color)
+		neap_buf_adds(out, "\033[1m");
+	line_add(table, titles, widths, left, out);
+	neap_buf_adds(out, style->use_color ? "\033[0m\n" : "\n");
+	for (i = 0; i < rows; i++) {
+		line_add(table,
+			 (const char *const *)table->cells + i * table->column_count,
+			 widths, left, out);
+		neap_buf_addc(out, '\n');
+	}
+	if (rows < table->row_count)
+		neap_buf_addf(out, "and %zu more\n", table->row_count - rows);
+	return !table->failed && !neap_buf_failed(out);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texts that somebody else chose, on their way to a terminal: names of workloads, reasons of
+ * policies, messages. */
+#ifndef NEAP_API_CTL_TEXT_H
+#define NEAP_API_CTL_TEXT_H
+
+#include "engine/base/buf.h"
+
+/* Adds text with everything that could act on a terminal as '?': control characters (C0, C1, DEL),
+ * marks that turn the direction of writing, bytes that are no UTF-8. Line ends stay with
+ * keep_lines. */
+void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines);
+/* Columns that a clean text takes. */
+int neap_text_columns(const char *text);
+/* Adds at most columns of a clean text; a text that was cut ends
+ * in "~". */
+void neap_text_add_cut(struct neap_buf *out, const char *text, int columns);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl top`: the node's figures and a row per workload, live on a terminal, else as plain
+ * tables. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/client.h"
+#include "api/ctl/screen.h"
+#include "api/ctl/table.h"
+#include "api/ctl/text.h"
+
+#define INTERVAL_USEC 1000000
+
+struct top_values {
+	int64_t count, interval_usec;
+	bool is_batch;
+	const char *output;
+};
+
+static const struct neap_option options[] = {
+	{"count", 'n', NEAP_OPTION_INT, offsetof(struct top_values, count), "COUNT",
+	 "end after so many tables [endless; 1 when stdout is no terminal]", 1,
+	 1000000000},
+	{"interval", 'd', NEAP_OPTION_DURATION,
+	 offsetof(struct top_values, interval_usec), "SECONDS", "time between two [1s]",
+	 100000, 3600 * 1000000LL},
+	{"batch", 'b', NEAP_OPTION_FLAG, offsetof(struct top_values, is_batch), NULL,
+	 "plain tables one after the other"},
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct top_values, output), "json",
+	 "print node, state and workloads as JSON"},
+	{""},
+};
+
+struct picture {
+	json_t *status, *workloads;
+};
+
+static void picture_done(struct picture *picture)
+{
+	json_decref(picture->status);
+	json_decref(picture->workloads);
+	picture->status = NULL;
+	picture->workloads = NULL;
+}
+
+static int picture_get(struct neap_client *client, struct picture *picture,
+		       struct neap_error *err)
+{
+	if (neap_client_call(client, "GET", "/control/v1/status", NULL, &picture->status,
+			     err) < 0)
+		return -(int)err->code;
+	if (neap_client_call(client, "GET", "/control/v1/workloads", NULL,
+			     &picture->workloads, err) < 0) {
+		picture_done(picture);
+		return -(int)err->code;
+	}
+	return 0;
+}
+
+static void header_add(const json_t *status, int columns, struct neap_buf *out)
+{
+	const json_t *node = json_object_get(status, "node"), *policy;
+	char a[NEAP_CELL_BYTES], b[NEAP_CELL_BYTES], c[NEAP_CELL_BYTES],
+		d[NEAP_CELL_BYTES], e[NEAP_CELL_BYTES];
+	struct neap_buf raw, clean;
+	char *line, *rest;
+	size_t i;
+
+	neap_buf_init(&raw, NEAP_BUF_LINE);
+	neap_buf_init(&clean, NEAP_BUF_LINE);
+	neap_buf_addf(&raw, "neapd %s, %s; policies:", neap_cell_text(status, "version"),
+		      neap_cell_text(status, "state"));
+	json_array_foreach (json_object_get(status, "policies"), i, policy)
+		neap_buf_addf(&raw, " %s (%s)", neap_cell_text(policy, "policy"),
+			      neap_cell_text(policy, "state"));
+	if (json_array_size(json_object_get(status, "policies")) == 0)
+		neap_buf_adds(&raw, " none");
+	neap_buf_addf(&raw,
+		      "\nCPUs: %s of %s used: critical %s, best-effort %s, system %s\n",
+		      neap_cell_cpus(node, "used_milli", a),
+		      neap_cell_cpus(node, "capacity_milli", b),
+		      neap_cell_cpus(node, "critical_used_milli", c),
+		      neap_cell_cpus(node, "besteffort_used_milli", d),
+		      neap_cell_cpus(node, "system_used_milli", e));
+	neap_buf_addf(&raw,
+		      "memory: %s of %s used; pressure: CPU %s, memory %s, I/O %s\n",
+		      neap_cell_bytes(node, "memory_used_bytes", a),
+		      neap_cell_bytes(node, "memory_capacity_bytes", b),
+		      neap_cell_percent(node, "cpu_pressure", c),
+		      neap_cell_percent(node, "memory_pressure", d),
+		      neap_cell_percent(node, "io_pressure", e));
+	neap_text_add_clean(&clean, raw.data, true);
+	/* data is ours to cut up: nothing is added to it any more. */
+	for (line = strtok_r(clean.data, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		neap_text_add_cut(out, line, columns > 0 ? columns : (int)strlen(line));
+		neap_buf_addc(out, '\n');
+	}
+	neap_buf_done(&raw);
+	neap_buf_done(&clean);
+}
+
+static void row_add(struct neap_table *table, const json_t *row)
+{
+	char cpu[NEAP_CELL_BYTES], throttled[NEAP_CELL_BYTES], pressure[NEAP_CELL_BYTES],
+		memory[NEAP_CELL_BYTES];
+
+	neap_table_add(
+		table,
+		(const char *[]){neap_cell_text(row, "name"), neap_cell_text(row, "qos"),
+				 neap_cell_cpus(row, "used_milli", cpu),
+				 neap_cell_percent(row, "throttled_ratio", throttled),
+				 neap_cell_percent(row, "cpu_pressure", pressure),
+				 neap_cell_bytes(row, "memory_bytes", memory),
+				 neap_cell_text(row, "cpus"),
+				 neap_cell_text(row, "limited_by"),
+				 neap_cell_text(row, "why")});
+}
+
+/* rows: lines there are in all, 0 any number. */
+static void picture_add(const struct picture *picture, int rows, struct neap_buf *out)
+{
+	static const struct neap_table_column columns[] = {
+		{"NAME", false, 32},
+		{"QOS"},
+		{"CPU", true},
+		{"THROTTLED", true},
+		{"PRESSURE", true},
+		{"MEMORY", true},
+		{"CPUS", false, 24},
+		{"LIMIT", false, 40},
+		{"WHY"},
+		{NULL},
+	};
+	struct neap_table_style style = {.columns = neap_ctl_columns(),
+					 .use_color = neap_ctl_use_color()};
+	struct neap_table *table = neap_table_new(columns);
+	const json_t *row;
+	size_t i;
+
+	if (table == NULL) {
+		out->failed = true;
+		return;
+	}
+	header_add(picture->status, style.columns, out);
+	neap_buf_addc(out, '\n');
+	json_array_foreach (picture->workloads, i, row)
+		row_add(table, row);
+	if (rows > 0)
+		style.rows_max = rows > 7 ? (size_t)rows - 5 : 2;
+	if (!neap_table_format(table, &style, out))
+		out->failed = true;
+	if (neap_table_rows(table) == 0)
+		neap_buf_adds(
+			out,
+			"no workloads: start one with 'neapctl run --qos BE -- COMMAND'\n");
+	neap_table_free(table);
+}
+
+static int print_once(struct neap_client *client, bool is_json)
+{
+	struct picture picture = {0};
+	struct neap_error err = {0};
+	struct neap_buf out;
+	int r;
+
+	if (picture_get(client, &picture, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	if (is_json) {
+		json_t *json =
+			json_pack("{s:O?, s:O?, s:O?, s:O}", "state",
+				  json_object_get(picture.status, "state"), "node",
+				  json_object_get(picture.status, "node"), "policies",
+				  json_object_get(picture.status, "policies"),
+				  "workloads", picture.workloads);
+		picture_done(&picture);
+		return json != NULL
+			       ? neap_ctl_print_json_take(json)
+			       : neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	}
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	picture_add(&picture, 0, &out);
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	picture_done(&picture);
+	return r;
+}
+
+static int plain(struct neap_client *client, int64_t count, int64_t interval_usec,
+		 bool is_json)
+{
+	int64_t i;
+	int r = 0;
+
+	for (i = 0; i < count && r == 0; i++) {
+		if (i > 0) {
+			(void)usleep((useconds_t)interval_usec);
+			if (!is_json)
+				(void)puts("");
+		}
+		r = print_once(client, is_json);
+	}
+	return r;
+}
+
+/* A daemon that is away for a while (an upgrade) is waited for; one that was never there is not. */
+static int live(struct neap_client *client, int64_t count, int64_t interval_usec,
+		struct neap_screen *screen, struct neap_error *err)
+{
+	enum neap_screen_event event = NEAP_SCREEN_TIME;
+	struct picture picture = {0};
+	struct neap_buf out;
+	bool was_there = false;
+	int64_t i = 0;
+	int r = 0;
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	while (event != NEAP_SCREEN_END && i < count) {
+		neap_buf_clear(&out);
+		r = picture_get(client, &picture, err);
+		if (r < 0 && !was_there)
+			break;
+		was_there = true;
+		if (r == 0) {
+			picture_add(&picture, neap_screen_rows(screen), &out);
+		} else {
+			neap_text_add_clean(&out, err->msg, false);
+			neap_buf_addc(&out, '\n');
+		}
+		picture_done(&picture);
+		neap_screen_show(screen, &out);
+		i++;
+		r = 0;
+		if (i < count)
+			event = neap_screen_wait(screen, interval_usec);
+	}
+	neap_buf_done(&out);
+	return r;
+}
+
+static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct top_values *values = arg;
+	struct neap_client *client = NULL;
+	struct neap_screen *screen = NULL;
+	struct neap_error err = {0};
+	int64_t count = values->count, interval = values->interval_usec;
+	bool is_json = values->output != NULL;
+	int r = neap_ctl_check_output(values->output);
+
+	(void)argc, (void)argv;
+	if (r != 0)
+		return r;
+	if (interval == NEAP_MISSING)
+		interval = INTERVAL_USEC;
+	if (count == NEAP_MISSING)
+		count = isatty(STDOUT_FILENO) && !is_json ? INT64_MAX : 1;
+	if (neap_client_new(ctl, &client, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	if (!values->is_batch && !is_json)
+		screen = neap_screen_open();
+	if (screen != NULL) {
+		r = live(client, count, interval, screen, &err);
+		neap_screen_close(screen);
+		if (r < 0)
+			r = neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	} else {
+		r = plain(client, count, interval, is_json);
+	}
+	neap_client_free(client);
+	return r;
+}
+
+const struct neap_command neap_command_top = {
+	.name = "top",
+	.usage = "[-n COUNT] [-d SECONDS] [-b] [-o json]",
+	.summary = "live: what each workload uses, what limits it and why",
+	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. q or Ctrl-C ends.\n",
+	.options = options,
+	.values_size = sizeof(struct top_values),
+	.run = run,
+};

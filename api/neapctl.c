@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * neapctl, the client of neapd: its table of commands, help, and the way from words to a command. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/client.h"
+#include "api/ctl/ctl.h"
+#include "engine/base/mem.h"
+
+#define SOCKET_DEFAULT "/run/neap/neap.sock"
+
+static const struct neap_option global_options[] = {
+	{"socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
+	 "neapd's unix socket [$NEAP_SOCKET, else " SOCKET_DEFAULT "]"},
+	{"unix-socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
+	 NULL},
+	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDR:PORT",
+	 "ask over TCP instead"},
+	{"token-file", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, token_file), "FILE",
+	 "the daemon's token, for --server"},
+	{"help", 'h', NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_help), NULL,
+	 "this, or the help of a command"},
+	{"version", 0, NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_version), NULL,
+	 "print the version"},
+	{""},
+};
+
+static int help(struct neap_ctl *ctl, void *values, int argc, char **argv);
+static int version(struct neap_ctl *ctl, void *values, int argc, char **argv);
+
+static const struct neap_command command_version = {
+	.name = "version",
+	.usage = "",
+	.summary = "of neapctl, and of neapd where one answers",
+	.run = version,
+};
+static const struct neap_command command_help = {
+	.name = "help",
+	.usage = "[COMMAND]",
+	.summary = "options of a command",
+	.args_max = 2,
+	.run = help,
+};
+
+static const struct neap_command *const commands[] = {
+	&neap_command_run,         &neap_command_top,      &neap_command_status,
+	&neap_command_audit,       &neap_command_freeze,   &neap_command_release,
+	&neap_command_resume,      &neap_command_topology, &neap_command_policy_check,
+	&neap_command_policy_list, &command_version,       &command_help,
+};
+
+static int print_overview(void)
+{
+	struct neap_buf out;
+	size_t i;
+	int r;
+
+	neap_buf_init(&out, NEAP_BUF_FILE);
+	neap_buf_adds(&out, "neapctl [OPTIONS] COMMAND [OPTIONS]\n\nCommands:\n");
+	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++)
+		neap_buf_addf(&out, "  %-14s  %s\n", commands[i]->name,
+			      commands[i]->summary);
+	neap_buf_adds(&out, "\nOptions, before or after the command:\n");
+	neap_options_help(global_options, &out);
+	neap_buf_adds(&out,
+		      "\n'neapctl COMMAND --help' tells the options of a command.\n");
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+static int print_help(const struct neap_command *command)
+{
+	struct neap_buf out;
+	int r;
+
+	neap_buf_init(&out, NEAP_BUF_FILE);
+	neap_buf_addf(&out, "neapctl %s%s%s\n\n%c%s.\n", command->name,
+		      *command->usage ? " " : "", command->usage,
+		      command->summary[0] >= 'a' && command->summary[0] <= 'z'
+			      ? command->summary[0] - 'a' + 'A'
+			      : command->summary[0],
+		      command->summary + 1);
+	if (command->text != NULL)
+		neap_buf_adds(&out, command->text);
+	if (command->options != NULL) {
+		neap_buf_adds(&out, "\nOptions:\n");
+		neap_options_help(command->options, &out);
+	}
+	neap_buf_adds(&out, "\nOptions of every command:\n");
+	neap_options_help(global_options, &out);
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+static bool starts_with_word(const char *name, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(name, word, len) == 0 && (!name[len] || name[len] == ' ');
+}
+
+static int unknown(const char *word)
+{
+	const char *names[NEAP_ARRAY_LEN(commands)], *near;
+	struct neap_buf list;
+	size_t i;
+	int r;
+
+	neap_buf_init(&list, NEAP_BUF_LINE);
+	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++) {
+		names[i] = commands[i]->name;
+		neap_buf_addf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+	}
+	near = neap_nearest_find(word, names, NEAP_ARRAY_LEN(names));
+	if (near != NULL)
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "unknown command '%.64s'; did you mean %s?", word,
+				       near);
+	else
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "unknown command '%.64s'; there is %s", word,
+				       list.data);
+	neap_buf_done(&list);
+	return r;
+}
+
+/* The command of argv[0], or of argv[0] and argv[1]; *ret_words tells how many. Without one the
+ * status to end with. */
+static int command_find(int argc, char **argv, const struct neap_command **ret,
+			int *ret_words)
+{
+	const struct neap_command *group = NULL;
+	const char *blank;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++) {
+		if (!starts_with_word(commands[i]->name, argv[0]))
+			continue;
+		blank = strchr(commands[i]->name, ' ');
+		if (blank == NULL || (argc > 1 && strcmp(blank + 1, argv[1]) == 0)) {
+			*ret = commands[i];
+			*ret_words = blank == NULL ? 1 : 2;
+			return 0;
+		}
+		group = commands[i];
+	}
+	if (group == NULL)
+		return unknown(argv[0]);
+	*ret_words = 1;
+	return NEAP_CTL_USAGE;
+}
+
+/* "policy" alone, or with a word that it does not know. */
+static int group_complain(const char *word, const char *second)
+{
+	char list[128] = "";
+	size_t i, used = 0;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++) {
+		if (starts_with_word(commands[i]->name, word) && used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+						 used > 0 ? ", " : "", commands[i]->name);
+	}
+	if (second == NULL)
+		return neap_ctl_complainf(NEAP_CTL_USAGE,
+					  "%s needs one more word: there is %s", word,
+					  list);
+	return neap_ctl_complainf(NEAP_CTL_USAGE,
+				  "unknown command '%s %.64s'; there is %s", word, second,
+				  list);
+}
+
+static int group_help(const char *word)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(commands) && r == 0; i++) {
+		if (starts_with_word(commands[i]->name, word)) {
+			r = print_help(commands[i]);
+			puts("");
+		}
+	}
+	return r;
+}
+
+static int help(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	const struct neap_command *command = NULL;
+	int words = 0, r;
+
+	(void)ctl, (void)values;
+	if (argc == 0)
+		return print_overview();
+	r = command_find(argc, argv, &command, &words);
+	if (command != NULL)
+		return print_help(command);
+	if (words == 0)
+		return r;
+	return argc == 1 ? group_help(argv[0]) : group_complain(argv[0], argv[1]);
+}
+
+static int version(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	struct neap_error err;
+	json_t *reply = NULL;
+
+	(void)values, (void)argc, (void)argv;
+	printf("neapctl %s\n", NEAP_VERSION);
+	if (ctl == NULL || neap_client_ask(ctl, "GET", "/version", &reply, &err) < 0)
+		return 0;
+	/* Only digits and dots of what a daemon says. */
+	if (json_string_value(json_object_get(reply, "version")) != NULL) {
+		const char *text = json_string_value(json_object_get(reply, "version"));
+
+		printf("neapd %.*s\n",
+		       (int)strspn(text, "0123456789.-abcdefghijklmnopqrstuvwxyz"), text);
+	}
+	json_decref(reply);
+	return 0;
+}
+
+static int check_count(const struct neap_command *command, int argc, char **argv)
+{
+	if (argc < command->args_min)
+		return neap_ctl_complainf(NEAP_CTL_USAGE, "usage: neapctl %s %s",
+					  command->name, command->usage);
+	if (command->args_max >= 0 && argc > command->args_max)
+		return neap_ctl_complainf(NEAP_CTL_USAGE,
+					  "'%.64s' is too much: neapctl %s%s%s",
+					  argv[command->args_max], command->name,
+					  *command->usage ? " " : "", command->usage);
+	return 0;
+}
+
+static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, int argc,
+		    char **argv)
+{
+	struct neap_ctl more;
+	void *values = neap_alloc(command->values_size);
+	struct neap_option_set sets[] = {{command->options, values},
+					 {global_options, &more}};
+	struct neap_error err = {0};
+	int r;
+
+	if (values == NULL)
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	neap_options_clear(&sets[0]);
+	neap_options_clear(&sets[1]);
+	if (neap_options_parse(sets, NEAP_ARRAY_LEN(sets), command->is_prefix, &argc,
+			       argv, &err) < 0) {
+		r = neap_ctl_complain(NEAP_CTL_USAGE, &err);
+	} else if (more.want_help) {
+		r = print_help(command);
+	} else if (more.want_version) {
+		r = version(NULL, NULL, 0, NULL);
+	} else {
+		if (more.socket != NULL) {
+			ctl->socket = more.socket;
+			ctl->is_socket_given = true;
+		}
+		if (more.server != NULL)
+			ctl->server = more.server;
+		if (more.token_file != NULL)
+			ctl->token_file = more.token_file;
+		r = check_count(command, argc, argv);
+		if (r == 0)
+			r = command->run(ctl, values, argc, argv);
+	}
+	free(values);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct neap_ctl ctl = {0};
+	const struct neap_option_set globals = {global_options, &ctl};
+	const struct neap_command *command = NULL;
+	struct neap_error err = {0};
+	int words = 0, r;
+
+	(void)setlocale(LC_CTYPE, "");
+	if (argc < 1)
+		return NEAP_CTL_USAGE;
+	argc--;
+	argv++;
+	/* Up to the command: what follows it may be options of its own. */
+	if (neap_options_parse(&globals, 1, true, &argc, argv, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
+	ctl.is_socket_given = ctl.socket != NULL;
+	if (ctl.socket == NULL)
+		ctl.socket = getenv("NEAP_SOCKET");
+	if (ctl.socket == NULL || !*ctl.socket)
+		ctl.socket = SOCKET_DEFAULT;
+	if (ctl.want_version)
+		return version(NULL, NULL, 0, NULL);
+	if (argc == 0 && ctl.want_help)
+		return print_overview();
+	if (argc == 0)
+		return neap_ctl_complainf(
+			NEAP_CTL_USAGE, "a command is needed: 'neapctl help' lists them");
+	r = command_find(argc, argv, &command, &words);
+	if (command == NULL && words == 0)
+		return r;
+	if (command == NULL && argc > 1 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return group_help(argv[0]);
+	if (command == NULL)
+		return group_complain(argv[0], argc > 1 ? argv[1] : NULL);
+	if (ctl.want_help)
+		return print_help(command);
+	return dispatch(&ctl, command, argc - words, argv + words);
+}
