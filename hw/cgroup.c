@@ -4,6 +4,7 @@
  * of neap's files are there. Mounts come from libcgroup (its own reader of /proc/mounts knows every
  * arrangement of v1 and v2); files are opened by hand, because libcgroup loses the errno and checks
  * no names. Runs once at start, the open function some thousand times. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libcgroup.h>
@@ -372,6 +373,32 @@ const char *neap_cgroup_file(const struct neap_cgroup *cgroup, enum neap_key key
 	return file;
 }
 
+/* Without the group asked about (nothing may be made: no root, a dry run) any other group tells:
+ * one of the root's children, or on v1 the root itself. */
+static bool has_file_somewhere(const struct neap_cgroup_mount *mount, const char *file)
+{
+	int root_fd = openat(mount->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *root = root_fd < 0 ? NULL : fdopendir(root_fd);
+	const struct dirent *child;
+	bool has = !mount->is_v2 && faccessat(mount->fd, file, F_OK, 0) == 0;
+
+	if (!root) {
+		if (root_fd >= 0)
+			(void)close(root_fd);
+		return has;
+	}
+	while (!has && (child = readdir(root)) != NULL) {
+		char path[NAME_MAX * 2 + 2];
+
+		if (child->d_type != DT_DIR || child->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", child->d_name, file);
+		has = faccessat(mount->fd, path, F_OK, 0) == 0;
+	}
+	(void)closedir(root);
+	return has;
+}
+
 /* Why a key has no file in dir; "" when it has one. */
 static void look_for_key(const struct neap_cgroup *cgroup, const char *dir,
 			 enum neap_key key, char *why, size_t size)
@@ -396,6 +423,11 @@ static void look_for_key(const struct neap_cgroup *cgroup, const char *dir,
 		return;
 	}
 	dir_fd = neap_cgroup_open_beneath(mount->fd, dir, O_PATH | O_DIRECTORY);
+	if (dir_fd < 0 && errno == ENOENT) {
+		if (!has_file_somewhere(mount, file))
+			snprintf(why, size, "%s: not on this kernel", file);
+		return;
+	}
 	if (dir_fd < 0) {
 		snprintf(why, size, "%s: %s/%.40s: %s", file, controller, dir,
 			 strerror(errno));

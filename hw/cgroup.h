@@ -29,8 +29,8 @@ struct neap_cgroup {
  * plain-file tree is told from a mounted one by its file system. NEAP_EUNSUPPORTED names what is
  * missing and how to get it. */
 int neap_cgroup_probe(const char *root, struct neap_cgroup *ret, struct neap_error *err);
-/* Finds out which keys the kernel has by looking into dir (an existing group, not a root: root
- * groups lack files). Fills supports and why_not. */
+/* Finds out which keys the kernel has by looking into dir (a group, not a root: root groups lack
+ * files); when there is no such group, into whatever group there is. Fills supports and why_not. */
 void neap_cgroup_probe_keys(struct neap_cgroup *cgroup, const char *dir);
 void neap_cgroup_done(struct neap_cgroup *cgroup);
 

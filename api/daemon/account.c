@@ -67,10 +67,11 @@ void neap_account_favour(const struct neap_log *log)
 {
 	neap_auto_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
+	/* A container may lack the capability: neapd works without. */
 	if (fd < 0 || write(fd, "-900", 4) < 0)
-		neap_log_line(log, NEAP_LOG_WARN, "oom_score_adj -900: %s",
+		neap_log_line(log, NEAP_LOG_DEBUG, "oom_score_adj -900: %s",
 			      strerror(errno));
 	/* Nine times the weight of an ordinary process: enough to be heard beside burners. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
-		neap_log_line(log, NEAP_LOG_WARN, "nice -10: %s", strerror(errno));
+		neap_log_line(log, NEAP_LOG_DEBUG, "nice -10: %s", strerror(errno));
 }

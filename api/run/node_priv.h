@@ -26,6 +26,8 @@ struct node_group {
 	bool has_now, has_before;
 	unsigned parts;
 	uint64_t seen; /* tick of the last look at it */
+	/* A container in which a process was seen: whoever made the group has set it up. */
+	bool is_settled;
 };
 
 /* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in
@@ -40,6 +42,7 @@ struct node_workload {
 	enum neap_qos qos;
 	enum neap_kube_qos kube_qos;
 	bool is_host_app, is_own;
+	bool is_settled; /* one of its containers is */
 	/* What `neapctl run` asked for; missing where it did not. */
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;

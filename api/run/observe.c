@@ -283,12 +283,33 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 	return 0;
 }
 
+/* Own workloads are counted every time, as their groups go with the last process; of others only
+ * the first process matters. */
+static void count_processes(struct node_workload *workload)
+{
+	size_t i;
+
+	workload->processes = workload->is_own ? 0 : NEAP_MISSING;
+	workload->is_settled = workload->is_own || workload->is_host_app;
+	for (i = 0; i < workload->container_count; i++) {
+		struct node_group *container = workload->containers[i];
+
+		if (workload->is_own || !container->is_settled) {
+			int count = neap_group_process_count(container->files);
+
+			if (count > 0 && workload->is_own)
+				workload->processes += count;
+			container->is_settled = container->is_settled || count > 0;
+		}
+		workload->is_settled = workload->is_settled || container->is_settled;
+	}
+}
+
 static void observe_workload(struct neap_node *node, struct node_workload *workload,
 			     double seconds, struct neap_workload *view)
 {
 	struct node_group *group = workload->group;
 	struct neap_window_result used;
-	size_t i;
 
 	memset(view, 0, sizeof(*view));
 	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
@@ -317,17 +338,7 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	}
 	read_cpus(node, group, &view->cpus);
 	view->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
-	workload->processes = NEAP_MISSING;
-	if (workload->is_own) {
-		workload->processes = 0;
-		for (i = 0; i < workload->container_count; i++) {
-			int count =
-				neap_group_process_count(workload->containers[i]->files);
-
-			if (count > 0)
-				workload->processes += count;
-		}
-	}
+	count_processes(workload);
 	view->processes = workload->processes;
 }
 

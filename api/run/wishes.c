@@ -206,10 +206,15 @@ static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 	}
 }
 
+/* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
+ * the group, would fail on an idle one (spec decisions 20). */
 static void wish_for_workload(struct neap_node *node, struct neap_wish *wish,
 			      const struct node_workload *workload, enum scope scope)
 {
 	size_t i;
+
+	if (!workload->is_own && !workload->is_settled)
+		return;
 
 	if (scope == SCOPE_PODS) {
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
@@ -220,6 +225,8 @@ static void wish_for_workload(struct neap_node *node, struct neap_wish *wish,
 		return;
 	}
 	for (i = 0; i < workload->container_count; i++) {
+		if (!workload->is_own && !workload->containers[i]->is_settled)
+			continue;
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
 				   workload->containers[i]->dir);
 		wish_add(node, wish);

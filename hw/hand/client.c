@@ -18,19 +18,22 @@
 #define QUEUE_MAX       16384
 #define QUEUE_BYTES_MAX ((size_t)32 * 1024 * 1024)
 
+/* Requests without a descriptor share packets: a message each costs more than the writes. */
 struct packet {
 	struct packet *next;
 	int fd; /* -1 without one; ours */
-	size_t len;
-	unsigned char data[];
+	size_t requests;
+	size_t len, size;
+	unsigned char *data;
 };
 
 struct neap_hand {
 	int sock;
 	int pid;
-	struct packet *first, **end;
+	struct packet *first, *last;
 	size_t count, bytes;
-	unsigned char in[NEAP_WIRE_MAX]; /* the answer last given out */
+	unsigned char in[NEAP_WIRE_MAX]; /* holds the answer last given out */
+	size_t in_at, in_len;
 };
 
 static int hello_wait(struct neap_hand *hand, struct neap_error *err)
@@ -79,7 +82,6 @@ int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **re
 		free(hand);
 		return neap_error_sys(err, "socket to the hand");
 	}
-	hand->end = &hand->first;
 	hand->sock = pair[0];
 	pid = fork();
 	if (pid == 0)
@@ -104,18 +106,64 @@ int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **re
 	return 0;
 }
 
+static void packet_free(struct packet *packet)
+{
+	if (packet->fd >= 0)
+		(void)close(packet->fd);
+	free(packet->data);
+	free(packet);
+}
+
 static void packet_drop(struct neap_hand *hand)
 {
 	struct packet *packet = hand->first;
 
 	hand->first = packet->next;
 	if (!hand->first)
-		hand->end = &hand->first;
-	hand->count--;
+		hand->last = NULL;
+	hand->count -= packet->requests;
 	hand->bytes -= packet->len;
-	if (packet->fd >= 0)
-		(void)close(packet->fd);
-	free(packet);
+	packet_free(packet);
+}
+
+/* The packet that takes len more bytes: the last one, or a new one at the end. NULL without memory,
+ * and nothing is changed then. */
+static struct packet *packet_for(struct neap_hand *hand, size_t len, bool is_alone)
+{
+	struct packet *packet = hand->last;
+	size_t size = NEAP_WIRE_MAX / 16;
+
+	if (packet && packet->fd < 0 && !is_alone && packet->len + len <= NEAP_WIRE_MAX) {
+		unsigned char *grown = packet->data;
+
+		for (size = packet->size; size < packet->len + len; size *= 2)
+			;
+		if (size > packet->size)
+			grown = neap_realloc_array(packet->data, size, 1);
+		if (!grown)
+			return NULL;
+		packet->data = grown;
+		packet->size = size;
+		return packet;
+	}
+	packet = neap_alloc(sizeof(*packet));
+	if (!packet)
+		return NULL;
+	while (size < len)
+		size *= 2;
+	packet->fd = -1;
+	packet->size = size;
+	packet->data = neap_alloc(size);
+	if (!packet->data) {
+		free(packet);
+		return NULL;
+	}
+	if (hand->last)
+		hand->last->next = packet;
+	else
+		hand->first = packet;
+	hand->last = packet;
+	return packet;
 }
 
 void neap_hand_free(struct neap_hand *hand)
@@ -146,6 +194,7 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 	unsigned char msg[NEAP_WIRE_MAX];
 	struct packet *packet;
 	size_t len = 0;
+	int fd = -1;
 	int rc;
 
 	rc = neap_wire_format_request(request, msg, sizeof(msg), &len, err);
@@ -158,22 +207,22 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 			err, NEAP_EUNAVAILABLE,
 			"the hand is %zu requests behind, no more are taken",
 			hand->count);
-	packet = neap_alloc(sizeof(*packet) + len);
-	if (!packet)
-		return neap_error_nomem(err);
-	packet->fd = -1;
 	if (request->op == NEAP_HAND_MOVE) {
-		packet->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
-		if (packet->fd < 0) {
-			free(packet);
+		fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
 			return neap_error_sys(err, "descriptor %d for the hand",
 					      request->fd);
-		}
 	}
-	packet->len = len;
-	memcpy(packet->data, msg, len);
-	*hand->end = packet;
-	hand->end = &packet->next;
+	packet = packet_for(hand, len, fd >= 0);
+	if (!packet) {
+		if (fd >= 0)
+			(void)close(fd);
+		return neap_error_nomem(err);
+	}
+	packet->fd = fd;
+	memcpy(packet->data + packet->len, msg, len);
+	packet->len += len;
+	packet->requests++;
 	hand->count++;
 	hand->bytes += len;
 	return 0;
@@ -232,21 +281,29 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 {
 	struct iovec iov = {hand->in, sizeof(hand->in)};
 	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	size_t len;
 	ssize_t n;
 	int rc;
 
-	do
-		n = recvmsg(hand->sock, &head, MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == EAGAIN)
-		return 0;
-	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return hand_gone(err);
-	if (n < 0)
-		return neap_error_sys(err, "receive from the hand");
-	if (head.msg_flags & MSG_TRUNC)
-		return neap_error_set(err, NEAP_EINTERNAL, "the hand sent too much");
-	rc = neap_wire_parse_answer(hand->in, (size_t)n, ret, err);
+	if (hand->in_at == hand->in_len) {
+		do
+			n = recvmsg(hand->sock, &head, MSG_DONTWAIT);
+		while (n < 0 && errno == EINTR);
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return hand_gone(err);
+		if (n < 0)
+			return neap_error_sys(err, "receive from the hand");
+		if (head.msg_flags & MSG_TRUNC)
+			return neap_error_set(err, NEAP_EINTERNAL,
+					      "the hand sent too much");
+		hand->in_at = 0;
+		hand->in_len = (size_t)n;
+	}
+	len = neap_wire_length(hand->in + hand->in_at, hand->in_len - hand->in_at);
+	rc = neap_wire_parse_answer(hand->in + hand->in_at, len, ret, err);
+	hand->in_at += len;
 	if (rc < 0)
 		return neap_error_wrap(err, "the hand's answer");
 	return 1;

@@ -160,6 +160,9 @@ static int text_read(int fd, char *buf)
 		len += (size_t)n;
 		if (len == NEAP_CPUSET_TEXT - 1)
 			return EFBIG;
+		/* The kernel gives a file of one line whole; only a cut one needs a second read. */
+		if (buf[len - 1] == '\n')
+			break;
 	}
 	while (len && (buf[len - 1] == '\n' || buf[len - 1] == ' '))
 		len--;

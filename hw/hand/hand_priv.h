@@ -48,6 +48,9 @@ struct neap_hand_server {
 	struct neap_hand_files files;
 	struct neap_plan *plan;
 	struct neap_hand_packet *out, **out_end; /* answers that wait */
+	unsigned char gather[NEAP_WIRE_MAX];     /* answers to the packet at hand */
+	size_t gathered;
+	bool is_frozen; /* looked at once a packet */
 	/* Room for one answer. */
 	char old_value[NEAP_CPUSET_TEXT], new_value[NEAP_CPUSET_TEXT];
 	char scratch[NEAP_CPUSET_TEXT];

@@ -95,11 +95,30 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	free(server);
 }
 
+/* What is gathered becomes a packet that waits for the daemon. */
+static void out_close(struct neap_hand_server *server)
+{
+	struct neap_hand_packet *packet;
+
+	if (server->gathered == 0)
+		return;
+	packet = neap_alloc(sizeof(*packet) + server->gathered);
+	if (!packet) {
+		neap_log_line(&server->log, NEAP_LOG_ERROR, "answers lost: no memory");
+		server->gathered = 0;
+		return;
+	}
+	packet->len = server->gathered;
+	memcpy(packet->data, server->gather, server->gathered);
+	*server->out_end = packet;
+	server->out_end = &packet->next;
+	server->gathered = 0;
+}
+
 static void out_add(struct neap_hand_server *server,
 		    const struct neap_hand_answer *answer)
 {
 	unsigned char msg[NEAP_WIRE_MAX];
-	struct neap_hand_packet *packet;
 	struct neap_error err = {0};
 	size_t len = 0;
 
@@ -107,15 +126,10 @@ static void out_add(struct neap_hand_server *server,
 		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: %s", err.msg);
 		return;
 	}
-	packet = neap_alloc(sizeof(*packet) + len);
-	if (!packet) {
-		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: no memory");
-		return;
-	}
-	packet->len = len;
-	memcpy(packet->data, msg, len);
-	*server->out_end = packet;
-	server->out_end = &packet->next;
+	if (server->gathered + len > sizeof(server->gather))
+		out_close(server);
+	memcpy(server->gather + server->gathered, msg, len);
+	server->gathered += len;
 }
 
 static void out_flush(struct neap_hand_server *server)
@@ -204,7 +218,7 @@ static void request_do(struct neap_hand_server *server,
 	};
 	bool is_writing = request->op <= NEAP_HAND_MOVE;
 
-	if (is_writing && neap_hand_is_frozen(server)) {
+	if (is_writing && server->is_frozen) {
 		neap_hand_refuse(server, &answer, EBUSY, "frozen");
 		out_add(server, &answer);
 		return;
@@ -255,7 +269,28 @@ static void malformed(struct neap_hand_server *server, const void *msg, size_t l
 	out_add(server, &answer);
 }
 
-/* Takes at most one message. False when there was none. */
+/* One message; the descriptors belong to it alone. */
+static void message_take(struct neap_hand_server *server, const void *msg, size_t len,
+			 const int *fds, size_t fd_count)
+{
+	struct neap_hand_request request;
+	struct neap_error err = {0};
+	int rc;
+
+	rc = neap_wire_parse_request(msg, len, &request, &err);
+	if (rc == 0 && fd_count != (request.op == NEAP_HAND_MOVE ? 1u : 0u))
+		rc = neap_error_set(&err, NEAP_EINVAL, "%zu descriptors", fd_count);
+	if (rc < 0) {
+		malformed(server, msg, len, err.msg);
+		return;
+	}
+	request.fd = fd_count ? fds[0] : -1;
+	request_do(server, &request);
+	if (request.op == NEAP_HAND_FREEZE || request.op == NEAP_HAND_RESUME)
+		server->is_frozen = neap_hand_is_frozen(server);
+}
+
+/* Takes at most one packet. False when there was none. */
 static bool request_take(struct neap_hand_server *server)
 {
 	static const struct msghdr empty;
@@ -266,14 +301,11 @@ static bool request_take(struct neap_hand_server *server)
 	} control;
 	struct iovec iov = {msg, sizeof(msg)};
 	struct msghdr head = empty;
-	struct neap_hand_request request;
-	struct neap_error err = {0};
 	struct cmsghdr *part;
 	int fds[FDS_MAX];
 	size_t fd_count = 0;
-	size_t i;
+	size_t i, at, len;
 	ssize_t n;
-	int rc;
 
 	head.msg_iov = &iov;
 	head.msg_iovlen = 1;
@@ -290,17 +322,18 @@ static bool request_take(struct neap_hand_server *server)
 	}
 	if (n == 0 && fd_count == 0)
 		return false; /* end of file, or an empty message: the poll tells which */
-	rc = neap_wire_parse_request(msg, (size_t)n, &request, &err);
-	if (rc == 0 && (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-		rc = neap_error_set(&err, NEAP_EINVAL, "message too long");
-	if (rc == 0 && fd_count != (request.op == NEAP_HAND_MOVE ? 1u : 0u))
-		rc = neap_error_set(&err, NEAP_EINVAL, "%zu descriptors", fd_count);
-	if (rc < 0) {
-		malformed(server, msg, (size_t)n, err.msg);
+	server->is_frozen = neap_hand_is_frozen(server);
+	if (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+		malformed(server, msg, (size_t)n, "message too long");
+	} else if (fd_count > 0) {
+		message_take(server, msg, (size_t)n, fds, fd_count);
 	} else {
-		request.fd = fd_count ? fds[0] : -1;
-		request_do(server, &request);
+		for (at = 0; at < (size_t)n; at += len) {
+			len = neap_wire_length(msg + at, (size_t)n - at);
+			message_take(server, msg + at, len, NULL, 0);
+		}
 	}
+	out_close(server);
 	for (i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	return true;
@@ -319,7 +352,11 @@ static int finish(struct neap_hand_server *server, const char *why)
 	int done = neap_hand_values_undo(server, &left);
 	int groups = neap_hand_groups_undo(server);
 
-	neap_log_line(&server->log, left || groups ? NEAP_LOG_WARN : NEAP_LOG_INFO,
+	/* A daemon whose start failed has told why; there is nothing to add. */
+	neap_log_line(&server->log,
+		      left || groups ? NEAP_LOG_WARN
+		      : done         ? NEAP_LOG_INFO
+				     : NEAP_LOG_DEBUG,
 		      "%s: gave %d values back, %d values and %d groups stay", why, done,
 		      left, groups);
 	return left || groups ? 1 : 0;
@@ -537,8 +574,10 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 			   MSG_NOSIGNAL); /* a daemon that is gone shows below */
 	if (rc < 0)
 		_exit(1);
-	neap_log_line(&server->log, NEAP_LOG_INFO, "ready, %d values in the journal",
-		      neap_journal_count(server->journal));
+	neap_log_line(
+		&server->log,
+		neap_journal_count(server->journal) ? NEAP_LOG_INFO : NEAP_LOG_DEBUG,
+		"ready, %d values in the journal", neap_journal_count(server->journal));
 	rc = serve_loop(server);
 	neap_hand_server_free(server);
 	_exit(rc);

@@ -239,6 +239,25 @@ int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer 
 	return 0;
 }
 
+size_t neap_wire_length(const void *bytes, size_t len)
+{
+	struct head head;
+	size_t sum = sizeof(head);
+	int i;
+
+	if (len < sizeof(head))
+		return len;
+	memcpy(&head, bytes, sizeof(head));
+	for (i = 0; i < TEXTS; i++) {
+		if (head.len[i] == ABSENT)
+			continue;
+		if (head.len[i] >= len - sum)
+			return len;
+		sum += (size_t)head.len[i] + 1;
+	}
+	return sum;
+}
+
 void neap_wire_guess(const void *msg, size_t len, uint64_t *ret_id,
 		     enum neap_hand_op *ret_op)
 {

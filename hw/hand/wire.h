@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages between loop and hand: one packet of a SOCK_SEQPACKET pair each, at most NEAP_WIRE_MAX
- * bytes, numbers in the machine's own order. Both ends take nothing on trust: a message is either
+ * Messages between loop and hand: one or more to a packet of a SOCK_SEQPACKET pair, at most
+ * NEAP_WIRE_MAX bytes, numbers in the machine's own order. A message with a descriptor has a packet
+ * of its own. Both ends take nothing on trust: a message is either
  * exactly what the other side's format makes, or it is refused as a whole. */
 #ifndef NEAP_HW_HAND_WIRE_H
 #define NEAP_HW_HAND_WIRE_H
@@ -24,6 +25,9 @@ int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_reques
 			    struct neap_error *err);
 int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer *ret,
 			   struct neap_error *err);
+
+/* Length of the first of several messages; len when that cannot be made out (parse says why). */
+size_t neap_wire_length(const void *bytes, size_t len);
 
 /* What a refused request can still be answered with: its id and operation, as far as they can be
  * made out (0 and NEAP_HAND_SET else). */

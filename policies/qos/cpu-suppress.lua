@@ -185,7 +185,7 @@ local function given_cpus(ctx, given)
     end
   end
   local system = given.systemQOS
-  if system and system.cpusetExclusive ~= false then
+  if system and system.cpusetExclusive ~= false and system.exclusive ~= false then
     cpus.system = list(ctx, system.cpuset)
   end
   return cpus

@@ -28,7 +28,7 @@ daemon=''
 hand=''
 starts=0
 
-ctl() { "$build/neapctl" --unix-socket "$sock" "$@"; }
+ctl() { "$build/neapctl" --socket "$sock" "$@"; }
 
 stop()
 {

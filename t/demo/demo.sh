@@ -33,7 +33,7 @@ daemon='' server='' burner='' load=''
 user=neap
 getent passwd neap >/dev/null || user=nobody
 
-ctl() { "$build/neapctl" --unix-socket "$sock" "$@"; }
+ctl() { "$build/neapctl" --socket "$sock" "$@"; }
 
 # Groups of the demo in any hierarchy.
 groups() { find /sys/fs/cgroup -type d -name "$group" 2>/dev/null; }
@@ -148,9 +148,9 @@ measure()
 }
 
 # Started in the background, so each is a process of its own; exec, so that signals reach the program.
-exec_ls() { exec "$build/neapctl" --unix-socket "$sock" run --qos LS --name demo-server \
+exec_ls() { exec "$build/neapctl" --socket "$sock" run --qos LS --name demo-server \
 	--cpu-request 1 -- "$@"; }
-exec_be() { exec "$build/neapctl" --unix-socket "$sock" run --qos BE --name demo-batch -- "$@"; }
+exec_be() { exec "$build/neapctl" --socket "$sock" run --qos BE --name demo-batch -- "$@"; }
 
 client=
 chrt -f 10 true 2>/dev/null && client='chrt -f 10'

@@ -51,15 +51,16 @@ skip_all()
 # check NAME COMMAND...: passes when the command does; its output explains a failure.
 check()
 {
-	local name=$1 out
+	local name=$1
 	shift
 	TAP_N=$((TAP_N + 1))
-	if out=$("$@" 2>&1); then
+	# In this very shell: what a command sets (the pid of a neapd) is needed later.
+	if "$@" >"$WORK/check.out" 2>&1; then
 		echo "ok $TAP_N - $name"
 		return 0
 	fi
 	echo "not ok $TAP_N - $name"
-	printf '%s\n' "command: $*" "$out" | sed 's/^/# /'
+	{ echo "command: $*"; cat "$WORK/check.out"; } | sed 's/^/# /'
 	if [ -s "$WORK/neapd.log" ]; then tail -n 20 "$WORK/neapd.log" | sed 's/^/# neapd: /'; fi
 	TAP_FAILED=$((TAP_FAILED + 1))
 	return 1
