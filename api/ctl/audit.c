@@ -133,10 +133,19 @@ static int page_get(struct neap_client *client, int64_t *since, int64_t limit,
 static int all_get(struct neap_client *client, int64_t *since, int64_t limit,
 		   json_t **ret, struct neap_error *err)
 {
-	bool is_paged = *since >= 0;
+	bool is_paged = *since >= 0 || limit > PAGE;
 	json_t *page, *entries, *more;
+	int64_t newest;
 	size_t count;
 
+	/* More of the newest than a page: from that number on. */
+	if (*since < 0 && limit > PAGE) {
+		if (page_get(client, since, 1, &page, err) < 0)
+			return -(int)err->code;
+		newest = neap_member_integer(page, "last", 0);
+		json_decref(page);
+		*since = newest > limit ? newest - limit : 0;
+	}
 	if (page_get(client, since, limit, ret, err) < 0)
 		return -(int)err->code;
 	entries = json_object_get(*ret, "entries");

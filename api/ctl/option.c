@@ -241,6 +241,7 @@ int neap_options_parse(const struct neap_option_set *sets, size_t set_count,
 	}
 	while (i < *argc)
 		argv[kept++] = argv[i++];
+	argv[kept] = NULL;
 	*argc = kept;
 	return 0;
 }

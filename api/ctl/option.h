@@ -34,8 +34,9 @@ struct neap_option_set {
 };
 
 void neap_options_clear(const struct neap_option_set *set);
-/* Takes options out of argv[0..*argc), leaving the other words in order; "--" ends them, and so
- * does the first word with is_prefix. Errors name the option, its value, and what is allowed. */
+/* Takes options out of argv[0..*argc), leaving the other words in order and NULL after them, as
+ * execvp wants it (argv has *argc + 1 items). "--" ends the options, and so does the first word
+ * with is_prefix. Errors name the option, its value, and what is allowed. */
 int neap_options_parse(const struct neap_option_set *sets, size_t set_count,
 		       bool is_prefix, int *argc, char **argv, struct neap_error *err);
 /* One line per option. */
