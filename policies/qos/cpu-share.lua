@@ -59,8 +59,11 @@ local function find_range(node, params)
   return range.min < all and range or nil
 end
 
---- What the critical pods ask for in this tick.
+--- What the critical pods ask for in this tick; nil while nobody knows.
 local function look(node, params, range)
+  if not node.critical_used_milli then
+    return nil
+  end
   local used = critical_milli(node)
   local pressure = node.critical_pressure or 0
   local is_busy = used >= node.capacity_milli * params.busy_percent // 100
@@ -210,7 +213,7 @@ return {
       doc = "share of the fewest CPUs that the quota leaves" },
   },
 
-  needs = { "mono_usec", "capacity_milli", "critical_used_milli", "critical_pressure?",
+  needs = { "mono_usec", "capacity_milli", "critical_used_milli?", "critical_pressure?",
             "topology", "supports", "reserved_cpus", "system_cpus", "kubelet_cpu_policy?",
             "workloads.is_critical", "workloads.used_avg_cores",
             "workloads.exclusive_cpus" },
@@ -227,18 +230,22 @@ return {
       local is_narrow = range and memo.cpus < range.all
       memo.cpus = is_narrow and math.max(memo.cpus, range.min) or nil
     end
-    decide(memo, node.mono_usec // 1000000, params, range, seen)
+    -- Without a figure of use yet, priority is right and everything else stays as it is.
+    if seen then
+      decide(memo, node.mono_usec // 1000000, params, range, seen)
+      memo.why = seen.why
+    end
 
     local writes = {}
     priority_writes(node, writes)
     if memo.cpus then
-      cpuset_writes(node, range, memo.cpus, seen.why, writes)
+      cpuset_writes(node, range, memo.cpus, memo.why, writes)
     end
     if memo.has_quota and node.supports["cpu.max_milli"] then
       local fewest = range and range.min * 1000 or node.capacity_milli
       writes[#writes + 1] = { target = "besteffort", key = "cpu.max_milli",
                               value = math.max(fewest * params.quota_percent // 100, 20),
-                              why = seen.why }
+                              why = memo.why }
     end
     return writes
   end,
@@ -311,7 +318,14 @@ return {
       want = { idle()[1], idle()[2],
                { target = "besteffort.containers", key = "cpuset.cpus",
                  value = "0-1" } } },
-    { name = "the first tick knows no use yet", node = { capacity_milli = 8000 },
-      want = "skip" },
+    { name = "no use is known yet: priority all the same",
+      node = { capacity_milli = 8000, topology = machine, supports = can },
+      want = idle() },
+    { name = "a gap in the figures changes nothing",
+      steps = {
+        { node = using(4500), want = narrowed("0-1") },
+        { node = { capacity_milli = 8000, topology = machine, supports = can },
+          after_s = 1, want = narrowed("0-1") },
+      } },
   },
 }

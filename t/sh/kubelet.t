@@ -95,7 +95,10 @@ for policy in qos/cpu-share qos/cpu-suppress qos/cpu-suppress:policy=cfsQuota; d
 	before=$(snapshot)
 	check "$policy: neapd starts" neapd_start --kubepods "$KUBE" --policy "$policy"
 	check "$policy: it finds the pods" eventually 5 finds_pods
-	check "$policy: it acts on the tree" eventually 8 acts
+	# cpu-suppress leaves best-effort pods two CPUs, which may be all there are.
+	if [ "$policy" != qos/cpu-suppress ] || [ "$(nproc)" -gt 4 ]; then
+		check "$policy: it acts on the tree" eventually 8 acts
+	fi
 	for round in 1 2 3; do
 		sleep 0.5
 		check "$policy: a kubelet starts anew ($round)" kubelet_starts
