@@ -50,8 +50,8 @@ int neap_ctl_print(const struct neap_buf *out)
 
 int neap_ctl_print_json_take(json_t *value)
 {
-	char *text =
-		json_dumps(value, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+					       JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	int status = 0;
 
 	json_decref(value);

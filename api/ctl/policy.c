@@ -63,7 +63,8 @@ static void params_add(const json_t *params, struct neap_buf *out)
 	char *text;
 
 	json_object_foreach ((json_t *)params, key, value) {
-		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
+						 JSON_REAL_PRECISION(15));
 		neap_buf_addf(out, "%s%s=%s", out->len > 0 ? " " : "", key,
 			      json_is_string(value) ? json_string_value(value)
 			      : text != NULL        ? text
@@ -114,8 +115,9 @@ static int list_print(const json_t *policies)
 	if (table == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	json_array_foreach (policies, i, policy)
+	json_array_foreach (policies, i, policy) {
 		row_add(table, policy);
+	}
 	if (!neap_table_format(table, &style, &out))
 		out.failed = true;
 	r = neap_ctl_print(&out);

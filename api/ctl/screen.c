@@ -94,7 +94,7 @@ void neap_screen_show(struct neap_screen *screen, const struct neap_buf *picture
 		end = strchrnul(line, '\n');
 		(void)fwrite(line, 1, (size_t)(end - line), stdout);
 		/* No line end after the last one: the screen would move up. */
-		(void)fputs(left > 0 && *end ? "\033[K\r\n" : "\033[K", stdout);
+		(void)fputs(left > 0 && *end ? "\033[K\n" : "\033[K", stdout);
 		line = *end ? end + 1 : end;
 	}
 	out("\033[J");

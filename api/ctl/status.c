@@ -65,11 +65,12 @@ static void add_trees(const json_t *status, struct neap_buf *out)
 	size_t i;
 
 	neap_buf_addf(out, "cgroup    %s", neap_cell_text(status, "cgroup"));
-	json_array_foreach (json_object_get(status, "trees"), i, tree)
+	json_array_foreach (json_object_get(status, "trees"), i, tree) {
 		neap_buf_addf(
 			out, "%s %s (%s%s)", i == 0 ? ":" : ",",
 			neap_cell_text(tree, "root"), neap_cell_text(tree, "driver"),
 			json_is_true(json_object_get(tree, "own")) ? ", its own" : "");
+	}
 	neap_buf_addc(out, '\n');
 }
 

@@ -74,9 +74,10 @@ static void header_add(const json_t *status, int columns, struct neap_buf *out)
 	neap_buf_init(&clean, NEAP_BUF_LINE);
 	neap_buf_addf(&raw, "neapd %s, %s; policies:", neap_cell_text(status, "version"),
 		      neap_cell_text(status, "state"));
-	json_array_foreach (json_object_get(status, "policies"), i, policy)
+	json_array_foreach (json_object_get(status, "policies"), i, policy) {
 		neap_buf_addf(&raw, " %s (%s)", neap_cell_text(policy, "policy"),
 			      neap_cell_text(policy, "state"));
+	}
 	if (json_array_size(json_object_get(status, "policies")) == 0)
 		neap_buf_adds(&raw, " none");
 	neap_buf_addf(&raw,
@@ -148,8 +149,9 @@ static void picture_add(const struct picture *picture, int rows, struct neap_buf
 	}
 	header_add(picture->status, style.columns, out);
 	neap_buf_addc(out, '\n');
-	json_array_foreach (picture->workloads, i, row)
+	json_array_foreach (picture->workloads, i, row) {
 		row_add(table, row);
+	}
 	if (rows > 0)
 		style.rows_max = rows > 7 ? (size_t)rows - 5 : 2;
 	if (!neap_table_format(table, &style, out))

@@ -65,7 +65,8 @@ check "a synthetic machine" prints "2 sockets" "$C" topology --synthetic "$SYNTH
 check "as JSON" is_json "$C" topology --synthetic "$SYNTHETIC" -o json
 check "with its CPUs" prints '"cpu_count": 8' "$C" topology --synthetic "$SYNTHETIC" -o json
 check "an XML file" prints "socket" "$C" topology --xml t/topologies/hybrid.xml
-check "a broken XML file" says 1 "cut-short.xml" "$C" topology --xml t/topologies/cut-short.xml
+# hwloc itself leaks some bytes at half a file, which leak checkers would report here.
+check "a broken XML file" says 1 "cut-short.xml" env ASAN_OPTIONS=detect_leaks=0 "$C" topology --xml t/topologies/cut-short.xml
 check "no XML file" says 1 "none.xml" "$C" topology --xml "$WORK/none.xml"
 check "one of the two" says 2 "not both" "$C" topology --xml a --synthetic b
 check "no colour in a file" not grep -q "$(printf '\033')" "$WORK/out"
@@ -208,6 +209,7 @@ check "an answer that is no JSON does no harm" prints "neapctl " fake version
 check "topology with a daemon" prints "est-effort" fake topology
 
 # --- run, canned ---
+# shellcheck disable=SC2016  # the command expands them
 check "run becomes the command" is "$(fake run --qos BE -- sh -c 'echo "$0 $1"' a b)" "a b"
 check "without a word of its own" is "$(fake run --qos BE -- true 2>&1)" ""
 check "with one if asked" has "$(fake run --qos BE -v -- true 2>&1)" "neap/besteffort/podjob-1"
@@ -215,11 +217,14 @@ fake run --qos LS --name n --cpu-request 500m --cpu-limit 2 --memory-limit 1Ki -
 check "the exit status is the command's" is $? 7
 check "the daemon is told all" grep -qF '"cpu_request_milli":500,"cpu_limit_milli":2000,"memory_limit_bytes":1024' "$WORK/asked"
 check "and the command" grep -qF '"command":["sh","-c","exit 7"]' "$WORK/asked"
-fake run --qos BE -- sh -c 'kill -TERM $$'
+# shellcheck disable=SC2016
+(fake run --qos BE -- sh -c 'kill -TERM $$') 2>/dev/null
 check "a signal is the command's" is $? 143
 check "a broken pipe still ends it" is "$(fake run --qos BE -- sh -c \
 	'trap - PIPE; grep SigIgn /proc/self/status | tr -d "\t"')" "$(grep SigIgn /proc/self/status | tr -d '\t')"
+# shellcheck disable=SC2016
 check "words after the last are none" is "$(fake run --qos BE -- sh -c 'echo $#' a b c)" 2
+# shellcheck disable=SC2016
 list='for fd in /proc/$$/fd/*; do readlink "$fd"; done'
 check "no socket is left to it" not has "$(fake run --qos BE -- sh -c "$list" </dev/null)" socket
 check "a refusal starts nothing" says 125 "name: taken?[2J" fake run --qos BE --name taken -- echo no
