@@ -1,0 +1,262 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the documents say is there: every option, command, field, key, method and sandbox name is in its
+# manual page, every page renders, every path named exists, and the tutorial runs as it is
+# written. Names come from the programs' --help and from the tables of the sources.
+#
+# The tutorial: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
+# the first terminal, where what ran before gets a Ctrl-C; `sh end` comes after a last Ctrl-C;
+# others are only shown. neapd and neapctl are wrapped so that they use folders and groups of the test.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+tap_start
+
+PAGES='neapd.8 neapctl.1 neap-policy.5'
+POLICY=doc/neap-policy.5.md
+
+skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
+
+# The part of a Markdown file below a heading, to the next one of the same depth or less.
+section()
+{
+	awk -v wanted="$2" '/^#+ / {
+		depth = index($0, " ") - 1
+		if (inside && depth <= inside) inside = 0
+		if ($0 == wanted) inside = depth
+	} inside' "$1"
+}
+
+# all_named TEXT FORM LEAST NAME...: each NAME stands in TEXT, in FORM (%s); at least LEAST are given,
+# so that a table that is no longer found fails.
+all_named()
+{
+	local text=$1 form=$2 least=$3 name lost=''
+	shift 3
+	[ $# -ge "$least" ] || { echo "only $# names were found, $least are there at least: $*"; return 1; }
+	for name in "$@"; do
+		# shellcheck disable=SC2059
+		name=$(printf "$form" "$name")
+		case $text in *"$name"*) ;; *) lost="$lost $name" ;; esac
+	done
+	[ -z "$lost" ] || { echo "not there:$lost"; return 1; }
+}
+
+# The names of a table of fields in sample.c.
+fields()
+{
+	sed -n "/^const struct neap_field $1\[\]/,/^};/p" engine/machine/sample.c |
+		sed -nE 's/^\t[A-Z]+\([A-Z]+, ([a-z_0-9]+),.*/\1/p; s/^\t\{\.name = "([a-z_0-9]+)".*/\1/p'
+}
+
+# The names in a table of functions.
+methods() { sed -n "/^static const luaL_Reg $2\[\]/,/^};/p" "$1" | grep -oE '\{"[a-z_]+"' | tr -d '{"'; }
+
+# --- neapd(8) ---
+
+options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
+# shellcheck disable=SC2046
+check "every option of neapd is in neapd(8)" \
+	all_named "$(section doc/neapd.8.md '# OPTIONS')" '`%s`' 22 $("$BUILD/neapd" --help | grep -E '^ +-' | options)
+keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z]+", "(policies)".*/\1/p' api/config.c)
+# shellcheck disable=SC2086
+check "so are the keys that only the file has" \
+	all_named "$(section doc/neapd.8.md '# CONFIGURATION FILE')" '`%s`' 2 $keys
+
+# --- neapctl(1) ---
+
+if [ -x "$BUILD/neapctl" ]; then
+	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/ctl/*.c)
+	check "the commands of neapctl are found" test "$(echo "$commands" | wc -l)" -ge 10
+	# shellcheck disable=SC2046
+	check "every global option of neapctl is in neapctl(1)" \
+		all_named "$(section doc/neapctl.1.md '# OPTIONS')" '`%s`' 3 $("$BUILD/neapctl" --help | options)
+	while read -r name; do
+		text=$(section doc/neapctl.1.md "## neapctl $name")
+		check "neapctl $name is in neapctl(1)" test -n "$text"
+		# shellcheck disable=SC2046,SC2086
+		check "with every option" all_named "$text" '`%s`' 0 \
+			$("$BUILD/neapctl" $name --help | grep -E '^ +-' | options | grep -vx -e --help)
+	done <<<"$commands"
+else
+	skip "neapctl(1)" "neapctl is not built"
+fi
+
+# --- neap-policy(5) ---
+
+# shellcheck disable=SC2046
+policy_checks()
+{
+	check "every field of a node sample is in neap-policy(5)" all_named \
+		"$(section $POLICY '## Fields of the node sample')" '`%s`' 28 $(fields neap_sample_fields)
+	check "every field of a class" all_named \
+		"$(section $POLICY '## Fields of a class')" '`%s`' 8 $(fields neap_class_fields)
+	check "every field of a workload" all_named \
+		"$(section $POLICY '## Fields of a workload')" '`%s`' 24 $(fields neap_workload_fields)
+	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
+		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/kind.c)
+	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
+		$(sed -n '/table_keys\[\]/,/;/p' lua/policy.c | grep -oE '"[a-z]+"' | tr -d '"')
+	check "every parameter type and field" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 15 \
+		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c) \
+		$(sed -n '/schema_keys\[\]/,/;/p' lua/params.c | grep -oE '"[a-z]+"' | tr -d '"')
+	check "every member of ctx" all_named "$(section $POLICY '# CTX')" '`%s`' 8 \
+		$(sed -n '/ctx_names\[\]/,/;/p' lua/ctx.c | grep -oE '"[a-z_]+"' | tr -d '"')
+	check "every quantity function" all_named "$(section $POLICY '# CTX')" 'ctx.quantity.%s(' 2 \
+		$(methods lua/ctx.c quantity_functions)
+	check "every method of cpu sets" all_named "$(section $POLICY '# CPU SETS')" 'set:%s(' 4 \
+		$(methods lua/cpuset.c set_methods)
+	check "every method of the topology" all_named "$(section $POLICY '# THE MACHINE')" 'topology:%s(' 10 \
+		$(methods lua/toporef.c topo_methods)
+	check "every key" all_named "$(section $POLICY '# KEYS')" '`%s`' 10 \
+		$(sed -nE 's/^\t\t\t\.name = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
+	check "every kernel file of a key" all_named "$(section $POLICY '# KEYS')" '`%s`' 20 \
+		$(sed -nE 's/^\t\t\t\.v[12]_file = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
+	check "every target" all_named "$(section $POLICY '# TARGETS')" '`%s`' 6 \
+		$(sed -n '/class_targets\[\]/,/^};/p' api/run/wishes.c | grep -oE '"[a-z.]+"' | tr -d '"')
+	check "every name of the sandbox" all_named "$(section $POLICY '# SANDBOX')" '`%s`' 60 \
+		$(sed -n '/names\[\] = {/,/NULL/p' lua/sandbox.c | grep -oE '"[a-z0-9.]+"' | tr -d '"' |
+			grep -vxE 'math|string|table|utf8')
+	for file in policies/qos/*.lua; do
+		check "parameters of $(basename "$file")" all_named "$(section $POLICY '# SHIPPED POLICIES')" \
+			'    %s ' 4 $(sed -n '/^  params = {/,/^  },/p' "$file" | sed -nE 's/^    ([a-z_]+) = \{.*/\1/p')
+	done
+}
+policy_checks
+
+# The example at the top of the page is a policy.
+awk '/^    return \{/ { inside = 1 } inside { print } /^    \}/ { exit }' $POLICY >"$WORK/page.lua"
+if [ -x "$BUILD/neapctl" ]; then
+	check "the example of the page is right" "$BUILD/neapctl" policy check "$WORK/page.lua"
+else
+	skip "the example of the page is right" "neapctl is not built"
+fi
+
+# --- pages ---
+
+renders()
+{
+	lowdown -s -Tman -o "$WORK/$1" "doc/$1.md" || return 1
+	grep -q '^\.TH' "$WORK/$1" || { echo "no title"; return 1; }
+	# Two hyphens that became a dash would be no option any more.
+	! grep -nE '\\\(em|\\\(en|\*\*' "$WORK/$1"
+}
+for page in $PAGES; do
+	if command -v lowdown >/dev/null; then check "$page renders" renders "$page"
+	else skip "$page renders" "lowdown is not installed"
+	fi
+	for part in NAME SYNOPSIS DESCRIPTION 'SEE ALSO'; do
+		check "$page has $part" grep -qx "# $part" "doc/$page.md"
+	done
+done
+
+# --- paths ---
+
+DOCS=$(echo ./*.md doc/*.md doc/*/*.md)
+
+links()
+{
+	local file=$1 link lost=''
+	for link in $(grep -oE '\]\([^)#]+' "$file" | cut -c3- | grep -vE '^[a-z]+:'); do
+		[ -e "$(dirname "$file")/$link" ] || lost="$lost $link"
+	done
+	[ -z "$lost" ] || { echo "not there:$lost"; return 1; }
+}
+
+# Paths in backticks that begin with a folder of the tree; a module may be named without its ending.
+paths()
+{
+	local file=$1 path lost=''
+	while read -r path; do
+		compgen -G "$path" >/dev/null || compgen -G "$path.[ch]" >/dev/null || lost="$lost $path"
+	done < <(grep -oE '`[^` ]+`' "$file" | tr -d '`' |
+		grep -E '^(\.ci|api|doc|engine|hw|lua|policies|t)/' | sed 's/\*/*/g' | sort -u)
+	[ -z "$lost" ] || { echo "not there:$lost"; return 1; }
+}
+for file in $DOCS; do
+	check "links of $file" links "$file"
+	check "paths in $file" paths "$file"
+	check "$file has at most 600 lines of 128 columns" awk 'length > 128 || NR > 600 { print FILENAME ":" NR; bad = 1 }
+		END { exit bad }' "$file"
+done
+
+# --- the tutorial ---
+
+TUTORIAL=doc/tutorial-one-machine.md
+if [ "$(id -u)" != 0 ]; then skip "the tutorial" "needs root"; tap_end; fi
+if [ ! -w "$(hierarchy cpu)/cgroup.procs" ]; then skip "the tutorial" "no writable cgroups"; tap_end; fi
+if [ ! -x "$BUILD/neapctl" ]; then skip "the tutorial" "neapctl is not built"; tap_end; fi
+
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+mkdir "$WORK/bin"
+cat >"$WORK/bin/neapd" <<W
+#!/bin/bash
+exec "$BUILD/neapd" --run-dir "$WORK/run" --data-dir "$WORK/data" --unix-socket "$WORK/neap.sock" \\
+	--listen off --group "$GROUP" --kubepods off --user nobody --tick 500ms "\$@"
+W
+cat >"$WORK/bin/neapctl" <<W
+#!/bin/bash
+exec "$BUILD/neapctl" --socket "$WORK/neap.sock" "\$@"
+W
+printf '#!/bin/bash\n[ "$*" = run ] && exec neapd --share-dir .\n' >"$WORK/bin/make"
+chmod 755 "$WORK"/bin/*
+
+# One script of all blocks. A daemon's block becomes a call, with its text as a function.
+awk '
+	/^```/ && info == "" { info = substr($0, 4); if (info == "") info = "plain"
+		line = NR; if (info == "sh daemon") printf "first_terminal_%d() {\n", line
+		if (info == "sh end") print "ctrl_c"; next }
+	/^```/ { if (info == "sh daemon") printf "}\nfirst_terminal first_terminal_%d\n", line; info = ""; next }
+	info == "sh" || info == "sh daemon" || info == "sh end" {
+		if (info != "sh daemon" && !in_text && /^[a-z]/) printf "step %d\n", NR
+		print
+		if (in_text) { if ($0 == in_text) in_text = "" }
+		else if (match($0, /<<.[A-Z]+./)) in_text = substr($0, RSTART + 3, RLENGTH - 4)
+	}
+' $TUTORIAL | sed -e "s|/tmp/neap-tutorial|$WORK/tutorial|g; s|/run/neap/|$WORK/run/|g; s|/neap/besteffort|/$GROUP/besteffort|g" \
+	-e "s|\\\$PWD/build|$WORK/bin|" >"$WORK/body"
+
+cat >"$WORK/tutorial.sh" <<'S'
+set -eum
+DAEMON=
+step() { echo "== line $1" >&2; }
+ctrl_c()
+{
+	[ -z "$DAEMON" ] || { kill -INT "$DAEMON" 2>/dev/null && wait "$DAEMON"; } || :
+	DAEMON=
+}
+first_terminal()
+{
+	local i
+	ctrl_c
+	# The last command takes the place of the shell, so that its pid is that of neapd.
+	(source /dev/stdin <<<"$(declare -f "$1" | sed '1,2d;$d' | sed '$s/^ *\(.*\)$/exec \1/')") \
+		>"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
+	DAEMON=$!
+	for ((i = 0; i < 100; i++)); do
+		neapctl status >/dev/null 2>&1 && break
+		sleep 0.1
+	done
+	disown "$DAEMON" # the reader's own jobs are %1 and %2
+	echo "$DAEMON" >"$WORK/daemon"
+}
+S
+cat "$WORK/body" >>"$WORK/tutorial.sh"
+
+run_tutorial()
+{
+	WORK=$WORK PATH=$WORK/bin:$PATH timeout 60 bash "$WORK/tutorial.sh" </dev/null >"$WORK/said" 2>"$WORK/err" && return 0
+	grep '^==' "$WORK/err" | tail -n 1
+	tail -n 20 "$WORK/said" "$WORK/err"
+	return 1
+}
+check "the tutorial has commands" test "$(grep -c '^step' "$WORK/body")" -gt 20
+check "the tutorial runs as it is written" run_tutorial
+NEAPD_PID=$(cat "$WORK/daemon" 2>/dev/null)
+said=$(cat "$WORK/said" 2>/dev/null)
+for part in 'web' 'burn' 'it ended with status 7' 'frozen' 'released' 'one of four CPUs' 'critical_used_mili' \
+	'qos/half' 'critical work uses' 'nobody answers' 'gave back'; do
+	check "it shows: $part" has "$said" "$part"
+done
+check "nothing is left" test -z "$(find /sys/fs/cgroup -type d -name "$GROUP")"
+tap_end
