@@ -66,17 +66,18 @@ check "so are the keys that only the file has" \
 # --- neapctl(1) ---
 
 if [ -x "$BUILD/neapctl" ]; then
-	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/ctl/*.c)
+	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c)
+	global=$("$BUILD/neapctl" --help | grep -E '^ +-' | options)
 	check "the commands of neapctl are found" test "$(echo "$commands" | wc -l)" -ge 10
 	# shellcheck disable=SC2046
 	check "every global option of neapctl is in neapctl(1)" \
-		all_named "$(section doc/neapctl.1.md '# OPTIONS')" '`%s`' 3 $("$BUILD/neapctl" --help | options)
+		all_named "$(section doc/neapctl.1.md '# OPTIONS')" '`%s`' 5 $global
 	while read -r name; do
 		text=$(section doc/neapctl.1.md "## neapctl $name")
 		check "neapctl $name is in neapctl(1)" test -n "$text"
 		# shellcheck disable=SC2046,SC2086
 		check "with every option" all_named "$text" '`%s`' 0 \
-			$("$BUILD/neapctl" $name --help | grep -E '^ +-' | options | grep -vx -e --help)
+			$("$BUILD/neapctl" $name --help | grep -E '^ +-' | options | grep -vxF -e "$global")
 	done <<<"$commands"
 else
 	skip "neapctl(1)" "neapctl is not built"
@@ -176,8 +177,8 @@ paths()
 for file in $DOCS; do
 	check "links of $file" links "$file"
 	check "paths in $file" paths "$file"
-	check "$file has at most 600 lines of 128 columns" awk 'length > 128 || NR > 600 { print FILENAME ":" NR; bad = 1 }
-		END { exit bad }' "$file"
+	check "$file has at most 600 lines of 130 columns, but for tables" \
+		awk '(length > 130 && !/^ *\|/) || NR > 600 { print FILENAME ":" NR; bad = 1 } END { exit bad }' "$file"
 done
 
 # --- the tutorial ---
@@ -253,10 +254,9 @@ run_tutorial()
 check "the tutorial has commands" test "$(grep -c '^step' "$WORK/body")" -gt 20
 check "the tutorial runs as it is written" run_tutorial
 NEAPD_PID=$(cat "$WORK/daemon" 2>/dev/null)
-said=$(cat "$WORK/said" 2>/dev/null)
 for part in 'web' 'burn' 'it ended with status 7' 'frozen' 'released' 'one of four CPUs' 'critical_used_mili' \
 	'qos/half' 'critical work uses' 'nobody answers' 'gave back'; do
-	check "it shows: $part" has "$said" "$part"
+	check "it shows: $part" grep -qF -- "$part" "$WORK/said"
 done
 check "nothing is left" test -z "$(find /sys/fs/cgroup -type d -name "$GROUP")"
 tap_end
