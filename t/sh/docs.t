@@ -243,7 +243,7 @@ cat "$WORK/body" >>"$WORK/tutorial.sh"
 
 run_tutorial()
 {
-	env "WORK=$WORK" "PATH=$WORK/bin:$PATH" timeout 60 bash "$WORK/tutorial.sh" \
+	env "WORK=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/tutorial.sh" \
 		</dev/null >"$WORK/said" 2>"$WORK/err" && return 0
 	grep '^==' "$WORK/err" | tail -n 1
 	tail -n 20 "$WORK/said" "$WORK/err"
