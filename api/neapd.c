@@ -362,7 +362,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->base = event_base_new();
 	if (daemon->registry == NULL || daemon->base == NULL)
 		return neap_error_nomem(err);
-	if (neap_policies_load(config, daemon->registry, err) < 0 ||
+	if (neap_policies_load(config, &daemon->log, daemon->registry, err) < 0 ||
 	    node_start(daemon, err) < 0 || http_start(daemon, err) < 0)
 		return -(int)err->code;
 	return events_start(daemon, err);

@@ -427,6 +427,43 @@ int neap_policy_set_param(struct neap_policy *policy, const char *name, const ch
 	return rc < 0 ? rc : neap_ctx_refresh_params(policy, err);
 }
 
+static void log_with_label(void *arg, const char *text)
+{
+	const struct neap_policy *policy = arg;
+
+	policy->log(policy->log_arg, policy->label, text);
+}
+
+void neap_policy_set_log(struct neap_policy *policy,
+			 void (*log)(void *arg, const char *label, const char *text),
+			 void *arg)
+{
+	policy->log = log;
+	policy->log_arg = arg;
+	neap_vm_set_log(policy->vm, log ? log_with_label : NULL, policy);
+}
+
+int neap_policy_load_again(const struct neap_policy *policy, struct neap_policy **ret,
+			   struct neap_error *err)
+{
+	struct neap_policy *fresh = NULL;
+	size_t i;
+
+	if (neap_policy_load(policy->text, strlen(policy->text), policy->origin, &fresh,
+			     err) < 0)
+		return -(int)err->code;
+	/* The schema is that of the same text, row for row. */
+	for (i = 0; i < fresh->params.count && i < policy->params.count; i++)
+		fresh->params.rows[i].value = policy->params.rows[i].value;
+	if (neap_ctx_refresh_params(fresh, err) < 0) {
+		neap_policy_free(fresh);
+		return -(int)err->code;
+	}
+	neap_policy_set_log(fresh, policy->log, policy->log_arg);
+	*ret = fresh;
+	return 0;
+}
+
 json_t *neap_policy_params(struct neap_policy *policy)
 {
 	return neap_params_values_json(&policy->params);

@@ -44,6 +44,14 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 void neap_policy_free(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
 struct neap_vm *neap_policy_vm(struct neap_policy *policy);
+/* The same version once more, with the same parameters in force and an empty memo: for a state that
+ * was killed through no fault of the script. */
+int neap_policy_load_again(const struct neap_policy *policy, struct neap_policy **ret,
+			   struct neap_error *err);
+/* Where ctx.log(text) of this policy goes; NULL drops. */
+void neap_policy_set_log(struct neap_policy *policy,
+			 void (*log)(void *arg, const char *label, const char *text),
+			 void *arg);
 
 /* Parameters: set from text ("65", "cpuset", "10s") by the schema's type; the error names the
  * parameter and what is allowed. All in force as JSON; the schema as JSON. */

@@ -44,6 +44,8 @@ struct neap_policy {
 	size_t need_count;
 	int example_count;
 	int ref[NEAP_REF_COUNT];
+	void (*log)(void *arg, const char *label, const char *text);
+	void *log_arg;
 };
 
 /* Pushes what ref keeps. */

@@ -72,6 +72,19 @@ struct neap_registry_slot *neap_registry_get(struct neap_registry *registry, siz
 	return index < registry->count ? &registry->slots[index] : NULL;
 }
 
+/* A script that the machine starved is not punished: it gets a state anew. */
+static bool replace_starved(struct neap_registry_slot *slot)
+{
+	struct neap_policy *fresh = NULL;
+	struct neap_error err = {0};
+
+	if (neap_policy_load_again(slot->policy, &fresh, &err) < 0)
+		return false;
+	neap_policy_free(slot->policy);
+	slot->policy = fresh;
+	return true;
+}
+
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
 			const struct neap_error *err, int64_t now_unix_usec)
 {
@@ -101,7 +114,9 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 		stats->faults_in_row = 0;
 	if (stats->is_failed)
 		return false;
-	/* A state that was killed cannot be called again, whoever is to blame. */
+	if (is_dead && verdict == NEAP_TICK_STARVED)
+		is_dead = !replace_starved(slot);
+	/* A state that was killed cannot be called again. */
 	stats->is_failed = is_dead || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
 	return stats->is_failed;
 }

@@ -382,7 +382,7 @@ static void test_sizes(void **state)
 		say(fd, filler, sizes[i].header);
 		say(fd, "\r\n\r\n", 4);
 		say(fd, filler, sizes[i].body);
-		hear(fd, answer, 2 * 1024 * 1024, 300);
+		hear(fd, answer, 2 * 1024 * 1024, 3000);
 		close(fd);
 		if (!strstr(answer, sizes[i].want))
 			fail_msg("%s: %.400s", sizes[i].name, answer);

@@ -85,7 +85,6 @@ static int read_file(void *arg, const char *group, enum neap_key key,
 static struct neap_plan_bounds bounds(void)
 {
 	struct neap_plan_bounds b = {
-		.cpus_online = 8,
 		.be_cpu_floor_milli = 20,
 		.be_cpus_floor = 2,
 		.memory_floor_bytes = 1048576,

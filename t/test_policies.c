@@ -195,6 +195,13 @@ static void run_policy(size_t index)
 			check_wishes(wishes, count);
 			free(wishes);
 			ticks++;
+		} else if (verdict == NEAP_TICK_STARVED) {
+			struct neap_policy *fresh = NULL;
+
+			/* A busy test machine is nobody's fault. */
+			assert_int_equal(neap_policy_load_again(policy, &fresh, &err), 0);
+			neap_policy_free(policy);
+			policy = fresh;
 		} else if (verdict != NEAP_TICK_SKIPPED) {
 			fail_msg("%s round %d: %s", policies[index].file, round, err.msg);
 		}

@@ -144,12 +144,45 @@ static void test_dead(void **state)
 	neap_registry_free(registry);
 }
 
+/* A script that got no CPU is not punished: it gets a state anew, with its parameters. */
+static void test_starved(void **state)
+{
+	static const char text[] =
+		"return { api = 1, kind = 'qos', name = 'a',\n"
+		"  params = { n = { type = 'integer', default = 1, doc = 'n' } },\n"
+		"  tick = function(ctx) while ctx.params.n == 2 do end return {} end }";
+	struct neap_registry *registry = neap_registry_new();
+	struct neap_sample sample = {.now_unix = 1};
+	struct neap_policy *policy = NULL;
+	struct neap_registry_slot *slot;
+	struct neap_policy_wish *wishes;
+	struct neap_error err = {0};
+	json_t *params;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(neap_policy_load(text, strlen(text), "a.lua", &policy, &err), 0);
+	assert_int_equal(neap_policy_set_param(policy, "n", "2", &err), 0);
+	assert_int_equal(neap_registry_put_take(registry, policy, &err), 0);
+	slot = neap_registry_get(registry, 0);
+	(void)neap_policy_tick(slot->policy, &sample, &wishes, &count, &err);
+	assert_true(neap_vm_is_dead(neap_policy_vm(slot->policy)));
+	assert_false(neap_registry_note(slot, NEAP_TICK_STARVED, &err, 9));
+	assert_false(slot->stats.is_failed);
+	assert_false(neap_vm_is_dead(neap_policy_vm(slot->policy)));
+	params = neap_policy_params(slot->policy);
+	assert_int_equal(json_integer_value(json_object_get(params, "n")), 2);
+	json_decref(params);
+	neap_registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_starved),
 	};
 
 	return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

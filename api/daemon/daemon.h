@@ -35,9 +35,10 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err);
 int neap_token_load(const struct neap_config *config, const struct neap_account *account,
 		    char *buf, size_t size, struct neap_error *err);
 
-/* Loads, sets the parameters of, and proves by its examples every policy of the configuration. */
-int neap_policies_load(const struct neap_config *config, struct neap_registry *registry,
-		       struct neap_error *err);
+/* Loads, proves by its examples, and sets the parameters of every policy of the configuration. What
+ * they log goes to log, which outlives them. */
+int neap_policies_load(const struct neap_config *config, struct neap_log *log,
+		       struct neap_registry *registry, struct neap_error *err);
 
 /* Ten lines: what was found, what is done, where to look. */
 void neap_banner_print(FILE *out, const struct neap_config *config,

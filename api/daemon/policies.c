@@ -23,8 +23,13 @@ static void note_row(void *arg, const char *row, const struct neap_error *err)
 	(void)row;
 }
 
+static void log_policy(void *arg, const char *label, const char *text)
+{
+	neap_log_line(arg, NEAP_LOG_INFO, "policy %s: %s", label, text);
+}
+
 static int load_one(const struct neap_config *config,
-		    const struct neap_policy_choice *choice,
+		    const struct neap_policy_choice *choice, struct neap_log *log,
 		    struct neap_registry *registry, struct neap_error *err)
 {
 	struct neap_policy *policy = NULL;
@@ -54,16 +59,17 @@ static int load_one(const struct neap_config *config,
 			return neap_error_wrap(err, "policy %s", choice->source);
 		}
 	}
+	neap_policy_set_log(policy, log_policy, log);
 	return neap_registry_put_take(registry, policy, err);
 }
 
-int neap_policies_load(const struct neap_config *config, struct neap_registry *registry,
-		       struct neap_error *err)
+int neap_policies_load(const struct neap_config *config, struct neap_log *log,
+		       struct neap_registry *registry, struct neap_error *err)
 {
 	int i;
 
 	for (i = 0; i < config->policy_count; i++) {
-		if (load_one(config, &config->policies[i], registry, err) < 0)
+		if (load_one(config, &config->policies[i], log, registry, err) < 0)
 			return neap_error_wrap(err, "--policy %s",
 					       config->policies[i].source);
 	}

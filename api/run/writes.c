@@ -274,7 +274,6 @@ void neap_plan_and_write(struct neap_node *node)
 		return;
 	}
 	neap_gather_wishes(node);
-	bounds.cpus_online = node->topology->cpu_count;
 	bounds.be_cpu_floor_milli = 20;
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;

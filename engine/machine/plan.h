@@ -42,7 +42,6 @@ struct neap_write {
  * quota in force, and no cpu.idle 1 on a kubelet's own directories
  * (neap_path_is_kube_class). */
 struct neap_plan_bounds {
-	int cpus_online;            /* a quota above all of them is left as it is */
 	int64_t be_cpu_floor_milli; /* a quota never goes below it (default 20) */
 	int be_cpus_floor;          /* a CPU set never gets smaller (default 1) */
 	int64_t memory_floor_bytes; /* memory.max and memory.high never go below it */

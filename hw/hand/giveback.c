@@ -22,7 +22,6 @@ static struct neap_plan_bounds *bounds_new(const struct neap_hand_server *server
 
 	if (!bounds)
 		return NULL;
-	bounds->cpus_online = NEAP_CPU_MAX;
 	neap_cpuset_add_range(&bounds->online, 0, NEAP_CPU_MAX - 1);
 	(void)neap_cgroup_file(server->config.cgroup, NEAP_KEY_CPU_SHARES, NULL,
 			       &bounds->cpu_is_v2);
