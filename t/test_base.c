@@ -82,7 +82,7 @@ static void error_sys(void **state)
 /* The texts below consist of letters and characters of four bytes. */
 static bool ends_whole(const char *text)
 {
-	const char *lead = strrchr(text, '\xf0');
+	const char *lead = strrchr(text, 0xf0);
 
 	return !lead || strlen(lead) >= 4;
 }

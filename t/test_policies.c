@@ -89,7 +89,7 @@ static void fill(const struct neap_field *fields, void *base)
 					    "BE", "static", "none", "host"};
 
 	for (const struct neap_field *f = fields; f->name; f++) {
-		char *at = (char *)base + f->offset;
+		void *at = (char *)base + f->offset;
 
 		switch (f->type) {
 		case NEAP_FIELD_INT:

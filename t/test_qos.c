@@ -97,7 +97,7 @@ static void clear(const struct neap_field *fields, void *base)
 		if (f->type == NEAP_FIELD_INT)
 			*(int64_t *)((char *)base + f->offset) = NEAP_MISSING;
 		if (f->type == NEAP_FIELD_REAL)
-			*(double *)((char *)base + f->offset) = NAN;
+			*(double *)(void *)((char *)base + f->offset) = NAN;
 		if (f->type == NEAP_FIELD_STRUCT)
 			clear(f->fields, (char *)base + f->offset);
 	}

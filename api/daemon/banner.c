@@ -65,10 +65,12 @@ static void print_policies(FILE *out, struct neap_node *node)
 	size_t i;
 
 	fputs("  policies  ", out);
-	json_array_foreach (policies, i, policy)
+	for (i = 0; i < json_array_size(policies); i++) {
+		policy = json_array_get(policies, i);
 		fprintf(out, "%s%s@%s", i > 0 ? ", " : "",
 			json_string_value(json_object_get(policy, "policy")),
 			json_string_value(json_object_get(policy, "version")));
+	}
 	fputs(json_array_size(policies) == 0 ? "none: it only looks\n" : "\n", out);
 	json_decref(policies);
 }

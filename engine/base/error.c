@@ -133,7 +133,7 @@ int neap_error_nomem(struct neap_error *err)
 
 int neap_error_wrap(struct neap_error *err, const char *fmt, ...)
 {
-	char head[sizeof(err->msg)];
+	char head[NEAP_ERROR_MSG];
 	va_list args;
 
 	if (!err)
@@ -149,7 +149,7 @@ int neap_error_wrap(struct neap_error *err, const char *fmt, ...)
 
 int neap_error_infield(struct neap_error *err, const char *fmt, ...)
 {
-	char head[sizeof(err->field)];
+	char head[NEAP_ERROR_FIELD];
 	va_list args;
 
 	if (!err)

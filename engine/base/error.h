@@ -8,6 +8,9 @@
 
 #include "engine/base/base.h"
 
+#define NEAP_ERROR_FIELD 64
+#define NEAP_ERROR_MSG   256
+
 enum neap_code {
 	NEAP_OK = 0,
 	NEAP_EINVAL,       /* input that can never be right */
@@ -32,8 +35,8 @@ enum neap_code {
 struct neap_error {
 	enum neap_code code;
 	int errnum; /* errno at the failing call, 0 if none */
-	char field[64];
-	char msg[256];
+	char field[NEAP_ERROR_FIELD];
+	char msg[NEAP_ERROR_MSG];
 };
 
 /* Fill *err (which may be NULL) and return -code. */
