@@ -15,6 +15,22 @@
 #define RANK_BASE    1000
 #define RANK_IMPLIED 2000
 
+/* All but group and value. The value's CPU set is a kilobyte, of which only the used words count:
+ * it is not cleared as a whole. */
+static void wish_start(struct neap_wish *wish, enum neap_key key, const char *policy,
+		       const char *why, int rank)
+{
+	wish->group[0] = '\0';
+	wish->key = key;
+	wish->value.form = neap_key_get(key)->form;
+	wish->value.number = 0;
+	neap_cpuset_clear(&wish->value.cpus);
+	(void)neap_strcopy(wish->policy, sizeof(wish->policy), policy);
+	(void)neap_strcopy(wish->why, sizeof(wish->why), why);
+	wish->rank = rank;
+	wish->is_restore = false;
+}
+
 static void wish_add(struct neap_node *node, struct neap_wish *wish)
 {
 	struct node_kept *kept = neap_kept_find(node, wish->group, wish->key);
@@ -36,15 +52,9 @@ static void wish_number(struct neap_node *node, const char *group, enum neap_key
 {
 	struct neap_wish wish;
 
-	memset(&wish, 0, offsetof(struct neap_wish, value));
+	wish_start(&wish, key, "neapd", why, RANK_BASE);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
-	wish.key = key;
-	wish.value.form = NEAP_FORM_NUMBER;
 	wish.value.number = number;
-	neap_cpuset_clear(&wish.value.cpus);
-	(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
-	(void)neap_strcopy(wish.why, sizeof(wish.why), why);
-	wish.rank = RANK_BASE;
 	wish_add(node, &wish);
 }
 
@@ -121,9 +131,9 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 
 	if (strcmp(dir, parent->group) == 0 || !neap_path_is_below(dir, parent->group))
 		return;
-	memset(&wish, 0, offsetof(struct neap_wish, value));
+	wish_start(&wish, parent->key, parent->policy, "follows the group above",
+		   RANK_IMPLIED);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), dir);
-	wish.key = parent->key;
 	(void)neap_cgroup_file(node->cgroup, parent->key, NULL, &v2);
 	if (kept != NULL) {
 		if (neap_value_parse(parent->key, v2, kept->found, &wish.value, &err) < 0)
@@ -142,9 +152,6 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 	} else if (kept == NULL) {
 		return; /* it fits as it is */
 	}
-	(void)neap_strcopy(wish.policy, sizeof(wish.policy), parent->policy);
-	(void)neap_strcopy(wish.why, sizeof(wish.why), "follows the group above");
-	wish.rank = RANK_IMPLIED;
 	wish_add(node, &wish);
 }
 
@@ -282,14 +289,9 @@ static void wish_for_policies(struct neap_node *node)
 			const struct neap_policy_wish *from = &held->wishes[j];
 			struct neap_wish wish;
 
-			memset(&wish, 0, offsetof(struct neap_wish, value));
-			wish.key = from->key;
-			wish.value.form = from->value.form;
+			wish_start(&wish, from->key, held->label, from->why, (int)i);
 			wish.value.number = from->value.number;
 			neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
-			(void)neap_strcopy(wish.policy, sizeof(wish.policy), held->label);
-			(void)neap_strcopy(wish.why, sizeof(wish.why), from->why);
-			wish.rank = (int)i;
 			if (!wish_for_target(node, &wish, from->target))
 				neap_log_line(
 					&node->config.log, NEAP_LOG_WARN,
@@ -379,20 +381,16 @@ static void wish_back(struct neap_node *node)
 
 		if (kept->wished_tick == node->ticks || kept->is_restoring)
 			continue;
-		memset(&wish, 0, offsetof(struct neap_wish, value));
+		wish_start(&wish, kept->key, "neapd",
+			   "no longer wanted: as it was before", RANK_BASE);
+		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
+		wish.is_restore = true;
 		if (!kept_value(node, kept, &wish.value) ||
 		    neap_node_read_key(node, kept->group, kept->key, &now, &err) != 1 ||
 		    neap_value_is_equal(kept->key, &now, &wish.value)) {
 			neap_kept_restore(node, kept);
 			continue;
 		}
-		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
-		wish.key = kept->key;
-		(void)neap_strcopy(wish.policy, sizeof(wish.policy), "neapd");
-		(void)neap_strcopy(wish.why, sizeof(wish.why),
-				   "no longer wanted: as it was before");
-		wish.rank = RANK_BASE;
-		wish.is_restore = true;
 		if (neap_plan_add(node->plan, &wish, &err) < 0)
 			neap_kept_restore(node, kept);
 	}
