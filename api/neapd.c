@@ -28,6 +28,7 @@ struct neap_daemon {
 	struct neap_log log;
 	struct neap_cgroup cgroup;
 	struct neap_hand *hand;
+	struct neap_policy_texts texts;
 	struct neap_registry *registry;
 	struct neap_node *node;
 	struct neap_tree trees[2];
@@ -356,15 +357,19 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (geteuid() == 0)
 		neap_account_favour(&daemon->log);
+	if (neap_policies_read(config, &daemon->texts, err) < 0)
+		return -(int)err->code;
 	if (neap_account_become(&daemon->account, err) < 0)
 		return -(int)err->code;
 	daemon->registry = neap_registry_new();
 	daemon->base = event_base_new();
 	if (daemon->registry == NULL || daemon->base == NULL)
 		return neap_error_nomem(err);
-	if (neap_policies_load(config, &daemon->log, daemon->registry, err) < 0 ||
+	if (neap_policies_load(config, &daemon->texts, &daemon->log, daemon->registry,
+			       err) < 0 ||
 	    node_start(daemon, err) < 0 || http_start(daemon, err) < 0)
 		return -(int)err->code;
+	neap_policies_forget(&daemon->texts);
 	return events_start(daemon, err);
 }
 
@@ -384,6 +389,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	}
 	neap_node_free(daemon->node);
 	neap_registry_free(daemon->registry);
+	neap_policies_forget(&daemon->texts);
 	neap_hand_free(daemon->hand);
 	if (daemon->base != NULL)
 		event_base_free(daemon->base);

@@ -35,9 +35,21 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err);
 int neap_token_load(const struct neap_config *config, const struct neap_account *account,
 		    char *buf, size_t size, struct neap_error *err);
 
-/* Loads, proves by its examples, and sets the parameters of every policy of the configuration. What
- * they log goes to log, which outlives them. */
-int neap_policies_load(const struct neap_config *config, struct neap_log *log,
+/* The texts of the configured policies, in its order. */
+struct neap_policy_texts {
+	char *text[NEAP_POLICIES_MAX];
+	size_t len[NEAP_POLICIES_MAX];
+	char file[NEAP_POLICIES_MAX][640];
+};
+
+/* Only reads: nothing of a policy runs. forget frees; on an error nothing is left to be freed. */
+int neap_policies_read(const struct neap_config *config, struct neap_policy_texts *ret,
+		       struct neap_error *err);
+void neap_policies_forget(struct neap_policy_texts *texts);
+/* Loads, proves by its examples, and sets the parameters of every policy. What they log goes to log,
+ * which outlives them. */
+int neap_policies_load(const struct neap_config *config,
+		       const struct neap_policy_texts *texts, struct neap_log *log,
 		       struct neap_registry *registry, struct neap_error *err);
 
 /* Ten lines: what was found, what is done, where to look. */

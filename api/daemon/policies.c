@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies of the configuration: shipped ones by kind and name, others by file. */
+ * The policies of the configuration: shipped ones by kind and name, others by file. They are read
+ * while neapd still is root (a source tree may lie where nobody else can look) and run only after
+ * root was given up. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/daemon/daemon.h"
+#include "engine/base/buf.h"
 
 /* The first row that failed; its message names file, line and row. */
 struct failed_row {
@@ -28,22 +35,83 @@ static void log_policy(void *arg, const char *label, const char *text)
 	neap_log_line(arg, NEAP_LOG_INFO, "policy %s: %s", label, text);
 }
 
-static int load_one(const struct neap_config *config,
+/* The file of a choice: as given, or a shipped one by kind and name. */
+static void file_of(const struct neap_config *config,
+		    const struct neap_policy_choice *choice, char *buf, size_t size)
+{
+	size_t len = strlen(choice->source);
+
+	if (len > 4 && strcmp(choice->source + len - 4, ".lua") == 0)
+		(void)snprintf(buf, size, "%s", choice->source);
+	else
+		(void)snprintf(buf, size, "%s/policies/%s.lua", config->share_dir,
+			       choice->source);
+}
+
+static int read_file(const char *file, char **ret_text, size_t *ret_len,
+		     struct neap_error *err)
+{
+	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	neap_auto_buf struct neap_buf buf;
+	char part[8192];
+	struct stat st;
+	ssize_t n;
+
+	neap_buf_init(&buf, NEAP_BUF_FILE);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return neap_error_sys(err, "open %s", file);
+	if (!S_ISREG(st.st_mode))
+		return neap_error_set(err, NEAP_EINVAL, "%s is no regular file", file);
+	while ((n = read(fd, part, sizeof(part))) > 0)
+		neap_buf_add(&buf, part, (size_t)n);
+	if (n < 0)
+		return neap_error_sys(err, "read %s", file);
+	*ret_len = buf.len;
+	*ret_text = neap_buf_take(&buf);
+	if (*ret_text == NULL)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%s: over %d bytes, or no memory", file,
+				      NEAP_BUF_FILE);
+	return 0;
+}
+
+int neap_policies_read(const struct neap_config *config, struct neap_policy_texts *ret,
+		       struct neap_error *err)
+{
+	int i;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < config->policy_count; i++) {
+		file_of(config, &config->policies[i], ret->file[i], sizeof(ret->file[i]));
+		if (read_file(ret->file[i], &ret->text[i], &ret->len[i], err) < 0) {
+			neap_policies_forget(ret);
+			return neap_error_wrap(err, "--policy %s",
+					       config->policies[i].source);
+		}
+	}
+	return 0;
+}
+
+void neap_policies_forget(struct neap_policy_texts *texts)
+{
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(texts->text); i++) {
+		free(texts->text[i]);
+		texts->text[i] = NULL;
+	}
+}
+
+static int load_one(const struct neap_policy_texts *texts, int index,
 		    const struct neap_policy_choice *choice, struct neap_log *log,
 		    struct neap_registry *registry, struct neap_error *err)
 {
 	struct neap_policy *policy = NULL;
 	struct failed_row failed = {.is_any = false};
-	char file[640];
-	size_t len = strlen(choice->source);
 	int i;
 
-	if (len > 4 && strcmp(choice->source + len - 4, ".lua") == 0)
-		(void)snprintf(file, sizeof(file), "%s", choice->source);
-	else
-		(void)snprintf(file, sizeof(file), "%s/policies/%s.lua",
-			       config->share_dir, choice->source);
-	if (neap_policy_load_file(file, &policy, err) < 0)
+	if (neap_policy_load(texts->text[index], texts->len[index], texts->file[index],
+			     &policy, err) < 0)
 		return -(int)err->code;
 	/* With the parameters' defaults, which is what the examples were written for. */
 	if (neap_policy_run_examples(policy, note_row, &failed, err) != 0) {
@@ -63,13 +131,14 @@ static int load_one(const struct neap_config *config,
 	return neap_registry_put_take(registry, policy, err);
 }
 
-int neap_policies_load(const struct neap_config *config, struct neap_log *log,
+int neap_policies_load(const struct neap_config *config,
+		       const struct neap_policy_texts *texts, struct neap_log *log,
 		       struct neap_registry *registry, struct neap_error *err)
 {
 	int i;
 
 	for (i = 0; i < config->policy_count; i++) {
-		if (load_one(config, &config->policies[i], log, registry, err) < 0)
+		if (load_one(texts, i, &config->policies[i], log, registry, err) < 0)
 			return neap_error_wrap(err, "--policy %s",
 					       config->policies[i].source);
 	}

@@ -5,14 +5,14 @@
 # CPU; alone, with nothing done about it, and under each shipped policy. Prints the latency of the
 # server and the batch work done, what the audit says, and that everything is as it was before.
 # Needs root, as real cgroups are written. All of its files and groups are its own.
-# DEMO_SECONDS (10) measured and DEMO_LOAD (40) percent of the machine may be changed; BUILD.
+# DEMO_SECONDS (10) measured and DEMO_LOAD (15) percent of the machine may be changed; BUILD.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
 build=${BUILD:-build}
 case $build in /*) ;; *) build=$root/$build ;; esac
 seconds=${DEMO_SECONDS:-10}
-load_percent=${DEMO_LOAD:-40}
+load_percent=${DEMO_LOAD:-15}
 warmup=2
 work_usec=200
 group=neap-demo
