@@ -2,6 +2,7 @@
 #
 #   make run        set up what is missing, build, start neapd on this machine
 #   make test       set up, build, run every test (TAP); the last line counts them
+#   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
@@ -55,13 +56,16 @@ T_SH    := $(wildcard t/sh/*.t)
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
 VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
-TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c))
+TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/vm/*.c))
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
 MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
+# What depends on the kernel: cgroup v2 and a topology of two sockets.
+T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hw_topology) \
+           $(addsuffix .t,$(addprefix t/sh/,run life kubelet hostapp hotplug))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-programs lint bench fmt install clean help deps need-deps \
+.PHONY: all run demo test test-vm test-programs lint bench fmt install clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -149,6 +153,10 @@ test-programs: $(PROGS) $(T_BIN) $(VECTORS) $(TOOLS)
 test: need-deps
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh
+
+test-vm: need-deps
+	@$(SUBMAKE) test-programs
+	@BUILD=$(O) SAN=$(SAN) t/vm/run.sh $(T_VM)
 
 run: all
 	@t/run.sh $(O)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench]... ; without a
-# group all of them. Quiet when nothing is missing. Go is a peer of the bench only and is never
+# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|vm]... ; without a
+# group all but vm. Quiet when nothing is missing. Go is a peer of the bench only and is never
 # installed: without it that column says so.
 set -eu
 
@@ -29,6 +29,9 @@ lint  shellcheck           shell
 docs  lowdown              manuals
 bench strace               writes
 bench curl                 requests
+vm    qemu-system-x86      kernel tests
+vm    busybox-static       kernel tests
+vm    cpio                 kernel tests
 '
 # Older ones carry known holes: package, oldest version.
 oldest='
@@ -39,8 +42,8 @@ liblua5.4-dev  5.4.4-3+deb12u1
 groups=${*:-build lint docs bench}
 for group in $groups; do
 	case $group in
-	build | lint | docs | bench) ;;
-	*) echo "deps: no group '$group': build, lint, docs, bench" >&2 && exit 2 ;;
+	build | lint | docs | bench | vm) ;;
+	*) echo "deps: no group '$group': build, lint, docs, bench, vm" >&2 && exit 2 ;;
 	esac
 done
 if ! command -v dpkg-query >/dev/null; then

@@ -66,10 +66,11 @@ check()
 	return 1
 }
 
-# eventually SECONDS COMMAND...: tries until it passes.
+# eventually SECONDS COMMAND...: tries until it passes. NEAP_TEST_SLOW=N: N times as long, for slow
+# machines.
 eventually()
 {
-	local tries=$(($1 * 20))
+	local tries=$(($1 * 20 * ${NEAP_TEST_SLOW:-1}))
 	shift
 	while ! "$@"; do
 		tries=$((tries - 1))
