@@ -48,13 +48,13 @@ skip_all()
 	exit 0
 }
 
-# check NAME COMMAND...: passes when the command does; its output explains a failure.
+# check NAME COMMAND...: passes when the command does; its output explains a failure. In this shell,
+# so that what the command sets (NEAPD_PID) stays.
 check()
 {
 	local name=$1
 	shift
 	TAP_N=$((TAP_N + 1))
-	# In this very shell: what a command sets (the pid of a neapd) is needed later.
 	if "$@" >"$WORK/check.out" 2>&1; then
 		echo "ok $TAP_N - $name"
 		return 0
@@ -100,6 +100,8 @@ need_cgroups()
 }
 
 neapctl() { "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
+# For the background (neapctl_exec ... &): $! is neapctl itself and not a shell around it.
+neapctl_exec() { exec "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
 
 # The options of a neapd that touches nothing of another one.
 neapd_options()

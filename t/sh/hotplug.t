@@ -51,7 +51,7 @@ is_capacity() { [ "$(processors)" = "$1" ]; }
 count=$(nproc)
 check "neapd starts" neapd_start --policy qos/cpu-suppress
 check "best-effort gets a CPU set" eventually 5 test -s "$SET"
-neapctl run --qos BE --name burn -- sh -c 'echo up >'"$WORK/up"'; while :; do :; done' &
+neapctl_exec run --qos BE --name burn -- sh -c 'echo up >'"$WORK/up"'; while :; do :; done' &
 client=$!
 check "a best-effort process runs" eventually 5 test -s "$WORK/up"
 POD=${SET%/*}/podburn/main/cpuset.cpus
