@@ -474,8 +474,38 @@ int neap_topology_load_xml(const char *file, struct neap_topology **ret,
 	return load(FROM_XML, file, ret, err);
 }
 
+/* Whether a text like "package:2 core:4 pu:2" or "2 4 2" describes more CPUs than there may be.
+ * Asked before hwloc makes them all, which takes it a minute and grows with the square. What stands in
+ * brackets counts nothing, nor do the digits of a type's name. */
+static bool is_too_many(const char *text)
+{
+	long cpus = 1;
+
+	for (const char *p = text; *p; p++) {
+		bool is_start = p == text || p[-1] == ' ' || p[-1] == ':';
+		long count;
+
+		if (*p == '(' || *p == '[') {
+			p += strcspn(p, *p == '(' ? ")" : "]");
+			if (!*p)
+				return false; /* hwloc will say what is wrong */
+			continue;
+		}
+		if (!is_start || *p < '1' || *p > '9')
+			continue;
+		count = strtol(p, NULL, 10);
+		if (count > NEAP_CPU_MAX / cpus)
+			return true;
+		cpus *= count;
+	}
+	return false;
+}
+
 int neap_topology_load_synthetic(const char *text, struct neap_topology **ret,
 				 struct neap_error *err)
 {
+	if (is_too_many(text))
+		return neap_error_set(err, NEAP_ETOOLARGE, "%.100s: more than %d CPUs",
+				      text, NEAP_CPU_MAX);
 	return load(FROM_SYNTHETIC, text, ret, err);
 }
