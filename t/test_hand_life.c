@@ -393,6 +393,50 @@ static void what_cannot_go_back_stays(void **state)
 	assert_string_equal(rig_read(rig, parent, NEAP_KEY_CPUSET_CPUS), "0");
 }
 
+/* v2 takes no empty set back while a process is inside: all CPUs are given, which is the same. */
+static void a_full_set_gets_all_back(void **state)
+{
+	struct hand_rig *rig = rig_of(state);
+	struct neap_cpuset got, possible;
+	char group[NEAP_PATH_MAX], text[NEAP_CPUSET_TEXT] = "";
+	struct neap_error err = {0};
+	bool v2 = false;
+	int pid, fd;
+
+	snprintf(group, sizeof(group), "%s", rig_path(rig, "full"));
+	(void)neap_cgroup_file(&rig->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
+	if (!v2) {
+		print_message("SKIP needs cgroup v2 cpuset\n");
+		skip();
+	}
+	rig_make(rig, group);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	assert_true(pid > 0);
+	assert_int_equal(neap_cgroup_move(&rig->cgroup, group, pid, &err), 0);
+	rig_start(rig);
+	assert_int_equal(
+		rig_ask(rig, NEAP_HAND_SET, group, NEAP_KEY_CPUSET_CPUS, "0", -1).errnum,
+		0);
+	assert_int_equal(
+		rig_ask(rig, NEAP_HAND_GIVE_BACK, NULL, NEAP_KEY_CPUSET_CPUS, NULL, -1)
+			.errnum,
+		0);
+	fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	(void)close(fd);
+	assert_int_equal(neap_cpuset_parse_kernel(&possible, text, NULL), 0);
+	assert_int_equal(neap_cpuset_parse_kernel(
+				 &got, rig_read(rig, group, NEAP_KEY_CPUSET_CPUS), NULL),
+			 0);
+	/* Empty where the kernel allows it, as later ones may. */
+	assert_true(neap_cpuset_is_empty(&got) || neap_cpuset_is_equal(&got, &possible));
+	(void)kill(pid, SIGKILL);
+	(void)rig_wait(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +451,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(terminated_gives_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_of_cpusets, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_go_back_stays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_full_set_gets_all_back, setup,
 						teardown),
 	};
 

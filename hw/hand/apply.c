@@ -3,6 +3,7 @@
  * One value: check, journal, write, read back; and the way back. The loop has checked all of this
  * already, but the loop may have been taken over, so nothing it says counts here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,6 +330,38 @@ const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text)
 	return text;
 }
 
+/* The kernel does not let a CPU set of v2 become empty ("all that the parent has") again while
+ * processes are inside (ENOSPC). Every CPU that there can ever be means the same. */
+static int widest_write(struct neap_hand_server *server,
+			const struct neap_journal_entry *entry)
+{
+	static const char *const lists[NEAP_KEY_COUNT] = {
+		[NEAP_KEY_CPUSET_CPUS] = "/sys/devices/system/cpu/possible",
+		[NEAP_KEY_CPUSET_MEMS] = "/sys/devices/system/node/possible",
+	};
+	neap_auto_fd int fd = -1;
+	ssize_t n;
+	int rc;
+
+	if (!lists[entry->key] || *entry->value)
+		return ENOSPC;
+	fd = open(lists[entry->key], O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, server->scratch, sizeof(server->scratch) - 1);
+	if (n <= 0)
+		return ENOSPC;
+	server->scratch[n] = '\0';
+	server->scratch[strcspn(server->scratch, "\n")] = '\0';
+	rc = neap_hand_file_write(&server->files, entry->group, entry->key, entry->dev,
+				  entry->ino, server->scratch);
+	if (rc == 0)
+		neap_log_line(&server->log, NEAP_LOG_INFO,
+			      "%s of %s is %s now and was empty, which the kernel refuses "
+			      "while processes are inside; both mean all",
+			      neap_key_get(entry->key)->name, entry->group,
+			      server->scratch);
+	return rc;
+}
+
 int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone)
 {
 	struct neap_journal_entry entry = *neap_journal_get(server->journal, index);
@@ -350,6 +383,8 @@ int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *re
 		rc = neap_hand_file_write(
 			&server->files, entry.group, entry.key, dev, ino,
 			neap_hand_text_back(entry.key, v2, entry.value));
+		if (rc == ENOSPC && v2)
+			rc = widest_write(server, &entry);
 		if (rc && rc != ENOENT)
 			return rc;
 	}
