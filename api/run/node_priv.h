@@ -91,6 +91,7 @@ struct neap_node {
 	struct neap_registry *registry;
 	struct neap_audit *audit;
 	struct neap_topology *topology;
+	bool is_topology_young; /* CPUs came or went at the last look */
 	struct neap_readings *readings;
 	struct neap_scan *scan;
 	enum node_state state;
