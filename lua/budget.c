@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -48,7 +49,8 @@
 #define HOOK_COUNT   1000 /* instructions between two looks at the clock without a timer */
 #define CHECKS_A_LOOK                                                                    \
 	256 /* calls of neap_budget_is_spent between two looks without a timer */
-#define NSEC_A_SEC INT64_C(1000000000)
+#define NSEC_A_SEC   INT64_C(1000000000)
+#define SLOWNESS_MAX 100
 
 /* Shared by a thread and the signal handler that interrupts it, never by two threads. */
 struct budget {
@@ -75,7 +77,8 @@ static _Thread_local struct budget budget;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
-static bool is_set_up; /* written once, under `once` */
+static bool is_set_up;       /* written once, under `once` */
+static int64_t slowness = 1; /* so is this */
 
 static int64_t clock_nsec(clockid_t clock)
 {
@@ -227,11 +230,22 @@ static void end_thread(void *arg)
 static void set_up(void)
 {
 	struct sigaction sa = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+	const char *text = getenv("NEAP_SLOWNESS");
+	long given = text ? strtol(text, NULL, 10) : 1;
 
+	if (given > 1)
+		slowness = given < SLOWNESS_MAX ? given : SLOWNESS_MAX;
 	sigemptyset(&sa.sa_mask);
 	is_set_up = pthread_key_create(&thread_key, end_thread) == 0 &&
 		    pthread_atfork(NULL, NULL, forget_timer) == 0 &&
 		    sigaction(TICK_SIGNAL, &sa, NULL) == 0;
+}
+
+int64_t neap_budget_scale(int64_t budget_usec)
+{
+	(void)pthread_once(&once, set_up); /* cannot fail with a valid once */
+	return budget_usec < INT64_MAX / SLOWNESS_MAX ? budget_usec * slowness
+						      : budget_usec;
 }
 
 static bool make_timer(struct budget *b)

@@ -22,6 +22,10 @@ struct neap_budget_end {
 	int64_t cpu_usec;
 };
 
+/* The budget that a call of budget_usec gets on this machine: NEAP_SLOWNESS (1..100, in the
+ * environment of the program) times as much. For emulators, which count CPU time that the machine
+ * they show would not need. */
+int64_t neap_budget_scale(int64_t budget_usec);
 /* Starts the budget of a call on L. False when this thread runs a script already. */
 bool neap_budget_begin(lua_State *L, int64_t budget_usec);
 /* Ends it; the hook is gone afterwards. */

@@ -198,6 +198,7 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 		lua_settop(L, base);
 		return report_dead(vm, err);
 	}
+	budget_usec = neap_budget_scale(budget_usec);
 	if (!neap_budget_begin(L, budget_usec)) {
 		lua_settop(L, base);
 		return neap_error_set(err, NEAP_EINTERNAL,
