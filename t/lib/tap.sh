@@ -48,13 +48,13 @@ skip_all()
 	exit 0
 }
 
-# check NAME COMMAND...: passes when the command does; its output explains a failure. In this shell,
-# so that what the command sets (NEAPD_PID) stays.
+# check NAME COMMAND...: passes when the command does; its output explains a failure.
 check()
 {
 	local name=$1
 	shift
 	TAP_N=$((TAP_N + 1))
+	# In this very shell: what a command sets (the pid of a neapd) is needed later.
 	if "$@" >"$WORK/check.out" 2>&1; then
 		echo "ok $TAP_N - $name"
 		return 0
@@ -66,15 +66,18 @@ check()
 	return 1
 }
 
-# eventually SECONDS COMMAND...: tries until it passes. NEAP_TEST_SLOW=N: N times as long, for slow
-# machines.
+# eventually SECONDS COMMAND...: tries until it passes; says what the last try said. NEAP_TEST_SLOW=N
+# waits N times as long, for slow machines.
 eventually()
 {
 	local tries=$(($1 * 20 * ${NEAP_TEST_SLOW:-1}))
 	shift
-	while ! "$@"; do
+	while ! "$@" >"$WORK/try.out" 2>&1; do
 		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
+		if [ "$tries" -le 0 ]; then
+			cat "$WORK/try.out"
+			return 1
+		fi
 		sleep 0.05
 	done
 }
@@ -97,11 +100,13 @@ need_cgroups()
 {
 	need_root
 	[ -w "$(hierarchy cpu)/cgroup.procs" ] || skip_all "no writable cgroups"
+	# As a system manager leaves it, for the groups that tests make themselves.
+	[ ! -e /sys/fs/cgroup/cgroup.controllers ] ||
+		echo "+cpu +cpuset +memory" >/sys/fs/cgroup/cgroup.subtree_control ||
+		skip_all "no controller cpu, cpuset or memory to enable"
 }
 
 neapctl() { "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
-# For the background (neapctl_exec ... &): $! is neapctl itself and not a shell around it.
-neapctl_exec() { exec "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
 
 # The options of a neapd that touches nothing of another one.
 neapd_options()

@@ -52,14 +52,14 @@ L
 SHARES=$CPU/$APP/cpu.shares WANTED=4096 BEFORE=1024
 [ -e "$CPU/$APP/cpu.weight" ] && SHARES=$CPU/$APP/cpu.weight WANTED=157 BEFORE=100
 
-check "a dry run starts" neapd_start --config "$WORK/neap.yaml" --policy "$WORK/hold.lua" --dry-run
+check "a dry run starts" neapd_start --config "$WORK/neap.yaml" --policy "$WORK/hold.lua" --dry-run || tap_end
 check "it shows what it would write" eventually 5 grep -q "would write $APP cpu.shares" "$WORK/neapd.log"
 check "status says dry-run" has "$(neapctl status)" "dry-run"
 check "and nothing is written" grep -qx "$BEFORE" "$SHARES"
 check "no group is made" test ! -e "$CPU/$GROUP"
 neapd_end TERM
 
-check "neapd starts" neapd_start --config "$WORK/neap.yaml" --policy "$WORK/hold.lua"
+check "neapd starts" neapd_start --config "$WORK/neap.yaml" --policy "$WORK/hold.lua" || tap_end
 sees_web() { neapctl top -n 1 -b | grep -q "^web "; }
 check "the application is a workload" eventually 5 sees_web
 check "its use is counted" eventually 5 sh -c \

@@ -43,19 +43,20 @@ set_is_valid()
 	done
 }
 
+has_cpus() { grep -q '[0-9]' "$1"; }
 in_set() { in_list "$1" "$(cat "$SET")"; }
 says_online() { grep -q "CPUs online now: $1\$" "$WORK/neapd.log"; }
 processors() { neapctl status -o json | sed -n 's/.*"capacity_milli": *\([0-9]*\).*/\1/p'; }
 is_capacity() { [ "$(processors)" = "$1" ]; }
 
 count=$(nproc)
-check "neapd starts" neapd_start --policy qos/cpu-suppress
-check "best-effort gets a CPU set" eventually 5 test -s "$SET"
-neapctl_exec run --qos BE --name burn -- sh -c 'echo up >'"$WORK/up"'; while :; do :; done' &
+check "neapd starts" neapd_start --policy qos/cpu-suppress || tap_end
+check "best-effort gets a CPU set" eventually 5 has_cpus "$SET"
+"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name burn -- sh -c 'echo up >'"$WORK/up"'; while :; do :; done' &
 client=$!
 check "a best-effort process runs" eventually 5 test -s "$WORK/up"
 POD=${SET%/*}/podburn/main/cpuset.cpus
-check "its container has a CPU set" eventually 5 test -s "$POD"
+check "its container has a CPU set" eventually 5 has_cpus "$POD"
 
 # The last CPU of the set in force, so that the set must move; never cpu0.
 last=$(sed 's/.*[,-]//' "$SET")
@@ -69,7 +70,7 @@ check "the best-effort set leaves that CPU" eventually 5 not in_set "$last"
 check "it is valid" eventually 5 set_is_valid "$SET"
 check "so is that of the container" eventually 5 set_is_valid "$POD"
 check "the process still runs" kill -0 "$client"
-check "topology shows the rest" neapctl topology >/dev/null
+check "topology shows the rest" neapctl topology
 
 # Several at once, a whole core among them.
 for cpu in $((count - 1)) $((count - 2)); do
@@ -85,7 +86,7 @@ OFF=
 check "they come back: neapd follows" eventually 5 says_online "0-$((count - 1))"
 check "with its whole capacity" eventually 5 is_capacity $((count * 1000))
 check "the set is valid" set_is_valid "$SET"
-check "neapd has no complaint" not grep -E '^.*(ERROR|error)' "$WORK/neapd.log"
+check "neapd has no complaint" not grep "neapd error: " "$WORK/neapd.log"
 kill "$client"
 wait "$client" 2>/dev/null
 check "release gives back" neapctl release

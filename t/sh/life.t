@@ -16,7 +16,7 @@ LOWEST=2 DEFAULT=1024
 is_lowest() { grep -qsx "$LOWEST" "$SHARES"; }
 is_default() { grep -qsx "$DEFAULT" "$SHARES"; }
 
-check "neapd starts" neapd_start --release-after 2s
+check "neapd starts" neapd_start --release-after 2s || tap_end
 check "it writes" eventually 5 is_lowest
 first_hand=$(hand_pid)
 

@@ -12,7 +12,7 @@ CPU=$(hierarchy cpu)
 groups_now() { find /sys/fs/cgroup -type d | grep -v "$GROUP" | sort; }
 before=$(groups_now)
 
-check "neapd starts" neapd_start
+check "neapd starts" neapd_start || tap_end
 
 # --- best-effort ---
 "$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name burn -- sh -c 'echo $$ >'"$WORK/pid"'; exec sleep 60' &

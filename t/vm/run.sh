@@ -114,7 +114,7 @@ build_root()
 	[ ${#list[@]} -eq 0 ] || printf '%s\n' "${list[@]}" >"$ROOT/neap/list"
 	with_libraries "${files[@]}"
 	{
-		echo "export BUILD=build SAN='${SAN:-}' NEAP_TEST_HOTPLUG=1"
+		echo "export BUILD=build SAN='${SAN:-}' NEAP_TEST_HOTPLUG=1 NEAP_SLOWNESS=20"
 		echo "export NEAP_TEST_SLOW=$SLOW NEAP_TEST_TIMEOUT=$((60 * SLOW))"
 		[ -z "$shell" ] || printf '%s\n' "$shell" 'exec /neap/exit $?'
 	} >"$ROOT/neap/environment"
