@@ -38,7 +38,7 @@ mend()
 		}
 		next
 	}
-	/^# *[sS][kK][iI][pP]:/ { reason = $0; sub(/^# *[^:]*: */, "", reason); print; next }
+	/^#? *[sS][kK][iI][pP][: ]/ { reason = $0; sub(/^#? *[^: ]*[: ]+/, "", reason); print; next }
 	/^Bail out!/ { bailed = $0; print "# " $0; next }
 	/^(not )?ok([ \t]|$)/ {
 		ok = $1 == "ok"

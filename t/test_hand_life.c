@@ -374,7 +374,7 @@ static void what_cannot_go_back_stays(void **state)
 	rig_make(rig, child);
 	(void)neap_cgroup_file(&rig->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
 	if (v2 || strcmp(rig_read(rig, rig->base, NEAP_KEY_CPUSET_CPUS), "0") == 0) {
-		print_message("SKIP: needs cgroup v1 cpuset and two CPUs\n");
+		print_message("SKIP needs cgroup v1 cpuset and two CPUs\n");
 		skip();
 	}
 	assert_int_equal(rig_write(rig, child, NEAP_KEY_CPUSET_CPUS, "0"), 0);
@@ -406,7 +406,7 @@ static void a_full_set_gets_all_back(void **state)
 	snprintf(group, sizeof(group), "%s", rig_path(rig, "full"));
 	(void)neap_cgroup_file(&rig->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
 	if (!v2) {
-		print_message("SKIP: cgroup v2 cpuset: not on this kernel\n");
+		print_message("SKIP cgroup v2 cpuset: not on this kernel\n");
 		skip();
 	}
 	rig_make(rig, group);

@@ -20,7 +20,7 @@ done
 drop_app()
 {
 	kill -9 "$burner" 2>/dev/null
-	sleep 0.1
+	wait "$burner" 2>/dev/null
 	for h in $(for c in cpu cpuacct memory; do hierarchy "$c"; done | sort -u); do rmdir "$h/$APP"; done
 }
 trap 'drop_app; tap_cleanup' EXIT
