@@ -354,11 +354,11 @@ static int widest_write(struct neap_hand_server *server,
 	rc = neap_hand_file_write(&server->files, entry->group, entry->key, entry->dev,
 				  entry->ino, server->scratch);
 	if (rc == 0)
-		neap_log_line(&server->log, NEAP_LOG_INFO,
-			      "%s of %s is %s now and was empty, which the kernel refuses "
-			      "while processes are inside; both mean all",
-			      neap_key_get(entry->key)->name, entry->group,
-			      server->scratch);
+		neap_log_line(
+			&server->log, NEAP_LOG_INFO,
+			"%s of %s is %s now and was empty, which the kernel refuses "
+			"while processes are inside; both mean all",
+			neap_key_get(entry->key)->name, entry->group, server->scratch);
 	return rc;
 }
 
