@@ -22,6 +22,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
+#define START_WAIT_SEC 5
+
 struct neap_daemon {
 	struct neap_config config;
 	struct neap_account account;
@@ -40,6 +42,7 @@ struct neap_daemon {
 	struct neap_control *control;
 	int tcp_fd, unix_fd;
 	char token[80], record_dir[160], freeze_file[160];
+	bool is_up;
 	int exit_status;
 };
 
@@ -107,6 +110,18 @@ static void control_run(void *arg, json_t *input, int peer_fd,
 
 /* --- events --- */
 
+/* The node can work: tells what was found, and ticks from now on. */
+static void go_up(struct neap_daemon *daemon)
+{
+	static const struct timeval now = {0, 0};
+
+	daemon->is_up = true;
+	neap_banner_print(stdout, &daemon->config, &daemon->account, &daemon->cgroup,
+			  daemon->node, daemon->trees, daemon->tree_count);
+	daemon->next_tick_usec = clock_usec(CLOCK_MONOTONIC);
+	(void)event_add(daemon->tick, &now);
+}
+
 static void hand_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
@@ -115,14 +130,18 @@ static void hand_ready(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (neap_node_hear(daemon->node, clock_usec(CLOCK_REALTIME), &err) < 0) {
-		neap_log_line(
-			&daemon->log, NEAP_LOG_ERROR,
-			"the hand is gone (%s): ending; the next start takes up its journal",
-			err.msg);
+		if (daemon->is_up)
+			neap_log_line(&daemon->log, NEAP_LOG_ERROR,
+				      "%s: ending; the next start takes up its journal",
+				      err.msg);
+		else
+			fprintf(stderr, "neapd: %s\n", err.msg);
 		daemon->exit_status = EXIT_FAILURE;
 		(void)event_base_loopbreak(daemon->base);
 		return;
 	}
+	if (!daemon->is_up && neap_node_is_open(daemon->node))
+		go_up(daemon);
 	watch_hand(daemon);
 }
 
@@ -157,6 +176,13 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (!daemon->is_up) {
+		fprintf(stderr, "neapd: the hand does not answer within %d s\n",
+			START_WAIT_SEC);
+		daemon->exit_status = EXIT_FAILURE;
+		(void)event_base_loopbreak(daemon->base);
+		return;
+	}
 	neap_node_tick(daemon->node, now, clock_usec(CLOCK_REALTIME));
 	watch_hand(daemon);
 	now = clock_usec(CLOCK_MONOTONIC);
@@ -297,19 +323,20 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 static int events_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	static const int ends[] = {SIGTERM, SIGINT};
-	struct timeval now = {0, 0};
+	static const struct timeval patience = {START_WAIT_SEC, 0};
 	size_t i;
 
 	daemon->tick = evtimer_new(daemon->base, tick, daemon);
-	if (daemon->tick == NULL || event_add(daemon->tick, &now) < 0)
+	if (daemon->tick == NULL || event_add(daemon->tick, &patience) < 0)
 		return neap_error_nomem(err);
-	daemon->next_tick_usec = clock_usec(CLOCK_MONOTONIC);
 	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++) {
 		daemon->signals[i] = evsignal_new(daemon->base, ends[i], ended, daemon);
 		if (daemon->signals[i] == NULL || event_add(daemon->signals[i], NULL) < 0)
 			return neap_error_nomem(err);
 	}
 	watch_hand(daemon);
+	if (neap_node_is_open(daemon->node))
+		go_up(daemon);
 	return 0;
 }
 
@@ -467,8 +494,6 @@ int main(int argc, char **argv)
 		daemon_done(&daemon);
 		return EXIT_FAILURE;
 	}
-	neap_banner_print(stdout, &daemon.config, &daemon.account, &daemon.cgroup,
-			  daemon.node, daemon.trees, daemon.tree_count);
 	(void)event_base_dispatch(daemon.base);
 	daemon_done(&daemon);
 	return daemon.exit_status;

@@ -271,8 +271,9 @@ static void parse_file(enum group_file file, const char *text, bool v2, unsigned
 }
 
 static const unsigned file_parts[GROUP_FILES] = {
-	NEAP_READ_CPU,      NEAP_READ_THROTTLE, NEAP_READ_MEMORY,   NEAP_READ_MEMORY_STAT,
-	NEAP_READ_PRESSURE, NEAP_READ_PRESSURE, NEAP_READ_PRESSURE,
+	NEAP_READ_CPU,         NEAP_READ_THROTTLE,     NEAP_READ_MEMORY,
+	NEAP_READ_MEMORY_STAT, NEAP_READ_CPU_PRESSURE, NEAP_READ_PRESSURE,
+	NEAP_READ_PRESSURE,
 };
 
 static void retry_sometimes(struct neap_group *group)

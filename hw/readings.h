@@ -30,8 +30,9 @@ enum neap_read_parts {
 	NEAP_READ_THROTTLE = 2,    /* cpu.stat */
 	NEAP_READ_MEMORY = 4,      /* usage counter */
 	NEAP_READ_MEMORY_STAT = 8, /* memory.stat: dear, every few ticks */
-	NEAP_READ_PRESSURE = 16,
-	NEAP_READ_ALL = 31,
+	NEAP_READ_CPU_PRESSURE = 16,
+	NEAP_READ_PRESSURE = 32, /* of memory and I/O */
+	NEAP_READ_ALL = 63,
 };
 
 /* dir is copied. The group need not exist. NULL without memory. */

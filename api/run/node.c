@@ -37,55 +37,69 @@ static void find_kubelet_policy(struct neap_node *node)
 static void made_root(struct neap_node *node, void *arg,
 		      const struct neap_hand_answer *answer)
 {
-	struct neap_error *err = arg;
-
-	if (answer->errnum != 0) {
-		(void)neap_error_set(err, NEAP_ESYS, "make %s: %s%s%s", answer->group,
-				     strerror(answer->errnum),
-				     answer->text[0] != '\0' ? ": " : "", answer->text);
-		err->errnum = answer->errnum;
-	}
-	(void)node;
+	(void)arg;
+	/* EBUSY: frozen; what is there from before is used. */
+	if (answer->errnum == 0 || answer->errnum == EBUSY)
+		return;
+	(void)neap_error_set(&node->open_err, NEAP_ESYS, "make %s: %s%s%s", answer->group,
+			     strerror(answer->errnum),
+			     answer->text[0] != '\0' ? ": " : "", answer->text);
+	node->open_err.errnum = answer->errnum;
 }
 
-static int make_own_groups(struct neap_node *node, struct neap_error *err)
+static void probe_keys(struct neap_node *node)
+{
+	const struct neap_tree *own = &node->config.trees[0];
+	char dir[NEAP_PATH_MAX];
+
+	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
+			      sizeof(dir), NULL) == 0)
+		neap_cgroup_probe_keys(node->cgroup, dir);
+}
+
+static void opened(struct neap_node *node, void *arg,
+		   const struct neap_hand_answer *answer)
+{
+	(void)arg;
+	(void)answer;
+	if (node->open_err.code != NEAP_OK)
+		return;
+	node->is_open = true;
+	probe_keys(node);
+	if (neap_map_count(node->kept) > 0)
+		neap_log_line(&node->config.log, NEAP_LOG_INFO,
+			      "took over %zu values that an earlier neapd had set",
+			      neap_map_count(node->kept));
+}
+
+/* Its own groups, then the values of the journal: the answer to the last question ends the start. */
+static int ask_hand(struct neap_node *node, struct neap_error *err)
 {
 	static const enum neap_kube_qos classes[] = {
 		NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT};
 	const struct neap_tree *own = &node->config.trees[0];
-	struct neap_error made_err = {0};
+	struct neap_hand_request list = {.op = NEAP_HAND_LIST};
+	struct node_pending last = {.answered = opened};
 	size_t i;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
 		char dir[NEAP_PATH_MAX];
-		struct neap_hand_request request = {0};
-		struct node_pending pending = {0};
+		struct neap_hand_request request = {.op = NEAP_HAND_MAKE, .group = dir};
+		struct node_pending pending = {.answered = made_root};
 
 		if (neap_path_qos_dir(own->driver, own->root, classes[i], dir,
-				      sizeof(dir), err) < 0)
-			return -(int)err->code;
-		request.op = NEAP_HAND_MAKE;
-		request.group = dir;
-		pending.answered = made_root;
-		pending.arg = &made_err;
-		if (neap_node_send(node, &request, &pending, err) < 0)
+				      sizeof(dir), err) < 0 ||
+		    neap_node_send(node, &request, &pending, err) < 0)
 			return -(int)err->code;
 	}
-	/* Waits for all answers so far: its own question comes last. */
-	if (neap_kept_take_up(node, err) < 0)
+	if (neap_node_send(node, &list, &last, err) < 0)
 		return -(int)err->code;
-	if (made_err.code != NEAP_OK && made_err.errnum != EBUSY) {
-		*err = made_err;
-		return -(int)err->code;
-	}
+	neap_node_flush(node);
 	return 0;
 }
 
 static int node_open(struct neap_node *node, struct neap_error *err)
 {
-	const struct neap_tree *own = &node->config.trees[0];
-	char dir[NEAP_PATH_MAX];
-
 	node->audit = neap_audit_new(AUDIT_ENTRIES);
 	node->groups = neap_map_new();
 	node->workloads = neap_map_new();
@@ -99,12 +113,11 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	    node->plan == NULL || node->node_used == NULL)
 		return neap_error_nomem(err);
 	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
-	if (node->hand != NULL && make_own_groups(node, err) < 0)
+	node->is_open = node->hand == NULL;
+	if (node->hand == NULL)
+		probe_keys(node);
+	else if (ask_hand(node, err) < 0)
 		return -(int)err->code;
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
-			      sizeof(dir), err) < 0)
-		return -(int)err->code;
-	neap_cgroup_probe_keys(node->cgroup, dir);
 	if (neap_readings_new(node->config.sys_root, node->cgroup, &node->readings, err) <
 		    0 ||
 	    neap_scan_new(node->cgroup, node->config.trees,
@@ -200,6 +213,8 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 	int64_t start = cpu_usec(), spent;
 	struct neap_error err;
 
+	if (!node->is_open)
+		return;
 	node->ticks++;
 	node->mono_usec = mono_usec;
 	node->unix_usec = unix_usec;
@@ -221,6 +236,11 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 	node->tick_cpu_avg_usec =
 		node->ticks == 1 ? (double)spent
 				 : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
+}
+
+bool neap_node_is_open(const struct neap_node *node)
+{
+	return node->is_open;
 }
 
 bool neap_node_wants_write(const struct neap_node *node)
@@ -304,6 +324,12 @@ void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done 
 	pending.answered = operated;
 	pending.arg = operation;
 	pending.is_arg_owned = true;
+	if (!node->is_open && node->hand != NULL) {
+		(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is starting");
+		done(arg, NULL, &err);
+		free(operation);
+		return;
+	}
 	/* No plan after this moment may undo it: the state changes before the hand is asked. */
 	if (i == OP_RELEASE && node->hand != NULL)
 		node->state = NODE_RELEASED;

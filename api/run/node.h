@@ -36,12 +36,15 @@ struct neap_node_config {
 };
 
 /* hand NULL: it only watches (no root, or dry run). cgroup, registry are borrowed and outlive the
- * node. With a hand its own groups are made and the journal's values taken up; this is the only
- * time that it waits for the hand (5 s at most). */
+ * node. With a hand its own groups are made and the journal's values taken up first: the node is
+ * open when the hand has answered that, and ticks before do nothing. */
 int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgroup,
 		  struct neap_hand *hand, struct neap_registry *registry,
 		  struct neap_node **ret, struct neap_error *err);
 void neap_node_free(struct neap_node *node);
+
+/* False while it starts. When its groups cannot be made neap_node_hear fails and says why. */
+bool neap_node_is_open(const struct neap_node *node);
 
 /* One tick. Errors of a tick are logged and counted; the next tick tries again. */
 void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec);

@@ -14,8 +14,10 @@
 #define AUDIT_ENTRIES    2048
 #define WINDOW_SPAN_USEC (60LL * 1000000)
 #define WINDOW_SAMPLES   64
-/* memory.stat costs the kernel more than all other files of a group together. */
-#define MEMORY_STAT_EVERY 10
+/* What changes slowly or costs the kernel much (memory.stat more than all other files of a group
+ * together) is read in every tenth tick: memory.stat, pressure of memory and I/O, and limits that
+ * neap did not write itself just now. */
+#define SLOW_EVERY 10
 
 /* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
  * host applications. Kept in node->groups by its path. */
@@ -25,7 +27,7 @@ struct node_group {
 	struct neap_reading now, before;
 	bool has_now, has_before;
 	unsigned parts;
-	uint64_t seen; /* tick of the last look at it */
+	uint64_t born, seen; /* ticks of the first and the last look at it */
 	/* A container in which a process was seen: whoever made the group has set it up. */
 	bool is_settled;
 };
@@ -47,6 +49,8 @@ struct node_workload {
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;
 	int64_t processes;
+	struct neap_cpuset cpus; /* in force, as last read */
+	int64_t max_milli;
 	uint64_t seen;
 };
 
@@ -96,6 +100,8 @@ struct neap_node {
 	struct neap_scan *scan;
 	enum node_state state;
 	bool is_frozen;
+	bool is_open; /* the hand has made our groups and told its journal */
+	struct neap_error open_err;  /* why it could not */
 	char kubelet_cpu_policy[32]; /* "none" or "static" */
 
 	struct neap_map *groups;    /* dir -> struct node_group */
@@ -118,6 +124,7 @@ struct neap_node {
 	struct neap_plan *plan;
 	struct node_pending *pending;
 	size_t pending_count, pending_size;
+	bool has_written;     /* since the last look at limits in force */
 	size_t plan_inflight; /* writes of the last plan not answered yet */
 	uint64_t next_id;
 	bool wants_write;
@@ -151,7 +158,6 @@ struct node_kept *neap_kept_find(const struct neap_node *node, const char *group
 				 enum neap_key key);
 void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
 void neap_kept_clear(struct neap_node *node);
-int neap_kept_take_up(struct neap_node *node, struct neap_error *err);
 /* launch.c */
 void neap_launch_go(struct neap_node *node);
 void neap_launch_collect(struct neap_node *node);

@@ -12,9 +12,10 @@
 #include "hw/topology.h"
 
 #define POD_PARTS                                                                        \
-	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_PRESSURE)
+	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
 #define CONTAINER_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY)
-#define CLASS_PARTS     (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_PRESSURE)
+#define CLASS_PARTS     (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_CPU_PRESSURE)
+#define UNSETTLED_LOOKS 20
 
 struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 				   unsigned parts)
@@ -32,6 +33,7 @@ struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 			free(group);
 			return NULL;
 		}
+		group->born = node->ticks;
 	}
 	group->parts |= parts;
 	group->seen = node->ticks;
@@ -41,14 +43,19 @@ struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 static void read_group(struct neap_node *node, struct node_group *group)
 {
 	unsigned parts = group->parts;
+	bool is_slow = (parts & NEAP_READ_MEMORY) != 0 &&
+		       (node->ticks % SLOW_EVERY == 0 || !group->has_now);
 
-	if (node->ticks % MEMORY_STAT_EVERY == 0 && (parts & NEAP_READ_MEMORY) != 0)
-		parts |= NEAP_READ_MEMORY_STAT;
+	if (is_slow)
+		parts |= NEAP_READ_MEMORY_STAT | NEAP_READ_PRESSURE;
 	group->before = group->now;
 	group->has_before = group->has_now;
 	group->has_now = neap_group_read(group->files, parts, &group->now) == 1;
-	if ((parts & NEAP_READ_MEMORY_STAT) == 0)
-		group->now.memory_working_bytes = group->before.memory_working_bytes;
+	if (is_slow || !group->has_before)
+		return;
+	group->now.memory_working_bytes = group->before.memory_working_bytes;
+	group->now.memory_pressure = group->before.memory_pressure;
+	group->now.io_pressure = group->before.io_pressure;
 }
 
 static void drop_unseen_groups(struct neap_node *node)
@@ -285,7 +292,7 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 
 /* Own workloads are counted every time, as their groups go with the last process; of others only
  * the first process matters. */
-static void count_processes(struct node_workload *workload)
+static void count_processes(const struct neap_node *node, struct node_workload *workload)
 {
 	size_t i;
 
@@ -294,7 +301,12 @@ static void count_processes(struct node_workload *workload)
 	for (i = 0; i < workload->container_count; i++) {
 		struct node_group *container = workload->containers[i];
 
-		if (workload->is_own || !container->is_settled) {
+		/* An empty container seldom fills up later: after its first ticks it is asked
+		 * less often, as this file costs an open. */
+		bool is_due = node->ticks - container->born < UNSETTLED_LOOKS ||
+			      node->ticks % UNSETTLED_LOOKS == 0;
+
+		if (workload->is_own || (!container->is_settled && is_due)) {
 			int count = neap_group_process_count(container->files);
 
 			if (count > 0 && workload->is_own)
@@ -336,9 +348,14 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 		view->used_avg_cores = used.value[NEAP_AGG_AVG];
 		view->used_p95_cores = used.value[NEAP_AGG_P95];
 	}
-	read_cpus(node, group, &view->cpus);
-	view->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
-	count_processes(workload);
+	if (node->has_written || node->ticks - group->born < 2 ||
+	    node->ticks % SLOW_EVERY == 0) {
+		read_cpus(node, group, &workload->cpus);
+		workload->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
+	}
+	neap_cpuset_copy(&view->cpus, &workload->cpus);
+	view->max_milli = workload->max_milli;
+	count_processes(node, workload);
 	view->processes = workload->processes;
 }
 
@@ -463,6 +480,7 @@ int neap_observe(struct neap_node *node, struct neap_error *err)
 		else if (node->views[i].kube_qos == NEAP_KUBE_BURSTABLE)
 			node->sample.burstable.workloads++;
 	}
+	node->has_written = false;
 	fill_node(node, seconds);
 	node->has_reading = true;
 	node->mono_before_usec = node->mono_usec;

@@ -4,7 +4,6 @@
  * hand is busy (a memory limit can take it a fifth of a second) ticks go on reading and asking, and
  * the next plan starts from what is then there. */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,7 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-#define START_WAIT_MSEC 5000
-#define FAILURES_MAX    1024
+#define FAILURES_MAX 1024
 
 /* --- kept values --- */
 
@@ -427,6 +425,7 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 			node->plan_inflight--;
 		if (answer->errnum == EBUSY && strcmp(answer->text, "frozen") == 0)
 			node->is_frozen = true;
+		node->has_written = true;
 		if (pending.op == NEAP_HAND_SET)
 			set_answered(node, &pending, answer);
 		else
@@ -447,50 +446,11 @@ int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error 
 	neap_node_flush(node);
 	while ((rc = neap_hand_next(node->hand, &answer, err)) == 1)
 		take_answer(node, &answer);
+	if (rc == 0 && node->open_err.code != NEAP_OK) {
+		*err = node->open_err;
+		return -(int)err->code;
+	}
 	if (rc == 0)
 		neap_launch_go(node);
 	return rc;
-}
-
-static void listed(struct neap_node *node, void *arg,
-		   const struct neap_hand_answer *answer)
-{
-	(void)node;
-	(void)answer;
-	*(bool *)arg = true;
-}
-
-int neap_kept_take_up(struct neap_node *node, struct neap_error *err)
-{
-	struct neap_hand_request request = {0};
-	struct node_pending pending = {0};
-	bool is_done = false;
-	int waited = 0;
-
-	request.op = NEAP_HAND_LIST;
-	pending.answered = listed;
-	pending.arg = &is_done;
-	if (neap_node_send(node, &request, &pending, err) < 0)
-		return -(int)err->code;
-	while (!is_done && waited < START_WAIT_MSEC) {
-		struct pollfd pfd = {neap_hand_fd(node->hand), POLLIN, 0};
-
-		if (neap_node_hear(node, node->unix_usec, err) < 0)
-			return -(int)err->code;
-		if (is_done)
-			break;
-		if (node->wants_write)
-			pfd.events |= POLLOUT;
-		(void)poll(&pfd, 1, 10);
-		waited += 10;
-	}
-	if (!is_done)
-		return neap_error_set(err, NEAP_EUNAVAILABLE,
-				      "the hand does not answer within %d s",
-				      START_WAIT_MSEC / 1000);
-	if (neap_map_count(node->kept) > 0)
-		neap_log_line(&node->config.log, NEAP_LOG_INFO,
-			      "took over %zu values that an earlier neapd had set",
-			      neap_map_count(node->kept));
-	return 0;
 }

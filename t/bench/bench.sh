@@ -168,7 +168,7 @@ part_P9()
 		from=$(cpu_usec "$daemon")
 		sleep "$(awk -v t=$ticks 'BEGIN { print t / 10 }')"
 		echo $((($(cpu_usec "$daemon") - from) / ticks)) >>"$tmp/p9.neap"
-		"$tools/tick_limit" "$tmp/list" 3 | cut -f 1 >>"$tmp/p9.limit"
+		"$tools/tick_limit" "$tmp/list" 1 | cut -f 1 >>"$tmp/p9.limit"
 		[ -n "$go" ] && "$go" "$tmp/list" 1 | cut -f 1 >>"$tmp/p9.go"
 	done
 	mine=$(median <"$tmp/p9.neap")
