@@ -68,13 +68,17 @@ static int env_take(struct saved_env *saved, struct neap_error *err)
 		if (unsetenv(name) < 0)
 			return neap_error_sys(err, "unset %s", name);
 	}
+	/* Plugins are for GPUs, PCI and libxml2: nothing that neap asks for, some milliseconds of
+	 * every start, and more code in a daemon than it should carry. */
+	if (setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1) < 0)
+		return neap_error_sys(err, "set HWLOC_PLUGINS_PATH");
 	return 0;
 }
 
 static void env_put_back(struct saved_env *saved)
 {
 	static const char *const own[] = {"HWLOC_FSROOT", "HWLOC_COMPONENTS",
-					  "HWLOC_LIBXML_IMPORT"};
+					  "HWLOC_LIBXML_IMPORT", "HWLOC_PLUGINS_PATH"};
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(own); i++)
 		(void)unsetenv(own[i]); /* the names are valid, nothing else can fail */

@@ -120,7 +120,8 @@ static int token_make(const char *path, const struct neap_account *account, char
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", path);
-	if (write(fd, buf, strlen(buf)) < 0 || write(fd, "\n", 1) < 0 || fsync(fd) < 0 ||
+	/* Not synced: a token that a power cut took away is simply made anew. */
+	if (write(fd, buf, strlen(buf)) < 0 || write(fd, "\n", 1) < 0 ||
 	    (geteuid() == 0 && fchown(fd, account->uid, account->gid) < 0)) {
 		(void)neap_error_sys(err, "write %s", path);
 		(void)unlink(path);
@@ -154,6 +155,8 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 		return neap_error_sys(err, "read %s", path);
 	buf[len] = '\0';
 	buf[strcspn(buf, "\r\n")] = '\0';
+	if (buf[0] == '\0' && unlink(path) == 0)
+		return token_make(path, account, buf, size, err);
 	if (strlen(buf) < 32)
 		return neap_error_set(
 			err, NEAP_EINVAL,

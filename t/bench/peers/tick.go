@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func cpuUsec() float64 {
@@ -50,7 +51,6 @@ func readList(name string) ([]string, int, error) {
 	for scanner.Scan() {
 		if scanner.Text() == "" {
 			ticks++
-			continue
 		}
 		paths = append(paths, scanner.Text())
 	}
@@ -83,6 +83,10 @@ func run() error {
 			from = cpuUsec()
 		}
 		for i, path := range paths {
+			if path == "" { // the end of a tick: caches cool down as for the daemon
+				time.Sleep(100 * time.Millisecond)
+				continue
+			}
 			kept[i], err = readValues(path, kept[i][:0])
 			if err != nil {
 				return err
