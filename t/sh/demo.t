@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The demo, shortened: it runs by itself, prints a figure for every variant, and leaves nothing.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_cgroups
+tap_start
+
+check "the demo runs to its end" env DEMO_SECONDS=2 BUILD="$BUILD" t/demo/demo.sh
+cp "$WORK/check.out" "$WORK/demo.out"
+for variant in alone "without neap" cpu-suppress cpu-share; do
+	check "it measures: $variant" grep -Eq "^$variant +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+ " \
+		"$WORK/demo.out"
+done
+check "it shows what was done" grep -q "set neap-demo/besteffort" "$WORK/demo.out"
+check "and that everything is as before" grep -q "as it was before" "$WORK/demo.out"
+tap_end
