@@ -83,7 +83,10 @@ static const struct neap_audit *control_audit(void *arg)
 
 static bool control_is_ready(void *arg, const char **ret_why_not)
 {
-	return neap_node_is_ready(((struct neap_daemon *)arg)->node, ret_why_not);
+	const struct neap_daemon *daemon = arg;
+
+	*ret_why_not = "neapd is starting";
+	return daemon->node != NULL && neap_node_is_ready(daemon->node, ret_why_not);
 }
 
 static void watch_hand(struct neap_daemon *daemon);
@@ -365,6 +368,14 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	return neap_control_new(daemon->http, &functions, &daemon->control, err);
 }
 
+/* Whoever asks for health or version during the start need not wait for its end: one turn of the
+ * loop takes the connection, the next its request. */
+static void answer_early(struct neap_daemon *daemon)
+{
+	(void)event_base_loop(daemon->base, EVLOOP_NONBLOCK);
+	(void)event_base_loop(daemon->base, EVLOOP_NONBLOCK);
+}
+
 /* Everything that needs root comes first; the policies are loaded when it is given up. */
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
@@ -392,9 +403,14 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->base = event_base_new();
 	if (daemon->registry == NULL || daemon->base == NULL)
 		return neap_error_nomem(err);
+	if (http_start(daemon, err) < 0)
+		return -(int)err->code;
+	answer_early(daemon);
 	if (neap_policies_load(config, &daemon->texts, &daemon->log, daemon->registry,
-			       err) < 0 ||
-	    node_start(daemon, err) < 0 || http_start(daemon, err) < 0)
+			       err) < 0)
+		return -(int)err->code;
+	answer_early(daemon);
+	if (node_start(daemon, err) < 0)
 		return -(int)err->code;
 	neap_policies_forget(&daemon->texts);
 	return events_start(daemon, err);

@@ -90,6 +90,19 @@ static void answer_or_nomem(struct neap_http_request *request, json_t *body)
 	neap_http_answer_error(request, &err);
 }
 
+/* The node answers from its first tick on; before, the client hears why not. */
+static bool has_node(struct neap_control *control, struct neap_http_request *request)
+{
+	const char *why = "";
+	struct neap_error err;
+
+	if (control->node.is_ready(control->node.arg, &why))
+		return true;
+	neap_error_set(&err, NEAP_EUNAVAILABLE, "%s", why);
+	neap_http_answer_error(request, &err);
+	return false;
+}
+
 /* --- health --- */
 
 static void get_health(void *arg, struct neap_http_request *request)
@@ -101,15 +114,9 @@ static void get_health(void *arg, struct neap_http_request *request)
 static void get_ready(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
-	const char *why = "";
-	struct neap_error err;
 
-	if (control->node.is_ready(control->node.arg, &why)) {
+	if (has_node(control, request))
 		neap_http_answer_text(request, 200, "text/plain", "ok\n", 3);
-		return;
-	}
-	neap_error_set(&err, NEAP_EUNAVAILABLE, "%s", why);
-	neap_http_answer_error(request, &err);
 }
 
 static void get_version(void *arg, struct neap_http_request *request)
@@ -125,29 +132,33 @@ static void get_status(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
 
-	answer_or_nomem(request, control->node.status(control->node.arg));
+	if (has_node(control, request))
+		answer_or_nomem(request, control->node.status(control->node.arg));
 }
 
 static void get_workloads(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
 
-	answer_or_nomem(request, control->node.workloads(control->node.arg));
+	if (has_node(control, request))
+		answer_or_nomem(request, control->node.workloads(control->node.arg));
 }
 
 static void get_policies(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
 
-	answer_or_nomem(request, control->node.policies(control->node.arg));
+	if (has_node(control, request))
+		answer_or_nomem(request, control->node.policies(control->node.arg));
 }
 
 static void get_topology(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
 
-	answer_or_nomem(request,
-			neap_topology_json(control->node.topology(control->node.arg)));
+	if (has_node(control, request))
+		answer_or_nomem(request, neap_topology_json(control->node.topology(
+						 control->node.arg)));
 }
 
 /* Texts come from the kernel and from policies: what is no UTF-8 is left out, not fatal. */
@@ -206,13 +217,17 @@ static int query_number(struct neap_http_request *request, const char *name,
 static void get_audit(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
-	const struct neap_audit *audit = control->node.audit(control->node.arg);
+	const struct neap_audit *audit;
 	const struct neap_audit_entry *entry;
-	uint64_t newest = neap_audit_last(audit), seq;
+	uint64_t newest, seq;
 	int64_t since, limit;
 	struct neap_error err;
 	json_t *entries, *body;
 
+	if (!has_node(control, request))
+		return;
+	audit = control->node.audit(control->node.arg);
+	newest = neap_audit_last(audit);
 	if (query_number(request, "limit", AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX, &limit,
 			 &err) < 0 ||
 	    query_number(request, "since", -1, INT64_MAX - 1, &since, &err) < 0) {
@@ -243,8 +258,11 @@ static void get_audit(void *arg, struct neap_http_request *request)
 static void operate(struct neap_control *control, struct neap_http_request *request,
 		    const char *verb)
 {
-	struct pending *pending = pending_new(control, request);
+	struct pending *pending;
 
+	if (!has_node(control, request))
+		return;
+	pending = pending_new(control, request);
 	if (!pending) {
 		answer_or_nomem(request, NULL);
 		return;
@@ -372,6 +390,8 @@ static void post_run(void *arg, struct neap_http_request *request)
 	const char *body;
 	size_t len;
 
+	if (!has_node(control, request))
+		return;
 	if (!peer->is_unix) {
 		neap_error_set(
 			&err, NEAP_EFORBIDDEN,
