@@ -49,6 +49,8 @@ static const struct neap_option options[] = {
 	 "policy to run: a shipped one or a file; may be repeated; none for none"},
 	{"tick", "tick", NEAP_OPTION_DURATION, AT(tick_usec), "TIME", "1s", SECOND / 10,
 	 MINUTE, NULL, "time from one look at the machine to the next"},
+	{"window", "window", NEAP_OPTION_DURATION, AT(window_usec), "TIME", "60s",
+	 10 * SECOND, 60 * MINUTE, NULL, "span of averages and percentiles"},
 	{"release-after", "release-after", NEAP_OPTION_DURATION, AT(release_after_usec),
 	 "TIME", "60s", 0, 24 * 60 * MINUTE, NULL,
 	 "how long settings stay for a successor when neapd ends"},

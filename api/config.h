@@ -32,6 +32,7 @@ struct neap_config {
 	char sys_root[256];    /* --sys-root, "" = / */
 	char group[64];        /* --group: neap's own root group, "neap" */
 	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
+	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */
 	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */
 	int64_t release_after_usec; /* --release-after, 60s */
 	bool dry_run;               /* --dry-run */

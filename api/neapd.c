@@ -21,6 +21,7 @@
 #include "api/run/node.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/machine/window.h"
 
 #define START_WAIT_SEC 5
 
@@ -311,6 +312,11 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 		       config->run_dir);
 	node.record_dir = daemon->record_dir;
 	node.freeze_file = daemon->freeze_file;
+	node.window_usec = config->window_usec;
+	/* A long window of short ticks keeps the newest samples that fit. */
+	node.window_samples = (int)(config->window_usec / config->tick_usec) + 2;
+	if (node.window_samples > NEAP_WINDOW_SAMPLES_MAX)
+		node.window_samples = NEAP_WINDOW_SAMPLES_MAX;
 	node.reserve_milli = config->reserve_milli;
 	if (neap_cpuset_parse(&node.reserved_cpus, config->reserved_cpus, err) < 0)
 		return neap_error_wrap(err, "--reserved-cpus");

@@ -107,7 +107,7 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	node->failures = neap_map_new();
 	node->launches = neap_map_new();
 	node->plan = neap_plan_new();
-	node->node_used = neap_window_new(WINDOW_SAMPLES);
+	node->node_used = neap_window_new(node->config.window_samples);
 	if (node->audit == NULL || node->groups == NULL || node->workloads == NULL ||
 	    node->kept == NULL || node->failures == NULL || node->launches == NULL ||
 	    node->plan == NULL || node->node_used == NULL)

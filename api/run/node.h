@@ -28,6 +28,8 @@ struct neap_node_config {
 		*record_dir; /* where running workloads are remembered, "" for nowhere */
 	const char
 		*freeze_file; /* nothing is written while it exists; the hand looks too */
+	int64_t window_usec;  /* span of averages and percentiles */
+	int window_samples;   /* how many samples of that span are kept */
 	int64_t reserve_milli;
 	struct neap_cpuset reserved_cpus, system_cpus;
 	bool dry_run;

@@ -11,9 +11,7 @@
 #include "engine/machine/window.h"
 #include "hw/readings.h"
 
-#define AUDIT_ENTRIES    2048
-#define WINDOW_SPAN_USEC (60LL * 1000000)
-#define WINDOW_SAMPLES   64
+#define AUDIT_ENTRIES 2048
 /* What changes slowly or costs the kernel much (memory.stat more than all other files of a group
  * together) is read in every tenth tick: memory.stat, pressure of memory and I/O, and limits that
  * neap did not write itself just now. */

@@ -83,7 +83,7 @@ static struct node_workload *workload_of(struct neap_node *node, const char *dir
 	workload = neap_alloc(sizeof(*workload));
 	if (workload == NULL)
 		return NULL;
-	workload->used = neap_window_new(WINDOW_SAMPLES);
+	workload->used = neap_window_new(node->config.window_samples);
 	workload->cpu_request_milli = NEAP_MISSING;
 	workload->cpu_limit_milli = NEAP_MISSING;
 	workload->memory_limit_bytes = NEAP_MISSING;
@@ -344,7 +344,8 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
 	view->used_avg_cores = NAN;
 	view->used_p95_cores = NAN;
-	if (neap_window_get(workload->used, node->mono_usec, WINDOW_SPAN_USEC, &used)) {
+	if (neap_window_get(workload->used, node->mono_usec, node->config.window_usec,
+			    &used)) {
 		view->used_avg_cores = used.value[NEAP_AGG_AVG];
 		view->used_p95_cores = used.value[NEAP_AGG_P95];
 	}
@@ -448,7 +449,8 @@ static void fill_node(struct neap_node *node, double seconds)
 				(float)sample->used_cores);
 	sample->used_avg_cores = NAN;
 	sample->used_p95_cores = NAN;
-	if (neap_window_get(node->node_used, node->mono_usec, WINDOW_SPAN_USEC, &used)) {
+	if (neap_window_get(node->node_used, node->mono_usec, node->config.window_usec,
+			    &used)) {
 		sample->used_avg_cores = used.value[NEAP_AGG_AVG];
 		sample->used_p95_cores = used.value[NEAP_AGG_P95];
 	}

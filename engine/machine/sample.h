@@ -46,7 +46,7 @@ struct neap_workload {
 	int64_t memory_limit_bytes;
 	double used_cores;     /* since the last tick */
 	int64_t used_milli;    /* the same, truncated */
-	double used_avg_cores; /* average of the window (60 s) */
+	double used_avg_cores; /* average of the window */
 	double used_p95_cores;
 	double throttled_ratio; /* throttled periods / periods since the last tick */
 	int64_t memory_bytes;
@@ -81,7 +81,7 @@ struct neap_sample {
 	struct neap_cpuset system_cpus;   /* exclusive CPUs of class SYSTEM */
 	double used_cores; /* all CPU use of the node since the last tick */
 	int64_t used_milli;
-	double used_avg_cores; /* average of the window (60 s) */
+	double used_avg_cores; /* average of the window */
 	double used_p95_cores;
 	double stolen_ratio; /* share of CPU time that the hypervisor gave to others */
 	int64_t critical_used_milli;   /* workloads that are not best-effort */
