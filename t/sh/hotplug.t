@@ -34,7 +34,7 @@ set_is_valid()
 {
 	local set cpu online
 	set=$(cat "$1") && [ -n "$set" ] || return 1
-	online=$(cat $CPUS/online)
+	online=$(cat "$CPUS/online")
 	for cpu in $(seq 0 63); do
 		if in_list "$cpu" "$set" && ! in_list "$cpu" "$online"; then
 			echo "$1 is $set, online is $online"
@@ -63,7 +63,7 @@ last=$(sed 's/.*[,-]//' "$SET")
 [ "$last" -gt 0 ] || last=1
 check "cpu$last of the set goes offline" sh -c "echo 0 >$CPUS/cpu$last/online"
 OFF=$last
-online=$(cat $CPUS/online)
+online=$(cat "$CPUS/online")
 check "neapd tells which CPUs are left" eventually 5 says_online "$online"
 check "its capacity follows" eventually 5 is_capacity $(((count - 1) * 1000))
 check "the best-effort set leaves that CPU" eventually 5 not in_set "$last"
@@ -77,7 +77,7 @@ for cpu in $((count - 1)) $((count - 2)); do
 	[ "$cpu" != "$last" ] || continue
 	echo 0 >$CPUS/cpu"$cpu"/online && OFF="$OFF $cpu"
 done
-online=$(cat $CPUS/online)
+online=$(cat "$CPUS/online")
 check "more go: neapd follows" eventually 5 says_online "$online"
 check "the set stays valid" eventually 5 set_is_valid "$SET"
 
