@@ -57,6 +57,11 @@ void neap_policy_set_log(struct neap_policy *policy,
  * parameter and what is allowed. All in force as JSON; the schema as JSON. */
 int neap_policy_set_param(struct neap_policy *policy, const char *name, const char *text,
 			  struct neap_error *err);
+/* JSON values by name, null for "as if never set": all are set or none. neap_policy_reset_params puts
+ * every default back in force. */
+int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
+			   struct neap_error *err);
+int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err);
 json_t *neap_policy_params(struct neap_policy *policy);
 json_t *neap_policy_schema(struct neap_policy *policy);
 
@@ -72,6 +77,23 @@ int neap_policy_run_examples(struct neap_policy *policy,
  * "processors" becomes a topology object. */
 int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *input,
 			  json_t **ret, struct neap_error *err);
+
+/* `where`: whether this policy is for a node with these labels (an object of strings). Without a
+ * `where` it is for every node. */
+bool neap_policy_is_for(const struct neap_policy *policy, const json_t *labels);
+
+/* `triggers`: kernel events that call the policy between two ticks. */
+#define NEAP_TRIGGERS_MAX 8
+struct neap_policy_trigger {
+	char name[48];    /* node.trigger says it */
+	char pressure[8]; /* "cpu", "memory", "io" */
+	char of[16]; /* "node", "critical" (each workload that is), "burstable", "besteffort" */
+	bool is_full; /* all tasks stall, not only some */
+	int64_t stall_usec, window_usec;
+};
+/* Returns how many there are. */
+size_t neap_policy_triggers(const struct neap_policy *policy,
+			    const struct neap_policy_trigger **ret);
 
 /* --- kind qos --- */
 struct neap_policy_wish {

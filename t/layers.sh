@@ -18,8 +18,9 @@ lua              : engine lua : lua
 api/http         : engine api/http : libevent openssl
 api/kube         : engine api/kube api/http api/store :
 api/store        : engine api/store : sqlite3 libcurl
-api/control      : engine lua api/control api/http api/store :
+api/control      : engine lua api/control api/http api/policy api/store :
 api/extender     : engine lua api/extender api/http api/store :
+api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/run api/store :
 api/ctl          : * : *
 api              : * : *

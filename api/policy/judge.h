@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Is this text fit to go live? The checks of an upload, in order: size and text, compile, the chunk
+ * under its budget, the table against its kind, parameters in force against its schema, its
+ * examples, then the recorded inputs of the running version. Pure: it reads no file, touches nothing
+ * that runs, and may be called on any thread. */
+#ifndef NEAP_API_POLICY_JUDGE_H
+#define NEAP_API_POLICY_JUDGE_H
+
+#include <jansson.h>
+
+#include "lua/policy.h"
+#include "lua/record.h"
+
+#define NEAP_UPLOAD_BYTES (256 * 1024) /* longest text of a policy that is taken */
+
+struct neap_param_text {
+	char name[64], value[128];
+};
+
+/* A text with the parameters that it is to run under. Borrowed by the judge. */
+struct neap_judge_side {
+	const char *text; /* NULL: there is none */
+	size_t len;
+	const char *origin;                 /* name in messages */
+	const struct neap_param_text *base; /* of the configuration, as text */
+	int base_count;
+	const json_t *params; /* set while it ran, JSON values by name; may be NULL */
+};
+
+struct neap_judge_input {
+	struct neap_judge_side newer;
+	struct neap_judge_side
+		older;           /* what runs under the same name; text NULL: nothing */
+	const char *kind, *name; /* as the table must name them; NULL: whatever it says */
+	const struct neap_tape *tape; /* NULL: no replay */
+	bool has_examples_off;        /* a version that passed them before */
+};
+
+/* One thing that is wrong. line 0: of no line. */
+struct neap_problem {
+	int line;
+	char example[80]; /* "" when it is not about one */
+	char what[400];   /* with what would be right */
+};
+
+#define NEAP_PROBLEMS_MAX 16
+
+struct neap_verdict {
+	struct neap_policy *policy; /* ready for service, memo empty; NULL when refused */
+	struct neap_error err; /* the first problem, as one line with origin and line */
+	struct neap_problem problems[NEAP_PROBLEMS_MAX];
+	int problem_count;
+	int examples, examples_failed;
+	json_t *replay;   /* lua/replay.h, NULL without */
+	int64_t cpu_usec; /* of all of it */
+};
+
+/* 0: fit; -code: refused or no memory. neap_verdict_done in both cases (unless policy is taken out). */
+int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
+	       struct neap_error *err);
+void neap_verdict_done(struct neap_verdict *verdict);
+/* "FILE:12: what" cut into its line and the rest; 0 and the whole text when there is no line. */
+int neap_problem_cut(const char *message, const char *origin, const char **ret_rest);
+
+#endif
