@@ -20,46 +20,110 @@ struct neap_registry *neap_registry_new(void)
 	return neap_alloc(sizeof(struct neap_registry));
 }
 
+static void slot_done(struct neap_registry_slot *slot)
+{
+	neap_policy_free(slot->policy);
+	free(slot->wishes);
+}
+
 void neap_registry_free(struct neap_registry *registry)
 {
 	if (!registry)
 		return;
 	for (size_t i = 0; i < registry->count; i++)
-		neap_policy_free(registry->slots[i].policy);
+		slot_done(&registry->slots[i]);
 	free(registry);
 }
 
-static struct neap_registry_slot *find(struct neap_registry *registry,
-				       const struct neap_policy *policy)
+struct neap_registry_slot *neap_registry_find(struct neap_registry *registry,
+					      const char *kind, const char *name)
 {
-	struct neap_policy_info wanted, info;
+	struct neap_policy_info info;
 
-	neap_policy_get_info(policy, &wanted);
 	for (size_t i = 0; i < registry->count; i++) {
 		neap_policy_get_info(registry->slots[i].policy, &info);
-		if (strcmp(info.kind, wanted.kind) == 0 &&
-		    strcmp(info.name, wanted.name) == 0)
+		if (strcmp(info.kind, kind) == 0 && strcmp(info.name, name) == 0)
 			return &registry->slots[i];
 	}
 	return NULL;
 }
 
-int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
-			   struct neap_error *err)
+/* Whether a policy of this order and identity comes before the slot. */
+static bool is_before(int order, const struct neap_policy_info *info,
+		      const struct neap_registry_slot *slot)
 {
-	struct neap_registry_slot *slot = find(registry, policy);
+	struct neap_policy_info other;
+	int kinds;
 
+	if (order != slot->order)
+		return order < slot->order;
+	neap_policy_get_info(slot->policy, &other);
+	kinds = strcmp(info->kind, other.kind);
+	return kinds != 0 ? kinds < 0 : strcmp(info->name, other.name) < 0;
+}
+
+static struct neap_registry_slot *insert(struct neap_registry *registry, int order,
+					 const struct neap_policy_info *info)
+{
+	size_t i = 0;
+
+	while (i < registry->count && !is_before(order, info, &registry->slots[i]))
+		i++;
+	memmove(&registry->slots[i + 1], &registry->slots[i],
+		(registry->count - i) * sizeof(registry->slots[0]));
+	registry->count++;
+	registry->slots[i] = (struct neap_registry_slot){.order = order};
+	return &registry->slots[i];
+}
+
+int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
+			   int order, int probation, struct neap_error *err)
+{
+	struct neap_registry_slot *slot;
+	struct neap_policy_info info;
+
+	neap_policy_get_info(policy, &info);
+	slot = neap_registry_find(registry, info.kind, info.name);
 	if (!slot && registry->count == SLOTS_MAX) {
 		neap_policy_free(policy);
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "%d policies are active, no more fit", SLOTS_MAX);
 	}
 	if (!slot)
-		slot = &registry->slots[registry->count++];
+		slot = insert(registry, order, &info);
 	else if (slot->policy != policy)
 		neap_policy_free(slot->policy);
-	*slot = (struct neap_registry_slot){.policy = policy};
+	slot->policy = policy;
+	slot->probation = probation;
+	slot->stats = (struct neap_policy_stats){0};
+	slot->is_elsewhere = false;
 	return 0;
+}
+
+void neap_registry_remove(struct neap_registry *registry, const char *kind,
+			  const char *name)
+{
+	struct neap_registry_slot *slot = neap_registry_find(registry, kind, name);
+	size_t i;
+
+	if (!slot)
+		return;
+	slot_done(slot);
+	i = (size_t)(slot - registry->slots);
+	registry->count--;
+	memmove(slot, slot + 1, (registry->count - i) * sizeof(*slot));
+}
+
+void neap_registry_hold_take(struct neap_registry_slot *slot,
+			     struct neap_policy_wish *wishes, size_t count)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	free(slot->wishes);
+	slot->wishes = wishes;
+	slot->wish_count = count;
+	(void)neap_strcopy(slot->wishes_label, sizeof(slot->wishes_label), info.label);
 }
 
 size_t neap_registry_count(const struct neap_registry *registry)
@@ -108,15 +172,20 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 		stats->last_error_unix_usec = now_unix_usec;
 	}
 
-	if (is_fault)
+	if (is_fault) {
+		stats->faults++;
 		stats->faults_in_row++;
-	else if (verdict == NEAP_TICK_WISHES || verdict == NEAP_TICK_HOLD)
+	} else if (verdict == NEAP_TICK_WISHES || verdict == NEAP_TICK_HOLD) {
 		stats->faults_in_row = 0;
+		slot->probation -= slot->probation > 0;
+	}
 	if (stats->is_failed)
 		return false;
 	if (is_dead && verdict == NEAP_TICK_STARVED)
 		is_dead = !replace_starved(slot);
 	/* A state that was killed cannot be called again. */
-	stats->is_failed = is_dead || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
+	stats->is_failed =
+		is_dead || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX ||
+		(slot->probation > 0 && stats->faults >= NEAP_POLICY_FAULTS_MAX);
 	return stats->is_failed;
 }

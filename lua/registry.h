@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The active policies, in the order of the configuration, and how each fares. */
+ * The active policies in order, what each wants, and how each fares. */
 #ifndef NEAP_LUA_REGISTRY_H
 #define NEAP_LUA_REGISTRY_H
 
@@ -15,26 +15,49 @@ struct neap_policy_stats {
 	int64_t last_error_unix_usec;
 	int64_t cpu_usec;  /* of all calls */
 	int faults_in_row; /* since the last good call; a skipped one changes nothing */
+	int faults;        /* in all */
 	bool is_failed;    /* taken out of service; the kind's fail-safe holds */
 };
 
 struct neap_registry_slot {
 	struct neap_policy *policy;
 	struct neap_policy_stats stats;
+	/* What it, or the version before it, asked for last; held until it says otherwise. */
+	struct neap_policy_wish *wishes;
+	size_t wish_count;
+	char wishes_label[80]; /* whose wishes they are, for the audit */
+	int order;             /* as given with it */
+	bool is_elsewhere;     /* its `where` is not for this node: never called */
+	/* Good calls until it has proved itself; 0: it has. */
+	int probation;
 };
 
-/* Faults in a row after which a policy is taken out of service. One whose state was killed (budget, or
- * the wall backstop, which is no fault of it) is so at once: load it again to put it back. */
+/* Faults in a row after which a policy is taken out of service, during probation also in all. One
+ * whose state was killed (budget, or the wall backstop, which is no fault of it) is so at once: load
+ * it again to put it back. */
 #define NEAP_POLICY_FAULTS_MAX 3
+/* Good calls that end the probation of a version that went live in a running daemon. */
+#define NEAP_POLICY_PROBATION 60
 
 struct neap_registry *neap_registry_new(void);
 void neap_registry_free(struct neap_registry *registry);
-/* Takes the policy over, also on failure. One of the same kind and name is replaced in its place. */
+/* Takes the policy over, also on failure. One of the same kind and name is replaced in its place, and
+ * its wishes are held; any other stands by its order (the lowest first), then by kind and name.
+ * Slots move: no pointer to one outlives this or the removal. */
 int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
-			   struct neap_error *err);
+			   int order, int probation, struct neap_error *err);
+/* Its wishes go with it. */
+void neap_registry_remove(struct neap_registry *registry, const char *kind,
+			  const char *name);
 size_t neap_registry_count(const struct neap_registry *registry);
 struct neap_registry_slot *neap_registry_get(struct neap_registry *registry,
 					     size_t index);
+/* NULL without such a one. */
+struct neap_registry_slot *neap_registry_find(struct neap_registry *registry,
+					      const char *kind, const char *name);
+/* Replaces what it wants; takes wishes over. */
+void neap_registry_hold_take(struct neap_registry_slot *slot,
+			     struct neap_policy_wish *wishes, size_t count);
 /* Counts a verdict; true when this one took the policy out of service. */
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
 			const struct neap_error *err, int64_t now_unix_usec);

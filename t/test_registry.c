@@ -45,14 +45,14 @@ static void test_order(void **state)
 
 	(void)state;
 	assert_null(neap_registry_get(registry, 0));
-	assert_int_equal(neap_registry_put_take(registry, load("b", "return {}"), NULL),
-			 0);
-	assert_int_equal(neap_registry_put_take(registry, load("a", "return {}"), NULL),
-			 0);
-	assert_int_equal(neap_registry_put_take(registry, load("c", "return {}"), NULL),
-			 0);
+	assert_int_equal(
+		neap_registry_put_take(registry, load("b", "return {}"), 0, 0, NULL), 0);
+	assert_int_equal(
+		neap_registry_put_take(registry, load("c", "return {}"), 9, 0, NULL), 0);
+	assert_int_equal(
+		neap_registry_put_take(registry, load("a", "return {}"), 1, 0, NULL), 0);
 	neap_registry_get(registry, 1)->stats.calls = 7;
-	assert_int_equal(neap_registry_put_take(registry, again, NULL), 0);
+	assert_int_equal(neap_registry_put_take(registry, again, 1, 0, NULL), 0);
 	assert_int_equal(neap_registry_count(registry), 3);
 	assert_string_equal(name_at(registry, 0), "b");
 	assert_string_equal(name_at(registry, 1), "a");
@@ -62,13 +62,77 @@ static void test_order(void **state)
 
 	for (int i = 3; i < 64; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
-		assert_int_equal(neap_registry_put_take(registry, load(name, ""), NULL),
-				 0);
+		assert_int_equal(
+			neap_registry_put_take(registry, load(name, ""), 9, 0, NULL), 0);
 	}
-	assert_int_equal(neap_registry_put_take(registry, load("more", ""), NULL),
+	assert_int_equal(neap_registry_put_take(registry, load("more", ""), 9, 0, NULL),
 			 -NEAP_ETOOLARGE);
+	assert_ptr_equal(neap_registry_find(registry, "qos", "a")->policy, again);
+	assert_null(neap_registry_find(registry, "qos", "nobody"));
+	neap_registry_remove(registry, "qos", "nobody");
+	neap_registry_remove(registry, "qos", "b");
+	assert_int_equal(neap_registry_count(registry), 63);
+	assert_string_equal(name_at(registry, 0), "a");
+	assert_string_equal(name_at(registry, 1), "c");
 	neap_registry_free(registry);
 	neap_registry_free(NULL);
+}
+
+/* A version that takes over holds what the one before it wanted, under that one's name. */
+static void test_wishes_are_held(void **state)
+{
+	struct neap_registry *registry = neap_registry_new();
+	struct neap_registry_slot *slot;
+	struct neap_policy_info info;
+	char label[80];
+
+	(void)state;
+	(void)neap_registry_put_take(registry, load("a", "return {}"), 0, 0, NULL);
+	slot = neap_registry_get(registry, 0);
+	neap_registry_hold_take(slot, calloc(2, sizeof(struct neap_policy_wish)), 2);
+	neap_policy_get_info(slot->policy, &info);
+	(void)snprintf(label, sizeof(label), "%s", info.label);
+	assert_string_equal(slot->wishes_label, label);
+	(void)neap_registry_put_take(registry, load("a", "return {}, 2"), 0, 0, NULL);
+	slot = neap_registry_get(registry, 0);
+	assert_int_equal(slot->wish_count, 2);
+	assert_string_equal(slot->wishes_label, label);
+	neap_registry_hold_take(slot, calloc(1, sizeof(struct neap_policy_wish)), 1);
+	assert_int_equal(slot->wish_count, 1);
+	assert_string_not_equal(slot->wishes_label, label);
+	neap_registry_free(registry);
+}
+
+/* During probation faults count in all, not in a row; good calls end it. */
+static void test_probation(void **state)
+{
+	struct neap_registry *registry = neap_registry_new();
+	struct neap_error err = {.code = NEAP_EINVAL, .msg = "what"};
+	struct neap_registry_slot *slot;
+
+	(void)state;
+	(void)neap_registry_put_take(registry, load("a", "return {}"), 0, 4, NULL);
+	slot = neap_registry_get(registry, 0);
+	assert_false(neap_registry_note(slot, NEAP_TICK_ERROR, &err, 1));
+	assert_false(neap_registry_note(slot, NEAP_TICK_WISHES, NULL, 2));
+	assert_false(neap_registry_note(slot, NEAP_TICK_SKIPPED, &err, 3));
+	assert_int_equal(slot->probation, 3);
+	assert_false(neap_registry_note(slot, NEAP_TICK_ERROR, &err, 4));
+	assert_false(neap_registry_note(slot, NEAP_TICK_HOLD, NULL, 5));
+	assert_true(neap_registry_note(slot, NEAP_TICK_ERROR, &err, 6));
+	assert_true(slot->stats.is_failed);
+
+	(void)neap_registry_put_take(registry, load("a", "return {}"), 0, 2, NULL);
+	slot = neap_registry_get(registry, 0);
+	(void)neap_registry_note(slot, NEAP_TICK_ERROR, &err, 1);
+	(void)neap_registry_note(slot, NEAP_TICK_WISHES, NULL, 2);
+	(void)neap_registry_note(slot, NEAP_TICK_WISHES, NULL, 3);
+	assert_int_equal(slot->probation, 0);
+	(void)neap_registry_note(slot, NEAP_TICK_ERROR, &err, 4);
+	(void)neap_registry_note(slot, NEAP_TICK_WISHES, NULL, 5);
+	assert_false(neap_registry_note(slot, NEAP_TICK_ERROR, &err, 6));
+	assert_false(slot->stats.is_failed);
+	neap_registry_free(registry);
 }
 
 /* w wishes, h hold, s skipped, e error, b budget, t starved; '!' after the one that fails it. */
@@ -93,7 +157,8 @@ static void test_faults(void **state)
 		struct neap_registry_slot *slot;
 		int ended = 0;
 
-		(void)neap_registry_put_take(registry, load("a", "return {}"), NULL);
+		(void)neap_registry_put_take(registry, load("a", "return {}"), 0, 0,
+					     NULL);
 		slot = neap_registry_get(registry, 0);
 		for (const char *v = rows[i].verdicts; *v; v++) {
 			enum neap_tick_verdict verdict;
@@ -133,7 +198,8 @@ static void test_dead(void **state)
 	enum neap_tick_verdict verdict;
 
 	(void)state;
-	(void)neap_registry_put_take(registry, load("a", "while true do end"), NULL);
+	(void)neap_registry_put_take(registry, load("a", "while true do end"), 0, 0,
+				     NULL);
 	slot = neap_registry_get(registry, 0);
 	verdict = neap_policy_tick(slot->policy, &sample, &wishes, &count, &err);
 	assert_int_equal(verdict, NEAP_TICK_BUDGET);
@@ -163,7 +229,7 @@ static void test_starved(void **state)
 	(void)state;
 	assert_int_equal(neap_policy_load(text, strlen(text), "a.lua", &policy, &err), 0);
 	assert_int_equal(neap_policy_set_param(policy, "n", "2", &err), 0);
-	assert_int_equal(neap_registry_put_take(registry, policy, &err), 0);
+	assert_int_equal(neap_registry_put_take(registry, policy, 0, 0, &err), 0);
 	slot = neap_registry_get(registry, 0);
 	(void)neap_policy_tick(slot->policy, &sample, &wishes, &count, &err);
 	assert_true(neap_vm_is_dead(neap_policy_vm(slot->policy)));
@@ -179,10 +245,9 @@ static void test_starved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_dead),
-		cmocka_unit_test(test_starved),
+		cmocka_unit_test(test_order),     cmocka_unit_test(test_wishes_are_held),
+		cmocka_unit_test(test_probation), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_dead),      cmocka_unit_test(test_starved),
 	};
 
 	return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

@@ -128,7 +128,7 @@ static int load_one(const struct neap_policy_texts *texts, int index,
 		}
 	}
 	neap_policy_set_log(policy, log_policy, log);
-	return neap_registry_put_take(registry, policy, err);
+	return neap_registry_put_take(registry, policy, index, 0, err);
 }
 
 int neap_policies_load(const struct neap_config *config,

@@ -180,9 +180,6 @@ void neap_node_free(struct neap_node *node)
 		neap_kept_clear(node);
 	neap_map_free(node->kept);
 	neap_map_free(node->failures);
-	for (i = 0; i < node->held_count; i++)
-		free(node->held[i].wishes);
-	free(node->held);
 	for (i = 0; i < node->pending_count; i++) {
 		if (node->pending[i].is_arg_owned)
 			free(node->pending[i].arg);

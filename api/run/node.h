@@ -35,6 +35,11 @@ struct neap_node_config {
 	bool dry_run;
 	enum neap_weight_curve curve;
 	struct neap_log log;
+	/* May be NULL: a policy was taken out of service. Called inside a tick: the registry must
+	 * not be changed by it. */
+	void (*policy_failed)(void *arg, const char *kind, const char *name,
+			      const char *why);
+	void *arg;
 };
 
 /* hand NULL: it only watches (no root, or dry run). cgroup, registry are borrowed and outlive the

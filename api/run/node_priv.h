@@ -63,13 +63,6 @@ struct node_kept {
 	bool is_restoring;    /* the hand was asked to put it back and forget it */
 };
 
-/* Wishes of one policy, held until it says otherwise. */
-struct node_held {
-	struct neap_policy_wish *wishes;
-	size_t count;
-	char label[64];
-};
-
 enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
 
 /* What an answer of the hand belongs to. */
@@ -107,8 +100,6 @@ struct neap_node {
 	struct neap_map *kept;      /* group and key -> struct node_kept */
 	struct neap_map *failures;  /* group and key -> errno of the last refusal */
 	struct neap_map *launches;  /* pod dir -> struct node_launch */
-	struct node_held *held;     /* one per registry slot */
-	size_t held_count;
 
 	struct neap_sample sample;
 	struct neap_workload *views;

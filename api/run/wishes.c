@@ -60,61 +60,44 @@ static void wish_number(struct neap_node *node, const char *group, enum neap_key
 
 /* --- policies --- */
 
-static void hold_clear(struct node_held *held)
+/* One call of one policy. A fault that takes it out of service is told to whoever can put its
+ * predecessor in its place. */
+static void ask_policy(struct neap_node *node, struct neap_registry_slot *slot)
 {
-	free(held->wishes);
-	held->wishes = NULL;
-	held->count = 0;
+	struct neap_policy_wish *wishes = NULL;
+	struct neap_policy_info info;
+	enum neap_tick_verdict verdict;
+	struct neap_error err = {0};
+	size_t wish_count = 0;
+
+	if (slot->stats.is_failed || slot->is_elsewhere)
+		return; /* fail-safe of qos: no new wishes, what was set is held */
+	neap_policy_get_info(slot->policy, &info);
+	verdict =
+		neap_policy_tick(slot->policy, &node->sample, &wishes, &wish_count, &err);
+	if (verdict == NEAP_TICK_WISHES) {
+		neap_registry_hold_take(slot, wishes, wish_count);
+		slot->stats.wishes += wish_count;
+	}
+	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET)
+		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
+			      info.label, err.msg);
+	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
+		return;
+	neap_log_line(&node->config.log, NEAP_LOG_ERROR,
+		      "policy %s is out of service; what it set is held", info.label);
+	neap_node_note(node, "note", "", info.label, err.msg, 0);
+	if (node->config.policy_failed != NULL)
+		node->config.policy_failed(node->config.arg, info.kind, info.name,
+					   err.msg);
 }
 
 void neap_ask_policies(struct neap_node *node)
 {
-	size_t i, count = neap_registry_count(node->registry);
+	size_t i;
 
-	if (count > node->held_count) {
-		struct node_held *grown =
-			neap_realloc_array(node->held, count, sizeof(*grown));
-
-		if (grown == NULL)
-			return;
-		memset(grown + node->held_count, 0,
-		       (count - node->held_count) * sizeof(*grown));
-		node->held = grown;
-		node->held_count = count;
-	}
-	for (i = 0; i < count; i++) {
-		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
-		struct neap_policy_wish *wishes = NULL;
-		struct neap_policy_info info;
-		enum neap_tick_verdict verdict;
-		struct neap_error err = {0};
-		size_t wish_count = 0;
-
-		if (slot->stats.is_failed)
-			continue; /* fail-safe of qos: no new wishes, what was set is held */
-		neap_policy_get_info(slot->policy, &info);
-		verdict = neap_policy_tick(slot->policy, &node->sample, &wishes,
-					   &wish_count, &err);
-		if (verdict == NEAP_TICK_WISHES) {
-			hold_clear(&node->held[i]);
-			node->held[i].wishes = wishes;
-			node->held[i].count = wish_count;
-			slot->stats.wishes += wish_count;
-			(void)neap_strcopy(node->held[i].label,
-					   sizeof(node->held[i].label), info.label);
-		}
-		if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET)
-			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
-				      info.label, err.msg);
-		if (neap_registry_note(slot, verdict, &err, node->unix_usec)) {
-			neap_log_line(
-				&node->config.log, NEAP_LOG_ERROR,
-				"policy %s is out of service after %d faults in a row; what it "
-				"set is held",
-				info.label, NEAP_POLICY_FAULTS_MAX);
-			neap_node_note(node, "note", "", info.label, err.msg, 0);
-		}
-	}
+	for (i = 0; i < neap_registry_count(node->registry); i++)
+		ask_policy(node, neap_registry_get(node->registry, i));
 }
 
 /* --- below a narrowed group --- */
@@ -282,14 +265,16 @@ static void wish_for_policies(struct neap_node *node)
 {
 	size_t i, j;
 
-	for (i = 0; i < node->held_count; i++) {
-		const struct node_held *held = &node->held[i];
+	for (i = 0; i < neap_registry_count(node->registry); i++) {
+		const struct neap_registry_slot *slot =
+			neap_registry_get(node->registry, i);
 
-		for (j = 0; j < held->count; j++) {
-			const struct neap_policy_wish *from = &held->wishes[j];
+		for (j = 0; j < slot->wish_count; j++) {
+			const struct neap_policy_wish *from = &slot->wishes[j];
 			struct neap_wish wish;
 
-			wish_start(&wish, from->key, held->label, from->why, (int)i);
+			wish_start(&wish, from->key, slot->wishes_label, from->why,
+				   (int)i);
 			wish.value.number = from->value.number;
 			neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
 			if (!wish_for_target(node, &wish, from->target))
@@ -298,7 +283,7 @@ static void wish_for_policies(struct neap_node *node)
 					"policy %s: no target '%s': there is besteffort, "
 					"burstable, each also with .pods or .containers, and "
 					"workload:ID",
-					held->label, from->target);
+					slot->wishes_label, from->target);
 		}
 	}
 }
