@@ -127,6 +127,8 @@ static void error_codes(void **state)
 	assert_int_equal(neap_code_http(NEAP_EINVAL), 422);
 	assert_int_equal(neap_code_http(NEAP_ENOTFOUND), 404);
 	assert_int_equal(neap_code_http(NEAP_ENOFIT), 200);
+	assert_int_equal(neap_code_http(NEAP_EPRECONDITION), 412);
+	assert_string_equal(neap_code_name(NEAP_EPRECONDITION), "PreconditionFailed");
 	assert_int_equal(neap_code_http((enum neap_code)999), 500);
 }
 

@@ -19,6 +19,7 @@ static const struct {
 	[NEAP_ENOTFOUND] = {"NotFound", 404},
 	[NEAP_EEXISTS] = {"AlreadyExists", 409},
 	[NEAP_ECONFLICT] = {"Conflict", 409},
+	[NEAP_EPRECONDITION] = {"PreconditionFailed", 412},
 	[NEAP_EFORBIDDEN] = {"Forbidden", 403},
 	[NEAP_EAUTH] = {"Unauthorized", 401},
 	[NEAP_ETOOLARGE] = {"RequestEntityTooLarge", 413},

@@ -13,10 +13,12 @@
 
 enum neap_code {
 	NEAP_OK = 0,
-	NEAP_EINVAL,       /* input that can never be right */
-	NEAP_ENOTFOUND,    /* the named thing does not exist */
-	NEAP_EEXISTS,      /* the named thing exists already */
-	NEAP_ECONFLICT,    /* right by itself, but not in the present state */
+	NEAP_EINVAL,    /* input that can never be right */
+	NEAP_ENOTFOUND, /* the named thing does not exist */
+	NEAP_EEXISTS,   /* the named thing exists already */
+	NEAP_ECONFLICT, /* right by itself, but not in the present state */
+	/* a condition that the caller set ("If-Match") does not hold */
+	NEAP_EPRECONDITION,
 	NEAP_EFORBIDDEN,   /* the caller may not */
 	NEAP_EAUTH,        /* the caller is not known */
 	NEAP_ETOOLARGE,    /* over a ceiling */

@@ -140,18 +140,31 @@ static void add(struct line *line, const char *text)
 	line->len += len;
 }
 
+static _Atomic int override_level = -1, override_format = -1;
+
+void neap_log_override(enum neap_log_level level, enum neap_log_format format)
+{
+	override_level = (int)level;
+	override_format = (int)format;
+}
+
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...)
 {
 	int saved = errno;
 	char message[PIPE_BUF + 1], when[32];
 	struct timespec now = {0};
+	enum neap_log_format format;
 	struct line line;
 	const char *tail;
 	va_list args;
 
-	if (level > log->level || log->fd < 0)
+	if (level > (override_level >= 0 ? (enum neap_log_level)override_level
+					 : log->level) ||
+	    log->fd < 0)
 		return;
+	format = override_format >= 0 ? (enum neap_log_format)override_format
+				      : log->format;
 	va_start(args, fmt);
 	if (vsnprintf(message, sizeof(message), fmt, args) < 0)
 		(void)snprintf(message, sizeof(message), "%s", fmt);
@@ -159,7 +172,7 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
 	neap_time_format((int64_t)now.tv_sec * 1000000, 0, when, sizeof(when));
-	if (log->format == NEAP_LOG_JSON) {
+	if (format == NEAP_LOG_JSON) {
 		tail = "\"}\n";
 		line.len = (size_t)snprintf(line.text, 128,
 					    "{\"time\":\"%s\",\"program\":\"%.32s\","
@@ -170,7 +183,7 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 		line.len = (size_t)snprintf(line.text, 128, "%s %.32s %s: ", when,
 					    log->program, levels[level]);
 	}
-	add_escaped(&line, message, log->format, strlen(tail));
+	add_escaped(&line, message, format, strlen(tail));
 	add(&line, tail);
 
 	while (write(log->fd, line.text, line.len) < 0 && errno == EINTR)

@@ -21,6 +21,9 @@ int neap_log_level_parse(const char *text, enum neap_log_level *ret,
 			 struct neap_error *err);
 int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 			  struct neap_error *err);
+/* From now on, for every log of this process, in place of its own level and format: settings can
+ * change while copies of a log are about. */
+void neap_log_override(enum neap_log_level level, enum neap_log_format format);
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...) NEAP_PRINTF(3, 4);
 

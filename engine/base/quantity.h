@@ -28,6 +28,10 @@ char *neap_duration_format(int64_t usec, char *buf, size_t size);
 /* A decimal int64 that fills the text, blanks and newlines at the end allowed. */
 int neap_int_parse(const char *text, int64_t *ret, struct neap_error *err);
 
+/* Days since 1970-01-01 of a date in the Gregorian calendar (month 1..12), and back. */
+int64_t neap_days_from_date(int64_t year, int month, int day);
+void neap_days_to_date(int64_t days, int64_t *year, int *month, int *day);
+
 /* "2026-01-02T03:04:05Z" or with fraction_digits (0, 3 or 6) digits; buf of at least 32 bytes. */
 char *neap_time_format(int64_t unix_usec, int fraction_digits, char *buf, size_t size);
 /* RFC 3339, any offset. */

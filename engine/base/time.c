@@ -10,9 +10,9 @@
 #define USEC        INT64_C(1000000)
 #define DAY_SECONDS 86400
 
-/* Days since 1970-01-01 of a date in the Gregorian calendar. Years begin in March here, so that the
- * leap day is the last of a year; 400 of them are 146097 days. */
-static int64_t days_from_date(int64_t year, int month, int day)
+/* Years begin in March here, so that the leap day is the last of a year; 400 of them are 146097
+ * days. */
+int64_t neap_days_from_date(int64_t year, int month, int day)
 {
 	int64_t y = month <= 2 ? year - 1 : year;
 	int64_t era = (y >= 0 ? y : y - 399) / 400;
@@ -22,7 +22,7 @@ static int64_t days_from_date(int64_t year, int month, int day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-static void date_from_days(int64_t days, int64_t *year, int *month, int *day)
+void neap_days_to_date(int64_t days, int64_t *year, int *month, int *day)
 {
 	int64_t z = days + 719468;
 	int64_t era = (z >= 0 ? z : z - 146096) / 146097;
@@ -52,7 +52,7 @@ char *neap_time_format(int64_t unix_usec, int fraction_digits, char *buf, size_t
 		rest += DAY_SECONDS;
 		days--;
 	}
-	date_from_days(days, &year, &month, &day);
+	neap_days_to_date(days, &year, &month, &day);
 	if (fraction_digits == 3)
 		(void)snprintf(fraction, sizeof(fraction), ".%03d", (int)(usec / 1000));
 	else if (fraction_digits == 6)
@@ -126,7 +126,7 @@ static bool parse(const char *s, int64_t *ret)
 	}
 	if (*s)
 		return false;
-	seconds = days_from_date(year, month, day) * DAY_SECONDS + (int64_t)hour * 3600 +
+	seconds = neap_days_from_date(year, month, day) * DAY_SECONDS + (int64_t)hour * 3600 +
 		  (int64_t)minute * 60 + second;
 	seconds -= sign * ((int64_t)off_hour * 3600 + (int64_t)off_minute * 60);
 	*ret = seconds * USEC + usec;
