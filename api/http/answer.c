@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What handlers do with a request: look at it, answer it, at once or later. */
+ * Answering a request, at once or later. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -9,107 +9,138 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
+#include <time.h>
 
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
 #include "engine/base/mem.h"
 
-const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request)
-{
-	return &request->peer;
-}
+/* Texts up to here are copied into one piece with what stands around them. */
+#define COPY_MAX 4096
 
-const char *neap_http_path_get(const struct neap_http_request *request)
-{
-	return request->path;
-}
-
-const char *neap_http_rest_get(const struct neap_http_request *request)
-{
-	return request->rest;
-}
-
-const char *neap_http_query_find(struct neap_http_request *request, const char *name)
-{
-	int i;
-
-	for (i = 0; i < request->query_count; i++)
-		if (strcmp(request->names[i], name) == 0)
-			return request->values[i];
-	return NULL;
-}
-
-const char *neap_http_body_get(struct neap_http_request *request, size_t *ret_len)
-{
-	*ret_len = request->body_len;
-	return request->body;
-}
-
-static struct bufferevent *bufferevent_of(const struct neap_http_request *request)
-{
-	return evhttp_connection_get_bufferevent(
-		evhttp_request_get_connection(request->ev));
-}
-
-int neap_http_fd_get(const struct neap_http_request *request)
-{
-	return bufferevent_getfd(bufferevent_of(request));
-}
-
-static void request_free(struct neap_http_request *request)
+void neap_http_request_free(struct neap_http_request *request)
 {
 	if (request->hangup)
 		event_free(request->hangup);
 	free(request->path);
+	free(request->segment_text);
 	free(request->query);
 	free(request);
 }
 
-/* Content and length are set by hand: evhttp leaves the length out of the answer to HEAD. The
- * data belongs to body already. */
-static void send_take(struct neap_http_request *request, int status, const char *type,
-		      struct evbuffer *body)
+static void make_lines(struct neap_http_lines *lines, time_t now, const char *type)
 {
-	struct evhttp_request *ev = request->ev;
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(ev);
-	bool is_head = evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD;
-	char length[32];
+	struct tm tm;
+	char date[64];
 
-	neap_guard_watch(request->guard, NULL, NULL);
-	(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
-	/* A header that is lost for want of memory leaves an answer that is still framed right:
-	 * evhttp adds the length again, and the rest is advice. */
-	evhttp_add_header(headers, "Content-Type", type);
-	evhttp_add_header(headers, "Content-Length", length);
-	evhttp_add_header(headers, "Cache-Control", "no-store");
-	evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-	request_free(request);
-	evhttp_send_reply(ev, status, NULL, is_head ? NULL : body);
-	evbuffer_free(body);
+	lines->at = 0;
+	if (!gmtime_r(&now, &tm) || evutil_date_rfc1123(date, sizeof(date), &tm) <= 0)
+		date[0] = '\0';
+	(void)snprintf(lines->text, sizeof(lines->text),
+		       "%s\r\nContent-Type: %s\r\nX-Content-Type-Options: nosniff"
+		       "\r\nCache-Control: no-store",
+		       date, type);
+	if (neap_strcopy(lines->type, sizeof(lines->type), type))
+		lines->at = now;
+}
+
+/* evhttp prints each header by itself, after three allocations: a fifth of what a small answer costs.
+ * So the constant ones go as lines of one value, which evhttp_add_header would not take. libevent
+ * frees with free(3), as neap sets no other functions. */
+static int add_lines(struct neap_http_request *request, const char *text, size_t len)
+{
+	struct evkeyval *header = neap_alloc(sizeof(*header));
+
+	if (!header)
+		return -NEAP_ENOMEM;
+	header->key = neap_strdup("Date");
+	header->value = neap_strndup(text, len);
+	if (!header->key || !header->value) {
+		free(header->key);
+		free(header->value);
+		free(header);
+		return -NEAP_ENOMEM;
+	}
+	TAILQ_INSERT_HEAD(evhttp_request_get_output_headers(request->ev), header, next);
+	return 0;
+}
+
+int neap_http_headers_finish(struct neap_http_request *request, const char *type)
+{
+	struct neap_http_lines *lines = request->lines;
+	struct timeval now;
+	size_t len;
+
+	event_base_gettimeofday_cached(request->base, &now);
+	if (lines->at != now.tv_sec || strcmp(lines->type, type) != 0)
+		make_lines(lines, now.tv_sec, type);
+	len = strlen(lines->text);
+	if (request->has_cache_control)
+		len = (size_t)(strstr(lines->text, "\r\nCache-Control") - lines->text);
+	return add_lines(request, lines->text, len);
+}
+
+/* Most answers fit into the socket's buffer: written here and now they spare a turn of the loop and,
+ * with a base of neap_http_base_new, every call of epoll_ctl. evhttp's callback for "all is written"
+ * then starts the next request, or frees the connection. What does not fit, or fails, is left to
+ * the loop. */
+static void write_now(struct bufferevent *bev)
+{
+	struct evbuffer *output = bufferevent_get_output(bev);
+	int n;
+
+	/* A bufferevent keeps its output from being drained but by itself. */
+	if (evbuffer_unfreeze(output, 1) < 0)
+		return;
+	n = evbuffer_write_atmost(output, bufferevent_getfd(bev), NEAP_HTTP_WRITE_MAX);
+	(void)evbuffer_freeze(output, 1); /* cannot fail, as the other did not */
+	if (n > 0 && evbuffer_get_length(output) == 0)
+		bufferevent_trigger(bev, EV_WRITE, 0);
 }
 
 /* No memory for an answer: closing is the only thing left. */
-static void drop(struct neap_http_request *request)
+void neap_http_drop_take(struct neap_http_request *request)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
 
-	neap_guard_watch(request->guard, NULL, NULL);
-	request_free(request);
+	neap_guard_note_answer(request->guard);
+	neap_http_request_free(request);
 	evhttp_connection_free(connection);
+}
+
+/* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out of the answer
+ * to HEAD. */
+static void send_take(struct neap_http_request *request, int status, const char *type)
+{
+	struct evhttp_request *ev = request->ev;
+	struct evbuffer *body = evhttp_request_get_output_buffer(ev);
+	struct bufferevent *bev =
+		evhttp_connection_get_bufferevent(evhttp_request_get_connection(ev));
+	char length[32];
+
+	(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
+	if (neap_http_headers_finish(request, type) < 0 ||
+	    evhttp_add_header(evhttp_request_get_output_headers(ev), "Content-Length",
+			      length) < 0) {
+		neap_http_drop_take(request);
+		return;
+	}
+	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD)
+		(void)evbuffer_drain(body, evbuffer_get_length(body));
+	neap_guard_note_answer(request->guard);
+	neap_http_request_free(request);
+	evhttp_send_reply(ev, status, NULL, NULL);
+	write_now(bev);
 }
 
 void neap_http_answer_text(struct neap_http_request *request, int status,
 			   const char *type, const char *text, size_t len)
 {
-	struct evbuffer *body = evbuffer_new();
-
-	if (!body || evbuffer_add(body, text, len) < 0) {
-		if (body)
-			evbuffer_free(body);
-		drop(request);
-		return;
-	}
-	send_take(request, status, type, body);
+	if (evbuffer_add(evhttp_request_get_output_buffer(request->ev), text, len) < 0)
+		neap_http_drop_take(request);
+	else
+		send_take(request, status, type);
 }
 
 static void release_text(const void *data, size_t len, void *arg)
@@ -119,27 +150,43 @@ static void release_text(const void *data, size_t len, void *arg)
 	free(arg);
 }
 
+/* Gives text away, also when it fails. A large one is not copied. */
+static int add_text_take(struct evbuffer *to, char *text)
+{
+	size_t len = strlen(text);
+	int r;
+
+	if (len > COPY_MAX) {
+		r = evbuffer_add_reference(to, text, len, release_text, text);
+		if (r < 0)
+			free(text);
+		return r;
+	}
+	r = evbuffer_expand(to, len + 1);
+	if (r == 0)
+		r = evbuffer_add(to, text, len);
+	free(text);
+	return r;
+}
+
 void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body)
 {
-	struct evbuffer *out = evbuffer_new();
+	struct evbuffer *out = evhttp_request_get_output_buffer(request->ev);
 	char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	json_decref(body);
-	if (!out || !text ||
-	    evbuffer_add_reference(out, text, strlen(text), release_text, text) < 0) {
-		free(text);
-		if (out)
-			evbuffer_free(out);
-		drop(request);
+	if (!text || add_text_take(out, text) < 0) {
+		neap_http_drop_take(request);
 		return;
 	}
 	(void)evbuffer_add(out, "\n", 1); /* for terminals; nothing is lost without it */
-	send_take(request, status, "application/json", out);
+	send_take(request, status, "application/json");
 }
 
-void neap_http_answer_coded(struct neap_http_request *request, int status,
-			    const char *code, const struct neap_error *err)
+void neap_http_answer_coded_take(struct neap_http_request *request, int status,
+				 const char *code, const struct neap_error *err,
+				 json_t *details)
 {
 	json_t *body = json_pack("{s:s, s:s}", "code", code, "message", err->msg);
 
@@ -149,14 +196,27 @@ void neap_http_answer_coded(struct neap_http_request *request, int status,
 				 "(the message quotes text that is not UTF-8)");
 	if (body && *err->field)
 		json_object_set_new(body, "field", json_string(err->field));
+	if (body && details)
+		(void)json_object_update_missing(body, details); /* the code says most */
+	json_decref(details);
+	if (status == 503 &&
+	    !evhttp_find_header(evhttp_request_get_output_headers(request->ev),
+				"Retry-After"))
+		(void)neap_http_header_add(request, "Retry-After", "1");
 	neap_http_answer_json_take(request, status, body);
+}
+
+void neap_http_answer_problem_take(struct neap_http_request *request, int status,
+				   const struct neap_error *err, json_t *details)
+{
+	neap_http_answer_coded_take(request, status, neap_code_name(err->code), err,
+				    details);
 }
 
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err)
 {
-	neap_http_answer_coded(request, neap_code_http(err->code),
-			       neap_code_name(err->code), err);
+	neap_http_answer_problem_take(request, neap_code_http(err->code), err, NULL);
 }
 
 /* evhttp frees its request with the connection after this. */
@@ -165,7 +225,7 @@ static void gone_cb(void *arg)
 	struct neap_http_request *request = arg;
 
 	request->gone(request->gone_arg);
-	request_free(request);
+	neap_http_request_free(request);
 }
 
 static void hangup_cb(evutil_socket_t fd, short what, void *arg)

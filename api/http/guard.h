@@ -14,10 +14,10 @@ struct evhttp_request;
 struct neap_guard;
 struct neap_guards;
 
-/* own_uid: the user that, beside root, is known over the unix socket. timeout_s: from the first
- * byte of a request to its last. */
+/* own_uid: the user that, beside root, is known over the unix socket. token: borrowed, may be NULL.
+ * timeout_s: from the first byte of a request to its last. */
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    int timeout_s);
+				    const char *token, int timeout_s);
 /* After the evhttp is gone, and with it all connections. */
 void neap_guards_free(struct neap_guards *guards);
 /* For evhttp_set_bevcb, arg is the guards: the bufferevent of a connection just accepted. */
@@ -26,10 +26,25 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg);
 struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 					    struct bufferevent *bev,
 					    struct neap_http_peer *ret_peer);
-/* gone is called when the connection ends, unless it was taken back (NULL) before. */
+/* Another token, borrowed as the first. */
+void neap_guards_set_token(struct neap_guards *guards, const char *token);
+/* The request had the right token: the connection is known from now on. */
+void neap_guard_note_token(struct neap_guard *guard);
+/* The answer is on its way; nobody watches any more. */
+void neap_guard_note_answer(struct neap_guard *guard);
+/* gone is called when the connection ends, unless the answer comes before. */
 void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *arg);
-/* Refuses the framing forms that invite smuggling. */
-int neap_guard_check_headers(struct evhttp_request *request, struct neap_error *err);
+/* A place for a stream, which has no time limit. False: all are taken, or all of this peer. It comes
+ * free with the connection. */
+bool neap_guard_take_stream(struct neap_guard *guard);
+/* Ends the connection: from the loop, not from this call. */
+void neap_guard_refuse(struct neap_guard *guard);
+/* A NUL byte came over this connection. */
+bool neap_guard_has_nul(const struct neap_guard *guard);
+/* Refuses the framing forms that invite smuggling. *ret_is_last: this request is to be the last of its
+ * connection, as evhttp's idea of where its body ends may not be everybody's. */
+int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
+			     struct neap_error *err);
 /* Connections at this moment. */
 size_t neap_guards_count(const struct neap_guards *guards);
 

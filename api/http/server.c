@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/http/bearer.h"
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
 #include "api/http/url.h"
@@ -36,8 +37,10 @@ struct neap_http {
 	struct evhttp *evhttp;
 	struct neap_guards *guards;
 	char *token;
+	int timeout_s;
 	struct table tables[TABLES_MAX];
 	int table_count;
+	struct neap_http_lines lines;
 	struct event *reopen; /* listening pauses for a second when descriptors run out */
 	struct evconnlistener *listeners[2];
 	int listener_count;
@@ -64,50 +67,18 @@ static const char *method_name(enum evhttp_cmd_type type)
 	}
 }
 
-/* Takes the same time whatever the difference; the length of the given text may show. */
-static bool is_token_right(const char *want, const char *given)
-{
-	size_t want_len = strlen(want), given_len = strlen(given), i;
-	unsigned char difference = want_len != given_len;
-
-	for (i = 0; i < given_len; i++)
-		difference |=
-			(unsigned char)(given[i] ^ want[want_len ? i % want_len : 0]);
-	return !difference && want_len > 0;
-}
-
 static bool has_token(const struct neap_http *http, struct evhttp_request *ev)
 {
 	const char *value =
 		evhttp_find_header(evhttp_request_get_input_headers(ev), "Authorization");
 
-	if (!http->token || !value || evutil_ascii_strncasecmp(value, "Bearer ", 7) != 0)
-		return false;
-	return is_token_right(http->token, value + 7);
-}
-
-/* "/a/b" or "/a/" followed by anything; *ret_rest is what the star took. */
-static bool is_path_match(const char *pattern, const char *path, const char **ret_rest)
-{
-	size_t len = strlen(pattern);
-
-	if (len && pattern[len - 1] == '*') {
-		if (strncmp(pattern, path, len - 1) != 0)
-			return false;
-		*ret_rest = path + len - 1;
-		return true;
-	}
-	if (strcmp(pattern, path) != 0)
-		return false;
-	*ret_rest = "";
-	return true;
+	return value && neap_bearer_is_right(http->token, value);
 }
 
 /* The route, or NULL with the methods that this path has ("" when there is no such path). */
-static const struct neap_http_route *find_route(struct neap_http *http,
-						const char *method, const char *path,
-						void **ret_arg, const char **ret_rest,
-						struct neap_buf *allowed)
+static const struct neap_http_route *
+find_route(struct neap_http *http, const char *method, const char *path, void **ret_arg,
+	   struct neap_route_match *ret_match, struct neap_buf *allowed)
 {
 	const struct neap_http_route *route;
 	int i;
@@ -116,7 +87,7 @@ static const struct neap_http_route *find_route(struct neap_http *http,
 		for (route = http->tables[i].routes; route->method; route++) {
 			bool is_get = strcmp(route->method, "GET") == 0;
 
-			if (!is_path_match(route->path, path, ret_rest))
+			if (!neap_route_match(route->path, path, ret_match))
 				continue;
 			if (strcmp(route->method, method) == 0 ||
 			    (is_get && strcmp(method, "HEAD") == 0)) {
@@ -129,17 +100,49 @@ static const struct neap_http_route *find_route(struct neap_http *http,
 	return NULL;
 }
 
-/* Path and query out of the request line, decoded. */
+/* Finds path and query in the request line, as they stand there: evhttp_uri takes "//x/y" for the
+ * path "/y" of a host x, and who reads it otherwise would let through what it should not. */
+static int find_path(const char *uri, const char **ret_path, size_t *ret_len,
+		     const char **ret_query, struct neap_error *err)
+{
+	static const char scheme[] = "http://";
+	const char *path = uri;
+	size_t len;
+
+	if (evutil_ascii_strncasecmp(uri, scheme, sizeof(scheme) - 1) == 0) {
+		path = uri + sizeof(scheme) - 1;
+		path += strcspn(path, "/?#");
+	}
+	if (*path != '/') {
+		neap_error_set(err, NEAP_EINVAL, "refused: an address without a path");
+		return -NEAP_EINVAL;
+	}
+	if (path[strcspn(path, " \t#")]) {
+		neap_error_set(err, NEAP_EINVAL,
+			       "refused: a blank or a '#' in the address");
+		return -NEAP_EINVAL;
+	}
+	len = strcspn(path, "?");
+	*ret_path = path;
+	*ret_len = len;
+	*ret_query = path[len] ? path + len + 1 : "";
+	return 0;
+}
+
+/* Path and query, decoded. */
 static int read_address(struct neap_http_request *request, struct neap_error *err)
 {
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request->ev);
-	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-	const char *query = uri ? evhttp_uri_get_query(uri) : NULL;
+	const char *uri = evhttp_request_get_uri(request->ev), *path, *query;
+	size_t len;
 	int count;
 
-	request->path = neap_strdup(path && *path ? path : "/");
-	request->query = neap_strdup(query ? query : "");
-	if (!request->path || !request->query)
+	if (!uri)
+		return neap_error_nomem(err);
+	if (find_path(uri, &path, &len, &query, err) < 0)
+		return -NEAP_EINVAL;
+	request->path = neap_strndup(path, len);
+	request->query = *query ? neap_strdup(query) : NULL;
+	if (!request->path || (*query && !request->query))
 		return neap_error_nomem(err);
 	if (neap_url_decode(request->path, false, err) < 0)
 		return -NEAP_EINVAL;
@@ -148,6 +151,29 @@ static int read_address(struct neap_http_request *request, struct neap_error *er
 	if (count < 0)
 		return count;
 	request->query_count = count;
+	return 0;
+}
+
+/* Copies what the pattern took; the path itself stays whole for messages. */
+static int keep_match(struct neap_http_request *request,
+		      const struct neap_route_match *match, struct neap_error *err)
+{
+	int i;
+
+	request->rest = match->rest;
+	if (!match->count)
+		return 0;
+	request->segment_text = neap_strdup(request->path);
+	if (!request->segment_text)
+		return neap_error_nomem(err);
+	for (i = 0; i < match->count; i++) {
+		char *start = request->segment_text +
+			      (match->segments[i].start - request->path);
+
+		start[match->segments[i].len] = '\0';
+		request->segments[i] = start;
+	}
+	request->segment_count = match->count;
 	return 0;
 }
 
@@ -166,7 +192,7 @@ static int read_body(struct neap_http_request *request, struct neap_error *err)
 	return request->body ? 0 : neap_error_nomem(err);
 }
 
-static void answer_unknown_peer(struct neap_http_request *request)
+void neap_http_answer_unknown(struct neap_http_request *request)
 {
 	struct neap_error err;
 
@@ -199,7 +225,15 @@ static void answer_no_route(struct neap_http_request *request, const char *metho
 			  allowed);
 	neap_error_set(&err, NEAP_EINVAL, "%s takes %s, not %s", request->path, allowed,
 		       method);
-	neap_http_answer_coded(request, 405, "MethodNotAllowed", &err);
+	neap_http_answer_coded_take(request, 405, "MethodNotAllowed", &err, NULL);
+}
+
+static int check_framing(struct neap_http_request *request, bool *ret_is_last,
+			 struct neap_error *err)
+{
+	if (neap_guard_has_nul(request->guard))
+		return neap_error_set(err, NEAP_EINVAL, "refused: a NUL byte");
+	return neap_guard_check_headers(request->ev, ret_is_last, err);
 }
 
 static void dispatch(struct neap_http *http, struct neap_http_request *request)
@@ -207,31 +241,37 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	const struct neap_http_route *route;
 	const char *method = method_name(evhttp_request_get_command(request->ev));
 	neap_auto_buf struct neap_buf allowed;
+	struct neap_route_match match = {.rest = ""};
 	struct neap_error err;
+	bool is_last = false, is_wrong = false;
 	void *arg = NULL;
 
 	neap_buf_init(&allowed, 256);
 	request->rest = "";
-	if (neap_guard_check_headers(request->ev, &err) < 0 ||
-	    read_address(request, &err) < 0) {
+	if (check_framing(request, &is_last, &err) < 0 || read_address(request, &err) < 0)
+		is_last = is_wrong = true;
+	if (is_last)
 		evhttp_add_header(evhttp_request_get_output_headers(request->ev),
 				  "Connection", "close");
-		neap_http_answer_coded(request, err.code == NEAP_EINVAL ? 400 : 500,
-				       neap_code_name(err.code), &err);
+	if (is_wrong) {
+		neap_http_answer_problem_take(
+			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
 		return;
 	}
 	if (!request->peer.is_unix)
 		request->peer.is_known = has_token(http, request->ev);
-	route = find_route(http, method, request->path, &arg, &request->rest, &allowed);
+	if (request->peer.is_known)
+		neap_guard_note_token(request->guard);
+	route = find_route(http, method, request->path, &arg, &match, &allowed);
 	if (!request->peer.is_known && (!route || !route->is_open)) {
-		answer_unknown_peer(request);
+		neap_http_answer_unknown(request);
 		return;
 	}
 	if (!route) {
 		answer_no_route(request, method, allowed.data);
 		return;
 	}
-	if (read_body(request, &err) < 0) {
+	if (keep_match(request, &match, &err) < 0 || read_body(request, &err) < 0) {
 		neap_http_answer_error(request, &err);
 		return;
 	}
@@ -255,6 +295,8 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	}
 	request->ev = ev;
 	request->base = http->base;
+	request->timeout_s = http->timeout_s;
+	request->lines = &http->lines;
 	dispatch(http, request);
 }
 
@@ -299,6 +341,19 @@ static int add_listener(struct neap_http *http, int fd, struct neap_error *err)
 	return 0;
 }
 
+struct event_base *neap_http_base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config &&
+	    event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST) == 0)
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	return base;
+}
+
 int neap_http_new(struct event_base *base, const struct neap_http_config *config,
 		  struct neap_http **ret, struct neap_error *err)
 {
@@ -310,10 +365,11 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 		return neap_error_nomem(err);
 	http->base = base;
 	http->owned_fds[0] = http->owned_fds[1] = -1;
-	http->guards = neap_guards_new(base, config->own_uid, timeout_s);
+	http->timeout_s = timeout_s;
 	http->evhttp = evhttp_new(base);
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
+	http->guards = neap_guards_new(base, config->own_uid, http->token, timeout_s);
 	if (!http->guards || !http->evhttp || !http->reopen ||
 	    (config->token && !http->token)) {
 		neap_http_free(http);
@@ -339,6 +395,25 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	return 0;
 }
 
+static void token_forget(struct neap_http *http)
+{
+	if (http->token)
+		explicit_bzero(http->token, strlen(http->token));
+	free(http->token);
+}
+
+int neap_http_set_token(struct neap_http *http, const char *token, struct neap_error *err)
+{
+	char *copy = neap_strdup(token);
+
+	if (!copy)
+		return neap_error_nomem(err);
+	neap_guards_set_token(http->guards, copy);
+	token_forget(http);
+	http->token = copy;
+	return 0;
+}
+
 void neap_http_free(struct neap_http *http)
 {
 	int i;
@@ -352,15 +427,19 @@ void neap_http_free(struct neap_http *http)
 	neap_guards_free(http->guards);
 	if (http->reopen)
 		event_free(http->reopen);
-	if (http->token)
-		explicit_bzero(http->token, strlen(http->token));
-	free(http->token);
+	token_forget(http);
 	free(http);
 }
 
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err)
 {
+	const struct neap_http_route *route;
+
+	for (route = routes; route->method; route++)
+		if (!neap_route_is_pattern(route->path))
+			return neap_error_set(err, NEAP_EINTERNAL,
+					      "'%s' is no path pattern", route->path);
 	if (http->table_count == TABLES_MAX)
 		return neap_error_set(err, NEAP_EINTERNAL, "more than %d route tables",
 				      TABLES_MAX);

@@ -16,14 +16,28 @@ struct sockaddr;
 struct neap_http;
 struct neap_http_request;
 
-#define NEAP_HTTP_HEADER_MAX      16384
-#define NEAP_HTTP_BODY_MAX        (1024 * 1024)
-#define NEAP_HTTP_CONNECTIONS_MAX 512
-#define NEAP_HTTP_CONNECTIONS_PEER_MAX                                                   \
-	64                     /* of one address, or of one user on the unix socket */
-#define NEAP_HTTP_TIMEOUT_S 30 /* idle, and from a request's first byte to its last */
-#define NEAP_HTTP_UNFINISHED_MAX                                                         \
-	(16 * 1024 * 1024) /* bytes of all requests still being read */
+#define NEAP_HTTP_HEADER_MAX 16384
+#define NEAP_HTTP_BODY_MAX   (1024 * 1024)
+/* Seconds of silence, and from a request's first byte to its last. */
+#define NEAP_HTTP_TIMEOUT_S 30
+/* Connections in all, and of one address or of one user on the unix socket. At these caps a newcomer
+ * takes the place of the one that has been silent longest and has not shown the right token. */
+#define NEAP_HTTP_CONNECTIONS_MAX      512
+#define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
+/* Bytes of a request on the wire, as chunks can be many times what they carry; and of all requests
+ * still being read. */
+#define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
+#define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
+/* Of these, of those who have not shown the right token (over the unix socket: who are neither root
+ * nor the daemon's user): of one connection, and of all. */
+#define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
+#define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
+/* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and
+ * pieces skipped in a row before it is cut off. */
+#define NEAP_HTTP_STREAMS_MAX       64
+#define NEAP_HTTP_STREAMS_PEER_MAX  8
+#define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
+#define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
 /* Who asks. Over TCP a bearer token; over the unix socket the peer's uid. */
 struct neap_http_peer {
@@ -37,8 +51,10 @@ typedef void neap_http_handler(void *arg, struct neap_http_request *request);
 
 struct neap_http_route {
 	const char *method; /* "GET" */
-	const char *path;   /* "/control/v1/workloads"; a trailing "*" takes the rest */
-	bool is_open;       /* no authentication (health, version) */
+	const char
+		*path; /* "/control/v1/policies/{kind}/{name}"; a "{...}" takes a segment,
+			     * a trailing "*" the rest; the first row that matches serves */
+	bool is_open;  /* no authentication (health, version) */
 	neap_http_handler *handler;
 };
 
@@ -60,6 +76,10 @@ int neap_http_bind_tcp(const char *listen, int *ret_fd, struct neap_error *err);
 /* Mode 0666: who may do what is decided by the peer's uid. A socket file that nobody listens on is replaced. */
 int neap_http_bind_unix(const char *path, int *ret_fd, struct neap_error *err);
 
+/* A loop that suits the server: changes of what epoll watches are gathered and mostly cancel out. No
+ * descriptor in it may be a duplicate of another. NULL without memory. */
+struct event_base *neap_http_base_new(void);
+
 /* Takes both descriptors over when it succeeds; the token is copied. */
 int neap_http_new(struct event_base *base, const struct neap_http_config *config,
 		  struct neap_http **ret, struct neap_error *err);
@@ -68,6 +88,9 @@ void neap_http_free(struct neap_http *http);
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err);
 
+/* Another token from the next request on; copied. Streams that are open go on. */
+int neap_http_set_token(struct neap_http *http, const char *token,
+			struct neap_error *err);
 /* Connections that are open at this moment. */
 size_t neap_http_connection_count(const struct neap_http *http);
 
@@ -76,12 +99,26 @@ const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *
 const char *neap_http_path_get(const struct neap_http_request *request);
 /* The part that "*" took, "" if none. */
 const char *neap_http_rest_get(const struct neap_http_request *request);
+/* What the index-th "{...}" took: decoded, never empty, without a slash; NULL if there are not so
+ * many. */
+const char *neap_http_segment_get(const struct neap_http_request *request, int index);
+/* Value of a header of the request (of the first one of that name), NULL if absent; valid until
+ * the answer. */
+const char *neap_http_header_find(const struct neap_http_request *request,
+				  const char *name);
+/* Whether the Accept header names this media type by itself: a client that says nothing, or takes
+ * anything, gets JSON. */
+bool neap_http_accepts(const struct neap_http_request *request, const char *type);
 /* Decoded query parameter, NULL if absent; valid until the answer. */
 const char *neap_http_query_find(struct neap_http_request *request, const char *name);
 /* Borrowed, with NUL at data[len]. */
 const char *neap_http_body_get(struct neap_http_request *request, size_t *ret_len);
 /* Descriptor of the connection, for SO_PEERCRED; borrowed. */
 int neap_http_fd_get(const struct neap_http_request *request);
+/* A header of the answer to come. -NEAP_EINVAL for a name that is none, a control character in the
+ * value, and headers that frame the answer, which are the server's own. */
+int neap_http_header_add(struct neap_http_request *request, const char *name,
+			 const char *value);
 /* Exactly one answer per request, at once or later from the loop. All take the request over. */
 void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body);
@@ -90,9 +127,33 @@ void neap_http_answer_text(struct neap_http_request *request, int status,
 /* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);
+/* The same with a status of its own and with the members of details (an object or NULL) beside
+ * "code" and "message", which they cannot replace. A 503 gets "Retry-After: 1" unless the header
+ * is there already. */
+void neap_http_answer_problem_take(struct neap_http_request *request, int status,
+				   const struct neap_error *err, json_t *details);
+/* 401, or 403 over the unix socket: what a request gets whose peer is not known. For routes that are
+ * open at times only. */
+void neap_http_answer_unknown(struct neap_http_request *request);
 /* For an answer later: gone is called (once) if the client goes first; the request must not be touched
  * after it. */
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		     void *arg);
+
+/* --- an answer without an end --- */
+struct neap_http_stream;
+
+/* Starts an answer of status 200 that goes on until its end or until the client goes; then gone is
+ * called, once, always from the loop and never from a call of these, and the stream is no more.
+ * NULL: the request has been answered already (to HEAD with the headers, with a 503 when too many
+ * streams are open or memory is short), and gone will not be called. */
+struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
+						     const char *type,
+						     void (*gone)(void *arg), void *arg);
+/* 1: on its way. 0: skipped, as the client has too much unread; send the newest state later. A client
+ * that gets skipped too often in a row is cut off, and gone follows. */
+int neap_http_stream_send(struct neap_http_stream *stream, const char *data, size_t len);
+/* What was sent still arrives. Not from within gone, and not after it. */
+void neap_http_stream_end(struct neap_http_stream *stream);
 
 #endif

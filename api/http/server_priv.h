@@ -4,6 +4,9 @@
 #ifndef NEAP_API_HTTP_SERVER_PRIV_H
 #define NEAP_API_HTTP_SERVER_PRIV_H
 
+#include <time.h>
+
+#include "api/http/route.h"
 #include "api/http/server.h"
 
 struct event;
@@ -11,15 +14,30 @@ struct evhttp_request;
 struct neap_guard;
 
 #define NEAP_HTTP_QUERY_MAX 16
+/* Largest single write; libevent's own limit makes pieces of 16 KB. */
+#define NEAP_HTTP_WRITE_MAX (1024 * 1024)
+
+/* The header lines that nearly all answers share, made once a second. */
+struct neap_http_lines {
+	time_t at; /* 0: not made yet */
+	char type[64];
+	char text[256]; /* the value of Date, and further lines with their names */
+};
 
 struct neap_http_request {
 	struct evhttp_request *ev;
 	struct event_base *base;
 	struct neap_guard *guard;
+	int timeout_s;                 /* of the server */
+	struct neap_http_lines *lines; /* of the server */
+	bool has_cache_control;        /* by the handler */
 	struct neap_http_peer peer;
 	char *path;
-	const char *rest; /* into path */
-	char *query;      /* cut into the pairs below */
+	const char *rest;   /* into path */
+	char *segment_text; /* NULL when the pattern has none; cut into the segments */
+	const char *segments[NEAP_ROUTE_SEGMENT_MAX];
+	int segment_count;
+	char *query; /* cut into the pairs below */
 	const char *names[NEAP_HTTP_QUERY_MAX], *values[NEAP_HTTP_QUERY_MAX];
 	int query_count;
 	const char *body;
@@ -29,8 +47,20 @@ struct neap_http_request {
 	void *gone_arg;
 };
 
-/* As neap_http_answer_error with another status and code name. */
-void neap_http_answer_coded(struct neap_http_request *request, int status,
-			    const char *code, const struct neap_error *err);
+/* As neap_http_answer_problem_take with another code name. */
+void neap_http_answer_coded_take(struct neap_http_request *request, int status,
+				 const char *code, const struct neap_error *err,
+				 json_t *details);
+
+/* A name as RFC 9110 has it for headers and methods. */
+bool neap_http_is_token(const char *text);
+
+/* The headers that every answer has, but for its length; type is a short constant. 0 or
+ * -NEAP_ENOMEM. */
+int neap_http_headers_finish(struct neap_http_request *request, const char *type);
+/* Closes the connection of a request for whose answer there is no memory. */
+void neap_http_drop_take(struct neap_http_request *request);
+/* The request of evhttp stays. */
+void neap_http_request_free(struct neap_http_request *request);
 
 #endif

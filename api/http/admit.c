@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is at the other end of a connection, and who has to go when there are too many. The newcomer
+ * is let in and the one goes that has been silent longest and has not shown the token: whoever
+ * opens connections without end only drives out connections like them, and an operator at the
+ * same address gets in and stays. */
+#include <event2/bufferevent.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "api/http/guard_priv.h"
+
+static bool resolve_tcp(struct neap_guard *guard, int fd)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+
+	if (getpeername(fd, (struct sockaddr *)&addr, &len) < 0)
+		return false;
+	if (addr.ss_family == AF_INET6) {
+		guard->addr = ((struct sockaddr_in6 *)&addr)->sin6_addr;
+		return true;
+	}
+	if (addr.ss_family != AF_INET)
+		return false;
+	guard->addr.s6_addr[10] = guard->addr.s6_addr[11] = 0xff;
+	memcpy(&guard->addr.s6_addr[12], &((struct sockaddr_in *)&addr)->sin_addr, 4);
+	return true;
+}
+
+bool neap_guard_resolve(struct neap_guard *guard)
+{
+	int fd = bufferevent_getfd(guard->bev), domain = 0;
+	socklen_t len = sizeof(domain);
+	struct ucred cred;
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return false;
+	if (domain != AF_UNIX)
+		return resolve_tcp(guard, fd);
+	len = sizeof(cred);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return false;
+	guard->peer.is_unix = true;
+	guard->peer.pid = cred.pid;
+	guard->peer.uid = cred.uid;
+	guard->peer.is_known = cred.uid == 0 || cred.uid == guard->guards->own_uid;
+	if (guard->peer.is_known)
+		neap_guard_set_proved(guard);
+	return true;
+}
+
+static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
+{
+	if (a->peer.is_unix != b->peer.is_unix)
+		return false;
+	if (a->peer.is_unix)
+		return a->peer.uid == b->peer.uid;
+	return memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
+}
+
+static size_t count_peer(const struct neap_guard *of, bool only_streams)
+{
+	const struct neap_guard *guard;
+	size_t count = 0;
+
+	TAILQ_FOREACH(guard, &of->guards->list, next)
+	if (!guard->is_refused && is_same_peer(guard, of) &&
+	    (!only_streams || guard->is_stream))
+		count++;
+	return count;
+}
+
+/* The one silent longest that has not proved itself and is owed no answer; of the newcomer's peer
+ * or of all. The newcomer itself if there is no other. */
+static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_peer)
+{
+	struct neap_guard *guard;
+
+	TAILQ_FOREACH(guard, &newcomer->guards->list, next)
+	if (!guard->is_refused && !guard->is_proved && !guard->is_busy &&
+	    guard != newcomer && (!only_peer || is_same_peer(guard, newcomer)))
+		return guard;
+	return newcomer;
+}
+
+void neap_guard_admit(struct neap_guard *guard)
+{
+	struct neap_guards *guards = guard->guards;
+
+	if (guards->alive > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
+	    count_peer(guard, false) > NEAP_HTTP_CONNECTIONS_PEER_MAX)
+		neap_guard_refuse(find_victim(guard, true));
+	if (guards->alive > NEAP_HTTP_CONNECTIONS_MAX)
+		neap_guard_refuse(find_victim(guard, false));
+}
+
+bool neap_guard_take_stream(struct neap_guard *guard)
+{
+	if (guard->is_refused || guard->guards->streams >= NEAP_HTTP_STREAMS_MAX ||
+	    count_peer(guard, true) >= NEAP_HTTP_STREAMS_PEER_MAX)
+		return false;
+	guard->is_stream = true;
+	guard->guards->streams++;
+	return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The guard of a connection, as the files that make it up share it: guard.c its life, admit.c who
+ * may stay, intake.c what comes in. */
+#ifndef NEAP_API_HTTP_GUARD_PRIV_H
+#define NEAP_API_HTTP_GUARD_PRIV_H
+
+#include <netinet/in.h>
+#include <sys/queue.h>
+#include <sys/time.h>
+
+#include "api/http/guard.h"
+
+struct evbuffer;
+struct evbuffer_cb_info;
+struct event;
+
+/* Holds "Authorization: Bearer " and the longest token; what is longer is none. */
+#define NEAP_GUARD_LINE 256
+
+struct neap_guard {
+	TAILQ_ENTRY(neap_guard) next; /* in fresh until it is admitted, then in list */
+	struct neap_guards *guards;
+	struct bufferevent *bev;
+	bool is_admitted;
+	bool is_refused;
+	bool is_proved; /* has shown the token, or is known by its uid */
+	bool is_busy;   /* a request is with its handler */
+	bool is_stream;
+	bool has_nul; /* among its bytes */
+	struct neap_http_peer peer;
+	struct in6_addr addr;    /* of a TCP peer, IPv4 mapped */
+	void (*gone)(void *arg); /* tells who answers a request later */
+	void *gone_arg;
+	struct timeval since; /* first byte of the request being read; 0: none is */
+	size_t unfinished;    /* its bytes so far */
+	size_t line_len;      /* the line being read, while not proved */
+	char line[NEAP_GUARD_LINE];
+};
+
+TAILQ_HEAD(neap_guard_list, neap_guard);
+
+struct neap_guards {
+	struct event_base *base;
+	uid_t own_uid;
+	const char *token;
+	int timeout_s;
+	struct neap_guard_list list;  /* the one longest without input first */
+	struct neap_guard_list fresh; /* accepted in this turn of the loop */
+	size_t count;                 /* of both lists */
+	size_t alive;                 /* of those admitted, without the refused ones */
+	size_t streams;
+	size_t unfinished;         /* bytes of all */
+	size_t unfinished_unknown; /* of these, those of connections not proved */
+	struct event *admission;   /* fired by hand: somebody is in fresh */
+	struct event *second;      /* armed while there is a guard */
+	struct neap_guard *last;   /* of the last input, mostly the one asked for next */
+};
+
+/* intake.c */
+/* evbuffer_cb_func of a connection's input, arg is its guard. */
+void neap_guard_input_changed(struct evbuffer *buffer,
+			      const struct evbuffer_cb_info *info, void *arg);
+/* Counts the bytes of this connection as len; 0 when they are somebody else's now. */
+void neap_guard_set_unfinished(struct neap_guard *guard, size_t len);
+void neap_guard_set_proved(struct neap_guard *guard);
+
+/* admit.c */
+/* Finds out who is there. False: gone already. */
+bool neap_guard_resolve(struct neap_guard *guard);
+/* Keeps the caps, by dropping another or this one. */
+void neap_guard_admit(struct neap_guard *guard);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a connection sends, seen before evhttp parses it: its bytes are counted, and while nobody knows
+ * who is there its lines are looked through for the token. evhttp hands a request over only
+ * when it is whole, so this is the only place where an upload can be stopped on the way.
+ *
+ * The scanner does not parse: a line with the right token proves whoever sent it, in a header or
+ * not, as only who has the token can send it. Once that is proved nothing is scanned any more. */
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "api/http/bearer.h"
+#include "api/http/guard_priv.h"
+
+/* A stream's client has nothing to say. */
+#define STREAM_INPUT_MAX 4096
+
+void neap_guard_set_unfinished(struct neap_guard *guard, size_t len)
+{
+	struct neap_guards *guards = guard->guards;
+
+	guards->unfinished += len - guard->unfinished; /* modulo, as sizes are */
+	if (!guard->is_proved)
+		guards->unfinished_unknown += len - guard->unfinished;
+	guard->unfinished = len;
+}
+
+void neap_guard_set_proved(struct neap_guard *guard)
+{
+	if (guard->is_proved)
+		return;
+	guard->guards->unfinished_unknown -= guard->unfinished;
+	guard->is_proved = true;
+	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold the token */
+}
+
+static bool is_line_right(struct neap_guard *guard)
+{
+	static const char name[] = "Authorization:";
+	char *value = guard->line + sizeof(name) - 1;
+	char *end = guard->line + guard->line_len;
+
+	if (guard->line_len < sizeof(name) || guard->line_len == NEAP_GUARD_LINE ||
+	    strncasecmp(guard->line, name, sizeof(name) - 1) != 0)
+		return false;
+	while (end > value && (end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*end = '\0';
+	value += strspn(value, " \t");
+	return neap_bearer_is_right(guard->guards->token, value);
+}
+
+/* Lines may come in any number of pieces. */
+static void scan(struct neap_guard *guard, const char *data, size_t len)
+{
+	while (len) {
+		const char *end = memchr(data, '\n', len);
+		size_t part = end ? (size_t)(end - data) : len;
+		size_t room = NEAP_GUARD_LINE - guard->line_len;
+		size_t kept = part < room ? part : room;
+
+		memcpy(guard->line + guard->line_len, data, kept);
+		guard->line_len += kept;
+		if (!end)
+			return;
+		if (is_line_right(guard)) {
+			neap_guard_set_proved(guard);
+			return;
+		}
+		guard->line_len = 0;
+		data += part + 1;
+		len -= part + 1;
+	}
+}
+
+/* The last len bytes of the buffer. A NUL would end a header's value for evhttp and not for a proxy
+ * before it; as bodies are text, none is in its place anywhere. */
+static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size_t len)
+{
+	struct evbuffer_iovec pieces[8]; /* evhttp reads 4 KB at a time: two at most */
+	struct evbuffer_ptr at;
+	size_t size = evbuffer_get_length(buffer);
+	int count, i;
+
+	if (len > size || evbuffer_ptr_set(buffer, &at, size - len, EVBUFFER_PTR_SET) < 0)
+		return;
+	count = evbuffer_peek(buffer, (ev_ssize_t)len, &at, pieces, 8);
+	for (i = 0; i < count && i < 8; i++) {
+		if (memchr(pieces[i].iov_base, '\0', pieces[i].iov_len))
+			guard->has_nul = true;
+		if (!guard->is_proved)
+			scan(guard, pieces[i].iov_base, pieces[i].iov_len);
+	}
+}
+
+/* Best effort: a client that still sends may see a reset before it looks at this. */
+static void tell_unknown(struct neap_guard *guard)
+{
+	static const char over_tcp[] =
+		"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n"
+		"WWW-Authenticate: Bearer\r\nConnection: close\r\n\r\n"
+		"{\"code\":\"Unauthorized\",\"message\":\"no token or a wrong one: send "
+		"\\\"Authorization: Bearer TOKEN\\\" before a large body\"}\n";
+	static const char over_unix[] =
+		"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n"
+		"Connection: close\r\n\r\n"
+		"{\"code\":\"Forbidden\",\"message\":\"only root and neapd's own user may "
+		"send large bodies\"}\n";
+	const char *text = guard->peer.is_unix ? over_unix : over_tcp;
+
+	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
+		return; /* it would come amid another answer */
+	(void)send(bufferevent_getfd(guard->bev), text, strlen(text),
+		   MSG_NOSIGNAL | MSG_DONTWAIT); /* see above */
+}
+
+void neap_guard_input_changed(struct evbuffer *buffer,
+			      const struct evbuffer_cb_info *info, void *arg)
+{
+	struct neap_guard *guard = arg;
+	struct neap_guards *guards = guard->guards;
+
+	if (!info->n_added || guard->is_refused)
+		return;
+	guards->last = guard;
+	if (guard->is_admitted) {
+		TAILQ_REMOVE(&guards->list, guard, next);
+		TAILQ_INSERT_TAIL(&guards->list, guard, next);
+	}
+	if (!guard->since.tv_sec)
+		event_base_gettimeofday_cached(guards->base, &guard->since);
+	neap_guard_set_unfinished(guard, guard->unfinished + info->n_added);
+	if (guard->is_stream && guard->unfinished > STREAM_INPUT_MAX) {
+		neap_guard_refuse(guard);
+		return;
+	}
+	look_through(guard, buffer, info->n_added);
+	if (!guard->is_proved &&
+	    (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX ||
+	     guards->unfinished_unknown > NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)) {
+		tell_unknown(guard);
+		neap_guard_refuse(guard);
+		return;
+	}
+	if (guard->unfinished > NEAP_HTTP_REQUEST_MAX ||
+	    guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
+		neap_guard_refuse(guard);
+}
