@@ -9,19 +9,19 @@
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
 #include "api/ctl/ctl.h"
+#include "api/ctl/find.h"
 #include "engine/base/mem.h"
-
-#define SOCKET_DEFAULT "/run/neap/neap.sock"
 
 static const struct neap_option global_options[] = {
 	{"socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
-	 "neapd's unix socket [$NEAP_SOCKET, else " SOCKET_DEFAULT "]"},
+	 "neapd's unix socket [$NEAP_SOCKET, else " NEAP_FIND_SOCKET "]"},
 	{"unix-socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
 	 NULL},
 	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDR:PORT",
-	 "ask over TCP instead"},
+	 "ask over TCP instead [" NEAP_FIND_SERVER
+	 " where the socket does not serve us]"},
 	{"token-file", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, token_file), "FILE",
-	 "the daemon's token, for --server"},
+	 "neapd's token, for TCP [$NEAP_TOKEN, else " NEAP_FIND_TOKEN_FILE "]"},
 	{"help", 'h', NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_help), NULL,
 	 "this, or the help of a command"},
 	{"version", 0, NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_version), NULL,
@@ -47,10 +47,27 @@ static const struct neap_command command_help = {
 };
 
 static const struct neap_command *const commands[] = {
-	&neap_command_run,         &neap_command_top,      &neap_command_status,
-	&neap_command_audit,       &neap_command_freeze,   &neap_command_release,
-	&neap_command_resume,      &neap_command_topology, &neap_command_policy_check,
-	&neap_command_policy_list, &command_version,       &command_help,
+	&neap_command_run,
+	&neap_command_top,
+	&neap_command_status,
+	&neap_command_audit,
+	&neap_command_freeze,
+	&neap_command_release,
+	&neap_command_resume,
+	&neap_command_topology,
+	&neap_command_policy_list,
+	&neap_command_policy_show,
+	&neap_command_policy_check,
+	&neap_command_policy_put,
+	&neap_command_policy_edit,
+	&neap_command_policy_diff,
+	&neap_command_policy_history,
+	&neap_command_policy_rollback,
+	&neap_command_policy_delete,
+	&neap_command_policy_params,
+	&neap_command_token_rotate,
+	&command_version,
+	&command_help,
 };
 
 static int print_overview(void)
@@ -62,7 +79,7 @@ static int print_overview(void)
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	neap_buf_adds(&out, "neapctl [OPTIONS] COMMAND [OPTIONS]\n\nCommands:\n");
 	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++)
-		neap_buf_addf(&out, "  %-14s  %s\n", commands[i]->name,
+		neap_buf_addf(&out, "  %-15s  %s\n", commands[i]->name,
 			      commands[i]->summary);
 	neap_buf_adds(&out, "\nOptions, before or after the command:\n");
 	neap_options_help(global_options, &out);
@@ -107,17 +124,24 @@ static bool starts_with_word(const char *name, const char *word)
 
 static int unknown(const char *word)
 {
+	char firsts[NEAP_ARRAY_LEN(commands)][16];
 	const char *names[NEAP_ARRAY_LEN(commands)], *near;
 	struct neap_buf list;
-	size_t i;
+	size_t i, count = 0;
 	int r;
 
 	neap_buf_init(&list, NEAP_BUF_LINE);
 	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++) {
-		names[i] = commands[i]->name;
-		neap_buf_addf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+		(void)snprintf(firsts[count], sizeof(firsts[count]), "%.*s",
+			       (int)strcspn(commands[i]->name, " "), commands[i]->name);
+		/* Groups stand together. */
+		if (count > 0 && strcmp(firsts[count], firsts[count - 1]) == 0)
+			continue;
+		names[count] = firsts[count];
+		neap_buf_addf(&list, "%s%s", count > 0 ? ", " : "", names[count]);
+		count++;
 	}
-	near = neap_nearest_find(word, names, NEAP_ARRAY_LEN(names));
+	near = neap_nearest_find(word, names, count);
 	if (near != NULL)
 		r = neap_ctl_complainf(NEAP_CTL_USAGE,
 				       "unknown command '%.64s'; did you mean %s?", word,
@@ -159,21 +183,36 @@ static int command_find(int argc, char **argv, const struct neap_command **ret,
 /* "policy" alone, or with a word that it does not know. */
 static int group_complain(const char *word, const char *second)
 {
-	char list[128] = "";
-	size_t i, used = 0;
+	const char *names[NEAP_ARRAY_LEN(commands)], *near = NULL;
+	struct neap_buf list;
+	size_t i, count = 0;
+	int r;
 
+	neap_buf_init(&list, NEAP_BUF_LINE);
 	for (i = 0; i < NEAP_ARRAY_LEN(commands); i++) {
-		if (starts_with_word(commands[i]->name, word) && used < sizeof(list))
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-						 used > 0 ? ", " : "", commands[i]->name);
+		if (!starts_with_word(commands[i]->name, word))
+			continue;
+		names[count] = commands[i]->name + strlen(word) + 1;
+		neap_buf_addf(&list, "%s%s", count > 0 ? ", " : "", names[count]);
+		count++;
 	}
+	if (second != NULL)
+		near = neap_nearest_find(second, names, count);
 	if (second == NULL)
-		return neap_ctl_complainf(NEAP_CTL_USAGE,
-					  "%s needs one more word: there is %s", word,
-					  list);
-	return neap_ctl_complainf(NEAP_CTL_USAGE,
-				  "unknown command '%s %.64s'; there is %s", word, second,
-				  list);
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "%s needs one more word: there is %s", word,
+				       list.data);
+	else if (near != NULL)
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "unknown command '%s %.64s'; did you mean %s %s?",
+				       word, second, word, near);
+	else
+		r = neap_ctl_complainf(
+			NEAP_CTL_USAGE,
+			"unknown command '%s %.64s'; behind %s there is %s", word, second,
+			word, list.data);
+	neap_buf_done(&list);
+	return r;
 }
 
 static int group_help(const char *word)
@@ -261,7 +300,7 @@ static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, in
 	} else if (more.want_version) {
 		r = version(NULL, NULL, 0, NULL);
 	} else {
-		if (more.socket != NULL) {
+		if (more.socket != NULL && *more.socket) {
 			ctl->socket = more.socket;
 			ctl->is_socket_given = true;
 		}
@@ -293,11 +332,11 @@ int main(int argc, char **argv)
 	/* Up to the command: what follows it may be options of its own. */
 	if (neap_options_parse(&globals, 1, true, &argc, argv, &err) < 0)
 		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
-	ctl.is_socket_given = ctl.socket != NULL;
 	if (ctl.socket == NULL)
 		ctl.socket = getenv("NEAP_SOCKET");
-	if (ctl.socket == NULL || !*ctl.socket)
-		ctl.socket = SOCKET_DEFAULT;
+	ctl.is_socket_given = ctl.socket != NULL && *ctl.socket;
+	if (!ctl.is_socket_given)
+		ctl.socket = NEAP_FIND_SOCKET;
 	if (ctl.want_version)
 		return version(NULL, NULL, 0, NULL);
 	if (argc == 0 && ctl.want_help)

@@ -169,21 +169,68 @@ static int all_get(struct neap_client *client, int64_t *since, int64_t limit,
 	return 0;
 }
 
-/* Ends only by a signal or when stdout or the daemon goes. */
+struct follower {
+	int64_t since;
+	bool is_json;
+	int status; /* of the last printing */
+};
+
+static bool event_line(void *arg, const char *text)
+{
+	struct follower *follower = arg;
+	json_t *entry, *entries;
+
+	if (strncmp(text, "data:", 5) != 0)
+		return true;
+	text += 5;
+	entry = json_loads(text + (*text == ' '), 0, NULL);
+	if (entry == NULL)
+		return true;
+	follower->since = neap_member_integer(entry, "seq", follower->since);
+	entries = json_pack("[o]", entry);
+	follower->status = print_entries(entries, follower->is_json);
+	json_decref(entries);
+	return follower->status == 0;
+}
+
+/* What comes, until the daemon ends the stream. */
+static int stream(struct neap_client *client, struct follower *follower,
+		  struct neap_error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/control/v1/audit?since=%lld",
+		       (long long)follower->since);
+	return neap_client_stream(client, path, event_line, follower, err);
+}
+
+/* Ends only by a signal or when stdout or the daemon goes. A page first, which also tells that a
+ * new daemon counts from 1 again, then the stream; a daemon without streams is asked again and
+ * again. */
 static int follow(struct neap_client *client, int64_t since, int64_t limit, bool is_json)
 {
+	struct follower follower = {.since = since, .is_json = is_json};
 	struct neap_error err = {0};
 	json_t *page = NULL;
+	size_t count;
 	int r;
 
 	for (;;) {
-		if (page_get(client, &since, limit, &page, &err) < 0)
-			return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		if (page_get(client, &follower.since, limit, &page, &err) < 0)
+			return neap_ctl_fail(&err);
+		count = json_array_size(json_object_get(page, "entries"));
 		r = print_entries(json_object_get(page, "entries"), is_json);
 		json_decref(page);
 		if (r != 0)
 			return r;
 		limit = PAGE;
+		if (count == PAGE)
+			continue;
+		r = stream(client, &follower, &err);
+		if (r == 0 && follower.status != 0)
+			return follower.status;
+		if (r < 0 && err.code != NEAP_EUNSUPPORTED)
+			return neap_ctl_fail(&err);
 		(void)usleep(FOLLOW_USEC); /* sooner by a signal is fine */
 	}
 }
@@ -195,7 +242,7 @@ static int once(struct neap_client *client, int64_t since, int64_t limit, bool i
 	int r;
 
 	if (all_get(client, &since, limit, &reply, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	if (is_json)
 		return neap_ctl_print_json_take(reply);
 	r = print_entries(json_object_get(reply, "entries"), false);
@@ -218,7 +265,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (limit == NEAP_MISSING)
 		limit = values->follow ? FOLLOW_LIMIT : LIMIT;
 	if (neap_client_new(ctl, &client, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	r = values->follow ? follow(client, since, limit, values->output != NULL)
 			   : once(client, since, limit, values->output != NULL);
 	neap_client_free(client);

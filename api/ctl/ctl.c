@@ -38,6 +38,13 @@ int neap_ctl_complainf(int status, const char *fmt, ...)
 	return neap_ctl_complain(status, &err);
 }
 
+int neap_ctl_fail(const struct neap_error *err)
+{
+	bool is_absent = err->code == NEAP_EUNAVAILABLE && err->errnum != 0;
+
+	return neap_ctl_complain(is_absent ? NEAP_CTL_ABSENT : NEAP_CTL_FAILED, err);
+}
+
 int neap_ctl_print(const struct neap_buf *out)
 {
 	if (neap_buf_failed(out))

@@ -14,6 +14,7 @@
 /* Exit statuses beside 0. */
 #define NEAP_CTL_FAILED  1
 #define NEAP_CTL_USAGE   2   /* options, commands */
+#define NEAP_CTL_ABSENT  3   /* no daemon answers */
 #define NEAP_CTL_REFUSED 125 /* run: the command was never started */
 #define NEAP_CTL_CANNOT  126 /* run: found, but cannot be executed */
 #define NEAP_CTL_NO_FILE 127 /* run: there is no such program */
@@ -22,8 +23,8 @@
 struct neap_ctl {
 	const char *socket;     /* path; never NULL after parsing */
 	const char *server;     /* "ADDR:PORT", NULL: the unix socket */
-	const char *token_file; /* with server */
-	bool is_socket_given;
+	const char *token_file; /* for TCP, NULL: see api/ctl/find.h */
+	bool is_socket_given; /* by option, environment or command: nothing else is asked */
 	bool want_help, want_version;
 };
 
@@ -41,12 +42,17 @@ struct neap_command {
 
 extern const struct neap_command neap_command_run, neap_command_top, neap_command_status,
 	neap_command_audit, neap_command_freeze, neap_command_release,
-	neap_command_resume, neap_command_topology, neap_command_policy_check,
-	neap_command_policy_list;
+	neap_command_resume, neap_command_topology, neap_command_policy_list,
+	neap_command_policy_show, neap_command_policy_check, neap_command_policy_put,
+	neap_command_policy_edit, neap_command_policy_diff, neap_command_policy_history,
+	neap_command_policy_rollback, neap_command_policy_delete,
+	neap_command_policy_params, neap_command_token_rotate;
 
 /* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
 int neap_ctl_complain(int status, const struct neap_error *err);
 int neap_ctl_complainf(int status, const char *fmt, ...) NEAP_PRINTF(2, 3);
+/* A call to the daemon failed: the same with NEAP_CTL_ABSENT or NEAP_CTL_FAILED. */
+int neap_ctl_fail(const struct neap_error *err);
 /* Writes to stdout; NEAP_CTL_FAILED with a line on stderr when it is full, closed, or out failed. */
 int neap_ctl_print(const struct neap_buf *out);
 /* Indented JSON, ASCII only, so that no name acts on a terminal. Takes the value over. */

@@ -32,7 +32,7 @@ static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 	(void)values, (void)argc, (void)argv;
 	if (neap_client_ask(ctl, "POST", "/control/v1/freeze", &reply, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	json_decref(reply);
 	puts("frozen: nothing is written until 'neapctl resume'");
 	return 0;
@@ -45,7 +45,7 @@ static int resume(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 	(void)values, (void)argc, (void)argv;
 	if (neap_client_ask(ctl, "POST", "/control/v1/resume", &reply, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	json_decref(reply);
 	puts("acting: policies are obeyed again");
 	return 0;
@@ -116,6 +116,7 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	if (given->run_dir != NULL && !ctl->is_socket_given && ctl->server == NULL) {
 		(void)snprintf(path, sizeof(path), "%s/neap.sock", given->run_dir);
 		ctl->socket = path;
+		ctl->is_socket_given = true;
 	}
 	r = neap_client_new(ctl, &client, &err);
 	if (r == 0)
@@ -127,13 +128,13 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 		if (geteuid() == 0)
 			return give_back(given);
 		return neap_ctl_complainf(
-			NEAP_CTL_FAILED,
+			NEAP_CTL_ABSENT,
 			"no neapd answers at %s: to give back what an ended one "
 			"left, run it with sudo",
 			ctl->socket);
 	}
 	if (r < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
 	       neap_cell_integer(reply, "given_back", number),
 	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");

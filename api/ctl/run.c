@@ -191,6 +191,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	r = program_find(argv[0], path, sizeof(path));
 	if (r != 0)
 		return cannot(argv[0], r);
+	ctl->is_socket_given = true; /* TCP would be of no use */
 	request = request_new(values, argc, argv);
 	if (request == NULL)
 		return neap_ctl_complainf(NEAP_CTL_REFUSED,

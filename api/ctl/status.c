@@ -142,7 +142,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (r != 0)
 		return r;
 	if (neap_client_ask(ctl, "GET", "/control/v1/status", &status, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	if (values->output != NULL)
 		return neap_ctl_print_json_take(status);
 	r = print(status);

@@ -46,20 +46,31 @@ static bool is_harmful(uint32_t point)
 	return false;
 }
 
-void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines)
+/* Bytes of kept stay as they are. */
+static void clean(struct neap_buf *out, const char *text, const char *kept)
 {
 	uint32_t point;
 	size_t len;
 
 	for (; *text; text += len > 0 ? len : 1) {
 		len = decode(text, &point);
-		if (keep_lines && *text == '\n')
-			neap_buf_addc(out, '\n');
+		if (strchr(kept, *text) != NULL)
+			neap_buf_addc(out, *text);
 		else if (len == 0 || is_harmful(point))
 			neap_buf_addc(out, '?');
 		else
 			neap_buf_add(out, text, len);
 	}
+}
+
+void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines)
+{
+	clean(out, text, keep_lines ? "\n" : "");
+}
+
+void neap_text_add_source(struct neap_buf *out, const char *text)
+{
+	clean(out, text, "\n\t");
 }
 
 static int columns_of(uint32_t point)

@@ -11,6 +11,8 @@
  * marks that turn the direction of writing, bytes that are no UTF-8. Line ends stay with
  * keep_lines. */
 void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines);
+/* The same for the text of a program: line ends and tabs stay. */
+void neap_text_add_source(struct neap_buf *out, const char *text);
 /* Columns that a clean text takes. */
 int neap_text_columns(const char *text);
 /* Adds at most columns of a clean text; a text that was cut ends

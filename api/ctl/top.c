@@ -171,7 +171,7 @@ static int print_once(struct neap_client *client, bool is_json)
 	int r;
 
 	if (picture_get(client, &picture, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	if (is_json) {
 		json_t *json =
 			json_pack("{s:O?, s:O?, s:O?, s:O}", "state",
@@ -262,14 +262,14 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (count == NEAP_MISSING)
 		count = isatty(STDOUT_FILENO) && !is_json ? INT64_MAX : 1;
 	if (neap_client_new(ctl, &client, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	if (!values->is_batch && !is_json)
 		screen = neap_screen_open();
 	if (screen != NULL) {
 		r = live(client, count, interval, screen, &err);
 		neap_screen_close(screen);
 		if (r < 0)
-			r = neap_ctl_complain(NEAP_CTL_FAILED, &err);
+			r = neap_ctl_fail(&err);
 	} else {
 		r = plain(client, count, interval, is_json);
 	}

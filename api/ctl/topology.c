@@ -176,7 +176,7 @@ static int print_json(const struct neap_ctl *ctl, const struct topology_values *
 	/* The daemon's own has the caches too. */
 	if (ctl->server != NULL && values->xml == NULL && values->synthetic == NULL) {
 		if (neap_client_ask(ctl, "GET", "/control/v1/topology", &json, &err) < 0)
-			return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+			return neap_ctl_fail(&err);
 	} else {
 		json = neap_topology_json(topology);
 	}
@@ -200,7 +200,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		return neap_ctl_complainf(NEAP_CTL_USAGE,
 					  "--xml or --synthetic, not both");
 	if (load(ctl, values, &topology, &err) < 0)
-		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+		return neap_ctl_fail(&err);
 	if (values->output != NULL) {
 		r = print_json(ctl, values, topology);
 	} else {

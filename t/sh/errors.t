@@ -27,7 +27,7 @@ check "a bad value names what is right" says 2 "--tick" "$D" --tick 5x
 check "a bad level names the levels" says 2 "debug" "$D" --log-level loud
 check "unknown command of neapctl" says 2 "frobnicate" "$C" frobnicate
 check "unknown option of a command" says 2 "--frob" "$C" top --frob
-check "no daemon" says 1 "no neapd" "$C" --socket "$WORK/none.sock" status
+check "no daemon" says 3 "no neapd" "$C" --socket "$WORK/none.sock" status
 check "run without qos" says 2 "--qos" "$C" run -- true
 
 # --- configuration ---

@@ -32,8 +32,9 @@ is_json() { "$@" | perl -MJSON::PP -0777 -ne 'decode_json($_)'; }
 # --- help ---
 check "help lists the commands" prints "policy check" "$C" help
 check "--help too" prints "topology" "$C" --help
-for command in run top status audit freeze release resume topology "policy check" "policy list" \
-	version help; do
+for command in run top status audit freeze release resume topology "policy list" "policy show" \
+	"policy check" "policy put" "policy edit" "policy diff" "policy history" "policy rollback" \
+	"policy delete" "policy params" "token rotate" version help; do
 	# shellcheck disable=SC2086  # two words are two words
 	check "$command --help" prints "neapctl $command" "$C" $command --help
 	# shellcheck disable=SC2086
@@ -46,8 +47,10 @@ check "version" prints "neapctl " "$C" --version
 check "no command" says 2 "help" "$C"
 check "an unknown command names what there is" says 2 "topology" "$C" frobnicate
 check "a near one is named" says 2 "did you mean status" "$C" statsu
-check "an unknown word of a group" says 2 "policy check" "$C" policy frob
-check "a group alone" says 2 "policy list" "$C" policy
+check "an unknown word of a group" says 2 "list, show, check" "$C" policy frob
+check "a near one of it is named" says 2 "did you mean policy show" "$C" policy shw
+check "a group alone" says 2 "there is list, show, check" "$C" policy
+check "a group stands once in the list" says 2 "topology, policy, token, version" "$C" frobnicate
 check "an unknown option" says 2 "--interval" "$C" top --frob
 check "a near option is named" says 2 "did you mean --synthetic" "$C" topology --syntetic x
 check "an unknown option before the command" says 2 "--socket" "$C" --frob status
@@ -84,18 +87,19 @@ check "nothing of it acts on the terminal" not grep -q "$(printf '\033')" \
 	<("$C" policy check "$WORK/escape.lua" 2>&1)
 
 # --- no daemon ---
-for command in status top audit freeze resume "policy list"; do
+for command in status top audit freeze resume "policy list" "policy show qos/x" "policy edit qos/x" \
+	"policy diff qos/x" "token rotate"; do
 	# shellcheck disable=SC2086
-	check "$command without a daemon" says 1 "no neapd answers at $WORK/none.sock" \
+	check "$command without a daemon" says 3 "no neapd answers at $WORK/none.sock" \
 		"$C" --socket "$WORK/none.sock" $command
 done
-check "the socket by environment" says 1 "$WORK/env.sock" env NEAP_SOCKET="$WORK/env.sock" "$C" status
-check "the option beats it" says 1 "$WORK/none.sock" env NEAP_SOCKET=x "$C" --socket "$WORK/none.sock" status
-check "after the command too" says 1 "$WORK/none.sock" "$C" status --socket "$WORK/none.sock"
-check "over TCP" says 1 "127.0.0.1:1" "$C" --server 127.0.0.1:1 status
+check "the socket by environment" says 3 "$WORK/env.sock" env NEAP_SOCKET="$WORK/env.sock" "$C" status
+check "the option beats it" says 3 "$WORK/none.sock" env NEAP_SOCKET=x "$C" --socket "$WORK/none.sock" status
+check "after the command too" says 3 "$WORK/none.sock" "$C" status --socket "$WORK/none.sock"
+check "over TCP" says 3 "127.0.0.1:1" "$C" --server 127.0.0.1:1 status
 check "a token file that is not there" says 1 "none.token" \
 	"$C" --server 127.0.0.1:1 --token-file "$WORK/none.token" status
-check "a proxy is not asked" says 1 "no neapd answers" env http_proxy=http://127.0.0.1:9 \
+check "a proxy is not asked" says 3 "no neapd answers" env http_proxy=http://127.0.0.1:9 \
 	"$C" --server 127.0.0.1:1 status
 
 # --- run ---
@@ -153,7 +157,7 @@ while (my $client = $server->accept) {
     close $out;
     my ($status, $reply) = (200, $answers{"$method $url"});
     if ($url =~ m,^/control/v1/audit\?,) {
-      my ($limit) = $url =~ /limit=(\d+)/;
+      my $limit = $url =~ /limit=(\d+)/ ? $1 : 200;
       my $from = $url =~ /since=(\d+)/ ? $1 : 1500 - $limit;
       my $to = $from + $limit > 1500 ? 1500 : $from + $limit;
       $reply = '{"entries":[' . join(',', @entries[$from .. $to - 1]) . '],"last":1500}';
@@ -187,7 +191,7 @@ check "two tables" is "$(fake top -b -n 2 -d 100ms | grep -c '^NAME')" 2
 check "top as JSON" is_json fake top -o json
 check "top on a terminal comes and goes" has "$(printf q | TERM=xterm script -qec \
 	"$C --socket $WORK/fake.sock top -n 1" /dev/null 2>/dev/null || echo 'no script: 1049l 1049h')" 1049l
-check "policy list" prints "qos/cpu-share  3f2a91c0  active" fake policy list
+check "policy list" prints "qos/cpu-share  3f2a91c0  -      active" fake policy list
 check "cost of a call" prints "100 us" fake policy list
 check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap/besteffort cpu.shares 1024 -> 1500 qos/x@1: w?[2J1500" \
 	fake audit

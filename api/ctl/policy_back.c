@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl policy rollback` and `delete`: taking a policy back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/policy_priv.h"
+#include "api/ctl/text.h"
+
+struct back_values {
+	const char *if_version, *output;
+};
+
+static const struct neap_option rollback_options[] = {
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct back_values, output), "json",
+	 "print the daemon's answer as JSON"},
+	{""},
+};
+
+static const struct neap_option delete_options[] = {
+	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct back_values, if_version),
+	 "VERSION", "only if this version is live"},
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct back_values, output), "json",
+	 "print the daemon's answer as JSON"},
+	{""},
+};
+
+static int print_deleted(struct neap_client_reply *reply, bool is_json)
+{
+	const json_t *now = json_object_get(reply->json, "now");
+	struct neap_buf out;
+	int r;
+
+	if (is_json && reply->json != NULL)
+		return neap_ctl_print_json_take(json_incref(reply->json));
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
+	neap_buf_addc(&out, '@');
+	neap_text_add_clean(&out, neap_cell_text(reply->json, "version"), false);
+	neap_buf_adds(&out, " is deleted; ");
+	if (json_is_object(now)) {
+		neap_buf_adds(&out, "what acts now is version ");
+		neap_text_add_clean(&out, neap_cell_text(now, "version"), false);
+		neap_buf_adds(&out, " from ");
+		neap_text_add_clean(&out, neap_cell_text(now, "origin"), false);
+	} else {
+		neap_buf_adds(&out, "nothing acts in its place");
+	}
+	neap_buf_addc(&out, '\n');
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+static int change(struct neap_ctl *ctl, const char *name,
+		  const struct neap_client_request *request,
+		  int (*print)(struct neap_client_reply *reply, bool is_json),
+		  bool is_json)
+{
+	struct neap_client *client = NULL;
+	struct neap_client_reply reply;
+	struct neap_error err = {0};
+	int r;
+
+	if (neap_client_new(ctl, &client, &err) < 0)
+		return neap_ctl_fail(&err);
+	if (neap_client_send(client, request, &reply, &err) < 0)
+		r = neap_ctl_policy_print_refusal(&reply, &err, name, is_json);
+	else
+		r = print(&reply, is_json);
+	neap_client_reply_done(&reply);
+	neap_client_free(client);
+	return r;
+}
+
+static int rollback(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct back_values *values = arg;
+	char path[NEAP_POLICY_PATH], body[64] = "";
+	struct neap_client_request request = {
+		.method = "POST", .path = path, .body = body};
+	int r = neap_ctl_check_output(values->output);
+
+	if (r == 0)
+		r = neap_ctl_policy_check_version(argc > 1 ? argv[1] : NULL, false,
+						  "policy rollback");
+	if (r == 0)
+		r = neap_ctl_policy_path(argv[0], "/rollback", path);
+	if (r != 0)
+		return r;
+	if (argc > 1)
+		(void)snprintf(body, sizeof(body), "{\"to\":\"%s\"}", argv[1]);
+	request.body_len = strlen(body);
+	return change(ctl, argv[0], &request, neap_ctl_policy_print_result,
+		      values->output != NULL);
+}
+
+static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct back_values *values = arg;
+	char path[NEAP_POLICY_PATH];
+	const struct neap_client_request request = {
+		.method = "DELETE", .path = path, .if_match = values->if_version};
+	int r = neap_ctl_check_output(values->output);
+
+	(void)argc;
+	if (r == 0)
+		r = neap_ctl_policy_check_version(values->if_version, true,
+						  "--if-version");
+	if (r == 0)
+		r = neap_ctl_policy_path(argv[0], "", path);
+	if (r != 0)
+		return r;
+	return change(ctl, argv[0], &request, print_deleted, values->output != NULL);
+}
+
+const struct neap_command neap_command_policy_rollback = {
+	.name = "policy rollback",
+	.usage = "[-o json] KIND/NAME [VERSION]",
+	.summary = "back to the version before, or to a named one",
+	.text = "'neapctl policy history KIND/NAME' shows which there are.\n",
+	.options = rollback_options,
+	.values_size = sizeof(struct back_values),
+	.args_min = 1,
+	.args_max = 2,
+	.run = rollback,
+};
+
+const struct neap_command neap_command_policy_delete = {
+	.name = "policy delete",
+	.usage = "[--if-version VERSION] [-o json] KIND/NAME",
+	.summary = "take an uploaded policy away",
+	.text = "What the configuration says acts again. Its versions and history are kept.\n",
+	.options = delete_options,
+	.values_size = sizeof(struct back_values),
+	.args_min = 1,
+	.args_max = 1,
+	.run = delete,
+};

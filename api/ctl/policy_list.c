@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl policy list`: what the daemon has loaded, how it fares, and what did not pass. */
+#include <stdio.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/policy_priv.h"
+#include "api/ctl/table.h"
+#include "api/ctl/text.h"
+
+struct list_values {
+	const char *output;
+};
+
+static const struct neap_option options[] = {
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct list_values, output), "json",
+	 "print all of it as JSON"},
+	{""},
+};
+
+static void row_add(struct neap_table *table, const json_t *policy)
+{
+	char calls[NEAP_CELL_BYTES], errors[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES],
+		usec[NEAP_CELL_BYTES] = "-";
+	int64_t count = neap_member_integer(policy, "calls", 0);
+	int64_t total = neap_member_integer(policy, "cpu_usec", NEAP_MISSING);
+
+	if (count > 0 && total != NEAP_MISSING)
+		(void)snprintf(usec, sizeof(usec), "%lld us", (long long)(total / count));
+	neap_table_add(table,
+		       (const char *[]){neap_cell_text(policy, "policy"),
+					neap_cell_text(policy, "version"),
+					neap_cell_text(policy, "layer"),
+					neap_cell_text(policy, "state"),
+					neap_cell_integer(policy, "calls", calls),
+					neap_cell_integer(policy, "errors", errors),
+					neap_cell_integer(policy, "spent", spent), usec,
+					neap_cell_text(policy, "origin")});
+}
+
+void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
+{
+	const json_t *refused = json_object_get(policy, "refused");
+	const char *file = json_string_value(json_object_get(refused, "file"));
+
+	neap_ctl_policy_add_problem(file, file, neap_member_integer(refused, "line", 0),
+				    neap_cell_text(refused, "message"), out);
+}
+
+static void add_refusals(const json_t *policies, struct neap_buf *out)
+{
+	const json_t *policy;
+	bool is_first = true;
+	size_t i;
+
+	json_array_foreach (policies, i, policy) {
+		if (!json_is_object(json_object_get(policy, "refused")))
+			continue;
+		neap_buf_addf(out, "%s%s", is_first ? "\n" : "", neap_ctl_red());
+		is_first = false;
+		neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
+		neap_buf_adds(out, ": ");
+		neap_ctl_policy_add_refused(policy, out);
+		neap_buf_adds(out, neap_ctl_plain());
+	}
+}
+
+static int list_print(const json_t *policies)
+{
+	static const struct neap_table_column columns[] = {
+		{"POLICY"},      {"VERSION"},      {"LAYER"},       {"STATE"},
+		{"CALLS", true}, {"ERRORS", true}, {"SPENT", true}, {"CPU/CALL", true},
+		{"ORIGIN"},      {NULL},
+	};
+	struct neap_table_style style = {.columns = neap_ctl_columns(),
+					 .use_color = neap_ctl_use_color()};
+	struct neap_table *table = neap_table_new(columns);
+	const json_t *policy;
+	struct neap_buf out;
+	size_t i;
+	int r;
+
+	if (table == NULL)
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	json_array_foreach (policies, i, policy) {
+		row_add(table, policy);
+	}
+	if (!neap_table_format(table, &style, &out))
+		out.failed = true;
+	add_refusals(policies, &out);
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	neap_table_free(table);
+	return r;
+}
+
+static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct list_values *values = arg;
+	struct neap_error err = {0};
+	json_t *policies = NULL;
+	int r = neap_ctl_check_output(values->output);
+
+	(void)argc, (void)argv;
+	if (r != 0)
+		return r;
+	if (neap_client_ask(ctl, "GET", "/control/v1/policies", &policies, &err) < 0)
+		return neap_ctl_fail(&err);
+	if (values->output != NULL)
+		return neap_ctl_print_json_take(policies);
+	r = list_print(policies);
+	json_decref(policies);
+	return r;
+}
+
+const struct neap_command neap_command_policy_list = {
+	.name = "policy list",
+	.usage = "[-o json]",
+	.summary = "the policies that are loaded, and how they fare",
+	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "
+		"what.\n",
+	.options = options,
+	.values_size = sizeof(struct list_values),
+	.run = list,
+};

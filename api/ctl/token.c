@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl token rotate`: has the daemon make itself a new token. The token itself is never shown:
+ * it is in the daemon's file. */
+#include "api/ctl/cells.h"
+#include "api/ctl/client.h"
+#include "api/ctl/text.h"
+
+struct rotate_values {
+	const char *output;
+};
+
+static const struct neap_option options[] = {
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct rotate_values, output), "json",
+	 "print JSON"},
+	{""},
+};
+
+static int rotate(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct rotate_values *values = arg;
+	struct neap_error err = {0};
+	json_t *reply = NULL;
+	struct neap_buf out;
+	int r = neap_ctl_check_output(values->output);
+
+	(void)argc, (void)argv;
+	if (r != 0)
+		return r;
+	if (neap_client_ask(ctl, "POST", "/control/v1/token/rotate", &reply, &err) < 0)
+		return neap_ctl_fail(&err);
+	if (values->output != NULL)
+		return neap_ctl_print_json_take(reply);
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_buf_adds(&out, "rotated: the new token is in ");
+	neap_text_add_clean(&out, neap_cell_text(reply, "token_file"), false);
+	neap_buf_adds(&out, "; the one before is not taken any more\n");
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	json_decref(reply);
+	return r;
+}
+
+const struct neap_command neap_command_token_rotate = {
+	.name = "token rotate",
+	.usage = "[-o json]",
+	.summary = "a new token for TCP, in the daemon's file",
+	.text = "The one before is refused from then on.\n",
+	.options = options,
+	.values_size = sizeof(struct rotate_values),
+	.run = rotate,
+};
