@@ -3,19 +3,16 @@
  * The option table and the command line. */
 #include "api/config.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/config_priv.h"
-#include "api/http/server.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 #include "engine/machine/cpuset.h"
 
 #define FILE_FALLBACK "/etc/neap/neap.yaml"
@@ -47,6 +44,8 @@ static const struct neap_option options[] = {
 	{"policy", "policies", NEAP_OPTION_POLICY, AT(policies), "NAME[:PARAM=VALUE,...]",
 	 "qos/cpu-share", 0, 0, NULL,
 	 "policy to run: a shipped one or a file; may be repeated; none for none"},
+	{"policy-dir", "policy-dir", NEAP_OPTION_TEXT, AT(policy_dir), "DIR", "", 0, 0,
+	 NULL, "policies as files: one saved in DIR goes live once it passes its checks"},
 	{"tick", "tick", NEAP_OPTION_DURATION, AT(tick_usec), "TIME", "1s", SECOND / 10,
 	 MINUTE, NULL, "time from one look at the machine to the next"},
 	{"window", "window", NEAP_OPTION_DURATION, AT(window_usec), "TIME", "60s",
@@ -54,6 +53,16 @@ static const struct neap_option options[] = {
 	{"release-after", "release-after", NEAP_OPTION_DURATION, AT(release_after_usec),
 	 "TIME", "60s", 0, 24 * 60 * MINUTE, NULL,
 	 "how long settings stay for a successor when neapd ends"},
+	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...", "api,node", 0, 0,
+	 NULL,
+	 "what this neapd does: api (answers over TCP), node (governs this machine)"},
+	{"node-name", "node-name", NEAP_OPTION_NAME, AT(node_name), "NAME", NULL, 0, 0,
+	 NULL, "name of this node [the host's name]"},
+	{"node-label", "node-labels", NEAP_OPTION_LABEL, AT(node_labels), "KEY=VALUE",
+	 NULL, 0, 0, NULL,
+	 "label of this node, for `where` of policies; may be repeated"},
+	{"open-metrics", "open-metrics", NEAP_OPTION_BOOL, AT(open_metrics), NULL,
+	 "false", 0, 0, NULL, "answer /metrics without authentication"},
 	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
 	 "write nothing, show what would be written"},
 	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
@@ -92,285 +101,6 @@ static const struct neap_option options[] = {
 const struct neap_option *neap_config_options(void)
 {
 	return options;
-}
-
-/* --- nearest name --- */
-
-#define NAME_MAX_LEN 32
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Letters to change, add or take away to get from a to b. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[NAME_MAX_LEN + 1], a_len = strlen(a), b_len = strlen(b), i, j;
-
-	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
-		return SIZE_MAX;
-	for (j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (i = 1; i <= a_len; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (j = 1; j <= b_len; j++) {
-			size_t above = row[j];
-
-			row[j] = smallest(above + 1, row[j - 1] + 1,
-					  corner + (a[i - 1] != b[j - 1]));
-			corner = above;
-		}
-	}
-	return row[b_len];
-}
-
-const char *neap_config_nearest(const char *text, const char *const *names, size_t count)
-{
-	const char *best = NULL;
-	size_t best_distance = strlen(text) / 2 < 4 ? strlen(text) / 2 + 1 : 4, i;
-
-	for (i = 0; i < count; i++) {
-		size_t d = distance(text, names[i]);
-
-		if (d < best_distance) {
-			best_distance = d;
-			best = names[i];
-		}
-	}
-	return best;
-}
-
-/* --- values --- */
-
-static int set_text(char *to, size_t size, const char *text, struct neap_error *err)
-{
-	if (strlen(text) >= size)
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "'%.40s...' is longer than %zu bytes", text,
-				      size - 1);
-	neap_strcopy(to, size, text);
-	return 0;
-}
-
-static int set_listen(char *to, size_t size, const char *text, struct neap_error *err)
-{
-	struct sockaddr_storage addr;
-	int len;
-
-	if (strcmp(text, "off") != 0) {
-		if (neap_http_listen_parse(text, (struct sockaddr *)&addr, &len, NULL) <
-		    0)
-			return neap_error_set(err, NEAP_EINVAL,
-					      "'%s' is no address: give for example "
-					      "127.0.0.1:6327 or [::1]:6327, or off",
-					      text);
-	}
-	return set_text(to, size, text, err);
-}
-
-static int set_cpus(char *to, size_t size, const char *text, struct neap_error *err)
-{
-	struct neap_cpuset cpus;
-
-	if (neap_cpuset_parse(&cpus, text, NULL) < 0)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "'%s' is no CPU list: give for example 0-3,8",
-				      text);
-	return set_text(to, size, text, err);
-}
-
-static int set_duration(int64_t *to, const struct neap_option *option, const char *text,
-			struct neap_error *err)
-{
-	char low[32], high[32];
-	int64_t usec;
-
-	neap_duration_format(option->min, low, sizeof(low));
-	neap_duration_format(option->max, high, sizeof(high));
-	if (neap_duration_parse(text, &usec, NULL) < 0)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%s' is no duration: give for example %s (%s to %s)", text,
-			option->fallback, low, high);
-	if (usec < option->min || usec > option->max)
-		return neap_error_set(err, NEAP_EINVAL, "'%s' is out of range: %s to %s",
-				      text, low, high);
-	*to = usec;
-	return 0;
-}
-
-static int set_milli(int64_t *to, const struct neap_option *option, const char *text,
-		     struct neap_error *err)
-{
-	char low[32], high[32];
-	int64_t milli;
-
-	if (neap_quantity_parse_milli(text, &milli, NULL) < 0)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%s' is no amount of CPU: give for example 500m or 2", text);
-	if (milli < option->min || milli > option->max)
-		return neap_error_set(
-			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
-			neap_quantity_format_milli(option->min, low, sizeof(low)),
-			neap_quantity_format_milli(option->max, high, sizeof(high)));
-	*to = milli;
-	return 0;
-}
-
-static void list_choices(const char *const *choices, char *buf, size_t size)
-{
-	size_t len = 0;
-
-	for (buf[0] = '\0'; *choices && len < size; choices++) {
-		int n = snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
-				 *choices);
-
-		len += n > 0 ? (size_t)n : 0;
-	}
-}
-
-static int set_choice(int *to, const struct neap_option *option, const char *text,
-		      struct neap_error *err)
-{
-	char all[128];
-	int i;
-
-	for (i = 0; option->choices[i]; i++)
-		if (strcmp(option->choices[i], text) == 0) {
-			*to = i;
-			return 0;
-		}
-	list_choices(option->choices, all, sizeof(all));
-	return neap_error_set(err, NEAP_EINVAL, "'%s' is unknown: there are %s", text,
-			      all);
-}
-
-static int set_bool(bool *to, const char *text, struct neap_error *err)
-{
-	static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(words); i++)
-		if (strcmp(words[i], text) == 0) {
-			*to = i % 2;
-			return 0;
-		}
-	return neap_error_set(err, NEAP_EINVAL, "'%s' is neither true nor false", text);
-}
-
-static int set_group(char *to, size_t size, const char *text, struct neap_error *err)
-{
-	if (!neap_path_is_safe(text))
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%s' is no group: a path like neap or a/b, without "
-			"leading slash and '..'",
-			text);
-	return set_text(to, size, text, err);
-}
-
-int neap_config_policy_add_param(struct neap_policy_choice *choice, const char *name,
-				 const char *value, struct neap_error *err)
-{
-	int i = choice->param_count;
-
-	if (i == NEAP_ARRAY_LEN(choice->params))
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "policy %s: more than %zu parameters",
-				      choice->source, NEAP_ARRAY_LEN(choice->params));
-	if (!*name ||
-	    !neap_strcopy(choice->params[i].name, sizeof(choice->params[i].name), name))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "policy %s: '%.70s' is no parameter name",
-				      choice->source, name);
-	if (!neap_strcopy(choice->params[i].value, sizeof(choice->params[i].value),
-			  value))
-		return neap_error_set(
-			err, NEAP_ETOOLARGE,
-			"policy %s: the value of %s is longer than %zu bytes",
-			choice->source, name, sizeof(choice->params[i].value) - 1);
-	choice->param_count++;
-	return 0;
-}
-
-int neap_config_add_policy(struct neap_config *config, const char *text,
-			   struct neap_error *err)
-{
-	struct neap_policy_choice *choice = &config->policies[config->policy_count];
-	neap_auto_free char *copy = neap_strdup(text);
-	char *rest, *item;
-
-	if (!copy)
-		return neap_error_nomem(err);
-	if (strcmp(text, "none") == 0) {
-		config->policy_count = 0;
-		return 0;
-	}
-	if (config->policy_count == NEAP_POLICIES_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d policies",
-				      NEAP_POLICIES_MAX);
-	memset(choice, 0, sizeof(*choice));
-	rest = strchr(copy, ':');
-	if (rest)
-		*rest++ = '\0';
-	if (!*copy || !neap_strcopy(choice->source, sizeof(choice->source), copy))
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%.80s' names no policy: give for example qos/cpu-share "
-			"or a file",
-			text);
-	for (item = strsep(&rest, ","); item; item = strsep(&rest, ",")) {
-		char *value = strchr(item, '=');
-
-		if (!value)
-			return neap_error_set(
-				err, NEAP_EINVAL,
-				"'%s': after ':' come PARAM=VALUE pairs, for "
-				"example qos/cpu-suppress:threshold=70",
-				text);
-		*value++ = '\0';
-		if (neap_config_policy_add_param(choice, item, value, err) < 0)
-			return -NEAP_EINVAL;
-	}
-	config->policy_count++;
-	return 0;
-}
-
-int neap_config_set(struct neap_config *config, const struct neap_option *option,
-		    const char *text, struct neap_error *err)
-{
-	void *to = (char *)config + option->offset;
-
-	switch (option->type) {
-	case NEAP_OPTION_TEXT:
-		return set_text(to, option->size, text, err);
-	case NEAP_OPTION_LISTEN:
-		return set_listen(to, option->size, text, err);
-	case NEAP_OPTION_GROUP:
-		return set_group(to, option->size, text, err);
-	case NEAP_OPTION_CPUS:
-		return set_cpus(to, option->size, text, err);
-	case NEAP_OPTION_DURATION:
-		return set_duration(to, option, text, err);
-	case NEAP_OPTION_MILLI:
-		return set_milli(to, option, text, err);
-	case NEAP_OPTION_CHOICE:
-		return set_choice(to, option, text, err);
-	case NEAP_OPTION_BOOL:
-		return set_bool(to, text, err);
-	case NEAP_OPTION_POLICY:
-		return neap_config_add_policy(config, text, err);
-	case NEAP_OPTION_APPS:
-	case NEAP_OPTION_ACTION:
-		break;
-	}
-	return neap_error_set(err, NEAP_EINTERNAL, "takes no value");
 }
 
 /* --- command line --- */
@@ -419,7 +149,7 @@ static const struct neap_option *find_flag(const char *arg, const char **ret_val
 static int read_flags(int argc, char **argv, struct neap_config *config,
 		      enum neap_config_action *action, struct neap_error *err)
 {
-	bool has_policy = false;
+	bool has_policy = false, has_label = false;
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -444,6 +174,10 @@ static int read_flags(int argc, char **argv, struct neap_config *config,
 			config->policy_count = 0; /* flags replace those of the file */
 			has_policy = true;
 		}
+		if (option->type == NEAP_OPTION_LABEL && !has_label) {
+			config->node_label_count = 0;
+			has_label = true;
+		}
 		r = neap_config_set(config, option, value, err);
 		if (r < 0)
 			return neap_error_wrap(err, "--%s", option->flag);
@@ -465,11 +199,31 @@ static int set_defaults(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
+/* The host's name as a node name: kubelets do it like this. */
+static int find_node_name(struct neap_config *config, struct neap_error *err)
+{
+	char host[sizeof(config->node_name)] = "";
+	const struct neap_option *option = options;
+	size_t i;
+
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		return neap_error_sys(err, "--node-name: the host's name");
+	for (i = 0; host[i] != '\0'; i++)
+		host[i] = (char)tolower((unsigned char)host[i]);
+	while (option->type != NEAP_OPTION_NAME)
+		option++;
+	if (neap_config_set(config, option, host, err) < 0)
+		return neap_error_wrap(err, "--node-name: the host's name");
+	return 0;
+}
+
 /* What only shows when all is read. */
 static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
 
+	if (!*config->node_name && find_node_name(config, err) < 0)
+		return -(int)err->code;
 	if (*config->unix_socket)
 		return 0;
 	n = snprintf(config->unix_socket, sizeof(config->unix_socket), "%s/neap.sock",
@@ -542,7 +296,7 @@ char *neap_config_help(void)
 		if (!o->flag)
 			continue;
 		if (o->choices)
-			list_choices(o->choices, choices, sizeof(choices));
+			neap_config_list_choices(o->choices, choices, sizeof(choices));
 		neap_buf_addf(&out, "  --%s%s%s\n        %s%s%s", o->flag,
 			      o->metavar ? " " : "", o->metavar ? o->metavar : "", o->doc,
 			      *choices ? ": " : "", choices);
@@ -552,7 +306,8 @@ char *neap_config_help(void)
 	}
 	neap_buf_adds(&out,
 		      "\nOnly in the file: policies (a list of names, or of {policy, "
-		      "params}) and\nhostApplications (a list of {name, qos, "
-		      "cgroupPath: {base, parentDir, relativePath}}).\n");
+		      "params}),\nnode-labels (a mapping) and "
+		      "hostApplications (a list of {name, qos,\ncgroupPath: {base, "
+		      "parentDir, relativePath}}).\n");
 	return neap_buf_take(&out);
 }

@@ -5,6 +5,7 @@
 #ifndef NEAP_API_CONFIG_H
 #define NEAP_API_CONFIG_H
 
+#include "api/policy/judge.h"
 #include "engine/base/log.h"
 #include "engine/machine/convert.h"
 #include "engine/machine/path.h"
@@ -14,10 +15,17 @@
 
 struct neap_policy_choice {
 	char source[256]; /* "qos/cpu-share" (shipped) or a file */
-	struct {
-		char name[64], value[128];
-	} params[16];
+	struct neap_param_text params[16];
 	int param_count;
+};
+
+/* What this neapd does, as bits of --roles. */
+enum neap_role { NEAP_ROLE_API = 1, NEAP_ROLE_NODE = 2 };
+
+#define NEAP_NODE_LABELS_MAX 32
+
+struct neap_node_label {
+	char key[320], value[64];
 };
 
 struct neap_config {
@@ -36,6 +44,12 @@ struct neap_config {
 	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */
 	int64_t release_after_usec; /* --release-after, 60s */
 	bool dry_run;               /* --dry-run */
+	bool open_metrics;          /* --open-metrics */
+	unsigned roles;             /* --roles */
+	char node_name[256];        /* --node-name, the host's name */
+	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
+	int node_label_count;
+	char policy_dir[256]; /* --policy-dir, "" none */
 	enum neap_log_level log_level;
 	enum neap_log_format log_format;
 	enum neap_weight_curve weight_curve; /* --weight-curve linear|log */

@@ -200,6 +200,23 @@ static int policy_item(struct reader *reader, yaml_node_t *item)
 	return r;
 }
 
+/* --- node-labels --- */
+
+static int label_pair(struct reader *reader, void *arg, const char *key,
+		      yaml_node_t *key_node, yaml_node_t *value)
+{
+	const char *text = scalar(value);
+
+	(void)arg;
+	if (!text) {
+		neap_error_set(reader->err, NEAP_EINVAL, "%s: must be a text", key);
+		return located(reader, value);
+	}
+	if (neap_config_add_label(reader->config, key, text, reader->err) < 0)
+		return located(reader, key_node);
+	return 0;
+}
+
 /* --- hostApplications --- */
 
 static int path_pair(struct reader *reader, void *arg, const char *key,
@@ -320,6 +337,8 @@ static int top_pair(struct reader *reader, void *arg, const char *key,
 		reader->config->policy_count = 0;
 		return walk_list(reader, value, key, policy_item);
 	}
+	if (option->type == NEAP_OPTION_LABEL)
+		return walk_mapping(reader, value, key, label_pair, NULL);
 	if (option->type == NEAP_OPTION_APPS)
 		return walk_list(reader, value, key, app_item);
 	text = scalar(value);

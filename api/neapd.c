@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * neapd: the daemon. The only place where the rooms meet: it starts the hand while it still is
- * root, opens the sockets, gives root up, loads the policies, and joins HTTP, control and node by
- * tables of functions. */
+ * root, opens the sockets, gives root up, starts the policies, and joins HTTP, control, policies and
+ * node by tables of functions. */
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
@@ -15,9 +15,14 @@
 #include <unistd.h>
 
 #include "api/config.h"
+#include "api/control/audit.h"
 #include "api/control/control.h"
+#include "api/control/metrics.h"
+#include "api/control/policies.h"
 #include "api/daemon/daemon.h"
+#include "api/daemon/loop.h"
 #include "api/http/server.h"
+#include "api/policy/live.h"
 #include "api/run/node.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -32,17 +37,26 @@ struct neap_daemon {
 	struct neap_cgroup cgroup;
 	struct neap_hand *hand;
 	struct neap_policy_texts texts;
+	json_t *labels; /* of this node */
 	struct neap_registry *registry;
-	struct neap_node *node;
+	struct neap_record *record;
+	struct neap_live *live;
+	struct neap_node *node; /* NULL without the role */
 	struct neap_tree trees[2];
 	int tree_count;
 	struct event_base *base;
-	struct event *tick, *hand_event, *signals[4];
+	struct event *tick, *hand_event, *signals[3];
+	struct neap_loop *loop;
 	int64_t next_tick_usec;
 	struct neap_http *http;
 	struct neap_control *control;
+	struct neap_control_policies *policies;
+	struct neap_control_audit *audit;
+	struct neap_metrics *metrics;
+	int argc;
+	char **argv;
 	int tcp_fd, unix_fd;
-	char token[80], record_dir[160], freeze_file[160];
+	char token[80], token_file[160], record_dir[160], freeze_file[160];
 	bool is_up;
 	int exit_status;
 };
@@ -67,11 +81,6 @@ static json_t *control_workloads(void *arg)
 	return neap_node_workloads(((struct neap_daemon *)arg)->node);
 }
 
-static json_t *control_policies(void *arg)
-{
-	return neap_node_policies(((struct neap_daemon *)arg)->node);
-}
-
 static const struct neap_topology *control_topology(void *arg)
 {
 	return neap_node_topology(((struct neap_daemon *)arg)->node);
@@ -87,7 +96,32 @@ static bool control_is_ready(void *arg, const char **ret_why_not)
 	const struct neap_daemon *daemon = arg;
 
 	*ret_why_not = "neapd is starting";
+	if (daemon->is_up && daemon->node == NULL)
+		*ret_why_not = "this neapd has no role node (--roles)";
 	return daemon->node != NULL && neap_node_is_ready(daemon->node, ret_why_not);
+}
+
+/* Without the role node there is nothing to wait for but the policies. */
+static bool control_is_started(void *arg, const char **ret_why_not)
+{
+	const struct neap_daemon *daemon = arg;
+
+	*ret_why_not = "neapd is starting";
+	return daemon->node != NULL ? neap_node_is_ready(daemon->node, ret_why_not)
+				    : daemon->is_up;
+}
+
+static int control_rotate_token(void *arg, const char **ret_file, struct neap_error *err)
+{
+	struct neap_daemon *daemon = arg;
+
+	*ret_file = daemon->token_file;
+	if (neap_token_rotate(&daemon->config, daemon->token, sizeof(daemon->token),
+			      err) < 0)
+		return -(int)err->code;
+	neap_log_line(&daemon->log, NEAP_LOG_INFO, "operator: a new token in %s",
+		      daemon->token_file);
+	return neap_http_set_token(daemon->http, daemon->token, err);
 }
 
 static void watch_hand(struct neap_daemon *daemon);
@@ -121,7 +155,9 @@ static void go_up(struct neap_daemon *daemon)
 
 	daemon->is_up = true;
 	neap_banner_print(stdout, &daemon->config, &daemon->account, &daemon->cgroup,
-			  daemon->node, daemon->trees, daemon->tree_count);
+			  daemon->node, daemon->live, daemon->trees, daemon->tree_count);
+	if (daemon->node == NULL)
+		return;
 	daemon->next_tick_usec = clock_usec(CLOCK_MONOTONIC);
 	(void)event_add(daemon->tick, &now);
 }
@@ -146,6 +182,7 @@ static void hand_ready(evutil_socket_t fd, short what, void *arg)
 	}
 	if (!daemon->is_up && neap_node_is_open(daemon->node))
 		go_up(daemon);
+	neap_control_audit_poke(daemon->audit, clock_usec(CLOCK_MONOTONIC));
 	watch_hand(daemon);
 }
 
@@ -169,6 +206,16 @@ static void watch_hand(struct neap_daemon *daemon)
 		(void)event_add(daemon->hand_event, NULL);
 }
 
+/* A pressure trigger fired. */
+static void react(void *arg)
+{
+	struct neap_daemon *daemon = arg;
+
+	neap_node_react(daemon->node, clock_usec(CLOCK_MONOTONIC),
+			clock_usec(CLOCK_REALTIME));
+	watch_hand(daemon);
+}
+
 /* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
  * machine) is left out, never made up for. */
 static void tick(evutil_socket_t fd, short what, void *arg)
@@ -188,6 +235,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	neap_node_tick(daemon->node, now, clock_usec(CLOCK_REALTIME));
+	neap_control_audit_poke(daemon->audit, now);
 	watch_hand(daemon);
 	now = clock_usec(CLOCK_MONOTONIC);
 	daemon->next_tick_usec += daemon->config.tick_usec;
@@ -216,61 +264,64 @@ static void ended(evutil_socket_t number, short what, void *arg)
 	(void)event_base_loopbreak(daemon->base);
 }
 
+/* SIGHUP */
+static void reload(evutil_socket_t number, short what, void *arg)
+{
+	struct neap_daemon *daemon = arg;
+
+	(void)number;
+	(void)what;
+	neap_reload(daemon->argc, daemon->argv, &daemon->config, daemon->live,
+		    &daemon->log);
+}
+
+/* For the audit: what became of a policy. */
+static void note_policy(void *arg, const char *label, const char *what)
+{
+	struct neap_daemon *daemon = arg;
+
+	if (daemon->node != NULL)
+		neap_node_note_policy(daemon->node, label, what);
+}
+
+static void describe_policy(void *arg, const char *label, json_t *row)
+{
+	struct neap_daemon *daemon = arg;
+
+	if (daemon->node != NULL)
+		neap_node_describe_policy(daemon->node, label, row);
+}
+
 /* --- start --- */
 
-static void trees_find(struct neap_daemon *daemon)
+static int live_new(struct neap_daemon *daemon, struct neap_error *err)
 {
-	const struct neap_config *config = &daemon->config;
-	struct neap_tree *own = &daemon->trees[0], *kube = &daemon->trees[1];
+	struct neap_live_config live = {
+		.base = daemon->base,
+		.registry = daemon->registry,
+		.record = daemon->record,
+		.own_uid = daemon->account.uid,
+		.labels = daemon->labels,
+		.log = daemon->log,
+		.note = note_policy,
+		.describe = describe_policy,
+		.arg = daemon,
+	};
 
-	(void)neap_strcopy(own->root, sizeof(own->root), config->group);
-	own->driver = NEAP_DRIVER_CGROUPFS;
-	own->is_own = true;
-	daemon->tree_count = 1;
-	if (strcmp(config->kubepods, "off") == 0)
-		return;
-	if (strcmp(config->kubepods, "auto") != 0) {
-		size_t len = strlen(config->kubepods);
-
-		(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
-		kube->driver =
-			len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
-				? NEAP_DRIVER_SYSTEMD
-				: NEAP_DRIVER_CGROUPFS;
-		daemon->tree_count = 2;
-	} else if (neap_scan_find_kubelet(&daemon->cgroup, kube)) {
-		daemon->tree_count = 2;
-	}
+	(void)snprintf(live.dir, sizeof(live.dir), "%s/policies",
+		       daemon->config.data_dir);
+	return neap_live_new(&live, &daemon->live, err);
 }
 
-static enum neap_cgroup_driver host_driver(const struct neap_daemon *daemon)
+/* The policies of the configuration, those uploaded before, those of the directory. */
+static int live_start(struct neap_daemon *daemon, struct neap_error *err)
 {
-	return daemon->tree_count == 2 ? daemon->trees[1].driver : NEAP_DRIVER_SYSTEMD;
-}
+	const char *dir = daemon->config.policy_dir;
 
-static int hand_config_fill(const struct neap_daemon *daemon,
-			    struct neap_hand_config *ret, struct neap_error *err)
-{
-	const struct neap_config *config = &daemon->config;
-	int i;
-
-	memset(ret, 0, sizeof(*ret));
-	ret->cgroup = &daemon->cgroup;
-	(void)neap_strcopy(ret->run_dir, sizeof(ret->run_dir), config->run_dir);
-	(void)neap_strcopy(ret->own_root, sizeof(ret->own_root), config->group);
-	for (i = 0; i < daemon->tree_count; i++)
-		(void)neap_strcopy(ret->roots[ret->root_count++], NEAP_PATH_MAX,
-				   daemon->trees[i].root);
-	for (i = 0; i < config->host_app_count; i++) {
-		if (neap_path_host_app(host_driver(daemon), &config->host_apps[i],
-				       ret->roots[ret->root_count++], NEAP_PATH_MAX,
-				       err) < 0)
-			return neap_error_wrap(err, "hostApplications[%d]", i);
-	}
-	ret->release_after_usec = config->release_after_usec;
-	ret->curve = config->weight_curve;
-	ret->log = daemon->log;
-	ret->log.program = "neap-hand";
+	if (neap_policies_start(&daemon->config, &daemon->texts, daemon->live, err) < 0)
+		return -(int)err->code;
+	if (dir[0] != '\0' && neap_live_watch(daemon->live, dir, err) < 0)
+		return neap_error_wrap(err, "--policy-dir");
 	return 0;
 }
 
@@ -278,9 +329,11 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	struct neap_hand_config hand;
 
-	if (geteuid() != 0 || daemon->config.dry_run)
+	if (geteuid() != 0 || daemon->config.dry_run ||
+	    (daemon->config.roles & NEAP_ROLE_NODE) == 0)
 		return 0;
-	if (hand_config_fill(daemon, &hand, err) < 0)
+	if (neap_hand_config_fill(&daemon->config, &daemon->cgroup, daemon->trees,
+				  daemon->tree_count, &daemon->log, &hand, err) < 0)
 		return -(int)err->code;
 	return neap_hand_start(&hand, &daemon->hand, err);
 }
@@ -288,6 +341,7 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
 {
 	if (strcmp(daemon->config.listen, "off") != 0 &&
+	    (daemon->config.roles & NEAP_ROLE_API) != 0 &&
 	    neap_http_bind_tcp(daemon->config.listen, &daemon->tcp_fd, err) < 0)
 		return neap_error_wrap(err, "--listen");
 	if (neap_http_bind_unix(daemon->config.unix_socket, &daemon->unix_fd, err) < 0)
@@ -295,16 +349,24 @@ static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
 	return 0;
 }
 
+/* Told inside a tick. */
+static void policy_failed(void *arg, const char *kind, const char *name, const char *why)
+{
+	neap_live_failed(((struct neap_daemon *)arg)->live, kind, name, why);
+}
+
 static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
 	struct neap_node_config node = {0};
 
+	if ((config->roles & NEAP_ROLE_NODE) == 0)
+		return 0;
 	memcpy(node.trees, daemon->trees, sizeof(node.trees));
 	node.tree_count = daemon->tree_count;
 	node.host_apps = config->host_apps;
 	node.host_app_count = config->host_app_count;
-	node.host_driver = host_driver(daemon);
+	node.host_driver = neap_host_driver(daemon->trees, daemon->tree_count);
 	node.sys_root = config->sys_root;
 	(void)snprintf(daemon->record_dir, sizeof(daemon->record_dir), "%s/workloads",
 		       config->data_dir);
@@ -325,6 +387,13 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.dry_run = config->dry_run;
 	node.curve = config->weight_curve;
 	node.log = daemon->log;
+	node.record = daemon->record;
+	node.policy_failed = policy_failed;
+	node.arg = daemon;
+	daemon->loop = neap_loop_new(daemon->base, react, daemon);
+	if (daemon->loop == NULL)
+		return neap_error_nomem(err);
+	node.loop = neap_loop_functions(daemon->loop);
 	return neap_node_new(&node, &daemon->cgroup, daemon->hand, daemon->registry,
 			     &daemon->node, err);
 }
@@ -343,9 +412,14 @@ static int events_start(struct neap_daemon *daemon, struct neap_error *err)
 		if (daemon->signals[i] == NULL || event_add(daemon->signals[i], NULL) < 0)
 			return neap_error_nomem(err);
 	}
+	daemon->signals[i] = evsignal_new(daemon->base, SIGHUP, reload, daemon);
+	if (daemon->signals[i] == NULL || event_add(daemon->signals[i], NULL) < 0)
+		return neap_error_nomem(err);
 	watch_hand(daemon);
-	if (neap_node_is_open(daemon->node))
+	if (daemon->node == NULL || neap_node_is_open(daemon->node))
 		go_up(daemon);
+	if (daemon->node == NULL)
+		(void)event_del(daemon->tick);
 	return 0;
 }
 
@@ -355,15 +429,18 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 		.arg = daemon,
 		.status = control_status,
 		.workloads = control_workloads,
-		.policies = control_policies,
+		.is_started = control_is_started,
 		.topology = control_topology,
 		.audit = control_audit,
 		.is_ready = control_is_ready,
+		.rotate_token = control_rotate_token,
 		.operate = control_operate,
 		.run = control_run,
 	};
 	struct neap_http_config http = {0};
 
+	(void)snprintf(daemon->token_file, sizeof(daemon->token_file), "%s/token",
+		       daemon->config.data_dir);
 	http.listen_fd_name = daemon->config.listen;
 	http.tcp_fd = daemon->tcp_fd;
 	http.unix_fd = daemon->unix_fd;
@@ -371,7 +448,15 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.own_uid = daemon->account.uid;
 	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
 		return -(int)err->code;
-	return neap_control_new(daemon->http, &functions, &daemon->control, err);
+	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
+			     err) < 0)
+		return -(int)err->code;
+	if (neap_control_policies_new(daemon->http, daemon->live, &daemon->policies,
+				      err) < 0 ||
+	    neap_control_audit_new(daemon->http, &functions, &daemon->audit, err) < 0)
+		return -(int)err->code;
+	return neap_metrics_new(daemon->http, &functions, daemon->live,
+				&daemon->config.open_metrics, &daemon->metrics, err);
 }
 
 /* Whoever asks for health or version during the start need not wait for its end: one turn of the
@@ -394,7 +479,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_cgroup_probe(config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL,
 			      &daemon->cgroup, err) < 0)
 		return -(int)err->code;
-	trees_find(daemon);
+	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
 	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
 	    neap_token_load(config, &daemon->account, daemon->token,
 			    sizeof(daemon->token), err) < 0)
@@ -406,14 +491,16 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_account_become(&daemon->account, err) < 0)
 		return -(int)err->code;
 	daemon->registry = neap_registry_new();
+	daemon->record = neap_record_new(0, 0);
 	daemon->base = event_base_new();
-	if (daemon->registry == NULL || daemon->base == NULL)
+	daemon->labels = neap_config_labels(config);
+	if (daemon->registry == NULL || daemon->record == NULL || daemon->base == NULL ||
+	    daemon->labels == NULL)
 		return neap_error_nomem(err);
-	if (http_start(daemon, err) < 0)
+	if (live_new(daemon, err) < 0 || http_start(daemon, err) < 0)
 		return -(int)err->code;
 	answer_early(daemon);
-	if (neap_policies_load(config, &daemon->texts, &daemon->log, daemon->registry,
-			       err) < 0)
+	if (live_start(daemon, err) < 0)
 		return -(int)err->code;
 	answer_early(daemon);
 	if (node_start(daemon, err) < 0)
@@ -426,8 +513,12 @@ static void daemon_done(struct neap_daemon *daemon)
 {
 	size_t i;
 
-	neap_control_free(daemon->control);
 	neap_http_free(daemon->http);
+	neap_control_policies_free(daemon->policies);
+	neap_control_audit_free(daemon->audit);
+	neap_metrics_free(daemon->metrics);
+	neap_control_free(daemon->control);
+	neap_live_free(daemon->live);
 	if (daemon->tick != NULL)
 		event_free(daemon->tick);
 	if (daemon->hand_event != NULL)
@@ -437,42 +528,15 @@ static void daemon_done(struct neap_daemon *daemon)
 			event_free(daemon->signals[i]);
 	}
 	neap_node_free(daemon->node);
+	neap_loop_free(daemon->loop);
 	neap_registry_free(daemon->registry);
+	neap_record_free(daemon->record);
+	json_decref(daemon->labels);
 	neap_policies_forget(&daemon->texts);
 	neap_hand_free(daemon->hand);
 	if (daemon->base != NULL)
 		event_base_free(daemon->base);
 	neap_cgroup_done(&daemon->cgroup);
-}
-
-static int give_back(struct neap_daemon *daemon)
-{
-	struct neap_hand_config hand;
-	struct neap_error err;
-	int count;
-
-	if (geteuid() != 0) {
-		fprintf(stderr, "neapd: --give-back needs root: run it with sudo\n");
-		return EXIT_FAILURE;
-	}
-	if (neap_cgroup_probe(daemon->config.cgroup_root[0] != '\0'
-				      ? daemon->config.cgroup_root
-				      : NULL,
-			      &daemon->cgroup, &err) < 0) {
-		fprintf(stderr, "neapd: %s\n", err.msg);
-		return EXIT_FAILURE;
-	}
-	trees_find(daemon);
-	count = hand_config_fill(daemon, &hand, &err);
-	if (count == 0)
-		count = neap_hand_give_back(&hand, &err);
-	neap_cgroup_done(&daemon->cgroup);
-	if (count < 0) {
-		fprintf(stderr, "neapd: %s\n", err.msg);
-		return EXIT_FAILURE;
-	}
-	printf("gave back %d value%s\n", count, count == 1 ? "" : "s");
-	return EXIT_SUCCESS;
 }
 
 static int help(void)
@@ -492,6 +556,8 @@ int main(int argc, char **argv)
 	enum neap_config_action action;
 	struct neap_error err = {0};
 
+	daemon.argc = argc;
+	daemon.argv = argv;
 	daemon.tcp_fd = -1;
 	daemon.unix_fd = -1;
 	if (neap_config_parse(argc, argv, &daemon.config, &action, &err) < 0) {
@@ -508,7 +574,7 @@ int main(int argc, char **argv)
 	daemon.log = (struct neap_log){STDERR_FILENO, daemon.config.log_level,
 				       daemon.config.log_format, "neapd"};
 	if (daemon.config.give_back)
-		return give_back(&daemon);
+		return neap_hand_give_back_now(&daemon.config, &daemon.log);
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (daemon_start(&daemon, &err) < 0) {
 		fprintf(stderr, "neapd: %s%s%s\n", err.field,

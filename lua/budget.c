@@ -38,7 +38,6 @@
 #define HOOK_ALWAYS false
 #endif
 
-#define TICK_SIGNAL    (SIGRTMIN + 5)
 #define TICKS_A_BUDGET 16
 #define TICK_MIN_NSEC  INT64_C(200000)
 #define TICK_MAX_NSEC  INT64_C(5000000)
@@ -86,6 +85,11 @@ static int64_t clock_nsec(clockid_t clock)
 
 	(void)clock_gettime(clock, &ts); /* cannot fail for these clocks */
 	return (int64_t)ts.tv_sec * NSEC_A_SEC + ts.tv_nsec;
+}
+
+int64_t neap_budget_clock_usec(void)
+{
+	return clock_nsec(CLOCK_THREAD_CPUTIME_ID) / 1000;
 }
 
 static struct timespec to_timespec(int64_t nsec)
@@ -238,7 +242,7 @@ static void set_up(void)
 	sigemptyset(&sa.sa_mask);
 	is_set_up = pthread_key_create(&thread_key, end_thread) == 0 &&
 		    pthread_atfork(NULL, NULL, forget_timer) == 0 &&
-		    sigaction(TICK_SIGNAL, &sa, NULL) == 0;
+		    sigaction(NEAP_BUDGET_SIGNAL, &sa, NULL) == 0;
 }
 
 int64_t neap_budget_scale(int64_t budget_usec)
@@ -251,7 +255,7 @@ int64_t neap_budget_scale(int64_t budget_usec)
 static bool make_timer(struct budget *b)
 {
 	struct sigevent sev = {.sigev_notify = SIGEV_THREAD_ID,
-			       .sigev_signo = TICK_SIGNAL};
+			       .sigev_signo = NEAP_BUDGET_SIGNAL};
 
 	(void)pthread_once(&once, set_up); /* cannot fail with a valid once */
 	if (!is_set_up || pthread_setspecific(thread_key, b) != 0)
@@ -270,7 +274,7 @@ static bool arm(struct budget *b)
 		return false;
 	if (!b->is_armed) {
 		sigemptyset(&set);
-		sigaddset(&set, TICK_SIGNAL);
+		sigaddset(&set, NEAP_BUDGET_SIGNAL);
 		(void)pthread_sigmask(SIG_UNBLOCK, &set,
 				      NULL); /* fails for bad arguments only */
 	}

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPU budget of the script that runs on this thread. Used by vm.c only; one per thread. */
+ * The CPU budget of the script that runs on this thread, one per thread. begin, end and kill are for
+ * vm.c only. */
 #ifndef NEAP_LUA_BUDGET_H
 #define NEAP_LUA_BUDGET_H
+
+#include <signal.h>
 
 #include <lua.h>
 
 #include "engine/base/base.h"
+
+/* The signal of the timer. It must not be blocked on a thread that runs scripts. */
+#define NEAP_BUDGET_SIGNAL (SIGRTMIN + 5)
 
 enum neap_spent {
 	NEAP_SPENT_NOT,
@@ -26,6 +32,8 @@ struct neap_budget_end {
  * environment of the program) times as much. For emulators, which count CPU time that the machine
  * they show would not need. */
 int64_t neap_budget_scale(int64_t budget_usec);
+/* CPU time of this thread: for budgets over many calls. */
+int64_t neap_budget_clock_usec(void);
 /* Starts the budget of a call on L. False when this thread runs a script already. */
 bool neap_budget_begin(lua_State *L, int64_t budget_usec);
 /* Ends it; the hook is gone afterwards. */

@@ -46,6 +46,10 @@ int neap_lua_push_json(lua_State *L, const json_t *json, struct neap_error *err)
  * set its list text, a whole float an integer. Refused: functions, topologies, NaN, tables with
  * mixed keys, more than 32 levels, more than 200000 values. */
 int neap_lua_to_json(lua_State *L, int index, json_t **ret, struct neap_error *err);
+/* The same for what a script hands to C: at most so many values, and bytes of texts and keys. What
+ * is behind a read-only table is read. */
+int neap_lua_to_json_within(lua_State *L, int index, int values, size_t bytes,
+			    json_t **ret, struct neap_error *err);
 
 /* A topology from the rows at index ({cpu, core, socket, node}, all integers) or the short form. */
 struct neap_topology;

@@ -11,6 +11,7 @@
 #include "lua/objects.h"
 #include "lua/policy_priv.h"
 #include "lua/sandbox.h"
+#include "lua/vm_priv.h"
 
 #define MEMO_DEPTH  8
 #define ENTRY_BYTES 16
@@ -66,6 +67,7 @@ static int quantity_bytes(lua_State *L)
 static const luaL_Reg ctx_functions[] = {
 	{"log", ctx_log},
 	{"cpuset", neap_lua_cpuset_new},
+	{"selector", neap_lua_selector_new},
 	{NULL, NULL},
 };
 
@@ -75,8 +77,9 @@ static const luaL_Reg quantity_functions[] = {
 	{NULL, NULL},
 };
 
-static const char *const ctx_names[] = {"params", "now_unix", "policy",   "memo", "log",
-					"hold",   "cpuset",   "quantity", NULL};
+static const char *const ctx_names[] = {"params",   "now_unix", "policy", "memo",
+					"log",      "hold",     "cpuset", "quantity",
+					"selector", "time",     NULL};
 
 void neap_ctx_open(lua_State *L, struct neap_policy *policy)
 {
@@ -88,8 +91,6 @@ void neap_ctx_open(lua_State *L, struct neap_policy *policy)
 	lua_newuserdatauv(L, 0, 0); /* equal to nothing but itself */
 	neap_policy_keep(L, policy, NEAP_REF_HOLD);
 	lua_newtable(L);
-	neap_policy_keep(L, policy, NEAP_REF_PARAMS);
-	lua_newtable(L);
 	neap_policy_keep(L, policy, NEAP_REF_METAS);
 
 	lua_newtable(L); /* fields */
@@ -97,6 +98,8 @@ void neap_ctx_open(lua_State *L, struct neap_policy *policy)
 	luaL_newlib(L, quantity_functions);
 	neap_sandbox_freeze(L);
 	lua_setfield(L, -2, "quantity");
+	neap_time_open(L);
+	lua_setfield(L, -2, "time");
 	neap_policy_push(L, policy, NEAP_REF_HOLD);
 	lua_setfield(L, -2, "hold");
 	lua_newtable(L);
@@ -136,10 +139,12 @@ void neap_ctx_fill(lua_State *L, struct neap_policy *policy)
 		lua_pushboolean(L, 1);
 		lua_setfield(L, -2, policy->params.rows[i].name);
 	}
-	neap_policy_push(L, policy, NEAP_REF_PARAMS);
+	lua_newtable(L);
 	neap_params_fill(L, &policy->params);
 	neap_lua_set_strict(L, -2, "there is no parameter '%s' in params");
 	neap_sandbox_freeze(L);
+	lua_pushvalue(L, -1);
+	neap_policy_keep(L, policy, NEAP_REF_PARAMS);
 	lua_setfield(L, -3, "params");
 	lua_pop(L, 2);
 }
@@ -156,8 +161,16 @@ static int refresh_params(lua_State *L)
 {
 	struct neap_policy *policy = lua_touserdata(L, 1);
 
+	/* A whole new table, then one step that cannot fail. */
+	luaL_checkstack(L, 10, NULL);
 	neap_policy_push(L, policy, NEAP_REF_PARAMS);
+	lua_newtable(L);
 	neap_params_fill(L, &policy->params);
+	(void)neap_sandbox_push_thawed(L, -2);
+	if (lua_getmetatable(L, -1))
+		lua_setmetatable(L, -3);
+	lua_pop(L, 1);
+	neap_sandbox_refreeze(L, -2);
 	return 0;
 }
 

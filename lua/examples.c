@@ -13,6 +13,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
+#include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/policy_priv.h"
 
@@ -26,7 +27,7 @@ struct example {
 	char name[80];
 	int64_t now_unix;
 	struct neap_sample sample;
-	struct neap_param *params; /* those in force outside of this row */
+	struct neap_params params; /* those in force outside of this row */
 	enum neap_tick_verdict got_verdict;
 	struct neap_policy_wish *got, *want;
 	size_t got_count, want_count;
@@ -87,6 +88,7 @@ static int open_row(lua_State *L, struct example *ex)
 	if (!ex->name[0])
 		return fail(ex, "a name is wanted: name = \"...\"");
 
+	neap_params_reset(&ex->policy->params);
 	if (neap_lua_get(L, row, "params") != LUA_TNIL) {
 		rc = neap_params_set_lua(L, lua_gettop(L), &ex->policy->params, ex->err);
 		if (rc < 0)
@@ -313,8 +315,17 @@ static int protect(struct example *ex, lua_CFunction fn)
 
 static int run_step(struct example *ex)
 {
-	int rc = protect(ex, open_protected);
+	int64_t until = ex->policy->row_until_usec;
+	int rc;
 
+	if (until && neap_budget_clock_usec() >= until)
+		return neap_error_set(
+			ex->err, NEAP_EBUDGET,
+			"the CPU time of an upload is used up, %.3g s for loading, "
+			"examples and replay together: fewer or shorter examples are "
+			"wanted",
+			(double)ex->policy->kind->upload_budget_usec / 1e6);
+	rc = protect(ex, open_protected);
 	if (rc < 0)
 		return rc;
 	ex->got_verdict = neap_policy_tick(ex->policy, &ex->sample, &ex->got,
@@ -354,11 +365,10 @@ static int run_row(struct example *ex)
 /* The row's own parameters go, those in force come back. */
 static int restore(struct example *ex, struct neap_error *err)
 {
-	struct neap_params *params = &ex->policy->params;
 	int rc;
 
-	if (params->count)
-		memcpy(params->rows, ex->params, params->count * sizeof(*params->rows));
+	neap_params_done(&ex->policy->params);
+	ex->policy->params = ex->params;
 	if (neap_vm_is_dead(ex->policy->vm))
 		return 0;
 	rc = neap_ctx_refresh_params(ex->policy, err);
@@ -367,7 +377,6 @@ static int restore(struct example *ex, struct neap_error *err)
 
 int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err)
 {
-	struct neap_params *params = &policy->params;
 	struct neap_error own = {0};
 	struct example *ex;
 	char where[300];
@@ -379,13 +388,11 @@ int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_erro
 		return neap_error_nomem(err);
 	*ex = (struct example){
 		.policy = policy, .index = index, .now_unix = START_UNIX, .err = err};
-	ex->params = neap_alloc_array(params->count + 1, sizeof(*ex->params));
-	if (!ex->params) {
+	rc = neap_params_dup(&policy->params, &ex->params, err);
+	if (rc < 0) {
 		free(ex);
-		return neap_error_nomem(err);
+		return rc;
 	}
-	if (params->count)
-		memcpy(ex->params, params->rows, params->count * sizeof(*ex->params));
 
 	rc = run_row(ex);
 	restored = restore(ex, rc < 0 ? &ex->tick_err : err);
@@ -398,7 +405,6 @@ int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_erro
 	neap_struct_done(neap_sample_fields, &ex->sample);
 	free(ex->got);
 	free(ex->want);
-	free(ex->params);
 	free(ex);
 	return rc < 0 ? rc : restored;
 }
@@ -422,28 +428,54 @@ static int read_name(lua_State *L)
 	return 0;
 }
 
+int neap_policy_example_count(const struct neap_policy *policy)
+{
+	return policy->example_count;
+}
+
+int neap_policy_run_example(struct neap_policy *policy, int index, int64_t budget_usec,
+			    char *ret_name, size_t name_size, struct neap_error *err)
+{
+	struct row_name row = {.policy = policy, .index = index};
+	int rc;
+
+	snprintf(row.name, sizeof(row.name), "%d", index);
+	rc = neap_vm_protect(policy->vm, read_name, &row, 0, err);
+	(void)neap_strcopy(ret_name, name_size, row.name); /* cut is fine */
+	if (rc < 0)
+		return rc;
+	policy->row_until_usec = budget_usec ? neap_budget_clock_usec() + budget_usec : 0;
+	rc = policy->kind->run_example(policy, index, err);
+	policy->row_until_usec = 0;
+	return rc;
+}
+
 int neap_policy_run_examples(struct neap_policy *policy,
 			     void (*report)(void *arg, const char *row,
 					    const struct neap_error *err),
 			     void *arg, struct neap_error *err)
 {
+	int64_t until = neap_budget_clock_usec() +
+			neap_budget_scale(policy->kind->upload_budget_usec);
 	int failed = 0;
 
 	for (int i = 1; i <= policy->example_count; i++) {
-		struct row_name row = {.policy = policy, .index = i};
+		int64_t left = until - neap_budget_clock_usec();
 		struct neap_error row_err;
+		char name[80];
 		int rc;
 
-		snprintf(row.name, sizeof(row.name), "%d", i);
-		rc = neap_vm_protect(policy->vm, read_name, &row, 0, err);
-		if (rc < 0)
-			return rc;
-		rc = policy->kind->run_example(policy, i, &row_err);
+		rc = neap_policy_run_example(policy, i, left > 1 ? left : 1, name,
+					     sizeof(name), &row_err);
 		failed += rc < 0;
+		if (rc < 0 && failed == 1 && err)
+			*err = row_err;
 		if (report)
-			report(arg, row.name, rc < 0 ? &row_err : NULL);
+			report(arg, name, rc < 0 ? &row_err : NULL);
 		if (neap_vm_is_dead(policy->vm))
 			return failed ? failed : 1;
+		if (rc == -NEAP_EBUDGET)
+			break;
 	}
 	return failed;
 }

@@ -13,9 +13,11 @@
 #include "engine/machine/topology.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
+#include "lua/vm_priv.h"
 
 #define DEPTH_MAX  32
 #define VALUES_MAX 200000
+#define BYTES_MAX  ((size_t)16 * 1024 * 1024)
 /* A description in an example makes at most as many CPUs as a kernel knows. */
 #define PROCESSORS_MAX NEAP_CPU_MAX
 
@@ -228,7 +230,8 @@ int neap_lua_push_json(lua_State *L, const json_t *json, struct neap_error *err)
 
 struct writer {
 	lua_State *L;
-	int values;
+	int values;   /* that may come yet */
+	size_t bytes; /* of texts, likewise: one text can be in a table many times */
 	struct neap_error *err;
 };
 
@@ -237,6 +240,15 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret);
 static int refuse(struct writer *w, const char *what)
 {
 	return neap_error_set(w->err, NEAP_EINVAL, "%s cannot become JSON", what);
+}
+
+/* Takes a text off the bytes that are left; false when it is too long. */
+static bool spend(struct writer *w, size_t len)
+{
+	if (len > w->bytes)
+		return false;
+	w->bytes -= len;
+	return true;
 }
 
 static int number_json(struct writer *w, int index, json_t **ret)
@@ -293,6 +305,8 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 
 		if (!key)
 			return refuse(w, "a table with mixed keys");
+		if (!spend(w, lua_rawlen(w->L, -2)))
+			return refuse(w, "a table with so much text");
 		rc = to_json(w, lua_gettop(w->L), depth, &value);
 		if (rc < 0) {
 			json_decref(value);
@@ -307,22 +321,33 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 
 static int table_json(struct writer *w, int index, int depth, json_t **ret)
 {
-	size_t count = lua_rawlen(w->L, index), keys;
-	bool is_list = count > 0;
+	size_t count, keys;
+	bool is_list;
+	int rc;
+
+	(void)neap_sandbox_push_thawed(w->L, index);
+	index = lua_gettop(w->L);
+	count = lua_rawlen(w->L, index);
+	is_list = count > 0;
 
 	if (depth >= DEPTH_MAX)
 		return refuse(w, "a table with more than 32 levels");
 	lua_pushnil(w->L);
-	for (keys = 0; lua_next(w->L, index); keys++)
+	for (keys = 0; lua_next(w->L, index); keys++) {
 		lua_pop(w->L, 1);
+		if (keys > (size_t)w->values)
+			return refuse(w, "a table with so many values");
+	}
 	if (is_list && keys > count)
 		return refuse(w, "a table with mixed keys");
 	is_list = is_list || !keys;
 	*ret = is_list ? json_array() : json_object();
 	if (!*ret)
 		return neap_error_nomem(w->err);
-	return is_list ? list_json(w, index, depth + 1, *ret)
-		       : object_json(w, index, depth + 1, *ret);
+	rc = is_list ? list_json(w, index, depth + 1, *ret)
+		     : object_json(w, index, depth + 1, *ret);
+	lua_settop(w->L, index - 1);
+	return rc;
 }
 
 static int to_json(struct writer *w, int index, int depth, json_t **ret)
@@ -332,8 +357,8 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret)
 	/* Nothing in this half raises: what is half built hangs from C variables only. */
 	if (!lua_checkstack(w->L, 10))
 		return neap_error_nomem(w->err);
-	if (++w->values > VALUES_MAX)
-		return refuse(w, "a table with more than 200000 values");
+	if (--w->values < 0)
+		return refuse(w, "a table with so many values");
 	switch (lua_type(w->L, index)) {
 	case LUA_TNIL:
 		*ret = json_null();
@@ -344,6 +369,8 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret)
 	case LUA_TNUMBER:
 		return number_json(w, index, ret);
 	case LUA_TSTRING:
+		if (!spend(w, lua_rawlen(w->L, index)))
+			return refuse(w, "a table with so much text");
 		*ret = json_stringn(lua_tostring(w->L, index), lua_rawlen(w->L, index));
 		return *ret ? 0 : refuse(w, "a text that is not UTF-8");
 	case LUA_TTABLE:
@@ -355,9 +382,18 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret)
 	}
 }
 
+int neap_lua_to_json_within(lua_State *L, int index, int values, size_t bytes,
+			    json_t **ret, struct neap_error *err)
+{
+	struct writer writer = {.L = L, .values = values, .bytes = bytes, .err = err};
+	int top = lua_gettop(L);
+	int rc = to_json(&writer, lua_absindex(L, index), 0, ret);
+
+	lua_settop(L, top);
+	return rc;
+}
+
 int neap_lua_to_json(lua_State *L, int index, json_t **ret, struct neap_error *err)
 {
-	struct writer writer = {.L = L, .err = err};
-
-	return to_json(&writer, lua_absindex(L, index), 0, ret);
+	return neap_lua_to_json_within(L, index, VALUES_MAX, BYTES_MAX, ret, err);
 }

@@ -3,6 +3,7 @@
  * The kinds of policies. A new kind is a row here, a file with its call, and its example runner. */
 #include <string.h>
 
+#include "lua/budget.h"
 #include "lua/policy_priv.h"
 
 static const char *const qos_functions[] = {"tick", NULL};
@@ -13,6 +14,8 @@ static const struct neap_kind kinds[] = {
 		.functions = qos_functions,
 		.call_budget_usec = 5000,
 		.load_budget_usec = 100000,
+		.cycle_budget_usec = 20000,
+		.upload_budget_usec = 2000000,
 		.failsafe = "no new writes",
 		.is_short = true,
 		.run_example = neap_qos_run_example,
@@ -25,6 +28,11 @@ const struct neap_kind *neap_kind_find(const char *name)
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	return NULL;
+}
+
+int64_t neap_kind_cycle_usec(const struct neap_kind *kind)
+{
+	return neap_budget_scale(kind->cycle_budget_usec);
 }
 
 const char *neap_kind_names(void)

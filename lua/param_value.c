@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One parameter value. Whether it comes from a command line, from Lua or as a default, it goes
- * through one parser per type, so that all of them are checked alike. */
+ * One parameter value. Whether it comes from a command line, from JSON, from Lua or as a default,
+ * it goes through one parser per type, so that all of them are checked alike. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <lauxlib.h>
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
@@ -16,14 +14,21 @@
 #include "lua/params_priv.h"
 
 const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
-	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", true},
-	[NEAP_PARAM_NUMBER] = {"number", "a number", true},
-	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false", false},
-	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes", false},
-	[NEAP_PARAM_ENUM] = {"enum", "one of", false},
-	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", true},
-	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi", true},
-	[NEAP_PARAM_DURATION] = {"duration", "a duration such as 10s or 1m30s", true},
+	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", true, false},
+	[NEAP_PARAM_NUMBER] = {"number", "a number", true, false},
+	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false", false, false},
+	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes", false, false},
+	[NEAP_PARAM_ENUM] = {"enum", "one of", false, false},
+	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", true, false},
+	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi", true,
+				 false},
+	[NEAP_PARAM_DURATION] = {"duration", "a duration such as 10s or 1m30s", true,
+				 false},
+	[NEAP_PARAM_SELECTOR] = {"selector",
+				 "an object with matchLabels and matchExpressions", false,
+				 true},
+	[NEAP_PARAM_LIST] = {"list", "a list", false, true},
+	[NEAP_PARAM_MAP] = {"map", "an object by label names", false, true},
 };
 
 static void print_value(const struct neap_param *param,
@@ -59,7 +64,7 @@ static void print_value(const struct neap_param *param,
 }
 
 /* "a whole percentage from 1 to 100", "one of cpuset, cfsQuota". */
-static void print_allowed(const struct neap_param *param, struct neap_buf *buf)
+static void print_form(const struct neap_param *param, struct neap_buf *buf)
 {
 	neap_buf_adds(buf, neap_param_types[param->type].what);
 	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
@@ -74,16 +79,21 @@ static void print_allowed(const struct neap_param *param, struct neap_buf *buf)
 	}
 }
 
-static int refuse(const struct neap_param *param, const char *text,
-		  struct neap_error *err)
+int neap_param_refuse(const struct neap_param *param, const char *text,
+		      struct neap_error *err)
 {
 	neap_auto_buf struct neap_buf allowed;
 
 	neap_buf_init(&allowed, NEAP_BUF_LINE);
-	print_allowed(param, &allowed);
-	return neap_error_set(err, NEAP_EINVAL,
-			      "parameter '%s': '%.40s' is not allowed; it takes %s",
-			      param->name, text, allowed.data);
+	print_form(param, &allowed);
+	if (param->of) {
+		neap_buf_addf(&allowed, " of at most %d elements, each ",
+			      param->max_items);
+		print_form(param->of, &allowed);
+	}
+	return neap_error_field(err, NEAP_EINVAL, param->name,
+				"parameter '%s': '%.40s' is not allowed; it takes %s",
+				param->name, text, allowed.data);
 }
 
 static int parse_number(const char *text, double *ret)
@@ -158,86 +168,43 @@ int neap_param_parse(const struct neap_param *param, const char *text,
 		     struct neap_param_value *ret, struct neap_error *err)
 {
 	struct neap_param_value value = {.is_set = true};
+	json_t *json = NULL;
+	int rc;
 
-	if (!neap_strcopy(value.text, sizeof(value.text), text))
-		return refuse(param, text, err);
-	if (parse_form(param, text, &value) < 0 || !is_in_range(param, &value))
-		return refuse(param, text, err);
+	if (neap_param_types[param->type].is_composite) {
+		if (strlen(text) <= NEAP_PARAM_JSON_BYTES)
+			json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		if (!json)
+			return neap_param_refuse(param, text, err);
+		rc = neap_param_parse_json(param, json, ret, err);
+		json_decref(json);
+		return rc;
+	}
+	if (!neap_strcopy(value.text, sizeof(value.text), text) ||
+	    parse_form(param, text, &value) < 0 || !is_in_range(param, &value))
+		return neap_param_refuse(param, text, err);
 	*ret = value;
 	return 0;
 }
 
-/* A Lua value as the text that the parser takes; NULL when its type cannot be right. A number for
- * a quantity or a duration is in the unit that scripts see: thousandths or bytes, and seconds. */
-static const char *value_text(lua_State *L, int index, const struct neap_param *param,
-			      char *buf, size_t size)
+void neap_param_value_done(struct neap_param_value *value)
 {
-	bool wants_text =
-		param->type == NEAP_PARAM_STRING || param->type == NEAP_PARAM_ENUM;
-
-	switch (lua_type(L, index)) {
-	case LUA_TSTRING:
-		return strlen(lua_tostring(L, index)) == lua_rawlen(L, index)
-			       ? lua_tostring(L, index)
-			       : NULL;
-	case LUA_TBOOLEAN:
-		return param->type != NEAP_PARAM_BOOLEAN ? NULL
-		       : lua_toboolean(L, index)         ? "true"
-							 : "false";
-	case LUA_TNUMBER:
-		if (wants_text)
-			return NULL;
-		if (param->type == NEAP_PARAM_QUANTITY && param->is_milli)
-			snprintf(buf, size, "%lldm", (long long)lua_tointeger(L, index));
-		else if (lua_isinteger(L, index))
-			snprintf(buf, size, "%lld", (long long)lua_tointeger(L, index));
-		else
-			snprintf(buf, size, "%.17g", lua_tonumber(L, index));
-		return buf;
-	default:
-		return NULL;
-	}
+	json_decref(value->json);
+	*value = (struct neap_param_value){0};
 }
 
-int neap_param_read_value(lua_State *L, int index, const struct neap_param *param,
-			  struct neap_param_value *ret, struct neap_error *err)
+void neap_param_value_take(struct neap_param_value *to, struct neap_param_value *from)
 {
-	char number[40];
-	const char *text = value_text(L, index, param, number, sizeof(number));
-
-	if (!text)
-		return refuse(param, luaL_typename(L, index), err);
-	return neap_param_parse(param, text, ret, err);
+	json_decref(to->json);
+	*to = *from;
+	*from = (struct neap_param_value){0};
 }
 
-void neap_param_push(lua_State *L, const struct neap_param *param)
+void neap_param_value_copy(struct neap_param_value *to,
+			   const struct neap_param_value *from)
 {
-	const struct neap_param_value *value = &param->value;
-
-	if (!value->is_set) {
-		lua_pushnil(L);
-		return;
-	}
-	switch (param->type) {
-	case NEAP_PARAM_NUMBER:
-		lua_pushnumber(L, value->real);
-		return;
-	case NEAP_PARAM_BOOLEAN:
-		lua_pushboolean(L, value->integer != 0);
-		return;
-	case NEAP_PARAM_STRING:
-	case NEAP_PARAM_ENUM:
-		lua_pushstring(L, value->text);
-		return;
-	case NEAP_PARAM_DURATION:
-		if (value->integer % 1000000 == 0)
-			lua_pushinteger(L, value->integer / 1000000);
-		else
-			lua_pushnumber(L, (lua_Number)value->integer / 1e6);
-		return;
-	default:
-		lua_pushinteger(L, value->integer);
-	}
+	*to = *from;
+	(void)json_incref(to->json); /* NULL is fine */
 }
 
 json_t *neap_param_json(const struct neap_param *param,
@@ -248,6 +215,8 @@ json_t *neap_param_json(const struct neap_param *param,
 	neap_buf_init(&text, NEAP_BUF_LINE);
 	if (!value->is_set)
 		return json_null();
+	if (value->json)
+		return json_deep_copy(value->json);
 	switch (param->type) {
 	case NEAP_PARAM_NUMBER:
 		return json_real(value->real);

@@ -10,9 +10,13 @@
 
 #include "engine/base/error.h"
 
-#define NEAP_PARAMS_MAX   64
-#define NEAP_PARAM_TEXT   128
-#define NEAP_PARAM_VALUES 16
+#define NEAP_PARAMS_MAX       64
+#define NEAP_PARAM_TEXT       128
+#define NEAP_PARAM_VALUES     16
+#define NEAP_PARAM_LIST_MAX   1024        /* ceiling of max_items of a list */
+#define NEAP_PARAM_MAP_MAX    64          /* ... of a map */
+#define NEAP_PARAM_ITEMS      64          /* max_items unless it is given */
+#define NEAP_PARAM_JSON_BYTES (64 * 1024) /* a selector, list or map as text */
 
 enum neap_param_type {
 	NEAP_PARAM_INTEGER,
@@ -23,6 +27,9 @@ enum neap_param_type {
 	NEAP_PARAM_PERCENT, /* whole percents, 0 to 100 unless min and max say otherwise */
 	NEAP_PARAM_QUANTITY, /* "4Gi" in bytes, or with unit = "milli" "500m" in thousandths */
 	NEAP_PARAM_DURATION, /* "10s"; seconds in Lua */
+	NEAP_PARAM_SELECTOR, /* a LabelSelector; an object with :matches(labels) in Lua */
+	NEAP_PARAM_LIST,     /* of scalars, read-only in Lua */
+	NEAP_PARAM_MAP,      /* the same by label keys */
 	NEAP_PARAM_TYPE_COUNT
 };
 
@@ -31,6 +38,7 @@ struct neap_param_value {
 	int64_t integer; /* all but number, string, enum; duration in microseconds, boolean 0 or 1 */
 	double real;
 	char text[NEAP_PARAM_TEXT];
+	json_t *json; /* selector, list, map: as neap_params_values_json gives it; never changed */
 };
 
 struct neap_param {
@@ -42,6 +50,8 @@ struct neap_param {
 	struct neap_param_value min, max;
 	char values[NEAP_PARAM_VALUES][48]; /* of enum, "" ends */
 	char doc[256];
+	struct neap_param *of; /* list, map: what the elements are, without default */
+	int max_items;
 };
 
 struct neap_params {
@@ -57,9 +67,20 @@ void neap_params_done(struct neap_params *params);
 int neap_params_read(lua_State *L, int index, struct neap_params *params,
 		     struct neap_error *err);
 
-/* "" unsets a parameter that has no default (a string is set to ""). */
+/* A copy of schema and values; *ret is written on success only. */
+int neap_params_dup(const struct neap_params *params, struct neap_params *ret,
+		    struct neap_error *err);
+
+/* "" unsets a parameter that has no default (a string is set to ""). A selector, a list and a map
+ * are JSON. Errors of all setters have the parameter in field. */
 int neap_params_set_text(struct neap_params *params, const char *name, const char *text,
 			 struct neap_error *err);
+/* Sets from every member of an object, null puts the default back. What came before an error is
+ * set. */
+int neap_params_set_json(struct neap_params *params, const json_t *values,
+			 struct neap_error *err);
+/* Puts every default back. */
+void neap_params_reset(struct neap_params *params);
 /* Sets from every pair of the table at index. */
 int neap_params_set_lua(lua_State *L, int index, struct neap_params *params,
 			struct neap_error *err);

@@ -16,15 +16,18 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/selector.h"
 #include "engine/base/sha256.h"
+#include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
 #include "lua/policy_priv.h"
 
 #define EXAMPLES_MAX 1000
 
-static const char *const table_keys[] = {"api",    "kind",  "name",     "doc",
-					 "params", "needs", "examples", "rules"};
+static const char *const table_keys[] = {"api",      "kind",  "name",     "doc",
+					 "params",   "needs", "triggers", "where",
+					 "examples", "rules"};
 
 /* --- where something stands in the text --- */
 
@@ -41,8 +44,8 @@ static int indent_of(const char *line, const char *key)
 	return line[0] == '=' && line[1] != '=' ? indent : -1;
 }
 
-const char *neap_policy_where(const struct neap_policy *policy, const char *key,
-			      const char *value, char *buf, size_t size)
+int neap_policy_find_line(const struct neap_policy *policy, const char *key,
+			  const char *value)
 {
 	char quoted[128];
 	int best = -1, best_line = 0, line = 0;
@@ -62,8 +65,16 @@ const char *neap_policy_where(const struct neap_policy *policy, const char *key,
 		}
 		at = next ? next + 1 : NULL;
 	}
-	if (best_line)
-		snprintf(buf, size, "%s:%d", policy->origin, best_line);
+	return best_line;
+}
+
+const char *neap_policy_where(const struct neap_policy *policy, const char *key,
+			      const char *value, char *buf, size_t size)
+{
+	int line = neap_policy_find_line(policy, key, value);
+
+	if (line)
+		snprintf(buf, size, "%s:%d", policy->origin, line);
 	else
 		snprintf(buf, size, "%s", policy->origin);
 	return buf;
@@ -111,7 +122,7 @@ static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
 			snprintf(
 				known, sizeof(known),
 				"a policy of kind %s has no such field; known: api, kind, name, doc, "
-				"params, needs, examples, rules, %s",
+				"params, needs, triggers, where, examples, rules, %s",
 				policy->kind->name, policy->kind->functions[0]);
 			return bad(policy, key, err, known);
 		}
@@ -120,9 +131,9 @@ static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
 	return 0;
 }
 
-static bool is_policy_name(const char *text)
+bool neap_policy_is_name(const char *text)
 {
-	return text[0] && text[0] != '-' &&
+	return text[0] && text[0] != '-' && strlen(text) < 48 &&
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
 }
 
@@ -145,7 +156,7 @@ static int read_head(lua_State *L, int table, struct neap_policy *policy,
 		return bad(policy, "kind", err, known);
 	}
 	if (neap_lua_get(L, table, "name") != LUA_TSTRING ||
-	    !is_policy_name(lua_tostring(L, -1)) ||
+	    !neap_policy_is_name(lua_tostring(L, -1)) ||
 	    !neap_strcopy(policy->name, sizeof(policy->name), lua_tostring(L, -1)))
 		return bad(policy, "name", err, "1 to 47 of a-z, 0-9 and - are wanted");
 	snprintf(policy->label, sizeof(policy->label), "%s/%s@%s", policy->kind->name,
@@ -241,6 +252,14 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 	rc = neap_needs_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
 		return at_key(policy, "needs", err);
+	neap_lua_get(L, table, "where");
+	rc = neap_where_read(L, lua_gettop(L), policy, err);
+	if (rc < 0)
+		return at_key(policy, "where", err);
+	neap_lua_get(L, table, "triggers");
+	rc = neap_triggers_read(L, lua_gettop(L), policy, err);
+	if (rc < 0)
+		return at_key(policy, "triggers", err);
 	rc = read_functions(L, table, policy, err);
 	if (rc < 0)
 		return rc;
@@ -265,6 +284,8 @@ static int open_state(lua_State *L)
 
 	neap_lua_open_cpuset(L);
 	neap_lua_open_topology(L);
+	neap_lua_open_block(L);
+	neap_lua_open_selector(L);
 	neap_ctx_open(L, policy);
 	return 0;
 }
@@ -393,6 +414,7 @@ void neap_policy_free(struct neap_policy *policy)
 		return;
 	neap_vm_free(policy->vm);
 	neap_params_done(&policy->params);
+	neap_selector_free(policy->where);
 	free(policy->needs);
 	free(policy->text);
 	free(policy->doc);
@@ -414,17 +436,16 @@ void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_i
 	};
 }
 
+const char *neap_policy_text(const struct neap_policy *policy, size_t *ret_len)
+{
+	if (ret_len)
+		*ret_len = strlen(policy->text);
+	return policy->text;
+}
+
 struct neap_vm *neap_policy_vm(struct neap_policy *policy)
 {
 	return policy->vm;
-}
-
-int neap_policy_set_param(struct neap_policy *policy, const char *name, const char *text,
-			  struct neap_error *err)
-{
-	int rc = neap_params_set_text(&policy->params, name, text, err);
-
-	return rc < 0 ? rc : neap_ctx_refresh_params(policy, err);
 }
 
 static void log_with_label(void *arg, const char *text)
@@ -446,30 +467,26 @@ void neap_policy_set_log(struct neap_policy *policy,
 int neap_policy_load_again(const struct neap_policy *policy, struct neap_policy **ret,
 			   struct neap_error *err)
 {
+	struct neap_params params = {0};
 	struct neap_policy *fresh = NULL;
-	size_t i;
+	int rc;
 
-	if (neap_policy_load(policy->text, strlen(policy->text), policy->origin, &fresh,
-			     err) < 0)
-		return -(int)err->code;
+	rc = neap_policy_load(policy->text, strlen(policy->text), policy->origin, &fresh,
+			      err);
+	if (rc < 0)
+		return rc;
 	/* The schema is that of the same text, row for row. */
-	for (i = 0; i < fresh->params.count && i < policy->params.count; i++)
-		fresh->params.rows[i].value = policy->params.rows[i].value;
-	if (neap_ctx_refresh_params(fresh, err) < 0) {
+	rc = neap_params_dup(&policy->params, &params, err);
+	if (rc == 0) {
+		neap_params_done(&fresh->params);
+		fresh->params = params;
+		rc = neap_ctx_refresh_params(fresh, err);
+	}
+	if (rc < 0) {
 		neap_policy_free(fresh);
-		return -(int)err->code;
+		return rc;
 	}
 	neap_policy_set_log(fresh, policy->log, policy->log_arg);
 	*ret = fresh;
 	return 0;
-}
-
-json_t *neap_policy_params(struct neap_policy *policy)
-{
-	return neap_params_values_json(&policy->params);
-}
-
-json_t *neap_policy_schema(struct neap_policy *policy)
-{
-	return neap_params_schema_json(&policy->params);
 }

@@ -17,12 +17,16 @@ struct neap_kind {
 	const char *const *functions; /* required, NULL at the end */
 	int64_t call_budget_usec;     /* one call */
 	int64_t load_budget_usec;     /* running the chunk */
+	int64_t cycle_budget_usec; /* all calls of one tick, over all policies of the kind */
+	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */
 	/* Checks and runs row index (1, 2, ...) of `examples`. */
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };
 const struct neap_kind *neap_kind_find(const char *name);
+/* cycle_budget_usec as it is on this machine (NEAP_SLOWNESS): what a cycle starts with. */
+int64_t neap_kind_cycle_usec(const struct neap_kind *kind);
 /* "qos" or "qos, hook, ...": for messages. */
 const char *neap_kind_names(void);
 
@@ -43,6 +47,10 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 			  struct neap_error *err);
 void neap_policy_free(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
+/* Its text, as long as the policy lives; ret_len may be NULL. */
+const char *neap_policy_text(const struct neap_policy *policy, size_t *ret_len);
+/* 1 to 47 of a-z, 0-9 and -, not beginning with -. */
+bool neap_policy_is_name(const char *text);
 struct neap_vm *neap_policy_vm(struct neap_policy *policy);
 /* The same version once more, with the same parameters in force and an empty memo: for a state that
  * was killed through no fault of the script. */
@@ -52,6 +60,11 @@ int neap_policy_load_again(const struct neap_policy *policy, struct neap_policy 
 void neap_policy_set_log(struct neap_policy *policy,
 			 void (*log)(void *arg, const char *label, const char *text),
 			 void *arg);
+
+/* The line of the text that sets the top-level key (`key = `), or, with value, of the one that holds
+ * it in quotes; 0 when there is none. */
+int neap_policy_find_line(const struct neap_policy *policy, const char *key,
+			  const char *value);
 
 /* Parameters: set from text ("65", "cpuset", "10s") by the schema's type; the error names the
  * parameter and what is allowed. All in force as JSON; the schema as JSON. */
@@ -65,7 +78,15 @@ int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err)
 json_t *neap_policy_params(struct neap_policy *policy);
 json_t *neap_policy_schema(struct neap_policy *policy);
 
-/* Runs every row; report is called per row (err NULL: passed). Returns the number that failed. */
+int neap_policy_example_count(const struct neap_policy *policy);
+/* Runs row index (1, 2, ...) with the parameters in force and what it sets itself; its name, or number
+ * without one, goes to ret_name. At most budget_usec of CPU time for all its steps (0: no bound but
+ * that of each call), else NEAP_EBUDGET. Errors read "origin:line: example 'name': what". */
+int neap_policy_run_example(struct neap_policy *policy, int index, int64_t budget_usec,
+			    char *ret_name, size_t name_size, struct neap_error *err);
+/* Runs every row; report is called per row (err NULL: passed). Returns the number that failed, *err
+ * is of the first. A row that kills the state is the last, and so is the one in which the upload
+ * budget of the kind is used up. */
 int neap_policy_run_examples(struct neap_policy *policy,
 			     void (*report)(void *arg, const char *row,
 					    const struct neap_error *err),
@@ -113,6 +134,7 @@ enum neap_tick_verdict {
 	NEAP_TICK_ERROR, /* the script raised or its result is wrong: a fault */
 	NEAP_TICK_BUDGET, /* spent its CPU budget or memory: a fault; the state may be dead */
 	NEAP_TICK_STARVED, /* the wall backstop: no fault of the script */
+	NEAP_TICK_PUT_OFF, /* not called, the cycle has too little left: keep what was set, no fault */
 };
 
 #define NEAP_TICK_WISHES_MAX 4096
@@ -124,5 +146,14 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 					const struct neap_sample *sample,
 					struct neap_policy_wish **ret_wishes,
 					size_t *ret_count, struct neap_error *err);
+/* The same as a part of a cycle: *left_usec is what its budget has left (neap_kind_cycle_usec at its
+ * start), and the CPU time of this call is taken off, also below 0. A call is not begun with less
+ * than a whole call budget left, so that none is cut because of what others used; who was put off is
+ * to come first in the next cycle. */
+enum neap_tick_verdict neap_policy_tick_within(struct neap_policy *policy,
+					       const struct neap_sample *sample,
+					       int64_t *left_usec,
+					       struct neap_policy_wish **ret_wishes,
+					       size_t *ret_count, struct neap_error *err);
 
 #endif

@@ -25,7 +25,7 @@ enum neap_policy_ref {
 	NEAP_REF_TABLE,  /* what the chunk returned */
 	NEAP_REF_CTX,    /* read-only, for scripts */
 	NEAP_REF_FIELDS, /* the table behind it */
-	NEAP_REF_PARAMS, /* the table behind ctx.params */
+	NEAP_REF_PARAMS, /* ctx.params, read-only */
 	NEAP_REF_HOLD,   /* ctx.hold */
 	NEAP_REF_METAS, /* "node", "besteffort", ... = metatable that knows what was asked for */
 	NEAP_REF_TICK,   /* the function */
@@ -42,7 +42,11 @@ struct neap_policy {
 	struct neap_params params;
 	struct neap_need *needs;
 	size_t need_count;
+	struct neap_selector *where; /* NULL: every node */
+	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
+	size_t trigger_count;
 	int example_count;
+	int64_t row_until_usec; /* CPU clock of the thread at which a row must end, 0 never */
 	int ref[NEAP_REF_COUNT];
 	void (*log)(void *arg, const char *label, const char *text);
 	void *log_arg;
@@ -64,11 +68,15 @@ void neap_ctx_open(lua_State *L, struct neap_policy *policy);
 /* Once the name and the parameters are known; raises. */
 void neap_ctx_fill(lua_State *L, struct neap_policy *policy);
 void neap_ctx_set_now(lua_State *L, const struct neap_policy *policy, int64_t now_unix);
+/* ctx.params shows what is in force; on failure what it showed before. */
 int neap_ctx_refresh_params(struct neap_policy *policy, struct neap_error *err);
 int neap_ctx_reset_memo(struct neap_policy *policy, struct neap_error *err);
 /* Plain data and not too much of it. Does not raise. */
 int neap_ctx_check_memo(lua_State *L, const struct neap_policy *policy,
 			struct neap_error *err);
+
+/* timelib.c: pushes ctx.time, which reads now_unix in the table at the top; raises. */
+void neap_time_open(lua_State *L);
 
 /* needs.c; both raise. */
 int neap_needs_read(lua_State *L, int index, struct neap_policy *policy,
@@ -78,6 +86,13 @@ void neap_needs_push(lua_State *L, const struct neap_policy *policy,
 /* The first needed field that is missing, NULL when all are there. */
 const struct neap_need *neap_needs_find_missing(const struct neap_policy *policy,
 						const struct neap_sample *sample);
+
+/* where.c; does not raise */
+int neap_where_read(lua_State *L, int index, struct neap_policy *policy,
+		    struct neap_error *err);
+/* triggers.c; raises. index may be nil. */
+int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
+		       struct neap_error *err);
 
 /* wishes.c: a list of writes at index. ret_count is kept up to date, so that *ret can be freed also
  * when it raises. A row's why may be left out in examples. */

@@ -7,6 +7,7 @@
 
 #include <lauxlib.h>
 
+#include "lua/budget.h"
 #include "lua/policy_priv.h"
 
 struct tick {
@@ -109,4 +110,25 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 	*ret_wishes = tick.wishes;
 	*ret_count = tick.count;
 	return NEAP_TICK_WISHES;
+}
+
+enum neap_tick_verdict neap_policy_tick_within(struct neap_policy *policy,
+					       const struct neap_sample *sample,
+					       int64_t *left_usec,
+					       struct neap_policy_wish **ret_wishes,
+					       size_t *ret_count, struct neap_error *err)
+{
+	int64_t started = neap_budget_clock_usec();
+	enum neap_tick_verdict verdict;
+
+	if (*left_usec < neap_budget_scale(policy->kind->call_budget_usec) &&
+	    !neap_needs_find_missing(policy, sample)) {
+		(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+				     "put off: the policies before it used up the CPU "
+				     "time of this tick");
+		return NEAP_TICK_PUT_OFF;
+	}
+	verdict = neap_policy_tick(policy, sample, ret_wishes, ret_count, err);
+	*left_usec -= neap_budget_clock_usec() - started;
+	return verdict;
 }

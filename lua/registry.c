@@ -156,7 +156,7 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 	bool is_fault = verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET;
 	bool is_dead = neap_vm_is_dead(neap_policy_vm(slot->policy));
 
-	if (verdict != NEAP_TICK_SKIPPED) { /* a skipped one was no call */
+	if (verdict != NEAP_TICK_SKIPPED && verdict != NEAP_TICK_PUT_OFF) { /* no calls */
 		stats->calls++;
 		stats->cpu_usec += neap_vm_last_cpu_usec(neap_policy_vm(slot->policy));
 	}
@@ -166,6 +166,7 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 	stats->errors += verdict == NEAP_TICK_ERROR;
 	stats->spent += verdict == NEAP_TICK_BUDGET;
 	stats->starved += verdict == NEAP_TICK_STARVED;
+	stats->put_off += verdict == NEAP_TICK_PUT_OFF;
 	if ((is_fault || verdict == NEAP_TICK_STARVED) && err) {
 		(void)neap_strcopy(stats->last_error, sizeof(stats->last_error),
 				   err->msg);

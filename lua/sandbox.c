@@ -98,7 +98,8 @@ static int frozen_write(lua_State *L)
 
 static int frozen_len(lua_State *L)
 {
-	lua_pushinteger(L, (lua_Integer)lua_rawlen(L, lua_upvalueindex(1)));
+	(void)neap_sandbox_push_thawed(L, 1);
+	lua_pushinteger(L, (lua_Integer)lua_rawlen(L, -1));
 	return 1;
 }
 
@@ -113,13 +114,24 @@ void neap_sandbox_freeze(lua_State *L)
 	lua_rawsetp(L, -2, &frozen_slot);
 	lua_pushcfunction(L, frozen_write);
 	lua_setfield(L, -2, "__newindex");
-	lua_pushvalue(L, -3);
-	lua_pushcclosure(L, frozen_len, 1);
+	lua_pushcfunction(L, frozen_len);
 	lua_setfield(L, -2, "__len");
 	lua_pushboolean(L, 0);
 	lua_setfield(L, -2, "__metatable");
 	lua_setmetatable(L, -2);
 	lua_remove(L, -2);
+}
+
+/* Only fields that are there are set, and no text is made that is not one of their keys. */
+void neap_sandbox_refreeze(lua_State *L, int index)
+{
+	if (!lua_getmetatable(L, index))
+		return;
+	lua_pushvalue(L, -2);
+	lua_setfield(L, -2, "__index");
+	lua_pushvalue(L, -2);
+	lua_rawsetp(L, -2, &frozen_slot);
+	lua_pop(L, 2);
 }
 
 /* Upvalue 1: one of Lua's own functions, which has no upvalues of its own. */

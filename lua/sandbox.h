@@ -14,6 +14,9 @@ void neap_sandbox_open(lua_State *L);
 const char *const *neap_sandbox_names(void);
 /* Makes the table at the top of the stack read-only for scripts (a proxy replaces it). */
 void neap_sandbox_freeze(lua_State *L);
+/* Puts the table at the top (popped) behind the read-only one at index, for all who hold that. Does
+ * not raise. */
+void neap_sandbox_refreeze(lua_State *L, int index);
 
 /* pattern.c: string.find, match, gmatch, gsub with a step budget. */
 void neap_pattern_open(lua_State *L); /* adds them to the table at the top */

@@ -21,6 +21,7 @@ build libssl-dev           tls
 build libcurl4-openssl-dev client
 build libcmocka-dev        tests
 build perl                 prove
+build tzdata               zones of ctx.time
 lint  clang-tidy           bugs
 lint  cppcheck             bugs
 lint  clang-format         layout

@@ -44,6 +44,12 @@ static const struct {
 	{"resume", {3, NEAP_HAND_RESUME, GROUP, 0, NULL, -1}, 0},
 	{"give back", {4, NEAP_HAND_GIVE_BACK, NULL, 0, NULL, -1}, 0},
 	{"list", {5, NEAP_HAND_LIST, NULL, 0, NULL, -1}, 0},
+	{"trigger", {6, NEAP_HAND_TRIGGER, GROUP, 0, "cpu some 20000 500000", -1}, 0},
+	{"trigger of the node", {6, NEAP_HAND_TRIGGER, "", 0, "io full 1 500000", -1}, 0},
+	{"trigger of no value", {6, NEAP_HAND_TRIGGER, GROUP, 0, NULL, -1}, NEAP_EINVAL},
+	{"trigger that was found",
+	 {6, NEAP_HAND_TRIGGER, GROUP, 0, "cpu some 20000 500000", -1, "x"},
+	 0},
 	{"entry", {5, NEAP_HAND_ENTRY, GROUP, 0, NULL, -1}, NEAP_EINVAL},
 	{"no operation", {5, (enum neap_hand_op)99, GROUP, 0, NULL, -1}, NEAP_EINVAL},
 };
@@ -52,6 +58,8 @@ static const struct neap_hand_answer answers[] = {
 	{1, NEAP_HAND_SET, NEAP_KEY_CPU_SHARES, 0, 0, GROUP, "1024", "512", ""},
 	{2, NEAP_HAND_MOVE, NEAP_KEY_COUNT, 3, 4711, GROUP, "", "", "ended"},
 	{3, NEAP_HAND_LIST, NEAP_KEY_COUNT, 0, 0, "", "", "", ""},
+	{5, NEAP_HAND_TRIGGER, NEAP_KEY_COUNT, 0, 0, GROUP, "", "cpu some 80000 2000000",
+	 "coarse: why", 7},
 	{4, NEAP_HAND_ENTRY, NEAP_KEY_CPUSET_CPUS, 0, 0, GROUP, "0-3", "", ""},
 };
 
@@ -107,7 +115,7 @@ static void answers_round(void **state)
 		    !texts_equal(out.group, in->group) ||
 		    !texts_equal(out.old_value, in->old_value) ||
 		    !texts_equal(out.new_value, in->new_value) ||
-		    !texts_equal(out.text, in->text))
+		    !texts_equal(out.text, in->text) || out.fd != -1)
 			fail_msg("answer %zu came back changed", i);
 		/* Neither kind passes for the other. */
 		assert_true(neap_wire_parse_request(
@@ -233,13 +241,63 @@ static void limits(void **state)
 	assert_int_equal(op, NEAP_HAND_SET);
 }
 
+/* The text of a trigger: nothing passes but what format writes. */
+static const struct {
+	const char *text;
+	bool is_good;
+} triggers[] = {
+	{"cpu some 20000 500000", true},
+	{"memory full 500000 500000", true},
+	{"io some 1 10000000", true},
+	{"", false},
+	{"cpu", false},
+	{"cpu some 20000", false},
+	{"cpu some 20000 500000 ", false},
+	{" cpu some 20000 500000", false},
+	{"cpu  some 20000 500000", false},
+	{"cpu some 020000 500000", false},
+	{"cpu some +20000 500000", false},
+	{"cpu some -1 500000", false},
+	{"cpu some 0 500000", false},
+	{"cpu some 500001 500000", false},
+	{"cpu some 20000 499999", false},
+	{"cpu some 20000 10000001", false},
+	{"cpu some 20000 99999999999999999999", false},
+	{"cpu all 20000 500000", false},
+	{"irq full 20000 500000", false},
+	{"../cpu some 20000 500000", false},
+	{"cpu some 20000 500000\n", false},
+	{"cpu some 2e4 500000", false},
+};
+
+static void trigger_texts(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(triggers); i++) {
+		struct neap_hand_trigger trigger;
+		char again[NEAP_HAND_TRIGGER_TEXT];
+		struct neap_error err = {0};
+		int rc = neap_hand_trigger_parse(triggers[i].text, &trigger, &err);
+
+		if ((rc == 0) != triggers[i].is_good)
+			fail_msg("'%s': parsed with %d", triggers[i].text, rc);
+		if (rc < 0)
+			continue;
+		assert_int_equal(
+			neap_hand_trigger_format(&trigger, again, sizeof(again), &err),
+			0);
+		assert_string_equal(again, triggers[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_round),
-		cmocka_unit_test(answers_round),
-		cmocka_unit_test(mutations),
-		cmocka_unit_test(limits),
+		cmocka_unit_test(requests_round), cmocka_unit_test(answers_round),
+		cmocka_unit_test(mutations),      cmocka_unit_test(limits),
+		cmocka_unit_test(trigger_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,8 @@ static void test_methods(void **state)
 		"return { api = 1, kind = \"qos\", name = \"x\", tick = function() end, rules = {\n"
 		"set = function(ctx, name) return type(ctx.cpuset()[name]) end,\n"
 		"quantity = function(ctx, name) return type(ctx.quantity[name]) end,\n"
+		"selector = function(ctx, name) return type(ctx.selector({})[name]) end,\n"
+		"time = function(ctx, name) return type(ctx.time[name]) end,\n"
 		"ctx = function(ctx, name) return type(ctx[name]) end,\n"
 		"names = function(ctx) local n = 0 for k in pairs(ctx) do n = n + 1 end return n end } }";
 	struct neap_policy *policy = NULL;
@@ -148,13 +150,15 @@ static void test_methods(void **state)
 			 0);
 	check_methods(policy, "CpuSet", "set", 4);
 	check_methods(policy, "Quantity", "quantity", 2);
-	check_methods(policy, "Ctx", "ctx", 2);
+	check_methods(policy, "Selector", "selector", 1);
+	check_methods(policy, "Time", "time", 3);
+	check_methods(policy, "Ctx", "ctx", 3);
 
 	/* The fields and functions of ctx are all that is in it. */
 	for (const char *at = find_class("neap.Ctx"); at; fields++)
 		at = next_field(at, name, sizeof(name));
 	assert_int_equal(neap_policy_call_rule(policy, "names", none, &ret, &err), 0);
-	assert_int_equal(json_integer_value(ret), fields - 1 + 2);
+	assert_int_equal(json_integer_value(ret), fields - 1 + 3);
 	json_decref(ret);
 	neap_policy_free(policy);
 }

@@ -34,8 +34,14 @@ static const struct {
 	{"wrong kind", "return { api = 1,\n kind = \"cpu\" }", "p.lua:2: field 'kind'"},
 	{"no name", "return { api = 1, kind = \"qos\", " TICK " }", "field 'name': 1 to 47 of"},
 	{"bad name", "return { api = 1, kind = \"qos\", name = \"A b\" }", "field 'name'"},
-	{"unknown field", POLICY("where = {}, " TICK), "p.lua:2: field 'where': a policy of kind qos has no such field; known: api, kind, name, doc, params, needs, examples, rules, tick"},
-	{"triggers", POLICY("triggers = {}, " TICK), "field 'triggers'"},
+	{"unknown field", POLICY("were = {}, " TICK), "p.lua:2: field 'were': a policy of kind qos has no such field; known: api, kind, name, doc, params, needs, triggers, where, examples, rules, tick"},
+	{"where text", POLICY("where = \"pool\", " TICK), "p.lua:2: field 'where': a table such as"},
+	{"where field", POLICY("where = { matchLabels = {} }, " TICK), "p.lua:2: field 'where.matchLabels': there is no such field; known: nodeSelector"},
+	{"where list", POLICY("where = { {} }, " TICK), "field 'where.?'"},
+	{"where selector", POLICY("where = { nodeSelector = 5 }, " TICK), "field 'where.nodeSelector': a table of labels is wanted, this is a number"},
+	{"where label", POLICY("where = { nodeSelector = { pool = 5 } }, " TICK), "p.lua:2: field 'where.nodeSelector.pool': label 'pool': Invalid value: a text is wanted"},
+	{"where key", POLICY("where = { nodeSelector = { [\"a b\"] = \"c\" } }, " TICK), "field 'where.nodeSelector.a b': Invalid value: \"a b\": name part must"},
+	{"where value", POLICY("where = { nodeSelector = { a = \"c d\" } }, " TICK), "field 'where.nodeSelector.a': Invalid value: \"c d\": a valid label"},
 	{"number as field", POLICY("7, " TICK), "field '?'"},
 	{"no tick", POLICY(""), "field 'tick': kind qos needs this function, this is a nil"},
 	{"tick is text", POLICY("tick = \"x\""), "p.lua:2: field 'tick'"},
@@ -131,14 +137,53 @@ static void test_info(void **state)
 	neap_policy_free(policy);
 }
 
-#define RULES                                                                                          \
-	"rules = { same = function(ctx, i) return i end,\n"                                            \
-	"cpus = function(ctx, i) return { all = i.processors:cpus(), n = #ctx.cpuset(i.list) } end,\n" \
-	"loop = function() local t = {} t[1] = t return t end,\n"                                      \
-	"mixed = function() return { 1, x = 2 } end, fn = function() return print end,\n"              \
-	"nan = function() return 0/0 end, spin = function() while true do end end,\n"                  \
-	"none = function() end, what = function(ctx, i) return #i.list, 5 end,\n"                      \
-	"quantity = function(ctx, i) local n, m = ctx.quantity.milli(i) return { n, m ~= nil } end,\n" \
+static const struct {
+	const char *where, *labels;
+	bool want;
+} places[] = {
+	{"", "{\"a\": \"b\"}", true},
+	{"", NULL, true},
+	{"where = {},", NULL, true},
+	{"where = { nodeSelector = {} },", NULL, true},
+	{"where = { nodeSelector = { pool = \"batch\" } },",
+	 "{\"pool\": \"batch\", \"x\": \"\"}", true},
+	{"where = { nodeSelector = { pool = \"batch\" } },", "{\"pool\": \"web\"}",
+	 false},
+	{"where = { nodeSelector = { pool = \"batch\" } },", "{}", false},
+	{"where = { nodeSelector = { pool = \"batch\" } },", NULL, false},
+	{"where = { nodeSelector = { a = \"b\", [\"x.y/z\"] = \"\" } },",
+	 "{\"a\": \"b\", \"x.y/z\": \"\"}", true},
+};
+
+static void test_where(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(places); i++) {
+		json_t *labels =
+			places[i].labels ? json_loads(places[i].labels, 0, NULL) : NULL;
+		struct neap_policy *policy = NULL;
+		struct neap_error err;
+		char text[400];
+
+		snprintf(text, sizeof(text), POLICY("%s " TICK), places[i].where);
+		if (load(text, &policy, &err) < 0)
+			fail_msg("%s: %s", places[i].where, err.msg);
+		if (neap_policy_is_for(policy, labels) != places[i].want)
+			fail_msg("%s for %s", places[i].where, places[i].labels);
+		neap_policy_free(policy);
+		json_decref(labels);
+	}
+}
+
+#define RULES                                                                                                            \
+	"rules = { same = function(ctx, i) return i end,\n"                                                              \
+	"cpus = function(ctx, i) return { all = i.processors:cpus(), n = #ctx.cpuset(i.list) } end,\n"                   \
+	"loop = function() local t = {} t[1] = t return t end,\n"                                                        \
+	"mixed = function() return { 1, x = 2 } end, fn = function() return print end,\n"                                \
+	"nan = function() return 0/0 end, spin = function() while true do end end,\n"                                    \
+	"none = function() end, what = function(ctx, i) return #i.list, 5 end,\n"                                        \
+	"quantity = function(ctx, i) local n, m = ctx.quantity.milli(i) return { n, m ~= nil } end,\n"                   \
+	"select = function(ctx, i) local s, m = ctx.selector(i[1]) if s then return s:matches(i[2]) end return m end,\n" \
 	"set = function(ctx) ctx.now_unix = 5 end },"
 
 /* clang-format off */
@@ -155,6 +200,17 @@ static const struct {
 	{"what", "{\"list\": [1,2]}", "2"},
 	{"quantity", "\"1500m\"", "[1500, false]"},
 	{"quantity", "\"x\"", "[null, true]"},
+	{"select", "[{}, {}]", "true"},
+	{"select", "[{}, null]", "true"},
+	{"select", "[{\"matchLabels\": {\"a\": \"b\"}}, null]", "false"},
+	{"select", "[{\"matchLabels\": {\"a\": \"b\"}}, {\"a\": \"b\"}]", "true"},
+	{"select", "[{\"matchLabels\": {\"a\": \"b\"}, \"matchExpressions\": []}, {\"a\": \"c\"}]", "false"},
+	{"select", "[{\"matchExpressions\": [{\"key\": \"a\", \"operator\": \"NotIn\", \"values\": [\"b\"]}]}, {\"a\": \"c\"}]", "true"},
+	{"select", "[{\"matchExpressions\": [{\"key\": \"a\", \"operator\": \"is\"}]}, {}]", "\"matchExpressions[0].operator: Invalid value: \\\"is\\\": not a valid selector operator; known: In, NotIn, Exists, DoesNotExist\""},
+	{"select", "[{\"matchlabels\": {}}, {}]", "\"matchlabels: unknown field; known: matchLabels, matchExpressions\""},
+	{"select", "[{\"matchLabels\": {\"a\": \"b\"}}, {\"a\": 5}]", "!label 'a' is a number: a string is wanted"},
+	{"select", "[5, {}]", "!bad argument #1 to 'selector' (table expected, got number)"},
+	{"select", "[{}, 5]", "!table expected, got number"},
 	{"loop", "{}", "!32 levels"},
 	{"mixed", "{}", "!mixed keys"},
 	{"fn", "{}", "!there is no 'print'"},
@@ -216,7 +272,10 @@ static void test_check(void **state)
 static void test_torture(void **state)
 {
 	static const char text[] = POLICY(
-		"params = { p = { type = \"percent\", default = 5, doc = \"d\" } },\n"
+		"params = { p = { type = \"percent\", default = 5, doc = \"d\" },\n"
+		"l = { type = \"list\", of = \"integer\", default = { 1 }, doc = \"d\" },\n"
+		"s = { type = \"selector\", default = { matchLabels = { a = \"b\" } }, doc = \"d\" } },\n"
+		"where = { nodeSelector = { pool = \"batch\" } },\n"
 		"needs = { \"capacity_milli\", \"topology\", \"workloads\", \"besteffort.cpus\" },\n"
 		"examples = { { name = \"e\", node = { capacity_milli = 1, topology = { cores = 2 },\n"
 		"workloads = { { id = \"a\" } }, besteffort = { cpus = \"0\" } }, want = {} } }," TICK);
@@ -241,9 +300,10 @@ static void test_torture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad),   cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_info),  cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_check), cmocka_unit_test(test_torture),
+		cmocka_unit_test(test_bad),     cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_info),    cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_where),   cmocka_unit_test(test_check),
+		cmocka_unit_test(test_torture),
 	};
 
 	return cmocka_run_group_tests_name("policy", tests, NULL, NULL);

@@ -44,6 +44,7 @@ static const struct {
 	{"no set", "", "local s, m = ctx.cpuset(\"x\") assert(s == nil and #m > 0) return {}", NEAP_TICK_WISHES, ""},
 	{"quantities", "", "assert(ctx.quantity.milli(\"1.5\") == 1500 and ctx.quantity.bytes(\"2Ki\") == 2048 and ctx.quantity.milli(\"q\") == nil) return {}", NEAP_TICK_WISHES, ""},
 	{"topology", "\"topology\"", "local t = node.topology local all = t:cpus() assert(t:count() == 8 and #all == 8 and t:pick(all, 3)[2] == 1 and #t:pick(all, 9) == 0 and #t:pick(all, -1) == 0 and tostring(t:pick_set(all, 2)) == \"0-1\" and tostring(t:siblings(3)) == \"2-3\" and #t:siblings(99) == 0 and #t:nodes() == 2 and tostring(t:node_cpus(1)) == \"4-7\" and t:node_cpus(7) == nil and #t:sockets() == 2 and tostring(t:whole_cores(ctx.cpuset(\"0-2\"))) == \"0-1\" and tostring(t:socket_cpus(0)) == \"0-3\") return {}", NEAP_TICK_WISHES, ""},
+	{"no trigger", "\"trigger?\"", "assert(node.trigger == nil) return {}", NEAP_TICK_WISHES, ""},
 	{"missing", "\"used_milli\"", "return {}", NEAP_TICK_SKIPPED, "node.used_milli is missing"},
 	{"missing below", "\"burstable.cpus\"", "return {}", NEAP_TICK_SKIPPED, "node.burstable.cpus"},
 	{"missing struct", "\"burstable?\"", "assert(node.burstable == nil) return {}", NEAP_TICK_WISHES, ""},
@@ -332,13 +333,74 @@ static void test_examples(void **state)
 	}
 }
 
+/* A cycle: calls are charged, and none is begun with less than a call's budget left. */
+static void test_within(void **state)
+{
+	struct neap_policy *policy = load("", "for i = 1, 30000 do end return {}");
+	struct neap_policy *idle = load("\"used_milli\"", "return {}");
+	int64_t call = neap_kind_find("qos")->call_budget_usec;
+	int64_t left = neap_kind_cycle_usec(neap_kind_find("qos")), before = left;
+	struct neap_policy_wish *wishes;
+	struct neap_error err;
+	struct machine m;
+	size_t count;
+	int calls = 0;
+
+	(void)state;
+	fill(&m);
+	assert_true(left >= 4 * call);
+	left = before = left / 4 + call;
+	while (left >= before - left / 8 && calls < 1000) {
+		assert_int_equal(neap_policy_tick_within(policy, &m.sample, &left,
+							 &wishes, &count, &err),
+				 NEAP_TICK_WISHES);
+		free(wishes);
+		calls++;
+	}
+	assert_in_range(calls, 1, 999);
+	left = 1;
+	assert_int_equal(
+		neap_policy_tick_within(policy, &m.sample, &left, &wishes, &count, &err),
+		NEAP_TICK_PUT_OFF);
+	assert_int_equal(left, 1);
+	assert_non_null(strstr(err.msg, "put off"));
+	assert_int_equal(
+		neap_policy_tick_within(idle, &m.sample, &left, &wishes, &count, &err),
+		NEAP_TICK_SKIPPED);
+	neap_policy_free(policy);
+	neap_policy_free(idle);
+	(void)neap_topology_unref(m.sample.topology);
+}
+
+/* Hours of examples, each well within its own budget. */
+static void test_upload_budget(void **state)
+{
+	static const char text[] =
+		"local steps, rows = {}, {}\n"
+		"for i = 1, 1000 do steps[i] = { want = {} } end\n"
+		"for i = 1, 1000 do rows[i] = { name = 'row ' .. i, steps = steps } end\n"
+		"return { api = 1, kind = 'qos', name = 'x', examples = rows,\n"
+		"tick = function() for i = 1, 30000 do end return {} end }";
+	struct neap_policy *policy = NULL;
+	struct neap_error err, row_err = {.msg = ""};
+
+	(void)state;
+	assert_int_equal(neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+	assert_int_equal(neap_policy_run_examples(policy, keep_err, &row_err, &err), 1);
+	assert_non_null(strstr(row_err.msg, "step "));
+	assert_non_null(strstr(row_err.msg, "the CPU time of an upload is used up, 2 s "
+					    "for loading, examples and replay together"));
+	assert_int_equal(row_err.code, NEAP_EBUDGET);
+	assert_false(neap_vm_is_dead(neap_policy_vm(policy)));
+	neap_policy_free(policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_memo),
-		cmocka_unit_test(test_log),
-		cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_rows),          cmocka_unit_test(test_memo),
+		cmocka_unit_test(test_log),           cmocka_unit_test(test_within),
+		cmocka_unit_test(test_upload_budget), cmocka_unit_test(test_examples),
 	};
 
 	return cmocka_run_group_tests_name("qos", tests, NULL, NULL);

@@ -55,6 +55,7 @@ static const struct {
 	{"topology", true, true},
 	{"workloads", true, false},
 	{"supports", true, false},
+	{"trigger", true, true},
 	{"besteffort", true, false},
 	{"besteffort.exists", true, false},
 	{"besteffort.cpus", true, false},

@@ -2,7 +2,8 @@
  *
  * The hostile corpus: every script of t/sandbox runs in a forked child with an alarm, and must end
  * as its first lines say: "-- want: budget|memory|ok|error part of the message" (alternatives with
- * |), "-- within: N ms" of CPU time, and optionally "-- budget: MS", "-- memory: MIB". Also: what a
+ * |), "-- within: N ms" of CPU time, and optionally "-- budget: MS", "-- memory: MIB"; with "-- ctx" it
+ * is the body of a function of a policy, with ctx, and has the budget of loading. Also: what a
  * script can reach is exactly the allow-list, and the order of pairs is the same in every process. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lua/policy.h"
 #include "lua/sandbox.h"
 #include "lua/vm.h"
 
@@ -77,6 +79,33 @@ static void run_here(const char *text, size_t len, const char *name, struct end 
 	neap_vm_free(vm);
 }
 
+static void run_with_ctx(const char *text, struct end *ret)
+{
+	static char policy_text[66000];
+	struct neap_policy *policy = NULL;
+	struct neap_sample sample = {.now_unix = 1700000000};
+	struct neap_policy_wish *wishes = NULL;
+	struct neap_error err = {0};
+	json_t *none = json_null(), *got = NULL;
+	size_t count = 0;
+	int len =
+		snprintf(policy_text, sizeof(policy_text),
+			 "return { api = 1, kind = 'qos', name = 'x', tick = function() "
+			 "return {} end, rules = { run = function(ctx)\n%s\nend } }",
+			 text);
+
+	ret->code = -neap_policy_load(policy_text, (size_t)len, "p.lua", &policy, &err);
+	if (!ret->code) {
+		(void)neap_policy_tick(policy, &sample, &wishes, &count, &err);
+		free(wishes);
+		ret->code = -neap_policy_call_rule(policy, "run", none, &got, &err);
+		ret->cpu_usec = neap_vm_last_cpu_usec(neap_policy_vm(policy));
+	}
+	(void)snprintf(ret->msg, sizeof(ret->msg), "%s", ret->code ? err.msg : "");
+	json_decref(got);
+	neap_policy_free(policy);
+}
+
 /* False when the child did not come back by itself. */
 static bool run_in_child(const char *text, size_t len, const char *name, struct end *ret)
 {
@@ -91,7 +120,10 @@ static bool run_in_child(const char *text, size_t len, const char *name, struct 
 		struct end end = {0};
 
 		(void)alarm(ALARM_SECONDS);
-		run_here(text, len, name, &end);
+		if (strstr(text, "\n-- ctx\n"))
+			run_with_ctx(text, &end);
+		else
+			run_here(text, len, name, &end);
 		_exit(write(ends[1], &end, sizeof(end)) == sizeof(end) ? 0 : 1);
 	}
 	(void)close(ends[1]);

@@ -9,12 +9,9 @@
 
 #include "api/control/topology_json.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 
-#define AUDIT_LIMIT_DEFAULT 200
-#define AUDIT_LIMIT_MAX     1000
-#define NAME_MAX_BYTES      63
-#define COMMAND_WORDS_MAX   4096
+#define NAME_MAX_BYTES    63
+#define COMMAND_WORDS_MAX 4096
 
 /* An answer that the node still owes. request is NULL once the client has gone. */
 struct pending {
@@ -26,6 +23,7 @@ struct pending {
 
 struct neap_control {
 	struct neap_control_node node;
+	struct neap_live *live;
 	struct pending *pending;
 };
 
@@ -114,9 +112,15 @@ static void get_health(void *arg, struct neap_http_request *request)
 static void get_ready(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
+	const char *why = "";
+	struct neap_error err;
 
-	if (has_node(control, request))
+	if (control->node.is_started(control->node.arg, &why)) {
 		neap_http_answer_text(request, 200, "text/plain", "ok\n", 3);
+		return;
+	}
+	(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "%s", why);
+	neap_http_answer_error(request, &err);
 }
 
 static void get_version(void *arg, struct neap_http_request *request)
@@ -131,9 +135,15 @@ static void get_version(void *arg, struct neap_http_request *request)
 static void get_status(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
+	json_t *status;
 
-	if (has_node(control, request))
-		answer_or_nomem(request, control->node.status(control->node.arg));
+	if (!has_node(control, request))
+		return;
+	status = control->node.status(control->node.arg);
+	if (status != NULL && control->live != NULL)
+		(void)json_object_set_new(status, "policies",
+					  neap_live_rows(control->live));
+	answer_or_nomem(request, status);
 }
 
 static void get_workloads(void *arg, struct neap_http_request *request)
@@ -144,14 +154,6 @@ static void get_workloads(void *arg, struct neap_http_request *request)
 		answer_or_nomem(request, control->node.workloads(control->node.arg));
 }
 
-static void get_policies(void *arg, struct neap_http_request *request)
-{
-	struct neap_control *control = arg;
-
-	if (has_node(control, request))
-		answer_or_nomem(request, control->node.policies(control->node.arg));
-}
-
 static void get_topology(void *arg, struct neap_http_request *request)
 {
 	struct neap_control *control = arg;
@@ -159,98 +161,6 @@ static void get_topology(void *arg, struct neap_http_request *request)
 	if (has_node(control, request))
 		answer_or_nomem(request, neap_topology_json(control->node.topology(
 						 control->node.arg)));
-}
-
-/* Texts come from the kernel and from policies: what is no UTF-8 is left out, not fatal. */
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	if (*text)
-		(void)json_object_set_new(object, key, json_string(text));
-}
-
-static json_t *entry_to_json(const struct neap_audit_entry *entry)
-{
-	json_t *object = json_pack("{s:I, s:I}", "seq", (json_int_t)entry->seq,
-				   "unix_usec", (json_int_t)entry->unix_usec);
-	char when[40];
-
-	if (!object)
-		return NULL;
-	set_text(object, "time",
-		 neap_time_format(entry->unix_usec, 3, when, sizeof(when)));
-	set_text(object, "what", entry->what);
-	set_text(object, "group", entry->group);
-	set_text(object, "key", entry->key);
-	set_text(object, "old_value", entry->old_value);
-	set_text(object, "new_value", entry->new_value);
-	set_text(object, "policy", entry->policy);
-	set_text(object, "why", entry->why);
-	if (entry->errnum) {
-		(void)json_object_set_new(object, "errno", json_integer(entry->errnum));
-		set_text(object, "error",
-			 strerrordesc_np(entry->errnum) ? strerrordesc_np(entry->errnum)
-							: "unknown error");
-	}
-	if (entry->dry_run)
-		(void)json_object_set_new(object, "dry_run", json_true());
-	return object;
-}
-
-/* A whole number from the query, fallback when it is absent. */
-static int query_number(struct neap_http_request *request, const char *name,
-			int64_t fallback, int64_t max, int64_t *ret,
-			struct neap_error *err)
-{
-	const char *text = neap_http_query_find(request, name);
-
-	*ret = fallback;
-	if (!text)
-		return 0;
-	if (neap_int_parse(text, ret, NULL) < 0 || *ret < 0 || *ret > max)
-		return neap_error_field(err, NEAP_EINVAL, name,
-					"'%s' is no number from 0 to %lld", text,
-					(long long)max);
-	return 0;
-}
-
-/* since: entries after this number. Without it the newest ones. */
-static void get_audit(void *arg, struct neap_http_request *request)
-{
-	struct neap_control *control = arg;
-	const struct neap_audit *audit;
-	const struct neap_audit_entry *entry;
-	uint64_t newest, seq;
-	int64_t since, limit;
-	struct neap_error err;
-	json_t *entries, *body;
-
-	if (!has_node(control, request))
-		return;
-	audit = control->node.audit(control->node.arg);
-	newest = neap_audit_last(audit);
-	if (query_number(request, "limit", AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX, &limit,
-			 &err) < 0 ||
-	    query_number(request, "since", -1, INT64_MAX - 1, &since, &err) < 0) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	if (since < 0)
-		since = (int64_t)newest > limit ? (int64_t)newest - limit : 0;
-	entries = json_array();
-	seq = (uint64_t)since + 1;
-	while (entries && (int64_t)json_array_size(entries) < limit && seq <= newest) {
-		entry = neap_audit_find_from(audit, seq);
-		if (!entry)
-			break;
-		seq = entry->seq + 1;
-		if (json_array_append_new(entries, entry_to_json(entry)) < 0) {
-			json_decref(entries);
-			entries = NULL;
-		}
-	}
-	/* NULL entries make json_pack fail. */
-	body = json_pack("{s:o, s:I}", "entries", entries, "last", (json_int_t)newest);
-	answer_or_nomem(request, body);
 }
 
 /* --- operations --- */
@@ -283,6 +193,18 @@ static void post_release(void *arg, struct neap_http_request *request)
 static void post_resume(void *arg, struct neap_http_request *request)
 {
 	operate(arg, request, "resume");
+}
+
+static void post_rotate(void *arg, struct neap_http_request *request)
+{
+	struct neap_control *control = arg;
+	struct neap_error err;
+	const char *file = "";
+
+	if (control->node.rotate_token(control->node.arg, &file, &err) < 0)
+		neap_http_answer_error(request, &err);
+	else
+		answer_or_nomem(request, json_pack("{s:s}", "token_file", file));
 }
 
 /* --- run --- */
@@ -427,18 +349,18 @@ static const struct neap_http_route routes[] = {
 	{"GET", "/version", true, get_version},
 	{"GET", "/control/v1/status", false, get_status},
 	{"GET", "/control/v1/workloads", false, get_workloads},
-	{"GET", "/control/v1/policies", false, get_policies},
 	{"GET", "/control/v1/topology", false, get_topology},
-	{"GET", "/control/v1/audit", false, get_audit},
 	{"POST", "/control/v1/freeze", false, post_freeze},
 	{"POST", "/control/v1/release", false, post_release},
 	{"POST", "/control/v1/resume", false, post_resume},
+	{"POST", "/control/v1/token/rotate", false, post_rotate},
 	{"POST", "/control/v1/run", false, post_run},
 	{0},
 };
 
 int neap_control_new(struct neap_http *http, const struct neap_control_node *node,
-		     struct neap_control **ret, struct neap_error *err)
+		     struct neap_live *live, struct neap_control **ret,
+		     struct neap_error *err)
 {
 	struct neap_control *control = neap_alloc(sizeof(*control));
 	int r;
@@ -446,6 +368,7 @@ int neap_control_new(struct neap_http *http, const struct neap_control_node *nod
 	if (!control)
 		return neap_error_nomem(err);
 	control->node = *node;
+	control->live = live;
 	r = neap_http_add_routes(http, routes, control, err);
 	if (r < 0) {
 		free(control);

@@ -5,6 +5,7 @@
 #define NEAP_API_CONTROL_CONTROL_H
 
 #include "api/http/server.h"
+#include "api/policy/live.h"
 #include "engine/base/audit.h"
 #include "engine/machine/topology.h"
 
@@ -17,10 +18,13 @@ struct neap_control_node {
 	void *arg;
 	json_t *(*status)(void *arg);    /* new reference */
 	json_t *(*workloads)(void *arg); /* array, new reference */
-	json_t *(*policies)(void *arg);  /* array, new reference */
 	const struct neap_topology *(*topology)(void *arg);
 	const struct neap_audit *(*audit)(void *arg);
+	/* The node answers; and the daemon is ready, which without the role node is another thing. */
 	bool (*is_ready)(void *arg, const char **ret_why_not);
+	bool (*is_started)(void *arg, const char **ret_why_not);
+	/* A new token acts from now on; its file. */
+	int (*rotate_token)(void *arg, const char **ret_file, struct neap_error *err);
 	/* freeze, release, resume: named by verb. */
 	void (*operate)(void *arg, const char *verb, neap_control_done *done,
 			void *done_arg);
@@ -34,10 +38,10 @@ struct neap_control_node {
 
 struct neap_control;
 
-/* Registers its routes: GET /healthz /livez /readyz /version (open); GET /control/v1/status, workloads, policies, topology,
- * audit?since=SEQ&limit=N; POST /control/v1/freeze, release, resume, run. */
+/* live (borrowed): the policies of the status; NULL: the status has none. Registers its routes: GET /healthz /livez /readyz /version (open); GET /control/v1/status, workloads, topology; POST /control/v1/freeze, release, resume, run, token/rotate. */
 int neap_control_new(struct neap_http *http, const struct neap_control_node *node,
-		     struct neap_control **ret, struct neap_error *err);
+		     struct neap_live *live, struct neap_control **ret,
+		     struct neap_error *err);
 /* After neap_http_free. Answers of operations that are still out may come later. */
 void neap_control_free(struct neap_control *control);
 

@@ -58,18 +58,20 @@ static void print_trees(FILE *out, const struct neap_tree *trees, int tree_count
 	fputs(tree_count == 1 ? "; no kubelet here\n" : "\n", out);
 }
 
-static void print_policies(FILE *out, struct neap_node *node)
+static void print_policies(FILE *out, struct neap_live *live)
 {
-	json_t *policies = neap_node_policies(node);
+	json_t *policies = neap_live_rows(live);
+	const char *version;
 	json_t *policy;
 	size_t i;
 
 	fputs("  policies  ", out);
 	for (i = 0; i < json_array_size(policies); i++) {
 		policy = json_array_get(policies, i);
+		version = json_string_value(json_object_get(policy, "version"));
 		fprintf(out, "%s%s@%s", i > 0 ? ", " : "",
 			json_string_value(json_object_get(policy, "policy")),
-			json_string_value(json_object_get(policy, "version")));
+			version != NULL ? version : "refused");
 	}
 	fputs(json_array_size(policies) == 0 ? "none: it only looks\n" : "\n", out);
 	json_decref(policies);
@@ -78,9 +80,10 @@ static void print_policies(FILE *out, struct neap_node *node)
 void neap_banner_print(FILE *out, const struct neap_config *config,
 		       const struct neap_account *account,
 		       const struct neap_cgroup *cgroup, struct neap_node *node,
-		       const struct neap_tree *trees, int tree_count)
+		       struct neap_live *live, const struct neap_tree *trees,
+		       int tree_count)
 {
-	json_t *status = neap_node_status(node);
+	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
 	json_t *hand = json_object_get(status, "hand_pid");
 	char release[32];
@@ -89,11 +92,16 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 	(void)uname(&system);
 	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename,
 		system.release);
-	print_machine(out, neap_node_topology(node));
-	print_cgroups(out, cgroup);
-	print_trees(out, trees, tree_count);
-	print_policies(out, node);
-	if (hand != NULL)
+	if (node != NULL) {
+		print_machine(out, neap_node_topology(node));
+		print_cgroups(out, cgroup);
+		print_trees(out, trees, tree_count);
+	}
+	print_policies(out, live);
+	if (node == NULL)
+		fputs("  acting    no: without the role node it governs no machine\n",
+		      out);
+	else if (hand != NULL)
 		fprintf(out,
 			"  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
 			(long long)json_integer_value(hand), account->name);

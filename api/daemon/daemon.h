@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 #include "api/config.h"
+#include "api/policy/live.h"
 #include "api/run/node.h"
-#include "lua/registry.h"
 
 /* The account that the loop runs under. */
 struct neap_account {
@@ -26,7 +26,7 @@ int neap_account_become(const struct neap_account *account, struct neap_error *e
 /* Nice value and oom_score_adj, so that a starved machine still has its governor. Needs root. */
 void neap_account_favour(const struct neap_log *log);
 
-/* Makes run_dir (root's) and data_dir with its folder workloads (the account's) where missing. */
+/* Makes run_dir (root's) and data_dir with its folders workloads and policies (the account's) where missing. */
 int neap_folders_make(const struct neap_config *config,
 		      const struct neap_account *account, struct neap_error *err);
 /* One neapd per run_dir: holds RUN_DIR/neapd.lock until the process ends. NEAP_ECONFLICT names the other's pid. */
@@ -34,6 +34,10 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err);
 /* DATA_DIR/token: read, or made with mode 0600 for the account. buf of at least 65 bytes. */
 int neap_token_load(const struct neap_config *config, const struct neap_account *account,
 		    char *buf, size_t size, struct neap_error *err);
+
+/* Another token in its place; the file is whole at any moment. As the loop's user. */
+int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
+		      struct neap_error *err);
 
 /* The texts of the configured policies, in its order. */
 struct neap_policy_texts {
@@ -46,16 +50,38 @@ struct neap_policy_texts {
 int neap_policies_read(const struct neap_config *config, struct neap_policy_texts *ret,
 		       struct neap_error *err);
 void neap_policies_forget(struct neap_policy_texts *texts);
-/* Loads, proves by its examples, and sets the parameters of every policy. What they log goes to log,
- * which outlives them. */
-int neap_policies_load(const struct neap_config *config,
-		       const struct neap_policy_texts *texts, struct neap_log *log,
-		       struct neap_registry *registry, struct neap_error *err);
+/* Puts them in service, with what was uploaded before. The error names the option. */
+int neap_policies_start(const struct neap_config *config,
+			const struct neap_policy_texts *texts, struct neap_live *live,
+			struct neap_error *err);
+/* Reads them again, for a running daemon. What does not pass is logged, and acts no less than before. */
+int neap_policies_reconfigure(const struct neap_config *config, struct neap_live *live,
+			      struct neap_error *err);
+/* SIGHUP: the same command line and its file anew. What can be changed in a running daemon is
+ * taken over into config, what cannot is named in the log; wrong settings change nothing. */
+void neap_reload(int argc, char **argv, struct neap_config *config,
+		 struct neap_live *live, struct neap_log *log);
+/* {"kubernetes.io/hostname": ..., "kubernetes.io/os": "linux", "kubernetes.io/arch": ..., and those of
+ * --node-label}. NULL without memory. */
+json_t *neap_config_labels(const struct neap_config *config);
 
-/* Ten lines: what was found, what is done, where to look. */
+/* neap's own group and, if there is one, the kubelet's. Returns how many. */
+int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
+		    struct neap_tree trees[2]);
+/* How paths of host applications are built here. */
+enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count);
+int neap_hand_config_fill(const struct neap_config *config,
+			  const struct neap_cgroup *cgroup, const struct neap_tree *trees,
+			  int tree_count, const struct neap_log *log,
+			  struct neap_hand_config *ret, struct neap_error *err);
+/* --give-back. Returns the program's exit status. */
+int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log);
+
+/* Ten lines (node NULL: fewer): what was found, what is done, where to look. */
 void neap_banner_print(FILE *out, const struct neap_config *config,
 		       const struct neap_account *account,
 		       const struct neap_cgroup *cgroup, struct neap_node *node,
-		       const struct neap_tree *trees, int tree_count);
+		       struct neap_live *live, const struct neap_tree *trees,
+		       int tree_count);
 
 #endif

@@ -57,9 +57,10 @@ static int check_folder(const char *path, uid_t owner, const char *option,
 int neap_folders_make(const struct neap_config *config,
 		      const struct neap_account *account, struct neap_error *err)
 {
-	char records[160];
+	static const char *const inner[] = {"workloads", "policies"};
+	char path[160];
+	size_t i;
 
-	(void)snprintf(records, sizeof(records), "%s/workloads", config->data_dir);
 	if (make_folder(config->run_dir, 0755, err) < 0 ||
 	    make_folder(config->data_dir, 0700, err) < 0)
 		return -(int)err->code;
@@ -70,10 +71,13 @@ int neap_folders_make(const struct neap_config *config,
 				      account->name);
 	if (check_folder(config->data_dir, account->uid, "--data-dir", err) < 0)
 		return -(int)err->code;
-	if (make_folder(records, 0700, err) < 0)
-		return -(int)err->code;
-	if (geteuid() == 0 && lchown(records, account->uid, account->gid) < 0)
-		return neap_error_sys(err, "give %s to %s", records, account->name);
+	for (i = 0; i < NEAP_ARRAY_LEN(inner); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", config->data_dir, inner[i]);
+		if (make_folder(path, 0700, err) < 0)
+			return -(int)err->code;
+		if (geteuid() == 0 && lchown(path, account->uid, account->gid) < 0)
+			return neap_error_sys(err, "give %s to %s", path, account->name);
+	}
 	return 0;
 }
 
@@ -106,17 +110,25 @@ int neap_folders_lock(const char *run_dir, struct neap_error *err)
 	return 0; /* the descriptor stays open: it is the lock */
 }
 
-static int token_make(const char *path, const struct neap_account *account, char *buf,
-		      size_t size, struct neap_error *err)
+static int token_draw(char *buf, size_t size, struct neap_error *err)
 {
 	unsigned char raw[32];
-	neap_auto_fd int fd = -1;
 	size_t i;
 
 	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
 		return neap_error_sys(err, "random bytes for the token");
 	for (i = 0; i < sizeof(raw) && i * 2 + 2 < size; i++)
 		(void)snprintf(buf + i * 2, size - i * 2, "%02x", raw[i]);
+	return 0;
+}
+
+static int token_make(const char *path, const struct neap_account *account, char *buf,
+		      size_t size, struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+
+	if (token_draw(buf, size, err) < 0)
+		return -(int)err->code;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", path);
@@ -163,5 +175,32 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 			"%s holds no token of at least 32 characters: remove it and a "
 			"new one is made",
 			path);
+	return 0;
+}
+
+int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
+		      struct neap_error *err)
+{
+	char path[160], fresh[170], text[80];
+	neap_auto_fd int fd = -1;
+	int len;
+
+	(void)snprintf(path, sizeof(path), "%s/token", config->data_dir);
+	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
+	if (token_draw(text, sizeof(text), err) < 0)
+		return -(int)err->code;
+	(void)unlink(fresh); /* of a rotation that was killed */
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return neap_error_sys(err, "make %s", fresh);
+	len = (int)strlen(text);
+	if (write(fd, text, (size_t)len) != len || write(fd, "\n", 1) != 1 ||
+	    fsync(fd) < 0 || rename(fresh, path) < 0) {
+		(void)neap_error_sys(err, "write %s", path);
+		(void)unlink(fresh);
+		return -(int)err->code;
+	}
+	(void)neap_strcopy(buf, size, text);
+	explicit_bzero(text, sizeof(text));
 	return 0;
 }

@@ -13,28 +13,6 @@
 #include "api/daemon/daemon.h"
 #include "engine/base/buf.h"
 
-/* The first row that failed; its message names file, line and row. */
-struct failed_row {
-	struct neap_error err;
-	bool is_any;
-};
-
-static void note_row(void *arg, const char *row, const struct neap_error *err)
-{
-	struct failed_row *failed = arg;
-
-	if (err == NULL || failed->is_any)
-		return;
-	failed->is_any = true;
-	failed->err = *err;
-	(void)row;
-}
-
-static void log_policy(void *arg, const char *label, const char *text)
-{
-	neap_log_line(arg, NEAP_LOG_INFO, "policy %s: %s", label, text);
-}
-
 /* The file of a choice: as given, or a shipped one by kind and name. */
 static void file_of(const struct neap_config *config,
 		    const struct neap_policy_choice *choice, char *buf, size_t size)
@@ -102,45 +80,49 @@ void neap_policies_forget(struct neap_policy_texts *texts)
 	}
 }
 
-static int load_one(const struct neap_policy_texts *texts, int index,
-		    const struct neap_policy_choice *choice, struct neap_log *log,
-		    struct neap_registry *registry, struct neap_error *err)
+/* As sources for the live policies; everything is borrowed. */
+static void sources_fill(const struct neap_config *config,
+			 const struct neap_policy_texts *texts,
+			 struct neap_live_source *sources)
 {
-	struct neap_policy *policy = NULL;
-	struct failed_row failed = {.is_any = false};
 	int i;
 
-	if (neap_policy_load(texts->text[index], texts->len[index], texts->file[index],
-			     &policy, err) < 0)
-		return -(int)err->code;
-	/* With the parameters' defaults, which is what the examples were written for. */
-	if (neap_policy_run_examples(policy, note_row, &failed, err) != 0) {
-		neap_policy_free(policy);
-		if (failed.is_any)
-			*err = failed.err;
-		return -(int)err->code;
-	}
-	for (i = 0; i < choice->param_count; i++) {
-		if (neap_policy_set_param(policy, choice->params[i].name,
-					  choice->params[i].value, err) < 0) {
-			neap_policy_free(policy);
-			return neap_error_wrap(err, "policy %s", choice->source);
-		}
-	}
-	neap_policy_set_log(policy, log_policy, log);
-	return neap_registry_put_take(registry, policy, index, 0, err);
+	for (i = 0; i < config->policy_count; i++)
+		sources[i] = (struct neap_live_source){
+			.text = texts->text[i],
+			.len = texts->len[i],
+			.origin = texts->file[i],
+			.params = config->policies[i].params,
+			.param_count = config->policies[i].param_count,
+		};
 }
 
-int neap_policies_load(const struct neap_config *config,
-		       const struct neap_policy_texts *texts, struct neap_log *log,
-		       struct neap_registry *registry, struct neap_error *err)
+int neap_policies_start(const struct neap_config *config,
+			const struct neap_policy_texts *texts, struct neap_live *live,
+			struct neap_error *err)
 {
-	int i;
+	struct neap_live_source sources[NEAP_POLICIES_MAX];
+	int index = -1;
 
-	for (i = 0; i < config->policy_count; i++) {
-		if (load_one(texts, i, &config->policies[i], log, registry, err) < 0)
-			return neap_error_wrap(err, "--policy %s",
-					       config->policies[i].source);
-	}
-	return 0;
+	sources_fill(config, texts, sources);
+	if (neap_live_start(live, sources, config->policy_count, &index, err) == 0)
+		return 0;
+	return index < 0 ? -(int)err->code
+			 : neap_error_wrap(err, "--policy %s",
+					   config->policies[index].source);
+}
+
+int neap_policies_reconfigure(const struct neap_config *config, struct neap_live *live,
+			      struct neap_error *err)
+{
+	struct neap_live_source sources[NEAP_POLICIES_MAX];
+	struct neap_policy_texts texts;
+	int rc;
+
+	if (neap_policies_read(config, &texts, err) < 0)
+		return -(int)err->code;
+	sources_fill(config, &texts, sources);
+	rc = neap_live_reconfigure(live, sources, config->policy_count, err);
+	neap_policies_forget(&texts);
+	return rc;
 }

@@ -3,7 +3,11 @@
  * Is this text fit to go live? The checks of an upload, in order: size and text, compile, the chunk
  * under its budget, the table against its kind, parameters in force against its schema, its
  * examples, then the recorded inputs of the running version. Pure: it reads no file, touches nothing
- * that runs, and may be called on any thread. */
+ * that runs, and may be called on any thread.
+ *
+ * Up to the table only the first problem can be known; parameters and examples are checked as a whole.
+ * Recorded inputs refuse a version only if its faults on them would take it out of service
+ * ("is_failed" of lua/replay.h); differences are listed. Everything together has 2 s of CPU time. */
 #ifndef NEAP_API_POLICY_JUDGE_H
 #define NEAP_API_POLICY_JUDGE_H
 
@@ -48,11 +52,14 @@ struct neap_problem {
 
 struct neap_verdict {
 	struct neap_policy *policy; /* ready for service, memo empty; NULL when refused */
-	struct neap_error err; /* the first problem, as one line with origin and line */
+	/* The first problem, as one line with origin and line. NEAP_EUNAVAILABLE: the machine was too
+	 * busy to tell; no fault of the text. NEAP_ECONFLICT: the text is right, but not with the
+	 * parameters in force, or its examples want something else. */
+	struct neap_error err;
 	struct neap_problem problems[NEAP_PROBLEMS_MAX];
-	int problem_count;
-	int examples, examples_failed;
-	json_t *replay;   /* lua/replay.h, NULL without */
+	int problem_count;             /* of those listed */
+	int examples, examples_failed; /* that were run, and of these */
+	json_t *replay;   /* lua/replay.h, NULL without or when something else is wrong */
 	int64_t cpu_usec; /* of all of it */
 };
 
@@ -60,7 +67,8 @@ struct neap_verdict {
 int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
 	       struct neap_error *err);
 void neap_verdict_done(struct neap_verdict *verdict);
-/* "FILE:12: what" cut into its line and the rest; 0 and the whole text when there is no line. */
+/* "ORIGIN:12: what" cut into its line and the rest; 0 when there is no line (the rest is then without
+ * the origin). Also when Lua has shortened a long origin to its end. */
 int neap_problem_cut(const char *message, const char *origin, const char **ret_rest);
 
 #endif

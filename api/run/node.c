@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/run/node_priv.h"
+#include "api/run/triggers.h"
 #include "engine/base/mem.h"
 
 /* --- start --- */
@@ -112,6 +113,8 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	    node->kept == NULL || node->failures == NULL || node->launches == NULL ||
 	    node->plan == NULL || node->node_used == NULL)
 		return neap_error_nomem(err);
+	if (neap_react_open(node, err) < 0)
+		return -(int)err->code;
 	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	node->is_open = node->hand == NULL;
 	if (node->hand == NULL)
@@ -169,6 +172,7 @@ void neap_node_free(struct neap_node *node)
 
 	if (node == NULL)
 		return;
+	neap_triggers_free(node->triggers);
 	if (node->launches != NULL)
 		neap_launch_free(node);
 	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
@@ -223,6 +227,9 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "tick %llu: %s",
 			      (unsigned long long)node->ticks, err.msg);
 	} else {
+		neap_react_sync(node);
+		if (node->config.record != NULL)
+			neap_record_add(node->config.record, &node->sample);
 		if (node->state != NODE_RELEASED)
 			neap_ask_policies(node);
 		neap_plan_and_write(node);
@@ -352,4 +359,9 @@ bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not)
 {
 	*ret_why_not = node->ticks == 0 ? "the first tick is not done" : "";
 	return node->ticks > 0;
+}
+
+void neap_node_note_policy(struct neap_node *node, const char *label, const char *what)
+{
+	neap_node_note(node, "note", "", label, what, 0);
 }

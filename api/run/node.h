@@ -3,7 +3,8 @@
  * The node role: once per tick it reads the machine, asks the policies, plans the writes and gives
  * them to the hand; it starts `neapctl run` workloads in groups of their own and removes the groups
  * when they are empty. It owns no timer and no descriptor loop: the program calls neap_node_tick
- * when it is time and neap_node_hear when the hand has something to say. Nothing here waits. */
+ * when it is time, neap_node_hear when the hand has something to say and neap_node_react when asked
+ * to. Nothing here waits. */
 #ifndef NEAP_API_RUN_NODE_H
 #define NEAP_API_RUN_NODE_H
 
@@ -13,9 +14,21 @@
 #include "engine/base/log.h"
 #include "hw/hand/hand.h"
 #include "hw/scan.h"
+#include "lua/record.h"
 #include "lua/registry.h"
 
 struct neap_node;
+
+/* How descriptors are watched for the node; all NULL: it has no triggers. */
+struct neap_node_loop {
+	void *arg;
+	/* ready(ready_arg) is called whenever fd is readable, until unwatch. NULL: it cannot. */
+	void *(*watch)(void *arg, int fd, void (*ready)(void *ready_arg),
+		       void *ready_arg);
+	void (*unwatch)(void *arg, void *watch);
+	/* neap_node_react is to be called in that time; 0: when the events at hand are done. */
+	void (*wake)(void *arg, int64_t after_usec);
+};
 
 struct neap_node_config {
 	struct neap_tree trees[2]; /* own, then the kubelet's where there is one */
@@ -35,11 +48,13 @@ struct neap_node_config {
 	bool dry_run;
 	enum neap_weight_curve curve;
 	struct neap_log log;
+	struct neap_record *record; /* borrowed: every sample goes there; may be NULL */
 	/* May be NULL: a policy was taken out of service. Called inside a tick: the registry must
 	 * not be changed by it. */
 	void (*policy_failed)(void *arg, const char *kind, const char *name,
 			      const char *why);
 	void *arg;
+	struct neap_node_loop loop;
 };
 
 /* hand NULL: it only watches (no root, or dry run). cgroup, registry are borrowed and outlive the
@@ -55,6 +70,8 @@ bool neap_node_is_open(const struct neap_node *node);
 
 /* One tick. Errors of a tick are logged and counted; the next tick tries again. */
 void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec);
+/* Asks the policies whose triggers fired, and writes what they want; nothing when none did. */
+void neap_node_react(struct neap_node *node, int64_t mono_usec, int64_t unix_usec);
 /* Takes the hand's answers. -code when the hand is gone: the program should end. */
 int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error *err);
 /* The hand's socket was full: poll for writing too. */
@@ -75,9 +92,13 @@ void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done 
 
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
-json_t *neap_node_policies(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);
 const struct neap_audit *neap_node_audit(const struct neap_node *node);
+/* Adds what only the node knows of a policy: "triggers". */
+void neap_node_describe_policy(const struct neap_node *node, const char *label,
+			       json_t *row);
+/* A line for the audit about a policy ("qos/cpu-share@3f2a91c0"). */
+void neap_node_note_policy(struct neap_node *node, const char *label, const char *what);
 /* False, with the reason, until the first tick is done. */
 bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not);
 

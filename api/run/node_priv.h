@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
- * wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
+ * react.c and triggers.c (pressure events between ticks), wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
  * launch.c (workloads that come and go), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
@@ -79,6 +79,16 @@ struct node_pending {
 	bool is_arg_owned; /* to be freed if no answer ever comes */
 };
 
+#define NODE_REACTIONS_KEPT 256
+/* Times go from the wake-up by a trigger to the hand's answer to the last write. */
+struct node_reactions {
+	uint64_t count, written; /* written: those that led to a write */
+	int64_t last_usec, max_usec;
+	int32_t recent_usec[NODE_REACTIONS_KEPT]; /* a ring, by written */
+};
+
+struct neap_triggers;
+
 struct neap_node {
 	struct neap_node_config config;
 	struct neap_cgroup *cgroup;
@@ -119,10 +129,22 @@ struct neap_node {
 	bool wants_write;
 	uint64_t last_dry_hash; /* a dry run tells each plan once */
 
-	uint64_t ticks;
+	struct neap_triggers *triggers; /* NULL without a loop to watch them */
+	struct node_reactions reactions;
+	bool is_reaction;    /* while a reaction looks */
+	bool was_reaction;   /* the last look was one: before is still the last tick's */
+	bool is_plan_owed;   /* the hand was busy when a reaction wanted to write */
+	int64_t looked_usec; /* of the sample */
+	int64_t paced_usec; /* when reactions evenly spaced would have got to the next one */
+	int64_t waked_usec; /* of the reaction whose writes are not all answered, 0: none */
+
+	size_t ask_first; /* slot that the next tick asks first: it was put off */
+	uint64_t ticks; /* looks: ticks and reactions */
 	int64_t started_mono_usec;
 	double tick_cpu_avg_usec;
-	uint64_t late_plans; /* ticks without a plan because the hand was still busy */
+	uint64_t writes,
+		writes_refused; /* answers of the hand; a vanished group is neither */
+	uint64_t late_plans;    /* ticks without a plan because the hand was still busy */
 };
 
 /* observe.c */
@@ -131,8 +153,16 @@ int neap_observe(struct neap_node *node, struct neap_error *err);
 struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 				   unsigned parts);
 int neap_observe_topology(struct neap_node *node, struct neap_error *err);
+/* react.c */
+int neap_react_open(struct neap_node *node, struct neap_error *err);
+void neap_react_sync(struct neap_node *node);
+void neap_react_written(struct neap_node *node);
+void neap_react_report(const struct neap_node *node, json_t *out);
 /* wishes.c */
 void neap_ask_policies(struct neap_node *node);
+/* The one of this registry slot. */
+/* One policy. left_usec: of the cycle's budget. False when it was put off for want of that. */
+bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
 void neap_gather_wishes(struct neap_node *node);
 int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 		       struct neap_value *ret, struct neap_error *err);

@@ -45,17 +45,22 @@ static void read_group(struct neap_node *node, struct node_group *group)
 	unsigned parts = group->parts;
 	bool is_slow = (parts & NEAP_READ_MEMORY) != 0 &&
 		       (node->ticks % SLOW_EVERY == 0 || !group->has_now);
+	const struct neap_reading last = group->now;
+	bool has_last = group->has_now;
 
 	if (is_slow)
 		parts |= NEAP_READ_MEMORY_STAT | NEAP_READ_PRESSURE;
-	group->before = group->now;
-	group->has_before = group->has_now;
+	/* Rates reach back to the last tick: a reaction in between cuts no span short. */
+	if (!node->was_reaction) {
+		group->before = group->now;
+		group->has_before = group->has_now;
+	}
 	group->has_now = neap_group_read(group->files, parts, &group->now) == 1;
-	if (is_slow || !group->has_before)
+	if (is_slow || !has_last)
 		return;
-	group->now.memory_working_bytes = group->before.memory_working_bytes;
-	group->now.memory_pressure = group->before.memory_pressure;
-	group->now.io_pressure = group->before.io_pressure;
+	group->now.memory_working_bytes = last.memory_working_bytes;
+	group->now.memory_pressure = last.memory_pressure;
+	group->now.io_pressure = last.io_pressure;
 }
 
 static void drop_unseen_groups(struct neap_node *node)
@@ -340,7 +345,7 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->memory_limit_bytes = workload->memory_limit_bytes;
 	neap_workload_rate(view, group->has_before ? &group->before : NULL, &group->now,
 			   seconds);
-	if (!isnan(view->used_cores))
+	if (!isnan(view->used_cores) && !node->is_reaction)
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
 	view->used_avg_cores = NAN;
 	view->used_p95_cores = NAN;
@@ -444,7 +449,7 @@ static void fill_node(struct neap_node *node, double seconds)
 	sample->supports = node->cgroup->supports;
 	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL,
 			&node->reading);
-	if (!isnan(sample->used_cores))
+	if (!isnan(sample->used_cores) && !node->is_reaction)
 		neap_window_add(node->node_used, node->mono_usec,
 				(float)sample->used_cores);
 	sample->used_avg_cores = NAN;
@@ -467,7 +472,8 @@ int neap_observe(struct neap_node *node, struct neap_error *err)
 		return -(int)err->code;
 	if (node->has_reading && node->mono_usec > node->mono_before_usec)
 		seconds = (double)(node->mono_usec - node->mono_before_usec) / 1e6;
-	node->reading_before = node->reading;
+	if (!node->was_reaction)
+		node->reading_before = node->reading;
 	neap_readings_node(node->readings, &node->reading);
 	if (observe_workloads(node, seconds, err) < 0)
 		return -(int)err->code;
@@ -485,7 +491,10 @@ int neap_observe(struct neap_node *node, struct neap_error *err)
 	node->has_written = false;
 	fill_node(node, seconds);
 	node->has_reading = true;
-	node->mono_before_usec = node->mono_usec;
+	if (!node->is_reaction)
+		node->mono_before_usec = node->mono_usec;
+	node->was_reaction = node->is_reaction;
+	node->looked_usec = node->mono_usec;
 	drop_unseen_groups(node);
 	return 0;
 }

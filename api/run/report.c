@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/run/node_priv.h"
+#include "api/run/triggers.h"
 
 static void set_int(json_t *object, const char *name, int64_t value)
 {
@@ -103,48 +104,15 @@ static json_t *report_trees(const struct neap_node *node)
 	return out;
 }
 
-static const struct {
-	const char *name;
-	size_t offset;
-} counters[] = {
-	{"calls", offsetof(struct neap_policy_stats, calls)},
-	{"wishes", offsetof(struct neap_policy_stats, wishes)},
-	{"holds", offsetof(struct neap_policy_stats, holds)},
-	{"skipped", offsetof(struct neap_policy_stats, skipped)},
-	{"errors", offsetof(struct neap_policy_stats, errors)},
-	{"spent", offsetof(struct neap_policy_stats, spent)},
-	{"starved", offsetof(struct neap_policy_stats, starved)},
-	{"cpu_usec", offsetof(struct neap_policy_stats, cpu_usec)},
-};
-
-json_t *neap_node_policies(struct neap_node *node)
+void neap_node_describe_policy(const struct neap_node *node, const char *label,
+			       json_t *row)
 {
-	json_t *out = json_array();
-	size_t i, j;
+	json_t *triggers = node->triggers == NULL
+				   ? NULL
+				   : neap_triggers_report(node->triggers, label);
 
-	for (i = 0; i < neap_registry_count(node->registry); i++) {
-		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
-		const struct neap_policy_stats *stats = &slot->stats;
-		struct neap_policy_info info;
-		json_t *row;
-
-		neap_policy_get_info(slot->policy, &info);
-		row = json_object();
-		(void)json_object_set_new(row, "policy",
-					  json_sprintf("%s/%s", info.kind, info.name));
-		set_text(row, "version", info.version);
-		set_text(row, "origin", info.origin);
-		set_text(row, "state", stats->is_failed ? "out of service" : "active");
-		for (j = 0; j < NEAP_ARRAY_LEN(counters); j++)
-			set_int(row, counters[j].name,
-				*(const int64_t *)((const char *)stats +
-						   counters[j].offset));
-		(void)json_object_set_new(row, "params",
-					  neap_policy_params(slot->policy));
-		set_text(row, "last_error", stats->last_error);
-		(void)json_array_append_new(out, row);
-	}
-	return out;
+	if (triggers != NULL)
+		(void)json_object_set_new(row, "triggers", triggers);
 }
 
 json_t *neap_node_status(struct neap_node *node)
@@ -160,9 +128,13 @@ json_t *neap_node_status(struct neap_node *node)
 		set_int(out, "hand_pid", neap_hand_pid(node->hand));
 	set_real(out, "uptime_seconds",
 		 (double)(node->mono_usec - node->started_mono_usec) / 1e6);
-	set_int(out, "ticks", (int64_t)node->ticks);
+	set_int(out, "ticks", (int64_t)(node->ticks - node->reactions.count));
 	set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
 	set_int(out, "plans_put_off", (int64_t)node->late_plans);
+	set_int(out, "writes", (int64_t)node->writes);
+	set_int(out, "writes_refused", (int64_t)node->writes_refused);
+	set_int(out, "held_values", (int64_t)neap_map_count(node->kept));
+	neap_react_report(node, out);
 	(void)json_object_set_new(
 		out, "cgroup",
 		json_string(node->cgroup->has_v1 ? (node->cgroup->has_v2 ? "mixed" : "v1")
@@ -170,7 +142,6 @@ json_t *neap_node_status(struct neap_node *node)
 	(void)json_object_set_new(out, "node", report_node(node));
 	(void)json_object_set_new(out, "unsupported", report_unsupported(node));
 	(void)json_object_set_new(out, "trees", report_trees(node));
-	(void)json_object_set_new(out, "policies", neap_node_policies(node));
 	return out;
 }
 

@@ -62,8 +62,9 @@ static void wish_number(struct neap_node *node, const char *group, enum neap_key
 
 /* One call of one policy. A fault that takes it out of service is told to whoever can put its
  * predecessor in its place. */
-static void ask_policy(struct neap_node *node, struct neap_registry_slot *slot)
+bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 {
+	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
 	struct neap_policy_wish *wishes = NULL;
 	struct neap_policy_info info;
 	enum neap_tick_verdict verdict;
@@ -71,10 +72,10 @@ static void ask_policy(struct neap_node *node, struct neap_registry_slot *slot)
 	size_t wish_count = 0;
 
 	if (slot->stats.is_failed || slot->is_elsewhere)
-		return; /* fail-safe of qos: no new wishes, what was set is held */
+		return true; /* fail-safe of qos: no new wishes, what was set is held */
 	neap_policy_get_info(slot->policy, &info);
-	verdict =
-		neap_policy_tick(slot->policy, &node->sample, &wishes, &wish_count, &err);
+	verdict = neap_policy_tick_within(slot->policy, &node->sample, left_usec, &wishes,
+					  &wish_count, &err);
 	if (verdict == NEAP_TICK_WISHES) {
 		neap_registry_hold_take(slot, wishes, wish_count);
 		slot->stats.wishes += wish_count;
@@ -83,21 +84,30 @@ static void ask_policy(struct neap_node *node, struct neap_registry_slot *slot)
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
 			      info.label, err.msg);
 	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
-		return;
+		return verdict != NEAP_TICK_PUT_OFF;
 	neap_log_line(&node->config.log, NEAP_LOG_ERROR,
 		      "policy %s is out of service; what it set is held", info.label);
 	neap_node_note(node, "note", "", info.label, err.msg, 0);
 	if (node->config.policy_failed != NULL)
 		node->config.policy_failed(node->config.arg, info.kind, info.name,
 					   err.msg);
+	return true;
 }
 
+/* One budget for all policies of a tick. Whoever was put off for it is first in the next. */
 void neap_ask_policies(struct neap_node *node)
 {
-	size_t i;
+	size_t count = neap_registry_count(node->registry), i;
+	size_t first = node->ask_first < count ? node->ask_first : 0;
+	int64_t left_usec = neap_kind_cycle_usec(neap_kind_find("qos"));
 
-	for (i = 0; i < neap_registry_count(node->registry); i++)
-		ask_policy(node, neap_registry_get(node->registry, i));
+	node->ask_first = 0;
+	for (i = 0; i < count; i++) {
+		size_t index = (first + i) % count;
+
+		if (!neap_ask_policy(node, index, &left_usec) && node->ask_first == 0)
+			node->ask_first = index;
+	}
 }
 
 /* --- below a narrowed group --- */

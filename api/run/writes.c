@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
@@ -342,6 +343,10 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 {
 	struct neap_audit_entry entry = {0};
 
+	if (answer->errnum == 0)
+		node->writes++;
+	else if (answer->errnum != ENOENT)
+		node->writes_refused++;
 	if (is_old_failure(node, pending, answer->errnum))
 		return;
 	/* A group that ended meanwhile is no news, and neither is a value that was already back. */
@@ -414,8 +419,11 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 		if (node->pending[i].id == answer->id)
 			break;
 	}
-	if (i == node->pending_count)
+	if (i == node->pending_count) {
+		if (answer->fd >= 0)
+			(void)close(answer->fd);
 		return;
+	}
 	pending = node->pending[i];
 	memmove(&node->pending[i], &node->pending[i + 1],
 		(node->pending_count - i - 1) * sizeof(pending));
@@ -450,7 +458,9 @@ int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error 
 		*err = node->open_err;
 		return -(int)err->code;
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		neap_react_written(node);
 		neap_launch_go(node);
+	}
 	return rc;
 }

@@ -98,6 +98,7 @@ const struct neap_field neap_sample_fields[] = {
 	 .count_offset = offsetof(struct neap_sample, workload_count),
 	 .doc = "pods, runs and host applications"},
 	SAMPLE(KEYS, supports, "keys whose kernel file exists here: name = true"),
+	SAMPLE(NAME, trigger, "name of the policy's trigger that fired; missing on a plain tick"),
 	{0},
 };
 /* clang-format on */

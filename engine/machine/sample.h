@@ -97,6 +97,8 @@ struct neap_sample {
 	struct neap_workload *workloads;
 	size_t workload_count;
 	uint32_t supports; /* bit 1 << key: the kernel has the file */
+	const char *
+		trigger; /* of the policy that is asked: which one fired; NULL on a tick */
 };
 
 /* Fields of struct neap_sample and struct neap_workload in the order of their documentation. */

@@ -41,6 +41,11 @@ static bool is_below_roots(const struct neap_hand_config *config, const char *gr
 	return false;
 }
 
+bool neap_hand_is_managed(const struct neap_hand_server *server, const char *group)
+{
+	return neap_path_is_safe(group) && is_below_roots(&server->config, group);
+}
+
 static bool ends_as_word(const char *name, size_t len, const char *end)
 {
 	size_t end_len = strlen(end);

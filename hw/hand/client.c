@@ -34,6 +34,7 @@ struct neap_hand {
 	size_t count, bytes;
 	unsigned char in[NEAP_WIRE_MAX]; /* holds the answer last given out */
 	size_t in_at, in_len;
+	int in_fd; /* came with the packet and was not given out yet; -1 */
 };
 
 static int hello_wait(struct neap_hand *hand, struct neap_error *err)
@@ -83,6 +84,7 @@ int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **re
 		return neap_error_sys(err, "socket to the hand");
 	}
 	hand->sock = pair[0];
+	hand->in_fd = -1;
 	pid = fork();
 	if (pid == 0)
 		neap_hand_serve(config, pair[1], daemon_pid);
@@ -166,6 +168,13 @@ static struct packet *packet_for(struct neap_hand *hand, size_t len, bool is_alo
 	return packet;
 }
 
+static void in_fd_close(struct neap_hand *hand)
+{
+	if (hand->in_fd >= 0)
+		(void)close(hand->in_fd);
+	hand->in_fd = -1;
+}
+
 void neap_hand_free(struct neap_hand *hand)
 {
 	if (!hand)
@@ -173,6 +182,7 @@ void neap_hand_free(struct neap_hand *hand)
 	while (hand->first)
 		packet_drop(hand);
 	(void)close(hand->sock);
+	in_fd_close(hand);
 	if (hand->pid > 0)
 		(void)waitpid(hand->pid, NULL, WNOHANG); /* it lives on, if it lives */
 	free(hand);
@@ -276,36 +286,66 @@ int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 	return 1;
 }
 
+/* One packet into hand->in. 1, 0 none waits, -code. */
+static int packet_receive(struct neap_hand *hand, struct neap_error *err)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {hand->in, sizeof(hand->in)};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *part;
+	ssize_t n;
+
+	in_fd_close(hand);
+	do {
+		head.msg_control = control.room;
+		head.msg_controllen = sizeof(control.room);
+		n = recvmsg(hand->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return hand_gone(err);
+	if (n < 0)
+		return neap_error_sys(err, "receive from the hand");
+	part = CMSG_FIRSTHDR(&head);
+	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+		memcpy(&hand->in_fd, CMSG_DATA(part), sizeof(int));
+	if (head.msg_flags & MSG_TRUNC)
+		return neap_error_set(err, NEAP_EINTERNAL, "the hand sent too much");
+	hand->in_at = 0;
+	hand->in_len = (size_t)n;
+	return 1;
+}
+
 int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 		   struct neap_error *err)
 {
-	struct iovec iov = {hand->in, sizeof(hand->in)};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
 	size_t len;
-	ssize_t n;
 	int rc;
 
 	if (hand->in_at == hand->in_len) {
-		do
-			n = recvmsg(hand->sock, &head, MSG_DONTWAIT);
-		while (n < 0 && errno == EINTR);
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		if (n == 0 || (n < 0 && errno == ECONNRESET))
-			return hand_gone(err);
-		if (n < 0)
-			return neap_error_sys(err, "receive from the hand");
-		if (head.msg_flags & MSG_TRUNC)
-			return neap_error_set(err, NEAP_EINTERNAL,
-					      "the hand sent too much");
-		hand->in_at = 0;
-		hand->in_len = (size_t)n;
+		rc = packet_receive(hand, err);
+		if (rc <= 0)
+			return rc;
 	}
 	len = neap_wire_length(hand->in + hand->in_at, hand->in_len - hand->in_at);
 	rc = neap_wire_parse_answer(hand->in + hand->in_at, len, ret, err);
 	hand->in_at += len;
 	if (rc < 0)
 		return neap_error_wrap(err, "the hand's answer");
+	/* Only an opened trigger brings one; without it (too many descriptors are open here) there
+	 * is no trigger. */
+	if (ret->op == NEAP_HAND_TRIGGER && ret->errnum == 0) {
+		ret->fd = hand->in_fd;
+		hand->in_fd = -1;
+		if (ret->fd < 0) {
+			ret->errnum = EMFILE;
+			ret->text = "the descriptor did not arrive";
+		}
+	}
 	return 1;
 }
 

@@ -44,6 +44,8 @@ enum neap_hand_op {
 	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
 	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself */
 	NEAP_HAND_ENTRY, /* answer only */
+	NEAP_HAND_TRIGGER, /* group ("" for the node), value as neap_hand_trigger_format gives it;
+			      the answer brings a descriptor */
 	NEAP_HAND_OP_COUNT
 };
 
@@ -52,7 +54,7 @@ struct neap_hand_request {
 	enum neap_hand_op op;
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
-	const char *value; /* kernel text as neap_value_format gives it */
+	const char *value; /* SET: kernel text as neap_value_format gives it; TRIGGER */
 	int fd;            /* MOVE only */
 	/* SET: what to note as found at first instead of what the file holds now, for a group
 	 * that was made with a narrowed value of its parent; NULL otherwise. Checked like a
@@ -68,9 +70,31 @@ struct neap_hand_answer {
 	int pid; /* MOVE: the process moved */
 	const char *group;
 	const char *old_value; /* SET: text before; ENTRY: the value found at first */
-	const char *new_value; /* SET, RESTORE: text read back; ENTRY: text now */
-	const char *text;      /* explanation when errnum is set, "" else */
+	const char *
+		new_value; /* SET, RESTORE: text read back; ENTRY: text now; TRIGGER: as it is
+				  in force */
+	const char *
+		text; /* explanation when errnum is set, "" else; TRIGGER: "coarse: why" when
+			     the window had to become larger */
+	int fd; /* TRIGGER: poll it for EPOLLPRI, close it to end the trigger; belongs to who
+		   takes the answer. -1 in all others */
 };
+
+/* A pressure trigger: tasks waited stall_usec in all within the last window_usec. */
+struct neap_hand_trigger {
+	char pressure[8]; /* "cpu", "memory", "io" */
+	bool is_full;     /* all tasks wait, not only some */
+	int64_t stall_usec,
+		window_usec; /* window 500000 to 10000000, stall 1 to the window */
+};
+
+#define NEAP_HAND_TRIGGER_TEXT 48
+/* "cpu some 20000 500000". buf of NEAP_HAND_TRIGGER_TEXT bytes. NEAP_EINVAL out of range. */
+int neap_hand_trigger_format(const struct neap_hand_trigger *trigger, char *buf,
+			     size_t size, struct neap_error *err);
+/* Takes nothing but what format writes. */
+int neap_hand_trigger_parse(const char *text, struct neap_hand_trigger *ret,
+			    struct neap_error *err);
 
 struct neap_hand;
 

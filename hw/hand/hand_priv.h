@@ -32,6 +32,7 @@ struct neap_hand_files {
 
 struct neap_hand_packet {
 	struct neap_hand_packet *next;
+	int fd; /* goes with it and is closed then; -1 without one */
 	size_t len;
 	unsigned char data[];
 };
@@ -73,6 +74,8 @@ int neap_hand_file_write(struct neap_hand_files *files, const char *group,
 void neap_hand_files_forget(struct neap_hand_files *files, const char *group);
 
 /* apply.c */
+/* A safe name below one of the managed roots (or one of them). */
+bool neap_hand_is_managed(const struct neap_hand_server *server, const char *group);
 bool neap_hand_is_frozen(const struct neap_hand_server *server);
 void neap_hand_apply_set(struct neap_hand_server *server,
 			 const struct neap_hand_request *request,
@@ -102,6 +105,23 @@ void neap_hand_group_move(struct neap_hand_server *server,
 /* Processes out of the groups that neap made, then the groups away, deepest first. How many groups
  * stay; each is logged. */
 int neap_hand_groups_undo(struct neap_hand_server *server);
+
+/* trigger.c: the descriptor is in the answer, to be closed once sent. */
+void neap_hand_trigger_open(struct neap_hand_server *server,
+			    const struct neap_hand_request *request,
+			    struct neap_hand_answer *answer);
+
+/* out.c */
+/* Gathers one more. A descriptor in it is taken over; its answer has a packet of its own. */
+void neap_hand_out_add(struct neap_hand_server *server,
+		       const struct neap_hand_answer *answer);
+/* What is gathered becomes a packet that waits for the daemon. fd (-1: none) goes with it and is
+ * taken over. */
+void neap_hand_out_close(struct neap_hand_server *server, int fd);
+/* Sends as much as the socket takes. */
+void neap_hand_out_flush(struct neap_hand_server *server);
+/* Throws the first packet away. */
+void neap_hand_out_drop(struct neap_hand_server *server);
 
 /* giveback.c: all values, in an order the kernel takes. How many went back; *ret_left stay and are
  * logged by name. Vanished groups count as neither. */

@@ -70,20 +70,10 @@ static void fd_close(int *fd)
 	*fd = -1;
 }
 
-static void out_drop(struct neap_hand_server *server)
-{
-	struct neap_hand_packet *packet = server->out;
-
-	server->out = packet->next;
-	if (!server->out)
-		server->out_end = &server->out;
-	free(packet);
-}
-
 void neap_hand_server_free(struct neap_hand_server *server)
 {
 	while (server->out)
-		out_drop(server);
+		neap_hand_out_drop(server);
 	neap_plan_free(server->plan);
 	neap_hand_files_done(&server->files);
 	neap_journal_free(server->journal);
@@ -93,58 +83,6 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	fd_close(
 		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
 	free(server);
-}
-
-/* What is gathered becomes a packet that waits for the daemon. */
-static void out_close(struct neap_hand_server *server)
-{
-	struct neap_hand_packet *packet;
-
-	if (server->gathered == 0)
-		return;
-	packet = neap_alloc(sizeof(*packet) + server->gathered);
-	if (!packet) {
-		neap_log_line(&server->log, NEAP_LOG_ERROR, "answers lost: no memory");
-		server->gathered = 0;
-		return;
-	}
-	packet->len = server->gathered;
-	memcpy(packet->data, server->gather, server->gathered);
-	*server->out_end = packet;
-	server->out_end = &packet->next;
-	server->gathered = 0;
-}
-
-static void out_add(struct neap_hand_server *server,
-		    const struct neap_hand_answer *answer)
-{
-	unsigned char msg[NEAP_WIRE_MAX];
-	struct neap_error err = {0};
-	size_t len = 0;
-
-	if (neap_wire_format_answer(answer, msg, sizeof(msg), &len, &err) < 0) {
-		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: %s", err.msg);
-		return;
-	}
-	if (server->gathered + len > sizeof(server->gather))
-		out_close(server);
-	memcpy(server->gather + server->gathered, msg, len);
-	server->gathered += len;
-}
-
-static void out_flush(struct neap_hand_server *server)
-{
-	while (server->out && server->sock >= 0) {
-		ssize_t n = send(server->sock, server->out->data, server->out->len,
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
-			return;
-		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
-		out_drop(server);
-	}
 }
 
 static void do_freeze(struct neap_hand_server *server, struct neap_hand_answer *answer)
@@ -190,7 +128,7 @@ static void do_list(struct neap_hand_server *server, uint64_t id)
 			neap_hand_refuse(server, &answer, rc, "%s", strerror(rc));
 		else
 			answer.new_value = server->new_value;
-		out_add(server, &answer);
+		neap_hand_out_add(server, &answer);
 	}
 }
 
@@ -215,12 +153,13 @@ static void request_do(struct neap_hand_server *server,
 		.op = request->op,
 		.key = request->key,
 		.group = request->group,
+		.fd = -1,
 	};
 	bool is_writing = request->op <= NEAP_HAND_MOVE;
 
 	if (is_writing && server->is_frozen) {
 		neap_hand_refuse(server, &answer, EBUSY, "frozen");
-		out_add(server, &answer);
+		neap_hand_out_add(server, &answer);
 		return;
 	}
 	switch (request->op) {
@@ -251,22 +190,25 @@ static void request_do(struct neap_hand_server *server,
 	case NEAP_HAND_LIST:
 		do_list(server, request->id);
 		break;
+	case NEAP_HAND_TRIGGER:
+		neap_hand_trigger_open(server, request, &answer);
+		break;
 	case NEAP_HAND_ENTRY:
 	case NEAP_HAND_OP_COUNT:
 		return; /* the parser lets none through */
 	}
-	out_add(server, &answer);
+	neap_hand_out_add(server, &answer);
 }
 
 static void malformed(struct neap_hand_server *server, const void *msg, size_t len,
 		      const char *why)
 {
-	struct neap_hand_answer answer = {.key = NEAP_KEY_COUNT};
+	struct neap_hand_answer answer = {.key = NEAP_KEY_COUNT, .fd = -1};
 
 	neap_wire_guess(msg, len, &answer.id, &answer.op);
 	neap_hand_refuse(server, &answer, EBADMSG, "%s", why);
 	neap_log_line(&server->log, NEAP_LOG_WARN, "malformed request: %s", why);
-	out_add(server, &answer);
+	neap_hand_out_add(server, &answer);
 }
 
 /* One message; the descriptors belong to it alone. */
@@ -333,7 +275,7 @@ static bool request_take(struct neap_hand_server *server)
 			message_take(server, msg + at, len, NULL, 0);
 		}
 	}
-	out_close(server);
+	neap_hand_out_close(server, -1);
 	for (i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	return true;
@@ -421,9 +363,9 @@ static int serve_loop(struct neap_hand_server *server)
 			continue;
 		if (p[1].revents & POLLHUP)
 			while (server->out)
-				out_drop(server); /* nobody will fetch them */
+				neap_hand_out_drop(server); /* nobody will fetch them */
 		is_empty = (p[1].revents & POLLIN) && !request_take(server);
-		out_flush(server);
+		neap_hand_out_flush(server);
 		/* What a dying daemon still asked for is done before its end is seen: the end of
 		 * file is readable too. */
 		if (is_empty && (p[1].revents & POLLHUP)) {

@@ -39,6 +39,7 @@ static const struct shape {
 	[NEAP_HAND_GIVE_BACK] = {true, false, false, false},
 	[NEAP_HAND_LIST] = {true, false, false, false},
 	[NEAP_HAND_ENTRY] = {false, true, true, false},
+	[NEAP_HAND_TRIGGER] = {true, true, false, true},
 };
 
 static const size_t request_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,
@@ -139,7 +140,7 @@ int neap_wire_format_request(const struct neap_hand_request *request, void *buf,
 		texts[0] = request->group;
 	if (shape->value) {
 		texts[1] = request->value;
-		texts[2] = request->found;
+		texts[2] = shape->key ? request->found : NULL;
 	}
 	if (shape->key)
 		head.key = request->key;
@@ -162,8 +163,8 @@ int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_reques
 		return neap_error_set(err, NEAP_EINVAL,
 				      "operation %u is none for the hand", head.op);
 	if (head.errnum || head.pid || shape->group != !!texts[0] ||
-	    shape->value != !!texts[1] || (texts[2] && !shape->value) || texts[3] ||
-	    shape->key != (head.key < NEAP_KEY_COUNT))
+	    shape->value != !!texts[1] || (texts[2] && !(shape->value && shape->key)) ||
+	    texts[3] || shape->key != (head.key < NEAP_KEY_COUNT))
 		return neap_error_set(err, NEAP_EINVAL, "operation %u with wrong parts",
 				      head.op);
 
@@ -235,6 +236,7 @@ int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer 
 		.old_value = texts[1],
 		.new_value = texts[2],
 		.text = texts[3],
+		.fd = -1,
 	};
 	return 0;
 }

@@ -19,7 +19,7 @@ int neap_wire_format_request(const struct neap_hand_request *request, void *buf,
 int neap_wire_format_answer(const struct neap_hand_answer *answer, void *buf, size_t size,
 			    size_t *ret_len, struct neap_error *err);
 
-/* Read a message. Texts point into it. fd of a request becomes -1. NEAP_EINVAL for anything that
+/* Read a message. Texts point into it. fd becomes -1. NEAP_EINVAL for anything that
  * format would not have written. */
 int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_request *ret,
 			    struct neap_error *err);

@@ -75,6 +75,7 @@ error("a meta file is never run")
 ---@field burstable neap.Class the burstable directory, all trees together
 ---@field workloads neap.Workload[] pods, runs and host applications
 ---@field supports table<string, boolean> keys whose kernel file exists here: name = true
+---@field trigger string|nil name of the policy's trigger that fired; missing on a plain tick
 
 --- A set of CPUs by their numbers in the operating system. Never changes.
 --- `a + b` and `a | b` are the union, `a & b` what both have, `a - b` the difference, `#a` the
@@ -169,6 +170,7 @@ function Topology:socket_cpus(socket) end
 ---@field memo table kept between calls: numbers, texts, booleans and tables of them, 64 KiB in all
 ---@field hold userdata what tick returns to keep everything as it was set
 ---@field quantity neap.Quantity
+---@field time neap.Time
 local Ctx = {}
 
 --- Writes a line to the log; ten per call are kept.
@@ -181,6 +183,69 @@ function Ctx.log(text) end
 ---@return neap.CpuSet|nil set
 ---@return string? message
 function Ctx.cpuset(text) end
+
+--- Returns a label selector of Kubernetes; nil and a message that names the field when it is wrong.
+--- {} matches everything.
+---@param selector neap.LabelSelector
+---@return neap.Selector|nil selector
+---@return string? message
+function Ctx.selector(selector) end
+
+---@class neap.LabelSelector
+---@field matchLabels? table<string, string> all of them must be there
+---@field matchExpressions? neap.LabelRequirement[] all of them must hold
+
+---@class neap.LabelRequirement
+---@field key string
+---@field operator "In"|"NotIn"|"Exists"|"DoesNotExist"
+---@field values? string[] of In and NotIn
+
+--- A label selector. Never changes.
+---@class neap.Selector
+local Selector = {}
+
+--- Returns whether the labels (nil: none) fulfil the selector.
+---@param labels table<string, string>|nil
+---@return boolean
+function Selector:matches(labels) end
+
+--- Local time of ctx.now_unix. A zone is a name such as "Europe/Berlin" or "UTC", a time of day
+--- "HH:MM" or "HH:MM:SS".
+---@class neap.Time
+local Time = {}
+
+--- Returns the next moment, after now, at which the clocks of the zone show time: seconds since 1970.
+--- A time that a day has twice is its first; on a day that leaves it out, the end of the gap.
+---@param time string
+---@param zone string
+---@return integer|nil unix
+---@return string? message
+function Time.next(time, zone) end
+
+---@class neap.Clock
+---@field year integer
+---@field month integer 1..12
+---@field day integer 1..31
+---@field hour integer
+---@field minute integer
+---@field second integer
+---@field weekday integer 0 is Sunday
+---@field offset_s integer seconds east of UTC
+
+--- Returns what the clocks of the zone show now.
+---@param zone string
+---@return neap.Clock|nil clock
+---@return string? message
+function Time.now(zone) end
+
+--- Returns whether it is from or later, and earlier than to. With from after to it goes over
+--- midnight; to may be "24:00".
+---@param from string
+---@param to string
+---@param zone string
+---@return boolean|nil is_between
+---@return string? message
+function Time.is_between(from, to, zone) end
 
 ---@class neap.Quantity
 local Quantity = {}
@@ -210,13 +275,23 @@ function Quantity.bytes(text) end
 --- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration in
 --- seconds; that is also what ctx.params holds.
 ---@class neap.Param
----@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"
+---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"selector"|"list"|"map"
 ---@field doc string
 ---@field default? any without one the parameter may be unset
 ---@field min? number|string
 ---@field max? number|string
 ---@field unit? "milli"|"bytes" of a quantity [bytes]
 ---@field values? string[] of an enum
+---@field of? string|neap.ParamOf of a list or map: what the elements are
+---@field max_items? integer of a list (at most 1024) or map (at most 64) [64]
+
+--- The elements of a list or map: any type but selector, list and map.
+---@class neap.ParamOf
+---@field type string
+---@field min? number|string
+---@field max? number|string
+---@field unit? "milli"|"bytes"
+---@field values? string[]
 
 --- A row of examples. Either want, or steps that share ctx.memo; a step's node lies over the row's.
 --- In node a CPU set is a list text, topology { sockets = 1, nodes = 1, cores = 4, threads = 2 }
@@ -228,6 +303,16 @@ function Quantity.bytes(text) end
 ---@field want? neap.Write[]|"hold"|"skip" why is compared only where it is given
 ---@field steps? { node: table?, after_s: integer?, want: neap.Write[]|"hold"|"skip" }[]
 
+--- A pressure event of the kernel that calls the policy at once: tasks waited stall_usec of the
+--- last window_usec. node.trigger (in needs: "trigger?") tells which one fired.
+---@class neap.Trigger
+---@field name string a-z, 0-9, - and _
+---@field pressure "cpu"|"memory"|"io"
+---@field of "node"|"critical"|"burstable"|"besteffort" critical: each workload that is, by itself
+---@field stall_usec integer at least 1, at most the window
+---@field window_usec? integer 500000 to 10000000 [500000]
+---@field full? boolean all tasks wait at the same time, not only some [false]
+
 ---@class neap.QosPolicy
 ---@field api 1
 ---@field kind "qos"
@@ -235,6 +320,8 @@ function Quantity.bytes(text) end
 ---@field doc? string
 ---@field params? table<string, neap.Param>
 ---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus", "workloads.qos" for a part), "?" may be missing
+---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
+---@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
 ---@field tick neap.QosTick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load

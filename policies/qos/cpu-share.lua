@@ -7,7 +7,7 @@
 --      or the lowest weight). This costs them nothing while there is room.
 --   2. CPUs, when critical pods need most of the machine or have to wait all the same.
 --      Whole cores are taken away at once, and come back one step at a time after a quiet
---      while.
+--      while. A stall that the kernel reports (the trigger) takes a larger step at once.
 --   3. A quota, last, when the fewest CPUs are not few enough. It throws CPU time away
 --      and makes best-effort pods run in bursts, so it is the first to go.
 --
@@ -15,6 +15,8 @@
 -- it starts, and the kernel refuses that on an idle group.
 
 local LOWEST_SHARES = 2
+-- Several pods that stall together are one reason to cut, not several.
+local STALL_PAUSE_USEC = 400000
 
 --- Critical use now or on average, whichever is more: a burst counts at once, its end
 --- slowly.
@@ -86,6 +88,19 @@ end
 local function seconds_since(memo, name, now)
   memo[name] = memo[name] or now
   return now - memo[name]
+end
+
+--- Takes CPUs away at once, as a critical pod stalls now. The quota is not for this: a short
+--- stall does not justify throwing CPU time away.
+local function cut(memo, now_usec, params, range)
+  if not range or memo.cut_usec and now_usec - memo.cut_usec < STALL_PAUSE_USEC then
+    return
+  end
+  memo.cut_usec, memo.quiet_since = now_usec, nil
+  local step = math.max(range.all * params.stall_percent // 100, 1)
+  step = (step + range.core - 1) // range.core * range.core
+  local cpus = (memo.cpus or range.all) - step
+  memo.cpus = math.max(cpus // range.core * range.core, range.min)
 end
 
 --- Moves memo.cpus (nil: all of them) and memo.has_quota by at most one stage.
@@ -169,6 +184,12 @@ local function using(milli, pressure)
   }
 end
 
+local function stalled(milli)
+  local node = using(milli)
+  node.trigger = "stall"
+  return node
+end
+
 local function idle()
   return { { target = "besteffort", key = "cpu.shares", value = 2 },
            { target = "besteffort.pods", key = "cpu.idle", value = 1 } }
@@ -207,6 +228,8 @@ return {
       doc = "how long it must be calm before one step is given back" },
     step_percent = { type = "percent", min = 1, default = 10,
       doc = "share of the CPUs that one step gives or takes, in whole cores" },
+    stall_percent = { type = "percent", min = 1, default = 25,
+      doc = "share of the CPUs that a stall of a critical pod takes at once, in whole cores" },
     min_cpus = { type = "integer", min = 1, max = 8192, default = 1,
       doc = "CPUs that best-effort pods keep, made up to whole cores" },
     quota_percent = { type = "percent", min = 1, default = 50,
@@ -216,7 +239,14 @@ return {
   needs = { "mono_usec", "capacity_milli", "critical_used_milli?", "critical_pressure?",
             "topology", "supports", "reserved_cpus", "system_cpus", "kubelet_cpu_policy?",
             "workloads.is_critical", "workloads.used_avg_cores",
-            "workloads.exclusive_cpus" },
+            "workloads.exclusive_cpus", "trigger?" },
+
+  -- A tenth of half a second, the same share as pressure_high, but now and not in the
+  -- average of ten seconds.
+  triggers = {
+    { name = "stall", pressure = "cpu", of = "critical", stall_usec = 50000,
+      window_usec = 500000 },
+  },
 
   ---@param ctx neap.Ctx
   ---@param node neap.NodeSample
@@ -234,6 +264,10 @@ return {
     if seen then
       decide(memo, node.mono_usec // 1000000, params, range, seen)
       memo.why = seen.why
+    end
+    if node.trigger == "stall" then
+      cut(memo, node.mono_usec, params, range)
+      memo.why = "a critical pod waits for a CPU just now"
     end
 
     local writes = {}
@@ -300,6 +334,27 @@ return {
         { node = using(2000), after_s = 20, want = narrowed("0-3") },
         { node = using(2000), after_s = 20, want = narrowed("0-5") },
       } },
+    { name = "a stall takes whole cores at once, which come back after a quiet while",
+      steps = {
+        { node = using(2000), want = idle() },
+        { node = stalled(2000), want = narrowed("0-5") },
+        { node = stalled(2000), want = narrowed("0-5") }, -- of another pod, at the same time
+        { node = stalled(2000), after_s = 1, want = narrowed("0-3") },
+        { node = using(2000), after_s = 1, want = narrowed("0-3") },
+        { node = using(2000), after_s = 20, want = narrowed("0-5") },
+        { node = using(2000), after_s = 20, want = idle() },
+      } },
+    { name = "a stall leaves the fewest CPUs, and takes no quota",
+      params = { min_cpus = 4, stall_percent = 100 },
+      steps = { { node = stalled(2000), want = narrowed("0-3") },
+                { node = stalled(2000), after_s = 1, want = narrowed("0-3") } } },
+    { name = "a stall of a tick without figures counts all the same",
+      node = { capacity_milli = 8000, topology = machine, supports = can,
+               trigger = "stall" },
+      want = narrowed("0-5") },
+    { name = "a stall where there is one CPU only: nothing to take",
+      node = { capacity_milli = 1000, critical_used_milli = 700, trigger = "stall",
+               topology = { cores = 1 }, supports = can }, want = idle() },
     { name = "one CPU: nothing to narrow, the quota is what is left",
       node = { capacity_milli = 1000, critical_used_milli = 700, critical_pressure = 0.5,
                topology = { cores = 1 }, supports = can },

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same run, in turn;
-# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P9 P10 P13 P18 P19; default all).
+# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P9 P10 P12 P13 P14 P15 P18 P19 P23;
+# default all).
 # Needs root, as real cgroups are made; all groups and files are its own and go at the end.
 # A part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2 containers.
 set -u
@@ -54,6 +55,7 @@ stop()
 cleanup()
 {
 	trap - EXIT INT TERM
+	http_stop 2>/dev/null
 	stop
 	[ -x "$tools/make_groups" ] && "$tools/make_groups" remove "$pods_root" 2>/dev/null
 	rm -rf "$tmp"
@@ -62,14 +64,14 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# start TICK KUBEPODS: true when it answers.
+# start TICK KUBEPODS [OPTION...]: true when it answers.
 start()
 {
 	local i
 	starts=$((starts + 1))
 	"$build/neapd" --share-dir "$root" --run-dir "$tmp/run" --data-dir "$tmp/data$starts" \
 		--unix-socket "$sock" --group "$group" --listen off --user "$user" \
-		--release-after 1s --tick "$1" --kubepods "$2" >"$tmp/neapd.log" 2>&1 &
+		--release-after 1s --tick "$1" --kubepods "$2" "${@:3}" >"$tmp/neapd.log" 2>&1 &
 	daemon=$!
 	for ((i = 0; i < 100; i++)); do
 		if ctl status >/dev/null 2>&1; then
@@ -284,11 +286,19 @@ part_P19()
 	stop
 }
 
-parts=(P9 P10 P13 P18 P19)
+# shellcheck source=t/bench/http.sh
+. t/bench/http.sh     # part_P14, part_P15
+# shellcheck source=t/bench/reaction.sh
+. t/bench/reaction.sh # part_P23
+# shellcheck source=t/bench/reload.sh
+. t/bench/reload.sh   # part_P12
+
+all=(P9 P10 P12 P13 P14 P15 P18 P19 P23)
+parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do
 	if ! declare -F "part_$part" >/dev/null; then
-		echo "bench: no part '$part': P9 P10 P13 P18 P19" >&2
+		echo "bench: no part '$part': ${all[*]}" >&2
 		exit 2
 	fi
 	"part_$part"

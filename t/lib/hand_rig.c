@@ -199,6 +199,7 @@ struct rig_answer rig_next(struct hand_rig *rig)
 			ret.pid = answer.pid;
 			ret.op = answer.op;
 			ret.key = answer.key;
+			ret.fd = answer.fd;
 			(void)neap_strcopy(ret.group, sizeof(ret.group), answer.group);
 			(void)neap_strcopy(ret.old_value, sizeof(ret.old_value),
 					   answer.old_value);

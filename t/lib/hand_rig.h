@@ -22,6 +22,7 @@ struct rig_answer {
 	enum neap_hand_op op;
 	char group[NEAP_PATH_MAX], old_value[256], new_value[256], text[512];
 	enum neap_key key;
+	int fd; /* the caller's to close, -1 */
 };
 
 /* NULL with *ret_why when this machine cannot. */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One table names the figures of the node, one those of a policy: each row is a member of the JSON
+ * that the status and the list of policies have, and what it is called outside. */
+#include "api/control/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+struct neap_metrics {
+	struct neap_http *http;
+	struct neap_control_node node;
+	struct neap_live *live;
+	const bool *is_open;
+};
+
+struct figure {
+	const char *path; /* member, or "node.used_milli" */
+	const char *name;
+	bool is_counter;
+	double scale;
+	const char *help;
+};
+
+static const struct figure node_figures[] = {
+	{"uptime_seconds", "neap_uptime_seconds", false, 1, "Time since the start."},
+	{"ticks", "neap_ticks_total", true, 1, "Looks at the machine."},
+	{"tick_cpu_usec_avg", "neap_tick_cpu_seconds", false, 1e-6,
+	 "CPU time of a tick, averaged over the last ones."},
+	{"plans_put_off", "neap_plans_put_off_total", true, 1,
+	 "Ticks without a plan because the hand was still at work."},
+	{"writes", "neap_writes_total", true, 1, "Kernel files written by the hand."},
+	{"writes_refused", "neap_writes_refused_total", true, 1,
+	 "Writes that the kernel or the hand refused."},
+	{"held_values", "neap_held_values", false, 1,
+	 "Kernel values that differ from what neap found."},
+	{"reactions", "neap_reactions_total", true, 1,
+	 "Answers to triggers of the kernel, between two ticks."},
+	{"reaction_usec_p99", "neap_reaction_p99_seconds", false, 1e-6,
+	 "Time from a trigger to the kernel write, 99th percentile."},
+	{"node.capacity_milli", "neap_node_cpu_capacity_cores", false, 1e-3,
+	 "Online CPUs."},
+	{"node.used_milli", "neap_node_cpu_used_cores", false, 1e-3,
+	 "CPU use of the node."},
+	{"node.critical_used_milli", "neap_node_cpu_critical_used_cores", false, 1e-3,
+	 "CPU use of the workloads that are not best-effort."},
+	{"node.besteffort_used_milli", "neap_node_cpu_besteffort_used_cores", false, 1e-3,
+	 "CPU use of the workloads that are best-effort."},
+	{"node.system_used_milli", "neap_node_cpu_system_used_cores", false, 1e-3,
+	 "CPU use that belongs to no workload."},
+	{"node.memory_capacity_bytes", "neap_node_memory_capacity_bytes", false, 1,
+	 "Memory of the node."},
+	{"node.memory_used_bytes", "neap_node_memory_used_bytes", false, 1,
+	 "Memory that is not available."},
+	{"node.cpu_pressure", "neap_node_cpu_pressure_ratio", false, 1,
+	 "Share of the last 10 s in which some task waited for a CPU."},
+	{"node.memory_pressure", "neap_node_memory_pressure_ratio", false, 1,
+	 "The same for memory."},
+	{"node.io_pressure", "neap_node_io_pressure_ratio", false, 1,
+	 "The same for block devices."},
+	{"node.stolen_ratio", "neap_node_cpu_stolen_ratio", false, 1,
+	 "Share of CPU time that the hypervisor gave to others."},
+};
+
+static const struct figure policy_figures[] = {
+	{"calls", "neap_policy_calls_total", true, 1, "Calls of the policy."},
+	{"wishes", "neap_policy_wishes_total", true, 1, "Writes that it asked for."},
+	{"holds", "neap_policy_holds_total", true, 1, "Calls that kept what was set."},
+	{"skipped", "neap_policy_skipped_total", true, 1,
+	 "Ticks without a call, as a needed field was missing."},
+	{"errors", "neap_policy_errors_total", true, 1,
+	 "Calls that raised or answered wrongly."},
+	{"spent", "neap_policy_spent_total", true, 1,
+	 "Calls stopped for their CPU budget or memory."},
+	{"starved", "neap_policy_starved_total", true, 1,
+	 "Calls stopped as the machine gave them no time."},
+	{"put_off", "neap_policy_put_off_total", true, 1,
+	 "Ticks without a call, as other policies had used the time up."},
+	{"cpu_usec", "neap_policy_cpu_seconds_total", true, 1e-6,
+	 "CPU time of all calls."},
+};
+
+static void add_head(struct neap_buf *out, const struct figure *figure)
+{
+	neap_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", figure->name, figure->help,
+		      figure->name, figure->is_counter ? "counter" : "gauge");
+}
+
+static const json_t *member(const json_t *object, const char *path)
+{
+	const char *dot = strchr(path, '.');
+
+	if (dot == NULL)
+		return json_object_get(object, path);
+	return json_object_get(json_object_get(object, "node"), dot + 1);
+}
+
+/* Names and versions need no escapes: they are letters, digits, '-' and '/'. */
+static void add_node(struct neap_buf *out, const json_t *status)
+{
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(node_figures); i++) {
+		const struct figure *figure = &node_figures[i];
+		const json_t *value = member(status, figure->path);
+
+		if (!json_is_number(value))
+			continue;
+		add_head(out, figure);
+		neap_buf_addf(out, "%s %.15g\n", figure->name,
+			      json_number_value(value) * figure->scale);
+	}
+}
+
+static void add_policies(struct neap_buf *out, const json_t *rows)
+{
+	static const struct figure state = {NULL, "neap_policy_state", false, 1,
+					    "1 for the state that the policy is in."};
+	const json_t *row;
+	size_t i, j;
+
+	if (json_array_size(rows) == 0)
+		return;
+	for (i = 0; i < NEAP_ARRAY_LEN(policy_figures); i++) {
+		const struct figure *figure = &policy_figures[i];
+
+		add_head(out, figure);
+		json_array_foreach (rows, j, row) {
+			const json_t *value = json_object_get(row, figure->path);
+
+			if (json_is_number(value))
+				neap_buf_addf(
+					out, "%s{policy=\"%s\",version=\"%s\"} %.15g\n",
+					figure->name,
+					json_string_value(json_object_get(row, "policy")),
+					json_string_value(
+						json_object_get(row, "version")),
+					json_number_value(value) * figure->scale);
+		}
+	}
+	add_head(out, &state);
+	json_array_foreach (rows, j, row) {
+		if (json_object_get(row, "kind") != NULL)
+			neap_buf_addf(out,
+				      "neap_policy_state{policy=\"%s\",state=\"%s\"} 1\n",
+				      json_string_value(json_object_get(row, "policy")),
+				      json_string_value(json_object_get(row, "state")));
+	}
+}
+
+static void add_workloads(struct neap_buf *out, json_t *workloads)
+{
+	static const struct figure figure = {NULL, "neap_workloads", false, 1,
+					     "Workloads by QoS class of Kubernetes."};
+	static const char *const classes[] = {"Guaranteed", "Burstable", "BestEffort"};
+	const json_t *row;
+	size_t i, j;
+
+	add_head(out, &figure);
+	for (i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
+		size_t count = 0;
+
+		json_array_foreach (workloads, j, row) {
+			const char *name =
+				json_string_value(json_object_get(row, "kube_qos"));
+
+			count += name != NULL && strcmp(name, classes[i]) == 0;
+		}
+		neap_buf_addf(out, "neap_workloads{kube_qos=\"%s\"} %zu\n", classes[i],
+			      count);
+	}
+}
+
+static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics)
+{
+	static const struct figure changes = {NULL, "neap_policy_changes_total", true, 1,
+					      "What became of changes of policies."};
+	static const struct figure waiting = {NULL, "neap_policy_changes_waiting", false,
+					      1, "Changes that wait for their turn."};
+	static const struct figure connections = {NULL, "neap_http_connections", false, 1,
+						  "Connections that are open."};
+	struct neap_live_counts counts;
+
+	neap_live_count(metrics->live, &counts);
+	add_head(out, &changes);
+	neap_buf_addf(out,
+		      "neap_policy_changes_total{result=\"live\"} %llu\n"
+		      "neap_policy_changes_total{result=\"refused\"} %llu\n"
+		      "neap_policy_changes_total{result=\"rolled_back\"} %llu\n"
+		      "neap_policy_changes_total{result=\"unchanged\"} %llu\n",
+		      (unsigned long long)counts.live, (unsigned long long)counts.refused,
+		      (unsigned long long)counts.rolled_back,
+		      (unsigned long long)counts.unchanged);
+	add_head(out, &waiting);
+	neap_buf_addf(out, "neap_policy_changes_waiting %zu\n", counts.waiting);
+	add_head(out, &connections);
+	neap_buf_addf(out, "neap_http_connections %zu\n",
+		      neap_http_connection_count(metrics->http));
+}
+
+static void get_metrics(void *arg, struct neap_http_request *request)
+{
+	struct neap_metrics *metrics = arg;
+	const struct neap_control_node *node = &metrics->node;
+	neap_auto_buf struct neap_buf out;
+	struct neap_error err;
+	const char *why;
+	json_t *rows, *status, *workloads;
+
+	if (!*metrics->is_open && !neap_http_peer_get(request)->is_known) {
+		neap_http_answer_unknown(request);
+		return;
+	}
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	neap_buf_adds(&out, "# HELP neap_build_info Version of neapd.\n"
+			    "# TYPE neap_build_info gauge\n"
+			    "neap_build_info{version=\"" NEAP_VERSION "\"} 1\n");
+	if (node->is_ready(node->arg, &why)) {
+		status = node->status(node->arg);
+		workloads = node->workloads(node->arg);
+		add_node(&out, status);
+		add_workloads(&out, workloads);
+		json_decref(status);
+		json_decref(workloads);
+	}
+	rows = neap_live_rows(metrics->live);
+	add_policies(&out, rows);
+	json_decref(rows);
+	add_changes(&out, metrics);
+	if (neap_buf_failed(&out)) {
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	neap_http_answer_text(request, 200, "text/plain; version=0.0.4; charset=utf-8",
+			      out.data, out.len);
+}
+
+static const struct neap_http_route routes[] = {
+	{"GET", "/metrics", true, get_metrics}, /* open or not: it looks itself */
+	{0},
+};
+
+int neap_metrics_new(struct neap_http *http, const struct neap_control_node *node,
+		     struct neap_live *live, const bool *is_open,
+		     struct neap_metrics **ret, struct neap_error *err)
+{
+	struct neap_metrics *metrics = neap_alloc(sizeof(*metrics));
+
+	if (metrics == NULL)
+		return neap_error_nomem(err);
+	*metrics = (struct neap_metrics){http, *node, live, is_open};
+	if (neap_http_add_routes(http, routes, metrics, err) < 0) {
+		free(metrics);
+		return -(int)err->code;
+	}
+	*ret = metrics;
+	return 0;
+}
+
+void neap_metrics_free(struct neap_metrics *metrics)
+{
+	free(metrics);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GET /metrics, in the text format of Prometheus 0.0.4. The figures are those of the status, the
+ * policies and the server: told once there, named here. */
+#ifndef NEAP_API_CONTROL_METRICS_H
+#define NEAP_API_CONTROL_METRICS_H
+
+#include "api/control/control.h"
+
+struct neap_metrics;
+
+/* is_open (borrowed, may change): answered without authentication. Everything is borrowed until
+ * neap_metrics_free, which comes after neap_http_free. */
+int neap_metrics_new(struct neap_http *http, const struct neap_control_node *node,
+		     struct neap_live *live, const bool *is_open,
+		     struct neap_metrics **ret, struct neap_error *err);
+void neap_metrics_free(struct neap_metrics *metrics);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From requests to changes of the live policies, and from their outcome to answers. */
+#include "api/control/policies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+
+#define LUA_TYPE "text/x-lua"
+
+/* A request whose change is at work. request is NULL once its client has gone. */
+struct waiting {
+	struct waiting *next, **prev;
+	struct neap_control_policies *policies;
+	struct neap_http_request *request;
+	bool wants_text;
+};
+
+struct neap_control_policies {
+	struct neap_live *live;
+	struct waiting *waiting;
+};
+
+static void waiting_free(struct waiting *waiting)
+{
+	*waiting->prev = waiting->next;
+	if (waiting->next != NULL)
+		waiting->next->prev = waiting->prev;
+	free(waiting);
+}
+
+static void client_gone(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	neap_live_forget(waiting->policies->live, waiting);
+	waiting_free(waiting);
+}
+
+static void add_etag(struct neap_http_request *request, const char *version)
+{
+	char etag[20];
+
+	if (version[0] == '\0')
+		return;
+	(void)snprintf(etag, sizeof(etag), "\"%s\"", version);
+	(void)neap_http_header_add(request, "ETag", etag); /* fails without memory only */
+}
+
+static void answer_text(struct neap_http_request *request, const char *text)
+{
+	neap_http_answer_text(request, 200, LUA_TYPE "; charset=utf-8", text,
+			      strlen(text));
+}
+
+static void answer_body(struct neap_http_request *request, int status, json_t *body)
+{
+	struct neap_error err;
+
+	if (body != NULL) {
+		neap_http_answer_json_take(request, status, body);
+		return;
+	}
+	(void)neap_error_nomem(&err);
+	neap_http_answer_error(request, &err);
+}
+
+static void change_done(void *arg, int status, json_t *body, const char *version,
+			const struct neap_error *err)
+{
+	struct waiting *waiting = arg;
+	struct neap_http_request *request = waiting->request;
+
+	if (err != NULL) {
+		neap_http_answer_problem_take(request, neap_code_http(err->code), err,
+					      body);
+	} else if (waiting->wants_text) {
+		answer_text(request, json_string_value(json_object_get(body, "text")));
+		json_decref(body);
+	} else {
+		add_etag(request, version);
+		answer_body(request, status, body);
+	}
+	waiting_free(waiting);
+}
+
+/* "\"3f2a91c0\"", "W/\"...\"" or "*"; NULL when it is none of them. */
+static const char *read_etag(const char *header, char *buf, size_t size)
+{
+	size_t len;
+
+	if (strcmp(header, "*") == 0)
+		return "*";
+	if (strncmp(header, "W/", 2) == 0)
+		header += 2;
+	len = strlen(header);
+	if (len < 3 || header[0] != '"' || header[len - 1] != '"' || len - 2 >= size ||
+	    memchr(header + 1, '"', len - 2) != NULL)
+		return NULL;
+	memcpy(buf, header + 1, len - 2);
+	buf[len - 2] = '\0';
+	return buf;
+}
+
+/* What the request says about the change besides its body. */
+static int read_change(struct neap_http_request *request, struct neap_live_change *ret,
+		       char *etag, size_t etag_size, char *by, size_t by_size,
+		       struct neap_error *err)
+{
+	const struct neap_http_peer *peer = neap_http_peer_get(request);
+	const char *match = neap_http_header_find(request, "If-Match");
+	const char *none = neap_http_header_find(request, "If-None-Match");
+	const char *dry = neap_http_query_find(request, "dryRun");
+
+	ret->kind = neap_http_segment_get(request, 0);
+	ret->name = neap_http_segment_get(request, 1);
+	if (peer->is_unix)
+		(void)snprintf(by, by_size, "uid %u", (unsigned)peer->uid);
+	else
+		(void)snprintf(by, by_size, "token");
+	ret->by = by;
+	if (match != NULL) {
+		ret->if_match = read_etag(match, etag, etag_size);
+		if (ret->if_match == NULL)
+			return neap_error_field(err, NEAP_EINVAL, "If-Match",
+						"one version in quotes, or *");
+	}
+	if (none != NULL && strcmp(none, "*") != 0)
+		return neap_error_field(err, NEAP_EINVAL, "If-None-Match",
+					"only * is taken: that there is none yet");
+	ret->if_none = none != NULL;
+	if (dry != NULL && strcmp(dry, "true") != 0 && strcmp(dry, "false") != 0)
+		return neap_error_field(err, NEAP_EINVAL, "dryRun", "true or false");
+	ret->is_dry_run = dry != NULL && strcmp(dry, "true") == 0;
+	return 0;
+}
+
+/* Before the start is done nothing is live yet. */
+static bool is_open(const struct neap_control_policies *policies,
+		    struct neap_http_request *request)
+{
+	struct neap_error err;
+
+	if (neap_live_is_open(policies->live))
+		return true;
+	(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is starting");
+	neap_http_answer_error(request, &err);
+	return false;
+}
+
+typedef int start_fn(struct neap_live *live, const struct neap_live_change *change,
+		     struct neap_http_request *request, struct neap_error *err);
+
+/* Puts the request aside and starts its change. */
+static void start(struct neap_control_policies *policies,
+		  struct neap_http_request *request, start_fn *fn)
+{
+	struct neap_live_change change = {.done = change_done};
+	struct waiting *waiting;
+	struct neap_error err;
+	char etag[16], by[32];
+
+	if (!is_open(policies, request))
+		return;
+	if (read_change(request, &change, etag, sizeof(etag), by, sizeof(by), &err) < 0) {
+		neap_http_answer_problem_take(request, 400, &err, NULL);
+		return;
+	}
+	waiting = neap_alloc(sizeof(*waiting));
+	if (waiting == NULL) {
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	waiting->policies = policies;
+	waiting->request = request;
+	waiting->wants_text = neap_http_segment_get(request, 2) != NULL;
+	waiting->prev = &policies->waiting;
+	waiting->next = policies->waiting;
+	if (waiting->next != NULL)
+		waiting->next->prev = &waiting->next;
+	policies->waiting = waiting;
+	change.arg = waiting;
+	if (fn(policies->live, &change, request, &err) < 0) {
+		waiting_free(waiting);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	neap_http_defer(request, client_gone, waiting);
+}
+
+/* --- reading --- */
+
+static void get_policies(void *arg, struct neap_http_request *request)
+{
+	struct neap_control_policies *policies = arg;
+
+	if (is_open(policies, request))
+		answer_body(request, 200, neap_live_rows(policies->live));
+}
+
+static void get_policy(void *arg, struct neap_http_request *request)
+{
+	struct neap_control_policies *policies = arg;
+	struct neap_error err;
+	char version[12];
+	json_t *row = NULL;
+
+	if (neap_live_row(policies->live, neap_http_segment_get(request, 0),
+			  neap_http_segment_get(request, 1), &row, version, &err) < 0) {
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	add_etag(request, version);
+	if (neap_http_accepts(request, LUA_TYPE) && version[0] != '\0') {
+		answer_text(request, json_string_value(json_object_get(row, "text")));
+		json_decref(row);
+		return;
+	}
+	answer_body(request, 200, row);
+}
+
+static void get_params(void *arg, struct neap_http_request *request)
+{
+	struct neap_control_policies *policies = arg;
+	struct neap_error err;
+	char version[12];
+	json_t *body = NULL;
+
+	if (neap_live_params(policies->live, neap_http_segment_get(request, 0),
+			     neap_http_segment_get(request, 1), &body, version,
+			     &err) < 0) {
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	add_etag(request, version);
+	answer_body(request, 200, body);
+}
+
+static int start_versions(struct neap_live *live, const struct neap_live_change *change,
+			  struct neap_http_request *request, struct neap_error *err)
+{
+	return neap_live_list_versions(live, change, neap_http_segment_get(request, 2),
+				       err);
+}
+
+static void get_versions(void *arg, struct neap_http_request *request)
+{
+	start(arg, request, start_versions);
+}
+
+/* --- changing --- */
+
+static int start_put(struct neap_live *live, const struct neap_live_change *change,
+		     struct neap_http_request *request, struct neap_error *err)
+{
+	size_t len;
+	const char *text = neap_http_body_get(request, &len);
+
+	return neap_live_put(live, change, text, len, err);
+}
+
+static void put_policy(void *arg, struct neap_http_request *request)
+{
+	start(arg, request, start_put);
+}
+
+static int start_delete(struct neap_live *live, const struct neap_live_change *change,
+			struct neap_http_request *request, struct neap_error *err)
+{
+	(void)request;
+	return neap_live_delete(live, change, err);
+}
+
+static void delete_policy(void *arg, struct neap_http_request *request)
+{
+	start(arg, request, start_delete);
+}
+
+/* The body as a JSON object; without one an empty object. */
+static int read_object(struct neap_http_request *request, json_t **ret,
+		       struct neap_error *err)
+{
+	json_error_t where;
+	const char *body;
+	size_t len;
+
+	body = neap_http_body_get(request, &len);
+	*ret = len > 0 ? json_loadb(body, len, JSON_REJECT_DUPLICATES, &where)
+		       : json_object();
+	if (*ret == NULL)
+		return neap_error_set(
+			err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
+			len > 0 ? where.line : 0, len > 0 ? where.text : "");
+	if (json_is_object(*ret))
+		return 0;
+	json_decref(*ret);
+	return neap_error_set(err, NEAP_EINVAL, "the body is no JSON object");
+}
+
+static int start_rollback(struct neap_live *live, const struct neap_live_change *change,
+			  struct neap_http_request *request, struct neap_error *err)
+{
+	const char *key, *to = NULL;
+	json_t *body, *value;
+	int rc = read_object(request, &body, err);
+
+	if (rc < 0)
+		return rc;
+	json_object_foreach (body, key, value) {
+		to = json_string_value(value);
+		if (strcmp(key, "to") != 0)
+			rc = neap_error_field(err, NEAP_EINVAL, key,
+					      "is unknown: there is only \"to\"");
+		else if (to == NULL || strlen(to) != 8 ||
+			 strspn(to, "0123456789abcdef") != 8)
+			rc = neap_error_field(err, NEAP_EINVAL, "to",
+					      "a version has 8 hex digits");
+	}
+	if (rc == 0)
+		rc = neap_live_rollback(live, change, to, err);
+	json_decref(body);
+	return rc;
+}
+
+static void post_rollback(void *arg, struct neap_http_request *request)
+{
+	start(arg, request, start_rollback);
+}
+
+static int start_params(struct neap_live *live, const struct neap_live_change *change,
+			struct neap_http_request *request, struct neap_error *err)
+{
+	json_t *body;
+	int rc = read_object(request, &body, err);
+
+	if (rc < 0)
+		return rc;
+	rc = neap_live_set_params(live, change, body, err);
+	json_decref(body);
+	return rc;
+}
+
+static void patch_params(void *arg, struct neap_http_request *request)
+{
+	start(arg, request, start_params);
+}
+
+#define ONE "/control/v1/policies/{kind}/{name}"
+
+static const struct neap_http_route routes[] = {
+	{"GET", "/control/v1/policies", false, get_policies},
+	{"GET", ONE, false, get_policy},
+	{"PUT", ONE, false, put_policy},
+	{"DELETE", ONE, false, delete_policy},
+	{"GET", ONE "/versions", false, get_versions},
+	{"GET", ONE "/versions/{version}", false, get_versions},
+	{"POST", ONE "/rollback", false, post_rollback},
+	{"GET", ONE "/params", false, get_params},
+	{"PATCH", ONE "/params", false, patch_params},
+	{0},
+};
+
+int neap_control_policies_new(struct neap_http *http, struct neap_live *live,
+			      struct neap_control_policies **ret, struct neap_error *err)
+{
+	struct neap_control_policies *policies = neap_alloc(sizeof(*policies));
+
+	if (policies == NULL)
+		return neap_error_nomem(err);
+	policies->live = live;
+	if (neap_http_add_routes(http, routes, policies, err) < 0) {
+		free(policies);
+		return -(int)err->code;
+	}
+	*ret = policies;
+	return 0;
+}
+
+void neap_control_policies_free(struct neap_control_policies *policies)
+{
+	if (policies == NULL)
+		return;
+	while (policies->waiting != NULL)
+		client_gone(policies->waiting);
+	free(policies);
+}

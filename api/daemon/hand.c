@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the hand may touch, by the configuration; and giving back without a daemon. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/daemon/daemon.h"
+#include "engine/base/mem.h"
+
+int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
+		    struct neap_tree trees[2])
+{
+	struct neap_tree *own = &trees[0], *kube = &trees[1];
+	size_t len = strlen(config->kubepods);
+
+	(void)neap_strcopy(own->root, sizeof(own->root), config->group);
+	own->driver = NEAP_DRIVER_CGROUPFS;
+	own->is_own = true;
+	if (strcmp(config->kubepods, "off") == 0)
+		return 1;
+	if (strcmp(config->kubepods, "auto") == 0)
+		return neap_scan_find_kubelet(cgroup, kube) ? 2 : 1;
+	(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
+	kube->driver = len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
+			       ? NEAP_DRIVER_SYSTEMD
+			       : NEAP_DRIVER_CGROUPFS;
+	return 2;
+}
+
+enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count)
+{
+	return tree_count == 2 ? trees[1].driver : NEAP_DRIVER_SYSTEMD;
+}
+
+int neap_hand_config_fill(const struct neap_config *config,
+			  const struct neap_cgroup *cgroup, const struct neap_tree *trees,
+			  int tree_count, const struct neap_log *log,
+			  struct neap_hand_config *ret, struct neap_error *err)
+{
+	int i;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->cgroup = cgroup;
+	(void)neap_strcopy(ret->run_dir, sizeof(ret->run_dir), config->run_dir);
+	(void)neap_strcopy(ret->own_root, sizeof(ret->own_root), config->group);
+	for (i = 0; i < tree_count; i++)
+		(void)neap_strcopy(ret->roots[ret->root_count++], NEAP_PATH_MAX,
+				   trees[i].root);
+	for (i = 0; i < config->host_app_count; i++) {
+		if (neap_path_host_app(
+			    neap_host_driver(trees, tree_count), &config->host_apps[i],
+			    ret->roots[ret->root_count++], NEAP_PATH_MAX, err) < 0)
+			return neap_error_wrap(err, "hostApplications[%d]", i);
+	}
+	ret->release_after_usec = config->release_after_usec;
+	ret->curve = config->weight_curve;
+	ret->log = *log;
+	ret->log.program = "neap-hand";
+	return 0;
+}
+
+int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log)
+{
+	const char *root = config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL;
+	struct neap_tree trees[2] = {0};
+	struct neap_cgroup cgroup;
+	struct neap_hand_config hand;
+	struct neap_error err;
+	int count, tree_count;
+
+	if (geteuid() != 0) {
+		fprintf(stderr, "neapd: --give-back needs root: run it with sudo\n");
+		return EXIT_FAILURE;
+	}
+	if (neap_cgroup_probe(root, &cgroup, &err) < 0) {
+		fprintf(stderr, "neapd: %s\n", err.msg);
+		return EXIT_FAILURE;
+	}
+	tree_count = neap_trees_find(config, &cgroup, trees);
+	count = neap_hand_config_fill(config, &cgroup, trees, tree_count, log, &hand,
+				      &err);
+	if (count == 0)
+		count = neap_hand_give_back(&hand, &err);
+	neap_cgroup_done(&cgroup);
+	if (count < 0) {
+		fprintf(stderr, "neapd: %s\n", err.msg);
+		return EXIT_FAILURE;
+	}
+	printf("gave back %d value%s\n", count, count == 1 ? "" : "s");
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SIGHUP. The command line and the file are read anew; of what differs, some can be taken over by a
+ * running daemon, and the rest is named, so that nobody believes in a setting that does not act. */
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "api/config_priv.h"
+#include "api/daemon/daemon.h"
+#include "engine/base/mem.h"
+
+/* Options that act at once. */
+static const char *const live_options[] = {"policy", "log-level", "log-format",
+					   "open-metrics"};
+
+static bool is_live(const struct neap_option *option)
+{
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(live_options); i++)
+		if (option->flag != NULL && strcmp(option->flag, live_options[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool differs(const struct neap_config *a, const struct neap_config *b,
+		    const struct neap_option *option)
+{
+	if (option->type == NEAP_OPTION_POLICY && a->policy_count != b->policy_count)
+		return true;
+	if (option->type == NEAP_OPTION_LABEL &&
+	    a->node_label_count != b->node_label_count)
+		return true;
+	if (option->type == NEAP_OPTION_APPS && a->host_app_count != b->host_app_count)
+		return true;
+	return memcmp((const char *)a + option->offset, (const char *)b + option->offset,
+		      option->size) != 0;
+}
+
+/* Names what has to wait, and keeps it as it was. Returns whether anything changed. */
+static void name_the_rest(const struct neap_config *now, const struct neap_config *wanted,
+			  const struct neap_log *log)
+{
+	const struct neap_option *option;
+
+	for (option = neap_config_options(); option->flag != NULL || option->key != NULL;
+	     option++) {
+		if (option->type == NEAP_OPTION_ACTION || is_live(option) ||
+		    !differs(now, wanted, option))
+			continue;
+		neap_log_line(log, NEAP_LOG_WARN,
+			      "reload: %s changed: it acts after a restart of neapd",
+			      option->key != NULL ? option->key : option->flag);
+	}
+}
+
+void neap_reload(int argc, char **argv, struct neap_config *config,
+		 struct neap_live *live, struct neap_log *log)
+{
+	neap_auto_free struct neap_config *wanted = neap_alloc(sizeof(*wanted));
+	enum neap_config_action action;
+	struct neap_error err = {0};
+
+	if (wanted == NULL || neap_config_parse(argc, argv, wanted, &action, &err) < 0) {
+		neap_log_line(log, NEAP_LOG_ERROR, "reload: nothing is changed: %s",
+			      wanted != NULL ? err.msg : "out of memory");
+		return;
+	}
+	name_the_rest(config, wanted, log);
+	if (neap_policies_reconfigure(wanted, live, &err) < 0) {
+		neap_log_line(log, NEAP_LOG_ERROR, "reload: nothing is changed: %s",
+			      err.msg);
+		return;
+	}
+	memcpy(config->policies, wanted->policies, sizeof(config->policies));
+	config->policy_count = wanted->policy_count;
+	config->log_level = wanted->log_level;
+	config->log_format = wanted->log_format;
+	config->open_metrics = wanted->open_metrics;
+	neap_log_override(wanted->log_level, wanted->log_format);
+	neap_live_look(live);
+	neap_log_line(log, NEAP_LOG_INFO, "reload: done");
+}
+
+json_t *neap_config_labels(const struct neap_config *config)
+{
+	json_t *labels;
+	struct utsname system;
+	int i;
+
+	(void)uname(&system); /* cannot fail */
+	labels = json_pack("{s:s, s:s, s:s}", "kubernetes.io/hostname", config->node_name,
+			   "kubernetes.io/os", "linux", "kubernetes.io/arch",
+			   strcmp(system.machine, "x86_64") == 0    ? "amd64"
+			   : strcmp(system.machine, "aarch64") == 0 ? "arm64"
+								    : system.machine);
+	for (i = 0; labels != NULL && i < config->node_label_count; i++)
+		(void)json_object_set_new(labels, config->node_labels[i].key,
+					  json_string(config->node_labels[i].value));
+	return labels;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checks of an upload. Every version that is tried gets states of its own: one whose examples
+ * are run, one that is replayed, and one that never ran a tick, which is the one handed out. So what
+ * goes live is what a plain load gives, whatever a script keeps in its upvalues.
+ *
+ * Of text and chunk only the first problem can be known; everything after them is checked as a whole
+ * and listed together. */
+#include "api/policy/judge.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "lua/budget.h"
+#include "lua/replay.h"
+
+/* CPU time of everything that one upload runs after its chunk. */
+#define BYTECODE    '\x1b' /* first byte of what luac writes */
+#define PATCH_FIRST "PATCH it first, null takes the setting back"
+
+struct judge {
+	const struct neap_judge_input *input;
+	const char *origin;
+	struct neap_verdict *verdict;
+	struct neap_policy *policy; /* never ran a tick */
+	int64_t until;              /* CPU clock of the thread */
+};
+
+/* --- problems --- */
+
+static void problem(struct judge *judge, enum neap_code code, int line,
+		    const char *example, const char *fmt, ...) NEAP_PRINTF(5, 6);
+
+static void problem(struct judge *judge, enum neap_code code, int line,
+		    const char *example, const char *fmt, ...)
+{
+	struct neap_verdict *verdict = judge->verdict;
+	struct neap_problem found = {.line = line};
+	char in_example[100] = "", in_line[16] = "";
+	va_list args;
+
+	(void)neap_strcopy(found.example, sizeof(found.example), example); /* cut */
+	va_start(args, fmt);
+	(void)vsnprintf(found.what, sizeof(found.what), fmt, args);
+	va_end(args);
+	neap_utf8_trim(found.what);
+	if (verdict->problem_count < NEAP_PROBLEMS_MAX)
+		verdict->problems[verdict->problem_count] = found;
+	if (verdict->problem_count++ > 0)
+		return;
+	if (line)
+		(void)snprintf(in_line, sizeof(in_line), ":%d", line);
+	if (found.example[0])
+		(void)snprintf(in_example, sizeof(in_example),
+			       "example '%.79s': ", found.example);
+	(void)neap_error_set(&verdict->err, code, "%s%s: %s%s", judge->origin, in_line,
+			     in_example, found.what);
+}
+
+/* Cuts "12: " off the front; 0 when it is not there. */
+static int cut_line(const char **text)
+{
+	const char *at = *text;
+	long line = 0;
+
+	while (isdigit((unsigned char)*at) && at - *text < 9)
+		line = line * 10 + (*at++ - '0');
+	if (at == *text || *at != ':')
+		return 0;
+	at++;
+	*text = at + strspn(at, " ");
+	return (int)line;
+}
+
+int neap_problem_cut(const char *message, const char *origin, const char **ret_rest)
+{
+	size_t len = strlen(origin);
+	const char *at = message;
+	int line = 0;
+
+	*ret_rest = message;
+	if (strncmp(message, origin, len) == 0 && message[len] == ':') {
+		at = message + len + 1;
+		line = cut_line(&at);
+		if (!line)
+			at += strspn(at, " ");
+		*ret_rest = at;
+	}
+	/* Lua shows the end of a long name only: "...policies/qos/cpu-share.lua:12: what". */
+	if (line || strncmp(at, "...", 3) != 0)
+		return line;
+	for (at = strchr(at, ':'); at && !line; at = at ? strchr(at, ':') : NULL) {
+		at++;
+		line = cut_line(&at);
+		if (line)
+			*ret_rest = at;
+	}
+	return line;
+}
+
+/* A row that made the script raise has two lines, its own and that of the script: "example 'x': step
+ * 2: p.lua:7: what". Its name is told, so the script's line is worth more. Cuts the latter out of
+ * text; 0 when there is none. */
+static int cut_inner_line(char *text, const char *origin)
+{
+	size_t len = strlen(origin);
+
+	for (char *at = strstr(text, origin); at && len; at = strstr(at + 1, origin)) {
+		const char *rest = at + len + 1;
+		int line = at[len] == ':' ? cut_line(&rest) : 0;
+
+		if (!line || (at > text && at[-1] != ' '))
+			continue;
+		memmove(at, rest, strlen(rest) + 1);
+		return line;
+	}
+	return 0;
+}
+
+/* What an error of a script says, and what would be right where Lua's own words do not tell. */
+static void problem_of(struct judge *judge, const struct neap_error *err,
+		       const char *example, const char *hint)
+{
+	char prefix[100], what[NEAP_ERROR_MSG];
+	const char *rest;
+	int line = neap_problem_cut(err->msg, judge->origin, &rest), inner;
+
+	(void)snprintf(prefix, sizeof(prefix), "example '%.60s': ", example);
+	if (example[0] && strncmp(rest, prefix, strlen(prefix)) == 0)
+		rest += strlen(prefix);
+	(void)neap_strcopy(what, sizeof(what), rest); /* no longer than that */
+	inner = example[0] ? cut_inner_line(what, judge->origin) : 0;
+	problem(judge, err->code, inner ? inner : line, example, "%s%s", what, hint);
+}
+
+/* --- text --- */
+
+/* Bytes of the character at text, 0 when it is no UTF-8 (overlong forms and surrogates are none). */
+static size_t utf8_len(const unsigned char *text, size_t left)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t min;
+	} forms[] = {{0x80, 0, 0},
+		     {0xe0, 0xc0, 0x80},
+		     {0xf0, 0xe0, 0x800},
+		     {0xf8, 0xf0, 0x10000}};
+	uint32_t code;
+
+	for (size_t n = 0; n < NEAP_ARRAY_LEN(forms) && n < left; n++) {
+		if ((text[0] & forms[n].mask) != forms[n].lead)
+			continue;
+		code = text[0] & (unsigned char)~forms[n].mask;
+		for (size_t i = 1; i <= n; i++) {
+			if ((text[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (text[i] & 0x3f);
+		}
+		if (code < forms[n].min || code > 0x10ffff ||
+		    (code >= 0xd800 && code <= 0xdfff))
+			return 0;
+		return n + 1;
+	}
+	return 0;
+}
+
+static bool check_text(struct judge *judge)
+{
+	const struct neap_judge_side *side = &judge->input->newer;
+	const unsigned char *text = (const unsigned char *)side->text;
+	int line = 1;
+
+	if (!text || !side->len) {
+		problem(judge, NEAP_EINVAL, 0, "",
+			"the text is empty; a policy is a Lua file that returns one table");
+		return false;
+	}
+	if (side->len > NEAP_UPLOAD_BYTES) {
+		problem(judge, NEAP_ETOOLARGE, 0, "",
+			"the text has %zu bytes; at most %d are taken", side->len,
+			NEAP_UPLOAD_BYTES);
+		return false;
+	}
+	if (text[0] == BYTECODE) {
+		problem(judge, NEAP_EINVAL, 1, "",
+			"this is compiled Lua; the source text is wanted");
+		return false;
+	}
+	for (size_t i = 0; i < side->len;) {
+		size_t len = utf8_len(text + i, side->len - i);
+
+		if (!text[i] || !len) {
+			problem(judge, NEAP_EINVAL, line, "",
+				text[i] ? "byte 0x%02x is no UTF-8; save the file as "
+					  "UTF-8, or write \\x%02x inside a string"
+					: "a NUL byte (0x%02x); a policy is plain text, "
+					  "\\x%02x inside a string is fine",
+				text[i], text[i]);
+			return false;
+		}
+		line += text[i] == '\n';
+		i += len;
+	}
+	return true;
+}
+
+/* --- compile, chunk, table --- */
+
+static bool load(struct judge *judge)
+{
+	const struct neap_judge_side *side = &judge->input->newer;
+	struct neap_error err = {0};
+	const char *hint = "";
+
+	if (neap_policy_load(side->text, side->len, side->origin, &judge->policy, &err) ==
+	    0)
+		return true;
+	if (err.code == NEAP_EBUDGET)
+		hint = "; what takes long belongs into the function that is called";
+	else if (err.code == NEAP_ENOMEM)
+		hint = "; a policy with all that it keeps must fit into it";
+	problem_of(judge, &err, "", hint);
+	return false;
+}
+
+static void check_named(struct judge *judge, const char *key, const char *is,
+			const char *wanted)
+{
+	if (!wanted || strcmp(is, wanted) == 0)
+		return;
+	problem(judge, NEAP_EINVAL, neap_policy_find_line(judge->policy, key, NULL), "",
+		"%s = \"%s\", and it is uploaded as \"%s\"; both must be the same", key,
+		is, wanted);
+}
+
+static void check_head(struct judge *judge)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(judge->policy, &info);
+	check_named(judge, "kind", info.kind, judge->input->kind);
+	check_named(judge, "name", info.name, judge->input->name);
+}
+
+/* --- parameters in force --- */
+
+/* Sets one from JSON; null: it was never set. */
+static int set_json(struct neap_policy *policy, const char *name, const json_t *value,
+		    struct neap_error *err)
+{
+	json_t *schema = neap_policy_schema(policy);
+	const char *unit =
+		json_string_value(json_object_get(json_object_get(schema, name), "unit"));
+	bool is_milli = unit && strcmp(unit, "milli") == 0;
+	char number[64];
+	char *dump = NULL;
+	int rc;
+
+	json_decref(schema);
+	switch (json_typeof(value)) {
+	case JSON_NULL:
+		return 0;
+	case JSON_STRING:
+		return neap_policy_set_param(policy, name, json_string_value(value), err);
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return neap_policy_set_param(policy, name,
+					     json_is_true(value) ? "true" : "false", err);
+	case JSON_INTEGER:
+		(void)snprintf(number, sizeof(number), "%lld%s",
+			       (long long)json_integer_value(value), is_milli ? "m" : "");
+		return neap_policy_set_param(policy, name, number, err);
+	case JSON_REAL:
+		(void)snprintf(number, sizeof(number), "%.17g", json_real_value(value));
+		return neap_policy_set_param(policy, name, number, err);
+	default:
+		dump = json_dumps(value, JSON_COMPACT);
+		rc = dump ? neap_policy_set_param(policy, name, dump, err)
+			  : neap_error_nomem(err);
+		free(dump);
+		return rc;
+	}
+}
+
+static void refuse_param(struct judge *judge, const char *by, const char *name,
+			 const char *value, const struct neap_error *err,
+			 const char *remedy)
+{
+	int line = neap_policy_find_line(judge->policy, name, NULL);
+	const char *takes = strstr(err->msg, "; it takes ");
+
+	if (!line)
+		line = neap_policy_find_line(judge->policy, "params", NULL);
+	if (err->code == NEAP_ENOTFOUND)
+		problem(judge, NEAP_ECONFLICT, line, "",
+			"%s%s is set to %.80s; this version has no such parameter: %s",
+			by, name, value, remedy);
+	else if (takes)
+		problem(judge, NEAP_ECONFLICT, line, "",
+			"%s%s is set to %.80s; this version takes %.120s: %s", by, name,
+			value, takes + strlen("; it takes "), remedy);
+	else
+		problem(judge, NEAP_ECONFLICT, line, "",
+			"%s%s is set to %.80s; this version refuses it (%.120s): %s", by,
+			name, value, err->msg, remedy);
+}
+
+/* Every parameter by itself, so that all that do not fit are told. */
+static void set_params(struct judge *judge)
+{
+	const struct neap_judge_side *side = &judge->input->newer;
+	struct neap_error err = {0};
+	const char *name;
+	json_t *value;
+
+	for (int i = 0; i < side->base_count; i++)
+		if (neap_policy_set_param(judge->policy, side->base[i].name,
+					  side->base[i].value, &err) < 0)
+			refuse_param(judge, "parameter ", side->base[i].name,
+				     side->base[i].value, &err,
+				     "the configuration does that, change it first");
+	/* Only read; the macro's type has no const. */
+	json_object_foreach ((json_t *)side->params, name, value) {
+		neap_auto_free char *text = NULL;
+
+		if (set_json(judge->policy, name, value, &err) == 0)
+			continue;
+		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		refuse_param(judge, "params.", name, text ? text : "?", &err,
+			     PATCH_FIRST);
+	}
+}
+
+/* --- examples --- */
+
+static int64_t time_left(const struct judge *judge)
+{
+	return judge->until - neap_budget_clock_usec();
+}
+
+/* A state that was killed is made anew, so that the rows after it are seen as well. */
+static bool renew(struct judge *judge, struct neap_policy **trial)
+{
+	const struct neap_judge_side *side = &judge->input->newer;
+	struct neap_error err = {0};
+	struct neap_policy *fresh = NULL;
+
+	if (*trial && !neap_vm_is_dead(neap_policy_vm(*trial)))
+		return true;
+	if (neap_policy_load(side->text, side->len, side->origin, &fresh, &err) < 0) {
+		problem_of(judge, &err, "", "");
+		return false;
+	}
+	neap_policy_free(*trial);
+	*trial = fresh;
+	return true;
+}
+
+/* The parameters have their defaults, which is what the rows are written for. */
+static void run_example(struct judge *judge, struct neap_policy *trial, int index)
+{
+	struct neap_error err = {0};
+	const char *hint = "";
+	char name[80];
+	int rc;
+
+	rc = neap_policy_run_example(trial, index, time_left(judge), name, sizeof(name),
+				     &err);
+	judge->verdict->examples++;
+	if (rc == 0)
+		return;
+	judge->verdict->examples_failed++;
+	if (neap_vm_is_dead(neap_policy_vm(trial)) && err.code == NEAP_EBUDGET)
+		hint = " in one call; less work is wanted, or a loop that ends";
+	problem_of(judge, &err, name, hint);
+}
+
+static void run_examples(struct judge *judge)
+{
+	struct neap_policy *trial = NULL;
+	int count = neap_policy_example_count(judge->policy);
+
+	for (int i = 1; i <= count && renew(judge, &trial); i++) {
+		if (time_left(judge) <= 0) {
+			problem(judge, NEAP_EBUDGET, 0, "",
+				"after %d of %d examples %d ms of CPU time were spent; "
+				"fewer or smaller rows are wanted",
+				i - 1, count,
+				(int)(neap_kind_find("qos")->upload_budget_usec / 1000));
+			break;
+		}
+		run_example(judge, trial, i);
+	}
+	neap_policy_free(trial);
+}
+
+/* --- recorded inputs --- */
+
+/* What runs now, in a state of its own; NULL when there is nothing, or it does not load any more. */
+static struct neap_policy *load_older(const struct neap_judge_side *side)
+{
+	struct neap_policy *older = NULL;
+	const char *name;
+	json_t *value;
+
+	if (!side->text ||
+	    neap_policy_load(side->text, side->len, side->origin, &older, NULL) < 0)
+		return NULL;
+	/* They are in force, so they fit. */
+	for (int i = 0; i < side->base_count; i++)
+		(void)neap_policy_set_param(older, side->base[i].name,
+					    side->base[i].value, NULL);
+	json_object_foreach ((json_t *)side->params, name, value)
+		(void)set_json(older, name, value, NULL);
+	return older;
+}
+
+static void judge_replay(struct judge *judge)
+{
+	const json_t *replay = judge->verdict->replay;
+	const char *message = json_string_value(json_object_get(replay, "first_fault"));
+	const char *rest = "";
+	int line;
+
+	if (!json_is_true(json_object_get(replay, "is_failed")))
+		return;
+	line = neap_problem_cut(message ? message : "", judge->origin, &rest);
+	problem(judge, NEAP_EINVAL, line, "",
+		"%s (%lld of %lld recorded inputs of this node went wrong, it would be "
+		"taken out of service at once)",
+		rest, (long long)json_integer_value(json_object_get(replay, "faults")),
+		(long long)json_integer_value(json_object_get(replay, "ran")));
+}
+
+static void replay(struct judge *judge)
+{
+	struct neap_policy *older = load_older(&judge->input->older), *newer = NULL;
+	struct neap_error err = {0};
+	int rc;
+
+	rc = neap_policy_load_again(judge->policy, &newer, &err);
+	if (rc == 0)
+		rc = neap_policy_replay(older, newer, judge->input->tape,
+					time_left(judge), &judge->verdict->replay, &err);
+	if (rc < 0)
+		problem_of(judge, &err, "", "");
+	else
+		judge_replay(judge);
+	neap_policy_free(older);
+	neap_policy_free(newer);
+}
+
+/* --- all of it --- */
+
+static void run(struct judge *judge)
+{
+	if (!check_text(judge) || !load(judge))
+		return;
+	check_head(judge);
+	set_params(judge);
+	if (!judge->input->has_examples_off)
+		run_examples(judge);
+	if (judge->input->tape && !judge->verdict->problem_count)
+		replay(judge);
+}
+
+int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
+	       struct neap_error *err)
+{
+	int64_t start = neap_budget_clock_usec();
+	struct judge judge = {
+		.input = input, .origin = input->newer.origin, .verdict = ret};
+
+	memset(ret, 0, sizeof(*ret));
+	judge.until =
+		start + neap_budget_scale(neap_kind_find("qos")->upload_budget_usec);
+	run(&judge);
+	ret->cpu_usec = neap_budget_clock_usec() - start;
+	if (!ret->problem_count) {
+		ret->policy = judge.policy;
+		return 0;
+	}
+	neap_policy_free(judge.policy);
+	if (ret->problem_count > NEAP_PROBLEMS_MAX)
+		ret->problem_count = NEAP_PROBLEMS_MAX;
+	if (err)
+		*err = ret->err;
+	return -(int)ret->err.code;
+}
+
+void neap_verdict_done(struct neap_verdict *verdict)
+{
+	neap_policy_free(verdict->policy);
+	json_decref(verdict->replay);
+	verdict->policy = NULL;
+	verdict->replay = NULL;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Items, the queue of changes, the swap, the start. */
+#include "api/policy/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/policy/live_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/sha256.h"
+
+#define ITEMS_MAX 256
+/* Behind those of the configuration. */
+#define ORDER_LATER 1000
+
+int64_t neap_live_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* --- texts --- */
+
+int neap_live_text_set(struct live_text *to, const char *text, size_t len,
+		       const char *origin, struct neap_error *err)
+{
+	char *copy = neap_alloc(len + 1); /* texts may hold a NUL until they are judged */
+
+	if (copy == NULL)
+		return neap_error_nomem(err);
+	memcpy(copy, text, len);
+	neap_live_text_done(to);
+	to->text = copy;
+	to->len = len;
+	(void)neap_strcopy(to->origin, sizeof(to->origin), origin); /* cut is fine */
+	return 0;
+}
+
+void neap_live_text_done(struct live_text *text)
+{
+	free(text->text);
+	*text = (struct live_text){0};
+}
+
+void neap_live_version_of(const char *text, size_t len, char ret[12])
+{
+	char hex[NEAP_SHA256_HEX];
+
+	neap_sha256_hex(text, len, hex);
+	(void)snprintf(ret, 12, "%.8s", hex);
+}
+
+void neap_live_refuse(struct live_refusal *refusal, const struct live_job *job,
+		      const struct neap_error *err)
+{
+	const char *rest;
+
+	*refusal = (struct live_refusal){.is_set = true, .unix_usec = neap_live_now()};
+	(void)neap_strcopy(refusal->origin, sizeof(refusal->origin), job->text.origin);
+	refusal->line = neap_problem_cut(err->msg, job->text.origin, &rest);
+	(void)neap_strcopy(refusal->what, sizeof(refusal->what), rest);
+	if (job->text.text != NULL)
+		neap_live_version_of(job->text.text, job->text.len, refusal->version);
+}
+
+/* --- items --- */
+
+static void item_key(const struct neap_policy_id *id, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s/%s", id->kind, id->name);
+}
+
+struct live_item *neap_live_find(const struct neap_live *live,
+				 const struct neap_policy_id *id)
+{
+	char key[80];
+
+	item_key(id, key, sizeof(key));
+	return neap_map_find(live->items, key);
+}
+
+struct live_item *neap_live_get(struct neap_live *live, const struct neap_policy_id *id,
+				struct neap_error *err)
+{
+	struct live_item *item = neap_live_find(live, id);
+	char key[80];
+
+	if (item != NULL)
+		return item;
+	if (neap_map_count(live->items) >= ITEMS_MAX) {
+		(void)neap_error_set(err, NEAP_ETOOLARGE,
+				     "%d policies are known, no more fit", ITEMS_MAX);
+		return NULL;
+	}
+	item = neap_alloc(sizeof(*item));
+	item_key(id, key, sizeof(key));
+	if (item == NULL || !neap_map_set(live->items, key, item)) {
+		free(item);
+		(void)neap_error_nomem(err);
+		return NULL;
+	}
+	item->id = *id;
+	item->order = ORDER_LATER;
+	return item;
+}
+
+static void item_free(struct live_item *item)
+{
+	neap_live_text_done(&item->configured);
+	neap_live_text_done(&item->file);
+	neap_live_text_done(&item->file_before);
+	free(item->base);
+	json_decref(item->params);
+	free(item);
+}
+
+struct neap_registry_slot *neap_live_slot(const struct neap_live *live,
+					  const struct live_item *item)
+{
+	return neap_registry_find(live->config.registry, item->id.kind, item->id.name);
+}
+
+bool neap_live_is_banned(const struct neap_live *live, const struct neap_policy_id *id,
+			 const char *version)
+{
+	char label[80];
+	int i;
+
+	(void)snprintf(label, sizeof(label), "%s/%s@%s", id->kind, id->name, version);
+	for (i = 0; i < live->banned_count; i++) {
+		if (strcmp(live->banned[i], label) == 0)
+			return true;
+	}
+	return false;
+}
+
+void neap_live_ban(struct neap_live *live, const char *label)
+{
+	if (live->banned_count < (int)NEAP_ARRAY_LEN(live->banned) &&
+	    strlen(label) < sizeof(live->banned[0]))
+		(void)snprintf(live->banned[live->banned_count++],
+			       sizeof(live->banned[0]), "%s", label);
+}
+
+/* --- the swap --- */
+
+static void log_policy(void *arg, const char *label, const char *text)
+{
+	const struct neap_live *live = arg;
+
+	neap_log_line(&live->config.log, NEAP_LOG_INFO, "policy %s: %s", label, text);
+}
+
+int neap_live_swap(struct live_job *job, struct live_item *item, int probation,
+		   struct neap_error *err)
+{
+	struct neap_live *live = job->live;
+	struct neap_policy *policy = neap_steal(job->verdict.policy);
+	struct neap_policy_info info;
+	char what[80] = "live";
+
+	neap_policy_set_log(policy, log_policy, live);
+	neap_policy_get_info(policy, &info);
+	if (job->older_version[0] != '\0')
+		(void)snprintf(what, sizeof(what), "live, in place of %s",
+			       job->older_version);
+	if (neap_registry_put_take(live->config.registry, policy, item->order, probation,
+				   err) < 0)
+		return -(int)err->code;
+	neap_live_slot(live, item)->is_elsewhere =
+		!neap_policy_is_for(policy, live->config.labels);
+	item->layer = job->layer;
+	live->counts.live++;
+	if (!live->is_inline) {
+		neap_log_line(&live->config.log, NEAP_LOG_INFO, "policy %s: %s (%s)",
+			      info.label, what, info.origin);
+		if (live->config.note != NULL)
+			live->config.note(live->config.arg, info.label, what);
+	}
+	return 0;
+}
+
+/* --- life --- */
+
+int neap_live_new(const struct neap_live_config *config, struct neap_live **ret,
+		  struct neap_error *err)
+{
+	struct neap_live *live = neap_alloc(sizeof(*live));
+
+	if (live == NULL)
+		return neap_error_nomem(err);
+	live->config = *config;
+	live->is_inline = true;
+	live->items = neap_map_new();
+	live->files = neap_map_new();
+	if (live->items == NULL || live->files == NULL) {
+		neap_live_free(live);
+		return neap_error_nomem(err);
+	}
+	/* One job at a time, and the event that starts the next. */
+	if (neap_thread_new(config->base, 4, &live->thread, err) < 0) {
+		neap_live_free(live);
+		return -(int)err->code;
+	}
+	*ret = live;
+	return 0;
+}
+
+void neap_live_free(struct neap_live *live)
+{
+	struct live_job *job;
+	size_t i;
+
+	if (live == NULL)
+		return;
+	neap_watch_free(live->watch);
+	while ((job = live->first) != NULL) {
+		live->first = job->next;
+		neap_live_job_free(job);
+	}
+	if (live->at_work != NULL)
+		live->at_work->done = NULL;
+	neap_thread_free(live->thread);
+	for (i = 0; live->items != NULL && i < neap_map_count(live->items); i++)
+		item_free(neap_map_at(live->items, i, NULL));
+	neap_map_free(live->items);
+	if (live->files != NULL)
+		neap_live_files_free(live);
+	free(live);
+}
+
+static int source_job(struct neap_live *live, const struct neap_live_source *source,
+		      int order, struct live_job **ret, struct neap_error *err)
+{
+	struct live_job *job = neap_live_job(live, VERB_CONFIGURE, err);
+
+	if (job == NULL)
+		return -(int)err->code;
+	job->base = neap_alloc_array((size_t)source->param_count + 1, sizeof(*job->base));
+	if (job->base == NULL || neap_live_text_set(&job->text, source->text, source->len,
+						    source->origin, err) < 0) {
+		neap_live_job_free(job);
+		return neap_error_nomem(err);
+	}
+	if (source->param_count > 0)
+		memcpy(job->base, source->params,
+		       (size_t)source->param_count * sizeof(*job->base));
+	job->base_count = source->param_count;
+	job->order = order;
+	job->generation = live->generation;
+	*ret = job;
+	return 0;
+}
+
+static void found_stored(void *arg, const struct neap_policy_id *id, bool has_active)
+{
+	struct neap_live *live = arg;
+	struct neap_error err;
+	struct live_item *item = neap_live_get(live, id, &err);
+	struct neap_registry_slot *slot;
+	struct live_job *job;
+
+	if (item == NULL) {
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR, "policy %s/%s: %s",
+			      id->kind, id->name, err.msg);
+		return;
+	}
+	if (neap_versions_load_params(live->config.dir, id, &item->params, &err) < 0)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: parameters set earlier are left out: %s",
+			      id->kind, id->name, err.msg);
+	slot = neap_live_slot(live, item);
+	if (slot != NULL &&
+	    neap_live_apply_params(item, slot->policy, item->params, &err) < 0)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: parameters set earlier are left out: %s",
+			      id->kind, id->name, err.msg);
+	item->has_upload = has_active;
+	if (!has_active)
+		return;
+	/* As after the end of a layer above: the active version, else what it replaced. */
+	job = neap_live_job(live, VERB_BELOW, &err);
+	if (job == NULL)
+		return;
+	job->id = *id;
+	neap_live_queue(job);
+}
+
+static void refused_stored(void *arg, const struct neap_error *err)
+{
+	const struct neap_live *live = arg;
+
+	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "uploaded policies: %s",
+		      err->msg);
+}
+
+struct start {
+	int rc;
+	struct neap_error *err;
+};
+
+static void start_done(void *arg, int status, json_t *body, const char *version,
+		       const struct neap_error *err)
+{
+	struct start *start = arg;
+
+	(void)status;
+	(void)version;
+	json_decref(body);
+	if (err != NULL) {
+		*start->err = *err;
+		start->rc = -(int)err->code;
+	}
+}
+
+int neap_live_start(struct neap_live *live, const struct neap_live_source *sources,
+		    int count, int *ret_index, struct neap_error *err)
+{
+	struct start start = {0, err};
+	struct live_job *job = NULL;
+	int i;
+
+	live->generation++;
+	for (i = 0; i < count; i++) {
+		*ret_index = i;
+		if (source_job(live, &sources[i], i, &job, err) < 0)
+			return -(int)err->code;
+		job->done = start_done;
+		job->arg = &start;
+		neap_live_queue(job);
+		if (start.rc < 0)
+			return start.rc;
+	}
+	*ret_index = -1;
+	if (neap_versions_walk(live->config.dir, found_stored, refused_stored, live,
+			       err) < 0)
+		return -(int)err->code;
+	live->is_inline = false;
+	return 0;
+}
+
+int neap_live_reconfigure(struct neap_live *live, const struct neap_live_source *sources,
+			  int count, struct neap_error *err)
+{
+	struct live_job *job = NULL;
+	int i;
+
+	live->generation++;
+	for (i = 0; i < count; i++) {
+		if (source_job(live, &sources[i], i, &job, err) < 0)
+			return -(int)err->code;
+		neap_live_queue(job);
+	}
+	job = neap_live_job(live, VERB_CONFIGURED, err);
+	if (job == NULL)
+		return -(int)err->code;
+	job->generation = live->generation;
+	neap_live_queue(job);
+	return neap_live_kick(live, err);
+}
+
+void neap_live_count(const struct neap_live *live, struct neap_live_counts *ret)
+{
+	*ret = live->counts;
+	ret->waiting = live->waiting;
+}
+
+bool neap_live_is_open(const struct neap_live *live)
+{
+	return !live->is_inline;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The policies of the configuration, and the table of all changes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/policy/live_priv.h"
+#include "engine/base/mem.h"
+
+/* --- configuration --- */
+
+static int configure_prepare(struct live_job *job, struct neap_error *err)
+{
+	(void)job;
+	(void)err;
+	return 0;
+}
+
+static void configure_work(struct live_job *job)
+{
+	job->rc = neap_live_judge(job, job->text.text, job->text.len, job->text.origin,
+				  LAYER_CONFIGURED);
+}
+
+static void configure_finish(struct live_job *job)
+{
+	struct neap_live *live = job->live;
+	struct neap_policy_info info;
+	struct live_item *item = NULL;
+
+	if (job->rc == 0) {
+		neap_policy_get_info(job->verdict.policy, &info);
+		(void)neap_strcopy(job->id.kind, sizeof(job->id.kind), info.kind);
+		(void)neap_strcopy(job->id.name, sizeof(job->id.name), info.name);
+		item = neap_live_get(live, &job->id, &job->err);
+		job->rc = item != NULL ? 0 : -(int)job->err.code;
+	}
+	if (job->rc < 0) {
+		if (!live->is_inline)
+			neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s",
+				      job->err.msg);
+		return;
+	}
+	job->item = item;
+	free(item->base);
+	item->base = neap_steal(job->base);
+	item->base_count = job->base_count;
+	item->order = job->order;
+	item->generation = job->generation;
+	neap_live_text_done(&item->configured);
+	item->configured = job->text;
+	job->text = (struct live_text){0};
+	if (item->layer > LAYER_CONFIGURED)
+		return;
+	if (item->params != NULL && neap_live_apply_params(item, job->verdict.policy,
+							   item->params, &job->err) < 0)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: parameters set earlier are left out: %s",
+			      job->id.kind, job->id.name, job->err.msg);
+	if (neap_live_is_banned(live, &job->id, info.version)) {
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s: left out, as an earlier neapd was stuck in it",
+			      info.label);
+		return;
+	}
+	job->rc = neap_live_swap(job, item, 0, &job->err);
+}
+
+/* Those that the new configuration does not name. */
+static int configured_prepare(struct live_job *job, struct neap_error *err)
+{
+	struct neap_live *live = job->live;
+	size_t i;
+
+	for (i = 0; i < neap_map_count(live->items); i++) {
+		struct live_item *item = neap_map_at(live->items, i, NULL);
+		struct live_job *gone;
+
+		if (item->configured.text == NULL || item->generation == job->generation)
+			continue;
+		neap_live_text_done(&item->configured);
+		free(item->base);
+		item->base = NULL;
+		item->base_count = 0;
+		if (item->layer != LAYER_CONFIGURED)
+			continue;
+		gone = neap_live_job(live, VERB_BELOW, err);
+		if (gone == NULL)
+			return -(int)err->code;
+		gone->id = item->id;
+		neap_live_queue(gone);
+	}
+	return 1;
+}
+
+const struct live_verb_row neap_live_verbs[VERB_COUNT] = {
+	[VERB_PUT] = {"put", neap_live_put_prepare, neap_live_put_work,
+		      neap_live_put_finish},
+	[VERB_DELETE] = {"delete", neap_live_delete_prepare, neap_live_delete_work,
+			 neap_live_delete_finish},
+	[VERB_ROLLBACK] = {"rollback", neap_live_rollback_prepare,
+			   neap_live_rollback_work, neap_live_rollback_finish},
+	[VERB_PARAMS] = {"params", neap_live_params_prepare, neap_live_params_work,
+			 neap_live_params_finish},
+	[VERB_VERSIONS] = {"versions", neap_live_versions_prepare,
+			   neap_live_versions_work, neap_live_versions_finish},
+	[VERB_FAILED] = {"failed", neap_live_failed_prepare, neap_live_failed_work,
+			 neap_live_failed_finish},
+	[VERB_FILE] = {"file", neap_live_file_prepare, neap_live_file_work,
+		       neap_live_file_finish},
+	[VERB_FILE_GONE] = {"file gone", neap_live_gone_prepare, neap_live_gone_work,
+			    neap_live_gone_finish},
+	[VERB_BELOW] = {"below", neap_live_gone_prepare, neap_live_gone_work,
+			neap_live_gone_finish},
+	[VERB_CONFIGURE] = {"configure", configure_prepare, configure_work,
+			    configure_finish},
+	[VERB_CONFIGURED] = {"configured", configured_prepare, NULL, NULL},
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the live policies: live.c (items, the start), live_queue.c (one
+ * change at a time), live_change.c (what operators ask for), live_below.c (judging, and falling back),
+ * live_files.c (--policy-dir), live_config.c (--policy, the table), live_report.c (JSON). */
+#ifndef NEAP_API_POLICY_LIVE_PRIV_H
+#define NEAP_API_POLICY_LIVE_PRIV_H
+
+#include "api/policy/live.h"
+#include "api/policy/thread.h"
+#include "api/policy/watch.h"
+#include "engine/base/map.h"
+
+/* Where a policy comes from; a later one wins over an earlier one. */
+enum live_layer { LAYER_NONE, LAYER_CONFIGURED, LAYER_UPLOADED, LAYER_DIRECTORY };
+
+struct live_text {
+	char *text; /* NULL: there is none */
+	size_t len;
+	char origin[512];
+};
+
+/* The newest text that did not pass, or that failed in service. */
+struct live_refusal {
+	bool is_set;
+	char origin[512];
+	char version[12];
+	char what[400];
+	int line;
+	int64_t unix_usec;
+};
+
+/* One kind and name. Kept until the end, so that jobs may point at it. Changed on the loop only, and
+ * only by the job at work, so the policy thread may read it meanwhile. */
+struct live_item {
+	struct neap_policy_id id;
+	struct live_text configured;
+	struct neap_param_text *base; /* parameters of the configuration */
+	int base_count, order;
+	uint64_t generation; /* of the configuration that named it last */
+	struct live_text file,
+		file_before;   /* of --policy-dir, and the one that was live before */
+	bool has_upload;       /* an uploaded version is the active one on disk */
+	json_t *params;        /* set over the API; NULL: none */
+	enum live_layer layer; /* of what the registry has */
+	struct live_refusal refusal;
+};
+
+/* A file of --policy-dir. */
+struct live_file {
+	struct live_item *item; /* whose it is; NULL: it never passed */
+	struct live_refusal refusal;
+};
+
+enum live_verb {
+	VERB_PUT,
+	VERB_DELETE,
+	VERB_ROLLBACK,
+	VERB_PARAMS,
+	VERB_VERSIONS,
+	VERB_FAILED,    /* in service */
+	VERB_FILE,      /* came or changed */
+	VERB_FILE_GONE, /* or names another policy now */
+	VERB_BELOW,     /* what lies below acts: at the start, and when a layer went */
+	VERB_CONFIGURE,
+	VERB_CONFIGURED, /* the end of a configuration: what it left out goes */
+	VERB_COUNT
+};
+
+struct live_job {
+	struct live_job *next;
+	struct neap_live *live;
+	enum live_verb verb;
+	/* As asked for. */
+	struct neap_policy_id id;
+	char by[64], if_match[16], to[12], why[256];
+	bool if_none, is_dry_run;
+	struct live_text text;
+	json_t *params;
+	struct neap_param_text *base; /* CONFIGURE */
+	int base_count, order;
+	uint64_t generation;
+	neap_live_done *done;
+	void *arg;
+	/* As found when its turn came. */
+	struct live_item *item; /* NULL: nothing is known under that name */
+	struct neap_policy_info older_info;
+	char older_version[12]; /* "" when nothing is live */
+	char *older_text;
+	size_t older_len;
+	json_t *older_params;
+	struct neap_tape *tape;
+	/* What came out. */
+	int rc;
+	struct neap_error err;
+	struct neap_verdict verdict;
+	enum live_layer layer; /* of verdict.policy */
+	bool is_unchanged;
+	json_t *body;
+};
+
+struct neap_live {
+	struct neap_live_config config;
+	struct neap_thread *thread;
+	struct neap_watch *watch;
+	struct neap_map *items; /* "kind/name" -> struct live_item */
+	struct neap_map *files; /* file -> struct live_file */
+	struct live_job *first, *last;
+	struct live_job *at_work;
+	size_t waiting; /* asked for by operators */
+	bool is_inline; /* during the start jobs are done at once, on this thread */
+	uint64_t generation;
+	char banned[8][80];
+	int banned_count;
+	struct neap_live_counts counts;
+};
+
+/* What a verb does. prepare runs on the loop when its turn has come: 0 goes on, 1 it is done
+ * already, -code refused. work runs on the policy thread; finish on the loop. */
+struct live_verb_row {
+	const char *name;
+	int (*prepare)(struct live_job *job, struct neap_error *err);
+	void (*work)(struct live_job *job);
+	void (*finish)(struct live_job *job);
+};
+extern const struct live_verb_row neap_live_verbs[VERB_COUNT];
+
+/* live.c */
+struct live_item *neap_live_find(const struct neap_live *live,
+				 const struct neap_policy_id *id);
+struct live_item *neap_live_get(struct neap_live *live, const struct neap_policy_id *id,
+				struct neap_error *err);
+struct neap_registry_slot *neap_live_slot(const struct neap_live *live,
+					  const struct live_item *item);
+/* Puts job->verdict.policy in service; 0 or -code (then it is freed). */
+int neap_live_swap(struct live_job *job, struct live_item *item, int probation,
+		   struct neap_error *err);
+int neap_live_text_set(struct live_text *to, const char *text, size_t len,
+		       const char *origin, struct neap_error *err);
+void neap_live_text_done(struct live_text *text);
+void neap_live_refuse(struct live_refusal *refusal, const struct live_job *job,
+		      const struct neap_error *err);
+bool neap_live_is_banned(const struct neap_live *live, const struct neap_policy_id *id,
+			 const char *version);
+int64_t neap_live_now(void);
+void neap_live_version_of(const char *text, size_t len, char ret[12]);
+
+/* live_queue.c */
+struct live_job *neap_live_job(struct neap_live *live, enum live_verb verb,
+			       struct neap_error *err);
+void neap_live_job_free(struct live_job *job);
+/* Goes to the end of the queue, which is then to be kicked (during the start it is done at once). */
+void neap_live_queue(struct live_job *job);
+int neap_live_kick(struct neap_live *live, struct neap_error *err);
+
+/* live_below.c; all but the first and the last on the policy thread. */
+int neap_live_apply_params(const struct live_item *item, struct neap_policy *policy,
+			   const json_t *set, struct neap_error *err);
+int neap_live_judge(struct live_job *job, const char *text, size_t len,
+		    const char *origin, enum live_layer layer);
+void neap_live_line(const struct live_job *job, const char *verb, const char *version,
+		    const char *why, struct neap_history_line *ret);
+int neap_live_try_stored(struct live_job *job, const char *version, char *ret_version);
+int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
+			       const char *why);
+int neap_live_try_configured(struct live_job *job);
+int neap_live_put_none(struct live_job *job, const char *verb, const char *why);
+void neap_live_go_nowhere(struct live_job *job);
+
+/* The rows of the table. */
+#define LIVE_VERB(name)                                                                  \
+	int neap_live_##name##_prepare(struct live_job *job, struct neap_error *err);    \
+	void neap_live_##name##_work(struct live_job *job);                              \
+	void neap_live_##name##_finish(struct live_job *job)
+LIVE_VERB(put);
+LIVE_VERB(delete);
+LIVE_VERB(rollback);
+LIVE_VERB(params);
+LIVE_VERB(versions);
+LIVE_VERB(failed);
+LIVE_VERB(gone);
+LIVE_VERB(file);
+
+/* live_files.c */
+void neap_live_files_free(struct neap_live *live);
+
+/* live_report.c */
+json_t *neap_live_problems(const struct neap_verdict *verdict);
+json_t *neap_live_report_item(struct neap_live *live, const struct live_item *item);
+json_t *neap_live_report_params(struct neap_live *live, const struct live_item *item);
+
+#endif

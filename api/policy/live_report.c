@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is told about policies, as JSON. Members that do not apply are left out. */
+#include <string.h>
+
+#include "api/policy/live_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+static const char *const layer_names[] = {
+	[LAYER_NONE] = "none",
+	[LAYER_CONFIGURED] = "configured",
+	[LAYER_UPLOADED] = "uploaded",
+	[LAYER_DIRECTORY] = "directory",
+};
+
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+	{"calls", offsetof(struct neap_policy_stats, calls)},
+	{"wishes", offsetof(struct neap_policy_stats, wishes)},
+	{"holds", offsetof(struct neap_policy_stats, holds)},
+	{"skipped", offsetof(struct neap_policy_stats, skipped)},
+	{"errors", offsetof(struct neap_policy_stats, errors)},
+	{"spent", offsetof(struct neap_policy_stats, spent)},
+	{"starved", offsetof(struct neap_policy_stats, starved)},
+	{"put_off", offsetof(struct neap_policy_stats, put_off)},
+	{"cpu_usec", offsetof(struct neap_policy_stats, cpu_usec)},
+};
+
+static void set_text(json_t *object, const char *name, const char *text)
+{
+	if (text[0] != '\0')
+		(void)json_object_set_new(object, name, json_string(text));
+}
+
+static void set_time(json_t *object, int64_t unix_usec)
+{
+	char when[40];
+
+	(void)json_object_set_new(object, "unix_usec", json_integer(unix_usec));
+	set_text(object, "time", neap_time_format(unix_usec, 0, when, sizeof(when)));
+}
+
+json_t *neap_live_problems(const struct neap_verdict *verdict)
+{
+	json_t *out = json_array();
+	int i;
+
+	for (i = 0; i < verdict->problem_count; i++) {
+		const struct neap_problem *problem = &verdict->problems[i];
+		json_t *row = json_object();
+
+		if (problem->line > 0)
+			(void)json_object_set_new(row, "line",
+						  json_integer(problem->line));
+		set_text(row, "example", problem->example);
+		set_text(row, "what", problem->what);
+		(void)json_array_append_new(out, row);
+	}
+	return out;
+}
+
+static json_t *report_refusal(const struct live_refusal *refusal)
+{
+	json_t *row = json_object();
+
+	set_text(row, "file", refusal->origin);
+	set_text(row, "version", refusal->version);
+	set_text(row, "message", refusal->what);
+	if (refusal->line > 0)
+		(void)json_object_set_new(row, "line", json_integer(refusal->line));
+	set_time(row, refusal->unix_usec);
+	return row;
+}
+
+static const char *state_of(const struct neap_registry_slot *slot)
+{
+	if (slot == NULL)
+		return "refused";
+	if (slot->stats.is_failed)
+		return "out of service";
+	if (slot->is_elsewhere)
+		return "elsewhere";
+	return slot->probation > 0 ? "probation" : "active";
+}
+
+json_t *neap_live_report_item(struct neap_live *live, const struct live_item *item)
+{
+	const struct neap_registry_slot *slot = neap_live_slot(live, item);
+	json_t *row = json_object();
+	struct neap_policy_info info;
+	size_t i;
+
+	(void)json_object_set_new(row, "policy",
+				  json_sprintf("%s/%s", item->id.kind, item->id.name));
+	set_text(row, "kind", item->id.kind);
+	set_text(row, "name", item->id.name);
+	if (slot != NULL) {
+		neap_policy_get_info(slot->policy, &info);
+		set_text(row, "version", info.version);
+		set_text(row, "origin",
+			 item->layer == LAYER_UPLOADED ? "upload" : info.origin);
+		set_text(row, "layer", layer_names[item->layer]);
+	}
+	set_text(row, "state", state_of(slot));
+	for (i = 0; slot != NULL && i < NEAP_ARRAY_LEN(counters); i++)
+		(void)json_object_set_new(
+			row, counters[i].name,
+			json_integer(*(const int64_t *)((const char *)&slot->stats +
+							counters[i].offset)));
+	if (slot != NULL) {
+		(void)json_object_set_new(row, "params",
+					  neap_policy_params(slot->policy));
+		set_text(row, "last_error", slot->stats.last_error);
+		if (live->config.describe != NULL)
+			live->config.describe(live->config.arg, info.label, row);
+	}
+	if (item->file.text != NULL)
+		set_text(row, "owner_file", item->file.origin);
+	if (item->refusal.is_set)
+		(void)json_object_set_new(row, "refused", report_refusal(&item->refusal));
+	return row;
+}
+
+/* In the order in which they are asked, then what is known only by a text that did not pass. */
+json_t *neap_live_rows(struct neap_live *live)
+{
+	struct neap_registry *registry = live->config.registry;
+	json_t *out = json_array();
+	size_t i;
+
+	for (i = 0; i < neap_registry_count(registry); i++) {
+		struct neap_policy_info info;
+		struct neap_policy_id id;
+		const struct live_item *item;
+
+		neap_policy_get_info(neap_registry_get(registry, i)->policy, &info);
+		(void)neap_strcopy(id.kind, sizeof(id.kind), info.kind);
+		(void)neap_strcopy(id.name, sizeof(id.name), info.name);
+		item = neap_live_find(live, &id);
+		if (item != NULL)
+			(void)json_array_append_new(out,
+						    neap_live_report_item(live, item));
+	}
+	for (i = 0; i < neap_map_count(live->items); i++) {
+		const struct live_item *item = neap_map_at(live->items, i, NULL);
+
+		if (item->refusal.is_set && neap_live_slot(live, item) == NULL)
+			(void)json_array_append_new(out,
+						    neap_live_report_item(live, item));
+	}
+	for (i = 0; i < neap_map_count(live->files); i++) {
+		const char *name;
+		const struct live_file *file = neap_map_at(live->files, i, &name);
+
+		if (file->item != NULL || !file->refusal.is_set)
+			continue;
+		(void)json_array_append_new(
+			out, json_pack("{s:s, s:s, s:s, s:o}", "policy", name, "state",
+				       "refused", "owner_file", name, "refused",
+				       report_refusal(&file->refusal)));
+	}
+	return out;
+}
+
+static const struct live_item *find_item(const struct neap_live *live, const char *kind,
+					 const char *name, struct neap_error *err)
+{
+	struct neap_policy_id id = {{0}, {0}};
+	const struct live_item *item = NULL;
+
+	if (neap_strcopy(id.kind, sizeof(id.kind), kind) &&
+	    neap_strcopy(id.name, sizeof(id.name), name))
+		item = neap_live_find(live, &id);
+	if (item == NULL ||
+	    (neap_live_slot(live, item) == NULL && !item->refusal.is_set)) {
+		(void)neap_error_set(err, NEAP_ENOTFOUND,
+				     "there is no policy %.40s/%.60s", kind, name);
+		return NULL;
+	}
+	return item;
+}
+
+static void write_version(const struct neap_registry_slot *slot, char *ret)
+{
+	struct neap_policy_info info = {.version = ""};
+
+	if (slot != NULL)
+		neap_policy_get_info(slot->policy, &info);
+	(void)neap_strcopy(ret, 12, info.version);
+}
+
+int neap_live_row(struct neap_live *live, const char *kind, const char *name,
+		  json_t **ret, char *ret_version, struct neap_error *err)
+{
+	const struct live_item *item = find_item(live, kind, name, err);
+	struct neap_registry_slot *slot;
+	struct neap_policy_info info;
+
+	if (item == NULL)
+		return -(int)err->code;
+	*ret = neap_live_report_item(live, item);
+	slot = neap_live_slot(live, item);
+	write_version(slot, ret_version);
+	if (slot == NULL)
+		return 0;
+	neap_policy_get_info(slot->policy, &info);
+	set_text(*ret, "doc", info.doc);
+	(void)json_object_set_new(*ret, "schema", neap_policy_schema(slot->policy));
+	(void)json_object_set_new(*ret, "text",
+				  json_string(neap_policy_text(slot->policy, NULL)));
+	return 0;
+}
+
+json_t *neap_live_report_params(struct neap_live *live, const struct live_item *item)
+{
+	struct neap_registry_slot *slot = neap_live_slot(live, item);
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	return json_pack("{s:o, s:s, s:o, s:o, s:o}", "policy",
+			 json_sprintf("%s/%s", item->id.kind, item->id.name), "version",
+			 info.version, "values", neap_policy_params(slot->policy), "set",
+			 item->params != NULL ? json_deep_copy(item->params)
+					      : json_object(),
+			 "schema", neap_policy_schema(slot->policy));
+}
+
+int neap_live_params(struct neap_live *live, const char *kind, const char *name,
+		     json_t **ret, char *ret_version, struct neap_error *err)
+{
+	const struct live_item *item = find_item(live, kind, name, err);
+
+	if (item == NULL)
+		return -(int)err->code;
+	if (neap_live_slot(live, item) == NULL)
+		return neap_error_set(err, NEAP_ENOTFOUND,
+				      "%s/%s never passed its checks", kind, name);
+	write_version(neap_live_slot(live, item), ret_version);
+	*ret = neap_live_report_params(live, item);
+	return *ret != NULL ? 0 : neap_error_nomem(err);
+}

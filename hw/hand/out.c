@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers of the hand on their way to the daemon: gathered into packets, as a packet an answer costs
+ * more than the writes, and sent when the socket takes them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+static void fd_close(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+void neap_hand_out_drop(struct neap_hand_server *server)
+{
+	struct neap_hand_packet *packet = server->out;
+
+	server->out = packet->next;
+	if (!server->out)
+		server->out_end = &server->out;
+	fd_close(packet->fd);
+	free(packet);
+}
+
+void neap_hand_out_close(struct neap_hand_server *server, int fd)
+{
+	struct neap_hand_packet *packet;
+
+	if (server->gathered == 0)
+		return;
+	packet = neap_alloc(sizeof(*packet) + server->gathered);
+	if (!packet) {
+		neap_log_line(&server->log, NEAP_LOG_ERROR, "answers lost: no memory");
+		server->gathered = 0;
+		fd_close(fd);
+		return;
+	}
+	packet->fd = fd;
+	packet->len = server->gathered;
+	memcpy(packet->data, server->gather, server->gathered);
+	*server->out_end = packet;
+	server->out_end = &packet->next;
+	server->gathered = 0;
+}
+
+void neap_hand_out_add(struct neap_hand_server *server,
+		       const struct neap_hand_answer *answer)
+{
+	unsigned char msg[NEAP_WIRE_MAX];
+	struct neap_error err = {0};
+	int fd = answer->op == NEAP_HAND_TRIGGER ? answer->fd : -1;
+	size_t len = 0;
+
+	if (neap_wire_format_answer(answer, msg, sizeof(msg), &len, &err) < 0) {
+		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: %s", err.msg);
+		fd_close(fd);
+		return;
+	}
+	if (fd >= 0 || server->gathered + len > sizeof(server->gather))
+		neap_hand_out_close(server, -1);
+	memcpy(server->gather + server->gathered, msg, len);
+	server->gathered += len;
+	if (fd >= 0)
+		neap_hand_out_close(server, fd);
+}
+
+static ssize_t packet_send(const struct neap_hand_server *server,
+			   struct neap_hand_packet *packet)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {packet->data, packet->len};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *part;
+
+	if (packet->fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		head.msg_control = control.room;
+		head.msg_controllen = sizeof(control.room);
+		part = CMSG_FIRSTHDR(&head);
+		part->cmsg_level = SOL_SOCKET;
+		part->cmsg_type = SCM_RIGHTS;
+		part->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(part), &packet->fd, sizeof(int));
+	}
+	return sendmsg(server->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void neap_hand_out_flush(struct neap_hand_server *server)
+{
+	while (server->out && server->sock >= 0) {
+		ssize_t n = packet_send(server, server->out);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 &&
+		    (errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS))
+			return;
+		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
+		neap_hand_out_drop(server);
+	}
+}
