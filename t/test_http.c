@@ -85,14 +85,19 @@ static void later(void *arg, struct neap_http_request *request)
 	neap_http_defer(request, late_gone, late);
 }
 
+/* The n-th allocation from here on fails: of this answer, or of a request to come. */
+static void starve(void *arg, struct neap_http_request *request)
+{
+	(void)arg;
+	neap_mem_fail_at(strtoul(neap_http_query_find(request, "n"), NULL, 10));
+	neap_http_answer_json_take(request, 200, json_object());
+}
+
 static const struct neap_http_route routes[] = {
-	{"GET", "/open", true, echo},
-	{"GET", "/echo", false, echo},
-	{"POST", "/echo", false, echo},
-	{"PATCH", "/echo", false, echo},
-	{"DELETE", "/tree/*", false, echo},
-	{"GET", "/big", false, big},
-	{0},
+	{"GET", "/starve/{x}", false, starve}, {"GET", "/open", true, echo},
+	{"GET", "/echo", false, echo},         {"POST", "/echo", false, echo},
+	{"PATCH", "/echo", false, echo},       {"DELETE", "/tree/*", false, echo},
+	{"GET", "/big", false, big},           {0},
 };
 static const struct neap_http_route late_routes[] = {{"GET", "/late", false, later}, {0}};
 
@@ -327,6 +332,27 @@ static void test_late(void **state)
 	close(other);
 }
 
+/* Whatever fails for want of memory, that client is answered or cut off, and the next is served. */
+static void test_no_memory(void **state)
+{
+	char request[128], answer[4096];
+	int n, failed = 0;
+
+	for (n = 1; n <= 16; n++) {
+		snprintf(request, sizeof(request), GET("/starve/a?n=%d") "\r\n", n);
+		http_ask(*state, request, answer, sizeof(answer));
+		failed += !strstr(answer, " 200 ");
+		http_ask(*state, request, answer,
+			 sizeof(answer)); /* meets what is left */
+		failed += !strstr(answer, " 200 ");
+		http_ask(*state, GET("/starve/a?n=0") "\r\n", answer, sizeof(answer));
+		http_ask(*state, GET("/echo") "\r\n", answer, sizeof(answer));
+		if (!strstr(answer, " 200 "))
+			fail_msg("after a failed allocation (%d): %s", n, answer);
+	}
+	assert_in_range(failed, 3, 32);
+}
+
 static void test_cap_of_peer(void **state)
 {
 	const char request[] = GET("/open") "\r\n";
@@ -403,6 +429,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sizes, start, stop),
 		cmocka_unit_test_setup_teardown(test_drip, start_impatient, stop),
 		cmocka_unit_test_setup_teardown(test_late, start, stop),
+		cmocka_unit_test_setup_teardown(test_no_memory, start, stop),
 		cmocka_unit_test_setup_teardown(test_cap_of_peer, start, stop),
 		cmocka_unit_test_setup_teardown(test_unix_peer, start, stop),
 	};

@@ -178,7 +178,7 @@ static int count_of(const char *text, const char *what)
 
 static void test_rows(void **state)
 {
-	struct http_server server;
+	struct http_server server = {0};
 	char answer[16384];
 	size_t i;
 

@@ -247,7 +247,7 @@ static const struct {
 
 static void test_rows(void **state)
 {
-	struct http_server server;
+	struct http_server server = {0};
 	char answer[8192];
 	size_t i;
 

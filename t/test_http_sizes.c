@@ -104,7 +104,7 @@ static void sweep(int fd)
 
 static void test_sweep_tcp(void **state)
 {
-	struct http_server server;
+	struct http_server server = {0};
 	int fd;
 
 	(void)state;
@@ -117,7 +117,7 @@ static void test_sweep_tcp(void **state)
 
 static void test_sweep_unix(void **state)
 {
-	struct http_server server;
+	struct http_server server = {0};
 	int fd;
 
 	(void)state;
@@ -133,7 +133,7 @@ static void test_sweep_unix(void **state)
 
 static void test_nodelay(void **state)
 {
-	struct http_server server;
+	struct http_server server = {0};
 	char answer[4096];
 
 	(void)state;

@@ -166,7 +166,7 @@ static double time_size(int fd, size_t size)
 
 static int run_sizes(int port, int rounds)
 {
-	double took[ROUNDS_MAX];
+	double took[ROUNDS_MAX] = {0};
 	int fd = dial(port), round;
 	size_t i;
 
