@@ -492,7 +492,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	daemon->registry = neap_registry_new();
 	daemon->record = neap_record_new(0, 0);
-	daemon->base = event_base_new();
+	daemon->base = neap_http_base_new();
 	daemon->labels = neap_config_labels(config);
 	if (daemon->registry == NULL || daemon->record == NULL || daemon->base == NULL ||
 	    daemon->labels == NULL)

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "api/control/audit.h"
 #include "api/control/control.h"
 #include "engine/base/mem.h"
 
@@ -24,6 +25,7 @@ struct fake {
 	struct event_base *base;
 	struct neap_http *http;
 	struct neap_control *control;
+	struct neap_control_audit *stream;
 	struct neap_audit *audit;
 	struct neap_topology *topology;
 	char dir[64], path[96];
@@ -45,12 +47,6 @@ static json_t *fake_list(void *arg)
 {
 	(void)arg;
 	return json_pack("[{s:s}]", "id", "a");
-}
-
-static json_t *fake_no_memory(void *arg)
-{
-	(void)arg;
-	return NULL;
 }
 
 static const struct neap_topology *fake_topology(void *arg)
@@ -102,15 +98,32 @@ static void fake_run(void *arg, json_t *input, int peer_fd,
 	done(done_arg, json_pack("{s:s}", "id", "run-1"), NULL);
 }
 
+static int fake_rotate(void *arg, const char **ret_file, struct neap_error *err)
+{
+	struct fake *fake = arg;
+
+	if (fake->is_late)
+		return neap_error_set(err, NEAP_ESYS, "disk full");
+	*ret_file = "/data/token";
+	return 0;
+}
+
 static int setup(void **state)
 {
 	static const struct neap_processor processors[] = {{0, 0, 0, 0}, {1, 1, 0, 0}};
 	struct fake *fake = neap_alloc(sizeof(*fake));
 	struct neap_http_config config = {
 		.tcp_fd = -1, .unix_fd = -1, .own_uid = geteuid()};
-	struct neap_control_node node = {fake,           fake_status,   fake_list,
-					 fake_no_memory, fake_topology, fake_audit,
-					 fake_is_ready,  fake_operate,  fake_run};
+	struct neap_control_node node = {.arg = fake,
+					 .status = fake_status,
+					 .workloads = fake_list,
+					 .topology = fake_topology,
+					 .audit = fake_audit,
+					 .is_ready = fake_is_ready,
+					 .is_started = fake_is_ready,
+					 .rotate_token = fake_rotate,
+					 .operate = fake_operate,
+					 .run = fake_run};
 	struct neap_error err;
 
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -125,7 +138,10 @@ static int setup(void **state)
 		0);
 	assert_int_equal(neap_http_bind_unix(fake->path, &config.unix_fd, &err), 0);
 	assert_int_equal(neap_http_new(fake->base, &config, &fake->http, &err), 0);
-	assert_int_equal(neap_control_new(fake->http, &node, &fake->control, &err), 0);
+	assert_int_equal(neap_control_new(fake->http, &node, NULL, &fake->control, &err),
+			 0);
+	assert_int_equal(neap_control_audit_new(fake->http, &node, &fake->stream, &err),
+			 0);
 	*state = fake;
 	return 0;
 }
@@ -136,6 +152,7 @@ static int teardown(void **state)
 
 	neap_http_free(fake->http);
 	neap_control_free(fake->control);
+	neap_control_audit_free(fake->stream);
 	event_base_free(fake->base);
 	neap_audit_free(fake->audit);
 	neap_topology_unref(fake->topology);
@@ -206,7 +223,7 @@ static void test_routes(void **state)
 		 "{\"state\":\"acting\"}"},
 		{"workloads", "GET", "/control/v1/workloads", "", " 200 ",
 		 "[{\"id\":\"a\"}]"},
-		{"no memory", "GET", "/control/v1/policies", "", " 5", "\"code\""},
+		{"rotate", "POST", "/control/v1/token/rotate", "", " 200", "/data/token"},
 		{"topology", "GET", "/control/v1/topology", "", " 200 ",
 		 "\"cpu_count\":2"},
 		{"wrong verb", "GET", "/control/v1/freeze", "", " 405 ", "Allow: POST"},
@@ -272,7 +289,6 @@ static void test_ready(void **state)
 		{"GET", "/readyz"},
 		{"GET", "/control/v1/status"},
 		{"GET", "/control/v1/workloads"},
-		{"GET", "/control/v1/policies"},
 		{"GET", "/control/v1/topology"},
 		{"GET", "/control/v1/audit"},
 		{"POST", "/control/v1/freeze"},
