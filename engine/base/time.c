@@ -126,8 +126,8 @@ static bool parse(const char *s, int64_t *ret)
 	}
 	if (*s)
 		return false;
-	seconds = neap_days_from_date(year, month, day) * DAY_SECONDS + (int64_t)hour * 3600 +
-		  (int64_t)minute * 60 + second;
+	seconds = neap_days_from_date(year, month, day) * DAY_SECONDS +
+		  (int64_t)hour * 3600 + (int64_t)minute * 60 + second;
 	seconds -= sign * ((int64_t)off_hour * 3600 + (int64_t)off_minute * 60);
 	*ret = seconds * USEC + usec;
 	return true;

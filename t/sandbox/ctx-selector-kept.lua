@@ -1,4 +1,4 @@
--- want: memory
+-- want: memory|budget
 -- within: 130 ms
 -- ctx
 local kept, label = {}, ('x'):rep(63)
