@@ -28,6 +28,8 @@
 	"held = function(ctx) held = held or ctx.params return held.i end,\n"                                  \
 	"write = function(ctx, i) ctx.params[i][1] = 5 end,\n"                                                 \
 	"insert = function(ctx, i) table.insert(ctx.params[i], 5) end,\n"                                      \
+	"frozen = function(ctx) local s = ctx.selector({ matchLabels = ctx.params.n })\n"                      \
+	"  return { s:matches(ctx.params.n), s:matches({}) } end,\n"                                           \
 	"unset = function(ctx) return ctx.params.u == nil end } }"
 
 static const char text[] = "local held\n" POLICY(
@@ -39,6 +41,7 @@ static const char text[] = "local held\n" POLICY(
 	"l = { type = 'list', of = { type = 'percent', max = 50 }, max_items = 3, default = { 1, '2%' }, doc = 'd' },\n"
 	"m = { type = 'map', of = 'duration', default = { b = '1m', a = 5, ['x.y/z'] = 1.5 }, doc = 'd' },\n"
 	"e = { type = 'map', of = { type = 'enum', values = { 'u', 'v' } }, default = {}, max_items = 2, doc = 'd' },\n"
+	"n = { type = 'map', of = 'string', default = { pool = 'batch' }, doc = 'd' },\n"
 	"s = { type = 'selector', default = { matchLabels = { a = 'b' } }, doc = 'd' }" REST
 		RULES);
 
@@ -114,6 +117,7 @@ static const struct {
 	{"{\"s\": {}}", "s", "{}", "true"},
 	{NULL, "unset", "null", "true"},
 	{"{\"u\": [\"a\"]}", "unset", "null", "false"},
+	{NULL, "frozen", "null", "[true, false]"},
 	{NULL, "write", "\"u\"", "!read-only"},
 	{NULL, "write", "\"m\"", "!read-only"},
 	{NULL, "insert", "\"u\"", "!read-only"},
