@@ -10,8 +10,8 @@
 #include "lua/convert.h"
 #include "lua/params_priv.h"
 
-static const char *const row_keys[] = {"type",   "default", "min",       "max", "unit",
-				       "values", "of",      "max_items", "doc", NULL};
+static const char *const schema_keys[] = {"type",   "default", "min",       "max", "unit",
+					  "values", "of",      "max_items", "doc", NULL};
 static const char *const of_keys[] = {"type", "min", "max", "unit", "values", NULL};
 
 void neap_param_done(struct neap_param *param)
@@ -217,7 +217,7 @@ int neap_param_read_schema(lua_State *L, int index, struct neap_param *param,
 		return bad_field(param, "", "", err,
 				 "a parameter is a table such as { type = "
 				 "\"percent\", default = 65, doc = \"...\" }");
-	rc = check_keys(L, index, param, "", row_keys, err);
+	rc = check_keys(L, index, param, "", schema_keys, err);
 	rc = rc < 0 ? rc : read_form(L, index, param, "", err);
 	if (rc < 0)
 		return rc;

@@ -96,11 +96,15 @@ policy_checks()
 		$(sed -n '/table_keys\[\]/,/;/p' lua/policy.c | grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type and field" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 15 \
 		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c) \
-		$(sed -n '/schema_keys\[\]/,/;/p' lua/params.c | grep -oE '"[a-z]+"' | tr -d '"')
+		$(sed -n '/schema_keys\[\]/,/;/p' lua/param_schema.c | grep -oE '"[a-z_]+"' | tr -d '"')
 	check "every member of ctx" all_named "$(section $POLICY '# CTX')" '`%s`' 8 \
 		$(sed -n '/ctx_names\[\]/,/;/p' lua/ctx.c | grep -oE '"[a-z_]+"' | tr -d '"')
 	check "every quantity function" all_named "$(section $POLICY '# CTX')" 'ctx.quantity.%s(' 2 \
 		$(methods lua/ctx.c quantity_functions)
+	check "every function of time" all_named "$(section $POLICY '# TIME')" 'ctx.time.%s(' 3 \
+		$(methods lua/timelib.c time_functions)
+	check "every method of selectors" all_named "$(section $POLICY '# SELECTORS')" 'selector:%s(' 1 \
+		$(methods lua/selector.c selector_methods)
 	check "every method of cpu sets" all_named "$(section $POLICY '# CPU SETS')" 'set:%s(' 4 \
 		$(methods lua/cpuset.c set_methods)
 	check "every method of the topology" all_named "$(section $POLICY '# THE MACHINE')" 'topology:%s(' 10 \
