@@ -61,7 +61,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	char mounted[96];
+
 	(void)state;
+	/* Only there when its test failed. */
+	snprintf(mounted, sizeof(mounted), "%s/disk", base);
+	(void)umount2(mounted, MNT_DETACH);
+	(void)rmdir(mounted);
 	clear();
 	return rmdir(base);
 }
@@ -293,6 +299,8 @@ static void test_end_at_each_step(void **state)
 			rows[i].before();
 			child = fork();
 			if (child == 0) {
+				/* Not back into the tests. */
+				signal(SIGSEGV, SIG_DFL);
 				neap_folder_fail_at((uint64_t)n, 0);
 				_exit(rows[i].op(NULL) == 0 ? DONE : 1);
 			}
