@@ -146,16 +146,17 @@ static size_t count_of(const char *what)
 
 static void test_prune(void **state)
 {
-	char version[NEAP_VERSION_SIZE], letter;
+	char version[NEAP_VERSION_SIZE];
+	int letter;
 	struct neap_error err;
 	const char *text;
 
 	(void)state;
 	versions_run("rm -rf %s", versions_dir);
 	for (letter = 'A'; letter <= 'Z'; letter++)
-		assert_int_equal(versions_put("put", letter, &err), 0);
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
 	for (letter = 'a'; letter <= 'z'; letter++)
-		assert_int_equal(versions_put("put", letter, &err), 0);
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
 	assert_int_equal(count_of("versions"), NEAP_VERSIONS_KEPT);
 	/* The 20 that were live last. */
 	(void)versions_text('f', version);
@@ -163,7 +164,7 @@ static void test_prune(void **state)
 	assert_int_equal(versions_put("rollback", 'g', &err), 0);
 	/* Many that are saved and never live: g, and z before it, must stay. */
 	for (letter = '0'; letter <= '9'; letter++) {
-		text = versions_text(letter, version);
+		text = versions_text((char)letter, version);
 		assert_int_equal(neap_versions_put(versions_dir, &versions_id, version,
 						   text, strlen(text), NULL, &err),
 				 0);

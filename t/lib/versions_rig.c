@@ -84,12 +84,13 @@ int versions_note(const char *verb, char letter, struct neap_error *err)
 /* The letter of a version; '-' for none. */
 char versions_letter(const char *version)
 {
-	char letter, is[NEAP_VERSION_SIZE];
+	char is[NEAP_VERSION_SIZE];
+	int letter;
 
 	for (letter = ' '; letter < '~'; letter++) {
-		(void)versions_text(letter, is);
+		(void)versions_text((char)letter, is);
 		if (!strcmp(is, version))
-			return letter;
+			return (char)letter;
 	}
 	return '-';
 }
