@@ -72,6 +72,7 @@ static long read_node_file(struct neap_readings *readings, enum node_file file, 
 static long descriptors_to_keep(void)
 {
 	struct rlimit limit;
+	long left;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
@@ -82,8 +83,10 @@ static long descriptors_to_keep(void)
 			limit = raised;
 	}
 	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 1000000)
-		return 1000000;
-	return limit.rlim_cur > FD_RESERVE ? (long)limit.rlim_cur - FD_RESERVE : 0;
+		limit.rlim_cur = 1000000;
+	left = (long)limit.rlim_cur - (long)limit.rlim_cur / NEAP_FD_SCAN_SHARE -
+	       FD_RESERVE;
+	return left > 0 ? left : 0;
 }
 
 int neap_readings_new(const char *sys_root, const struct neap_cgroup *cgroup,

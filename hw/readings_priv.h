@@ -9,6 +9,9 @@
 #define NEAP_FD_NOT_OPEN  (-1) /* not tried yet */
 #define NEAP_FD_NOT_THERE (-2) /* tried: this kernel or this group has no such file */
 
+#define NEAP_FD_SCAN_SHARE                                                               \
+	8 /* one of so many descriptors is for directories (hw/scan.c) */
+
 #define NEAP_READ_TEXT 8192 /* memory.stat of a 6.x kernel has 2 to 3 KiB */
 
 enum node_file {

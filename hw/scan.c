@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods and containers as directories. A look at 250 pods is 250 stat calls and nothing else while
- * no pod came or went: the number of links of a cgroup directory is that of the groups in it. One
- * that went and one that came leave it as it was, and not every kernel moves the change time then,
- * so every tenth look reads all. Everything is looked for in the hierarchy of the CPU controller. */
+ * Pods and containers as directories. A look at 250 pods is 250 fstat calls of kept descriptors and
+ * little else while no pod came or went: the number of links of a cgroup directory is that of the
+ * groups in it. One that went and one that came leave it as it was, and not every kernel moves the
+ * change time then, so every directory is read in every tenth look, a tenth of the pods in each.
+ * The kernel refuses to read a removed directory (ENOENT); then the path is asked again.
+ * Everything is looked for in the hierarchy of the CPU controller. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
+#include "hw/readings_priv.h"
 #include "hw/scan.h"
 
 #define FULL_EVERY 10
 #define NAMES_MAX  65536 /* entries of one directory; more is an error, not more memory */
+#define ROOM       8192  /* for entries of a directory, at a time */
 
 /* What a directory looked like when it was read. All zero: never read, or not there. */
 struct stamp {
 	uint64_t inode, links;
 	int64_t changed_nsec;
+};
+
+/* A directory that is looked at again and again. */
+struct place {
+	struct stamp stamp;
+	int fd; /* of the directory that the stamp is of; -1 when not kept */
 };
 
 struct names {
@@ -32,8 +43,8 @@ struct names {
 
 struct pod {
 	struct neap_scan_pod row;
-	struct stamp stamp;
-	bool is_kept; /* containers were handed on to the next look */
+	struct place place;
+	bool is_kept; /* place and containers were handed on to the next look */
 };
 
 /* One directory in which pods are looked for. */
@@ -41,7 +52,7 @@ struct class_dir {
 	const struct neap_tree *tree;
 	enum neap_kube_qos qos;
 	char dir[NEAP_PATH_MAX];
-	struct stamp stamp;
+	struct place place;
 	struct names names; /* subdirectories that are named as pods */
 };
 
@@ -53,22 +64,51 @@ struct neap_scan {
 	struct pod *pods;
 	size_t pod_count;
 	unsigned looks;
+	long kept, kept_max; /* descriptors of places */
+	bool is_doubted;     /* the next look goes by paths and reads all */
 	bool is_stale; /* a look failed half way: the list of pods is not that of the names */
 };
 
-static struct stamp stamp_of(int mount_fd, const char *dir)
+static struct stamp stamp_of(const struct stat *st)
 {
-	struct stamp stamp = {0};
+	struct stamp stamp = {
+		.inode = st->st_ino,
+		.links = st->st_nlink,
+		.changed_nsec =
+			(int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+	};
+
+	return stamp;
+}
+
+static struct stamp stamp_of_path(int mount_fd, const char *dir)
+{
+	struct stamp none = {0};
 	struct stat st;
 
-	if (fstatat(mount_fd, dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISDIR(st.st_mode)) {
-		stamp.inode = st.st_ino;
-		stamp.links = st.st_nlink;
-		stamp.changed_nsec =
-			(int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	}
-	return stamp;
+	if (fstatat(mount_fd, dir, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return none;
+	return stamp_of(&st);
+}
+
+static void place_close(struct neap_scan *scan, struct place *place)
+{
+	if (place->fd < 0)
+		return;
+	close(place->fd);
+	place->fd = -1;
+	scan->kept--;
+}
+
+/* A removed directory keeps its links until it is read, unless groups were in it. */
+static struct stamp stamp_now(const struct neap_scan *scan, const struct place *place,
+			      const char *dir)
+{
+	struct stat st;
+
+	if (place->fd >= 0 && fstat(place->fd, &st) == 0)
+		return stamp_of(&st);
+	return stamp_of_path(scan->cgroup->mount[NEAP_CTL_CPU].fd, dir);
 }
 
 static bool is_same(const struct stamp *a, const struct stamp *b)
@@ -123,54 +163,95 @@ static int add_name(struct names *names, size_t *room, const char *name,
 	return 0;
 }
 
-static bool is_directory(DIR *dir, const struct dirent *entry)
+static bool is_directory(int fd, const struct dirent64 *entry)
 {
 	struct stat st;
 
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type == DT_DIR;
-	return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISDIR(st.st_mode);
 }
 
-/* Sorted names of the wanted subdirectories. A directory that is not there has none. */
-static int read_names(const struct neap_cgroup *cgroup, const char *path,
+/* Adds the wanted subdirectories of fd. NEAP_ENOTFOUND when the directory was removed. */
+static int list_names(int fd, const char *path, enum neap_cgroup_driver driver,
+		      is_wanted_fn *is_wanted, struct names *names,
+		      struct neap_error *err)
+{
+	_Alignas(struct dirent64) char room[ROOM];
+	size_t size = 0;
+	ssize_t n;
+	int r = 0;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return neap_error_sys(err, "read directory %s", path);
+	while (r == 0 && (n = getdents64(fd, room, sizeof(room))) != 0) {
+		if (n < 0 && errno == ENOENT)
+			return -NEAP_ENOTFOUND;
+		if (n < 0)
+			return neap_error_sys(err, "read directory %s", path);
+		for (ssize_t at = 0; at < n && r == 0;) {
+			const struct dirent64 *entry = (const void *)(room + at);
+
+			at += entry->d_reclen;
+			if (entry->d_name[0] != '.' && is_directory(fd, entry) &&
+			    is_wanted(driver, entry->d_name))
+				r = add_name(names, &size, entry->d_name, err);
+		}
+	}
+	return r;
+}
+
+/* Sorted names of the wanted subdirectories, through the kept descriptor, and anew by the path when
+ * that is of a removed directory. The stamp is taken before the reading: what comes in between is
+ * seen by the next look. A directory that is not there has no names. */
+static int read_names(struct neap_scan *scan, struct place *place, const char *path,
 		      enum neap_cgroup_driver driver, is_wanted_fn *is_wanted,
 		      struct names *ret, struct neap_error *err)
 {
+	bool was_kept = place->fd >= 0;
 	struct names names = {NULL, 0};
+	struct stamp stamp = {0};
 	struct neap_error why;
-	struct dirent *entry;
-	size_t room = 0;
-	int fd, r = 0;
-	DIR *dir;
+	struct stat st;
+	int r, fd = place->fd;
 
-	fd = neap_cgroup_open(cgroup, NEAP_CTL_CPU, path, NULL, O_RDONLY | O_DIRECTORY,
-			      &why);
+	if (!was_kept)
+		fd = neap_cgroup_open(scan->cgroup, NEAP_CTL_CPU, path, NULL,
+				      O_RDONLY | O_DIRECTORY, &why);
 	if (fd < 0 && why.errnum != ENOENT) {
 		if (err)
 			*err = why;
 		return fd;
 	}
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (fd >= 0 && !dir) {
-		r = neap_error_sys(err, "read directory %s", path);
+	r = fd < 0 ? -NEAP_ENOTFOUND : 0;
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = neap_error_sys(err, "stat directory %s", path);
+	if (r == 0) {
+		stamp = stamp_of(&st);
+		r = list_names(fd, path, driver, is_wanted, &names, err);
+	}
+	if (r == 0 && !was_kept && scan->kept < scan->kept_max) {
+		place->fd = fd;
+		scan->kept++;
+	} else if (!was_kept && fd >= 0) {
 		close(fd);
-		return r;
+	} else if (r < 0) {
+		place_close(scan, place);
 	}
-	for (entry = dir ? readdir(dir) : NULL; entry && r == 0; entry = readdir(dir)) {
-		if (entry->d_name[0] != '.' && is_directory(dir, entry) &&
-		    is_wanted(driver, entry->d_name))
-			r = add_name(&names, &room, entry->d_name, err);
-	}
-	if (dir)
-		closedir(dir);
-	if (r < 0) {
+	if (r < 0)
 		free(names.rows);
+	if (r == -NEAP_ENOTFOUND && was_kept)
+		return read_names(scan, place, path, driver, is_wanted, ret, err);
+	if (r == -NEAP_ENOTFOUND) {
+		memset(&names, 0, sizeof(names));
+		memset(&stamp, 0, sizeof(stamp));
+	} else if (r < 0) {
 		return neap_error_wrap(err, "look into %s", path);
 	}
 	if (names.count)
 		qsort(names.rows, names.count, sizeof(*names.rows), compare_names);
+	place->stamp = stamp;
 	*ret = names;
 	return 0;
 }
@@ -186,26 +267,27 @@ static bool are_names_same(const struct names *a, const struct names *b)
 	return true;
 }
 
-/* Reads dir again if its stamp moved or is_full. 1 when the names changed, 0 when not. The stamp is
- * taken before the reading: what comes in between is seen by the next look. */
-static int refresh(const struct neap_cgroup *cgroup, const char *dir,
+/* Reads dir again if its stamp moved or is_full. 1 when the names changed, 0 when not. */
+static int refresh(struct neap_scan *scan, struct place *place, const char *dir,
 		   enum neap_cgroup_driver driver, is_wanted_fn *is_wanted, bool is_full,
-		   struct stamp *stamp, struct names *names, struct neap_error *err)
+		   struct names *names, struct neap_error *err)
 {
-	struct stamp now = stamp_of(cgroup->mount[NEAP_CTL_CPU].fd, dir);
+	struct stamp now;
 	struct names fresh;
 	bool is_changed;
 	int r;
 
-	if (!is_full && is_same(&now, stamp))
-		return 0;
-	r = read_names(cgroup, dir, driver, is_wanted, &fresh, err);
+	if (!is_full) {
+		now = stamp_now(scan, place, dir);
+		if (is_same(&now, &place->stamp))
+			return 0;
+	}
+	r = read_names(scan, place, dir, driver, is_wanted, &fresh, err);
 	if (r < 0)
 		return r;
 	is_changed = !are_names_same(names, &fresh);
 	free(names->rows);
 	*names = fresh;
-	*stamp = now;
 	return is_changed;
 }
 
@@ -216,13 +298,15 @@ static int compare_pods(const void *a, const void *b)
 	return strcmp(x->row.dir, y->row.dir);
 }
 
-static void free_pods(struct pod *pods, size_t count)
+static void free_pods(struct neap_scan *scan)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (!pods[i].is_kept)
-			free(pods[i].row.containers);
+	for (size_t i = 0; i < scan->pod_count; i++) {
+		if (scan->pods[i].is_kept)
+			continue;
+		place_close(scan, &scan->pods[i].place);
+		free(scan->pods[i].row.containers);
 	}
-	free(pods);
+	free(scan->pods);
 }
 
 /* The pods that the class directories name now; what is known of the old ones goes along. */
@@ -254,6 +338,7 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 				*at = *at == '_' ? '-' : *at;
 			row->tree = class->tree;
 			row->kube_qos = class->qos;
+			pods[made].place.fd = -1;
 			made++;
 		}
 	}
@@ -268,10 +353,10 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 			continue;
 		pods[i].row.containers = old->row.containers;
 		pods[i].row.container_count = old->row.container_count;
-		pods[i].stamp = old->stamp;
+		pods[i].place = old->place;
 		old->is_kept = true;
 	}
-	free_pods(scan->pods, scan->pod_count);
+	free_pods(scan);
 	scan->pods = pods;
 	scan->pod_count = made;
 	return 0;
@@ -281,17 +366,30 @@ static int look_at_pod(struct neap_scan *scan, struct pod *pod, bool is_full,
 		       struct neap_error *err)
 {
 	struct names names = {pod->row.containers, pod->row.container_count};
-	uint64_t inode = pod->stamp.inode;
+	uint64_t inode = pod->place.stamp.inode;
 	int r;
 
-	r = refresh(scan->cgroup, pod->row.dir, pod->row.tree->driver, is_container_name,
-		    is_full, &pod->stamp, &names, err);
+	r = refresh(scan, &pod->place, pod->row.dir, pod->row.tree->driver,
+		    is_container_name, is_full, &names, err);
 	if (r < 0)
 		return r;
 	pod->row.containers = names.rows;
 	pod->row.container_count = names.count;
 	/* Another directory under the old name is another pod. */
-	return r || inode != pod->stamp.inode;
+	return r || inode != pod->place.stamp.inode;
+}
+
+/* An eighth of what a process may open; a directory beyond that is asked by its path. Directories of
+ * plain files may be moved away alive, so their descriptors tell too little. */
+static long directories_to_keep(const struct neap_cgroup *cgroup)
+{
+	struct rlimit limit;
+
+	if (cgroup->is_fake || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 1000000)
+		return 1000000 / NEAP_FD_SCAN_SHARE;
+	return (long)limit.rlim_cur / NEAP_FD_SCAN_SHARE;
 }
 
 int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *trees,
@@ -304,6 +402,7 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 	if (!scan)
 		return neap_error_nomem(err);
 	scan->cgroup = cgroup;
+	scan->kept_max = directories_to_keep(cgroup);
 	scan->trees = neap_alloc_array(count, sizeof(*scan->trees));
 	scan->classes = neap_alloc_array(count * 3, sizeof(*scan->classes));
 	if (!scan->trees || !scan->classes) {
@@ -312,7 +411,10 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 	}
 	if (count)
 		memcpy(scan->trees, trees, count * sizeof(*trees));
-	for (size_t i = 0; i < count * 3; i++) {
+	scan->class_count = count * 3;
+	for (size_t i = 0; i < scan->class_count; i++)
+		scan->classes[i].place.fd = -1;
+	for (size_t i = 0; i < scan->class_count; i++) {
 		struct class_dir *class = &scan->classes[i];
 		int r;
 
@@ -328,7 +430,6 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 			return r;
 		}
 	}
-	scan->class_count = count * 3;
 	*ret = scan;
 	return 0;
 }
@@ -337,53 +438,70 @@ void neap_scan_free(struct neap_scan *scan)
 {
 	if (!scan)
 		return;
-	for (size_t i = 0; i < scan->class_count; i++)
+	for (size_t i = 0; i < scan->class_count; i++) {
+		place_close(scan, &scan->classes[i].place);
 		free(scan->classes[i].names.rows);
-	free_pods(scan->pods, scan->pod_count);
+	}
+	free_pods(scan);
 	free(scan->classes);
 	free(scan->trees);
 	free(scan);
 }
 
+void neap_scan_doubt(struct neap_scan *scan)
+{
+	scan->is_doubted = true;
+}
+
+static void forget_descriptors(struct neap_scan *scan)
+{
+	for (size_t i = 0; i < scan->class_count; i++)
+		place_close(scan, &scan->classes[i].place);
+	for (size_t i = 0; i < scan->pod_count; i++)
+		place_close(scan, &scan->pods[i].place);
+}
+
 int neap_scan_look(struct neap_scan *scan, struct neap_error *err)
 {
-	bool is_full = scan->looks % FULL_EVERY == 0;
-	bool is_changed = false;
+	unsigned phase = scan->looks % FULL_EVERY;
+	bool is_doubted = scan->is_doubted || scan->is_stale;
+	bool is_changed = scan->is_stale;
 	int r;
 
+	if (is_doubted)
+		forget_descriptors(scan);
 	for (size_t i = 0; i < scan->class_count; i++) {
 		struct class_dir *class = &scan->classes[i];
 
-		r = refresh(scan->cgroup, class->dir, class->tree->driver, is_pod_name,
-			    is_full, &class->stamp, &class->names, err);
+		r = refresh(scan, &class->place, class->dir, class->tree->driver,
+			    is_pod_name, is_doubted || phase == 0, &class->names, err);
 		if (r < 0)
 			goto again;
 		is_changed |= r > 0;
 	}
-	if (is_changed || scan->is_stale) {
+	if (is_changed) {
 		r = rebuild_pods(scan, err);
 		if (r < 0)
 			goto again;
 	}
 	for (size_t i = 0; i < scan->pod_count; i++) {
-		r = look_at_pod(scan, &scan->pods[i], is_full, err);
+		r = look_at_pod(scan, &scan->pods[i],
+				is_doubted || i % FULL_EVERY == phase, err);
 		if (r < 0)
 			goto again;
 		is_changed |= r > 0;
 	}
-	is_changed |= scan->is_stale;
 	scan->is_stale = false;
+	scan->is_doubted = false;
 	scan->looks++;
 	return is_changed;
 
 again:
-	/* Half a look: the next one must not trust any stamp. */
+	/* Half a look: the next one trusts nothing. */
 	for (size_t i = 0; i < scan->class_count; i++) {
 		free(scan->classes[i].names.rows);
 		memset(&scan->classes[i].names, 0, sizeof(scan->classes[i].names));
-		memset(&scan->classes[i].stamp, 0, sizeof(scan->classes[i].stamp));
 	}
-	scan->looks = 0;
 	scan->is_stale = true;
 	return r;
 }
@@ -415,7 +533,7 @@ bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *
 
 			has_all &= neap_path_qos_dir(drivers[i], root, classes[j], dir,
 						     sizeof(dir), NULL) == 0 &&
-				   stamp_of(mount->fd, dir).inode != 0;
+				   stamp_of_path(mount->fd, dir).inode != 0;
 		}
 		if (!has_all)
 			continue;

@@ -13,8 +13,8 @@
 
 #define AUDIT_ENTRIES 2048
 /* What changes slowly or costs the kernel much (memory.stat more than all other files of a group
- * together) is read in every tenth tick: memory.stat, pressure of memory and I/O, and limits that
- * neap did not write itself just now. */
+ * together) is read in every tenth tick, groups in turn: memory.stat, pressure of memory and I/O,
+ * and limits that neap did not write itself just now. */
 #define SLOW_EVERY 10
 
 /* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
@@ -26,6 +26,7 @@ struct node_group {
 	bool has_now, has_before;
 	unsigned parts;
 	uint64_t born, seen; /* ticks of the first and the last look at it */
+	unsigned turn;       /* what is slow is read when ticks % SLOW_EVERY is this */
 	/* A container in which a process was seen: whoever made the group has set it up. */
 	bool is_settled;
 };
@@ -47,6 +48,7 @@ struct node_workload {
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;
 	int64_t processes;
+	int64_t asked_usage_usec; /* of the pod when it was last asked for first processes */
 	struct neap_cpuset cpus; /* in force, as last read */
 	int64_t max_milli;
 	uint64_t seen;
@@ -105,6 +107,9 @@ struct neap_node {
 	struct neap_error open_err;  /* why it could not */
 	char kubelet_cpu_policy[32]; /* "none" or "static" */
 
+	uint64_t groups_made;
+	bool has_found;             /* workloads are those of the last look */
+	uint64_t found_tick;        /* the last tick in which some came or went */
 	struct neap_map *groups;    /* dir -> struct node_group */
 	struct neap_map *workloads; /* group dir -> struct node_workload */
 	struct neap_map *kept;      /* group and key -> struct node_kept */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Readings to sample: finds the workloads, reads their groups, and fills what policies see. The
- * cost of a tick lies here: some six small files for each pod, four for each container. */
+ * cost of a tick lies here: three or four small files for each pod. The kernel's counters of a pod
+ * include its containers, so theirs are not read: nothing asks for them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 
 #define POD_PARTS                                                                        \
 	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
-#define CONTAINER_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY)
 #define CLASS_PARTS     (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_CPU_PRESSURE)
 #define UNSETTLED_LOOKS 20
+#define IDLE_LOOKS      200
 
 struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 				   unsigned parts)
@@ -34,17 +35,24 @@ struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 			return NULL;
 		}
 		group->born = node->ticks;
+		group->turn = (unsigned)(node->groups_made++ % SLOW_EVERY);
 	}
 	group->parts |= parts;
 	group->seen = node->ticks;
 	return group;
 }
 
+/* Groups take turns, so that no tick has to read what is slow of all of them. */
+static bool is_slow_turn(const struct neap_node *node, const struct node_group *group)
+{
+	return node->ticks % SLOW_EVERY == group->turn;
+}
+
 static void read_group(struct neap_node *node, struct node_group *group)
 {
 	unsigned parts = group->parts;
 	bool is_slow = (parts & NEAP_READ_MEMORY) != 0 &&
-		       (node->ticks % SLOW_EVERY == 0 || !group->has_now);
+		       (is_slow_turn(node, group) || !group->has_now);
 	const struct neap_reading last = group->now;
 	bool has_last = group->has_now;
 
@@ -56,6 +64,8 @@ static void read_group(struct neap_node *node, struct node_group *group)
 		group->has_before = group->has_now;
 	}
 	group->has_now = neap_group_read(group->files, parts, &group->now) == 1;
+	if (has_last && !group->has_now)
+		neap_scan_doubt(node->scan); /* it may be there again by now */
 	if (is_slow || !has_last)
 		return;
 	group->now.memory_working_bytes = last.memory_working_bytes;
@@ -63,10 +73,13 @@ static void read_group(struct neap_node *node, struct node_group *group)
 	group->now.io_pressure = last.io_pressure;
 }
 
+/* A group is unseen two ticks after its workload went or its value was last asked for. */
 static void drop_unseen_groups(struct neap_node *node)
 {
 	size_t i;
 
+	if (node->ticks - node->found_tick > 1 && node->ticks % SLOW_EVERY != 0)
+		return;
 	for (i = neap_map_count(node->groups); i-- > 0;) {
 		const char *dir;
 		struct node_group *group = neap_map_at(node->groups, i, &dir);
@@ -139,7 +152,7 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 
 		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
 			       pod->containers[i].name);
-		workload->containers[i] = neap_node_group(node, dir, CONTAINER_PARTS);
+		workload->containers[i] = neap_node_group(node, dir, 0);
 		if (workload->containers[i] == NULL) {
 			workload->container_count = i;
 			return -NEAP_ENOMEM;
@@ -200,14 +213,38 @@ static void drop_unseen_workloads(struct neap_node *node)
 	}
 }
 
+/* No pod or container came or went since the last tick: nothing has to be looked up by name. */
+static void note_same(struct neap_node *node)
+{
+	size_t i, j;
+
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+
+		workload->seen = node->ticks;
+		workload->group->seen = node->ticks;
+		for (j = 0; j < workload->container_count; j++)
+			workload->containers[j]->seen = node->ticks;
+	}
+}
+
 /* Looks for workloads; every one of this tick carries its number afterwards. */
 int neap_find_workloads(struct neap_node *node, struct neap_error *err)
 {
 	size_t i;
-	int j;
+	int j, rc;
 
-	if (neap_scan_look(node->scan, err) < 0)
+	rc = neap_scan_look(node->scan, err);
+	if (rc < 0) {
+		node->has_found = false;
 		return neap_error_wrap(err, "look for workloads");
+	}
+	if (rc == 0 && node->has_found) {
+		note_same(node);
+		return 0;
+	}
+	node->has_found = false;
+	node->found_tick = node->ticks;
 	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
 		if (note_pod(node, neap_scan_pod_get(node->scan, i)) < 0)
 			return neap_error_nomem(err);
@@ -217,6 +254,7 @@ int neap_find_workloads(struct neap_node *node, struct neap_error *err)
 			return neap_error_nomem(err);
 	}
 	drop_unseen_workloads(node);
+	node->has_found = true;
 	return 0;
 }
 
@@ -296,9 +334,15 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 }
 
 /* Own workloads are counted every time, as their groups go with the last process; of others only
- * the first process matters. */
+ * the first process matters. An empty container seldom fills up later: after its first ticks it is
+ * asked less often, as this file costs an open, and seldom while the whole pod uses no CPU time. */
 static void count_processes(const struct neap_node *node, struct node_workload *workload)
 {
+	const struct node_group *pod = workload->group;
+	bool is_due = node->ticks % UNSETTLED_LOOKS == pod->turn &&
+		      (pod->now.cpu_usage_usec == NEAP_MISSING ||
+		       pod->now.cpu_usage_usec != workload->asked_usage_usec ||
+		       node->ticks % IDLE_LOOKS == pod->turn);
 	size_t i;
 
 	workload->processes = workload->is_own ? 0 : NEAP_MISSING;
@@ -306,12 +350,10 @@ static void count_processes(const struct neap_node *node, struct node_workload *
 	for (i = 0; i < workload->container_count; i++) {
 		struct node_group *container = workload->containers[i];
 
-		/* An empty container seldom fills up later: after its first ticks it is asked
-		 * less often, as this file costs an open. */
-		bool is_due = node->ticks - container->born < UNSETTLED_LOOKS ||
-			      node->ticks % UNSETTLED_LOOKS == 0;
+		bool is_young = node->ticks - container->born < UNSETTLED_LOOKS;
 
-		if (workload->is_own || (!container->is_settled && is_due)) {
+		if (workload->is_own ||
+		    (!container->is_settled && (is_due || is_young))) {
 			int count = neap_group_process_count(container->files);
 
 			if (count > 0 && workload->is_own)
@@ -320,18 +362,33 @@ static void count_processes(const struct neap_node *node, struct node_workload *
 		}
 		workload->is_settled = workload->is_settled || container->is_settled;
 	}
+	if (is_due)
+		workload->asked_usage_usec = pod->now.cpu_usage_usec;
 }
 
+static double window_value(const struct neap_node *node, const struct neap_window *window,
+			   enum neap_aggregate aggregate)
+{
+	float value;
+
+	return neap_window_get_one(window, node->mono_usec, node->config.window_usec,
+				   aggregate, &value)
+		       ? (double)value
+		       : NAN;
+}
+
+/* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared first. */
 static void observe_workload(struct neap_node *node, struct node_workload *workload,
 			     double seconds, struct neap_workload *view)
 {
+	static const char prefix[] = "workload:";
 	struct node_group *group = workload->group;
-	struct neap_window_result used;
 
-	memset(view, 0, sizeof(*view));
 	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
 	(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
-	(void)snprintf(view->target, sizeof(view->target), "workload:%s", workload->id);
+	memcpy(view->target, prefix, sizeof(prefix));
+	(void)neap_strcopy(view->target + sizeof(prefix) - 1,
+			   sizeof(view->target) - sizeof(prefix) + 1, workload->id);
 	(void)neap_strcopy(view->group, sizeof(view->group), group->dir);
 	view->source = workload->source;
 	view->qos = workload->qos;
@@ -347,19 +404,15 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 			   seconds);
 	if (!isnan(view->used_cores) && !node->is_reaction)
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
-	view->used_avg_cores = NAN;
-	view->used_p95_cores = NAN;
-	if (neap_window_get(workload->used, node->mono_usec, node->config.window_usec,
-			    &used)) {
-		view->used_avg_cores = used.value[NEAP_AGG_AVG];
-		view->used_p95_cores = used.value[NEAP_AGG_P95];
-	}
+	view->used_avg_cores = window_value(node, workload->used, NEAP_AGG_AVG);
+	view->used_p95_cores = window_value(node, workload->used, NEAP_AGG_P95);
 	if (node->has_written || node->ticks - group->born < 2 ||
-	    node->ticks % SLOW_EVERY == 0) {
+	    is_slow_turn(node, group)) {
 		read_cpus(node, group, &workload->cpus);
 		workload->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
 	}
 	neap_cpuset_copy(&view->cpus, &workload->cpus);
+	neap_cpuset_clear(&view->exclusive_cpus);
 	view->max_milli = workload->max_milli;
 	count_processes(node, workload);
 	view->processes = workload->processes;
@@ -369,7 +422,7 @@ static int observe_workloads(struct neap_node *node, double seconds,
 			     struct neap_error *err)
 {
 	size_t count = neap_map_count(node->workloads);
-	size_t i, j, shown = 0;
+	size_t i, shown = 0;
 
 	if (count > node->view_size) {
 		struct neap_workload *grown = neap_realloc_array(
@@ -384,8 +437,6 @@ static int observe_workloads(struct neap_node *node, double seconds,
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
 
 		read_group(node, workload->group);
-		for (j = 0; j < workload->container_count; j++)
-			read_group(node, workload->containers[j]);
 		if (!workload->group->has_now)
 			continue; /* not started, or gone since the look */
 		observe_workload(node, workload, seconds, &node->views[shown++]);
@@ -432,7 +483,6 @@ int neap_observe_topology(struct neap_node *node, struct neap_error *err)
 static void fill_node(struct neap_node *node, double seconds)
 {
 	struct neap_sample *sample = &node->sample;
-	struct neap_window_result used;
 
 	sample->now_unix = node->unix_usec / 1000000;
 	sample->mono_usec = node->mono_usec;
@@ -452,13 +502,8 @@ static void fill_node(struct neap_node *node, double seconds)
 	if (!isnan(sample->used_cores) && !node->is_reaction)
 		neap_window_add(node->node_used, node->mono_usec,
 				(float)sample->used_cores);
-	sample->used_avg_cores = NAN;
-	sample->used_p95_cores = NAN;
-	if (neap_window_get(node->node_used, node->mono_usec, node->config.window_usec,
-			    &used)) {
-		sample->used_avg_cores = used.value[NEAP_AGG_AVG];
-		sample->used_p95_cores = used.value[NEAP_AGG_P95];
-	}
+	sample->used_avg_cores = window_value(node, node->node_used, NEAP_AGG_AVG);
+	sample->used_p95_cores = window_value(node, node->node_used, NEAP_AGG_P95);
 }
 
 int neap_observe(struct neap_node *node, struct neap_error *err)
