@@ -25,19 +25,24 @@ bool neap_text_take_number(const char **at, int64_t *ret)
 	return true;
 }
 
+/* Most lines differ in their first bytes, so calls of the library would cost more than they do. */
 int64_t neap_text_find_number(const char *text, const char *name)
 {
-	size_t len = strlen(name);
-
 	while (text) {
-		if (!strncmp(text, name, len) && (text[len] == ' ' || text[len] == ':')) {
-			const char *at = text + len + 1;
-			int64_t value;
+		const char *at = text;
+		size_t len = 0;
+		int64_t value;
 
-			at += strspn(at, " ");
+		while (name[len] && at[len] == name[len])
+			len++;
+		at += len;
+		if (!name[len] && (*at == ' ' || *at == ':')) {
+			do
+				at++;
+			while (*at == ' ');
 			return neap_text_take_number(&at, &value) ? value : NEAP_MISSING;
 		}
-		text = strchr(text, '\n');
+		text = strchr(at, '\n');
 		text += text != NULL;
 	}
 	return NEAP_MISSING;

@@ -1,49 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods and containers as directories. A look at 250 pods is 250 fstat calls of kept descriptors and
- * little else while no pod came or went: the number of links of a cgroup directory is that of the
- * groups in it. One that went and one that came leave it as it was, and not every kernel moves the
- * change time then, so every directory is read in every tenth look, a tenth of the pods in each.
- * The kernel refuses to read a removed directory (ENOENT); then the path is asked again.
- * Everything is looked for in the hierarchy of the CPU controller. */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+ * Pods and containers as directories. How a single directory is looked at, and what that costs, is in
+ * hw/scan_place.c. Everything is looked for in the hierarchy of the CPU controller. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/mem.h"
-#include "hw/readings_priv.h"
-#include "hw/scan.h"
-
-#define FULL_EVERY 10
-#define NAMES_MAX  65536 /* entries of one directory; more is an error, not more memory */
-#define ROOM       8192  /* for entries of a directory, at a time */
-
-/* What a directory looked like when it was read. All zero: never read, or not there. */
-struct stamp {
-	uint64_t inode, links;
-	int64_t changed_nsec;
-};
-
-/* A directory that is looked at again and again. */
-struct place {
-	struct stamp stamp;
-	int fd; /* of the directory that the stamp is of; -1 when not kept */
-};
-
-struct names {
-	struct neap_scan_container *rows;
-	size_t count;
-};
+#include "hw/scan_priv.h"
 
 struct pod {
 	struct neap_scan_pod row;
-	struct place place;
+	const struct class_dir *class;
+	struct neap_place place;
 	bool is_kept; /* place and containers were handed on to the next look */
 };
 
@@ -52,79 +21,22 @@ struct class_dir {
 	const struct neap_tree *tree;
 	enum neap_kube_qos qos;
 	char dir[NEAP_PATH_MAX];
-	struct place place;
-	struct names names; /* subdirectories that are named as pods */
+	struct neap_place place;
+	struct neap_place_names names; /* subdirectories that are named as pods */
+	bool was_moved;                /* found so by the present look */
 };
 
 struct neap_scan {
-	const struct neap_cgroup *cgroup;
 	struct neap_tree *trees;
 	struct class_dir *classes;
 	size_t class_count;
 	struct pod *pods;
 	size_t pod_count;
-	unsigned looks;
-	long kept, kept_max; /* descriptors of places */
-	bool is_doubted;     /* the next look goes by paths and reads all */
+	size_t looks;
+	struct neap_places places;
+	bool is_doubted; /* the next look goes by paths and reads all */
 	bool is_stale; /* a look failed half way: the list of pods is not that of the names */
 };
-
-static struct stamp stamp_of(const struct stat *st)
-{
-	struct stamp stamp = {
-		.inode = st->st_ino,
-		.links = st->st_nlink,
-		.changed_nsec =
-			(int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
-	};
-
-	return stamp;
-}
-
-static struct stamp stamp_of_path(int mount_fd, const char *dir)
-{
-	struct stamp none = {0};
-	struct stat st;
-
-	if (fstatat(mount_fd, dir, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return none;
-	return stamp_of(&st);
-}
-
-static void place_close(struct neap_scan *scan, struct place *place)
-{
-	if (place->fd < 0)
-		return;
-	close(place->fd);
-	place->fd = -1;
-	scan->kept--;
-}
-
-/* A removed directory keeps its links until it is read, unless groups were in it. */
-static struct stamp stamp_now(const struct neap_scan *scan, const struct place *place,
-			      const char *dir)
-{
-	struct stat st;
-
-	if (place->fd >= 0 && fstat(place->fd, &st) == 0)
-		return stamp_of(&st);
-	return stamp_of_path(scan->cgroup->mount[NEAP_CTL_CPU].fd, dir);
-}
-
-static bool is_same(const struct stamp *a, const struct stamp *b)
-{
-	return a->inode == b->inode && a->links == b->links &&
-	       a->changed_nsec == b->changed_nsec;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct neap_scan_container *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-typedef bool is_wanted_fn(enum neap_cgroup_driver driver, const char *name);
 
 static bool is_pod_name(enum neap_cgroup_driver driver, const char *name)
 {
@@ -142,155 +54,6 @@ static bool is_container_name(enum neap_cgroup_driver driver, const char *name)
 	       neap_path_parse_container(driver, name, id, sizeof(id), NULL) == 0;
 }
 
-static int add_name(struct names *names, size_t *room, const char *name,
-		    struct neap_error *err)
-{
-	if (names->count == NAMES_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d groups",
-				      NAMES_MAX);
-	if (names->count == *room) {
-		size_t more = *room ? *room * 2 : 8;
-		void *rows = neap_realloc_array(names->rows, more, sizeof(*names->rows));
-
-		if (!rows)
-			return neap_error_nomem(err);
-		names->rows = rows;
-		*room = more;
-	}
-	if (neap_strcopy(names->rows[names->count].name, sizeof(names->rows[0].name),
-			 name))
-		names->count++;
-	return 0;
-}
-
-static bool is_directory(int fd, const struct dirent64 *entry)
-{
-	struct stat st;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type == DT_DIR;
-	return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
-}
-
-/* Adds the wanted subdirectories of fd. NEAP_ENOTFOUND when the directory was removed. */
-static int list_names(int fd, const char *path, enum neap_cgroup_driver driver,
-		      is_wanted_fn *is_wanted, struct names *names,
-		      struct neap_error *err)
-{
-	_Alignas(struct dirent64) char room[ROOM];
-	size_t size = 0;
-	ssize_t n;
-	int r = 0;
-
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return neap_error_sys(err, "read directory %s", path);
-	while (r == 0 && (n = getdents64(fd, room, sizeof(room))) != 0) {
-		if (n < 0 && errno == ENOENT)
-			return -NEAP_ENOTFOUND;
-		if (n < 0)
-			return neap_error_sys(err, "read directory %s", path);
-		for (ssize_t at = 0; at < n && r == 0;) {
-			const struct dirent64 *entry = (const void *)(room + at);
-
-			at += entry->d_reclen;
-			if (entry->d_name[0] != '.' && is_directory(fd, entry) &&
-			    is_wanted(driver, entry->d_name))
-				r = add_name(names, &size, entry->d_name, err);
-		}
-	}
-	return r;
-}
-
-/* Sorted names of the wanted subdirectories, through the kept descriptor, and anew by the path when
- * that is of a removed directory. The stamp is taken before the reading: what comes in between is
- * seen by the next look. A directory that is not there has no names. */
-static int read_names(struct neap_scan *scan, struct place *place, const char *path,
-		      enum neap_cgroup_driver driver, is_wanted_fn *is_wanted,
-		      struct names *ret, struct neap_error *err)
-{
-	bool was_kept = place->fd >= 0;
-	struct names names = {NULL, 0};
-	struct stamp stamp = {0};
-	struct neap_error why;
-	struct stat st;
-	int r, fd = place->fd;
-
-	if (!was_kept)
-		fd = neap_cgroup_open(scan->cgroup, NEAP_CTL_CPU, path, NULL,
-				      O_RDONLY | O_DIRECTORY, &why);
-	if (fd < 0 && why.errnum != ENOENT) {
-		if (err)
-			*err = why;
-		return fd;
-	}
-	r = fd < 0 ? -NEAP_ENOTFOUND : 0;
-	if (r == 0 && fstat(fd, &st) < 0)
-		r = neap_error_sys(err, "stat directory %s", path);
-	if (r == 0) {
-		stamp = stamp_of(&st);
-		r = list_names(fd, path, driver, is_wanted, &names, err);
-	}
-	if (r == 0 && !was_kept && scan->kept < scan->kept_max) {
-		place->fd = fd;
-		scan->kept++;
-	} else if (!was_kept && fd >= 0) {
-		close(fd);
-	} else if (r < 0) {
-		place_close(scan, place);
-	}
-	if (r < 0)
-		free(names.rows);
-	if (r == -NEAP_ENOTFOUND && was_kept)
-		return read_names(scan, place, path, driver, is_wanted, ret, err);
-	if (r == -NEAP_ENOTFOUND) {
-		memset(&names, 0, sizeof(names));
-		memset(&stamp, 0, sizeof(stamp));
-	} else if (r < 0) {
-		return neap_error_wrap(err, "look into %s", path);
-	}
-	if (names.count)
-		qsort(names.rows, names.count, sizeof(*names.rows), compare_names);
-	place->stamp = stamp;
-	*ret = names;
-	return 0;
-}
-
-static bool are_names_same(const struct names *a, const struct names *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (strcmp(a->rows[i].name, b->rows[i].name) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Reads dir again if its stamp moved or is_full. 1 when the names changed, 0 when not. */
-static int refresh(struct neap_scan *scan, struct place *place, const char *dir,
-		   enum neap_cgroup_driver driver, is_wanted_fn *is_wanted, bool is_full,
-		   struct names *names, struct neap_error *err)
-{
-	struct stamp now;
-	struct names fresh;
-	bool is_changed;
-	int r;
-
-	if (!is_full) {
-		now = stamp_now(scan, place, dir);
-		if (is_same(&now, &place->stamp))
-			return 0;
-	}
-	r = read_names(scan, place, dir, driver, is_wanted, &fresh, err);
-	if (r < 0)
-		return r;
-	is_changed = !are_names_same(names, &fresh);
-	free(names->rows);
-	*names = fresh;
-	return is_changed;
-}
-
 static int compare_pods(const void *a, const void *b)
 {
 	const struct pod *x = a, *y = b;
@@ -303,7 +66,7 @@ static void free_pods(struct neap_scan *scan)
 	for (size_t i = 0; i < scan->pod_count; i++) {
 		if (scan->pods[i].is_kept)
 			continue;
-		place_close(scan, &scan->pods[i].place);
+		neap_place_close(&scan->places, &scan->pods[i].place);
 		free(scan->pods[i].row.containers);
 	}
 	free(scan->pods);
@@ -338,7 +101,8 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 				*at = *at == '_' ? '-' : *at;
 			row->tree = class->tree;
 			row->kube_qos = class->qos;
-			pods[made].place.fd = -1;
+			pods[made].class = class;
+			neap_place_init(&pods[made].place);
 			made++;
 		}
 	}
@@ -362,15 +126,22 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 	return 0;
 }
 
-static int look_at_pod(struct neap_scan *scan, struct pod *pod, bool is_full,
+static int look_at_pod(struct neap_scan *scan, struct pod *pod, size_t turn,
 		       struct neap_error *err)
 {
-	struct names names = {pod->row.containers, pod->row.container_count};
+	struct neap_place_names names = {pod->row.containers, pod->row.container_count};
 	uint64_t inode = pod->place.stamp.inode;
+	enum neap_place_look look;
 	int r;
 
-	r = refresh(scan, &pod->place, pod->row.dir, pod->row.tree->driver,
-		    is_container_name, is_full, &names, err);
+	/* Something came or went beside it: perhaps another directory of its name. */
+	if (pod->class->was_moved && pod->place.fd >= 0 &&
+	    neap_place_inode(scan->places.cgroup, pod->row.dir) != inode)
+		neap_place_close(&scan->places, &pod->place);
+	look = scan->is_doubted ? NEAP_LOOK_READ : neap_place_due(&pod->place, turn);
+	r = neap_place_refresh(&scan->places, &pod->place, pod->row.dir,
+			       pod->row.tree->driver, is_container_name, look, &names,
+			       err);
 	if (r < 0)
 		return r;
 	pod->row.containers = names.rows;
@@ -379,17 +150,20 @@ static int look_at_pod(struct neap_scan *scan, struct pod *pod, bool is_full,
 	return r || inode != pod->place.stamp.inode;
 }
 
-/* An eighth of what a process may open; a directory beyond that is asked by its path. Directories of
- * plain files may be moved away alive, so their descriptors tell too little. */
-static long directories_to_keep(const struct neap_cgroup *cgroup)
+static int look_at_class(struct neap_scan *scan, struct class_dir *class,
+			 struct neap_error *err)
 {
-	struct rlimit limit;
+	struct neap_place *place = &class->place;
+	enum neap_place_look look;
 
-	if (cgroup->is_fake || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 0;
-	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 1000000)
-		return 1000000 / NEAP_FD_SCAN_SHARE;
-	return (long)limit.rlim_cur / NEAP_FD_SCAN_SHARE;
+	/* Nobody watches the directory that this one lies in. */
+	if (place->fd >= 0 &&
+	    neap_place_inode(scan->places.cgroup, class->dir) != place->stamp.inode)
+		neap_place_close(&scan->places, place);
+	look = scan->is_doubted ? NEAP_LOOK_READ : neap_place_due(place, scan->looks);
+	class->was_moved = place->is_moved;
+	return neap_place_refresh(&scan->places, place, class->dir, class->tree->driver,
+				  is_pod_name, look, &class->names, err);
 }
 
 int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *trees,
@@ -401,8 +175,7 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 
 	if (!scan)
 		return neap_error_nomem(err);
-	scan->cgroup = cgroup;
-	scan->kept_max = directories_to_keep(cgroup);
+	neap_places_init(&scan->places, cgroup);
 	scan->trees = neap_alloc_array(count, sizeof(*scan->trees));
 	scan->classes = neap_alloc_array(count * 3, sizeof(*scan->classes));
 	if (!scan->trees || !scan->classes) {
@@ -413,7 +186,7 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 		memcpy(scan->trees, trees, count * sizeof(*trees));
 	scan->class_count = count * 3;
 	for (size_t i = 0; i < scan->class_count; i++)
-		scan->classes[i].place.fd = -1;
+		neap_place_init(&scan->classes[i].place);
 	for (size_t i = 0; i < scan->class_count; i++) {
 		struct class_dir *class = &scan->classes[i];
 		int r;
@@ -439,10 +212,11 @@ void neap_scan_free(struct neap_scan *scan)
 	if (!scan)
 		return;
 	for (size_t i = 0; i < scan->class_count; i++) {
-		place_close(scan, &scan->classes[i].place);
+		neap_place_close(&scan->places, &scan->classes[i].place);
 		free(scan->classes[i].names.rows);
 	}
 	free_pods(scan);
+	neap_places_done(&scan->places);
 	free(scan->classes);
 	free(scan->trees);
 	free(scan);
@@ -456,25 +230,35 @@ void neap_scan_doubt(struct neap_scan *scan)
 static void forget_descriptors(struct neap_scan *scan)
 {
 	for (size_t i = 0; i < scan->class_count; i++)
-		place_close(scan, &scan->classes[i].place);
+		neap_place_close(&scan->places, &scan->classes[i].place);
 	for (size_t i = 0; i < scan->pod_count; i++)
-		place_close(scan, &scan->pods[i].place);
+		neap_place_close(&scan->places, &scan->pods[i].place);
+}
+
+static void note_moved(void *arg, int watch)
+{
+	struct neap_scan *scan = arg;
+
+	for (size_t i = 0; i < scan->class_count; i++) {
+		if (scan->classes[i].place.watch == watch)
+			scan->classes[i].place.is_moved = true;
+	}
+	for (size_t i = 0; i < scan->pod_count; i++) {
+		if (scan->pods[i].place.watch == watch)
+			scan->pods[i].place.is_moved = true;
+	}
 }
 
 int neap_scan_look(struct neap_scan *scan, struct neap_error *err)
 {
-	unsigned phase = scan->looks % FULL_EVERY;
-	bool is_doubted = scan->is_doubted || scan->is_stale;
 	bool is_changed = scan->is_stale;
 	int r;
 
-	if (is_doubted)
+	scan->is_doubted |= !neap_places_hear(&scan->places, note_moved, scan);
+	if (scan->is_doubted)
 		forget_descriptors(scan);
 	for (size_t i = 0; i < scan->class_count; i++) {
-		struct class_dir *class = &scan->classes[i];
-
-		r = refresh(scan, &class->place, class->dir, class->tree->driver,
-			    is_pod_name, is_doubted || phase == 0, &class->names, err);
+		r = look_at_class(scan, &scan->classes[i], err);
 		if (r < 0)
 			goto again;
 		is_changed |= r > 0;
@@ -485,8 +269,7 @@ int neap_scan_look(struct neap_scan *scan, struct neap_error *err)
 			goto again;
 	}
 	for (size_t i = 0; i < scan->pod_count; i++) {
-		r = look_at_pod(scan, &scan->pods[i],
-				is_doubted || i % FULL_EVERY == phase, err);
+		r = look_at_pod(scan, &scan->pods[i], scan->looks + i, err);
 		if (r < 0)
 			goto again;
 		is_changed |= r > 0;
@@ -502,6 +285,7 @@ again:
 		free(scan->classes[i].names.rows);
 		memset(&scan->classes[i].names, 0, sizeof(scan->classes[i].names));
 	}
+	scan->is_doubted = true;
 	scan->is_stale = true;
 	return r;
 }
@@ -533,7 +317,7 @@ bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *
 
 			has_all &= neap_path_qos_dir(drivers[i], root, classes[j], dir,
 						     sizeof(dir), NULL) == 0 &&
-				   stamp_of_path(mount->fd, dir).inode != 0;
+				   neap_place_inode(cgroup, dir) != 0;
 		}
 		if (!has_all)
 			continue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which pods and containers exist, by looking at the directories of the managed trees: neap's own
- * root and, where there is one, the kubelet's. A directory is kept open and read again only when its
- * number of subdirectories or its change time moved, and every tenth time in any case. */
+ * root and, where there is one, the kubelet's. The kernel tells of groups that come and go; where it
+ * cannot, a directory is read again when its number of subdirectories or its change time moved, and
+ * every tenth time in any case. */
 #ifndef NEAP_HW_SCAN_H
 #define NEAP_HW_SCAN_H
 
@@ -36,9 +37,9 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 void neap_scan_free(struct neap_scan *scan);
 /* Looks. Returns 1 when something changed since the last look, 0 when not, -code. */
 int neap_scan_look(struct neap_scan *scan, struct neap_error *err);
-/* Somebody saw a group of the last look vanish: the next look opens and reads every directory anew. An
- * empty pod that was made anew under its name between two looks would else be seen up to ten looks
- * later. */
+/* Somebody saw a group of the last look vanish: the next look opens and reads every directory anew. Where
+ * the kernel does not tell, an empty pod that was made anew under its name between two looks would else
+ * be seen up to ten looks later. */
 void neap_scan_doubt(struct neap_scan *scan);
 /* Result of the last look, sorted by dir; valid until the next. */
 size_t neap_scan_pod_count(const struct neap_scan *scan);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "hw/scan.h"
 
 #define ID          "77aa000000000000000000000000000000000000000000000000000000000001"
+#define ID2         "77aa000000000000000000000000000000000000000000000000000000000002"
 #define UID         "11111111-2222-3333-4444-555555555555"
 #define UID_SYSTEMD "11111111_2222_3333_4444_555555555555"
 
@@ -188,6 +191,146 @@ static void test_look(void **state)
 	neap_scan_free(NULL);
 }
 
+/* On the kernel's own groups: with a watch for each directory, with descriptors alone (no inotify
+ * instance is left), with few of both, and with none. */
+
+#define INSTANCES_MAX 1024
+
+enum means { WATCHES, DESCRIPTORS, FEW, PATHS };
+
+static const struct {
+	const char *name;
+	enum means means;
+	int looks; /* within which every change must be seen */
+} modes[] = {
+	{"watches", WATCHES, 1},
+	{"descriptors", DESCRIPTORS, 10},
+	{"few descriptors", FEW, 10},
+	{"paths", PATHS, 10},
+};
+
+/* What happens between two looks; "" is the pod itself. */
+static const struct {
+	const char *name;
+	const char *remove, *make;
+	size_t containers;
+	bool is_slow; /* leaves the links of the directory as they were */
+} changes[] = {
+	{"a container comes", NULL, "/" ID, 1, false},
+	{"another comes", NULL, "/" ID2, 2, false},
+	{"one goes", "/" ID, NULL, 1, false},
+	{"one goes, one comes", "/" ID2, "/" ID, 1, true},
+	{"the last goes", "/" ID, NULL, 0, false},
+	{"the empty pod is made anew", "", "", 0, true},
+	{"and gets a container", NULL, "/" ID, 1, false},
+};
+
+static int open_instances(int *fds)
+{
+	int count = 0;
+
+	while (count < INSTANCES_MAX && (fds[count] = inotify_init1(IN_CLOEXEC)) >= 0)
+		count++;
+	return count;
+}
+
+static void start_scan(enum means means, const struct neap_cgroup *machine,
+		       const struct neap_tree *root, struct neap_scan **ret)
+{
+	static int fds[INSTANCES_MAX];
+	struct rlimit before, limit;
+	struct neap_error err;
+	int count = means == DESCRIPTORS ? open_instances(fds) : 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	if (means == FEW || means == PATHS)
+		limit.rlim_cur = means == FEW ? 20 : 7;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(neap_scan_new(machine, root, 1, ret, &err), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	while (count > 0)
+		close(fds[--count]);
+}
+
+static void change_and_look(struct neap_scan *scan, const char *pod, size_t index,
+			    const char *mode, int looks)
+{
+	char at[1024];
+	struct neap_error err;
+	int seen = 0, rc = 0;
+
+	if (changes[index].remove) {
+		snprintf(at, sizeof(at), "%s%s", pod, changes[index].remove);
+		assert_int_equal(rmdir(at), 0);
+	}
+	if (changes[index].make) {
+		snprintf(at, sizeof(at), "%s%s", pod, changes[index].make);
+		assert_int_equal(mkdir(at, 0755), 0);
+	}
+	if (!changes[index].is_slow)
+		looks = 1;
+	for (; rc == 0 && seen < looks; seen++)
+		rc = neap_scan_look(scan, &err);
+	if (rc != 1)
+		fail_msg("%s, %s: not seen in %d looks (%d)", mode, changes[index].name,
+			 looks, rc);
+	assert_int_equal(neap_scan_pod_count(scan), 1);
+	if (neap_scan_pod_get(scan, 0)->container_count != changes[index].containers)
+		fail_msg("%s, %s: %zu containers", mode, changes[index].name,
+			 neap_scan_pod_get(scan, 0)->container_count);
+	for (int i = 0; i < 120; i++)
+		assert_int_equal(neap_scan_look(scan, &err), 0);
+}
+
+static void test_machine(void **state)
+{
+	struct neap_cgroup machine;
+	struct neap_tree root = {.driver = NEAP_DRIVER_CGROUPFS, .is_own = true};
+	struct neap_error err;
+	char top[600], pod[800], container[900];
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# skipped: needs root\n");
+		skip();
+	}
+	if (neap_cgroup_probe(NULL, &machine, &err) < 0) {
+		print_message("# skipped: %s\n", err.msg);
+		skip();
+	}
+	snprintf(root.root, sizeof(root.root), "neap-test-scan-%d", (int)getpid());
+	snprintf(top, sizeof(top), "%s/%s", machine.mount[NEAP_CTL_CPU].path, root.root);
+	snprintf(pod, sizeof(pod), "%s/pod" UID, top);
+	snprintf(container, sizeof(container), "%s/" ID, pod);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(modes); i++) {
+		struct neap_scan *scan;
+
+		start_scan(modes[i].means, &machine, &root, &scan);
+		assert_int_equal(neap_scan_look(scan, &err), 0);
+		assert_int_equal(mkdir(top, 0755), 0);
+		assert_int_equal(mkdir(pod, 0755), 0);
+		assert_int_equal(neap_scan_look(scan, &err), 1);
+		for (size_t j = 0; j < NEAP_ARRAY_LEN(changes); j++)
+			change_and_look(scan, pod, j, modes[i].name, modes[i].looks);
+		/* Everything made anew, the tree's root too, and somebody says so. */
+		assert_int_equal(rmdir(container), 0);
+		assert_int_equal(rmdir(pod), 0);
+		assert_int_equal(rmdir(top), 0);
+		assert_int_equal(mkdir(top, 0755), 0);
+		assert_int_equal(mkdir(pod, 0755), 0);
+		neap_scan_doubt(scan);
+		assert_int_equal(neap_scan_look(scan, &err), 1);
+		assert_int_equal(neap_scan_pod_get(scan, 0)->container_count, 0);
+		assert_int_equal(rmdir(pod), 0);
+		assert_int_equal(neap_scan_look(scan, &err), 1);
+		assert_int_equal(neap_scan_pod_count(scan), 0);
+		assert_int_equal(rmdir(top), 0);
+		neap_scan_free(scan);
+	}
+	neap_cgroup_done(&machine);
+}
+
 static void test_bad_trees(void **state)
 {
 	static const struct neap_tree bad[] = {{"../etc", NEAP_DRIVER_CGROUPFS, false}};
@@ -252,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_look, setup, teardown),
+		cmocka_unit_test(test_machine),
 		cmocka_unit_test_setup_teardown(test_bad_trees, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_find_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_torture, setup, teardown),

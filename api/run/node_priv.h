@@ -38,6 +38,7 @@ struct node_workload {
 	struct node_group **containers;
 	size_t container_count;
 	struct neap_window *used;
+	const struct neap_workload *view; /* that holds its names, NULL when none does */
 	char id[128], name[128];
 	const char *source;
 	enum neap_qos qos;

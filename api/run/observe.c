@@ -73,34 +73,19 @@ static void read_group(struct neap_node *node, struct node_group *group)
 	group->now.io_pressure = last.io_pressure;
 }
 
-/* A group is unseen two ticks after its workload went or its value was last asked for. */
-static void drop_unseen_groups(struct neap_node *node)
-{
-	size_t i;
-
-	if (node->ticks - node->found_tick > 1 && node->ticks % SLOW_EVERY != 0)
-		return;
-	for (i = neap_map_count(node->groups); i-- > 0;) {
-		const char *dir;
-		struct node_group *group = neap_map_at(node->groups, i, &dir);
-
-		if (group->seen + 1 >= node->ticks)
-			continue;
-		(void)neap_map_remove(node->groups, dir);
-		neap_group_free(group->files);
-		free(group);
-	}
-}
-
-static struct node_workload *workload_of(struct neap_node *node, const char *dir)
+static struct node_workload *workload_of(struct neap_node *node, const char *dir,
+					 struct node_group *group)
 {
 	struct node_workload *workload = neap_map_find(node->workloads, dir);
 
-	if (workload != NULL)
+	if (workload != NULL) {
+		workload->group = group;
 		return workload;
+	}
 	workload = neap_alloc(sizeof(*workload));
 	if (workload == NULL)
 		return NULL;
+	workload->group = group;
 	workload->used = neap_window_new(node->config.window_samples);
 	workload->cpu_request_milli = NEAP_MISSING;
 	workload->cpu_limit_milli = NEAP_MISSING;
@@ -115,10 +100,12 @@ static struct node_workload *workload_of(struct neap_node *node, const char *dir
 
 static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 {
-	struct node_workload *workload = workload_of(node, pod->dir);
+	struct node_group *group = neap_node_group(node, pod->dir, POD_PARTS);
+	struct node_workload *workload;
 	bool is_new;
 	size_t i;
 
+	workload = group == NULL ? NULL : workload_of(node, pod->dir, group);
 	if (workload == NULL)
 		return -NEAP_ENOMEM;
 	is_new = workload->id[0] == '\0';
@@ -136,7 +123,6 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 		}
 	}
 	workload->seen = node->ticks;
-	workload->group = neap_node_group(node, pod->dir, POD_PARTS);
 	if (workload->container_count != pod->container_count) {
 		struct node_group **grown =
 			neap_realloc_array(workload->containers, pod->container_count + 1,
@@ -158,18 +144,20 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 			return -NEAP_ENOMEM;
 		}
 	}
-	return workload->group == NULL ? -NEAP_ENOMEM : 0;
+	return 0;
 }
 
 static int note_host_app(struct neap_node *node, const struct neap_host_app *app)
 {
 	char dir[NEAP_PATH_MAX];
 	struct node_workload *workload;
+	struct node_group *group;
 	struct neap_error err;
 
 	if (neap_path_host_app(node->config.host_driver, app, dir, sizeof(dir), &err) < 0)
 		return 0; /* told at start */
-	workload = workload_of(node, dir);
+	group = neap_node_group(node, dir, POD_PARTS);
+	workload = group == NULL ? NULL : workload_of(node, dir, group);
 	if (workload == NULL)
 		return -NEAP_ENOMEM;
 	if (workload->id[0] == '\0') {
@@ -185,8 +173,7 @@ static int note_host_app(struct neap_node *node, const struct neap_host_app *app
 			workload->kube_qos = NEAP_KUBE_BESTEFFORT;
 	}
 	workload->seen = node->ticks;
-	workload->group = neap_node_group(node, dir, POD_PARTS);
-	return workload->group == NULL ? -NEAP_ENOMEM : 0;
+	return 0;
 }
 
 void neap_workload_free(struct node_workload *workload)
@@ -213,22 +200,7 @@ static void drop_unseen_workloads(struct neap_node *node)
 	}
 }
 
-/* No pod or container came or went since the last tick: nothing has to be looked up by name. */
-static void note_same(struct neap_node *node)
-{
-	size_t i, j;
-
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
-		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
-
-		workload->seen = node->ticks;
-		workload->group->seen = node->ticks;
-		for (j = 0; j < workload->container_count; j++)
-			workload->containers[j]->seen = node->ticks;
-	}
-}
-
-/* Looks for workloads; every one of this tick carries its number afterwards. */
+/* Looks for workloads; node->workloads are those that are there. */
 int neap_find_workloads(struct neap_node *node, struct neap_error *err)
 {
 	size_t i;
@@ -239,10 +211,9 @@ int neap_find_workloads(struct neap_node *node, struct neap_error *err)
 		node->has_found = false;
 		return neap_error_wrap(err, "look for workloads");
 	}
-	if (rc == 0 && node->has_found) {
-		note_same(node);
+	/* Nothing came or went: nothing has to be looked up by name. */
+	if (rc == 0 && node->has_found)
 		return 0;
-	}
 	node->has_found = false;
 	node->found_tick = node->ticks;
 	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
@@ -377,19 +348,24 @@ static double window_value(const struct neap_node *node, const struct neap_windo
 		       : NAN;
 }
 
+static void observe_name(const struct node_workload *workload, struct neap_workload *view)
+{
+	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
+	(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
+	(void)snprintf(view->target, sizeof(view->target), "workload:%s", workload->id);
+	(void)neap_strcopy(view->group, sizeof(view->group), workload->group->dir);
+}
+
 /* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared first. */
 static void observe_workload(struct neap_node *node, struct node_workload *workload,
 			     double seconds, struct neap_workload *view)
 {
-	static const char prefix[] = "workload:";
 	struct node_group *group = workload->group;
 
-	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
-	(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
-	memcpy(view->target, prefix, sizeof(prefix));
-	(void)neap_strcopy(view->target + sizeof(prefix) - 1,
-			   sizeof(view->target) - sizeof(prefix) + 1, workload->id);
-	(void)neap_strcopy(view->group, sizeof(view->group), group->dir);
+	/* What a workload is called never changes. */
+	if (workload->view != view)
+		observe_name(workload, view);
+	workload->view = view;
 	view->source = workload->source;
 	view->qos = workload->qos;
 	view->kube_qos = workload->kube_qos;
@@ -437,8 +413,10 @@ static int observe_workloads(struct neap_node *node, double seconds,
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
 
 		read_group(node, workload->group);
-		if (!workload->group->has_now)
+		if (!workload->group->has_now) {
+			workload->view = NULL;
 			continue; /* not started, or gone since the look */
+		}
 		observe_workload(node, workload, seconds, &node->views[shown++]);
 	}
 	node->sample.workloads = node->views;
@@ -504,6 +482,33 @@ static void fill_node(struct neap_node *node, double seconds)
 				(float)sample->used_cores);
 	sample->used_avg_cores = window_value(node, node->node_used, NEAP_AGG_AVG);
 	sample->used_p95_cores = window_value(node, node->node_used, NEAP_AGG_P95);
+}
+
+/* Those that have no workload any more and whose values nobody asked for in the tick before. Looked for
+ * when something came or went, and now and then. */
+static void drop_unseen_groups(struct neap_node *node)
+{
+	size_t i, j;
+
+	if (node->ticks - node->found_tick > 1 && node->ticks % SLOW_EVERY != 0)
+		return;
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+
+		workload->group->seen = node->ticks;
+		for (j = 0; j < workload->container_count; j++)
+			workload->containers[j]->seen = node->ticks;
+	}
+	for (i = neap_map_count(node->groups); i-- > 0;) {
+		const char *dir;
+		struct node_group *group = neap_map_at(node->groups, i, &dir);
+
+		if (group->seen + 1 >= node->ticks)
+			continue;
+		(void)neap_map_remove(node->groups, dir);
+		neap_group_free(group->files);
+		free(group);
+	}
 }
 
 int neap_observe(struct neap_node *node, struct neap_error *err)

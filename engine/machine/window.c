@@ -75,27 +75,48 @@ void neap_window_add(struct neap_window *window, int64_t mono_usec, float value)
 static int find_span(const struct neap_window *w, int64_t now, int64_t span,
 		     int *ret_first)
 {
-	int first = 0, age;
+	int first = 0, low, high;
 	int64_t since;
 
 	if (span <= 0)
 		return 0;
 	while (first < w->count && w->time[place(w, first)] > now)
 		first++;
-	for (age = first; age < w->count; age++)
-		if (__builtin_sub_overflow(now, w->time[place(w, age)], &since) ||
+	/* Times fall with the age: the first that is too old is at or above low, at most at high. */
+	low = first;
+	high = w->count;
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+
+		if (__builtin_sub_overflow(now, w->time[place(w, middle)], &since) ||
 		    since >= span)
-			break;
+			high = middle;
+		else
+			low = middle + 1;
+	}
 	*ret_first = first;
-	return age - first;
+	return low - first;
+}
+
+/* The samples of a span lie in one or two parts of the ring. Ages first and up to count - 1 more: the
+ * oldest part's place and length; the rest begins at place 0. */
+static int oldest_part(const struct neap_window *w, int first, int count, int *ret_length)
+{
+	int from = place(w, first + count - 1);
+
+	*ret_length = from + count > w->size ? w->size - from : count;
+	return from;
 }
 
 static float average(const struct neap_window *w, int first, int count)
 {
+	int length, from = oldest_part(w, first, count, &length);
 	double sum = 0;
 
-	for (int age = first; age < first + count; age++)
-		sum += (double)w->value[place(w, age)];
+	for (int i = 0; i < length; i++)
+		sum += (double)w->value[from + i];
+	for (int i = 0; i < count - length; i++)
+		sum += (double)w->value[i];
 	return (float)(sum / count);
 }
 
@@ -119,8 +140,12 @@ static float float_from_key(uint32_t key)
 
 static void copy_keys(const struct neap_window *w, int first, int count, uint32_t *key)
 {
-	for (int i = 0; i < count; i++)
-		key[i] = key_from_float(w->value[place(w, first + i)]);
+	int length, from = oldest_part(w, first, count, &length);
+
+	for (int i = 0; i < length; i++)
+		key[i] = key_from_float(w->value[from + i]);
+	for (int i = 0; i < count - length; i++)
+		key[length + i] = key_from_float(w->value[i]);
 }
 
 /* The key at place rank of the rising order. Each round splits the part that holds it at the
