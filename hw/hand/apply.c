@@ -136,7 +136,7 @@ static bool set_check(struct neap_hand_server *server,
 		      struct neap_hand_answer *answer)
 {
 	struct neap_error err = {0};
-	struct neap_value *value = NULL;
+	struct neap_value *value = &server->value;
 	const char *file;
 	bool v2 = false;
 	int64_t number;
@@ -158,17 +158,11 @@ static bool set_check(struct neap_hand_server *server,
 				 neap_key_get(request->key)->name);
 		return false;
 	}
-	value = neap_alloc(sizeof(*value));
-	if (!value) {
-		neap_hand_refuse(server, answer, ENOMEM, "no memory");
-		return false;
-	}
 	rc = request->found ? value_check(request->key, v2, request->found, value, &err)
 			    : 0;
 	if (rc == 0)
 		rc = value_check(request->key, v2, request->value, value, &err);
 	number = value->number;
-	free(value);
 	if (rc < 0) {
 		neap_hand_refuse(server, answer, EPERM, "%s: %s",
 				 neap_key_get(request->key)->name, err.msg);

@@ -19,7 +19,11 @@ int neap_hand_files_init(struct neap_hand_files *files, const struct neap_cgroup
 {
 	*files = (struct neap_hand_files){.cgroup = cgroup};
 	files->file = neap_alloc_array(NEAP_HAND_FILES_MAX, sizeof(*files->file));
-	return files->file ? 0 : neap_error_nomem(err);
+	files->hash = neap_alloc_array(NEAP_HAND_FILES_MAX, sizeof(*files->hash));
+	if (files->file && files->hash)
+		return 0;
+	neap_hand_files_done(files);
+	return neap_error_nomem(err);
 }
 
 static void file_drop(struct neap_hand_files *files, int index)
@@ -27,6 +31,7 @@ static void file_drop(struct neap_hand_files *files, int index)
 	(void)close(
 		files->file[index].fd); /* kernel files report at write, not at close */
 	files->file[index] = files->file[--files->count];
+	files->hash[index] = files->hash[files->count];
 }
 
 void neap_hand_files_done(struct neap_hand_files *files)
@@ -34,7 +39,9 @@ void neap_hand_files_done(struct neap_hand_files *files)
 	while (files->count)
 		file_drop(files, files->count - 1);
 	free(files->file);
+	free(files->hash);
 	files->file = NULL;
+	files->hash = NULL;
 }
 
 void neap_hand_files_forget(struct neap_hand_files *files, const char *group)
@@ -100,31 +107,53 @@ static void room_make(struct neap_hand_files *files)
 		file_drop(files, oldest);
 }
 
+static bool is_file(const struct neap_hand_file *file, const char *group,
+		    enum neap_key key)
+{
+	return file->key == key && strcmp(file->group, group) == 0;
+}
+
+/* Index, or -1. A change reads, writes and reads one file, and the same groups are changed in the
+ * same order again and again: mostly it is the last one found, or the next. */
+static int file_find(const struct neap_hand_files *files, const char *group,
+		     enum neap_key key)
+{
+	uint32_t hash;
+	int i;
+
+	for (i = files->last; i < files->count && i <= files->last + 1; i++)
+		if (is_file(&files->file[i], group, key))
+			return i;
+	hash = text_hash(group, key);
+	for (i = 0; i < files->count; i++)
+		if (files->hash[i] == hash && is_file(&files->file[i], group, key))
+			return i;
+	return -1;
+}
+
 /* 0 and the table's entry, or an errno. is_fresh: opened now. */
 static int file_get(struct neap_hand_files *files, const char *group, enum neap_key key,
 		    struct neap_hand_file **ret, bool *is_fresh)
 {
-	struct neap_hand_file fresh = {.key = key, .hash = text_hash(group, key)};
+	struct neap_hand_file fresh;
+	int i = file_find(files, group, key);
 	struct stat st;
-	int i, rc;
+	int rc;
 
-	for (i = 0; i < files->count; i++) {
-		struct neap_hand_file *file = &files->file[i];
-
-		if (file->hash != fresh.hash || file->key != key ||
-		    strcmp(file->group, group) != 0)
-			continue;
-		/* Plain files of a fake tree live on after their removal. */
-		if (files->cgroup->is_fake &&
-		    (fstat(file->fd, &st) < 0 || st.st_nlink == 0)) {
-			file_drop(files, i);
-			break;
-		}
-		file->used = ++files->uses;
-		*ret = file;
+	/* Plain files of a fake tree live on after their removal. */
+	if (i >= 0 && files->cgroup->is_fake &&
+	    (fstat(files->file[i].fd, &st) < 0 || st.st_nlink == 0)) {
+		file_drop(files, i);
+		i = -1;
+	}
+	if (i >= 0) {
+		files->last = i;
+		files->file[i].used = ++files->uses;
+		*ret = &files->file[i];
 		*is_fresh = false;
 		return 0;
 	}
+	fresh.key = key;
 	if (!neap_strcopy(fresh.group, sizeof(fresh.group), group))
 		return ENAMETOOLONG;
 	rc = file_open(files, group, key, &fresh);
@@ -139,6 +168,8 @@ static int file_get(struct neap_hand_files *files, const char *group, enum neap_
 		room_make(files);
 	fresh.used = ++files->uses;
 	files->file[files->count] = fresh;
+	files->hash[files->count] = text_hash(group, key);
+	files->last = files->count;
 	*ret = &files->file[files->count++];
 	*is_fresh = true;
 	return 0;

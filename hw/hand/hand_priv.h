@@ -17,7 +17,6 @@
 struct neap_hand_file {
 	char group[NEAP_PATH_MAX];
 	enum neap_key key;
-	uint32_t hash;
 	int fd;
 	uint64_t dev, ino; /* of the group's directory */
 	uint64_t used;     /* running number of the last use */
@@ -26,7 +25,9 @@ struct neap_hand_file {
 struct neap_hand_files {
 	const struct neap_cgroup *cgroup;
 	struct neap_hand_file *file; /* NEAP_HAND_FILES_MAX of them */
+	uint32_t *hash;              /* of each file, side by side for the search */
 	int count;
+	int last; /* index of the file found last, or more than there are */
 	uint64_t uses;
 };
 
@@ -55,6 +56,7 @@ struct neap_hand_server {
 	/* Room for one answer. */
 	char old_value[NEAP_CPUSET_TEXT], new_value[NEAP_CPUSET_TEXT];
 	char scratch[NEAP_CPUSET_TEXT];
+	struct neap_value value;
 	char text[NEAP_WIRE_TEXT];
 };
 

@@ -2,12 +2,17 @@
  *
  * What 50 changes cost (P10): a hand of its own sets the CPU quota of 50 groups, again and again
  * between two values. Prints the CPU time of one such round in microseconds, asking side and hand
- * together, median of all rounds, and the rounds. The groups are made and removed here. */
+ * together, median of all rounds; then that of the limit, which reads, writes and reads the same
+ * files through kept descriptors and does nothing else, in turn with the rounds; then the rounds.
+ * For each quota the kernel walks all groups of the machine, so both depend on how many there are.
+ * The groups are made and removed here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hw/hand/hand.h"
@@ -23,17 +28,15 @@ static const char help[] =
 /* Nanoseconds on a CPU since the process began. */
 static double cpu_nsec(int pid)
 {
-	char path[64];
-	unsigned long long nsec = 0;
-	FILE *file;
+	struct timespec spent = {0};
+	clockid_t clock;
+	int rc = clock_getcpuclockid(pid, &clock);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%llu", &nsec) != 1)
-		fprintf(stderr, "bench_hand: %s: %s\n", path, strerror(errno));
-	if (file)
-		(void)fclose(file); /* only read from */
-	return (double)nsec;
+	if (rc == 0 && clock_gettime(clock, &spent) < 0)
+		rc = errno;
+	if (rc != 0)
+		fprintf(stderr, "bench_hand: CPU time of %d: %s\n", pid, strerror(rc));
+	return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
 }
 
 /* Sends what is queued and takes `wanted` answers. 0, or -1 with a message. */
@@ -105,11 +108,75 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int measure(struct neap_hand *hand, const char *root, bool v2)
+static int open_all(const struct neap_cgroup *cgroup, const char *root, int fds[GROUPS])
 {
+	const char *file = neap_cgroup_file(cgroup, NEAP_KEY_CPU_MAX_MILLI, NULL, NULL);
+	struct neap_error err = {0};
+	char group[NEAP_PATH_MAX];
+
+	for (int i = 0; i < GROUPS; i++) {
+		(void)snprintf(group, sizeof(group), "%s/g%d", root, i);
+		fds[i] = file ? neap_cgroup_open(cgroup, NEAP_CTL_CPU, group, file,
+						 O_RDWR, &err)
+			      : -1;
+		if (fds[i] >= 0)
+			continue;
+		fprintf(stderr, "bench_hand: %s: %s\n", group,
+			file ? err.msg : "no quota");
+		while (i > 0)
+			(void)close(fds[--i]); /* nothing is buffered */
+		return -1;
+	}
+	return 0;
+}
+
+/* What the hand must do to the kernel's files, and no more. */
+static int change_all(const int fds[GROUPS], const char *value)
+{
+	char text[64];
+
+	for (int i = 0; i < GROUPS; i++) {
+		if (pread(fds[i], text, sizeof(text), 0) < 0 ||
+		    pwrite(fds[i], value, strlen(value), 0) < 0 ||
+		    pread(fds[i], text, sizeof(text), 0) < 0) {
+			fprintf(stderr, "bench_hand: limit: %s\n", strerror(errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int measure_rounds(struct neap_hand *hand, const char *root, char values[2][64],
+			  const int fds[GROUPS])
+{
+	double took[ROUNDS], limit[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double from = cpu_nsec(getpid()) + cpu_nsec(neap_hand_pid(hand));
+
+		if (ask_all(hand, root, NEAP_HAND_SET, values[i % 2]) < 0)
+			return -1;
+		took[i] = cpu_nsec(getpid()) + cpu_nsec(neap_hand_pid(hand)) - from;
+		from = cpu_nsec(getpid());
+		if (change_all(fds, values[(i + 1) % 2]) < 0)
+			return -1;
+		limit[i] = cpu_nsec(getpid()) - from;
+	}
+	qsort(took, ROUNDS, sizeof(took[0]), compare);
+	qsort(limit, ROUNDS, sizeof(limit[0]), compare);
+	printf("%.0f\t%.0f\t%d\n", took[ROUNDS / 2] / 1e3, limit[ROUNDS / 2] / 1e3,
+	       ROUNDS);
+	return 0;
+}
+
+static int measure(struct neap_hand *hand, const struct neap_cgroup *cgroup,
+		   const char *root)
+{
+	bool v2 = cgroup->mount[NEAP_CTL_CPU].is_v2;
 	static const int64_t milli[] = {500, 600};
 	char values[2][64];
-	double took[ROUNDS];
+	int fds[GROUPS];
+	int rc;
 
 	for (int i = 0; i < 2; i++) {
 		struct neap_value value = {.number = milli[i]};
@@ -121,18 +188,13 @@ static int measure(struct neap_hand *hand, const char *root, bool v2)
 
 	/* The first round opens the files and writes the journal. */
 	if (ask_all(hand, root, NEAP_HAND_MAKE, NULL) < 0 ||
-	    ask_all(hand, root, NEAP_HAND_SET, values[1]) < 0)
+	    ask_all(hand, root, NEAP_HAND_SET, values[1]) < 0 ||
+	    open_all(cgroup, root, fds) < 0)
 		return -1;
-	for (int i = 0; i < ROUNDS; i++) {
-		double from = cpu_nsec(getpid()) + cpu_nsec(neap_hand_pid(hand));
-
-		if (ask_all(hand, root, NEAP_HAND_SET, values[i % 2]) < 0)
-			return -1;
-		took[i] = cpu_nsec(getpid()) + cpu_nsec(neap_hand_pid(hand)) - from;
-	}
-	qsort(took, ROUNDS, sizeof(took[0]), compare);
-	printf("%.0f\t%d\n", took[ROUNDS / 2] / 1e3, ROUNDS);
-	return ask_all(hand, root, NEAP_HAND_REMOVE, NULL);
+	rc = measure_rounds(hand, root, values, fds);
+	for (int i = 0; i < GROUPS; i++)
+		(void)close(fds[i]); /* nothing is buffered */
+	return rc < 0 ? rc : ask_all(hand, root, NEAP_HAND_REMOVE, NULL);
 }
 
 int main(int argc, char **argv)
@@ -165,7 +227,7 @@ int main(int argc, char **argv)
 	if (rc < 0) {
 		fprintf(stderr, "bench_hand: %s\n", err.msg);
 	} else {
-		rc = measure(hand, argv[2], cgroup.mount[NEAP_CTL_CPU].is_v2);
+		rc = measure(hand, &cgroup, argv[2]);
 		neap_hand_free(hand);
 	}
 	(void)neap_cgroup_remove(&cgroup, argv[2],

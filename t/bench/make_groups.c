@@ -2,8 +2,9 @@
  *
  * Makes and removes groups for the tick's bench: pods with containers below a root of their own, in
  * every cgroup hierarchy that neap reads, named as a kubelet with the cgroupfs driver names them
- * (2 of 5 pods BestEffort, 2 Burstable, 1 Guaranteed). Also lists the files a full tick over them
- * reads, for the programs that neap is measured against. The groups stay empty. */
+ * (2 of 5 pods BestEffort, 2 Burstable, 1 Guaranteed). Also lists the files that every tick over them
+ * reads, for the programs that neap is measured against: those of the pods, in whose counters the
+ * kernel includes their containers. The groups stay empty. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -210,15 +211,12 @@ static void list_group(const struct bench *bench, const char *group)
 			continue;
 		list_file(mount->path, group,
 			  mount->is_v2 ? "memory.current" : "memory.usage_in_bytes");
-		list_file(mount->path, group, "memory.stat");
-		if (mount->is_v2)
-			list_file(mount->path, group, "memory.pressure");
 	}
 }
 
 static void list_all(const struct bench *bench)
 {
-	char group[PATH_SIZE], pod_dir[PATH_SIZE], name[PATH_SIZE];
+	char pod_dir[PATH_SIZE], name[PATH_SIZE];
 
 	puts("/proc/stat");
 	puts("/proc/meminfo");
@@ -226,10 +224,6 @@ static void list_all(const struct bench *bench)
 		pod_name(name, pod);
 		join(pod_dir, "%s%s/%s", bench->root, class_of(pod), name);
 		list_group(bench, pod_dir);
-		for (int container = 0; container < bench->containers; container++) {
-			container_name(name, pod, container);
-			list_group(bench, join(group, "%s/%s", pod_dir, name));
-		}
 	}
 	puts("");
 }
