@@ -130,7 +130,11 @@ static void fill_struct(const struct neap_field *fields, char *base, size_t elem
 
 static bool is_same_real(double a, double b)
 {
-	return memcmp(&a, &b, sizeof(a)) == 0;
+	uint64_t a_bits, b_bits;
+
+	memcpy(&a_bits, &a, sizeof(a));
+	memcpy(&b_bits, &b, sizeof(b));
+	return a_bits == b_bits; /* NaN and -0 too */
 }
 
 static bool is_same_name(const char *a, const char *b)
