@@ -50,6 +50,11 @@ static const struct {
 	{"used_milli", true, true},
 	{"used_cores", true, true},
 	{"used_avg_cores", true, false},
+	{"used_p50_cores", true, false},
+	{"used_p90_cores", true, false},
+	{"used_p95_cores", true, true},
+	{"used_p99_cores", true, false},
+	{"used_p98_cores", false, true},
 	{"reserved_cpus", true, false},
 	{"kubelet_cpu_policy", true, true},
 	{"topology", true, true},
@@ -79,7 +84,8 @@ static const struct {
 
 static void field_rows(void **state)
 {
-	struct neap_sample s = {.used_milli = NEAP_MISSING, .used_cores = NAN};
+	struct neap_sample s = {
+		.used_milli = NEAP_MISSING, .used_cores = NAN, .used_p95_cores = NAN};
 
 	(void)state;
 	s.besteffort.exists = true;

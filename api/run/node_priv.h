@@ -38,6 +38,8 @@ struct node_workload {
 	struct node_group **containers;
 	size_t container_count;
 	struct neap_window *used;
+	double used_p50_cores, used_p90_cores,
+		used_p99_cores;           /* as of its last slow turn */
 	const struct neap_workload *view; /* that holds its names, NULL when none does */
 	char id[128], name[128];
 	const char *source;
@@ -145,7 +147,7 @@ struct neap_node {
 	int64_t waked_usec; /* of the reaction whose writes are not all answered, 0: none */
 
 	size_t ask_first; /* slot that the next tick asks first: it was put off */
-	uint64_t ticks; /* looks: ticks and reactions */
+	uint64_t ticks;   /* looks: ticks and reactions */
 	int64_t started_mono_usec;
 	double tick_cpu_avg_usec;
 	uint64_t writes,

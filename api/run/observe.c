@@ -380,8 +380,21 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 			   seconds);
 	if (!isnan(view->used_cores) && !node->is_reaction)
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
+	/* A percentile costs as much as reading a file, so most are of the slow turn; the 95th is what
+	 * decisions are made on. */
+	if (is_slow_turn(node, group) || node->ticks - group->born < 2) {
+		workload->used_p50_cores =
+			window_value(node, workload->used, NEAP_AGG_P50);
+		workload->used_p90_cores =
+			window_value(node, workload->used, NEAP_AGG_P90);
+		workload->used_p99_cores =
+			window_value(node, workload->used, NEAP_AGG_P99);
+	}
 	view->used_avg_cores = window_value(node, workload->used, NEAP_AGG_AVG);
+	view->used_p50_cores = workload->used_p50_cores;
+	view->used_p90_cores = workload->used_p90_cores;
 	view->used_p95_cores = window_value(node, workload->used, NEAP_AGG_P95);
+	view->used_p99_cores = workload->used_p99_cores;
 	if (node->has_written || node->ticks - group->born < 2 ||
 	    is_slow_turn(node, group)) {
 		read_cpus(node, group, &workload->cpus);
@@ -481,7 +494,10 @@ static void fill_node(struct neap_node *node, double seconds)
 		neap_window_add(node->node_used, node->mono_usec,
 				(float)sample->used_cores);
 	sample->used_avg_cores = window_value(node, node->node_used, NEAP_AGG_AVG);
+	sample->used_p50_cores = window_value(node, node->node_used, NEAP_AGG_P50);
+	sample->used_p90_cores = window_value(node, node->node_used, NEAP_AGG_P90);
 	sample->used_p95_cores = window_value(node, node->node_used, NEAP_AGG_P95);
+	sample->used_p99_cores = window_value(node, node->node_used, NEAP_AGG_P99);
 }
 
 /* Those that have no workload any more and whose values nobody asked for in the tick before. Looked for

@@ -22,6 +22,12 @@ static void set_real(json_t *object, const char *name, double value)
 		(void)json_object_set_new(object, name, json_real(value));
 }
 
+static void set_milli(json_t *object, const char *name, double cores)
+{
+	if (isfinite(cores))
+		set_int(object, name, (int64_t)(cores * 1000));
+}
+
 static void set_text(json_t *object, const char *name, const char *text)
 {
 	if (text != NULL && text[0] != '\0')
@@ -201,8 +207,11 @@ static json_t *report_workload(struct neap_node *node, const struct neap_workloa
 	set_text(row, "kube_qos", view->kube_qos_name);
 	set_text(row, "group", view->group);
 	set_int(row, "used_milli", view->used_milli);
-	if (isfinite(view->used_avg_cores))
-		set_int(row, "used_avg_milli", (int64_t)(view->used_avg_cores * 1000));
+	set_milli(row, "used_avg_milli", view->used_avg_cores);
+	set_milli(row, "used_p50_milli", view->used_p50_cores);
+	set_milli(row, "used_p90_milli", view->used_p90_cores);
+	set_milli(row, "used_p95_milli", view->used_p95_cores);
+	set_milli(row, "used_p99_milli", view->used_p99_cores);
 	set_real(row, "throttled_ratio", view->throttled_ratio);
 	set_real(row, "cpu_pressure", view->cpu_pressure);
 	set_real(row, "memory_pressure", view->memory_pressure);

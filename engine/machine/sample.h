@@ -46,8 +46,8 @@ struct neap_workload {
 	int64_t memory_limit_bytes;
 	double used_cores;     /* since the last tick */
 	int64_t used_milli;    /* the same, truncated */
-	double used_avg_cores; /* average of the window */
-	double used_p95_cores;
+	double used_avg_cores; /* average of the window, then percentiles of it */
+	double used_p50_cores, used_p90_cores, used_p95_cores, used_p99_cores;
 	double throttled_ratio; /* throttled periods / periods since the last tick */
 	int64_t memory_bytes;
 	double cpu_pressure, memory_pressure, io_pressure;
@@ -81,8 +81,8 @@ struct neap_sample {
 	struct neap_cpuset system_cpus;   /* exclusive CPUs of class SYSTEM */
 	double used_cores; /* all CPU use of the node since the last tick */
 	int64_t used_milli;
-	double used_avg_cores; /* average of the window */
-	double used_p95_cores;
+	double used_avg_cores; /* average of the window, then percentiles of it */
+	double used_p50_cores, used_p90_cores, used_p95_cores, used_p99_cores;
 	double stolen_ratio; /* share of CPU time that the hypervisor gave to others */
 	int64_t critical_used_milli;   /* workloads that are not best-effort */
 	int64_t besteffort_used_milli; /* workloads that are */

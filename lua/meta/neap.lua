@@ -21,8 +21,11 @@ error("a meta file is never run")
 ---@field memory_limit_bytes integer|nil memory limit, bytes
 ---@field used_cores number|nil CPU use since the tick before, CPUs
 ---@field used_milli integer|nil CPU use since the tick before, thousandths of a CPU
----@field used_avg_cores number|nil average CPU use of the last 60 s, CPUs
----@field used_p95_cores number|nil 95th percentile of the CPU use of the last 60 s, CPUs
+---@field used_avg_cores number|nil average CPU use over the window (neapd --window), CPUs
+---@field used_p50_cores number|nil median of the CPU use over the window, CPUs
+---@field used_p90_cores number|nil 90th percentile of the CPU use over the window, CPUs
+---@field used_p95_cores number|nil 95th percentile of the CPU use over the window, CPUs
+---@field used_p99_cores number|nil 99th percentile of the CPU use over the window, CPUs
 ---@field throttled_ratio number|nil share of periods in which its quota stopped it, 0..1
 ---@field memory_bytes integer|nil memory charged to its group, page cache included, bytes
 ---@field cpu_pressure number|nil share of the last 10 s in which some task waited for a CPU, 0..1
@@ -57,8 +60,11 @@ error("a meta file is never run")
 ---@field system_cpus neap.CpuSet exclusive CPUs of class SYSTEM
 ---@field used_cores number CPU use of the whole node since the tick before, CPUs
 ---@field used_milli integer CPU use of the whole node, thousandths of a CPU
----@field used_avg_cores number average CPU use of the node in the last 60 s, CPUs
----@field used_p95_cores number 95th percentile of the node's CPU use in the last 60 s, CPUs
+---@field used_avg_cores number average CPU use of the node over the window (neapd --window), CPUs
+---@field used_p50_cores number median of the node's CPU use over the window, CPUs
+---@field used_p90_cores number 90th percentile of the node's CPU use over the window, CPUs
+---@field used_p95_cores number 95th percentile of the node's CPU use over the window, CPUs
+---@field used_p99_cores number 99th percentile of the node's CPU use over the window, CPUs
 ---@field stolen_ratio number share of CPU time that the hypervisor gave to others, 0..1
 ---@field critical_used_milli integer CPU use of the workloads that are not best-effort
 ---@field besteffort_used_milli integer CPU use of the workloads that are best-effort

@@ -23,6 +23,13 @@ dir=$GROUP/besteffort/podburn/main
 check "it is the client's own process" is "$pid" "$client"
 check "it sits in the group that is told" grep -qx "$pid" "$CPU/$dir/cgroup.procs"
 check "top names it" eventually 5 sh -c "$BUILD/neapctl --socket $WORK/neap.sock top -n 1 -b | grep -q burn"
+# All four are there, and none is below the one before it.
+rising_use()
+{
+	neapctl top -n 1 -b -o json | grep -oE '"used_(p50|p90|p95|p99)_milli": *[0-9]+' | tr -d '": ' |
+		awk -F'_milli' '{ n++; if (n > 1 && $2 + 0 < last) bad = 1; last = $2 + 0 } END { exit n != 4 || bad }'
+}
+check "its percentiles are told" eventually 5 rising_use
 check "the class has the lowest weight" eventually 5 grep -qx -e 2 -e 1 \
 	"$CPU/$GROUP/besteffort/cpu.shares" "$CPU/$GROUP/besteffort/cpu.weight"
 if [ -e "$CPU/$dir/cpu.idle" ]; then
