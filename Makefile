@@ -8,7 +8,7 @@
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
 #   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
 #   make bench      the figures of t/bench as ratios
-#   make fmt        lay out C sources by .clang-format
+#   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
 #   make install    DESTDIR= PREFIX=/usr/local
 #   make clean      remove what was built
@@ -173,14 +173,19 @@ lint: need-deps
 	@t/deps.sh lint
 	@t/lint.sh
 
-fmt:
+fmt: doc/lua-api.md
 	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# Kept in git, as it is read there; t/sh/docs.t finds a stale one.
+doc/lua-api.md: doc/lua-api.awk $(wildcard lua/meta/*.lua)
+	awk -f $^ >$@
 
 install: all
 	install -D -m 755 $(O)/neapd $(DESTDIR)$(PREFIX)/sbin/neapd
 	install -D -m 755 $(O)/neapctl $(DESTDIR)$(PREFIX)/bin/neapctl
 	for f in $$(find policies lua/runtime lua/meta -name '*.lua' 2>/dev/null); do \
 	  install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/neap/$$f || exit 1; done
+	install -D -m 644 doc/lua-api.md $(DESTDIR)$(PREFIX)/share/doc/neap/lua-api.md
 	for f in $$(cd $(O)/doc 2>/dev/null && ls); do \
 	  install -D -m 644 $(O)/doc/$$f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$f || exit 1; done
 

@@ -1,12 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Everything that neap offers to policies, for editors (LuaCATS) and for people. The names of the
--- fields are compared with the tables of the C sources by t/test_meta.c.
+-- Everything that neap offers to policies, for editors (LuaCATS) and, as doc/lua-api.md, for people.
+-- t/test_meta.c compares it with what a loaded policy really has.
 ---@meta
 -- luacheck: ignore
 error("a meta file is never run")
 
---- A pod, a `neapctl run`, or a host application.
+-- # The sample
+-- What `tick` gets as its second argument. Amounts of CPU are in thousandths of a CPU
+-- (`_milli`, integers) or CPUs (`_cores`, real numbers); a `_ratio` and a pressure are
+-- shares, 0 to 1.
+
+--- A pod, a command started by `neapctl run`, or a host application. A name that is not in
+--- this list raises.
+---
+--- In this version `qos` is nil for pods of a kubelet, as neap does not read the Kubernetes
+--- API yet, and `exclusive_cpus` is always empty. Requests and limits are what `neapctl run`
+--- was told, and nil for others; so is `processes`. A host application is not critical only
+--- with qos BE *and* below the best-effort directory.
 ---@class neap.Workload
 ---@field id string unique on the node: pod uid, run name, "host:NAME"
 ---@field name string name for people
@@ -36,7 +47,7 @@ error("a meta file is never run")
 ---@field max_milli integer|nil quota in force, thousandths of a CPU, -1 unlimited
 ---@field processes integer|nil processes in its group
 
---- The directory of a QoS class.
+--- The directories of a QoS class in all trees (neap's own and the kubelet's) taken together.
 ---@class neap.Class
 ---@field exists boolean the directory of the class is there
 ---@field used_cores number|nil CPU use since the tick before, CPUs
@@ -47,8 +58,9 @@ error("a meta file is never run")
 ---@field cpu_pressure number|nil share of the last 10 s in which some task waited for a CPU, 0..1
 ---@field workloads integer|nil number of workloads in it
 
---- What one tick saw: the fields named in `needs`, nothing else. A field named with "?" may be nil,
---- any other is there.
+--- What one tick saw: the fields named in `needs`, nothing else; another name raises. A field
+--- named with "?" may be nil, any other is there. A write of a key that is not in `supports` is
+--- left out.
 ---@class neap.NodeSample
 ---@field now_unix integer wall clock, seconds since 1970
 ---@field mono_usec integer clock that never goes back, microseconds
@@ -68,14 +80,14 @@ error("a meta file is never run")
 ---@field stolen_ratio number share of CPU time that the hypervisor gave to others, 0..1
 ---@field critical_used_milli integer CPU use of the workloads that are not best-effort
 ---@field besteffort_used_milli integer CPU use of the workloads that are best-effort
----@field system_used_milli integer CPU use of the node that belongs to no workload
+---@field system_used_milli integer CPU use of the node that belongs to no workload, not below 0
 ---@field memory_capacity_bytes integer memory of the node, bytes
 ---@field memory_used_bytes integer memory of the node that is not available, bytes
 ---@field cpu_pressure number share of the last 10 s in which some task waited for a CPU, 0..1
 ---@field memory_pressure number the same for memory, 0..1
 ---@field io_pressure number the same for block devices, 0..1
----@field critical_pressure number highest cpu_pressure of a workload that is not best-effort
----@field kubelet_cpu_policy string CPU manager policy of the kubelet: "none" or "static"
+---@field critical_pressure number highest cpu_pressure of a workload that is not best-effort; missing without one
+---@field kubelet_cpu_policy string CPU manager policy of the kubelet: "none" (also without one) or "static"
 ---@field topology neap.Topology the machine: sockets, NUMA nodes, caches, cores, threads
 ---@field besteffort neap.Class the best-effort directory, all trees together
 ---@field burstable neap.Class the burstable directory, all trees together
@@ -83,16 +95,19 @@ error("a meta file is never run")
 ---@field supports table<string, boolean> keys whose kernel file exists here: name = true
 ---@field trigger string|nil name of the policy's trigger that fired; missing on a plain tick
 
---- A set of CPUs by their numbers in the operating system. Never changes.
---- `a + b` and `a | b` are the union, `a & b` what both have, `a - b` the difference, `#a` the
---- count, `a == b` compares members, `tostring(a)` is the list ("0-3,8").
+-- # CPU sets and the machine
+-- Objects that never change. All numbers are those of the operating system.
+
+--- A set of CPUs. Operators make new ones: `a + b` and `a | b` are the union, `a & b` what
+--- both have, `a - b` the difference, `#a` the count, `a == b` compares members,
+--- `tostring(a)` is the list ("0-3,8").
 ---@class neap.CpuSet
 ---@operator add(neap.CpuSet): neap.CpuSet
 ---@operator bor(neap.CpuSet): neap.CpuSet
 ---@operator band(neap.CpuSet): neap.CpuSet
 ---@operator sub(neap.CpuSet): neap.CpuSet
 ---@operator len: integer
-local CpuSet = {}
+local CpuSet = {} -- set
 
 --- Returns whether the CPU is a member.
 ---@param cpu integer
@@ -113,9 +128,9 @@ function CpuSet:first(n) end
 ---@return boolean
 function CpuSet:is_subset(other) end
 
---- The machine. Never changes; after a hotplug the next sample has another one.
+--- The machine. After a CPU went on- or offline the next sample has another one.
 ---@class neap.Topology
-local Topology = {}
+local Topology = {} -- topology
 
 --- Returns the CPUs that are online.
 ---@return neap.CpuSet
@@ -168,18 +183,22 @@ function Topology:sockets() end
 ---@return string? message
 function Topology:socket_cpus(socket) end
 
---- The first argument of every function of a policy. Read-only but for what is in memo.
+-- # ctx
+
+--- The first argument of every function of a policy. It is read-only but for what is in
+--- `memo`. A name that is not in this list raises.
 ---@class neap.Ctx
 ---@field params table<string, any> the parameters in force; an unset one is nil, an undeclared one raises
----@field now_unix integer wall clock of the sample, seconds since 1970
----@field policy { name: string, version: string }
----@field memo table kept between calls: numbers, texts, booleans and tables of them, 64 KiB in all
+---@field now_unix integer wall clock of the sample, seconds since 1970; there is no other clock
+---@field policy { name: string, version: string } version: first 8 hexadecimal digits of the file's SHA-256
+---@field memo table kept between calls, see neap-policy(5)
 ---@field hold userdata what tick returns to keep everything as it was set
----@field quantity neap.Quantity
----@field time neap.Time
-local Ctx = {}
+---@field quantity neap.Quantity texts such as "500m" and "128Mi" to numbers
+---@field time neap.Time local time of the sample
+local Ctx = {} -- ctx
 
---- Writes a line to the log; ten per call are kept.
+--- Writes a line to the log; ten per call are kept. Nothing shows them in this version: neapd
+--- drops them.
 ---@param text string
 function Ctx.log(text) end
 
@@ -208,26 +227,14 @@ function Ctx.selector(selector) end
 
 --- A label selector. Never changes.
 ---@class neap.Selector
-local Selector = {}
+local Selector = {} -- selector
 
 --- Returns whether the labels (nil: none) fulfil the selector.
 ---@param labels table<string, string>|nil
 ---@return boolean
 function Selector:matches(labels) end
 
---- Local time of ctx.now_unix. A zone is a name such as "Europe/Berlin" or "UTC", a time of day
---- "HH:MM" or "HH:MM:SS".
----@class neap.Time
-local Time = {}
-
---- Returns the next moment, after now, at which the clocks of the zone show time: seconds since 1970.
---- A time that a day has twice is its first; on a day that leaves it out, the end of the gap.
----@param time string
----@param zone string
----@return integer|nil unix
----@return string? message
-function Time.next(time, zone) end
-
+--- What the clocks of a zone show.
 ---@class neap.Clock
 ---@field year integer
 ---@field month integer 1..12
@@ -237,6 +244,19 @@ function Time.next(time, zone) end
 ---@field second integer
 ---@field weekday integer 0 is Sunday
 ---@field offset_s integer seconds east of UTC
+
+--- Local time of ctx.now_unix. A zone is a name such as "Europe/Berlin" or "UTC", a time of day
+--- "HH:MM" or "HH:MM:SS".
+---@class neap.Time
+local Time = {} -- ctx.time
+
+--- Returns the next moment, after now, at which the clocks of the zone show time: seconds since 1970.
+--- A time that a day has twice is its first; on a day that leaves it out, the end of the gap.
+---@param time string
+---@param zone string
+---@return integer|nil unix
+---@return string? message
+function Time.next(time, zone) end
 
 --- Returns what the clocks of the zone show now.
 ---@param zone string
@@ -253,8 +273,9 @@ function Time.now(zone) end
 ---@return string? message
 function Time.is_between(from, to, zone) end
 
+--- Quantities as Kubernetes writes them.
 ---@class neap.Quantity
-local Quantity = {}
+local Quantity = {} -- ctx.quantity
 
 --- Returns "500m" or "2" in thousandths, rounded up.
 ---@param text string
@@ -268,26 +289,30 @@ function Quantity.milli(text) end
 ---@return string? message
 function Quantity.bytes(text) end
 
---- One wanted value. target: "besteffort" or "burstable" (the directory of the class),
---- "besteffort.pods", "besteffort.containers", the same for burstable, or "workload:ID".
----@class neap.Write
----@field target string
----@field key string "cpu.max_milli", "cpu.shares", "cpu.idle", "cpuset.cpus", ...
----@field value integer|neap.CpuSet|string a CPU set also as list text; -1 lifts a limit
----@field why string the reason, one line, for the audit
+-- # What a policy returns
+-- The table of the policy, and what its functions give. A field that is not in these lists is
+-- an error.
 
+--- One wanted value. All four fields are needed.
+---@class neap.Write
+---@field target string whom it is for, see TARGETS in neap-policy(5)
+---@field key string what is set, see KEYS there
+---@field value integer|neap.CpuSet|string a CPU set also as list text; -1 lifts a limit
+---@field why string the reason, one line without control characters, for the audit; cut after 159 bytes
+
+--- Returns the writes that are wanted, or ctx.hold.
 ---@alias neap.QosTick fun(ctx: neap.Ctx, node: neap.NodeSample): neap.Write[]|userdata
 
---- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration in
---- seconds; that is also what ctx.params holds.
+--- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration
+--- in seconds; that is also what `ctx.params` holds.
 ---@class neap.Param
----@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"selector"|"list"|"map"
----@field doc string
----@field default? any without one the parameter may be unset
----@field min? number|string
----@field max? number|string
----@field unit? "milli"|"bytes" of a quantity [bytes]
----@field values? string[] of an enum
+---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"selector"|"list"|"map" see PARAMETERS in neap-policy(5)
+---@field doc string what it does
+---@field default? any the value when nothing else is said; without one it may be unset, and is nil then
+---@field min? number|string for types with a range
+---@field max? number|string for types with a range
+---@field unit? "milli"|"bytes" of a quantity: thousandths or whole units [bytes]
+---@field values? string[] of an enum, 1 to 15
 ---@field of? string|neap.ParamOf of a list or map: what the elements are
 ---@field max_items? integer of a list (at most 1024) or map (at most 64) [64]
 
@@ -299,15 +324,13 @@ function Quantity.bytes(text) end
 ---@field unit? "milli"|"bytes"
 ---@field values? string[]
 
---- A row of examples. Either want, or steps that share ctx.memo; a step's node lies over the row's.
---- In node a CPU set is a list text, topology { sockets = 1, nodes = 1, cores = 4, threads = 2 }
---- (siblings have neighbouring numbers) or a list of { cpu, core, socket, node }.
+--- A row of examples: `want`, or `steps` in its place. See EXAMPLES in neap-policy(5).
 ---@class neap.Example
----@field name string
----@field node? table
----@field params? table<string, any>
----@field want? neap.Write[]|"hold"|"skip" why is compared only where it is given
----@field steps? { node: table?, after_s: integer?, want: neap.Write[]|"hold"|"skip" }[]
+---@field name string it is printed
+---@field node? table the fields of the sample that the row is about; all others are missing
+---@field params? table<string, any> parameters that differ from their defaults
+---@field want? neap.Write[]|"hold"|"skip" in any order; why is compared only where it is given
+---@field steps? { node: table?, after_s: integer?, want: neap.Write[]|"hold"|"skip" }[] run one after the other
 
 --- A pressure event of the kernel that calls the policy at once: tasks waited stall_usec of the
 --- last window_usec. node.trigger (in needs: "trigger?") tells which one fired.
@@ -329,5 +352,14 @@ function Quantity.bytes(text) end
 ---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
 ---@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
 ---@field tick neap.QosTick
+--- The table that the file returns.
+---@class neap.QosPolicy
+---@field api 1 version of this interface
+---@field kind "qos" what the policy decides
+---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
+---@field doc? string what the policy does
+---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), with "?" those that may be missing
+---@field tick neap.QosTick called once per tick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the documents say is there: every option, command, field, key, method and sandbox name is in its
-# manual page, every page renders, every path named exists, and the tutorial runs as it is
+# What the documents say is there: every option, command, key and parameter type is in its manual page, every
+# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorial runs as it is
 # written. Names come from the programs' --help and from the tables of the sources.
 #
 # The tutorial: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
@@ -43,16 +43,6 @@ all_named()
 	[ -z "$lost" ] || { echo "not there:$lost"; return 1; }
 }
 
-# The names of a table of fields in sample.c.
-fields()
-{
-	sed -n "/^const struct neap_field $1\[\]/,/^};/p" engine/machine/sample.c |
-		sed -nE 's/^\t[A-Z]+\([A-Z]+, ([a-z_0-9]+),.*/\1/p; s/^\t\{\.name = "([a-z_0-9]+)".*/\1/p'
-}
-
-# The names in a table of functions.
-methods() { sed -n "/^static const luaL_Reg $2\[\]/,/^};/p" "$1" | grep -oE '\{"[a-z_]+"' | tr -d '{"'; }
-
 # --- neapd(8) ---
 
 options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
@@ -84,31 +74,12 @@ fi
 
 policy_checks()
 {
-	check "every field of a node sample is in neap-policy(5)" all_named \
-		"$(section $POLICY '## Fields of the node sample')" '`%s`' 28 $(fields neap_sample_fields)
-	check "every field of a class" all_named \
-		"$(section $POLICY '## Fields of a class')" '`%s`' 8 $(fields neap_class_fields)
-	check "every field of a workload" all_named \
-		"$(section $POLICY '## Fields of a workload')" '`%s`' 24 $(fields neap_workload_fields)
 	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
 		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/kind.c)
 	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
 		$(sed -n '/table_keys\[\]/,/;/p' lua/policy.c | grep -oE '"[a-z]+"' | tr -d '"')
-	check "every parameter type and field" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 15 \
-		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c) \
-		$(sed -n '/schema_keys\[\]/,/;/p' lua/param_schema.c | grep -oE '"[a-z_]+"' | tr -d '"')
-	check "every member of ctx" all_named "$(section $POLICY '# CTX')" '`%s`' 8 \
-		$(sed -n '/ctx_names\[\]/,/;/p' lua/ctx.c | grep -oE '"[a-z_]+"' | tr -d '"')
-	check "every quantity function" all_named "$(section $POLICY '# CTX')" 'ctx.quantity.%s(' 2 \
-		$(methods lua/ctx.c quantity_functions)
-	check "every function of time" all_named "$(section $POLICY '# TIME')" 'ctx.time.%s(' 3 \
-		$(methods lua/timelib.c time_functions)
-	check "every method of selectors" all_named "$(section $POLICY '# SELECTORS')" 'selector:%s(' 1 \
-		$(methods lua/selector.c selector_methods)
-	check "every method of cpu sets" all_named "$(section $POLICY '# CPU SETS')" 'set:%s(' 4 \
-		$(methods lua/cpuset.c set_methods)
-	check "every method of the topology" all_named "$(section $POLICY '# THE MACHINE')" 'topology:%s(' 10 \
-		$(methods lua/toporef.c topo_methods)
+	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
+		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c)
 	check "every key" all_named "$(section $POLICY '# KEYS')" '`%s`' 10 \
 		$(sed -nE 's/^\t\t\t\.name = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
 	check "every kernel file of a key" all_named "$(section $POLICY '# KEYS')" '`%s`' 20 \
@@ -132,6 +103,26 @@ if [ -x "$BUILD/neapctl" ]; then
 else
 	skip "the example of the page is right" "neapctl is not built"
 fi
+
+# --- doc/lua-api.md ---
+
+# t/test_meta.c compares the declarations with what is really there.
+API=doc/lua-api.md
+fresh()
+{
+	awk -f doc/lua-api.awk lua/meta/*.lua >"$WORK/lua-api.md" || return 1
+	diff "$WORK/lua-api.md" $API >"$WORK/stale" && return 0
+	echo "$API is stale: make $API"
+	head -n 5 "$WORK/stale"
+	return 1
+}
+check "$API is made of lua/meta as it is now" fresh
+check "every class in lua/meta is in it" all_named "$(cat $API)" '### %s' 10 \
+	$(sed -nE 's/^---@(class|alias) (neap\.[A-Za-z]+).*/\2/p' lua/meta/*.lua)
+check "every field of a class" all_named "$(cat $API)" '`%s' 60 \
+	$(sed -nE 's/^---@field ([a-zA-Z_0-9]+).*/\1/p' lua/meta/*.lua)
+check "every method of an object" all_named "$(grep '^    ' $API)" ':%s(' 14 \
+	$(sed -nE 's/^function [A-Z][A-Za-z]*:([a-z_]+)\(.*/\1/p' lua/meta/*.lua)
 
 # --- pages ---
 

@@ -55,6 +55,7 @@ cp t/deps.sh "$tmp/tree/t/"
 	chmod +x t/sh/s.t
 	echo 'return {}' >policies/qos/p.lua
 	printf '# NAME\n\nneapd - x\n' >doc/neapd.8.md
+	echo '# x' >doc/lua-api.md
 )
 
 check 'builds' build all
@@ -108,6 +109,7 @@ build install DESTDIR="$tmp/dest" PREFIX=/usr
 check 'install: neapd' test -x "$tmp/dest/usr/sbin/neapd"
 check 'install: neapctl' test -x "$tmp/dest/usr/bin/neapctl"
 check 'install: policies' test -f "$tmp/dest/usr/share/neap/policies/qos/p.lua"
+check 'install: the types of policies' test -f "$tmp/dest/usr/share/doc/neap/lua-api.md"
 n=$((n + 1))
 if ! command -v lowdown >/dev/null; then
 	echo "ok $n - install: manual pages # SKIP lowdown is not installed"
