@@ -92,6 +92,7 @@ function first_word(s) { rest = s; sub(/^[^ ]+ */, "", rest); sub(/ .*/, "", s);
 # For people: names of a generic are what they stand for, iterators are functions.
 function plain(type,   name)
 {
+	sub(/\?$/, "", type)
 	for (name in generic)
 		if (type == name) return generic[name]
 	if (type ~ /^fun\(/) return "function"
@@ -148,7 +149,7 @@ FNR == 1 { is_chapter = 0; forget() }
 	forget()
 	next
 }
-is_chapter && /^-- / { text = text " " substr($0, 4); next }
+is_chapter && /^--( |$)/ { text = text (length($0) > 2 ? " " substr($0, 4) : "\n\n"); next }
 is_chapter { put_text(); is_chapter = 0 }
 
 /^---@class / {
@@ -212,9 +213,12 @@ is_chapter { put_text(); is_chapter = 0 }
 }
 /^---@return / {
 	sub(/^---@return /, "")
-	type = plain(take_type($0))
+	type = take_type($0)
+	name = type ~ /\?$/ ? "?" : ""
+	type = plain(type) name
 	name = first_word(rest)
-	gives = gives (gives == "" ? "" : ", ") type (name == "" ? "" : " " name)
+	if (name == "...") type = type " ..."
+	gives = gives (gives == "" ? "" : ", ") type (name == "" || name == "..." ? "" : " " name)
 	gives_types = gives_types (gives_types == "" ? "" : ", ") type
 	if (rest != "") notes = notes "- gives `" name "`: " rest "\n"
 	next
@@ -256,8 +260,14 @@ END {
 	print "keys and the targets are in neap-policy(5). What ends in `?` may be left out or is not always given; a field of a"
 	print "type with `|nil` can be nil."
 	print ""
-	print "The declarations serve editors, too (LuaCATS annotations, as lua-language-server reads them): `SHARE_DIR/lua/meta`,"
-	print "`/usr/local/share/neap/lua/meta` unless installed elsewhere, is their library."
+	print "The declarations serve editors, too, as LuaCATS annotations. For lua-language-server a `.luarc.json` beside the"
+	print "policies names them, and puts Lua's own libraries off, of which policies have a part only:"
+	print ""
+	print "    { \"runtime.version\": \"Lua 5.4\","
+	print "      \"workspace.library\": [\"/usr/local/share/neap/lua/meta\"],"
+	print "      \"runtime.builtin\": { \"basic\": \"disable\", \"coroutine\": \"disable\", \"debug\": \"disable\","
+	print "        \"io\": \"disable\", \"math\": \"disable\", \"os\": \"disable\", \"package\": \"disable\","
+	print "        \"string\": \"disable\", \"table\": \"disable\", \"utf8\": \"disable\" } }"
 	print contents
 	printf "%s", body
 }

@@ -86,9 +86,6 @@ policy_checks()
 		$(sed -nE 's/^\t\t\t\.v[12]_file = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
 	check "every target" all_named "$(section $POLICY '# TARGETS')" '`%s`' 6 \
 		$(sed -n '/class_targets\[\]/,/^};/p' api/run/wishes.c | grep -oE '"[a-z.]+"' | tr -d '"')
-	check "every name of the sandbox" all_named "$(section $POLICY '# SANDBOX')" '`%s`' 60 \
-		$(sed -n '/names\[\] = {/,/NULL/p' lua/sandbox.c | grep -oE '"[a-z0-9.]+"' | tr -d '"' |
-			grep -vxE 'math|string|table|utf8')
 	for file in policies/qos/*.lua; do
 		check "parameters of $(basename "$file")" all_named "$(section $POLICY '# SHIPPED POLICIES')" \
 			'    %s ' 4 $(sed -n '/^  params = {/,/^  },/p' "$file" | sed -nE 's/^    ([a-z_]+) = \{.*/\1/p')
@@ -119,10 +116,12 @@ fresh()
 check "$API is made of lua/meta as it is now" fresh
 check "every class in lua/meta is in it" all_named "$(cat $API)" '### %s' 10 \
 	$(sed -nE 's/^---@(class|alias) (neap\.[A-Za-z]+).*/\2/p' lua/meta/*.lua)
-check "every field of a class" all_named "$(cat $API)" '`%s' 60 \
-	$(sed -nE 's/^---@field ([a-zA-Z_0-9]+).*/\1/p' lua/meta/*.lua)
+check "every field of a class of neap" all_named "$(cat $API)" '`%s' 60 \
+	$(sed -nE 's/^---@field ([a-zA-Z_0-9]+).*/\1/p' lua/meta/neap.lua)
 check "every method of an object" all_named "$(grep '^    ' $API)" ':%s(' 14 \
 	$(sed -nE 's/^function [A-Z][A-Za-z]*:([a-z_]+)\(.*/\1/p' lua/meta/*.lua)
+check "every function of the sandbox" all_named "$(cat $API)" '| `%s(' 60 \
+	$(sed -nE 's/^function ([a-z0-9_.]+)\(.*/\1/p' lua/meta/sandbox.lua)
 
 # --- pages ---
 
