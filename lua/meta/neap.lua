@@ -197,8 +197,7 @@ function Topology:socket_cpus(socket) end
 ---@field time neap.Time local time of the sample
 local Ctx = {} -- ctx
 
---- Writes a line to the log; ten per call are kept. Nothing shows them in this version: neapd
---- drops them.
+--- Writes a line to neapd's log; ten per call are kept.
 ---@param text string
 function Ctx.log(text) end
 
@@ -342,16 +341,6 @@ function Quantity.bytes(text) end
 ---@field window_usec? integer 500000 to 10000000 [500000]
 ---@field full? boolean all tasks wait at the same time, not only some [false]
 
----@class neap.QosPolicy
----@field api 1
----@field kind "qos"
----@field name string a-z, 0-9 and -
----@field doc? string
----@field params? table<string, neap.Param>
----@field needs? string[] fields of neap.NodeSample ("besteffort.cpus", "workloads.qos" for a part), "?" may be missing
----@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
----@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
----@field tick neap.QosTick
 --- The table that the file returns.
 ---@class neap.QosPolicy
 ---@field api 1 version of this interface
@@ -360,6 +349,8 @@ function Quantity.bytes(text) end
 ---@field doc? string what the policy does
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
 ---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), with "?" those that may be missing
+---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
+---@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
 ---@field tick neap.QosTick called once per tick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load
