@@ -375,6 +375,8 @@ static void test_budget_of_all(void **state)
 	print_message("# %d rows in %lld ms of CPU time: %s\n", verdict.examples,
 		      (long long)verdict.cpu_usec / 1000, verdict.err.msg);
 	assert_true(verdict.cpu_usec < 6000000);
+	assert_true(verdict.examples < 1000);
+	assert_int_equal(verdict.examples_failed, verdict.problem_count);
 	neap_verdict_done(&verdict);
 }
 

@@ -18,7 +18,6 @@
 #include "lua/budget.h"
 #include "lua/replay.h"
 
-/* CPU time of everything that one upload runs after its chunk. */
 #define BYTECODE    '\x1b' /* first byte of what luac writes */
 #define PATCH_FIRST "PATCH it first, null takes the setting back"
 
@@ -248,42 +247,17 @@ static void check_head(struct judge *judge)
 
 /* --- parameters in force --- */
 
-/* Sets one from JSON; null: it was never set. */
-static int set_json(struct neap_policy *policy, const char *name, const json_t *value,
+/* Sets one from JSON. */
+static int set_json(struct neap_policy *policy, const char *name, json_t *value,
 		    struct neap_error *err)
 {
-	json_t *schema = neap_policy_schema(policy);
-	const char *unit =
-		json_string_value(json_object_get(json_object_get(schema, name), "unit"));
-	bool is_milli = unit && strcmp(unit, "milli") == 0;
-	char number[64];
-	char *dump = NULL;
-	int rc;
+	json_t *one = json_object();
+	int rc = one && json_object_set(one, name, value) == 0
+			 ? neap_policy_set_params(policy, one, err)
+			 : neap_error_nomem(err);
 
-	json_decref(schema);
-	switch (json_typeof(value)) {
-	case JSON_NULL:
-		return 0;
-	case JSON_STRING:
-		return neap_policy_set_param(policy, name, json_string_value(value), err);
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return neap_policy_set_param(policy, name,
-					     json_is_true(value) ? "true" : "false", err);
-	case JSON_INTEGER:
-		(void)snprintf(number, sizeof(number), "%lld%s",
-			       (long long)json_integer_value(value), is_milli ? "m" : "");
-		return neap_policy_set_param(policy, name, number, err);
-	case JSON_REAL:
-		(void)snprintf(number, sizeof(number), "%.17g", json_real_value(value));
-		return neap_policy_set_param(policy, name, number, err);
-	default:
-		dump = json_dumps(value, JSON_COMPACT);
-		rc = dump ? neap_policy_set_param(policy, name, dump, err)
-			  : neap_error_nomem(err);
-		free(dump);
-		return rc;
-	}
+	json_decref(one);
+	return rc;
 }
 
 static void refuse_param(struct judge *judge, const char *by, const char *name,
@@ -360,11 +334,13 @@ static bool renew(struct judge *judge, struct neap_policy **trial)
 	return true;
 }
 
-/* The parameters have their defaults, which is what the rows are written for. */
-static void run_example(struct judge *judge, struct neap_policy *trial, int index)
+/* The parameters have their defaults, which is what the rows are written for. False when the row was
+ * stopped because the time of all of them is spent: its state lives, but no other row would fare better. */
+static bool run_example(struct judge *judge, struct neap_policy *trial, int index)
 {
 	struct neap_error err = {0};
 	const char *hint = "";
+	bool is_dead;
 	char name[80];
 	int rc;
 
@@ -372,11 +348,13 @@ static void run_example(struct judge *judge, struct neap_policy *trial, int inde
 				     &err);
 	judge->verdict->examples++;
 	if (rc == 0)
-		return;
+		return true;
 	judge->verdict->examples_failed++;
-	if (neap_vm_is_dead(neap_policy_vm(trial)) && err.code == NEAP_EBUDGET)
+	is_dead = neap_vm_is_dead(neap_policy_vm(trial));
+	if (is_dead && err.code == NEAP_EBUDGET)
 		hint = " in one call; less work is wanted, or a loop that ends";
 	problem_of(judge, &err, name, hint);
+	return is_dead || err.code != NEAP_EBUDGET;
 }
 
 static void run_examples(struct judge *judge)
@@ -393,7 +371,8 @@ static void run_examples(struct judge *judge)
 				(int)(neap_kind_find("qos")->upload_budget_usec / 1000));
 			break;
 		}
-		run_example(judge, trial, i);
+		if (!run_example(judge, trial, i))
+			break;
 	}
 	neap_policy_free(trial);
 }
