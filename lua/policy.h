@@ -131,17 +131,18 @@ enum neap_tick_verdict {
 			      in it is given back */
 	NEAP_TICK_HOLD, /* keep what was set */
 	NEAP_TICK_SKIPPED, /* a needed field is missing (err names it): keep what was set, no fault */
-	NEAP_TICK_ERROR, /* the script raised or its result is wrong: a fault */
+	NEAP_TICK_ERROR, /* the script raised: a fault */
 	NEAP_TICK_BUDGET, /* spent its CPU budget or memory: a fault; the state may be dead */
 	NEAP_TICK_STARVED, /* the wall backstop: no fault of the script */
 	NEAP_TICK_PUT_OFF, /* not called, the cycle has too little left: keep what was set, no fault */
+	NEAP_TICK_WRONG, /* it ended well, but its result or its memo is wrong: a fault */
 };
 
 #define NEAP_TICK_WISHES_MAX 4096
 
 /* ret_wishes (to be freed by the caller with free) only with NEAP_TICK_WISHES. Unknown targets are
  * not judged here; unknown keys, keys not for policies, and values out of range are
- * NEAP_TICK_ERROR. */
+ * NEAP_TICK_WRONG. */
 enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 					const struct neap_sample *sample,
 					struct neap_policy_wish **ret_wishes,

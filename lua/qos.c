@@ -15,7 +15,7 @@ struct tick {
 	const struct neap_sample *sample;
 	struct neap_policy_wish *wishes;
 	size_t count;
-	bool is_hold;
+	bool is_hold, is_wrong;
 	int rc; /* of the judging; the error goes to err */
 	struct neap_error *err;
 };
@@ -77,6 +77,7 @@ static int run(struct tick *tick)
 		return rc;
 	neap_policy_keep(L, tick->policy, NEAP_REF_RESULT);
 	rc = neap_vm_protect(vm, read_result, tick, 0, tick->err);
+	tick->is_wrong = rc == 0 && tick->rc < 0 && tick->rc != -NEAP_ENOMEM;
 	lua_pushboolean(L, 0);
 	neap_policy_keep(L, tick->policy, NEAP_REF_RESULT);
 	return rc < 0 ? rc : tick->rc;
@@ -103,7 +104,7 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 		if (!neap_vm_is_dead(policy->vm) && -rc != NEAP_EUNAVAILABLE)
 			(void)neap_ctx_reset_memo(policy,
 						  &ignored); /* it may be what is wrong */
-		return verdict_of(rc);
+		return tick.is_wrong ? NEAP_TICK_WRONG : verdict_of(rc);
 	}
 	if (tick.is_hold)
 		return NEAP_TICK_HOLD;

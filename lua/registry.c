@@ -153,7 +153,8 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 			const struct neap_error *err, int64_t now_unix_usec)
 {
 	struct neap_policy_stats *stats = &slot->stats;
-	bool is_fault = verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET;
+	bool is_fault = verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
+			verdict == NEAP_TICK_BUDGET;
 	bool is_dead = neap_vm_is_dead(neap_policy_vm(slot->policy));
 
 	if (verdict != NEAP_TICK_SKIPPED && verdict != NEAP_TICK_PUT_OFF) { /* no calls */
@@ -164,6 +165,7 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 	stats->holds += verdict == NEAP_TICK_HOLD;
 	stats->skipped += verdict == NEAP_TICK_SKIPPED;
 	stats->errors += verdict == NEAP_TICK_ERROR;
+	stats->wrong += verdict == NEAP_TICK_WRONG;
 	stats->spent += verdict == NEAP_TICK_BUDGET;
 	stats->starved += verdict == NEAP_TICK_STARVED;
 	stats->put_off += verdict == NEAP_TICK_PUT_OFF;

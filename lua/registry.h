@@ -10,7 +10,8 @@ struct neap_registry;
 
 struct neap_policy_stats {
 	uint64_t calls, wishes, holds, skipped;
-	uint64_t errors, spent, starved; /* three different things */
+	uint64_t errors, wrong, spent; /* raised, answered wrongly, used its budget up: faults */
+	uint64_t starved; /* by the machine: no fault */
 	uint64_t put_off; /* not called, as the cycle's budget was used up by others */
 	char last_error[256];
 	int64_t last_error_unix_usec;

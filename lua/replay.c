@@ -42,7 +42,8 @@ static void answer_done(struct answer *answer)
 
 static bool is_fault(const struct answer *answer)
 {
-	return answer->verdict == NEAP_TICK_ERROR || answer->verdict == NEAP_TICK_BUDGET;
+	return answer->verdict == NEAP_TICK_ERROR || answer->verdict == NEAP_TICK_WRONG ||
+	       answer->verdict == NEAP_TICK_BUDGET;
 }
 
 /* --- as sets --- */

@@ -52,7 +52,7 @@ static void add_counts(const json_t *row, struct neap_buf *out)
 {
 	char calls[NEAP_CELL_BYTES], wishes[NEAP_CELL_BYTES], holds[NEAP_CELL_BYTES],
 		skipped[NEAP_CELL_BYTES], starved[NEAP_CELL_BYTES],
-		errors[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES];
+		errors[NEAP_CELL_BYTES], wrong[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES];
 	int64_t count = neap_member_integer(row, "calls", 0);
 	int64_t total = neap_member_integer(row, "cpu_usec", NEAP_MISSING);
 
@@ -64,8 +64,9 @@ static void add_counts(const json_t *row, struct neap_buf *out)
 		      neap_cell_integer(row, "holds", holds),
 		      neap_cell_integer(row, "skipped", skipped),
 		      neap_cell_integer(row, "starved", starved));
-	neap_buf_addf(out, "faults     %s errors, %s spent budgets\n",
+	neap_buf_addf(out, "faults     %s errors, %s wrong results, %s spent budgets\n",
 		      neap_cell_integer(row, "errors", errors),
+		      neap_cell_integer(row, "wrong", wrong),
 		      neap_cell_integer(row, "spent", spent));
 	if (count > 0 && total != NEAP_MISSING)
 		neap_buf_addf(out, "CPU        %lld us a call\n",

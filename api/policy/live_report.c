@@ -23,6 +23,7 @@ static const struct {
 	{"holds", offsetof(struct neap_policy_stats, holds)},
 	{"skipped", offsetof(struct neap_policy_stats, skipped)},
 	{"errors", offsetof(struct neap_policy_stats, errors)},
+	{"wrong", offsetof(struct neap_policy_stats, wrong)},
 	{"spent", offsetof(struct neap_policy_stats, spent)},
 	{"starved", offsetof(struct neap_policy_stats, starved)},
 	{"put_off", offsetof(struct neap_policy_stats, put_off)},

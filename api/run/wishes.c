@@ -80,7 +80,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 		neap_registry_hold_take(slot, wishes, wish_count);
 		slot->stats.wishes += wish_count;
 	}
-	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_BUDGET)
+	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
+	    verdict == NEAP_TICK_BUDGET)
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
 			      info.label, err.msg);
 	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
