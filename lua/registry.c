@@ -23,6 +23,7 @@ struct neap_registry *neap_registry_new(void)
 static void slot_done(struct neap_registry_slot *slot)
 {
 	neap_policy_free(slot->policy);
+	neap_shadow_free(slot->shadow);
 	free(slot->wishes);
 }
 
@@ -94,6 +95,8 @@ int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *p
 	else if (slot->policy != policy)
 		neap_policy_free(slot->policy);
 	slot->policy = policy;
+	neap_shadow_free(slot->shadow);
+	slot->shadow = NULL;
 	slot->probation = probation;
 	slot->stats = (struct neap_policy_stats){0};
 	slot->is_elsewhere = false;

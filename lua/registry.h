@@ -5,12 +5,14 @@
 #define NEAP_LUA_REGISTRY_H
 
 #include "lua/policy.h"
+#include "lua/shadow.h"
 
 struct neap_registry;
 
 struct neap_policy_stats {
 	uint64_t calls, wishes, holds, skipped;
-	uint64_t errors, wrong, spent; /* raised, answered wrongly, used its budget up: faults */
+	uint64_t errors, wrong,
+		spent;    /* raised, answered wrongly, used its budget up: faults */
 	uint64_t starved; /* by the machine: no fault */
 	uint64_t put_off; /* not called, as the cycle's budget was used up by others */
 	char last_error[256];
@@ -30,6 +32,9 @@ struct neap_registry_slot {
 	char wishes_label[80]; /* whose wishes they are, for the audit */
 	int order;             /* as given with it */
 	bool is_elsewhere;     /* its `where` is not for this node: never called */
+	enum neap_tick_verdict last_verdict; /* of its last call, for the shadow */
+	struct neap_shadow
+		*shadow; /* another version beside it; NULL: none. Goes with any swap */
 	/* Good calls until it has proved itself; 0: it has. */
 	int probation;
 };

@@ -168,9 +168,11 @@ void neap_react_written(struct neap_node *node);
 void neap_react_report(const struct neap_node *node, json_t *out);
 /* wishes.c */
 void neap_ask_policies(struct neap_node *node);
-/* The one of this registry slot. */
-/* One policy. left_usec: of the cycle's budget. False when it was put off for want of that. */
+/* The one of this registry slot. left_usec: of the cycle's budget. False when it was put off for want
+ * of that. */
 bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
+/* The version beside it, after it was asked itself. */
+void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
 void neap_gather_wishes(struct neap_node *node);
 int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 		       struct neap_value *ret, struct neap_error *err);

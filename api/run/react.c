@@ -159,8 +159,10 @@ static void ask_fired(struct neap_node *node)
 				break;
 			if (node->waked_usec == 0 || waked < node->waked_usec)
 				node->waked_usec = waked;
-			if (node->state != NODE_RELEASED)
-				(void)neap_ask_policy(node, i, &left_usec);
+			if (node->state == NODE_RELEASED)
+				continue;
+			(void)neap_ask_policy(node, i, &left_usec);
+			neap_ask_shadow(node, i, &left_usec);
 		}
 	}
 	node->sample.trigger = NULL;

@@ -76,6 +76,7 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	neap_policy_get_info(slot->policy, &info);
 	verdict = neap_policy_tick_within(slot->policy, &node->sample, left_usec, &wishes,
 					  &wish_count, &err);
+	slot->last_verdict = verdict;
 	if (verdict == NEAP_TICK_WISHES) {
 		neap_registry_hold_take(slot, wishes, wish_count);
 		slot->stats.wishes += wish_count;
@@ -95,7 +96,17 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	return true;
 }
 
-/* One budget for all policies of a tick. Whoever was put off for it is first in the next. */
+void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec)
+{
+	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
+
+	if (slot->shadow == NULL || slot->stats.is_failed || slot->is_elsewhere)
+		return;
+	neap_shadow_ask(slot->shadow, &node->sample, slot->last_verdict, slot->wishes,
+			slot->wish_count, left_usec);
+}
+
+/* One budget for all policies of a tick, shadows last. Whoever was put off for it is first in the next. */
 void neap_ask_policies(struct neap_node *node)
 {
 	size_t count = neap_registry_count(node->registry), i;
@@ -109,6 +120,8 @@ void neap_ask_policies(struct neap_node *node)
 		if (!neap_ask_policy(node, index, &left_usec) && node->ask_first == 0)
 			node->ask_first = index;
 	}
+	for (i = 0; i < count; i++)
+		neap_ask_shadow(node, i, &left_usec);
 }
 
 /* --- below a narrowed group --- */
