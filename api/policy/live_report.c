@@ -134,7 +134,7 @@ json_t *neap_live_rows(struct neap_live *live)
 
 	for (i = 0; i < neap_registry_count(registry); i++) {
 		struct neap_policy_info info;
-		struct neap_policy_id id;
+		struct neap_policy_id id = {{0}, {0}};
 		const struct live_item *item;
 
 		neap_policy_get_info(neap_registry_get(registry, i)->policy, &info);

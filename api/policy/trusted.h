@@ -24,8 +24,8 @@ int neap_trusted_open(const char *file, uid_t own_uid, bool is_dir, int *ret_fd,
 
 /* The rest of an open plain file; NEAP_ETOOLARGE over max bytes, NEAP_EUNAVAILABLE when it changed
  * meanwhile. The text ends in a NUL that len does not count; to be freed. */
-int neap_fd_read_all(int fd, const char *file, size_t max, char **ret_text, size_t *ret_len,
-		   struct neap_error *err);
+int neap_fd_read_all(int fd, const char *file, size_t max, char **ret_text,
+		     size_t *ret_len, struct neap_error *err);
 
 /* Same inode, same content as far as the kernel's stamps tell. */
 bool neap_stat_is_same(const struct stat *a, const struct stat *b);

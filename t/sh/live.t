@@ -121,7 +121,7 @@ check "the versions are listed" is "$(api GET policies/qos/one/versions)" 200
 check "with their history" body_has '"verb":"rollback"'
 check "to a named version" is "$(api POST policies/qos/one/rollback -d "{\"to\": \"$V2\"}")" 200
 check "to one that is not there" is "$(api POST policies/qos/one/rollback -d '{"to": "00000000"}')" 404
-check "an old text comes back" is "$(api GET policies/qos/one/versions/$V1; cmp "$WORK/body" "$WORK/one.lua")" 200
+check "an old text comes back" is "$(api GET "policies/qos/one/versions/$V1"; cmp "$WORK/body" "$WORK/one.lua")" 200
 check "the parameter goes back to its default" is "$(api PATCH policies/qos/one/params -d '{"milli": null}')" 200
 check "and acts" eventually 2 is_quota 70000
 
