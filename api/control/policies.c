@@ -105,6 +105,17 @@ static const char *read_etag(const char *header, char *buf, size_t size)
 	return buf;
 }
 
+static int query_bool(struct neap_http_request *request, const char *name, bool *ret,
+		      struct neap_error *err)
+{
+	const char *text = neap_http_query_find(request, name);
+
+	*ret = text != NULL && strcmp(text, "true") == 0;
+	if (text != NULL && !*ret && strcmp(text, "false") != 0)
+		return neap_error_field(err, NEAP_EINVAL, name, "true or false");
+	return 0;
+}
+
 /* What the request says about the change besides its body. */
 static int read_change(struct neap_http_request *request, struct neap_live_change *ret,
 		       char *etag, size_t etag_size, char *by, size_t by_size,
@@ -113,7 +124,6 @@ static int read_change(struct neap_http_request *request, struct neap_live_chang
 	const struct neap_http_peer *peer = neap_http_peer_get(request);
 	const char *match = neap_http_header_find(request, "If-Match");
 	const char *none = neap_http_header_find(request, "If-None-Match");
-	const char *dry = neap_http_query_find(request, "dryRun");
 
 	ret->kind = neap_http_segment_get(request, 0);
 	ret->name = neap_http_segment_get(request, 1);
@@ -132,9 +142,12 @@ static int read_change(struct neap_http_request *request, struct neap_live_chang
 		return neap_error_field(err, NEAP_EINVAL, "If-None-Match",
 					"only * is taken: that there is none yet");
 	ret->if_none = none != NULL;
-	if (dry != NULL && strcmp(dry, "true") != 0 && strcmp(dry, "false") != 0)
-		return neap_error_field(err, NEAP_EINVAL, "dryRun", "true or false");
-	ret->is_dry_run = dry != NULL && strcmp(dry, "true") == 0;
+	if (query_bool(request, "dryRun", &ret->is_dry_run, err) < 0 ||
+	    query_bool(request, "shadow", &ret->is_shadow, err) < 0)
+		return -(int)err->code;
+	if (ret->is_dry_run && ret->is_shadow)
+		return neap_error_field(err, NEAP_EINVAL, "shadow",
+					"one of dryRun and shadow");
 	return 0;
 }
 

@@ -82,6 +82,9 @@ struct neap_live_change {
 	const char *if_match; /* a version, "*", or NULL */
 	bool if_none;         /* only when there is none of that name */
 	bool is_dry_run;
+	/* put: only beside the version in service, to be compared with it, until a swap, the end of
+	 * neapd, or a delete that says the same. Nothing is kept on disk. */
+	bool is_shadow;
 	neap_live_done *done;
 	void *arg;
 };

@@ -106,6 +106,10 @@ int neap_live_put_prepare(struct live_job *job, struct neap_error *err)
 	const struct neap_registry_slot *slot;
 	char version[12];
 
+	/* A shadow takes nothing from the directory's own. */
+	if (job->is_shadow)
+		return check_match(job, err) < 0 ? -(int)err->code
+						 : neap_live_shadow_check(job, err);
 	if (check_owner(job, err) < 0 || check_match(job, err) < 0)
 		return -(int)err->code;
 	neap_live_version_of(job->text.text, job->text.len, version);
@@ -126,7 +130,7 @@ void neap_live_put_work(struct live_job *job)
 
 	job->rc = neap_live_judge(job, job->text.text, job->text.len, job->text.origin,
 				  LAYER_UPLOADED);
-	if (job->rc < 0 || job->is_dry_run)
+	if (job->rc < 0 || job->is_dry_run || job->is_shadow)
 		return;
 	neap_live_version_of(job->text.text, job->text.len, version);
 	neap_live_line(job, "put", version, "", &line);
@@ -143,6 +147,10 @@ void neap_live_put_finish(struct live_job *job)
 		refuse(job);
 	} else if (job->is_dry_run) {
 		job->body = outcome(job, "checked", version);
+	} else if (job->is_shadow) {
+		neap_live_shadow_start(job);
+		if (job->rc == 0)
+			job->body = outcome(job, "shadow", version);
 	} else {
 		go_live(job, NEAP_POLICY_PROBATION);
 		if (job->rc == 0)
@@ -154,6 +162,10 @@ void neap_live_put_finish(struct live_job *job)
 
 int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
 {
+	if (job->is_shadow) {
+		neap_live_shadow_end(job);
+		return job->rc < 0 ? job->rc : 1;
+	}
 	if (check_owner(job, err) < 0)
 		return -(int)err->code;
 	if (job->item == NULL ||

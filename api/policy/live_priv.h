@@ -74,7 +74,7 @@ struct live_job {
 	/* As asked for. */
 	struct neap_policy_id id;
 	char by[64], if_match[16], to[12], why[256];
-	bool if_none, is_dry_run;
+	bool if_none, is_dry_run, is_shadow;
 	struct live_text text;
 	json_t *params;
 	struct neap_param_text *base; /* CONFIGURE */
@@ -180,6 +180,11 @@ LIVE_VERB(versions);
 LIVE_VERB(failed);
 LIVE_VERB(gone);
 LIVE_VERB(file);
+
+/* live_shadow.c: what put and delete do when they are about a shadow. */
+int neap_live_shadow_check(const struct live_job *job, struct neap_error *err);
+void neap_live_shadow_start(struct live_job *job);
+void neap_live_shadow_end(struct live_job *job);
 
 /* live_files.c */
 void neap_live_files_free(struct neap_live *live);

@@ -195,6 +195,7 @@ static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 				   change->if_match);
 	job->if_none = change->if_none;
 	job->is_dry_run = change->is_dry_run;
+	job->is_shadow = change->is_shadow;
 	job->done = change->done;
 	job->arg = change->arg;
 	live->waiting++;

@@ -115,6 +115,9 @@ json_t *neap_live_report_item(struct neap_live *live, const struct live_item *it
 		(void)json_object_set_new(row, "params",
 					  neap_policy_params(slot->policy));
 		set_text(row, "last_error", slot->stats.last_error);
+		if (slot->shadow != NULL)
+			(void)json_object_set_new(row, "shadow",
+						  neap_shadow_json(slot->shadow));
 		if (live->config.describe != NULL)
 			live->config.describe(live->config.arg, info.label, row);
 	}

@@ -74,6 +74,18 @@ check "If-Match of another version is refused" is "$(put one "$WORK/three.lua" -
 check "If-None-Match is refused when there is one" is "$(put one "$WORK/three.lua" -H 'If-None-Match: *')" 412
 check "a bad If-Match is named" is "$(put one "$WORK/three.lua" -H 'If-Match: 12')" 400
 
+# --- a shadow ---
+check "a shadow runs beside it" is "$(put 'one?shadow=true' "$WORK/three.lua")" 200
+check "and says so" body_has '"result":"shadow"'
+compared() { api GET policies/qos/one >/dev/null; grep -q '"different":[1-9]' "$WORK/body" && ! grep -q '"different":0' "$WORK/body"; }
+check "what differs is counted" eventually 2 compared
+check "with the last difference" body_has '"shadow":["besteffort cpu.max_milli=900"]'
+check "nothing of it is written" is_quota 70000
+check "the version in service cannot be its own shadow" is "$(put 'one?shadow=true' "$WORK/two.lua")" 409
+check "it is ended" is "$(api DELETE 'policies/qos/one?shadow=true')" 200
+check "once" is "$(api DELETE 'policies/qos/one?shadow=true')" 404
+check "the version in service goes on" is "$(api GET policies/qos/one -H 'Accept: text/x-lua'; cmp "$WORK/body" "$WORK/two.lua")" 200
+
 # --- refused ---
 refused()
 {
