@@ -16,15 +16,51 @@
 #include "lua/sandbox.h"
 #include "lua/vm_priv.h"
 
+#define LEVELS_MAX  20 /* of calls that are looked through for a line */
+#define STACK_BLOCK 2
+
 struct neap_vm {
 	lua_State *L;
 	size_t used, ceiling; /* bytes */
+	const void *stack;    /* block of Lua's stack */
+	int blocks;           /* made so far, counted up to the stack's */
+	char where[80];       /* "name:line: " where a block was refused last, or "" */
 	enum neap_code dead;  /* how it was killed, NEAP_OK while it lives */
 	int64_t cpu_usec;
 	int log_left;
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
 };
+
+/* Where the script stands that wants too much: an error of memory has no position, and no handler is
+ * called for it. Only reads. A state that is just moving its stack cannot be looked at. */
+static void *refuse(struct neap_vm *vm, const void *block)
+{
+	lua_Debug ar;
+	int level;
+
+	vm->where[0] = '\0';
+	if (!vm->L || (block && block == vm->stack))
+		return NULL;
+	for (level = 0; level < LEVELS_MAX && lua_getstack(vm->L, level, &ar); level++) {
+		(void)lua_getinfo(vm->L, "Sl", &ar);
+		if (ar.currentline <= 0)
+			continue;
+		(void)snprintf(vm->where, sizeof(vm->where), "%s:%d: ", ar.short_src,
+			       ar.currentline);
+		break;
+	}
+	return NULL;
+}
+
+/* lua_newstate makes the state first and its stack second. */
+static void note_stack(struct neap_vm *vm, const void *block, const void *fresh)
+{
+	if (!block && vm->blocks < STACK_BLOCK && ++vm->blocks == STACK_BLOCK)
+		vm->stack = fresh;
+	else if (block && block == vm->stack)
+		vm->stack = fresh;
+}
 
 /* Lua relies on shrinking: it always succeeds here. */
 static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
@@ -40,12 +76,15 @@ static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
 		return NULL;
 	}
 	if (new_size > old_size && new_size - old_size > vm->ceiling - vm->used)
-		return NULL;
+		return refuse(vm, block);
 	fresh = neap_realloc_array(block, new_size, 1);
 	if (!fresh && new_size > old_size)
-		return NULL;
+		return refuse(vm, block);
+	if (!fresh)
+		fresh = block;
+	note_stack(vm, block, fresh);
 	vm->used = vm->used - old_size + new_size;
-	return fresh ? fresh : block;
+	return fresh;
 }
 
 static int vm_panic(lua_State *L)
@@ -128,8 +167,8 @@ static int report(struct neap_vm *vm, int status, struct neap_error *err)
 
 	if (status == LUA_ERRMEM)
 		return neap_error_set(err, NEAP_ENOMEM,
-				      "the memory limit of %zu KiB is reached",
-				      vm->ceiling / 1024);
+				      "%sthe memory limit of %zu KiB is reached",
+				      vm->where, vm->ceiling / 1024);
 	switch (lua_type(L, -1)) {
 	case LUA_TSTRING:
 		return neap_error_set(err, NEAP_EINVAL, "%s", lua_tostring(L, -1));

@@ -54,7 +54,7 @@ static const struct row {
 	 "error(setmetatable({}, { __tostring = function() while true do end end }))",
 	 -NEAP_EINVAL, "non-string error"},
 	{"memory", "local t = {} for i = 1, 1e9 do t[i] = i end", -NEAP_ENOMEM,
-	 "memory limit"},
+	 ":1: the memory limit"},
 	{"global written", "\nx = 1", -NEAP_EINVAL,
 	 "p.lua:2: global 'x' is not allowed: use local"},
 	{"known global written", "pairs = 1", -NEAP_EINVAL,
