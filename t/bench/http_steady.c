@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Steady traffic beside whatever else goes on: http_steady SOCKET RATE SECONDS CONNECTIONS PATH...
- * asks for the paths in turn over kept connections to a unix socket, RATE times a second, and prints
- * "sent N failed N p50_usec N p99_usec N max_usec N". Times run from the moment at which a request
- * was due, so that a server that stalls cannot hide it by slowing the client down. Status 1 when one
- * failed: no answer, or another status than 200. */
+ * asks for the paths in turn over kept connections to a unix socket, RATE times a second, for so many
+ * seconds or until SIGTERM, and prints "sent N failed N p50_usec N p99_usec N max_usec N". Times run
+ * from the moment at which a request was due, so that a server that stalls cannot hide it by slowing
+ * the client down. Status 1 when one failed: no answer, or another status than 200. */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 
 #define CONNECTIONS_MAX 32
 #define ANSWER_MAX      (1024 * 1024)
+#define PATIENCE_USEC   10000000 /* for the last answers */
 
 struct client {
 	int fd;
@@ -30,6 +32,13 @@ struct client {
 
 static int64_t *times;
 static size_t sent, failed, answered;
+static volatile sig_atomic_t is_ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	is_ended = 1;
+}
 
 static int64_t now_usec(void)
 {
@@ -125,7 +134,7 @@ int main(int argc, char **argv)
 {
 	struct client clients[CONNECTIONS_MAX] = {0};
 	struct pollfd fds[CONNECTIONS_MAX];
-	int64_t start, step, total, next = 0;
+	int64_t start, step, total, until, next = 0;
 	int rate, seconds, count, i;
 
 	if (argc < 6) {
@@ -145,14 +154,20 @@ int main(int argc, char **argv)
 		clients[i].fd = dial(argv[1]);
 		clients[i].answer = neap_alloc(ANSWER_MAX);
 	}
+	(void)signal(SIGTERM, end);
 	start = now_usec();
+	until = start + (int64_t)seconds * 1000000 + PATIENCE_USEC;
 	while (next < total || find_free(clients, count) == NULL ||
 	       answered + failed < sent) {
 		int64_t due = start + next * step, now = now_usec();
 		struct client *client = find_free(clients, count);
 		int wait_msec = 10;
 
-		if (now > start + (int64_t)seconds * 1000000 + 10000000)
+		if (is_ended && next < total) {
+			total = next;
+			until = now + PATIENCE_USEC;
+		}
+		if (now > until)
 			break;
 		if (next < total && now >= due && client != NULL) {
 			if (client->fd < 0)

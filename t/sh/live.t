@@ -9,41 +9,7 @@ need_cgroups
 command -v curl >/dev/null || skip_all "curl is not installed"
 tap_start
 
-CPU=$(hierarchy cpu)
-QUOTA=$CPU/$GROUP/besteffort/cpu.cfs_quota_us
-[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP/besteffort/cpu.max
-is_quota() { grep -qs "^$1\\b" "$QUOTA"; }
-
-# policy NAME MILLI [EXTRA]: holds the best-effort quota at MILLI.
-policy()
-{
-	cat <<-LUA
-	return {
-	  api = 1, kind = "qos", name = "$1",
-	  params = { milli = { type = "integer", min = 20, max = 100000, default = $2, doc = "quota" } },
-	  needs = { "capacity_milli" },
-	  tick = function(ctx, node)
-	    ${3:-}
-	    return { { target = "besteffort", key = "cpu.max_milli", value = ctx.params.milli, why = "test" } }
-	  end,
-	  examples = { { name = "any", node = { capacity_milli = 4000 },
-	    want = { { target = "besteffort", key = "cpu.max_milli", value = $2 } } } },
-	}
-	LUA
-}
-
-# api METHOD PATH [CURL OPTION...]: the body goes to $WORK/body, the status is printed.
-api()
-{
-	local method=$1 path=$2
-	shift 2
-	curl -sS -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock" -X "$method" \
-		"http://localhost/control/v1/$path" "$@"
-}
-body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
-# put NAME FILE [CURL OPTION...]
-put() { local name=$1 file=$2; shift 2; api PUT "policies/qos/$name" --data-binary "@$file" "$@"; }
-version_of() { sha256sum "$1" | cut -c1-8; }
+. t/lib/policy.sh
 
 policy one 500 >"$WORK/one.lua"
 policy one 700 >"$WORK/two.lua"

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154  # WORK, GROUP come from tap.sh, what is set here is read there
+#
+# Policies over HTTP, for shell tests: sourced by t/sh/*.t after tap.sh and tap_start.
+
+CPU=$(hierarchy cpu)
+QUOTA=$CPU/$GROUP/besteffort/cpu.cfs_quota_us
+[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP/besteffort/cpu.max
+is_quota() { grep -qs "^$1\\b" "$QUOTA"; }
+
+# policy NAME MILLI [EXTRA]: holds the best-effort quota at MILLI.
+policy()
+{
+	cat <<-LUA
+	return {
+	  api = 1, kind = "qos", name = "$1",
+	  params = { milli = { type = "integer", min = 20, max = 100000, default = $2, doc = "quota" } },
+	  needs = { "capacity_milli" },
+	  tick = function(ctx, node)
+	    ${3:-}
+	    return { { target = "besteffort", key = "cpu.max_milli", value = ctx.params.milli, why = "test" } }
+	  end,
+	  examples = { { name = "any", node = { capacity_milli = 4000 },
+	    want = { { target = "besteffort", key = "cpu.max_milli", value = $2 } } } },
+	}
+	LUA
+}
+
+# api METHOD PATH [CURL OPTION...]: the body goes to $WORK/body, the status is printed.
+api()
+{
+	local method=$1 path=$2
+	shift 2
+	curl -sS -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock" -X "$method" \
+		"http://localhost/control/v1/$path" "$@"
+}
+body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
+# put NAME FILE [CURL OPTION...]
+put() { local name=$1 file=$2; shift 2; api PUT "policies/qos/$name" --data-binary "@$file" "$@"; }
+version_of() { sha256sum "$1" | cut -c1-8; }
+
+# steady_start RATE PATH...: other traffic on the unix socket, until steady_end.
+steady_start()
+{
+	local rate=$1
+	shift
+	"$BUILD/t/bench/http_steady" "$WORK/neap.sock" "$rate" 100 8 "$@" >"$WORK/steady" 2>&1 &
+	STEADY_PID=$!
+}
+
+steady_says() { sed -n "s/.*\\b$1 \([0-9-]*\).*/\1/p" "$WORK/steady"; }
+
+# steady_end: two checks. Figures are only told, except that nothing may stand for a second.
+steady_end()
+{
+	local limit=$((1000000 * ${NEAP_TEST_SLOW:-1}))
+	kill -TERM "$STEADY_PID"
+	wait "$STEADY_PID"
+	sed 's/^/# other traffic: /' "$WORK/steady"
+	check "none of the other requests failed" is "$(steady_says failed)" 0
+	check "none of them stood for a second" [ "$(steady_says max_usec)" -lt "$limit" ]
+}
+
+# Private memory of neapd in KiB.
+anon_kib() { awk '/^RssAnon:/ { print $2 }' "/proc/$NEAPD_PID/status"; }
+is_alive() { kill -0 "$NEAPD_PID"; }

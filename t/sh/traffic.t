@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Policies changed, refused, failing and flooding in while a thousand other requests a second are
+# answered: none of these fails, none stands still.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_cgroups
+command -v curl >/dev/null || skip_all "curl is not installed"
+tap_start
+. t/lib/policy.sh
+
+# A policy that behaves in the examples and until FROM: later FROM WHAT
+later() { policy one 900 "if ctx.now_unix > $1 then $2 end"; }
+ticks() { neapctl status -o json | sed -n 's/.*"ticks": *\([0-9]*\).*/\1/p'; }
+
+# Two whole ticks after the answer at the latest the kernel has it; the third one may just be seen.
+within_two_ticks()
+{
+	local from now
+	from=$(ticks)
+	while :; do
+		now=$(ticks)
+		if is_quota "$1"; then break; fi
+		[ $((now - from)) -le 3 ] || { cat "$QUOTA"; return 1; }
+		sleep 0.02
+	done
+	SEEN="$SEEN $((now - from))"
+}
+
+is_live() { api GET policies/qos/one >/dev/null; body_has "\"version\":\"$1\""; }
+
+# --- another threshold ---
+check "neapd starts" neapd_start --policy none || tap_end
+policy one 500 >"$WORK/good.lua"
+check "a policy is live" is "$(put one "$WORK/good.lua")" 201
+steady_start 1000 /readyz /control/v1/policies /version /control/v1/workloads
+SEEN=
+for milli in 300 310 320 330 340 350 360 370; do
+	policy one $milli >"$WORK/good.lua"
+	check "$milli goes live" is "$(put one "$WORK/good.lua")" 200
+	check "$milli is in the kernel within two ticks" within_two_ticks ${milli}00
+done
+echo "# ticks until seen:$SEEN"
+
+# --- broken ones ---
+GOOD=$(version_of "$WORK/good.lua")
+refused()
+{
+	local name=$1 wanted=$2
+	check "$name is refused" is "$(put one "$WORK/bad.lua")" 422
+	check "$name: its line is told" body_has "$wanted"
+	check "$name: the old one goes on" is_live "$GOOD"
+	check "$name: and acts" is_quota 37000
+}
+printf 'return {\n  api = 1,\n  kind = = "qos",\n}\n' >"$WORK/bad.lua"
+refused "a syntax error" 'one.lua:3:'
+policy one 500 | sed 's/kind = "qos"/\n  kind = "qoz"/' >"$WORK/bad.lua"
+refused "a wrong kind" 'one.lua:3:'
+policy one 500 | sed 's/tick = function/tock = function/' >"$WORK/bad.lua"
+refused "a table without tick" 'one.lua:5:'
+policy one 500 | sed 's/value = 500 } } } }/value = 1 } } } }/' >"$WORK/bad.lua"
+refused "a failing example" 'one.lua:9:'
+policy one 500 "local x = node.used_milli" >"$WORK/bad.lua"
+refused "an undeclared field" 'one.lua:6:'
+policy one 500 "while true do end" >"$WORK/bad.lua"
+refused "an endless loop" 'one.lua:6:'
+{ echo 'while true do end'; policy one 500; } >"$WORK/bad.lua"
+refused "an endless loop of the chunk" 'one.lua:1:'
+policy one 500 "local t = {} for i = 1, 1e9 do t[i] = i end" >"$WORK/bad.lua"
+refused "a memory bomb" 'one.lua:6:'
+{ echo 'local s = ("x"):rep(1000) while true do s = s .. s end'; policy one 500; } >"$WORK/bad.lua"
+refused "a memory bomb of the chunk" 'one.lua:1:'
+
+# --- hostile ones that pass ---
+# The recorded ticks are older than FROM, so that nothing gives them away.
+check "what fails is known as such" is_live "$GOOD"
+for what in "while true do end" "local t = {} for i = 1, 1e9 do t[i] = i end" \
+	"while true do pcall(function() local s = 'x' while true do s = s .. s end end) end" \
+	"return 5"; do
+	later "$(($(date +%s) + 1))" "$what" >"$WORK/hostile.lua"
+	check "'${what:0:30}' passes at first" is "$(put one "$WORK/hostile.lua")" 200
+	check "'${what:0:30}' is live" is_live "$(version_of "$WORK/hostile.lua")"
+	check "'${what:0:30}' is replaced" eventually 6 is_live "$GOOD"
+	check "and the one before it acts" eventually 3 is_quota 37000
+done
+
+# --- many at once ---
+# The first is at work for as long as an upload may be; of the others 15 wait behind it.
+{
+	echo 'local rows = {}'
+	echo 'for i = 1, 1000 do rows[i] = { name = "row " .. i, node = { capacity_milli = 4000 },'
+	echo '  want = { { target = "besteffort", key = "cpu.max_milli", value = 500 } } } end'
+	policy many0 500 "for i = 1, 100000 do local x = i * i end" | sed '/examples = {/,/} } },$/d; s/^}/examples = rows }/'
+} >"$WORK/many0.lua"
+upload()
+{
+	curl -sS -D "$WORK/$1.head" -o "$WORK/$1.body" -w '%{http_code}\n' \
+		--unix-socket "$WORK/neap.sock" -X PUT --data-binary "@$WORK/$1.lua" \
+		"http://localhost/control/v1/policies/qos/$1" >"$WORK/$1.status"
+}
+upload many0 &
+uploads=($!)
+for name in many{1..31}; do policy "$name" 500 >"$WORK/$name.lua"; done
+for name in many{1..31}; do
+	upload "$name" &
+	uploads+=($!)
+done
+wait "${uploads[@]}"
+echo "# 32 uploads at once: $(cat "$WORK"/many*.status | sort | uniq -c | tr -s '\n ' ' ')"
+check "every upload is answered" is "$(cat "$WORK"/many*.status | grep -c '^\(201\|422\|503\)$')" 32
+as_answered()
+{
+	local name
+	api GET policies >/dev/null
+	for name in many{1..31}; do
+		if [ "$(cat "$WORK/$name.status")" = 201 ]; then
+			grep -q "\"name\":\"$name\"" "$WORK/body" || { echo "$name is lost"; return 1; }
+		else
+			grep -qi '^retry-after: [0-9]' "$WORK/$name.head" || { cat "$WORK/$name.head"; return 1; }
+			not grep -q "\"name\":\"$name\"" "$WORK/body" || { echo "$name is there"; return 1; }
+		fi
+	done
+}
+check "those taken are there, the others know when to come again" as_answered
+check "some have to come again" grep -q 503 "$WORK"/many*.status
+for name in many{1..31}; do
+	[ "$(cat "$WORK/$name.status")" != 503 ] || upload "$name"
+done
+check "and are taken then" is "$(sort -u "$WORK"/many{1..31}.status)" 201
+steady_end
+check "neapd lives" is_alive
+neapd_end TERM
+tap_end
