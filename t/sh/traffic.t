@@ -131,4 +131,28 @@ check "and are taken then" is "$(sort -u "$WORK"/many{1..31}.status)" 201
 steady_end
 check "neapd lives" is_alive
 neapd_end TERM
+
+# --- three hundred files at once ---
+# There is room for 64 policies; the others are told so, and nothing of it delays anybody.
+mkdir "$WORK/dir" "$WORK/flood"
+policy first 400 >"$WORK/dir/first.lua"
+check "neapd starts with a directory" neapd_start --policy none --policy-dir "$WORK/dir" --data-dir "$WORK/data2"
+check "its policy acts" eventually 2 is_quota 40000
+steady_start 1000 /readyz /control/v1/policies
+for ((i = 0; i < 300; i++)); do policy "f$i" $((500 + i)) >"$WORK/flood/f$i.lua"; done
+mv "$WORK"/flood/*.lua "$WORK/dir/"
+live() { neapctl policy list -o json | grep -cE '"state": *"(active|probation)"'; }
+full() { is "$(live)" 64; }
+check "as many as fit are live" eventually 20 full
+check "the log says that no more fit" eventually 20 grep -q "no more fit" "$WORK/neapd.log"
+policy first 430 >"$WORK/dir/.first" && mv "$WORK/dir/.first" "$WORK/dir/first.lua"
+acts() { grep -q "first@$(version_of "$WORK/dir/first.lua")" "$WORK/neapd.log"; }
+check "a change behind them is taken" eventually 20 acts
+rm "$WORK"/dir/f[0-9]*.lua
+only_first() { is "$(live)" 1; }
+check "removed, they are gone" eventually 20 only_first
+check "and the first one acts" eventually 3 is_quota 43000
+steady_end
+check "neapd lives" is_alive
+neapd_end TERM
 tap_end
