@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "engine/base/mem.h"
 #include "lua/budget.h"
+
+#define NICE 0 /* neapd's loop has less */
 
 struct job {
 	struct job *next;
@@ -104,11 +108,19 @@ static struct job *wait_for_job(struct neap_thread *thread)
 	return job;
 }
 
+/* The loop goes first: a check has time, an answer and a tick have not. On Linux the nice value is
+ * that of a thread. */
+static void yield_to_loop(void)
+{
+	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
 static void *run(void *arg)
 {
 	struct neap_thread *thread = arg;
 	struct job *job;
 
+	yield_to_loop();
 	while ((job = wait_for_job(thread)) != NULL) {
 		job->work(job->arg);
 		lock(thread);
