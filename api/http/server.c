@@ -379,7 +379,8 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	evhttp_set_max_headers_size(http->evhttp, NEAP_HTTP_HEADER_MAX);
 	evhttp_set_max_body_size(http->evhttp, NEAP_HTTP_BODY_MAX);
 	evhttp_set_timeout(http->evhttp, timeout_s);
-	evhttp_set_default_content_type(http->evhttp, "application/json");
+	/* Every answer brings its own, out of evhttp's sight (answer.c). */
+	evhttp_set_default_content_type(http->evhttp, NULL);
 	evhttp_set_bevcb(http->evhttp, neap_guards_accept, http->guards);
 	evhttp_set_gencb(http->evhttp, request_cb, http);
 	for (i = 0; i < 2; i++)
