@@ -164,7 +164,6 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 		stats->calls++;
 		stats->cpu_usec += neap_vm_last_cpu_usec(neap_policy_vm(slot->policy));
 	}
-	stats->wishes += verdict == NEAP_TICK_WISHES;
 	stats->holds += verdict == NEAP_TICK_HOLD;
 	stats->skipped += verdict == NEAP_TICK_SKIPPED;
 	stats->errors += verdict == NEAP_TICK_ERROR;

@@ -10,7 +10,8 @@
 struct neap_registry;
 
 struct neap_policy_stats {
-	uint64_t calls, wishes, holds, skipped;
+	uint64_t calls, holds, skipped;
+	uint64_t wishes; /* writes asked for; counted by whoever holds them */
 	uint64_t errors, wrong,
 		spent;    /* raised, answered wrongly, used its budget up: faults */
 	uint64_t starved; /* by the machine: no fault */

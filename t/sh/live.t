@@ -26,6 +26,8 @@ check "there is no such policy yet" is "$(api GET policies/qos/one)" 404
 check "a new policy is created" is "$(put one "$WORK/one.lua")" 201
 check "it is live" body_has '"result":"live"'
 check "its write comes within two ticks" eventually 2 is_quota 50000
+counted_once() { api GET policies/qos/one >/dev/null; grep -qE '"calls":([1-9][0-9]*),"wishes":\1,' "$WORK/body"; }
+check "each of its writes is counted once" eventually 2 counted_once
 check "the same text again is unchanged" is "$(put one "$WORK/one.lua"; cat "$WORK/body")" \
 	"$(printf '200'; cat "$WORK/body")"
 check "and says so" body_has '"result":"unchanged"'
