@@ -196,6 +196,7 @@ void neap_live_delete_finish(struct live_job *job)
 	if (job->rc < 0)
 		return;
 	item->has_upload = false;
+	item->refusal.is_set = false; /* nobody waits for a mended one */
 	if (job->verdict.policy != NULL)
 		(void)neap_live_swap(job, item, 0, &job->err);
 	else

@@ -83,8 +83,12 @@ static void gone(void *arg, const char *name)
 	if (file == NULL)
 		return;
 	neap_log_line(&live->config.log, NEAP_LOG_INFO, "--policy-dir: %s is gone", name);
-	if (file->item != NULL)
+	if (file->item != NULL) {
+		/* What was wrong with it went with it. */
+		if (strcmp(file->item->refusal.origin, name) == 0)
+			file->item->refusal.is_set = false;
 		queue_gone(live, file->item);
+	}
 	free(file);
 }
 

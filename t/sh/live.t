@@ -131,7 +131,12 @@ check "the version is the one that was live" back_again
 check "its write stays" is_quota 70000
 
 # --- delete ---
+policy one 900 "if ctx.now_unix > $(($(date +%s) + 1)) then error('gone wrong') end" >"$WORK/fails.lua"
+check "another one that fails later" is "$(put one "$WORK/fails.lua")" 200
+told() { neapctl policy list | grep -q "qos/one: .*gone wrong"; }
+check "is told in the list" eventually 5 told
 check "delete" is "$(api DELETE policies/qos/one)" 200
+check "and nothing of it is told any more" is "$(neapctl policy list | grep -c qos/one)" 0
 check "it is gone" is "$(api GET policies/qos/one)" 404
 check "what it set is given back" eventually 3 is_quota '\(-1\|max\)'
 check "a second delete finds nothing" is "$(api DELETE policies/qos/one)" 404
@@ -165,6 +170,7 @@ check "and in the log" grep -q "filed.lua:2" "$WORK/neapd.log"
 check "the old one goes on" is_quota 48000
 rm "$WORK/dir/filed.lua"
 check "a removed file takes its writes along" eventually 3 is_quota '\(-1\|max\)'
+check "and what was wrong with it" is "$(neapctl policy list | grep -c filed)" 0
 neapd_end TERM
 
 # --- the configuration anew ---
