@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the documents say is there: every option, command, key and parameter type is in its manual page, every
-# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorial runs as it is
-# written. Names come from the programs' --help and from the tables of the sources.
+# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorial, policies.md and
+# control-api.md run as they are written. Names come from the programs' --help and from the tables of the sources.
 #
-# The tutorial: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
+# Documents that are run: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
 # the first terminal, where what ran before gets a Ctrl-C; `sh end` comes after a last Ctrl-C;
 # others are only shown. neapd and neapctl are wrapped so that they use folders and groups of the test.
 # shellcheck disable=SC2016,SC2046,SC2059,SC2086,SC2317  # names are words, forms hold backticks,
@@ -172,19 +172,63 @@ for file in $DOCS; do
 			(length > 130 && !fenced && !/^ *\|/) || NR > 600 { print FILENAME ":" NR; bad = 1 } END { exit bad }' "$file"
 done
 
-# --- the tutorial ---
+# --- documents that are run ---
 
-TUTORIAL=doc/tutorial-one-machine.md
-if [ "$(id -u)" != 0 ]; then skip "the tutorial" "needs root"; tap_end; fi
-if [ ! -w "$(hierarchy cpu)/cgroup.procs" ]; then skip "the tutorial" "no writable cgroups"; tap_end; fi
-if [ ! -x "$BUILD/neapctl" ]; then skip "the tutorial" "neapctl is not built"; tap_end; fi
+# Fields of a policy in a block with the info string `lua` are made a policy, and that must pass.
+parts_pass()
+{
+	local file=$1 part n=0
+	awk -v to="$WORK/part" '/^```lua$/ { n++; inside = 1; next } /^```/ { inside = 0 }
+		inside { print > (to n ".fields") }' "$file"
+	for part in "$WORK"/part*.fields; do
+		[ -e "$part" ] || break
+		n=$((n + 1))
+		{
+			echo 'return { api = 1, kind = "qos", name = "part",'
+			grep -q '^tick = ' "$part" || echo 'tick = function() return {} end,'
+			cat "$part"
+			echo '}'
+		} >"${part%.fields}.lua"
+		"$BUILD/neapctl" policy check "${part%.fields}.lua" || return 1
+	done
+	rm -f "$WORK"/part*
+	echo "$n parts"
+	[ "$n" -ge 6 ]
+}
+if [ -x "$BUILD/neapctl" ]; then
+	check "the parts of policies in policies.md pass" parts_pass doc/policies.md
+else
+	skip "the parts of policies in policies.md pass" "neapctl is not built"
+fi
+
+API_DOC=doc/control-api.md
+check "every path of the API is in $API_DOC" all_named "$(cat $API_DOC)" '%s`' 18 \
+	$(sed -nE 's/^\t\{"[A-Z]+", (ONE )?"([^"]*)".*/\2/p' api/control/*.c)
+metric_names() { grep -oE '"(# TYPE )?neap_[a-z0-9_]+' api/control/metrics.c | sed 's/.*neap_/neap_/' | sort -u; }
+metrics_named()
+{
+	local text name
+	text=$(section $API_DOC '## Health and metrics')
+	for name in $(metric_names); do
+		case $text in *"\`$name"*) ;; *) echo "not there: $name"; return 1 ;; esac
+	done
+	for name in $(grep -oE '`neap_[a-z0-9_]+' $API_DOC doc/policies.md | sed 's/.*`//' | sort -u); do
+		metric_names | grep -qx "$name" || { echo "there is no $name"; return 1; }
+	done
+}
+check "every metric too, and no other" metrics_named
+
+if [ "$(id -u)" != 0 ]; then skip "the documents are run" "needs root"; tap_end; fi
+if [ ! -w "$(hierarchy cpu)/cgroup.procs" ]; then skip "the documents are run" "no writable cgroups"; tap_end; fi
+if [ ! -x "$BUILD/neapctl" ]; then skip "the documents are run" "neapctl is not built"; tap_end; fi
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+PORT=$((20000 + $$ % 20000))
 mkdir "$WORK/bin"
 cat >"$WORK/bin/neapd" <<W
 #!/bin/bash
 exec "$BUILD/neapd" --run-dir "$WORK/run" --data-dir "$WORK/data" --unix-socket "$WORK/neap.sock" \\
-	--listen off --group "$GROUP" --kubepods off --user nobody --tick 500ms "\$@"
+	--listen 127.0.0.1:$PORT --group "$GROUP" --kubepods off --user nobody --tick 500ms "\$@"
 W
 cat >"$WORK/bin/neapctl" <<W
 #!/bin/bash
@@ -193,29 +237,36 @@ W
 printf '#!/bin/bash\n[ "$*" = run ] && exec neapd --share-dir .\n' >"$WORK/bin/make"
 chmod 755 "$WORK"/bin/*
 
-# One script of all blocks. A daemon's block becomes a call, with its text as a function.
-awk '
+# One script of all blocks of a document. A daemon's block becomes a call, with its text as a function.
+script_of()
+{
+	awk '
 	/^```/ && info == "" { info = substr($0, 4); if (info == "") info = "plain"
 		line = NR; if (info == "sh daemon") printf "first_terminal_%d() {\n", line
 		if (info == "sh end") print "ctrl_c"; next }
 	/^```/ { if (info == "sh daemon") printf "}\nfirst_terminal first_terminal_%d\n", line; info = ""; next }
 	info == "sh" || info == "sh daemon" || info == "sh end" {
-		if (info != "sh daemon" && !in_text && /^[a-z]/) printf "step %d\n", NR
+		if (info != "sh daemon" && !in_text && !in_line && /^[a-z]/) printf "step %d\n", NR
 		print
+		in_line = /\\$/
 		if (in_text) { if ($0 == in_text) in_text = "" }
 		else if (match($0, /<<.[A-Z]+./)) in_text = substr($0, RSTART + 3, RLENGTH - 4)
-	}
-' $TUTORIAL | sed -e "s|/tmp/neap-tutorial|$WORK/tutorial|g; s|/run/neap/|$WORK/run/|g; s|/neap/besteffort|/$GROUP/besteffort|g" \
-	-e "s|\\\$PWD/build|$WORK/bin|" >"$WORK/body"
+	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\)#$WORK/work#g" \
+		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
+		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
+		-e "s|/neap/besteffort|/$GROUP/besteffort|g; s|\\\$PWD/build|$WORK/bin|"
+}
 
-cat >"$WORK/tutorial.sh" <<'S'
+cat >"$WORK/prelude.sh" <<'S'
 set -eum
 DAEMON=
 trap 'kill $(jobs -p) 2>/dev/null || :' EXIT
 step() { echo "== line $1" >&2; }
 ctrl_c()
 {
-	[ -z "$DAEMON" ] || { kill -INT "$DAEMON" 2>/dev/null && wait "$DAEMON"; } || :
+	[ -n "$DAEMON" ] || return 0
+	kill -INT "$DAEMON" 2>/dev/null || :
+	while kill -0 "$DAEMON" 2>/dev/null; do sleep 0.05; done # it is disowned: wait does not know it
 	DAEMON=
 }
 first_terminal()
@@ -234,24 +285,50 @@ first_terminal()
 	echo "$DAEMON" >"$WORK/daemon"
 }
 S
-cat "$WORK/body" >>"$WORK/tutorial.sh"
 
-run_tutorial()
+run_script()
 {
-	env "WORK=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/tutorial.sh" \
+	env "WORK=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/script" \
 		</dev/null >"$WORK/said" 2>"$WORK/err" && return 0
 	grep '^==' "$WORK/err" | tail -n 1
 	tail -n 20 "$WORK/said" "$WORK/err"
 	return 1
 }
-check "the tutorial has commands" test "$(grep -c '^step' "$WORK/body")" -gt 20
-check "the tutorial runs as it is written" run_tutorial
-# One that a failure left; its number may be somebody else's by now.
-left=$(cat "$WORK/daemon" 2>/dev/null)
-[ "$(cat "/proc/${left:-none}/comm" 2>/dev/null)" = neapd ] && NEAPD_PID=$left
-for part in 'web' 'burn' 'it ended with status 7' 'frozen' 'released' 'one of four CPUs' 'critical_used_mili' \
-	'qos/half' 'critical work uses' 'nobody answers' 'gave back'; do
-	check "it shows: $part" grep -qF -- "$part" "$WORK/said"
-done
-check "nothing is left" test -z "$(find /sys/fs/cgroup -type d -name "$GROUP")"
+
+# run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each PART is shown.
+run_document()
+{
+	local file=$1 least=$2 part left
+	shift 2
+	rm -rf "$WORK/run" "$WORK/data" "$WORK/work"
+	: >"$WORK/neapd.log"
+	{
+		cat "$WORK/prelude.sh"
+		grep -q '^```sh daemon' "$file" ||
+			printf 'given() {\nneapd --share-dir .\n}\nfirst_terminal given\nsleep 1\n'
+		script_of "$file"
+		grep -q '^```sh end' "$file" || printf 'ctrl_c\nneapd --give-back\n'
+	} >"$WORK/script"
+	check "$file has commands" test "$(grep -c '^step [0-9]' "$WORK/script")" -ge "$least"
+	check "$file runs as it is written" run_script
+	for part; do
+		check "it shows: $part" grep -qF -- "$part" "$WORK/said" "$WORK/err"
+	done
+	# One that a failure left; its number may be somebody else's by now.
+	left=$(cat "$WORK/daemon" 2>/dev/null)
+	NEAPD_PID=
+	[ "$(cat "/proc/${left:-none}/comm" 2>/dev/null)" = neapd ] && NEAPD_PID=$left && neapd_end TERM
+	check "nothing is left" test -z "$(find /sys/fs/cgroup -type d -name "$GROUP")"
+}
+
+run_document doc/tutorial-one-machine.md 20 'web' 'burn' 'it ended with status 7' 'frozen' 'released' 'one of four CPUs' \
+	'critical_used_mili' 'qos/half' 'critical work uses' 'nobody answers' 'gave back'
+run_document doc/policies.md 40 \
+	'ok      one of four CPUs is used' 'got skip' 'would go live; nothing was changed' 'is live' \
+	'in place of' 'somebody else was faster' "'cpu.max_mili' is no key" 'qos/filed' 'it belongs to its file' \
+	'filed.lua:' 'refused with status 1' 'rolled-back' 'no idea' 'is deleted' 'cpu-suppress' \
+	"a busy node: whole cores"
+run_document doc/control-api.md 18 '"code":"Unauthorized"' '"result":"live"' '"result":"unchanged"' '"result":"deleted"' \
+	'"verb":"rollback"' '"problems":[{' '"threshold":70' '"entries":[{' '"state":"frozen"' 'event: audit' \
+	'neap_policy_state{policy="qos/cpu-share",state="active"} 1'
 tap_end
