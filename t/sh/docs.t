@@ -217,6 +217,8 @@ metrics_named()
 	done < <(grep -ohE '\bneap_(build|uptime|ticks?|plans|writes|held|reactions?|node|workloads|policy|http)_[a-z0-9_]+' \
 		$API_DOC doc/policies.md | sort -u)
 }
+check "every code of an error" all_named "$(section $API_DOC '## Errors')" '%s' 10 \
+	$(sed -nE 's/^\t\[NEAP_E[A-Z]+\] = \{"([A-Za-z]+)", [45].*/\1/p' engine/base/error.c)
 check "every metric too, and no other" metrics_named
 
 if [ "$(id -u)" != 0 ]; then skip "the documents are run" "needs root"; tap_end; fi
