@@ -497,7 +497,9 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (daemon->registry == NULL || daemon->record == NULL || daemon->base == NULL ||
 	    daemon->labels == NULL)
 		return neap_error_nomem(err);
-	if (live_new(daemon, err) < 0 || http_start(daemon, err) < 0)
+	if (live_new(daemon, err) < 0 ||
+	    neap_stuck_start(config, daemon->live, &daemon->log, err) < 0 ||
+	    http_start(daemon, err) < 0)
 		return -(int)err->code;
 	answer_early(daemon);
 	if (live_start(daemon, err) < 0)

@@ -12,7 +12,10 @@
  * of CPU time (1.2 for budgets below 3 ms), and never before its budget is spent.
  *
  * lua_sethook is the one function of Lua that may be called from a signal handler. Its write can in
- * theory be lost while Lua enters a function; every further tick repeats it. */
+ * theory be lost while Lua enters a function; every further tick repeats it.
+ *
+ * A C function that never looks whether the script must stop would hold its thread for good. The
+ * last watchdog sees it in the same handler: told to stop, and far more CPU time used since. */
 #include "lua/budget.h"
 
 #include <errno.h>
@@ -50,6 +53,9 @@
 	256 /* calls of neap_budget_is_spent between two looks without a timer */
 #define NSEC_A_SEC   INT64_C(1000000000)
 #define SLOWNESS_MAX 100
+/* No script that can be stopped comes near: it has ended after 1.2 budgets. */
+#define WATCHDOG_USEC    INT64_C(5000000)
+#define WATCHDOG_BUDGETS 100
 
 /* Shared by a thread and the signal handler that interrupts it, never by two threads. */
 struct budget {
@@ -65,6 +71,7 @@ struct budget {
 	volatile int64_t start_cpu, start_wall;
 	volatile int64_t tick_cpu; /* CPU clock at the last tick */
 	volatile int64_t sampled;  /* CPU time of ticks that fell into this call */
+	const char *volatile label;
 	timer_t timer;
 	bool has_timer;
 	bool is_hooked; /* no timer for this call: a count hook instead */
@@ -78,6 +85,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool is_set_up;       /* written once, under `once` */
 static int64_t slowness = 1; /* so is this */
+/* Written before any script runs. */
+static struct neap_budget_watchdog watchdog;
 
 static int64_t clock_nsec(clockid_t clock)
 {
@@ -173,6 +182,27 @@ static void tick_idle(struct budget *b)
 	(void)set_timer(b, 0, 0); /* if this failed the next idle tick tries again */
 }
 
+/* CPU time after which a script that was told to stop will not stop any more. The part in budgets
+ * is scaled already. */
+static int64_t patience_of(const struct budget *b)
+{
+	int64_t least = watchdog.least_usec * 1000 * slowness;
+
+	if (b->budget > INT64_MAX / watchdog.budgets)
+		return INT64_MAX;
+	return b->budget * watchdog.budgets > least ? b->budget * watchdog.budgets
+						    : least;
+}
+
+/* In the signal handler. */
+static void watch(const struct budget *b, int64_t cpu)
+{
+	if (watchdog.stuck == NULL || cpu - b->start_cpu <= patience_of(b))
+		return;
+	watchdog.stuck(b->label != NULL ? b->label : "");
+	abort();
+}
+
 static void tick_running(struct budget *b, int64_t cpu)
 {
 	int64_t wall = clock_nsec(CLOCK_MONOTONIC), left;
@@ -187,6 +217,7 @@ static void tick_running(struct budget *b, int64_t cpu)
 	look(b, cpu, wall);
 	if (b->spent) {
 		set_kill_hook(b->L);
+		watch(b, cpu);
 		return;
 	}
 	left = b->budget - (cpu - b->start_cpu);
@@ -296,7 +327,7 @@ static void begin_exactly(struct budget *b)
 	b->is_start_known = true;
 }
 
-bool neap_budget_begin(lua_State *L, int64_t budget_usec)
+bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label)
 {
 	struct budget *b = &budget;
 	int64_t wish;
@@ -315,6 +346,7 @@ bool neap_budget_begin(lua_State *L, int64_t budget_usec)
 	b->spent = NEAP_SPENT_NOT;
 	b->killed = NEAP_SPENT_NOT;
 	b->sampled = 0;
+	b->label = label;
 	b->is_exact = false;
 	b->is_start_known = false;
 	b->is_hooked = false;
@@ -368,4 +400,13 @@ bool neap_budget_is_spent(lua_State *L)
 bool neap_budget_is_ticking(void)
 {
 	return budget.is_armed;
+}
+
+void neap_budget_set_watchdog(const struct neap_budget_watchdog *to)
+{
+	watchdog = to != NULL ? *to : (struct neap_budget_watchdog){0};
+	if (watchdog.least_usec == 0)
+		watchdog.least_usec = WATCHDOG_USEC;
+	if (watchdog.budgets == 0)
+		watchdog.budgets = WATCHDOG_BUDGETS;
 }

@@ -34,14 +34,27 @@ struct neap_budget_end {
 int64_t neap_budget_scale(int64_t budget_usec);
 /* CPU time of this thread: for budgets over many calls. */
 int64_t neap_budget_clock_usec(void);
-/* Starts the budget of a call on L. False when this thread runs a script already. */
-bool neap_budget_begin(lua_State *L, int64_t budget_usec);
+/* Starts the budget of a call on L. label names what runs, for the watchdog; borrowed until the end,
+ * may be NULL. False when this thread runs a script already. */
+bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label);
 /* Ends it; the hook is gone afterwards. */
 void neap_budget_end(struct neap_budget_end *ret);
 /* True when the script on L must stop. */
 bool neap_budget_is_spent(lua_State *L);
 /* Stops the script on L: raises an error that neap's pcall lets through. */
 void neap_budget_kill(lua_State *L);
+/* The last watchdog of this process, for every thread: a script that was told to stop and still goes
+ * on after least_usec (0: 5 s) and `budgets` (0: 100) budgets of CPU time since its start ends the
+ * process by abort(). Only a C function that never looks whether it must stop can do that; a machine
+ * that gives no CPU time cannot. stuck is called before it, inside a signal handler: it may call
+ * async-signal-safe functions only. Set before any script runs; NULL or without stuck: no watchdog.
+ * Builds with ThreadSanitizer have no timer and so no watchdog. */
+struct neap_budget_watchdog {
+	void (*stuck)(const char *label); /* of the script, "" if it has none */
+	int64_t least_usec;
+	int budgets;
+};
+void neap_budget_set_watchdog(const struct neap_budget_watchdog *to);
 /* Whether the timer of this thread ticks. For tests. */
 bool neap_budget_is_ticking(void);
 

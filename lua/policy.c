@@ -309,6 +309,7 @@ static int load_into(struct neap_policy *policy, size_t len, struct neap_error *
 	rc = neap_vm_new(0, &policy->vm, err);
 	if (rc < 0)
 		return rc;
+	neap_vm_set_label(policy->vm, policy->label);
 	rc = neap_vm_protect(policy->vm, open_state, policy, 0, err);
 	if (rc < 0)
 		return neap_error_wrap(err, "%s", policy->origin);
@@ -353,6 +354,8 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 			   origin); /* cut is fine */
 	neap_sha256_hex(text, len, hex);
 	memcpy(policy->version, hex, sizeof(policy->version) - 1);
+	/* Until the table names it. */
+	snprintf(policy->label, sizeof(policy->label), "@%s", policy->version);
 
 	rc = load_into(policy, strlen(policy->text) == len ? len : strlen(policy->text),
 		       err ? err : &own);

@@ -27,6 +27,7 @@ struct neap_vm {
 	char where[80];       /* "name:line: " where a block was refused last, or "" */
 	enum neap_code dead;  /* how it was killed, NEAP_OK while it lives */
 	int64_t cpu_usec;
+	const char *label; /* borrowed */
 	int log_left;
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
@@ -238,7 +239,7 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 		return report_dead(vm, err);
 	}
 	budget_usec = neap_budget_scale(budget_usec);
-	if (!neap_budget_begin(L, budget_usec)) {
+	if (!neap_budget_begin(L, budget_usec, vm->label)) {
 		lua_settop(L, base);
 		return neap_error_set(err, NEAP_EINTERNAL,
 				      "a script is running on this thread");
@@ -279,6 +280,11 @@ void neap_vm_check(lua_State *L)
 {
 	if (neap_budget_is_spent(L))
 		neap_budget_kill(L);
+}
+
+void neap_vm_set_label(struct neap_vm *vm, const char *label)
+{
+	vm->label = label;
 }
 
 void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),

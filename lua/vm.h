@@ -24,7 +24,6 @@
 #define NEAP_VM_TEXT_BYTES                                                               \
 	(64 * 1024)          /* longest string that a script may hand to a C function */
 #define NEAP_VM_LOG_LINES 10 /* lines that one call may log */
-#define NEAP_VM_LOG_LINES 10
 
 struct neap_vm;
 
@@ -58,6 +57,9 @@ int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm);
 /* For C functions offered to scripts: raises when the running script's budget is spent. To be
  * called in every loop that can be long. */
 void neap_vm_check(lua_State *L);
+
+/* What the last watchdog (lua/budget.h) calls the scripts of this state; borrowed as long as it lives. */
+void neap_vm_set_label(struct neap_vm *vm, const char *label);
 
 /* Where ctx.log(text) goes; NULL drops. Called at most NEAP_VM_LOG_LINES times per neap_vm_call. */
 void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),

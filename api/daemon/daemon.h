@@ -39,6 +39,11 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
 		      struct neap_error *err);
 
+/* Leaves out what earlier neapds were stuck in (DATA_DIR/stuck-policies), and starts the last
+ * watchdog, which adds to it. As the loop's user, before the policies are started. */
+int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
+		     const struct neap_log *log, struct neap_error *err);
+
 /* The texts of the configured policies, in its order. */
 struct neap_policy_texts {
 	char *text[NEAP_POLICIES_MAX];

@@ -125,26 +125,52 @@ struct neap_registry_slot *neap_live_slot(const struct neap_live *live,
 	return neap_registry_find(live->config.registry, item->id.kind, item->id.name);
 }
 
-bool neap_live_is_banned(const struct neap_live *live, const struct neap_policy_id *id,
-			 const char *version)
+/* A version is of one text only, so the name in front of it need not be looked at; and no line of the
+ * text may run to find it. */
+const char *neap_live_find_ban(const struct neap_live *live, const char *text, size_t len)
 {
-	char label[80];
+	char version[12];
 	int i;
 
-	(void)snprintf(label, sizeof(label), "%s/%s@%s", id->kind, id->name, version);
+	if (live->banned_count == 0)
+		return NULL;
+	neap_live_version_of(text, len, version);
 	for (i = 0; i < live->banned_count; i++) {
-		if (strcmp(live->banned[i], label) == 0)
-			return true;
+		const char *at = strchr(live->banned[i], '@');
+
+		if (at != NULL && strcmp(at + 1, version) == 0)
+			return live->banned[i];
 	}
-	return false;
+	return NULL;
+}
+
+int neap_live_check_ban(const struct neap_live *live, const char *text, size_t len,
+			struct neap_error *err)
+{
+	const char *label = neap_live_find_ban(live, text, len);
+
+	if (label == NULL)
+		return 0;
+	return neap_error_set(err, NEAP_ECONFLICT,
+			      "%s is left out, as an earlier neapd was stuck in it (file "
+			      "stuck-policies of --data-dir)",
+			      label);
 }
 
 void neap_live_ban(struct neap_live *live, const char *label)
 {
-	if (live->banned_count < (int)NEAP_ARRAY_LEN(live->banned) &&
-	    strlen(label) < sizeof(live->banned[0]))
-		(void)snprintf(live->banned[live->banned_count++],
-			       sizeof(live->banned[0]), "%s", label);
+	const int most = (int)NEAP_ARRAY_LEN(live->banned);
+	int i;
+
+	for (i = 0; i < live->banned_count; i++) {
+		if (strcmp(live->banned[i], label) == 0)
+			return;
+	}
+	if (live->banned_count == most)
+		memmove(live->banned[0], live->banned[1],
+			(size_t)--live->banned_count * sizeof(live->banned[0]));
+	(void)neap_strcopy(live->banned[live->banned_count++], sizeof(live->banned[0]),
+			   label);
 }
 
 /* --- the swap --- */

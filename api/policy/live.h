@@ -65,7 +65,8 @@ void neap_live_failed(struct neap_live *live, const char *kind, const char *name
 		      const char *why);
 /* False until the start is done: nothing can be asked for before. */
 bool neap_live_is_open(const struct neap_live *live);
-/* Leaves a version out: the one that an earlier neapd was stuck in ("qos/name@3f2a91c0"). Before the start. */
+/* Leaves a version out, wherever its text comes from: one that an earlier neapd was stuck in
+ * ("qos/name@3f2a91c0", or "@3f2a91c0"). Of too many the newest count. Before the start. */
 void neap_live_ban(struct neap_live *live, const char *label);
 
 /* --- asked for by operators --- */

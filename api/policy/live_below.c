@@ -59,6 +59,8 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 	}
 	neap_verdict_done(&job->verdict);
 	job->layer = layer;
+	if (neap_live_check_ban(job->live, text, len, &job->err) < 0)
+		return -(int)job->err.code;
 	return neap_judge(&input, &job->verdict, &job->err);
 }
 
@@ -85,10 +87,6 @@ int neap_live_try_stored(struct live_job *job, const char *version, char *ret_ve
 	if (neap_versions_read(live->config.dir, &job->id, version, &text, &len,
 			       ret_version, &job->err) < 0)
 		return -(int)job->err.code;
-	if (neap_live_is_banned(live, &job->id, ret_version))
-		return neap_error_set(&job->err, NEAP_ECONFLICT,
-				      "%s/%s@%s: an earlier neapd was stuck in it",
-				      job->id.kind, job->id.name, ret_version);
 	(void)snprintf(origin, sizeof(origin), "%s.lua", job->id.name);
 	return neap_live_judge(job, text, len, origin, LAYER_UPLOADED);
 }
@@ -275,7 +273,12 @@ void neap_live_gone_work(struct live_job *job)
 void neap_live_gone_finish(struct live_job *job)
 {
 	struct live_item *item = job->item;
+	struct neap_error err;
 
+	if (job->why[0] != '\0') {
+		(void)neap_error_set(&err, NEAP_EINVAL, "%s", job->why);
+		neap_live_refuse(&item->refusal, job, &err);
+	}
 	if (job->why[0] != '\0')
 		neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s: the uploaded version does not pass: %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The policies of the configuration, and the table of all changes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +10,33 @@
 
 /* --- configuration --- */
 
+/* One that an earlier neapd was stuck in does not keep this one from starting. */
 static int configure_prepare(struct live_job *job, struct neap_error *err)
 {
-	(void)job;
-	(void)err;
-	return 0;
+	struct neap_live *live = job->live;
+	const char *label = neap_live_find_ban(live, job->text.text, job->text.len);
+	const char *slash, *at;
+	struct live_item *item;
+
+	if (label == NULL)
+		return 0;
+	(void)neap_live_check_ban(live, job->text.text, job->text.len, err);
+	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s: %s",
+		      job->text.origin, err->msg);
+	slash = strchr(label, '/');
+	at = strchr(label, '@');
+	if (slash == NULL || at == NULL || at < slash)
+		return 1; /* it never said its name */
+	(void)snprintf(job->id.kind, sizeof(job->id.kind), "%.*s", (int)(slash - label),
+		       label);
+	(void)snprintf(job->id.name, sizeof(job->id.name), "%.*s", (int)(at - slash - 1),
+		       slash + 1);
+	item = neap_live_get(live, &job->id, err);
+	if (item != NULL) {
+		(void)neap_live_check_ban(live, job->text.text, job->text.len, err);
+		neap_live_refuse(&item->refusal, job, err);
+	}
+	return 1;
 }
 
 static void configure_work(struct live_job *job)
@@ -36,6 +59,7 @@ static void configure_finish(struct live_job *job)
 		job->rc = item != NULL ? 0 : -(int)job->err.code;
 	}
 	if (job->rc < 0) {
+		live->bad_generation = job->generation;
 		if (!live->is_inline)
 			neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s",
 				      job->err.msg);
@@ -57,20 +81,22 @@ static void configure_finish(struct live_job *job)
 		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s: parameters set earlier are left out: %s",
 			      job->id.kind, job->id.name, job->err.msg);
-	if (neap_live_is_banned(live, &job->id, info.version)) {
-		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
-			      "policy %s: left out, as an earlier neapd was stuck in it",
-			      info.label);
-		return;
-	}
 	job->rc = neap_live_swap(job, item, 0, &job->err);
 }
 
-/* Those that the new configuration does not name. */
+/* Those that the new configuration does not name. What did not pass may be the new text of any. */
 static int configured_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
 	size_t i;
+
+	if (live->bad_generation == job->generation) {
+		neap_log_line(
+			&live->config.log, NEAP_LOG_WARN,
+			"--policy: as one does not pass, those that are not named any "
+			"more stay");
+		return 1;
+	}
 
 	for (i = 0; i < neap_map_count(live->items); i++) {
 		struct live_item *item = neap_map_at(live->items, i, NULL);

@@ -146,9 +146,6 @@ static int take_item(struct live_job *job, struct live_item **ret)
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "%s/%s is in %s already: rename one", info.kind,
 				      info.name, item->file.origin);
-	if (neap_live_is_banned(job->live, &job->id, info.version))
-		return neap_error_set(err, NEAP_ECONFLICT,
-				      "%s: an earlier neapd was stuck in it", info.label);
 	*ret = item;
 	return neap_live_apply_params(item, job->verdict.policy, item->params, err);
 }

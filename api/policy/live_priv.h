@@ -110,8 +110,9 @@ struct neap_live {
 	size_t waiting; /* asked for by operators */
 	bool is_inline; /* during the start jobs are done at once, on this thread */
 	uint64_t generation;
-	char banned[8][80];
+	char banned[32][80]; /* labels */
 	int banned_count;
+	uint64_t bad_generation; /* of the configuration: not all of it passed */
 	struct neap_live_counts counts;
 };
 
@@ -140,8 +141,12 @@ int neap_live_text_set(struct live_text *to, const char *text, size_t len,
 void neap_live_text_done(struct live_text *text);
 void neap_live_refuse(struct live_refusal *refusal, const struct live_job *job,
 		      const struct neap_error *err);
-bool neap_live_is_banned(const struct neap_live *live, const struct neap_policy_id *id,
-			 const char *version);
+/* The label under which a text is left out, NULL when it is not. Any thread, once started. */
+const char *neap_live_find_ban(const struct neap_live *live, const char *text,
+			       size_t len);
+/* The same as an error. */
+int neap_live_check_ban(const struct neap_live *live, const char *text, size_t len,
+			struct neap_error *err);
 int64_t neap_live_now(void);
 void neap_live_version_of(const char *text, size_t len, char ret[12]);
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file DATA_DIR/stuck-policies: a line for each version that a neapd was stuck in, written by the
+ * last watchdog (lua/budget.h) of the one that ended for it, read by the next. It stays until
+ * somebody removes it, as the same text would be stuck again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/daemon/daemon.h"
+#include "engine/base/mem.h"
+#include "lua/budget.h"
+
+#define FILE_BYTES  (16 * 1024) /* of the end of the file that is read */
+#define LABEL_BYTES 80
+
+/* For the signal handler; set before any script runs. */
+static int stuck_fd = -1;
+static char stuck_file[160];
+
+static int open_file(void)
+{
+	return open(stuck_file,
+		    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		    0600);
+}
+
+/* Inside a signal handler, and neapd ends after it. */
+static void stuck(const char *label)
+{
+	static const char before[] = "neapd: stuck in policy ",
+			  after[] =
+				  ": it does not stop when told to; neapd ends, and the "
+				  "next start leaves this version out\n";
+	char line[sizeof(before) + LABEL_BYTES + sizeof(after)];
+	size_t len = strnlen(label, LABEL_BYTES - 1), at = 0;
+	struct stat st;
+
+	memcpy(line, label, len);
+	line[len] = '\n';
+	/* Removed by an operator meanwhile: its descriptor gives the place for another. */
+	if (fstat(stuck_fd, &st) == 0 && st.st_nlink == 0) {
+		(void)close(stuck_fd);
+		stuck_fd = open_file();
+	}
+	if (write(stuck_fd, line, len + 1) < 0)
+		(void)0; /* neapd must end all the same */
+	memcpy(line, before, at = sizeof(before) - 1);
+	memcpy(line + at, label, len);
+	memcpy(line + at + len, after, sizeof(after) - 1);
+	if (write(STDERR_FILENO, line, at + len + sizeof(after) - 1) < 0)
+		(void)0; /* nor is there anybody to tell */
+}
+
+/* "qos/cpu-share@3f2a91c0", or "@3f2a91c0" of one that was stuck before it said its name. */
+static bool is_label(const char *text)
+{
+	const char *at = strchr(text, '@');
+
+	return at != NULL && strlen(text) < LABEL_BYTES && strlen(at + 1) == 8 &&
+	       strspn(at + 1, "0123456789abcdef") == 8 &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-/") ==
+		       (size_t)(at - text);
+}
+
+static void ban(char *text, struct neap_live *live, const struct neap_log *log)
+{
+	char *line, *rest = NULL;
+
+	for (line = strtok_r(text, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (!is_label(line)) {
+			neap_log_line(log, NEAP_LOG_WARN,
+				      "%s: '%.80s' names no version of a policy",
+				      stuck_file, line);
+			continue;
+		}
+		neap_live_ban(live, line);
+		neap_log_line(log, NEAP_LOG_ERROR,
+			      "policy %s: left out, as an earlier neapd was stuck in it; "
+			      "to try it again, remove %s and restart neapd",
+			      line, stuck_file);
+	}
+}
+
+int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
+		     const struct neap_log *log, struct neap_error *err)
+{
+	const struct neap_budget_watchdog watchdog = {.stuck = stuck};
+	char text[FILE_BYTES + 1];
+	struct stat st;
+	off_t from;
+	ssize_t len;
+
+	(void)snprintf(stuck_file, sizeof(stuck_file), "%s/stuck-policies",
+		       config->data_dir);
+	stuck_fd = open_file();
+	if (stuck_fd < 0 || fstat(stuck_fd, &st) < 0)
+		return neap_error_sys(err, "open %s", stuck_file);
+	if (!S_ISREG(st.st_mode))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s is no regular file: remove it", stuck_file);
+	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
+		return neap_error_set(
+			err, NEAP_EFORBIDDEN,
+			"%s must belong to neapd's user and not be writable by others: "
+			"remove it, or chown and chmod 600 it",
+			stuck_file);
+	/* Of a file that grew beyond all measure the newest lines count. */
+	from = st.st_size > FILE_BYTES ? st.st_size - FILE_BYTES : 0;
+	len = pread(stuck_fd, text, FILE_BYTES, from);
+	if (len < 0)
+		return neap_error_sys(err, "read %s", stuck_file);
+	text[len] = '\0';
+	ban(text, live, log);
+	neap_budget_set_watchdog(&watchdog);
+	return 0;
+}
