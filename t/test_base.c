@@ -391,6 +391,36 @@ static void log_names(void **state)
 	assert_int_equal(neap_log_format_parse("", &format, NULL), -NEAP_EINVAL);
 }
 
+/* One call reaches every log of the process, also those that were copied before. */
+static void log_override(void **state)
+{
+	static const struct {
+		enum neap_log_level set, line;
+		enum neap_log_format set_format, format;
+		bool is_there, is_json;
+	} rows[] = {
+		{NEAP_LOG_DEBUG, NEAP_LOG_DEBUG, NEAP_LOG_TEXT, NEAP_LOG_TEXT, true,
+		 false},
+		{NEAP_LOG_ERROR, NEAP_LOG_WARN, NEAP_LOG_TEXT, NEAP_LOG_TEXT, false,
+		 false},
+		{NEAP_LOG_ERROR, NEAP_LOG_ERROR, NEAP_LOG_JSON, NEAP_LOG_TEXT, true,
+		 true},
+		{NEAP_LOG_INFO, NEAP_LOG_INFO, NEAP_LOG_TEXT, NEAP_LOG_JSON, true, false},
+		{NEAP_LOG_INFO, NEAP_LOG_DEBUG, NEAP_LOG_TEXT, NEAP_LOG_TEXT, false,
+		 false},
+	};
+	char line[8192];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		neap_log_override(rows[i].set, rows[i].set_format);
+		log_to(line, sizeof(line), rows[i].format, rows[i].line, "x");
+		if ((line[0] != '\0') != rows[i].is_there ||
+		    (line[0] == '{') != rows[i].is_json)
+			fail_msg("row %zu: '%s'", i, line);
+	}
+}
+
 static int *own_steal(int *from)
 {
 	neap_auto_free int *p = from;
@@ -429,7 +459,7 @@ int main(void)
 		cmocka_unit_test(buf_torture),        cmocka_unit_test(mem_rows),
 		cmocka_unit_test(strcopy_rows),       cmocka_unit_test(cleanup),
 		cmocka_unit_test(log_lines),          cmocka_unit_test(log_cut),
-		cmocka_unit_test(log_names),
+		cmocka_unit_test(log_names),          cmocka_unit_test(log_override),
 	};
 	const char *only = getenv("CASE");
 

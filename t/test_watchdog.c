@@ -8,16 +8,19 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <event2/event.h>
 #include <lauxlib.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "api/daemon/daemon.h"
 #include "lua/budget.h"
 #include "lua/policy.h"
 #include "lua/vm.h"
@@ -190,11 +193,97 @@ static void test_labels_of_policies(void **state)
 	neap_policy_free(policy);
 }
 
+/* --- the file of neapd --- */
+
+static const struct neap_log no_log = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, "neapd"};
+
+/* A neapd in a child, as far as it matters: it starts, and is stuck if asked to. */
+static int start_and_spin(const char *dir, bool is_stuck, bool is_removed)
+{
+	static struct neap_config config;
+	static struct neap_live_config live_config;
+	const struct rlimit no_core = {0, 0};
+	struct neap_live *live = NULL;
+	struct neap_vm *vm = NULL;
+	struct neap_error err = {0};
+	char file[100];
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid != 0) {
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+	}
+	(void)setrlimit(RLIMIT_CORE, &no_core);
+	(void)freopen("/dev/null", "w", stderr);
+	(void)snprintf(config.data_dir, sizeof(config.data_dir), "%s", dir);
+	(void)snprintf(file, sizeof(file), "%s/stuck-policies", dir);
+	live_config.base = event_base_new();
+	live_config.registry = neap_registry_new();
+	live_config.log = no_log;
+	live_config.own_uid = getuid();
+	if (neap_live_new(&live_config, &live, &err) < 0)
+		_exit(3);
+	if (neap_stuck_start(&config, live, &no_log, &err) < 0)
+		_exit(100 + (int)err.code);
+	if (is_removed)
+		(void)unlink(file);
+	neap_budget_set_watchdog(&(struct neap_budget_watchdog){
+		neap_stuck_note, is_stuck ? 20 * MILLI : 5000 * MILLI, 2});
+	if (neap_vm_new(0, &vm, &err) < 0)
+		_exit(4);
+	neap_vm_set_label(vm, "qos/a@3f2a91c0");
+	lua_pushcfunction(neap_vm_state(vm), spin);
+	lua_pushinteger(neap_vm_state(vm), is_stuck ? 20000 * MILLI : 10 * MILLI);
+	(void)neap_vm_call(vm, 1, 0, 5 * MILLI, &err);
+	_exit(0);
+}
+
+static void test_file(void **state)
+{
+	static const char twice[] = "qos/a@3f2a91c0\nqos/a@3f2a91c0\n";
+	char dir[] = "/tmp/neap-watchdog.XXXXXX", file[100], text[100] = "";
+	FILE *in;
+
+	(void)state;
+#if defined(__SANITIZE_THREAD__)
+	skip(); /* no timer there */
+#endif
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(file, sizeof(file), "%s/stuck-policies", dir);
+	assert_int_equal(start_and_spin(dir, false, false), 0);
+	/* Added to, and made again if somebody removed it meanwhile. */
+	assert_int_equal(start_and_spin(dir, true, false), -SIGABRT);
+	assert_int_equal(start_and_spin(dir, true, false), -SIGABRT);
+	in = fopen(file, "r");
+	assert_non_null(in);
+	assert_int_equal(fread(text, 1, sizeof(text) - 1, in), strlen(twice));
+	assert_string_equal(text, twice);
+	(void)fclose(in);
+	assert_int_equal(start_and_spin(dir, true, true), -SIGABRT);
+	in = fopen(file, "r");
+	assert_non_null(in);
+	memset(text, 0, sizeof(text));
+	assert_int_equal(fread(text, 1, sizeof(text) - 1, in), strlen(twice) / 2);
+	(void)fclose(in);
+	assert_int_equal(chmod(file, 0622), 0);
+	assert_int_equal(start_and_spin(dir, false, false), 100 + NEAP_EFORBIDDEN);
+	(void)unlink(file);
+	assert_int_equal(symlink("/etc/passwd", file), 0);
+	assert_int_equal(start_and_spin(dir, false, false), 100 + NEAP_ESYS);
+	(void)unlink(file);
+	assert_int_equal(mkdir(file, 0700), 0);
+	assert_true(start_and_spin(dir, false, false) >= 100);
+	(void)rmdir(file);
+	(void)rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_labels_of_policies),
+		cmocka_unit_test(test_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

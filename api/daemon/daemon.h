@@ -43,6 +43,8 @@ int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
  * watchdog, which adds to it. As the loop's user, before the policies are started. */
 int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 		     const struct neap_log *log, struct neap_error *err);
+/* The watchdog's part, inside a signal handler: adds a line. neapd ends after it. */
+void neap_stuck_note(const char *label);
 
 /* The texts of the configured policies, in its order. */
 struct neap_policy_texts {

@@ -28,8 +28,7 @@ static int open_file(void)
 		    0600);
 }
 
-/* Inside a signal handler, and neapd ends after it. */
-static void stuck(const char *label)
+void neap_stuck_note(const char *label)
 {
 	static const char before[] = "neapd: stuck in policy ",
 			  after[] =
@@ -89,7 +88,7 @@ static void ban(char *text, struct neap_live *live, const struct neap_log *log)
 int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 		     const struct neap_log *log, struct neap_error *err)
 {
-	const struct neap_budget_watchdog watchdog = {.stuck = stuck};
+	const struct neap_budget_watchdog watchdog = {.stuck = neap_stuck_note};
 	char text[FILE_BYTES + 1];
 	struct stat st;
 	off_t from;
