@@ -211,11 +211,11 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	const char *why;
 	json_t *rows, *status, *workloads;
 
+	neap_buf_init(&out, NEAP_BUF_REPLY); /* before any return: it is freed at each */
 	if (!*metrics->is_open && !neap_http_peer_get(request)->is_known) {
 		neap_http_answer_unknown(request);
 		return;
 	}
-	neap_buf_init(&out, NEAP_BUF_REPLY);
 	neap_buf_adds(&out, "# HELP neap_build_info Version of neapd.\n"
 			    "# TYPE neap_build_info gauge\n"
 			    "neap_build_info{version=\"" NEAP_VERSION "\"} 1\n");

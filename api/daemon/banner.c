@@ -86,6 +86,8 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
 	json_t *hand = json_object_get(status, "hand_pid");
+	bool has_tcp = strcmp(config->listen, "off") != 0 &&
+		       (config->roles & NEAP_ROLE_API) != 0;
 	char release[32];
 	struct utsname system;
 
@@ -109,10 +111,11 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 		fprintf(out, "  acting    no: %s (%s)\n", state,
 			json_string_value(json_object_get(status, "why")));
 	fprintf(out, "  socket    %s%s%s\n", config->unix_socket,
-		strcmp(config->listen, "off") == 0 ? "" : "; http://",
-		strcmp(config->listen, "off") == 0 ? "" : config->listen);
-	fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl audit\n",
-	      out);
+		has_tcp ? "; http://" : "", has_tcp ? config->listen : "");
+	if (node != NULL)
+		fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl "
+		      "audit\n",
+		      out);
 	if (hand != NULL)
 		fprintf(out,
 			"  stop      Ctrl-C; what is set stays %s for a successor, 'neapctl release' "

@@ -2,8 +2,10 @@
  *
  * SIGHUP. The command line and the file are read anew; of what differs, some can be taken over by a
  * running daemon, and the rest is named, so that nobody believes in a setting that does not act. */
+#include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "api/config_priv.h"
 #include "api/daemon/daemon.h"
@@ -54,6 +56,21 @@ static void name_the_rest(const struct neap_config *now, const struct neap_confi
 	}
 }
 
+/* Why nothing changes. A file that root read at the start may be closed to the loop. */
+static void refuse(const struct neap_log *log, const struct neap_error *err)
+{
+	if (err->errnum == EACCES)
+		neap_log_line(
+			log, NEAP_LOG_ERROR,
+			"reload: nothing is changed: %s: neapd runs as uid %u since "
+			"its start: let that user read the file and the folders above "
+			"it, or restart neapd",
+			err->msg, (unsigned)geteuid());
+	else
+		neap_log_line(log, NEAP_LOG_ERROR, "reload: nothing is changed: %s%s%s",
+			      err->field, err->field[0] != '\0' ? ": " : "", err->msg);
+}
+
 void neap_reload(int argc, char **argv, struct neap_config *config,
 		 struct neap_live *live, struct neap_log *log)
 {
@@ -61,15 +78,27 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 	enum neap_config_action action;
 	struct neap_error err = {0};
 
-	if (wanted == NULL || neap_config_parse(argc, argv, wanted, &action, &err) < 0) {
-		neap_log_line(log, NEAP_LOG_ERROR, "reload: nothing is changed: %s",
-			      wanted != NULL ? err.msg : "out of memory");
+	if (wanted == NULL) {
+		(void)neap_error_nomem(&err);
+		refuse(log, &err);
+		return;
+	}
+	if (neap_config_parse(argc, argv, wanted, &action, &err) < 0) {
+		refuse(log, &err);
+		return;
+	}
+	/* The file that nobody has to name. */
+	if (config->config_file[0] != '\0' && wanted->config_file[0] == '\0') {
+		(void)neap_error_set(&err, NEAP_ENOTFOUND,
+				     "%s is gone or cannot be reached any more: to go on "
+				     "without it, restart neapd",
+				     config->config_file);
+		refuse(log, &err);
 		return;
 	}
 	name_the_rest(config, wanted, log);
 	if (neap_policies_reconfigure(wanted, live, &err) < 0) {
-		neap_log_line(log, NEAP_LOG_ERROR, "reload: nothing is changed: %s",
-			      err.msg);
+		refuse(log, &err);
 		return;
 	}
 	memcpy(config->policies, wanted->policies, sizeof(config->policies));
