@@ -16,12 +16,16 @@
 #define BATCH         64 /* entries of one write */
 /* So that whoever stands between knows that the stream lives. */
 #define SILENCE_USEC INT64_C(15000000)
+/* Between two tries of a stream that is full: entries can come by the thousand, and the server
+ * counts tries (NEAP_HTTP_STREAM_SKIPS_MAX) to know a client that never reads: after 10 s. */
+#define RETRY_USEC INT64_C(200000)
 
 struct stream {
 	struct stream *next, **prev;
 	struct neap_http_stream *http;
 	uint64_t since;
 	int64_t spoke_usec;
+	int64_t full_usec; /* when the last try found it full, 0 if it took all */
 };
 
 struct neap_control_audit {
@@ -95,10 +99,14 @@ static int read_range(struct neap_http_request *request, uint64_t newest,
 		    0 ||
 	    query_number(request, "since", -1, INT64_MAX - 1, &ret->since, err) < 0)
 		return -(int)err->code;
-	/* A browser that comes back says how far it had got. */
-	if (last != NULL && neap_int_parse(last, &ret->since, NULL) < 0)
+	/* A browser that comes back says how far it had got; to one that has seen more than there is,
+	 * in an earlier life of neapd, all is new. */
+	if (last != NULL &&
+	    (neap_int_parse(last, &ret->since, NULL) < 0 || ret->since < 0))
 		return neap_error_field(err, NEAP_EINVAL, "Last-Event-ID",
 					"'%.40s' is no number", last);
+	if (last != NULL && ret->since > (int64_t)newest)
+		ret->since = 0;
 	if (ret->since < 0)
 		ret->since =
 			(int64_t)newest > ret->limit ? (int64_t)newest - ret->limit : 0;
@@ -167,6 +175,8 @@ static bool speak(struct stream *stream, const struct neap_audit *audit,
 	int count = 0;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
+	if (stream->full_usec != 0 && mono_usec - stream->full_usec < RETRY_USEC)
+		return false;
 	while (count < BATCH && since < neap_audit_last(audit)) {
 		entry = neap_audit_find_from(audit, since + 1);
 		if (!entry)
@@ -184,8 +194,10 @@ static bool speak(struct stream *stream, const struct neap_audit *audit,
 		return false;
 	/* Over the limit of what waits unread nothing is taken: the same again next time. A client
 	 * that never reads is closed, and with it goes the stream. */
+	stream->full_usec = mono_usec;
 	if (neap_http_stream_send(stream->http, out.data, out.len) != 1)
 		return false;
+	stream->full_usec = 0;
 	stream->since = since;
 	stream->spoke_usec = mono_usec;
 	return count == BATCH;

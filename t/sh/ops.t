@@ -137,7 +137,8 @@ documented()
 		my $bad = 0;
 		while (<STDIN>) {
 			next unless /^(neap_[a-z0-9_]+)(?:\{(.*)\})? /;
-			my ($name, $have) = ($1, join ",", ($2 // "") =~ /([a-z_]+)="/g);
+			my ($name, $given) = ($1, $2 // "");
+			my $have = join ",", $given =~ /([a-z_]+)="/g;
 			my ($row) = grep $name =~ /^$_$/, keys %labels;
 			if (!defined $row) { print "$name is not in doc/control-api.md\n"; $bad = 1 }
 			elsif ($labels{$row} ne $have) { print "$name has the labels {$have}, documented {$labels{$row}}\n"; $bad = 1 }
