@@ -279,7 +279,7 @@ int neap_config_parse(int argc, char **argv, struct neap_config *ret,
 
 char *neap_config_help(void)
 {
-	neap_auto_buf struct neap_buf out;
+	neap_auto_buf struct neap_buf out = {0};
 	size_t i;
 
 	neap_buf_init(&out, NEAP_BUF_LINE);

@@ -108,7 +108,7 @@ static int walk_list(struct reader *reader, yaml_node_t *node, const char *what,
 static int unknown_key(struct reader *reader, const char *key, const yaml_node_t *node,
 		       const char *const *names, size_t count)
 {
-	neap_auto_buf struct neap_buf all;
+	neap_auto_buf struct neap_buf all = {0};
 	const char *nearest = neap_config_nearest(key, names, count);
 	size_t i;
 
@@ -417,7 +417,7 @@ static int read_document(struct neap_config *config, yaml_parser_t *parser,
 int neap_config_read_file(struct neap_config *config, const char *file,
 			  struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf text;
+	neap_auto_buf struct neap_buf text = {0};
 	yaml_parser_t parser;
 	int r;
 

@@ -82,7 +82,7 @@ static void print_form(const struct neap_param *param, struct neap_buf *buf)
 int neap_param_refuse(const struct neap_param *param, const char *text,
 		      struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf allowed;
+	neap_auto_buf struct neap_buf allowed = {0};
 
 	neap_buf_init(&allowed, NEAP_BUF_LINE);
 	print_form(param, &allowed);
@@ -210,7 +210,7 @@ void neap_param_value_copy(struct neap_param_value *to,
 json_t *neap_param_json(const struct neap_param *param,
 			const struct neap_param_value *value)
 {
-	neap_auto_buf struct neap_buf text;
+	neap_auto_buf struct neap_buf text = {0};
 
 	neap_buf_init(&text, NEAP_BUF_LINE);
 	if (!value->is_set)

@@ -93,7 +93,7 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 static int unknown(const struct neap_params *params, const char *name,
 		   struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf known;
+	neap_auto_buf struct neap_buf known = {0};
 
 	neap_buf_init(&known, NEAP_BUF_LINE);
 	for (size_t i = 0; i < params->count; i++)

@@ -397,7 +397,7 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 			  struct neap_error *err)
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 	struct stat st;
 	int rc;
 

@@ -3,7 +3,8 @@
 #
 # Refuses calls that neap does without. An exception stands on the line itself, with its reason:
 #     /* lint: allow NAME, why */
-# and is an error where it is not needed. Arguments: C files (default: all).
+# and is an error where it is not needed. Refuses, too, a neap_auto_ variable without a value: a
+# return before its first one would free what lay on the stack. Arguments: C files (default: all).
 set -eu
 cd "${LINT_ROOT:-$(dirname "$0")/..}"
 
@@ -76,6 +77,8 @@ FNR == 1 { in_comment = 0 }
 	}
 	used = 0
 	rest = code($0)
+	if (rest ~ /^[ \t]+neap_auto_[a-z_]+ [^=]*;/)
+		bad("what goes by itself is initialised where it is declared: = {0}, = NULL, = -1")
 	while (match(rest, /[A-Za-z_][A-Za-z_0-9]*[ \t]*\(/)) {
 		name = substr(rest, RSTART, RLENGTH - 1); sub(/[ \t]+$/, "", name)
 		rest = substr(rest, RSTART + RLENGTH)

@@ -136,7 +136,7 @@ static void error_codes(void **state)
 
 static void buf_basics(void **state)
 {
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 	char *text;
 
 	(void)state;
@@ -167,7 +167,7 @@ static void buf_ceiling(void **state)
 {
 	(void)state;
 	for (size_t ceiling = 0; ceiling < 200; ceiling++) {
-		neap_auto_buf struct neap_buf buf;
+		neap_auto_buf struct neap_buf buf = {0};
 
 		neap_buf_init(&buf, ceiling);
 		for (size_t i = 0; i < ceiling; i++)
@@ -185,7 +185,7 @@ static void buf_ceiling(void **state)
 		assert_false(neap_buf_failed(&buf));
 		assert_int_equal(buf.len, 0);
 	}
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 
 	neap_buf_init(&buf, 100);
 	neap_buf_adds(&buf, "x");
@@ -201,7 +201,7 @@ static void buf_torture(void **state)
 
 	(void)state;
 	for (uint64_t n = 1; did_fail; n++) {
-		neap_auto_buf struct neap_buf buf;
+		neap_auto_buf struct neap_buf buf = {0};
 
 		neap_buf_init(&buf, 10000);
 		neap_mem_fail_at(n);

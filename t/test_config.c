@@ -371,7 +371,7 @@ static void test_hostile(void **state)
 
 	(void)state;
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		neap_auto_buf struct neap_buf text;
+		neap_auto_buf struct neap_buf text = {0};
 		struct neap_error err = {0};
 
 		neap_buf_init(&text, 4 * NEAP_BUF_FILE);

@@ -170,7 +170,7 @@ static bool speak(struct stream *stream, const struct neap_audit *audit,
 		  int64_t mono_usec)
 {
 	const struct neap_audit_entry *entry;
-	neap_auto_buf struct neap_buf out;
+	neap_auto_buf struct neap_buf out = {0};
 	uint64_t since = stream->since;
 	int count = 0;
 

@@ -206,7 +206,7 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 {
 	struct neap_metrics *metrics = arg;
 	const struct neap_control_node *node = &metrics->node;
-	neap_auto_buf struct neap_buf out;
+	neap_auto_buf struct neap_buf out = {0};
 	struct neap_error err;
 	const char *why;
 	json_t *rows, *status, *workloads;

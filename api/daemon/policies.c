@@ -30,7 +30,7 @@ static int read_file(const char *file, char **ret_text, size_t *ret_len,
 		     struct neap_error *err)
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 	char part[8192];
 	struct stat st;
 	ssize_t n;

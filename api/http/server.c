@@ -240,7 +240,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 {
 	const struct neap_http_route *route;
 	const char *method = method_name(evhttp_request_get_command(request->ev));
-	neap_auto_buf struct neap_buf allowed;
+	neap_auto_buf struct neap_buf allowed = {0};
 	struct neap_route_match match = {.rest = ""};
 	struct neap_error err;
 	bool is_last = false, is_wrong = false;

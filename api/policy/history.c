@@ -323,7 +323,7 @@ int neap_history_save(const struct neap_history *history,
 		      const struct neap_folder *folder, const char *name,
 		      struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 	size_t i;
 
 	neap_buf_init(&buf, NEAP_BUF_FILE);

@@ -278,7 +278,7 @@ static int save_quietly(const struct change *change, struct neap_error *err)
 
 static int params_format(const json_t *params, char **ret, struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf buf;
+	neap_auto_buf struct neap_buf buf = {0};
 	char *text;
 
 	neap_buf_init(&buf, NEAP_BUF_FILE);

@@ -72,7 +72,7 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", NEW_NAME);
 	for (i = -1; i < total; i++) {
-		neap_auto_buf struct neap_buf buf;
+		neap_auto_buf struct neap_buf buf = {0};
 		int m = i - journal->count;
 
 		neap_buf_init(&buf, NEAP_BUF_LINE * 2);
@@ -82,7 +82,7 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 			neap_journal_entry_line(&journal->entries[i], &buf);
 			lines++;
 		} else {
-			neap_auto_buf struct neap_buf origin;
+			neap_auto_buf struct neap_buf origin = {0};
 
 			neap_journal_simple_line(&buf, "made", journal->made[m].group,
 						 NULL);
@@ -149,7 +149,7 @@ static int append(struct neap_journal *journal, struct neap_buf *line,
 static int append_simple(struct neap_journal *journal, const char *what,
 			 const char *group, const char *more, struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf line;
+	neap_auto_buf struct neap_buf line = {0};
 
 	neap_buf_init(&line, NEAP_BUF_LINE);
 	neap_journal_simple_line(&line, what, group, more);
@@ -365,7 +365,7 @@ void neap_journal_free(struct neap_journal *journal)
 int neap_journal_add(struct neap_journal *journal, const struct neap_journal_entry *entry,
 		     struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf line;
+	neap_auto_buf struct neap_buf line = {0};
 	struct neap_journal_entry copy;
 	int rc;
 

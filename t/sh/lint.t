@@ -100,6 +100,14 @@ C
 row 'an exception for nothing' banned bad hw/x.c 'nothing to allow' <<'C'
 	t = 0; /* lint: allow gmtime, one thread only */
 C
+row 'freed by itself, but never set' banned bad hw/x.c 'initialised where it is declared' <<'C'
+	neap_auto_buf struct neap_buf out;
+C
+row 'freed by itself, and set' banned ok hw/x.c <<'C'
+	neap_auto_buf struct neap_buf out = {0};
+	neap_auto_free char *text =
+		make(1);
+C
 row '601 lines' length bad engine/base/x.c '601 lines' < <(yes '' | head -n 601)
 row '600 lines' length ok engine/base/x.c < <(yes '' | head -n 600)
 row 'no licence line' licence bad engine/base/x.c 'no SPDX line' <<'C'
