@@ -109,6 +109,12 @@ void neap_http_drop_take(struct neap_http_request *request)
 	evhttp_connection_free(connection);
 }
 
+/* libevent knows no 422 and says "Client Error". NULL: it knows. */
+static const char *reason_find(int status)
+{
+	return status == 422 ? "Unprocessable Content" : NULL;
+}
+
 /* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out of the answer
  * to HEAD. */
 static void send_take(struct neap_http_request *request, int status, const char *type)
@@ -130,7 +136,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 		(void)evbuffer_drain(body, evbuffer_get_length(body));
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
-	evhttp_send_reply(ev, status, NULL, NULL);
+	evhttp_send_reply(ev, status, reason_find(status), NULL);
 	write_now(bev);
 }
 
