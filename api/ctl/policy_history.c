@@ -2,6 +2,7 @@
  *
  * `neapctl policy history`: the versions of a policy that are kept, and what happened to it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/ctl/cells.h"
 #include "api/ctl/policy_priv.h"
@@ -33,6 +34,19 @@ static void add_version(struct neap_table *table, const json_t *row)
 					       neap_cell_text(row, "why")});
 }
 
+/* The one that acts when nothing is uploaded. */
+static void add_configured(struct neap_table *table, const json_t *reply)
+{
+	const char *version = neap_cell_text(reply, "configured");
+	bool is_active = json_is_null(json_object_get(reply, "active")) &&
+			 strcmp(version, neap_cell_text(reply, "live")) == 0;
+
+	if (json_object_get(reply, "configured") != NULL)
+		neap_table_add(table,
+			       (const char *[]){version, is_active ? "active" : "-", "-",
+						"-", "configuration", "-"});
+}
+
 static void add_event(struct neap_table *table, const json_t *row)
 {
 	neap_table_add(table, (const char *[]){neap_cell_text(row, "time"),
@@ -42,28 +56,35 @@ static void add_event(struct neap_table *table, const json_t *row)
 					       neap_cell_text(row, "why")});
 }
 
-static bool add_table(const json_t *rows, const struct neap_table_column *columns,
+/* below (may be NULL) adds a last row. */
+static bool add_table(const json_t *reply, const char *member,
+		      const struct neap_table_column *columns,
 		      void (*add)(struct neap_table *table, const json_t *row),
+		      void (*below)(struct neap_table *table, const json_t *reply),
 		      struct neap_buf *out)
 {
 	struct neap_table_style style = {.columns = neap_ctl_columns(),
 					 .use_color = neap_ctl_use_color()};
 	struct neap_table *table = neap_table_new(columns);
 	const json_t *row;
+	bool ok = true;
 	size_t i;
-	bool ok;
 
 	if (table == NULL)
 		return false;
-	json_array_foreach (rows, i, row) {
+	json_array_foreach (json_object_get(reply, member), i, row)
 		add(table, row);
-	}
-	ok = neap_table_format(table, &style, out);
+	if (below != NULL)
+		below(table, reply);
+	if (neap_table_rows(table) > 0 && out->len > 0)
+		neap_buf_addc(out, '\n');
+	if (neap_table_rows(table) > 0)
+		ok = neap_table_format(table, &style, out);
 	neap_table_free(table);
 	return ok;
 }
 
-static int print(const json_t *reply)
+static int print(const char *name, const json_t *reply)
 {
 	static const struct neap_table_column version_columns[] = {
 		{"VERSION"}, {"STATE"}, {"TIME"}, {"BYTES", true},
@@ -76,12 +97,12 @@ static int print(const json_t *reply)
 	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	if (!add_table(json_object_get(reply, "versions"), version_columns, add_version,
-		       &out))
+	if (!add_table(reply, "versions", version_columns, add_version, add_configured,
+		       &out) ||
+	    !add_table(reply, "history", event_columns, add_event, NULL, &out))
 		out.failed = true;
-	neap_buf_addc(&out, '\n');
-	if (!add_table(json_object_get(reply, "history"), event_columns, add_event, &out))
-		out.failed = true;
+	if (out.len == 0)
+		neap_buf_addf(&out, "nothing was ever uploaded as %s\n", name);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	return r;
@@ -106,7 +127,7 @@ static int history(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		return r;
 	if (values->output != NULL)
 		return neap_ctl_print_json_take(reply);
-	r = print(reply);
+	r = print(argv[0], reply);
 	json_decref(reply);
 	return r;
 }

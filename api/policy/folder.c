@@ -186,8 +186,13 @@ int neap_folder_open(const char *dir, const struct neap_policy_id *id, bool can_
 	    neap_folder_enter(dir_fd, id->kind, kind_path, can_write, &kind_fd, err) <
 		    0 ||
 	    neap_folder_enter(kind_fd, id->name, folder.path, can_write, &folder.fd,
-			      err) < 0)
+			      err) < 0) {
+		if (err->code == NEAP_ENOTFOUND)
+			(void)neap_error_set(err, NEAP_ENOTFOUND,
+					     "nothing was ever uploaded as %s/%s",
+					     id->kind, id->name);
 		return -(int)err->code;
+	}
 	if (can_write) {
 		if (flock(folder.fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 			return neap_error_set(
