@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "lua/check.h"
 #include "lua/policy.h"
 
 /* A whole policy but for the part in the middle. */
@@ -246,26 +246,36 @@ static void test_rules(void **state)
 	neap_policy_free(policy);
 }
 
-static void test_check(void **state)
+/* One line per row: "one", or what is wrong. */
+static void example_report(void *arg, const char *row, const struct neap_error *err)
+{
+	neap_buf_addf(arg, "%s\n", err ? err->msg : row);
+}
+
+static void test_examples_of_a_file(void **state)
 {
 	static const char text[] = POLICY("examples = { { name = \"one\", want = {} },\n"
 					  "{ name = \"two\", want = \"hold\" } }, " TICK);
-	char file[] = "/tmp/neap-test-policy-XXXXXX", out[2000] = "";
-	FILE *f = fmemopen(out, sizeof(out), "w");
+	char file[] = "/tmp/neap-test-policy-XXXXXX";
+	struct neap_policy *policy = NULL;
+	struct neap_error err;
+	struct neap_buf out;
 	int fd = mkstemp(file);
 
 	(void)state;
-	assert_true(fd >= 0 && f);
+	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	assert_int_equal(neap_policy_check(file, f), 1);
-	assert_int_equal(neap_policy_check("/nowhere", f), 1);
-	fclose(f);
-	unlink(file);
-	assert_non_null(strstr(out, "ok      one\n"));
-	assert_non_null(strstr(out, "failed  two\n"));
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	assert_int_equal(neap_policy_load_file(file, &policy, &err), 0);
+	assert_int_equal(neap_policy_run_examples(policy, example_report, &out, &err), 1);
+	assert_int_equal(strncmp(out.data, "one\n", 4), 0);
 	assert_non_null(
-		strstr(out, ":3: example 'two': wanted hold; got a list of writes"));
+		strstr(out.data, ":3: example 'two': wanted hold; got a list of writes"));
+	assert_true(neap_policy_load_file("/nowhere", &policy, &err) < 0);
+	neap_policy_free(policy);
+	neap_buf_done(&out);
+	unlink(file);
 }
 
 /* Every allocation may fail: a clean error, nothing leaked (the sanitizers look). */
@@ -302,7 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad),     cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_info),    cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_where),   cmocka_unit_test(test_check),
+		cmocka_unit_test(test_where),   cmocka_unit_test(test_examples_of_a_file),
 		cmocka_unit_test(test_torture),
 	};
 
