@@ -144,6 +144,60 @@ static void test_table(void **state)
 	neap_table_free(table);
 }
 
+/* Of the last column: goes on below itself, or is left out. */
+static void test_last_column(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool wraps;
+		int columns_min, columns;
+		const char *want;
+	} rows[] = {
+		{"fits", "one two three four five", true, 0, 40,
+		 "N  DOC\na  one two three four five\n"},
+		{"no terminal", "one two three four five", true, 0, 0,
+		 "N  DOC\na  one two three four five\n"},
+		{"at blanks", "one two three four five six", true, 0, 23,
+		 "N  DOC\na  one two three four\n   five six\n"},
+		{"a long word", "abcdefghijklmnopqrstuvwxyz 1", true, 0, 23,
+		 "N  DOC\na  abcdefghijklmnopqrst\n   uvwxyz 1\n"},
+		{"wide characters",
+		 "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		 "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		 "x",
+		 true, 0, 23,
+		 "N  DOC\na  \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3"
+		 "\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n"
+		 "   x\n"},
+		{"too little room to wrap", "one two three four", true, 0, 13,
+		 "N  DOC\na  one two t~\n"},
+		{"just enough for some of it", "one two three four", false, 10, 13,
+		 "N  DOC\na  one two t~\n"},
+		{"left out", "one two three four", false, 11, 13, "N\na\n"},
+		{"never without a terminal", "one", false, 11, 0, "N  DOC\na  one\n"},
+	};
+	struct neap_buf out;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_table_column two[] = {{.title = "N"},
+						  {.title = "DOC",
+						   .wraps = rows[i].wraps,
+						   .columns_min = rows[i].columns_min},
+						  {NULL}};
+		struct neap_table_style style = {.columns = rows[i].columns};
+		struct neap_table *table = neap_table_new(two);
+
+		neap_table_add(table, (const char *[]){"a", rows[i].text});
+		neap_buf_init(&out, NEAP_BUF_LINE);
+		assert_true(neap_table_format(table, &style, &out));
+		check_text(rows[i].name, out.data, rows[i].want);
+		neap_buf_done(&out);
+		neap_table_free(table);
+	}
+}
+
 /* Every allocation fails once: told, nothing leaks, nothing is touched that is not there. */
 static void test_table_without_memory(void **state)
 {
@@ -279,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_last_column),
 		cmocka_unit_test(test_table_without_memory),
 		cmocka_unit_test(test_options),
 	};

@@ -11,8 +11,18 @@
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
 
+struct operate_values {
+	const char *output;
+};
+
 struct release_values {
-	const char *run_dir, *group, *cgroup_root;
+	const char *run_dir, *group, *cgroup_root, *output;
+};
+
+static const struct neap_option operate_options[] = {
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct operate_values, output), "json",
+	 "print the daemon's answer as JSON"},
+	{""},
 };
 
 static const struct neap_option release_options[] = {
@@ -22,33 +32,42 @@ static const struct neap_option release_options[] = {
 	 "neapd's own group, when no daemon runs [neap]"},
 	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
 	 "DIR", "where its hierarchies are, when no daemon runs"},
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct release_values, output), "json",
+	 "print the daemon's answer as JSON"},
 	{""},
 };
 
-static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
+/* says: what it comes to, for people. */
+static int operate(struct neap_ctl *ctl, const struct operate_values *values,
+		   const char *path, const char *says)
 {
 	struct neap_error err = {0};
 	json_t *reply = NULL;
+	int r = neap_ctl_check_output(values->output);
 
-	(void)values, (void)argc, (void)argv;
-	if (neap_client_ask(ctl, "POST", "/control/v1/freeze", &reply, &err) < 0)
+	if (r != 0)
+		return r;
+	if (neap_client_ask(ctl, "POST", path, &reply, &err) < 0)
 		return neap_ctl_fail(&err);
+	if (values->output != NULL)
+		return neap_ctl_print_json_take(reply);
 	json_decref(reply);
-	puts("frozen: nothing is written until 'neapctl resume'");
+	puts(says);
 	return 0;
+}
+
+static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return operate(ctl, values, "/control/v1/freeze",
+		       "frozen: nothing is written until 'neapctl resume'");
 }
 
 static int resume(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	struct neap_error err = {0};
-	json_t *reply = NULL;
-
-	(void)values, (void)argc, (void)argv;
-	if (neap_client_ask(ctl, "POST", "/control/v1/resume", &reply, &err) < 0)
-		return neap_ctl_fail(&err);
-	json_decref(reply);
-	puts("acting: policies are obeyed again");
-	return 0;
+	(void)argc, (void)argv;
+	return operate(ctl, values, "/control/v1/resume",
+		       "acting: policies are obeyed again");
 }
 
 /* Beside this program, or where an installation puts it; "" when it is in neither. */
@@ -110,9 +129,11 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	char path[512], number[NEAP_CELL_BYTES];
 	json_t *reply = NULL;
 	bool is_absent;
-	int r;
+	int r = neap_ctl_check_output(given->output);
 
 	(void)argc, (void)argv;
+	if (r != 0)
+		return r;
 	if (given->run_dir != NULL && !ctl->is_socket_given && ctl->server == NULL) {
 		(void)snprintf(path, sizeof(path), "%s/neap.sock", given->run_dir);
 		ctl->socket = path;
@@ -135,6 +156,8 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	}
 	if (r < 0)
 		return neap_ctl_fail(&err);
+	if (given->output != NULL)
+		return neap_ctl_print_json_take(reply);
 	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
 	       neap_cell_integer(reply, "given_back", number),
 	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");
@@ -144,16 +167,18 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 const struct neap_command neap_command_freeze = {
 	.name = "freeze",
-	.usage = "",
+	.usage = "[-o json]",
 	.summary = "hold everything as it is, write nothing",
 	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
 		"RUN_DIR/freeze does the same.\n",
+	.options = operate_options,
+	.values_size = sizeof(struct operate_values),
 	.run = freeze,
 };
 
 const struct neap_command neap_command_release = {
 	.name = "release",
-	.usage = "[--run-dir DIR] [--group NAME]",
+	.usage = "[--run-dir DIR] [--group NAME] [-o json]",
 	.summary = "give back all that neap set, at once",
 	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
 		"When no daemon answers, root does it from the journal by 'neapd --give-back'.\n",
@@ -164,7 +189,9 @@ const struct neap_command neap_command_release = {
 
 const struct neap_command neap_command_resume = {
 	.name = "resume",
-	.usage = "",
+	.usage = "[-o json]",
 	.summary = "go on after freeze or release",
+	.options = operate_options,
+	.values_size = sizeof(struct operate_values),
 	.run = resume,
 };

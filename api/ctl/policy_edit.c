@@ -16,8 +16,19 @@
 #define HTTP_PRECONDITION_FAILED 412
 #define HTTP_INVALID             422
 
+struct edit_values {
+	const char *output;
+};
+
+static const struct neap_option options[] = {
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct edit_values, output), "json",
+	 "print the daemon's answer as JSON"},
+	{""},
+};
+
 struct edit {
 	struct neap_client *client;
+	bool is_json;
 	const char *name; /* "qos/cpu-share" */
 	struct neap_scratch scratch;
 	char file[PATH_MAX];
@@ -111,15 +122,15 @@ static int offer(struct edit *edit, int *ret_status)
 	if (*ret_status != 0)
 		return -1;
 	if (neap_client_send(edit->client, &request, &reply, &err) == 0) {
-		*ret_status = neap_ctl_policy_print_result(&reply, false);
+		*ret_status = neap_ctl_policy_print_result(&reply, edit->is_json);
 		r = 0;
 	} else if (reply.status == HTTP_PRECONDITION_FAILED) {
 		*ret_status =
 			keep(edit, "somebody else changed it meanwhile; nothing was "
 				   "replaced");
 	} else {
-		*ret_status =
-			neap_ctl_policy_print_refusal(&reply, &err, edit->file, false);
+		*ret_status = neap_ctl_policy_print_refusal(&reply, &err, edit->file,
+							    edit->is_json);
 		if (reply.status == HTTP_INVALID && wants_again())
 			r = 1;
 		else
@@ -191,13 +202,16 @@ static int file_make(struct edit *edit)
 	return 0;
 }
 
-static int edit_policy(struct neap_ctl *ctl, void *values, int argc, char **argv)
+static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	struct edit edit = {.name = argv[0]};
+	const struct edit_values *values = arg;
+	struct edit edit = {.name = argv[0], .is_json = values->output != NULL};
 	struct neap_error err = {0};
-	int r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
+	int r = neap_ctl_check_output(values->output);
 
-	(void)values, (void)argc;
+	(void)argc;
+	if (r == 0)
+		r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	if (r != 0)
 		return r;
 	if (neap_client_new(ctl, &edit.client, &err) < 0)
@@ -221,11 +235,13 @@ static int edit_policy(struct neap_ctl *ctl, void *values, int argc, char **argv
 
 const struct neap_command neap_command_policy_edit = {
 	.name = "policy edit",
-	.usage = "KIND/NAME",
+	.usage = "[-o json] KIND/NAME",
 	.summary = "change its text in an editor",
 	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"
 		"'policy put', unless somebody else changed the policy meanwhile. A text that did not\n"
 		"go live is kept in a file, which is named.\n",
+	.options = options,
+	.values_size = sizeof(struct edit_values),
 	.args_min = 1,
 	.args_max = 1,
 	.run = edit_policy,

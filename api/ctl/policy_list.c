@@ -47,6 +47,13 @@ void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
 				    neap_cell_text(refused, "message"), out);
 }
 
+/* Not a file that never said whose policy it is: that one is told of below the table only. */
+static bool is_named(const json_t *policy)
+{
+	return json_object_get(policy, "kind") != NULL ||
+	       json_object_get(policy, "version") != NULL;
+}
+
 static void add_refusals(const json_t *policies, struct neap_buf *out)
 {
 	const json_t *policy;
@@ -58,8 +65,10 @@ static void add_refusals(const json_t *policies, struct neap_buf *out)
 			continue;
 		neap_buf_addf(out, "%s%s", is_first ? "\n" : "", neap_ctl_red());
 		is_first = false;
-		neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
-		neap_buf_adds(out, ": ");
+		if (is_named(policy)) {
+			neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
+			neap_buf_adds(out, ": ");
+		}
 		neap_ctl_policy_add_refused(policy, out);
 		neap_buf_adds(out, neap_ctl_plain());
 	}
@@ -68,9 +77,10 @@ static void add_refusals(const json_t *policies, struct neap_buf *out)
 static int list_print(const json_t *policies)
 {
 	static const struct neap_table_column columns[] = {
-		{"POLICY"},      {"VERSION"},      {"LAYER"},       {"STATE"},
-		{"CALLS", true}, {"ERRORS", true}, {"SPENT", true}, {"CPU/CALL", true},
-		{"ORIGIN"},      {NULL},
+		{"POLICY"},      {"VERSION"},        {"LAYER"},
+		{"STATE"},       {"CALLS", true},    {"ERRORS", true},
+		{"SPENT", true}, {"CPU/CALL", true}, {"ORIGIN", .columns_min = 8},
+		{NULL},
 	};
 	struct neap_table_style style = {.columns = neap_ctl_columns(),
 					 .use_color = neap_ctl_use_color()};
@@ -84,7 +94,8 @@ static int list_print(const json_t *policies)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	json_array_foreach (policies, i, policy) {
-		row_add(table, policy);
+		if (is_named(policy))
+			row_add(table, policy);
 	}
 	if (!neap_table_format(table, &style, &out))
 		out.failed = true;

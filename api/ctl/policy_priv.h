@@ -33,6 +33,10 @@ int neap_ctl_policy_print_refusal(struct neap_client_reply *reply,
 				  const struct neap_error *err, const char *file,
 				  bool is_json);
 
+/* Adds what recorded ticks came to. has_older: against the version in force, with differences. */
+void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
+				struct neap_buf *out);
+
 /* Adds "FILE:LINE: what". message may begin with a name of the file of its own, which file, unless
  * NULL, replaces. */
 void neap_ctl_policy_add_problem(const char *file, const char *name, int64_t line,

@@ -10,7 +10,6 @@
 #include "api/ctl/policy_priv.h"
 #include "api/ctl/table.h"
 #include "api/ctl/text.h"
-#include "engine/base/quantity.h"
 
 const char *neap_ctl_red(void)
 {
@@ -80,9 +79,12 @@ static size_t line_prefix(const char *text, int64_t *line)
 void neap_ctl_policy_add_problem(const char *file, const char *name, int64_t line,
 				 const char *message, struct neap_buf *out)
 {
-	size_t skip;
+	size_t skip, len = file != NULL ? strlen(file) : 0;
 
-	if (name != NULL) {
+	if (len > 0 && strncmp(message, file, len) == 0 && message[len] == ' ') {
+		file = name =
+			NULL; /* "FILE can be written by others": it says so itself */
+	} else if (name != NULL) {
 		skip = file_prefix(message, name);
 		message += skip;
 		if (skip > 0) {
@@ -136,7 +138,8 @@ bool neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
 				struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"PARAM"}, {"VALUE"}, {"DEFAULT"}, {"TYPE"}, {"DOC"}, {NULL},
+		{"PARAM"}, {"VALUE"}, {"DEFAULT"}, {"TYPE"}, {"DOC", .wraps = true},
+		{NULL},
 	};
 	struct neap_table_style style = {.columns = neap_ctl_columns(),
 					 .use_color = neap_ctl_use_color()};
@@ -166,77 +169,6 @@ bool neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
 	return ok;
 }
 
-/* An answer of one version: a list of writes, or a word. */
-static void add_answer(const char *sign, const char *color, const json_t *answer,
-		       struct neap_buf *out)
-{
-	const json_t *item;
-	size_t i;
-
-	if (json_is_array(answer) && json_array_size(answer) == 0)
-		neap_buf_addf(out, "%s    %s nothing%s\n", color, sign, neap_ctl_plain());
-	if (!json_is_array(answer)) {
-		neap_buf_addf(out, "%s    %s ", color, sign);
-		neap_ctl_policy_add_value(answer, out);
-		neap_buf_addf(out, "%s\n", neap_ctl_plain());
-		return;
-	}
-	json_array_foreach (answer, i, item) {
-		neap_buf_addf(out, "%s    %s ", color, sign);
-		neap_ctl_policy_add_value(item, out);
-		neap_buf_addf(out, "%s\n", neap_ctl_plain());
-	}
-}
-
-static void add_differences(const json_t *list, int64_t count, struct neap_buf *out)
-{
-	const json_t *row, *at;
-	char time[NEAP_CELL_BYTES + 8];
-	size_t i;
-
-	json_array_foreach (list, i, row) {
-		at = json_object_get(row, "unix");
-		(void)snprintf(time, sizeof(time), "tick %lld",
-			       (long long)neap_member_integer(row, "frame", 0));
-		if (json_is_number(at) && json_number_value(at) > 0 &&
-		    json_number_value(at) < 9e12)
-			(void)neap_time_format((int64_t)(json_number_value(at) * 1e6), 0,
-					       time, sizeof(time));
-		neap_buf_addf(out, "  %s\n", time);
-		add_answer("-", neap_ctl_red(), json_object_get(row, "older"), out);
-		add_answer("+", neap_ctl_green(), json_object_get(row, "newer"), out);
-	}
-	if (count > (int64_t)i)
-		neap_buf_addf(out, "  and %lld more\n", (long long)(count - (int64_t)i));
-}
-
-static void add_replay(const json_t *replay, bool has_older, struct neap_buf *out)
-{
-	int64_t frames = neap_member_integer(replay, "frames", 0);
-	int64_t ran = neap_member_integer(replay, "ran", 0);
-	int64_t same = neap_member_integer(replay, "same", 0);
-	int64_t faults = neap_member_integer(replay, "faults", 0);
-
-	if (!json_is_object(replay))
-		return;
-	if (has_older)
-		neap_buf_addf(out, "%lld of %lld recorded ticks as before",
-			      (long long)same, (long long)ran);
-	else
-		neap_buf_addf(out, "%lld recorded ticks tried", (long long)ran);
-	if (ran < frames)
-		neap_buf_addf(out, ", %lld not tried for want of time",
-			      (long long)(frames - ran));
-	neap_buf_addc(out, '\n');
-	if (faults > 0) {
-		neap_buf_addf(out, "%lld of them failed: ", (long long)faults);
-		neap_text_add_clean(out, neap_cell_text(replay, "first_fault"), false);
-		neap_buf_addc(out, '\n');
-	}
-	if (has_older)
-		add_differences(json_object_get(replay, "differences"), ran - same, out);
-}
-
 static void add_result(const json_t *reply, struct neap_buf *out)
 {
 	static const struct {
@@ -250,9 +182,11 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 		   *behind = "";
 	const char *replaced = json_string_value(json_object_get(reply, "replaced"));
 	const json_t *examples = json_object_get(reply, "examples");
-	char number[NEAP_CELL_BYTES], usec[NEAP_CELL_BYTES];
+	char number[NEAP_CELL_BYTES] = "", usec[NEAP_CELL_BYTES];
 	size_t i;
 
+	if (strcmp(result, "unchanged") == 0)
+		examples = NULL; /* nothing was proved anew */
 	for (i = 0; i < NEAP_ARRAY_LEN(texts); i++)
 		if (strcmp(texts[i].result, result) == 0) {
 			text = texts[i].text;
@@ -277,7 +211,8 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 				      neap_cell_integer(reply, "cpu_usec", usec));
 		neap_buf_addc(out, '\n');
 	}
-	add_replay(json_object_get(reply, "replay"), replaced != NULL, out);
+	neap_ctl_policy_add_replay(json_object_get(reply, "replay"), replaced != NULL,
+				   out);
 	if (json_object_get(reply, "note") != NULL) {
 		neap_text_add_clean(out, neap_cell_text(reply, "note"), true);
 		neap_buf_addc(out, '\n');
@@ -340,7 +275,7 @@ int neap_ctl_policy_print_refusal(struct neap_client_reply *reply,
 		return neap_ctl_fail(err);
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	add_problems(problems, file, &out);
-	add_replay(json_object_get(reply->json, "replay"), false, &out);
+	neap_ctl_policy_add_replay(json_object_get(reply->json, "replay"), false, &out);
 	neap_buf_adds(&out, "neapctl: refused; all is as it was\n");
 	(void)fputs(out.data, stderr);
 	neap_buf_done(&out);

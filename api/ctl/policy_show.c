@@ -52,18 +52,23 @@ static void add_counts(const json_t *row, struct neap_buf *out)
 {
 	char calls[NEAP_CELL_BYTES], wishes[NEAP_CELL_BYTES], holds[NEAP_CELL_BYTES],
 		skipped[NEAP_CELL_BYTES], starved[NEAP_CELL_BYTES],
-		errors[NEAP_CELL_BYTES], wrong[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES];
+		put_off[NEAP_CELL_BYTES], errors[NEAP_CELL_BYTES], wrong[NEAP_CELL_BYTES],
+		spent[NEAP_CELL_BYTES];
 	int64_t count = neap_member_integer(row, "calls", 0);
 	int64_t total = neap_member_integer(row, "cpu_usec", NEAP_MISSING);
 
 	neap_buf_addf(out,
 		      "calls      %s: %s wishes, %s times held, %s skipped for want of "
-		      "data, %s starved\n",
+		      "data, %s starved",
 		      neap_cell_integer(row, "calls", calls),
 		      neap_cell_integer(row, "wishes", wishes),
 		      neap_cell_integer(row, "holds", holds),
 		      neap_cell_integer(row, "skipped", skipped),
 		      neap_cell_integer(row, "starved", starved));
+	if (neap_member_integer(row, "put_off", 0) > 0)
+		neap_buf_addf(out, ", %s put off",
+			      neap_cell_integer(row, "put_off", put_off));
+	neap_buf_addc(out, '\n');
 	neap_buf_addf(out, "faults     %s errors, %s wrong results, %s spent budgets\n",
 		      neap_cell_integer(row, "errors", errors),
 		      neap_cell_integer(row, "wrong", wrong),
@@ -71,6 +76,24 @@ static void add_counts(const json_t *row, struct neap_buf *out)
 	if (count > 0 && total != NEAP_MISSING)
 		neap_buf_addf(out, "CPU        %lld us a call\n",
 			      (long long)(total / count));
+}
+
+static void add_triggers(const json_t *row, struct neap_buf *out)
+{
+	const json_t *trigger;
+	char fired[NEAP_CELL_BYTES];
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "triggers"), i, trigger) {
+		neap_buf_addf(out, "%-9s  ", "trigger");
+		neap_text_add_clean(out, neap_cell_text(trigger, "name"), false);
+		neap_buf_adds(out, " of ");
+		neap_text_add_clean(out, neap_cell_text(trigger, "of"), false);
+		neap_buf_adds(out, ": ");
+		neap_text_add_clean(out, neap_cell_text(trigger, "state"), false);
+		neap_buf_addf(out, ", fired %s times\n",
+			      neap_cell_integer(trigger, "fired", fired));
+	}
 }
 
 static int print_row(const json_t *row)
@@ -100,6 +123,7 @@ static int print_row(const json_t *row)
 			add_line(&out, more[i][1], neap_cell_text(row, more[i][0]));
 	if (json_object_get(row, "calls") != NULL)
 		add_counts(row, &out);
+	add_triggers(row, &out);
 	if (json_object_get(row, "last_error") != NULL)
 		add_line(&out, "last error", neap_cell_text(row, "last_error"));
 	if (json_is_object(json_object_get(row, "refused"))) {

@@ -11,6 +11,7 @@
 
 #define CELL_BYTES_MAX 4096
 #define GAP            2
+#define WRAP_MIN       20 /* columns; with less a cell is cut */
 
 struct neap_table {
 	const struct neap_table_column *columns;
@@ -126,16 +127,22 @@ static void line_add(const struct neap_table *table, const char *const *cells,
 		     const int *widths, int left, struct neap_buf *out)
 {
 	size_t i;
-	int width, pad;
+	int width, pad, at = 0;
 
 	for (i = 0; i < table->column_count; i++) {
 		width = widths[i];
 		if (left >= 0 && width > left)
 			width = left;
 		pad = width - neap_text_columns(cells[i]);
+		if (left >= 0 && left < table->columns[i].columns_min)
+			break;
 		if (table->columns[i].is_right)
 			add_blanks(out, pad);
-		neap_text_add_cut(out, cells[i], width);
+		if (table->columns[i].wraps && width >= WRAP_MIN)
+			neap_text_add_wrapped(out, cells[i], width, at);
+		else
+			neap_text_add_cut(out, cells[i], width);
+		at += width + GAP;
 		if (i + 1 == table->column_count)
 			break;
 		if (left >= 0) {

@@ -13,6 +13,9 @@ struct neap_table_column {
 	const char *title; /* NULL ends the list */
 	bool is_right;     /* numbers */
 	int max_columns;   /* longer cells are cut, 0 never */
+	/* Of the last column: left out where the line has room for fewer. */
+	int columns_min;
+	bool wraps; /* of the last column: goes on below itself, if there is some room */
 };
 
 struct neap_table;

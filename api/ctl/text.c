@@ -113,3 +113,39 @@ void neap_text_add_cut(struct neap_buf *out, const char *text, int columns)
 	if (columns > 0)
 		neap_buf_addc(out, '~');
 }
+
+/* Bytes at text that make one line: to the last blank that fits, or as many as fit. */
+static size_t line_fit(const char *text, int columns)
+{
+	size_t len, at = 0, blank = 0;
+	uint32_t point;
+	int used = 0;
+
+	while (text[at]) {
+		len = decode(text + at, &point);
+		len += len == 0;
+		used += columns_of(point);
+		if (text[at] == ' ')
+			blank = at;
+		else if (used > columns && at > 0)
+			return blank > 0 ? blank : at;
+		at += len;
+	}
+	return at;
+}
+
+void neap_text_add_wrapped(struct neap_buf *out, const char *text, int columns,
+			   int indent)
+{
+	size_t len;
+
+	for (;;) {
+		len = line_fit(text, columns);
+		neap_buf_add(out, text, len);
+		text += len;
+		text += strspn(text, " ");
+		if (!*text)
+			return;
+		neap_buf_addf(out, "\n%*s", indent, "");
+	}
+}
