@@ -11,12 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
+#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 
@@ -449,6 +451,27 @@ static void cleanup(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+/* What is not known, and what JSON cannot hold, is left out. */
+static void json_members(void **state)
+{
+	json_t *got = json_object(),
+	       *want = json_pack("{s:s, s:i, s:f}", "text", "a", "int", 0, "real", 0.5);
+
+	(void)state;
+	neap_json_set_text(got, "text", "a");
+	neap_json_set_text(got, "empty", "");
+	neap_json_set_text(got, "null", NULL);
+	neap_json_set_text(got, "no UTF-8", "\xff");
+	neap_json_set_int(got, "int", 0);
+	neap_json_set_int(got, "missing", NEAP_MISSING);
+	neap_json_set_real(got, "real", 0.5);
+	neap_json_set_real(got, "nan", NAN);
+	neap_json_set_real(got, "infinite", INFINITY);
+	assert_true(json_equal(got, want));
+	json_decref(got);
+	json_decref(want);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -460,6 +483,7 @@ int main(void)
 		cmocka_unit_test(strcopy_rows),       cmocka_unit_test(cleanup),
 		cmocka_unit_test(log_lines),          cmocka_unit_test(log_cut),
 		cmocka_unit_test(log_names),          cmocka_unit_test(log_override),
+		cmocka_unit_test(json_members),
 	};
 	const char *only = getenv("CASE");
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -33,13 +34,6 @@ struct neap_control_audit {
 	struct stream *streams;
 };
 
-/* Texts come from the kernel and from policies: what is no UTF-8 is left out, not fatal. */
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	if (*text)
-		(void)json_object_set_new(object, key, json_string(text));
-}
-
 static json_t *entry_to_json(const struct neap_audit_entry *entry)
 {
 	json_t *object = json_pack("{s:I, s:I}", "seq", (json_int_t)entry->seq,
@@ -48,20 +42,21 @@ static json_t *entry_to_json(const struct neap_audit_entry *entry)
 
 	if (!object)
 		return NULL;
-	set_text(object, "time",
-		 neap_time_format(entry->unix_usec, 3, when, sizeof(when)));
-	set_text(object, "what", entry->what);
-	set_text(object, "group", entry->group);
-	set_text(object, "key", entry->key);
-	set_text(object, "old_value", entry->old_value);
-	set_text(object, "new_value", entry->new_value);
-	set_text(object, "policy", entry->policy);
-	set_text(object, "why", entry->why);
+	neap_json_set_text(object, "time",
+			   neap_time_format(entry->unix_usec, 3, when, sizeof(when)));
+	neap_json_set_text(object, "what", entry->what);
+	neap_json_set_text(object, "group", entry->group);
+	neap_json_set_text(object, "key", entry->key);
+	neap_json_set_text(object, "old_value", entry->old_value);
+	neap_json_set_text(object, "new_value", entry->new_value);
+	neap_json_set_text(object, "policy", entry->policy);
+	neap_json_set_text(object, "why", entry->why);
 	if (entry->errnum) {
 		(void)json_object_set_new(object, "errno", json_integer(entry->errnum));
-		set_text(object, "error",
-			 strerrordesc_np(entry->errnum) ? strerrordesc_np(entry->errnum)
-							: "unknown error");
+		neap_json_set_text(object, "error",
+				   strerrordesc_np(entry->errnum)
+					   ? strerrordesc_np(entry->errnum)
+					   : "unknown error");
 	}
 	if (entry->dry_run)
 		(void)json_object_set_new(object, "dry_run", json_true());

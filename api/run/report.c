@@ -9,29 +9,12 @@
 
 #include "api/run/node_priv.h"
 #include "api/run/triggers.h"
-
-static void set_int(json_t *object, const char *name, int64_t value)
-{
-	if (value != NEAP_MISSING)
-		(void)json_object_set_new(object, name, json_integer(value));
-}
-
-static void set_real(json_t *object, const char *name, double value)
-{
-	if (isfinite(value))
-		(void)json_object_set_new(object, name, json_real(value));
-}
+#include "engine/base/json.h"
 
 static void set_milli(json_t *object, const char *name, double cores)
 {
 	if (isfinite(cores))
-		set_int(object, name, (int64_t)(cores * 1000));
-}
-
-static void set_text(json_t *object, const char *name, const char *text)
-{
-	if (text != NULL && text[0] != '\0')
-		(void)json_object_set_new(object, name, json_string(text));
+		neap_json_set_int(object, name, (int64_t)(cores * 1000));
 }
 
 static const char *state_name(const struct neap_node *node, const char **ret_why)
@@ -61,18 +44,18 @@ static json_t *report_node(const struct neap_node *node)
 	const struct neap_sample *sample = &node->sample;
 	json_t *out = json_object();
 
-	set_int(out, "cpus", node->topology->cpu_count);
-	set_int(out, "capacity_milli", sample->capacity_milli);
-	set_int(out, "used_milli", sample->used_milli);
-	set_int(out, "critical_used_milli", sample->critical_used_milli);
-	set_int(out, "besteffort_used_milli", sample->besteffort_used_milli);
-	set_int(out, "system_used_milli", sample->system_used_milli);
-	set_int(out, "memory_capacity_bytes", sample->memory_capacity_bytes);
-	set_int(out, "memory_used_bytes", sample->memory_used_bytes);
-	set_real(out, "cpu_pressure", sample->cpu_pressure);
-	set_real(out, "memory_pressure", sample->memory_pressure);
-	set_real(out, "io_pressure", sample->io_pressure);
-	set_real(out, "stolen_ratio", sample->stolen_ratio);
+	neap_json_set_int(out, "cpus", node->topology->cpu_count);
+	neap_json_set_int(out, "capacity_milli", sample->capacity_milli);
+	neap_json_set_int(out, "used_milli", sample->used_milli);
+	neap_json_set_int(out, "critical_used_milli", sample->critical_used_milli);
+	neap_json_set_int(out, "besteffort_used_milli", sample->besteffort_used_milli);
+	neap_json_set_int(out, "system_used_milli", sample->system_used_milli);
+	neap_json_set_int(out, "memory_capacity_bytes", sample->memory_capacity_bytes);
+	neap_json_set_int(out, "memory_used_bytes", sample->memory_used_bytes);
+	neap_json_set_real(out, "cpu_pressure", sample->cpu_pressure);
+	neap_json_set_real(out, "memory_pressure", sample->memory_pressure);
+	neap_json_set_real(out, "io_pressure", sample->io_pressure);
+	neap_json_set_real(out, "stolen_ratio", sample->stolen_ratio);
 	return out;
 }
 
@@ -127,19 +110,19 @@ json_t *neap_node_status(struct neap_node *node)
 	const char *why;
 
 	(void)json_object_set_new(out, "state", json_string(state_name(node, &why)));
-	set_text(out, "why", why);
+	neap_json_set_text(out, "why", why);
 	(void)json_object_set_new(out, "version", json_string(NEAP_VERSION));
-	set_int(out, "pid", getpid());
+	neap_json_set_int(out, "pid", getpid());
 	if (node->hand != NULL)
-		set_int(out, "hand_pid", neap_hand_pid(node->hand));
-	set_real(out, "uptime_seconds",
-		 (double)(node->mono_usec - node->started_mono_usec) / 1e6);
-	set_int(out, "ticks", (int64_t)(node->ticks - node->reactions.count));
-	set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
-	set_int(out, "plans_put_off", (int64_t)node->late_plans);
-	set_int(out, "writes", (int64_t)node->writes);
-	set_int(out, "writes_refused", (int64_t)node->writes_refused);
-	set_int(out, "held_values", (int64_t)neap_map_count(node->kept));
+		neap_json_set_int(out, "hand_pid", neap_hand_pid(node->hand));
+	neap_json_set_real(out, "uptime_seconds",
+			   (double)(node->mono_usec - node->started_mono_usec) / 1e6);
+	neap_json_set_int(out, "ticks", (int64_t)(node->ticks - node->reactions.count));
+	neap_json_set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
+	neap_json_set_int(out, "plans_put_off", (int64_t)node->late_plans);
+	neap_json_set_int(out, "writes", (int64_t)node->writes);
+	neap_json_set_int(out, "writes_refused", (int64_t)node->writes_refused);
+	neap_json_set_int(out, "held_values", (int64_t)neap_map_count(node->kept));
 	neap_react_report(node, out);
 	(void)json_object_set_new(
 		out, "cgroup",
@@ -182,8 +165,8 @@ static void report_limits(const struct neap_node *node, const char *dir, json_t 
 		    kept->key == NEAP_KEY_CPU_MAX_MILLI)
 			(void)snprintf(why, sizeof(why), "%s", kept->why);
 	}
-	set_text(row, "limited_by", text);
-	set_text(row, "why", why);
+	neap_json_set_text(row, "limited_by", text);
+	neap_json_set_text(row, "why", why);
 }
 
 static int64_t key_number(struct neap_node *node, const char *dir, enum neap_key key)
@@ -200,30 +183,31 @@ static json_t *report_workload(struct neap_node *node, const struct neap_workloa
 	json_t *row = json_object();
 	char cpus[256];
 
-	set_text(row, "id", view->id);
-	set_text(row, "name", view->name);
-	set_text(row, "source", view->source);
-	set_text(row, "qos", view->qos_name);
-	set_text(row, "kube_qos", view->kube_qos_name);
-	set_text(row, "group", view->group);
-	set_int(row, "used_milli", view->used_milli);
+	neap_json_set_text(row, "id", view->id);
+	neap_json_set_text(row, "name", view->name);
+	neap_json_set_text(row, "source", view->source);
+	neap_json_set_text(row, "qos", view->qos_name);
+	neap_json_set_text(row, "kube_qos", view->kube_qos_name);
+	neap_json_set_text(row, "group", view->group);
+	neap_json_set_int(row, "used_milli", view->used_milli);
 	set_milli(row, "used_avg_milli", view->used_avg_cores);
 	set_milli(row, "used_p50_milli", view->used_p50_cores);
 	set_milli(row, "used_p90_milli", view->used_p90_cores);
 	set_milli(row, "used_p95_milli", view->used_p95_cores);
 	set_milli(row, "used_p99_milli", view->used_p99_cores);
-	set_real(row, "throttled_ratio", view->throttled_ratio);
-	set_real(row, "cpu_pressure", view->cpu_pressure);
-	set_real(row, "memory_pressure", view->memory_pressure);
-	set_int(row, "memory_bytes", view->memory_bytes);
-	set_int(row, "memory_limit_bytes", view->memory_limit_bytes);
-	set_int(row, "cpu_request_milli", view->cpu_request_milli);
+	neap_json_set_real(row, "throttled_ratio", view->throttled_ratio);
+	neap_json_set_real(row, "cpu_pressure", view->cpu_pressure);
+	neap_json_set_real(row, "memory_pressure", view->memory_pressure);
+	neap_json_set_int(row, "memory_bytes", view->memory_bytes);
+	neap_json_set_int(row, "memory_limit_bytes", view->memory_limit_bytes);
+	neap_json_set_int(row, "cpu_request_milli", view->cpu_request_milli);
 	(void)neap_cpuset_format(&view->cpus, cpus, sizeof(cpus));
-	set_text(row, "cpus", cpus);
-	set_int(row, "max_milli", view->max_milli);
-	set_int(row, "idle", key_number(node, view->group, NEAP_KEY_CPU_IDLE));
-	set_int(row, "shares", key_number(node, view->group, NEAP_KEY_CPU_SHARES));
-	set_int(row, "processes", view->processes);
+	neap_json_set_text(row, "cpus", cpus);
+	neap_json_set_int(row, "max_milli", view->max_milli);
+	neap_json_set_int(row, "idle", key_number(node, view->group, NEAP_KEY_CPU_IDLE));
+	neap_json_set_int(row, "shares",
+			  key_number(node, view->group, NEAP_KEY_CPU_SHARES));
+	neap_json_set_int(row, "processes", view->processes);
 	report_limits(node, view->group, row);
 	return row;
 }
