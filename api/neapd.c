@@ -281,7 +281,8 @@ static void note_policy(void *arg, const char *label, const char *what)
 	struct neap_daemon *daemon = arg;
 
 	if (daemon->node != NULL)
-		neap_node_note_policy(daemon->node, label, what);
+		neap_node_note_policy(daemon->node, label, what,
+				      clock_usec(CLOCK_REALTIME));
 }
 
 static void describe_policy(void *arg, const char *label, json_t *row)

@@ -360,18 +360,6 @@ void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 	neap_node_flush(node);
 }
 
-void neap_node_forget(struct neap_node *node, void *arg)
-{
-	size_t i;
-
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
-
-		if (launch->arg == arg)
-			launch->done = NULL;
-	}
-}
-
 /* Groups that are made get their values by an ordinary plan; the hand works in order, so a move
  * asked for after it comes after it. */
 void neap_launch_go(struct neap_node *node)

@@ -361,7 +361,12 @@ bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not)
 	return node->ticks > 0;
 }
 
-void neap_node_note_policy(struct neap_node *node, const char *label, const char *what)
+void neap_node_note_policy(struct neap_node *node, const char *label, const char *what,
+			   int64_t unix_usec)
 {
-	neap_node_note(node, "note", "", label, what, 0);
+	struct neap_audit_entry entry = {.unix_usec = unix_usec, .what = "note"};
+
+	(void)neap_strcopy(entry.policy, sizeof(entry.policy), label);
+	(void)neap_strcopy(entry.why, sizeof(entry.why), what);
+	(void)neap_audit_add(node->audit, &entry);
 }

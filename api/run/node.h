@@ -84,8 +84,6 @@ typedef void neap_node_done(void *arg, json_t *body, const struct neap_error *er
  * input is borrowed. done may be called before this returns. */
 void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 		   neap_node_done *done, void *arg);
-/* Whoever asked went away: done will not be called any more. */
-void neap_node_forget(struct neap_node *node, void *arg);
 /* verb: freeze (no writes until resume), release (all given back, no writes until resume), resume. */
 void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
 		       void *arg);
@@ -98,7 +96,8 @@ const struct neap_audit *neap_node_audit(const struct neap_node *node);
 void neap_node_describe_policy(const struct neap_node *node, const char *label,
 			       json_t *row);
 /* A line for the audit about a policy ("qos/cpu-share@3f2a91c0"). */
-void neap_node_note_policy(struct neap_node *node, const char *label, const char *what);
+void neap_node_note_policy(struct neap_node *node, const char *label, const char *what,
+			   int64_t unix_usec);
 /* False, with the reason, until the first tick is done. */
 bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not);
 
