@@ -210,23 +210,6 @@ void neap_live_delete_finish(struct live_job *job)
 
 /* --- rollback --- */
 
-/* The version of the configuration's text, which lies below what was uploaded; "" without one. */
-static void configured_version(const struct live_job *job, char ret[12])
-{
-	const struct live_text *text = job->item ? &job->item->configured : NULL;
-
-	ret[0] = '\0';
-	if (text != NULL && text->text != NULL)
-		neap_live_version_of(text->text, text->len, ret);
-}
-
-static void rollback_to_configured(struct live_job *job)
-{
-	job->rc = neap_live_try_configured(job);
-	if (job->rc == 0)
-		job->rc = neap_live_put_none(job, "rollback", "");
-}
-
 int neap_live_rollback_prepare(struct live_job *job, struct neap_error *err)
 {
 	if (check_owner(job, err) < 0)
@@ -237,21 +220,19 @@ int neap_live_rollback_prepare(struct live_job *job, struct neap_error *err)
 void neap_live_rollback_work(struct live_job *job)
 {
 	struct neap_history_line line;
-	bool has_below = job->item != NULL && job->item->layer == LAYER_UPLOADED;
-	char version[12] = "", below[12];
+	char version[12] = "";
 
 	if (job->to[0] == '\0') {
 		job->rc = neap_live_try_predecessors(job, "rollback", "", "");
-		if (job->rc == -NEAP_ENOTFOUND && has_below)
-			rollback_to_configured(job);
+		if (job->rc == -NEAP_ENOTFOUND && job->item != NULL &&
+		    job->item->layer == LAYER_UPLOADED) {
+			job->rc = neap_live_try_configured(job);
+			if (job->rc == 0)
+				job->rc = neap_live_put_none(job, "rollback", "");
+		}
 		return;
 	}
 	job->rc = neap_live_try_stored(job, job->to, version);
-	configured_version(job, below);
-	if (job->rc == -NEAP_ENOTFOUND && has_below && strcmp(job->to, below) == 0) {
-		rollback_to_configured(job);
-		return;
-	}
 	if (job->rc == -NEAP_ENOTFOUND)
 		(void)neap_error_set(&job->err, NEAP_ENOTFOUND,
 				     "there is no version %s of %s/%s", job->to,
@@ -377,6 +358,16 @@ int neap_live_versions_prepare(struct live_job *job, struct neap_error *err)
 	return 0;
 }
 
+/* The version of the configuration's text, which lies below what was uploaded; "" without one. */
+static void configured_version(const struct live_job *job, char ret[12])
+{
+	const struct live_text *text = job->item ? &job->item->configured : NULL;
+
+	ret[0] = '\0';
+	if (text != NULL && text->text != NULL)
+		neap_live_version_of(text->text, text->len, ret);
+}
+
 void neap_live_versions_work(struct live_job *job)
 {
 	const char *dir = job->live->config.dir;
@@ -406,8 +397,9 @@ void neap_live_versions_work(struct live_job *job)
 		job->body = json_pack("{s:s%}", "text", job->item->configured.text,
 				      job->item->configured.len);
 		job->rc = 0;
-	} else if (job->rc == 0)
+	} else if (job->rc == 0) {
 		job->body = json_pack("{s:s%}", "text", text, len);
+	}
 }
 
 void neap_live_versions_finish(struct live_job *job)

@@ -77,7 +77,7 @@ check "diff as JSON" member 1 differs true neapctl policy diff qos/cpu-share
 check "no difference as JSON" member 0 differs false neapctl policy diff qos/cpu-share "$V1"
 check "history has both" prints 0 "$V0  -" neapctl policy history qos/cpu-share
 check "history as JSON" member 0 configured "\"$V0\"" neapctl policy history qos/cpu-share
-check "back to the configuration's by name" prints 0 "@$V0 is live in place of $V1" neapctl policy rollback qos/cpu-share "$V0"
+check "back to the configuration's" prints 0 "@$V0 is live in place of $V1" neapctl policy rollback qos/cpu-share
 check "the upload is what was before" prints 1 "--- qos/cpu-share@$V1" neapctl policy diff qos/cpu-share
 check "and back again" prints 0 "@$V1 is live" neapctl policy rollback qos/cpu-share
 check "now the configuration's is" prints 1 "--- qos/cpu-share@$V0" neapctl policy diff qos/cpu-share
