@@ -10,7 +10,7 @@
 #   make bench      the figures of t/bench as ratios
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
-#   make install    DESTDIR= PREFIX=/usr/local
+#   make install    programs, policies, types for editors, manuals; DESTDIR= PREFIX=/usr/local
 #   make clean      remove what was built
 #
 #   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds with
@@ -185,7 +185,8 @@ install: all
 	install -D -m 755 $(O)/neapctl $(DESTDIR)$(PREFIX)/bin/neapctl
 	for f in $$(find policies lua/runtime lua/meta -name '*.lua' 2>/dev/null); do \
 	  install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/neap/$$f || exit 1; done
-	install -D -m 644 doc/lua-api.md $(DESTDIR)$(PREFIX)/share/doc/neap/lua-api.md
+	for f in $$(cd doc && find . -name '*.md' ! -name '*.[158].md'); do \
+	  install -D -m 644 doc/$$f $(DESTDIR)$(PREFIX)/share/doc/neap/$$f || exit 1; done
 	for f in $$(cd $(O)/doc 2>/dev/null && ls); do \
 	  install -D -m 644 $(O)/doc/$$f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$f || exit 1; done
 

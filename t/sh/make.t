@@ -32,7 +32,7 @@ unsaid() { ! said "$1"; }
 # Two seconds later than anything built: some file systems keep whole seconds.
 newer() { touch -d '+2 seconds' "$tmp/tree/$1"; }
 
-mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,policies/qos,lua/meta,doc}
+mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,policies/qos,lua/meta,doc/internals}
 cp Makefile "$tmp/tree/"
 cp t/deps.sh "$tmp/tree/t/"
 (
@@ -55,7 +55,9 @@ cp t/deps.sh "$tmp/tree/t/"
 	chmod +x t/sh/s.t
 	echo 'return {}' >policies/qos/p.lua
 	printf '# NAME\n\nneapd - x\n' >doc/neapd.8.md
+	echo '---@meta' >lua/meta/m.lua
 	echo '# x' >doc/lua-api.md
+	echo '# x' >doc/internals/x.md
 )
 
 check 'builds' build all
@@ -109,7 +111,12 @@ build install DESTDIR="$tmp/dest" PREFIX=/usr
 check 'install: neapd' test -x "$tmp/dest/usr/sbin/neapd"
 check 'install: neapctl' test -x "$tmp/dest/usr/bin/neapctl"
 check 'install: policies' test -f "$tmp/dest/usr/share/neap/policies/qos/p.lua"
-check 'install: the types of policies' test -f "$tmp/dest/usr/share/doc/neap/lua-api.md"
+check 'install: the types of policies' test -f "$tmp/dest/usr/share/neap/lua/meta/m.lua"
+check 'install: documents' test -f "$tmp/dest/usr/share/doc/neap/lua-api.md"
+check 'install: those in folders too' test -f "$tmp/dest/usr/share/doc/neap/internals/x.md"
+check 'install: no manual page as a document' test ! -e "$tmp/dest/usr/share/doc/neap/neapd.8.md"
+check 'install: nothing that runs but the two programs' test -z \
+	"$(find "$tmp/dest" -type f -perm /111 ! -name neapd ! -name neapctl)"
 n=$((n + 1))
 if ! command -v lowdown >/dev/null; then
 	echo "ok $n - install: manual pages # SKIP lowdown is not installed"

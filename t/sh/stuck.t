@@ -3,6 +3,7 @@
 #
 # A version that an earlier neapd was stuck in (its line in DATA_DIR/stuck-policies, here written by
 # hand) is left out at the next start, from whatever layer it comes, and only it.
+# shellcheck disable=SC2016  # perl and inner shells expand them
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
