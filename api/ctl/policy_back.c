@@ -10,6 +10,7 @@
 
 struct back_values {
 	const char *if_version, *output;
+	bool is_shadow;
 };
 
 static const struct neap_option rollback_options[] = {
@@ -21,6 +22,8 @@ static const struct neap_option rollback_options[] = {
 static const struct neap_option delete_options[] = {
 	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct back_values, if_version),
 	 "VERSION", "only if this version is live"},
+	{"shadow", 0, NEAP_OPTION_FLAG, offsetof(struct back_values, is_shadow), NULL,
+	 "end the version that runs beside it, and tell how it fared"},
 	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct back_values, output), "json",
 	 "print the daemon's answer as JSON"},
 	{""},
@@ -48,6 +51,22 @@ static int print_deleted(struct neap_client_reply *reply, bool is_json)
 		neap_buf_adds(&out, "nothing acts in its place");
 	}
 	neap_buf_addc(&out, '\n');
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+static int print_shadow_ended(struct neap_client_reply *reply, bool is_json)
+{
+	struct neap_buf out;
+	int r;
+
+	if (is_json && reply->json != NULL)
+		return neap_ctl_print_json_take(json_incref(reply->json));
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
+	neap_buf_adds(&out, ": ");
+	neap_ctl_policy_add_shadow(json_object_get(reply->json, "shadow"), &out);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	return r;
@@ -109,10 +128,13 @@ static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		r = neap_ctl_policy_check_version(values->if_version, true,
 						  "--if-version");
 	if (r == 0)
-		r = neap_ctl_policy_path(argv[0], "", path);
+		r = neap_ctl_policy_path(argv[0], values->is_shadow ? "?shadow=true" : "",
+					 path);
 	if (r != 0)
 		return r;
-	return change(ctl, argv[0], &request, print_deleted, values->output != NULL);
+	return change(ctl, argv[0], &request,
+		      values->is_shadow ? print_shadow_ended : print_deleted,
+		      values->output != NULL);
 }
 
 const struct neap_command neap_command_policy_rollback = {
@@ -129,7 +151,7 @@ const struct neap_command neap_command_policy_rollback = {
 
 const struct neap_command neap_command_policy_delete = {
 	.name = "policy delete",
-	.usage = "[--if-version VERSION] [-o json] KIND/NAME",
+	.usage = "[--shadow] [--if-version VERSION] [-o json] KIND/NAME",
 	.summary = "take an uploaded policy away",
 	.text = "What the configuration says acts again. Its versions and history are kept.\n",
 	.options = delete_options,

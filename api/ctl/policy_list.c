@@ -2,6 +2,7 @@
  *
  * `neapctl policy list`: what the daemon has loaded, how it fares, and what did not pass. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api/ctl/cells.h"
 #include "api/ctl/policy_priv.h"
@@ -47,6 +48,35 @@ void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
 				    neap_cell_text(refused, "message"), out);
 }
 
+/* "shadow 3f2a91c0: 58 of 60 ticks alike, the last difference: ..." */
+void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
+{
+	const json_t *last = json_object_get(shadow, "last_difference");
+	char same[NEAP_CELL_BYTES], calls[NEAP_CELL_BYTES], faults[NEAP_CELL_BYTES];
+	char *active, *own;
+
+	neap_buf_adds(out, "shadow ");
+	neap_text_add_clean(out, neap_cell_text(shadow, "version"), false);
+	neap_buf_addf(out, ": %s of %s ticks alike, %s faults%s\n",
+		      neap_cell_integer(shadow, "same", same),
+		      neap_cell_integer(shadow, "calls", calls),
+		      neap_cell_integer(shadow, "faults", faults),
+		      json_is_true(json_object_get(shadow, "is_failed"))
+			      ? "; it is not asked any more"
+			      : "");
+	if (last == NULL)
+		return;
+	active = json_dumps(json_object_get(last, "active"),
+			    JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	own = json_dumps(json_object_get(last, "shadow"),
+			 JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	if (active != NULL && own != NULL)
+		neap_buf_addf(out, "  last difference: it %s, the shadow %s\n", active,
+			      own);
+	free(active);
+	free(own);
+}
+
 /* Not a file that never said whose policy it is: that one is told of below the table only. */
 static bool is_named(const json_t *policy)
 {
@@ -71,6 +101,22 @@ static void add_refusals(const json_t *policies, struct neap_buf *out)
 		}
 		neap_ctl_policy_add_refused(policy, out);
 		neap_buf_adds(out, neap_ctl_plain());
+	}
+}
+
+static void add_shadows(const json_t *policies, struct neap_buf *out)
+{
+	const json_t *policy;
+	size_t i;
+
+	json_array_foreach (policies, i, policy) {
+		const json_t *shadow = json_object_get(policy, "shadow");
+
+		if (shadow == NULL)
+			continue;
+		neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
+		neap_buf_adds(out, ": ");
+		neap_ctl_policy_add_shadow(shadow, out);
 	}
 }
 
@@ -99,6 +145,7 @@ static int list_print(const json_t *policies)
 	}
 	if (!neap_table_format(table, &style, &out))
 		out.failed = true;
+	add_shadows(policies, &out);
 	add_refusals(policies, &out);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);

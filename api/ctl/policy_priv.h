@@ -41,6 +41,8 @@ void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
  * NULL, replaces. */
 void neap_ctl_policy_add_problem(const char *file, const char *name, int64_t line,
 				 const char *message, struct neap_buf *out);
+/* Adds a line or two about a version that runs beside the one that is live ("shadow" of a row). */
+void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out);
 /* Adds such a line of what was offered as this policy (a row with "refused") and did not pass. */
 void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out);
 /* A JSON value as people write it: texts without quotes. */

@@ -10,13 +10,15 @@
 #include "lua/policy.h"
 
 struct put_values {
-	bool is_dry_run;
+	bool is_dry_run, is_shadow;
 	const char *if_version, *output;
 };
 
 static const struct neap_option options[] = {
 	{"dry-run", 0, NEAP_OPTION_FLAG, offsetof(struct put_values, is_dry_run), NULL,
 	 "prove it there, with replay, and change nothing"},
+	{"shadow", 0, NEAP_OPTION_FLAG, offsetof(struct put_values, is_shadow), NULL,
+	 "run it beside the one that is live, and count differences"},
 	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct put_values, if_version),
 	 "VERSION", "only if this version is live; *: if any is"},
 	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct put_values, output), "json",
@@ -59,7 +61,10 @@ static int send(struct neap_ctl *ctl, const struct put_values *values, const cha
 	struct neap_client *client = NULL;
 	struct neap_client_reply reply;
 	struct neap_error err = {0};
-	int r = neap_ctl_policy_path(name, values->is_dry_run ? "?dryRun=true" : "",
+	int r = neap_ctl_policy_path(name,
+				     values->is_dry_run  ? "?dryRun=true"
+				     : values->is_shadow ? "?shadow=true"
+							 : "",
 				     path);
 
 	if (r != 0)
@@ -88,6 +93,10 @@ static int put(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (r == 0)
 		r = neap_ctl_policy_check_version(values->if_version, true,
 						  "--if-version");
+	if (r == 0 && values->is_dry_run && values->is_shadow)
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "--dry-run changes nothing, --shadow runs it: "
+				       "choose one");
 	if (r == 0 && argc > 1)
 		r = neap_ctl_policy_path(argv[1], "", (char[NEAP_POLICY_PATH]){0});
 	if (r != 0)
@@ -105,7 +114,8 @@ static int put(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_put = {
 	.name = "policy put",
-	.usage = "[--dry-run] [--if-version VERSION] [-o json] FILE [KIND/NAME]",
+	.usage =
+		"[--dry-run | --shadow] [--if-version VERSION] [-o json] FILE [KIND/NAME]",
 	.summary = "prove a policy and let it go live",
 	.text = "FILE '-' is standard input. Its kind and name are those that the file says. The daemon\n"
 		"compiles it, runs its examples, and tries it on recorded ticks; only then it replaces\n"

@@ -177,6 +177,7 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 		{"live", "is live", ""},
 		{"unchanged", "is live already; nothing was changed", ""},
 		{"checked", "would go live", "; nothing was changed"},
+		{"shadow", "runs beside", "; what it wants is compared, not written"},
 	};
 	const char *result = neap_cell_text(reply, "result"), *text = result,
 		   *behind = "";
@@ -198,7 +199,7 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 	neap_buf_addc(out, ' ');
 	neap_text_add_clean(out, text, false);
 	if (replaced != NULL && strcmp(result, "unchanged") != 0) {
-		neap_buf_adds(out, " in place of ");
+		neap_buf_adds(out, strcmp(result, "shadow") == 0 ? " " : " in place of ");
 		neap_text_add_clean(out, replaced, false);
 	}
 	neap_buf_addf(out, "%s\n", behind);

@@ -124,6 +124,10 @@ static int print_row(const json_t *row)
 	if (json_object_get(row, "calls") != NULL)
 		add_counts(row, &out);
 	add_triggers(row, &out);
+	if (json_object_get(row, "shadow") != NULL) {
+		neap_buf_adds(&out, "shadow     ");
+		neap_ctl_policy_add_shadow(json_object_get(row, "shadow"), &out);
+	}
 	if (json_object_get(row, "last_error") != NULL)
 		add_line(&out, "last error", neap_cell_text(row, "last_error"));
 	if (json_is_object(json_object_get(row, "refused"))) {
