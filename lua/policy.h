@@ -75,6 +75,12 @@ int neap_policy_set_param(struct neap_policy *policy, const char *name, const ch
 int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
 			   struct neap_error *err);
 int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err);
+/* The defaults, then base, then values (may be NULL): all of it is in force then, or nothing changed. */
+struct neap_param_text {
+	char name[64], value[128];
+};
+int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
+			   int base_count, const json_t *values, struct neap_error *err);
 json_t *neap_policy_params(struct neap_policy *policy);
 json_t *neap_policy_schema(struct neap_policy *policy);
 

@@ -54,6 +54,23 @@ int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err)
 	return commit(policy, &before, 0, err);
 }
 
+int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
+			   int base_count, const json_t *values, struct neap_error *err)
+{
+	struct neap_params before = {0};
+	int rc = neap_params_dup(&policy->params, &before, err);
+
+	if (rc < 0)
+		return rc;
+	neap_params_reset(&policy->params);
+	for (int i = 0; i < base_count && rc == 0; i++)
+		rc = neap_params_set_text(&policy->params, base[i].name, base[i].value,
+					  err);
+	if (rc == 0 && values)
+		rc = neap_params_set_json(&policy->params, values, err);
+	return commit(policy, &before, rc, err);
+}
+
 json_t *neap_policy_params(struct neap_policy *policy)
 {
 	return neap_params_values_json(&policy->params);

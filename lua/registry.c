@@ -63,18 +63,56 @@ static bool is_before(int order, const struct neap_policy_info *info,
 	return kinds != 0 ? kinds < 0 : strcmp(info->name, other.name) < 0;
 }
 
-static struct neap_registry_slot *insert(struct neap_registry *registry, int order,
+static struct neap_registry_slot *insert(struct neap_registry *registry,
+					 const struct neap_registry_slot *slot,
 					 const struct neap_policy_info *info)
 {
 	size_t i = 0;
 
-	while (i < registry->count && !is_before(order, info, &registry->slots[i]))
+	while (i < registry->count && !is_before(slot->order, info, &registry->slots[i]))
 		i++;
 	memmove(&registry->slots[i + 1], &registry->slots[i],
 		(registry->count - i) * sizeof(registry->slots[0]));
 	registry->count++;
-	registry->slots[i] = (struct neap_registry_slot){.order = order};
+	registry->slots[i] = *slot;
 	return &registry->slots[i];
+}
+
+/* Closes the gap; what the slot held is the caller's. */
+static void take_out(struct neap_registry *registry, struct neap_registry_slot *slot)
+{
+	size_t i = (size_t)(slot - registry->slots);
+
+	registry->count--;
+	memmove(slot, slot + 1, (registry->count - i) * sizeof(*slot));
+}
+
+static struct neap_registry_slot *move(struct neap_registry *registry,
+				       struct neap_registry_slot *slot, int order)
+{
+	struct neap_registry_slot moved = *slot;
+	struct neap_policy_info info;
+
+	if (slot->order == order)
+		return slot;
+	neap_policy_get_info(moved.policy, &info);
+	moved.order = order;
+	take_out(registry, slot);
+	return insert(registry, &moved, &info);
+}
+
+void neap_registry_reorder(struct neap_registry *registry, const char *kind,
+			   const char *name, int order)
+{
+	struct neap_registry_slot *slot = neap_registry_find(registry, kind, name);
+
+	if (slot)
+		(void)move(registry, slot, order);
+}
+
+bool neap_registry_is_full(const struct neap_registry *registry)
+{
+	return registry->count == SLOTS_MAX;
 }
 
 int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
@@ -90,9 +128,12 @@ int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *p
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "%d policies are active, no more fit", SLOTS_MAX);
 	}
-	if (!slot)
-		slot = insert(registry, order, &info);
-	else if (slot->policy != policy)
+	if (slot)
+		slot = move(registry, slot, order);
+	else
+		slot = insert(registry, &(struct neap_registry_slot){.order = order},
+			      &info);
+	if (slot->policy != policy)
 		neap_policy_free(slot->policy);
 	slot->policy = policy;
 	neap_shadow_free(slot->shadow);
@@ -107,14 +148,11 @@ void neap_registry_remove(struct neap_registry *registry, const char *kind,
 			  const char *name)
 {
 	struct neap_registry_slot *slot = neap_registry_find(registry, kind, name);
-	size_t i;
 
 	if (!slot)
 		return;
 	slot_done(slot);
-	i = (size_t)(slot - registry->slots);
-	registry->count--;
-	memmove(slot, slot + 1, (registry->count - i) * sizeof(*slot));
+	take_out(registry, slot);
 }
 
 void neap_registry_hold_take(struct neap_registry_slot *slot,
@@ -139,17 +177,17 @@ struct neap_registry_slot *neap_registry_get(struct neap_registry *registry, siz
 	return index < registry->count ? &registry->slots[index] : NULL;
 }
 
-/* A script that the machine starved is not punished: it gets a state anew. */
-static bool replace_starved(struct neap_registry_slot *slot)
+/* A script that the machine starved is not punished: it gets a state anew. A machine that has no time
+ * for that either is asked again: each call of a state killed so counts as starved, and comes here. */
+static void replace_starved(struct neap_registry_slot *slot)
 {
 	struct neap_policy *fresh = NULL;
-	struct neap_error err = {0};
+	struct neap_error ignored;
 
-	if (neap_policy_load_again(slot->policy, &fresh, &err) < 0)
-		return false;
+	if (neap_policy_load_again(slot->policy, &fresh, &ignored) < 0)
+		return;
 	neap_policy_free(slot->policy);
 	slot->policy = fresh;
-	return true;
 }
 
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
@@ -187,10 +225,10 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 	if (stats->is_failed)
 		return false;
 	if (is_dead && verdict == NEAP_TICK_STARVED)
-		is_dead = !replace_starved(slot);
+		replace_starved(slot);
 	/* A state that was killed cannot be called again. */
 	stats->is_failed =
-		is_dead || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX ||
+		(is_dead && is_fault) || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX ||
 		(slot->probation > 0 && stats->faults >= NEAP_POLICY_FAULTS_MAX);
 	return stats->is_failed;
 }

@@ -31,7 +31,7 @@ struct neap_registry_slot {
 	struct neap_policy_wish *wishes;
 	size_t wish_count;
 	char wishes_label[80]; /* whose wishes they are, for the audit */
-	int order;             /* as given with it */
+	int order;             /* as given with it last */
 	bool is_elsewhere;     /* its `where` is not for this node: never called */
 	enum neap_tick_verdict last_verdict; /* of its last call, for the shadow */
 	struct neap_shadow
@@ -41,19 +41,24 @@ struct neap_registry_slot {
 };
 
 /* Faults in a row after which a policy is taken out of service, during probation also in all. One
- * whose state was killed (budget, or the wall backstop, which is no fault of it) is so at once: load
- * it again to put it back. */
+ * whose state was killed because its budget was spent is so at once: load it again to put it back. */
 #define NEAP_POLICY_FAULTS_MAX 3
 /* Good calls that end the probation of a version that went live in a running daemon. */
 #define NEAP_POLICY_PROBATION 60
 
 struct neap_registry *neap_registry_new(void);
 void neap_registry_free(struct neap_registry *registry);
-/* Takes the policy over, also on failure. One of the same kind and name is replaced in its place, and
- * its wishes are held; any other stands by its order (the lowest first), then by kind and name.
- * Slots move: no pointer to one outlives this or the removal. */
+/* Takes the policy over, also on failure (NEAP_ETOOLARGE: no room, and there is none of its name). It
+ * stands by its order (the lowest first), then by kind and name; of one of the same kind and name that
+ * it replaces the wishes are held. Slots move: no pointer to one outlives this, the removal, or a
+ * change of order. */
 int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *policy,
 			   int order, int probation, struct neap_error *err);
+/* Another place for one that is there. */
+void neap_registry_reorder(struct neap_registry *registry, const char *kind,
+			   const char *name, int order);
+/* A policy of another name would not be taken. */
+bool neap_registry_is_full(const struct neap_registry *registry);
 /* Its wishes go with it. */
 void neap_registry_remove(struct neap_registry *registry, const char *kind,
 			  const char *name);
@@ -66,7 +71,9 @@ struct neap_registry_slot *neap_registry_find(struct neap_registry *registry,
 /* Replaces what it wants; takes wishes over. */
 void neap_registry_hold_take(struct neap_registry_slot *slot,
 			     struct neap_policy_wish *wishes, size_t count);
-/* Counts a verdict; true when this one took the policy out of service. */
+/* Counts a verdict; true when this one took the policy out of service. One whose state was killed by
+ * the wall backstop gets a new one, now or, if the machine is too busy for that, at a later call; the
+ * policy of the slot is another then. */
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
 			const struct neap_error *err, int64_t now_unix_usec);
 

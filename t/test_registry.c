@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/base.h"
+#include "engine/base/mem.h"
 #include "lua/registry.h"
 
 static struct neap_policy *load(const char *name, const char *body)
@@ -240,6 +241,41 @@ static void test_starved(void **state)
 	params = neap_policy_params(slot->policy);
 	assert_int_equal(json_integer_value(json_object_get(params, "n")), 2);
 	json_decref(params);
+	/* No memory, or no time, for a new one: later then. */
+	(void)neap_policy_tick(slot->policy, &sample, &wishes, &count, &err);
+	neap_mem_fail_at(1);
+	assert_false(neap_registry_note(slot, NEAP_TICK_STARVED, &err, 9));
+	neap_mem_fail_at(0);
+	assert_true(neap_vm_is_dead(neap_policy_vm(slot->policy)));
+	assert_false(neap_registry_note(slot, NEAP_TICK_SKIPPED, &err, 9));
+	assert_false(neap_registry_note(slot, NEAP_TICK_PUT_OFF, &err, 9));
+	assert_false(slot->stats.is_failed);
+	assert_false(neap_registry_note(slot, NEAP_TICK_STARVED, &err, 9));
+	assert_false(neap_vm_is_dead(neap_policy_vm(slot->policy)));
+	neap_registry_free(registry);
+}
+
+/* Another place, as the configuration says it anew, with all that the slot holds. */
+static void test_reorder(void **state)
+{
+	struct neap_registry *registry = neap_registry_new();
+
+	(void)state;
+	(void)neap_registry_put_take(registry, load("a", "return {}"), 5, 0, NULL);
+	(void)neap_registry_put_take(registry, load("b", "return {}"), 6, 0, NULL);
+	(void)neap_registry_put_take(registry, load("c", "return {}"), 7, 0, NULL);
+	neap_registry_hold_take(neap_registry_find(registry, "qos", "c"),
+				calloc(2, sizeof(struct neap_policy_wish)), 2);
+	neap_registry_reorder(registry, "qos", "c", 1);
+	neap_registry_reorder(registry, "qos", "nobody", 1);
+	assert_string_equal(name_at(registry, 0), "c");
+	assert_int_equal(neap_registry_get(registry, 0)->wish_count, 2);
+	(void)neap_registry_put_take(registry, load("c", "return {}, 2"), 9, 0, NULL);
+	assert_string_equal(name_at(registry, 0), "a");
+	assert_string_equal(name_at(registry, 2), "c");
+	assert_int_equal(neap_registry_get(registry, 2)->wish_count, 2);
+	assert_int_equal(neap_registry_count(registry), 3);
+	assert_false(neap_registry_is_full(registry));
 	neap_registry_free(registry);
 }
 
@@ -249,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_order),     cmocka_unit_test(test_wishes_are_held),
 		cmocka_unit_test(test_probation), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_dead),      cmocka_unit_test(test_starved),
+		cmocka_unit_test(test_reorder),
 	};
 
 	return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

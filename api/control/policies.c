@@ -50,12 +50,6 @@ static void add_etag(struct neap_http_request *request, const char *version)
 	(void)neap_http_header_add(request, "ETag", etag); /* fails without memory only */
 }
 
-static void answer_text(struct neap_http_request *request, const char *text)
-{
-	neap_http_answer_text(request, 200, LUA_TYPE "; charset=utf-8", text,
-			      strlen(text));
-}
-
 static void answer_body(struct neap_http_request *request, int status, json_t *body)
 {
 	struct neap_error err;
@@ -68,6 +62,19 @@ static void answer_body(struct neap_http_request *request, int status, json_t *b
 	neap_http_answer_error(request, &err);
 }
 
+/* Of a body its member "text". */
+static void answer_text_take(struct neap_http_request *request, json_t *body)
+{
+	const char *text = json_string_value(json_object_get(body, "text"));
+
+	if (text != NULL)
+		neap_http_answer_text(request, 200, LUA_TYPE "; charset=utf-8", text,
+				      strlen(text));
+	else
+		answer_body(request, 200, NULL);
+	json_decref(body);
+}
+
 static void change_done(void *arg, int status, json_t *body, const char *version,
 			const struct neap_error *err)
 {
@@ -78,8 +85,7 @@ static void change_done(void *arg, int status, json_t *body, const char *version
 		neap_http_answer_problem_take(request, neap_code_http(err->code), err,
 					      body);
 	} else if (waiting->wants_text) {
-		answer_text(request, json_string_value(json_object_get(body, "text")));
-		json_decref(body);
+		answer_text_take(request, body);
 	} else {
 		add_etag(request, version);
 		answer_body(request, status, body);
@@ -167,9 +173,9 @@ static bool is_open(const struct neap_control_policies *policies,
 typedef int start_fn(struct neap_live *live, const struct neap_live_change *change,
 		     struct neap_http_request *request, struct neap_error *err);
 
-/* Puts the request aside and starts its change. */
+/* Puts the request aside and starts its change. can_try: a dry run is possible. */
 static void start(struct neap_control_policies *policies,
-		  struct neap_http_request *request, start_fn *fn)
+		  struct neap_http_request *request, start_fn *fn, bool can_try)
 {
 	struct neap_live_change change = {.done = change_done};
 	struct waiting *waiting;
@@ -178,7 +184,10 @@ static void start(struct neap_control_policies *policies,
 
 	if (!is_open(policies, request))
 		return;
-	if (read_change(request, &change, etag, sizeof(etag), by, sizeof(by), &err) < 0) {
+	if (read_change(request, &change, etag, sizeof(etag), by, sizeof(by), &err) < 0 ||
+	    (change.is_dry_run && !can_try && /* rather than do it all the same */
+	     neap_error_field(&err, NEAP_EINVAL, "dryRun", "only a PUT can be tried") <
+		     0)) {
 		neap_http_answer_problem_take(request, 400, &err, NULL);
 		return;
 	}
@@ -222,6 +231,8 @@ static void get_policy(void *arg, struct neap_http_request *request)
 	char version[12];
 	json_t *row = NULL;
 
+	if (!is_open(policies, request))
+		return;
 	if (neap_live_row(policies->live, neap_http_segment_get(request, 0),
 			  neap_http_segment_get(request, 1), &row, version, &err) < 0) {
 		neap_http_answer_error(request, &err);
@@ -229,8 +240,7 @@ static void get_policy(void *arg, struct neap_http_request *request)
 	}
 	add_etag(request, version);
 	if (neap_http_accepts(request, LUA_TYPE) && version[0] != '\0') {
-		answer_text(request, json_string_value(json_object_get(row, "text")));
-		json_decref(row);
+		answer_text_take(request, row);
 		return;
 	}
 	answer_body(request, 200, row);
@@ -243,6 +253,8 @@ static void get_params(void *arg, struct neap_http_request *request)
 	char version[12];
 	json_t *body = NULL;
 
+	if (!is_open(policies, request))
+		return;
 	if (neap_live_params(policies->live, neap_http_segment_get(request, 0),
 			     neap_http_segment_get(request, 1), &body, version,
 			     &err) < 0) {
@@ -262,7 +274,7 @@ static int start_versions(struct neap_live *live, const struct neap_live_change 
 
 static void get_versions(void *arg, struct neap_http_request *request)
 {
-	start(arg, request, start_versions);
+	start(arg, request, start_versions, false);
 }
 
 /* --- changing --- */
@@ -278,7 +290,7 @@ static int start_put(struct neap_live *live, const struct neap_live_change *chan
 
 static void put_policy(void *arg, struct neap_http_request *request)
 {
-	start(arg, request, start_put);
+	start(arg, request, start_put, true);
 }
 
 static int start_delete(struct neap_live *live, const struct neap_live_change *change,
@@ -290,7 +302,7 @@ static int start_delete(struct neap_live *live, const struct neap_live_change *c
 
 static void delete_policy(void *arg, struct neap_http_request *request)
 {
-	start(arg, request, start_delete);
+	start(arg, request, start_delete, false);
 }
 
 /* The body as a JSON object; without one an empty object. */
@@ -341,7 +353,7 @@ static int start_rollback(struct neap_live *live, const struct neap_live_change 
 
 static void post_rollback(void *arg, struct neap_http_request *request)
 {
-	start(arg, request, start_rollback);
+	start(arg, request, start_rollback, false);
 }
 
 static int start_params(struct neap_live *live, const struct neap_live_change *change,
@@ -359,7 +371,7 @@ static int start_params(struct neap_live *live, const struct neap_live_change *c
 
 static void patch_params(void *arg, struct neap_http_request *request)
 {
-	start(arg, request, start_params);
+	start(arg, request, start_params, false);
 }
 
 #define ONE "/control/v1/policies/{kind}/{name}"

@@ -15,7 +15,7 @@
 #define DIFF_TROUBLE 2
 
 struct diff_values {
-	const char *file, *output;
+	const char *file;
 };
 
 /* A text with the name that diff puts above it. */
@@ -27,56 +27,11 @@ struct side {
 static const struct neap_option options[] = {
 	{"file", 0, NEAP_OPTION_TEXT, offsetof(struct diff_values, file), "FILE",
 	 "the version in force against this file"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct diff_values, output), "json",
-	 "print names and differences as JSON"},
 	{""},
 };
 
-/* Whether that version's text is still there. */
-static bool is_kept(const json_t *reply, const char *version)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (json_object_get(reply, "versions"), i, row)
-		if (strcmp(neap_cell_text(row, "version"), version) == 0)
-			return true;
-	return false;
-}
-
-/* What was live before the one in force: the newest other version of the history that is kept, or the
- * configuration's where it took over; else any other, the configuration's last. */
-static const char *before_find(const json_t *reply, const char *active)
-{
-	const char *configured = json_string_value(json_object_get(reply, "configured"));
-	const char *version;
-	const json_t *row;
-	size_t i;
-
-	if (configured != NULL && strcmp(configured, active) == 0)
-		configured = NULL;
-	json_array_foreach (json_object_get(reply, "history"), i, row) {
-		version = json_string_value(json_object_get(row, "version"));
-		if (version == NULL || strcmp(version, active) == 0 ||
-		    strcmp(neap_cell_text(row, "verb"), "failed") == 0)
-			continue;
-		if (!*version && configured != NULL)
-			return configured;
-		if (is_kept(reply, version))
-			return version;
-	}
-	json_array_foreach (json_object_get(reply, "versions"), i, row) {
-		version = json_string_value(json_object_get(row, "version"));
-		if (version != NULL && strcmp(version, active) != 0 &&
-		    !json_is_true(json_object_get(row, "has_failed")))
-			return version;
-	}
-	return configured;
-}
-
-/* ret_etag (NEAP_CLIENT_ETAG bytes) may be NULL. */
 static int side_fetch(struct neap_client *client, const char *name, const char *version,
-		      struct side *ret, char *ret_etag)
+		      struct side *ret)
 {
 	char etag[NEAP_CLIENT_ETAG] = "";
 	struct neap_buf clean;
@@ -89,30 +44,28 @@ static int side_fetch(struct neap_client *client, const char *name, const char *
 	(void)snprintf(ret->label, sizeof(ret->label), "%s%s%s", name,
 		       *clean.data ? "@" : "", clean.data);
 	neap_buf_done(&clean);
-	if (ret_etag != NULL)
-		memcpy(ret_etag, etag, sizeof(etag));
 	return 0;
 }
 
-/* The text in force, and what was live before it. */
+/* The active version's predecessor against it. */
 static int both_fetch(struct neap_client *client, const char *name, struct side *older,
 		      struct side *newer)
 {
-	char active[NEAP_CLIENT_ETAG] = "";
 	json_t *reply = NULL;
-	const char *before;
-	int r = side_fetch(client, name, NULL, newer, active);
+	const char *before, *active;
+	int r = neap_ctl_policy_get(client, name, "/versions", &reply);
 
-	if (r == 0)
-		r = neap_ctl_policy_get(client, name, "/versions", &reply);
 	if (r != 0)
 		return r;
-	before = before_find(reply, active);
-	if (before == NULL)
+	before = json_string_value(json_object_get(reply, "before"));
+	active = json_string_value(json_object_get(reply, "active"));
+	if (before == NULL || active == NULL)
 		r = neap_ctl_complainf(DIFF_TROUBLE,
 				       "%s has no version before the one in force", name);
 	else
-		r = side_fetch(client, name, before, older, NULL);
+		r = side_fetch(client, name, before, older);
+	if (r == 0)
+		r = side_fetch(client, name, active, newer);
 	json_decref(reply);
 	return r;
 }
@@ -138,16 +91,15 @@ static int sides_get(struct neap_ctl *ctl, const struct diff_values *values, int
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (values->file != NULL) {
-		r = side_fetch(client, argv[0], NULL, older, NULL);
+		r = side_fetch(client, argv[0], NULL, older);
 		if (r == 0)
 			r = file_read(values->file, newer);
 	} else if (argc == 1) {
 		r = both_fetch(client, argv[0], older, newer);
 	} else {
-		r = side_fetch(client, argv[0], argv[1], older, NULL);
+		r = side_fetch(client, argv[0], argv[1], older);
 		if (r == 0)
-			r = side_fetch(client, argv[0], argc > 2 ? argv[2] : NULL, newer,
-				       NULL);
+			r = side_fetch(client, argv[0], argc > 2 ? argv[2] : NULL, newer);
 	}
 	neap_client_free(client);
 	return r;
@@ -172,25 +124,11 @@ static void add_colored(char *text, struct neap_buf *out)
 	}
 }
 
-static int print_json(const struct side *older, const struct side *newer, bool differs,
-		      const struct neap_buf *text)
-{
-	json_t *reply = json_pack("{s:s, s:s, s:b, s:s}", "older", older->label, "newer",
-				  newer->label, "differs", differs, "diff", text->data);
-
-	if (reply == NULL)
-		return neap_ctl_complainf(DIFF_TROUBLE,
-					  "the texts are no UTF-8, or memory is short");
-	return neap_ctl_print_json_take(reply);
-}
-
 static int print(struct neap_buf *text)
 {
 	struct neap_buf out;
 	int r;
 
-	if (text->len == 0)
-		return 0;
 	if (!isatty(STDOUT_FILENO))
 		return neap_ctl_print(text);
 	neap_buf_init(&out, NEAP_BUF_REPLY);
@@ -220,7 +158,7 @@ static int compare(const struct neap_scratch *scratch, const struct side *older,
 	return r;
 }
 
-static int sides_print(const struct side *older, const struct side *newer, bool is_json)
+static int sides_print(const struct side *older, const struct side *newer)
 {
 	struct neap_scratch scratch = {""};
 	struct neap_error err = {0};
@@ -236,8 +174,7 @@ static int sides_print(const struct side *older, const struct side *newer, bool 
 		status = neap_ctl_complain(DIFF_TROUBLE, &err);
 	else
 		status = r <= 1 ? r : DIFF_TROUBLE; /* it told why by itself */
-	if (status != DIFF_TROUBLE &&
-	    (is_json ? print_json(older, newer, r == 1, &out) : print(&out)) != 0)
+	if (r == 1 && print(&out) != 0)
 		status = DIFF_TROUBLE;
 	neap_buf_done(&out);
 	return status;
@@ -247,10 +184,8 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct diff_values *values = arg;
 	struct side older = {.label = ""}, newer = {.label = ""};
-	int i, r = neap_ctl_check_output(values->output);
+	int i, r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 
-	if (r == 0)
-		r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	for (i = 1; i < argc && r == 0; i++)
 		r = neap_ctl_policy_check_version(argv[i], false, "policy diff");
 	if (r == 0 && values->file != NULL && argc > 1)
@@ -261,7 +196,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_buf_init(&newer.text, NEAP_BUF_REPLY);
 	r = sides_get(ctl, values, argc, argv, &older, &newer);
 	if (r == 0)
-		r = sides_print(&older, &newer, values->output != NULL);
+		r = sides_print(&older, &newer);
 	else if (r == NEAP_CTL_FAILED)
 		r = DIFF_TROUBLE;
 	neap_buf_done(&newer.text);
@@ -271,7 +206,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_diff = {
 	.name = "policy diff",
-	.usage = "[-o json] KIND/NAME [VERSION [VERSION]|--file FILE]",
+	.usage = "KIND/NAME [VERSION [VERSION]|--file FILE]",
 	.summary = "what differs between two versions",
 	.text = "Without a version: the one before against the one in force. With one: that against the\n"
 		"one in force. With --file: the one in force against the file ('-': standard input).\n"

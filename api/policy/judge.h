@@ -18,10 +18,6 @@
 
 #define NEAP_UPLOAD_BYTES (256 * 1024) /* longest text of a policy that is taken */
 
-struct neap_param_text {
-	char name[64], value[128];
-};
-
 /* A text with the parameters that it is to run under. Borrowed by the judge. */
 struct neap_judge_side {
 	const char *text; /* NULL: there is none */

@@ -47,20 +47,24 @@ struct neap_live_source {
 
 int neap_live_new(const struct neap_live_config *config, struct neap_live **ret,
 		  struct neap_error *err);
+/* Waits for the change at work; no done is called any more, and what waits is not begun. */
 void neap_live_free(struct neap_live *live);
 /* The policies of the configuration, then those uploaded before. A configured one that does not pass
  * is an error (*ret_index says which); an uploaded one that does not is logged, and its
  * predecessor or the configured one acts instead. Runs the scripts at once, on this thread. */
 int neap_live_start(struct neap_live *live, const struct neap_live_source *sources,
 		    int count, int *ret_index, struct neap_error *err);
-/* The configuration anew, in a running daemon: as changes, whose problems are logged. */
+/* The configuration anew, in a running daemon: as changes, whose problems are logged. A text that does
+ * not pass leaves the one that its file had before; where only parameters differ the state goes on. An
+ * error: nothing is changed. */
 int neap_live_reconfigure(struct neap_live *live, const struct neap_live_source *sources,
 			  int count, struct neap_error *err);
 /* Watches the directory; its policies are live when this returns. */
 int neap_live_watch(struct neap_live *live, const char *dir, struct neap_error *err);
 /* Looks at the directory now. */
 void neap_live_look(struct neap_live *live);
-/* From inside a tick: the policy was taken out of service. Its predecessor follows. */
+/* From inside a tick: the policy was taken out of service. Its predecessor follows, or the one before
+ * that; then what the layer below has; then nothing, and what it set is held. */
 void neap_live_failed(struct neap_live *live, const char *kind, const char *name,
 		      const char *why);
 /* False until the start is done: nothing can be asked for before. */
@@ -94,15 +98,17 @@ struct neap_live_change {
  * name; then done is not called. */
 int neap_live_put(struct neap_live *live, const struct neap_live_change *change,
 		  const char *text, size_t len, struct neap_error *err);
+/* What was set over the API goes with a name of which nothing is left. */
 int neap_live_delete(struct neap_live *live, const struct neap_live_change *change,
 		     struct neap_error *err);
-/* to: a version, "" or NULL for the predecessor. */
+/* to: a version, "" or NULL for the predecessor, which must pass: nothing older is tried. */
 int neap_live_rollback(struct neap_live *live, const struct neap_live_change *change,
 		       const char *to, struct neap_error *err);
 /* A JSON object: null goes back to the configuration's value, else the default. */
 int neap_live_set_params(struct neap_live *live, const struct neap_live_change *change,
 			 const json_t *params, struct neap_error *err);
-/* Versions and history; with version its text as {"text": ...}. */
+/* Versions (the configuration's last, "layer" says which) and history, and as "before" the version
+ * that a rollback would take, or null; with version its text as {"text": ...}. */
 int neap_live_list_versions(struct neap_live *live, const struct neap_live_change *change,
 			    const char *version, struct neap_error *err);
 /* Whoever asked went away: done of this arg is not called any more; the change goes on. */

@@ -9,21 +9,45 @@
 #include "api/policy/live_priv.h"
 #include "engine/base/mem.h"
 
+/* The wall backstop cuts a call on a starved machine: no verdict, so it is asked again. An operator can
+ * do that himself. */
+#define TRIES 3
+
 /* --- common --- */
 
 int neap_live_apply_params(const struct live_item *item, struct neap_policy *policy,
 			   const json_t *set, struct neap_error *err)
 {
-	int i;
+	return neap_policy_put_params(policy, item->base, item->base_count, set, err);
+}
 
-	if (neap_policy_reset_params(policy, err) < 0)
-		return -(int)err->code;
-	for (i = 0; i < item->base_count; i++) {
-		if (neap_policy_set_param(policy, item->base[i].name, item->base[i].value,
-					  err) < 0)
-			return -(int)err->code;
-	}
-	return set != NULL ? neap_policy_set_params(policy, set, err) : 0;
+void neap_live_apply_own(struct neap_live *live, const struct live_item *item,
+			 struct neap_policy *policy)
+{
+	struct neap_error err = {0}, again;
+
+	if (neap_live_apply_params(item, policy, item->params, &err) == 0)
+		return;
+	neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+		      "policy %s/%s: parameters set over the API are left out: %s",
+		      item->id.kind, item->id.name, err.msg);
+	if (neap_live_apply_params(item, policy, NULL, &again) < 0)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: its parameters stay as they are: %s",
+			      item->id.kind, item->id.name, again.msg);
+}
+
+static int judge(struct live_job *job, const struct neap_judge_input *input,
+		 enum live_layer layer)
+{
+	int rc, i = 0;
+
+	job->layer = layer;
+	do {
+		neap_verdict_done(&job->verdict);
+		rc = neap_judge(input, &job->verdict, &job->err);
+	} while (rc == -NEAP_EUNAVAILABLE && !job->is_asked && ++i < TRIES);
+	return rc;
 }
 
 /* Judges a text under the parameters of the job's item. The version that is live is compared with
@@ -44,7 +68,7 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 	if (item != NULL && is_named) {
 		input.newer.base = item->base;
 		input.newer.base_count = item->base_count;
-		input.newer.params = item->params;
+		input.newer.params = job->set_params;
 	}
 	if (job->verb == VERB_CONFIGURE) {
 		input.newer.base = job->base;
@@ -57,11 +81,40 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		input.older.params = job->older_params;
 		input.tape = job->tape;
 	}
-	neap_verdict_done(&job->verdict);
-	job->layer = layer;
-	if (neap_live_check_ban(job->live, text, len, &job->err) < 0)
-		return -(int)job->err.code;
-	return neap_judge(&input, &job->verdict, &job->err);
+	job->is_banned = neap_live_find_ban(job->live, text, len) != NULL;
+	if (job->is_banned) { /* no line of it may run */
+		neap_verdict_done(&job->verdict);
+		return neap_live_check_ban(job->live, text, len, &job->err);
+	}
+	return judge(job, &input, layer);
+}
+
+bool neap_live_is_refused(const struct live_job *job)
+{
+	return job->verdict.problem_count > 0 && job->err.code != NEAP_EUNAVAILABLE &&
+	       job->err.code != NEAP_ENOMEM;
+}
+
+/* What was set for another version need not fit this one. When nobody is there to decide, a working
+ * policy counts for more than those settings. */
+static int judge_below(struct live_job *job, const char *text, size_t len,
+		       const char *origin, enum live_layer layer)
+{
+	json_t *set = job->set_params;
+	struct neap_error err;
+	int rc = neap_live_judge(job, text, len, origin, layer);
+
+	if (rc != -NEAP_ECONFLICT || json_object_size(set) == 0 ||
+	    job->verb == VERB_ROLLBACK)
+		return rc;
+	err = job->err;
+	job->set_params = NULL;
+	rc = neap_live_judge(job, text, len, origin, layer);
+	job->set_params = set;
+	job->is_set_left_out = rc == 0;
+	if (rc < 0)
+		job->err = err;
+	return rc;
 }
 
 void neap_live_line(const struct live_job *job, const char *verb, const char *version,
@@ -88,26 +141,53 @@ int neap_live_try_stored(struct live_job *job, const char *version, char *ret_ve
 			       ret_version, &job->err) < 0)
 		return -(int)job->err.code;
 	(void)snprintf(origin, sizeof(origin), "%s.lua", job->id.name);
-	return neap_live_judge(job, text, len, origin, LAYER_UPLOADED);
+	return judge_below(job, text, len, origin, LAYER_UPLOADED);
 }
 
-/* The stored version before the one named that still passes; it becomes the active one. */
+static bool is_in(char seen[][12], int count, const char *version)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		if (strcmp(seen[i], version) == 0)
+			return true;
+	}
+	return false;
+}
+
+void neap_live_note_failed(struct live_job *job, const char *version, const char *why)
+{
+	struct neap_history_line line;
+	struct neap_error
+		ignored; /* it is left out because of its faults, not of this line */
+
+	neap_live_line(job, "failed", version, why, &line);
+	(void)neap_versions_note(job->live->config.dir, &job->id, &line, &ignored);
+}
+
+/* The stored version before the one named that still passes; it becomes the active one. Those that do
+ * not pass are noted, so that they are not asked about again; where that cannot be written (or the
+ * machine is at fault) two of them could name each other as the one before, so all are remembered. */
 int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
 			       const char *why)
 {
 	const char *dir = job->live->config.dir;
+	char seen[NEAP_VERSIONS_KEPT][12], version[12], older[12];
 	struct neap_history_line line;
-	char version[12], older[12];
+	int count = 0;
 
 	(void)neap_strcopy(older, sizeof(older), before);
 	for (;;) {
-		if (neap_versions_find_before(dir, &job->id, older, version, &job->err) <
-		    0)
-			return -(int)job->err.code;
+		struct neap_error err;
+
+		if (neap_versions_find_before(dir, &job->id, older, version, &err) < 0 ||
+		    count == NEAP_VERSIONS_KEPT || is_in(seen, count, version))
+			return -NEAP_ENOTFOUND;
 		if (neap_live_try_stored(job, version, version) == 0)
 			break;
-		if (strcmp(older, version) == 0)
-			return -(int)job->err.code;
+		if (neap_live_is_refused(job))
+			neap_live_note_failed(job, version, job->err.msg);
+		(void)neap_strcopy(seen[count++], sizeof(seen[0]), version);
 		(void)neap_strcopy(older, sizeof(older), version);
 	}
 	neap_live_line(job, verb, version, why, &line);
@@ -123,8 +203,7 @@ int neap_live_try_configured(struct live_job *job)
 		return neap_error_set(&job->err, NEAP_ENOTFOUND,
 				      "%s/%s has no version to go back to", job->id.kind,
 				      job->id.name);
-	return neap_live_judge(job, text->text, text->len, text->origin,
-			       LAYER_CONFIGURED);
+	return judge_below(job, text->text, text->len, text->origin, LAYER_CONFIGURED);
 }
 
 /* No uploaded version is active any more. */
@@ -142,17 +221,24 @@ void neap_live_go_nowhere(struct live_job *job)
 {
 	struct neap_live *live = job->live;
 
-	neap_registry_remove(live->config.registry, job->id.kind, job->id.name);
 	job->item->layer = LAYER_NONE;
-	neap_log_line(&live->config.log, NEAP_LOG_INFO,
-		      "policy %s/%s: gone; what it set is given back", job->id.kind,
-		      job->id.name);
-	if (live->config.note != NULL)
-		live->config.note(live->config.arg, job->older_info.label,
-				  "gone; what it set is given back");
+	if (neap_live_slot(live, job->item) == NULL)
+		return;
+	neap_registry_remove(live->config.registry, job->id.kind, job->id.name);
+	neap_live_say(job, NEAP_LOG_INFO, job->older_label,
+		      "gone; what it set is given back");
 }
 
-/* --- failed in service, or a layer above went --- */
+void neap_live_say_left_out(const struct live_job *job)
+{
+	if (job->is_set_left_out)
+		neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: what acts now does not take the parameters "
+			      "set over the API: they are left out",
+			      job->id.kind, job->id.name);
+}
+
+/* --- failed in service --- */
 
 int neap_live_failed_prepare(struct live_job *job, struct neap_error *err)
 {
@@ -160,39 +246,63 @@ int neap_live_failed_prepare(struct live_job *job, struct neap_error *err)
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
 
 	(void)err;
-	/* Somebody may have put another one in its place meanwhile. */
-	return slot != NULL && slot->stats.is_failed ? 0 : 1;
+	/* Somebody may have put another one in its place meanwhile; then there is only the note to be
+	 * made, so that nothing goes back to it. */
+	if (strcmp(job->to, job->older_version) != 0)
+		return job->layer == LAYER_UPLOADED ? 0 : LIVE_DONE;
+	job->to[0] = '\0';
+	return slot != NULL && slot->stats.is_failed ? 0 : LIVE_DONE;
 }
 
-void neap_live_failed_work(struct live_job *job)
+/* The text that it had before, unless that is the one that failed; the upload; the configured one. */
+static void fall_from_file(struct live_job *job)
 {
 	const struct live_item *item = job->item;
-	struct neap_history_line line;
+	const struct live_text *before = &item->file_before;
 	char version[12];
 
-	job->rc = -NEAP_ENOTFOUND;
-	if (item->layer == LAYER_UPLOADED) {
-		neap_live_line(job, "failed", job->older_version, job->why, &line);
-		(void)neap_versions_note(job->live->config.dir, &job->id, &line,
-					 &job->err);
-		job->rc = neap_live_try_predecessors(job, "rolled-back",
-						     job->older_version, job->why);
-		if (job->rc < 0 && job->verdict.policy == NULL) {
-			job->rc = neap_live_try_configured(job);
-			(void)neap_live_put_none(job, "rolled-back", job->why);
-		}
-		return;
-	}
-	if (item->layer != LAYER_DIRECTORY)
-		return;
-	if (item->file_before.text != NULL)
-		job->rc = neap_live_judge(job, item->file_before.text,
-					  item->file_before.len, item->file_before.origin,
-					  LAYER_DIRECTORY);
+	if (before->text != NULL && !item->is_before_live)
+		job->rc = judge_below(job, before->text, before->len, before->origin,
+				      LAYER_DIRECTORY);
 	if (job->rc < 0 && item->has_upload)
 		job->rc = neap_live_try_stored(job, "", version);
 	if (job->rc < 0)
 		job->rc = neap_live_try_configured(job);
+}
+
+void neap_live_failed_work(struct live_job *job)
+{
+	job->rc = -NEAP_ENOTFOUND;
+	if (job->to[0] != '\0') {
+		neap_live_note_failed(job, job->to, job->why);
+		return;
+	}
+	if (job->item->layer == LAYER_DIRECTORY)
+		fall_from_file(job);
+	if (job->item->layer != LAYER_UPLOADED)
+		return;
+	neap_live_note_failed(job, job->older_version, job->why);
+	job->rc = neap_live_try_predecessors(job, "rolled-back", job->older_version,
+					     job->why);
+	if (job->verdict.policy != NULL)
+		return;
+	(void)neap_live_try_configured(job);
+	job->rc = neap_live_put_none(job, "rolled-back", job->why);
+}
+
+static void refuse_failed(struct live_job *job)
+{
+	struct live_refusal *refusal = &job->item->refusal;
+	const char *why;
+	int line = neap_problem_cut(job->why, job->older_origin, &why);
+
+	*refusal = (struct live_refusal){
+		.is_set = true, .unix_usec = neap_live_now(), .line = line};
+	(void)neap_strcopy(refusal->origin, sizeof(refusal->origin), job->older_origin);
+	(void)neap_strcopy(refusal->version, sizeof(refusal->version),
+			   job->older_version);
+	(void)snprintf(refusal->what, sizeof(refusal->what), "failed in service: %s",
+		       why);
 }
 
 void neap_live_failed_finish(struct live_job *job)
@@ -201,90 +311,126 @@ void neap_live_failed_finish(struct live_job *job)
 	struct live_item *item = job->item;
 	enum live_layer before = item->layer;
 	struct neap_policy_info info;
-	struct neap_error err = {0};
-	char what[400];
+	bool is_before;
 
-	(void)neap_error_set(&err, NEAP_ECONFLICT, "failed in service: %s", job->why);
-	(void)neap_live_text_set(&job->text, job->older_text, job->older_len,
-				 job->older_info.origin, &job->err);
-	neap_live_refuse(&item->refusal, job, &err);
+	if (job->to[0] != '\0')
+		return;
+	refuse_failed(job);
 	/* Not durable does not matter here: the one that failed must not act. */
 	if (job->verdict.policy == NULL) {
-		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
-			      "policy %s: nothing to go back to: %s",
-			      job->older_info.label,
+		neap_live_say(job, NEAP_LOG_ERROR, job->older_label,
+			      "nothing to go back to: %s",
 			      neap_kind_find(job->id.kind)->failsafe);
-		item->has_upload = before == LAYER_UPLOADED ? false : item->has_upload;
+		if (before == LAYER_UPLOADED && job->has_worked)
+			item->has_upload = job->rc < 0;
 		return;
 	}
 	if (job->rc < 0)
 		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s: rolled back until the next start only: %s",
 			      job->id.kind, job->id.name, job->err.msg);
+	neap_live_say_left_out(job);
+	is_before = job->layer == LAYER_DIRECTORY;
 	if (neap_live_swap(job, item, NEAP_POLICY_PROBATION, &job->err) < 0)
-		return;
+		return; /* there is room: it was there */
+	item->is_before_live = is_before;
 	if (before == LAYER_UPLOADED)
 		item->has_upload = item->layer == LAYER_UPLOADED;
 	live->counts.rolled_back++;
 	neap_policy_get_info(neap_live_slot(live, item)->policy, &info);
-	(void)snprintf(what, sizeof(what), "rolled back from %s by itself: %s",
-		       job->older_version, job->why);
-	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "policy %s: %s", info.label,
-		      what);
-	if (live->config.note != NULL)
-		live->config.note(live->config.arg, info.label, what);
+	neap_live_say(job, NEAP_LOG_ERROR, info.label,
+		      "rolled back from %s by itself: %s", job->older_version, job->why);
+}
+
+/* --- a layer above went, or there is none yet --- */
+
+/* The file is gone, or names another policy now: does the item still belong to it? */
+static int file_gone(struct live_job *job, struct neap_error *err)
+{
+	struct neap_live *live = job->live;
+	struct live_file *file = neap_map_find(live->files, job->text.origin);
+	struct live_item *item = job->item;
+
+	/* Under another name it may be among those that wait: then nothing is let go. */
+	if (!job->is_late)
+		return LIVE_LATER;
+	if (job->id.name[0] == '\0') {
+		if (file == NULL || !file->is_gone)
+			return LIVE_DONE; /* it is back */
+		item = file->item;
+		neap_live_file_free(neap_map_remove(live->files, job->text.origin));
+	}
+	if (item == NULL || item->file.text == NULL ||
+	    strcmp(item->file.origin, job->text.origin) != 0)
+		return LIVE_DONE;
+	if (neap_live_job_turn(job, item, err) < 0)
+		return -(int)err->code;
+	if (strcmp(item->refusal.origin, job->text.origin) == 0)
+		item->refusal.is_set = false;
+	neap_live_text_done(&item->file);
+	neap_live_text_done(&item->file_before);
+	return item->layer == LAYER_DIRECTORY ? 0 : LIVE_DONE;
 }
 
 int neap_live_gone_prepare(struct live_job *job, struct neap_error *err)
 {
-	(void)err;
-	if (job->item == NULL)
-		return 1;
-	if (job->verb == VERB_FILE_GONE) {
-		neap_live_text_done(&job->item->file);
-		neap_live_text_done(&job->item->file_before);
-	}
-	return 0;
+	if (job->verb == VERB_FILE_GONE)
+		return file_gone(job, err);
+	return job->item != NULL ? 0 : LIVE_DONE;
 }
 
-/* The active upload, its predecessors, the configuration's own. */
+/* The active upload, its predecessors. What is wrong with the files, the machine or its memory is not
+ * held against a version: it is tried again at the next start. */
+static void try_uploads(struct live_job *job)
+{
+	char version[12] = "";
+	bool is_refused;
+
+	job->rc = neap_live_try_stored(job, "", version);
+	if (job->rc == 0)
+		return;
+	(void)neap_strcopy(job->why, sizeof(job->why), job->err.msg);
+	is_refused = version[0] != '\0' && (neap_live_is_refused(job) || job->is_banned);
+	if (is_refused)
+		neap_live_note_failed(job, version, job->why);
+	job->rc = neap_live_try_predecessors(job, "rolled-back", version, job->why);
+	job->has_no_upload = job->verdict.policy == NULL && is_refused &&
+			     neap_live_put_none(job, "rolled-back", job->why) == 0;
+}
+
 void neap_live_gone_work(struct live_job *job)
 {
-	struct neap_history_line line;
-	char version[12] = "";
-
 	job->rc = -NEAP_ENOTFOUND;
-	if (job->item->has_upload) {
-		job->rc = neap_live_try_stored(job, "", version);
-		if (job->rc < 0) {
-			(void)neap_strcopy(job->why, sizeof(job->why), job->err.msg);
-			neap_live_line(job, "failed", version, job->why, &line);
-			if (version[0] != '\0')
-				(void)neap_versions_note(job->live->config.dir, &job->id,
-							 &line, &job->err);
-			job->rc = neap_live_try_predecessors(job, "rolled-back", version,
-							     job->why);
-		}
-	}
-	if (job->rc < 0 && job->verdict.policy == NULL)
+	if (job->item->has_upload)
+		try_uploads(job);
+	if (job->verdict.policy == NULL)
 		job->rc = neap_live_try_configured(job);
 }
 
 void neap_live_gone_finish(struct live_job *job)
 {
+	struct neap_live *live = job->live;
 	struct live_item *item = job->item;
-	struct neap_error err;
+	struct neap_error err = {0};
 
-	if (job->why[0] != '\0') {
-		(void)neap_error_set(&err, NEAP_EINVAL, "%s", job->why);
-		neap_live_refuse(&item->refusal, job, &err);
-	}
+	if (!job->has_worked)
+		return; /* what acts goes on */
+	if (job->has_no_upload)
+		item->has_upload = false;
 	if (job->why[0] != '\0')
-		neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s: the uploaded version does not pass: %s",
 			      job->id.kind, job->id.name, job->why);
-	if (job->verdict.policy != NULL)
-		(void)neap_live_swap(job, item, 0, &job->err);
-	else if (neap_live_slot(job->live, item) != NULL)
+	if (job->verdict.policy == NULL) {
+		if (item->configured.text != NULL)
+			neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+				      "policy %s/%s: nor does the configured one: %s",
+				      job->id.kind, job->id.name, job->err.msg);
 		neap_live_go_nowhere(job);
+		return;
+	}
+	neap_live_say_left_out(job);
+	if (neap_live_swap(job, item, 0, &err) < 0)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR, "policy %s/%s: %s",
+			      job->id.kind, job->id.name, err.msg);
 }

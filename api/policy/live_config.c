@@ -45,6 +45,56 @@ static void configure_work(struct live_job *job)
 				  LAYER_CONFIGURED);
 }
 
+/* A text that does not pass leaves the one that the same file had before. */
+static void keep_older(struct live_job *job)
+{
+	struct neap_live *live = job->live;
+	size_t i;
+
+	if (!live->is_inline)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s",
+			      job->err.msg);
+	for (i = 0; i < neap_map_count(live->items); i++) {
+		struct live_item *item = neap_map_at(live->items, i, NULL);
+
+		if (item->configured.text == NULL ||
+		    strcmp(item->configured.origin, job->text.origin) != 0)
+			continue;
+		item->generation = job->generation;
+		if (neap_live_is_refused(job))
+			neap_live_refuse(&item->refusal, job, &job->err);
+	}
+}
+
+/* What the configuration says of the item from now on. */
+static void take_over(struct live_job *job, struct live_item *item)
+{
+	free(item->base);
+	item->base = neap_steal(job->base);
+	item->base_count = job->base_count;
+	item->order = job->order;
+	item->generation = job->generation;
+	neap_live_text_done(&item->configured);
+	item->configured = job->text;
+	job->text = (struct live_text){0};
+	neap_registry_reorder(job->live->config.registry, item->id.kind, item->id.name,
+			      item->order);
+}
+
+/* It acts already (or something above it does): then only parameters can differ, and it keeps what it
+ * remembers. */
+static bool is_running(const struct live_job *job, const struct live_item *item)
+{
+	const struct neap_registry_slot *slot = neap_live_slot(job->live, item);
+
+	if (slot == NULL || item->layer == LAYER_NONE)
+		return false;
+	if (item->layer > LAYER_CONFIGURED)
+		return true;
+	return !slot->stats.is_failed && item->configured.len == job->older_len &&
+	       memcmp(item->configured.text, job->older_text, job->older_len) == 0;
+}
+
 static void configure_finish(struct live_job *job)
 {
 	struct neap_live *live = job->live;
@@ -56,39 +106,59 @@ static void configure_finish(struct live_job *job)
 		(void)neap_strcopy(job->id.kind, sizeof(job->id.kind), info.kind);
 		(void)neap_strcopy(job->id.name, sizeof(job->id.name), info.name);
 		item = neap_live_get(live, &job->id, &job->err);
-		job->rc = item != NULL ? 0 : -(int)job->err.code;
+		if (item == NULL || neap_live_job_turn(job, item, &job->err) < 0 ||
+		    neap_live_check_room(live, item, &job->err) < 0)
+			job->rc = -(int)job->err.code;
 	}
 	if (job->rc < 0) {
 		live->bad_generation = job->generation;
-		if (!live->is_inline)
-			neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s",
-				      job->err.msg);
+		keep_older(job);
 		return;
 	}
-	job->item = item;
-	free(item->base);
-	item->base = neap_steal(job->base);
-	item->base_count = job->base_count;
-	item->order = job->order;
-	item->generation = job->generation;
-	neap_live_text_done(&item->configured);
-	item->configured = job->text;
-	job->text = (struct live_text){0};
-	if (item->layer > LAYER_CONFIGURED)
+	take_over(job, item);
+	if (is_running(job, item)) {
+		neap_live_apply_own(live, item, neap_live_slot(live, item)->policy);
 		return;
-	if (item->params != NULL && neap_live_apply_params(item, job->verdict.policy,
-							   item->params, &job->err) < 0)
-		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
-			      "policy %s/%s: parameters set earlier are left out: %s",
-			      job->id.kind, job->id.name, job->err.msg);
+	}
+	neap_live_apply_own(live, item, job->verdict.policy);
 	job->rc = neap_live_swap(job, item, 0, &job->err);
+	if (job->rc == 0)
+		item->refusal.is_set = false;
+}
+
+/* Of one that the new configuration does not name. */
+static int leave_out(struct neap_live *live, struct live_item *item,
+		     struct neap_error *err)
+{
+	struct neap_registry_slot *slot = neap_live_slot(live, item);
+	struct live_job *gone;
+
+	neap_live_text_done(&item->configured);
+	free(neap_steal(item->base));
+	item->base_count = 0;
+	item->order = NEAP_LIVE_ORDER_LATER;
+	neap_registry_reorder(live->config.registry, item->id.kind, item->id.name,
+			      item->order);
+	if (item->layer > LAYER_CONFIGURED && slot != NULL) {
+		slot = neap_live_slot(live, item);
+		neap_live_apply_own(live, item, slot->policy);
+	}
+	if (item->layer != LAYER_CONFIGURED)
+		return 0;
+	gone = neap_live_job(live, VERB_BELOW, err);
+	if (gone == NULL)
+		return -(int)err->code;
+	gone->id = item->id;
+	neap_live_queue(gone);
+	return 0;
 }
 
 /* Those that the new configuration does not name. What did not pass may be the new text of any. */
 static int configured_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
-	size_t i;
+	size_t i = neap_map_count(live->items);
+	int rc = 0;
 
 	if (live->bad_generation == job->generation) {
 		neap_log_line(
@@ -98,25 +168,14 @@ static int configured_prepare(struct live_job *job, struct neap_error *err)
 		return 1;
 	}
 
-	for (i = 0; i < neap_map_count(live->items); i++) {
+	while (i-- > 0) {
 		struct live_item *item = neap_map_at(live->items, i, NULL);
-		struct live_job *gone;
 
-		if (item->configured.text == NULL || item->generation == job->generation)
-			continue;
-		neap_live_text_done(&item->configured);
-		free(item->base);
-		item->base = NULL;
-		item->base_count = 0;
-		if (item->layer != LAYER_CONFIGURED)
-			continue;
-		gone = neap_live_job(live, VERB_BELOW, err);
-		if (gone == NULL)
-			return -(int)err->code;
-		gone->id = item->id;
-		neap_live_queue(gone);
+		if (item->configured.text != NULL &&
+		    item->generation != job->generation && leave_out(live, item, err) < 0)
+			rc = -(int)err->code;
 	}
-	return 1;
+	return rc < 0 ? rc : LIVE_DONE;
 }
 
 const struct live_verb_row neap_live_verbs[VERB_COUNT] = {

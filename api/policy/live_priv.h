@@ -6,10 +6,15 @@
 #ifndef NEAP_API_POLICY_LIVE_PRIV_H
 #define NEAP_API_POLICY_LIVE_PRIV_H
 
+#include <event2/event.h>
+
 #include "api/policy/live.h"
 #include "api/policy/thread.h"
 #include "api/policy/watch.h"
 #include "engine/base/map.h"
+
+/* Behind those of the configuration. */
+#define NEAP_LIVE_ORDER_LATER 1000
 
 /* Where a policy comes from; a later one wins over an earlier one. */
 enum live_layer { LAYER_NONE, LAYER_CONFIGURED, LAYER_UPLOADED, LAYER_DIRECTORY };
@@ -30,8 +35,9 @@ struct live_refusal {
 	int64_t unix_usec;
 };
 
-/* One kind and name. Kept until the end, so that jobs may point at it. Changed on the loop only, and
- * only by the job at work, so the policy thread may read it meanwhile. */
+/* One kind and name; dropped at the end of a job that leaves nothing in it, so only the job at work
+ * may point at one. Texts, base and layer are changed on the loop only, and only by the job at work,
+ * so that its work may read them on the policy thread. */
 struct live_item {
 	struct neap_policy_id id;
 	struct live_text configured;
@@ -40,6 +46,7 @@ struct live_item {
 	uint64_t generation; /* of the configuration that named it last */
 	struct live_text file,
 		file_before;   /* of --policy-dir, and the one that was live before */
+	bool is_before_live;   /* file failed in service, and file_before acts again */
 	bool has_upload;       /* an uploaded version is the active one on disk */
 	json_t *params;        /* set over the API; NULL: none */
 	enum live_layer layer; /* of what the registry has */
@@ -49,7 +56,11 @@ struct live_item {
 /* A file of --policy-dir. */
 struct live_file {
 	struct live_item *item; /* whose it is; NULL: it never passed */
+	bool is_gone;           /* until its VERB_FILE_GONE had its turn */
 	struct live_refusal refusal;
+	/* It would pass, but another file owns the policy: tried again when that one goes. */
+	struct live_text waiting;
+	struct neap_policy_id wants;
 };
 
 enum live_verb {
@@ -58,9 +69,9 @@ enum live_verb {
 	VERB_ROLLBACK,
 	VERB_PARAMS,
 	VERB_VERSIONS,
-	VERB_FAILED,    /* in service */
+	VERB_FAILED,    /* in service; to: the version */
 	VERB_FILE,      /* came or changed */
-	VERB_FILE_GONE, /* or names another policy now */
+	VERB_FILE_GONE, /* or names another policy now; text.origin: the file */
 	VERB_BELOW,     /* what lies below acts: at the start, and when a layer went */
 	VERB_CONFIGURE,
 	VERB_CONFIGURED, /* the end of a configuration: what it left out goes */
@@ -74,7 +85,7 @@ struct live_job {
 	/* As asked for. */
 	struct neap_policy_id id;
 	char by[64], if_match[16], to[12], why[256];
-	bool if_none, is_dry_run, is_shadow;
+	bool if_none, is_dry_run, is_shadow, is_asked;
 	struct live_text text;
 	json_t *params;
 	struct neap_param_text *base; /* CONFIGURE */
@@ -84,18 +95,26 @@ struct live_job {
 	void *arg;
 	/* As found when its turn came. */
 	struct live_item *item; /* NULL: nothing is known under that name */
-	struct neap_policy_info older_info;
+	json_t *set_params;     /* a copy of the item's, for the policy thread */
 	char older_version[12]; /* "" when nothing is live */
+	char older_label[96], older_origin[512];
 	char *older_text;
 	size_t older_len;
 	json_t *older_params;
 	struct neap_tape *tape;
+	bool is_late; /* was put behind others already */
 	/* What came out. */
+	bool has_worked; /* false: there was no thread for it, and rc says why */
 	int rc;
 	struct neap_error err;
 	struct neap_verdict verdict;
+	bool is_banned;        /* the text that was judged last */
 	enum live_layer layer; /* of verdict.policy */
 	bool is_unchanged;
+	bool is_set_left_out; /* the parameters set over the API do not fit what acts now */
+	bool has_no_params;   /* DELETE: those set over the API went, too */
+	bool has_no_upload; /* no uploaded version passed, and none is active any more */
+	char before[12];    /* VERSIONS: what a rollback would take */
 	json_t *body;
 };
 
@@ -107,8 +126,10 @@ struct neap_live {
 	struct neap_map *files; /* file -> struct live_file */
 	struct live_job *first, *last;
 	struct live_job *at_work;
-	size_t waiting; /* asked for by operators */
-	bool is_inline; /* during the start jobs are done at once, on this thread */
+	size_t waiting;     /* asked for by operators */
+	struct event *kick; /* the queue goes on in the next event */
+	bool is_inline;     /* during the start jobs are done at once, on this thread */
+	bool is_ending;
 	uint64_t generation;
 	char banned[32][80]; /* labels */
 	int banned_count;
@@ -116,8 +137,12 @@ struct neap_live {
 	struct neap_live_counts counts;
 };
 
-/* What a verb does. prepare runs on the loop when its turn has come: 0 goes on, 1 it is done
- * already, -code refused. work runs on the policy thread; finish on the loop. */
+/* What a verb does. prepare runs on the loop when its turn has come: 0 goes on, LIVE_DONE, or
+ * LIVE_LATER (behind the files that wait), -code refused. work runs on the policy thread. finish runs
+ * on the loop, also if the work could not (rc is set, has_worked is not). */
+#define LIVE_DONE  1
+#define LIVE_LATER 2
+
 struct live_verb_row {
 	const char *name;
 	int (*prepare)(struct live_job *job, struct neap_error *err);
@@ -133,6 +158,11 @@ struct live_item *neap_live_get(struct neap_live *live, const struct neap_policy
 				struct neap_error *err);
 struct neap_registry_slot *neap_live_slot(const struct neap_live *live,
 					  const struct live_item *item);
+/* Forgets an item in which nothing is left. */
+void neap_live_drop(struct neap_live *live, struct live_item *item);
+/* A policy of this item would still find a place in the registry. */
+int neap_live_check_room(const struct neap_live *live, const struct live_item *item,
+			 struct neap_error *err);
 /* Puts job->verdict.policy in service; 0 or -code (then it is freed). */
 int neap_live_swap(struct live_job *job, struct live_item *item, int probation,
 		   struct neap_error *err);
@@ -147,6 +177,9 @@ const char *neap_live_find_ban(const struct neap_live *live, const char *text,
 /* The same as an error. */
 int neap_live_check_ban(const struct neap_live *live, const char *text, size_t len,
 			struct neap_error *err);
+/* To the log and the audit, with whose change the job is. what is cut to fit. */
+void neap_live_say(const struct live_job *job, enum neap_log_level level,
+		   const char *label, const char *fmt, ...) NEAP_PRINTF(4, 5);
 int64_t neap_live_now(void);
 void neap_live_version_of(const char *text, size_t len, char ret[12]);
 
@@ -156,11 +189,23 @@ struct live_job *neap_live_job(struct neap_live *live, enum live_verb verb,
 void neap_live_job_free(struct live_job *job);
 /* Goes to the end of the queue, which is then to be kicked (during the start it is done at once). */
 void neap_live_queue(struct live_job *job);
-int neap_live_kick(struct neap_live *live, struct neap_error *err);
+void neap_live_kick(struct neap_live *live);
+void neap_live_on_kick(evutil_socket_t fd, short what, void *arg);
+/* What is live under the name of the job at this moment. */
+int neap_live_job_look(struct live_job *job, struct neap_error *err);
+/* The same, of an item that turned out to be the one. */
+int neap_live_job_turn(struct live_job *job, struct live_item *item,
+		       struct neap_error *err);
 
-/* live_below.c; all but the first and the last on the policy thread. */
+/* live_below.c; the first two and the last two on the loop, the others on the policy
+ * thread. */
 int neap_live_apply_params(const struct live_item *item, struct neap_policy *policy,
 			   const json_t *set, struct neap_error *err);
+/* The item's own; what was set over the API is left out where it does not fit, and that is logged. */
+void neap_live_apply_own(struct neap_live *live, const struct live_item *item,
+			 struct neap_policy *policy);
+/* The verdict is about the text, and not about a machine without time or memory. */
+bool neap_live_is_refused(const struct live_job *job);
 int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		    const char *origin, enum live_layer layer);
 void neap_live_line(const struct live_job *job, const char *verb, const char *version,
@@ -170,7 +215,9 @@ int neap_live_try_predecessors(struct live_job *job, const char *verb, const cha
 			       const char *why);
 int neap_live_try_configured(struct live_job *job);
 int neap_live_put_none(struct live_job *job, const char *verb, const char *why);
+void neap_live_note_failed(struct live_job *job, const char *version, const char *why);
 void neap_live_go_nowhere(struct live_job *job);
+void neap_live_say_left_out(const struct live_job *job);
 
 /* The rows of the table. */
 #define LIVE_VERB(name)                                                                  \
@@ -193,9 +240,13 @@ void neap_live_shadow_end(struct live_job *job);
 
 /* live_files.c */
 void neap_live_files_free(struct neap_live *live);
+void neap_live_file_free(struct live_file *file);
 
 /* live_report.c */
+/* NULL without memory; what is no UTF-8 is mended. */
+json_t *neap_live_text_json(const char *text);
 json_t *neap_live_problems(const struct neap_verdict *verdict);
+void neap_live_report_versions(struct live_job *job);
 json_t *neap_live_report_item(struct neap_live *live, const struct live_item *item);
 json_t *neap_live_report_params(struct neap_live *live, const struct live_item *item);
 

@@ -31,6 +31,7 @@ void neap_live_job_free(struct live_job *job)
 	neap_live_text_done(&job->text);
 	free(job->base);
 	json_decref(job->params);
+	json_decref(job->set_params);
 	free(job->older_text);
 	json_decref(job->older_params);
 	neap_tape_unref(job->tape);
@@ -39,21 +40,28 @@ void neap_live_job_free(struct live_job *job)
 	free(job);
 }
 
-/* What is live under the name at this moment, and what it could be compared on. */
-static int job_look(struct live_job *job, struct neap_error *err)
+/* Copies throughout: a starved policy gets another state while the job is at work. */
+int neap_live_job_look(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
 	struct neap_registry_slot *slot;
+	struct neap_policy_info info;
 	const char *text;
 
 	if (job->item == NULL && job->id.name[0] != '\0')
 		job->item = neap_live_find(live, &job->id);
+	if (job->item != NULL && job->item->params != NULL && job->set_params == NULL) {
+		job->set_params = json_deep_copy(job->item->params);
+		if (job->set_params == NULL)
+			return neap_error_nomem(err);
+	}
 	slot = job->item != NULL ? neap_live_slot(live, job->item) : NULL;
-	if (slot == NULL)
+	if (slot == NULL || job->older_text != NULL)
 		return 0;
-	neap_policy_get_info(slot->policy, &job->older_info);
-	(void)neap_strcopy(job->older_version, sizeof(job->older_version),
-			   job->older_info.version);
+	neap_policy_get_info(slot->policy, &info);
+	(void)neap_strcopy(job->older_version, sizeof(job->older_version), info.version);
+	(void)neap_strcopy(job->older_label, sizeof(job->older_label), info.label);
+	(void)neap_strcopy(job->older_origin, sizeof(job->older_origin), info.origin);
 	text = neap_policy_text(slot->policy, &job->older_len);
 	job->older_text = neap_strndup(text, job->older_len);
 	job->older_params = neap_policy_params(slot->policy);
@@ -64,25 +72,48 @@ static int job_look(struct live_job *job, struct neap_error *err)
 	return 0;
 }
 
+int neap_live_job_turn(struct live_job *job, struct live_item *item,
+		       struct neap_error *err)
+{
+	if (job->item == item)
+		return 0;
+	job->item = item;
+	job->id = item->id;
+	free(neap_steal(job->older_text));
+	json_decref(neap_steal(job->older_params));
+	json_decref(neap_steal(job->set_params));
+	job->older_version[0] = job->older_label[0] = job->older_origin[0] = '\0';
+	job->tape = neap_tape_unref(job->tape);
+	return neap_live_job_look(job, err);
+}
+
 static void queue_go(struct neap_live *live);
+
+/* Nobody waits for an answer that would tell. */
+static void say_lost(const struct live_job *job)
+{
+	neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
+		      "policy %s%s%s: a change (%s) cannot be made: %s", job->id.kind,
+		      job->id.name[0] != '\0' ? "/" : job->text.origin, job->id.name,
+		      neap_live_verbs[job->verb].name, job->err.msg);
+}
 
 static void job_end(struct live_job *job)
 {
 	struct neap_live *live = job->live;
-	const struct live_item *item = NULL;
+	struct live_item *item = NULL;
 	struct neap_policy_info info = {.version = ""};
 
-	live->at_work = NULL;
-	if (job->by[0] != '\0')
+	if (job->is_asked)
 		live->waiting--;
 	live->counts.unchanged += job->is_unchanged;
 	if (job->rc < 0 && job->verb == VERB_PUT)
 		live->counts.refused++;
-	if (job->done != NULL) {
-		if (job->id.name[0] != '\0')
-			item = neap_live_find(live, &job->id);
-		if (item != NULL && neap_live_slot(live, item) != NULL)
-			neap_policy_get_info(neap_live_slot(live, item)->policy, &info);
+	if (job->id.name[0] != '\0')
+		item = neap_live_find(live, &job->id);
+	if (item != NULL && neap_live_slot(live, item) != NULL)
+		neap_policy_get_info(neap_live_slot(live, item)->policy, &info);
+	if (job->done != NULL)
 		job->done(job->arg,
 			  job->older_version[0] == '\0' && job->verb == VERB_PUT &&
 					  !job->is_dry_run
@@ -90,7 +121,9 @@ static void job_end(struct live_job *job)
 				  : 200,
 			  neap_steal(job->body), info.version,
 			  job->rc < 0 ? &job->err : NULL);
-	}
+	live->at_work = NULL;
+	if (item != NULL)
+		neap_live_drop(live, item);
 	neap_live_job_free(job);
 }
 
@@ -98,7 +131,16 @@ static void job_work(void *arg)
 {
 	struct live_job *job = arg;
 
+	job->has_worked = true;
 	neap_live_verbs[job->verb].work(job);
+}
+
+static void job_finish(struct live_job *job)
+{
+	if (!job->has_worked && !job->is_asked)
+		say_lost(job);
+	neap_live_verbs[job->verb].finish(job);
+	job_end(job);
 }
 
 static void job_done(void *arg)
@@ -106,40 +148,73 @@ static void job_done(void *arg)
 	struct live_job *job = arg;
 	struct neap_live *live = job->live;
 
-	neap_live_verbs[job->verb].finish(job);
-	job_end(job);
+	if (live->is_ending) {
+		neap_live_job_free(job);
+		return;
+	}
+	job_finish(job);
 	queue_go(live);
+}
+
+/* Back into the queue, behind the files that wait. */
+static void put_later(struct live_job *job)
+{
+	struct neap_live *live = job->live;
+	struct live_job *at, *last = NULL;
+
+	for (at = live->first; at != NULL; at = at->next) {
+		if (at->verb == VERB_FILE)
+			last = at;
+	}
+	live->at_work = NULL;
+	job->is_late = true;
+	job->next = last != NULL ? last->next : live->first;
+	if (last != NULL)
+		last->next = job;
+	else
+		live->first = job;
+	if (job->next == NULL)
+		live->last = job;
 }
 
 /* Starts the next job unless one is at work. Jobs that need no work are done on the way. */
 static void queue_go(struct neap_live *live)
 {
-	while (live->at_work == NULL && live->first != NULL) {
+	while (live->at_work == NULL && live->first != NULL && !live->is_ending) {
 		struct live_job *job = live->first;
+		struct neap_error give_err;
 		int rc;
 
 		live->first = job->next;
 		if (live->first == NULL)
 			live->last = NULL;
+		job->next = NULL;
 		live->at_work = job;
-		rc = job_look(job, &job->err);
+		rc = neap_live_job_look(job, &job->err);
 		if (rc == 0)
 			rc = neap_live_verbs[job->verb].prepare(job, &job->err);
-		/* What it is if its work never comes to run. */
-		job->rc = -NEAP_EUNAVAILABLE;
-		if (rc == 0 && live->is_inline) {
-			job_work(job);
-			neap_live_verbs[job->verb].finish(job);
+		if (rc == LIVE_LATER) {
+			put_later(job);
+			continue;
+		}
+		if (rc != 0) {
+			job->rc = rc < 0 ? rc : 0;
+			if (rc < 0 && !job->is_asked)
+				say_lost(job);
 			job_end(job);
 			continue;
 		}
+		if (live->is_inline) {
+			job_work(job);
+			job_finish(job);
+			continue;
+		}
+		rc = neap_thread_give(live->thread, job_work, job_done, job, &give_err);
 		if (rc == 0)
-			rc = neap_thread_give(live->thread, job_work, job_done, job,
-					      &job->err);
-		if (rc == 0)
-			return;
-		job->rc = rc < 0 ? rc : 0; /* 1: done already */
-		job_end(job);
+			return; /* it is the thread's until job_done */
+		job->rc = rc;
+		job->err = give_err;
+		job_finish(job);
 	}
 }
 
@@ -154,6 +229,22 @@ void neap_live_queue(struct live_job *job)
 	live->last = job;
 	if (live->is_inline)
 		queue_go(live);
+	else
+		neap_live_kick(live);
+}
+
+/* No answer may come before the call has returned: the queue goes on in the next event, which costs
+ * nothing that could be lacking. */
+void neap_live_kick(struct neap_live *live)
+{
+	event_active(live->kick, EV_TIMEOUT, 0);
+}
+
+void neap_live_on_kick(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	queue_go(arg);
 }
 
 /* A change that an operator asked for: answered later, never before the call returns. */
@@ -177,6 +268,10 @@ static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 			change->name);
 		return NULL;
 	}
+	if (live->is_inline) {
+		(void)neap_error_set(err, NEAP_EUNAVAILABLE, "neapd is starting");
+		return NULL;
+	}
 	if (live->waiting >= WAITING_MAX) {
 		(void)neap_error_set(err, NEAP_EUNAVAILABLE,
 				     "%d changes wait already: try again in a second",
@@ -193,6 +288,7 @@ static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 	if (change->if_match != NULL)
 		(void)neap_strcopy(job->if_match, sizeof(job->if_match),
 				   change->if_match);
+	job->is_asked = true;
 	job->if_none = change->if_none;
 	job->is_dry_run = change->is_dry_run;
 	job->is_shadow = change->is_shadow;
@@ -202,30 +298,10 @@ static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 	return job;
 }
 
-/* The answer must not come before the call has returned: the queue goes on in the next event. */
-static void kick(void *arg)
+static void change_drop(struct live_job *job)
 {
-	(void)arg;
-}
-
-static void kicked(void *arg)
-{
-	queue_go(arg);
-}
-
-static int change_queue(struct live_job *job, struct neap_error *err)
-{
-	struct neap_live *live = job->live;
-	bool is_idle = live->at_work == NULL && live->first == NULL;
-
-	neap_live_queue(job);
-	if (is_idle && neap_thread_give(live->thread, kick, kicked, live, err) < 0) {
-		live->first = live->last = NULL;
-		live->waiting--;
-		neap_live_job_free(job);
-		return -(int)err->code;
-	}
-	return 0;
+	job->live->waiting--;
+	neap_live_job_free(job);
 }
 
 int neap_live_put(struct neap_live *live, const struct neap_live_change *change,
@@ -238,11 +314,11 @@ int neap_live_put(struct neap_live *live, const struct neap_live_change *change,
 		return -(int)err->code;
 	(void)snprintf(origin, sizeof(origin), "%s.lua", change->name);
 	if (neap_live_text_set(&job->text, text, len, origin, err) < 0) {
-		live->waiting--;
-		neap_live_job_free(job);
+		change_drop(job);
 		return -(int)err->code;
 	}
-	return change_queue(job, err);
+	neap_live_queue(job);
+	return 0;
 }
 
 int neap_live_delete(struct neap_live *live, const struct neap_live_change *change,
@@ -250,7 +326,10 @@ int neap_live_delete(struct neap_live *live, const struct neap_live_change *chan
 {
 	struct live_job *job = change_job(live, VERB_DELETE, change, err);
 
-	return job != NULL ? change_queue(job, err) : -(int)err->code;
+	if (job == NULL)
+		return -(int)err->code;
+	neap_live_queue(job);
+	return 0;
 }
 
 int neap_live_rollback(struct neap_live *live, const struct neap_live_change *change,
@@ -261,7 +340,8 @@ int neap_live_rollback(struct neap_live *live, const struct neap_live_change *ch
 	if (job == NULL)
 		return -(int)err->code;
 	(void)neap_strcopy(job->to, sizeof(job->to), to != NULL ? to : "");
-	return change_queue(job, err);
+	neap_live_queue(job);
+	return 0;
 }
 
 int neap_live_set_params(struct neap_live *live, const struct neap_live_change *change,
@@ -273,11 +353,11 @@ int neap_live_set_params(struct neap_live *live, const struct neap_live_change *
 		return -(int)err->code;
 	job->params = json_deep_copy(params);
 	if (job->params == NULL) {
-		live->waiting--;
-		neap_live_job_free(job);
+		change_drop(job);
 		return neap_error_nomem(err);
 	}
-	return change_queue(job, err);
+	neap_live_queue(job);
+	return 0;
 }
 
 int neap_live_list_versions(struct neap_live *live, const struct neap_live_change *change,
@@ -288,7 +368,8 @@ int neap_live_list_versions(struct neap_live *live, const struct neap_live_chang
 	if (job == NULL)
 		return -(int)err->code;
 	(void)neap_strcopy(job->to, sizeof(job->to), version != NULL ? version : "");
-	return change_queue(job, err);
+	neap_live_queue(job);
+	return 0;
 }
 
 void neap_live_forget(struct neap_live *live, void *arg)
@@ -303,28 +384,33 @@ void neap_live_forget(struct neap_live *live, void *arg)
 	}
 }
 
-/* Inside a tick: the swap comes later, from the loop. */
+/* Inside a tick: the swap comes later, from the loop. Which version it was is kept, as another may be
+ * in its place by then. */
 void neap_live_failed(struct neap_live *live, const char *kind, const char *name,
 		      const char *why)
 {
+	const struct neap_registry_slot *slot;
+	struct neap_policy_info info;
 	struct neap_error err;
 	struct live_job *job = neap_live_job(live, VERB_FAILED, &err);
-	bool is_idle = live->at_work == NULL && live->first == NULL;
 
-	if (job == NULL)
-		return; /* it stays out of service; what it set is held */
+	if (job == NULL) {
+		/* What it set is held. */
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s stays out of service: %s", kind, name,
+			      err.msg);
+		return;
+	}
 	(void)neap_strcopy(job->id.kind, sizeof(job->id.kind), kind);
 	(void)neap_strcopy(job->id.name, sizeof(job->id.name), name);
 	(void)neap_strcopy(job->why, sizeof(job->why), why);
+	slot = neap_registry_find(live->config.registry, kind, name);
+	if (slot != NULL) {
+		neap_policy_get_info(slot->policy, &info);
+		(void)neap_strcopy(job->to, sizeof(job->to), info.version);
+	}
+	job->item = neap_live_find(live, &job->id);
+	job->layer = job->item != NULL ? job->item->layer : LAYER_NONE;
+	job->item = NULL; /* for its turn */
 	neap_live_queue(job);
-	if (is_idle)
-		(void)neap_thread_give(live->thread, kick, kicked, live, &err);
-}
-
-/* Starts the queue from the next event on, if nothing else will. */
-int neap_live_kick(struct neap_live *live, struct neap_error *err)
-{
-	if (live->at_work != NULL)
-		return 0;
-	return neap_thread_give(live->thread, kick, kicked, live, err);
 }
