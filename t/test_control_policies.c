@@ -42,17 +42,16 @@ static int setup(void **state)
 	void *rig;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (live_setup(&rig) < 0)
-		return -1;
+	assert_int_equal(live_setup(&rig), 0);
 	web->rig = rig;
 	web->rig->has_dir = true;
 	snprintf(web->path, sizeof(web->path), "%s/s", web->rig->base_dir);
-	if (live_start(web->rig, &err) < 0 ||
-	    neap_http_bind_unix(web->path, &config.unix_fd, &err) < 0 ||
-	    neap_http_new(web->rig->base, &config, &web->http, &err) < 0 ||
-	    neap_control_policies_new(web->http, web->rig->live, &web->policies, &err) <
-		    0)
-		return -1;
+	assert_int_equal(live_start(web->rig, &err), 0);
+	assert_int_equal(neap_http_bind_unix(web->path, &config.unix_fd, &err), 0);
+	assert_int_equal(neap_http_new(web->rig->base, &config, &web->http, &err), 0);
+	assert_int_equal(neap_control_policies_new(web->http, web->rig->live,
+						   &web->policies, &err),
+			 0);
 	*state = web;
 	return 0;
 }

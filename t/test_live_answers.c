@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies: what is answered, in which order, and what holds when memory, disk or time are
- * short. */
-#include <errno.h>
+ * Live policies: what is answered, in which order. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,21 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/policy/folder.h"
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
-
-static struct live_rig *open_rig(void **state)
-{
-	struct live_rig *rig;
-	struct neap_error err = {0};
-
-	assert_int_equal(live_setup(state), 0);
-	rig = *state;
-	if (live_start(rig, &err) < 0)
-		fail_msg("%s", err.msg);
-	return rig;
-}
 
 static const char *text_at(const json_t *body, const char *member)
 {
@@ -66,7 +51,7 @@ static const struct {
 /* A refused text leaves registry, disk and wishes, and is told in the row without its file name. */
 static void test_refused(void **state)
 {
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	struct neap_live_counts counts;
 	size_t i;
 
@@ -127,7 +112,7 @@ static void test_refused(void **state)
 /* The message of a failure is cut in the same way, and says who. */
 static void test_said(void **state)
 {
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	const json_t *told;
 	json_t *row;
 
@@ -166,7 +151,7 @@ static void test_conditions(void **state)
 	size_t i;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct live_rig *rig = open_rig(state);
+		struct live_rig *rig = live_open(state);
 		struct neap_live_change change;
 		struct neap_error err = {0};
 		char version[12];
@@ -196,7 +181,7 @@ static void test_names(void **state)
 	} rows[] = {{"magic", "one", 404}, {"", "one", 404},   {"qos", "One", 422},
 		    {"qos", "", 422},      {"qos", "-a", 422}, {"qos", "../x", 422},
 		    {"qos", "a/b", 422}};
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	size_t i;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
@@ -225,7 +210,7 @@ static json_t *versions_of(struct live_rig *rig, const char *version)
 
 static void test_versions(void **state)
 {
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	const json_t *body, *row;
 	char version[12];
 
@@ -289,7 +274,7 @@ static void see(void *arg, int status, json_t *body, const char *version,
 /* Sixteen wait, in order; one more is refused. Who goes away is not called. */
 static void test_queue(void **state)
 {
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	struct neap_live_change change = live_change(rig, "one");
 	struct neap_error err = {0};
 	struct seen seen = {{0}, 0};
@@ -324,7 +309,7 @@ static void test_queue(void **state)
 /* Free while one is at work and others wait. */
 static void test_end(void **state)
 {
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	struct neap_live_change change = live_change(rig, "one");
 	struct neap_error err = {0};
 	int i;
@@ -340,27 +325,6 @@ static void test_end(void **state)
 }
 
 /* --- parameters --- */
-
-static int set(struct live_rig *rig, const char *text)
-{
-	struct neap_live_change change = live_change(rig, "one");
-	json_t *params = json_loads(text, 0, NULL);
-	struct neap_error err = {0};
-	int rc = neap_live_set_params(rig->live, &change, params, &err);
-
-	json_decref(params);
-	return live_ask(rig, rc, &err);
-}
-
-static int64_t milli_of(struct live_rig *rig)
-{
-	json_t *params = neap_policy_params(
-		neap_registry_find(rig->registry, "qos", "one")->policy);
-	int64_t milli = json_integer_value(json_object_get(params, "milli"));
-
-	json_decref(params);
-	return milli;
-}
 
 static void test_params(void **state)
 {
@@ -379,218 +343,30 @@ static void test_params(void **state)
 		{"back", "{\"milli\": null}", "", 200, 100},
 		{"and again", "{\"milli\": 700}", "", 200, 700},
 	};
-	struct live_rig *rig = open_rig(state);
+	struct live_rig *rig = live_open(state);
 	size_t i;
 
-	assert_int_equal(set(rig, "{\"milli\": 300}"), 404);
+	assert_int_equal(live_set(rig, "{\"milli\": 300}"), 404);
 	live_play(rig, "one", "+A");
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		if (set(rig, rows[i].text) != rows[i].status ||
-		    milli_of(rig) != rows[i].milli ||
+		if (live_set(rig, rows[i].text) != rows[i].status ||
+		    live_milli(rig) != rows[i].milli ||
 		    strcmp(rig->answer.err.field, rows[i].field) != 0)
 			fail_msg("%s: %d, %d: %s", rows[i].name, rig->answer.status,
-				 (int)milli_of(rig), rig->answer.err.msg);
+				 (int)live_milli(rig), rig->answer.err.msg);
 	}
 	live_play(rig, "one", "R:uA +B:uB*");
-	assert_int_equal(milli_of(rig), 700);
+	assert_int_equal(live_milli(rig), 700);
 	live_teardown(state);
-}
-
-/* --- disk --- */
-
-struct fault {
-	uint64_t at;
-	int errnum;
-};
-
-static void set_fault(void *arg)
-{
-	const struct fault *fault = arg;
-
-	neap_folder_fail_at(fault->at, fault->errnum);
-}
-
-static void ignore(void *arg)
-{
-	(void)arg;
-}
-
-/* The next step on disk of the policy thread fails. */
-static void fail_disk(struct live_rig *rig, uint64_t at)
-{
-	struct fault fault = {at, ENOSPC};
-
-	assert_int_equal(
-		neap_thread_give(rig->live->thread, set_fault, ignore, &fault, NULL), 0);
-	while (neap_thread_count(rig->live->thread) > 0)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-}
-
-/* Each step of each change in turn: what acts is what is on disk, or it says that it is not. */
-static void test_disk(void **state)
-{
-	static const char *const changes[] = {"+B", "x", "<", "p500"};
-	size_t i;
-	uint64_t n;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(changes); i++) {
-		for (n = 1; n < 60; n++) {
-			struct live_rig *rig = open_rig(state);
-			bool is_through;
-
-			live_play(rig, "one", "+C +A p300");
-			fail_disk(rig, n);
-			switch (changes[i][0]) {
-			case '+':
-				(void)live_put(rig, "one", live_text("one", 'B'));
-				break;
-			case 'p':
-				(void)set(rig, "{\"milli\": 500}");
-				break;
-			default: {
-				struct neap_live_change change = live_change(rig, "one");
-				struct neap_error err = {0};
-				int rc = changes[i][0] == 'x'
-						 ? neap_live_delete(rig->live, &change,
-								    &err)
-						 : neap_live_rollback(rig->live, &change,
-								      "", &err);
-
-				(void)live_ask(rig, rc, &err);
-			}
-			}
-			is_through = rig->answer.status == 200;
-			fail_disk(rig, 0);
-			if (!is_through && (rig->answer.status < 500 ||
-					    !strstr(rig->answer.err.msg, rig->dir)))
-				fail_msg("%s, step %d: %d: %s", changes[i], (int)n,
-					 rig->answer.status, rig->answer.err.msg);
-			if (!is_through) {
-				assert_string_equal(live_state(rig, "one"), "uA*");
-				assert_int_equal(milli_of(rig), 300);
-			}
-			assert_int_equal(live_active(rig, "one"),
-					 live_state(rig, "one")[0] == '-'
-						 ? '-'
-						 : live_state(rig, "one")[1]);
-			live_play(rig, "one", "+A:uA* +B:uB*");
-			live_teardown(state);
-			if (is_through && n > 40)
-				break;
-		}
-	}
-}
-
-/* --- memory --- */
-
-static void set_memory(void *arg)
-{
-	neap_mem_fail_at(*(uint64_t *)arg);
-}
-
-static void fail_memory(struct live_rig *rig, bool is_thread, uint64_t n)
-{
-	if (!is_thread) {
-		neap_mem_fail_at(n);
-		return;
-	}
-	assert_int_equal(
-		neap_thread_give(rig->live->thread, set_memory, ignore, &n, NULL), 0);
-	while (neap_thread_count(rig->live->thread) > 0)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-}
-
-/* On either thread every allocation fails in turn: the old or the new acts, and the next change goes
- * through. */
-static void torture(void **state, const char *word, bool is_thread)
-{
-	uint64_t n, step = 1;
-
-	for (n = 1; n < 6000; n += step) {
-		struct live_rig *rig = open_rig(state);
-		struct neap_error err = {0};
-		struct neap_live_change change;
-		int rc = 0, i;
-		bool is_over;
-
-		step = 1 + n / 16;
-		live_play(rig, "one", "+C +A p300");
-		change = live_change(rig, "one");
-		fail_memory(rig, is_thread, n);
-		if (word[0] == '+') {
-			const char *text = live_text("one", 'B');
-
-			rc = neap_live_put(rig->live, &change, text, strlen(text), &err);
-		} else if (word[0] == '<') {
-			rc = neap_live_rollback(rig->live, &change, "", &err);
-		} else if (word[0] == 'x') {
-			rc = neap_live_delete(rig->live, &change, &err);
-		} else if (word[0] == 'v') {
-			rc = neap_live_list_versions(rig->live, &change, "", &err);
-		} else if (word[0] == '!') {
-			rig->sample.capacity_milli = live_bit('A');
-			for (i = 0; i < NEAP_POLICY_FAULTS_MAX; i++)
-				live_tick(rig);
-			rig->sample.capacity_milli = 0;
-		}
-		live_settle(rig);
-		fail_memory(rig, is_thread, 0);
-		assert_int_equal(rig->answer.calls, rc < 0 || word[0] == '!' ? 0 : 1);
-		is_over = rc == 0 && (word[0] == '!' ? live_state(rig, "one")[1] == 'C'
-						     : rig->answer.status == 200);
-		if (!is_over && word[0] != '!')
-			assert_string_equal(live_state(rig, "one"), "uA*");
-		assert_int_equal(rig->live->waiting, 0);
-		live_play(rig, "one", "+D:uD* !D");
-		live_teardown(state);
-	}
-}
-
-static void test_torture(void **state)
-{
-	static const char *const words[] = {"+", "<", "x", "v", "!"};
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(words); i++) {
-		torture(state, words[i], false);
-		torture(state, words[i], true);
-	}
-}
-
-/* The start itself: what is there afterwards is whole, or the start says what it lacks. */
-static void test_torture_start(void **state)
-{
-	uint64_t n, step = 1;
-
-	for (n = 1; n < 6000; n += step) {
-		struct live_rig *rig = open_rig(state);
-		struct neap_error err = {0};
-		int rc;
-
-		step = 1 + n / 16;
-		live_play(rig, "one", "cD +C +A p300");
-		live_stop(rig);
-		neap_mem_fail_at(n);
-		rc = live_start(rig, &err);
-		neap_mem_fail_at(0);
-		if (rc == 0) {
-			live_play(rig, "one", "+B:uB*");
-			/* No version is held to be bad because of it. */
-			live_play(rig, "one", "R:uB <A:uA* R:uA <C");
-		}
-		live_teardown(state);
-	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),       cmocka_unit_test(test_said),
-		cmocka_unit_test(test_conditions),    cmocka_unit_test(test_names),
-		cmocka_unit_test(test_versions),      cmocka_unit_test(test_queue),
-		cmocka_unit_test(test_end),           cmocka_unit_test(test_params),
-		cmocka_unit_test(test_disk),          cmocka_unit_test(test_torture),
-		cmocka_unit_test(test_torture_start),
+		cmocka_unit_test(test_refused),    cmocka_unit_test(test_said),
+		cmocka_unit_test(test_conditions), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_versions),   cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_end),        cmocka_unit_test(test_params),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

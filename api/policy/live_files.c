@@ -195,7 +195,7 @@ static int wait_for_other(struct live_job *job, struct live_file *file,
 static int take_item(struct live_job *job, struct live_file *file, struct live_item **ret)
 {
 	struct neap_policy_info info;
-	struct neap_policy_id id;
+	struct neap_policy_id id = {{0}, {0}};
 	struct neap_error *err = &job->err;
 	struct live_item *item;
 

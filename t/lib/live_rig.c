@@ -40,7 +40,7 @@ const char *live_text(const char *name, char letter)
 		"    if node.capacity_milli // %lld %% 2 == 1 then error(\"boom %c\") end\n"
 		"    return { { target = \"besteffort\", key = \"cpu.max_milli\","
 		" value = ctx.params.milli, why = \"%c\" } }\n  end,\n}\n",
-		letter, name, letter == 'N' ? 400 : 100000,
+		letter, name, letter == 'N' || letter == 'O' ? 400 : 100000,
 		letter == 'S' ? "  where = { nodeSelector = { zone = \"else\" } },\n"
 			      : "",
 		(long long)live_bit(letter), letter, letter);
@@ -56,12 +56,13 @@ void live_version(const char *name, char letter, char ret[12])
 
 char live_letter(const char *name, const char *version)
 {
-	char is[12], letter;
+	char is[12];
+	int letter;
 
 	for (letter = 'A'; letter <= 'Z'; letter++) {
-		live_version(name, letter, is);
+		live_version(name, (char)letter, is);
 		if (strcmp(is, version) == 0)
-			return letter;
+			return (char)letter;
 	}
 	return '-';
 }
@@ -91,8 +92,7 @@ int live_setup(void **state)
 	/* A sync costs nothing there. */
 	(void)snprintf(rig->base_dir, sizeof(rig->base_dir), "%s/neap-live-XXXXXX",
 		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(rig->base_dir))
-		return -1;
+	assert_non_null(mkdtemp(rig->base_dir));
 	(void)snprintf(rig->dir, sizeof(rig->dir), "%s/policies", rig->base_dir);
 	(void)snprintf(rig->policy_dir, sizeof(rig->policy_dir), "%s/dir", rig->base_dir);
 	(void)snprintf(file, sizeof(file), "%s/log", rig->base_dir);
@@ -178,6 +178,18 @@ void live_stop(struct live_rig *rig)
 	rig->live = NULL;
 	rig->registry = NULL;
 	rig->record = NULL;
+}
+
+struct live_rig *live_open(void **state)
+{
+	struct live_rig *rig;
+	struct neap_error err = {0};
+
+	assert_int_equal(live_setup(state), 0);
+	rig = *state;
+	if (live_start(rig, &err) < 0)
+		fail_msg("%s", err.msg);
+	return rig;
 }
 
 void live_settle(struct live_rig *rig)
@@ -280,6 +292,27 @@ void live_file(struct live_rig *rig, const char *file, const char *text)
 	}
 	neap_live_look(rig->live);
 	live_settle(rig);
+}
+
+int live_set(struct live_rig *rig, const char *text)
+{
+	struct neap_live_change change = live_change(rig, "one");
+	json_t *params = json_loads(text, 0, NULL);
+	struct neap_error err = {0};
+	int rc = neap_live_set_params(rig->live, &change, params, &err);
+
+	json_decref(params);
+	return live_ask(rig, rc, &err);
+}
+
+int64_t live_milli(struct live_rig *rig)
+{
+	json_t *params = neap_policy_params(
+		neap_registry_find(rig->registry, "qos", "one")->policy);
+	int64_t milli = json_integer_value(json_object_get(params, "milli"));
+
+	json_decref(params);
+	return milli;
 }
 
 /* --- state --- */

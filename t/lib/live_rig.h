@@ -34,7 +34,7 @@ struct live_rig {
 };
 
 /* 26 letters; the tick of a letter fails while its bit is in sample.capacity_milli. S is for another
- * node, N takes milli up to 400 only. name: of the policy. A static buffer. */
+ * node, N and O take milli up to 400 only. name: of the policy. A static buffer. */
 const char *live_text(const char *name, char letter);
 /* '-' when the version is of none. */
 char live_letter(const char *name, const char *version);
@@ -47,6 +47,8 @@ int live_teardown(void **state);
 /* New, started, with the directory watched if has_dir. */
 int live_start(struct live_rig *rig, struct neap_error *err);
 void live_stop(struct live_rig *rig);
+/* Setup and start, without a directory. */
+struct live_rig *live_open(void **state);
 void live_settle(struct live_rig *rig);
 /* Every policy once, as the node does it. */
 void live_tick(struct live_rig *rig);
@@ -54,6 +56,9 @@ void live_tick(struct live_rig *rig);
 struct neap_live_change live_change(struct live_rig *rig, const char *name);
 int live_put(struct live_rig *rig, const char *name, const char *text);
 int live_ask(struct live_rig *rig, int rc, const struct neap_error *err);
+/* Parameters of the policy "one" by JSON text; its milli in force. */
+int live_set(struct live_rig *rig, const char *text);
+int64_t live_milli(struct live_rig *rig);
 /* A file of the directory by rename; text NULL removes it. Then it is looked at. */
 void live_file(struct live_rig *rig, const char *file, const char *text);
 /* "uA": layer (c, u, d) and letter of what is in the registry, with "*" in probation, "!" out of
@@ -67,8 +72,7 @@ const char *live_log(struct live_rig *rig);
 /* Words "verb[letter][=status][:state]" about the policy "one":
  *   +A put, ?A put as a dry run, x delete, < rollback, <A rollback to A, pN parameter milli (p- null),
  *   cA configured anew with A (c- without), !A A fails in service, dA / eA one.lua / two.lua of the
- *   directory says A (d- gone), m one.lua is renamed to two.lua, R a restart, F the fault of a tick
- *   that ran before. */
+ *   directory says A (d- gone), m one.lua is renamed to two.lua, R a restart. */
 void live_play(struct live_rig *rig, const char *name, const char *script);
 
 #endif

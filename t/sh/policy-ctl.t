@@ -87,7 +87,7 @@ sub answer {
   }
   return (200, $text{$1} // return (404, {message => 'no such version'}))
     if $method eq 'GET' && $rest =~ m,^/versions/(\w{8})$,;
-  return (200, {policy => 'qos/x', active => $active, history => \@history,
+  return (200, {policy => 'qos/x', active => $active, before => (grep { $_ ne $active } sort keys %text)[0], history => \@history,
     versions => [map { {version => $_, bytes => length $text{$_}, time => 'T', by => 'uid 0', why => '',
       is_active => $_ eq $active ? JSON::PP::true : JSON::PP::false,
       has_failed => $_ eq 'cccccccc' ? JSON::PP::true : JSON::PP::false} } reverse sort keys %text]})
