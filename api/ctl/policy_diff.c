@@ -15,7 +15,7 @@
 #define DIFF_TROUBLE 2
 
 struct diff_values {
-	const char *file;
+	const char *file, *output;
 };
 
 /* A text with the name that diff puts above it. */
@@ -27,6 +27,8 @@ struct side {
 static const struct neap_option options[] = {
 	{"file", 0, NEAP_OPTION_TEXT, offsetof(struct diff_values, file), "FILE",
 	 "the version in force against this file"},
+	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct diff_values, output), "json",
+	 "print names and differences as JSON"},
 	{""},
 };
 
@@ -47,25 +49,24 @@ static int side_fetch(struct neap_client *client, const char *name, const char *
 	return 0;
 }
 
-/* The active version's predecessor against it. */
+/* The text in force, and what was live before it. */
 static int both_fetch(struct neap_client *client, const char *name, struct side *older,
 		      struct side *newer)
 {
 	json_t *reply = NULL;
-	const char *before, *active;
-	int r = neap_ctl_policy_get(client, name, "/versions", &reply);
+	const char *before;
+	int r = side_fetch(client, name, NULL, newer);
 
+	if (r == 0)
+		r = neap_ctl_policy_get(client, name, "/versions", &reply);
 	if (r != 0)
 		return r;
 	before = json_string_value(json_object_get(reply, "before"));
-	active = json_string_value(json_object_get(reply, "active"));
-	if (before == NULL || active == NULL)
+	if (before == NULL)
 		r = neap_ctl_complainf(DIFF_TROUBLE,
 				       "%s has no version before the one in force", name);
 	else
 		r = side_fetch(client, name, before, older);
-	if (r == 0)
-		r = side_fetch(client, name, active, newer);
 	json_decref(reply);
 	return r;
 }
@@ -124,11 +125,25 @@ static void add_colored(char *text, struct neap_buf *out)
 	}
 }
 
+static int print_json(const struct side *older, const struct side *newer, bool differs,
+		      const struct neap_buf *text)
+{
+	json_t *reply = json_pack("{s:s, s:s, s:b, s:s}", "older", older->label, "newer",
+				  newer->label, "differs", differs, "diff", text->data);
+
+	if (reply == NULL)
+		return neap_ctl_complainf(DIFF_TROUBLE,
+					  "the texts are no UTF-8, or memory is short");
+	return neap_ctl_print_json_take(reply);
+}
+
 static int print(struct neap_buf *text)
 {
 	struct neap_buf out;
 	int r;
 
+	if (text->len == 0)
+		return 0;
 	if (!isatty(STDOUT_FILENO))
 		return neap_ctl_print(text);
 	neap_buf_init(&out, NEAP_BUF_REPLY);
@@ -158,7 +173,7 @@ static int compare(const struct neap_scratch *scratch, const struct side *older,
 	return r;
 }
 
-static int sides_print(const struct side *older, const struct side *newer)
+static int sides_print(const struct side *older, const struct side *newer, bool is_json)
 {
 	struct neap_scratch scratch = {""};
 	struct neap_error err = {0};
@@ -174,7 +189,8 @@ static int sides_print(const struct side *older, const struct side *newer)
 		status = neap_ctl_complain(DIFF_TROUBLE, &err);
 	else
 		status = r <= 1 ? r : DIFF_TROUBLE; /* it told why by itself */
-	if (r == 1 && print(&out) != 0)
+	if (status != DIFF_TROUBLE &&
+	    (is_json ? print_json(older, newer, r == 1, &out) : print(&out)) != 0)
 		status = DIFF_TROUBLE;
 	neap_buf_done(&out);
 	return status;
@@ -184,8 +200,10 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct diff_values *values = arg;
 	struct side older = {.label = ""}, newer = {.label = ""};
-	int i, r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
+	int i, r = neap_ctl_check_output(values->output);
 
+	if (r == 0)
+		r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	for (i = 1; i < argc && r == 0; i++)
 		r = neap_ctl_policy_check_version(argv[i], false, "policy diff");
 	if (r == 0 && values->file != NULL && argc > 1)
@@ -196,7 +214,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_buf_init(&newer.text, NEAP_BUF_REPLY);
 	r = sides_get(ctl, values, argc, argv, &older, &newer);
 	if (r == 0)
-		r = sides_print(&older, &newer);
+		r = sides_print(&older, &newer, values->output != NULL);
 	else if (r == NEAP_CTL_FAILED)
 		r = DIFF_TROUBLE;
 	neap_buf_done(&newer.text);
@@ -206,7 +224,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_diff = {
 	.name = "policy diff",
-	.usage = "KIND/NAME [VERSION [VERSION]|--file FILE]",
+	.usage = "[-o json] KIND/NAME [VERSION [VERSION]|--file FILE]",
 	.summary = "what differs between two versions",
 	.text = "Without a version: the one before against the one in force. With one: that against the\n"
 		"one in force. With --file: the one in force against the file ('-': standard input).\n"
