@@ -97,8 +97,9 @@ static int print(const json_t *reports)
 	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	json_array_foreach (reports, i, report)
+	json_array_foreach (reports, i, report) {
 		report_add(report, &out);
+	}
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	return r;

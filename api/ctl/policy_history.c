@@ -72,8 +72,9 @@ static bool add_table(const json_t *reply, const char *member,
 
 	if (table == NULL)
 		return false;
-	json_array_foreach (json_object_get(reply, member), i, row)
+	json_array_foreach (json_object_get(reply, member), i, row) {
 		add(table, row);
+	}
 	if (below != NULL)
 		below(table, reply);
 	if (neap_table_rows(table) > 0 && out->len > 0)

@@ -142,7 +142,7 @@ static void refused(void *arg, const char *name, const struct neap_error *err)
 
 int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
 {
-	const struct live_file *file = file_get(job->live, job->text.origin);
+	struct live_file *file = file_get(job->live, job->text.origin);
 	struct live_item *item;
 
 	if (file == NULL)
@@ -155,8 +155,14 @@ int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
 	/* An editor may write the same again. */
 	if (item->file.text != NULL && item->file.len == job->text.len &&
 	    strcmp(item->file.origin, job->text.origin) == 0 &&
-	    memcmp(item->file.text, job->text.text, job->text.len) == 0)
+	    memcmp(item->file.text, job->text.text, job->text.len) == 0) {
+		/* Or the text that acts again, after one that did not pass. */
+		if (file->refusal.is_set && neap_live_slot(job->live, item) != NULL) {
+			item->refusal.is_set = false;
+			file->refusal.is_set = false;
+		}
 		return LIVE_DONE;
+	}
 	return neap_live_job_turn(job, item, err);
 }
 

@@ -168,6 +168,9 @@ refusal() { neapctl policy list | grep -q "filed.lua:2"; }
 check "one that does not pass is told in the list" eventually 3 refusal
 check "and in the log" grep -q "filed.lua:2" "$WORK/neapd.log"
 check "the old one goes on" is_quota 48000
+policy filed 480 >"$WORK/dir/filed.lua"
+no_refusal() { ! refusal; }
+check "mended, nothing is told any more" eventually 3 no_refusal
 rm "$WORK/dir/filed.lua"
 check "a removed file takes its writes along" eventually 3 is_quota '\(-1\|max\)'
 check "and what was wrong with it" is "$(neapctl policy list | grep -c filed)" 0
