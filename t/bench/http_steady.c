@@ -192,5 +192,8 @@ int main(int argc, char **argv)
 	       failed, answered ? (long long)times[answered / 2] : -1,
 	       answered ? (long long)times[answered * 99 / 100] : -1,
 	       answered ? (long long)times[answered - 1] : -1);
+	for (i = 0; i < count; i++)
+		free(clients[i].answer);
+	free(times);
 	return failed != 0;
 }
