@@ -54,6 +54,7 @@ steady_says() { sed -n "s/.*\\b$1 \([0-9-]*\).*/\1/p" "$WORK/steady"; }
 steady_end()
 {
 	local limit=$((1000000 * ${NEAP_TEST_SLOW:-1}))
+	[ -z "${SAN:-}" ] || limit=$((limit * 10)) # a daemon with sanitizers is several times as slow
 	kill -TERM "$STEADY_PID"
 	wait "$STEADY_PID"
 	sed 's/^/# other traffic: /' "$WORK/steady"

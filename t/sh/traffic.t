@@ -86,12 +86,15 @@ for what in "while true do end" "local t = {} for i = 1, 1e9 do t[i] = i end" \
 done
 
 # --- many at once ---
-# The first is at work for as long as an upload may be; of the others 15 wait behind it.
+# The first is at work for 2 s, as long as an upload may be; of the others 15 wait behind it.
 {
-	echo 'local rows = {}'
-	echo 'for i = 1, 1000 do rows[i] = { name = "row " .. i, node = { capacity_milli = 4000 },'
-	echo '  want = { { target = "besteffort", key = "cpu.max_milli", value = 500 } } } end'
-	policy many0 500 "for i = 1, 100000 do local x = i * i end" | sed '/examples = {/,/} } },$/d; s/^}/examples = rows }/'
+	echo 'local step = { node = { capacity_milli = 4000 },'
+	echo '  want = { { target = "besteffort", key = "cpu.max_milli", value = 500 } } }'
+	echo 'local rows, steps = {}, {}'
+	echo 'for i = 1, 50 do steps[i] = step end'
+	echo 'for i = 1, 1000 do rows[i] = { name = "row " .. i, steps = steps } end'
+	policy many0 500 "for i = 1, 20000 do local x = i * i end" |
+		sed '/examples = {/,/} } },$/d; s/^}/examples = rows }/'
 } >"$WORK/many0.lua"
 upload()
 {
@@ -99,15 +102,17 @@ upload()
 		--unix-socket "$WORK/neap.sock" -X PUT --data-binary "@$WORK/$1.lua" \
 		"http://localhost/control/v1/policies/qos/$1" >"$WORK/$1.status"
 }
+for name in many{1..31}; do policy "$name" 500 >"$WORK/$name.lua"; done
 upload many0 &
 uploads=($!)
-for name in many{1..31}; do policy "$name" 500 >"$WORK/$name.lua"; done
+sleep 0.1
 for name in many{1..31}; do
 	upload "$name" &
 	uploads+=($!)
 done
 wait "${uploads[@]}"
 echo "# 32 uploads at once: $(cat "$WORK"/many*.status | sort | uniq -c | tr -s '\n ' ' ')"
+check "the first one is refused for its time" grep -q "the CPU time of an upload is used up" "$WORK/many0.body"
 check "every upload is answered" is "$(cat "$WORK"/many*.status | grep -c '^\(201\|422\|503\)$')" 32
 as_answered()
 {
@@ -138,7 +143,7 @@ mkdir "$WORK/dir" "$WORK/flood"
 policy first 400 >"$WORK/dir/first.lua"
 check "neapd starts with a directory" neapd_start --policy none --policy-dir "$WORK/dir" --data-dir "$WORK/data2"
 check "its policy acts" eventually 2 is_quota 40000
-steady_start 1000 /readyz /control/v1/policies
+steady_start 1000 /readyz /readyz /readyz /version /readyz /readyz /readyz /control/v1/policies
 for ((i = 0; i < 300; i++)); do policy "f$i" $((500 + i)) >"$WORK/flood/f$i.lua"; done
 mv "$WORK"/flood/*.lua "$WORK/dir/"
 live() { neapctl policy list -o json | grep -cE '"state": *"(active|probation)"'; }
