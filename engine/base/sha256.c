@@ -26,6 +26,19 @@ static uint32_t rotate(uint32_t x, int n)
 	return x >> n | x << (32 - n);
 }
 
+/* One round. The eight values change places instead of moving. */
+static inline void mix(uint32_t v[8], int turn, uint32_t word)
+{
+	uint32_t a = v[-turn & 7], b = v[(1 - turn) & 7], c = v[(2 - turn) & 7];
+	uint32_t e = v[(4 - turn) & 7], f = v[(5 - turn) & 7], g = v[(6 - turn) & 7];
+	uint32_t t1 = v[(7 - turn) & 7] + word + ((e & f) ^ (~e & g)) +
+		      (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
+
+	v[(3 - turn) & 7] += t1;
+	v[(7 - turn) & 7] = t1 + ((a & b) ^ (a & c) ^ (b & c)) +
+			    (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22));
+}
+
 static void add_block(uint32_t state[8], const uint8_t *block)
 {
 	uint32_t w[64], v[8];
@@ -43,16 +56,17 @@ static void add_block(uint32_t state[8], const uint8_t *block)
 	}
 
 	memcpy(v, state, sizeof(v));
-	for (int i = 0; i < 64; i++) {
-		uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-		uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-		uint32_t t1 = v[7] + s1 + choice + round_constants[i] + w[i];
-		uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-		uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+	for (int i = 0; i < 64; i += 8) {
+		const uint32_t *k = round_constants + i, *u = w + i;
 
-		memmove(v + 1, v, 7 * sizeof(v[0]));
-		v[4] += t1;
-		v[0] = t1 + s0 + majority;
+		mix(v, 0, k[0] + u[0]);
+		mix(v, 1, k[1] + u[1]);
+		mix(v, 2, k[2] + u[2]);
+		mix(v, 3, k[3] + u[3]);
+		mix(v, 4, k[4] + u[4]);
+		mix(v, 5, k[5] + u[5]);
+		mix(v, 6, k[6] + u[6]);
+		mix(v, 7, k[7] + u[7]);
 	}
 	for (int i = 0; i < 8; i++)
 		state[i] += v[i];
