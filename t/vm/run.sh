@@ -17,7 +17,7 @@ LIMIT=${NEAP_VM_LIMIT:-900}
 SLOW=${NEAP_TEST_SLOW:-4}
 APPLETS="[ awk basename cat chmod chown cmp cp cut date dd diff dirname dmesg echo env expr false find
 	grep head hostname id ip kill ln ls mkdir mktemp mount mv nproc printf ps pwd readlink realpath
-	rm rmdir sed seq sleep sort stat su tail taskset tee test timeout touch tr true tty umount uname
+	rm rmdir sed seq sha256sum sleep sort stat su tail taskset tee test timeout touch tr true tty umount uname
 	uniq wc which xargs yes"
 
 skip()
@@ -97,6 +97,10 @@ build_root()
 	mkdir -p "$ROOT/neap/build/t"
 	cp "$BUILD/t/vm/exit" "$ROOT/neap/exit" && cp "$BUILD/neapd" "$ROOT/neap/build/" || return 1
 	files=("$BUILD/t/vm/exit" "$BUILD/neapd" /bin/bash)
+	if command -v curl >/dev/null; then # what needs it skips without
+		cp -L "$(command -v curl)" "$ROOT/usr/bin/curl" || return 1
+		files+=("$ROOT/usr/bin/curl")
+	fi
 	if [ -x "$BUILD/neapctl" ]; then
 		cp "$BUILD/neapctl" "$ROOT/neap/build/" || return 1
 		files+=("$BUILD/neapctl")
