@@ -5,11 +5,16 @@
  * the CPU clock of the thread; over the budget it sets a hook that raises at the next instruction,
  * call or return, and stays, so that no pcall of the script survives it.
  *
- * Shaped for many short calls: the timer stays armed for IDLE_TICKS after a call, and a call that
- * finds it armed only writes a few words of memory. Such a call does not know its start on the CPU
- * clock; its first tick counts as the start, which gives it up to one interval more. The last tick
- * before the deadline is moved onto it. So a script is stopped after between 1 and about 1.1 budgets
- * of CPU time (1.2 for budgets below 3 ms), and never before its budget is spent.
+ * A tick costs up to 40 us on a virtual machine, so there are few. No thread gets more CPU time than
+ * there is wall time: a call that comes alone has its first tick when its budget can be spent at the
+ * earliest, mostly never. On a machine that gives less CPU time, the tick is set to what is then left.
+ *
+ * Calls in close succession: the timer stays armed after a call. A second one that finds it so makes it
+ * tick TICKS_A_BUDGET times a budget, and the ones after that only write a few words of memory, until
+ * IDLE_TICKS found none. Such a call does not know its start on the CPU clock; its first tick counts as
+ * the start, which gives it up to one interval more, and sets the next tick as above. So a script is
+ * stopped after between 1 and about 1.1 budgets of CPU time (1.2 for budgets below 3 ms), and never
+ * before its budget is spent.
  *
  * lua_sethook is the one function of Lua that may be called from a signal handler. Its write can in
  * theory be lost while Lua enters a function; every further tick repeats it.
@@ -46,9 +51,10 @@
 #define TICK_MAX_NSEC  INT64_C(5000000)
 #define TICK_FINAL_NSEC                                                                  \
 	INT64_C(20000) /* the tick that is moved onto the deadline comes no sooner */
-#define IDLE_TICKS   4
-#define WALL_BUDGETS 20
-#define HOOK_COUNT   1000 /* instructions between two looks at the clock without a timer */
+#define TICK_FAR_NSEC INT64_C(20000000) /* and no later, so that the timer ends soon */
+#define IDLE_TICKS    4
+#define WALL_BUDGETS  20
+#define HOOK_COUNT    1000 /* instructions between two looks at the clock without a timer */
 #define CHECKS_A_LOOK                                                                    \
 	256 /* calls of neap_budget_is_spent between two looks without a timer */
 #define NSEC_A_SEC   INT64_C(1000000000)
@@ -63,6 +69,8 @@ struct budget {
 	volatile int spent;     /* enum neap_spent, as seen by a tick */
 	volatile int killed;    /* enum neap_spent, set when an error was raised for it */
 	volatile bool is_armed; /* the timer ticks */
+	volatile bool
+		is_far; /* ... next at the deadline of a call, so for that one only */
 	volatile bool is_start_known; /* start_* are set for this call */
 	volatile bool is_exact;       /* ... and start_cpu was read when the call began */
 	volatile int idle;            /* ticks since the last that found a script */
@@ -176,7 +184,7 @@ static void count_hook(lua_State *L, lua_Debug *ar)
 
 static void tick_idle(struct budget *b)
 {
-	if (++b->idle < IDLE_TICKS)
+	if (!b->is_far && ++b->idle < IDLE_TICKS)
 		return;
 	b->is_armed = false;
 	(void)set_timer(b, 0, 0); /* if this failed the next idle tick tries again */
@@ -203,9 +211,21 @@ static void watch(const struct budget *b, int64_t cpu)
 	abort();
 }
 
+/* The next tick: when `left` of CPU time can be spent at the earliest. */
+static bool set_far_timer(struct budget *b, int64_t left)
+{
+	int64_t first = left < TICK_FINAL_NSEC ? TICK_FINAL_NSEC
+			: left > TICK_FAR_NSEC ? TICK_FAR_NSEC
+					       : left;
+
+	b->interval = b->wish;
+	b->is_far = first > b->wish;
+	return set_timer(b, first, b->wish);
+}
+
 static void tick_running(struct budget *b, int64_t cpu)
 {
-	int64_t wall = clock_nsec(CLOCK_MONOTONIC), left;
+	int64_t wall = clock_nsec(CLOCK_MONOTONIC);
 
 	b->idle = 0;
 	b->sampled += cpu - b->tick_cpu;
@@ -215,19 +235,12 @@ static void tick_running(struct budget *b, int64_t cpu)
 		b->is_start_known = true;
 	}
 	look(b, cpu, wall);
-	if (b->spent) {
+	if (b->spent) { /* once more at each further tick */
 		set_kill_hook(b->L);
 		watch(b, cpu);
 		return;
 	}
-	left = b->budget - (cpu - b->start_cpu);
-	if (left < b->interval || b->interval < b->wish / 2) {
-		int64_t first = left < b->wish ? left : b->wish;
-
-		b->interval = b->wish;
-		(void)set_timer(b, first < TICK_FINAL_NSEC ? TICK_FINAL_NSEC : first,
-				b->wish);
-	}
+	(void)set_far_timer(b, b->budget - (cpu - b->start_cpu));
 }
 
 static void on_tick(int sig)
@@ -297,9 +310,10 @@ static bool make_timer(struct budget *b)
 }
 
 /* Called with b->L set: a stale tick in between then disarms nothing. */
-static bool arm(struct budget *b)
+static bool arm(struct budget *b, bool is_alone)
 {
 	sigset_t set;
+	bool is_set;
 
 	if (HOOK_ALWAYS || (!b->has_timer && !make_timer(b)))
 		return false;
@@ -309,13 +323,16 @@ static bool arm(struct budget *b)
 		(void)pthread_sigmask(SIG_UNBLOCK, &set,
 				      NULL); /* fails for bad arguments only */
 	}
-	b->interval = b->wish;
 	b->is_armed = true;
-	if (!set_timer(b, b->wish, b->wish)) {
-		b->is_armed = false;
-		return false;
+	if (is_alone) {
+		is_set = set_far_timer(b, b->budget);
+	} else {
+		b->interval = b->wish;
+		b->is_far = false;
+		is_set = set_timer(b, b->wish, b->wish);
 	}
-	return true;
+	b->is_armed = is_set;
+	return is_set;
 }
 
 static void begin_exactly(struct budget *b)
@@ -330,6 +347,7 @@ static void begin_exactly(struct budget *b)
 bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label)
 {
 	struct budget *b = &budget;
+	bool is_alone;
 	int64_t wish;
 
 	if (b->L)
@@ -354,10 +372,11 @@ bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label)
 	atomic_signal_fence(memory_order_seq_cst);
 	b->L = L;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (b->is_armed && b->interval <= b->wish)
+	if (b->is_armed && !b->is_far && b->interval <= b->wish)
 		return true;
+	is_alone = !b->is_armed;
 	begin_exactly(b);
-	if (!arm(b)) {
+	if (!arm(b, is_alone)) {
 		b->is_hooked = true;
 		b->checks = 0;
 		lua_sethook(L, count_hook, LUA_MASKCOUNT, HOOK_COUNT);
@@ -395,6 +414,21 @@ bool neap_budget_is_spent(lua_State *L)
 	if (b->is_hooked && ++b->checks % CHECKS_A_LOOK == 0)
 		look(b, clock_nsec(CLOCK_THREAD_CPUTIME_ID), clock_nsec(CLOCK_MONOTONIC));
 	return b->spent != NEAP_SPENT_NOT;
+}
+
+bool neap_budget_would_spend(lua_State *L, int64_t nsec)
+{
+	struct budget *b = &budget;
+
+	if (!L || b->L != L)
+		return false;
+	if (!b->spent && b->is_start_known &&
+	    clock_nsec(CLOCK_THREAD_CPUTIME_ID) - b->start_cpu + nsec >= b->budget)
+		b->spent = NEAP_SPENT_CPU;
+	if (!b->spent)
+		return false;
+	set_kill_hook(L);
+	return true;
 }
 
 bool neap_budget_is_ticking(void)

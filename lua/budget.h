@@ -41,6 +41,9 @@ bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label);
 void neap_budget_end(struct neap_budget_end *ret);
 /* True when the script on L must stop. */
 bool neap_budget_is_spent(lua_State *L);
+/* The script on L is about to spend nsec of CPU time in one piece that nothing interrupts. True when
+ * its budget would be spent by then: it is spent now, and L stops at its next instruction. */
+bool neap_budget_would_spend(lua_State *L, int64_t nsec);
 /* Stops the script on L: raises an error that neap's pcall lets through. */
 void neap_budget_kill(lua_State *L);
 /* The last watchdog of this process, for every thread: a script that was told to stop and still goes

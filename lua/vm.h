@@ -22,7 +22,9 @@
 
 #define NEAP_VM_MEMORY_BYTES (4 * 1024 * 1024) /* default ceiling of a state */
 #define NEAP_VM_TEXT_BYTES                                                               \
-	(64 * 1024)          /* longest string that a script may hand to a C function */
+	(64 * 1024) /* longest string that a script may hand to a C function */
+#define NEAP_VM_STRING_BYTES                                                             \
+	(256 * 1024) /* longest string at all: as a key it is hashed in one piece */
 #define NEAP_VM_LOG_LINES 10 /* lines that one call may log */
 
 struct neap_vm;
