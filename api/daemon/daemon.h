@@ -23,7 +23,8 @@ struct neap_account {
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err);
 /* Gives up root for good: groups, gid, uid, no_new_privs; checks that it cannot come back. */
 int neap_account_become(const struct neap_account *account, struct neap_error *err);
-/* Nice value and oom_score_adj, so that a starved machine still has its governor. Needs root. */
+/* Nice value, oom_score_adj and, away from a terminal, a session of its own, so that a starved machine
+ * still has its governor. Needs root. */
 void neap_account_favour(const struct neap_log *log);
 
 /* Makes run_dir (root's) and data_dir with its folders workloads and policies (the account's) where missing. */

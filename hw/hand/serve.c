@@ -463,6 +463,13 @@ static void process_favour(void)
 		(void)close(fd);
 	}
 	(void)setpriority(PRIO_PROCESS, 0, -10); /* the same */
+	/* And where the kernel groups processes by session: the hand has one of its own. */
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (write(fd, "-10", 3) < 0)
+			errno = 0;
+		(void)close(fd);
+	}
 }
 
 static int server_start(const struct neap_hand_config *config, int sock, int daemon_pid,

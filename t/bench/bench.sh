@@ -305,7 +305,7 @@ part_P19()
 # shellcheck source=t/bench/reaction.sh
 . t/bench/reaction.sh # part_P23
 # shellcheck source=t/bench/reload.sh
-[ ! -e t/bench/reload.sh ] || . t/bench/reload.sh # part_P12
+. t/bench/reload.sh   # part_P12
 
 all=(P9 P10 P12 P13 P14 P15 P18 P19 P23)
 parts=("${all[@]}")

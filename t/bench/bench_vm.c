@@ -335,7 +335,7 @@ static void bench_overrun(const struct runaway *row, int64_t budget_usec,
 		factors[i] = overrun(row, budget_usec, i % 2 ? other : NULL);
 	factor = median(factors, RUNS);
 	worst = factors[RUNS - 1];
-	(void)printf("P13\t%s, %lld ms, median and worst of %d\t%.3f %.3f\t%.1f\t%s\n",
+	(void)printf("P13\t%s, %lld ms: median, worst of %d\t%.3f %.3f\t%.1f\t%s\n",
 		     row->name, (long long)budget_usec / 1000, RUNS, factor, worst, GOAL,
 		     factor > GOAL  ? "missed"
 		     : worst > GOAL ? "met at the median"

@@ -17,6 +17,9 @@ is_lowest() { grep -qsx "$LOWEST" "$SHARES"; }
 is_default() { grep -qsx "$DEFAULT" "$SHARES"; }
 
 check "neapd starts" neapd_start --release-after 2s || tap_end
+# A busy neighbour in the same session would keep it waiting. With a terminal it stays for its Ctrl-C.
+has_own_session() { (: </dev/tty) 2>/dev/null || [ "$(cut -d ' ' -f 6 "/proc/$NEAPD_PID/stat")" = "$NEAPD_PID" ]; }
+check "it has a session of its own" has_own_session
 check "it writes" eventually 5 is_lowest
 first_hand=$(hand_pid)
 
