@@ -417,10 +417,13 @@ void neap_live_gone_finish(struct live_job *job)
 		return; /* what acts goes on */
 	if (job->has_no_upload)
 		item->has_upload = false;
-	if (job->why[0] != '\0')
+	if (job->why[0] != '\0') {
 		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s: the uploaded version does not pass: %s",
 			      job->id.kind, job->id.name, job->why);
+		(void)neap_error_set(&err, NEAP_ECONFLICT, "%s", job->why);
+		neap_live_refuse(&item->refusal, job, &err);
+	}
 	if (job->verdict.policy == NULL) {
 		if (item->configured.text != NULL)
 			neap_log_line(&live->config.log, NEAP_LOG_ERROR,
