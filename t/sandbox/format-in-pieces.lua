@@ -8,7 +8,8 @@ for i = 1, 47 do
 end
 assert(string.format(("%d%%,"):rep(47), table.unpack(list)) == table.concat(wanted, ",") .. ",")
 assert(string.format(("%s"):rep(20), table.unpack(list, 1, 20)) == table.concat(list, "", 1, 20))
-assert(string.format(("%s"):rep(20) .. "end", table.unpack(list)) == table.concat(list, "", 1, 20) .. "end")
+local tail = string.format(("%s"):rep(20) .. "end", table.unpack(list))
+assert(tail == table.concat(list, "", 1, 20) .. "end")
 assert(string.format("plain") == "plain" and string.format("") == "")
 local ok, why = pcall(string.format, ("%d"):rep(25), table.unpack(list, 1, 22))
 assert(not ok and why:find("no value", 1, true))
