@@ -192,9 +192,10 @@ static int report(struct neap_vm *vm, int status, struct neap_error *err)
 	lua_State *L = vm->L;
 
 	if (status == LUA_ERRMEM && vm->is_text_refused)
-		return neap_error_set(err, NEAP_ENOMEM,
-				      "%sthe memory limit of one text, %d KiB, is reached",
-				      vm->where, NEAP_VM_STRING_BYTES / 1024);
+		return neap_error_set(
+			err, NEAP_ENOMEM,
+			"%sthe memory limit of one text, %d KiB, is reached", vm->where,
+			NEAP_VM_STRING_BYTES / 1024);
 	if (status == LUA_ERRMEM)
 		return neap_error_set(err, NEAP_ENOMEM,
 				      "%sthe memory limit of %zu KiB is reached",
