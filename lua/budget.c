@@ -223,6 +223,18 @@ static bool set_far_timer(struct budget *b, int64_t left)
 	return set_timer(b, first, b->wish);
 }
 
+/* lua_sethook walks all frames of the script. With tens of thousands of them a tick can take longer
+ * than the interval, and the script would never come to the instruction at which it is stopped. */
+static void slow_down(struct budget *b, int64_t took)
+{
+	int64_t wait = took * TICKS_A_BUDGET;
+
+	if (wait <= b->interval)
+		return;
+	b->interval = wait;
+	(void)set_timer(b, wait, wait);
+}
+
 static void tick_running(struct budget *b, int64_t cpu)
 {
 	int64_t wall = clock_nsec(CLOCK_MONOTONIC);
@@ -235,9 +247,10 @@ static void tick_running(struct budget *b, int64_t cpu)
 		b->is_start_known = true;
 	}
 	look(b, cpu, wall);
-	if (b->spent) { /* once more at each further tick */
-		set_kill_hook(b->L);
+	if (b->spent) {
+		set_kill_hook(b->L); /* once more at each further tick */
 		watch(b, cpu);
+		slow_down(b, clock_nsec(CLOCK_THREAD_CPUTIME_ID) - cpu);
 		return;
 	}
 	(void)set_far_timer(b, b->budget - (cpu - b->start_cpu));

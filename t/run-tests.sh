@@ -129,8 +129,17 @@ else
 	done
 fi
 
-# t/run-tests.sh is relative to the root, where prove runs too.
-[ ${#programs[@]} -gt 0 ] && prove --exec 't/run-tests.sh --one' "${programs[@]}"
+# t/run-tests.sh is relative to the root, where prove runs too. The C tests have all to themselves
+# that they touch; scripts govern the machine, which only one may at a time.
+units=() scripts=()
+for program in ${programs[@]+"${programs[@]}"}; do
+	case $program in
+	*.t) scripts+=("$program") ;;
+	*) units+=("$program") ;;
+	esac
+done
+[ ${#units[@]} -eq 0 ] || prove -j "$(nproc)" --exec 't/run-tests.sh --one' "${units[@]}"
+[ ${#scripts[@]} -eq 0 ] || prove --exec 't/run-tests.sh --one' "${scripts[@]}"
 
 passed=0 failed=0 skipped=0
 for program in "${programs[@]}"; do
