@@ -8,6 +8,7 @@
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
 #   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
 #   make bench      the figures of t/bench as ratios
+#   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
 #   make install    programs, policies, types for editors, manuals; DESTDIR= PREFIX=/usr/local
@@ -65,7 +66,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_tri
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-vm test-programs lint bench fmt install clean help deps need-deps \
+.PHONY: all run demo test test-vm test-programs lint bench bench-colocation fmt install clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -168,6 +169,10 @@ demo: all
 bench: all
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/bench/bench.sh
+
+bench-colocation: all
+	+@$(SUBMAKE) test-programs
+	@BUILD=$(O) t/bench/colocation.sh
 
 lint: need-deps
 	@t/deps.sh lint
