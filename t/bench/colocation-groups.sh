@@ -47,25 +47,42 @@ set_key()
 	echo "$value" >"$top/$1/$key"
 }
 
+# All groups below a hierarchy, outer ones first.
+group_dirs=("$group" "$group"/{burstable,burstable/podservice,burstable/podservice/main}
+	"$group"/{besteffort,besteffort/podbatch,besteffort/podbatch/main})
+
+# Few processes are started here: on a busy machine each takes its time, a thousand times.
 make_groups()
 {
-	local top dir path part
+	local top dir cpu_set node_set
 	for top in "${hierarchies[@]}"; do
-		for dir in "$service_dir" "$batch_dir"; do
-			path=$top
-			# A new group of cpuset is empty on v1, and takes no process.
-			for part in ${dir//\// }; do
-				if [ -n "$v2" ]; then echo '+cpu +cpuset +memory' >"$path/cgroup.subtree_control" || return 1; fi
-				[ -d "$path/$part" ] || mkdir "$path/$part" || return 1
-				if [ "$top" = /sys/fs/cgroup/cpuset ]; then
-					cat "$path/cpuset.cpus" >"$path/$part/cpuset.cpus" || return 1
-					cat "$path/cpuset.mems" >"$path/$part/cpuset.mems" || return 1
-				fi
-				path=$path/$part
-			done
-		done
+		(cd "$top" && mkdir "${group_dirs[@]}") || return 1
 	done
+	if [ -n "$v2" ]; then
+		for dir in "" "${group_dirs[@]}"; do
+			case $dir in */main) continue ;; esac # processes are only where no groups are
+			echo '+cpu +cpuset +memory' >"$v2/$dir/cgroup.subtree_control" || return 1
+		done
+	elif [ -d "/sys/fs/cgroup/cpuset/$group" ]; then
+		# A new group of cpuset is empty on v1, and takes no process.
+		read -r cpu_set </sys/fs/cgroup/cpuset/cpuset.cpus
+		read -r node_set </sys/fs/cgroup/cpuset/cpuset.mems
+		for dir in "${group_dirs[@]}"; do
+			echo "$cpu_set" >"/sys/fs/cgroup/cpuset/$dir/cpuset.cpus" || return 1
+			echo "$node_set" >"/sys/fs/cgroup/cpuset/$dir/cpuset.mems" || return 1
+		done
+	fi
 	set_key "$group" cpu.shares $((1024 * cpus)) # as neapd does
+}
+
+# What is empty of them goes.
+remove_groups()
+{
+	local top i dirs=()
+	for top in "${hierarchies[@]}"; do
+		for ((i = ${#group_dirs[@]} - 1; i >= 0; i--)); do dirs+=("$top/${group_dirs[i]}"); done
+	done
+	rmdir "${dirs[@]}" 2>/dev/null
 }
 
 # What somebody without neap would do.
@@ -174,7 +191,7 @@ end()
 # Ends everything and leaves no group.
 end_all()
 {
-	local i top had_daemon=$daemon
+	local i had_daemon=$daemon
 	end "$client"
 	end "$batch"
 	end "$server"
@@ -183,11 +200,7 @@ end_all()
 	# Processes of the batch work end a moment after their first one; the hand gives back by itself.
 	for ((i = 0; i < 300; i++)); do
 		[ -n "$(left_groups)" ] || return 0
-		if [ -z "$had_daemon" ] || [ $i -gt 150 ]; then
-			for top in "${hierarchies[@]}"; do
-				[ -d "$top/$group" ] && find "$top/$group" -depth -type d -exec rmdir {} \; 2>/dev/null
-			done
-		fi
+		if [ -z "$had_daemon" ] || [ $i -gt 150 ]; then remove_groups; fi
 		[ -n "$(left_groups)" ] || return 0
 		nap 0.02
 	done

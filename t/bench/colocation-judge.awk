@@ -245,6 +245,16 @@ function left_out(point,   r, i, v, key, text, n, seen) {
 	return text == "" ? "nothing" : text
 }
 
+# A paragraph in lines of at most 120 columns.
+function fold(text,   n, i, words, line, out) {
+	n = split(text, words, " ")
+	for (i = 1; i <= n; i++) {
+		if (line != "" && length(line) + length(words[i]) > 119) { out = out line "\n"; line = "" }
+		line = line (line == "" ? "" : " ") words[i]
+	}
+	return out line "\n"
+}
+
 function cell(variant, goal) {
 	return sprintf("%d / %d / %d", score[variant, goal, "met"],
 		score[variant, goal, "unclear"] + score[variant, goal, "noisy"], score[variant, goal, "missed"])
@@ -256,12 +266,12 @@ END {
 	for (p = 1; p <= points; p++) {
 		split(point_at[p], part, SUBSEP)
 		judge_alone(point_at[p]); find_best(point_at[p])
-		block = block sprintf("\n**%s %% load, batch work of kind %s.** Alone: p99 %s ms, p99.9 %s ms, %d rounds.", \
-			part[1], part[2], alone_p99, alone_p999, alone_count)
-		if (alone_noise > NOISY) block = block sprintf(" Its own p99 moves by a factor of %.1f.", alone_noise)
-		block = block sprintf(" Best p99.9 of the alternatives: %s; most work: %s, with p99 kept %s.\nLeft out: %s.\n\n", \
+		about = sprintf("Alone: p99 %s ms, p99.9 %s ms, %d rounds.", alone_p99, alone_p999, alone_count)
+		if (alone_noise > NOISY) about = about sprintf(" Its own p99 moves by a factor of %.1f.", alone_noise)
+		about = about sprintf(" Best p99.9 of the alternatives: %s; most work: %s, with p99 kept %s. Left out: %s.", \
 			best_tail == "" ? "-" : best_tail, most_work == "" ? "-" : most_work, \
 			kept_work == "" ? "-" : kept_work, left_out(point_at[p]))
+		block = block sprintf("\n### %s %% load, batch work: %s\n\n", part[1], part[2]) fold(about) "\n"
 		block = block "| variant | p99 / alone | p99.9 / alone | p99.9 / best | work / most | work / most with p99 kept" \
 			" | stalls | pairs | verdict |\n"
 		block = block "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -269,7 +279,8 @@ END {
 			if (variant_at[i] != "alone")
 				block = block "| " variant_at[i] " | " judge_variant(point_at[p], variant_at[i]) " |\n"
 	}
-	printf "Medians of ratios paired by round, in brackets the quartiles. Over all %d points; met / unclear or too noisy /\nmissed:\n\n", points
+	print fold("Medians of ratios paired by round, in brackets the quartiles. Over all " points \
+		" points; met / unclear or too noisy / missed:")
 	print "| variant | all goals | p99 | p99.9 | work | work, p99 kept | no stall |"
 	print "| --- | --- | --- | --- | --- | --- | --- |"
 	for (i = 1; i <= variants; i++) {
@@ -279,11 +290,12 @@ END {
 				score[v, "points"] - score[v, "few"], cell(v, "p99"), cell(v, "p999"), cell(v, "work"), \
 				cell(v, "kept"), cell(v, "stall")
 	}
-	printf "\nLeft out are measurements in which the host took over %g %% of the CPU time, others used over %g %% of the\n", STEAL * 100, OTHERS * 100
-	printf "machine or the client was over %g ms late, and rounds of a point in which alone is such a one, stood still for\n", LATE_MS
-	printf "over %g ms or is an outlier (1.5 quartile distances, at least a quarter, from the quartiles). A goal is missed when\n", CANARY_MS
-	printf "also the quartile nearer to it misses it, unclear when only the median does. With fewer than %d pairs, and for p99\n", PAIRS
-	printf "and p99.9 where the quartiles of alone are a factor of over %g apart, nothing is said that its own noise could say.\n", NOISY
+	printf "\n%s", fold(sprintf("Left out are measurements in which the host took over %g %% of the CPU time, others used " \
+		"over %g %% of the machine or the client was over %g ms late, and rounds of a point in which alone is such a " \
+		"one, stood still for over %g ms or is an outlier (1.5 quartile distances, at least a quarter, from the " \
+		"quartiles). A goal is missed when also the quartile nearer to it misses it, unclear when only the median does. " \
+		"With fewer than %d pairs, and for p99 and p99.9 where the quartiles of alone are a factor of over %g apart, " \
+		"nothing is said that its own noise could say.", STEAL * 100, OTHERS * 100, LATE_MS, CANARY_MS, PAIRS, NOISY))
 	if (not_realtime) printf "**%d measurements had a client without real-time priority.**\n", not_realtime
 	if (twice || cut_short) printf "%d lines were there twice, %d were cut short: not counted.\n", twice, cut_short
 	printf "%s", block

@@ -15,7 +15,7 @@
 #   POINTS="15:cpu"  LOAD:KIND, load in percent of the machine, kind cpu, cache, memory or disk
 #   VARIANTS="..."   alone nothing shares idle idle-pod split slice, or policies: those in
 #                    t/bench/colocation, the shipped ones, files; NAME:PARAM=VALUE,...
-#   ROUNDS=15  SECONDS_EACH=1.2  SETTLE=0.3 (SETTLE_NEAP=0.8 with a policy)  SEED=1  MINUTES=0
+#   ROUNDS=15  SECONDS_EACH=1  SETTLE=0.3 (SETTLE_NEAP=0.6 with a policy)  SEED=1  MINUTES=0
 #   MINUTES=N stops before the first round that would not end in N minutes from the start (0: none).
 #   WAIT_QUIET=N waits up to N seconds before each measurement until others use little of the machine.
 #   CLIENT_CPU=0  DISK_DIR=OUT (a folder on a real disk)  BUILD=build
@@ -28,9 +28,9 @@ case $build in /*) ;; *) build=$root/$build ;; esac
 out=${OUT:-$build/colocation}
 case $out in /*) ;; *) out=$root/$out ;; esac
 rounds=${ROUNDS:-15}
-seconds=${SECONDS_EACH:-1.2}
+seconds=${SECONDS_EACH:-1}
 settle=${SETTLE:-0.3}
-settle_neap=${SETTLE_NEAP:-0.8}
+settle_neap=${SETTLE_NEAP:-0.6}
 seed=${SEED:-1}
 minutes=${MINUTES:-0}
 wait_quiet=${WAIT_QUIET:-0}
@@ -44,7 +44,7 @@ page=doc/colocation.md
 read -ra points <<<"${POINTS:-15:cpu 15:cache 15:memory 15:disk 40:cpu 40:cache 40:memory 40:disk \
 	65:cpu 65:cache 65:memory 65:disk 85:cpu 85:cache 85:memory 85:disk}"
 read -ra variants <<<"${VARIANTS:-alone nothing shares idle split cpu-suppress cpu-share \
-	weights idle-pods idle-cpuset}"
+	idle-pods idle-cpuset idle-stall}"
 
 die() { echo "colocation: $*" >&2; exit 1; }
 
@@ -87,10 +87,10 @@ plan()
 	for variant in "${variants[@]}"; do
 		if [ -n "$(policy_of "$variant")" ]; then neap=$((neap + 1)); else hand=$((hand + 1)); fi
 	done
-	# What starting, draining and removing take was measured: 0.15 s, 0.6 s with a daemon.
+	# About what starting, draining and removing take; a round says how long it really took.
 	awk -v p=${#points[@]} -v h=$hand -v n=$neap -v r="$rounds" -v s="$seconds" -v a="$settle" \
 		-v b="$settle_neap" 'BEGIN {
-		each = h * (s + a + 0.15) + n * (s + b + 0.6)
+		each = h * (s + a + 0.35) + n * (s + b + 0.5)
 		printf "%d points x %d variants x %d rounds = %d measurements;", p, h + n, r, p * (h + n) * r
 		printf " a round takes about %.1f min, all %.0f min\n", p * each / 60, p * each * r / 60 }'
 }
