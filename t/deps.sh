@@ -20,6 +20,7 @@ build liblua5.4-dev        policies
 build libyaml-dev          configuration
 build libssl-dev           tls
 build libcurl4-openssl-dev client
+build libsqlite3-dev       store
 build libcmocka-dev        tests
 build perl                 prove
 build tzdata               zones of ctx.time

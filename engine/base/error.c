@@ -20,6 +20,7 @@ static const struct {
 	[NEAP_EEXISTS] = {"AlreadyExists", 409},
 	[NEAP_ECONFLICT] = {"Conflict", 409},
 	[NEAP_EPRECONDITION] = {"PreconditionFailed", 412},
+	[NEAP_EGONE] = {"Expired", 410},
 	[NEAP_EFORBIDDEN] = {"Forbidden", 403},
 	[NEAP_EAUTH] = {"Unauthorized", 401},
 	[NEAP_ETOOLARGE] = {"RequestEntityTooLarge", 413},

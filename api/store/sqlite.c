@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop's side of the embedded store: checks a write against the newest accepted state, hands it to
+ * the thread, and shows what the thread has made durable. The thread takes everything that waits as one
+ * group. When a group fails, everything that was accepted since was built upon it and fails, too. */
+#include "api/store/sqlite.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/store/sqlite_priv.h"
+#include "engine/base/mem.h"
+
+static struct sqlite_store *of(const struct neap_store *store)
+{
+	return (struct sqlite_store *)(uintptr_t)store;
+}
+
+static int64_t now_usec(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* --- hearing --- */
+
+static void operation_free(struct operation *operation)
+{
+	neap_object_unref(operation->object);
+	neap_object_unref(operation->last);
+	free(operation);
+}
+
+/* One write less is on its way to the entry, which may go with it. */
+static void leave_entry(struct operation *operation)
+{
+	struct neap_entry *entry = operation->entry;
+
+	entry->writes--;
+	if (entry->writes == 0 && entry->visible == NULL && entry->newest == NULL)
+		neap_index_remove(operation->resource->index, entry);
+}
+
+static void show(struct sqlite_store *sqlite, struct operation *operation, int64_t now)
+{
+	if (!operation->is_write)
+		return;
+	operation->resource->id = operation->row.resource;
+	if (!neap_memory_show(&sqlite->store, operation->resource, operation->entry,
+			      operation->object, operation->last, operation->row.version,
+			      now) &&
+	    sqlite->say != NULL)
+		sqlite->say(sqlite->arg, true,
+			    "no memory to remember a change: watches start anew");
+}
+
+/* A group that failed, and all that was built upon it, never were. */
+static void take_back(struct sqlite_store *sqlite, struct operations *heard)
+{
+	struct operation *operation, *failed = NULL;
+	struct neap_error err = {0};
+
+	for (operation = STAILQ_FIRST(heard); operation != NULL;
+	     operation = STAILQ_NEXT(operation, next))
+		if (operation->err.code != NEAP_OK && failed == NULL)
+			failed = operation;
+	if (failed == NULL)
+		return;
+	err = failed->err;
+	(void)pthread_mutex_lock(&sqlite->lock);
+	STAILQ_CONCAT(heard, &sqlite->queue);
+	sqlite->is_failed = false;
+	(void)pthread_cond_signal(&sqlite->wake);
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	for (operation = failed; operation != NULL;
+	     operation = STAILQ_NEXT(operation, next))
+		operation->err = err;
+	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM)
+		sqlite->dead = err;
+	if (sqlite->say != NULL && !sqlite->is_full)
+		sqlite->say(sqlite->arg, true, err.msg);
+	sqlite->is_full = true;
+}
+
+static void forget_failed(struct operation *operation)
+{
+	struct neap_entry *entry = operation->entry;
+
+	neap_object_unref(entry->newest);
+	entry->newest = entry->visible != NULL ? neap_object_ref(entry->visible) : NULL;
+}
+
+static void hear_backup(struct sqlite_store *sqlite)
+{
+	struct backup done;
+
+	(void)pthread_mutex_lock(&sqlite->lock);
+	done = sqlite->backup;
+	if (done.is_done)
+		memset(&sqlite->backup, 0, sizeof(sqlite->backup));
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	if (done.is_done && done.done != NULL)
+		done.done(done.arg, NULL, done.err.code != NEAP_OK ? &done.err : NULL);
+}
+
+/* First everything is shown, then it is told: who hears of one write sees them all. */
+static void hear_operations(struct sqlite_store *sqlite, struct operations *heard)
+{
+	struct operation *operation;
+	int64_t now = now_usec();
+
+	take_back(sqlite, heard);
+	for (operation = STAILQ_FIRST(heard); operation != NULL;
+	     operation = STAILQ_NEXT(operation, next)) {
+		if (operation->err.code == NEAP_OK)
+			show(sqlite, operation, now);
+		else
+			forget_failed(operation);
+		if (operation->err.code == NEAP_OK && operation->is_write &&
+		    sqlite->is_full) {
+			sqlite->is_full = false;
+			if (sqlite->say != NULL)
+				sqlite->say(sqlite->arg, false, "writes again");
+		}
+	}
+	while ((operation = STAILQ_FIRST(heard)) != NULL) {
+		const struct neap_error *err =
+			operation->err.code != NEAP_OK ? &operation->err : NULL;
+
+		STAILQ_REMOVE_HEAD(heard, next);
+		sqlite->waiting--;
+		sqlite->waiting_bytes -= operation->bytes;
+		leave_entry(operation);
+		if (operation->done != NULL)
+			operation->done(operation->arg,
+					err != NULL                 ? NULL
+					: operation->object != NULL ? operation->object
+								    : operation->last,
+					err);
+		operation_free(operation);
+	}
+	neap_memory_forget(&sqlite->store, now);
+}
+
+static void hear(struct neap_store *store)
+{
+	struct sqlite_store *sqlite = of(store);
+	struct operations heard = STAILQ_HEAD_INITIALIZER(heard);
+	uint64_t count;
+
+	if (read(sqlite->fd, &count, sizeof(count)) < 0)
+		count = 0; /* nothing new: heard may be empty */
+	(void)pthread_mutex_lock(&sqlite->lock);
+	STAILQ_CONCAT(&heard, &sqlite->heard);
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	hear_operations(sqlite, &heard);
+	hear_backup(sqlite);
+	neap_memory_call(store);
+}
+
+/* --- writing --- */
+
+/* Both differ in nothing but their version. */
+static bool is_same(const struct neap_object *a, const struct neap_object *b)
+{
+	static const char mark[] = "\"resourceVersion\":\"";
+	const char *left = strstr(a->text, mark), *right = strstr(b->text, mark);
+
+	if (left == NULL || right == NULL || left - a->text != right - b->text ||
+	    memcmp(a->text, b->text, (size_t)(left - a->text)) != 0)
+		return false;
+	left += sizeof(mark) - 1;
+	right += sizeof(mark) - 1;
+	return strcmp(left + strcspn(left, "\""), right + strcspn(right, "\"")) == 0;
+}
+
+static int check(const struct sqlite_store *sqlite, const struct neap_store_write *write,
+		 const struct neap_object *newest, struct neap_error *err)
+{
+	if (sqlite->dead.code != NEAP_OK)
+		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s", sqlite->dead.msg);
+	if (sqlite->waiting >= NEAP_STORE_WRITES_MAX ||
+	    sqlite->waiting_bytes >= NEAP_STORE_WRITE_BYTES_MAX)
+		return neap_error_set(err, NEAP_EUNAVAILABLE,
+				      "%zu writes wait for the disk: try again later",
+				      sqlite->waiting);
+	if (write->verb == NEAP_STORE_CREATE && newest != NULL)
+		return neap_error_set(err, NEAP_EEXISTS, "%s \"%s\" already exists",
+				      write->resource, write->name);
+	if (write->verb != NEAP_STORE_CREATE && newest == NULL)
+		return neap_error_set(err, NEAP_ENOTFOUND, "%s \"%s\" not found",
+				      write->resource, write->name);
+	if (write->version != 0 && newest != NULL && newest->version != write->version)
+		return neap_error_set(
+			err, NEAP_ECONFLICT,
+			"Operation cannot be fulfilled on %s \"%s\": the object has been "
+			"modified; please apply your changes to the latest version and "
+			"try again",
+			write->resource, write->name);
+	return 0;
+}
+
+/* What the write makes: of a deletion the last state. */
+static int make_object(struct sqlite_store *sqlite, struct neap_store_write *write,
+		       const struct neap_object *newest, struct neap_object **ret,
+		       struct neap_error *err)
+{
+	json_t *tree = write->object;
+	int r;
+
+	write->object = NULL;
+	if (tree == NULL)
+		tree = neap_object_tree(newest);
+	r = neap_object_new_take(tree, write->fields, sqlite->accepted + 1, ret, err);
+	if (r < 0)
+		return r;
+	if (strcmp((*ret)->ns, write->ns) == 0 && strcmp((*ret)->name, write->name) == 0)
+		return 0;
+	*ret = neap_object_unref(*ret);
+	return neap_error_field(err, NEAP_EINVAL, "metadata.name",
+				"Invalid value: does not match the request's '%s'",
+				write->name);
+}
+
+static struct operation *operation_new(const struct neap_store_write *write,
+				       struct neap_resource *resource,
+				       struct neap_entry *entry,
+				       struct neap_object *object)
+{
+	struct operation *operation = neap_alloc(sizeof(*operation));
+
+	if (operation == NULL)
+		return NULL;
+	operation->resource = resource;
+	operation->entry = entry;
+	operation->done = write->done;
+	operation->arg = write->arg;
+	operation->bytes = sizeof(*object) + object->meta_len + object->text_len;
+	operation->is_write = true;
+	if (write->verb == NEAP_STORE_DELETE)
+		operation->last = object;
+	else
+		operation->object = object;
+	return operation;
+}
+
+static void fill_row(struct sqlite_store *sqlite, struct operation *operation)
+{
+	struct neap_resource *resource = operation->resource;
+
+	if (operation->entry->id == 0)
+		operation->entry->id = ++sqlite->last_id;
+	operation->row = (struct neap_sqlite_row){
+		.id = operation->entry->id,
+		.resource = resource->id,
+		.object = operation->object,
+		.version = sqlite->accepted,
+	};
+	/* Until the first write of a resource is shown, each brings its name along. */
+	if (resource->id > 0)
+		return;
+	if (resource->id == 0)
+		resource->id = -(++sqlite->last_resource);
+	operation->row.resource = -resource->id;
+	operation->row.resource_name = resource->name;
+}
+
+/* Everything that can fail has been done. */
+static void accept_write(struct sqlite_store *sqlite, struct operation *operation)
+{
+	struct neap_entry *entry = operation->entry;
+
+	if (operation->is_write) {
+		sqlite->accepted++;
+		fill_row(sqlite, operation);
+		neap_object_unref(entry->newest);
+		entry->newest = operation->object != NULL
+					? neap_object_ref(operation->object)
+					: NULL;
+	}
+	entry->writes++;
+	sqlite->waiting++;
+	sqlite->waiting_bytes += operation->bytes;
+	(void)pthread_mutex_lock(&sqlite->lock);
+	STAILQ_INSERT_TAIL(&sqlite->queue, operation, next);
+	(void)pthread_cond_signal(&sqlite->wake);
+	(void)pthread_mutex_unlock(&sqlite->lock);
+}
+
+static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *write,
+			 struct neap_resource *resource, struct neap_error *err)
+{
+	struct neap_entry *entry =
+		neap_index_find(resource->index, write->ns, write->name);
+	struct neap_object *newest = entry != NULL ? entry->newest : NULL, *object;
+	struct operation *operation;
+
+	if (check(sqlite, write, newest, err) < 0 ||
+	    make_object(sqlite, write, newest, &object, err) < 0)
+		return -(int)err->code;
+	entry = neap_index_add(resource->index, write->ns, write->name);
+	operation = entry != NULL ? operation_new(write, resource, entry, object) : NULL;
+	if (operation == NULL) {
+		neap_object_unref(object);
+		if (entry != NULL && entry->writes == 0 && entry->visible == NULL)
+			neap_index_remove(resource->index, entry);
+		return neap_error_nomem(err);
+	}
+	if (write->verb == NEAP_STORE_UPDATE && is_same(newest, object)) {
+		operation->is_write = false;
+		operation->object = neap_object_ref(newest);
+		neap_object_unref(object);
+	}
+	accept_write(sqlite, operation);
+	return 0;
+}
+
+static int write_take(struct neap_store *store, struct neap_store_write *write,
+		      struct neap_error *err)
+{
+	struct neap_resource *resource =
+		neap_memory_resource(store, write->resource, true);
+	int r = resource != NULL ? write_checked(of(store), write, resource, err)
+				 : neap_error_nomem(err);
+
+	json_decref(write->object); /* of a write that was refused before it was used */
+	write->object = NULL;
+	return r;
+}
+
+/* --- its life --- */
+
+static int fd_of(const struct neap_store *store)
+{
+	return of(store)->fd;
+}
+
+/* One that is cut off is told so. */
+static void end_backup(struct sqlite_store *sqlite)
+{
+	struct backup *backup = &sqlite->backup;
+
+	if (backup->is_wanted || backup->is_running) {
+		(void)neap_error_set(&backup->err, NEAP_EUNAVAILABLE,
+				     "%s: neapd ends; there is no copy", backup->to);
+		backup->is_done = true;
+	}
+	hear_backup(sqlite);
+}
+
+static void free_store(struct neap_store *store)
+{
+	struct sqlite_store *sqlite = of(store);
+
+	if (sqlite->has_thread) {
+		(void)pthread_mutex_lock(&sqlite->lock);
+		sqlite->is_ending = true;
+		(void)pthread_cond_signal(&sqlite->wake);
+		(void)pthread_mutex_unlock(&sqlite->lock);
+		/* A group that fails waits for the loop to take the rest back. */
+		while (sqlite->waiting > 0) {
+			struct pollfd ready = {.fd = sqlite->fd, .events = POLLIN};
+
+			(void)poll(
+				&ready, 1,
+				1000); /* one that was cut short is heard all the same */
+			hear(store);
+		}
+		(void)pthread_join(sqlite->thread, NULL);
+		end_backup(sqlite);
+	}
+	neap_sqlite_file_close(sqlite->file);
+	neap_memory_done(store);
+	if (sqlite->fd >= 0)
+		(void)close(sqlite->fd);
+	(void)pthread_mutex_destroy(&sqlite->lock);
+	(void)pthread_cond_destroy(&sqlite->wake);
+	free(sqlite);
+}
+
+static const struct neap_store_backend backend = {write_take, fd_of, hear, free_store};
+
+static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id,
+		    struct neap_object *object, struct neap_error *err)
+{
+	struct sqlite_store *sqlite = arg;
+	struct neap_resource *resource = neap_memory_resource(&sqlite->store, name, true);
+	struct neap_entry *entry =
+		resource == NULL
+			? NULL
+			: neap_index_add(resource->index, object->ns, object->name);
+
+	if (entry == NULL) {
+		neap_object_unref(object);
+		return neap_error_nomem(err);
+	}
+	if (entry->visible != NULL) {
+		(void)neap_error_set(err, NEAP_EINVAL, "%s \"%s\" is there twice", name,
+				     object->name);
+		neap_object_unref(object);
+		return -NEAP_EINVAL;
+	}
+	resource->id = resource_id;
+	resource->visible_count++;
+	entry->id = id;
+	entry->visible = object;
+	entry->newest = neap_object_ref(object);
+	if (id > sqlite->last_id)
+		sqlite->last_id = id;
+	if (resource_id > sqlite->last_resource)
+		sqlite->last_resource = resource_id;
+	return 0;
+}
+
+/* Signals are the loop's. */
+static int start_thread(struct sqlite_store *sqlite, struct neap_error *err)
+{
+	sigset_t all, before;
+	int r;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&sqlite->thread, NULL, neap_sqlite_commit, sqlite);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r != 0)
+		return neap_error_set(err, NEAP_ESYS, "start the thread of commits: %s",
+				      strerror(r));
+	sqlite->has_thread = true;
+	return 0;
+}
+
+int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
+			   struct neap_store **ret, struct neap_error *err)
+{
+	struct sqlite_store *sqlite = neap_alloc(sizeof(*sqlite));
+	int r;
+
+	if (sqlite == NULL)
+		return neap_error_nomem(err);
+	STAILQ_INIT(&sqlite->queue);
+	STAILQ_INIT(&sqlite->heard);
+	(void)pthread_mutex_init(&sqlite->lock, NULL);
+	(void)pthread_cond_init(&sqlite->wake, NULL);
+	sqlite->say = config->say;
+	sqlite->arg = config->arg;
+	sqlite->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = sqlite->fd < 0
+		    ? neap_error_sys(err, "make an eventfd")
+		    : neap_memory_init(&sqlite->store, &backend, config->history_usec,
+				       config->history_bytes, err);
+	if (r == 0)
+		r = neap_sqlite_file_open(config->file, &sqlite->file,
+					  &sqlite->store.version, err);
+	sqlite->accepted = sqlite->store.loaded = sqlite->store.version;
+	if (r == 0)
+		r = neap_sqlite_file_load(sqlite->file, load_one, sqlite, err);
+	if (r == 0)
+		r = start_thread(sqlite, err);
+	if (r < 0) {
+		free_store(&sqlite->store);
+		return r;
+	}
+	*ret = &sqlite->store;
+	return 0;
+}
+
+int neap_store_sqlite_backup(struct neap_store *store, const char *to,
+			     neap_store_done *done, void *arg, struct neap_error *err)
+{
+	struct sqlite_store *sqlite = of(store);
+	bool is_busy;
+
+	if (strlen(to) >= sizeof(sqlite->backup.to))
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      to);
+	(void)pthread_mutex_lock(&sqlite->lock);
+	is_busy = sqlite->backup.is_wanted || sqlite->backup.is_running ||
+		  sqlite->backup.is_done;
+	if (!is_busy) {
+		(void)neap_strcopy(sqlite->backup.to, sizeof(sqlite->backup.to), to);
+		sqlite->backup.done = done;
+		sqlite->backup.arg = arg;
+		sqlite->backup.is_wanted = true;
+		(void)pthread_cond_signal(&sqlite->wake);
+	}
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	if (is_busy)
+		return neap_error_set(err, NEAP_ECONFLICT, "a backup is being made");
+	return 0;
+}

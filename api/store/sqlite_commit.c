@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread of commits: takes everything that waits as one group. After a group that failed it waits
+ * until the loop has taken back what was built upon it. */
+#include <string.h>
+#include <unistd.h>
+
+#include "api/store/sqlite_priv.h"
+
+#define GROUP_MAX 4096
+
+static void poke(const struct sqlite_store *sqlite)
+{
+	uint64_t one = 1;
+
+	/* Cannot block: nobody counts to the end of 64 bits. */
+	if (write(sqlite->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+static int write_group(struct sqlite_store *sqlite, struct operations *group,
+		       struct neap_error *err)
+{
+	struct operation *operation;
+	int64_t version = 0;
+
+	for (operation = STAILQ_FIRST(group); operation != NULL;
+	     operation = STAILQ_NEXT(operation, next)) {
+		if (!operation->is_write)
+			continue;
+		if (version == 0 && neap_sqlite_file_begin(sqlite->file, err) < 0)
+			return -(int)err->code;
+		if (neap_sqlite_file_put(sqlite->file, &operation->row, err) < 0)
+			return -(int)err->code;
+		version = operation->row.version;
+	}
+	return version == 0 ? 0 : neap_sqlite_file_end(sqlite->file, version, err);
+}
+
+static void take_group(struct operations *queue, struct operations *group)
+{
+	size_t count;
+
+	for (count = 0; count < GROUP_MAX && !STAILQ_EMPTY(queue); count++) {
+		struct operation *operation = STAILQ_FIRST(queue);
+
+		STAILQ_REMOVE_HEAD(queue, next);
+		STAILQ_INSERT_TAIL(group, operation, next);
+	}
+}
+
+/* Without the lock. */
+static void commit_group(struct sqlite_store *sqlite, struct operations *group,
+			 bool *ret_is_failed)
+{
+	struct operation *operation;
+	struct neap_error err = {0};
+
+	*ret_is_failed = write_group(sqlite, group, &err) < 0;
+	if (!*ret_is_failed)
+		return;
+	neap_sqlite_file_undo(sqlite->file);
+	for (operation = STAILQ_FIRST(group); operation != NULL;
+	     operation = STAILQ_NEXT(operation, next))
+		operation->err = err;
+}
+
+/* Without the lock. A part of a copy between two groups. */
+static void copy_part(struct sqlite_store *sqlite, bool is_start)
+{
+	struct backup *backup = &sqlite->backup;
+	int r = is_start ? neap_sqlite_file_backup_start(sqlite->file, backup->to,
+							 &backup->err)
+			 : 1;
+
+	if (r >= 0)
+		r = neap_sqlite_file_backup_step(sqlite->file, &backup->err);
+	if (r == 1)
+		return;
+	(void)pthread_mutex_lock(&sqlite->lock);
+	backup->is_running = false;
+	backup->is_done = true;
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	poke(sqlite);
+}
+
+void *neap_sqlite_commit(void *arg)
+{
+	struct sqlite_store *sqlite = arg;
+
+	(void)pthread_mutex_lock(&sqlite->lock);
+	for (;;) {
+		struct operations group = STAILQ_HEAD_INITIALIZER(group);
+		bool is_failed, is_copying, is_start;
+
+		while ((sqlite->is_failed || STAILQ_EMPTY(&sqlite->queue)) &&
+		       !sqlite->backup.is_wanted && !sqlite->backup.is_running &&
+		       !(sqlite->is_ending && !sqlite->is_failed))
+			(void)pthread_cond_wait(&sqlite->wake, &sqlite->lock);
+		if (sqlite->is_ending && STAILQ_EMPTY(&sqlite->queue))
+			break;
+		if (!sqlite->is_failed)
+			take_group(&sqlite->queue, &group);
+		is_start = sqlite->backup.is_wanted;
+		sqlite->backup.is_wanted = false;
+		if (is_start)
+			sqlite->backup.is_running = true;
+		is_copying = sqlite->backup.is_running;
+		(void)pthread_mutex_unlock(&sqlite->lock);
+		if (!STAILQ_EMPTY(&group)) {
+			commit_group(sqlite, &group, &is_failed);
+			(void)pthread_mutex_lock(&sqlite->lock);
+			sqlite->is_failed = is_failed;
+			STAILQ_CONCAT(&sqlite->heard, &group);
+			(void)pthread_mutex_unlock(&sqlite->lock);
+			poke(sqlite);
+		}
+		if (is_copying)
+			copy_part(sqlite, is_start);
+		(void)pthread_mutex_lock(&sqlite->lock);
+	}
+	(void)pthread_mutex_unlock(&sqlite->lock);
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file of the embedded store, as SQL. One thread at a time uses it: the opener's until everything is
+ * loaded, then that of the commits. */
+#ifndef NEAP_API_STORE_SQLITE_FILE_H
+#define NEAP_API_STORE_SQLITE_FILE_H
+
+#include "api/store/store.h"
+
+struct neap_sqlite_file;
+
+/* A row of what a commit changes. */
+struct neap_sqlite_row {
+	int64_t id;
+	int64_t resource; /* its id; 0: not in the file yet, resource_name is made */
+	const char *resource_name;
+	const struct neap_object *object; /* NULL: deleted */
+	int64_t version;
+};
+
+/* Opens or makes the file, brings it to the present format. ret_version: the newest one it knows. */
+int neap_sqlite_file_open(const char *path, struct neap_sqlite_file **ret,
+			  int64_t *ret_version, struct neap_error *err);
+void neap_sqlite_file_close(struct neap_sqlite_file *file);
+/* Every object that is there. load takes object over; a code that it gives ends the load. */
+int neap_sqlite_file_load(struct neap_sqlite_file *file,
+			  int (*load)(void *arg, int64_t resource, const char *name,
+				      int64_t id, struct neap_object *object,
+				      struct neap_error *err),
+			  void *arg, struct neap_error *err);
+
+/* A commit: begin, rows, end. After an error of any of them the whole is undone. NEAP_EUNAVAILABLE: the
+ * disk is full or read-only, and may be better later; any other: no further commit can be trusted. */
+int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err);
+int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
+			 struct neap_error *err);
+int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
+			 struct neap_error *err);
+void neap_sqlite_file_undo(struct neap_sqlite_file *file);
+
+/* A copy into a file that must not exist; step copies a part: 1 there is more, 0 done. */
+int neap_sqlite_file_backup_start(struct neap_sqlite_file *file, const char *to,
+				  struct neap_error *err);
+int neap_sqlite_file_backup_step(struct neap_sqlite_file *file, struct neap_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the two sides of the embedded store share: the loop's (sqlite.c) and the thread that commits
+ * (sqlite_commit.c).
+ *
+ * Ownership: an operation belongs to the thread from the queue's end to the heard list's, and its objects
+ * are only read there; counts of references are the loop's alone. */
+#ifndef NEAP_API_STORE_SQLITE_PRIV_H
+#define NEAP_API_STORE_SQLITE_PRIV_H
+
+#include <pthread.h>
+
+#include "api/store/sqlite_file.h"
+#include "api/store/store_priv.h"
+
+struct operation {
+	STAILQ_ENTRY(operation) next;
+	struct neap_resource *resource;
+	struct neap_entry *entry;
+	struct neap_object *object; /* NULL: deleted */
+	struct neap_object *last;   /* of a deletion */
+	struct neap_sqlite_row row;
+	bool is_write; /* else nothing changes, and it only waits for what came before */
+	size_t bytes;
+	neap_store_done *done;
+	void *arg;
+	struct neap_error err; /* set by the thread; code 0 when it is durable */
+};
+
+STAILQ_HEAD(operations, operation);
+
+struct backup {
+	char to[256];
+	neap_store_done *done;
+	void *arg;
+	bool is_wanted, is_running, is_done;
+	struct neap_error err;
+};
+
+struct sqlite_store {
+	struct neap_store store; /* first: what callers hold */
+	struct neap_sqlite_file *file;
+	int64_t accepted;               /* version of the newest accepted write */
+	int64_t last_id, last_resource; /* given to entries and resources */
+	size_t waiting, waiting_bytes;  /* accepted, not shown yet */
+	struct neap_error dead;         /* why nothing is written any more; code 0 */
+	void (*say)(void *arg, bool is_problem, const char *text);
+	void *arg;
+	bool is_full; /* the disk took nothing the last time */
+	int fd;
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t lock; /* of everything below */
+	pthread_cond_t wake;
+	struct operations queue, heard;
+	struct backup backup;
+	bool is_failed; /* the thread waits until the loop has taken the queue back */
+	bool is_ending;
+};
+
+/* arg is the store. Ends when it is told to and nothing waits. */
+void *neap_sqlite_commit(void *arg);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The embedded store: what a write may do, what is seen when, and a model that random writes, watches,
+ * lists of the past and new starts are compared with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "t/lib/store_rig.h"
+
+static int setup(void **state)
+{
+	struct store_rig *rig = neap_alloc(sizeof(*rig));
+
+	assert_non_null(rig);
+	store_rig_init(rig);
+	store_rig_open(rig);
+	*state = rig;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	store_rig_done(*state);
+	free(*state);
+	return 0;
+}
+
+static struct neap_object *find(struct store_rig *rig, const char *ns, const char *name)
+{
+	return neap_store_find(rig->store, "pods", ns, name);
+}
+
+static void test_life_of_an_object(void **state)
+{
+	struct store_rig *rig = *state;
+	int64_t first = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1), second, third;
+
+	assert_true(first > 0);
+	assert_int_equal(find(rig, "n", "a")->version, first);
+	assert_int_equal(neap_store_version(rig->store), first);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+	second = store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 2);
+	assert_true(second > first);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 2);
+	/* Nothing changes: no version is spent. */
+	assert_int_equal(store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 2), second);
+	assert_int_equal(neap_store_version(rig->store), second);
+	third = store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
+	assert_true(third > second);
+	assert_null(find(rig, "n", "a"));
+	assert_int_equal(neap_store_count(rig->store, "pods"), 0);
+	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 3) > third);
+}
+
+static void test_refused(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	int64_t version = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	struct neap_store_write other = {
+		.verb = NEAP_STORE_CREATE, .resource = "pods", .ns = "n", .name = "b"};
+
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_CREATE, "n", "a", 1, 0, NULL, &err),
+		-NEAP_EEXISTS);
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_UPDATE, "n", "b", 1, 0, NULL, &err),
+		-NEAP_ENOTFOUND);
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_DELETE, "m", "a", 1, 0, NULL, &err),
+		-NEAP_ENOTFOUND);
+	assert_int_equal(store_rig_write(rig, NEAP_STORE_UPDATE, "n", "a", 2, version + 1,
+					 NULL, &err),
+			 -NEAP_ECONFLICT);
+	assert_non_null(strstr(err.msg, "the object has been modified"));
+	/* The object's own name is another one. */
+	other.object =
+		json_pack("{s:{s:s,s:s}}", "metadata", "name", "c", "namespace", "n");
+	assert_int_equal(neap_store_write_take(rig->store, &other, &err), -NEAP_EINVAL);
+	other.object = json_pack("{}");
+	assert_int_equal(neap_store_write_take(rig->store, &other, &err), -NEAP_EINVAL);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+	assert_null(neap_store_newest(rig->store, "pods", "n", "b"));
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 1);
+}
+
+/* Checked against what is accepted, shown when it is durable. */
+static void test_newest_and_visible(void **state)
+{
+	struct store_rig *rig = *state;
+	struct store_answer answers[4] = {0};
+	struct neap_error err = {0};
+	int64_t version;
+
+	assert_int_equal(store_rig_write(rig, NEAP_STORE_CREATE, "n", "a", 1, 0,
+					 &answers[0], &err),
+			 0);
+	assert_null(find(rig, "n", "a"));
+	assert_int_equal(neap_store_count(rig->store, "pods"), 0);
+	version = neap_store_newest(rig->store, "pods", "n", "a")->version;
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_CREATE, "n", "a", 1, 0, NULL, &err),
+		-NEAP_EEXISTS);
+	assert_int_equal(store_rig_write(rig, NEAP_STORE_UPDATE, "n", "a", 2, version,
+					 &answers[1], &err),
+			 0);
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_UPDATE, "n", "a", 3, version, NULL, &err),
+		-NEAP_ECONFLICT);
+	assert_int_equal(store_rig_write(rig, NEAP_STORE_DELETE, "n", "a", 0, 0,
+					 &answers[2], &err),
+			 0);
+	assert_null(neap_store_newest(rig->store, "pods", "n", "a"));
+	assert_int_equal(store_rig_write(rig, NEAP_STORE_CREATE, "n", "a", 9, 0,
+					 &answers[3], &err),
+			 0);
+	store_rig_wait(rig, &answers[3]);
+	assert_true(answers[0].is_done && answers[1].is_done && answers[2].is_done);
+	assert_true(answers[0].version < answers[1].version &&
+		    answers[1].version < answers[2].version &&
+		    answers[2].version < answers[3].version);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 9);
+}
+
+/* --- the disk --- */
+
+static void test_what_stays(void **state)
+{
+	struct store_rig *rig = *state;
+	int64_t version;
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "gone", 1);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 5);
+	version = store_rig_put(rig, NEAP_STORE_DELETE, "n", "gone", 1);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_version(rig->store), version);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 5);
+	assert_null(find(rig, "n", "gone"));
+	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "gone", 2) > version);
+}
+
+/* What was accepted when the store ends is answered and durable. */
+static void test_end_waits(void **state)
+{
+	struct store_rig *rig = *state;
+	struct store_answer answers[100] = {0};
+	char name[16];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		(void)snprintf(name, sizeof(name), "p-%d", i);
+		assert_int_equal(store_rig_write(rig, NEAP_STORE_CREATE, "n", name, i, 0,
+						 &answers[i], NULL),
+				 0);
+	}
+	store_rig_close(rig);
+	for (i = 0; i < 100; i++)
+		assert_true(answers[i].is_done && answers[i].code == NEAP_OK);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 100);
+}
+
+static void test_one_process_has_it(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_store *second = NULL;
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_store_sqlite_open(&rig->config, &second, &err),
+			 -NEAP_ECONFLICT);
+	assert_non_null(strstr(err.msg, rig->file));
+}
+
+static void patch_file(const char *path, const char *find_text, const char *put)
+{
+	FILE *file = fopen(path, "r+b");
+	static char bytes[1024 * 1024];
+	size_t len, i, want = strlen(find_text);
+	bool is_found = false;
+
+	assert_non_null(file);
+	len = fread(bytes, 1, sizeof(bytes), file);
+	for (i = 0; i + want <= len && !is_found; i++)
+		if (memcmp(bytes + i, find_text, want) == 0) {
+			assert_int_equal(fseek(file, (long)i, SEEK_SET), 0);
+			assert_int_equal(fwrite(put, 1, strlen(put), file), strlen(put));
+			is_found = true;
+		}
+	assert_int_equal(fclose(file), 0);
+	assert_true(is_found);
+}
+
+/* A file that is not sound is refused, says what to do, and is left as it is. */
+static void test_damaged(void **state)
+{
+	static const struct {
+		const char *find_text, *put;
+		enum neap_code code;
+	} rows[] = {
+		{"\"spec\":{\"n\":4711", "\"spec\":{\"n\":4712", NEAP_EINVAL},
+		{"SQLite format 3", "SQLite format 4", NEAP_EINVAL},
+		{"CREATE TABLE objects", "CREATE TABLE 0bjects", NEAP_EINVAL},
+	};
+	struct store_rig *rig = *state;
+	struct neap_error err;
+	size_t i;
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 4711);
+	store_rig_close(rig);
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		patch_file(rig->file, rows[i].find_text, rows[i].put);
+		assert_int_equal(neap_store_sqlite_open(&rig->config, &rig->store, &err),
+				 -(int)rows[i].code);
+		assert_non_null(strstr(err.msg, rig->file));
+		assert_non_null(strstr(err.msg, "restore"));
+		patch_file(rig->file, rows[i].put, rows[i].find_text);
+	}
+	store_rig_open(rig);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 4711);
+}
+
+/* --- watching --- */
+
+static void count_call(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+static void test_watch(void **state)
+{
+	static const enum neap_store_what wanted[] = {
+		NEAP_STORE_ADDED, NEAP_STORE_MODIFIED, NEAP_STORE_DELETED};
+	struct store_rig *rig = *state;
+	struct neap_store_watch *watch = NULL;
+	struct neap_store_event *event = NULL;
+	struct neap_error err = {0};
+	int64_t from = store_rig_put(rig, NEAP_STORE_CREATE, "n", "before", 1), last;
+	int calls = 0;
+	size_t i;
+
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, count_call,
+					      &calls, &watch, &err),
+			 0);
+	assert_int_equal(neap_store_watch_next(watch, &event, &err), 0);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 1); /* nothing */
+	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 2);
+	last = store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
+	assert_int_equal(calls, 1); /* until it has taken everything */
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(neap_store_watch_next(watch, &event, &err), 1);
+		assert_int_equal(event->what, wanted[i]);
+		assert_string_equal(event->object->name, "a");
+		assert_int_equal(event->before != NULL, i > 0);
+		assert_int_equal(event->object->version, event->version);
+	}
+	assert_int_equal(event->version, last);
+	assert_int_equal(store_rig_n(event->object), 2);
+	assert_int_equal(neap_store_watch_next(watch, &event, &err), 0);
+	assert_int_equal(neap_store_watch_version(watch), last);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "b", 1);
+	assert_int_equal(calls, 2);
+	neap_store_watch_free(watch);
+	/* From any version that is remembered. */
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", last - 1, count_call,
+					      &calls, &watch, &err),
+			 0);
+	assert_int_equal(neap_store_watch_next(watch, &event, &err), 1);
+	assert_int_equal(event->version, last);
+	neap_store_watch_free(watch);
+}
+
+static void test_forgotten(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_store_watch *slow = NULL, *late = NULL;
+	struct neap_store_place place = {0};
+	struct neap_store_event *event = NULL;
+	struct neap_error err = {0};
+	int64_t from;
+	int calls = 0, i;
+
+	store_rig_close(rig);
+	rig->config.history_bytes = 4096;
+	store_rig_open(rig);
+	from = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, count_call,
+					      &calls, &slow, &err),
+			 0);
+	place.version = from;
+	for (i = 0; i < 100; i++)
+		(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 100 + i);
+	assert_int_equal(neap_store_watch_next(slow, &event, &err), -NEAP_EGONE);
+	neap_store_watch_free(slow);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, count_call,
+					      &calls, &late, &err),
+			 -NEAP_EGONE);
+	assert_int_equal(
+		neap_store_list(rig->store, "pods", NULL, &place, NULL, NULL, &err),
+		-NEAP_EGONE);
+	/* What was before a start is not known either, also of what is not there any more. */
+	from = neap_store_version(rig->store);
+	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, count_call,
+					      &calls, &late, &err),
+			 -NEAP_EGONE);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from + 1, count_call,
+					      &calls, &late, &err),
+			 0);
+	neap_store_watch_free(late);
+}
+
+/* --- a copy --- */
+
+static void copied(void *arg, struct neap_object *object, const struct neap_error *err)
+{
+	assert_null(object);
+	*(int *)arg = err != NULL ? (int)err->code : -1;
+}
+
+static void test_backup(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	struct store_answer answer = {0};
+	char copy[128];
+	int result = 0;
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 7);
+	(void)snprintf(copy, sizeof(copy), "%s/copy", rig->dir);
+	assert_int_equal(
+		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
+	assert_int_equal(
+		store_rig_write(rig, NEAP_STORE_CREATE, "n", "b", 8, 0, &answer, &err),
+		0);
+	while (result == 0 || !answer.is_done)
+		neap_store_hear(rig->store);
+	assert_int_equal(result, -1);
+	/* Never over a file. */
+	result = 0;
+	assert_int_equal(
+		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
+	while (result == 0)
+		neap_store_hear(rig->store);
+	assert_int_equal(result, NEAP_EEXISTS);
+	store_rig_close(rig);
+	assert_int_equal(unlink(rig->file), 0);
+	assert_int_equal(rename(copy, rig->file), 0);
+	store_rig_open(rig);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_life_of_an_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_newest_and_visible, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
