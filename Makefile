@@ -7,6 +7,7 @@
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
 #   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
+#   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
 #   make bench      the figures of t/bench as ratios
 #   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
@@ -36,7 +37,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-strict-aliasin
            -DNEAP_VERSION='"$(VERSION)"' -DNEAP_SHARE_DIR='"$(PREFIX)/share/neap"' \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
            $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now
+ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now -Wl,--as-needed
 LIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
 
 ifeq ($(V),1)
@@ -66,7 +67,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_tri
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-vm test-programs lint bench bench-colocation fmt install clean help deps need-deps \
+.PHONY: all run demo test test-vm test-programs soak lint bench bench-colocation fmt install clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -158,6 +159,10 @@ test: need-deps
 test-vm: need-deps
 	@$(SUBMAKE) test-programs
 	@BUILD=$(O) SAN=$(SAN) t/vm/run.sh $(T_VM)
+
+soak: all
+	+@$(SUBMAKE) test-programs
+	@BUILD=$(O) t/soak/soak.sh
 
 run: all
 	@t/run.sh $(O)
