@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/daemon/format.h"
 #include "api/daemon/whole.h"
 #include "engine/base/mem.h"
 #include "engine/machine/window.h"
@@ -170,12 +171,26 @@ static void answer_early(struct neap_daemon *daemon)
 	(void)event_base_loop(daemon->base, EVLOOP_NONBLOCK);
 }
 
+/* A full disk keeps nobody from governing: the next start notes it. */
+static void format_note(struct neap_daemon *daemon)
+{
+	struct neap_error err;
+
+	if (neap_format_raise(daemon->config.data_dir, &err) < 0)
+		neap_log_line(&daemon->log, NEAP_LOG_WARN,
+			      "%s; until then an older neapd cannot tell whether it "
+			      "understands the folder",
+			      err.msg);
+}
+
 /* Everything that needs root comes first; the policies are loaded when it is given up. */
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
 
+	/* The format is looked at before anything is touched. */
 	if (neap_account_find(config->user, &daemon->account, err) < 0 ||
+	    neap_format_check(config->data_dir, err) < 0 ||
 	    neap_folders_make(config, &daemon->account, err) < 0 ||
 	    neap_folders_lock(config->run_dir, err) < 0)
 		return -(int)err->code;
@@ -193,6 +208,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (neap_account_become(&daemon->account, err) < 0)
 		return -(int)err->code;
+	format_note(daemon);
 	daemon->registry = neap_registry_new();
 	daemon->record = neap_record_new(0, 0);
 	daemon->base = neap_http_base_new();

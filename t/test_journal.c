@@ -265,6 +265,111 @@ static void other_boot(void **state)
 	neap_journal_free(journal);
 }
 
+/* A line with the check sum of journal_line.c. */
+static size_t line_make(char *buf, size_t size, const char *fields)
+{
+	uint32_t sum = 2166136261u;
+	const char *p;
+
+	for (p = fields; *p; p++)
+		sum = (sum ^ (unsigned char)*p) * 16777619u;
+	return (size_t)snprintf(buf, size, "%s\t#%08x\n", fields, (unsigned)sum);
+}
+
+#define HEAD_1      "neap-hand-journal\t1\t" BOOT
+#define VALUE_KNOWN "value\tneap/one\tcpu.shares\t1\t2\tasked\t111"
+
+/* What a newer neapd left in force is neither acted on nor lost. */
+static void newer_is_refused(void **state)
+{
+	static const struct {
+		const char *name, *head, *line;
+		bool refused;
+		const char *says;
+	} newer[] = {
+		{"next version", "neap-hand-journal\t2\t" BOOT, VALUE_KNOWN, true,
+		 "version 2,"},
+		{"with a longer head", "neap-hand-journal\t12\t" BOOT "\tmore", "any",
+		 true, "version 12,"},
+		{"next version, other boot", "neap-hand-journal\t2\tother", VALUE_KNOWN,
+		 false, ""},
+		{"new key", HEAD_1, "value\tneap\tcpu.novel\t1\t2\tasked\t1", true,
+		 "the key cpu.novel,"},
+		{"new key, other boot", "neap-hand-journal\t1\tother",
+		 "value\tneap\tcpu.novel\t1\t2\tasked\t1", false, ""},
+		{"new kind", HEAD_1, "moved\tneap\t7", true, "a line of another kind,"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(newer); i++) {
+		struct neap_journal *journal = NULL;
+		struct neap_journal_look look = {0};
+		struct neap_error err = {0};
+		char text[1024], after[1024];
+		struct stat st;
+		size_t len;
+		int rc;
+
+		len = line_make(text, sizeof(text), newer[i].head);
+		len += line_make(text + len, sizeof(text) - len, newer[i].line);
+		file_write(text, len);
+		rc = neap_journal_look(dir_fd, BOOT, &look, &err);
+		if (rc != (newer[i].refused ? -NEAP_EUNSUPPORTED : 0))
+			fail_msg("%s: look gives %d", newer[i].name, rc);
+		if (!newer[i].refused)
+			assert_true(look.is_there && look.is_void && look.values == 0);
+		rc = neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err);
+		neap_journal_free(journal);
+		if (!newer[i].refused) {
+			assert_int_equal(rc, 0);
+			continue;
+		}
+		if (rc != -NEAP_EUNSUPPORTED || !strstr(err.msg, newer[i].says) ||
+		    !strstr(err.msg, "then start this one"))
+			fail_msg("%s: %d '%s'", newer[i].name, rc, err.msg);
+		if (file_read(after, sizeof(after)) != len ||
+		    memcmp(after, text, len) != 0)
+			fail_msg("%s: the file was changed", newer[i].name);
+		assert_true(fstatat(dir_fd, "hand.journal.bad", &st, 0) < 0);
+	}
+}
+
+/* A newer head whose check sum is made in another way, or is damaged: nobody can tell which. */
+static void newer_with_another_sum(void **state)
+{
+	static const char text[] = "neap-hand-journal\t3\t" BOOT "\t!abcdef\n";
+	struct neap_error err = {0};
+
+	(void)state;
+	file_write(text, sizeof(text) - 1);
+	assert_int_equal(neap_journal_look(dir_fd, BOOT, NULL, &err), -NEAP_EUNSUPPORTED);
+	assert_non_null(strstr(err.msg, "version 3,"));
+}
+
+static void look_counts(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	struct neap_journal_look look = {0};
+	char text[2048], after[2048];
+	size_t len;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
+	len = file_read(text, sizeof(text));
+	assert_int_equal(neap_journal_look(dir_fd, BOOT, &look, NULL), 0);
+	assert_true(look.is_there && !look.is_void);
+	assert_int_equal(look.values, 2);
+	assert_int_equal(look.groups, 1);
+	assert_int_equal(file_read(after, sizeof(after)), len);
+	neap_journal_free(journal);
+	assert_int_equal(unlinkat(dir_fd, "hand.journal", 0), 0);
+	assert_int_equal(neap_journal_look(dir_fd, BOOT, &look, NULL), 0);
+	assert_false(look.is_there);
+}
+
 static void stays_small(void **state)
 {
 	struct neap_journal *journal = journal_open(BOOT);
@@ -369,6 +474,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(torn_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(flipped_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(newer_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(newer_with_another_sum, setup, teardown),
+		cmocka_unit_test_setup_teardown(look_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(stays_small, setup, teardown),
 		cmocka_unit_test_setup_teardown(unsafe_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(torture, setup, teardown),

@@ -312,8 +312,8 @@ static int boot_id_read(char *buf, size_t size, struct neap_error *err)
 	return 0;
 }
 
-int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *log,
-		      struct neap_journal **ret, struct neap_error *err)
+int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log,
+		     struct neap_journal **ret, struct neap_error *err)
 {
 	struct neap_journal *journal = neap_alloc(sizeof(*journal));
 	int rc = 0;
@@ -328,15 +328,55 @@ int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *lo
 		(void)neap_strcopy(journal->boot_id, sizeof(journal->boot_id), boot_id);
 	else
 		rc = boot_id_read(journal->boot_id, sizeof(journal->boot_id), err);
-	if (rc == 0)
-		rc = neap_journal_load(journal, err);
-	if (rc == 0)
+	if (rc < 0) {
+		neap_journal_free(journal);
+		return rc;
+	}
+	*ret = journal;
+	return 0;
+}
+
+int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *log,
+		      struct neap_journal **ret, struct neap_error *err)
+{
+	struct neap_journal *journal = NULL;
+	int rc = neap_journal_new(dir_fd, boot_id, log, &journal, err);
+
+	if (rc < 0)
+		return rc;
+	rc = neap_journal_load(journal, NULL, err);
+	if (rc > 0)
+		neap_journal_keep_bad(journal);
+	if (rc >= 0)
 		rc = compact(journal, err);
 	if (rc < 0) {
 		neap_journal_free(journal);
 		return rc;
 	}
 	*ret = journal;
+	return 0;
+}
+
+int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look *ret,
+		      struct neap_error *err)
+{
+	/* Whoever opens it tells of wrong lines. */
+	static const struct neap_log silent = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, ""};
+	struct neap_journal *journal = NULL;
+	struct neap_journal_look look = {0};
+	int rc = neap_journal_new(dir_fd, boot_id, &silent, &journal, err);
+
+	if (rc < 0)
+		return rc;
+	rc = neap_journal_load(journal, &look.is_there, err);
+	look.is_void = journal->is_void;
+	look.values = journal->count;
+	look.groups = journal->made_count;
+	neap_journal_free(journal); /* has no file of its own, so none is removed */
+	if (rc < 0)
+		return rc;
+	if (ret)
+		*ret = look;
 	return 0;
 }
 

@@ -37,8 +37,23 @@ struct neap_journal_made {
 
 struct neap_journal;
 
+/* What a journal below a directory comes to. */
+struct neap_journal_look {
+	bool is_there;
+	bool is_void; /* of an earlier boot: nothing of it is in force */
+	int values, groups;
+};
+
+/* Looks without changing anything, also while a hand writes it. NEAP_EUNSUPPORTED when a newer neapd
+ * wrote it in this boot: of a later version, or with a key or a kind of line that is not known here.
+ * Then values are in force that only that neapd can give back, so nobody may write here before. ret
+ * may be NULL; boot_id NULL: that of the machine. */
+int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look *ret,
+		      struct neap_error *err);
+
 /* Reads the journal below dir_fd or starts an empty one. Lines that are wrong are logged by number
- * and left out; the file is then kept as hand.journal.bad. boot_id NULL: that of the machine. */
+ * and left out; the file is then kept as hand.journal.bad. Refuses as neap_journal_look does, and
+ * leaves the file as it is. boot_id NULL: that of the machine. */
 int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *log,
 		      struct neap_journal **ret, struct neap_error *err);
 /* Closes. An empty journal's file is removed. */

@@ -114,8 +114,11 @@ int neap_journal_line_split(char *line, char *fields[NEAP_JOURNAL_FIELDS])
 
 void neap_journal_header_line(const struct neap_journal *journal, struct neap_buf *line)
 {
+	char version[16];
+
+	(void)snprintf(version, sizeof(version), "%d", NEAP_JOURNAL_VERSION);
 	field_add(line, NEAP_JOURNAL_MAGIC);
-	field_add(line, NEAP_JOURNAL_VERSION);
+	field_add(line, version);
 	field_add(line, journal->boot_id);
 	line_end(line);
 }

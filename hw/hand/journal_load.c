@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads a journal left by an earlier hand. Whatever is not exactly as it was written is left out
- * and told by line number; nothing is guessed. */
+ * and told by line number; nothing is guessed. A line that is as it was written and says what is not
+ * known here is of a newer neapd: leaving it out would leave its value in force for good, so the
+ * whole journal is refused. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,14 +31,29 @@ static bool number_parse(const char *text, uint64_t *ret)
 	return errno == 0 && *end == '\0';
 }
 
+static int refuse_newer(struct neap_error *err, const char *what)
+{
+	return neap_error_set(
+		err, NEAP_EUNSUPPORTED,
+		FILE_NAME
+		" has %s, unknown to neapd " NEAP_VERSION
+		": a newer neapd left values in force, and nothing was changed. Run "
+		"'neapd --give-back' of the newer one (or reboot), then start this one",
+		what);
+}
+
 static int load_value(struct neap_journal *journal, char **fields, struct neap_error *err)
 {
 	struct neap_journal_entry entry = {.group = fields[1], .value = fields[6]};
 	int old;
 
 	entry.key = neap_key_find(fields[2]);
-	if (entry.key == NEAP_KEY_COUNT)
-		return neap_error_set(err, NEAP_EINVAL, "unknown key %s", fields[2]);
+	if (entry.key == NEAP_KEY_COUNT) {
+		char what[48];
+
+		(void)snprintf(what, sizeof(what), "the key %.40s", fields[2]);
+		return refuse_newer(err, what);
+	}
 	if (!number_parse(fields[3], &entry.dev) || !number_parse(fields[4], &entry.ino))
 		return neap_error_set(err, NEAP_EINVAL, "no device and inode");
 	entry.is_side_effect = strcmp(fields[5], "side-effect") == 0;
@@ -80,23 +99,37 @@ static int load_line(struct neap_journal *journal, char *line, struct neap_error
 		journal->made[i].origin = neap_strdup(fields[2]);
 		return journal->made[i].origin ? 0 : neap_error_nomem(err);
 	}
-	return neap_error_set(err, NEAP_EINVAL, "of no known kind");
+	return refuse_newer(err, "a line of another kind");
 }
 
-/* *ret_void: nothing in the file counts. */
-static int load_header(struct neap_journal *journal, char *line, bool *ret_void,
-		       struct neap_error *err)
+/* The number behind the magic word, 0 without one. Taken before the check sum is looked at, as a
+ * newer version may make that in another way. */
+static uint64_t version_find(const char *line)
+{
+	const size_t len = strlen(NEAP_JOURNAL_MAGIC);
+
+	if (strncmp(line, NEAP_JOURNAL_MAGIC "\t", len + 1) != 0)
+		return 0;
+	return strtoull(line + len + 1, NULL, 10);
+}
+
+static int load_header(struct neap_journal *journal, char *line, struct neap_error *err)
 {
 	char *fields[NEAP_JOURNAL_FIELDS];
-	int n = neap_journal_line_split(line, fields);
+	const uint64_t version = version_find(line);
+	const int n = neap_journal_line_split(line, fields);
+	char what[48];
 
-	*ret_void = true;
-	if (n != 3 || strcmp(fields[0], NEAP_JOURNAL_MAGIC) != 0)
+	journal->is_void = true;
+	if (n >= 3 && version > 0 && strcmp(fields[2], journal->boot_id) != 0)
+		return 0;
+	if (version > NEAP_JOURNAL_VERSION) {
+		(void)snprintf(what, sizeof(what), "version %" PRIu64, version);
+		return refuse_newer(err, what);
+	}
+	if (n != 3 || version == 0)
 		return neap_error_set(err, NEAP_EINVAL, "no head of a journal");
-	if (strcmp(fields[1], NEAP_JOURNAL_VERSION) != 0)
-		return neap_error_set(err, NEAP_EINVAL, "a journal of version %s",
-				      fields[1]);
-	*ret_void = strcmp(fields[2], journal->boot_id) != 0;
+	journal->is_void = false;
 	return 0;
 }
 
@@ -104,12 +137,11 @@ static int load_header(struct neap_journal *journal, char *line, bool *ret_void,
 static int load_text(struct neap_journal *journal, char *text, struct neap_error *err)
 {
 	struct neap_error bad;
-	bool is_void = false;
 	int line_number = 0;
 	int wrong = 0;
 	char *line = text;
 
-	while (!is_void) {
+	while (!journal->is_void) {
 		char *end = strchr(line, '\n');
 		int rc;
 
@@ -117,10 +149,12 @@ static int load_text(struct neap_journal *journal, char *text, struct neap_error
 			break; /* nothing more, or a torn last line */
 		*end = '\0';
 		line_number++;
-		rc = line_number == 1 ? load_header(journal, line, &is_void, &bad)
+		rc = line_number == 1 ? load_header(journal, line, &bad)
 				      : load_line(journal, line, &bad);
 		if (rc == -NEAP_ENOMEM)
 			return neap_error_nomem(err);
+		if (rc == -NEAP_EUNSUPPORTED)
+			return neap_error_set(err, NEAP_EUNSUPPORTED, "%s", bad.msg);
 		if (rc < 0) {
 			neap_log_line(journal->log, NEAP_LOG_WARN,
 				      "%s line %d left out: %s", FILE_NAME, line_number,
@@ -132,21 +166,25 @@ static int load_text(struct neap_journal *journal, char *text, struct neap_error
 	return wrong;
 }
 
-int neap_journal_load(struct neap_journal *journal, struct neap_error *err)
+int neap_journal_load(struct neap_journal *journal, bool *ret_is_there,
+		      struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
 	neap_auto_free char *text = NULL;
 	struct stat st;
 	size_t len = 0;
 	ssize_t n;
-	int wrong;
 
+	if (ret_is_there)
+		*ret_is_there = false;
 	fd = openat(journal->dir_fd, FILE_NAME,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
 		return neap_error_sys(err, "open %s", FILE_NAME);
+	if (ret_is_there)
+		*ret_is_there = true;
 	if (fstat(fd, &st) < 0)
 		return neap_error_sys(err, "stat %s", FILE_NAME);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
@@ -168,12 +206,13 @@ int neap_journal_load(struct neap_journal *journal, struct neap_error *err)
 			break;
 		len += (size_t)n;
 	}
-	wrong = load_text(journal, text, err);
-	if (wrong <= 0)
-		return wrong;
+	return load_text(journal, text, err);
+}
+
+void neap_journal_keep_bad(const struct neap_journal *journal)
+{
 	(void)unlinkat(journal->dir_fd, BAD_NAME, 0); /* an older one */
 	if (linkat(journal->dir_fd, FILE_NAME, journal->dir_fd, BAD_NAME, 0) < 0)
 		neap_log_line(journal->log, NEAP_LOG_WARN, "%s could not be kept",
 			      FILE_NAME);
-	return 0;
 }

@@ -7,9 +7,11 @@
 #include "engine/base/buf.h"
 #include "hw/hand/journal.h"
 
-#define NEAP_JOURNAL_FILE    "hand.journal"
-#define NEAP_JOURNAL_MAGIC   "neap-hand-journal"
-#define NEAP_JOURNAL_VERSION "1"
+#define NEAP_JOURNAL_FILE  "hand.journal"
+#define NEAP_JOURNAL_MAGIC "neap-hand-journal"
+/* Raised when an older hand would misread a line. The head of every version begins with the same
+ * three fields: magic, version, boot id. */
+#define NEAP_JOURNAL_VERSION 1
 #define NEAP_JOURNAL_BUCKETS 4096
 #define NEAP_JOURNAL_FIELDS  8
 
@@ -24,6 +26,7 @@ struct neap_journal {
 	int made_count, made_size;
 	int bucket[NEAP_JOURNAL_BUCKETS];
 	size_t lines;
+	bool is_void;   /* the file read was of another boot */
 	bool is_behind; /* a line could not be written: the file says more than is true */
 };
 
@@ -48,7 +51,14 @@ int neap_journal_made_put(struct neap_journal *journal, const char *group,
 			  struct neap_error *err);
 void neap_journal_made_remove(struct neap_journal *journal, int index);
 
-/* Takes up what the file holds; no file is fine. */
-int neap_journal_load(struct neap_journal *journal, struct neap_error *err);
+/* In memory, with nothing in it. */
+int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log,
+		     struct neap_journal **ret, struct neap_error *err);
+/* Takes up what the file holds; no file is fine (ret_is_there, may be NULL). Returns the number of
+ * wrong lines. */
+int neap_journal_load(struct neap_journal *journal, bool *ret_is_there,
+		      struct neap_error *err);
+/* The file had wrong lines: it stays for people to look at. */
+void neap_journal_keep_bad(const struct neap_journal *journal);
 
 #endif

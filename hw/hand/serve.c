@@ -53,9 +53,16 @@ int neap_hand_server_new(const struct neap_hand_config *config,
 int neap_hand_server_open(struct neap_hand_server *server, bool make,
 			  struct neap_error *err)
 {
+	int rc;
+
 	server->run_dir_fd = neap_hand_run_dir_open(server->config.run_dir, make, err);
 	if (server->run_dir_fd < 0)
 		return server->run_dir_fd;
+	/* Before an orphaned hand is asked to hand over: one of a newer neapd knows how to give back
+	 * what we would not, and must not end for us. */
+	rc = neap_journal_look(server->run_dir_fd, NULL, NULL, err);
+	if (rc < 0)
+		return neap_error_wrap(err, "%s", server->config.run_dir);
 	server->lock_fd = neap_hand_lock(server->run_dir_fd, &server->log, err);
 	if (server->lock_fd < 0)
 		return server->lock_fd;
