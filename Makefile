@@ -64,7 +64,7 @@ MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wil
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_trigger hw_topology) \
-           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction))
+           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
 .PHONY: all run demo test test-vm test-programs soak lint bench bench-colocation fmt install clean help deps need-deps \

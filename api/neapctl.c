@@ -50,6 +50,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_run,
 	&neap_command_top,
 	&neap_command_status,
+	&neap_command_doctor,
 	&neap_command_audit,
 	&neap_command_freeze,
 	&neap_command_release,

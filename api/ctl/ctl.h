@@ -46,7 +46,8 @@ extern const struct neap_command neap_command_run, neap_command_top, neap_comman
 	neap_command_policy_show, neap_command_policy_check, neap_command_policy_put,
 	neap_command_policy_edit, neap_command_policy_diff, neap_command_policy_history,
 	neap_command_policy_rollback, neap_command_policy_delete,
-	neap_command_policy_params, neap_command_token_rotate;
+	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
+	neap_command_completion, neap_command_complete;
 
 /* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
 int neap_ctl_complain(int status, const struct neap_error *err);

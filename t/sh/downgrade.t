@@ -28,7 +28,7 @@ refused()
 	timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/said" 2>"$WORK/err"
 	rc=$?
 	cat "$WORK/err"
-	[ "$rc" -eq 1 ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] || { echo "status $rc"; return 1; }
+	is "$rc" 1 && is "$(wc -l <"$WORK/err")" 1 || return 1
 	for part; do grep -qF -e "$part" "$WORK/err" || { echo "wanted in it: $part"; return 1; }; done
 }
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the running neapd says of itself, and what the kernel says of its processes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/ctl/cells.h"
+#include "api/ctl/doctor.h"
+
+/* A number behind "NAME:" of /proc/PID/status, -1 unseen. */
+static long long status_number(const char *status, const char *name, int base)
+{
+	const char *line = strstr(status, name);
+
+	return line == NULL ? -1 : strtoll(line + strlen(name), NULL, base);
+}
+
+static void process_check(int64_t pid, const char *check, const char *who, bool is_loop,
+			  struct neap_findings *findings)
+{
+	char path[64], status[4096];
+	long long uid, seccomp;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lld/status", (long long)pid);
+	if (pid <= 0 || neap_facts_read("", path, status, sizeof(status)) <= 0)
+		return;
+	uid = status_number(status, "\nUid:", 10);
+	seccomp = status_number(status, "\nSeccomp:", 10);
+	if (is_loop && uid == 0)
+		neap_finding_add(
+			findings, NEAP_FINDING_WARNING, check,
+			"name an ordinary user with --user",
+			"%s (pid %lld) runs as root: whoever breaks it has the machine",
+			who, (long long)pid);
+	else
+		neap_finding_add(findings, NEAP_FINDING_OK, check, NULL,
+				 "%s (pid %lld) runs as uid %lld, %s seccomp filter", who,
+				 (long long)pid, uid,
+				 seccomp == 2 ? "behind a" : "without a");
+}
+
+static void policies_check(const json_t *status, struct neap_findings *findings)
+{
+	const json_t *policy;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "policies"), i, policy) {
+		if (json_object_get(policy, "last_error") == NULL)
+			continue;
+		neap_finding_add(findings, NEAP_FINDING_WARNING, "daemon.policy",
+				 "'neapctl policy history' tells more",
+				 "policy %s@%s is %s; its last error: %s",
+				 neap_cell_text(policy, "policy"),
+				 neap_cell_text(policy, "version"),
+				 neap_cell_text(policy, "state"),
+				 neap_cell_text(policy, "last_error"));
+	}
+	if (json_array_size(json_object_get(status, "policies")) == 0)
+		neap_finding_add(findings, NEAP_FINDING_NOTE, "daemon.policy",
+				 "'neapctl policy put', or --policy",
+				 "no policy runs: nothing is decided");
+}
+
+static void others_check(const struct neap_doctor *doctor, int64_t own_pid,
+			 struct neap_findings *findings)
+{
+	const struct neap_agent_facts *facts = &doctor->facts.agents;
+	int i;
+
+	for (i = 0; i < facts->process_count; i++) {
+		if (strcmp(facts->processes[i].comm, "neapd") != 0 ||
+		    facts->processes[i].pid == own_pid)
+			continue;
+		neap_finding_add(
+			findings, NEAP_FINDING_WARNING, "daemon.another",
+			"let one of them go, or see that they share neither --group nor --kubepods",
+			"%s neapd runs (pid %d)", own_pid > 0 ? "another" : "a",
+			facts->processes[i].pid);
+	}
+}
+
+static void none_answers(const struct neap_doctor *doctor, struct neap_findings *findings)
+{
+	const struct neap_doctor_daemon *daemon = &doctor->daemon;
+
+	if (doctor->root[0] != '\0')
+		return; /* it would be of another machine */
+	if (daemon->is_there)
+		neap_finding_add(
+			findings, NEAP_FINDING_NOTE, "daemon.none", "look again as root",
+			"a neapd is there, but does not let this user see what it uses: %s",
+			daemon->err.msg);
+	else
+		neap_finding_add(findings, NEAP_FINDING_NOTE, "daemon.none", NULL,
+				 "what a neapd uses here cannot be told: %s",
+				 daemon->err.msg);
+	if (!daemon->is_there)
+		others_check(doctor, 0, findings);
+}
+
+void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *findings)
+{
+	const json_t *status = doctor->daemon.status;
+	int64_t pid, hand;
+	const char *version, *state;
+
+	if (status == NULL) {
+		none_answers(doctor, findings);
+		return;
+	}
+	pid = neap_member_integer(status, "pid", 0);
+	hand = neap_member_integer(status, "hand_pid", 0);
+	version = neap_cell_text(status, "version");
+	state = neap_cell_text(status, "state");
+	neap_finding_add(findings,
+			 strcmp(version, NEAP_VERSION) == 0 ? NEAP_FINDING_OK
+							    : NEAP_FINDING_WARNING,
+			 "daemon.version",
+			 strcmp(version, NEAP_VERSION) == 0
+				 ? NULL
+				 : "restart neapd after an upgrade",
+			 "neapd %s runs, and this is neapctl " NEAP_VERSION, version);
+	neap_finding_add(
+		findings,
+		strcmp(state, "acting") == 0 ? NEAP_FINDING_OK : NEAP_FINDING_WARNING,
+		"daemon.state",
+		strcmp(state, "acting") == 0
+			? NULL
+			: "'neapctl resume' goes on after freeze and "
+			  "release; without root neapd can only watch",
+		"its state is %s%s%s", state,
+		json_object_get(status, "why") != NULL ? ": " : "",
+		json_object_get(status, "why") != NULL ? neap_cell_text(status, "why")
+						       : "");
+	process_check(pid, "daemon.loop", "the loop", true, findings);
+	process_check(hand, "daemon.hand", "the hand", false, findings);
+	policies_check(status, findings);
+	others_check(doctor, pid, findings);
+}
