@@ -112,11 +112,13 @@ static void state_look(const char *root, const char *dir, struct neap_kubelet *r
 		(void)neap_strcopy(
 			ret->shared_cpus, sizeof(ret->shared_cpus),
 			json_string_value(json_object_get(state, "defaultCpuSet")));
-	json_object_foreach (json_object_get(state, "entries"), pod_uid, pod)
-		json_object_foreach (pod, container, cpus)
+	json_object_foreach (json_object_get(state, "entries"), pod_uid, pod) {
+		json_object_foreach (pod, container, cpus) {
 			if (json_is_string(cpus) &&
 			    neap_cpuset_parse(&one, json_string_value(cpus), NULL) == 0)
 				neap_cpuset_or(&all, &all, &one);
+		}
+	}
 	if (!neap_cpuset_is_empty(&all))
 		(void)neap_cpuset_format(&all, ret->exclusive_cpus,
 					 sizeof(ret->exclusive_cpus));
