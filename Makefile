@@ -12,7 +12,7 @@
 #   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
-#   make install    programs, policies, types for editors, manuals; DESTDIR= PREFIX=/usr/local
+#   make install    programs, policies, types for editors, manuals, completion; DESTDIR= PREFIX=/usr/local
 #   make clean      remove what was built
 #
 #   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds with
@@ -61,6 +61,7 @@ VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/vm/*.c))
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
 MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
+SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_trigger hw_topology) \
@@ -79,7 +80,7 @@ all: need-deps
 	+@$(SUBMAKE) programs
 
 .PHONY: programs
-programs: $(PROGS) $(MANS)
+programs: $(PROGS) $(MANS) $(SHELLS)
 	@:
 
 help:
@@ -135,6 +136,14 @@ $(TOOLS): $(O)/%: $(O)/%.o $(O)/libneap.a
 $(O)/doc/%: doc/%.md
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D) && lowdown -s -Tman -o $@ $<
+
+# As the program prints them, so that they are no older than it.
+$(O)/completion/neapctl.bash: SHELL_NAME := bash
+$(O)/completion/_neapctl: SHELL_NAME := zsh
+$(O)/completion/neapctl.fish: SHELL_NAME := fish
+$(SHELLS): $(O)/neapctl
+	$(call say,SHELL,$@)
+	$(Q)mkdir -p $(@D) && $(O)/neapctl completion $(SHELL_NAME) >$@
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
@@ -199,6 +208,11 @@ install: all
 	  install -D -m 644 doc/$$f $(DESTDIR)$(PREFIX)/share/doc/neap/$$f || exit 1; done
 	for f in $$(cd $(O)/doc 2>/dev/null && ls); do \
 	  install -D -m 644 $(O)/doc/$$f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$f || exit 1; done
+	install -D -m 644 $(O)/completion/neapctl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/neapctl
+	ln -sf neapctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/neapd
+	install -D -m 644 $(O)/completion/_neapctl $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_neapctl
+	install -D -m 644 $(O)/completion/neapctl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/neapctl.fish
+	ln -sf neapctl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/neapd.fish
 
 clean:
 	rm -rf build build-*

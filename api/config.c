@@ -277,6 +277,20 @@ int neap_config_parse(int argc, char **argv, struct neap_config *ret,
 	return 0;
 }
 
+bool neap_config_flag_get(size_t index, struct neap_config_flag *ret)
+{
+	const struct neap_option *option = options;
+
+	for (; option->flag || option->key; option++) {
+		if (!option->flag || index-- > 0)
+			continue;
+		*ret = (struct neap_config_flag){option->flag, option->metavar,
+						 option->doc, option->choices};
+		return true;
+	}
+	return false;
+}
+
 char *neap_config_help(void)
 {
 	neap_auto_buf struct neap_buf out = {0};

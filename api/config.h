@@ -72,6 +72,13 @@ enum neap_config_action { NEAP_CONFIG_RUN, NEAP_CONFIG_HELP, NEAP_CONFIG_VERSION
  * and what is allowed. */
 int neap_config_parse(int argc, char **argv, struct neap_config *ret,
 		      enum neap_config_action *ret_action, struct neap_error *err);
+/* An option of the command line, for completion. */
+struct neap_config_flag {
+	const char *name, *metavar, *doc; /* metavar NULL: takes no value */
+	const char *const *choices;       /* NULL: any; else ends with NULL */
+};
+/* The index-th of the table; false behind the last. */
+bool neap_config_flag_get(size_t index, struct neap_config_flag *ret);
 /* The help text, made from the table. To be freed. */
 char *neap_config_help(void);
 

@@ -8,6 +8,7 @@
 
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
+#include "api/ctl/complete.h"
 #include "api/ctl/ctl.h"
 #include "api/ctl/find.h"
 #include "engine/base/mem.h"
@@ -67,6 +68,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_policy_delete,
 	&neap_command_policy_params,
 	&neap_command_token_rotate,
+	&neap_command_completion,
 	&command_version,
 	&command_help,
 };
@@ -330,14 +332,16 @@ int main(int argc, char **argv)
 		return NEAP_CTL_USAGE;
 	argc--;
 	argv++;
+	if (argc > 0 && strcmp(argv[0], NEAP_COMPLETE_WORD) == 0) {
+		const struct neap_complete table = {commands, NEAP_ARRAY_LEN(commands),
+						    global_options};
+
+		return neap_complete(&table, argc - 1, argv + 1);
+	}
 	/* Up to the command: what follows it may be options of its own. */
 	if (neap_options_parse(&globals, 1, true, &argc, argv, &err) < 0)
 		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
-	if (ctl.socket == NULL)
-		ctl.socket = getenv("NEAP_SOCKET");
-	ctl.is_socket_given = ctl.socket != NULL && *ctl.socket;
-	if (!ctl.is_socket_given)
-		ctl.socket = NEAP_FIND_SOCKET;
+	neap_ctl_place(&ctl);
 	if (ctl.want_version)
 		return version(NULL, NULL, 0, NULL);
 	if (argc == 0 && ctl.want_help)

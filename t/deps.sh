@@ -37,6 +37,8 @@ vm    busybox-static       kernel tests
 vm    cpio                 kernel tests
 ci    curl                 requests of tests
 ci    prometheus           promtool
+ci    zsh                  completion
+ci    fish                 completion
 '
 # Older ones carry known holes: package, oldest version.
 oldest='

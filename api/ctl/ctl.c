@@ -10,7 +10,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/ctl/find.h"
 #include "api/ctl/text.h"
+
+void neap_ctl_place(struct neap_ctl *ctl)
+{
+	if (ctl->socket == NULL)
+		ctl->socket = getenv("NEAP_SOCKET");
+	ctl->is_socket_given = ctl->socket != NULL && *ctl->socket;
+	if (!ctl->is_socket_given)
+		ctl->socket = NEAP_FIND_SOCKET;
+}
 
 int neap_ctl_complain(int status, const struct neap_error *err)
 {

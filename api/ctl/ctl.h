@@ -49,6 +49,8 @@ extern const struct neap_command neap_command_run, neap_command_top, neap_comman
 	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
 	neap_command_completion, neap_command_complete;
 
+/* Where the global options name no socket: $NEAP_SOCKET, else the usual one. */
+void neap_ctl_place(struct neap_ctl *ctl);
 /* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
 int neap_ctl_complain(int status, const struct neap_error *err);
 int neap_ctl_complainf(int status, const char *fmt, ...) NEAP_PRINTF(2, 3);
