@@ -99,11 +99,36 @@ static void none_answers(const struct neap_doctor *doctor, struct neap_findings 
 		others_check(doctor, 0, findings);
 }
 
+static void state_check(const json_t *status, struct neap_findings *findings)
+{
+	static const struct {
+		const char *state;
+		enum neap_finding_level level;
+		const char *todo;
+	} states[] = {
+		{"acting", NEAP_FINDING_OK, NULL},
+		{"dry-run", NEAP_FINDING_NOTE, NULL},
+		{"watching", NEAP_FINDING_WARNING, "start it as root to have it act"},
+		{"frozen", NEAP_FINDING_WARNING, "'neapctl resume' goes on"},
+		{"released", NEAP_FINDING_WARNING, "'neapctl resume' goes on"},
+	};
+	const char *state = neap_cell_text(status, "state");
+	const bool has_why = json_object_get(status, "why") != NULL;
+	size_t i;
+
+	for (i = 0; i + 1 < NEAP_ARRAY_LEN(states) && strcmp(states[i].state, state) != 0;
+	     i++)
+		;
+	neap_finding_add(findings, states[i].level, "daemon.state", states[i].todo,
+			 "its state is %s%s%s", state, has_why ? ": " : "",
+			 has_why ? neap_cell_text(status, "why") : "");
+}
+
 void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *findings)
 {
 	const json_t *status = doctor->daemon.status;
 	int64_t pid, hand;
-	const char *version, *state;
+	const char *version;
 
 	if (status == NULL) {
 		none_answers(doctor, findings);
@@ -112,7 +137,6 @@ void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *
 	pid = neap_member_integer(status, "pid", 0);
 	hand = neap_member_integer(status, "hand_pid", 0);
 	version = neap_cell_text(status, "version");
-	state = neap_cell_text(status, "state");
 	neap_finding_add(findings,
 			 strcmp(version, NEAP_VERSION) == 0 ? NEAP_FINDING_OK
 							    : NEAP_FINDING_WARNING,
@@ -121,18 +145,7 @@ void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *
 				 ? NULL
 				 : "restart neapd after an upgrade",
 			 "neapd %s runs, and this is neapctl " NEAP_VERSION, version);
-	neap_finding_add(
-		findings,
-		strcmp(state, "acting") == 0 ? NEAP_FINDING_OK : NEAP_FINDING_WARNING,
-		"daemon.state",
-		strcmp(state, "acting") == 0
-			? NULL
-			: "'neapctl resume' goes on after freeze and "
-			  "release; without root neapd can only watch",
-		"its state is %s%s%s", state,
-		json_object_get(status, "why") != NULL ? ": " : "",
-		json_object_get(status, "why") != NULL ? neap_cell_text(status, "why")
-						       : "");
+	state_check(status, findings);
 	process_check(pid, "daemon.loop", "the loop", true, findings);
 	process_check(hand, "daemon.hand", "the hand", false, findings);
 	policies_check(status, findings);

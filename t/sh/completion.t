@@ -37,7 +37,10 @@ options_agree()
 		wanted=$("$BUILD/neapctl" $name --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+' | sort)
 		# shellcheck disable=SC2086
 		got=$(offered $name - | sort)
-		[ -n "$wanted" ] && [ "$got" = "$wanted" ] || { echo "$name: $got"; echo "wanted: $wanted"; return 1; }
+		if [ -z "$wanted" ] || [ "$got" != "$wanted" ]; then
+			echo "$name: $got, wanted: $wanted"
+			return 1
+		fi
 	done < <(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c)
 }
 check "every option of every command" options_agree
