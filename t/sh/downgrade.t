@@ -41,7 +41,7 @@ state_of()
 unchanged() { state_of "$1" >"$WORK/after"; diff "$WORK/before" "$WORK/after"; }
 
 # Not one that ended and was not waited for.
-lives() { grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"; }
+lives() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 
 # --- a folder of before there was a number ---
 
