@@ -89,6 +89,10 @@ static const struct neap_option options[] = {
 	 0, 0, format_names, "how log lines look"},
 	{"give-back", NULL, NEAP_OPTION_BOOL, AT(give_back), NULL, "false", 0, 0, NULL,
 	 "give back what a dead neapd left set, and end"},
+	{"give-back-later", NULL, NEAP_OPTION_BOOL, AT(give_back_later), NULL, "false", 0,
+	 0, NULL,
+	 "end at once; what a dead neapd left set is given back after --release-after, "
+	 "unless a neapd takes it over"},
 	{NULL, "hostApplications", NEAP_OPTION_APPS, AT(host_apps), NULL, NULL, 0, 0,
 	 NULL, "services outside pods: name, qos, cgroupPath"},
 	{"help", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_HELP, 0, NULL,
@@ -301,7 +305,8 @@ char *neap_config_help(void)
 		&out,
 		"Usage: neapd [OPTION...]\n\n"
 		"Keeps latency-critical services safe from batch jobs on one machine, "
-		"by Lua policies.\nEvery option but --config, --give-back, --help and "
+		"by Lua policies.\nEvery option but --config, --give-back, "
+		"--give-back-later, --help and "
 		"--version is also a key of the\nconfiguration file.\n\n");
 	for (i = 0; options[i].flag || options[i].key; i++) {
 		const struct neap_option *o = &options[i];

@@ -58,6 +58,7 @@ struct neap_config {
 		[256]; /* --reserved-cpus: CPU list that best-effort work never gets */
 	char system_cpus[256]; /* --system-cpus: exclusive CPUs of class SYSTEM */
 	bool give_back;        /* --give-back: one-shot, for when no daemon runs */
+	bool give_back_later;  /* --give-back-later: sees to it that a hand waits */
 	struct neap_policy_choice policies
 		[NEAP_POLICIES_MAX]; /* --policy NAME[:param=value,...], repeatable */
 	int policy_count; /* 0 after parsing means "none" was said; the default is qos/cpu-share */

@@ -244,6 +244,8 @@ static void daemon_done(struct neap_daemon *daemon)
 		event_free(daemon->tick);
 	if (daemon->hand_event != NULL)
 		event_free(daemon->hand_event);
+	if (daemon->watchdog != NULL)
+		event_free(daemon->watchdog);
 	for (i = 0; i < NEAP_ARRAY_LEN(daemon->signals); i++) {
 		if (daemon->signals[i] != NULL)
 			event_free(daemon->signals[i]);
@@ -255,6 +257,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	json_decref(daemon->labels);
 	neap_policies_forget(&daemon->texts);
 	neap_hand_free(daemon->hand);
+	neap_notify_close(&daemon->notify);
 	if (daemon->base != NULL)
 		event_base_free(daemon->base);
 	neap_cgroup_done(&daemon->cgroup);
@@ -294,12 +297,18 @@ int main(int argc, char **argv)
 	}
 	daemon.log = (struct neap_log){STDERR_FILENO, daemon.config.log_level,
 				       daemon.config.log_format, "neapd"};
+	neap_log_set_journal(neap_notify_is_journal());
 	if (daemon.config.give_back)
 		return neap_hand_give_back_now(&daemon.config, &daemon.log);
+	if (daemon.config.give_back_later)
+		return neap_hand_give_back_later(&daemon.config, &daemon.log);
+	if (neap_notify_open(&daemon.notify, &err) < 0)
+		neap_log_line(&daemon.log, NEAP_LOG_WARN, "%s%s%s", err.field,
+			      err.field[0] != '\0' ? ": " : "", err.msg);
+	memset(&err, 0, sizeof(err));
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (daemon_start(&daemon, &err) < 0) {
-		fprintf(stderr, "neapd: %s%s%s\n", err.field,
-			err.field[0] != '\0' ? ": " : "", err.msg);
+		neap_daemon_complain(&daemon, &err);
 		daemon_done(&daemon);
 		return EXIT_FAILURE;
 	}

@@ -84,6 +84,9 @@ int neap_hand_config_fill(const struct neap_config *config,
 			  struct neap_hand_config *ret, struct neap_error *err);
 /* --give-back. Returns the program's exit status. */
 int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log);
+/* --give-back-later. The same. */
+int neap_hand_give_back_later(const struct neap_config *config,
+			      const struct neap_log *log);
 
 /* Ten lines (node NULL: fewer): what was found, what is done, where to look. */
 void neap_banner_print(FILE *out, const struct neap_config *config,

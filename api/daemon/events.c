@@ -28,6 +28,7 @@ static void go_up(struct neap_daemon *daemon)
 	daemon->is_up = true;
 	neap_banner_print(stdout, &daemon->config, &daemon->account, &daemon->cgroup,
 			  daemon->node, daemon->live, daemon->trees, daemon->tree_count);
+	neap_daemon_tell(daemon);
 	if (daemon->node == NULL)
 		return;
 	daemon->next_tick_usec = neap_daemon_now(CLOCK_MONOTONIC);
@@ -37,17 +38,19 @@ static void go_up(struct neap_daemon *daemon)
 static void hand_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	(void)fd;
 	(void)what;
 	if (neap_node_hear(daemon->node, neap_daemon_now(CLOCK_REALTIME), &err) < 0) {
-		if (daemon->is_up)
+		if (daemon->is_up) {
 			neap_log_line(&daemon->log, NEAP_LOG_ERROR,
 				      "%s: ending; the next start takes up its journal",
 				      err.msg);
-		else
-			fprintf(stderr, "neapd: %s\n", err.msg);
+			neap_notify_failed(&daemon->notify, err.errnum, err.msg);
+		} else {
+			neap_daemon_complain(daemon, &err);
+		}
 		daemon->exit_status = EXIT_FAILURE;
 		(void)event_base_loopbreak(daemon->base);
 		return;
@@ -94,13 +97,16 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	struct neap_daemon *daemon = arg;
 	int64_t now = neap_daemon_now(CLOCK_MONOTONIC);
 	int64_t wait;
+	struct neap_error err = {0};
 	struct timeval next;
 
 	(void)fd;
 	(void)what;
 	if (!daemon->is_up) {
-		fprintf(stderr, "neapd: the hand does not answer within %d s\n",
-			START_WAIT_SEC);
+		(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
+				     "the hand does not answer within %d s",
+				     START_WAIT_SEC);
+		neap_daemon_complain(daemon, &err);
 		daemon->exit_status = EXIT_FAILURE;
 		(void)event_base_loopbreak(daemon->base);
 		return;
@@ -108,6 +114,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	neap_node_tick(daemon->node, now, neap_daemon_now(CLOCK_REALTIME));
 	neap_control_audit_poke(daemon->audit, now);
 	neap_daemon_watch_hand(daemon);
+	neap_daemon_tell(daemon);
 	now = neap_daemon_now(CLOCK_MONOTONIC);
 	daemon->next_tick_usec += daemon->config.tick_usec;
 	if (daemon->next_tick_usec <= now)
@@ -132,18 +139,16 @@ static void ended(evutil_socket_t number, short what, void *arg)
 						     release, sizeof(release))
 			      : "",
 		      daemon->hand != NULL ? " for a successor" : "");
+	neap_notify_stopping(&daemon->notify);
 	(void)event_base_loopbreak(daemon->base);
 }
 
 /* SIGHUP */
 static void reload(evutil_socket_t number, short what, void *arg)
 {
-	struct neap_daemon *daemon = arg;
-
 	(void)number;
 	(void)what;
-	neap_reload(daemon->argc, daemon->argv, &daemon->config, daemon->live,
-		    &daemon->log);
+	neap_daemon_reload(arg);
 }
 
 int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err)
@@ -163,6 +168,8 @@ int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->signals[i] = evsignal_new(daemon->base, SIGHUP, reload, daemon);
 	if (daemon->signals[i] == NULL || event_add(daemon->signals[i], NULL) < 0)
 		return neap_error_nomem(err);
+	if (neap_daemon_watchdog_start(daemon, err) < 0)
+		return -(int)err->code;
 	neap_daemon_watch_hand(daemon);
 	if (daemon->node == NULL || neap_node_is_open(daemon->node))
 		go_up(daemon);

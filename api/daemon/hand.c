@@ -61,7 +61,12 @@ int neap_hand_config_fill(const struct neap_config *config,
 	return 0;
 }
 
-int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log)
+/* A count, or -code. */
+typedef int without_daemon(const struct neap_hand_config *hand, struct neap_error *err);
+
+/* Returns the count, or -1 when it failed and the reason was told. */
+static int without_daemon_do(const struct neap_config *config, const struct neap_log *log,
+			     const char *option, without_daemon *what)
 {
 	const char *root = config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL;
 	struct neap_tree trees[2] = {0};
@@ -71,23 +76,38 @@ int neap_hand_give_back_now(const struct neap_config *config, const struct neap_
 	int count, tree_count;
 
 	if (geteuid() != 0) {
-		fprintf(stderr, "neapd: --give-back needs root: run it with sudo\n");
-		return EXIT_FAILURE;
+		fprintf(stderr, "neapd: %s needs root: run it with sudo\n", option);
+		return -1;
 	}
 	if (neap_cgroup_probe(root, &cgroup, &err) < 0) {
 		fprintf(stderr, "neapd: %s\n", err.msg);
-		return EXIT_FAILURE;
+		return -1;
 	}
 	tree_count = neap_trees_find(config, &cgroup, trees);
 	count = neap_hand_config_fill(config, &cgroup, trees, tree_count, log, &hand,
 				      &err);
 	if (count == 0)
-		count = neap_hand_give_back(&hand, &err);
+		count = what(&hand, &err);
 	neap_cgroup_done(&cgroup);
-	if (count < 0) {
+	if (count < 0)
 		fprintf(stderr, "neapd: %s\n", err.msg);
+	return count < 0 ? -1 : count;
+}
+
+int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log)
+{
+	int count = without_daemon_do(config, log, "--give-back", neap_hand_give_back);
+
+	if (count < 0)
 		return EXIT_FAILURE;
-	}
 	printf("gave back %d value%s\n", count, count == 1 ? "" : "s");
 	return EXIT_SUCCESS;
+}
+
+int neap_hand_give_back_later(const struct neap_config *config,
+			      const struct neap_log *log)
+{
+	return without_daemon_do(config, log, "--give-back-later", neap_hand_stand_in) < 0
+		       ? EXIT_FAILURE
+		       : EXIT_SUCCESS;
 }

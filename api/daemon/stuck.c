@@ -30,12 +30,13 @@ static int open_file(void)
 
 void neap_stuck_note(const char *label)
 {
-	static const char before[] = "neapd: stuck in policy ",
+	/* For the journal with the priority of an error. */
+	static const char before[] = "<3>neapd: stuck in policy ",
 			  after[] =
 				  ": it does not stop when told to; neapd ends, and the "
 				  "next start leaves this version out\n";
 	char line[sizeof(before) + LABEL_BYTES + sizeof(after)];
-	size_t len = strnlen(label, LABEL_BYTES - 1), at = 0;
+	size_t len = strnlen(label, LABEL_BYTES - 1), at = 0, from;
 	struct stat st;
 
 	memcpy(line, label, len);
@@ -50,7 +51,8 @@ void neap_stuck_note(const char *label)
 	memcpy(line, before, at = sizeof(before) - 1);
 	memcpy(line + at, label, len);
 	memcpy(line + at + len, after, sizeof(after) - 1);
-	if (write(STDERR_FILENO, line, at + len + sizeof(after) - 1) < 0)
+	from = neap_log_is_journal() ? 0 : 3;
+	if (write(STDERR_FILENO, line + from, at + len + sizeof(after) - 1 - from) < 0)
 		(void)0; /* nor is there anybody to tell */
 }
 

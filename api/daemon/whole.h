@@ -14,6 +14,7 @@
 #include "api/control/policies.h"
 #include "api/daemon/daemon.h"
 #include "api/daemon/loop.h"
+#include "api/daemon/notify.h"
 #include "api/http/server.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
@@ -36,7 +37,7 @@ struct neap_daemon {
 	struct neap_tree trees[2];
 	int tree_count;
 	struct event_base *base;
-	struct event *tick, *hand_event, *signals[3];
+	struct event *tick, *hand_event, *watchdog, *signals[3];
 	struct neap_loop *loop;
 	int64_t next_tick_usec;
 	struct neap_http *http;
@@ -48,7 +49,9 @@ struct neap_daemon {
 	char **argv;
 	int tcp_fd, unix_fd;
 	char token[80], token_file[160], record_dir[160], freeze_file[160];
+	struct neap_notify notify;
 	bool is_up;
+	bool is_told; /* that it is up */
 	int exit_status;
 };
 
@@ -64,5 +67,16 @@ int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err)
 void neap_daemon_watch_hand(struct neap_daemon *daemon);
 /* For neap_loop_new: a pressure trigger fired; arg is the daemon. */
 void neap_daemon_react(void *arg);
+
+/* --- tell.c: to the service manager, if there is one --- */
+/* That it is up, once it is (the hand answered, the first look is done); after that its state and
+ * policies when they differ from what was told. */
+void neap_daemon_tell(struct neap_daemon *daemon);
+/* SIGHUP. */
+void neap_daemon_reload(struct neap_daemon *daemon);
+/* Tells twice within the watchdog's time that the loop turns and ticks come. */
+int neap_daemon_watchdog_start(struct neap_daemon *daemon, struct neap_error *err);
+/* Why it ends: to standard error and to the manager. */
+void neap_daemon_complain(struct neap_daemon *daemon, const struct neap_error *err);
 
 #endif

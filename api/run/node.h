@@ -88,6 +88,8 @@ void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
 		       void *arg);
 
+/* "acting", "frozen", "released", "dry-run", "watching"; *ret_why is "" or says more. Static texts. */
+const char *neap_node_state(const struct neap_node *node, const char **ret_why);
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);

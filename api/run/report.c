@@ -17,7 +17,7 @@ static void set_milli(json_t *object, const char *name, double cores)
 		neap_json_set_int(object, name, (int64_t)(cores * 1000));
 }
 
-static const char *state_name(const struct neap_node *node, const char **ret_why)
+const char *neap_node_state(const struct neap_node *node, const char **ret_why)
 {
 	*ret_why = "";
 	if (node->state == NODE_WATCHING) {
@@ -109,7 +109,7 @@ json_t *neap_node_status(struct neap_node *node)
 	json_t *out = json_object();
 	const char *why;
 
-	(void)json_object_set_new(out, "state", json_string(state_name(node, &why)));
+	(void)json_object_set_new(out, "state", json_string(neap_node_state(node, &why)));
 	neap_json_set_text(out, "why", why);
 	(void)json_object_set_new(out, "version", json_string(NEAP_VERSION));
 	neap_json_set_int(out, "pid", getpid());

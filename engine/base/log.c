@@ -15,6 +15,7 @@
 #include "engine/base/quantity.h"
 
 static const char *const levels[] = {"error", "warn", "info", "debug"};
+static const int priorities[] = {3, 4, 6, 7}; /* of syslog(3), for the journal */
 static const char *const formats[] = {"text", "json"};
 
 struct line {
@@ -140,6 +141,32 @@ static void add(struct line *line, const char *text)
 	line->len += len;
 }
 
+static _Atomic bool is_journal;
+
+void neap_log_set_journal(bool is)
+{
+	is_journal = is;
+}
+
+bool neap_log_is_journal(void)
+{
+	return is_journal;
+}
+
+/* The journal takes a level from <N> and has the time itself; its lines bear the name of the program that
+ * was started, neapd, so that only others are named. */
+static size_t begin_text(const struct neap_log *log, enum neap_log_level level,
+			 const char *when, char *text, size_t size)
+{
+	if (!is_journal)
+		return (size_t)snprintf(text, size, "%s %.32s %s: ", when, log->program,
+					levels[level]);
+	if (strcmp(log->program, "neapd") == 0)
+		return (size_t)snprintf(text, size, "<%d>", priorities[level]);
+	return (size_t)snprintf(text, size, "<%d>%.32s: ", priorities[level],
+				log->program);
+}
+
 static _Atomic int override_level = -1, override_format = -1;
 
 void neap_log_override(enum neap_log_level level, enum neap_log_format format)
@@ -152,7 +179,7 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 		   ...)
 {
 	int saved = errno;
-	char message[PIPE_BUF + 1], when[32];
+	char message[PIPE_BUF + 1], when[32], mark[8] = "";
 	struct timespec now = {0};
 	enum neap_log_format format;
 	struct line line;
@@ -174,14 +201,15 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 	neap_time_format((int64_t)now.tv_sec * 1000000, 0, when, sizeof(when));
 	if (format == NEAP_LOG_JSON) {
 		tail = "\"}\n";
+		if (is_journal)
+			(void)snprintf(mark, sizeof(mark), "<%d>", priorities[level]);
 		line.len = (size_t)snprintf(line.text, 128,
-					    "{\"time\":\"%s\",\"program\":\"%.32s\","
+					    "%s{\"time\":\"%s\",\"program\":\"%.32s\","
 					    "\"level\":\"%s\",\"message\":\"",
-					    when, log->program, levels[level]);
+					    mark, when, log->program, levels[level]);
 	} else {
 		tail = "\n";
-		line.len = (size_t)snprintf(line.text, 128, "%s %.32s %s: ", when,
-					    log->program, levels[level]);
+		line.len = begin_text(log, level, when, line.text, 128);
 	}
 	add_escaped(&line, message, format, strlen(tail));
 	add(&line, tail);

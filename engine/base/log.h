@@ -24,6 +24,10 @@ int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 /* From now on, for every log of this process, in place of its own level and format: settings can
  * change while copies of a log are about. */
 void neap_log_override(enum neap_log_level level, enum neap_log_format format);
+/* From now on every line begins with its priority as <N> for the journal, in text without time and level,
+ * which the journal has itself. */
+void neap_log_set_journal(bool is);
+bool neap_log_is_journal(void);
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...) NEAP_PRINTF(3, 4);
 

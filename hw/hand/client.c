@@ -377,3 +377,23 @@ int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error
 			done, left, groups);
 	return done;
 }
+
+int neap_hand_stand_in(const struct neap_hand_config *config, struct neap_error *err)
+{
+	neap_auto_fd int run_dir_fd = -1;
+	struct neap_hand *hand;
+	int rc;
+
+	if (access(config->run_dir, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	run_dir_fd = neap_hand_run_dir_open(config->run_dir, false, err);
+	if (run_dir_fd < 0)
+		return run_dir_fd;
+	if (neap_hand_is_held(run_dir_fd))
+		return 0;
+	rc = neap_hand_start(config, &hand, err);
+	if (rc < 0)
+		return rc;
+	neap_hand_free(hand); /* from here on it is one whose daemon is gone */
+	return 1;
+}

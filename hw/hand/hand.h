@@ -120,5 +120,9 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 /* Without a daemon, as root: gives back what the journal in run_dir holds. If an orphaned hand is at
  * work it is told to do so and waited for. Returns how many values were given back. */
 int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err);
+/* Without a daemon, as root: where no hand is at work, one is started that has no daemon either, so that
+ * what the journal holds is given back after release_after_usec unless a successor comes. Does not
+ * wait for that. 1 when one was started, 0 when there is one already or never was. */
+int neap_hand_stand_in(const struct neap_hand_config *config, struct neap_error *err);
 
 #endif

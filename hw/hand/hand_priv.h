@@ -134,6 +134,8 @@ int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err);
 /* The lock of the run directory, from an orphaned hand if need be. The descriptor; NEAP_ECONFLICT
  * when a hand whose daemon lives holds it. */
 int neap_hand_lock(int run_dir_fd, const struct neap_log *log, struct neap_error *err);
+/* Whether a hand, of a daemon that lives or not, is at work there. */
+bool neap_hand_is_held(int run_dir_fd);
 int64_t neap_hand_now_usec(void); /* CLOCK_BOOTTIME: a suspended machine counts */
 
 /* serve.c */

@@ -77,6 +77,14 @@ static void owner_ask(int fd, int pid)
 		      0); /* asked again soon */
 }
 
+bool neap_hand_is_held(int run_dir_fd)
+{
+	neap_auto_fd int fd =
+		openat(run_dir_fd, "hand.lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && lock_owner(fd) != 0;
+}
+
 int neap_hand_lock(int run_dir_fd, const struct neap_log *log, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
