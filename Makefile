@@ -12,7 +12,9 @@
 #   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
-#   make install    programs, policies, types for editors, manuals, completion; DESTDIR= PREFIX=/usr/local
+#   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
+#   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in a booted one
+#   make install    programs, policies, types for editors, manuals, completion, units; DESTDIR= PREFIX=
 #   make clean      remove what was built
 #
 #   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds with
@@ -68,7 +70,8 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_tri
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-vm test-programs soak lint bench bench-colocation fmt install clean help deps need-deps \
+.PHONY: all run demo test test-vm test-deb test-programs soak lint bench bench-colocation fmt install deb clean \
+        help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -213,6 +216,22 @@ install: all
 	install -D -m 644 $(O)/completion/_neapctl $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_neapctl
 	install -D -m 644 $(O)/completion/neapctl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/neapctl.fish
 	ln -sf neapctl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/neapd.fish
+	for f in $$(cd doc/deploy 2>/dev/null && ls *.service *.slice); do \
+	  mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
+	  sed 's,/usr/sbin/,$(PREFIX)/sbin/,' doc/deploy/$$f >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$f || exit 1; done
+
+# Built for /usr, beside the other objects.
+DEB := $(O)/deb-$(VERSION)
+deb: need-deps
+	@t/deps.sh deb docs
+	@rm -rf $(DEB)/tree
+	+@$(SUBMAKE) O=$(DEB) PREFIX=/usr CFLAGS='$(CFLAGS) -D_FORTIFY_SOURCE=2' programs
+	+@$(SUBMAKE) O=$(DEB) PREFIX=/usr CFLAGS='$(CFLAGS) -D_FORTIFY_SOURCE=2' DESTDIR=$(DEB)/tree install >/dev/null
+	@doc/deploy/deb/build.sh $(DEB)/tree $(VERSION) $(O)
+
+test-deb: need-deps
+	@t/deps.sh deb vm
+	@BUILD=$(O) t/deb/run.sh
 
 clean:
 	rm -rf build build-*

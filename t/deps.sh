@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|vm|ci]... ; without a
-# group all but vm and ci. Quiet when nothing is missing. Go is a peer of the bench only and is never
+# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|vm|deb|ci]... ; without a
+# group all but vm, deb and ci. Quiet when nothing is missing. Go is a peer of the bench only and is never
 # installed: without it that column says so. Group ci is for .ci/run alone, as the package prometheus
 # starts a service.
 set -eu
@@ -35,6 +35,9 @@ bench curl                 requests
 vm    qemu-system-x86      kernel tests
 vm    busybox-static       kernel tests
 vm    cpio                 kernel tests
+deb   dpkg-dev             package
+deb   debootstrap          package tests
+deb   lintian              package tests
 ci    curl                 requests of tests
 ci    prometheus           promtool
 ci    zsh                  completion
@@ -49,8 +52,8 @@ liblua5.4-dev  5.4.4-3+deb12u1
 groups=${*:-build lint docs bench}
 for group in $groups; do
 	case $group in
-	build | lint | docs | bench | vm | ci) ;;
-	*) echo "deps: no group '$group': build, lint, docs, bench, vm, ci" >&2 && exit 2 ;;
+	build | lint | docs | bench | vm | deb | ci) ;;
+	*) echo "deps: no group '$group': build, lint, docs, bench, vm, deb, ci" >&2 && exit 2 ;;
 	esac
 done
 if ! command -v dpkg-query >/dev/null; then

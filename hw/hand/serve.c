@@ -515,7 +515,8 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "neap-hand", 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	(void)chdir("/"); /* any directory would do, as long as it holds no mount */
+	if (chdir("/") < 0)
+		errno = 0; /* any directory would do, as long as it holds no mount */
 	(void)umask(022);
 	fds_close(config, sock);
 	process_favour();

@@ -123,7 +123,8 @@ journal()
 {
 	: >"$WORK/journal"
 	neapd_options --log-level debug --release-after 0s "$@"
-	JOURNAL_STREAM=$(stat -c %d:%i "$WORK/journal") "$BUILD/neapd" "${OPTIONS[@]}" \
+	STREAM=$(stat -c %d:%i "$WORK/journal")
+	JOURNAL_STREAM=$STREAM "$BUILD/neapd" "${OPTIONS[@]}" \
 		>/dev/null 2>>"$WORK/journal" &
 	NEAPD_PID=$!
 	eventually 5 neapctl status >/dev/null 2>&1
@@ -139,7 +140,7 @@ check "json too" journal --log-format json
 neapd_end TERM
 check "has its priority before the object" grep -q '^<6>{"time":".*"message":"told to end' "$WORK/journal"
 neapd_options --policy "$WORK/none.lua"
-JOURNAL_STREAM=$(stat -c %d:%i "$WORK/journal") "$BUILD/neapd" "${OPTIONS[@]}" 2>>"$WORK/journal"
+JOURNAL_STREAM=$STREAM "$BUILD/neapd" "${OPTIONS[@]}" 2>>"$WORK/journal"
 check "why it cannot start is an error there" grep -q '^<3>--policy .*none.lua' "$WORK/journal"
 neapd_options
 JOURNAL_STREAM=1:2 "$BUILD/neapd" "${OPTIONS[@]}" --policy "$WORK/none.lua" 2>"$WORK/plain"
