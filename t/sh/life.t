@@ -76,6 +76,33 @@ check "it writes after that" eventually 5 is_lowest
 kill -9 "$(hand_pid)" "$NEAPD_PID"
 wait "$NEAPD_PID" 2>/dev/null
 NEAPD_PID=
+later() { neapd_options --release-after "$1"; "$BUILD/neapd" "${OPTIONS[@]}" --give-back-later; }
+# The hand that holds the lock of this test's folder.
+hands() { awk -v end=":$(stat -c %i "$WORK/run/hand.lock")" '$2 == "POSIX" && $6 ~ end "$" { print $5 }' /proc/locks; }
+check "a hand can be asked to wait" later 10s
+check "it does" test -n "$(hands)"
+check "with what was set" is_lowest
+first=$(hands)
+check "one is enough" later 10s
+check "it is the same" is "$(hands)" "$first"
+check "a neapd takes over from it" neapd_start --release-after 2s
+check "and goes on" grep -q "took over" "$WORK/neapd.log"
+kill -9 "$(hand_pid)" "$NEAPD_PID"
+wait "$NEAPD_PID" 2>/dev/null
+NEAPD_PID=
+check "once more" later 1s
+group_gone() { test ! -e "$CPU/$GROUP"; }
+check "without a successor it gives back" eventually 6 group_gone
+check "with nothing set there is nothing to wait for" later 24h
+no_hand() { is "$(hands)" ""; }
+check "no hand is left" eventually 5 no_hand
+check "neapd starts once more" neapd_start --release-after 2s
+check "and writes" eventually 5 is_lowest
+check "beside a neapd that lives nothing is done" later 1s
+check "which goes on" neapctl status
+kill -9 "$(hand_pid)" "$NEAPD_PID"
+wait "$NEAPD_PID" 2>/dev/null
+NEAPD_PID=
 check "release without any daemon" "$BUILD/neapctl" --socket "$WORK/neap.sock" release \
 	--run-dir "$WORK/run" --group "$GROUP"
 check "leaves nothing" test ! -e "$CPU/$GROUP"
