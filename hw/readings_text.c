@@ -28,7 +28,7 @@ bool neap_text_take_number(const char **at, int64_t *ret)
 /* Most lines differ in their first bytes, so calls of the library would cost more than they do. */
 int64_t neap_text_find_number(const char *text, const char *name)
 {
-	while (text) {
+	while (*text) {
 		const char *at = text;
 		size_t len = 0;
 		int64_t value;
@@ -42,8 +42,8 @@ int64_t neap_text_find_number(const char *text, const char *name)
 			while (*at == ' ');
 			return neap_text_take_number(&at, &value) ? value : NEAP_MISSING;
 		}
-		text = strchr(at, '\n');
-		text += text != NULL;
+		text = strchrnul(at, '\n');
+		text += *text == '\n';
 	}
 	return NEAP_MISSING;
 }
