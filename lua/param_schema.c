@@ -30,6 +30,17 @@ static int bad_field(const struct neap_param *param, const char *of, const char 
 			      param->name, of[0] || key[0] ? "." : "", of, key, what);
 }
 
+/* The text at index, which JSON can show too; NULL for anything else and for "". */
+static const char *get_text(lua_State *L, int index)
+{
+	const char *text =
+		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
+
+	return *text && strlen(text) == lua_rawlen(L, index) && neap_param_is_utf8(text)
+		       ? text
+		       : NULL;
+}
+
 static int read_values(lua_State *L, int index, struct neap_param *param, const char *of,
 		       struct neap_error *err)
 {
@@ -44,10 +55,11 @@ static int read_values(lua_State *L, int index, struct neap_param *param, const 
 		char *to = param->values[i - 1];
 
 		lua_rawgeti(L, index, i);
-		if (lua_type(L, -1) != LUA_TSTRING || !lua_rawlen(L, -1) ||
+		if (!get_text(L, -1) ||
 		    !neap_strcopy(to, sizeof(param->values[0]), lua_tostring(L, -1)))
-			return bad_field(param, of, "values", err,
-					 "every value is a text of 1 to 47 bytes");
+			return bad_field(
+				param, of, "values", err,
+				"every value is a text of 1 to 47 bytes (UTF-8)");
 		lua_pop(L, 1);
 	}
 	return 0;
@@ -221,9 +233,10 @@ int neap_param_read_schema(lua_State *L, int index, struct neap_param *param,
 	rc = rc < 0 ? rc : read_form(L, index, param, "", err);
 	if (rc < 0)
 		return rc;
-	if (neap_lua_get(L, index, "doc") != LUA_TSTRING || !lua_rawlen(L, -1))
+	(void)neap_lua_get(L, index, "doc");
+	if (!get_text(L, -1))
 		return bad_field(param, "", "doc", err,
-				 "every parameter says in one text what it does");
+				 "every parameter says in one text (UTF-8) what it does");
 	(void)neap_strcopy(param->doc, sizeof(param->doc),
 			   lua_tostring(L, -1)); /* cut is fine */
 	rc = read_items(L, index, param, err);

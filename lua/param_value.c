@@ -17,7 +17,8 @@ const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
 	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", true, false},
 	[NEAP_PARAM_NUMBER] = {"number", "a number", true, false},
 	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false", false, false},
-	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes", false, false},
+	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes (UTF-8)", false,
+			       false},
 	[NEAP_PARAM_ENUM] = {"enum", "one of", false, false},
 	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", true, false},
 	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi", true,
@@ -119,6 +120,14 @@ static int parse_percent(const char *text, int64_t *ret)
 	return neap_int_parse(digits, ret, NULL);
 }
 
+bool neap_param_is_utf8(const char *text)
+{
+	json_t *json = json_string(text);
+
+	json_decref(json);
+	return json != NULL;
+}
+
 static int parse_enum(const struct neap_param *param, const char *text)
 {
 	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
@@ -149,6 +158,8 @@ static int parse_form(const struct neap_param *param, const char *text,
 		return neap_duration_parse(text, &ret->integer, NULL);
 	case NEAP_PARAM_ENUM:
 		return parse_enum(param, text);
+	case NEAP_PARAM_STRING: /* what is in force is shown as JSON */
+		return neap_param_is_utf8(text) ? 0 : -NEAP_EINVAL;
 	default:
 		return 0;
 	}

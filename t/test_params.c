@@ -50,6 +50,7 @@ static const struct {
 	{"b", "0", "false", "[false]", "it takes true or false"},
 	{"s", "", "\"\"", "[\"\"]", NULL},
 	{"s", "de f", "\"de f\"", "[\"de f\"]", NULL},
+	{"s", "a\xc3", "\"de f\"", "[\"de f\"]", "less than 128 bytes (UTF-8)"},
 	{"e", "y", "\"y\"", "[\"y\"]", NULL},
 	{"e", "z", "\"y\"", "[\"y\"]", "it takes one of x, y"},
 	{"p", NULL, "null", "[]", NULL},
