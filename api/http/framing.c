@@ -28,6 +28,15 @@ static int refused(struct neap_error *err, const char *why)
 	return neap_error_set(err, NEAP_EINVAL, "refused: %s", why);
 }
 
+/* evhttp takes a CR with a blank behind it, and everything but CR and LF. */
+static bool has_control(const char *value)
+{
+	for (; *value; value++)
+		if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+			return true;
+	return false;
+}
+
 enum kind { HOST, LENGTH, ENCODING, AUTHORIZATION, KIND_COUNT };
 
 static const char *const names[KIND_COUNT] = {
@@ -114,6 +123,8 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 		if (!neap_http_is_token(header->key))
 			return refused(err,
 				       "a header name with other than token characters");
+		if (has_control(header->value))
+			return refused(err, "a control character in a header");
 		counts[kind]++;
 		if (check_value(kind, header->value, err) < 0)
 			return -NEAP_EINVAL;
