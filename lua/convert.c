@@ -410,8 +410,8 @@ static int read_field(lua_State *L, int index, const struct neap_field *field, v
 	return 0;
 }
 
-int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *fields,
-			 void *base, struct neap_error *err)
+static int read_members(lua_State *L, int index, const struct neap_field *fields,
+			void *base, struct neap_error *err)
 {
 	int key_at;
 
@@ -442,4 +442,14 @@ int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *field
 		lua_settop(L, key_at);
 	}
 	return 0;
+}
+
+int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *fields,
+			 void *base, struct neap_error *err)
+{
+	int top = lua_gettop(L), rc;
+
+	rc = read_members(L, index, fields, base, err);
+	lua_settop(L, top);
+	return rc;
 }

@@ -33,7 +33,7 @@ void neap_struct_clear(const struct neap_field *fields, void *base);
  * be list texts; a topology is a list of {cpu, core, socket, node} or { sockets =, nodes =, cores =,
  * threads = } (nodes per socket, cores per node, threads per core; siblings have neighbouring
  * numbers). Names point into the Lua state, lists and the topology are the caller's to free with
- * neap_struct_done. Errors name the field. */
+ * neap_struct_done. Errors name the field. The stack is as before, also after one. */
 int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *fields,
 			 void *base, struct neap_error *err);
 /* Frees lists and drops topologies. */

@@ -176,6 +176,7 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 		     struct neap_policy_wish **ret, size_t *ret_count,
 		     struct neap_error *err)
 {
+	int top = lua_gettop(L);
 	size_t count;
 
 	luaL_checkstack(L, 16, NULL);
@@ -187,8 +188,12 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 			luaL_typename(L, index));
 	count = lua_rawlen(L, index);
 	if (!count) {
+		bool has_others;
+
 		lua_pushnil(L);
-		if (lua_next(L, index))
+		has_others = lua_next(L, index) != 0;
+		lua_settop(L, top);
+		if (has_others)
 			return neap_error_set(
 				err, NEAP_EINVAL,
 				"a list of writes is wanted: { { target = ... }, ... }");
@@ -203,14 +208,13 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 	if (!*ret)
 		return neap_error_nomem(err);
 	for (size_t i = 0; i < count; i++) {
-		int top = lua_gettop(L);
 		int rc;
 
 		lua_rawgeti(L, index, (lua_Integer)i + 1);
 		rc = read_row(L, top + 1, needs_why, i, &(*ret)[i], err);
+		lua_settop(L, top);
 		if (rc < 0)
 			return rc;
-		lua_settop(L, top);
 		*ret_count = i + 1;
 	}
 	return 0;
