@@ -7,6 +7,7 @@
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
 #   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
+#   make fuzz       fuzz all that reads hostile text: FUZZ_SECONDS=10 each, FUZZ_TARGETS="http wire" only those
 #   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
 #   make bench      the figures of t/bench as ratios
 #   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
@@ -61,6 +62,11 @@ T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
 VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/vm/*.c))
+# Fuzz targets read files; built by `make fuzz` they are fuzzers.
+FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
+FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \
+           $(if $(findstring fuzzer,$(SAN)),,$(O)/t/fuzz/lib/replay.o)
+FUZZ_SECONDS ?= 10
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
 MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
 SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
@@ -70,8 +76,8 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_tri
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-vm test-deb test-programs soak lint bench bench-colocation fmt install deb clean \
-        help deps need-deps \
+.PHONY: all run demo test test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation fmt \
+        install deb clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -132,6 +138,11 @@ $(O)/t/vectors: $(VEC_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(VEC_OBJ) $(O)/libneap.a $(LIBS)
 
+$(FUZZ): $(O)/%: $(O)/%.o $(FUZZ_OBJ) $(O)/libneap.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer) -o $@ $< $(FUZZ_OBJ) \
+	  $(O)/libneap.a $(LIBS)
+
 $(TOOLS): $(O)/%: $(O)/%.o $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
@@ -161,8 +172,18 @@ $(T_NAMES): t/%: need-deps FORCE
 $(T_WRONG):
 	@echo "no test '$@'; there is:" $(sort $(T_NAMES:t/%=%)); exit 2
 
-test-programs: $(PROGS) $(T_BIN) $(VECTORS) $(TOOLS)
+test-programs: $(PROGS) $(T_BIN) $(FUZZ) $(VECTORS) $(TOOLS)
 	@:
+
+fuzz-programs: $(FUZZ)
+	@:
+
+# gcc has no libFuzzer. -O1: twice as fast to build, and its stack traces can be read.
+fuzz: need-deps
+	@t/deps.sh fuzz
+	+@$(MAKE) --no-print-directory O=build-fuzz CC=clang CFLAGS='-O1 -g -Wno-unknown-warning-option' \
+	  SAN=fuzzer-no-link,address,undefined fuzz-programs
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' BUILD=build-fuzz t/fuzz/run.sh $(FUZZ_TARGETS)
 
 test: need-deps
 	+@$(SUBMAKE) test-programs

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|vm|deb|ci]... ; without a
-# group all but vm, deb and ci. Quiet when nothing is missing. Go is a peer of the bench only and is never
+# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|fuzz|vm|deb|ci]... ; without
+# a group all but fuzz, vm, deb and ci. Quiet when nothing is missing. Go is a peer of the bench only and is never
 # installed: without it that column says so. Group ci is for .ci/run alone, as the package prometheus
 # starts a service.
 set -eu
@@ -32,6 +32,8 @@ lint  shellcheck           shell
 docs  lowdown              manuals
 bench strace               writes
 bench curl                 requests
+fuzz  clang                fuzzers
+fuzz  libclang-rt-dev      fuzzers and their sanitizers
 vm    qemu-system-x86      kernel tests
 vm    busybox-static       kernel tests
 vm    cpio                 kernel tests
@@ -52,8 +54,8 @@ liblua5.4-dev  5.4.4-3+deb12u1
 groups=${*:-build lint docs bench}
 for group in $groups; do
 	case $group in
-	build | lint | docs | bench | vm | deb | ci) ;;
-	*) echo "deps: no group '$group': build, lint, docs, bench, vm, deb, ci" >&2 && exit 2 ;;
+	build | lint | docs | bench | fuzz | vm | deb | ci) ;;
+	*) echo "deps: no group '$group': build, lint, docs, bench, fuzz, vm, deb, ci" >&2 && exit 2 ;;
 	esac
 done
 if ! command -v dpkg-query >/dev/null; then

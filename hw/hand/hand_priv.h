@@ -145,6 +145,8 @@ int neap_hand_server_new(const struct neap_hand_config *config,
 int neap_hand_server_open(struct neap_hand_server *server, bool make,
 			  struct neap_error *err);
 void neap_hand_server_free(struct neap_hand_server *server);
+/* Takes at most one packet, does what is in it, and queues the answers. False when there was none. */
+bool neap_hand_packet_take(struct neap_hand_server *server);
 /* The child: never comes back. */
 void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon_pid)
 	__attribute__((noreturn));

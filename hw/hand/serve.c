@@ -239,8 +239,7 @@ static void message_take(struct neap_hand_server *server, const void *msg, size_
 		server->is_frozen = neap_hand_is_frozen(server);
 }
 
-/* Takes at most one packet. False when there was none. */
-static bool request_take(struct neap_hand_server *server)
+bool neap_hand_packet_take(struct neap_hand_server *server)
 {
 	static const struct msghdr empty;
 	unsigned char msg[NEAP_WIRE_MAX];
@@ -371,7 +370,7 @@ static int serve_loop(struct neap_hand_server *server)
 		if (p[1].revents & POLLHUP)
 			while (server->out)
 				neap_hand_out_drop(server); /* nobody will fetch them */
-		is_empty = (p[1].revents & POLLIN) && !request_take(server);
+		is_empty = (p[1].revents & POLLIN) && !neap_hand_packet_take(server);
 		neap_hand_out_flush(server);
 		/* What a dying daemon still asked for is done before its end is seen: the end of
 		 * file is readable too. */
