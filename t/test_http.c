@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,8 +76,8 @@ static void late_answer(evutil_socket_t fd, short what, void *arg)
 
 static void later(void *arg, struct neap_http_request *request)
 {
-	const char *ms = neap_http_query_find(request, "ms");
-	struct timeval wait = {.tv_usec = strtol(ms, NULL, 10) * 1000L};
+	long ms = strtol(neap_http_query_find(request, "ms"), NULL, 10);
+	struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 	struct late *late = neap_alloc(sizeof(*late));
 
 	late->request = request;
@@ -322,6 +323,43 @@ static void test_drip(void **state)
 	close(idle);
 }
 
+static int gone_of(void *server)
+{
+	char answer[4096];
+	const char *at;
+
+	http_ask(server, GET("/late?ms=1") "Connection: close\r\n\r\n", answer,
+		 sizeof(answer));
+	at = strstr(answer, "\"gone\":");
+	assert_non_null(at);
+	return (int)strtol(at + 7, NULL, 10);
+}
+
+/* A client that resets its connection, and one that goes after it sent more than its request. */
+static void test_late_reset(void **state)
+{
+	static const struct linger at_once = {.l_onoff = 1};
+	const char slow[] = GET("/late?ms=5000") "\r\n" GET("/late?ms=1") "\r\n";
+	int before = gone_of(*state), fd, i;
+
+	for (i = 1; i <= 2; i++) {
+		size_t len =
+			i == 1 ? sizeof(GET("/late?ms=5000") "\r\n") - 1 : strlen(slow);
+		int tries;
+
+		fd = http_dial(*state);
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		http_say(fd, slow, len);
+		usleep(50000);
+		close(fd);
+		for (tries = 0; gone_of(*state) < before + i; tries++) {
+			if (tries == 60)
+				fail_msg("connection %d: nobody saw it go", i);
+			usleep(30000);
+		}
+	}
+}
+
 static void test_late(void **state)
 {
 	const char request[] = GET("/late?ms=50") "\r\n";
@@ -439,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sizes, start, stop),
 		cmocka_unit_test_setup_teardown(test_drip, start_impatient, stop),
 		cmocka_unit_test_setup_teardown(test_late, start, stop),
+		cmocka_unit_test_setup_teardown(test_late_reset, start, stop),
 		cmocka_unit_test_setup_teardown(test_no_memory, start, stop),
 		cmocka_unit_test_setup_teardown(test_cap_of_peer, start, stop),
 		cmocka_unit_test_setup_teardown(test_unix_peer, start, stop),

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,14 +235,34 @@ static void gone_cb(void *arg)
 	neap_http_request_free(request);
 }
 
+static bool is_gone(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* The end of a connection shows as EV_CLOSED, but its reset as EV_READ, which input shows as, too. Input
+ * behind a request is left where it is, and would wake the loop again and again: then the
+ * connection is looked at once a second. */
 static void hangup_cb(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval one_second = {.tv_sec = 1};
 	struct neap_http_request *request = arg;
 
 	(void)fd;
 	(void)what;
-	evhttp_connection_free(
-		evhttp_request_get_connection(request->ev)); /* calls gone_cb */
+	if (is_gone(neap_http_fd_get(request))) {
+		evhttp_connection_free(
+			evhttp_request_get_connection(request->ev)); /* calls gone_cb */
+		return;
+	}
+	if (!request->is_polled) {
+		request->is_polled = true;
+		(void)event_assign(request->hangup, request->base, -1, EV_PERSIST,
+				   hangup_cb, request);
+		(void)event_add(request->hangup, &one_second);
+	}
 }
 
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
@@ -252,8 +273,8 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 	neap_guard_watch(request->guard, gone_cb, request);
 	/* evhttp does not read while a request is with its handler, so it would see the client go
 	 * only at the answer. Without memory for the event it is so. */
-	request->hangup = event_new(request->base, neap_http_fd_get(request), EV_CLOSED,
-				    hangup_cb, request);
+	request->hangup = event_new(request->base, neap_http_fd_get(request),
+				    EV_CLOSED | EV_READ, hangup_cb, request);
 	if (request->hangup)
 		(void)event_add(request->hangup, NULL);
 }

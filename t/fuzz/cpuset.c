@@ -63,6 +63,27 @@ static void check_algebra(const struct neap_cpuset *a, const struct neap_cpuset 
 	FUZZ_CHECK(neap_cpuset_is_equal(&only, a));
 }
 
+/* A list that was taken: both ends of every range that is one are members. */
+static void check_list(const struct neap_cpuset *set, const char *text)
+{
+	while (*text) {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+
+		if (end == text) { /* a blank around the list of a kernel file */
+			text++;
+			continue;
+		}
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (first <= last)
+			FUZZ_CHECK(first < NEAP_CPU_MAX && last < NEAP_CPU_MAX &&
+				   neap_cpuset_has(set, (int)first) &&
+				   neap_cpuset_has(set, (int)last));
+		text = *end == ',' ? end + 1 : end;
+	}
+}
+
 static int parse(unsigned how, struct neap_cpuset *set, const char *text)
 {
 	struct neap_error err = {0};
@@ -90,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		neap_cpuset_copy(&mark, &sets[i]);
 		if (parse(how, &sets[i], text) < 0)
 			FUZZ_CHECK(neap_cpuset_is_equal(&mark, &sets[i]));
+		else if (how % 3 != 2)
+			check_list(&sets[i], text);
 		check_members(&sets[i]);
 		check_texts(&sets[i]);
 	}

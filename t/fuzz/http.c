@@ -26,6 +26,10 @@
 #include "t/fuzz/lib/http_reading.h"
 
 #define TURNS_MAX 2000
+/* How long a deferred request waits for the end of its connection. */
+#define TURNS_DEFERRED 10
+#define LARGE          2048
+#define LARGE_MAX      ((size_t)256 * 1024)
 
 static struct machine {
 	struct event_base *base;
@@ -34,7 +38,6 @@ static struct machine {
 	struct sockaddr_un path;
 	struct http_reading reading;
 	size_t read; /* how many of its requests have been asked for */
-	struct event *later;
 	struct neap_http_request *deferred;
 } m;
 
@@ -150,19 +153,7 @@ static void deferred_gone(void *arg)
 	m.deferred = NULL;
 }
 
-static void later_cb(evutil_socket_t fd, short what, void *arg)
-{
-	struct neap_http_request *request = m.deferred;
-
-	(void)fd;
-	(void)what;
-	(void)arg;
-	m.deferred = NULL;
-	if (request)
-		answer(request);
-}
-
-/* Answered in the next turn of the loop, or never when the client goes first. */
+/* Answered after the next piece of input, or never when the client goes first. */
 static void defer(void *arg, struct neap_http_request *request)
 {
 	(void)arg;
@@ -173,7 +164,6 @@ static void defer(void *arg, struct neap_http_request *request)
 	}
 	m.deferred = request;
 	neap_http_defer(request, deferred_gone, NULL);
-	event_active(m.later, EV_TIMEOUT, 0);
 }
 
 static const struct neap_http_route routes[] = {
@@ -205,8 +195,6 @@ static void machine_make(void)
 	m.base = neap_http_base_new();
 	FUZZ_CHECK(m.base && neap_http_new(m.base, &config, &m.http, &err) == 0);
 	FUZZ_CHECK(neap_http_add_routes(m.http, routes, NULL, &err) == 0);
-	m.later = event_new(m.base, -1, 0, later_cb, NULL);
-	FUZZ_CHECK(m.later != NULL);
 }
 
 /* From another address each time: the ports of one would run out, as ended connections keep theirs for
@@ -239,6 +227,15 @@ static int dial(bool over_unix)
 	return fd;
 }
 
+static void answer_deferred(struct neap_http_request *request)
+{
+	/* Another one may be deferred while this one is answered. */
+	if (request && request == m.deferred) {
+		m.deferred = NULL;
+		answer(request);
+	}
+}
+
 static void turn(void)
 {
 	FUZZ_CHECK(event_base_loop(m.base, EVLOOP_NONBLOCK) >= 0);
@@ -267,25 +264,49 @@ static void say(int fd, const char *bytes, size_t len, bool *is_first)
 	while (len) {
 		const char *end = memchr(bytes, 1, len);
 		size_t part = end ? (size_t)(end - bytes) : len;
+		struct neap_http_request *before = m.deferred;
 
 		/* A server that has closed takes no more. */
 		(void)send(fd, bytes, part, MSG_NOSIGNAL);
 		turn();
+		answer_deferred(before);
 		hear(fd, is_first);
 		bytes += part + (end != NULL);
 		len -= part + (end != NULL);
 	}
 }
 
-/* The bytes without the marks of the pieces. */
-static size_t join(const char *bytes, size_t len, char *to)
+/* Of \2 and the byte behind it many are made, so that a small input can be a large request. */
+static char *enlarge(const char *bytes, size_t len, size_t *ret_len)
 {
+	char *all = malloc(len * LARGE + 1);
 	size_t n = 0;
 
+	FUZZ_CHECK(all != NULL);
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == 2 && i + 1 < len && n < LARGE_MAX) {
+			memset(all + n, bytes[++i], LARGE);
+			n += LARGE;
+		} else {
+			all[n++] = bytes[i];
+		}
+	}
+	*ret_len = n;
+	return all;
+}
+
+/* The bytes without the marks of the pieces. */
+static char *join(const char *bytes, size_t len, size_t *ret_len)
+{
+	char *all = malloc(len + 1);
+	size_t n = 0;
+
+	FUZZ_CHECK(all != NULL);
 	for (size_t i = 0; i < len; i++)
 		if (bytes[i] != 1)
-			to[n++] = bytes[i];
-	return n;
+			all[n++] = bytes[i];
+	*ret_len = n;
+	return all;
 }
 
 /* A byte (1: over the unix socket, 2: half closed at the end), then what is sent. */
@@ -295,7 +316,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in;
 	unsigned how;
 	char *bytes, *all;
-	size_t len;
+	size_t len, all_len;
 	int fd;
 
 	if (!m.base)
@@ -303,9 +324,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_in_init(&in, data, size);
 	how = fuzz_byte(&in);
 	bytes = fuzz_rest(&in, &len);
-	all = malloc(len + 1);
-	FUZZ_CHECK(all != NULL);
-	http_reading_make(&m.reading, all, join(bytes, len, all));
+	bytes = enlarge(bytes, len, &len);
+	all = join(bytes, len, &all_len);
+	http_reading_make(&m.reading, all, all_len);
 	m.read = 0;
 	fd = dial(how & 1);
 	turn();
@@ -316,12 +337,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		hear(fd, &is_first);
 	}
 	(void)close(fd);
-	for (int i = 0; i < TURNS_MAX && neap_http_connection_count(m.http); i++)
+	for (int i = 0; i < TURNS_MAX && neap_http_connection_count(m.http); i++) {
 		turn();
+		/* Behind input that nobody has read the end shows only after a second. */
+		if (i == TURNS_DEFERRED)
+			answer_deferred(m.deferred);
+	}
 	FUZZ_CHECK(neap_http_connection_count(m.http) == 0);
 	FUZZ_CHECK(!m.deferred);
 	http_reading_done(&m.reading);
 	free(all);
+	free(bytes);
 	fuzz_in_done(&in);
 	return 0;
 }
