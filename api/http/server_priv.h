@@ -43,7 +43,7 @@ struct neap_http_request {
 	const char *body;
 	size_t body_len;
 	struct event *hangup; /* of a deferred request */
-	bool is_polled;       /* hangup is a timer, as there is input that nobody reads yet */
+	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
 	void (*gone)(void *arg);
 	void *gone_arg;
 };
