@@ -216,6 +216,43 @@ static void torn_anywhere(void **state)
 	}
 }
 
+/* Without room for a new file the old one goes on, torn line or not, and of this boot or not; what is
+ * no journal of ours is left alone. */
+static void full_disk_at_start(void **state)
+{
+	static const char *const boots[] = {BOOT, "another"};
+	struct neap_journal *journal = journal_open(BOOT);
+	struct neap_error err = {0};
+	char text[4096];
+	size_t len, i;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	neap_journal_free(journal);
+	len = file_read(text, sizeof(text));
+	/* What takes the place of the new file stands in for a disk that has no room for it. */
+	assert_int_equal(mkdirat(dir_fd, "hand.journal.new", 0700), 0);
+	for (i = 0; i < NEAP_ARRAY_LEN(boots); i++) {
+		file_write(text, len - 3);
+		journal = journal_open(boots[i]);
+		assert_int_equal(neap_journal_count(journal), i == 0 ? 1 : 0);
+		assert_int_equal(
+			add(journal, "neap/three", NEAP_KEY_CPU_SHARES, "3", NULL), 0);
+		neap_journal_free(journal);
+		journal = journal_open(boots[i]);
+		assert_int_equal(neap_journal_count(journal), i == 0 ? 2 : 1);
+		assert_string_equal(value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
+				    "3");
+		neap_journal_free(journal);
+	}
+	file_write("something else\n", 15);
+	assert_true(neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err) < 0);
+	assert_non_null(strstr(err.msg, "hand.journal.new"));
+	assert_int_equal(file_read(text, sizeof(text)), 15);
+	assert_int_equal(unlinkat(dir_fd, "hand.journal.new", AT_REMOVEDIR), 0);
+}
+
 /* Any changed byte loses the line it is in (the head: everything) and never yields another value. */
 static void flipped_anywhere(void **state)
 {
@@ -472,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(side_effects_are_claimed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(torn_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_disk_at_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(flipped_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_is_refused, setup, teardown),

@@ -31,7 +31,8 @@ static void go_up(struct neap_daemon *daemon)
 	neap_daemon_tell(daemon);
 	if (daemon->node == NULL)
 		return;
-	daemon->next_tick_usec = neap_daemon_now(CLOCK_MONOTONIC);
+	daemon->clocks = neap_clocks_now();
+	daemon->next_tick_usec = daemon->clocks.mono_usec;
 	(void)event_add(daemon->tick, &now);
 }
 
@@ -90,12 +91,25 @@ void neap_daemon_react(void *arg)
 	neap_daemon_watch_hand(daemon);
 }
 
+static void tell_clocks(struct neap_daemon *daemon, const struct neap_clocks *now)
+{
+	char text[160];
+	int level = neap_clocks_compare(&daemon->clocks, now,
+					now->mono_usec - daemon->next_tick_usec, text,
+					sizeof(text));
+
+	daemon->clocks = *now;
+	if (level >= 0)
+		neap_log_line(&daemon->log, (enum neap_log_level)level, "%s", text);
+}
+
 /* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
  * machine) is left out, never made up for. */
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
-	int64_t now = neap_daemon_now(CLOCK_MONOTONIC);
+	const struct neap_clocks clocks = neap_clocks_now();
+	int64_t now = clocks.mono_usec;
 	int64_t wait;
 	struct neap_error err = {0};
 	struct timeval next;
@@ -111,7 +125,8 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 		(void)event_base_loopbreak(daemon->base);
 		return;
 	}
-	neap_node_tick(daemon->node, now, neap_daemon_now(CLOCK_REALTIME));
+	tell_clocks(daemon, &clocks);
+	neap_node_tick(daemon->node, now, clocks.real_usec);
 	neap_control_audit_poke(daemon->audit, now);
 	neap_daemon_watch_hand(daemon);
 	neap_daemon_tell(daemon);

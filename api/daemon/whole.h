@@ -12,6 +12,7 @@
 #include "api/control/control.h"
 #include "api/control/metrics.h"
 #include "api/control/policies.h"
+#include "api/daemon/clock.h"
 #include "api/daemon/daemon.h"
 #include "api/daemon/loop.h"
 #include "api/daemon/notify.h"
@@ -40,6 +41,7 @@ struct neap_daemon {
 	struct event *tick, *hand_event, *watchdog, *signals[3];
 	struct neap_loop *loop;
 	int64_t next_tick_usec;
+	struct neap_clocks clocks; /* at the last tick */
 	struct neap_http *http;
 	struct neap_control *control;
 	struct neap_control_policies *policies;

@@ -223,6 +223,7 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		node->started_mono_usec = mono_usec;
 	if (node->state != NODE_WATCHING)
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
+	neap_trouble_look(node);
 	if (neap_observe(node, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "tick %llu: %s",
 			      (unsigned long long)node->ticks, err.msg);

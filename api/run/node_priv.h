@@ -2,6 +2,7 @@
  *
  * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
  * react.c and triggers.c (pressure events between ticks), wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
+ * trouble.c (what is told of refusals),
  * launch.c (workloads that come and go), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
@@ -66,6 +67,7 @@ struct node_kept {
 	char why[160];
 	uint64_t wished_tick; /* the last tick in which somebody wanted it */
 	bool is_restoring;    /* the hand was asked to put it back and forget it */
+	bool is_taken_over; /* an earlier neapd set it, and nobody has asked for it since */
 };
 
 enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
@@ -92,6 +94,19 @@ struct node_reactions {
 	int32_t recent_usec[NODE_REACTIONS_KEPT]; /* a ring, by written */
 };
 
+/* See trouble.c. Times are of the monotonic clock, 0: none. */
+struct node_trouble {
+	uint64_t plans;     /* begun */
+	bool is_on;         /* some write was refused, and its end is not told */
+	int64_t since_usec; /* of the first line of this span */
+	unsigned told;      /* lines in this span */
+	size_t untold;      /* refusals beside them */
+	bool is_summed;     /* the number of those was told in this span */
+	bool is_end_told;   /* and the end of all */
+	int64_t asked_usec; /* when a tick first saw the hand owe an answer; it gave none since */
+	bool is_silent; /* that it gives none was told */
+};
+
 struct neap_triggers;
 
 struct neap_node {
@@ -116,8 +131,9 @@ struct neap_node {
 	struct neap_map *groups;    /* dir -> struct node_group */
 	struct neap_map *workloads; /* group dir -> struct node_workload */
 	struct neap_map *kept;      /* group and key -> struct node_kept */
-	struct neap_map *failures;  /* group and key -> errno of the last refusal */
-	struct neap_map *launches;  /* pod dir -> struct node_launch */
+	struct neap_map *failures;  /* group and key -> what the last plan was refused */
+	struct node_trouble trouble;
+	struct neap_map *launches; /* pod dir -> struct node_launch */
 
 	struct neap_sample sample;
 	struct neap_workload *views;
@@ -187,6 +203,18 @@ struct node_kept *neap_kept_find(const struct neap_node *node, const char *group
 				 enum neap_key key);
 void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
 void neap_kept_clear(struct neap_node *node);
+/* trouble.c */
+/* Notes a refusal; whether it is another one than that of the plan before. */
+bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pending,
+			 int errnum);
+/* Whether one more line may be written now about a refusal; else it is counted. */
+bool neap_trouble_may_tell(struct neap_node *node);
+void neap_trouble_plan_start(struct neap_node *node);
+void neap_trouble_plan_end(struct neap_node *node);
+/* At each tick. */
+void neap_trouble_look(struct neap_node *node);
+/* The hand has answered something. */
+void neap_trouble_answered(struct neap_node *node);
 /* launch.c */
 void neap_launch_go(struct neap_node *node);
 void neap_launch_collect(struct neap_node *node);

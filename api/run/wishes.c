@@ -14,6 +14,12 @@
 /* Order of equal claims: policies by the configuration, then neap's own base values. */
 #define RANK_BASE    1000
 #define RANK_IMPLIED 2000
+/* How long what an earlier neapd set stays though nobody asks for it: policies that were just loaded
+ * have no rates and remember nothing, and nothing may be let loose until they know. Ticks, or fewer
+ * of them where they are long. */
+#define SETTLE_TICKS     10
+#define SETTLE_TICKS_MIN 3
+#define SETTLE_USEC      20000000
 
 /* All but group and value. The value's CPU set is a kilobyte, of which only the used words count:
  * it is not cleared as a whole. */
@@ -41,6 +47,7 @@ static void wish_add(struct neap_node *node, struct neap_wish *wish)
 	if (kept != NULL) {
 		kept->wished_tick = node->ticks;
 		kept->is_restoring = false;
+		kept->is_taken_over = false;
 	}
 	if (neap_plan_add(node->plan, wish, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s", wish->group,
@@ -376,6 +383,13 @@ static bool kept_value(const struct neap_node *node, const struct node_kept *kep
 	return ret->form != NEAP_FORM_CPUSET || !neap_cpuset_is_empty(&ret->cpus);
 }
 
+static bool is_settling(const struct neap_node *node)
+{
+	return node->ticks <= SETTLE_TICKS_MIN ||
+	       (node->ticks <= SETTLE_TICKS &&
+		node->mono_usec - node->started_mono_usec < SETTLE_USEC);
+}
+
 /* Wishes for the values found at first, so that the plan orders their way back; what is already
  * back (or has no value form) the hand is asked to restore and forget. */
 static void wish_back(struct neap_node *node)
@@ -389,6 +403,8 @@ static void wish_back(struct neap_node *node)
 		struct neap_error err;
 
 		if (kept->wished_tick == node->ticks || kept->is_restoring)
+			continue;
+		if (kept->is_taken_over && is_settling(node))
 			continue;
 		wish_start(&wish, kept->key, "neapd",
 			   "no longer wanted: as it was before", RANK_BASE);

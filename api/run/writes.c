@@ -12,8 +12,6 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-#define FAILURES_MAX 1024
-
 /* --- kept values --- */
 
 static void kept_name(const char *group, enum neap_key key, char *buf, size_t size)
@@ -272,6 +270,7 @@ void neap_plan_and_write(struct neap_node *node)
 		node->late_plans += node->plan_inflight > 0;
 		return;
 	}
+	neap_trouble_plan_start(node);
 	neap_gather_wishes(node);
 	bounds.be_cpu_floor_milli = 20;
 	bounds.be_cpus_floor = 1;
@@ -300,6 +299,8 @@ void neap_plan_and_write(struct neap_node *node)
 		}
 		node->plan_inflight++;
 	}
+	if (node->plan_inflight == 0)
+		neap_trouble_plan_end(node);
 	neap_node_flush(node);
 }
 
@@ -319,25 +320,6 @@ void neap_node_note(struct neap_node *node, const char *what, const char *group,
 	(void)neap_audit_add(node->audit, &entry);
 }
 
-/* The same refusal of the same file every second is told once. */
-static bool is_old_failure(struct neap_node *node, const struct node_pending *pending,
-			   int errnum)
-{
-	char name[NEAP_PATH_MAX + 16];
-	void *before;
-
-	kept_name(pending->group, pending->key, name, sizeof(name));
-	if (errnum == 0) {
-		(void)neap_map_remove(node->failures, name);
-		return false;
-	}
-	before = neap_map_find(node->failures, name);
-	if (before == NULL && neap_map_count(node->failures) >= FAILURES_MAX)
-		return true;
-	(void)neap_map_set(node->failures, name, (void *)(intptr_t)errnum);
-	return before == (void *)(intptr_t)errnum;
-}
-
 static void audit_write(struct neap_node *node, const struct node_pending *pending,
 			const struct neap_hand_answer *answer, const char *what)
 {
@@ -347,12 +329,13 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 		node->writes++;
 	else if (answer->errnum != ENOENT)
 		node->writes_refused++;
-	if (is_old_failure(node, pending, answer->errnum))
-		return;
 	/* A group that ended meanwhile is no news, and neither is a value that was already back. */
 	if (answer->errnum == ENOENT ||
 	    (pending->op == NEAP_HAND_RESTORE && answer->errnum == 0 &&
 	     strcmp(answer->old_value, answer->new_value) == 0))
+		return;
+	/* The same refusal of the same file every second is told once. */
+	if (answer->errnum != 0 && !neap_trouble_is_new(node, pending, answer->errnum))
 		return;
 	entry.unix_usec = node->unix_usec;
 	entry.errnum = answer->errnum;
@@ -365,11 +348,11 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
 	(void)neap_audit_add(node->audit, &entry);
-	if (answer->errnum != 0)
+	if (answer->errnum != 0 && neap_trouble_may_tell(node))
 		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s",
 			      entry.group, entry.key, strerror(answer->errnum),
 			      answer->text[0] != '\0' ? ": " : "", answer->text);
-	else
+	else if (answer->errnum == 0)
 		neap_log_line(&node->config.log, NEAP_LOG_DEBUG,
 			      "%s %s: %s -> %s (%s: %s)", entry.group, entry.key,
 			      entry.old_value, entry.new_value, entry.policy, entry.why);
@@ -409,10 +392,14 @@ static void restore_answered(struct neap_node *node, const struct node_pending *
 static void take_answer(struct neap_node *node, const struct neap_hand_answer *answer)
 {
 	struct node_pending pending;
+	struct node_kept *kept;
 	size_t i;
 
+	neap_trouble_answered(node);
 	if (answer->op == NEAP_HAND_ENTRY) {
-		(void)kept_add(node, answer->group, answer->key, answer->old_value);
+		kept = kept_add(node, answer->group, answer->key, answer->old_value);
+		if (kept != NULL)
+			kept->is_taken_over = true;
 		return;
 	}
 	for (i = 0; i < node->pending_count; i++) {
@@ -438,6 +425,8 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 			set_answered(node, &pending, answer);
 		else
 			restore_answered(node, &pending, answer);
+		if (node->plan_inflight == 0)
+			neap_trouble_plan_end(node);
 	}
 	if (pending.answered != NULL)
 		pending.answered(node, pending.arg, answer);

@@ -58,7 +58,7 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* Writes everything that lives into a new file and puts it in the old one's place. */
-static int compact(struct neap_journal *journal, struct neap_error *err)
+static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
 	size_t lines = 1;
@@ -112,6 +112,56 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 	fd = -1;
 	journal->lines = lines;
 	journal->is_behind = false;
+	return 0;
+}
+
+static int compact(struct neap_journal *journal, struct neap_error *err)
+{
+	int rc = compact_to_new(journal, err);
+
+	if (rc < 0) /* half of it would take the room that is missing */
+		(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
+	return rc;
+}
+
+/* Goes on with the file that is there, as a full disk has no room for another: without a journal the
+ * hand could not start, and nobody would be left to give back what is set. */
+static int reuse(struct neap_journal *journal, struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+	neap_auto_buf struct neap_buf head = {0};
+
+	neap_buf_init(&head, NEAP_BUF_LINE);
+	fd = openat(journal->dir_fd, FILE_NAME,
+		    O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, journal->good_len) < 0)
+		return neap_error_sys(err, "open %s", FILE_NAME);
+	if (journal->good_len == 0) { /* of another boot */
+		neap_journal_header_line(journal, &head);
+		if (neap_buf_failed(&head))
+			return neap_error_nomem(err);
+		if (write_all(fd, head.data, head.len) < 0)
+			return neap_error_sys(err, "write %s", FILE_NAME);
+	}
+	journal->fd = fd;
+	fd = -1;
+	journal->lines = (size_t)journal->count + 2 * (size_t)journal->made_count + 1;
+	return 0;
+}
+
+static int first_write(struct neap_journal *journal, struct neap_error *err)
+{
+	struct neap_error why = {0};
+	int rc = compact(journal, &why);
+
+	if (rc < 0 && (journal->good_len < 0 || reuse(journal, NULL) < 0)) {
+		if (err)
+			*err = why;
+		return rc;
+	}
+	if (rc < 0)
+		neap_log_line(journal->log, NEAP_LOG_WARN,
+			      "%s; going on with the one that is there", why.msg);
 	return 0;
 }
 
@@ -322,6 +372,7 @@ int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log
 		return neap_error_nomem(err);
 	journal->dir_fd = dir_fd;
 	journal->fd = -1;
+	journal->good_len = -1;
 	journal->log = log;
 	memset(journal->bucket, -1, sizeof(journal->bucket));
 	if (boot_id)
@@ -348,7 +399,7 @@ int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *lo
 	if (rc > 0)
 		neap_journal_keep_bad(journal);
 	if (rc >= 0)
-		rc = compact(journal, err);
+		rc = first_write(journal, err);
 	if (rc < 0) {
 		neap_journal_free(journal);
 		return rc;

@@ -161,6 +161,8 @@ static int load_text(struct neap_journal *journal, char *text, struct neap_error
 				      bad.msg);
 			wrong++;
 		}
+		if (line_number > 1 || rc == 0)
+			journal->good_len = journal->is_void ? 0 : end + 1 - text;
 		line = end + 1;
 	}
 	return wrong;

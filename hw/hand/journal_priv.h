@@ -4,6 +4,8 @@
 #ifndef NEAP_HW_HAND_JOURNAL_PRIV_H
 #define NEAP_HW_HAND_JOURNAL_PRIV_H
 
+#include <sys/types.h>
+
 #include "engine/base/buf.h"
 #include "hw/hand/journal.h"
 
@@ -26,7 +28,8 @@ struct neap_journal {
 	int made_count, made_size;
 	int bucket[NEAP_JOURNAL_BUCKETS];
 	size_t lines;
-	bool is_void;   /* the file read was of another boot */
+	bool is_void; /* the file read was of another boot */
+	off_t good_len; /* of the file found at the start, up to its last whole line; -1: none that counts */
 	bool is_behind; /* a line could not be written: the file says more than is true */
 };
 
