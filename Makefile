@@ -61,7 +61,7 @@ T_SH    := $(wildcard t/sh/*.t)
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
 VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
-TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/vm/*.c))
+TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/chaos/*.c t/vm/*.c))
 # Fuzz targets read files; built by `make fuzz` they are fuzzers.
 FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
 FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \

@@ -393,6 +393,44 @@ static void what_cannot_go_back_stays(void **state)
 	assert_string_equal(rig_read(rig, parent, NEAP_KEY_CPUSET_CPUS), "0");
 }
 
+/* A v1 group that is made while its parent is narrow copies that, and nobody writes to it. When its
+ * parent is given back, so is it. */
+static void born_narrow(void **state)
+{
+	static const char *const born[] = {"p/c", "p/c/d", "own/w/f"};
+	struct hand_rig *rig = rig_of(state);
+	char full[256];
+	bool v2 = false;
+	size_t i;
+
+	(void)neap_cgroup_file(&rig->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
+	snprintf(full, sizeof(full), "%s",
+		 rig_read(rig, rig->base, NEAP_KEY_CPUSET_CPUS));
+	if (v2 || strcmp(full, "0") == 0) {
+		print_message("SKIP needs cgroup v1 cpuset and two CPUs\n");
+		skip();
+	}
+	rig_make(rig, rig_path(rig, "p"));
+	rig_start(rig);
+	rig_ask(rig, NEAP_HAND_MAKE, rig_path(rig, "own/w"), 0, NULL, -1);
+	rig_ask(rig, NEAP_HAND_SET, rig_path(rig, "p"), NEAP_KEY_CPUSET_CPUS, "0", -1);
+	rig_ask(rig, NEAP_HAND_SET, rig_path(rig, "own/w"), NEAP_KEY_CPUSET_CPUS, "0",
+		-1);
+	rig_make(rig, rig_path(rig, "p/c/d"));
+	rig_ask(rig, NEAP_HAND_MAKE, rig_path(rig, "own/w/f"), 0, NULL, -1);
+	for (i = 0; i < NEAP_ARRAY_LEN(born); i++)
+		assert_string_equal(
+			rig_read(rig, rig_path(rig, born[i]), NEAP_KEY_CPUSET_CPUS), "0");
+	/* As in the middle of a plan: the parent is wide already, the group of neap's own is not. */
+	rig_ask(rig, NEAP_HAND_SET, rig_path(rig, "own/w"), NEAP_KEY_CPUSET_CPUS, full,
+		-1);
+	assert_int_equal(rig_ask(rig, NEAP_HAND_GIVE_BACK, NULL, 0, NULL, -1).errnum, 0);
+	for (i = 0; i < NEAP_ARRAY_LEN(born); i++)
+		assert_string_equal(
+			rig_read(rig, rig_path(rig, born[i]), NEAP_KEY_CPUSET_CPUS),
+			full);
+}
+
 /* v2 takes no empty set back while a process is inside: all CPUs are given, which is the same. */
 static void a_full_set_gets_all_back(void **state)
 {
@@ -450,6 +488,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(release_of_an_orphan, setup, teardown),
 		cmocka_unit_test_setup_teardown(terminated_gives_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_of_cpusets, setup, teardown),
+		cmocka_unit_test_setup_teardown(born_narrow, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_go_back_stays, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_full_set_gets_all_back, setup,

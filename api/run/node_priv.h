@@ -2,7 +2,8 @@
  *
  * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
  * react.c and triggers.c (pressure events between ticks), wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
- * trouble.c (what is told of refusals),
+ * inherit.c (groups born
+ * narrow), trouble.c (what is told of refusals),
  * launch.c (workloads that come and go), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
@@ -30,6 +31,7 @@ struct node_group {
 	unsigned turn;       /* what is slow is read when ticks % SLOW_EVERY is this */
 	/* A container in which a process was seen: whoever made the group has set it up. */
 	bool is_settled;
+	bool is_birth_noted; /* what it was made with was looked at */
 };
 
 /* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in
@@ -63,6 +65,7 @@ struct node_kept {
 	char group[NEAP_PATH_MAX];
 	enum neap_key key;
 	char *found; /* kernel text before neap's first write */
+	char *previous; /* before the last write that changed it; of CPU sets only, or NULL */
 	char policy[64];
 	char why[160];
 	uint64_t wished_tick; /* the last tick in which somebody wanted it */
@@ -201,8 +204,18 @@ void neap_node_note(struct neap_node *node, const char *what, const char *group,
 		    const char *policy, const char *why, int errnum);
 struct node_kept *neap_kept_find(const struct neap_node *node, const char *group,
 				 enum neap_key key);
+/* Notes what was found at first, unless that is known. False without memory. */
+bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key,
+		    const char *found);
 void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
 void neap_kept_clear(struct neap_node *node);
+/* inherit.c */
+/* What a group that was made while its parent was narrowed should get back one day: what the parent
+ * had at first, and what it has now. NULL: it was not; the hand notes what it finds. */
+const char *neap_inherited_found(struct neap_node *node, const char *dir,
+				 enum neap_key key, struct neap_value *ret_own);
+/* Has the hand note groups that were made so since the last look. Before a plan is sent. */
+void neap_inherit_look(struct neap_node *node);
 /* trouble.c */
 /* Notes a refusal; whether it is another one than that of the plan before. */
 bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pending,

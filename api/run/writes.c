@@ -33,6 +33,7 @@ static void kept_free(struct node_kept *kept)
 	if (kept == NULL)
 		return;
 	free(kept->found);
+	free(kept->previous);
 	free(kept);
 }
 
@@ -56,6 +57,12 @@ static struct node_kept *kept_add(struct neap_node *node, const char *group,
 		return NULL;
 	}
 	return kept;
+}
+
+bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key,
+		    const char *found)
+{
+	return kept_add(node, group, key, found) != NULL;
 }
 
 static void kept_drop(struct neap_node *node, const char *group, enum neap_key key)
@@ -136,33 +143,6 @@ void neap_kept_restore(struct neap_node *node, struct node_kept *kept)
 	}
 }
 
-/* A group made while its parent was narrowed starts with the narrow set (v1 copies it); what it
- * should get back one day is what the parent had at first. NULL: the hand notes what it finds. */
-static const char *inherited_found(struct neap_node *node, const struct neap_write *write)
-{
-	char parent[NEAP_PATH_MAX];
-	const struct node_kept *kept;
-	struct neap_value own, above;
-	struct neap_error err;
-	char *slash;
-
-	if (write->key != NEAP_KEY_CPUSET_CPUS ||
-	    neap_kept_find(node, write->group, write->key) != NULL)
-		return NULL;
-	(void)neap_strcopy(parent, sizeof(parent), write->group);
-	slash = strrchr(parent, '/');
-	if (slash == NULL)
-		return NULL;
-	*slash = '\0';
-	kept = neap_kept_find(node, parent, write->key);
-	if (kept == NULL || kept->found[0] == '\0')
-		return NULL;
-	if (neap_node_read_key(node, write->group, write->key, &own, &err) != 1 ||
-	    neap_node_read_key(node, parent, write->key, &above, &err) != 1)
-		return NULL;
-	return neap_cpuset_is_equal(&own.cpus, &above.cpus) ? kept->found : NULL;
-}
-
 static void dry_note(struct neap_node *node, const struct neap_write *write,
 		     const struct neap_wish *wish)
 {
@@ -231,6 +211,7 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	struct neap_hand_request request = {0};
 	struct node_pending pending = {0};
 	const char *bounded = "";
+	struct neap_value own;
 	bool v2 = false;
 
 	(void)neap_cgroup_file(node->cgroup, write->key, NULL, &v2);
@@ -242,7 +223,7 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	request.group = write->group;
 	request.key = write->key;
 	request.value = text;
-	request.found = inherited_found(node, write);
+	request.found = neap_inherited_found(node, write->group, write->key, &own);
 	if (request.found != NULL)
 		(void)kept_add(node, write->group, write->key, request.found);
 	(void)neap_strcopy(pending.group, sizeof(pending.group), write->group);
@@ -290,6 +271,7 @@ void neap_plan_and_write(struct neap_node *node)
 	text = neap_alloc(NEAP_CPUSET_TEXT);
 	if (text == NULL)
 		return;
+	neap_inherit_look(node);
 	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
 		if (send_write(node, neap_plan_write_get(node->plan, i), text,
 			       NEAP_CPUSET_TEXT, &err) < 0) {
@@ -375,6 +357,11 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 	(void)neap_strcopy(kept->why, sizeof(kept->why), pending->why);
 	if (kept->wished_tick == 0)
 		kept->wished_tick = node->ticks;
+	if (kept->key == NEAP_KEY_CPUSET_CPUS &&
+	    strcmp(answer->old_value, answer->new_value) != 0) {
+		free(kept->previous);
+		kept->previous = neap_strdup(answer->old_value);
+	}
 }
 
 static void restore_answered(struct neap_node *node, const struct node_pending *pending,

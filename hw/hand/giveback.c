@@ -167,6 +167,7 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 	int round, i;
 	int done = 0;
 
+	neap_hand_inherited_note(server);
 	for (round = 0; round < ROUNDS && neap_journal_count(journal); round++) {
 		if (round)
 			(void)poll(NULL, 0,

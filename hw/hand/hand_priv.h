@@ -129,6 +129,9 @@ void neap_hand_out_drop(struct neap_hand_server *server);
  * logged by name. Vanished groups count as neither. */
 int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
 
+/* inherit.c: entries for groups that were made narrow, as their parent was. */
+void neap_hand_inherited_note(struct neap_hand_server *server);
+
 /* takeover.c */
 int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err);
 /* The lock of the run directory, from an orphaned hand if need be. The descriptor; NEAP_ECONFLICT

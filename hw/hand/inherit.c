@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a group was born with. On v1 a new group copies the CPUs and memory nodes of its parent, also
+ * when neap had narrowed those. Nothing was written to it, so nothing is known of it; and once its
+ * parent is wide again, it would stay narrow for good. The loop has such groups noted as it meets
+ * them; this is for those that came after its last look. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+/* A child that holds what the parent holds gets an entry with what the parent had at first; so does any
+ * of neap's own groups, as nobody else sets what is in those. */
+static void child_note(struct neap_hand_server *server,
+		       const struct neap_journal_entry *parent, const char *name,
+		       bool *ret_moved)
+{
+	struct neap_journal_entry entry = {.value = parent->value, .key = parent->key};
+	struct neap_error err = {0};
+	char group[NEAP_PATH_MAX];
+	int index;
+
+	if (snprintf(group, sizeof(group), "%s/%s", parent->group, name) >=
+	    (int)sizeof(group))
+		return;
+	if (!neap_path_is_safe(group) ||
+	    neap_hand_file_read(&server->files, group, parent->key, server->new_value,
+				&entry.dev, &entry.ino) != 0 ||
+	    strcmp(server->new_value, parent->value) == 0)
+		return;
+	if (strcmp(server->new_value, server->old_value) != 0 &&
+	    neap_journal_made_find(server->journal, group) < 0)
+		return;
+	index = neap_journal_find(server->journal, group, parent->key);
+	if (index >= 0 && neap_journal_get(server->journal, index)->dev == entry.dev &&
+	    neap_journal_get(server->journal, index)->ino == entry.ino)
+		return;
+	if (index >= 0) { /* of an earlier group of that name */
+		neap_journal_drop(server->journal, index);
+		*ret_moved = true;
+	}
+	entry.group = group;
+	if (neap_journal_add(server->journal, &entry, &err) < 0)
+		neap_log_line(&server->log, NEAP_LOG_WARN,
+			      "%s of %s stays as it was made: %s",
+			      neap_key_get(entry.key)->name, group, err.msg);
+}
+
+static void children_note(struct neap_hand_server *server,
+			  const struct neap_journal_entry *parent, bool *ret_moved)
+{
+	int fd = neap_cgroup_open(server->config.cgroup,
+				  neap_key_get(parent->key)->controller, parent->group,
+				  NULL, O_RDONLY | O_DIRECTORY | O_CLOEXEC, NULL);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *child;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)close(fd);
+		return; /* gone */
+	}
+	while ((child = readdir(dir)))
+		if (child->d_type == DT_DIR && child->d_name[0] != '.')
+			child_note(server, parent, child->d_name, ret_moved);
+	(void)closedir(dir);
+}
+
+void neap_hand_inherited_note(struct neap_hand_server *server)
+{
+	int i;
+
+	/* The list grows while it is gone through: children of children come later in it. What is
+	 * dropped from it moves others, and it is gone through again. */
+	for (i = 0; i < neap_journal_count(server->journal); i++) {
+		const struct neap_journal_entry *entry =
+			neap_journal_get(server->journal, i);
+		struct neap_journal_entry parent = *entry;
+		neap_auto_free char *group = NULL, *value = NULL;
+		uint64_t dev, ino;
+		bool v2 = false, is_moved = false;
+
+		if (parent.key != NEAP_KEY_CPUSET_CPUS &&
+		    parent.key != NEAP_KEY_CPUSET_MEMS)
+			continue;
+		(void)neap_cgroup_file(server->config.cgroup, parent.key, NULL, &v2);
+		if (v2 || !*parent.value ||
+		    neap_hand_file_read(&server->files, parent.group, parent.key,
+					server->old_value, &dev, &ino) != 0 ||
+		    dev != parent.dev || ino != parent.ino)
+			continue;
+		group = parent.group = neap_strdup(parent.group);
+		value = parent.value = neap_strdup(parent.value);
+		if (group && value)
+			children_note(server, &parent, &is_moved);
+		if (is_moved)
+			i = -1;
+	}
+}
