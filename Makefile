@@ -3,6 +3,7 @@
 #   make run        set up what is missing, build, start neapd on this machine
 #   make test       set up, build, run every test (TAP); the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
+#   make chaos      kills, full disks, stopped processes, upgrades under load: long forms, half an hour
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
@@ -73,11 +74,12 @@ SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_trigger hw_topology) \
-           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor))
+           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor chaos-clock \
+           chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo test test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation fmt \
-        install deb clean help deps need-deps \
+.PHONY: all run demo chaos test test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+        fmt install deb clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -203,6 +205,10 @@ run: all
 demo: all
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/demo/demo.sh
+
+chaos: need-deps
+	+@$(SUBMAKE) test-programs
+	@BUILD=$(O) SAN=$(SAN) t/chaos/run.sh
 
 bench: all
 	+@$(SUBMAKE) test-programs

@@ -52,6 +52,9 @@ int neap_cgroup_make(const struct neap_cgroup *cgroup, const char *dir, bool *re
 /* Removes the (empty) group in every hierarchy. Gone is fine. EBUSY when something is inside. */
 int neap_cgroup_remove(const struct neap_cgroup *cgroup, const char *dir,
 		       struct neap_error *err);
+/* A group that is in some of the hierarchies that neap uses and not in others: whoever made or removed
+ * it did not come to the end. */
+bool neap_cgroup_is_partial(const struct neap_cgroup *cgroup, const char *dir);
 /* Moves a whole process into the group in every hierarchy. ESRCH in errnum when it ended. */
 int neap_cgroup_move(const struct neap_cgroup *cgroup, const char *dir, int pid,
 		     struct neap_error *err);

@@ -330,6 +330,21 @@ int neap_cgroup_remove(const struct neap_cgroup *cgroup, const char *dir,
 	return 0;
 }
 
+bool neap_cgroup_is_partial(const struct neap_cgroup *cgroup, const char *dir)
+{
+	enum neap_controller hierarchies[NEAP_CTL_COUNT];
+	int count = neap_cgroup_hierarchies(cgroup, hierarchies);
+	int there = 0;
+
+	for (int i = 0; i < count; i++) {
+		neap_auto_fd int fd = neap_cgroup_open(cgroup, hierarchies[i], dir, NULL,
+						       O_PATH | O_DIRECTORY, NULL);
+
+		there += fd >= 0;
+	}
+	return there > 0 && there < count;
+}
+
 int neap_cgroup_move(const struct neap_cgroup *cgroup, const char *dir, int pid,
 		     struct neap_error *err)
 {

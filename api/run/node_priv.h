@@ -102,6 +102,7 @@ struct node_trouble {
 	uint64_t plans;     /* begun */
 	bool is_on;         /* some write was refused, and its end is not told */
 	int64_t since_usec; /* of the first line of this span */
+	int errnum;         /* that those lines are about */
 	unsigned told;      /* lines in this span */
 	size_t untold;      /* refusals beside them */
 	bool is_summed;     /* the number of those was told in this span */
@@ -221,7 +222,7 @@ void neap_inherit_look(struct neap_node *node);
 bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pending,
 			 int errnum);
 /* Whether one more line may be written now about a refusal; else it is counted. */
-bool neap_trouble_may_tell(struct neap_node *node);
+bool neap_trouble_may_tell(struct neap_node *node, int errnum);
 void neap_trouble_plan_start(struct neap_node *node);
 void neap_trouble_plan_end(struct neap_node *node);
 /* At each tick. */

@@ -14,7 +14,7 @@
 /* Lines about refused writes in this time; then one with the number of the others. */
 #define LINES       3
 #define SPAN_USEC   10000000
-#define SILENT_USEC 5000000
+#define SILENT_USEC 3000000
 /* An entry of node->failures is no pointer: the errno, and above it the plan of the last refusal. */
 #define ERRNO_BITS 12
 
@@ -46,10 +46,16 @@ bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pend
 	return (before & ((1u << ERRNO_BITS) - 1)) != (uintptr_t)errnum;
 }
 
-bool neap_trouble_may_tell(struct neap_node *node)
+bool neap_trouble_may_tell(struct neap_node *node, int errnum)
 {
 	struct node_trouble *trouble = &node->trouble;
 
+	if (errnum != trouble->errnum) { /* another reason is news */
+		trouble->errnum = errnum;
+		trouble->told = 0;
+		trouble->is_summed = false;
+		trouble->is_end_told = false;
+	}
 	if (trouble->told < LINES) {
 		if (trouble->told++ == 0)
 			trouble->since_usec = node->mono_usec;

@@ -330,7 +330,7 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
 	(void)neap_audit_add(node->audit, &entry);
-	if (answer->errnum != 0 && neap_trouble_may_tell(node))
+	if (answer->errnum != 0 && neap_trouble_may_tell(node, answer->errnum))
 		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s",
 			      entry.group, entry.key, strerror(answer->errnum),
 			      answer->text[0] != '\0' ? ": " : "", answer->text);

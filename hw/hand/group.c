@@ -407,6 +407,35 @@ static int deepest_find(const struct neap_journal *journal, const bool *is_tried
 	return best;
 }
 
+void neap_hand_groups_tidy(struct neap_hand_server *server)
+{
+	struct neap_journal *journal = server->journal;
+	neap_auto_free bool *is_tried = NULL;
+	int i;
+
+	is_tried = neap_alloc_array((size_t)neap_journal_made_count(journal),
+				    sizeof(*is_tried));
+	if (!is_tried || server->config.cgroup->is_fake || neap_hand_is_frozen(server))
+		return;
+	for (i = deepest_find(journal, is_tried); i >= 0;
+	     i = deepest_find(journal, is_tried)) {
+		const char *group = neap_journal_made_get(journal, i)->group;
+		int last = neap_journal_made_count(journal) - 1;
+
+		/* One with a process inside, or with a group below, stays: the end takes it along. */
+		if (!neap_cgroup_is_partial(server->config.cgroup, group) ||
+		    neap_cgroup_remove(server->config.cgroup, group, NULL) < 0) {
+			is_tried[i] = true;
+			continue;
+		}
+		neap_log_line(&server->log, NEAP_LOG_INFO,
+			      "removed %s, which was half made or half removed", group);
+		is_tried[i] = is_tried[last];
+		neap_journal_drop_group(journal, group);
+		neap_journal_made_drop(journal, i);
+	}
+}
+
 int neap_hand_groups_undo(struct neap_hand_server *server)
 {
 	struct neap_journal *journal = server->journal;

@@ -108,6 +108,9 @@ void neap_hand_group_move(struct neap_hand_server *server,
  * stay; each is logged. */
 int neap_hand_groups_undo(struct neap_hand_server *server);
 
+/* Removes groups of neap's own that are not in all hierarchies: no look of the loop would find them. */
+void neap_hand_groups_tidy(struct neap_hand_server *server);
+
 /* trigger.c: the descriptor is in the answer, to be closed once sent. */
 void neap_hand_trigger_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,

@@ -497,6 +497,7 @@ static int server_start(const struct neap_hand_config *config, int sock, int dae
 		neap_hand_server_free(server);
 		return rc;
 	}
+	neap_hand_groups_tidy(server);
 	server->sock = sock;
 	*ret = server;
 	return 0;

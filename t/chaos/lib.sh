@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034,SC2154  # WORK, GROUP come from tap.sh, what is set here is read there
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154  # WORK, GROUP come from tap.sh, what is set here is read there
 #
 # A machine that is busy, for tests that break something: a tree like a kubelet's with CHAOS_PODS pods,
 # a policy that changes every value in every tick and one that holds still, and what to compare.
@@ -18,6 +18,7 @@ BE_SHARES=$CPU/$KUBE/besteffort/cpu.shares
 BE_QUOTA=$CPU/$KUBE/besteffort/cpu.cfs_quota_us
 [ -n "$V2" ] && BE_SHARES=$CPU/$KUBE/besteffort/cpu.weight BE_QUOTA=$CPU/$KUBE/besteffort/cpu.max
 SLEEPERS=
+JOBS=
 
 # A process in each pod's first container, as neapd leaves alone what a kubelet is still making.
 tree_make()
@@ -167,3 +168,98 @@ no_own_groups() { [ -z "$(find /sys/fs/cgroup -type d -path "*/$GROUP" 2>/dev/nu
 # Microseconds, 0 to N-1; of a fixed row, so that a test strikes alike each time.
 random() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 sleep_usec() { sleep "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))"; }
+
+# --- workloads that live through it all ---
+
+jobs_start()
+{
+	"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos LS --name svc --cpu-request 500m -- \
+		sleep 100000 2>>"$WORK/jobs.err" &
+	JOBS=$!
+	# It presses on the quota of its class, so that the trigger fires.
+	"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name job -- \
+		sh -c 'while :; do :; done' 2>>"$WORK/jobs.err" &
+	JOBS="$JOBS $!"
+	eventually 10 jobs_run
+}
+jobs_run()
+{
+	has "$(group_of "${JOBS% *}")" "$GROUP/burstable/podsvc/main" &&
+		has "$(group_of "${JOBS#* }")" "$GROUP/besteffort/podjob/main"
+}
+jobs_live() { is_running "${JOBS% *}" && is_running "${JOBS#* }"; }
+jobs_end()
+{
+	local pid
+	for pid in $JOBS; do kill -9 "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; done
+	JOBS=
+}
+
+# --- the verdict ---
+
+hand_of() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
+
+loop_is_gone()
+{
+	ends_by_itself "$NEAPD_PID" 10 || return 1
+	wait "$NEAPD_PID" 2>/dev/null
+	NEAPD_PID=
+}
+
+gave_back() { [ -z "$(users_of_run)" ] && no_own_groups; }
+
+fail() { echo "# $what: $*" | head -n 12; FAILED=$((FAILED + 1)); }
+
+# All as it was before neap: values, groups, nobody left.
+judge_back()
+{
+	local left
+	left=$(is_snapshot "$WORK/first" "$KUBE") || fail "not given back: $left"
+	no_own_groups || fail "groups are left: $(find /sys/fs/cgroup -path "*/$GROUP*" -type d | head -n 3)"
+	[ ! -e "$WORK/run/hand.journal" ] || fail "a journal is left: $(head -n 3 "$WORK/run/hand.journal")"
+	left=$(users_of_run)
+	[ -z "$left" ] || fail "processes are left: $left"
+	jobs_live || fail "a workload was ended"
+}
+
+judge_successor()
+{
+	local hands
+	neapctl policy delete qos/extra >/dev/null 2>&1
+	if ! eventually 15 is_snapshot "$WORK/calm" "$KUBE" "$GROUP"; then
+		fail "not as wanted: $(is_snapshot "$WORK/calm" "$KUBE" "$GROUP")"
+	fi >/dev/null
+	[ ! -s "$WORK/try.out" ] || is_snapshot "$WORK/calm" "$KUBE" "$GROUP" >/dev/null ||
+		echo "# $(head -n 8 "$WORK/try.out" | tr '\n' ' ')"
+	jobs_run >/dev/null || fail "workloads are in the groups $(for j in $JOBS; do group_of "$j"; done)"
+	hands=$(users_of_run | wc -l)
+	[ "$hands" -eq 2 ] || fail "$hands processes use the run directory"
+}
+
+back_now() { "$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" --kubepods "$KUBE"; }
+
+# What a failed round left is no matter of the next one.
+clean_up()
+{
+	[ -z "$NEAPD_PID" ] || neapd_end KILL
+	rm -f "$WORK/run/freeze"
+	back_now >/dev/null 2>&1
+	jobs_end
+	tree_drop
+	tree_make
+}
+
+# What the calm policy wants, from a start that nothing disturbed: $WORK/calm; before it: $WORK/first.
+reference()
+{
+	policy_busy >"$WORK/busy.lua"
+	policy_calm >"$WORK/calm.lua"
+	check "a tree with $PODS pods" tree_make
+	snapshot "$KUBE" >"$WORK/first"
+	check "neapd starts" chaos_start calm || tap_end
+	check "workloads run" jobs_start
+	sleep 1
+	snapshot "$KUBE" "$GROUP" >"$WORK/calm"
+	check "the calm policy wants something" not cmp -s "$WORK/first" "$WORK/calm"
+	neapd_end TERM
+}

@@ -46,7 +46,7 @@ late_make() # a pod as a kubelet and its runtime make it
 	done
 	sleep 100000 &
 	SLEEPERS="$SLEEPERS $!"
-	for h in $CONTROLLERS; do echo $! >"$h/$KUBE/$LATE/cgroup.procs" || return 1; done
+	for h in $CONTROLLERS; do echo "$!" >"$h/$KUBE/$LATE/cgroup.procs" || return 1; done
 }
 late_drop()
 {
@@ -73,7 +73,7 @@ sets()
 		[ "$(cat "$SET/$group/cpuset.cpus")" = "$wanted" ] ||
 			{ echo "$group: $(cat "$SET/$group/cpuset.cpus"), wanted $wanted"; bad=1; }
 	done
-	return $bad
+	return "$bad"
 }
 ALL=("$KUBE/besteffort" "$KUBE/besteffort/podlate" "$KUBE/$LATE")
 OWN=("$GROUP/besteffort" "$GROUP/besteffort/podjob" "$GROUP/besteffort/podjob/main")

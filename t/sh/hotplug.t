@@ -83,6 +83,16 @@ check "the set stays valid" eventually 5 set_is_valid "$SET"
 
 all_back
 OFF=
+# Quicker than ticks can follow.
+for _ in 1 2 3 4 5; do
+	for cpu in 1 2; do
+		OFF=$cpu
+		echo 0 >$CPUS/cpu$cpu/online
+		echo 1 >$CPUS/cpu$cpu/online
+	done
+done
+OFF=
+check "CPUs come and go within ticks: it lives" kill -0 "$NEAPD_PID"
 check "they come back: neapd follows" eventually 5 says_online "0-$((count - 1))"
 check "with its whole capacity" eventually 5 is_capacity $((count * 1000))
 check "the set is valid" set_is_valid "$SET"

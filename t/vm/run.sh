@@ -88,6 +88,11 @@ build_root()
 		cp "$BUILD/neapctl" "$ROOT/neap/build/" || return 1
 		files+=("$BUILD/neapctl")
 	fi
+	mkdir -p "$ROOT/neap/build/t/bench" "$ROOT/neap/build/t/chaos"
+	for program in bench/make_groups chaos/watch chaos/strike; do
+		cp "$BUILD/t/$program" "$ROOT/neap/build/t/$program" || return 1
+		files+=("$BUILD/t/$program")
+	done
 	for program in ${programs[@]+"${programs[@]}"}; do
 		case $program in
 		*.t) list+=("$program") ;;
@@ -101,8 +106,9 @@ build_root()
 	[ ${#list[@]} -eq 0 ] || printf '%s\n' "${list[@]}" >"$ROOT/neap/list"
 	with_libraries "${files[@]}"
 	{
-		echo "export BUILD=build SAN='${SAN:-}' NEAP_TEST_HOTPLUG=1 NEAP_SLOWNESS=20"
+		echo "export BUILD=build SAN='${SAN:-}' NEAP_TEST_HOTPLUG=1 NEAP_TEST_CLOCK=1 NEAP_SLOWNESS=20"
 		echo "export NEAP_TEST_SLOW=$SLOW NEAP_TEST_TIMEOUT=$((60 * SLOW))"
+		env | grep '^CHAOS_' | sed 's/^/export /'
 		[ -z "$shell" ] || printf '%s\n' "$shell" 'exec /neap/exit $?'
 	} >"$ROOT/neap/environment"
 	cp t/vm/init "$ROOT/init" && chmod 755 "$ROOT/init"
