@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `make chaos`: the long forms of t/sh/chaos-*.t, and the figures of upgrades under load. Last line "N
-# passed, N failed[, N skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (20), CHAOS_DEPTH
+# passed, N failed[, N skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (12), CHAOS_DEPTH
 # (12), CHAOS_CHURN (500), CHAOS_STOP (10) seconds, CHAOS_SWAPS (10). CHAOS_VM=1 runs what cgroup v2 and
 # the clock are needed for in qemu beside it, with a tenth of the kills. BUILD.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build} CHAOS_LONG=1
-export CHAOS_KILLS=${CHAOS_KILLS:-200} CHAOS_PODS=${CHAOS_PODS:-20} CHAOS_DEPTH=${CHAOS_DEPTH:-12}
+export CHAOS_KILLS=${CHAOS_KILLS:-200} CHAOS_PODS=${CHAOS_PODS:-12} CHAOS_DEPTH=${CHAOS_DEPTH:-12}
 export CHAOS_CHURN=${CHAOS_CHURN:-500} CHAOS_STOP=${CHAOS_STOP:-10} CHAOS_SWAPS=${CHAOS_SWAPS:-10}
 export NEAP_TEST_TIMEOUT=${NEAP_TEST_TIMEOUT:-7200}
 started=$SECONDS
 status=0
 out=$(mktemp "${TMPDIR:-/tmp}/neap-chaos.XXXXXX") || exit 1
-trap 'rm -f "$out"' EXIT
+TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
+export TAP_DIR
+trap 'rm -rf "$out" "$TAP_DIR"' EXIT
 
 for name in born-narrow chaos-kill chaos-points chaos-faults chaos-upgrade; do
 	t/run-tests.sh --one "t/sh/$name.t" | tee -a "$out" | grep -E '^(not ok|#)'
