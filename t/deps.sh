@@ -16,6 +16,7 @@ build libevent-dev         loop
 build libjansson-dev       json
 build libhwloc-dev         topology
 build libcgroup-dev        groups
+build libseccomp-dev       filter of system calls
 build liblua5.4-dev        policies
 build libyaml-dev          configuration
 build libssl-dev           tls

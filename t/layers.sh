@@ -13,7 +13,7 @@ engine/base      : engine/base :
 engine/machine   : engine/base engine/machine :
 engine/cluster   : engine/base engine/machine engine/cluster :
 engine/decide    : engine :
-hw               : engine hw : hwloc libcgroup
+hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
 api/http         : engine api/http : libevent openssl
 api/kube         : engine api/kube api/http api/store :
@@ -38,6 +38,7 @@ function library(header) {
 	if (header ~ /^openssl\//) return "openssl"
 	if (header ~ /^hwloc/) return "hwloc"
 	if (header ~ /^libcgroup/) return "libcgroup"
+	if (header ~ /^seccomp\.h$/) return "libseccomp"
 	if (header ~ /^(lua|lauxlib|lualib|luaconf)\.h$/) return "lua"
 	if (header ~ /^sqlite3/) return "sqlite3"
 	if (header ~ /^curl\//) return "libcurl"

@@ -150,7 +150,7 @@ part_tidy()
 	list f '*.c' || return 0
 	# shellcheck disable=SC2046
 	flags="-std=gnu11 -D_GNU_SOURCE -I. -DNEAP_VERSION=\"0\" -DNEAP_SHARE_DIR=\"/\" $(pkg-config \
-		--cflags libevent jansson hwloc libcgroup lua5.4 yaml-0.1 openssl libcurl)"
+		--cflags libevent jansson hwloc libcgroup libseccomp lua5.4 yaml-0.1 openssl libcurl)"
 	# shellcheck disable=SC2016  # the inner shell expands them
 	printf '%s\0' "${f[@]}" | xargs -0 -n 4 -P "$(nproc)" sh -c '
 		flags=$1; shift

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The filter of system calls, by libseccomp, which knows the numbers of every architecture and writes the
+ * program for the kernel. Calls stand by name; one that this architecture (or an older libseccomp) does not
+ * have is left out. Since Linux 5.11 a call that is allowed whatever its arguments costs a look at a bit map,
+ * so arguments are looked at only where it is worth it. */
+#include <errno.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "hw/jail.h"
+
+/* Sanitizers look for leaks from a process of their own that traces this one. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||               \
+	__has_feature(leak_sanitizer) || __has_feature(memory_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41 /* names of malloc's memory, newer C libraries */
+#endif
+#define PIDFD_GET_INFO_ANY 0xff0b /* type and number; its size grows */
+
+enum { LOOP = 1, HAND = 2, BOTH = LOOP | HAND };
+
+/* Allowed whatever the arguments. */
+static const struct {
+	int who;
+	const char *names;
+} allowed[] = {
+	{BOTH, "read pread64 readv write pwrite64 writev lseek close close_range"},
+	{BOTH, "open openat openat2 stat lstat fstat newfstatat statx statfs fstatfs"},
+	{BOTH, "access faccessat faccessat2 readlink readlinkat getdents64 getcwd"},
+	{BOTH, "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2"},
+	{BOTH, "ftruncate fsync fdatasync fcntl umask"},
+	{BOTH, "poll ppoll recvmsg sendmsg sendto getsockopt getpeername getsockname"},
+	{BOTH, "brk munmap mremap madvise futex sched_yield membarrier"},
+	{BOTH, "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack"},
+	{BOTH, "restart_syscall exit exit_group getrandom uname sysinfo"},
+	{BOTH, "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time"},
+	{BOTH, "getpid gettid getppid getuid geteuid getgid getegid getrusage getcpu"},
+	{BOTH, "sched_getaffinity"},
+	/* libevent, HTTP, sd_notify, and the C library's look-ups of users. */
+	{LOOP, "epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 select"},
+	{LOOP, "pselect6 eventfd2 pipe2 timerfd_create timerfd_settime timerfd_gettime"},
+	{LOOP, "accept accept4 connect shutdown recvfrom sendfile setsockopt dup"},
+	/* Directories that are watched, links and locks of uploads. */
+	{LOOP, "inotify_init1 inotify_add_watch inotify_rm_watch symlinkat flock"},
+	/* Threads, and the timers of Lua's budgets. */
+	{LOOP, "timer_create timer_settime timer_gettime timer_getoverrun timer_delete"},
+	{LOOP, "set_robust_list rseq getpriority rt_sigsuspend rt_sigpending"},
+	/* The hand's end; hwloc. */
+	{LOOP, "wait4 waitid get_mempolicy getresuid getresgid getgroups"},
+	/* Which process a client is, and whether it has ended. */
+	{HAND, "pidfd_open"},
+};
+
+/* Never made by neap, whatever the C library. */
+static const struct {
+	int who;
+	const char *names;
+} deadly[] = {
+	{BOTH, "execve execveat fork vfork ptrace process_vm_readv process_vm_writev"},
+	{BOTH, "pidfd_getfd kcmp"},
+	{BOTH, "mount umount umount2 pivot_root chroot move_mount open_tree fsopen"},
+	{BOTH, "fsconfig fsmount fspick mount_setattr mknod mknodat"},
+	{BOTH, "setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid"},
+	{BOTH, "setgroups capset unshare setns open_by_handle_at"},
+	{BOTH, "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter"},
+	{BOTH, "io_uring_register keyctl add_key request_key personality"},
+	{BOTH, "kexec_load kexec_file_load init_module finit_module delete_module"},
+	{BOTH, "reboot swapon swapoff iopl ioperm modify_ldt acct quotactl quotactl_fd"},
+	{BOTH, "settimeofday clock_settime sethostname setdomainname vhangup"},
+	{HAND, "socket socketpair connect bind listen accept accept4"},
+};
+
+/* Allowed in builds with sanitizers only, and before all else. */
+static const char sanitizer[] =
+	"clone fork ptrace personality wait4 waitid kill tgkill prctl "
+	"process_vm_readv sched_getscheduler socketpair pipe pipe2";
+
+#define INT  0xffffffffu /* the kernel looks at no more of an int */
+#define EXEC ((uint64_t)PROT_EXEC)
+#define NAMESPACES                                                                       \
+	((uint64_t)CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |         \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+#define ALLOW SCMP_ACT_ALLOW
+#define KILL  SCMP_ACT_KILL_PROCESS
+
+/* When (argument & mask) is value. No two of a call that do different things may both fit. */
+static const struct term {
+	int who;
+	uint32_t action;
+	const char *name;
+	unsigned arg;
+	uint64_t mask, value;
+} terms[] = {
+	/* What can be run is what was loaded before: no code is mapped or made any more. */
+	{BOTH, ALLOW, "mmap", 2, EXEC, 0},
+	{BOTH, SCMP_ACT_ERRNO(EPERM), "mmap", 2, EXEC, EXEC},
+	{BOTH, ALLOW, "mprotect", 2, EXEC, 0},
+	{BOTH, SCMP_ACT_ERRNO(EPERM), "mprotect", 2, EXEC, EXEC},
+	/* Threads of this process, in the namespaces that it is in. */
+	{LOOP, ALLOW, "clone", 0, CLONE_THREAD | CLONE_VM | NAMESPACES,
+	 CLONE_THREAD | CLONE_VM},
+	{LOOP, KILL, "clone", 0, CLONE_THREAD, 0},
+	{HAND, KILL, "clone", 0, 0, 0},
+	{LOOP, ALLOW, "socket", 0, INT, AF_UNIX},
+	{LOOP, ALLOW, "ioctl", 1, INT, FIONREAD},
+	{LOOP, ALLOW, "ioctl", 1, INT, FIONBIO},
+	{BOTH, ALLOW, "ioctl", 1, INT, TCGETS},
+	{HAND, ALLOW, "ioctl", 1, 0xffff, PIDFD_GET_INFO_ANY},
+	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_NAME},
+	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_VMA},
+	{BOTH, ALLOW, "prctl", 0, INT, PR_CAPBSET_READ},
+	{BOTH, ALLOW, "prlimit64", 0, INT, 0},
+	{LOOP, ALLOW, "setpriority", 0, INT, PRIO_PROCESS},
+	{LOOP, ALLOW, "sched_setaffinity", 0, INT, 0},
+	/* Whether a process is there: trees of plain files, in tests. */
+	{BOTH, ALLOW, "kill", 1, INT, 0},
+};
+
+struct build {
+	scmp_filter_ctx ctx;
+	int who;
+	bool is_log;
+	int rc; /* of the first failure, a negative errno */
+};
+
+/* Number of a call; below 0 when there is none of this name. */
+static int number_of(const char *name)
+{
+	return seccomp_syscall_resolve_name(name);
+}
+
+static bool is_sanitizers(const char *name)
+{
+	const char *at = IS_SANITIZED ? strstr(sanitizer, name) : NULL;
+	size_t len = strlen(name);
+
+	return at != NULL && (at == sanitizer || at[-1] == ' ') &&
+	       (at[len] == ' ' || at[len] == '\0');
+}
+
+static void rule_add(struct build *build, uint32_t action, const char *name,
+		     const struct scmp_arg_cmp *cmp)
+{
+	int number = number_of(name);
+	int rc;
+
+	if (number < 0 || build->rc < 0 || (build->is_log && action != ALLOW))
+		return;
+	rc = seccomp_rule_add_array(build->ctx, action, number, cmp ? 1 : 0, cmp);
+	if (rc < 0)
+		build->rc = rc;
+}
+
+/* Every call of a list of names with blanks between. */
+static void list_add(struct build *build, uint32_t action, const char *names)
+{
+	while (*names) {
+		size_t len = strcspn(names, " ");
+		char name[32];
+
+		if (len < sizeof(name)) {
+			memcpy(name, names, len);
+			name[len] = '\0';
+			if (names == sanitizer || action == ALLOW || !is_sanitizers(name))
+				rule_add(build, action, name, NULL);
+		}
+		names += len + (names[len] == ' ');
+	}
+}
+
+static void term_add(struct build *build, const struct term *term)
+{
+	const struct scmp_arg_cmp cmp = {term->arg, SCMP_CMP_MASKED_EQ, term->mask,
+					 term->value};
+
+	if ((term->who & build->who) && !is_sanitizers(term->name))
+		rule_add(build, term->action, term->name, term->mask ? &cmp : NULL);
+}
+
+static void rules_add(struct build *build)
+{
+	const struct scmp_arg_cmp own = {0, SCMP_CMP_MASKED_EQ, INT, (uint64_t)getpid()};
+	const struct scmp_arg_cmp foreign = {0, SCMP_CMP_NE, AF_UNIX, 0};
+	size_t i;
+
+	if (IS_SANITIZED)
+		list_add(build, ALLOW, sanitizer);
+	for (i = 0; i < NEAP_ARRAY_LEN(allowed); i++)
+		if (allowed[i].who & build->who)
+			list_add(build, ALLOW, allowed[i].names);
+	for (i = 0; i < NEAP_ARRAY_LEN(deadly); i++)
+		if (deadly[i].who & build->who)
+			list_add(build, KILL, deadly[i].names);
+	for (i = 0; i < NEAP_ARRAY_LEN(terms); i++)
+		term_add(build, &terms[i]);
+	/* abort(3) and raise(3). */
+	if (!IS_SANITIZED)
+		rule_add(build, ALLOW, "tgkill", &own);
+	if (build->who == LOOP)
+		rule_add(build, SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", &foreign);
+}
+
+static int load(struct build *build)
+{
+	if (build->rc < 0)
+		return build->rc;
+	/* Of older libraries; without it every refusal of the kernel reads the same. */
+	(void)seccomp_attr_set(build->ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
+	if (seccomp_attr_set(build->ctx, SCMP_FLTATR_CTL_TSYNC, 1) < 0 ||
+	    seccomp_attr_set(build->ctx, SCMP_FLTATR_ACT_BADARCH, KILL) < 0)
+		return -EINVAL;
+	return seccomp_load(build->ctx);
+}
+
+int neap_jail_filter(enum neap_jail_kind kind, enum neap_jail_mode mode,
+		     struct neap_error *err)
+{
+	struct build build = {
+		.who = kind == NEAP_JAIL_LOOP ? LOOP : HAND,
+		.is_log = mode == NEAP_JAIL_LOG,
+	};
+	int rc;
+
+	if (mode == NEAP_JAIL_OFF)
+		return 0;
+	build.ctx = seccomp_init(build.is_log ? SCMP_ACT_LOG : SCMP_ACT_ERRNO(ENOSYS));
+	if (!build.ctx)
+		return neap_error_set(err, NEAP_EUNSUPPORTED,
+				      "libseccomp knows no such filter for this kernel");
+	rules_add(&build);
+	rc = load(&build);
+	seccomp_release(build.ctx);
+	if (rc == 0)
+		return 0;
+	errno = -rc;
+	rc = neap_error_sys(err, "seccomp");
+	/* What a kernel without it answers, and a container that does not let it through. */
+	if (err && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
+		    errno == EPERM || errno == EACCES)) {
+		err->code = NEAP_EUNSUPPORTED;
+		return -NEAP_EUNSUPPORTED;
+	}
+	return rc;
+}
