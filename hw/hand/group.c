@@ -182,7 +182,8 @@ static bool has_ended(int pidfd)
 
 /* The process at the other end, held by a pidfd so that its number cannot pass to another one.
  * 0 or an errno with *ret_why. The far end of a connection that somebody else accepted (a system
- * service that the loop talks to, say) is none that asked to be moved. */
+ * service that the loop talks to, say) is none that asked to be moved, and neither is who made a pair of
+ * sockets, as some service managers do for standard input and output. */
 static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why)
 {
 	struct sockaddr_storage name;
@@ -200,6 +201,10 @@ static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why
 		return EPERM;
 	*ret_why = "the peer did not connect to us";
 	if (name_len > sizeof(sa_family_t))
+		return EPERM;
+	name_len = sizeof(name);
+	if (getsockname(sock, (struct sockaddr *)&name, &name_len) < 0 ||
+	    name_len <= sizeof(sa_family_t))
 		return EPERM;
 	*ret_why = "the peer is not visible from here";
 	if (cred.pid <= 0)

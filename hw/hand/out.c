@@ -3,6 +3,7 @@
  * Answers of the hand on their way to the daemon: gathered into packets, as a packet an answer costs
  * more than the writes, and sent when the socket takes them. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,8 @@
 
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
+
+#define FULL_WAIT_MS 20
 
 static void fd_close(int fd)
 {
@@ -101,9 +104,14 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 &&
-		    (errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS))
+		if (n < 0 && errno == EAGAIN)
 			return;
+		/* The socket is writable all the same, so that nothing else would make us wait: too
+		 * many descriptors on their way to a daemon that does not take them. */
+		if (n < 0 && (errno == ENOBUFS || errno == ETOOMANYREFS)) {
+			(void)poll(NULL, 0, FULL_WAIT_MS);
+			return;
+		}
 		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
 		neap_hand_out_drop(server);
 	}
