@@ -24,6 +24,7 @@
 
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 static const char *const format_names[] = {"text", "json", NULL};
+static const char *const seccomp_names[] = {"on", "off", "log", NULL};
 static const char *const curve_names[] = {"linear", "log", NULL};
 
 static const struct neap_option options[] = {
@@ -87,6 +88,8 @@ static const struct neap_option options[] = {
 	 0, level_names, "what is logged"},
 	{"log-format", "log-format", NEAP_OPTION_CHOICE, AT(log_format), "FORMAT", "text",
 	 0, 0, format_names, "how log lines look"},
+	{"seccomp", "seccomp", NEAP_OPTION_CHOICE, AT(seccomp), "MODE", "on", 0, 0,
+	 seccomp_names, "filter of system calls of both processes: on, off, log"},
 	{"give-back", NULL, NEAP_OPTION_BOOL, AT(give_back), NULL, "false", 0, 0, NULL,
 	 "give back what a dead neapd left set, and end"},
 	{"give-back-later", NULL, NEAP_OPTION_BOOL, AT(give_back_later), NULL, "false", 0,

@@ -9,6 +9,7 @@
 #include "engine/base/log.h"
 #include "engine/machine/convert.h"
 #include "engine/machine/path.h"
+#include "hw/jail.h"
 
 #define NEAP_HOST_APPS_MAX 32
 #define NEAP_POLICIES_MAX  16
@@ -52,6 +53,7 @@ struct neap_config {
 	char policy_dir[256]; /* --policy-dir, "" none */
 	enum neap_log_level log_level;
 	enum neap_log_format log_format;
+	enum neap_jail_mode seccomp;         /* --seccomp on|off|log */
 	enum neap_weight_curve weight_curve; /* --weight-curve linear|log */
 	int64_t reserve_milli; /* --reserve-cpu: kept back from capacity for the system, quantity */
 	char reserved_cpus

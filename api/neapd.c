@@ -206,7 +206,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		neap_account_favour(&daemon->log);
 	if (neap_policies_read(config, &daemon->texts, err) < 0)
 		return -(int)err->code;
-	if (neap_account_become(&daemon->account, err) < 0)
+	if (neap_account_become(&daemon->account, config->seccomp, &daemon->log, err) < 0)
 		return -(int)err->code;
 	format_note(daemon);
 	daemon->registry = neap_registry_new();

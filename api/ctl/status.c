@@ -37,6 +37,33 @@ static void add_program(const json_t *status, struct neap_buf *out)
 	neap_buf_addc(out, '\n');
 }
 
+/* One process: "uid 0; dac_override, sys_nice; filter on; Landlock 7". */
+static void add_privileges(const json_t *process, const char *name, struct neap_buf *out)
+{
+	char uid[NEAP_CELL_BYTES], version[NEAP_CELL_BYTES];
+	const json_t *caps = json_object_get(process, "capabilities");
+	const json_t *landlock = json_object_get(process, "landlock");
+	const json_t *cap;
+	size_t i;
+
+	if (process == NULL)
+		return;
+	neap_buf_addf(out, "%-9s uid %s, %s", name,
+		      neap_cell_integer(process, "uid", uid),
+		      json_array_size(caps) == 0 ? "no capability" : "capabilities");
+	json_array_foreach (caps, i, cap)
+		if (json_is_string(cap))
+			neap_buf_addf(out, " %s", json_string_value(cap));
+	neap_buf_addf(out, "; filter of system calls %s",
+		      neap_cell_text(process, "seccomp"));
+	if (landlock != NULL && json_integer_value(landlock) == 0)
+		neap_buf_adds(out, "; no Landlock");
+	else if (landlock != NULL)
+		neap_buf_addf(out, "; Landlock %s",
+			      neap_cell_integer(process, "landlock", version));
+	neap_buf_addc(out, '\n');
+}
+
 static void add_node(const json_t *node, struct neap_buf *out)
 {
 	char a[NEAP_CELL_BYTES], b[NEAP_CELL_BYTES], c[NEAP_CELL_BYTES],
@@ -109,6 +136,7 @@ static void add_missing(const json_t *status, struct neap_buf *out)
 
 static int print(const json_t *status)
 {
+	const json_t *privileges;
 	struct neap_buf raw, out;
 	char ticks[NEAP_CELL_BYTES], usec[NEAP_CELL_BYTES];
 	int r;
@@ -116,6 +144,9 @@ static int print(const json_t *status)
 	neap_buf_init(&raw, NEAP_BUF_REPLY);
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	add_program(status, &raw);
+	privileges = json_object_get(status, "privileges");
+	add_privileges(json_object_get(privileges, "loop"), "loop", &raw);
+	add_privileges(json_object_get(privileges, "hand"), "hand", &raw);
 	add_node(json_object_get(status, "node"), &raw);
 	add_trees(status, &raw);
 	neap_buf_addf(&raw, "ticks     %s, %s us of CPU each\n",

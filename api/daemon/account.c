@@ -7,7 +7,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -48,10 +47,8 @@ int neap_account_find(const char *user, struct neap_account *ret, struct neap_er
 	return 0;
 }
 
-int neap_account_become(const struct neap_account *account, struct neap_error *err)
+static int user_become(const struct neap_account *account, struct neap_error *err)
 {
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return neap_error_sys(err, "no_new_privs");
 	if (geteuid() != 0 || account->uid == 0)
 		return 0;
 	if (setgroups(0, NULL) < 0 ||
@@ -60,6 +57,29 @@ int neap_account_become(const struct neap_account *account, struct neap_error *e
 		return neap_error_sys(err, "become %s", account->name);
 	if (setuid(0) == 0 || getuid() != account->uid || geteuid() != account->uid)
 		return neap_error_set(err, NEAP_EINTERNAL, "root could not be given up");
+	return 0;
+}
+
+int neap_account_become(const struct neap_account *account, enum neap_jail_mode mode,
+			const struct neap_log *log, struct neap_error *err)
+{
+	struct neap_error why = {0};
+
+	if (neap_jail_bound(0, err) < 0 || user_become(account, err) < 0 ||
+	    neap_jail_drop(0, err) < 0)
+		return -(int)err->code;
+	if (neap_jail_filter(NEAP_JAIL_LOOP, mode, &why) == 0)
+		return 0;
+	if (why.code != NEAP_EUNSUPPORTED) {
+		*err = why;
+		return -(int)err->code;
+	}
+	/* All else holds without it, and a machine without neap is no safer. */
+	neap_log_line(
+		log, NEAP_LOG_WARN,
+		"no filter of system calls: this kernel or container lets none be set "
+		"(%s); user, capabilities and all checks of the hand are as ever",
+		why.msg);
 	return 0;
 }
 

@@ -5,7 +5,13 @@
 
 static json_t *control_status(void *arg)
 {
-	return neap_node_status(((struct neap_daemon *)arg)->node);
+	const struct neap_daemon *daemon = arg;
+	json_t *status = neap_node_status(daemon->node);
+
+	(void)json_object_set_new(
+		status, "privileges",
+		neap_privileges_report(daemon->config.seccomp, daemon->hand));
+	return status;
 }
 
 static json_t *control_workloads(void *arg)

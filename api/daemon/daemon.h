@@ -21,8 +21,10 @@ struct neap_account {
 
 /* The user of --user when root; else whoever started it. The error says how to make the user. */
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err);
-/* Gives up root for good: groups, gid, uid, no_new_privs; checks that it cannot come back. */
-int neap_account_become(const struct neap_account *account, struct neap_error *err);
+/* Gives up root for good: groups, gid, uid, every capability, no_new_privs; checks that it cannot come
+ * back; then the filter of system calls. A kernel without filters gives one warning. Before any thread. */
+int neap_account_become(const struct neap_account *account, enum neap_jail_mode mode,
+			const struct neap_log *log, struct neap_error *err);
 /* Nice value, oom_score_adj and, away from a terminal, a session of its own, so that a starved machine
  * still has its governor. Needs root. */
 void neap_account_favour(const struct neap_log *log);
@@ -82,6 +84,10 @@ int neap_hand_config_fill(const struct neap_config *config,
 			  const struct neap_cgroup *cgroup, const struct neap_tree *trees,
 			  int tree_count, const struct neap_log *log,
 			  struct neap_hand_config *ret, struct neap_error *err);
+/* What both processes run with, by the kernel's word: {"loop": {"uid", "capabilities": [names], "seccomp":
+ * "on"|"log"|"off", "no_new_privs"}, "hand": the same and "landlock": version}. hand NULL: without it.
+ * NULL without memory. */
+json_t *neap_privileges_report(enum neap_jail_mode mode, const struct neap_hand *hand);
 /* --give-back. Returns the program's exit status. */
 int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log);
 /* --give-back-later. The same. */

@@ -56,6 +56,7 @@ int neap_hand_config_fill(const struct neap_config *config,
 	}
 	ret->release_after_usec = config->release_after_usec;
 	ret->curve = config->weight_curve;
+	ret->jail = config->seccomp;
 	ret->log = *log;
 	ret->log.program = "neap-hand";
 	return 0;

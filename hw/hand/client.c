@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 #include "hw/hand/hand_priv.h"
 
 #define QUEUE_MAX       16384
@@ -35,6 +36,7 @@ struct neap_hand {
 	unsigned char in[NEAP_WIRE_MAX]; /* holds the answer last given out */
 	size_t in_at, in_len;
 	int in_fd; /* came with the packet and was not given out yet; -1 */
+	int landlock;
 };
 
 static int hello_wait(struct neap_hand *hand, struct neap_error *err)
@@ -59,8 +61,13 @@ static int hello_wait(struct neap_hand *hand, struct neap_error *err)
 	}
 	if (rc < 0)
 		return neap_error_wrap(err, "start of the hand");
-	if (hello.pid == 0)
+	if (hello.pid == 0) {
+		int64_t version = 0;
+
+		(void)neap_int_parse(hello.new_value, &version, NULL);
+		hand->landlock = (int)version;
 		return 0;
+	}
 	rc = neap_error_set(
 		err, hello.pid < NEAP_CODE_COUNT ? (enum neap_code)hello.pid : NEAP_ESYS,
 		"%s", hello.text);
@@ -196,6 +203,11 @@ int neap_hand_fd(const struct neap_hand *hand)
 int neap_hand_pid(const struct neap_hand *hand)
 {
 	return hand->pid;
+}
+
+int neap_hand_landlock(const struct neap_hand *hand)
+{
+	return hand->landlock;
 }
 
 int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *request,

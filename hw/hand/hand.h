@@ -18,6 +18,7 @@
 #include "engine/base/log.h"
 #include "engine/machine/plan.h"
 #include "hw/cgroup.h"
+#include "hw/jail.h"
 
 #define NEAP_HAND_ROOTS_MAX 64
 
@@ -30,6 +31,7 @@ struct neap_hand_config {
 		[NEAP_PATH_MAX]; /* groups are made, removed and processes moved only below it */
 	int64_t release_after_usec;
 	enum neap_weight_curve curve;
+	enum neap_jail_mode jail; /* of the hand's own filter of system calls */
 	struct neap_log log;
 };
 
@@ -108,6 +110,8 @@ void neap_hand_free(struct neap_hand *hand);
 /* Non-blocking descriptor for poll; readable when answers wait, hangs up when the hand died. */
 int neap_hand_fd(const struct neap_hand *hand);
 int neap_hand_pid(const struct neap_hand *hand);
+/* The version of Landlock that confines it, 0 for none. */
+int neap_hand_landlock(const struct neap_hand *hand);
 /* Queues; copies everything. fd is duplicated at the send. Requests are done in order. */
 int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *request,
 		  struct neap_error *err);

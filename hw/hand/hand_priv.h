@@ -46,6 +46,7 @@ struct neap_hand_server {
 	int lock_fd;
 	int signal_fd;
 	int daemon_pid; /* 0 in neap_hand_give_back */
+	int daemon_fd;  /* pidfd of the daemon, -1 without one */
 	struct neap_journal *journal;
 	struct neap_hand_files files;
 	struct neap_plan *plan;
@@ -143,6 +144,15 @@ int neap_hand_lock(int run_dir_fd, const struct neap_log *log, struct neap_error
 /* Whether a hand, of a daemon that lives or not, is at work there. */
 bool neap_hand_is_held(int run_dir_fd);
 int64_t neap_hand_now_usec(void); /* CLOCK_BOOTTIME: a suspended machine counts */
+
+/* confine.c */
+/* Gives up all that the hand does without. Lock and journal are open before it. The version of Landlock,
+ * 0 without; what a kernel lacks is no error. */
+int neap_hand_confine(struct neap_hand_server *server, struct neap_error *err);
+/* A descriptor that stands for the daemon, -1 where the kernel has none. */
+int neap_hand_daemon_watch(int pid);
+/* Its socket is closed: logs the signal that killed it, where there was one and the kernel tells. */
+void neap_hand_daemon_end(const struct neap_hand_server *server);
 
 /* serve.c */
 int neap_hand_server_new(const struct neap_hand_config *config,

@@ -35,6 +35,7 @@ int neap_hand_server_new(const struct neap_hand_config *config,
 	server->log = config->log;
 	server->log.program = "neap-hand";
 	server->sock = server->run_dir_fd = server->lock_fd = server->signal_fd = -1;
+	server->daemon_fd = -1;
 	server->out_end = &server->out;
 	rc = neap_hand_files_init(&server->files, config->cgroup, err);
 	if (rc < 0) {
@@ -86,6 +87,7 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	neap_journal_free(server->journal);
 	fd_close(&server->sock);
 	fd_close(&server->signal_fd);
+	fd_close(&server->daemon_fd);
 	fd_close(&server->run_dir_fd);
 	fd_close(
 		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
@@ -376,6 +378,7 @@ static int serve_loop(struct neap_hand_server *server)
 		 * file is readable too. */
 		if (is_empty && (p[1].revents & POLLHUP)) {
 			fd_close(&server->sock);
+			neap_hand_daemon_end(server);
 			if (neap_journal_count(server->journal) == 0)
 				return finish(server,
 					      "the daemon is gone and set nothing");
@@ -492,6 +495,7 @@ static int server_start(const struct neap_hand_config *config, int sock, int dae
 		return rc;
 	server->signal_fd = signal_fd;
 	server->daemon_pid = daemon_pid;
+	server->daemon_fd = neap_hand_daemon_watch(daemon_pid);
 	rc = neap_hand_server_open(server, true, err);
 	if (rc < 0) {
 		neap_hand_server_free(server);
@@ -509,6 +513,7 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	struct neap_hand_answer hello = {.op = NEAP_HAND_LIST, .key = NEAP_KEY_COUNT};
 	unsigned char msg[1024];
 	struct neap_error err = {0};
+	char version[16] = "";
 	size_t len = 0;
 	int rc;
 
@@ -521,10 +526,14 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	fds_close(config, sock);
 	process_favour();
 	rc = server_start(config, sock, daemon_pid, &server, &err);
+	if (rc == 0)
+		rc = neap_hand_confine(server, &err);
 
-	/* The first answer: pid carries the code, 0 for ready. */
-	hello.pid = -rc;
+	/* The first answer: pid carries the code, 0 for ready; new_value the version of Landlock. */
+	(void)snprintf(version, sizeof(version), "%d", rc);
+	hello.pid = rc < 0 ? -rc : 0;
 	hello.errnum = rc < 0 ? err.errnum : 0;
+	hello.new_value = version;
 	hello.text = rc < 0 ? err.msg : "";
 	if (neap_wire_format_answer(&hello, msg, sizeof(msg), &len, NULL) == 0)
 		(void)send(sock, msg, len,
