@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/config_priv.h"
+#include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "engine/machine/cpuset.h"
 
@@ -32,6 +33,18 @@ static const struct neap_option options[] = {
 	 "settings as YAML; without it " FILE_FALLBACK " where it exists"},
 	{"listen", "listen", NEAP_OPTION_LISTEN, AT(listen), "ADDR:PORT",
 	 "127.0.0.1:6327", 0, 0, NULL, "where the API answers over TCP, or off"},
+	{"insecure-listen", "insecure-listen", NEAP_OPTION_BOOL, AT(insecure_listen),
+	 NULL, "false", 0, 0, NULL,
+	 "plain HTTP also where other machines reach it: all is readable on the way"},
+	{"tls-cert", "tls-cert", NEAP_OPTION_TEXT, AT(tls_cert), "FILE", "", 0, 0, NULL,
+	 "certificate (PEM, with its chain): the TCP address speaks TLS only"},
+	{"tls-key", "tls-key", NEAP_OPTION_TEXT, AT(tls_key), "FILE", "", 0, 0, NULL,
+	 "its private key (PEM), closed to others"},
+	{"tls-client-ca", "tls-client-ca", NEAP_OPTION_TEXT, AT(tls_client_ca), "FILE",
+	 "", 0, 0, NULL, "CA of the clients (PEM): they may show certificates"},
+	{"tls-role", "tls-roles", NEAP_OPTION_TLS_ROLE, AT(tls_roles),
+	 "ROLE=user:NAME|ROLE=group:NAME", NULL, 0, 0, NULL,
+	 "what a certificate's CN (user) or O (group) may: viewer, operator, admin"},
 	{"unix-socket", "unix-socket", NEAP_OPTION_TEXT, AT(unix_socket), "PATH", NULL, 0,
 	 0, NULL, "where neapctl finds neapd [RUN_DIR/neap.sock]"},
 	{"run-dir", "run-dir", NEAP_OPTION_TEXT, AT(run_dir), "DIR", "/run/neap", 0, 0,
@@ -156,7 +169,7 @@ static const struct neap_option *find_flag(const char *arg, const char **ret_val
 static int read_flags(int argc, char **argv, struct neap_config *config,
 		      enum neap_config_action *action, struct neap_error *err)
 {
-	bool has_policy = false, has_label = false;
+	bool has_policy = false, has_label = false, has_role = false;
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -184,6 +197,10 @@ static int read_flags(int argc, char **argv, struct neap_config *config,
 		if (option->type == NEAP_OPTION_LABEL && !has_label) {
 			config->node_label_count = 0;
 			has_label = true;
+		}
+		if (option->type == NEAP_OPTION_TLS_ROLE && !has_role) {
+			memset(&config->tls_roles, 0, sizeof(config->tls_roles));
+			has_role = true;
 		}
 		r = neap_config_set(config, option, value, err);
 		if (r < 0)
@@ -224,11 +241,45 @@ static int find_node_name(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
+/* Which of the TLS options goes with which, and that nothing leaves the machine unless it is
+ * encrypted or asked for. */
+static int check_tls(const struct neap_config *config, struct neap_error *err)
+{
+	bool has_tls = *config->tls_cert != '\0';
+
+	if (has_tls != (*config->tls_key != '\0'))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--tls-%s needs --tls-%s FILE too",
+				      has_tls ? "cert" : "key", has_tls ? "key" : "cert");
+	if (*config->tls_client_ca && !has_tls)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--tls-client-ca needs --tls-cert and --tls-key");
+	if (config->tls_roles.count && !*config->tls_client_ca)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--tls-role needs --tls-client-ca: without it no "
+				      "client shows a certificate");
+	if (has_tls || config->insecure_listen || !neap_config_has_tcp(config) ||
+	    neap_http_listen_is_local(config->listen))
+		return 0;
+	return neap_error_set(err, NEAP_EFORBIDDEN,
+			      "--listen %s: other machines reach it, and without TLS the "
+			      "token could be read on the way: give --tls-cert and "
+			      "--tls-key, or --insecure-listen to allow it",
+			      config->listen);
+}
+
+bool neap_config_has_tcp(const struct neap_config *config)
+{
+	return strcmp(config->listen, "off") != 0 && (config->roles & NEAP_ROLE_API) != 0;
+}
+
 /* What only shows when all is read. */
 static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
 
+	if (check_tls(config, err) < 0)
+		return -(int)err->code;
 	if (!*config->node_name && find_node_name(config, err) < 0)
 		return -(int)err->code;
 	if (*config->unix_socket)
@@ -326,10 +377,11 @@ char *neap_config_help(void)
 			neap_buf_addf(&out, " [%s]", o->fallback);
 		neap_buf_addc(&out, '\n');
 	}
-	neap_buf_adds(&out,
-		      "\nOnly in the file: policies (a list of names, or of {policy, "
-		      "params}),\nnode-labels (a mapping) and "
-		      "hostApplications (a list of {name, qos,\ncgroupPath: {base, "
-		      "parentDir, relativePath}}).\n");
+	neap_buf_adds(
+		&out,
+		"\nOnly in the file: policies (a list of names, or of {policy, "
+		"params}),\nnode-labels (a mapping), tls-roles (a list of {role, user} "
+		"or {role, group}) and\nhostApplications (a list of {name, qos,\ncgroupPath: {base, "
+		"parentDir, relativePath}}).\n");
 	return neap_buf_take(&out);
 }

@@ -5,6 +5,7 @@
 #ifndef NEAP_API_CONFIG_H
 #define NEAP_API_CONFIG_H
 
+#include "api/http/tls.h"
 #include "api/policy/judge.h"
 #include "engine/base/log.h"
 #include "engine/machine/convert.h"
@@ -32,6 +33,9 @@ struct neap_node_label {
 struct neap_config {
 	char config_file[256]; /* --config */
 	char listen[64];       /* --listen, "127.0.0.1:6327"; "off" */
+	bool insecure_listen;  /* --insecure-listen: plain HTTP beyond this machine */
+	char tls_cert[256], tls_key[256], tls_client_ca[256]; /* --tls-...; "" none */
+	struct neap_tls_roles tls_roles;                      /* --tls-role */
 	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
 	char data_dir[128];    /* --data-dir, /var/lib/neap */
 	char run_dir[128];     /* --run-dir, /run/neap */
@@ -82,6 +86,8 @@ struct neap_config_flag {
 };
 /* The index-th of the table; false behind the last. */
 bool neap_config_flag_get(size_t index, struct neap_config_flag *ret);
+/* It answers over TCP. */
+bool neap_config_has_tcp(const struct neap_config *config);
 /* The help text, made from the table. To be freed. */
 char *neap_config_help(void);
 

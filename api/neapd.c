@@ -80,8 +80,7 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 
 static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
 {
-	if (strcmp(daemon->config.listen, "off") != 0 &&
-	    (daemon->config.roles & NEAP_ROLE_API) != 0 &&
+	if (neap_config_has_tcp(&daemon->config) &&
 	    neap_http_bind_tcp(daemon->config.listen, &daemon->tcp_fd, err) < 0)
 		return neap_error_wrap(err, "--listen");
 	if (neap_http_bind_unix(daemon->config.unix_socket, &daemon->unix_fd, err) < 0)
@@ -149,7 +148,12 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.tcp_fd = daemon->tcp_fd;
 	http.unix_fd = daemon->unix_fd;
 	http.token = daemon->token;
+	http.tls = daemon->tls;
 	http.own_uid = daemon->account.uid;
+	if (daemon->tls != NULL &&
+	    neap_daemon_tls_start(daemon->tls, &daemon->config, daemon->base,
+				  &daemon->log, &daemon->tls_watch, err) < 0)
+		return -(int)err->code;
 	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
 		return -(int)err->code;
 	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
@@ -199,6 +203,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
 	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
+	    neap_daemon_tls_load(config, &daemon->account, &daemon->tls, err) < 0 ||
 	    neap_token_load(config, &daemon->account, daemon->token,
 			    sizeof(daemon->token), err) < 0)
 		return -(int)err->code;
@@ -235,6 +240,8 @@ static void daemon_done(struct neap_daemon *daemon)
 	size_t i;
 
 	neap_http_free(daemon->http);
+	neap_daemon_tls_free(daemon->tls_watch);
+	neap_tls_free(daemon->tls);
 	neap_control_policies_free(daemon->policies);
 	neap_control_audit_free(daemon->audit);
 	neap_metrics_free(daemon->metrics);

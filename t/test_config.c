@@ -36,6 +36,15 @@ static void print(const struct neap_config *c, char *buf, size_t size)
 		     c->give_back ? "back " : "", (int)c->log_level, (int)c->log_format,
 		     (int)c->weight_curve, (long long)c->reserve_milli, c->reserved_cpus,
 		     c->kubepods);
+	if (*c->tls_cert || c->insecure_listen)
+		n += snprintf(buf + n, size - (size_t)n, "%s tls %s %s %s",
+			      c->insecure_listen ? " insecure" : "", c->tls_cert,
+			      c->tls_key, c->tls_client_ca);
+	for (i = 0; i < c->tls_roles.count; i++)
+		n += snprintf(buf + n, size - (size_t)n, " %s=%s:%s",
+			      neap_http_role_name(c->tls_roles.rows[i].role),
+			      c->tls_roles.rows[i].is_group ? "group" : "user",
+			      c->tls_roles.rows[i].name);
 	for (i = 0; i < c->policy_count; i++) {
 		n += snprintf(buf + n, size - (size_t)n, " %s", c->policies[i].source);
 		for (j = 0; j < c->policies[i].param_count; j++)
@@ -95,6 +104,34 @@ static const struct row good[] = {
 	 "dry-run: true\n",
 	 {"--dry-run=false"},
 	 START REST " qos/cpu-share"},
+	{"TLS",
+	 NULL,
+	 {"--listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k"},
+	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST
+	 " tls c k  qos/cpu-share"},
+	{"TLS by file",
+	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ntls-roles:\n"
+	 "- {role: viewer, user: 'system:node:n1'}\n- {role: admin, group: a=b}\n",
+	 {0},
+	 START REST
+	 " tls c k a viewer=user:system:node:n1 admin=group:a=b qos/cpu-share"},
+	{"roles of flags replace those of the file",
+	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ntls-roles: [{role: viewer, user: x}]\n",
+	 {"--tls-role", "operator=group:o:p", "--tls-role=viewer=user:y=z"},
+	 START REST " tls c k a operator=group:o:p viewer=user:y=z qos/cpu-share"},
+	{"plain to everybody, as asked",
+	 NULL,
+	 {"--listen=[::]:1", "--insecure-listen"},
+	 "[::]:1 /run/neap/neap.sock 1000000 60000000 " REST
+	 " insecure tls    qos/cpu-share"},
+	{"plain on this machine",
+	 NULL,
+	 {"--listen=127.9.9.9:1"},
+	 "127.9.9.9:1 /run/neap/neap.sock 1000000 60000000 " REST " qos/cpu-share"},
+	{"an address that is not used",
+	 NULL,
+	 {"--listen=0.0.0.0:1", "--roles=node"},
+	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST " qos/cpu-share"},
 	{"host applications",
 	 "hostApplications:\n- name: nginx\n  qos: LS\n  cgroupPath:\n    base: CgroupRoot\n"
 	 "    parentDir: system.slice\n    relativePath: nginx.service\n"
@@ -124,6 +161,59 @@ static const struct row bad[] = {
 	 NULL,
 	 {"--listen=localhost"},
 	 "--listen: 'localhost' is no address: give for example 127.0.0.1:6327 or [::1]:6327, or off"},
+	{"plain to everybody",
+	 NULL,
+	 {"--listen=0.0.0.0:6327"},
+	 "--listen 0.0.0.0:6327: other machines reach it, and without TLS the token could be "
+	 "read on the way: give --tls-cert and --tls-key, or --insecure-listen to allow it"},
+	{"plain to everybody, IPv6",
+	 NULL,
+	 {"--listen=[2001:db8::1]:6327"},
+	 "--listen [2001:db8::1]:6327: other machines reach it, and without TLS the token "
+	 "could be read on the way: give --tls-cert and --tls-key, or --insecure-listen to allow "
+	 "it"},
+	{"no key", NULL, {"--tls-cert=c"}, "--tls-cert needs --tls-key FILE too"},
+	{"no certificate", NULL, {"--tls-key=c"}, "--tls-key needs --tls-cert FILE too"},
+	{"CA alone",
+	 NULL,
+	 {"--tls-client-ca=c"},
+	 "--tls-client-ca needs --tls-cert and --tls-key"},
+	{"roles without a CA",
+	 NULL,
+	 {"--tls-cert=c", "--tls-key=k", "--tls-role=viewer=user:x"},
+	 "--tls-role needs --tls-client-ca: without it no client shows a certificate"},
+	{"no role",
+	 NULL,
+	 {"--tls-role=viewer"},
+	 "--tls-role: 'viewer' gives no role: give for example operator=user:alice or "
+	 "viewer=group:developers"},
+	{"neither user nor group",
+	 NULL,
+	 {"--tls-role=viewer=uid:0"},
+	 "--tls-role: 'viewer=uid:0' gives no role: give for example operator=user:alice or "
+	 "viewer=group:developers"},
+	{"unknown role",
+	 NULL,
+	 {"--tls-role=root=user:x"},
+	 "--tls-role: 'root' is no role: there are viewer, operator, admin"},
+	{"role for nobody",
+	 NULL,
+	 {"--tls-role=admin=user:"},
+	 "--tls-role: the user's name must have 1 to 259 bytes"},
+	{"role with both",
+	 "tls-roles:\n- {role: viewer, user: x, group: y}\n",
+	 {0},
+	 "FILE:2: tls-roles: an entry has 'role' and one of 'user' and 'group', for example "
+	 "{role: viewer, group: developers}"},
+	{"role with neither",
+	 "tls-roles:\n- {role: viewer}\n",
+	 {0},
+	 "FILE:2: tls-roles: an entry has 'role' and one of 'user' and 'group', for example "
+	 "{role: viewer, group: developers}"},
+	{"role by another name",
+	 "tls-roles:\n- role: viewer\n  cn: x\n",
+	 {0},
+	 "FILE:3: unknown key 'cn': there are role, user, group"},
 	{"choice",
 	 NULL,
 	 {"--log-level=loud"},
@@ -315,7 +405,7 @@ static void test_unknown_key(void **state)
 	assert_true(parse(&row, file_name, config, &action, &err) < 0);
 	assert_non_null(strstr(err.msg,
 			       ":2: unknown key 'tik', did you mean 'tick'? there are "
-			       "listen, unix-socket, run-dir"));
+			       "listen, insecure-listen, tls-cert"));
 }
 
 static void test_help(void **state)

@@ -65,12 +65,13 @@ static bool fake_is_ready(void *arg, const char **ret_why_not)
 	return ((struct fake *)arg)->is_ready;
 }
 
-static void fake_operate(void *arg, const char *verb, neap_control_done *done,
-			 void *done_arg)
+static void fake_operate(void *arg, const char *verb, const char *by,
+			 neap_control_done *done, void *done_arg)
 {
 	struct fake *fake = arg;
 	struct neap_error err;
 
+	assert_non_null(strstr(by, "uid "));
 	neap_strcopy(fake->verb, sizeof(fake->verb), verb);
 	fake->done = done;
 	fake->done_arg = done_arg;
@@ -98,10 +99,12 @@ static void fake_run(void *arg, json_t *input, int peer_fd,
 	done(done_arg, json_pack("{s:s}", "id", "run-1"), NULL);
 }
 
-static int fake_rotate(void *arg, const char **ret_file, struct neap_error *err)
+static int fake_rotate(void *arg, const char *by, const char **ret_file,
+		       struct neap_error *err)
 {
 	struct fake *fake = arg;
 
+	assert_non_null(strstr(by, "uid "));
 	if (fake->is_late)
 		return neap_error_set(err, NEAP_ESYS, "disk full");
 	*ret_file = "/data/token";

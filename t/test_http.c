@@ -95,12 +95,17 @@ static void starve(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/starve/{x}", false, starve}, {"GET", "/open", true, echo},
-	{"GET", "/echo", false, echo},         {"POST", "/echo", false, echo},
-	{"PATCH", "/echo", false, echo},       {"DELETE", "/tree/*", false, echo},
-	{"GET", "/big", false, big},           {0},
+	{"GET", "/starve/{x}", NEAP_HTTP_VIEWER, starve},
+	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
+	{"GET", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"POST", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"PATCH", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"DELETE", "/tree/*", NEAP_HTTP_VIEWER, echo},
+	{"GET", "/big", NEAP_HTTP_VIEWER, big},
+	{0},
 };
-static const struct neap_http_route late_routes[] = {{"GET", "/late", false, later}, {0}};
+static const struct neap_http_route late_routes[] = {
+	{"GET", "/late", NEAP_HTTP_VIEWER, later}, {0}};
 
 static void setup(struct neap_http *http, struct event_base *base)
 {

@@ -48,10 +48,10 @@ static void count(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/open", true, echo},
-	{"GET", "/echo", false, echo},
-	{"POST", "/echo", false, echo},
-	{"GET", "/count", false, count},
+	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
+	{"GET", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"POST", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"GET", "/count", NEAP_HTTP_VIEWER, count},
 	{0},
 };
 

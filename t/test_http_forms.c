@@ -32,9 +32,9 @@ static void echo(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/open", true, echo},
-	{"GET", "/echo", false, echo},
-	{"POST", "/echo", false, echo},
+	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
+	{"GET", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"POST", "/echo", NEAP_HTTP_VIEWER, echo},
 	{0},
 };
 
@@ -172,7 +172,8 @@ static const struct {
 	    true),
 	ROW("an unknown expectation",
 	    POST "Expect: miracles\r\nContent-Length: 1\r\n\r\na", " 417 ", true),
-	ROW("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", NULL, false),
+	ROW("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+	    "plain HTTP is spoken here, not TLS", true),
 };
 
 static int count_of(const char *text, const char *what)

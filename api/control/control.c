@@ -177,7 +177,8 @@ static void operate(struct neap_control *control, struct neap_http_request *requ
 		answer_or_nomem(request, NULL);
 		return;
 	}
-	control->node.operate(control->node.arg, verb, node_done, pending);
+	control->node.operate(control->node.arg, verb, neap_http_peer_get(request)->name,
+			      node_done, pending);
 }
 
 static void post_freeze(void *arg, struct neap_http_request *request)
@@ -201,7 +202,9 @@ static void post_rotate(void *arg, struct neap_http_request *request)
 	struct neap_error err;
 	const char *file = "";
 
-	if (control->node.rotate_token(control->node.arg, &file, &err) < 0)
+	if (control->node.rotate_token(control->node.arg,
+				       neap_http_peer_get(request)->name, &file,
+				       &err) < 0)
 		neap_http_answer_error(request, &err);
 	else
 		answer_or_nomem(request, json_pack("{s:s}", "token_file", file));
@@ -343,18 +346,18 @@ static void post_run(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/healthz", true, get_health},
-	{"GET", "/livez", true, get_health},
-	{"GET", "/readyz", true, get_ready},
-	{"GET", "/version", true, get_version},
-	{"GET", "/control/v1/status", false, get_status},
-	{"GET", "/control/v1/workloads", false, get_workloads},
-	{"GET", "/control/v1/topology", false, get_topology},
-	{"POST", "/control/v1/freeze", false, post_freeze},
-	{"POST", "/control/v1/release", false, post_release},
-	{"POST", "/control/v1/resume", false, post_resume},
-	{"POST", "/control/v1/token/rotate", false, post_rotate},
-	{"POST", "/control/v1/run", false, post_run},
+	{"GET", "/healthz", NEAP_HTTP_ANYBODY, get_health},
+	{"GET", "/livez", NEAP_HTTP_ANYBODY, get_health},
+	{"GET", "/readyz", NEAP_HTTP_ANYBODY, get_ready},
+	{"GET", "/version", NEAP_HTTP_ANYBODY, get_version},
+	{"GET", "/control/v1/status", NEAP_HTTP_VIEWER, get_status},
+	{"GET", "/control/v1/workloads", NEAP_HTTP_VIEWER, get_workloads},
+	{"GET", "/control/v1/topology", NEAP_HTTP_VIEWER, get_topology},
+	{"POST", "/control/v1/freeze", NEAP_HTTP_OPERATOR, post_freeze},
+	{"POST", "/control/v1/release", NEAP_HTTP_OPERATOR, post_release},
+	{"POST", "/control/v1/resume", NEAP_HTTP_OPERATOR, post_resume},
+	{"POST", "/control/v1/token/rotate", NEAP_HTTP_ADMIN, post_rotate},
+	{"POST", "/control/v1/run", NEAP_HTTP_OPERATOR, post_run},
 	{0},
 };
 

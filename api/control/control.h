@@ -23,11 +23,12 @@ struct neap_control_node {
 	/* The node answers; and the daemon is ready, which without the role node is another thing. */
 	bool (*is_ready)(void *arg, const char **ret_why_not);
 	bool (*is_started)(void *arg, const char **ret_why_not);
-	/* A new token acts from now on; its file. */
-	int (*rotate_token)(void *arg, const char **ret_file, struct neap_error *err);
-	/* freeze, release, resume: named by verb. */
-	void (*operate)(void *arg, const char *verb, neap_control_done *done,
-			void *done_arg);
+	/* A new token acts from now on; its file. by: who asks, for the log. */
+	int (*rotate_token)(void *arg, const char *by, const char **ret_file,
+			    struct neap_error *err);
+	/* freeze, release, resume: named by verb. by: who asks, for audit and log; borrowed. */
+	void (*operate)(void *arg, const char *verb, const char *by,
+			neap_control_done *done, void *done_arg);
 	/* input is borrowed until done, peer until the return; peer_fd may be closed by the client's going, so
 	 * it is duplicated at once. POST run: input {"name"?, "qos", "cpu_request_milli"?, "cpu_limit_milli"?, "memory_limit_bytes"?, "command": [..]}, peer_fd the connection of the process to move.
 	 * Body: {"id","name","group","qos"}. */

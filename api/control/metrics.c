@@ -183,6 +183,10 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 					      1, "Changes that wait for their turn."};
 	static const struct figure connections = {NULL, "neap_http_connections", false, 1,
 						  "Connections that are open."};
+	static const struct figure expiry = {
+		NULL, "neap_tls_certificate_expiry_timestamp_seconds", false, 1,
+		"When the certificate of the TLS address ends."};
+	int64_t end = neap_http_certificate_end(metrics->http);
 	struct neap_live_counts counts;
 
 	neap_live_count(metrics->live, &counts);
@@ -200,6 +204,11 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 	add_head(out, &connections);
 	neap_buf_addf(out, "neap_http_connections %zu\n",
 		      neap_http_connection_count(metrics->http));
+	if (end == 0)
+		return;
+	add_head(out, &expiry);
+	neap_buf_addf(out, "neap_tls_certificate_expiry_timestamp_seconds %lld\n",
+		      (long long)end);
 }
 
 static void get_metrics(void *arg, struct neap_http_request *request)
@@ -212,8 +221,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	json_t *rows, *status, *workloads;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY); /* before any return: it is freed at each */
-	if (!*metrics->is_open && !neap_http_peer_get(request)->is_known) {
-		neap_http_answer_unknown(request);
+	if (!*metrics->is_open && neap_http_peer_get(request)->role < NEAP_HTTP_VIEWER) {
+		neap_http_answer_denied(request, NEAP_HTTP_VIEWER);
 		return;
 	}
 	neap_buf_adds(&out, "# HELP neap_build_info Version of neapd.\n"
@@ -241,7 +250,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/metrics", true, get_metrics}, /* open or not: it looks itself */
+	{"GET", "/metrics", NEAP_HTTP_ANYBODY,
+	 get_metrics}, /* open or not: it looks itself */
 	{0},
 };
 

@@ -124,20 +124,14 @@ static int query_bool(struct neap_http_request *request, const char *name, bool 
 
 /* What the request says about the change besides its body. */
 static int read_change(struct neap_http_request *request, struct neap_live_change *ret,
-		       char *etag, size_t etag_size, char *by, size_t by_size,
-		       struct neap_error *err)
+		       char *etag, size_t etag_size, struct neap_error *err)
 {
-	const struct neap_http_peer *peer = neap_http_peer_get(request);
 	const char *match = neap_http_header_find(request, "If-Match");
 	const char *none = neap_http_header_find(request, "If-None-Match");
 
 	ret->kind = neap_http_segment_get(request, 0);
 	ret->name = neap_http_segment_get(request, 1);
-	if (peer->is_unix)
-		(void)snprintf(by, by_size, "uid %u", (unsigned)peer->uid);
-	else
-		(void)snprintf(by, by_size, "token");
-	ret->by = by;
+	ret->by = neap_http_peer_get(request)->name;
 	if (match != NULL) {
 		ret->if_match = read_etag(match, etag, etag_size);
 		if (ret->if_match == NULL)
@@ -180,11 +174,11 @@ static void start(struct neap_control_policies *policies,
 	struct neap_live_change change = {.done = change_done};
 	struct waiting *waiting;
 	struct neap_error err;
-	char etag[16], by[32];
+	char etag[16];
 
 	if (!is_open(policies, request))
 		return;
-	if (read_change(request, &change, etag, sizeof(etag), by, sizeof(by), &err) < 0 ||
+	if (read_change(request, &change, etag, sizeof(etag), &err) < 0 ||
 	    (change.is_dry_run && !can_try && /* rather than do it all the same */
 	     neap_error_field(&err, NEAP_EINVAL, "dryRun", "only a PUT can be tried") <
 		     0)) {
@@ -377,15 +371,15 @@ static void patch_params(void *arg, struct neap_http_request *request)
 #define ONE "/control/v1/policies/{kind}/{name}"
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/control/v1/policies", false, get_policies},
-	{"GET", ONE, false, get_policy},
-	{"PUT", ONE, false, put_policy},
-	{"DELETE", ONE, false, delete_policy},
-	{"GET", ONE "/versions", false, get_versions},
-	{"GET", ONE "/versions/{version}", false, get_versions},
-	{"POST", ONE "/rollback", false, post_rollback},
-	{"GET", ONE "/params", false, get_params},
-	{"PATCH", ONE "/params", false, patch_params},
+	{"GET", "/control/v1/policies", NEAP_HTTP_VIEWER, get_policies},
+	{"GET", ONE, NEAP_HTTP_VIEWER, get_policy},
+	{"PUT", ONE, NEAP_HTTP_OPERATOR, put_policy},
+	{"DELETE", ONE, NEAP_HTTP_OPERATOR, delete_policy},
+	{"GET", ONE "/versions", NEAP_HTTP_VIEWER, get_versions},
+	{"GET", ONE "/versions/{version}", NEAP_HTTP_VIEWER, get_versions},
+	{"POST", ONE "/rollback", NEAP_HTTP_OPERATOR, post_rollback},
+	{"GET", ONE "/params", NEAP_HTTP_VIEWER, get_params},
+	{"PATCH", ONE "/params", NEAP_HTTP_OPERATOR, patch_params},
 	{0},
 };
 

@@ -49,7 +49,8 @@ static bool control_is_started(void *arg, const char **ret_why_not)
 				    : daemon->is_up;
 }
 
-static int control_rotate_token(void *arg, const char **ret_file, struct neap_error *err)
+static int control_rotate_token(void *arg, const char *by, const char **ret_file,
+				struct neap_error *err)
 {
 	struct neap_daemon *daemon = arg;
 
@@ -57,17 +58,17 @@ static int control_rotate_token(void *arg, const char **ret_file, struct neap_er
 	if (neap_token_rotate(&daemon->config, daemon->token, sizeof(daemon->token),
 			      err) < 0)
 		return -(int)err->code;
-	neap_log_line(&daemon->log, NEAP_LOG_INFO, "operator: a new token in %s",
+	neap_log_line(&daemon->log, NEAP_LOG_INFO, "operator (%s): a new token in %s", by,
 		      daemon->token_file);
 	return neap_http_set_token(daemon->http, daemon->token, err);
 }
 
-static void control_operate(void *arg, const char *verb, neap_control_done *done,
-			    void *done_arg)
+static void control_operate(void *arg, const char *verb, const char *by,
+			    neap_control_done *done, void *done_arg)
 {
 	struct neap_daemon *daemon = arg;
 
-	neap_node_operate(daemon->node, verb, done, done_arg);
+	neap_node_operate(daemon->node, verb, by, done, done_arg);
 	neap_daemon_watch_hand(daemon);
 }
 

@@ -86,8 +86,7 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
 	json_t *hand = json_object_get(status, "hand_pid");
-	bool has_tcp = strcmp(config->listen, "off") != 0 &&
-		       (config->roles & NEAP_ROLE_API) != 0;
+	bool has_tcp = neap_config_has_tcp(config);
 	char release[32];
 	struct utsname system;
 
@@ -110,8 +109,11 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 	else
 		fprintf(out, "  acting    no: %s (%s)\n", state,
 			json_string_value(json_object_get(status, "why")));
-	fprintf(out, "  socket    %s%s%s\n", config->unix_socket,
-		has_tcp ? "; http://" : "", has_tcp ? config->listen : "");
+	fprintf(out, "  socket    %s", config->unix_socket);
+	if (has_tcp)
+		fprintf(out, "; http%s://%s", *config->tls_cert != '\0' ? "s" : "",
+			config->listen);
+	fputc('\n', out);
 	if (node != NULL)
 		fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl "
 		      "audit\n",

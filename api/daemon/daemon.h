@@ -42,6 +42,23 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
 		      struct neap_error *err);
 
+/* --- tls.c --- */
+struct event_base;
+struct neap_daemon_tls;
+
+/* Reads what --tls-cert and its like name, while it still may. *ret is NULL without TLS or TCP. */
+int neap_daemon_tls_load(const struct neap_config *config,
+			 const struct neap_account *account, struct neap_tls **ret,
+			 struct neap_error *err);
+/* Looks after the files from now on, as the loop's user: takes changed ones, and says what it took, what
+ * it could not take, and when the certificate is about to end. All is borrowed. */
+int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config,
+			  struct event_base *base, const struct neap_log *log,
+			  struct neap_daemon_tls **ret, struct neap_error *err);
+void neap_daemon_tls_free(struct neap_daemon_tls *watch);
+/* Looks now (SIGHUP); watch may be NULL. */
+void neap_daemon_tls_look(struct neap_daemon_tls *watch);
+
 /* Leaves out what earlier neapds were stuck in (DATA_DIR/stuck-policies), and starts the last
  * watchdog, which adds to it. As the loop's user, before the policies are started. */
 int neap_stuck_start(const struct neap_config *config, struct neap_live *live,

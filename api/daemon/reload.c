@@ -13,7 +13,7 @@
 
 /* Options that act at once. */
 static const char *const live_options[] = {"policy", "log-level", "log-format",
-					   "open-metrics"};
+					   "open-metrics", "tls-role"};
 
 static bool is_live(const struct neap_option *option)
 {
@@ -106,6 +106,7 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 	config->log_level = wanted->log_level;
 	config->log_format = wanted->log_format;
 	config->open_metrics = wanted->open_metrics;
+	config->tls_roles = wanted->tls_roles;
 	neap_log_override(wanted->log_level, wanted->log_format);
 	neap_live_look(live);
 	neap_log_line(log, NEAP_LOG_INFO, "reload: done");

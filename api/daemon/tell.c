@@ -64,6 +64,7 @@ void neap_daemon_reload(struct neap_daemon *daemon)
 	neap_notify_reloading(&daemon->notify, neap_daemon_now(CLOCK_MONOTONIC));
 	neap_reload(daemon->argc, daemon->argv, &daemon->config, daemon->live,
 		    &daemon->log);
+	neap_daemon_tls_look(daemon->tls_watch);
 	daemon->is_told = false; /* the end of a reload is told as the start was */
 	neap_daemon_tell(daemon);
 }

@@ -42,6 +42,8 @@ struct neap_daemon {
 	struct neap_loop *loop;
 	int64_t next_tick_usec;
 	struct neap_clocks clocks; /* at the last tick */
+	struct neap_tls *tls;      /* NULL without --tls-cert */
+	struct neap_daemon_tls *tls_watch;
 	struct neap_http *http;
 	struct neap_control *control;
 	struct neap_control_policies *policies;

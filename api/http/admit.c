@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who is at the other end of a connection, and who has to go when there are too many. The newcomer
- * is let in and the one goes that has been silent longest and has not shown the token: whoever
+ * is let in and the one goes that has been silent longest and is not known: whoever
  * opens connections without end only drives out connections like them, and an operator at the
  * same address gets in and stays. */
 #include <event2/bufferevent.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -44,9 +45,11 @@ bool neap_guard_resolve(struct neap_guard *guard)
 	guard->peer.is_unix = true;
 	guard->peer.pid = cred.pid;
 	guard->peer.uid = cred.uid;
-	guard->peer.is_known = cred.uid == 0 || cred.uid == guard->guards->own_uid;
-	if (guard->peer.is_known)
+	(void)snprintf(guard->name, sizeof(guard->name), "uid %u", (unsigned)cred.uid);
+	if (cred.uid == 0 || cred.uid == guard->guards->own_uid) {
+		guard->peer.role = NEAP_HTTP_ADMIN;
 		neap_guard_set_proved(guard);
+	}
 	return true;
 }
 

@@ -125,6 +125,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	struct bufferevent *bev =
 		evhttp_connection_get_bufferevent(evhttp_request_get_connection(ev));
 	char length[32];
+	bool is_tls;
 
 	(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
 	if (neap_http_headers_finish(request, type) < 0 ||
@@ -135,10 +136,12 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	}
 	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD)
 		(void)evbuffer_drain(body, evbuffer_get_length(body));
+	is_tls = neap_guard_is_tls(request->guard);
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
 	evhttp_send_reply(ev, status, reason_find(status), NULL);
-	write_now(bev);
+	if (!is_tls) /* the bufferevent alone knows how to encrypt */
+		write_now(bev);
 }
 
 void neap_http_answer_text(struct neap_http_request *request, int status,

@@ -61,6 +61,20 @@ wrong:
 			      listen);
 }
 
+bool neap_http_listen_is_local(const char *listen)
+{
+	struct sockaddr_storage addr = {0};
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr;
+	int len;
+
+	if (neap_http_listen_parse(listen, (struct sockaddr *)&addr, &len, NULL) < 0)
+		return false;
+	if (addr.ss_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+	return addr.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
 static int bind_error(const char *what, struct neap_error *err)
 {
 	switch (errno) {

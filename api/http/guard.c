@@ -57,6 +57,8 @@ static void closed_cb(struct evhttp_connection *connection, void *arg)
 	struct neap_guard *guard = arg;
 
 	(void)connection;
+	if (guard->is_tls)
+		neap_guard_handshake_end(guard);
 	if (guard->gone)
 		guard->gone(guard->gone_arg);
 	guard_free(guard);
@@ -73,6 +75,8 @@ static bool tie(struct neap_guard *guard)
 	if (!event_cb || evhttp_connection_get_bufferevent(connection) != bev) {
 		(void)bufferevent_disable(
 			bev, EV_READ | EV_WRITE); /* see above: never read again */
+		if (guard->is_tls)
+			neap_tls_end(bev);
 		guard_free(guard);
 		bufferevent_decref(bev);
 		return false;
@@ -98,6 +102,8 @@ static void admission_cb(evutil_socket_t fd, short what, void *arg)
 		guard->is_admitted = true;
 		if (!guard->is_refused)
 			guards->alive++;
+		if (guard->is_tls)
+			neap_guard_handshake_start(guard);
 		if (neap_guard_resolve(guard))
 			neap_guard_admit(guard);
 		else
@@ -122,15 +128,16 @@ static void second_cb(evutil_socket_t fd, short what, void *arg)
 		(void)event_del(guards->second); /* an idle daemon is not woken */
 }
 
-struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
+static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferevent *bev,
+				     bool is_tls)
 {
 	static const struct timeval one_second = {.tv_sec = 1};
-	struct neap_guards *guards = arg;
-	struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
 	struct neap_guard *guard;
 
+	/* evhttp then tries by itself, and without TLS. Should it succeed, nobody guards that
+	 * connection, and its first request is refused. */
 	if (!bev)
-		return NULL; /* evhttp then tries by itself, and fails alike */
+		return NULL;
 	(void)bufferevent_set_max_single_write(
 		bev, NEAP_HTTP_WRITE_MAX); /* slower without, not wrong */
 	guard = neap_alloc(sizeof(*guard));
@@ -138,6 +145,9 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
 		return bev; /* unguarded: its first request is refused */
 	guard->guards = guards;
 	guard->bev = bev;
+	guard->is_tls = is_tls;
+	guard->peer.name = guard->name;
+	guard->peer.role = NEAP_HTTP_ANYBODY;
 	if (!evbuffer_add_cb(bufferevent_get_input(bev), neap_guard_input_changed,
 			     guard)) {
 		free(guard);
@@ -152,6 +162,18 @@ struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
 		(void)event_add(guards->second,
 				&one_second); /* fails only without memory */
 	return bev;
+}
+
+struct bufferevent *neap_guards_accept(struct event_base *base, void *arg)
+{
+	return accept_as(arg, bufferevent_socket_new(base, -1, 0), false);
+}
+
+struct bufferevent *neap_guards_accept_tls(struct event_base *base, void *arg)
+{
+	struct neap_guards *guards = arg;
+
+	return accept_as(guards, neap_tls_accept(guards->tls, base), true);
 }
 
 struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
@@ -171,6 +193,9 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 	guard->since.tv_sec = 0;
 	guard->is_busy = true;
 	*ret_peer = guard->peer;
+	/* Each time anew: roles can be taken away, and certificates end. */
+	if (guard->is_tls)
+		ret_peer->role = neap_tls_role_find(guards->tls, bev);
 	return guard;
 }
 
@@ -179,9 +204,21 @@ void neap_guards_set_token(struct neap_guards *guards, const char *token)
 	guards->token = token;
 }
 
-void neap_guard_note_token(struct neap_guard *guard)
+void neap_guard_note_known(struct neap_guard *guard)
 {
 	neap_guard_set_proved(guard);
+}
+
+bool neap_guard_is_tls(const struct neap_guard *guard)
+{
+	return guard->is_tls;
+}
+
+bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role needed,
+			struct neap_error *err)
+{
+	return guard->is_tls &&
+	       neap_tls_explain(guard->guards->tls, guard->bev, needed, err);
 }
 
 void neap_guard_note_answer(struct neap_guard *guard)
@@ -209,7 +246,8 @@ size_t neap_guards_count(const struct neap_guards *guards)
 }
 
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    const char *token, int timeout_s)
+				    const char *token, struct neap_tls *tls,
+				    int timeout_s)
 {
 	struct neap_guards *guards = neap_alloc(sizeof(*guards));
 
@@ -218,6 +256,7 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 	guards->base = base;
 	guards->own_uid = own_uid;
 	guards->token = token;
+	guards->tls = tls;
 	guards->timeout_s = timeout_s;
 	TAILQ_INIT(&guards->list);
 	TAILQ_INIT(&guards->fresh);

@@ -13,23 +13,32 @@ struct bufferevent;
 struct evhttp_request;
 struct neap_guard;
 struct neap_guards;
+struct neap_tls;
 
 /* own_uid: the user that, beside root, is known over the unix socket. token: borrowed, may be NULL.
- * timeout_s: from the first byte of a request to its last. */
+ * tls: borrowed, of the TCP connections; NULL: they are plain. timeout_s: from the first byte of a request to its last. */
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    const char *token, int timeout_s);
+				    const char *token, struct neap_tls *tls,
+				    int timeout_s);
 /* After the evhttp is gone, and with it all connections. */
 void neap_guards_free(struct neap_guards *guards);
 /* For evhttp_set_bevcb, arg is the guards: the bufferevent of a connection just accepted. */
 struct bufferevent *neap_guards_accept(struct event_base *base, void *arg);
+/* The same for one that speaks TLS: from the accept to its first request it has the time of one. */
+struct bufferevent *neap_guards_accept_tls(struct event_base *base, void *arg);
 /* A whole request has come over bev: its guard, valid as long as the connection. NULL: close it. */
 struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 					    struct bufferevent *bev,
 					    struct neap_http_peer *ret_peer);
 /* Another token, borrowed as the first. */
 void neap_guards_set_token(struct neap_guards *guards, const char *token);
-/* The request had the right token: the connection is known from now on. */
-void neap_guard_note_token(struct neap_guard *guard);
+/* Who asks is known, and so is the connection from now on. */
+void neap_guard_note_known(struct neap_guard *guard);
+/* It speaks TLS. */
+bool neap_guard_is_tls(const struct neap_guard *guard);
+/* As neap_tls_explain; false also for a connection without TLS. */
+bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role needed,
+			struct neap_error *err);
 /* The answer is on its way; nobody watches any more. */
 void neap_guard_note_answer(struct neap_guard *guard);
 /* gone is called when the connection ends, unless the answer comes before. */

@@ -10,6 +10,7 @@
 #include <sys/time.h>
 
 #include "api/http/guard.h"
+#include "api/http/tls.h"
 
 struct evbuffer;
 struct evbuffer_cb_info;
@@ -17,6 +18,10 @@ struct event;
 
 /* Holds "Authorization: Bearer " and the longest token; what is longer is none. */
 #define NEAP_GUARD_LINE 256
+/* A name with "cert:" before it; what is longer is cut, where histories cut it too. */
+#define NEAP_GUARD_NAME 64
+/* What a TLS connection says first: the record's head, and that of the message in it. */
+#define NEAP_GUARD_HELLO 9
 
 struct neap_guard {
 	TAILQ_ENTRY(neap_guard) next; /* in fresh until it is admitted, then in list */
@@ -24,10 +29,16 @@ struct neap_guard {
 	struct bufferevent *bev;
 	bool is_admitted;
 	bool is_refused;
-	bool is_proved; /* has shown the token, or is known by its uid */
+	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
 	bool has_nul; /* among its bytes */
+	bool is_tls;
+	bool is_greeted; /* the handshake is done, and who is there is known */
+	struct neap_tls_watch watch;
+	size_t hello_len;
+	unsigned char hello[NEAP_GUARD_HELLO];
+	char name[NEAP_GUARD_NAME]; /* of the peer */
 	struct neap_http_peer peer;
 	struct in6_addr addr;    /* of a TCP peer, IPv4 mapped */
 	void (*gone)(void *arg); /* tells who answers a request later */
@@ -44,6 +55,7 @@ struct neap_guards {
 	struct event_base *base;
 	uid_t own_uid;
 	const char *token;
+	struct neap_tls *tls;
 	int timeout_s;
 	struct neap_guard_list list;  /* the one longest without input first */
 	struct neap_guard_list fresh; /* accepted in this turn of the loop */
@@ -64,6 +76,16 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 /* Counts the bytes of this connection as len; 0 when they are somebody else's now. */
 void neap_guard_set_unfinished(struct neap_guard *guard, size_t len);
 void neap_guard_set_proved(struct neap_guard *guard);
+
+/* handshake.c */
+/* Watches over what comes before the first request. */
+void neap_guard_handshake_start(struct neap_guard *guard);
+/* The first bytes of a request are here: who is it? */
+void neap_guard_handshake_done(struct neap_guard *guard);
+/* Plain HTTP at a TLS port hears so, just before it is closed. */
+void neap_guard_handshake_end(struct neap_guard *guard);
+/* The first byte of a connection without TLS is that of a TLS handshake. */
+bool neap_guard_is_handshake(struct evbuffer *buffer);
 
 /* admit.c */
 /* Finds out who is there. False: gone already. */

@@ -98,6 +98,17 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 }
 
 /* Best effort: a client that still sends may see a reset before it looks at this. */
+static void tell(struct neap_guard *guard, const char *text)
+{
+	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
+		return; /* it would come amid another answer */
+	if (guard->is_tls)
+		neap_tls_say(guard->bev, text, strlen(text));
+	else
+		(void)send(bufferevent_getfd(guard->bev), text, strlen(text),
+			   MSG_NOSIGNAL | MSG_DONTWAIT); /* see above */
+}
+
 static void tell_unknown(struct neap_guard *guard)
 {
 	static const char over_tcp[] =
@@ -110,12 +121,20 @@ static void tell_unknown(struct neap_guard *guard)
 		"Connection: close\r\n\r\n"
 		"{\"code\":\"Forbidden\",\"message\":\"only root and neapd's own user may "
 		"send large bodies\"}\n";
-	const char *text = guard->peer.is_unix ? over_unix : over_tcp;
 
-	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
-		return; /* it would come amid another answer */
-	(void)send(bufferevent_getfd(guard->bev), text, strlen(text),
-		   MSG_NOSIGNAL | MSG_DONTWAIT); /* see above */
+	tell(guard, guard->peer.is_unix ? over_unix : over_tcp);
+}
+
+/* Its first lines may never end for evhttp, and the client would wait for half a minute. */
+static void tell_plain(struct neap_guard *guard)
+{
+	static const char text[] =
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+		"Connection: close\r\n\r\n"
+		"{\"code\":\"Invalid\",\"message\":\"plain HTTP is spoken here, not TLS: ask "
+		"http://\"}\n";
+
+	tell(guard, text);
 }
 
 void neap_guard_input_changed(struct evbuffer *buffer,
@@ -130,6 +149,13 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 	if (guard->is_admitted) {
 		TAILQ_REMOVE(&guards->list, guard, next);
 		TAILQ_INSERT_TAIL(&guards->list, guard, next);
+	}
+	if (guard->is_tls && !guard->is_greeted)
+		neap_guard_handshake_done(guard);
+	if (!guard->is_tls && !guard->unfinished && neap_guard_is_handshake(buffer)) {
+		tell_plain(guard);
+		neap_guard_refuse(guard);
+		return;
 	}
 	if (!guard->since.tv_sec)
 		event_base_gettimeofday_cached(guards->base, &guard->since);

@@ -18,6 +18,7 @@
 #include "api/http/bearer.h"
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
+#include "api/http/tls.h"
 #include "api/http/url.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
@@ -34,8 +35,11 @@ struct table {
 
 struct neap_http {
 	struct event_base *base;
-	struct evhttp *evhttp;
+	/* Of the TCP address and of the unix socket: evhttp asks for a connection without saying of
+	 * which listener, and only one of them speaks TLS. */
+	struct evhttp *evhttp[2];
 	struct neap_guards *guards;
+	struct neap_tls *tls;
 	char *token;
 	int timeout_s;
 	struct table tables[TABLES_MAX];
@@ -192,10 +196,15 @@ static int read_body(struct neap_http_request *request, struct neap_error *err)
 	return request->body ? 0 : neap_error_nomem(err);
 }
 
-void neap_http_answer_unknown(struct neap_http_request *request)
+void neap_http_answer_denied(struct neap_http_request *request,
+			     enum neap_http_role needed)
 {
 	struct neap_error err;
 
+	if (neap_guard_explain(request->guard, needed, &err)) {
+		neap_http_answer_error(request, &err);
+		return;
+	}
 	if (request->peer.is_unix) {
 		neap_error_set(&err, NEAP_EFORBIDDEN,
 			       "user %u may not: only root and neapd's own user may",
@@ -242,6 +251,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	const char *method = method_name(evhttp_request_get_command(request->ev));
 	neap_auto_buf struct neap_buf allowed = {0};
 	struct neap_route_match match = {.rest = ""};
+	enum neap_http_role needed;
 	struct neap_error err;
 	bool is_last = false, is_wrong = false;
 	void *arg = NULL;
@@ -258,13 +268,17 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
 		return;
 	}
-	if (!request->peer.is_unix)
-		request->peer.is_known = has_token(http, request->ev);
-	if (request->peer.is_known)
-		neap_guard_note_token(request->guard);
+	if (!request->peer.is_unix && has_token(http, request->ev)) {
+		request->peer.role = NEAP_HTTP_ADMIN;
+		request->peer.name = "token";
+	}
+	if (request->peer.role > NEAP_HTTP_ANYBODY)
+		neap_guard_note_known(request->guard);
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
-	if (!request->peer.is_known && (!route || !route->is_open)) {
-		neap_http_answer_unknown(request);
+	/* Who may look at all may know what there is. */
+	needed = route ? route->role : NEAP_HTTP_VIEWER;
+	if (request->peer.role < needed) {
+		neap_http_answer_denied(request, needed);
 		return;
 	}
 	if (!route) {
@@ -323,7 +337,8 @@ static void reopen_cb(evutil_socket_t fd, short what, void *arg)
 		(void)evconnlistener_enable(http->listeners[i]);
 }
 
-static int add_listener(struct neap_http *http, int fd, struct neap_error *err)
+static int add_listener(struct neap_http *http, struct evhttp *evhttp, int fd,
+			struct neap_error *err)
 {
 	struct evhttp_bound_socket *bound;
 	struct evconnlistener *listener = evconnlistener_new(
@@ -331,7 +346,7 @@ static int add_listener(struct neap_http *http, int fd, struct neap_error *err)
 
 	if (!listener)
 		return neap_error_nomem(err);
-	bound = evhttp_bind_listener(http->evhttp, listener);
+	bound = evhttp_bind_listener(evhttp, listener);
 	if (!bound) {
 		evconnlistener_free(listener);
 		return neap_error_nomem(err);
@@ -354,6 +369,25 @@ struct event_base *neap_http_base_new(void)
 	return base;
 }
 
+static bool add_evhttp(struct neap_http *http, int index, bool is_tls)
+{
+	struct evhttp *evhttp = evhttp_new(http->base);
+
+	http->evhttp[index] = evhttp;
+	if (!evhttp)
+		return false;
+	evhttp_set_allowed_methods(evhttp, METHODS);
+	evhttp_set_max_headers_size(evhttp, NEAP_HTTP_HEADER_MAX);
+	evhttp_set_max_body_size(evhttp, NEAP_HTTP_BODY_MAX);
+	evhttp_set_timeout(evhttp, http->timeout_s);
+	/* Every answer brings its own, out of evhttp's sight (answer.c). */
+	evhttp_set_default_content_type(evhttp, NULL);
+	evhttp_set_bevcb(evhttp, is_tls ? neap_guards_accept_tls : neap_guards_accept,
+			 http->guards);
+	evhttp_set_gencb(evhttp, request_cb, http);
+	return true;
+}
+
 int neap_http_new(struct event_base *base, const struct neap_http_config *config,
 		  struct neap_http **ret, struct neap_error *err)
 {
@@ -366,25 +400,18 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->base = base;
 	http->owned_fds[0] = http->owned_fds[1] = -1;
 	http->timeout_s = timeout_s;
-	http->evhttp = evhttp_new(base);
+	http->tls = config->tls;
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
-	http->guards = neap_guards_new(base, config->own_uid, http->token, timeout_s);
-	if (!http->guards || !http->evhttp || !http->reopen ||
-	    (config->token && !http->token)) {
+	http->guards = neap_guards_new(base, config->own_uid, http->token, config->tls,
+				       timeout_s);
+	if (!http->guards || !http->reopen || (config->token && !http->token) ||
+	    !add_evhttp(http, 0, config->tls != NULL) || !add_evhttp(http, 1, false)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
-	evhttp_set_allowed_methods(http->evhttp, METHODS);
-	evhttp_set_max_headers_size(http->evhttp, NEAP_HTTP_HEADER_MAX);
-	evhttp_set_max_body_size(http->evhttp, NEAP_HTTP_BODY_MAX);
-	evhttp_set_timeout(http->evhttp, timeout_s);
-	/* Every answer brings its own, out of evhttp's sight (answer.c). */
-	evhttp_set_default_content_type(http->evhttp, NULL);
-	evhttp_set_bevcb(http->evhttp, neap_guards_accept, http->guards);
-	evhttp_set_gencb(http->evhttp, request_cb, http);
 	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && add_listener(http, fds[i], err) < 0) {
+		if (fds[i] >= 0 && add_listener(http, http->evhttp[i], fds[i], err) < 0) {
 			neap_http_free(http);
 			return -NEAP_ENOMEM;
 		}
@@ -421,8 +448,9 @@ void neap_http_free(struct neap_http *http)
 
 	if (!http)
 		return;
-	if (http->evhttp)
-		evhttp_free(http->evhttp); /* frees the listeners and connections, too */
+	for (i = 0; i < 2; i++)
+		if (http->evhttp[i]) /* frees its listener and connections, too */
+			evhttp_free(http->evhttp[i]);
 	for (i = 0; i < 2; i++)
 		neap_cleanup_fd(&http->owned_fds[i]);
 	neap_guards_free(http->guards);
@@ -437,15 +465,25 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 {
 	const struct neap_http_route *route;
 
-	for (route = routes; route->method; route++)
+	for (route = routes; route->method; route++) {
 		if (!neap_route_is_pattern(route->path))
 			return neap_error_set(err, NEAP_EINTERNAL,
 					      "'%s' is no path pattern", route->path);
+		if (route->role < NEAP_HTTP_ANYBODY || route->role > NEAP_HTTP_ADMIN)
+			return neap_error_set(err, NEAP_EINTERNAL,
+					      "%s %s: no role is said", route->method,
+					      route->path);
+	}
 	if (http->table_count == TABLES_MAX)
 		return neap_error_set(err, NEAP_EINTERNAL, "more than %d route tables",
 				      TABLES_MAX);
 	http->tables[http->table_count++] = (struct table){routes, arg};
 	return 0;
+}
+
+int64_t neap_http_certificate_end(const struct neap_http *http)
+{
+	return http->tls ? neap_tls_facts_get(http->tls)->not_after_sec : 0;
 }
 
 size_t neap_http_connection_count(const struct neap_http *http)

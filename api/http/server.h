@@ -15,21 +15,23 @@ struct event_base;
 struct sockaddr;
 struct neap_http;
 struct neap_http_request;
+struct neap_tls;
 
 #define NEAP_HTTP_HEADER_MAX 16384
 #define NEAP_HTTP_BODY_MAX   (1024 * 1024)
 /* Seconds of silence, and from a request's first byte to its last. */
 #define NEAP_HTTP_TIMEOUT_S 30
 /* Connections in all, and of one address or of one user on the unix socket. At these caps a newcomer
- * takes the place of the one that has been silent longest and has not shown the right token. */
+ * takes the place of the one that has been silent longest and has shown neither token nor certificate. */
 #define NEAP_HTTP_CONNECTIONS_MAX      512
 #define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
 /* Bytes of a request on the wire, as chunks can be many times what they carry; and of all requests
  * still being read. */
 #define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
-/* Of these, of those who have not shown the right token (over the unix socket: who are neither root
- * nor the daemon's user): of one connection, and of all. */
+/* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
+ * neither root nor the daemon's user): of one connection, and of all. What a TLS handshake needs counts
+ * as such. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
 /* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and
@@ -39,12 +41,30 @@ struct neap_http_request;
 #define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
 #define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
-/* Who asks. Over TCP a bearer token; over the unix socket the peer's uid. */
+/* What somebody may do. Each role includes those before it. */
+enum neap_http_role {
+	NEAP_HTTP_UNSET,    /* of a route: it was forgotten, and the table is refused */
+	NEAP_HTTP_ANYBODY,  /* strangers too: health, version */
+	NEAP_HTTP_VIEWER,   /* looks, and changes nothing */
+	NEAP_HTTP_OPERATOR, /* freeze, release, resume; policies and their parameters */
+	NEAP_HTTP_ADMIN,    /* all, the token too */
+};
+
+/* "viewer", "operator", "admin"; of ANYBODY "nobody". */
+const char *neap_http_role_name(enum neap_http_role role);
+/* One of the three that can be given. */
+int neap_http_role_parse(const char *text, enum neap_http_role *ret,
+			 struct neap_error *err);
+
+/* Who asks: over TCP by a bearer token or a certificate, over the unix socket by uid. */
 struct neap_http_peer {
 	bool is_unix;
 	pid_t pid; /* of the unix peer, 0 over TCP */
 	uid_t uid;
-	bool is_known; /* root or the daemon's user over the unix socket, or the right token */
+	enum neap_http_role role; /* ANYBODY: not known */
+	/* For audit and log: "uid 0", "token", "cert:alice", "" of a stranger over TCP. As long as the
+	 * connection. */
+	const char *name;
 };
 
 typedef void neap_http_handler(void *arg, struct neap_http_request *request);
@@ -54,7 +74,7 @@ struct neap_http_route {
 	const char
 		*path; /* "/control/v1/policies/{kind}/{name}"; a "{...}" takes a segment,
 			     * a trailing "*" the rest; the first row that matches serves */
-	bool is_open;  /* no authentication (health, version) */
+	enum neap_http_role role; /* the least that is needed */
 	neap_http_handler *handler;
 };
 
@@ -65,12 +85,15 @@ struct neap_http_config {
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
-	int timeout_s; /* 0: NEAP_HTTP_TIMEOUT_S */
+	struct neap_tls *tls; /* borrowed; NULL: plain HTTP over TCP */
+	int timeout_s;        /* 0: NEAP_HTTP_TIMEOUT_S */
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
 int neap_http_listen_parse(const char *listen, struct sockaddr *addr, int *ret_len,
 			   struct neap_error *err);
+/* Only this machine can reach it: 127/8, [::1]. False for what is no address. */
+bool neap_http_listen_is_local(const char *listen);
 /* Binds before privileges are dropped. "127.0.0.1:6327" or "[::1]:0". The error says what occupies or forbids it and what to do. */
 int neap_http_bind_tcp(const char *listen, int *ret_fd, struct neap_error *err);
 /* Mode 0666: who may do what is decided by the peer's uid. A socket file that nobody listens on is replaced. */
@@ -91,6 +114,8 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 /* Another token from the next request on; copied. Streams that are open go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
+/* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
+int64_t neap_http_certificate_end(const struct neap_http *http);
 /* Connections that are open at this moment. */
 size_t neap_http_connection_count(const struct neap_http *http);
 
@@ -132,9 +157,10 @@ void neap_http_answer_error(struct neap_http_request *request,
  * is there already. */
 void neap_http_answer_problem_take(struct neap_http_request *request, int status,
 				   const struct neap_error *err, json_t *details);
-/* 401, or 403 over the unix socket: what a request gets whose peer is not known. For routes that are
+/* 401 or 403, with who asks and what would help: the peer's role is below needed. For routes that are
  * open at times only. */
-void neap_http_answer_unknown(struct neap_http_request *request);
+void neap_http_answer_denied(struct neap_http_request *request,
+			     enum neap_http_role needed);
 /* For an answer later: gone is called (once) if the client goes first; the request must not be touched
  * after it. */
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),

@@ -260,6 +260,7 @@ struct operation {
 	void *arg;
 	enum { OP_FREEZE, OP_RELEASE, OP_RESUME } verb;
 	size_t kept;
+	char by[64];
 };
 
 static void operated(struct neap_node *node, void *arg,
@@ -268,6 +269,7 @@ static void operated(struct neap_node *node, void *arg,
 	static const char *const said[] = {"frozen", "released", "acting"};
 	struct operation *operation = arg;
 	struct neap_error err;
+	char why[96];
 
 	if (answer->errnum != 0) {
 		(void)neap_error_set(&err, NEAP_ESYS, "%s%s%s", strerror(answer->errnum),
@@ -284,9 +286,9 @@ static void operated(struct neap_node *node, void *arg,
 	}
 	if (operation->verb == OP_RELEASE)
 		neap_kept_clear(node);
-	neap_node_note(node, "note", "", "operator", said[operation->verb], 0);
-	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s",
-		      said[operation->verb]);
+	(void)snprintf(why, sizeof(why), "%s (%s)", said[operation->verb], operation->by);
+	neap_node_note(node, "note", "", "operator", why, 0);
+	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s", why);
 	operation->done(operation->arg,
 			json_pack("{s:s, s:I}", "state", said[operation->verb],
 				  "given_back", (json_int_t)operation->kept),
@@ -294,8 +296,8 @@ static void operated(struct neap_node *node, void *arg,
 	free(operation);
 }
 
-void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
-		       void *arg)
+void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
+		       neap_node_done *done, void *arg)
 {
 	static const struct {
 		const char *verb;
@@ -324,6 +326,7 @@ void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done 
 	operation->done = done;
 	operation->arg = arg;
 	operation->verb = i;
+	(void)neap_strcopy(operation->by, sizeof(operation->by), by);
 	operation->kept = i == OP_RELEASE ? neap_map_count(node->kept) : 0;
 	request.op = verbs[i].op;
 	pending.answered = operated;

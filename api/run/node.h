@@ -84,9 +84,10 @@ typedef void neap_node_done(void *arg, json_t *body, const struct neap_error *er
  * input is borrowed. done may be called before this returns. */
 void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 		   neap_node_done *done, void *arg);
-/* verb: freeze (no writes until resume), release (all given back, no writes until resume), resume. */
-void neap_node_operate(struct neap_node *node, const char *verb, neap_node_done *done,
-		       void *arg);
+/* verb: freeze (no writes until resume), release (all given back, no writes until resume), resume.
+ * by: who asks, for audit and log ("uid 0"); copied. */
+void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
+		       neap_node_done *done, void *arg);
 
 /* "acting", "frozen", "released", "dry-run", "watching"; *ret_why is "" or says more. Static texts. */
 const char *neap_node_state(const struct neap_node *node, const char **ret_why);

@@ -43,13 +43,13 @@ static void end(evutil_socket_t fd, short what, void *arg)
 
 /* The one that is asked for is not the first, as in neapd. */
 static const struct neap_http_route routes[] = {
-	{"GET", "/control/v1/health", true, tiny},
-	{"GET", "/control/v1/version", true, tiny},
-	{"GET", "/control/v1/status", false, tiny},
-	{"GET", "/control/v1/policies/{kind}/{name}", false, tiny},
-	{"PUT", "/control/v1/policies/{kind}/{name}", false, tiny},
-	{"GET", "/text", false, give_text},
-	{"GET", "/tiny", false, tiny},
+	{"GET", "/control/v1/health", NEAP_HTTP_ANYBODY, tiny},
+	{"GET", "/control/v1/version", NEAP_HTTP_ANYBODY, tiny},
+	{"GET", "/control/v1/status", NEAP_HTTP_VIEWER, tiny},
+	{"GET", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_VIEWER, tiny},
+	{"PUT", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_VIEWER, tiny},
+	{"GET", "/text", NEAP_HTTP_VIEWER, give_text},
+	{"GET", "/tiny", NEAP_HTTP_VIEWER, tiny},
 	{0},
 };
 

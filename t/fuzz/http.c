@@ -167,16 +167,16 @@ static void defer(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/open", true, get},
-	{"POST", "/open", true, post},
-	{"GET", "/stream", false, stream},
-	{"GET", "/defer", false, defer},
-	{"GET", "/a/{x}/b", false, get},
-	{"GET", "/*", false, get},
-	{"PUT", "/*", false, put},
-	{"POST", "/*", false, post},
-	{"DELETE", "/*", false, delete},
-	{"PATCH", "/*", false, patch},
+	{"GET", "/open", NEAP_HTTP_ANYBODY, get},
+	{"POST", "/open", NEAP_HTTP_ANYBODY, post},
+	{"GET", "/stream", NEAP_HTTP_VIEWER, stream},
+	{"GET", "/defer", NEAP_HTTP_VIEWER, defer},
+	{"GET", "/a/{x}/b", NEAP_HTTP_VIEWER, get},
+	{"GET", "/*", NEAP_HTTP_VIEWER, get},
+	{"PUT", "/*", NEAP_HTTP_VIEWER, put},
+	{"POST", "/*", NEAP_HTTP_VIEWER, post},
+	{"DELETE", "/*", NEAP_HTTP_VIEWER, delete},
+	{"PATCH", "/*", NEAP_HTTP_VIEWER, patch},
 	{0},
 };
 

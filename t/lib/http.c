@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/server.h"
+#include "api/http/tls.h"
 #include "engine/base/mem.h"
 
 static void term_cb(evutil_socket_t fd, short what, void *arg)
@@ -32,8 +32,20 @@ static void term_cb(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(arg);
 }
 
-static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup)
+static void look_cb(evutil_socket_t fd, short what, void *arg)
 {
+	struct neap_error err;
+
+	(void)fd;
+	(void)what;
+	(void)neap_tls_look(arg, false, &err);
+}
+
+static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
+		  const struct neap_tls_config *tls)
+{
+	static const struct timeval often = {.tv_usec = 20000};
+	struct event *look = NULL;
 	struct event_base *base = neap_http_base_new();
 	struct event *term = evsignal_new(base, SIGTERM, term_cb, base);
 	struct neap_http_config config = {.tcp_fd = tcp_fd,
@@ -46,12 +58,21 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)alarm(120);
+	if (tls && neap_tls_new(tls, &config.tls, &err) < 0)
+		_exit(3);
 	if (neap_http_new(base, &config, &http, &err) < 0)
 		_exit(2);
 	event_add(term, NULL);
+	if (tls) {
+		look = event_new(base, -1, EV_PERSIST, look_cb, config.tls);
+		event_add(look, &often);
+	}
 	setup(http, base);
 	event_base_dispatch(base);
 	neap_http_free(http);
+	neap_tls_free(config.tls);
+	if (look)
+		event_free(look);
 	event_free(term);
 	event_base_free(base);
 	libevent_global_shutdown();
@@ -59,6 +80,12 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup)
 }
 
 void http_server_start(struct http_server *server, int timeout_s, http_setup *setup)
+{
+	http_server_start_tls(server, timeout_s, setup, NULL);
+}
+
+void http_server_start_tls(struct http_server *server, int timeout_s, http_setup *setup,
+			   const struct neap_tls_config *tls)
 {
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -76,7 +103,7 @@ void http_server_start(struct http_server *server, int timeout_s, http_setup *se
 	server->port = ntohs(addr.sin_port);
 	server->pid = fork();
 	if (!server->pid)
-		serve(tcp_fd, unix_fd, timeout_s, setup);
+		serve(tcp_fd, unix_fd, timeout_s, setup, tls);
 	close(tcp_fd);
 	close(unix_fd);
 }

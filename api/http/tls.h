@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * TLS of the HTTP server: the certificate in service with its key and the CA of the clients, taken from
+ * files and from changed files again while the server runs; and what one connection needs of it.
+ * A connection keeps the certificate that it was greeted with. */
+#ifndef NEAP_API_HTTP_TLS_H
+#define NEAP_API_HTTP_TLS_H
+
+#include <sys/types.h>
+
+#include "api/http/server.h"
+
+struct bufferevent;
+
+#define NEAP_TLS_ROLES_MAX 64
+/* X.509 allows a common name 64 characters, of up to 4 bytes each. */
+#define NEAP_TLS_NAME_SIZE 260
+/* A file of certificates, or of a key. */
+#define NEAP_TLS_FILE_MAX (1024 * 1024)
+/* How long a session can be taken up again without another look at the client's certificate. */
+#define NEAP_TLS_SESSION_S 300
+
+/* Whom --tls-role names: the user is the CN of the subject, its groups are the O. */
+struct neap_tls_role {
+	enum neap_http_role role;
+	bool is_group;
+	char name[NEAP_TLS_NAME_SIZE];
+};
+
+struct neap_tls_roles {
+	struct neap_tls_role rows[NEAP_TLS_ROLES_MAX];
+	int count;
+};
+
+/* All borrowed for the life of the neap_tls. */
+struct neap_tls_config {
+	const char
+		*cert_file;   /* PEM: the certificate, then those between it and the CA */
+	const char *key_file; /* PEM, without a passphrase */
+	const char *client_ca_file; /* PEM; "": clients are asked for no certificate */
+	const struct neap_tls_roles *roles; /* looked at for each request; may change */
+	uid_t own_uid;                      /* who, beside root, may own the files */
+};
+
+struct neap_tls_facts {
+	char subject[128];     /* "CN=node-1,O=example" */
+	int64_t not_after_sec; /* Unix seconds */
+	char not_after[32];    /* "2026-11-22T01:02:03Z" */
+};
+
+/* Reads the files. Errors name option and file. */
+int neap_tls_new(const struct neap_tls_config *config, struct neap_tls **ret,
+		 struct neap_error *err);
+/* After the server, whose connections may still use it. */
+void neap_tls_free(struct neap_tls *tls);
+/* Looks whether the files changed. 1: what they hold now serves the connections to come. 0: nothing to
+ * say. -code: they changed into what cannot be used, and what there was goes on; told once for
+ * each change, and only when it has lasted from one look to the next, as files are written one
+ * after the other. is_asked: told in any case and at once. */
+int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err);
+/* The certificate in service; valid until the next look. */
+const struct neap_tls_facts *neap_tls_facts_get(const struct neap_tls *tls);
+
+/* --- one connection --- */
+
+struct neap_tls_watch {
+	void (*input)(void *arg, const char *data, size_t len);
+	void *arg;
+	struct ssl_st *ssl; /* filled in */
+};
+
+/* A bufferevent for a connection to be accepted; its descriptor goes with it. NULL without memory. */
+struct bufferevent *neap_tls_accept(struct neap_tls *tls, struct event_base *base);
+/* Once it has its descriptor: input is called with the bytes that come over the wire until the
+ * handshake is done. It must not free anything. watch is borrowed until neap_tls_end. */
+void neap_tls_watch(struct bufferevent *bev, struct neap_tls_watch *watch);
+/* Who the client's certificate says it is, for audit and log: "cert:NAME"; "" without a certificate. The
+ * name is cut to size. */
+void neap_tls_name(struct bufferevent *bev, char *buf, size_t size);
+/* What its certificate may do now: ANYBODY without one, without a row in roles, and once it has ended. */
+enum neap_http_role neap_tls_role_find(const struct neap_tls *tls,
+				       struct bufferevent *bev);
+/* Fills err with why a certificate's role is below needed, and what would help. False: no
+ * certificate was shown. */
+bool neap_tls_explain(const struct neap_tls *tls, struct bufferevent *bev,
+		      enum neap_http_role needed, struct neap_error *err);
+/* Says a last word past the bufferevent, whose output must be empty. Best effort. */
+void neap_tls_say(struct bufferevent *bev, const char *text, size_t len);
+/* Before the connection is freed: neap_tls_watch ends, and the client hears a proper end of TLS. */
+void neap_tls_end(struct bufferevent *bev);
+
+#endif
