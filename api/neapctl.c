@@ -18,11 +18,16 @@ static const struct neap_option global_options[] = {
 	 "neapd's unix socket [$NEAP_SOCKET, else " NEAP_FIND_SOCKET "]"},
 	{"unix-socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
 	 NULL},
-	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDR:PORT",
-	 "ask over TCP instead [" NEAP_FIND_SERVER
-	 " where the socket does not serve us]"},
+	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDRESS",
+	 "over TCP instead: ADDR:PORT, or https://HOST:PORT [$NEAP_SERVER]"},
 	{"token-file", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, token_file), "FILE",
 	 "neapd's token, for TCP [$NEAP_TOKEN, else " NEAP_FIND_TOKEN_FILE "]"},
+	{"cacert", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, cacert), "FILE",
+	 "CA of neapd's certificate, for https [$NEAP_CACERT, else the system's]"},
+	{"cert", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, cert), "FILE",
+	 "our certificate, for https [$NEAP_CERT]"},
+	{"key", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, key), "FILE",
+	 "its key [$NEAP_KEY, else in the certificate's file]"},
 	{"help", 'h', NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_help), NULL,
 	 "this, or the help of a command"},
 	{"version", 0, NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_version), NULL,
@@ -306,9 +311,17 @@ static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, in
 		if (more.socket != NULL && *more.socket) {
 			ctl->socket = more.socket;
 			ctl->is_socket_given = true;
+			if (ctl->is_server_found)
+				ctl->server = NULL;
 		}
 		if (more.server != NULL)
 			ctl->server = more.server;
+		if (more.cacert != NULL)
+			ctl->cacert = more.cacert;
+		if (more.cert != NULL)
+			ctl->cert = more.cert;
+		if (more.key != NULL)
+			ctl->key = more.key;
 		if (more.token_file != NULL)
 			ctl->token_file = more.token_file;
 		r = check_count(command, argc, argv);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/ctl/find.h"
+#include "api/ctl/secure.h"
 #include "engine/base/mem.h"
 
 #define CONNECT_MSEC 5000L
@@ -29,6 +30,7 @@ struct neap_client {
 	struct neap_buf reply;
 	const struct neap_ctl *ctl;
 	char base[128]; /* "http://ADDR:PORT" */
+	char detail[CURL_ERROR_SIZE];
 	const char *where;
 	char auth[HEADER_MAX]; /* "" without a token */
 	char etag[NEAP_CLIENT_ETAG];
@@ -77,7 +79,8 @@ static bool curl_prepare(struct neap_client *client)
 	CURL *curl = client->curl;
 
 	return curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
-	       curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http") == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->detail) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) ==
 		       CURLE_OK &&
@@ -93,8 +96,13 @@ static int go_to(struct neap_client *client, const char *path, const char *serve
 	client->where = path != NULL ? path : server;
 	if (curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, path) != CURLE_OK)
 		return neap_error_nomem(err);
-	if (snprintf(client->base, sizeof(client->base), "http://%s",
-		     path != NULL ? "localhost" : server) >= (int)sizeof(client->base))
+	if ((server != NULL && neap_secure_check(server, err) < 0) ||
+	    neap_secure_prepare(client->curl, client->ctl, server, err) < 0)
+		return -(int)err->code;
+	if (snprintf(client->base, sizeof(client->base), "http%s://%s",
+		     server != NULL && neap_secure_is_https(server) ? "s" : "",
+		     server != NULL ? neap_secure_host(server) : "localhost") >=
+	    (int)sizeof(client->base))
 		return neap_error_field(err, NEAP_EINVAL, "--server",
 					"'%.64s...' is too long for ADDR:PORT", server);
 	client->auth[0] = '\0';
@@ -172,6 +180,9 @@ static int failure(struct neap_client *client, CURLcode code, struct neap_error 
 	long number = 0;
 	int r;
 
+	if (!client->is_unix && neap_secure_explain(client->ctl, code, client->detail,
+						    client->where, err) < 0)
+		return -(int)err->code;
 	(void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number);
 	if (client->is_unix && (number == EACCES || number == EPERM))
 		return neap_error_set(err, NEAP_EFORBIDDEN,
@@ -221,7 +232,13 @@ static int refusal(struct neap_client *client, long status, const json_t *body,
 		hint = client->may_turn
 			       ? "; try it with sudo, or name its token with --token-file"
 			       : "; try it with sudo";
-	if (is_forbidden && !client->is_unix &&
+	if (message != NULL && strncmp(message, "TLS is spoken here", 18) == 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s speaks TLS, not plain HTTP: ask it with --server "
+			"https://%s and --cacert FILE",
+			client->where, neap_secure_host(client->where));
+	if (code == NEAP_EAUTH && !client->is_unix &&
 	    (message == NULL || strstr(message, "token") == NULL))
 		hint = "; name the daemon's token with --token-file";
 	if (message == NULL)
@@ -308,6 +325,7 @@ static CURLcode perform(struct neap_client *client,
 	CURLcode code;
 
 	client->is_absent = false;
+	client->detail[0] = '\0';
 	client->etag[0] = '\0';
 	neap_buf_clear(&client->reply);
 	if (!headers_set(client, request) || !url_set(client, request->path) ||
@@ -371,7 +389,10 @@ static bool turn(struct neap_client *client, const struct neap_error *why,
 	if (listener == NEAP_LISTENER_NONE && is_denied)
 		return false;
 	client->has_turned = true;
-	return go_to(client, NULL, NEAP_FIND_SERVER, token.text, err) == 0;
+	return go_to(client, NULL,
+		     neap_secure_is_meant(client->ctl) ? "https://" NEAP_FIND_SERVER
+						       : NEAP_FIND_SERVER,
+		     token.text, err) == 0;
 }
 
 int neap_client_send(struct neap_client *client,

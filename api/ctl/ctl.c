@@ -15,6 +15,13 @@
 
 void neap_ctl_place(struct neap_ctl *ctl)
 {
+	/* Options beat the environment, also where they say another way. */
+	if (ctl->socket == NULL && ctl->server == NULL) {
+		ctl->server = getenv("NEAP_SERVER");
+		if (ctl->server != NULL && !*ctl->server)
+			ctl->server = NULL;
+		ctl->is_server_found = ctl->server != NULL;
+	}
 	if (ctl->socket == NULL)
 		ctl->socket = getenv("NEAP_SOCKET");
 	ctl->is_socket_given = ctl->socket != NULL && *ctl->socket;

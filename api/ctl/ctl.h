@@ -21,10 +21,12 @@
 
 /* Where neapd is, as the global options say. */
 struct neap_ctl {
-	const char *socket;     /* path; never NULL after parsing */
-	const char *server;     /* "ADDR:PORT", NULL: the unix socket */
-	const char *token_file; /* for TCP, NULL: see api/ctl/find.h */
+	const char *socket;              /* path; never NULL after parsing */
+	const char *server;              /* "ADDR:PORT" or a URL, NULL: the unix socket */
+	const char *cacert, *cert, *key; /* files for https, NULL: see api/ctl/secure.h */
+	const char *token_file;          /* for TCP, NULL: see api/ctl/find.h */
 	bool is_socket_given; /* by option, environment or command: nothing else is asked */
+	bool is_server_found; /* by the environment: a socket given by option beats it */
 	bool want_help, want_version;
 };
 
@@ -49,7 +51,8 @@ extern const struct neap_command neap_command_run, neap_command_top, neap_comman
 	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
 	neap_command_completion, neap_command_complete;
 
-/* Where the global options name no socket: $NEAP_SOCKET, else the usual one. */
+/* Where the global options name neither server nor socket: $NEAP_SERVER; and $NEAP_SOCKET, else the
+ * usual one. */
 void neap_ctl_place(struct neap_ctl *ctl);
 /* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
 int neap_ctl_complain(int status, const struct neap_error *err);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/ctl/secure.h"
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 
@@ -43,20 +44,6 @@ static int token_read(const char *file, struct neap_token *ret, struct neap_erro
 	return 0;
 }
 
-static bool is_here(const char *server)
-{
-	struct sockaddr_storage addr = {0};
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr;
-	int len;
-
-	if (neap_http_listen_parse(server, (struct sockaddr *)&addr, &len, NULL) < 0)
-		return false;
-	if (addr.ss_family == AF_INET)
-		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-	return addr.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
 int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 		    struct neap_error *err)
 {
@@ -73,7 +60,8 @@ int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 		token_trim(ret->text);
 		return 0;
 	}
-	if ((ctl->server == NULL || is_here(ctl->server)) &&
+	if ((ctl->server == NULL ||
+	     neap_http_listen_is_local(neap_secure_host(ctl->server))) &&
 	    token_read(NEAP_FIND_TOKEN_FILE, ret, NULL) < 0)
 		ret->text[0] = '\0';
 	return 0;

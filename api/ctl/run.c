@@ -174,7 +174,7 @@ static int check(const struct neap_ctl *ctl, const struct run_values *values)
 		return neap_ctl_complainf(
 			NEAP_CTL_USAGE,
 			"run moves its own process, so it needs the unix socket "
-			"and not --server");
+			"and not --server or NEAP_SERVER");
 	return 0;
 }
 

@@ -48,7 +48,7 @@ all_named()
 options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
 check "every option of neapd is in neapd(8)" \
 	all_named "$(section doc/neapd.8.md '# OPTIONS')" '`%s`' 22 $("$BUILD/neapd" --help | grep -E '^ +-' | options)
-keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z]+", "(policies)".*/\1/p' api/config.c)
+keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z-]+", "(policies|node-labels|tls-roles)".*/\1/p' api/config.c)
 check "so are the keys that only the file has" \
 	all_named "$(section doc/neapd.8.md '# CONFIGURATION FILE')" '`%s`' 2 $keys
 
@@ -214,7 +214,7 @@ metrics_named()
 	done < <(metric_names)
 	while read -r name; do
 		metric_names | grep -qx "$name" || { echo "there is no $name"; return 1; }
-	done < <(grep -ohE '\bneap_(build|uptime|ticks?|plans|writes|held|reactions?|node|workloads|policy|http)_[a-z0-9_]+' \
+	done < <(grep -ohE '\bneap_(build|uptime|ticks?|plans|writes|held|reactions?|node|workloads|policy|http|tls)_[a-z0-9_]+' \
 		$API_DOC doc/policies.md | sort -u)
 }
 check "every code of an error" all_named "$(section $API_DOC '## Errors')" '%s' 10 \
@@ -307,7 +307,7 @@ run_document()
 	: >"$WORK/neapd.log"
 	{
 		cat "$WORK/prelude.sh"
-		grep -q '^```sh daemon' "$file" ||
+		grep -m 1 '^```sh' "$file" | grep -q daemon ||
 			printf 'given() {\nneapd --share-dir .\n}\nfirst_terminal given\nsleep 1\n'
 		script_of "$file"
 		grep -q '^```sh end' "$file" || printf 'ctrl_c\nneapd --give-back\n'
@@ -333,6 +333,6 @@ run_document doc/policies.md 40 \
 	'filed.lua:' 'refused with status 1' 'rolled-back' 'no idea' 'is deleted' 'cpu-suppress' \
 	"a busy node: whole cores"
 run_document doc/control-api.md 18 '"code":"Unauthorized"' '"result":"live"' '"result":"unchanged"' '"result":"deleted"' \
-	'"verb":"rollback"' '"problems":[{' '"threshold":70' '"entries":[{' '"state":"frozen"' 'event: audit' \
+	'"verb":"rollback"' '"problems":[{' '"threshold":70' '"entries":[{' '"state":"frozen"' 'event: audit' 'this needs admin' \
 	'neap_policy_state{policy="qos/cpu-share",state="active"} 1'
 tap_end
