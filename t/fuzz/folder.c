@@ -75,6 +75,9 @@ static void look(void)
 	size_t len;
 
 	if (neap_versions_list(dir, &id, &list, &err) == 0) {
+		const char *active = json_string_value(json_object_get(list, "active"));
+
+		FUZZ_CHECK(!active || neap_version_is(active));
 		FUZZ_CHECK(json_is_array(json_object_get(list, "versions")));
 		FUZZ_CHECK(json_array_size(json_object_get(list, "history")) <=
 			   NEAP_HISTORY_KEPT);

@@ -210,8 +210,11 @@ static void dial_tcp(int fd)
 	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	FUZZ_CHECK(bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0);
-	FUZZ_CHECK(connect(fd, (struct sockaddr *)&m.tcp, sizeof(m.tcp)) == 0);
+	if (bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0 ||
+	    connect(fd, (struct sockaddr *)&m.tcp, sizeof(m.tcp)) < 0) {
+		perror("connect");
+		abort();
+	}
 }
 
 static int dial(bool over_unix)
