@@ -21,6 +21,7 @@ void neap_buf_init(struct neap_buf *buf, size_t ceiling)
 	buf->size = 0;
 	buf->ceiling = ceiling;
 	buf->failed = false;
+	buf->is_over = false;
 }
 
 void neap_buf_done(struct neap_buf *buf)
@@ -34,6 +35,7 @@ void neap_buf_clear(struct neap_buf *buf)
 {
 	buf->len = 0;
 	buf->failed = false;
+	buf->is_over = false;
 	if (buf->size)
 		buf->data[0] = '\0';
 }
@@ -46,8 +48,10 @@ static bool reserve(struct neap_buf *buf, size_t more)
 
 	if (buf->failed)
 		return false;
-	if (buf->len > buf->ceiling || more > buf->ceiling - buf->len)
+	if (buf->len > buf->ceiling || more > buf->ceiling - buf->len) {
+		buf->is_over = true;
 		goto lost;
+	}
 	want = buf->len + more + 1;
 	if (want <= buf->size)
 		return true;
@@ -125,6 +129,14 @@ void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 bool neap_buf_failed(const struct neap_buf *buf)
 {
 	return buf->failed;
+}
+
+int neap_buf_error(const struct neap_buf *buf, const char *what, struct neap_error *err)
+{
+	if (!buf->is_over)
+		return neap_error_nomem(err);
+	return neap_error_set(err, NEAP_ETOOLARGE, "%s: over %zu bytes", what,
+			      buf->ceiling);
 }
 
 char *neap_buf_take(struct neap_buf *buf)

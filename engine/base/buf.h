@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-#include "engine/base/base.h"
+#include "engine/base/error.h"
 
 /* All ceilings of the project, in bytes. */
 #define NEAP_BUF_LINE  (64 * 1024)   /* one kernel file, one log line, one CPU list */
@@ -20,6 +20,7 @@ struct neap_buf {
 	size_t size;
 	size_t ceiling;
 	bool failed;
+	bool is_over; /* ... because of the ceiling */
 };
 
 void neap_buf_init(struct neap_buf *buf, size_t ceiling);
@@ -33,6 +34,9 @@ void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 	NEAP_PRINTF(2, 0);
 /* True when an addition was lost; the content is then a prefix. */
 bool neap_buf_failed(const struct neap_buf *buf);
+/* Fills *err, which may be NULL, for a buffer that failed: NEAP_ENOMEM, or NEAP_ETOOLARGE with "what:
+ * over N bytes". Returns -code. */
+int neap_buf_error(const struct neap_buf *buf, const char *what, struct neap_error *err);
 /* The text, to be freed by the caller; NULL if failed. The buffer is empty afterwards. */
 char *neap_buf_take(struct neap_buf *buf);
 

@@ -25,6 +25,7 @@ static const struct {
 	[NEAP_EAUTH] = {"Unauthorized", 401},
 	[NEAP_ETOOLARGE] = {"RequestEntityTooLarge", 413},
 	[NEAP_EBUDGET] = {"BudgetExceeded", 422},
+	[NEAP_ELIMIT] = {"MemoryLimit", 422},
 	[NEAP_ENOMEM] = {"OutOfMemory", 503},
 	[NEAP_ESYS] = {"InternalError", 500},
 	[NEAP_EUNSUPPORTED] = {"NotSupported", 501},

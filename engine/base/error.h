@@ -24,7 +24,8 @@ enum neap_code {
 	NEAP_EAUTH,        /* the caller is not known */
 	NEAP_ETOOLARGE,    /* over a ceiling */
 	NEAP_EBUDGET,      /* a script spent its CPU budget */
-	NEAP_ENOMEM,       /* no memory, or a script's memory limit */
+	NEAP_ELIMIT,       /* a script reached its memory limit */
+	NEAP_ENOMEM,       /* the machine has no memory */
 	NEAP_ESYS,         /* a system call failed, see errnum */
 	NEAP_EUNSUPPORTED, /* this machine or kernel cannot */
 	NEAP_EUNAVAILABLE, /* not now: no hand, frozen, starting */

@@ -1,9 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Members of reports. */
+ * Members of reports, and their text. */
 #include "engine/base/json.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+/* The lexer of jansson takes it for granted that the text of a token can grow, and asserts it. That text
+ * has a power of two bytes, the smallest 16 when it cannot be short yet. While a text is parsed such
+ * blocks come out of a reserve when there is no other memory, and nothing else does: so the parser ends
+ * soon after the first one, and what it made is thrown away. */
+#define TOKEN_MIN     32
+#define RESERVE_LEAST 4096
+#define RESERVE_TIMES 4 /* as long as the text: a block and all smaller ones, twice */
+
+static _Thread_local struct {
+	char *base;
+	size_t size, used;
+	bool is_short; /* an allocation failed since the parser began */
+} reserve;
+static _Thread_local uint64_t failures;
+
+static void *take_reserve(size_t size)
+{
+	char *block = reserve.base + reserve.used;
+
+	if (size < TOKEN_MIN || (size & (size - 1)) != 0 ||
+	    size > reserve.size - reserve.used)
+		return NULL;
+	reserve.used += size;
+	return block;
+}
+
+static void *counting_alloc(size_t size)
+{
+	void *block = neap_realloc_array(NULL, size, 1);
+
+	if (block != NULL)
+		return block;
+	failures++;
+	reserve.is_short = true;
+	return reserve.base != NULL ? take_reserve(size) : NULL;
+}
+
+/* Else it is of malloc(3), as those from before the setup are. */
+static void counting_free(void *block)
+{
+	if (reserve.base != NULL &&
+	    (uintptr_t)block - (uintptr_t)reserve.base < reserve.size)
+		return;
+	free(block);
+}
+
+void neap_json_setup(void)
+{
+	json_set_alloc_funcs(counting_alloc, counting_free);
+}
+
+int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
+		    json_error_t *ret_where)
+{
+	json_t *json;
+	bool is_short;
+
+	if (len > SIZE_MAX / RESERVE_TIMES - RESERVE_LEAST)
+		return -NEAP_ENOMEM;
+	reserve.used = 0;
+	reserve.is_short = false;
+	reserve.size = len * RESERVE_TIMES + RESERVE_LEAST;
+	reserve.base = neap_realloc_array(NULL, reserve.size, 1);
+	if (reserve.base == NULL)
+		return -NEAP_ENOMEM;
+	json = json_loadb(text, len, flags, ret_where);
+	is_short = reserve.is_short;
+	if (is_short) {
+		json_decref(json);
+		json = NULL;
+	}
+	free(reserve.base);
+	reserve.base = NULL;
+	if (json == NULL)
+		return is_short ? -NEAP_ENOMEM : -NEAP_EINVAL;
+	*ret = json;
+	return 0;
+}
+
+uint64_t neap_json_failures(void)
+{
+	return failures;
+}
+
+static int add_piece(const char *text, size_t len, void *arg)
+{
+	neap_buf_add(arg, text, len);
+	return neap_buf_failed(arg) ? -1 : 0;
+}
+
+char *neap_json_dump(const json_t *json, size_t flags)
+{
+	neap_auto_buf struct neap_buf buf = {0};
+
+	neap_buf_init(&buf, NEAP_BUF_REPLY);
+	/* It goes on after a piece that was not taken, so the buffer is asked, too. */
+	if (json_dump_callback(json, add_piece, &buf, flags) < 0)
+		return NULL;
+	return neap_buf_take(&buf);
+}
 
 void neap_json_set_text(json_t *object, const char *name, const char *text)
 {

@@ -7,7 +7,23 @@
 
 #include <jansson.h>
 
-#include "engine/base/base.h"
+#include "engine/base/error.h"
+
+/* As json_dumps(3), but whole or not at all: that one leaves out pieces of a text for which memory is
+ * short, and calls it done. NULL without memory, or over NEAP_BUF_REPLY; free with free(3). */
+char *neap_json_dump(const json_t *json, size_t flags);
+
+/* As json_loadb(3), which ends the process when memory is short inside a token, and else does not tell
+ * that from bad input. 0; -NEAP_EINVAL with *ret_where filled; -NEAP_ENOMEM. */
+int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
+		    json_error_t *ret_where);
+
+/* Gives jansson the allocator that neap_json_parse and neap_json_failures need. For the start of a
+ * program, before it makes JSON on a second thread. */
+void neap_json_setup(void);
+/* So many of its allocations failed on this thread. More than before: what was made meanwhile may lack
+ * members. */
+uint64_t neap_json_failures(void);
 
 /* Left out when NULL or "". */
 void neap_json_set_text(json_t *object, const char *name, const char *text);

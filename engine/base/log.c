@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/base/quantity.h"
+#include "engine/base/utf8.h"
 
 static const char *const levels[] = {"error", "warn", "info", "debug"};
 static const int priorities[] = {3, 4, 6, 7}; /* of syslog(3), for the journal */
@@ -61,34 +62,15 @@ int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 /* Length of the UTF-8 character at s, 0 if there is none or it is a control character. */
 static size_t printable(const unsigned char *s)
 {
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t min;
-	} forms[] = {{0x80, 0, 0},
-		     {0xe0, 0xc0, 0x80},
-		     {0xf0, 0xe0, 0x800},
-		     {0xf8, 0xf0, 0x10000}};
 	uint32_t code;
+	/* The NUL at the end is no continuation, so no byte behind it is looked at. */
+	size_t len = neap_utf8_next((const char *)s, SIZE_MAX, &code);
 
-	for (size_t n = 0; n < NEAP_ARRAY_LEN(forms); n++) {
-		if ((s[0] & forms[n].mask) != forms[n].lead)
-			continue;
-		code = s[0] & (unsigned char)~forms[n].mask;
-		for (size_t i = 1; i <= n; i++) {
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (s[i] & 0x3f);
-		}
-		if (code < forms[n].min || code > 0x10ffff ||
-		    (code >= 0xd800 && code <= 0xdfff))
-			return 0;
-		/* Terminals obey the C1 characters as well; line separators end a line for some readers. */
-		if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
-		    code == 0x2029)
-			return 0;
-		return n + 1;
-	}
-	return 0;
+	/* Terminals obey the C1 characters as well; line separators end a line for some readers. */
+	if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
+	    code == 0x2029)
+		return 0;
+	return len;
 }
 
 /* One byte that may not stand as it is. Returns the length of the escape. */
