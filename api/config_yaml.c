@@ -408,24 +408,24 @@ static int read_whole(const char *file, struct neap_buf *text, struct neap_error
 		neap_buf_add(text, part, (size_t)n);
 	if (n < 0)
 		return neap_error_sys(err, "--config %s", file);
-	if (neap_buf_failed(text))
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "--config %s: larger than %d bytes", file,
-				      NEAP_BUF_FILE);
+	if (neap_buf_failed(text)) {
+		(void)neap_buf_error(text, file, err);
+		return neap_error_wrap(err, "--config");
+	}
 	return 0;
 }
 
 static int parser_error(const yaml_parser_t *parser, const char *file,
 			struct neap_error *err)
 {
-	if (parser->error == YAML_MEMORY_ERROR)
+	/* libyaml does not note the error in some places where a copy fails. */
+	if (parser->error == YAML_MEMORY_ERROR || parser->error == YAML_NO_ERROR)
 		return neap_error_nomem(err);
 	if (parser->error == YAML_READER_ERROR)
 		return neap_error_set(err, NEAP_EINVAL, "%s: %s at byte %zu", file,
 				      parser->problem, parser->problem_offset);
 	return neap_error_set(err, NEAP_EINVAL, "%s:%zu: %s", file,
-			      parser->problem_mark.line + 1,
-			      parser->problem ? parser->problem : "no YAML");
+			      parser->problem_mark.line + 1, parser->problem);
 }
 
 static int read_document(struct neap_config *config, yaml_parser_t *parser,

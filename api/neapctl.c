@@ -11,6 +11,7 @@
 #include "api/ctl/complete.h"
 #include "api/ctl/ctl.h"
 #include "api/ctl/find.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 static const struct neap_option global_options[] = {
@@ -340,6 +341,7 @@ int main(int argc, char **argv)
 	struct neap_error err = {0};
 	int words = 0, r;
 
+	neap_json_setup();
 	(void)setlocale(LC_CTYPE, "");
 	if (argc < 1)
 		return NEAP_CTL_USAGE;

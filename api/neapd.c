@@ -13,6 +13,7 @@
 
 #include "api/daemon/format.h"
 #include "api/daemon/whole.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/machine/window.h"
 
@@ -287,6 +288,7 @@ int main(int argc, char **argv)
 	enum neap_config_action action;
 	struct neap_error err = {0};
 
+	neap_json_setup();
 	daemon.argc = argc;
 	daemon.argv = argv;
 	daemon.tcp_fd = -1;

@@ -226,20 +226,24 @@ static int take_unified(struct neap_cgroup *cgroup, const char *path,
 	return mount_set(cgroup, NEAP_CTL_CPUACCT, path, true, err);
 }
 
-static bool find_cgroup2_mount(char *buf, size_t size)
+/* 1: it is in buf; 0: there is none. */
+static int find_cgroup2_mount(char *buf, size_t size, struct neap_error *err)
 {
 	FILE *file = setmntent(MOUNTS, "re");
 	bool found = false;
 	struct mntent row;
 	char text[4096];
+	int r;
 
 	if (!file)
-		return false;
+		return neap_error_sys(err, "open %s", MOUNTS);
 	while (!found && getmntent_r(file, &row, text, sizeof(text)))
 		found = !strcmp(row.mnt_type, "cgroup2") &&
 			neap_strcopy(buf, size, row.mnt_dir);
+	/* The end of the file, and that it could not be read, look alike above. */
+	r = ferror(file) ? neap_error_sys(err, "read %s", MOUNTS) : found;
 	endmntent(file);
-	return found;
+	return r;
 }
 
 static int probe_machine(struct neap_cgroup *cgroup, struct neap_error *err)
@@ -249,7 +253,10 @@ static int probe_machine(struct neap_cgroup *cgroup, struct neap_error *err)
 	void *handle = NULL;
 	int r = 0, rc;
 
+	errno = 0;
 	rc = cgroup_init();
+	if (rc && errno == ENOMEM)
+		return neap_error_nomem(err);
 	if (rc)
 		return neap_error_set(
 			err, NEAP_EUNSUPPORTED,
@@ -271,11 +278,12 @@ static int probe_machine(struct neap_cgroup *cgroup, struct neap_error *err)
 		&handle); /* frees the handle, cannot fail after begin */
 	if (r < 0)
 		return r;
+	if (rc != ECGEOF)
+		return neap_error_nomem(err); /* nothing else stops it */
 
 	/* libcgroup lists controllers, and a cgroup2 mount may have none of its own. */
-	if (find_cgroup2_mount(unified, sizeof(unified)))
-		return take_unified(cgroup, unified, err);
-	return 0;
+	r = find_cgroup2_mount(unified, sizeof(unified), err);
+	return r > 0 ? take_unified(cgroup, unified, err) : r;
 }
 
 static int probe_root(struct neap_cgroup *cgroup, const char *root,

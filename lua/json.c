@@ -10,6 +10,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 #include "engine/machine/topology.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
@@ -294,6 +295,13 @@ static int list_json(struct writer *w, int index, int depth, json_t *list)
 	return 0;
 }
 
+/* jansson did not take it: for want of memory, if nothing is wrong with it. */
+static int refuse_text(struct writer *w, const char *text, size_t len)
+{
+	return neap_utf8_is_valid(text, len) ? neap_error_nomem(w->err)
+					     : refuse(w, "a text that is not UTF-8");
+}
+
 static int object_json(struct writer *w, int index, int depth, json_t *object)
 {
 	lua_pushnil(w->L);
@@ -313,7 +321,7 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 			return neap_error_infield(w->err, "%s", key);
 		}
 		if (json_object_set_new(object, key, value) < 0)
-			return refuse(w, "a text that is not UTF-8");
+			return refuse_text(w, key, strlen(key));
 		lua_pop(w->L, 1);
 	}
 	return 0;
@@ -353,6 +361,8 @@ static int table_json(struct writer *w, int index, int depth, json_t **ret)
 static int to_json(struct writer *w, int index, int depth, json_t **ret)
 {
 	struct neap_cpuset set;
+	const char *text;
+	size_t len;
 
 	/* Nothing in this half raises: what is half built hangs from C variables only. */
 	if (!lua_checkstack(w->L, 10))
@@ -371,8 +381,9 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret)
 	case LUA_TSTRING:
 		if (!spend(w, lua_rawlen(w->L, index)))
 			return refuse(w, "a table with so much text");
-		*ret = json_stringn(lua_tostring(w->L, index), lua_rawlen(w->L, index));
-		return *ret ? 0 : refuse(w, "a text that is not UTF-8");
+		text = lua_tolstring(w->L, index, &len);
+		*ret = json_stringn(text, len);
+		return *ret ? 0 : refuse_text(w, text, len);
 	case LUA_TTABLE:
 		return table_json(w, index, depth, ret);
 	default:

@@ -8,6 +8,7 @@
 
 #include <lauxlib.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/selector.h"
@@ -148,6 +149,7 @@ static int parse_selector(const struct neap_param *param, const json_t *json,
 			  json_t **ret, struct neap_error *err)
 {
 	struct neap_selector *selector = NULL;
+	json_error_t where;
 	char *text;
 
 	if (!json_is_object(json))
@@ -158,10 +160,13 @@ static int parse_selector(const struct neap_param *param, const json_t *json,
 	}
 	neap_selector_free(selector);
 	/* A copy with sorted keys. */
-	text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-	*ret = text ? json_loads(text, 0, NULL) : NULL;
+	text = neap_json_dump(json, JSON_COMPACT | JSON_SORT_KEYS);
+	if (!text || neap_json_parse(text, strlen(text), 0, ret, &where) < 0) {
+		free(text);
+		return neap_error_nomem(err);
+	}
 	free(text);
-	return *ret ? 0 : neap_error_nomem(err);
+	return 0;
 }
 
 int neap_param_parse_json(const struct neap_param *param, const json_t *json,
@@ -208,7 +213,7 @@ int neap_param_read_value(lua_State *L, int index, const struct neap_param *para
 					       NEAP_PARAM_JSON_BYTES, &json, err);
 	if (rc < 0) {
 		json_decref(json);
-		return is_composite
+		return is_composite || rc == -NEAP_ENOMEM
 			       ? neap_error_wrap(err, "parameter '%s'", param->name)
 			       : neap_param_refuse(param, luaL_typename(L, index), err);
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "lua/params_priv.h"
@@ -92,6 +93,8 @@ int neap_param_refuse(const struct neap_param *param, const char *text,
 			      param->max_items);
 		print_form(param->of, &allowed);
 	}
+	if (neap_buf_failed(&allowed))
+		return neap_error_nomem(err);
 	return neap_error_field(err, NEAP_EINVAL, param->name,
 				"parameter '%s': '%.40s' is not allowed; it takes %s",
 				param->name, text, allowed.data);
@@ -180,13 +183,17 @@ int neap_param_parse(const struct neap_param *param, const char *text,
 {
 	struct neap_param_value value = {.is_set = true};
 	json_t *json = NULL;
+	json_error_t where;
 	int rc;
 
 	if (neap_param_types[param->type].is_composite) {
+		rc = -NEAP_EINVAL;
 		if (strlen(text) <= NEAP_PARAM_JSON_BYTES)
-			json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-		if (!json)
-			return neap_param_refuse(param, text, err);
+			rc = neap_json_parse(text, strlen(text), JSON_REJECT_DUPLICATES,
+					     &json, &where);
+		if (rc < 0)
+			return rc == -NEAP_ENOMEM ? neap_error_nomem(err)
+						  : neap_param_refuse(param, text, err);
 		rc = neap_param_parse_json(param, json, ret, err);
 		json_decref(json);
 		return rc;

@@ -386,9 +386,7 @@ static int read_all(int fd, const char *file, struct neap_buf *buf,
 			break;
 		neap_buf_add(buf, part, (size_t)n);
 		if (neap_buf_failed(buf))
-			return neap_error_set(err, NEAP_ETOOLARGE,
-					      "%s: over %d bytes, or no memory", file,
-					      NEAP_BUF_FILE);
+			return neap_buf_error(buf, file, err);
 	}
 	return 0;
 }

@@ -139,7 +139,7 @@ enum neap_tick_verdict {
 	NEAP_TICK_SKIPPED, /* a needed field is missing (err names it): keep what was set, no fault */
 	NEAP_TICK_ERROR, /* the script raised: a fault */
 	NEAP_TICK_BUDGET, /* spent its CPU budget or memory: a fault; the state may be dead */
-	NEAP_TICK_STARVED, /* the wall backstop: no fault of the script */
+	NEAP_TICK_STARVED, /* the machine had no time or memory for it: no fault of the script */
 	NEAP_TICK_PUT_OFF, /* not called, the cycle has too little left: keep what was set, no fault */
 	NEAP_TICK_WRONG, /* it ended well, but its result or its memo is wrong: a fault */
 };

@@ -54,8 +54,9 @@ static enum neap_tick_verdict verdict_of(int rc)
 {
 	switch (-rc) {
 	case NEAP_EBUDGET:
-	case NEAP_ENOMEM:
+	case NEAP_ELIMIT:
 		return NEAP_TICK_BUDGET;
+	case NEAP_ENOMEM:
 	case NEAP_EUNAVAILABLE:
 		return NEAP_TICK_STARVED;
 	default:
@@ -101,7 +102,7 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 	rc = run(&tick);
 	if (rc < 0) {
 		free(tick.wishes);
-		if (!neap_vm_is_dead(policy->vm) && -rc != NEAP_EUNAVAILABLE)
+		if (!neap_vm_is_dead(policy->vm) && verdict_of(rc) != NEAP_TICK_STARVED)
 			(void)neap_ctx_reset_memo(policy,
 						  &ignored); /* it may be what is wrong */
 		return tick.is_wrong ? NEAP_TICK_WRONG : verdict_of(rc);

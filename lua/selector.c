@@ -85,7 +85,7 @@ void neap_lua_push_selector(lua_State *L, const json_t *json)
 	struct neap_error err;
 
 	if (neap_selector_parse(json, &selector, &err) < 0)
-		luaL_error(L, "selector: %s", err.msg); /* no memory: it was checked */
+		neap_vm_raise_nomem(L); /* nothing else: it was checked */
 	*block = selector;
 	push_copy(L, block);
 }
@@ -101,6 +101,8 @@ int neap_lua_selector_new(lua_State *L)
 	neap_vm_check(L);
 	block = neap_lua_new_block(L);
 	if (read_selector(L, 1, &selector, &err) < 0) {
+		if (err.code == NEAP_ENOMEM)
+			neap_vm_raise_nomem(L);
 		luaL_pushfail(L);
 		lua_pushfstring(L, "%s%s%s", err.field, err.field[0] ? ": " : "",
 				err.msg);

@@ -10,6 +10,7 @@
 #include "lua/policy_priv.h"
 #include "lua/sandbox.h"
 #include "lua/vm.h"
+#include "lua/vm_priv.h"
 #include "lua/zone.h"
 
 #define ZONES_KEPT 8
@@ -38,6 +39,8 @@ static const struct neap_zone *find_zone(lua_State *L, int arg)
 
 	block = neap_lua_new_block(L);
 	if (neap_zone_load(name, &zone, &err) < 0) {
+		if (err.code == NEAP_ENOMEM)
+			neap_vm_raise_nomem(L);
 		luaL_pushfail(L);
 		lua_pushstring(L, err.msg);
 		return NULL;

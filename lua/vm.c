@@ -16,7 +16,8 @@
 #include "lua/sandbox.h"
 #include "lua/vm_priv.h"
 
-#define LEVELS_MAX  20 /* of calls that are looked through for a line */
+#define NO_MEMORY   "not enough memory" /* Lua's own words */
+#define LEVELS_MAX  20                  /* of calls that are looked through for a line */
 #define STACK_BLOCK 2
 /* When an allocation fails Lua collects all its garbage, which no hook interrupts: 0.5 to 1.3 ms for
  * 4 MiB of small tables. A script whose budget ends within that time gets a little over its ceiling
@@ -32,7 +33,8 @@ struct neap_vm {
 	char where[80];       /* "name:line: " where a block was refused last, or "" */
 	size_t overdraft;     /* bytes over the ceiling that this call has had */
 	bool is_text_refused; /* in this call: one of over NEAP_VM_STRING_BYTES */
-	enum neap_code dead;  /* how it was killed, NEAP_OK while it lives */
+	bool is_short; /* the machine, not the ceiling, refused what was refused last */
+	enum neap_code dead; /* how it was killed, NEAP_OK while it lives */
 	int64_t cpu_usec;
 	const char *label; /* borrowed */
 	int log_left;
@@ -101,11 +103,15 @@ static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
 		vm->used -= old_size;
 		return NULL;
 	}
-	if (new_size > old_size && is_refused(vm, is_text, old_size, new_size))
+	if (new_size > old_size && is_refused(vm, is_text, old_size, new_size)) {
+		vm->is_short = false;
 		return refuse(vm, block);
+	}
 	fresh = neap_realloc_array(block, new_size, 1);
-	if (!fresh && new_size > old_size)
-		return refuse(vm, block);
+	if (!fresh && new_size > old_size) {
+		vm->is_short = true;
+		return NULL;
+	}
 	if (!fresh)
 		fresh = block;
 	note_stack(vm, block, fresh);
@@ -191,13 +197,15 @@ static int report(struct neap_vm *vm, int status, struct neap_error *err)
 {
 	lua_State *L = vm->L;
 
+	if (status == LUA_ERRMEM && vm->is_short)
+		return neap_error_nomem(err);
 	if (status == LUA_ERRMEM && vm->is_text_refused)
 		return neap_error_set(
-			err, NEAP_ENOMEM,
+			err, NEAP_ELIMIT,
 			"%sthe memory limit of one text, %d KiB, is reached", vm->where,
 			NEAP_VM_STRING_BYTES / 1024);
 	if (status == LUA_ERRMEM)
-		return neap_error_set(err, NEAP_ENOMEM,
+		return neap_error_set(err, NEAP_ELIMIT,
 				      "%sthe memory limit of %zu KiB is reached",
 				      vm->where, vm->ceiling / 1024);
 	switch (lua_type(L, -1)) {
@@ -244,9 +252,10 @@ int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *n
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "%s: a script of over %d bytes", name,
 				      NEAP_BUF_FILE);
+	vm->is_short = false;
 	if (!lua_checkstack(L, 2))
-		return neap_error_set(err, NEAP_ENOMEM, "%s: no memory for the stack",
-				      name);
+		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
+				      "%s: no memory for the stack", name);
 	(void)snprintf(chunk, sizeof(chunk), "@%s", name); /* a long name is cut */
 	status = luaL_loadbufferx(L, text, len, chunk, "t");
 	if (status == LUA_OK)
@@ -277,6 +286,7 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 	vm->log_left = NEAP_VM_LOG_LINES;
 	vm->overdraft = 0;
 	vm->is_text_refused = false;
+	vm->is_short = false;
 	status = lua_pcall(L, args, results, 0);
 	neap_budget_end(&end);
 	vm->cpu_usec = end.cpu_usec;
@@ -296,8 +306,10 @@ int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results
 
 	if (vm->dead)
 		return report_dead(vm, err);
+	vm->is_short = false;
 	if (!lua_checkstack(L, (results > 0 ? results : 0) + 2))
-		return neap_error_set(err, NEAP_ENOMEM, "no memory for the stack");
+		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
+				      "no memory for the stack");
 	lua_pushcfunction(L, fn);
 	lua_pushlightuserdata(L, arg);
 	status = lua_pcall(L, 1, results, 0);
@@ -306,6 +318,14 @@ int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results
 	code = report(vm, status, err);
 	lua_pop(L, 1);
 	return code;
+}
+
+void neap_vm_raise_nomem(lua_State *L)
+{
+	neap_vm_of(L)->is_short = true;
+	lua_pushliteral(L, NO_MEMORY);
+	lua_error(L); /* knows its own words, and raises an error of memory */
+	abort();      /* it does not come back */
 }
 
 void neap_vm_check(lua_State *L)

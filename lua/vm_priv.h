@@ -18,6 +18,10 @@
 int neap_vm_script_pcall(lua_State *L);
 int neap_vm_script_xpcall(lua_State *L);
 
+/* vm.c: raises what Lua itself raises without memory; the call then ends with NEAP_ENOMEM. For memory
+ * that is not Lua's. */
+_Noreturn void neap_vm_raise_nomem(lua_State *L);
+
 /* order.c */
 int neap_order_next(lua_State *L);
 int neap_order_pairs(lua_State *L);

@@ -25,6 +25,11 @@ strdup    : engine/base/ t/ : neap_strdup
 strndup   : engine/base/ t/ : neap_strndup
 asprintf  : engine/base/ t/ : neap_asprintf
 vasprintf : engine/base/ t/ : neap_asprintf
+json_loadb : engine/base/ t/ : neap_json_parse
+json_loads : t/            : neap_json_parse
+json_load_file : t/        : neap_json_parse
+json_dump_file : t/        : neap_json_dump
+json_dumps : t/            : neap_json_dump
 lua_pcall  : lua/vm.c     : neap_vm_call
 lua_pcallk : lua/vm.c     : neap_vm_call
 '

@@ -96,7 +96,7 @@ static const struct row rows[] = {
 	 .what = "belongs into the function"},
 	{.name = "memory bomb in the chunk",
 	 .text = "local t = {}\nfor i = 1, 1e9 do t[i] = {i} end",
-	 .code = NEAP_ENOMEM,
+	 .code = NEAP_ELIMIT,
 	 .problems = 1,
 	 .line = 2,
 	 .what = "must fit into it"},
@@ -196,7 +196,7 @@ static const struct row rows[] = {
 	 .text = HEAD "  tick = function()\n    local s = \"x\"\n"
 		      "    while true do s = s .. s end\n  end,\n"
 		      "  examples = { { name = \"one\", node = {}, want = {} } },\n}",
-	 .code = NEAP_ENOMEM,
+	 .code = NEAP_ELIMIT,
 	 .problems = 1,
 	 .line = 7,
 	 .example = "one",

@@ -112,7 +112,7 @@ static void test_limits(void **state)
 	assert_non_null(strstr(err.msg, "p.lua"));
 	assert_int_equal(
 		load("local t = {} for i = 1, 1e7 do t[i] = i end", &policy, &err),
-		-NEAP_ENOMEM);
+		-NEAP_ELIMIT);
 	assert_int_equal(neap_policy_load("return\0{}", 9, "p.lua", &policy, &err),
 			 -NEAP_EINVAL);
 	assert_int_equal(neap_policy_load_file("t/no-such-file.lua", &policy, &err),

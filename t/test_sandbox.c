@@ -140,7 +140,7 @@ static bool is_wanted_one(const struct end *end, const char *want)
 	if (strcmp(want, "budget") == 0)
 		return end->code == NEAP_EBUDGET;
 	if (strcmp(want, "memory") == 0)
-		return end->code == NEAP_ENOMEM;
+		return end->code == NEAP_ELIMIT;
 	if (strncmp(want, "error", 5) == 0)
 		return end->code == NEAP_EINVAL &&
 		       (!want[5] || strstr(end->msg, want + 6) != NULL);

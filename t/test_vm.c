@@ -53,7 +53,7 @@ static const struct row {
 	{"raised table with looping tostring",
 	 "error(setmetatable({}, { __tostring = function() while true do end end }))",
 	 -NEAP_EINVAL, "non-string error"},
-	{"memory", "local t = {} for i = 1, 1e9 do t[i] = i end", -NEAP_ENOMEM,
+	{"memory", "local t = {} for i = 1, 1e9 do t[i] = i end", -NEAP_ELIMIT,
 	 ":1: the memory limit"},
 	{"global written", "\nx = 1", -NEAP_EINVAL,
 	 "p.lua:2: global 'x' is not allowed: use local"},
@@ -357,7 +357,7 @@ static void test_protect(void **state)
 	size_t before;
 
 	(void)state;
-	assert_int_equal(neap_vm_protect(vm, push_forever, NULL, 0, &err), -NEAP_ENOMEM);
+	assert_int_equal(neap_vm_protect(vm, push_forever, NULL, 0, &err), -NEAP_ELIMIT);
 	assert_int_equal(lua_gettop(L), 0);
 	assert_int_equal(neap_vm_protect(vm, push_arg, text, 1, &err), 0);
 	assert_string_equal(lua_tostring(L, 1), "given");

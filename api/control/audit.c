@@ -149,13 +149,18 @@ static void stream_gone(void *arg)
 	free(stream);
 }
 
+/* An event for which there is no memory makes the buffer fail: it is sent the next time. */
 static void add_event(struct neap_buf *out, const struct neap_audit_entry *entry)
 {
+	uint64_t failures = neap_json_failures();
 	json_t *object = entry_to_json(entry);
-	neap_auto_free char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+	neap_auto_free char *text =
+		neap_json_dump(object, JSON_COMPACT | JSON_ENSURE_ASCII);
 
 	json_decref(object);
-	if (text)
+	if (!text || neap_json_failures() != failures)
+		out->failed = true;
+	else
 		neap_buf_addf(out, "id: %llu\nevent: audit\ndata: %s\n\n",
 			      (unsigned long long)entry->seq, text);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/control/topology_json.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define NAME_MAX_BYTES    63
@@ -311,9 +312,10 @@ static void post_run(void *arg, struct neap_http_request *request)
 	struct pending *pending;
 	struct neap_error err;
 	json_error_t where;
-	json_t *input;
+	json_t *input = NULL;
 	const char *body;
 	size_t len;
+	int rc;
 
 	if (!has_node(control, request))
 		return;
@@ -325,11 +327,13 @@ static void post_run(void *arg, struct neap_http_request *request)
 		return;
 	}
 	body = neap_http_body_get(request, &len);
-	input = json_loadb(body, len, JSON_REJECT_DUPLICATES, &where);
-	if (!input)
+	rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, &input, &where);
+	if (rc == -NEAP_ENOMEM)
+		neap_error_nomem(&err);
+	else if (rc < 0)
 		neap_error_set(&err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
 			       where.line, where.text);
-	if (!input || check_run(input, &err) < 0) {
+	if (rc < 0 || check_run(input, &err) < 0) {
 		json_decref(input);
 		neap_http_answer_error(request, &err);
 		return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define LUA_TYPE "text/x-lua"
@@ -306,14 +307,20 @@ static int read_object(struct neap_http_request *request, json_t **ret,
 	json_error_t where;
 	const char *body;
 	size_t len;
+	int rc = 0;
 
+	*ret = NULL;
 	body = neap_http_body_get(request, &len);
-	*ret = len > 0 ? json_loadb(body, len, JSON_REJECT_DUPLICATES, &where)
-		       : json_object();
+	if (len > 0)
+		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, ret, &where);
+	else
+		*ret = json_object();
+	if (rc == -NEAP_EINVAL)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "the body is no JSON: line %d: %s", where.line,
+				      where.text);
 	if (*ret == NULL)
-		return neap_error_set(
-			err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
-			len > 0 ? where.line : 0, len > 0 ? where.text : "");
+		return neap_error_nomem(err);
 	if (json_is_object(*ret))
 		return 0;
 	json_decref(*ret);

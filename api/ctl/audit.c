@@ -9,6 +9,7 @@
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
 #include "api/ctl/text.h"
+#include "engine/base/json.h"
 
 #define PAGE         1000 /* the most that one request gives */
 #define LIMIT        200
@@ -92,7 +93,7 @@ static int print_entries(const json_t *entries, bool is_json)
 			entry_add(entry, &out);
 			continue;
 		}
-		text = json_dumps(entry, JSON_COMPACT | JSON_ENSURE_ASCII);
+		text = neap_json_dump(entry, JSON_COMPACT | JSON_ENSURE_ASCII);
 		if (text == NULL)
 			out.failed = true;
 		else
@@ -179,12 +180,12 @@ static bool event_line(void *arg, const char *text)
 {
 	struct follower *follower = arg;
 	json_t *entry, *entries;
+	json_error_t where;
 
 	if (strncmp(text, "data:", 5) != 0)
 		return true;
 	text += 5;
-	entry = json_loads(text + (*text == ' '), 0, NULL);
-	if (entry == NULL)
+	if (neap_json_parse(text, strlen(text), 0, &entry, &where) < 0)
 		return true;
 	follower->since = neap_member_integer(entry, "seq", follower->since);
 	entries = json_pack("[o]", entry);

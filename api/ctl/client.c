@@ -13,6 +13,7 @@
 
 #include "api/ctl/find.h"
 #include "api/ctl/secure.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define CONNECT_MSEC 5000L
@@ -346,6 +347,7 @@ static int send_once(struct neap_client *client,
 		     struct neap_client_reply *ret, struct neap_error *err)
 {
 	CURLcode code = perform(client, request);
+	json_error_t where;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->text = "";
@@ -355,7 +357,8 @@ static int send_once(struct neap_client *client,
 	(void)neap_strcopy(ret->etag, sizeof(ret->etag), client->etag);
 	ret->text = client->reply.data;
 	ret->len = client->reply.len;
-	ret->json = json_loadb(ret->text, ret->len, 0, NULL);
+	if (neap_json_parse(ret->text, ret->len, 0, &ret->json, &where) == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
 	if (ret->status >= 200 && ret->status <= 299)
 		return 0;
 	return refusal(client, ret->status, ret->json, err);
@@ -426,7 +429,7 @@ int neap_client_call(struct neap_client *client, const char *method, const char 
 	int r;
 
 	if (body != NULL) {
-		text = json_dumps(body, JSON_COMPACT);
+		text = neap_json_dump(body, JSON_COMPACT);
 		if (text == NULL)
 			return neap_error_nomem(err);
 		request.body = text;

@@ -12,6 +12,7 @@
 
 #include "api/ctl/find.h"
 #include "api/ctl/text.h"
+#include "engine/base/json.h"
 
 void neap_ctl_place(struct neap_ctl *ctl)
 {
@@ -74,8 +75,9 @@ int neap_ctl_print(const struct neap_buf *out)
 
 int neap_ctl_print_json_take(json_t *value)
 {
-	char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
-					       JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	char *text =
+		neap_json_dump(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+					      JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	int status = 0;
 
 	json_decref(value);

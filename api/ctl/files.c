@@ -33,10 +33,7 @@ static int read_all(int fd, const char *name, struct neap_buf *out,
 			return 0;
 		neap_buf_add(out, piece, (size_t)n);
 		if (neap_buf_failed(out))
-			return neap_error_set(
-				err, NEAP_ETOOLARGE,
-				"%s: is longer than %zu bytes, or memory is short", name,
-				out->ceiling);
+			return neap_buf_error(out, name, err);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "api/ctl/policy_priv.h"
 #include "api/ctl/table.h"
 #include "api/ctl/text.h"
+#include "engine/base/json.h"
 
 struct list_values {
 	const char *output;
@@ -66,10 +67,10 @@ void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 			      : "");
 	if (last == NULL)
 		return;
-	active = json_dumps(json_object_get(last, "active"),
-			    JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	own = json_dumps(json_object_get(last, "shadow"),
-			 JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	active = neap_json_dump(json_object_get(last, "active"),
+				JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	own = neap_json_dump(json_object_get(last, "shadow"),
+			     JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	if (active != NULL && own != NULL)
 		neap_buf_addf(out, "  last difference: it %s, the shadow %s\n", active,
 			      own);

@@ -10,6 +10,7 @@
 #include "api/ctl/cells.h"
 #include "api/ctl/policy_priv.h"
 #include "api/ctl/text.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -47,7 +48,11 @@ static json_t *boolean_new(const char *text)
 
 static json_t *json_new(const char *text)
 {
-	return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	json_t *json = NULL;
+	json_error_t where;
+
+	(void)neap_json_parse(text, strlen(text), JSON_REJECT_DUPLICATES, &json, &where);
+	return json;
 }
 
 /* What a text is in JSON, by the type of its parameter. One that is no number, or no JSON, goes as
@@ -119,7 +124,7 @@ static int patch(struct neap_client *client, const char *policy, const json_t *o
 		 json_t **ret)
 {
 	char path[NEAP_POLICY_PATH];
-	neap_auto_free char *body = json_dumps(object, JSON_COMPACT);
+	neap_auto_free char *body = neap_json_dump(object, JSON_COMPACT);
 	struct neap_client_request request = {
 		.method = "PATCH", .path = path, .body = body};
 	struct neap_client_reply reply;

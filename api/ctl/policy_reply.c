@@ -10,6 +10,7 @@
 #include "api/ctl/policy_priv.h"
 #include "api/ctl/table.h"
 #include "api/ctl/text.h"
+#include "engine/base/json.h"
 
 const char *neap_ctl_red(void)
 {
@@ -39,8 +40,8 @@ void neap_ctl_policy_add_value(const json_t *value, struct neap_buf *out)
 		neap_text_add_clean(out, json_string_value(value), false);
 		return;
 	}
-	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
-					 JSON_REAL_PRECISION(15));
+	text = neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
+					     JSON_REAL_PRECISION(15));
 	if (text == NULL)
 		out->failed = true;
 	else

@@ -27,7 +27,10 @@ int neap_account_find(const char *user, struct neap_account *ret, struct neap_er
 				   entry != NULL ? entry->pw_name : "you");
 		return 0;
 	}
+	errno = 0;
 	entry = getpwnam(user);
+	if (entry == NULL && errno == ENOMEM)
+		return neap_error_nomem(err);
 	if (entry != NULL) {
 		ret->uid = entry->pw_uid;
 		ret->gid = entry->pw_gid;

@@ -124,8 +124,12 @@ json_t *neap_config_labels(const struct neap_config *config)
 			   strcmp(system.machine, "x86_64") == 0    ? "amd64"
 			   : strcmp(system.machine, "aarch64") == 0 ? "arm64"
 								    : system.machine);
-	for (i = 0; labels != NULL && i < config->node_label_count; i++)
-		(void)json_object_set_new(labels, config->node_labels[i].key,
-					  json_string(config->node_labels[i].value));
+	for (i = 0; labels != NULL && i < config->node_label_count; i++) {
+		if (json_object_set_new(labels, config->node_labels[i].key,
+					json_string(config->node_labels[i].value)) == 0)
+			continue;
+		json_decref(labels); /* a policy would run where it must not */
+		return NULL;
+	}
 	return labels;
 }

@@ -15,10 +15,13 @@
 
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 
 /* Texts up to here are copied into one piece with what stands around them. */
-#define COPY_MAX 4096
+#define STATUS_ROOM 256 /* a status line, the end of the headers, what evhttp adds */
+#define COPY_MAX    4096
 
 void neap_http_request_free(struct neap_http_request *request)
 {
@@ -82,6 +85,19 @@ int neap_http_headers_finish(struct neap_http_request *request, const char *type
 	return add_lines(request, lines->text, len);
 }
 
+bool neap_http_headers_reserve(struct neap_http_request *request)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
+	struct evbuffer *output =
+		bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
+	struct evkeyval *header;
+	size_t len = STATUS_ROOM;
+
+	TAILQ_FOREACH(header, evhttp_request_get_output_headers(request->ev), next)
+	len += strlen(header->key) + strlen(header->value) + strlen(": \r\n");
+	return evbuffer_expand(output, len) == 0;
+}
+
 /* Most answers fit into the socket's buffer: written here and now they spare a turn of the loop and,
  * with a base of neap_http_base_new, every call of epoll_ctl. evhttp's callback for "all is written"
  * then starts the next request, or frees the connection. What does not fit, or fails, is left to
@@ -116,6 +132,16 @@ static const char *reason_find(int status)
 	return status == 422 ? "Unprocessable Content" : NULL;
 }
 
+/* A report leaves out members for which there is no memory. To one who asked for nothing else that is
+ * no answer; a change was made and is told as well as it goes. */
+static bool is_lacking(const struct neap_http_request *request, int status)
+{
+	enum evhttp_cmd_type method = evhttp_request_get_command(request->ev);
+
+	return status < 300 && (method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD) &&
+	       neap_json_failures() != request->json_failures;
+}
+
 /* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out of the answer
  * to HEAD. */
 static void send_take(struct neap_http_request *request, int status, const char *type)
@@ -124,13 +150,21 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	struct evbuffer *body = evhttp_request_get_output_buffer(ev);
 	struct bufferevent *bev =
 		evhttp_connection_get_bufferevent(evhttp_request_get_connection(ev));
+	struct neap_error err;
 	char length[32];
 	bool is_tls;
 
+	if (is_lacking(request, status)) {
+		(void)evbuffer_drain(body, evbuffer_get_length(body));
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(request, &err);
+		return;
+	}
 	(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
 	if (neap_http_headers_finish(request, type) < 0 ||
 	    evhttp_add_header(evhttp_request_get_output_headers(ev), "Content-Length",
-			      length) < 0) {
+			      length) < 0 ||
+	    !neap_http_headers_reserve(request)) {
 		neap_http_drop_take(request);
 		return;
 	}
@@ -183,7 +217,7 @@ void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body)
 {
 	struct evbuffer *out = evhttp_request_get_output_buffer(request->ev);
-	char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	char *text = body ? neap_json_dump(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	json_decref(body);
 	if (!text || add_text_take(out, text) < 0) {
@@ -201,11 +235,14 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 	json_t *body = json_pack("{s:s, s:s}", "code", code, "message", err->msg);
 
 	/* Messages quote input, and a cut may fall inside a character: then say less. */
-	if (!body)
+	if (!body && !neap_utf8_is_valid(err->msg, strlen(err->msg)))
 		body = json_pack("{s:s, s:s}", "code", code, "message",
 				 "(the message quotes text that is not UTF-8)");
-	if (body && *err->field)
-		json_object_set_new(body, "field", json_string(err->field));
+	if (body && *err->field && neap_utf8_is_valid(err->field, strlen(err->field)) &&
+	    json_object_set_new(body, "field", json_string(err->field)) < 0) {
+		json_decref(body);
+		body = NULL; /* no memory, as below */
+	}
 	if (body && details)
 		(void)json_object_update_missing(body, details); /* the code says most */
 	json_decref(details);

@@ -78,6 +78,9 @@ static bool tie(struct neap_guard *guard)
 		if (guard->is_tls)
 			neap_tls_end(bev);
 		guard_free(guard);
+		/* evhttp lets go of what it never took when it has no memory for a connection. */
+		if (bufferevent_getfd(bev) < 0)
+			bufferevent_free(bev);
 		bufferevent_decref(bev);
 		return false;
 	}
@@ -141,18 +144,18 @@ static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferev
 	(void)bufferevent_set_max_single_write(
 		bev, NEAP_HTTP_WRITE_MAX); /* slower without, not wrong */
 	guard = neap_alloc(sizeof(*guard));
-	if (!guard)
-		return bev; /* unguarded: its first request is refused */
+	/* Without a guard evhttp makes one by itself, and its first request is refused. */
+	if (!guard || !evbuffer_add_cb(bufferevent_get_input(bev),
+				       neap_guard_input_changed, guard)) {
+		free(guard);
+		bufferevent_free(bev);
+		return NULL;
+	}
 	guard->guards = guards;
 	guard->bev = bev;
 	guard->is_tls = is_tls;
 	guard->peer.name = guard->name;
 	guard->peer.role = NEAP_HTTP_ANYBODY;
-	if (!evbuffer_add_cb(bufferevent_get_input(bev), neap_guard_input_changed,
-			     guard)) {
-		free(guard);
-		return bev;
-	}
 	bufferevent_incref(
 		bev); /* until it is tied to its connection, in this turn of the loop */
 	TAILQ_INSERT_TAIL(&guards->fresh, guard, next);

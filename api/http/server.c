@@ -21,6 +21,7 @@
 #include "api/http/tls.h"
 #include "api/http/url.h"
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define TABLES_MAX 8
@@ -260,9 +261,11 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	request->rest = "";
 	if (check_framing(request, &is_last, &err) < 0 || read_address(request, &err) < 0)
 		is_last = is_wrong = true;
-	if (is_last)
-		evhttp_add_header(evhttp_request_get_output_headers(request->ev),
-				  "Connection", "close");
+	if (is_last && evhttp_add_header(evhttp_request_get_output_headers(request->ev),
+					 "Connection", "close") < 0) {
+		neap_http_drop_take(request); /* what follows must not be read */
+		return;
+	}
 	if (is_wrong) {
 		neap_http_answer_problem_take(
 			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
@@ -311,6 +314,7 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	request->base = http->base;
 	request->timeout_s = http->timeout_s;
 	request->lines = &http->lines;
+	request->json_failures = neap_json_failures();
 	dispatch(http, request);
 }
 
@@ -322,19 +326,30 @@ static void accept_failed(struct evconnlistener *listener, void *arg)
 
 	if (errno == ECONNABORTED || errno == EINTR)
 		return;
-	(void)evconnlistener_disable(listener);
-	(void)event_add(http->reopen, &pause);
+	/* Without a way back it stays as it is. */
+	if (event_add(http->reopen, &pause) == 0)
+		(void)evconnlistener_disable(listener);
+}
+
+static bool listen_all(struct neap_http *http)
+{
+	bool is_all = true;
+	int i;
+
+	for (i = 0; i < http->listener_count; i++)
+		is_all &= evconnlistener_enable(http->listeners[i]) == 0;
+	return is_all;
 }
 
 static void reopen_cb(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval pause = {.tv_sec = 1};
 	struct neap_http *http = arg;
-	int i;
 
 	(void)fd;
 	(void)what;
-	for (i = 0; i < http->listener_count; i++)
-		(void)evconnlistener_enable(http->listeners[i]);
+	if (!listen_all(http))
+		(void)event_add(http->reopen, &pause); /* its place just became free */
 }
 
 static int add_listener(struct neap_http *http, struct evhttp *evhttp, int fd,
@@ -415,8 +430,11 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 			neap_http_free(http);
 			return -NEAP_ENOMEM;
 		}
+	if (!listen_all(http)) {
+		neap_http_free(http);
+		return neap_error_nomem(err);
+	}
 	/* Only now do the descriptors belong to the server, and only now are they its to close. */
-	reopen_cb(-1, 0, http);
 	http->owned_fds[0] = config->tcp_fd;
 	http->owned_fds[1] = config->unix_fd;
 	*ret = http;

@@ -42,7 +42,8 @@ struct neap_http_request {
 	int query_count;
 	const char *body;
 	size_t body_len;
-	struct event *hangup; /* of a deferred request */
+	uint64_t json_failures; /* when it began */
+	struct event *hangup;   /* of a deferred request */
 	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
 	void (*gone)(void *arg);
 	void *gone_arg;
@@ -59,6 +60,9 @@ bool neap_http_is_token(const char *text);
 /* The headers that every answer has, but for its length; type is a short constant. 0 or
  * -NEAP_ENOMEM. */
 int neap_http_headers_finish(struct neap_http_request *request, const char *type);
+/* Room for the status line and the headers that the request has by now: evhttp does not look whether it
+ * could print them. False without memory. */
+bool neap_http_headers_reserve(struct neap_http_request *request);
 /* Closes the connection of a request for whose answer there is no memory. */
 void neap_http_drop_take(struct neap_http_request *request);
 /* The request of evhttp stays. */

@@ -22,6 +22,7 @@
 #define PROBE_EACH_S  10
 #define PROBE_COUNT   3
 #define RETRY_AFTER_S "10"
+#define CHUNK_ROOM    64 /* its length and the ends of its two lines */
 /* As good as never. None at all would bring the old one back with the first byte the client sends:
  * libevent keeps it with the event when that is added without one. */
 #define READ_TIMEOUT_S (365 * 24 * 3600)
@@ -129,7 +130,8 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 	/* Whatever the client says meanwhile is not read as a request. */
 	if (neap_http_headers_finish(request, type) < 0 ||
 	    evhttp_add_header(evhttp_request_get_output_headers(ev), "Connection",
-			      "close") < 0) {
+			      "close") < 0 ||
+	    !neap_http_headers_reserve(request)) {
 		stream_free(stream);
 		neap_http_drop_take(request);
 		return NULL;
@@ -156,6 +158,8 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 		return 1; /* an empty chunk would end the answer */
 	if (evbuffer_get_length(bufferevent_get_output(bev)) >
 		    NEAP_HTTP_STREAM_UNREAD_MAX ||
+	    /* evhttp does not look whether it could print the length of the chunk. */
+	    evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
 	    evbuffer_add(stream->piece, data, len) < 0) {
 		if (++stream->skips >= NEAP_HTTP_STREAM_SKIPS_MAX)
 			neap_guard_refuse(stream->guard);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 
 #define LINES_READ ((size_t)NEAP_HISTORY_KEPT * 4) /* of a longer file the newest */
 
@@ -91,9 +93,7 @@ static int append(struct neap_history *history, const struct neap_history_entry 
 /* A text that is no UTF-8 cannot stand in JSON: what is not ASCII in it becomes "?". */
 static void mend(char *text)
 {
-	json_auto_t *json = json_string(text);
-
-	if (json)
+	if (neap_utf8_is_valid(text, strlen(text)))
 		return;
 	for (; *text; text++) {
 		if (*text & 0x80)
@@ -133,23 +133,30 @@ static bool take_version(const json_t *object, const char *key, char *to)
 	return true;
 }
 
-static bool parse_line(const char *text, size_t len, struct neap_history_entry *ret)
+/* 1; 0: it is none of ours; -code */
+static int parse_line(const char *text, size_t len, struct neap_history_entry *ret,
+		      struct neap_error *err)
 {
-	json_auto_t *object = json_loadb(text, len, 0, NULL);
+	json_auto_t *object = NULL;
 	struct neap_history_entry entry = {.is_change = false};
-	const json_t *usec = json_object_get(object, "unix_usec");
+	const json_t *usec;
+	json_error_t where;
 
+	/* A line that is left out is gone for good when the history is written again. */
+	if (neap_json_parse(text, len, 0, &object, &where) == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	usec = json_object_get(object, "unix_usec");
 	if (!json_is_integer(usec) ||
 	    !take_text(object, "verb", entry.line.verb, sizeof(entry.line.verb)) ||
 	    !take_version(object, "version", entry.line.version) ||
 	    !take_text(object, "by", entry.line.by, sizeof(entry.line.by)) ||
 	    !take_text(object, "why", entry.line.why, sizeof(entry.line.why)))
-		return false;
+		return 0;
 	entry.line.unix_usec = json_integer_value(usec);
 	entry.is_change = take_version(object, "from", entry.from);
 	entry.has_params = take_version(object, "params", entry.params);
 	*ret = entry;
-	return true;
+	return 1;
 }
 
 /* Where the newest LINES_READ lines begin. What stands after the last newline is torn. */
@@ -174,12 +181,15 @@ static int parse(const char *text, size_t len, struct neap_history *history,
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct neap_history_entry entry;
+		int rc;
 
 		if (!newline)
 			break;
-		if (parse_line(at, (size_t)(newline - at), &entry) &&
-		    append(history, &entry, err) < 0)
-			return -(int)err->code;
+		rc = parse_line(at, (size_t)(newline - at), &entry, err);
+		if (rc > 0)
+			rc = append(history, &entry, err);
+		if (rc < 0)
+			return rc;
 		at = newline + 1;
 	}
 	trim(history);
@@ -309,7 +319,7 @@ static void format_line(struct neap_buf *buf, const struct neap_history_entry *e
 	     json_object_set_new(object, "from", json_string(entry->from)) == 0) &&
 	    (!entry->has_params ||
 	     json_object_set_new(object, "params", json_string(entry->params)) == 0))
-		text = json_dumps(object, JSON_COMPACT);
+		text = neap_json_dump(object, JSON_COMPACT);
 	if (text) {
 		neap_buf_adds(buf, text);
 		neap_buf_addc(buf, '\n');

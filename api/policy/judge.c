@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 #include "lua/budget.h"
 #include "lua/replay.h"
 
@@ -138,35 +140,6 @@ static void problem_of(struct judge *judge, const struct neap_error *err,
 
 /* --- text --- */
 
-/* Bytes of the character at text, 0 when it is no UTF-8 (overlong forms and surrogates are none). */
-static size_t utf8_len(const unsigned char *text, size_t left)
-{
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t min;
-	} forms[] = {{0x80, 0, 0},
-		     {0xe0, 0xc0, 0x80},
-		     {0xf0, 0xe0, 0x800},
-		     {0xf8, 0xf0, 0x10000}};
-	uint32_t code;
-
-	for (size_t n = 0; n < NEAP_ARRAY_LEN(forms) && n < left; n++) {
-		if ((text[0] & forms[n].mask) != forms[n].lead)
-			continue;
-		code = text[0] & (unsigned char)~forms[n].mask;
-		for (size_t i = 1; i <= n; i++) {
-			if ((text[i] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (text[i] & 0x3f);
-		}
-		if (code < forms[n].min || code > 0x10ffff ||
-		    (code >= 0xd800 && code <= 0xdfff))
-			return 0;
-		return n + 1;
-	}
-	return 0;
-}
-
 static bool check_text(struct judge *judge)
 {
 	const struct neap_judge_side *side = &judge->input->newer;
@@ -190,7 +163,7 @@ static bool check_text(struct judge *judge)
 		return false;
 	}
 	for (size_t i = 0; i < side->len;) {
-		size_t len = utf8_len(text + i, side->len - i);
+		size_t len = neap_utf8_next(side->text + i, side->len - i, NULL);
 
 		if (!text[i] || !len) {
 			problem(judge, NEAP_EINVAL, line, "",
@@ -220,7 +193,7 @@ static bool load(struct judge *judge)
 		return true;
 	if (err.code == NEAP_EBUDGET)
 		hint = "; what takes long belongs into the function that is called";
-	else if (err.code == NEAP_ENOMEM)
+	else if (err.code == NEAP_ELIMIT)
 		hint = "; a policy with all that it keeps must fit into it";
 	problem_of(judge, &err, "", hint);
 	return false;
@@ -267,6 +240,10 @@ static void refuse_param(struct judge *judge, const char *by, const char *name,
 	int line = neap_policy_find_line(judge->policy, name, NULL);
 	const char *takes = strstr(err->msg, "; it takes ");
 
+	if (err->code == NEAP_ENOMEM) { /* it says nothing about the value */
+		problem(judge, NEAP_ENOMEM, 0, "", "%s", err->msg);
+		return;
+	}
 	if (!line)
 		line = neap_policy_find_line(judge->policy, "params", NULL);
 	if (err->code == NEAP_ENOTFOUND)
@@ -303,7 +280,7 @@ static void set_params(struct judge *judge)
 
 		if (set_json(judge->policy, name, value, &err) == 0)
 			continue;
-		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		text = neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
 		refuse_param(judge, "params.", name, text ? text : "?", &err,
 			     PATCH_FIRST);
 	}

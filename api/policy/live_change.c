@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/policy/live_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 static int check_match(const struct live_job *job, struct neap_error *err)
@@ -77,10 +78,9 @@ static void refuse(struct live_job *job)
 	remember(job);
 	/* Whatever a text did wrong, its memory or time included, it is the text that is wrong; but not
 	 * of a machine that is too busy to tell. */
-	if (job->verdict.problem_count > 0 && job->err.code != NEAP_ETOOLARGE &&
-	    job->err.code != NEAP_EUNAVAILABLE)
+	if (neap_live_is_refused(job) && job->err.code != NEAP_ETOOLARGE)
 		job->err.code = NEAP_EINVAL;
-	if (job->verdict.problem_count > 0)
+	if (job->verdict.problem_count > 0 && job->err.code != NEAP_ENOMEM)
 		job->body =
 			json_pack("{s:o}", "problems", neap_live_problems(&job->verdict));
 	if (job->body != NULL && job->verdict.replay != NULL)
@@ -414,7 +414,7 @@ int neap_live_params_prepare(struct live_job *job, struct neap_error *err)
 
 void neap_live_params_work(struct live_job *job)
 {
-	neap_auto_free char *text = json_dumps(
+	neap_auto_free char *text = neap_json_dump(
 		job->params, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 	struct neap_history_line line;
 
@@ -438,8 +438,8 @@ void neap_live_params_finish(struct live_job *job)
 	}
 	json_decref(item->params);
 	item->params = neap_steal(job->params);
-	text = json_dumps(item->params,
-			  JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+	text = neap_json_dump(item->params,
+			      JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 	neap_live_say(job, NEAP_LOG_INFO,
 		      job->older_label[0] != '\0' ? job->older_label : item->id.name,
 		      "parameters: %s", text != NULL ? text : "");

@@ -13,6 +13,7 @@
 #include "api/policy/history.h"
 #include "api/policy/judge.h"
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 /* A change that has a line in the history. */
@@ -285,7 +286,7 @@ static int params_format(const json_t *params, char **ret, struct neap_error *er
 	if (params && !json_is_object(params))
 		return neap_error_set(err, NEAP_EINVAL, "parameters are an object");
 	if (params) {
-		text = json_dumps(params, JSON_INDENT(2) | JSON_SORT_KEYS);
+		text = neap_json_dump(params, JSON_INDENT(2) | JSON_SORT_KEYS);
 		if (!text)
 			return neap_error_nomem(err);
 		if (strlen(text) >= NEAP_BUF_FILE) {
@@ -355,7 +356,7 @@ int neap_versions_load_params(const char *dir, const struct neap_policy_id *id,
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
 	neap_auto_free char *text = NULL;
 	json_error_t where;
-	json_t *params;
+	json_t *params = NULL;
 	size_t len;
 	struct neap_error own_err;
 	int rc;
@@ -368,9 +369,13 @@ int neap_versions_load_params(const char *dir, const struct neap_policy_id *id,
 				      &len, err);
 	if (rc < 0 && rc != -NEAP_ENOTFOUND)
 		return rc;
-	params = rc < 0 ? json_object()
-			: json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
-	if (!params && rc < 0)
+	if (rc < 0) {
+		params = json_object();
+		rc = params ? 0 : -NEAP_ENOMEM;
+	} else {
+		rc = neap_json_parse(text, len, JSON_REJECT_DUPLICATES, &params, &where);
+	}
+	if (rc == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	if (!json_is_object(params)) {
 		json_decref(params);

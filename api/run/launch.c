@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/run/json_file.h"
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
@@ -51,26 +52,29 @@ static bool record_path(const struct neap_node *node, const char *name, char *bu
 
 static void record_write(struct neap_node *node, const char *name, json_t *input)
 {
-	char path[NEAP_PATH_MAX], fresh[NEAP_PATH_MAX + 8];
+	char path[NEAP_PATH_MAX];
+	struct neap_error err;
 
-	if (!record_path(node, name, path, sizeof(path)))
-		return;
-	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
-	if (json_dump_file(input, fresh, JSON_COMPACT) < 0 || rename(fresh, path) < 0)
+	if (record_path(node, name, path, sizeof(path)) &&
+	    neap_json_file_write(path, input, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
-			      "%s: %s; a later neapd will not know the requests of '%s'",
-			      path, strerror(errno), name);
+			      "%s; a later neapd will not know the requests of '%s'",
+			      err.msg, name);
 }
 
 void neap_launch_recall(struct neap_node *node, struct node_workload *workload)
 {
 	char path[NEAP_PATH_MAX];
-	json_t *record;
+	struct neap_error err;
+	json_t *record = NULL;
 	size_t i;
 
 	if (!record_path(node, workload->id, path, sizeof(path)))
 		return;
-	record = json_load_file(path, 0, NULL);
+	if (neap_json_file_read(path, &record, &err) < 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "%s; the requests of '%s' are not known", err.msg,
+			      workload->id);
 	for (i = 0; i < NEAP_ARRAY_LEN(record_numbers); i++) {
 		json_t *number = json_object_get(record, record_numbers[i].name);
 		int64_t *member =

@@ -2,6 +2,7 @@
  *
  * Life and tick of the node role. */
 #include "api/run/node.h"
+#include "api/run/json_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +21,18 @@
 static void find_kubelet_policy(struct neap_node *node)
 {
 	char path[512];
+	struct neap_error err;
 	const char *policy;
-	json_t *state;
+	json_t *state = NULL;
 
 	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
 			   "none");
 	(void)snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state",
 		       node->config.sys_root);
-	state = json_load_file(path, 0, NULL);
+	if (neap_json_file_read(path, &state, &err) < 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "%s; the kubelet's CPU manager is taken to be off",
+			      err.msg);
 	policy = json_string_value(json_object_get(state, "policyName"));
 	if (policy != NULL)
 		(void)neap_strcopy(node->kubelet_cpu_policy,
