@@ -6,7 +6,7 @@
 # Sourced by t/sh/chaos-*.t after tap.sh and tap_start.
 
 KUBE=$GROUP-kube
-PODS=${CHAOS_PODS:-10}
+PODS=${CHAOS_PODS:-6}
 CPU=$(hierarchy cpu)
 SET=$(hierarchy cpuset)
 MEM=$(hierarchy memory)

@@ -109,9 +109,9 @@ for ((n = 1; n <= DEPTH; n++)); do
 	point write "$n" run             # before the journal's line, or the process's number
 	point mkdirat "$n" run           # a group in some hierarchies only
 	point pwrite64 $((n * 5)) release # on the way back
-	point pwrite64 $((n * 4)) end
 	takeover renameat "$n"           # the journal is written anew, and not in place
 	[ "$n" -eq 1 ] || {
+		point pwrite64 $((n * 4)) end
 		point unlinkat "$n" run
 		point write $((n * 7)) plan
 		point faccessat $((n * 9)) plan
