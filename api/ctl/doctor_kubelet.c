@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "api/ctl/doctor.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/machine/cpuset.h"
 
@@ -91,12 +92,13 @@ static void state_look(const char *root, const char *dir, struct neap_kubelet *r
 	struct neap_cpuset all = {0}, one;
 	const char *pod_uid, *container;
 	json_t *state = NULL, *pod, *cpus;
+	json_error_t where;
 	int n;
 
 	(void)snprintf(path, sizeof(path), "%s/cpu_manager_state", dir);
 	n = text != NULL ? neap_facts_read(root, path, text, FILE_MAX) : -ENOMEM;
-	if (n >= 0)
-		state = json_loadb(text, (size_t)n, 0, NULL);
+	if (n >= 0 && neap_json_parse(text, (size_t)n, 0, &state, &where) == -NEAP_ENOMEM)
+		n = -ENOMEM;
 	free(text);
 	if (n < 0)
 		(void)neap_strcopy(ret->state_why_not, sizeof(ret->state_why_not),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define META_FORMAT  1
@@ -293,7 +294,7 @@ static int make(json_t *tree, const char *const *fields, int64_t version,
 
 	if (set_version(tree, version, err) < 0)
 		return -(int)err->code;
-	text = json_dumps(tree, JSON_COMPACT);
+	text = neap_json_dump(tree, JSON_COMPACT);
 	if (text == NULL)
 		return neap_error_nomem(err);
 	neap_buf_init(&meta.buf, META_MAX);
@@ -332,7 +333,11 @@ struct neap_object *neap_object_unref(struct neap_object *object)
 
 json_t *neap_object_tree(const struct neap_object *object)
 {
-	return json_loadb(object->text, object->text_len, 0, NULL);
+	json_t *tree = NULL;
+	json_error_t where;
+
+	(void)neap_json_parse(object->text, object->text_len, 0, &tree, &where);
+	return tree;
 }
 
 void neap_object_write(const struct neap_object *object, const char *kind,
