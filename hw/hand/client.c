@@ -361,7 +361,7 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 	return 1;
 }
 
-int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err)
+static int give_back(const struct neap_hand_config *config, struct neap_error *err)
 {
 	struct neap_hand_server *server = NULL;
 	int done, rc, groups;
@@ -408,4 +408,16 @@ int neap_hand_stand_in(const struct neap_hand_config *config, struct neap_error 
 		return rc;
 	neap_hand_free(hand); /* from here on it is one whose daemon is gone */
 	return 1;
+}
+
+/* A hand that starts meanwhile asks whoever holds the lock to hand over, by SIGUSR1. */
+int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	int rc;
+
+	(void)sigaction(SIGUSR1, &ignore, &before); /* cannot fail with this signal */
+	rc = give_back(config, err);
+	(void)sigaction(SIGUSR1, &before, NULL);
+	return rc;
 }
