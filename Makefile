@@ -161,7 +161,7 @@ $(SHELLS): $(O)/neapctl
 	$(call say,SHELL,$@)
 	$(Q)mkdir -p $(@D) && $(O)/neapctl completion $(SHELL_NAME) >$@
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)
 
 # One test alone.
 $(T_NAMES): t/%: need-deps FORCE
