@@ -68,7 +68,7 @@ if [ "$(id -u)" -eq 0 ]; then
 			'for m in /sys/fs/cgroup/*; do mount -o remount,bind,ro "$m" 2>/dev/null; done; exec "$@"' \
 			sh "$D" "${OPTIONS[@]}"
 		check "a missing controller is named" has "$(unshare -m sh -c \
-			'umount /sys/fs/cgroup/cpuset; exec timeout 3 "$@"' sh "$D" "${OPTIONS[@]}" 2>&1)" "cpuset"
+			'umount /sys/fs/cgroup/cpuset; exec timeout 3 "$@"' sh "$D" "${OPTIONS[@]}" --release-after 1s 2>&1)" "cpuset"
 	fi
 fi
 
