@@ -128,7 +128,7 @@ static void run(lua_CFunction fn, struct neap_vm *vm, struct task *task)
 	int top = lua_gettop(neap_vm_state(vm));
 	int rc = neap_vm_protect(vm, fn, task, 0, &err);
 
-	FUZZ_CHECK(rc == 0 || err.code == NEAP_ENOMEM || err.code == NEAP_EINVAL);
+	FUZZ_CHECK(rc == 0 || err.code == NEAP_ELIMIT || err.code == NEAP_EINVAL);
 	FUZZ_CHECK(lua_gettop(neap_vm_state(vm)) == top);
 	json_decref(task->back);
 	task->back = NULL;

@@ -95,7 +95,7 @@ static void set_values(struct neap_vm *vm, struct task *task)
 		(void)neap_params_set_json(task->params, task->values, &err);
 	check_again(task->params);
 	if (neap_vm_protect(vm, set_lua, task, 0, &err) < 0)
-		FUZZ_CHECK(err.code == NEAP_ENOMEM || err.code == NEAP_EINVAL);
+		FUZZ_CHECK(err.code == NEAP_ELIMIT || err.code == NEAP_EINVAL);
 	check_again(task->params);
 }
 

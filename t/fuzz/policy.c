@@ -39,7 +39,7 @@ static void check_params(struct neap_policy *policy, struct neap_policy *again)
 
 	FUZZ_CHECK(values && schema && json_equal(values, others));
 	if (neap_policy_set_params(policy, values, &err) < 0)
-		FUZZ_CHECK(err.code == NEAP_ENOMEM);
+		FUZZ_CHECK(err.code == NEAP_ELIMIT);
 	json_decref(values);
 	json_decref(others);
 	json_decref(schema);
@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		json_t *labels = json_pack("{s:s}", "pool", "batch");
 
 		FUZZ_CHECK(neap_policy_load_again(policy, &again, &err) == 0 ||
-			   err.code == NEAP_EBUDGET || err.code == NEAP_ENOMEM ||
+			   err.code == NEAP_EBUDGET || err.code == NEAP_ELIMIT ||
 			   err.code == NEAP_EUNAVAILABLE);
 		if (again) {
 			check_tells(policy, again);

@@ -59,11 +59,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = run(vm, text, len, "p.lua", BUDGET_USEC, &err);
 	FUZZ_CHECK(rc == 0 || (rc == -(int)err.code && *err.msg));
 	FUZZ_CHECK(rc == 0 || err.code == NEAP_EINVAL || err.code == NEAP_EBUDGET ||
-		   err.code == NEAP_ENOMEM || err.code == NEAP_EUNAVAILABLE);
+		   err.code == NEAP_ELIMIT || err.code == NEAP_EUNAVAILABLE);
 	FUZZ_CHECK(neap_vm_memory(vm) <= (1 << 20) + (64 << 10));
 	if (!neap_vm_is_dead(vm)) {
 		rc = run(vm, probe, sizeof(probe) - 1, "probe", 10000000, &err);
-		if (rc < 0 && err.code != NEAP_ENOMEM)
+		if (rc < 0 && err.code != NEAP_ELIMIT)
 			fuzz_fail(__FILE__, __LINE__, err.msg);
 	}
 	neap_vm_free(vm);
