@@ -67,6 +67,9 @@ check 'nothing to do is quiet' silent
 build test-programs
 build test-programs
 check 'nothing to do for test programs is quiet' silent
+mkdir "$tmp/tree/build/vendor_completions.d"
+build all
+check 'a folder named like a list of dependencies does no harm' silent
 
 echo '#define N 2' >"$tmp/tree/engine/base/n.h"
 newer engine/base/n.h
