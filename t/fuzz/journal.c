@@ -32,13 +32,14 @@ static void sign(struct fuzz_in *in, struct neap_buf *file)
 	}
 }
 
+/* NULL for what a newer hand may have written: that is refused, and left as it is. */
 static struct neap_journal *journal_open(void)
 {
 	struct neap_journal *journal = NULL;
 	struct neap_error err = {0};
 	int rc = neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err);
 
-	FUZZ_CHECK(rc == 0 && journal);
+	FUZZ_CHECK(rc == 0 ? journal != NULL : err.code == NEAP_EUNSUPPORTED && *err.msg);
 	return journal;
 }
 
@@ -119,11 +120,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_file_put(folder, NEAP_JOURNAL_FILE, text, len);
 	}
 	first = journal_open();
-	check_safe(first);
-	second = journal_open(); /* what the first one wrote anew */
-	check_same(first, second);
-	drop_all(second);
-	neap_journal_free(first);
+	if (first) {
+		check_safe(first);
+		second = journal_open(); /* what the first one wrote anew */
+		FUZZ_CHECK(second != NULL);
+		check_same(first, second);
+		drop_all(second);
+		neap_journal_free(first);
+	}
 	(void)unlinkat(dir_fd, NEAP_JOURNAL_FILE, 0); /* mostly gone */
 	(void)unlinkat(dir_fd, "hand.journal.bad", 0);
 	fuzz_in_done(&in);

@@ -11,6 +11,11 @@ seconds=${FUZZ_SECONDS:-10}
 build=${BUILD:-build-fuzz}
 work=$(mktemp -d "${TMPDIR:-/tmp}/neap-fuzz-run.XXXXXX")
 passed=0 failed=0 broken=''
+# What the targets make: a broken one leaves it behind.
+FUZZ_DIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" neap-fuzz-run.XXXXXX)
+export FUZZ_DIR
+trap 'rm -rf "$FUZZ_DIR"' EXIT
+trap 'exit 1' INT TERM
 # One report per break; the stack tells where. Jansson and Lua keep nothing that a leak check blames.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1

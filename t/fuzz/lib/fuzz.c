@@ -17,7 +17,7 @@ struct block {
 	char data[];
 };
 
-static char folder[64];
+static char folder[96];
 static int folder_owner;
 
 void fuzz_fail(const char *file, int line, const char *what)
@@ -131,11 +131,14 @@ static void folder_remove(void)
 
 const char *fuzz_folder(void)
 {
+	const char *below = getenv("FUZZ_DIR");
+
 	if (*folder)
 		return folder;
+	if (!below)
+		below = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	(void)umask(022);
-	snprintf(folder, sizeof(folder), "%s/neap-fuzz-XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	snprintf(folder, sizeof(folder), "%s/neap-fuzz-XXXXXX", below);
 	FUZZ_CHECK(mkdtemp(folder) != NULL);
 	folder_owner = (int)getpid();
 	(void)atexit(folder_remove);

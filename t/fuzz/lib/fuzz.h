@@ -38,7 +38,8 @@ char *fuzz_rest(struct fuzz_in *in, size_t *ret_len);
 /* All that is left as JSON of any type; NULL when it is none. The caller's. */
 json_t *fuzz_rest_json(struct fuzz_in *in);
 
-/* Makes a folder in memory (/dev/shm) or in /tmp that goes when the process ends; a borrowed name. */
+/* Makes a folder below FUZZ_DIR, or in memory (/dev/shm), or in /tmp. It goes when the process ends well; a
+ * borrowed name. */
 const char *fuzz_folder(void);
 /* Makes or replaces a file below a folder. */
 void fuzz_file_put(const char *below, const char *name, const void *data, size_t len);
