@@ -13,6 +13,13 @@
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
+int neap_hand_errnum(const struct neap_error *err)
+{
+	if (err->code == NEAP_ENOMEM)
+		return ENOMEM;
+	return err->errnum ? err->errnum : EIO;
+}
+
 void neap_hand_refuse(struct neap_hand_server *server, struct neap_hand_answer *answer,
 		      int errnum, const char *fmt, ...)
 {
@@ -293,7 +300,7 @@ void neap_hand_apply_set(struct neap_hand_server *server,
 	}
 	answer->old_value = server->old_value;
 	if (set_journal(server, request, dev, ino, &is_new, &err) < 0) {
-		neap_hand_refuse(server, answer, err.errnum ? err.errnum : EIO,
+		neap_hand_refuse(server, answer, neap_hand_errnum(&err),
 				 "not written, as the journal cannot take it: %s",
 				 err.msg);
 		return;

@@ -56,7 +56,7 @@ static bool own_check(struct neap_hand_server *server, const char *group, bool w
 static void refuse_by(struct neap_hand_server *server, struct neap_hand_answer *answer,
 		      const struct neap_error *err)
 {
-	neap_hand_refuse(server, answer, err->errnum ? err->errnum : EIO, "%s", err->msg);
+	neap_hand_refuse(server, answer, neap_hand_errnum(err), "%s", err->msg);
 }
 
 void neap_hand_group_make(struct neap_hand_server *server,

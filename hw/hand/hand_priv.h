@@ -95,6 +95,9 @@ const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text);
 void neap_hand_refuse(struct neap_hand_server *server, struct neap_hand_answer *answer,
 		      int errnum, const char *fmt, ...) NEAP_PRINTF(4, 5);
 
+/* What an answer says of an error that may have no errno of its own. */
+int neap_hand_errnum(const struct neap_error *err);
+
 /* group.c */
 void neap_hand_group_make(struct neap_hand_server *server,
 			  const struct neap_hand_request *request,

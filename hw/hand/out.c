@@ -13,6 +13,8 @@
 #include "hw/hand/hand_priv.h"
 
 #define FULL_WAIT_MS 20
+#define WAIT_MS      5000
+#define TRY_MS       50
 
 static void fd_close(int fd)
 {
@@ -31,6 +33,69 @@ void neap_hand_out_drop(struct neap_hand_server *server)
 	free(packet);
 }
 
+static ssize_t packet_send(const struct neap_hand_server *server, void *data, size_t len,
+			   int fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {data, len};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *part;
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		head.msg_control = control.room;
+		head.msg_controllen = sizeof(control.room);
+		part = CMSG_FIRSTHDR(&head);
+		part->cmsg_level = SOL_SOCKET;
+		part->cmsg_type = SCM_RIGHTS;
+		part->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(part), &fd, sizeof(int));
+	}
+	return sendmsg(server->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void neap_hand_out_flush(struct neap_hand_server *server)
+{
+	while (server->out && server->sock >= 0) {
+		ssize_t n = packet_send(server, server->out->data, server->out->len,
+					server->out->fd);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		/* The socket is writable all the same, so that nothing else would make us wait: too
+		 * many descriptors on their way to a daemon that does not take them. */
+		if (n < 0 && (errno == ENOBUFS || errno == ETOOMANYREFS)) {
+			(void)poll(NULL, 0, FULL_WAIT_MS);
+			return;
+		}
+		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
+		neap_hand_out_drop(server);
+	}
+}
+
+/* Without memory for a packet what is gathered goes out from where it is, after all before it; for that
+ * the hand waits a while. A daemon would wait for a lost answer for good. */
+static bool send_at_once(struct neap_hand_server *server, int fd)
+{
+	struct pollfd p = {.fd = server->sock, .events = POLLOUT};
+	int i;
+
+	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
+		neap_hand_out_flush(server);
+		if (!server->out &&
+		    packet_send(server, server->gather, server->gathered, fd) >= 0)
+			return true;
+		if (poll(&p, 1, TRY_MS) > 0 && (p.revents & POLLHUP))
+			return true; /* nobody waits */
+	}
+	return false;
+}
+
 void neap_hand_out_close(struct neap_hand_server *server, int fd)
 {
 	struct neap_hand_packet *packet;
@@ -39,7 +104,9 @@ void neap_hand_out_close(struct neap_hand_server *server, int fd)
 		return;
 	packet = neap_alloc(sizeof(*packet) + server->gathered);
 	if (!packet) {
-		neap_log_line(&server->log, NEAP_LOG_ERROR, "answers lost: no memory");
+		if (!send_at_once(server, fd))
+			neap_log_line(&server->log, NEAP_LOG_ERROR,
+				      "answers lost: no memory");
 		server->gathered = 0;
 		fd_close(fd);
 		return;
@@ -71,48 +138,4 @@ void neap_hand_out_add(struct neap_hand_server *server,
 	server->gathered += len;
 	if (fd >= 0)
 		neap_hand_out_close(server, fd);
-}
-
-static ssize_t packet_send(const struct neap_hand_server *server,
-			   struct neap_hand_packet *packet)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {packet->data, packet->len};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
-
-	if (packet->fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &packet->fd, sizeof(int));
-	}
-	return sendmsg(server->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-void neap_hand_out_flush(struct neap_hand_server *server)
-{
-	while (server->out && server->sock >= 0) {
-		ssize_t n = packet_send(server, server->out);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		/* The socket is writable all the same, so that nothing else would make us wait: too
-		 * many descriptors on their way to a daemon that does not take them. */
-		if (n < 0 && (errno == ENOBUFS || errno == ETOOMANYREFS)) {
-			(void)poll(NULL, 0, FULL_WAIT_MS);
-			return;
-		}
-		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
-		neap_hand_out_drop(server);
-	}
 }

@@ -90,7 +90,7 @@ static int file_open(const struct neap_hand_server *server, const char *group,
 	snprintf(name, sizeof(name), "%s.pressure", pressure);
 	*ret = neap_cgroup_open(server->config.cgroup, NEAP_CTL_UNIFIED, group, name,
 				O_RDWR | O_NONBLOCK, &err);
-	return *ret >= 0 ? 0 : err.errnum ? err.errnum : EIO;
+	return *ret >= 0 ? 0 : neap_hand_errnum(&err);
 }
 
 static int file_write(int fd, const struct neap_hand_trigger *trigger)
