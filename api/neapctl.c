@@ -328,6 +328,11 @@ static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, in
 		r = check_count(command, argc, argv);
 		if (r == 0)
 			r = command->run(ctl, values, argc, argv);
+		/* Tables and JSON are built without a look at each part. */
+		if (neap_mem_failures() > 0 && r != NEAP_CTL_USAGE)
+			r = neap_ctl_complainf(NEAP_CTL_FAILED,
+					       "out of memory: what is printed may lack "
+					       "something");
 	}
 	free(values);
 	return r;

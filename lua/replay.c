@@ -45,6 +45,9 @@ static int run_one(struct neap_policy *policy, const struct neap_sample *sample,
 {
 	ret->verdict =
 		neap_policy_tick(policy, sample, &ret->wishes, &ret->count, &ret->err);
+	/* Says nothing about either version. */
+	if (ret->verdict == NEAP_TICK_STARVED && ret->err.code == NEAP_ENOMEM)
+		return neap_error_nomem(err);
 	return neap_answer_sort(ret, err);
 }
 

@@ -356,23 +356,34 @@ static void run_examples(struct judge *judge)
 
 /* --- recorded inputs --- */
 
-/* What runs now, in a state of its own; NULL when there is nothing, or it does not load any more. */
-static struct neap_policy *load_older(const struct neap_judge_side *side)
+/* What runs now, in a state of its own; NULL when there is nothing, or it does not load any more. Fails
+ * for want of memory only. */
+static int load_older(const struct neap_judge_side *side, struct neap_policy **ret,
+		      struct neap_error *err)
 {
 	struct neap_policy *older = NULL;
 	const char *name;
 	json_t *value;
+	int rc;
 
-	if (!side->text ||
-	    neap_policy_load(side->text, side->len, side->origin, &older, NULL) < 0)
-		return NULL;
+	if (!side->text)
+		return 0;
+	rc = neap_policy_load(side->text, side->len, side->origin, &older, err);
+	if (rc < 0)
+		return rc == -NEAP_ENOMEM ? rc : 0;
 	/* They are in force, so they fit. */
-	for (int i = 0; i < side->base_count; i++)
-		(void)neap_policy_set_param(older, side->base[i].name,
-					    side->base[i].value, NULL);
+	for (int i = 0; i < side->base_count && rc != -NEAP_ENOMEM; i++)
+		rc = neap_policy_set_param(older, side->base[i].name, side->base[i].value,
+					   err);
 	json_object_foreach ((json_t *)side->params, name, value)
-		(void)set_json(older, name, value, NULL);
-	return older;
+		if (rc != -NEAP_ENOMEM)
+			rc = set_json(older, name, value, err);
+	if (rc == -NEAP_ENOMEM) {
+		neap_policy_free(older);
+		return rc;
+	}
+	*ret = older;
+	return 0;
 }
 
 static void judge_replay(struct judge *judge)
@@ -394,11 +405,13 @@ static void judge_replay(struct judge *judge)
 
 static void replay(struct judge *judge)
 {
-	struct neap_policy *older = load_older(&judge->input->older), *newer = NULL;
+	struct neap_policy *older = NULL, *newer = NULL;
 	struct neap_error err = {0};
 	int rc;
 
-	rc = neap_policy_load_again(judge->policy, &newer, &err);
+	rc = load_older(&judge->input->older, &older, &err);
+	if (rc == 0)
+		rc = neap_policy_load_again(judge->policy, &newer, &err);
 	if (rc == 0)
 		rc = neap_policy_replay(older, newer, judge->input->tape,
 					time_left(judge), &judge->verdict->replay, &err);

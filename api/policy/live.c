@@ -402,49 +402,8 @@ static int source_job(struct neap_live *live, const struct neap_live_source *sou
 	return 0;
 }
 
-static void found_stored(void *arg, const struct neap_policy_id *id, bool has_active)
-{
-	struct neap_live *live = arg;
-	struct neap_error err;
-	struct live_item *item = neap_live_get(live, id, &err);
-	struct neap_registry_slot *slot;
-	struct live_job *job = NULL;
-
-	if (item != NULL &&
-	    neap_versions_load_params(live->config.dir, id, &item->params, &err) < 0)
-		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
-			      "policy %s/%s: parameters set earlier are left out: %s",
-			      id->kind, id->name, err.msg);
-	slot = item != NULL ? neap_live_slot(live, item) : NULL;
-	if (slot != NULL)
-		neap_live_apply_own(live, item, slot->policy);
-	if (item != NULL)
-		item->has_upload = has_active;
-	/* As after the end of a layer above: the active version, else what it replaced. */
-	if (item != NULL && has_active)
-		job = neap_live_job(live, VERB_BELOW, &err);
-	if (item == NULL || (has_active && job == NULL)) {
-		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
-			      "policy %s/%s: left out: %s", id->kind, id->name, err.msg);
-		return;
-	}
-	if (!has_active) {
-		neap_live_drop(live, item);
-		return;
-	}
-	job->id = *id;
-	neap_live_queue(job);
-}
-
-static void refused_stored(void *arg, const struct neap_error *err)
-{
-	const struct neap_live *live = arg;
-
-	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "uploaded policies: %s",
-		      err->msg);
-}
-
 struct start {
+	struct neap_live *live;
 	int rc;
 	struct neap_error *err;
 };
@@ -463,10 +422,78 @@ static void start_done(void *arg, int status, json_t *body, const char *version,
 	}
 }
 
+/* Everything else is somebody's fault, told and left out; but a start that lacks memory is none. */
+static void start_lacks(struct start *start, const struct neap_error *err)
+{
+	if (err->code != NEAP_ENOMEM || start->rc < 0)
+		return;
+	*start->err = *err;
+	start->rc = -(int)err->code;
+}
+
+static void stored_done(void *arg, int status, json_t *body, const char *version,
+			const struct neap_error *err)
+{
+	(void)status;
+	(void)version;
+	json_decref(body);
+	if (err != NULL)
+		start_lacks(arg, err);
+}
+
+static void found_stored(void *arg, const struct neap_policy_id *id, bool has_active)
+{
+	struct start *start = arg;
+	struct neap_live *live = start->live;
+	struct neap_error err;
+	struct live_item *item = neap_live_get(live, id, &err);
+	struct neap_registry_slot *slot;
+	struct live_job *job = NULL;
+
+	if (item != NULL &&
+	    neap_versions_load_params(live->config.dir, id, &item->params, &err) < 0) {
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: parameters set earlier are left out: %s",
+			      id->kind, id->name, err.msg);
+		start_lacks(start, &err);
+	}
+	slot = item != NULL ? neap_live_slot(live, item) : NULL;
+	if (slot != NULL)
+		neap_live_apply_own(live, item, slot->policy);
+	if (item != NULL)
+		item->has_upload = has_active;
+	/* As after the end of a layer above: the active version, else what it replaced. */
+	if (item != NULL && has_active)
+		job = neap_live_job(live, VERB_BELOW, &err);
+	if (item == NULL || (has_active && job == NULL)) {
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
+			      "policy %s/%s: left out: %s", id->kind, id->name, err.msg);
+		start_lacks(start, &err);
+		return;
+	}
+	if (!has_active) {
+		neap_live_drop(live, item);
+		return;
+	}
+	job->id = *id;
+	job->done = stored_done;
+	job->arg = start;
+	neap_live_queue(job);
+}
+
+static void refused_stored(void *arg, const struct neap_error *err)
+{
+	struct start *start = arg;
+
+	start_lacks(start, err);
+	neap_log_line(&start->live->config.log, NEAP_LOG_ERROR, "uploaded policies: %s",
+		      err->msg);
+}
+
 int neap_live_start(struct neap_live *live, const struct neap_live_source *sources,
 		    int count, int *ret_index, struct neap_error *err)
 {
-	struct start start = {0, err};
+	struct start start = {live, 0, err};
 	struct live_job *job = NULL;
 	int i;
 
@@ -482,9 +509,11 @@ int neap_live_start(struct neap_live *live, const struct neap_live_source *sourc
 			return start.rc;
 	}
 	*ret_index = -1;
-	if (neap_versions_walk(live->config.dir, found_stored, refused_stored, live,
+	if (neap_versions_walk(live->config.dir, found_stored, refused_stored, &start,
 			       err) < 0)
 		return -(int)err->code;
+	if (start.rc < 0)
+		return start.rc;
 	live->is_inline = false;
 	return 0;
 }

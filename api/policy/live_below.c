@@ -379,6 +379,12 @@ int neap_live_gone_prepare(struct live_job *job, struct neap_error *err)
 	return job->item != NULL ? 0 : LIVE_DONE;
 }
 
+/* A start without memory ends, rather than to go on with another version. */
+static bool lacks_start(const struct live_job *job)
+{
+	return job->rc == -NEAP_ENOMEM && job->live->is_inline;
+}
+
 /* The active upload, its predecessors. What is wrong with the files, the machine or its memory is not
  * held against a version: it is tried again at the next start. */
 static void try_uploads(struct live_job *job)
@@ -387,7 +393,7 @@ static void try_uploads(struct live_job *job)
 	bool is_refused;
 
 	job->rc = neap_live_try_stored(job, "", version);
-	if (job->rc == 0)
+	if (job->rc == 0 || lacks_start(job))
 		return;
 	(void)neap_strcopy(job->why, sizeof(job->why), job->err.msg);
 	is_refused = version[0] != '\0' && (neap_live_is_refused(job) || job->is_banned);
@@ -403,7 +409,7 @@ void neap_live_gone_work(struct live_job *job)
 	job->rc = -NEAP_ENOTFOUND;
 	if (job->item->has_upload)
 		try_uploads(job);
-	if (job->verdict.policy == NULL)
+	if (job->verdict.policy == NULL && !lacks_start(job))
 		job->rc = neap_live_try_configured(job);
 }
 

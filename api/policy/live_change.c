@@ -418,8 +418,11 @@ void neap_live_params_work(struct live_job *job)
 		job->params, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 	struct neap_history_line line;
 
-	neap_live_line(job, "params", job->older_version, text != NULL ? text : "",
-		       &line);
+	if (text == NULL) {
+		job->rc = neap_error_nomem(&job->err);
+		return;
+	}
+	neap_live_line(job, "params", job->older_version, text, &line);
 	job->rc = neap_versions_save_params(
 		job->live->config.dir, &job->id,
 		json_object_size(job->params) > 0 ? job->params : NULL, &line, &job->err);

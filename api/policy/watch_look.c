@@ -15,6 +15,7 @@
 #include "api/policy/trusted.h"
 #include "api/policy/watch_priv.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 
 /* Stamps of files move with the kernel's tick (up to 10 ms): a file as fresh as this may be written
  * again without showing. */
@@ -258,13 +259,13 @@ static void visit_over(struct look *look, struct neap_watch_file *file)
 /* A name that cannot be shown stands in the call with "?" for what is wrong in it. */
 static bool is_showable(const char *name)
 {
-	json_auto_t *json = json_string(name);
+	const char *c;
 
-	for (; *name; name++) {
-		if ((unsigned char)*name < ' ' || *name == 0x7f)
+	for (c = name; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return false;
 	}
-	return json != NULL;
+	return neap_utf8_is_valid(name, strlen(name));
 }
 
 static void visit_unshowable(struct look *look, struct neap_watch_file *file)

@@ -11,11 +11,23 @@
 
 static _Thread_local uint64_t asked;
 static _Thread_local uint64_t fail_at; /* value of asked that fails, 0 never */
+static _Thread_local uint64_t failures;
 
 static bool may_allocate(void)
 {
 	asked++;
 	return asked != fail_at;
+}
+
+static void *counted(void *block)
+{
+	failures += block == NULL;
+	return block;
+}
+
+uint64_t neap_mem_failures(void)
+{
+	return failures;
 }
 
 void neap_mem_fail_at(uint64_t n)
@@ -39,8 +51,8 @@ void *neap_alloc_array(size_t count, size_t size)
 
 	/* Tested here too, as a sanitizer's calloc(3) aborts. */
 	if (!may_allocate() || __builtin_mul_overflow(count, size, &bytes))
-		return NULL;
-	return calloc(1, bytes ? bytes : 1);
+		return counted(NULL);
+	return counted(calloc(1, bytes ? bytes : 1));
 }
 
 void *neap_realloc_array(void *old, size_t count, size_t size)
@@ -48,8 +60,8 @@ void *neap_realloc_array(void *old, size_t count, size_t size)
 	size_t bytes;
 
 	if (!may_allocate() || __builtin_mul_overflow(count, size, &bytes))
-		return NULL;
-	return realloc(old, bytes ? bytes : 1);
+		return counted(NULL);
+	return counted(realloc(old, bytes ? bytes : 1));
 }
 
 char *neap_strdup(const char *text)

@@ -25,6 +25,9 @@ void neap_utf8_trim(char *text);
  * fitted. */
 bool neap_strcopy(char *to, size_t to_size, const char *text);
 
+/* Allocations that failed since the start of the thread. */
+uint64_t neap_mem_failures(void);
+
 /* For tests: the n-th allocation from now on fails, once (1 = the next); 0 switches it off. */
 void neap_mem_fail_at(uint64_t n);
 /* Allocations asked for since the start of the thread. */
