@@ -1,9 +1,10 @@
 # neap: a Lua-scriptable policy engine that lets latency-critical services and batch jobs share machines.
 #
 #   make run        set up what is missing, build, start neapd on this machine
-#   make test       set up, build, run every test (TAP); the last line counts them
+#   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
 #   make chaos      kills, full disks, stopped processes, upgrades under load: long forms, half an hour
+#   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400), TORTURE=NAME picks
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
@@ -68,6 +69,9 @@ FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
 FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \
            $(if $(findstring fuzzer,$(SAN)),,$(O)/t/fuzz/lib/replay.o)
 FUZZ_SECONDS ?= 10
+# Torture: its objects lie beside, as above; the allocator that fails also as a library to preload.
+TORT_OBJ := $(patsubst t/torture/%.c,$(O)/t/torture.o/%.o,$(wildcard t/torture/*.c))
+TORT_BIN := $(if $(TORT_OBJ),$(O)/t/torture $(O)/t/failmalloc.so)
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
 MANS    := $(if $(shell command -v lowdown),$(patsubst doc/%.md,$(O)/doc/%,$(wildcard doc/*.[158].md)))
 SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
@@ -78,7 +82,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_tri
            chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo chaos test test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+.PHONY: all run demo chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
         fmt install deb clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
@@ -124,6 +128,11 @@ $(O)/t/vectors.o/%.o: t/vectors/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(O)/t/torture.o/%.o: t/torture/%.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(O)/libneap.a: $(LIB_OBJ) $(O)/objects
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
@@ -144,6 +153,15 @@ $(FUZZ): $(O)/%: $(O)/%.o $(FUZZ_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer) -o $@ $< $(FUZZ_OBJ) \
 	  $(O)/libneap.a $(LIBS)
+
+$(O)/t/torture: $(TORT_OBJ) $(T_HELP) $(O)/libneap.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(TORT_OBJ) $(T_HELP) $(O)/libneap.a $(LIBS) -lcmocka
+
+$(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -MMD -MP -o $@ $<
 
 $(TOOLS): $(O)/%: $(O)/%.o $(O)/libneap.a
 	$(call say,LD,$@)
@@ -189,7 +207,11 @@ fuzz: need-deps
 
 test: need-deps
 	+@$(SUBMAKE) test-programs
-	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh
+	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh $(TESTS)
+
+torture: need-deps
+	+@$(SUBMAKE) $(PROGS) $(TORT_BIN)
+	@BUILD=$(O) $(O)/t/torture -t $(or $(TORTURE_SECONDS),400) $(if $(TORTURE),'$(TORTURE)')
 
 test-vm: need-deps
 	@$(SUBMAKE) test-programs

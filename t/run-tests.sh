@@ -11,6 +11,12 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} SAN=${SAN:-}
+under=()
+if [[ $SAN == *thread* ]]; then
+	export TSAN_OPTIONS="suppressions=$PWD/t/tsan.supp ${TSAN_OPTIONS:-}"
+	# Where the kernel spreads addresses widely (vm.mmap_rnd_bits above 28) its runtime does not start.
+	if setarch -R true 2>/dev/null; then under=(setarch -R); fi
+fi
 
 mend()
 {
@@ -94,7 +100,7 @@ run_one()
 	name=$(basename "$program" .t)
 	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=360 || limit=120; }
 	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" "$program" \
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" ${under[@]+"${under[@]}"} "$program" \
 		>"$TAP_DIR/$name.raw" 2>&1 </dev/null
 	status=$?
 	mend "$status" "$name" "$limit" <"$TAP_DIR/$name.raw" >"$TAP_DIR/$name.tap"
@@ -115,7 +121,7 @@ trap 'rm -rf "$TAP_DIR"' EXIT
 programs=()
 if [ $# -gt 0 ]; then
 	for name in "$@"; do
-		if [ -x "$name" ]; then programs+=("$name")
+		if [ -f "$name" ] && [ -x "$name" ]; then programs+=("$name")
 		elif [ -x "t/sh/$name.t" ]; then programs+=("t/sh/$name.t")
 		else programs+=("$BUILD/t/test_$name"); fi
 	done

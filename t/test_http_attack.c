@@ -129,16 +129,18 @@ static void expect_alone(const struct http_server *server, int ms)
 	int64_t until = now_ms() + ms;
 	int got;
 
-	while ((got = connections(server)) > 1 && now_ms() < until)
+	/* A connection is no longer counted a little before its descriptor is closed. */
+	while (((got = connections(server)) > 1 || http_server_fds(server) > 20) &&
+	       now_ms() < until)
 		usleep(20000);
 	assert_int_equal(got, 1);
 	assert_in_range(http_server_fds(server), 1, 20);
 }
 
-/* The sanitizer keeps freed memory, so that it says nothing there. */
+/* The sanitizers keep freed memory, or much beside it, so that it says nothing there. */
 static void expect_kib(const struct http_server *server, long before, long more_kib)
 {
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	long now = http_server_kib(server);
 
 	if (now > before + more_kib)

@@ -16,6 +16,13 @@
 #include "lua/sandbox.h"
 #include "lua/vm.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define PAIRS                                                                            \
+	2000 /* it keeps a frame of each error that Lua raises, and has room for 65536 */
+#else
+#define PAIRS 20000
+#endif
+
 /* Runs every function on one pair and gives all results as one text. */
 static const char driver[] =
 	"local real, find, match, gmatch, gsub = ...\n"
@@ -233,7 +240,7 @@ static void test_random_pairs(void **state)
 	uint64_t seed = 20240607;
 	int i, fine = 0;
 
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < PAIRS; i++) {
 		char pattern[64], text[64];
 		size_t pattern_len, text_len;
 
@@ -246,7 +253,7 @@ static void test_random_pairs(void **state)
 			replacements[next_random(&seed) % NEAP_ARRAY_LEN(replacements)],
 			(int)(next_random(&seed) % 9) - 3);
 	}
-	assert_true(fine > 2000); /* else the pairs test errors only */
+	assert_true(fine > PAIRS / 10); /* else the pairs test errors only */
 }
 
 static void test_embedded_zeros(void **state)

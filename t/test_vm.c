@@ -182,7 +182,8 @@ static void test_timer_goes_to_sleep(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_THREAD__)
-	skip(); /* that build has no timer */
+	print_message("# skip: ThreadSanitizer: no timer\n");
+	skip();
 #endif
 	assert_int_equal(run(vm, "return 1", 0, SECOND, &err), 0);
 	assert_true(neap_budget_is_ticking());
@@ -256,7 +257,8 @@ static void test_wall_backstop(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_THREAD__)
-	skip(); /* looks at the clock too seldom there */
+	print_message("# skip: ThreadSanitizer: the clock is looked at too seldom\n");
+	skip();
 #endif
 	lua_pushcfunction(neap_vm_state(vm), sleep_long);
 	assert_int_equal(neap_vm_call(vm, 0, 0, 50000, &err), -NEAP_EUNAVAILABLE);

@@ -142,7 +142,8 @@ static void test_rows(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_THREAD__)
-	skip(); /* no timer there */
+	print_message("# skip: ThreadSanitizer: no timer\n");
+	skip();
 #endif
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
@@ -247,7 +248,8 @@ static void test_file(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_THREAD__)
-	skip(); /* no timer there */
+	print_message("# skip: ThreadSanitizer: no timer\n");
+	skip();
 #endif
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(file, sizeof(file), "%s/stuck-policies", dir);
