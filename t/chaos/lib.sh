@@ -171,8 +171,10 @@ sleep_usec() { sleep "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))"; 
 
 # --- workloads that live through it all ---
 
+no_jobs() { [ ! -e "$CPU/$GROUP/burstable/podsvc" ] && [ ! -e "$CPU/$GROUP/besteffort/podjob" ]; }
 jobs_start()
 {
+	eventually 10 no_jobs # groups of those that ended go at a tick
 	"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos LS --name svc --cpu-request 500m -- \
 		sleep 100000 2>>"$WORK/jobs.err" &
 	JOBS=$!
