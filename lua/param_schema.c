@@ -7,6 +7,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 #include "lua/convert.h"
 #include "lua/params_priv.h"
 
@@ -36,7 +37,8 @@ static const char *get_text(lua_State *L, int index)
 	const char *text =
 		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
 
-	return *text && strlen(text) == lua_rawlen(L, index) && neap_param_is_utf8(text)
+	return *text && strlen(text) == lua_rawlen(L, index) &&
+			       neap_utf8_is_valid(text, strlen(text))
 		       ? text
 		       : NULL;
 }

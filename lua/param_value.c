@@ -12,6 +12,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/base/utf8.h"
 #include "lua/params_priv.h"
 
 const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
@@ -123,14 +124,6 @@ static int parse_percent(const char *text, int64_t *ret)
 	return neap_int_parse(digits, ret, NULL);
 }
 
-bool neap_param_is_utf8(const char *text)
-{
-	json_t *json = json_string(text);
-
-	json_decref(json);
-	return json != NULL;
-}
-
 static int parse_enum(const struct neap_param *param, const char *text)
 {
 	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
@@ -162,7 +155,7 @@ static int parse_form(const struct neap_param *param, const char *text,
 	case NEAP_PARAM_ENUM:
 		return parse_enum(param, text);
 	case NEAP_PARAM_STRING: /* what is in force is shown as JSON */
-		return neap_param_is_utf8(text) ? 0 : -NEAP_EINVAL;
+		return neap_utf8_is_valid(text, strlen(text)) ? 0 : -NEAP_EINVAL;
 	default:
 		return 0;
 	}

@@ -31,9 +31,6 @@ int neap_param_read_value(lua_State *L, int index, const struct neap_param *para
 int neap_param_refuse(const struct neap_param *param, const char *text,
 		      struct neap_error *err);
 
-/* False also without memory. */
-bool neap_param_is_utf8(const char *text);
-
 void neap_param_value_done(struct neap_param_value *value);
 /* to drops what it has and gets what from has. */
 void neap_param_value_take(struct neap_param_value *to, struct neap_param_value *from);

@@ -336,7 +336,6 @@ static int command_act(void *state, char **words, bool is_stable, struct neap_er
 	}
 
 COMMAND(ctl_status, false, "status")
-COMMAND(ctl_status_json, false, "status", "-o", "json")
 COMMAND(ctl_topology, false, "topology")
 COMMAND(ctl_list, false, "policy", "list")
 COMMAND(ctl_show, false, "policy", "show", "qos/cpu-share")
@@ -352,12 +351,12 @@ COMMAND(ctl_help, true, "help")
 	}
 
 const struct torture torture_daemon[] = {
-	{"neapd: start", setup, start_act, NULL, teardown, .is_elsewhere = true},
+	{"neapd: start", setup, start_act, NULL, teardown, .is_elsewhere = true,
+	 .weight = 12},
 	{"neapd: ticks", running_setup, tick_act, tick_check, teardown,
-	 .is_elsewhere = true},
+	 .is_elsewhere = true, .weight = 6},
 	CTL("help", ctl_help),
 	CTL("status", ctl_status),
-	CTL("status -o json", ctl_status_json),
 	CTL("topology", ctl_topology),
 	CTL("policy list", ctl_list),
 	CTL("policy show", ctl_show),

@@ -24,6 +24,7 @@ static const struct failmalloc_excluded {
 	 "frees what it did not make, and crashes"},
 	{"libevent", "evhttp_request_new", "frees what it did not make, and crashes"},
 	{"libhwloc", NULL, "asserts that it has memory, in some hundred places"},
+	{"libseccomp", NULL, "crashes while it builds a filter, or says Bad address"},
 };
 
 #endif

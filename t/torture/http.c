@@ -76,21 +76,24 @@ static bool fake_is_ready(void *arg, const char **ret_why_not)
 	return true;
 }
 
-static int fake_rotate(void *arg, const char **ret_file, struct neap_error *err)
+static int fake_rotate(void *arg, const char *by, const char **ret_file,
+		       struct neap_error *err)
 {
 	(void)arg;
+	(void)by;
 	(void)err;
 	*ret_file = "/data/token";
 	return 0;
 }
 
-static void fake_operate(void *arg, const char *verb, neap_control_done *done,
-			 void *done_arg)
+static void fake_operate(void *arg, const char *verb, const char *by,
+			 neap_control_done *done, void *done_arg)
 {
 	struct neap_error err;
 	json_t *body = json_pack("{s:s}", "did", verb);
 
 	(void)arg;
+	(void)by;
 	if (body == NULL)
 		(void)neap_error_nomem(&err);
 	done(done_arg, body, body != NULL ? NULL : &err);
@@ -103,7 +106,7 @@ static void fake_run(void *arg, json_t *input, int peer_fd,
 	(void)input;
 	(void)peer_fd;
 	(void)peer;
-	fake_operate(arg, "run", done, done_arg);
+	fake_operate(arg, "run", "", done, done_arg);
 }
 
 /* --- life --- */

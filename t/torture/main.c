@@ -453,7 +453,7 @@ static const struct torture *const groups[] = {torture_engine, torture_policy,
 static void torture_all(char **names, int count, double seconds, bool is_list)
 {
 	double until = now() + seconds;
-	int left = 0, pass;
+	int left = 0, pass, weight;
 	size_t i;
 	const struct torture *t;
 
@@ -462,12 +462,14 @@ static void torture_all(char **names, int count, double seconds, bool is_list)
 			for (t = groups[i]; t->name != NULL; t++) {
 				if (!is_named(t, names, count))
 					continue;
+				weight = t->weight > 0 ? t->weight : 1;
 				if (pass == 0)
-					left++;
+					left += weight;
 				else if (is_list)
 					puts(t->name);
 				else
-					torture(t, (until - now()) / left--);
+					torture(t, (until - now()) * weight / left);
+				left -= pass == 1 ? weight : 0;
 			}
 }
 

@@ -24,6 +24,8 @@ struct torture {
 	/* setup and teardown are done once, around all runs, and nothing is counted as a leak: what is
 	 * tortured is another process, which act names by torture_arm(). */
 	bool is_elsewhere;
+	/* Its share of the time, 0 as 1: of acts that take long and ask for much. */
+	int weight;
 };
 
 /* From here on the allocations of another process are those that count. Between fork and exec it may
