@@ -57,8 +57,8 @@ static void *journal_setup(void)
 	struct place *place = calloc(1, sizeof(*place));
 	struct neap_journal *journal;
 
-	(void)snprintf(place->dir, sizeof(place->dir), "%s/neap-torture.XXXXXX",
-		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	(void)snprintf(place->dir, sizeof(place->dir), "%s/journal.XXXXXX",
+		       getenv("NEAP_TEST_DIR"));
 	if (mkdtemp(place->dir) == NULL)
 		torture_fail("no directory");
 	place->fd = open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

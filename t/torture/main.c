@@ -77,7 +77,7 @@ void torture_fail(const char *fmt, ...)
 }
 
 static uint64_t armed_n, armed_count; /* of this run */
-static char page_file[64];
+static char own_dir[40], page_file[64];
 
 void torture_arm(int pid)
 {
@@ -473,21 +473,29 @@ static void torture_all(char **names, int count, double seconds, bool is_list)
 			}
 }
 
+/* A directory for all runs, as those that fail leave theirs, and in it the page. */
 static bool page_make(void)
 {
-	int fd;
-
-	(void)snprintf(page_file, sizeof(page_file), "%s/neap-torture-page.XXXXXX",
+	(void)snprintf(own_dir, sizeof(own_dir), "%s/neap-torture.XXXXXX",
 		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	fd = mkstemp(page_file);
-	if (fd < 0)
+	if (mkdtemp(own_dir) == NULL)
 		return false;
-	(void)close(fd);
+	(void)setenv("NEAP_TEST_DIR", own_dir, 1);
+	(void)snprintf(page_file, sizeof(page_file), "%s/page", own_dir);
 	page = failmalloc_page_new(page_file);
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	complaints = memfd_create("complaints", MFD_CLOEXEC);
 	return page != NULL && notes != MAP_FAILED && complaints >= 0;
+}
+
+static void dir_remove(void)
+{
+	char command[64];
+
+	(void)snprintf(command, sizeof(command), "rm -rf %s", own_dir);
+	if (system(command) != 0)
+		printf("# %s is left\n", own_dir);
 }
 
 int main(int argc, char **argv)
@@ -515,7 +523,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	torture_all(argv + optind, argc - optind, seconds, is_list);
-	(void)unlink(page_file);
+	dir_remove();
 	if (!is_list)
 		printf("%d passed, %d failed\n", tests_done - tests_failed, tests_failed);
 	return tests_failed > 0;
