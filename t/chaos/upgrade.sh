@@ -42,12 +42,16 @@ trap 'exit 1' INT TERM
 die() { echo "not ok - upgrade under load: $*"; tail -n 3 "$tmp/log" 2>/dev/null; exit 1; }
 
 ctl() { "$build/neapctl" --socket "$tmp/sock" "$@"; }
-start() # PROGRAM
+launch() # PROGRAM
 {
-	local i
 	"$1" --share-dir . --run-dir "$tmp/run" --data-dir "$tmp/data" --unix-socket "$tmp/sock" --group "$group" \
 		--listen off --kubepods off --user nobody --tick 200ms --policy qos/cpu-share >>"$tmp/log" 2>&1 &
 	daemon=$!
+}
+start()
+{
+	local i
+	launch "$1"
 	for ((i = 0; i < 100; i++)); do
 		ctl status >/dev/null 2>&1 && return 0
 		sleep 0.05
@@ -70,8 +74,10 @@ swap_all()
 	for ((i = 0; i < swaps; i++)); do
 		sleep "$(awk -v s="$seconds" -v n="$swaps" 'BEGIN { print s / (n + 1) }')"
 		end "$daemon"
-		start "${programs[i % 2]}"
+		launch "${programs[i % 2]}" # asking whether it is up would be load of our own
 	done
+	sleep 0.5
+	ctl status >/dev/null || die "the last one is not up"
 }
 
 # measure NAME LS BE: one round, its p99 to $tmp/NAME.
