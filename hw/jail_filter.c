@@ -90,9 +90,10 @@ static const struct {
 };
 
 /* Allowed in builds with sanitizers only, and before all else. */
+/* getdents: theirs is the old one. */
 static const char sanitizer[] =
 	"clone fork ptrace personality wait4 waitid kill tgkill prctl "
-	"process_vm_readv sched_getscheduler socketpair pipe pipe2";
+	"process_vm_readv sched_getscheduler socketpair pipe pipe2 getdents";
 
 #define INT  0xffffffffu /* the kernel looks at no more of an int */
 #define EXEC ((uint64_t)PROT_EXEC)
