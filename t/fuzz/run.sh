@@ -3,7 +3,7 @@
 #
 # Runs the fuzzers in BUILD (make fuzz): each FUZZ_SECONDS long over its corpus, and prints what it did.
 # Arguments: names of targets (default: all). What breaks a target is printed with the way to see it
-# again, and stays in a folder of its own. FUZZ_KEEP=DIR keeps the fewest new units that reach all that
+# again, and stays in a folder of its own. FUZZ_SEED=N makes a run like another. FUZZ_KEEP=DIR keeps the fewest new units that reach all that
 # was reached, below DIR/TARGET. Closing line: "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -54,7 +54,7 @@ status()
 fuzz()
 {
 	local name=$1 rc=0 log=$work/$1.log args seeds=() dir
-	args=(-max_total_time="$seconds" -max_len="$(longest "$name")" -timeout=20 -rss_limit_mb=2048
+	args=(-max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -max_len="$(longest "$name")" -timeout=20 -rss_limit_mb=2048
 		-print_final_stats=1 -artifact_prefix="$work/$name.")
 	mkdir -p "$work/new/$name"
 	for dir in "t/fuzz/corpus/$name" "t/fuzz/found/$name"; do
