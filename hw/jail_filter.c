@@ -90,10 +90,10 @@ static const struct {
 };
 
 /* Allowed in builds with sanitizers only, and before all else. */
-/* getdents: theirs is the old one. */
+/* getdents: theirs is the old one. rseq: of a thread of theirs in the hand. */
 static const char sanitizer[] =
 	"clone fork ptrace personality wait4 waitid kill tgkill prctl "
-	"process_vm_readv sched_getscheduler socketpair pipe pipe2 getdents";
+	"process_vm_readv sched_getscheduler socketpair pipe pipe2 getdents rseq";
 
 #define INT  0xffffffffu /* the kernel looks at no more of an int */
 #define EXEC ((uint64_t)PROT_EXEC)

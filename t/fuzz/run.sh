@@ -3,8 +3,8 @@
 #
 # Runs the fuzzers in BUILD (make fuzz): each FUZZ_SECONDS long over its corpus, and prints what it did.
 # Arguments: names of targets (default: all). What breaks a target is printed with the way to see it
-# again, and stays in a folder of its own. FUZZ_SEED=N makes a run like another. FUZZ_KEEP=DIR keeps the fewest new units that reach all that
-# was reached, below DIR/TARGET. Closing line: "N passed, N failed".
+# again, and stays in a folder of its own. FUZZ_SEED=N makes a run like another. FUZZ_KEEP=DIR keeps the
+# fewest new units that reach all that was reached, below DIR/TARGET. Closing line: "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 seconds=${FUZZ_SECONDS:-10}
