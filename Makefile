@@ -210,6 +210,7 @@ test: need-deps
 	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh $(TESTS)
 
 torture: need-deps
+	@$(if $(filter address thread,$(subst $(comma), ,$(SAN))),echo 'torture: an allocator of its own: without SAN=$(SAN)' >&2; exit 2,:)
 	+@$(SUBMAKE) $(PROGS) $(TORT_BIN)
 	@BUILD=$(O) $(O)/t/torture -t $(or $(TORTURE_SECONDS),400) $(if $(TORTURE),'$(TORTURE)')
 

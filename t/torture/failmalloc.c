@@ -20,11 +20,7 @@
 
 #include "t/torture/excluded.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define REAL(name) __interceptor_##name
-#else
 #define REAL(name) __libc_##name
-#endif
 extern void *REAL(malloc)(size_t size);
 extern void *REAL(calloc)(size_t count, size_t size);
 extern void *REAL(realloc)(void *old, size_t size);
@@ -33,6 +29,7 @@ extern void REAL(free)(void *block);
 
 #define SLOTS      (1 << 17) /* blocks at once: half of it */
 #define FRAMES_MAX 28
+#define PERTURB    0xa5
 #define GONE       ((void *)1) /* a slot whose block was freed */
 
 struct slot {
@@ -123,14 +120,12 @@ static void release(void *block)
 	if (block == NULL)
 		return;
 	if (!forget(block)) {
-#ifndef __SANITIZE_ADDRESS__ /* whose runtime made blocks before us */
 		static const char text[] = "failmalloc: a block is freed that is none\n";
 
 		page->bad_free++;
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 		failmalloc_stack(STDERR_FILENO);
 		abort();
-#endif
 	}
 	REAL(free)(block);
 }
@@ -413,6 +408,8 @@ static __attribute__((constructor)) void start(void)
 	size_t i;
 
 	own_pid = (int)getpid();
+	/* What is freed is overwritten, so that whoever still uses it goes wrong. */
+	(void)mallopt(M_PERTURB, PERTURB);
 	(void)backtrace(frames, 2); /* which loads a library the first time */
 	(void)pthread_atfork(before_fork, after_fork, in_child);
 	if (file == NULL)
