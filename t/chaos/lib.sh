@@ -174,7 +174,9 @@ sleep_usec() { sleep "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))"; 
 no_jobs() { [ ! -e "$CPU/$GROUP/burstable/podsvc" ] && [ ! -e "$CPU/$GROUP/besteffort/podjob" ]; }
 jobs_start()
 {
-	eventually 10 no_jobs # groups of those that ended go at a tick
+	# Groups of those that ended go at a tick, and their names at the next.
+	eventually 10 no_jobs
+	sleep 0.3
 	"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos LS --name svc --cpu-request 500m -- \
 		sleep 100000 2>>"$WORK/jobs.err" &
 	JOBS=$!

@@ -13,7 +13,7 @@ command -v strace >/dev/null || skip_all "strace is not installed"
 tap_start
 . t/chaos/lib.sh
 DEPTH=${CHAOS_DEPTH:-1}
-FAILED=0 HIT=0 TRACER=
+FAILED=0 HIT=0 TRACER='' ASKED=''
 trap 'jobs_end; tracer_end; tree_drop; tap_cleanup' EXIT
 
 # tracer_start PID CALL WHEN: PID is killed as it makes that call for the WHENth time.
@@ -65,17 +65,19 @@ point()
 	local hand failed=$FAILED
 	what="the hand at call $2 of $1, $3"
 	is_ready || { fail "no start"; return; }
-	[ -n "$JOBS" ] || jobs_start || fail "no workloads"
+	[ -n "$JOBS" ] || jobs_start || fail "no workloads: $(cat "$WORK/jobs.err" "$WORK/try.out")"
 	hand=$(hand_of "$NEAPD_PID")
 	hand=${hand%% *}
 	tracer_start "$hand" "$1" "$2" || { fail "no tracer: $(cat "$WORK/strace.err")"; return; }
 	case $3 in
-	run) short_run & ;;
-	release) neapctl release >/dev/null 2>&1 & ;;
-	freeze) neapctl freeze >/dev/null 2>&1 & ;;
+	run) short_run & ASKED=$! ;;
+	release) neapctl release >/dev/null 2>&1 & ASKED=$! ;;
 	end) neapd_end KILL; kill -TERM "$hand" ;;
 	esac
 	await "$hand"
+	# A late one would ask the successor.
+	[ -z "$ASKED" ] || wait "$ASKED"
+	ASKED=
 	[ "$3" != end ] || { NEAPD_PID=$hand; }
 	after
 	[ "$failed" -eq $FAILED ] || clean_up
@@ -87,7 +89,7 @@ takeover()
 	local failed=$FAILED
 	what="a successor at call $2 of $1"
 	is_ready || { fail "no start"; return; }
-	[ -n "$JOBS" ] || jobs_start || fail "no workloads"
+	[ -n "$JOBS" ] || jobs_start || fail "no workloads: $(cat "$WORK/jobs.err" "$WORK/try.out")"
 	sleep 0.1
 	neapd_end KILL
 	neapd_options --tick 100ms --kubepods "$KUBE" --policy "$WORK/busy.lua"
