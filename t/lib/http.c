@@ -146,8 +146,8 @@ long http_server_kib(const struct http_server *server)
 	file = fopen(path, "re");
 	assert_non_null(file);
 	while (kib < 0 && fgets(line, sizeof(line), file))
-		if (strncmp(line, "VmRSS:", 6) == 0)
-			kib = strtol(line + 6, NULL, 10);
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			kib = strtol(line + 8, NULL, 10);
 	fclose(file);
 	return kib;
 }

@@ -34,7 +34,7 @@ void http_server_start_tls(struct http_server *server, int timeout_s, http_setup
 			   const struct neap_tls_config *tls);
 /* Fails the test if the server is not alive any more, or does not end well. */
 void http_server_stop(struct http_server *server);
-/* Descriptors that the server has open; resident memory in KiB. */
+/* Descriptors that the server has open; anonymous resident memory in KiB, as pages of libraries come with the first use. */
 int http_server_fds(const struct http_server *server);
 long http_server_kib(const struct http_server *server);
 
