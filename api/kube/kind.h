@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds that are served: one row a kind, in all its versions. A row says everything that discovery,
+ * the routes, tables and checks need; nothing else in api/kube names a kind, but the tables of the
+ * built-in ones and the few files that act on them (binding, eviction, events, namespaces).
+ *
+ * Objects are stored once, without kind and apiVersion: all versions of a kind have the same fields. */
+#ifndef NEAP_API_KUBE_KIND_H
+#define NEAP_API_KUBE_KIND_H
+
+#include <jansson.h>
+
+#include "engine/base/schema.h"
+
+/* A column of "kubectl get". */
+struct neap_kube_column {
+	const char *name;   /* "Ready"; kubectl writes it in capitals */
+	const char *type;   /* "string", "integer", "number", "boolean", "date" */
+	const char *format; /* "name" of the first column, else "" */
+	const char *doc;
+	int priority; /* over 0: with -o wide only */
+	const char *
+		path; /* JSONPath ".status.phase" of a column that is declared, not computed; NULL else */
+};
+
+struct neap_kube_kind {
+	const char *group;           /* "" of core */
+	const char *const *versions; /* served, the preferred first; NULL ends */
+	const char *kind, *list_kind;
+	const char *plural, *singular;
+	const char *const *short_names, *const *categories; /* NULL ends, may be NULL */
+	bool is_namespaced;
+	bool is_custom; /* of a CustomResourceDefinition: no strategic patches, schema errors are 422 */
+	bool has_status;        /* /status, which alone changes status */
+	bool counts_generation; /* metadata.generation is raised when spec changes */
+	/* Of /scale; NULL: there is none. Paths as ".spec.replicas". */
+	const char *replicas_path, *status_replicas_path, *selector_path;
+	const struct neap_schema
+		*schema; /* of the whole object, with kind, apiVersion and metadata */
+	/* What field selectors may name beside metadata.name and metadata.namespace; NULL ends. */
+	const char *const *fields;
+	const struct neap_kube_column *columns;
+	size_t column_count;
+	/* The cells of an object, an array with an element a column (null: empty); a new reference, NULL without
+	 * memory. NULL: every column has its path. now: Unix microseconds, for ages. */
+	json_t *(*cells)(const struct neap_kube_kind *kind, const json_t *object,
+			 int64_t now);
+	/* Defaults that depend on more than one field; after those of the schema. false without memory. May be NULL. */
+	bool (*complete)(json_t *object);
+	/* What a schema cannot say. before: NULL for a new object. May be NULL. */
+	void (*check)(const json_t *object, const json_t *before,
+		      struct neap_causes *causes);
+};
+
+/* The name by which the store and messages know it: "pods", "reservations.scheduling.koordinator.sh". */
+void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);
+
+/* --- the rows of the built-in kinds, NULL ends: one table a file of api/kube/types_*.c --- */
+extern const struct neap_kube_kind *const neap_kube_core_kinds[];
+extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
+/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, topology.node.k8s.io,
+ * apiextensions.k8s.io */
+extern const struct neap_kube_kind *const neap_kube_other_kinds[];
+
+/* Parts that several tables use. */
+extern const struct neap_schema neap_kube_object_meta, neap_kube_list_meta,
+	neap_kube_label_selector, neap_kube_pod_template_spec, neap_kube_object_reference,
+	neap_kube_condition;
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The three kinds of patches of Kubernetes. Pure functions: a tree in, a new tree out. */
+#ifndef NEAP_API_KUBE_PATCH_H
+#define NEAP_API_KUBE_PATCH_H
+
+#include "engine/base/schema.h"
+
+/* Operations of one JSON patch, as a kube-apiserver allows. */
+#define NEAP_PATCH_OPERATIONS_MAX 10000
+
+enum neap_patch_type {
+	NEAP_PATCH_JSON,      /* application/json-patch+json, RFC 6902 */
+	NEAP_PATCH_MERGE,     /* application/merge-patch+json, RFC 7386 */
+	NEAP_PATCH_STRATEGIC, /* application/strategic-merge-patch+json */
+};
+
+/* By media type, parameters aside. False for any other. */
+bool neap_patch_type_parse(const char *media_type, enum neap_patch_type *ret);
+
+/* Applies patch to object and gives a new tree; neither is changed. schema: what the object is, for
+ * STRATEGIC, which needs the merge keys of lists; unknown fields are merged as maps and replaced as lists.
+ * Errors: -NEAP_EINVAL: the patch is malformed (a kube-apiserver's 400) with the place in field where
+ * there is one; -NEAP_ECONFLICT: it is well formed and does not fit the object (a failing "test", a path that is not
+ * there: 422); -NEAP_ETOOLARGE: too many operations, or a result that is far larger than both;
+ * -NEAP_ENOMEM. */
+int neap_patch_apply(enum neap_patch_type type, const struct neap_schema *schema,
+		     const json_t *object, const json_t *patch, json_t **ret,
+		     struct neap_error *err);
+
+#endif

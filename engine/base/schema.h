@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an object of a kind may look like: a tree of fields with their types and limits. The kinds that
+ * are built in have it as C tables, a CustomResourceDefinition as its structural schema; from one and
+ * the same tree objects are checked, filled with defaults and pruned, patches know how lists merge, and
+ * the OpenAPI documents are written.
+ *
+ * A schema is immutable. Trees of the built-in kinds share branches (a Deployment has a PodTemplateSpec)
+ * and may go in circles (JSONSchemaProps); walkers follow the object, whose depth jansson bounds. */
+#ifndef NEAP_ENGINE_BASE_SCHEMA_H
+#define NEAP_ENGINE_BASE_SCHEMA_H
+
+#include <jansson.h>
+
+#include "engine/base/error.h"
+
+/* Causes that one check tells at most; the rest is counted. */
+#define NEAP_SCHEMA_CAUSES_MAX 32
+/* Nodes and depth of a schema that is not built in. */
+#define NEAP_SCHEMA_NODES_MAX 20000
+#define NEAP_SCHEMA_DEPTH_MAX 64
+
+enum neap_schema_type {
+	NEAP_SCHEMA_ANY, /* whatever JSON has; its unknown fields are kept */
+	NEAP_SCHEMA_OBJECT,
+	NEAP_SCHEMA_MAP, /* an object whose member names are data */
+	NEAP_SCHEMA_LIST,
+	NEAP_SCHEMA_STRING,
+	NEAP_SCHEMA_INTEGER,
+	NEAP_SCHEMA_NUMBER,
+	NEAP_SCHEMA_BOOLEAN,
+	NEAP_SCHEMA_INT_OR_STRING,
+	NEAP_SCHEMA_QUANTITY, /* a string as "500m", or a number */
+};
+
+/* What a string has to be. */
+enum neap_schema_format {
+	NEAP_FORMAT_NONE,
+	NEAP_FORMAT_TIME,       /* RFC 3339 */
+	NEAP_FORMAT_MICRO_TIME, /* RFC 3339 with exactly six decimals */
+	NEAP_FORMAT_DURATION,   /* as Go has it: "1h30m", "-1.5h", "300ms" */
+	NEAP_FORMAT_BYTES,      /* base64 */
+	NEAP_FORMAT_INT32,      /* of an INTEGER; without it int64 */
+};
+
+/* How a list is merged by a strategic merge patch. */
+enum neap_schema_list {
+	NEAP_LIST_ATOMIC, /* replaced as a whole */
+	NEAP_LIST_SET,    /* of scalars, each once */
+	NEAP_LIST_MAP,    /* of objects told apart by merge_key */
+};
+
+struct neap_schema;
+
+struct neap_schema_field {
+	const char *name;
+	const struct neap_schema *schema;
+	const char *doc; /* NULL: that of the schema */
+	bool is_required;
+	/* Of lists, in this place; the key is that of the strategic patch ("containerPort"). */
+	enum neap_schema_list merge;
+	const char *merge_key;
+	/* Instead of being merged, an object is replaced ($retainKeys of Kubernetes: Deployment.spec.strategy, volumes' items). */
+	bool retains_keys;
+	const char *fallback; /* default as JSON text; NULL: none */
+};
+
+struct neap_schema {
+	/* Name of its OpenAPI definition ("io.k8s.api.core.v1.PodSpec"); NULL: written where it is used. */
+	const char *name;
+	const char *doc;
+	enum neap_schema_type type;
+	enum neap_schema_format format;
+	bool is_nullable;
+	bool keeps_unknown; /* x-kubernetes-preserve-unknown-fields */
+	bool is_embedded; /* x-kubernetes-embedded-resource: has kind, apiVersion, metadata */
+	const struct neap_schema_field *fields; /* of an OBJECT */
+	size_t field_count;
+	const struct neap_schema *items; /* of a LIST and a MAP; NULL: ANY */
+	/* List as CRDs declare it: x-kubernetes-list-type, -list-map-keys. */
+	enum neap_schema_list list;
+	const char *const *list_keys; /* NULL ends */
+	const char *const *values;    /* of an enum; NULL ends; NULL: any */
+	/* Limits; those that are not set are NEAP_MISSING, or NaN. */
+	double minimum, maximum;
+	bool is_minimum_exclusive, is_maximum_exclusive;
+	int64_t min_length,
+		max_length; /* code points of a STRING, items of a LIST, members of a MAP or OBJECT */
+	bool has_limits; /* whether any of the limits above is set: tables of C leave them all 0 */
+	const char *pattern; /* of a STRING; as PCRE2 reads it */
+	void *pattern_code;
+	/* Of CRDs with logic around the type: allOf, anyOf, oneOf, not: kept as they were written, and checked. */
+	const struct neap_schema *const *all_of, *const *any_of, *const *one_of;
+	const struct neap_schema * not ;
+};
+
+/* --- looking --- */
+
+const struct neap_schema_field *neap_schema_field_find(const struct neap_schema *schema,
+						       const char *name);
+/* Of a path such as "spec.containers": what is there; NULL: nothing. Steps into lists and maps need no index. */
+const struct neap_schema *neap_schema_find(const struct neap_schema *schema,
+					   const char *path);
+
+/* --- checking --- */
+
+/* One thing that is wrong, in the words of Kubernetes. */
+struct neap_cause {
+	const char *
+		reason; /* "FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden",
+			     * "FieldValueNotSupported", "FieldValueDuplicate", "FieldValueTypeInvalid",
+			     * "FieldValueTooLong", "FieldValueTooMany" */
+	char field
+		[256]; /* "spec.containers[0].ports[1].name"; members of maps as data[key] */
+	char message
+		[512]; /* "Invalid value: \"x\": must be ...", "Required value", ... */
+};
+
+struct neap_causes {
+	size_t count; /* how many are told */
+	size_t more;  /* and how many are not */
+	struct neap_cause list[NEAP_SCHEMA_CAUSES_MAX];
+};
+
+/* Adds one; field and the rest of the message are formatted. */
+void neap_causes_add(struct neap_causes *causes, const char *reason, const char *field,
+		     const char *fmt, ...) NEAP_PRINTF(4, 5);
+/* The usual ones, with the value shown as Kubernetes shows it: strings quoted, others as JSON. */
+void neap_causes_invalid(struct neap_causes *causes, const char *field,
+			 const json_t *value, const char *fmt, ...) NEAP_PRINTF(4, 5);
+void neap_causes_required(struct neap_causes *causes, const char *field,
+			  const char *detail);
+void neap_causes_forbidden(struct neap_causes *causes, const char *field, const char *fmt,
+			   ...) NEAP_PRINTF(3, 4);
+/* Unsupported value: "x": supported values: "a", "b" */
+void neap_causes_unsupported(struct neap_causes *causes, const char *field,
+			     const json_t *value, const char *const *values);
+void neap_causes_duplicate(struct neap_causes *causes, const char *field,
+			   const json_t *value);
+
+/* What tells the kinds of unknown fields apart. */
+enum neap_schema_unknown {
+	NEAP_UNKNOWN_PRUNE,  /* taken out silently */
+	NEAP_UNKNOWN_WARN,   /* taken out, and each path is told */
+	NEAP_UNKNOWN_REFUSE, /* each is told: "unknown field \"spec.frob\"" */
+};
+
+/* Brings a decoded object into shape: members of value null that are not nullable go, unknown fields go
+ * (told through unknown, with the path), defaults come in. Types are not judged here: what does not fit
+ * stays for the check. False without memory: the object is then half done and useless. */
+bool neap_schema_prune(const struct neap_schema *schema, json_t *object,
+		       void (*unknown)(void *arg, const char *path), void *arg);
+bool neap_schema_default(const struct neap_schema *schema, json_t *object);
+/* Types, required fields, limits, enums, patterns, duplicates in sets and maps. */
+void neap_schema_check(const struct neap_schema *schema, const json_t *object,
+		       struct neap_causes *causes);
+/* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of these, as
+ * "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"
+ * is told by a kube-apiserver; ours names the path and what is wanted. 0 or -NEAP_EINVAL with field. */
+int neap_schema_decode(const struct neap_schema *schema, const json_t *object,
+		       struct neap_error *err);
+
+/* --- schemas that are not built in --- */
+
+/* A schema out of the openAPIV3Schema of a CustomResourceDefinition, which must be structural. Names in
+ * errors: "spec.versions[0].schema.openAPIV3Schema.properties[spec].type". One block of memory that the
+ * caller frees; NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_schema_parse(const json_t *json, struct neap_schema **ret,
+		      struct neap_causes *causes, struct neap_error *err);
+/* Of neap_schema_parse only. */
+void neap_schema_free(struct neap_schema *schema);
+
+/* --- tables of C --- */
+
+/* static const struct neap_schema_field x_fields[] = { ... }; NEAP_SCHEMA_OBJECT_OF(x_fields) */
+#define NEAP_SCHEMA_FIELDS(table)                                                        \
+	.type = NEAP_SCHEMA_OBJECT, .fields = (table),                                   \
+	.field_count = NEAP_ARRAY_LEN(table)
+
+/* Scalars and their lists and maps, which everybody shares. */
+extern const struct neap_schema neap_schema_any, neap_schema_string, neap_schema_int32,
+	neap_schema_int64, neap_schema_number, neap_schema_boolean,
+	neap_schema_int_or_string, neap_schema_quantity, neap_schema_time,
+	neap_schema_micro_time, neap_schema_duration, neap_schema_bytes,
+	neap_schema_strings /* list */, neap_schema_string_map, neap_schema_quantity_map,
+	neap_schema_bytes_map;
+
+#endif
