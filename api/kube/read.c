@@ -82,8 +82,10 @@ static bool take_object(void *arg, struct neap_object *object)
 			neap_object_write(object, NULL, NULL, &page->items);
 		page->is_short_of_memory = neap_buf_failed(&page->items);
 	}
+	if (page->is_short_of_memory)
+		return false;
 	page->count++;
-	return !page->is_short_of_memory;
+	return true;
 }
 
 /* {"resourceVersion":"7","continue":"..."} */
