@@ -76,3 +76,10 @@ bool call_flag(struct call *call, const char *name)
 
 	return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
 }
+
+bool call_is_dry(struct call *call)
+{
+	const char *text = neap_http_query_find(call->request, "dryRun");
+
+	return text && strcmp(text, "All") == 0;
+}

@@ -7,6 +7,7 @@
 #include "api/http/server.h"
 #include "api/kube/field_selector.h"
 #include "api/kube/kube.h"
+#include "api/kube/patch.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
 #include "api/store/store.h"
@@ -21,6 +22,8 @@ struct neap_kube {
 	struct watcher *watchers;
 	size_t watcher_count;
 	int64_t (*now)(void); /* Unix microseconds */
+	struct neap_causes
+		causes; /* of the request at work: too large for the stack of each */
 };
 
 /* As whom an object is shown: its own JSON, or a row of a Table. */
@@ -66,9 +69,32 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body);
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
 
-/* read.c, watch.c */
+bool call_is_dry(struct call *call); /* dryRun=All */
+
+/* body.c: what the client sent. -1 with call->failure. */
+int body_object(struct call *call, json_t **ret);
+int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
+/* DeleteOptions; {} when there is no body. */
+int body_options(struct call *call, json_t **ret);
+/* A protobuf body as the tree that it stands for. */
+int neap_kube_body_decode(struct call *call, json_t **ret);
+
+/* write.c: hands object to the store and answers when it is durable, with status and the object. */
+void call_store_take(struct call *call, int status, enum neap_store_verb verb,
+		     json_t *object, int64_t version);
+void call_answer_object(struct call *call, int status, struct neap_object *object);
+/* Checks object as a change of before, which is newest as a tree, and stores it. */
+void call_change_take(struct call *call, json_t *object, const json_t *before,
+		      const struct neap_object *newest);
+
+/* The verbs. Each answers, now or later. */
 void call_get(struct call *call);
 void call_list(struct call *call);
 void call_watch(struct call *call);
+void call_create(struct call *call);
+void call_update(struct call *call);
+void call_patch(struct call *call);
+void call_delete(struct call *call);
+void call_delete_collection(struct call *call);
 
 #endif
