@@ -33,7 +33,8 @@ enum include { INCLUDE_METADATA, INCLUDE_OBJECT, INCLUDE_NONE };
 
 struct call {
 	struct neap_kube *kube;
-	struct neap_http_request *request; /* NULL once it is answered */
+	/* NULL once it is answered, and of one that nobody waits for */
+	struct neap_http_request *request;
 	struct neap_kube_target target;
 	struct neap_kube_failure failure;
 	char resource[NEAP_STORE_RESOURCE];
@@ -83,6 +84,8 @@ int neap_kube_body_decode(struct call *call, json_t **ret);
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);
 void call_answer_object(struct call *call, int status, struct neap_object *object);
+/* What would have been stored: without a version, as it never was. */
+void call_answer_dry_take(struct call *call, int status, json_t *object);
 /* Checks object as a change of before, which is newest as a tree, and stores it. */
 void call_change_take(struct call *call, json_t *object, const json_t *before,
 		      const struct neap_object *newest);

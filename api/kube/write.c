@@ -93,7 +93,7 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 }
 
 /* What would have been stored: without a version, as it never was. */
-static void answer_dry_take(struct call *call, int status, json_t *object)
+void call_answer_dry_take(struct call *call, int status, json_t *object)
 {
 	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
 	if (json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
@@ -274,7 +274,7 @@ static void create_take(struct call *call, json_t *object)
 			call_fail(call);
 			return;
 		}
-		answer_dry_take(call, 201, object);
+		call_answer_dry_take(call, 201, object);
 		return;
 	}
 	call_store_take(call, 201, NEAP_STORE_CREATE, object, 0);
@@ -413,7 +413,7 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 	}
 	is_end = is_last_finalizer(object, before);
 	if (call_is_dry(call))
-		answer_dry_take(call, 200, object);
+		call_answer_dry_take(call, 200, object);
 	else
 		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
 				object, newest->version);
