@@ -94,6 +94,8 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 void call_get(struct call *call);
 void call_list(struct call *call);
 void call_watch(struct call *call);
+/* Ends a watch from outside. */
+void call_watch_end(struct watcher *watcher);
 void call_create(struct call *call);
 void call_update(struct call *call);
 void call_patch(struct call *call);

@@ -65,13 +65,16 @@ int neap_kube_target_parse(const struct neap_kube_registry *registry, bool is_co
 	bool is_in_namespace;
 
 	memset(ret, 0, sizeof(*ret));
-	if (count < (is_core ? 1 : 2))
+	if (count < 1)
 		return not_served(err);
 	if (!is_core && !take(at++, ret->group, sizeof(ret->group)))
 		return not_served(err);
+	count -= !is_core;
+	if (!count)
+		return 0;
 	if (!take(at++, ret->version, sizeof(ret->version)))
 		return not_served(err);
-	count -= is_core ? 1 : 2;
+	count--;
 	if (!count)
 		return 0;
 	is_in_namespace = count >= 3 && is_word(at, "namespaces") &&

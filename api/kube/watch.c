@@ -66,6 +66,11 @@ static void watcher_end(struct watcher *watcher)
 	watcher_free(watcher);
 }
 
+void call_watch_end(struct watcher *watcher)
+{
+	watcher_end(watcher);
+}
+
 /* --- frames --- */
 
 static bool add_object(struct watcher *watcher, struct neap_object *object,
