@@ -14,6 +14,10 @@ void call_answer_take(struct call *call, int status, json_t *body)
 {
 	struct neap_error err;
 
+	if (!call->request) {
+		json_decref(body);
+		return;
+	}
 	if (body) {
 		neap_http_answer_json_take(call->request, status, body);
 	} else {
@@ -29,6 +33,8 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body)
 	struct neap_error err;
 	char *text;
 
+	if (!call->request)
+		return;
 	neap_buf_addc(body, '\n');
 	if (neap_buf_failed(body)) {
 		(void)neap_buf_error(body, "the answer", &err);
@@ -46,7 +52,7 @@ void call_fail(struct call *call)
 {
 	char seconds[16];
 
-	if (call->failure.retry_after_s) {
+	if (call->request && call->failure.retry_after_s) {
 		(void)snprintf(seconds, sizeof(seconds), "%d",
 			       call->failure.retry_after_s);
 		(void)neap_http_header_add(call->request, "Retry-After", seconds);
@@ -79,7 +85,8 @@ bool call_flag(struct call *call, const char *name)
 
 bool call_is_dry(struct call *call)
 {
-	const char *text = neap_http_query_find(call->request, "dryRun");
+	const char *text =
+		call->request ? neap_http_query_find(call->request, "dryRun") : NULL;
 
 	return text && strcmp(text, "All") == 0;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/kube_priv.h"
+#include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -204,6 +204,55 @@ void call_delete(struct call *call)
 	else
 		nomem_take(call, NULL);
 	json_decref(wish.options);
+}
+
+/* --- without a client --- */
+
+static void call_begin(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		       const struct neap_object *object, struct call *ret)
+{
+	*ret = (struct call){.kube = kube};
+	ret->target.kind = kind;
+	(void)neap_strcopy(ret->target.ns, sizeof(ret->target.ns), object->ns);
+	(void)neap_strcopy(ret->target.name, sizeof(ret->target.name), object->name);
+	neap_kube_kind_resource(kind, ret->resource, sizeof(ret->resource));
+}
+
+void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		      const struct neap_object *object)
+{
+	struct wish wish = {.grace_s = -1};
+	struct neap_object *newest;
+	struct call call;
+	json_t *tree;
+
+	call_begin(kube, kind, object, &call);
+	newest = neap_store_newest(kube->store, call.resource, object->ns, object->name);
+	tree = newest && strcmp(newest->uid, object->uid) == 0 ? neap_object_tree(newest)
+							       : NULL;
+	if (tree)
+		remove_take(&call, &wish, tree, newest);
+}
+
+void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		   const struct neap_object *newest)
+{
+	struct call call;
+
+	call_begin(kube, kind, newest, &call);
+	call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version);
+}
+
+void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
+			   json_t *tree, const struct neap_object *newest)
+{
+	bool is_end = neap_kube_meta_is_deleting(tree) && newest->has_finalizers &&
+		      !neap_kube_meta_has_finalizers(tree);
+	struct call call;
+
+	call_begin(kube, kind, newest, &call);
+	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
+			newest->version);
 }
 
 /* --- a collection --- */

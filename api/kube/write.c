@@ -76,7 +76,8 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		call_fail(call);
 		return;
 	}
-	neap_http_defer(call->request, client_gone, pending);
+	if (call->request)
+		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
 }
 
