@@ -76,7 +76,7 @@ static int check_type(struct call *call, const json_t *object)
 	return 0;
 }
 
-int body_object(struct call *call, json_t **ret)
+int body_any(struct call *call, json_t **ret)
 {
 	char type[128];
 
@@ -90,11 +90,20 @@ int body_object(struct call *call, json_t **ret)
 	} else if (parse_json(call, ret) < 0) {
 		return -1;
 	}
-	if (json_is_object(*ret) && check_type(call, *ret) == 0)
+	if (json_is_object(*ret))
 		return 0;
-	if (!json_is_object(*ret))
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "the body must be a JSON object");
+	json_decref(*ret);
+	*ret = NULL;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "the body must be a JSON object");
+}
+
+int body_object(struct call *call, json_t **ret)
+{
+	if (body_any(call, ret) < 0)
+		return -1;
+	if (check_type(call, *ret) == 0)
+		return 0;
 	json_decref(*ret);
 	*ret = NULL;
 	return -1;
@@ -140,4 +149,25 @@ int body_options(struct call *call, json_t **ret)
 	*ret = NULL;
 	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 			      "the body must be DeleteOptions");
+}
+
+int body_patched(struct call *call, const json_t *shown, json_t **ret)
+{
+	enum neap_patch_type type;
+	struct neap_error err;
+	json_t *patch;
+	int code;
+
+	*ret = NULL;
+	if (body_patch(call, &type, &patch) < 0)
+		return -1;
+	/* Without lists that merge, a strategic patch is a merge patch. */
+	if (type == NEAP_PATCH_STRATEGIC)
+		type = NEAP_PATCH_MERGE;
+	code = neap_patch_apply(type, NULL, shown, patch, ret, &err);
+	json_decref(patch);
+	if (code == 0)
+		return 0;
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
 }

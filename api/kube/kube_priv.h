@@ -41,6 +41,9 @@ struct call {
 	char api_version[NEAP_OBJECT_NAME + 64]; /* "apps/v1" */
 	enum shape shape;
 	enum include include;
+	bool is_patch;
+	/* What a write is answered with, where it is not the object. */
+	bool answers_success, answers_scale;
 };
 
 /* Which objects of a collection. */
@@ -74,6 +77,9 @@ bool call_is_dry(struct call *call); /* dryRun=All */
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
+int body_any(struct call *call, json_t **ret); /* an object of whatever kind */
+/* shown with the patch of the body applied. */
+int body_patched(struct call *call, const json_t *shown, json_t **ret);
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
@@ -90,6 +96,12 @@ void call_answer_dry_take(struct call *call, int status, json_t *object);
 void call_change_take(struct call *call, json_t *object, const json_t *before,
 		      const struct neap_object *newest);
 
+/* remove.c: as DELETE, with DeleteOptions that may be NULL. */
+void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		      int status);
+/* parts.c: the Scale of an object; a new reference, NULL without memory. */
+json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);
 void call_list(struct call *call);
@@ -101,5 +113,9 @@ void call_update(struct call *call);
 void call_patch(struct call *call);
 void call_delete(struct call *call);
 void call_delete_collection(struct call *call);
+void call_bind(struct call *call);
+void call_evict(struct call *call);
+void call_scale_get(struct call *call);
+void call_scale_set(struct call *call);
 
 #endif

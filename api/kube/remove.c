@@ -20,33 +20,41 @@ struct wish {
 	enum propagation propagation;
 };
 
-static int parse_wish(struct call *call, struct wish *ret)
+static int parse_options(struct call *call, json_t *options, struct wish *ret)
 {
-	const char *policy;
-	const json_t *orphan;
+	const char *policy =
+		json_string_value(json_object_get(options, "propagationPolicy"));
+	const json_t *grace = json_object_get(options, "gracePeriodSeconds");
 
-	*ret = (struct wish){.grace_s = -1};
-	if (body_options(call, &ret->options) < 0)
-		return -1;
-	policy = json_string_value(json_object_get(ret->options, "propagationPolicy"));
+	*ret = (struct wish){.options = options, .grace_s = -1};
 	if (!policy)
 		policy = neap_http_query_find(call->request, "propagationPolicy");
-	orphan = json_object_get(ret->options, "orphanDependents");
-	if ((policy && strcmp(policy, "Orphan") == 0) || json_is_true(orphan))
+	if ((policy && strcmp(policy, "Orphan") == 0) ||
+	    json_is_true(json_object_get(options, "orphanDependents")))
 		ret->propagation = ORPHAN;
 	if (policy && strcmp(policy, "Foreground") == 0)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"propagationPolicy Foreground is not served here; use "
 			"Background or Orphan (kubectl delete --cascade=background)");
-	if (json_is_integer(json_object_get(ret->options, "gracePeriodSeconds")))
-		ret->grace_s = json_integer_value(
-			json_object_get(ret->options, "gracePeriodSeconds"));
+	if (json_is_integer(grace))
+		ret->grace_s = json_integer_value(grace);
 	else if (call_number(call, "gracePeriodSeconds", -1, &ret->grace_s) < 0)
 		return -1;
 	if (ret->grace_s < -1)
 		ret->grace_s = 1;
 	return 0;
+}
+
+/* wish->options is the caller's to free, also after a failure. */
+static int parse_wish(struct call *call, struct wish *ret)
+{
+	json_t *options;
+
+	*ret = (struct wish){.grace_s = -1};
+	if (body_options(call, &options) < 0)
+		return -1;
+	return parse_options(call, options, ret);
 }
 
 static int check_preconditions(struct call *call, const struct wish *wish,
@@ -147,7 +155,7 @@ static void nomem_take(struct call *call, json_t *tree)
 
 /* tree: the newest state, given away. */
 static void remove_take(struct call *call, const struct wish *wish, json_t *tree,
-			const struct neap_object *newest)
+			const struct neap_object *newest, int status)
 {
 	int64_t grace_s = find_grace(call, wish, tree);
 	int64_t now = call->kube->now();
@@ -158,9 +166,9 @@ static void remove_take(struct call *call, const struct wish *wish, json_t *tree
 	}
 	if (!stays(call, tree, grace_s)) {
 		if (call_is_dry(call))
-			call_answer_dry_take(call, 200, tree);
+			call_answer_dry_take(call, status, tree);
 		else
-			call_store_take(call, 200, NEAP_STORE_DELETE, tree,
+			call_store_take(call, status, NEAP_STORE_DELETE, tree,
 					newest->version);
 		return;
 	}
@@ -175,9 +183,36 @@ static void remove_take(struct call *call, const struct wish *wish, json_t *tree
 		return;
 	}
 	if (call_is_dry(call))
-		call_answer_dry_take(call, 200, tree);
+		call_answer_dry_take(call, status, tree);
 	else
-		call_store_take(call, 200, NEAP_STORE_UPDATE, tree, newest->version);
+		call_store_take(call, status, NEAP_STORE_UPDATE, tree, newest->version);
+}
+
+static void remove_with(struct call *call, const struct wish *wish,
+			struct neap_object *newest, int status)
+{
+	json_t *tree;
+
+	if (check_preconditions(call, wish, newest) < 0) {
+		call_fail(call);
+		return;
+	}
+	tree = neap_object_tree(newest);
+	if (tree)
+		remove_take(call, wish, tree, newest, status);
+	else
+		nomem_take(call, NULL);
+}
+
+void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		      int status)
+{
+	struct wish wish;
+
+	if (parse_options(call, options, &wish) < 0)
+		call_fail(call);
+	else
+		remove_with(call, &wish, newest, status);
 }
 
 void call_delete(struct call *call)
@@ -185,7 +220,6 @@ void call_delete(struct call *call)
 	struct neap_object *newest = neap_store_newest(
 		call->kube->store, call->resource, call->target.ns, call->target.name);
 	struct wish wish;
-	json_t *tree;
 
 	if (!newest) {
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
@@ -193,16 +227,10 @@ void call_delete(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (parse_wish(call, &wish) < 0 || check_preconditions(call, &wish, newest) < 0) {
-		json_decref(wish.options);
+	if (parse_wish(call, &wish) < 0)
 		call_fail(call);
-		return;
-	}
-	tree = neap_object_tree(newest);
-	if (tree)
-		remove_take(call, &wish, tree, newest);
 	else
-		nomem_take(call, NULL);
+		remove_with(call, &wish, newest, 200);
 	json_decref(wish.options);
 }
 
@@ -231,7 +259,7 @@ void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
 	tree = newest && strcmp(newest->uid, object->uid) == 0 ? neap_object_tree(newest)
 							       : NULL;
 	if (tree)
-		remove_take(&call, &wish, tree, newest);
+		remove_take(&call, &wish, tree, newest, 200);
 }
 
 void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
@@ -298,7 +326,7 @@ static void remove_one(struct call *call, const struct wish *wish,
 	(void)neap_strcopy(one.target.ns, sizeof(one.target.ns), object->ns);
 	(void)neap_strcopy(one.target.name, sizeof(one.target.name), object->name);
 	if (tree)
-		remove_take(&one, wish, tree, newest);
+		remove_take(&one, wish, tree, newest, 200);
 }
 
 void call_delete_collection(struct call *call)

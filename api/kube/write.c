@@ -86,6 +86,13 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	struct neap_buf out neap_auto_buf;
 
 	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
+	if (call->answers_success || call->answers_scale) {
+		call_answer_take(call, status,
+				 call->answers_scale
+					 ? neap_kube_scale(call, object)
+					 : neap_kube_success(NULL, NULL, NULL, status));
+		return;
+	}
 	if (call->shape == SHAPE_OBJECT)
 		shape_object(call, object, &out);
 	else if (!shape_table(call, &object, 1, true, "{}", &out))
