@@ -30,7 +30,24 @@ static const struct {
 	{"GET", "status", false, call_get},
 	{"PUT", "status", false, call_update},
 	{"PATCH", "status", false, call_patch},
+	{"POST", "binding", false, call_bind},
+	{"POST", "eviction", false, call_evict},
+	{"GET", "scale", false, call_scale_get},
+	{"PUT", "scale", false, call_scale_set},
+	{"PATCH", "scale", false, call_scale_set},
 };
+
+/* Whether a kind has that part. */
+static bool has_part(const struct neap_kube_kind *kind, const char *sub)
+{
+	bool is_pod = strcmp(kind->plural, "pods") == 0 && !kind->group[0];
+
+	if (strcmp(sub, "status") == 0)
+		return kind->has_status;
+	if (strcmp(sub, "scale") == 0)
+		return kind->replicas_path;
+	return is_pod && (strcmp(sub, "binding") == 0 || strcmp(sub, "eviction") == 0);
+}
 
 static call_fn *find_verb(const struct call *call, const char *method)
 {
@@ -74,8 +91,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	}
 	name_target(&call);
 	verb = find_verb(&call, method);
-	if (call.target.sub[0] &&
-	    !(strcmp(call.target.sub, "status") == 0 && call.target.kind->has_status)) {
+	call.is_patch = strcmp(method, "PATCH") == 0;
+	if (call.target.sub[0] && !has_part(call.target.kind, call.target.sub)) {
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
 				     "the server could not find the requested resource");
 		call_fail(&call);
