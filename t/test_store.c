@@ -149,6 +149,31 @@ static void test_what_stays(void **state)
 	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "gone", 2) > version);
 }
 
+/* A resource whose objects are all gone keeps its number: the next one gets another. */
+static void test_resource_without_objects(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	struct neap_store_write node = {
+		.verb = NEAP_STORE_CREATE, .resource = "nodes", .ns = "", .name = "x"};
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	node.object = json_pack("{s:{s:s}}", "metadata", "name", "x");
+	assert_int_equal(neap_store_write_take(rig->store, &node, &err), 0);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_non_null(neap_store_find(rig->store, "nodes", "", "x"));
+	assert_int_equal(neap_store_count(rig->store, "pods"), 0);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 2);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_count(rig->store, "nodes"), 1);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 2);
+}
+
 /* What was accepted when the store ends is answered and durable. */
 static void test_end_waits(void **state)
 {
@@ -369,6 +394,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest_and_visible, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resource_without_objects, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_end_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),

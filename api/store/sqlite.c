@@ -393,10 +393,16 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 	struct sqlite_store *sqlite = arg;
 	struct neap_resource *resource = neap_memory_resource(&sqlite->store, name, true);
 	struct neap_entry *entry =
-		resource == NULL
+		resource == NULL || object == NULL
 			? NULL
 			: neap_index_add(resource->index, object->ns, object->name);
 
+	if (resource != NULL)
+		resource->id = resource_id;
+	if (resource_id > sqlite->last_resource)
+		sqlite->last_resource = resource_id;
+	if (resource != NULL && object == NULL)
+		return 0;
 	if (entry == NULL) {
 		neap_object_unref(object);
 		return neap_error_nomem(err);
@@ -407,15 +413,12 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 		neap_object_unref(object);
 		return -NEAP_EINVAL;
 	}
-	resource->id = resource_id;
 	resource->visible_count++;
 	entry->id = id;
 	entry->visible = object;
 	entry->newest = neap_object_ref(object);
 	if (id > sqlite->last_id)
 		sqlite->last_id = id;
-	if (resource_id > sqlite->last_resource)
-		sqlite->last_resource = resource_id;
 	return 0;
 }
 

@@ -281,18 +281,44 @@ static int load_row(struct neap_sqlite_file *file, sqlite3_stmt *query,
 	return 0;
 }
 
-int neap_sqlite_file_load(struct neap_sqlite_file *file,
-			  int (*load)(void *arg, int64_t resource, const char *name,
-				      int64_t id, struct neap_object *object,
-				      struct neap_error *err),
+/* Those without objects too: their numbers are taken. */
+static int load_resources(struct neap_sqlite_file *file, neap_sqlite_load *load,
+			  void *arg, struct neap_error *err)
+{
+	sqlite3_stmt *query = NULL;
+	int code = sqlite3_prepare_v2(file->db, "SELECT id, name FROM resources", -1,
+				      &query, NULL);
+	int r = 0;
+
+	while (r == 0 && (code == SQLITE_OK || code == SQLITE_ROW)) {
+		const char *name;
+
+		code = sqlite3_step(query);
+		if (code != SQLITE_ROW)
+			break;
+		name = (const char *)sqlite3_column_text(query, 1);
+		r = name == NULL ? neap_error_nomem(err)
+				 : load(arg, sqlite3_column_int64(query, 0), name, 0,
+					NULL, err);
+	}
+	if (r == 0 && code != SQLITE_DONE)
+		r = failed(file, code, err);
+	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	return r;
+}
+
+int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 			  void *arg, struct neap_error *err)
 {
 	static const char sql[] =
 		"SELECT o.id, o.version, o.sum, o.meta, o.text, o.resource, r.name "
 		"FROM objects o LEFT JOIN resources r ON r.id = o.resource";
 	sqlite3_stmt *query = NULL;
-	int code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL), r = 0;
+	int r = load_resources(file, load, arg, err), code;
 
+	if (r < 0)
+		return r;
+	code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL);
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
 		struct neap_object *object = NULL;
 		const char *name;
