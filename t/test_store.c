@@ -195,6 +195,45 @@ static void test_end_waits(void **state)
 	assert_int_equal(neap_store_count(rig->store, "pods"), 100);
 }
 
+struct late {
+	struct store_rig *rig;
+	struct neap_error err;
+	int calls, r;
+};
+
+static void write_late(void *arg, struct neap_object *object,
+		       const struct neap_error *err)
+{
+	struct late *late = arg;
+
+	assert_true(object != NULL && err == NULL);
+	late->calls++;
+	late->r = store_rig_write(late->rig, NEAP_STORE_CREATE, "n", "late", 1, 0, NULL,
+				  &late->err);
+}
+
+/* Nobody would commit it any more. */
+static void test_end_takes_nothing_new(void **state)
+{
+	struct store_rig *rig = *state;
+	struct late late = {.rig = rig};
+	struct neap_error err = {0};
+	struct neap_store_write write = {.verb = NEAP_STORE_CREATE,
+					 .resource = "pods",
+					 .ns = "",
+					 .name = "x",
+					 .done = write_late,
+					 .arg = &late};
+
+	write.object = json_pack("{s:{s:s}}", "metadata", "name", "x");
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	store_rig_close(rig);
+	assert_int_equal(late.calls, 1);
+	assert_int_equal(late.r, -NEAP_EUNAVAILABLE);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+}
+
 static void test_one_process_has_it(void **state)
 {
 	struct store_rig *rig = *state;
@@ -397,6 +436,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_resource_without_objects, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_end_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_takes_nothing_new, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),

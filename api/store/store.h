@@ -113,7 +113,8 @@ int neap_store_fd(const struct neap_store *store);
 /* Shows what has become durable, and calls done and ready. They may write, watch and end watches, also
  * their own. */
 void neap_store_hear(struct neap_store *store);
-/* Waits for what was accepted, calls every done, and closes. Watches must be gone. */
+/* Waits for what was accepted, calls every done, and closes. What a done writes now is refused with
+ * NEAP_EUNAVAILABLE. Watches must be gone. */
 void neap_store_free(struct neap_store *store);
 
 #endif
