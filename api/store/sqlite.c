@@ -99,12 +99,14 @@ static void forget_failed(struct operation *operation)
 
 static void hear_backup(struct sqlite_store *sqlite)
 {
-	struct backup done;
+	struct backup done = {0};
 
 	(void)pthread_mutex_lock(&sqlite->lock);
-	done = sqlite->backup;
-	if (done.is_done)
+	/* Before that the thread writes to it without the lock. */
+	if (sqlite->backup.is_done) {
+		done = sqlite->backup;
 		memset(&sqlite->backup, 0, sizeof(sqlite->backup));
+	}
 	(void)pthread_mutex_unlock(&sqlite->lock);
 	if (done.is_done && done.done != NULL)
 		done.done(done.arg, NULL, done.err.code != NEAP_OK ? &done.err : NULL);
