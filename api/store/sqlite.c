@@ -74,6 +74,11 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	if (failed == NULL)
 		return;
 	err = failed->err;
+	/* Nobody's request is wrong or in conflict because the file is. */
+	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM) {
+		err.code = NEAP_EINTERNAL;
+		sqlite->dead = err;
+	}
 	(void)pthread_mutex_lock(&sqlite->lock);
 	STAILQ_CONCAT(heard, &sqlite->queue);
 	sqlite->is_failed = false;
@@ -82,8 +87,6 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	for (operation = failed; operation != NULL;
 	     operation = STAILQ_NEXT(operation, next))
 		operation->err = err;
-	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM)
-		sqlite->dead = err;
 	if (sqlite->say != NULL && !sqlite->is_full)
 		sqlite->say(sqlite->arg, true, err.msg);
 	sqlite->is_full = true;

@@ -52,7 +52,7 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 
 /* Called once, from the loop, when the write is durable (object as it is now, borrowed; the last state of
  * one that was deleted) or has failed (object NULL): NEAP_EUNAVAILABLE when the disk does not take it,
- * NEAP_EINTERNAL. */
+ * NEAP_ENOMEM, else NEAP_EINTERNAL: nothing is written any more. */
 typedef void neap_store_done(void *arg, struct neap_object *object,
 			     const struct neap_error *err);
 
