@@ -59,6 +59,39 @@ static void test_life_of_an_object(void **state)
 	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 3) > third);
 }
 
+/* As an event's that names its pod, version and all, before its own metadata. */
+static json_t *event_of_pod(void)
+{
+	return json_pack("{s:{s:s,s:s}, s:{s:s,s:s}}", "involvedObject", "name", "p",
+			 "resourceVersion", "4711", "metadata", "name", "e", "namespace",
+			 "n");
+}
+
+static void test_nothing_changes(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	struct neap_store_write write = {
+		.verb = NEAP_STORE_CREATE, .resource = "events", .ns = "n", .name = "e"};
+	int64_t version;
+
+	write.object = event_of_pod();
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	version = neap_store_newest(rig->store, "events", "n", "e")->version;
+	write.verb = NEAP_STORE_UPDATE;
+	write.object = event_of_pod();
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	assert_int_equal(neap_store_newest(rig->store, "events", "n", "e")->version,
+			 version);
+	write.object = event_of_pod();
+	assert_int_equal(json_object_set_new(json_object_get(write.object,
+							     "involvedObject"),
+					     "resourceVersion", json_string("4712")),
+			 0);
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	assert_true(neap_store_newest(rig->store, "events", "n", "e")->version > version);
+}
+
 static void test_refused(void **state)
 {
 	struct store_rig *rig = *state;
@@ -430,6 +463,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life_of_an_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest_and_visible, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_stays, setup, teardown),

@@ -5,8 +5,10 @@
  * group. When a group fails, everything that was accepted since was built upon it and fails, too. */
 #include "api/store/sqlite.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -172,18 +174,26 @@ static void hear(struct neap_store *store)
 
 /* --- writing --- */
 
+/* Where the text tells the object's own version, which another object that it speaks of may precede. */
+static const char *version_in(const struct neap_object *object, size_t *ret_len)
+{
+	char mark[48];
+	int len = snprintf(mark, sizeof(mark), "\"resourceVersion\":\"%" PRId64 "\"",
+			   object->version);
+
+	*ret_len = (size_t)len;
+	return strstr(object->text, mark);
+}
+
 /* Both differ in nothing but their version. */
 static bool is_same(const struct neap_object *a, const struct neap_object *b)
 {
-	static const char mark[] = "\"resourceVersion\":\"";
-	const char *left = strstr(a->text, mark), *right = strstr(b->text, mark);
+	size_t left_len, right_len;
+	const char *left = version_in(a, &left_len), *right = version_in(b, &right_len);
 
-	if (left == NULL || right == NULL || left - a->text != right - b->text ||
-	    memcmp(a->text, b->text, (size_t)(left - a->text)) != 0)
-		return false;
-	left += sizeof(mark) - 1;
-	right += sizeof(mark) - 1;
-	return strcmp(left + strcspn(left, "\""), right + strcspn(right, "\"")) == 0;
+	return left != NULL && right != NULL && left - a->text == right - b->text &&
+	       memcmp(a->text, b->text, (size_t)(left - a->text)) == 0 &&
+	       strcmp(left + left_len, right + right_len) == 0;
 }
 
 static int check(const struct sqlite_store *sqlite, const struct neap_store_write *write,
