@@ -150,6 +150,8 @@ static int migrate(struct neap_sqlite_file *file, struct neap_error *err)
 				      "%s is a database of another program: name another "
 				      "--data-dir, or move it away",
 				      file->path);
+	if (format < 0)
+		return damaged(file, "its format is below zero", err);
 	if (format > FORMAT)
 		return neap_error_set(
 			err, NEAP_EUNSUPPORTED,
