@@ -278,6 +278,32 @@ static void test_one_process_has_it(void **state)
 	assert_non_null(strstr(err.msg, rig->file));
 }
 
+/* A link to the folder is the operator's way to put it elsewhere; one in place of the file is none. */
+static void test_links(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	char folder[96], file[128], link[128];
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 7);
+	store_rig_close(rig);
+	(void)snprintf(folder, sizeof(folder), "%s-link", rig->dir);
+	(void)snprintf(file, sizeof(file), "%s/neap.db", folder);
+	(void)snprintf(link, sizeof(link), "%s/link.db", rig->dir);
+	assert_int_equal(symlink(rig->dir, folder), 0);
+	assert_int_equal(symlink(rig->file, link), 0);
+	rig->config.file = file;
+	store_rig_open(rig);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 7);
+	store_rig_close(rig);
+	rig->config.file = link;
+	assert_int_equal(neap_store_sqlite_open(&rig->config, &rig->store, &err),
+			 -NEAP_EUNAVAILABLE);
+	rig->config.file = rig->file;
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(unlink(folder), 0);
+}
+
 static void patch_file(const char *path, const char *find_text, const char *put)
 {
 	FILE *file = fopen(path, "r+b");
@@ -473,6 +499,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_end_takes_nothing_new, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),

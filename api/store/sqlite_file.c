@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,13 +189,33 @@ static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
 	return 0;
 }
 
+/* The path without links, but for the last part. From 3.39 on SQLITE_OPEN_NOFOLLOW refuses a link anywhere in
+ * the path; where the folder lies is the operator's to say. */
+static int real_path(const char *path, char *real, size_t size, struct neap_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	char folder[256], whole[PATH_MAX];
+
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	if (realpath(name != path ? folder : ".", whole) == NULL)
+		return neap_error_sys(err, "%s", path);
+	if (snprintf(real, size, "%s/%s", whole, name) >= (int)size)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      path);
+	return 0;
+}
+
 static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 		     struct neap_error *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
-	int code = sqlite3_open_v2(file->path, &file->db, flags, NULL);
+	char real[PATH_MAX + sizeof(file->path)];
+	int code;
 
+	if (real_path(file->path, real, sizeof(real), err) < 0)
+		return -(int)err->code;
+	code = sqlite3_open_v2(real, &file->db, flags, NULL);
 	if (file->db == NULL)
 		return neap_error_nomem(err);
 	if (code != SQLITE_OK)
