@@ -225,6 +225,7 @@ static void test_v2_kubelet(void **state)
 	has(OK, "cgroup.groups", "system.slice (systemd)");
 	lacks("cgroup.partition", "");
 	has(OK, "others.systemd", "systemd 252 owns the root of cgroup v2");
+	has(OK, "others.systemd", "neap's own group neap lies beside them");
 	has(OK, "others.runtime", "/run/containerd/containerd.sock");
 	has(OK, "others.kubelet", "pid 812, in /system.slice/kubelet.service");
 	has(OK, "others.pods", "below kubepods.slice, laid out by the systemd driver");
@@ -235,6 +236,26 @@ static void test_v2_kubelet(void **state)
 	lacks("cpu.isolated", "");
 	lacks("cpu.nohz", "");
 	assert_int_equal(neap_findings_count(&findings, PROBLEM), 0);
+}
+
+/* What the package makes: neap's group in a unit of its slice, neapd beside the slices. */
+static void test_packaged(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put("/sys/fs/cgroup/neapd.service/cpu.weight", "10000\n");
+	put("/sys/fs/cgroup/dev-hugepages.mount/cpu.weight", "100\n");
+	put("/sys/fs/cgroup/neap.slice/neap-workloads.service/neap/cpu.weight", "100\n");
+	snprintf(config.group, sizeof(config.group),
+		 "neap.slice/neap-workloads.service/neap");
+	look();
+	has(OK, "others.systemd",
+	    "neap's own group neap.slice/neap-workloads.service/neap lies in one of them");
+	has(OK, "cgroup.groups", "neap.slice (systemd; neap's own lies in it)");
+	has(OK, "cgroup.groups", "neapd.service (systemd)");
+	has(OK, "cgroup.groups", "dev-hugepages.mount (systemd)");
+	lacks("cgroup.groups", "nobody known");
 }
 
 static void test_static_manager_and_koordlet(void **state)
@@ -468,6 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_v2_kubelet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_packaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_static_manager_and_koordlet, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
