@@ -258,6 +258,21 @@ static void test_packaged(void **state)
 	lacks("cgroup.groups", "nobody known");
 }
 
+/* As cilium mounts it for itself. */
+static void test_v2_twice(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put("/proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+				 "none /run/cilium/cgroupv2 cgroup2 ro 0 0\n");
+	put("/run/cilium/cgroupv2/cgroup.controllers", "cpuset cpu io memory pids\n");
+	look();
+	has(OK, "cgroup.version", "cgroup v2: cpu (v2)");
+	lacks("cgroup.mount", "");
+	lacks("cgroup.enabled", "");
+}
+
 static void test_static_manager_and_koordlet(void **state)
 {
 	static const char command[] = "kubelet\0--config\0/etc/kubelet.json\0"
@@ -490,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_v2_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_packaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_v2_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_static_manager_and_koordlet, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),

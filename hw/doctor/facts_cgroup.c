@@ -62,9 +62,11 @@ static void mounts_read(const char *root, struct neap_cgroup_facts *ret)
 		is_v2 = strcmp(row.mnt_type, "cgroup2") == 0;
 		if (!is_v2 && strcmp(row.mnt_type, "cgroup") != 0)
 			continue;
-		/* Mounted over, or once more elsewhere: the first counts, as for neapd. */
+		/* Mounted over, or once more elsewhere: the first counts, as for neapd. Of v2
+		 * there is one hierarchy only, and agents mount it for themselves. */
 		for (i = 0; i < ret->mount_count; i++)
-			if (strcmp(ret->mounts[i].path, row.mnt_dir) == 0)
+			if (strcmp(ret->mounts[i].path, row.mnt_dir) == 0 ||
+			    (is_v2 && ret->mounts[i].is_v2))
 				break;
 		if (i == ret->mount_count)
 			mount_fill(root, &row, is_v2, &ret->mounts[ret->mount_count++]);
