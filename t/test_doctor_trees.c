@@ -299,6 +299,8 @@ static void test_static_manager_and_koordlet(void **state)
 	put("/run/koordlet/x", "");
 	put("/sys/fs/cgroup/tuned.slice/cpuset.cpus.partition", "isolated\n");
 	put("/sys/fs/cgroup/tuned.slice/cpuset.cpus", "4-5\n");
+	put("/sys/fs/cgroup/lost.slice/cpuset.cpus.partition",
+	    "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n");
 	put("/run/neap/freeze", "");
 	put("/var/lib/neap/format", "neap data 2\nwritten by neapd 0.4.0\n");
 	look();
@@ -310,6 +312,7 @@ static void test_static_manager_and_koordlet(void **state)
 	has(PROBLEM, "others.agent", "koordlet runs (pid 900)");
 	has(WARNING, "others.driver", "cgroupDriver is cgroupfs");
 	has(WARNING, "cgroup.partition", "tuned.slice has CPUs 4-5 for itself");
+	lacks("cgroup.partition", "lost.slice");
 	has(WARNING, "neap.frozen", "frozen");
 	has(PROBLEM, "neap.format", "format 2 of neapd 0.4.0");
 

@@ -120,8 +120,10 @@ static void partition_look(struct look *look, const char *group)
 		look->mount->is_v2 ? "cpuset.cpus.partition" : "cpuset.cpu_exclusive";
 
 	(void)snprintf(path, sizeof(path), "%s/%s/%s", look->mount->path, group, file);
+	/* "root invalid (why)": asked for and not had. */
 	if (neap_facts_read(look->root, path, text, sizeof(text)) <= 0 ||
 	    strcmp(text, "member") == 0 || strcmp(text, "0") == 0 ||
+	    strstr(text, " invalid") != NULL ||
 	    look->ret->partition_count == NEAP_FACTS_PARTITIONS)
 		return;
 	to = &look->ret->partitions[look->ret->partition_count++];
