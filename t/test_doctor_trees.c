@@ -329,6 +329,26 @@ static void test_static_manager_and_koordlet(void **state)
 	look();
 	has(NOTE, "others.agent", "neapd leaves pods alone");
 	has(NOTE, "others.cpu-manager", "leaves pods alone");
+	lacks("others.pods", "");
+}
+
+/* What --kubepods names is looked at, not what it would be by itself. */
+static void test_named_kubepods(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put_all(kubelet_files);
+	put("/sys/fs/cgroup/mine/kubepods/cpu.weight", "100\n");
+	snprintf(config.kubepods, sizeof(config.kubepods), "mine/kubepods");
+	look();
+	has(OK, "others.pods", "below mine/kubepods, as --kubepods says");
+	memset(&findings, 0, sizeof(findings));
+	neap_doctor_done(&doctor);
+	snprintf(config.kubepods, sizeof(config.kubepods), "other/kubepods");
+	look();
+	has(WARNING, "others.pods", "other/kubepods");
+	lacks("others.pods", "pods lie below");
 }
 
 static const struct file hybrid[] = {
@@ -511,6 +531,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_v2_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_static_manager_and_koordlet, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_named_kubepods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_container, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
