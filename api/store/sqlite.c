@@ -12,23 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/store/sqlite_priv.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 static struct sqlite_store *of(const struct neap_store *store)
 {
 	return (struct sqlite_store *)(uintptr_t)store;
-}
-
-static int64_t now_usec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* --- hearing --- */
@@ -121,7 +113,7 @@ static void hear_backup(struct sqlite_store *sqlite)
 static void hear_operations(struct sqlite_store *sqlite, struct operations *heard)
 {
 	struct operation *operation;
-	int64_t now = now_usec();
+	int64_t now = neap_clock_usec(CLOCK_MONOTONIC);
 
 	take_back(sqlite, heard);
 	for (operation = STAILQ_FIRST(heard); operation != NULL;
