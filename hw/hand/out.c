@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
@@ -33,35 +32,11 @@ void neap_hand_out_drop(struct neap_hand_server *server)
 	free(packet);
 }
 
-static ssize_t packet_send(const struct neap_hand_server *server, void *data, size_t len,
-			   int fd)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {data, len};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
-
-	if (fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &fd, sizeof(int));
-	}
-	return sendmsg(server->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 void neap_hand_out_flush(struct neap_hand_server *server)
 {
 	while (server->out && server->sock >= 0) {
-		ssize_t n = packet_send(server, server->out->data, server->out->len,
-					server->out->fd);
+		ssize_t n = neap_wire_send(server->sock, server->out->data,
+					   server->out->len, server->out->fd);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -88,7 +63,8 @@ static bool send_at_once(struct neap_hand_server *server, int fd)
 	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
 		neap_hand_out_flush(server);
 		if (!server->out &&
-		    packet_send(server, server->gather, server->gathered, fd) >= 0)
+		    neap_wire_send(server->sock, server->gather, server->gathered, fd) >=
+			    0)
 			return true;
 		if (poll(&p, 1, TRY_MS) > 0 && (p.revents & POLLHUP))
 			return true; /* nobody waits */
