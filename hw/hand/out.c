@@ -43,8 +43,9 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		/* The socket is writable all the same, so that nothing else would make us wait: too
-		 * many descriptors on their way to a daemon that does not take them. */
-		if (n < 0 && (errno == ENOBUFS || errno == ETOOMANYREFS)) {
+		 * many descriptors on their way to a daemon that does not take them, or no memory. */
+		if (n < 0 && (errno == ENOBUFS || errno == ENOMEM ||
+			      errno == ETOOMANYREFS)) {
 			(void)poll(NULL, 0, FULL_WAIT_MS);
 			return;
 		}
@@ -66,8 +67,11 @@ static bool send_at_once(struct neap_hand_server *server, int fd)
 		    neap_wire_send(server->sock, server->gather, server->gathered, fd) >=
 			    0)
 			return true;
-		if (poll(&p, 1, TRY_MS) > 0 && (p.revents & POLLHUP))
+		if (poll(&p, 1, TRY_MS) <= 0)
+			continue;
+		if (p.revents & POLLHUP)
 			return true; /* nobody waits */
+		(void)poll(NULL, 0, TRY_MS); /* writable: the kernel has no memory either */
 	}
 	return false;
 }
