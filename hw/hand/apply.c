@@ -207,6 +207,33 @@ static int entry_of(struct neap_hand_server *server, const char *group, enum nea
 	return -1;
 }
 
+/* A v1 group copies the CPU set of its parent when it is made; without neap it would have copied what
+ * the parent had at first, which it has again when nothing is noted of it. What is given back at the end
+ * is not for the loop to say, so it may say nothing else. */
+static bool found_is_of_parent(struct neap_hand_server *server,
+			       const struct neap_hand_request *request)
+{
+	const char *slash = strrchr(request->group, '/');
+	const char *first = server->scratch;
+	char parent[NEAP_PATH_MAX];
+	uint64_t dev, ino;
+	bool v2 = false;
+	int index;
+
+	(void)neap_cgroup_file(server->config.cgroup, request->key, NULL, &v2);
+	if (neap_key_get(request->key)->form != NEAP_FORM_CPUSET || v2 || !slash)
+		return false;
+	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - request->group),
+		       request->group);
+	if (neap_hand_file_read(&server->files, parent, request->key, server->scratch,
+				&dev, &ino) != 0)
+		return false;
+	index = entry_of(server, parent, request->key, dev, ino);
+	if (index >= 0)
+		first = neap_journal_get(server->journal, index)->value;
+	return strcmp(first, request->found) == 0;
+}
+
 /* Leaving idle, the kernel sets the shares to its default: what they were must be known too. */
 static int shares_keep(struct neap_hand_server *server, const char *group,
 		       struct neap_error *err)
@@ -232,7 +259,7 @@ static int set_journal(struct neap_hand_server *server,
 {
 	struct neap_journal_entry entry = {
 		.group = (char *)request->group,
-		.value = request->found ? (char *)request->found : server->old_value,
+		.value = server->old_value,
 		.key = request->key,
 		.dev = dev,
 		.ino = ino,
@@ -248,6 +275,8 @@ static int set_journal(struct neap_hand_server *server,
 		if (rc < 0)
 			return rc;
 	}
+	if (request->found && found_is_of_parent(server, request))
+		entry.value = (char *)request->found;
 	return neap_journal_add(server->journal, &entry, err);
 }
 

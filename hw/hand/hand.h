@@ -58,9 +58,9 @@ struct neap_hand_request {
 	enum neap_key key;
 	const char *value; /* SET: kernel text as neap_value_format gives it; TRIGGER */
 	int fd;            /* MOVE only */
-	/* SET: what to note as found at first instead of what the file holds now, for a group
-	 * that was made with a narrowed value of its parent; NULL otherwise. Checked like a
-	 * value. */
+	/* SET: what to note as found at first instead of what the file holds now, for a v1 group
+	 * that was made with a narrowed CPU set of its parent; NULL otherwise. Checked like a
+	 * value, and taken only if the parent had it at first. */
 	const char *found;
 };
 
