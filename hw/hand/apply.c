@@ -295,11 +295,27 @@ static void set_forget(struct neap_hand_server *server, const char *group,
 		neap_journal_drop(server->journal, index);
 }
 
+/* On v1 it may be gone from one hierarchy and be there in another, with what was set in that. */
 static void gone(struct neap_hand_server *server, const char *group,
 		 struct neap_hand_answer *answer)
 {
-	neap_journal_drop_group(server->journal, group);
+	uint64_t dev, ino;
+	int i, index, rc;
+
 	neap_hand_files_forget(&server->files, group);
+	for (i = 0; i < NEAP_KEY_COUNT; i++) {
+		enum neap_key key = (enum neap_key)i;
+
+		index = neap_journal_find(server->journal, group, key);
+		if (index < 0)
+			continue;
+		rc = neap_hand_file_read(&server->files, group, key, server->scratch,
+					 &dev, &ino);
+		if (rc == ENOENT)
+			neap_journal_drop(server->journal, index);
+		else if (rc == 0)
+			(void)entry_of(server, group, key, dev, ino);
+	}
 	neap_hand_refuse(server, answer, ENOENT, "the group is gone");
 }
 
