@@ -44,7 +44,8 @@ enum neap_hand_op {
 	NEAP_HAND_FREEZE, /* makes the freeze file */
 	NEAP_HAND_RESUME, /* removes it */
 	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
-	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself */
+	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself; EBUSY when
+			    another one came in the same packet */
 	NEAP_HAND_ENTRY, /* answer only */
 	NEAP_HAND_TRIGGER, /* group ("" for the node), value as neap_hand_trigger_format gives it;
 			      the answer brings a descriptor */

@@ -126,6 +126,7 @@ static void do_list(struct neap_hand_server *server, uint64_t id)
 			.key = entry->key,
 			.group = entry->group,
 			.old_value = entry->value,
+			.fd = -1,
 		};
 		uint64_t dev, ino;
 		int rc = neap_hand_file_read(&server->files, entry->group, entry->key,
@@ -197,6 +198,12 @@ static void request_do(struct neap_hand_server *server,
 		do_give_back(server, &answer);
 		break;
 	case NEAP_HAND_LIST:
+		/* Some megabytes; a packet has room for more than a thousand such requests. */
+		if (server->has_listed) {
+			neap_hand_refuse(server, &answer, EBUSY, "one list a packet");
+			break;
+		}
+		server->has_listed = true;
 		do_list(server, request->id);
 		break;
 	case NEAP_HAND_TRIGGER:
@@ -273,6 +280,7 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	if (n == 0 && fd_count == 0)
 		return false; /* end of file, or an empty message: the poll tells which */
 	server->is_frozen = neap_hand_is_frozen(server);
+	server->has_listed = false;
 	if (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		malformed(server, msg, (size_t)n, "message too long");
 	} else if (fd_count > 0) {
