@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,6 +200,19 @@ static void never_reads_with_few(void **state)
 	read_nothing(hijack_of(state), 10);
 }
 
+/* A side that is shut down stays readable for ever. The hand takes it for the end of its daemon. */
+static void half_closed(void **state)
+{
+	struct hijack *attack = hijack_of(state);
+	struct neap_hand_request set = {
+		1, NEAP_HAND_SET, attack->inside, NEAP_KEY_CPU_SHARES, "3", -1};
+	static unsigned char buf[1024];
+
+	assert_int_equal(hijack_ask(attack, buf, hijack_message(&set, buf), NULL, 0), 0);
+	assert_int_equal(shutdown(neap_hand_fd(attack->rig->hand), SHUT_WR), 0);
+	hijack_sleeps(attack);
+}
+
 /* As many lists as go into a packet: answered once, as all of them would fill memory. */
 static void lists_are_rationed(void **state)
 {
@@ -292,6 +306,7 @@ int main(void)
 		CASE(triggers_run_out),
 		CASE(never_reads),
 		CASE(never_reads_with_few),
+		CASE(half_closed),
 		CASE(lists_are_rationed),
 		CASE(mutations),
 	};

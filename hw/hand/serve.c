@@ -269,6 +269,9 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	head.msg_control = control.room;
 	head.msg_controllen = sizeof(control.room);
 	n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* Once, when the daemon ended with answers unread; its last requests are still there. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return false;
 	for (part = CMSG_FIRSTHDR(&head); part; part = CMSG_NXTHDR(&head, part)) {
@@ -352,7 +355,8 @@ static int serve_loop(struct neap_hand_server *server)
 	for (;;) {
 		struct pollfd p[2] = {
 			{.fd = server->signal_fd, .events = POLLIN},
-			{.fd = server->sock, .events = server->out ? POLLOUT : POLLIN},
+			{.fd = server->sock,
+			 .events = server->out ? POLLOUT : POLLIN | POLLRDHUP},
 		};
 		bool is_empty;
 		int wait_ms = -1;
@@ -383,8 +387,9 @@ static int serve_loop(struct neap_hand_server *server)
 		is_empty = (p[1].revents & POLLIN) && !neap_hand_packet_take(server);
 		neap_hand_out_flush(server);
 		/* What a dying daemon still asked for is done before its end is seen: the end of
-		 * file is readable too. */
-		if (is_empty && (p[1].revents & POLLHUP)) {
+		 * file is readable too. One that shut down its side only can ask for nothing more
+		 * either, and the end of file would stay readable. */
+		if (is_empty && (p[1].revents & (POLLHUP | POLLRDHUP))) {
 			fd_close(&server->sock);
 			neap_hand_daemon_end(server);
 			if (neap_journal_count(server->journal) == 0)
