@@ -153,6 +153,8 @@ static void refusals(void **state)
 		{"out of range", "a", NEAP_KEY_CPU_IDLE, "2", EPERM},
 		{"no number", "a", NEAP_KEY_CPU_IDLE, "yes", EPERM},
 		{"two lines", "a", NEAP_KEY_CPU_IDLE, "1\n0", EPERM},
+		{"octal", "a", NEAP_KEY_CPU_SHARES, "010", EPERM},
+		{"a blank before it", "a", NEAP_KEY_CPU_SHARES, " 10", EPERM},
 		{"a negative limit", "a", NEAP_KEY_MEMORY_MAX_BYTES, "-5", EPERM},
 		{"no list", "a", NEAP_KEY_CPUSET_CPUS, "0-x", EPERM},
 		{"gone", "nowhere", NEAP_KEY_CPU_SHARES, "300", ENOENT},

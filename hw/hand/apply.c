@@ -129,6 +129,11 @@ static int value_check(enum neap_key key, bool v2, const char *text,
 	/* The parser is kind to what kernels show and takes all below zero for "no limit". */
 	if (*text == '-' && strcmp(text, "-1") != 0)
 		return neap_error_set(err, NEAP_EINVAL, "%.32s is below zero", text);
+	/* What is ten here is eight for the kernel; and blanks would hide it. */
+	if (neap_key_get(key)->form == NEAP_FORM_NUMBER &&
+	    (*text == ' ' || (*text == '0' && text[1] >= '0' && text[1] <= '9')))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "a blank or zero before the number '%.32s'", text);
 	if (key == NEAP_KEY_CPU_MAX_MILLI && v2 && *text && !strchr(text, ' ')) {
 		snprintf(both, sizeof(both), "%.40s %d", text, NEAP_CFS_PERIOD_USEC);
 		text = both;
