@@ -53,40 +53,6 @@ bool neap_hand_is_managed(const struct neap_hand_server *server, const char *gro
 	return neap_path_is_safe(group) && is_below_roots(&server->config, group);
 }
 
-static bool ends_as_word(const char *name, size_t len, const char *end)
-{
-	size_t end_len = strlen(end);
-
-	return len >= end_len && memcmp(name + len - end_len, end, end_len) == 0 &&
-	       (len == end_len || name[len - end_len - 1] == '-');
-}
-
-/* The root of a kubelet's tree or one of its class directories, wherever the tree hangs: kubelets
- * with --cgroup-root put theirs deeper and, under systemd, put the parents into the name. */
-static bool is_kubelet_class(const char *group)
-{
-	static const char *const slices[] = {"kubepods.slice",
-					     "kubepods-besteffort.slice",
-					     "kubepods-burstable.slice"};
-	const char *slash = strrchr(group, '/');
-	const char *name = slash ? slash + 1 : group;
-	size_t parent_len = slash ? (size_t)(slash - group) : 0;
-	static const char kubepods[] = "kubepods";
-	size_t len = sizeof(kubepods) - 1;
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(slices); i++)
-		if (ends_as_word(name, strlen(name), slices[i]))
-			return true;
-	if (strcmp(name, kubepods) == 0)
-		return true;
-	if (strcmp(name, "besteffort") != 0 && strcmp(name, "burstable") != 0)
-		return false;
-	return parent_len >= len &&
-	       memcmp(group + parent_len - len, kubepods, len) == 0 &&
-	       (parent_len == len || group[parent_len - len - 1] == '/');
-}
-
 static bool is_root(const struct neap_hand_config *config, const char *group)
 {
 	int i;
@@ -183,7 +149,7 @@ static bool set_check(struct neap_hand_server *server,
 	/* An idle group refuses cpu.shares, and a kubelet sets those of its class directories. */
 	if (request->key == NEAP_KEY_CPU_IDLE && number == 1 &&
 	    (is_root(&server->config, request->group) ||
-	     is_kubelet_class(request->group) ||
+	     neap_path_is_kube_class(request->group) ||
 	     is_class_of_root(&server->config, request->group))) {
 		neap_hand_refuse(
 			server, answer, EPERM,
