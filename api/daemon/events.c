@@ -69,8 +69,10 @@ void neap_daemon_watch_hand(struct neap_daemon *daemon)
 	}
 	daemon->hand_event = event_new(daemon->base, neap_hand_fd(daemon->hand), what,
 				       hand_ready, daemon);
-	if (daemon->hand_event != NULL)
-		(void)event_add(daemon->hand_event, NULL);
+	if (daemon->hand_event == NULL || event_add(daemon->hand_event, NULL) == 0)
+		return;
+	event_free(daemon->hand_event); /* no memory: the next tick tries again */
+	daemon->hand_event = NULL;
 }
 
 /* A pressure trigger fired. */
