@@ -98,7 +98,7 @@ static void tell_clocks(struct neap_daemon *daemon, const struct neap_clocks *no
 }
 
 /* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
- * machine) is left out, never made up for. */
+ * machine) is left out, never made up for, and the grid begins anew. */
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
