@@ -182,6 +182,13 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 	if (len < 0)
 		return neap_error_sys(err, "read %s", path);
 	buf[len] = '\0';
+	/* What was cut here would never be what clients send. */
+	if ((size_t)len == size - 1 && strcspn(buf, "\r\n") == (size_t)len)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s holds a token of more than %zu characters: remove it and a "
+			"new one is made",
+			path, size - 2);
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0' && unlink(path) == 0)
 		return token_make(path, account, buf, size, err);
