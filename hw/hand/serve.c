@@ -285,7 +285,8 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	server->is_frozen = neap_hand_is_frozen(server);
 	server->has_listed = false;
 	if (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-		malformed(server, msg, (size_t)n, "message too long");
+		malformed(server, msg, (size_t)n,
+			  "message too long, or with too many descriptors");
 	} else if (fd_count > 0) {
 		message_take(server, msg, (size_t)n, fds, fd_count);
 	} else {
