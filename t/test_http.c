@@ -188,6 +188,10 @@ static const struct row rows[] = {
 	 "\"rest\":\"a/b c\"", false},
 	{"pipeline", GET("/echo?q=1") "\r\n" GET("/echo?q=2") "\r\n", "\"q\":\"1\"",
 	 "\"q\":\"2\"", false},
+	{"pipeline with an odd version",
+	 GET("/echo?q=1") "\r\n"
+			  "GET /echo?q=2 HTTP/1.01\r\n" HOST AUTH "\r\n",
+	 "\"q\":\"1\"", "neither HTTP/1.0 nor HTTP/1.1", true, "\"q\":\"2\""},
 	{"HTTP/1.0 needs no host", "GET /open HTTP/1.0\r\n\r\n", " 200 ", NULL, true},
 	{"encoded slash", GET("/tree%2fa") "\r\n", " 400 ", "encoded slash", true},
 	{"bad escape", GET("/a%2") "\r\n", " 400 ", NULL, true},
