@@ -192,6 +192,12 @@ static const struct row rows[] = {
 	 GET("/echo?q=1") "\r\n"
 			  "GET /echo?q=2 HTTP/1.01\r\n" HOST AUTH "\r\n",
 	 "\"q\":\"1\"", "neither HTTP/1.0 nor HTTP/1.1", true, "\"q\":\"2\""},
+	{"behind a connect",
+	 "CONNECT x:80 HTTP/1.1\r\n" HOST "\r\nGET /open HTTP/1.1\r\n" HOST "\r\n",
+	 " 501 ", "behind a CONNECT", true, " 200 "},
+	{"behind a broken connect",
+	 "CONNECT x:80 HTTP/1.1\r\nX\r\n\r\nGET /open HTTP/1.1\r\n" HOST "\r\n",
+	 " 400 ", NULL, true, " 200 "},
 	{"HTTP/1.0 needs no host", "GET /open HTTP/1.0\r\n\r\n", " 200 ", NULL, true},
 	{"encoded slash", GET("/tree%2fa") "\r\n", " 400 ", "encoded slash", true},
 	{"bad escape", GET("/a%2") "\r\n", " 400 ", NULL, true},

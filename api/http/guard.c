@@ -244,9 +244,9 @@ bool neap_guard_has_nul(const struct neap_guard *guard)
 	return guard->has_nul;
 }
 
-bool neap_guard_has_version(const struct neap_guard *guard)
+bool neap_guard_is_line_good(const struct neap_guard *guard)
 {
-	return guard->has_version;
+	return guard->is_line_good;
 }
 
 size_t neap_guards_count(const struct neap_guards *guards)

@@ -32,9 +32,9 @@ struct neap_guard {
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
-	bool has_nul;     /* among its bytes */
-	bool has_line;    /* the line of the request being read is there whole */
-	bool has_version; /* and ends in a version to the letter */
+	bool has_nul;      /* among its bytes */
+	bool has_line;     /* the line of the request being read is there whole */
+	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
 	bool is_tls;
 	bool is_greeted; /* the handshake is done, and who is there is known */
 	struct neap_tls_watch watch;

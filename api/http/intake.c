@@ -93,6 +93,17 @@ static bool ends_in_version(struct evbuffer *buffer, size_t len)
 		memcmp(end, " HTTP/1.0", sizeof(end)) == 0);
 }
 
+/* evhttp does not close behind its answer to a CONNECT, whose body it takes for the next request, and
+ * nobody hears of it: as this line stays the one looked at, what comes behind is refused with it. */
+static bool begins_with_connect(struct evbuffer *buffer)
+{
+	char start[sizeof("CONNECT ") - 1];
+
+	return evbuffer_copyout(buffer, start, sizeof(start)) ==
+		       (ev_ssize_t)sizeof(start) &&
+	       memcmp(start, "CONNECT ", sizeof(start)) == 0;
+}
+
 void neap_guard_look_at_line(struct neap_guard *guard)
 {
 	struct evbuffer *buffer = bufferevent_get_input(guard->bev);
@@ -101,7 +112,9 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 		evbuffer_search_eol(buffer, NULL, NULL, EVBUFFER_EOL_CRLF);
 
 	guard->has_line = end.pos >= 0;
-	guard->has_version = end.pos >= 0 && ends_in_version(buffer, (size_t)end.pos);
+	guard->is_line_good = end.pos >= 0 &&
+			      ends_in_version(buffer, (size_t)end.pos) &&
+			      !begins_with_connect(buffer);
 }
 
 /* The last len bytes of the buffer. A NUL would end a header's value for evhttp and not for a proxy
