@@ -96,5 +96,7 @@ bool neap_guard_is_handshake(struct evbuffer *buffer);
 bool neap_guard_resolve(struct neap_guard *guard);
 /* Keeps the caps, by dropping another or this one. */
 void neap_guard_admit(struct neap_guard *guard);
+/* Keeps the bytes that those not known hold together in bounds, by dropping others as well. */
+void neap_guards_make_room(struct neap_guards *guards);
 
 #endif

@@ -208,13 +208,12 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 		return;
 	}
 	look_through(guard, buffer, info->n_added);
-	if (!guard->is_proved &&
-	    (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX ||
-	     guards->unfinished_unknown > NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)) {
+	if (!guard->is_proved && guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX) {
 		tell_unknown(guard);
 		neap_guard_refuse(guard);
 		return;
 	}
+	neap_guards_make_room(guards);
 	if (guard->unfinished > NEAP_HTTP_REQUEST_MAX ||
 	    guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
 		neap_guard_refuse(guard);
