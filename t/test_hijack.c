@@ -242,13 +242,9 @@ static void first_values_are_read(void **state)
 	size_t i;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct neap_hand_request set = {1,
-						NEAP_HAND_SET,
-						attack->inside,
-						rows[i].key,
-						rows[i].value,
-						-1,
-						rows[i].found};
+		struct neap_hand_request set = {
+			1,  NEAP_HAND_SET, attack->inside, rows[i].key, rows[i].value,
+			-1, rows[i].found};
 		char before[256];
 		const char *after;
 

@@ -274,10 +274,10 @@ static void test_unknown_upload(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_plain),          cmocka_unit_test(test_tls_to_plain),
-		TEST(test_no_handshake),   TEST_IMPATIENT(test_slow_handshakes),
-		TEST(test_half_open),      TEST(test_caps),
-		TEST(test_claims),         TEST(test_unknown_upload),
+		TEST(test_plain),        cmocka_unit_test(test_tls_to_plain),
+		TEST(test_no_handshake), TEST_IMPATIENT(test_slow_handshakes),
+		TEST(test_half_open),    TEST(test_caps),
+		TEST(test_claims),       TEST(test_unknown_upload),
 	};
 
 	return cmocka_run_group_tests(tests, tls_rig_make, tls_rig_remove);

@@ -84,10 +84,10 @@ static void test_nothing_changes(void **state)
 	assert_int_equal(neap_store_newest(rig->store, "events", "n", "e")->version,
 			 version);
 	write.object = event_of_pod();
-	assert_int_equal(json_object_set_new(json_object_get(write.object,
-							     "involvedObject"),
-					     "resourceVersion", json_string("4712")),
-			 0);
+	assert_int_equal(
+		json_object_set_new(json_object_get(write.object, "involvedObject"),
+				    "resourceVersion", json_string("4712")),
+		0);
 	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
 	assert_true(neap_store_newest(rig->store, "events", "n", "e")->version > version);
 }

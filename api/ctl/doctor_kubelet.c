@@ -247,9 +247,10 @@ static void named_root_check(const struct neap_doctor *doctor,
 					       O_PATH | O_DIRECTORY, &err);
 
 	if (fd < 0)
-		neap_finding_add(findings, NEAP_FINDING_WARNING, "others.pods",
-				 "start the kubelet first, or name its group by --kubepods",
-				 "the group for pods is not found: %s", err.msg);
+		neap_finding_add(
+			findings, NEAP_FINDING_WARNING, "others.pods",
+			"start the kubelet first, or name its group by --kubepods",
+			"the group for pods is not found: %s", err.msg);
 	else
 		neap_finding_add(findings, NEAP_FINDING_OK, "others.pods", NULL,
 				 "pods lie below %s, as --kubepods says", group);

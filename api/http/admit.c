@@ -103,8 +103,7 @@ void neap_guards_make_room(struct neap_guards *guards)
 {
 	struct neap_guard *guard;
 
-	TAILQ_FOREACH(guard, &guards->list, next)
-	{
+	for (guard = TAILQ_FIRST(&guards->list); guard; guard = TAILQ_NEXT(guard, next)) {
 		if (guards->unfinished_unknown <= NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)
 			return;
 		if (guard->unfinished && !guard->is_proved && !guard->is_busy)

@@ -112,8 +112,7 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 		evbuffer_search_eol(buffer, NULL, NULL, EVBUFFER_EOL_CRLF);
 
 	guard->has_line = end.pos >= 0;
-	guard->is_line_good = end.pos >= 0 &&
-			      ends_in_version(buffer, (size_t)end.pos) &&
+	guard->is_line_good = end.pos >= 0 && ends_in_version(buffer, (size_t)end.pos) &&
 			      !begins_with_connect(buffer);
 }
 

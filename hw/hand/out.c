@@ -44,8 +44,8 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 			return;
 		/* The socket is writable all the same, so that nothing else would make us wait: too
 		 * many descriptors on their way to a daemon that does not take them, or no memory. */
-		if (n < 0 && (errno == ENOBUFS || errno == ENOMEM ||
-			      errno == ETOOMANYREFS)) {
+		if (n < 0 &&
+		    (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS)) {
 			(void)poll(NULL, 0, FULL_WAIT_MS);
 			return;
 		}
@@ -63,15 +63,15 @@ static bool send_at_once(struct neap_hand_server *server, int fd)
 
 	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
 		neap_hand_out_flush(server);
-		if (!server->out &&
-		    neap_wire_send(server->sock, server->gather, server->gathered, fd) >=
-			    0)
+		if (!server->out && neap_wire_send(server->sock, server->gather,
+						   server->gathered, fd) >= 0)
 			return true;
 		if (poll(&p, 1, TRY_MS) <= 0)
 			continue;
 		if (p.revents & POLLHUP)
 			return true; /* nobody waits */
-		(void)poll(NULL, 0, TRY_MS); /* writable: the kernel has no memory either */
+		(void)poll(NULL, 0,
+			   TRY_MS); /* writable: the kernel has no memory either */
 	}
 	return false;
 }

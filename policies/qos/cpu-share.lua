@@ -3,8 +3,10 @@
 -- Lets best-effort pods use whatever CPU time is left, and takes means in the order of
 -- what they cost them:
 --
---   1. Priority, always: the lowest weight. Best-effort pods run when nobody else wants the
---      CPU. This costs them nothing while there is room.
+--   1. Priority, always: the lowest weight, and idle priority (cpu.idle) on top of it while
+--      critical pods use most of the machine. Idle priority alone puts threads that wake up
+--      onto CPUs where best-effort pods run, as if these were empty, and does not always
+--      interrupt them: right when no CPU is empty anyway, worse than the weight when some are.
 --   2. CPUs, when critical pods wait all the same, and only so many that what the critical
 --      pods use fits onto the CPUs that become free. The scheduler prefers CPUs on which
 --      nothing runs: where too few are free, it crowds the critical pods onto these, and
@@ -18,6 +20,8 @@
 -- on an idle group.
 
 local LOWEST_SHARES = 2
+-- Percent of the node by which use must fall before idle priority ends.
+local IDLE_PLAY = 10
 -- Several pods that stall together are one reason to cut, not several.
 local STALL_PAUSE_USEC = 400000
 
@@ -90,6 +94,20 @@ local function look(node, params, range)
   }
 end
 
+--- Whether best-effort pods run idle: as the parameter says, or by use, with some play so that
+--- use about the limit does not switch it to and fro.
+local function wants_idle(node, params, memo)
+  if params.priority ~= "auto" or not node.supports["cpu.idle"] then
+    return params.priority == "idle" and node.supports["cpu.idle"]
+  end
+  if node.critical_used_milli then
+    local percent = critical_milli(node) * 100 // math.max(node.capacity_milli, 1)
+    local limit = memo.is_idle and params.idle_percent - IDLE_PLAY or params.idle_percent
+    memo.is_idle = percent >= limit or nil
+  end
+  return memo.is_idle
+end
+
 --- Seconds since memo[name] was first set; starts the clock when it does not run.
 local function seconds_since(memo, name, now)
   memo[name] = memo[name] or now
@@ -160,10 +178,10 @@ local function decide(memo, now, params, range, seen)
   end
 end
 
-local function priority_writes(node, params, writes)
+local function priority_writes(is_idle, writes)
   local why = "best-effort pods run in what is left"
   writes[1] = { target = "besteffort", key = "cpu.shares", value = LOWEST_SHARES, why = why }
-  if params.priority == "idle" and node.supports["cpu.idle"] then
+  if is_idle then
     writes[2] = { target = "besteffort.pods", key = "cpu.idle", value = 1, why = why }
   end
 end
@@ -204,6 +222,10 @@ local function low()
   return { { target = "besteffort", key = "cpu.shares", value = 2 } }
 end
 
+local function idle()
+  return { low()[1], { target = "besteffort.pods", key = "cpu.idle", value = 1 } }
+end
+
 local function narrowed(set, quota)
   local want = low()
   for _, target in ipairs({ "besteffort", "besteffort.pods", "besteffort.containers" }) do
@@ -223,8 +245,10 @@ return {
   doc = "Best-effort pods get what is left: by priority, then fewer CPUs, then a quota.",
 
   params = {
-    priority = { type = "enum", values = { "weight", "idle" }, default = "weight",
-      doc = "weight: the lowest weight; idle: cpu.idle on the pods besides" },
+    priority = { type = "enum", values = { "auto", "weight", "idle" }, default = "auto",
+      doc = "weight: the lowest weight; idle: cpu.idle on the pods besides; auto: by use" },
+    idle_percent = { type = "percent", min = 1, default = 75,
+      doc = "share of the node that critical pods use from which on auto means idle" },
     headroom_percent = { type = "percent", max = 50, default = 15,
       doc = "share of the node kept free for bursts, where CPUs are taken" },
     pressure_high = { type = "number", min = 0, max = 1, default = 0.10,
@@ -278,7 +302,7 @@ return {
     end
 
     local writes = {}
-    priority_writes(node, params, writes)
+    priority_writes(wants_idle(node, params, memo), writes)
     if memo.cpus then
       cpuset_writes(node, range, memo.cpus, memo.why, writes)
     end
@@ -293,9 +317,18 @@ return {
 
   examples = {
     { name = "a calm node: priority is enough", node = using(2000), want = low() },
-    { name = "much use alone takes nothing", node = using(6000), want = low() },
-    { name = "the other priority", node = using(2000), params = { priority = "idle" },
-      want = { low()[1], { target = "besteffort.pods", key = "cpu.idle", value = 1 } } },
+    { name = "much use takes no CPUs, and makes the priority lower still",
+      node = using(6500), want = idle() },
+    { name = "idle priority does not go at once",
+      steps = {
+        { node = using(6000), want = idle() },
+        { node = using(5500), after_s = 1, want = idle() },
+        { node = using(5000), after_s = 1, want = low() },
+        { node = using(5500), after_s = 1, want = low() },
+      } },
+    { name = "always idle", node = using(2000), params = { priority = "idle" }, want = idle() },
+    { name = "never idle", node = using(7000), params = { priority = "weight" },
+      want = low() },
     { name = "a kernel without cpu.idle: the weight has to do",
       params = { priority = "idle" },
       node = { capacity_milli = 8000, critical_used_milli = 2000, topology = machine,
@@ -320,14 +353,14 @@ return {
       } },
     { name = "who uses nearly all of the machine is not crowded onto a part of it",
       steps = {
-        { node = using(6000, 0.5), want = low() },
-        { node = using(6000, 0.5), after_s = 20, want = low() },
-        { node = stalled(6000), after_s = 1, want = low() },
+        { node = using(6000, 0.5), want = idle() },
+        { node = using(6000, 0.5), after_s = 20, want = idle() },
+        { node = stalled(6000), after_s = 1, want = idle() },
       } },
     { name = "who comes to need nearly all of it gets all of it back",
       steps = {
         { node = stalled(2000), want = narrowed("0-3") },
-        { node = using(6000), after_s = 1, want = low() },
+        { node = using(6000), after_s = 1, want = idle() },
       } },
     { name = "CPUs come back step by step",
       steps = {

@@ -9,7 +9,8 @@ service_dir=$group/burstable/podservice/main
 batch_dir=$group/besteffort/podbatch/main
 
 # A sleep of N seconds without a process.
-nap() { read -rt "$1" <> <(:); }
+exec {nap_fd}<> <(:)
+nap() { read -rt "$1" -u "$nap_fd"; }
 
 find_hierarchies()
 {
