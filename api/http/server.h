@@ -30,8 +30,8 @@ struct neap_tls;
 #define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
- * neither root nor the daemon's user): of one connection, and of all. What a TLS handshake needs counts
- * as such. */
+ * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
+ * handshake needs counts as such. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
 /* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and

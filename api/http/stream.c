@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "api/http/guard.h"
@@ -22,7 +23,7 @@
 #define PROBE_EACH_S  10
 #define PROBE_COUNT   3
 #define RETRY_AFTER_S "10"
-#define CHUNK_ROOM    64 /* its length and the ends of its two lines */
+#define CHUNK_ROOM    64 /* its length and the end of that line */
 /* As good as never. None at all would bring the old one back with the first byte the client sends:
  * libevent keeps it with the event when that is added without one. */
 #define READ_TIMEOUT_S (365 * 24 * 3600)
@@ -94,7 +95,8 @@ static void answer_head(struct neap_http_request *request, const char *type)
 {
 	struct evhttp_request *ev = request->ev;
 
-	if (neap_http_headers_finish(request, type) < 0) {
+	if (neap_http_headers_finish(request, type) < 0 ||
+	    !neap_http_headers_reserve(request)) {
 		neap_http_drop_take(request);
 		return;
 	}
@@ -158,8 +160,10 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 		return 1; /* an empty chunk would end the answer */
 	if (evbuffer_get_length(bufferevent_get_output(bev)) >
 		    NEAP_HTTP_STREAM_UNREAD_MAX ||
-	    /* evhttp does not look whether it could print the length of the chunk. */
+	    /* evhttp does not look whether it could print the length of the chunk, and the end of line
+	     * behind it, which goes where the piece ends. */
 	    evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
+	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
 	    evbuffer_add(stream->piece, data, len) < 0) {
 		if (++stream->skips >= NEAP_HTTP_STREAM_SKIPS_MAX)
 			neap_guard_refuse(stream->guard);
