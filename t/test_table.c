@@ -188,6 +188,32 @@ static void test_first_of_several(void **state)
 	json_decref(object);
 }
 
+/* The row is there without the cell. */
+static void test_too_much(void **state)
+{
+	static const struct neap_kube_column some[] = {
+		{"A", "string", "", "", 0, ".texts[*]"},
+		{"B", "string", "", "", 0, ".numbers[*]"},
+		{"C", "integer", "", "", 0, ".numbers[-1]"},
+	};
+	const struct neap_kube_kind lists = {.columns = some, .column_count = 3};
+	json_t *object = json_rig_make("{'texts':[],'numbers':[]}"), *got;
+
+	(void)state;
+	for (int i = 0; i < 30000; i++) {
+		json_array_append_new(json_object_get(object, "numbers"),
+				      json_integer(i));
+		if (i < 2000)
+			json_array_append_new(
+				json_object_get(object, "texts"),
+				json_string("a text of not quite forty characters"));
+	}
+	got = neap_kube_cells(&lists, object, now());
+	json_rig_check("too much", got, "[null,null,29999]");
+	json_decref(got);
+	json_decref(object);
+}
+
 static json_t *own_cells(const struct neap_kube_kind *of, const json_t *object,
 			 int64_t when)
 {
@@ -215,17 +241,15 @@ static void test_computed(void **state)
 }
 
 /* All or nothing. */
-static void test_no_memory(void **state)
+static void fail_each(const struct neap_kube_kind *of, const json_t *object)
 {
-	json_t *object = json_rig_make(cell_rows[3].object), *got, *full;
+	json_t *full = neap_kube_cells(of, object, now()), *got;
 	uint64_t before, n;
 
-	(void)state;
-	full = neap_kube_cells(&kind, object, now());
 	for (n = 1;; n++) {
 		before = neap_mem_failures();
 		neap_mem_fail_at(n);
-		got = neap_kube_cells(&kind, object, now());
+		got = neap_kube_cells(of, object, now());
 		neap_mem_fail_at(0);
 		assert_true(json_equal(got, full) == (got != NULL));
 		json_decref(got);
@@ -235,7 +259,27 @@ static void test_no_memory(void **state)
 			fail_msg("allocation %llu: whole without memory",
 				 (unsigned long long)n);
 	}
-	assert_true(n > 10);
+	assert_true(n > 3);
+	json_decref(full);
+}
+
+static void test_no_memory(void **state)
+{
+	static const struct neap_kube_column some[] = {
+		{"A", "integer", "", "", 0, ".list[*]"},
+		{"B", "string", "", "", 0, ".list[*]"},
+		{"C", "string", "", "", 0, ".list[?(@>$.list[0,1,2,3,4][?(@>99)])]"},
+	};
+	const struct neap_kube_kind lists = {.columns = some, .column_count = 3};
+	json_t *object = json_rig_make(cell_rows[3].object), *got;
+	uint64_t before, n;
+
+	(void)state;
+	fail_each(&kind, object);
+	json_decref(object);
+	object = json_rig_make("{'list':[1,2,3,4,5,6,7,8]}");
+	fail_each(&lists, object);
+	json_decref(object);
 	for (n = 1;; n++) {
 		before = neap_mem_failures();
 		neap_mem_fail_at(n);
@@ -248,8 +292,6 @@ static void test_no_memory(void **state)
 			break;
 	}
 	assert_true(n > 10);
-	json_decref(full);
-	json_decref(object);
 }
 
 int main(void)
@@ -258,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_age),      cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_cells),    cmocka_unit_test(test_first_of_several),
 		cmocka_unit_test(test_computed), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_too_much),
 	};
 
 	neap_json_setup();

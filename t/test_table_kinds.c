@@ -229,6 +229,7 @@ static const struct {
 	 "{" META() ",'spec':{'parallelism':3},'status':{'succeeded':2,'startTime':"
 	 "'2026-01-02T11:55:00Z','completionTime':'2026-01-02T11:56:05Z'}}",
 	 "['x','2/1 of 3','65s','5m','','','<none>']"},
+	{"job", "{" META() ",'spec':{'parallelism':1}}", "['x','0/1','','5m','','','<none>']"},
 	{"job", "{" META() ",'spec':{}}", "['x','0/1','','5m','','','<none>']"},
 	/* others */
 	{"poddisruptionbudget",

@@ -203,6 +203,12 @@ static const struct {
 	 GOING(ONE,
 	       "'phase':'Succeeded'," STATUSES("{" ENDED("'reason':'Completed'") "}")),
 	 "0/1|Completed|0"},
+	{"not to go",
+	 "{'metadata':{'deletionTimestamp':null},'spec':{" ONE
+	 "},'status':{'phase':'Running'}}",
+	 "0/1|Running|0"},
+	{"failed and to go", GOING(ONE, "'phase':'Failed','reason':'Evicted'"),
+	 "0/1|Evicted|0"},
 	{"node lost", POD(ONE, "'phase':'Running','reason':'NodeLost'"),
 	 "0/1|NodeLost|0"},
 	{"node lost and to go", GOING(ONE, "'phase':'Running','reason':'NodeLost'"),
