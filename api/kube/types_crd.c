@@ -9,8 +9,7 @@
 
 /* --- schemas --- */
 
-static const struct neap_schema any_value = {.type = NEAP_SCHEMA_ANY, .is_nullable = true};
-LIST(any_value);
+static const struct neap_schema any_list = {.type = NEAP_SCHEMA_LIST, .items = &neap_schema_any};
 
 /* It contains itself; the table follows. */
 static const struct neap_schema json_schema;
@@ -44,12 +43,12 @@ static const struct neap_schema_field json_schema_fields[] = {
 	FIELD("additionalProperties", ANY, "Schema of members that are not named, or whether there may be any."),
 	FIELD("allOf", &json_schema_list, "Schemas, all of which have to hold."),
 	FIELD("anyOf", &json_schema_list, "Schemas, one of which has to hold."),
-	FIELD("default", &any_value, "Value of a member that is missing."),
+	FIELD("default", ANY, "Value of a member that is missing."),
 	FIELD("definitions", &json_schema_map, "Not allowed."),
 	FIELD("dependencies", ANY, "Not allowed."),
 	FIELD("description", STR, "What it is."),
-	FIELD("enum", &any_value_list, "Values that there may be."),
-	FIELD("example", &any_value, "An example."),
+	FIELD("enum", &any_list, "Values that there may be."),
+	FIELD("example", ANY, "An example."),
 	FIELD("exclusiveMaximum", BOOL, "maximum itself is too large."),
 	FIELD("exclusiveMinimum", BOOL, "minimum itself is too small."),
 	FIELD("externalDocs", &external_docs, NULL),
