@@ -113,6 +113,21 @@ static bool complete_addresses(json_t *spec)
 	       neap_kube_default_take(spec, "ipFamilyPolicy", json_string("SingleStack"));
 }
 
+/* An address of a load balancer is taken as one that packets are sent to. */
+static bool complete_ingress(const json_t *object)
+{
+	const json_t *status = json_object_get(object, "status");
+	json_t *ingress;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(status, "loadBalancer"), "ingress"),
+			   i, ingress)
+		if (neap_kube_text(ingress, "ip")[0] != '\0' &&
+		    !neap_kube_default_take(ingress, "ipMode", json_string("VIP")))
+			return false;
+	return true;
+}
+
 bool neap_kube_complete_service(json_t *object)
 {
 	json_t *spec = json_object_get(object, "spec");
@@ -131,8 +146,10 @@ bool neap_kube_complete_service(json_t *object)
 	if (outside && !neap_kube_default_take(spec, "externalTrafficPolicy",
 					       json_string("Cluster")))
 		return false;
-	return !balanced || neap_kube_default_take(spec, "allocateLoadBalancerNodePorts",
-						   json_true());
+	if (!balanced)
+		return true;
+	return neap_kube_default_take(spec, "allocateLoadBalancerNodePorts", json_true()) &&
+	       complete_ingress(object);
 }
 
 /* --- definitions --- */

@@ -26,22 +26,27 @@ static bool image_is_latest(const char *image)
 	return len - tag == strlen("latest") && memcmp(image + tag, "latest", len - tag) == 0;
 }
 
+/* Sets NAME by the tag of what IMAGE names, where it is missing. */
+static bool complete_policy(json_t *object, const char *image, const char *name)
+{
+	bool latest = image_is_latest(neap_kube_text(object, image));
+
+	return neap_kube_default_take(object, name,
+				      json_string(latest ? "Always" : "IfNotPresent"));
+}
+
 static bool complete_containers(const json_t *containers)
 {
 	json_t *container;
 	size_t i;
 
-	json_array_foreach(containers, i, container) {
-		bool latest = image_is_latest(neap_kube_text(container, "image"));
-
-		if (!neap_kube_default_take(container, "imagePullPolicy",
-					    json_string(latest ? "Always" : "IfNotPresent")))
+	json_array_foreach(containers, i, container)
+		if (!complete_policy(container, "image", "imagePullPolicy"))
 			return false;
-	}
 	return true;
 }
 
-/* A volume that names no source is an empty folder. */
+/* A volume that names no source is an empty folder; one of an image is pulled as images are. */
 static bool complete_volumes(const json_t *volumes)
 {
 	json_t *volume;
@@ -52,6 +57,9 @@ static bool complete_volumes(const json_t *volumes)
 
 		if (json_object_size(volume) == named &&
 		    !neap_kube_default_take(volume, "emptyDir", json_object()))
+			return false;
+		if (!complete_policy(json_object_get(volume, "image"), "reference",
+				     "pullPolicy"))
 			return false;
 	}
 	return true;

@@ -41,12 +41,27 @@ bool neap_kube_complete_replicaset(json_t *object)
 	return complete_template(object);
 }
 
+/* Templates of claims show the phase that a new claim has. */
+static bool complete_claims(const json_t *claims)
+{
+	json_t *claim, *status;
+	size_t i;
+
+	json_array_foreach(claims, i, claim)
+		if (!neap_kube_child(claim, "status", &status) ||
+		    !neap_kube_default_take(status, "phase", json_string("Pending")))
+			return false;
+	return true;
+}
+
 bool neap_kube_complete_statefulset(json_t *object)
 {
+	const json_t *spec = json_object_get(object, "spec");
 	json_t *rolling;
 
 	return rolling_update(object, "updateStrategy", &rolling) &&
 	       neap_kube_default_take(rolling, "partition", json_integer(0)) &&
+	       complete_claims(json_object_get(spec, "volumeClaimTemplates")) &&
 	       complete_template(object);
 }
 
