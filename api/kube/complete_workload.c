@@ -47,7 +47,7 @@ static bool complete_claims(const json_t *claims)
 	json_t *claim, *status;
 	size_t i;
 
-	json_array_foreach(claims, i, claim)
+	json_array_foreach (claims, i, claim)
 		if (!neap_kube_child(claim, "status", &status) ||
 		    !neap_kube_default_take(status, "phase", json_string("Pending")))
 			return false;

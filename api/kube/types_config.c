@@ -3,12 +3,11 @@
  * Namespaces, ConfigMaps, ServiceAccounts. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 /* --- namespaces --- */
 
 static const struct neap_schema_field namespace_spec_fields[] = {
-	FIELD("finalizers", STRS, "Names that have to be taken out before a deleted namespace goes."),
+	FIELD("finalizers", STRS,
+	      "Names that have to be taken out before a deleted namespace goes."),
 };
 OBJECT(namespace_spec, CORE("NamespaceSpec"), "What a namespace is to be.");
 
@@ -19,7 +18,8 @@ static const struct neap_schema_field namespace_condition_fields[] = {
 	NEED("status", STR, "True, False or Unknown."),
 	NEED("type", STR, "What is told."),
 };
-OBJECT(namespace_condition, CORE("NamespaceCondition"), "One thing that is so, or not, of a namespace.");
+OBJECT(namespace_condition, CORE("NamespaceCondition"),
+       "One thing that is so, or not, of a namespace.");
 LIST(namespace_condition);
 
 static const struct neap_schema_field namespace_status_fields[] = {
@@ -35,45 +35,28 @@ static const struct neap_schema_field namespace_fields[] = {
 };
 OBJECT(namespace, CORE("Namespace"), "A room for names.");
 
-static const struct neap_kube_column namespace_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Status", "string", "Active or Terminating."),
-	COLUMN_AGE,
-};
-
 /* --- ConfigMaps --- */
 
 static const struct neap_schema_field configmap_fields[] = {
 	WHOLE,
-	FIELD("binaryData", BYTE_MAP, "Values that are no UTF-8, in base64; its keys are none of data."),
+	FIELD("binaryData", BYTE_MAP,
+	      "Values that are no UTF-8, in base64; its keys are none of data."),
 	FIELD("data", STR_MAP, "Values by their keys."),
 	FIELD("immutable", BOOL, "The values cannot be changed any more."),
 };
 OBJECT(configmap, CORE("ConfigMap"), "Configuration as keys and values.");
-
-static const struct neap_kube_column configmap_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Data", "string", "How many keys it has."),
-	COLUMN_AGE,
-};
 
 /* --- ServiceAccounts --- */
 
 static const struct neap_schema_field serviceaccount_fields[] = {
 	WHOLE,
 	FIELD("automountServiceAccountToken", BOOL, "Its pods get a token mounted."),
-	FIELD("imagePullSecrets", &neap_kube_local_reference_list, "Secrets with which its pods pull images."),
-	KEYED("secrets", &neap_kube_object_reference_list, "name", "Secrets that its pods may use."),
+	FIELD("imagePullSecrets", &neap_kube_local_reference_list,
+	      "Secrets with which its pods pull images."),
+	KEYED("secrets", &neap_kube_object_reference_list, "name",
+	      "Secrets that its pods may use."),
 };
 OBJECT(serviceaccount, CORE("ServiceAccount"), "Whom pods act as.");
-
-static const struct neap_kube_column serviceaccount_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Secrets", "string", "How many secrets it has."),
-	COLUMN_AGE,
-};
-
-/* clang-format on */
 
 static const char *const namespace_short[] = {"ns", NULL};
 static const char *const namespace_selectable[] = {"status.phase", NULL};

@@ -3,8 +3,6 @@
  * Containers: image and command, probes, ports, mounts; and those that are put into a running pod. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 SHARED_ENUM(neap_kube_protocol, "SCTP", "TCP", "UDP");
 SHARED_ENUM(neap_kube_pull_policy, "Always", "IfNotPresent", "Never");
 ENUM(termination_policy, "FallbackToLogsOnError", "File");
@@ -52,11 +50,13 @@ static const struct neap_schema_field probe_fields[] = {
 	GIVE("failureThreshold", I32, "3", "Failures in a row that count as one."),
 	FIELD("grpc", &grpc, NULL),
 	FIELD("httpGet", &http_get, NULL),
-	FIELD("initialDelaySeconds", I32, "Seconds after the start before the first probe."),
+	FIELD("initialDelaySeconds", I32,
+	      "Seconds after the start before the first probe."),
 	GIVE("periodSeconds", I32, "10", "Seconds between probes."),
 	GIVE("successThreshold", I32, "1", "Successes in a row that count as one."),
 	FIELD("tcpSocket", &tcp_socket, NULL),
-	FIELD("terminationGracePeriodSeconds", I64, "Seconds the container has to end after a failure; those of the pod where none are set."),
+	FIELD("terminationGracePeriodSeconds", I64,
+	      "Seconds the container has to end after a failure; those of the pod where none are set."),
 	GIVE("timeoutSeconds", I32, "1", "Seconds a probe may take."),
 };
 OBJECT(probe, CORE("Probe"), "How it is found out that a container is well.");
@@ -97,12 +97,15 @@ ENUM(recursive_read_only, "Disabled", "Enabled", "IfPossible");
 
 static const struct neap_schema_field volume_mount_fields[] = {
 	NEED("mountPath", STR, "Path in the container."),
-	FIELD("mountPropagation", &propagation, "Whether later mounts are seen: None, HostToContainer, Bidirectional."),
+	FIELD("mountPropagation", &propagation,
+	      "Whether later mounts are seen: None, HostToContainer, Bidirectional."),
 	NEED("name", STR, "Name of the volume."),
 	FIELD("readOnly", BOOL, "The container may not write."),
-	FIELD("recursiveReadOnly", &recursive_read_only, "Nor below mounts in it: Disabled, IfPossible, Enabled."),
+	FIELD("recursiveReadOnly", &recursive_read_only,
+	      "Nor below mounts in it: Disabled, IfPossible, Enabled."),
 	FIELD("subPath", STR, "Path within the volume that is mounted."),
-	FIELD("subPathExpr", STR, "The same with $(NAME) for variables of the environment."),
+	FIELD("subPathExpr", STR,
+	      "The same with $(NAME) for variables of the environment."),
 };
 OBJECT(volume_mount, CORE("VolumeMount"), "Where a volume is in the container.");
 LIST(volume_mount);
@@ -123,7 +126,8 @@ static const struct neap_schema_field resize_policy_fields[] = {
 	NEED("resourceName", &resize_resource, "cpu or memory."),
 	NEED("restartPolicy", &resize_restart, "NotRequired or RestartContainer."),
 };
-OBJECT(resize_policy, CORE("ContainerResizePolicy"), "What a change of a resource does to the container.");
+OBJECT(resize_policy, CORE("ContainerResizePolicy"),
+       "What a change of a resource does to the container.");
 LIST(resize_policy);
 
 /* --- security --- */
@@ -132,63 +136,82 @@ static const struct neap_schema_field capabilities_fields[] = {
 	FIELD("add", STRS, "Capabilities it gets."),
 	FIELD("drop", STRS, "Capabilities it loses."),
 };
-OBJECT(capabilities, CORE("Capabilities"), "Capabilities of Linux, beside those of the runtime.");
+OBJECT(capabilities, CORE("Capabilities"),
+       "Capabilities of Linux, beside those of the runtime.");
 
 ENUM(proc_mount, "Default", "Unmasked");
 
 static const struct neap_schema_field security_fields[] = {
-	FIELD("allowPrivilegeEscalation", BOOL, "A process may gain more rights than its parent has."),
+	FIELD("allowPrivilegeEscalation", BOOL,
+	      "A process may gain more rights than its parent has."),
 	FIELD("appArmorProfile", &neap_kube_apparmor, NULL),
 	FIELD("capabilities", &capabilities, NULL),
 	FIELD("privileged", BOOL, "Has all rights on the host."),
 	FIELD("procMount", &proc_mount, "How /proc is mounted: Default or Unmasked."),
 	FIELD("readOnlyRootFilesystem", BOOL, "The image's files cannot be written."),
 	FIELD("runAsGroup", I64, "Group of the processes."),
-	FIELD("runAsNonRoot", BOOL, "A container that would run as user 0 is not started."),
-	FIELD("runAsUser", I64, "User of the processes; that of the image where none is set."),
+	FIELD("runAsNonRoot", BOOL,
+	      "A container that would run as user 0 is not started."),
+	FIELD("runAsUser", I64,
+	      "User of the processes; that of the image where none is set."),
 	FIELD("seLinuxOptions", &neap_kube_selinux, NULL),
 	FIELD("seccompProfile", &neap_kube_seccomp, NULL),
 	FIELD("windowsOptions", &neap_kube_windows_options, NULL),
 };
-OBJECT(security, CORE("SecurityContext"), "What the processes of a container may do; goes before that of the pod.");
+OBJECT(security, CORE("SecurityContext"),
+       "What the processes of a container may do; goes before that of the pod.");
 
 /* --- containers --- */
 
-#define CONTAINER_FIELDS                                                                           \
-	FIELD("args", STRS, "Arguments; those of the image where none are given."),                \
-	FIELD("command", STRS, "Command; that of the image where none is given."),                 \
-	KEYED("env", &neap_kube_env_list, "name", "Variables of the environment."),                \
-	FIELD("envFrom", &neap_kube_env_from_list, "Objects whose keys are variables."),           \
-	FIELD("image", STR, "Name of the image."),                                                 \
-	FIELD("imagePullPolicy", &neap_kube_pull_policy,                                           \
-	      "When the image is pulled: Always, Never, IfNotPresent; by default Always for the tag latest, else IfNotPresent."), \
-	FIELD("lifecycle", &lifecycle, NULL),                                                      \
-	FIELD("livenessProbe", &probe, "A container that fails it is started anew."),              \
-	KEYED("ports", &container_port_list, "containerPort", "Ports that the container listens on."), \
-	FIELD("readinessProbe", &probe, "A container that fails it gets no requests from services."), \
-	FIELD("resizePolicy", &resize_policy_list, "What changes of resources do to the container."), \
-	GIVE("resources", &neap_kube_resources, "{}", NULL),                                       \
-	FIELD("restartPolicy", &restart_policy,                                                    \
-	      "Always makes an init container one that runs beside the others."),                  \
-	FIELD("securityContext", &security, NULL),                                                 \
-	FIELD("startupProbe", &probe, "The other probes begin when it has succeeded."),            \
-	FIELD("stdin", BOOL, "Has a standard input."),                                             \
-	FIELD("stdinOnce", BOOL, "The standard input is closed after the first client."),          \
-	GIVE("terminationMessagePath", STR, "\"/dev/termination-log\"",                            \
-	     "File whose contents tell why the container ended."),                                 \
-	GIVE("terminationMessagePolicy", &termination_policy, "\"File\"",                          \
-	     "File, or FallbackToLogsOnError: the end of the log when that file is empty."),       \
-	FIELD("tty", BOOL, "Has a terminal; needs stdin."),                                        \
-	KEYED("volumeDevices", &volume_device_list, "devicePath", "Volumes as block devices."),    \
-	KEYED("volumeMounts", &volume_mount_list, "mountPath", "Where volumes are in the container."), \
-	FIELD("workingDir", STR, "Folder it starts in; that of the image where none is set.")
+#define CONTAINER_FIELDS                                                                                                                  \
+	FIELD("args", STRS, "Arguments; those of the image where none are given."),                                                       \
+		FIELD("command", STRS,                                                                                                    \
+		      "Command; that of the image where none is given."),                                                                 \
+		KEYED("env", &neap_kube_env_list, "name",                                                                                 \
+		      "Variables of the environment."),                                                                                   \
+		FIELD("envFrom", &neap_kube_env_from_list,                                                                                \
+		      "Objects whose keys are variables."),                                                                               \
+		FIELD("image", STR, "Name of the image."),                                                                                \
+		FIELD("imagePullPolicy", &neap_kube_pull_policy,                                                                          \
+		      "When the image is pulled: Always, Never, IfNotPresent; by default Always for the tag latest, else IfNotPresent."), \
+		FIELD("lifecycle", &lifecycle, NULL),                                                                                     \
+		FIELD("livenessProbe", &probe,                                                                                            \
+		      "A container that fails it is started anew."),                                                                      \
+		KEYED("ports", &container_port_list, "containerPort",                                                                     \
+		      "Ports that the container listens on."),                                                                            \
+		FIELD("readinessProbe", &probe,                                                                                           \
+		      "A container that fails it gets no requests from services."),                                                       \
+		FIELD("resizePolicy", &resize_policy_list,                                                                                \
+		      "What changes of resources do to the container."),                                                                  \
+		GIVE("resources", &neap_kube_resources, "{}", NULL),                                                                      \
+		FIELD("restartPolicy", &restart_policy,                                                                                   \
+		      "Always makes an init container one that runs beside the others."),                                                 \
+		FIELD("securityContext", &security, NULL),                                                                                \
+		FIELD("startupProbe", &probe,                                                                                             \
+		      "The other probes begin when it has succeeded."),                                                                   \
+		FIELD("stdin", BOOL, "Has a standard input."),                                                                            \
+		FIELD("stdinOnce", BOOL,                                                                                                  \
+		      "The standard input is closed after the first client."),                                                            \
+		GIVE("terminationMessagePath", STR, "\"/dev/termination-log\"",                                                           \
+		     "File whose contents tell why the container ended."),                                                                \
+		GIVE("terminationMessagePolicy", &termination_policy, "\"File\"",                                                         \
+		     "File, or FallbackToLogsOnError: the end of the log when that file is empty."),                                      \
+		FIELD("tty", BOOL, "Has a terminal; needs stdin."),                                                                       \
+		KEYED("volumeDevices", &volume_device_list, "devicePath",                                                                 \
+		      "Volumes as block devices."),                                                                                       \
+		KEYED("volumeMounts", &volume_mount_list, "mountPath",                                                                    \
+		      "Where volumes are in the container."),                                                                             \
+		FIELD("workingDir", STR,                                                                                                  \
+		      "Folder it starts in; that of the image where none is set.")
 
 static const struct neap_schema_field neap_kube_container_fields[] = {
 	NEED("name", STR, "Name, unique in the pod."),
 	CONTAINER_FIELDS,
 };
 static const struct neap_schema neap_kube_container = {
-	.name = CORE("Container"), .doc = "One container of a pod.", NEAP_SCHEMA_FIELDS(neap_kube_container_fields),
+	.name = CORE("Container"),
+	.doc = "One container of a pod.",
+	NEAP_SCHEMA_FIELDS(neap_kube_container_fields),
 };
 SHARED_LIST(neap_kube_container);
 
@@ -198,9 +221,8 @@ static const struct neap_schema_field neap_kube_ephemeral_container_fields[] = {
 	FIELD("targetContainerName", STR, "Container whose namespaces it shares."),
 };
 static const struct neap_schema neap_kube_ephemeral_container = {
-	.name = CORE("EphemeralContainer"), .doc = "A container that is put into a running pod, for looking at it.",
+	.name = CORE("EphemeralContainer"),
+	.doc = "A container that is put into a running pod, for looking at it.",
 	NEAP_SCHEMA_FIELDS(neap_kube_ephemeral_container_fields),
 };
 SHARED_LIST(neap_kube_ephemeral_container);
-
-/* clang-format on */

@@ -3,8 +3,6 @@
  * Parts of containers: environment, resources, and what their processes may do. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 /* --- environment --- */
 
 static const struct neap_schema_field neap_kube_field_ref_fields[] = {
@@ -18,7 +16,8 @@ static const struct neap_schema_field neap_kube_resource_field_ref_fields[] = {
 	GIVE("divisor", QUANTITY, "\"0\"", "The value is told in units of it; 0: 1."),
 	NEED("resource", STR, "Which: \"limits.cpu\", \"requests.memory\"."),
 };
-SHARED(neap_kube_resource_field_ref, CORE("ResourceFieldSelector"), "A request or limit of a container.");
+SHARED(neap_kube_resource_field_ref, CORE("ResourceFieldSelector"),
+       "A request or limit of a container.");
 
 static const struct neap_schema_field config_map_key_fields[] = {
 	NEED("key", STR, "Key in the ConfigMap."),
@@ -48,7 +47,9 @@ static const struct neap_schema_field neap_kube_env_fields[] = {
 	FIELD("valueFrom", &env_source, NULL),
 };
 static const struct neap_schema neap_kube_env = {
-	.name = CORE("EnvVar"), .doc = "A variable of the environment.", NEAP_SCHEMA_FIELDS(neap_kube_env_fields),
+	.name = CORE("EnvVar"),
+	.doc = "A variable of the environment.",
+	NEAP_SCHEMA_FIELDS(neap_kube_env_fields),
 };
 SHARED_LIST(neap_kube_env);
 
@@ -56,7 +57,8 @@ static const struct neap_schema_field config_map_env_fields[] = {
 	FIELD("name", STR, "Name of the ConfigMap."),
 	FIELD("optional", BOOL, "It need not be there."),
 };
-OBJECT(config_map_env, CORE("ConfigMapEnvSource"), "All keys of a ConfigMap as variables.");
+OBJECT(config_map_env, CORE("ConfigMapEnvSource"),
+       "All keys of a ConfigMap as variables.");
 
 static const struct neap_schema_field secret_env_fields[] = {
 	FIELD("name", STR, "Name of the secret."),
@@ -70,7 +72,8 @@ static const struct neap_schema_field neap_kube_env_from_fields[] = {
 	FIELD("secretRef", &secret_env, NULL),
 };
 static const struct neap_schema neap_kube_env_from = {
-	.name = CORE("EnvFromSource"), .doc = "Variables from all keys of one object.",
+	.name = CORE("EnvFromSource"),
+	.doc = "Variables from all keys of one object.",
 	NEAP_SCHEMA_FIELDS(neap_kube_env_from_fields),
 };
 SHARED_LIST(neap_kube_env_from);
@@ -81,15 +84,19 @@ static const struct neap_schema_field resource_claim_fields[] = {
 	NEED("name", STR, "Name of one of spec.resourceClaims."),
 	FIELD("request", STR, "Which request of the claim; without it all of it."),
 };
-OBJECT(resource_claim, CORE("ResourceClaim"), "A claim of the pod that the container uses.");
+OBJECT(resource_claim, CORE("ResourceClaim"),
+       "A claim of the pod that the container uses.");
 LIST(resource_claim);
 
 static const struct neap_schema_field neap_kube_resources_fields[] = {
-	FIELD("claims", &resource_claim_list, "Claims of the pod that the container uses."),
+	FIELD("claims", &resource_claim_list,
+	      "Claims of the pod that the container uses."),
 	FIELD("limits", QTY_MAP, "How much the container may use."),
-	FIELD("requests", QTY_MAP, "How much is set aside for it; limits where nothing is asked for."),
+	FIELD("requests", QTY_MAP,
+	      "How much is set aside for it; limits where nothing is asked for."),
 };
-SHARED(neap_kube_resources, CORE("ResourceRequirements"), "How much of the machine a container needs and may use.");
+SHARED(neap_kube_resources, CORE("ResourceRequirements"),
+       "How much of the machine a container needs and may use.");
 
 /* --- security --- */
 
@@ -110,17 +117,18 @@ static const struct neap_schema_field neap_kube_seccomp_fields[] = {
 SHARED(neap_kube_seccomp, CORE("SeccompProfile"), "Which system calls may be made.");
 
 static const struct neap_schema_field neap_kube_apparmor_fields[] = {
-	FIELD("localhostProfile", STR, "Name of a profile that is loaded on the node, with Localhost."),
+	FIELD("localhostProfile", STR,
+	      "Name of a profile that is loaded on the node, with Localhost."),
 	NEED("type", &profile_type, "Localhost, RuntimeDefault or Unconfined."),
 };
 SHARED(neap_kube_apparmor, CORE("AppArmorProfile"), "A profile of AppArmor.");
 
 static const struct neap_schema_field neap_kube_windows_options_fields[] = {
-	FIELD("gmsaCredentialSpec", STR, "Credential spec of the managed service account."),
+	FIELD("gmsaCredentialSpec", STR,
+	      "Credential spec of the managed service account."),
 	FIELD("gmsaCredentialSpecName", STR, "Name of that spec."),
 	FIELD("hostProcess", BOOL, "Runs as a process of the host."),
 	FIELD("runAsUserName", STR, "User name under which it runs."),
 };
-SHARED(neap_kube_windows_options, CORE("WindowsSecurityContextOptions"), "What applies on Windows only.");
-
-/* clang-format on */
+SHARED(neap_kube_windows_options, CORE("WindowsSecurityContextOptions"),
+       "What applies on Windows only.");

@@ -3,18 +3,18 @@
  * CustomResourceDefinition: the kind by which kinds are declared. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 #define EXTENSIONS(x) "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1." x
 
 /* --- schemas --- */
 
-static const struct neap_schema any_list = {.type = NEAP_SCHEMA_LIST, .items = &neap_schema_any};
+static const struct neap_schema any_list = {.type = NEAP_SCHEMA_LIST,
+					    .items = &neap_schema_any};
 
 /* It contains itself; the table follows. */
 static const struct neap_schema json_schema;
 LIST(json_schema);
-static const struct neap_schema json_schema_map = {.type = NEAP_SCHEMA_MAP, .items = &json_schema};
+static const struct neap_schema json_schema_map = {.type = NEAP_SCHEMA_MAP,
+						   .items = &json_schema};
 
 static const struct neap_schema_field external_docs_fields[] = {
 	FIELD("description", STR, "What is there."),
@@ -26,8 +26,10 @@ static const struct neap_schema_field validation_rule_fields[] = {
 	FIELD("fieldPath", STR, "Field that is named when it does not hold."),
 	FIELD("message", STR, "What is told when it does not hold."),
 	FIELD("messageExpression", STR, "Expression that makes the message."),
-	FIELD("optionalOldSelf", BOOL, "It is checked of new objects too, with oldSelf an optional."),
-	FIELD("reason", STR, "Reason that is told: FieldValueInvalid, FieldValueForbidden, FieldValueRequired, FieldValueDuplicate."),
+	FIELD("optionalOldSelf", BOOL,
+	      "It is checked of new objects too, with oldSelf an optional."),
+	FIELD("reason", STR,
+	      "Reason that is told: FieldValueInvalid, FieldValueForbidden, FieldValueRequired, FieldValueDuplicate."),
 	NEED("rule", STR, "Expression (CEL) that has to hold."),
 };
 OBJECT(validation_rule, EXTENSIONS("ValidationRule"), "An expression that has to hold.");
@@ -40,7 +42,8 @@ static const struct neap_schema_field json_schema_fields[] = {
 	FIELD("$ref", STR, "Not allowed."),
 	FIELD("$schema", STR, "Which JSON schema this is."),
 	FIELD("additionalItems", ANY, "Not allowed."),
-	FIELD("additionalProperties", ANY, "Schema of members that are not named, or whether there may be any."),
+	FIELD("additionalProperties", ANY,
+	      "Schema of members that are not named, or whether there may be any."),
 	FIELD("allOf", &json_schema_list, "Schemas, all of which have to hold."),
 	FIELD("anyOf", &json_schema_list, "Schemas, one of which has to hold."),
 	FIELD("default", ANY, "Value of a member that is missing."),
@@ -74,18 +77,26 @@ static const struct neap_schema_field json_schema_fields[] = {
 	FIELD("title", STR, "What it is, in short."),
 	FIELD("type", STR, "array, boolean, integer, number, object or string."),
 	FIELD("uniqueItems", BOOL, "Not allowed but as false."),
-	FIELD("x-kubernetes-embedded-resource", BOOL, "It is an object with apiVersion, kind and metadata."),
+	FIELD("x-kubernetes-embedded-resource", BOOL,
+	      "It is an object with apiVersion, kind and metadata."),
 	FIELD("x-kubernetes-int-or-string", BOOL, "It is an integer or a string."),
-	FIELD("x-kubernetes-list-map-keys", STRS, "Members that tell elements of a map apart."),
-	FIELD("x-kubernetes-list-type", &list_type, "How a list is merged: atomic, set, map."),
-	FIELD("x-kubernetes-map-type", &map_type, "How an object is merged: granular, atomic."),
-	FIELD("x-kubernetes-preserve-unknown-fields", BOOL, "Members that are not named are kept."),
-	FIELD("x-kubernetes-validations", &validation_rule_list, "Expressions that have to hold."),
+	FIELD("x-kubernetes-list-map-keys", STRS,
+	      "Members that tell elements of a map apart."),
+	FIELD("x-kubernetes-list-type", &list_type,
+	      "How a list is merged: atomic, set, map."),
+	FIELD("x-kubernetes-map-type", &map_type,
+	      "How an object is merged: granular, atomic."),
+	FIELD("x-kubernetes-preserve-unknown-fields", BOOL,
+	      "Members that are not named are kept."),
+	FIELD("x-kubernetes-validations", &validation_rule_list,
+	      "Expressions that have to hold."),
 };
-OBJECT(json_schema, EXTENSIONS("JSONSchemaProps"), "A JSON schema, as OpenAPI v3 has it.");
+OBJECT(json_schema, EXTENSIONS("JSONSchemaProps"),
+       "A JSON schema, as OpenAPI v3 has it.");
 
 static const struct neap_schema_field validation_fields[] = {
-	FIELD("openAPIV3Schema", &json_schema, "Schema of the objects; it has to be structural."),
+	FIELD("openAPIV3Schema", &json_schema,
+	      "Schema of the objects; it has to be structural."),
 };
 OBJECT(validation, EXTENSIONS("CustomResourceValidation"), "What objects may look like.");
 
@@ -105,33 +116,41 @@ LIST(column);
 static const struct neap_schema_field selectable_fields[] = {
 	NEED("jsonPath", STR, "Where the value is, as .spec.color."),
 };
-OBJECT(selectable, EXTENSIONS("SelectableField"), "A field that field selectors may name.");
+OBJECT(selectable, EXTENSIONS("SelectableField"),
+       "A field that field selectors may name.");
 LIST(selectable);
 
 static const struct neap_schema_field scale_fields[] = {
-	FIELD("labelSelectorPath", STR, "Where the selector is, as .status.labelSelector."),
+	FIELD("labelSelectorPath", STR,
+	      "Where the selector is, as .status.labelSelector."),
 	NEED("specReplicasPath", STR, "Where the wanted number is, as .spec.replicas."),
-	NEED("statusReplicasPath", STR, "Where the present number is, as .status.replicas."),
+	NEED("statusReplicasPath", STR,
+	     "Where the present number is, as .status.replicas."),
 };
 OBJECT(scale, EXTENSIONS("CustomResourceSubresourceScale"), "There is a /scale.");
 
 static const struct neap_schema status = {
-	.name = EXTENSIONS("CustomResourceSubresourceStatus"), .doc = "There is a /status.", .type = NEAP_SCHEMA_OBJECT,
+	.name = EXTENSIONS("CustomResourceSubresourceStatus"),
+	.doc = "There is a /status.",
+	.type = NEAP_SCHEMA_OBJECT,
 };
 
 static const struct neap_schema_field subresources_fields[] = {
 	FIELD("scale", &scale, NULL),
 	FIELD("status", &status, NULL),
 };
-OBJECT(subresources, EXTENSIONS("CustomResourceSubresources"), "Which subresources objects have.");
+OBJECT(subresources, EXTENSIONS("CustomResourceSubresources"),
+       "Which subresources objects have.");
 
 static const struct neap_schema_field version_fields[] = {
-	FIELD("additionalPrinterColumns", &column_list, "Columns of kubectl get after Name; Age where there are none."),
+	FIELD("additionalPrinterColumns", &column_list,
+	      "Columns of kubectl get after Name; Age where there are none."),
 	FIELD("deprecated", BOOL, "Clients are warned."),
 	FIELD("deprecationWarning", STR, "What they are told."),
 	NEED("name", STR, "Name of the version, as v1alpha1."),
 	FIELD("schema", &validation, NULL),
-	FIELD("selectableFields", &selectable_list, "Fields that field selectors may name."),
+	FIELD("selectableFields", &selectable_list,
+	      "Fields that field selectors may name."),
 	ZERO("served", BOOL, "false", "It is served."),
 	ZERO("storage", BOOL, "false", "Objects are stored in it; true of one version."),
 	FIELD("subresources", &subresources, NULL),
@@ -158,7 +177,8 @@ OBJECT(client_config, EXTENSIONS("WebhookClientConfig"), "How the webhook is rea
 
 static const struct neap_schema_field webhook_fields[] = {
 	FIELD("clientConfig", &client_config, NULL),
-	NEED("conversionReviewVersions", STRS, "Versions of ConversionReview that it knows."),
+	NEED("conversionReviewVersions", STRS,
+	     "Versions of ConversionReview that it knows."),
 };
 OBJECT(webhook, EXTENSIONS("WebhookConversion"), "Who converts.");
 
@@ -199,9 +219,11 @@ static const struct neap_schema_field crd_condition_fields[] = {
 	FIELD("message", STR, "What it is like, for people."),
 	FIELD("reason", STR, "Why, in one word."),
 	NEED("status", STR, "True, False or Unknown."),
-	NEED("type", STR, "Established, NamesAccepted, NonStructuralSchema, Terminating."),
+	NEED("type", STR,
+	     "Established, NamesAccepted, NonStructuralSchema, Terminating."),
 };
-OBJECT(crd_condition, EXTENSIONS("CustomResourceDefinitionCondition"), "One thing that is so, or not, of a definition.");
+OBJECT(crd_condition, EXTENSIONS("CustomResourceDefinitionCondition"),
+       "One thing that is so, or not, of a definition.");
 LIST(crd_condition);
 
 static const struct neap_schema_field crd_status_fields[] = {
@@ -209,7 +231,8 @@ static const struct neap_schema_field crd_status_fields[] = {
 	FIELD("conditions", &crd_condition_list, "What is so, or not."),
 	FIELD("storedVersions", STRS, "Versions in which objects may be stored."),
 };
-OBJECT(crd_status, EXTENSIONS("CustomResourceDefinitionStatus"), "What is known of a definition.");
+OBJECT(crd_status, EXTENSIONS("CustomResourceDefinitionStatus"),
+       "What is known of a definition.");
 
 static const struct neap_schema_field crd_fields[] = {
 	WHOLE,
@@ -217,13 +240,6 @@ static const struct neap_schema_field crd_fields[] = {
 	FIELD("status", &crd_status, NULL),
 };
 OBJECT(crd, EXTENSIONS("CustomResourceDefinition"), "Declares a kind.");
-
-static const struct neap_kube_column crd_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Created At", "date", "When the object was made."),
-};
-
-/* clang-format on */
 
 static const char *const crd_short[] = {"crd", "crds", NULL};
 static const char *const crd_categories[] = {"api-extensions", NULL};
@@ -240,7 +256,7 @@ const struct neap_kube_kind neap_kube_kind_customresourcedefinition = {
 	.has_status = true,
 	.counts_generation = true,
 	.schema = &crd,
-	COLUMNS(crd),
+	COLUMNS(customresourcedefinition),
 	.cells = neap_kube_cells_customresourcedefinition,
 	.complete = neap_kube_complete_customresourcedefinition,
 	.check = neap_kube_check_customresourcedefinition,

@@ -5,8 +5,6 @@
  * it. They are stored in the form of core; the other is a row of its own, in no table. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 static const struct neap_schema_field source_fields[] = {
 	FIELD("component", STR, "Who tells it."),
 	FIELD("host", STR, "Node on which that is."),
@@ -31,8 +29,10 @@ static const struct neap_schema_field event_fields[] = {
 	FIELD("lastTimestamp", TIME, "When it was told last."),
 	FIELD("message", STR, "What happened, for people."),
 	FIELD("reason", STR, "What happened, in one word."),
-	FIELD("related", &neap_kube_object_reference, "Another object that has to do with it."),
-	GIVE("reportingComponent", STR, "\"\"", "Who tells it, as \"example.com/controller\"."),
+	FIELD("related", &neap_kube_object_reference,
+	      "Another object that has to do with it."),
+	GIVE("reportingComponent", STR, "\"\"",
+	     "Who tells it, as \"example.com/controller\"."),
 	GIVE("reportingInstance", STR, "\"\"", "Which one of those."),
 	FIELD("series", &series, NULL),
 	FIELD("source", &source, NULL),
@@ -61,28 +61,14 @@ static const struct neap_schema_field view_fields[] = {
 	FIELD("note", STR, "What happened, for people."),
 	FIELD("reason", STR, "What happened, in one word."),
 	FIELD("regarding", &neap_kube_object_reference, "What it is about."),
-	FIELD("related", &neap_kube_object_reference, "Another object that has to do with it."),
+	FIELD("related", &neap_kube_object_reference,
+	      "Another object that has to do with it."),
 	FIELD("reportingController", STR, "Who tells it, as \"example.com/controller\"."),
 	FIELD("reportingInstance", STR, "Which one of those."),
 	FIELD("series", &view_series, NULL),
 	FIELD("type", STR, "Normal or Warning."),
 };
 OBJECT(view, EVENTS("Event"), "Something that happened to an object.");
-
-static const struct neap_kube_column event_columns[] = {
-	COLUMN("Last Seen", "string", "How long ago it happened last."),
-	COLUMN("Type", "string", "Normal or Warning."),
-	COLUMN("Reason", "string", "What happened, in one word."),
-	COLUMN("Object", "string", "What it is about."),
-	WIDE("Subobject", "string", "Which part of that."),
-	WIDE("Source", "string", "Who tells it."),
-	COLUMN("Message", "string", "What happened."),
-	WIDE("First Seen", "string", "How long ago it happened first."),
-	WIDE("Count", "string", "How often it happened."),
-	{.name = "Name", .type = "string", .format = "name", .doc = "Name of the event.", .priority = 1},
-};
-
-/* clang-format on */
 
 static const char *const event_short[] = {"ev", NULL};
 /* source is source.component, or reportingComponent where that is empty. */

@@ -3,11 +3,10 @@
  * Jobs. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 #define BATCH(x) "io.k8s.api.batch.v1." x
 
-static const struct neap_schema codes_list = {.type = NEAP_SCHEMA_LIST, .items = &neap_schema_int32};
+static const struct neap_schema codes_list = {.type = NEAP_SCHEMA_LIST,
+					      .items = &neap_schema_int32};
 ENUM(code_operator, "In", "NotIn");
 
 static const struct neap_schema_field exit_codes_fields[] = {
@@ -15,21 +14,25 @@ static const struct neap_schema_field exit_codes_fields[] = {
 	NEED("operator", &code_operator, "In or NotIn."),
 	NEED("values", &codes_list, "Exit statuses, in order."),
 };
-OBJECT(exit_codes, BATCH("PodFailurePolicyOnExitCodesRequirement"), "Exit statuses that match.");
+OBJECT(exit_codes, BATCH("PodFailurePolicyOnExitCodesRequirement"),
+       "Exit statuses that match.");
 
 static const struct neap_schema_field pod_condition_fields[] = {
 	ZERO("status", STR, "\"True\"", "Status of the condition."),
 	NEED("type", STR, "Type of the condition."),
 };
-OBJECT(pod_condition, BATCH("PodFailurePolicyOnPodConditionsPattern"), "A condition of the pod that matches.");
+OBJECT(pod_condition, BATCH("PodFailurePolicyOnPodConditionsPattern"),
+       "A condition of the pod that matches.");
 LIST(pod_condition);
 
 ENUM(failure_action, "Count", "FailIndex", "FailJob", "Ignore");
 
 static const struct neap_schema_field failure_rule_fields[] = {
-	NEED("action", &failure_action, "What is done: FailJob, FailIndex, Ignore, Count."),
+	NEED("action", &failure_action,
+	     "What is done: FailJob, FailIndex, Ignore, Count."),
 	FIELD("onExitCodes", &exit_codes, NULL),
-	FIELD("onPodConditions", &pod_condition_list, "Conditions, one of which matches."),
+	FIELD("onPodConditions", &pod_condition_list,
+	      "Conditions, one of which matches."),
 };
 OBJECT(failure_rule, BATCH("PodFailurePolicyRule"), "What a failed pod leads to.");
 LIST(failure_rule);
@@ -49,7 +52,8 @@ LIST(success_rule);
 static const struct neap_schema_field success_policy_fields[] = {
 	NEED("rules", &success_rule_list, "Rules; the first that is met counts."),
 };
-OBJECT(success_policy, BATCH("SuccessPolicy"), "When an indexed job has succeeded before all of it has.");
+OBJECT(success_policy, BATCH("SuccessPolicy"),
+       "When an indexed job has succeeded before all of it has.");
 
 ENUM(completion_mode, "Indexed", "NonIndexed");
 ENUM(replacement_policy, "Failed", "TerminatingOrFailed");
@@ -58,19 +62,25 @@ static const struct neap_schema_field job_spec_fields[] = {
 	FIELD("activeDeadlineSeconds", I64, "Seconds the job may run."),
 	FIELD("backoffLimit", I32, "Failures after which the job has failed; 6."),
 	FIELD("backoffLimitPerIndex", I32, "Failures after which an index has failed."),
-	GIVE("completionMode", &completion_mode, "\"NonIndexed\"", "NonIndexed, or Indexed: each pod has a number."),
+	GIVE("completionMode", &completion_mode, "\"NonIndexed\"",
+	     "NonIndexed, or Indexed: each pod has a number."),
 	FIELD("completions", I32, "How many pods have to succeed."),
-	FIELD("managedBy", STR, "Controller that runs it; that of Kubernetes where none is named."),
-	FIELD("manualSelector", BOOL, "selector and labels are given, not made by the server."),
+	FIELD("managedBy", STR,
+	      "Controller that runs it; that of Kubernetes where none is named."),
+	FIELD("manualSelector", BOOL,
+	      "selector and labels are given, not made by the server."),
 	FIELD("maxFailedIndexes", I32, "Failed indexes after which the job has failed."),
 	FIELD("parallelism", I32, "How many pods run at a time."),
 	FIELD("podFailurePolicy", &failure_policy, NULL),
-	FIELD("podReplacementPolicy", &replacement_policy, "When a pod is replaced: TerminatingOrFailed, Failed."),
-	FIELD("selector", &neap_kube_label_selector, "Selects its pods; made by the server."),
+	FIELD("podReplacementPolicy", &replacement_policy,
+	      "When a pod is replaced: TerminatingOrFailed, Failed."),
+	FIELD("selector", &neap_kube_label_selector,
+	      "Selects its pods; made by the server."),
 	FIELD("successPolicy", &success_policy, NULL),
 	GIVE("suspend", BOOL, "false", "It has no pods for now."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
-	FIELD("ttlSecondsAfterFinished", I32, "Seconds after its end when it is deleted; without it never."),
+	FIELD("ttlSecondsAfterFinished", I32,
+	      "Seconds after its end when it is deleted; without it never."),
 };
 OBJECT(job_spec, BATCH("JobSpec"), "What a job is to do.");
 
@@ -80,7 +90,8 @@ static const struct neap_schema_field job_condition_fields[] = {
 	FIELD("message", STR, "What it is like, for people."),
 	FIELD("reason", STR, "Why, in one word."),
 	NEED("status", STR, "True, False or Unknown."),
-	NEED("type", STR, "Complete, Failed, Suspended, FailureTarget, SuccessCriteriaMet."),
+	NEED("type", STR,
+	     "Complete, Failed, Suspended, FailureTarget, SuccessCriteriaMet."),
 };
 OBJECT(job_condition, BATCH("JobCondition"), "One thing that is so, or not, of a job.");
 LIST(job_condition);
@@ -89,7 +100,8 @@ static const struct neap_schema_field uncounted_fields[] = {
 	FIELD("failed", STRS, "UIDs of those that failed."),
 	FIELD("succeeded", STRS, "UIDs of those that succeeded."),
 };
-OBJECT(uncounted, BATCH("UncountedTerminatedPods"), "Pods that ended and are not counted yet.");
+OBJECT(uncounted, BATCH("UncountedTerminatedPods"),
+       "Pods that ended and are not counted yet.");
 
 static const struct neap_schema_field job_status_fields[] = {
 	FIELD("active", I32, "Pods that run or wait."),
@@ -112,19 +124,6 @@ static const struct neap_schema_field job_fields[] = {
 	FIELD("status", &job_status, NULL),
 };
 OBJECT(job, BATCH("Job"), "Pods that run until so many have succeeded.");
-
-static const struct neap_kube_column job_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Status", "string", "Running, Complete, Failed, Suspended, ..."),
-	COLUMN("Completions", "string", "How many pods succeeded, of how many."),
-	COLUMN("Duration", "string", "How long it ran."),
-	COLUMN_AGE,
-	WIDE_CONTAINERS,
-	WIDE_IMAGES,
-	WIDE_SELECTOR("Which pods are its own."),
-};
-
-/* clang-format on */
 
 /* status.successful is status.succeeded: it has kept its first name. */
 static const char *const job_selectable[] = {"status.successful", NULL};

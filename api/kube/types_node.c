@@ -3,8 +3,6 @@
  * Nodes. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 static const struct neap_schema_field config_map_source_fields[] = {
 	NEED("kubeletConfigKey", STR, "Key in the ConfigMap."),
 	NEED("name", STR, "Name of the ConfigMap."),
@@ -12,17 +10,20 @@ static const struct neap_schema_field config_map_source_fields[] = {
 	FIELD("resourceVersion", STR, "State of the ConfigMap."),
 	FIELD("uid", STR, "UID of the ConfigMap."),
 };
-OBJECT(config_map_source, CORE("ConfigMapNodeConfigSource"), "A ConfigMap with the kubelet's configuration.");
+OBJECT(config_map_source, CORE("ConfigMapNodeConfigSource"),
+       "A ConfigMap with the kubelet's configuration.");
 
 static const struct neap_schema_field config_source_fields[] = {
 	FIELD("configMap", &config_map_source, NULL),
 };
-OBJECT(config_source, CORE("NodeConfigSource"), "Where the kubelet has its configuration from; not used any more.");
+OBJECT(config_source, CORE("NodeConfigSource"),
+       "Where the kubelet has its configuration from; not used any more.");
 
 ENUM(taint_effect, "NoSchedule", "PreferNoSchedule", "NoExecute");
 
 static const struct neap_schema_field taint_fields[] = {
-	NEED("effect", &taint_effect, "What it does to pods that do not tolerate it: NoSchedule, PreferNoSchedule, NoExecute."),
+	NEED("effect", &taint_effect,
+	     "What it does to pods that do not tolerate it: NoSchedule, PreferNoSchedule, NoExecute."),
 	NEED("key", STR, "Key of the taint."),
 	FIELD("timeAdded", TIME, "When it was put on, of NoExecute."),
 	FIELD("value", STR, "Value of the taint."),
@@ -35,7 +36,8 @@ static const struct neap_schema_field node_spec_fields[] = {
 	FIELD("externalID", STR, "Not used any more."),
 	FIELD("podCIDR", STR, "Addresses for the node's pods."),
 	UNITED("podCIDRs", STRS, "The same, one of each family; the first is podCIDR."),
-	FIELD("providerID", STR, "Identifier of the machine at its provider, PROVIDER://ID."),
+	FIELD("providerID", STR,
+	      "Identifier of the machine at its provider, PROVIDER://ID."),
 	FIELD("taints", &taint_list, "Keep pods off that do not tolerate them."),
 	FIELD("unschedulable", BOOL, "No more pods are scheduled onto it."),
 };
@@ -54,7 +56,8 @@ static const struct neap_schema_field node_condition_fields[] = {
 	FIELD("message", STR, "What it is like, for people."),
 	FIELD("reason", STR, "Why, in one word."),
 	NEED("status", STR, "True, False or Unknown."),
-	NEED("type", STR, "Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable, or one's own."),
+	NEED("type", STR,
+	     "Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable, or one's own."),
 };
 OBJECT(node_condition, CORE("NodeCondition"), "One thing that is so, or not, of a node.");
 LIST(node_condition);
@@ -65,7 +68,8 @@ static const struct neap_schema_field config_status_fields[] = {
 	FIELD("error", STR, "Why it cannot be used."),
 	FIELD("lastKnownGood", &config_source, "The one that is gone back to."),
 };
-OBJECT(config_status, CORE("NodeConfigStatus"), "Which configuration the kubelet uses; not used any more.");
+OBJECT(config_status, CORE("NodeConfigStatus"),
+       "Which configuration the kubelet uses; not used any more.");
 
 static const struct neap_schema_field endpoint_fields[] = {
 	ZERO("Port", I32, "0", "Number of the port."),
@@ -78,7 +82,8 @@ static const struct neap_schema_field endpoints_fields[] = {
 OBJECT(endpoints, CORE("NodeDaemonEndpoints"), "Where the daemons of a node listen.");
 
 static const struct neap_schema_field features_fields[] = {
-	FIELD("supplementalGroupsPolicy", BOOL, "The runtime knows supplementalGroupsPolicy."),
+	FIELD("supplementalGroupsPolicy", BOOL,
+	      "The runtime knows supplementalGroupsPolicy."),
 };
 OBJECT(features, CORE("NodeFeatures"), "What the runtime of a node can do.");
 
@@ -92,11 +97,13 @@ LIST(image);
 static const struct neap_schema_field system_info_fields[] = {
 	ZERO("architecture", STR, "\"\"", "Architecture, as amd64."),
 	ZERO("bootID", STR, "\"\"", "Identifier of this run of the kernel."),
-	ZERO("containerRuntimeVersion", STR, "\"\"", "Runtime and its version, as containerd://1.7.2."),
+	ZERO("containerRuntimeVersion", STR, "\"\"",
+	     "Runtime and its version, as containerd://1.7.2."),
 	ZERO("kernelVersion", STR, "\"\"", "Version of the kernel."),
 	ZERO("kubeProxyVersion", STR, "\"\"", "Not used any more."),
 	ZERO("kubeletVersion", STR, "\"\"", "Version of the kubelet."),
-	ZERO("machineID", STR, "\"\"", "Identifier of the machine, that of /etc/machine-id."),
+	ZERO("machineID", STR, "\"\"",
+	     "Identifier of the machine, that of /etc/machine-id."),
 	ZERO("operatingSystem", STR, "\"\"", "Operating system, as linux."),
 	ZERO("osImage", STR, "\"\"", "Name of the system, that of /etc/os-release."),
 	ZERO("systemUUID", STR, "\"\"", "UUID of the machine that its firmware tells."),
@@ -125,7 +132,8 @@ LIST(attached);
 
 static const struct neap_schema_field node_status_fields[] = {
 	KEYED("addresses", &address_list, "type", "Addresses of the node."),
-	FIELD("allocatable", QTY_MAP, "What pods can have; capacity where it is not told."),
+	FIELD("allocatable", QTY_MAP,
+	      "What pods can have; capacity where it is not told."),
 	FIELD("capacity", QTY_MAP, "What there is."),
 	KEYED("conditions", &node_condition_list, "type", "What is so, or not."),
 	FIELD("config", &config_status, NULL),
@@ -146,21 +154,6 @@ static const struct neap_schema_field node_fields[] = {
 	FIELD("status", &node_status, NULL),
 };
 OBJECT(node, CORE("Node"), "A machine that pods run on.");
-
-static const struct neap_kube_column node_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Status", "string", "Whether it is ready, and whether pods are scheduled onto it."),
-	COLUMN("Roles", "string", "Its roles, by labels."),
-	COLUMN_AGE,
-	COLUMN("Version", "string", "Version of the kubelet."),
-	WIDE("Internal-IP", "string", "Its address within the cluster."),
-	WIDE("External-IP", "string", "Its address outside."),
-	WIDE("OS-Image", "string", "Name of the system."),
-	WIDE("Kernel-Version", "string", "Version of the kernel."),
-	WIDE("Container-Runtime", "string", "Runtime and its version."),
-};
-
-/* clang-format on */
 
 static const char *const node_short[] = {"no", NULL};
 static const char *const node_selectable[] = {"spec.unschedulable", NULL};

@@ -3,8 +3,6 @@
  * PersistentVolumes, and the claims on them. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 ENUM(access_mode, "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod");
 LIST(access_mode);
 ENUM(volume_mode, "Block", "Filesystem");
@@ -13,15 +11,21 @@ ENUM(reclaim_policy, "Delete", "Recycle", "Retain");
 /* --- volumes --- */
 
 static const struct neap_schema_field csi_fields[] = {
-	FIELD("controllerExpandSecretRef", &neap_kube_secret_reference, "Secret for making it larger, at the controller."),
-	FIELD("controllerPublishSecretRef", &neap_kube_secret_reference, "Secret for attaching and detaching."),
+	FIELD("controllerExpandSecretRef", &neap_kube_secret_reference,
+	      "Secret for making it larger, at the controller."),
+	FIELD("controllerPublishSecretRef", &neap_kube_secret_reference,
+	      "Secret for attaching and detaching."),
 	NEED("driver", STR, "Name of the driver."),
 	FIELD("fsType", STR, "Kind of the file system, as ext4."),
-	FIELD("nodeExpandSecretRef", &neap_kube_secret_reference, "Secret for making it larger, on the node."),
-	FIELD("nodePublishSecretRef", &neap_kube_secret_reference, "Secret for mounting and unmounting."),
-	FIELD("nodeStageSecretRef", &neap_kube_secret_reference, "Secret for making it ready on the node."),
+	FIELD("nodeExpandSecretRef", &neap_kube_secret_reference,
+	      "Secret for making it larger, on the node."),
+	FIELD("nodePublishSecretRef", &neap_kube_secret_reference,
+	      "Secret for mounting and unmounting."),
+	FIELD("nodeStageSecretRef", &neap_kube_secret_reference,
+	      "Secret for making it ready on the node."),
 	FIELD("readOnly", BOOL, "Nobody may write."),
-	FIELD("volumeAttributes", STR_MAP, "What the driver told when it made the volume."),
+	FIELD("volumeAttributes", STR_MAP,
+	      "What the driver told when it made the volume."),
 	NEED("volumeHandle", STR, "Identifier of the volume at the driver."),
 };
 OBJECT(csi, CORE("CSIPersistentVolumeSource"), "A volume of a CSI driver.");
@@ -33,12 +37,15 @@ static const struct neap_schema_field local_fields[] = {
 OBJECT(local, CORE("LocalVolumeSource"), "A disk of one node.");
 
 static const struct neap_schema_field volume_affinity_fields[] = {
-	FIELD("required", &neap_kube_node_selector, "Nodes from which the volume can be reached."),
+	FIELD("required", &neap_kube_node_selector,
+	      "Nodes from which the volume can be reached."),
 };
-OBJECT(volume_affinity, CORE("VolumeNodeAffinity"), "From which nodes a volume can be reached.");
+OBJECT(volume_affinity, CORE("VolumeNodeAffinity"),
+       "From which nodes a volume can be reached.");
 
 static const struct neap_schema_field persistentvolume_spec_fields[] = {
-	FIELD("accessModes", &access_mode_list, "How it can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
+	FIELD("accessModes", &access_mode_list,
+	      "How it can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
 	FIELD("awsElasticBlockStore", &neap_kube_aws_disk, NULL),
 	FIELD("azureDisk", &neap_kube_azure_disk, NULL),
 	FIELD("azureFile", &neap_kube_azure_file_pv, NULL),
@@ -58,7 +65,8 @@ static const struct neap_schema_field persistentvolume_spec_fields[] = {
 	FIELD("mountOptions", STRS, "Options for mounting it."),
 	FIELD("nfs", &neap_kube_nfs, NULL),
 	FIELD("nodeAffinity", &volume_affinity, NULL),
-	GIVE("persistentVolumeReclaimPolicy", &reclaim_policy, "\"Retain\"", "What becomes of it when the claim is gone: Retain, Delete, Recycle."),
+	GIVE("persistentVolumeReclaimPolicy", &reclaim_policy, "\"Retain\"",
+	     "What becomes of it when the claim is gone: Retain, Delete, Recycle."),
 	FIELD("photonPersistentDisk", &neap_kube_photon, NULL),
 	FIELD("portworxVolume", &neap_kube_portworx, NULL),
 	FIELD("quobyte", &neap_kube_quobyte, NULL),
@@ -67,10 +75,12 @@ static const struct neap_schema_field persistentvolume_spec_fields[] = {
 	FIELD("storageClassName", STR, "Name of its StorageClass; empty: none."),
 	FIELD("storageos", &neap_kube_storageos_pv, NULL),
 	FIELD("volumeAttributesClassName", STR, "Name of its VolumeAttributesClass."),
-	GIVE("volumeMode", &volume_mode, "\"Filesystem\"", "Filesystem, or Block: a device without one."),
+	GIVE("volumeMode", &volume_mode, "\"Filesystem\"",
+	     "Filesystem, or Block: a device without one."),
 	FIELD("vsphereVolume", &neap_kube_vsphere, NULL),
 };
-OBJECT(persistentvolume_spec, CORE("PersistentVolumeSpec"), "What a volume is, and who has it.");
+OBJECT(persistentvolume_spec, CORE("PersistentVolumeSpec"),
+       "What a volume is, and who has it.");
 
 static const struct neap_schema_field persistentvolume_status_fields[] = {
 	FIELD("lastPhaseTransitionTime", TIME, "When the phase changed last."),
@@ -78,28 +88,16 @@ static const struct neap_schema_field persistentvolume_status_fields[] = {
 	FIELD("phase", STR, "Pending, Available, Bound, Released or Failed."),
 	FIELD("reason", STR, "Why it failed, in one word."),
 };
-OBJECT(persistentvolume_status, CORE("PersistentVolumeStatus"), "What is known of the volume.");
+OBJECT(persistentvolume_status, CORE("PersistentVolumeStatus"),
+       "What is known of the volume.");
 
 static const struct neap_schema_field persistentvolume_fields[] = {
 	WHOLE,
 	FIELD("spec", &persistentvolume_spec, NULL),
 	FIELD("status", &persistentvolume_status, NULL),
 };
-OBJECT(persistentvolume, CORE("PersistentVolume"), "A piece of storage that outlives pods.");
-
-static const struct neap_kube_column persistentvolume_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Capacity", "string", "How much it holds."),
-	COLUMN("Access Modes", "string", "How it can be mounted."),
-	COLUMN("Reclaim Policy", "string", "What becomes of it when the claim is gone."),
-	COLUMN("Status", "string", "Available, Bound, Released, ..."),
-	COLUMN("Claim", "string", "Claim that it is bound to."),
-	COLUMN("StorageClass", "string", "Its StorageClass."),
-	COLUMN("VolumeAttributesClass", "string", "Its VolumeAttributesClass."),
-	COLUMN("Reason", "string", "Why it failed."),
-	COLUMN_AGE,
-	WIDE("VolumeMode", "string", "Filesystem or Block."),
-};
+OBJECT(persistentvolume, CORE("PersistentVolume"),
+       "A piece of storage that outlives pods.");
 
 /* --- claims --- */
 
@@ -107,17 +105,23 @@ static const struct neap_schema_field claim_resources_fields[] = {
 	FIELD("limits", QTY_MAP, "How much it may hold."),
 	FIELD("requests", QTY_MAP, "How much it has to hold: storage."),
 };
-OBJECT(claim_resources, CORE("VolumeResourceRequirements"), "How much storage is asked for.");
+OBJECT(claim_resources, CORE("VolumeResourceRequirements"),
+       "How much storage is asked for.");
 
 static const struct neap_schema_field neap_kube_claim_spec_fields[] = {
-	FIELD("accessModes", &access_mode_list, "How it is to be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
-	FIELD("dataSource", &neap_kube_typed_local_reference, "What it holds at first: a VolumeSnapshot or another claim."),
+	FIELD("accessModes", &access_mode_list,
+	      "How it is to be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
+	FIELD("dataSource", &neap_kube_typed_local_reference,
+	      "What it holds at first: a VolumeSnapshot or another claim."),
 	FIELD("dataSourceRef", &neap_kube_typed_reference, "The same, of any kind."),
 	GIVE("resources", &claim_resources, "{}", NULL),
 	FIELD("selector", &neap_kube_label_selector, "Selects volumes."),
-	FIELD("storageClassName", STR, "Name of the StorageClass that is asked for; empty: none."),
-	FIELD("volumeAttributesClassName", STR, "Name of the VolumeAttributesClass that is asked for."),
-	GIVE("volumeMode", &volume_mode, "\"Filesystem\"", "Filesystem, or Block: a device without one."),
+	FIELD("storageClassName", STR,
+	      "Name of the StorageClass that is asked for; empty: none."),
+	FIELD("volumeAttributesClassName", STR,
+	      "Name of the VolumeAttributesClass that is asked for."),
+	GIVE("volumeMode", &volume_mode, "\"Filesystem\"",
+	     "Filesystem, or Block: a device without one."),
 	FIELD("volumeName", STR, "Volume that it is bound to."),
 };
 SHARED(neap_kube_claim_spec, CORE("PersistentVolumeClaimSpec"), "What a claim asks for.");
@@ -130,7 +134,8 @@ static const struct neap_schema_field claim_condition_fields[] = {
 	NEED("status", STR, "True, False or Unknown."),
 	NEED("type", STR, "What is told."),
 };
-OBJECT(claim_condition, CORE("PersistentVolumeClaimCondition"), "One thing that is so, or not, of a claim.");
+OBJECT(claim_condition, CORE("PersistentVolumeClaimCondition"),
+       "One thing that is so, or not, of a claim.");
 LIST(claim_condition);
 
 static const struct neap_schema_field modify_status_fields[] = {
@@ -141,7 +146,8 @@ OBJECT(modify_status, CORE("ModifyVolumeStatus"), "How far a change of the class
 
 static const struct neap_schema_field claim_status_fields[] = {
 	FIELD("accessModes", &access_mode_list, "How the volume can be mounted."),
-	FIELD("allocatedResourceStatuses", STR_MAP, "How far a change of each resource is."),
+	FIELD("allocatedResourceStatuses", STR_MAP,
+	      "How far a change of each resource is."),
 	FIELD("allocatedResources", QTY_MAP, "What is set aside for it."),
 	FIELD("capacity", QTY_MAP, "How much the volume holds."),
 	KEYED("conditions", &claim_condition_list, "type", "What is so, or not."),
@@ -157,20 +163,6 @@ static const struct neap_schema_field neap_kube_claim_fields[] = {
 	FIELD("status", &claim_status, NULL),
 };
 SHARED(neap_kube_claim, CORE("PersistentVolumeClaim"), "Asks for a volume.");
-
-static const struct neap_kube_column persistentvolumeclaim_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Status", "string", "Pending, Bound or Lost."),
-	COLUMN("Volume", "string", "Volume that it is bound to."),
-	COLUMN("Capacity", "string", "How much that holds."),
-	COLUMN("Access Modes", "string", "How it can be mounted."),
-	COLUMN("StorageClass", "string", "Its StorageClass."),
-	COLUMN("VolumeAttributesClass", "string", "Its VolumeAttributesClass."),
-	COLUMN_AGE,
-	WIDE("VolumeMode", "string", "Filesystem or Block."),
-};
-
-/* clang-format on */
 
 static const char *const persistentvolume_short[] = {"pv", NULL};
 

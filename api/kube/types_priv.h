@@ -6,6 +6,7 @@
 #define NEAP_API_KUBE_TYPES_PRIV_H
 
 #include "api/kube/cells.h"
+#include "api/kube/columns.h"
 #include "api/kube/kind.h"
 #include "api/kube/rules.h"
 
@@ -27,10 +28,19 @@
 
 /* --- rows --- */
 
-#define FIELD(n, s, d) {.name = (n), .schema = (s), .doc = (d)}
-#define NEED(n, s, d)  {.name = (n), .schema = (s), .doc = (d), .is_required = true}
+#define FIELD(n, s, d)                                                                   \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d)                                   \
+	}
+#define NEED(n, s, d)                                                                    \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .is_required = true              \
+	}
 /* With a default, as JSON. */
-#define GIVE(n, s, f, d) {.name = (n), .schema = (s), .doc = (d), .fallback = (f)}
+#define GIVE(n, s, f, d)                                                                 \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .fallback = (f)                  \
+	}
 /* Documented as required, yet a kube-apiserver takes a missing one as zero and shows that. */
 #define ZERO(n, s, f, d)                                                                 \
 	{                                                                                \
@@ -43,7 +53,10 @@
 		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_MAP,          \
 		.merge_key = (k)                                                         \
 	}
-#define UNITED(n, s, d) {.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_SET}
+#define UNITED(n, s, d)                                                                  \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_SET           \
+	}
 /* kind, apiVersion and metadata of a whole object. */
 #define WHOLE                                                                            \
 	FIELD("apiVersion", STR, "Group and version in which the object is written."),   \
@@ -74,18 +87,10 @@
 #define CORE(x) "io.k8s.api.core.v1." x
 #define META(x) "io.k8s.apimachinery.pkg.apis.meta.v1." x
 
-/* --- columns --- */
-
-#define COLUMN(n, t, d)  {.name = (n), .type = (t), .format = "", .doc = (d)}
-#define WIDE(n, t, d)    {.name = (n), .type = (t), .format = "", .doc = (d), .priority = 1}
-#define COLUMN_NAME      {.name = "Name", .type = "string", .format = "name", .doc = "Name of the object."}
-#define COLUMN_AGE       COLUMN("Age", "string", "How long ago the object was made.")
-#define WIDE_CONTAINERS  WIDE("Containers", "string", "Names of the containers of the template.")
-#define WIDE_IMAGES      WIDE("Images", "string", "Images of the containers of the template.")
-#define WIDE_SELECTOR(d) WIDE("Selector", "string", d)
-
-/* Of a row: the columns that table x_columns has. */
-#define COLUMNS(x) .columns = x##_columns, .column_count = NEAP_ARRAY_LEN(x##_columns)
+/* Of a row: its columns. */
+#define COLUMNS(x)                                                                       \
+	.columns = neap_kube_columns_##x,                                                \
+	.column_count = NEAP_ARRAY_LEN(neap_kube_columns_##x)
 
 /* --- shared parts, by the file they stand in --- */
 

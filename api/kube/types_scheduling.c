@@ -4,50 +4,49 @@
  * StorageClass, CSINode, Lease, NodeResourceTopology. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 /* --- PodDisruptionBudget --- */
 
 #define POLICY(x) "io.k8s.api.policy.v1." x
 
-static const struct neap_schema disrupted_map = {.type = NEAP_SCHEMA_MAP, .items = &neap_schema_time};
+static const struct neap_schema disrupted_map = {.type = NEAP_SCHEMA_MAP,
+						 .items = &neap_schema_time};
 ENUM(unhealthy_policy, "AlwaysAllow", "IfHealthyBudget");
 
 static const struct neap_schema_field poddisruptionbudget_spec_fields[] = {
-	FIELD("maxUnavailable", INT_STR, "How many pods may be missing, a number or percentage; it, or minAvailable."),
-	FIELD("minAvailable", INT_STR, "How many pods have to be there, a number or percentage."),
-	{.name = "selector", .schema = &neap_kube_label_selector, .retains_keys = true,
+	FIELD("maxUnavailable", INT_STR,
+	      "How many pods may be missing, a number or percentage; it, or minAvailable."),
+	FIELD("minAvailable", INT_STR,
+	      "How many pods have to be there, a number or percentage."),
+	{.name = "selector",
+	 .schema = &neap_kube_label_selector,
+	 .retains_keys = true,
 	 .doc = "Selects the pods; an empty one all of the namespace."},
 	FIELD("unhealthyPodEvictionPolicy", &unhealthy_policy,
 	      "When pods that are not ready may be evicted: IfHealthyBudget, AlwaysAllow."),
 };
-OBJECT(poddisruptionbudget_spec, POLICY("PodDisruptionBudgetSpec"), "How many pods have to be there.");
+OBJECT(poddisruptionbudget_spec, POLICY("PodDisruptionBudgetSpec"),
+       "How many pods have to be there.");
 
 static const struct neap_schema_field poddisruptionbudget_status_fields[] = {
 	KEYED("conditions", &neap_kube_condition_list, "type", "What is so, or not."),
 	ZERO("currentHealthy", I32, "0", "Pods that are healthy."),
 	ZERO("desiredHealthy", I32, "0", "Pods that have to be."),
-	FIELD("disruptedPods", &disrupted_map, "Pods whose eviction was allowed and that are not gone yet, with the time."),
+	FIELD("disruptedPods", &disrupted_map,
+	      "Pods whose eviction was allowed and that are not gone yet, with the time."),
 	ZERO("disruptionsAllowed", I32, "0", "How many pods may be evicted now."),
 	ZERO("expectedPods", I32, "0", "Pods that are counted."),
 	FIELD("observedGeneration", I64, "Generation that was acted on."),
 };
-OBJECT(poddisruptionbudget_status, POLICY("PodDisruptionBudgetStatus"), "How many pods there are.");
+OBJECT(poddisruptionbudget_status, POLICY("PodDisruptionBudgetStatus"),
+       "How many pods there are.");
 
 static const struct neap_schema_field poddisruptionbudget_fields[] = {
 	WHOLE,
 	FIELD("spec", &poddisruptionbudget_spec, NULL),
 	FIELD("status", &poddisruptionbudget_status, NULL),
 };
-OBJECT(poddisruptionbudget, POLICY("PodDisruptionBudget"), "Bounds how many pods are evicted at a time.");
-
-static const struct neap_kube_column poddisruptionbudget_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Min Available", "string", "How many pods have to be there."),
-	COLUMN("Max Unavailable", "string", "How many pods may be missing."),
-	COLUMN("Allowed Disruptions", "integer", "How many pods may be evicted now."),
-	COLUMN_AGE,
-};
+OBJECT(poddisruptionbudget, POLICY("PodDisruptionBudget"),
+       "Bounds how many pods are evicted at a time.");
 
 /* --- PriorityClass --- */
 
@@ -65,13 +64,6 @@ static const struct neap_schema_field priorityclass_fields[] = {
 };
 OBJECT(priorityclass, SCHEDULING("PriorityClass"), "A name for a priority of pods.");
 
-static const struct neap_kube_column priorityclass_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Value", "integer", "The priority."),
-	COLUMN("Global-Default", "boolean", "Whether pods that name no class have this one."),
-	COLUMN_AGE,
-};
-
 /* --- StorageClass and CSINode --- */
 
 #define STORAGE(x) "io.k8s.api.storage.v1." x
@@ -80,11 +72,13 @@ static const struct neap_schema_field topology_requirement_fields[] = {
 	NEED("key", STR, "Name of the label."),
 	NEED("values", STRS, "Values, one of which it has to have."),
 };
-OBJECT(topology_requirement, CORE("TopologySelectorLabelRequirement"), "What one label of a node has to be.");
+OBJECT(topology_requirement, CORE("TopologySelectorLabelRequirement"),
+       "What one label of a node has to be.");
 LIST(topology_requirement);
 
 static const struct neap_schema_field topology_term_fields[] = {
-	FIELD("matchLabelExpressions", &topology_requirement_list, "Requirements, all of which have to hold."),
+	FIELD("matchLabelExpressions", &topology_requirement_list,
+	      "Requirements, all of which have to hold."),
 };
 OBJECT(topology_term, CORE("TopologySelectorTerm"), "Selects nodes by their labels.");
 LIST(topology_term);
@@ -99,24 +93,19 @@ static const struct neap_schema_field storageclass_fields[] = {
 	FIELD("mountOptions", STRS, "Options for mounting its volumes."),
 	FIELD("parameters", STR_MAP, "What the provisioner is told."),
 	NEED("provisioner", STR, "Who makes volumes."),
-	GIVE("reclaimPolicy", &reclaim_policy, "\"Delete\"", "What becomes of its volumes when the claim is gone: Delete, Retain."),
-	GIVE("volumeBindingMode", &binding_mode, "\"Immediate\"", "When volumes are made: Immediate, WaitForFirstConsumer."),
+	GIVE("reclaimPolicy", &reclaim_policy, "\"Delete\"",
+	     "What becomes of its volumes when the claim is gone: Delete, Retain."),
+	GIVE("volumeBindingMode", &binding_mode, "\"Immediate\"",
+	     "When volumes are made: Immediate, WaitForFirstConsumer."),
 };
-OBJECT(storageclass, STORAGE("StorageClass"), "A kind of storage that is made on demand.");
-
-static const struct neap_kube_column storageclass_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Provisioner", "string", "Who makes volumes."),
-	COLUMN("ReclaimPolicy", "string", "What becomes of its volumes when the claim is gone."),
-	COLUMN("VolumeBindingMode", "string", "When volumes are made."),
-	COLUMN("AllowVolumeExpansion", "string", "Whether volumes can be made larger."),
-	COLUMN_AGE,
-};
+OBJECT(storageclass, STORAGE("StorageClass"),
+       "A kind of storage that is made on demand.");
 
 static const struct neap_schema_field node_resources_fields[] = {
 	FIELD("count", I32, "How many volumes the node can use."),
 };
-OBJECT(node_resources, STORAGE("VolumeNodeResources"), "How many volumes a node can use.");
+OBJECT(node_resources, STORAGE("VolumeNodeResources"),
+       "How many volumes a node can use.");
 
 static const struct neap_schema_field driver_fields[] = {
 	FIELD("allocatable", &node_resources, NULL),
@@ -128,7 +117,11 @@ OBJECT(driver, STORAGE("CSINodeDriver"), "A CSI driver on a node.");
 LIST(driver);
 
 static const struct neap_schema_field csinode_spec_fields[] = {
-	{.name = "drivers", .schema = &driver_list, .is_required = true, .merge = NEAP_LIST_MAP, .merge_key = "name",
+	{.name = "drivers",
+	 .schema = &driver_list,
+	 .is_required = true,
+	 .merge = NEAP_LIST_MAP,
+	 .merge_key = "name",
 	 .doc = "Drivers that are on the node."},
 };
 OBJECT(csinode_spec, STORAGE("CSINodeSpec"), "Which CSI drivers are on a node.");
@@ -139,12 +132,6 @@ static const struct neap_schema_field csinode_fields[] = {
 };
 OBJECT(csinode, STORAGE("CSINode"), "The CSI drivers of the node of the same name.");
 
-static const struct neap_kube_column csinode_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Drivers", "integer", "How many drivers there are."),
-	COLUMN_AGE,
-};
-
 /* --- Lease --- */
 
 #define COORDINATION(x) "io.k8s.api.coordination.v1." x
@@ -152,11 +139,13 @@ static const struct neap_kube_column csinode_columns[] = {
 static const struct neap_schema_field lease_spec_fields[] = {
 	FIELD("acquireTime", MICRO, "When the holder got it."),
 	FIELD("holderIdentity", STR, "Who holds it; empty: nobody."),
-	FIELD("leaseDurationSeconds", I32, "Seconds after renewTime when others may take it."),
+	FIELD("leaseDurationSeconds", I32,
+	      "Seconds after renewTime when others may take it."),
 	FIELD("leaseTransitions", I32, "How often it changed hands."),
 	FIELD("preferredHolder", STR, "Who should take it over."),
 	FIELD("renewTime", MICRO, "When the holder renewed it last."),
-	FIELD("strategy", STR, "How a holder is chosen, where one is: OldestEmulationVersion."),
+	FIELD("strategy", STR,
+	      "How a holder is chosen, where one is: OldestEmulationVersion."),
 };
 OBJECT(lease_spec, COORDINATION("LeaseSpec"), "Who holds a lease, and for how long.");
 
@@ -164,13 +153,8 @@ static const struct neap_schema_field lease_fields[] = {
 	WHOLE,
 	FIELD("spec", &lease_spec, NULL),
 };
-OBJECT(lease, COORDINATION("Lease"), "Something that one at a time holds, as leadership.");
-
-static const struct neap_kube_column lease_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Holder", "string", "Who holds it."),
-	COLUMN_AGE,
-};
+OBJECT(lease, COORDINATION("Lease"),
+       "Something that one at a time holds, as leadership.");
 
 /* --- NodeResourceTopology, in Kubernetes a kind that is declared --- */
 
@@ -216,15 +200,8 @@ static const struct neap_schema_field noderesourcetopology_fields[] = {
 	NEED("topologyPolicies", STRS, "How the kubelet keeps to zones."),
 	NEED("zones", &zone_list, "The zones."),
 };
-OBJECT(noderesourcetopology, TOPOLOGY("NodeResourceTopology"), "The zones of the node of the same name, and what they have.");
-
-static const struct neap_kube_column noderesourcetopology_columns[] = {
-	{.name = "Name", .type = "string", .format = "name", .doc = "Name of the object.", .path = ".metadata.name"},
-	{.name = "Age", .type = "date", .format = "", .doc = "How long ago the object was made.",
-	 .path = ".metadata.creationTimestamp"},
-};
-
-/* clang-format on */
+OBJECT(noderesourcetopology, TOPOLOGY("NodeResourceTopology"),
+       "The zones of the node of the same name, and what they have.");
 
 static const char *const poddisruptionbudget_versions[] = {"v1", "v1beta1", NULL};
 static const char *const poddisruptionbudget_short[] = {"pdb", NULL};
@@ -318,5 +295,5 @@ const struct neap_kube_kind neap_kube_kind_noderesourcetopology = {
 	.is_custom = true,
 	.counts_generation = true,
 	.schema = &noderesourcetopology,
-	COLUMNS(noderesourcetopology),
+	COLUMNS(default),
 };

@@ -4,15 +4,14 @@
  * their addresses. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 static const struct neap_schema_field port_fields[] = {
 	FIELD("appProtocol", STR, "What is spoken over the port."),
 	FIELD("name", STR, "Name of the port; needed where there are several."),
 	FIELD("nodePort", I32, "Port of every node that leads to it."),
 	NEED("port", I32, "Number of the port, 1 to 65535."),
 	GIVE("protocol", &neap_kube_protocol, "\"TCP\"", "TCP, UDP or SCTP."),
-	FIELD("targetPort", INT_STR, "Number or name of the pods' port; port where none is set."),
+	FIELD("targetPort", INT_STR,
+	      "Number or name of the pods' port; port where none is set."),
 };
 OBJECT(port, CORE("ServicePort"), "A port of a service.");
 LIST(port);
@@ -36,26 +35,37 @@ ENUM(ip_family_policy, "PreferDualStack", "RequireDualStack", "SingleStack");
 ENUM(distribution, "PreferClose");
 
 static const struct neap_schema_field service_spec_fields[] = {
-	FIELD("allocateLoadBalancerNodePorts", BOOL, "Ports of nodes are taken for a LoadBalancer."),
-	FIELD("clusterIP", STR, "Address of the service; None: it has none, and names lead to the pods."),
-	FIELD("clusterIPs", STRS, "The same, one of each family; the first is clusterIP."),
+	FIELD("allocateLoadBalancerNodePorts", BOOL,
+	      "Ports of nodes are taken for a LoadBalancer."),
+	FIELD("clusterIP", STR,
+	      "Address of the service; None: it has none, and names lead to the pods."),
+	FIELD("clusterIPs", STRS,
+	      "The same, one of each family; the first is clusterIP."),
 	FIELD("externalIPs", STRS, "Addresses of nodes that lead to it as well."),
 	FIELD("externalName", STR, "Name that it stands for, with ExternalName."),
-	FIELD("externalTrafficPolicy", &traffic_policy, "Where requests from outside go: Cluster, Local (pods of the same node)."),
-	FIELD("healthCheckNodePort", I32, "Port where nodes tell whether they have pods of it."),
-	FIELD("internalTrafficPolicy", &traffic_policy, "Where requests from within go: Cluster, Local."),
+	FIELD("externalTrafficPolicy", &traffic_policy,
+	      "Where requests from outside go: Cluster, Local (pods of the same node)."),
+	FIELD("healthCheckNodePort", I32,
+	      "Port where nodes tell whether they have pods of it."),
+	FIELD("internalTrafficPolicy", &traffic_policy,
+	      "Where requests from within go: Cluster, Local."),
 	FIELD("ipFamilies", &ip_family_list, "IPv4, IPv6."),
-	FIELD("ipFamilyPolicy", &ip_family_policy, "SingleStack, PreferDualStack or RequireDualStack."),
+	FIELD("ipFamilyPolicy", &ip_family_policy,
+	      "SingleStack, PreferDualStack or RequireDualStack."),
 	FIELD("loadBalancerClass", STR, "Which kind of load balancer."),
 	FIELD("loadBalancerIP", STR, "Address that is wished of the load balancer."),
-	FIELD("loadBalancerSourceRanges", STRS, "Addresses that may come through the load balancer."),
+	FIELD("loadBalancerSourceRanges", STRS,
+	      "Addresses that may come through the load balancer."),
 	KEYED("ports", &port_list, "port", "Ports of the service."),
 	FIELD("publishNotReadyAddresses", BOOL, "Pods count that are not ready."),
 	FIELD("selector", STR_MAP, "Labels of the pods."),
-	GIVE("sessionAffinity", &session_affinity, "\"None\"", "Whether clients stay with a pod: ClientIP, None."),
+	GIVE("sessionAffinity", &session_affinity, "\"None\"",
+	     "Whether clients stay with a pod: ClientIP, None."),
 	FIELD("sessionAffinityConfig", &affinity_config, NULL),
-	FIELD("trafficDistribution", &distribution, "Which pods are preferred: PreferClose."),
-	GIVE("type", &service_type, "\"ClusterIP\"", "ClusterIP, NodePort, LoadBalancer or ExternalName."),
+	FIELD("trafficDistribution", &distribution,
+	      "Which pods are preferred: PreferClose."),
+	GIVE("type", &service_type, "\"ClusterIP\"",
+	     "ClusterIP, NodePort, LoadBalancer or ExternalName."),
 };
 OBJECT(service_spec, CORE("ServiceSpec"), "What a service is to be.");
 
@@ -93,18 +103,6 @@ static const struct neap_schema_field service_fields[] = {
 	GIVE("status", &service_status, "{}", NULL),
 };
 OBJECT(service, CORE("Service"), "A name and address for a set of pods.");
-
-static const struct neap_kube_column service_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Type", "string", "ClusterIP, NodePort, LoadBalancer or ExternalName."),
-	COLUMN("Cluster-IP", "string", "Address of the service."),
-	COLUMN("External-IP", "string", "Addresses outside."),
-	COLUMN("Port(s)", "string", "Ports of the service."),
-	COLUMN_AGE,
-	WIDE_SELECTOR("Labels of the pods."),
-};
-
-/* clang-format on */
 
 static const char *const service_short[] = {"svc", NULL};
 static const char *const service_selectable[] = {"spec.clusterIP", "spec.type", NULL};

@@ -3,18 +3,18 @@
  * StatefulSet: pods with names and volumes of their own. DaemonSet: a pod on every node. */
 #include "api/kube/types_priv.h"
 
-/* clang-format off */
-
 #define APPS(x) "io.k8s.api.apps.v1." x
 
 #define CONDITION_FIELDS                                                                 \
 	FIELD("lastTransitionTime", TIME, "When the status changed last."),              \
-	FIELD("message", STR, "What it is like, for people."),                           \
-	FIELD("reason", STR, "Why, in one word."),                                       \
-	NEED("status", STR, "True, False or Unknown."),                                  \
-	NEED("type", STR, "What is told.")
+		FIELD("message", STR, "What it is like, for people."),                   \
+		FIELD("reason", STR, "Why, in one word."),                               \
+		NEED("status", STR, "True, False or Unknown."),                          \
+		NEED("type", STR, "What is told.")
 
-#define MIN_READY FIELD("minReadySeconds", I32, "Seconds a pod has to be ready for to count as available.")
+#define MIN_READY                                                                        \
+	FIELD("minReadySeconds", I32,                                                    \
+	      "Seconds a pod has to be ready for to count as available.")
 
 ENUM(update_type, "OnDelete", "RollingUpdate");
 
@@ -28,22 +28,29 @@ OBJECT(ordinals, APPS("StatefulSetOrdinals"), "How pods are numbered.");
 ENUM(retention, "Delete", "Retain");
 
 static const struct neap_schema_field retention_policy_fields[] = {
-	GIVE("whenDeleted", &retention, "\"Retain\"", "What becomes of claims when the StatefulSet is deleted: Retain, Delete."),
-	GIVE("whenScaled", &retention, "\"Retain\"", "What becomes of claims of pods that are too many: Retain, Delete."),
+	GIVE("whenDeleted", &retention, "\"Retain\"",
+	     "What becomes of claims when the StatefulSet is deleted: Retain, Delete."),
+	GIVE("whenScaled", &retention, "\"Retain\"",
+	     "What becomes of claims of pods that are too many: Retain, Delete."),
 };
-OBJECT(retention_policy, APPS("StatefulSetPersistentVolumeClaimRetentionPolicy"), "What becomes of the pods' claims.");
+OBJECT(retention_policy, APPS("StatefulSetPersistentVolumeClaimRetentionPolicy"),
+       "What becomes of the pods' claims.");
 
 static const struct neap_schema_field statefulset_rolling_fields[] = {
-	FIELD("maxUnavailable", INT_STR, "How many pods may be missing, a number or percentage."),
+	FIELD("maxUnavailable", INT_STR,
+	      "How many pods may be missing, a number or percentage."),
 	FIELD("partition", I32, "Pods with lower numbers are left alone."),
 };
-OBJECT(statefulset_rolling, APPS("RollingUpdateStatefulSetStrategy"), "How far a rolling update goes.");
+OBJECT(statefulset_rolling, APPS("RollingUpdateStatefulSetStrategy"),
+       "How far a rolling update goes.");
 
 static const struct neap_schema_field statefulset_update_fields[] = {
 	FIELD("rollingUpdate", &statefulset_rolling, NULL),
-	GIVE("type", &update_type, "\"RollingUpdate\"", "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
+	GIVE("type", &update_type, "\"RollingUpdate\"",
+	     "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
 };
-OBJECT(statefulset_update, APPS("StatefulSetUpdateStrategy"), "How old pods are replaced by new ones.");
+OBJECT(statefulset_update, APPS("StatefulSetUpdateStrategy"),
+       "How old pods are replaced by new ones.");
 
 ENUM(management_policy, "OrderedReady", "Parallel");
 LIST(neap_kube_claim);
@@ -53,19 +60,24 @@ static const struct neap_schema_field statefulset_spec_fields[] = {
 	FIELD("ordinals", &ordinals, NULL),
 	GIVE("persistentVolumeClaimRetentionPolicy", &retention_policy,
 	     "{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"}", NULL),
-	GIVE("podManagementPolicy", &management_policy, "\"OrderedReady\"", "OrderedReady: one after the other; Parallel."),
+	GIVE("podManagementPolicy", &management_policy, "\"OrderedReady\"",
+	     "OrderedReady: one after the other; Parallel."),
 	GIVE("replicas", I32, "1", "How many pods there are to be."),
 	GIVE("revisionHistoryLimit", I32, "10", "How many old revisions are kept."),
-	NEED("selector", &neap_kube_label_selector, "Selects its pods; it cannot be changed."),
-	ZERO("serviceName", STR, "\"\"", "Name of the service that gives the pods their names."),
+	NEED("selector", &neap_kube_label_selector,
+	     "Selects its pods; it cannot be changed."),
+	ZERO("serviceName", STR, "\"\"",
+	     "Name of the service that gives the pods their names."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
 	GIVE("updateStrategy", &statefulset_update, "{\"type\":\"RollingUpdate\"}", NULL),
-	FIELD("volumeClaimTemplates", &neap_kube_claim_list, "Claims that are made for each pod."),
+	FIELD("volumeClaimTemplates", &neap_kube_claim_list,
+	      "Claims that are made for each pod."),
 };
 OBJECT(statefulset_spec, APPS("StatefulSetSpec"), "What a StatefulSet is to be.");
 
 static const struct neap_schema_field statefulset_condition_fields[] = {CONDITION_FIELDS};
-OBJECT(statefulset_condition, APPS("StatefulSetCondition"), "One thing that is so, or not, of a StatefulSet.");
+OBJECT(statefulset_condition, APPS("StatefulSetCondition"),
+       "One thing that is so, or not, of a StatefulSet.");
 LIST(statefulset_condition);
 
 static const struct neap_schema_field statefulset_status_fields[] = {
@@ -89,39 +101,38 @@ static const struct neap_schema_field statefulset_fields[] = {
 };
 OBJECT(statefulset, APPS("StatefulSet"), "Pods with names and volumes of their own.");
 
-static const struct neap_kube_column statefulset_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Ready", "string", "How many of the pods are ready."),
-	COLUMN_AGE,
-	WIDE_CONTAINERS,
-	WIDE_IMAGES,
-};
-
 /* --- DaemonSet --- */
 
 static const struct neap_schema_field daemonset_rolling_fields[] = {
-	FIELD("maxSurge", INT_STR, "On how many nodes there may be two pods, a number or percentage; 0."),
-	FIELD("maxUnavailable", INT_STR, "On how many nodes there may be none, a number or percentage; 1."),
+	FIELD("maxSurge", INT_STR,
+	      "On how many nodes there may be two pods, a number or percentage; 0."),
+	FIELD("maxUnavailable", INT_STR,
+	      "On how many nodes there may be none, a number or percentage; 1."),
 };
-OBJECT(daemonset_rolling, APPS("RollingUpdateDaemonSet"), "How far a rolling update goes at a time.");
+OBJECT(daemonset_rolling, APPS("RollingUpdateDaemonSet"),
+       "How far a rolling update goes at a time.");
 
 static const struct neap_schema_field daemonset_update_fields[] = {
 	FIELD("rollingUpdate", &daemonset_rolling, NULL),
-	GIVE("type", &update_type, "\"RollingUpdate\"", "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
+	GIVE("type", &update_type, "\"RollingUpdate\"",
+	     "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
 };
-OBJECT(daemonset_update, APPS("DaemonSetUpdateStrategy"), "How old pods are replaced by new ones.");
+OBJECT(daemonset_update, APPS("DaemonSetUpdateStrategy"),
+       "How old pods are replaced by new ones.");
 
 static const struct neap_schema_field daemonset_spec_fields[] = {
 	MIN_READY,
 	GIVE("revisionHistoryLimit", I32, "10", "How many old revisions are kept."),
-	NEED("selector", &neap_kube_label_selector, "Selects its pods; it cannot be changed."),
+	NEED("selector", &neap_kube_label_selector,
+	     "Selects its pods; it cannot be changed."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
 	GIVE("updateStrategy", &daemonset_update, "{\"type\":\"RollingUpdate\"}", NULL),
 };
 OBJECT(daemonset_spec, APPS("DaemonSetSpec"), "What a DaemonSet is to be.");
 
 static const struct neap_schema_field daemonset_condition_fields[] = {CONDITION_FIELDS};
-OBJECT(daemonset_condition, APPS("DaemonSetCondition"), "One thing that is so, or not, of a DaemonSet.");
+OBJECT(daemonset_condition, APPS("DaemonSetCondition"),
+       "One thing that is so, or not, of a DaemonSet.");
 LIST(daemonset_condition);
 
 static const struct neap_schema_field daemonset_status_fields[] = {
@@ -134,7 +145,8 @@ static const struct neap_schema_field daemonset_status_fields[] = {
 	ZERO("numberReady", I32, "0", "Nodes with a pod that is ready."),
 	FIELD("numberUnavailable", I32, "Nodes without a pod that is available."),
 	FIELD("observedGeneration", I64, "Generation that was acted on."),
-	FIELD("updatedNumberScheduled", I32, "Nodes with a pod of the template as it is now."),
+	FIELD("updatedNumberScheduled", I32,
+	      "Nodes with a pod of the template as it is now."),
 };
 OBJECT(daemonset_status, APPS("DaemonSetStatus"), "What is known of a DaemonSet.");
 
@@ -144,22 +156,6 @@ static const struct neap_schema_field daemonset_fields[] = {
 	FIELD("status", &daemonset_status, NULL),
 };
 OBJECT(daemonset, APPS("DaemonSet"), "Keeps a pod on every node that is selected.");
-
-static const struct neap_kube_column daemonset_columns[] = {
-	COLUMN_NAME,
-	COLUMN("Desired", "integer", "How many nodes should have a pod."),
-	COLUMN("Current", "integer", "How many have one."),
-	COLUMN("Ready", "integer", "How many have one that is ready."),
-	COLUMN("Up-to-date", "integer", "How many have one of the template as it is now."),
-	COLUMN("Available", "integer", "How many have one that is available."),
-	COLUMN("Node Selector", "string", "Labels of the nodes."),
-	COLUMN_AGE,
-	WIDE_CONTAINERS,
-	WIDE_IMAGES,
-	WIDE_SELECTOR("Which pods are its own."),
-};
-
-/* clang-format on */
 
 static const char *const statefulset_short[] = {"sts", NULL};
 
