@@ -458,13 +458,34 @@ static void test_known(void **state)
 	}
 }
 
+static void test_resource(void **state)
+{
+	static const struct {
+		const char *group, *plural, *resource;
+	} names[] = {
+		{"", "pods", "pods"},
+		{"apps", "deployments", "deployments.apps"},
+		{"scheduling.k8s.io", "priorityclasses",
+		 "priorityclasses.scheduling.k8s.io"},
+	};
+	char text[256], cut[8];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++) {
+		neap_kube_kind_resource(kind_find(names[i].group, names[i].plural), text,
+					sizeof(text));
+		assert_string_equal(text, names[i].resource);
+	}
+	neap_kube_kind_resource(kind_find("apps", "deployments"), cut, sizeof(cut));
+	assert_string_equal(cut, "deploym");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_rows),     cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_columns),  cmocka_unit_test(test_known),
+		cmocka_unit_test(test_resource),
 	};
 
 	return cmocka_run_group_tests(tests, collect, NULL);

@@ -119,22 +119,31 @@ static bool complete_requests(const json_t *containers)
 }
 
 /* In the host's network a port of a container is one of the host. */
+static bool complete_ports(const json_t *ports)
+{
+	json_t *port;
+	size_t i;
+
+	json_array_foreach (ports, i, port) {
+		json_t *number = json_object_get(port, "containerPort");
+
+		if (json_integer_value(json_object_get(port, "hostPort")) != 0 ||
+		    !json_is_integer(number))
+			continue;
+		if (!neap_kube_member_take(port, "hostPort", json_copy(number)))
+			return false;
+	}
+	return true;
+}
+
 static bool complete_host_ports(const json_t *containers)
 {
-	json_t *container, *port;
-	size_t i, k;
+	const json_t *container;
+	size_t i;
 
 	json_array_foreach (containers, i, container)
-		json_array_foreach (json_object_get(container, "ports"), k, port) {
-			const json_t *number = json_object_get(port, "containerPort");
-
-			if (json_integer_value(json_object_get(port, "hostPort")) != 0 ||
-			    !json_is_integer(number))
-				continue;
-			if (!neap_kube_member_take(port, "hostPort",
-						   json_copy((json_t *)number)))
-				return false;
-		}
+		if (!complete_ports(json_object_get(container, "ports")))
+			return false;
 	return true;
 }
 
