@@ -135,6 +135,23 @@ static const struct {
 	 "{'spec':{'hostNetwork':true,'enableServiceLinks':true,'containers':[{'imagePullPolicy':"
 	 "'Never','ports':[{'containerPort':1,'hostPort':1},{'containerPort':2,'hostPort':2},{"
 	 "'containerPort':3,'hostPort':4},{}]}]},'status':{'phase':'a','qosClass':'b'}}"},
+	{"policies that are there, empty or of no type", neap_kube_complete_deployment,
+	 "{'spec':{'template':{'spec':{'containers':[{'image':'a:1','imagePullPolicy':''},{'image':'a',"
+	 "'imagePullPolicy':'Never'},{'image':'a','imagePullPolicy':5}],'volumes':[{'name':'a','image':{"
+	 "'reference':'a'}}]}}}}",
+	 "{'spec':{'template':{'spec':{'containers':[{'image':'a:1','imagePullPolicy':'IfNotPresent'},{"
+	 "'image':'a','imagePullPolicy':'Never'},{'image':'a','imagePullPolicy':5}],'volumes':[{'name':"
+	 "'a','image':{'reference':'a','pullPolicy':'Always'}}]}}}}"},
+	{"claims of a StatefulSet", neap_kube_complete_statefulset,
+	 "{'spec':{'updateStrategy':{'type':'OnDelete'},'volumeClaimTemplates':[{'metadata':{}}]}}",
+	 "{'spec':{'updateStrategy':{'type':'OnDelete'},'volumeClaimTemplates':[{'metadata':{},'status':{"
+	 "'phase':'Pending'}}]}}"},
+	{"a load balancer", neap_kube_complete_service,
+	 "{'spec':{'type':'LoadBalancer','externalTrafficPolicy':'Local'},'status':{'loadBalancer':{"
+	 "'ingress':[{'ip':'10.0.0.1'},{'ip':'10.0.0.2','ipMode':'Proxy'},{'hostname':'a'}]}}}",
+	 "{'spec':{'type':'LoadBalancer','externalTrafficPolicy':'Local','internalTrafficPolicy':"
+	 "'Cluster','allocateLoadBalancerNodePorts':true},'status':{'loadBalancer':{'ingress':[{'ip':"
+	 "'10.0.0.1','ipMode':'VIP'},{'ip':'10.0.0.2','ipMode':'Proxy'},{'hostname':'a'}]}}}"},
 	{"the service account", neap_kube_complete_deployment,
 	 "{'spec':{'template':{'spec':{'serviceAccount':'b','serviceAccountName':'a'}}}}",
 	 "{'spec':{'template':{'spec':{'serviceAccount':'a','serviceAccountName':'a'}}}}"},

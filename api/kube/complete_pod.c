@@ -27,13 +27,16 @@ static bool image_is_latest(const char *image)
 	       memcmp(image + tag, "latest", len - tag) == 0;
 }
 
-/* Sets NAME by the tag of what IMAGE names, where it is missing. */
+/* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of manifests leave it. */
 static bool complete_policy(json_t *object, const char *image, const char *name)
 {
+	const json_t *value = json_object_get(object, name);
 	bool latest = image_is_latest(neap_kube_text(object, image));
 
-	return neap_kube_default_take(object, name,
-				      json_string(latest ? "Always" : "IfNotPresent"));
+	if (value != NULL && (!json_is_string(value) || json_string_length(value) > 0))
+		return true;
+	return neap_kube_member_take(object, name,
+				     json_string(latest ? "Always" : "IfNotPresent"));
 }
 
 static bool complete_containers(const json_t *containers)
