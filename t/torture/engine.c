@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structures of engine/ and the readers of hw/, and the configuration: parse and format. */
+ * Structures of engine/ and the readers of hw/, the configuration, patches: parse and format. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "api/config_priv.h"
 #include "api/control/topology_json.h"
 #include "api/daemon/daemon.h"
+#include "api/kube/patch.h"
 #include "engine/base/audit.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
@@ -23,6 +24,7 @@
 #include "hw/readings.h"
 #include "hw/scan.h"
 #include "hw/topology.h"
+#include "t/lib/patch_tables.h"
 #include "t/torture/torture.h"
 
 /* --- engine/base --- */
@@ -362,6 +364,76 @@ static int help_act(void *state, struct neap_error *err)
 	return 0;
 }
 
+/* --- api/kube --- */
+
+struct patches {
+	json_t *object, *strategic, *json;
+};
+
+static void *patches_setup(void)
+{
+	struct patches *p = calloc(1, sizeof(*p));
+
+	p->object =
+		json_loads("{\"metadata\": {\"finalizers\": [\"a\", \"b\"]}, \"spec\":"
+			   " {\"containers\": [{\"name\": \"a\", \"env\": [{\"name\":"
+			   " \"A\"}]}, {\"name\": \"b\"}]}}",
+			   0, NULL);
+	p->strategic = json_loads(
+		"{\"metadata\": {\"$deleteFromPrimitiveList/finalizers\": [\"a\"],"
+		" \"finalizers\": [\"c\"], \"$retainKeys\": [\"finalizers\"]}, \"spec\":"
+		" {\"$setElementOrder/containers\": [{\"name\": \"c\"}, {\"name\": \"a\"}],"
+		" \"containers\": [{\"name\": \"c\", \"x\": [1.5, true, null]}, {\"name\":"
+		" \"a\", \"env\": [{\"name\": \"A\", \"value\": \"1\"}]},"
+		" {\"$patch\": \"delete\", \"name\": \"b\"}]}}",
+		0, NULL);
+	p->json = json_loads(
+		"[{\"op\": \"add\", \"path\": \"/spec/containers/1\", \"value\": {}},"
+		" {\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/status\"},"
+		" {\"op\": \"move\", \"from\": \"/spec/containers/0\", \"path\": \"/spec/x\"},"
+		" {\"op\": \"replace\", \"path\": \"/metadata/finalizers/0\", \"value\": [1]},"
+		" {\"op\": \"test\", \"path\": \"/spec/containers/1\", \"value\":"
+		" {\"name\": \"b\"}}, {\"op\": \"remove\", \"path\": \"/spec/containers/1\"}]",
+		0, NULL);
+	return p;
+}
+
+static int patch_one(const struct patches *p, enum neap_patch_type type,
+		     const struct neap_schema *schema, const json_t *patch,
+		     struct neap_error *err)
+{
+	json_t *result = NULL;
+	int rc = neap_patch_apply(type, schema, p->object, patch, &result, err);
+
+	if (rc == 0)
+		torture_tell("%zu %d", json_object_size(result),
+			     json_equal(result, p->object));
+	json_decref(result);
+	return rc;
+}
+
+static int patches_act(void *state, struct neap_error *err)
+{
+	const struct patches *p = state;
+	int rc = patch_one(p, NEAP_PATCH_STRATEGIC, &table_pod, p->strategic, err);
+
+	if (rc == 0)
+		rc = patch_one(p, NEAP_PATCH_MERGE, NULL, p->strategic, err);
+	if (rc == 0)
+		rc = patch_one(p, NEAP_PATCH_JSON, NULL, p->json, err);
+	return rc;
+}
+
+static void patches_teardown(void *state)
+{
+	struct patches *p = state;
+
+	json_decref(p->object);
+	json_decref(p->strategic);
+	json_decref(p->json);
+	free(p);
+}
+
 const struct torture torture_engine[] = {
 	{"engine: buf", NULL, buf_act},
 	{"engine: map", NULL, map_act},
@@ -376,5 +448,6 @@ const struct torture torture_engine[] = {
 	{"machine: scan", machine_setup, scan_act, .teardown = machine_teardown},
 	{"config: file and flags", config_setup, config_act, .teardown = config_teardown},
 	{"config: help", NULL, help_act},
+	{"kube: patches", patches_setup, patches_act, .teardown = patches_teardown},
 	{0},
 };
