@@ -33,8 +33,10 @@ struct neap_http_stream {
 	struct neap_guard *guard;
 	void (*gone)(void *arg);
 	void *gone_arg;
-	struct evbuffer *piece; /* empty between two sends */
-	int skips;              /* in a row */
+	struct evbuffer *piece;  /* empty between two sends */
+	int skips;               /* in a row */
+	void (*room)(void *arg); /* of the last push */
+	void *room_arg;
 };
 
 static void stream_free(struct neap_http_stream *stream)
@@ -172,6 +174,30 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 	stream->skips = 0;
 	evhttp_send_reply_chunk(stream->ev, stream->piece);
 	return 1;
+}
+
+static void all_written(struct evhttp_connection *connection, void *arg)
+{
+	struct neap_http_stream *stream = arg;
+
+	(void)connection;
+	stream->room(stream->room_arg);
+}
+
+int neap_http_stream_push(struct neap_http_stream *stream, const char *data, size_t len,
+			  void (*room)(void *arg), void *arg)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(stream->ev);
+	struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
+
+	if (evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
+	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
+	    evbuffer_add(stream->piece, data, len) < 0)
+		return -NEAP_ENOMEM;
+	stream->room = room;
+	stream->room_arg = arg;
+	evhttp_send_reply_chunk_with_cb(stream->ev, stream->piece, all_written, stream);
+	return 0;
 }
 
 void neap_http_stream_end(struct neap_http_stream *stream)
