@@ -12,190 +12,9 @@
 #include <cmocka.h>
 
 #include "api/kube/openapi.h"
-#include "api/kube/proto.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/utf8.h"
-
-/* --- reading protobuf: a message to JSON, by a table of its fields --- */
-
-enum how { TEXT, FLAG, ONE, TEXTS, LIST, NAMED };
-
-struct entry {
-	unsigned field; /* 0 ends */
-	const char *name;
-	enum how how;
-	const struct entry *of;
-};
-
-static const struct entry any_entries[] = {{2, "yaml", TEXT}, {0}};
-static const struct entry schema_entries[];
-static const struct entry additional_entries[] = {{1, "schema", ONE, schema_entries},
-						  {0}};
-static const struct entry type_entries[] = {{1, "value", TEXTS}, {0}};
-static const struct entry items_entries[] = {{1, "schema", LIST, schema_entries}, {0}};
-static const struct entry names_entries[] = {{1, "all", NAMED, schema_entries}, {0}};
-static const struct entry schema_entries[] = {
-	{1, "$ref", TEXT},
-	{2, "format", TEXT},
-	{4, "description", TEXT},
-	{19, "required", TEXTS},
-	{20, "enum", LIST, any_entries},
-	{21, "additionalProperties", ONE, additional_entries},
-	{22, "type", ONE, type_entries},
-	{23, "items", ONE, items_entries},
-	{25, "properties", ONE, names_entries},
-	{31, "x", NAMED, any_entries},
-	{0}};
-static const struct entry query_entries[] = {{2, "in", TEXT},
-					     {3, "description", TEXT},
-					     {4, "name", TEXT},
-					     {6, "type", TEXT},
-					     {0}};
-static const struct entry in_path_entries[] = {
-	{1, "required", FLAG}, {2, "in", TEXT},   {3, "description", TEXT},
-	{4, "name", TEXT},     {5, "type", TEXT}, {0}};
-static const struct entry non_body_entries[] = {
-	{3, "query", ONE, query_entries}, {4, "path", ONE, in_path_entries}, {0}};
-static const struct entry kind_entries[] = {{2, "nonBody", ONE, non_body_entries}, {0}};
-static const struct entry parameter_entries[] = {{1, "parameter", ONE, kind_entries},
-						 {0}};
-static const struct entry response_entries[] = {{1, "description", TEXT}, {0}};
-static const struct entry value_entries[] = {{1, "response", ONE, response_entries}, {0}};
-static const struct entry responses_entries[] = {{1, "codes", NAMED, value_entries}, {0}};
-static const struct entry operation_entries[] = {
-	{5, "operationId", TEXT},
-	{6, "produces", TEXTS},
-	{8, "parameters", LIST, parameter_entries},
-	{9, "responses", ONE, responses_entries},
-	{13, "x", NAMED, any_entries},
-	{0}};
-static const struct entry item_entries[] = {{2, "get", ONE, operation_entries},
-					    {3, "put", ONE, operation_entries},
-					    {4, "post", ONE, operation_entries},
-					    {5, "delete", ONE, operation_entries},
-					    {8, "patch", ONE, operation_entries},
-					    {9, "parameters", LIST, parameter_entries},
-					    {0}};
-static const struct entry paths_entries[] = {{2, "all", NAMED, item_entries}, {0}};
-static const struct entry info_entries[] = {
-	{1, "title", TEXT}, {2, "version", TEXT}, {0}};
-static const struct entry document_entries[] = {{1, "swagger", TEXT},
-						{2, "info", ONE, info_entries},
-						{8, "paths", ONE, paths_entries},
-						{9, "definitions", ONE, names_entries},
-						{0}};
-
-struct span {
-	const unsigned char *at, *end;
-};
-
-static uint64_t read_varint(struct span *in)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-
-	for (;; shift += 7) {
-		assert_true(in->at < in->end && shift < 64);
-		value |= (uint64_t)(*in->at & 0x7f) << shift;
-		if ((*in->at++ & 0x80) == 0)
-			return value;
-	}
-}
-
-static json_t *read_message(struct span in, const struct entry *entries);
-
-static json_t *read_text(struct span in)
-{
-	size_t len = (size_t)(in.end - in.at);
-
-	assert_true(neap_utf8_is_valid((const char *)in.at, len));
-	return json_stringn((const char *)in.at, len);
-}
-
-/* {1 name, 2 value}: no name comes twice. */
-static void read_named(struct span in, const struct entry *of, json_t *to)
-{
-	json_t *name = NULL, *value = NULL;
-
-	while (in.at < in.end) {
-		uint64_t tag = read_varint(&in), len = read_varint(&in);
-		struct span part = {in.at, in.at + len};
-
-		assert_true(len <= (uint64_t)(in.end - in.at));
-		if (tag == (1 << 3 | 2))
-			name = read_text(part);
-		else if (tag == (2 << 3 | 2))
-			value = read_message(part, of);
-		else
-			fail_msg("tag %d of a named value", (int)tag);
-		in.at = part.end;
-	}
-	assert_non_null(name);
-	assert_non_null(value);
-	if (json_object_get(to, json_string_value(name)) != NULL)
-		fail_msg("%s is there twice", json_string_value(name));
-	(void)json_object_set_new(to, json_string_value(name), value);
-	json_decref(name);
-}
-
-static json_t *part_of(json_t *json, const char *name, json_t *(*make)(void))
-{
-	if (json_object_get(json, name) == NULL)
-		(void)json_object_set_new(json, name, make());
-	return json_object_get(json, name);
-}
-
-static json_t *read_message(struct span in, const struct entry *entries)
-{
-	json_t *json = json_object();
-
-	while (in.at < in.end) {
-		uint64_t tag = read_varint(&in), len;
-		const struct entry *entry = entries;
-		struct span part;
-
-		while (entry->field != 0 && entry->field != tag >> 3)
-			entry++;
-		if (entry->field == 0)
-			fail_msg("a field %d behind %s", (int)(tag >> 3), entries->name);
-		assert_int_equal(tag & 7, entry->how == FLAG ? 0 : 2);
-		len = read_varint(&in);
-		if (entry->how == FLAG) {
-			(void)json_object_set_new(json, entry->name, json_boolean(len));
-			continue;
-		}
-		assert_true(len <= (uint64_t)(in.end - in.at));
-		part = (struct span){in.at, in.at + len};
-		in.at = part.end;
-		switch (entry->how) {
-		case TEXT:
-		case ONE:
-			assert_null(json_object_get(json, entry->name));
-			(void)json_object_set_new(
-				json, entry->name,
-				entry->how == TEXT ? read_text(part)
-						   : read_message(part, entry->of));
-			break;
-		case TEXTS:
-			(void)json_array_append_new(
-				part_of(json, entry->name, json_array), read_text(part));
-			break;
-		case LIST:
-			(void)json_array_append_new(
-				part_of(json, entry->name, json_array),
-				read_message(part, entry->of));
-			break;
-		case NAMED:
-			read_named(part, entry->of,
-				   part_of(json, entry->name, json_object));
-			break;
-		default:
-			fail();
-		}
-	}
-	return json;
-}
+#include "t/lib/openapi_messages.h"
 
 /* --- kinds --- */
 
@@ -319,14 +138,14 @@ static json_t *document_of(const struct neap_kube_kind *const *kinds, size_t cou
 {
 	struct neap_error err;
 	char *text = NULL;
-	struct span in;
+	struct proto_span in;
 	json_t *json;
 	size_t len = 0;
 
 	if (neap_kube_openapi(kinds, count, "neap", "0.1", &text, &len, &err) < 0)
 		fail_msg("%s", err.msg);
-	in = (struct span){(unsigned char *)text, (unsigned char *)text + len};
-	json = read_message(in, document_entries);
+	in = (struct proto_span){(unsigned char *)text, (unsigned char *)text + len};
+	json = proto_message(in, openapi_document);
 	free(text);
 	return json;
 }
@@ -742,44 +561,6 @@ static void test_memory(void **state)
 	neap_schema_free(schema);
 }
 
-/* Lengths of one, two and three bytes. */
-static void test_proto(void **state)
-{
-	static const size_t sizes[] = {0,   1,     124,   125,   126,   127,
-				       128, 16000, 16380, 16381, 16390, 70000};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < NEAP_ARRAY_LEN(sizes); i++) {
-		struct neap_buf buf;
-		char *text = neap_alloc(sizes[i] + 1);
-		struct span in, inner;
-		size_t outer, len;
-
-		assert_non_null(text);
-		memset(text, 'x', sizes[i]);
-		neap_buf_init(&buf, NEAP_BUF_FILE);
-		outer = neap_proto_begin(&buf, 31);
-		neap_proto_text(&buf, 1, text);
-		neap_proto_bool(&buf, 2, true);
-		neap_proto_end(&buf, outer);
-		in = (struct span){(unsigned char *)buf.data,
-				   (unsigned char *)buf.data + buf.len};
-		assert_int_equal(read_varint(&in), 31 << 3 | 2);
-		len = read_varint(&in);
-		assert_int_equal(len, in.end - in.at);
-		inner = in;
-		assert_int_equal(read_varint(&inner), 1 << 3 | 2);
-		assert_int_equal(read_varint(&inner), sizes[i]);
-		assert_memory_equal(inner.at, text, sizes[i]);
-		assert_int_equal(inner.end - inner.at, sizes[i] + 2);
-		assert_int_equal(inner.at[sizes[i]], 2 << 3);
-		assert_int_equal(inner.at[sizes[i] + 1], 1);
-		free(text);
-		neap_buf_done(&buf);
-	}
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -790,9 +571,9 @@ static int setup(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_proto),  cmocka_unit_test(test_definitions),
-		cmocka_unit_test(test_paths),  cmocka_unit_test(test_refs),
-		cmocka_unit_test(test_limits), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_definitions), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_refs),        cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
