@@ -151,18 +151,15 @@ static json_t *document_of(const struct neap_kube_kind *const *kinds, size_t cou
 }
 
 /* What lies at names in turn; NULL ends. */
-static json_t *at(json_t *json, ...)
-{
-	va_list args;
-	const char *name;
+#define at(json, ...) find_at(json, (const char *const[]){__VA_ARGS__})
 
-	va_start(args, json);
-	while ((name = va_arg(args, const char *)) != NULL) {
-		if (json_object_get(json, name) == NULL)
-			fail_msg("there is no %s in %s", name, json_dumps(json, 0));
-		json = json_object_get(json, name);
+static json_t *find_at(json_t *json, const char *const *names)
+{
+	for (; *names != NULL; names++) {
+		if (json_object_get(json, *names) == NULL)
+			fail_msg("there is no %s in %s", *names, json_dumps(json, 0));
+		json = json_object_get(json, *names);
 	}
-	va_end(args);
 	return json;
 }
 
@@ -416,8 +413,9 @@ static void check_refs(json_t *json, json_t *definitions)
 	size_t i;
 
 	if (json_is_array(json)) {
-		json_array_foreach (json, i, value)
+		json_array_foreach (json, i, value) {
 			check_refs(value, definitions);
+		}
 		return;
 	}
 	json_object_foreach (json, name, value) {
