@@ -489,6 +489,28 @@ static void test_metadata(void **state)
 	neap_schema_free(schema);
 }
 
+/* Of the root kind and apiVersion may be missing, whatever is required; metadata may not. */
+static void test_route(void **state)
+{
+	struct neap_schema *schema = rig_schema(
+		"{'type': 'object', 'required': ['apiVersion', 'kind', 'metadata', 'spec'], 'properties': {"
+		"'kind': {'type': 'string', 'default': 'A', 'enum': ['A']}, 'spec': {'type': 'object'}}}");
+	struct neap_causes causes = {0};
+	json_t *object = rig_json("{}");
+	char *text;
+
+	(void)state;
+	assert_true(neap_schema_default(schema, object));
+	assert_int_equal(json_object_size(object), 0);
+	assert_true(neap_schema_check(schema, object, &causes));
+	text = rig_causes(&causes);
+	assert_string_equal(text, "metadata|FieldValueRequired|Required value\n"
+				  "spec|FieldValueRequired|Required value");
+	free(text);
+	json_decref(object);
+	neap_schema_free(schema);
+}
+
 static void test_rules(void **state)
 {
 	struct neap_schema *schema = rig_schema(
@@ -534,9 +556,10 @@ static void test_default_items(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad),         cmocka_unit_test(test_check),
-		cmocka_unit_test(test_reservation), cmocka_unit_test(test_metadata),
-		cmocka_unit_test(test_rules),       cmocka_unit_test(test_default_items),
+		cmocka_unit_test(test_bad),           cmocka_unit_test(test_check),
+		cmocka_unit_test(test_reservation),   cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_route),         cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_default_items),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

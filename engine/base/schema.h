@@ -201,7 +201,7 @@ int neap_schema_decode(const struct neap_schema *schema, const json_t *object,
 /* A schema out of the openAPIV3Schema of a CustomResourceDefinition, which must be structural. Adds what
  * is wrong to causes; names in them begin at json: "properties[spec].type", which neap_causes_infield puts
  * into place. The root, and every object embedded in it, has fields apiVersion, kind and metadata, whether
- * declared or not. The caller frees it; it keeps nothing of json. 0; NEAP_EINVAL (err is the first cause),
+ * declared or not; those of the root may be missing. The caller frees it; it keeps nothing of json. 0; NEAP_EINVAL (err is the first cause),
  * NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_schema_parse(const json_t *json, struct neap_schema **ret,
 		      struct neap_causes *causes, struct neap_error *err);

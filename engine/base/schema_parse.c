@@ -184,10 +184,9 @@ static void add_whole_object(struct schema_parser *parser, struct neap_schema *n
 			schema_complain(parser, SCHEMA_INVALID, &step, "type", NULL,
 					"must be string");
 		}
-		if (own->schema == NULL) {
+		if (own->schema == NULL)
 			fields[j].schema = &parser->out->metadata;
-			fields[j].fallback = NULL;
-		}
+		fields[j].fallback = NULL;
 	}
 }
 
@@ -246,8 +245,15 @@ static void parse_fields(struct schema_parser *parser, struct neap_schema *node,
 	node->fields = node->sorted = fields;
 }
 
+/* Every object has them, and a server that knows them by its route need not keep them. */
+static bool is_route(const char *name)
+{
+	return strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0;
+}
+
 static void parse_required(struct schema_parser *parser, struct neap_schema *node,
-			   const json_t *json, const struct schema_step *at)
+			   const json_t *json, const struct schema_step *at,
+			   enum schema_place place)
 {
 	const json_t *list = schema_word_list(parser, json, "required", at);
 	size_t count = json_array_size(list), others = 0, i;
@@ -265,6 +271,8 @@ static void parse_required(struct schema_parser *parser, struct neap_schema *nod
 					"must be a list of strings");
 			return;
 		}
+		if (place == SCHEMA_AT_ROOT && is_route(json_string_value(name)))
+			continue;
 		/* The fields lie in this parser's own memory. */
 		field = (struct neap_schema_field *)neap_schema_field_find(
 			node, json_string_value(name));
@@ -489,7 +497,7 @@ static void parse_node(struct schema_parser *parser, struct neap_schema *node,
 	if (!is_logic(place))
 		parse_map(parser, node, json, at, depth);
 	parse_fields(parser, node, json, at, place, depth, &metadata);
-	parse_required(parser, node, json, at);
+	parse_required(parser, node, json, at, place);
 	parse_items(parser, node, json, at, place, depth);
 	if (parser->rc < 0)
 		return;
