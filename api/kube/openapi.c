@@ -317,7 +317,8 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 		buf->failed = true;
 		return;
 	}
-	if (doc == NULL)
+	/* Items are explained by their definition. */
+	if (doc == NULL && (field != NULL || schema->name == NULL))
 		doc = schema->doc;
 	if (schema->name != NULL) {
 		char ref[NAME_SIZE + 16];
