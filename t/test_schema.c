@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -166,6 +167,9 @@ static void test_prune(void **state)
 	} rows[] = {
 		{"{'kind': 'X', 'spec': {'name': 'a', 'nmae': 'b'}, 'x': {}}",
 		 "{'kind': 'X', 'spec': {'name': 'a'}}", "spec.nmae;x;"},
+		{"{'a': 1, 'spec': {'b': 1, 'ports': [{'c': 1, 'd': 1}], 'e': 1}, 'f': 1}",
+		 "{'spec': {'ports': [{}]}}",
+		 "a;spec.b;spec.ports[0].c;spec.ports[0].d;spec.e;f;"},
 		{"{'spec': {'ports': [{'name': 'a', 'x': 1}, {'y': null}, 5]}}",
 		 "{'spec': {'ports': [{'name': 'a'}, {}, 5]}}",
 		 "spec.ports[0].x;spec.ports[1].y;"},
@@ -377,6 +381,40 @@ static void test_decode(void **state)
 	}
 }
 
+static void count_path(void *arg, const char *path)
+{
+	assert_true(strlen(path) < 1024);
+	++*(size_t *)arg;
+}
+
+/* Many unknown fields at the end of a long way, and paths that are cut. */
+static void test_many_unknown(void **state)
+{
+	json_t *object = json_object(), *inner = object, *next;
+	clock_t begin = clock();
+	size_t count = 0, i;
+	char name[600];
+
+	(void)state;
+	for (i = 0; i < 1500; i++) {
+		next = json_object();
+		assert_int_equal(json_object_set_new(inner, "not", next), 0);
+		inner = next;
+	}
+	for (i = 0; i < 200000; i++) {
+		(void)snprintf(name, sizeof(name), "%zu", i);
+		assert_int_equal(json_object_set_new(inner, name, json_null()), 0);
+	}
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(json_object_set_new(object, name, json_null()), 0);
+	assert_true(neap_schema_prune(&circle, object, count_path, &count));
+	assert_int_equal(count, 200001);
+	/* Each alone through 1,500 steps would take many seconds. */
+	assert_true(clock() - begin < 3 * CLOCKS_PER_SEC);
+	json_decref(object);
+}
+
 /* As deep as jansson reads, through a circle: 2,000 frames of each walker. */
 static void test_deep(void **state)
 {
@@ -408,9 +446,10 @@ static void test_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),    cmocka_unit_test(test_prune),
-		cmocka_unit_test(test_default), cmocka_unit_test(test_check),
-		cmocka_unit_test(test_decode),  cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_find),         cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_default),      cmocka_unit_test(test_check),
+		cmocka_unit_test(test_decode),       cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_many_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

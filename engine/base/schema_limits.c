@@ -9,6 +9,10 @@
 /* Bytes of a string that are looked at for one step of work, and what a match costs before it begins. */
 #define BYTES_A_STEP 32
 #define MATCH_STEPS  4
+/* What it costs to compile a pattern. */
+#define COMPILE_STEPS 500
+/* 0.3 is three times 0.1, whatever the last bit says. */
+#define MULTIPLE_ERROR 1e-12
 
 static bool is_set(int64_t limit)
 {
@@ -154,7 +158,7 @@ void schema_check_number(struct schema_checker *checker, const struct neap_schem
 	if (schema->multiple_of > 0) {
 		double times = number / schema->multiple_of;
 
-		if (times != floor(times))
+		if (fabs(times - rint(times)) > MULTIPLE_ERROR * fabs(times))
 			schema_tell_value(checker, schema, value, at,
 					  "should be a multiple of %s",
 					  schema_show_number(schema->multiple_of, text,
@@ -173,7 +177,7 @@ static void check_pattern(struct schema_checker *checker,
 	enum schema_match match;
 	size_t bytes;
 
-	if (!schema_spend(checker, MATCH_STEPS))
+	if (!schema_spend(checker, code != NULL ? MATCH_STEPS : COMPILE_STEPS))
 		return;
 	/* Tables of C cannot hold the code; few of them have a pattern. */
 	if (code == NULL) {

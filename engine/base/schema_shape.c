@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/schema_priv.h"
 
 /* --- pruning --- */
@@ -12,6 +13,10 @@
 struct pruner {
 	void (*unknown)(void *arg, const char *path);
 	void *arg;
+	/* The way to the object that had the last one: most have many, and can lie deep. */
+	const json_t *parent;
+	size_t len;
+	char path[SCHEMA_PATH_MAX];
 };
 
 /* Of one that lies inside another object, whatever is declared. */
@@ -41,19 +46,29 @@ static bool has_members(const struct neap_schema *schema)
 	       schema->type == NEAP_SCHEMA_ANY;
 }
 
-static __attribute__((noinline)) void tell_unknown(const struct pruner *pruner,
-						   const struct schema_step *at)
+static void tell_unknown(struct pruner *pruner, const json_t *object,
+			 const struct schema_step *at, const char *name)
 {
-	char path[SCHEMA_PATH_MAX];
+	char *end;
 
-	if (pruner->unknown != NULL)
-		pruner->unknown(pruner->arg, schema_path(at, path, sizeof(path)));
+	if (pruner->unknown == NULL)
+		return;
+	if (pruner->parent != object) {
+		pruner->parent = object;
+		pruner->len = strlen(schema_path(at, pruner->path, SCHEMA_PATH_MAX));
+	}
+	end = pruner->path + pruner->len;
+	if (pruner->len > 0 && pruner->len + 1 < SCHEMA_PATH_MAX)
+		*end++ = '.';
+	(void)neap_strcopy(end, SCHEMA_PATH_MAX - (size_t)(end - pruner->path),
+			   name); /* cut is fine */
+	pruner->unknown(pruner->arg, pruner->path);
 }
 
-static void prune(const struct pruner *pruner, const struct neap_schema *schema,
-		  json_t *value, const struct schema_step *at);
+static void prune(struct pruner *pruner, const struct neap_schema *schema, json_t *value,
+		  const struct schema_step *at);
 
-static void prune_members(const struct pruner *pruner, const struct neap_schema *schema,
+static void prune_members(struct pruner *pruner, const struct neap_schema *schema,
 			  json_t *object, const struct schema_step *at)
 {
 	bool is_open = schema->keeps_unknown || schema->type == NEAP_SCHEMA_ANY;
@@ -71,7 +86,7 @@ static void prune_members(const struct pruner *pruner, const struct neap_schema 
 		if (child == NULL) {
 			if (is_open || is_own_of_embedded(schema, name))
 				continue;
-			tell_unknown(pruner, &step);
+			tell_unknown(pruner, object, at, name);
 			(void)json_object_del(object, name); /* it is there */
 		} else if (!json_is_null(member)) {
 			prune(pruner, child, member, &step);
@@ -82,8 +97,8 @@ static void prune_members(const struct pruner *pruner, const struct neap_schema 
 	}
 }
 
-static void prune(const struct pruner *pruner, const struct neap_schema *schema,
-		  json_t *value, const struct schema_step *at)
+static void prune(struct pruner *pruner, const struct neap_schema *schema, json_t *value,
+		  const struct schema_step *at)
 {
 	struct schema_step step = {.up = at};
 
