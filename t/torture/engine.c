@@ -17,6 +17,7 @@
 #include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/base/schema.h"
 #include "engine/base/selector.h"
 #include "engine/machine/plan.h"
 #include "engine/machine/window.h"
@@ -95,6 +96,51 @@ static int selector_act(void *state, struct neap_error *err)
 static void json_teardown(void *state)
 {
 	json_decref(state);
+}
+
+static void *schema_setup(void)
+{
+	return json_loads(
+		"[{\"type\": \"object\", \"properties\": {"
+		"\"a\": {\"type\": \"array\", \"x-kubernetes-list-type\": \"set\","
+		" \"items\": {\"type\": \"string\", \"pattern\": \"^a|b$\","
+		"  \"enum\": [\"a\", \"b\", \"c\"]}, \"default\": [\"b\", \"a\"]},"
+		"\"b\": {\"type\": \"integer\", \"enum\": [1, 2], \"default\": 2},"
+		"\"c\": {\"x-kubernetes-int-or-string\": true, \"allOf\": [{\"minLength\": 1}]}}}]",
+		0, NULL);
+}
+
+/* Of an object of its own: it is changed. */
+static int schema_object_act(const struct neap_schema *schema, struct neap_error *err)
+{
+	static const char text[] = "{\"a\": [\"c\", \"c\"], \"c\": \"\", \"d\": 1}";
+	struct neap_causes causes = {0};
+	json_error_t where;
+	json_t *object = NULL;
+	size_t i;
+	bool is_done;
+
+	if (neap_json_parse(text, strlen(text), 0, &object, &where) < 0)
+		return neap_error_nomem(err);
+	is_done = neap_schema_prune(schema, object, NULL, NULL) &&
+		  neap_schema_default(schema, object) &&
+		  neap_schema_check(schema, object, &causes);
+	for (i = 0; is_done && i < causes.count; i++)
+		torture_tell("%s %s\n", causes.list[i].field, causes.list[i].message);
+	json_decref(object);
+	return is_done ? 0 : neap_error_nomem(err);
+}
+
+static int schema_act(void *state, struct neap_error *err)
+{
+	struct neap_schema *schema = NULL;
+	struct neap_causes causes = {0};
+	int rc = neap_schema_parse(json_array_get(state, 0), &schema, &causes, err);
+
+	if (rc == 0)
+		rc = schema_object_act(schema, err);
+	neap_schema_free(schema);
+	return rc;
 }
 
 static int rings_act(void *state, struct neap_error *err)
@@ -438,6 +484,7 @@ const struct torture torture_engine[] = {
 	{"engine: buf", NULL, buf_act},
 	{"engine: map", NULL, map_act},
 	{"engine: selector", selector_setup, selector_act, .teardown = json_teardown},
+	{"engine: schema", schema_setup, schema_act, .teardown = json_teardown},
 	{"engine: audit, window", NULL, rings_act},
 	{"engine: plan", NULL, plan_act},
 	{"topology: xml", NULL, xml_act},
