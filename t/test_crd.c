@@ -460,7 +460,9 @@ static void test_bad(void **state)
 			fail_msg("%s: %d: %s", bad[i].name, r, err.msg);
 		assert_null(kind);
 		assert_int_equal(crd_causes.more, 0);
-		assert_string_equal(err.field, crd_causes.list[0].field);
+		/* Which has less room. */
+		assert_memory_equal(err.field, crd_causes.list[0].field,
+				    strlen(err.field));
 		if (strncmp(crd_causes_text(), bad[i].want, strlen(bad[i].want)) != 0)
 			fail_msg("%s: %s", bad[i].name, crd_causes_text());
 	}

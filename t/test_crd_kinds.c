@@ -265,7 +265,7 @@ static const struct object objects[] = {
 	 RESERVATION("{template: {}, " OWNERS
 		     "}\nstatus: {allocatable: {cpu: lots, memory: 1.5Gi, "
 		     "pods: [], gpu: -1e3}}"),
-	 "status.allocatable.cpu FieldValueInvalid | status.allocatable.pods FieldValueTypeInvalid",
+	 "status.allocatable[cpu] FieldValueInvalid | status.allocatable[pods] FieldValueTypeInvalid",
 	 "", NULL},
 
 	{"a job",
@@ -322,7 +322,7 @@ static const struct object objects[] = {
 	 "[0, 1]}]}]}\n",
 	 "", "", NULL},
 	{"a wrong device",
-	 "kind: Device\nmetadata: {name: n}\nspec: {devices: [{minor: 3000000000, topology: "
+	 "kind: Device\nmetadata: {name: x}\nspec: {devices: [{minor: 3000000000, topology: "
 	 "{nodeID: 0}, vfGroups: [{vfs: [{}]}]}]}\n",
 	 "spec.devices[0].minor FieldValueInvalid | spec.devices[0].topology.pcieID "
 	 "FieldValueRequired | spec.devices[0].topology.socketID FieldValueRequired | "
@@ -347,7 +347,7 @@ static const struct object objects[] = {
 	 "  prodReclaimableMetric: {resource: {resources: {cpu: 3}}}\n",
 	 "", "", NULL},
 	{"a wrong node metric",
-	 "kind: NodeMetric\nmetadata: {name: n}\nspec: {metricCollectPolicy: "
+	 "kind: NodeMetric\nmetadata: {name: x}\nspec: {metricCollectPolicy: "
 	 "{nodeMemoryCollectPolicy: all, reportIntervalSeconds: '60', nodeAggregatePolicy: "
 	 "{durations: [5]}}}\n",
 	 "spec.metricCollectPolicy.nodeAggregatePolicy.durations[0] FieldValueTypeInvalid | "
@@ -379,7 +379,7 @@ static const struct object objects[] = {
 	 "nginx}, strategy: {}}]\n",
 	 "", "", NULL},
 	{"wrong strategies",
-	 "kind: NodeSLO\nmetadata: {name: n}\nspec: {resourceUsedThresholdWithBE: "
+	 "kind: NodeSLO\nmetadata: {name: x}\nspec: {resourceUsedThresholdWithBE: "
 	 "{cpuSuppressThresholdPercent: 101, cpuSuppressPolicy: none}, resourceQOSStrategy: "
 	 "{systemClass: {cpuQOS: {groupIdentity: 3}}}, cpuBurstStrategy: {cfsQuotaBurstPercent: "
 	 "99}, hostApplications: [{cgroupPath: {base: /}}]}\n",
@@ -413,19 +413,19 @@ static const struct object objects[] = {
 	{"a wrong profile",
 	 "kind: ClusterColocationProfile\nmetadata: {name: p}\nspec: {qosClass: LX, probability: "
 	 "true, selector: {matchExpressions: [{key: a}]}, labels: {a: 1}}\n",
-	 "spec.labels.a FieldValueTypeInvalid | spec.probability FieldValueTypeInvalid | "
+	 "spec.labels[a] FieldValueTypeInvalid | spec.probability FieldValueTypeInvalid | "
 	 "spec.qosClass FieldValueNotSupported | spec.selector.matchExpressions[0].operator "
 	 "FieldValueRequired",
 	 "", NULL},
 
 	{"a quota",
-	 "kind: ElasticQuota\nmetadata: {name: q, namespace: n, labels: "
+	 "kind: ElasticQuota\nmetadata: {name: q, namespace: ns, labels: "
 	 "{quota.scheduling.koordinator.sh/is-parent: 'true'}}\nspec: {min: {cpu: 10, memory: "
 	 "20Gi}, max: {cpu: '40', memory: 40Gi}}\nstatus: {used: {cpu: 100m}}\n",
 	 "", "", NULL},
 	{"a wrong quota",
 	 "kind: ElasticQuota\nmetadata: {name: q}\nspec: {min: {cpu: ten}, max: [cpu]}\n",
-	 "spec.max FieldValueTypeInvalid | spec.min.cpu FieldValueInvalid", "", NULL},
+	 "spec.max FieldValueTypeInvalid | spec.min[cpu] FieldValueInvalid", "", NULL},
 	{"a gang",
 	 "kind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 3, minResources: {cpu: 3}, "
 	 "scheduleTimeoutSeconds: 100}\nstatus: {phase: Running, occupiedBy: a/b, scheduled: 3, "
@@ -438,7 +438,7 @@ static const struct object objects[] = {
 	 "FieldValueTypeInvalid",
 	 "", NULL},
 	{"a topology",
-	 "kind: NodeResourceTopology\nmetadata: {name: n, annotations: "
+	 "kind: NodeResourceTopology\nmetadata: {name: x, annotations: "
 	 "{node.koordinator.sh/cpu-topology: '{}'}}\n"
 	 "topologyPolicies: [SingleNUMANodePodLevel]\n"
 	 "zones:\n"
@@ -447,7 +447,7 @@ static const struct object objects[] = {
 	 "available: '3'}]}\n",
 	 "", "", NULL},
 	{"a wrong topology",
-	 "kind: NodeResourceTopology\nmetadata: {name: n}\nzones: [{resources: [{name: cpu}]}]\n",
+	 "kind: NodeResourceTopology\nmetadata: {name: x}\nzones: [{resources: [{name: cpu}]}]\n",
 	 "topologyPolicies FieldValueRequired | zones[0].name FieldValueRequired | "
 	 "zones[0].resources[0].allocatable FieldValueRequired | zones[0].resources[0].available "
 	 "FieldValueRequired | zones[0].resources[0].capacity FieldValueRequired | zones[0].type "

@@ -28,7 +28,8 @@ struct reader {
 	yaml_parser_t parser;
 	const char *file;
 	struct neap_error *err;
-	size_t line; /* of the event at hand, from 1 on */
+	size_t line;          /* of the event at hand, from 1 on */
+	size_t document_line; /* where the document at hand begins */
 	size_t depth;
 	struct frame frames[NEAP_KUBE_YAML_DEPTH];
 	/* Of the document at hand; name to json_t, or to the reader itself while its node is unfinished. NULL:
@@ -368,6 +369,7 @@ static int document_end(struct reader *reader)
 {
 	json_t *root = neap_steal(reader->root);
 
+	reader->line = reader->document_line;
 	anchors_clear(reader);
 	if (root == NULL || json_is_null(root)) {
 		json_decref(root);
@@ -386,6 +388,9 @@ static int event_read(struct reader *reader, const yaml_event_t *event)
 {
 	reader->line = event->start_mark.line + 1;
 	switch (event->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		reader->document_line = reader->line;
+		return 0;
 	case YAML_SCALAR_EVENT:
 		return scalar_event(reader, event);
 	case YAML_ALIAS_EVENT:
