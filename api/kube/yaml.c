@@ -189,9 +189,10 @@ static int merge_take(struct reader *reader, struct frame *frame, json_t *value)
 			return neap_error_nomem(reader->err);
 		return 0;
 	}
-	json_array_foreach (value, i, item)
+	json_array_foreach (value, i, item) {
 		if (!json_is_object(item))
 			break;
+	}
 	if (!json_is_array(value) || i < json_array_size(value)) {
 		json_decref(value);
 		return wrong(reader,
@@ -208,11 +209,13 @@ static int merge_do(struct reader *reader, struct frame *frame)
 	const char *key;
 	size_t i;
 
-	json_array_foreach (frame->merge, i, from)
-		json_object_foreach (from, key, value)
+	json_array_foreach (frame->merge, i, from) {
+		json_object_foreach (from, key, value) {
 			if (json_object_get(frame->value, key) == NULL &&
 			    json_object_set_nocheck(frame->value, key, value) < 0)
 				return neap_error_nomem(reader->err);
+		}
+	}
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * YAML of manifests. Either a message names the file, or there are documents within all bounds, which come
- * back from their own JSON: JSON is YAML, but for characters that YAML wants escaped and very long keys. */
+ * back from their own JSON: JSON in ASCII is YAML, but for pairs of surrogates, DEL and very long keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static size_t depth_of(json_t *value, size_t *count)
 
 static void check_again(const json_t *documents)
 {
-	char *text = neap_json_dump(documents, JSON_COMPACT);
+	char *text = neap_json_dump(documents, JSON_COMPACT | JSON_ENSURE_ASCII);
 	struct neap_error err = {0};
 	json_t *again = NULL;
 
