@@ -202,7 +202,8 @@ static int merge_take(struct reader *reader, struct frame *frame, json_t *value)
 	return 0;
 }
 
-/* Members that are written in the mapping itself win, and then the first of what is merged. */
+/* Members that are written in the mapping itself win, and then the first of what is merged. (With kubectl
+ * a "<<" wins over what stands above it.) */
 static int merge_do(struct reader *reader, struct frame *frame)
 {
 	json_t *from, *value;

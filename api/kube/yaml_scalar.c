@@ -46,9 +46,14 @@ static const struct word *word_find(const char *text)
 	return NULL;
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 static unsigned digit_of(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (is_digit(c))
 		return (unsigned)(c - '0');
 	c = (char)tolower((unsigned char)c);
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
@@ -91,7 +96,7 @@ static bool whole_parse(const char *text, uint64_t *ret)
 
 static const char *skip_digits(const char *text)
 {
-	while (*text >= '0' && *text <= '9')
+	while (is_digit(*text))
 		text++;
 	return text;
 }
@@ -144,27 +149,31 @@ static bool number_parse(const char *text, json_t **ret)
 	real = strtod(text, NULL);
 	if (isinf(real))
 		return true;
-	if (real == floor(real) && real >= -INT64_END && real < INT64_END)
+	if (real == floor(real) && real > -INT64_END && real < INT64_END)
 		*ret = json_integer((json_int_t)real);
 	else
 		*ret = json_real(real);
 	return *ret != NULL;
 }
 
-/* As above; 1_000_000 is a number too, but ._5 is none. */
+/* As above, with "_" anywhere but at the front: 1_000_000. Behind a "." it has to stand between digits. */
 static bool number_read(const char *text, json_t **ret)
 {
 	neap_auto_free char *plain = NULL;
+	bool is_strict = *text == '.';
 	char *to;
 
-	if (*text == '.' || strchr(text, '_') == NULL)
+	if (strchr(text, '_') == NULL)
 		return number_parse(text, ret);
 	plain = neap_strdup(text);
 	if (plain == NULL)
 		return false;
-	for (to = plain; *text != '\0'; text++)
+	for (to = plain; *text != '\0'; text++) {
 		if (*text != '_')
 			*to++ = *text;
+		else if (is_strict && (!is_digit(text[-1]) || !is_digit(text[1])))
+			return true;
+	}
 	*to = '\0';
 	return number_parse(plain, ret);
 }
@@ -181,7 +190,7 @@ int neap_kube_yaml_plain(const char *text, json_t **ret, struct neap_error *err)
 		value = json_null();
 	else if (word != NULL)
 		value = json_boolean(word->meaning == IS_TRUE);
-	else if ((isdigit((unsigned char)*text) || strchr("+-.", *text) != NULL) &&
+	else if ((is_digit(*text) || strchr("+-.", *text) != NULL) &&
 		 !number_read(text, &value))
 		return neap_error_nomem(err);
 	if (value == NULL)
