@@ -7,21 +7,34 @@
 
 #include "api/kube/kind.h"
 
+/* Of one CustomResourceDefinition. */
+#define NEAP_KUBE_CRD_VERSIONS 32
+#define NEAP_KUBE_CRD_COLUMNS  128
+#define NEAP_KUBE_CRD_NAMES    64 /* short names; categories */
+#define NEAP_KUBE_CRD_FIELDS   8  /* that field selectors may name */
+
 /* One YAML file can hold several documents. */
 #define NEAP_KUBE_YAML_MAX       (4 * 1024 * 1024)
 #define NEAP_KUBE_YAML_DOCUMENTS 1000
+#define NEAP_KUBE_YAML_DEPTH     160 /* lists and mappings inside each other */
+/* In all documents, keys too, each alias counted as what it stands for: how many, and bytes of text. */
+#define NEAP_KUBE_YAML_VALUES 500000
+#define NEAP_KUBE_YAML_TEXT   (16 * 1024 * 1024)
 
-/* Checks a CustomResourceDefinition (defaults filled in: plural names, list kind, scope) and makes its row.
- * The version that is served is the one that stores; others that are served must have an equal schema or
- * none of their own, as objects are not converted: "spec.versions[1]..." else. All causes at once.
- * The row is one that the caller frees; it keeps nothing of crd. NEAP_EINVAL (see causes), NEAP_ENOMEM. */
-int neap_kube_crd_parse(const json_t *crd, struct neap_kube_kind **ret,
+/* Checks a CustomResourceDefinition and makes its row. Absent singular and list kind are made of the kind.
+ * The version that stores is served, and so are others whose schema and subresources are equal to its own, or
+ * who have no schema: objects are not converted. All causes at once, with the fields as
+ * "spec.versions[1].schema.openAPIV3Schema".
+ * The row is one that the caller frees; it keeps nothing of definition. NEAP_EINVAL (see causes; err has the first),
+ * NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_kube_crd_parse(const json_t *definition, struct neap_kube_kind **ret,
 			struct neap_causes *causes, struct neap_error *err);
 void neap_kube_crd_free(struct neap_kube_kind *kind);
 
-/* YAML as kubectl reads it (YAML 1.1 scalars: yes, no, on, off are booleans, 0777 is octal; anchors
- * and aliases within bounds; duplicate keys and tags refused) to JSON: an array with a value a document, empty
- * documents left out. Errors name the line: "FILE:12: ...". */
+/* YAML as kubectl reads it (YAML 1.1 scalars: yes, no, on, off are booleans, 0777 is octal; anchors,
+ * aliases and "<<" within bounds; duplicate keys and tags refused) to JSON: an array with a value a document,
+ * empty documents left out. Keys that are numbers or booleans become texts ("80", "true"). Errors name the line:
+ * "FILE:12: ...". NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t **ret,
 			 struct neap_error *err);
 

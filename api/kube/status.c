@@ -37,12 +37,6 @@ const char neap_kube_modified[] =
 	"the object has been modified; please apply your changes "
 	"to the latest version and try again";
 
-void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size)
-{
-	(void)snprintf(buf, size, "%s%s%s", kind->plural, kind->group[0] ? "." : "",
-		       kind->group);
-}
-
 int neap_kube_reason_http(enum neap_kube_reason reason)
 {
 	return reasons[reason].http;

@@ -48,5 +48,6 @@ extern const struct torture torture_live[];
 extern const struct torture torture_hand[];
 extern const struct torture torture_daemon[];
 extern const struct torture torture_http[];
+extern const struct torture torture_kube[];
 
 #endif
