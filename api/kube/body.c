@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
+#include "api/kube/protobuf.h"
 #include "engine/base/json.h"
-
-#define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 
 /* The media type without its parameters. A missing one is JSON: kubectl 1.20 sends none with some. */
 static void media_type(const struct call *call, char *buf, size_t size)
@@ -46,6 +45,23 @@ static int parse_json(struct call *call, json_t **ret)
 	return 0;
 }
 
+static int parse_protobuf(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *body = neap_http_body_get(call->request, &len);
+	struct neap_error err;
+
+	switch (neap_protobuf_decode(body, len, ret, &err)) {
+	case 0:
+		return 0;
+	case -NEAP_EUNSUPPORTED:
+		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+				      "%s", err.msg);
+	default:
+		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	}
+}
+
 static int unsupported(struct call *call, const char *type, const char *accepted)
 {
 	return neap_kube_fail(
@@ -82,8 +98,8 @@ int body_any(struct call *call, json_t **ret)
 
 	*ret = NULL;
 	media_type(call, type, sizeof(type));
-	if (strcmp(type, PROTOBUF_TYPE) == 0) {
-		if (neap_kube_body_decode(call, ret) < 0)
+	if (strcmp(type, NEAP_PROTOBUF_MEDIA_TYPE) == 0) {
+		if (parse_protobuf(call, ret) < 0)
 			return -1;
 	} else if (strcmp(type, "application/json") != 0) {
 		return unsupported(call, type, "application/json");

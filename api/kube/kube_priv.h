@@ -83,8 +83,6 @@ int body_patched(struct call *call, const json_t *shown, json_t **ret);
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
-/* A protobuf body as the tree that it stands for. */
-int neap_kube_body_decode(struct call *call, json_t **ret);
 
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
