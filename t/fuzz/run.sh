@@ -25,11 +25,7 @@ longest()
 {
 	case $1 in
 	http | journal | record | zone) echo 8192 ;;
-<<<<<<< HEAD
-	config | kernel | policy | script | table | wire) echo 4096 ;;
-=======
-	config | kernel | policy | script | wire | yaml) echo 4096 ;;
->>>>>>> w-k4
+	config | kernel | policy | script | table | wire | yaml) echo 4096 ;;
 	*) echo 1024 ;;
 	esac
 }
