@@ -342,10 +342,10 @@ static void run_examples(struct judge *judge)
 	for (int i = 1; i <= count && renew(judge, &trial); i++) {
 		if (time_left(judge) <= 0) {
 			problem(judge, NEAP_EBUDGET, 0, "",
-				"after %d of %d examples %d ms of CPU time were spent; "
-				"fewer or smaller rows are wanted",
-				i - 1, count,
-				(int)(neap_kind_find("qos")->upload_budget_usec / 1000));
+				"the CPU time of an upload is used up, %.3g s, after %d of "
+				"%d examples: fewer or smaller rows are wanted",
+				(double)neap_kind_find("qos")->upload_budget_usec / 1e6,
+				i - 1, count);
 			break;
 		}
 		if (!run_example(judge, trial, i))

@@ -261,13 +261,13 @@ size_t neap_wire_length(const void *bytes, size_t len)
 	return sum;
 }
 
-ssize_t neap_wire_send(int sock, void *packet, size_t len, int fd)
+ssize_t neap_wire_send(int sock, const void *packet, size_t len, int fd)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = {packet, len};
+	struct iovec iov = {(void *)packet, len}; /* sendmsg only reads it */
 	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct cmsghdr *part;
 

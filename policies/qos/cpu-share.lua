@@ -87,6 +87,7 @@ local function look(node, params, range)
   local used = critical_milli(node)
   local pressure = node.critical_pressure or 0
   return {
+    used_percent = used * 100 // math.max(node.capacity_milli, 1),
     room = find_room(node, params, range, used),
     is_waiting = pressure >= params.pressure_high,
     is_calm = pressure <= params.pressure_low,
@@ -96,14 +97,13 @@ end
 
 --- Whether best-effort pods run idle: as the parameter says, or by use, with some play so that
 --- use about the limit does not switch it to and fro.
-local function wants_idle(node, params, memo)
+local function wants_idle(node, params, memo, seen)
   if params.priority ~= "auto" or not node.supports["cpu.idle"] then
     return params.priority == "idle" and node.supports["cpu.idle"]
   end
-  if node.critical_used_milli then
-    local percent = critical_milli(node) * 100 // math.max(node.capacity_milli, 1)
+  if seen then
     local limit = memo.is_idle and params.idle_percent - IDLE_PLAY or params.idle_percent
-    memo.is_idle = percent >= limit or nil
+    memo.is_idle = seen.used_percent >= limit or nil
   end
   return memo.is_idle
 end
@@ -302,7 +302,7 @@ return {
     end
 
     local writes = {}
-    priority_writes(wants_idle(node, params, memo), writes)
+    priority_writes(wants_idle(node, params, memo, seen), writes)
     if memo.cpus then
       cpuset_writes(node, range, memo.cpus, memo.why, writes)
     end

@@ -8,7 +8,8 @@
 service_dir=$group/burstable/podservice/main
 batch_dir=$group/besteffort/podbatch/main
 
-# A sleep of N seconds without a process.
+# A sleep of N seconds without a process: on a descriptor that is always silent. A new one for each sleep has
+# a process each, and in a sweep of many thousands bash came to wait for one that it had reaped.
 exec {nap_fd}<> <(:)
 nap() { read -rt "$1" -u "$nap_fd"; }
 
@@ -175,10 +176,6 @@ start_batch()
 	wait_for "$tmp/batch" ready "$batch"
 }
 
-# await PID SECONDS: until the process is gone, looking so often. bash reaps its children when they end; its
-# own wait for one that it has reaped already was once seen to wait for another, which did not end.
-await() { while kill -0 "$1" 2>/dev/null; do nap "$2"; done; }
-
 # end PID: TERM, and KILL for what does not end within three seconds.
 end()
 {
@@ -190,7 +187,7 @@ end()
 		nap 0.02
 	done
 	kill -KILL "$1" 2>/dev/null
-	await "$1" 0.01
+	wait "$1" 2>/dev/null
 }
 
 # Ends everything and leaves no group.

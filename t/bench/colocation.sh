@@ -179,7 +179,7 @@ measure()
 			--server "$server" "${args[@]}"
 	) >"$tmp/client" 2>>"$tmp/err" &
 	client=$!
-	await "$client" 0.05
+	wait "$client"
 	client=''
 	end_all
 	line=$(cat "$tmp/client")

@@ -45,7 +45,7 @@ ctl() { "$build/neapctl" --socket "$tmp/sock" "$@"; }
 launch() # PROGRAM
 {
 	"$1" --share-dir . --run-dir "$tmp/run" --data-dir "$tmp/data" --unix-socket "$tmp/sock" --group "$group" \
-		--listen off --kubepods off --user nobody --tick 200ms --policy qos/cpu-share >>"$tmp/log" 2>&1 &
+		--listen off --kubepods off --user nobody --tick 200ms --policy qos/cpu-share:priority=idle >>"$tmp/log" 2>&1 &
 	daemon=$!
 }
 start()

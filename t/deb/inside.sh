@@ -87,6 +87,8 @@ check "neapd has a group beside the others" is "$(cat $CG/neapd.service/cpu.weig
 check "its data is the loop's" is "$(stat -c %U /var/lib/neap/token)" neap
 check "it has a filter of system calls" grep -q 'Seccomp:.*2' "/proc/$(main_pid)/status"
 release_after() { sed -i "s/^#*release-after:.*/release-after: $1/" /etc/neap/neap.yaml; systemctl restart neapd; }
+# Something that is held on each pod, to look at.
+printf 'policies:\n  - policy: qos/cpu-share\n    params:\n      priority: idle\n' >>/etc/neap/neap.yaml
 release_after 10m
 
 # --- work that is held ---

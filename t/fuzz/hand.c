@@ -206,26 +206,7 @@ static void answers_read(void)
 
 static void packet_send(const void *packet, size_t len, int fd)
 {
-	struct iovec iov = {(void *)packet, len};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-
-	if (fd >= 0) {
-		struct cmsghdr *part;
-
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &fd, sizeof(int));
-	}
-	FUZZ_CHECK(sendmsg(m->sock, &head, 0) == (ssize_t)len);
+	FUZZ_CHECK(neap_wire_send(m->sock, packet, len, fd) == (ssize_t)len);
 	(void)neap_hand_packet_take(m->server);
 	answers_read();
 }

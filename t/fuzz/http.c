@@ -197,6 +197,17 @@ static void machine_make(void)
 	FUZZ_CHECK(neap_http_add_routes(m.http, routes, NULL, &err) == 0);
 }
 
+/* libFuzzer's clock interrupts calls that wait. */
+static bool connect_to(int fd, const void *addr, socklen_t len)
+{
+	int r;
+
+	do
+		r = connect(fd, addr, len);
+	while (r < 0 && errno == EINTR);
+	return r == 0 || errno == EISCONN;
+}
+
 /* From another address each time: the ports of one would run out, as ended connections keep theirs for
  * a minute. */
 static void dial_tcp(int fd)
@@ -211,7 +222,7 @@ static void dial_tcp(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0 ||
-	    connect(fd, (struct sockaddr *)&m.tcp, sizeof(m.tcp)) < 0) {
+	    !connect_to(fd, &m.tcp, sizeof(m.tcp))) {
 		perror("connect");
 		abort();
 	}
@@ -223,7 +234,7 @@ static int dial(bool over_unix)
 
 	FUZZ_CHECK(fd >= 0);
 	if (over_unix)
-		FUZZ_CHECK(connect(fd, (struct sockaddr *)&m.path, sizeof(m.path)) == 0);
+		FUZZ_CHECK(connect_to(fd, &m.path, sizeof(m.path)));
 	else
 		dial_tcp(fd);
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -261,6 +272,27 @@ static void hear(int fd, bool *is_first)
 	}
 }
 
+/* A piece that the socket does not take at once goes on after a turn, as the reading has all of it.
+ * False: nobody takes more. */
+static bool push(int fd, const char *bytes, size_t len, bool *is_first)
+{
+	for (int i = 0; i < TURNS_MAX; i++) {
+		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return false;
+		turn();
+		hear(fd, is_first);
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+		}
+		if (!len)
+			return true;
+	}
+	return false;
+}
+
 /* Pieces are parted by \1; a turn of the loop comes after each. */
 static void say(int fd, const char *bytes, size_t len, bool *is_first)
 {
@@ -268,12 +300,12 @@ static void say(int fd, const char *bytes, size_t len, bool *is_first)
 		const char *end = memchr(bytes, 1, len);
 		size_t part = end ? (size_t)(end - bytes) : len;
 		struct neap_http_request *before = m.deferred;
+		bool is_taken = push(fd, bytes, part, is_first);
 
-		/* A server that has closed takes no more. */
-		(void)send(fd, bytes, part, MSG_NOSIGNAL);
-		turn();
 		answer_deferred(before);
 		hear(fd, is_first);
+		if (!is_taken)
+			return;
 		bytes += part + (end != NULL);
 		len -= part + (end != NULL);
 	}

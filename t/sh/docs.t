@@ -331,7 +331,7 @@ run_document doc/policies.md 40 \
 	'ok      one of four CPUs is used' 'got skip' 'would go live; nothing was changed' 'is live' \
 	'in place of' 'somebody else was faster' "'cpu.max_mili' is no key" 'qos/filed' 'it belongs to its file' \
 	'filed.lua:' 'refused with status 1' 'rolled-back' 'no idea' 'is deleted' 'cpu-suppress' \
-	"a busy node: whole cores"
+	"a burst counts at once, its end slowly"
 run_document doc/control-api.md 18 '"code":"Unauthorized"' '"result":"live"' '"result":"unchanged"' '"result":"deleted"' \
 	'"verb":"rollback"' '"problems":[{' '"threshold":70' '"entries":[{' '"state":"frozen"' 'event: audit' 'this needs admin' \
 	'neap_policy_state{policy="qos/cpu-share",state="active"} 1'

@@ -150,7 +150,15 @@ awk -v status=$status '
 	!inside { next }
 	{ print }
 	/^not ok/ { failed++; f[name]++ }
-	/^ok .*[^\\]# SKIP / { skipped++; why[skipped] = name ": " $0; next }
+	/^ok .*[^\\]# SKIP / {
+		skipped++
+		sub(/^ok [0-9]+ - /, "")
+		sub(/ # SKIP /, ": ")
+		short = name
+		sub(/^.*\//, "", short) # as t/run-tests.sh tells them
+		why[skipped] = short ": " $0
+		next
+	}
 	/^ok/ { passed++ }
 	END {
 		if (inside) { print "not ok - " name ": the machine ended in it"; failed++ }
