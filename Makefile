@@ -33,7 +33,7 @@ VERSION := 0.1.0
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
-PKGS    := libevent libevent_openssl jansson hwloc libcgroup libseccomp lua5.4 yaml-0.1 openssl libcurl sqlite3
+PKGS    := libevent libevent_openssl jansson hwloc libcgroup libseccomp lua5.4 yaml-0.1 openssl libcurl sqlite3 libpcre2-8
 PKG_OK  := $(shell pkg-config --exists $(PKGS) cmocka 2>/dev/null && command -v $(CC) prove >/dev/null && echo yes)
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \

@@ -10,7 +10,7 @@
 enum neap_option_type {
 	NEAP_OPTION_TEXT,     /* char[size] */
 	NEAP_OPTION_LISTEN,   /* char[size]: ADDR:PORT or off */
-	NEAP_OPTION_GROUP,    /* char[size]: a cgroup path, may be empty */
+	NEAP_OPTION_GROUP,    /* char[size]: a cgroup path */
 	NEAP_OPTION_CPUS,     /* char[size]: a CPU list, may be empty */
 	NEAP_OPTION_DURATION, /* int64_t usec, min to max */
 	NEAP_OPTION_MILLI,    /* int64_t, a quantity of CPU, min to max */

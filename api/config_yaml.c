@@ -404,7 +404,8 @@ static int read_whole(const char *file, struct neap_buf *text, struct neap_error
 
 	if (fd < 0)
 		return neap_error_sys(err, "--config %s", file);
-	for (n = read(fd, part, sizeof(part)); n > 0; n = read(fd, part, sizeof(part)))
+	for (n = read(fd, part, sizeof(part)); n > 0 && !neap_buf_failed(text);
+	     n = read(fd, part, sizeof(part)))
 		neap_buf_add(text, part, (size_t)n);
 	if (n < 0)
 		return neap_error_sys(err, "--config %s", file);

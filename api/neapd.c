@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/daemon/format.h"
 #include "api/daemon/whole.h"
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/machine/window.h"
@@ -24,7 +24,7 @@ static void note_policy(void *arg, const char *label, const char *what)
 
 	if (daemon->node != NULL)
 		neap_node_note_policy(daemon->node, label, what,
-				      neap_daemon_now(CLOCK_REALTIME));
+				      neap_clock_usec(CLOCK_REALTIME));
 }
 
 static void describe_policy(void *arg, const char *label, json_t *row)

@@ -22,6 +22,7 @@ build libyaml-dev          configuration
 build libssl-dev           tls
 build libcurl4-openssl-dev client
 build libsqlite3-dev       store
+build libpcre2-dev         patterns of schemas
 build libcmocka-dev        tests
 build perl                 prove
 build tzdata               zones of ctx.time

@@ -9,7 +9,7 @@ cd "${LINT_ROOT:-$(dirname "$0")/..}"
 # folder (the longest that fits decides) : folders it may include : libraries besides libc.
 # "jansson" is allowed everywhere as a data type. "*" is everything.
 table='
-engine/base      : engine/base :
+engine/base      : engine/base : libpcre2
 engine/machine   : engine/base engine/machine :
 engine/cluster   : engine/base engine/machine engine/cluster :
 engine/decide    : engine :
@@ -42,6 +42,7 @@ function library(header) {
 	if (header ~ /^(lua|lauxlib|lualib|luaconf)\.h$/) return "lua"
 	if (header ~ /^sqlite3/) return "sqlite3"
 	if (header ~ /^curl\//) return "libcurl"
+	if (header ~ /^pcre2/) return "libpcre2"
 	if (header ~ /^yaml\.h$/) return "libyaml"
 	if (header ~ /^cmocka/) return "cmocka"
 	return ""

@@ -225,6 +225,7 @@ static void test_v2_kubelet(void **state)
 	has(OK, "cgroup.groups", "system.slice (systemd)");
 	lacks("cgroup.partition", "");
 	has(OK, "others.systemd", "systemd 252 owns the root of cgroup v2");
+	has(OK, "others.systemd", "neap's own group neap lies beside them");
 	has(OK, "others.runtime", "/run/containerd/containerd.sock");
 	has(OK, "others.kubelet", "pid 812, in /system.slice/kubelet.service");
 	has(OK, "others.pods", "below kubepods.slice, laid out by the systemd driver");
@@ -235,6 +236,41 @@ static void test_v2_kubelet(void **state)
 	lacks("cpu.isolated", "");
 	lacks("cpu.nohz", "");
 	assert_int_equal(neap_findings_count(&findings, PROBLEM), 0);
+}
+
+/* What the package makes: neap's group in a unit of its slice, neapd beside the slices. */
+static void test_packaged(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put("/sys/fs/cgroup/neapd.service/cpu.weight", "10000\n");
+	put("/sys/fs/cgroup/dev-hugepages.mount/cpu.weight", "100\n");
+	put("/sys/fs/cgroup/neap.slice/neap-workloads.service/neap/cpu.weight", "100\n");
+	snprintf(config.group, sizeof(config.group),
+		 "neap.slice/neap-workloads.service/neap");
+	look();
+	has(OK, "others.systemd",
+	    "neap's own group neap.slice/neap-workloads.service/neap lies in one of them");
+	has(OK, "cgroup.groups", "neap.slice (systemd; neap's own lies in it)");
+	has(OK, "cgroup.groups", "neapd.service (systemd)");
+	has(OK, "cgroup.groups", "dev-hugepages.mount (systemd)");
+	lacks("cgroup.groups", "nobody known");
+}
+
+/* As cilium mounts it for itself. */
+static void test_v2_twice(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put("/proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+				 "none /run/cilium/cgroupv2 cgroup2 ro 0 0\n");
+	put("/run/cilium/cgroupv2/cgroup.controllers", "cpuset cpu io memory pids\n");
+	look();
+	has(OK, "cgroup.version", "cgroup v2: cpu (v2)");
+	lacks("cgroup.mount", "");
+	lacks("cgroup.enabled", "");
 }
 
 static void test_static_manager_and_koordlet(void **state)
@@ -263,6 +299,8 @@ static void test_static_manager_and_koordlet(void **state)
 	put("/run/koordlet/x", "");
 	put("/sys/fs/cgroup/tuned.slice/cpuset.cpus.partition", "isolated\n");
 	put("/sys/fs/cgroup/tuned.slice/cpuset.cpus", "4-5\n");
+	put("/sys/fs/cgroup/lost.slice/cpuset.cpus.partition",
+	    "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n");
 	put("/run/neap/freeze", "");
 	put("/var/lib/neap/format", "neap data 2\nwritten by neapd 0.4.0\n");
 	look();
@@ -274,6 +312,7 @@ static void test_static_manager_and_koordlet(void **state)
 	has(PROBLEM, "others.agent", "koordlet runs (pid 900)");
 	has(WARNING, "others.driver", "cgroupDriver is cgroupfs");
 	has(WARNING, "cgroup.partition", "tuned.slice has CPUs 4-5 for itself");
+	lacks("cgroup.partition", "lost.slice");
 	has(WARNING, "neap.frozen", "frozen");
 	has(PROBLEM, "neap.format", "format 2 of neapd 0.4.0");
 
@@ -290,6 +329,26 @@ static void test_static_manager_and_koordlet(void **state)
 	look();
 	has(NOTE, "others.agent", "neapd leaves pods alone");
 	has(NOTE, "others.cpu-manager", "leaves pods alone");
+	lacks("others.pods", "");
+}
+
+/* What --kubepods names is looked at, not what it would be by itself. */
+static void test_named_kubepods(void **state)
+{
+	(void)state;
+	put_all(common);
+	put_all(v2_files);
+	put_all(kubelet_files);
+	put("/sys/fs/cgroup/mine/kubepods/cpu.weight", "100\n");
+	snprintf(config.kubepods, sizeof(config.kubepods), "mine/kubepods");
+	look();
+	has(OK, "others.pods", "below mine/kubepods, as --kubepods says");
+	memset(&findings, 0, sizeof(findings));
+	neap_doctor_done(&doctor);
+	snprintf(config.kubepods, sizeof(config.kubepods), "other/kubepods");
+	look();
+	has(WARNING, "others.pods", "other/kubepods");
+	lacks("others.pods", "pods lie below");
 }
 
 static const struct file hybrid[] = {
@@ -468,8 +527,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_v2_kubelet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_packaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_v2_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_static_manager_and_koordlet, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_named_kubepods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_container, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),

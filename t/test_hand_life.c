@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -246,6 +247,39 @@ static void successor_takes_over(void **state)
 	assert_int_equal(rig_next(rig).op, NEAP_HAND_LIST);
 	a = rig_ask(rig, NEAP_HAND_RESTORE, group, NEAP_KEY_CPU_SHARES, NULL, -1);
 	assert_string_equal(a.new_value, first);
+}
+
+/* What a daemon asked for at last is done, also when it left an answer unread. */
+static void last_request(void **state)
+{
+	struct hand_rig *rig = rig_of(state);
+	const char *group = rig_path(rig, "a");
+	struct neap_hand_request request = {
+		1, NEAP_HAND_SET, group, NEAP_KEY_CPU_SHARES, "300", -1};
+	struct pollfd answered = {.events = POLLIN};
+	int pid, i;
+
+	rig_make(rig, group);
+	rig_start(rig);
+	pid = neap_hand_pid(rig->hand);
+	assert_int_equal(neap_hand_add(rig->hand, &request, NULL), 0);
+	assert_int_equal(neap_hand_flush(rig->hand, NULL), 1);
+	answered.fd = neap_hand_fd(rig->hand);
+	assert_int_equal(poll(&answered, 1, 5000), 1);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	request.value = "400";
+	assert_int_equal(neap_hand_add(rig->hand, &request, NULL), 0);
+	assert_int_equal(neap_hand_flush(rig->hand, NULL), 1);
+	neap_hand_free(rig->hand);
+	rig->hand = NULL;
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (i = 0; i < 200; i++) {
+		if (strcmp(rig_read(rig, group, NEAP_KEY_CPU_SHARES), "400") == 0)
+			break;
+		rig_sleep_ms(10);
+	}
+	assert_string_equal(rig_read(rig, group, NEAP_KEY_CPU_SHARES), "400");
 }
 
 static void both_killed(void **state)
@@ -525,6 +559,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(freeze_holds_the_release, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(successor_takes_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(last_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(half_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(release_of_an_orphan, setup, teardown),

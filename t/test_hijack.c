@@ -224,6 +224,43 @@ static void values_stay_in_range(void **state)
 	hijack_unharmed(attack);
 }
 
+/* What is given back is what the hand found, not what a message says was there. */
+static void first_values_are_read(void **state)
+{
+	struct hijack *attack = hijack_of(state);
+	static const struct {
+		enum neap_key key;
+		const char *value, *found;
+	} rows[] = {
+		{NEAP_KEY_CPU_SHARES, "3", "7"},
+		{NEAP_KEY_CPU_IDLE, "0", "1"},
+		{NEAP_KEY_MEMORY_MAX_BYTES, "1073741824", "536870912"},
+		{NEAP_KEY_CPUSET_MEMS, "0", "1"},
+	};
+	struct neap_hand_request back = {2, NEAP_HAND_GIVE_BACK, NULL, 0, NULL, -1};
+	static unsigned char buf[NEAP_WIRE_MAX];
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_hand_request set = {
+			1,  NEAP_HAND_SET, attack->inside, rows[i].key, rows[i].value,
+			-1, rows[i].found};
+		char before[256];
+		const char *after;
+
+		(void)snprintf(before, sizeof(before), "%s",
+			       rig_read(attack->rig, attack->inside, rows[i].key));
+		if (hijack_ask(attack, buf, hijack_message(&set, buf), NULL, 0) != 0)
+			continue; /* not on this machine */
+		(void)hijack_ask(attack, buf, hijack_message(&back, buf), NULL, 0);
+		after = rig_read(attack->rig, attack->inside, rows[i].key);
+		if (strcmp(after, before) != 0)
+			fail_msg("%s was '%s' and is '%s'",
+				 neap_key_get(rows[i].key)->name, before, after);
+	}
+	hijack_unharmed(attack);
+}
+
 /* --- processes that did not ask to be moved --- */
 
 /* A descriptor that a process of another kind made, sent to us. */
@@ -475,9 +512,10 @@ static void mounts_are_not_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(names_lead_nowhere),     CASE(own_root_only),
-		CASE(values_stay_in_range),   CASE(foreign_processes_stay),
-		CASE(files_are_out_of_reach), CASE(mounts_are_not_followed),
+		CASE(names_lead_nowhere),      CASE(own_root_only),
+		CASE(values_stay_in_range),    CASE(first_values_are_read),
+		CASE(foreign_processes_stay),  CASE(files_are_out_of_reach),
+		CASE(mounts_are_not_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,6 +200,42 @@ static void never_reads_with_few(void **state)
 	read_nothing(hijack_of(state), 10);
 }
 
+/* A side that is shut down stays readable for ever. The hand takes it for the end of its daemon. */
+static void half_closed(void **state)
+{
+	struct hijack *attack = hijack_of(state);
+	struct neap_hand_request set = {
+		1, NEAP_HAND_SET, attack->inside, NEAP_KEY_CPU_SHARES, "3", -1};
+	static unsigned char buf[1024];
+
+	assert_int_equal(hijack_ask(attack, buf, hijack_message(&set, buf), NULL, 0), 0);
+	assert_int_equal(shutdown(neap_hand_fd(attack->rig->hand), SHUT_WR), 0);
+	hijack_sleeps(attack);
+}
+
+/* As many lists as go into a packet: answered once, as all of them would fill memory. */
+static void lists_are_rationed(void **state)
+{
+	struct hijack *attack = hijack_of(state);
+	struct neap_hand_request list = {1, NEAP_HAND_LIST, NULL, 0, NULL, -1};
+	struct neap_hand_request set = {
+		2, NEAP_HAND_SET, attack->inside, NEAP_KEY_CPU_SHARES, "3", -1};
+	static unsigned char buf[NEAP_WIRE_MAX];
+	size_t len, at, count;
+
+	assert_int_equal(hijack_ask(attack, buf, hijack_message(&set, buf), NULL, 0), 0);
+	len = hijack_message(&list, buf);
+	for (at = len; at + len <= sizeof(buf); at += len)
+		memcpy(buf + at, buf, len);
+	hijack_settle(attack);
+	count = attack->answers;
+	assert_int_equal(hijack_ask(attack, buf, at, NULL, 0), EBUSY);
+	hijack_settle(attack);
+	/* One entry more, and those of the question that settles. */
+	assert_in_range(attack->answers - count, at / len, at / len + 8);
+	hijack_unharmed(attack);
+}
+
 /* --- at random --- */
 
 static uint32_t next_random(uint32_t *seed)
@@ -269,6 +306,8 @@ int main(void)
 		CASE(triggers_run_out),
 		CASE(never_reads),
 		CASE(never_reads_with_few),
+		CASE(half_closed),
+		CASE(lists_are_rationed),
 		CASE(mutations),
 	};
 

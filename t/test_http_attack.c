@@ -317,7 +317,12 @@ static void test_small_unknown_uploads(void **state)
 		http_say(fds[i], filler, 30000);
 	}
 	expect_kib(*state, before, 12 * 1024);
-	/* A known upload finds room all the same. */
+	/* A stranger's request and a known upload find room all the same. */
+	for (i = 0; i < 200; i++) {
+		http_ask(*state, "GET /open HTTP/1.1\r\n" HOST "\r\n", answer,
+			 sizeof(answer));
+		assert_non_null(strstr(answer, " 200 "));
+	}
 	known = http_dial(*state);
 	http_say(known, POST "Content-Length: 900000\r\n\r\n",
 		 strlen(POST "Content-Length: 900000\r\n\r\n"));

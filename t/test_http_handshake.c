@@ -188,6 +188,28 @@ static void test_half_open(void **state)
 	tls_rig_expect_alone(*state, 3000);
 }
 
+/* Each claims nearly all that a stranger may hold, and together they claim more than all may: those go that
+ * came first. */
+static void test_claims(void **state)
+{
+	static const char head[] = "\x16\x03\x01\x40\x00\x01\x00\x7d\x00\x03\x03";
+	enum { ALL = 180 };
+	char from[32];
+	int fds[ALL], i;
+
+	for (i = 0; i < ALL; i++) {
+		snprintf(from, sizeof(from), "127.0.2.%d", 1 + i / 60);
+		fds[i] = http_dial_from(*state, from);
+		assert_true(fds[i] >= 0);
+		http_say(fds[i], head, sizeof(head) - 1);
+	}
+	for (i = 0; i < 5; i++)
+		tls_rig_expect_served(*state);
+	for (i = 0; i < ALL; i++)
+		close(fds[i]);
+	tls_rig_expect_alone(*state, 3000);
+}
+
 /* Over the cap everybody who is known stays, and strangers go. */
 static void test_caps(void **state)
 {
@@ -252,10 +274,10 @@ static void test_unknown_upload(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_plain),          cmocka_unit_test(test_tls_to_plain),
-		TEST(test_no_handshake),   TEST_IMPATIENT(test_slow_handshakes),
-		TEST(test_half_open),      TEST(test_caps),
-		TEST(test_unknown_upload),
+		TEST(test_plain),        cmocka_unit_test(test_tls_to_plain),
+		TEST(test_no_handshake), TEST_IMPATIENT(test_slow_handshakes),
+		TEST(test_half_open),    TEST(test_caps),
+		TEST(test_claims),       TEST(test_unknown_upload),
 	};
 
 	return cmocka_run_group_tests(tests, tls_rig_make, tls_rig_remove);

@@ -286,6 +286,32 @@ static void flipped_anywhere(void **state)
 	assert_int_equal(fstatat(dir_fd, "hand.journal.bad", &st, 0), 0);
 }
 
+/* Bytes that a disk lost are no end of the file. */
+static void zeroed_in_between(void **state)
+{
+	struct neap_journal *journal = journal_open(BOOT);
+	char text[4096];
+	struct stat st;
+	size_t len;
+	char *at;
+
+	(void)state;
+	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	neap_journal_free(journal);
+	len = file_read(text, sizeof(text) - 1);
+	text[len] = '\0';
+	at = strstr(text, "\t111\t");
+	assert_non_null(at);
+	memset(at, 0, 5);
+	file_write(text, len);
+	journal = journal_open(BOOT);
+	assert_int_equal(neap_journal_count(journal), 1);
+	assert_string_equal(value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES), "222");
+	neap_journal_free(journal);
+	assert_int_equal(fstatat(dir_fd, "hand.journal.bad", &st, 0), 0);
+}
+
 static void other_boot(void **state)
 {
 	struct neap_journal *journal = journal_open(BOOT);
@@ -511,6 +537,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(torn_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_disk_at_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(flipped_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(zeroed_in_between, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_with_another_sum, setup, teardown),

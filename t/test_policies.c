@@ -25,7 +25,7 @@ static const struct {
 	const char *param, *value; /* one more setting to run with */
 } policies[] = {
 	{"policies/qos/cpu-share.lua", NULL, NULL},
-	{"policies/qos/cpu-share.lua", "busy_percent", "10"},
+	{"policies/qos/cpu-share.lua", "idle_percent", "10"},
 	{"policies/qos/cpu-share.lua", "min_cpus", "64"},
 	{"policies/qos/cpu-suppress.lua", NULL, NULL},
 	{"policies/qos/cpu-suppress.lua", "policy", "cfsQuota"},

@@ -59,6 +59,39 @@ static void test_life_of_an_object(void **state)
 	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 3) > third);
 }
 
+/* As an event's that names its pod, version and all, before its own metadata. */
+static json_t *event_of_pod(void)
+{
+	return json_pack("{s:{s:s,s:s}, s:{s:s,s:s}}", "involvedObject", "name", "p",
+			 "resourceVersion", "4711", "metadata", "name", "e", "namespace",
+			 "n");
+}
+
+static void test_nothing_changes(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	struct neap_store_write write = {
+		.verb = NEAP_STORE_CREATE, .resource = "events", .ns = "n", .name = "e"};
+	int64_t version;
+
+	write.object = event_of_pod();
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	version = neap_store_newest(rig->store, "events", "n", "e")->version;
+	write.verb = NEAP_STORE_UPDATE;
+	write.object = event_of_pod();
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	assert_int_equal(neap_store_newest(rig->store, "events", "n", "e")->version,
+			 version);
+	write.object = event_of_pod();
+	assert_int_equal(
+		json_object_set_new(json_object_get(write.object, "involvedObject"),
+				    "resourceVersion", json_string("4712")),
+		0);
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	assert_true(neap_store_newest(rig->store, "events", "n", "e")->version > version);
+}
+
 static void test_refused(void **state)
 {
 	struct store_rig *rig = *state;
@@ -149,6 +182,31 @@ static void test_what_stays(void **state)
 	assert_true(store_rig_put(rig, NEAP_STORE_CREATE, "n", "gone", 2) > version);
 }
 
+/* A resource whose objects are all gone keeps its number: the next one gets another. */
+static void test_resource_without_objects(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	struct neap_store_write node = {
+		.verb = NEAP_STORE_CREATE, .resource = "nodes", .ns = "", .name = "x"};
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	node.object = json_pack("{s:{s:s}}", "metadata", "name", "x");
+	assert_int_equal(neap_store_write_take(rig->store, &node, &err), 0);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_non_null(neap_store_find(rig->store, "nodes", "", "x"));
+	assert_int_equal(neap_store_count(rig->store, "pods"), 0);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 2);
+	store_rig_close(rig);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_count(rig->store, "nodes"), 1);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 2);
+}
+
 /* What was accepted when the store ends is answered and durable. */
 static void test_end_waits(void **state)
 {
@@ -170,6 +228,45 @@ static void test_end_waits(void **state)
 	assert_int_equal(neap_store_count(rig->store, "pods"), 100);
 }
 
+struct late {
+	struct store_rig *rig;
+	struct neap_error err;
+	int calls, r;
+};
+
+static void write_late(void *arg, struct neap_object *object,
+		       const struct neap_error *err)
+{
+	struct late *late = arg;
+
+	assert_true(object != NULL && err == NULL);
+	late->calls++;
+	late->r = store_rig_write(late->rig, NEAP_STORE_CREATE, "n", "late", 1, 0, NULL,
+				  &late->err);
+}
+
+/* Nobody would commit it any more. */
+static void test_end_takes_nothing_new(void **state)
+{
+	struct store_rig *rig = *state;
+	struct late late = {.rig = rig};
+	struct neap_error err = {0};
+	struct neap_store_write write = {.verb = NEAP_STORE_CREATE,
+					 .resource = "pods",
+					 .ns = "",
+					 .name = "x",
+					 .done = write_late,
+					 .arg = &late};
+
+	write.object = json_pack("{s:{s:s}}", "metadata", "name", "x");
+	assert_int_equal(neap_store_write_take(rig->store, &write, &err), 0);
+	store_rig_close(rig);
+	assert_int_equal(late.calls, 1);
+	assert_int_equal(late.r, -NEAP_EUNAVAILABLE);
+	store_rig_open(rig);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+}
+
 static void test_one_process_has_it(void **state)
 {
 	struct store_rig *rig = *state;
@@ -179,6 +276,32 @@ static void test_one_process_has_it(void **state)
 	assert_int_equal(neap_store_sqlite_open(&rig->config, &second, &err),
 			 -NEAP_ECONFLICT);
 	assert_non_null(strstr(err.msg, rig->file));
+}
+
+/* A link to the folder is the operator's way to put it elsewhere; one in place of the file is none. */
+static void test_links(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_error err = {0};
+	char folder[96], file[128], link[128];
+
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 7);
+	store_rig_close(rig);
+	(void)snprintf(folder, sizeof(folder), "%s-link", rig->dir);
+	(void)snprintf(file, sizeof(file), "%s/neap.db", folder);
+	(void)snprintf(link, sizeof(link), "%s/link.db", rig->dir);
+	assert_int_equal(symlink(rig->dir, folder), 0);
+	assert_int_equal(symlink(rig->file, link), 0);
+	rig->config.file = file;
+	store_rig_open(rig);
+	assert_int_equal(store_rig_n(find(rig, "n", "a")), 7);
+	store_rig_close(rig);
+	rig->config.file = link;
+	assert_int_equal(neap_store_sqlite_open(&rig->config, &rig->store, &err),
+			 -NEAP_EUNAVAILABLE);
+	rig->config.file = rig->file;
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(unlink(folder), 0);
 }
 
 static void patch_file(const char *path, const char *find_text, const char *put)
@@ -366,11 +489,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life_of_an_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest_and_visible, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resource_without_objects, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_end_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_takes_nothing_new, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),

@@ -281,6 +281,30 @@ static void test_wrong_for_long(void **state)
 	neap_tls_free(tls);
 }
 
+/* Issued by a machine whose clock is ahead: told, and taken when its time has come. */
+static void test_not_yet(void **state)
+{
+	struct neap_tls *tls = NULL;
+	struct neap_error err;
+	int i, r = 0;
+
+	(void)state;
+	put_files("one");
+	assert_int_equal(neap_tls_new(&config, &tls, &err), 0);
+	tls_issue(dir, "soon", &(struct tls_order){"soon", .from_s = 3, .key = "one"});
+	tls_copy(dir, "soon.crt", "tls.crt");
+	assert_int_equal(neap_tls_look(tls, false, &err), 0);
+	assert_int_equal(neap_tls_look(tls, false, &err), -NEAP_EINVAL);
+	assert_non_null(strstr(err.msg, "is not valid before"));
+	for (i = 0; i < 100 && r == 0; i++) {
+		usleep(100000);
+		r = neap_tls_look(tls, false, &err);
+	}
+	assert_int_equal(r, 1);
+	expect_subject(tls, "CN=soon");
+	neap_tls_free(tls);
+}
+
 static void link_to(const char *target)
 {
 	char fresh[96], data[96];
@@ -379,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_one_after_the_other),
 		cmocka_unit_test(test_wrong_for_long),
+		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_swapped_link),
 		cmocka_unit_test(test_key_of_root),
 	};

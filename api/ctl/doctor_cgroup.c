@@ -79,8 +79,8 @@ static void mounts_check(const struct neap_doctor *doctor, struct neap_findings 
 		if (down[0] != '\0')
 			neap_finding_add(
 				findings, NEAP_FINDING_NOTE, "cgroup.enabled", NULL,
-				"%s: not enabled for groups yet; neapd enables what it needs "
-				"when it makes its own group",
+				"%s: not enabled for groups yet; what neap needs is enabled "
+				"when its own group is made",
 				down);
 	}
 }
@@ -132,22 +132,40 @@ static void keys_check(const struct neap_doctor *doctor, struct neap_findings *f
 	}
 }
 
+/* Named as systemd names the group of a unit. Some lie at the root: neapd.service as a sibling of
+ * system.slice, mounts that systemd makes before all else. */
+static bool is_unit(const char *group)
+{
+	static const char *const ends[] = {".slice", ".scope",  ".service",
+					   ".mount", ".socket", ".swap"};
+	const size_t len = strlen(group);
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++)
+		if (len > strlen(ends[i]) &&
+		    strcmp(group + len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
 static const char *manager_of(const struct neap_doctor *doctor, const char *group)
 {
+	const char *own = doctor->config->group;
 	const size_t len = strlen(group);
 
-	if (strcmp(group, doctor->config->group) == 0)
+	if (strcmp(group, own) == 0)
 		return "neapd";
+	/* The packaged one lies in a unit: neap.slice/neap-workloads.service/neap. */
+	if (strncmp(group, own, len) == 0 && own[len] == '/')
+		return is_unit(group) ? "systemd; neap's own lies in it"
+				      : "neap's own lies in it";
 	if (strcmp(group, "kubepods") == 0 || strcmp(group, "kubepods.slice") == 0)
 		return "the kubelet";
 	if (strcmp(group, "docker") == 0)
 		return "docker";
 	if (strncmp(group, "libpod", 6) == 0 || strcmp(group, "machine.slice") == 0)
 		return "podman or systemd-machined";
-	if (strcmp(group, "init.scope") == 0 ||
-	    (len > 6 && strcmp(group + len - 6, ".slice") == 0))
-		return "systemd";
-	return NULL;
+	return is_unit(group) ? "systemd" : NULL;
 }
 
 static void groups_check(const struct neap_doctor *doctor, struct neap_findings *findings)

@@ -3,6 +3,7 @@
  * The kubelet: its configuration (YAML or JSON, through libyaml), its command line, which beats that,
  * and the state of its CPU manager. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -236,12 +237,36 @@ static void cpu_manager_check(const struct neap_doctor *doctor,
 		kubelet->shared_cpus[0] != '\0' ? kubelet->shared_cpus : "what is left");
 }
 
+/* The group that --kubepods names. */
+static void named_root_check(const struct neap_doctor *doctor,
+			     struct neap_findings *findings)
+{
+	const char *group = doctor->config->kubepods;
+	struct neap_error err = {0};
+	neap_auto_fd int fd = neap_cgroup_open(&doctor->cgroup, NEAP_CTL_CPU, group, NULL,
+					       O_PATH | O_DIRECTORY, &err);
+
+	if (fd < 0)
+		neap_finding_add(
+			findings, NEAP_FINDING_WARNING, "others.pods",
+			"start the kubelet first, or name its group by --kubepods",
+			"the group for pods is not found: %s", err.msg);
+	else
+		neap_finding_add(findings, NEAP_FINDING_OK, "others.pods", NULL,
+				 "pods lie below %s, as --kubepods says", group);
+}
+
 static void root_check(const struct neap_doctor *doctor, struct neap_findings *findings)
 {
+	const char *group = doctor->config->kubepods;
 	struct neap_tree tree;
 
-	if (!doctor->has_cgroup)
+	if (!doctor->has_cgroup || strcmp(group, "off") == 0)
 		return;
+	if (strcmp(group, "auto") != 0) {
+		named_root_check(doctor, findings);
+		return;
+	}
 	if (!neap_scan_find_kubelet(&doctor->cgroup, &tree)) {
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, "others.pods",

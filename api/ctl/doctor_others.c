@@ -54,6 +54,11 @@ static void systemd_check(const struct neap_doctor *doctor,
 			  struct neap_findings *findings)
 {
 	const struct neap_agent_facts *facts = &doctor->facts.agents;
+	const char *group = doctor->config->group;
+	const size_t top = strcspn(group, "/");
+	/* As the package has it: in a unit with Delegate=. */
+	const bool is_in_unit = group[top] == '/' && top > 6 &&
+				strncmp(group + top - 6, ".slice", 6) == 0;
 	char version[32] = "";
 
 	if (facts->systemd != NEAP_YES) {
@@ -67,12 +72,12 @@ static void systemd_check(const struct neap_doctor *doctor,
 		(void)snprintf(version, sizeof(version), " %d", facts->systemd_version);
 	neap_finding_add(
 		findings, NEAP_FINDING_OK, "others.systemd", NULL,
+		"systemd%s %s; neap's own group %s lies %s, and values of units stay systemd's",
+		version,
 		doctor->has_cgroup && !doctor->cgroup.has_v1
-			? "systemd%s owns the root of cgroup v2 and its slices; neap's own group lies "
-			  "beside them, and values of units stay systemd's"
-			: "systemd%s manages its slices; neap's own group lies beside them, and values of "
-			  "units stay systemd's",
-		version);
+			? "owns the root of cgroup v2 and its slices"
+			: "manages its slices",
+		group, is_in_unit ? "in one of them" : "beside them");
 }
 
 static void runtimes_check(const struct neap_doctor *doctor,

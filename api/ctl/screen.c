@@ -12,9 +12,9 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 struct neap_screen {
@@ -114,23 +114,15 @@ static enum neap_screen_event signal_read(struct neap_screen *screen)
 	return event;
 }
 
-static int64_t now_usec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec)
 {
-	int64_t end = now_usec() + usec, left;
+	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + usec, left;
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 			       {.fd = screen->signals, .events = POLLIN}};
 	enum neap_screen_event event;
 	char key;
 
-	while ((left = end - now_usec()) > 0) {
+	while ((left = end - neap_clock_usec(CLOCK_MONOTONIC)) > 0) {
 		if (poll(fds, NEAP_ARRAY_LEN(fds), (int)((left + 999) / 1000)) <= 0)
 			continue;
 		event = signal_read(screen);

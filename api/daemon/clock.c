@@ -2,26 +2,19 @@
 #include "api/daemon/clock.h"
 
 #include <stdio.h>
-#include <time.h>
+
+#include "engine/base/clock.h"
 
 /* What is less is the work of a time server, or a busy machine. */
 #define JUMP_USEC 2000000
 #define LATE_USEC 3000000
 
-static int64_t clock_usec(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now); /* cannot fail with these clocks */
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 struct neap_clocks neap_clocks_now(void)
 {
 	return (struct neap_clocks){
-		.mono_usec = clock_usec(CLOCK_MONOTONIC),
-		.boot_usec = clock_usec(CLOCK_BOOTTIME),
-		.real_usec = clock_usec(CLOCK_REALTIME),
+		.mono_usec = neap_clock_usec(CLOCK_MONOTONIC),
+		.boot_usec = neap_clock_usec(CLOCK_BOOTTIME),
+		.real_usec = neap_clock_usec(CLOCK_REALTIME),
 	};
 }
 

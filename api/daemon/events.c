@@ -5,20 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "api/daemon/whole.h"
+#include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 
 #define START_WAIT_SEC 5
-
-int64_t neap_daemon_now(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* The node can work: tells what was found, and ticks from now on. */
 static void go_up(struct neap_daemon *daemon)
@@ -43,7 +35,7 @@ static void hand_ready(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (neap_node_hear(daemon->node, neap_daemon_now(CLOCK_REALTIME), &err) < 0) {
+	if (neap_node_hear(daemon->node, neap_clock_usec(CLOCK_REALTIME), &err) < 0) {
 		if (daemon->is_up) {
 			neap_log_line(&daemon->log, NEAP_LOG_ERROR,
 				      "%s: ending; the next start takes up its journal",
@@ -58,7 +50,7 @@ static void hand_ready(evutil_socket_t fd, short what, void *arg)
 	}
 	if (!daemon->is_up && neap_node_is_open(daemon->node))
 		go_up(daemon);
-	neap_control_audit_poke(daemon->audit, neap_daemon_now(CLOCK_MONOTONIC));
+	neap_control_audit_poke(daemon->audit, neap_clock_usec(CLOCK_MONOTONIC));
 	neap_daemon_watch_hand(daemon);
 }
 
@@ -77,8 +69,10 @@ void neap_daemon_watch_hand(struct neap_daemon *daemon)
 	}
 	daemon->hand_event = event_new(daemon->base, neap_hand_fd(daemon->hand), what,
 				       hand_ready, daemon);
-	if (daemon->hand_event != NULL)
-		(void)event_add(daemon->hand_event, NULL);
+	if (daemon->hand_event == NULL || event_add(daemon->hand_event, NULL) == 0)
+		return;
+	event_free(daemon->hand_event); /* no memory: the next tick tries again */
+	daemon->hand_event = NULL;
 }
 
 /* A pressure trigger fired. */
@@ -86,8 +80,8 @@ void neap_daemon_react(void *arg)
 {
 	struct neap_daemon *daemon = arg;
 
-	neap_node_react(daemon->node, neap_daemon_now(CLOCK_MONOTONIC),
-			neap_daemon_now(CLOCK_REALTIME));
+	neap_node_react(daemon->node, neap_clock_usec(CLOCK_MONOTONIC),
+			neap_clock_usec(CLOCK_REALTIME));
 	neap_daemon_watch_hand(daemon);
 }
 
@@ -104,7 +98,7 @@ static void tell_clocks(struct neap_daemon *daemon, const struct neap_clocks *no
 }
 
 /* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
- * machine) is left out, never made up for. */
+ * machine) is left out, never made up for, and the grid begins anew. */
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
@@ -130,7 +124,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	neap_control_audit_poke(daemon->audit, now);
 	neap_daemon_watch_hand(daemon);
 	neap_daemon_tell(daemon);
-	now = neap_daemon_now(CLOCK_MONOTONIC);
+	now = neap_clock_usec(CLOCK_MONOTONIC);
 	daemon->next_tick_usec += daemon->config.tick_usec;
 	if (daemon->next_tick_usec <= now)
 		daemon->next_tick_usec = now + daemon->config.tick_usec;

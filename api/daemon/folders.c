@@ -54,6 +54,25 @@ static int check_folder(const char *path, uid_t owner, const char *option,
 	return 0;
 }
 
+/* Never what a link leads to, nor a file in the folder's place: then something else were given away. */
+static int give_folder(const char *path, const struct neap_account *account,
+		       struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+
+	if (geteuid() != 0)
+		return 0;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s is no folder: remove it, or choose another "
+				      "--data-dir",
+				      path);
+	if (fd < 0 || fchown(fd, account->uid, account->gid) < 0)
+		return neap_error_sys(err, "give %s to %s", path, account->name);
+	return 0;
+}
+
 int neap_folders_make(const struct neap_config *config,
 		      const struct neap_account *account, struct neap_error *err)
 {
@@ -66,17 +85,14 @@ int neap_folders_make(const struct neap_config *config,
 		return -(int)err->code;
 	if (check_folder(config->run_dir, geteuid(), "--run-dir", err) < 0)
 		return -(int)err->code;
-	if (geteuid() == 0 && chown(config->data_dir, account->uid, account->gid) < 0)
-		return neap_error_sys(err, "give %s to %s", config->data_dir,
-				      account->name);
-	if (check_folder(config->data_dir, account->uid, "--data-dir", err) < 0)
+	if (give_folder(config->data_dir, account, err) < 0 ||
+	    check_folder(config->data_dir, account->uid, "--data-dir", err) < 0)
 		return -(int)err->code;
 	for (i = 0; i < NEAP_ARRAY_LEN(inner); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", config->data_dir, inner[i]);
-		if (make_folder(path, 0700, err) < 0)
+		if (make_folder(path, 0700, err) < 0 ||
+		    give_folder(path, account, err) < 0)
 			return -(int)err->code;
-		if (geteuid() == 0 && lchown(path, account->uid, account->gid) < 0)
-			return neap_error_sys(err, "give %s to %s", path, account->name);
 	}
 	return 0;
 }
@@ -166,6 +182,13 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 	if (len < 0)
 		return neap_error_sys(err, "read %s", path);
 	buf[len] = '\0';
+	/* What was cut here would never be what clients send. */
+	if ((size_t)len == size - 1 && strcspn(buf, "\r\n") == (size_t)len)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s holds a token of more than %zu characters: remove it and a "
+			"new one is made",
+			path, size - 2);
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0' && unlink(path) == 0)
 		return token_make(path, account, buf, size, err);

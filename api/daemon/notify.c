@@ -14,7 +14,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-#define MUST_WAIT_MS 1000
+#define TRIES        3
+#define MUST_WAIT_MS 1000 /* between the first try and the last */
 
 static int address_set(struct neap_notify *notify, const char *path,
 		       struct neap_error *err)
@@ -107,11 +108,11 @@ static bool tell(struct neap_notify *notify, bool must, const char *text)
 	size_t len = strlen(text);
 	int tries;
 
-	for (tries = 0; notify->fd >= 0 && tries < 3; tries++) {
+	for (tries = 0; notify->fd >= 0 && tries < TRIES; tries++) {
 		if (send(notify->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 			return true;
-		if (errno == EAGAIN && must)
-			(void)poll(&writable, 1, MUST_WAIT_MS / 2);
+		if (errno == EAGAIN && must && tries < TRIES - 1)
+			(void)poll(&writable, 1, MUST_WAIT_MS / (TRIES - 1));
 		else if (errno == ECONNREFUSED || errno == ENOTCONN ||
 			 errno == ECONNRESET) /* another manager took its place */
 			(void)connect(notify->fd,

@@ -24,10 +24,10 @@ struct neap_notify {
 };
 
 /* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and takes them out of the environment, so that no
- * child speaks for us. An error (a socket that cannot be used, a time that is none) leaves a notify that
- * tells nobody: neapd works without. */
+ * child speaks for us. After an error there is no socket (one that cannot be used) or no watchdog (a time
+ * that is none): neapd works without. */
 int neap_notify_open(struct neap_notify *notify, struct neap_error *err);
-/* Also of one that was never opened. */
+/* Also of one that could not be opened. */
 void neap_notify_close(struct neap_notify *notify);
 
 /* The service works; also ends a reload. */

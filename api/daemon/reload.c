@@ -39,7 +39,7 @@ static bool differs(const struct neap_config *a, const struct neap_config *b,
 		      option->size) != 0;
 }
 
-/* Names what has to wait, and keeps it as it was. Returns whether anything changed. */
+/* Names what has to wait for a restart. */
 static void name_the_rest(const struct neap_config *now, const struct neap_config *wanted,
 			  const struct neap_log *log)
 {

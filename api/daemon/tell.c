@@ -5,9 +5,9 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/daemon/whole.h"
+#include "engine/base/clock.h"
 
 static size_t add_policies(const struct neap_daemon *daemon, char *text, size_t size,
 			   size_t len)
@@ -61,7 +61,7 @@ void neap_daemon_tell(struct neap_daemon *daemon)
 
 void neap_daemon_reload(struct neap_daemon *daemon)
 {
-	neap_notify_reloading(&daemon->notify, neap_daemon_now(CLOCK_MONOTONIC));
+	neap_notify_reloading(&daemon->notify, neap_clock_usec(CLOCK_MONOTONIC));
 	neap_reload(daemon->argc, daemon->argv, &daemon->config, daemon->live,
 		    &daemon->log);
 	neap_daemon_tls_look(daemon->tls_watch);
@@ -73,7 +73,7 @@ void neap_daemon_reload(struct neap_daemon *daemon)
 static void alive(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;
-	int64_t late = neap_daemon_now(CLOCK_MONOTONIC) - daemon->next_tick_usec;
+	int64_t late = neap_clock_usec(CLOCK_MONOTONIC) - daemon->next_tick_usec;
 
 	(void)fd;
 	(void)what;

@@ -5,8 +5,6 @@
 #ifndef NEAP_API_DAEMON_WHOLE_H
 #define NEAP_API_DAEMON_WHOLE_H
 
-#include <time.h>
-
 #include "api/config.h"
 #include "api/control/audit.h"
 #include "api/control/control.h"
@@ -63,8 +61,6 @@ struct neap_daemon {
 struct neap_control_node neap_daemon_functions(struct neap_daemon *daemon);
 
 /* --- events.c --- */
-/* Microseconds of CLOCK_MONOTONIC or CLOCK_REALTIME. */
-int64_t neap_daemon_now(clockid_t clock);
 /* Ticks, the hand's socket and signals, from now on. */
 int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err);
 /* Asks for writability only while the hand's socket is full. */

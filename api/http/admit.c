@@ -3,7 +3,8 @@
  * Who is at the other end of a connection, and who has to go when there are too many. The newcomer
  * is let in and the one goes that has been silent longest and is not known: whoever
  * opens connections without end only drives out connections like them, and an operator at the
- * same address gets in and stays. */
+ * same address gets in and stays. Memory is given in the same way: the newest bytes find room, or whoever
+ * holds it with requests and handshakes that never end would shut out all handshakes and probes. */
 #include <event2/bufferevent.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +97,18 @@ void neap_guard_admit(struct neap_guard *guard)
 		neap_guard_refuse(find_victim(guard, true));
 	if (guards->alive > NEAP_HTTP_CONNECTIONS_MAX)
 		neap_guard_refuse(find_victim(guard, false));
+}
+
+void neap_guards_make_room(struct neap_guards *guards)
+{
+	struct neap_guard *guard;
+
+	for (guard = TAILQ_FIRST(&guards->list); guard; guard = TAILQ_NEXT(guard, next)) {
+		if (guards->unfinished_unknown <= NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)
+			return;
+		if (guard->unfinished && !guard->is_proved && !guard->is_busy)
+			neap_guard_refuse(guard);
+	}
 }
 
 bool neap_guard_take_stream(struct neap_guard *guard)

@@ -195,9 +195,8 @@ static void release_text(const void *data, size_t len, void *arg)
 }
 
 /* Gives text away, also when it fails. A large one is not copied. */
-static int add_text_take(struct evbuffer *to, char *text)
+static int add_text_take(struct evbuffer *to, char *text, size_t len)
 {
-	size_t len = strlen(text);
 	int r;
 
 	if (len > COPY_MAX) {
@@ -213,6 +212,15 @@ static int add_text_take(struct evbuffer *to, char *text)
 	return r;
 }
 
+void neap_http_answer_text_take(struct neap_http_request *request, int status,
+				const char *type, char *text, size_t len)
+{
+	if (add_text_take(evhttp_request_get_output_buffer(request->ev), text, len) < 0)
+		neap_http_drop_take(request);
+	else
+		send_take(request, status, type);
+}
+
 void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body)
 {
@@ -220,7 +228,7 @@ void neap_http_answer_json_take(struct neap_http_request *request, int status,
 	char *text = body ? neap_json_dump(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	json_decref(body);
-	if (!text || add_text_take(out, text) < 0) {
+	if (!text || add_text_take(out, text, strlen(text)) < 0) {
 		neap_http_drop_take(request);
 		return;
 	}

@@ -110,8 +110,6 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 	bool has_length = false; /* over 0 */
 	size_t size = 0;
 
-	if (request->major != 1 || request->minor < 0 || request->minor > 1)
-		return refused(err, "neither HTTP/1.0 nor HTTP/1.1");
 	TAILQ_FOREACH(header, evhttp_request_get_input_headers(request), next)
 	{
 		enum kind kind = kind_of(header->key);

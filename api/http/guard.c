@@ -228,6 +228,7 @@ void neap_guard_note_answer(struct neap_guard *guard)
 {
 	neap_guard_watch(guard, NULL, NULL);
 	guard->is_busy = false;
+	neap_guard_look_at_line(guard); /* of the next request */
 	if (guard->unfinished)
 		event_base_gettimeofday_cached(guard->guards->base, &guard->since);
 }
@@ -241,6 +242,11 @@ void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *a
 bool neap_guard_has_nul(const struct neap_guard *guard)
 {
 	return guard->has_nul;
+}
+
+bool neap_guard_is_line_good(const struct neap_guard *guard)
+{
+	return guard->is_line_good;
 }
 
 size_t neap_guards_count(const struct neap_guards *guards)

@@ -50,6 +50,9 @@ bool neap_guard_take_stream(struct neap_guard *guard);
 void neap_guard_refuse(struct neap_guard *guard);
 /* A NUL byte came over this connection. */
 bool neap_guard_has_nul(const struct neap_guard *guard);
+/* The line of the request with its handler ends in "HTTP/1.0" or "HTTP/1.1", to the letter, and no CONNECT
+ * came before it. */
+bool neap_guard_is_line_good(const struct neap_guard *guard);
 /* Refuses the framing forms that invite smuggling. *ret_is_last: this request is to be the last of its
  * connection, as evhttp's idea of where its body ends may not be everybody's. */
 int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,

@@ -32,7 +32,9 @@ struct neap_guard {
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
-	bool has_nul; /* among its bytes */
+	bool has_nul;      /* among its bytes */
+	bool has_line;     /* the line of the request being read is there whole */
+	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
 	bool is_tls;
 	bool is_greeted; /* the handshake is done, and who is there is known */
 	struct neap_tls_watch watch;
@@ -76,6 +78,8 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 /* Counts the bytes of this connection as len; 0 when they are somebody else's now. */
 void neap_guard_set_unfinished(struct neap_guard *guard, size_t len);
 void neap_guard_set_proved(struct neap_guard *guard);
+/* Judges the request line at the start of the input, once it is there whole; done before evhttp takes it. */
+void neap_guard_look_at_line(struct neap_guard *guard);
 
 /* handshake.c */
 /* Watches over what comes before the first request. */
@@ -92,5 +96,7 @@ bool neap_guard_is_handshake(struct evbuffer *buffer);
 bool neap_guard_resolve(struct neap_guard *guard);
 /* Keeps the caps, by dropping another or this one. */
 void neap_guard_admit(struct neap_guard *guard);
+/* Keeps the bytes that those not known hold together in bounds, by dropping others as well. */
+void neap_guards_make_room(struct neap_guards *guards);
 
 #endif

@@ -35,7 +35,6 @@ static size_t claimed(const struct neap_guard *guard)
 static void wire_input(void *arg, const char *data, size_t len)
 {
 	struct neap_guard *guard = arg;
-	struct neap_guards *guards = guard->guards;
 	size_t room = NEAP_GUARD_HELLO - guard->hello_len;
 	size_t kept = len < room ? len : room;
 	size_t sum = guard->unfinished + len;
@@ -45,9 +44,9 @@ static void wire_input(void *arg, const char *data, size_t len)
 	memcpy(guard->hello + guard->hello_len, data, kept);
 	guard->hello_len += kept;
 	neap_guard_set_unfinished(guard, sum > claimed(guard) ? sum : claimed(guard));
-	if (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX ||
-	    guards->unfinished_unknown > NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)
+	if (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX)
 		neap_guard_refuse(guard);
+	neap_guards_make_room(guard->guards);
 }
 
 void neap_guard_handshake_start(struct neap_guard *guard)

@@ -2,7 +2,8 @@
  *
  * What a connection sends, seen before evhttp parses it: its bytes are counted, and while nobody knows
  * who is there its lines are looked through for the token. evhttp hands a request over only
- * when it is whole, so this is the only place where an upload can be stopped on the way.
+ * when it is whole, so this is the only place where an upload can be stopped on the way. It keeps no
+ * request line either, so how that ends is seen here.
  *
  * The scanner does not parse: a line with the right token proves whoever sent it, in a header or
  * not, as only who has the token can send it. Once that is proved nothing is scanned any more. */
@@ -77,6 +78,44 @@ static void scan(struct neap_guard *guard, const char *data, size_t len)
 	}
 }
 
+/* evhttp reads the version with sscanf, to which "+1.\r01" is 1.1, and drops blanks behind it: what stands
+ * before it may read such a line in another way, or not at all. */
+static bool ends_in_version(struct evbuffer *buffer, size_t len)
+{
+	char end[sizeof(" HTTP/1.1") - 1];
+	struct evbuffer_ptr at;
+
+	return len >= sizeof(end) &&
+	       evbuffer_ptr_set(buffer, &at, len - sizeof(end), EVBUFFER_PTR_SET) == 0 &&
+	       evbuffer_copyout_from(buffer, &at, end, sizeof(end)) ==
+		       (ev_ssize_t)sizeof(end) &&
+	       (memcmp(end, " HTTP/1.1", sizeof(end)) == 0 ||
+		memcmp(end, " HTTP/1.0", sizeof(end)) == 0);
+}
+
+/* evhttp does not close behind its answer to a CONNECT, whose body it takes for the next request, and
+ * nobody hears of it: as this line stays the one looked at, what comes behind is refused with it. */
+static bool begins_with_connect(struct evbuffer *buffer)
+{
+	char start[sizeof("CONNECT ") - 1];
+
+	return evbuffer_copyout(buffer, start, sizeof(start)) ==
+		       (ev_ssize_t)sizeof(start) &&
+	       memcmp(start, "CONNECT ", sizeof(start)) == 0;
+}
+
+void neap_guard_look_at_line(struct neap_guard *guard)
+{
+	struct evbuffer *buffer = bufferevent_get_input(guard->bev);
+	/* As evhttp looks for it. */
+	struct evbuffer_ptr end =
+		evbuffer_search_eol(buffer, NULL, NULL, EVBUFFER_EOL_CRLF);
+
+	guard->has_line = end.pos >= 0;
+	guard->is_line_good = end.pos >= 0 && ends_in_version(buffer, (size_t)end.pos) &&
+			      !begins_with_connect(buffer);
+}
+
 /* The last len bytes of the buffer. A NUL would end a header's value for evhttp and not for a proxy
  * before it; as bodies are text, none is in its place anywhere. */
 static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size_t len)
@@ -92,6 +131,9 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 	for (i = 0; i < count && i < 8; i++) {
 		if (memchr(pieces[i].iov_base, '\0', pieces[i].iov_len))
 			guard->has_nul = true;
+		if (!guard->has_line &&
+		    memchr(pieces[i].iov_base, '\n', pieces[i].iov_len))
+			neap_guard_look_at_line(guard);
 		if (!guard->is_proved)
 			scan(guard, pieces[i].iov_base, pieces[i].iov_len);
 	}
@@ -165,13 +207,12 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 		return;
 	}
 	look_through(guard, buffer, info->n_added);
-	if (!guard->is_proved &&
-	    (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX ||
-	     guards->unfinished_unknown > NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)) {
+	if (!guard->is_proved && guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX) {
 		tell_unknown(guard);
 		neap_guard_refuse(guard);
 		return;
 	}
+	neap_guards_make_room(guards);
 	if (guard->unfinished > NEAP_HTTP_REQUEST_MAX ||
 	    guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
 		neap_guard_refuse(guard);

@@ -243,6 +243,10 @@ static int check_framing(struct neap_http_request *request, bool *ret_is_last,
 {
 	if (neap_guard_has_nul(request->guard))
 		return neap_error_set(err, NEAP_EINVAL, "refused: a NUL byte");
+	if (!neap_guard_is_line_good(request->guard))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "refused: neither HTTP/1.0 nor HTTP/1.1, or a "
+				      "request behind a CONNECT");
 	return neap_guard_check_headers(request->ev, ret_is_last, err);
 }
 

@@ -30,8 +30,8 @@ struct neap_tls;
 #define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
- * neither root nor the daemon's user): of one connection, and of all. What a TLS handshake needs counts
- * as such. */
+ * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
+ * handshake needs counts as such. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
 /* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and
@@ -149,6 +149,9 @@ void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body);
 void neap_http_answer_text(struct neap_http_request *request, int status,
 			   const char *type, const char *text, size_t len);
+/* The same, and frees text (len bytes) with free(3) when it is on its way: a large one is not copied. */
+void neap_http_answer_text_take(struct neap_http_request *request, int status,
+				const char *type, char *text, size_t len);
 /* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);
@@ -179,6 +182,11 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 /* 1: on its way. 0: skipped, as the client has too much unread; send the newest state later. A client
  * that gets skipped too often in a row is cut off, and gone follows. */
 int neap_http_stream_send(struct neap_http_stream *stream, const char *data, size_t len);
+/* For streams of which nothing may be left out: a piece (not empty), whatever is unread. room is called, from
+ * the loop, when all of it is on its way to the client: the time for the next one. Not both this and
+ * neap_http_stream_send on one stream. -NEAP_ENOMEM. */
+int neap_http_stream_push(struct neap_http_stream *stream, const char *data, size_t len,
+			  void (*room)(void *arg), void *arg);
 /* What was sent still arrives. Not from within gone, and not after it. */
 void neap_http_stream_end(struct neap_http_stream *stream);
 

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "api/http/guard.h"
@@ -22,7 +23,7 @@
 #define PROBE_EACH_S  10
 #define PROBE_COUNT   3
 #define RETRY_AFTER_S "10"
-#define CHUNK_ROOM    64 /* its length and the ends of its two lines */
+#define CHUNK_ROOM    64 /* its length and the end of that line */
 /* As good as never. None at all would bring the old one back with the first byte the client sends:
  * libevent keeps it with the event when that is added without one. */
 #define READ_TIMEOUT_S (365 * 24 * 3600)
@@ -32,8 +33,10 @@ struct neap_http_stream {
 	struct neap_guard *guard;
 	void (*gone)(void *arg);
 	void *gone_arg;
-	struct evbuffer *piece; /* empty between two sends */
-	int skips;              /* in a row */
+	struct evbuffer *piece;  /* empty between two sends */
+	int skips;               /* in a row */
+	void (*room)(void *arg); /* of the last push */
+	void *room_arg;
 };
 
 static void stream_free(struct neap_http_stream *stream)
@@ -94,7 +97,8 @@ static void answer_head(struct neap_http_request *request, const char *type)
 {
 	struct evhttp_request *ev = request->ev;
 
-	if (neap_http_headers_finish(request, type) < 0) {
+	if (neap_http_headers_finish(request, type) < 0 ||
+	    !neap_http_headers_reserve(request)) {
 		neap_http_drop_take(request);
 		return;
 	}
@@ -158,8 +162,10 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 		return 1; /* an empty chunk would end the answer */
 	if (evbuffer_get_length(bufferevent_get_output(bev)) >
 		    NEAP_HTTP_STREAM_UNREAD_MAX ||
-	    /* evhttp does not look whether it could print the length of the chunk. */
+	    /* evhttp does not look whether it could print the length of the chunk, and the end of line
+	     * behind it, which goes where the piece ends. */
 	    evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
+	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
 	    evbuffer_add(stream->piece, data, len) < 0) {
 		if (++stream->skips >= NEAP_HTTP_STREAM_SKIPS_MAX)
 			neap_guard_refuse(stream->guard);
@@ -168,6 +174,30 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 	stream->skips = 0;
 	evhttp_send_reply_chunk(stream->ev, stream->piece);
 	return 1;
+}
+
+static void all_written(struct evhttp_connection *connection, void *arg)
+{
+	struct neap_http_stream *stream = arg;
+
+	(void)connection;
+	stream->room(stream->room_arg);
+}
+
+int neap_http_stream_push(struct neap_http_stream *stream, const char *data, size_t len,
+			  void (*room)(void *arg), void *arg)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(stream->ev);
+	struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
+
+	if (evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
+	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
+	    evbuffer_add(stream->piece, data, len) < 0)
+		return -NEAP_ENOMEM;
+	stream->room = room;
+	stream->room_arg = arg;
+	evhttp_send_reply_chunk_with_cb(stream->ev, stream->piece, all_written, stream);
+	return 0;
 }
 
 void neap_http_stream_end(struct neap_http_stream *stream)

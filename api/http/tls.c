@@ -2,7 +2,7 @@
  *
  * When another certificate is taken. Files are looked at, not waited for: links swapped by a mounted
  * secret, renames and writes in place all show in what stat(2) says, and three calls of it
- * every few seconds cost less than watching every folder that a chain of links leads through. */
+ * every second cost less than watching every folder that a chain of links leads through. */
 #include "api/http/tls.h"
 
 #include <errno.h>
@@ -53,8 +53,9 @@ int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err)
 
 	/* Taken before the files are read: what changes meanwhile differs at the next look. */
 	sign_take(&tls->config, &tls->used, &now);
-	if (is_same(&now, &tls->used) || (!is_asked && is_same(&now, &tls->told)))
+	if (is_same(&now, &tls->used))
 		return 0;
+	/* Also what was told to be of no use: its first day may come, memory be there again. */
 	if (neap_tls_load(&tls->config, tls->context, &context, &facts, err) == 0) {
 		SSL_CTX_free(tls->context); /* its connections hold it on */
 		tls->context = context;
@@ -62,7 +63,7 @@ int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err)
 		tls->used = now;
 		return 1;
 	}
-	if (!is_asked && !is_same(&now, &tls->seen)) {
+	if (!is_asked && (is_same(&now, &tls->told) || !is_same(&now, &tls->seen))) {
 		tls->seen = now;
 		return 0;
 	}

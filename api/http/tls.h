@@ -56,7 +56,7 @@ void neap_tls_free(struct neap_tls *tls);
 /* Looks whether the files changed. 1: what they hold now serves the connections to come. 0: nothing to
  * say. -code: they changed into what cannot be used, and what there was goes on; told once for
  * each change, and only when it has lasted from one look to the next, as files are written one
- * after the other. is_asked: told in any case and at once. */
+ * after the other, but tried again at each look. is_asked: told in any case and at once. */
 int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err);
 /* The certificate in service; valid until the next look. */
 const struct neap_tls_facts *neap_tls_facts_get(const struct neap_tls *tls);

@@ -61,6 +61,8 @@ extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch *
 /* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, topology.node.k8s.io,
  * apiextensions.k8s.io */
 extern const struct neap_kube_kind *const neap_kube_other_kinds[];
+/* Events as events.k8s.io shows them: in none of the tables, as they are stored in the form of core. */
+extern const struct neap_kube_kind neap_kube_event_view;
 
 /* Parts that several tables use. */
 extern const struct neap_schema neap_kube_object_meta, neap_kube_list_meta,

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/policy/live_priv.h"
 #include "engine/base/audit.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
@@ -21,10 +21,7 @@
 
 int64_t neap_live_now(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return neap_clock_usec(CLOCK_REALTIME);
 }
 
 /* --- texts --- */

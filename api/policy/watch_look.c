@@ -14,6 +14,7 @@
 #include "api/policy/judge.h"
 #include "api/policy/trusted.h"
 #include "api/policy/watch_priv.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
@@ -31,10 +32,7 @@ struct look {
 
 int64_t neap_watch_now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1; /* never 0 */
+	return neap_clock_usec(CLOCK_MONOTONIC) / 1000 + 1; /* never 0 */
 }
 
 bool neap_watch_is_policy(const char *name)

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/run/node_priv.h"
 #include "api/run/triggers.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 /* --- start --- */
@@ -206,17 +206,9 @@ void neap_node_free(struct neap_node *node)
 
 /* --- tick --- */
 
-static int64_t cpu_usec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec)
 {
-	int64_t start = cpu_usec(), spent;
+	int64_t start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID), spent;
 	struct neap_error err;
 
 	if (!node->is_open)
@@ -242,7 +234,7 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		neap_launch_collect(node);
 		neap_node_flush(node);
 	}
-	spent = cpu_usec() - start;
+	spent = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start;
 	node->tick_cpu_avg_usec =
 		node->ticks == 1 ? (double)spent
 				 : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/run/node_priv.h"
 #include "api/run/triggers.h"
+#include "engine/base/clock.h"
 
 /* At most 20 reactions in any second, as a machine in trouble is not helped by one that looks all the
  * time: four at once, and 16 a second on the whole. */
@@ -18,14 +18,6 @@
 /* A sample so young is used again. It also is the shortest span for rates: CPU time over less says
  * more about the scheduler's slices than about the load. */
 #define REUSE_USEC 50000
-
-static int64_t mono_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* --- which triggers there are --- */
 
@@ -57,7 +49,7 @@ static int64_t time_left(const struct neap_node *node, int64_t now_usec)
 static void fired(void *arg)
 {
 	struct neap_node *node = arg;
-	int64_t wait = time_left(node, mono_now());
+	int64_t wait = time_left(node, neap_clock_usec(CLOCK_MONOTONIC));
 
 	node->config.loop.wake(node->config.loop.arg, wait > 0 ? wait : 0);
 }
@@ -235,7 +227,8 @@ void neap_react_written(struct neap_node *node)
 		if (node->plan_inflight > 0)
 			return;
 	} else if (node->waked_usec != 0) {
-		note_time(&node->reactions, mono_now() - node->waked_usec);
+		note_time(&node->reactions,
+			  neap_clock_usec(CLOCK_MONOTONIC) - node->waked_usec);
 	}
 	node->waked_usec = 0;
 }

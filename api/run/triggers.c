@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 /* A refused trigger is tried again after so many rounds. */
@@ -57,14 +57,6 @@ struct neap_triggers {
 	size_t at, open; /* open: arms in all */
 	uint64_t round, next_id;
 };
-
-static int64_t now_usec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 struct neap_triggers *neap_triggers_new(const struct neap_triggers_config *config)
 {
@@ -114,7 +106,7 @@ static void arm_ready(void *arg)
 	struct spec *spec = arm->spec;
 	struct neap_triggers *set = spec->set;
 	struct epoll_event event = {0};
-	int64_t now = now_usec();
+	int64_t now = neap_clock_usec(CLOCK_MONOTONIC);
 
 	if (epoll_wait(arm->leaf, &event, 1, 0) == 1 &&
 	    (event.events & (EPOLLERR | EPOLLHUP)) != 0) {
@@ -367,7 +359,7 @@ const char *neap_triggers_fired(struct neap_triggers *set, const char *policy,
 		if (!spec->is_fired || strcmp(spec->policy, policy) != 0)
 			continue;
 		spec->is_fired = false;
-		spec->told_usec = now_usec();
+		spec->told_usec = neap_clock_usec(CLOCK_MONOTONIC);
 		*ret_usec = spec->fired_usec;
 		return spec->trigger.name;
 	}

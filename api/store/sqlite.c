@@ -5,28 +5,22 @@
  * group. When a group fails, everything that was accepted since was built upon it and fails, too. */
 #include "api/store/sqlite.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/store/sqlite_priv.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 static struct sqlite_store *of(const struct neap_store *store)
 {
 	return (struct sqlite_store *)(uintptr_t)store;
-}
-
-static int64_t now_usec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* --- hearing --- */
@@ -74,6 +68,11 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	if (failed == NULL)
 		return;
 	err = failed->err;
+	/* Nobody's request is wrong or in conflict because the file is. */
+	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM) {
+		err.code = NEAP_EINTERNAL;
+		sqlite->dead = err;
+	}
 	(void)pthread_mutex_lock(&sqlite->lock);
 	STAILQ_CONCAT(heard, &sqlite->queue);
 	sqlite->is_failed = false;
@@ -82,8 +81,6 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	for (operation = failed; operation != NULL;
 	     operation = STAILQ_NEXT(operation, next))
 		operation->err = err;
-	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM)
-		sqlite->dead = err;
 	if (sqlite->say != NULL && !sqlite->is_full)
 		sqlite->say(sqlite->arg, true, err.msg);
 	sqlite->is_full = true;
@@ -99,12 +96,14 @@ static void forget_failed(struct operation *operation)
 
 static void hear_backup(struct sqlite_store *sqlite)
 {
-	struct backup done;
+	struct backup done = {0};
 
 	(void)pthread_mutex_lock(&sqlite->lock);
-	done = sqlite->backup;
-	if (done.is_done)
+	/* Before that the thread writes to it without the lock. */
+	if (sqlite->backup.is_done) {
+		done = sqlite->backup;
 		memset(&sqlite->backup, 0, sizeof(sqlite->backup));
+	}
 	(void)pthread_mutex_unlock(&sqlite->lock);
 	if (done.is_done && done.done != NULL)
 		done.done(done.arg, NULL, done.err.code != NEAP_OK ? &done.err : NULL);
@@ -114,7 +113,7 @@ static void hear_backup(struct sqlite_store *sqlite)
 static void hear_operations(struct sqlite_store *sqlite, struct operations *heard)
 {
 	struct operation *operation;
-	int64_t now = now_usec();
+	int64_t now = neap_clock_usec(CLOCK_MONOTONIC);
 
 	take_back(sqlite, heard);
 	for (operation = STAILQ_FIRST(heard); operation != NULL;
@@ -167,23 +166,34 @@ static void hear(struct neap_store *store)
 
 /* --- writing --- */
 
+/* Where the text tells the object's own version, which another object that it speaks of may precede. */
+static const char *version_in(const struct neap_object *object, size_t *ret_len)
+{
+	char mark[48];
+	int len = snprintf(mark, sizeof(mark), "\"resourceVersion\":\"%" PRId64 "\"",
+			   object->version);
+
+	*ret_len = (size_t)len;
+	return strstr(object->text, mark);
+}
+
 /* Both differ in nothing but their version. */
 static bool is_same(const struct neap_object *a, const struct neap_object *b)
 {
-	static const char mark[] = "\"resourceVersion\":\"";
-	const char *left = strstr(a->text, mark), *right = strstr(b->text, mark);
+	size_t left_len, right_len;
+	const char *left = version_in(a, &left_len), *right = version_in(b, &right_len);
 
-	if (left == NULL || right == NULL || left - a->text != right - b->text ||
-	    memcmp(a->text, b->text, (size_t)(left - a->text)) != 0)
-		return false;
-	left += sizeof(mark) - 1;
-	right += sizeof(mark) - 1;
-	return strcmp(left + strcspn(left, "\""), right + strcspn(right, "\"")) == 0;
+	return left != NULL && right != NULL && left - a->text == right - b->text &&
+	       memcmp(a->text, b->text, (size_t)(left - a->text)) == 0 &&
+	       strcmp(left + left_len, right + right_len) == 0;
 }
 
 static int check(const struct sqlite_store *sqlite, const struct neap_store_write *write,
 		 const struct neap_object *newest, struct neap_error *err)
 {
+	/* Set by this thread alone. The other one may have ended, and nobody would commit it. */
+	if (sqlite->is_ending)
+		return neap_error_set(err, NEAP_EUNAVAILABLE, "neapd ends");
 	if (sqlite->dead.code != NEAP_OK)
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s", sqlite->dead.msg);
 	if (sqlite->waiting >= NEAP_STORE_WRITES_MAX ||
@@ -393,10 +403,16 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 	struct sqlite_store *sqlite = arg;
 	struct neap_resource *resource = neap_memory_resource(&sqlite->store, name, true);
 	struct neap_entry *entry =
-		resource == NULL
+		resource == NULL || object == NULL
 			? NULL
 			: neap_index_add(resource->index, object->ns, object->name);
 
+	if (resource != NULL)
+		resource->id = resource_id;
+	if (resource_id > sqlite->last_resource)
+		sqlite->last_resource = resource_id;
+	if (resource != NULL && object == NULL)
+		return 0;
 	if (entry == NULL) {
 		neap_object_unref(object);
 		return neap_error_nomem(err);
@@ -407,15 +423,12 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 		neap_object_unref(object);
 		return -NEAP_EINVAL;
 	}
-	resource->id = resource_id;
 	resource->visible_count++;
 	entry->id = id;
 	entry->visible = object;
 	entry->newest = neap_object_ref(object);
 	if (id > sqlite->last_id)
 		sqlite->last_id = id;
-	if (resource_id > sqlite->last_resource)
-		sqlite->last_resource = resource_id;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,8 @@ static int migrate(struct neap_sqlite_file *file, struct neap_error *err)
 				      "%s is a database of another program: name another "
 				      "--data-dir, or move it away",
 				      file->path);
+	if (format < 0)
+		return damaged(file, "its format is below zero", err);
 	if (format > FORMAT)
 		return neap_error_set(
 			err, NEAP_EUNSUPPORTED,
@@ -186,13 +189,33 @@ static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
 	return 0;
 }
 
+/* The path without links, but for the last part. From 3.39 on SQLITE_OPEN_NOFOLLOW refuses a link anywhere in
+ * the path; where the folder lies is the operator's to say. */
+static int real_path(const char *path, char *real, size_t size, struct neap_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	char folder[256], whole[PATH_MAX];
+
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	if (realpath(name != path ? folder : ".", whole) == NULL)
+		return neap_error_sys(err, "%s", path);
+	if (snprintf(real, size, "%s/%s", whole, name) >= (int)size)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      path);
+	return 0;
+}
+
 static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 		     struct neap_error *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
-	int code = sqlite3_open_v2(file->path, &file->db, flags, NULL);
+	char real[PATH_MAX + sizeof(file->path)];
+	int code;
 
+	if (real_path(file->path, real, sizeof(real), err) < 0)
+		return -(int)err->code;
+	code = sqlite3_open_v2(real, &file->db, flags, NULL);
 	if (file->db == NULL)
 		return neap_error_nomem(err);
 	if (code != SQLITE_OK)
@@ -281,18 +304,44 @@ static int load_row(struct neap_sqlite_file *file, sqlite3_stmt *query,
 	return 0;
 }
 
-int neap_sqlite_file_load(struct neap_sqlite_file *file,
-			  int (*load)(void *arg, int64_t resource, const char *name,
-				      int64_t id, struct neap_object *object,
-				      struct neap_error *err),
+/* Those without objects too: their numbers are taken. */
+static int load_resources(struct neap_sqlite_file *file, neap_sqlite_load *load,
+			  void *arg, struct neap_error *err)
+{
+	sqlite3_stmt *query = NULL;
+	int code = sqlite3_prepare_v2(file->db, "SELECT id, name FROM resources", -1,
+				      &query, NULL);
+	int r = 0;
+
+	while (r == 0 && (code == SQLITE_OK || code == SQLITE_ROW)) {
+		const char *name;
+
+		code = sqlite3_step(query);
+		if (code != SQLITE_ROW)
+			break;
+		name = (const char *)sqlite3_column_text(query, 1);
+		r = name == NULL ? neap_error_nomem(err)
+				 : load(arg, sqlite3_column_int64(query, 0), name, 0,
+					NULL, err);
+	}
+	if (r == 0 && code != SQLITE_DONE)
+		r = failed(file, code, err);
+	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	return r;
+}
+
+int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 			  void *arg, struct neap_error *err)
 {
 	static const char sql[] =
 		"SELECT o.id, o.version, o.sum, o.meta, o.text, o.resource, r.name "
 		"FROM objects o LEFT JOIN resources r ON r.id = o.resource";
 	sqlite3_stmt *query = NULL;
-	int code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL), r = 0;
+	int r = load_resources(file, load, arg, err), code;
 
+	if (r < 0)
+		return r;
+	code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL);
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
 		struct neap_object *object = NULL;
 		const char *name;

@@ -22,11 +22,11 @@ struct neap_sqlite_row {
 int neap_sqlite_file_open(const char *path, struct neap_sqlite_file **ret,
 			  int64_t *ret_version, struct neap_error *err);
 void neap_sqlite_file_close(struct neap_sqlite_file *file);
-/* Every object that is there. load takes object over; a code that it gives ends the load. */
-int neap_sqlite_file_load(struct neap_sqlite_file *file,
-			  int (*load)(void *arg, int64_t resource, const char *name,
-				      int64_t id, struct neap_object *object,
-				      struct neap_error *err),
+/* Takes object over; NULL for a resource as such. A code that it gives ends the load. */
+typedef int neap_sqlite_load(void *arg, int64_t resource, const char *name, int64_t id,
+			     struct neap_object *object, struct neap_error *err);
+/* Every resource that has a number, also without objects; then every object that is there. */
+int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 			  void *arg, struct neap_error *err);
 
 /* A commit: begin, rows, end. After an error of any of them the whole is undone. NEAP_EUNAVAILABLE: the

@@ -52,7 +52,7 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 
 /* Called once, from the loop, when the write is durable (object as it is now, borrowed; the last state of
  * one that was deleted) or has failed (object NULL): NEAP_EUNAVAILABLE when the disk does not take it,
- * NEAP_EINTERNAL. */
+ * NEAP_ENOMEM, else NEAP_EINTERNAL: nothing is written any more. */
 typedef void neap_store_done(void *arg, struct neap_object *object,
 			     const struct neap_error *err);
 
@@ -113,7 +113,8 @@ int neap_store_fd(const struct neap_store *store);
 /* Shows what has become durable, and calls done and ready. They may write, watch and end watches, also
  * their own. */
 void neap_store_hear(struct neap_store *store);
-/* Waits for what was accepted, calls every done, and closes. Watches must be gone. */
+/* Waits for what was accepted, calls every done, and closes. What a done writes now is refused with
+ * NEAP_EUNAVAILABLE. Watches must be gone. */
 void neap_store_free(struct neap_store *store);
 
 #endif

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
 
@@ -162,7 +162,6 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 {
 	int saved = errno;
 	char message[PIPE_BUF + 1], when[32], mark[8] = "";
-	struct timespec now = {0};
 	enum neap_log_format format;
 	struct line line;
 	const char *tail;
@@ -179,8 +178,7 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 		(void)snprintf(message, sizeof(message), "%s", fmt);
 	va_end(args);
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	neap_time_format((int64_t)now.tv_sec * 1000000, 0, when, sizeof(when));
+	neap_time_format(neap_clock_usec(CLOCK_REALTIME), 0, when, sizeof(when));
 	if (format == NEAP_LOG_JSON) {
 		tail = "\"}\n";
 		if (is_journal)

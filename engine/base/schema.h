@@ -19,6 +19,13 @@
 /* Nodes and depth of a schema that is not built in. */
 #define NEAP_SCHEMA_NODES_MAX 20000
 #define NEAP_SCHEMA_DEPTH_MAX 64
+/* Bytes of the compiled patterns of one such schema. */
+#define NEAP_SCHEMA_CODE_MAX (16 * 1024 * 1024)
+/* Steps of one call that fills in defaults or checks: about half a second. An object and a schema that
+ * need more are refused. */
+#define NEAP_SCHEMA_WORK_MAX (64 * 1000 * 1000)
+/* Bytes of JSON that one call fills in as defaults. */
+#define NEAP_SCHEMA_DEFAULTS_MAX (1024 * 1024)
 
 enum neap_schema_type {
 	NEAP_SCHEMA_ANY, /* whatever JSON has; its unknown fields are kept */
@@ -41,6 +48,14 @@ enum neap_schema_format {
 	NEAP_FORMAT_DURATION,   /* as Go has it: "1h30m", "-1.5h", "300ms" */
 	NEAP_FORMAT_BYTES,      /* base64 */
 	NEAP_FORMAT_INT32,      /* of an INTEGER; without it int64 */
+	/* Of schemas that are not built in. What else they can name is not checked. */
+	NEAP_FORMAT_DATE, /* "2026-01-31" */
+	NEAP_FORMAT_IPV4,
+	NEAP_FORMAT_IPV6,
+	NEAP_FORMAT_CIDR, /* of both */
+	NEAP_FORMAT_UUID,
+	NEAP_FORMAT_MAC,
+	NEAP_FORMAT_HOSTNAME,
 };
 
 /* How a list is merged by a strategic merge patch. */
@@ -76,29 +91,44 @@ struct neap_schema {
 	bool is_embedded; /* x-kubernetes-embedded-resource: has kind, apiVersion, metadata */
 	const struct neap_schema_field *fields; /* of an OBJECT */
 	size_t field_count;
+	/* Set by neap_schema_parse: fields, when they lie in the order of their names. */
+	const struct neap_schema_field *sorted;
+	/* Members that have to be there though no field tells so; NULL ends, NULL: none. */
+	const char *const *required;
 	const struct neap_schema *items; /* of a LIST and a MAP; NULL: ANY */
+	/* Of the items of a LIST or MAP: what comes in for a null, as JSON text; NULL: none. */
+	const char *fallback;
 	/* List as CRDs declare it: x-kubernetes-list-type, -list-map-keys. */
 	enum neap_schema_list list;
 	const char *const *list_keys; /* NULL ends */
-	const char *const *values;    /* of an enum; NULL ends; NULL: any */
+	const char *const *values;    /* strings of an enum; NULL ends; NULL: any */
+	const json_t
+		*values_json; /* an enum whose values are not all strings: an array */
 	/* Limits; those that are not set are NEAP_MISSING, or NaN. */
 	double minimum, maximum;
 	bool is_minimum_exclusive, is_maximum_exclusive;
 	int64_t min_length,
 		max_length; /* code points of a STRING, items of a LIST, members of a MAP or OBJECT */
+	/* Of an ANY: whether its lengths are those of a STRING, a LIST or an OBJECT. */
+	enum neap_schema_type length_of;
 	bool has_limits; /* whether any of the limits above is set: tables of C leave them all 0 */
+	double multiple_of;  /* 0: of any */
 	const char *pattern; /* of a STRING; as PCRE2 reads it */
 	void *pattern_code;
 	/* Of CRDs with logic around the type: allOf, anyOf, oneOf, not: kept as they were written, and checked. */
 	const struct neap_schema *const *all_of, *const *any_of, *const *one_of;
 	const struct neap_schema * not ;
+	/* Out of neap_schema_parse: causes are worded as for a CustomResourceDefinition. */
+	bool is_declared;
+	bool has_rules; /* x-kubernetes-validations, which are not evaluated */
 };
 
 /* --- looking --- */
 
 const struct neap_schema_field *neap_schema_field_find(const struct neap_schema *schema,
 						       const char *name);
-/* Of a path such as "spec.containers": what is there; NULL: nothing. Steps into lists and maps need no index. */
+/* Of a path such as "spec.containers": what is there; NULL: nothing. Steps into lists and maps need no
+ * index; "spec.containers[0]" is an item. A "." in front is fine. */
 const struct neap_schema *neap_schema_find(const struct neap_schema *schema,
 					   const char *path);
 
@@ -137,6 +167,10 @@ void neap_causes_unsupported(struct neap_causes *causes, const char *field,
 			     const json_t *value, const char *const *values);
 void neap_causes_duplicate(struct neap_causes *causes, const char *field,
 			   const json_t *value);
+/* Puts a prefix before the fields of the causes from the from-th on, with a "." unless a "[" follows: as
+ * neap_error_infield. */
+void neap_causes_infield(struct neap_causes *causes, size_t from, const char *fmt, ...)
+	NEAP_PRINTF(3, 4);
 
 /* What tells the kinds of unknown fields apart. */
 enum neap_schema_unknown {
@@ -145,14 +179,16 @@ enum neap_schema_unknown {
 	NEAP_UNKNOWN_REFUSE, /* each is told: "unknown field \"spec.frob\"" */
 };
 
-/* Brings a decoded object into shape: members of value null that are not nullable go, unknown fields go
- * (told through unknown, with the path), defaults come in. Types are not judged here: what does not fit
- * stays for the check. False without memory: the object is then half done and useless. */
+/* Bring a decoded object into shape, in place: members of value null that are not nullable go, unknown
+ * fields go (each told through unknown, which may be NULL, with its path), defaults come in. Types are not
+ * judged here: what does not fit stays for the check. False without memory, or when the defaults are over
+ * a ceiling above: the object is then half done and useless. */
 bool neap_schema_prune(const struct neap_schema *schema, json_t *object,
 		       void (*unknown)(void *arg, const char *path), void *arg);
 bool neap_schema_default(const struct neap_schema *schema, json_t *object);
-/* Types, required fields, limits, enums, patterns, duplicates in sets and maps. */
-void neap_schema_check(const struct neap_schema *schema, const json_t *object,
+/* Types, required fields, limits, enums, patterns, formats, duplicates in sets and maps, what stands around
+ * types. Adds to causes. False without memory: a cause then says so, too, and not all was checked. */
+bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
 		       struct neap_causes *causes);
 /* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of these, as
  * "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"
@@ -162,13 +198,23 @@ int neap_schema_decode(const struct neap_schema *schema, const json_t *object,
 
 /* --- schemas that are not built in --- */
 
-/* A schema out of the openAPIV3Schema of a CustomResourceDefinition, which must be structural. Names in
- * errors: "spec.versions[0].schema.openAPIV3Schema.properties[spec].type". One block of memory that the
- * caller frees; NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+/* A schema out of the openAPIV3Schema of a CustomResourceDefinition, which must be structural. Adds what
+ * is wrong to causes; names in them begin at json: "properties[spec].type", which neap_causes_infield puts
+ * into place. The root, and every object embedded in it, has fields apiVersion, kind and metadata, whether
+ * declared or not; those of the root may be missing. The caller frees it; it keeps nothing of json. 0; NEAP_EINVAL (err is the first cause),
+ * NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_schema_parse(const json_t *json, struct neap_schema **ret,
 		      struct neap_causes *causes, struct neap_error *err);
-/* Of neap_schema_parse only. */
+/* Of neap_schema_parse only, as the two that follow. NULL is fine. */
 void neap_schema_free(struct neap_schema *schema);
+/* What metadata is, of the object and of those embedded in it; until then it is any object. A copy is made
+ * of *metadata, not of what it points to. Not while others use the schema. */
+void neap_schema_set_metadata(struct neap_schema *schema,
+			      const struct neap_schema *metadata);
+/* Tells the path of each value that has rules which are not evaluated (x-kubernetes-validations): "" of the
+ * root, "spec.list[*].name". Returns how many. found may be NULL. */
+size_t neap_schema_rules(const struct neap_schema *schema,
+			 void (*found)(void *arg, const char *path), void *arg);
 
 /* --- tables of C --- */
 

@@ -179,9 +179,7 @@ static int make_meta(json_t *tree, const char *const *fields, struct meta *meta,
 	if (json_array_size(json_object_get(metadata, "finalizers")) > 0)
 		meta->flags |= FLAG_FINALIZERS;
 	if (neap_buf_failed(&meta->buf))
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "names, labels and owners take more than %zu bytes",
-				      META_MAX);
+		return neap_buf_error(&meta->buf, "names, labels and owners", err);
 	put_numbers(meta);
 	return 0;
 }

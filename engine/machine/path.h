@@ -87,7 +87,8 @@ bool neap_path_is_below(const char *path, const char *dir);
 /* Number of components. */
 int neap_path_depth(const char *path);
 /* The kubelet's own root or one of its QoS class directories, whichever driver: it sets
- * cpu.shares there, so nothing may be done that makes this write fail. */
+ * cpu.shares there, so nothing may be done that makes this write fail. Wherever its tree
+ * hangs: with --cgroup-root it lies deeper and, under systemd, has the parents in its name. */
 bool neap_path_is_kube_class(const char *path);
 
 #endif

@@ -62,9 +62,11 @@ static void mounts_read(const char *root, struct neap_cgroup_facts *ret)
 		is_v2 = strcmp(row.mnt_type, "cgroup2") == 0;
 		if (!is_v2 && strcmp(row.mnt_type, "cgroup") != 0)
 			continue;
-		/* Mounted over, or once more elsewhere: the first counts, as for neapd. */
+		/* Mounted over, or once more elsewhere: the first counts, as for neapd. Of v2
+		 * there is one hierarchy only, and agents mount it for themselves. */
 		for (i = 0; i < ret->mount_count; i++)
-			if (strcmp(ret->mounts[i].path, row.mnt_dir) == 0)
+			if (strcmp(ret->mounts[i].path, row.mnt_dir) == 0 ||
+			    (is_v2 && ret->mounts[i].is_v2))
 				break;
 		if (i == ret->mount_count)
 			mount_fill(root, &row, is_v2, &ret->mounts[ret->mount_count++]);
@@ -118,8 +120,10 @@ static void partition_look(struct look *look, const char *group)
 		look->mount->is_v2 ? "cpuset.cpus.partition" : "cpuset.cpu_exclusive";
 
 	(void)snprintf(path, sizeof(path), "%s/%s/%s", look->mount->path, group, file);
+	/* "root invalid (why)": asked for and not had. */
 	if (neap_facts_read(look->root, path, text, sizeof(text)) <= 0 ||
 	    strcmp(text, "member") == 0 || strcmp(text, "0") == 0 ||
+	    strstr(text, " invalid") != NULL ||
 	    look->ret->partition_count == NEAP_FACTS_PARTITIONS)
 		return;
 	to = &look->ret->partitions[look->ret->partition_count++];

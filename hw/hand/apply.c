@@ -53,40 +53,6 @@ bool neap_hand_is_managed(const struct neap_hand_server *server, const char *gro
 	return neap_path_is_safe(group) && is_below_roots(&server->config, group);
 }
 
-static bool ends_as_word(const char *name, size_t len, const char *end)
-{
-	size_t end_len = strlen(end);
-
-	return len >= end_len && memcmp(name + len - end_len, end, end_len) == 0 &&
-	       (len == end_len || name[len - end_len - 1] == '-');
-}
-
-/* The root of a kubelet's tree or one of its class directories, wherever the tree hangs: kubelets
- * with --cgroup-root put theirs deeper and, under systemd, put the parents into the name. */
-static bool is_kubelet_class(const char *group)
-{
-	static const char *const slices[] = {"kubepods.slice",
-					     "kubepods-besteffort.slice",
-					     "kubepods-burstable.slice"};
-	const char *slash = strrchr(group, '/');
-	const char *name = slash ? slash + 1 : group;
-	size_t parent_len = slash ? (size_t)(slash - group) : 0;
-	static const char kubepods[] = "kubepods";
-	size_t len = sizeof(kubepods) - 1;
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(slices); i++)
-		if (ends_as_word(name, strlen(name), slices[i]))
-			return true;
-	if (strcmp(name, kubepods) == 0)
-		return true;
-	if (strcmp(name, "besteffort") != 0 && strcmp(name, "burstable") != 0)
-		return false;
-	return parent_len >= len &&
-	       memcmp(group + parent_len - len, kubepods, len) == 0 &&
-	       (parent_len == len || group[parent_len - len - 1] == '/');
-}
-
 static bool is_root(const struct neap_hand_config *config, const char *group)
 {
 	int i;
@@ -129,6 +95,11 @@ static int value_check(enum neap_key key, bool v2, const char *text,
 	/* The parser is kind to what kernels show and takes all below zero for "no limit". */
 	if (*text == '-' && strcmp(text, "-1") != 0)
 		return neap_error_set(err, NEAP_EINVAL, "%.32s is below zero", text);
+	/* What is ten here is eight for the kernel; and blanks would hide it. */
+	if (neap_key_get(key)->form == NEAP_FORM_NUMBER &&
+	    (*text == ' ' || (*text == '0' && text[1] >= '0' && text[1] <= '9')))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "a blank or zero before the number '%.32s'", text);
 	if (key == NEAP_KEY_CPU_MAX_MILLI && v2 && *text && !strchr(text, ' ')) {
 		snprintf(both, sizeof(both), "%.40s %d", text, NEAP_CFS_PERIOD_USEC);
 		text = both;
@@ -178,7 +149,7 @@ static bool set_check(struct neap_hand_server *server,
 	/* An idle group refuses cpu.shares, and a kubelet sets those of its class directories. */
 	if (request->key == NEAP_KEY_CPU_IDLE && number == 1 &&
 	    (is_root(&server->config, request->group) ||
-	     is_kubelet_class(request->group) ||
+	     neap_path_is_kube_class(request->group) ||
 	     is_class_of_root(&server->config, request->group))) {
 		neap_hand_refuse(
 			server, answer, EPERM,
@@ -207,6 +178,33 @@ static int entry_of(struct neap_hand_server *server, const char *group, enum nea
 	return -1;
 }
 
+/* A v1 group copies the CPU set of its parent when it is made; without neap it would have copied what
+ * the parent had at first, which it has again when nothing is noted of it. What is given back at the end
+ * is not for the loop to say, so it may say nothing else. */
+static bool found_is_of_parent(struct neap_hand_server *server,
+			       const struct neap_hand_request *request)
+{
+	const char *slash = strrchr(request->group, '/');
+	const char *first = server->scratch;
+	char parent[NEAP_PATH_MAX];
+	uint64_t dev, ino;
+	bool v2 = false;
+	int index;
+
+	(void)neap_cgroup_file(server->config.cgroup, request->key, NULL, &v2);
+	if (neap_key_get(request->key)->form != NEAP_FORM_CPUSET || v2 || !slash)
+		return false;
+	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - request->group),
+		       request->group);
+	if (neap_hand_file_read(&server->files, parent, request->key, server->scratch,
+				&dev, &ino) != 0)
+		return false;
+	index = entry_of(server, parent, request->key, dev, ino);
+	if (index >= 0)
+		first = neap_journal_get(server->journal, index)->value;
+	return strcmp(first, request->found) == 0;
+}
+
 /* Leaving idle, the kernel sets the shares to its default: what they were must be known too. */
 static int shares_keep(struct neap_hand_server *server, const char *group,
 		       struct neap_error *err)
@@ -232,7 +230,7 @@ static int set_journal(struct neap_hand_server *server,
 {
 	struct neap_journal_entry entry = {
 		.group = (char *)request->group,
-		.value = request->found ? (char *)request->found : server->old_value,
+		.value = server->old_value,
 		.key = request->key,
 		.dev = dev,
 		.ino = ino,
@@ -248,6 +246,8 @@ static int set_journal(struct neap_hand_server *server,
 		if (rc < 0)
 			return rc;
 	}
+	if (request->found && found_is_of_parent(server, request))
+		entry.value = (char *)request->found;
 	return neap_journal_add(server->journal, &entry, err);
 }
 
@@ -266,11 +266,27 @@ static void set_forget(struct neap_hand_server *server, const char *group,
 		neap_journal_drop(server->journal, index);
 }
 
+/* On v1 it may be gone from one hierarchy and be there in another, with what was set in that. */
 static void gone(struct neap_hand_server *server, const char *group,
 		 struct neap_hand_answer *answer)
 {
-	neap_journal_drop_group(server->journal, group);
+	uint64_t dev, ino;
+	int i, index, rc;
+
 	neap_hand_files_forget(&server->files, group);
+	for (i = 0; i < NEAP_KEY_COUNT; i++) {
+		enum neap_key key = (enum neap_key)i;
+
+		index = neap_journal_find(server->journal, group, key);
+		if (index < 0)
+			continue;
+		rc = neap_hand_file_read(&server->files, group, key, server->scratch,
+					 &dev, &ino);
+		if (rc == ENOENT)
+			neap_journal_drop(server->journal, index);
+		else if (rc == 0)
+			(void)entry_of(server, group, key, dev, ino);
+	}
 	neap_hand_refuse(server, answer, ENOENT, "the group is gone");
 }
 

@@ -250,29 +250,6 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 	return 0;
 }
 
-static ssize_t packet_send(const struct neap_hand *hand, struct packet *packet)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {packet->data, packet->len};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
-
-	if (packet->fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &packet->fd, sizeof(int));
-	}
-	return sendmsg(hand->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static int hand_gone(struct neap_error *err)
 {
 	return neap_error_set(err, NEAP_EUNAVAILABLE, "the hand is gone");
@@ -281,7 +258,8 @@ static int hand_gone(struct neap_error *err)
 int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 {
 	while (hand->first) {
-		ssize_t n = packet_send(hand, hand->first);
+		ssize_t n = neap_wire_send(hand->sock, hand->first->data,
+					   hand->first->len, hand->first->fd);
 
 		if (n < 0 && errno == EINTR)
 			continue;

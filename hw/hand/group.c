@@ -180,8 +180,8 @@ static bool has_ended(int pidfd)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* The process at the other end, held by a pidfd so that its number cannot pass to another one.
- * 0 or an errno with *ret_why. The far end of a connection that somebody else accepted (a system
+/* The process at the other end, with a pidfd that tells when it ended: its number may then be that of
+ * another one. 0 or an errno with *ret_why. The far end of a connection that somebody else accepted (a system
  * service that the loop talks to, say) is none that asked to be moved, and neither is who made a pair of
  * sockets, as some service managers do for standard input and output. */
 static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why)
@@ -217,7 +217,7 @@ static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why
 		pidfd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
 		if (pidfd < 0)
 			return errno;
-		/* While the connection stands its maker holds the number. */
+		/* While the connection stands, its maker is taken to have the number. */
 		if (has_hung_up(sock)) {
 			(void)close(pidfd);
 			return ESRCH;

@@ -44,7 +44,8 @@ enum neap_hand_op {
 	NEAP_HAND_FREEZE, /* makes the freeze file */
 	NEAP_HAND_RESUME, /* removes it */
 	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
-	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself */
+	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself; EBUSY when
+			    another one came in the same packet */
 	NEAP_HAND_ENTRY, /* answer only */
 	NEAP_HAND_TRIGGER, /* group ("" for the node), value as neap_hand_trigger_format gives it;
 			      the answer brings a descriptor */
@@ -58,9 +59,9 @@ struct neap_hand_request {
 	enum neap_key key;
 	const char *value; /* SET: kernel text as neap_value_format gives it; TRIGGER */
 	int fd;            /* MOVE only */
-	/* SET: what to note as found at first instead of what the file holds now, for a group
-	 * that was made with a narrowed value of its parent; NULL otherwise. Checked like a
-	 * value. */
+	/* SET: what to note as found at first instead of what the file holds now, for a v1 group
+	 * that was made with a narrowed CPU set of its parent; NULL otherwise. Checked like a
+	 * value, and taken only if the parent had it at first. */
 	const char *found;
 };
 

@@ -53,7 +53,8 @@ struct neap_hand_server {
 	struct neap_hand_packet *out, **out_end; /* answers that wait */
 	unsigned char gather[NEAP_WIRE_MAX];     /* answers to the packet at hand */
 	size_t gathered;
-	bool is_frozen; /* looked at once a packet */
+	bool is_frozen;  /* looked at once a packet */
+	bool has_listed; /* in the packet at hand */
 	/* Room for one answer. */
 	char old_value[NEAP_CPUSET_TEXT], new_value[NEAP_CPUSET_TEXT];
 	char scratch[NEAP_CPUSET_TEXT];

@@ -134,7 +134,8 @@ static int load_header(struct neap_journal *journal, char *line, struct neap_err
 }
 
 /* Returns the number of wrong lines. */
-static int load_text(struct neap_journal *journal, char *text, struct neap_error *err)
+static int load_text(struct neap_journal *journal, char *text, size_t len,
+		     struct neap_error *err)
 {
 	struct neap_error bad;
 	int line_number = 0;
@@ -142,7 +143,8 @@ static int load_text(struct neap_journal *journal, char *text, struct neap_error
 	char *line = text;
 
 	while (!journal->is_void) {
-		char *end = strchr(line, '\n');
+		/* A NUL, as in a block that was never written, spoils its line and no more. */
+		char *end = memchr(line, '\n', (size_t)(text + len - line));
 		int rc;
 
 		if (!end)
@@ -208,7 +210,7 @@ int neap_journal_load(struct neap_journal *journal, bool *ret_is_there,
 			break;
 		len += (size_t)n;
 	}
-	return load_text(journal, text, err);
+	return load_text(journal, text, len, err);
 }
 
 void neap_journal_keep_bad(const struct neap_journal *journal)

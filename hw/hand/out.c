@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
@@ -33,43 +32,20 @@ void neap_hand_out_drop(struct neap_hand_server *server)
 	free(packet);
 }
 
-static ssize_t packet_send(const struct neap_hand_server *server, void *data, size_t len,
-			   int fd)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {data, len};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
-
-	if (fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &fd, sizeof(int));
-	}
-	return sendmsg(server->sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 void neap_hand_out_flush(struct neap_hand_server *server)
 {
 	while (server->out && server->sock >= 0) {
-		ssize_t n = packet_send(server, server->out->data, server->out->len,
-					server->out->fd);
+		ssize_t n = neap_wire_send(server->sock, server->out->data,
+					   server->out->len, server->out->fd);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		/* The socket is writable all the same, so that nothing else would make us wait: too
-		 * many descriptors on their way to a daemon that does not take them. */
-		if (n < 0 && (errno == ENOBUFS || errno == ETOOMANYREFS)) {
+		 * many descriptors on their way to a daemon that does not take them, or no memory. */
+		if (n < 0 &&
+		    (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS)) {
 			(void)poll(NULL, 0, FULL_WAIT_MS);
 			return;
 		}
@@ -87,11 +63,15 @@ static bool send_at_once(struct neap_hand_server *server, int fd)
 
 	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
 		neap_hand_out_flush(server);
-		if (!server->out &&
-		    packet_send(server, server->gather, server->gathered, fd) >= 0)
+		if (!server->out && neap_wire_send(server->sock, server->gather,
+						   server->gathered, fd) >= 0)
 			return true;
-		if (poll(&p, 1, TRY_MS) > 0 && (p.revents & POLLHUP))
+		if (poll(&p, 1, TRY_MS) <= 0)
+			continue;
+		if (p.revents & POLLHUP)
 			return true; /* nobody waits */
+		(void)poll(NULL, 0,
+			   TRY_MS); /* writable: the kernel has no memory either */
 	}
 	return false;
 }

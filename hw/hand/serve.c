@@ -126,6 +126,7 @@ static void do_list(struct neap_hand_server *server, uint64_t id)
 			.key = entry->key,
 			.group = entry->group,
 			.old_value = entry->value,
+			.fd = -1,
 		};
 		uint64_t dev, ino;
 		int rc = neap_hand_file_read(&server->files, entry->group, entry->key,
@@ -197,6 +198,12 @@ static void request_do(struct neap_hand_server *server,
 		do_give_back(server, &answer);
 		break;
 	case NEAP_HAND_LIST:
+		/* Some megabytes; a packet has room for more than a thousand such requests. */
+		if (server->has_listed) {
+			neap_hand_refuse(server, &answer, EBUSY, "one list a packet");
+			break;
+		}
+		server->has_listed = true;
 		do_list(server, request->id);
 		break;
 	case NEAP_HAND_TRIGGER:
@@ -262,6 +269,9 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	head.msg_control = control.room;
 	head.msg_controllen = sizeof(control.room);
 	n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* Once, when the daemon ended with answers unread; its last requests are still there. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return false;
 	for (part = CMSG_FIRSTHDR(&head); part; part = CMSG_NXTHDR(&head, part)) {
@@ -273,8 +283,10 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	if (n == 0 && fd_count == 0)
 		return false; /* end of file, or an empty message: the poll tells which */
 	server->is_frozen = neap_hand_is_frozen(server);
+	server->has_listed = false;
 	if (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-		malformed(server, msg, (size_t)n, "message too long");
+		malformed(server, msg, (size_t)n,
+			  "message too long, or with too many descriptors");
 	} else if (fd_count > 0) {
 		message_take(server, msg, (size_t)n, fds, fd_count);
 	} else {
@@ -344,7 +356,8 @@ static int serve_loop(struct neap_hand_server *server)
 	for (;;) {
 		struct pollfd p[2] = {
 			{.fd = server->signal_fd, .events = POLLIN},
-			{.fd = server->sock, .events = server->out ? POLLOUT : POLLIN},
+			{.fd = server->sock,
+			 .events = server->out ? POLLOUT : POLLIN | POLLRDHUP},
 		};
 		bool is_empty;
 		int wait_ms = -1;
@@ -375,8 +388,9 @@ static int serve_loop(struct neap_hand_server *server)
 		is_empty = (p[1].revents & POLLIN) && !neap_hand_packet_take(server);
 		neap_hand_out_flush(server);
 		/* What a dying daemon still asked for is done before its end is seen: the end of
-		 * file is readable too. */
-		if (is_empty && (p[1].revents & POLLHUP)) {
+		 * file is readable too. One that shut down its side only can ask for nothing more
+		 * either, and the end of file would stay readable. */
+		if (is_empty && (p[1].revents & (POLLHUP | POLLRDHUP))) {
 			fd_close(&server->sock);
 			neap_hand_daemon_end(server);
 			if (neap_journal_count(server->journal) == 0)

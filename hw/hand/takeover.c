@@ -10,17 +10,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "hw/hand/hand_priv.h"
 
 int64_t neap_hand_now_usec(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &now); /* cannot fail with this clock */
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return neap_clock_usec(CLOCK_BOOTTIME);
 }
 
 int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err)

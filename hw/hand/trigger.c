@@ -51,6 +51,7 @@ int neap_hand_trigger_parse(const char *text, struct neap_hand_trigger *ret,
 	struct neap_hand_trigger trigger = {0};
 	char again[NEAP_HAND_TRIGGER_TEXT], how[8];
 	long long stall = 0, window = 0;
+	int rc;
 
 	/* What is not told apart here (blanks, signs, zeros in front) is so by writing it again. */
 	if (strlen(text) >= sizeof(again) ||
@@ -62,8 +63,9 @@ int neap_hand_trigger_parse(const char *text, struct neap_hand_trigger *ret,
 	trigger.is_full = strcmp(how, "full") == 0;
 	trigger.stall_usec = stall;
 	trigger.window_usec = window;
-	if (neap_hand_trigger_format(&trigger, again, sizeof(again), err) < 0)
-		return -(int)err->code;
+	rc = neap_hand_trigger_format(&trigger, again, sizeof(again), err);
+	if (rc < 0)
+		return rc;
 	if (strcmp(again, text) != 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "'%.40s' is no trigger: '%s' is one", text, again);

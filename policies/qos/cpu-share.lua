@@ -3,18 +3,25 @@
 -- Lets best-effort pods use whatever CPU time is left, and takes means in the order of
 -- what they cost them:
 --
---   1. Priority, always. Best-effort pods run when nobody else wants the CPU (cpu.idle,
---      or the lowest weight). This costs them nothing while there is room.
---   2. CPUs, when critical pods need most of the machine or have to wait all the same.
---      Whole cores are taken away at once, and come back one step at a time after a quiet
---      while. A stall that the kernel reports (the trigger) takes a larger step at once.
+--   1. Priority, always: the lowest weight, and idle priority (cpu.idle) on top of it while
+--      critical pods use most of the machine. Idle priority alone puts threads that wake up
+--      onto CPUs where best-effort pods run, as if these were empty, and does not always
+--      interrupt them: right when no CPU is empty anyway, worse than the weight when some are.
+--   2. CPUs, when critical pods wait all the same, and only so many that what the critical
+--      pods use fits onto the CPUs that become free. The scheduler prefers CPUs on which
+--      nothing runs: where too few are free, it crowds the critical pods onto these, and
+--      they wait for each other. Whoever uses nearly all of the machine is thus best served
+--      by priority alone. CPUs come back one step at a time after a quiet while.
 --   3. A quota, last, when the fewest CPUs are not few enough. It throws CPU time away
 --      and makes best-effort pods run in bursts, so it is the first to go.
 --
--- cpu.idle never goes on the directory of the class: a kubelet sets cpu.shares there when
--- it starts, and the kernel refuses that on an idle group.
+-- doc/colocation.md has the measurements behind this. cpu.idle never goes on the directory
+-- of the class: a kubelet sets cpu.shares there when it starts, and the kernel refuses that
+-- on an idle group.
 
 local LOWEST_SHARES = 2
+-- Percent of the node by which use must fall before idle priority ends.
+local IDLE_PLAY = 10
 -- Several pods that stall together are one reason to cut, not several.
 local STALL_PAUSE_USEC = 400000
 
@@ -61,6 +68,17 @@ local function find_range(node, params)
   return range.min < all and range or nil
 end
 
+--- The CPUs that best-effort pods keep when the critical ones get all that they use, and the
+--- headroom, for themselves. nil where that is not to be had.
+local function find_room(node, params, range, used)
+  if not range then
+    return nil
+  end
+  local headroom = node.capacity_milli * params.headroom_percent // 100
+  local cpus = (node.capacity_milli - used - headroom) // 1000 // range.core * range.core
+  return cpus >= range.min and math.min(cpus, range.all) or nil
+end
+
 --- What the critical pods ask for in this tick; nil while nobody knows.
 local function look(node, params, range)
   if not node.critical_used_milli then
@@ -68,20 +86,26 @@ local function look(node, params, range)
   end
   local used = critical_milli(node)
   local pressure = node.critical_pressure or 0
-  local is_busy = used >= node.capacity_milli * params.busy_percent // 100
-  local cpus = range and range.all or 0
-  if range and is_busy then
-    local headroom = node.capacity_milli * params.headroom_percent // 100
-    local room = node.capacity_milli - used - headroom
-    cpus = math.max(room // 1000 // range.core * range.core, range.min)
-    cpus = math.min(cpus, range.all)
-  end
   return {
-    cpus = cpus, -- for best-effort pods, by what the others use
+    room = find_room(node, params, range, used),
     is_waiting = pressure >= params.pressure_high,
     is_calm = pressure <= params.pressure_low,
     why = ("critical pods use %dm, wait %.0f%%"):format(used, pressure * 100),
   }
+end
+
+--- Whether best-effort pods run idle: as the parameter says, or by use, with some play so that
+--- use about the limit does not switch it to and fro.
+local function wants_idle(node, params, memo)
+  if params.priority ~= "auto" or not node.supports["cpu.idle"] then
+    return params.priority == "idle" and node.supports["cpu.idle"]
+  end
+  if node.critical_used_milli then
+    local percent = critical_milli(node) * 100 // math.max(node.capacity_milli, 1)
+    local limit = memo.is_idle and params.idle_percent - IDLE_PLAY or params.idle_percent
+    memo.is_idle = percent >= limit or nil
+  end
+  return memo.is_idle
 end
 
 --- Seconds since memo[name] was first set; starts the clock when it does not run.
@@ -90,45 +114,53 @@ local function seconds_since(memo, name, now)
   return now - memo[name]
 end
 
---- Takes CPUs away at once, as a critical pod stalls now. The quota is not for this: a short
---- stall does not justify throwing CPU time away.
-local function cut(memo, now_usec, params, range)
-  if not range or memo.cut_usec and now_usec - memo.cut_usec < STALL_PAUSE_USEC then
+--- Takes CPUs away: first as many as make the critical pods fit, then step by step. False
+--- when there are none to take.
+local function take(memo, range, seen)
+  local cpus = memo.cpus or range.all
+  local fewer = cpus - range.step
+  if not memo.cpus then
+    fewer = math.min(fewer, seen.room)
+  end
+  memo.cpus = math.max(fewer // range.core * range.core, range.min)
+  return memo.cpus < cpus
+end
+
+--- A critical pod stalls now. The quota is not for this: a short stall does not justify
+--- throwing CPU time away.
+local function cut(memo, now_usec, range, seen)
+  if not seen.room or memo.cut_usec and now_usec - memo.cut_usec < STALL_PAUSE_USEC then
     return
   end
   memo.cut_usec, memo.quiet_since = now_usec, nil
-  local step = math.max(range.all * params.stall_percent // 100, 1)
-  step = (step + range.core - 1) // range.core * range.core
-  local cpus = (memo.cpus or range.all) - step
-  memo.cpus = math.max(cpus // range.core * range.core, range.min)
+  take(memo, range, seen)
 end
 
 --- Moves memo.cpus (nil: all of them) and memo.has_quota by at most one stage.
 local function decide(memo, now, params, range, seen)
-  local all = range and range.all or 0
-  local cpus = memo.cpus or all
-
-  if seen.cpus < cpus then
-    memo.cpus, memo.quiet_since = seen.cpus, nil
+  if range and not seen.room then
+    memo.cpus, memo.has_quota, memo.quiet_since, memo.waiting_since = nil, nil, nil, nil
+    return
+  end
+  -- Once they have CPUs of their own, they keep them when they need more.
+  if memo.cpus and seen.room < memo.cpus then
+    memo.cpus, memo.quiet_since = seen.room, nil
     return
   end
 
   if seen.is_waiting then
     memo.quiet_since = nil
-    if seconds_since(memo, "waiting_since", now) < params.patience then
-      return
-    end
-    memo.waiting_since = now
-    if range and cpus > range.min then
-      memo.cpus = math.max((cpus - range.step) // range.core * range.core, range.min)
-    else
-      memo.has_quota = true
+    if seconds_since(memo, "waiting_since", now) >= params.patience then
+      memo.waiting_since = now
+      if not (range and take(memo, range, seen)) then
+        memo.has_quota = true
+      end
     end
     return
   end
   memo.waiting_since = nil
 
-  local can_grow = memo.has_quota or cpus < seen.cpus
+  local can_grow = memo.has_quota or memo.cpus
   if not (can_grow and seen.is_calm) then
     memo.quiet_since = nil
     return
@@ -139,22 +171,18 @@ local function decide(memo, now, params, range, seen)
   memo.quiet_since = now
   if memo.has_quota then
     memo.has_quota = nil
+  elseif memo.cpus < seen.room then
+    memo.cpus = math.min(memo.cpus + range.step, seen.room)
   else
-    cpus = math.min(cpus + range.step, seen.cpus)
-    memo.cpus = cpus < all and cpus or nil
+    memo.cpus = nil
   end
 end
 
-local function priority_writes(node, writes)
+local function priority_writes(is_idle, writes)
   local why = "best-effort pods run in what is left"
-  writes[#writes + 1] = { target = "besteffort", key = "cpu.shares",
-                          value = LOWEST_SHARES, why = why }
-  if node.supports["cpu.idle"] then
-    writes[#writes + 1] = { target = "besteffort.pods", key = "cpu.idle",
-                            value = 1, why = why }
-  else
-    writes[#writes + 1] = { target = "besteffort.pods", key = "cpu.shares",
-                            value = LOWEST_SHARES, why = why }
+  writes[1] = { target = "besteffort", key = "cpu.shares", value = LOWEST_SHARES, why = why }
+  if is_idle then
+    writes[2] = { target = "besteffort.pods", key = "cpu.idle", value = 1, why = why }
   end
 end
 
@@ -190,13 +218,16 @@ local function stalled(milli)
   return node
 end
 
+local function low()
+  return { { target = "besteffort", key = "cpu.shares", value = 2 } }
+end
+
 local function idle()
-  return { { target = "besteffort", key = "cpu.shares", value = 2 },
-           { target = "besteffort.pods", key = "cpu.idle", value = 1 } }
+  return { low()[1], { target = "besteffort.pods", key = "cpu.idle", value = 1 } }
 end
 
 local function narrowed(set, quota)
-  local want = idle()
+  local want = low()
   for _, target in ipairs({ "besteffort", "besteffort.pods", "besteffort.containers" }) do
     want[#want + 1] = { target = target, key = "cpuset.cpus", value = set }
   end
@@ -214,12 +245,14 @@ return {
   doc = "Best-effort pods get what is left: by priority, then fewer CPUs, then a quota.",
 
   params = {
-    busy_percent = { type = "percent", min = 1, default = 50,
-      doc = "share of the node from which on critical pods get CPUs of their own" },
+    priority = { type = "enum", values = { "auto", "weight", "idle" }, default = "auto",
+      doc = "weight: the lowest weight; idle: cpu.idle on the pods besides; auto: by use" },
+    idle_percent = { type = "percent", min = 1, default = 75,
+      doc = "share of the node that critical pods use from which on auto means idle" },
     headroom_percent = { type = "percent", max = 50, default = 15,
-      doc = "share of the node kept free for bursts of critical pods that are busy" },
+      doc = "share of the node kept free for bursts, where CPUs are taken" },
     pressure_high = { type = "number", min = 0, max = 1, default = 0.10,
-      doc = "share of time a critical pod may wait for a CPU before more is taken away" },
+      doc = "share of time a critical pod may wait for a CPU before CPUs are taken" },
     pressure_low = { type = "number", min = 0, max = 1, default = 0.03,
       doc = "share of time that counts as no waiting, before anything is given back" },
     patience = { type = "duration", default = "5s",
@@ -228,8 +261,6 @@ return {
       doc = "how long it must be calm before one step is given back" },
     step_percent = { type = "percent", min = 1, default = 10,
       doc = "share of the CPUs that one step gives or takes, in whole cores" },
-    stall_percent = { type = "percent", min = 1, default = 25,
-      doc = "share of the CPUs that a stall of a critical pod takes at once, in whole cores" },
     min_cpus = { type = "integer", min = 1, max = 8192, default = 1,
       doc = "CPUs that best-effort pods keep, made up to whole cores" },
     quota_percent = { type = "percent", min = 1, default = 50,
@@ -265,13 +296,13 @@ return {
       decide(memo, node.mono_usec // 1000000, params, range, seen)
       memo.why = seen.why
     end
-    if node.trigger == "stall" then
-      cut(memo, node.mono_usec, params, range)
+    if node.trigger == "stall" and seen then
+      cut(memo, node.mono_usec, range, seen)
       memo.why = "a critical pod waits for a CPU just now"
     end
 
     local writes = {}
-    priority_writes(node, writes)
+    priority_writes(wants_idle(node, params, memo), writes)
     if memo.cpus then
       cpuset_writes(node, range, memo.cpus, memo.why, writes)
     end
@@ -285,100 +316,124 @@ return {
   end,
 
   examples = {
-    { name = "a calm node: priority is enough", node = using(2000), want = idle() },
-    { name = "a kernel without cpu.idle: the lowest weight",
+    { name = "a calm node: priority is enough", node = using(2000), want = low() },
+    { name = "much use takes no CPUs, and makes the priority lower still",
+      node = using(6500), want = idle() },
+    { name = "idle priority does not go at once",
+      steps = {
+        { node = using(6000), want = idle() },
+        { node = using(5500), after_s = 1, want = idle() },
+        { node = using(5000), after_s = 1, want = low() },
+        { node = using(5500), after_s = 1, want = low() },
+      } },
+    { name = "always idle", node = using(2000), params = { priority = "idle" }, want = idle() },
+    { name = "never idle", node = using(7000), params = { priority = "weight" },
+      want = low() },
+    { name = "a kernel without cpu.idle: the weight has to do",
+      params = { priority = "idle" },
       node = { capacity_milli = 8000, critical_used_milli = 2000, topology = machine,
                supports = { "cpu.shares", "cpuset.cpus" } },
-      want = { { target = "besteffort", key = "cpu.shares", value = 2 },
-               { target = "besteffort.pods", key = "cpu.shares", value = 2 } } },
-    -- 8000m less 4500m less 1200m of headroom: 2 CPUs, one whole core
-    { name = "a busy node: whole cores", node = using(4500), want = narrowed("0-1") },
-    { name = "a burst counts although the average is low",
-      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
-               supports = can,
-               workloads = { { id = "web", is_critical = true, used_avg_cores = 0.5 } } },
-      want = narrowed("0-1") },
-    { name = "the average counts although it is calm just now",
-      node = { capacity_milli = 8000, critical_used_milli = 100, topology = machine,
-               supports = can,
-               workloads = { { id = "web", is_critical = true, used_avg_cores = 4.5 } } },
-      want = narrowed("0-1") },
-    { name = "CPUs go at once and come back step by step",
+      want = low() },
+    -- 8000m less 2500m less 1200m of headroom: 4 CPUs, two whole cores
+    { name = "waiting takes what the critical pods need, in whole cores",
       steps = {
-        { node = using(2000), want = idle() },
+        { node = using(2500, 0.3), want = low() },
+        { node = using(2500, 0.3), after_s = 4, want = low() },
+        { node = using(2500, 0.3), after_s = 1, want = narrowed("0-3") },
+      } },
+    { name = "a burst counts at once, its end slowly",
+      steps = {
+        { node = stalled(2500), want = narrowed("0-3") },
         { node = using(4500), after_s = 1, want = narrowed("0-1") },
+        { node = { capacity_milli = 8000, critical_used_milli = 100, topology = machine,
+                   supports = can,
+                   workloads = { { id = "web", is_critical = true,
+                                   used_avg_cores = 4.5 } } },
+          after_s = 25, want = narrowed("0-1") },
+      } },
+    { name = "who uses nearly all of the machine is not crowded onto a part of it",
+      steps = {
+        { node = using(6000, 0.5), want = idle() },
+        { node = using(6000, 0.5), after_s = 20, want = idle() },
+        { node = stalled(6000), after_s = 1, want = idle() },
+      } },
+    { name = "who comes to need nearly all of it gets all of it back",
+      steps = {
+        { node = stalled(2000), want = narrowed("0-3") },
+        { node = using(6000), after_s = 1, want = idle() },
+      } },
+    { name = "CPUs come back step by step",
+      steps = {
+        { node = stalled(4500), want = narrowed("0-1") },
         { node = using(1000), after_s = 1, want = narrowed("0-1") },
         { node = using(1000), after_s = 19, want = narrowed("0-1") },
         { node = using(1000), after_s = 1, want = narrowed("0-3") },
         { node = using(1000), after_s = 1, want = narrowed("0-3") },
-        { node = using(1000), after_s = 19, want = narrowed("0-5") },
-        { node = using(1000), after_s = 20, want = idle() },
+        { node = using(1000), after_s = 19, want = low() },
       } },
     { name = "a disturbed quiet starts again",
       steps = {
-        { node = using(4500), want = narrowed("0-1") },
+        { node = stalled(4500), want = narrowed("0-1") },
         { node = using(1000), after_s = 1, want = narrowed("0-1") },
         { node = using(1000, 0.05), after_s = 15, want = narrowed("0-1") },
         { node = using(1000), after_s = 15, want = narrowed("0-1") },
         { node = using(1000), after_s = 20, want = narrowed("0-3") },
       } },
-    { name = "waiting takes CPUs step by step, then a quota, which goes first",
-      params = { min_cpus = 4 },
+    { name = "waiting goes on: step by step, then a quota, which goes first",
+      params = { min_cpus = 2 },
       steps = {
-        { node = using(2000, 0.3), want = idle() },
-        { node = using(2000, 0.3), after_s = 4, want = idle() },
-        { node = using(2000, 0.3), after_s = 1, want = narrowed("0-5") },
-        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-3") },
-        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-3", 2000) },
-        { node = using(2000), after_s = 1, want = narrowed("0-3", 2000) },
+        { node = stalled(2000), want = narrowed("0-3") },
+        { node = using(2000, 0.3), after_s = 1, want = narrowed("0-3") },
+        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-1") },
+        { node = using(2000, 0.3), after_s = 5, want = narrowed("0-1", 1000) },
+        { node = using(2000), after_s = 1, want = narrowed("0-1", 1000) },
+        { node = using(2000), after_s = 20, want = narrowed("0-1") },
         { node = using(2000), after_s = 20, want = narrowed("0-3") },
-        { node = using(2000), after_s = 20, want = narrowed("0-5") },
+        { node = using(2000), after_s = 20, want = low() },
       } },
-    { name = "a stall takes whole cores at once, which come back after a quiet while",
+    { name = "stalls take further steps, but not for each pod that stalls with another",
       steps = {
-        { node = using(2000), want = idle() },
-        { node = stalled(2000), want = narrowed("0-5") },
-        { node = stalled(2000), want = narrowed("0-5") }, -- of another pod, at the same time
-        { node = stalled(2000), after_s = 1, want = narrowed("0-3") },
-        { node = using(2000), after_s = 1, want = narrowed("0-3") },
-        { node = using(2000), after_s = 20, want = narrowed("0-5") },
-        { node = using(2000), after_s = 20, want = idle() },
+        { node = stalled(1000), want = narrowed("0-3") },
+        { node = stalled(1000), want = narrowed("0-3") },
+        { node = stalled(1000), after_s = 1, want = narrowed("0-1") },
       } },
     { name = "a stall leaves the fewest CPUs, and takes no quota",
-      params = { min_cpus = 4, stall_percent = 100 },
+      params = { min_cpus = 4 },
       steps = { { node = stalled(2000), want = narrowed("0-3") },
                 { node = stalled(2000), after_s = 1, want = narrowed("0-3") } } },
-    { name = "a stall of a tick without figures counts all the same",
+    { name = "no room with so many CPUs to keep: priority alone",
+      params = { min_cpus = 6 }, node = stalled(2000), want = low() },
+    { name = "a stall of a tick without figures: what fits is not known",
       node = { capacity_milli = 8000, topology = machine, supports = can,
                trigger = "stall" },
-      want = narrowed("0-5") },
+      want = low() },
     { name = "a stall where there is one CPU only: nothing to take",
       node = { capacity_milli = 1000, critical_used_milli = 700, trigger = "stall",
-               topology = { cores = 1 }, supports = can }, want = idle() },
+               topology = { cores = 1 }, supports = can }, want = low() },
     { name = "one CPU: nothing to narrow, the quota is what is left",
       node = { capacity_milli = 1000, critical_used_milli = 700, critical_pressure = 0.5,
                topology = { cores = 1 }, supports = can },
-      steps = { { want = idle() },
-                { after_s = 5, want = { idle()[1], idle()[2],
+      steps = { { want = low() },
+                { after_s = 5, want = { low()[1],
                   { target = "besteffort", key = "cpu.max_milli", value = 500 } } } } },
     { name = "exclusive and reserved CPUs are nobody else's",
-      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
-               supports = can, reserved_cpus = "0-1",
+      node = { capacity_milli = 8000, critical_used_milli = 4500, trigger = "stall",
+               topology = machine, supports = can, reserved_cpus = "0-1",
                workloads = { { id = "db", qos = "LSE", is_critical = true,
                                exclusive_cpus = "2-3" } } },
       want = narrowed("4-5") },
     { name = "the static CPU manager: only containers are narrowed",
-      node = { capacity_milli = 8000, critical_used_milli = 4500, topology = machine,
-               supports = can, kubelet_cpu_policy = "static" },
-      want = { idle()[1], idle()[2],
+      node = { capacity_milli = 8000, critical_used_milli = 4500, trigger = "stall",
+               topology = machine, supports = can, kubelet_cpu_policy = "static" },
+      want = { low()[1],
                { target = "besteffort.containers", key = "cpuset.cpus",
                  value = "0-1" } } },
     { name = "no use is known yet: priority all the same",
       node = { capacity_milli = 8000, topology = machine, supports = can },
-      want = idle() },
+      want = low() },
     { name = "a gap in the figures changes nothing",
       steps = {
-        { node = using(4500), want = narrowed("0-1") },
+        { node = stalled(4500), want = narrowed("0-1") },
         { node = { capacity_milli = 8000, topology = machine, supports = can },
           after_s = 1, want = narrowed("0-1") },
       } },

@@ -9,7 +9,8 @@ service_dir=$group/burstable/podservice/main
 batch_dir=$group/besteffort/podbatch/main
 
 # A sleep of N seconds without a process.
-nap() { read -rt "$1" <> <(:); }
+exec {nap_fd}<> <(:)
+nap() { read -rt "$1" -u "$nap_fd"; }
 
 find_hierarchies()
 {
@@ -174,6 +175,10 @@ start_batch()
 	wait_for "$tmp/batch" ready "$batch"
 }
 
+# await PID SECONDS: until the process is gone, looking so often. bash reaps its children when they end; its
+# own wait for one that it has reaped already was once seen to wait for another, which did not end.
+await() { while kill -0 "$1" 2>/dev/null; do nap "$2"; done; }
+
 # end PID: TERM, and KILL for what does not end within three seconds.
 end()
 {
@@ -185,7 +190,7 @@ end()
 		nap 0.02
 	done
 	kill -KILL "$1" 2>/dev/null
-	wait "$1" 2>/dev/null
+	await "$1" 0.01
 }
 
 # Ends everything and leaves no group.

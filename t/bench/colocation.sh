@@ -44,7 +44,7 @@ page=doc/colocation.md
 read -ra points <<<"${POINTS:-15:cpu 15:cache 15:memory 15:disk 40:cpu 40:cache 40:memory 40:disk \
 	65:cpu 65:cache 65:memory 65:disk 85:cpu 85:cache 85:memory 85:disk}"
 read -ra variants <<<"${VARIANTS:-alone nothing shares idle split cpu-suppress cpu-share \
-	idle-pods idle-cpuset idle-stall}"
+	idle-pods idle-stall}"
 
 die() { echo "colocation: $*" >&2; exit 1; }
 
@@ -179,7 +179,7 @@ measure()
 			--server "$server" "${args[@]}"
 	) >"$tmp/client" 2>>"$tmp/err" &
 	client=$!
-	wait "$client"
+	await "$client" 0.05
 	client=''
 	end_all
 	line=$(cat "$tmp/client")

@@ -253,7 +253,8 @@ static void packet_make(struct fuzz_in *in)
 	request.group = fuzz_line(in);
 	request.value = fuzz_line(in);
 	request.found = key & 0x80 ? fuzz_line(in) : NULL;
-	has_found |= request.found != NULL;
+	/* Only there it counts, see apply.c. */
+	has_found |= request.found && neap_key_get(request.key)->form == NEAP_FORM_CPUSET;
 	has_made |= op == NEAP_HAND_MAKE;
 	has_removed |= op == NEAP_HAND_REMOVE;
 	if (neap_wire_format_request(&request, packet, sizeof(packet), &len, NULL) < 0)

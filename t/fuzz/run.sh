@@ -25,7 +25,7 @@ longest()
 {
 	case $1 in
 	http | journal | record | zone) echo 8192 ;;
-	config | crd | kernel | policy | script | wire | yaml) echo 4096 ;;
+	config | crd | kernel | policy | script | table | wire | yaml) echo 4096 ;;
 	*) echo 1024 ;;
 	esac
 }
@@ -80,7 +80,8 @@ fuzz()
 		"$(figure new_units_added "$log")" "$(status cov "$log")" "$(status ft "$log")"
 	if [ -n "${FUZZ_KEEP:-}" ]; then
 		mkdir -p "$FUZZ_KEEP/$name"
-		"$build/t/fuzz/$name" -set_cover_merge=1 "$FUZZ_KEEP/$name" "$work/new/$name" >"$log" 2>&1
+		"$build/t/fuzz/$name" -set_cover_merge=1 -artifact_prefix="$work/$name." \
+			"$FUZZ_KEEP/$name" "$work/new/$name" >"$log" 2>&1
 	fi
 }
 

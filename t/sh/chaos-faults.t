@@ -165,7 +165,7 @@ mount -o bind "$WORK/data" "$WORK/data" && mount -o remount,bind,ro "$WORK/data"
 log_mark
 neapctl policy put "$WORK/extra.lua" >"$WORK/put" 2>&1
 check "a read-only DATA_DIR: an upload is refused" has "$(cat "$WORK/put")" "Read-only"
-check "all is as wanted" as_wanted
+check "all is as wanted" back_to_work
 umount "$WORK/data"
 check "writable again, an upload goes" neapctl policy put "$WORK/extra.lua"
 check "and is taken away again" neapctl policy delete qos/extra

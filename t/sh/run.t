@@ -33,9 +33,12 @@ check "its percentiles are told" eventually 5 rising_use
 check "the class has the lowest weight" eventually 5 grep -qx -e 2 -e 1 \
 	"$CPU/$GROUP/besteffort/cpu.shares" "$CPU/$GROUP/besteffort/cpu.weight"
 if [ -e "$CPU/$dir/cpu.idle" ]; then
-	check "cpu-share holds the pod idle" eventually 5 grep -qx 1 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
+	check "cpu-share can use idle priority" neapctl policy params qos/cpu-share priority=idle
+	check "it holds the pod idle" eventually 5 grep -qx 1 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
 	check "the audit says so" eventually 5 sh -c "$BUILD/neapctl --socket $WORK/neap.sock audit | grep -q cpu.idle"
 	check "the class directory itself is not idle" grep -qx 0 "$CPU/$GROUP/besteffort/cpu.idle"
+	check "and go back to the weight" neapctl policy params qos/cpu-share priority=
+	check "the pod is not idle any more" eventually 5 grep -qx 0 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
 fi
 check "the audit names the move" has "$(neapctl audit)" "process $pid"
 check "a second one of that name is refused" not "$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name burn -- true

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structures of engine/ and the readers of hw/, and the configuration: parse and format. */
+ * Structures of engine/ and the readers of hw/, the configuration, patches: parse and format. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,13 @@
 #include "api/config_priv.h"
 #include "api/control/topology_json.h"
 #include "api/daemon/daemon.h"
+#include "api/kube/patch.h"
 #include "engine/base/audit.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/base/schema.h"
 #include "engine/base/selector.h"
 #include "engine/machine/plan.h"
 #include "engine/machine/window.h"
@@ -23,6 +25,7 @@
 #include "hw/readings.h"
 #include "hw/scan.h"
 #include "hw/topology.h"
+#include "t/lib/patch_tables.h"
 #include "t/torture/torture.h"
 
 /* --- engine/base --- */
@@ -93,6 +96,51 @@ static int selector_act(void *state, struct neap_error *err)
 static void json_teardown(void *state)
 {
 	json_decref(state);
+}
+
+static void *schema_setup(void)
+{
+	return json_loads(
+		"[{\"type\": \"object\", \"properties\": {"
+		"\"a\": {\"type\": \"array\", \"x-kubernetes-list-type\": \"set\","
+		" \"items\": {\"type\": \"string\", \"pattern\": \"^a|b$\","
+		"  \"enum\": [\"a\", \"b\", \"c\"]}, \"default\": [\"b\", \"a\"]},"
+		"\"b\": {\"type\": \"integer\", \"enum\": [1, 2], \"default\": 2},"
+		"\"c\": {\"x-kubernetes-int-or-string\": true, \"allOf\": [{\"minLength\": 1}]}}}]",
+		0, NULL);
+}
+
+/* Of an object of its own: it is changed. */
+static int schema_object_act(const struct neap_schema *schema, struct neap_error *err)
+{
+	static const char text[] = "{\"a\": [\"c\", \"c\"], \"c\": \"\", \"d\": 1}";
+	struct neap_causes causes = {0};
+	json_error_t where;
+	json_t *object = NULL;
+	size_t i;
+	bool is_done;
+
+	if (neap_json_parse(text, strlen(text), 0, &object, &where) < 0)
+		return neap_error_nomem(err);
+	is_done = neap_schema_prune(schema, object, NULL, NULL) &&
+		  neap_schema_default(schema, object) &&
+		  neap_schema_check(schema, object, &causes);
+	for (i = 0; is_done && i < causes.count; i++)
+		torture_tell("%s %s\n", causes.list[i].field, causes.list[i].message);
+	json_decref(object);
+	return is_done ? 0 : neap_error_nomem(err);
+}
+
+static int schema_act(void *state, struct neap_error *err)
+{
+	struct neap_schema *schema = NULL;
+	struct neap_causes causes = {0};
+	int rc = neap_schema_parse(json_array_get(state, 0), &schema, &causes, err);
+
+	if (rc == 0)
+		rc = schema_object_act(schema, err);
+	neap_schema_free(schema);
+	return rc;
 }
 
 static int rings_act(void *state, struct neap_error *err)
@@ -362,10 +410,81 @@ static int help_act(void *state, struct neap_error *err)
 	return 0;
 }
 
+/* --- api/kube --- */
+
+struct patches {
+	json_t *object, *strategic, *json;
+};
+
+static void *patches_setup(void)
+{
+	struct patches *p = calloc(1, sizeof(*p));
+
+	p->object =
+		json_loads("{\"metadata\": {\"finalizers\": [\"a\", \"b\"]}, \"spec\":"
+			   " {\"containers\": [{\"name\": \"a\", \"env\": [{\"name\":"
+			   " \"A\"}]}, {\"name\": \"b\"}]}}",
+			   0, NULL);
+	p->strategic = json_loads(
+		"{\"metadata\": {\"$deleteFromPrimitiveList/finalizers\": [\"a\"],"
+		" \"finalizers\": [\"c\"], \"$retainKeys\": [\"finalizers\"]}, \"spec\":"
+		" {\"$setElementOrder/containers\": [{\"name\": \"c\"}, {\"name\": \"a\"}],"
+		" \"containers\": [{\"name\": \"c\", \"x\": [1.5, true, null]}, {\"name\":"
+		" \"a\", \"env\": [{\"name\": \"A\", \"value\": \"1\"}]},"
+		" {\"$patch\": \"delete\", \"name\": \"b\"}]}}",
+		0, NULL);
+	p->json = json_loads(
+		"[{\"op\": \"add\", \"path\": \"/spec/containers/1\", \"value\": {}},"
+		" {\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/status\"},"
+		" {\"op\": \"move\", \"from\": \"/spec/containers/0\", \"path\": \"/spec/x\"},"
+		" {\"op\": \"replace\", \"path\": \"/metadata/finalizers/0\", \"value\": [1]},"
+		" {\"op\": \"test\", \"path\": \"/spec/containers/1\", \"value\":"
+		" {\"name\": \"b\"}}, {\"op\": \"remove\", \"path\": \"/spec/containers/1\"}]",
+		0, NULL);
+	return p;
+}
+
+static int patch_one(const struct patches *p, enum neap_patch_type type,
+		     const struct neap_schema *schema, const json_t *patch,
+		     struct neap_error *err)
+{
+	json_t *result = NULL;
+	int rc = neap_patch_apply(type, schema, p->object, patch, &result, err);
+
+	if (rc == 0)
+		torture_tell("%zu %d", json_object_size(result),
+			     json_equal(result, p->object));
+	json_decref(result);
+	return rc;
+}
+
+static int patches_act(void *state, struct neap_error *err)
+{
+	const struct patches *p = state;
+	int rc = patch_one(p, NEAP_PATCH_STRATEGIC, &table_pod, p->strategic, err);
+
+	if (rc == 0)
+		rc = patch_one(p, NEAP_PATCH_MERGE, NULL, p->strategic, err);
+	if (rc == 0)
+		rc = patch_one(p, NEAP_PATCH_JSON, NULL, p->json, err);
+	return rc;
+}
+
+static void patches_teardown(void *state)
+{
+	struct patches *p = state;
+
+	json_decref(p->object);
+	json_decref(p->strategic);
+	json_decref(p->json);
+	free(p);
+}
+
 const struct torture torture_engine[] = {
 	{"engine: buf", NULL, buf_act},
 	{"engine: map", NULL, map_act},
 	{"engine: selector", selector_setup, selector_act, .teardown = json_teardown},
+	{"engine: schema", schema_setup, schema_act, .teardown = json_teardown},
 	{"engine: audit, window", NULL, rings_act},
 	{"engine: plan", NULL, plan_act},
 	{"topology: xml", NULL, xml_act},
@@ -376,5 +495,6 @@ const struct torture torture_engine[] = {
 	{"machine: scan", machine_setup, scan_act, .teardown = machine_teardown},
 	{"config: file and flags", config_setup, config_act, .teardown = config_teardown},
 	{"config: help", NULL, help_act},
+	{"kube: patches", patches_setup, patches_act, .teardown = patches_teardown},
 	{0},
 };

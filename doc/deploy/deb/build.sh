@@ -41,7 +41,7 @@ depends=$(cd "$work" && dpkg-shlibdeps -O "$absolute/usr/sbin/neapd" "$absolute/
 
 mkdir -p "$tree/DEBIAN"
 sed -e "s|@VERSION@|$version|" -e "s|@ARCH@|$arch|" -e "s|@MAINTAINER@|$maintainer|" \
-	-e "s|@DEPENDS@|$depends|" -e "s|@SIZE@|$(du -k -s --apparent-size "$tree" | cut -f 1)|" \
+	-e "s#@DEPENDS@#$depends#" -e "s|@SIZE@|$(du -k -s --apparent-size "$tree" | cut -f 1)|" \
 	"$here/control.in" >"$tree/DEBIAN/control"
 echo /etc/neap/neap.yaml >"$tree/DEBIAN/conffiles"
 for script in postinst prerm postrm; do

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/fuzz/lib/http_reading.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -51,19 +50,16 @@ struct head {
 	size_t length;
 };
 
-/* "HTTP/1.1" as the server's sscanf reads it: blanks, signs and zeros before the numbers are of no
- * consequence, as no other reading of such a line is a request. */
 static bool read_version(const char *at, const char *end, int *ret_minor)
 {
-	int major = 0;
-	char text[64], more;
+	static const char start[] = "HTTP/1.";
+	size_t len = sizeof(start) - 1;
 
-	if ((size_t)(end - at) >= sizeof(text))
+	if ((size_t)(end - at) != len + 1 || memcmp(at, start, len) != 0 ||
+	    (at[len] != '0' && at[len] != '1'))
 		return false;
-	memcpy(text, at, (size_t)(end - at));
-	text[end - at] = '\0';
-	return sscanf(text, "HTTP/%d.%d%c", &major, ret_minor, &more) == 2 &&
-	       major == 1 && (*ret_minor == 0 || *ret_minor == 1);
+	*ret_minor = at[len] - '0';
+	return true;
 }
 
 static bool read_first(const char *line, size_t len, struct http_read_request *request,

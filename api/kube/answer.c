@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends of requests. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "engine/base/json.h"
+#include "engine/base/quantity.h"
+
+#define JSON_TYPE "application/json"
+
+void call_answer_take(struct call *call, int status, json_t *body)
+{
+	struct neap_error err;
+
+	if (!call->request) {
+		json_decref(body);
+		return;
+	}
+	if (body) {
+		neap_http_answer_json_take(call->request, status, body);
+	} else {
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(call->request, &err);
+	}
+	call->request = NULL;
+}
+
+void call_answer_buf(struct call *call, int status, struct neap_buf *body)
+{
+	size_t len = body->len;
+	struct neap_error err;
+	char *text;
+
+	if (!call->request)
+		return;
+	neap_buf_addc(body, '\n');
+	if (neap_buf_failed(body)) {
+		(void)neap_buf_error(body, "the answer", &err);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	text = neap_buf_take(body);
+	neap_http_answer_text_take(call->request, status, JSON_TYPE, text, len + 1);
+	call->request = NULL;
+}
+
+void call_fail(struct call *call)
+{
+	char seconds[16];
+
+	if (call->request && call->failure.retry_after_s) {
+		(void)snprintf(seconds, sizeof(seconds), "%d",
+			       call->failure.retry_after_s);
+		(void)neap_http_header_add(call->request, "Retry-After", seconds);
+	}
+	call_answer_take(call, neap_kube_reason_http(call->failure.reason),
+			 neap_kube_status(&call->failure));
+}
+
+int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret)
+{
+	const char *text = neap_http_query_find(call->request, name);
+	struct neap_error err;
+
+	*ret = fallback;
+	if (!text || !*text)
+		return 0;
+	if (neap_int_parse(text, ret, &err) == 0 && *ret >= 0)
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "strconv.ParseUint: parsing \"%.40s\": invalid syntax (%s)",
+			      text, name);
+}
+
+bool call_flag(struct call *call, const char *name)
+{
+	const char *text = neap_http_query_find(call->request, name);
+
+	return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
+}
+
+bool call_is_dry(struct call *call)
+{
+	const char *text =
+		call->request ? neap_http_query_find(call->request, "dryRun") : NULL;
+
+	return text && strcmp(text, "All") == 0;
+}

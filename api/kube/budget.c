@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * No controller is needed for these: what a budget needs and what there is, is counted when somebody asks,
+ * over the newest state. */
+#include "api/kube/budget.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "engine/base/quantity.h"
+
+static bool is_condition_true(const json_t *status, const char *type)
+{
+	const json_t *condition;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "conditions"), i, condition) {
+		const char *its_type =
+			json_string_value(json_object_get(condition, "type"));
+		const char *value =
+			json_string_value(json_object_get(condition, "status"));
+
+		if (its_type && value && strcmp(its_type, type) == 0)
+			return strcmp(value, "True") == 0;
+	}
+	return false;
+}
+
+static bool is_finished(const json_t *status)
+{
+	const char *phase = json_string_value(json_object_get(status, "phase"));
+
+	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+}
+
+/* "50%" or 3, of all. -1: none given. */
+static int64_t amount_of(const json_t *value, int64_t all)
+{
+	const char *text = json_string_value(value);
+	int64_t percent;
+	char digits[16];
+	size_t len;
+
+	if (json_is_integer(value))
+		return json_integer_value(value);
+	if (!text)
+		return -1;
+	len = strlen(text);
+	if (len < 2 || len > sizeof(digits) || text[len - 1] != '%')
+		return -1;
+	memcpy(digits, text, len - 1);
+	digits[len - 1] = '\0';
+	if (neap_int_parse(digits, &percent, NULL) < 0 || percent < 0 || percent > 100)
+		return -1;
+	return (all * percent + 99) / 100;
+}
+
+int64_t neap_budget_need(const json_t *budget, int64_t expected)
+{
+	const json_t *spec = json_object_get(budget, "spec");
+	int64_t least = amount_of(json_object_get(spec, "minAvailable"), expected);
+	int64_t most = amount_of(json_object_get(spec, "maxUnavailable"), expected);
+
+	if (least >= 0)
+		return least;
+	if (most >= 0)
+		return most < expected ? expected - most : 0;
+	return 0;
+}
+
+struct count {
+	struct neap_kube *kube;
+	const struct neap_selector *selector;
+	int64_t expected, healthy;
+};
+
+static bool count_pod(void *arg, struct neap_object *object)
+{
+	struct count *count = arg;
+	struct neap_object *newest =
+		neap_store_newest(count->kube->store, "pods", object->ns, object->name);
+	const json_t *status;
+	json_t *tree;
+
+	if (!newest || !neap_object_is_selected(newest, count->selector))
+		return true;
+	tree = neap_object_tree(newest);
+	status = json_object_get(tree, "status");
+	if (!is_finished(status)) {
+		count->expected++;
+		if (!newest->is_deleting && is_condition_true(status, "Ready"))
+			count->healthy++;
+	}
+	json_decref(tree);
+	return true;
+}
+
+struct question {
+	struct neap_kube *kube;
+	const struct neap_object *pod;
+	struct neap_budget_answer answer;
+};
+
+static void judge(struct question *question, const struct neap_object *object,
+		  const json_t *budget)
+{
+	struct neap_selector *selector = NULL;
+	struct neap_store_place place = {
+		.version = neap_store_version(question->kube->store)};
+	struct count count = {.kube = question->kube};
+	struct neap_error err;
+	int64_t need;
+
+	if (neap_selector_parse(
+		    json_object_get(json_object_get(budget, "spec"), "selector"),
+		    &selector, &err) < 0)
+		return;
+	if (neap_object_is_selected(question->pod, selector)) {
+		count.selector = selector;
+		(void)neap_store_list(question->kube->store, "pods", object->ns, &place,
+				      count_pod, &count, &err);
+		need = neap_budget_need(budget, count.expected);
+		if (count.healthy - 1 < need) {
+			question->answer.is_allowed = false;
+			(void)snprintf(
+				question->answer.why, sizeof(question->answer.why),
+				"The disruption budget %s needs %lld healthy pods and has "
+				"%lld currently",
+				object->name, (long long)need, (long long)count.healthy);
+		}
+	}
+	neap_selector_free(selector);
+}
+
+static bool ask_budget(void *arg, struct neap_object *object)
+{
+	struct question *question = arg;
+	json_t *budget = neap_object_tree(object);
+
+	if (budget)
+		judge(question, object, budget);
+	else
+		question->answer.is_allowed = false;
+	json_decref(budget);
+	return question->answer.is_allowed;
+}
+
+struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
+					  const struct neap_object *pod)
+{
+	struct question question = {
+		.kube = kube, .pod = pod, .answer = {.is_allowed = true}};
+	struct neap_store_place place = {.version = neap_store_version(kube->store)};
+	const json_t *status;
+	struct neap_error err;
+	json_t *tree = neap_object_tree(pod);
+	bool is_free;
+
+	status = json_object_get(tree, "status");
+	is_free = tree && (is_finished(status) || !is_condition_true(status, "Ready") ||
+			   pod->is_deleting);
+	json_decref(tree);
+	if (is_free)
+		return question.answer;
+	(void)neap_store_list(kube->store, "poddisruptionbudgets.policy", pod->ns, &place,
+			      ask_budget, &question, &err);
+	return question.answer;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which objects of a collection a client asks for. */
+#include "api/kube/kube_priv.h"
+
+static int bad_selector(struct call *call, const char *parameter,
+			const struct neap_error *err)
+{
+	if (err->code == NEAP_ENOMEM)
+		return neap_kube_fail_error(&call->failure, call->target.kind, "", err);
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "unable to parse %s: %s%s%s", parameter, err->field,
+			      err->field[0] ? ": " : "", err->msg);
+}
+
+int choice_parse(struct call *call, struct choice *ret)
+{
+	const char *labels = neap_http_query_find(call->request, "labelSelector");
+	const char *fields = neap_http_query_find(call->request, "fieldSelector");
+	struct neap_error err;
+
+	*ret = (struct choice){0};
+	if (labels && *labels && neap_selector_parse_text(labels, &ret->labels, &err) < 0)
+		return bad_selector(call, "labelSelector", &err);
+	if (fields && neap_field_selector_parse(fields, call->target.kind->fields,
+						&ret->fields, &err) < 0) {
+		choice_done(ret);
+		return bad_selector(call, "fieldSelector", &err);
+	}
+	return 0;
+}
+
+void choice_done(struct choice *choice)
+{
+	neap_selector_free(choice->labels);
+	choice->labels = NULL;
+	neap_field_selector_done(&choice->fields);
+}
+
+bool choice_has(const struct choice *choice, const struct neap_object *object)
+{
+	return (!choice->labels || neap_object_is_selected(object, choice->labels)) &&
+	       neap_field_selector_matches(&choice->fields, object);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Passes over all objects, and over those of a namespace that is being deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/collect_priv.h"
+#include "api/kube/meta.h"
+#include "engine/base/mem.h"
+
+/* Its dependents are let go, then its finalizer is. */
+struct orphaned {
+	const struct neap_kube_kind *kind;
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
+};
+
+static struct neap_object *newest_of(struct neap_kube_collect *collect,
+				     const struct neap_kube_kind *kind, const char *ns,
+				     const char *name)
+{
+	char resource[NEAP_STORE_RESOURCE];
+
+	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	return neap_store_newest(collect->kube->store, resource, ns, name);
+}
+
+static const json_t *finalizers_of(const json_t *tree)
+{
+	return json_object_get(json_object_get(tree, "metadata"), "finalizers");
+}
+
+static bool is_orphan_word(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && strcmp(text, "orphan") == 0;
+}
+
+void neap_collect_note_orphans(struct neap_kube_collect *collect,
+			       const struct source *source,
+			       const struct neap_object *object)
+{
+	json_t *tree;
+	const json_t *value;
+	bool is_orphaning = false;
+	size_t i;
+
+	if (neap_map_find(collect->orphans, object->uid))
+		return;
+	tree = neap_object_tree(object);
+	json_array_foreach (finalizers_of(tree), i, value)
+		is_orphaning = is_orphaning || is_orphan_word(value);
+	json_decref(tree);
+	if (is_orphaning) {
+		struct orphaned *orphaned = neap_alloc(sizeof(*orphaned));
+
+		if (!orphaned)
+			return;
+		orphaned->kind = source->kind;
+		(void)neap_strcopy(orphaned->ns, sizeof(orphaned->ns), object->ns);
+		(void)neap_strcopy(orphaned->name, sizeof(orphaned->name), object->name);
+		if (!neap_map_set(collect->orphans, object->uid, orphaned))
+			free(orphaned);
+	}
+}
+
+void neap_collect_forget_orphans(struct neap_kube_collect *collect)
+{
+	for (size_t i = 0; i < neap_map_count(collect->orphans); i++)
+		free(neap_map_at(collect->orphans, i, NULL));
+}
+
+/* An owner of a kind that nobody knows is taken to be there: deleting is not to be taken back. */
+static bool is_there(struct neap_kube_collect *collect, const struct neap_object *object,
+		     const json_t *owner)
+{
+	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
+	const char *kind_name = json_string_value(json_object_get(owner, "kind"));
+	const char *name = json_string_value(json_object_get(owner, "name"));
+	const char *uid = json_string_value(json_object_get(owner, "uid"));
+	const struct neap_kube_kind *kind;
+	struct neap_object *found;
+	char group[NEAP_OBJECT_NAME] = "";
+	const char *slash;
+
+	if (!version || !kind_name || !name || !uid)
+		return true;
+	slash = strchr(version, '/');
+	if (slash && (size_t)(slash - version) < sizeof(group)) {
+		memcpy(group, version, (size_t)(slash - version));
+		group[slash - version] = '\0';
+	}
+	kind = neap_kube_registry_find_kind(collect->kube->registry, group, NULL,
+					    kind_name);
+	if (!kind)
+		return true;
+	found = newest_of(collect, kind, kind->is_namespaced ? object->ns : "", name);
+	return found && strcmp(found->uid, uid) == 0;
+}
+
+/* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */
+static json_t *owners_left(struct neap_kube_collect *collect,
+			   const struct neap_object *object, const json_t *owners,
+			   bool *ret_let_go)
+{
+	json_t *left = json_array();
+	json_t *owner;
+	size_t i;
+
+	*ret_let_go = false;
+	json_array_foreach ((json_t *)(uintptr_t)owners, i, owner) {
+		const char *uid = json_string_value(json_object_get(owner, "uid"));
+
+		if (uid && neap_map_find(collect->orphans, uid)) {
+			*ret_let_go = true;
+			continue;
+		}
+		if (is_there(collect, object, owner) &&
+		    json_array_append(left, owner) < 0) {
+			json_decref(left);
+			return NULL;
+		}
+	}
+	return left;
+}
+
+static void judge_tree_take(struct neap_kube_collect *collect,
+			    const struct source *source, struct neap_object *newest,
+			    json_t *tree)
+{
+	json_t *meta = json_object_get(tree, "metadata");
+	const json_t *owners = json_object_get(meta, "ownerReferences");
+	bool let_go;
+	json_t *left = owners_left(collect, newest, owners, &let_go);
+	int ret = 0;
+
+	if (!left || json_array_size(left) == json_array_size(owners)) {
+		json_decref(left);
+		json_decref(tree);
+		return;
+	}
+	collect->count++;
+	if (json_array_size(left) == 0 && !let_go) {
+		json_decref(left);
+		json_decref(tree);
+		neap_kube_remove(collect->kube, source->kind, newest);
+		return;
+	}
+	if (json_array_size(left) == 0)
+		ret = json_object_del(meta, "ownerReferences");
+	else
+		ret = json_object_set(meta, "ownerReferences", left);
+	json_decref(left);
+	if (ret == 0)
+		neap_kube_change_take(collect->kube, source->kind, tree, newest);
+	else
+		json_decref(tree);
+}
+
+void neap_collect_judge(struct neap_kube_collect *collect, const struct source *source,
+			const struct neap_object *object)
+{
+	struct neap_object *newest =
+		newest_of(collect, source->kind, object->ns, object->name);
+	json_t *tree;
+
+	if (!newest || !newest->owner_count || strcmp(newest->uid, object->uid) != 0)
+		return;
+	tree = neap_object_tree(newest);
+	if (tree)
+		judge_tree_take(collect, source, newest, tree);
+}
+
+/* --- the pass --- */
+
+struct piece {
+	struct neap_kube_collect *collect;
+	const struct source *source;
+	size_t *left;
+	/* Judged after the list, which must not be written to meanwhile. */
+	struct neap_object *found[NEAP_KUBE_COLLECT_PIECE];
+	size_t count;
+};
+
+static bool is_concerned(const struct neap_kube_collect *collect,
+			 const struct neap_object *object)
+{
+	const char *uid = object->owners;
+
+	if (collect->is_all)
+		return object->owner_count;
+	for (unsigned i = 0; i < object->owner_count; i++, uid += strlen(uid) + 1)
+		if (neap_map_find(collect->gone, uid) ||
+		    neap_map_find(collect->orphans, uid))
+			return true;
+	return false;
+}
+
+static bool look_at(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left)
+		return false;
+	(*piece->left)--;
+	if (is_concerned(piece->collect, object))
+		piece->found[piece->count++] = neap_object_ref(object);
+	return true;
+}
+
+/* Takes the finalizer off those whose dependents have been let go. */
+static void end_orphans(struct neap_kube_collect *collect)
+{
+	for (size_t i = collect->pass_orphans; i-- > 0;) {
+		const char *uid;
+		struct orphaned *orphaned = neap_map_at(collect->orphans, i, &uid);
+		struct neap_object *newest =
+			newest_of(collect, orphaned->kind, orphaned->ns, orphaned->name);
+		json_t *tree = newest && strcmp(newest->uid, uid) == 0
+				       ? neap_object_tree(newest)
+				       : NULL;
+		json_t *list = (json_t *)(uintptr_t)finalizers_of(tree);
+
+		for (size_t k = json_array_size(list); k-- > 0;)
+			if (is_orphan_word(json_array_get(list, k)))
+				(void)json_array_remove(list, k);
+		if (tree)
+			neap_kube_change_take(collect->kube, orphaned->kind, tree,
+					      newest);
+		(void)neap_map_remove(collect->orphans, uid);
+		free(orphaned);
+	}
+}
+
+/* Of a set that grew at its end while the pass went on, those that it began with. */
+static void drop_first(struct neap_map *set, size_t count)
+{
+	while (count--) {
+		const char *key;
+
+		(void)neap_map_at(set, count, &key);
+		(void)neap_map_remove(set, key);
+	}
+}
+
+void neap_collect_pass_all(struct neap_kube_collect *collect)
+{
+	collect->is_passing = false;
+	collect->is_all = true;
+}
+
+static bool begin(struct neap_kube_collect *collect)
+{
+	if (collect->is_passing)
+		return true;
+	collect->pass_gone = neap_map_count(collect->gone);
+	collect->pass_orphans = neap_map_count(collect->orphans);
+	if (!collect->is_all && !collect->pass_gone && !collect->pass_orphans)
+		return false;
+	collect->is_passing = true;
+	collect->pass_source = 0;
+	collect->pass_place = (struct neap_store_place){
+		.version = neap_store_version(collect->kube->store)};
+	return true;
+}
+
+static void end(struct neap_kube_collect *collect)
+{
+	collect->is_passing = false;
+	collect->is_all = false;
+	drop_first(collect->gone, collect->pass_gone);
+	end_orphans(collect);
+}
+
+void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
+{
+	if (!begin(collect))
+		return;
+	while (*left && collect->pass_source < collect->source_count) {
+		struct source *source = &collect->sources[collect->pass_source];
+		struct piece piece = {.collect = collect, .source = source, .left = left};
+		struct neap_error err;
+		int more = neap_store_list(collect->kube->store, source->resource, NULL,
+					   &collect->pass_place, look_at, &piece, &err);
+
+		for (size_t i = 0; i < piece.count; i++) {
+			neap_collect_judge(collect, source, piece.found[i]);
+			(void)neap_object_unref(piece.found[i]);
+		}
+		if (more > 0)
+			continue;
+		/* A version that is forgotten meanwhile: the rest of this kind as it is now. */
+		if (more == -NEAP_EGONE) {
+			collect->pass_place.version =
+				neap_store_version(collect->kube->store);
+			continue;
+		}
+		collect->pass_source++;
+		collect->pass_place = (struct neap_store_place){
+			.version = neap_store_version(collect->kube->store)};
+	}
+	if (collect->pass_source >= collect->source_count)
+		end(collect);
+}
+
+/* --- namespaces --- */
+
+static bool take_any(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left)
+		return false;
+	(*piece->left)--;
+	piece->found[piece->count++] = neap_object_ref(object);
+	return true;
+}
+
+/* Asks for the deletion of what is in it. 1: it is empty; 0: it will be looked at again when something of
+ * it has gone; -1: there is more than fits into this turn. */
+static int empty_namespace(struct neap_kube_collect *collect, const char *ns,
+			   size_t *left)
+{
+	int is_empty = 1;
+
+	for (size_t i = 0; i < collect->source_count; i++) {
+		struct source *source = &collect->sources[i];
+		struct piece piece = {.collect = collect, .source = source, .left = left};
+		struct neap_store_place place = {
+			.version = neap_store_version(collect->kube->store)};
+		struct neap_error err;
+		int more;
+
+		if (!source->kind->is_namespaced)
+			continue;
+		more = neap_store_list(collect->kube->store, source->resource, ns, &place,
+				       take_any, &piece, &err);
+		if (piece.count || more < 0)
+			is_empty = 0;
+		for (size_t k = 0; k < piece.count; k++) {
+			if (!piece.found[k]->is_deleting) {
+				neap_kube_remove(collect->kube, source->kind,
+						 piece.found[k]);
+				collect->count++;
+			}
+			(void)neap_object_unref(piece.found[k]);
+		}
+		if (more > 0)
+			return -1;
+	}
+	return is_empty;
+}
+
+static void end_namespace(struct neap_kube_collect *collect, const char *name)
+{
+	const struct neap_kube_kind *kind =
+		neap_kube_registry_find(collect->kube->registry, "", NULL, "namespaces");
+	struct neap_object *newest =
+		neap_store_newest(collect->kube->store, "namespaces", "", name);
+
+	if (kind && newest && newest->is_deleting && !newest->has_finalizers) {
+		collect->count++;
+		neap_kube_end(collect->kube, kind, newest);
+	}
+}
+
+void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left)
+{
+	size_t count = neap_map_count(collect->namespaces);
+
+	while (count-- && *left) {
+		const char *key;
+		char name[NEAP_OBJECT_NAME];
+		int ret;
+
+		(void)neap_map_at(collect->namespaces, count, &key);
+		(void)neap_strcopy(name, sizeof(name), key);
+		ret = empty_namespace(collect, name, left);
+		if (ret < 0)
+			return;
+		(void)neap_map_remove(collect->namespaces, name);
+		if (ret > 0)
+			end_namespace(collect, name);
+	}
+}

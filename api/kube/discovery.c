@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/kube/discovery.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kube/status.h"
+#include "engine/base/json.h"
+
+static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
+					 "list",   "patch",  "update",           "watch"};
+static const char *const part_verbs[] = {"get", "patch", "update"};
+
+/* A document that lacks a part is none. */
+static json_t *whole(json_t *json, uint64_t lost)
+{
+	if (neap_json_failures() == lost)
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
+static json_t *texts(const char *const *list, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(array, json_string(list[i]));
+	return array;
+}
+
+static size_t count_of(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+json_t *neap_kube_api_versions(void)
+{
+	uint64_t lost = neap_json_failures();
+
+	return whole(json_pack("{s:s, s:[s], s:[]}", "kind", "APIVersions", "versions",
+			       "v1", "serverAddressByClientCIDRs"),
+		     lost);
+}
+
+static json_t *version_entry(const char *group, const char *version)
+{
+	char text[320];
+
+	(void)snprintf(text, sizeof(text), "%s/%s", group, version);
+	return json_pack("{s:s, s:s}", "groupVersion", text, "version", version);
+}
+
+static bool has_version(const json_t *list, const char *version)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach (list, i, entry)
+		if (strcmp(json_string_value(json_object_get(entry, "version")),
+			   version) == 0)
+			return true;
+	return false;
+}
+
+/* A group has the versions of all its kinds, in the order in which the kinds name them. */
+static json_t *make_group(const struct neap_kube_registry *registry, const char *group)
+{
+	json_t *versions = json_array();
+	json_t *json;
+
+	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+
+		if (strcmp(kind->group, group) != 0)
+			continue;
+		for (const char *const *v = kind->versions; *v; v++)
+			if (!has_version(versions, *v))
+				(void)json_array_append_new(versions,
+							    version_entry(group, *v));
+	}
+	if (json_array_size(versions) == 0) {
+		json_decref(versions);
+		return NULL;
+	}
+	json = json_pack("{s:s, s:O, s:O}", "name", group, "versions", versions,
+			 "preferredVersion", json_array_get(versions, 0));
+	json_decref(versions);
+	return json;
+}
+
+static bool has_group(const json_t *list, const char *group)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach (list, i, entry)
+		if (strcmp(json_string_value(json_object_get(entry, "name")), group) == 0)
+			return true;
+	return false;
+}
+
+json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
+{
+	uint64_t lost = neap_json_failures();
+	json_t *groups = json_array();
+
+	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
+		const char *group = neap_kube_registry_at(registry, i)->group;
+
+		if (group[0] && !has_group(groups, group))
+			(void)json_array_append_new(groups, make_group(registry, group));
+	}
+	return whole(json_pack("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion",
+			       "v1", "groups", groups),
+		     lost);
+}
+
+json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *group)
+{
+	uint64_t lost = neap_json_failures();
+	json_t *json = make_group(registry, group);
+
+	if (json) {
+		(void)json_object_set_new(json, "kind", json_string("APIGroup"));
+		(void)json_object_set_new(json, "apiVersion", json_string("v1"));
+	}
+	return whole(json, lost);
+}
+
+static json_t *make_resource(const struct neap_kube_kind *kind)
+{
+	json_t *row = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
+				"singularName", kind->singular, "namespaced",
+				kind->is_namespaced, "kind", kind->kind, "verbs",
+				texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
+
+	if (count_of(kind->short_names))
+		(void)json_object_set_new(
+			row, "shortNames",
+			texts(kind->short_names, count_of(kind->short_names)));
+	if (count_of(kind->categories))
+		(void)json_object_set_new(
+			row, "categories",
+			texts(kind->categories, count_of(kind->categories)));
+	return row;
+}
+
+static json_t *make_part(const struct neap_kube_kind *kind, const char *part)
+{
+	char name[128];
+
+	(void)snprintf(name, sizeof(name), "%s/%s", kind->plural, part);
+	return json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "singularName", "",
+			 "namespaced", kind->is_namespaced, "kind", kind->kind, "verbs",
+			 texts(part_verbs, NEAP_ARRAY_LEN(part_verbs)));
+}
+
+json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
+				const char *group, const char *version)
+{
+	uint64_t lost = neap_json_failures();
+	json_t *list = json_array();
+	char group_version[320];
+
+	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+
+		if (strcmp(kind->group, group) != 0 ||
+		    !neap_kube_kind_has_version(kind, version))
+			continue;
+		(void)json_array_append_new(list, make_resource(kind));
+		if (kind->has_status)
+			(void)json_array_append_new(list, make_part(kind, "status"));
+	}
+	if (json_array_size(list) == 0) {
+		json_decref(list);
+		return NULL;
+	}
+	(void)snprintf(group_version, sizeof(group_version), "%s%s%s", group,
+		       group[0] ? "/" : "", version);
+	return whole(json_pack("{s:s, s:s, s:s, s:o}", "kind", "APIResourceList",
+			       "apiVersion", "v1", "groupVersion", group_version,
+			       "resources", list),
+		     lost);
+}
+
+/* --- answers --- */
+
+static void answer_take(struct neap_http_request *request, json_t *body)
+{
+	struct neap_kube_failure failure;
+	struct neap_error err;
+
+	if (body) {
+		neap_http_answer_json_take(request, 200, body);
+		return;
+	}
+	(void)neap_kube_fail(&failure, NEAP_KUBE_NOT_FOUND,
+			     "the server could not find the requested resource");
+	body = neap_kube_status(&failure);
+	if (body) {
+		neap_http_answer_json_take(request, 404, body);
+		return;
+	}
+	(void)neap_error_nomem(&err);
+	neap_http_answer_error(request, &err);
+}
+
+void neap_kube_discover_versions(const struct neap_kube_registry *registry,
+				 struct neap_http_request *request)
+{
+	(void)registry;
+	answer_take(request, neap_kube_api_versions());
+}
+
+void neap_kube_discover_groups(const struct neap_kube_registry *registry,
+			       struct neap_http_request *request)
+{
+	answer_take(request, neap_kube_group_list(registry));
+}
+
+void neap_kube_discover(const struct neap_kube_registry *registry,
+			struct neap_http_request *request, const char *group,
+			const char *version)
+{
+	answer_take(request, version[0]
+				     ? neap_kube_resource_list(registry, group, version)
+				     : neap_kube_group(registry, group));
+}

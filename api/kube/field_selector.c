@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/kube/field_selector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+static bool is_known(const char *path, const char *const *known)
+{
+	if (strcmp(path, "metadata.name") == 0 || strcmp(path, "metadata.namespace") == 0)
+		return true;
+	for (; known && *known; known++)
+		if (strcmp(path, *known) == 0)
+			return true;
+	return false;
+}
+
+/* Up to the next comma that is not escaped; takes the escapes out in place. Returns what follows, NULL
+ * at the end. */
+static char *cut_term(char *text)
+{
+	char *to = text;
+
+	for (; *text && *text != ','; text++) {
+		if (*text == '\\' && (text[1] == ',' || text[1] == '\\'))
+			text++;
+		else if (*text == '\\' && text[1] == '=')
+			text++;
+		*to++ = *text;
+	}
+	if (!*text) {
+		*to = '\0';
+		return NULL;
+	}
+	*to = '\0';
+	return text + 1;
+}
+
+static int parse_term(char *text, const char *const *known, struct neap_field_term *ret,
+		      struct neap_error *err)
+{
+	char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "invalid selector: '%.80s'; can't understand it",
+				      text);
+	ret->is_not = equals[-1] == '!';
+	equals[ret->is_not ? -1 : 0] = '\0';
+	ret->value = equals + (!ret->is_not && equals[1] == '=' ? 2 : 1);
+	ret->path = text;
+	if (!is_known(text, known))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "field label not supported: %.80s", text);
+	return 0;
+}
+
+int neap_field_selector_parse(const char *text, const char *const *known,
+			      struct neap_field_selector *ret, struct neap_error *err)
+{
+	char *at;
+	int code = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	if (strlen(text) >= NEAP_BUF_LINE)
+		return neap_error_set(err, NEAP_ETOOLARGE, "over %d bytes",
+				      NEAP_BUF_LINE);
+	ret->text = neap_strdup(text);
+	if (!ret->text)
+		return neap_error_nomem(err);
+	for (at = ret->text; at && *at && !code;) {
+		char *next = cut_term(at);
+
+		if (*at && ret->count == NEAP_FIELD_SELECTOR_TERMS)
+			code = neap_error_set(err, NEAP_ETOOLARGE, "over %d terms",
+					      NEAP_FIELD_SELECTOR_TERMS);
+		else if (*at)
+			code = parse_term(at, known, &ret->terms[ret->count++], err);
+		at = next;
+	}
+	if (code < 0)
+		neap_field_selector_done(ret);
+	return code;
+}
+
+void neap_field_selector_done(struct neap_field_selector *selector)
+{
+	free(selector->text);
+	memset(selector, 0, sizeof(*selector));
+}
+
+bool neap_field_selector_matches(const struct neap_field_selector *selector,
+				 const struct neap_object *object)
+{
+	for (size_t i = 0; i < selector->count; i++) {
+		const struct neap_field_term *term = &selector->terms[i];
+		const char *value = neap_object_field(object, term->path);
+
+		if ((strcmp(value ? value : "", term->value) == 0) == term->is_not)
+			return false;
+	}
+	return true;
+}
+
+const char *neap_field_selector_name(const struct neap_field_selector *selector)
+{
+	for (size_t i = 0; i < selector->count; i++)
+		if (!selector->terms[i].is_not &&
+		    strcmp(selector->terms[i].path, "metadata.name") == 0)
+			return selector->terms[i].value;
+	return NULL;
+}

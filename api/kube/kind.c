@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The name of a kind. */
+#include <stdio.h>
+
+#include "api/kube/kind.h"
+
+void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", kind->plural, kind->group[0] == '\0' ? "" : ".",
+		 kind->group);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Objects over HTTP as a kube-apiserver serves them: discovery, reading, watching, writing. What kinds
+ * there are says the registry; where they are kept, the store. Everything runs on the loop's thread. */
+#ifndef NEAP_API_KUBE_KUBE_H
+#define NEAP_API_KUBE_KUBE_H
+
+#include "api/http/server.h"
+#include "api/kube/registry.h"
+#include "api/store/store.h"
+
+/* Watches that are open at once. */
+#define NEAP_KUBE_WATCHES_MAX 4096
+
+struct neap_kube;
+
+struct neap_kube_config {
+	struct event_base *base;
+	struct neap_store *store;            /* borrowed */
+	struct neap_kube_registry *registry; /* borrowed */
+	int64_t (*now)(void);                /* Unix microseconds; NULL: the clock */
+};
+
+int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
+		  struct neap_error *err);
+/* Ends all watches. */
+void neap_kube_free(struct neap_kube *kube);
+/* Puts its routes on the server. */
+int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
+		    struct neap_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of api/kube share: the server, and one request on its way. */
+#ifndef NEAP_API_KUBE_KUBE_PRIV_H
+#define NEAP_API_KUBE_KUBE_PRIV_H
+
+#include "api/http/server.h"
+#include "api/kube/field_selector.h"
+#include "api/kube/kube.h"
+#include "api/kube/patch.h"
+#include "api/kube/status.h"
+#include "api/kube/target.h"
+#include "api/store/store.h"
+
+struct event_base;
+struct watcher;
+
+struct neap_kube {
+	struct event_base *base;
+	struct neap_store *store;
+	struct neap_kube_registry *registry;
+	struct watcher *watchers;
+	size_t watcher_count;
+	int64_t (*now)(void); /* Unix microseconds */
+	struct neap_causes
+		causes; /* of the request at work: too large for the stack of each */
+};
+
+/* As whom an object is shown: its own JSON, or a row of a Table. */
+enum shape { SHAPE_OBJECT, SHAPE_TABLE };
+/* What of the object goes with a row. */
+enum include { INCLUDE_METADATA, INCLUDE_OBJECT, INCLUDE_NONE };
+
+struct call {
+	struct neap_kube *kube;
+	/* NULL once it is answered, and of one that nobody waits for */
+	struct neap_http_request *request;
+	struct neap_kube_target target;
+	struct neap_kube_failure failure;
+	char resource[NEAP_STORE_RESOURCE];
+	char api_version[NEAP_OBJECT_NAME + 64]; /* "apps/v1" */
+	enum shape shape;
+	enum include include;
+	bool is_patch;
+	/* What a write is answered with, where it is not the object. */
+	bool answers_success, answers_scale;
+};
+
+/* Which objects of a collection. */
+struct choice {
+	struct neap_selector *labels; /* NULL: all */
+	struct neap_field_selector fields;
+};
+
+/* choice.c: from the query's labelSelector and fieldSelector. -1 with call->failure. */
+int choice_parse(struct call *call, struct choice *ret);
+void choice_done(struct choice *choice);
+bool choice_has(const struct choice *choice, const struct neap_object *object);
+
+/* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
+void shape_object(const struct call *call, const struct neap_object *object,
+		  struct neap_buf *out);
+bool shape_table(const struct call *call, struct neap_object *const *objects,
+		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
+/* What the Accept header and the query ask for. -1: nothing that there is. */
+int shape_parse(struct call *call);
+
+/* answer.c */
+void call_fail(struct call *call);
+void call_answer_take(struct call *call, int status, json_t *body);
+void call_answer_buf(struct call *call, int status, struct neap_buf *body);
+/* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
+int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
+bool call_flag(struct call *call, const char *name); /* "true" or "1" */
+
+bool call_is_dry(struct call *call); /* dryRun=All */
+
+/* body.c: what the client sent. -1 with call->failure. */
+int body_object(struct call *call, json_t **ret);
+int body_any(struct call *call, json_t **ret); /* an object of whatever kind */
+/* shown with the patch of the body applied. */
+int body_patched(struct call *call, const json_t *shown, json_t **ret);
+int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
+/* DeleteOptions; {} when there is no body. */
+int body_options(struct call *call, json_t **ret);
+
+/* write.c: hands object to the store and answers when it is durable, with status and the object. */
+void call_store_take(struct call *call, int status, enum neap_store_verb verb,
+		     json_t *object, int64_t version);
+void call_answer_object(struct call *call, int status, struct neap_object *object);
+/* What would have been stored: without a version, as it never was. */
+void call_answer_dry_take(struct call *call, int status, json_t *object);
+/* Checks object as a change of before, which is newest as a tree, and stores it. */
+void call_change_take(struct call *call, json_t *object, const json_t *before,
+		      const struct neap_object *newest);
+
+/* remove.c: as DELETE, with DeleteOptions that may be NULL. */
+void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		      int status);
+/* parts.c: the Scale of an object; a new reference, NULL without memory. */
+json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+
+/* The verbs. Each answers, now or later. */
+void call_get(struct call *call);
+void call_list(struct call *call);
+void call_watch(struct call *call);
+/* Ends a watch from outside. */
+void call_watch_end(struct watcher *watcher);
+void call_create(struct call *call);
+void call_update(struct call *call);
+void call_patch(struct call *call);
+void call_delete(struct call *call);
+void call_delete_collection(struct call *call);
+void call_bind(struct call *call);
+void call_evict(struct call *call);
+void call_scale_get(struct call *call);
+void call_scale_set(struct call *call);
+
+#endif

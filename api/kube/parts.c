@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Subresources that do something: binding a pod to a node, evicting one, scaling what has replicas. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/budget.h"
+#include "api/kube/collect_priv.h"
+#include "api/kube/meta.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+static void nomem(struct call *call)
+{
+	struct neap_error err;
+
+	(void)neap_error_nomem(&err);
+	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				   &err);
+	call_fail(call);
+}
+
+static struct neap_object *need_newest(struct call *call)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+
+	if (newest)
+		return newest;
+	(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+				     call->target.name);
+	call_fail(call);
+	return NULL;
+}
+
+static json_t *member(json_t *object, const char *name)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (json_is_object(value))
+		return value;
+	if (json_object_set_new(object, name, json_object()) < 0)
+		return NULL;
+	return json_object_get(object, name);
+}
+
+/* --- binding --- */
+
+static bool set_condition(json_t *status, int64_t now)
+{
+	json_t *list = json_object_get(status, "conditions");
+	json_t *condition;
+	char text[32];
+	size_t i;
+
+	if (!json_is_array(list)) {
+		if (json_object_set_new(status, "conditions", json_array()) < 0)
+			return false;
+		list = json_object_get(status, "conditions");
+	}
+	json_array_foreach (list, i, condition) {
+		const char *type = json_string_value(json_object_get(condition, "type"));
+
+		if (!type || strcmp(type, "PodScheduled") != 0)
+			continue;
+		if (json_array_remove(list, i) < 0)
+			return false;
+		break;
+	}
+	return json_array_append_new(
+		       list,
+		       json_pack("{s:s, s:s, s:n, s:s}", "type", "PodScheduled", "status",
+				 "True", "lastProbeTime", "lastTransitionTime",
+				 neap_time_format(now, 0, text, sizeof(text)))) == 0;
+}
+
+static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int64_t now)
+{
+	json_t *annotations =
+		json_object_get(json_object_get(binding, "metadata"), "annotations");
+	json_t *spec = member(tree, "spec"), *status = member(tree, "status");
+	json_t *to;
+
+	if (!spec || !status ||
+	    json_object_set_new(spec, "nodeName", json_string(node)) < 0 ||
+	    !set_condition(status, now))
+		return false;
+	if (json_object_size(annotations) == 0)
+		return true;
+	to = member(member(tree, "metadata"), "annotations");
+	return to && json_object_update(to, annotations) == 0;
+}
+
+static int check_binding(struct call *call, const json_t *binding, const json_t *tree,
+			 const struct neap_object *newest, const char **ret_node)
+{
+	const char *kind = json_string_value(
+		json_object_get(json_object_get(binding, "target"), "kind"));
+	const char *uid = neap_kube_meta_text(binding, "uid");
+	const char *bound = json_string_value(
+		json_object_get(json_object_get(tree, "spec"), "nodeName"));
+	char why[512];
+
+	*ret_node = json_string_value(
+		json_object_get(json_object_get(binding, "target"), "name"));
+	if (!*ret_node || !**ret_node || (kind && *kind && strcmp(kind, "Node") != 0)) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		memset(causes, 0, sizeof(*causes));
+		if (!*ret_node || !**ret_node)
+			neap_causes_required(causes, "target.name", "");
+		else
+			neap_causes_add(
+				causes, "FieldValueNotSupported", "target.kind",
+				"Unsupported value: \"%s\": supported values: \"Node\"",
+				kind);
+		return neap_kube_fail_invalid(&call->failure, call->target.kind,
+					      call->target.name, causes);
+	}
+	if (*uid && strcmp(uid, newest->uid) != 0)
+		(void)snprintf(
+			why, sizeof(why),
+			"Precondition failed: UID in precondition: %.64s, UID in object "
+			"meta: %s",
+			uid, newest->uid);
+	else if (newest->is_deleting)
+		(void)snprintf(why, sizeof(why),
+			       "pod %s is being deleted, cannot be assigned to "
+			       "a host",
+			       call->target.name);
+	else if (bound && *bound)
+		(void)snprintf(why, sizeof(why),
+			       "pod %s is already assigned to node \"%.253s\"",
+			       call->target.name, bound);
+	else
+		return 0;
+	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
+				      call->target.name, why);
+	(void)snprintf(call->failure.message, sizeof(call->failure.message),
+		       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
+		       call->target.name, why);
+	return -1;
+}
+
+void call_bind(struct call *call)
+{
+	struct neap_object *newest = need_newest(call);
+	json_t *binding, *tree;
+	const char *node;
+
+	if (!newest)
+		return;
+	if (body_any(call, &binding) < 0) {
+		call_fail(call);
+		return;
+	}
+	tree = neap_object_tree(newest);
+	if (!tree) {
+		nomem(call);
+	} else if (check_binding(call, binding, tree, newest, &node) < 0) {
+		call_fail(call);
+	} else if (!bind_tree(tree, binding, node, call->kube->now())) {
+		nomem(call);
+	} else if (call_is_dry(call)) {
+		call_answer_take(call, 201, neap_kube_success(NULL, NULL, NULL, 201));
+	} else {
+		call->answers_success = true;
+		call_store_take(call, 201, NEAP_STORE_UPDATE, json_incref(tree),
+				newest->version);
+	}
+	json_decref(tree);
+	json_decref(binding);
+}
+
+/* --- eviction --- */
+
+void call_evict(struct call *call)
+{
+	struct neap_object *newest = need_newest(call);
+	struct neap_budget_answer answer;
+	json_t *eviction;
+
+	if (!newest)
+		return;
+	if (body_any(call, &eviction) < 0) {
+		call_fail(call);
+		return;
+	}
+	answer = neap_budget_ask(call->kube, newest);
+	if (!answer.is_allowed) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		(void)neap_kube_fail(
+			&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
+			"Cannot evict pod as it would violate the pod's disruption "
+			"budget.");
+		memset(causes, 0, sizeof(*causes));
+		neap_causes_add(causes, "DisruptionBudget", "", "%s", answer.why);
+		call->failure.causes = causes;
+		call_fail(call);
+	} else {
+		call->answers_success = true;
+		call_delete_with(call, json_object_get(eviction, "deleteOptions"), newest,
+				 201);
+	}
+	json_decref(eviction);
+}
+
+/* --- scale --- */
+
+static const json_t *at_path(const json_t *object, const char *path)
+{
+	char name[64];
+
+	while (object && *path == '.') {
+		size_t len = strcspn(++path, ".");
+
+		if (len >= sizeof(name))
+			return NULL;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		object = json_object_get(object, name);
+		path += len;
+	}
+	return object;
+}
+
+/* matchLabels and matchExpressions as one text, as autoscaling/v1 has it. */
+static json_t *selector_text(const json_t *selector)
+{
+	const json_t *labels = json_object_get(selector, "matchLabels");
+	struct neap_buf out neap_auto_buf;
+	const json_t *value;
+	const char *key;
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	if (json_is_string(selector))
+		return json_incref((json_t *)(uintptr_t)selector);
+	if (!labels)
+		labels = selector; /* of a ReplicationController */
+	json_object_foreach ((json_t *)(uintptr_t)labels, key, value)
+		if (json_is_string(value))
+			neap_buf_addf(&out, "%s%s=%s", out.len ? "," : "", key,
+				      json_string_value(value));
+	return json_string(out.data);
+}
+
+static json_t *make_scale(const struct call *call, const json_t *tree)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const json_t *meta = json_object_get(tree, "metadata");
+	json_int_t replicas = json_integer_value(at_path(tree, kind->replicas_path));
+	json_int_t running =
+		kind->status_replicas_path
+			? json_integer_value(at_path(tree, kind->status_replicas_path))
+			: 0;
+	json_t *status = json_pack("{s:I}", "replicas", running);
+
+	if (kind->selector_path && status)
+		(void)json_object_set_new(
+			status, "selector",
+			selector_text(at_path(tree, kind->selector_path)));
+	return json_pack("{s:s, s:s, s:{s:O, s:O, s:O, s:O, s:O*}, s:{s:I}, s:o}", "kind",
+			 "Scale", "apiVersion", "autoscaling/v1", "metadata", "name",
+			 json_object_get(meta, "name"), "uid",
+			 json_object_get(meta, "uid"), "resourceVersion",
+			 json_object_get(meta, "resourceVersion"), "creationTimestamp",
+			 json_object_get(meta, "creationTimestamp"), "namespace",
+			 json_object_get(meta, "namespace"), "spec", "replicas", replicas,
+			 "status", status);
+}
+
+json_t *neap_kube_scale(const struct call *call, const struct neap_object *object)
+{
+	json_t *tree = neap_object_tree(object);
+	json_t *scale = tree ? make_scale(call, tree) : NULL;
+
+	json_decref(tree);
+	return scale;
+}
+
+void call_scale_get(struct call *call)
+{
+	struct neap_object *object = neap_store_find(call->kube->store, call->resource,
+						     call->target.ns, call->target.name);
+
+	if (object) {
+		call_answer_take(call, 200, neap_kube_scale(call, object));
+		return;
+	}
+	(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+				     call->target.name);
+	call_fail(call);
+}
+
+static bool set_replicas(json_t *tree, const char *path, json_int_t replicas)
+{
+	const char *dot = strrchr(path, '.');
+	json_t *spec = member(tree, "spec");
+
+	/* Paths of the built-in kinds, and nearly all others, are ".spec.NAME". */
+	return spec && strncmp(path, ".spec.", 6) == 0 && dot == path + 5 &&
+	       json_object_set_new(spec, dot + 1, json_integer(replicas)) == 0;
+}
+
+static void scale_with(struct call *call, const json_t *scale, struct neap_object *newest,
+		       json_t *before)
+{
+	const json_t *replicas =
+		json_object_get(json_object_get(scale, "spec"), "replicas");
+	json_t *tree;
+
+	if (!json_is_integer(replicas) || json_integer_value(replicas) < 0 ||
+	    json_integer_value(replicas) > INT32_MAX) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		memset(causes, 0, sizeof(*causes));
+		neap_causes_invalid(causes, "spec.replicas", replicas,
+				    "must be greater than or equal to 0");
+		(void)neap_kube_fail_invalid(&call->failure, call->target.kind,
+					     call->target.name, causes);
+		call_fail(call);
+		return;
+	}
+	tree = json_deep_copy(before);
+	if (!tree || !set_replicas(tree, call->target.kind->replicas_path,
+				   json_integer_value(replicas))) {
+		json_decref(tree);
+		nomem(call);
+		return;
+	}
+	call->answers_scale = true;
+	(void)json_object_set(
+		json_object_get(tree, "metadata"), "resourceVersion",
+		json_object_get(json_object_get(scale, "metadata"), "resourceVersion"));
+	call->target.sub[0] = '\0'; /* a change of the object itself from here on */
+	call_change_take(call, tree, before, newest);
+}
+
+/* PUT of a Scale, or a patch of the one that there is. */
+void call_scale_set(struct call *call)
+{
+	struct neap_object *newest = need_newest(call);
+	json_t *before, *scale = NULL, *shown;
+	int ret;
+
+	if (!newest)
+		return;
+	before = neap_object_tree(newest);
+	shown = before ? make_scale(call, before) : NULL;
+	if (!shown) {
+		json_decref(before);
+		nomem(call);
+		return;
+	}
+	ret = call->is_patch ? body_patched(call, shown, &scale) : body_any(call, &scale);
+	if (ret < 0)
+		call_fail(call);
+	else
+		scale_with(call, scale, newest, before);
+	json_decref(scale);
+	json_decref(shown);
+	json_decref(before);
+}

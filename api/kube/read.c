@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading one object, and lists of them: whole, in pages that all show the state of the first, or as
+ * Tables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "api/kube/page.h"
+#include "engine/base/mem.h"
+
+/* Of one list: a hundred thousand objects of 2 KB, and some. */
+#define LIST_MAX ((size_t)512 * 1024 * 1024)
+
+void call_get(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+	struct neap_object *object = neap_store_find(call->kube->store, call->resource,
+						     target->ns, target->name);
+	struct neap_buf out neap_auto_buf;
+
+	neap_buf_init(&out, LIST_MAX);
+	if (!object) {
+		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
+		call_fail(call);
+		return;
+	}
+	if (call->shape == SHAPE_OBJECT)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, &object, 1, true, "{}", &out))
+		out.failed = true;
+	call_answer_buf(call, 200, &out);
+}
+
+/* One page on its way. */
+struct page {
+	struct call *call;
+	struct choice choice;
+	int64_t limit; /* 0: none */
+	size_t count;
+	struct neap_buf items;        /* of SHAPE_OBJECT */
+	struct neap_object **objects; /* of SHAPE_TABLE, counted */
+	size_t size;
+	bool is_short_of_memory;
+};
+
+static bool keep_object(struct page *page, struct neap_object *object)
+{
+	if (page->count == page->size) {
+		size_t size = page->size ? page->size * 2 : 64;
+		struct neap_object **list =
+			neap_realloc_array(page->objects, size, sizeof(*list));
+
+		if (!list)
+			return false;
+		page->objects = list;
+		page->size = size;
+	}
+	page->objects[page->count] = neap_object_ref(object);
+	return true;
+}
+
+/* False when the page is full: the object comes with the next one. */
+static bool take_object(void *arg, struct neap_object *object)
+{
+	struct page *page = arg;
+	const struct neap_kube_kind *kind = page->call->target.kind;
+
+	if (!choice_has(&page->choice, object))
+		return true;
+	if (page->limit && (int64_t)page->count == page->limit)
+		return false;
+	if (page->call->shape == SHAPE_TABLE) {
+		page->is_short_of_memory = !keep_object(page, object);
+	} else {
+		if (page->count)
+			neap_buf_addc(&page->items, ',');
+		/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
+		if (kind->is_custom)
+			shape_object(page->call, object, &page->items);
+		else
+			neap_object_write(object, NULL, NULL, &page->items);
+		page->is_short_of_memory = neap_buf_failed(&page->items);
+	}
+	if (page->is_short_of_memory)
+		return false;
+	page->count++;
+	return true;
+}
+
+/* {"resourceVersion":"7","continue":"..."} */
+static void add_metadata(const struct neap_store_place *place, bool has_more,
+			 struct neap_buf *out)
+{
+	char token[NEAP_KUBE_CONTINUE_SIZE];
+
+	neap_buf_addf(out, "{\"resourceVersion\":\"%lld\"", (long long)place->version);
+	if (has_more)
+		neap_buf_addf(out, ",\"continue\":\"%s\"",
+			      neap_kube_continue_format(place, token));
+	neap_buf_addc(out, '}');
+}
+
+static void answer_page(struct page *page, const struct neap_store_place *place,
+			bool has_more)
+{
+	struct call *call = page->call;
+	struct neap_buf out neap_auto_buf;
+	struct neap_buf metadata neap_auto_buf;
+
+	neap_buf_init(&out, LIST_MAX);
+	neap_buf_init(&metadata, NEAP_BUF_LINE);
+	add_metadata(place, has_more, &metadata);
+	if (call->shape == SHAPE_TABLE) {
+		if (!shape_table(call, page->objects, page->count, true, metadata.data,
+				 &out))
+			out.failed = true;
+	} else {
+		neap_buf_addf(&out,
+			      "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,"
+			      "\"items\":[",
+			      call->target.kind->list_kind, call->api_version,
+			      metadata.data);
+		neap_buf_add(&out, page->items.data, page->items.len);
+		neap_buf_adds(&out, "]}");
+	}
+	if (neap_buf_failed(&metadata))
+		out.failed = true;
+	call_answer_buf(call, 200, &out);
+}
+
+/* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
+static int find_place(struct call *call, struct neap_store_place *ret)
+{
+	const char *token = neap_http_query_find(call->request, "continue");
+	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+	int64_t version, newest = neap_store_version(call->kube->store);
+	struct neap_error err;
+
+	*ret = (struct neap_store_place){0};
+	if (token && *token) {
+		if (neap_kube_continue_parse(token, ret, &err) < 0)
+			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+					      "invalid continue token: %s", err.msg);
+		return 0;
+	}
+	if (call_number(call, "resourceVersion", 0, &version) < 0)
+		return -1;
+	if (version > newest) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
+				     "Too large resource version: %lld, current: %lld",
+				     (long long)version, (long long)newest);
+		call->failure.retry_after_s = 1;
+		return -1;
+	}
+	ret->version = match && strcmp(match, "Exact") == 0 && version ? version : newest;
+	return 0;
+}
+
+void call_list(struct call *call)
+{
+	struct page page = {.call = call};
+	struct neap_store_place place;
+	struct neap_error err;
+	const char *ns = call->target.ns;
+	int more = 0;
+
+	if (find_place(call, &place) < 0 ||
+	    call_number(call, "limit", 0, &page.limit) < 0 ||
+	    choice_parse(call, &page.choice) < 0) {
+		call_fail(call);
+		return;
+	}
+	neap_buf_init(&page.items, LIST_MAX);
+	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
+			       take_object, &page, &err);
+	if (more == -NEAP_EGONE)
+		(void)neap_kube_fail(
+			&call->failure, NEAP_KUBE_EXPIRED,
+			"The provided continue parameter is too old to display a "
+			"consistent list result. You must start a new list "
+			"without the continue parameter.");
+	else if (more < 0)
+		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	if (page.is_short_of_memory && more >= 0) {
+		(void)neap_error_nomem(&err);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+		more = -1;
+	}
+	if (more < 0)
+		call_fail(call);
+	else
+		answer_page(&page, &place, more > 0);
+	for (size_t i = 0; page.objects && i < page.count; i++)
+		(void)neap_object_unref(page.objects[i]);
+	free(page.objects);
+	neap_buf_done(&page.items);
+	choice_done(&page.choice);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Deleting. An object goes at once, unless somebody has to do something first: a finalizer, the kubelet of
+ * a pod that runs, a namespace that is not empty. Then it is marked, and goes when that is done. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/collect_priv.h"
+#include "api/kube/meta.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define GRACE_DEFAULT_S 30
+
+enum propagation { BACKGROUND, ORPHAN, FOREGROUND };
+
+struct wish {
+	json_t *options;
+	int64_t grace_s; /* -1: none said */
+	enum propagation propagation;
+};
+
+static int parse_options(struct call *call, json_t *options, struct wish *ret)
+{
+	const char *policy =
+		json_string_value(json_object_get(options, "propagationPolicy"));
+	const json_t *grace = json_object_get(options, "gracePeriodSeconds");
+
+	*ret = (struct wish){.options = options, .grace_s = -1};
+	if (!policy)
+		policy = neap_http_query_find(call->request, "propagationPolicy");
+	if ((policy && strcmp(policy, "Orphan") == 0) ||
+	    json_is_true(json_object_get(options, "orphanDependents")))
+		ret->propagation = ORPHAN;
+	if (policy && strcmp(policy, "Foreground") == 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"propagationPolicy Foreground is not served here; use "
+			"Background or Orphan (kubectl delete --cascade=background)");
+	if (json_is_integer(grace))
+		ret->grace_s = json_integer_value(grace);
+	else if (call_number(call, "gracePeriodSeconds", -1, &ret->grace_s) < 0)
+		return -1;
+	if (ret->grace_s < -1)
+		ret->grace_s = 1;
+	return 0;
+}
+
+/* wish->options is the caller's to free, also after a failure. */
+static int parse_wish(struct call *call, struct wish *ret)
+{
+	json_t *options;
+
+	*ret = (struct wish){.grace_s = -1};
+	if (body_options(call, &options) < 0)
+		return -1;
+	return parse_options(call, options, ret);
+}
+
+static int check_preconditions(struct call *call, const struct wish *wish,
+			       const struct neap_object *object)
+{
+	const json_t *conditions = json_object_get(wish->options, "preconditions");
+	const char *uid = json_string_value(json_object_get(conditions, "uid"));
+	const char *version =
+		json_string_value(json_object_get(conditions, "resourceVersion"));
+	char why[256];
+	int64_t number;
+
+	if (uid && strcmp(uid, object->uid) != 0) {
+		(void)snprintf(
+			why, sizeof(why),
+			"Precondition failed: UID in precondition: %.64s, UID in object "
+			"meta: %s",
+			uid, object->uid);
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       object->name, why);
+	}
+	if (version &&
+	    (neap_int_parse(version, &number, NULL) < 0 || number != object->version))
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       object->name, neap_kube_modified);
+	return 0;
+}
+
+static bool is_pod(const struct call *call)
+{
+	return strcmp(call->resource, "pods") == 0;
+}
+
+/* Seconds until it goes: of a pod on a node that still runs, as its kubelet has to stop it. */
+static int64_t find_grace(const struct call *call, const struct wish *wish,
+			  const json_t *tree)
+{
+	const json_t *spec = json_object_get(tree, "spec");
+	const char *node = json_string_value(json_object_get(spec, "nodeName"));
+	const char *phase = json_string_value(
+		json_object_get(json_object_get(tree, "status"), "phase"));
+	const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
+
+	if (!is_pod(call) || !node || !*node ||
+	    (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))
+		return 0;
+	if (wish->grace_s >= 0)
+		return wish->grace_s;
+	return json_is_integer(grace) ? json_integer_value(grace) : GRACE_DEFAULT_S;
+}
+
+static bool add_orphan_finalizer(json_t *tree)
+{
+	json_t *meta = json_object_get(tree, "metadata");
+	json_t *list = json_object_get(meta, "finalizers");
+	const json_t *value;
+	size_t i;
+
+	if (!list) {
+		if (json_object_set_new(meta, "finalizers", json_array()) < 0)
+			return false;
+		list = json_object_get(meta, "finalizers");
+	}
+	json_array_foreach (list, i, value)
+		if (strcmp(json_string_value(value) ? json_string_value(value) : "",
+			   "orphan") == 0)
+			return true;
+	return json_array_append_new(list, json_string("orphan")) == 0;
+}
+
+/* What a namespace holds goes first. */
+static bool terminate_namespace(json_t *tree)
+{
+	json_t *status = json_object_get(tree, "status");
+
+	if (!json_is_object(status) &&
+	    json_object_set_new(tree, "status", (status = json_object())) < 0)
+		return false;
+	return json_object_set_new(status, "phase", json_string("Terminating")) == 0;
+}
+
+static bool stays(const struct call *call, const json_t *tree, int64_t grace_s)
+{
+	return grace_s > 0 || neap_kube_meta_has_finalizers(tree) ||
+	       strcmp(call->resource, "namespaces") == 0;
+}
+
+static void nomem_take(struct call *call, json_t *tree)
+{
+	struct neap_error err;
+
+	json_decref(tree);
+	(void)neap_error_nomem(&err);
+	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				   &err);
+	call_fail(call);
+}
+
+/* tree: the newest state, given away. */
+static void remove_take(struct call *call, const struct wish *wish, json_t *tree,
+			const struct neap_object *newest, int status)
+{
+	int64_t grace_s = find_grace(call, wish, tree);
+	int64_t now = call->kube->now();
+
+	if (wish->propagation == ORPHAN && !add_orphan_finalizer(tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (!stays(call, tree, grace_s)) {
+		if (call_is_dry(call))
+			call_answer_dry_take(call, status, tree);
+		else
+			call_store_take(call, status, NEAP_STORE_DELETE, tree,
+					newest->version);
+		return;
+	}
+	/* A second deletion may only shorten the time. */
+	if ((!neap_kube_meta_is_deleting(tree) || (wish->grace_s == 0 && is_pod(call))) &&
+	    !neap_kube_meta_delete(call->target.kind, tree, now, grace_s)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (strcmp(call->resource, "namespaces") == 0 && !terminate_namespace(tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (call_is_dry(call))
+		call_answer_dry_take(call, status, tree);
+	else
+		call_store_take(call, status, NEAP_STORE_UPDATE, tree, newest->version);
+}
+
+static void remove_with(struct call *call, const struct wish *wish,
+			struct neap_object *newest, int status)
+{
+	json_t *tree;
+
+	if (check_preconditions(call, wish, newest) < 0) {
+		call_fail(call);
+		return;
+	}
+	tree = neap_object_tree(newest);
+	if (tree)
+		remove_take(call, wish, tree, newest, status);
+	else
+		nomem_take(call, NULL);
+}
+
+void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		      int status)
+{
+	struct wish wish;
+
+	if (parse_options(call, options, &wish) < 0)
+		call_fail(call);
+	else
+		remove_with(call, &wish, newest, status);
+}
+
+void call_delete(struct call *call)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	struct wish wish;
+
+	if (!newest) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	if (parse_wish(call, &wish) < 0)
+		call_fail(call);
+	else
+		remove_with(call, &wish, newest, 200);
+	json_decref(wish.options);
+}
+
+/* --- without a client --- */
+
+static void call_begin(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		       const struct neap_object *object, struct call *ret)
+{
+	*ret = (struct call){.kube = kube};
+	ret->target.kind = kind;
+	(void)neap_strcopy(ret->target.ns, sizeof(ret->target.ns), object->ns);
+	(void)neap_strcopy(ret->target.name, sizeof(ret->target.name), object->name);
+	neap_kube_kind_resource(kind, ret->resource, sizeof(ret->resource));
+}
+
+void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		      const struct neap_object *object)
+{
+	struct wish wish = {.grace_s = -1};
+	struct neap_object *newest;
+	struct call call;
+	json_t *tree;
+
+	call_begin(kube, kind, object, &call);
+	newest = neap_store_newest(kube->store, call.resource, object->ns, object->name);
+	tree = newest && strcmp(newest->uid, object->uid) == 0 ? neap_object_tree(newest)
+							       : NULL;
+	if (tree)
+		remove_take(&call, &wish, tree, newest, 200);
+}
+
+void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		   const struct neap_object *newest)
+{
+	struct call call;
+
+	call_begin(kube, kind, newest, &call);
+	call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version);
+}
+
+void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
+			   json_t *tree, const struct neap_object *newest)
+{
+	bool is_end = neap_kube_meta_is_deleting(tree) && newest->has_finalizers &&
+		      !neap_kube_meta_has_finalizers(tree);
+	struct call call;
+
+	call_begin(kube, kind, newest, &call);
+	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
+			newest->version);
+}
+
+/* --- a collection --- */
+
+struct names {
+	struct choice *choice;
+	struct neap_object **list;
+	size_t count, size;
+	bool failed;
+};
+
+static bool note_object(void *arg, struct neap_object *object)
+{
+	struct names *names = arg;
+
+	if (!choice_has(names->choice, object))
+		return true;
+	if (names->count == names->size) {
+		size_t size = names->size ? names->size * 2 : 64;
+		struct neap_object **list =
+			neap_realloc_array(names->list, size, sizeof(*list));
+
+		names->failed = !list;
+		if (!list)
+			return false;
+		names->list = list;
+		names->size = size;
+	}
+	names->list[names->count++] = neap_object_ref(object);
+	return true;
+}
+
+/* Each for itself, as by single requests: nobody waits for the answers of the single ones. */
+static void remove_one(struct call *call, const struct wish *wish,
+		       const struct neap_object *object)
+{
+	struct call one = *call;
+	struct neap_object *newest = neap_store_newest(call->kube->store, call->resource,
+						       object->ns, object->name);
+	json_t *tree = newest ? neap_object_tree(newest) : NULL;
+
+	one.request = NULL;
+	(void)neap_strcopy(one.target.ns, sizeof(one.target.ns), object->ns);
+	(void)neap_strcopy(one.target.name, sizeof(one.target.name), object->name);
+	if (tree)
+		remove_take(&one, wish, tree, newest, 200);
+}
+
+void call_delete_collection(struct call *call)
+{
+	struct neap_store_place place = {.version =
+						 neap_store_version(call->kube->store)};
+	const char *ns = call->target.ns;
+	struct names names = {0};
+	struct choice choice;
+	struct neap_error err;
+	struct wish wish;
+
+	if (choice_parse(call, &choice) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (parse_wish(call, &wish) < 0) {
+		json_decref(wish.options);
+		choice_done(&choice);
+		call_fail(call);
+		return;
+	}
+	names.choice = &choice;
+	if (neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
+			    note_object, &names, &err) < 0)
+		names.failed = true;
+	for (size_t i = 0; i < names.count; i++) {
+		if (!names.failed && !call_is_dry(call))
+			remove_one(call, &wish, names.list[i]);
+		(void)neap_object_unref(names.list[i]);
+	}
+	free(names.list);
+	json_decref(wish.options);
+	choice_done(&choice);
+	if (names.failed)
+		nomem_take(call, NULL);
+	else
+		call_answer_take(call, 200,
+				 neap_kube_success(call->target.kind, NULL, NULL, 200));
+}

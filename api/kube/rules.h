@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a schema cannot say of the built-in kinds: defaults that follow from several fields
+ * (neap_kube_complete_*, after those of the schema; false without memory, the object is then half done), and
+ * what a kube-apiserver refuses (neap_kube_check_*, of a completed object; before is NULL for a new one). */
+#ifndef NEAP_API_KUBE_RULES_H
+#define NEAP_API_KUBE_RULES_H
+
+#include "api/kube/kind.h"
+
+/* The types of struct neap_kube_kind.complete and check. */
+typedef bool neap_kube_complete_fn(json_t *object);
+typedef void neap_kube_check_fn(const json_t *object, const json_t *before,
+				struct neap_causes *causes);
+
+/* --- defaults: api/kube/complete_*.c --- */
+
+/* Of containers imagePullPolicy by the tag, of volumes without a source an emptyDir, serviceAccount and
+ * serviceAccountName as one; requests from limits, hostPort of a pod in the host's network,
+ * enableServiceLinks; podIP and podIPs as one; a status that is new: phase Pending, qosClass. */
+neap_kube_complete_fn neap_kube_complete_pod;
+/* allocatable from capacity, podCIDR and podCIDRs as one. */
+neap_kube_complete_fn neap_kube_complete_node;
+/* The label with its name, phase Active. */
+neap_kube_complete_fn neap_kube_complete_namespace;
+/* targetPort, traffic policies, ClientIP's time, clusterIP and clusterIPs as one. No address is given
+ * out: there is no network of services. */
+neap_kube_complete_fn neap_kube_complete_service;
+/* phase Pending; of a claim also dataSource and dataSourceRef as one. */
+neap_kube_complete_fn neap_kube_complete_persistentvolume;
+neap_kube_complete_fn neap_kube_complete_persistentvolumeclaim;
+/* What goes with the kind of update, and the pod template as that of a pod, but for what only pods
+ * have. apps/v1 takes no selector from labels; a ReplicationController does. */
+neap_kube_complete_fn neap_kube_complete_replicationcontroller;
+neap_kube_complete_fn neap_kube_complete_deployment;
+neap_kube_complete_fn neap_kube_complete_replicaset;
+neap_kube_complete_fn neap_kube_complete_statefulset;
+neap_kube_complete_fn neap_kube_complete_daemonset;
+/* Counts, backoffLimit, podReplacementPolicy, and selector and labels by metadata.uid where there is one. */
+neap_kube_complete_fn neap_kube_complete_job;
+/* singular, listKind, conversion. */
+neap_kube_complete_fn neap_kube_complete_customresourcedefinition;
+
+/* Of the template of a pod ({metadata, spec}), wherever it stands. */
+bool neap_kube_complete_pod_template(json_t *pod_template);
+
+/* --- checks --- */
+
+neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_namespace,
+	neap_kube_check_service, neap_kube_check_configmap, neap_kube_check_event,
+	neap_kube_check_persistentvolume, neap_kube_check_persistentvolumeclaim,
+	neap_kube_check_replicationcontroller, neap_kube_check_deployment,
+	neap_kube_check_replicaset, neap_kube_check_statefulset,
+	neap_kube_check_daemonset, neap_kube_check_job,
+	neap_kube_check_poddisruptionbudget, neap_kube_check_priorityclass,
+	neap_kube_check_storageclass, neap_kube_check_lease,
+	neap_kube_check_customresourcedefinition;
+
+#endif

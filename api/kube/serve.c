@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a request to its verb. */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/kube/discovery.h"
+#include "api/kube/kube_priv.h"
+#include "engine/base/mem.h"
+
+typedef void call_fn(struct call *call);
+
+/* What can be done with a collection, with an object, and with its parts. A verb that discovery tells of is
+ * one that stands here. */
+static const struct {
+	const char *method;
+	const char *sub; /* NULL: none; "status" */
+	bool is_collection;
+	call_fn *fn;
+} verbs[] = {
+	{"GET", NULL, true, call_list},
+	{"POST", NULL, true, call_create},
+	{"DELETE", NULL, true, call_delete_collection},
+	{"GET", NULL, false, call_get},
+	{"PUT", NULL, false, call_update},
+	{"PATCH", NULL, false, call_patch},
+	{"DELETE", NULL, false, call_delete},
+	{"GET", "status", false, call_get},
+	{"PUT", "status", false, call_update},
+	{"PATCH", "status", false, call_patch},
+	{"POST", "binding", false, call_bind},
+	{"POST", "eviction", false, call_evict},
+	{"GET", "scale", false, call_scale_get},
+	{"PUT", "scale", false, call_scale_set},
+	{"PATCH", "scale", false, call_scale_set},
+};
+
+/* Whether a kind has that part. */
+static bool has_part(const struct neap_kube_kind *kind, const char *sub)
+{
+	bool is_pod = strcmp(kind->plural, "pods") == 0 && !kind->group[0];
+
+	if (strcmp(sub, "status") == 0)
+		return kind->has_status;
+	if (strcmp(sub, "scale") == 0)
+		return kind->replicas_path;
+	return is_pod && (strcmp(sub, "binding") == 0 || strcmp(sub, "eviction") == 0);
+}
+
+static call_fn *find_verb(const struct call *call, const char *method)
+{
+	bool is_collection = !call->target.name[0];
+	const char *sub = call->target.sub;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i].method, method) == 0 &&
+		    verbs[i].is_collection == is_collection &&
+		    strcmp(verbs[i].sub ? verbs[i].sub : "", sub) == 0)
+			return verbs[i].fn;
+	return NULL;
+}
+
+static void name_target(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+
+	neap_kube_kind_resource(target->kind, call->resource, sizeof(call->resource));
+	(void)snprintf(call->api_version, sizeof(call->api_version), "%s%s%s",
+		       target->group, target->group[0] ? "/" : "", target->version);
+}
+
+static void serve(struct neap_kube *kube, struct neap_http_request *request, bool is_core,
+		  const char *method)
+{
+	struct call call = {.kube = kube, .request = request};
+	struct neap_error err;
+	call_fn *verb;
+
+	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
+				   &call.target, &err) < 0) {
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);
+		call_fail(&call);
+		return;
+	}
+	if (!call.target.kind) {
+		neap_kube_discover(kube->registry, request, call.target.group,
+				   call.target.version);
+		return;
+	}
+	name_target(&call);
+	verb = find_verb(&call, method);
+	call.is_patch = strcmp(method, "PATCH") == 0;
+	if (call.target.sub[0] && !has_part(call.target.kind, call.target.sub)) {
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
+				     "the server could not find the requested resource");
+		call_fail(&call);
+		return;
+	}
+	if (!verb) {
+		(void)neap_kube_fail(
+			&call.failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
+			"the server does not allow this method on the requested "
+			"resource");
+		call_fail(&call);
+		return;
+	}
+	if (shape_parse(&call) < 0) {
+		call_fail(&call);
+		return;
+	}
+	if (verb == call_list && call_flag(&call, "watch"))
+		verb = call_watch;
+	verb(&call);
+}
+
+/* One function a method and tree, as a route does not tell its handler which it was. */
+#define SERVE(name, is_core, method)                                                     \
+	static void name(void *arg, struct neap_http_request *request)                   \
+	{                                                                                \
+		serve(arg, request, is_core, method);                                    \
+	}
+SERVE(core_get, true, "GET")
+SERVE(core_post, true, "POST")
+SERVE(core_put, true, "PUT")
+SERVE(core_patch, true, "PATCH")
+SERVE(core_delete, true, "DELETE")
+SERVE(group_get, false, "GET")
+SERVE(group_post, false, "POST")
+SERVE(group_put, false, "PUT")
+SERVE(group_patch, false, "PATCH")
+SERVE(group_delete, false, "DELETE")
+
+static void serve_versions(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_versions(kube->registry, request);
+}
+
+static void serve_groups(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_groups(kube->registry, request);
+}
+
+static const struct neap_http_route routes[] = {
+	{"GET", "/api", NEAP_HTTP_VIEWER, serve_versions},
+	{"GET", "/apis", NEAP_HTTP_VIEWER, serve_groups},
+	{"GET", "/api/*", NEAP_HTTP_VIEWER, core_get},
+	{"POST", "/api/*", NEAP_HTTP_OPERATOR, core_post},
+	{"PUT", "/api/*", NEAP_HTTP_OPERATOR, core_put},
+	{"PATCH", "/api/*", NEAP_HTTP_OPERATOR, core_patch},
+	{"DELETE", "/api/*", NEAP_HTTP_OPERATOR, core_delete},
+	{"GET", "/apis/*", NEAP_HTTP_VIEWER, group_get},
+	{"POST", "/apis/*", NEAP_HTTP_OPERATOR, group_post},
+	{"PUT", "/apis/*", NEAP_HTTP_OPERATOR, group_put},
+	{"PATCH", "/apis/*", NEAP_HTTP_OPERATOR, group_patch},
+	{"DELETE", "/apis/*", NEAP_HTTP_OPERATOR, group_delete},
+	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
+};
+
+static int64_t clock_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
+		  struct neap_error *err)
+{
+	struct neap_kube *kube = neap_alloc(sizeof(*kube));
+
+	*ret = kube;
+	if (!kube)
+		return neap_error_nomem(err);
+	kube->base = config->base;
+	kube->store = config->store;
+	kube->registry = config->registry;
+	kube->now = config->now ? config->now : clock_now;
+	return 0;
+}
+
+void neap_kube_free(struct neap_kube *kube)
+{
+	if (!kube)
+		return;
+	while (kube->watchers)
+		call_watch_end(kube->watchers);
+	free(kube);
+}
+
+int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
+		    struct neap_error *err)
+{
+	return neap_http_add_routes(http, routes, kube, err);
+}

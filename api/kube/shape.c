@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How objects are shown: as they are, or as rows of a Table, which kubectl prints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "api/kube/table.h"
+#include "engine/base/json.h"
+
+/* Of the parts of an Accept header, in their order, the first that can be served: JSON in any disguise, and
+ * Table where it is asked for. Everybody who prefers protobuf takes JSON too. */
+int shape_parse(struct call *call)
+{
+	const char *accept = neap_http_header_find(call->request, "Accept");
+	const char *include = neap_http_query_find(call->request, "includeObject");
+
+	call->shape = SHAPE_OBJECT;
+	call->include = INCLUDE_METADATA;
+	if (include && strcmp(include, "Object") == 0)
+		call->include = INCLUDE_OBJECT;
+	else if (include && strcmp(include, "None") == 0)
+		call->include = INCLUDE_NONE;
+	if (!accept || !*accept)
+		return 0;
+	while (*accept) {
+		size_t len = strcspn(accept, ",");
+		char part[256];
+
+		accept += strspn(accept, " \t");
+		len = strcspn(accept, ",");
+		if (len < sizeof(part)) {
+			memcpy(part, accept, len);
+			part[len] = '\0';
+			if (strncmp(part, "application/json", 16) == 0 &&
+			    strstr(part, "as=Table")) {
+				call->shape = SHAPE_TABLE;
+				return 0;
+			}
+			/* Other shapes ("as=PartialObjectMetadata") are not served. */
+			if ((strncmp(part, "application/json", 16) == 0 &&
+			     !strstr(part, "as=")) ||
+			    strncmp(part, "*/*", 3) == 0 ||
+			    strncmp(part, "application/*", 13) == 0)
+				return 0;
+		}
+		accept += len + (accept[len] == ',');
+	}
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_NOT_ACCEPTABLE,
+		"only the following media types are accepted: application/json");
+}
+
+void shape_object(const struct call *call, const struct neap_object *object,
+		  struct neap_buf *out)
+{
+	neap_object_write(object, call->target.kind->kind, call->api_version, out);
+}
+
+/* {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}} */
+static json_t *make_partial(json_t *tree)
+{
+	return json_pack("{s:s, s:s, s:O}", "kind", "PartialObjectMetadata", "apiVersion",
+			 "meta.k8s.io/v1", "metadata", json_object_get(tree, "metadata"));
+}
+
+static bool add_row(const struct call *call, const struct neap_object *object,
+		    struct neap_buf *out)
+{
+	json_t *tree = neap_object_tree(object);
+	json_t *cells =
+		tree ? neap_kube_cells(call->target.kind, tree, call->kube->now()) : NULL;
+	char *text = cells ? neap_json_dump(cells, JSON_COMPACT) : NULL;
+	bool is_whole = text;
+
+	if (text) {
+		neap_buf_addf(out, "{\"cells\":%s,\"object\":", text);
+		if (call->include == INCLUDE_NONE) {
+			neap_buf_adds(out, "null");
+		} else if (call->include == INCLUDE_OBJECT) {
+			shape_object(call, object, out);
+		} else {
+			json_t *partial = make_partial(tree);
+			char *meta =
+				partial ? neap_json_dump(partial, JSON_COMPACT) : NULL;
+
+			neap_buf_adds(out, meta ? meta : "null");
+			is_whole = meta;
+			free(meta);
+			json_decref(partial);
+		}
+		neap_buf_addc(out, '}');
+	}
+	free(text);
+	json_decref(cells);
+	json_decref(tree);
+	return is_whole;
+}
+
+bool shape_table(const struct call *call, struct neap_object *const *objects,
+		 size_t count, bool columns, const char *metadata, struct neap_buf *out)
+{
+	neap_buf_addf(
+		out,
+		"{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":%s,"
+		"\"columnDefinitions\":",
+		metadata);
+	if (columns) {
+		json_t *list = neap_kube_columns(call->target.kind);
+		char *text = list ? neap_json_dump(list, JSON_COMPACT) : NULL;
+
+		json_decref(list);
+		if (!text)
+			return false;
+		neap_buf_adds(out, text);
+		free(text);
+	} else {
+		neap_buf_adds(out, "null");
+	}
+	neap_buf_adds(out, ",\"rows\":[");
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			neap_buf_addc(out, ',');
+		if (!add_row(call, objects[i], out))
+			return false;
+	}
+	neap_buf_adds(out, "]}");
+	return true;
+}

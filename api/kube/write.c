@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Creating and changing: from what a client sent to an object that is whole and right, to the store, and
+ * when it is durable to the answer. Everything up to the store happens at once and against the newest
+ * accepted state, so that two changes never pass each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
+#include "api/kube/rules.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+/* A write that is not durable yet. request is NULL once its client has gone. */
+struct pending {
+	struct call call;
+	int status;
+};
+
+static void client_gone(void *arg)
+{
+	struct pending *pending = arg;
+
+	pending->call.request = NULL;
+}
+
+static void write_done(void *arg, struct neap_object *object,
+		       const struct neap_error *err)
+{
+	struct pending *pending = arg;
+	struct call *call = &pending->call;
+
+	if (call->request && object) {
+		call_answer_object(call, pending->status, object);
+	} else if (call->request) {
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, err);
+		call_fail(call);
+	}
+	free(pending);
+}
+
+void call_store_take(struct call *call, int status, enum neap_store_verb verb,
+		     json_t *object, int64_t version)
+{
+	struct pending *pending = neap_alloc(sizeof(*pending));
+	struct neap_store_write write = {
+		.verb = verb,
+		.resource = call->resource,
+		.ns = call->target.ns,
+		.name = call->target.name,
+		.object = object,
+		.fields = call->target.kind->fields,
+		.version = version,
+		.done = write_done,
+		.arg = pending,
+	};
+	struct neap_error err;
+
+	if (!pending) {
+		json_decref(object);
+		(void)neap_error_nomem(&err);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	pending->call = *call;
+	pending->status = status;
+	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
+		free(pending);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	if (call->request)
+		neap_http_defer(call->request, client_gone, pending);
+	call->request = NULL;
+}
+
+void call_answer_object(struct call *call, int status, struct neap_object *object)
+{
+	struct neap_buf out neap_auto_buf;
+
+	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
+	if (call->answers_success || call->answers_scale) {
+		call_answer_take(call, status,
+				 call->answers_scale
+					 ? neap_kube_scale(call, object)
+					 : neap_kube_success(NULL, NULL, NULL, status));
+		return;
+	}
+	if (call->shape == SHAPE_OBJECT)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, &object, 1, true, "{}", &out))
+		out.failed = true;
+	call_answer_buf(call, status, &out);
+}
+
+/* What would have been stored: without a version, as it never was. */
+void call_answer_dry_take(struct call *call, int status, json_t *object)
+{
+	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
+	if (json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
+		    0 ||
+	    json_object_set_new(object, "apiVersion", json_string(call->api_version)) <
+		    0) {
+		json_decref(object);
+		object = NULL;
+	}
+	call_answer_take(call, status, object);
+}
+
+/* --- bringing an object into shape --- */
+
+struct unknown {
+	struct call *call;
+	char paths[512];
+	size_t count;
+};
+
+static void note_unknown(void *arg, const char *path)
+{
+	struct unknown *unknown = arg;
+	size_t len = strlen(unknown->paths);
+	char text[300];
+
+	unknown->count++;
+	(void)snprintf(text, sizeof(text), "unknown field \"%s\"", path);
+	if (len + strlen(text) + 3 < sizeof(unknown->paths))
+		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
+			       len ? ", " : "", text);
+	if (unknown->call) {
+		char warning[320];
+
+		(void)snprintf(warning, sizeof(warning),
+			       "299 - \"unknown field \\\"%.250s\\\"\"", path);
+		(void)neap_http_header_add(unknown->call->request, "Warning", warning);
+	}
+}
+
+static int nomem(struct call *call)
+{
+	struct neap_error err;
+
+	(void)neap_error_nomem(&err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
+}
+
+/* Unknown fields go, defaults come. */
+static int shape_up(struct call *call, json_t *object)
+{
+	const char *validation = neap_http_query_find(call->request, "fieldValidation");
+	bool is_strict = validation && strcmp(validation, "Strict") == 0;
+	bool is_silent = validation && strcmp(validation, "Ignore") == 0;
+	struct unknown unknown = {.call = is_strict || is_silent ? NULL : call};
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_error err;
+
+	if (!neap_schema_prune(kind->schema, object, note_unknown, &unknown))
+		return nomem(call);
+	if (is_strict && unknown.count)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "strict decoding error: %s", unknown.paths);
+	if (!kind->is_custom && neap_schema_decode(kind->schema, object, &err) < 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"%s in version \"%s\" cannot be handled as a %s: %s%s%s",
+			kind->kind, call->target.version, kind->kind, err.field,
+			err.field[0] ? ": " : "", err.msg);
+	if (!neap_schema_default(kind->schema, object) ||
+	    (kind->complete && !kind->complete(object)))
+		return nomem(call);
+	return 0;
+}
+
+static int check(struct call *call, const json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_causes *causes = &call->kube->causes;
+
+	memset(causes, 0, sizeof(*causes));
+	neap_kube_meta_check(kind, object, before, causes);
+	neap_schema_check(kind->schema, object, causes);
+	if (kind->check)
+		kind->check(object, before, causes);
+	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
+						      neap_kube_meta_text(object, "name"),
+						      causes)
+			     : 0;
+}
+
+/* metadata must be there for everything that follows. */
+static int need_metadata(struct call *call, json_t *object)
+{
+	json_t *meta = json_object_get(object, "metadata");
+
+	(void)json_object_del(object, "kind");
+	(void)json_object_del(object, "apiVersion");
+	if (!meta || json_is_null(meta))
+		return json_object_set_new(object, "metadata", json_object()) < 0
+			       ? nomem(call)
+			       : 0;
+	if (json_is_object(meta))
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "metadata: must be an object");
+}
+
+/* --- creating --- */
+
+static int check_namespace(struct call *call, const json_t *object)
+{
+	const char *ns = neap_kube_meta_text(object, "namespace");
+	struct neap_object *place;
+	const struct neap_kube_kind *kind;
+
+	if (!call->target.kind->is_namespaced) {
+		if (*ns)
+			return neap_kube_fail(
+				&call->failure, NEAP_KUBE_BAD_REQUEST,
+				"metadata.namespace: %s are not in a namespace",
+				call->target.kind->plural);
+		return 0;
+	}
+	if (!*call->target.ns)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the path must name a namespace");
+	if (*ns && strcmp(ns, call->target.ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the provided object does not match the "
+			"namespace sent on the request");
+	place = neap_store_newest(call->kube->store, "namespaces", "", call->target.ns);
+	kind = neap_kube_registry_find(call->kube->registry, "", NULL, "namespaces");
+	if (!place && kind)
+		return neap_kube_fail_missing(&call->failure, kind, call->target.ns);
+	if (place && place->is_deleting)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_FORBIDDEN,
+			"unable to create new content in namespace %s because it "
+			"is being terminated",
+			call->target.ns);
+	return 0;
+}
+
+static int make_new(struct call *call, json_t *object)
+{
+	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0)
+		return -1;
+	if (*neap_kube_meta_text(object, "resourceVersion"))
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"resourceVersion should not be set on objects to be created");
+	if (shape_up(call, object) < 0)
+		return -1;
+	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
+				  call->kube->now()))
+		return nomem(call);
+	return check(call, object, NULL);
+}
+
+static void create_take(struct call *call, json_t *object)
+{
+	if (make_new(call, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
+			   neap_kube_meta_text(object, "name"));
+	if (call_is_dry(call)) {
+		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
+				      call->target.name)) {
+			(void)neap_kube_fail_exists(&call->failure, call->target.kind,
+						    call->target.name);
+			json_decref(object);
+			call_fail(call);
+			return;
+		}
+		call_answer_dry_take(call, 201, object);
+		return;
+	}
+	call_store_take(call, 201, NEAP_STORE_CREATE, object, 0);
+}
+
+void call_create(struct call *call)
+{
+	json_t *object;
+
+	if (body_object(call, &object) < 0)
+		call_fail(call);
+	else
+		create_take(call, object);
+}
+
+/* --- changing --- */
+
+/* Of /status only status counts, and with it labels and annotations of the kinds whose agents set them
+ * there; else status stays as it was. */
+static bool keep_part(const struct call *call, json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const json_t *status = json_object_get(
+		strcmp(call->target.sub, "status") == 0 ? object : before, "status");
+	const json_t *meta = json_object_get(object, "metadata");
+	json_t *kept;
+
+	if (!kind->has_status)
+		return true;
+	if (strcmp(call->target.sub, "status") != 0) {
+		(void)json_object_del(object, "status");
+		return !status || json_object_set(object, "status",
+						  (json_t *)(uintptr_t)status) == 0;
+	}
+	kept = json_deep_copy(before);
+	if (!kept)
+		return false;
+	(void)json_object_del(kept, "status");
+	if (status && json_object_set(kept, "status", (json_t *)(uintptr_t)status) < 0) {
+		json_decref(kept);
+		return false;
+	}
+	if (!kind->is_custom) {
+		static const char *const members[] = {"labels", "annotations"};
+
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+			json_t *value = json_object_get(meta, members[i]);
+
+			if (value && json_object_set(json_object_get(kept, "metadata"),
+						     members[i], value) < 0) {
+				json_decref(kept);
+				return false;
+			}
+		}
+	}
+	(void)json_object_clear(object);
+	if (json_object_update(object, kept) < 0) {
+		json_decref(kept);
+		return false;
+	}
+	json_decref(kept);
+	return true;
+}
+
+/* The version that the client has seen, "" for any, must be the newest. */
+static int check_version(struct call *call, const json_t *object,
+			 const struct neap_object *newest)
+{
+	const char *version = neap_kube_meta_text(object, "resourceVersion");
+	const char *uid = neap_kube_meta_text(object, "uid");
+	int64_t number;
+
+	if (*version &&
+	    (neap_int_parse(version, &number, NULL) < 0 || number != newest->version))
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       call->target.name, neap_kube_modified);
+	if (*uid && strcmp(uid, newest->uid) != 0) {
+		char why[256];
+
+		(void)snprintf(
+			why, sizeof(why),
+			"Precondition failed: UID in precondition: %.64s, UID in object "
+			"meta: %s",
+			uid, newest->uid);
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       call->target.name, why);
+	}
+	return 0;
+}
+
+/* The last finalizer of an object that is being deleted has gone: so does the object. */
+static bool is_last_finalizer(const json_t *object, const json_t *before)
+{
+	return neap_kube_meta_is_deleting(before) &&
+	       neap_kube_meta_has_finalizers(before) &&
+	       !neap_kube_meta_has_finalizers(object) &&
+	       json_integer_value(json_object_get(json_object_get(object, "metadata"),
+						  "deletionGracePeriodSeconds")) == 0;
+}
+
+static int make_changed(struct call *call, json_t *object, const json_t *before,
+			const struct neap_object *newest)
+{
+	if (need_metadata(call, object) < 0 || check_version(call, object, newest) < 0 ||
+	    shape_up(call, object) < 0)
+		return -1;
+	if (!*neap_kube_meta_text(object, "name") &&
+	    json_object_set_new(json_object_get(object, "metadata"), "name",
+				json_string(newest->name)) < 0)
+		return nomem(call);
+	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
+	    json_object_set_new(json_object_get(object, "metadata"), "namespace",
+				json_string(newest->ns)) < 0)
+		return nomem(call);
+	if (strcmp(neap_kube_meta_text(object, "name"), newest->name) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the name of the object (%.253s) does not match the name on "
+			"the URL (%s)",
+			neap_kube_meta_text(object, "name"), newest->name);
+	if (!keep_part(call, object, before) ||
+	    !neap_kube_meta_keep(call->target.kind, object, before))
+		return nomem(call);
+	return check(call, object, before);
+}
+
+void call_change_take(struct call *call, json_t *object, const json_t *before,
+		      const struct neap_object *newest)
+{
+	bool is_end;
+
+	if (make_changed(call, object, before, newest) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	is_end = is_last_finalizer(object, before);
+	if (call_is_dry(call))
+		call_answer_dry_take(call, 200, object);
+	else
+		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
+				object, newest->version);
+}
+
+void call_update(struct call *call)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	json_t *object, *before;
+
+	if (!newest) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	if (body_object(call, &object) < 0) {
+		call_fail(call);
+		return;
+	}
+	before = neap_object_tree(newest);
+	if (before) {
+		call_change_take(call, object, before, newest);
+	} else {
+		json_decref(object);
+		(void)nomem(call);
+		call_fail(call);
+	}
+	json_decref(before);
+}
+
+/* A malformed patch is a bad request; one that does not fit the object is invalid. */
+static int apply_patch(struct call *call, const json_t *before, json_t **ret)
+{
+	enum neap_patch_type type;
+	struct neap_error err;
+	json_t *patch;
+	int code;
+
+	if (body_patch(call, &type, &patch) < 0)
+		return -1;
+	code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
+				&err);
+	json_decref(patch);
+	if (code == 0)
+		return 0;
+	if (code == -NEAP_ECONFLICT) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		memset(causes, 0, sizeof(*causes));
+		neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
+		return neap_kube_fail_invalid(&call->failure, call->target.kind,
+					      call->target.name, causes);
+	}
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
+}
+
+void call_patch(struct call *call)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	json_t *object, *before;
+
+	if (!newest) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	before = neap_object_tree(newest);
+	if (!before) {
+		(void)nomem(call);
+		call_fail(call);
+		return;
+	}
+	if (apply_patch(call, before, &object) < 0)
+		call_fail(call);
+	else
+		call_change_take(call, object, before, newest);
+	json_decref(before);
+}

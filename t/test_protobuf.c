@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Protobuf bodies as kubectl writes them (Go's encoder writes empty texts, too), and as nobody should. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/kube/protobuf.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+
+#define BODY_MAX 4096
+
+/* --- writing --- */
+
+struct out {
+	uint8_t data[BODY_MAX];
+	size_t len;
+};
+
+static void put(struct out *out, const void *data, size_t len)
+{
+	assert_true(out->len + len <= BODY_MAX);
+	memcpy(out->data + out->len, data, len);
+	out->len += len;
+}
+
+static void put_varint(struct out *out, uint64_t value)
+{
+	uint8_t byte;
+
+	for (; value > 127; value >>= 7) {
+		byte = (uint8_t)(value | 128);
+		put(out, &byte, 1);
+	}
+	byte = (uint8_t)value;
+	put(out, &byte, 1);
+}
+
+static void put_number(struct out *out, uint32_t number, uint64_t value)
+{
+	put_varint(out, (uint64_t)number << 3);
+	put_varint(out, value);
+}
+
+static void put_bytes(struct out *out, uint32_t number, const void *data, size_t len)
+{
+	put_varint(out, (uint64_t)number << 3 | 2);
+	put_varint(out, len);
+	put(out, data, len);
+}
+
+static void put_text(struct out *out, uint32_t number, const char *text)
+{
+	put_bytes(out, number, text, strlen(text));
+}
+
+static void put_message(struct out *out, uint32_t number, const struct out *message)
+{
+	put_bytes(out, number, message->data, message->len);
+}
+
+static void put_entry(struct out *out, uint32_t number, const char *key,
+		      const void *value, size_t len)
+{
+	struct out entry = {0};
+
+	put_text(&entry, 1, key);
+	put_bytes(&entry, 2, value, len);
+	put_message(out, number, &entry);
+}
+
+/* ObjectMeta with what Go writes for a name alone. */
+static void put_name(struct out *out, uint32_t number, const char *name)
+{
+	struct out meta = {0}, none = {0};
+
+	put_text(&meta, 1, name);
+	put_text(&meta, 2, "");
+	put_text(&meta, 3, "");
+	put_text(&meta, 4, "");
+	put_text(&meta, 5, "");
+	put_text(&meta, 6, "");
+	put_number(&meta, 7, 0);
+	put_message(&meta, 8, &none);
+	put_message(out, number, &meta);
+}
+
+static void put_body(struct out *out, const char *version, const char *kind,
+		     const struct out *raw)
+{
+	struct out type = {0};
+
+	put(out, "k8s", 4);
+	put_text(&type, 1, version);
+	put_text(&type, 2, kind);
+	put_message(out, 1, &type);
+	put_message(out, 2, raw);
+	put_text(out, 3, "");
+	put_text(out, 4, "");
+}
+
+/* --- bodies --- */
+
+static void write_config_map(struct out *body)
+{
+	struct out raw = {0};
+
+	put_name(&raw, 1, "cm");
+	put_entry(&raw, 2, "a", "1", 1);
+	put_entry(&raw, 2, "empty", "", 0);
+	put_entry(&raw, 2, "\303\244", "x\ny", 3);
+	put_entry(&raw, 3, "b0", "", 0);
+	put_entry(&raw, 3, "b1", "\0", 1);
+	put_entry(&raw, 3, "b2", "\377\376", 2);
+	put_entry(&raw, 3, "b3", "Man", 3);
+	put_number(&raw, 4, 0);
+	put_body(body, "v1", "ConfigMap", &raw);
+}
+
+static void write_namespace(struct out *body)
+{
+	struct out raw = {0}, spec = {0}, status = {0};
+
+	put_name(&raw, 1, "ns");
+	put_text(&spec, 1, "kubernetes");
+	put_message(&raw, 2, &spec);
+	put_text(&status, 1, "");
+	put_message(&raw, 3, &status);
+	put_body(body, "v1", "Namespace", &raw);
+}
+
+static void write_access(struct out *body)
+{
+	struct out raw = {0}, meta = {0}, spec = {0}, resource = {0}, status = {0};
+
+	put_message(&raw, 1, &meta);
+	put_text(&resource, 1, "default");
+	put_text(&resource, 2, "list");
+	put_text(&resource, 3, "apps");
+	put_text(&resource, 4, "*");
+	put_text(&resource, 5, "deployments");
+	put_text(&resource, 6, "scale");
+	put_text(&resource, 7, "");
+	put_message(&spec, 1, &resource);
+	put_message(&raw, 2, &spec);
+	put_number(&status, 1, 0);
+	put_message(&raw, 3, &status);
+	put_body(body, "authorization.k8s.io/v1", "SelfSubjectAccessReview", &raw);
+}
+
+static void write_path(struct out *body)
+{
+	struct out raw = {0}, spec = {0}, path = {0};
+
+	put_text(&path, 1, "/metrics");
+	put_text(&path, 2, "get");
+	put_message(&spec, 2, &path);
+	put_message(&raw, 2, &spec);
+	put_body(body, "authorization.k8s.io/v1beta1", "SelfSubjectAccessReview", &raw);
+}
+
+static void write_rules(struct out *body)
+{
+	struct out raw = {0}, spec = {0};
+
+	put_text(&spec, 1, "default");
+	put_message(&raw, 2, &spec);
+	put_body(body, "authorization.k8s.io/v1", "SelfSubjectRulesReview", &raw);
+}
+
+/* All of ObjectMeta, fields that are not known, and a message in two parts. */
+static void write_meta(struct out *body)
+{
+	struct out raw = {0}, meta = {0}, owner = {0}, time = {0};
+	static const uint8_t fixed[] = {0x99, 0x06, 1,    2,    3, 4, 5, 6,
+					7,    8,    0x9d, 0x06, 1, 2, 3, 4};
+
+	put_text(&meta, 1, "old");
+	put_text(&meta, 1, "ns");
+	put_text(&meta, 2, "gen-");
+	put_text(&meta, 2, "");
+	put_text(&meta, 5, "0f");
+	put_text(&meta, 6, "17");
+	put_number(&meta, 7, 3);
+	put_number(&time, 1, 1700000000);
+	put_number(&time, 2, 500);
+	put_message(&meta, 8, &time);
+	put_message(&meta, 9, &time);
+	put_number(&meta, 10, 0);
+	put_message(&raw, 1, &meta);
+	meta.len = 0;
+	put_entry(&meta, 11, "a", "1", 1);
+	put_entry(&meta, 11, "a", "2", 1);
+	put_entry(&meta, 12, "", "x", 1);
+	put_text(&owner, 5, "apps/v1");
+	put_text(&owner, 1, "ReplicaSet");
+	put_text(&owner, 3, "r");
+	put_text(&owner, 4, "u");
+	put_number(&owner, 6, 1);
+	put_number(&owner, 7, 0);
+	put_message(&meta, 13, &owner);
+	put_text(&meta, 14, "f1");
+	put_text(&meta, 14, "f2");
+	put_text(&meta, 17, "managed fields are not read, so this need not be any");
+	put(&meta, fixed, sizeof(fixed));
+	put_number(&meta, 99, UINT64_MAX);
+	put_message(&raw, 1, &meta);
+	put_body(body, "v1", "Namespace", &raw);
+}
+
+static void write_nothing(struct out *body)
+{
+	struct out raw = {0};
+
+	put_body(body, "v1", "ConfigMap", &raw);
+}
+
+static const struct {
+	const char *name;
+	void (*write)(struct out *body);
+	const char *want;
+} good[] = {
+	{"config map", write_config_map,
+	 "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"cm\"},"
+	 "\"data\":{\"a\":\"1\",\"empty\":\"\",\"\303\244\":\"x\\ny\"},"
+	 "\"binaryData\":{\"b0\":\"\",\"b1\":\"AA==\",\"b2\":\"//4=\",\"b3\":\"TWFu\"},"
+	 "\"immutable\":false}"},
+	{"namespace", write_namespace,
+	 "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"ns\"},"
+	 "\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{}}"},
+	{"access", write_access,
+	 "{\"kind\":\"SelfSubjectAccessReview\",\"apiVersion\":\"authorization.k8s.io/v1\","
+	 "\"metadata\":{},\"spec\":{\"resourceAttributes\":{\"namespace\":\"default\","
+	 "\"verb\":\"list\",\"group\":\"apps\",\"version\":\"*\",\"resource\":\"deployments\","
+	 "\"subresource\":\"scale\"}}}"},
+	{"path", write_path,
+	 "{\"kind\":\"SelfSubjectAccessReview\",\"apiVersion\":\"authorization.k8s.io/v1beta1\","
+	 "\"spec\":{\"nonResourceAttributes\":{\"path\":\"/metrics\",\"verb\":\"get\"}}}"},
+	{"rules", write_rules,
+	 "{\"kind\":\"SelfSubjectRulesReview\",\"apiVersion\":\"authorization.k8s.io/v1\","
+	 "\"spec\":{\"namespace\":\"default\"}}"},
+	{"all of the metadata", write_meta,
+	 "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"ns\","
+	 "\"uid\":\"0f\",\"resourceVersion\":\"17\",\"generation\":3,"
+	 "\"creationTimestamp\":\"2023-11-14T22:13:20Z\","
+	 "\"deletionTimestamp\":\"2023-11-14T22:13:20Z\",\"deletionGracePeriodSeconds\":0,"
+	 "\"labels\":{\"a\":\"2\"},\"annotations\":{\"\":\"x\"},"
+	 "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
+	 "\"name\":\"r\",\"uid\":\"u\",\"controller\":true,\"blockOwnerDeletion\":false}],"
+	 "\"finalizers\":[\"f1\",\"f2\"]}}"},
+	{"nothing", write_nothing, "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"}"},
+};
+
+/* In a block of exactly its size, so that a read past the end is seen. */
+static int decode(const struct out *body, json_t **ret, struct neap_error *err)
+{
+	uint8_t *copy = malloc(body->len + (body->len == 0));
+	int rc;
+
+	memcpy(copy, body->data, body->len);
+	*err = (struct neap_error){0};
+	*ret = NULL;
+	rc = neap_protobuf_decode(copy, body->len, ret, err);
+	free(copy);
+	assert_int_equal(rc, -(int)err->code);
+	assert_true((rc == 0) == (*ret != NULL));
+	return rc;
+}
+
+static void check_good(size_t i, const struct out *body)
+{
+	json_t *want = json_loads(good[i].want, 0, NULL), *json = NULL;
+	struct neap_error err;
+	uint64_t failures;
+	int rc;
+
+	assert_non_null(want);
+	for (uint64_t n = 0;; n++) {
+		failures = neap_mem_failures();
+		neap_mem_fail_at(n);
+		rc = decode(body, &json, &err);
+		neap_mem_fail_at(0);
+		failures = neap_mem_failures() - failures;
+		if (failures > 0)
+			assert_int_equal(rc, -NEAP_ENOMEM);
+		else if (rc < 0)
+			fail_msg("%s: %s: %s", good[i].name, err.field, err.msg);
+		if (rc == 0 && !json_equal(json, want))
+			fail_msg("%s: %s", good[i].name, json_dumps(json, 0));
+		json_decref(json);
+		if (n > 0 && failures == 0)
+			break;
+	}
+	json_decref(want);
+}
+
+static void test_good(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(good); i++) {
+		struct out body = {0};
+
+		good[i].write(&body);
+		check_good(i, &body);
+	}
+}
+
+/* Cut anywhere, and with each byte another: an error with a word, or another object. */
+static void test_broken(void **state)
+{
+	struct neap_error err;
+	json_t *json;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(good); i++) {
+		struct out body = {0}, broken;
+
+		good[i].write(&body);
+		for (size_t len = 0; len < body.len; len++) {
+			broken = body;
+			broken.len = len;
+			if (decode(&broken, &json, &err) < 0)
+				assert_true(*err.msg);
+			json_decref(json);
+			for (unsigned with = 1; with < 256; with <<= 1) {
+				broken = body;
+				broken.data[len] ^= (uint8_t)with;
+				if (decode(&broken, &json, &err) < 0)
+					assert_true(*err.msg);
+				json_decref(json);
+			}
+		}
+	}
+}
+
+static void test_refused(void **state)
+{
+	/* Of a ConfigMap: its bytes. */
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *field, *msg;
+	} rows[] = {
+		{"\x0a", 1, "", "it is cut off"},
+		{"\x0a\x05\x0a", 3, "", "it is cut off"},
+		{"\x0a\x02\x0a\x01", 4, "metadata", "it is cut off"},
+		{"\x0a\x03\x0a\x01\xff", 5, "metadata.name", "a text is no UTF-8"},
+		{"\x0a\x03\x0a\x01\x00", 5, "metadata.name", "a text has a NUL"},
+		{"\x0a\x02\x08\x01", 4, "metadata.name", "another type"},
+		{"\x08\x01", 2, "metadata", "another type"},
+		{"\x22\x00", 2, "immutable", "another type"},
+		{"\x0b\x0c", 2, "", "has what is no field"},
+		{"\x02\x00", 2, "", "has what is no field"},
+		{"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "", "it is cut off"},
+		{"\x20\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 11, "", "no field"},
+		{"\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, "", "no field"},
+		{"\x12\x02\x0a\x01", 4, "data", "it is cut off"},
+		{"\x12\x02\x08\x01", 4, "data", "another type"},
+		{"\x12\x05\x0a\x03"
+		 "a\0b",
+		 7, "data", "a text has a NUL"},
+		{"\x12\x06\x0a\x01"
+		 "a\x12\x01\xfe",
+		 8, "data", "a text is no UTF-8"},
+		{"\x0a\x0c\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff", 14,
+		 "metadata.creationTimestamp", "it is cut off"},
+		{"\x0a\x0c\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 14,
+		 "metadata.creationTimestamp", "not within the years 1 to 9999"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct out raw = {0}, body = {0};
+		struct neap_error err;
+		json_t *json;
+
+		put(&raw, rows[i].bytes, rows[i].len);
+		put_body(&body, "v1", "ConfigMap", &raw);
+		if (decode(&body, &json, &err) != -NEAP_EINVAL ||
+		    strcmp(err.field, rows[i].field) != 0 ||
+		    strstr(err.msg, rows[i].msg) == NULL)
+			fail_msg("%zu: '%s': %s", i, err.field, err.msg);
+	}
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		const char *version, *kind;
+		bool is_read;
+	} rows[] = {
+		{"v1", "ConfigMap", true},
+		{"v1", "Namespace", true},
+		{"authorization.k8s.io/v1", "SelfSubjectRulesReview", true},
+		{"v1", "Pod", false},
+		{"apps/v1", "ConfigMap", false},
+		{"v1", "SelfSubjectRulesReview", false},
+		{"authorization.k8s.io/", "SelfSubjectRulesReview", false},
+		{"authorization.k8s.io/v1/x", "SelfSubjectRulesReview", false},
+		{"coordination.k8s.io/v1", "Lease", false},
+		{"", "ConfigMap", false},
+		{"v1", "", false},
+		{"v1", "ConfigMapList", false},
+	};
+	struct out raw = {0}, body = {0};
+	struct neap_error err;
+	json_t *json;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		body.len = 0;
+		put_body(&body, rows[i].version, rows[i].kind, &raw);
+		if (decode(&body, &json, &err) !=
+		    (rows[i].is_read ? 0 : -NEAP_EUNSUPPORTED))
+			fail_msg("%s %s: %s", rows[i].version, rows[i].kind, err.msg);
+		json_decref(json);
+	}
+	body.len = 0;
+	put_body(&body, "apps/v1", "Deployment", &raw);
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
+	assert_string_equal(err.msg,
+			    "protobuf bodies of kind \"Deployment\" in version "
+			    "\"apps/v1\" are not read here: send application/json");
+	body.len = 0;
+	put_body(&body, "v1", "ConfigMap", &raw);
+	put_text(&body, 3, "gzip");
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
+
+	body.len = 0;
+	put(&body, "{}\n\n", 4);
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
+	assert_string_equal(err.msg, "provided data does not appear to be a protobuf "
+				     "message, expected prefix [107 56 115 0]");
+	body.len = 0;
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
+	body.len = 0;
+	put(&body, "k8s", 4);
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
+	put(&body, "\x0a", 1);
+	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
+	assert_int_equal(neap_protobuf_decode("", 0, &json, NULL), -NEAP_EINVAL);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	neap_json_setup();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_kinds),
+	};
+
+	return cmocka_run_group_tests_name("protobuf", tests, setup, NULL);
+}
