@@ -106,6 +106,10 @@ static const struct row good[] = {
 	   "items: {type: string}}\n  - {name: v1beta1, served: true, storage: false, schema: "
 	   "*schema}\n"}},
 	 "Widget WidgetList widgets.example.com widget namespaced versions,v1,v1beta1" NAME_AGE},
+	{"no type, and nothing is unknown",
+	 {{"        type: object\n        prop",
+	   "        x-kubernetes-preserve-unknown-fields: true\n        prop"}},
+	 WIDGET NAME_AGE},
 	{"no conversion",
 	 {{"  versions:\n", "  conversion: {strategy: None}\n  versions:\n"}},
 	 WIDGET NAME_AGE},
@@ -397,6 +401,14 @@ static const struct row bad[] = {
 	{"the root is a list",
 	 {{"        type: object\n        prop", "        type: array\n        prop"}},
 	 SCHEMA_0},
+	{"the root is a map",
+	 {{"        properties:\n          spec:\n",
+	   "        additionalProperties:\n          type: object\n          properties:\n"
+	   "           spec:\n"},
+	  {"            type: object\n            properties:\n",
+	   "            type: object\n"
+	   "            properties:\n"}},
+	 SCHEMA_0 ".additionalProperties: Forbidden: must not be used at the root"},
 	{"much at once",
 	 {{"group: example.com", "group: example"},
 	  {"scope: Namespaced", "scope: Node"},

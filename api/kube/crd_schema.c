@@ -90,6 +90,29 @@ static int parse(struct neap_crd *crd, const json_t *schema, const char *path,
 	return 0;
 }
 
+/* That every object of the kind is one with fields. */
+static void check_type(struct neap_crd *crd, const json_t *schema, const char *path)
+{
+	char field[NEAP_CRD_PATH + 64];
+
+	switch (crd->parsed->type) {
+	case NEAP_SCHEMA_OBJECT:
+		break;
+	case NEAP_SCHEMA_ANY: /* no type, but unknown fields are kept */
+		crd->parsed->type = NEAP_SCHEMA_OBJECT;
+		break;
+	case NEAP_SCHEMA_MAP:
+		snprintf(field, sizeof(field), "%s.additionalProperties", path);
+		neap_causes_forbidden(crd->causes, field, "must not be used at the root");
+		break;
+	default:
+		snprintf(field, sizeof(field), "%s.type", path);
+		neap_causes_invalid(crd->causes, field, json_object_get(schema, "type"),
+				    "must be object at the root");
+		break;
+	}
+}
+
 int neap_crd_schema(struct neap_crd *crd, const json_t *version, size_t index,
 		    struct neap_error *err)
 {
@@ -114,6 +137,7 @@ int neap_crd_schema(struct neap_crd *crd, const json_t *version, size_t index,
 	r = parse(crd, schema, path, err);
 	if (r < 0 || crd->parsed == NULL)
 		return r;
+	check_type(crd, schema, path);
 	neap_schema_set_metadata(crd->parsed, &neap_kube_object_meta);
 	crd->kind.schema = crd->parsed;
 	if (kind->group != NULL && kind->kind != NULL && kind->versions != NULL &&
