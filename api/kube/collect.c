@@ -69,6 +69,16 @@ static void see_deleting(struct source *source, const struct neap_object *object
 		neap_collect_note_orphans(collect, source, object);
 }
 
+static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
+{
+	const char *uid = a->owners;
+
+	for (unsigned i = 0; i < a->owner_count; i++, uid += strlen(uid) + 1)
+		if (!neap_object_has_owner(b, uid))
+			return false;
+	return true;
+}
+
 static void see_event(struct source *source, const struct neap_store_event *event)
 {
 	struct neap_kube_collect *collect = source->collect;
@@ -91,7 +101,8 @@ static void see_event(struct source *source, const struct neap_store_event *even
 	if (event->object->is_deleting)
 		see_deleting(source, event->object);
 	/* An owner that has gone already, or never was. */
-	if (event->object->owner_count && event->what == NEAP_STORE_ADDED)
+	if (event->object->owner_count &&
+	    (!event->before || !has_same_owners(event->object, event->before)))
 		neap_collect_judge(collect, source, event->object);
 }
 

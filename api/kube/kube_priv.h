@@ -42,6 +42,7 @@ struct call {
 	enum shape shape;
 	enum include include;
 	bool is_patch;
+	bool is_dry; /* nothing is stored */
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale;
 };
@@ -73,7 +74,8 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body);
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
 
-bool call_is_dry(struct call *call); /* dryRun=All */
+/* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
+int call_parse_dry(struct call *call, const char *value);
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
@@ -99,6 +101,7 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 		      int status);
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
 
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);

@@ -147,10 +147,16 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	if (call_number(call, "resourceVersion", 0, &version) < 0)
 		return -1;
 	if (version > newest) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		memset(causes, 0, sizeof(*causes));
+		neap_causes_add(causes, "ResourceVersionTooLarge", "",
+				"Too large resource version");
 		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
 				     "Too large resource version: %lld, current: %lld",
 				     (long long)version, (long long)newest);
 		call->failure.retry_after_s = 1;
+		call->failure.causes = causes;
 		return -1;
 	}
 	ret->version = match && strcmp(match, "Exact") == 0 && version ? version : newest;
@@ -174,12 +180,16 @@ void call_list(struct call *call)
 	neap_buf_init(&page.items, LIST_MAX);
 	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
 			       take_object, &page, &err);
-	if (more == -NEAP_EGONE)
+	if (more == -NEAP_EGONE && place.name[0])
 		(void)neap_kube_fail(
 			&call->failure, NEAP_KUBE_EXPIRED,
 			"The provided continue parameter is too old to display a "
 			"consistent list result. You must start a new list "
 			"without the continue parameter.");
+	else if (more == -NEAP_EGONE)
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_EXPIRED,
+				     "The resourceVersion for the provided list is too "
+				     "old.");
 	else if (more < 0)
 		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	if (page.is_short_of_memory && more >= 0) {

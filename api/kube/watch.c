@@ -315,15 +315,18 @@ static struct watcher *watcher_new(struct call *call, int64_t version)
 {
 	struct watcher *watcher = neap_alloc(sizeof(*watcher));
 	struct neap_kube *kube = call->kube;
+	const char *initial;
 
 	if (!watcher)
 		return NULL;
 	watcher->call = *call;
 	watcher->call.request = NULL;
 	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
+	initial = neap_http_query_find(call->request, "sendInitialEvents");
+	watcher->is_listing =
+		initial && *initial ? call_flag(call, "sendInitialEvents") : !version;
 	watcher->wants_initial_end =
-		watcher->wants_bookmarks && call_flag(call, "sendInitialEvents");
-	watcher->is_listing = !version || watcher->wants_initial_end;
+		watcher->wants_bookmarks && initial && watcher->is_listing;
 	watcher->told = version ? version : neap_store_version(kube->store);
 	watcher->place.version = neap_store_version(kube->store);
 	watcher->next = kube->watchers;
@@ -371,7 +374,7 @@ void call_watch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	from = watcher->is_listing ? watcher->place.version : version;
+	from = watcher->is_listing || !version ? watcher->place.version : version;
 	ret = neap_store_watch_new(call->kube->store, call->resource, from, store_ready,
 				   watcher, &watcher->watch, &err);
 	if ((ret < 0 && ret != -NEAP_EGONE) ||

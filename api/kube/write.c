@@ -103,6 +103,18 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 /* What would have been stored: without a version, as it never was. */
 void call_answer_dry_take(struct call *call, int status, json_t *object)
 {
+	if (call->answers_success) {
+		json_decref(object);
+		call_answer_take(call, status, neap_kube_success(NULL, NULL, NULL, status));
+		return;
+	}
+	if (call->answers_scale) {
+		json_t *scale = neap_kube_scale_of(call, object);
+
+		json_decref(object);
+		call_answer_take(call, status, scale);
+		return;
+	}
 	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
 	if (json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
 		    0 ||
@@ -199,6 +211,11 @@ static int need_metadata(struct call *call, json_t *object)
 {
 	json_t *meta = json_object_get(object, "metadata");
 
+	/* A patch can make anything of an object. */
+	if (!json_is_object(object))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "a %s must be a JSON object",
+				      call->target.kind->kind);
 	(void)json_object_del(object, "kind");
 	(void)json_object_del(object, "apiVersion");
 	if (!meta || json_is_null(meta))
@@ -256,11 +273,12 @@ static int make_new(struct call *call, json_t *object)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"resourceVersion should not be set on objects to be created");
-	if (shape_up(call, object) < 0)
-		return -1;
+	/* First, as what is made of other fields may be made of name and uid. */
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
 		return nomem(call);
+	if (shape_up(call, object) < 0)
+		return -1;
 	return check(call, object, NULL);
 }
 
@@ -273,7 +291,7 @@ static void create_take(struct call *call, json_t *object)
 	}
 	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
 			   neap_kube_meta_text(object, "name"));
-	if (call_is_dry(call)) {
+	if (call->is_dry) {
 		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
 				      call->target.name)) {
 			(void)neap_kube_fail_exists(&call->failure, call->target.kind,
@@ -292,10 +310,11 @@ void call_create(struct call *call)
 {
 	json_t *object;
 
-	if (body_object(call, &object) < 0)
+	if (body_object(call, &object) < 0) {
 		call_fail(call);
-	else
-		create_take(call, object);
+		return;
+	}
+	create_take(call, object);
 }
 
 /* --- changing --- */
@@ -373,16 +392,6 @@ static int check_version(struct call *call, const json_t *object,
 	return 0;
 }
 
-/* The last finalizer of an object that is being deleted has gone: so does the object. */
-static bool is_last_finalizer(const json_t *object, const json_t *before)
-{
-	return neap_kube_meta_is_deleting(before) &&
-	       neap_kube_meta_has_finalizers(before) &&
-	       !neap_kube_meta_has_finalizers(object) &&
-	       json_integer_value(json_object_get(json_object_get(object, "metadata"),
-						  "deletionGracePeriodSeconds")) == 0;
-}
-
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
@@ -419,12 +428,41 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 		call_fail(call);
 		return;
 	}
-	is_end = is_last_finalizer(object, before);
-	if (call_is_dry(call))
+	/* The last finalizer of an object that is being deleted has gone: so does the object. */
+	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
+	if (call->is_dry)
 		call_answer_dry_take(call, 200, object);
 	else
 		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
 				object, newest->version);
+}
+
+/* A Lease may be made by writing it where it will be. */
+static void update_missing(struct call *call)
+{
+	json_t *object;
+
+	if (strcmp(call->resource, "leases.coordination.k8s.io") != 0) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	if (body_object(call, &object) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (strcmp(neap_kube_meta_text(object, "name"), call->target.name) != 0) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "the name of the object (%.253s) does not match the "
+				     "name on the URL (%s)",
+				     neap_kube_meta_text(object, "name"),
+				     call->target.name);
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	create_take(call, object);
 }
 
 void call_update(struct call *call)
@@ -434,9 +472,7 @@ void call_update(struct call *call)
 	json_t *object, *before;
 
 	if (!newest) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
+		update_missing(call);
 		return;
 	}
 	if (body_object(call, &object) < 0) {
