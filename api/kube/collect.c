@@ -178,6 +178,9 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 	sources_free(collect);
 	clear(collect->owned);
+	/* They name kinds that may be no more. */
+	neap_collect_forget_orphans(collect);
+	clear(collect->orphans);
 	collect->generation = neap_kube_registry_generation(registry);
 	collect->sources = neap_alloc_array(count, sizeof(*collect->sources));
 	if (!collect->sources)
@@ -189,6 +192,7 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 		int ret;
 
 		source->collect = collect;
+		source->is_ready = true; /* what comes at once is not told */
 		source->kind = neap_kube_registry_at(registry, i);
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));

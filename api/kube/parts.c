@@ -136,6 +136,7 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 		return 0;
 	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
 				      call->target.name, why);
+	call->failure.part = "binding";
 	(void)snprintf(call->failure.message, sizeof(call->failure.message),
 		       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
 		       call->target.name, why);

@@ -197,13 +197,17 @@ static json_t *make_details(const struct neap_kube_failure *failure)
 {
 	json_t *details = json_object();
 	const struct neap_kube_kind *kind = failure->kind;
+	char resource[RESOURCE_SIZE];
 
 	neap_json_set_text(details, "name", failure->name);
 	if (kind) {
 		neap_json_set_text(details, "group", kind->group);
+		(void)snprintf(resource, sizeof(resource), "%s%s%s", kind->plural,
+			       failure->part ? "/" : "",
+			       failure->part ? failure->part : "");
 		neap_json_set_text(details, "kind",
 				   failure->reason == NEAP_KUBE_INVALID ? kind->kind
-									: kind->plural);
+									: resource);
 	}
 	if (failure->causes)
 		(void)json_object_set_new(details, "causes",
