@@ -25,8 +25,8 @@
 
 /* A ConfigMap; its uid into buf. */
 static const char *add_map(struct kube_rig *rig, const char *path, const char *name,
-			   const char *owner, const char *owner_uid, const char *second_uid,
-			   char *buf)
+			   const char *owner, const char *owner_uid,
+			   const char *second_uid, char *buf)
 {
 	char body[1024], ask[256], owners[512] = "";
 
@@ -99,17 +99,18 @@ static void test_orphan(void **state)
 
 	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
 	add_map(rig, MAPS, "b", "a", a, NULL, other);
-	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/a",
-				  "{'propagationPolicy':'Orphan'}"),
-			 200);
+	assert_int_equal(
+		kube_ask(rig, "DELETE " MAPS "/a", "{'propagationPolicy':'Orphan'}"),
+		200);
 	assert_string_not_equal(kube_text(rig->body, "metadata.deletionTimestamp"), "");
 	wait_gone(rig, MAPS "/a");
-	kube_until(rig, &(struct kube_step){"GET " MAPS "/b", NULL, 200,
-					    {"!metadata.ownerReferences"}});
+	kube_until(rig,
+		   &(struct kube_step){
+			   "GET " MAPS "/b", NULL, 200, {"!metadata.ownerReferences"}});
 	must_stay(rig, MAPS "/b");
-	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/b",
-				  "{'propagationPolicy':'Foreground'}"),
-			 400);
+	assert_int_equal(
+		kube_ask(rig, "DELETE " MAPS "/b", "{'propagationPolicy':'Foreground'}"),
+		400);
 }
 
 /* An owner that is no more, another of its name, or one that is added later. */
@@ -165,8 +166,7 @@ static void test_pods(void **state)
 					    200,
 					    {"metadata.deletionTimestamp",
 					     "metadata.deletionGracePeriodSeconds=30"}});
-	assert_int_equal(kube_ask(rig, "DELETE " PODS "/p1",
-				  "{'gracePeriodSeconds':0}"),
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/p1", "{'gracePeriodSeconds':0}"),
 			 200);
 	wait_gone(rig, PODS "/p1");
 }
@@ -177,12 +177,18 @@ static void test_namespace(void **state)
 		{"POST /api/v1/namespaces", "{'metadata':{'name':'other'}}", 201, {NULL}},
 		{"POST " OTHER "/configmaps", "{'metadata':{'name':'a'}}", 201, {NULL}},
 		{"POST " OTHER "/configmaps",
-		 "{'metadata':{'name':'held','finalizers':['a.b/c']}}", 201, {NULL}},
+		 "{'metadata':{'name':'held','finalizers':['a.b/c']}}",
+		 201,
+		 {NULL}},
 		{"POST " MAPS, "{'metadata':{'name':'a'}}", 201, {NULL}},
-		{"DELETE " OTHER, NULL, 200,
+		{"DELETE " OTHER,
+		 NULL,
+		 200,
 		 {"kind=Namespace", "status.phase=Terminating",
 		  "metadata.deletionTimestamp"}},
-		{"POST " OTHER "/configmaps", "{'metadata':{'name':'b'}}", 403,
+		{"POST " OTHER "/configmaps",
+		 "{'metadata':{'name':'b'}}",
+		 403,
 		 {"reason=Forbidden"}},
 		{"DELETE " OTHER, NULL, 200, {"status.phase=Terminating"}},
 	};
@@ -190,7 +196,9 @@ static void test_namespace(void **state)
 
 	STEPS(rig, steps);
 	wait_gone(rig, OTHER "/configmaps/a");
-	kube_until(rig, &(struct kube_step){"GET " OTHER "/configmaps/held", NULL, 200,
+	kube_until(rig, &(struct kube_step){"GET " OTHER "/configmaps/held",
+					    NULL,
+					    200,
 					    {"metadata.deletionTimestamp"}});
 	must_stay(rig, OTHER);
 	assert_int_equal(kube_ask(rig, "MERGE " OTHER "/configmaps/held",
@@ -199,14 +207,14 @@ static void test_namespace(void **state)
 	wait_gone(rig, OTHER);
 	must_stay(rig, MAPS "/a");
 	/* An empty one, and one of many pieces. */
-	assert_int_equal(kube_ask(rig, "POST /api/v1/namespaces",
-				  "{'metadata':{'name':'other'}}"),
-			 201);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
 	assert_int_equal(kube_ask(rig, "DELETE " OTHER, NULL), 200);
 	wait_gone(rig, OTHER);
-	assert_int_equal(kube_ask(rig, "POST /api/v1/namespaces",
-				  "{'metadata':{'name':'other'}}"),
-			 201);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
 	for (int i = 0; i < 3 * NEAP_KUBE_COLLECT_PIECE / 2; i++) {
 		char body[64];
 
@@ -227,9 +235,9 @@ static void test_restart(void **state)
 
 	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
 	add_map(rig, MAPS, "b", "a", a, NULL, other);
-	assert_int_equal(kube_ask(rig, "POST /api/v1/namespaces",
-				  "{'metadata':{'name':'other'}}"),
-			 201);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
 	add_map(rig, OTHER "/configmaps", "x", NULL, NULL, NULL, other);
 	neap_kube_collect_free(rig->collect);
 	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/a", NULL), 200);

@@ -31,21 +31,31 @@
 static void test_bind(void **state)
 {
 	static const struct kube_step steps[] = {
-		{"POST " PODS "/p/binding", BINDING("n1"), 404,
+		{"POST " PODS "/p/binding",
+		 BINDING("n1"),
+		 404,
 		 {"message=pods \"p\" not found"}},
 		{"POST " PODS, POD("p", ""), 201, {NULL}},
-		{"POST " PODS "/p/binding", BINDING(""), 422,
+		{"POST " PODS "/p/binding",
+		 BINDING(""),
+		 422,
 		 {"details.causes.0.field=target.name"}},
 		{"POST " PODS "/p/binding",
-		 "{'metadata':{'name':'p'},'target':{'kind':'Moon','name':'n'}}", 422,
+		 "{'metadata':{'name':'p'},'target':{'kind':'Moon','name':'n'}}",
+		 422,
 		 {"details.causes.0.field=target.kind"}},
 		{"POST " PODS "/p/binding",
-		 "{'metadata':{'name':'p','uid':'other'},'target':{'name':'n'}}", 409,
+		 "{'metadata':{'name':'p','uid':'other'},'target':{'name':'n'}}",
+		 409,
 		 {"reason=Conflict"}},
-		{"POST " PODS "/p/binding?dryRun=All", BINDING("n1"), 201,
+		{"POST " PODS "/p/binding?dryRun=All",
+		 BINDING("n1"),
+		 201,
 		 {"status=Success"}},
 		{"GET " PODS "/p", NULL, 200, {"!spec.nodeName"}},
-		{"POST " PODS "/p/binding", BINDING("n1"), 201,
+		{"POST " PODS "/p/binding",
+		 BINDING("n1"),
+		 201,
 		 {"kind=Status", "status=Success"}},
 		{"GET " PODS "/p",
 		 NULL,
@@ -61,7 +71,9 @@ static void test_bind(void **state)
 		  "message=Operation cannot be fulfilled on pods/binding \"p\": pod p is "
 		  "already assigned to node \"n1\"",
 		  "details.kind=pods/binding"}},
-		{"GET " PODS "?fieldSelector=spec.nodeName%3Dn1", NULL, 200,
+		{"GET " PODS "?fieldSelector=spec.nodeName%3Dn1",
+		 NULL,
+		 200,
 		 {"#items=1"}},
 		{"POST " PODS, POD("q", "'nodeName':'n',"), 201, {NULL}},
 		{"DELETE " PODS "/q", NULL, 200, {NULL}},
@@ -71,11 +83,15 @@ static void test_bind(void **state)
 	STEPS(*state, steps);
 }
 
-#define READY(name)                                                                      \
-	{"MERGE " PODS "/" name "/status",                                               \
-	 "{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", \
-	 200,                                                                            \
-	 {NULL}}
+#define READY(name)                                                                                       \
+	{                                                                                                 \
+		"MERGE " PODS "/" name "/status",                                                         \
+			"{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", \
+			200,                                                                              \
+		{                                                                                         \
+			NULL                                                                              \
+		}                                                                                         \
+	}
 #define EVICT(name) "POST " PODS "/" name "/eviction"
 #define EVICTION    "{'kind':'Eviction','apiVersion':'policy/v1','metadata':{'name':'x'}}"
 
@@ -101,7 +117,9 @@ static void test_evict(void **state)
 		 "'a'},'deleteOptions':{'preconditions':{'uid':'x'}}}",
 		 409,
 		 {NULL}},
-		{EVICT("a"), "{'deleteOptions':{'dryRun':['All']}}", 201,
+		{EVICT("a"),
+		 "{'deleteOptions':{'dryRun':['All']}}",
+		 201,
 		 {"status=Success"}},
 		{EVICT("a"), EVICTION, 201, {"kind=Status", "status=Success"}},
 		{EVICT("b"),
@@ -118,7 +136,9 @@ static void test_evict(void **state)
 		{"GET " PODS "/a", NULL, 200, {"metadata.deletionTimestamp"}},
 		{"GET " PODS "/b", NULL, 200, {"!metadata.deletionTimestamp"}},
 		{"MERGE " PDBS "/pdb1",
-		 "{'spec':{'minAvailable':null,'maxUnavailable':'34%'}}", 200, {NULL}},
+		 "{'spec':{'minAvailable':null,'maxUnavailable':'34%'}}",
+		 200,
+		 {NULL}},
 		/* A third of three is two, rounded up: with one gone another may go. */
 		{EVICT("b"), EVICTION, 201, {NULL}},
 		{EVICT("c"),
@@ -138,9 +158,13 @@ static void test_evict_unready(void **state)
 		{"POST " PODS, POD("b", "'nodeName':'n',"), 201, {NULL}},
 		{"POST " PODS, POD("done", "'nodeName':'n',"), 201, {NULL}},
 		READY("a"),
-		{"MERGE " PODS "/b/status", "{'status':{'phase':'Running'}}", 200,
+		{"MERGE " PODS "/b/status",
+		 "{'status':{'phase':'Running'}}",
+		 200,
 		 {NULL}},
-		{"MERGE " PODS "/done/status", "{'status':{'phase':'Failed'}}", 200,
+		{"MERGE " PODS "/done/status",
+		 "{'status':{'phase':'Failed'}}",
+		 200,
 		 {NULL}},
 		{"POST " PDBS,
 		 "{'metadata':{'name':'pdb'},'spec':{'minAvailable':'100%','selector':{"
@@ -177,9 +201,13 @@ static void test_scale(void **state)
 		 {"kind=Scale", "apiVersion=autoscaling/v1", "metadata.name=d",
 		  "spec.replicas=2", "status.replicas=0",
 		  "status.selector=app=x,t in (a,b),!old", "metadata.resourceVersion=2"}},
-		{"MERGE " DEPLOY "/d/scale", "{'spec':{'replicas':3}}", 200,
+		{"MERGE " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':3}}",
+		 200,
 		 {"kind=Scale", "spec.replicas=3"}},
-		{"GET " DEPLOY "/d", NULL, 200,
+		{"GET " DEPLOY "/d",
+		 NULL,
+		 200,
 		 {"spec.replicas=3", "metadata.generation=2"}},
 		{"PUT " DEPLOY "/d/scale",
 		 "{'metadata':{'name':'d','resourceVersion':'2'},'spec':{'replicas':4}}",
@@ -190,13 +218,19 @@ static void test_scale(void **state)
 		 "'spec':{'replicas':4}}",
 		 200,
 		 {"spec.replicas=4"}},
-		{"MERGE " DEPLOY "/d/scale?dryRun=All", "{'spec':{'replicas':9}}", 200,
+		{"MERGE " DEPLOY "/d/scale?dryRun=All",
+		 "{'spec':{'replicas':9}}",
+		 200,
 		 {"kind=Scale", "spec.replicas=9"}},
-		{"MERGE " DEPLOY "/d/scale", "{'spec':{'replicas':-1}}", 422,
+		{"MERGE " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':-1}}",
+		 422,
 		 {"details.causes.0.field=spec.replicas"}},
 		{"MERGE " DEPLOY "/d/scale", "{'spec':null}", 422, {NULL}},
 		{"MERGE " DEPLOY "/d/scale", "[]", 422, {NULL}},
-		{"STRATEGIC " DEPLOY "/d/scale", "{'spec':{'replicas':0}}", 200,
+		{"STRATEGIC " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':0}}",
+		 200,
 		 {"spec.replicas=0"}},
 		{"GET " PODS "/p/scale", NULL, 404, {NULL}},
 	};

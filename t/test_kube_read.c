@@ -20,8 +20,9 @@
 
 #define PODS "/api/v1/namespaces/default/pods"
 #define POD(name, labels, more)                                                          \
-	"{'kind':'Pod','apiVersion':'v1','metadata':{'name':'" name "','labels':{" labels \
-	"}},'spec':{" more "'containers':[{'name':'c','image':'i'}]}}"
+	"{'kind':'Pod','apiVersion':'v1','metadata':{'name':'" name                      \
+	"','labels':{" labels "}},'spec':{" more                                         \
+	"'containers':[{'name':'c','image':'i'}]}}"
 
 static void test_discovery(void **state)
 {
@@ -174,8 +175,8 @@ static void test_pages(void **state)
 
 			(void)snprintf(other, sizeof(other), "DELETE " MAPS "/%s", key);
 			assert_int_equal(kube_ask(rig, other, NULL), 200);
-			(void)snprintf(body, sizeof(body),
-				       "{'metadata':{'name':'%sx'}}", key);
+			(void)snprintf(body, sizeof(body), "{'metadata':{'name':'%sx'}}",
+				       key);
 			assert_int_equal(kube_ask(rig, "POST " MAPS, body), 201);
 		}
 		assert_int_equal(kube_ask(rig, ask, NULL), 200);
@@ -240,8 +241,7 @@ static void test_gone(void **state)
 	assert_int_equal(kube_ask(rig, ask, NULL), 410);
 	assert_string_equal(kube_text(rig->body, "reason"), "Expired");
 	assert_int_equal(
-		kube_ask(rig,
-			 "GET " MAPS "?resourceVersion=2&resourceVersionMatch=Exact",
+		kube_ask(rig, "GET " MAPS "?resourceVersion=2&resourceVersionMatch=Exact",
 			 NULL),
 		410);
 }
@@ -249,8 +249,10 @@ static void test_gone(void **state)
 static void test_selectors(void **state)
 {
 	static const struct kube_step steps[] = {
-		{"POST " PODS, POD("a", "'app':'web','tier':'x'", "'nodeName':'n1',"),
-		 201, {NULL}},
+		{"POST " PODS,
+		 POD("a", "'app':'web','tier':'x'", "'nodeName':'n1',"),
+		 201,
+		 {NULL}},
 		{"POST " PODS, POD("b", "'app':'db'", "'nodeName':'n2',"), 201, {NULL}},
 		{"POST " PODS, POD("c", "'old':'1'", ""), 201, {NULL}},
 		{"GET " PODS "?labelSelector=app%3Dweb",
@@ -272,10 +274,11 @@ static void test_selectors(void **state)
 		 NULL,
 		 200,
 		 {"#items=1", "items.0.metadata.name=a"}},
-		{"GET /api/v1/pods?fieldSelector=spec.nodeName%3D", NULL, 200,
+		{"GET /api/v1/pods?fieldSelector=spec.nodeName%3D",
+		 NULL,
+		 200,
 		 {"#items=1", "items.0.metadata.name=c"}},
-		{"GET " PODS
-		 "?fieldSelector=status.phase!%3DFailed,metadata.name%3Db",
+		{"GET " PODS "?fieldSelector=status.phase!%3DFailed,metadata.name%3Db",
 		 NULL,
 		 200,
 		 {"#items=1", "items.0.metadata.name=b"}},
@@ -340,13 +343,13 @@ static void test_tables(void **state)
 	assert_int_equal(kube_ask_with(rig, "GET " PODS "?limit=1", TABLE, NULL, 0), 200);
 	assert_null(kube_differs(rig->body, "#rows=1"));
 	assert_null(kube_differs(rig->body, "metadata.continue"));
-	assert_int_equal(kube_ask_with(rig, "GET " PODS, "Accept: text/plain\r\n", NULL, 0),
-			 406);
+	assert_int_equal(
+		kube_ask_with(rig, "GET " PODS, "Accept: text/plain\r\n", NULL, 0), 406);
 	assert_null(kube_differs(rig->body, "reason=NotAcceptable"));
 	assert_int_equal(
 		kube_ask_with(rig, "GET " PODS,
-			      "Accept: application/vnd.kubernetes.protobuf, */*\r\n", NULL,
-			      0),
+			      "Accept: application/vnd.kubernetes.protobuf, */*\r\n",
+			      NULL, 0),
 		200);
 	assert_null(kube_differs(rig->body, "kind=PodList"));
 }

@@ -58,12 +58,14 @@ static void test_create(void **state)
 		{"POST " MAPS,
 		 "{'metadata':{'name':'No_Good'}}",
 		 422,
-		 {"reason=Invalid", "message~ConfigMap \"No_Good\" is invalid: "
-				    "metadata.name: Invalid value: \"No_Good\"",
+		 {"reason=Invalid",
+		  "message~ConfigMap \"No_Good\" is invalid: "
+		  "metadata.name: Invalid value: \"No_Good\"",
 		  "details.causes.0.field=metadata.name",
-		  "details.causes.0.reason=FieldValueInvalid",
-		  "details.kind=ConfigMap"}},
-		{"POST " MAPS, "{'data':{}}", 422,
+		  "details.causes.0.reason=FieldValueInvalid", "details.kind=ConfigMap"}},
+		{"POST " MAPS,
+		 "{'data':{}}",
+		 422,
 		 {"details.causes.0.reason=FieldValueRequired"}},
 		{"POST /api/v1/namespaces/other/configmaps",
 		 "{'metadata':{'name':'a'}}",
@@ -73,15 +75,23 @@ static void test_create(void **state)
 		 "{'metadata':{'name':'b','namespace':'other'}}",
 		 400,
 		 {"reason=BadRequest"}},
-		{"POST " MAPS, "{'metadata':{'name':'b','resourceVersion':'4'}}", 400,
+		{"POST " MAPS,
+		 "{'metadata':{'name':'b','resourceVersion':'4'}}",
+		 400,
 		 {"reason=BadRequest"}},
-		{"POST " MAPS, "{'kind':'Pod','metadata':{'name':'b'}}", 400,
+		{"POST " MAPS,
+		 "{'kind':'Pod','metadata':{'name':'b'}}",
+		 400,
 		 {"reason=BadRequest", "message~(Pod) does not match"}},
-		{"POST " MAPS, "{'apiVersion':'v2','metadata':{'name':'b'}}", 400,
+		{"POST " MAPS,
+		 "{'apiVersion':'v2','metadata':{'name':'b'}}",
+		 400,
 		 {"reason=BadRequest"}},
 		{"POST " MAPS, "nonsense", 400, {"reason=BadRequest"}},
 		{"POST " MAPS, "[]", 400, {"reason=BadRequest"}},
-		{"POST " MAPS, "{'metadata':{'name':'b'},'data':{'k':1}}", 400,
+		{"POST " MAPS,
+		 "{'metadata':{'name':'b'},'data':{'k':1}}",
+		 400,
 		 {"reason=BadRequest", "message~data"}},
 		{"POST " MAPS, "{'metadata':3}", 400, {"reason=BadRequest"}},
 		{"POST /api/v1/configmaps", "{'metadata':{'name':'b'}}", 400, {NULL}},
@@ -132,19 +142,20 @@ static void test_generate_name(void **state)
 	struct kube_rig *rig = *state;
 	char first[64];
 
-	assert_int_equal(kube_ask(rig, "POST " MAPS, "{'metadata':{'generateName':'g-'}}"),
-			 201);
+	assert_int_equal(
+		kube_ask(rig, "POST " MAPS, "{'metadata':{'generateName':'g-'}}"), 201);
 	(void)neap_strcopy(first, sizeof(first), kube_text(rig->body, "metadata.name"));
 	assert_int_equal(strlen(first), 7);
 	assert_int_equal(strspn(first + 2, "bcdfghjklmnpqrstvwxz2456789"), 5);
-	assert_int_equal(kube_ask(rig, "POST " MAPS, "{'metadata':{'generateName':'g-'}}"),
-			 201);
+	assert_int_equal(
+		kube_ask(rig, "POST " MAPS, "{'metadata':{'generateName':'g-'}}"), 201);
 	assert_string_not_equal(first, kube_text(rig->body, "metadata.name"));
 	assert_int_equal(
-		kube_ask(rig, "POST " MAPS,
-			 "{'metadata':{'generateName':"
-			 "'0123456789012345678901234567890123456789012345678901234567890123'"
-			 "}}"),
+		kube_ask(
+			rig, "POST " MAPS,
+			"{'metadata':{'generateName':"
+			"'0123456789012345678901234567890123456789012345678901234567890123'"
+			"}}"),
 		201);
 	assert_int_equal(strlen(kube_text(rig->body, "metadata.name")), 63);
 }
@@ -152,7 +163,9 @@ static void test_generate_name(void **state)
 static void test_update(void **state)
 {
 	static const struct kube_step steps[] = {
-		{"POST " MAPS, "{'metadata':{'name':'a'},'data':{'k':'1'}}", 201,
+		{"POST " MAPS,
+		 "{'metadata':{'name':'a'},'data':{'k':'1'}}",
+		 201,
 		 {"metadata.resourceVersion=2"}},
 		{"PUT " MAPS "/a",
 		 "{'metadata':{'name':'a','resourceVersion':'2'},'data':{'k':'2'}}",
@@ -166,20 +179,27 @@ static void test_update(void **state)
 		  "message=Operation cannot be fulfilled on configmaps \"a\": the object "
 		  "has been modified; please apply your changes to the latest version "
 		  "and try again"}},
-		{"PUT " MAPS "/a", "{'metadata':{'name':'a','uid':'other'},'data':{}}",
-		 409, {"reason=Conflict"}},
+		{"PUT " MAPS "/a",
+		 "{'metadata':{'name':'a','uid':'other'},'data':{}}",
+		 409,
+		 {"reason=Conflict"}},
 		/* Nothing changes. */
 		{"PUT " MAPS "/a",
 		 "{'metadata':{'name':'a'},'data':{'k':'2'}}",
 		 200,
 		 {"metadata.resourceVersion=3"}},
-		{"PUT " MAPS "/a", "{'data':{'k':'4'}}", 200,
+		{"PUT " MAPS "/a",
+		 "{'data':{'k':'4'}}",
+		 200,
 		 {"metadata.name=a", "metadata.resourceVersion=4"}},
 		{"PUT " MAPS "/a", "{'metadata':{'name':'b'}}", 400, {NULL}},
-		{"PUT " MAPS "/z", "{'metadata':{'name':'z'}}", 404,
+		{"PUT " MAPS "/z",
+		 "{'metadata':{'name':'z'}}",
+		 404,
 		 {"message=configmaps \"z\" not found"}},
 		{"PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/l",
-		 "{'metadata':{'name':'l'},'spec':{'holderIdentity':'me'}}", 201,
+		 "{'metadata':{'name':'l'},'spec':{'holderIdentity':'me'}}",
+		 201,
 		 {"spec.holderIdentity=me"}},
 	};
 
@@ -190,9 +210,13 @@ static void test_patch(void **state)
 {
 	static const struct kube_step steps[] = {
 		{"POST " PODS, POD("p", ""), 201, {NULL}},
-		{"MERGE " PODS "/p", "{'metadata':{'labels':{'a':'1','b':'2'}}}", 200,
+		{"MERGE " PODS "/p",
+		 "{'metadata':{'labels':{'a':'1','b':'2'}}}",
+		 200,
 		 {"metadata.labels={\"a\":\"1\",\"b\":\"2\"}"}},
-		{"MERGE " PODS "/p", "{'metadata':{'labels':{'a':null}}}", 200,
+		{"MERGE " PODS "/p",
+		 "{'metadata':{'labels':{'a':null}}}",
+		 200,
 		 {"metadata.labels={\"b\":\"2\"}", "kind=Pod"}},
 		{"STRATEGIC " PODS "/p",
 		 "{'spec':{'containers':[{'name':'c','image':'j'}]}}",
@@ -213,7 +237,9 @@ static void test_patch(void **state)
 		 409,
 		 {"reason=Conflict"}},
 		{"MERGE " PODS "/p", "{'metadata':{'uid':'x'}}", 409, {NULL}},
-		{"MERGE " PODS "/p", "{'metadata':{'labels':{'b':'not ok'}}}", 422,
+		{"MERGE " PODS "/p",
+		 "{'metadata':{'labels':{'b':'not ok'}}}",
+		 422,
 		 {"details.causes.0.field=metadata.labels"}},
 		{"MERGE " PODS "/z", "{}", 404, {NULL}},
 		{"PATCH " PODS "/p", "{}", 415, {"reason=UnsupportedMediaType"}},
@@ -222,13 +248,18 @@ static void test_patch(void **state)
 		{"STRATEGIC " RES "/r",
 		 "{'spec':{'ttl':'2h'}}",
 		 415,
-		 {"reason=UnsupportedMediaType",
-		  "message~application/merge-patch+json"}},
-		{"MERGE " RES "/r", "{'spec':{'ttl':'2h'}}", 200,
+		 {"reason=UnsupportedMediaType", "message~application/merge-patch+json"}},
+		{"MERGE " RES "/r",
+		 "{'spec':{'ttl':'2h'}}",
+		 200,
 		 {"spec.ttl=2h", "metadata.generation=2"}},
-		{"MERGE " RES "/r", "{'metadata':{'annotations':{'a':'b'}}}", 200,
+		{"MERGE " RES "/r",
+		 "{'metadata':{'annotations':{'a':'b'}}}",
+		 200,
 		 {"metadata.generation=2"}},
-		{"MERGE " RES "/r", "{'spec':{'allocateOnce':'maybe'}}", 422,
+		{"MERGE " RES "/r",
+		 "{'spec':{'allocateOnce':'maybe'}}",
+		 422,
 		 {"details.causes.0.field=spec.allocateOnce"}},
 	};
 
@@ -259,10 +290,7 @@ static void test_status(void **state)
 		 "{'status':{'conditions':[{'type':'PodScheduled','status':'False'}]}}",
 		 200,
 		 {"#status.conditions=2"}},
-		{"PUT " PODS "/p",
-		 POD("p", ""),
-		 200,
-		 {"status.phase=Running"}},
+		{"PUT " PODS "/p", POD("p", ""), 200, {"status.phase=Running"}},
 		{"GET " MAPS "/x/status", NULL, 404, {NULL}},
 	};
 
@@ -273,10 +301,13 @@ static void test_fields(void **state)
 {
 	static const struct kube_step steps[] = {
 		{"POST " MAPS "?fieldValidation=Strict",
-		 "{'metadata':{'name':'a'},'wrong':1}", 400,
+		 "{'metadata':{'name':'a'},'wrong':1}",
+		 400,
 		 {"message~strict decoding error: unknown field \"wrong\""}},
 		{"POST " MAPS "?fieldValidation=Ignore",
-		 "{'metadata':{'name':'a'},'wrong':1}", 201, {"!wrong"}},
+		 "{'metadata':{'name':'a'},'wrong':1}",
+		 201,
+		 {"!wrong"}},
 		{"POST " RES,
 		 "{'metadata':{'name':'r'},'spec':{'nosuch':1,'template':{'spec':{"
 		 "'anything':1}},'owners':[{'object':{'name':'x'}}],'ttl':'1h'}}",
@@ -288,12 +319,14 @@ static void test_fields(void **state)
 
 	STEPS(rig, steps);
 	assert_int_equal(kube_ask_with(rig, "POST " MAPS, "", body, strlen(body)), 201);
-	assert_non_null(strstr(rig->head, "Warning: 299 - \"unknown field \\\"wrong\\\"\""));
+	assert_non_null(
+		strstr(rig->head, "Warning: 299 - \"unknown field \\\"wrong\\\"\""));
 	/* Without a type it is JSON; with a foreign one it is nothing. */
-	assert_int_equal(kube_ask_with(rig, "PUT " MAPS "/w",
-				       "Content-Type: application/json; charset=utf-8\r\n",
-				       body, strlen(body)),
-			 200);
+	assert_int_equal(
+		kube_ask_with(rig, "PUT " MAPS "/w",
+			      "Content-Type: application/json; charset=utf-8\r\n", body,
+			      strlen(body)),
+		200);
 	assert_int_equal(kube_ask_with(rig, "POST " MAPS,
 				       "Content-Type: application/cbor\r\n", body,
 				       strlen(body)),
@@ -328,9 +361,13 @@ static void test_delete(void **state)
 {
 	static const struct kube_step steps[] = {
 		{"POST " MAPS, "{'metadata':{'name':'a'}}", 201, {NULL}},
-		{"DELETE " MAPS "/a", "{'preconditions':{'uid':'x'}}", 409,
+		{"DELETE " MAPS "/a",
+		 "{'preconditions':{'uid':'x'}}",
+		 409,
 		 {"reason=Conflict"}},
-		{"DELETE " MAPS "/a", "{'preconditions':{'resourceVersion':'1'}}", 409,
+		{"DELETE " MAPS "/a",
+		 "{'preconditions':{'resourceVersion':'1'}}",
+		 409,
 		 {NULL}},
 		{"DELETE " MAPS "/a", "[]", 400, {NULL}},
 		{"DELETE " MAPS "/a",
@@ -338,14 +375,19 @@ static void test_delete(void **state)
 		 "'propagationPolicy':'Background'}",
 		 200,
 		 {"metadata.name=a"}},
-		{"DELETE " MAPS "/a", NULL, 404,
-		 {"message=configmaps \"a\" not found"}},
+		{"DELETE " MAPS "/a", NULL, 404, {"message=configmaps \"a\" not found"}},
 		/* Finalizers hold it; a deletion cannot be taken back. */
-		{"POST " MAPS, "{'metadata':{'name':'f','finalizers':['x.example/y']}}",
-		 201, {NULL}},
-		{"DELETE " MAPS "/f", NULL, 200,
+		{"POST " MAPS,
+		 "{'metadata':{'name':'f','finalizers':['x.example/y']}}",
+		 201,
+		 {NULL}},
+		{"DELETE " MAPS "/f",
+		 NULL,
+		 200,
 		 {"metadata.deletionTimestamp=2026-09-21T14:13:20Z"}},
-		{"MERGE " MAPS "/f", "{'metadata':{'deletionTimestamp':null}}", 200,
+		{"MERGE " MAPS "/f",
+		 "{'metadata':{'deletionTimestamp':null}}",
+		 200,
 		 {"metadata.deletionTimestamp"}},
 		{"MERGE " MAPS "/f",
 		 "{'metadata':{'finalizers':['x.example/y','x.example/z']}}",
@@ -355,7 +397,9 @@ static void test_delete(void **state)
 		{"MERGE " MAPS "/f", "{'metadata':{'finalizers':null}}", 200, {NULL}},
 		{"GET " MAPS "/f", NULL, 404, {NULL}},
 		/* Collections. */
-		{"POST " MAPS, "{'metadata':{'name':'c1','labels':{'x':'1'}}}", 201,
+		{"POST " MAPS,
+		 "{'metadata':{'name':'c1','labels':{'x':'1'}}}",
+		 201,
 		 {NULL}},
 		{"POST " MAPS, "{'metadata':{'name':'c2'}}", 201, {NULL}},
 		{"DELETE " MAPS "?labelSelector=x", NULL, 200, {"status=Success"}},
@@ -363,7 +407,9 @@ static void test_delete(void **state)
 	struct kube_rig *rig = *state;
 
 	STEPS(rig, steps);
-	kube_until(rig, &(struct kube_step){"GET " MAPS, NULL, 200,
+	kube_until(rig, &(struct kube_step){"GET " MAPS,
+					    NULL,
+					    200,
 					    {"#items=1", "items.0.metadata.name=c2"}});
 }
 
@@ -374,12 +420,18 @@ static void test_delete_pods(void **state)
 		{"DELETE " PODS "/free", NULL, 200, {NULL}},
 		{"GET " PODS "/free", NULL, 404, {NULL}},
 		{"POST " PODS, POD("p", "'nodeName':'n',"), 201, {NULL}},
-		{"DELETE " PODS "/p", NULL, 200,
+		{"DELETE " PODS "/p",
+		 NULL,
+		 200,
 		 {"metadata.deletionGracePeriodSeconds=30",
 		  "metadata.deletionTimestamp=2026-09-21T14:13:50Z"}},
-		{"DELETE " PODS "/p", "{'gracePeriodSeconds':60}", 200,
+		{"DELETE " PODS "/p",
+		 "{'gracePeriodSeconds':60}",
+		 200,
 		 {"metadata.deletionGracePeriodSeconds=30"}},
-		{"DELETE " PODS "/p", "{'gracePeriodSeconds':5}", 200,
+		{"DELETE " PODS "/p",
+		 "{'gracePeriodSeconds':5}",
+		 200,
 		 {"metadata.deletionGracePeriodSeconds=5",
 		  "metadata.deletionTimestamp=2026-09-21T14:13:25Z"}},
 		{"DELETE " PODS "/p", "{'gracePeriodSeconds':0}", 200, {NULL}},
@@ -390,7 +442,9 @@ static void test_delete_pods(void **state)
 		 "'containers':[{'name':'c','image':'i'}]}}",
 		 201,
 		 {NULL}},
-		{"DELETE " PODS "/q?gracePeriodSeconds=7", NULL, 200,
+		{"DELETE " PODS "/q?gracePeriodSeconds=7",
+		 NULL,
+		 200,
 		 {"metadata.deletionGracePeriodSeconds=7"}},
 		{"MERGE " PODS "/q", "{'metadata':{'finalizers':null}}", 200, {NULL}},
 		{"GET " PODS "/q", NULL, 200, {NULL}},
@@ -398,7 +452,9 @@ static void test_delete_pods(void **state)
 		{"GET " PODS "/q", NULL, 404, {NULL}},
 		/* A finished one has nothing to stop. */
 		{"POST " PODS, POD("done", "'nodeName':'n',"), 201, {NULL}},
-		{"MERGE " PODS "/done/status", "{'status':{'phase':'Succeeded'}}", 200,
+		{"MERGE " PODS "/done/status",
+		 "{'status':{'phase':'Succeeded'}}",
+		 200,
 		 {NULL}},
 		{"DELETE " PODS "/done", NULL, 200, {NULL}},
 		{"GET " PODS "/done", NULL, 404, {NULL}},
@@ -425,17 +481,29 @@ static void test_generation(void **state)
 {
 	static const struct kube_step steps[] = {
 		{"POST " DEPLOY, DEPLOYMENT("d"), 201, {"metadata.generation=1"}},
-		{"STRATEGIC " DEPLOY "/d", "{'spec':{'replicas':3}}", 200,
+		{"STRATEGIC " DEPLOY "/d",
+		 "{'spec':{'replicas':3}}",
+		 200,
 		 {"metadata.generation=2"}},
-		{"STRATEGIC " DEPLOY "/d/status", "{'status':{'replicas':3}}", 200,
+		{"STRATEGIC " DEPLOY "/d/status",
+		 "{'status':{'replicas':3}}",
+		 200,
 		 {"metadata.generation=2", "status.replicas=3"}},
-		{"MERGE " DEPLOY "/d", "{'metadata':{'labels':{'a':'b'}}}", 200,
+		{"MERGE " DEPLOY "/d",
+		 "{'metadata':{'labels':{'a':'b'}}}",
+		 200,
 		 {"metadata.generation=2"}},
-		{"POST " NODES, "{'metadata':{'name':'n'}}", 201,
+		{"POST " NODES,
+		 "{'metadata':{'name':'n'}}",
+		 201,
 		 {"!metadata.generation"}},
-		{"STRATEGIC " NODES "/n", "{'spec':{'unschedulable':true}}", 200,
+		{"STRATEGIC " NODES "/n",
+		 "{'spec':{'unschedulable':true}}",
+		 200,
 		 {"!metadata.generation", "spec.unschedulable=true"}},
-		{"STRATEGIC " NODES "/n", "{'spec':{'unschedulable':null}}", 200,
+		{"STRATEGIC " NODES "/n",
+		 "{'spec':{'unschedulable':null}}",
+		 200,
 		 {"!spec.unschedulable"}},
 	};
 
@@ -445,9 +513,9 @@ static void test_generation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(create),     TEST(create_status), TEST(generate_name), TEST(update),
-		TEST(patch),      TEST(status),        TEST(fields),        TEST(dry_run),
-		TEST(delete),     TEST(delete_pods),   TEST(uids),          TEST(generation),
+		TEST(create), TEST(create_status), TEST(generate_name), TEST(update),
+		TEST(patch),  TEST(status),        TEST(fields),        TEST(dry_run),
+		TEST(delete), TEST(delete_pods),   TEST(uids),          TEST(generation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

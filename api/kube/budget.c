@@ -152,10 +152,10 @@ static void judge(struct question *question, const struct neap_object *object,
 		need = neap_budget_need(budget, count.expected);
 		/* One that is not ready takes nothing away: it may go while there are enough
 		 * others, or always where the budget says so. */
-		if (question->is_ready ? count.healthy - 1 < need
-				       : count.healthy < need &&
-						 !(policy && strcmp(policy, "AlwaysAllow") ==
-								     0))
+		if (question->is_ready
+			    ? count.healthy - 1 < need
+			    : count.healthy < need &&
+				      !(policy && strcmp(policy, "AlwaysAllow") == 0))
 			refuse(question, object->name, need, count.healthy);
 	}
 	neap_selector_free(selector);

@@ -255,7 +255,7 @@ static json_t *selector_text(const json_t *selector)
 {
 	const json_t *labels = json_object_get(selector, "matchLabels");
 	const json_t *list = json_object_get(selector, "matchExpressions");
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 	const json_t *value;
 	const char *key;
 	size_t i;

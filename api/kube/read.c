@@ -17,7 +17,7 @@ void call_get(struct call *call)
 	const struct neap_kube_target *target = &call->target;
 	struct neap_object *object = neap_store_find(call->kube->store, call->resource,
 						     target->ns, target->name);
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, LIST_MAX);
 	if (!object) {
@@ -105,8 +105,8 @@ static void answer_page(struct page *page, const struct neap_store_place *place,
 			bool has_more)
 {
 	struct call *call = page->call;
-	struct neap_buf out neap_auto_buf;
-	struct neap_buf metadata neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
+	neap_auto_buf struct neap_buf metadata = {0};
 
 	neap_buf_init(&out, LIST_MAX);
 	neap_buf_init(&metadata, NEAP_BUF_LINE);

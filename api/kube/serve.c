@@ -80,7 +80,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	name_target(&call);
 	verb = find_verb(&call, method);
 	call.is_patch = strcmp(method, "PATCH") == 0;
-	if (call.target.sub[0] && !neap_kube_has_part(call.target.kind, call.target.sub)) {
+	if (call.target.sub[0] &&
+	    !neap_kube_has_part(call.target.kind, call.target.sub)) {
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
 				     "the server could not find the requested resource");
 		call_fail(&call);
@@ -135,9 +136,15 @@ static void serve_groups(void *arg, struct neap_http_request *request)
 	neap_kube_discover_groups(kube->registry, request);
 }
 
+static void serve_document(void *arg, struct neap_http_request *request)
+{
+	kube_document(arg, request);
+}
+
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_VIEWER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_VIEWER, serve_groups},
+	{"GET", "/openapi/v2", NEAP_HTTP_VIEWER, serve_document},
 	{"GET", "/api/*", NEAP_HTTP_VIEWER, core_get},
 	{"POST", "/api/*", NEAP_HTTP_OPERATOR, core_post},
 	{"PUT", "/api/*", NEAP_HTTP_OPERATOR, core_put},
@@ -180,6 +187,7 @@ void neap_kube_free(struct neap_kube *kube)
 		return;
 	while (kube->watchers)
 		call_watch_end(kube->watchers);
+	free(kube->document.text);
 	free(kube);
 }
 

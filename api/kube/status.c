@@ -117,7 +117,7 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const struct neap_causes *causes)
 {
-	struct neap_buf text neap_auto_buf;
+	neap_auto_buf struct neap_buf text = {0};
 
 	begin(failure, NEAP_KUBE_INVALID, kind, name);
 	failure->causes = causes;

@@ -83,7 +83,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 
 void call_answer_object(struct call *call, int status, struct neap_object *object)
 {
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
 	if (call->answers_success || call->answers_scale) {
@@ -100,12 +100,12 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	call_answer_buf(call, status, &out);
 }
 
-/* What would have been stored: without a version, as it never was. */
 void call_answer_dry_take(struct call *call, int status, json_t *object)
 {
 	if (call->answers_success) {
 		json_decref(object);
-		call_answer_take(call, status, neap_kube_success(NULL, NULL, NULL, status));
+		call_answer_take(call, status,
+				 neap_kube_success(NULL, NULL, NULL, status));
 		return;
 	}
 	if (call->answers_scale) {
@@ -115,7 +115,6 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 		call_answer_take(call, status, scale);
 		return;
 	}
-	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
 	if (json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
 		    0 ||
 	    json_object_set_new(object, "apiVersion", json_string(call->api_version)) <

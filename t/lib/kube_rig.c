@@ -265,7 +265,7 @@ static bool hear_more(struct kube_rig *rig, int fd, struct neap_buf *to, int ms)
 
 static int read_answer(struct kube_rig *rig, bool *ret_closes)
 {
-	struct neap_buf in neap_auto_buf;
+	neap_auto_buf struct neap_buf in = {0};
 	const char *end = NULL, *field;
 	size_t want = 0;
 	json_error_t where;
@@ -303,7 +303,7 @@ static const struct {
 int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 		  const char *body, size_t len)
 {
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 	const char *method = ask, *path = strchr(ask, ' ') + 1, *type = NULL;
 	bool closes = false;
 	int status;
@@ -361,9 +361,8 @@ const json_t *kube_at(const json_t *json, const char *path)
 		assert_true(len < sizeof(name));
 		memcpy(name, path, len);
 		name[len] = '\0';
-		json = json_is_array(json)
-			       ? json_array_get(json, strtoul(name, NULL, 10))
-			       : json_object_get(json, name);
+		json = json_is_array(json) ? json_array_get(json, strtoul(name, NULL, 10))
+					   : json_object_get(json, name);
 		path += len + (path[len] == '.');
 	}
 	return json;
@@ -433,7 +432,10 @@ static const char *try_step(struct kube_rig *rig, const struct kube_step *step)
 		return NULL;
 	text = rig->body ? json_dumps(rig->body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 	(void)snprintf(why, sizeof(why), "%s: %d, wanted %d: %.4000s", step->ask, status,
-		       step->status, fault != NULL ? fault : text ? text : "");
+		       step->status,
+		       fault != NULL ? fault
+		       : text        ? text
+				     : "");
 	free(text);
 	return why;
 }
@@ -466,8 +468,8 @@ void kube_watch_open(struct kube_rig *rig, struct kube_watch *watch, const char 
 {
 	char text[4096];
 	const char *end;
-	int len = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n",
-			   query);
+	int len =
+		snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", query);
 
 	memset(watch, 0, sizeof(*watch));
 	watch->rig = rig;
@@ -497,7 +499,8 @@ static void unchunk(struct kube_watch *watch)
 		size = strtoul(at, NULL, 16);
 		if (size == 0)
 			watch->is_ended = true;
-		if (size == 0 || watch->raw.len < (size_t)(line + 4 - watch->raw.data) + size)
+		if (size == 0 ||
+		    watch->raw.len < (size_t)(line + 4 - watch->raw.data) + size)
 			return;
 		neap_buf_add(&watch->text, line + 2, size);
 		watch->raw_at = (size_t)(line + 4 - watch->raw.data) + size;
