@@ -22,7 +22,6 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
-#define FOLDER     "doc/deploy/crds"
 #define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
@@ -86,9 +85,9 @@ static void declare(struct kube_rig *rig, const char *path)
 	json_decref(all);
 }
 
-static void declare_all(struct kube_rig *rig)
+static void declare_all(struct kube_rig *rig, const char *folder)
 {
-	DIR *dir = opendir(FOLDER);
+	DIR *dir = opendir(folder);
 	struct dirent *entry;
 	char path[512];
 
@@ -96,13 +95,13 @@ static void declare_all(struct kube_rig *rig)
 	while ((entry = readdir(dir)) != NULL) {
 		if (strstr(entry->d_name, ".yaml") == NULL)
 			continue;
-		(void)snprintf(path, sizeof(path), FOLDER "/%s", entry->d_name);
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		declare(rig, path);
 	}
 	(void)closedir(dir);
 }
 
-static void start_kinds(struct kube_rig *rig)
+static void start_kinds(struct kube_rig *rig, const char *folder)
 {
 	static const struct neap_kube_kind *const *const tables[] = {
 		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
@@ -113,7 +112,8 @@ static void start_kinds(struct kube_rig *rig)
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables); i++)
 		if (neap_kube_registry_add_all(rig->registry, tables[i], &err) < 0)
 			fail_msg("%s", err.msg);
-	declare_all(rig);
+	if (folder != NULL)
+		declare_all(rig, folder);
 }
 
 static void start_http(struct kube_rig *rig, const char *listen)
@@ -134,7 +134,7 @@ static void start_http(struct kube_rig *rig, const char *listen)
 		fail_msg("%s", err.msg);
 }
 
-struct kube_rig *kube_rig_start(const char *listen)
+struct kube_rig *kube_rig_start(const char *listen, const char *folder)
 {
 	struct kube_rig *rig = neap_alloc(sizeof(*rig));
 	struct neap_kube_config config = {.now = rig_now};
@@ -148,7 +148,7 @@ struct kube_rig *kube_rig_start(const char *listen)
 	store_rig_open(&rig->store);
 	rig->base = neap_http_base_new();
 	assert_non_null(rig->base);
-	start_kinds(rig);
+	start_kinds(rig, folder);
 	config.base = rig->base;
 	config.store = rig->store.store;
 	config.registry = rig->registry;
@@ -165,7 +165,7 @@ struct kube_rig *kube_rig_start(const char *listen)
 
 int kube_rig_setup(void **state)
 {
-	struct kube_rig *rig = kube_rig_start("127.0.0.1:0");
+	struct kube_rig *rig = kube_rig_start("127.0.0.1:0", KUBE_CRDS);
 	int status = kube_ask(rig, "POST /api/v1/namespaces",
 			      "{'metadata':{'name':'default'}}");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The API over HTTP in the test's own thread: a store in a temporary folder, all built-in kinds and those
- * of doc/deploy/crds, a server on a unix socket and a loopback port, and a client that runs the loop while
+ * of KUBE_CRDS, a server on a unix socket and a loopback port, and a client that runs the loop while
  * it waits. */
 #ifndef NEAP_T_LIB_KUBE_RIG_H
 #define NEAP_T_LIB_KUBE_RIG_H
@@ -12,6 +12,7 @@
 #include "t/lib/store_rig.h"
 
 #define KUBE_DECLARED 16
+#define KUBE_CRDS     "doc/deploy/crds"
 
 struct kube_rig {
 	struct store_rig store;
@@ -37,8 +38,9 @@ extern int64_t kube_now;
 /* A state of cmocka's, for kube_rig_setup and kube_rig_teardown. The namespace "default" is there. */
 int kube_rig_setup(void **state);
 int kube_rig_teardown(void **state);
-/* Without a test: *rig is started, and stopped by kube_rig_teardown. port 0: any. */
-struct kube_rig *kube_rig_start(const char *listen);
+/* Without a test; to be stopped by kube_rig_teardown. folder: of the declared kinds; NULL: the built-in ones
+ * alone. */
+struct kube_rig *kube_rig_start(const char *listen, const char *folder);
 
 /* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
  * with such a body. body: JSON with ' for ", NULL: none. Returns the status; rig->body is the answer, borrowed until the
