@@ -217,7 +217,9 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 
 /* --- answers --- */
 
-static void answer_take(struct neap_http_request *request, json_t *body)
+/* lost: failures of memory before body was made. Without any a body that is missing is one that there
+ * is not. */
+static void answer_take(struct neap_http_request *request, json_t *body, uint64_t lost)
 {
 	struct neap_kube_failure failure;
 	struct neap_error err;
@@ -228,7 +230,7 @@ static void answer_take(struct neap_http_request *request, json_t *body)
 	}
 	(void)neap_kube_fail(&failure, NEAP_KUBE_NOT_FOUND,
 			     "the server could not find the requested resource");
-	body = neap_kube_status(&failure);
+	body = neap_json_failures() == lost ? neap_kube_status(&failure) : NULL;
 	if (body) {
 		neap_http_answer_json_take(request, 404, body);
 		return;
@@ -240,21 +242,28 @@ static void answer_take(struct neap_http_request *request, json_t *body)
 void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 				 struct neap_http_request *request)
 {
+	uint64_t lost = neap_json_failures();
+
 	(void)registry;
-	answer_take(request, neap_kube_api_versions());
+	answer_take(request, neap_kube_api_versions(), lost);
 }
 
 void neap_kube_discover_groups(const struct neap_kube_registry *registry,
 			       struct neap_http_request *request)
 {
-	answer_take(request, neap_kube_group_list(registry));
+	uint64_t lost = neap_json_failures();
+
+	answer_take(request, neap_kube_group_list(registry), lost);
 }
 
 void neap_kube_discover(const struct neap_kube_registry *registry,
 			struct neap_http_request *request, const char *group,
 			const char *version)
 {
-	answer_take(request, version[0]
-				     ? neap_kube_resource_list(registry, group, version)
-				     : neap_kube_group(registry, group));
+	uint64_t lost = neap_json_failures();
+
+	answer_take(request,
+		    version[0] ? neap_kube_resource_list(registry, group, version)
+			       : neap_kube_group(registry, group),
+		    lost);
 }
