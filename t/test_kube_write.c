@@ -244,6 +244,7 @@ static void test_patch(void **state)
 		{"MERGE " PODS "/z", "{}", 404, {NULL}},
 		{"PATCH " PODS "/p", "{}", 415, {"reason=UnsupportedMediaType"}},
 		{"APPLY " PODS "/p", "{}", 415, {NULL}},
+		{"APPLY " PODS "/z", "{}", 415, {"message~server-side apply is not"}},
 		{"POST " RES, RESERVATION("r"), 201, {NULL}},
 		{"STRATEGIC " RES "/r",
 		 "{'spec':{'ttl':'2h'}}",
@@ -297,6 +298,23 @@ static void test_status(void **state)
 	STEPS(*state, steps);
 }
 
+/* However many there are, an answer has so many headers and no more. */
+static void many_unknown(struct kube_rig *rig)
+{
+	neap_auto_buf struct neap_buf body = {0};
+	int count = 0;
+
+	neap_buf_init(&body, NEAP_BUF_FILE);
+	neap_buf_adds(&body, "{\"metadata\":{\"name\":\"many\"},\"a\\\"b\":1");
+	for (int i = 0; i < 5000; i++)
+		neap_buf_addf(&body, ",\"x%d\":1", i);
+	neap_buf_adds(&body, "}");
+	assert_int_equal(kube_ask_with(rig, "POST " MAPS, "", body.data, body.len), 201);
+	for (const char *at = rig->head; (at = strstr(at, "Warning: ")) != NULL; at++)
+		count++;
+	assert_in_range(count, 10, 16);
+}
+
 static void test_fields(void **state)
 {
 	static const struct kube_step steps[] = {
@@ -321,6 +339,7 @@ static void test_fields(void **state)
 	assert_int_equal(kube_ask_with(rig, "POST " MAPS, "", body, strlen(body)), 201);
 	assert_non_null(
 		strstr(rig->head, "Warning: 299 - \"unknown field \\\"wrong\\\"\""));
+	many_unknown(rig);
 	/* Without a type it is JSON; with a foreign one it is nothing. */
 	assert_int_equal(
 		kube_ask_with(rig, "PUT " MAPS "/w",

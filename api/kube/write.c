@@ -127,6 +127,9 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 
 /* --- bringing an object into shape --- */
 
+/* Of one answer: each is a header. */
+#define WARNINGS_MAX 16
+
 struct unknown {
 	struct call *call;
 	char paths[512];
@@ -144,7 +147,8 @@ static void note_unknown(void *arg, const char *path)
 	if (len + strlen(text) + 3 < sizeof(unknown->paths))
 		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
 			       len ? ", " : "", text);
-	if (unknown->call) {
+	/* Clients show them as they are; what cannot stand between quotes is left out. */
+	if (unknown->call && unknown->count <= WARNINGS_MAX && !strpbrk(path, "\"\\")) {
 		char warning[320];
 
 		(void)snprintf(warning, sizeof(warning),
@@ -490,33 +494,26 @@ void call_update(struct call *call)
 }
 
 /* A malformed patch is a bad request; one that does not fit the object is invalid. */
-static int apply_patch(struct call *call, const json_t *before, json_t **ret)
+static int apply_patch(struct call *call, enum neap_patch_type type, const json_t *patch,
+		       const json_t *before, json_t **ret)
 {
-	enum neap_patch_type type;
+	struct neap_causes *causes = &call->kube->causes;
 	struct neap_error err;
-	json_t *patch;
-	int code;
+	int code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
+				    &err);
 
-	if (body_patch(call, &type, &patch) < 0)
-		return -1;
-	code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
-				&err);
-	json_decref(patch);
 	if (code == 0)
 		return 0;
-	if (code == -NEAP_ECONFLICT) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		memset(causes, 0, sizeof(*causes));
-		neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
-		return neap_kube_fail_invalid(&call->failure, call->target.kind,
-					      call->target.name, causes);
-	}
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
+	if (code != -NEAP_ECONFLICT)
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    call->target.name, &err);
+	memset(causes, 0, sizeof(*causes));
+	neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
+	return neap_kube_fail_invalid(&call->failure, call->target.kind,
+				      call->target.name, causes);
 }
 
-void call_patch(struct call *call)
+static void patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
 {
 	struct neap_object *newest = neap_store_newest(
 		call->kube->store, call->resource, call->target.ns, call->target.name);
@@ -534,9 +531,21 @@ void call_patch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (apply_patch(call, before, &object) < 0)
+	if (apply_patch(call, type, patch, before, &object) < 0)
 		call_fail(call);
 	else
 		call_change_take(call, object, before, newest);
 	json_decref(before);
+}
+
+void call_patch(struct call *call)
+{
+	enum neap_patch_type type;
+	json_t *patch;
+
+	if (body_patch(call, &type, &patch) < 0)
+		call_fail(call);
+	else
+		patch_with(call, type, patch);
+	json_decref(patch);
 }

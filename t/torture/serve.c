@@ -29,7 +29,7 @@ static bool is_whole(const char *until)
 {
 	const char *body = strstr(answer, "\r\n\r\n"), *length;
 
-	if (until != NULL)
+	if (until != NULL && strncmp(answer, "HTTP/1.1 200", 12) == 0)
 		return strstr(answer, until) != NULL;
 	if (body == NULL)
 		return false;
