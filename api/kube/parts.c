@@ -244,9 +244,11 @@ static void add_expression(const json_t *expression, struct neap_buf *out)
 	if (strcmp(how, "In") != 0 && strcmp(how, "NotIn") != 0)
 		return;
 	neap_buf_adds(out, strcmp(how, "In") == 0 ? " in (" : " notin (");
-	json_array_foreach (json_object_get(expression, "values"), i, value)
-		neap_buf_addf(out, "%s%s", i ? "," : "",
-			      json_is_string(value) ? json_string_value(value) : "");
+	json_array_foreach (json_object_get(expression, "values"), i, value) {
+		const char *text = json_string_value(value);
+
+		neap_buf_addf(out, "%s%s", i ? "," : "", text ? text : "");
+	}
 	neap_buf_addc(out, ')');
 }
 
@@ -269,8 +271,9 @@ static json_t *selector_text(const json_t *selector)
 		if (json_is_string(value))
 			neap_buf_addf(&out, "%s%s=%s", out.len ? "," : "", key,
 				      json_string_value(value));
-	json_array_foreach (list, i, value)
+	json_array_foreach (list, i, value) {
 		add_expression(value, &out);
+	}
 	return neap_buf_failed(&out) ? NULL : json_string(out.data);
 }
 
