@@ -16,7 +16,7 @@ engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
 api/http         : engine api/http : libevent openssl
-api/kube         : engine api/kube api/http api/store : libyaml
+api/kube         : engine api/kube api/http api/store : libyaml libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
 api/control      : engine lua api/control api/http api/policy api/store :
 api/extender     : engine lua api/extender api/http api/store :

@@ -15,7 +15,9 @@
 #include "t/lib/http.h"
 
 #define POST     "POST /echo HTTP/1.1\r\n" HOST AUTH
-#define CHUNKED  POST "Transfer-Encoding: chunked\r\n\r\n"
+#define CHUNKS   "Transfer-Encoding: chunked\r\n\r\n"
+#define CHUNKED  POST CHUNKS
+#define PROTOBUF "Content-Type: application/vnd.kubernetes.protobuf\r\n"
 #define SMUGGLED "GET /open?smuggled HTTP/1.1\r\n" HOST "\r\n"
 
 static void echo(void *arg, struct neap_http_request *request)
@@ -76,6 +78,20 @@ static const struct {
 	    " 400 ", true),
 	ROW("NUL behind a length's name", POST "Content-Length\0: 0\r\n\r\n" SMUGGLED,
 	    " 400 ", true),
+	ROW("NUL in bytes that are no text",
+	    POST PROTOBUF "Content-Length: 3\r\n\r\na\0b", " 200 ", false),
+	ROW("NUL in them, in chunks", POST PROTOBUF CHUNKS "3\r\na\0b\r\n0\r\n\r\n",
+	    " 200 ", true),
+	ROW("NUL in them and in a header",
+	    POST PROTOBUF "X: a\0\r\nContent-Length: 3\r\n\r\na\0b", " 400 ", true),
+	ROW("NUL in their type",
+	    POST "Content-Type: application/vnd.kubernetes.protobuf\0\r\n"
+		 "Content-Length: 3\r\n\r\na\0b",
+	    " 400 ", true),
+	ROW("NUL in their length",
+	    POST PROTOBUF "Content-Length: 5\0 0\r\n\r\nab\0de" SMUGGLED, " 400 ", true),
+	ROW("NUL in the size of their chunk",
+	    POST PROTOBUF CHUNKS "1\0\r\n\0\r\n0\r\n\r\n", " 400 ", true),
 	ROW("NUL in a body", POST "Content-Length: 3\r\n\r\na\0b", " 400 ", true),
 	ROW("CR amid a value", "GET /open HTTP/1.1\r\n" HOST "X: a\rY: b\r\n\r\n",
 	    " 400 ", true),

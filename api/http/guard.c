@@ -239,9 +239,12 @@ void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *a
 	guard->gone_arg = arg;
 }
 
-bool neap_guard_has_nul(const struct neap_guard *guard)
+bool neap_guard_has_nul(struct neap_guard *guard, size_t in_body)
 {
-	return guard->has_nul;
+	if (guard->nuls != in_body)
+		return true;
+	guard->nuls = 0;
+	return false;
 }
 
 bool neap_guard_is_line_good(const struct neap_guard *guard)

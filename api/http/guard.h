@@ -48,8 +48,9 @@ void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *a
 bool neap_guard_take_stream(struct neap_guard *guard);
 /* Ends the connection: from the loop, not from this call. */
 void neap_guard_refuse(struct neap_guard *guard);
-/* A NUL byte came over this connection. */
-bool neap_guard_has_nul(const struct neap_guard *guard);
+/* Other NUL bytes came than the so many that the body of the request at hand may have; else these are
+ * done with. */
+bool neap_guard_has_nul(struct neap_guard *guard, size_t in_body);
 /* The line of the request with its handler ends in "HTTP/1.0" or "HTTP/1.1", to the letter, and no CONNECT
  * came before it. */
 bool neap_guard_is_line_good(const struct neap_guard *guard);

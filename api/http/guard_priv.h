@@ -32,7 +32,7 @@ struct neap_guard {
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
-	bool has_nul;      /* among its bytes */
+	size_t nuls;       /* among its bytes that no request has accounted for */
 	bool has_line;     /* the line of the request being read is there whole */
 	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
 	bool is_tls;

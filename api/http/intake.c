@@ -116,8 +116,21 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 			      !begins_with_connect(buffer);
 }
 
-/* The last len bytes of the buffer. A NUL would end a header's value for evhttp and not for a proxy
- * before it; as bodies are text, none is in its place anywhere. */
+/* A NUL would end a header's value for evhttp and not for a proxy
+ * before it; most bodies are text, and where one is not its own are counted off (server.c). */
+static size_t count_nuls(const char *data, size_t len)
+{
+	const char *end = data + len;
+	size_t count = 0;
+
+	while ((data = memchr(data, '\0', (size_t)(end - data))) != NULL) {
+		count++;
+		data++;
+	}
+	return count;
+}
+
+/* The last len bytes of the buffer. */
 static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size_t len)
 {
 	struct evbuffer_iovec pieces[8]; /* evhttp reads 4 KB at a time: two at most */
@@ -129,8 +142,7 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 		return;
 	count = evbuffer_peek(buffer, (ev_ssize_t)len, &at, pieces, 8);
 	for (i = 0; i < count && i < 8; i++) {
-		if (memchr(pieces[i].iov_base, '\0', pieces[i].iov_len))
-			guard->has_nul = true;
+		guard->nuls += count_nuls(pieces[i].iov_base, pieces[i].iov_len);
 		if (!guard->has_line &&
 		    memchr(pieces[i].iov_base, '\n', pieces[i].iov_len))
 			neap_guard_look_at_line(guard);

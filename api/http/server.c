@@ -238,10 +238,36 @@ static void answer_no_route(struct neap_http_request *request, const char *metho
 	neap_http_answer_coded_take(request, 405, "MethodNotAllowed", &err, NULL);
 }
 
+/* Bytes that are no text; only who says that it sends them may. */
+#define BINARY_TYPE "application/vnd.kubernetes.protobuf"
+
+static int count_nuls(const struct neap_http_request *request, size_t *ret,
+		      struct neap_error *err)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(request->ev);
+	size_t len = evbuffer_get_length(in);
+	const char *type = neap_http_header_find(request, "Content-Type");
+	const char *body;
+
+	*ret = 0;
+	if (!len || !type || strcmp(type, BINARY_TYPE) != 0)
+		return 0;
+	body = (const char *)evbuffer_pullup(in, -1);
+	if (!body)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < len; i++)
+		*ret += !body[i];
+	return 0;
+}
+
 static int check_framing(struct neap_http_request *request, bool *ret_is_last,
 			 struct neap_error *err)
 {
-	if (neap_guard_has_nul(request->guard))
+	size_t nuls;
+
+	if (count_nuls(request, &nuls, err) < 0)
+		return -NEAP_ENOMEM;
+	if (neap_guard_has_nul(request->guard, nuls))
 		return neap_error_set(err, NEAP_EINVAL, "refused: a NUL byte");
 	if (!neap_guard_is_line_good(request->guard))
 		return neap_error_set(err, NEAP_EINVAL,

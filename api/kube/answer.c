@@ -83,10 +83,17 @@ bool call_flag(struct call *call, const char *name)
 	return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
 }
 
-bool call_is_dry(struct call *call)
+int call_parse_dry(struct call *call, const char *value)
 {
-	const char *text =
-		call->request ? neap_http_query_find(call->request, "dryRun") : NULL;
+	struct neap_causes *causes = &call->kube->causes;
 
-	return text && strcmp(text, "All") == 0;
+	if (!value || !*value)
+		return 0;
+	call->is_dry = true;
+	if (strcmp(value, "All") == 0)
+		return 0;
+	memset(causes, 0, sizeof(*causes));
+	neap_causes_add(causes, "FieldValueNotSupported", "dryRun",
+			"Unsupported value: \"%.40s\": supported values: \"All\"", value);
+	return neap_kube_fail_invalid(&call->failure, call->target.kind, "", causes);
 }

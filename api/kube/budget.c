@@ -27,11 +27,21 @@ static bool is_condition_true(const json_t *status, const char *type)
 	return false;
 }
 
-static bool is_finished(const json_t *status)
+static bool is_phase(const json_t *status, const char *name)
 {
 	const char *phase = json_string_value(json_object_get(status, "phase"));
 
-	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+	return phase && strcmp(phase, name) == 0;
+}
+
+static bool is_finished(const json_t *status)
+{
+	return is_phase(status, "Succeeded") || is_phase(status, "Failed");
+}
+
+static bool is_pending(const json_t *status)
+{
+	return is_phase(status, "Pending");
 }
 
 /* "50%" or 3, of all. -1: none given. */
@@ -99,12 +109,28 @@ static bool count_pod(void *arg, struct neap_object *object)
 struct question {
 	struct neap_kube *kube;
 	const struct neap_object *pod;
+	bool is_ready;
 	struct neap_budget_answer answer;
 };
 
+static void refuse(struct question *question, const char *budget, int64_t need,
+		   int64_t healthy)
+{
+	question->answer.is_allowed = false;
+	(void)snprintf(question->answer.why, sizeof(question->answer.why),
+		       "The disruption budget %.120s needs %lld healthy pods and has "
+		       "%lld currently",
+		       budget, (long long)need, (long long)healthy);
+}
+
+/* What cannot be judged for want of memory is not allowed. */
 static void judge(struct question *question, const struct neap_object *object,
 		  const json_t *budget)
 {
+	const json_t *spec = json_object_get(budget, "spec");
+	const json_t *labels = json_object_get(spec, "selector");
+	const char *policy =
+		json_string_value(json_object_get(spec, "unhealthyPodEvictionPolicy"));
 	struct neap_selector *selector = NULL;
 	struct neap_store_place place = {
 		.version = neap_store_version(question->kube->store)};
@@ -112,23 +138,25 @@ static void judge(struct question *question, const struct neap_object *object,
 	struct neap_error err;
 	int64_t need;
 
-	if (neap_selector_parse(
-		    json_object_get(json_object_get(budget, "spec"), "selector"),
-		    &selector, &err) < 0)
+	if (!json_is_object(labels))
+		return; /* of no pod */
+	if (neap_selector_parse(labels, &selector, &err) < 0) {
+		question->answer.is_allowed = err.code != NEAP_ENOMEM;
 		return;
+	}
 	if (neap_object_is_selected(question->pod, selector)) {
 		count.selector = selector;
-		(void)neap_store_list(question->kube->store, "pods", object->ns, &place,
-				      count_pod, &count, &err);
-		need = neap_budget_need(budget, count.expected);
-		if (count.healthy - 1 < need) {
+		if (neap_store_list(question->kube->store, "pods", object->ns, &place,
+				    count_pod, &count, &err) < 0)
 			question->answer.is_allowed = false;
-			(void)snprintf(
-				question->answer.why, sizeof(question->answer.why),
-				"The disruption budget %s needs %lld healthy pods and has "
-				"%lld currently",
-				object->name, (long long)need, (long long)count.healthy);
-		}
+		need = neap_budget_need(budget, count.expected);
+		/* One that is not ready takes nothing away: it may go while there are enough
+		 * others, or always where the budget says so. */
+		if (question->is_ready
+			    ? count.healthy - 1 < need
+			    : count.healthy < need &&
+				      !(policy && strcmp(policy, "AlwaysAllow") == 0))
+			refuse(question, object->name, need, count.healthy);
 	}
 	neap_selector_free(selector);
 }
@@ -152,18 +180,18 @@ struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
 	struct question question = {
 		.kube = kube, .pod = pod, .answer = {.is_allowed = true}};
 	struct neap_store_place place = {.version = neap_store_version(kube->store)};
-	const json_t *status;
-	struct neap_error err;
 	json_t *tree = neap_object_tree(pod);
-	bool is_free;
+	const json_t *status = json_object_get(tree, "status");
+	bool is_free = is_finished(status) || is_pending(status) || pod->is_deleting;
+	struct neap_error err;
 
-	status = json_object_get(tree, "status");
-	is_free = tree && (is_finished(status) || !is_condition_true(status, "Ready") ||
-			   pod->is_deleting);
+	question.is_ready = is_condition_true(status, "Ready");
 	json_decref(tree);
-	if (is_free)
-		return question.answer;
-	(void)neap_store_list(kube->store, "poddisruptionbudgets.policy", pod->ns, &place,
-			      ask_budget, &question, &err);
+	if (!tree)
+		question.answer.is_allowed = false;
+	else if (!is_free &&
+		 neap_store_list(kube->store, "poddisruptionbudgets.policy", pod->ns,
+				 &place, ask_budget, &question, &err) < 0)
+		question.answer.is_allowed = false;
 	return question.answer;
 }

@@ -14,7 +14,7 @@ struct neap_budget_answer {
 };
 
 /* Asks every PodDisruptionBudget of the pod's namespace whose selector takes it. A pod that is finished,
- * or was never ready, may always go. Evictions that are accepted but not seen yet count: they stand in the
+ * pending or being deleted may always go. Evictions that are accepted but not seen yet count: they stand in the
  * newest state as pods that are being deleted. */
 struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
 					  const struct neap_object *pod);

@@ -69,6 +69,16 @@ static void see_deleting(struct source *source, const struct neap_object *object
 		neap_collect_note_orphans(collect, source, object);
 }
 
+static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
+{
+	const char *uid = a->owners;
+
+	for (unsigned i = 0; i < a->owner_count; i++, uid += strlen(uid) + 1)
+		if (!neap_object_has_owner(b, uid))
+			return false;
+	return true;
+}
+
 static void see_event(struct source *source, const struct neap_store_event *event)
 {
 	struct neap_kube_collect *collect = source->collect;
@@ -91,7 +101,8 @@ static void see_event(struct source *source, const struct neap_store_event *even
 	if (event->object->is_deleting)
 		see_deleting(source, event->object);
 	/* An owner that has gone already, or never was. */
-	if (event->object->owner_count && event->what == NEAP_STORE_ADDED)
+	if (event->object->owner_count &&
+	    (!event->before || !has_same_owners(event->object, event->before)))
 		neap_collect_judge(collect, source, event->object);
 }
 
@@ -167,6 +178,9 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 	sources_free(collect);
 	clear(collect->owned);
+	/* They name kinds that may be no more. */
+	neap_collect_forget_orphans(collect);
+	clear(collect->orphans);
 	collect->generation = neap_kube_registry_generation(registry);
 	collect->sources = neap_alloc_array(count, sizeof(*collect->sources));
 	if (!collect->sources)
@@ -178,6 +192,7 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 		int ret;
 
 		source->collect = collect;
+		source->is_ready = true; /* what comes at once is not told */
 		source->kind = neap_kube_registry_at(registry, i);
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));

@@ -9,7 +9,29 @@
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
 					 "list",   "patch",  "update",           "watch"};
-static const char *const part_verbs[] = {"get", "patch", "update"};
+
+/* What objects have beside themselves. group and version: of the kind that goes over the wire; NULL: those
+ * of the object. */
+static const struct part {
+	const char *name, *kind, *group, *version;
+	const char *const verbs[4];
+} parts[] = {
+	{"status", NULL, NULL, NULL, {"get", "patch", "update"}},
+	{"scale", "Scale", "autoscaling", "v1", {"get", "patch", "update"}},
+	{"binding", "Binding", NULL, NULL, {"create"}},
+	{"eviction", "Eviction", "policy", "v1", {"create"}},
+};
+
+bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part)
+{
+	bool is_pod = strcmp(kind->plural, "pods") == 0 && !kind->group[0];
+
+	if (strcmp(part, "status") == 0)
+		return kind->has_status;
+	if (strcmp(part, "scale") == 0)
+		return kind->replicas_path;
+	return is_pod && (strcmp(part, "binding") == 0 || strcmp(part, "eviction") == 0);
+}
 
 /* A document that lacks a part is none. */
 static json_t *whole(json_t *json, uint64_t lost)
@@ -150,14 +172,16 @@ static json_t *make_resource(const struct neap_kube_kind *kind)
 	return row;
 }
 
-static json_t *make_part(const struct neap_kube_kind *kind, const char *part)
+static json_t *make_part(const struct neap_kube_kind *kind, const struct part *part)
 {
 	char name[128];
 
-	(void)snprintf(name, sizeof(name), "%s/%s", kind->plural, part);
-	return json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "singularName", "",
-			 "namespaced", kind->is_namespaced, "kind", kind->kind, "verbs",
-			 texts(part_verbs, NEAP_ARRAY_LEN(part_verbs)));
+	(void)snprintf(name, sizeof(name), "%s/%s", kind->plural, part->name);
+	return json_pack("{s:s, s:s, s:b, s:s*, s:s*, s:s, s:o}", "name", name,
+			 "singularName", "", "namespaced", kind->is_namespaced, "group",
+			 part->group, "version", part->version, "kind",
+			 part->kind ? part->kind : kind->kind, "verbs",
+			 texts(part->verbs, count_of(part->verbs)));
 }
 
 json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
@@ -174,8 +198,10 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 		    !neap_kube_kind_has_version(kind, version))
 			continue;
 		(void)json_array_append_new(list, make_resource(kind));
-		if (kind->has_status)
-			(void)json_array_append_new(list, make_part(kind, "status"));
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(parts); k++)
+			if (neap_kube_has_part(kind, parts[k].name))
+				(void)json_array_append_new(list,
+							    make_part(kind, &parts[k]));
 	}
 	if (json_array_size(list) == 0) {
 		json_decref(list);
@@ -191,7 +217,9 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 
 /* --- answers --- */
 
-static void answer_take(struct neap_http_request *request, json_t *body)
+/* lost: failures of memory before body was made. Without any a body that is missing is one that there
+ * is not. */
+static void answer_take(struct neap_http_request *request, json_t *body, uint64_t lost)
 {
 	struct neap_kube_failure failure;
 	struct neap_error err;
@@ -202,7 +230,7 @@ static void answer_take(struct neap_http_request *request, json_t *body)
 	}
 	(void)neap_kube_fail(&failure, NEAP_KUBE_NOT_FOUND,
 			     "the server could not find the requested resource");
-	body = neap_kube_status(&failure);
+	body = neap_json_failures() == lost ? neap_kube_status(&failure) : NULL;
 	if (body) {
 		neap_http_answer_json_take(request, 404, body);
 		return;
@@ -214,21 +242,28 @@ static void answer_take(struct neap_http_request *request, json_t *body)
 void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 				 struct neap_http_request *request)
 {
+	uint64_t lost = neap_json_failures();
+
 	(void)registry;
-	answer_take(request, neap_kube_api_versions());
+	answer_take(request, neap_kube_api_versions(), lost);
 }
 
 void neap_kube_discover_groups(const struct neap_kube_registry *registry,
 			       struct neap_http_request *request)
 {
-	answer_take(request, neap_kube_group_list(registry));
+	uint64_t lost = neap_json_failures();
+
+	answer_take(request, neap_kube_group_list(registry), lost);
 }
 
 void neap_kube_discover(const struct neap_kube_registry *registry,
 			struct neap_http_request *request, const char *group,
 			const char *version)
 {
-	answer_take(request, version[0]
-				     ? neap_kube_resource_list(registry, group, version)
-				     : neap_kube_group(registry, group));
+	uint64_t lost = neap_json_failures();
+
+	answer_take(request,
+		    version[0] ? neap_kube_resource_list(registry, group, version)
+			       : neap_kube_group(registry, group),
+		    lost);
 }

@@ -16,6 +16,9 @@ json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *g
 json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 				const char *group, const char *version);
 
+/* Whether objects of a kind have "status", "scale", "binding" or "eviction" beside themselves. */
+bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part);
+
 /* Answer with them. group "": core; version "": the group itself. */
 void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 				 struct neap_http_request *request);

@@ -103,12 +103,3 @@ bool neap_field_selector_matches(const struct neap_field_selector *selector,
 	}
 	return true;
 }
-
-const char *neap_field_selector_name(const struct neap_field_selector *selector)
-{
-	for (size_t i = 0; i < selector->count; i++)
-		if (!selector->terms[i].is_not &&
-		    strcmp(selector->terms[i].path, "metadata.name") == 0)
-			return selector->terms[i].value;
-	return NULL;
-}

@@ -25,7 +25,5 @@ void neap_field_selector_done(struct neap_field_selector *selector);
 /* A field that an object does not have is "". */
 bool neap_field_selector_matches(const struct neap_field_selector *selector,
 				 const struct neap_object *object);
-/* The name that it asks for, when it asks for one: NULL else. */
-const char *neap_field_selector_name(const struct neap_field_selector *selector);
 
 #endif

@@ -15,6 +15,14 @@
 struct event_base;
 struct watcher;
 
+/* /openapi/v2 of the kinds as they were. */
+struct document {
+	char *text;
+	size_t len;
+	uint64_t generation; /* of the registry */
+	char tag[48];
+};
+
 struct neap_kube {
 	struct event_base *base;
 	struct neap_store *store;
@@ -22,6 +30,7 @@ struct neap_kube {
 	struct watcher *watchers;
 	size_t watcher_count;
 	int64_t (*now)(void); /* Unix microseconds */
+	struct document document;
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
 };
@@ -42,6 +51,7 @@ struct call {
 	enum shape shape;
 	enum include include;
 	bool is_patch;
+	bool is_dry; /* nothing is stored */
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale;
 };
@@ -73,7 +83,8 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body);
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
 
-bool call_is_dry(struct call *call); /* dryRun=All */
+/* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
+int call_parse_dry(struct call *call, const char *value);
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
@@ -88,7 +99,7 @@ int body_options(struct call *call, json_t **ret);
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);
 void call_answer_object(struct call *call, int status, struct neap_object *object);
-/* What would have been stored: without a version, as it never was. */
+/* What would have been stored: a change with the version that it was made from, a new one without. */
 void call_answer_dry_take(struct call *call, int status, json_t *object);
 /* Checks object as a change of before, which is newest as a tree, and stores it. */
 void call_change_take(struct call *call, json_t *object, const json_t *before,
@@ -99,6 +110,10 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 		      int status);
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
+
+/* document.c */
+void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);

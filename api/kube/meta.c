@@ -94,6 +94,13 @@ bool neap_kube_meta_is_deleting(const json_t *object)
 	return *neap_kube_meta_text(object, "deletionTimestamp") != '\0';
 }
 
+bool neap_kube_meta_may_end(const json_t *object)
+{
+	return neap_kube_meta_is_deleting(object) &&
+	       !neap_kube_meta_has_finalizers(object) &&
+	       json_integer_value(json_object_get(meta_of(object), GRACE_MEMBER)) == 0;
+}
+
 static bool set_time(json_t *meta, const char *member, int64_t usec)
 {
 	char text[32];
@@ -116,7 +123,8 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 		return false;
 	if (!*neap_kube_meta_text(object, "name") && *prefix && !make_name(meta, prefix))
 		return false;
-	if (kind->has_status && kind->is_custom)
+	/* A Node comes with the status that its kubelet knows; all others begin with none. */
+	if (kind->has_status && strcmp(kind->plural, "nodes") != 0)
 		(void)json_object_del(object, "status");
 	make_uuid(uuid);
 	return set(meta, "uid", json_string(uuid)) &&

@@ -35,5 +35,7 @@ const char *neap_kube_dns_subdomain_fault(const char *name); /* 253 bytes */
 const char *neap_kube_meta_text(const json_t *object, const char *member);
 bool neap_kube_meta_has_finalizers(const json_t *object);
 bool neap_kube_meta_is_deleting(const json_t *object);
+/* It is being deleted, and nothing is left to wait for. */
+bool neap_kube_meta_may_end(const json_t *object);
 
 #endif

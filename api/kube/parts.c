@@ -136,6 +136,7 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 		return 0;
 	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
 				      call->target.name, why);
+	call->failure.part = "binding";
 	(void)snprintf(call->failure.message, sizeof(call->failure.message),
 		       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
 		       call->target.name, why);
@@ -161,7 +162,7 @@ void call_bind(struct call *call)
 		call_fail(call);
 	} else if (!bind_tree(tree, binding, node, call->kube->now())) {
 		nomem(call);
-	} else if (call_is_dry(call)) {
+	} else if (call->is_dry) {
 		call_answer_take(call, 201, neap_kube_success(NULL, NULL, NULL, 201));
 	} else {
 		call->answers_success = true;
@@ -225,27 +226,58 @@ static const json_t *at_path(const json_t *object, const char *path)
 	return object;
 }
 
+/* "key in (a,b)" */
+static void add_expression(const json_t *expression, struct neap_buf *out)
+{
+	const char *key = json_string_value(json_object_get(expression, "key"));
+	const char *how = json_string_value(json_object_get(expression, "operator"));
+	const json_t *value;
+	size_t i;
+
+	if (!key || !how)
+		return;
+	if (out->len)
+		neap_buf_addc(out, ',');
+	if (strcmp(how, "DoesNotExist") == 0)
+		neap_buf_addc(out, '!');
+	neap_buf_adds(out, key);
+	if (strcmp(how, "In") != 0 && strcmp(how, "NotIn") != 0)
+		return;
+	neap_buf_adds(out, strcmp(how, "In") == 0 ? " in (" : " notin (");
+	json_array_foreach (json_object_get(expression, "values"), i, value) {
+		const char *text = json_string_value(value);
+
+		neap_buf_addf(out, "%s%s", i ? "," : "", text ? text : "");
+	}
+	neap_buf_addc(out, ')');
+}
+
 /* matchLabels and matchExpressions as one text, as autoscaling/v1 has it. */
 static json_t *selector_text(const json_t *selector)
 {
 	const json_t *labels = json_object_get(selector, "matchLabels");
-	struct neap_buf out neap_auto_buf;
+	const json_t *list = json_object_get(selector, "matchExpressions");
+	neap_auto_buf struct neap_buf out = {0};
 	const json_t *value;
 	const char *key;
+	size_t i;
 
 	neap_buf_init(&out, NEAP_BUF_LINE);
 	if (json_is_string(selector))
 		return json_incref((json_t *)(uintptr_t)selector);
-	if (!labels)
+	if (!labels && !list)
 		labels = selector; /* of a ReplicationController */
 	json_object_foreach ((json_t *)(uintptr_t)labels, key, value)
 		if (json_is_string(value))
 			neap_buf_addf(&out, "%s%s=%s", out.len ? "," : "", key,
 				      json_string_value(value));
-	return json_string(out.data);
+	json_array_foreach (list, i, value) {
+		add_expression(value, &out);
+	}
+	return neap_buf_failed(&out) ? NULL : json_string(out.data);
 }
 
-static json_t *make_scale(const struct call *call, const json_t *tree)
+json_t *neap_kube_scale_of(const struct call *call, const json_t *tree)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const json_t *meta = json_object_get(tree, "metadata");
@@ -256,10 +288,12 @@ static json_t *make_scale(const struct call *call, const json_t *tree)
 			: 0;
 	json_t *status = json_pack("{s:I}", "replicas", running);
 
-	if (kind->selector_path && status)
-		(void)json_object_set_new(
-			status, "selector",
-			selector_text(at_path(tree, kind->selector_path)));
+	if (kind->selector_path &&
+	    json_object_set_new(status, "selector",
+				selector_text(at_path(tree, kind->selector_path))) < 0) {
+		json_decref(status);
+		return NULL;
+	}
 	return json_pack("{s:s, s:s, s:{s:O, s:O, s:O, s:O, s:O*}, s:{s:I}, s:o}", "kind",
 			 "Scale", "apiVersion", "autoscaling/v1", "metadata", "name",
 			 json_object_get(meta, "name"), "uid",
@@ -273,7 +307,7 @@ static json_t *make_scale(const struct call *call, const json_t *tree)
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object)
 {
 	json_t *tree = neap_object_tree(object);
-	json_t *scale = tree ? make_scale(call, tree) : NULL;
+	json_t *scale = tree ? neap_kube_scale_of(call, tree) : NULL;
 
 	json_decref(tree);
 	return scale;
@@ -347,7 +381,7 @@ void call_scale_set(struct call *call)
 	if (!newest)
 		return;
 	before = neap_object_tree(newest);
-	shown = before ? make_scale(call, before) : NULL;
+	shown = before ? neap_kube_scale_of(call, before) : NULL;
 	if (!shown) {
 		json_decref(before);
 		nomem(call);

@@ -17,7 +17,7 @@ void call_get(struct call *call)
 	const struct neap_kube_target *target = &call->target;
 	struct neap_object *object = neap_store_find(call->kube->store, call->resource,
 						     target->ns, target->name);
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, LIST_MAX);
 	if (!object) {
@@ -105,8 +105,8 @@ static void answer_page(struct page *page, const struct neap_store_place *place,
 			bool has_more)
 {
 	struct call *call = page->call;
-	struct neap_buf out neap_auto_buf;
-	struct neap_buf metadata neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
+	neap_auto_buf struct neap_buf metadata = {0};
 
 	neap_buf_init(&out, LIST_MAX);
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
@@ -147,10 +147,16 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	if (call_number(call, "resourceVersion", 0, &version) < 0)
 		return -1;
 	if (version > newest) {
+		struct neap_causes *causes = &call->kube->causes;
+
+		memset(causes, 0, sizeof(*causes));
+		neap_causes_add(causes, "ResourceVersionTooLarge", "",
+				"Too large resource version");
 		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
 				     "Too large resource version: %lld, current: %lld",
 				     (long long)version, (long long)newest);
 		call->failure.retry_after_s = 1;
+		call->failure.causes = causes;
 		return -1;
 	}
 	ret->version = match && strcmp(match, "Exact") == 0 && version ? version : newest;
@@ -174,12 +180,16 @@ void call_list(struct call *call)
 	neap_buf_init(&page.items, LIST_MAX);
 	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
 			       take_object, &page, &err);
-	if (more == -NEAP_EGONE)
+	if (more == -NEAP_EGONE && place.name[0])
 		(void)neap_kube_fail(
 			&call->failure, NEAP_KUBE_EXPIRED,
 			"The provided continue parameter is too old to display a "
 			"consistent list result. You must start a new list "
 			"without the continue parameter.");
+	else if (more == -NEAP_EGONE)
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_EXPIRED,
+				     "The resourceVersion for the provided list is too "
+				     "old.");
 	else if (more < 0)
 		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	if (page.is_short_of_memory && more >= 0) {

@@ -37,6 +37,9 @@ static int parse_options(struct call *call, json_t *options, struct wish *ret)
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"propagationPolicy Foreground is not served here; use "
 			"Background or Orphan (kubectl delete --cascade=background)");
+	if (call_parse_dry(call, json_string_value(json_array_get(
+					 json_object_get(options, "dryRun"), 0))) < 0)
+		return -1;
 	if (json_is_integer(grace))
 		ret->grace_s = json_integer_value(grace);
 	else if (call_number(call, "gracePeriodSeconds", -1, &ret->grace_s) < 0)
@@ -153,6 +156,15 @@ static void nomem_take(struct call *call, json_t *tree)
 	call_fail(call);
 }
 
+/* A second deletion may only shorten the time. */
+static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace_s)
+{
+	const json_t *left = json_object_get(json_object_get(tree, "metadata"),
+					     "deletionGracePeriodSeconds");
+
+	return is_pod(call) && grace_s < json_integer_value(left);
+}
+
 /* tree: the newest state, given away. */
 static void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 			const struct neap_object *newest, int status)
@@ -160,20 +172,20 @@ static void remove_take(struct call *call, const struct wish *wish, json_t *tree
 	int64_t grace_s = find_grace(call, wish, tree);
 	int64_t now = call->kube->now();
 
-	if (wish->propagation == ORPHAN && !add_orphan_finalizer(tree)) {
+	if (wish->propagation == ORPHAN && !neap_kube_meta_is_deleting(tree) &&
+	    !add_orphan_finalizer(tree)) {
 		nomem_take(call, tree);
 		return;
 	}
 	if (!stays(call, tree, grace_s)) {
-		if (call_is_dry(call))
+		if (call->is_dry)
 			call_answer_dry_take(call, status, tree);
 		else
 			call_store_take(call, status, NEAP_STORE_DELETE, tree,
 					newest->version);
 		return;
 	}
-	/* A second deletion may only shorten the time. */
-	if ((!neap_kube_meta_is_deleting(tree) || (wish->grace_s == 0 && is_pod(call))) &&
+	if ((!neap_kube_meta_is_deleting(tree) || is_sooner(call, tree, grace_s)) &&
 	    !neap_kube_meta_delete(call->target.kind, tree, now, grace_s)) {
 		nomem_take(call, tree);
 		return;
@@ -182,7 +194,7 @@ static void remove_take(struct call *call, const struct wish *wish, json_t *tree
 		nomem_take(call, tree);
 		return;
 	}
-	if (call_is_dry(call))
+	if (call->is_dry)
 		call_answer_dry_take(call, status, tree);
 	else
 		call_store_take(call, status, NEAP_STORE_UPDATE, tree, newest->version);
@@ -274,8 +286,7 @@ void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
 void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
 			   json_t *tree, const struct neap_object *newest)
 {
-	bool is_end = neap_kube_meta_is_deleting(tree) && newest->has_finalizers &&
-		      !neap_kube_meta_has_finalizers(tree);
+	bool is_end = newest->has_finalizers && neap_kube_meta_may_end(tree);
 	struct call call;
 
 	call_begin(kube, kind, newest, &call);
@@ -354,7 +365,7 @@ void call_delete_collection(struct call *call)
 			    note_object, &names, &err) < 0)
 		names.failed = true;
 	for (size_t i = 0; i < names.count; i++) {
-		if (!names.failed && !call_is_dry(call))
+		if (!names.failed && !call->is_dry)
 			remove_one(call, &wish, names.list[i]);
 		(void)neap_object_unref(names.list[i]);
 	}

@@ -37,18 +37,6 @@ static const struct {
 	{"PATCH", "scale", false, call_scale_set},
 };
 
-/* Whether a kind has that part. */
-static bool has_part(const struct neap_kube_kind *kind, const char *sub)
-{
-	bool is_pod = strcmp(kind->plural, "pods") == 0 && !kind->group[0];
-
-	if (strcmp(sub, "status") == 0)
-		return kind->has_status;
-	if (strcmp(sub, "scale") == 0)
-		return kind->replicas_path;
-	return is_pod && (strcmp(sub, "binding") == 0 || strcmp(sub, "eviction") == 0);
-}
-
 static call_fn *find_verb(const struct call *call, const char *method)
 {
 	bool is_collection = !call->target.name[0];
@@ -92,7 +80,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	name_target(&call);
 	verb = find_verb(&call, method);
 	call.is_patch = strcmp(method, "PATCH") == 0;
-	if (call.target.sub[0] && !has_part(call.target.kind, call.target.sub)) {
+	if (call.target.sub[0] &&
+	    !neap_kube_has_part(call.target.kind, call.target.sub)) {
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
 				     "the server could not find the requested resource");
 		call_fail(&call);
@@ -106,7 +95,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 		call_fail(&call);
 		return;
 	}
-	if (shape_parse(&call) < 0) {
+	if (shape_parse(&call) < 0 ||
+	    call_parse_dry(&call, neap_http_query_find(request, "dryRun")) < 0) {
 		call_fail(&call);
 		return;
 	}
@@ -146,9 +136,15 @@ static void serve_groups(void *arg, struct neap_http_request *request)
 	neap_kube_discover_groups(kube->registry, request);
 }
 
+static void serve_document(void *arg, struct neap_http_request *request)
+{
+	kube_document(arg, request);
+}
+
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_VIEWER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_VIEWER, serve_groups},
+	{"GET", "/openapi/v2", NEAP_HTTP_VIEWER, serve_document},
 	{"GET", "/api/*", NEAP_HTTP_VIEWER, core_get},
 	{"POST", "/api/*", NEAP_HTTP_OPERATOR, core_post},
 	{"PUT", "/api/*", NEAP_HTTP_OPERATOR, core_put},
@@ -191,6 +187,7 @@ void neap_kube_free(struct neap_kube *kube)
 		return;
 	while (kube->watchers)
 		call_watch_end(kube->watchers);
+	free(kube->document.text);
 	free(kube);
 }
 

@@ -117,7 +117,7 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const struct neap_causes *causes)
 {
-	struct neap_buf text neap_auto_buf;
+	neap_auto_buf struct neap_buf text = {0};
 
 	begin(failure, NEAP_KUBE_INVALID, kind, name);
 	failure->causes = causes;
@@ -197,13 +197,17 @@ static json_t *make_details(const struct neap_kube_failure *failure)
 {
 	json_t *details = json_object();
 	const struct neap_kube_kind *kind = failure->kind;
+	char resource[RESOURCE_SIZE];
 
 	neap_json_set_text(details, "name", failure->name);
 	if (kind) {
 		neap_json_set_text(details, "group", kind->group);
+		(void)snprintf(resource, sizeof(resource), "%s%s%s", kind->plural,
+			       failure->part ? "/" : "",
+			       failure->part ? failure->part : "");
 		neap_json_set_text(details, "kind",
 				   failure->reason == NEAP_KUBE_INVALID ? kind->kind
-									: kind->plural);
+									: resource);
 	}
 	if (failure->causes)
 		(void)json_object_set_new(details, "causes",

@@ -33,6 +33,7 @@ int neap_kube_reason_http(enum neap_kube_reason reason);
 struct neap_kube_failure {
 	enum neap_kube_reason reason;
 	const struct neap_kube_kind *kind;
+	const char *part; /* "binding": of it; NULL: of the object itself */
 	char name[254];
 	char message[1024];
 	const struct neap_causes *causes; /* borrowed */

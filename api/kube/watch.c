@@ -223,7 +223,8 @@ static void pump_events(struct watcher *watcher, struct neap_buf *out)
 			watcher->is_over = true;
 			return;
 		}
-		watcher->told = event->version;
+		if (type)
+			watcher->told = event->version;
 	}
 }
 
@@ -238,12 +239,12 @@ static void has_room(void *arg)
 /* Ends the watcher when there is nothing more to say. */
 static void pump(struct watcher *watcher)
 {
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 	bool is_over;
 
+	neap_buf_init(&out, PIECE_BYTES + FRAME_MAX);
 	if (watcher->waits_for_room)
 		return;
-	neap_buf_init(&out, PIECE_BYTES + FRAME_MAX);
 	if (!watcher->is_over && (!watcher->is_listing || pump_listing(watcher, &out)))
 		pump_events(watcher, &out);
 	/* Half a frame helps nobody: the client comes again from where it was. */
@@ -263,36 +264,39 @@ static void store_ready(void *arg)
 	pump(arg);
 }
 
+/* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
+ * comes again. */
+static void say_version(struct watcher *watcher)
+{
+	int64_t version = neap_store_watch_version(watcher->watch);
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	if (!watcher->wants_bookmarks || watcher->is_listing || watcher->waits_for_room ||
+	    version <= watcher->told)
+		return;
+	add_bookmark(watcher, version, false, &out);
+	if (neap_buf_failed(&out) ||
+	    neap_http_stream_push(watcher->stream, out.data, out.len, has_room, watcher) <
+		    0)
+		return; /* the next one does as well */
+	watcher->told = version;
+	watcher->waits_for_room = true;
+}
+
 static void time_is_up(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
+	say_version(arg);
 	watcher_end(arg);
 }
 
-/* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
- * comes again. */
 static void bookmark_due(int fd, short what, void *arg)
 {
-	struct watcher *watcher = arg;
-	struct neap_buf out neap_auto_buf;
-	int64_t version;
-
 	(void)fd;
 	(void)what;
-	if (watcher->is_listing || watcher->waits_for_room)
-		return;
-	version = neap_store_watch_version(watcher->watch);
-	if (version <= watcher->told)
-		return;
-	neap_buf_init(&out, NEAP_BUF_LINE);
-	add_bookmark(watcher, version, false, &out);
-	watcher->told = version;
-	watcher->waits_for_room = true;
-	if (neap_buf_failed(&out) ||
-	    neap_http_stream_push(watcher->stream, out.data, out.len, has_room, watcher) <
-		    0)
-		watcher_end(watcher);
+	say_version(arg);
 }
 
 /* --- starting --- */
@@ -315,15 +319,18 @@ static struct watcher *watcher_new(struct call *call, int64_t version)
 {
 	struct watcher *watcher = neap_alloc(sizeof(*watcher));
 	struct neap_kube *kube = call->kube;
+	const char *initial;
 
 	if (!watcher)
 		return NULL;
 	watcher->call = *call;
 	watcher->call.request = NULL;
 	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
+	initial = neap_http_query_find(call->request, "sendInitialEvents");
+	watcher->is_listing =
+		initial && *initial ? call_flag(call, "sendInitialEvents") : !version;
 	watcher->wants_initial_end =
-		watcher->wants_bookmarks && call_flag(call, "sendInitialEvents");
-	watcher->is_listing = !version || watcher->wants_initial_end;
+		watcher->wants_bookmarks && initial && watcher->is_listing;
 	watcher->told = version ? version : neap_store_version(kube->store);
 	watcher->place.version = neap_store_version(kube->store);
 	watcher->next = kube->watchers;
@@ -371,7 +378,7 @@ void call_watch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	from = watcher->is_listing ? watcher->place.version : version;
+	from = watcher->is_listing || !version ? watcher->place.version : version;
 	ret = neap_store_watch_new(call->kube->store, call->resource, from, store_ready,
 				   watcher, &watcher->watch, &err);
 	if ((ret < 0 && ret != -NEAP_EGONE) ||
@@ -389,7 +396,7 @@ void call_watch(struct call *call)
 	}
 	if (ret == -NEAP_EGONE) {
 		/* As a kube-apiserver tells it: the watch begins, and ends with its first frame. */
-		struct neap_buf out neap_auto_buf;
+		neap_auto_buf struct neap_buf out = {0};
 
 		neap_buf_init(&out, NEAP_BUF_LINE);
 		add_expired(watcher, version, &out);

@@ -83,7 +83,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 
 void call_answer_object(struct call *call, int status, struct neap_object *object)
 {
-	struct neap_buf out neap_auto_buf;
+	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
 	if (call->answers_success || call->answers_scale) {
@@ -100,10 +100,21 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	call_answer_buf(call, status, &out);
 }
 
-/* What would have been stored: without a version, as it never was. */
 void call_answer_dry_take(struct call *call, int status, json_t *object)
 {
-	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
+	if (call->answers_success) {
+		json_decref(object);
+		call_answer_take(call, status,
+				 neap_kube_success(NULL, NULL, NULL, status));
+		return;
+	}
+	if (call->answers_scale) {
+		json_t *scale = neap_kube_scale_of(call, object);
+
+		json_decref(object);
+		call_answer_take(call, status, scale);
+		return;
+	}
 	if (json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
 		    0 ||
 	    json_object_set_new(object, "apiVersion", json_string(call->api_version)) <
@@ -115,6 +126,9 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 }
 
 /* --- bringing an object into shape --- */
+
+/* Of one answer: each is a header. */
+#define WARNINGS_MAX 16
 
 struct unknown {
 	struct call *call;
@@ -133,7 +147,8 @@ static void note_unknown(void *arg, const char *path)
 	if (len + strlen(text) + 3 < sizeof(unknown->paths))
 		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
 			       len ? ", " : "", text);
-	if (unknown->call) {
+	/* Clients show them as they are; what cannot stand between quotes is left out. */
+	if (unknown->call && unknown->count <= WARNINGS_MAX && !strpbrk(path, "\"\\")) {
 		char warning[320];
 
 		(void)snprintf(warning, sizeof(warning),
@@ -199,6 +214,11 @@ static int need_metadata(struct call *call, json_t *object)
 {
 	json_t *meta = json_object_get(object, "metadata");
 
+	/* A patch can make anything of an object. */
+	if (!json_is_object(object))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "a %s must be a JSON object",
+				      call->target.kind->kind);
 	(void)json_object_del(object, "kind");
 	(void)json_object_del(object, "apiVersion");
 	if (!meta || json_is_null(meta))
@@ -256,11 +276,12 @@ static int make_new(struct call *call, json_t *object)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"resourceVersion should not be set on objects to be created");
-	if (shape_up(call, object) < 0)
-		return -1;
+	/* First, as what is made of other fields may be made of name and uid. */
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
 		return nomem(call);
+	if (shape_up(call, object) < 0)
+		return -1;
 	return check(call, object, NULL);
 }
 
@@ -273,7 +294,7 @@ static void create_take(struct call *call, json_t *object)
 	}
 	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
 			   neap_kube_meta_text(object, "name"));
-	if (call_is_dry(call)) {
+	if (call->is_dry) {
 		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
 				      call->target.name)) {
 			(void)neap_kube_fail_exists(&call->failure, call->target.kind,
@@ -292,10 +313,11 @@ void call_create(struct call *call)
 {
 	json_t *object;
 
-	if (body_object(call, &object) < 0)
+	if (body_object(call, &object) < 0) {
 		call_fail(call);
-	else
-		create_take(call, object);
+		return;
+	}
+	create_take(call, object);
 }
 
 /* --- changing --- */
@@ -373,16 +395,6 @@ static int check_version(struct call *call, const json_t *object,
 	return 0;
 }
 
-/* The last finalizer of an object that is being deleted has gone: so does the object. */
-static bool is_last_finalizer(const json_t *object, const json_t *before)
-{
-	return neap_kube_meta_is_deleting(before) &&
-	       neap_kube_meta_has_finalizers(before) &&
-	       !neap_kube_meta_has_finalizers(object) &&
-	       json_integer_value(json_object_get(json_object_get(object, "metadata"),
-						  "deletionGracePeriodSeconds")) == 0;
-}
-
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
@@ -419,12 +431,41 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 		call_fail(call);
 		return;
 	}
-	is_end = is_last_finalizer(object, before);
-	if (call_is_dry(call))
+	/* The last finalizer of an object that is being deleted has gone: so does the object. */
+	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
+	if (call->is_dry)
 		call_answer_dry_take(call, 200, object);
 	else
 		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
 				object, newest->version);
+}
+
+/* A Lease may be made by writing it where it will be. */
+static void update_missing(struct call *call)
+{
+	json_t *object;
+
+	if (strcmp(call->resource, "leases.coordination.k8s.io") != 0) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	if (body_object(call, &object) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (strcmp(neap_kube_meta_text(object, "name"), call->target.name) != 0) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "the name of the object (%.253s) does not match the "
+				     "name on the URL (%s)",
+				     neap_kube_meta_text(object, "name"),
+				     call->target.name);
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	create_take(call, object);
 }
 
 void call_update(struct call *call)
@@ -434,9 +475,7 @@ void call_update(struct call *call)
 	json_t *object, *before;
 
 	if (!newest) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
+		update_missing(call);
 		return;
 	}
 	if (body_object(call, &object) < 0) {
@@ -455,33 +494,26 @@ void call_update(struct call *call)
 }
 
 /* A malformed patch is a bad request; one that does not fit the object is invalid. */
-static int apply_patch(struct call *call, const json_t *before, json_t **ret)
+static int apply_patch(struct call *call, enum neap_patch_type type, const json_t *patch,
+		       const json_t *before, json_t **ret)
 {
-	enum neap_patch_type type;
+	struct neap_causes *causes = &call->kube->causes;
 	struct neap_error err;
-	json_t *patch;
-	int code;
+	int code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
+				    &err);
 
-	if (body_patch(call, &type, &patch) < 0)
-		return -1;
-	code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
-				&err);
-	json_decref(patch);
 	if (code == 0)
 		return 0;
-	if (code == -NEAP_ECONFLICT) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		memset(causes, 0, sizeof(*causes));
-		neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
-		return neap_kube_fail_invalid(&call->failure, call->target.kind,
-					      call->target.name, causes);
-	}
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
+	if (code != -NEAP_ECONFLICT)
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    call->target.name, &err);
+	memset(causes, 0, sizeof(*causes));
+	neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
+	return neap_kube_fail_invalid(&call->failure, call->target.kind,
+				      call->target.name, causes);
 }
 
-void call_patch(struct call *call)
+static void patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
 {
 	struct neap_object *newest = neap_store_newest(
 		call->kube->store, call->resource, call->target.ns, call->target.name);
@@ -499,9 +531,21 @@ void call_patch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (apply_patch(call, before, &object) < 0)
+	if (apply_patch(call, type, patch, before, &object) < 0)
 		call_fail(call);
 	else
 		call_change_take(call, object, before, newest);
 	json_decref(before);
+}
+
+void call_patch(struct call *call)
+{
+	enum neap_patch_type type;
+	json_t *patch;
+
+	if (body_patch(call, &type, &patch) < 0)
+		call_fail(call);
+	else
+		patch_with(call, type, patch);
+	json_decref(patch);
 }

@@ -49,5 +49,6 @@ extern const struct torture torture_hand[];
 extern const struct torture torture_daemon[];
 extern const struct torture torture_http[];
 extern const struct torture torture_kube[];
+extern const struct torture torture_serve[];
 
 #endif

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t/lib/kube_rig.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/kube/crd.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+
+#define ANSWER_MS  20000
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+int64_t kube_now = INT64_C(1790000000) * 1000000;
+
+static int64_t rig_now(void)
+{
+	return kube_now;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- the server --- */
+
+static void hear(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	neap_store_hear(arg);
+}
+
+static char *read_file(const char *path, size_t *ret_len)
+{
+	FILE *file = fopen(path, "re");
+	char *text = neap_alloc(NEAP_KUBE_YAML_MAX);
+
+	assert_non_null(file);
+	assert_non_null(text);
+	*ret_len = fread(text, 1, NEAP_KUBE_YAML_MAX, file);
+	(void)fclose(file);
+	return text;
+}
+
+static void declare(struct kube_rig *rig, const char *path)
+{
+	struct neap_causes causes = {0};
+	struct neap_error err = {0};
+	json_t *all, *definition;
+	size_t len, i;
+	char *text = read_file(path, &len);
+
+	if (neap_kube_yaml_parse(text, len, path, &all, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(text);
+	json_array_foreach (all, i, definition) {
+		struct neap_kube_kind **kind = &rig->declared[rig->declared_count++];
+
+		assert_true(rig->declared_count <= KUBE_DECLARED);
+		if (neap_kube_crd_parse(definition, kind, &causes, &err) < 0)
+			fail_msg("%s: %s %s", path, err.field, err.msg);
+		/* Some are built in as well. */
+		if (neap_kube_registry_add(rig->registry, *kind, &err) < 0)
+			neap_kube_crd_free(rig->declared[--rig->declared_count]);
+	}
+	json_decref(all);
+}
+
+static void declare_all(struct kube_rig *rig, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char path[512];
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		if (strstr(entry->d_name, ".yaml") == NULL)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		declare(rig, path);
+	}
+	(void)closedir(dir);
+}
+
+static void start_kinds(struct kube_rig *rig, const char *folder)
+{
+	static const struct neap_kube_kind *const *const tables[] = {
+		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
+	struct neap_error err = {0};
+
+	rig->registry = neap_kube_registry_new();
+	assert_non_null(rig->registry);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables); i++)
+		if (neap_kube_registry_add_all(rig->registry, tables[i], &err) < 0)
+			fail_msg("%s", err.msg);
+	if (folder != NULL)
+		declare_all(rig, folder);
+}
+
+static void start_http(struct kube_rig *rig, const char *listen)
+{
+	struct neap_http_config config = {.token = "secret", .own_uid = geteuid()};
+	struct neap_error err = {0};
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+
+	(void)snprintf(rig->path, sizeof(rig->path), "%s/sock", rig->store.dir);
+	if (neap_http_bind_tcp(listen, &config.tcp_fd, &err) < 0 ||
+	    neap_http_bind_unix(rig->path, &config.unix_fd, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(getsockname(config.tcp_fd, (struct sockaddr *)&addr, &len), 0);
+	rig->port = ntohs(addr.sin_port);
+	if (neap_http_new(rig->base, &config, &rig->http, &err) < 0 ||
+	    neap_kube_serve(rig->kube, rig->http, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+struct kube_rig *kube_rig_start(const char *listen, const char *folder)
+{
+	struct kube_rig *rig = neap_alloc(sizeof(*rig));
+	struct neap_kube_config config = {.now = rig_now};
+	struct neap_error err = {0};
+
+	assert_non_null(rig);
+	neap_json_setup();
+	rig->fd = -1;
+	store_rig_init(&rig->store);
+	rig->store.config.history_bytes = 512 * 1024;
+	store_rig_open(&rig->store);
+	rig->base = neap_http_base_new();
+	assert_non_null(rig->base);
+	start_kinds(rig, folder);
+	config.base = rig->base;
+	config.store = rig->store.store;
+	config.registry = rig->registry;
+	if (neap_kube_new(&config, &rig->kube, &err) < 0 ||
+	    neap_kube_collect_new(rig->kube, &rig->collect, &err) < 0)
+		fail_msg("%s", err.msg);
+	start_http(rig, listen);
+	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
+			       EV_READ | EV_PERSIST, hear, rig->store.store);
+	assert_non_null(rig->heard);
+	assert_int_equal(event_add(rig->heard, NULL), 0);
+	return rig;
+}
+
+int kube_rig_setup(void **state)
+{
+	struct kube_rig *rig = kube_rig_start("127.0.0.1:0", KUBE_CRDS);
+	int status = kube_ask(rig, "POST /api/v1/namespaces",
+			      "{'metadata':{'name':'default'}}");
+
+	if (status != 201)
+		fail_msg("namespace default: %d %s", status,
+			 kube_text(rig->body, "message"));
+	*state = rig;
+	return 0;
+}
+
+int kube_rig_teardown(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	if (rig->fd >= 0)
+		(void)close(rig->fd);
+	json_decref(rig->body);
+	kube_run(rig, 5); /* the server sees that its clients went */
+	neap_kube_collect_free(rig->collect);
+	neap_kube_free(rig->kube);
+	neap_http_free(rig->http);
+	event_free(rig->heard);
+	(void)unlink(rig->path);
+	store_rig_done(&rig->store);
+	event_base_free(rig->base);
+	neap_kube_registry_free(rig->registry);
+	for (size_t i = 0; i < rig->declared_count; i++)
+		neap_kube_crd_free(rig->declared[i]);
+	free(rig);
+	return 0;
+}
+
+/* --- the client --- */
+
+static void turn(struct kube_rig *rig, int fd, int ms)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	assert_true(event_base_loop(rig->base, EVLOOP_NONBLOCK) >= 0);
+	(void)poll(&ready, 1, ms);
+}
+
+void kube_run(struct kube_rig *rig, int ms)
+{
+	int64_t end = now_ms() + ms;
+
+	while (now_ms() < end)
+		turn(rig, -1, 1);
+}
+
+static int dial(const struct kube_rig *rig)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	assert_true(neap_strcopy(addr.sun_path, sizeof(addr.sun_path), rig->path));
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+static void say(struct kube_rig *rig, int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		} else if (errno != EAGAIN) {
+			return; /* a refusing server closes early */
+		} else {
+			assert_true(event_base_loop(rig->base, EVLOOP_NONBLOCK) >= 0);
+		}
+	}
+}
+
+/* False at the end of the connection, or after ms. */
+static bool hear_more(struct kube_rig *rig, int fd, struct neap_buf *to, int ms)
+{
+	int64_t end = now_ms() + ms;
+
+	for (;;) {
+		char piece[65536];
+		ssize_t n = recv(fd, piece, sizeof(piece), 0);
+
+		if (n > 0) {
+			neap_buf_add(to, piece, (size_t)n);
+			assert_false(neap_buf_failed(to));
+			return true;
+		}
+		if (n == 0 || errno != EAGAIN || now_ms() >= end)
+			return false;
+		turn(rig, fd, 1);
+	}
+}
+
+static int read_answer(struct kube_rig *rig, bool *ret_closes)
+{
+	neap_auto_buf struct neap_buf in = {0};
+	const char *end = NULL, *field;
+	size_t want = 0;
+	json_error_t where;
+	int status = 0;
+
+	neap_buf_init(&in, ANSWER_MAX);
+	while (end == NULL || in.len < want) {
+		if (!hear_more(rig, rig->fd, &in, ANSWER_MS))
+			return 0;
+		end = strstr(in.data, "\r\n\r\n");
+		if (end == NULL)
+			continue;
+		field = strcasestr(in.data, "Content-Length: ");
+		want = (size_t)(end + 4 - in.data) +
+		       (field != NULL && field < end ? strtoul(field + 16, NULL, 10) : 0);
+	}
+	(void)snprintf(rig->head, sizeof(rig->head), "%.*s", (int)(end - in.data),
+		       in.data);
+	*ret_closes = strcasestr(rig->head, "Connection: close") != NULL;
+	assert_int_equal(sscanf(rig->head, "HTTP/1.%*c %d", &status), 1);
+	(void)neap_json_parse(end + 4, in.len - (size_t)(end + 4 - in.data),
+			      JSON_DECODE_ANY, &rig->body, &where);
+	return status;
+}
+
+static const struct {
+	const char *method, *type;
+} patches[] = {
+	{"MERGE ", "application/merge-patch+json"},
+	{"STRATEGIC ", "application/strategic-merge-patch+json"},
+	{"JSON ", "application/json-patch+json"},
+	{"APPLY ", "application/apply-patch+yaml"},
+};
+
+int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
+		  const char *body, size_t len)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	const char *method = ask, *path = strchr(ask, ' ') + 1, *type = NULL;
+	bool closes = false;
+	int status;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(patches); i++)
+		if (strncmp(ask, patches[i].method, strlen(patches[i].method)) == 0) {
+			method = "PATCH ";
+			type = patches[i].type;
+		}
+	neap_buf_init(&out, ANSWER_MAX);
+	neap_buf_addf(&out, "%.*s %s HTTP/1.1\r\nHost: x\r\n%s",
+		      (int)(strchr(method, ' ') - method), method, path, headers);
+	if (type != NULL)
+		neap_buf_addf(&out, "Content-Type: %s\r\n", type);
+	if (body != NULL)
+		neap_buf_addf(&out, "Content-Length: %zu\r\n", len);
+	neap_buf_adds(&out, "\r\n");
+	if (body != NULL)
+		neap_buf_add(&out, body, len);
+	json_decref(rig->body);
+	rig->body = NULL;
+	if (rig->fd < 0)
+		rig->fd = dial(rig);
+	say(rig, rig->fd, out.data, out.len);
+	status = read_answer(rig, &closes);
+	if (closes || status == 0) {
+		(void)close(rig->fd);
+		rig->fd = -1;
+	}
+	return status;
+}
+
+int kube_ask(struct kube_rig *rig, const char *ask, const char *body)
+{
+	char *text = body != NULL ? neap_strdup(body) : NULL;
+	int status;
+
+	for (char *at = text; at != NULL && *at != '\0'; at++)
+		if (*at == '\'')
+			*at = '"';
+	status = kube_ask_with(rig, ask, "", text, text != NULL ? strlen(text) : 0);
+	free(text);
+	return status;
+}
+
+/* --- what is wanted --- */
+
+const json_t *kube_at(const json_t *json, const char *path)
+{
+	char name[128];
+
+	while (json != NULL && *path != '\0') {
+		size_t len = strcspn(path, ".");
+
+		assert_true(len < sizeof(name));
+		memcpy(name, path, len);
+		name[len] = '\0';
+		json = json_is_array(json) ? json_array_get(json, strtoul(name, NULL, 10))
+					   : json_object_get(json, name);
+		path += len + (path[len] == '.');
+	}
+	return json;
+}
+
+const char *kube_text(const json_t *json, const char *path)
+{
+	const char *text = json_string_value(kube_at(json, path));
+
+	return text != NULL ? text : "";
+}
+
+static bool is_as(const json_t *json, char how, const char *want)
+{
+	char *text = NULL;
+	bool is_so;
+
+	if (json_is_string(json))
+		text = neap_strdup(json_string_value(json));
+	else if (json != NULL)
+		text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+	if (how == '=')
+		is_so = text != NULL && strcmp(text, want) == 0;
+	else
+		is_so = text != NULL && strstr(text, want) != NULL;
+	free(text);
+	return is_so;
+}
+
+const char *kube_differs(const json_t *json, const char *want)
+{
+	static char why[4096];
+	bool is_absent = *want == '!', is_count = *want == '#';
+	const char *path = want + (is_absent || is_count);
+	size_t len = strcspn(path, "=~");
+	const json_t *found;
+	char at[256], number[32], *text;
+
+	(void)snprintf(at, sizeof(at), "%.*s", (int)len, path);
+	found = kube_at(json, at);
+	(void)snprintf(number, sizeof(number), "%zu", json_array_size(found));
+	if (is_absent && found == NULL)
+		return NULL;
+	if (is_count && path[len] == '=' && strcmp(number, path + len + 1) == 0)
+		return NULL;
+	if (!is_absent && !is_count && found != NULL &&
+	    (path[len] == '\0' || is_as(found, path[len], path + len + 1)))
+		return NULL;
+	text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	(void)snprintf(why, sizeof(why), "wanted %s in %.3500s", want,
+		       text ? text : "nothing");
+	free(text);
+	return why;
+}
+
+/* NULL: all is as wanted. */
+static const char *try_step(struct kube_rig *rig, const struct kube_step *step)
+{
+	static char why[4600];
+	int status = kube_ask(rig, step->ask, step->body);
+	const char *fault = NULL;
+	char *text;
+
+	for (int i = 0; i < KUBE_WANTS && step->want[i] != NULL && fault == NULL; i++)
+		fault = kube_differs(rig->body, step->want[i]);
+	if (status == step->status && fault == NULL)
+		return NULL;
+	text = rig->body ? json_dumps(rig->body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	(void)snprintf(why, sizeof(why), "%s: %d, wanted %d: %.4000s", step->ask, status,
+		       step->status,
+		       fault != NULL ? fault
+		       : text        ? text
+				     : "");
+	free(text);
+	return why;
+}
+
+void kube_steps(struct kube_rig *rig, const struct kube_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *why = try_step(rig, &steps[i]);
+
+		if (why != NULL)
+			fail_msg("step %zu: %s", i + 1, why);
+	}
+}
+
+void kube_until(struct kube_rig *rig, const struct kube_step *step)
+{
+	int64_t end = now_ms() + 5000;
+	const char *why;
+
+	while ((why = try_step(rig, step)) != NULL) {
+		if (now_ms() > end)
+			fail_msg("%s", why);
+		kube_run(rig, 5);
+	}
+}
+
+/* --- watches --- */
+
+void kube_watch_open(struct kube_rig *rig, struct kube_watch *watch, const char *query)
+{
+	char text[4096];
+	const char *end;
+	int len =
+		snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", query);
+
+	memset(watch, 0, sizeof(*watch));
+	watch->rig = rig;
+	watch->fd = dial(rig);
+	neap_buf_init(&watch->raw, ANSWER_MAX);
+	neap_buf_init(&watch->text, ANSWER_MAX);
+	say(rig, watch->fd, text, (size_t)len);
+	do {
+		if (!hear_more(rig, watch->fd, &watch->raw, ANSWER_MS))
+			fail_msg("%s: no answer", query);
+		end = strstr(watch->raw.data, "\r\n\r\n");
+	} while (end == NULL);
+	assert_int_equal(sscanf(watch->raw.data, "HTTP/1.%*c %d", &watch->status), 1);
+	watch->raw_at = (size_t)(end + 4 - watch->raw.data);
+}
+
+/* Takes whole chunks out of what came. */
+static void unchunk(struct kube_watch *watch)
+{
+	for (;;) {
+		const char *at = watch->raw.data + watch->raw_at;
+		const char *line = strstr(at, "\r\n");
+		size_t size;
+
+		if (line == NULL)
+			return;
+		size = strtoul(at, NULL, 16);
+		if (size == 0)
+			watch->is_ended = true;
+		if (size == 0 ||
+		    watch->raw.len < (size_t)(line + 4 - watch->raw.data) + size)
+			return;
+		neap_buf_add(&watch->text, line + 2, size);
+		watch->raw_at = (size_t)(line + 4 - watch->raw.data) + size;
+	}
+}
+
+const json_t *kube_watch_next(struct kube_watch *watch, int ms)
+{
+	json_error_t where;
+
+	json_decref(watch->frame);
+	watch->frame = NULL;
+	unchunk(watch);
+	for (;;) {
+		const char *line = watch->text.data + watch->text_at;
+		const char *end = memchr(line, '\n', watch->text.len - watch->text_at);
+
+		if (end != NULL) {
+			watch->text_at = (size_t)(end + 1 - watch->text.data);
+			if (neap_json_parse(line, (size_t)(end - line), 0, &watch->frame,
+					    &where) < 0)
+				fail_msg("frame: %s", where.text);
+			return watch->frame;
+		}
+		if (watch->is_ended)
+			return NULL;
+		if (!hear_more(watch->rig, watch->fd, &watch->raw, ms))
+			return NULL;
+		unchunk(watch);
+	}
+}
+
+void kube_watch_wants(struct kube_watch *watch, const char *want)
+{
+	bool is_none = strcmp(want, "-") == 0, is_end = strcmp(want, "end") == 0;
+	const json_t *frame = kube_watch_next(watch, is_none ? 50 : 5000);
+	char text[512];
+
+	if (frame == NULL)
+		(void)snprintf(text, sizeof(text), "%s", watch->is_ended ? "end" : "-");
+	else
+		(void)snprintf(text, sizeof(text), "%s %s", kube_text(frame, "type"),
+			       kube_text(frame, "object.metadata.name"));
+	(void)is_end;
+	assert_string_equal(text, want);
+}
+
+void kube_watch_close(struct kube_watch *watch)
+{
+	(void)close(watch->fd);
+	neap_buf_done(&watch->raw);
+	neap_buf_done(&watch->text);
+	json_decref(watch->frame);
+	kube_run(watch->rig, 2);
+}

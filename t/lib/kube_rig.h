@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The API over HTTP in the test's own thread: a store in a temporary folder, all built-in kinds and those
+ * of KUBE_CRDS, a server on a unix socket and a loopback port, and a client that runs the loop while
+ * it waits. */
+#ifndef NEAP_T_LIB_KUBE_RIG_H
+#define NEAP_T_LIB_KUBE_RIG_H
+
+#include "api/kube/collect.h"
+#include "api/kube/kube.h"
+#include "engine/base/buf.h"
+#include "t/lib/store_rig.h"
+
+#define KUBE_DECLARED 16
+#define KUBE_CRDS     "doc/deploy/crds"
+
+struct kube_rig {
+	struct store_rig store;
+	struct event_base *base;
+	struct event *heard;
+	struct neap_http *http;
+	struct neap_kube_registry *registry;
+	struct neap_kube *kube;
+	struct neap_kube_collect *collect;
+	struct neap_kube_kind *declared[KUBE_DECLARED];
+	size_t declared_count;
+	char path[96]; /* of the unix socket */
+	int port;      /* with the token "secret" */
+	int fd;        /* of the client; -1 */
+	/* Of the last answer. */
+	char head[4096];
+	json_t *body;
+};
+
+/* Unix microseconds that the server sees; it stands still. */
+extern int64_t kube_now;
+
+/* A state of cmocka's, for kube_rig_setup and kube_rig_teardown. The namespace "default" is there. */
+int kube_rig_setup(void **state);
+int kube_rig_teardown(void **state);
+/* Without a test; to be stopped by kube_rig_teardown. folder: of the declared kinds; NULL: the built-in ones
+ * alone. */
+struct kube_rig *kube_rig_start(const char *listen, const char *folder);
+
+/* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
+ * with such a body. body: JSON with ' for ", NULL: none. Returns the status; rig->body is the answer, borrowed until the
+ * next one, NULL when it was no JSON. */
+int kube_ask(struct kube_rig *rig, const char *ask, const char *body);
+/* ... with lines of headers of one's own ("Accept: x\r\n"); body goes as it is. */
+int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
+		  const char *body, size_t len);
+
+#define KUBE_WANTS 7
+
+struct kube_step {
+	const char *ask, *body;
+	int status;
+	/* Of the answer: "metadata.name=x", "items.0.spec.n=1" (texts bare, all else as compact
+	 * JSON), "!status" is absent, "message~part", "#items=3" counts. NULL ends. */
+	const char *want[KUBE_WANTS];
+};
+
+/* Takes the steps one after the other; the first that fails ends the test. */
+void kube_steps(struct kube_rig *rig, const struct kube_step *steps, size_t count);
+/* Repeats one until it is as wanted, up to five seconds. */
+void kube_until(struct kube_rig *rig, const struct kube_step *step);
+/* NULL: it is as wanted; else what is not, in a static buffer. */
+const char *kube_differs(const json_t *json, const char *want);
+/* The member at "a.0.b"; NULL when there is none. */
+const json_t *kube_at(const json_t *json, const char *path);
+/* Its text, "" when it is none. */
+const char *kube_text(const json_t *json, const char *path);
+/* Runs the loop for so long. */
+void kube_run(struct kube_rig *rig, int ms);
+
+/* --- a watch --- */
+
+struct kube_watch {
+	struct kube_rig *rig;
+	int fd, status;
+	bool is_ended;
+	struct neap_buf raw, text; /* as it came; without the chunks */
+	size_t raw_at, text_at;
+	json_t *frame;
+};
+
+/* query: "/api/v1/pods?watch=1&..." */
+void kube_watch_open(struct kube_rig *rig, struct kube_watch *watch, const char *query);
+/* The next frame, borrowed until the next call; NULL when the watch ended or none came within ms. */
+const json_t *kube_watch_next(struct kube_watch *watch, int ms);
+/* The next frame is "ADDED a", the type and metadata.name of its object; "-": there is none; "end": the watch ends. */
+void kube_watch_wants(struct kube_watch *watch, const char *want);
+void kube_watch_close(struct kube_watch *watch);
+
+#endif

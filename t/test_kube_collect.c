@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What goes when something else has gone: owners and their dependents, namespaces and what is in them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "t/lib/kube_rig.h"
+
+#define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
+
+#define MAPS  "/api/v1/namespaces/default/configmaps"
+#define PODS  "/api/v1/namespaces/default/pods"
+#define SETS  "/apis/apps/v1/namespaces/default/replicasets"
+#define OTHER "/api/v1/namespaces/other"
+
+/* A ConfigMap; its uid into buf. */
+static const char *add_map(struct kube_rig *rig, const char *path, const char *name,
+			   const char *owner, const char *owner_uid,
+			   const char *second_uid, char *buf)
+{
+	char body[1024], ask[256], owners[512] = "";
+
+	if (owner != NULL)
+		(void)snprintf(owners, sizeof(owners),
+			       ",'ownerReferences':[{'apiVersion':'v1','kind':"
+			       "'ConfigMap','name':'%s','uid':'%s'}%s%s%s]",
+			       owner, owner_uid,
+			       second_uid ? ",{'apiVersion':'v1','kind':'ConfigMap',"
+					    "'name':'second','uid':'"
+					  : "",
+			       second_uid ? second_uid : "", second_uid ? "'}" : "");
+	(void)snprintf(body, sizeof(body), "{'metadata':{'name':'%s'%s}}", name, owners);
+	(void)snprintf(ask, sizeof(ask), "POST %s", path);
+	if (kube_ask(rig, ask, body) != 201)
+		fail_msg("%s: %s", name, kube_text(rig->body, "message"));
+	(void)snprintf(buf, 64, "%s", kube_text(rig->body, "metadata.uid"));
+	return buf;
+}
+
+static void wait_gone(struct kube_rig *rig, const char *path)
+{
+	char ask[256];
+	struct kube_step step = {ask, NULL, 404, {NULL}};
+
+	(void)snprintf(ask, sizeof(ask), "GET %s", path);
+	kube_until(rig, &step);
+}
+
+static void must_stay(struct kube_rig *rig, const char *path)
+{
+	char ask[256];
+
+	kube_run(rig, 60);
+	(void)snprintf(ask, sizeof(ask), "GET %s", path);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+}
+
+/* Background: children and theirs go; who has another owner stays and loses the reference. */
+static void test_background(void **state)
+{
+	struct kube_rig *rig = *state;
+	char a[64], b[64], second[64], other[64];
+
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	add_map(rig, MAPS, "second", NULL, NULL, NULL, second);
+	add_map(rig, MAPS, "b", "a", a, NULL, b);
+	add_map(rig, MAPS, "c", "b", b, NULL, other);
+	add_map(rig, MAPS, "two", "a", a, second, other);
+	add_map(rig, MAPS, "free", NULL, NULL, NULL, other);
+	must_stay(rig, MAPS "/c");
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/a", NULL), 200);
+	wait_gone(rig, MAPS "/b");
+	wait_gone(rig, MAPS "/c");
+	kube_until(rig, &(struct kube_step){"GET " MAPS "/two",
+					    NULL,
+					    200,
+					    {"#metadata.ownerReferences=1",
+					     "metadata.ownerReferences.0.name=second"}});
+	must_stay(rig, MAPS "/free");
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/second", NULL), 200);
+	wait_gone(rig, MAPS "/two");
+	assert_int_equal(neap_kube_collect_count(rig->collect), 4);
+}
+
+static void test_orphan(void **state)
+{
+	struct kube_rig *rig = *state;
+	char a[64], other[64];
+
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	add_map(rig, MAPS, "b", "a", a, NULL, other);
+	assert_int_equal(
+		kube_ask(rig, "DELETE " MAPS "/a", "{'propagationPolicy':'Orphan'}"),
+		200);
+	assert_string_not_equal(kube_text(rig->body, "metadata.deletionTimestamp"), "");
+	wait_gone(rig, MAPS "/a");
+	kube_until(rig,
+		   &(struct kube_step){
+			   "GET " MAPS "/b", NULL, 200, {"!metadata.ownerReferences"}});
+	must_stay(rig, MAPS "/b");
+	assert_int_equal(
+		kube_ask(rig, "DELETE " MAPS "/b", "{'propagationPolicy':'Foreground'}"),
+		400);
+}
+
+/* An owner that is no more, another of its name, or one that is added later. */
+static void test_missing_owner(void **state)
+{
+	struct kube_rig *rig = *state;
+	char a[64], other[64], body[512];
+
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	add_map(rig, MAPS, "b", "a", "00000000-0000-0000-0000-000000000000", NULL, other);
+	wait_gone(rig, MAPS "/b");
+	add_map(rig, MAPS, "c", NULL, NULL, NULL, other);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':"
+		       "'ConfigMap','name':'nobody','uid':'u'}]}}");
+	assert_int_equal(kube_ask(rig, "MERGE " MAPS "/c", body), 200);
+	wait_gone(rig, MAPS "/c");
+	/* Of a kind that is not known it is taken to be there. */
+	assert_int_equal(kube_ask(rig, "POST " MAPS,
+				  "{'metadata':{'name':'d','ownerReferences':[{"
+				  "'apiVersion':'x.example/v1','kind':'Thing','name':'t',"
+				  "'uid':'u'}]}}"),
+			 201);
+	must_stay(rig, MAPS "/d");
+}
+
+/* Pods of a ReplicaSet: those on a node get their time. */
+static void test_pods(void **state)
+{
+	struct kube_rig *rig = *state;
+	char body[1024], uid[64];
+
+	assert_int_equal(
+		kube_ask(rig, "POST " SETS,
+			 "{'metadata':{'name':'rs'},'spec':{'selector':{'matchLabels':{"
+			 "'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{"
+			 "'containers':[{'name':'c','image':'i'}]}}}}"),
+		201);
+	(void)snprintf(uid, sizeof(uid), "%s", kube_text(rig->body, "metadata.uid"));
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(body, sizeof(body),
+			       "{'metadata':{'name':'p%d','ownerReferences':[{"
+			       "'apiVersion':'apps/v1','kind':'ReplicaSet','name':'rs',"
+			       "'uid':'%s','controller':true}]},'spec':{%s'containers':[{"
+			       "'name':'c','image':'i'}]}}",
+			       i, uid, i ? "'nodeName':'n'," : "");
+		assert_int_equal(kube_ask(rig, "POST " PODS, body), 201);
+	}
+	assert_int_equal(kube_ask(rig, "DELETE " SETS "/rs", NULL), 200);
+	wait_gone(rig, PODS "/p0");
+	kube_until(rig, &(struct kube_step){"GET " PODS "/p1",
+					    NULL,
+					    200,
+					    {"metadata.deletionTimestamp",
+					     "metadata.deletionGracePeriodSeconds=30"}});
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/p1", "{'gracePeriodSeconds':0}"),
+			 200);
+	wait_gone(rig, PODS "/p1");
+}
+
+static void test_namespace(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST /api/v1/namespaces", "{'metadata':{'name':'other'}}", 201, {NULL}},
+		{"POST " OTHER "/configmaps", "{'metadata':{'name':'a'}}", 201, {NULL}},
+		{"POST " OTHER "/configmaps",
+		 "{'metadata':{'name':'held','finalizers':['a.b/c']}}",
+		 201,
+		 {NULL}},
+		{"POST " MAPS, "{'metadata':{'name':'a'}}", 201, {NULL}},
+		{"DELETE " OTHER,
+		 NULL,
+		 200,
+		 {"kind=Namespace", "status.phase=Terminating",
+		  "metadata.deletionTimestamp"}},
+		{"POST " OTHER "/configmaps",
+		 "{'metadata':{'name':'b'}}",
+		 403,
+		 {"reason=Forbidden"}},
+		{"DELETE " OTHER, NULL, 200, {"status.phase=Terminating"}},
+	};
+	struct kube_rig *rig = *state;
+
+	STEPS(rig, steps);
+	wait_gone(rig, OTHER "/configmaps/a");
+	kube_until(rig, &(struct kube_step){"GET " OTHER "/configmaps/held",
+					    NULL,
+					    200,
+					    {"metadata.deletionTimestamp"}});
+	must_stay(rig, OTHER);
+	assert_int_equal(kube_ask(rig, "MERGE " OTHER "/configmaps/held",
+				  "{'metadata':{'finalizers':null}}"),
+			 200);
+	wait_gone(rig, OTHER);
+	must_stay(rig, MAPS "/a");
+	/* An empty one, and one of many pieces. */
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
+	assert_int_equal(kube_ask(rig, "DELETE " OTHER, NULL), 200);
+	wait_gone(rig, OTHER);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
+	for (int i = 0; i < 3 * NEAP_KUBE_COLLECT_PIECE / 2; i++) {
+		char body[64];
+
+		(void)snprintf(body, sizeof(body), "{'metadata':{'name':'m%d'}}", i);
+		assert_int_equal(kube_ask(rig, "POST " OTHER "/configmaps", body), 201);
+	}
+	assert_int_equal(kube_ask(rig, "DELETE " OTHER, NULL), 200);
+	wait_gone(rig, OTHER);
+	assert_int_equal(neap_store_count(rig->store.store, "configmaps"), 1);
+}
+
+/* What was half done goes on with the next start. */
+static void test_restart(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct neap_error err = {0};
+	char a[64], other[64];
+
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	add_map(rig, MAPS, "b", "a", a, NULL, other);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
+	add_map(rig, OTHER "/configmaps", "x", NULL, NULL, NULL, other);
+	neap_kube_collect_free(rig->collect);
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/a", NULL), 200);
+	assert_int_equal(kube_ask(rig, "DELETE " OTHER, NULL), 200);
+	must_stay(rig, MAPS "/b");
+	assert_int_equal(neap_kube_collect_new(rig->kube, &rig->collect, &err), 0);
+	wait_gone(rig, MAPS "/b");
+	wait_gone(rig, OTHER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(background), TEST(orphan),    TEST(missing_owner),
+		TEST(pods),       TEST(namespace), TEST(restart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Subresources that do something: binding, eviction under budgets, scale. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "t/lib/kube_rig.h"
+
+#define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
+
+#define PODS   "/api/v1/namespaces/default/pods"
+#define DEPLOY "/apis/apps/v1/namespaces/default/deployments"
+#define PDBS   "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+#define POD(name, more)                                                                  \
+	"{'metadata':{'name':'" name "','labels':{'app':'x'}},'spec':{" more             \
+	"'containers':[{'name':'c','image':'i'}]}}"
+#define BINDING(node)                                                                    \
+	"{'kind':'Binding','apiVersion':'v1','metadata':{'name':'p','annotations':{"     \
+	"'why':'room'}},'target':{'kind':'Node','name':'" node "'}}"
+
+static void test_bind(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " PODS "/p/binding",
+		 BINDING("n1"),
+		 404,
+		 {"message=pods \"p\" not found"}},
+		{"POST " PODS, POD("p", ""), 201, {NULL}},
+		{"POST " PODS "/p/binding",
+		 BINDING(""),
+		 422,
+		 {"details.causes.0.field=target.name"}},
+		{"POST " PODS "/p/binding",
+		 "{'metadata':{'name':'p'},'target':{'kind':'Moon','name':'n'}}",
+		 422,
+		 {"details.causes.0.field=target.kind"}},
+		{"POST " PODS "/p/binding",
+		 "{'metadata':{'name':'p','uid':'other'},'target':{'name':'n'}}",
+		 409,
+		 {"reason=Conflict"}},
+		{"POST " PODS "/p/binding?dryRun=All",
+		 BINDING("n1"),
+		 201,
+		 {"status=Success"}},
+		{"GET " PODS "/p", NULL, 200, {"!spec.nodeName"}},
+		{"POST " PODS "/p/binding",
+		 BINDING("n1"),
+		 201,
+		 {"kind=Status", "status=Success"}},
+		{"GET " PODS "/p",
+		 NULL,
+		 200,
+		 {"spec.nodeName=n1", "metadata.annotations.why=room",
+		  "status.conditions.0.type=PodScheduled",
+		  "status.conditions.0.status=True",
+		  "status.conditions.0.lastTransitionTime=2026-09-21T14:13:20Z"}},
+		{"POST " PODS "/p/binding",
+		 BINDING("n1"),
+		 409,
+		 {"reason=Conflict", "details.name=p",
+		  "message=Operation cannot be fulfilled on pods/binding \"p\": pod p is "
+		  "already assigned to node \"n1\"",
+		  "details.kind=pods/binding"}},
+		{"GET " PODS "?fieldSelector=spec.nodeName%3Dn1",
+		 NULL,
+		 200,
+		 {"#items=1"}},
+		{"POST " PODS, POD("q", "'nodeName':'n',"), 201, {NULL}},
+		{"DELETE " PODS "/q", NULL, 200, {NULL}},
+		{"POST " PODS "/q/binding", "{'target':{'name':'n'}}", 409, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
+#define READY(name)                                                                                       \
+	{                                                                                                 \
+		"MERGE " PODS "/" name "/status",                                                         \
+			"{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", \
+			200,                                                                              \
+		{                                                                                         \
+			NULL                                                                              \
+		}                                                                                         \
+	}
+#define EVICT(name) "POST " PODS "/" name "/eviction"
+#define EVICTION    "{'kind':'Eviction','apiVersion':'policy/v1','metadata':{'name':'x'}}"
+
+static void test_evict(void **state)
+{
+	static const struct kube_step steps[] = {
+		{EVICT("a"), EVICTION, 404, {"message=pods \"a\" not found"}},
+		{"POST " PODS, POD("a", "'nodeName':'n',"), 201, {NULL}},
+		{"POST " PODS, POD("b", "'nodeName':'n',"), 201, {NULL}},
+		{"POST " PODS, POD("c", "'nodeName':'n',"), 201, {NULL}},
+		{"POST " PODS, POD("pending", ""), 201, {NULL}},
+		READY("a"),
+		READY("b"),
+		READY("c"),
+		{"POST " PDBS,
+		 "{'metadata':{'name':'pdb1'},'spec':{'minAvailable':2,'selector':{"
+		 "'matchLabels':{'app':'x'}}}}",
+		 201,
+		 {NULL}},
+		{EVICT("pending"), EVICTION, 201, {NULL}},
+		{EVICT("a"),
+		 "{'kind':'Eviction','apiVersion':'policy/v1beta1','metadata':{'name':"
+		 "'a'},'deleteOptions':{'preconditions':{'uid':'x'}}}",
+		 409,
+		 {NULL}},
+		{EVICT("a"),
+		 "{'deleteOptions':{'dryRun':['All']}}",
+		 201,
+		 {"status=Success"}},
+		{EVICT("a"), EVICTION, 201, {"kind=Status", "status=Success"}},
+		{EVICT("b"),
+		 EVICTION,
+		 429,
+		 {"reason=TooManyRequests",
+		  "message=Cannot evict pod as it would violate the pod's disruption "
+		  "budget.",
+		  "details.causes.0.reason=DisruptionBudget",
+		  "details.causes.0.message=The disruption budget pdb1 needs 2 healthy "
+		  "pods and has 2 currently"}},
+		/* Again the one that goes already. */
+		{EVICT("a"), EVICTION, 201, {NULL}},
+		{"GET " PODS "/a", NULL, 200, {"metadata.deletionTimestamp"}},
+		{"GET " PODS "/b", NULL, 200, {"!metadata.deletionTimestamp"}},
+		{"MERGE " PDBS "/pdb1",
+		 "{'spec':{'minAvailable':null,'maxUnavailable':'34%'}}",
+		 200,
+		 {NULL}},
+		/* A third of three is two, rounded up: with one gone another may go. */
+		{EVICT("b"), EVICTION, 201, {NULL}},
+		{EVICT("c"),
+		 EVICTION,
+		 429,
+		 {"details.causes.0.message=The disruption budget pdb1 needs 1 healthy "
+		  "pods and has 1 currently"}},
+	};
+
+	STEPS(*state, steps);
+}
+
+static void test_evict_unready(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " PODS, POD("a", "'nodeName':'n',"), 201, {NULL}},
+		{"POST " PODS, POD("b", "'nodeName':'n',"), 201, {NULL}},
+		{"POST " PODS, POD("done", "'nodeName':'n',"), 201, {NULL}},
+		READY("a"),
+		{"MERGE " PODS "/b/status",
+		 "{'status':{'phase':'Running'}}",
+		 200,
+		 {NULL}},
+		{"MERGE " PODS "/done/status",
+		 "{'status':{'phase':'Failed'}}",
+		 200,
+		 {NULL}},
+		{"POST " PDBS,
+		 "{'metadata':{'name':'pdb'},'spec':{'minAvailable':'100%','selector':{"
+		 "'matchLabels':{'app':'x'}}}}",
+		 201,
+		 {NULL}},
+		{EVICT("a"), EVICTION, 429, {NULL}},
+		{EVICT("b"), EVICTION, 429, {NULL}},
+		{EVICT("done"), EVICTION, 201, {NULL}},
+		{"MERGE " PDBS "/pdb", "{'spec':{'minAvailable':1}}", 200, {NULL}},
+		{EVICT("a"), EVICTION, 429, {NULL}},
+		/* It takes nothing away. */
+		{EVICT("b"), EVICTION, 201, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
+static void test_scale(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"GET " DEPLOY "/d/scale", NULL, 404, {NULL}},
+		{"POST " DEPLOY,
+		 "{'metadata':{'name':'d'},'spec':{'replicas':2,'selector':{'matchLabels':"
+		 "{'app':'x'},'matchExpressions':[{'key':'t','operator':'In','values':["
+		 "'a','b']},{'key':'old','operator':'DoesNotExist'}]},'template':{"
+		 "'metadata':{'labels':{'app':'x','t':'a'}},'spec':{'containers':[{'name':"
+		 "'c','image':'i'}]}}}}",
+		 201,
+		 {NULL}},
+		{"GET " DEPLOY "/d/scale",
+		 NULL,
+		 200,
+		 {"kind=Scale", "apiVersion=autoscaling/v1", "metadata.name=d",
+		  "spec.replicas=2", "status.replicas=0",
+		  "status.selector=app=x,t in (a,b),!old", "metadata.resourceVersion=2"}},
+		{"MERGE " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':3}}",
+		 200,
+		 {"kind=Scale", "spec.replicas=3"}},
+		{"GET " DEPLOY "/d",
+		 NULL,
+		 200,
+		 {"spec.replicas=3", "metadata.generation=2"}},
+		{"PUT " DEPLOY "/d/scale",
+		 "{'metadata':{'name':'d','resourceVersion':'2'},'spec':{'replicas':4}}",
+		 409,
+		 {"reason=Conflict"}},
+		{"PUT " DEPLOY "/d/scale",
+		 "{'kind':'Scale','apiVersion':'autoscaling/v1','metadata':{'name':'d'},"
+		 "'spec':{'replicas':4}}",
+		 200,
+		 {"spec.replicas=4"}},
+		{"MERGE " DEPLOY "/d/scale?dryRun=All",
+		 "{'spec':{'replicas':9}}",
+		 200,
+		 {"kind=Scale", "spec.replicas=9"}},
+		{"MERGE " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':-1}}",
+		 422,
+		 {"details.causes.0.field=spec.replicas"}},
+		{"MERGE " DEPLOY "/d/scale", "{'spec':null}", 422, {NULL}},
+		{"MERGE " DEPLOY "/d/scale", "[]", 422, {NULL}},
+		{"STRATEGIC " DEPLOY "/d/scale",
+		 "{'spec':{'replicas':0}}",
+		 200,
+		 {"spec.replicas=0"}},
+		{"GET " PODS "/p/scale", NULL, 404, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bind),
+		TEST(evict),
+		TEST(evict_unready),
+		TEST(scale),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
