@@ -342,6 +342,16 @@ static const struct rules_row placement[] = {
 	 "spec.hostname: Invalid value: \"a.b\": " LABEL_RULE},
 	{"Pod", "spec/hostAliases=[{'ip':'10.0.0.1'},{'ip':'10.0.0.256'}]", NULL,
 	 "spec.hostAliases[1].ip: Invalid value: \"10.0.0.256\": " IP},
+	{"Pod", "spec/dnsPolicy='None'; spec/dnsConfig={'nameservers':['10.0.0.1']}",
+	 NULL, ""},
+	{"Pod", "spec/dnsPolicy='None'", NULL,
+	 "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is "
+	 "None"},
+	{"Pod", "spec/dnsPolicy='None'; spec/dnsConfig={}", NULL,
+	 "spec.dnsConfig.nameservers: Required value: must provide at least one DNS "
+	 "nameserver when `dnsPolicy` is None"},
+	{"Pod", "spec/dnsConfig={'nameservers':['dns']}", NULL,
+	 "spec.dnsConfig.nameservers[0]: Invalid value: \"dns\": " IP},
 	{"Pod", "spec/schedulingGates=[{'name':'a.b/c'},{'name':'d'}]", NULL, ""},
 	{"Pod", "spec/schedulingGates=[{'name':'a'},{'name':'a'}]", NULL,
 	 "spec.schedulingGates[1]: Duplicate value: \"a\""},

@@ -60,9 +60,32 @@ static void check_aliases(const json_t *spec, struct neap_causes *causes)
 
 		(void)snprintf(field, sizeof(field), "hostAliases[%zu].ip", i);
 		if (json_is_string(ip) && !rule_is_ip(json_string_value(ip)))
-			neap_causes_invalid(causes, field, ip,
-					    "must be a valid IP address, (e.g. 10.9.8.7 "
-					    "or 2001:db8::ffff)");
+			neap_causes_invalid(causes, field, ip, "%s", RULE_IP);
+	}
+}
+
+/* Nobody else names servers where the policy is None. */
+static void check_dns(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *config = json_object_get(spec, "dnsConfig");
+	const json_t *servers = json_object_get(config, "nameservers");
+	bool is_none = strcmp(neap_kube_text(spec, "dnsPolicy"), "None") == 0;
+	size_t i;
+	const json_t *server;
+
+	if (is_none && config == NULL)
+		neap_causes_required(causes, "dnsConfig",
+				     "must provide `dnsConfig` when `dnsPolicy` is None");
+	else if (is_none && json_array_size(servers) == 0)
+		neap_causes_required(causes, "dnsConfig.nameservers",
+				     "must provide at least one DNS nameserver when "
+				     "`dnsPolicy` is None");
+	json_array_foreach (servers, i, server) {
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "dnsConfig.nameservers[%zu]", i);
+		if (json_is_string(server) && !rule_is_ip(json_string_value(server)))
+			neap_causes_invalid(causes, field, server, "%s", RULE_IP);
 	}
 }
 
@@ -119,6 +142,7 @@ void rule_pod_spec(const json_t *spec, bool is_pod, struct neap_causes *causes)
 	neap_causes_infield(causes, from, "affinity");
 	rule_spread(json_object_get(spec, "topologySpreadConstraints"), causes);
 	check_aliases(spec, causes);
+	check_dns(spec, causes);
 	check_conditions(spec, causes);
 	check_gates(spec, causes);
 	check_claims(spec, causes);
@@ -360,6 +384,7 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 	if (before != NULL && json_equal(spec, old))
 		return;
 	rule_pod_spec(spec, true, causes);
+	/* Below 0 none can be given: it would be taken as no time at all when the pod is deleted. */
 	if (before == NULL || rule_int(old, "terminationGracePeriodSeconds") >= 0)
 		rule_not_negative(spec, "terminationGracePeriodSeconds", causes);
 	if (before == NULL)

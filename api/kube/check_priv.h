@@ -13,6 +13,7 @@
 #define RULE_NOT_NEGATIVE "must be greater than or equal to 0"
 #define RULE_POSITIVE     "must be greater than zero"
 #define RULE_IMMUTABLE    "field is immutable"
+#define RULE_IP           "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 /* --- telling --- */
 

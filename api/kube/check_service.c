@@ -10,8 +10,6 @@
 #include "api/kube/meta.h"
 #include "engine/base/mem.h"
 
-#define IP_FAULT "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-
 static bool is_type(const json_t *spec, const char *type)
 {
 	return strcmp(neap_kube_text(spec, "type"), type) == 0;
@@ -139,7 +137,7 @@ static void check_addresses(const json_t *spec, const char *name,
 		     strcmp(name, "clusterIPs") == 0))
 			continue;
 		(void)snprintf(field, sizeof(field), "%s[%zu]", name, i);
-		neap_causes_invalid(causes, field, value, "%s", IP_FAULT);
+		neap_causes_invalid(causes, field, value, "%s", RULE_IP);
 	}
 }
 
