@@ -379,6 +379,16 @@ static const struct rules_row workloads[] = {
 	{"Job", "spec/parallelism=100001", NULL,
 	 "spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 "
 	 "when completion mode is Indexed"},
+	{"Job", "metadata/uid='u-1'", NULL, ""},
+	{"Job", "metadata/uid='u-1'", "", ""},
+	{"Job", "metadata/uid='u-1'", "metadata/uid='u-1'", ""},
+	{"Job", "metadata/uid='u-1'; spec/manualSelector=true", "metadata/uid='u-1'",
+	 "spec.selector: Required value\n"
+	 "spec.selector: Invalid value: null: field is immutable\n"
+	 "spec.template: Invalid value*"},
+	{"Job", TEMPLATE "metadata/labels/app='x'", "metadata/uid='u-1'",
+	 "spec.selector: Invalid value: null: field is immutable\n"
+	 "spec.template: Invalid value: {*"},
 	{"Job", "spec/completionMode='NonIndexed'; spec/backoffLimitPerIndex=1", NULL,
 	 "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
 	{"Job", TEMPLATE "spec/restartPolicy='Always'", NULL,

@@ -230,8 +230,9 @@ void rule_resources(const json_t *resources, struct neap_causes *causes)
 
 	check_list(limits, "limits", causes);
 	check_list(requests, "requests", causes);
-	json_object_foreach (requests, name, value)
+	json_object_foreach (requests, name, value) {
 		compare(name, value, json_object_get(limits, name), causes);
+	}
 	if ((has_huge(limits) || has_huge(requests)) && !has_main(limits) &&
 	    !has_main(requests))
 		neap_causes_forbidden(causes, "", "HugePages require cpu or memory");

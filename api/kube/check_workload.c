@@ -331,9 +331,11 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 	neap_causes_infield(causes, from, "template");
 }
 
-/* A job that has not begun may have its pods placed otherwise. */
+/* A job that has not begun may have its pods placed otherwise; the labels that tell pods of a job come in
+ * with its selector. */
 static bool same_template(const json_t *object, const json_t *before)
 {
+	static const char *const labels[] = {"labels", NULL};
 	static const char *const meta[] = {"labels", "annotations", NULL};
 	static const char *const placement[] = {"affinity", "nodeSelector", "tolerations",
 						"schedulingGates", NULL};
@@ -342,23 +344,26 @@ static bool same_template(const json_t *object, const json_t *before)
 	const json_t *status = json_object_get(before, "status");
 	const json_t *a = json_object_get(json_object_get(object, "spec"), "template");
 	const json_t *b = json_object_get(old, "template");
+	bool is_waiting = json_is_true(json_object_get(old, "suspend")) &&
+			  json_object_get(status, "startTime") == NULL;
+	bool is_told_apart = json_object_get(old, "selector") != NULL;
 
-	if (!json_is_true(json_object_get(old, "suspend")) ||
-	    json_object_get(status, "startTime") != NULL)
-		return rule_same(a, b);
 	return rule_same_but(a, b, parts, NULL) &&
 	       rule_same_but(json_object_get(a, parts[0]), json_object_get(b, parts[0]),
-			     meta, NULL) &&
+			     is_waiting      ? meta
+			     : is_told_apart ? NULL
+					     : labels,
+			     NULL) &&
 	       rule_same_but(json_object_get(a, parts[1]), json_object_get(b, parts[1]),
-			     placement, NULL);
+			     is_waiting ? placement : NULL, NULL);
 }
 
 static void keep_job(const json_t *object, const json_t *before,
 		     struct neap_causes *causes)
 {
-	static const char *const names[] = {"selector",         "completionMode",
-					    "podFailurePolicy", "backoffLimitPerIndex",
-					    "managedBy",        "successPolicy"};
+	static const char *const names[] = {"completionMode", "podFailurePolicy",
+					    "backoffLimitPerIndex", "managedBy",
+					    "successPolicy"};
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *old = json_object_get(before, "spec");
 	const json_t *completions = json_object_get(spec, "completions");
@@ -367,6 +372,8 @@ static void keep_job(const json_t *object, const json_t *before,
 	if (!is_text(spec, "completionMode", "Indexed") ||
 	    !json_equal(completions, json_object_get(spec, "parallelism")))
 		rule_immutable(spec, old, "completions", causes);
+	if (json_object_get(old, "selector") != NULL)
+		rule_immutable(spec, old, "selector", causes);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
 		rule_immutable(spec, old, names[i], causes);
 	if (!same_template(object, before))

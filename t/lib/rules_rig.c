@@ -416,7 +416,7 @@ static bool is_wanted(const char *text, const char *want)
 
 	if (len == 0 || want[len - 1] != '*')
 		return strcmp(text, want) == 0;
-	return strncmp(text, want, len - 1) == 0 && strchr(text, '\n') == NULL;
+	return strncmp(text, want, len - 1) == 0 && strchr(text + len - 1, '\n') == NULL;
 }
 
 void rules_rows(const struct rules_row *rows, size_t count)

@@ -20,7 +20,7 @@ struct rules_row {
 /* The row of a kind by its name. */
 const struct neap_kube_kind *rules_kind(const char *name);
 /* The manifest with changes, with all defaults; the caller's. */
-json_t *rules_object(const char *kind, const char *changes);
+json_t *rules_object(const char *name, const char *changes);
 /* What is told of an object: by its schema and by its rules. */
 void rules_check(const struct neap_kube_kind *kind, const json_t *object,
 		 const json_t *before, struct neap_causes *causes);
