@@ -163,6 +163,11 @@ static const struct rules_row services[] = {
 	 "spec/type='ExternalName'; spec/externalName='a'; spec/clusterIPs=['10.0.0.1']",
 	 NULL,
 	 "spec.clusterIPs: Forbidden: may not be set when `type` is 'ExternalName'"},
+	{"Service",
+	 "spec/type='ExternalName'; spec/externalName='a'; spec/clusterIP='10.0.0.1'; "
+	 "spec/clusterIPs=['10.0.0.1']; spec/ipFamilies=['IPv4']; "
+	 "spec/ipFamilyPolicy='SingleStack'",
+	 "spec/clusterIP='10.0.0.1'", ""},
 	{"Service", "spec/loadBalancerClass='a/b'", NULL,
 	 "spec.loadBalancerClass: Forbidden: may only be used when `type` is "
 	 "'LoadBalancer'"},

@@ -175,7 +175,8 @@ static void may_not(const json_t *spec, const json_t *before, const char *name,
 		neap_causes_forbidden(causes, name, "%s", fault);
 }
 
-static void check_external_name(const json_t *spec, struct neap_causes *causes)
+static void check_external_name(const json_t *spec, const json_t *before,
+				struct neap_causes *causes)
 {
 	static const char *const names[] = {"clusterIPs", "ipFamilies", "ipFamilyPolicy"};
 	const char *name = neap_kube_text(spec, "externalName");
@@ -184,7 +185,7 @@ static void check_external_name(const json_t *spec, struct neap_causes *causes)
 	const char *fault;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		may_not(spec, NULL, names[i],
+		may_not(spec, before, names[i],
 			"may not be set when `type` is 'ExternalName'", causes);
 	if (len == 0) {
 		neap_causes_required(causes, "externalName", "");
@@ -214,7 +215,7 @@ static void check_type(const json_t *spec, const json_t *before,
 				    "may not be set to 'None' for %s services",
 				    neap_kube_text(spec, "type"));
 	if (is_type(spec, "ExternalName"))
-		check_external_name(spec, causes);
+		check_external_name(spec, before, causes);
 	if (!is_balanced) {
 		static const char fault[] =
 			"may only be used when `type` is 'LoadBalancer'";
