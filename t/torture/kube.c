@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Manifests and kinds that are declared. */
+ * Manifests, kinds that are declared, and the rules for built-in kinds. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/crd.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "t/lib/rules_rig.h"
 #include "t/torture/torture.h"
 
 static const char manifest[] =
@@ -93,8 +94,52 @@ static void crd_teardown(void *state)
 	json_decref(state);
 }
 
+/* A manifest of each kind, one of each that is wrong in many ways. */
+static void *rules_setup(void)
+{
+	static const char wrong[] =
+		"@name='a b'; @volumeMounts=[{'name':'a','mountPath':'/a'}]; "
+		"@env=[{'name':'1'}]; @ports=[{'name':'a','containerPort':0},{'name':'a',"
+		"'containerPort':1}]; @resources={'limits':{'disk':1}}";
+	json_t *objects = json_array();
+
+	for (size_t i = 0; rules_kinds[i] != NULL; i++)
+		(void)json_array_append_new(objects, rules_object(rules_kinds[i], ""));
+	(void)json_array_append_new(objects, rules_object("Pod", wrong));
+	(void)json_array_append_new(objects, rules_object("Deployment", wrong));
+	return objects;
+}
+
+static int rules_act(void *state, struct neap_error *err)
+{
+	neap_auto_free struct neap_causes *causes = neap_alloc(sizeof(*causes));
+	size_t i;
+	const json_t *object;
+
+	if (causes == NULL)
+		return neap_error_nomem(err);
+	json_array_foreach (state, i, object) {
+		/* The two that are wrong stand behind one of each kind. */
+		size_t kinds = json_array_size(state) - 2;
+		const char *name = i < kinds    ? rules_kinds[i]
+				   : i == kinds ? "Pod"
+						: "Deployment";
+
+		memset(causes, 0, sizeof(*causes));
+		rules_kind(name)->check(object, json_array_get(state, 0), causes);
+		for (size_t k = 0; k < causes->count; k++)
+			if (strcmp(causes->list[k].reason, "InternalError") == 0)
+				return neap_error_nomem(err);
+		for (size_t k = 0; k < causes->count; k++)
+			torture_tell("%s %s", causes->list[k].reason,
+				     causes->list[k].field);
+	}
+	return 0;
+}
+
 const struct torture torture_kube[] = {
 	{"kube: yaml", NULL, yaml_act},
 	{"kube: declared kind", crd_setup, crd_act, .teardown = crd_teardown},
+	{"kube: rules", rules_setup, rules_act, .teardown = crd_teardown},
 	{0},
 };
