@@ -32,7 +32,7 @@ neap_kube_registry_find(const struct neap_kube_registry *registry, const char *g
 			const char *version, const char *plural);
 const struct neap_kube_kind *
 neap_kube_registry_find_kind(const struct neap_kube_registry *registry, const char *group,
-			     const char *version, const char *kind);
+			     const char *version, const char *name);
 bool neap_kube_kind_has_version(const struct neap_kube_kind *kind, const char *version);
 
 /* By index below count, in the order in which they were added. */

@@ -26,7 +26,7 @@ int neap_selector_parse_map(const json_t *json, struct neap_selector **ret,
 			    struct neap_error *err);
 /* "app=web,tier in (a,b),x!=y,!old", as kubectl -l takes it; "" matches everything. Equal values are told
  * by "=" or "=="; blanks are free. */
-int neap_selector_parse_text(const char *text, struct neap_selector **ret,
+int neap_selector_parse_text(const char *selector, struct neap_selector **ret,
 			     struct neap_error *err);
 void neap_selector_free(struct neap_selector *selector);
 /* Bytes of its block. */
