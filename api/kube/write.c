@@ -39,6 +39,7 @@ static void write_done(void *arg, struct neap_object *object,
 					   call->target.name, err);
 		call_fail(call);
 	}
+	(void)neap_kube_kind_unref(call->target.kind);
 	free(pending);
 }
 
@@ -69,7 +70,9 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	}
 	pending->call = *call;
 	pending->status = status;
+	(void)neap_kube_kind_ref(call->target.kind);
 	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
+		(void)neap_kube_kind_unref(call->target.kind);
 		free(pending);
 		(void)neap_kube_fail_error(&call->failure, call->target.kind,
 					   call->target.name, &err);
@@ -270,7 +273,8 @@ static int check_namespace(struct call *call, const json_t *object)
 
 static int make_new(struct call *call, json_t *object)
 {
-	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0)
+	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
+	    call_check_declared(call) < 0)
 		return -1;
 	if (*neap_kube_meta_text(object, "resourceVersion"))
 		return neap_kube_fail(
@@ -282,7 +286,10 @@ static int make_new(struct call *call, json_t *object)
 		return nomem(call);
 	if (shape_up(call, object) < 0)
 		return -1;
-	return check(call, object, NULL);
+	if (check(call, object, NULL) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
 }
 
 static void create_take(struct call *call, json_t *object)
@@ -418,7 +425,10 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
-	return check(call, object, before);
+	if (check(call, object, before) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
 }
 
 void call_change_take(struct call *call, json_t *object, const json_t *before,
