@@ -41,6 +41,12 @@
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .fallback = (f)                  \
 	}
+/* ... that also takes the place of a zero value, as Go has no pointer there. */
+#define FILL(n, s, f, d)                                                                 \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .fallback = (f),                 \
+		.zero_is_missing = true                                                  \
+	}
 /* Documented as required, yet a kube-apiserver takes a missing one as zero and shows that. */
 #define ZERO(n, s, f, d)                                                                 \
 	{                                                                                \
