@@ -257,6 +257,8 @@ install: all
 	install -D -m 755 $(O)/neapctl $(DESTDIR)$(PREFIX)/bin/neapctl
 	for f in $$(find policies lua/runtime lua/meta -name '*.lua' 2>/dev/null); do \
 	  install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/neap/$$f || exit 1; done
+	for f in $$(cd doc/deploy/crds 2>/dev/null && ls *.yaml); do \
+	  install -D -m 644 doc/deploy/crds/$$f $(DESTDIR)$(PREFIX)/share/neap/crds/$$f || exit 1; done
 	for f in $$(cd doc && find . -name '*.md' ! -name '*.[158].md'); do \
 	  install -D -m 644 doc/$$f $(DESTDIR)$(PREFIX)/share/doc/neap/$$f || exit 1; done
 	for f in $$(cd $(O)/doc 2>/dev/null && ls); do \

@@ -78,7 +78,7 @@ static void test_get_and_list(void **state)
 		 NULL,
 		 200,
 		 {"kind=PodList", "apiVersion=v1", "items=[]",
-		  "metadata.resourceVersion=1", "!metadata.continue"}},
+		  "metadata.resourceVersion=@1", "!metadata.continue"}},
 		{"POST " PODS, POD("b", "'app':'web'", ""), 201, {"metadata.name=b"}},
 		{"POST " PODS, POD("a", "'app':'web'", ""), 201, {"metadata.name=a"}},
 		{"GET " PODS "/a",

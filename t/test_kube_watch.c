@@ -176,7 +176,7 @@ static void test_initial_events(void **state)
 	kube_watch_wants(&watch, "ADDED a");
 	kube_watch_wants(&watch, "BOOKMARK ");
 	assert_null(kube_differs(watch.frame, "object.kind=ConfigMap"));
-	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=2"));
+	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=@2"));
 	assert_string_equal(json_string_value(json_object_get(
 				    kube_at(watch.frame, "object.metadata.annotations"),
 				    "k8s.io/initial-events-end")),
@@ -212,7 +212,7 @@ static void test_end(void **state)
 	add(rig, "a", "1");
 	add(rig, "b", "2");
 	WANTS(&watch, "ADDED a", "BOOKMARK ");
-	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=3"));
+	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=@3"));
 	WANTS(&watch, "end");
 	kube_watch_close(&watch);
 	assert_int_equal(kube_ask(rig, "GET " MAPS "?watch=true&resourceVersion=x", NULL),
@@ -358,8 +358,7 @@ static void test_server_ends(void **state)
 	struct kube_watch watch;
 
 	kube_watch_open(rig, &watch, MAPS "?watch=true");
-	neap_kube_free(rig->kube);
-	rig->kube = NULL;
+	kube_rig_stop_kube(rig);
 	WANTS(&watch, "end");
 	kube_watch_close(&watch);
 }

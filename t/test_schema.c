@@ -247,6 +247,52 @@ static void test_default(void **state)
 	json_decref(object);
 }
 
+/* Of Go: where a type has no pointer, its zero value is as if it were missing. */
+static void test_default_zero(void **state)
+{
+	static const struct neap_schema_field fields[] = {
+		{.name = "text",
+		 .schema = &neap_schema_string,
+		 .fallback = "\"x\"",
+		 .zero_is_missing = true},
+		{.name = "number",
+		 .schema = &neap_schema_int32,
+		 .fallback = "3",
+		 .zero_is_missing = true},
+		{.name = "any",
+		 .schema = &neap_schema_any,
+		 .fallback = "[1]",
+		 .zero_is_missing = true},
+		{.name = "pointer", .schema = &neap_schema_int32, .fallback = "3"},
+	};
+	static const struct neap_schema zeros = {NEAP_SCHEMA_FIELDS(fields)};
+	static const struct {
+		const char *object, *want;
+	} rows[] = {
+		{"{}", "{'text': 'x', 'number': 3, 'any': [1], 'pointer': 3}"},
+		{"{'text': '', 'number': 0, 'any': [], 'pointer': 0}",
+		 "{'text': 'x', 'number': 3, 'any': [1], 'pointer': 0}"},
+		{"{'text': 'y', 'number': 1, 'any': {}, 'pointer': 1}",
+		 "{'text': 'y', 'number': 1, 'any': [1], 'pointer': 1}"},
+		{"{'text': ' ', 'number': 0.0, 'any': false}",
+		 "{'text': ' ', 'number': 3, 'any': [1], 'pointer': 3}"},
+		{"{'text': 1, 'number': '0', 'any': true}",
+		 "{'text': 1, 'number': '0', 'any': true, 'pointer': 3}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *object = rig_json(rows[i].object), *want = rig_json(rows[i].want);
+
+		assert_true(neap_schema_default(&zeros, object));
+		if (!json_equal(object, want))
+			fail_msg("%s: %s", rows[i].object,
+				 json_dumps(object, JSON_ENCODE_ANY));
+		json_decref(object);
+		json_decref(want);
+	}
+}
+
 /* --- checks --- */
 
 static void test_check(void **state)
@@ -446,10 +492,10 @@ static void test_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),         cmocka_unit_test(test_prune),
-		cmocka_unit_test(test_default),      cmocka_unit_test(test_check),
-		cmocka_unit_test(test_decode),       cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_many_unknown),
+		cmocka_unit_test(test_find),    cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_default), cmocka_unit_test(test_default_zero),
+		cmocka_unit_test(test_check),   cmocka_unit_test(test_decode),
+		cmocka_unit_test(test_deep),    cmocka_unit_test(test_many_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

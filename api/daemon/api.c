@@ -7,6 +7,7 @@
 
 #include "api/daemon/api.h"
 #include "api/kube/collect.h"
+#include "api/kube/declared.h"
 #include "api/kube/kube.h"
 #include "api/store/sqlite.h"
 #include "engine/base/mem.h"
@@ -21,6 +22,7 @@ struct neap_daemon_api {
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
 	struct neap_kube_collect *collect;
+	struct neap_kube_declared *declared;
 };
 
 static void say(void *arg, bool is_problem, const char *text)
@@ -76,6 +78,18 @@ static int store_open(struct neap_daemon_api *api,
 	return 0;
 }
 
+/* Kinds of CustomResourceDefinitions: those stored, and those that come with neap. */
+static int declare(struct neap_daemon_api *api,
+		   const struct neap_daemon_api_config *config, struct neap_error *err)
+{
+	char folder[512];
+	const struct neap_kube_declared_config declared = {
+		.kube = api->kube, .folder = folder, .log = api->log};
+
+	neap_kube_declared_folder(config->config->share_dir, folder, sizeof(folder));
+	return neap_kube_declared_new(&declared, &api->declared, err);
+}
+
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err)
 {
@@ -91,7 +105,8 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	kube.store = api->store;
 	kube.registry = api->registry;
 	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
-	    neap_kube_collect_new(api->kube, &api->collect, err) < 0)
+	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
+	    declare(api, config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
 }
@@ -102,6 +117,8 @@ void neap_daemon_api_stop(struct neap_daemon_api *api)
 		return;
 	neap_kube_collect_free(api->collect);
 	api->collect = NULL;
+	neap_kube_declared_free(api->declared);
+	api->declared = NULL;
 	neap_kube_free(api->kube);
 	api->kube = NULL;
 }

@@ -186,12 +186,27 @@ static void check_stored(const json_t *object, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
+/* Objects may be stored under its names. */
+static bool is_established(const json_t *object)
+{
+	const json_t *list =
+		json_object_get(json_object_get(object, "status"), "conditions");
+	const json_t *condition;
+	size_t i;
+
+	json_array_foreach (list, i, condition)
+		if (strcmp(neap_kube_text(condition, "type"), "Established") == 0)
+			return strcmp(neap_kube_text(condition, "status"), "True") == 0;
+	return false;
+}
+
 void neap_kube_check_customresourcedefinition(const json_t *object, const json_t *before,
 					      struct neap_causes *causes)
 {
-	static const char *const names[] = {"kind", "plural"};
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *old = json_object_get(before, "spec");
+	const json_t *names = json_object_get(spec, "names");
+	const json_t *old_names = json_object_get(old, "names");
 	size_t from, inner;
 
 	check_definition(object, causes);
@@ -200,11 +215,12 @@ void neap_kube_check_customresourcedefinition(const json_t *object, const json_t
 		return;
 	from = causes->count;
 	rule_immutable(spec, old, "group", causes);
-	rule_immutable(spec, old, "scope", causes);
+	if (is_established(before))
+		rule_immutable(spec, old, "scope", causes);
 	inner = causes->count;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		rule_immutable(json_object_get(spec, "names"),
-			       json_object_get(old, "names"), names[i], causes);
+	if (is_established(before))
+		rule_immutable(names, old_names, "kind", causes);
+	rule_immutable(names, old_names, "plural", causes);
 	neap_causes_infield(causes, inner, "names");
 	neap_causes_infield(causes, from, "spec");
 }

@@ -141,9 +141,11 @@ static void take_events(struct source *source, size_t *left)
 
 static void sources_free(struct neap_kube_collect *collect)
 {
-	for (size_t i = 0; i < collect->source_count; i++)
+	for (size_t i = 0; i < collect->source_count; i++) {
 		if (collect->sources[i].watch)
 			neap_store_watch_free(collect->sources[i].watch);
+		(void)neap_kube_kind_unref(collect->sources[i].kind);
+	}
 	free(collect->sources);
 	collect->sources = NULL;
 	collect->source_count = 0;
@@ -178,7 +180,6 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 	sources_free(collect);
 	clear(collect->owned);
-	/* They name kinds that may be no more. */
 	neap_collect_forget_orphans(collect);
 	clear(collect->orphans);
 	collect->generation = neap_kube_registry_generation(registry);
@@ -193,7 +194,7 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 		source->collect = collect;
 		source->is_ready = true; /* what comes at once is not told */
-		source->kind = neap_kube_registry_at(registry, i);
+		source->kind = neap_kube_kind_ref(neap_kube_registry_at(registry, i));
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));
 		ret = neap_store_watch_new(store, source->resource, place.version, ready,
@@ -218,20 +219,24 @@ static void turn(int fd, short what, void *arg)
 	size_t left = NEAP_KUBE_COLLECT_PIECE;
 	struct timeval soon = {.tv_usec = 100000};
 	struct neap_error err;
+	bool is_other;
 
 	(void)fd;
 	(void)what;
-	if ((collect->is_lost ||
-	     collect->generation !=
-		     neap_kube_registry_generation(collect->kube->registry)) &&
-	    restart(collect, &err) < 0) {
-		collect->is_lost = true;
-		(void)event_add(collect->turn, &soon);
-		return;
-	}
-	for (size_t i = 0; i < collect->source_count && left; i++)
+	for (size_t i = 0; i < collect->source_count && left && !collect->is_lost; i++)
 		if (collect->sources[i].is_ready)
 			take_events(&collect->sources[i], &left);
+	/* Other kinds: after what was still told of those that are no more. */
+	is_other = collect->generation !=
+		   neap_kube_registry_generation(collect->kube->registry);
+	if (collect->is_lost || (is_other && left)) {
+		if (restart(collect, &err) < 0) {
+			collect->is_lost = true;
+			(void)event_add(collect->turn, &soon);
+			return;
+		}
+		wake(collect);
+	}
 	neap_collect_pass(collect, &left);
 	neap_collect_namespaces(collect, &left);
 	if (!left || collect->is_lost)

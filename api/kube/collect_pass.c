@@ -14,6 +14,12 @@ struct orphaned {
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 };
 
+static void orphaned_free(struct orphaned *orphaned)
+{
+	(void)neap_kube_kind_unref(orphaned->kind);
+	free(orphaned);
+}
+
 static struct neap_object *newest_of(struct neap_kube_collect *collect,
 				     const struct neap_kube_kind *kind, const char *ns,
 				     const char *name)
@@ -56,21 +62,22 @@ void neap_collect_note_orphans(struct neap_kube_collect *collect,
 
 		if (!orphaned)
 			return;
-		orphaned->kind = source->kind;
+		orphaned->kind = neap_kube_kind_ref(source->kind);
 		(void)neap_strcopy(orphaned->ns, sizeof(orphaned->ns), object->ns);
 		(void)neap_strcopy(orphaned->name, sizeof(orphaned->name), object->name);
 		if (!neap_map_set(collect->orphans, object->uid, orphaned))
-			free(orphaned);
+			orphaned_free(orphaned);
 	}
 }
 
 void neap_collect_forget_orphans(struct neap_kube_collect *collect)
 {
 	for (size_t i = 0; i < neap_map_count(collect->orphans); i++)
-		free(neap_map_at(collect->orphans, i, NULL));
+		orphaned_free(neap_map_at(collect->orphans, i, NULL));
 }
 
-/* An owner of a kind that nobody knows is taken to be there: deleting is not to be taken back. */
+/* An owner of a kind that nobody knows is taken to be there, unless it was seen to go: deleting is not to be
+ * taken back. */
 static bool is_there(struct neap_kube_collect *collect, const struct neap_object *object,
 		     const json_t *owner)
 {
@@ -85,6 +92,8 @@ static bool is_there(struct neap_kube_collect *collect, const struct neap_object
 
 	if (!version || !kind_name || !name || !uid)
 		return true;
+	if (neap_map_find(collect->gone, uid))
+		return false;
 	slash = strchr(version, '/');
 	if (slash && (size_t)(slash - version) < sizeof(group)) {
 		memcpy(group, version, (size_t)(slash - version));
@@ -228,7 +237,7 @@ static void end_orphans(struct neap_kube_collect *collect)
 			neap_kube_change_take(collect->kube, orphaned->kind, tree,
 					      newest);
 		(void)neap_map_remove(collect->orphans, uid);
-		free(orphaned);
+		orphaned_free(orphaned);
 	}
 }
 

@@ -416,6 +416,8 @@ int neap_kube_crd_parse(const json_t *definition, struct neap_kube_kind **ret,
 	if (crd == NULL)
 		return neap_error_nomem(err);
 	crd->causes = causes;
+	crd->life = (struct neap_kube_life){.refs = 1, .free = neap_kube_crd_free};
+	crd->kind.life = &crd->life;
 	r = read_definition(crd, definition, err);
 	if (r == 0 && crd->is_short)
 		r = neap_error_nomem(err);

@@ -25,7 +25,8 @@
  * The version that stores is served, and so are others whose schema and subresources are equal to its own, or
  * who have no schema: objects are not converted. All causes at once, with the fields as
  * "spec.versions[1].schema.openAPIV3Schema".
- * The row is one that the caller frees; it keeps nothing of definition. NEAP_EINVAL (see causes; err has the first),
+ * The row has one user, the caller: it ends with neap_kube_kind_unref, or at once with neap_kube_crd_free. It
+ * keeps nothing of definition. NEAP_EINVAL (see causes; err has the first),
  * NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_kube_crd_parse(const json_t *definition, struct neap_kube_kind **ret,
 			struct neap_causes *causes, struct neap_error *err);

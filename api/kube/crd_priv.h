@@ -12,7 +12,8 @@
 struct neap_crd_piece;
 
 struct neap_crd {
-	struct neap_kube_kind kind;    /* first: the row that callers have */
+	struct neap_kube_kind kind; /* first: the row that callers have */
+	struct neap_kube_life life;
 	struct neap_schema *parsed;    /* the schema of the kind, to be freed */
 	struct neap_crd_piece *pieces; /* all else that is freed with it */
 	struct neap_causes *causes;    /* while it is being made */

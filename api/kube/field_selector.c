@@ -94,12 +94,22 @@ void neap_field_selector_done(struct neap_field_selector *selector)
 bool neap_field_selector_matches(const struct neap_field_selector *selector,
 				 const struct neap_object *object)
 {
-	for (size_t i = 0; i < selector->count; i++) {
+	json_t *tree = NULL;
+	bool matches = true;
+
+	for (size_t i = 0; i < selector->count && matches; i++) {
 		const struct neap_field_term *term = &selector->terms[i];
 		const char *value = neap_object_field(object, term->path);
+		char buf[32];
 
-		if ((strcmp(value ? value : "", term->value) == 0) == term->is_not)
-			return false;
+		/* Stored before the field became one that selectors may name. */
+		if (!value) {
+			if (!tree)
+				tree = neap_object_tree(object);
+			value = neap_object_value(tree, term->path, buf, sizeof(buf));
+		}
+		matches = (strcmp(value, term->value) == 0) != term->is_not;
 	}
-	return true;
+	json_decref(tree);
+	return matches;
 }

@@ -10,3 +10,18 @@ void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_
 	snprintf(buf, size, "%s%s%s", kind->plural, kind->group[0] == '\0' ? "" : ".",
 		 kind->group);
 }
+
+const struct neap_kube_kind *neap_kube_kind_ref(const struct neap_kube_kind *kind)
+{
+	if (kind && kind->life)
+		kind->life->refs++;
+	return kind;
+}
+
+const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *kind)
+{
+	/* Rows with a life are memory that was given as not const. */
+	if (kind && kind->life && --kind->life->refs == 0)
+		kind->life->free((struct neap_kube_kind *)(uintptr_t)kind);
+	return NULL;
+}

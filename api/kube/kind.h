@@ -23,7 +23,16 @@ struct neap_kube_column {
 		path; /* JSONPath ".status.phase" of a column that is declared, not computed; NULL else */
 };
 
+struct neap_kube_kind;
+
+/* Of a row that was made at run time: who uses it, of one thread. */
+struct neap_kube_life {
+	size_t refs;
+	void (*free)(struct neap_kube_kind *kind);
+};
+
 struct neap_kube_kind {
+	struct neap_kube_life *life; /* NULL: the row is there for ever */
 	const char *group;           /* "" of core */
 	const char *const *versions; /* served, the preferred first; NULL ends */
 	const char *kind, *list_kind;
@@ -52,14 +61,19 @@ struct neap_kube_kind {
 		      struct neap_causes *causes);
 };
 
+/* A row that the registry gave may be replaced or removed when the loop turns: whoever keeps it for longer
+ * (a write that is not durable, a watch) counts as a user. NULL is fine. */
+const struct neap_kube_kind *neap_kube_kind_ref(const struct neap_kube_kind *kind);
+/* Returns NULL; frees a row that nobody uses any more. */
+const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *kind);
+
 /* The name by which the store and messages know it: "pods", "reservations.scheduling.koordinator.sh". */
 void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);
 
 /* --- the rows of the built-in kinds, NULL ends: one table a file of api/kube/types_*.c --- */
 extern const struct neap_kube_kind *const neap_kube_core_kinds[];
 extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
-/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, topology.node.k8s.io,
- * apiextensions.k8s.io */
+/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, apiextensions.k8s.io */
 extern const struct neap_kube_kind *const neap_kube_other_kinds[];
 /* Events as events.k8s.io shows them: in none of the tables, as they are stored in the form of core. */
 extern const struct neap_kube_kind neap_kube_event_view;

@@ -13,6 +13,7 @@
 #include "api/store/store.h"
 
 struct event_base;
+struct neap_kube_declared;
 struct watcher;
 
 /* /openapi/v2 of the kinds as they were. */
@@ -29,7 +30,8 @@ struct neap_kube {
 	struct neap_kube_registry *registry;
 	struct watcher *watchers;
 	size_t watcher_count;
-	int64_t (*now)(void); /* Unix microseconds */
+	int64_t (*now)(void);                /* Unix microseconds */
+	struct neap_kube_declared *declared; /* NULL: the kinds stay as they are */
 	struct document document;
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
@@ -112,6 +114,14 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
 
+/* declared_call.c: what requests have to do with kinds that are declared. */
+/* Whether there may be a new object of the kind: not while it goes. -1 with call->failure. */
+int call_check_declared(struct call *call);
+/* A definition that is being deleted waits for its objects; false without memory. */
+bool call_mark_definition(struct call *call, json_t *tree);
+/* Warns of what a definition says that is not heeded. */
+void call_warn_definition(struct call *call, const json_t *tree);
+
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 
@@ -121,6 +131,8 @@ void call_list(struct call *call);
 void call_watch(struct call *call);
 /* Ends a watch from outside. */
 void call_watch_end(struct watcher *watcher);
+/* ... all of a kind: it is served no more, or as another. Clients list and watch anew. */
+void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind);
 void call_create(struct call *call);
 void call_update(struct call *call);
 void call_patch(struct call *call);

@@ -80,24 +80,59 @@ static const char *find_taken(const struct neap_kube_kind *one,
 	return NULL;
 }
 
-int neap_kube_registry_add(struct neap_kube_registry *registry,
-			   const struct neap_kube_kind *kind, struct neap_error *err)
+/* old: one that does not count. */
+static int check_names(const struct neap_kube_registry *registry,
+		       const struct neap_kube_kind *kind,
+		       const struct neap_kube_kind *old, struct neap_error *err)
 {
-	char key[KEY_SIZE];
-
-	if (registry->count >= NEAP_KUBE_KINDS_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "over %d kinds",
-				      NEAP_KUBE_KINDS_MAX);
 	for (size_t i = 0; i < registry->count; i++) {
-		const char *taken = find_taken(kind, registry->list[i]);
+		const struct neap_kube_kind *other = registry->list[i];
+		const char *taken = other != old ? find_taken(kind, other) : NULL;
 
 		if (taken)
 			return neap_error_set(err, NEAP_EEXISTS,
 					      "\"%s\" is already in use by %s in group "
 					      "\"%s\"",
-					      taken, registry->list[i]->kind,
-					      kind->group);
+					      taken, other->kind, kind->group);
 	}
+	return 0;
+}
+
+int neap_kube_registry_replace(struct neap_kube_registry *registry,
+			       const struct neap_kube_kind *old,
+			       const struct neap_kube_kind *kind, struct neap_error *err)
+{
+	char key[KEY_SIZE];
+	int ret = check_names(registry, kind, old, err);
+
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < registry->count; i++) {
+		if (registry->list[i] != old)
+			continue;
+		/* The key is there: this takes no memory. */
+		(void)neap_map_set(registry->by_plural,
+				   key_of(kind->group, kind->plural, key),
+				   (void *)(uintptr_t)kind);
+		registry->list[i] = kind;
+		registry->generation++;
+		return 0;
+	}
+	return neap_error_set(err, NEAP_ENOTFOUND, "no such kind");
+}
+
+int neap_kube_registry_add(struct neap_kube_registry *registry,
+			   const struct neap_kube_kind *kind, struct neap_error *err)
+{
+	char key[KEY_SIZE];
+	int ret;
+
+	if (registry->count >= NEAP_KUBE_KINDS_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "over %d kinds",
+				      NEAP_KUBE_KINDS_MAX);
+	ret = check_names(registry, kind, NULL, err);
+	if (ret < 0)
+		return ret;
 	if (registry->count == registry->size) {
 		size_t size = registry->size ? registry->size * 2 : 64;
 		const struct neap_kube_kind **list =

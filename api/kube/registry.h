@@ -25,6 +25,11 @@ int neap_kube_registry_add(struct neap_kube_registry *registry,
 			   const struct neap_kube_kind *kind, struct neap_error *err);
 void neap_kube_registry_remove(struct neap_kube_registry *registry,
 			       const struct neap_kube_kind *kind);
+/* Puts kind in the place of old, which has the same group and plural. -NEAP_EEXISTS, as when it is added;
+ * old stays then. */
+int neap_kube_registry_replace(struct neap_kube_registry *registry,
+			       const struct neap_kube_kind *old,
+			       const struct neap_kube_kind *kind, struct neap_error *err);
 
 /* NULL: none. version: one that the kind is served in; NULL: any. */
 const struct neap_kube_kind *

@@ -177,6 +177,10 @@ static void remove_take(struct call *call, const struct wish *wish, json_t *tree
 		nomem_take(call, tree);
 		return;
 	}
+	if (!neap_kube_meta_is_deleting(tree) && !call_mark_definition(call, tree)) {
+		nomem_take(call, tree);
+		return;
+	}
 	if (!stays(call, tree, grace_s)) {
 		if (call->is_dry)
 			call_answer_dry_take(call, status, tree);

@@ -27,9 +27,9 @@ LIST(http_header);
 static const struct neap_schema_field http_get_fields[] = {
 	FIELD("host", STR, "Host to ask; the pod where none is named."),
 	FIELD("httpHeaders", &http_header_list, "Headers of the request."),
-	GIVE("path", STR, "\"/\"", "Path to ask for."),
+	FILL("path", STR, "\"/\"", "Path to ask for."),
 	NEED("port", INT_STR, "Number or name of the port."),
-	GIVE("scheme", &http_scheme, "\"HTTP\"", "HTTP or HTTPS."),
+	FILL("scheme", &http_scheme, "\"HTTP\"", "HTTP or HTTPS."),
 };
 OBJECT(http_get, CORE("HTTPGetAction"), "A request; 200 to 399 is well.");
 
@@ -47,17 +47,17 @@ OBJECT(grpc, CORE("GRPCAction"), "A call of the health protocol of gRPC.");
 
 static const struct neap_schema_field probe_fields[] = {
 	FIELD("exec", &exec, NULL),
-	GIVE("failureThreshold", I32, "3", "Failures in a row that count as one."),
+	FILL("failureThreshold", I32, "3", "Failures in a row that count as one."),
 	FIELD("grpc", &grpc, NULL),
 	FIELD("httpGet", &http_get, NULL),
 	FIELD("initialDelaySeconds", I32,
 	      "Seconds after the start before the first probe."),
-	GIVE("periodSeconds", I32, "10", "Seconds between probes."),
-	GIVE("successThreshold", I32, "1", "Successes in a row that count as one."),
+	FILL("periodSeconds", I32, "10", "Seconds between probes."),
+	FILL("successThreshold", I32, "1", "Successes in a row that count as one."),
 	FIELD("tcpSocket", &tcp_socket, NULL),
 	FIELD("terminationGracePeriodSeconds", I64,
 	      "Seconds the container has to end after a failure; those of the pod where none are set."),
-	GIVE("timeoutSeconds", I32, "1", "Seconds a probe may take."),
+	FILL("timeoutSeconds", I32, "1", "Seconds a probe may take."),
 };
 OBJECT(probe, CORE("Probe"), "How it is found out that a container is well.");
 
@@ -87,7 +87,7 @@ static const struct neap_schema_field container_port_fields[] = {
 	FIELD("hostIP", STR, "Address of the host that the port is bound to."),
 	FIELD("hostPort", I32, "Port of the host that leads to it."),
 	FIELD("name", STR, "Name, by which services refer to it."),
-	GIVE("protocol", &neap_kube_protocol, "\"TCP\"", "TCP, UDP or SCTP."),
+	FILL("protocol", &neap_kube_protocol, "\"TCP\"", "TCP, UDP or SCTP."),
 };
 OBJECT(container_port, CORE("ContainerPort"), "A port that the container listens on.");
 LIST(container_port);
@@ -192,9 +192,9 @@ OBJECT(security, CORE("SecurityContext"),
 		FIELD("stdin", BOOL, "Has a standard input."),                                                                            \
 		FIELD("stdinOnce", BOOL,                                                                                                  \
 		      "The standard input is closed after the first client."),                                                            \
-		GIVE("terminationMessagePath", STR, "\"/dev/termination-log\"",                                                           \
+		FILL("terminationMessagePath", STR, "\"/dev/termination-log\"",                                                           \
 		     "File whose contents tell why the container ended."),                                                                \
-		GIVE("terminationMessagePolicy", &termination_policy, "\"File\"",                                                         \
+		FILL("terminationMessagePolicy", &termination_policy, "\"File\"",                                                         \
 		     "File, or FallbackToLogsOnError: the end of the log when that file is empty."),                                      \
 		FIELD("tty", BOOL, "Has a terminal; needs stdin."),                                                                       \
 		KEYED("volumeDevices", &volume_device_list, "devicePath",                                                                 \

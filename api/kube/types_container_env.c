@@ -6,7 +6,7 @@
 /* --- environment --- */
 
 static const struct neap_schema_field neap_kube_field_ref_fields[] = {
-	GIVE("apiVersion", STR, "\"v1\"", "Version in which the path is written."),
+	FILL("apiVersion", STR, "\"v1\"", "Version in which the path is written."),
 	NEED("fieldPath", STR, "Path of the field, as \"metadata.name\"."),
 };
 SHARED(neap_kube_field_ref, CORE("ObjectFieldSelector"), "A field of the pod.");

@@ -179,7 +179,6 @@ const struct neap_kube_kind *const neap_kube_other_kinds[] = {
 	&neap_kube_kind_csinode,
 	&neap_kube_kind_storageclass,
 	&neap_kube_kind_lease,
-	&neap_kube_kind_noderesourcetopology,
 	&neap_kube_kind_customresourcedefinition,
 	NULL,
 };

@@ -65,7 +65,7 @@ static const struct neap_schema_field persistentvolume_spec_fields[] = {
 	FIELD("mountOptions", STRS, "Options for mounting it."),
 	FIELD("nfs", &neap_kube_nfs, NULL),
 	FIELD("nodeAffinity", &volume_affinity, NULL),
-	GIVE("persistentVolumeReclaimPolicy", &reclaim_policy, "\"Retain\"",
+	FILL("persistentVolumeReclaimPolicy", &reclaim_policy, "\"Retain\"",
 	     "What becomes of it when the claim is gone: Retain, Delete, Recycle."),
 	FIELD("photonPersistentDisk", &neap_kube_photon, NULL),
 	FIELD("portworxVolume", &neap_kube_portworx, NULL),

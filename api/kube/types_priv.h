@@ -41,6 +41,12 @@
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .fallback = (f)                  \
 	}
+/* ... that also takes the place of a zero value, as Go has no pointer there. */
+#define FILL(n, s, f, d)                                                                 \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .fallback = (f),                 \
+		.zero_is_missing = true                                                  \
+	}
 /* Documented as required, yet a kube-apiserver takes a missing one as zero and shows that. */
 #define ZERO(n, s, f, d)                                                                 \
 	{                                                                                \
@@ -143,7 +149,6 @@ extern const struct neap_kube_kind neap_kube_kind_pod, neap_kube_kind_node,
 	neap_kube_kind_replicaset, neap_kube_kind_statefulset, neap_kube_kind_daemonset,
 	neap_kube_kind_job, neap_kube_kind_poddisruptionbudget,
 	neap_kube_kind_priorityclass, neap_kube_kind_storageclass, neap_kube_kind_csinode,
-	neap_kube_kind_lease, neap_kube_kind_noderesourcetopology,
-	neap_kube_kind_customresourcedefinition;
+	neap_kube_kind_lease, neap_kube_kind_customresourcedefinition;
 
 #endif

@@ -33,7 +33,7 @@ ENUM(strategy_type, "Recreate", "RollingUpdate");
 
 static const struct neap_schema_field strategy_fields[] = {
 	FIELD("rollingUpdate", &rolling, NULL),
-	GIVE("type", &strategy_type, "\"RollingUpdate\"",
+	FILL("type", &strategy_type, "\"RollingUpdate\"",
 	     "RollingUpdate, or Recreate: all old pods end first."),
 };
 OBJECT(strategy, APPS("DeploymentStrategy"), "How old pods are replaced by new ones.");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What schedulers and those who evict go by, beside pods and nodes: PodDisruptionBudget, PriorityClass,
- * StorageClass, CSINode, Lease, NodeResourceTopology. */
+ * StorageClass, CSINode, Lease. */
 #include "api/kube/types_priv.h"
 
 /* --- PodDisruptionBudget --- */
@@ -156,52 +156,7 @@ static const struct neap_schema_field lease_fields[] = {
 OBJECT(lease, COORDINATION("Lease"),
        "Something that one at a time holds, as leadership.");
 
-/* --- NodeResourceTopology, in Kubernetes a kind that is declared --- */
-
-#define TOPOLOGY(x) "io.k8s.topology.v1alpha1." x
-
-static const struct neap_schema_field cost_fields[] = {
-	NEED("name", STR, "Name of the other zone."),
-	NEED("value", I64, "What it costs to go there."),
-};
-OBJECT(cost, TOPOLOGY("CostInfo"), "How far another zone is.");
-LIST(cost);
-
-static const struct neap_schema_field attribute_fields[] = {
-	NEED("name", STR, "Name of the attribute."),
-	NEED("value", STR, "Its value."),
-};
-OBJECT(attribute, TOPOLOGY("AttributeInfo"), "A fact, as a name and a value.");
-LIST(attribute);
-
-static const struct neap_schema_field zone_resource_fields[] = {
-	NEED("allocatable", QUANTITY, "What pods can have."),
-	NEED("available", QUANTITY, "What is left of that."),
-	NEED("capacity", QUANTITY, "What there is."),
-	NEED("name", STR, "Name of the resource."),
-};
-OBJECT(zone_resource, TOPOLOGY("ResourceInfo"), "A resource of a zone.");
-LIST(zone_resource);
-
-static const struct neap_schema_field zone_fields[] = {
-	FIELD("attributes", &attribute_list, "Facts about the zone."),
-	FIELD("costs", &cost_list, "How far other zones are."),
-	NEED("name", STR, "Name of the zone, as node-0."),
-	FIELD("parent", STR, "Name of the zone that it is in."),
-	FIELD("resources", &zone_resource_list, "What it has."),
-	NEED("type", STR, "What it is, as Node or Core."),
-};
-OBJECT(zone, TOPOLOGY("Zone"), "A part of a machine.");
-LIST(zone);
-
-static const struct neap_schema_field noderesourcetopology_fields[] = {
-	WHOLE,
-	FIELD("attributes", &attribute_list, "Facts about the machine."),
-	NEED("topologyPolicies", STRS, "How the kubelet keeps to zones."),
-	NEED("zones", &zone_list, "The zones."),
-};
-OBJECT(noderesourcetopology, TOPOLOGY("NodeResourceTopology"),
-       "The zones of the node of the same name, and what they have.");
+/* --- kinds --- */
 
 static const char *const poddisruptionbudget_versions[] = {"v1", "v1beta1", NULL};
 static const char *const poddisruptionbudget_short[] = {"pdb", NULL};
@@ -279,21 +234,4 @@ const struct neap_kube_kind neap_kube_kind_lease = {
 	COLUMNS(lease),
 	.cells = neap_kube_cells_lease,
 	.check = neap_kube_check_lease,
-};
-
-static const char *const noderesourcetopology_versions[] = {"v1alpha1", NULL};
-static const char *const noderesourcetopology_short[] = {"node-res-topo", NULL};
-
-const struct neap_kube_kind neap_kube_kind_noderesourcetopology = {
-	.group = "topology.node.k8s.io",
-	.versions = noderesourcetopology_versions,
-	.kind = "NodeResourceTopology",
-	.list_kind = "NodeResourceTopologyList",
-	.plural = "noderesourcetopologies",
-	.singular = "noderesourcetopology",
-	.short_names = noderesourcetopology_short,
-	.is_custom = true,
-	.counts_generation = true,
-	.schema = &noderesourcetopology,
-	COLUMNS(default),
 };

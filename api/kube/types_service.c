@@ -9,7 +9,7 @@ static const struct neap_schema_field port_fields[] = {
 	FIELD("name", STR, "Name of the port; needed where there are several."),
 	FIELD("nodePort", I32, "Port of every node that leads to it."),
 	NEED("port", I32, "Number of the port, 1 to 65535."),
-	GIVE("protocol", &neap_kube_protocol, "\"TCP\"", "TCP, UDP or SCTP."),
+	FILL("protocol", &neap_kube_protocol, "\"TCP\"", "TCP, UDP or SCTP."),
 	FIELD("targetPort", INT_STR,
 	      "Number or name of the pods' port; port where none is set."),
 };
@@ -59,12 +59,12 @@ static const struct neap_schema_field service_spec_fields[] = {
 	KEYED("ports", &port_list, "port", "Ports of the service."),
 	FIELD("publishNotReadyAddresses", BOOL, "Pods count that are not ready."),
 	FIELD("selector", STR_MAP, "Labels of the pods."),
-	GIVE("sessionAffinity", &session_affinity, "\"None\"",
+	FILL("sessionAffinity", &session_affinity, "\"None\"",
 	     "Whether clients stay with a pod: ClientIP, None."),
 	FIELD("sessionAffinityConfig", &affinity_config, NULL),
 	FIELD("trafficDistribution", &distribution,
 	      "Which pods are preferred: PreferClose."),
-	GIVE("type", &service_type, "\"ClusterIP\"",
+	FILL("type", &service_type, "\"ClusterIP\"",
 	     "ClusterIP, NodePort, LoadBalancer or ExternalName."),
 };
 OBJECT(service_spec, CORE("ServiceSpec"), "What a service is to be.");

@@ -28,9 +28,9 @@ OBJECT(ordinals, APPS("StatefulSetOrdinals"), "How pods are numbered.");
 ENUM(retention, "Delete", "Retain");
 
 static const struct neap_schema_field retention_policy_fields[] = {
-	GIVE("whenDeleted", &retention, "\"Retain\"",
+	FILL("whenDeleted", &retention, "\"Retain\"",
 	     "What becomes of claims when the StatefulSet is deleted: Retain, Delete."),
-	GIVE("whenScaled", &retention, "\"Retain\"",
+	FILL("whenScaled", &retention, "\"Retain\"",
 	     "What becomes of claims of pods that are too many: Retain, Delete."),
 };
 OBJECT(retention_policy, APPS("StatefulSetPersistentVolumeClaimRetentionPolicy"),
@@ -46,7 +46,7 @@ OBJECT(statefulset_rolling, APPS("RollingUpdateStatefulSetStrategy"),
 
 static const struct neap_schema_field statefulset_update_fields[] = {
 	FIELD("rollingUpdate", &statefulset_rolling, NULL),
-	GIVE("type", &update_type, "\"RollingUpdate\"",
+	FILL("type", &update_type, "\"RollingUpdate\"",
 	     "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
 };
 OBJECT(statefulset_update, APPS("StatefulSetUpdateStrategy"),
@@ -60,7 +60,7 @@ static const struct neap_schema_field statefulset_spec_fields[] = {
 	FIELD("ordinals", &ordinals, NULL),
 	GIVE("persistentVolumeClaimRetentionPolicy", &retention_policy,
 	     "{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"}", NULL),
-	GIVE("podManagementPolicy", &management_policy, "\"OrderedReady\"",
+	FILL("podManagementPolicy", &management_policy, "\"OrderedReady\"",
 	     "OrderedReady: one after the other; Parallel."),
 	GIVE("replicas", I32, "1", "How many pods there are to be."),
 	GIVE("revisionHistoryLimit", I32, "10", "How many old revisions are kept."),
@@ -69,7 +69,7 @@ static const struct neap_schema_field statefulset_spec_fields[] = {
 	ZERO("serviceName", STR, "\"\"",
 	     "Name of the service that gives the pods their names."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
-	GIVE("updateStrategy", &statefulset_update, "{\"type\":\"RollingUpdate\"}", NULL),
+	FILL("updateStrategy", &statefulset_update, "{\"type\":\"RollingUpdate\"}", NULL),
 	FIELD("volumeClaimTemplates", &neap_kube_claim_list,
 	      "Claims that are made for each pod."),
 };
@@ -114,7 +114,7 @@ OBJECT(daemonset_rolling, APPS("RollingUpdateDaemonSet"),
 
 static const struct neap_schema_field daemonset_update_fields[] = {
 	FIELD("rollingUpdate", &daemonset_rolling, NULL),
-	GIVE("type", &update_type, "\"RollingUpdate\"",
+	FILL("type", &update_type, "\"RollingUpdate\"",
 	     "RollingUpdate, or OnDelete: pods are replaced when somebody deletes them."),
 };
 OBJECT(daemonset_update, APPS("DaemonSetUpdateStrategy"),
@@ -126,7 +126,7 @@ static const struct neap_schema_field daemonset_spec_fields[] = {
 	NEED("selector", &neap_kube_label_selector,
 	     "Selects its pods; it cannot be changed."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
-	GIVE("updateStrategy", &daemonset_update, "{\"type\":\"RollingUpdate\"}", NULL),
+	FILL("updateStrategy", &daemonset_update, "{\"type\":\"RollingUpdate\"}", NULL),
 };
 OBJECT(daemonset_spec, APPS("DaemonSetSpec"), "What a DaemonSet is to be.");
 

@@ -142,7 +142,7 @@ SHARED(neap_kube_host_path, CORE("HostPathVolumeSource"),
 		FIELD("chapAuthSession", BOOL, "CHAP is used in sessions."), FS_TYPE,    \
 		FIELD("initiatorName", STR, "Name of the initiator."),                   \
 		NEED("iqn", STR, "Name of the target."),                                 \
-		GIVE("iscsiInterface", STR, "\"default\"",                               \
+		FILL("iscsiInterface", STR, "\"default\"",                               \
 		     "Interface of the initiator."),                                     \
 		ZERO("lun", I32, "0", "Number of the unit at the target."),              \
 		FIELD("portals", STRS, "More portals of the target."), READ_ONLY,        \
@@ -189,10 +189,10 @@ SHARED(neap_kube_quobyte, CORE("QuobyteVolumeSource"), "A volume of Quobyte.");
 
 #define RBD(secret)                                                                      \
 	FS_TYPE, NEED("image", STR, "Name of the image."),                               \
-		GIVE("keyring", STR, "\"/etc/ceph/keyring\"", "File with the keys."),    \
+		FILL("keyring", STR, "\"/etc/ceph/keyring\"", "File with the keys."),    \
 		NEED("monitors", STRS, "Addresses of the monitors."),                    \
-		GIVE("pool", STR, "\"rbd\"", "Name of the pool."), READ_ONLY,            \
-		SECRET(secret), GIVE("user", STR, "\"admin\"", "User.")
+		FILL("pool", STR, "\"rbd\"", "Name of the pool."), READ_ONLY,            \
+		SECRET(secret), FILL("user", STR, "\"admin\"", "User.")
 
 static const struct neap_schema_field neap_kube_rbd_fields[] = {
 	RBD(neap_kube_local_reference)};
@@ -202,12 +202,12 @@ static const struct neap_schema_field neap_kube_rbd_pv_fields[] = {
 SHARED(neap_kube_rbd_pv, CORE("RBDPersistentVolumeSource"), "A block device of Ceph.");
 
 #define SCALEIO(secret)                                                                  \
-	GIVE("fsType", STR, "\"xfs\"", "Kind of the file system."),                      \
+	FILL("fsType", STR, "\"xfs\"", "Kind of the file system."),                      \
 		NEED("gateway", STR, "Address of the gateway."),                         \
 		FIELD("protectionDomain", STR, "Protection domain of the storage."),     \
 		READ_ONLY, NEED("secretRef", &(secret), "Secret with the credentials."), \
 		FIELD("sslEnabled", BOOL, "The gateway is spoken to in TLS."),           \
-		GIVE("storageMode", STR, "\"ThinProvisioned\"",                          \
+		FILL("storageMode", STR, "\"ThinProvisioned\"",                          \
 		     "ThickProvisioned or ThinProvisioned."),                            \
 		FIELD("storagePool", STR, "Storage pool."),                              \
 		NEED("system", STR, "Name of the storage system."),                      \

@@ -52,6 +52,7 @@ static void watcher_free(struct watcher *watcher)
 	if (watcher->bookmark)
 		event_free(watcher->bookmark);
 	choice_done(&watcher->choice);
+	(void)neap_kube_kind_unref(watcher->call.target.kind);
 	free(watcher);
 }
 
@@ -69,6 +70,17 @@ static void watcher_end(struct watcher *watcher)
 void call_watch_end(struct watcher *watcher)
 {
 	watcher_end(watcher);
+}
+
+void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
+{
+	struct watcher *next;
+
+	for (struct watcher *watcher = kube->watchers; watcher; watcher = next) {
+		next = watcher->next;
+		if (watcher->call.target.kind == kind)
+			watcher_end(watcher);
+	}
 }
 
 /* --- frames --- */
@@ -324,6 +336,7 @@ static struct watcher *watcher_new(struct call *call, int64_t version)
 	if (!watcher)
 		return NULL;
 	watcher->call = *call;
+	(void)neap_kube_kind_ref(call->target.kind);
 	watcher->call.request = NULL;
 	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
 	initial = neap_http_query_find(call->request, "sendInitialEvents");

@@ -39,6 +39,7 @@ static void write_done(void *arg, struct neap_object *object,
 					   call->target.name, err);
 		call_fail(call);
 	}
+	(void)neap_kube_kind_unref(call->target.kind);
 	free(pending);
 }
 
@@ -69,7 +70,9 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	}
 	pending->call = *call;
 	pending->status = status;
+	(void)neap_kube_kind_ref(call->target.kind);
 	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
+		(void)neap_kube_kind_unref(call->target.kind);
 		free(pending);
 		(void)neap_kube_fail_error(&call->failure, call->target.kind,
 					   call->target.name, &err);
@@ -197,12 +200,20 @@ static int check(struct call *call, const json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	struct neap_causes *causes = &call->kube->causes;
+	bool is_checked;
 
 	memset(causes, 0, sizeof(*causes));
 	neap_kube_meta_check(kind, object, before, causes);
-	neap_schema_check(kind->schema, object, causes);
+	is_checked = neap_schema_check(kind->schema, object, causes);
 	if (kind->check)
 		kind->check(object, before, causes);
+	for (size_t i = 0; i < causes->count; i++)
+		is_checked = is_checked &&
+			     strcmp(causes->list[i].reason, "InternalError") != 0;
+	/* The object may well be right. */
+	if (!is_checked)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_SERVICE_UNAVAILABLE,
+				      "there is no memory to check the object");
 	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
 						      neap_kube_meta_text(object, "name"),
 						      causes)
@@ -270,7 +281,8 @@ static int check_namespace(struct call *call, const json_t *object)
 
 static int make_new(struct call *call, json_t *object)
 {
-	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0)
+	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
+	    call_check_declared(call) < 0)
 		return -1;
 	if (*neap_kube_meta_text(object, "resourceVersion"))
 		return neap_kube_fail(
@@ -282,7 +294,10 @@ static int make_new(struct call *call, json_t *object)
 		return nomem(call);
 	if (shape_up(call, object) < 0)
 		return -1;
-	return check(call, object, NULL);
+	if (check(call, object, NULL) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
 }
 
 static void create_take(struct call *call, json_t *object)
@@ -418,7 +433,10 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
-	return check(call, object, before);
+	if (check(call, object, before) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
 }
 
 void call_change_take(struct call *call, json_t *object, const json_t *before,

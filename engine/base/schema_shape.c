@@ -158,6 +158,27 @@ static json_t *make(struct filler *filler, const char *text)
 static bool fill(struct filler *filler, const struct neap_schema *schema, json_t *value,
 		 unsigned depth);
 
+/* What Go cannot tell from a member that is missing. */
+static bool is_zero(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return json_object_size(value) == 0;
+	case JSON_ARRAY:
+		return json_array_size(value) == 0;
+	case JSON_STRING:
+		return json_string_length(value) == 0;
+	case JSON_INTEGER:
+		return json_integer_value(value) == 0;
+	case JSON_REAL:
+		return json_real_value(value) == 0;
+	case JSON_FALSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool fill_fields(struct filler *filler, const struct neap_schema *schema,
 			json_t *object)
 {
@@ -165,10 +186,13 @@ static bool fill_fields(struct filler *filler, const struct neap_schema *schema,
 
 	for (i = 0; i < schema->field_count; i++) {
 		const struct neap_schema_field *field = &schema->fields[i];
+		const json_t *value;
 		json_t *made;
 
-		if (field->fallback == NULL ||
-		    json_object_get(object, field->name) != NULL)
+		if (field->fallback == NULL)
+			continue;
+		value = json_object_get(object, field->name);
+		if (value != NULL && !(field->zero_is_missing && is_zero(value)))
 			continue;
 		filler->bytes += strlen(field->name);
 		made = make(filler, field->fallback);

@@ -85,8 +85,8 @@ static int add_labels(struct meta *meta, json_t *metadata, struct neap_error *er
 	return 0;
 }
 
-/* "spec.nodeName": strings, booleans and integers count, anything else is "". */
-static const char *value_at(const json_t *tree, const char *path, char *buf, size_t size)
+const char *neap_object_value(const json_t *tree, const char *path, char *buf,
+			      size_t size)
 {
 	const json_t *at = tree;
 	char part[64];
@@ -121,7 +121,7 @@ static int add_fields(struct meta *meta, const json_t *tree, const char *const *
 		if (count_one(&meta->fields, *field, err) < 0)
 			return -(int)err->code;
 		add_text(meta, *field);
-		add_text(meta, value_at(tree, *field, buf, sizeof(buf)));
+		add_text(meta, neap_object_value(tree, *field, buf, sizeof(buf)));
 	}
 	return 0;
 }

@@ -64,6 +64,10 @@ void neap_object_write(const struct neap_object *object, const char *kind,
 /* Value of a label or of a selectable field ("metadata.name" too); NULL if there is none. */
 const char *neap_object_label(const struct neap_object *object, const char *key);
 const char *neap_object_field(const struct neap_object *object, const char *path);
+/* What a selectable field of the tree is: "spec.nodeName"; strings, booleans and integers count, anything
+ * else is "". It lies in the tree or in buf, of which 32 bytes are enough. */
+const char *neap_object_value(const json_t *tree, const char *path, char *buf,
+			      size_t size);
 bool neap_object_has_owner(const struct neap_object *object, const char *uid);
 bool neap_object_is_selected(const struct neap_object *object,
 			     const struct neap_selector *labels);

@@ -114,6 +114,7 @@ part_chroot()
 	check "so does neapctl" within neapctl --version
 	valid() { within neapd --run-dir /dev/null/x; [ $? -eq 1 ]; } # 2: a wrong configuration
 	check "its configuration is valid" valid
+	check "it has its definitions" test -f "$TREE/usr/share/neap/crds/scheduling.koordinator.sh_reservations.yaml"
 	check "the user is there" within getent passwd neap
 	check "the service is enabled" test -L "$TREE/etc/systemd/system/multi-user.target.wants/neapd.service"
 	check "systemd finds no fault with the units" within systemd-analyze verify --man=no neapd.service \

@@ -2,7 +2,6 @@
 #include "t/lib/kube_rig.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <poll.h>
@@ -18,13 +17,13 @@
 
 #include <cmocka.h>
 
-#include "api/kube/crd.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 #define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
+int64_t kube_version;
 int64_t kube_now = INT64_C(1790000000) * 1000000;
 
 static int64_t rig_now(void)
@@ -49,59 +48,7 @@ static void hear(evutil_socket_t fd, short what, void *arg)
 	neap_store_hear(arg);
 }
 
-static char *read_file(const char *path, size_t *ret_len)
-{
-	FILE *file = fopen(path, "re");
-	char *text = neap_alloc(NEAP_KUBE_YAML_MAX);
-
-	assert_non_null(file);
-	assert_non_null(text);
-	*ret_len = fread(text, 1, NEAP_KUBE_YAML_MAX, file);
-	(void)fclose(file);
-	return text;
-}
-
-static void declare(struct kube_rig *rig, const char *path)
-{
-	struct neap_causes causes = {0};
-	struct neap_error err = {0};
-	json_t *all, *definition;
-	size_t len, i;
-	char *text = read_file(path, &len);
-
-	if (neap_kube_yaml_parse(text, len, path, &all, &err) < 0)
-		fail_msg("%s", err.msg);
-	free(text);
-	json_array_foreach (all, i, definition) {
-		struct neap_kube_kind **kind = &rig->declared[rig->declared_count++];
-
-		assert_true(rig->declared_count <= KUBE_DECLARED);
-		if (neap_kube_crd_parse(definition, kind, &causes, &err) < 0)
-			fail_msg("%s: %s %s", path, err.field, err.msg);
-		/* Some are built in as well. */
-		if (neap_kube_registry_add(rig->registry, *kind, &err) < 0)
-			neap_kube_crd_free(rig->declared[--rig->declared_count]);
-	}
-	json_decref(all);
-}
-
-static void declare_all(struct kube_rig *rig, const char *folder)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-	char path[512];
-
-	assert_non_null(dir);
-	while ((entry = readdir(dir)) != NULL) {
-		if (strstr(entry->d_name, ".yaml") == NULL)
-			continue;
-		(void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		declare(rig, path);
-	}
-	(void)closedir(dir);
-}
-
-static void start_kinds(struct kube_rig *rig, const char *folder)
+static void start_kinds(struct kube_rig *rig)
 {
 	static const struct neap_kube_kind *const *const tables[] = {
 		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
@@ -112,8 +59,6 @@ static void start_kinds(struct kube_rig *rig, const char *folder)
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables); i++)
 		if (neap_kube_registry_add_all(rig->registry, tables[i], &err) < 0)
 			fail_msg("%s", err.msg);
-	if (folder != NULL)
-		declare_all(rig, folder);
 }
 
 static void start_http(struct kube_rig *rig, const char *listen)
@@ -138,6 +83,7 @@ struct kube_rig *kube_rig_start(const char *listen, const char *folder)
 {
 	struct kube_rig *rig = neap_alloc(sizeof(*rig));
 	struct neap_kube_config config = {.now = rig_now};
+	struct neap_kube_declared_config declared = {.folder = folder};
 	struct neap_error err = {0};
 
 	assert_non_null(rig);
@@ -148,18 +94,22 @@ struct kube_rig *kube_rig_start(const char *listen, const char *folder)
 	store_rig_open(&rig->store);
 	rig->base = neap_http_base_new();
 	assert_non_null(rig->base);
-	start_kinds(rig, folder);
+	start_kinds(rig);
 	config.base = rig->base;
 	config.store = rig->store.store;
 	config.registry = rig->registry;
 	if (neap_kube_new(&config, &rig->kube, &err) < 0 ||
 	    neap_kube_collect_new(rig->kube, &rig->collect, &err) < 0)
 		fail_msg("%s", err.msg);
+	declared.kube = rig->kube;
+	if (neap_kube_declared_new(&declared, &rig->declared, &err) < 0)
+		fail_msg("%s", err.msg);
 	start_http(rig, listen);
 	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
 			       EV_READ | EV_PERSIST, hear, rig->store.store);
 	assert_non_null(rig->heard);
 	assert_int_equal(event_add(rig->heard, NULL), 0);
+	kube_version = neap_store_version(rig->store.store);
 	return rig;
 }
 
@@ -176,6 +126,16 @@ int kube_rig_setup(void **state)
 	return 0;
 }
 
+void kube_rig_stop_kube(struct kube_rig *rig)
+{
+	neap_kube_collect_free(rig->collect);
+	neap_kube_declared_free(rig->declared);
+	neap_kube_free(rig->kube);
+	rig->collect = NULL;
+	rig->declared = NULL;
+	rig->kube = NULL;
+}
+
 int kube_rig_teardown(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -184,16 +144,13 @@ int kube_rig_teardown(void **state)
 		(void)close(rig->fd);
 	json_decref(rig->body);
 	kube_run(rig, 5); /* the server sees that its clients went */
-	neap_kube_collect_free(rig->collect);
-	neap_kube_free(rig->kube);
+	kube_rig_stop_kube(rig);
 	neap_http_free(rig->http);
 	event_free(rig->heard);
 	(void)unlink(rig->path);
 	store_rig_done(&rig->store);
 	event_base_free(rig->base);
 	neap_kube_registry_free(rig->registry);
-	for (size_t i = 0; i < rig->declared_count; i++)
-		neap_kube_crd_free(rig->declared[i]);
 	free(rig);
 	return 0;
 }
@@ -300,13 +257,11 @@ static const struct {
 	{"APPLY ", "application/apply-patch+yaml"},
 };
 
-int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
-		  const char *body, size_t len)
+static void send_with(struct kube_rig *rig, const char *ask, const char *headers,
+		      const char *body, size_t len)
 {
 	neap_auto_buf struct neap_buf out = {0};
 	const char *method = ask, *path = strchr(ask, ' ') + 1, *type = NULL;
-	bool closes = false;
-	int status;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(patches); i++)
 		if (strncmp(ask, patches[i].method, strlen(patches[i].method)) == 0) {
@@ -328,7 +283,13 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	if (rig->fd < 0)
 		rig->fd = dial(rig);
 	say(rig, rig->fd, out.data, out.len);
-	status = read_answer(rig, &closes);
+}
+
+int kube_receive(struct kube_rig *rig)
+{
+	bool closes = false;
+	int status = read_answer(rig, &closes);
+
 	if (closes || status == 0) {
 		(void)close(rig->fd);
 		rig->fd = -1;
@@ -336,17 +297,36 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	return status;
 }
 
+int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
+		  const char *body, size_t len)
+{
+	send_with(rig, ask, headers, body, len);
+	return kube_receive(rig);
+}
+
+void kube_send(struct kube_rig *rig, const char *ask, const char *body)
+{
+	neap_auto_buf struct neap_buf text = {0};
+
+	neap_buf_init(&text, ANSWER_MAX);
+	for (const char *at = body; at != NULL && *at != '\0'; at++) {
+		if (at[0] == '\'' && at[1] == '@' && at[2] >= '0' && at[2] <= '9') {
+			char *end;
+			long offset = strtol(at + 2, &end, 10);
+
+			neap_buf_addf(&text, "\"%lld", (long long)kube_version + offset);
+			at = end - 1;
+		} else {
+			neap_buf_addc(&text, *at == '\'' ? '"' : *at);
+		}
+	}
+	send_with(rig, ask, "", body != NULL ? text.data : NULL, text.len);
+}
+
 int kube_ask(struct kube_rig *rig, const char *ask, const char *body)
 {
-	char *text = body != NULL ? neap_strdup(body) : NULL;
-	int status;
-
-	for (char *at = text; at != NULL && *at != '\0'; at++)
-		if (*at == '\'')
-			*at = '"';
-	status = kube_ask_with(rig, ask, "", text, text != NULL ? strlen(text) : 0);
-	free(text);
-	return status;
+	kube_send(rig, ask, body);
+	return kube_receive(rig);
 }
 
 /* --- what is wanted --- */
@@ -404,6 +384,13 @@ const char *kube_differs(const json_t *json, const char *want)
 	(void)snprintf(at, sizeof(at), "%.*s", (int)len, path);
 	found = kube_at(json, at);
 	(void)snprintf(number, sizeof(number), "%zu", json_array_size(found));
+	if (strncmp(path + len, "=@", 2) == 0) {
+		(void)snprintf(number, sizeof(number), "%lld",
+			       (long long)kube_version +
+				       strtol(path + len + 2, NULL, 10));
+		if (is_as(found, '=', number))
+			return NULL;
+	}
 	if (is_absent && found == NULL)
 		return NULL;
 	if (is_count && path[len] == '=' && strcmp(number, path + len + 1) == 0)

@@ -7,12 +7,12 @@
 #define NEAP_T_LIB_KUBE_RIG_H
 
 #include "api/kube/collect.h"
+#include "api/kube/declared.h"
 #include "api/kube/kube.h"
 #include "engine/base/buf.h"
 #include "t/lib/store_rig.h"
 
-#define KUBE_DECLARED 16
-#define KUBE_CRDS     "doc/deploy/crds"
+#define KUBE_CRDS "doc/deploy/crds"
 
 struct kube_rig {
 	struct store_rig store;
@@ -22,8 +22,7 @@ struct kube_rig {
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
 	struct neap_kube_collect *collect;
-	struct neap_kube_kind *declared[KUBE_DECLARED];
-	size_t declared_count;
+	struct neap_kube_declared *declared;
 	char path[96]; /* of the unix socket */
 	int port;      /* with the token "secret" */
 	int fd;        /* of the client; -1 */
@@ -42,13 +41,23 @@ int kube_rig_teardown(void **state);
  * alone. */
 struct kube_rig *kube_rig_start(const char *listen, const char *folder);
 
+/* Version of the store when the rig had started: what it declares is stored, too. */
+extern int64_t kube_version;
+
+/* What serves ends, before the server. */
+void kube_rig_stop_kube(struct kube_rig *rig);
 /* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
- * with such a body. body: JSON with ' for ", NULL: none. Returns the status; rig->body is the answer, borrowed until the
+ * with such a body. body: JSON with ' for ", and '@2' for
+ * the second version after kube_version; NULL: none. Returns the status; rig->body is the answer, borrowed until the
  * next one, NULL when it was no JSON. */
 int kube_ask(struct kube_rig *rig, const char *ask, const char *body);
 /* ... with lines of headers of one's own ("Accept: x\r\n"); body goes as it is. */
 int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 		  const char *body, size_t len);
+
+/* The same in two halves: the loop does not run in the first. */
+void kube_send(struct kube_rig *rig, const char *ask, const char *body);
+int kube_receive(struct kube_rig *rig);
 
 #define KUBE_WANTS 7
 
@@ -56,7 +65,8 @@ struct kube_step {
 	const char *ask, *body;
 	int status;
 	/* Of the answer: "metadata.name=x", "items.0.spec.n=1" (texts bare, all else as compact
-	 * JSON), "!status" is absent, "message~part", "#items=3" counts. NULL ends. */
+	 * JSON), "!status" is absent, "message~part", "#items=3" counts,
+	 * "metadata.resourceVersion=@2" is the second version after kube_version. NULL ends. */
 	const char *want[KUBE_WANTS];
 };
 

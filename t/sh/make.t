@@ -32,7 +32,7 @@ unsaid() { ! said "$1"; }
 # Two seconds later than anything built: some file systems keep whole seconds.
 newer() { touch -d '+2 seconds' "$tmp/tree/$1"; }
 
-mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,policies/qos,lua/meta,doc/internals}
+mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,policies/qos,lua/meta,doc/internals,doc/deploy/crds}
 cp Makefile "$tmp/tree/"
 cp t/deps.sh "$tmp/tree/t/"
 (
@@ -54,6 +54,7 @@ cp t/deps.sh "$tmp/tree/t/"
 	S
 	chmod +x t/sh/s.t
 	echo 'return {}' >policies/qos/p.lua
+	echo 'kind: CustomResourceDefinition' >doc/deploy/crds/c.yaml
 	printf '# NAME\n\nneapd - x\n' >doc/neapd.8.md
 	echo '---@meta' >lua/meta/m.lua
 	echo '# x' >doc/lua-api.md
@@ -115,6 +116,7 @@ check 'install: neapd' test -x "$tmp/dest/usr/sbin/neapd"
 check 'install: neapctl' test -x "$tmp/dest/usr/bin/neapctl"
 check 'install: policies' test -f "$tmp/dest/usr/share/neap/policies/qos/p.lua"
 check 'install: the types of policies' test -f "$tmp/dest/usr/share/neap/lua/meta/m.lua"
+check 'install: definitions' test -f "$tmp/dest/usr/share/neap/crds/c.yaml"
 check 'install: documents' test -f "$tmp/dest/usr/share/doc/neap/lua-api.md"
 check 'install: those in folders too' test -f "$tmp/dest/usr/share/doc/neap/internals/x.md"
 check 'install: no manual page as a document' test ! -e "$tmp/dest/usr/share/doc/neap/neapd.8.md"

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The turns of declared kinds: what has happened to definitions, which are then looked at, some a turn. */
+#include "api/kube/declared.h"
+
+#include <event2/event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/kube/declared_priv.h"
+#include "engine/base/mem.h"
+
+/* What waits for others is looked at again after. */
+#define RETRY_MS 300
+/* The start waits so long for the disk. */
+#define START_MS 10000
+/* ... and so long for what is served from memory anyway. */
+#define SETTLE_MS 1000
+
+void declared_wake(struct neap_kube_declared *declared)
+{
+	struct timeval now = {0};
+
+	(void)event_add(declared->turn, &now);
+}
+
+void declared_note(struct neap_kube_declared *declared, const char *name)
+{
+	static char here;
+
+	if (!neap_map_set(declared->due, name, &here))
+		declared->is_lost = true;
+	declared_wake(declared);
+}
+
+/* --- what happened --- */
+
+static void ready(void *arg)
+{
+	declared_wake(arg);
+}
+
+static bool note_listed(void *arg, struct neap_object *object)
+{
+	declared_note(arg, object->name);
+	return true;
+}
+
+/* Everything, from now on. False without memory: it stays lost. */
+static bool begin(struct neap_kube_declared *declared)
+{
+	struct neap_store *store = declared->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_error err;
+
+	if (declared->watch)
+		neap_store_watch_free(declared->watch);
+	declared->watch = NULL;
+	declared->is_lost = false;
+	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
+		const char *name;
+
+		(void)neap_map_at(declared->entries, i, &name);
+		declared_note(declared, name);
+	}
+	if (neap_store_list(store, DEFINITIONS, NULL, &place, note_listed, declared,
+			    &err) < 0 ||
+	    neap_store_watch_new(store, DEFINITIONS, neap_store_version(store), ready,
+				 declared, &declared->watch, &err) < 0)
+		declared->is_lost = true;
+	return !declared->is_lost;
+}
+
+static void take_events(struct neap_kube_declared *declared)
+{
+	struct neap_store_event *event;
+	struct neap_error err;
+	int ret = 1;
+
+	if (!declared->is_lost)
+		while ((ret = neap_store_watch_next(declared->watch, &event, &err)) > 0)
+			declared_note(declared, event->object->name);
+	if (ret < 0)
+		declared->is_lost = true;
+	/* The new watch is told to call by being asked. */
+	if (declared->is_lost && begin(declared))
+		while ((ret = neap_store_watch_next(declared->watch, &event, &err)) > 0)
+			declared_note(declared, event->object->name);
+}
+
+/* --- a turn --- */
+
+/* Looks at what is due; true: more than fits into this turn. */
+static bool look(struct neap_kube_declared *declared)
+{
+	size_t left = NEAP_KUBE_DECLARED_TURN;
+
+	for (size_t i = neap_map_count(declared->due); i-- > 0;) {
+		char name[NEAP_OBJECT_NAME];
+		const char *key;
+
+		/* What is looked at may note others, which come at the end. */
+		(void)neap_map_at(declared->due, i, &key);
+		(void)neap_strcopy(name, sizeof(name), key);
+		if (declared_look(declared, name, &left))
+			(void)neap_map_remove(declared->due, name);
+	}
+	return !left;
+}
+
+/* True: more than fits into this turn. */
+static bool empty(struct neap_kube_declared *declared)
+{
+	size_t left = NEAP_KUBE_DECLARED_PIECE;
+	bool is_more = false;
+
+	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
+		const char *name;
+		struct declared_entry *entry = neap_map_at(declared->entries, i, &name);
+
+		if (!entry->is_due && !entry->is_ready)
+			continue;
+		if (declared_empty(name, entry, &left)) {
+			entry->settled = 0;
+			declared_note(declared, name);
+		}
+		is_more = is_more || entry->is_due;
+	}
+	return is_more;
+}
+
+static bool waits(const struct neap_kube_declared *declared)
+{
+	if (declared->is_lost || neap_map_count(declared->due))
+		return true;
+	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
+		const struct declared_entry *entry =
+			neap_map_at(declared->entries, i, NULL);
+
+		if (entry->was_asked)
+			return true;
+	}
+	return false;
+}
+
+static void turn(int fd, short what, void *arg)
+{
+	struct neap_kube_declared *declared = arg;
+	struct timeval soon = {.tv_usec = RETRY_MS * 1000};
+	bool is_more;
+
+	(void)fd;
+	(void)what;
+	take_events(declared);
+	is_more = look(declared);
+	is_more = empty(declared) || is_more;
+	if (is_more)
+		declared_wake(declared);
+	else if (waits(declared) && !event_pending(declared->retry, EV_TIMEOUT, NULL))
+		(void)event_add(declared->retry, &soon);
+}
+
+static void retry(int fd, short what, void *arg)
+{
+	struct neap_kube_declared *declared = arg;
+
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
+		struct declared_entry *entry = neap_map_at(declared->entries, i, NULL);
+
+		/* What the store did not take is asked for again. */
+		if (entry->was_asked && !entry->is_due) {
+			entry->is_due = true;
+			entry->was_asked = false;
+			entry->place = (struct neap_store_place){0};
+		}
+	}
+	declared_wake(declared);
+}
+
+/* --- the start --- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct listed {
+	struct neap_object **list;
+	size_t count, size;
+};
+
+static bool take_listed(void *arg, struct neap_object *object)
+{
+	struct listed *listed = arg;
+
+	if (listed->count < listed->size)
+		listed->list[listed->count++] = neap_object_ref(object);
+	return true;
+}
+
+static bool is_established(const struct neap_object *object)
+{
+	json_t *tree = neap_object_tree(object);
+	bool is = declared_is_true(tree, "Established");
+
+	json_decref(tree);
+	return is;
+}
+
+/* All that is stored; who was served before has his names first. */
+static int look_at_stored(struct neap_kube_declared *declared, struct neap_error *err)
+{
+	struct neap_store *store = declared->kube->store;
+	struct listed listed = {.size = neap_store_count(store, DEFINITIONS)};
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	int ret;
+
+	if (!listed.size)
+		return 0;
+	listed.list = neap_alloc_array(listed.size, sizeof(*listed.list));
+	if (!listed.list)
+		return neap_error_nomem(err);
+	ret = neap_store_list(store, DEFINITIONS, NULL, &place, take_listed, &listed,
+			      err);
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; ret >= 0 && i < listed.count; i++) {
+			size_t left = SIZE_MAX;
+
+			if (is_established(listed.list[i]) == (round == 0) &&
+			    !declared_look(declared, listed.list[i]->name, &left))
+				declared_note(declared, listed.list[i]->name);
+		}
+	for (size_t i = 0; i < listed.count; i++)
+		(void)neap_object_unref(listed.list[i]);
+	free(listed.list);
+	return ret < 0 ? ret : 0;
+}
+
+/* Until what the files hold is durable and served, and all definitions say so. */
+static void settle(struct neap_kube_declared *declared)
+{
+	struct neap_store *store = declared->kube->store;
+	int64_t began = now_ms();
+	bool is_more;
+
+	for (;;) {
+		struct pollfd ready_fd = {.fd = neap_store_fd(store), .events = POLLIN};
+		int64_t spent = now_ms() - began;
+
+		take_events(declared);
+		is_more = look(declared);
+		if (is_more)
+			continue;
+		if (spent > START_MS || (!declared->files && spent > SETTLE_MS) ||
+		    (!declared->files && !neap_map_count(declared->due)))
+			break;
+		(void)poll(&ready_fd, 1, 20);
+		neap_store_hear(store);
+	}
+	if (declared->files && declared->log)
+		neap_log_line(declared->log, NEAP_LOG_WARN,
+			      "the definitions that come with neap are not stored yet: "
+			      "the disk is slow");
+}
+
+static int start(struct neap_kube_declared *declared, const char *folder,
+		 struct neap_error *err)
+{
+	struct neap_kube *kube = declared->kube;
+	int ret;
+
+	declared->definition =
+		neap_kube_registry_find(kube->registry, "apiextensions.k8s.io", NULL,
+					"customresourcedefinitions");
+	if (!declared->definition)
+		return neap_error_set(err, NEAP_EINTERNAL,
+				      "there is no kind "
+				      "CustomResourceDefinition");
+	declared->entries = neap_map_new();
+	declared->due = neap_map_new();
+	declared->turn = event_new(kube->base, -1, 0, turn, declared);
+	declared->retry = event_new(kube->base, -1, 0, retry, declared);
+	if (!declared->entries || !declared->due || !declared->turn || !declared->retry)
+		return neap_error_nomem(err);
+	if (neap_store_watch_new(kube->store, DEFINITIONS,
+				 neap_store_version(kube->store), ready, declared,
+				 &declared->watch, err) < 0)
+		return neap_error_nomem(err);
+	ret = look_at_stored(declared, err);
+	if (ret == 0 && folder)
+		ret = declared_take_files(declared, folder, err);
+	if (ret == 0)
+		settle(declared);
+	declared_wake(declared);
+	return ret;
+}
+
+int neap_kube_declared_new(const struct neap_kube_declared_config *config,
+			   struct neap_kube_declared **ret, struct neap_error *err)
+{
+	struct neap_kube_declared *declared = neap_alloc(sizeof(*declared));
+	int code;
+
+	*ret = NULL;
+	if (!declared)
+		return neap_error_nomem(err);
+	declared->kube = config->kube;
+	declared->log = config->log;
+	config->kube->declared = declared;
+	code = start(declared, config->folder, err);
+	if (code < 0)
+		neap_kube_declared_free(declared);
+	else
+		*ret = declared;
+	return code;
+}
+
+void neap_kube_declared_free(struct neap_kube_declared *declared)
+{
+	if (!declared)
+		return;
+	declared->kube->declared = NULL;
+	while (declared->entries && neap_map_count(declared->entries)) {
+		const char *name;
+		struct declared_entry *entry = neap_map_at(
+			declared->entries, neap_map_count(declared->entries) - 1, &name);
+
+		(void)neap_map_remove(declared->entries, name);
+		declared_entry_free(declared, entry);
+	}
+	neap_map_free(declared->entries);
+	neap_map_free(declared->due);
+	declared_forget_files(declared);
+	if (declared->watch)
+		neap_store_watch_free(declared->watch);
+	if (declared->turn)
+		event_free(declared->turn);
+	if (declared->retry)
+		event_free(declared->retry);
+	free(declared);
+}
