@@ -20,7 +20,7 @@ static struct neap_object *newest_of(struct neap_kube_collect *collect,
 {
 	char resource[NEAP_STORE_RESOURCE];
 
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	neap_kube_kind_resource(neap_kube_kind_stored(kind), resource, sizeof(resource));
 	return neap_store_newest(collect->kube->store, resource, ns, name);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The name of a kind. */
+ * What a kind is called, and as which it is stored. */
 #include <stdio.h>
 
 #include "api/kube/kind.h"
@@ -9,4 +9,9 @@ void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_
 {
 	snprintf(buf, size, "%s%s%s", kind->plural, kind->group[0] == '\0' ? "" : ".",
 		 kind->group);
+}
+
+const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind)
+{
+	return kind->view ? kind->view->of : kind;
 }

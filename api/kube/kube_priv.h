@@ -46,7 +46,7 @@ struct call {
 	struct neap_http_request *request;
 	struct neap_kube_target target;
 	struct neap_kube_failure failure;
-	char resource[NEAP_STORE_RESOURCE];
+	char resource[NEAP_STORE_RESOURCE];      /* as the store knows it */
 	char api_version[NEAP_OBJECT_NAME + 64]; /* "apps/v1" */
 	enum shape shape;
 	enum include include;
@@ -70,6 +70,9 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
+/* ... as an item of a list. */
+void shape_item(const struct call *call, const struct neap_object *object,
+		struct neap_buf *out);
 bool shape_table(const struct call *call, struct neap_object *const *objects,
 		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
 /* What the Accept header and the query ask for. -1: nothing that there is. */
@@ -94,6 +97,13 @@ int body_patched(struct call *call, const json_t *shown, json_t **ret);
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
+
+/* admit.c: brings in what an object gets because of others, and refuses what the server does not want. object
+ * is complete and not checked yet, of a deletion the state before it; before: NULL for a new one. -1 with
+ * call->failure. */
+enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
+int call_admit(struct call *call, enum admit_verb verb, json_t *object,
+	       const json_t *before);
 
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,

@@ -64,7 +64,6 @@ static bool keep_object(struct page *page, struct neap_object *object)
 static bool take_object(void *arg, struct neap_object *object)
 {
 	struct page *page = arg;
-	const struct neap_kube_kind *kind = page->call->target.kind;
 
 	if (!choice_has(&page->choice, object))
 		return true;
@@ -75,11 +74,7 @@ static bool take_object(void *arg, struct neap_object *object)
 	} else {
 		if (page->count)
 			neap_buf_addc(&page->items, ',');
-		/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
-		if (kind->is_custom)
-			shape_object(page->call, object, &page->items);
-		else
-			neap_object_write(object, NULL, NULL, &page->items);
+		shape_item(page->call, object, &page->items);
 		page->is_short_of_memory = neap_buf_failed(&page->items);
 	}
 	if (page->is_short_of_memory)

@@ -54,7 +54,8 @@ static void name_target(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
 
-	neap_kube_kind_resource(target->kind, call->resource, sizeof(call->resource));
+	neap_kube_kind_resource(neap_kube_kind_stored(target->kind), call->resource,
+				sizeof(call->resource));
 	(void)snprintf(call->api_version, sizeof(call->api_version), "%s%s%s",
 		       target->group, target->group[0] ? "/" : "", target->version);
 }
