@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "api/kube/expire.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -286,6 +287,138 @@ static void test_around(void **state)
 		200);
 }
 
+/* --- expiry --- */
+
+static void add(struct kube_rig *rig, const char *name, const char *more)
+{
+	char body[2048];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'metadata':{'name':'%s'},'involvedObject':{'namespace':'default'}%s}",
+		name, more);
+	assert_int_equal(kube_ask(rig, "POST " CORE, body), 201);
+}
+
+static struct neap_kube_expire *start(struct kube_rig *rig, int64_t ttl_s,
+				      size_t count_max, size_t bytes_max)
+{
+	struct neap_kube_expire_config config = {
+		.ttl_s = ttl_s, .count_max = count_max, .bytes_max = bytes_max};
+	struct neap_kube_expire *expire;
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_kube_expire_new(rig->kube, &config, &expire, &err), 0);
+	kube_run(rig, 5);
+	return expire;
+}
+
+/* Names of those that are left, as "a b". */
+static void wait_left(struct kube_rig *rig, const char *want)
+{
+	char left[1024] = "";
+	const json_t *item;
+	size_t i;
+
+	for (int n = 0; n < 400; n++) {
+		assert_int_equal(kube_ask(rig, "GET " CORE, NULL), 200);
+		left[0] = '\0';
+		json_array_foreach (kube_at(rig->body, "items"), i, item)
+			(void)snprintf(left + strlen(left), sizeof(left) - strlen(left),
+				       "%s%s", i ? " " : "",
+				       kube_text(item, "metadata.name"));
+		if (strcmp(left, want) == 0)
+			return;
+		kube_run(rig, 5);
+	}
+	assert_string_equal(left, want);
+}
+
+#define HOUR (INT64_C(3600) * 1000000)
+
+static void test_age(void **state)
+{
+	struct kube_rig *rig = *state;
+	int64_t before = kube_now;
+	struct neap_kube_expire *expire;
+	struct kube_watch watch;
+
+	/* One that was there at the start, one that says that it happened again, one that lies. */
+	add(rig, "old", "");
+	add(rig, "series",
+	    ",'lastTimestamp':'2026-09-21T15:03:20Z'"); /* 50 minutes later */
+	add(rig, "liar", ",'lastTimestamp':'2999-01-01T00:00:00Z'");
+	kube_now += HOUR - 1000000;
+	expire = start(rig, 3600, 0, 0);
+	add(rig, "new", "");
+	wait_left(rig, "liar new old series");
+	kube_watch_open(rig, &watch, CORE "?watch=1&resourceVersion=1");
+	for (int i = 0; i < 4; i++)
+		assert_non_null(kube_watch_next(&watch, 5000));
+	kube_now += 1000000;
+	add(rig, "newer", ""); /* somebody looks at the list */
+	wait_left(rig, "liar new newer series");
+	kube_watch_wants(&watch, "ADDED newer");
+	kube_watch_wants(&watch, "DELETED old");
+	kube_watch_close(&watch);
+	/* What is written again stays for as long again. */
+	kube_now += HOUR - 10 * 1000000;
+	assert_int_equal(kube_ask(rig, "MERGE " CORE "/new", "{'count':2}"), 200);
+	wait_left(rig, "liar new newer");
+	kube_now += 11 * 1000000;
+	add(rig, "last", "");
+	wait_left(rig, "last new");
+	assert_int_equal(neap_kube_expire_count(expire), 4);
+	/* With a finalizer or not. */
+	assert_int_equal(kube_ask(rig, "MERGE " CORE "/new",
+				  "{'metadata':{'finalizers':['a.b/c']}}"),
+			 200);
+	kube_now += HOUR;
+	add(rig, "end", "");
+	wait_left(rig, "end");
+	neap_kube_expire_free(expire);
+	kube_now = before;
+}
+
+static void test_number(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct neap_kube_expire *expire;
+
+	for (int i = 0; i < 9; i++)
+		add(rig, (char[]){(char)('a' + i), '\0'}, "");
+	/* Written again, it is the youngest. */
+	assert_int_equal(kube_ask(rig, "MERGE " CORE "/a", "{'count':2}"), 200);
+	expire = start(rig, 0, 4, 0);
+	wait_left(rig, "a g h i");
+	add(rig, "j", "");
+	wait_left(rig, "a h i j");
+	assert_int_equal(kube_ask(rig, "DELETE " CORE "/h", NULL), 200);
+	add(rig, "k", "");
+	wait_left(rig, "a i j k");
+	neap_kube_expire_free(expire);
+	/* By their bytes: the two that are largest do not fit together. */
+	expire = start(rig, 0, 100, 1800);
+	add(rig, "l", ",'reason':'0123456789'");
+	wait_left(rig, "a i j k l");
+	{
+		char body[1600];
+
+		(void)snprintf(body, sizeof(body), ",'message':'%01200d'", 0);
+		add(rig, "m", body);
+	}
+	wait_left(rig, "l m");
+	neap_kube_expire_free(expire);
+	/* Without an age nothing goes by it. */
+	kube_now += 100 * HOUR;
+	expire = start(rig, 0, 100, 0);
+	add(rig, "n", "");
+	kube_run(rig, 30);
+	wait_left(rig, "l m n");
+	kube_now -= 100 * HOUR;
+	neap_kube_expire_free(expire);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +430,8 @@ int main(void)
 		TEST(watches),
 		TEST(tables),
 		TEST(around),
+		TEST(age),
+		TEST(number),
 	};
 
 	return cmocka_run_group_tests_name("kube_events", tests, NULL, NULL);

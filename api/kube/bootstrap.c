@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/kube/bootstrap.h"
 
+#include <string.h>
+
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "engine/base/json.h"
@@ -25,9 +27,10 @@ static const struct {
 static json_t *make(struct neap_kube *kube, const struct neap_kube_kind *kind,
 		    const char *name, const char *rest)
 {
-	json_t *object = json_loads(rest, 0, NULL);
+	json_t *object = NULL;
+	json_error_t where;
 
-	if (object &&
+	if (neap_json_parse(rest, strlen(rest), 0, &object, &where) == 0 &&
 	    json_object_set_new(object, "metadata", json_pack("{s:s}", "name", name)) ==
 		    0 &&
 	    neap_kube_meta_begin(kind, object, "", kube->now()) &&
