@@ -74,28 +74,9 @@ void neap_collect_forget_orphans(struct neap_kube_collect *collect)
 static bool is_there(struct neap_kube_collect *collect, const struct neap_object *object,
 		     const json_t *owner)
 {
-	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
-	const char *kind_name = json_string_value(json_object_get(owner, "kind"));
-	const char *name = json_string_value(json_object_get(owner, "name"));
-	const char *uid = json_string_value(json_object_get(owner, "uid"));
 	const struct neap_kube_kind *kind;
-	struct neap_object *found;
-	char group[NEAP_OBJECT_NAME] = "";
-	const char *slash;
 
-	if (!version || !kind_name || !name || !uid)
-		return true;
-	slash = strchr(version, '/');
-	if (slash && (size_t)(slash - version) < sizeof(group)) {
-		memcpy(group, version, (size_t)(slash - version));
-		group[slash - version] = '\0';
-	}
-	kind = neap_kube_registry_find_kind(collect->kube->registry, group, NULL,
-					    kind_name);
-	if (!kind)
-		return true;
-	found = newest_of(collect, kind, kind->is_namespaced ? object->ns : "", name);
-	return found && strcmp(found->uid, uid) == 0;
+	return kube_owner_find(collect->kube, object->ns, owner, &kind) || !kind;
 }
 
 /* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */

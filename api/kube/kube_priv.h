@@ -120,7 +120,15 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 		      int status);
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+/* What stands at a path of a kind's scale (".spec.replicas"); borrowed, NULL: nothing. */
+const json_t *kube_scale_at(const json_t *object, const char *path);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
+
+/* owner.c: the newest state of what a reference in an object of ns names; NULL when it is not there, or there
+ * only under another uid. *ret_kind is NULL when nobody knows the kind, or the reference lacks something. */
+struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
+				    const json_t *owner,
+				    const struct neap_kube_kind **ret_kind);
 
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);
