@@ -191,8 +191,8 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 		struct neap_store_place place = {.version = neap_store_version(store)};
 		int ret;
 
-		if (kind->view)
-			continue; /* its objects are those of another */
+		if (kind->view || kind->make)
+			continue; /* its objects are those of another, or of nobody */
 		collect->source_count++;
 		source->collect = collect;
 		source->is_ready = true; /* what comes at once is not told */

@@ -37,6 +37,15 @@ struct neap_kube_view {
 	const char *nulled; /* a member that is shown as null where it is missing */
 };
 
+struct neap_object;
+struct neap_store;
+
+/* Gives the objects of a kind that are not stored, in the order of lists, to take until that gives false: of
+ * a namespace (NULL: of all) those of that name (NULL: all). Objects are borrowed. 0, or -NEAP_ENOMEM. */
+typedef int neap_kube_make_fn(struct neap_store *store, const char *ns, const char *name,
+			      bool (*take)(void *arg, struct neap_object *object),
+			      void *arg, struct neap_error *err);
+
 struct neap_kube_kind {
 	const char *group;           /* "" of core */
 	const char *const *versions; /* served, the preferred first; NULL ends */
@@ -66,6 +75,9 @@ struct neap_kube_kind {
 		      struct neap_causes *causes);
 	/* NULL: stored as it is shown. Else check gets objects as they are stored. */
 	const struct neap_kube_view *view;
+	/* Of a kind whose objects are made of others when somebody asks: they can be got and listed, and
+	 * nothing else. NULL: they are stored. */
+	neap_kube_make_fn *make;
 };
 
 /* The kind as which objects of this one are stored: nearly always itself. */
@@ -76,8 +88,8 @@ void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_
 /* --- the rows of the built-in kinds, NULL ends: one table a file of api/kube/types_*.c --- */
 extern const struct neap_kube_kind *const neap_kube_core_kinds[];
 extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
-/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io, topology.node.k8s.io,
- * apiextensions.k8s.io */
+/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io, metrics.k8s.io,
+ * topology.node.k8s.io, apiextensions.k8s.io */
 extern const struct neap_kube_kind *const neap_kube_other_kinds[];
 /* Events as events.k8s.io shows them. */
 extern const struct neap_kube_kind neap_kube_event_view;

@@ -33,6 +33,9 @@ struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 		return NULL;
 	group_of(version, group, sizeof(group));
 	*ret_kind = neap_kube_registry_find_kind(kube->registry, group, NULL, kind_name);
+	/* What is not stored owns nothing. */
+	if (*ret_kind && (*ret_kind)->make)
+		*ret_kind = NULL;
 	if (!*ret_kind)
 		return NULL;
 	neap_kube_kind_resource(neap_kube_kind_stored(*ret_kind), resource,
