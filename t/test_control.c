@@ -221,6 +221,9 @@ static void test_routes(void **state)
 		{"healthz", "GET", "/healthz", "", " 200 ", "\r\n\r\nok\n"},
 		{"livez", "GET", "/livez", "", " 200 ", "ok\n"},
 		{"version", "GET", "/version", "", " 200 ", NEAP_VERSION},
+		{"version of kubernetes", "GET", "/version?timeout=32s", "", " 200 ",
+		 "\"major\":\"1\",\"minor\":\"31\","
+		 "\"gitVersion\":\"v1.31.0+neap-" NEAP_VERSION "\""},
 		{"head", "HEAD", "/version", "", " 200 ", "Content-Length: "},
 		{"status", "GET", "/control/v1/status", "", " 200 ",
 		 "{\"state\":\"acting\"}"},

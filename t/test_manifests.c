@@ -86,7 +86,6 @@ static const struct neap_kube_kind *in_table(const struct neap_kube_kind *const 
 
 static const struct neap_kube_kind *kind_of(const json_t *object)
 {
-	const struct neap_kube_kind *const view[] = {&neap_kube_event_view, NULL};
 	const char *version = json_string_value(json_object_get(object, "apiVersion"));
 	const char *name = json_string_value(json_object_get(object, "kind"));
 	const struct neap_kube_kind *kind;
@@ -96,9 +95,7 @@ static const struct neap_kube_kind *kind_of(const json_t *object)
 	kind = in_table(neap_kube_core_kinds, version, name);
 	if (kind == NULL)
 		kind = in_table(neap_kube_apps_kinds, version, name);
-	if (kind == NULL)
-		kind = in_table(neap_kube_other_kinds, version, name);
-	return kind != NULL ? kind : in_table(view, version, name);
+	return kind != NULL ? kind : in_table(neap_kube_other_kinds, version, name);
 }
 
 /* --- cases --- */

@@ -39,8 +39,6 @@ static int collect(void **state)
 			assert_true(kind_count < KINDS);
 			kinds[kind_count++] = tables[t][i];
 		}
-	assert_true(kind_count < KINDS);
-	kinds[kind_count++] = &neap_kube_event_view;
 	return 0;
 }
 
@@ -161,7 +159,8 @@ static void test_rows(void **state)
 			fail_msg("row %zu", i);
 		snprintf(text, sizeof(text), "%sList", kind->kind);
 		assert_string_equal(kind->list_kind, text);
-		assert_int_equal(strcasecmp(kind->singular, kind->kind), 0);
+		if (kind->make == NULL)
+			assert_int_equal(strcasecmp(kind->singular, kind->kind), 0);
 		for (const char *p = kind->singular; *p != '\0'; p++)
 			assert_true(*p >= 'a' && *p <= 'z');
 		for (size_t k = 0; k < i; k++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/control/topology_json.h"
+#include "api/control/version_json.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
@@ -127,8 +128,7 @@ static void get_ready(void *arg, struct neap_http_request *request)
 static void get_version(void *arg, struct neap_http_request *request)
 {
 	(void)arg;
-	answer_or_nomem(request, json_pack("{s:s, s:s}", "name", "neapd", "version",
-					   NEAP_VERSION));
+	answer_or_nomem(request, neap_version_json());
 }
 
 /* --- figures --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No controller is needed for these: what a budget needs and what there is, is counted when somebody asks,
- * over the newest state. */
+ * Whether a pod may go is counted when somebody asks, over the newest state: the status of a budget is for
+ * those who look. */
 #include "api/kube/budget.h"
 
 #include <stdlib.h>
@@ -10,33 +10,11 @@
 #include "api/kube/kube_priv.h"
 #include "engine/base/quantity.h"
 
-static bool is_condition_true(const json_t *status, const char *type)
-{
-	const json_t *condition;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "conditions"), i, condition) {
-		const char *its_type =
-			json_string_value(json_object_get(condition, "type"));
-		const char *value =
-			json_string_value(json_object_get(condition, "status"));
-
-		if (its_type && value && strcmp(its_type, type) == 0)
-			return strcmp(value, "True") == 0;
-	}
-	return false;
-}
-
 static bool is_phase(const json_t *status, const char *name)
 {
 	const char *phase = json_string_value(json_object_get(status, "phase"));
 
 	return phase && strcmp(phase, name) == 0;
-}
-
-static bool is_finished(const json_t *status)
-{
-	return is_phase(status, "Succeeded") || is_phase(status, "Failed");
 }
 
 static bool is_pending(const json_t *status)
@@ -79,31 +57,21 @@ int64_t neap_budget_need(const json_t *budget, int64_t expected)
 	return 0;
 }
 
-struct count {
+struct tally {
 	struct neap_kube *kube;
-	const struct neap_selector *selector;
-	int64_t expected, healthy;
+	struct neap_budget_count *count;
+	bool is_short_of_memory;
 };
 
 static bool count_pod(void *arg, struct neap_object *object)
 {
-	struct count *count = arg;
+	struct tally *tally = arg;
 	struct neap_object *newest =
-		neap_store_newest(count->kube->store, "pods", object->ns, object->name);
-	const json_t *status;
-	json_t *tree;
+		neap_store_newest(tally->kube->store, "pods", object->ns, object->name);
 
-	if (!newest || !neap_object_is_selected(newest, count->selector))
-		return true;
-	tree = neap_object_tree(newest);
-	status = json_object_get(tree, "status");
-	if (!is_finished(status)) {
-		count->expected++;
-		if (!newest->is_deleting && is_condition_true(status, "Ready"))
-			count->healthy++;
-	}
-	json_decref(tree);
-	return true;
+	tally->is_short_of_memory =
+		newest && !neap_budget_count_add(tally->count, newest);
+	return !tally->is_short_of_memory;
 }
 
 struct question {
@@ -123,42 +91,44 @@ static void refuse(struct question *question, const char *budget, int64_t need,
 		       budget, (long long)need, (long long)healthy);
 }
 
+static bool may_go(const struct question *question, const json_t *budget,
+		   const struct neap_budget_figures *figures)
+{
+	const char *policy = json_string_value(json_object_get(
+		json_object_get(budget, "spec"), "unhealthyPodEvictionPolicy"));
+
+	/* One that is not ready takes nothing away: it may go while there are enough others, or always
+	 * where the budget says so. */
+	if (question->is_ready)
+		return figures->allowed > 0;
+	return figures->healthy >= figures->need ||
+	       (policy && strcmp(policy, "AlwaysAllow") == 0);
+}
+
 /* What cannot be judged for want of memory is not allowed. */
 static void judge(struct question *question, const struct neap_object *object,
 		  const json_t *budget)
 {
-	const json_t *spec = json_object_get(budget, "spec");
-	const json_t *labels = json_object_get(spec, "selector");
-	const char *policy =
-		json_string_value(json_object_get(spec, "unhealthyPodEvictionPolicy"));
-	struct neap_selector *selector = NULL;
-	struct neap_store_place place = {
-		.version = neap_store_version(question->kube->store)};
-	struct count count = {.kube = question->kube};
+	struct neap_store *store = question->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct tally tally = {.kube = question->kube};
+	struct neap_budget_figures figures;
 	struct neap_error err;
-	int64_t need;
 
-	if (!json_is_object(labels))
-		return; /* of no pod */
-	if (neap_selector_parse(labels, &selector, &err) < 0) {
+	if (neap_budget_count_new(question->kube, budget, &tally.count, &err) < 0) {
 		question->answer.is_allowed = err.code != NEAP_ENOMEM;
 		return;
 	}
-	if (neap_object_is_selected(question->pod, selector)) {
-		count.selector = selector;
-		if (neap_store_list(question->kube->store, "pods", object->ns, &place,
-				    count_pod, &count, &err) < 0)
+	if (neap_budget_count_has(tally.count, question->pod)) {
+		if (neap_store_list(store, "pods", object->ns, &place, count_pod, &tally,
+				    &err) < 0 ||
+		    tally.is_short_of_memory)
 			question->answer.is_allowed = false;
-		need = neap_budget_need(budget, count.expected);
-		/* One that is not ready takes nothing away: it may go while there are enough
-		 * others, or always where the budget says so. */
-		if (question->is_ready
-			    ? count.healthy - 1 < need
-			    : count.healthy < need &&
-				      !(policy && strcmp(policy, "AlwaysAllow") == 0))
-			refuse(question, object->name, need, count.healthy);
+		neap_budget_count_end(tally.count, &figures);
+		if (!may_go(question, budget, &figures))
+			refuse(question, object->name, figures.need, figures.healthy);
 	}
-	neap_selector_free(selector);
+	neap_budget_count_free(tally.count);
 }
 
 static bool ask_budget(void *arg, struct neap_object *object)
@@ -182,10 +152,11 @@ struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
 	struct neap_store_place place = {.version = neap_store_version(kube->store)};
 	json_t *tree = neap_object_tree(pod);
 	const json_t *status = json_object_get(tree, "status");
-	bool is_free = is_finished(status) || is_pending(status) || pod->is_deleting;
+	bool is_free =
+		neap_budget_is_finished(status) || is_pending(status) || pod->is_deleting;
 	struct neap_error err;
 
-	question.is_ready = is_condition_true(status, "Ready");
+	question.is_ready = neap_budget_is_true(status, "Ready");
 	json_decref(tree);
 	if (!tree)
 		question.answer.is_allowed = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Disruption budgets: whether a pod may be evicted now. */
+ * Disruption budgets: whether a pod may be evicted now, and what their status says of that. Both count with the
+ * same functions; an eviction counts the newest state, the status what everybody can see. */
 #ifndef NEAP_API_KUBE_BUDGET_H
 #define NEAP_API_KUBE_BUDGET_H
 
@@ -22,5 +23,35 @@ struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
 /* What a budget asks of so many pods: minAvailable or maxUnavailable, numbers or percentages (rounded up).
  * The least number of healthy ones; 0 when it asks for nothing. */
 int64_t neap_budget_need(const json_t *budget, int64_t expected);
+
+/* --- counting, over several turns if need be --- */
+
+struct neap_budget_count;
+
+struct neap_budget_figures {
+	/* Of minAvailable as a number: the pods. Else what those want that made them (replicas of a
+	 * Deployment, StatefulSet, ..., each once), and one for each pod that nothing with replicas made. */
+	int64_t expected;
+	int64_t healthy; /* ready, and not being deleted */
+	int64_t need;
+	int64_t allowed; /* so many may be evicted */
+};
+
+/* budget is borrowed. Errors: of its selector, -NEAP_ENOMEM. */
+int neap_budget_count_new(struct neap_kube *kube, const json_t *budget,
+			  struct neap_budget_count **ret, struct neap_error *err);
+void neap_budget_count_free(struct neap_budget_count *count);
+/* Whether it is one of its pods. */
+bool neap_budget_count_has(const struct neap_budget_count *count,
+			   const struct neap_object *pod);
+/* A pod of the budget's namespace; those of others and finished ones do not count. False without memory. */
+bool neap_budget_count_add(struct neap_budget_count *count,
+			   const struct neap_object *pod);
+void neap_budget_count_end(const struct neap_budget_count *count,
+			   struct neap_budget_figures *ret);
+
+/* Of the status of a pod. */
+bool neap_budget_is_true(const json_t *status, const char *type);
+bool neap_budget_is_finished(const json_t *status);
 
 #endif

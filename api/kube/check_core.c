@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes, namespaces, ConfigMaps and events. */
+ * Nodes, namespaces and ConfigMaps. */
 #include <stdio.h>
 #include <string.h>
 
@@ -234,47 +234,4 @@ void neap_kube_check_configmap(const json_t *object, const json_t *before,
 				"Too long: may not be more than %d bytes", CONFIGMAP_MAX);
 	if (before != NULL)
 		keep_values(object, before, causes);
-}
-
-/* --- events --- */
-
-static void need_up_to(const json_t *object, const char *name, size_t max,
-		       struct neap_causes *causes)
-{
-	const json_t *value = json_object_get(object, name);
-
-	if (json_string_length(value) == 0)
-		neap_causes_required(causes, name, "");
-	else if (json_string_length(value) > max)
-		neap_causes_invalid(causes, name, value,
-				    "can have at most %zu characters", max);
-}
-
-void neap_kube_check_event(const json_t *object, const json_t *before,
-			   struct neap_causes *causes)
-{
-	const json_t *about = json_object_get(object, "involvedObject");
-	const char *space = neap_kube_text(about, "namespace");
-	const char *own = neap_kube_meta_text(object, "namespace");
-	const json_t *message = json_object_get(object, "message");
-	bool is_right = strcmp(space, own) == 0;
-
-	(void)before;
-	/* Events of what is in no namespace are in the default one. */
-	if (space[0] == '\0')
-		is_right = own[0] == '\0' || strcmp(own, "default") == 0;
-	if (!is_right)
-		rule_invalid_text(causes, "involvedObject.namespace", space,
-				  "does not match event.namespace");
-	if (!json_is_string(json_object_get(object, "eventTime")))
-		return;
-	need_up_to(object, "reportingComponent", 253 + 1 + 63, causes);
-	if (neap_kube_text(object, "reportingComponent")[0] != '\0')
-		rule_qualified(object, "reportingComponent", causes);
-	need_up_to(object, "reportingInstance", 128, causes);
-	need_up_to(object, "action", 128, causes);
-	need_up_to(object, "reason", 128, causes);
-	if (json_string_length(message) > 1024)
-		neap_causes_invalid(causes, "message", message,
-				    "can have at most 1024 characters");
 }

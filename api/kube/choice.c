@@ -2,6 +2,7 @@
  *
  * Which objects of a collection a client asks for. */
 #include "api/kube/kube_priv.h"
+#include "api/kube/view.h"
 
 static int bad_selector(struct call *call, const char *parameter,
 			const struct neap_error *err)
@@ -27,6 +28,9 @@ int choice_parse(struct call *call, struct choice *ret)
 		choice_done(ret);
 		return bad_selector(call, "fieldSelector", &err);
 	}
+	for (size_t i = 0; i < ret->fields.count; i++)
+		ret->fields.terms[i].path = neap_kube_view_field(
+			call->target.kind, ret->fields.terms[i].path);
 	return 0;
 }
 

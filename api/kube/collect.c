@@ -186,15 +186,18 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 	collect->sources = neap_alloc_array(count, sizeof(*collect->sources));
 	if (!collect->sources)
 		return neap_error_nomem(err);
-	collect->source_count = count;
 	for (size_t i = 0; i < count; i++) {
-		struct source *source = &collect->sources[i];
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+		struct source *source = &collect->sources[collect->source_count];
 		struct neap_store_place place = {.version = neap_store_version(store)};
 		int ret;
 
+		if (kind->view || kind->make)
+			continue; /* its objects are those of another, or of nobody */
+		collect->source_count++;
 		source->collect = collect;
 		source->is_ready = true; /* what comes at once is not told */
-		source->kind = neap_kube_kind_ref(neap_kube_registry_at(registry, i));
+		source->kind = neap_kube_kind_ref(kind);
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));
 		ret = neap_store_watch_new(store, source->resource, place.version, ready,

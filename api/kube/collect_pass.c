@@ -26,7 +26,7 @@ static struct neap_object *newest_of(struct neap_kube_collect *collect,
 {
 	char resource[NEAP_STORE_RESOURCE];
 
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	neap_kube_kind_resource(neap_kube_kind_stored(kind), resource, sizeof(resource));
 	return neap_store_newest(collect->kube->store, resource, ns, name);
 }
 
@@ -81,30 +81,12 @@ void neap_collect_forget_orphans(struct neap_kube_collect *collect)
 static bool is_there(struct neap_kube_collect *collect, const struct neap_object *object,
 		     const json_t *owner)
 {
-	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
-	const char *kind_name = json_string_value(json_object_get(owner, "kind"));
-	const char *name = json_string_value(json_object_get(owner, "name"));
 	const char *uid = json_string_value(json_object_get(owner, "uid"));
 	const struct neap_kube_kind *kind;
-	struct neap_object *found;
-	char group[NEAP_OBJECT_NAME] = "";
-	const char *slash;
 
-	if (!version || !kind_name || !name || !uid)
-		return true;
-	if (neap_map_find(collect->gone, uid))
+	if (uid && neap_map_find(collect->gone, uid))
 		return false;
-	slash = strchr(version, '/');
-	if (slash && (size_t)(slash - version) < sizeof(group)) {
-		memcpy(group, version, (size_t)(slash - version));
-		group[slash - version] = '\0';
-	}
-	kind = neap_kube_registry_find_kind(collect->kube->registry, group, NULL,
-					    kind_name);
-	if (!kind)
-		return true;
-	found = newest_of(collect, kind, kind->is_namespaced ? object->ns : "", name);
-	return found && strcmp(found->uid, uid) == 0;
+	return kube_owner_find(collect->kube, object->ns, owner, &kind) || !kind;
 }
 
 /* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */

@@ -9,6 +9,8 @@
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
 					 "list",   "patch",  "update",           "watch"};
+/* Of what is not stored. */
+static const char *const read_verbs[] = {"get", "list"};
 
 /* What objects have beside themselves. group and version: of the kind that goes over the wire; NULL: those
  * of the object. */
@@ -156,10 +158,12 @@ json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *g
 
 static json_t *make_resource(const struct neap_kube_kind *kind)
 {
-	json_t *row = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
-				"singularName", kind->singular, "namespaced",
-				kind->is_namespaced, "kind", kind->kind, "verbs",
-				texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
+	json_t *row =
+		json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
+			  "singularName", kind->singular, "namespaced",
+			  kind->is_namespaced, "kind", kind->kind, "verbs",
+			  kind->make ? texts(read_verbs, NEAP_ARRAY_LEN(read_verbs))
+				     : texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
 
 	if (count_of(kind->short_names))
 		(void)json_object_set_new(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The name of a kind. */
+ * What a kind is called, and as which it is stored. */
 #include <stdio.h>
 
 #include "api/kube/kind.h"
@@ -24,4 +24,9 @@ const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *k
 	if (kind && kind->life && --kind->life->refs == 0)
 		kind->life->free((struct neap_kube_kind *)(uintptr_t)kind);
 	return NULL;
+}
+
+const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind)
+{
+	return kind->view ? kind->view->of : kind;
 }

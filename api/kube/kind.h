@@ -31,6 +31,27 @@ struct neap_kube_life {
 	void (*free)(struct neap_kube_kind *kind);
 };
 
+/* A kind that shows the objects of another under other names of their members. */
+struct neap_kube_name {
+	const char *stored, *shown; /* a member of the object itself */
+};
+
+struct neap_kube_view {
+	/* As which they are stored. Fields of both kinds stand in the same order. */
+	const struct neap_kube_kind *of;
+	const struct neap_kube_name *names; /* stored NULL ends */
+	const char *nulled; /* a member that is shown as null where it is missing */
+};
+
+struct neap_object;
+struct neap_store;
+
+/* Gives the objects of a kind that are not stored, in the order of lists, to take until that gives false: of
+ * a namespace (NULL: of all) those of that name (NULL: all). Objects are borrowed. 0, or -NEAP_ENOMEM. */
+typedef int neap_kube_make_fn(struct neap_store *store, const char *ns, const char *name,
+			      bool (*take)(void *arg, struct neap_object *object),
+			      void *arg, struct neap_error *err);
+
 struct neap_kube_kind {
 	struct neap_kube_life *life; /* NULL: the row is there for ever */
 	const char *group;           /* "" of core */
@@ -59,6 +80,11 @@ struct neap_kube_kind {
 	/* What a schema cannot say. before: NULL for a new object. May be NULL. */
 	void (*check)(const json_t *object, const json_t *before,
 		      struct neap_causes *causes);
+	/* NULL: stored as it is shown. Else check gets objects as they are stored. */
+	const struct neap_kube_view *view;
+	/* Of a kind whose objects are made of others when somebody asks: they can be got and listed, and
+	 * nothing else. NULL: they are stored. */
+	neap_kube_make_fn *make;
 };
 
 /* A row that the registry gave may be replaced or removed when the loop turns: whoever keeps it for longer
@@ -67,15 +93,19 @@ const struct neap_kube_kind *neap_kube_kind_ref(const struct neap_kube_kind *kin
 /* Returns NULL; frees a row that nobody uses any more. */
 const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *kind);
 
-/* The name by which the store and messages know it: "pods", "reservations.scheduling.koordinator.sh". */
+/* The kind as which objects of this one are stored: nearly always itself. */
+const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind);
+/* The name by which messages know it, and of one that is no view the store: "pods",
+ * "reservations.scheduling.koordinator.sh". */
 void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);
 
 /* --- the rows of the built-in kinds, NULL ends: one table a file of api/kube/types_*.c --- */
 extern const struct neap_kube_kind *const neap_kube_core_kinds[];
 extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
-/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, apiextensions.k8s.io */
+/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io, metrics.k8s.io,
+ * apiextensions.k8s.io */
 extern const struct neap_kube_kind *const neap_kube_other_kinds[];
-/* Events as events.k8s.io shows them: in none of the tables, as they are stored in the form of core. */
+/* Events as events.k8s.io shows them. */
 extern const struct neap_kube_kind neap_kube_event_view;
 
 /* Parts that several tables use. */

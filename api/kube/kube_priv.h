@@ -48,7 +48,7 @@ struct call {
 	struct neap_http_request *request;
 	struct neap_kube_target target;
 	struct neap_kube_failure failure;
-	char resource[NEAP_STORE_RESOURCE];
+	char resource[NEAP_STORE_RESOURCE];      /* as the store knows it */
 	char api_version[NEAP_OBJECT_NAME + 64]; /* "apps/v1" */
 	enum shape shape;
 	enum include include;
@@ -72,6 +72,9 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
+/* ... as an item of a list. */
+void shape_item(const struct call *call, const struct neap_object *object,
+		struct neap_buf *out);
 bool shape_table(const struct call *call, struct neap_object *const *objects,
 		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
 /* What the Accept header and the query ask for. -1: nothing that there is. */
@@ -97,6 +100,13 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
 
+/* admit.c: brings in what an object gets because of others, and refuses what the server does not want. object
+ * is complete and not checked yet, of a deletion the state before it; before: NULL for a new one. -1 with
+ * call->failure. */
+enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
+int call_admit(struct call *call, enum admit_verb verb, json_t *object,
+	       const json_t *before);
+
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);
@@ -112,6 +122,8 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 		      int status);
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+/* What stands at a path of a kind's scale (".spec.replicas"); borrowed, NULL: nothing. */
+const json_t *kube_scale_at(const json_t *object, const char *path);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
 
 /* declared_call.c: what requests have to do with kinds that are declared. */
@@ -121,6 +133,11 @@ int call_check_declared(struct call *call);
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns of what a definition says that is not heeded. */
 void call_warn_definition(struct call *call, const json_t *tree);
+/* owner.c: the newest state of what a reference in an object of ns names; NULL when it is not there, or there
+ * only under another uid. *ret_kind is NULL when nobody knows the kind, or the reference lacks something. */
+struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
+				    const json_t *owner,
+				    const struct neap_kube_kind **ret_kind);
 
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);

@@ -65,10 +65,13 @@ static const struct method to_patch = {
 
 /* What is named here ends in NULL. */
 static const struct method *const of_all_namespaces[] = {&to_list, NULL};
+static const struct method *const of_made_collection[] = {&to_list, NULL};
 static const struct method *const of_collection[] = {&to_list, &to_create, &to_delete_all,
 						     NULL};
 static const struct method *const of_object[] = {&to_read, &to_replace, &to_delete,
 						 &to_patch, NULL};
+/* Of kinds that are made when somebody asks. */
+static const struct method *const of_made[] = {&to_read, NULL};
 static const struct method *const of_part[] = {&to_read, &to_replace, &to_patch, NULL};
 
 /* --- parameters --- */
@@ -206,12 +209,12 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 		       kind->plural);
 	place.has_namespace = kind->is_namespaced;
 	place.path = list;
-	place.methods = of_collection;
+	place.methods = kind->make != NULL ? of_made_collection : of_collection;
 	write_path(buf, &place);
 
 	place.path = path;
 	place.has_name = true;
-	place.methods = of_object;
+	place.methods = kind->make != NULL ? of_made : of_object;
 	(void)snprintf(path, sizeof(path), "%s/{name}", list);
 	write_path(buf, &place);
 

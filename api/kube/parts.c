@@ -209,7 +209,7 @@ void call_evict(struct call *call)
 
 /* --- scale --- */
 
-static const json_t *at_path(const json_t *object, const char *path)
+const json_t *kube_scale_at(const json_t *object, const char *path)
 {
 	char name[64];
 
@@ -281,16 +281,18 @@ json_t *neap_kube_scale_of(const struct call *call, const json_t *tree)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const json_t *meta = json_object_get(tree, "metadata");
-	json_int_t replicas = json_integer_value(at_path(tree, kind->replicas_path));
-	json_int_t running =
-		kind->status_replicas_path
-			? json_integer_value(at_path(tree, kind->status_replicas_path))
-			: 0;
+	json_int_t replicas =
+		json_integer_value(kube_scale_at(tree, kind->replicas_path));
+	json_int_t running = kind->status_replicas_path
+				     ? json_integer_value(kube_scale_at(
+					       tree, kind->status_replicas_path))
+				     : 0;
 	json_t *status = json_pack("{s:I}", "replicas", running);
 
 	if (kind->selector_path &&
 	    json_object_set_new(status, "selector",
-				selector_text(at_path(tree, kind->selector_path))) < 0) {
+				selector_text(kube_scale_at(tree, kind->selector_path))) <
+		    0) {
 		json_decref(status);
 		return NULL;
 	}

@@ -12,14 +12,42 @@
 /* Of one list: a hundred thousand objects of 2 KB, and some. */
 #define LIST_MAX ((size_t)512 * 1024 * 1024)
 
+static bool take_one(void *arg, struct neap_object *object)
+{
+	*(struct neap_object **)arg = neap_object_ref(object);
+	return false;
+}
+
+/* A new reference; NULL when there is none, or with call->failure when memory was short. */
+static struct neap_object *find_object(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+	struct neap_store *store = call->kube->store;
+	struct neap_object *object = NULL;
+	struct neap_error err;
+
+	if (target->kind->make) {
+		if (target->kind->make(store, target->ns, target->name, take_one, &object,
+				       &err) < 0)
+			(void)neap_kube_fail_error(&call->failure, target->kind,
+						   target->name, &err);
+		return object;
+	}
+	object = neap_store_find(store, call->resource, target->ns, target->name);
+	return object ? neap_object_ref(object) : NULL;
+}
+
 void call_get(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
-	struct neap_object *object = neap_store_find(call->kube->store, call->resource,
-						     target->ns, target->name);
+	struct neap_object *object = find_object(call);
 	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, LIST_MAX);
+	if (!object && call->failure.message[0]) {
+		call_fail(call);
+		return;
+	}
 	if (!object) {
 		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
 		call_fail(call);
@@ -29,6 +57,7 @@ void call_get(struct call *call)
 		shape_object(call, object, &out);
 	else if (!shape_table(call, &object, 1, true, "{}", &out))
 		out.failed = true;
+	(void)neap_object_unref(object);
 	call_answer_buf(call, 200, &out);
 }
 
@@ -64,7 +93,6 @@ static bool keep_object(struct page *page, struct neap_object *object)
 static bool take_object(void *arg, struct neap_object *object)
 {
 	struct page *page = arg;
-	const struct neap_kube_kind *kind = page->call->target.kind;
 
 	if (!choice_has(&page->choice, object))
 		return true;
@@ -75,11 +103,7 @@ static bool take_object(void *arg, struct neap_object *object)
 	} else {
 		if (page->count)
 			neap_buf_addc(&page->items, ',');
-		/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
-		if (kind->is_custom)
-			shape_object(page->call, object, &page->items);
-		else
-			neap_object_write(object, NULL, NULL, &page->items);
+		shape_item(page->call, object, &page->items);
 		page->is_short_of_memory = neap_buf_failed(&page->items);
 	}
 	if (page->is_short_of_memory)
@@ -163,6 +187,20 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	return 0;
 }
 
+/* As neap_store_list. What is made when somebody asks comes in one page. */
+static int list_objects(struct page *page, const char *ns, struct neap_store_place *place,
+			struct neap_error *err)
+{
+	struct call *call = page->call;
+
+	if (!call->target.kind->make)
+		return neap_store_list(call->kube->store, call->resource, ns, place,
+				       take_object, page, err);
+	page->limit = 0;
+	return call->target.kind->make(call->kube->store, ns, NULL, take_object, page,
+				       err);
+}
+
 void call_list(struct call *call)
 {
 	struct page page = {.call = call};
@@ -178,8 +216,7 @@ void call_list(struct call *call)
 		return;
 	}
 	neap_buf_init(&page.items, LIST_MAX);
-	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
-			       take_object, &page, &err);
+	more = list_objects(&page, *ns ? ns : NULL, &place, &err);
 	if (more == -NEAP_EGONE && place.name[0])
 		(void)neap_kube_fail(
 			&call->failure, NEAP_KUBE_EXPIRED,

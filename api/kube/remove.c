@@ -214,10 +214,14 @@ static void remove_with(struct call *call, const struct wish *wish,
 		return;
 	}
 	tree = neap_object_tree(newest);
-	if (tree)
-		remove_take(call, wish, tree, newest, status);
-	else
+	if (!tree) {
 		nomem_take(call, NULL);
+	} else if (call_admit(call, ADMIT_DELETE, tree, NULL) < 0) {
+		json_decref(tree);
+		call_fail(call);
+	} else {
+		remove_take(call, wish, tree, newest, status);
+	}
 }
 
 void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
@@ -328,8 +332,9 @@ static bool note_object(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Each for itself, as by single requests: nobody waits for the answers of the single ones. */
-static void remove_one(struct call *call, const struct wish *wish,
+/* Each for itself, as by single requests: nobody waits for the answers of the single ones. One that may not
+ * go stays, and call->failure tells. False then. */
+static bool remove_one(struct call *call, const struct wish *wish,
 		       const struct neap_object *object)
 {
 	struct call one = *call;
@@ -340,8 +345,14 @@ static void remove_one(struct call *call, const struct wish *wish,
 	one.request = NULL;
 	(void)neap_strcopy(one.target.ns, sizeof(one.target.ns), object->ns);
 	(void)neap_strcopy(one.target.name, sizeof(one.target.name), object->name);
+	if (tree && call_admit(&one, ADMIT_DELETE, tree, NULL) < 0) {
+		call->failure = one.failure;
+		json_decref(tree);
+		return false;
+	}
 	if (tree)
 		remove_take(&one, wish, tree, newest, 200);
+	return true;
 }
 
 void call_delete_collection(struct call *call)
@@ -352,6 +363,7 @@ void call_delete_collection(struct call *call)
 	struct names names = {0};
 	struct choice choice;
 	struct neap_error err;
+	bool is_kept = false;
 	struct wish wish;
 
 	if (choice_parse(call, &choice) < 0) {
@@ -369,8 +381,9 @@ void call_delete_collection(struct call *call)
 			    note_object, &names, &err) < 0)
 		names.failed = true;
 	for (size_t i = 0; i < names.count; i++) {
-		if (!names.failed && !call->is_dry)
-			remove_one(call, &wish, names.list[i]);
+		if (!names.failed && !call->is_dry &&
+		    !remove_one(call, &wish, names.list[i]))
+			is_kept = true;
 		(void)neap_object_unref(names.list[i]);
 	}
 	free(names.list);
@@ -378,6 +391,8 @@ void call_delete_collection(struct call *call)
 	choice_done(&choice);
 	if (names.failed)
 		nomem_take(call, NULL);
+	else if (is_kept)
+		call_fail(call);
 	else
 		call_answer_take(call, 200,
 				 neap_kube_success(call->target.kind, NULL, NULL, 200));

@@ -56,6 +56,7 @@ bool neap_kube_complete_pod_template(json_t *pod_template);
 
 neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_namespace,
 	neap_kube_check_service, neap_kube_check_configmap, neap_kube_check_event,
+	neap_kube_check_event_view /* of events.k8s.io/v1, which is stricter */,
 	neap_kube_check_persistentvolume, neap_kube_check_persistentvolumeclaim,
 	neap_kube_check_replicationcontroller, neap_kube_check_deployment,
 	neap_kube_check_replicaset, neap_kube_check_statefulset,

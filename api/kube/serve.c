@@ -37,10 +37,14 @@ static const struct {
 	{"PATCH", "scale", false, call_scale_set},
 };
 
-static call_fn *find_verb(const struct call *call, const char *method)
+static call_fn *find_verb(struct call *call, const char *method)
 {
 	bool is_collection = !call->target.name[0];
 	const char *sub = call->target.sub;
+
+	if (call->target.kind->make &&
+	    (strcmp(method, "GET") != 0 || call_flag(call, "watch")))
+		return NULL;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(verbs); i++)
 		if (strcmp(verbs[i].method, method) == 0 &&
@@ -54,7 +58,8 @@ static void name_target(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
 
-	neap_kube_kind_resource(target->kind, call->resource, sizeof(call->resource));
+	neap_kube_kind_resource(neap_kube_kind_stored(target->kind), call->resource,
+				sizeof(call->resource));
 	(void)snprintf(call->api_version, sizeof(call->api_version), "%s%s%s",
 		       target->group, target->group[0] ? "/" : "", target->version);
 }

@@ -6,6 +6,7 @@
 
 #include "api/kube/kube_priv.h"
 #include "api/kube/table.h"
+#include "api/kube/view.h"
 #include "engine/base/json.h"
 
 /* Of the parts of an Accept header, in their order, the first that can be served: JSON in any disguise, and
@@ -54,7 +55,27 @@ int shape_parse(struct call *call)
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out)
 {
-	neap_object_write(object, call->target.kind->kind, call->api_version, out);
+	const struct neap_kube_kind *kind = call->target.kind;
+
+	if (kind->view)
+		neap_kube_view_write(kind->view, object, kind->kind, call->api_version,
+				     out);
+	else
+		neap_object_write(object, kind->kind, call->api_version, out);
+}
+
+void shape_item(const struct call *call, const struct neap_object *object,
+		struct neap_buf *out)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+
+	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
+	if (kind->is_custom)
+		shape_object(call, object, out);
+	else if (kind->view)
+		neap_kube_view_write(kind->view, object, NULL, NULL, out);
+	else
+		neap_object_write(object, NULL, NULL, out);
 }
 
 /* {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}} */

@@ -113,6 +113,18 @@ int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 	return -1;
 }
 
+int neap_kube_fail_forbidden(struct neap_kube_failure *failure,
+			     const struct neap_kube_kind *kind, const char *name,
+			     const char *why)
+{
+	char resource[RESOURCE_SIZE];
+
+	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	begin(failure, NEAP_KUBE_FORBIDDEN, kind, name);
+	say(failure, "%s \"%s\" is forbidden: %s", resource, name, why);
+	return -1;
+}
+
 int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const struct neap_causes *causes)

@@ -2,7 +2,7 @@
  *
  * Events, as core has them and as events.k8s.io shows them: regarding is involvedObject, note is message,
  * reportingController is reportingComponent, and what begins with deprecated is the field of core without
- * it. They are stored in the form of core; the other is a row of its own, in no table. */
+ * it. They are stored in the form of core; the other is a view of that. */
 #include "api/kube/types_priv.h"
 
 static const struct neap_schema_field source_fields[] = {
@@ -115,6 +115,20 @@ static const char *const view_selectable[] = {"regarding.kind",
 					      "type",
 					      NULL};
 
+static const struct neap_kube_name view_names[] = {
+	{"involvedObject", "regarding"},
+	{"message", "note"},
+	{"reportingComponent", "reportingController"},
+	{"source", "deprecatedSource"},
+	{"firstTimestamp", "deprecatedFirstTimestamp"},
+	{"lastTimestamp", "deprecatedLastTimestamp"},
+	{"count", "deprecatedCount"},
+	{NULL, NULL},
+};
+
+static const struct neap_kube_view view_of_core = {
+	.of = &neap_kube_kind_event, .names = view_names, .nulled = "eventTime"};
+
 const struct neap_kube_kind neap_kube_event_view = {
 	.group = "events.k8s.io",
 	.versions = neap_kube_v1,
@@ -128,4 +142,6 @@ const struct neap_kube_kind neap_kube_event_view = {
 	.fields = view_selectable,
 	COLUMNS(event),
 	.cells = neap_kube_cells_event,
+	.check = neap_kube_check_event_view,
+	.view = &view_of_core,
 };

@@ -179,6 +179,9 @@ const struct neap_kube_kind *const neap_kube_other_kinds[] = {
 	&neap_kube_kind_csinode,
 	&neap_kube_kind_storageclass,
 	&neap_kube_kind_lease,
+	&neap_kube_event_view,
+	&neap_kube_kind_nodemetrics,
+	&neap_kube_kind_podmetrics,
 	&neap_kube_kind_customresourcedefinition,
 	NULL,
 };

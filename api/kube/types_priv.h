@@ -149,6 +149,7 @@ extern const struct neap_kube_kind neap_kube_kind_pod, neap_kube_kind_node,
 	neap_kube_kind_replicaset, neap_kube_kind_statefulset, neap_kube_kind_daemonset,
 	neap_kube_kind_job, neap_kube_kind_poddisruptionbudget,
 	neap_kube_kind_priorityclass, neap_kube_kind_storageclass, neap_kube_kind_csinode,
-	neap_kube_kind_lease, neap_kube_kind_customresourcedefinition;
+	neap_kube_kind_lease, neap_kube_kind_customresourcedefinition,
+	neap_kube_kind_nodemetrics, neap_kube_kind_podmetrics;
 
 #endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The status of disruption budgets, and that evictions go by the same figures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/kube/budget_keep.h"
+#include "engine/base/mem.h"
+#include "t/lib/kube_rig.h"
+
+#define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
+#define TEST(name)        cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+#define PODS   "/api/v1/namespaces/default/pods"
+#define PDBS   "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+#define SETS   "/apis/apps/v1/namespaces/default/replicasets"
+#define DEPLOY "/apis/apps/v1/namespaces/default/deployments"
+
+/* Tests run one after the other. */
+static struct neap_kube_budgets *budgets;
+
+static int setup(void **state)
+{
+	struct neap_error err = {0};
+	struct kube_rig *rig;
+
+	assert_int_equal(kube_rig_setup(state), 0);
+	rig = *state;
+	assert_int_equal(neap_kube_budgets_new(rig->kube, &budgets, &err), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	neap_kube_budgets_free(budgets);
+	return kube_rig_teardown(state);
+}
+
+/* Running, and ready or not. owner: as JSON, "" for none. */
+static void add_pod(struct kube_rig *rig, const char *name, bool is_ready,
+		    const char *owner)
+{
+	char body[1024], ask[256];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s','labels':{'app':'x'}%s%s%s},'spec':{"
+		       "'nodeName':'n','containers':[{'name':'c','image':'i'}]}}",
+		       name, *owner ? ",'ownerReferences':[" : "", owner,
+		       *owner ? "]" : "");
+	if (kube_ask(rig, "POST " PODS, body) != 201)
+		fail_msg("%s: %s", name, kube_text(rig->body, "message"));
+	(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s/status", name);
+	(void)snprintf(
+		body, sizeof(body),
+		"{'status':{'phase':'Running','conditions':[{'type':'Ready','status':"
+		"'%s'}]}}",
+		is_ready ? "True" : "False");
+	assert_int_equal(kube_ask(rig, ask, body), 200);
+}
+
+static void add_budget(struct kube_rig *rig, const char *name, const char *spec)
+{
+	char body[512];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{%s,'selector':{'matchLabels':{"
+		       "'app':'x'}}}}",
+		       name, spec);
+	assert_int_equal(kube_ask(rig, "POST " PDBS, body), 201);
+}
+
+/* allowed, healthy, needed and expected ones. */
+static void wait_status(struct kube_rig *rig, const char *name, const char *want)
+{
+	char text[128] = "", ask[256];
+
+	(void)snprintf(ask, sizeof(ask), "GET " PDBS "/%s", name);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(kube_ask(rig, ask, NULL), 200);
+		(void)snprintf(text, sizeof(text), "%d %d %d %d",
+			       (int)json_integer_value(
+				       kube_at(rig->body, "status.disruptionsAllowed")),
+			       (int)json_integer_value(
+				       kube_at(rig->body, "status.currentHealthy")),
+			       (int)json_integer_value(
+				       kube_at(rig->body, "status.desiredHealthy")),
+			       (int)json_integer_value(
+				       kube_at(rig->body, "status.expectedPods")));
+		if (strcmp(text, want) == 0)
+			return;
+		kube_run(rig, 5);
+	}
+	assert_string_equal(text, want);
+}
+
+#define EVICT(name) "POST " PODS "/" name "/eviction"
+
+static void test_life(void **state)
+{
+	struct kube_rig *rig = *state;
+	uint64_t written;
+
+	add_pod(rig, "a", true, "");
+	add_pod(rig, "b", true, "");
+	add_pod(rig, "c", false, "");
+	add_budget(rig, "pdb", "'minAvailable':1");
+	wait_status(rig, "pdb", "1 2 1 3");
+	assert_null(kube_differs(rig->body, "status.observedGeneration=1"));
+	assert_null(
+		kube_differs(rig->body, "status.conditions.0.type=DisruptionAllowed"));
+	assert_null(kube_differs(rig->body, "status.conditions.0.status=True"));
+	assert_null(kube_differs(rig->body, "status.conditions.0.reason=SufficientPods"));
+	assert_null(kube_differs(rig->body, "#status.conditions=1"));
+	assert_int_equal(kube_ask(rig, EVICT("a"), "{'metadata':{'name':'a'}}"), 201);
+	wait_status(rig, "pdb", "0 1 1 3");
+	assert_null(kube_differs(rig->body, "status.conditions.0.status=False"));
+	assert_null(
+		kube_differs(rig->body, "status.conditions.0.reason=InsufficientPods"));
+	assert_int_equal(kube_ask(rig, EVICT("b"), "{'metadata':{'name':'b'}}"), 429);
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/a?gracePeriodSeconds=0", NULL),
+			 200);
+	wait_status(rig, "pdb", "0 1 1 2");
+	assert_int_equal(
+		kube_ask(rig, "MERGE " PDBS "/pdb", "{'spec':{'minAvailable':'0%'}}"),
+		200);
+	wait_status(rig, "pdb", "1 1 0 2");
+	assert_null(kube_differs(rig->body, "status.observedGeneration=2"));
+	/* A status that somebody else writes is set right. */
+	assert_int_equal(kube_ask(rig, "MERGE " PDBS "/pdb/status",
+				  "{'status':{'disruptionsAllowed':9}}"),
+			 200);
+	wait_status(rig, "pdb", "1 1 0 2");
+	/* What says nothing new is not written. */
+	kube_run(rig, 150);
+	written = neap_kube_budgets_count(budgets);
+	assert_int_equal(kube_ask(rig, "MERGE " PODS "/b",
+				  "{'metadata':{'annotations':{'a':'b'}}}"),
+			 200);
+	kube_run(rig, 150);
+	assert_int_equal(neap_kube_budgets_count(budgets), written);
+	/* Without pods nothing may go. */
+	add_budget(rig, "empty", "'maxUnavailable':5");
+	assert_int_equal(kube_ask(rig, "MERGE " PDBS "/empty",
+				  "{'spec':{'selector':{'matchLabels':{'app':'y'}}}}"),
+			 200);
+	wait_status(rig, "empty", "0 0 0 0");
+}
+
+#define OWNER(kind, api, name, uid)                                                      \
+	"{'apiVersion':'" api "','kind':'" kind "','name':'" name "','uid':'%s',"        \
+	"'controller':true}"
+
+static void post_set(struct kube_rig *rig, const char *ask, const char *name,
+		     const char *owner, int replicas, char *uid)
+{
+	char body[1024];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'metadata':{'name':'%s'%s%s%s},'spec':{'replicas':%d,'selector':{"
+		"'matchLabels':{'app':'x'}},'template':{'metadata':{'labels':{'app':"
+		"'x'}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}",
+		name, *owner ? ",'ownerReferences':[" : "", owner, *owner ? "]" : "",
+		replicas);
+	if (kube_ask(rig, ask, body) != 201)
+		fail_msg("%s: %s", name, kube_text(rig->body, "message"));
+	(void)snprintf(uid, 64, "%s", kube_text(rig->body, "metadata.uid"));
+}
+
+/* How many there should be says what made them. */
+static void test_owners(void **state)
+{
+	struct kube_rig *rig = *state;
+	char uid[64], set_uid[64], owner[256], of_set[256], of_new[256];
+
+	post_set(rig, "POST " DEPLOY, "d", "", 4, uid);
+	(void)snprintf(owner, sizeof(owner), OWNER("Deployment", "apps/v1", "d", ""),
+		       uid);
+	post_set(rig, "POST " SETS, "d-1", owner, 3, set_uid);
+	(void)snprintf(of_set, sizeof(of_set), OWNER("ReplicaSet", "apps/v1", "d-1", ""),
+		       set_uid);
+	post_set(rig, "POST " SETS, "d-2", owner, 2, set_uid);
+	(void)snprintf(of_new, sizeof(of_new), OWNER("ReplicaSet", "apps/v1", "d-2", ""),
+		       set_uid);
+	add_pod(rig, "a", true, of_set);
+	add_pod(rig, "b", true, of_set);
+	add_pod(rig, "c", true, of_new);
+	add_budget(rig, "most", "'maxUnavailable':1");
+	/* Four are wanted, one is missing already. */
+	wait_status(rig, "most", "0 3 3 4");
+	assert_int_equal(kube_ask(rig, EVICT("a"), "{'metadata':{'name':'a'}}"), 429);
+	assert_null(kube_differs(rig->body,
+				 "details.causes.0.message~needs 3 healthy pods "
+				 "and has 3 currently"));
+	add_budget(rig, "least", "'minAvailable':'50%'");
+	wait_status(rig, "least", "1 3 2 4");
+	add_budget(rig, "number", "'minAvailable':1");
+	wait_status(rig, "number", "2 3 1 3");
+	/* Fewer are wanted. */
+	assert_int_equal(
+		kube_ask(rig, "MERGE " DEPLOY "/d/scale", "{'spec':{'replicas':3}}"),
+		200);
+	wait_status(rig, "most", "1 3 2 3");
+	wait_status(rig, "least", "1 3 2 3");
+	assert_int_equal(kube_ask(rig, EVICT("a"), "{'metadata':{'name':'a'}}"), 201);
+	assert_int_equal(kube_ask(rig, EVICT("b"), "{'metadata':{'name':'b'}}"), 429);
+	/* One that nothing with replicas made stands for itself. */
+	add_pod(rig, "single", true,
+		"{'apiVersion':'a.b/v1','kind':'Foo','name':'j','uid':'u','controller':"
+		"true}");
+	wait_status(rig, "most", "0 3 3 4");
+}
+
+/* More pods than one piece looks at, in the state of one moment. */
+static void test_pieces(void **state)
+{
+	struct kube_rig *rig = *state;
+	char name[32];
+
+	add_budget(rig, "pdb", "'maxUnavailable':'10%'");
+	for (int i = 0; i < NEAP_KUBE_BUDGETS_PIECE + 50; i++) {
+		(void)snprintf(name, sizeof(name), "p-%d", i);
+		add_pod(rig, name, true, "");
+	}
+	wait_status(rig, "pdb", "25 250 225 250");
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "?gracePeriodSeconds=0", NULL),
+			 200);
+	wait_status(rig, "pdb", "0 0 0 0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(life),
+		TEST(owners),
+		TEST(pieces),
+	};
+
+	return cmocka_run_group_tests_name("kube_budgets", tests, NULL, NULL);
+}
