@@ -211,10 +211,15 @@ static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
 	char real[PATH_MAX + sizeof(file->path)];
-	int code;
+	int code, made;
 
 	if (real_path(file->path, real, sizeof(real), err) < 0)
 		return -(int)err->code;
+	/* SQLite would let others read it; the log beside it gets the mode of the file. What cannot be made
+	 * here SQLite cannot make either, and says why. */
+	made = open(real, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (made >= 0)
+		(void)close(made); /* nothing was written */
 	code = sqlite3_open_v2(real, &file->db, flags, NULL);
 	if (file->db == NULL)
 		return neap_error_nomem(err);

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
+#include "t/lib/crash_bytes.h"
 
 #define SECTOR 512
 #define FILES  8
-#define ROOM   ((size_t)64 * 1024 * 1024)
 
 struct change {
 	STAILQ_ENTRY(change) next;
@@ -28,17 +28,12 @@ struct change {
 	unsigned char bytes[];
 };
 
-struct bytes {
-	unsigned char *at;
-	size_t len, room;
-};
-
 struct file {
 	char path[512];
 	bool is_there, is_on_disk;
 	bool is_new;    /* a journal or log whose folder is synced with its first sync */
 	bool is_reborn; /* made anew, and the disk still has the one before it */
-	struct bytes now, disk;
+	struct crash_bytes now, disk;
 	STAILQ_HEAD(, change) changes;
 };
 
@@ -54,7 +49,7 @@ struct crash_vfs {
 		uint64_t in, times;
 		int code;
 	} faults[CRASH_CALLS];
-	uint64_t counts[CRASH_CALLS], failed;
+	uint64_t failed;
 };
 
 struct handle {
@@ -68,38 +63,6 @@ static uint32_t draw(struct crash_vfs *vfs, uint32_t below)
 {
 	vfs->seed = vfs->seed * 1664525 + 1013904223;
 	return (vfs->seed >> 8) % below;
-}
-
-/* --- bytes --- */
-
-static void set_len(struct bytes *bytes, size_t len)
-{
-	if (len > bytes->room) {
-		size_t room = len * 2;
-		unsigned char *grown = neap_realloc_array(bytes->at, room, 1);
-
-		assert_non_null(grown);
-		assert_true(room <= ROOM * 2);
-		bytes->at = grown;
-		bytes->room = room;
-	}
-	if (len > bytes->len)
-		memset(bytes->at + bytes->len, 0, len - bytes->len);
-	bytes->len = len;
-}
-
-static void put(struct bytes *bytes, size_t at, const unsigned char *from, size_t len)
-{
-	if (at + len > bytes->len)
-		set_len(bytes, at + len);
-	memcpy(bytes->at + at, from, len);
-}
-
-static void copy(struct bytes *to, const struct bytes *from)
-{
-	set_len(to, from->len);
-	if (from->len > 0)
-		memcpy(to->at, from->at, from->len);
 }
 
 static void forget_changes(struct file *file)
@@ -117,13 +80,13 @@ static void sync_file(struct file *file)
 	struct change *change;
 
 	if (file->is_reborn)
-		set_len(&file->disk, 0);
+		crash_bytes_set_len(&file->disk, 0);
 	file->is_reborn = false;
 	STAILQ_FOREACH(change, &file->changes, next)
 	if (change->is_truncate)
-		set_len(&file->disk, change->at);
+		crash_bytes_set_len(&file->disk, change->at);
 	else
-		put(&file->disk, change->at, change->bytes, change->len);
+		crash_bytes_put(&file->disk, change->at, change->bytes, change->len);
 	forget_changes(file);
 }
 
@@ -142,11 +105,14 @@ static void cut_write(struct crash_vfs *vfs, struct file *file,
 		if (!is_lost[sector]) {
 			is_lost[sector] = draw(vfs, 100) < percent;
 			if (is_lost[sector])
-				put(&file->disk, at, change->bytes + (at - change->at),
-				    draw(vfs, 3) == 0 ? draw(vfs, (uint32_t)len + 1) : 0);
+				crash_bytes_put(&file->disk, at,
+						change->bytes + (at - change->at),
+						draw(vfs, 3) == 0
+							? draw(vfs, (uint32_t)len + 1)
+							: 0);
 			else
-				put(&file->disk, at, change->bytes + (at - change->at),
-				    len);
+				crash_bytes_put(&file->disk, at,
+						change->bytes + (at - change->at), len);
 		}
 		at += len;
 	}
@@ -163,7 +129,7 @@ static void cut_file(struct crash_vfs *vfs, struct file *file)
 	if (file->is_reborn && draw(vfs, 2) == 0)
 		forget_changes(file);
 	else if (file->is_reborn)
-		set_len(&file->disk, 0);
+		crash_bytes_set_len(&file->disk, 0);
 	file->is_reborn = false;
 	STAILQ_FOREACH(change, &file->changes, next)
 	if (change->at + change->len > most)
@@ -175,7 +141,7 @@ static void cut_file(struct crash_vfs *vfs, struct file *file)
 		if (!change->is_truncate)
 			cut_write(vfs, file, change, is_lost, percent);
 		else if (draw(vfs, 100) >= percent)
-			set_len(&file->disk, change->at);
+			crash_bytes_set_len(&file->disk, change->at);
 	}
 	free(is_lost);
 	forget_changes(file);
@@ -201,7 +167,6 @@ static int enter(struct crash_vfs *vfs, enum crash_call call, int otherwise)
 	int code = 0;
 
 	(void)pthread_mutex_lock(&vfs->lock);
-	vfs->counts[call]++;
 	if (vfs->faults[call].in > 0 && --vfs->faults[call].in == 0) {
 		vfs->failed++;
 		code = vfs->faults[call].code;
@@ -242,7 +207,7 @@ static int file_close(sqlite3_file *base)
 static int file_read(sqlite3_file *base, void *to, int len, sqlite3_int64 offset)
 {
 	struct handle *handle = of(base);
-	const struct bytes *now = &handle->file->now;
+	const struct crash_bytes *now = &handle->file->now;
 	size_t at = (size_t)offset, want = (size_t)len, got = 0;
 	int code = enter(handle->vfs, CRASH_READ, SQLITE_IOERR_READ);
 
@@ -269,9 +234,9 @@ static void change_file(struct file *file, bool is_truncate, size_t at, const vo
 		memcpy(change->bytes, bytes, len);
 	STAILQ_INSERT_TAIL(&file->changes, change, next);
 	if (is_truncate)
-		set_len(&file->now, at);
+		crash_bytes_set_len(&file->now, at);
 	else
-		put(&file->now, at, change->bytes, len);
+		crash_bytes_put(&file->now, at, change->bytes, len);
 }
 
 static int file_write(sqlite3_file *base, const void *from, int len, sqlite3_int64 offset)
@@ -413,10 +378,10 @@ static struct file *make(struct crash_vfs *vfs, const char *path, int flags)
 	file->is_there = true;
 	file->is_new = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
 	forget_changes(file);
-	set_len(&file->now, 0);
+	crash_bytes_set_len(&file->now, 0);
 	file->is_reborn = file->is_on_disk;
 	if (!file->is_on_disk)
-		set_len(&file->disk, 0);
+		crash_bytes_set_len(&file->disk, 0);
 	return file;
 }
 
@@ -592,7 +557,7 @@ void crash_vfs_restart(struct crash_vfs *vfs)
 		struct file *file = &vfs->files[i];
 
 		file->is_there = file->is_on_disk;
-		copy(&file->now, &file->disk);
+		crash_bytes_copy(&file->now, &file->disk);
 	}
 	vfs->is_cut = false;
 	vfs->cut_in = 0;
@@ -625,14 +590,4 @@ uint64_t crash_vfs_failed(struct crash_vfs *vfs)
 	failed = vfs->failed;
 	(void)pthread_mutex_unlock(&vfs->lock);
 	return failed;
-}
-
-uint64_t crash_vfs_count(struct crash_vfs *vfs, enum crash_call call)
-{
-	uint64_t count;
-
-	(void)pthread_mutex_lock(&vfs->lock);
-	count = vfs->counts[call];
-	(void)pthread_mutex_unlock(&vfs->lock);
-	return count;
 }

@@ -43,7 +43,5 @@ void crash_vfs_fail(struct crash_vfs *vfs, enum crash_call call, uint64_t nth,
 		    uint64_t times, int code);
 /* How many calls were made to fail. */
 uint64_t crash_vfs_failed(struct crash_vfs *vfs);
-/* How many calls of this kind there were. */
-uint64_t crash_vfs_count(struct crash_vfs *vfs, enum crash_call call);
 
 #endif
