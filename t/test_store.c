@@ -445,46 +445,6 @@ static void test_forgotten(void **state)
 	neap_store_watch_free(late);
 }
 
-/* --- a copy --- */
-
-static void copied(void *arg, struct neap_object *object, const struct neap_error *err)
-{
-	assert_null(object);
-	*(int *)arg = err != NULL ? (int)err->code : -1;
-}
-
-static void test_backup(void **state)
-{
-	struct store_rig *rig = *state;
-	struct neap_error err = {0};
-	struct store_answer answer = {0};
-	char copy[128];
-	int result = 0;
-
-	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 7);
-	(void)snprintf(copy, sizeof(copy), "%s/copy", rig->dir);
-	assert_int_equal(
-		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
-	assert_int_equal(
-		store_rig_write(rig, NEAP_STORE_CREATE, "n", "b", 8, 0, &answer, &err),
-		0);
-	while (result == 0 || !answer.is_done)
-		neap_store_hear(rig->store);
-	assert_int_equal(result, -1);
-	/* Never over a file. */
-	result = 0;
-	assert_int_equal(
-		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
-	while (result == 0)
-		neap_store_hear(rig->store);
-	assert_int_equal(result, NEAP_EEXISTS);
-	store_rig_close(rig);
-	assert_int_equal(unlink(rig->file), 0);
-	assert_int_equal(rename(copy, rig->file), 0);
-	store_rig_open(rig);
-	assert_int_equal(store_rig_n(find(rig, "n", "a")), 7);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,7 +463,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

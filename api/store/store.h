@@ -106,6 +106,22 @@ int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_even
 int64_t neap_store_watch_version(const struct neap_store_watch *watch);
 void neap_store_watch_free(struct neap_store_watch *watch);
 
+/* --- a copy --- */
+
+struct neap_store_snapshot;
+
+/* Everything as it is now, however long it is read: a pointer for each object; what is changed or deleted
+ * meanwhile stays in memory. */
+int neap_store_snapshot_new(struct neap_store *store, struct neap_store_snapshot **ret,
+			    struct neap_error *err);
+int64_t neap_store_snapshot_version(const struct neap_store_snapshot *snapshot);
+size_t neap_store_snapshot_count(const struct neap_store_snapshot *snapshot);
+/* The next one, borrowed; NULL at the end. *ret_resource is set with it. */
+struct neap_object *neap_store_snapshot_next(struct neap_store_snapshot *snapshot,
+					     const char **ret_resource);
+/* Before the store goes. NULL is fine. */
+void neap_store_snapshot_free(struct neap_store_snapshot *snapshot);
+
 /* --- its life --- */
 
 /* Readable when there is something to hear. */
