@@ -16,10 +16,10 @@
 #include "api/store/backup.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "t/lib/backup_rig.h"
 #include "t/lib/crash_vfs.h"
-#include "t/lib/store_rig.h"
 
-#define PIECE 1000 /* bytes, so that lines are cut */
+#define SPARE 1000
 
 static int setup(void **state)
 {
@@ -37,94 +37,6 @@ static int teardown(void **state)
 	store_rig_done(*state);
 	free(*state);
 	return 0;
-}
-
-/* --- what is done --- */
-
-static char *backup_text(struct store_rig *rig, size_t *ret_len)
-{
-	struct neap_backup *backup = NULL;
-	struct neap_buf out;
-	struct neap_error err;
-	int r;
-
-	neap_buf_init(&out, (size_t)1024 * 1024 * 1024);
-	assert_int_equal(
-		neap_backup_new(rig->store, INT64_C(1790000000000000), &backup, &err), 0);
-	do {
-		r = neap_backup_next(backup, &out, out.len + PIECE, &err);
-		assert_true(r >= 0);
-	} while (r == 1);
-	neap_backup_free(backup);
-	*ret_len = out.len;
-	return neap_buf_take(&out);
-}
-
-struct result {
-	bool is_done;
-	struct neap_store_replaced replaced;
-	struct neap_error err;
-};
-
-static void replaced(void *arg, const struct neap_store_replaced *got,
-		     const struct neap_error *err)
-{
-	struct result *result = arg;
-
-	assert_false(result->is_done);
-	assert_true((got == NULL) == (err != NULL));
-	result->is_done = true;
-	if (got != NULL)
-		result->replaced = *got;
-	else
-		result->err = *err;
-}
-
-/* What the reader says; 0: handed to the store. */
-static int restore_start(struct store_rig *rig, const char *text, size_t len,
-			 struct result *result)
-{
-	struct neap_store_replace *replace = NULL;
-	struct neap_backup_reader *reader = NULL;
-	struct neap_error *err = &result->err;
-	int64_t version = 0;
-	size_t at;
-	int r = 0;
-
-	memset(result, 0, sizeof(*result));
-	assert_int_equal(neap_store_replace_new(rig->store, &replace, err), 0);
-	assert_int_equal(neap_backup_reader_new(replace, &reader, err), 0);
-	for (at = 0; r == 0 && at < len; at += PIECE)
-		r = neap_backup_reader_feed(reader, text + at,
-					    len - at < PIECE ? len - at : PIECE, err);
-	if (r == 0)
-		r = neap_backup_reader_end(reader, &version, err);
-	neap_backup_reader_free(reader);
-	if (r == 0)
-		neap_store_replace_commit_take(replace, version, replaced, result);
-	else
-		neap_store_replace_free(replace);
-	return r;
-}
-
-static void restore_wait(struct store_rig *rig, const struct result *result)
-{
-	while (!result->is_done) {
-		struct pollfd ready = {.fd = neap_store_fd(rig->store), .events = POLLIN};
-
-		assert_int_equal(poll(&ready, 1, 20000), 1);
-		neap_store_hear(rig->store);
-	}
-}
-
-static void restore(struct store_rig *rig, const char *text, size_t len,
-		    struct result *result)
-{
-	if (restore_start(rig, text, len, result) < 0)
-		fail_msg("%s", result->err.msg);
-	restore_wait(rig, result);
-	if (result->err.code != NEAP_OK)
-		fail_msg("%s", result->err.msg);
 }
 
 static void put_node(struct store_rig *rig, const char *name, const char *zone)
@@ -178,7 +90,7 @@ static void test_round(void **state)
 	struct neap_store_watch *watch = NULL;
 	struct neap_store_event *event;
 	struct neap_object *node;
-	struct result result;
+	struct backup_result result;
 	struct neap_error err;
 	int64_t before, kept;
 	size_t len, i;
@@ -188,14 +100,14 @@ static void test_round(void **state)
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "b", 2);
 	kept = store_rig_put(rig, NEAP_STORE_CREATE, "n", "c", 3);
-	text = backup_text(rig, &len);
+	text = backup_rig_text(rig, &len);
 	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 10);
 	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "b", 0);
 	before = store_rig_put(rig, NEAP_STORE_CREATE, "n", "d", 4);
 	assert_int_equal(neap_store_watch_new(rig->store, "pods", before, ignore_call,
 					      NULL, &watch, &err),
 			 0);
-	restore(rig, text, len, &result);
+	backup_rig_restore(rig, text, len, &result);
 	assert_int_equal(result.replaced.created, 1);
 	assert_int_equal(result.replaced.updated, 1);
 	assert_int_equal(result.replaced.deleted, 1);
@@ -224,7 +136,7 @@ static void test_round(void **state)
 	assert_string_equal(neap_object_field(node, "spec.zone"), "east");
 	assert_string_equal(neap_object_label(node, "app"), "x");
 	/* Once more: nothing to do, and no version is spent. */
-	restore(rig, text, len, &result);
+	backup_rig_restore(rig, text, len, &result);
 	assert_int_equal(result.replaced.unchanged, 4);
 	assert_int_equal(neap_store_version(rig->store), before);
 	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "c", 33);
@@ -235,7 +147,7 @@ static void test_round(void **state)
 static void test_move(void **state)
 {
 	struct store_rig *rig = *state, other;
-	struct result result;
+	struct backup_result result;
 	int64_t version;
 	size_t len;
 	char *text;
@@ -244,10 +156,10 @@ static void test_move(void **state)
 	for (i = 0; i < 50; i++)
 		version = store_rig_put(
 			rig, i == 0 ? NEAP_STORE_CREATE : NEAP_STORE_UPDATE, "n", "a", i);
-	text = backup_text(rig, &len);
+	text = backup_rig_text(rig, &len);
 	store_rig_init(&other);
 	store_rig_open(&other);
-	restore(&other, text, len, &result);
+	backup_rig_restore(&other, text, len, &result);
 	wants(&other, 49, -1, -1);
 	assert_true(neap_store_version(other.store) > version);
 	store_rig_done(&other);
@@ -261,7 +173,7 @@ static void test_writes_meanwhile(void **state)
 	struct neap_store_replace *replace = NULL, *second = NULL;
 	struct store_answer answer = {0};
 	struct neap_error err = {0};
-	struct result result = {0};
+	struct backup_result result = {0};
 
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
 	assert_int_equal(neap_store_replace_new(rig->store, &replace, &err), 0);
@@ -283,12 +195,12 @@ static void test_writes_meanwhile(void **state)
 	assert_int_equal(
 		store_rig_write(rig, NEAP_STORE_CREATE, "n", "c", 3, 0, &answer, &err),
 		0);
-	neap_store_replace_commit_take(replace, 0, replaced, &result);
+	neap_store_replace_commit_take(replace, 0, backup_rig_replaced, &result);
 	assert_int_equal(
 		store_rig_write(rig, NEAP_STORE_UPDATE, "n", "a", 9, 0, NULL, &err),
 		-NEAP_EUNAVAILABLE);
 	assert_non_null(strstr(err.msg, "restored"));
-	restore_wait(rig, &result);
+	backup_rig_wait(rig, &result);
 	assert_true(answer.is_done && answer.code == NEAP_OK);
 	wants(rig, -1, 2, -1);
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 5);
@@ -300,10 +212,10 @@ static void test_writes_meanwhile(void **state)
 static void refused(struct store_rig *rig, const char *text, size_t len,
 		    enum neap_code code, const char *part, const char *why)
 {
-	struct result result;
+	struct backup_result result;
 	int64_t version = neap_store_version(rig->store);
 
-	if (restore_start(rig, text, len, &result) == 0)
+	if (backup_rig_start(rig, text, len, &result) == 0)
 		fail_msg("taken: %s", why);
 	assert_int_equal(result.err.code, code);
 	if (strstr(result.err.msg, part) == NULL)
@@ -327,7 +239,7 @@ static void test_damaged(void **state)
 
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "b", 2);
-	text = backup_text(rig, &len);
+	text = backup_rig_text(rig, &len);
 	copy = neap_alloc(len * 2);
 	assert_non_null(copy);
 	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 10);
@@ -392,7 +304,7 @@ static void test_other_files(void **state)
 		 NEAP_EINVAL, "digest"},
 	};
 	struct store_rig *rig = *state;
-	char *endless = neap_alloc(NEAP_BACKUP_LINE_MAX + PIECE);
+	char *endless = neap_alloc(NEAP_BACKUP_LINE_MAX + SPARE);
 	size_t i;
 
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 10);
@@ -400,8 +312,8 @@ static void test_other_files(void **state)
 		refused(rig, rows[i].text, strlen(rows[i].text), rows[i].code,
 			rows[i].part, rows[i].text);
 	assert_non_null(endless);
-	memset(endless, '[', NEAP_BACKUP_LINE_MAX + PIECE);
-	refused(rig, endless, NEAP_BACKUP_LINE_MAX + PIECE, NEAP_EINVAL, "no end",
+	memset(endless, '[', NEAP_BACKUP_LINE_MAX + SPARE);
+	refused(rig, endless, NEAP_BACKUP_LINE_MAX + SPARE, NEAP_EINVAL, "no end",
 		"a line without an end");
 	free(endless);
 }
@@ -412,7 +324,7 @@ static void test_other_files(void **state)
 static void test_end_meanwhile(void **state)
 {
 	struct store_rig *rig = *state;
-	struct result result;
+	struct backup_result result;
 	size_t len;
 	char *text, name[16];
 	int i, turns, there = 0;
@@ -424,18 +336,18 @@ static void test_end_meanwhile(void **state)
 				 0);
 	}
 	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
-	text = backup_text(rig, &len);
+	text = backup_rig_text(rig, &len);
 	for (turns = 0; turns < 12; turns++) {
-		struct result emptied;
+		struct backup_result emptied;
 		struct neap_store_replace *replace = NULL;
 		struct neap_error err;
 
 		memset(&emptied, 0, sizeof(emptied));
 		assert_int_equal(neap_store_replace_new(rig->store, &replace, &err), 0);
-		neap_store_replace_commit_take(replace, 0, replaced, &emptied);
-		restore_wait(rig, &emptied);
+		neap_store_replace_commit_take(replace, 0, backup_rig_replaced, &emptied);
+		backup_rig_wait(rig, &emptied);
 		assert_int_equal(neap_store_count(rig->store, "pods"), 0);
-		assert_int_equal(restore_start(rig, text, len, &result), 0);
+		assert_int_equal(backup_rig_start(rig, text, len, &result), 0);
 		for (i = 0; i < turns && !result.is_done; i++) {
 			struct pollfd ready = {.fd = neap_store_fd(rig->store),
 					       .events = POLLIN};
@@ -459,7 +371,7 @@ static void test_cut(void **state)
 {
 	struct crash_vfs *vfs = crash_vfs_new(7);
 	struct store_rig rig;
-	struct result result;
+	struct backup_result result;
 	size_t len, i, there = 0, not_there = 0;
 	uint64_t turn;
 	char *text = NULL, name[16];
@@ -478,7 +390,7 @@ static void test_cut(void **state)
 		}
 		(void)store_rig_put(&rig, NEAP_STORE_CREATE, "n", "last", 5);
 		free(text);
-		text = backup_text(&rig, &len);
+		text = backup_rig_text(&rig, &len);
 		for (i = 0; i < 30; i++) {
 			(void)snprintf(name, sizeof(name), "p-%zu", i);
 			(void)store_rig_write(&rig, NEAP_STORE_DELETE, "n", name, 5, 0,
@@ -487,8 +399,8 @@ static void test_cut(void **state)
 		(void)store_rig_put(&rig, NEAP_STORE_UPDATE, "n", "a", 10);
 		(void)store_rig_put(&rig, NEAP_STORE_DELETE, "n", "b", 0);
 		crash_vfs_cut_after(vfs, 1 + turn % 12);
-		assert_int_equal(restore_start(&rig, text, len, &result), 0);
-		restore_wait(&rig, &result);
+		assert_int_equal(backup_rig_start(&rig, text, len, &result), 0);
+		backup_rig_wait(&rig, &result);
 		if (!crash_vfs_is_cut(vfs))
 			crash_vfs_cut_after(vfs, 0);
 		store_rig_close(&rig);
@@ -516,7 +428,7 @@ static void test_full(void **state)
 {
 	struct crash_vfs *vfs = crash_vfs_new(8);
 	struct store_rig rig;
-	struct result result;
+	struct backup_result result;
 	size_t len;
 	char *text;
 
@@ -525,17 +437,17 @@ static void test_full(void **state)
 	store_rig_open(&rig);
 	(void)store_rig_put(&rig, NEAP_STORE_CREATE, "n", "a", 1);
 	(void)store_rig_put(&rig, NEAP_STORE_CREATE, "n", "b", 2);
-	text = backup_text(&rig, &len);
+	text = backup_rig_text(&rig, &len);
 	(void)store_rig_put(&rig, NEAP_STORE_UPDATE, "n", "a", 10);
 	(void)store_rig_put(&rig, NEAP_STORE_DELETE, "n", "b", 0);
 	crash_vfs_fail(vfs, CRASH_WRITE, 2, 1, SQLITE_FULL);
-	assert_int_equal(restore_start(&rig, text, len, &result), 0);
-	restore_wait(&rig, &result);
+	assert_int_equal(backup_rig_start(&rig, text, len, &result), 0);
+	backup_rig_wait(&rig, &result);
 	assert_int_equal(result.err.code, NEAP_EUNAVAILABLE);
 	wants(&rig, 10, -1, -1);
 	assert_null(neap_store_newest(rig.store, "pods", "n", "b"));
 	(void)store_rig_put(&rig, NEAP_STORE_UPDATE, "n", "a", 11);
-	restore(&rig, text, len, &result);
+	backup_rig_restore(&rig, text, len, &result);
 	wants(&rig, 1, 2, -1);
 	store_rig_done(&rig);
 	free(text);
@@ -551,7 +463,7 @@ static void test_large(void **state)
 	struct neap_backup *backup = NULL;
 	struct store_answer answer = {0};
 	struct neap_error err;
-	struct result result;
+	struct backup_result result;
 	int64_t start, took, longest = 0, all;
 	char name[16], *text;
 	size_t len;
@@ -571,7 +483,7 @@ static void test_large(void **state)
 	assert_int_equal(neap_backup_new(rig->store, 0, &backup, &err), 0);
 	took = neap_clock_usec(CLOCK_MONOTONIC) - start;
 	neap_backup_free(backup);
-	text = backup_text(rig, &len);
+	text = backup_rig_text(rig, &len);
 	for (i = 0; i < count; i++) {
 		bool is_waited = i % 1000 == 999 || i + 1 == count;
 
@@ -585,7 +497,7 @@ static void test_large(void **state)
 		if (is_waited)
 			store_rig_wait(rig, &answer);
 	}
-	assert_int_equal(restore_start(rig, text, len, &result), 0);
+	assert_int_equal(backup_rig_start(rig, text, len, &result), 0);
 	all = neap_clock_usec(CLOCK_MONOTONIC);
 	while (!result.is_done) {
 		struct pollfd ready = {.fd = neap_store_fd(rig->store), .events = POLLIN};

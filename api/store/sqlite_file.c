@@ -64,11 +64,10 @@ static int64_t sum_of(const struct neap_object *object)
 static int damaged(const struct neap_sqlite_file *file, const char *what,
 		   struct neap_error *err)
 {
-	return neap_error_set(
-		err, NEAP_EINVAL,
-		"%s is damaged (%s): restore a backup (neapctl restore), or "
-		"move the file away to begin with an empty store",
-		file->path, what);
+	return neap_error_set(err, NEAP_EINVAL,
+			      "%s is damaged (%s): move it away, start neapd anew, then "
+			      "restore a backup (neapctl restore FILE)",
+			      file->path, what);
 }
 
 /* What became of a call, by SQLite's code. */
