@@ -13,9 +13,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-#define HISTORY_USEC  (INT64_C(5) * 60 * 1000000)
-#define HISTORY_BYTES ((size_t)64 * 1024 * 1024)
-
 struct neap_daemon_api {
 	const struct neap_log *log;
 	struct neap_store *store;
@@ -63,8 +60,8 @@ static int store_open(struct neap_daemon_api *api,
 	char file[160];
 	const struct neap_store_sqlite_config store = {
 		.file = file,
-		.history_usec = HISTORY_USEC,
-		.history_bytes = HISTORY_BYTES,
+		.history_usec = config->config->history_usec,
+		.history_bytes = (size_t)config->config->history_bytes,
 		.say = say,
 		.arg = api,
 	};

@@ -191,8 +191,8 @@ static int want_object(struct neap_store_replace *replace, struct neap_resource 
 	if (entry == NULL)
 		return neap_error_nomem(err);
 	r = make_operation(replace, resource, entry, staged->visible, err);
-	if (r < 0 && entry->writes == 0 && entry->visible == NULL)
-		neap_index_remove(resource->index, entry);
+	if (r < 0)
+		neap_memory_drop(resource, entry);
 	staged->visible = neap_object_unref(staged->visible);
 	return r;
 }

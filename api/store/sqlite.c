@@ -35,11 +35,8 @@ void neap_sqlite_operation_free(struct operation *operation)
 
 void neap_sqlite_leave_entry(struct operation *operation)
 {
-	struct neap_entry *entry = operation->entry;
-
-	entry->writes--;
-	if (entry->writes == 0 && entry->visible == NULL && entry->newest == NULL)
-		neap_index_remove(operation->resource->index, entry);
+	operation->entry->writes--;
+	neap_memory_drop(operation->resource, operation->entry);
 }
 
 void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
@@ -294,8 +291,8 @@ static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *w
 	operation = entry != NULL ? operation_new(write, resource, entry, object) : NULL;
 	if (operation == NULL) {
 		neap_object_unref(object);
-		if (entry != NULL && entry->writes == 0 && entry->visible == NULL)
-			neap_index_remove(resource->index, entry);
+		if (entry != NULL)
+			neap_memory_drop(resource, entry);
 		return neap_error_nomem(err);
 	}
 	if (write->verb == NEAP_STORE_UPDATE && neap_stamp_is_same(newest, object)) {
