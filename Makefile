@@ -64,6 +64,7 @@ T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
 VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/chaos/*.c t/vm/*.c))
+TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard t/chaos/lib/*.c))
 # Fuzz targets read files; built by `make fuzz` they are fuzzers.
 FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
 FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \
@@ -163,9 +164,9 @@ $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -MMD -MP -o $@ $<
 
-$(TOOLS): $(O)/%: $(O)/%.o $(O)/libneap.a
+$(TOOLS): $(O)/%: $(O)/%.o $(TOOL_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TOOL_OBJ) $(O)/libneap.a $(LIBS)
 
 $(O)/doc/%: doc/%.md
 	$(call say,MAN,$@)

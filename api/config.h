@@ -51,6 +51,8 @@ struct neap_config {
 	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */
 	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */
 	int64_t release_after_usec; /* --release-after, 60s */
+	int64_t history_usec;       /* --history-age, 5m: of the store */
+	int64_t history_bytes;      /* --history-size, 64Mi */
 	bool dry_run;               /* --dry-run */
 	bool open_metrics;          /* --open-metrics */
 	unsigned roles;             /* --roles */

@@ -354,6 +354,11 @@ static void test_damaged(void **state)
 
 /* --- watching --- */
 
+static void ignore_call(void *arg)
+{
+	(void)arg;
+}
+
 static void count_call(void *arg)
 {
 	(*(int *)arg)++;
@@ -445,44 +450,126 @@ static void test_forgotten(void **state)
 	neap_store_watch_free(late);
 }
 
-/* --- a copy --- */
-
-static void copied(void *arg, struct neap_object *object, const struct neap_error *err)
-{
-	assert_null(object);
-	*(int *)arg = err != NULL ? (int)err->code : -1;
-}
-
-static void test_backup(void **state)
+/* What is too old goes by itself, also when nothing is written. */
+static void test_age(void **state)
 {
 	struct store_rig *rig = *state;
+	struct neap_store_watch *watch = NULL;
+	struct neap_error err = {0};
+	int64_t from;
+
+	store_rig_close(rig);
+	rig->config.history_usec = 20000;
+	store_rig_open(rig);
+	from = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 1);
+	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "b", 1);
+	(void)usleep(30000);
+	neap_store_hear(rig->store);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, ignore_call, NULL,
+					      &watch, &err),
+			 -NEAP_EGONE);
+	from = neap_store_version(rig->store);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, ignore_call, NULL,
+					      &watch, &err),
+			 0);
+	neap_store_watch_free(watch);
+	assert_int_equal(neap_store_count(rig->store, "pods"), 1);
+}
+
+static void count_free(void *attached)
+{
+	(*(int *)attached)++;
+}
+
+/* What a watch hangs on an event counts with what is remembered, and goes with it. */
+static void test_attached(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_store_watch *watch = NULL;
+	struct neap_store_event *event = NULL;
+	struct neap_error err = {0};
+	int freed = 0, i;
+	int64_t from;
+
+	store_rig_close(rig);
+	rig->config.history_bytes = 100000;
+	store_rig_open(rig);
+	from = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 0);
+	for (i = 1; i <= 20; i++) {
+		(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", i);
+		assert_int_equal(neap_store_watch_new(rig->store, "pods",
+						      neap_store_version(rig->store) - 1,
+						      ignore_call, NULL, &watch, &err),
+				 0);
+		assert_int_equal(neap_store_watch_next(watch, &event, &err), 1);
+		neap_store_watch_attach(watch, event, &freed, count_free, 20000);
+		neap_store_watch_free(watch);
+	}
+	neap_store_hear(rig->store);
+	assert_true(freed >= 15 && freed < 20);
+	assert_int_equal(neap_store_watch_new(rig->store, "pods", from, ignore_call, NULL,
+					      &watch, &err),
+			 -NEAP_EGONE);
+	store_rig_close(rig);
+	assert_int_equal(freed, 20);
+}
+
+struct paged {
+	int taken, most;
+};
+
+static bool take_paged(void *arg, struct neap_object *object)
+{
+	struct paged *paged = arg;
+
+	(void)object;
+	if (paged->taken == paged->most)
+		return false;
+	paged->taken++;
+	return true;
+}
+
+/* One object a page, while thousands of changes are remembered: each page costs what stands on it. */
+static void test_many_pages(void **state)
+{
+	enum { COUNT = 10000 };
+	struct store_rig *rig = *state;
+	struct neap_store_place place = {0};
+	struct paged paged = {0};
 	struct neap_error err = {0};
 	struct store_answer answer = {0};
-	char copy[128];
-	int result = 0;
+	char name[16];
+	int i, r = 1, total = 0;
 
-	(void)store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 7);
-	(void)snprintf(copy, sizeof(copy), "%s/copy", rig->dir);
-	assert_int_equal(
-		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
-	assert_int_equal(
-		store_rig_write(rig, NEAP_STORE_CREATE, "n", "b", 8, 0, &answer, &err),
-		0);
-	while (result == 0 || !answer.is_done)
-		neap_store_hear(rig->store);
-	assert_int_equal(result, -1);
-	/* Never over a file. */
-	result = 0;
-	assert_int_equal(
-		neap_store_sqlite_backup(rig->store, copy, copied, &result, &err), 0);
-	while (result == 0)
-		neap_store_hear(rig->store);
-	assert_int_equal(result, NEAP_EEXISTS);
-	store_rig_close(rig);
-	assert_int_equal(unlink(rig->file), 0);
-	assert_int_equal(rename(copy, rig->file), 0);
-	store_rig_open(rig);
-	assert_int_equal(store_rig_n(find(rig, "n", "a")), 7);
+	for (i = 0; i < 2 * COUNT; i++) {
+		bool is_last = i % 5000 == 4999;
+
+		memset(&answer, 0, sizeof(answer));
+		(void)snprintf(name, sizeof(name), "p-%d", i % COUNT);
+		assert_int_equal(store_rig_write(rig,
+						 i < COUNT ? NEAP_STORE_CREATE
+						 : i % 2   ? NEAP_STORE_UPDATE
+							   : NEAP_STORE_DELETE,
+						 "n", name, i, 0,
+						 is_last ? &answer : NULL, &err),
+				 0);
+		if (is_last)
+			store_rig_wait(rig, &answer);
+		if (i == COUNT - 1)
+			place.version = neap_store_version(rig->store);
+	}
+	paged.most = 0;
+	while (r == 1) {
+		paged.most++;
+		r = neap_store_list(rig->store, "pods", NULL, &place, take_paged, &paged,
+				    &err);
+		total++;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(paged.taken, COUNT);
+	assert_int_equal(total, COUNT);
+	assert_int_equal(neap_store_count(rig->store, "pods"), COUNT / 2);
 }
 
 int main(void)
@@ -503,7 +590,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_attached, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_pages, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

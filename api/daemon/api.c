@@ -5,20 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/control/store.h"
 #include "api/daemon/api.h"
 #include "api/kube/collect.h"
 #include "api/kube/declared.h"
 #include "api/kube/kube.h"
 #include "api/store/sqlite.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
-
-#define HISTORY_USEC  (INT64_C(5) * 60 * 1000000)
-#define HISTORY_BYTES ((size_t)64 * 1024 * 1024)
 
 struct neap_daemon_api {
 	const struct neap_log *log;
 	struct neap_store *store;
-	struct event *heard;
+	struct event *heard, *tick;
+	struct neap_control_store *control;
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
 	struct neap_kube_collect *collect;
@@ -62,8 +62,8 @@ static int store_open(struct neap_daemon_api *api,
 	char file[160];
 	const struct neap_store_sqlite_config store = {
 		.file = file,
-		.history_usec = HISTORY_USEC,
-		.history_bytes = HISTORY_BYTES,
+		.history_usec = config->config->history_usec,
+		.history_bytes = (size_t)config->config->history_bytes,
 		.say = say,
 		.arg = api,
 	};
@@ -90,6 +90,30 @@ static int declare(struct neap_daemon_api *api,
 	return neap_kube_declared_new(&declared, &api->declared, err);
 }
 
+static void tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_daemon_api *api = arg;
+
+	(void)fd;
+	(void)what;
+	neap_control_store_tick(api->control, neap_clock_usec(CLOCK_MONOTONIC));
+}
+
+static int control_start(struct neap_daemon_api *api,
+			 const struct neap_daemon_api_config *config,
+			 struct neap_error *err)
+{
+	const struct timeval every = {.tv_sec = NEAP_CONTROL_STORE_IDLE_S};
+
+	if (neap_control_store_new(config->http, api->store, say, api, &api->control,
+				   err) < 0)
+		return -(int)err->code;
+	api->tick = event_new(config->base, -1, EV_PERSIST, tick, api);
+	if (api->tick == NULL || event_add(api->tick, &every) < 0)
+		return neap_error_nomem(err);
+	return 0;
+}
+
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err)
 {
@@ -106,7 +130,7 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	kube.registry = api->registry;
 	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
 	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
-	    declare(api, config, err) < 0)
+	    declare(api, config, err) < 0 || control_start(api, config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
 }
@@ -115,6 +139,7 @@ void neap_daemon_api_stop(struct neap_daemon_api *api)
 {
 	if (api == NULL)
 		return;
+	neap_control_store_stop(api->control);
 	neap_kube_collect_free(api->collect);
 	api->collect = NULL;
 	neap_kube_declared_free(api->declared);
@@ -130,8 +155,11 @@ void neap_daemon_api_free(struct neap_daemon_api *api)
 	neap_daemon_api_stop(api);
 	if (api->heard != NULL)
 		event_free(api->heard);
+	if (api->tick != NULL)
+		event_free(api->tick);
 	if (api->store != NULL)
 		neap_store_free(api->store);
+	neap_control_store_free(api->control);
 	neap_kube_registry_free(api->registry);
 	free(api);
 }

@@ -10,13 +10,16 @@
 
 #define NEAP_INDEX_PIECE 512
 
-/* One name of the resource. It stays while it has an object or a change is on its way. */
+/* One name of the resource. It stays while it has an object, a change is on its way, or one is remembered. */
 struct neap_entry {
 	int64_t id;                  /* in the file; 0 before the first write */
 	struct neap_object *visible; /* NULL: not committed yet, or deleted */
 	struct neap_object
 		*newest; /* what the last accepted write makes of it; NULL: nothing */
 	unsigned writes; /* on their way */
+	/* Numbers of what is remembered of it, the oldest and the newest, and how many there are. */
+	uint64_t past_first, past_last;
+	size_t past_count;
 	const char *ns, *name; /* in this block */
 	char text[];
 };

@@ -32,17 +32,46 @@ static struct past_event *event_at(const struct neap_store_past *past, size_t in
 	return &past->events[(past->start + index) % past->room];
 }
 
+void neap_memory_drop(struct neap_resource *resource, struct neap_entry *entry)
+{
+	if (entry->writes == 0 && entry->visible == NULL && entry->newest == NULL &&
+	    entry->past_count == 0)
+		neap_index_remove(resource->index, entry);
+}
+
+struct neap_object *neap_memory_at(const struct neap_resource *resource,
+				   const struct neap_entry *entry, int64_t version)
+{
+	const struct neap_store_past *past = &resource->past;
+	const struct past_event *event;
+	uint64_t number;
+
+	if (entry->past_count == 0 ||
+	    event_at(past, (size_t)(entry->past_last - past->first))->event.version <=
+		    version)
+		return entry->visible;
+	for (number = entry->past_first;; number = event->next) {
+		event = event_at(past, (size_t)(number - past->first));
+		if (event->event.version > version)
+			return event->event.before;
+	}
+}
+
 static void forget_first(struct neap_store *store, struct neap_resource *resource)
 {
 	struct neap_store_past *past = &resource->past;
 	struct past_event *first = event_at(past, 0);
+	struct neap_entry *entry = first->entry;
 
+	entry->past_first = first->next;
+	entry->past_count--;
 	past->forgotten = first->event.version;
 	store->past_bytes -= first->bytes;
 	event_done(first);
 	past->start = (past->start + 1) % past->room;
 	past->first++;
 	past->count--;
+	neap_memory_drop(resource, entry);
 }
 
 void neap_memory_done(struct neap_store *store)
@@ -111,9 +140,21 @@ static size_t bytes_of(const struct neap_object *object)
 	return object == NULL ? 0 : sizeof(*object) + object->meta_len + object->text_len;
 }
 
+static void add_to_entry(const struct neap_store_past *past, struct neap_entry *entry,
+			 uint64_t number)
+{
+	if (entry->past_count > 0)
+		event_at(past, (size_t)(entry->past_last - past->first))->next = number;
+	else
+		entry->past_first = number;
+	entry->past_last = number;
+	entry->past_count++;
+}
+
 /* Without memory the past of the resource ends here. */
 static bool remember(struct neap_store *store, struct neap_resource *resource,
-		     const struct neap_store_event *event, int64_t now_usec)
+		     struct neap_entry *entry, const struct neap_store_event *event,
+		     int64_t now_usec)
 {
 	struct neap_store_past *past = &resource->past;
 	struct past_event *slot;
@@ -126,13 +167,14 @@ static bool remember(struct neap_store *store, struct neap_resource *resource,
 		return false;
 	}
 	slot = event_at(past, past->count);
-	*slot = (struct past_event){.event = *event, .at_usec = now_usec};
+	*slot = (struct past_event){.event = *event, .at_usec = now_usec, .entry = entry};
+	add_to_entry(past, entry, past->first + past->count);
 	neap_object_ref(slot->event.object);
 	if (slot->event.before != NULL)
 		neap_object_ref(slot->event.before);
 	slot->bytes = sizeof(*slot) + bytes_of(event->before);
 	if (event->what == NEAP_STORE_DELETED)
-		slot->bytes += bytes_of(event->object);
+		slot->bytes += bytes_of(event->object) + sizeof(*entry);
 	store->past_bytes += slot->bytes;
 	past->count++;
 	return true;
@@ -193,7 +235,7 @@ bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 		     : entry->visible == NULL ? NEAP_STORE_ADDED
 					      : NEAP_STORE_MODIFIED;
 	event.object = object != NULL ? object : last;
-	is_kept = remember(store, resource, &event, now_usec);
+	is_kept = remember(store, resource, entry, &event, now_usec);
 	resource->visible_count += (object != NULL) - (entry->visible != NULL);
 	neap_object_unref(entry->visible);
 	entry->visible = object != NULL ? neap_object_ref(object) : NULL;
@@ -272,6 +314,19 @@ int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_even
 	watch->next++;
 	watch->version = (*ret)->version;
 	return 1;
+}
+
+void neap_store_watch_attach(struct neap_store_watch *watch,
+			     struct neap_store_event *event, void *attached,
+			     void (*attached_free)(void *attached), size_t bytes)
+{
+	/* The first member of what remembers it. */
+	struct past_event *past = (struct past_event *)event;
+
+	event->attached = attached;
+	event->attached_free = attached_free;
+	past->bytes += bytes;
+	watch->store->past_bytes += bytes;
 }
 
 int64_t neap_store_watch_version(const struct neap_store_watch *watch)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api/store/sqlite_priv.h"
+#include "api/store/stamp.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -25,24 +26,21 @@ static struct sqlite_store *of(const struct neap_store *store)
 
 /* --- hearing --- */
 
-static void operation_free(struct operation *operation)
+void neap_sqlite_operation_free(struct operation *operation)
 {
 	neap_object_unref(operation->object);
 	neap_object_unref(operation->last);
 	free(operation);
 }
 
-/* One write less is on its way to the entry, which may go with it. */
-static void leave_entry(struct operation *operation)
+void neap_sqlite_leave_entry(struct operation *operation)
 {
-	struct neap_entry *entry = operation->entry;
-
-	entry->writes--;
-	if (entry->writes == 0 && entry->visible == NULL && entry->newest == NULL)
-		neap_index_remove(operation->resource->index, entry);
+	operation->entry->writes--;
+	neap_memory_drop(operation->resource, operation->entry);
 }
 
-static void show(struct sqlite_store *sqlite, struct operation *operation, int64_t now)
+void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
+		      int64_t now)
 {
 	if (!operation->is_write)
 		return;
@@ -53,6 +51,25 @@ static void show(struct sqlite_store *sqlite, struct operation *operation, int64
 	    sqlite->say != NULL)
 		sqlite->say(sqlite->arg, true,
 			    "no memory to remember a change: watches start anew");
+}
+
+void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err)
+{
+	/* Nobody's request is wrong or in conflict because the file is. */
+	if (err->code != NEAP_EUNAVAILABLE && err->code != NEAP_ENOMEM) {
+		err->code = NEAP_EINTERNAL;
+		sqlite->dead = *err;
+	}
+	if (sqlite->say != NULL && !sqlite->is_full)
+		sqlite->say(sqlite->arg, true, err->msg);
+	sqlite->is_full = true;
+}
+
+void neap_sqlite_written(struct sqlite_store *sqlite)
+{
+	if (sqlite->is_full && sqlite->say != NULL)
+		sqlite->say(sqlite->arg, false, "writes again");
+	sqlite->is_full = false;
 }
 
 /* A group that failed, and all that was built upon it, never were. */
@@ -68,11 +85,7 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	if (failed == NULL)
 		return;
 	err = failed->err;
-	/* Nobody's request is wrong or in conflict because the file is. */
-	if (err.code != NEAP_EUNAVAILABLE && err.code != NEAP_ENOMEM) {
-		err.code = NEAP_EINTERNAL;
-		sqlite->dead = err;
-	}
+	neap_sqlite_fail(sqlite, &err);
 	(void)pthread_mutex_lock(&sqlite->lock);
 	STAILQ_CONCAT(heard, &sqlite->queue);
 	sqlite->is_failed = false;
@@ -81,32 +94,14 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	for (operation = failed; operation != NULL;
 	     operation = STAILQ_NEXT(operation, next))
 		operation->err = err;
-	if (sqlite->say != NULL && !sqlite->is_full)
-		sqlite->say(sqlite->arg, true, err.msg);
-	sqlite->is_full = true;
 }
 
-static void forget_failed(struct operation *operation)
+void neap_sqlite_forget_failed(struct operation *operation)
 {
 	struct neap_entry *entry = operation->entry;
 
 	neap_object_unref(entry->newest);
 	entry->newest = entry->visible != NULL ? neap_object_ref(entry->visible) : NULL;
-}
-
-static void hear_backup(struct sqlite_store *sqlite)
-{
-	struct backup done = {0};
-
-	(void)pthread_mutex_lock(&sqlite->lock);
-	/* Before that the thread writes to it without the lock. */
-	if (sqlite->backup.is_done) {
-		done = sqlite->backup;
-		memset(&sqlite->backup, 0, sizeof(sqlite->backup));
-	}
-	(void)pthread_mutex_unlock(&sqlite->lock);
-	if (done.is_done && done.done != NULL)
-		done.done(done.arg, NULL, done.err.code != NEAP_OK ? &done.err : NULL);
 }
 
 /* First everything is shown, then it is told: who hears of one write sees them all. */
@@ -119,15 +114,11 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 	for (operation = STAILQ_FIRST(heard); operation != NULL;
 	     operation = STAILQ_NEXT(operation, next)) {
 		if (operation->err.code == NEAP_OK)
-			show(sqlite, operation, now);
+			neap_sqlite_show(sqlite, operation, now);
 		else
-			forget_failed(operation);
-		if (operation->err.code == NEAP_OK && operation->is_write &&
-		    sqlite->is_full) {
-			sqlite->is_full = false;
-			if (sqlite->say != NULL)
-				sqlite->say(sqlite->arg, false, "writes again");
-		}
+			neap_sqlite_forget_failed(operation);
+		if (operation->err.code == NEAP_OK && operation->is_write)
+			neap_sqlite_written(sqlite);
 	}
 	while ((operation = STAILQ_FIRST(heard)) != NULL) {
 		const struct neap_error *err =
@@ -136,14 +127,14 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 		STAILQ_REMOVE_HEAD(heard, next);
 		sqlite->waiting--;
 		sqlite->waiting_bytes -= operation->bytes;
-		leave_entry(operation);
+		neap_sqlite_leave_entry(operation);
 		if (operation->done != NULL)
 			operation->done(operation->arg,
 					err != NULL                 ? NULL
 					: operation->object != NULL ? operation->object
 								    : operation->last,
 					err);
-		operation_free(operation);
+		neap_sqlite_operation_free(operation);
 	}
 	neap_memory_forget(&sqlite->store, now);
 }
@@ -160,33 +151,11 @@ static void hear(struct neap_store *store)
 	STAILQ_CONCAT(&heard, &sqlite->heard);
 	(void)pthread_mutex_unlock(&sqlite->lock);
 	hear_operations(sqlite, &heard);
-	hear_backup(sqlite);
+	neap_sqlite_replace_turn(sqlite);
 	neap_memory_call(store);
 }
 
 /* --- writing --- */
-
-/* Where the text tells the object's own version, which another object that it speaks of may precede. */
-static const char *version_in(const struct neap_object *object, size_t *ret_len)
-{
-	char mark[48];
-	int len = snprintf(mark, sizeof(mark), "\"resourceVersion\":\"%" PRId64 "\"",
-			   object->version);
-
-	*ret_len = (size_t)len;
-	return strstr(object->text, mark);
-}
-
-/* Both differ in nothing but their version. */
-static bool is_same(const struct neap_object *a, const struct neap_object *b)
-{
-	size_t left_len, right_len;
-	const char *left = version_in(a, &left_len), *right = version_in(b, &right_len);
-
-	return left != NULL && right != NULL && left - a->text == right - b->text &&
-	       memcmp(a->text, b->text, (size_t)(left - a->text)) == 0 &&
-	       strcmp(left + left_len, right + right_len) == 0;
-}
 
 static int check(const struct sqlite_store *sqlite, const struct neap_store_write *write,
 		 const struct neap_object *newest, struct neap_error *err)
@@ -196,6 +165,9 @@ static int check(const struct sqlite_store *sqlite, const struct neap_store_writ
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "neapd ends");
 	if (sqlite->dead.code != NEAP_OK)
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s", sqlite->dead.msg);
+	if (neap_sqlite_replace_is_busy(sqlite->replace))
+		return neap_error_set(err, NEAP_EUNAVAILABLE,
+				      "a backup is being restored: try again later");
 	if (sqlite->waiting >= NEAP_STORE_WRITES_MAX ||
 	    sqlite->waiting_bytes >= NEAP_STORE_WRITE_BYTES_MAX)
 		return neap_error_set(err, NEAP_EUNAVAILABLE,
@@ -261,7 +233,7 @@ static struct operation *operation_new(const struct neap_store_write *write,
 	return operation;
 }
 
-static void fill_row(struct sqlite_store *sqlite, struct operation *operation)
+void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operation)
 {
 	struct neap_resource *resource = operation->resource;
 
@@ -289,7 +261,7 @@ static void accept_write(struct sqlite_store *sqlite, struct operation *operatio
 
 	if (operation->is_write) {
 		sqlite->accepted++;
-		fill_row(sqlite, operation);
+		neap_sqlite_fill_row(sqlite, operation);
 		neap_object_unref(entry->newest);
 		entry->newest = operation->object != NULL
 					? neap_object_ref(operation->object)
@@ -319,11 +291,11 @@ static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *w
 	operation = entry != NULL ? operation_new(write, resource, entry, object) : NULL;
 	if (operation == NULL) {
 		neap_object_unref(object);
-		if (entry != NULL && entry->writes == 0 && entry->visible == NULL)
-			neap_index_remove(resource->index, entry);
+		if (entry != NULL)
+			neap_memory_drop(resource, entry);
 		return neap_error_nomem(err);
 	}
-	if (write->verb == NEAP_STORE_UPDATE && is_same(newest, object)) {
+	if (write->verb == NEAP_STORE_UPDATE && neap_stamp_is_same(newest, object)) {
 		operation->is_write = false;
 		operation->object = neap_object_ref(newest);
 		neap_object_unref(object);
@@ -352,19 +324,6 @@ static int fd_of(const struct neap_store *store)
 	return of(store)->fd;
 }
 
-/* One that is cut off is told so. */
-static void end_backup(struct sqlite_store *sqlite)
-{
-	struct backup *backup = &sqlite->backup;
-
-	if (backup->is_wanted || backup->is_running) {
-		(void)neap_error_set(&backup->err, NEAP_EUNAVAILABLE,
-				     "%s: neapd ends; there is no copy", backup->to);
-		backup->is_done = true;
-	}
-	hear_backup(sqlite);
-}
-
 static void free_store(struct neap_store *store)
 {
 	struct sqlite_store *sqlite = of(store);
@@ -375,7 +334,8 @@ static void free_store(struct neap_store *store)
 		(void)pthread_cond_signal(&sqlite->wake);
 		(void)pthread_mutex_unlock(&sqlite->lock);
 		/* A group that fails waits for the loop to take the rest back. */
-		while (sqlite->waiting > 0) {
+		while (sqlite->waiting > 0 ||
+		       neap_sqlite_replace_is_busy(sqlite->replace)) {
 			struct pollfd ready = {.fd = sqlite->fd, .events = POLLIN};
 
 			(void)poll(
@@ -384,7 +344,6 @@ static void free_store(struct neap_store *store)
 			hear(store);
 		}
 		(void)pthread_join(sqlite->thread, NULL);
-		end_backup(sqlite);
 	}
 	neap_sqlite_file_close(sqlite->file);
 	neap_memory_done(store);
@@ -481,30 +440,5 @@ int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 		return r;
 	}
 	*ret = &sqlite->store;
-	return 0;
-}
-
-int neap_store_sqlite_backup(struct neap_store *store, const char *to,
-			     neap_store_done *done, void *arg, struct neap_error *err)
-{
-	struct sqlite_store *sqlite = of(store);
-	bool is_busy;
-
-	if (strlen(to) >= sizeof(sqlite->backup.to))
-		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
-				      to);
-	(void)pthread_mutex_lock(&sqlite->lock);
-	is_busy = sqlite->backup.is_wanted || sqlite->backup.is_running ||
-		  sqlite->backup.is_done;
-	if (!is_busy) {
-		(void)neap_strcopy(sqlite->backup.to, sizeof(sqlite->backup.to), to);
-		sqlite->backup.done = done;
-		sqlite->backup.arg = arg;
-		sqlite->backup.is_wanted = true;
-		(void)pthread_cond_signal(&sqlite->wake);
-	}
-	(void)pthread_mutex_unlock(&sqlite->lock);
-	if (is_busy)
-		return neap_error_set(err, NEAP_ECONFLICT, "a backup is being made");
 	return 0;
 }

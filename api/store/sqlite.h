@@ -22,9 +22,4 @@ struct neap_store_sqlite_config {
  * NEAP_EINVAL for a damaged one (nothing is changed), NEAP_ECONFLICT when another process has it. */
 int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 			   struct neap_store **ret, struct neap_error *err);
-/* A copy of the present state into a new file, while everything goes on; done is called from
- * neap_store_hear, object is always NULL. NEAP_EEXISTS when there is such a file. */
-int neap_store_sqlite_backup(struct neap_store *store, const char *to,
-			     neap_store_done *done, void *arg, struct neap_error *err);
-
 #endif

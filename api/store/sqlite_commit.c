@@ -9,7 +9,7 @@
 
 #define GROUP_MAX 4096
 
-static void poke(const struct sqlite_store *sqlite)
+void neap_sqlite_poke(const struct sqlite_store *sqlite)
 {
 	uint64_t one = 1;
 
@@ -65,23 +65,18 @@ static void commit_group(struct sqlite_store *sqlite, struct operations *group,
 		operation->err = err;
 }
 
-/* Without the lock. A part of a copy between two groups. */
-static void copy_part(struct sqlite_store *sqlite, bool is_start)
+/* Without the lock. */
+static void commit_batch(struct sqlite_store *sqlite)
 {
-	struct backup *backup = &sqlite->backup;
-	int r = is_start ? neap_sqlite_file_backup_start(sqlite->file, backup->to,
-							 &backup->err)
-			 : 1;
+	struct batch *batch = &sqlite->batch;
 
-	if (r >= 0)
-		r = neap_sqlite_file_backup_step(sqlite->file, &backup->err);
-	if (r == 1)
-		return;
+	if (write_group(sqlite, &batch->operations, &batch->err) < 0)
+		neap_sqlite_file_undo(sqlite->file);
 	(void)pthread_mutex_lock(&sqlite->lock);
-	backup->is_running = false;
-	backup->is_done = true;
+	batch->is_wanted = false;
+	batch->is_done = true;
 	(void)pthread_mutex_unlock(&sqlite->lock);
-	poke(sqlite);
+	neap_sqlite_poke(sqlite);
 }
 
 void *neap_sqlite_commit(void *arg)
@@ -91,21 +86,17 @@ void *neap_sqlite_commit(void *arg)
 	(void)pthread_mutex_lock(&sqlite->lock);
 	for (;;) {
 		struct operations group = STAILQ_HEAD_INITIALIZER(group);
-		bool is_failed, is_copying, is_start;
+		bool is_failed, is_batch;
 
 		while ((sqlite->is_failed || STAILQ_EMPTY(&sqlite->queue)) &&
-		       !sqlite->backup.is_wanted && !sqlite->backup.is_running &&
+		       !sqlite->batch.is_wanted &&
 		       !(sqlite->is_ending && !sqlite->is_failed))
 			(void)pthread_cond_wait(&sqlite->wake, &sqlite->lock);
-		if (sqlite->is_ending && STAILQ_EMPTY(&sqlite->queue))
+		is_batch = sqlite->batch.is_wanted; /* then nothing else waits */
+		if (sqlite->is_ending && STAILQ_EMPTY(&sqlite->queue) && !is_batch)
 			break;
 		if (!sqlite->is_failed)
 			take_group(&sqlite->queue, &group);
-		is_start = sqlite->backup.is_wanted;
-		sqlite->backup.is_wanted = false;
-		if (is_start)
-			sqlite->backup.is_running = true;
-		is_copying = sqlite->backup.is_running;
 		(void)pthread_mutex_unlock(&sqlite->lock);
 		if (!STAILQ_EMPTY(&group)) {
 			commit_group(sqlite, &group, &is_failed);
@@ -113,10 +104,10 @@ void *neap_sqlite_commit(void *arg)
 			sqlite->is_failed = is_failed;
 			STAILQ_CONCAT(&sqlite->heard, &group);
 			(void)pthread_mutex_unlock(&sqlite->lock);
-			poke(sqlite);
+			neap_sqlite_poke(sqlite);
 		}
-		if (is_copying)
-			copy_part(sqlite, is_start);
+		if (is_batch)
+			commit_batch(sqlite);
 		(void)pthread_mutex_lock(&sqlite->lock);
 	}
 	(void)pthread_mutex_unlock(&sqlite->lock);

@@ -17,7 +17,6 @@
 
 #define APPLICATION 0x6e656170 /* "neap" */
 #define FORMAT      1
-#define BACKUP_STEP 256 /* pages */
 
 enum { PUT, DELETE, RESOURCE, STATE, STATEMENTS };
 
@@ -44,9 +43,6 @@ struct neap_sqlite_file {
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
 	char path[256];
-	sqlite3 *copy;
-	sqlite3_backup *backup;
-	char copy_path[256];
 };
 
 /* FNV-1a over words; it only has to tell accidents. */
@@ -68,11 +64,10 @@ static int64_t sum_of(const struct neap_object *object)
 static int damaged(const struct neap_sqlite_file *file, const char *what,
 		   struct neap_error *err)
 {
-	return neap_error_set(
-		err, NEAP_EINVAL,
-		"%s is damaged (%s): restore a backup (neapctl restore), or "
-		"move the file away to begin with an empty store",
-		file->path, what);
+	return neap_error_set(err, NEAP_EINVAL,
+			      "%s is damaged (%s): move it away, start neapd anew, then "
+			      "restore a backup (neapctl restore FILE)",
+			      file->path, what);
 }
 
 /* What became of a call, by SQLite's code. */
@@ -211,14 +206,15 @@ static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
 	char real[PATH_MAX + sizeof(file->path)];
-	int fd, code;
+	int code, made;
 
 	if (real_path(file->path, real, sizeof(real), err) < 0)
 		return -(int)err->code;
-	/* What SQLite makes beside it is as closed as the file itself. */
-	fd = open(real, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0)
-		(void)close(fd);
+	/* SQLite would let others read it; the log beside it gets the mode of the file. What cannot be made
+	 * here SQLite cannot make either, and says why. */
+	made = open(real, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (made >= 0)
+		(void)close(made); /* nothing was written */
 	code = sqlite3_open_v2(real, &file->db, flags, NULL);
 	if (file->db == NULL)
 		return neap_error_nomem(err);
@@ -255,23 +251,12 @@ int neap_sqlite_file_open(const char *path, struct neap_sqlite_file **ret,
 	return 0;
 }
 
-static void backup_end(struct neap_sqlite_file *file, bool is_kept)
-{
-	if (file->backup != NULL)
-		(void)sqlite3_backup_finish(file->backup);
-	if (file->copy != NULL && sqlite3_close(file->copy) == SQLITE_OK && !is_kept)
-		(void)unlink(file->copy_path);
-	file->backup = NULL;
-	file->copy = NULL;
-}
-
 void neap_sqlite_file_close(struct neap_sqlite_file *file)
 {
 	size_t i;
 
 	if (file == NULL)
 		return;
-	backup_end(file, false);
 	for (i = 0; i < STATEMENTS; i++)
 		(void)sqlite3_finalize(file->statements[i]);
 	(void)sqlite3_close(file->db); /* whatever it says, there is nothing left to do */
@@ -437,47 +422,4 @@ void neap_sqlite_file_undo(struct neap_sqlite_file *file)
 {
 	if (sqlite3_get_autocommit(file->db) == 0)
 		(void)sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-/* --- backup --- */
-
-int neap_sqlite_file_backup_start(struct neap_sqlite_file *file, const char *to,
-				  struct neap_error *err)
-{
-	int fd, code;
-
-	if (!neap_strcopy(file->copy_path, sizeof(file->copy_path), to))
-		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
-				      to);
-	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 && errno == EEXIST)
-		return neap_error_set(err, NEAP_EEXISTS,
-				      "%s is there already: name another file", to);
-	if (fd < 0)
-		return neap_error_sys(err, "make %s", to);
-	(void)close(fd); /* nothing was written */
-	code = sqlite3_open_v2(to, &file->copy,
-			       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (code == SQLITE_OK)
-		file->backup = sqlite3_backup_init(file->copy, "main", file->db, "main");
-	if (file->backup != NULL)
-		return 0;
-	(void)neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s", to,
-			     file->copy != NULL ? sqlite3_errmsg(file->copy)
-						: "no memory");
-	backup_end(file, false);
-	return -(int)err->code;
-}
-
-int neap_sqlite_file_backup_step(struct neap_sqlite_file *file, struct neap_error *err)
-{
-	int code = sqlite3_backup_step(file->backup, BACKUP_STEP);
-
-	if (code == SQLITE_OK)
-		return 1;
-	if (code != SQLITE_DONE)
-		(void)neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s", file->copy_path,
-				     sqlite3_errstr(code));
-	backup_end(file, code == SQLITE_DONE);
-	return code == SQLITE_DONE ? 0 : -(int)err->code;
 }

@@ -38,9 +38,4 @@ int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
 			 struct neap_error *err);
 void neap_sqlite_file_undo(struct neap_sqlite_file *file);
 
-/* A copy into a file that must not exist; step copies a part: 1 there is more, 0 done. */
-int neap_sqlite_file_backup_start(struct neap_sqlite_file *file, const char *to,
-				  struct neap_error *err);
-int neap_sqlite_file_backup_step(struct neap_sqlite_file *file, struct neap_error *err);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "api/store/replace.h"
 #include "api/store/sqlite_file.h"
 #include "api/store/store_priv.h"
 
@@ -29,11 +30,10 @@ struct operation {
 
 STAILQ_HEAD(operations, operation);
 
-struct backup {
-	char to[256];
-	neap_store_done *done;
-	void *arg;
-	bool is_wanted, is_running, is_done;
+/* A commit by itself, of whatever size. */
+struct batch {
+	struct operations operations;
+	bool is_wanted, is_done;
 	struct neap_error err;
 };
 
@@ -46,18 +46,39 @@ struct sqlite_store {
 	struct neap_error dead;         /* why nothing is written any more; code 0 */
 	void (*say)(void *arg, bool is_problem, const char *text);
 	void *arg;
-	bool is_full; /* the disk took nothing the last time */
+	bool is_full;                       /* the disk took nothing the last time */
+	struct neap_store_replace *replace; /* under way; NULL */
 	int fd;
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t wake;
 	struct operations queue, heard;
-	struct backup backup;
+	struct batch batch;
 	bool is_failed; /* the thread waits until the loop has taken the queue back */
 	bool is_ending;
 };
 
+/* What the loop does with an operation when it has been heard. Shows what it makes: it is durable. */
+void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
+		      int64_t now);
+/* It never was. */
+void neap_sqlite_forget_failed(struct operation *operation);
+/* One write less is on its way to the entry, which may go with it. */
+void neap_sqlite_leave_entry(struct operation *operation);
+void neap_sqlite_operation_free(struct operation *operation);
+/* Its row, of the version that was accepted last. */
+void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operation);
+/* A commit failed: err becomes what writers are told. Or it did not. */
+void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err);
+void neap_sqlite_written(struct sqlite_store *sqlite);
+
+/* Nothing else may be written; NULL is fine. */
+bool neap_sqlite_replace_is_busy(const struct neap_store_replace *replace);
+/* Goes on with a replacement, a piece at a time. */
+void neap_sqlite_replace_turn(struct sqlite_store *sqlite);
+
+void neap_sqlite_poke(const struct sqlite_store *sqlite);
 /* arg is the store. Ends when it is told to and nothing waits. */
 void *neap_sqlite_commit(void *arg);
 

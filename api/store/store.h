@@ -87,7 +87,8 @@ struct neap_store_event {
 		*object; /* as it became; of a deletion its last state, with the
 				     * version of the deletion */
 	struct neap_object *before; /* NULL when it was added */
-	/* For whoever sends events to many: made once, freed with the event. */
+	/* For whoever sends events to many: made once, freed with the event. Set by
+	 * neap_store_watch_attach alone. */
 	void *attached;
 	void (*attached_free)(void *attached);
 };
@@ -102,9 +103,29 @@ int neap_store_watch_new(struct neap_store *store, const char *resource, int64_t
  * slow, and events that it did not take are forgotten. */
 int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_event **ret,
 			  struct neap_error *err);
+/* To the event that neap_store_watch_next gave last, which has none; bytes count with what is remembered. */
+void neap_store_watch_attach(struct neap_store_watch *watch,
+			     struct neap_store_event *event, void *attached,
+			     void (*attached_free)(void *attached), size_t bytes);
 /* Version up to which everything has been given by neap_store_watch_next when it gave 0. */
 int64_t neap_store_watch_version(const struct neap_store_watch *watch);
 void neap_store_watch_free(struct neap_store_watch *watch);
+
+/* --- a copy --- */
+
+struct neap_store_snapshot;
+
+/* Everything as it is now, however long it is read: a pointer for each object; what is changed or deleted
+ * meanwhile stays in memory. */
+int neap_store_snapshot_new(struct neap_store *store, struct neap_store_snapshot **ret,
+			    struct neap_error *err);
+int64_t neap_store_snapshot_version(const struct neap_store_snapshot *snapshot);
+size_t neap_store_snapshot_count(const struct neap_store_snapshot *snapshot);
+/* The next one, borrowed; NULL at the end. *ret_resource is set with it. */
+struct neap_object *neap_store_snapshot_next(struct neap_store_snapshot *snapshot,
+					     const char **ret_resource);
+/* Before the store goes. NULL is fine. */
+void neap_store_snapshot_free(struct neap_store_snapshot *snapshot);
 
 /* --- its life --- */
 

@@ -26,6 +26,8 @@ struct neap_store_past {
 		struct neap_store_event event;
 		int64_t at_usec;
 		size_t bytes;
+		struct neap_entry *entry;
+		uint64_t next; /* number of the next one of the same name; 0: none */
 	} * events;
 	size_t room, start, count;
 	uint64_t first;
@@ -77,6 +79,11 @@ struct neap_resource *neap_memory_resource(struct neap_store *store, const char 
 bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 		      struct neap_entry *entry, struct neap_object *object,
 		      struct neap_object *last, int64_t version, int64_t now_usec);
+/* The entry goes when nothing holds it any more. */
+void neap_memory_drop(struct neap_resource *resource, struct neap_entry *entry);
+/* What it showed at a version that is remembered; NULL: nothing. */
+struct neap_object *neap_memory_at(const struct neap_resource *resource,
+				   const struct neap_entry *entry, int64_t version);
 /* Forgets what is too old or too much. */
 void neap_memory_forget(struct neap_store *store, int64_t now_usec);
 /* Calls ready of whoever has something to take. */

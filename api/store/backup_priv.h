@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What writing and reading a backup share. */
+#ifndef NEAP_API_STORE_BACKUP_PRIV_H
+#define NEAP_API_STORE_BACKUP_PRIV_H
+
+#include "engine/base/buf.h"
+#include "engine/base/sha256.h"
+
+#define NEAP_BACKUP_FORMAT 1
+
+/* SHA-256 of each line with the digest of the lines before in front of it; of none: zeros. */
+struct neap_backup_digest {
+	uint8_t sum[NEAP_SHA256_BYTES];
+	struct neap_buf buf;
+};
+
+void neap_backup_digest_init(struct neap_backup_digest *digest);
+int neap_backup_digest_add(struct neap_backup_digest *digest, const char *line,
+			   size_t len, struct neap_error *err);
+void neap_backup_digest_text(const struct neap_backup_digest *digest,
+			     char ret[NEAP_SHA256_HEX]);
+
+#endif
