@@ -41,6 +41,9 @@ int kube_rig_teardown(void **state);
 /* Without a test; to be stopped by kube_rig_teardown. folder: of the declared kinds; NULL: the built-in ones
  * alone. */
 struct kube_rig *kube_rig_start(const char *listen, const char *folder);
+/* The same with another size of what the store remembers. */
+struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
+				     size_t history_bytes);
 
 /* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
  * with such a body. body: JSON with ' for ", NULL: none. Returns the status; rig->body is the answer, borrowed until the
