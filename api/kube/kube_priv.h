@@ -82,6 +82,10 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
+/* Fails for a version that is yet to come. */
+int call_check_version(struct call *call, int64_t version);
+/* Whether resourceVersionMatch is one, and of use with what else is asked. */
+int call_check_match(struct call *call, bool is_watch);
 
 /* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
 int call_parse_dry(struct call *call, const char *value);

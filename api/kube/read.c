@@ -129,6 +129,72 @@ static void answer_page(struct page *page, const struct neap_store_place *place,
 	call_answer_buf(call, 200, &out);
 }
 
+static int fail_expired(struct call *call, bool is_token)
+{
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_EXPIRED, "%s",
+		is_token ? "The provided continue parameter is too old to display a "
+			   "consistent list result. You must start a new list "
+			   "without the continue parameter."
+			 : "The resourceVersion for the provided list is too old.");
+}
+
+int call_check_version(struct call *call, int64_t version)
+{
+	int64_t newest = neap_store_version(call->kube->store);
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (version <= newest)
+		return 0;
+	memset(causes, 0, sizeof(*causes));
+	neap_causes_add(causes, "ResourceVersionTooLarge", "",
+			"Too large resource version");
+	(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
+			     "Too large resource version: %lld, current: %lld",
+			     (long long)version, (long long)newest);
+	call->failure.retry_after_s = 1;
+	call->failure.causes = causes;
+	return -1;
+}
+
+static int bad_match(struct call *call, const char *why)
+{
+	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+			      "ListOptions.meta.k8s.io \"\" is invalid: "
+			      "resourceVersionMatch: %s",
+			      why);
+}
+
+int call_check_match(struct call *call, bool is_watch)
+{
+	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+	const char *version = neap_http_query_find(call->request, "resourceVersion");
+	const char *token = neap_http_query_find(call->request, "continue");
+	bool is_exact;
+
+	if (!match || !*match)
+		return 0;
+	is_exact = strcmp(match, "Exact") == 0;
+	if (!is_exact && strcmp(match, "NotOlderThan") != 0)
+		return bad_match(call, "Unsupported value: supported values: "
+				       "\"Exact\", \"NotOlderThan\", \"\"");
+	if (is_watch)
+		return is_exact ? bad_match(call, "Forbidden: a watch takes "
+						  "\"NotOlderThan\" alone")
+				: 0;
+	if (token && *token)
+		return bad_match(call,
+				 "Forbidden: resourceVersionMatch is forbidden when "
+				 "continue is provided");
+	if (!version || !*version)
+		return bad_match(call, "Forbidden: resourceVersionMatch is forbidden "
+				       "unless resourceVersion is provided");
+	if (is_exact && strcmp(version, "0") == 0)
+		return bad_match(call, "Forbidden: resourceVersionMatch \"exact\" is "
+				       "forbidden for resourceVersion \"0\"");
+	return 0;
+}
+
 /* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
 static int find_place(struct call *call, struct neap_store_place *ret)
 {
@@ -138,28 +204,19 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	struct neap_error err;
 
 	*ret = (struct neap_store_place){0};
+	if (call_check_match(call, false) < 0)
+		return -1;
 	if (token && *token) {
 		if (neap_kube_continue_parse(token, ret, &err) < 0)
 			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 					      "invalid continue token: %s", err.msg);
-		return 0;
+		/* Of another past, as before a restored copy: as good as forgotten. */
+		return ret->version > newest ? fail_expired(call, true) : 0;
 	}
-	if (call_number(call, "resourceVersion", 0, &version) < 0)
+	if (call_number(call, "resourceVersion", 0, &version) < 0 ||
+	    call_check_version(call, version) < 0)
 		return -1;
-	if (version > newest) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		memset(causes, 0, sizeof(*causes));
-		neap_causes_add(causes, "ResourceVersionTooLarge", "",
-				"Too large resource version");
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
-				     "Too large resource version: %lld, current: %lld",
-				     (long long)version, (long long)newest);
-		call->failure.retry_after_s = 1;
-		call->failure.causes = causes;
-		return -1;
-	}
-	ret->version = match && strcmp(match, "Exact") == 0 && version ? version : newest;
+	ret->version = match && strcmp(match, "Exact") == 0 ? version : newest;
 	return 0;
 }
 
@@ -180,16 +237,8 @@ void call_list(struct call *call)
 	neap_buf_init(&page.items, LIST_MAX);
 	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
 			       take_object, &page, &err);
-	if (more == -NEAP_EGONE && place.name[0])
-		(void)neap_kube_fail(
-			&call->failure, NEAP_KUBE_EXPIRED,
-			"The provided continue parameter is too old to display a "
-			"consistent list result. You must start a new list "
-			"without the continue parameter.");
-	else if (more == -NEAP_EGONE)
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_EXPIRED,
-				     "The resourceVersion for the provided list is too "
-				     "old.");
+	if (more == -NEAP_EGONE)
+		(void)fail_expired(call, place.name[0]);
 	else if (more < 0)
 		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	if (page.is_short_of_memory && more >= 0) {
