@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 
+struct evbuffer;
 struct event_base;
 struct sockaddr;
 struct neap_http;
@@ -152,6 +153,9 @@ void neap_http_answer_text(struct neap_http_request *request, int status,
 /* The same, and frees text (len bytes) with free(3) when it is on its way: a large one is not copied. */
 void neap_http_answer_text_take(struct neap_http_request *request, int status,
 				const char *type, char *text, size_t len);
+/* The same of parts that may lie anywhere; frees body. */
+void neap_http_answer_parts_take(struct neap_http_request *request, int status,
+				 const char *type, struct evbuffer *body);
 /* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);

@@ -8,6 +8,7 @@
 #include "api/kube/field_selector.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch.h"
+#include "api/kube/rope.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
 #include "api/store/store.h"
@@ -79,6 +80,7 @@ int shape_parse(struct call *call);
 void call_fail(struct call *call);
 void call_answer_take(struct call *call, int status, json_t *body);
 void call_answer_buf(struct call *call, int status, struct neap_buf *body);
+void call_answer_rope(struct call *call, int status, struct kube_rope *body);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
