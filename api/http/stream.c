@@ -42,9 +42,12 @@ struct neap_http_stream {
 	struct neap_guard *guard;
 	void (*gone)(void *arg);
 	void *gone_arg;
-	struct evbuffer *piece;            /* empty between two sends */
-	int skips;                         /* in a row */
-	bool is_chunked;                   /* not to a client of HTTP/1.0 */
+	struct evbuffer *piece; /* empty between two sends */
+	int skips;              /* in a row */
+	bool is_chunked;        /* not to a client of HTTP/1.0 */
+	bool is_plain;          /* no TLS */
+	bool is_clear;          /* nothing waits in output */
+	int fd;
 	struct evbuffer *output;           /* of the connection */
 	struct evbuffer_cb_entry *changes; /* of output */
 	struct event *empty;               /* fired by hand: output is */
@@ -81,20 +84,26 @@ static void output_changed(struct evbuffer *output, const struct evbuffer_cb_inf
 {
 	struct neap_http_stream *stream = arg;
 
-	if (stream->room && info->n_deleted && !evbuffer_get_length(output))
+	(void)info;
+	stream->is_clear = !evbuffer_get_length(output);
+	if (stream->room && stream->is_clear)
 		event_active(stream->empty, EV_TIMEOUT, 0);
 }
 
 static struct neap_http_stream *stream_new(const struct neap_http_request *request)
 {
+	struct bufferevent *bev = evhttp_connection_get_bufferevent(
+		evhttp_request_get_connection(request->ev));
 	struct neap_http_stream *stream = neap_alloc(sizeof(*stream));
 
 	if (!stream)
 		return NULL;
 	stream->ev = request->ev;
 	stream->guard = request->guard;
-	stream->output = bufferevent_get_output(evhttp_connection_get_bufferevent(
-		evhttp_request_get_connection(request->ev)));
+	stream->fd = bufferevent_getfd(bev);
+	stream->is_plain = !neap_guard_is_tls(request->guard);
+	stream->output = bufferevent_get_output(bev);
+	stream->is_clear = !evbuffer_get_length(stream->output);
 	stream->piece = evbuffer_new();
 	stream->empty = event_new(request->base, -1, 0, empty_cb, stream);
 	stream->changes = evbuffer_add_cb(stream->output, output_changed, stream);
@@ -308,8 +317,6 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 			  void *arg)
 {
 	struct iovec pieces[NEAP_HTTP_PARTS_MAX + 2];
-	struct evhttp_connection *connection = evhttp_request_get_connection(stream->ev);
-	int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
 	size_t at = stream->is_chunked, all = 0, sent = 0;
 	char head[CHUNK_ROOM];
 
@@ -326,8 +333,8 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 		all += (size_t)len + 2;
 	}
 	/* Behind what waits, and encrypted, the bufferevent alone may write. */
-	if (!evbuffer_get_length(stream->output) && !neap_guard_is_tls(stream->guard))
-		sent = send_now(fd, pieces, at);
+	if (stream->is_clear && stream->is_plain)
+		sent = send_now(stream->fd, pieces, at);
 	if (sent == all)
 		return 1;
 	if (keep_rest(stream, pieces, at, parts, owners, sent) < 0) {

@@ -79,7 +79,7 @@ bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 		      struct neap_object *last, int64_t version, int64_t now_usec);
 /* Forgets what is too old or too much. */
 void neap_memory_forget(struct neap_store *store, int64_t now_usec);
-/* Calls ready of whoever has something to take. */
-void neap_memory_call(struct neap_store *store);
+/* Calls ready of whoever has something to take, or of some of them: true when there are more. */
+bool neap_memory_call(struct neap_store *store);
 
 #endif
