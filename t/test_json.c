@@ -12,6 +12,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
+#include "engine/base/json_fast.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
@@ -48,6 +49,120 @@ static void test_parse(void **state)
 			fail_msg("%s: %d", rows[i].text, rc);
 		if (rc < 0 && where.text[0] == '\0')
 			fail_msg("%s: no word why", rows[i].text);
+		json_decref(json);
+	}
+}
+
+/* What is read and written without jansson is what jansson reads and writes. */
+static void as_jansson(const char *from, size_t len, size_t flags)
+{
+	json_error_t where;
+	json_t *fast = neap_json_parse_fast(from, len, flags);
+	json_t *wanted = json_loadb(from, len, flags, &where);
+	char *text_wanted = wanted ? json_dumps(wanted, JSON_COMPACT) : NULL;
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	if (fast && (!wanted || !json_equal(fast, wanted)))
+		fail_msg("read otherwise: %.*s", (int)len, from);
+	if (wanted && neap_json_dump_fast(wanted, JSON_COMPACT, &out) &&
+	    (!text_wanted || strcmp(out.data, text_wanted) != 0))
+		fail_msg("written otherwise: %.*s: %s", (int)len, from, out.data);
+	/* The order of members, too. */
+	neap_buf_clear(&out);
+	if (fast && neap_json_dump_fast(fast, JSON_COMPACT, &out))
+		assert_string_equal(out.data, text_wanted);
+	free(text_wanted);
+	json_decref(fast);
+	json_decref(wanted);
+}
+
+static const char *const odd[] = {
+	"{\"b\":1,\"a\":{\"z\":[],\"y\":{}}}",
+	" [ 1 , -2 ,\t0,-0, 123456789012345678,-999999999999999999 ]\n",
+	"[1234567890123456789]",
+	"[99999999999999999999]",
+	"[01]",
+	"[-]",
+	"[1.5,1e3,2E-7]",
+	"[true,false,null]",
+	"[truefalse]",
+	"[nul]",
+	"[true",
+	"[\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\"]",
+	"[\"\\u0041\\u00e4\\u20AC\\u0001\"]",
+	"[\"\\u0000\"]",
+	"[\"\\ud83d\\ude00\"]",
+	"[\"\\ud83d\"]",
+	"[\"\\u12g4\"]",
+	"[\"\\x\"]",
+	"[\"\\",
+	"[\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"]",
+	"[\"\xc0\x80\"]",
+	"[\"\xed\xa0\x80\"]",
+	"[\"\\n\xff\"]",
+	"[\"a\nb\"]",
+	"[\"\x7f\"]",
+	"{\"a\":1,\"a\":2,\"b\":3}",
+	"{\"\":1}",
+	"{\"a\\n\":1}",
+	"{\"\xc3\xa4\":1}",
+	"{\"\xff\":1}",
+	"{\"a\":1,}",
+	"{\"a\"1}",
+	"{,}",
+	"[1,]",
+	"[1 2]",
+	"[]]",
+	"[] x",
+	"{\"a\":[{\"b\":[[[{}]]]}]}",
+	"",
+	" ",
+	"\"a\"",
+	"5",
+};
+
+static void test_fast(void **state)
+{
+	char deep[2000];
+	uint32_t seed = 7;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(odd); i++) {
+		size_t len = strlen(odd[i]);
+		char changed[256];
+
+		as_jansson(odd[i], len, 0);
+		as_jansson(odd[i], len, JSON_REJECT_DUPLICATES);
+		as_jansson(odd[i], len, JSON_DECODE_ANY);
+		/* Cut at every place, and with every sort of character at a place. */
+		for (size_t cut = 0; cut < len; cut++)
+			as_jansson(odd[i], cut, 0);
+		for (int round = 0; len > 0 && round < 500; round++) {
+			static const char some[] = "\"\\{}[],:01-.eutn \n\x01\xc3\xa4";
+
+			memcpy(changed, odd[i], len);
+			for (int k = 0; k < 2; k++) {
+				seed = seed * 1664525 + 1013904223;
+				changed[(seed >> 8) % len] =
+					some[(seed >> 20) % (sizeof(some) - 1)];
+			}
+			as_jansson(changed, len, 0);
+		}
+	}
+	/* Too deep for both, and for one. */
+	for (size_t depth = 200; depth < sizeof(deep) / 2; depth += 100) {
+		memset(deep, '[', depth);
+		memset(deep + depth, ']', depth);
+		as_jansson(deep, depth * 2, 0);
+	}
+	/* The ones that come all day are read and written so. */
+	as_jansson(text, strlen(text), 0);
+	assert_null(neap_json_parse_fast(text, strlen(text), 0)); /* 2.5 */
+	for (size_t i = 0; i < 2; i++) {
+		json_t *json = neap_json_parse_fast(odd[i], strlen(odd[i]), 0);
+
+		assert_non_null(json);
 		json_decref(json);
 	}
 }
@@ -175,9 +290,9 @@ static void test_full_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),       cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_failures),    cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_full_buffer),
+		cmocka_unit_test(test_parse),     cmocka_unit_test(test_fast),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_utf8),      cmocka_unit_test(test_full_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,10 +120,16 @@ static void test_from_a_version(void **state)
 		"/api/v1/namespaces/other/configmaps?watch=true&resourceVersion=1");
 	WANTS(&watch, "-");
 	kube_watch_close(&watch);
-	/* From the future: silence. */
-	kube_watch_open(rig, &watch, MAPS "?watch=true&resourceVersion=9999");
+	/* From the future: silence until it is there. */
+	(void)snprintf(query, sizeof(query), MAPS "?watch=true&resourceVersion=%lld",
+		       strtoll(version, NULL, 10) + 6);
+	kube_watch_open(rig, &watch, query);
 	assert_int_equal(watch.status, 200);
+	add(rig, "y", "1");
+	add(rig, "x", "1");
 	WANTS(&watch, "-");
+	add(rig, "w", "1");
+	WANTS(&watch, "ADDED w", "-");
 	kube_watch_close(&watch);
 }
 
@@ -198,12 +204,15 @@ static void test_initial_events(void **state)
 static void test_end(void **state)
 {
 	struct kube_rig *rig = *state;
-	struct kube_watch watch;
+	struct kube_watch watch, other;
 
 	kube_watch_open(rig, &watch, MAPS "?watch=true&timeoutSeconds=1");
+	kube_watch_open(rig, &other, MAPS "?watch=true&timeout=1s");
 	kube_run(rig, 1100);
 	WANTS(&watch, "end");
+	WANTS(&other, "end");
 	kube_watch_close(&watch);
+	kube_watch_close(&other);
 	/* The last word is how far it came: another namespace's changes too. */
 	kube_watch_open(rig, &watch,
 			MAPS "?watch=true&timeoutSeconds=1"

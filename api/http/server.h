@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 
+struct evbuffer;
 struct event_base;
 struct sockaddr;
 struct neap_http;
@@ -154,6 +155,9 @@ void neap_http_answer_text(struct neap_http_request *request, int status,
 /* The same, and frees text (len bytes) with free(3) when it is on its way: a large one is not copied. */
 void neap_http_answer_text_take(struct neap_http_request *request, int status,
 				const char *type, char *text, size_t len);
+/* The same of parts that may lie anywhere; frees body. */
+void neap_http_answer_parts_take(struct neap_http_request *request, int status,
+				 const char *type, struct evbuffer *body);
 /* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);
@@ -184,11 +188,30 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 /* 1: on its way. 0: skipped, as the client has too much unread; send the newest state later. A client
  * that gets skipped too often in a row is cut off, and gone follows. */
 int neap_http_stream_send(struct neap_http_stream *stream, const char *data, size_t len);
-/* For streams of which nothing may be left out: a piece (not empty), whatever is unread. room is called, from
- * the loop, when all of it is on its way to the client: the time for the next one. Not both this and
- * neap_http_stream_send on one stream. -NEAP_ENOMEM. */
-int neap_http_stream_push(struct neap_http_stream *stream, const char *data, size_t len,
-			  void (*room)(void *arg), void *arg);
+/* What an answer is made of. A part with an owner is not copied, wherever it has to wait: it is held
+ * meanwhile, and let go when it is on its way. */
+struct neap_http_part {
+	const char *data;
+	size_t len;
+	void *owner; /* NULL: copied */
+};
+
+/* Parts of one push. */
+#define NEAP_HTTP_PARTS_MAX 320
+
+struct neap_http_owners {
+	void (*hold)(void *owner);
+	void (*release)(void *owner);
+};
+
+/* For streams of which nothing may be left out: the next piece, of one part or more, none empty. 1: all of it is
+ * on its way, and the next may come at once. 0: the rest waits for the client to read, and room is called,
+ * from the loop, when all of it is on its way: the next piece not before. -NEAP_ENOMEM: the stream is broken
+ * and can only be ended. Not both this and neap_http_stream_send on one stream. */
+int neap_http_stream_push(struct neap_http_stream *stream,
+			  const struct neap_http_part *parts, size_t count,
+			  const struct neap_http_owners *owners, void (*room)(void *arg),
+			  void *arg);
 /* What was sent still arrives. Not from within gone, and not after it. */
 void neap_http_stream_end(struct neap_http_stream *stream);
 

@@ -8,6 +8,7 @@
 #include "api/kube/field_selector.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch.h"
+#include "api/kube/rope.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
 #include "api/store/store.h"
@@ -72,9 +73,12 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
-/* ... as an item of a list. */
-void shape_item(const struct call *call, const struct neap_object *object,
-		struct neap_buf *out);
+/* What stands before the text of an object to say its kind. */
+#define SHAPE_HEAD (NEAP_OBJECT_NAME + 192)
+void shape_head(const struct call *call, char *buf, size_t size);
+/* The object behind head, which is "" where it has no kind of its own; its text is not copied. */
+void shape_rope(const struct call *call, struct neap_object *object, const char *head,
+		struct kube_rope *out);
 bool shape_table(const struct call *call, struct neap_object *const *objects,
 		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
 /* What the Accept header and the query ask for. -1: nothing that there is. */
@@ -84,9 +88,14 @@ int shape_parse(struct call *call);
 void call_fail(struct call *call);
 void call_answer_take(struct call *call, int status, json_t *body);
 void call_answer_buf(struct call *call, int status, struct neap_buf *body);
+void call_answer_rope(struct call *call, int status, struct kube_rope *body);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
+/* Fails for a version that is yet to come. */
+int call_check_version(struct call *call, int64_t version);
+/* Whether resourceVersionMatch is one, and of use with what else is asked. */
+int call_check_match(struct call *call, bool is_watch);
 
 /* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
 int call_parse_dry(struct call *call, const char *value);

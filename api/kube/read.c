@@ -2,6 +2,7 @@
  *
  * Reading one object, and lists of them: whole, in pages that all show the state of the first, or as
  * Tables. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +54,18 @@ void call_get(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->shape == SHAPE_OBJECT)
-		shape_object(call, object, &out);
-	else if (!shape_table(call, &object, 1, true, "{}", &out))
+	if (call->shape == SHAPE_OBJECT) {
+		kube_auto_rope struct kube_rope rope = {0};
+		char head[SHAPE_HEAD];
+
+		kube_rope_init(&rope, LIST_MAX);
+		shape_head(call, head, sizeof(head));
+		shape_rope(call, object, head, &rope);
+		(void)neap_object_unref(object);
+		call_answer_rope(call, 200, &rope);
+		return;
+	}
+	if (!shape_table(call, &object, 1, true, "{}", &out))
 		out.failed = true;
 	(void)neap_object_unref(object);
 	call_answer_buf(call, 200, &out);
@@ -67,7 +77,9 @@ struct page {
 	struct choice choice;
 	int64_t limit; /* 0: none */
 	size_t count;
-	struct neap_buf items;        /* of SHAPE_OBJECT */
+	/* Of SHAPE_OBJECT. head: of an item with a kind of its own, else "". */
+	struct kube_rope items;
+	char head[SHAPE_HEAD];
 	struct neap_object **objects; /* of SHAPE_TABLE, counted */
 	size_t size;
 	bool is_short_of_memory;
@@ -102,11 +114,10 @@ static bool take_object(void *arg, struct neap_object *object)
 		page->is_short_of_memory = !keep_object(page, object);
 	} else {
 		if (page->count)
-			neap_buf_addc(&page->items, ',');
-		shape_item(page->call, object, &page->items);
-		page->is_short_of_memory = neap_buf_failed(&page->items);
+			kube_rope_add_static(&page->items, ",");
+		shape_rope(page->call, object, page->head, &page->items);
 	}
-	if (page->is_short_of_memory)
+	if (page->is_short_of_memory || page->items.is_failed)
 		return false;
 	page->count++;
 	return true;
@@ -125,32 +136,108 @@ static void add_metadata(const struct neap_store_place *place, bool has_more,
 	neap_buf_addc(out, '}');
 }
 
+static void answer_table(struct page *page, const struct neap_buf *metadata)
+{
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, LIST_MAX);
+	if (!shape_table(page->call, page->objects, page->count, true, metadata->data,
+			 &out))
+		out.failed = true;
+	call_answer_buf(page->call, 200, &out);
+}
+
 static void answer_page(struct page *page, const struct neap_store_place *place,
 			bool has_more)
 {
 	struct call *call = page->call;
-	neap_auto_buf struct neap_buf out = {0};
 	neap_auto_buf struct neap_buf metadata = {0};
+	neap_auto_buf struct neap_buf head = {0};
+	kube_auto_rope struct kube_rope out = {0};
 
-	neap_buf_init(&out, LIST_MAX);
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
+	neap_buf_init(&head, NEAP_BUF_LINE);
+	kube_rope_init(&out, LIST_MAX);
 	add_metadata(place, has_more, &metadata);
-	if (call->shape == SHAPE_TABLE) {
-		if (!shape_table(call, page->objects, page->count, true, metadata.data,
-				 &out))
-			out.failed = true;
-	} else {
-		neap_buf_addf(&out,
-			      "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,"
-			      "\"items\":[",
-			      call->target.kind->list_kind, call->api_version,
-			      metadata.data);
-		neap_buf_add(&out, page->items.data, page->items.len);
-		neap_buf_adds(&out, "]}");
+	neap_buf_addf(
+		&head,
+		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
+		call->target.kind->list_kind, call->api_version, metadata.data);
+	out.is_failed = neap_buf_failed(&metadata) || neap_buf_failed(&head);
+	if (call->shape == SHAPE_TABLE && !out.is_failed) {
+		answer_table(page, &metadata);
+		return;
 	}
-	if (neap_buf_failed(&metadata))
-		out.failed = true;
-	call_answer_buf(call, 200, &out);
+	kube_rope_add(&out, head.data, head.len);
+	kube_rope_join(&out, &page->items);
+	kube_rope_add(&out, "]}", 2);
+	call_answer_rope(call, 200, &out);
+}
+
+static int fail_expired(struct call *call, bool is_token)
+{
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_EXPIRED, "%s",
+		is_token ? "The provided continue parameter is too old to display a "
+			   "consistent list result. You must start a new list "
+			   "without the continue parameter."
+			 : "The resourceVersion for the provided list is too old.");
+}
+
+int call_check_version(struct call *call, int64_t version)
+{
+	int64_t newest = neap_store_version(call->kube->store);
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (version <= newest)
+		return 0;
+	memset(causes, 0, sizeof(*causes));
+	neap_causes_add(causes, "ResourceVersionTooLarge", "",
+			"Too large resource version");
+	(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
+			     "Too large resource version: %lld, current: %lld",
+			     (long long)version, (long long)newest);
+	call->failure.retry_after_s = 1;
+	call->failure.causes = causes;
+	return -1;
+}
+
+static int bad_match(struct call *call, const char *why)
+{
+	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+			      "ListOptions.meta.k8s.io \"\" is invalid: "
+			      "resourceVersionMatch: %s",
+			      why);
+}
+
+int call_check_match(struct call *call, bool is_watch)
+{
+	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+	const char *version = neap_http_query_find(call->request, "resourceVersion");
+	const char *token = neap_http_query_find(call->request, "continue");
+	bool is_exact;
+
+	if (!match || !*match)
+		return 0;
+	is_exact = strcmp(match, "Exact") == 0;
+	if (!is_exact && strcmp(match, "NotOlderThan") != 0)
+		return bad_match(call, "Unsupported value: supported values: "
+				       "\"Exact\", \"NotOlderThan\", \"\"");
+	if (is_watch)
+		return is_exact ? bad_match(call, "Forbidden: a watch takes "
+						  "\"NotOlderThan\" alone")
+				: 0;
+	if (token && *token)
+		return bad_match(call,
+				 "Forbidden: resourceVersionMatch is forbidden when "
+				 "continue is provided");
+	if (!version || !*version)
+		return bad_match(call, "Forbidden: resourceVersionMatch is forbidden "
+				       "unless resourceVersion is provided");
+	if (is_exact && strcmp(version, "0") == 0)
+		return bad_match(call, "Forbidden: resourceVersionMatch \"exact\" is "
+				       "forbidden for resourceVersion \"0\"");
+	return 0;
 }
 
 /* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
@@ -162,28 +249,19 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	struct neap_error err;
 
 	*ret = (struct neap_store_place){0};
+	if (call_check_match(call, false) < 0)
+		return -1;
 	if (token && *token) {
 		if (neap_kube_continue_parse(token, ret, &err) < 0)
 			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 					      "invalid continue token: %s", err.msg);
-		return 0;
+		/* Of another past, as before a restored copy: as good as forgotten. */
+		return ret->version > newest ? fail_expired(call, true) : 0;
 	}
-	if (call_number(call, "resourceVersion", 0, &version) < 0)
+	if (call_number(call, "resourceVersion", 0, &version) < 0 ||
+	    call_check_version(call, version) < 0)
 		return -1;
-	if (version > newest) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		memset(causes, 0, sizeof(*causes));
-		neap_causes_add(causes, "ResourceVersionTooLarge", "",
-				"Too large resource version");
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
-				     "Too large resource version: %lld, current: %lld",
-				     (long long)version, (long long)newest);
-		call->failure.retry_after_s = 1;
-		call->failure.causes = causes;
-		return -1;
-	}
-	ret->version = match && strcmp(match, "Exact") == 0 && version ? version : newest;
+	ret->version = match && strcmp(match, "Exact") == 0 ? version : newest;
 	return 0;
 }
 
@@ -215,18 +293,13 @@ void call_list(struct call *call)
 		call_fail(call);
 		return;
 	}
-	neap_buf_init(&page.items, LIST_MAX);
+	kube_rope_init(&page.items, LIST_MAX);
+	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
+	if (call->target.kind->is_custom)
+		shape_head(call, page.head, sizeof(page.head));
 	more = list_objects(&page, *ns ? ns : NULL, &place, &err);
-	if (more == -NEAP_EGONE && place.name[0])
-		(void)neap_kube_fail(
-			&call->failure, NEAP_KUBE_EXPIRED,
-			"The provided continue parameter is too old to display a "
-			"consistent list result. You must start a new list "
-			"without the continue parameter.");
-	else if (more == -NEAP_EGONE)
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_EXPIRED,
-				     "The resourceVersion for the provided list is too "
-				     "old.");
+	if (more == -NEAP_EGONE)
+		(void)fail_expired(call, place.name[0]);
 	else if (more < 0)
 		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	if (page.is_short_of_memory && more >= 0) {
@@ -241,6 +314,6 @@ void call_list(struct call *call)
 	for (size_t i = 0; page.objects && i < page.count; i++)
 		(void)neap_object_unref(page.objects[i]);
 	free(page.objects);
-	neap_buf_done(&page.items);
+	kube_rope_done(&page.items);
 	choice_done(&page.choice);
 }

@@ -4,23 +4,39 @@
  *
  * A watcher is only ever given as much as its connection takes: what waits for it are events that the
  * store remembers anyway, for all watchers together. One that falls behind what the store remembers is
- * told so (410) and lists anew. An object's text is what the store keeps, so that a frame is a copy of it
- * between two short texts. */
+ * told so (410) and lists anew. A frame is the text that the store keeps between two short ones, and nothing
+ * of it is copied: the kernel takes it from where it lies, and where it has to wait the object is held. */
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 
-/* A watcher gets the next piece when the last one is on its way. */
+/* A watcher gets the next piece when the last one is on its way; so many at once, then it is the turn of
+ * others. */
 #define PIECE_BYTES ((size_t)64 * 1024)
+#define PIECES_MAX  8
+/* A frame is a short text and an object; at the end comes another short text, and maybe a frame that is no object. */
+#define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 8)
 /* Without a wish of the client's: an hour. Clients then come again, from where they were. */
-#define TIMEOUT_S  3600
-#define BOOKMARK_S 60
+#define TIMEOUT_S     3600
+#define TIMEOUT_S_MAX (24 * 3600)
+#define BOOKMARK_S    60
 /* Of one frame: the object as it is, or as a row of a Table. */
 #define FRAME_MAX (4 * (size_t)NEAP_OBJECT_TEXT_MAX)
+#define FRAME_END "}\n"
+
+enum { HEADS = NEAP_STORE_DELETED + 1 };
+
+static const char *const types[HEADS] = {
+	[NEAP_STORE_ADDED] = "ADDED",
+	[NEAP_STORE_MODIFIED] = "MODIFIED",
+	[NEAP_STORE_DELETED] = "DELETED",
+};
 
 struct watcher {
 	struct watcher *next, **prev;
@@ -28,16 +44,38 @@ struct watcher {
 	struct choice choice;
 	struct neap_http_stream *stream;
 	struct neap_store_watch *watch;
-	struct event *end, *bookmark;
+	struct event *end, *bookmark, *again;
 	struct neap_store_place place; /* of the objects that are there already */
 	bool is_listing;
 	bool wants_bookmarks, wants_initial_end;
-	bool has_columns; /* were sent */
-	bool waits_for_room, is_over;
-	int64_t told; /* version of the last frame */
+	bool has_columns;    /* were sent */
+	bool waits, is_over; /* waits: for room, or for its turn */
+	int64_t after;       /* nothing up to this version is wanted */
+	int64_t told;        /* version of the last frame */
+	/* What stands before an object: the end of the frame before it, and its own beginning. */
+	const char *heads[HEADS];
+	size_t head_lens[HEADS];
+	char head_text[];
+};
+
+/* What a client asks for. */
+struct wish {
+	int64_t version, seconds;
+	bool is_listing;   /* what is there comes first */
+	bool is_asked_for; /* ... by name, so that its end is told */
+};
+
+/* What a watcher is given next. */
+struct piece {
+	struct neap_http_part parts[NEAP_HTTP_PARTS_MAX];
+	size_t count, bytes;
+	bool is_in_frame; /* the last part is an object */
+	struct neap_buf
+		text; /* of all parts that have no data yet: it moves while it grows */
 };
 
 static void pump(struct watcher *watcher);
+static void has_room(void *arg);
 
 static void watcher_free(struct watcher *watcher)
 {
@@ -51,6 +89,8 @@ static void watcher_free(struct watcher *watcher)
 		event_free(watcher->end);
 	if (watcher->bookmark)
 		event_free(watcher->bookmark);
+	if (watcher->again)
+		event_free(watcher->again);
 	choice_done(&watcher->choice);
 	(void)neap_kube_kind_unref(watcher->call.target.kind);
 	free(watcher);
@@ -85,62 +125,163 @@ void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
 
 /* --- frames --- */
 
-static bool add_object(struct watcher *watcher, struct neap_object *object,
-		       struct neap_buf *out)
+static void piece_init(struct piece *piece)
 {
-	if (watcher->call.shape == SHAPE_OBJECT) {
-		shape_object(&watcher->call, object, out);
-		return true;
-	}
-	if (!shape_table(&watcher->call, &object, 1, !watcher->has_columns, "{}", out))
+	piece->count = piece->bytes = 0;
+	piece->is_in_frame = false;
+	neap_buf_init(&piece->text, PIECE_BYTES + FRAME_MAX);
+}
+
+static bool is_full(const struct piece *piece)
+{
+	return piece->bytes >= PIECE_BYTES || piece->count >= PARTS_MAX;
+}
+
+static void add_part(struct piece *piece, const char *data, size_t len, void *owner)
+{
+	piece->parts[piece->count++] = (struct neap_http_part){data, len, owner};
+	piece->bytes += len;
+}
+
+static void end_frame(struct piece *piece)
+{
+	if (piece->is_in_frame)
+		add_part(piece, FRAME_END, strlen(FRAME_END), NULL);
+	piece->is_in_frame = false;
+}
+
+/* What was added to piece->text since it had so many bytes. */
+static void add_text(struct piece *piece, size_t since)
+{
+	size_t len = piece->text.len - since;
+
+	if (neap_buf_failed(&piece->text) || !len)
+		return;
+	end_frame(piece);
+	add_part(piece, NULL, len, NULL);
+}
+
+static void add_object(const struct watcher *watcher, enum neap_store_what what,
+		       struct neap_object *object, struct piece *piece)
+{
+	size_t skip = piece->is_in_frame ? 0 : strlen(FRAME_END);
+
+	add_part(piece, watcher->heads[what] + skip, watcher->head_lens[what] - skip,
+		 NULL);
+	add_part(piece, object->text + 1, object->text_len - 1, object);
+	piece->is_in_frame = true;
+}
+
+static bool add_row(struct watcher *watcher, enum neap_store_what what,
+		    struct neap_object *object, struct piece *piece)
+{
+	size_t since = piece->text.len;
+
+	neap_buf_addf(&piece->text, "{\"type\":\"%s\",\"object\":", types[what]);
+	if (!shape_table(&watcher->call, &object, 1, !watcher->has_columns, "{}",
+			 &piece->text))
 		return false;
+	neap_buf_adds(&piece->text, FRAME_END);
+	add_text(piece, since);
 	watcher->has_columns = true;
 	return true;
 }
 
-static bool add_frame(struct watcher *watcher, const char *type,
-		      struct neap_object *object, struct neap_buf *out)
+/* Of a kind that is stored as another. */
+static void add_view(const struct watcher *watcher, enum neap_store_what what,
+		     const struct neap_object *object, struct piece *piece)
 {
-	neap_buf_addf(out, "{\"type\":\"%s\",\"object\":", type);
-	if (!add_object(watcher, object, out))
-		return false;
-	neap_buf_adds(out, "}\n");
+	size_t since = piece->text.len;
+
+	neap_buf_addf(&piece->text, "{\"type\":\"%s\",\"object\":", types[what]);
+	shape_object(&watcher->call, object, &piece->text);
+	neap_buf_adds(&piece->text, FRAME_END);
+	add_text(piece, since);
+}
+
+static bool add_frame(struct watcher *watcher, enum neap_store_what what,
+		      struct neap_object *object, struct piece *piece)
+{
+	if (watcher->call.shape == SHAPE_TABLE)
+		return add_row(watcher, what, object, piece);
+	if (watcher->call.target.kind->view) {
+		add_view(watcher, what, object, piece);
+		return true;
+	}
+	add_object(watcher, what, object, piece);
 	return true;
 }
 
 static void add_bookmark(const struct watcher *watcher, int64_t version,
-			 bool is_initial_end, struct neap_buf *out)
+			 bool is_initial_end, struct piece *piece)
 {
+	size_t since = piece->text.len;
 	const char *annotations =
 		is_initial_end
 			? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
 			: "";
 
 	neap_buf_addf(
-		out,
+		&piece->text,
 		"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\","
 		"\"metadata\":{\"resourceVersion\":\"%lld\",\"creationTimestamp\":null%s}}}\n",
 		watcher->call.target.kind->kind, watcher->call.api_version,
 		(long long)version, annotations);
+	add_text(piece, since);
 }
 
-static void add_error(struct watcher *watcher, struct neap_buf *out)
+static void add_expired(struct watcher *watcher, int64_t version, struct piece *piece)
 {
-	json_t *status = neap_kube_status(&watcher->call.failure);
-	char *text = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
+	size_t since = piece->text.len;
+	json_t *status;
+	char *text;
 
+	(void)neap_kube_fail(&watcher->call.failure, NEAP_KUBE_EXPIRED,
+			     "too old resource version: %lld (%lld)", (long long)version,
+			     (long long)neap_store_version(watcher->call.kube->store));
+	status = neap_kube_status(&watcher->call.failure);
+	text = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
 	if (text)
-		neap_buf_addf(out, "{\"type\":\"ERROR\",\"object\":%s}\n", text);
+		neap_buf_addf(&piece->text, "{\"type\":\"ERROR\",\"object\":%s" FRAME_END,
+			      text);
+	add_text(piece, since);
 	free(text);
 	json_decref(status);
 }
 
-static void add_expired(struct watcher *watcher, int64_t version, struct neap_buf *out)
+static void hold(void *owner)
 {
-	(void)neap_kube_fail(&watcher->call.failure, NEAP_KUBE_EXPIRED,
-			     "too old resource version: %lld (%lld)", (long long)version,
-			     (long long)neap_store_version(watcher->call.kube->store));
-	add_error(watcher, out);
+	(void)neap_object_ref(owner);
+}
+
+static void release(void *owner)
+{
+	(void)neap_object_unref(owner);
+}
+
+/* 1: it is on its way. 0: the watcher waits for room. -1: it cannot go on. */
+static int piece_push(struct watcher *watcher, struct piece *piece)
+{
+	static const struct neap_http_owners owners = {hold, release};
+	const char *text = piece->text.data;
+	int pushed = 1;
+
+	end_frame(piece);
+	for (size_t i = 0; i < piece->count; i++) {
+		if (piece->parts[i].data)
+			continue;
+		piece->parts[i].data = text;
+		text += piece->parts[i].len;
+	}
+	if (piece->count)
+		pushed = neap_http_stream_push(watcher->stream, piece->parts,
+					       piece->count, &owners, has_room, watcher);
+	watcher->waits = pushed == 0;
+	/* Half a frame helps nobody: the client comes again from where it was. */
+	if (neap_buf_failed(&piece->text))
+		pushed = -1;
+	neap_buf_done(&piece->text);
+	return pushed < 0 ? -1 : pushed;
 }
 
 /* --- what is told of a change --- */
@@ -153,32 +294,27 @@ static bool is_mine(const struct watcher *watcher, const struct neap_object *obj
 	       choice_has(&watcher->choice, object);
 }
 
-/* NULL: nothing. To a watcher with a selector an object appears when it starts to match, and is gone when
+/* False: nothing. To a watcher with a selector an object appears when it starts to match, and is gone when
  * it stops to. */
-static const char *type_of(const struct watcher *watcher,
-			   const struct neap_store_event *event)
+static bool what_of(const struct watcher *watcher, const struct neap_store_event *event,
+		    enum neap_store_what *ret)
 {
 	bool is_now = is_mine(watcher, event->object);
 	bool was = is_mine(watcher, event->before);
 
-	switch (event->what) {
-	case NEAP_STORE_ADDED:
-		return is_now ? "ADDED" : NULL;
-	case NEAP_STORE_DELETED:
-		return is_now || was ? "DELETED" : NULL;
-	case NEAP_STORE_MODIFIED:
-		break;
-	}
-	if (is_now)
-		return was ? "MODIFIED" : "ADDED";
-	return was ? "DELETED" : NULL;
+	*ret = event->what;
+	if (event->what == NEAP_STORE_MODIFIED)
+		*ret = !was     ? NEAP_STORE_ADDED
+		       : is_now ? NEAP_STORE_MODIFIED
+				: NEAP_STORE_DELETED;
+	return is_now || was;
 }
 
 /* --- giving --- */
 
 struct listing {
 	struct watcher *watcher;
-	struct neap_buf *out;
+	struct piece *piece;
 	bool failed;
 };
 
@@ -186,18 +322,18 @@ static bool take_listed(void *arg, struct neap_object *object)
 {
 	struct listing *listing = arg;
 
-	if (listing->out->len >= PIECE_BYTES)
+	if (is_full(listing->piece))
 		return false;
 	if (is_mine(listing->watcher, object) &&
-	    !add_frame(listing->watcher, "ADDED", object, listing->out))
+	    !add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
 		listing->failed = true;
 	return !listing->failed;
 }
 
 /* True: go on with events. */
-static bool pump_listing(struct watcher *watcher, struct neap_buf *out)
+static bool take_listing(struct watcher *watcher, struct piece *piece)
 {
-	struct listing listing = {.watcher = watcher, .out = out};
+	struct listing listing = {.watcher = watcher, .piece = piece};
 	const char *ns = watcher->call.target.ns;
 	struct neap_error err;
 	int more = neap_store_list(watcher->call.kube->store, watcher->call.resource,
@@ -205,70 +341,82 @@ static bool pump_listing(struct watcher *watcher, struct neap_buf *out)
 				   &listing, &err);
 
 	if (more < 0)
-		add_expired(watcher, watcher->place.version, out);
+		add_expired(watcher, watcher->place.version, piece);
 	watcher->is_over = more < 0 || listing.failed;
 	if (more || watcher->is_over)
 		return false;
 	watcher->is_listing = false;
 	if (watcher->wants_initial_end)
-		add_bookmark(watcher, watcher->place.version, true, out);
+		add_bookmark(watcher, watcher->place.version, true, piece);
 	return true;
 }
 
-static void pump_events(struct watcher *watcher, struct neap_buf *out)
+/* False: nothing is left for now. */
+static bool take_events(struct watcher *watcher, struct piece *piece)
 {
-	while (out->len < PIECE_BYTES) {
+	while (!is_full(piece)) {
 		struct neap_store_event *event;
+		enum neap_store_what what;
 		struct neap_error err;
 		int ret = neap_store_watch_next(watcher->watch, &event, &err);
-		const char *type;
 
-		if (ret == 0)
-			return;
 		if (ret < 0) {
-			add_expired(watcher, watcher->told, out);
+			add_expired(watcher, watcher->told, piece);
 			watcher->is_over = true;
-			return;
 		}
-		type = type_of(watcher, event);
-		if (type && !add_frame(watcher, type, event->object, out)) {
+		if (ret <= 0)
+			return false;
+		if (event->version <= watcher->after || !what_of(watcher, event, &what))
+			continue;
+		if (!add_frame(watcher, what, event->object, piece)) {
 			watcher->is_over = true;
-			return;
+			return false;
 		}
-		if (type)
-			watcher->told = event->version;
+		watcher->told = event->version;
 	}
+	return true;
 }
 
 static void has_room(void *arg)
 {
 	struct watcher *watcher = arg;
 
-	watcher->waits_for_room = false;
+	watcher->waits = false;
 	pump(watcher);
+}
+
+static void its_turn(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	has_room(arg);
 }
 
 /* Ends the watcher when there is nothing more to say. */
 static void pump(struct watcher *watcher)
 {
-	neap_auto_buf struct neap_buf out = {0};
-	bool is_over;
+	static const struct timeval soon = {0};
+	bool has_more = true;
 
-	neap_buf_init(&out, PIECE_BYTES + FRAME_MAX);
-	if (watcher->waits_for_room)
-		return;
-	if (!watcher->is_over && (!watcher->is_listing || pump_listing(watcher, &out)))
-		pump_events(watcher, &out);
-	/* Half a frame helps nobody: the client comes again from where it was. */
-	is_over = watcher->is_over || neap_buf_failed(&out);
-	if (!neap_buf_failed(&out) && out.len) {
-		watcher->waits_for_room = true;
-		if (neap_http_stream_push(watcher->stream, out.data, out.len, has_room,
-					  watcher) < 0)
-			is_over = true;
+	for (int i = 0; i < PIECES_MAX && has_more; i++) {
+		struct piece piece;
+		int pushed;
+
+		if (watcher->waits)
+			return;
+		piece_init(&piece);
+		if (!watcher->is_over &&
+		    (!watcher->is_listing || take_listing(watcher, &piece)))
+			has_more = take_events(watcher, &piece);
+		pushed = piece_push(watcher, &piece);
+		if (pushed < 0 || watcher->is_over) {
+			watcher_end(watcher); /* what was sent still arrives */
+			return;
+		}
 	}
-	if (is_over)
-		watcher_end(watcher);
+	/* It takes everything at once: others have their turn. */
+	if (has_more && !watcher->waits)
+		watcher->waits = event_add(watcher->again, &soon) == 0;
 }
 
 static void store_ready(void *arg)
@@ -277,30 +425,26 @@ static void store_ready(void *arg)
 }
 
 /* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
- * comes again. */
-static void say_version(struct watcher *watcher)
+ * comes again. False: its stream is broken. */
+static bool say_version(struct watcher *watcher)
 {
 	int64_t version = neap_store_watch_version(watcher->watch);
-	neap_auto_buf struct neap_buf out = {0};
+	struct piece piece;
 
-	neap_buf_init(&out, NEAP_BUF_LINE);
-	if (!watcher->wants_bookmarks || watcher->is_listing || watcher->waits_for_room ||
+	if (!watcher->wants_bookmarks || watcher->is_listing || watcher->waits ||
 	    version <= watcher->told)
-		return;
-	add_bookmark(watcher, version, false, &out);
-	if (neap_buf_failed(&out) ||
-	    neap_http_stream_push(watcher->stream, out.data, out.len, has_room, watcher) <
-		    0)
-		return; /* the next one does as well */
+		return true;
+	piece_init(&piece);
+	add_bookmark(watcher, version, false, &piece);
 	watcher->told = version;
-	watcher->waits_for_room = true;
+	return piece_push(watcher, &piece) >= 0;
 }
 
 static void time_is_up(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	say_version(arg);
+	(void)say_version(arg);
 	watcher_end(arg);
 }
 
@@ -308,7 +452,8 @@ static void bookmark_due(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	say_version(arg);
+	if (!say_version(arg))
+		watcher_end(arg);
 }
 
 /* --- starting --- */
@@ -318,8 +463,9 @@ static bool start_timers(struct watcher *watcher, int64_t seconds)
 	struct event_base *base = watcher->call.kube->base;
 	struct timeval end = {.tv_sec = seconds}, each = {.tv_sec = BOOKMARK_S};
 
+	watcher->again = event_new(base, -1, 0, its_turn, watcher);
 	watcher->end = event_new(base, -1, 0, time_is_up, watcher);
-	if (!watcher->end || event_add(watcher->end, &end) < 0)
+	if (!watcher->again || !watcher->end || event_add(watcher->end, &end) < 0)
 		return false;
 	if (!watcher->wants_bookmarks)
 		return true;
@@ -327,11 +473,29 @@ static bool start_timers(struct watcher *watcher, int64_t seconds)
 	return watcher->bookmark && event_add(watcher->bookmark, &each) == 0;
 }
 
-static struct watcher *watcher_new(struct call *call, int64_t version)
+static struct watcher *watcher_alloc(const struct call *call)
 {
-	struct watcher *watcher = neap_alloc(sizeof(*watcher));
+	static const char head[] = FRAME_END
+		"{\"type\":\"%s\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",";
+	const char *kind = call->target.kind->kind;
+	size_t size = sizeof(head) + strlen("MODIFIED") + strlen(kind) +
+		      strlen(call->api_version);
+	struct watcher *watcher = neap_alloc(sizeof(*watcher) + size * HEADS);
+
+	for (size_t i = 0; watcher && i < HEADS; i++) {
+		char *to = watcher->head_text + size * i;
+
+		watcher->heads[i] = to;
+		watcher->head_lens[i] = (size_t)snprintf(to, size, head, types[i], kind,
+							 call->api_version);
+	}
+	return watcher;
+}
+
+static struct watcher *watcher_new(struct call *call, const struct wish *wish)
+{
+	struct watcher *watcher = watcher_alloc(call);
 	struct neap_kube *kube = call->kube;
-	const char *initial;
 
 	if (!watcher)
 		return NULL;
@@ -339,13 +503,12 @@ static struct watcher *watcher_new(struct call *call, int64_t version)
 	(void)neap_kube_kind_ref(call->target.kind);
 	watcher->call.request = NULL;
 	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
-	initial = neap_http_query_find(call->request, "sendInitialEvents");
-	watcher->is_listing =
-		initial && *initial ? call_flag(call, "sendInitialEvents") : !version;
-	watcher->wants_initial_end =
-		watcher->wants_bookmarks && initial && watcher->is_listing;
-	watcher->told = version ? version : neap_store_version(kube->store);
+	watcher->is_listing = wish->is_listing;
+	watcher->wants_initial_end = watcher->wants_bookmarks && wish->is_asked_for;
+	watcher->told = wish->version ? wish->version : neap_store_version(kube->store);
 	watcher->place.version = neap_store_version(kube->store);
+	watcher->after = wish->is_listing || !wish->version ? watcher->place.version
+							    : wish->version;
 	watcher->next = kube->watchers;
 	if (watcher->next)
 		watcher->next->prev = &watcher->next;
@@ -364,16 +527,59 @@ static void refuse(struct call *call, enum neap_code code, const char *what)
 	call_fail(call);
 }
 
+/* As a kube-apiserver tells it: the watch begins, and ends with its first frame. */
+static void end_expired(struct watcher *watcher, int64_t version)
+{
+	struct piece piece;
+
+	piece_init(&piece);
+	add_expired(watcher, version, &piece);
+	(void)piece_push(watcher, &piece);
+	watcher_end(watcher); /* what was sent still arrives */
+}
+
+/* "timeoutSeconds=300"; "timeout=5s", too, as kubectl has it for every request. */
+static int parse_timeout(struct call *call, int64_t *ret)
+{
+	const char *text = neap_http_query_find(call->request, "timeout");
+	int64_t usec;
+
+	if (call_number(call, "timeoutSeconds", 0, ret) < 0)
+		return -1;
+	if (!*ret && text && neap_duration_parse(text, &usec, NULL) == 0 && usec > 0)
+		*ret = (usec + 999999) / 1000000;
+	if (!*ret)
+		*ret = TIMEOUT_S;
+	if (*ret > TIMEOUT_S_MAX)
+		*ret = TIMEOUT_S_MAX;
+	return 0;
+}
+
+/* From where on, and whether what is there comes first. */
+static int parse_wish(struct call *call, struct wish *ret)
+{
+	const char *initial = neap_http_query_find(call->request, "sendInitialEvents");
+	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+
+	if (call_number(call, "resourceVersion", 0, &ret->version) < 0 ||
+	    parse_timeout(call, &ret->seconds) < 0 || call_check_match(call, true) < 0)
+		return -1;
+	ret->is_asked_for = initial && *initial && call_flag(call, "sendInitialEvents");
+	ret->is_listing = initial && *initial ? ret->is_asked_for : !ret->version;
+	/* What there is must not be older than that. */
+	if (ret->is_asked_for && match && *match)
+		return call_check_version(call, ret->version);
+	return 0;
+}
+
 void call_watch(struct call *call)
 {
-	int64_t version, seconds;
 	struct watcher *watcher;
 	struct neap_error err;
-	int64_t from;
+	struct wish wish;
 	int ret;
 
-	if (call_number(call, "resourceVersion", 0, &version) < 0 ||
-	    call_number(call, "timeoutSeconds", TIMEOUT_S, &seconds) < 0) {
+	if (parse_wish(call, &wish) < 0) {
 		call_fail(call);
 		return;
 	}
@@ -381,7 +587,7 @@ void call_watch(struct call *call)
 		refuse(call, NEAP_EUNAVAILABLE, "too many watches are open");
 		return;
 	}
-	watcher = watcher_new(call, version);
+	watcher = watcher_new(call, &wish);
 	if (!watcher) {
 		refuse(call, NEAP_ENOMEM, "no memory for a watch");
 		return;
@@ -391,11 +597,9 @@ void call_watch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	from = watcher->is_listing || !version ? watcher->place.version : version;
-	ret = neap_store_watch_new(call->kube->store, call->resource, from, store_ready,
-				   watcher, &watcher->watch, &err);
-	if ((ret < 0 && ret != -NEAP_EGONE) ||
-	    !start_timers(watcher, seconds ? seconds : TIMEOUT_S)) {
+	ret = neap_store_watch_new(call->kube->store, call->resource, watcher->after,
+				   store_ready, watcher, &watcher->watch, &err);
+	if ((ret < 0 && ret != -NEAP_EGONE) || !start_timers(watcher, wish.seconds)) {
 		watcher_free(watcher);
 		refuse(call, NEAP_ENOMEM, "no memory for a watch");
 		return;
@@ -403,21 +607,10 @@ void call_watch(struct call *call)
 	watcher->stream = neap_http_stream_start_take(call->request, "application/json",
 						      client_gone, watcher);
 	call->request = NULL;
-	if (!watcher->stream) {
+	if (!watcher->stream)
 		watcher_free(watcher);
-		return;
-	}
-	if (ret == -NEAP_EGONE) {
-		/* As a kube-apiserver tells it: the watch begins, and ends with its first frame. */
-		neap_auto_buf struct neap_buf out = {0};
-
-		neap_buf_init(&out, NEAP_BUF_LINE);
-		add_expired(watcher, version, &out);
-		if (!neap_buf_failed(&out))
-			(void)neap_http_stream_push(watcher->stream, out.data, out.len,
-						    has_room, watcher);
-		watcher_end(watcher); /* what was sent still arrives */
-		return;
-	}
-	pump(watcher);
+	else if (ret == -NEAP_EGONE)
+		end_expired(watcher, wish.version);
+	else
+		pump(watcher);
 }

@@ -8,6 +8,10 @@
 #include "api/store/store_priv.h"
 #include "engine/base/mem.h"
 
+/* Watches that are called at once. The others come after whatever else waits for the loop, and take what has
+ * become durable meanwhile together with what they were called for. */
+#define CALLS_MAX 64
+
 int neap_memory_init(struct neap_store *store, const struct neap_store_backend *backend,
 		     int64_t history_usec, size_t history_bytes, struct neap_error *err)
 {
@@ -244,16 +248,18 @@ bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 	return is_kept;
 }
 
-void neap_memory_call(struct neap_store *store)
+bool neap_memory_call(struct neap_store *store)
 {
 	struct neap_store_watch *watch;
 
-	while ((watch = TAILQ_FIRST(&store->due)) != NULL) {
+	for (int i = 0; i < CALLS_MAX && (watch = TAILQ_FIRST(&store->due)) != NULL;
+	     i++) {
 		TAILQ_REMOVE(&store->due, watch, of_due);
 		watch->is_due = false;
 		watch->is_waiting = false;
 		watch->ready(watch->arg); /* may end it */
 	}
+	return !TAILQ_EMPTY(&store->due);
 }
 
 /* --- watching --- */

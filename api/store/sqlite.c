@@ -139,6 +139,15 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 	neap_memory_forget(&sqlite->store, now);
 }
 
+/* In the loop's next turn. Cannot block: nobody counts to the end of 64 bits. */
+static void hear_again(const struct sqlite_store *sqlite)
+{
+	uint64_t one = 1;
+
+	if (write(sqlite->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
 static void hear(struct neap_store *store)
 {
 	struct sqlite_store *sqlite = of(store);
@@ -152,7 +161,8 @@ static void hear(struct neap_store *store)
 	(void)pthread_mutex_unlock(&sqlite->lock);
 	hear_operations(sqlite, &heard);
 	neap_sqlite_replace_turn(sqlite);
-	neap_memory_call(store);
+	if (neap_memory_call(store))
+		hear_again(sqlite);
 }
 
 /* --- writing --- */

@@ -86,7 +86,7 @@ struct neap_object *neap_memory_at(const struct neap_resource *resource,
 				   const struct neap_entry *entry, int64_t version);
 /* Forgets what is too old or too much. */
 void neap_memory_forget(struct neap_store *store, int64_t now_usec);
-/* Calls ready of whoever has something to take. */
-void neap_memory_call(struct neap_store *store);
+/* Calls ready of whoever has something to take, or of some of them: true when there are more. */
+bool neap_memory_call(struct neap_store *store);
 
 #endif

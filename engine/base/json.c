@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/json_fast.h"
 #include "engine/base/mem.h"
 
 /* The lexer of jansson takes it for granted that the text of a token can grow, and asserts it. That text
@@ -65,9 +66,13 @@ void neap_json_setup(void)
 int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 		    json_error_t *ret_where)
 {
-	json_t *json;
+	json_t *json = neap_json_parse_fast(text, len, flags);
 	bool is_short;
 
+	if (json != NULL) {
+		*ret = json;
+		return 0;
+	}
 	if (len > SIZE_MAX / RESERVE_TIMES - RESERVE_LEAST)
 		return -NEAP_ENOMEM;
 	reserve.used = 0;
@@ -106,6 +111,9 @@ char *neap_json_dump(const json_t *json, size_t flags)
 	neap_auto_buf struct neap_buf buf = {0};
 
 	neap_buf_init(&buf, NEAP_BUF_REPLY);
+	if (neap_json_dump_fast(json, flags, &buf))
+		return neap_buf_take(&buf);
+	neap_buf_clear(&buf);
 	/* It goes on after a piece that was not taken, so the buffer is asked, too. */
 	if (json_dump_callback(json, add_piece, &buf, flags) < 0)
 		return NULL;

@@ -22,6 +22,8 @@
 
 #define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+/* Small, so that tests see what is forgotten. */
+#define HISTORY_BYTES ((size_t)512 * 1024)
 
 int64_t kube_version;
 int64_t kube_now = INT64_C(1790000000) * 1000000;
@@ -81,6 +83,12 @@ static void start_http(struct kube_rig *rig, const char *listen)
 
 struct kube_rig *kube_rig_start(const char *listen, const char *folder)
 {
+	return kube_rig_start_with(listen, folder, HISTORY_BYTES);
+}
+
+struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
+				     size_t history_bytes)
+{
 	struct kube_rig *rig = neap_alloc(sizeof(*rig));
 	struct neap_kube_config config = {.now = rig_now};
 	struct neap_kube_declared_config declared = {.folder = folder};
@@ -90,7 +98,7 @@ struct kube_rig *kube_rig_start(const char *listen, const char *folder)
 	neap_json_setup();
 	rig->fd = -1;
 	store_rig_init(&rig->store);
-	rig->store.config.history_bytes = 512 * 1024;
+	rig->store.config.history_bytes = history_bytes;
 	store_rig_open(&rig->store);
 	rig->base = neap_http_base_new();
 	assert_non_null(rig->base);

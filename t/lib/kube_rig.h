@@ -40,6 +40,9 @@ int kube_rig_teardown(void **state);
 /* Without a test; to be stopped by kube_rig_teardown. folder: of the declared kinds; NULL: the built-in ones
  * alone. */
 struct kube_rig *kube_rig_start(const char *listen, const char *folder);
+/* The same with another size of what the store remembers. */
+struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
+				     size_t history_bytes);
 
 /* Version of the store when the rig had started: what it declares is stored, too. */
 extern int64_t kube_version;
