@@ -32,10 +32,12 @@ refused()
 	for part; do grep -qF -e "$part" "$WORK/err" || { echo "wanted in it: $part"; return 1; }; done
 }
 
-# Names, modes, owners, times and contents of a folder.
+# Names, modes, owners, times and contents of a folder; not its own time, as a store that is open has
+# files beside it.
 state_of()
 {
-	(cd "$1" && find . ! -name neapd.lock -exec stat -c '%n %f %u %g %Y' {} + | sort
+	(cd "$1" && find . -type d -exec stat -c '%n %f %u %g' {} + | sort
+		find . -type f ! -name neapd.lock -exec stat -c '%n %f %u %g %Y' {} + | sort
 		find . -type f ! -name neapd.lock ! -name hand.lock -exec sha256sum {} + | sort)
 }
 unchanged() { state_of "$1" >"$WORK/after"; diff "$WORK/before" "$WORK/after"; }
