@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "api/http/grants.h"
 #include "api/http/guard_priv.h"
 
 static bool resolve_tcp(struct neap_guard *guard, int fd)
@@ -47,11 +48,27 @@ bool neap_guard_resolve(struct neap_guard *guard)
 	guard->peer.pid = cred.pid;
 	guard->peer.uid = cred.uid;
 	(void)snprintf(guard->name, sizeof(guard->name), "uid %u", (unsigned)cred.uid);
-	if (cred.uid == 0 || cred.uid == guard->guards->own_uid) {
-		guard->peer.role = NEAP_HTTP_ADMIN;
+	(void)snprintf(guard->unix_name, sizeof(guard->unix_name), "unix:%u",
+		       (unsigned)cred.uid);
+	guard->unix_user.name = guard->unix_name;
+	guard->peer.user = &guard->unix_user;
+	if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
 		neap_guard_set_proved(guard);
-	}
 	return true;
+}
+
+enum neap_http_role neap_guard_find_role(const struct neap_guard *guard)
+{
+	const struct neap_guards *guards = guard->guards;
+	const struct neap_http_peer *peer = &guard->peer;
+
+	if (peer->is_unix)
+		return peer->uid == 0 || peer->uid == guards->own_uid
+			       ? NEAP_HTTP_ADMIN
+			       : neap_grants_find_unix(guards->bearers.grants, peer->uid);
+	if (guard->user && neap_tls_is_good(guard->bev))
+		return neap_grants_find_user(guards->bearers.grants, guard->user);
+	return NEAP_HTTP_ANYBODY;
 }
 
 static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)

@@ -15,6 +15,7 @@
 
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
+#include "api/http/tokens.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
@@ -30,6 +31,7 @@ void neap_http_request_free(struct neap_http_request *request)
 	free(request->path);
 	free(request->segment_text);
 	free(request->query);
+	neap_tokens_unref(request->tokens);
 	free(request);
 }
 

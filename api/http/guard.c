@@ -49,6 +49,7 @@ static void guard_free(struct neap_guard *guard)
 	if (guards->last == guard)
 		guards->last = NULL;
 	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold half a token */
+	free(guard->user);
 	free(guard);
 }
 
@@ -156,6 +157,7 @@ static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferev
 	guard->is_tls = is_tls;
 	guard->peer.name = guard->name;
 	guard->peer.role = NEAP_HTTP_ANYBODY;
+	guard->peer.user = &neap_http_anonymous;
 	bufferevent_incref(
 		bev); /* until it is tied to its connection, in this turn of the loop */
 	TAILQ_INSERT_TAIL(&guards->fresh, guard, next);
@@ -196,15 +198,14 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 	guard->since.tv_sec = 0;
 	guard->is_busy = true;
 	*ret_peer = guard->peer;
-	/* Each time anew: roles can be taken away, and certificates end. */
-	if (guard->is_tls)
-		ret_peer->role = neap_tls_role_find(guards->tls, bev);
+	ret_peer->role = neap_guard_find_role(guard);
 	return guard;
 }
 
-void neap_guards_set_token(struct neap_guards *guards, const char *token)
+void neap_guards_set_bearers(struct neap_guards *guards,
+			     const struct neap_bearers *bearers)
 {
-	guards->token = token;
+	guards->bearers = *bearers;
 }
 
 void neap_guard_note_known(struct neap_guard *guard)
@@ -221,7 +222,7 @@ bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role need
 			struct neap_error *err)
 {
 	return guard->is_tls &&
-	       neap_tls_explain(guard->guards->tls, guard->bev, needed, err);
+	       neap_tls_explain(guard->bev, neap_guard_find_role(guard), needed, err);
 }
 
 void neap_guard_note_answer(struct neap_guard *guard)
@@ -258,8 +259,8 @@ size_t neap_guards_count(const struct neap_guards *guards)
 }
 
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    const char *token, struct neap_tls *tls,
-				    int timeout_s)
+				    const struct neap_bearers *bearers,
+				    struct neap_tls *tls, int timeout_s)
 {
 	struct neap_guards *guards = neap_alloc(sizeof(*guards));
 
@@ -267,7 +268,7 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 		return NULL;
 	guards->base = base;
 	guards->own_uid = own_uid;
-	guards->token = token;
+	guards->bearers = *bearers;
 	guards->tls = tls;
 	guards->timeout_s = timeout_s;
 	TAILQ_INIT(&guards->list);

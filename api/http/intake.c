@@ -44,6 +44,8 @@ static bool is_line_right(struct neap_guard *guard)
 	static const char name[] = "Authorization:";
 	char *value = guard->line + sizeof(name) - 1;
 	char *end = guard->line + guard->line_len;
+	const struct neap_http_user *user;
+	enum neap_http_role role;
 
 	if (guard->line_len < sizeof(name) || guard->line_len == NEAP_GUARD_LINE ||
 	    strncasecmp(guard->line, name, sizeof(name) - 1) != 0)
@@ -52,7 +54,8 @@ static bool is_line_right(struct neap_guard *guard)
 		end--;
 	*end = '\0';
 	value += strspn(value, " \t");
-	return neap_bearer_is_right(guard->guards->token, value);
+	return neap_bearers_find(&guard->guards->bearers, value, &role, &user) &&
+	       role > NEAP_HTTP_ANYBODY;
 }
 
 /* Lines may come in any number of pieces. */
@@ -173,8 +176,8 @@ static void tell_unknown(struct neap_guard *guard)
 	static const char over_unix[] =
 		"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n"
 		"Connection: close\r\n\r\n"
-		"{\"code\":\"Forbidden\",\"message\":\"only root and neapd's own user may "
-		"send large bodies\"}\n";
+		"{\"code\":\"Forbidden\",\"message\":\"only who has a role may send large "
+		"bodies\"}\n";
 
 	tell(guard, guard->peer.is_unix ? over_unix : over_tcp);
 }

@@ -16,9 +16,11 @@
 #include <string.h>
 
 #include "api/http/bearer.h"
+#include "api/http/grants.h"
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
 #include "api/http/tls.h"
+#include "api/http/tokens.h"
 #include "api/http/url.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
@@ -42,6 +44,8 @@ struct neap_http {
 	struct neap_guards *guards;
 	struct neap_tls *tls;
 	char *token;
+	struct neap_tokens *tokens;
+	struct neap_bearers bearers; /* borrows both */
 	int timeout_s;
 	struct table tables[TABLES_MAX];
 	int table_count;
@@ -72,12 +76,32 @@ static const char *method_name(enum evhttp_cmd_type type)
 	}
 }
 
-static bool has_token(const struct neap_http *http, struct evhttp_request *ev)
+/* A token says more than where the request comes from. Without any word on who asks, it is a stranger. */
+static void identify(const struct neap_http *http, struct neap_http_request *request)
 {
-	const char *value =
-		evhttp_find_header(evhttp_request_get_input_headers(ev), "Authorization");
+	static const char prefix[] = "user:";
+	struct neap_http_peer *peer = &request->peer;
+	const char *value = neap_http_header_find(request, "Authorization");
 
-	return value && neap_bearer_is_right(http->token, value);
+	if (!peer->is_unix && value) {
+		request->has_wrong_token = !neap_bearers_find(&http->bearers, value,
+							      &peer->role, &peer->user);
+		if (!request->has_wrong_token) {
+			request->tokens = neap_tokens_ref(http->tokens);
+			memcpy(request->peer_name, prefix, sizeof(prefix));
+			(void)neap_strcopy(request->peer_name + sizeof(prefix) - 1,
+					   sizeof(request->peer_name) - sizeof(prefix) +
+						   1,
+					   peer->user->name);
+			peer->name = request->peer_name;
+		}
+		if (!request->has_wrong_token && neap_bearer_is_right(http->token, value))
+			peer->name = "token";
+	}
+	if (peer->role > NEAP_HTTP_ANYBODY)
+		neap_guard_note_known(request->guard);
+	else if (!request->has_wrong_token)
+		peer->role = neap_grants_find_anonymous(http->bearers.grants);
 }
 
 /* The route, or NULL with the methods that this path has ("" when there is no such path). */
@@ -197,20 +221,35 @@ static int read_body(struct neap_http_request *request, struct neap_error *err)
 	return request->body ? 0 : neap_error_nomem(err);
 }
 
+/* Of a user by token or by uid. */
+static void explain(const struct neap_http_peer *peer, enum neap_http_role needed,
+		    struct neap_error *err)
+{
+	const char *who = peer->user->name, *kind = peer->is_unix ? "" : "user:";
+
+	if (peer->role == NEAP_HTTP_ANYBODY)
+		neap_error_set(err, NEAP_EFORBIDDEN,
+			       "%s%.100s has no role here: neapd gives one with --grant "
+			       "reader=%s%.100s",
+			       kind, who, kind, who); /* the same whatever is asked for */
+	else
+		neap_error_set(err, NEAP_EFORBIDDEN,
+			       "%s%.100s is %s here, and this needs %s: neapd gives it "
+			       "with --grant %s=%s%.100s",
+			       kind, who, neap_http_role_name(peer->role),
+			       neap_http_role_name(needed), neap_http_role_name(needed),
+			       kind, who);
+}
+
 void neap_http_answer_denied(struct neap_http_request *request,
 			     enum neap_http_role needed)
 {
+	const struct neap_http_peer *peer = &request->peer;
 	struct neap_error err;
 
-	if (neap_guard_explain(request->guard, needed, &err)) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	if (request->peer.is_unix) {
-		neap_error_set(&err, NEAP_EFORBIDDEN,
-			       "user %u may not: only root and neapd's own user may",
-			       (unsigned)request->peer.uid);
-	} else {
+	if (request->tokens || peer->is_unix) {
+		explain(peer, needed, &err);
+	} else if (!neap_guard_explain(request->guard, needed, &err)) {
 		neap_error_set(&err, NEAP_EAUTH,
 			       "no token or a wrong one: send \"Authorization: Bearer "
 			       "TOKEN\", the token is in DATA_DIR/token");
@@ -301,15 +340,10 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
 		return;
 	}
-	if (!request->peer.is_unix && has_token(http, request->ev)) {
-		request->peer.role = NEAP_HTTP_ADMIN;
-		request->peer.name = "token";
-	}
-	if (request->peer.role > NEAP_HTTP_ANYBODY)
-		neap_guard_note_known(request->guard);
+	identify(http, request);
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
 	/* Who may look at all may know what there is. */
-	needed = route ? route->role : NEAP_HTTP_VIEWER;
+	needed = route ? route->role : NEAP_HTTP_READER;
 	if (request->peer.role < needed) {
 		neap_http_answer_denied(request, needed);
 		return;
@@ -448,7 +482,9 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->tls = config->tls;
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
-	http->guards = neap_guards_new(base, config->own_uid, http->token, config->tls,
+	http->tokens = neap_tokens_ref(config->tokens);
+	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
+	http->guards = neap_guards_new(base, config->own_uid, &http->bearers, config->tls,
 				       timeout_s);
 	if (!http->guards || !http->reopen || (config->token && !http->token) ||
 	    !add_evhttp(http, 0, config->tls != NULL) || !add_evhttp(http, 1, false)) {
@@ -484,10 +520,20 @@ int neap_http_set_token(struct neap_http *http, const char *token, struct neap_e
 
 	if (!copy)
 		return neap_error_nomem(err);
-	neap_guards_set_token(http->guards, copy);
 	token_forget(http);
 	http->token = copy;
+	http->bearers.token = copy;
+	neap_guards_set_bearers(http->guards, &http->bearers);
 	return 0;
+}
+
+void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens)
+{
+	neap_tokens_ref(tokens);
+	neap_tokens_unref(http->tokens);
+	http->tokens = tokens;
+	http->bearers.tokens = tokens;
+	neap_guards_set_bearers(http->guards, &http->bearers);
 }
 
 void neap_http_free(struct neap_http *http)
@@ -505,6 +551,7 @@ void neap_http_free(struct neap_http *http)
 	if (http->reopen)
 		event_free(http->reopen);
 	token_forget(http);
+	neap_tokens_unref(http->tokens);
 	free(http);
 }
 

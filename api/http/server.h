@@ -13,9 +13,11 @@
 
 struct event_base;
 struct sockaddr;
+struct neap_grants;
 struct neap_http;
 struct neap_http_request;
 struct neap_tls;
+struct neap_tokens;
 
 #define NEAP_HTTP_HEADER_MAX 16384
 #define NEAP_HTTP_BODY_MAX   (1024 * 1024)
@@ -41,20 +43,29 @@ struct neap_tls;
 #define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
 #define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
-/* What somebody may do. Each role includes those before it. */
+/* What somebody may do. Each role includes those before it, but for NODE: an editor may write all that a node
+ * may, and no route is for nodes alone. */
 enum neap_http_role {
-	NEAP_HTTP_UNSET,    /* of a route: it was forgotten, and the table is refused */
-	NEAP_HTTP_ANYBODY,  /* strangers too: health, version */
-	NEAP_HTTP_VIEWER,   /* looks, and changes nothing */
-	NEAP_HTTP_OPERATOR, /* freeze, release, resume; policies and their parameters */
-	NEAP_HTTP_ADMIN,    /* all, the token too */
+	NEAP_HTTP_UNSET,   /* of a route: it was forgotten, and the table is refused */
+	NEAP_HTTP_ANYBODY, /* strangers too: health, version */
+	NEAP_HTTP_READER,  /* looks, and changes nothing */
+	NEAP_HTTP_NODE, /* a reader that may write what belongs to the node it speaks for */
+	NEAP_HTTP_EDITOR, /* freeze, release, resume; policies and their parameters; objects */
+	NEAP_HTTP_ADMIN, /* all, the token too */
 };
 
-/* "viewer", "operator", "admin"; of ANYBODY "nobody". */
+/* "reader", "node", "editor", "admin"; of ANYBODY "nobody". */
 const char *neap_http_role_name(enum neap_http_role role);
-/* One of the three that can be given. */
+/* One of the four that can be given. */
 int neap_http_role_parse(const char *text, enum neap_http_role *ret,
 			 struct neap_error *err);
+
+/* As Kubernetes names people and programs. */
+struct neap_http_user {
+	const char *name;
+	const char *const *groups;
+	int group_count;
+};
 
 /* Who asks: over TCP by a bearer token or a certificate, over the unix socket by uid. */
 struct neap_http_peer {
@@ -62,10 +73,18 @@ struct neap_http_peer {
 	pid_t pid; /* of the unix peer, 0 over TCP */
 	uid_t uid;
 	enum neap_http_role role; /* ANYBODY: not known */
-	/* For audit and log: "uid 0", "token", "cert:alice", "" of a stranger over TCP. As long as the
-	 * connection. */
+	/* For audit and log: "uid 0", "token", "user:alice" (by a token of the file), "cert:alice", ""
+	 * of a stranger over TCP. As long as the request. */
 	const char *name;
+	/* "unix:1000", "neap:admin" by the token of DATA_DIR, a user of the token file, the CN of a
+	 * certificate; "system:anonymous" of everybody else. As long as the request. */
+	const struct neap_http_user *user;
 };
+
+/* The user that strangers are. */
+extern const struct neap_http_user neap_http_anonymous;
+/* What a user's groups are taken to end with: "system:authenticated" or "system:unauthenticated". */
+const char *neap_http_user_standing(const struct neap_http_user *user);
 
 typedef void neap_http_handler(void *arg, struct neap_http_request *request);
 
@@ -85,8 +104,11 @@ struct neap_http_config {
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
-	struct neap_tls *tls; /* borrowed; NULL: plain HTTP over TCP */
-	int timeout_s;        /* 0: NEAP_HTTP_TIMEOUT_S */
+	/* Borrowed; looked at for each request, so that rows may change. NULL: none. */
+	const struct neap_grants *grants;
+	struct neap_tokens *tokens; /* of users; a reference is taken; NULL: none */
+	struct neap_tls *tls;       /* borrowed; NULL: plain HTTP over TCP */
+	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
@@ -114,6 +136,8 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 /* Another token from the next request on; copied. Streams that are open go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
+/* The same for the tokens of users; a reference is taken, NULL: none. */
+void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens);
 /* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
 int64_t neap_http_certificate_end(const struct neap_http *http);
 /* Connections that are open at this moment. */

@@ -32,6 +32,9 @@ struct neap_http_request {
 	struct neap_http_lines *lines; /* of the server */
 	bool has_cache_control;        /* by the handler */
 	struct neap_http_peer peer;
+	char peer_name[64];         /* of a token's user */
+	struct neap_tokens *tokens; /* whose user may be the peer's */
+	bool has_wrong_token;
 	char *path;
 	const char *rest;   /* into path */
 	char *segment_text; /* NULL when the pattern has none; cut into the segments */

@@ -142,19 +142,19 @@ static void serve_document(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/api", NEAP_HTTP_VIEWER, serve_versions},
-	{"GET", "/apis", NEAP_HTTP_VIEWER, serve_groups},
-	{"GET", "/openapi/v2", NEAP_HTTP_VIEWER, serve_document},
-	{"GET", "/api/*", NEAP_HTTP_VIEWER, core_get},
-	{"POST", "/api/*", NEAP_HTTP_OPERATOR, core_post},
-	{"PUT", "/api/*", NEAP_HTTP_OPERATOR, core_put},
-	{"PATCH", "/api/*", NEAP_HTTP_OPERATOR, core_patch},
-	{"DELETE", "/api/*", NEAP_HTTP_OPERATOR, core_delete},
-	{"GET", "/apis/*", NEAP_HTTP_VIEWER, group_get},
-	{"POST", "/apis/*", NEAP_HTTP_OPERATOR, group_post},
-	{"PUT", "/apis/*", NEAP_HTTP_OPERATOR, group_put},
-	{"PATCH", "/apis/*", NEAP_HTTP_OPERATOR, group_patch},
-	{"DELETE", "/apis/*", NEAP_HTTP_OPERATOR, group_delete},
+	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
+	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
+	{"GET", "/openapi/v2", NEAP_HTTP_READER, serve_document},
+	{"GET", "/api/*", NEAP_HTTP_READER, core_get},
+	{"POST", "/api/*", NEAP_HTTP_EDITOR, core_post},
+	{"PUT", "/api/*", NEAP_HTTP_EDITOR, core_put},
+	{"PATCH", "/api/*", NEAP_HTTP_EDITOR, core_patch},
+	{"DELETE", "/api/*", NEAP_HTTP_EDITOR, core_delete},
+	{"GET", "/apis/*", NEAP_HTTP_READER, group_get},
+	{"POST", "/apis/*", NEAP_HTTP_EDITOR, group_post},
+	{"PUT", "/apis/*", NEAP_HTTP_EDITOR, group_put},
+	{"PATCH", "/apis/*", NEAP_HTTP_EDITOR, group_patch},
+	{"DELETE", "/apis/*", NEAP_HTTP_EDITOR, group_delete},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
 };
 
