@@ -45,9 +45,11 @@ bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role need
 void neap_guard_note_answer(struct neap_guard *guard);
 /* gone is called when the connection ends, unless the answer comes before. */
 void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *arg);
-/* A place for a stream, which has no time limit. False: all are taken, or all of this peer. It comes
- * free with the connection. */
-bool neap_guard_take_stream(struct neap_guard *guard);
+/* The tree whose connections are counted and refused as it says; borrowed. */
+void neap_guards_set_tree(struct neap_guards *guards, const struct neap_http_tree *tree);
+/* A place for a stream, which has no time limit. tree: of its request, or NULL. False: all are taken, or all of
+ * this peer. It comes free with the connection. */
+bool neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree);
 /* Ends the connection: from the loop, not from this call. */
 void neap_guard_refuse(struct neap_guard *guard);
 /* Other NUL bytes came than the so many that the body of the request at hand may have; else these are

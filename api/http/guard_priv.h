@@ -33,6 +33,8 @@ struct neap_guard {
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
+	bool is_of_tree;   /* the stream is one of the tree's */
+	bool asks_in_tree; /* so does the line of the request being read */
 	size_t nuls;       /* among its bytes that no request has accounted for */
 	bool has_line;     /* the line of the request being read is there whole */
 	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
@@ -67,7 +69,10 @@ struct neap_guards {
 	struct neap_guard_list fresh; /* accepted in this turn of the loop */
 	size_t count;                 /* of both lists */
 	size_t alive;                 /* of those admitted, without the refused ones */
-	size_t streams;
+	size_t strangers;             /* of these, those not proved */
+	size_t known_max;
+	size_t streams, tree_streams;
+	const struct neap_http_tree *tree;
 	size_t unfinished;         /* bytes of all */
 	size_t unfinished_unknown; /* of these, those of connections not proved */
 	struct event *admission;   /* fired by hand: somebody is in fresh */

@@ -26,7 +26,8 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
-#define TABLES_MAX 8
+#define TABLES_MAX     16
+#define BODY_OF_NOBODY (1024 * 1024 * 1024)
 #define METHODS                                                                          \
 	(EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |           \
 	 EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE)
@@ -47,6 +48,7 @@ struct neap_http {
 	struct neap_tokens *tokens;
 	struct neap_bearers bearers; /* borrows both */
 	int timeout_s;
+	const struct neap_http_tree *tree;
 	struct table tables[TABLES_MAX];
 	int table_count;
 	struct neap_http_lines lines;
@@ -74,34 +76,6 @@ static const char *method_name(enum evhttp_cmd_type type)
 	default:
 		return "";
 	}
-}
-
-/* A token says more than where the request comes from. Without any word on who asks, it is a stranger. */
-static void identify(const struct neap_http *http, struct neap_http_request *request)
-{
-	static const char prefix[] = "user:";
-	struct neap_http_peer *peer = &request->peer;
-	const char *value = neap_http_header_find(request, "Authorization");
-
-	if (!peer->is_unix && value) {
-		request->has_wrong_token = !neap_bearers_find(&http->bearers, value,
-							      &peer->role, &peer->user);
-		if (!request->has_wrong_token) {
-			request->tokens = neap_tokens_ref(http->tokens);
-			memcpy(request->peer_name, prefix, sizeof(prefix));
-			(void)neap_strcopy(request->peer_name + sizeof(prefix) - 1,
-					   sizeof(request->peer_name) - sizeof(prefix) +
-						   1,
-					   peer->user->name);
-			peer->name = request->peer_name;
-		}
-		if (!request->has_wrong_token && neap_bearer_is_right(http->token, value))
-			peer->name = "token";
-	}
-	if (peer->role > NEAP_HTTP_ANYBODY)
-		neap_guard_note_known(request->guard);
-	else if (!request->has_wrong_token)
-		peer->role = neap_grants_find_anonymous(http->bearers.grants);
 }
 
 /* The route, or NULL with the methods that this path has ("" when there is no such path). */
@@ -221,44 +195,6 @@ static int read_body(struct neap_http_request *request, struct neap_error *err)
 	return request->body ? 0 : neap_error_nomem(err);
 }
 
-/* Of a user by token or by uid. */
-static void explain(const struct neap_http_peer *peer, enum neap_http_role needed,
-		    struct neap_error *err)
-{
-	const char *who = peer->user->name, *kind = peer->is_unix ? "" : "user:";
-
-	if (peer->role == NEAP_HTTP_ANYBODY)
-		neap_error_set(err, NEAP_EFORBIDDEN,
-			       "%s%.100s has no role here: neapd gives one with --grant "
-			       "reader=%s%.100s",
-			       kind, who, kind, who); /* the same whatever is asked for */
-	else
-		neap_error_set(err, NEAP_EFORBIDDEN,
-			       "%s%.100s is %s here, and this needs %s: neapd gives it "
-			       "with --grant %s=%s%.100s",
-			       kind, who, neap_http_role_name(peer->role),
-			       neap_http_role_name(needed), neap_http_role_name(needed),
-			       kind, who);
-}
-
-void neap_http_answer_denied(struct neap_http_request *request,
-			     enum neap_http_role needed)
-{
-	const struct neap_http_peer *peer = &request->peer;
-	struct neap_error err;
-
-	if (request->tokens || peer->is_unix) {
-		explain(peer, needed, &err);
-	} else if (!neap_guard_explain(request->guard, needed, &err)) {
-		neap_error_set(&err, NEAP_EAUTH,
-			       "no token or a wrong one: send \"Authorization: Bearer "
-			       "TOKEN\", the token is in DATA_DIR/token");
-		evhttp_add_header(evhttp_request_get_output_headers(request->ev),
-				  "WWW-Authenticate", "Bearer");
-	}
-	neap_http_answer_error(request, &err);
-}
-
 static void answer_no_route(struct neap_http_request *request, const char *method,
 			    const char *allowed)
 {
@@ -315,6 +251,22 @@ static int check_framing(struct neap_http_request *request, bool *ret_is_last,
 	return neap_guard_check_headers(request->ev, ret_is_last, err);
 }
 
+static void find_tree(const struct neap_http *http, struct neap_http_request *request,
+		      const char *path)
+{
+	request->tree = path && neap_http_tree_has(http->tree, path) ? http->tree : NULL;
+}
+
+static int check_size(const struct neap_http_request *request, struct neap_error *err)
+{
+	size_t max = request->tree ? request->tree->body_max : NEAP_HTTP_BODY_MAX;
+
+	if (request->body_len <= max)
+		return 0;
+	return neap_error_set(err, NEAP_ETOOLARGE, "the body has more than %zu bytes",
+			      max);
+}
+
 static void dispatch(struct neap_http *http, struct neap_http_request *request)
 {
 	const struct neap_http_route *route;
@@ -328,6 +280,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 
 	neap_buf_init(&allowed, 256);
 	request->rest = "";
+	find_tree(http, request, evhttp_request_get_uri(request->ev));
 	if (check_framing(request, &is_last, &err) < 0 || read_address(request, &err) < 0)
 		is_last = is_wrong = true;
 	if (is_last && evhttp_add_header(evhttp_request_get_output_headers(request->ev),
@@ -340,7 +293,8 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
 		return;
 	}
-	identify(http, request);
+	find_tree(http, request, request->path);
+	neap_http_identify(request);
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
 	/* Who may look at all may know what there is. */
 	needed = route ? route->role : NEAP_HTTP_READER;
@@ -352,7 +306,8 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 		answer_no_route(request, method, allowed.data);
 		return;
 	}
-	if (keep_match(request, &match, &err) < 0 || read_body(request, &err) < 0) {
+	if (keep_match(request, &match, &err) < 0 || read_body(request, &err) < 0 ||
+	    check_size(request, &err) < 0) {
 		neap_http_answer_error(request, &err);
 		return;
 	}
@@ -378,6 +333,7 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	request->base = http->base;
 	request->timeout_s = http->timeout_s;
 	request->lines = &http->lines;
+	request->bearers = &http->bearers;
 	request->json_failures = neap_json_failures();
 	dispatch(http, request);
 }
@@ -457,7 +413,8 @@ static bool add_evhttp(struct neap_http *http, int index, bool is_tls)
 		return false;
 	evhttp_set_allowed_methods(evhttp, METHODS);
 	evhttp_set_max_headers_size(evhttp, NEAP_HTTP_HEADER_MAX);
-	evhttp_set_max_body_size(evhttp, NEAP_HTTP_BODY_MAX);
+	/* What guards and dispatch say against large ones has a form. */
+	evhttp_set_max_body_size(evhttp, BODY_OF_NOBODY);
 	evhttp_set_timeout(evhttp, http->timeout_s);
 	/* Every answer brings its own, out of evhttp's sight (answer.c). */
 	evhttp_set_default_content_type(evhttp, NULL);
@@ -574,6 +531,30 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 				      TABLES_MAX);
 	http->tables[http->table_count++] = (struct table){routes, arg};
 	return 0;
+}
+
+enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
+				    const char *path)
+{
+	neap_auto_buf struct neap_buf allowed = {0};
+	struct neap_route_match match;
+	const struct neap_http_route *route;
+	void *arg;
+
+	neap_buf_init(&allowed, 256);
+	route = find_route(http, method, path, &arg, &match, &allowed);
+	return route ? route->role : NEAP_HTTP_ADMIN;
+}
+
+const struct neap_grants *neap_http_grants_get(const struct neap_http *http)
+{
+	return http->bearers.grants;
+}
+
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree)
+{
+	http->tree = tree;
+	neap_guards_set_tree(http->guards, tree);
 }
 
 int64_t neap_http_certificate_end(const struct neap_http *http)

@@ -23,20 +23,25 @@ struct neap_tokens;
 #define NEAP_HTTP_BODY_MAX   (1024 * 1024)
 /* Seconds of silence, and from a request's first byte to its last. */
 #define NEAP_HTTP_TIMEOUT_S 30
-/* Connections in all, and of one address or of one user on the unix socket. At these caps a newcomer
- * takes the place of the one that has been silent longest and has shown neither token nor certificate. */
+/* Connections of those who are not known (yet), in all and of one address or of one user on the unix socket. At
+ * these caps a newcomer takes the place of the one that has been silent longest. */
 #define NEAP_HTTP_CONNECTIONS_MAX      512
 #define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
-/* Bytes of a request on the wire, as chunks can be many times what they carry; and of all requests
- * still being read. */
-#define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
-#define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
+/* Of those who have shown a token or a certificate with a role, in all; fewer where the process may have fewer
+ * descriptors: what is left of them after strangers and NEAP_HTTP_OTHER_FDS, but at least 64. */
+#define NEAP_HTTP_KNOWN_MAX 4096
+#define NEAP_HTTP_OTHER_FDS 256
+/* Bytes of a request on the wire, as chunks can be many times what they carry; of one whose tree takes larger
+ * bodies; and of all requests still being read. */
+#define NEAP_HTTP_REQUEST_MAX       (2 * 1024 * 1024)
+#define NEAP_HTTP_REQUEST_LARGE_MAX (6 * 1024 * 1024)
+#define NEAP_HTTP_UNFINISHED_MAX    (32 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
  * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
  * handshake needs counts as such. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
-/* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and
+/* Streams in all and of one peer, but for those of a tree with a number of its own; bytes that one may leave unread before pieces are skipped; and
  * pieces skipped in a row before it is cut off. */
 #define NEAP_HTTP_STREAMS_MAX       64
 #define NEAP_HTTP_STREAMS_PEER_MAX  8
@@ -97,6 +102,17 @@ struct neap_http_route {
 	neap_http_handler *handler;
 };
 
+/* A part of the address space with ways of its own. */
+struct neap_http_tree {
+	const char *const *paths; /* "/api": it and what lies below it; NULL ends */
+	/* Of whoever is known: largest body, at most half of NEAP_HTTP_REQUEST_LARGE_MAX; streams that are open at
+	 * once. Strangers have what strangers have everywhere. */
+	size_t body_max, streams_max;
+	/* The body of an answer with which the server refuses by itself (or a handler with one of the functions for
+	 * errors), in place of {"code", "message"}; a new reference, NULL without memory. */
+	json_t *(*refusal)(int status, const struct neap_error *err);
+};
+
 struct neap_http_config {
 	const char *listen_fd_name; /* for messages */
 	int tcp_fd;                 /* bound and listening, or -1 */
@@ -133,11 +149,19 @@ void neap_http_free(struct neap_http *http);
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err);
 
+/* From now on; kept by reference. There is one at most. */
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree);
+
 /* Another token from the next request on; copied. Streams that are open go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
 /* The same for the tokens of users; a reference is taken, NULL: none. */
 void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens);
+/* What a request would need; NEAP_HTTP_ADMIN where there is nothing. path: decoded. */
+enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
+				    const char *path);
+/* Those of the configuration; may be NULL. */
+const struct neap_grants *neap_http_grants_get(const struct neap_http *http);
 /* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
 int64_t neap_http_certificate_end(const struct neap_http *http);
 /* Connections that are open at this moment. */

@@ -233,7 +233,7 @@ static int read_lines(struct neap_tokens *tokens, char *text, struct place *plac
 int neap_tokens_parse(char *text, size_t len, const char *name, struct neap_tokens **ret,
 		      struct neap_error *err)
 {
-	struct neap_error unheard;
+	struct neap_error unheard = {0};
 	struct place place = {.file = name, .err = err ? err : &unheard};
 	struct neap_tokens *tokens;
 
