@@ -33,6 +33,10 @@ static const struct neap_option options[] = {
 	 "settings as YAML; without it " FILE_FALLBACK " where it exists"},
 	{"listen", "listen", NEAP_OPTION_LISTEN, AT(listen), "ADDR:PORT",
 	 "127.0.0.1:6327", 0, 0, NULL, "where the API answers over TCP, or off"},
+	{"tls-listen", "tls-listen", NEAP_OPTION_LISTEN, AT(tls_listen), "ADDR:PORT",
+	 NULL, 0, 0, NULL,
+	 "where it answers over TLS beside --listen, with a certificate that it makes, or "
+	 "off; for kubectl [the port after that of --listen]"},
 	{"insecure-listen", "insecure-listen", NEAP_OPTION_BOOL, AT(insecure_listen),
 	 NULL, "false", 0, 0, NULL,
 	 "plain HTTP also where other machines reach it: all is readable on the way"},
@@ -277,12 +281,36 @@ bool neap_config_has_tcp(const struct neap_config *config)
 	return strcmp(config->listen, "off") != 0 && (config->roles & NEAP_ROLE_API) != 0;
 }
 
+/* The second address has its default from the first. */
+static int finish_tls_listen(struct neap_config *config, struct neap_error *err)
+{
+	const char *colon = strrchr(config->listen, ':');
+	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+
+	config->has_tls_listen = *config->tls_listen != '\0';
+	if (config->has_tls_listen) {
+		if (*config->tls_cert && strcmp(config->tls_listen, "off") != 0)
+			return neap_error_set(err, NEAP_EINVAL,
+					      "--tls-listen: with --tls-cert it is "
+					      "--listen that speaks TLS; leave one out");
+		return 0;
+	}
+	if (!neap_config_has_tcp(config) || *config->tls_cert || port == 65535) {
+		(void)neap_strcopy(config->tls_listen, sizeof(config->tls_listen), "off");
+		return 0;
+	}
+	(void)snprintf(config->tls_listen, sizeof(config->tls_listen), "%.*s:%ld",
+		       (int)(colon - config->listen), config->listen,
+		       port ? port + 1 : 0);
+	return 0;
+}
+
 /* What only shows when all is read. */
 static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
 
-	if (check_tls(config, err) < 0)
+	if (check_tls(config, err) < 0 || finish_tls_listen(config, err) < 0)
 		return -(int)err->code;
 	if (!*config->node_name && find_node_name(config, err) < 0)
 		return -(int)err->code;

@@ -33,7 +33,10 @@ struct neap_node_label {
 struct neap_config {
 	char config_file[256]; /* --config */
 	char listen[64];       /* --listen, "127.0.0.1:6327"; "off" */
-	bool insecure_listen;  /* --insecure-listen: plain HTTP beyond this machine */
+	char tls_listen
+		[64]; /* --tls-listen; "off" without the role api, and with tls_cert */
+	bool has_tls_listen;  /* it was named */
+	bool insecure_listen; /* --insecure-listen: plain HTTP beyond this machine */
 	char tls_cert[256], tls_key[256], tls_client_ca[256]; /* --tls-...; "" none */
 	struct neap_grants grants;                            /* --grant */
 	char token_file[256];                                 /* --token-file; "" none */

@@ -80,11 +80,36 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 	return neap_hand_start(&hand, &daemon->hand, err);
 }
 
+/* An address that nobody chose may be taken: the machine is governed all the same. */
+static int tls_open(struct neap_daemon *daemon, struct neap_error *err)
+{
+	const struct neap_config *config = &daemon->config;
+
+	if (config->tls_cert[0] != '\0') {
+		daemon->tls_fd = daemon->tcp_fd;
+		daemon->tcp_fd = -1;
+		return 0;
+	}
+	if ((config->roles & NEAP_ROLE_API) == 0 ||
+	    strcmp(config->tls_listen, "off") == 0)
+		return 0;
+	if (neap_http_bind_tcp(config->tls_listen, &daemon->tls_fd, err) == 0)
+		return 0;
+	if (config->has_tls_listen)
+		return -(int)err->code;
+	neap_log_line(&daemon->log, NEAP_LOG_WARN,
+		      "no TLS for kubectl: %s (--tls-listen names another address)",
+		      err->msg);
+	return 0;
+}
+
 static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
 {
 	if (neap_config_has_tcp(&daemon->config) &&
 	    neap_http_bind_tcp(daemon->config.listen, &daemon->tcp_fd, err) < 0)
 		return neap_error_wrap(err, "--listen");
+	if (tls_open(daemon, err) < 0)
+		return neap_error_wrap(err, "--tls-listen");
 	if (neap_http_bind_unix(daemon->config.unix_socket, &daemon->unix_fd, err) < 0)
 		return neap_error_wrap(err, "--unix-socket");
 	return 0;
@@ -139,24 +164,39 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 			     &daemon->node, err);
 }
 
+/* A full disk keeps nobody from using what was there before. */
+static void kubeconfig_write(void *arg)
+{
+	const struct neap_daemon *daemon = arg;
+	struct neap_error err;
+
+	if (neap_kubeconfig_write(daemon, &err) < 0)
+		neap_log_line(&daemon->log, NEAP_LOG_WARN, "%s", err.msg);
+}
+
 static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_control_node functions = neap_daemon_functions(daemon);
 	struct neap_http_config http = {0};
 
+	if (daemon->tls == NULL && daemon->tls_fd >= 0 &&
+	    neap_daemon_tls_make(daemon, err) < 0)
+		return -(int)err->code;
 	(void)snprintf(daemon->token_file, sizeof(daemon->token_file), "%s/token",
 		       daemon->config.data_dir);
 	http.listen_fd_name = daemon->config.listen;
 	http.tcp_fd = daemon->tcp_fd;
+	http.tls_fd = daemon->tls_fd;
 	http.unix_fd = daemon->unix_fd;
 	http.token = daemon->token;
 	http.tls = daemon->tls;
 	http.grants = &daemon->config.grants;
 	http.tokens = daemon->tokens;
 	http.own_uid = daemon->account.uid;
-	if (daemon->tls != NULL &&
+	if (daemon->tls != NULL && daemon->config.tls_cert[0] != '\0' &&
 	    neap_daemon_tls_start(daemon->tls, &daemon->config, daemon->base,
-				  &daemon->log, &daemon->tls_watch, err) < 0)
+				  &daemon->log, kubeconfig_write, daemon,
+				  &daemon->tls_watch, err) < 0)
 		return -(int)err->code;
 	neap_daemon_tokens_tell(daemon);
 	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
@@ -170,6 +210,22 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	return neap_metrics_new(daemon->http, &functions, daemon->live,
 				&daemon->config.open_metrics, &daemon->metrics, err);
+}
+
+static int api_start(struct neap_daemon *daemon, struct neap_error *err)
+{
+	const struct neap_daemon_api_config api = {
+		.config = &daemon->config,
+		.log = &daemon->log,
+		.base = daemon->base,
+		.http = daemon->http,
+	};
+
+	if ((daemon->config.roles & NEAP_ROLE_API) != 0 &&
+	    neap_daemon_api_start(&api, &daemon->api, err) < 0)
+		return -(int)err->code;
+	kubeconfig_write(daemon);
+	return 0;
 }
 
 /* Whoever asks for health or version during the start need not wait for its end: one turn of the
@@ -235,6 +291,9 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (live_start(daemon, err) < 0)
 		return -(int)err->code;
 	answer_early(daemon);
+	if (api_start(daemon, err) < 0)
+		return -(int)err->code;
+	answer_early(daemon);
 	if (node_start(daemon, err) < 0)
 		return -(int)err->code;
 	neap_policies_forget(&daemon->texts);
@@ -245,8 +304,10 @@ static void daemon_done(struct neap_daemon *daemon)
 {
 	size_t i;
 
+	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
 	neap_tokens_unref(daemon->tokens);
+	neap_daemon_api_free(daemon->api);
 	neap_daemon_tls_free(daemon->tls_watch);
 	neap_tls_free(daemon->tls);
 	neap_control_policies_free(daemon->policies);
@@ -298,6 +359,7 @@ int main(int argc, char **argv)
 	daemon.argc = argc;
 	daemon.argv = argv;
 	daemon.tcp_fd = -1;
+	daemon.tls_fd = -1;
 	daemon.unix_fd = -1;
 	if (neap_config_parse(argc, argv, &daemon.config, &action, &err) < 0) {
 		fprintf(stderr, "neapd: %s%s%s\n", err.field,

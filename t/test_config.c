@@ -427,7 +427,7 @@ static void test_unknown_key(void **state)
 	assert_true(parse(&row, file_name, config, &action, &err) < 0);
 	assert_non_null(strstr(err.msg,
 			       ":2: unknown key 'tik', did you mean 'tick'? there are "
-			       "listen, insecure-listen, tls-cert"));
+			       "listen, tls-listen, insecure-listen, tls-cert"));
 }
 
 static void test_help(void **state)

@@ -394,6 +394,71 @@ static void test_key_of_root(void **state)
 	config.own_uid = 0;
 }
 
+static void read_file(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t n;
+
+	assert_non_null(file);
+	n = fread(buf, 1, size - 1, file);
+	buf[n] = '\0';
+	fclose(file);
+}
+
+/* The one that neapd makes: kept as long as it is good for these names. */
+static void test_make(void **state)
+{
+	static const char *const few[] = {"localhost", "127.0.0.1", NULL};
+	static const char *const more[] = {"localhost", "127.0.0.1", "::1", "node-1",
+					   NULL};
+	char first[4096], now[4096];
+	struct neap_tls *tls = NULL;
+	struct neap_error err;
+	neap_auto_free char *chain = NULL;
+	struct stat st;
+
+	(void)state;
+	unlink(cert_file);
+	unlink(key_file);
+	config.client_ca_file = "";
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	assert_int_equal(stat(key_file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	read_file(cert_file, first, sizeof(first));
+	assert_int_equal(neap_tls_new(&config, &tls, &err), 0);
+	expect_subject(tls, "CN=neapd");
+	chain = neap_tls_chain(tls);
+	assert_string_equal(chain, first);
+	neap_tls_free(tls);
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	read_file(cert_file, now, sizeof(now));
+	assert_string_equal(now, first);
+	assert_int_equal(neap_tls_make(cert_file, key_file, more, &err), 0);
+	read_file(cert_file, now, sizeof(now));
+	assert_string_not_equal(now, first);
+	/* Fewer names are among them. */
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	read_file(cert_file, first, sizeof(first));
+	assert_string_equal(now, first);
+	/* A key that is not its own, one that is torn, and a certificate that ends too soon. */
+	tls_copy(dir, "one.key", "tls.key");
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	read_file(cert_file, now, sizeof(now));
+	assert_string_not_equal(now, first);
+	write_file(key_file, "-----BEGIN PRIVATE KEY-----\n", 0600);
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	tls_copy(dir, "one.crt", "tls.crt");
+	tls_copy(dir, "one.key", "tls.key");
+	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
+	assert_int_equal(neap_tls_new(&config, &tls, &err), 0);
+	expect_subject(tls, "CN=neapd");
+	neap_tls_free(tls);
+	/* A folder that is not there. */
+	assert_int_equal(neap_tls_make("/nonexistent/c", "/nonexistent/k", few, &err),
+			 -NEAP_ENOTFOUND);
+	config.client_ca_file = ca_file;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_swapped_link),
 		cmocka_unit_test(test_key_of_root),
+		cmocka_unit_test(test_make),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -60,7 +60,9 @@ static int control_rotate_token(void *arg, const char *by, const char **ret_file
 		return -(int)err->code;
 	neap_log_line(&daemon->log, NEAP_LOG_INFO, "operator (%s): a new token in %s", by,
 		      daemon->token_file);
-	return neap_http_set_token(daemon->http, daemon->token, err);
+	if (neap_http_set_token(daemon->http, daemon->token, err) < 0)
+		return -(int)err->code;
+	return neap_kubeconfig_write(daemon, err);
 }
 
 static void control_operate(void *arg, const char *verb, const char *by,

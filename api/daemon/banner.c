@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/whole.h"
 #include "engine/base/quantity.h"
 
 static void print_machine(FILE *out, const struct neap_topology *topology)
@@ -77,16 +77,13 @@ static void print_policies(FILE *out, struct neap_live *live)
 	json_decref(policies);
 }
 
-void neap_banner_print(FILE *out, const struct neap_config *config,
-		       const struct neap_account *account,
-		       const struct neap_cgroup *cgroup, struct neap_node *node,
-		       struct neap_live *live, const struct neap_tree *trees,
-		       int tree_count)
+void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 {
+	const struct neap_config *config = &daemon->config;
+	struct neap_node *node = daemon->node;
 	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
 	json_t *hand = json_object_get(status, "hand_pid");
-	bool has_tcp = neap_config_has_tcp(config);
 	char release[32];
 	struct utsname system;
 
@@ -95,29 +92,36 @@ void neap_banner_print(FILE *out, const struct neap_config *config,
 		system.release);
 	if (node != NULL) {
 		print_machine(out, neap_node_topology(node));
-		print_cgroups(out, cgroup);
-		print_trees(out, trees, tree_count);
+		print_cgroups(out, &daemon->cgroup);
+		print_trees(out, daemon->trees, daemon->tree_count);
 	}
-	print_policies(out, live);
+	print_policies(out, daemon->live);
 	if (node == NULL)
 		fputs("  acting    no: without the role node it governs no machine\n",
 		      out);
 	else if (hand != NULL)
 		fprintf(out,
 			"  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
-			(long long)json_integer_value(hand), account->name);
+			(long long)json_integer_value(hand), daemon->account.name);
 	else
 		fprintf(out, "  acting    no: %s (%s)\n", state,
 			json_string_value(json_object_get(status, "why")));
 	fprintf(out, "  socket    %s", config->unix_socket);
-	if (has_tcp)
-		fprintf(out, "; http%s://%s", *config->tls_cert != '\0' ? "s" : "",
-			config->listen);
+	if (daemon->tcp_fd >= 0)
+		fprintf(out, "; http://%s", config->listen);
+	if (daemon->tls_fd >= 0)
+		fprintf(out, "; https://%s",
+			config->tls_cert[0] != '\0' ? config->listen
+						    : config->tls_listen);
 	fputc('\n', out);
 	if (node != NULL)
 		fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl "
 		      "audit\n",
 		      out);
+	if (daemon->api != NULL && daemon->tls != NULL)
+		fprintf(out,
+			"  objects   kubectl --kubeconfig %s/kubeconfig get nodes,pods\n",
+			config->data_dir);
 	if (hand != NULL)
 		fprintf(out,
 			"  stop      Ctrl-C; what is set stays %s for a successor, 'neapctl release' "

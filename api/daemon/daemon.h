@@ -51,9 +51,11 @@ int neap_daemon_tls_load(const struct neap_config *config,
 			 const struct neap_account *account, struct neap_tls **ret,
 			 struct neap_error *err);
 /* Looks after the files from now on, as the loop's user: takes changed ones, and says what it took, what
- * it could not take, and when the certificate is about to end. All is borrowed. */
+ * it could not take, and when the certificate is about to end; calls renewed when there is a new one. All is
+ * borrowed. */
 int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config,
 			  struct event_base *base, const struct neap_log *log,
+			  void (*renewed)(void *arg), void *arg,
 			  struct neap_daemon_tls **ret, struct neap_error *err);
 void neap_daemon_tls_free(struct neap_daemon_tls *watch);
 /* Looks now (SIGHUP); watch may be NULL. */
@@ -110,12 +112,5 @@ int neap_hand_give_back_now(const struct neap_config *config, const struct neap_
 /* --give-back-later. The same. */
 int neap_hand_give_back_later(const struct neap_config *config,
 			      const struct neap_log *log);
-
-/* Ten lines (node NULL: fewer): what was found, what is done, where to look. */
-void neap_banner_print(FILE *out, const struct neap_config *config,
-		       const struct neap_account *account,
-		       const struct neap_cgroup *cgroup, struct neap_node *node,
-		       struct neap_live *live, const struct neap_tree *trees,
-		       int tree_count);
 
 #endif

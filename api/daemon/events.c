@@ -18,8 +18,7 @@ static void go_up(struct neap_daemon *daemon)
 	static const struct timeval now = {0, 0};
 
 	daemon->is_up = true;
-	neap_banner_print(stdout, &daemon->config, &daemon->account, &daemon->cgroup,
-			  daemon->node, daemon->live, daemon->trees, daemon->tree_count);
+	neap_banner_print(stdout, daemon);
 	neap_daemon_tell(daemon);
 	if (daemon->node == NULL)
 		return;

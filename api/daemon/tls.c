@@ -20,6 +20,8 @@
 struct neap_daemon_tls {
 	struct neap_tls *tls;
 	const struct neap_log *log;
+	void (*renewed)(void *arg);
+	void *arg;
 	struct event *look;
 	int64_t warned_sec; /* when the coming end was told; 0: not yet */
 };
@@ -81,6 +83,7 @@ static void look(struct neap_daemon_tls *watch, bool is_asked)
 	if (r > 0) {
 		watch->warned_sec = 0;
 		tell_service(watch, "a new certificate");
+		watch->renewed(watch->arg);
 	}
 	warn(watch);
 }
@@ -100,6 +103,7 @@ void neap_daemon_tls_look(struct neap_daemon_tls *watch)
 
 int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config,
 			  struct event_base *base, const struct neap_log *log,
+			  void (*renewed)(void *arg), void *arg,
 			  struct neap_daemon_tls **ret, struct neap_error *err)
 {
 	static const struct timeval each = {LOOK_S, 0};
@@ -109,6 +113,8 @@ int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config
 		return neap_error_nomem(err);
 	watch->tls = tls;
 	watch->log = log;
+	watch->renewed = renewed;
+	watch->arg = arg;
 	watch->look = event_new(base, -1, EV_PERSIST, look_cb, watch);
 	if (watch->look == NULL || event_add(watch->look, &each) < 0) {
 		neap_daemon_tls_free(watch);

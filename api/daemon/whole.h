@@ -10,6 +10,7 @@
 #include "api/control/control.h"
 #include "api/control/metrics.h"
 #include "api/control/policies.h"
+#include "api/daemon/api.h"
 #include "api/daemon/clock.h"
 #include "api/daemon/daemon.h"
 #include "api/daemon/loop.h"
@@ -49,9 +50,11 @@ struct neap_daemon {
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;
 	struct neap_metrics *metrics;
+	struct neap_daemon_api *api; /* NULL without the role */
 	int argc;
 	char **argv;
-	int tcp_fd, unix_fd;
+	int tcp_fd, tls_fd, unix_fd;
+	char tls_files[2][160]; /* of its own certificate, and its key */
 	char token[80], token_file[160], record_dir[160], freeze_file[160];
 	struct neap_notify notify;
 	bool is_up;
@@ -69,6 +72,17 @@ int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err);
 void neap_daemon_tokens_tell(const struct neap_daemon *daemon);
 /* SIGHUP: the file anew. What cannot be used is told, and the tokens stay. */
 void neap_daemon_tokens_look(struct neap_daemon *daemon);
+
+/* --- kubeconfig.c --- */
+/* A certificate of its own below DATA_DIR, as the loop's user; fills daemon->tls. */
+int neap_daemon_tls_make(struct neap_daemon *daemon, struct neap_error *err);
+/* DATA_DIR/kubeconfig as address, token and certificate are now, mode 0600; it is removed where nobody
+ * could use it. As the loop's user. */
+int neap_kubeconfig_write(const struct neap_daemon *daemon, struct neap_error *err);
+
+/* --- banner.c --- */
+/* Some ten lines: what was found, what is done, where to look. */
+void neap_banner_print(FILE *out, const struct neap_daemon *daemon);
 
 /* --- events.c --- */
 /* Ticks, the hand's socket and signals, from now on. */

@@ -37,11 +37,12 @@ struct table {
 	void *arg;
 };
 
+enum { PLAIN, TLS, UNIX, LISTENERS };
+
 struct neap_http {
 	struct event_base *base;
-	/* Of the TCP address and of the unix socket: evhttp asks for a connection without saying of
-	 * which listener, and only one of them speaks TLS. */
-	struct evhttp *evhttp[2];
+	/* One a listener, as evhttp asks for a connection without saying of which. */
+	struct evhttp *evhttp[LISTENERS];
 	struct neap_guards *guards;
 	struct neap_tls *tls;
 	char *token;
@@ -53,9 +54,9 @@ struct neap_http {
 	int table_count;
 	struct neap_http_lines lines;
 	struct event *reopen; /* listening pauses for a second when descriptors run out */
-	struct evconnlistener *listeners[2];
+	struct evconnlistener *listeners[LISTENERS];
 	int listener_count;
-	int owned_fds[2]; /* -1 until the start has succeeded */
+	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
 };
 
 static const char *method_name(enum evhttp_cmd_type type)
@@ -428,13 +429,16 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 		  struct neap_http **ret, struct neap_error *err)
 {
 	struct neap_http *http = neap_alloc(sizeof(*http));
-	int fds[2] = {config->tcp_fd, config->unix_fd}, i;
+	const int fds[LISTENERS] = {[PLAIN] = config->tcp_fd,
+				    [TLS] = config->tls ? config->tls_fd : -1,
+				    [UNIX] = config->unix_fd};
 	int timeout_s = config->timeout_s ? config->timeout_s : NEAP_HTTP_TIMEOUT_S;
 
 	if (!http)
 		return neap_error_nomem(err);
 	http->base = base;
-	http->owned_fds[0] = http->owned_fds[1] = -1;
+	for (int i = 0; i < LISTENERS; i++)
+		http->owned_fds[i] = -1;
 	http->timeout_s = timeout_s;
 	http->tls = config->tls;
 	http->reopen = evtimer_new(base, reopen_cb, http);
@@ -443,23 +447,23 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
 	http->guards = neap_guards_new(base, config->own_uid, &http->bearers, config->tls,
 				       timeout_s);
-	if (!http->guards || !http->reopen || (config->token && !http->token) ||
-	    !add_evhttp(http, 0, config->tls != NULL) || !add_evhttp(http, 1, false)) {
+	if (!http->guards || !http->reopen || (config->token && !http->token)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && add_listener(http, http->evhttp[i], fds[i], err) < 0) {
+	for (int i = 0; i < LISTENERS; i++)
+		if (fds[i] >= 0 &&
+		    (!add_evhttp(http, i, i == TLS) ||
+		     add_listener(http, http->evhttp[i], fds[i], err) < 0)) {
 			neap_http_free(http);
-			return -NEAP_ENOMEM;
+			return neap_error_nomem(err);
 		}
 	if (!listen_all(http)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
 	/* Only now do the descriptors belong to the server, and only now are they its to close. */
-	http->owned_fds[0] = config->tcp_fd;
-	http->owned_fds[1] = config->unix_fd;
+	memcpy(http->owned_fds, fds, sizeof(fds));
 	*ret = http;
 	return 0;
 }
@@ -495,14 +499,12 @@ void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens)
 
 void neap_http_free(struct neap_http *http)
 {
-	int i;
-
 	if (!http)
 		return;
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < LISTENERS; i++)
 		if (http->evhttp[i]) /* frees its listener and connections, too */
 			evhttp_free(http->evhttp[i]);
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < LISTENERS; i++)
 		neap_cleanup_fd(&http->owned_fds[i]);
 	neap_guards_free(http->guards);
 	if (http->reopen)

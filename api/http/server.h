@@ -115,15 +115,17 @@ struct neap_http_tree {
 
 struct neap_http_config {
 	const char *listen_fd_name; /* for messages */
-	int tcp_fd;                 /* bound and listening, or -1 */
-	int unix_fd;                /* bound and listening, or -1 */
+	/* Bound and listening, each or -1. */
+	int tcp_fd; /* plain HTTP */
+	int tls_fd; /* not looked at without tls */
+	int unix_fd;
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
 	/* Borrowed; looked at for each request, so that rows may change. NULL: none. */
 	const struct neap_grants *grants;
 	struct neap_tokens *tokens; /* of users; a reference is taken; NULL: none */
-	struct neap_tls *tls;       /* borrowed; NULL: plain HTTP over TCP */
+	struct neap_tls *tls;       /* borrowed; NULL: no TLS */
 	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
 };
 
@@ -141,7 +143,7 @@ int neap_http_bind_unix(const char *path, int *ret_fd, struct neap_error *err);
  * descriptor in it may be a duplicate of another. NULL without memory. */
 struct event_base *neap_http_base_new(void);
 
-/* Takes both descriptors over when it succeeds; the token is copied. */
+/* Takes the descriptors over when it succeeds; the token is copied. */
 int neap_http_new(struct event_base *base, const struct neap_http_config *config,
 		  struct neap_http **ret, struct neap_error *err);
 void neap_http_free(struct neap_http *http);

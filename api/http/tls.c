@@ -6,6 +6,8 @@
 #include "api/http/tls.h"
 
 #include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,27 @@ int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err)
 	}
 	tls->told = now;
 	return -(int)err->code;
+}
+
+char *neap_tls_chain(const struct neap_tls *tls)
+{
+	X509 *cert = SSL_CTX_get0_certificate(tls->context);
+	BIO *out = BIO_new(BIO_s_mem());
+	STACK_OF(X509) *more = NULL;
+	bool is_whole = out && cert && PEM_write_bio_X509(out, cert) == 1;
+	char *data, *text = NULL;
+	long len;
+
+	(void)SSL_CTX_get0_chain_certs(tls->context, &more);
+	for (int i = 0; is_whole && i < sk_X509_num(more); i++)
+		is_whole = PEM_write_bio_X509(out, sk_X509_value(more, i)) == 1;
+	if (is_whole) {
+		len = BIO_get_mem_data(out, &data);
+		text = neap_strndup(data, (size_t)len);
+	}
+	BIO_free(out);
+	ERR_clear_error();
+	return text;
 }
 
 const struct neap_tls_facts *neap_tls_facts_get(const struct neap_tls *tls)

@@ -32,6 +32,10 @@ struct neap_tls_facts {
 	char not_after[32];    /* "2026-11-22T01:02:03Z" */
 };
 
+/* Sees to it that there are a certificate for these names (of hosts, or addresses; NULL ends) and its key, as
+ * neapd's own user: what is there is kept while it is good for another year and has all of them. */
+int neap_tls_make(const char *cert_file, const char *key_file, const char *const *names,
+		  struct neap_error *err);
 /* Reads the files. Errors name option and file. */
 int neap_tls_new(const struct neap_tls_config *config, struct neap_tls **ret,
 		 struct neap_error *err);
@@ -42,6 +46,8 @@ void neap_tls_free(struct neap_tls *tls);
  * each change, and only when it has lasted from one look to the next, as files are written one
  * after the other, but tried again at each look. is_asked: told in any case and at once. */
 int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err);
+/* The certificate in service and those that were sent with it, as PEM, to be freed; NULL without memory. */
+char *neap_tls_chain(const struct neap_tls *tls);
 /* The certificate in service; valid until the next look. */
 const struct neap_tls_facts *neap_tls_facts_get(const struct neap_tls *tls);
 

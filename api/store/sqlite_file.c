@@ -211,10 +211,14 @@ static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
 	char real[PATH_MAX + sizeof(file->path)];
-	int code;
+	int fd, code;
 
 	if (real_path(file->path, real, sizeof(real), err) < 0)
 		return -(int)err->code;
+	/* What SQLite makes beside it is as closed as the file itself. */
+	fd = open(real, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		(void)close(fd);
 	code = sqlite3_open_v2(real, &file->db, flags, NULL);
 	if (file->db == NULL)
 		return neap_error_nomem(err);

@@ -49,7 +49,8 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 	struct event *look = NULL;
 	struct event_base *base = neap_http_base_new();
 	struct event *term = evsignal_new(base, SIGTERM, term_cb, base);
-	struct neap_http_config config = {.tcp_fd = tcp_fd,
+	struct neap_http_config config = {.tcp_fd = tls ? -1 : tcp_fd,
+					  .tls_fd = tcp_fd,
 					  .unix_fd = unix_fd,
 					  .token = "secret",
 					  .own_uid = 12345,

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The role api of a running neapd: the store, the kinds, and what serves and keeps the objects. */
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/daemon/api.h"
+#include "api/kube/collect.h"
+#include "api/kube/kube.h"
+#include "api/store/sqlite.h"
+#include "engine/base/mem.h"
+
+#define HISTORY_USEC  (INT64_C(5) * 60 * 1000000)
+#define HISTORY_BYTES ((size_t)64 * 1024 * 1024)
+
+struct neap_daemon_api {
+	const struct neap_log *log;
+	struct neap_store *store;
+	struct event *heard;
+	struct neap_kube_registry *registry;
+	struct neap_kube *kube;
+	struct neap_kube_collect *collect;
+};
+
+static void say(void *arg, bool is_problem, const char *text)
+{
+	const struct neap_daemon_api *api = arg;
+
+	neap_log_line(api->log, is_problem ? NEAP_LOG_ERROR : NEAP_LOG_INFO, "store: %s",
+		      text);
+}
+
+static void hear(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_daemon_api *api = arg;
+
+	(void)fd;
+	(void)what;
+	neap_store_hear(api->store);
+}
+
+static int kinds_load(struct neap_daemon_api *api, struct neap_error *err)
+{
+	static const struct neap_kube_kind *const *const tables[] = {
+		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
+
+	api->registry = neap_kube_registry_new();
+	if (api->registry == NULL)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables); i++)
+		if (neap_kube_registry_add_all(api->registry, tables[i], err) < 0)
+			return -(int)err->code;
+	return 0;
+}
+
+static int store_open(struct neap_daemon_api *api,
+		      const struct neap_daemon_api_config *config, struct neap_error *err)
+{
+	char file[160];
+	const struct neap_store_sqlite_config store = {
+		.file = file,
+		.history_usec = HISTORY_USEC,
+		.history_bytes = HISTORY_BYTES,
+		.say = say,
+		.arg = api,
+	};
+
+	(void)snprintf(file, sizeof(file), "%s/neap.db", config->config->data_dir);
+	if (neap_store_sqlite_open(&store, &api->store, err) < 0)
+		return -(int)err->code;
+	api->heard = event_new(config->base, neap_store_fd(api->store),
+			       EV_READ | EV_PERSIST, hear, api);
+	if (api->heard == NULL || event_add(api->heard, NULL) < 0)
+		return neap_error_nomem(err);
+	return 0;
+}
+
+int neap_daemon_api_start(const struct neap_daemon_api_config *config,
+			  struct neap_daemon_api **ret, struct neap_error *err)
+{
+	struct neap_daemon_api *api = neap_alloc(sizeof(*api));
+	struct neap_kube_config kube = {.base = config->base};
+
+	*ret = api;
+	if (api == NULL)
+		return neap_error_nomem(err);
+	api->log = config->log;
+	if (store_open(api, config, err) < 0 || kinds_load(api, err) < 0)
+		return -(int)err->code;
+	kube.store = api->store;
+	kube.registry = api->registry;
+	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
+	    neap_kube_collect_new(api->kube, &api->collect, err) < 0)
+		return -(int)err->code;
+	return neap_kube_serve(api->kube, config->http, err);
+}
+
+void neap_daemon_api_stop(struct neap_daemon_api *api)
+{
+	if (api == NULL)
+		return;
+	neap_kube_collect_free(api->collect);
+	api->collect = NULL;
+	neap_kube_free(api->kube);
+	api->kube = NULL;
+}
+
+void neap_daemon_api_free(struct neap_daemon_api *api)
+{
+	if (api == NULL)
+		return;
+	neap_daemon_api_stop(api);
+	if (api->heard != NULL)
+		event_free(api->heard);
+	if (api->store != NULL)
+		neap_store_free(api->store);
+	neap_kube_registry_free(api->registry);
+	free(api);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The role api of a running neapd: objects in DATA_DIR/neap.db, served as a kube-apiserver does. */
+#ifndef NEAP_API_DAEMON_API_H
+#define NEAP_API_DAEMON_API_H
+
+#include "api/config.h"
+#include "api/http/server.h"
+#include "engine/base/log.h"
+
+struct event_base;
+struct neap_daemon_api;
+
+/* All is borrowed for its life. */
+struct neap_daemon_api_config {
+	const struct neap_config *config;
+	const struct neap_log *log;
+	struct event_base *base;
+	struct neap_http *http;
+};
+
+/* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error
+ * *ret is to be freed all the same. */
+int neap_daemon_api_start(const struct neap_daemon_api_config *config,
+			  struct neap_daemon_api **ret, struct neap_error *err);
+/* Ends watches and everything that works by itself; before the server is freed. api may be NULL. */
+void neap_daemon_api_stop(struct neap_daemon_api *api);
+/* After the server: nobody is answered any more, but what was accepted is durable when it returns. */
+void neap_daemon_api_free(struct neap_daemon_api *api);
+
+#endif

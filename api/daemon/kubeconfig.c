@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * DATA_DIR/kubeconfig: what kubectl needs to be let in as admin. It holds the token, and the certificate
+ * as the CA, so that it is made anew whenever one of the two changes. kubectl sends no token without TLS,
+ * so that there is TLS even where nobody asked for it, with a certificate of neapd's own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/daemon/whole.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+#define TEXT_MAX ((size_t)256 * 1024)
+
+/* Where it can be reached from here: what listens on every address does so on the loopback. */
+static int add_server(const struct neap_daemon *daemon, struct neap_buf *out)
+{
+	struct sockaddr_storage addr = {0};
+	const struct sockaddr_in *four = (const struct sockaddr_in *)&addr;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&addr;
+	socklen_t len = sizeof(addr);
+	const char *listen = daemon->config.tls_cert[0] != '\0'
+				     ? daemon->config.listen
+				     : daemon->config.tls_listen;
+	const char *host = "";
+	int port;
+
+	if (getsockname(daemon->tls_fd, (struct sockaddr *)&addr, &len) < 0)
+		return -1;
+	if (addr.ss_family == AF_INET6) {
+		port = ntohs(six->sin6_port);
+		if (IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr))
+			host = "[::1]";
+	} else {
+		port = ntohs(four->sin_port);
+		if (four->sin_addr.s_addr == htonl(INADDR_ANY))
+			host = "127.0.0.1";
+	}
+	neap_buf_adds(out, "    server: https://");
+	if (host[0] != '\0')
+		neap_buf_adds(out, host);
+	else
+		neap_buf_add(out, listen, (size_t)(strrchr(listen, ':') - listen));
+	neap_buf_addf(out, ":%d\n", port);
+	return 0;
+}
+
+/* The certificate itself is trusted, whoever signed it. */
+static int add_authority(const struct neap_daemon *daemon, struct neap_buf *out,
+			 struct neap_error *err)
+{
+	neap_auto_free char *chain = NULL, *text = NULL;
+	size_t len;
+
+	chain = neap_tls_chain(daemon->tls);
+	len = chain != NULL ? strlen(chain) : 0;
+	text = neap_alloc(4 * ((len + 2) / 3) + 1);
+	if (chain == NULL || text == NULL)
+		return neap_error_nomem(err);
+	(void)EVP_EncodeBlock((unsigned char *)text, (const unsigned char *)chain,
+			      (int)len);
+	neap_buf_addf(out, "    certificate-authority-data: %s\n", text);
+	return 0;
+}
+
+static int write_file(const char *path, const char *text, size_t len,
+		      struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+	char fresh[200];
+
+	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
+	(void)unlink(fresh); /* of one that was killed */
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return neap_error_sys(err, "make %s", fresh);
+	/* Not synced: it is made anew at each start. */
+	if (write(fd, text, len) == (ssize_t)len && rename(fresh, path) == 0)
+		return 0;
+	(void)neap_error_sys(err, "write %s", fresh);
+	(void)unlink(fresh);
+	return -(int)err->code;
+}
+
+int neap_daemon_tls_make(struct neap_daemon *daemon, struct neap_error *err)
+{
+	static const char *const files[] = {"tls.crt", "tls.key"};
+	const char *listen = daemon->config.tls_listen;
+	struct neap_tls_config config = {.client_ca_file = "",
+					 .own_uid = daemon->account.uid};
+	const char *names[] = {"localhost", "127.0.0.1", "::1", daemon->config.node_name,
+			       NULL,        NULL};
+	char host[64];
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(files); i++)
+		(void)snprintf(daemon->tls_files[i], sizeof(daemon->tls_files[i]),
+			       "%s/%s", daemon->config.data_dir, files[i]);
+	/* "[::1]:6328" */
+	(void)snprintf(host, sizeof(host), "%.*s",
+		       (int)(strrchr(listen, ':') - listen - (listen[0] == '[' ? 2 : 0)),
+		       listen + (listen[0] == '[' ? 1 : 0));
+	names[4] = host;
+	if (neap_tls_make(daemon->tls_files[0], daemon->tls_files[1], names, err) < 0)
+		return -(int)err->code;
+	config.cert_file = daemon->tls_files[0];
+	config.key_file = daemon->tls_files[1];
+	return neap_tls_new(&config, &daemon->tls, err);
+}
+
+int neap_kubeconfig_write(const struct neap_daemon *daemon, struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	char path[160];
+
+	(void)snprintf(path, sizeof(path), "%s/kubeconfig", daemon->config.data_dir);
+	if (daemon->api == NULL || daemon->tls == NULL) {
+		/* One of an earlier start would lead to nothing, or to somebody else. */
+		if (unlink(path) < 0 && errno != ENOENT)
+			return neap_error_sys(err, "remove %s", path);
+		return 0;
+	}
+	neap_buf_init(&out, TEXT_MAX);
+	neap_buf_adds(&out, "apiVersion: v1\n"
+			    "kind: Config\n"
+			    "current-context: neap\n"
+			    "contexts:\n"
+			    "- name: neap\n"
+			    "  context:\n"
+			    "    cluster: neap\n"
+			    "    user: admin\n"
+			    "clusters:\n"
+			    "- name: neap\n"
+			    "  cluster:\n");
+	if (add_server(daemon, &out) < 0)
+		return neap_error_sys(err, "name the address of --listen");
+	if (add_authority(daemon, &out, err) < 0)
+		return -(int)err->code;
+	neap_buf_addf(&out,
+		      "users:\n"
+		      "- name: admin\n"
+		      "  user:\n"
+		      "    token: %s\n",
+		      daemon->token);
+	if (neap_buf_failed(&out))
+		return neap_error_nomem(err);
+	return write_file(path, out.data, out.len, err);
+}
