@@ -22,13 +22,13 @@ ask()
 	curl -sS --max-time 5 --cacert "$WORK/ca.crt" -H "Authorization: Bearer $(token)" "$(server)$1"
 }
 namespaces() { has "$(ask /api/v1/namespaces)" '"kind":"NamespaceList"'; }
-answers() { curl -sS --unix-socket "$WORK/neap.sock" http://localhost/version; }
+is_up() { grep -q "^  socket" "$WORK/neapd.out"; }
 start()
 {
 	neapd_options --roles api --policy none "$@"
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!
-	eventually 5 answers
+	eventually 5 is_up
 }
 # What a neapd says that does not start.
 refused() { timeout 5 "$BUILD/neapd" "${OPTIONS[@]}" "$@" 2>&1; }
