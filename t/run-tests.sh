@@ -136,11 +136,12 @@ else
 fi
 
 # t/run-tests.sh is relative to the root, where prove runs too. The C tests have all to themselves
-# that they touch; scripts govern the machine, which only one may at a time.
+# that they touch, and so have the scripts that say so in a line of their head; other scripts govern the
+# machine, which only one may at a time.
 units=() scripts=()
 for program in ${programs[@]+"${programs[@]}"}; do
 	case $program in
-	*.t) scripts+=("$program") ;;
+	*.t) if grep -qx '# Runs beside others.' "$program"; then units+=("$program"); else scripts+=("$program"); fi ;;
 	*) units+=("$program") ;;
 	esac
 done

@@ -3,9 +3,11 @@
 #
 # What kubectl needs to be let in: DATA_DIR/kubeconfig, and the TLS that it speaks, in all the ways in
 # which the addresses can be given.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
-need_cgroups
+need_root
 command -v openssl >/dev/null || skip_all "openssl is not installed"
 tap_start
 
@@ -78,6 +80,6 @@ check "a second TLS address beside it is refused" has "$(refused --tls-listen 12
 	"it is --listen that speaks TLS"
 neapd_end TERM
 check "without the role" neapd_start --roles node --policy none --dry-run
-check "there are neither file nor store" not test -e "$FILE"
+check "there is no file" not test -e "$FILE"
 neapd_end TERM
 tap_end

@@ -3,6 +3,8 @@
 #
 # The Makefile rebuilds what it must and nothing else. Works on a copy of it in a small tree of its
 # own, so it takes seconds and leaves the real build alone.
+#
+# Runs beside others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-make.XXXXXX") || exit 1

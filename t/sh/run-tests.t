@@ -3,6 +3,8 @@
 #
 # The runner of the tests counts rightly: each row is a test program of a few shell lines and the last
 # line that must come of it.
+#
+# Runs beside others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-run-tests.XXXXXX") || exit 1

@@ -3,6 +3,8 @@
 #
 # All vectors of t/vectors, and that the runner fails on what it must not let pass.
 # $BUILD: build folder (build); CASE=area picks one area.
+#
+# Runs beside others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 run="${BUILD:-build}/t/vectors"
