@@ -484,8 +484,8 @@ static void test_hostile(void **state)
 		const char *name, *head, *repeat;
 		size_t times;
 	} rows[] = {
-		{"deep list", "policies: ", "[", 100000},
-		{"deep mapping", "", "a: {", 50000},
+		{"deep list", "policies: ", "[", 10000},
+		{"deep mapping", "", "a: {", 5000},
 		{"too large", "", "# comment comment comment\n", 50000},
 		{"many policies", "policies:\n", "- a\n", 100},
 		{"many apps", "hostApplications:\n", "- {name: a, qos: LS}\n", 100},
