@@ -94,10 +94,11 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 		(void)neap_object_unref(piece.found[i]);
 	}
 	entry->was_asked = entry->was_asked || piece.count;
-	/* That version is forgotten, or there is no memory: on from here, as it is now. */
-	if (more < 0)
+	entry->is_due = more > 0 || more == -NEAP_EGONE;
+	if (more == -NEAP_EGONE) /* on from here, as it is now */
 		entry->place.version = neap_store_version(kube->store);
-	entry->is_due = more != 0;
+	else if (more < 0)
+		entry->was_asked = true; /* another pass */
 }
 
 bool declared_empty(const char *name, struct declared_entry *entry, size_t *left)

@@ -27,21 +27,23 @@ struct declared_entry {
 	/* While its objects are deleted: of them; NULL: they are not. */
 	struct neap_store_watch *watch;
 	struct neap_store_place place;
-	bool is_ready;  /* some have gone */
-	bool is_due;    /* a pass is under way */
-	bool was_asked; /* the pass had something to delete */
+	bool is_ready;    /* some have gone */
+	bool is_due;      /* a pass is under way */
+	bool was_asked;   /* the pass had something to delete */
+	int64_t asked_ms; /* when it had ended */
 };
 
 struct neap_kube_declared {
 	struct neap_kube *kube;
 	const struct neap_kube_kind *definition; /* the built-in row */
 	const struct neap_log *log;
-	struct event *turn, *retry;
+	struct event *turn, *tick;
 	struct neap_store_watch *watch; /* of definitions */
 	struct neap_map *entries;       /* name: struct declared_entry */
 	struct neap_map *due;           /* names to be looked at */
 	bool is_lost;                   /* a change was missed: all are looked at */
 	struct declared_file *files;    /* what they hold, not durable yet */
+	bool is_short;                  /* memory was missing for one */
 };
 
 /* --- declared.c --- */
