@@ -337,6 +337,9 @@ static void test_users(void **state)
 	while (neap_store_newest(rig->store.store, "widgets.example.com", "default",
 				 "a") == NULL)
 		assert_true(event_base_loop(rig->base, EVLOOP_NONBLOCK) >= 0);
+	/* Which uses it as well. */
+	neap_kube_collect_free(rig->collect);
+	rig->collect = NULL;
 	neap_kube_declared_free(rig->declared);
 	rig->declared = NULL;
 	assert_int_equal(kube_receive(rig), 201);

@@ -62,10 +62,11 @@ static void check(void *arg, int rc)
 
 			(void)kube_ask(rig, "GET " CRDS "/widgets.example.com", NULL);
 			text = json_dumps(rig->body, JSON_COMPACT);
-			torture_fail("the kinds do not fit what is stored: %d objects, %s",
-				     (int)neap_store_count(rig->store.store,
-							   "widgets.example.com"),
-				     text ? text : "nothing");
+			torture_fail(
+				"the kinds do not fit what is stored: %d objects, %s",
+				(int)neap_store_count(rig->store.store,
+						      "widgets.example.com"),
+				text ? text : "nothing");
 		}
 		kube_run(rig, 10);
 	}
