@@ -200,20 +200,12 @@ static int check(struct call *call, const json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	struct neap_causes *causes = &call->kube->causes;
-	bool is_checked;
 
 	memset(causes, 0, sizeof(*causes));
 	neap_kube_meta_check(kind, object, before, causes);
-	is_checked = neap_schema_check(kind->schema, object, causes);
+	neap_schema_check(kind->schema, object, causes);
 	if (kind->check)
 		kind->check(object, before, causes);
-	for (size_t i = 0; i < causes->count; i++)
-		is_checked = is_checked &&
-			     strcmp(causes->list[i].reason, "InternalError") != 0;
-	/* The object may well be right. */
-	if (!is_checked)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_SERVICE_UNAVAILABLE,
-				      "there is no memory to check the object");
 	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
 						      neap_kube_meta_text(object, "name"),
 						      causes)

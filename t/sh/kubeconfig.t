@@ -22,7 +22,8 @@ ask()
 	curl -sS --max-time 5 --cacert "$WORK/ca.crt" -H "Authorization: Bearer $(token)" "$(server)$1"
 }
 namespaces() { has "$(ask /api/v1/namespaces)" '"kind":"NamespaceList"'; }
-answers() { curl -sS --unix-socket "$WORK/neap.sock" http://localhost/version; }
+# Version and health are told before objects are served.
+answers() { curl -sSf --unix-socket "$WORK/neap.sock" http://localhost/api >/dev/null 2>&1; }
 start()
 {
 	neapd_options --roles api --policy none "$@"
