@@ -171,10 +171,14 @@ static void test_delete(void **state)
 		 {NULL}},
 	};
 	struct kube_rig *rig = *state;
-	struct kube_watch watch;
+	struct kube_watch watch, early;
+	int deleted = 0;
 
 	declared_define(rig, WIDGET, "widgets.example.com");
+	kube_watch_open(rig, &early, WIDGETS "?watch=true");
 	STEPS(rig, before);
+	kube_watch_wants(&early, "ADDED a");
+	kube_watch_wants(&early, "ADDED held");
 	kube_watch_open(rig, &watch,
 			WIDGETS "?watch=true&fieldSelector=metadata.name%3Dheld");
 	UNTIL(rig, "GET " WIDGETS "/a", NULL, 404, {NULL});
@@ -187,6 +191,12 @@ static void test_delete(void **state)
 		;
 	assert_true(watch.is_ended);
 	kube_watch_close(&watch);
+	/* It is told of every end before its own. */
+	while (kube_watch_next(&early, 5000) != NULL)
+		deleted += strcmp(kube_text(early.frame, "type"), "DELETED") == 0;
+	assert_true(early.is_ended);
+	assert_int_equal(deleted, 2);
+	kube_watch_close(&early);
 	/* And again, as if there had never been one. */
 	declared_define(rig, WIDGET, "widgets.example.com");
 	UNTIL(rig, "GET " WIDGETS, NULL, 200, {"items=[]"});

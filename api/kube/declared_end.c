@@ -85,8 +85,8 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	struct neap_error err;
 	int more;
 
-	if (!entry->place.version)
-		entry->place.version = neap_store_version(kube->store);
+	/* As it is now, from where the last piece ended: what a former version was like is nothing to be asked for. */
+	entry->place.version = neap_store_version(kube->store);
 	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at, &piece,
 			       &err);
 	for (size_t i = 0; i < piece.count; i++) {
@@ -94,10 +94,8 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 		(void)neap_object_unref(piece.found[i]);
 	}
 	entry->was_asked = entry->was_asked || piece.count;
-	entry->is_due = more > 0 || more == -NEAP_EGONE;
-	if (more == -NEAP_EGONE) /* on from here, as it is now */
-		entry->place.version = neap_store_version(kube->store);
-	else if (more < 0)
+	entry->is_due = more > 0;
+	if (more < 0)
 		entry->was_asked = true; /* another pass */
 }
 

@@ -7,6 +7,7 @@
 #include "api/kube/declared.h"
 #include "api/kube/kube_priv.h"
 #include "engine/base/map.h"
+#include "engine/base/sha256.h"
 
 #define DEFINITIONS "customresourcedefinitions.apiextensions.k8s.io"
 #define FINALIZER   "customresourcecleanup.apiextensions.k8s.io"
@@ -18,11 +19,12 @@ struct declared_entry {
 		*kind; /* in the registry, with a reference; NULL: it is not served */
 	char uid[NEAP_OBJECT_UID];
 	/* As it was looked at last, and what came of it. */
-	int64_t generation; /* 0: not yet */
-	json_t *names;      /* under which it is served, or would be */
-	int64_t settled;    /* version at which nothing was left to do; 0: none */
-	bool has_conflict;  /* of names: looked at anew when another kind goes */
-	bool is_broken;     /* it is none that can be served, whatever else is there */
+	int64_t generation;        /* 0: not yet */
+	char sum[NEAP_SHA256_HEX]; /* of the spec: a deletion raises the generation, too */
+	json_t *names;             /* under which it is served, or would be */
+	int64_t settled;           /* version at which nothing was left to do; 0: none */
+	bool has_conflict;         /* of names: looked at anew when another kind goes */
+	bool is_broken; /* it is none that can be served, whatever else is there */
 	char reason[32], why[512]; /* of both */
 	/* While its objects are deleted: of them; NULL: they are not. */
 	struct neap_store_watch *watch;
