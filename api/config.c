@@ -58,7 +58,7 @@ static const struct neap_option options[] = {
 	{"data-dir", "data-dir", NEAP_OPTION_TEXT, AT(data_dir), "DIR", "/var/lib/neap",
 	 0, 0, NULL, "token, and what outlives a boot"},
 	{"share-dir", "share-dir", NEAP_OPTION_TEXT, AT(share_dir), "DIR", NEAP_SHARE_DIR,
-	 0, 0, NULL, "shipped files; policies lie below it in policies/"},
+	 0, 0, NULL, "shipped files; below it policies/ and crds/"},
 	{"user", "user", NEAP_OPTION_TEXT, AT(user), "NAME", "neap", 0, 0, NULL,
 	 "user (name or number) that the loop becomes; the hand stays root"},
 	{"policy", "policies", NEAP_OPTION_POLICY, AT(policies), "NAME[:PARAM=VALUE,...]",

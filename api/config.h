@@ -43,7 +43,7 @@ struct neap_config {
 	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
 	char data_dir[128];    /* --data-dir, /var/lib/neap */
 	char run_dir[128];     /* --run-dir, /run/neap */
-	char share_dir[256];   /* --share-dir: shipped policies below it in policies/ */
+	char share_dir[256];   /* --share-dir: below it policies/ and crds/ */
 	char user[64];         /* --user: name or uid of the loop; default neap */
 	char cgroup_root[256]; /* --cgroup-root, "" = the machine's mounts */
 	char sys_root[256];    /* --sys-root, "" = / */

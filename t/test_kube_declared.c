@@ -171,10 +171,14 @@ static void test_delete(void **state)
 		 {NULL}},
 	};
 	struct kube_rig *rig = *state;
-	struct kube_watch watch;
+	struct kube_watch watch, early;
+	int deleted = 0;
 
 	declared_define(rig, WIDGET, "widgets.example.com");
+	kube_watch_open(rig, &early, WIDGETS "?watch=true");
 	STEPS(rig, before);
+	kube_watch_wants(&early, "ADDED a");
+	kube_watch_wants(&early, "ADDED held");
 	kube_watch_open(rig, &watch,
 			WIDGETS "?watch=true&fieldSelector=metadata.name%3Dheld");
 	UNTIL(rig, "GET " WIDGETS "/a", NULL, 404, {NULL});
@@ -187,6 +191,12 @@ static void test_delete(void **state)
 		;
 	assert_true(watch.is_ended);
 	kube_watch_close(&watch);
+	/* It is told of every end before its own. */
+	while (kube_watch_next(&early, 5000) != NULL)
+		deleted += strcmp(kube_text(early.frame, "type"), "DELETED") == 0;
+	assert_true(early.is_ended);
+	assert_int_equal(deleted, 2);
+	kube_watch_close(&early);
 	/* And again, as if there had never been one. */
 	declared_define(rig, WIDGET, "widgets.example.com");
 	UNTIL(rig, "GET " WIDGETS, NULL, 200, {"items=[]"});
@@ -337,6 +347,9 @@ static void test_users(void **state)
 	while (neap_store_newest(rig->store.store, "widgets.example.com", "default",
 				 "a") == NULL)
 		assert_true(event_base_loop(rig->base, EVLOOP_NONBLOCK) >= 0);
+	/* Which uses it as well. */
+	neap_kube_collect_free(rig->collect);
+	rig->collect = NULL;
 	neap_kube_declared_free(rig->declared);
 	rig->declared = NULL;
 	assert_int_equal(kube_receive(rig), 201);

@@ -470,9 +470,14 @@ static const struct rules_row others[] = {
 	{"CustomResourceDefinition", "spec/group='example.org'", "",
 	 "metadata.name: Invalid value: \"widgets.example.com\": must be spec.names.plural+\".\"+spec.group\n"
 	 "spec.group: Invalid value: \"example.org\": field is immutable"},
-	{"CustomResourceDefinition", "spec/scope='Cluster'", "",
-	 "spec.scope: Invalid value: \"Cluster\": field is immutable"},
-	{"CustomResourceDefinition", "spec/names/kind='Gadget'", "",
+	{"CustomResourceDefinition", "spec/scope='Cluster'; spec/names/kind='Gadget'", "",
+	 ""},
+	{"CustomResourceDefinition", "spec/scope='Cluster'; spec/names/kind='Gadget'",
+	 "status/conditions=[{'type':'Established','status':'False'}]", ""},
+	{"CustomResourceDefinition", "spec/scope='Cluster'; spec/names/kind='Gadget'",
+	 "status/conditions=[{'type':'Other','status':'False'},{'type':'Established',"
+	 "'status':'True'}]",
+	 "spec.scope: Invalid value: \"Cluster\": field is immutable\n"
 	 "spec.names.kind: Invalid value: \"Gadget\": field is immutable"},
 	{"CustomResourceDefinition", "status/storedVersions=['v1','v0']", "",
 	 "status.storedVersions[1]: Invalid value: \"v0\": must appear in spec.versions"},

@@ -139,6 +139,7 @@ static void add_new(struct neap_causes *causes, const struct neap_causes *more)
 					cause->message);
 	}
 	causes->more += more->more;
+	causes->is_short = causes->is_short || more->is_short;
 }
 
 static void check_definition(const json_t *object, struct neap_causes *causes)

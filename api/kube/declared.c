@@ -14,6 +14,8 @@
 
 /* What waits for others is looked at again after. */
 #define RETRY_MS 300
+/* As a wish to be called can fail without memory: so often at least. */
+#define TICK_S 2
 /* The start waits so long for the disk. */
 #define START_MS 10000
 /* ... and so long for what is served from memory anyway. */
@@ -26,12 +28,17 @@ void declared_wake(struct neap_kube_declared *declared)
 	(void)event_add(declared->turn, &now);
 }
 
-void declared_note(struct neap_kube_declared *declared, const char *name)
+static void note(struct neap_kube_declared *declared, const char *name)
 {
 	static char here;
 
 	if (!neap_map_set(declared->due, name, &here))
 		declared->is_lost = true;
+}
+
+void declared_note(struct neap_kube_declared *declared, const char *name)
+{
+	note(declared, name);
 	declared_wake(declared);
 }
 
@@ -44,7 +51,7 @@ static void ready(void *arg)
 
 static bool note_listed(void *arg, struct neap_object *object)
 {
-	declared_note(arg, object->name);
+	note(arg, object->name);
 	return true;
 }
 
@@ -63,7 +70,7 @@ static bool begin(struct neap_kube_declared *declared)
 		const char *name;
 
 		(void)neap_map_at(declared->entries, i, &name);
-		declared_note(declared, name);
+		note(declared, name);
 	}
 	if (neap_store_list(store, DEFINITIONS, NULL, &place, note_listed, declared,
 			    &err) < 0 ||
@@ -81,21 +88,30 @@ static void take_events(struct neap_kube_declared *declared)
 
 	if (!declared->is_lost)
 		while ((ret = neap_store_watch_next(declared->watch, &event, &err)) > 0)
-			declared_note(declared, event->object->name);
+			note(declared, event->object->name);
 	if (ret < 0)
 		declared->is_lost = true;
 	/* The new watch is told to call by being asked. */
 	if (declared->is_lost && begin(declared))
 		while ((ret = neap_store_watch_next(declared->watch, &event, &err)) > 0)
-			declared_note(declared, event->object->name);
+			note(declared, event->object->name);
 }
 
 /* --- a turn --- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /* Looks at what is due; true: more than fits into this turn. */
 static bool look(struct neap_kube_declared *declared)
 {
 	size_t left = NEAP_KUBE_DECLARED_TURN;
+	bool has_done = false;
 
 	for (size_t i = neap_map_count(declared->due); i-- > 0;) {
 		char name[NEAP_OBJECT_NAME];
@@ -104,14 +120,27 @@ static bool look(struct neap_kube_declared *declared)
 		/* What is looked at may note others, which come at the end. */
 		(void)neap_map_at(declared->due, i, &key);
 		(void)neap_strcopy(name, sizeof(name), key);
-		if (declared_look(declared, name, &left))
-			(void)neap_map_remove(declared->due, name);
+		if (!declared_look(declared, name, &left))
+			continue;
+		(void)neap_map_remove(declared->due, name);
+		has_done = true;
 	}
-	return !left;
+	/* Without memory nothing is done, and to try at once again would help nobody. */
+	return !left && has_done;
+}
+
+/* What the store did not take is asked for again. */
+static void ask_again(struct declared_entry *entry, int64_t now)
+{
+	if (entry->is_due || !entry->was_asked || now < entry->asked_ms + RETRY_MS)
+		return;
+	entry->is_due = true;
+	entry->was_asked = false;
+	entry->place = (struct neap_store_place){0};
 }
 
 /* True: more than fits into this turn. */
-static bool empty(struct neap_kube_declared *declared)
+static bool empty(struct neap_kube_declared *declared, int64_t now)
 {
 	size_t left = NEAP_KUBE_DECLARED_PIECE;
 	bool is_more = false;
@@ -120,20 +149,24 @@ static bool empty(struct neap_kube_declared *declared)
 		const char *name;
 		struct declared_entry *entry = neap_map_at(declared->entries, i, &name);
 
+		ask_again(entry, now);
 		if (!entry->is_due && !entry->is_ready)
 			continue;
 		if (declared_empty(name, entry, &left)) {
 			entry->settled = 0;
 			declared_note(declared, name);
 		}
-		is_more = is_more || entry->is_due;
+		if (entry->is_due)
+			is_more = true;
+		else
+			entry->asked_ms = now;
 	}
 	return is_more;
 }
 
 static bool waits(const struct neap_kube_declared *declared)
 {
-	if (declared->is_lost || neap_map_count(declared->due))
+	if (neap_map_count(declared->due))
 		return true;
 	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
 		const struct declared_entry *entry =
@@ -155,63 +188,42 @@ static void turn(int fd, short what, void *arg)
 	(void)what;
 	take_events(declared);
 	is_more = look(declared);
-	is_more = empty(declared) || is_more;
-	if (is_more)
+	is_more = empty(declared, now_ms()) || is_more;
+	if (declared->is_lost)
+		(void)event_add(declared->turn, &soon);
+	else if (is_more)
 		declared_wake(declared);
-	else if (waits(declared) && !event_pending(declared->retry, EV_TIMEOUT, NULL))
-		(void)event_add(declared->retry, &soon);
-}
-
-static void retry(int fd, short what, void *arg)
-{
-	struct neap_kube_declared *declared = arg;
-
-	(void)fd;
-	(void)what;
-	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
-		struct declared_entry *entry = neap_map_at(declared->entries, i, NULL);
-
-		/* What the store did not take is asked for again. */
-		if (entry->was_asked && !entry->is_due) {
-			entry->is_due = true;
-			entry->was_asked = false;
-			entry->place = (struct neap_store_place){0};
-		}
-	}
-	declared_wake(declared);
+	else if (waits(declared) && !event_pending(declared->turn, EV_TIMEOUT, NULL))
+		(void)event_add(declared->turn, &soon);
 }
 
 /* --- the start --- */
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
+/* The names of those that were served before, in front. */
 struct listed {
-	struct neap_object **list;
+	struct stored {
+		char name[NEAP_OBJECT_NAME];
+		bool was_served;
+	} * list;
 	size_t count, size;
+	bool is_short;
 };
 
 static bool take_listed(void *arg, struct neap_object *object)
 {
 	struct listed *listed = arg;
+	struct stored *stored;
+	json_t *tree;
 
-	if (listed->count < listed->size)
-		listed->list[listed->count++] = neap_object_ref(object);
-	return true;
-}
-
-static bool is_established(const struct neap_object *object)
-{
-	json_t *tree = neap_object_tree(object);
-	bool is = declared_is_true(tree, "Established");
-
+	if (listed->count == listed->size)
+		return false;
+	tree = neap_object_tree(object);
+	listed->is_short = listed->is_short || !tree;
+	stored = &listed->list[listed->count++];
+	(void)neap_strcopy(stored->name, sizeof(stored->name), object->name);
+	stored->was_served = declared_is_true(tree, "Established");
 	json_decref(tree);
-	return is;
+	return true;
 }
 
 /* All that is stored; who was served before has his names first. */
@@ -229,18 +241,19 @@ static int look_at_stored(struct neap_kube_declared *declared, struct neap_error
 		return neap_error_nomem(err);
 	ret = neap_store_list(store, DEFINITIONS, NULL, &place, take_listed, &listed,
 			      err);
-	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; ret >= 0 && i < listed.count; i++) {
+	if (ret >= 0)
+		ret = listed.is_short ? neap_error_nomem(err) : 0;
+	for (int round = 0; round < 2 && ret == 0; round++)
+		for (size_t i = 0; i < listed.count; i++) {
+			const struct stored *stored = &listed.list[i];
 			size_t left = SIZE_MAX;
 
-			if (is_established(listed.list[i]) == (round == 0) &&
-			    !declared_look(declared, listed.list[i]->name, &left))
-				declared_note(declared, listed.list[i]->name);
+			if (stored->was_served == (round == 0) &&
+			    !declared_look(declared, stored->name, &left))
+				declared_note(declared, stored->name);
 		}
-	for (size_t i = 0; i < listed.count; i++)
-		(void)neap_object_unref(listed.list[i]);
 	free(listed.list);
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 /* Until what the files hold is durable and served, and all definitions say so. */
@@ -273,6 +286,7 @@ static void settle(struct neap_kube_declared *declared)
 static int start(struct neap_kube_declared *declared, const char *folder,
 		 struct neap_error *err)
 {
+	struct timeval tick = {.tv_sec = TICK_S};
 	struct neap_kube *kube = declared->kube;
 	int ret;
 
@@ -286,8 +300,9 @@ static int start(struct neap_kube_declared *declared, const char *folder,
 	declared->entries = neap_map_new();
 	declared->due = neap_map_new();
 	declared->turn = event_new(kube->base, -1, 0, turn, declared);
-	declared->retry = event_new(kube->base, -1, 0, retry, declared);
-	if (!declared->entries || !declared->due || !declared->turn || !declared->retry)
+	declared->tick = event_new(kube->base, -1, EV_PERSIST, turn, declared);
+	if (!declared->entries || !declared->due || !declared->turn || !declared->tick ||
+	    event_add(declared->tick, &tick) < 0)
 		return neap_error_nomem(err);
 	if (neap_store_watch_new(kube->store, DEFINITIONS,
 				 neap_store_version(kube->store), ready, declared,
@@ -298,6 +313,8 @@ static int start(struct neap_kube_declared *declared, const char *folder,
 		ret = declared_take_files(declared, folder, err);
 	if (ret == 0)
 		settle(declared);
+	if (ret == 0 && declared->is_short)
+		ret = neap_error_nomem(err);
 	declared_wake(declared);
 	return ret;
 }
@@ -342,7 +359,7 @@ void neap_kube_declared_free(struct neap_kube_declared *declared)
 		neap_store_watch_free(declared->watch);
 	if (declared->turn)
 		event_free(declared->turn);
-	if (declared->retry)
-		event_free(declared->retry);
+	if (declared->tick)
+		event_free(declared->tick);
 	free(declared);
 }

@@ -85,8 +85,8 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	struct neap_error err;
 	int more;
 
-	if (!entry->place.version)
-		entry->place.version = neap_store_version(kube->store);
+	/* As it is now, from where the last piece ended: what a former version was like is nothing to be asked for. */
+	entry->place.version = neap_store_version(kube->store);
 	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at, &piece,
 			       &err);
 	for (size_t i = 0; i < piece.count; i++) {
@@ -94,10 +94,9 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 		(void)neap_object_unref(piece.found[i]);
 	}
 	entry->was_asked = entry->was_asked || piece.count;
-	/* That version is forgotten, or there is no memory: on from here, as it is now. */
+	entry->is_due = more > 0;
 	if (more < 0)
-		entry->place.version = neap_store_version(kube->store);
-	entry->is_due = more != 0;
+		entry->was_asked = true; /* another pass */
 }
 
 bool declared_empty(const char *name, struct declared_entry *entry, size_t *left)

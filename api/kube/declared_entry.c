@@ -10,6 +10,7 @@
 #include "api/kube/crd.h"
 #include "api/kube/declared_priv.h"
 #include "api/kube/meta.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 static void say(const struct neap_kube_declared *declared, const char *name,
@@ -208,11 +209,22 @@ static bool tell(struct neap_kube_declared *declared, struct declared_entry *ent
 	return false;
 }
 
+/* "": without memory, and then it is another one. */
+static void sum_of(const json_t *tree, char sum[NEAP_SHA256_HEX])
+{
+	char *text = neap_json_dump(json_object_get(tree, "spec"), JSON_COMPACT);
+
+	sum[0] = '\0';
+	if (text)
+		neap_sha256_hex(text, strlen(text), sum);
+	free(text);
+}
+
 /* Whether a kind has to be made, of these names. */
-static bool is_other(const struct declared_entry *entry, int64_t generation,
+static bool is_other(const struct declared_entry *entry, const char *sum,
 		     const json_t *names, const char *reason)
 {
-	if (entry->generation != generation || !json_equal(entry->names, names))
+	if (!*sum || strcmp(entry->sum, sum) != 0 || !json_equal(entry->names, names))
 		return true;
 	return !entry->kind && !entry->is_broken && !*reason;
 }
@@ -242,8 +254,12 @@ static bool look_tree(struct neap_kube_declared *declared, struct declared_entry
 	json_t *names = declared_names(declared->kube->registry, tree, entry->kind,
 				       reason, sizeof(reason), why, sizeof(why));
 	bool is_done = names;
+	char sum[NEAP_SHA256_HEX];
 
-	if (names && is_other(entry, generation, names, reason)) {
+	(void)neap_strcopy(sum, sizeof(sum), entry->sum);
+	if (!entry->generation || entry->generation != generation)
+		sum_of(tree, sum);
+	if (names && is_other(entry, sum, names, reason)) {
 		is_done = *left > 0;
 		if (is_done) {
 			(*left)--;
@@ -252,7 +268,11 @@ static bool look_tree(struct neap_kube_declared *declared, struct declared_entry
 			memcpy(entry->why, why, sizeof(why));
 			is_done = make(declared, entry, name, tree, names);
 		}
-		entry->generation = is_done ? generation : 0;
+		entry->generation = 0;
+	}
+	if (is_done) {
+		entry->generation = generation;
+		(void)neap_strcopy(entry->sum, sizeof(entry->sum), sum);
 	}
 	is_done = is_done && look_at(declared, entry, name, object, tree, names);
 	json_decref(names);

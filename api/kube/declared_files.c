@@ -51,8 +51,11 @@ static void write_done(void *arg, struct neap_object *object,
 {
 	struct declared_file *file = arg;
 
-	if (file->declared && !object)
+	if (file->declared && !object) {
 		say(file->declared, NEAP_LOG_ERROR, file->name, err->msg);
+		file->declared->is_short =
+			file->declared->is_short || err->code == NEAP_ENOMEM;
+	}
 	unlink_file(file);
 	free(file);
 }
@@ -96,6 +99,8 @@ static int write_take(struct neap_kube_declared *declared, const char *name,
 		say(declared, NEAP_LOG_ERROR, file->name, why.msg);
 		unlink_file(file);
 		free(file);
+		if (why.code == NEAP_ENOMEM)
+			return neap_error_nomem(err);
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "api/kube/declared.h"
 #include "api/kube/kube_priv.h"
 #include "engine/base/map.h"
+#include "engine/base/sha256.h"
 
 #define DEFINITIONS "customresourcedefinitions.apiextensions.k8s.io"
 #define FINALIZER   "customresourcecleanup.apiextensions.k8s.io"
@@ -18,30 +19,33 @@ struct declared_entry {
 		*kind; /* in the registry, with a reference; NULL: it is not served */
 	char uid[NEAP_OBJECT_UID];
 	/* As it was looked at last, and what came of it. */
-	int64_t generation; /* 0: not yet */
-	json_t *names;      /* under which it is served, or would be */
-	int64_t settled;    /* version at which nothing was left to do; 0: none */
-	bool has_conflict;  /* of names: looked at anew when another kind goes */
-	bool is_broken;     /* it is none that can be served, whatever else is there */
+	int64_t generation;        /* 0: not yet */
+	char sum[NEAP_SHA256_HEX]; /* of the spec: a deletion raises the generation, too */
+	json_t *names;             /* under which it is served, or would be */
+	int64_t settled;           /* version at which nothing was left to do; 0: none */
+	bool has_conflict;         /* of names: looked at anew when another kind goes */
+	bool is_broken; /* it is none that can be served, whatever else is there */
 	char reason[32], why[512]; /* of both */
 	/* While its objects are deleted: of them; NULL: they are not. */
 	struct neap_store_watch *watch;
 	struct neap_store_place place;
-	bool is_ready;  /* some have gone */
-	bool is_due;    /* a pass is under way */
-	bool was_asked; /* the pass had something to delete */
+	bool is_ready;    /* some have gone */
+	bool is_due;      /* a pass is under way */
+	bool was_asked;   /* the pass had something to delete */
+	int64_t asked_ms; /* when it had ended */
 };
 
 struct neap_kube_declared {
 	struct neap_kube *kube;
 	const struct neap_kube_kind *definition; /* the built-in row */
 	const struct neap_log *log;
-	struct event *turn, *retry;
+	struct event *turn, *tick;
 	struct neap_store_watch *watch; /* of definitions */
 	struct neap_map *entries;       /* name: struct declared_entry */
 	struct neap_map *due;           /* names to be looked at */
 	bool is_lost;                   /* a change was missed: all are looked at */
 	struct declared_file *files;    /* what they hold, not durable yet */
+	bool is_short;                  /* memory was missing for one */
 };
 
 /* --- declared.c --- */

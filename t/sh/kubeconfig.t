@@ -11,7 +11,9 @@ need_root
 command -v openssl >/dev/null || skip_all "openssl is not installed"
 tap_start
 
-PORT=$((20000 + RANDOM % 20000))
+# Below those that the kernel gives to clients, and not somebody else's.
+is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+until PORT=$((20000 + RANDOM % 12000)); is_free "$PORT" && is_free $((PORT + 1)) && is_free $((PORT + 2)); do :; done
 FILE=$WORK/data/kubeconfig
 CRT=$WORK/data/tls.crt
 mode() { stat -c %a:%U "$1"; }
