@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 #include "api/daemon/api.h"
+#include "api/kube/bootstrap.h"
+#include "api/kube/budget_keep.h"
 #include "api/kube/collect.h"
+#include "api/kube/expire.h"
 #include "api/kube/kube.h"
 #include "api/store/sqlite.h"
 #include "engine/base/mem.h"
@@ -21,6 +24,8 @@ struct neap_daemon_api {
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
 	struct neap_kube_collect *collect;
+	struct neap_kube_budgets *budgets;
+	struct neap_kube_expire *expire;
 };
 
 static void say(void *arg, bool is_problem, const char *text)
@@ -76,6 +81,22 @@ static int store_open(struct neap_daemon_api *api,
 	return 0;
 }
 
+/* What there is from the start, and what works by itself. */
+static int controllers_start(struct neap_daemon_api *api,
+			     const struct neap_config *config, struct neap_error *err)
+{
+	/* Part of a second counts as one. */
+	const struct neap_kube_expire_config expire = {
+		.ttl_s = (config->event_ttl_usec + 999999) / 1000000};
+
+	if (neap_kube_bootstrap(api->kube, err) < 0 ||
+	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
+	    neap_kube_budgets_new(api->kube, &api->budgets, err) < 0 ||
+	    neap_kube_expire_new(api->kube, &expire, &api->expire, err) < 0)
+		return -(int)err->code;
+	return 0;
+}
+
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err)
 {
@@ -91,7 +112,7 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	kube.store = api->store;
 	kube.registry = api->registry;
 	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
-	    neap_kube_collect_new(api->kube, &api->collect, err) < 0)
+	    controllers_start(api, config->config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
 }
@@ -100,6 +121,10 @@ void neap_daemon_api_stop(struct neap_daemon_api *api)
 {
 	if (api == NULL)
 		return;
+	neap_kube_expire_free(api->expire);
+	api->expire = NULL;
+	neap_kube_budgets_free(api->budgets);
+	api->budgets = NULL;
 	neap_kube_collect_free(api->collect);
 	api->collect = NULL;
 	neap_kube_free(api->kube);

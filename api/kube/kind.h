@@ -60,7 +60,8 @@ struct neap_kube_kind {
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
 		*schema; /* of the whole object, with kind, apiVersion and metadata */
-	/* What field selectors may name beside metadata.name and metadata.namespace; NULL ends. */
+	/* What field selectors may name beside metadata.name and metadata.namespace, as neap_object_new_take
+	 * has it; NULL ends. */
 	const char *const *fields;
 	const struct neap_kube_column *columns;
 	size_t column_count;

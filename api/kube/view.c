@@ -113,6 +113,7 @@ bool neap_kube_view_show(const struct neap_kube_view *view, json_t *object)
 
 const char *neap_kube_view_field(const struct neap_kube_kind *kind, const char *path)
 {
+	/* Names that are no paths are the same in both. */
 	for (size_t i = 0; kind->view && kind->fields[i]; i++)
 		if (strcmp(kind->fields[i], path) == 0)
 			return kind->view->of->fields[i];

@@ -372,6 +372,8 @@ int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 
 int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err)
 {
+	/* There may have been no memory to undo the last one. */
+	neap_sqlite_file_undo(file);
 	return run(file, "BEGIN IMMEDIATE", err);
 }
 

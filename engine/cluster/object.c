@@ -85,14 +85,14 @@ static int add_labels(struct meta *meta, json_t *metadata, struct neap_error *er
 	return 0;
 }
 
-/* "spec.nodeName": strings, booleans and integers count, anything else is "". */
+/* "spec.nodeName", up to a bar: strings, booleans and integers count, anything else is "". */
 static const char *value_at(const json_t *tree, const char *path, char *buf, size_t size)
 {
 	const json_t *at = tree;
 	char part[64];
 
-	while (at != NULL && *path != '\0') {
-		size_t len = strcspn(path, ".");
+	while (at != NULL && *path != '\0' && *path != '|') {
+		size_t len = strcspn(path, ".|");
 
 		if (len >= sizeof(part))
 			return "";
@@ -112,16 +112,34 @@ static const char *value_at(const json_t *tree, const char *path, char *buf, siz
 	return at != NULL && plain_text(at) != NULL ? plain_text(at) : "";
 }
 
+/* Of "=spec.a|spec.b" the first that is not ""; of a field without "=" what its name leads to. */
+static const char *first_value(const json_t *tree, const char *paths, const char *name,
+			       char *buf, size_t size)
+{
+	const char *value = "";
+
+	if (*paths == '\0')
+		return value_at(tree, name, buf, size);
+	while (*paths != '\0' && *value == '\0') {
+		value = value_at(tree, paths + 1, buf, size);
+		paths += 1 + strcspn(paths + 1, "|");
+	}
+	return value;
+}
+
 static int add_fields(struct meta *meta, const json_t *tree, const char *const *field,
 		      struct neap_error *err)
 {
 	char buf[32];
 
 	for (; field != NULL && *field != NULL; field++) {
+		size_t len = strcspn(*field, "=");
+
 		if (count_one(&meta->fields, *field, err) < 0)
 			return -(int)err->code;
-		add_text(meta, *field);
-		add_text(meta, value_at(tree, *field, buf, sizeof(buf)));
+		neap_buf_add(&meta->buf, *field, len);
+		neap_buf_addc(&meta->buf, '\0');
+		add_text(meta, first_value(tree, *field + len, *field, buf, sizeof(buf)));
 	}
 	return 0;
 }

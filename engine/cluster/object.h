@@ -44,7 +44,8 @@ struct neap_object {
 
 /* Takes the tree, also when it fails; kind and apiVersion are left out, and metadata.resourceVersion is
  * set to version. fields: the selectable ones beside metadata.name and .namespace ("spec.nodeName"), NULL ends
- * them and may stand for none; one that is missing is "". Errors: NEAP_EINVAL with the field, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+ * them and may stand for none; one that is missing is "". "source=source.component|reporter" is a field whose name is no path: the first
+ * of those that is not "". Errors: NEAP_EINVAL with the field, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_object_new_take(json_t *tree, const char *const *fields, int64_t version,
 			 struct neap_object **ret, struct neap_error *err);
 /* From what neap_object_new_take made: object->block of meta_len bytes, and the text. NEAP_EINVAL when meta
