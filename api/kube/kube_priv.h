@@ -10,6 +10,7 @@
 #include "api/kube/patch.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
+#include "api/kube/view.h"
 #include "api/store/store.h"
 
 struct event_base;
@@ -31,6 +32,7 @@ struct neap_kube {
 	size_t watcher_count;
 	int64_t (*now)(void); /* Unix microseconds */
 	struct document document;
+	struct neap_kube_shown shown;
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
 };

@@ -193,6 +193,7 @@ void neap_kube_free(struct neap_kube *kube)
 	while (kube->watchers)
 		call_watch_end(kube->watchers);
 	free(kube->document.text);
+	neap_kube_shown_done(&kube->shown);
 	free(kube);
 }
 

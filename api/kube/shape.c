@@ -58,8 +58,8 @@ void shape_object(const struct call *call, const struct neap_object *object,
 	const struct neap_kube_kind *kind = call->target.kind;
 
 	if (kind->view)
-		neap_kube_view_write(kind->view, object, kind->kind, call->api_version,
-				     out);
+		neap_kube_view_write(&call->kube->shown, kind->view, object, kind->kind,
+				     call->api_version, out);
 	else
 		neap_object_write(object, kind->kind, call->api_version, out);
 }
@@ -73,7 +73,7 @@ void shape_item(const struct call *call, const struct neap_object *object,
 	if (kind->is_custom)
 		shape_object(call, object, out);
 	else if (kind->view)
-		neap_kube_view_write(kind->view, object, NULL, NULL, out);
+		neap_kube_view_write(NULL, kind->view, object, NULL, NULL, out);
 	else
 		neap_object_write(object, NULL, NULL, out);
 }
