@@ -37,14 +37,13 @@ struct neap_kube_view {
 	const char *nulled; /* a member that is shown as null where it is missing */
 };
 
-struct neap_object;
 struct neap_store;
+struct neap_kube_making;
 
-/* Gives the objects of a kind that are not stored, in the order of lists, to take until that gives false: of
- * a namespace (NULL: of all) those of that name (NULL: all). Objects are borrowed. 0, or -NEAP_ENOMEM. */
-typedef int neap_kube_make_fn(struct neap_store *store, const char *ns, const char *name,
-			      bool (*take)(void *arg, struct neap_object *object),
-			      void *arg, struct neap_error *err);
+/* Begins to make the objects of a kind that are not stored: of a namespace (NULL: of all) those of that name
+ * (NULL: all). api/kube/metrics.h says how it goes on. NULL without memory. */
+typedef struct neap_kube_making *neap_kube_make_fn(struct neap_store *store,
+						   const char *ns, const char *name);
 
 struct neap_kube_kind {
 	const char *group;           /* "" of core */

@@ -15,6 +15,10 @@
 
 struct event_base;
 struct watcher;
+struct made;
+
+/* Lists of what is not stored that are made at a time. */
+#define MADE_MAX 16
 
 /* /openapi/v2 of the kinds as they were. */
 struct document {
@@ -30,6 +34,8 @@ struct neap_kube {
 	struct neap_kube_registry *registry;
 	struct watcher *watchers;
 	size_t watcher_count;
+	struct made *made;
+	size_t made_count;
 	int64_t (*now)(void); /* Unix microseconds */
 	struct document document;
 	struct neap_kube_shown shown;
@@ -138,6 +144,12 @@ void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);
 void call_list(struct call *call);
+/* read.c: those of a list that choice has, in one page. */
+void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
+		      struct neap_object *const *list, size_t count);
+/* made.c: a list of a kind that is made when somebody asks. */
+void call_make(struct call *call);
+void call_make_end(struct made *made);
 void call_watch(struct call *call);
 /* Ends a watch from outside. */
 void call_watch_end(struct watcher *watcher);
