@@ -107,7 +107,9 @@ static void report(struct kube_rig *rig)
 
 	if (neap_store_write_take(rig->store.store, &write, &err) < 0)
 		torture_fail("%s", err.msg);
-	kube_run(rig, 5);
+	while (!neap_store_find(rig->store.store, "nodemetrics.slo.koordinator.sh", "",
+				"n"))
+		kube_run(rig, 1);
 }
 
 static void *setup(void)
