@@ -82,6 +82,10 @@ static const struct neap_option options[] = {
 	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...", "api,node", 0, 0,
 	 NULL,
 	 "what this neapd does: api (answers over TCP), node (governs this machine)"},
+	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
+	 0, 30 * 24 * 60 * MINUTE, NULL,
+	 "how long the API keeps events after they were written last, or 0: as long as "
+	 "there is room"},
 	{"node-name", "node-name", NEAP_OPTION_NAME, AT(node_name), "NAME", NULL, 0, 0,
 	 NULL, "name of this node [the host's name]"},
 	{"node-label", "node-labels", NEAP_OPTION_LABEL, AT(node_labels), "KEY=VALUE",

@@ -57,6 +57,7 @@ struct neap_config {
 	bool dry_run;               /* --dry-run */
 	bool open_metrics;          /* --open-metrics */
 	unsigned roles;             /* --roles */
+	int64_t event_ttl_usec;     /* --event-ttl, 1h; 0: age is no matter */
 	char node_name[256];        /* --node-name, the host's name */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;

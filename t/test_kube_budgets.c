@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "api/kube/budget.h"
 #include "api/kube/budget_keep.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
@@ -218,6 +219,30 @@ static void test_owners(void **state)
 	wait_status(rig, "most", "0 3 3 4");
 }
 
+/* Several budgets have to agree, and too many are none that can be asked. */
+static void test_many(void **state)
+{
+	struct kube_rig *rig = *state;
+	char name[16];
+
+	add_pod(rig, "a", true, "");
+	for (int i = 0; i < NEAP_BUDGETS_OF_POD; i++) {
+		(void)snprintf(name, sizeof(name), "pdb-%d", i);
+		add_budget(rig, name, "'maxUnavailable':1");
+	}
+	assert_int_equal(kube_ask(rig, EVICT("a") "?dryRun=All", "{}"), 201);
+	add_budget(rig, "pdb-y", "'maxUnavailable':1");
+	assert_int_equal(kube_ask(rig, EVICT("a"), "{}"), 429);
+	assert_null(kube_differs(
+		rig->body, "details.causes.0.message=More than 8 disruption budgets "
+			   "select the pod"));
+	assert_int_equal(kube_ask(rig, "DELETE " PDBS "/pdb-y", NULL), 200);
+	add_budget(rig, "pdb-z", "'minAvailable':1");
+	assert_int_equal(kube_ask(rig, "DELETE " PDBS "/pdb-0", NULL), 200);
+	assert_int_equal(kube_ask(rig, EVICT("a"), "{}"), 429);
+	assert_null(kube_differs(rig->body, "details.causes.0.message~budget pdb-z"));
+}
+
 /* More pods than one piece looks at, in the state of one moment. */
 static void test_pieces(void **state)
 {
@@ -240,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(life),
 		TEST(owners),
+		TEST(many),
 		TEST(pieces),
 	};
 

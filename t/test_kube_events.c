@@ -199,6 +199,15 @@ static void test_selectors(void **state)
 		 NULL,
 		 200,
 		 {"#items=1", "items.0.metadata.name=a"}},
+		{"MERGE " CORE "/b", "{'source':{'component':'kubelet'}}", 200, {NULL}},
+		{"GET " CORE "?fieldSelector=source%3Dkubelet",
+		 NULL,
+		 200,
+		 {"#items=1", "items.0.metadata.name=b"}},
+		{"GET " VIEW "?fieldSelector=source%3Ddefault-scheduler",
+		 NULL,
+		 200,
+		 {"#items=1", "items.0.metadata.name=a"}},
 		{"GET " VIEW "?fieldSelector=involvedObject.uid%3Du-1",
 		 NULL,
 		 400,
@@ -231,6 +240,48 @@ static void test_watches(void **state)
 	kube_watch_wants(&view, "DELETED a");
 	kube_watch_close(&core);
 	kube_watch_close(&view);
+}
+
+/* Large ones are renamed once for all who look. */
+static void test_large(void **state)
+{
+	struct kube_rig *rig = *state;
+	size_t size = (size_t)400 * 1024;
+	char *body = malloc(size + 1024);
+	struct kube_watch watches[3];
+	const json_t *frame;
+
+	assert_non_null(body);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++)
+		kube_watch_open(rig, &watches[i], VIEW "?watch=1&resourceVersion=1");
+	for (int n = 0; n < 2; n++) {
+		int len =
+			snprintf(body, 1024,
+				 "{\"metadata\":{\"name\":\"l%d\"},\"involvedObject\":{"
+				 "\"namespace\":\"default\"},\"count\":7,\"message\":\"",
+				 n);
+		size_t at = (size_t)len;
+
+		/* Quotes and backslashes, and what looks like members. */
+		for (; at < size; at += 24)
+			(void)snprintf(body + at, 25, "\\\"count\\\":%d,\\\\{[}%s", n,
+				       "abcdefg");
+		(void)snprintf(body + at, 3, "\"}");
+		assert_int_equal(kube_ask_with(rig, "POST " CORE, "", body, at + 2), 201);
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++) {
+			frame = kube_watch_next(&watches[i], 5000);
+			assert_null(kube_differs(frame, n ? "object.metadata.name=l1"
+							  : "object.metadata.name=l0"));
+			assert_null(kube_differs(frame, "object.deprecatedCount=7"));
+			assert_null(kube_differs(frame, "!object.message"));
+			assert_null(
+				kube_differs(frame, n ? "object.note~\"count\":1,\\{[}"
+						      : "object.note~\"count\":0,\\{[}"));
+		}
+	}
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++)
+		kube_watch_close(&watches[i]);
+	free(body);
 }
 
 static void test_tables(void **state)
@@ -430,6 +481,7 @@ int main(void)
 		TEST(watches),
 		TEST(tables),
 		TEST(around),
+		TEST(large),
 		TEST(age),
 		TEST(number),
 	};

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/event.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
+#include "api/kube/metrics.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -190,12 +196,61 @@ static void test_around(void **state)
 				 "rows.0.cells=[\"db\",\"500m\",\"1Gi\",\"1m30s\"]"));
 }
 
+/* More than one step makes; a client that goes meanwhile. */
+static void test_pieces(void **state)
+{
+	enum { PODS_MADE = 3 * NEAP_KUBE_MAKING_STEP };
+	static const char ask[] = "GET " METRICS "/pods HTTP/1.1\r\nHost: x\r\n\r\n";
+	struct kube_rig *rig = *state;
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct neap_buf body = {0};
+	char text[512];
+
+	neap_buf_init(&body, NEAP_BUF_REPLY);
+	neap_buf_adds(&body,
+		      "{'status':{'updateTime':'2026-09-21T14:00:00Z','podsMetric':[");
+	for (int i = 0; i < PODS_MADE; i++) {
+		(void)snprintf(text, sizeof(text),
+			       "{'metadata':{'name':'p-%d'},'spec':{'nodeName':'silent',"
+			       "'containers':[{'name':'c','image':'i'}]}}",
+			       i);
+		assert_int_equal(kube_ask(rig, "POST " PODS, text), 201);
+		neap_buf_addf(&body,
+			      "%s{'namespace':'default','name':'p-%d','podUsage':{"
+			      "'resources':{'cpu':'%dm'}}}",
+			      i ? "," : "", i, i);
+	}
+	neap_buf_adds(&body, "]}}");
+	assert_int_equal(kube_ask(rig, "MERGE " REPORTS "/silent/status", body.data),
+			 200);
+	neap_buf_done(&body);
+	for (int i = 0; i < 20; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", rig->path);
+		assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+		assert_int_equal(write(fd, ask, strlen(ask)), strlen(ask));
+		/* As far as it comes until then. */
+		for (int k = 0; k < i / 2; k++)
+			assert_true(event_base_loop(rig->base, EVLOOP_NONBLOCK) >= 0);
+		(void)close(fd);
+	}
+	assert_int_equal(kube_ask(rig, "GET " METRICS "/pods", NULL), 200);
+	(void)snprintf(text, sizeof(text), "#items=%d", PODS_MADE + 4);
+	assert_null(kube_differs(rig->body, text));
+	assert_int_equal(
+		kube_ask(rig, "GET " METRICS "/namespaces/default/pods/p-149", NULL),
+		200);
+	assert_null(kube_differs(rig->body, "containers.0.usage.cpu=149m"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nodes),
 		TEST(pods),
 		TEST(around),
+		TEST(pieces),
 	};
 
 	return cmocka_run_group_tests_name("kube_metrics", tests, NULL, NULL);

@@ -13,9 +13,11 @@
 
 #include "engine/base/mem.h"
 
-static const char *const pod_fields[] = {"spec.nodeName",      "status.phase",
-					 "spec.unschedulable", "spec.priority",
-					 "spec.none.deep",     NULL};
+static const char *const pod_fields[] = {
+	"spec.nodeName",      "status.phase",
+	"spec.unschedulable", "spec.priority",
+	"spec.none.deep",     "where=spec.none|spec.nodeName|spec.priority",
+	"none=spec.none",     NULL};
 
 static const char pod[] =
 	"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
@@ -52,6 +54,8 @@ static void check_pod(const struct neap_object *object)
 	assert_string_equal(neap_object_field(object, "spec.priority"), "7");
 	assert_string_equal(neap_object_field(object, "spec.none.deep"), "");
 	assert_null(neap_object_field(object, "spec.hostname"));
+	assert_string_equal(neap_object_field(object, "where"), "node-1");
+	assert_string_equal(neap_object_field(object, "none"), "");
 	assert_true(neap_object_has_owner(object, "o-2"));
 	assert_false(neap_object_has_owner(object, "o-"));
 	assert_int_equal(object->text_len, strlen(object->text));

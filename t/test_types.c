@@ -119,12 +119,6 @@ static void check_columns(const struct neap_kube_kind *kind)
 		fail_msg("%s: %zu columns are the name", kind->plural, named);
 }
 
-/* Field selectors whose name is no path. */
-static bool is_renamed(const char *field)
-{
-	return strcmp(field, "source") == 0 || strcmp(field, "status.successful") == 0;
-}
-
 static void check_paths(const struct neap_kube_kind *kind)
 {
 	const char *const paths[] = {kind->replicas_path, kind->status_replicas_path,
@@ -140,10 +134,19 @@ static void check_paths(const struct neap_kube_kind *kind)
 	}
 	if (scale != 0 && scale != NEAP_ARRAY_LEN(paths))
 		fail_msg("%s: half a /scale", kind->plural);
-	for (size_t i = 0; kind->fields != NULL && kind->fields[i] != NULL; i++)
-		if (!is_renamed(kind->fields[i]) &&
-		    find(kind->schema, kind->fields[i]) == NULL)
-			fail_msg("%s: %s", kind->plural, kind->fields[i]);
+	for (size_t i = 0; kind->fields != NULL && kind->fields[i] != NULL; i++) {
+		const char *at = strchr(kind->fields[i], '=');
+		char path[128];
+
+		/* "name=path|path" */
+		for (at = at ? at + 1 : kind->fields[i]; *at;
+		     at += strcspn(at, "|") + (at[strcspn(at, "|")] == '|')) {
+			(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, "|"),
+				       at);
+			if (find(kind->schema, path) == NULL)
+				fail_msg("%s: %s", kind->plural, path);
+		}
+	}
 }
 
 static void test_rows(void **state)

@@ -7,8 +7,11 @@
 
 #include "api/control/store.h"
 #include "api/daemon/api.h"
+#include "api/kube/bootstrap.h"
+#include "api/kube/budget_keep.h"
 #include "api/kube/collect.h"
 #include "api/kube/declared.h"
+#include "api/kube/expire.h"
 #include "api/kube/kube.h"
 #include "api/store/sqlite.h"
 #include "engine/base/clock.h"
@@ -23,6 +26,8 @@ struct neap_daemon_api {
 	struct neap_kube *kube;
 	struct neap_kube_collect *collect;
 	struct neap_kube_declared *declared;
+	struct neap_kube_budgets *budgets;
+	struct neap_kube_expire *expire;
 };
 
 static void say(void *arg, bool is_problem, const char *text)
@@ -114,6 +119,22 @@ static int control_start(struct neap_daemon_api *api,
 	return 0;
 }
 
+/* What there is from the start, and what works by itself. */
+static int controllers_start(struct neap_daemon_api *api,
+			     const struct neap_config *config, struct neap_error *err)
+{
+	/* Part of a second counts as one. */
+	const struct neap_kube_expire_config expire = {
+		.ttl_s = (config->event_ttl_usec + 999999) / 1000000};
+
+	if (neap_kube_bootstrap(api->kube, err) < 0 ||
+	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
+	    neap_kube_budgets_new(api->kube, &api->budgets, err) < 0 ||
+	    neap_kube_expire_new(api->kube, &expire, &api->expire, err) < 0)
+		return -(int)err->code;
+	return 0;
+}
+
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err)
 {
@@ -129,7 +150,7 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	kube.store = api->store;
 	kube.registry = api->registry;
 	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
-	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
+	    controllers_start(api, config->config, err) < 0 ||
 	    declare(api, config, err) < 0 || control_start(api, config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
@@ -140,6 +161,10 @@ void neap_daemon_api_stop(struct neap_daemon_api *api)
 	if (api == NULL)
 		return;
 	neap_control_store_stop(api->control);
+	neap_kube_expire_free(api->expire);
+	api->expire = NULL;
+	neap_kube_budgets_free(api->budgets);
+	api->budgets = NULL;
 	neap_kube_collect_free(api->collect);
 	api->collect = NULL;
 	neap_kube_declared_free(api->declared);

@@ -15,8 +15,8 @@
 
 static int forbid(struct call *call, const json_t *object, const char *why)
 {
-	return neap_kube_fail_forbidden(&call->failure, call->target.kind,
-					neap_kube_meta_text(object, "name"), why);
+	return neap_kube_fail_refused(&call->failure, call->target.kind,
+				      neap_kube_meta_text(object, "name"), why);
 }
 
 static int nomem(struct call *call)

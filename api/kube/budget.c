@@ -78,6 +78,7 @@ struct question {
 	struct neap_kube *kube;
 	const struct neap_object *pod;
 	bool is_ready;
+	int asked; /* budgets that have counted all their pods */
 	struct neap_budget_answer answer;
 };
 
@@ -119,7 +120,13 @@ static void judge(struct question *question, const struct neap_object *object,
 		question->answer.is_allowed = err.code != NEAP_ENOMEM;
 		return;
 	}
-	if (neap_budget_count_has(tally.count, question->pod)) {
+	if (neap_budget_count_has(tally.count, question->pod) &&
+	    question->asked++ == NEAP_BUDGETS_OF_POD) {
+		question->answer.is_allowed = false;
+		(void)snprintf(question->answer.why, sizeof(question->answer.why),
+			       "More than %d disruption budgets select the pod",
+			       NEAP_BUDGETS_OF_POD);
+	} else if (neap_budget_count_has(tally.count, question->pod)) {
 		if (neap_store_list(store, "pods", object->ns, &place, count_pod, &tally,
 				    &err) < 0 ||
 		    tally.is_short_of_memory)

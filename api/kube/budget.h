@@ -9,6 +9,10 @@
 
 #include "api/kube/kube.h"
 
+/* Budgets that may select a pod: each counts all its pods when one is to be evicted. A kube-apiserver knows only
+ * one. Where there are more the pod stays. */
+#define NEAP_BUDGETS_OF_POD 8
+
 struct neap_budget_answer {
 	bool is_allowed;
 	char why[256]; /* "The disruption budget x needs 2 healthy pods and has 2 currently" */

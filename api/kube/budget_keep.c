@@ -19,7 +19,10 @@
 #define BUDGETS "poddisruptionbudgets.policy"
 /* Microseconds between a change and the count, and between counts of everything. */
 #define DELAY_USEC  50000
+#define RETRY_USEC  500000 /* when memory was short, or the store took nothing */
 #define RESYNC_USEC (300 * 1000000LL)
+/* Until what was written is looked at again: the disk may not have taken it. */
+#define UNSURE_USEC 2000000
 
 static const char *const resources[] = {
 	BUDGETS,
@@ -43,8 +46,9 @@ struct neap_kube_budgets {
 	struct neap_kube *kube;
 	struct event *turn;
 	struct looked_at sources[SOURCES];
-	struct neap_map *due; /* names of namespaces */
-	bool is_lost;         /* changes were missed */
+	struct neap_map *due;    /* names of namespaces */
+	struct neap_map *unsure; /* those of which something was written lately */
+	bool is_lost;            /* changes were missed */
 	/* What is being counted. */
 	bool is_at_work;
 	char ns[NEAP_OBJECT_NAMESPACE];
@@ -71,12 +75,29 @@ static void ready(void *arg)
 		wake(source->budgets, DELAY_USEC);
 }
 
-static void make_due(struct neap_kube_budgets *budgets, const char *ns)
+static void put(struct neap_kube_budgets *budgets, struct neap_map *set, const char *ns)
 {
 	static char here;
 
-	if (!neap_map_set(budgets->due, ns, &here))
+	if (!neap_map_set(set, ns, &here))
 		budgets->is_lost = true;
+}
+
+static void make_due(struct neap_kube_budgets *budgets, const char *ns)
+{
+	put(budgets, budgets->due, ns);
+}
+
+static void make_unsure_due(struct neap_kube_budgets *budgets)
+{
+	const char *ns;
+
+	while (neap_map_count(budgets->unsure)) {
+		(void)neap_map_at(budgets->unsure, neap_map_count(budgets->unsure) - 1,
+				  &ns);
+		make_due(budgets, ns);
+		(void)neap_map_remove(budgets->unsure, ns);
+	}
 }
 
 static bool note_listed(void *arg, struct neap_object *object)
@@ -236,8 +257,16 @@ static void finish(struct neap_kube_budgets *budgets)
 	} else if (json_equal(tree, budgets->tree)) {
 		json_decref(tree);
 	} else {
-		budgets->written++;
+		int64_t version = newest->version;
+
 		neap_kube_change_take(kube, kind, tree, newest);
+		newest =
+			neap_store_newest(kube->store, BUDGETS, budget->ns, budget->name);
+		if (newest && newest->version == version)
+			budgets->is_lost = true;
+		else
+			budgets->written++;
+		put(budgets, budgets->unsure, budgets->ns);
 	}
 }
 
@@ -364,23 +393,27 @@ static void turn(int fd, short what, void *arg)
 		budgets->is_at_work = false;
 		if (restart(budgets, &err) < 0) {
 			budgets->is_lost = true;
-			wake(budgets, 1000000);
+			wake(budgets, RETRY_USEC);
 			return;
 		}
 	} else if (!budgets->is_at_work && !neap_map_count(budgets->due) &&
 		   !is_any_ready(budgets)) {
-		(void)make_all_due(budgets, &err); /* the next time, then */
+		if (neap_map_count(budgets->unsure))
+			make_unsure_due(budgets);
+		else
+			(void)make_all_due(budgets, &err); /* the next time, then */
 	}
 	for (size_t i = 0; i < SOURCES && left; i++)
 		if (budgets->sources[i].is_ready)
 			take_events(budgets, &budgets->sources[i], &left);
 	work(budgets, &left);
 	if (budgets->is_lost)
-		wake(budgets, 1000000);
+		wake(budgets, RETRY_USEC);
 	else if (budgets->is_at_work || !left)
 		wake(budgets, 0);
 	else
-		wake(budgets, RESYNC_USEC);
+		wake(budgets,
+		     neap_map_count(budgets->unsure) ? UNSURE_USEC : RESYNC_USEC);
 }
 
 int neap_kube_budgets_new(struct neap_kube *kube, struct neap_kube_budgets **ret,
@@ -396,8 +429,9 @@ int neap_kube_budgets_new(struct neap_kube *kube, struct neap_kube_budgets **ret
 		budgets->sources[i] =
 			(struct looked_at){.budgets = budgets, .resource = resources[i]};
 	budgets->due = neap_map_new();
+	budgets->unsure = neap_map_new();
 	budgets->turn = event_new(kube->base, -1, 0, turn, budgets);
-	if (!budgets->due || !budgets->turn) {
+	if (!budgets->due || !budgets->unsure || !budgets->turn) {
 		neap_kube_budgets_free(budgets);
 		return neap_error_nomem(err);
 	}
@@ -415,6 +449,7 @@ void neap_kube_budgets_free(struct neap_kube_budgets *budgets)
 	for (size_t i = 0; i < SOURCES; i++)
 		neap_store_watch_free(budgets->sources[i].watch);
 	neap_map_free(budgets->due);
+	neap_map_free(budgets->unsure);
 	if (budgets->turn)
 		event_free(budgets->turn);
 	free(budgets);

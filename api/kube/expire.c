@@ -16,9 +16,11 @@
 #include "engine/base/quantity.h"
 
 #define RESOURCE "events"
-/* How long a deletion may take before it is asked for again; how often somebody looks at least. */
-#define PATIENCE_S 10
-#define LOOK_S     10
+/* How long a deletion may take before it is asked for again. */
+#define PATIENCE_USEC 2000000
+/* How often somebody looks at least; and when memory was short or the store took nothing. */
+#define LOOK_USEC  (10 * 1000000LL)
+#define RETRY_USEC 500000
 #define KEY_SIZE   (NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME)
 
 /* An event; by the names alone, as what it says is in the store. */
@@ -146,7 +148,8 @@ static int64_t find_time(const struct neap_object *object, int64_t started)
 	at = later(json_object_get(json_object_get(tree, "series"), "lastObservedTime"),
 		   at);
 	json_decref(tree);
-	return at < started ? at : started;
+	/* Without memory it stays, rather. */
+	return tree && at < started ? at : started;
 }
 
 /* --- what happens --- */
@@ -259,21 +262,26 @@ static void take_events(struct neap_kube_expire *expire, size_t *left)
 
 /* --- going --- */
 
-/* Asks the store to delete what is still as it was seen. */
-static void ask(struct neap_kube_expire *expire, struct known *known)
+/* Asks the store to delete what is still as it was seen. False: it takes nothing now. */
+static bool ask(struct neap_kube_expire *expire, struct known *known)
 {
+	struct neap_store *store = expire->kube->store;
 	struct neap_object *newest =
-		neap_store_newest(expire->kube->store, RESOURCE, known->ns, known->name);
+		neap_store_newest(store, RESOURCE, known->ns, known->name);
 
+	/* Of another version the store will tell. */
+	if (newest && newest->version == known->version) {
+		neap_kube_end(expire->kube, neap_kube_kind_stored(&neap_kube_event_view),
+			      newest);
+		if (neap_store_newest(store, RESOURCE, known->ns, known->name))
+			return false;
+		expire->asked_count++;
+	}
 	take_out(expire, known);
 	known->is_asked = true;
 	known->at = expire->kube->now();
 	TAILQ_INSERT_TAIL(&expire->asked, known, entry);
-	/* Another version: the store will tell of it. */
-	if (!newest || newest->version != known->version)
-		return;
-	expire->asked_count++;
-	neap_kube_end(expire->kube, neap_kube_kind_stored(&neap_kube_event_view), newest);
+	return true;
 }
 
 /* Microseconds until the first of those that wait is due; 0: it is. */
@@ -303,40 +311,50 @@ static int64_t due_in(struct neap_kube_expire *expire, int64_t now)
 						    : 0;
 }
 
-/* Those whose deletion did not come about. */
-static void ask_again(struct neap_kube_expire *expire, int64_t now)
+/* Those whose deletion was accepted and did not come about. */
+static bool ask_again(struct neap_kube_expire *expire, int64_t now, size_t *left)
 {
-	size_t left = NEAP_KUBE_EXPIRE_PIECE;
 	struct known *first;
 
-	while (left-- && (first = TAILQ_FIRST(&expire->asked)) != NULL &&
-	       (now < first->at || now - first->at >= PATIENCE_S * 1000000LL))
-		ask(expire, first);
+	for (; *left && (first = TAILQ_FIRST(&expire->asked)) != NULL &&
+	       (now < first->at || now - first->at >= PATIENCE_USEC);
+	     (*left)--)
+		if (!ask(expire, first))
+			return false;
+	return true;
+}
+
+/* Microseconds until it has to look again. */
+static int64_t look(struct neap_kube_expire *expire)
+{
+	int64_t now = expire->kube->now(), due = 0;
+	size_t left = NEAP_KUBE_EXPIRE_PIECE, seen = NEAP_KUBE_EXPIRE_PIECE;
+	struct neap_error err;
+
+	if (expire->is_lost && restart(expire, &err) < 0) {
+		expire->is_lost = true;
+		return RETRY_USEC;
+	}
+	take_events(expire, &seen);
+	if (!ask_again(expire, now, &left))
+		return RETRY_USEC;
+	for (; left && (due = due_in(expire, now)) == 0; left--)
+		if (!ask(expire, TAILQ_FIRST(&expire->waiting)))
+			return RETRY_USEC;
+	if (!left || !seen)
+		return 0;
+	if (expire->is_lost)
+		return RETRY_USEC;
+	if (!TAILQ_EMPTY(&expire->asked) && due > PATIENCE_USEC)
+		due = PATIENCE_USEC;
+	return due < LOOK_USEC ? due : LOOK_USEC;
 }
 
 static void turn(int fd, short what, void *arg)
 {
-	struct neap_kube_expire *expire = arg;
-	int64_t now = expire->kube->now(), wait = LOOK_S * 1000000LL, due = 0;
-	size_t left = NEAP_KUBE_EXPIRE_PIECE, seen = NEAP_KUBE_EXPIRE_PIECE;
-	struct neap_error err;
-
 	(void)fd;
 	(void)what;
-	if (expire->is_lost && restart(expire, &err) < 0) {
-		expire->is_lost = true;
-		wake(expire, 1000000);
-		return;
-	}
-	take_events(expire, &seen);
-	ask_again(expire, now);
-	for (; left && (due = due_in(expire, now)) == 0; left--)
-		ask(expire, TAILQ_FIRST(&expire->waiting));
-	if (!left || !seen || expire->is_lost)
-		wait = 0;
-	else if (due < wait)
-		wait = due;
-	wake(expire, wait);
+	wake(arg, look(arg));
 }
 
 int neap_kube_expire_new(struct neap_kube *kube,

@@ -11,9 +11,12 @@ static bool is_known(const char *path, const char *const *known)
 {
 	if (strcmp(path, "metadata.name") == 0 || strcmp(path, "metadata.namespace") == 0)
 		return true;
-	for (; known && *known; known++)
-		if (strcmp(path, *known) == 0)
+	for (; known && *known; known++) {
+		size_t len = strcspn(*known, "=");
+
+		if (strlen(path) == len && memcmp(path, *known, len) == 0)
 			return true;
+	}
 	return false;
 }
 

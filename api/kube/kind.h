@@ -43,14 +43,13 @@ struct neap_kube_view {
 	const char *nulled; /* a member that is shown as null where it is missing */
 };
 
-struct neap_object;
 struct neap_store;
+struct neap_kube_making;
 
-/* Gives the objects of a kind that are not stored, in the order of lists, to take until that gives false: of
- * a namespace (NULL: of all) those of that name (NULL: all). Objects are borrowed. 0, or -NEAP_ENOMEM. */
-typedef int neap_kube_make_fn(struct neap_store *store, const char *ns, const char *name,
-			      bool (*take)(void *arg, struct neap_object *object),
-			      void *arg, struct neap_error *err);
+/* Begins to make the objects of a kind that are not stored: of a namespace (NULL: of all) those of that name
+ * (NULL: all). api/kube/metrics.h says how it goes on. NULL without memory. */
+typedef struct neap_kube_making *neap_kube_make_fn(struct neap_store *store,
+						   const char *ns, const char *name);
 
 struct neap_kube_kind {
 	struct neap_kube_life *life; /* NULL: the row is there for ever */
@@ -67,7 +66,8 @@ struct neap_kube_kind {
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
 		*schema; /* of the whole object, with kind, apiVersion and metadata */
-	/* What field selectors may name beside metadata.name and metadata.namespace; NULL ends. */
+	/* What field selectors may name beside metadata.name and metadata.namespace, as neap_object_new_take
+	 * has it; NULL ends. */
 	const char *const *fields;
 	const struct neap_kube_column *columns;
 	size_t column_count;

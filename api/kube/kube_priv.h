@@ -11,11 +11,16 @@
 #include "api/kube/rope.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
+#include "api/kube/view.h"
 #include "api/store/store.h"
 
 struct event_base;
 struct neap_kube_declared;
 struct watcher;
+struct made;
+
+/* Lists of what is not stored that are made at a time. */
+#define MADE_MAX 16
 
 /* /openapi/v2 of the kinds as they were. */
 struct document {
@@ -32,9 +37,12 @@ struct neap_kube {
 	struct neap_http *http; /* that it is served by; NULL before */
 	struct watcher *watchers;
 	size_t watcher_count;
+	struct made *made;
+	size_t made_count;
 	int64_t (*now)(void);                /* Unix microseconds */
 	struct neap_kube_declared *declared; /* NULL: the kinds stay as they are */
 	struct document document;
+	struct neap_kube_shown shown;
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
 };
@@ -165,6 +173,12 @@ void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);
 void call_list(struct call *call);
+/* read.c: those of a list that choice has, in one page. */
+void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
+		      struct neap_object *const *list, size_t count);
+/* made.c: a list of a kind that is made when somebody asks. */
+void call_make(struct call *call);
+void call_make_end(struct made *made);
 void call_watch(struct call *call);
 /* Ends a watch from outside. */
 void call_watch_end(struct watcher *watcher);

@@ -17,12 +17,20 @@
 /* Seconds that averages are over, where the NodeMetric does not say, and at least. */
 #define WINDOW_S     300
 #define WINDOW_MIN_S 60
+/* Of a report that take as long as a pod of it. */
+#define REPORT_BYTES 1024
 
-struct making {
+struct neap_kube_making {
 	struct neap_store *store;
-	const char *ns, *name; /* NULL: all */
-	bool is_short_of_memory;
-	uint64_t lost; /* failures of memory before */
+	bool is_of_pods;
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME]; /* "": all */
+	/* The report that is looked at, and the next of its pods. */
+	struct neap_store_place place;
+	struct neap_object *object;
+	json_t *report;
+	size_t entry;
+	bool is_last; /* there is no other report */
+	bool is_done, is_short_of_memory;
 	struct neap_object **list;
 	size_t count, size;
 };
@@ -94,7 +102,7 @@ static json_t *labels_of(const struct neap_object *object)
 /* --- objects --- */
 
 /* tree: taken, NULL without memory. */
-static void keep_take(struct making *making, json_t *tree)
+static void keep_take(struct neap_kube_making *making, json_t *tree)
 {
 	struct neap_object *object;
 	struct neap_error err;
@@ -138,7 +146,7 @@ static json_t *make_metrics(const struct neap_object *about, const json_t *repor
 
 /* --- nodes --- */
 
-static void add_node(struct making *making, const struct neap_object *node,
+static void add_node(struct neap_kube_making *making, const struct neap_object *node,
 		     const json_t *report)
 {
 	json_t *usage = usage_of(json_object_get(
@@ -147,20 +155,6 @@ static void add_node(struct making *making, const struct neap_object *node,
 
 	if (usage)
 		keep_take(making, make_metrics(node, report, "usage", usage));
-}
-
-static bool look_at_node(void *arg, struct neap_object *object)
-{
-	struct making *making = arg;
-	const struct neap_object *node =
-		neap_store_find(making->store, "nodes", "", object->name);
-	json_t *report = node ? neap_object_tree(object) : NULL;
-
-	if (report && time_of(report))
-		add_node(making, node, report);
-	making->is_short_of_memory = making->is_short_of_memory || (node && !report);
-	json_decref(report);
-	return !making->is_short_of_memory;
 }
 
 /* --- pods --- */
@@ -174,7 +168,7 @@ static const char *container_name(const json_t *pod)
 	return json_array_size(list) == 1 && name ? name : "(all)";
 }
 
-static void add_pod(struct making *making, const struct neap_object *pod,
+static void add_pod(struct neap_kube_making *making, const struct neap_object *pod,
 		    const json_t *report, const json_t *entry)
 {
 	json_t *usage = usage_of(json_object_get(entry, "podUsage"));
@@ -194,42 +188,21 @@ static void add_pod(struct making *making, const struct neap_object *pod,
 	json_decref(tree);
 }
 
-static void add_pods(struct making *making, const char *node, const json_t *report)
+/* The next pod of the report. */
+static void look_at_pod(struct neap_kube_making *making, const json_t *entry)
 {
-	const json_t *list =
-		json_object_get(json_object_get(report, "status"), "podsMetric");
-	const json_t *entry;
-	size_t i;
+	const char *ns = json_string_value(json_object_get(entry, "namespace"));
+	const char *name = json_string_value(json_object_get(entry, "name"));
+	const struct neap_object *pod;
+	const char *place;
 
-	json_array_foreach (list, i, entry) {
-		const char *ns = json_string_value(json_object_get(entry, "namespace"));
-		const char *name = json_string_value(json_object_get(entry, "name"));
-		const struct neap_object *pod;
-		const char *place;
-
-		if (!ns || !name || (making->ns && strcmp(ns, making->ns) != 0) ||
-		    (making->name && strcmp(name, making->name) != 0))
-			continue;
-		pod = neap_store_find(making->store, "pods", ns, name);
-		place = pod ? neap_object_field(pod, "spec.nodeName") : NULL;
-		if (place && strcmp(place, node) == 0)
-			add_pod(making, pod, report, entry);
-		if (making->is_short_of_memory)
-			return;
-	}
-}
-
-static bool look_at_pods(void *arg, struct neap_object *object)
-{
-	struct making *making = arg;
-	json_t *report = neap_object_tree(object);
-
-	if (!report)
-		making->is_short_of_memory = true;
-	else if (time_of(report))
-		add_pods(making, object->name, report);
-	json_decref(report);
-	return !making->is_short_of_memory;
+	if (!ns || !name || (*making->ns && strcmp(ns, making->ns) != 0) ||
+	    (*making->name && strcmp(name, making->name) != 0))
+		return;
+	pod = neap_store_find(making->store, "pods", ns, name);
+	place = pod ? neap_object_field(pod, "spec.nodeName") : NULL;
+	if (place && strcmp(place, making->object->name) == 0)
+		add_pod(making, pod, making->report, entry);
 }
 
 /* --- making --- */
@@ -242,76 +215,168 @@ static int compare(const void *a, const void *b)
 	return neap_object_compare(one, other->ns, other->name);
 }
 
-static int finish(struct making *making, int code,
-		  bool (*take)(void *arg, struct neap_object *object), void *arg,
-		  struct neap_error *err)
+/* In the order of lists. A report may name a pod twice: the first of them stays. */
+static void finish(struct neap_kube_making *making)
 {
-	bool is_taking;
+	size_t kept = 0;
 
-	if (neap_json_failures() != making->lost)
-		making->is_short_of_memory = true;
-	is_taking = code >= 0 && !making->is_short_of_memory;
+	making->is_done = true;
 	if (making->count)
 		qsort(making->list, making->count, sizeof(struct neap_object *), compare);
 	for (size_t i = 0; i < making->count; i++) {
-		/* A report may name one twice. */
-		bool is_new =
-			i == 0 || compare(&making->list[i - 1], &making->list[i]) != 0;
-
-		is_taking = is_taking && (!is_new || take(arg, making->list[i]));
+		if (kept && compare(&making->list[kept - 1], &making->list[i]) == 0)
+			(void)neap_object_unref(making->list[i]);
+		else
+			making->list[kept++] = making->list[i];
 	}
+	making->count = kept;
+}
+
+static void close_report(struct neap_kube_making *making)
+{
+	json_decref(making->report);
+	making->report = NULL;
+	making->object = neap_object_unref(making->object);
+}
+
+static bool take_first(void *arg, struct neap_object *object)
+{
+	struct neap_kube_making *making = arg;
+
+	if (making->object)
+		return false;
+	making->object = neap_object_ref(object);
+	return true;
+}
+
+/* False: there is none. */
+static bool find_report(struct neap_kube_making *making)
+{
+	struct neap_error err;
+	int more;
+
+	if (making->is_last)
+		return false;
+	more = neap_store_list(making->store, REPORTS, NULL, &making->place, take_first,
+			       making, &err);
+	if (more == -NEAP_EGONE) {
+		/* The state of the beginning is forgotten: the rest is as it is now. */
+		making->place.version = neap_store_version(making->store);
+		more = neap_store_list(making->store, REPORTS, NULL, &making->place,
+				       take_first, making, &err);
+	}
+	making->is_last = more <= 0;
+	return making->object;
+}
+
+static void open_report(struct neap_kube_making *making)
+{
+	const struct neap_object *node =
+		neap_store_find(making->store, "nodes", "", making->object->name);
+
+	making->entry = 0;
+	making->report = neap_object_tree(making->object);
+	if (!making->report) {
+		making->is_short_of_memory = true;
+		return;
+	}
+	if (time_of(making->report) && node && !making->is_of_pods)
+		add_node(making, node, making->report);
+	if (!time_of(making->report) || !making->is_of_pods)
+		close_report(making);
+}
+
+int neap_kube_making_step(struct neap_kube_making *making, struct neap_error *err)
+{
+	uint64_t lost = neap_json_failures();
+
+	for (int left = NEAP_KUBE_MAKING_STEP; left > 0 && !making->is_done; left--) {
+		const json_t *list = json_object_get(
+			json_object_get(making->report, "status"), "podsMetric");
+
+		if (making->report && making->entry < json_array_size(list)) {
+			look_at_pod(making, json_array_get(list, making->entry++));
+			continue;
+		}
+		close_report(making);
+		if (!find_report(making)) {
+			finish(making);
+			continue;
+		}
+		left -= (int)(making->object->text_len / REPORT_BYTES);
+		open_report(making);
+	}
+	if (making->is_short_of_memory || neap_json_failures() != lost)
+		return neap_error_nomem(err);
+	return !making->is_done;
+}
+
+struct neap_object *const *neap_kube_making_get(const struct neap_kube_making *making,
+						size_t *ret_count)
+{
+	*ret_count = making->count;
+	return making->list;
+}
+
+void neap_kube_making_free(struct neap_kube_making *making)
+{
+	if (!making)
+		return;
+	close_report(making);
 	for (size_t i = 0; i < making->count; i++)
 		(void)neap_object_unref(making->list[i]);
 	free(making->list);
-	if (making->is_short_of_memory)
-		return neap_error_nomem(err);
-	return code < 0 ? code : 0;
+	free(making);
 }
 
-/* The report of one node, or all. */
-static int look(struct making *making, const char *node,
-		bool (*at)(void *arg, struct neap_object *object), struct neap_error *err)
+static struct neap_kube_making *making_new(struct neap_store *store, const char *ns,
+					   const char *name)
 {
-	struct neap_store_place place = {.version = neap_store_version(making->store)};
-	struct neap_object *object;
+	struct neap_kube_making *making = neap_alloc(sizeof(*making));
 
-	if (!node)
-		return neap_store_list(making->store, REPORTS, NULL, &place, at, making,
-				       err);
-	object = neap_store_find(making->store, REPORTS, "", node);
+	if (!making)
+		return NULL;
+	making->store = store;
+	making->place.version = neap_store_version(store);
+	(void)neap_strcopy(making->ns, sizeof(making->ns), ns ? ns : "");
+	(void)neap_strcopy(making->name, sizeof(making->name), name ? name : "");
+	return making;
+}
+
+/* Only the report of one node is looked at; NULL: none. */
+static void narrow(struct neap_kube_making *making, const char *node)
+{
+	struct neap_object *object =
+		node ? neap_store_find(making->store, REPORTS, "", node) : NULL;
+
+	making->is_last = true;
+	making->object = object ? neap_object_ref(object) : NULL;
 	if (object)
-		(void)at(making, object);
-	return 0;
+		open_report(making);
 }
 
-int neap_kube_make_node_metrics(struct neap_store *store, const char *ns,
-				const char *name,
-				bool (*take)(void *arg, struct neap_object *object),
-				void *arg, struct neap_error *err)
+struct neap_kube_making *neap_kube_make_node_metrics(struct neap_store *store,
+						     const char *ns, const char *name)
 {
-	struct making making = {.store = store, .lost = neap_json_failures()};
-	int code = look(&making, name, look_at_node, err);
+	struct neap_kube_making *making = making_new(store, ns, name);
 
-	(void)ns;
-	return finish(&making, code, take, arg, err);
+	if (making && name)
+		narrow(making, name);
+	return making;
 }
 
-int neap_kube_make_pod_metrics(struct neap_store *store, const char *ns, const char *name,
-			       bool (*take)(void *arg, struct neap_object *object),
-			       void *arg, struct neap_error *err)
+struct neap_kube_making *neap_kube_make_pod_metrics(struct neap_store *store,
+						    const char *ns, const char *name)
 {
-	struct making making = {
-		.store = store, .ns = ns, .name = name, .lost = neap_json_failures()};
+	struct neap_kube_making *making = making_new(store, ns, name);
 	const struct neap_object *pod;
-	const char *node = NULL;
-	int code;
 
+	if (!making)
+		return NULL;
+	making->is_of_pods = true;
 	if (ns && name) {
 		pod = neap_store_find(store, "pods", ns, name);
-		node = pod ? neap_object_field(pod, "spec.nodeName") : NULL;
-		if (!node)
-			return 0;
+		narrow(making, pod ? neap_object_field(pod, "spec.nodeName") : NULL);
 	}
-	code = look(&making, node, look_at_pods, err);
-	return finish(&making, code, take, arg, err);
+	return making;
 }

@@ -8,10 +8,21 @@
 #define NEAP_API_KUBE_METRICS_H
 
 #include "api/kube/kind.h"
+#include "engine/cluster/object.h"
 
 /* The make of NodeMetrics and PodMetrics. A NodeMetric has what all containers of a pod use together: they
  * are one entry of containers, by the name of the container where there is one, else "(all)". */
 neap_kube_make_fn neap_kube_make_node_metrics;
 neap_kube_make_fn neap_kube_make_pod_metrics;
+
+/* Pods that one step looks at, about, or reports of 1 KB: some milliseconds. */
+#define NEAP_KUBE_MAKING_STEP 50
+
+/* 1: there is more to do; 0: all are made; -NEAP_ENOMEM. */
+int neap_kube_making_step(struct neap_kube_making *making, struct neap_error *err);
+/* Those that are made, in the order of lists once all are. Borrowed until making is freed. */
+struct neap_object *const *neap_kube_making_get(const struct neap_kube_making *making,
+						size_t *ret_count);
+void neap_kube_making_free(struct neap_kube_making *making);
 
 #endif

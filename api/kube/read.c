@@ -7,34 +7,49 @@
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
+#include "api/kube/metrics.h"
 #include "api/kube/page.h"
 #include "engine/base/mem.h"
 
 /* Of one list: a hundred thousand objects of 2 KB, and some. */
 #define LIST_MAX ((size_t)512 * 1024 * 1024)
 
-static bool take_one(void *arg, struct neap_object *object)
+/* Of a kind that is made when somebody asks. */
+static struct neap_object *make_object(struct call *call)
 {
-	*(struct neap_object **)arg = neap_object_ref(object);
-	return false;
+	const struct neap_kube_target *target = &call->target;
+	struct neap_kube_making *making = target->kind->make(
+		call->kube->store, *target->ns ? target->ns : NULL, target->name);
+	struct neap_object *const *list = NULL;
+	struct neap_object *object = NULL;
+	struct neap_error err;
+	size_t count = 0;
+	int more = making ? 1 : neap_error_nomem(&err);
+
+	/* One report at most, of which one pod is looked at more closely. */
+	while (more > 0)
+		more = neap_kube_making_step(making, &err);
+	if (more < 0)
+		(void)neap_kube_fail_error(&call->failure, target->kind, target->name,
+					   &err);
+	else
+		list = neap_kube_making_get(making, &count);
+	if (count)
+		object = neap_object_ref(list[0]);
+	neap_kube_making_free(making);
+	return object;
 }
 
 /* A new reference; NULL when there is none, or with call->failure when memory was short. */
 static struct neap_object *find_object(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
-	struct neap_store *store = call->kube->store;
-	struct neap_object *object = NULL;
-	struct neap_error err;
+	struct neap_object *object;
 
-	if (target->kind->make) {
-		if (target->kind->make(store, target->ns, target->name, take_one, &object,
-				       &err) < 0)
-			(void)neap_kube_fail_error(&call->failure, target->kind,
-						   target->name, &err);
-		return object;
-	}
-	object = neap_store_find(store, call->resource, target->ns, target->name);
+	if (target->kind->make)
+		return make_object(call);
+	object = neap_store_find(call->kube->store, call->resource, target->ns,
+				 target->name);
 	return object ? neap_object_ref(object) : NULL;
 }
 
@@ -265,18 +280,40 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	return 0;
 }
 
-/* As neap_store_list. What is made when somebody asks comes in one page. */
-static int list_objects(struct page *page, const char *ns, struct neap_store_place *place,
-			struct neap_error *err)
+static void page_start(struct page *page)
 {
-	struct call *call = page->call;
+	kube_rope_init(&page->items, LIST_MAX);
+	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
+	if (page->call->target.kind->is_custom)
+		shape_head(page->call, page->head, sizeof(page->head));
+}
 
-	if (!call->target.kind->make)
-		return neap_store_list(call->kube->store, call->resource, ns, place,
-				       take_object, page, err);
-	page->limit = 0;
-	return call->target.kind->make(call->kube->store, ns, NULL, take_object, page,
-				       err);
+static void page_done(struct page *page)
+{
+	for (size_t i = 0; page->objects && i < page->count; i++)
+		(void)neap_object_unref(page->objects[i]);
+	free(page->objects);
+	kube_rope_done(&page->items);
+}
+
+void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
+		      struct neap_object *const *list, size_t count)
+{
+	const struct neap_store_place place = {.version = version};
+	struct page page = {.call = call, .choice = *choice};
+	struct neap_error err;
+
+	page_start(&page);
+	for (size_t i = 0; i < count && !page.is_short_of_memory; i++)
+		(void)take_object(&page, list[i]);
+	if (page.is_short_of_memory) {
+		(void)neap_error_nomem(&err);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+		call_fail(call);
+	} else {
+		answer_page(&page, &place, false);
+	}
+	page_done(&page);
 }
 
 void call_list(struct call *call)
@@ -293,11 +330,9 @@ void call_list(struct call *call)
 		call_fail(call);
 		return;
 	}
-	kube_rope_init(&page.items, LIST_MAX);
-	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
-	if (call->target.kind->is_custom)
-		shape_head(call, page.head, sizeof(page.head));
-	more = list_objects(&page, *ns ? ns : NULL, &place, &err);
+	page_start(&page);
+	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
+			       take_object, &page, &err);
 	if (more == -NEAP_EGONE)
 		(void)fail_expired(call, place.name[0]);
 	else if (more < 0)
@@ -311,9 +346,6 @@ void call_list(struct call *call)
 		call_fail(call);
 	else
 		answer_page(&page, &place, more > 0);
-	for (size_t i = 0; page.objects && i < page.count; i++)
-		(void)neap_object_unref(page.objects[i]);
-	free(page.objects);
-	kube_rope_done(&page.items);
+	page_done(&page);
 	choice_done(&page.choice);
 }

@@ -116,6 +116,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	}
 	if (verb == call_list && call_flag(&call, "watch"))
 		verb = call_watch;
+	if (verb == call_list && call.target.kind->make)
+		verb = call_make;
 	verb(&call);
 }
 
@@ -212,7 +214,10 @@ void neap_kube_free(struct neap_kube *kube)
 		return;
 	while (kube->watchers)
 		call_watch_end(kube->watchers);
+	while (kube->made)
+		call_make_end(kube->made);
 	free(kube->document.text);
+	neap_kube_shown_done(&kube->shown);
 	free(kube);
 }
 

@@ -59,8 +59,8 @@ void shape_object(const struct call *call, const struct neap_object *object,
 	const struct neap_kube_kind *kind = call->target.kind;
 
 	if (kind->view)
-		neap_kube_view_write(kind->view, object, kind->kind, call->api_version,
-				     out);
+		neap_kube_view_write(&call->kube->shown, kind->view, object, kind->kind,
+				     call->api_version, out);
 	else
 		neap_object_write(object, kind->kind, call->api_version, out);
 }
@@ -79,7 +79,8 @@ void shape_rope(const struct call *call, struct neap_object *object, const char 
 
 	if (kind->view) {
 		neap_buf_init(&text, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
-		neap_kube_view_write(kind->view, object, *head ? kind->kind : NULL,
+		neap_kube_view_write(&call->kube->shown, kind->view, object,
+				     *head ? kind->kind : NULL,
 				     *head ? call->api_version : NULL, &text);
 		out->is_failed |= neap_buf_failed(&text);
 		kube_rope_add(out, text.data, text.len);

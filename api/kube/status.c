@@ -114,9 +114,9 @@ int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 	return -1;
 }
 
-int neap_kube_fail_forbidden(struct neap_kube_failure *failure,
-			     const struct neap_kube_kind *kind, const char *name,
-			     const char *why)
+int neap_kube_fail_refused(struct neap_kube_failure *failure,
+			   const struct neap_kube_kind *kind, const char *name,
+			   const char *why)
 {
 	char resource[RESOURCE_SIZE];
 

@@ -54,9 +54,9 @@ int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 			    const struct neap_kube_kind *kind, const char *name,
 			    const char *why);
 /* 'pods "x" is forbidden: WHY' */
-int neap_kube_fail_forbidden(struct neap_kube_failure *failure,
-			     const struct neap_kube_kind *kind, const char *name,
-			     const char *why);
+int neap_kube_fail_refused(struct neap_kube_failure *failure,
+			   const struct neap_kube_kind *kind, const char *name,
+			   const char *why);
 int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const struct neap_causes *causes);

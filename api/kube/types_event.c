@@ -71,19 +71,19 @@ static const struct neap_schema_field view_fields[] = {
 OBJECT(view, EVENTS("Event"), "Something that happened to an object.");
 
 static const char *const event_short[] = {"ev", NULL};
-/* source is source.component, or reportingComponent where that is empty. */
-static const char *const event_selectable[] = {"involvedObject.kind",
-					       "involvedObject.namespace",
-					       "involvedObject.name",
-					       "involvedObject.uid",
-					       "involvedObject.apiVersion",
-					       "involvedObject.resourceVersion",
-					       "involvedObject.fieldPath",
-					       "reason",
-					       "reportingComponent",
-					       "source",
-					       "type",
-					       NULL};
+static const char *const event_selectable[] = {
+	"involvedObject.kind",
+	"involvedObject.namespace",
+	"involvedObject.name",
+	"involvedObject.uid",
+	"involvedObject.apiVersion",
+	"involvedObject.resourceVersion",
+	"involvedObject.fieldPath",
+	"reason",
+	"reportingComponent",
+	"source=source.component|reportingComponent",
+	"type",
+	NULL};
 
 const struct neap_kube_kind neap_kube_kind_event = {
 	.group = "",
@@ -102,18 +102,19 @@ const struct neap_kube_kind neap_kube_kind_event = {
 };
 
 /* As this view names them; source has no other name here. */
-static const char *const view_selectable[] = {"regarding.kind",
-					      "regarding.namespace",
-					      "regarding.name",
-					      "regarding.uid",
-					      "regarding.apiVersion",
-					      "regarding.resourceVersion",
-					      "regarding.fieldPath",
-					      "reason",
-					      "reportingController",
-					      "source",
-					      "type",
-					      NULL};
+static const char *const view_selectable[] = {
+	"regarding.kind",
+	"regarding.namespace",
+	"regarding.name",
+	"regarding.uid",
+	"regarding.apiVersion",
+	"regarding.resourceVersion",
+	"regarding.fieldPath",
+	"reason",
+	"reportingController",
+	"source=deprecatedSource.component|reportingController",
+	"type",
+	NULL};
 
 static const struct neap_kube_name view_names[] = {
 	{"involvedObject", "regarding"},

@@ -126,7 +126,7 @@ static const struct neap_schema_field job_fields[] = {
 OBJECT(job, BATCH("Job"), "Pods that run until so many have succeeded.");
 
 /* status.successful is status.succeeded: it has kept its first name. */
-static const char *const job_selectable[] = {"status.successful", NULL};
+static const char *const job_selectable[] = {"status.successful=status.succeeded", NULL};
 
 const struct neap_kube_kind neap_kube_kind_job = {
 	.group = "batch",

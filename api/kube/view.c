@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/kube/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- texts; those of stored objects: JSON without blanks, as the store has written it --- */
@@ -49,18 +50,13 @@ static const char *shown_name(const struct neap_kube_view *view, const char *at,
 	return NULL;
 }
 
-void neap_kube_view_write(const struct neap_kube_view *view,
-			  const struct neap_object *object, const char *kind,
-			  const char *api_version, struct neap_buf *out)
+/* Behind the brace that opens it. */
+static void write_rest(const struct neap_kube_view *view,
+		       const struct neap_object *object, struct neap_buf *out)
 {
 	const char *at = object->text + 1, *copied = at;
 	bool is_nulled = view->nulled;
 
-	if (kind)
-		neap_buf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", kind,
-			      api_version);
-	else
-		neap_buf_addc(out, '{');
 	while (*at == '"') {
 		const char *end = string_end(at);
 		size_t len = (size_t)(end - at) - 2;
@@ -79,6 +75,52 @@ void neap_kube_view_write(const struct neap_kube_view *view,
 	if (is_nulled)
 		neap_buf_addf(out, ",\"%s\":null", view->nulled);
 	neap_buf_addc(out, '}');
+}
+
+void neap_kube_shown_done(struct neap_kube_shown *shown)
+{
+	shown->object = neap_object_unref(shown->object);
+	free(shown->text);
+	shown->text = NULL;
+}
+
+/* False without memory: it is made each time, then. */
+static bool keep(struct neap_kube_shown *shown, const struct neap_kube_view *view,
+		 const struct neap_object *object)
+{
+	struct neap_buf text = {0};
+
+	if (shown->object == object && shown->view == view)
+		return true;
+	neap_kube_shown_done(shown);
+	neap_buf_init(&text, 2 * (size_t)NEAP_OBJECT_TEXT_MAX);
+	write_rest(view, object, &text);
+	if (neap_buf_failed(&text)) {
+		neap_buf_done(&text);
+		return false;
+	}
+	shown->view = view;
+	shown->len = text.len;
+	shown->text = neap_buf_take(&text);
+	/* It is counted, and not changed. */
+	shown->object = neap_object_ref((struct neap_object *)(uintptr_t)object);
+	return true;
+}
+
+void neap_kube_view_write(struct neap_kube_shown *shown,
+			  const struct neap_kube_view *view,
+			  const struct neap_object *object, const char *kind,
+			  const char *api_version, struct neap_buf *out)
+{
+	if (kind)
+		neap_buf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", kind,
+			      api_version);
+	else
+		neap_buf_addc(out, '{');
+	if (shown && object->text_len >= NEAP_KUBE_SHOWN_MIN && keep(shown, view, object))
+		neap_buf_add(out, shown->text, shown->len);
+	else
+		write_rest(view, object, out);
 }
 
 /* --- trees --- */
@@ -113,6 +155,7 @@ bool neap_kube_view_show(const struct neap_kube_view *view, json_t *object)
 
 const char *neap_kube_view_field(const struct neap_kube_kind *kind, const char *path)
 {
+	/* Names that are no paths are the same in both. */
 	for (size_t i = 0; kind->view && kind->fields[i]; i++)
 		if (strcmp(kind->fields[i], path) == 0)
 			return kind->view->of->fields[i];

@@ -91,8 +91,8 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 	const json_t *at = tree;
 	char part[64];
 
-	while (at != NULL && *path != '\0') {
-		size_t len = strcspn(path, ".");
+	while (at != NULL && *path != '\0' && *path != '|') {
+		size_t len = strcspn(path, ".|");
 
 		if (len >= sizeof(part))
 			return "";
@@ -112,16 +112,34 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 	return at != NULL && plain_text(at) != NULL ? plain_text(at) : "";
 }
 
+/* Of "=spec.a|spec.b" the first that is not ""; of a field without "=" what its name leads to. */
+static const char *first_value(const json_t *tree, const char *paths, const char *name,
+			       char *buf, size_t size)
+{
+	const char *value = "";
+
+	if (*paths == '\0')
+		return neap_object_value(tree, name, buf, size);
+	while (*paths != '\0' && *value == '\0') {
+		value = neap_object_value(tree, paths + 1, buf, size);
+		paths += 1 + strcspn(paths + 1, "|");
+	}
+	return value;
+}
+
 static int add_fields(struct meta *meta, const json_t *tree, const char *const *field,
 		      struct neap_error *err)
 {
 	char buf[32];
 
 	for (; field != NULL && *field != NULL; field++) {
+		size_t len = strcspn(*field, "=");
+
 		if (count_one(&meta->fields, *field, err) < 0)
 			return -(int)err->code;
-		add_text(meta, *field);
-		add_text(meta, neap_object_value(tree, *field, buf, sizeof(buf)));
+		neap_buf_add(&meta->buf, *field, len);
+		neap_buf_addc(&meta->buf, '\0');
+		add_text(meta, first_value(tree, *field + len, *field, buf, sizeof(buf)));
 	}
 	return 0;
 }

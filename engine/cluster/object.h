@@ -44,7 +44,8 @@ struct neap_object {
 
 /* Takes the tree, also when it fails; kind and apiVersion are left out, and metadata.resourceVersion is
  * set to version. fields: the selectable ones beside metadata.name and .namespace ("spec.nodeName"), NULL ends
- * them and may stand for none; one that is missing is "". Errors: NEAP_EINVAL with the field, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+ * them and may stand for none; one that is missing is "". "source=source.component|reporter" is a field whose name is no path: the first
+ * of those that is not "". Errors: NEAP_EINVAL with the field, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_object_new_take(json_t *tree, const char *const *fields, int64_t version,
 			 struct neap_object **ret, struct neap_error *err);
 /* From what neap_object_new_take made: object->block of meta_len bytes, and the text. NEAP_EINVAL when meta
@@ -64,7 +65,7 @@ void neap_object_write(const struct neap_object *object, const char *kind,
 /* Value of a label or of a selectable field ("metadata.name" too); NULL if there is none. */
 const char *neap_object_label(const struct neap_object *object, const char *key);
 const char *neap_object_field(const struct neap_object *object, const char *path);
-/* What a selectable field of the tree is: "spec.nodeName"; strings, booleans and integers count, anything
+/* What a selectable field of the tree is: "spec.nodeName", up to a bar; strings, booleans and integers count, anything
  * else is "". It lies in the tree or in buf, of which 32 bytes are enough. */
 const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 			      size_t size);

@@ -17,6 +17,8 @@
 #define ANSWER_MAX (1024 * 1024)
 #define TURNS_MAX  2000
 #define PODS       "/api/v1/namespaces/default/pods"
+#define VIEW       "/apis/events.k8s.io/v1/namespaces/default/events"
+#define METRICS    "/apis/metrics.k8s.io/v1beta1"
 #define DEPLOY     "/apis/apps/v1/namespaces/default/deployments"
 #define SPEC       "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}"
 
@@ -85,6 +87,31 @@ static void must(struct kube_rig *rig, const char *what, const char *body)
 		torture_fail("%s: %d", what, status);
 }
 
+/* Its kind is declared, and not here; it is in the store all the same. */
+static void report(struct kube_rig *rig)
+{
+	struct neap_store_write write = {
+		.verb = NEAP_STORE_CREATE,
+		.resource = "nodemetrics.slo.koordinator.sh",
+		.ns = "",
+		.name = "n",
+		.object = json_pack(
+			"{s:{s:s}, s:{s:s, s:{s:{s:{s:s}}}, s:[{s:s, s:s, s:{s:{s:s, "
+			"s:i}}}]}}",
+			"metadata", "name", "n", "status", "updateTime",
+			"2026-11-20T23:19:38Z", "nodeMetric", "nodeUsage", "resources",
+			"cpu", "1", "podsMetric", "namespace", "default", "name", "p",
+			"podUsage", "resources", "cpu", "1", "memory", 7),
+	};
+	struct neap_error err = {0};
+
+	if (neap_store_write_take(rig->store.store, &write, &err) < 0)
+		torture_fail("%s", err.msg);
+	while (!neap_store_find(rig->store.store, "nodemetrics.slo.koordinator.sh", "",
+				"n"))
+		kube_run(rig, 1);
+}
+
 static void *setup(void)
 {
 	struct kube_rig *rig = kube_rig_start("127.0.0.1:0", NULL);
@@ -99,6 +126,13 @@ static void *setup(void)
 	     "{'metadata':{'name':'d'},'spec':{'replicas':2,'selector':{'matchLabels':{"
 	     "'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
 	     "'name':'c','image':'i'}]}}}}");
+	must(rig, "POST /api/v1/namespaces/default/events",
+	     "{'metadata':{'name':'e'},'involvedObject':{'namespace':'default','name':'p'},"
+	     "'message':'m','count':2}");
+	must(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+	     "{'metadata':{'name':'c'},'value':5,'globalDefault':true}");
+	must(rig, "POST /api/v1/nodes", "{'metadata':{'name':'n','labels':{'a':'b'}}}");
+	report(rig);
 	return rig;
 }
 
@@ -171,6 +205,20 @@ FORM(watch,
      "&sendInitialEvents=true",
      "", "", "BOOKMARK")
 FORM(watch_table, "GET " PODS "?watch=1", TABLE, "", "\"q\"")
+FORM(event, "POST " VIEW, "",
+     "{\"metadata\":{\"name\":\"f\"},\"regarding\":{\"namespace\":\"default\"},\"note\":\"n\","
+     "\"eventTime\":\"2026-11-20T23:19:38.702768Z\",\"reportingController\":\"a\","
+     "\"reportingInstance\":\"b\",\"action\":\"c\",\"reason\":\"d\",\"type\":\"Normal\"}",
+     NULL)
+FORM(events, "GET " VIEW "?fieldSelector=regarding.name%3Dp", "", "", NULL)
+FORM(event_table, "GET " VIEW "/e?includeObject=Object", TABLE, "", NULL)
+FORM(event_patch, "PATCH " VIEW "/e", STRATEGIC,
+     "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}", NULL)
+FORM(class_default, "POST /apis/scheduling.k8s.io/v1/priorityclasses", "",
+     "{\"metadata\":{\"name\":\"d\"},\"value\":6,\"globalDefault\":true}", NULL)
+FORM(node_metrics, "GET " METRICS "/nodes", "", "", NULL)
+FORM(pod_metrics, "GET " METRICS "/namespaces/default/pods/p", "", "", NULL)
+FORM(pods_metrics, "GET " METRICS "/pods", TABLE, "", NULL)
 
 #define ROW(name, act_)                                                                  \
 	{                                                                                \
@@ -194,6 +242,14 @@ const struct torture torture_serve[] = {
 	ROW("bind", bind_pod),
 	ROW("evict", evict),
 	ROW("scale", scale),
+	ROW("event", event),
+	ROW("events", events),
+	ROW("event table", event_table),
+	ROW("event patch", event_patch),
+	ROW("default class", class_default),
+	ROW("node metrics", node_metrics),
+	ROW("pod metrics", pod_metrics),
+	ROW("metrics table", pods_metrics),
 	ROW("watch", watch),
 	ROW("watch table", watch_table),
 	{0},

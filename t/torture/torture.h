@@ -51,5 +51,6 @@ extern const struct torture torture_http[];
 extern const struct torture torture_kube[];
 extern const struct torture torture_serve[];
 extern const struct torture torture_declared[];
+extern const struct torture torture_keep[];
 
 #endif
