@@ -94,10 +94,10 @@ check "and has them still" is "$(text_of a) $(text_of b)" "one two"
 doctor() # what it says of the store; its status
 {
 	neapctl doctor --run-dir "$WORK/run" --data-dir "$WORK/data" --group "$GROUP" --kubepods off \
-		--listen off --user nobody "$@" >"$WORK/said"
+		--listen off --user nobody >"$WORK/said"
 	local status=$?
 	grep -F neap.db "$WORK/said"
-	return $status
+	return "$status"
 }
 says() { has "$(doctor)" "$1"; }
 state() { stat -c '%n %s %y' "$WORK"/data/neap.db*; }

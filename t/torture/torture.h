@@ -50,5 +50,6 @@ extern const struct torture torture_daemon[];
 extern const struct torture torture_http[];
 extern const struct torture torture_kube[];
 extern const struct torture torture_serve[];
+extern const struct torture torture_store[];
 
 #endif
