@@ -15,6 +15,7 @@ void rule_nomem(struct neap_causes *causes)
 {
 	static const char text[] = "Internal error: out of memory";
 
+	causes->is_short = true;
 	if (causes->count > 0 &&
 	    strcmp(causes->list[causes->count - 1].message, text) == 0)
 		return;

@@ -118,7 +118,13 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_causes *causes)
 {
 	neap_auto_buf struct neap_buf text = {0};
+	struct neap_error err;
 
+	/* It may be right. */
+	if (causes->is_short) {
+		(void)neap_error_nomem(&err);
+		return neap_kube_fail_error(failure, kind, name, &err);
+	}
 	begin(failure, NEAP_KUBE_INVALID, kind, name);
 	failure->causes = causes;
 	neap_buf_init(&text, NEAP_BUF_LINE);

@@ -147,8 +147,9 @@ struct neap_cause {
 };
 
 struct neap_causes {
-	size_t count; /* how many are told */
-	size_t more;  /* and how many are not */
+	size_t count;  /* how many are told */
+	size_t more;   /* and how many are not */
+	bool is_short; /* of memory: not all was checked, which is a cause, too */
 	struct neap_cause list[NEAP_SCHEMA_CAUSES_MAX];
 };
 

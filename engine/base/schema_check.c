@@ -362,13 +362,15 @@ bool schema_check_within(const struct neap_schema *schema, const json_t *object,
 
 	schema_check_value(&checker, schema, object, &root);
 	schema_matcher_done(&checker.matcher);
-	if (checker.is_short)
+	if (checker.is_short) {
+		causes->is_short = true;
 		neap_causes_add(causes, "InternalError", "",
 				"Internal error: out of memory");
-	else if (checker.is_spent)
+	} else if (checker.is_spent) {
 		neap_causes_add(causes, "FieldValueInvalid", "",
 				"Invalid value: checking this object against its schema "
 				"takes too long");
+	}
 	return !checker.is_short;
 }
 
