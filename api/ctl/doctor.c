@@ -71,6 +71,7 @@ void neap_doctor_judge(const struct neap_doctor *doctor, struct neap_findings *f
 	neap_doctor_others(doctor, findings);
 	neap_doctor_kubelet(doctor, findings);
 	neap_doctor_own(doctor, findings);
+	neap_doctor_store(doctor, findings);
 	neap_doctor_daemon(doctor, findings);
 }
 

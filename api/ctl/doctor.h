@@ -95,6 +95,7 @@ void neap_doctor_others(const struct neap_doctor *doctor, struct neap_findings *
 void neap_doctor_kubelet(const struct neap_doctor *doctor,
 			 struct neap_findings *findings);
 void neap_doctor_own(const struct neap_doctor *doctor, struct neap_findings *findings);
+void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *findings);
 void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *findings);
 
 /* Fills *ret from the facts; root as there. */

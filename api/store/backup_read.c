@@ -166,7 +166,10 @@ static int read_line(struct neap_backup_reader *reader, const char *line, size_t
 	reader->lines++;
 	if (reader->part == ENDED)
 		return damaged(reader, "this stands behind the end", err);
-	if (neap_json_parse(line, len - 1, 0, &tree, &where) < 0)
+	r = neap_json_parse(line, len - 1, 0, &tree, &where);
+	if (r == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	if (r < 0)
 		return reader->part == HEAD ? neap_error_set(err, NEAP_EINVAL,
 							     "this is no backup of neap")
 					    : damaged(reader, "this is no JSON", err);

@@ -208,7 +208,8 @@ static int make_object(struct sqlite_store *sqlite, struct neap_store_write *wri
 	int r;
 
 	write->object = NULL;
-	if (tree == NULL)
+	/* Else without memory for the caller's: neap_object_new_take says so. */
+	if (tree == NULL && write->verb == NEAP_STORE_DELETE)
 		tree = neap_object_tree(newest);
 	r = neap_object_new_take(tree, write->fields, sqlite->accepted + 1, ret, err);
 	if (r < 0)

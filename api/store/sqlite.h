@@ -22,4 +22,9 @@ struct neap_store_sqlite_config {
  * NEAP_EINVAL for a damaged one (nothing is changed), NEAP_ECONFLICT when another process has it. */
 int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 			   struct neap_store **ret, struct neap_error *err);
+/* Looks a file through as a start does, and SQLite's own structures as well. For a copy: what is in a log
+ * beside it is taken over, and it is brought to the present format. Errors as of neap_store_sqlite_open. */
+int neap_store_sqlite_check(const char *file, size_t *ret_objects,
+			    struct neap_error *err);
+
 #endif

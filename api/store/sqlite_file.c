@@ -353,6 +353,28 @@ int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 	return r;
 }
 
+int neap_sqlite_file_check(struct neap_sqlite_file *file, struct neap_error *err)
+{
+	sqlite3_stmt *query = NULL;
+	int code = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(1)", -1, &query,
+				      NULL);
+	const char *text;
+	int r;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(query);
+	if (code != SQLITE_ROW) {
+		r = failed(file, code, err);
+	} else {
+		text = (const char *)sqlite3_column_text(query, 0);
+		r = text == NULL              ? neap_error_nomem(err)
+		    : strcmp(text, "ok") != 0 ? damaged(file, text, err)
+					      : 0;
+	}
+	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	return r;
+}
+
 /* --- commits --- */
 
 int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err)

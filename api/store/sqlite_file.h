@@ -29,6 +29,9 @@ typedef int neap_sqlite_load(void *arg, int64_t resource, const char *name, int6
 int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
 			  void *arg, struct neap_error *err);
 
+/* SQLite's own look at every page. */
+int neap_sqlite_file_check(struct neap_sqlite_file *file, struct neap_error *err);
+
 /* A commit: begin, rows, end. After an error of any of them the whole is undone. NEAP_EUNAVAILABLE: the
  * disk is full or read-only, and may be better later; any other: no further commit can be trusted. */
 int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err);

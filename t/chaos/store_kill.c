@@ -419,6 +419,7 @@ static void server_start(struct world *world)
 	world->pid = fork();
 	if (world->pid < 0)
 		store_client_wrong("fork: %s", strerror(errno));
+	store_client_server = world->pid;
 	if (world->pid > 0)
 		return;
 	(void)execvp(world->command[0], world->command);
@@ -443,6 +444,7 @@ static void server_ready(struct world *world)
 static void server_kill(struct world *world)
 {
 	(void)kill(world->pid, SIGKILL);
+	store_client_server = 0;
 	if (waitpid(world->pid, NULL, 0) != world->pid)
 		store_client_wrong("wait: %s", strerror(errno));
 }
@@ -518,13 +520,24 @@ static void end_all(struct world *world)
 		watcher_end(&world->watchers[i]);
 }
 
+/* What listens may not serve yet. */
 static void make_namespace(struct world *world)
 {
-	json_t *answer;
+	int64_t end = now_usec() + STORE_CLIENT_READY_MS * INT64_C(1000);
+	int status = 404;
 
-	(void)store_client_ask_whole(world->socket, "POST", "/api/v1/namespaces",
-				     "{\"metadata\":{\"name\":\"default\"}}", &answer);
-	json_decref(answer);
+	while (status == 404 && now_usec() < end) {
+		json_t *answer;
+
+		status = store_client_ask_whole(
+			world->socket, "POST", "/api/v1/namespaces",
+			"{\"metadata\":{\"name\":\"default\"}}", &answer);
+		json_decref(answer);
+		if (status == 404)
+			(void)poll(NULL, 0, 5);
+	}
+	if (status != 201 && status != 409)
+		store_client_wrong("the namespace is answered %d", status);
 }
 
 static void round_of(struct world *world)

@@ -34,7 +34,8 @@ void crash_bytes_put(struct crash_bytes *bytes, size_t at, const unsigned char *
 {
 	if (at + len > bytes->len)
 		crash_bytes_set_len(bytes, at + len);
-	memcpy(bytes->at + at, from, len);
+	if (len > 0)
+		memcpy(bytes->at + at, from, len);
 }
 
 void crash_bytes_copy(struct crash_bytes *to, const struct crash_bytes *from)

@@ -91,10 +91,36 @@ neapd_end TERM
 check "starts again" start
 check "and has them still" is "$(text_of a) $(text_of b)" "one two"
 
+doctor() # what it says of the store; its status
+{
+	neapctl doctor --run-dir "$WORK/run" --data-dir "$WORK/data" --group "$GROUP" --kubepods off \
+		--listen off --user nobody >"$WORK/said"
+	local status=$?
+	grep -F neap.db "$WORK/said"
+	return "$status"
+}
+says() { has "$(doctor)" "$1"; }
+state() { stat -c '%n %s %y' "$WORK"/data/neap.db*; }
+check "doctor: one that a neapd has is left alone" says "in use by a neapd"
+neapd_end KILL
+before=$(state)
+check "one that a killed neapd left is sound" says "is sound: 3 objects"
+check "and stays as it is" is "$(state)" "$before"
+check "the room is told" grep -q "file system of $WORK/data has" "$WORK/said"
+check "starts after the kill" start
+
 # A file that is damaged is refused and named, with what to do.
 neapd_end TERM
 dd if=/dev/zero of="$WORK/data/neap.db" bs=4096 seek=1 count=2 conv=notrunc 2>/dev/null
 neapd_options --roles api
 check "a damaged file is refused" not timeout 20 "$BUILD/neapd" "${OPTIONS[@]}"
 check "with what to do" has "$(cat "$WORK/check.out")" "restore a backup"
+before=$(state)
+damaged() { doctor; is $? 1 && has "$(tr '\n' ' ' <"$WORK/said")" "neap.db is damaged"; }
+check "doctor tells it too" damaged
+check "and changes nothing" is "$(state)" "$before"
+mv "$WORK/data/neap.db" "$WORK/damaged"
+check "with the file moved away it starts" start
+check "and a backup brings all back" neapctl restore "$WORK/first"
+check "as it was" is "$(text_of a) $(text_of b)" "one two"
 tap_end

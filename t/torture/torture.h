@@ -52,5 +52,6 @@ extern const struct torture torture_kube[];
 extern const struct torture torture_serve[];
 extern const struct torture torture_declared[];
 extern const struct torture torture_keep[];
+extern const struct torture torture_store[];
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 
 #include "engine/base/json.h"
 
+pid_t store_client_server;
+
 void NEAP_PRINTF(1, 2) store_client_wrong(const char *fmt, ...)
 {
 	va_list args;
@@ -22,6 +25,8 @@ void NEAP_PRINTF(1, 2) store_client_wrong(const char *fmt, ...)
 	(void)vfprintf(stderr, fmt, args);
 	(void)fprintf(stderr, "\n");
 	va_end(args);
+	if (store_client_server > 0)
+		(void)kill(store_client_server, SIGKILL);
 	exit(1);
 }
 

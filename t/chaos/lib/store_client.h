@@ -6,12 +6,15 @@
 #define NEAP_T_CHAOS_LIB_STORE_CLIENT_H
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #include "engine/base/buf.h"
 
 #define STORE_CLIENT_READY_MS 10000
 #define STORE_CLIENT_MAX      ((size_t)16 * 1024 * 1024)
 
+/* Killed by store_client_wrong; 0: none. */
+extern pid_t store_client_server;
 /* Says why and ends with 1. */
 void NEAP_PRINTF(1, 2) store_client_wrong(const char *fmt, ...);
 /* -1 when nobody listens. */
