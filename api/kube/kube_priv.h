@@ -8,7 +8,6 @@
 #include "api/kube/field_selector.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch.h"
-#include "api/kube/rope.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
 #include "api/store/store.h"
@@ -80,7 +79,6 @@ int shape_parse(struct call *call);
 void call_fail(struct call *call);
 void call_answer_take(struct call *call, int status, json_t *body);
 void call_answer_buf(struct call *call, int status, struct neap_buf *body);
-void call_answer_rope(struct call *call, int status, struct kube_rope *body);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
@@ -117,6 +115,11 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
+
+/* list.c: the list of so many objects, which are counted references; takes them and the array that they are in. As
+ * neap_store_list gave them they are sent from where they lie. metadata: of the list, as JSON. */
+void call_answer_list_take(struct call *call, const char *metadata,
+			   struct neap_object **objects, size_t count);
 
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);

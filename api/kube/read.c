@@ -26,19 +26,9 @@ void call_get(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->shape == SHAPE_OBJECT) {
-		kube_auto_rope struct kube_rope rope = {0};
-
-		kube_rope_init(&rope, LIST_MAX);
-		neap_buf_addf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
-			      target->kind->kind, call->api_version);
-		rope.is_failed = neap_buf_failed(&out);
-		kube_rope_add(&rope, out.data, out.len);
-		kube_rope_add_object(&rope, object, 1);
-		call_answer_rope(call, 200, &rope);
-		return;
-	}
-	if (!shape_table(call, &object, 1, true, "{}", &out))
+	if (call->shape == SHAPE_OBJECT)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, &object, 1, true, "{}", &out))
 		out.failed = true;
 	call_answer_buf(call, 200, &out);
 }
@@ -49,10 +39,7 @@ struct page {
 	struct choice choice;
 	int64_t limit; /* 0: none */
 	size_t count;
-	/* Of SHAPE_OBJECT. head: of an item with a kind of its own, else "". */
-	struct kube_rope items;
-	char head[NEAP_OBJECT_NAME + 192];
-	struct neap_object **objects; /* of SHAPE_TABLE, counted */
+	struct neap_object **objects; /* counted references */
 	size_t size;
 	bool is_short_of_memory;
 };
@@ -73,15 +60,6 @@ static bool keep_object(struct page *page, struct neap_object *object)
 	return true;
 }
 
-static void add_item(struct page *page, struct neap_object *object)
-{
-	if (page->count)
-		kube_rope_add_static(&page->items, ",");
-	if (page->head[0])
-		kube_rope_add(&page->items, page->head, strlen(page->head));
-	kube_rope_add_object(&page->items, object, page->head[0] ? 1 : 0);
-}
-
 /* False when the page is full: the object comes with the next one. */
 static bool take_object(void *arg, struct neap_object *object)
 {
@@ -91,11 +69,8 @@ static bool take_object(void *arg, struct neap_object *object)
 		return true;
 	if (page->limit && (int64_t)page->count == page->limit)
 		return false;
-	if (page->call->shape == SHAPE_TABLE)
-		page->is_short_of_memory = !keep_object(page, object);
-	else
-		add_item(page, object);
-	if (page->is_short_of_memory || page->items.is_failed)
+	page->is_short_of_memory = !keep_object(page, object);
+	if (page->is_short_of_memory)
 		return false;
 	page->count++;
 	return true;
@@ -128,28 +103,23 @@ static void answer_table(struct page *page, const struct neap_buf *metadata)
 static void answer_page(struct page *page, const struct neap_store_place *place,
 			bool has_more)
 {
-	struct call *call = page->call;
 	neap_auto_buf struct neap_buf metadata = {0};
-	neap_auto_buf struct neap_buf head = {0};
-	kube_auto_rope struct kube_rope out = {0};
+	struct neap_error err;
 
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
-	neap_buf_init(&head, NEAP_BUF_LINE);
-	kube_rope_init(&out, LIST_MAX);
 	add_metadata(place, has_more, &metadata);
-	neap_buf_addf(
-		&head,
-		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
-		call->target.kind->list_kind, call->api_version, metadata.data);
-	out.is_failed = neap_buf_failed(&metadata) || neap_buf_failed(&head);
-	if (call->shape == SHAPE_TABLE && !out.is_failed) {
+	if (neap_buf_failed(&metadata)) {
+		(void)neap_buf_error(&metadata, "the answer", &err);
+		(void)neap_kube_fail_error(&page->call->failure, page->call->target.kind,
+					   "", &err);
+		call_fail(page->call);
+	} else if (page->call->shape == SHAPE_TABLE) {
 		answer_table(page, &metadata);
-		return;
+	} else {
+		call_answer_list_take(page->call, metadata.data, page->objects,
+				      page->count);
+		page->objects = NULL;
 	}
-	kube_rope_add(&out, head.data, head.len);
-	kube_rope_join(&out, &page->items);
-	kube_rope_add(&out, "]}", 2);
-	call_answer_rope(call, 200, &out);
 }
 
 static int fail_expired(struct call *call, bool is_token)
@@ -257,12 +227,6 @@ void call_list(struct call *call)
 		call_fail(call);
 		return;
 	}
-	kube_rope_init(&page.items, LIST_MAX);
-	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
-	if (call->target.kind->is_custom)
-		(void)snprintf(page.head, sizeof(page.head),
-			       "{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
-			       call->target.kind->kind, call->api_version);
 	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
 			       take_object, &page, &err);
 	if (more == -NEAP_EGONE)
@@ -281,6 +245,5 @@ void call_list(struct call *call)
 	for (size_t i = 0; page.objects && i < page.count; i++)
 		(void)neap_object_unref(page.objects[i]);
 	free(page.objects);
-	kube_rope_done(&page.items);
 	choice_done(&page.choice);
 }
