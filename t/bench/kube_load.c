@@ -33,6 +33,7 @@
 #define ROUNDS_MAX  1001
 #define ANSWER_MAX  ((size_t)64 * 1024 * 1024)
 #define REQUEST_MAX ((size_t)3 * 1024 * 1024)
+#define REFUSED     INT64_MIN
 #define MAPS        "/api/v1/namespaces/bench/configmaps"
 
 static char *answer, *request;
@@ -202,8 +203,11 @@ static void follow(int port, int watchers, volatile int64_t *lines)
 			ssize_t n = recv(events[i].data.fd, answer, ANSWER_MAX, 0);
 			const char *at = answer, *end = answer + (n > 0 ? n : 0);
 
-			if (n <= 0)
-				fail("a watch ended");
+			if (n <= 0 || (n > 12 && memcmp(answer, "HTTP/1.", 7) == 0 &&
+				       memcmp(answer + 8, " 200", 4) != 0)) {
+				*lines = REFUSED;
+				exit(1);
+			}
 			/* "}\n" ends a frame, and nothing else. */
 			while ((at = memmem(at, (size_t)(end - at), "}}\n", 3)) != NULL) {
 				at += 3;
@@ -238,6 +242,10 @@ static void wait_for(const volatile int64_t *lines, int64_t wanted)
 	while (*lines < wanted) {
 		const struct timespec nap = {.tv_nsec = 2000000};
 
+		if (*lines == REFUSED) {
+			(void)fprintf(stderr, "kube_load: so many watches are refused\n");
+			exit(1);
+		}
 		if (seconds_of(CLOCK_MONOTONIC) > until) {
 			(void)fprintf(stderr, "kube_load: %lld frames of %lld came\n",
 				      (long long)*lines, (long long)wanted);
