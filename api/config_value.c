@@ -317,52 +317,6 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 	return neap_config_add_label(config, copy, value, err);
 }
 
-int neap_config_add_tls_role(struct neap_config *config, const char *role, bool is_group,
-			     const char *name, struct neap_error *err)
-{
-	struct neap_tls_roles *roles = &config->tls_roles;
-	struct neap_tls_role row = {.is_group = is_group};
-
-	if (neap_http_role_parse(role, &row.role, err) < 0)
-		return -(int)err->code;
-	if (!*name || !neap_strcopy(row.name, sizeof(row.name), name))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "the %s's name must have 1 to %zu bytes",
-				      is_group ? "group" : "user", sizeof(row.name) - 1);
-	if (roles->count == NEAP_TLS_ROLES_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d roles",
-				      NEAP_TLS_ROLES_MAX);
-	memcpy(&roles->rows[roles->count++], &row, sizeof(row));
-	return 0;
-}
-
-/* "operator=user:alice" */
-static int set_tls_role(struct neap_config *config, const char *text,
-			struct neap_error *err)
-{
-	neap_auto_free char *copy = neap_strdup(text);
-	char *name, *kind;
-	bool is_group;
-
-	if (!copy)
-		return neap_error_nomem(err);
-	kind = strchr(copy, '=');
-	name = kind ? strchr(kind, ':') : NULL;
-	if (!name)
-		goto wrong;
-	*kind++ = '\0';
-	*name++ = '\0';
-	is_group = strcmp(kind, "group") == 0;
-	if (!is_group && strcmp(kind, "user") != 0)
-		goto wrong;
-	return neap_config_add_tls_role(config, copy, is_group, name, err);
-wrong:
-	return neap_error_set(err, NEAP_EINVAL,
-			      "'%.60s' gives no role: give for example "
-			      "operator=user:alice or viewer=group:developers",
-			      text);
-}
-
 static const char *const role_names[] = {"api", "node"};
 
 static int set_roles(unsigned *to, const char *text, struct neap_error *err)
@@ -421,8 +375,8 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 		return neap_config_add_policy(config, text, err);
 	case NEAP_OPTION_LABEL:
 		return set_label(config, text, err);
-	case NEAP_OPTION_TLS_ROLE:
-		return set_tls_role(config, text, err);
+	case NEAP_OPTION_GRANT:
+		return neap_grants_parse(&config->grants, text, err);
 	case NEAP_OPTION_APPS:
 	case NEAP_OPTION_ACTION:
 		break;

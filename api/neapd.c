@@ -12,6 +12,7 @@
 
 #include "api/daemon/format.h"
 #include "api/daemon/whole.h"
+#include "api/http/tokens.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -189,12 +190,15 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.unix_fd = daemon->unix_fd;
 	http.token = daemon->token;
 	http.tls = daemon->tls;
+	http.grants = &daemon->config.grants;
+	http.tokens = daemon->tokens;
 	http.own_uid = daemon->account.uid;
 	if (daemon->tls != NULL && daemon->config.tls_cert[0] != '\0' &&
 	    neap_daemon_tls_start(daemon->tls, &daemon->config, daemon->base,
 				  &daemon->log, kubeconfig_write, daemon,
 				  &daemon->tls_watch, err) < 0)
 		return -(int)err->code;
+	neap_daemon_tokens_tell(daemon);
 	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
 		return -(int)err->code;
 	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
@@ -261,6 +265,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
 	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
 	    neap_daemon_tls_load(config, &daemon->account, &daemon->tls, err) < 0 ||
+	    neap_daemon_tokens_load(daemon, err) < 0 ||
 	    neap_token_load(config, &daemon->account, daemon->token,
 			    sizeof(daemon->token), err) < 0)
 		return -(int)err->code;
@@ -301,6 +306,7 @@ static void daemon_done(struct neap_daemon *daemon)
 
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
+	neap_tokens_unref(daemon->tokens);
 	neap_daemon_api_free(daemon->api);
 	neap_daemon_tls_free(daemon->tls_watch);
 	neap_tls_free(daemon->tls);

@@ -16,6 +16,7 @@
 #include "api/daemon/loop.h"
 #include "api/daemon/notify.h"
 #include "api/http/server.h"
+#include "api/http/tls.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
 
@@ -43,6 +44,7 @@ struct neap_daemon {
 	struct neap_clocks clocks; /* at the last tick */
 	struct neap_tls *tls;      /* NULL without --tls-cert */
 	struct neap_daemon_tls *tls_watch;
+	struct neap_tokens *tokens; /* of users; NULL without --token-file */
 	struct neap_http *http;
 	struct neap_control *control;
 	struct neap_control_policies *policies;
@@ -62,6 +64,14 @@ struct neap_daemon {
 
 /* --- answers.c --- */
 struct neap_control_node neap_daemon_functions(struct neap_daemon *daemon);
+
+/* --- access.c --- */
+/* As root, if it is. */
+int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err);
+/* Their number, and that a changed file could not be read. */
+void neap_daemon_tokens_tell(const struct neap_daemon *daemon);
+/* SIGHUP: the file anew. What cannot be used is told, and the tokens stay. */
+void neap_daemon_tokens_look(struct neap_daemon *daemon);
 
 /* --- kubeconfig.c --- */
 /* A certificate of its own below DATA_DIR, as the loop's user; fills daemon->tls. */

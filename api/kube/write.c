@@ -317,6 +317,11 @@ void call_create(struct call *call)
 		call_fail(call);
 		return;
 	}
+	if (call_permit_object(call, "create", NULL, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
 	create_take(call, object);
 }
 
@@ -426,7 +431,9 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 {
 	bool is_end;
 
-	if (make_changed(call, object, before, newest) < 0) {
+	if (make_changed(call, object, before, newest) < 0 ||
+	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
+			       object) < 0) {
 		json_decref(object);
 		call_fail(call);
 		return;
