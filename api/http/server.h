@@ -261,6 +261,8 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 			  const struct neap_http_part *parts, size_t count,
 			  const struct neap_http_owners *owners, void (*room)(void *arg),
 			  void *arg);
+/* Closes the connection; gone follows, from the loop. */
+void neap_http_stream_cut(struct neap_http_stream *stream);
 /* What was sent still arrives. Not from within gone, and not after it. */
 void neap_http_stream_end(struct neap_http_stream *stream);
 

@@ -394,6 +394,11 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 	return 0;
 }
 
+void neap_http_stream_cut(struct neap_http_stream *stream)
+{
+	neap_guard_refuse(stream->guard);
+}
+
 void neap_http_stream_end(struct neap_http_stream *stream)
 {
 	struct evhttp_request *ev = stream->ev;

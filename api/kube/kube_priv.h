@@ -30,6 +30,7 @@ struct neap_kube {
 	struct neap_http *http; /* that it is served by; NULL before */
 	struct watcher *watchers;
 	size_t watcher_count;
+	struct event *tidy;
 	int64_t (*now)(void); /* Unix microseconds */
 	struct document document;
 	struct neap_causes
@@ -131,6 +132,9 @@ json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
  * neap_store_list gave them they are sent from where they lie. metadata: of the list, as JSON. */
 void call_answer_list_take(struct call *call, const char *metadata,
 			   struct neap_object **objects, size_t count);
+
+/* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
+void kube_tidy_later(struct neap_kube *kube);
 
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);

@@ -15,10 +15,15 @@
 #define PIECES_MAX 8
 #define PARTS_MAX  (NEAP_HTTP_PARTS_MAX - 4)
 #define LIST_END   "]}\n"
+/* A client that takes longer holds what has long changed. */
+#define TIME_S 300
+/* Objects of a list that leaves something to tidy up. */
+#define TIDY_COUNT 1000
 
 struct list {
+	struct neap_kube *kube;
 	struct neap_http_stream *stream;
-	struct event *again;
+	struct event *again, *late;
 	struct neap_object **objects;
 	size_t count, at;
 	struct neap_buf head; /* up to the first object */
@@ -30,11 +35,15 @@ struct list {
 
 static void list_free(struct list *list)
 {
+	if (list->count > TIDY_COUNT)
+		kube_tidy_later(list->kube);
 	for (size_t i = 0; i < list->count; i++)
 		(void)neap_object_unref(list->objects[i]);
 	free(list->objects);
 	if (list->again)
 		event_free(list->again);
+	if (list->late)
+		event_free(list->late);
 	neap_buf_done(&list->head);
 	free(list);
 }
@@ -98,6 +107,15 @@ static void pump(void *arg)
 	list_free(list);
 }
 
+static void is_late(int fd, short what, void *arg)
+{
+	struct list *list = arg;
+
+	(void)fd;
+	(void)what;
+	neap_http_stream_cut(list->stream);
+}
+
 static void its_turn(int fd, short what, void *arg)
 {
 	(void)fd;
@@ -116,10 +134,12 @@ static struct list *list_new(const struct call *call, const char *metadata,
 {
 	struct list *list = neap_alloc(sizeof(*list));
 	const struct neap_kube_kind *kind = call->target.kind;
+	static const struct timeval limit = {.tv_sec = TIME_S};
 
 	if (!list)
 		return NULL;
 	list->again = event_new(call->kube->base, -1, 0, its_turn, list);
+	list->late = event_new(call->kube->base, -1, 0, is_late, list);
 	neap_buf_init(&list->head, NEAP_BUF_LINE);
 	(void)snprintf(list->between, sizeof(list->between), ",");
 	if (kind->is_custom)
@@ -133,10 +153,12 @@ static struct list *list_new(const struct call *call, const char *metadata,
 		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[%s",
 		kind->list_kind, call->api_version, metadata,
 		count ? list->between + 1 : "");
-	if (!list->again || neap_buf_failed(&list->head)) {
+	if (!list->again || !list->late || event_add(list->late, &limit) < 0 ||
+	    neap_buf_failed(&list->head)) {
 		list_free(list);
 		return NULL;
 	}
+	list->kube = call->kube;
 	list->objects = objects;
 	list->count = count;
 	return list;

@@ -71,7 +71,16 @@ static int compare_events(const void *a, const void *b)
 	return left->version < right->version ? -1 : left->version > right->version;
 }
 
-static int undo_make(const struct neap_resource *resource, int64_t version,
+/* Of what is still to come in the list: with each page of a long one there is less to sort. */
+static bool is_ahead(const struct neap_store_event *event,
+		     const struct neap_store_place *place, const char *ns)
+{
+	return neap_object_compare(event->object, place->ns, place->name) > 0 &&
+	       (ns == NULL || strcmp(event->object->ns, ns) == 0);
+}
+
+static int undo_make(const struct neap_resource *resource,
+		     const struct neap_store_place *place, const char *ns,
 		     struct undo *undo, struct neap_error *err)
 {
 	const struct neap_store_past *past = &resource->past;
@@ -79,16 +88,20 @@ static int undo_make(const struct neap_resource *resource, int64_t version,
 
 	while (from > 0 &&
 	       past->events[(past->start + from - 1) % past->room].event.version >
-		       version)
+		       place->version)
 		from--;
 	if (from == past->count)
 		return 0;
 	undo->events = neap_alloc_array(past->count - from, sizeof(*undo->events));
 	if (undo->events == NULL)
 		return neap_error_nomem(err);
-	for (i = from; i < past->count; i++)
-		undo->events[undo->count++] =
+	for (i = from; i < past->count; i++) {
+		struct neap_store_event *event =
 			&past->events[(past->start + i) % past->room].event;
+
+		if (is_ahead(event, place, ns))
+			undo->events[undo->count++] = event;
+	}
 	qsort(undo->events, undo->count, sizeof(*undo->events), compare_events);
 	for (i = 0; i < undo->count; i++)
 		if (kept == 0 ||
@@ -126,14 +139,6 @@ static struct neap_object *list_next(const struct neap_resource *resource,
 	}
 }
 
-static void undo_skip(struct undo *undo, const struct neap_store_place *place)
-{
-	while (undo->at < undo->count &&
-	       neap_object_compare(undo->events[undo->at]->object, place->ns,
-				   place->name) <= 0)
-		undo->at++;
-}
-
 int neap_store_list(struct neap_store *store, const char *resource, const char *ns,
 		    struct neap_store_place *place,
 		    bool (*take)(void *arg, struct neap_object *object), void *arg,
@@ -154,16 +159,15 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 		return neap_error_set(err, NEAP_EGONE,
 				      "The provided continue parameter is too old to "
 				      "display a consistent list result");
-	if (undo_make(of, place->version, &undo, err) < 0)
-		return -(int)err->code;
 	/* A namespace begins behind the empty name. */
 	if (ns != NULL && strcmp(place->ns, ns) < 0) {
 		(void)neap_strcopy(place->ns, sizeof(place->ns), ns);
 		place->name[0] = '\0';
 	}
+	if (undo_make(of, place, ns, &undo, err) < 0)
+		return -(int)err->code;
 	neap_index_walk_start(of->index, place->ns, place->name, &walk);
 	walked = neap_index_walk_next(of->index, &walk);
-	undo_skip(&undo, place);
 	while ((object = list_next(of, &walk, &walked, &undo)) != NULL) {
 		if (ns != NULL && strcmp(object->ns, ns) != 0)
 			break;

@@ -30,6 +30,7 @@ struct crowd {
 	uint32_t seed;
 	char *request, *body, *answer;
 	long opened, ended, writes, lists;
+	long version; /* newest that an answer told of */
 	double bytes;
 };
 
@@ -51,8 +52,9 @@ static void open_watch(struct crowd *crowd, int index)
 {
 	static const char *const queries[] = {
 		"&resourceVersion=0",
-		"&allowWatchBookmarks=true&resourceVersion=1",
-		"&labelSelector=app%3Dbench&timeoutSeconds=5",
+		"", /* from the newest version */
+		"&labelSelector=app%3Dbench&timeoutSeconds=5&sendInitialEvents=false"
+		"&resourceVersionMatch=NotOlderThan",
 		"&fieldSelector=metadata.name%3Dc-000007",
 		"&allowWatchBookmarks=true&sendInitialEvents=true"
 		"&resourceVersionMatch=NotOlderThan&labelSelector=app%3Dnone",
@@ -61,9 +63,16 @@ static void open_watch(struct crowd *crowd, int index)
 	/* The whole of what is there to a few only. */
 	unsigned query = draw(crowd, 50) == 0 ? 0 : 1 + draw(crowd, 4);
 	char path[512], head[1024];
+	int len = snprintf(path, sizeof(path), "%s", MAPS "?watch=true");
 	ssize_t n;
 
-	(void)snprintf(path, sizeof(path), MAPS "?watch=true%s", queries[query]);
+	if (query == 1)
+		(void)snprintf(path + len, sizeof(path) - (size_t)len,
+			       "&allowWatchBookmarks=true&resourceVersion=%ld",
+			       crowd->version);
+	else
+		(void)snprintf(path + len, sizeof(path) - (size_t)len, "%s",
+			       queries[query]);
 	watcher->fd = dial(crowd->port);
 	ask(crowd->request, watcher->fd, "GET", path, "");
 	n = recv(watcher->fd, head, sizeof(head), 0);
@@ -131,6 +140,9 @@ static int take_status(struct crowd *crowd, int fd)
 			if (!end || !field || sscanf(head, "HTTP/1.%*c %d", &status) != 1)
 				fail("a head");
 			all = (size_t)(end + 4 - head) + strtoul(field + 16, NULL, 10);
+			field = strstr(end, "\"resourceVersion\":\"");
+			if (field && strtol(field + 19, NULL, 10) > crowd->version)
+				crowd->version = strtol(field + 19, NULL, 10);
 		}
 		got += (size_t)n;
 	}
@@ -198,6 +210,7 @@ static void run(struct crowd *crowd, double seconds)
 
 	for (int i = 0; i < WRITERS; i++)
 		crowd->writers[i] = dial(crowd->port);
+	list_one(crowd);
 	for (int i = 0; i < crowd->count; i++)
 		open_watch(crowd, i);
 	while (now() < until) {
