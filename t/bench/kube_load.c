@@ -2,7 +2,7 @@
  *
  * A client for P11, P14, P16 and P17: objects of a server (kube_server or neapd with the token in
  * BENCH_TOKEN, default "secret"), ConfigMaps of namespace "bench".
- *   kube_load fill PORT COUNT BYTES              makes them, 64 at once
+ *   kube_load fill PORT COUNT BYTES              makes them, 32 at once
  *   kube_load watch PORT PID WATCHERS EVENTS BURST BYTES
  *     CPU of process PID in microseconds for each event and watcher, without what the writes take (a run
  *     without watchers before), and with; one watcher more does not read
@@ -31,6 +31,7 @@
 #include "t/bench/kube_wire.h"
 
 #define CLIENTS_MAX 64
+#define FILLERS     32
 #define ROUNDS_MAX  1001
 #define ANSWER_MAX  ((size_t)64 * 1024 * 1024)
 #define REFUSED     INT64_MIN
@@ -76,16 +77,16 @@ static size_t take(int fd, int status_wanted)
 
 static void fill(int port, int count, size_t bytes)
 {
-	int fds[CLIENTS_MAX];
+	int fds[FILLERS];
 	char *body = neap_alloc(REQUEST_MAX);
 
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < FILLERS; i++)
 		fds[i] = dial(port);
 	ask(request, fds[0], "POST", "/api/v1/namespaces",
 	    "{\"metadata\":{\"name\":\"bench\"}}");
 	(void)take(fds[0], 0); /* it may be there */
-	for (int at = 0; at < count; at += CLIENTS_MAX) {
-		int some = count - at < CLIENTS_MAX ? count - at : CLIENTS_MAX;
+	for (int at = 0; at < count; at += FILLERS) {
+		int some = count - at < FILLERS ? count - at : FILLERS;
 
 		for (int i = 0; i < some; i++) {
 			make_object(body, REQUEST_MAX, at + i, bytes, 0);
@@ -94,7 +95,7 @@ static void fill(int port, int count, size_t bytes)
 		for (int i = 0; i < some; i++)
 			(void)take(fds[i], 0);
 	}
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < FILLERS; i++)
 		(void)close(fds[i]);
 	free(body);
 }
