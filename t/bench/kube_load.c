@@ -328,7 +328,7 @@ static int compare(const void *a, const void *b)
 
 static int run_list(int port, pid_t pid, int rounds)
 {
-	double took[ROUNDS_MAX], cpu = 0;
+	double took[ROUNDS_MAX] = {0}, cpu = 0;
 	size_t len = 0;
 	int fd = dial(port);
 
