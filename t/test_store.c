@@ -2,6 +2,7 @@
  *
  * The embedded store: what a write may do, what is seen when, and a model that random writes, watches,
  * lists of the past and new starts are compared with. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -572,6 +573,46 @@ static void test_many_pages(void **state)
 	assert_int_equal(neap_store_count(rig->store, "pods"), COUNT / 2);
 }
 
+static void count_one(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+/* Many watches are not called all at once, but all are called, also when what they were called for has been
+ * taken together with what came later. */
+static void test_many_watches(void **state)
+{
+	struct store_rig *rig = *state;
+	struct neap_store_watch *watches[300];
+	struct pollfd ready = {.fd = neap_store_fd(rig->store), .events = POLLIN};
+	int calls[300] = {0}, called = 0;
+	struct neap_store_event *event;
+	struct neap_error err;
+	int64_t first;
+
+	first = store_rig_put(rig, NEAP_STORE_CREATE, "n", "a", 1);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++) {
+		assert_int_equal(neap_store_watch_new(rig->store, "pods", first,
+						      count_one, &calls[i], &watches[i],
+						      &err),
+				 0);
+		assert_int_equal(neap_store_watch_next(watches[i], &event, &err), 0);
+	}
+	(void)store_rig_put(rig, NEAP_STORE_UPDATE, "n", "a", 2);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++)
+		called += calls[i];
+	assert_true(called > 0 && called < 300);
+	while (poll(&ready, 1, 0) == 1)
+		neap_store_hear(rig->store);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(watches); i++) {
+		assert_int_equal(calls[i], 1);
+		assert_int_equal(neap_store_watch_next(watches[i], &event, &err), 1);
+		assert_int_equal(store_rig_n(event->object), 2);
+		assert_int_equal(neap_store_watch_next(watches[i], &event, &err), 0);
+		neap_store_watch_free(watches[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -589,6 +630,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_watches, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_attached, setup, teardown),

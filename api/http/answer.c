@@ -223,19 +223,6 @@ void neap_http_answer_text_take(struct neap_http_request *request, int status,
 		send_take(request, status, type);
 }
 
-void neap_http_answer_parts_take(struct neap_http_request *request, int status,
-				 const char *type, struct evbuffer *body)
-{
-	struct evbuffer *out = evhttp_request_get_output_buffer(request->ev);
-	int r = evbuffer_add_buffer(out, body);
-
-	evbuffer_free(body);
-	if (r < 0)
-		neap_http_drop_take(request);
-	else
-		send_take(request, status, type);
-}
-
 void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body)
 {

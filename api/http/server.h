@@ -11,7 +11,6 @@
 
 #include "engine/base/error.h"
 
-struct evbuffer;
 struct event_base;
 struct sockaddr;
 struct neap_grants;
@@ -203,9 +202,6 @@ void neap_http_answer_text(struct neap_http_request *request, int status,
 /* The same, and frees text (len bytes) with free(3) when it is on its way: a large one is not copied. */
 void neap_http_answer_text_take(struct neap_http_request *request, int status,
 				const char *type, char *text, size_t len);
-/* The same of parts that may lie anywhere; frees body. */
-void neap_http_answer_parts_take(struct neap_http_request *request, int status,
-				 const char *type, struct evbuffer *body);
 /* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);
@@ -233,6 +229,11 @@ struct neap_http_stream;
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
 						     const char *type,
 						     void (*gone)(void *arg), void *arg);
+/* The same for an answer that ends by itself after so many bytes, given by neap_http_stream_push and then
+ * ended by neap_http_stream_end: no stream in the sense of the caps, and the connection is kept. */
+struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *request,
+						    const char *type, size_t len,
+						    void (*gone)(void *arg), void *arg);
 /* 1: on its way. 0: skipped, as the client has too much unread; send the newest state later. A client
  * that gets skipped too often in a row is cut off, and gone follows. */
 int neap_http_stream_send(struct neap_http_stream *stream, const char *data, size_t len);
@@ -260,6 +261,8 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 			  const struct neap_http_part *parts, size_t count,
 			  const struct neap_http_owners *owners, void (*room)(void *arg),
 			  void *arg);
+/* Closes the connection; gone follows, from the loop. */
+void neap_http_stream_cut(struct neap_http_stream *stream);
 /* What was sent still arrives. Not from within gone, and not after it. */
 void neap_http_stream_end(struct neap_http_stream *stream);
 

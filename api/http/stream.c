@@ -163,13 +163,23 @@ static void answer_nomem(struct neap_http_request *request)
 	neap_http_answer_error(request, &err);
 }
 
-/* Without a length, as a GET has none either. */
-static void answer_head(struct neap_http_request *request, const char *type)
+/* And one header more, or none: name is NULL. */
+static bool finish_headers(struct neap_http_request *request, const char *type,
+			   const char *name, const char *value)
+{
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request->ev);
+
+	return neap_http_headers_finish(request, type) == 0 &&
+	       (!name || evhttp_add_header(headers, name, value) == 0) &&
+	       neap_http_headers_reserve(request);
+}
+
+static void answer_head(struct neap_http_request *request, const char *type,
+			const char *length)
 {
 	struct evhttp_request *ev = request->ev;
 
-	if (neap_http_headers_finish(request, type) < 0 ||
-	    !neap_http_headers_reserve(request)) {
+	if (!finish_headers(request, type, length ? "Content-Length" : NULL, length)) {
 		neap_http_drop_take(request);
 		return;
 	}
@@ -178,15 +188,32 @@ static void answer_head(struct neap_http_request *request, const char *type)
 	evhttp_send_reply(ev, 200, NULL, NULL);
 }
 
+/* The head goes out at once, so that what comes next need not wait behind it. */
+static void start(struct neap_http_stream *stream, struct neap_http_request *request,
+		  void (*gone)(void *arg), void *arg)
+{
+	stream->gone = gone;
+	stream->gone_arg = arg;
+	neap_http_request_free(request);
+	neap_guard_note_answer(stream->guard);
+	neap_guard_watch(stream->guard, gone_cb, stream);
+	evhttp_send_reply_start(stream->ev, 200, NULL);
+	stream->is_chunked = stream->ev->chunked;
+	if (!stream->is_plain || evbuffer_unfreeze(stream->output, 1) < 0)
+		return;
+	/* What fails or does not fit is the loop's. */
+	(void)evbuffer_write_atmost(stream->output, stream->fd, NEAP_HTTP_WRITE_MAX);
+	(void)evbuffer_freeze(stream->output, 1); /* cannot fail, as the other did not */
+}
+
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
 						     const char *type,
 						     void (*gone)(void *arg), void *arg)
 {
-	struct evhttp_request *ev = request->ev;
 	struct neap_http_stream *stream;
 
-	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD) {
-		answer_head(request, type);
+	if (evhttp_request_get_command(request->ev) == EVHTTP_REQ_HEAD) {
+		answer_head(request, type, NULL);
 		return NULL;
 	}
 	stream = stream_new(request);
@@ -200,23 +227,41 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 		return NULL;
 	}
 	/* Whatever the client says meanwhile is not read as a request. */
-	if (neap_http_headers_finish(request, type) < 0 ||
-	    evhttp_add_header(evhttp_request_get_output_headers(ev), "Connection",
-			      "close") < 0 ||
-	    !neap_http_headers_reserve(request)) {
+	if (!finish_headers(request, type, "Connection", "close")) {
 		stream_free(stream);
 		neap_http_drop_take(request);
 		return NULL;
 	}
-	stream->gone = gone;
-	stream->gone_arg = arg;
-	set_timeouts(evhttp_connection_get_bufferevent(evhttp_request_get_connection(ev)),
+	set_timeouts(evhttp_connection_get_bufferevent(
+			     evhttp_request_get_connection(request->ev)),
 		     request->timeout_s);
-	neap_http_request_free(request);
-	neap_guard_note_answer(stream->guard);
-	neap_guard_watch(stream->guard, gone_cb, stream);
-	evhttp_send_reply_start(ev, 200, NULL);
-	stream->is_chunked = ev->chunked;
+	start(stream, request, gone, arg);
+	return stream;
+}
+
+struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *request,
+						    const char *type, size_t len,
+						    void (*gone)(void *arg), void *arg)
+{
+	struct neap_http_stream *stream;
+	char length[32];
+
+	(void)snprintf(length, sizeof(length), "%zu", len);
+	if (evhttp_request_get_command(request->ev) == EVHTTP_REQ_HEAD) {
+		answer_head(request, type, length);
+		return NULL;
+	}
+	stream = stream_new(request);
+	if (!stream) {
+		answer_nomem(request);
+		return NULL;
+	}
+	if (!finish_headers(request, type, "Content-Length", length)) {
+		stream_free(stream);
+		neap_http_drop_take(request);
+		return NULL;
+	}
+	start(stream, request, gone, arg);
 	return stream;
 }
 
@@ -347,6 +392,11 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 	stream->room = room;
 	stream->room_arg = arg;
 	return 0;
+}
+
+void neap_http_stream_cut(struct neap_http_stream *stream)
+{
+	neap_guard_refuse(stream->guard);
 }
 
 void neap_http_stream_end(struct neap_http_stream *stream)

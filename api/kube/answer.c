@@ -48,26 +48,6 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body)
 	call->request = NULL;
 }
 
-void call_answer_rope(struct call *call, int status, struct kube_rope *body)
-{
-	struct evbuffer *parts;
-	struct neap_error err;
-
-	if (!call->request)
-		return;
-	kube_rope_add_static(body, "\n");
-	parts = kube_rope_take(body);
-	if (!parts) {
-		(void)kube_rope_error(body, &err);
-		(void)neap_kube_fail_error(&call->failure, call->target.kind,
-					   call->target.name, &err);
-		call_fail(call);
-		return;
-	}
-	neap_http_answer_parts_take(call->request, status, JSON_TYPE, parts);
-	call->request = NULL;
-}
-
 void call_fail(struct call *call)
 {
 	char seconds[16];

@@ -8,7 +8,6 @@
 #include "api/kube/field_selector.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch.h"
-#include "api/kube/rope.h"
 #include "api/kube/status.h"
 #include "api/kube/target.h"
 #include "api/kube/view.h"
@@ -39,6 +38,7 @@ struct neap_kube {
 	size_t watcher_count;
 	struct made *made;
 	size_t made_count;
+	struct event *tidy;
 	int64_t (*now)(void);                /* Unix microseconds */
 	struct neap_kube_declared *declared; /* NULL: the kinds stay as they are */
 	struct document document;
@@ -82,12 +82,6 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
-/* What stands before the text of an object to say its kind. */
-#define SHAPE_HEAD (NEAP_OBJECT_NAME + 192)
-void shape_head(const struct call *call, char *buf, size_t size);
-/* The object behind head, which is "" where it has no kind of its own; its text is not copied. */
-void shape_rope(const struct call *call, struct neap_object *object, const char *head,
-		struct kube_rope *out);
 bool shape_table(const struct call *call, struct neap_object *const *objects,
 		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
 /* What the Accept header and the query ask for. -1: nothing that there is. */
@@ -97,7 +91,6 @@ int shape_parse(struct call *call);
 void call_fail(struct call *call);
 void call_answer_take(struct call *call, int status, json_t *body);
 void call_answer_buf(struct call *call, int status, struct neap_buf *body);
-void call_answer_rope(struct call *call, int status, struct kube_rope *body);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
@@ -166,6 +159,13 @@ void call_warn_definition(struct call *call, const json_t *tree);
 struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 				    const json_t *owner,
 				    const struct neap_kube_kind **ret_kind);
+/* list.c: the list of so many objects, which are counted references; takes them and the array that they are in. As
+ * neap_store_list gave them they are sent from where they lie. metadata: of the list, as JSON. */
+void call_answer_list_take(struct call *call, const char *metadata,
+			   struct neap_object **objects, size_t count);
+
+/* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
+void kube_tidy_later(struct neap_kube *kube);
 
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);

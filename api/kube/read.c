@@ -69,18 +69,9 @@ void call_get(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->shape == SHAPE_OBJECT) {
-		kube_auto_rope struct kube_rope rope = {0};
-		char head[SHAPE_HEAD];
-
-		kube_rope_init(&rope, LIST_MAX);
-		shape_head(call, head, sizeof(head));
-		shape_rope(call, object, head, &rope);
-		(void)neap_object_unref(object);
-		call_answer_rope(call, 200, &rope);
-		return;
-	}
-	if (!shape_table(call, &object, 1, true, "{}", &out))
+	if (call->shape == SHAPE_OBJECT)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, &object, 1, true, "{}", &out))
 		out.failed = true;
 	(void)neap_object_unref(object);
 	call_answer_buf(call, 200, &out);
@@ -92,10 +83,7 @@ struct page {
 	struct choice choice;
 	int64_t limit; /* 0: none */
 	size_t count;
-	/* Of SHAPE_OBJECT. head: of an item with a kind of its own, else "". */
-	struct kube_rope items;
-	char head[SHAPE_HEAD];
-	struct neap_object **objects; /* of SHAPE_TABLE, counted */
+	struct neap_object **objects; /* counted references */
 	size_t size;
 	bool is_short_of_memory;
 };
@@ -125,14 +113,8 @@ static bool take_object(void *arg, struct neap_object *object)
 		return true;
 	if (page->limit && (int64_t)page->count == page->limit)
 		return false;
-	if (page->call->shape == SHAPE_TABLE) {
-		page->is_short_of_memory = !keep_object(page, object);
-	} else {
-		if (page->count)
-			kube_rope_add_static(&page->items, ",");
-		shape_rope(page->call, object, page->head, &page->items);
-	}
-	if (page->is_short_of_memory || page->items.is_failed)
+	page->is_short_of_memory = !keep_object(page, object);
+	if (page->is_short_of_memory)
 		return false;
 	page->count++;
 	return true;
@@ -162,31 +144,50 @@ static void answer_table(struct page *page, const struct neap_buf *metadata)
 	call_answer_buf(page->call, 200, &out);
 }
 
+/* Of a kind that is stored as another: nothing can be sent from where it lies. */
+static void answer_view(struct page *page, const struct neap_buf *metadata)
+{
+	struct call *call = page->call;
+	const struct neap_kube_kind *kind = call->target.kind;
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, LIST_MAX);
+	neap_buf_addf(
+		&out,
+		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
+		kind->list_kind, call->api_version, metadata->data);
+	for (size_t i = 0; i < page->count; i++) {
+		if (i)
+			neap_buf_addc(&out, ',');
+		neap_kube_view_write(&call->kube->shown, kind->view, page->objects[i],
+				     NULL, NULL, &out);
+	}
+	neap_buf_adds(&out, "]}");
+	call_answer_buf(call, 200, &out);
+}
+
 static void answer_page(struct page *page, const struct neap_store_place *place,
 			bool has_more)
 {
-	struct call *call = page->call;
 	neap_auto_buf struct neap_buf metadata = {0};
-	neap_auto_buf struct neap_buf head = {0};
-	kube_auto_rope struct kube_rope out = {0};
+	struct neap_error err;
 
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
-	neap_buf_init(&head, NEAP_BUF_LINE);
-	kube_rope_init(&out, LIST_MAX);
 	add_metadata(place, has_more, &metadata);
-	neap_buf_addf(
-		&head,
-		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
-		call->target.kind->list_kind, call->api_version, metadata.data);
-	out.is_failed = neap_buf_failed(&metadata) || neap_buf_failed(&head);
-	if (call->shape == SHAPE_TABLE && !out.is_failed) {
+	if (neap_buf_failed(&metadata)) {
+		(void)neap_buf_error(&metadata, "the answer", &err);
+		(void)neap_kube_fail_error(&page->call->failure, page->call->target.kind,
+					   "", &err);
+		call_fail(page->call);
+	} else if (page->call->shape == SHAPE_TABLE) {
 		answer_table(page, &metadata);
-		return;
+	} else if (page->call->target.kind->view) {
+		answer_view(page, &metadata);
+	} else {
+		call_answer_list_take(page->call, metadata.data, page->objects,
+				      page->count);
+		page->objects = NULL;
 	}
-	kube_rope_add(&out, head.data, head.len);
-	kube_rope_join(&out, &page->items);
-	kube_rope_add(&out, "]}", 2);
-	call_answer_rope(call, 200, &out);
 }
 
 static int fail_expired(struct call *call, bool is_token)
@@ -280,20 +281,11 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	return 0;
 }
 
-static void page_start(struct page *page)
-{
-	kube_rope_init(&page->items, LIST_MAX);
-	/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it. */
-	if (page->call->target.kind->is_custom)
-		shape_head(page->call, page->head, sizeof(page->head));
-}
-
 static void page_done(struct page *page)
 {
 	for (size_t i = 0; page->objects && i < page->count; i++)
 		(void)neap_object_unref(page->objects[i]);
 	free(page->objects);
-	kube_rope_done(&page->items);
 }
 
 void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
@@ -303,7 +295,6 @@ void call_answer_list(struct call *call, const struct choice *choice, int64_t ve
 	struct page page = {.call = call, .choice = *choice};
 	struct neap_error err;
 
-	page_start(&page);
 	for (size_t i = 0; i < count && !page.is_short_of_memory; i++)
 		(void)take_object(&page, list[i]);
 	if (page.is_short_of_memory) {
@@ -330,7 +321,6 @@ void call_list(struct call *call)
 		call_fail(call);
 		return;
 	}
-	page_start(&page);
 	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
 			       take_object, &page, &err);
 	if (more == -NEAP_EGONE)

@@ -2,6 +2,7 @@
  *
  * From a request to its verb. */
 #include <event2/event.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,11 @@
 #include "api/kube/kube_priv.h"
 #include "api/kube/review.h"
 #include "engine/base/mem.h"
+
+/* Free memory is given back when it is more than so much, and than a part of what is used. */
+#define TIDY_S         5
+#define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
+#define TIDY_PART      20
 
 typedef void call_fn(struct call *call);
 
@@ -185,6 +191,26 @@ static const struct neap_http_tree tree = {
 	.refusal = neap_kube_refusal,
 };
 
+/* What a crowd of watchers leaves behind lies between what stays, and the allocator keeps it. */
+static void tidy(evutil_socket_t fd, short what, void *arg)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	(void)fd;
+	(void)what;
+	(void)arg;
+	if (info.fordblks > TIDY_MIN_BYTES && info.fordblks > info.uordblks / TIDY_PART)
+		(void)malloc_trim(0); /* nothing to give back is fine */
+}
+
+void kube_tidy_later(struct neap_kube *kube)
+{
+	static const struct timeval later = {.tv_sec = TIDY_S};
+
+	if (!event_pending(kube->tidy, EV_TIMEOUT, NULL))
+		(void)event_add(kube->tidy, &later); /* without memory another time */
+}
+
 static int64_t clock_now(void)
 {
 	struct timespec now;
@@ -205,7 +231,12 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->store = config->store;
 	kube->registry = config->registry;
 	kube->now = config->now ? config->now : clock_now;
-	return 0;
+	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
+	if (kube->tidy)
+		return 0;
+	free(kube);
+	*ret = NULL;
+	return neap_error_nomem(err);
 }
 
 void neap_kube_free(struct neap_kube *kube)
@@ -216,6 +247,8 @@ void neap_kube_free(struct neap_kube *kube)
 		call_watch_end(kube->watchers);
 	while (kube->made)
 		call_make_end(kube->made);
+	if (kube->tidy)
+		event_free(kube->tidy);
 	free(kube->document.text);
 	neap_kube_shown_done(&kube->shown);
 	free(kube);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How objects are shown: as they are, or as rows of a Table, which kubectl prints. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,31 +62,6 @@ void shape_object(const struct call *call, const struct neap_object *object,
 				     call->api_version, out);
 	else
 		neap_object_write(object, kind->kind, call->api_version, out);
-}
-
-void shape_head(const struct call *call, char *buf, size_t size)
-{
-	(void)snprintf(buf, size, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
-		       call->target.kind->kind, call->api_version);
-}
-
-void shape_rope(const struct call *call, struct neap_object *object, const char *head,
-		struct kube_rope *out)
-{
-	const struct neap_kube_kind *kind = call->target.kind;
-	neap_auto_buf struct neap_buf text = {0};
-
-	if (kind->view) {
-		neap_buf_init(&text, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
-		neap_kube_view_write(&call->kube->shown, kind->view, object,
-				     *head ? kind->kind : NULL,
-				     *head ? call->api_version : NULL, &text);
-		out->is_failed |= neap_buf_failed(&text);
-		kube_rope_add(out, text.data, text.len);
-		return;
-	}
-	kube_rope_add(out, head, strlen(head));
-	kube_rope_add_object(out, object, *head ? 1 : 0);
 }
 
 /* {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}} */

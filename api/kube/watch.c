@@ -20,6 +20,11 @@
  * others. */
 #define PIECE_BYTES ((size_t)64 * 1024)
 #define PIECES_MAX  8
+/* The first piece, and the next one of a watcher that took the last not at once: what waits for a slow one
+ * is little. */
+#define PIECE_FIRST ((size_t)8 * 1024)
+/* Of what is there at the start more at once, as each piece of a state that has passed has to be found. */
+#define LISTED_BYTES (4 * PIECE_BYTES)
 /* A frame is a short text and an object; at the end comes another short text, and maybe a frame that is no object. */
 #define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 8)
 /* Without a wish of the client's: an hour. Clients then come again, from where they were. */
@@ -50,6 +55,7 @@ struct watcher {
 	bool wants_bookmarks, wants_initial_end;
 	bool has_columns;    /* were sent */
 	bool waits, is_over; /* waits: for room, or for its turn */
+	size_t piece_bytes;  /* of the next piece */
 	int64_t after;       /* nothing up to this version is wanted */
 	int64_t told;        /* version of the last frame */
 	/* What stands before an object: the end of the frame before it, and its own beginning. */
@@ -83,6 +89,7 @@ static void watcher_free(struct watcher *watcher)
 	if (watcher->next)
 		watcher->next->prev = watcher->prev;
 	watcher->call.kube->watcher_count--;
+	kube_tidy_later(watcher->call.kube);
 	if (watcher->watch)
 		neap_store_watch_free(watcher->watch);
 	if (watcher->end)
@@ -129,12 +136,12 @@ static void piece_init(struct piece *piece)
 {
 	piece->count = piece->bytes = 0;
 	piece->is_in_frame = false;
-	neap_buf_init(&piece->text, PIECE_BYTES + FRAME_MAX);
+	neap_buf_init(&piece->text, LISTED_BYTES + FRAME_MAX);
 }
 
-static bool is_full(const struct piece *piece)
+static bool is_full(const struct piece *piece, size_t bytes)
 {
-	return piece->bytes >= PIECE_BYTES || piece->count >= PARTS_MAX;
+	return piece->bytes >= bytes || piece->count >= PARTS_MAX;
 }
 
 static void add_part(struct piece *piece, const char *data, size_t len, void *owner)
@@ -277,6 +284,9 @@ static int piece_push(struct watcher *watcher, struct piece *piece)
 		pushed = neap_http_stream_push(watcher->stream, piece->parts,
 					       piece->count, &owners, has_room, watcher);
 	watcher->waits = pushed == 0;
+	watcher->piece_bytes = watcher->waits ? PIECE_FIRST : watcher->piece_bytes * 2;
+	if (watcher->piece_bytes > PIECE_BYTES)
+		watcher->piece_bytes = PIECE_BYTES;
 	/* Half a frame helps nobody: the client comes again from where it was. */
 	if (neap_buf_failed(&piece->text))
 		pushed = -1;
@@ -322,7 +332,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 {
 	struct listing *listing = arg;
 
-	if (is_full(listing->piece))
+	if (is_full(listing->piece, LISTED_BYTES))
 		return false;
 	if (is_mine(listing->watcher, object) &&
 	    !add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
@@ -354,7 +364,7 @@ static bool take_listing(struct watcher *watcher, struct piece *piece)
 /* False: nothing is left for now. */
 static bool take_events(struct watcher *watcher, struct piece *piece)
 {
-	while (!is_full(piece)) {
+	while (!is_full(piece, watcher->piece_bytes)) {
 		struct neap_store_event *event;
 		enum neap_store_what what;
 		struct neap_error err;
@@ -503,6 +513,7 @@ static struct watcher *watcher_new(struct call *call, const struct wish *wish)
 	(void)neap_kube_kind_ref(call->target.kind);
 	watcher->call.request = NULL;
 	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
+	watcher->piece_bytes = PIECE_FIRST;
 	watcher->is_listing = wish->is_listing;
 	watcher->wants_initial_end = watcher->wants_bookmarks && wish->is_asked_for;
 	watcher->told = wish->version ? wish->version : neap_store_version(kube->store);

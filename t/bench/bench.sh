@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same run, in turn;
-# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P9 P10 P12 P13 P14 P15 P18 P19 P23;
-# default all).
+# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19
+# P23; default all).
 # Needs root, as real cgroups are made; all groups and files are its own and go at the end.
 # A part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2 containers.
 set -u
@@ -273,6 +273,7 @@ part_P18()
 		skip P18 'exec to first answer' "$(tail -n 1 "$tmp/p18.err")"
 	fi
 	sleep 2 # the hands give back and end
+	kube_start_full
 }
 
 part_P19()
@@ -298,16 +299,19 @@ part_P19()
 	kib=$(for ((i = 0; i < rounds; i++)); do anon_kib "$daemon" $hand; sleep 0.2; done | median)
 	under P19 "anonymous memory, $((pods * 2)) containers" 16.0 "$(ratio "$kib" 1024)" MB
 	stop
+	kube_memory
 }
 
 # shellcheck source=t/bench/http.sh
 . t/bench/http.sh     # part_P14, part_P15
+# shellcheck source=t/bench/kube.sh
+. t/bench/kube.sh     # part_P11, part_P16, part_P17, and objects of P14, P18, P19
 # shellcheck source=t/bench/reaction.sh
 . t/bench/reaction.sh # part_P23
 # shellcheck source=t/bench/reload.sh
 . t/bench/reload.sh   # part_P12
 
-all=(P9 P10 P12 P13 P14 P15 P18 P19 P23)
+all=(P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P23)
 parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do

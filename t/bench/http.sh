@@ -50,6 +50,7 @@ part_P14()
 		[ "$median" -gt "$worst" ] && worst=$median at=$size
 	done <"$tmp/p14"
 	under P14 "slowest median of all sizes, at $at bytes" 5.00 "$(ratio "$worst" 1000)" ms
+	kube_sizes
 }
 
 part_P15()

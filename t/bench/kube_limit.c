@@ -176,7 +176,7 @@ static json_t *make_list(int count, size_t bytes)
 static int run_dump(int count, size_t bytes, int rounds)
 {
 	json_t *list = make_list(count, bytes);
-	double dumped[101], copied[101];
+	double dumped[101] = {0}, copied[101] = {0};
 	char *copy = NULL;
 	size_t len = 0;
 

@@ -2,7 +2,7 @@
  *
  * A client for P11, P14, P16 and P17: objects of a server (kube_server or neapd with the token in
  * BENCH_TOKEN, default "secret"), ConfigMaps of namespace "bench".
- *   kube_load fill PORT COUNT BYTES              makes them, 64 at once
+ *   kube_load fill PORT COUNT BYTES              makes them, 32 at once
  *   kube_load watch PORT PID WATCHERS EVENTS BURST BYTES
  *     CPU of process PID in microseconds for each event and watcher, without what the writes take (a run
  *     without watchers before), and with; one watcher more does not read
@@ -28,28 +28,15 @@
 #include <unistd.h>
 
 #include "engine/base/mem.h"
+#include "t/bench/kube_wire.h"
 
 #define CLIENTS_MAX 64
+#define FILLERS     32
 #define ROUNDS_MAX  1001
 #define ANSWER_MAX  ((size_t)64 * 1024 * 1024)
-#define REQUEST_MAX ((size_t)3 * 1024 * 1024)
-#define MAPS        "/api/v1/namespaces/bench/configmaps"
+#define REFUSED     INT64_MIN
 
 static char *answer, *request;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static double seconds_of(clockid_t clock)
-{
-	struct timespec now = {0};
-
-	(void)clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static double cpu_of(pid_t pid)
 {
@@ -58,44 +45,6 @@ static double cpu_of(pid_t pid)
 	if (clock_getcpuclockid(pid, &clock) != 0)
 		fail("CPU clock of the server");
 	return seconds_of(clock) * 1e6;
-}
-
-static int dial(int port)
-{
-	struct sockaddr_in addr = {.sin_family = AF_INET,
-				   .sin_port = htons((uint16_t)port)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0)
-		fail("connect");
-	return fd;
-}
-
-static void ask(int fd, const char *method, const char *path, const char *body)
-{
-	const char *token = getenv("BENCH_TOKEN"), *at = request;
-	char proof[160] = "";
-	size_t len;
-
-	if (strncmp(path, "/v3/", 4) !=
-	    0) /* etcd would look for a session of that name */
-		(void)snprintf(proof, sizeof(proof), "Authorization: Bearer %s\r\n",
-			       token ? token : "secret");
-	len = (size_t)snprintf(request, REQUEST_MAX,
-			       "%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: "
-			       "application/json\r\nContent-Length: %zu\r\n%s\r\n%s",
-			       method, path, strlen(body), proof, body);
-
-	while (len) {
-		ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
-
-		if (n <= 0)
-			fail("send");
-		at += n;
-		len -= (size_t)n;
-	}
 }
 
 /* Reads one answer with a length; returns that of the body. Its head is at answer. */
@@ -126,50 +75,40 @@ static size_t take(int fd, int status_wanted)
 	return all;
 }
 
-static void make_object(char *to, size_t size, int name, size_t bytes, int n)
-{
-	int len = snprintf(
-		to, size,
-		"{\"metadata\":{\"name\":\"c-%06d\",\"labels\":{\"app\":\"bench\"}},"
-		"\"data\":{\"n\":\"%d\",\"text\":\"",
-		name, n);
-	/* What the server adds is about so much. */
-	size_t fixed = (size_t)len + 150, text = bytes > fixed ? bytes - fixed : 1;
-
-	memset(to + len, 'x', text);
-	(void)snprintf(to + len + text, size - (size_t)len - text, "\"}}");
-}
-
-static void name_path(char *to, size_t size, int name)
-{
-	(void)snprintf(to, size, MAPS "/c-%06d", name);
-}
-
 static void fill(int port, int count, size_t bytes)
 {
-	int fds[CLIENTS_MAX];
+	int fds[FILLERS];
 	char *body = neap_alloc(REQUEST_MAX);
 
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < FILLERS; i++)
 		fds[i] = dial(port);
-	ask(fds[0], "POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"bench\"}}");
+	ask(request, fds[0], "POST", "/api/v1/namespaces",
+	    "{\"metadata\":{\"name\":\"bench\"}}");
 	(void)take(fds[0], 0); /* it may be there */
-	for (int at = 0; at < count; at += CLIENTS_MAX) {
-		int some = count - at < CLIENTS_MAX ? count - at : CLIENTS_MAX;
+	for (int at = 0; at < count; at += FILLERS) {
+		int some = count - at < FILLERS ? count - at : FILLERS;
 
 		for (int i = 0; i < some; i++) {
 			make_object(body, REQUEST_MAX, at + i, bytes, 0);
-			ask(fds[i], "POST", MAPS, body);
+			ask(request, fds[i], "POST", MAPS, body);
 		}
 		for (int i = 0; i < some; i++)
 			(void)take(fds[i], 0);
 	}
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < FILLERS; i++)
 		(void)close(fds[i]);
 	free(body);
 }
 
 /* --- watch --- */
+
+/* The head of an answer of status 200 comes, before anything happens. */
+static bool begins(int fd)
+{
+	char head[1024];
+
+	return recv(fd, head, sizeof(head), 0) > 12 && memcmp(head + 8, " 200", 4) == 0;
+}
 
 /* Reads what comes and counts the ends of lines. */
 static void follow(int port, int watchers, volatile int64_t *lines)
@@ -178,7 +117,7 @@ static void follow(int port, int watchers, volatile int64_t *lines)
 	const char *version;
 	char path[256];
 
-	ask(fd, "GET", MAPS "?limit=1", "");
+	ask(request, fd, "GET", MAPS "?limit=1", "");
 	(void)take(fd, 200);
 	version = strstr(answer, "\"resourceVersion\":\"");
 	(void)snprintf(path, sizeof(path), MAPS "?watch=true&resourceVersion=%ld",
@@ -187,7 +126,12 @@ static void follow(int port, int watchers, volatile int64_t *lines)
 		struct epoll_event event = {.events = EPOLLIN};
 
 		event.data.fd = dial(port);
-		ask(event.data.fd, "GET", path, "");
+		ask(request, event.data.fd, "GET", path, "");
+		/* One after the other: a server takes a crowd at its door for an attack. */
+		if (!begins(event.data.fd)) {
+			*lines = REFUSED;
+			exit(1);
+		}
 		/* The last one does not read. */
 		if (i < watchers &&
 		    epoll_ctl(epoll, EPOLL_CTL_ADD, event.data.fd, &event))
@@ -224,7 +168,7 @@ static void change_all(const int *fds, int burst, int events, size_t bytes, char
 
 			make_object(body, REQUEST_MAX, i, bytes, n);
 			name_path(path, sizeof(path), i);
-			ask(fds[i], "PUT", path, body);
+			ask(request, fds[i], "PUT", path, body);
 		}
 		for (int i = 0; i < burst; i++)
 			(void)take(fds[i], 200);
@@ -238,6 +182,10 @@ static void wait_for(const volatile int64_t *lines, int64_t wanted)
 	while (*lines < wanted) {
 		const struct timespec nap = {.tv_nsec = 2000000};
 
+		if (*lines == REFUSED) {
+			(void)fprintf(stderr, "kube_load: so many watches are refused\n");
+			exit(1);
+		}
 		if (seconds_of(CLOCK_MONOTONIC) > until) {
 			(void)fprintf(stderr, "kube_load: %lld frames of %lld came\n",
 				      (long long)*lines, (long long)wanted);
@@ -351,7 +299,7 @@ static int run_put(bool is_etcd, int port, int clients, double seconds, size_t b
 				make_object(body, REQUEST_MAX, client, bytes, n);
 				name_path(path, sizeof(path), client);
 			}
-			ask(fds[client], is_etcd ? "POST" : "PUT", path, body);
+			ask(request, fds[client], is_etcd ? "POST" : "PUT", path, body);
 		}
 		count += i < 0 ? 0 : ready;
 		i = 0;
@@ -380,7 +328,7 @@ static int compare(const void *a, const void *b)
 
 static int run_list(int port, pid_t pid, int rounds)
 {
-	double took[ROUNDS_MAX], cpu = 0;
+	double took[ROUNDS_MAX] = {0}, cpu = 0;
 	size_t len = 0;
 	int fd = dial(port);
 
@@ -390,7 +338,7 @@ static int run_list(int port, pid_t pid, int rounds)
 		if (i == 0)
 			cpu = cpu_of(pid);
 		from = seconds_of(CLOCK_MONOTONIC);
-		ask(fd, "GET", MAPS, "");
+		ask(request, fd, "GET", MAPS, "");
 		len = take(fd, 200);
 		took[i < 0 ? 0 : i] = (seconds_of(CLOCK_MONOTONIC) - from) * 1e3;
 	}
@@ -414,12 +362,12 @@ static int run_sizes(int port, int rounds)
 
 		make_object(body, REQUEST_MAX, 0, sizes[i], (int)i);
 		name_path(path, sizeof(path), 0);
-		ask(fd, "PUT", path, body);
+		ask(request, fd, "PUT", path, body);
 		(void)take(fd, 200);
 		for (int round = 0; round < rounds; round++) {
 			double from = seconds_of(CLOCK_MONOTONIC);
 
-			ask(fd, "GET", path, "");
+			ask(request, fd, "GET", path, "");
 			len = take(fd, 200);
 			took[round] = (seconds_of(CLOCK_MONOTONIC) - from) * 1e6;
 		}

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include "engine/base/json.h"
 
 #define HISTORY_USEC  (INT64_C(3600) * 1000000)
-#define HISTORY_BYTES ((size_t)64 * 1024 * 1024)
+#define HISTORY_BYTES ((size_t)64 * 1024 * 1024) /* BENCH_HISTORY: other than that */
 
 static void end(evutil_socket_t fd, short what, void *arg)
 {
@@ -80,8 +81,11 @@ int main(int argc, char **argv)
 	struct event *input = event_new(base, STDIN_FILENO, EV_READ, end, base);
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
+	const char *history = getenv("BENCH_HISTORY");
 	struct neap_error err = {0};
 
+	if (history)
+		store.history_bytes = strtoul(history, NULL, 10);
 	if (!store.file) {
 		(void)fprintf(stderr, "usage: kube_server FILE [SOCKET]\n");
 		return 2;

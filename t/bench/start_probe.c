@@ -2,7 +2,8 @@
  *
  * Time from exec to the first answer (P18): starts a daemon, connects to its unix socket in a tight
  * loop, asks for /version, and takes the time when the first bytes of the answer are there. Then the
- * daemon is told to end. Prints microseconds. */
+ * daemon is told to end. Prints microseconds. With START_PATH it asks for that, until it is answered with 200: neapd
+ * tells its version before it has loaded its objects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,8 +31,12 @@ static double now_usec(void)
 /* True when something answered. */
 static bool ask(const struct sockaddr_un *addr)
 {
-	static const char request[] =
-		"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+	const char *path = getenv("START_PATH");
+	char request[512];
+	int len = snprintf(request, sizeof(request),
+			   "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: "
+			   "close\r\n\r\n",
+			   path ? path : "/version");
 	struct timeval patience = {.tv_sec = 2};
 	char answer[16];
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -42,8 +47,10 @@ static bool ask(const struct sockaddr_un *addr)
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			 sizeof(patience)); /* without it only a hang would take longer */
 	ok = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 &&
-	     send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0 &&
-	     read(fd, answer, sizeof(answer)) > 8 && memcmp(answer, "HTTP/1.", 7) == 0;
+	     send(fd, request, (size_t)len, MSG_NOSIGNAL) > 0 &&
+	     read(fd, answer, sizeof(answer)) == sizeof(answer) &&
+	     memcmp(answer, "HTTP/1.", 7) == 0 &&
+	     (!path || memcmp(answer + 8, " 200", 4) == 0);
 	(void)close(fd); /* the answer's rest is not wanted */
 	return ok;
 }

@@ -25,8 +25,6 @@
 
 #define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
-/* Small, so that tests see what is forgotten. */
-#define HISTORY_BYTES ((size_t)512 * 1024)
 
 int64_t kube_version;
 int64_t kube_now = INT64_C(1790000000) * 1000000;
@@ -92,11 +90,6 @@ static void start_http(struct kube_rig *rig, const char *listen)
 	if (neap_http_new(rig->base, &config, &rig->http, &err) < 0 ||
 	    neap_kube_serve(rig->kube, rig->http, &err) < 0)
 		fail_msg("%s", err.msg);
-}
-
-struct kube_rig *kube_rig_start(const char *listen, const char *folder)
-{
-	return kube_rig_start_with(listen, folder, HISTORY_BYTES);
 }
 
 struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,

@@ -12,7 +12,9 @@
 #include "engine/base/buf.h"
 #include "t/lib/store_rig.h"
 
-#define KUBE_CRDS "doc/deploy/crds"
+/* Small, so that tests see what is forgotten. */
+#define KUBE_HISTORY_BYTES ((size_t)512 * 1024)
+#define KUBE_CRDS          "doc/deploy/crds"
 
 struct kube_rig {
 	struct store_rig store;
@@ -41,7 +43,8 @@ int kube_rig_setup(void **state);
 int kube_rig_teardown(void **state);
 /* Without a test; to be stopped by kube_rig_teardown. folder: of the declared kinds; NULL: the built-in ones
  * alone. */
-struct kube_rig *kube_rig_start(const char *listen, const char *folder);
+#define kube_rig_start(listen, folder)                                                   \
+	kube_rig_start_with(listen, folder, KUBE_HISTORY_BYTES)
 /* The same with another size of what the store remembers. */
 struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
 				     size_t history_bytes);
