@@ -142,6 +142,25 @@ static int set_milli(int64_t *to, const struct neap_option *option, const char *
 	return 0;
 }
 
+static int set_bytes(int64_t *to, const struct neap_option *option, const char *text,
+		     struct neap_error *err)
+{
+	char low[32], high[32];
+	int64_t bytes;
+
+	if (neap_quantity_parse_units(text, &bytes, NULL) < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%s' is no amount of memory: give for example 64Mi", text);
+	if (bytes < option->min || bytes > option->max)
+		return neap_error_set(
+			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
+			neap_quantity_format_bytes(option->min, low, sizeof(low)),
+			neap_quantity_format_bytes(option->max, high, sizeof(high)));
+	*to = bytes;
+	return 0;
+}
+
 void neap_config_list_choices(const char *const *choices, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -363,6 +382,8 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 		return set_duration(to, option, text, err);
 	case NEAP_OPTION_MILLI:
 		return set_milli(to, option, text, err);
+	case NEAP_OPTION_BYTES:
+		return set_bytes(to, option, text, err);
 	case NEAP_OPTION_CHOICE:
 		return set_choice(to, option, text, err);
 	case NEAP_OPTION_BOOL:

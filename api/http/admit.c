@@ -5,6 +5,7 @@
  * opens connections without end only drives out connections like them, and an operator at the
  * same address gets in and stays. Of those who are known it is the newcomer that goes. Memory is given in the same way: the newest bytes find room, or whoever
  * holds it with requests and handshakes that never end would shut out all handshakes and probes. */
+#include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "api/http/grants.h"
 #include "api/http/guard_priv.h"
+#include "engine/base/mem.h"
 
 static bool resolve_tcp(struct neap_guard *guard, int fd)
 {
@@ -69,6 +71,19 @@ enum neap_http_role neap_guard_find_role(const struct neap_guard *guard)
 	if (guard->user && neap_tls_is_good(guard->bev))
 		return neap_grants_find_user(guards->bearers.grants, guard->user);
 	return NEAP_HTTP_ANYBODY;
+}
+
+void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size)
+{
+	const struct in6_addr *addr = &guard->addr;
+	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(addr);
+
+	if (guard->peer.is_unix)
+		(void)neap_strcopy(buf, size, "unix");
+	else if (!inet_ntop(is_ipv4 ? AF_INET : AF_INET6,
+			    is_ipv4 ? (const void *)&addr->s6_addr[12] : addr, buf,
+			    (socklen_t)size))
+		buf[0] = '\0';
 }
 
 static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
