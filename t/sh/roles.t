@@ -74,6 +74,7 @@ check "by its path" is "$(event requestURI) $(event objectRef)" "/control/v1/fre
 UNIX=(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock")
 check "root over the unix socket" is "$("${UNIX[@]}" -X DELETE "http://x$NS/nothing")" 404
 check "goes by its number" is "$(event user.username) $(event sourceIPs.0)" "unix:0 unix"
+# shellcheck disable=SC2016  # it is Perl's to expand
 check "a line is a document" perl -MJSON::PP -ne 'decode_json($_)' "$LOG"
 check "the file is its user's alone" is "$(stat -c %a:%U "$LOG")" 600:nobody
 
@@ -103,6 +104,7 @@ fill() { for _ in $(seq 150); do ask rose-token-of-16 DELETE "$NS/a/pods/$1" >/d
 check "a full one is renamed" fill x
 check "and begun anew" test "$(stat -c %s "$LOG")" -lt 65536 -a "$(stat -c %s "$LOG.1")" -gt 60000 -a \
 	"$(stat -c %s "$LOG.1")" -le 65536
+# shellcheck disable=SC2016  # as above
 check "no line is torn" perl -MJSON::PP -ne 'decode_json($_)' "$LOG" "$LOG.1"
 mv "$LOG" "$LOG.old"
 kill -HUP "$NEAPD_PID"
