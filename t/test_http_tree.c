@@ -303,6 +303,7 @@ static void test_connections(void **state)
 		others[i] = http_dial(&server);
 		assert_true(is_served(others[i], stranger));
 	}
+	usleep(200000); /* the caps are kept some time after each newcomer */
 	for (i = 0; i < STRANGERS; i++)
 		open_count += !http_hear(others[i], answer, sizeof(answer), 0);
 	assert_int_equal(open_count, NEAP_HTTP_CONNECTIONS_PEER_MAX);

@@ -133,9 +133,18 @@ static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_pee
 
 void neap_guard_admit(struct neap_guard *guard)
 {
-	struct neap_guards *guards = guard->guards;
+	const struct neap_guards *guards = guard->guards;
 
-	if (guard->is_proved)
+	if (!guard->is_proved &&
+	    guards->alive > guards->known_max + NEAP_HTTP_CONNECTIONS_MAX)
+		neap_guard_refuse(find_victim(guard, false));
+}
+
+void neap_guard_keep_caps(struct neap_guard *guard)
+{
+	const struct neap_guards *guards = guard->guards;
+
+	if (guard->is_proved || guard->is_refused)
 		return;
 	if (guards->strangers > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
 	    count_strangers(guard) > NEAP_HTTP_CONNECTIONS_PEER_MAX)

@@ -44,7 +44,7 @@ static json_t *clean(const char *text, size_t max)
 	char buf[URI_MAX + 1];
 	size_t len = 0;
 
-	for (; text[len] && len < max && len < URI_MAX; len++)
+	for (; len < max && len < URI_MAX && text[len]; len++)
 		buf[len] = text[len] >= ' ' && text[len] <= '~' ? text[len] : '?';
 	buf[len] = '\0';
 	return json_string(buf);
