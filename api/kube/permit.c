@@ -96,3 +96,20 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 {
 	return is_node(call) ? call_permit(call, verb, before, after) : 0;
 }
+
+int call_refuse_impersonation(struct call *call)
+{
+	const char *user = neap_http_header_find(call->request, "Impersonate-User");
+	const char *other = neap_http_header_find(call->request, "Impersonate-Group");
+
+	if (!other)
+		other = neap_http_header_find(call->request, "Impersonate-Uid");
+	if (!user && !other)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_FORBIDDEN,
+		"%s \"%.200s\" is forbidden: User \"%s\" cannot impersonate resource \"%s\" in "
+		"API group \"\" at the cluster scope: nobody can here",
+		user ? "users" : "groups", user ? user : other,
+		neap_http_peer_get(call->request)->user->name, user ? "users" : "groups");
+}
