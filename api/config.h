@@ -39,6 +39,8 @@ struct neap_config {
 	bool insecure_listen; /* --insecure-listen: plain HTTP beyond this machine */
 	char tls_cert[256], tls_key[256], tls_client_ca[256]; /* --tls-...; "" none */
 	struct neap_grants grants;                            /* --grant */
+	char audit_log[256];                                  /* --audit-log; "" none */
+	int64_t audit_log_bytes;                              /* --audit-log-size, 64Mi */
 	char token_file[256];                                 /* --token-file; "" none */
 	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
 	char data_dir[128];    /* --data-dir, /var/lib/neap */

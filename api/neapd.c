@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/daemon/format.h"
@@ -199,7 +200,8 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 				  &daemon->tls_watch, err) < 0)
 		return -(int)err->code;
 	neap_daemon_tokens_tell(daemon);
-	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
+	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0 ||
+	    neap_daemon_trail_start(daemon, err) < 0)
 		return -(int)err->code;
 	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
 			     err) < 0)
@@ -248,6 +250,20 @@ static void format_note(struct neap_daemon *daemon)
 			      err.msg);
 }
 
+/* A connection is a descriptor: watchers may be thousands. What the limit stays at is what the server makes do
+ * with. */
+static void descriptors_allow(void)
+{
+	const rlim_t enough =
+		NEAP_HTTP_KNOWN_MAX + NEAP_HTTP_CONNECTIONS_MAX + 4 * NEAP_HTTP_OTHER_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= enough)
+		return;
+	limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Everything that needs root comes first; the policies are loaded when it is given up. */
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
@@ -271,6 +287,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (geteuid() == 0)
 		neap_account_favour(&daemon->log);
+	descriptors_allow();
 	if (neap_policies_read(config, &daemon->texts, err) < 0)
 		return -(int)err->code;
 	if (neap_account_become(&daemon->account, config->seccomp, &daemon->log, err) < 0)
@@ -306,6 +323,7 @@ static void daemon_done(struct neap_daemon *daemon)
 
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
+	neap_daemon_trail_free(daemon->trail);
 	neap_tokens_unref(daemon->tokens);
 	neap_daemon_api_free(daemon->api);
 	neap_daemon_tls_free(daemon->tls_watch);

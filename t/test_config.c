@@ -247,6 +247,10 @@ static const struct row bad[] = {
 	 {0},
 	 "FILE:2: grants: 'x' is nobody: there are user:NAME, group:NAME, unix:ACCOUNT and "
 	 "anonymous"},
+	{"audit log too small",
+	 NULL,
+	 {"--audit-log=x", "--audit-log-size=1"},
+	 "--audit-log-size: '1' is out of range: 64Ki to 1Ti"},
 	{"choice",
 	 NULL,
 	 {"--log-level=loud"},

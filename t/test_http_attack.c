@@ -339,11 +339,11 @@ static void test_small_unknown_uploads(void **state)
 static void test_known_uploads(void **state)
 {
 	static const char head[] = POST "Content-Length: 1000000\r\n\r\n";
-	int fds[40];
+	int fds[60];
 
-	assert_in_range(upload(*state, head, fds, 40), 1,
+	assert_in_range(upload(*state, head, fds, 60), 1,
 			NEAP_HTTP_UNFINISHED_MAX / 900000 + 1);
-	close_all(fds, 40);
+	close_all(fds, 60);
 	expect_served(*state);
 	expect_alone(*state, 3000);
 }
@@ -416,7 +416,9 @@ static void flood(const struct http_server *server, int per_address)
 	}
 	qsort(took, (size_t)asked, sizeof(took[0]), compare_ms);
 	assert_in_range(took[asked / 2], 0, 1000);
-	assert_in_range(connections(server), 1, NEAP_HTTP_CONNECTIONS_MAX + 1);
+	/* Newcomers have some time to say who they are; then the caps are kept. */
+	usleep(300000);
+	assert_in_range(connections(server), 1, NEAP_HTTP_CONNECTIONS_MAX + 2);
 	assert_in_range(http_server_fds(server), 1, NEAP_HTTP_CONNECTIONS_MAX + 30);
 	/* Who proved himself was left in peace. */
 	http_say(proved, request, strlen(request));

@@ -265,6 +265,27 @@ static void test_nobody(void **state)
 	STEPS(rig, known);
 }
 
+/* "kubectl --as": not done as somebody else, and not as oneself either. */
+static void test_impersonation(void **state)
+{
+	static const char *const headers[] = {"Impersonate-User: rose\r\n",
+					      "Impersonate-Group: dev\r\n"};
+	static const char *const asks[] = {
+		"DELETE " PODS "/mine", "GET " PODS,
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"};
+	struct kube_rig *rig = *state;
+
+	make_objects(rig);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(asks); i++)
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(headers); k++) {
+			assert_int_equal(kube_ask_with(rig, asks[i], headers[k], NULL, 0),
+					 403);
+			assert_non_null(strstr(kube_text(rig->body, "message"),
+					       "cannot impersonate resource"));
+		}
+	assert_int_equal(kube_ask(rig, "GET " PODS "/mine", NULL), 200);
+}
+
 /* --- reviews --- */
 
 #define AUTH_      "/apis/authorization.k8s.io/v1/"
@@ -471,8 +492,8 @@ static void test_list_is_true(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(reader), TEST(editor), TEST(node),
-		TEST(nobody), TEST(may_i),  TEST(list_is_true),
+		TEST(reader),        TEST(editor), TEST(node),         TEST(nobody),
+		TEST(impersonation), TEST(may_i),  TEST(list_is_true),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #include "api/run/node.h"
 
 struct event;
+struct neap_daemon_trail;
 struct event_base;
 
 struct neap_daemon {
@@ -44,7 +45,8 @@ struct neap_daemon {
 	struct neap_clocks clocks; /* at the last tick */
 	struct neap_tls *tls;      /* NULL without --tls-cert */
 	struct neap_daemon_tls *tls_watch;
-	struct neap_tokens *tokens; /* of users; NULL without --token-file */
+	struct neap_daemon_trail *trail; /* NULL without --audit-log */
+	struct neap_tokens *tokens;      /* of users; NULL without --token-file */
 	struct neap_http *http;
 	struct neap_control *control;
 	struct neap_control_policies *policies;
@@ -72,6 +74,14 @@ int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err);
 void neap_daemon_tokens_tell(const struct neap_daemon *daemon);
 /* SIGHUP: the file anew. What cannot be used is told, and the tokens stay. */
 void neap_daemon_tokens_look(struct neap_daemon *daemon);
+
+/* --- trail.c --- */
+/* --audit-log, if it is given; as the loop's user, when there is a server. */
+int neap_daemon_trail_start(struct neap_daemon *daemon, struct neap_error *err);
+/* SIGHUP: the file may have been renamed. */
+void neap_daemon_trail_reopen(struct neap_daemon *daemon);
+/* After the server. NULL is fine. */
+void neap_daemon_trail_free(struct neap_daemon_trail *trail);
 
 /* --- kubeconfig.c --- */
 /* A certificate of its own below DATA_DIR, as the loop's user; fills daemon->tls. */

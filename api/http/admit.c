@@ -5,6 +5,7 @@
  * opens connections without end only drives out connections like them, and an operator at the
  * same address gets in and stays. Of those who are known it is the newcomer that goes. Memory is given in the same way: the newest bytes find room, or whoever
  * holds it with requests and handshakes that never end would shut out all handshakes and probes. */
+#include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "api/http/grants.h"
 #include "api/http/guard_priv.h"
+#include "engine/base/mem.h"
 
 static bool resolve_tcp(struct neap_guard *guard, int fd)
 {
@@ -71,6 +73,19 @@ enum neap_http_role neap_guard_find_role(const struct neap_guard *guard)
 	return NEAP_HTTP_ANYBODY;
 }
 
+void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size)
+{
+	const struct in6_addr *addr = &guard->addr;
+	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(addr);
+
+	if (guard->peer.is_unix)
+		(void)neap_strcopy(buf, size, "unix");
+	else if (!inet_ntop(is_ipv4 ? AF_INET : AF_INET6,
+			    is_ipv4 ? (const void *)&addr->s6_addr[12] : addr, buf,
+			    (socklen_t)size))
+		buf[0] = '\0';
+}
+
 static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
 {
 	if (a->peer.is_unix != b->peer.is_unix)
@@ -118,9 +133,18 @@ static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_pee
 
 void neap_guard_admit(struct neap_guard *guard)
 {
-	struct neap_guards *guards = guard->guards;
+	const struct neap_guards *guards = guard->guards;
 
-	if (guard->is_proved)
+	if (!guard->is_proved &&
+	    guards->alive > guards->known_max + NEAP_HTTP_CONNECTIONS_MAX)
+		neap_guard_refuse(find_victim(guard, false));
+}
+
+void neap_guard_keep_caps(struct neap_guard *guard)
+{
+	const struct neap_guards *guards = guard->guards;
+
+	if (guard->is_proved || guard->is_refused)
 		return;
 	if (guards->strangers > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
 	    count_strangers(guard) > NEAP_HTTP_CONNECTIONS_PEER_MAX)

@@ -123,6 +123,7 @@ void neap_http_drop_take(struct neap_http_request *request)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
 
+	neap_http_observe(request, 0);
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
 	evhttp_connection_free(connection);
@@ -172,6 +173,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	}
 	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD)
 		(void)evbuffer_drain(body, evbuffer_get_length(body));
+	neap_http_observe(request, status);
 	is_tls = neap_guard_is_tls(request->guard);
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
@@ -285,6 +287,7 @@ static void gone_cb(void *arg)
 	struct neap_http_request *request = arg;
 
 	request->gone(request->gone_arg);
+	neap_http_observe(request, 0);
 	neap_http_request_free(request);
 }
 

@@ -20,6 +20,9 @@
 #include "api/http/server_priv.h"
 #include "engine/base/mem.h"
 
+/* Newcomers that the caps are looked at for in one turn of the loop. */
+#define CAPS_EACH 64
+
 /* It counts no more. */
 static void note_end(struct neap_guard *guard)
 {
@@ -98,10 +101,37 @@ static bool tie(struct neap_guard *guard)
 	return true;
 }
 
-static void admission_cb(evutil_socket_t fd, short what, void *arg)
+/* Some time after they were accepted, when what came with them was read: of a thousand informers that come back
+ * at once each has shown its token by then, and is no stranger. epoll tells of a few at a time, so a turn is
+ * not enough. */
+static void caps_cb(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval next_turn = {.tv_usec = 1000};
 	struct neap_guards *guards = arg;
 	struct neap_guard *guard;
+	int count = 0;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(guard, &guards->list, next)
+	if (guard->is_new) {
+		/* Each may look through the whole list. */
+		if (count++ == CAPS_EACH) {
+			(void)event_add(guards->caps,
+					&next_turn); /* or with the next newcomer */
+			return;
+		}
+		guard->is_new = false;
+		neap_guard_keep_caps(guard);
+	}
+}
+
+static void admission_cb(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval soon = {.tv_usec = 20000};
+	struct neap_guards *guards = arg;
+	struct neap_guard *guard;
+	bool has_new = false;
 
 	(void)fd;
 	(void)what;
@@ -116,11 +146,16 @@ static void admission_cb(evutil_socket_t fd, short what, void *arg)
 		guards->strangers += !guard->is_refused && !guard->is_proved;
 		if (guard->is_tls)
 			neap_guard_handshake_start(guard);
-		if (neap_guard_resolve(guard))
-			neap_guard_admit(guard);
-		else
+		if (!neap_guard_resolve(guard)) {
 			neap_guard_refuse(guard);
+			continue;
+		}
+		has_new |= guard->is_new = !guard->is_proved;
+		neap_guard_admit(guard);
 	}
+	if (has_new && !evtimer_pending(guards->caps, NULL) &&
+	    event_add(guards->caps, &soon) < 0)
+		caps_cb(-1, 0, guards);
 }
 
 static void second_cb(evutil_socket_t fd, short what, void *arg)
@@ -302,8 +337,9 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 	TAILQ_INIT(&guards->list);
 	TAILQ_INIT(&guards->fresh);
 	guards->admission = event_new(base, -1, 0, admission_cb, guards);
+	guards->caps = evtimer_new(base, caps_cb, guards);
 	guards->second = event_new(base, -1, EV_PERSIST, second_cb, guards);
-	if (!guards->admission || !guards->second) {
+	if (!guards->admission || !guards->caps || !guards->second) {
 		neap_guards_free(guards);
 		return NULL;
 	}
@@ -323,6 +359,8 @@ void neap_guards_free(struct neap_guards *guards)
 			guard_free(guard);
 	if (guards->admission)
 		event_free(guards->admission);
+	if (guards->caps)
+		event_free(guards->caps);
 	if (guards->second)
 		event_free(guards->second);
 	free(guards);

@@ -36,6 +36,8 @@ void neap_guards_set_bearers(struct neap_guards *guards,
 			     const struct neap_bearers *bearers);
 /* Who asks is known, and so is the connection from now on. */
 void neap_guard_note_known(struct neap_guard *guard);
+/* "127.0.0.1", "::1"; "unix". */
+void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size);
 /* It speaks TLS. */
 bool neap_guard_is_tls(const struct neap_guard *guard);
 /* As neap_tls_explain; false also for a connection without TLS. */

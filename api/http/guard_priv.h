@@ -29,6 +29,7 @@ struct neap_guard {
 	struct neap_guards *guards;
 	struct bufferevent *bev;
 	bool is_admitted;
+	bool is_new; /* the caps have not been looked at for it */
 	bool is_refused;
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
@@ -76,6 +77,7 @@ struct neap_guards {
 	size_t unfinished;         /* bytes of all */
 	size_t unfinished_unknown; /* of these, those of connections not proved */
 	struct event *admission;   /* fired by hand: somebody is in fresh */
+	struct event *caps;        /* a timer: somebody is new */
 	struct event *second;      /* armed while there is a guard */
 	struct neap_guard *last;   /* of the last input, mostly the one asked for next */
 };
@@ -106,8 +108,10 @@ bool neap_guard_is_handshake(struct evbuffer *buffer);
 enum neap_http_role neap_guard_find_role(const struct neap_guard *guard);
 /* Finds out who is there. False: gone already. */
 bool neap_guard_resolve(struct neap_guard *guard);
-/* Keeps the caps, by dropping another or this one. */
+/* There must be a descriptor for it. */
 void neap_guard_admit(struct neap_guard *guard);
+/* Keeps the caps of strangers, by dropping another or this one. */
+void neap_guard_keep_caps(struct neap_guard *guard);
 /* Keeps the bytes that those not known hold together in bounds, by dropping others as well. */
 void neap_guards_make_room(struct neap_guards *guards);
 

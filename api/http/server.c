@@ -53,31 +53,12 @@ struct neap_http {
 	struct table tables[TABLES_MAX];
 	int table_count;
 	struct neap_http_lines lines;
+	struct neap_http_watcher watcher;
 	struct event *reopen; /* listening pauses for a second when descriptors run out */
 	struct evconnlistener *listeners[LISTENERS];
 	int listener_count;
 	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
 };
-
-static const char *method_name(enum evhttp_cmd_type type)
-{
-	switch (type) {
-	case EVHTTP_REQ_GET:
-		return "GET";
-	case EVHTTP_REQ_HEAD:
-		return "HEAD";
-	case EVHTTP_REQ_POST:
-		return "POST";
-	case EVHTTP_REQ_PUT:
-		return "PUT";
-	case EVHTTP_REQ_PATCH:
-		return "PATCH";
-	case EVHTTP_REQ_DELETE:
-		return "DELETE";
-	default:
-		return "";
-	}
-}
 
 /* The route, or NULL with the methods that this path has ("" when there is no such path). */
 static const struct neap_http_route *
@@ -271,7 +252,7 @@ static int check_size(const struct neap_http_request *request, struct neap_error
 static void dispatch(struct neap_http *http, struct neap_http_request *request)
 {
 	const struct neap_http_route *route;
-	const char *method = method_name(evhttp_request_get_command(request->ev));
+	const char *method = neap_http_method_get(request);
 	neap_auto_buf struct neap_buf allowed = {0};
 	struct neap_route_match match = {.rest = ""};
 	enum neap_http_role needed;
@@ -320,6 +301,7 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	struct neap_http *http = arg;
 	struct evhttp_connection *connection = evhttp_request_get_connection(ev);
 	struct neap_http_request *request = neap_alloc(sizeof(*request));
+	struct timeval now;
 
 	if (request)
 		request->guard = neap_guards_note_request(
@@ -336,6 +318,9 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	request->lines = &http->lines;
 	request->bearers = &http->bearers;
 	request->json_failures = neap_json_failures();
+	request->watcher = &http->watcher;
+	event_base_gettimeofday_cached(http->base, &now);
+	request->received_usec = (int64_t)now.tv_sec * 1000000 + now.tv_usec;
 	dispatch(http, request);
 }
 
@@ -551,6 +536,12 @@ enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
 const struct neap_grants *neap_http_grants_get(const struct neap_http *http)
 {
 	return http->bearers.grants;
+}
+
+void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer,
+			    void *arg)
+{
+	http->watcher = (struct neap_http_watcher){observer, arg};
 }
 
 void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree)

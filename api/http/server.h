@@ -154,6 +154,13 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 /* From now on; kept by reference. There is one at most. */
 void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree);
 
+/* Told of every request that a route or a refusal answers, when the answer is on its way (but streams), with its
+ * status; 0: the client went before, or memory was too short for an answer. What was refused before it was read
+ * whole was no request. */
+typedef void neap_http_observer(void *arg, struct neap_http_request *request, int status);
+void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer,
+			    void *arg);
+
 /* Another token from the next request on; copied. Streams that are open go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
@@ -171,7 +178,19 @@ size_t neap_http_connection_count(const struct neap_http *http);
 
 /* --- in a handler --- */
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request);
+/* Decoded; to an observer NULL where the address was none. */
 const char *neap_http_path_get(const struct neap_http_request *request);
+/* As it came, "" without memory. */
+const char *neap_http_uri_get(const struct neap_http_request *request);
+const char *neap_http_method_get(const struct neap_http_request *request);
+/* When it was there whole, in Unix microseconds. */
+int64_t neap_http_received_get(const struct neap_http_request *request);
+/* "127.0.0.1"; "unix" over the unix socket. */
+void neap_http_address_get(const struct neap_http_request *request, char *buf,
+			   size_t size);
+/* For observers: the name of what the request turned out to be about, "" if nobody said so; cut to size. */
+void neap_http_note_set(struct neap_http_request *request, const char *note);
+const char *neap_http_note_get(const struct neap_http_request *request);
 /* The part that "*" took, "" if none. */
 const char *neap_http_rest_get(const struct neap_http_request *request);
 /* What the index-th "{...}" took: decoded, never empty, without a slash; NULL if there are not so

@@ -25,6 +25,11 @@ struct neap_http_lines {
 	char text[256]; /* the value of Date, and further lines with their names */
 };
 
+struct neap_http_watcher {
+	neap_http_observer *observer; /* NULL: none */
+	void *arg;
+};
+
 struct neap_http_request {
 	struct evhttp_request *ev;
 	struct event_base *base;
@@ -49,7 +54,10 @@ struct neap_http_request {
 	const char *body;
 	size_t body_len;
 	uint64_t json_failures; /* when it began */
-	struct event *hangup;   /* of a deferred request */
+	int64_t received_usec;
+	const struct neap_http_watcher *watcher; /* of the server */
+	char note[254];
+	struct event *hangup; /* of a deferred request */
 	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
 	void (*gone)(void *arg);
 	void *gone_arg;
@@ -77,6 +85,8 @@ int neap_http_headers_finish(struct neap_http_request *request, const char *type
 bool neap_http_headers_reserve(struct neap_http_request *request);
 /* Closes the connection of a request for whose answer there is no memory. */
 void neap_http_drop_take(struct neap_http_request *request);
+/* To the observer, if there is one; before the request is given away. */
+void neap_http_observe(struct neap_http_request *request, int status);
 /* The request of evhttp stays. */
 void neap_http_request_free(struct neap_http_request *request);
 

@@ -108,6 +108,8 @@ int call_permit(struct call *call, const char *verb, const json_t *before,
 /* The same for a request as a whole, once what it is for is known. What depends on the object that it brings is
  * for the verbs to ask (call_permit_object). */
 int call_permit_request(struct call *call, const char *method);
+/* Nobody acts as somebody else here; what asks for it must not be done as whoever asks. */
+int call_refuse_impersonation(struct call *call);
 /* Of nodes, whose rights depend on what is in an object: everybody else's have been looked at. */
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);

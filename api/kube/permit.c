@@ -24,8 +24,8 @@ static const char *verb_of(struct call *call, const char *method)
 	return is_collection ? "deletecollection" : "delete";
 }
 
-int call_permit(struct call *call, const char *verb, const json_t *before,
-		const json_t *after)
+static int permit(struct call *call, const char *verb, const char *name,
+		  const json_t *before, const json_t *after)
 {
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 	const struct neap_kube_target *target = &call->target;
@@ -37,7 +37,7 @@ int call_permit(struct call *call, const char *verb, const json_t *before,
 		.resource = target->plural,
 		.sub = target->sub,
 		.ns = target->ns,
-		.name = target->name,
+		.name = name,
 		.before = before,
 		.after = after,
 	};
@@ -50,6 +50,12 @@ int call_permit(struct call *call, const char *verb, const json_t *before,
 				     why);
 }
 
+int call_permit(struct call *call, const char *verb, const json_t *before,
+		const json_t *after)
+{
+	return permit(call, verb, call->target.name, before, after);
+}
+
 static bool is_node(const struct call *call)
 {
 	return neap_http_peer_get(call->request)->role == NEAP_HTTP_NODE;
@@ -59,17 +65,26 @@ int call_permit_request(struct call *call, const char *method)
 {
 	const char *verb = verb_of(call, method);
 	json_t *before = NULL;
+	struct neap_error err;
 	int ret;
 
+	/* Its name stands in the object: what could be its own comes through (call_create asks again). */
 	if (is_node(call) && strcmp(verb, "create") == 0 && !call->target.name[0])
-		return 0; /* its name stands in the object */
+		return permit(
+			call, verb,
+			neap_kube_node_of(neap_http_peer_get(call->request)->user->name),
+			NULL, NULL);
 	if (is_node(call) && call->target.name[0]) {
 		const struct neap_object *newest =
 			neap_store_newest(call->kube->store, call->resource,
 					  call->target.ns, call->target.name);
 
-		/* Without memory it is as if the object were not there, and nothing is permitted. */
 		before = newest ? neap_object_tree(newest) : NULL;
+		if (newest && !before) {
+			(void)neap_error_nomem(&err);
+			return neap_kube_fail_error(&call->failure, call->target.kind,
+						    call->target.name, &err);
+		}
 	}
 	ret = call_permit(call, verb, before, NULL);
 	json_decref(before);
@@ -80,4 +95,21 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 		       const json_t *after)
 {
 	return is_node(call) ? call_permit(call, verb, before, after) : 0;
+}
+
+int call_refuse_impersonation(struct call *call)
+{
+	const char *user = neap_http_header_find(call->request, "Impersonate-User");
+	const char *other = neap_http_header_find(call->request, "Impersonate-Group");
+
+	if (!other)
+		other = neap_http_header_find(call->request, "Impersonate-Uid");
+	if (!user && !other)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_FORBIDDEN,
+		"%s \"%.200s\" is forbidden: User \"%s\" cannot impersonate resource \"%s\" in "
+		"API group \"\" at the cluster scope: nobody can here",
+		user ? "users" : "groups", user ? user : other,
+		neap_http_peer_get(call->request)->user->name, user ? "users" : "groups");
 }

@@ -124,6 +124,9 @@ static const struct member rules_members[] = {
 };
 static const struct message rules_review = MESSAGE_OF(rules_members);
 
+static const struct member self_members[] = {{1, "metadata", MESSAGE, false, &meta}};
+static const struct message self_review = MESSAGE_OF(self_members);
+
 static const struct {
 	const char *group,
 		*kind; /* group: what stands before the version in apiVersion */
@@ -133,6 +136,7 @@ static const struct {
 	{"", "Namespace", &namespace},
 	{"authorization.k8s.io/", "SelfSubjectAccessReview", &access_review},
 	{"authorization.k8s.io/", "SelfSubjectRulesReview", &rules_review},
+	{"authentication.k8s.io/", "SelfSubjectReview", &self_review},
 };
 
 /* --- bytes --- */

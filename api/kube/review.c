@@ -400,7 +400,7 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request,
 		call_fail(&call);
 		return;
 	}
-	if (body_any(&call, &object) < 0) {
+	if (call_refuse_impersonation(&call) < 0 || body_any(&call, &object) < 0) {
 		call_fail(&call);
 		return;
 	}

@@ -86,6 +86,10 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	struct neap_error err;
 	call_fn *verb;
 
+	if (call_refuse_impersonation(&call) < 0) {
+		call_fail(&call);
+		return;
+	}
 	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
 				   &call.target, &err) < 0) {
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);

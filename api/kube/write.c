@@ -306,6 +306,8 @@ static void create_take(struct call *call, json_t *object)
 	}
 	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
 			   neap_kube_meta_text(object, "name"));
+	if (call->request)
+		neap_http_note_set(call->request, call->target.name);
 	if (call->is_dry) {
 		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
 				      call->target.name)) {
