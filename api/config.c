@@ -46,9 +46,16 @@ static const struct neap_option options[] = {
 	 "its private key (PEM), closed to others"},
 	{"tls-client-ca", "tls-client-ca", NEAP_OPTION_TEXT, AT(tls_client_ca), "FILE",
 	 "", 0, 0, NULL, "CA of the clients (PEM): they may show certificates"},
-	{"tls-role", "tls-roles", NEAP_OPTION_TLS_ROLE, AT(tls_roles),
-	 "ROLE=user:NAME|ROLE=group:NAME", NULL, 0, 0, NULL,
-	 "what a certificate's CN (user) or O (group) may: viewer, operator, admin"},
+	{"grant", "grants", NEAP_OPTION_GRANT, AT(grants), "ROLE=WHO", NULL, 0, 0, NULL,
+	 "who is reader, editor, admin or node: user:NAME, group:NAME, unix:ACCOUNT or "
+	 "anonymous; may be repeated"},
+	{"token-file", "token-file", NEAP_OPTION_TEXT, AT(token_file), "FILE", "", 0, 0,
+	 NULL, "tokens of users, as Kubernetes has them: TOKEN,USER,UID,\"GROUP,...\""},
+	{"audit-log", "audit-log", NEAP_OPTION_TEXT, AT(audit_log), "FILE", "", 0, 0,
+	 NULL, "a line of JSON for each request that changes something or is refused"},
+	{"audit-log-size", "audit-log-size", NEAP_OPTION_BYTES, AT(audit_log_bytes),
+	 "SIZE", "64Mi", INT64_C(1) << 16, INT64_C(1) << 40, NULL,
+	 "when it is renamed to FILE.1 and begun anew"},
 	{"unix-socket", "unix-socket", NEAP_OPTION_TEXT, AT(unix_socket), "PATH", NULL, 0,
 	 0, NULL, "where neapctl finds neapd [RUN_DIR/neap.sock]"},
 	{"run-dir", "run-dir", NEAP_OPTION_TEXT, AT(run_dir), "DIR", "/run/neap", 0, 0,
@@ -173,7 +180,7 @@ static const struct neap_option *find_flag(const char *arg, const char **ret_val
 static int read_flags(int argc, char **argv, struct neap_config *config,
 		      enum neap_config_action *action, struct neap_error *err)
 {
-	bool has_policy = false, has_label = false, has_role = false;
+	bool has_policy = false, has_label = false, has_grant = false;
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -202,9 +209,9 @@ static int read_flags(int argc, char **argv, struct neap_config *config,
 			config->node_label_count = 0;
 			has_label = true;
 		}
-		if (option->type == NEAP_OPTION_TLS_ROLE && !has_role) {
-			memset(&config->tls_roles, 0, sizeof(config->tls_roles));
-			has_role = true;
+		if (option->type == NEAP_OPTION_GRANT && !has_grant) {
+			memset(&config->grants, 0, sizeof(config->grants));
+			has_grant = true;
 		}
 		r = neap_config_set(config, option, value, err);
 		if (r < 0)
@@ -258,10 +265,12 @@ static int check_tls(const struct neap_config *config, struct neap_error *err)
 	if (*config->tls_client_ca && !has_tls)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--tls-client-ca needs --tls-cert and --tls-key");
-	if (config->tls_roles.count && !*config->tls_client_ca)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "--tls-role needs --tls-client-ca: without it no "
-				      "client shows a certificate");
+	if (neap_grants_need_users(&config->grants) && !*config->tls_client_ca &&
+	    !*config->token_file)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--grant for a user or a group needs --tls-client-ca "
+			"or --token-file: without them nobody is one");
 	if (has_tls || config->insecure_listen || !neap_config_has_tcp(config) ||
 	    neap_http_listen_is_local(config->listen))
 		return 0;
@@ -408,8 +417,8 @@ char *neap_config_help(void)
 	neap_buf_adds(
 		&out,
 		"\nOnly in the file: policies (a list of names, or of {policy, "
-		"params}),\nnode-labels (a mapping), tls-roles (a list of {role, user} "
-		"or {role, group}) and\nhostApplications (a list of {name, qos,\ncgroupPath: {base, "
+		"params}),\nnode-labels (a mapping), grants (a list of ROLE=WHO) and\n"
+		"hostApplications (a list of {name, qos,\ncgroupPath: {base, "
 		"parentDir, relativePath}}).\n");
 	return neap_buf_take(&out);
 }

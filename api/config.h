@@ -5,7 +5,7 @@
 #ifndef NEAP_API_CONFIG_H
 #define NEAP_API_CONFIG_H
 
-#include "api/http/tls.h"
+#include "api/http/grants.h"
 #include "api/policy/judge.h"
 #include "engine/base/log.h"
 #include "engine/machine/convert.h"
@@ -38,7 +38,10 @@ struct neap_config {
 	bool has_tls_listen;  /* it was named */
 	bool insecure_listen; /* --insecure-listen: plain HTTP beyond this machine */
 	char tls_cert[256], tls_key[256], tls_client_ca[256]; /* --tls-...; "" none */
-	struct neap_tls_roles tls_roles;                      /* --tls-role */
+	struct neap_grants grants;                            /* --grant */
+	char audit_log[256];                                  /* --audit-log; "" none */
+	int64_t audit_log_bytes;                              /* --audit-log-size, 64Mi */
+	char token_file[256];                                 /* --token-file; "" none */
 	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
 	char data_dir[128];    /* --data-dir, /var/lib/neap */
 	char run_dir[128];     /* --run-dir, /run/neap */

@@ -14,15 +14,16 @@ enum neap_option_type {
 	NEAP_OPTION_CPUS,     /* char[size]: a CPU list, may be empty */
 	NEAP_OPTION_DURATION, /* int64_t usec, min to max */
 	NEAP_OPTION_MILLI,    /* int64_t, a quantity of CPU, min to max */
+	NEAP_OPTION_BYTES,    /* int64_t, a quantity of memory, min to max */
 	NEAP_OPTION_CHOICE,   /* enum (int), index into choices */
 	NEAP_OPTION_BOOL,
 	NEAP_OPTION_NAME,  /* char[size]: a node name */
 	NEAP_OPTION_ROLES, /* unsigned: bits of enum neap_role */
 	NEAP_OPTION_LABEL, /* node_labels: the flag adds one, in the file it is a mapping */
-	NEAP_OPTION_TLS_ROLE, /* tls_roles: the flag adds one, in the file it is a list */
-	NEAP_OPTION_POLICY,   /* policies: the flag adds one, in the file it is a list */
-	NEAP_OPTION_APPS,     /* hostApplications: file only */
-	NEAP_OPTION_ACTION,   /* help, version: flag only; min is the action */
+	NEAP_OPTION_GRANT,  /* grants: the flag adds one, in the file it is a list */
+	NEAP_OPTION_POLICY, /* policies: the flag adds one, in the file it is a list */
+	NEAP_OPTION_APPS,   /* hostApplications: file only */
+	NEAP_OPTION_ACTION, /* help, version: flag only; min is the action */
 };
 
 struct neap_option {
@@ -49,9 +50,6 @@ int neap_config_policy_add_param(struct neap_policy_choice *choice, const char *
 				 const char *value, struct neap_error *err);
 int neap_config_add_label(struct neap_config *config, const char *key, const char *value,
 			  struct neap_error *err);
-/* is_group: name is an O of the certificate's subject, else its CN. */
-int neap_config_add_tls_role(struct neap_config *config, const char *role, bool is_group,
-			     const char *name, struct neap_error *err);
 /* "a, b, c" */
 void neap_config_list_choices(const char *const *choices, char *buf, size_t size);
 /* The name nearest to text among names, NULL when none is near. */

@@ -142,6 +142,25 @@ static int set_milli(int64_t *to, const struct neap_option *option, const char *
 	return 0;
 }
 
+static int set_bytes(int64_t *to, const struct neap_option *option, const char *text,
+		     struct neap_error *err)
+{
+	char low[32], high[32];
+	int64_t bytes;
+
+	if (neap_quantity_parse_units(text, &bytes, NULL) < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"'%s' is no amount of memory: give for example 64Mi", text);
+	if (bytes < option->min || bytes > option->max)
+		return neap_error_set(
+			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
+			neap_quantity_format_bytes(option->min, low, sizeof(low)),
+			neap_quantity_format_bytes(option->max, high, sizeof(high)));
+	*to = bytes;
+	return 0;
+}
+
 void neap_config_list_choices(const char *const *choices, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -317,52 +336,6 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 	return neap_config_add_label(config, copy, value, err);
 }
 
-int neap_config_add_tls_role(struct neap_config *config, const char *role, bool is_group,
-			     const char *name, struct neap_error *err)
-{
-	struct neap_tls_roles *roles = &config->tls_roles;
-	struct neap_tls_role row = {.is_group = is_group};
-
-	if (neap_http_role_parse(role, &row.role, err) < 0)
-		return -(int)err->code;
-	if (!*name || !neap_strcopy(row.name, sizeof(row.name), name))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "the %s's name must have 1 to %zu bytes",
-				      is_group ? "group" : "user", sizeof(row.name) - 1);
-	if (roles->count == NEAP_TLS_ROLES_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d roles",
-				      NEAP_TLS_ROLES_MAX);
-	memcpy(&roles->rows[roles->count++], &row, sizeof(row));
-	return 0;
-}
-
-/* "operator=user:alice" */
-static int set_tls_role(struct neap_config *config, const char *text,
-			struct neap_error *err)
-{
-	neap_auto_free char *copy = neap_strdup(text);
-	char *name, *kind;
-	bool is_group;
-
-	if (!copy)
-		return neap_error_nomem(err);
-	kind = strchr(copy, '=');
-	name = kind ? strchr(kind, ':') : NULL;
-	if (!name)
-		goto wrong;
-	*kind++ = '\0';
-	*name++ = '\0';
-	is_group = strcmp(kind, "group") == 0;
-	if (!is_group && strcmp(kind, "user") != 0)
-		goto wrong;
-	return neap_config_add_tls_role(config, copy, is_group, name, err);
-wrong:
-	return neap_error_set(err, NEAP_EINVAL,
-			      "'%.60s' gives no role: give for example "
-			      "operator=user:alice or viewer=group:developers",
-			      text);
-}
-
 static const char *const role_names[] = {"api", "node"};
 
 static int set_roles(unsigned *to, const char *text, struct neap_error *err)
@@ -409,6 +382,8 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 		return set_duration(to, option, text, err);
 	case NEAP_OPTION_MILLI:
 		return set_milli(to, option, text, err);
+	case NEAP_OPTION_BYTES:
+		return set_bytes(to, option, text, err);
 	case NEAP_OPTION_CHOICE:
 		return set_choice(to, option, text, err);
 	case NEAP_OPTION_BOOL:
@@ -421,8 +396,8 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 		return neap_config_add_policy(config, text, err);
 	case NEAP_OPTION_LABEL:
 		return set_label(config, text, err);
-	case NEAP_OPTION_TLS_ROLE:
-		return set_tls_role(config, text, err);
+	case NEAP_OPTION_GRANT:
+		return neap_grants_parse(&config->grants, text, err);
 	case NEAP_OPTION_APPS:
 	case NEAP_OPTION_ACTION:
 		break;

@@ -217,46 +217,22 @@ static int label_pair(struct reader *reader, void *arg, const char *key,
 	return 0;
 }
 
-/* --- tls-roles --- */
+/* --- grants --- */
 
-struct role_texts {
-	char role[16], user[NEAP_TLS_NAME_SIZE], group[NEAP_TLS_NAME_SIZE];
-};
-
-static int role_pair(struct reader *reader, void *arg, const char *key,
-		     yaml_node_t *key_node, yaml_node_t *value)
+static int grant_item(struct reader *reader, yaml_node_t *item)
 {
-	static const char *const names[] = {"role", "user", "group"};
-	struct role_texts *texts = arg;
+	const char *text = scalar(item);
 
-	if (strcmp(key, "role") == 0)
-		return take_text(reader, key, value, texts->role, sizeof(texts->role));
-	if (strcmp(key, "user") == 0)
-		return take_text(reader, key, value, texts->user, sizeof(texts->user));
-	if (strcmp(key, "group") == 0)
-		return take_text(reader, key, value, texts->group, sizeof(texts->group));
-	return unknown_key(reader, key, key_node, names, NEAP_ARRAY_LEN(names));
-}
-
-static int role_item(struct reader *reader, yaml_node_t *item)
-{
-	struct role_texts texts = {0};
-	bool is_group;
-	int r = walk_mapping(reader, item, "an entry of tls-roles", role_pair, &texts);
-
-	if (r < 0)
-		return r;
-	is_group = *texts.group != '\0';
-	if (!*texts.role || is_group == (*texts.user != '\0')) {
+	if (!text) {
 		neap_error_set(reader->err, NEAP_EINVAL,
-			       "tls-roles: an entry has 'role' and one of 'user' and "
-			       "'group', for example {role: viewer, group: developers}");
+			       "grants: an entry is a text, for example "
+			       "reader=group:developers");
 		return located(reader, item);
 	}
-	if (neap_config_add_tls_role(reader->config, texts.role, is_group,
-				     is_group ? texts.group : texts.user,
-				     reader->err) < 0)
+	if (neap_grants_parse(&reader->config->grants, text, reader->err) < 0) {
+		neap_error_wrap(reader->err, "grants");
 		return located(reader, item);
+	}
 	return 0;
 }
 
@@ -382,8 +358,8 @@ static int top_pair(struct reader *reader, void *arg, const char *key,
 	}
 	if (option->type == NEAP_OPTION_LABEL)
 		return walk_mapping(reader, value, key, label_pair, NULL);
-	if (option->type == NEAP_OPTION_TLS_ROLE)
-		return walk_list(reader, value, key, role_item);
+	if (option->type == NEAP_OPTION_GRANT)
+		return walk_list(reader, value, key, grant_item);
 	if (option->type == NEAP_OPTION_APPS)
 		return walk_list(reader, value, key, app_item);
 	text = scalar(value);

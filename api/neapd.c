@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/daemon/format.h"
 #include "api/daemon/whole.h"
+#include "api/http/tokens.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -189,13 +191,17 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.unix_fd = daemon->unix_fd;
 	http.token = daemon->token;
 	http.tls = daemon->tls;
+	http.grants = &daemon->config.grants;
+	http.tokens = daemon->tokens;
 	http.own_uid = daemon->account.uid;
 	if (daemon->tls != NULL && daemon->config.tls_cert[0] != '\0' &&
 	    neap_daemon_tls_start(daemon->tls, &daemon->config, daemon->base,
 				  &daemon->log, kubeconfig_write, daemon,
 				  &daemon->tls_watch, err) < 0)
 		return -(int)err->code;
-	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0)
+	neap_daemon_tokens_tell(daemon);
+	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0 ||
+	    neap_daemon_trail_start(daemon, err) < 0)
 		return -(int)err->code;
 	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
 			     err) < 0)
@@ -244,6 +250,20 @@ static void format_note(struct neap_daemon *daemon)
 			      err.msg);
 }
 
+/* A connection is a descriptor: watchers may be thousands. What the limit stays at is what the server makes do
+ * with. */
+static void descriptors_allow(void)
+{
+	const rlim_t enough =
+		NEAP_HTTP_KNOWN_MAX + NEAP_HTTP_CONNECTIONS_MAX + 4 * NEAP_HTTP_OTHER_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= enough)
+		return;
+	limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Everything that needs root comes first; the policies are loaded when it is given up. */
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
@@ -261,11 +281,13 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
 	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
 	    neap_daemon_tls_load(config, &daemon->account, &daemon->tls, err) < 0 ||
+	    neap_daemon_tokens_load(daemon, err) < 0 ||
 	    neap_token_load(config, &daemon->account, daemon->token,
 			    sizeof(daemon->token), err) < 0)
 		return -(int)err->code;
 	if (geteuid() == 0)
 		neap_account_favour(&daemon->log);
+	descriptors_allow();
 	if (neap_policies_read(config, &daemon->texts, err) < 0)
 		return -(int)err->code;
 	if (neap_account_become(&daemon->account, config->seccomp, &daemon->log, err) < 0)
@@ -301,6 +323,8 @@ static void daemon_done(struct neap_daemon *daemon)
 
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
+	neap_daemon_trail_free(daemon->trail);
+	neap_tokens_unref(daemon->tokens);
 	neap_daemon_api_free(daemon->api);
 	neap_daemon_tls_free(daemon->tls_watch);
 	neap_tls_free(daemon->tls);

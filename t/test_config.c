@@ -25,6 +25,8 @@ struct row {
 		*want; /* as print() shows it, or the message; FILE stands for its name */
 };
 
+static const char *const whos[] = {"user", "group", "unix", "anonymous"};
+
 /* The settings that tests look at, in one line. */
 static void print(const struct neap_config *c, char *buf, size_t size)
 {
@@ -40,11 +42,11 @@ static void print(const struct neap_config *c, char *buf, size_t size)
 		n += snprintf(buf + n, size - (size_t)n, "%s tls %s %s %s",
 			      c->insecure_listen ? " insecure" : "", c->tls_cert,
 			      c->tls_key, c->tls_client_ca);
-	for (i = 0; i < c->tls_roles.count; i++)
-		n += snprintf(buf + n, size - (size_t)n, " %s=%s:%s",
-			      neap_http_role_name(c->tls_roles.rows[i].role),
-			      c->tls_roles.rows[i].is_group ? "group" : "user",
-			      c->tls_roles.rows[i].name);
+	for (i = 0; i < c->grants.count; i++)
+		n += snprintf(buf + n, size - (size_t)n, " %s=%s:%s:%u",
+			      neap_http_role_name(c->grants.rows[i].role),
+			      whos[c->grants.rows[i].to], c->grants.rows[i].name,
+			      (unsigned)c->grants.rows[i].uid);
 	for (i = 0; i < c->policy_count; i++) {
 		n += snprintf(buf + n, size - (size_t)n, " %s", c->policies[i].source);
 		for (j = 0; j < c->policies[i].param_count; j++)
@@ -109,16 +111,26 @@ static const struct row good[] = {
 	 {"--listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k"},
 	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST
 	 " tls c k  qos/cpu-share"},
-	{"TLS by file",
-	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ntls-roles:\n"
-	 "- {role: viewer, user: 'system:node:n1'}\n- {role: admin, group: a=b}\n",
+	{"grants by file",
+	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ngrants:\n"
+	 "- reader=user:system:node:n1\n- 'admin=group:a=b'\n",
 	 {0},
 	 START REST
-	 " tls c k a viewer=user:system:node:n1 admin=group:a=b qos/cpu-share"},
-	{"roles of flags replace those of the file",
-	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ntls-roles: [{role: viewer, user: x}]\n",
-	 {"--tls-role", "operator=group:o:p", "--tls-role=viewer=user:y=z"},
-	 START REST " tls c k a operator=group:o:p viewer=user:y=z qos/cpu-share"},
+	 " tls c k a reader=user:system:node:n1:0 admin=group:a=b:0 qos/cpu-share"},
+	{"grants of flags replace those of the file",
+	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ngrants: [reader=user:x]\n",
+	 {"--grant", "editor=group:o:p", "--grant=reader=user:y=z"},
+	 START REST " tls c k a editor=group:o:p:0 reader=user:y=z:0 qos/cpu-share"},
+	{"grants to accounts and strangers",
+	 NULL,
+	 {"--grant=editor=unix:4711", "--grant=admin=unix:root",
+	  "--grant=reader=anonymous"},
+	 START REST
+	 " editor=unix:4711:4711 admin=unix:root:0 reader=anonymous::0 qos/cpu-share"},
+	{"grants for users of tokens",
+	 NULL,
+	 {"--token-file=t", "--grant=node=group:system:nodes"},
+	 START REST " node=group:system:nodes:0 qos/cpu-share"},
 	{"plain to everybody, as asked",
 	 NULL,
 	 {"--listen=[::]:1", "--insecure-listen"},
@@ -178,42 +190,56 @@ static const struct row bad[] = {
 	 NULL,
 	 {"--tls-client-ca=c"},
 	 "--tls-client-ca needs --tls-cert and --tls-key"},
-	{"roles without a CA",
+	{"grants without users",
 	 NULL,
-	 {"--tls-cert=c", "--tls-key=k", "--tls-role=viewer=user:x"},
-	 "--tls-role needs --tls-client-ca: without it no client shows a certificate"},
-	{"no role",
+	 {"--tls-cert=c", "--tls-key=k", "--grant=reader=user:x"},
+	 "--grant for a user or a group needs --tls-client-ca or --token-file: without them "
+	 "nobody is one"},
+	{"grant of nothing",
 	 NULL,
-	 {"--tls-role=viewer"},
-	 "--tls-role: 'viewer' gives no role: give for example operator=user:alice or "
-	 "viewer=group:developers"},
-	{"neither user nor group",
+	 {"--grant=reader"},
+	 "--grant: 'reader' grants nothing: give for example editor=user:alice or "
+	 "reader=group:developers"},
+	{"grant to nobody",
 	 NULL,
-	 {"--tls-role=viewer=uid:0"},
-	 "--tls-role: 'viewer=uid:0' gives no role: give for example operator=user:alice or "
-	 "viewer=group:developers"},
+	 {"--grant=reader=uid:0"},
+	 "--grant: 'uid:0' is nobody: there are user:NAME, group:NAME, unix:ACCOUNT and "
+	 "anonymous"},
 	{"unknown role",
 	 NULL,
-	 {"--tls-role=root=user:x"},
-	 "--tls-role: 'root' is no role: there are viewer, operator, admin"},
-	{"role for nobody",
+	 {"--grant=root=user:x"},
+	 "--grant: 'root' is no role: there are reader, editor, admin, node"},
+	{"grant without a name",
 	 NULL,
-	 {"--tls-role=admin=user:"},
-	 "--tls-role: the user's name must have 1 to 259 bytes"},
-	{"role with both",
-	 "tls-roles:\n- {role: viewer, user: x, group: y}\n",
+	 {"--grant=admin=user:"},
+	 "--grant: the user's name must have 1 to 259 bytes"},
+	{"unknown account",
+	 NULL,
+	 {"--grant=reader=unix:no-such-account"},
+	 "--grant: unix:no-such-account: there is no such account here: give its name or its "
+	 "uid"},
+	{"node without a name",
+	 NULL,
+	 {"--grant=node=unix:0"},
+	 "--grant: the role node is for user:NAME and group:NAME only: the user's name says "
+	 "which node it is"},
+	{"all power to strangers",
+	 NULL,
+	 {"--grant=admin=anonymous"},
+	 "--grant: anonymous can be reader or editor, not admin"},
+	{"grant in pieces",
+	 "grants:\n- {role: reader, user: x}\n",
 	 {0},
-	 "FILE:2: tls-roles: an entry has 'role' and one of 'user' and 'group', for example "
-	 "{role: viewer, group: developers}"},
-	{"role with neither",
-	 "tls-roles:\n- {role: viewer}\n",
+	 "FILE:2: grants: an entry is a text, for example reader=group:developers"},
+	{"grant of the file to nobody",
+	 "grants:\n- reader=x\n",
 	 {0},
-	 "FILE:2: tls-roles: an entry has 'role' and one of 'user' and 'group', for example "
-	 "{role: viewer, group: developers}"},
-	{"role by another name",
-	 "tls-roles:\n- role: viewer\n  cn: x\n",
-	 {0},
-	 "FILE:3: unknown key 'cn': there are role, user, group"},
+	 "FILE:2: grants: 'x' is nobody: there are user:NAME, group:NAME, unix:ACCOUNT and "
+	 "anonymous"},
+	{"audit log too small",
+	 NULL,
+	 {"--audit-log=x", "--audit-log-size=1"},
+	 "--audit-log-size: '1' is out of range: 64Ki to 1Ti"},
 	{"choice",
 	 NULL,
 	 {"--log-level=loud"},

@@ -49,9 +49,9 @@ static void count(void *arg, struct neap_http_request *request)
 
 static const struct neap_http_route routes[] = {
 	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
-	{"GET", "/echo", NEAP_HTTP_VIEWER, echo},
-	{"POST", "/echo", NEAP_HTTP_VIEWER, echo},
-	{"GET", "/count", NEAP_HTTP_VIEWER, count},
+	{"GET", "/echo", NEAP_HTTP_READER, echo},
+	{"POST", "/echo", NEAP_HTTP_READER, echo},
+	{"GET", "/count", NEAP_HTTP_READER, count},
 	{0},
 };
 

@@ -35,8 +35,8 @@ static void echo(void *arg, struct neap_http_request *request)
 
 static const struct neap_http_route routes[] = {
 	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
-	{"GET", "/echo", NEAP_HTTP_VIEWER, echo},
-	{"POST", "/echo", NEAP_HTTP_VIEWER, echo},
+	{"GET", "/echo", NEAP_HTTP_READER, echo},
+	{"POST", "/echo", NEAP_HTTP_READER, echo},
 	{0},
 };
 

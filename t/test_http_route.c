@@ -162,17 +162,17 @@ static void problem(void *arg, struct neap_http_request *request)
 
 #define ROLLBACK "/policies/{kind}/{name}/rollback"
 static const struct neap_http_route routes[] = {
-	{"GET", "/policies/self", NEAP_HTTP_VIEWER, tell},
-	{"GET", "/policies/{kind}", NEAP_HTTP_VIEWER, tell},
-	{"PUT", "/policies/{kind}/{name}", NEAP_HTTP_VIEWER, tell},
-	{"POST", ROLLBACK, NEAP_HTTP_VIEWER, tell},
-	{"GET", "/tree/{root}/*", NEAP_HTTP_VIEWER, tell},
-	{"GET", "/headers", NEAP_HTTP_VIEWER, add_headers},
-	{"GET", "/problem/{which}", NEAP_HTTP_VIEWER, problem},
+	{"GET", "/policies/self", NEAP_HTTP_READER, tell},
+	{"GET", "/policies/{kind}", NEAP_HTTP_READER, tell},
+	{"PUT", "/policies/{kind}/{name}", NEAP_HTTP_READER, tell},
+	{"POST", ROLLBACK, NEAP_HTTP_READER, tell},
+	{"GET", "/tree/{root}/*", NEAP_HTTP_READER, tell},
+	{"GET", "/headers", NEAP_HTTP_READER, add_headers},
+	{"GET", "/problem/{which}", NEAP_HTTP_READER, problem},
 	{0},
 };
 static const struct neap_http_route no_pattern[] = {
-	{"GET", "/a{b}", NEAP_HTTP_VIEWER, tell}, {0}};
+	{"GET", "/a{b}", NEAP_HTTP_READER, tell}, {0}};
 
 static void setup(struct neap_http *http, struct event_base *base)
 {

@@ -51,8 +51,8 @@ static void socket_options(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/give", NEAP_HTTP_VIEWER, give},
-	{"GET", "/options", NEAP_HTTP_VIEWER, socket_options},
+	{"GET", "/give", NEAP_HTTP_READER, give},
+	{"GET", "/options", NEAP_HTTP_READER, socket_options},
 	{0},
 };
 

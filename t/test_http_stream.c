@@ -108,10 +108,10 @@ static void stats(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/stream", NEAP_HTTP_VIEWER, start_stream},
-	{"POST", "/send", NEAP_HTTP_VIEWER, send_all},
-	{"POST", "/end", NEAP_HTTP_VIEWER, end_all},
-	{"GET", "/stats", NEAP_HTTP_VIEWER, stats},
+	{"GET", "/stream", NEAP_HTTP_READER, start_stream},
+	{"POST", "/send", NEAP_HTTP_READER, send_all},
+	{"POST", "/end", NEAP_HTTP_READER, end_all},
+	{"GET", "/stats", NEAP_HTTP_READER, stats},
 	{0},
 };
 

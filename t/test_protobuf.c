@@ -463,6 +463,7 @@ static void test_kinds(void **state)
 		{"v1", "ConfigMap", true},
 		{"v1", "Namespace", true},
 		{"authorization.k8s.io/v1", "SelfSubjectRulesReview", true},
+		{"authentication.k8s.io/v1", "SelfSubjectReview", true},
 		{"v1", "Pod", false},
 		{"apps/v1", "ConfigMap", false},
 		{"v1", "SelfSubjectRulesReview", false},

@@ -19,7 +19,6 @@
 #include "t/lib/tls.h"
 
 static char dir[64], cert_file[96], key_file[96], ca_file[96];
-static struct neap_tls_roles roles;
 static struct neap_tls_config config;
 
 static int setup(void **state)
@@ -38,8 +37,7 @@ static int setup(void **state)
 	snprintf(cert_file, sizeof(cert_file), "%s/tls.crt", dir);
 	snprintf(key_file, sizeof(key_file), "%s/tls.key", dir);
 	snprintf(ca_file, sizeof(ca_file), "%s/client-ca.crt", dir);
-	config =
-		(struct neap_tls_config){cert_file, key_file, ca_file, &roles, geteuid()};
+	config = (struct neap_tls_config){cert_file, key_file, ca_file, geteuid()};
 	return 0;
 }
 

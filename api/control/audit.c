@@ -267,7 +267,7 @@ static void get_audit(void *arg, struct neap_http_request *request)
 }
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/control/v1/audit", NEAP_HTTP_VIEWER, get_audit},
+	{"GET", "/control/v1/audit", NEAP_HTTP_READER, get_audit},
 	{0},
 };
 

@@ -221,8 +221,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	json_t *rows, *status, *workloads;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY); /* before any return: it is freed at each */
-	if (!*metrics->is_open && neap_http_peer_get(request)->role < NEAP_HTTP_VIEWER) {
-		neap_http_answer_denied(request, NEAP_HTTP_VIEWER);
+	if (!*metrics->is_open && neap_http_peer_get(request)->role < NEAP_HTTP_READER) {
+		neap_http_answer_denied(request, NEAP_HTTP_READER);
 		return;
 	}
 	neap_buf_adds(&out, "# HELP neap_build_info Version of neapd.\n"

@@ -378,15 +378,15 @@ static void patch_params(void *arg, struct neap_http_request *request)
 #define ONE "/control/v1/policies/{kind}/{name}"
 
 static const struct neap_http_route routes[] = {
-	{"GET", "/control/v1/policies", NEAP_HTTP_VIEWER, get_policies},
-	{"GET", ONE, NEAP_HTTP_VIEWER, get_policy},
-	{"PUT", ONE, NEAP_HTTP_OPERATOR, put_policy},
-	{"DELETE", ONE, NEAP_HTTP_OPERATOR, delete_policy},
-	{"GET", ONE "/versions", NEAP_HTTP_VIEWER, get_versions},
-	{"GET", ONE "/versions/{version}", NEAP_HTTP_VIEWER, get_versions},
-	{"POST", ONE "/rollback", NEAP_HTTP_OPERATOR, post_rollback},
-	{"GET", ONE "/params", NEAP_HTTP_VIEWER, get_params},
-	{"PATCH", ONE "/params", NEAP_HTTP_OPERATOR, patch_params},
+	{"GET", "/control/v1/policies", NEAP_HTTP_READER, get_policies},
+	{"GET", ONE, NEAP_HTTP_READER, get_policy},
+	{"PUT", ONE, NEAP_HTTP_EDITOR, put_policy},
+	{"DELETE", ONE, NEAP_HTTP_EDITOR, delete_policy},
+	{"GET", ONE "/versions", NEAP_HTTP_READER, get_versions},
+	{"GET", ONE "/versions/{version}", NEAP_HTTP_READER, get_versions},
+	{"POST", ONE "/rollback", NEAP_HTTP_EDITOR, post_rollback},
+	{"GET", ONE "/params", NEAP_HTTP_READER, get_params},
+	{"PATCH", ONE "/params", NEAP_HTTP_EDITOR, patch_params},
 	{0},
 };
 

@@ -96,6 +96,12 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	return neap_kube_serve(api->kube, config->http, err);
 }
 
+const struct neap_kube_registry *
+neap_daemon_api_registry(const struct neap_daemon_api *api)
+{
+	return api != NULL ? api->registry : NULL;
+}
+
 void neap_daemon_api_stop(struct neap_daemon_api *api)
 {
 	if (api == NULL)

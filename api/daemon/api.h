@@ -10,6 +10,7 @@
 
 struct event_base;
 struct neap_daemon_api;
+struct neap_kube_registry;
 
 /* All is borrowed for its life. */
 struct neap_daemon_api_config {
@@ -23,6 +24,9 @@ struct neap_daemon_api_config {
  * *ret is to be freed all the same. */
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err);
+/* The kinds that are served; NULL without api. */
+const struct neap_kube_registry *
+neap_daemon_api_registry(const struct neap_daemon_api *api);
 /* Ends watches and everything that works by itself; before the server is freed. api may be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);
 /* After the server: nobody is answered any more, but what was accepted is durable when it returns. */

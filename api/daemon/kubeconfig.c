@@ -93,7 +93,6 @@ int neap_daemon_tls_make(struct neap_daemon *daemon, struct neap_error *err)
 	static const char *const files[] = {"tls.crt", "tls.key"};
 	const char *listen = daemon->config.tls_listen;
 	struct neap_tls_config config = {.client_ca_file = "",
-					 .roles = &daemon->config.tls_roles,
 					 .own_uid = daemon->account.uid};
 	const char *names[] = {"localhost", "127.0.0.1", "::1", daemon->config.node_name,
 			       NULL,        NULL};

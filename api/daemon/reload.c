@@ -12,8 +12,8 @@
 #include "engine/base/mem.h"
 
 /* Options that act at once. */
-static const char *const live_options[] = {"policy", "log-level", "log-format",
-					   "open-metrics", "tls-role"};
+static const char *const live_options[] = {"policy",       "log-level", "log-format",
+					   "open-metrics", "grant",     "token-file"};
 
 static bool is_live(const struct neap_option *option)
 {
@@ -106,7 +106,8 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 	config->log_level = wanted->log_level;
 	config->log_format = wanted->log_format;
 	config->open_metrics = wanted->open_metrics;
-	config->tls_roles = wanted->tls_roles;
+	config->grants = wanted->grants;
+	memcpy(config->token_file, wanted->token_file, sizeof(config->token_file));
 	neap_log_override(wanted->log_level, wanted->log_format);
 	neap_live_look(live);
 	neap_log_line(log, NEAP_LOG_INFO, "reload: done");

@@ -65,6 +65,8 @@ void neap_daemon_reload(struct neap_daemon *daemon)
 	neap_reload(daemon->argc, daemon->argv, &daemon->config, daemon->live,
 		    &daemon->log);
 	neap_daemon_tls_look(daemon->tls_watch);
+	neap_daemon_tokens_look(daemon);
+	neap_daemon_trail_reopen(daemon);
 	daemon->is_told = false; /* the end of a reload is told as the start was */
 	neap_daemon_tell(daemon);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/daemon/daemon.h"
+#include "api/http/tls.h"
 #include "engine/base/mem.h"
 
 /* Files written one after the other get from one look to the next to be all there. */
@@ -33,7 +34,6 @@ int neap_daemon_tls_load(const struct neap_config *config,
 		.cert_file = config->tls_cert,
 		.key_file = config->tls_key,
 		.client_ca_file = config->tls_client_ca,
-		.roles = &config->tls_roles,
 		.own_uid = account->uid,
 	};
 

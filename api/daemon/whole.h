@@ -16,10 +16,12 @@
 #include "api/daemon/loop.h"
 #include "api/daemon/notify.h"
 #include "api/http/server.h"
+#include "api/http/tls.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
 
 struct event;
+struct neap_daemon_trail;
 struct event_base;
 
 struct neap_daemon {
@@ -43,6 +45,8 @@ struct neap_daemon {
 	struct neap_clocks clocks; /* at the last tick */
 	struct neap_tls *tls;      /* NULL without --tls-cert */
 	struct neap_daemon_tls *tls_watch;
+	struct neap_daemon_trail *trail; /* NULL without --audit-log */
+	struct neap_tokens *tokens;      /* of users; NULL without --token-file */
 	struct neap_http *http;
 	struct neap_control *control;
 	struct neap_control_policies *policies;
@@ -62,6 +66,22 @@ struct neap_daemon {
 
 /* --- answers.c --- */
 struct neap_control_node neap_daemon_functions(struct neap_daemon *daemon);
+
+/* --- access.c --- */
+/* As root, if it is. */
+int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err);
+/* Their number, and that a changed file could not be read. */
+void neap_daemon_tokens_tell(const struct neap_daemon *daemon);
+/* SIGHUP: the file anew. What cannot be used is told, and the tokens stay. */
+void neap_daemon_tokens_look(struct neap_daemon *daemon);
+
+/* --- trail.c --- */
+/* --audit-log, if it is given; as the loop's user, when there is a server. */
+int neap_daemon_trail_start(struct neap_daemon *daemon, struct neap_error *err);
+/* SIGHUP: the file may have been renamed. */
+void neap_daemon_trail_reopen(struct neap_daemon *daemon);
+/* After the server. NULL is fine. */
+void neap_daemon_trail_free(struct neap_daemon_trail *trail);
 
 /* --- kubeconfig.c --- */
 /* A certificate of its own below DATA_DIR, as the loop's user; fills daemon->tls. */

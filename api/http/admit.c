@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is at the other end of a connection, and who has to go when there are too many. The newcomer
- * is let in and the one goes that has been silent longest and is not known: whoever
+ * Who is at the other end of a connection, and who has to go when there are too many. Strangers are counted
+ * by themselves: the newcomer is let in and the one goes that has been silent longest, so that whoever
  * opens connections without end only drives out connections like them, and an operator at the
- * same address gets in and stays. Memory is given in the same way: the newest bytes find room, or whoever
+ * same address gets in and stays. Of those who are known it is the newcomer that goes. Memory is given in the same way: the newest bytes find room, or whoever
  * holds it with requests and handshakes that never end would shut out all handshakes and probes. */
+#include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "api/http/grants.h"
 #include "api/http/guard_priv.h"
+#include "engine/base/mem.h"
 
 static bool resolve_tcp(struct neap_guard *guard, int fd)
 {
@@ -47,11 +50,40 @@ bool neap_guard_resolve(struct neap_guard *guard)
 	guard->peer.pid = cred.pid;
 	guard->peer.uid = cred.uid;
 	(void)snprintf(guard->name, sizeof(guard->name), "uid %u", (unsigned)cred.uid);
-	if (cred.uid == 0 || cred.uid == guard->guards->own_uid) {
-		guard->peer.role = NEAP_HTTP_ADMIN;
+	(void)snprintf(guard->unix_name, sizeof(guard->unix_name), "unix:%u",
+		       (unsigned)cred.uid);
+	guard->unix_user.name = guard->unix_name;
+	guard->peer.user = &guard->unix_user;
+	if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
 		neap_guard_set_proved(guard);
-	}
 	return true;
+}
+
+enum neap_http_role neap_guard_find_role(const struct neap_guard *guard)
+{
+	const struct neap_guards *guards = guard->guards;
+	const struct neap_http_peer *peer = &guard->peer;
+
+	if (peer->is_unix)
+		return peer->uid == 0 || peer->uid == guards->own_uid
+			       ? NEAP_HTTP_ADMIN
+			       : neap_grants_find_unix(guards->bearers.grants, peer->uid);
+	if (guard->user && neap_tls_is_good(guard->bev))
+		return neap_grants_find_user(guards->bearers.grants, guard->user);
+	return NEAP_HTTP_ANYBODY;
+}
+
+void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size)
+{
+	const struct in6_addr *addr = &guard->addr;
+	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(addr);
+
+	if (guard->peer.is_unix)
+		(void)neap_strcopy(buf, size, "unix");
+	else if (!inet_ntop(is_ipv4 ? AF_INET : AF_INET6,
+			    is_ipv4 ? (const void *)&addr->s6_addr[12] : addr, buf,
+			    (socklen_t)size))
+		buf[0] = '\0';
 }
 
 static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
@@ -63,14 +95,25 @@ static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
 	return memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
 }
 
-static size_t count_peer(const struct neap_guard *of, bool only_streams)
+static size_t count_strangers(const struct neap_guard *of)
 {
 	const struct neap_guard *guard;
 	size_t count = 0;
 
 	TAILQ_FOREACH(guard, &of->guards->list, next)
-	if (!guard->is_refused && is_same_peer(guard, of) &&
-	    (!only_streams || guard->is_stream))
+	if (!guard->is_refused && !guard->is_proved && is_same_peer(guard, of))
+		count++;
+	return count;
+}
+
+static size_t count_streams(const struct neap_guard *of)
+{
+	const struct neap_guard *guard;
+	size_t count = 0;
+
+	TAILQ_FOREACH(guard, &of->guards->list, next)
+	if (!guard->is_refused && guard->is_stream && !guard->is_of_tree &&
+	    is_same_peer(guard, of))
 		count++;
 	return count;
 }
@@ -92,10 +135,12 @@ void neap_guard_admit(struct neap_guard *guard)
 {
 	struct neap_guards *guards = guard->guards;
 
-	if (guards->alive > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
-	    count_peer(guard, false) > NEAP_HTTP_CONNECTIONS_PEER_MAX)
+	if (guard->is_proved)
+		return;
+	if (guards->strangers > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
+	    count_strangers(guard) > NEAP_HTTP_CONNECTIONS_PEER_MAX)
 		neap_guard_refuse(find_victim(guard, true));
-	if (guards->alive > NEAP_HTTP_CONNECTIONS_MAX)
+	if (guards->strangers > NEAP_HTTP_CONNECTIONS_MAX)
 		neap_guard_refuse(find_victim(guard, false));
 }
 
@@ -111,12 +156,23 @@ void neap_guards_make_room(struct neap_guards *guards)
 	}
 }
 
-bool neap_guard_take_stream(struct neap_guard *guard)
+bool neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree)
 {
-	if (guard->is_refused || guard->guards->streams >= NEAP_HTTP_STREAMS_MAX ||
-	    count_peer(guard, true) >= NEAP_HTTP_STREAMS_PEER_MAX)
+	struct neap_guards *guards = guard->guards;
+
+	if (guard->is_refused)
 		return false;
+	if (tree && guard->is_proved) {
+		if (guards->tree_streams >= tree->streams_max)
+			return false;
+		guard->is_of_tree = true;
+		guards->tree_streams++;
+	} else {
+		if (guards->streams >= NEAP_HTTP_STREAMS_MAX ||
+		    count_streams(guard) >= NEAP_HTTP_STREAMS_PEER_MAX)
+			return false;
+		guards->streams++;
+	}
 	guard->is_stream = true;
-	guard->guards->streams++;
 	return true;
 }

@@ -15,6 +15,7 @@
 
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
+#include "api/http/tokens.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
@@ -30,6 +31,7 @@ void neap_http_request_free(struct neap_http_request *request)
 	free(request->path);
 	free(request->segment_text);
 	free(request->query);
+	neap_tokens_unref(request->tokens);
 	free(request);
 }
 
@@ -121,6 +123,7 @@ void neap_http_drop_take(struct neap_http_request *request)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
 
+	neap_http_observe(request, 0);
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
 	evhttp_connection_free(connection);
@@ -170,6 +173,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	}
 	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD)
 		(void)evbuffer_drain(body, evbuffer_get_length(body));
+	neap_http_observe(request, status);
 	is_tls = neap_guard_is_tls(request->guard);
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
@@ -240,18 +244,21 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 				 const char *code, const struct neap_error *err,
 				 json_t *details)
 {
-	json_t *body = json_pack("{s:s, s:s}", "code", code, "message", err->msg);
+	json_t *body = request->tree ? request->tree->refusal(status, err)
+				     : json_pack("{s:s, s:s}", "code", code, "message",
+						 err->msg);
 
 	/* Messages quote input, and a cut may fall inside a character: then say less. */
-	if (!body && !neap_utf8_is_valid(err->msg, strlen(err->msg)))
+	if (!body && !request->tree && !neap_utf8_is_valid(err->msg, strlen(err->msg)))
 		body = json_pack("{s:s, s:s}", "code", code, "message",
 				 "(the message quotes text that is not UTF-8)");
-	if (body && *err->field && neap_utf8_is_valid(err->field, strlen(err->field)) &&
+	if (body && !request->tree && *err->field &&
+	    neap_utf8_is_valid(err->field, strlen(err->field)) &&
 	    json_object_set_new(body, "field", json_string(err->field)) < 0) {
 		json_decref(body);
 		body = NULL; /* no memory, as below */
 	}
-	if (body && details)
+	if (body && details && !request->tree)
 		(void)json_object_update_missing(body, details); /* the code says most */
 	json_decref(details);
 	if (status == 503 &&
@@ -280,6 +287,7 @@ static void gone_cb(void *arg)
 	struct neap_http_request *request = arg;
 
 	request->gone(request->gone_arg);
+	neap_http_observe(request, 0);
 	neap_http_request_free(request);
 }
 

@@ -13,19 +13,28 @@
 #include <event2/http.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "api/http/guard_priv.h"
 #include "api/http/server_priv.h"
 #include "engine/base/mem.h"
 
+/* It counts no more. */
+static void note_end(struct neap_guard *guard)
+{
+	if (!guard->is_admitted || guard->is_refused)
+		return;
+	guard->guards->alive--;
+	guard->guards->strangers -= !guard->is_proved;
+}
+
 void neap_guard_refuse(struct neap_guard *guard)
 {
 	if (guard->is_refused)
 		return;
+	note_end(guard);
 	guard->is_refused = true;
-	if (guard->is_admitted)
-		guard->guards->alive--;
 	/* Its memory is as good as free; counting it on would refuse the innocent, too. */
 	neap_guard_set_unfinished(guard, 0);
 	(void)shutdown(bufferevent_getfd(guard->bev),
@@ -41,14 +50,14 @@ static void guard_free(struct neap_guard *guard)
 	else
 		TAILQ_REMOVE(&guards->fresh, guard, next);
 	guards->count--;
-	if (guard->is_admitted && !guard->is_refused)
-		guards->alive--;
-	if (guard->is_stream)
-		guards->streams--;
+	note_end(guard);
+	guards->streams -= guard->is_stream && !guard->is_of_tree;
+	guards->tree_streams -= guard->is_of_tree;
 	neap_guard_set_unfinished(guard, 0);
 	if (guards->last == guard)
 		guards->last = NULL;
 	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold half a token */
+	free(guard->user);
 	free(guard);
 }
 
@@ -103,8 +112,8 @@ static void admission_cb(evutil_socket_t fd, short what, void *arg)
 		TAILQ_REMOVE(&guards->fresh, guard, next);
 		TAILQ_INSERT_TAIL(&guards->list, guard, next);
 		guard->is_admitted = true;
-		if (!guard->is_refused)
-			guards->alive++;
+		guards->alive += !guard->is_refused;
+		guards->strangers += !guard->is_refused && !guard->is_proved;
 		if (guard->is_tls)
 			neap_guard_handshake_start(guard);
 		if (neap_guard_resolve(guard))
@@ -156,6 +165,7 @@ static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferev
 	guard->is_tls = is_tls;
 	guard->peer.name = guard->name;
 	guard->peer.role = NEAP_HTTP_ANYBODY;
+	guard->peer.user = &neap_http_anonymous;
 	bufferevent_incref(
 		bev); /* until it is tied to its connection, in this turn of the loop */
 	TAILQ_INSERT_TAIL(&guards->fresh, guard, next);
@@ -196,15 +206,14 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 	guard->since.tv_sec = 0;
 	guard->is_busy = true;
 	*ret_peer = guard->peer;
-	/* Each time anew: roles can be taken away, and certificates end. */
-	if (guard->is_tls)
-		ret_peer->role = neap_tls_role_find(guards->tls, bev);
+	ret_peer->role = neap_guard_find_role(guard);
 	return guard;
 }
 
-void neap_guards_set_token(struct neap_guards *guards, const char *token)
+void neap_guards_set_bearers(struct neap_guards *guards,
+			     const struct neap_bearers *bearers)
 {
-	guards->token = token;
+	guards->bearers = *bearers;
 }
 
 void neap_guard_note_known(struct neap_guard *guard)
@@ -221,7 +230,7 @@ bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role need
 			struct neap_error *err)
 {
 	return guard->is_tls &&
-	       neap_tls_explain(guard->guards->tls, guard->bev, needed, err);
+	       neap_tls_explain(guard->bev, neap_guard_find_role(guard), needed, err);
 }
 
 void neap_guard_note_answer(struct neap_guard *guard)
@@ -252,14 +261,33 @@ bool neap_guard_is_line_good(const struct neap_guard *guard)
 	return guard->is_line_good;
 }
 
+void neap_guards_set_tree(struct neap_guards *guards, const struct neap_http_tree *tree)
+{
+	guards->tree = tree;
+}
+
 size_t neap_guards_count(const struct neap_guards *guards)
 {
 	return guards->count;
 }
 
+/* Each connection is a descriptor, and others need some, too. */
+static size_t find_known_max(void)
+{
+	const rlim_t taken = NEAP_HTTP_CONNECTIONS_MAX + NEAP_HTTP_OTHER_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur < taken + NEAP_HTTP_CONNECTIONS_PEER_MAX)
+		return NEAP_HTTP_CONNECTIONS_PEER_MAX;
+	return limit.rlim_cur - taken < NEAP_HTTP_KNOWN_MAX
+		       ? (size_t)(limit.rlim_cur - taken)
+		       : NEAP_HTTP_KNOWN_MAX;
+}
+
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    const char *token, struct neap_tls *tls,
-				    int timeout_s)
+				    const struct neap_bearers *bearers,
+				    struct neap_tls *tls, int timeout_s)
 {
 	struct neap_guards *guards = neap_alloc(sizeof(*guards));
 
@@ -267,9 +295,10 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 		return NULL;
 	guards->base = base;
 	guards->own_uid = own_uid;
-	guards->token = token;
+	guards->bearers = *bearers;
 	guards->tls = tls;
 	guards->timeout_s = timeout_s;
+	guards->known_max = find_known_max();
 	TAILQ_INIT(&guards->list);
 	TAILQ_INIT(&guards->fresh);
 	guards->admission = event_new(base, -1, 0, admission_cb, guards);

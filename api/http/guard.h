@@ -10,16 +10,17 @@
 #include "api/http/server.h"
 
 struct bufferevent;
+struct neap_bearers;
 struct evhttp_request;
 struct neap_guard;
 struct neap_guards;
 struct neap_tls;
 
-/* own_uid: the user that, beside root, is known over the unix socket. token: borrowed, may be NULL.
- * tls: borrowed, of the TCP connections; NULL: they are plain. timeout_s: from the first byte of a request to its last. */
+/* own_uid: the user that, beside root, is admin over the unix socket. bearers: copied, what is in it
+ * borrowed. tls: borrowed, of the TCP connections; NULL: they are plain. timeout_s: from the first byte of a request to its last. */
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
-				    const char *token, struct neap_tls *tls,
-				    int timeout_s);
+				    const struct neap_bearers *bearers,
+				    struct neap_tls *tls, int timeout_s);
 /* After the evhttp is gone, and with it all connections. */
 void neap_guards_free(struct neap_guards *guards);
 /* For evhttp_set_bevcb, arg is the guards: the bufferevent of a connection just accepted. */
@@ -30,10 +31,13 @@ struct bufferevent *neap_guards_accept_tls(struct event_base *base, void *arg);
 struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 					    struct bufferevent *bev,
 					    struct neap_http_peer *ret_peer);
-/* Another token, borrowed as the first. */
-void neap_guards_set_token(struct neap_guards *guards, const char *token);
+/* Other tokens, borrowed as the first. */
+void neap_guards_set_bearers(struct neap_guards *guards,
+			     const struct neap_bearers *bearers);
 /* Who asks is known, and so is the connection from now on. */
 void neap_guard_note_known(struct neap_guard *guard);
+/* "127.0.0.1", "::1"; "unix". */
+void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size);
 /* It speaks TLS. */
 bool neap_guard_is_tls(const struct neap_guard *guard);
 /* As neap_tls_explain; false also for a connection without TLS. */
@@ -43,9 +47,11 @@ bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role need
 void neap_guard_note_answer(struct neap_guard *guard);
 /* gone is called when the connection ends, unless the answer comes before. */
 void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *arg);
-/* A place for a stream, which has no time limit. False: all are taken, or all of this peer. It comes
- * free with the connection. */
-bool neap_guard_take_stream(struct neap_guard *guard);
+/* The tree whose connections are counted and refused as it says; borrowed. */
+void neap_guards_set_tree(struct neap_guards *guards, const struct neap_http_tree *tree);
+/* A place for a stream, which has no time limit. tree: of its request, or NULL. False: all are taken, or all of
+ * this peer. It comes free with the connection. */
+bool neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree);
 /* Ends the connection: from the loop, not from this call. */
 void neap_guard_refuse(struct neap_guard *guard);
 /* Other NUL bytes came than the so many that the body of the request at hand may have; else these are

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <sys/time.h>
 
+#include "api/http/bearer.h"
 #include "api/http/guard.h"
 #include "api/http/tls.h"
 
@@ -32,6 +33,8 @@ struct neap_guard {
 	bool is_proved; /* has shown the token or a certificate, or is known by its uid */
 	bool is_busy;   /* a request is with its handler */
 	bool is_stream;
+	bool is_of_tree;   /* the stream is one of the tree's */
+	bool asks_in_tree; /* so does the line of the request being read */
 	size_t nuls;       /* among its bytes that no request has accounted for */
 	bool has_line;     /* the line of the request being read is there whole */
 	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
@@ -41,6 +44,9 @@ struct neap_guard {
 	size_t hello_len;
 	unsigned char hello[NEAP_GUARD_HELLO];
 	char name[NEAP_GUARD_NAME]; /* of the peer */
+	char unix_name[24];         /* "unix:1000" */
+	struct neap_http_user unix_user;
+	struct neap_http_user *user; /* of a certificate; NULL: none */
 	struct neap_http_peer peer;
 	struct in6_addr addr;    /* of a TCP peer, IPv4 mapped */
 	void (*gone)(void *arg); /* tells who answers a request later */
@@ -56,14 +62,17 @@ TAILQ_HEAD(neap_guard_list, neap_guard);
 struct neap_guards {
 	struct event_base *base;
 	uid_t own_uid;
-	const char *token;
+	struct neap_bearers bearers;
 	struct neap_tls *tls;
 	int timeout_s;
 	struct neap_guard_list list;  /* the one longest without input first */
 	struct neap_guard_list fresh; /* accepted in this turn of the loop */
 	size_t count;                 /* of both lists */
 	size_t alive;                 /* of those admitted, without the refused ones */
-	size_t streams;
+	size_t strangers;             /* of these, those not proved */
+	size_t known_max;
+	size_t streams, tree_streams;
+	const struct neap_http_tree *tree;
 	size_t unfinished;         /* bytes of all */
 	size_t unfinished_unknown; /* of these, those of connections not proved */
 	struct event *admission;   /* fired by hand: somebody is in fresh */
@@ -92,6 +101,9 @@ void neap_guard_handshake_end(struct neap_guard *guard);
 bool neap_guard_is_handshake(struct evbuffer *buffer);
 
 /* admit.c */
+/* What it may do without a token, by uid or by certificate; each time anew, as grants can be taken away and
+ * certificates end. */
+enum neap_http_role neap_guard_find_role(const struct neap_guard *guard);
 /* Finds out who is there. False: gone already. */
 bool neap_guard_resolve(struct neap_guard *guard);
 /* Keeps the caps, by dropping another or this one. */

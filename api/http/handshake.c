@@ -62,7 +62,10 @@ void neap_guard_handshake_done(struct neap_guard *guard)
 	guard->is_greeted = true;
 	neap_guard_set_unfinished(guard, 0);
 	neap_tls_name(guard->bev, guard->name, sizeof(guard->name));
-	if (neap_tls_role_find(guard->guards->tls, guard->bev) > NEAP_HTTP_ANYBODY)
+	guard->user = neap_tls_user_new(guard->bev);
+	if (guard->user)
+		guard->peer.user = guard->user;
+	if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
 		neap_guard_set_proved(guard);
 }
 

@@ -10,12 +10,17 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
 #include "api/http/bearer.h"
 #include "api/http/guard_priv.h"
+#include "api/http/server_priv.h"
+#include "engine/base/buf.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
 
 /* A stream's client has nothing to say. */
 #define STREAM_INPUT_MAX 4096
@@ -30,13 +35,108 @@ void neap_guard_set_unfinished(struct neap_guard *guard, size_t len)
 	guard->unfinished = len;
 }
 
+/* {"code", "message"}, or what the tree says; NULL without memory. */
+static char *refusal_text(const struct neap_guard *guard, int status,
+			  const struct neap_error *err)
+{
+	const struct neap_http_tree *tree = guard->guards->tree;
+	json_t *body = tree && guard->asks_in_tree ? tree->refusal(status, err)
+						   : json_pack("{s:s, s:s}", "code",
+							       neap_code_name(err->code),
+							       "message", err->msg);
+	char *text = body ? neap_json_dump(body, JSON_COMPACT) : NULL;
+
+	json_decref(body);
+	return text;
+}
+
+/* Amid a request, past evhttp; the connection has to be refused after it. Best effort: a client that still
+ * sends may see a reset before it looks at this. */
+static void tell(struct neap_guard *guard, const char *status, const char *headers,
+		 const struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	neap_auto_free char *text = NULL;
+
+	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
+		return; /* it would come amid another answer */
+	text = refusal_text(guard, (int)strtol(status, NULL, 10), err);
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_buf_addf(&out,
+		      "HTTP/1.1 %s\r\nContent-Type: application/json\r\n%sConnection: "
+		      "close\r\n\r\n%s\n",
+		      status, headers, text ? text : "");
+	if (neap_buf_failed(&out))
+		return;
+	if (guard->is_tls)
+		neap_tls_say(guard->bev, out.data, out.len);
+	else
+		(void)send(bufferevent_getfd(guard->bev), out.data, out.len,
+			   MSG_NOSIGNAL | MSG_DONTWAIT); /* see above */
+}
+
+static void tell_unknown(struct neap_guard *guard)
+{
+	struct neap_error err;
+
+	if (guard->peer.is_unix) {
+		neap_error_set(&err, NEAP_EFORBIDDEN,
+			       "only who has a role may send large bodies");
+		tell(guard, "403 Forbidden", "", &err);
+		return;
+	}
+	neap_error_set(&err, NEAP_EAUTH,
+		       "no token or a wrong one: send \"Authorization: Bearer TOKEN\" "
+		       "before a large body");
+	tell(guard, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", &err);
+}
+
+static void tell_too_large(struct neap_guard *guard, size_t max)
+{
+	struct neap_error err;
+
+	neap_error_set(&err, NEAP_ETOOLARGE, "the request has more than %zu bytes", max);
+	tell(guard, "413 Content Too Large", "", &err);
+}
+
+static void tell_busy(struct neap_guard *guard)
+{
+	struct neap_error err;
+
+	neap_error_set(&err, NEAP_EUNAVAILABLE,
+		       "too many large requests are on their way: try again");
+	tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
+}
+
+/* Its first lines may never end for evhttp, and the client would wait for half a minute. */
+static void tell_plain(struct neap_guard *guard)
+{
+	struct neap_error err;
+
+	neap_error_set(&err, NEAP_EINVAL,
+		       "plain HTTP is spoken here, not TLS: ask http://");
+	tell(guard, "400 Bad Request", "", &err);
+}
+
 void neap_guard_set_proved(struct neap_guard *guard)
 {
+	struct neap_guards *guards = guard->guards;
+	struct neap_error err;
+
 	if (guard->is_proved)
 		return;
 	guard->guards->unfinished_unknown -= guard->unfinished;
 	guard->is_proved = true;
 	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold the token */
+	if (!guard->is_admitted || guard->is_refused)
+		return;
+	guards->strangers--;
+	if (guards->alive - guards->strangers <= guards->known_max)
+		return;
+	neap_error_set(&err, NEAP_EUNAVAILABLE, "too many connections are open: %zu",
+		       guards->known_max);
+	tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
+	neap_guard_refuse(guard);
 }
 
 static bool is_line_right(struct neap_guard *guard)
@@ -44,6 +144,8 @@ static bool is_line_right(struct neap_guard *guard)
 	static const char name[] = "Authorization:";
 	char *value = guard->line + sizeof(name) - 1;
 	char *end = guard->line + guard->line_len;
+	const struct neap_http_user *user;
+	enum neap_http_role role;
 
 	if (guard->line_len < sizeof(name) || guard->line_len == NEAP_GUARD_LINE ||
 	    strncasecmp(guard->line, name, sizeof(name) - 1) != 0)
@@ -52,7 +154,8 @@ static bool is_line_right(struct neap_guard *guard)
 		end--;
 	*end = '\0';
 	value += strspn(value, " \t");
-	return neap_bearer_is_right(guard->guards->token, value);
+	return neap_bearers_find(&guard->guards->bearers, value, &role, &user) &&
+	       role > NEAP_HTTP_ANYBODY;
 }
 
 /* Lines may come in any number of pieces. */
@@ -104,6 +207,21 @@ static bool begins_with_connect(struct evbuffer *buffer)
 	       memcmp(start, "CONNECT ", sizeof(start)) == 0;
 }
 
+/* A line of a request begins with a method, a blank, and the path. */
+static bool asks_in_tree(const struct neap_guard *guard, struct evbuffer *buffer)
+{
+	char start[64];
+	ev_ssize_t n;
+	const char *path;
+
+	if (!guard->guards->tree)
+		return false;
+	n = evbuffer_copyout(buffer, start, sizeof(start) - 1);
+	start[n > 0 ? n : 0] = '\0';
+	path = strchr(start, ' ');
+	return path && neap_http_tree_has(guard->guards->tree, path + 1);
+}
+
 void neap_guard_look_at_line(struct neap_guard *guard)
 {
 	struct evbuffer *buffer = bufferevent_get_input(guard->bev);
@@ -112,6 +230,7 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 		evbuffer_search_eol(buffer, NULL, NULL, EVBUFFER_EOL_CRLF);
 
 	guard->has_line = end.pos >= 0;
+	guard->asks_in_tree = end.pos >= 0 && asks_in_tree(guard, buffer);
 	guard->is_line_good = end.pos >= 0 && ends_in_version(buffer, (size_t)end.pos) &&
 			      !begins_with_connect(buffer);
 }
@@ -151,44 +270,9 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 	}
 }
 
-/* Best effort: a client that still sends may see a reset before it looks at this. */
-static void tell(struct neap_guard *guard, const char *text)
+static size_t largest(const struct neap_guard *guard)
 {
-	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
-		return; /* it would come amid another answer */
-	if (guard->is_tls)
-		neap_tls_say(guard->bev, text, strlen(text));
-	else
-		(void)send(bufferevent_getfd(guard->bev), text, strlen(text),
-			   MSG_NOSIGNAL | MSG_DONTWAIT); /* see above */
-}
-
-static void tell_unknown(struct neap_guard *guard)
-{
-	static const char over_tcp[] =
-		"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n"
-		"WWW-Authenticate: Bearer\r\nConnection: close\r\n\r\n"
-		"{\"code\":\"Unauthorized\",\"message\":\"no token or a wrong one: send "
-		"\\\"Authorization: Bearer TOKEN\\\" before a large body\"}\n";
-	static const char over_unix[] =
-		"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n"
-		"Connection: close\r\n\r\n"
-		"{\"code\":\"Forbidden\",\"message\":\"only root and neapd's own user may "
-		"send large bodies\"}\n";
-
-	tell(guard, guard->peer.is_unix ? over_unix : over_tcp);
-}
-
-/* Its first lines may never end for evhttp, and the client would wait for half a minute. */
-static void tell_plain(struct neap_guard *guard)
-{
-	static const char text[] =
-		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-		"Connection: close\r\n\r\n"
-		"{\"code\":\"Invalid\",\"message\":\"plain HTTP is spoken here, not TLS: ask "
-		"http://\"}\n";
-
-	tell(guard, text);
+	return guard->asks_in_tree ? NEAP_HTTP_REQUEST_LARGE_MAX : NEAP_HTTP_REQUEST_MAX;
 }
 
 void neap_guard_input_changed(struct evbuffer *buffer,
@@ -225,7 +309,11 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 		return;
 	}
 	neap_guards_make_room(guards);
-	if (guard->unfinished > NEAP_HTTP_REQUEST_MAX ||
-	    guards->unfinished > NEAP_HTTP_UNFINISHED_MAX)
+	if (guard->unfinished > largest(guard)) {
+		tell_too_large(guard, largest(guard));
 		neap_guard_refuse(guard);
+	} else if (guards->unfinished > NEAP_HTTP_UNFINISHED_MAX) {
+		tell_busy(guard);
+		neap_guard_refuse(guard);
+	}
 }

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "api/http/guard.h"
 #include "api/http/server_priv.h"
+#include "engine/base/mem.h"
 
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request)
 {
@@ -18,6 +20,62 @@ const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *
 const char *neap_http_path_get(const struct neap_http_request *request)
 {
 	return request->path;
+}
+
+const char *neap_http_uri_get(const struct neap_http_request *request)
+{
+	const char *uri = evhttp_request_get_uri(request->ev);
+
+	return uri ? uri : "";
+}
+
+const char *neap_http_method_get(const struct neap_http_request *request)
+{
+	switch (evhttp_request_get_command(request->ev)) {
+	case EVHTTP_REQ_GET:
+		return "GET";
+	case EVHTTP_REQ_HEAD:
+		return "HEAD";
+	case EVHTTP_REQ_POST:
+		return "POST";
+	case EVHTTP_REQ_PUT:
+		return "PUT";
+	case EVHTTP_REQ_PATCH:
+		return "PATCH";
+	case EVHTTP_REQ_DELETE:
+		return "DELETE";
+	default:
+		return "";
+	}
+}
+
+int64_t neap_http_received_get(const struct neap_http_request *request)
+{
+	return request->received_usec;
+}
+
+void neap_http_address_get(const struct neap_http_request *request, char *buf,
+			   size_t size)
+{
+	neap_guard_address(request->guard, buf, size);
+}
+
+void neap_http_note_set(struct neap_http_request *request, const char *note)
+{
+	(void)neap_strcopy(request->note, sizeof(request->note), note);
+}
+
+const char *neap_http_note_get(const struct neap_http_request *request)
+{
+	return request->note;
+}
+
+void neap_http_observe(struct neap_http_request *request, int status)
+{
+	const struct neap_http_watcher *watcher = request->watcher;
+
+	if (watcher->observer)
+		watcher->observer(watcher->arg, request, status);
 }
 
 const char *neap_http_rest_get(const struct neap_http_request *request)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/route.h"
 
+#include "api/http/server_priv.h"
+
 #include <string.h>
 
 bool neap_route_match(const char *pattern, const char *path,
@@ -32,6 +34,20 @@ bool neap_route_match(const char *pattern, const char *path,
 		return false;
 	*ret_match = match;
 	return true;
+}
+
+bool neap_http_tree_has(const struct neap_http_tree *tree, const char *path)
+{
+	const char *const *own;
+
+	for (own = tree ? tree->paths : NULL; own && *own; own++) {
+		size_t len = strlen(*own);
+
+		if (strncmp(path, *own, len) == 0 &&
+		    (!path[len] || strchr("/? ", path[len])))
+			return true;
+	}
+	return false;
 }
 
 bool neap_route_is_pattern(const char *pattern)

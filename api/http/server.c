@@ -16,15 +16,18 @@
 #include <string.h>
 
 #include "api/http/bearer.h"
+#include "api/http/grants.h"
 #include "api/http/guard.h"
 #include "api/http/server_priv.h"
 #include "api/http/tls.h"
+#include "api/http/tokens.h"
 #include "api/http/url.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
-#define TABLES_MAX 8
+#define TABLES_MAX     16
+#define BODY_OF_NOBODY (1024 * 1024 * 1024)
 #define METHODS                                                                          \
 	(EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |           \
 	 EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE)
@@ -43,43 +46,19 @@ struct neap_http {
 	struct neap_guards *guards;
 	struct neap_tls *tls;
 	char *token;
+	struct neap_tokens *tokens;
+	struct neap_bearers bearers; /* borrows both */
 	int timeout_s;
+	const struct neap_http_tree *tree;
 	struct table tables[TABLES_MAX];
 	int table_count;
 	struct neap_http_lines lines;
+	struct neap_http_watcher watcher;
 	struct event *reopen; /* listening pauses for a second when descriptors run out */
 	struct evconnlistener *listeners[LISTENERS];
 	int listener_count;
 	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
 };
-
-static const char *method_name(enum evhttp_cmd_type type)
-{
-	switch (type) {
-	case EVHTTP_REQ_GET:
-		return "GET";
-	case EVHTTP_REQ_HEAD:
-		return "HEAD";
-	case EVHTTP_REQ_POST:
-		return "POST";
-	case EVHTTP_REQ_PUT:
-		return "PUT";
-	case EVHTTP_REQ_PATCH:
-		return "PATCH";
-	case EVHTTP_REQ_DELETE:
-		return "DELETE";
-	default:
-		return "";
-	}
-}
-
-static bool has_token(const struct neap_http *http, struct evhttp_request *ev)
-{
-	const char *value =
-		evhttp_find_header(evhttp_request_get_input_headers(ev), "Authorization");
-
-	return value && neap_bearer_is_right(http->token, value);
-}
 
 /* The route, or NULL with the methods that this path has ("" when there is no such path). */
 static const struct neap_http_route *
@@ -198,29 +177,6 @@ static int read_body(struct neap_http_request *request, struct neap_error *err)
 	return request->body ? 0 : neap_error_nomem(err);
 }
 
-void neap_http_answer_denied(struct neap_http_request *request,
-			     enum neap_http_role needed)
-{
-	struct neap_error err;
-
-	if (neap_guard_explain(request->guard, needed, &err)) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	if (request->peer.is_unix) {
-		neap_error_set(&err, NEAP_EFORBIDDEN,
-			       "user %u may not: only root and neapd's own user may",
-			       (unsigned)request->peer.uid);
-	} else {
-		neap_error_set(&err, NEAP_EAUTH,
-			       "no token or a wrong one: send \"Authorization: Bearer "
-			       "TOKEN\", the token is in DATA_DIR/token");
-		evhttp_add_header(evhttp_request_get_output_headers(request->ev),
-				  "WWW-Authenticate", "Bearer");
-	}
-	neap_http_answer_error(request, &err);
-}
-
 static void answer_no_route(struct neap_http_request *request, const char *method,
 			    const char *allowed)
 {
@@ -277,10 +233,26 @@ static int check_framing(struct neap_http_request *request, bool *ret_is_last,
 	return neap_guard_check_headers(request->ev, ret_is_last, err);
 }
 
+static void find_tree(const struct neap_http *http, struct neap_http_request *request,
+		      const char *path)
+{
+	request->tree = path && neap_http_tree_has(http->tree, path) ? http->tree : NULL;
+}
+
+static int check_size(const struct neap_http_request *request, struct neap_error *err)
+{
+	size_t max = request->tree ? request->tree->body_max : NEAP_HTTP_BODY_MAX;
+
+	if (request->body_len <= max)
+		return 0;
+	return neap_error_set(err, NEAP_ETOOLARGE, "the body has more than %zu bytes",
+			      max);
+}
+
 static void dispatch(struct neap_http *http, struct neap_http_request *request)
 {
 	const struct neap_http_route *route;
-	const char *method = method_name(evhttp_request_get_command(request->ev));
+	const char *method = neap_http_method_get(request);
 	neap_auto_buf struct neap_buf allowed = {0};
 	struct neap_route_match match = {.rest = ""};
 	enum neap_http_role needed;
@@ -290,6 +262,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 
 	neap_buf_init(&allowed, 256);
 	request->rest = "";
+	find_tree(http, request, evhttp_request_get_uri(request->ev));
 	if (check_framing(request, &is_last, &err) < 0 || read_address(request, &err) < 0)
 		is_last = is_wrong = true;
 	if (is_last && evhttp_add_header(evhttp_request_get_output_headers(request->ev),
@@ -302,15 +275,11 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 			request, err.code == NEAP_EINVAL ? 400 : 503, &err, NULL);
 		return;
 	}
-	if (!request->peer.is_unix && has_token(http, request->ev)) {
-		request->peer.role = NEAP_HTTP_ADMIN;
-		request->peer.name = "token";
-	}
-	if (request->peer.role > NEAP_HTTP_ANYBODY)
-		neap_guard_note_known(request->guard);
+	find_tree(http, request, request->path);
+	neap_http_identify(request);
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
 	/* Who may look at all may know what there is. */
-	needed = route ? route->role : NEAP_HTTP_VIEWER;
+	needed = route ? route->role : NEAP_HTTP_READER;
 	if (request->peer.role < needed) {
 		neap_http_answer_denied(request, needed);
 		return;
@@ -319,7 +288,8 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 		answer_no_route(request, method, allowed.data);
 		return;
 	}
-	if (keep_match(request, &match, &err) < 0 || read_body(request, &err) < 0) {
+	if (keep_match(request, &match, &err) < 0 || read_body(request, &err) < 0 ||
+	    check_size(request, &err) < 0) {
 		neap_http_answer_error(request, &err);
 		return;
 	}
@@ -331,6 +301,7 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	struct neap_http *http = arg;
 	struct evhttp_connection *connection = evhttp_request_get_connection(ev);
 	struct neap_http_request *request = neap_alloc(sizeof(*request));
+	struct timeval now;
 
 	if (request)
 		request->guard = neap_guards_note_request(
@@ -345,7 +316,11 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	request->base = http->base;
 	request->timeout_s = http->timeout_s;
 	request->lines = &http->lines;
+	request->bearers = &http->bearers;
 	request->json_failures = neap_json_failures();
+	request->watcher = &http->watcher;
+	event_base_gettimeofday_cached(http->base, &now);
+	request->received_usec = (int64_t)now.tv_sec * 1000000 + now.tv_usec;
 	dispatch(http, request);
 }
 
@@ -424,7 +399,8 @@ static bool add_evhttp(struct neap_http *http, int index, bool is_tls)
 		return false;
 	evhttp_set_allowed_methods(evhttp, METHODS);
 	evhttp_set_max_headers_size(evhttp, NEAP_HTTP_HEADER_MAX);
-	evhttp_set_max_body_size(evhttp, NEAP_HTTP_BODY_MAX);
+	/* What guards and dispatch say against large ones has a form. */
+	evhttp_set_max_body_size(evhttp, BODY_OF_NOBODY);
 	evhttp_set_timeout(evhttp, http->timeout_s);
 	/* Every answer brings its own, out of evhttp's sight (answer.c). */
 	evhttp_set_default_content_type(evhttp, NULL);
@@ -452,7 +428,9 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->tls = config->tls;
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
-	http->guards = neap_guards_new(base, config->own_uid, http->token, config->tls,
+	http->tokens = neap_tokens_ref(config->tokens);
+	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
+	http->guards = neap_guards_new(base, config->own_uid, &http->bearers, config->tls,
 				       timeout_s);
 	if (!http->guards || !http->reopen || (config->token && !http->token)) {
 		neap_http_free(http);
@@ -488,10 +466,20 @@ int neap_http_set_token(struct neap_http *http, const char *token, struct neap_e
 
 	if (!copy)
 		return neap_error_nomem(err);
-	neap_guards_set_token(http->guards, copy);
 	token_forget(http);
 	http->token = copy;
+	http->bearers.token = copy;
+	neap_guards_set_bearers(http->guards, &http->bearers);
 	return 0;
+}
+
+void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens)
+{
+	neap_tokens_ref(tokens);
+	neap_tokens_unref(http->tokens);
+	http->tokens = tokens;
+	http->bearers.tokens = tokens;
+	neap_guards_set_bearers(http->guards, &http->bearers);
 }
 
 void neap_http_free(struct neap_http *http)
@@ -507,6 +495,7 @@ void neap_http_free(struct neap_http *http)
 	if (http->reopen)
 		event_free(http->reopen);
 	token_forget(http);
+	neap_tokens_unref(http->tokens);
 	free(http);
 }
 
@@ -529,6 +518,36 @@ int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *r
 				      TABLES_MAX);
 	http->tables[http->table_count++] = (struct table){routes, arg};
 	return 0;
+}
+
+enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
+				    const char *path)
+{
+	neap_auto_buf struct neap_buf allowed = {0};
+	struct neap_route_match match;
+	const struct neap_http_route *route;
+	void *arg;
+
+	neap_buf_init(&allowed, 256);
+	route = find_route(http, method, path, &arg, &match, &allowed);
+	return route ? route->role : NEAP_HTTP_ADMIN;
+}
+
+const struct neap_grants *neap_http_grants_get(const struct neap_http *http)
+{
+	return http->bearers.grants;
+}
+
+void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer,
+			    void *arg)
+{
+	http->watcher = (struct neap_http_watcher){observer, arg};
+}
+
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree)
+{
+	http->tree = tree;
+	neap_guards_set_tree(http->guards, tree);
 }
 
 int64_t neap_http_certificate_end(const struct neap_http *http)

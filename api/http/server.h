@@ -13,48 +13,64 @@
 
 struct event_base;
 struct sockaddr;
+struct neap_grants;
 struct neap_http;
 struct neap_http_request;
 struct neap_tls;
+struct neap_tokens;
 
 #define NEAP_HTTP_HEADER_MAX 16384
 #define NEAP_HTTP_BODY_MAX   (1024 * 1024)
 /* Seconds of silence, and from a request's first byte to its last. */
 #define NEAP_HTTP_TIMEOUT_S 30
-/* Connections in all, and of one address or of one user on the unix socket. At these caps a newcomer
- * takes the place of the one that has been silent longest and has shown neither token nor certificate. */
+/* Connections of those who are not known (yet), in all and of one address or of one user on the unix socket. At
+ * these caps a newcomer takes the place of the one that has been silent longest. */
 #define NEAP_HTTP_CONNECTIONS_MAX      512
 #define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
-/* Bytes of a request on the wire, as chunks can be many times what they carry; and of all requests
- * still being read. */
-#define NEAP_HTTP_REQUEST_MAX    (2 * 1024 * 1024)
-#define NEAP_HTTP_UNFINISHED_MAX (16 * 1024 * 1024)
+/* Of those who have shown a token or a certificate with a role, in all; fewer where the process may have fewer
+ * descriptors: what is left of them after strangers and NEAP_HTTP_OTHER_FDS, but at least 64. */
+#define NEAP_HTTP_KNOWN_MAX 4096
+#define NEAP_HTTP_OTHER_FDS 256
+/* Bytes of a request on the wire, as chunks can be many times what they carry; of one whose tree takes larger
+ * bodies; and of all requests still being read. */
+#define NEAP_HTTP_REQUEST_MAX       (2 * 1024 * 1024)
+#define NEAP_HTTP_REQUEST_LARGE_MAX (6 * 1024 * 1024)
+#define NEAP_HTTP_UNFINISHED_MAX    (32 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
  * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
  * handshake needs counts as such. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
-/* Streams in all and of one peer; bytes that one may leave unread before pieces are skipped; and
+/* Streams in all and of one peer, but for those of a tree with a number of its own; bytes that one may leave unread before pieces are skipped; and
  * pieces skipped in a row before it is cut off. */
 #define NEAP_HTTP_STREAMS_MAX       64
 #define NEAP_HTTP_STREAMS_PEER_MAX  8
 #define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
 #define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
-/* What somebody may do. Each role includes those before it. */
+/* What somebody may do. Each role includes those before it, but for NODE: an editor may write all that a node
+ * may, and no route is for nodes alone. */
 enum neap_http_role {
-	NEAP_HTTP_UNSET,    /* of a route: it was forgotten, and the table is refused */
-	NEAP_HTTP_ANYBODY,  /* strangers too: health, version */
-	NEAP_HTTP_VIEWER,   /* looks, and changes nothing */
-	NEAP_HTTP_OPERATOR, /* freeze, release, resume; policies and their parameters */
-	NEAP_HTTP_ADMIN,    /* all, the token too */
+	NEAP_HTTP_UNSET,   /* of a route: it was forgotten, and the table is refused */
+	NEAP_HTTP_ANYBODY, /* strangers too: health, version */
+	NEAP_HTTP_READER,  /* looks, and changes nothing */
+	NEAP_HTTP_NODE, /* a reader that may write what belongs to the node it speaks for */
+	NEAP_HTTP_EDITOR, /* freeze, release, resume; policies and their parameters; objects */
+	NEAP_HTTP_ADMIN, /* all, the token too */
 };
 
-/* "viewer", "operator", "admin"; of ANYBODY "nobody". */
+/* "reader", "node", "editor", "admin"; of ANYBODY "nobody". */
 const char *neap_http_role_name(enum neap_http_role role);
-/* One of the three that can be given. */
+/* One of the four that can be given. */
 int neap_http_role_parse(const char *text, enum neap_http_role *ret,
 			 struct neap_error *err);
+
+/* As Kubernetes names people and programs. */
+struct neap_http_user {
+	const char *name;
+	const char *const *groups;
+	int group_count;
+};
 
 /* Who asks: over TCP by a bearer token or a certificate, over the unix socket by uid. */
 struct neap_http_peer {
@@ -62,10 +78,18 @@ struct neap_http_peer {
 	pid_t pid; /* of the unix peer, 0 over TCP */
 	uid_t uid;
 	enum neap_http_role role; /* ANYBODY: not known */
-	/* For audit and log: "uid 0", "token", "cert:alice", "" of a stranger over TCP. As long as the
-	 * connection. */
+	/* For audit and log: "uid 0", "token", "user:alice" (by a token of the file), "cert:alice", ""
+	 * of a stranger over TCP. As long as the request. */
 	const char *name;
+	/* "unix:1000", "neap:admin" by the token of DATA_DIR, a user of the token file, the CN of a
+	 * certificate; "system:anonymous" of everybody else. As long as the request. */
+	const struct neap_http_user *user;
 };
+
+/* The user that strangers are. */
+extern const struct neap_http_user neap_http_anonymous;
+/* What a user's groups are taken to end with: "system:authenticated" or "system:unauthenticated". */
+const char *neap_http_user_standing(const struct neap_http_user *user);
 
 typedef void neap_http_handler(void *arg, struct neap_http_request *request);
 
@@ -78,6 +102,17 @@ struct neap_http_route {
 	neap_http_handler *handler;
 };
 
+/* A part of the address space with ways of its own. */
+struct neap_http_tree {
+	const char *const *paths; /* "/api": it and what lies below it; NULL ends */
+	/* Of whoever is known: largest body, at most half of NEAP_HTTP_REQUEST_LARGE_MAX; streams that are open at
+	 * once. Strangers have what strangers have everywhere. */
+	size_t body_max, streams_max;
+	/* The body of an answer with which the server refuses by itself (or a handler with one of the functions for
+	 * errors), in place of {"code", "message"}; a new reference, NULL without memory. */
+	json_t *(*refusal)(int status, const struct neap_error *err);
+};
+
 struct neap_http_config {
 	const char *listen_fd_name; /* for messages */
 	/* Bound and listening, each or -1. */
@@ -87,8 +122,11 @@ struct neap_http_config {
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
-	struct neap_tls *tls; /* borrowed; NULL: no TLS */
-	int timeout_s;        /* 0: NEAP_HTTP_TIMEOUT_S */
+	/* Borrowed; looked at for each request, so that rows may change. NULL: none. */
+	const struct neap_grants *grants;
+	struct neap_tokens *tokens; /* of users; a reference is taken; NULL: none */
+	struct neap_tls *tls;       /* borrowed; NULL: no TLS */
+	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
@@ -113,9 +151,26 @@ void neap_http_free(struct neap_http *http);
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err);
 
+/* From now on; kept by reference. There is one at most. */
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree);
+
+/* Told of every request that a route or a refusal answers, when the answer is on its way (but streams), with its
+ * status; 0: the client went before, or memory was too short for an answer. What was refused before it was read
+ * whole was no request. */
+typedef void neap_http_observer(void *arg, struct neap_http_request *request, int status);
+void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer,
+			    void *arg);
+
 /* Another token from the next request on; copied. Streams that are open go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
+/* The same for the tokens of users; a reference is taken, NULL: none. */
+void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens);
+/* What a request would need; NEAP_HTTP_ADMIN where there is nothing. path: decoded. */
+enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
+				    const char *path);
+/* Those of the configuration; may be NULL. */
+const struct neap_grants *neap_http_grants_get(const struct neap_http *http);
 /* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
 int64_t neap_http_certificate_end(const struct neap_http *http);
 /* Connections that are open at this moment. */
@@ -123,7 +178,19 @@ size_t neap_http_connection_count(const struct neap_http *http);
 
 /* --- in a handler --- */
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request);
+/* Decoded; to an observer NULL where the address was none. */
 const char *neap_http_path_get(const struct neap_http_request *request);
+/* As it came, "" without memory. */
+const char *neap_http_uri_get(const struct neap_http_request *request);
+const char *neap_http_method_get(const struct neap_http_request *request);
+/* When it was there whole, in Unix microseconds. */
+int64_t neap_http_received_get(const struct neap_http_request *request);
+/* "127.0.0.1"; "unix" over the unix socket. */
+void neap_http_address_get(const struct neap_http_request *request, char *buf,
+			   size_t size);
+/* For observers: the name of what the request turned out to be about, "" if nobody said so; cut to size. */
+void neap_http_note_set(struct neap_http_request *request, const char *note);
+const char *neap_http_note_get(const struct neap_http_request *request);
 /* The part that "*" took, "" if none. */
 const char *neap_http_rest_get(const struct neap_http_request *request);
 /* What the index-th "{...}" took: decoded, never empty, without a slash; NULL if there are not so

@@ -11,6 +11,7 @@
 
 struct event;
 struct evhttp_request;
+struct neap_bearers;
 struct neap_guard;
 
 #define NEAP_HTTP_QUERY_MAX 16
@@ -24,14 +25,24 @@ struct neap_http_lines {
 	char text[256]; /* the value of Date, and further lines with their names */
 };
 
+struct neap_http_watcher {
+	neap_http_observer *observer; /* NULL: none */
+	void *arg;
+};
+
 struct neap_http_request {
 	struct evhttp_request *ev;
 	struct event_base *base;
 	struct neap_guard *guard;
-	int timeout_s;                 /* of the server */
-	struct neap_http_lines *lines; /* of the server */
-	bool has_cache_control;        /* by the handler */
+	int timeout_s;                     /* of the server */
+	struct neap_http_lines *lines;     /* of the server */
+	const struct neap_http_tree *tree; /* that it is in; NULL: none */
+	bool has_cache_control;            /* by the handler */
 	struct neap_http_peer peer;
+	char peer_name[64];                 /* of a token's user */
+	const struct neap_bearers *bearers; /* of the server */
+	struct neap_tokens *tokens;         /* whose user may be the peer's */
+	bool has_wrong_token;
 	char *path;
 	const char *rest;   /* into path */
 	char *segment_text; /* NULL when the pattern has none; cut into the segments */
@@ -43,7 +54,10 @@ struct neap_http_request {
 	const char *body;
 	size_t body_len;
 	uint64_t json_failures; /* when it began */
-	struct event *hangup;   /* of a deferred request */
+	int64_t received_usec;
+	const struct neap_http_watcher *watcher; /* of the server */
+	char note[254];
+	struct event *hangup; /* of a deferred request */
 	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
 	void (*gone)(void *arg);
 	void *gone_arg;
@@ -53,6 +67,12 @@ struct neap_http_request {
 void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 				 const char *code, const struct neap_error *err,
 				 json_t *details);
+
+/* Completes the peer, with a token, or as a stranger: a token says more than where the request comes from. */
+void neap_http_identify(struct neap_http_request *request);
+
+/* Whether the path (up to a blank or '?', too) is in the tree, which may be NULL. */
+bool neap_http_tree_has(const struct neap_http_tree *tree, const char *path);
 
 /* A name as RFC 9110 has it for headers and methods. */
 bool neap_http_is_token(const char *text);
@@ -65,6 +85,8 @@ int neap_http_headers_finish(struct neap_http_request *request, const char *type
 bool neap_http_headers_reserve(struct neap_http_request *request);
 /* Closes the connection of a request for whose answer there is no memory. */
 void neap_http_drop_take(struct neap_http_request *request);
+/* To the observer, if there is one; before the request is given away. */
+void neap_http_observe(struct neap_http_request *request, int status);
 /* The request of evhttp stays. */
 void neap_http_request_free(struct neap_http_request *request);
 

@@ -80,6 +80,9 @@ static void answer_full(struct neap_http_request *request)
 	neap_error_set(&err, NEAP_EUNAVAILABLE,
 		       "too many streams are open: %d in all, %d of one client",
 		       NEAP_HTTP_STREAMS_MAX, NEAP_HTTP_STREAMS_PEER_MAX);
+	if (request->tree && request->peer.role > NEAP_HTTP_ANYBODY)
+		neap_error_set(&err, NEAP_EUNAVAILABLE, "too many streams are open: %zu",
+			       request->tree->streams_max);
 	(void)neap_http_header_add(request, "Retry-After", RETRY_AFTER_S);
 	neap_http_answer_error(request, &err);
 }
@@ -126,7 +129,7 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 		answer_nomem(request);
 		return NULL;
 	}
-	if (!neap_guard_take_stream(request->guard)) {
+	if (!neap_guard_take_stream(request->guard, request->tree)) {
 		stream_free(stream);
 		answer_full(request);
 		return NULL;

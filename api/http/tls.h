@@ -12,25 +12,10 @@
 
 struct bufferevent;
 
-#define NEAP_TLS_ROLES_MAX 64
-/* X.509 allows a common name 64 characters, of up to 4 bytes each. */
-#define NEAP_TLS_NAME_SIZE 260
 /* A file of certificates, or of a key. */
 #define NEAP_TLS_FILE_MAX (1024 * 1024)
 /* How long a session can be taken up again without another look at the client's certificate. */
 #define NEAP_TLS_SESSION_S 300
-
-/* Whom --tls-role names: the user is the CN of the subject, its groups are the O. */
-struct neap_tls_role {
-	enum neap_http_role role;
-	bool is_group;
-	char name[NEAP_TLS_NAME_SIZE];
-};
-
-struct neap_tls_roles {
-	struct neap_tls_role rows[NEAP_TLS_ROLES_MAX];
-	int count;
-};
 
 /* All borrowed for the life of the neap_tls. */
 struct neap_tls_config {
@@ -38,8 +23,7 @@ struct neap_tls_config {
 		*cert_file;   /* PEM: the certificate, then those between it and the CA */
 	const char *key_file; /* PEM, without a passphrase */
 	const char *client_ca_file; /* PEM; "": clients are asked for no certificate */
-	const struct neap_tls_roles *roles; /* looked at for each request; may change */
-	uid_t own_uid;                      /* who, beside root, may own the files */
+	uid_t own_uid;              /* who, beside root, may own the files */
 };
 
 struct neap_tls_facts {
@@ -83,12 +67,14 @@ void neap_tls_watch(struct bufferevent *bev, struct neap_tls_watch *watch);
 /* Who the client's certificate says it is, for audit and log: "cert:NAME"; "" without a certificate. The
  * name is cut to size. */
 void neap_tls_name(struct bufferevent *bev, char *buf, size_t size);
-/* What its certificate may do now: ANYBODY without one, without a row in roles, and once it has ended. */
-enum neap_http_role neap_tls_role_find(const struct neap_tls *tls,
-				       struct bufferevent *bev);
-/* Fills err with why a certificate's role is below needed, and what would help. False: no
+/* Who that is: of the subject the last CN is the user, each O a group. NULL without a certificate, without a
+ * CN, and without memory. To be freed with free(3). */
+struct neap_http_user *neap_tls_user_new(struct bufferevent *bev);
+/* A certificate was shown, and it has not ended since. */
+bool neap_tls_is_good(struct bufferevent *bev);
+/* Fills err with why role, that of its certificate, is below needed, and what would help. False: no
  * certificate was shown. */
-bool neap_tls_explain(const struct neap_tls *tls, struct bufferevent *bev,
+bool neap_tls_explain(struct bufferevent *bev, enum neap_http_role role,
 		      enum neap_http_role needed, struct neap_error *err);
 /* Says a last word past the bufferevent, whose output must be empty. Best effort. */
 void neap_tls_say(struct bufferevent *bev, const char *text, size_t len);

@@ -8,8 +8,10 @@
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/http/grants.h"
 #include "api/http/tls_priv.h"
 #include "engine/base/mem.h"
 
@@ -89,50 +91,52 @@ static bool user_text(const X509 *cert, char *buf, size_t size)
 	return last >= 0 && entry_text(name, last, buf, size);
 }
 
-/* The highest role that the rows give to this name. */
-static enum neap_http_role rows_find(const struct neap_tls_roles *roles, bool is_group,
-				     const char *name, enum neap_http_role role)
-{
-	int i;
-
-	for (i = 0; i < roles->count; i++)
-		if (roles->rows[i].is_group == is_group && roles->rows[i].role > role &&
-		    strcmp(roles->rows[i].name, name) == 0)
-			role = roles->rows[i].role;
-	return role;
-}
-
 static bool has_ended(const X509 *cert)
 {
 	return X509_cmp_current_time(X509_get0_notAfter(cert)) < 0;
 }
 
-enum neap_http_role neap_tls_role_find(const struct neap_tls *tls,
-				       struct bufferevent *bev)
+bool neap_tls_is_good(struct bufferevent *bev)
 {
-	const X509 *cert = certificate(bev);
-	enum neap_http_role role = NEAP_HTTP_ANYBODY;
-	char text[NEAP_TLS_NAME_SIZE];
-	X509_NAME *name;
-	int index = -1;
+	X509 *cert = certificate(bev);
 
 	/* A connection can be older than its certificate is good for. */
-	if (!cert || has_ended(cert))
-		return role;
-	name = X509_get_subject_name(cert);
-	if (user_text(cert, text, sizeof(text)))
-		role = rows_find(tls->config.roles, false, text, role);
-	while ((index = X509_NAME_get_index_by_NID(name, NID_organizationName, index)) >=
-	       0)
-		if (entry_text(name, index, text, sizeof(text)))
-			role = rows_find(tls->config.roles, true, text, role);
-	return role;
+	return cert && !has_ended(cert);
+}
+
+struct neap_http_user *neap_tls_user_new(struct bufferevent *bev)
+{
+	X509 *cert = certificate(bev);
+	char name[NEAP_GRANT_NAME_SIZE];
+	char *groups[NEAP_USER_GROUPS_MAX];
+	struct neap_http_user *user;
+	int index = -1, count = 0;
+	X509_NAME *subject;
+
+	if (!cert || !user_text(cert, name, sizeof(name)))
+		return NULL;
+	subject = X509_get_subject_name(cert);
+	while (count < NEAP_USER_GROUPS_MAX &&
+	       (index = X509_NAME_get_index_by_NID(subject, NID_organizationName,
+						   index)) >= 0) {
+		char text[NEAP_GRANT_NAME_SIZE];
+
+		if (!entry_text(subject, index, text, sizeof(text)))
+			continue;
+		groups[count] = neap_strdup(text);
+		if (groups[count])
+			count++; /* one group less, without memory: less rights, not more */
+	}
+	user = neap_http_user_new(name, (const char *const *)groups, count);
+	while (count)
+		free(groups[--count]);
+	return user;
 }
 
 void neap_tls_name(struct bufferevent *bev, char *buf, size_t size)
 {
 	const X509 *cert = certificate(bev);
-	char text[NEAP_TLS_NAME_SIZE];
+	char text[NEAP_GRANT_NAME_SIZE];
 	size_t end;
 	int n;
 
@@ -151,11 +155,10 @@ void neap_tls_name(struct bufferevent *bev, char *buf, size_t size)
 	}
 }
 
-bool neap_tls_explain(const struct neap_tls *tls, struct bufferevent *bev,
+bool neap_tls_explain(struct bufferevent *bev, enum neap_http_role role,
 		      enum neap_http_role needed, struct neap_error *err)
 {
 	const X509 *cert = certificate(bev);
-	enum neap_http_role role = neap_tls_role_find(tls, bev);
 	char subject[100];
 
 	if (!cert)
@@ -168,13 +171,13 @@ bool neap_tls_explain(const struct neap_tls *tls, struct bufferevent *bev,
 			subject);
 	else if (role == NEAP_HTTP_ANYBODY)
 		neap_error_set(err, NEAP_EFORBIDDEN,
-			       "%s has no role here: neapd gives one with --tls-role "
-			       "viewer=user:NAME (the CN) or viewer=group:NAME (an O)",
+			       "%s has no role here: neapd gives one with --grant "
+			       "reader=user:NAME (the CN) or reader=group:NAME (an O)",
 			       subject); /* the same whatever is asked for */
 	else
 		neap_error_set(err, NEAP_EFORBIDDEN,
 			       "%s is %s here, and this needs %s: neapd gives it with "
-			       "--tls-role %s=user:NAME or group:NAME",
+			       "--grant %s=user:NAME or group:NAME",
 			       subject, neap_http_role_name(role),
 			       neap_http_role_name(needed), neap_http_role_name(needed));
 	return true;

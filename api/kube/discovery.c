@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/review.h"
 #include "api/kube/status.h"
 #include "engine/base/json.h"
 
@@ -105,6 +106,12 @@ static json_t *make_group(const struct neap_kube_registry *registry, const char 
 				(void)json_array_append_new(versions,
 							    version_entry(group, *v));
 	}
+	for (size_t i = 0; i < NEAP_KUBE_REVIEWS; i++)
+		if (strcmp(neap_kube_reviews[i].group, group) == 0 &&
+		    !has_version(versions, neap_kube_reviews[i].version))
+			(void)json_array_append_new(
+				versions,
+				version_entry(group, neap_kube_reviews[i].version));
 	if (json_array_size(versions) == 0) {
 		json_decref(versions);
 		return NULL;
@@ -137,6 +144,10 @@ json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
 		if (group[0] && !has_group(groups, group))
 			(void)json_array_append_new(groups, make_group(registry, group));
 	}
+	for (size_t i = 0; i < NEAP_KUBE_REVIEWS; i++)
+		if (!has_group(groups, neap_kube_reviews[i].group))
+			(void)json_array_append_new(
+				groups, make_group(registry, neap_kube_reviews[i].group));
 	return whole(json_pack("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion",
 			       "v1", "groups", groups),
 		     lost);
@@ -184,6 +195,13 @@ static json_t *make_part(const struct neap_kube_kind *kind, const struct part *p
 			 texts(part->verbs, count_of(part->verbs)));
 }
 
+static json_t *make_review(const struct neap_kube_review *review)
+{
+	return json_pack("{s:s, s:s, s:b, s:s, s:[s]}", "name", review->plural,
+			 "singularName", review->singular, "namespaced", 0, "kind",
+			 review->kind, "verbs", "create");
+}
+
 json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 				const char *group, const char *version)
 {
@@ -203,6 +221,11 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 				(void)json_array_append_new(list,
 							    make_part(kind, &parts[k]));
 	}
+	for (size_t i = 0; i < NEAP_KUBE_REVIEWS; i++)
+		if (strcmp(neap_kube_reviews[i].group, group) == 0 &&
+		    strcmp(neap_kube_reviews[i].version, version) == 0)
+			(void)json_array_append_new(list,
+						    make_review(&neap_kube_reviews[i]));
 	if (json_array_size(list) == 0) {
 		json_decref(list);
 		return NULL;

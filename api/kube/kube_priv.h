@@ -27,6 +27,7 @@ struct neap_kube {
 	struct event_base *base;
 	struct neap_store *store;
 	struct neap_kube_registry *registry;
+	struct neap_http *http; /* that it is served by; NULL before */
 	struct watcher *watchers;
 	size_t watcher_count;
 	int64_t (*now)(void); /* Unix microseconds */
@@ -85,6 +86,16 @@ bool call_flag(struct call *call, const char *name); /* "true" or "1" */
 
 /* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
 int call_parse_dry(struct call *call, const char *value);
+
+/* permit.c: whether who asks may; before and after as in access.h. -1 with call->failure. */
+int call_permit(struct call *call, const char *verb, const json_t *before,
+		const json_t *after);
+/* The same for a request as a whole, once what it is for is known. What depends on the object that it brings is
+ * for the verbs to ask (call_permit_object). */
+int call_permit_request(struct call *call, const char *method);
+/* Of nodes, whose rights depend on what is in an object: everybody else's have been looked at. */
+int call_permit_object(struct call *call, const char *verb, const json_t *before,
+		       const json_t *after);
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);

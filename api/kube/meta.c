@@ -12,7 +12,6 @@
 
 #define SUFFIX_LEN   5
 #define NAME_MADE    63 /* of a name with a suffix */
-#define UUID_SIZE    37
 #define GRACE_MEMBER "deletionGracePeriodSeconds"
 
 /* No vowels, and nothing that looks like another: as generateName of Kubernetes. */
@@ -38,7 +37,7 @@ static void fill_random(void *to, size_t len)
 	}
 }
 
-static void make_uuid(char *to)
+void neap_kube_uuid(char to[NEAP_KUBE_UUID_SIZE])
 {
 	unsigned char b[16];
 
@@ -46,7 +45,7 @@ static void make_uuid(char *to)
 	b[6] = (b[6] & 0x0f) | 0x40; /* version 4 */
 	b[8] = (b[8] & 0x3f) | 0x80;
 	(void)snprintf(
-		to, UUID_SIZE,
+		to, NEAP_KUBE_UUID_SIZE,
 		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11],
 		b[12], b[13], b[14], b[15]);
@@ -114,7 +113,7 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 {
 	json_t *meta = meta_of(object);
 	const char *prefix = neap_kube_meta_text(object, "generateName");
-	char uuid[UUID_SIZE];
+	char uuid[NEAP_KUBE_UUID_SIZE];
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(server_members); i++)
 		(void)json_object_del(meta, server_members[i]);
@@ -126,7 +125,7 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 	/* A Node comes with the status that its kubelet knows; all others begin with none. */
 	if (kind->has_status && strcmp(kind->plural, "nodes") != 0)
 		(void)json_object_del(object, "status");
-	make_uuid(uuid);
+	neap_kube_uuid(uuid);
 	return set(meta, "uid", json_string(uuid)) &&
 	       set_time(meta, "creationTimestamp", now) &&
 	       (!kind->counts_generation || set(meta, "generation", json_integer(1)));

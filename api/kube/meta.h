@@ -10,6 +10,10 @@
 /* Of all annotations of an object, keys and values. */
 #define NEAP_KUBE_ANNOTATIONS_MAX (256 * 1024)
 
+/* A random one, in text. */
+#define NEAP_KUBE_UUID_SIZE 37
+void neap_kube_uuid(char to[NEAP_KUBE_UUID_SIZE]);
+
 /* A new object: takes out what clients cannot set, makes a name out of generateName, sets uid,
  * creationTimestamp and generation. ns: that of the path. False without memory. */
 bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,

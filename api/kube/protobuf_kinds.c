@@ -83,6 +83,9 @@ static const struct member rules_members[] = {
 };
 static const struct message rules_review = MESSAGE_OF(rules_members);
 
+static const struct member self_members[] = {{1, "metadata", MESSAGE, false, &meta}};
+static const struct message self_review = MESSAGE_OF(self_members);
+
 /* --- what kubectl create makes of its flags, and kubectl drain --- */
 
 #define STRICT(table, name)                                                              \
@@ -216,6 +219,7 @@ const struct proto_kind neap_kube_proto_kinds[] = {
 	{"", "Namespace", &namespace},
 	{"authorization.k8s.io/", "SelfSubjectAccessReview", &access_review},
 	{"authorization.k8s.io/", "SelfSubjectRulesReview", &rules_review},
+	{"authentication.k8s.io/", "SelfSubjectReview", &self_review},
 	{"apps/", "Deployment", &deployment},
 	{"batch/", "Job", &job},
 	{"", "ServiceAccount", &service_account},

@@ -8,6 +8,7 @@
 
 #include "api/kube/discovery.h"
 #include "api/kube/kube_priv.h"
+#include "api/kube/review.h"
 #include "engine/base/mem.h"
 
 typedef void call_fn(struct call *call);
@@ -59,6 +60,14 @@ static void name_target(struct call *call)
 		       target->group, target->group[0] ? "/" : "", target->version);
 }
 
+static void not_allowed(struct call *call)
+{
+	(void)neap_kube_fail(&call->failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
+			     "the server does not allow this method on the requested "
+			     "resource");
+	call_fail(call);
+}
+
 static void serve(struct neap_kube *kube, struct neap_http_request *request, bool is_core,
 		  const char *method)
 {
@@ -70,6 +79,10 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 				   &call.target, &err) < 0) {
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);
 		call_fail(&call);
+		return;
+	}
+	if (!call.target.kind && strcmp(method, "GET") != 0) {
+		not_allowed(&call);
 		return;
 	}
 	if (!call.target.kind) {
@@ -88,14 +101,10 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 		return;
 	}
 	if (!verb) {
-		(void)neap_kube_fail(
-			&call.failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
-			"the server does not allow this method on the requested "
-			"resource");
-		call_fail(&call);
+		not_allowed(&call);
 		return;
 	}
-	if (shape_parse(&call) < 0 ||
+	if (call_permit_request(&call, method) < 0 || shape_parse(&call) < 0 ||
 	    call_parse_dry(&call, neap_http_query_find(request, "dryRun")) < 0) {
 		call_fail(&call);
 		return;
@@ -141,21 +150,32 @@ static void serve_document(void *arg, struct neap_http_request *request)
 	kube_document(arg, request);
 }
 
+/* Everybody who is known comes through; what he may is asked when it is known what for (permit.c). */
 static const struct neap_http_route routes[] = {
-	{"GET", "/api", NEAP_HTTP_VIEWER, serve_versions},
-	{"GET", "/apis", NEAP_HTTP_VIEWER, serve_groups},
-	{"GET", "/openapi/v2", NEAP_HTTP_VIEWER, serve_document},
-	{"GET", "/api/*", NEAP_HTTP_VIEWER, core_get},
-	{"POST", "/api/*", NEAP_HTTP_OPERATOR, core_post},
-	{"PUT", "/api/*", NEAP_HTTP_OPERATOR, core_put},
-	{"PATCH", "/api/*", NEAP_HTTP_OPERATOR, core_patch},
-	{"DELETE", "/api/*", NEAP_HTTP_OPERATOR, core_delete},
-	{"GET", "/apis/*", NEAP_HTTP_VIEWER, group_get},
-	{"POST", "/apis/*", NEAP_HTTP_OPERATOR, group_post},
-	{"PUT", "/apis/*", NEAP_HTTP_OPERATOR, group_put},
-	{"PATCH", "/apis/*", NEAP_HTTP_OPERATOR, group_patch},
-	{"DELETE", "/apis/*", NEAP_HTTP_OPERATOR, group_delete},
+	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
+	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
+	{"GET", "/openapi/v2", NEAP_HTTP_READER, serve_document},
+	{"GET", "/api/*", NEAP_HTTP_READER, core_get},
+	{"POST", "/api/*", NEAP_HTTP_READER, core_post},
+	{"PUT", "/api/*", NEAP_HTTP_READER, core_put},
+	{"PATCH", "/api/*", NEAP_HTTP_READER, core_patch},
+	{"DELETE", "/api/*", NEAP_HTTP_READER, core_delete},
+	{"GET", "/apis/*", NEAP_HTTP_READER, group_get},
+	{"POST", "/apis/*", NEAP_HTTP_READER, group_post},
+	{"PUT", "/apis/*", NEAP_HTTP_READER, group_put},
+	{"PATCH", "/apis/*", NEAP_HTTP_READER, group_patch},
+	{"DELETE", "/apis/*", NEAP_HTTP_READER, group_delete},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
+};
+
+static const char *const tree_paths[] = {"/api", "/apis", "/openapi", "/version", NULL};
+
+/* A kube-apiserver takes bodies of 3 MiB. */
+static const struct neap_http_tree tree = {
+	.paths = tree_paths,
+	.body_max = (size_t)3 * 1024 * 1024,
+	.streams_max = NEAP_KUBE_WATCHES_MAX,
+	.refusal = neap_kube_refusal,
 };
 
 static int64_t clock_now(void)
@@ -194,5 +214,9 @@ void neap_kube_free(struct neap_kube *kube)
 int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
 		    struct neap_error *err)
 {
+	kube->http = http;
+	neap_http_set_tree(http, &tree);
+	if (neap_kube_reviews_serve(kube, http, err) < 0)
+		return -(int)err->code;
 	return neap_http_add_routes(http, routes, kube, err);
 }

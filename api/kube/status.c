@@ -8,6 +8,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 
 #define RESOURCE_SIZE 256
 
@@ -110,6 +111,28 @@ int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 	begin(failure, NEAP_KUBE_CONFLICT, kind, name);
 	say(failure, "Operation cannot be fulfilled on %s \"%s\": %s", resource, name,
 	    why);
+	return -1;
+}
+
+int neap_kube_fail_forbidden(struct neap_kube_failure *failure,
+			     const struct neap_kube_kind *kind, const char *ns,
+			     const char *name, const char *sub, const char *user,
+			     const char *verb, const char *why)
+{
+	/* A namespace lies in itself, where it is named at all. */
+	bool is_namespace = !kind->group[0] && strcmp(kind->plural, "namespaces") == 0;
+	const char *place = is_namespace ? name : ns;
+	char resource[RESOURCE_SIZE];
+
+	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	begin(failure, NEAP_KUBE_FORBIDDEN, kind, name);
+	say(failure,
+	    "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API "
+	    "group \"%s\" %s%s%s%s%s",
+	    resource, *name ? " \"" : "", name, *name ? "\"" : "", user, verb,
+	    kind->plural, *sub ? "/" : "", sub, kind->group,
+	    *place ? "in the namespace \"" : "at the cluster scope", place,
+	    *place ? "\"" : "", *why ? ": " : "", why);
 	return -1;
 }
 
@@ -264,5 +287,47 @@ json_t *neap_kube_success(const struct neap_kube_kind *kind, const char *name,
 	if (status && neap_json_failures() == lost)
 		return status;
 	json_decref(status);
+	return NULL;
+}
+
+/* Where Kubernetes has words of its own for what the HTTP server says of a path or a token. */
+static const char *words_of(int status, const struct neap_error *err)
+{
+	switch (status) {
+	case 401:
+		return "Unauthorized";
+	case 404:
+		return "the server could not find the requested resource";
+	case 405:
+		return "the server does not allow this method on the requested resource";
+	default:
+		return err->msg;
+	}
+}
+
+json_t *neap_kube_refusal(int status, const struct neap_error *err)
+{
+	const char *message = words_of(status, err);
+	const char *reason = reasons[NEAP_KUBE_BAD_REQUEST].name;
+	uint64_t lost = neap_json_failures();
+	json_t *json;
+
+	for (size_t i = 0; i < NEAP_KUBE_REASON_COUNT; i++)
+		if (reasons[i].http == status) {
+			reason = reasons[i].name;
+			break;
+		}
+	/* Messages quote input, and a cut may fall inside a character. */
+	if (!neap_utf8_is_valid(message, strlen(message)))
+		message = "(the message quotes text that is not UTF-8)";
+	json = json_pack("{s:s, s:s, s:{}, s:s, s:s, s:s, s:i}", "kind", "Status",
+			 "apiVersion", "v1", "metadata", "status", "Failure", "message",
+			 message, "reason", reason, "code", status);
+	if (status == 429 || status == 503)
+		(void)json_object_set_new(json, "details",
+					  json_pack("{s:i}", "retryAfterSeconds", 1));
+	if (neap_json_failures() == lost)
+		return json;
+	json_decref(json);
 	return NULL;
 }

@@ -56,6 +56,12 @@ int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const struct neap_causes *causes);
+/* 'pods "x" is forbidden: User "alice" cannot delete resource "pods" in API group "" in the namespace
+ * "default"'; name, sub and ns may be "", and why, which ends it, too. */
+int neap_kube_fail_forbidden(struct neap_kube_failure *failure,
+			     const struct neap_kube_kind *kind, const char *ns,
+			     const char *name, const char *sub, const char *user,
+			     const char *verb, const char *why);
 /* From an error of the store or of a decoder, about the object kind and name. */
 int neap_kube_fail_error(struct neap_kube_failure *failure,
 			 const struct neap_kube_kind *kind, const char *name,
@@ -66,6 +72,9 @@ json_t *neap_kube_status(const struct neap_kube_failure *failure);
 /* {"kind":"Status","status":"Success"} with the details of what was done; uid may be NULL. */
 json_t *neap_kube_success(const struct neap_kube_kind *kind, const char *name,
 			  const char *uid, int code);
+
+/* The Status of a refusal by the HTTP server, for struct neap_http_tree. */
+json_t *neap_kube_refusal(int status, const struct neap_error *err);
 
 /* Why a change of an object that is not the newest is refused. */
 extern const char neap_kube_modified[];

@@ -294,6 +294,8 @@ static void create_take(struct call *call, json_t *object)
 	}
 	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
 			   neap_kube_meta_text(object, "name"));
+	if (call->request)
+		neap_http_note_set(call->request, call->target.name);
 	if (call->is_dry) {
 		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
 				      call->target.name)) {
@@ -314,6 +316,11 @@ void call_create(struct call *call)
 	json_t *object;
 
 	if (body_object(call, &object) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (call_permit_object(call, "create", NULL, object) < 0) {
+		json_decref(object);
 		call_fail(call);
 		return;
 	}
@@ -426,7 +433,9 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 {
 	bool is_end;
 
-	if (make_changed(call, object, before, newest) < 0) {
+	if (make_changed(call, object, before, newest) < 0 ||
+	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
+			       object) < 0) {
 		json_decref(object);
 		call_fail(call);
 		return;

@@ -45,11 +45,11 @@ static void end(evutil_socket_t fd, short what, void *arg)
 static const struct neap_http_route routes[] = {
 	{"GET", "/control/v1/health", NEAP_HTTP_ANYBODY, tiny},
 	{"GET", "/control/v1/version", NEAP_HTTP_ANYBODY, tiny},
-	{"GET", "/control/v1/status", NEAP_HTTP_VIEWER, tiny},
-	{"GET", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_VIEWER, tiny},
-	{"PUT", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_VIEWER, tiny},
-	{"GET", "/text", NEAP_HTTP_VIEWER, give_text},
-	{"GET", "/tiny", NEAP_HTTP_VIEWER, tiny},
+	{"GET", "/control/v1/status", NEAP_HTTP_READER, tiny},
+	{"GET", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_READER, tiny},
+	{"PUT", "/control/v1/policies/{kind}/{name}", NEAP_HTTP_READER, tiny},
+	{"GET", "/text", NEAP_HTTP_READER, give_text},
+	{"GET", "/tiny", NEAP_HTTP_READER, tiny},
 	{0},
 };
 

@@ -169,14 +169,14 @@ static void defer(void *arg, struct neap_http_request *request)
 static const struct neap_http_route routes[] = {
 	{"GET", "/open", NEAP_HTTP_ANYBODY, get},
 	{"POST", "/open", NEAP_HTTP_ANYBODY, post},
-	{"GET", "/stream", NEAP_HTTP_VIEWER, stream},
-	{"GET", "/defer", NEAP_HTTP_VIEWER, defer},
-	{"GET", "/a/{x}/b", NEAP_HTTP_VIEWER, get},
-	{"GET", "/*", NEAP_HTTP_VIEWER, get},
-	{"PUT", "/*", NEAP_HTTP_VIEWER, put},
-	{"POST", "/*", NEAP_HTTP_VIEWER, post},
-	{"DELETE", "/*", NEAP_HTTP_VIEWER, delete},
-	{"PATCH", "/*", NEAP_HTTP_VIEWER, patch},
+	{"GET", "/stream", NEAP_HTTP_READER, stream},
+	{"GET", "/defer", NEAP_HTTP_READER, defer},
+	{"GET", "/a/{x}/b", NEAP_HTTP_READER, get},
+	{"GET", "/*", NEAP_HTTP_READER, get},
+	{"PUT", "/*", NEAP_HTTP_READER, put},
+	{"POST", "/*", NEAP_HTTP_READER, post},
+	{"DELETE", "/*", NEAP_HTTP_READER, delete},
+	{"PATCH", "/*", NEAP_HTTP_READER, patch},
 	{0},
 };
 

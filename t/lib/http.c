@@ -42,8 +42,9 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
 }
 
 static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
-		  const struct neap_tls_config *tls)
+		  const struct http_access *access)
 {
+	const struct neap_tls_config *tls = access->tls;
 	static const struct timeval often = {.tv_usec = 20000};
 	struct event *look = NULL;
 	struct event_base *base = neap_http_base_new();
@@ -53,6 +54,8 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 					  .unix_fd = unix_fd,
 					  .token = "secret",
 					  .own_uid = 12345,
+					  .grants = access->grants,
+					  .tokens = access->tokens,
 					  .timeout_s = timeout_s};
 	struct neap_http *http;
 	struct neap_error err;
@@ -82,11 +85,11 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 
 void http_server_start(struct http_server *server, int timeout_s, http_setup *setup)
 {
-	http_server_start_tls(server, timeout_s, setup, NULL);
+	http_server_start_as(server, timeout_s, setup, &(struct http_access){0});
 }
 
-void http_server_start_tls(struct http_server *server, int timeout_s, http_setup *setup,
-			   const struct neap_tls_config *tls)
+void http_server_start_as(struct http_server *server, int timeout_s, http_setup *setup,
+			  const struct http_access *access)
 {
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -104,7 +107,7 @@ void http_server_start_tls(struct http_server *server, int timeout_s, http_setup
 	server->port = ntohs(addr.sin_port);
 	server->pid = fork();
 	if (!server->pid)
-		serve(tcp_fd, unix_fd, timeout_s, setup, tls);
+		serve(tcp_fd, unix_fd, timeout_s, setup, access);
 	close(tcp_fd);
 	close(unix_fd);
 }

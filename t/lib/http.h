@@ -14,8 +14,10 @@
 #define GET(path) "GET " path " HTTP/1.1\r\n" HOST AUTH
 
 struct event_base;
+struct neap_grants;
 struct neap_http;
 struct neap_tls_config;
+struct neap_tokens;
 
 struct http_server {
 	pid_t pid;
@@ -29,9 +31,15 @@ typedef void http_setup(struct neap_http *http, struct event_base *base);
 /* Forks a server with the token "secret" and own_uid 12345; it dies with the test, or after two
  * minutes. timeout_s 0: the server's own. */
 void http_server_start(struct http_server *server, int timeout_s, http_setup *setup);
-/* The same over TLS, if tls is not NULL; it looks for changed files every 20 ms. */
-void http_server_start_tls(struct http_server *server, int timeout_s, http_setup *setup,
-			   const struct neap_tls_config *tls);
+/* Each may be NULL. With TLS it looks for changed files every 20 ms. */
+struct http_access {
+	const struct neap_tls_config *tls;
+	const struct neap_grants *grants;
+	struct neap_tokens *tokens;
+};
+
+void http_server_start_as(struct http_server *server, int timeout_s, http_setup *setup,
+			  const struct http_access *access);
 /* Fails the test if the server is not alive any more, or does not end well. */
 void http_server_stop(struct http_server *server);
 /* Descriptors that the server has open; anonymous resident memory in KiB, as pages of libraries come with the first use. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "api/http/grants.h"
+#include "api/http/tokens.h"
 #include "api/kube/crd.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -118,7 +121,14 @@ static void start_kinds(struct kube_rig *rig, const char *folder)
 
 static void start_http(struct kube_rig *rig, const char *listen)
 {
-	struct neap_http_config config = {.token = "secret", .own_uid = geteuid()};
+	static const struct neap_grants grants = {
+		{{NEAP_HTTP_READER, NEAP_GRANT_USER, 0, "rose"},
+		 {NEAP_HTTP_EDITOR, NEAP_GRANT_GROUP, 0, "dev"},
+		 {NEAP_HTTP_NODE, NEAP_GRANT_GROUP, 0, "system:nodes"}},
+		3};
+	struct neap_http_config config = {
+		.token = "secret", .own_uid = geteuid(), .grants = &grants};
+	char tokens[] = KUBE_TOKENS;
 	struct neap_error err = {0};
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -129,6 +139,9 @@ static void start_http(struct kube_rig *rig, const char *listen)
 		fail_msg("%s", err.msg);
 	assert_int_equal(getsockname(config.tcp_fd, (struct sockaddr *)&addr, &len), 0);
 	rig->port = ntohs(addr.sin_port);
+	if (neap_tokens_parse(tokens, strlen(tokens), "tokens", &rig->tokens, &err) < 0)
+		fail_msg("%s", err.msg);
+	config.tokens = rig->tokens;
 	if (neap_http_new(rig->base, &config, &rig->http, &err) < 0 ||
 	    neap_kube_serve(rig->kube, rig->http, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -187,6 +200,7 @@ int kube_rig_teardown(void **state)
 	neap_kube_collect_free(rig->collect);
 	neap_kube_free(rig->kube);
 	neap_http_free(rig->http);
+	neap_tokens_unref(rig->tokens);
 	event_free(rig->heard);
 	(void)unlink(rig->path);
 	store_rig_done(&rig->store);
@@ -214,6 +228,27 @@ void kube_run(struct kube_rig *rig, int ms)
 
 	while (now_ms() < end)
 		turn(rig, -1, 1);
+}
+
+static int dial_tcp(const struct kube_rig *rig)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_port = htons((uint16_t)rig->port),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	return fd;
+}
+
+void kube_as(struct kube_rig *rig, const char *token)
+{
+	if (rig->fd >= 0)
+		(void)close(rig->fd);
+	rig->fd = -1;
+	rig->token = token;
 }
 
 static int dial(const struct kube_rig *rig)
@@ -316,6 +351,8 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	neap_buf_init(&out, ANSWER_MAX);
 	neap_buf_addf(&out, "%.*s %s HTTP/1.1\r\nHost: x\r\n%s",
 		      (int)(strchr(method, ' ') - method), method, path, headers);
+	if (rig->token != NULL && *rig->token != '\0')
+		neap_buf_addf(&out, "Authorization: Bearer %s\r\n", rig->token);
 	if (type != NULL)
 		neap_buf_addf(&out, "Content-Type: %s\r\n", type);
 	if (body != NULL)
@@ -326,7 +363,7 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	json_decref(rig->body);
 	rig->body = NULL;
 	if (rig->fd < 0)
-		rig->fd = dial(rig);
+		rig->fd = rig->token != NULL ? dial_tcp(rig) : dial(rig);
 	say(rig, rig->fd, out.data, out.len);
 	status = read_answer(rig, &closes);
 	if (closes || status == 0) {

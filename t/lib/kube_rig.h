@@ -25,8 +25,10 @@ struct kube_rig {
 	struct neap_kube_kind *declared[KUBE_DECLARED];
 	size_t declared_count;
 	char path[96]; /* of the unix socket */
-	int port;      /* with the token "secret" */
-	int fd;        /* of the client; -1 */
+	int port;      /* with the token "secret", and those of KUBE_TOKENS */
+	struct neap_tokens *tokens;
+	const char *token; /* of the client; see kube_as */
+	int fd;            /* of the client; -1 */
 	/* Of the last answer. */
 	char head[4096];
 	json_t *body;
@@ -42,6 +44,14 @@ int kube_rig_teardown(void **state);
  * alone. */
 struct kube_rig *kube_rig_start(const char *listen, const char *folder);
 
+/* Of users beside the admin's "secret": rose is a reader, eddy an editor, n1 a node, mallory nobody. */
+#define KUBE_TOKENS                                                                      \
+	"rose-token-of-16,rose,1\neddy-token-of-16,eddy,2,\"dev\"\n"                     \
+	"node-token-of-16,system:node:n1,3,system:nodes\nmall-token-of-16,mallory,4\n"
+
+/* The requests from now on come over TCP with a token ("" : without one), or with NULL, as at first, from root
+ * over the unix socket. */
+void kube_as(struct kube_rig *rig, const char *token);
 /* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
  * with such a body. body: JSON with ' for ", NULL: none. Returns the status; rig->body is the answer, borrowed until the
  * next one, NULL when it was no JSON. */

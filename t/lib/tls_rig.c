@@ -57,11 +57,11 @@ static void count(void *arg, struct neap_http_request *request)
 
 static const struct neap_http_route routes[] = {
 	{"GET", "/open", NEAP_HTTP_ANYBODY, echo},
-	{"GET", "/view", NEAP_HTTP_VIEWER, echo},
-	{"POST", "/operate", NEAP_HTTP_OPERATOR, echo},
+	{"GET", "/view", NEAP_HTTP_READER, echo},
+	{"POST", "/operate", NEAP_HTTP_EDITOR, echo},
 	{"POST", "/rule", NEAP_HTTP_ADMIN, echo},
-	{"GET", "/big", NEAP_HTTP_VIEWER, big},
-	{"GET", "/count", NEAP_HTTP_VIEWER, count},
+	{"GET", "/big", NEAP_HTTP_READER, big},
+	{"GET", "/count", NEAP_HTTP_READER, count},
 	{0},
 };
 static const struct neap_http_route no_role[] = {
@@ -82,12 +82,13 @@ void tls_rig_routes(struct neap_http *http, struct event_base *base)
 
 char tls_rig_dir[64];
 static char cert_file[96], key_file[96], ca_file[96];
-static const struct neap_tls_roles roles = {{{NEAP_HTTP_VIEWER, false, "bob"},
-					     {NEAP_HTTP_OPERATOR, true, "ops"},
-					     {NEAP_HTTP_VIEWER, true, "all"},
-					     {NEAP_HTTP_ADMIN, false, "root"},
-					     {NEAP_HTTP_VIEWER, false, "brief"}},
-					    5};
+const struct neap_grants tls_rig_grants = {
+	{{NEAP_HTTP_READER, NEAP_GRANT_USER, 0, "bob"},
+	 {NEAP_HTTP_EDITOR, NEAP_GRANT_GROUP, 0, "ops"},
+	 {NEAP_HTTP_READER, NEAP_GRANT_GROUP, 0, "all"},
+	 {NEAP_HTTP_ADMIN, NEAP_GRANT_USER, 0, "root"},
+	 {NEAP_HTTP_READER, NEAP_GRANT_USER, 0, "brief"}},
+	5};
 
 int tls_rig_make(void **state)
 {
@@ -130,15 +131,15 @@ int tls_rig_remove(void **state)
 
 static int start_with(void **state, int timeout_s)
 {
-	const struct neap_tls_config config = {cert_file, key_file, ca_file, &roles,
-					       geteuid()};
+	const struct neap_tls_config config = {cert_file, key_file, ca_file, geteuid()};
 	struct http_server *server = neap_alloc(sizeof(*server));
 
 	tls_copy(tls_rig_dir, "server.crt", "tls.crt");
 	tls_copy(tls_rig_dir, "server.key", "tls.key");
 	tls_copy(tls_rig_dir, "ca.crt", "client-ca.crt");
 	chmod(key_file, 0600);
-	http_server_start_tls(server, timeout_s, tls_rig_routes, &config);
+	http_server_start_as(server, timeout_s, tls_rig_routes,
+			     &(struct http_access){&config, &tls_rig_grants, NULL});
 	*state = server;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef NEAP_T_LIB_TLS_RIG_H
 #define NEAP_T_LIB_TLS_RIG_H
 
+#include "api/http/grants.h"
 #include "t/lib/tls.h"
 
 /* Bytes of GET /big. */
@@ -18,9 +19,10 @@
 #define OPEN    "GET /open HTTP/1.1\r\n" HOST
 #define WRONG   "Authorization: Bearer wrong\r\n"
 
-/* Certificates: bob (viewer), alice (group ops, operator), root (admin), eve and ops (no role), foreign
- * (another CA), stale (expired), server, server2; "brief" would be a viewer. */
+/* Certificates: bob (reader), alice (group ops, editor), root (admin), eve and ops (no role), foreign
+ * (another CA), stale (expired), server, server2; "brief" would be a reader. */
 extern char tls_rig_dir[64];
+extern const struct neap_grants tls_rig_grants;
 
 /* Of a group of tests. */
 int tls_rig_make(void **state);

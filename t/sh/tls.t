@@ -33,7 +33,7 @@ make_all()
 {
 	authority ca && authority other &&
 		issue server /CN=server "$NAMES" && issue next /CN=next "$NAMES" && issue soon /CN=soon "$NAMES" ca 3 &&
-		issue viewer /CN=viewer && issue operator /O=ops/CN=anybody && issue admin /CN=admin &&
+		issue reader /CN=reader && issue editor /O=ops/CN=anybody && issue admin /CN=admin &&
 		issue none /CN=none && issue foreign /CN=admin "" other && issue stale /CN=admin "" ca -1
 }
 check "certificates are made" make_all
@@ -100,14 +100,23 @@ body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
 logged() { grep -qF -e "$1" "$WORK/neapd.log"; }
 log_lines() { grep -cF -e "$1" "$WORK/neapd.log"; }
 
+cat >"$D/tokens" <<'T'
+readers-own-token,reader,1
+ops-own-token-16,carol,2,"dev,ops"
+nodes-own-token-1,system:node:n1,3,system:nodes
+nobodys-own-token,mallory,4
+T
+chmod 640 "$D/tokens" && chgrp nogroup "$D/tokens"
 cat >"$WORK/neap.yaml" <<Y
 tls-cert: $D/tls.crt
 tls-key: $D/tls.key
 tls-client-ca: $D/clients.crt
-tls-roles:
-  - {role: viewer, user: viewer}
-  - {role: operator, group: ops}
-  - {role: admin, user: admin}
+token-file: $D/tokens
+grants:
+  - reader=user:reader
+  - editor=group:ops
+  - admin=user:admin
+  - node=group:system:nodes
 Y
 check "neapd starts" start || tap_end
 check "it says which certificate" logged "tls: certificate of CN=server, valid until "
@@ -127,12 +136,12 @@ check "what everybody may ask" is "$(routes | awk '$3 == "ANYBODY" { printf "%s 
 	"/healthz /livez /readyz /version /metrics "
 check "what only the administrator may" is "$(routes | awk '$3 == "ADMIN" { printf "%s ", $2 }')" \
 	"/control/v1/token/rotate "
-check "who looks changes nothing" is "$(routes | awk '$1 != "GET" && $3 != "OPERATOR" && $3 != "ADMIN"')" ""
-check "what changes nothing is for who looks" is "$(routes | awk '$1 == "GET" && $3 != "VIEWER" && $3 != "ANYBODY"')" ""
+check "who looks changes nothing" is "$(routes | awk '$1 != "GET" && $3 != "EDITOR" && $3 != "ADMIN"')" ""
+check "what changes nothing is for who looks" is "$(routes | awk '$1 == "GET" && $3 != "READER" && $3 != "ANYBODY"')" ""
 
 # level_of ROLE, as the roles include one another.
-level_of() { case $1 in ANYBODY | none | - | foreign | stale) echo 1 ;; VIEWER | viewer) echo 2 ;;
-	OPERATOR | operator) echo 3 ;; ADMIN | admin) echo 4 ;; *) echo 9 ;; esac; }
+level_of() { case $1 in ANYBODY | none | - | foreign | stale) echo 1 ;; READER | reader) echo 2 ;;
+	EDITOR | editor) echo 3 ;; ADMIN | admin) echo 4 ;; *) echo 9 ;; esac; }
 # Of one curl for all routes: a status a line, the bodies in $WORK/body.N.
 ask_all()
 {
@@ -148,11 +157,11 @@ ask_all()
 each_route()
 {
 	local name path role status wrong='' n sum=0
-	for name in viewer operator admin none -; do
+	for name in reader editor admin none -; do
 		n=0
 		while read -r status _ path role; do
 			n=$((n + 1))
-			[ "$path" != /metrics ] || role=VIEWER # without --open-metrics
+			[ "$path" != /metrics ] || role=READER # without --open-metrics
 			cp "$WORK/body.$n" "$WORK/body"
 			if [ "$(level_of "$name")" -ge "$(level_of "$role")" ]; then
 				case $path:$status in
@@ -162,7 +171,7 @@ each_route()
 				esac
 			elif [ "$name" = - ]; then
 				[ "$status" != 401 ] || continue
-			elif [ "$status" = 403 ] && body_has "CN=" && body_has "--tls-role"; then
+			elif [ "$status" = 403 ] && body_has "CN=" && body_has "--grant"; then
 				continue
 			fi
 			wrong="$wrong $name:$path:$status"
@@ -177,41 +186,58 @@ TOKEN() { cat "$WORK/data/token"; }
 check "the token without a certificate" is "$(ask - GET /control/v1/status -H "Authorization: Bearer $(TOKEN)")" 200
 check "the token beside one without a role" is \
 	"$(ask none POST /control/v1/resume -H "Authorization: Bearer $(TOKEN)")" 200
+
+# --- users by token ---
+
+# as TOKEN METHOD PATH
+as() { ask - "$2" "$3" -H "Authorization: Bearer $1"; }
+check "a reader by token reads" is "$(as readers-own-token GET /control/v1/status)" 200
+check "and changes nothing" is "$(as readers-own-token POST /control/v1/resume)" 403
+check "and hears why" body_has "user:reader is reader here, and this needs editor: neapd gives it with --grant editor=user:reader"
+check "a group of a token" is "$(as ops-own-token-16 POST /control/v1/resume)" 200
+check "a node reads" is "$(as nodes-own-token-1 GET /control/v1/status)" 200
+check "and freezes nothing" is "$(as nodes-own-token-1 POST /control/v1/freeze)" 403
+check "a user without a role" is "$(as nobodys-own-token GET /control/v1/status)" 403
+check "is told so" body_has "user:mallory has no role here: neapd gives one with --grant reader=user:mallory"
+check "health is for all" is "$(as nobodys-own-token GET /healthz)" 200
+check "half a token" is "$(as readers-own GET /control/v1/status)" 401
+check "of users it says how many" logged "tokens: 4 of users"
+
 check "a certificate of another CA" is "$(ask foreign GET /healthz)" 000
 check "an expired certificate" is "$(ask stale GET /healthz)" 000
 check "whose subject has no role is told" is "$(ask none GET /control/v1/status)" 403
-check "by name, with what would help" body_has 'CN=none has no role here: neapd gives one with --tls-role viewer=user:NAME'
-check "metrics tell its end" is "$(ask viewer GET /metrics)" 200
+check "by name, with what would help" body_has 'CN=none has no role here: neapd gives one with --grant reader=user:NAME'
+check "metrics tell its end" is "$(ask reader GET /metrics)" 200
 check "as a time" body_has "neap_tls_certificate_expiry_timestamp_seconds $(date -d \
 	"$(openssl x509 -noout -enddate -in "$D/server.crt" | cut -d= -f2)" +%s)"
 
 # --- who did it ---
 
-check "an operator freezes" is "$(ask operator POST /control/v1/freeze)" 200
-check "and resumes" is "$(ask operator POST /control/v1/resume)" 200
+check "an editor freezes" is "$(ask editor POST /control/v1/freeze)" 200
+check "and resumes" is "$(ask editor POST /control/v1/resume)" 200
 check "the audit names the certificate" has "$(neapctl audit)" "frozen (cert:anybody)"
 check "the log too" logged "operator: frozen (cert:anybody)"
-check "an operator uploads" is "$(ask operator PUT /control/v1/policies/qos/cpu-suppress \
+check "an editor uploads" is "$(ask editor PUT /control/v1/policies/qos/cpu-suppress \
 	--data-binary @policies/qos/cpu-suppress.lua)" 201
 check "the history names the certificate" has "$(neapctl policy history qos/cpu-suppress)" "cert:anybody"
-check "an operator deletes" is "$(ask operator DELETE /control/v1/policies/qos/cpu-suppress)" 200
+check "an editor deletes" is "$(ask editor DELETE /control/v1/policies/qos/cpu-suppress)" 200
 
 # --- large and long ---
 
 head -c 1100000 /dev/zero | tr '\0' '-' >"$WORK/large"
-check "an upload over the limit" is "$(ask operator PUT /control/v1/policies/qos/large \
+check "an upload over the limit" is "$(ask editor PUT /control/v1/policies/qos/large \
 	--data-binary "@$WORK/large")" 413
 head -c 300000 "$WORK/large" >"$WORK/too-large"
-check "a large one is read whole" is "$(ask operator PUT /control/v1/policies/qos/large \
+check "a large one is read whole" is "$(ask editor PUT /control/v1/policies/qos/large \
 	--data-binary "@$WORK/too-large")" 413
-curl -sSN --cacert "$D/ca.crt" --cert "$D/viewer.crt" --key "$D/viewer.key" -H 'Accept: text/event-stream' \
+curl -sSN --cacert "$D/ca.crt" --cert "$D/reader.crt" --key "$D/reader.key" -H 'Accept: text/event-stream' \
 	"https://localhost:$PORT/control/v1/audit?since=0" >"$WORK/events" 2>&1 &
 STREAM=$!
 streamed() { grep -qF -e "$1" "$WORK/events"; }
 check "the audit as a stream" eventually 3 streamed "frozen (cert:anybody)"
 events() { grep -cF "frozen (cert:anybody)" "$WORK/events"; }
 BEFORE=$(events)
-check "it goes on" is "$(ask operator POST /control/v1/freeze)" 200
+check "it goes on" is "$(ask editor POST /control/v1/freeze)" 200
 once_more() { [ "$(events)" = $((BEFORE + 1)) ]; }
 check "with what happens now" eventually 3 once_more
 
@@ -237,16 +263,16 @@ says()
 	rc=$?
 	is "$rc" "$status" && has "$(cat "$WORK/out")" "$part"
 }
-OWN=(--cacert "$D/ca.crt" --cert "$D/operator.crt" --key "$D/operator.key")
+OWN=(--cacert "$D/ca.crt" --cert "$D/editor.crt" --key "$D/editor.key")
 URL=https://127.0.0.1:$PORT
 check "neapctl with a certificate" says 0 "frozen" "$C" --server "$URL" "${OWN[@]}" status
 check "by name of the host" says 0 "acting" "$C" --server "https://localhost:$PORT" "${OWN[@]}" resume
 check "by the environment" says 0 "acting" env NEAP_SERVER="$URL" NEAP_CACERT="$D/ca.crt" \
-	NEAP_CERT="$D/operator.crt" NEAP_KEY="$D/operator.key" "$C" status
+	NEAP_CERT="$D/editor.crt" NEAP_KEY="$D/editor.key" "$C" status
 check "an option for another way beats it" says 3 "no neapd answers at $WORK/lost" env NEAP_SERVER="$URL" \
 	"$C" --socket "$WORK/lost" status
 check "with the token" says 0 "acting" "$C" --server "$URL" --cacert "$D/ca.crt" --token-file "$WORK/data/token" status
-check "what is denied" says 1 "O=ops,CN=anybody is operator here, and this needs admin" "$C" --server "$URL" \
+check "what is denied" says 1 "O=ops,CN=anybody is editor here, and this needs admin" "$C" --server "$URL" \
 	"${OWN[@]}" token rotate
 check "a server of an unknown CA" says 1 "is not proved to be neapd, nothing was sent" "$C" --server "$URL" status
 check "of another CA" says 1 "is not proved to be neapd" "$C" --server "$URL" --cacert "$D/other.crt" status
@@ -300,9 +326,10 @@ swap v2
 check "that are swapped" eventually 5 serves next
 check "each was told once" is "$(log_lines "stays as it was")" 2
 BEFORE=$(events)
-check "who was connected before" is "$(ask operator POST /control/v1/freeze)" 200
+check "who was connected before" is "$(ask editor POST /control/v1/freeze)" 200
 check "still is" eventually 3 once_more
 
+is_with() { [ "$(as "$2" GET /control/v1/status)" = "$1" ]; }
 answers_to() { [ "$(ask "$1" GET /control/v1/status)" = "$2" ]; }
 put clients.crt=other.crt
 hup
@@ -310,10 +337,24 @@ check "another CA of the clients" eventually 3 answers_to foreign 200
 check "its predecessor counts no more" answers_to admin 000
 put clients.crt=ca.crt
 hup
-check "and again" eventually 3 answers_to viewer 200
-sed -i '/user: viewer/d' "$WORK/neap.yaml"
+check "and again" eventually 3 answers_to reader 200
+sed -i '/reader=user:reader/d' "$WORK/neap.yaml"
 hup
-check "a role that is taken away" eventually 3 answers_to viewer 403
+check "a role that is taken away" eventually 3 answers_to reader 403
+sed -i '/mallory/d; s/readers-own-token/readers-new-token/' "$D/tokens"
+hup
+check "a new token of the file" eventually 3 is_with 403 readers-new-token
+check "the old one is no more" is "$(as readers-own-token GET /control/v1/status)" 401
+echo "too-short,x,1" >>"$D/tokens"
+hup
+check "a wrong file is named with its line" eventually 3 logged "tokens: they stay as they were: $D/tokens:4: the token has less than 16 bytes"
+check "and the tokens stay" is "$(as ops-own-token-16 GET /control/v1/status)" 200
+sed -i '/too-short/d' "$D/tokens"
+echo "  - reader=anonymous" >>"$WORK/neap.yaml"
+hup
+check "strangers read when they may" eventually 3 answers_to - 200
+check "but not with a wrong token" is "$(as wrong-token-wrong GET /control/v1/status)" 401
+check "and change nothing" is "$(ask - POST /control/v1/freeze)" 401
 kill "$STREAM" 2>/dev/null
 check "neapd lives" kill -0 "$NEAPD_PID"
 neapd_end TERM

@@ -2,6 +2,7 @@
  *
  * Objects over HTTP while memory fails: reading, writing, watching. An answer is the right one, or it says
  * that the server cannot, or the client can see that it is not whole; the next request is served. */
+#include <arpa/inet.h>
 #include <event2/event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -45,7 +46,13 @@ static void ask(struct kube_rig *rig, const char *head, const char *type,
 {
 	static char request[8192];
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in tcp = {.sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)rig->port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	/* Tokens count over TCP only. */
+	bool is_tcp = strstr(type, "Authorization") != NULL;
+	int fd = socket(is_tcp ? AF_INET : AF_UNIX,
+			SOCK_STREAM | SOCK_CLOEXEC | (is_tcp ? 0 : SOCK_NONBLOCK), 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	ssize_t n = -1;
 	int len = snprintf(request, sizeof(request),
@@ -55,7 +62,8 @@ static void ask(struct kube_rig *rig, const char *head, const char *type,
 	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", rig->path);
 	answer_len = 0;
 	answer[0] = '\0';
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	if ((is_tcp ? connect(fd, (struct sockaddr *)&tcp, sizeof(tcp))
+		    : connect(fd, (struct sockaddr *)&addr, sizeof(addr))) < 0 ||
 	    write(fd, request, (size_t)len) != len)
 		torture_fail("cannot send");
 	for (int i = 0; n != 0 && !is_whole(until); i++) {
@@ -95,6 +103,9 @@ static void *setup(void)
 	     "'containers':[{'name':'c','image':'i'}]}}");
 	must(rig, "POST " PODS,
 	     "{'metadata':{'name':'q'},'spec':{'containers':[{'name':'c','image':'i'}]}}");
+	must(rig, "POST " PODS,
+	     "{'metadata':{'name':'own'},'spec':{'nodeName':'n1','containers':[{'name':'c',"
+	     "'image':'i'}]}}");
 	must(rig, "POST " DEPLOY,
 	     "{'metadata':{'name':'d'},'spec':{'replicas':2,'selector':{'matchLabels':{"
 	     "'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
@@ -172,6 +183,24 @@ FORM(watch,
      "", "", "BOOKMARK")
 FORM(watch_table, "GET " PODS "?watch=1", TABLE, "", "\"q\"")
 
+#define REVIEW "POST /apis/authorization.k8s.io/v1/selfsubject"
+#define NODE   "Authorization: Bearer node-token-of-16\r\n"
+#define ROSE   "Authorization: Bearer rose-token-of-16\r\n"
+
+FORM(may, REVIEW "accessreviews", NODE,
+     "{\"spec\":{\"resourceAttributes\":{\"verb\":\"delete\",\"resource\":\"pods\","
+     "\"namespace\":\"default\",\"name\":\"own\"}}}",
+     NULL)
+FORM(rules, REVIEW "rulesreviews", NODE, "{\"spec\":{\"namespace\":\"default\"}}", NULL)
+FORM(who, "POST /apis/authentication.k8s.io/v1/selfsubjectreviews", ROSE, "{}", NULL)
+FORM(forbidden, "DELETE " PODS "/p", ROSE, "", NULL)
+FORM(of_node, "PATCH " PODS "/own/status", NODE MERGE,
+     "{\"status\":{\"phase\":\"Running\"}}", NULL)
+FORM(of_other_node, "DELETE " PODS "/p", NODE, "", NULL)
+FORM(unknown, "GET " PODS, "Authorization: Bearer wrong-token-of-16\r\n", "", NULL)
+FORM(lost, "GET /apis/nothing", "", "", NULL)
+FORM(no_such_path, "GET /openapi/v9", "", "", NULL)
+
 #define ROW(name, act_)                                                                  \
 	{                                                                                \
 		"serve: " name, setup, act_, check, teardown                             \
@@ -196,5 +225,14 @@ const struct torture torture_serve[] = {
 	ROW("scale", scale),
 	ROW("watch", watch),
 	ROW("watch table", watch_table),
+	ROW("may I", may),
+	ROW("what may I", rules),
+	ROW("who am I", who),
+	ROW("forbidden", forbidden),
+	ROW("of a node", of_node),
+	ROW("of another node", of_other_node),
+	ROW("unknown", unknown),
+	ROW("lost", lost),
+	ROW("no such path", no_such_path),
 	{0},
 };

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/kube/access.h"
+
+#include <string.h>
+
+#include "api/http/grants.h"
+#include "api/kube/meta.h"
+
+#define NODE_LABELS "node-restriction.kubernetes.io"
+
+const char *neap_kube_node_of(const char *user)
+{
+	size_t len = strlen(NEAP_NODE_USER_PREFIX);
+
+	return strncmp(user, NEAP_NODE_USER_PREFIX, len) == 0 ? user + len : user;
+}
+
+static bool is_any(const char *text)
+{
+	return strcmp(text, "*") == 0;
+}
+
+static bool is_in(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(*list, word) == 0)
+			return true;
+	return false;
+}
+
+static const char *const reading[] = {"get", "list", "watch", NULL};
+
+/* --- editors --- */
+
+static const struct {
+	const char *group, *resource; /* NULL: all of the group */
+} power[] = {
+	{"apiextensions.k8s.io", "customresourcedefinitions"},
+	{"config.koordinator.sh", "clustercolocationprofiles"},
+	{"rbac.authorization.k8s.io", NULL},
+	{"admissionregistration.k8s.io", NULL},
+	{"apiregistration.k8s.io", NULL},
+	{"certificates.k8s.io", NULL},
+};
+
+static bool gives_power(const struct neap_access_ask *ask)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(power); i++)
+		if ((is_any(ask->group) || strcmp(ask->group, power[i].group) == 0) &&
+		    (!power[i].resource || is_any(ask->resource) ||
+		     strcmp(ask->resource, power[i].resource) == 0))
+			return true;
+	return false;
+}
+
+/* --- nodes --- */
+
+enum belongs {
+	BY_NAME,  /* it has the node's name */
+	BY_LEASE, /* ... in the namespace of these */
+	BY_BIND,  /* a pod with spec.nodeName */
+	ANYWAY
+};
+
+static const char *const keeping[] = {"create", "update", "patch", NULL};
+static const char *const changing[] = {"update", "patch", NULL};
+static const char *const owning[] = {"create", "update", "patch", "delete", NULL};
+static const char *const deleting[] = {"delete", NULL};
+static const char *const creating[] = {"create", NULL};
+
+static const struct {
+	const char *group, *resource, *sub;
+	const char *const *verbs;
+	enum belongs belongs;
+} node_rows[] = {
+	{"", "nodes", "", keeping, BY_NAME},
+	{"", "nodes", "status", changing, BY_NAME},
+	{"", "pods", "", deleting, BY_BIND},
+	{"", "pods", "status", changing, BY_BIND},
+	{"", "pods", "eviction", creating, BY_BIND},
+	{"", "events", "", keeping, ANYWAY},
+	{"events.k8s.io", "events", "", keeping, ANYWAY},
+	{"coordination.k8s.io", "leases", "", owning, BY_LEASE},
+	{"slo.koordinator.sh", "nodemetrics", "", owning, BY_NAME},
+	{"slo.koordinator.sh", "nodemetrics", "status", changing, BY_NAME},
+	{"scheduling.koordinator.sh", "devices", "", owning, BY_NAME},
+	{"scheduling.koordinator.sh", "devices", "status", changing, BY_NAME},
+	{"topology.node.k8s.io", "noderesourcetopologies", "", owning, BY_NAME},
+	{"topology.node.k8s.io", "noderesourcetopologies", "status", changing, BY_NAME},
+};
+
+static bool has_name(const struct neap_access_ask *ask, const char *node)
+{
+	const char *name = ask->name;
+
+	if (!*name && ask->after)
+		name = neap_kube_meta_text(ask->after, "name");
+	return *node && strcmp(name, node) == 0;
+}
+
+static bool is_bound(const struct neap_access_ask *ask, const char *node)
+{
+	const char *bound = json_string_value(
+		json_object_get(json_object_get(ask->before, "spec"), "nodeName"));
+
+	return *node && bound && strcmp(bound, node) == 0;
+}
+
+static bool is_restricted(const char *key)
+{
+	const char *slash = strchr(key, '/');
+	size_t len = slash ? (size_t)(slash - key) : 0;
+	size_t own = strlen(NODE_LABELS);
+
+	return len >= own && strncmp(key + len - own, NODE_LABELS, own) == 0 &&
+	       (len == own || key[len - own - 1] == '.');
+}
+
+/* Every restricted label of one is the same in the other. */
+static bool has_labels_of(const json_t *object, const json_t *other)
+{
+	const json_t *labels =
+		json_object_get(json_object_get(object, "metadata"), "labels");
+	const json_t *others =
+		json_object_get(json_object_get(other, "metadata"), "labels");
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach ((json_t *)(uintptr_t)labels, key, value)
+		if (is_restricted(key) &&
+		    !json_equal(value, json_object_get(others, key)))
+			return false;
+	return true;
+}
+
+/* As a kube-apiserver has it for nodes: taints come with the object, and are not its own after that. */
+static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
+{
+	const json_t *was, *is;
+
+	if (!ask->after || strcmp(ask->resource, "nodes") != 0)
+		return true;
+	if (!has_labels_of(ask->after, ask->before) ||
+	    (ask->before && !has_labels_of(ask->before, ask->after))) {
+		*ret_why = "a node may not change its labels of "
+			   "node-restriction.kubernetes.io";
+		return false;
+	}
+	if (!ask->before)
+		return true;
+	was = json_object_get(json_object_get(ask->before, "spec"), "taints");
+	is = json_object_get(json_object_get(ask->after, "spec"), "taints");
+	if (json_array_size(was) == json_array_size(is) &&
+	    (json_array_size(is) == 0 || json_equal(was, is)))
+		return true;
+	*ret_why = "a node may not change its taints";
+	return false;
+}
+
+static bool belongs_to(const struct neap_access_ask *ask, enum belongs belongs,
+		       const char **ret_why)
+{
+	const char *node = neap_kube_node_of(ask->user);
+
+	switch (belongs) {
+	case BY_LEASE:
+		if (strcmp(ask->ns, "kube-node-lease") == 0 && has_name(ask, node))
+			return true;
+		*ret_why = "a node writes the lease of its own name in "
+			   "kube-node-lease only";
+		return false;
+	case BY_BIND:
+		if (is_bound(ask, node))
+			return true;
+		*ret_why = "a node writes pods only that are bound to it";
+		return false;
+	case BY_NAME:
+		if (has_name(ask, node))
+			return keeps_place(ask, ret_why);
+		*ret_why = "a node writes what has its own name only";
+		return false;
+	case ANYWAY:
+		break;
+	}
+	return true;
+}
+
+static bool node_may(const struct neap_access_ask *ask, const char **ret_why)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(node_rows); i++)
+		if (strcmp(ask->group, node_rows[i].group) == 0 &&
+		    strcmp(ask->resource, node_rows[i].resource) == 0 &&
+		    strcmp(ask->sub, node_rows[i].sub) == 0 &&
+		    is_in(ask->verb, node_rows[i].verbs))
+			return belongs_to(ask, node_rows[i].belongs, ret_why);
+	return false;
+}
+
+/* --- all --- */
+
+static bool is_review_of_self(const struct neap_access_ask *ask)
+{
+	static const char *const reviews[] = {"selfsubjectaccessreviews",
+					      "selfsubjectrulesreviews", NULL};
+
+	if (strcmp(ask->verb, "create") != 0 || *ask->sub)
+		return false;
+	if (strcmp(ask->group, "authentication.k8s.io") == 0)
+		return strcmp(ask->resource, "selfsubjectreviews") == 0;
+	return strcmp(ask->group, "authorization.k8s.io") == 0 &&
+	       is_in(ask->resource, reviews);
+}
+
+static bool is_review(const struct neap_access_ask *ask)
+{
+	return strcmp(ask->group, "authorization.k8s.io") == 0 ||
+	       strcmp(ask->group, "authentication.k8s.io") == 0;
+}
+
+bool neap_kube_may(const struct neap_access_ask *ask, const char **ret_why)
+{
+	const char *unheard;
+
+	if (!ret_why)
+		ret_why = &unheard;
+	*ret_why = "";
+	if (ask->role < NEAP_HTTP_READER)
+		return false;
+	if (ask->role == NEAP_HTTP_ADMIN || is_review_of_self(ask))
+		return true;
+	if (is_review(ask))
+		return false;
+	if (is_in(ask->verb, reading))
+		return true;
+	if (ask->role == NEAP_HTTP_NODE)
+		return node_may(ask, ret_why);
+	return ask->role == NEAP_HTTP_EDITOR && !gives_power(ask);
+}

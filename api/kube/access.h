@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may do what with which objects. One function decides, for requests and for reviews alike, from what it is
+ * given alone:
+ *
+ * reader  get, list, watch of everything
+ * node    the same; and of what belongs to it: create, update, patch of its Node and nodes/status; all but
+ *         deletecollection of its Lease in kube-node-lease, its NodeMetric, its Device and its
+ *         NodeResourceTopology (by its name, with their status); pods that are bound to it: delete, eviction, and
+ *         update, patch of pods/status; create, update, patch of events. Taints of its Node and labels
+ *         of node-restriction.kubernetes.io stay as others set them: a node does not choose its pods.
+ * editor  everything of all kinds but those by which others' requests come out in another way, or rights are given:
+ *         CustomResourceDefinitions, ClusterColocationProfiles, and whatever is declared in the groups
+ *         rbac.authorization.k8s.io, admissionregistration.k8s.io, apiregistration.k8s.io,
+ *         certificates.k8s.io
+ * admin   everything
+ *
+ * Everybody who is known may ask what he may (reviews of himself); about others asks an admin. */
+#ifndef NEAP_API_KUBE_ACCESS_H
+#define NEAP_API_KUBE_ACCESS_H
+
+#include <jansson.h>
+
+#include "api/http/server.h"
+
+struct neap_access_ask {
+	enum neap_http_role role;
+	const char
+		*user; /* of a node: its name with or without "system:node:" before it */
+	const char *verb; /* "get", "list", "watch", "create", ...; "*": all */
+	const char *group, *resource; /* "", "pods"; "*": all */
+	const char *sub;              /* "status"; "": the object itself; "*": all */
+	const char *ns, *name;        /* "": all, or of the cluster; not known yet */
+	/* The object as it is and as it shall be; NULL: there is none, or it plays no part yet. */
+	const json_t *before, *after;
+};
+
+/* *ret_why (may be NULL): more than "may not", or "". The texts are constant. */
+bool neap_kube_may(const struct neap_access_ask *ask, const char **ret_why);
+/* The node that a user of that name speaks for. */
+const char *neap_kube_node_of(const char *user);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reviews: objects that are questions, and are answered and not kept. May I, what may I, may he
+ * (authorization.k8s.io), who am I (authentication.k8s.io). They tell what api/kube/access.h decides. */
+#ifndef NEAP_API_KUBE_REVIEW_H
+#define NEAP_API_KUBE_REVIEW_H
+
+#include "api/kube/kube.h"
+
+/* For discovery: each can be created, and nothing else. */
+struct neap_kube_review {
+	const char *group, *version, *plural, *singular, *kind;
+};
+
+#define NEAP_KUBE_REVIEWS 4
+extern const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS];
+
+/* Routes, which have to come before those of all objects; arg: the struct neap_kube. */
+int neap_kube_reviews_serve(struct neap_kube *kube, struct neap_http *http,
+			    struct neap_error *err);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a reader, an editor, a node and nobody may do with objects over HTTP; and reviews, which must say the
+ * same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/kube/access.h"
+#include "engine/base/mem.h"
+#include "t/lib/kube_rig.h"
+
+#define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
+
+#define ROSE "rose-token-of-16"
+#define EDDY "eddy-token-of-16"
+#define NODE "node-token-of-16"
+#define MALL "mall-token-of-16"
+
+/* --- requests --- */
+
+#define PODS  "/api/v1/namespaces/default/pods"
+#define NODES "/api/v1/nodes"
+#define LEASE "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+#define CRDS_ "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define POD(name, node)                                                                  \
+	"{'metadata':{'name':'" name "'},'spec':{'nodeName':'" node                      \
+	"','containers':[{'name':'c','image':'i'}]}}"
+#define NOT(user, what) "message=" what
+
+static void make_objects(struct kube_rig *rig)
+{
+	static const struct kube_step steps[] = {
+		{"POST /api/v1/namespaces",
+		 "{'metadata':{'name':'kube-node-lease'}}",
+		 201,
+		 {NULL}},
+		{"POST " PODS, POD("mine", "n1"), 201, {NULL}},
+		{"POST " PODS, POD("yours", "n2"), 201, {NULL}},
+		{"POST " NODES, "{'metadata':{'name':'n2'}}", 201, {NULL}},
+	};
+
+	STEPS(rig, steps);
+}
+
+static void test_reader(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"GET /api", NULL, 200, {NULL}},
+		{"GET " PODS, NULL, 200, {"#items=2"}},
+		{"GET /api/v1/pods", NULL, 200, {"#items=2"}},
+		{"GET " PODS "/mine", NULL, 200, {NULL}},
+		{"POST " PODS,
+		 POD("x", ""),
+		 403,
+		 {"reason=Forbidden", "status=Failure", "details.kind=pods",
+		  "message=pods is forbidden: User \"rose\" cannot create resource \"pods\" "
+		  "in API group \"\" in the namespace \"default\""}},
+		{"DELETE " PODS "/mine",
+		 NULL,
+		 403,
+		 {"details.name=mine",
+		  "message=pods \"mine\" is forbidden: User \"rose\" cannot delete resource "
+		  "\"pods\" in API group \"\" in the namespace \"default\""}},
+		{"DELETE " PODS "/nothere", NULL, 403, {NULL}},
+		{"DELETE " PODS,
+		 NULL,
+		 403,
+		 {"message~cannot deletecollection resource \"pods\""}},
+		{"MERGE /apis/apps/v1/namespaces/default/deployments/d/scale",
+		 "{}",
+		 403,
+		 {"details.group=apps",
+		  "message=deployments.apps \"d\" is forbidden: User \"rose\" cannot patch "
+		  "resource \"deployments/scale\" in API group \"apps\" in the namespace "
+		  "\"default\""}},
+		{"PUT " NODES "/n2/status",
+		 "{}",
+		 403,
+		 {"message=nodes \"n2\" is forbidden: User \"rose\" cannot update resource "
+		  "\"nodes/status\" in API group \"\" at the cluster scope"}},
+		{"DELETE /api/v1/namespaces/default",
+		 NULL,
+		 403,
+		 {"message~cannot delete resource \"namespaces\" in API group \"\" in the "
+		  "namespace \"default\""}},
+		{"POST " PODS "?dryRun=All", POD("x", ""), 403, {NULL}},
+		{"POST /api/v1", "{}", 405, {"reason=MethodNotAllowed"}},
+		{"GET /api/v1/nothings", NULL, 404, {"reason=NotFound"}},
+	};
+
+	make_objects(*state);
+	kube_as(*state, ROSE);
+	STEPS(*state, steps);
+}
+
+static void test_editor(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " PODS, POD("x", ""), 201, {NULL}},
+		{"POST " PODS "/x/binding",
+		 "{'target':{'kind':'Node','name':'n2'}}",
+		 201,
+		 {NULL}},
+		{"DELETE " PODS "/x?gracePeriodSeconds=0", NULL, 200, {NULL}},
+		{"MERGE " NODES "/n2", "{'spec':{'unschedulable':true}}", 200, {NULL}},
+		{"POST /api/v1/namespaces", "{'metadata':{'name':'b'}}", 201, {NULL}},
+		{"GET " CRDS_, NULL, 200, {NULL}},
+		{"POST " CRDS_,
+		 "{}",
+		 403,
+		 {"message=customresourcedefinitions.apiextensions.k8s.io is forbidden: User "
+		  "\"eddy\" cannot create resource \"customresourcedefinitions\" in API group "
+		  "\"apiextensions.k8s.io\" at the cluster scope"}},
+		{"DELETE " CRDS_ "/x", NULL, 403, {NULL}},
+		{"POST /apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles",
+		 "{}",
+		 403,
+		 {NULL}},
+	};
+
+	make_objects(*state);
+	kube_as(*state, EDDY);
+	STEPS(*state, steps);
+}
+
+static void test_node(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"GET " PODS, NULL, 200, {"#items=2"}},
+		{"POST " NODES,
+		 "{'metadata':{'name':'n3'}}",
+		 403,
+		 {"message~User \"system:node:n1\" cannot create resource \"nodes\" in API "
+		  "group \"\" at the cluster scope: a node writes what has its own name "
+		  "only"}},
+		{"POST " NODES,
+		 "{'metadata':{'name':'n1','labels':{'node-restriction.kubernetes.io/a':'b'}}}",
+		 403,
+		 {NULL}},
+		{"POST " NODES,
+		 "{'metadata':{'name':'n1'},'spec':{'taints':[{'key':'a','effect':"
+		 "'NoSchedule'}]}}",
+		 201,
+		 {NULL}},
+		{"MERGE " NODES "/n1", "{'metadata':{'labels':{'a':'b'}}}", 200, {NULL}},
+		{"MERGE " NODES "/n1",
+		 "{'spec':{'taints':null}}",
+		 403,
+		 {"message~a node may not change its taints"}},
+		{"MERGE " NODES "/n1/status",
+		 "{'metadata':{'labels':{'node-restriction.kubernetes.io/a':'b'}}}",
+		 403,
+		 {NULL}},
+		{"GET " NODES "/n1",
+		 NULL,
+		 200,
+		 {"#spec.taints=1", "metadata.labels={\"a\":\"b\"}"}},
+		{"MERGE " NODES "/n1/status",
+		 "{'status':{'nodeInfo':{'kubeletVersion':'v1.2.3'}}}",
+		 200,
+		 {"status.nodeInfo.kubeletVersion=v1.2.3"}},
+		{"MERGE " NODES "/n2/status", "{'status':{}}", 403, {NULL}},
+		{"DELETE " NODES "/n1", NULL, 403, {NULL}},
+		{"POST " LEASE, "{'metadata':{'name':'n1'},'spec':{}}", 201, {NULL}},
+		{"MERGE " LEASE "/n1",
+		 "{'spec':{'holderIdentity':'n1'}}",
+		 200,
+		 {"spec.holderIdentity=n1"}},
+		{"POST " LEASE, "{'metadata':{'name':'n2'},'spec':{}}", 403, {NULL}},
+		{"PUT " LEASE "/n2", "{'metadata':{'name':'n2'},'spec':{}}", 403, {NULL}},
+		{"MERGE " PODS "/mine/status",
+		 "{'status':{'phase':'Running'}}",
+		 200,
+		 {"status.phase=Running"}},
+		{"MERGE " PODS "/mine", "{'metadata':{'labels':{'a':'b'}}}", 403, {NULL}},
+		{"MERGE " PODS "/yours/status",
+		 "{'status':{'phase':'Running'}}",
+		 403,
+		 {"message~a node writes pods only that are bound to it"}},
+		{"DELETE " PODS "/yours", NULL, 403, {NULL}},
+		{"DELETE " PODS "/nothere", NULL, 403, {NULL}},
+		{"DELETE " PODS, NULL, 403, {NULL}},
+		{"POST " PODS "/yours/eviction", "{}", 403, {NULL}},
+		{"POST " PODS "/mine/eviction", "{}", 201, {"status=Success"}},
+		{"POST " PODS, POD("x", "n1"), 403, {NULL}},
+		{"POST /api/v1/namespaces/default/events",
+		 "{'metadata':{'name':'e'},'involvedObject':{'kind':'Pod','namespace':"
+		 "'default','name':'mine'},'reason':'x','message':'y','type':'Normal'}",
+		 201,
+		 {NULL}},
+		{"DELETE /api/v1/namespaces/default/events/e", NULL, 403, {NULL}},
+		{"POST /apis/slo.koordinator.sh/v1alpha1/nodemetrics",
+		 "{'metadata':{'name':'n1'}}",
+		 201,
+		 {NULL}},
+		{"POST /apis/slo.koordinator.sh/v1alpha1/nodemetrics",
+		 "{'metadata':{'name':'n2'}}",
+		 403,
+		 {NULL}},
+	};
+
+	make_objects(*state);
+	kube_as(*state, NODE);
+	STEPS(*state, steps);
+}
+
+static void test_nobody(void **state)
+{
+	static const struct kube_step unknown[] = {
+		{"GET /api",
+		 NULL,
+		 401,
+		 {"kind=Status", "reason=Unauthorized", "code=401"}},
+		{"GET " PODS, NULL, 401, {"message=Unauthorized", "status=Failure"}},
+		{"POST " PODS, "{}", 401, {"reason=Unauthorized"}},
+		{"GET /openapi/v2", NULL, 401, {"reason=Unauthorized"}},
+		{"GET /control/v1/status", NULL, 401, {"code=Unauthorized", "!kind"}},
+	};
+	static const struct kube_step no_role[] = {
+		{"GET /api",
+		 NULL,
+		 403,
+		 {"kind=Status", "reason=Forbidden", "code=403",
+		  "message~user:mallory has no role here"}},
+		{"DELETE " PODS, NULL, 403, {"reason=Forbidden"}},
+	};
+	static const struct kube_step known[] = {
+		{"GET /api/v2/x/y/z/z/z/z/z",
+		 NULL,
+		 404,
+		 {"kind=Status", "reason=NotFound",
+		  "message=the server could not find the requested resource"}},
+		{"GET /openapi/v3",
+		 NULL,
+		 404,
+		 {"kind=Status", "reason=NotFound",
+		  "message=the server could not find the requested resource"}},
+		{"POST /openapi/v2",
+		 "{}",
+		 405,
+		 {"kind=Status", "reason=MethodNotAllowed", "code=405"}},
+		{"GET /apish", NULL, 404, {"!kind", "code=NotFound"}},
+		{"GET /api/%2", NULL, 400, {"kind=Status", "reason=BadRequest"}},
+	};
+	struct kube_rig *rig = *state;
+
+	kube_as(rig, "");
+	STEPS(rig, unknown);
+	(void)kube_ask(rig, "GET /apis", NULL);
+	assert_non_null(strstr(rig->head, "WWW-Authenticate: Bearer"));
+	kube_as(rig, "wrong-token-of-16");
+	STEPS(rig, unknown);
+	kube_as(rig, MALL);
+	STEPS(rig, no_role);
+	kube_as(rig, ROSE);
+	STEPS(rig, known);
+}
+
+/* --- reviews --- */
+
+#define AUTH_      "/apis/authorization.k8s.io/v1/"
+#define MAY        "POST " AUTH_ "selfsubjectaccessreviews"
+#define LIST       "POST " AUTH_ "selfsubjectrulesreviews"
+#define WHO        "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
+#define ATTR(more) "{'spec':{'resourceAttributes':{" more "}}}"
+#define PATH(verb, path)                                                                 \
+	"{'spec':{'nonResourceAttributes':{'verb':'" verb "','path':'" path "'}}}"
+
+static void test_may_i(void **state)
+{
+	static const struct kube_step rose[] = {
+		{MAY,
+		 ATTR("'verb':'list','resource':'pods','namespace':'default'"),
+		 201,
+		 {"status.allowed=true", "kind=SelfSubjectAccessReview",
+		  "apiVersion=authorization.k8s.io/v1",
+		  "spec.resourceAttributes.verb=list"}},
+		{MAY,
+		 ATTR("'verb':'create','resource':'pods'"),
+		 201,
+		 {"status.allowed=false"}},
+		{MAY,
+		 ATTR("'verb':'*','resource':'*','group':'*'"),
+		 201,
+		 {"status.allowed=false"}},
+		{MAY, PATH("get", "/api"), 201, {"status.allowed=true"}},
+		{MAY, PATH("get", "/nothing"), 201, {"status.allowed=false"}},
+		{MAY, PATH("dance", "/api"), 201, {"status.allowed=false"}},
+		{MAY, "{'spec':{}}", 422, {"reason=Invalid"}},
+		{MAY, "[]", 400, {NULL}},
+		{MAY, "{'kind':'Pod'}", 400, {NULL}},
+		{"POST " AUTH_ "subjectaccessreviews",
+		 "{'spec':{}}",
+		 403,
+		 {"reason=Forbidden"}},
+		{"POST /apis/authorization.k8s.io/v9/selfsubjectaccessreviews",
+		 "{}",
+		 404,
+		 {"reason=NotFound"}},
+		{WHO,
+		 "{}",
+		 201,
+		 {"status.userInfo.username=rose",
+		  "status.userInfo.groups=[\"system:authenticated\"]"}},
+		{LIST,
+		 "{'spec':{'namespace':'default'}}",
+		 201,
+		 {"#status.resourceRules=4", "status.incomplete=false",
+		  "status.resourceRules.3.verbs=[\"get\",\"list\",\"watch\"]"}},
+	};
+	static const struct kube_step eddy[] = {
+		{MAY,
+		 ATTR("'verb':'create','resource':'pods'"),
+		 201,
+		 {"status.allowed=true"}},
+		{MAY,
+		 ATTR("'verb':'create','group':'apiextensions.k8s.io','resource':"
+		      "'customresourcedefinitions'"),
+		 201,
+		 {"status.allowed=false"}},
+		{WHO,
+		 "{}",
+		 201,
+		 {"status.userInfo.groups=[\"dev\",\"system:authenticated\"]"}},
+	};
+	static const struct kube_step node[] = {
+		{MAY,
+		 ATTR("'verb':'delete','resource':'pods','namespace':'default','name':'mine'"),
+		 201,
+		 {"status.allowed=true"}},
+		{MAY,
+		 ATTR("'verb':'delete','resource':'pods','namespace':'default','name':'yours'"),
+		 201,
+		 {"status.allowed=false",
+		  "status.reason=a node writes pods only that are bound to it"}},
+		{MAY,
+		 ATTR("'verb':'update','resource':'nodes','name':'n1'"),
+		 201,
+		 {"status.allowed=true"}},
+		{LIST,
+		 "{'spec':{'namespace':'kube-node-lease'}}",
+		 201,
+		 {"status.incomplete=true"}},
+	};
+	static const struct kube_step admin[] = {
+		{MAY,
+		 ATTR("'verb':'*','resource':'*','group':'*'"),
+		 201,
+		 {"status.allowed=true"}},
+		{MAY, PATH("post", "/anything"), 201, {"status.allowed=true"}},
+		{WHO,
+		 "{}",
+		 201,
+		 {"status.userInfo.username=neap:admin",
+		  "status.userInfo.groups=[\"system:masters\",\"system:authenticated\"]"}},
+		{LIST, "{'spec':{}}", 201, {"status.resourceRules.0.verbs=[\"*\"]"}},
+		{"POST " AUTH_ "subjectaccessreviews",
+		 "{'spec':{'user':'x','groups':['dev'],'resourceAttributes':{'verb':'create',"
+		 "'resource':'pods'}}}",
+		 201,
+		 {"status.allowed=true", "kind=SubjectAccessReview"}},
+		{"POST " AUTH_ "subjectaccessreviews",
+		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'create','resource':"
+		 "'pods'}}}",
+		 201,
+		 {"status.allowed=false"}},
+		{"POST " AUTH_ "subjectaccessreviews",
+		 "{'spec':{'user':'mallory','resourceAttributes':{'verb':'get','resource':"
+		 "'pods'}}}",
+		 201,
+		 {"status.allowed=false"}},
+	};
+	static const struct kube_step discovery[] = {
+		{"GET "
+		 "/apis/authorization.k8s.io/v1",
+		 NULL,
+		 200,
+		 {"#resources=3", "resources.0.verbs=[\"create\"]",
+		  "resources.0.kind=SelfSubjectAccessReview"}},
+		{"GET /apis/authentication.k8s.io",
+		 NULL,
+		 200,
+		 {"preferredVersion.groupVersion=authentication.k8s.io/v1"}},
+	};
+
+	make_objects(*state);
+	kube_as(*state, ROSE);
+	STEPS(*state, rose);
+	STEPS(*state, discovery);
+	kube_as(*state, EDDY);
+	STEPS(*state, eddy);
+	kube_as(*state, NODE);
+	STEPS(*state, node);
+	kube_as(*state, "secret");
+	STEPS(*state, admin);
+}
+
+/* Every rule of a list is a yes of the decision, and what is in none is a no. */
+static bool has_word(const json_t *list, const char *word)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item)
+		if (strcmp(json_string_value(item), word) == 0 ||
+		    strcmp(json_string_value(item), "*") == 0)
+			return true;
+	return false;
+}
+
+static bool is_listed(const json_t *rules, const char *verb, const char *group,
+		      const char *resource)
+{
+	const json_t *rule;
+	size_t i;
+
+	json_array_foreach (rules, i, rule)
+		if (!json_object_get(rule, "resourceNames") &&
+		    has_word(json_object_get(rule, "verbs"), verb) &&
+		    has_word(json_object_get(rule, "apiGroups"), group) &&
+		    has_word(json_object_get(rule, "resources"), resource))
+			return true;
+	return false;
+}
+
+static void test_list_is_true(void **state)
+{
+	static const struct {
+		const char *token, *user;
+		enum neap_http_role role;
+	} who[] = {{ROSE, "rose", NEAP_HTTP_READER},
+		   {EDDY, "eddy", NEAP_HTTP_EDITOR},
+		   {NODE, "n1", NEAP_HTTP_NODE}};
+	static const char *const verbs[] = {"get",   "create", "update",
+					    "patch", "delete", "deletecollection"};
+	struct kube_rig *rig = *state;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(who); i++) {
+		const json_t *rules;
+
+		kube_as(rig, who[i].token);
+		assert_int_equal(kube_ask(rig, LIST, "{'spec':{'namespace':'default'}}"),
+				 201);
+		rules = kube_at(rig->body, "status.resourceRules");
+		for (size_t k = 0; k < neap_kube_registry_count(rig->registry); k++)
+			for (size_t v = 0; v < NEAP_ARRAY_LEN(verbs); v++) {
+				const struct neap_kube_kind *kind =
+					neap_kube_registry_at(rig->registry, k);
+				const struct neap_access_ask ask = {
+					who[i].role,  who[i].user, verbs[v],  kind->group,
+					kind->plural, "",          "default", "",
+					NULL,         NULL};
+
+				if (neap_kube_may(&ask, NULL) !=
+				    is_listed(rules, verbs[v], kind->group, kind->plural))
+					fail_msg("%s: %s %s", who[i].user, verbs[v],
+						 kind->plural);
+			}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(reader), TEST(editor), TEST(node),
+		TEST(nobody), TEST(may_i),  TEST(list_is_true),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
