@@ -337,7 +337,7 @@ run_document doc/control-api.md 18 '"code":"Unauthorized"' '"result":"live"' '"r
 	'neap_policy_state{policy="qos/cpu-share",state="active"} 1'
 if command -v kubectl >/dev/null; then
 	run_document doc/tutorial-kubectl.md 30 'deployment.apps/web unchanged' 'there are differences' 'nginx:1.27' 'Invalid value: -1' \
-		'this, too' 'reservation-demo created' 'true' 'Allocate Once:' 'migrate-job-demo' 'prices   1' 'train.rail.example.org/night created' \
+		'this, too' 'reservation-demo created' 'true' 'Allocate Once:' 'migrate-job-demo' 'prices ' 'train.rail.example.org/night created' \
 		'less than or equal to 20' 'No resources found in shop namespace' 'train.rail.example.org/night'
 else
 	skip "doc/tutorial-kubectl.md" "kubectl is not installed"
