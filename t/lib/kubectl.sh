@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034  # NEAPD_PID belongs to tap.sh
 #
 # kubectl against a neapd of the test's own: finds every version that is there, and types written tours
 # (t/cases/kubectl, t/lib/tour.pl). Sourced behind t/lib/tap.sh.
