@@ -46,6 +46,7 @@ ci    curl                 requests of tests
 ci    prometheus           promtool
 ci    zsh                  completion
 ci    fish                 completion
+ci    kubernetes-client    kubectl
 '
 # Older ones carry known holes: package, oldest version.
 oldest='
@@ -76,6 +77,8 @@ for package in $wanted; do
 	echo "$there" | grep -qx "$package" && continue
 	# On newer releases pkg-config is a name that pkgconf provides.
 	[ "$package" = pkg-config ] && command -v pkg-config >/dev/null && continue
+	# Another kubectl does as well.
+	[ "$package" = kubernetes-client ] && command -v kubectl >/dev/null && continue
 	missing="$missing $package"
 done
 

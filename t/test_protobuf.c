@@ -174,6 +174,62 @@ static void write_rules(struct out *body)
 	put_body(body, "authorization.k8s.io/v1", "SelfSubjectRulesReview", &raw);
 }
 
+static void put_either(struct out *out, uint32_t number, uint64_t type, uint64_t value,
+		       const char *text)
+{
+	struct out either = {0};
+
+	put_number(&either, 1, type);
+	put_number(&either, 2, value);
+	put_text(&either, 3, text);
+	put_message(out, number, &either);
+}
+
+/* What kubectl create service and create pdb send. */
+static void write_service(struct out *body)
+{
+	struct out raw = {0}, spec = {0}, port = {0}, status = {0}, none = {0};
+
+	put_name(&raw, 1, "web");
+	put_text(&port, 1, "80-8080");
+	put_text(&port, 2, "TCP");
+	put_number(&port, 3, 80);
+	put_either(&port, 4, 0, 8080, "");
+	put_number(&port, 5, 0);
+	put_message(&spec, 1, &port);
+	port.len = 0;
+	put_number(&port, 3, 81);
+	put_either(&port, 4, 1, 0, "http");
+	put_message(&spec, 1, &port);
+	port.len = 0;
+	put_number(&port, 3, 82);
+	put_either(&port, 4, 0, 0, "");
+	put_message(&spec, 1, &port);
+	put_entry(&spec, 2, "app", "web", 3);
+	put_text(&spec, 3, "");
+	put_text(&spec, 4, "ClusterIP");
+	put_text(&spec, 7, ""); /* not read, and not set */
+	put_message(&spec, 14, &none);
+	put_number(&spec, 13, 0);
+	put_message(&raw, 2, &spec);
+	put_message(&status, 1, &spec);
+	put_message(&raw, 3, &status);
+	put_body(body, "v1", "Service", &raw);
+}
+
+static void write_budget(struct out *body)
+{
+	struct out raw = {0}, spec = {0}, selector = {0};
+
+	put_name(&raw, 1, "web");
+	put_either(&spec, 1, 0, 0, "");
+	put_entry(&selector, 1, "app", "web", 3);
+	put_message(&spec, 2, &selector);
+	put_either(&spec, 3, 1, 0, "20%");
+	put_message(&raw, 2, &spec);
+	put_body(body, "policy/v1", "PodDisruptionBudget", &raw);
+}
+
 /* All of ObjectMeta, fields that are not known, and a message in two parts. */
 static void write_meta(struct out *body)
 {
@@ -245,6 +301,15 @@ static const struct {
 	{"rules", write_rules,
 	 "{\"kind\":\"SelfSubjectRulesReview\",\"apiVersion\":\"authorization.k8s.io/v1\","
 	 "\"spec\":{\"namespace\":\"default\"}}"},
+	{"service", write_service,
+	 "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web\"},"
+	 "\"spec\":{\"ports\":[{\"name\":\"80-8080\",\"protocol\":\"TCP\",\"port\":80,"
+	 "\"targetPort\":8080},{\"port\":81,\"targetPort\":\"http\"},{\"port\":82}],"
+	 "\"selector\":{\"app\":\"web\"},\"type\":\"ClusterIP\"}}"},
+	{"budget", write_budget,
+	 "{\"kind\":\"PodDisruptionBudget\",\"apiVersion\":\"policy/v1\","
+	 "\"metadata\":{\"name\":\"web\"},\"spec\":{\"minAvailable\":0,"
+	 "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"maxUnavailable\":\"20%\"}}"},
 	{"all of the metadata", write_meta,
 	 "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"ns\","
 	 "\"uid\":\"0f\",\"resourceVersion\":\"17\",\"generation\":3,"
@@ -423,10 +488,10 @@ static void test_kinds(void **state)
 		json_decref(json);
 	}
 	body.len = 0;
-	put_body(&body, "apps/v1", "Deployment", &raw);
+	put_body(&body, "apps/v1", "StatefulSet", &raw);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
 	assert_string_equal(err.msg,
-			    "protobuf bodies of kind \"Deployment\" in version "
+			    "protobuf bodies of kind \"StatefulSet\" in version "
 			    "\"apps/v1\" are not read here: send application/json");
 	body.len = 0;
 	put_body(&body, "v1", "ConfigMap", &raw);
@@ -448,6 +513,47 @@ static void test_kinds(void **state)
 	assert_int_equal(neap_protobuf_decode("", 0, &json, NULL), -NEAP_EINVAL);
 }
 
+/* Where only a part of the fields is read, none gets lost: another one is refused, if it is set. */
+static void test_partly(void **state)
+{
+	static const struct {
+		uint32_t number;
+		const char *bytes;
+		size_t len;
+		bool is_good;
+	} rows[] = {
+		{7, "", 0, true},
+		{7, "ClientIP", 8, false},
+		{14, "\x0a\x00\x10\x00", 4, true},
+		{14, "\x0a\x02\x08\x00", 4, true},
+		{14, "\x0a\x02\x08\x05", 4, false},
+		/* deeper than anything is */
+		{14,
+		 "\x0a\x12\x0a\x10\x0a\x0e\x0a\x0c\x0a\x0a\x0a\x08\x0a\x06\x0a\x04\x0a\x02\x0a\x00",
+		 20, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct out raw = {0}, spec = {0}, body = {0};
+		struct neap_error err;
+		json_t *json;
+		int rc;
+
+		put_bytes(&spec, rows[i].number, rows[i].bytes, rows[i].len);
+		put_message(&raw, 2, &spec);
+		put_body(&body, "v1", "Service", &raw);
+		rc = decode(&body, &json, &err);
+		if (rc != (rows[i].is_good ? 0 : -NEAP_EUNSUPPORTED))
+			fail_msg("row %zu: %d %s", i, rc, err.msg);
+		if (rc == 0)
+			json_decref(json);
+		else
+			assert_non_null(
+				strstr(err.msg, "of ServiceSpec is not read here"));
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -458,10 +564,9 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_good),    cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_partly),
 	};
 
 	return cmocka_run_group_tests_name("protobuf", tests, setup, NULL);

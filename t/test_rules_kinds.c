@@ -349,6 +349,14 @@ static const struct rules_row workloads[] = {
 	 MISMATCH},
 	{"ReplicationController", "spec/selector={'tier':'front'}", "", ""},
 	{"StatefulSet", "", NULL, ""},
+	{"StatefulSet",
+	 "spec/volumeClaimTemplates=[{'metadata':{'name':'d'},'spec':{'accessModes':['ReadWriteOnce'],"
+	 "'resources':{'requests':{'storage':'1Gi'}}}}]; "
+	 "spec/template/spec/containers/0/volumeMounts=[{'name':'d','mountPath':'/d'}]",
+	 NULL, ""},
+	{"StatefulSet",
+	 "spec/template/spec/containers/0/volumeMounts=[{'name':'e','mountPath':'/d'}]",
+	 NULL, "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"e\""},
 	{"StatefulSet", "spec/replicas=5; @image='b'; spec/minReadySeconds=1", "", ""},
 	{"StatefulSet", "spec/serviceName='b'", "",
 	 "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', "

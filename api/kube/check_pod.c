@@ -119,7 +119,8 @@ static void check_claims(const json_t *spec, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
-void rule_pod_spec(const json_t *spec, bool is_pod, struct neap_causes *causes)
+void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
+		   struct neap_causes *causes)
 {
 	static const char *const subdomains[] = {"nodeName", "serviceAccountName",
 						 "priorityClassName", "runtimeClassName"};
@@ -128,6 +129,7 @@ void rule_pod_spec(const json_t *spec, bool is_pod, struct neap_causes *causes)
 	size_t from;
 
 	rule_volumes(&pod, causes);
+	rule_claims(&pod, claims, causes);
 	rule_containers(&pod, causes);
 	rule_seen_done(&pod.volumes);
 	check_seconds(spec, causes);
@@ -149,7 +151,8 @@ void rule_pod_spec(const json_t *spec, bool is_pod, struct neap_causes *causes)
 	rule_amounts(json_object_get(spec, "overhead"), "overhead", causes);
 }
 
-void rule_pod_template(const json_t *pod_template, struct neap_causes *causes)
+void rule_pod_template(const json_t *pod_template, const json_t *claims,
+		       struct neap_causes *causes)
 {
 	const json_t *meta = json_object_get(pod_template, "metadata");
 	const json_t *spec = json_object_get(pod_template, "spec");
@@ -159,7 +162,7 @@ void rule_pod_template(const json_t *pod_template, struct neap_causes *causes)
 	rule_annotations(json_object_get(meta, "annotations"), "annotations", causes);
 	neap_causes_infield(causes, from, "metadata");
 	from = causes->count;
-	rule_pod_spec(spec, false, causes);
+	rule_pod_spec(spec, false, claims, causes);
 	rule_not_negative(spec, "terminationGracePeriodSeconds", causes);
 	if (json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
 		neap_causes_forbidden(causes, "ephemeralContainers",
@@ -383,7 +386,7 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 	/* A pod that is as it was, as when its status changes, is not looked at again. */
 	if (before != NULL && json_equal(spec, old))
 		return;
-	rule_pod_spec(spec, true, causes);
+	rule_pod_spec(spec, true, NULL, causes);
 	/* Below 0 none can be given: it would be taken as no time at all when the pod is deleted. */
 	if (before == NULL || rule_int(old, "terminationGracePeriodSeconds") >= 0)
 		rule_not_negative(spec, "terminationGracePeriodSeconds", causes);

@@ -122,9 +122,12 @@ struct rule_pod {
 	struct rule_seen volumes;
 };
 
-void rule_pod_spec(const json_t *spec, bool is_pod, struct neap_causes *causes);
+/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods, too; or NULL. */
+void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
+		   struct neap_causes *causes);
 /* {metadata, spec} */
-void rule_pod_template(const json_t *pod_template, struct neap_causes *causes);
+void rule_pod_template(const json_t *pod_template, const json_t *claims,
+		       struct neap_causes *causes);
 void rule_pod_update(const json_t *spec, const json_t *before,
 		     struct neap_causes *causes);
 /* Terms of the node affinity of a pod that waits at its gates may become more. */
@@ -132,6 +135,8 @@ void rule_affinity_update(const json_t *affinity, const json_t *before,
 			  struct neap_causes *causes);
 /* Fills pod->volumes. */
 void rule_volumes(struct rule_pod *pod, struct neap_causes *causes);
+/* Adds the names of volumeClaimTemplates to them; they may hide volumes. */
+void rule_claims(struct rule_pod *pod, const json_t *claims, struct neap_causes *causes);
 void rule_containers(struct rule_pod *pod, struct neap_causes *causes);
 void rule_env(const json_t *container, struct neap_causes *causes);
 /* resourceFieldRef, fieldRef. */

@@ -221,3 +221,17 @@ void rule_volumes(struct rule_pod *pod, struct neap_causes *causes)
 		neap_causes_infield(causes, from, "volumes[%zu]", i);
 	}
 }
+
+void rule_claims(struct rule_pod *pod, const json_t *claims, struct neap_causes *causes)
+{
+	size_t i;
+	json_t *claim;
+
+	json_array_foreach (claims, i, claim) {
+		const char *name = json_string_value(
+			json_object_get(json_object_get(claim, "metadata"), "name"));
+
+		if (name != NULL)
+			(void)rule_seen_add(&pod->volumes, name, causes); /* hides one */
+	}
+}

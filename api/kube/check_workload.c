@@ -67,7 +67,8 @@ static void check_template(const json_t *spec, const char *name,
 
 	if (pod_template == NULL)
 		return;
-	rule_pod_template(pod_template, causes);
+	rule_pod_template(pod_template, json_object_get(spec, "volumeClaimTemplates"),
+			  causes);
 	if (pod == NULL)
 		neap_causes_required(causes, "spec.containers", "");
 	else if (!is_text(pod, "restartPolicy", "Always"))
@@ -321,7 +322,7 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 
 	if (pod_template == NULL)
 		return;
-	rule_pod_template(pod_template, causes);
+	rule_pod_template(pod_template, NULL, causes);
 	if (pod == NULL)
 		neap_causes_required(causes, "spec.containers", "");
 	else if (!is_text(pod, "restartPolicy", "OnFailure") &&

@@ -126,6 +126,7 @@ struct place {
 	const struct method *const *methods;
 	const char *group, *version, *kind;
 	bool has_namespace, has_name;
+	bool is_custom; /* no strategic patches */
 	/* In the name of an operation: the kind whose path it is, and "Status" or "Scale". */
 	const char *of, *part;
 };
@@ -145,6 +146,16 @@ static void write_responses(struct neap_buf *buf)
 	neap_proto_end(buf, responses);
 }
 
+/* kubectl of 1.27 and later computes strategic patches by this document only where it is said that they are taken. */
+static void write_patch_types(struct neap_buf *buf, const struct place *place)
+{
+	neap_proto_text(buf, OPERATION_CONSUMES, "application/json-patch+json");
+	neap_proto_text(buf, OPERATION_CONSUMES, "application/merge-patch+json");
+	if (!place->is_custom)
+		neap_proto_text(buf, OPERATION_CONSUMES,
+				"application/strategic-merge-patch+json");
+}
+
 static void write_operation(struct neap_buf *buf, const struct method *method,
 			    const struct place *place)
 {
@@ -160,6 +171,8 @@ static void write_operation(struct neap_buf *buf, const struct method *method,
 		       place->version, *place->group ? place->group : "core");
 	neap_proto_text(buf, OPERATION_ID, text);
 	neap_proto_text(buf, OPERATION_PRODUCES, "application/json");
+	if (method->item == ITEM_PATCH)
+		write_patch_types(buf, place);
 	for (i = 0; method->parameters[i] != NULL; i++)
 		write_query(buf, method->parameters[i]);
 	write_responses(buf);
@@ -199,6 +212,7 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 	struct place place = {.group = kind->group,
 			      .version = of_version,
 			      .kind = kind->kind,
+			      .is_custom = kind->is_custom,
 			      .of = kind->kind,
 			      .part = ""};
 

@@ -2,8 +2,9 @@
  *
  * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding},
  * whose raw is the object. What it can have stands in tables; they end, so nesting does too. */
-#include "api/kube/protobuf.h"
+#include "api/kube/protobuf_priv.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,129 +16,10 @@
 /* The years 1 to 9999, as RFC 3339 and Go have them. */
 #define SECONDS_MIN INT64_C(-62135596800)
 #define SECONDS_MAX INT64_C(253402300799)
+#define ZERO_DEPTH  8  /* of messages that are not set */
 #define SHOWN_BYTES 64 /* of a kind in a message */
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-enum type {
-	TEXT,
-	TEXTS,
-	FLAG,
-	NUMBER,
-	TIME,
-	MESSAGE,
-	MESSAGES,
-	TEXT_MAP,
-	BYTES_MAP,
-};
-
-struct message;
-
-struct member {
-	uint32_t number;
-	const char *name;
-	enum type type;
-	bool is_pointer; /* of FLAG and NUMBER: false and 0 are told, too */
-	const struct message *of;
-};
-
-struct message {
-	const struct member *members;
-	size_t count;
-};
-
-#define MESSAGE_OF(table)                                                                \
-	{                                                                                \
-		(table), NEAP_ARRAY_LEN(table)                                           \
-	}
-
-static const struct member owner_members[] = {
-	{1, "kind", TEXT},
-	{3, "name", TEXT},
-	{4, "uid", TEXT},
-	{5, "apiVersion", TEXT},
-	{6, "controller", FLAG, true},
-	{7, "blockOwnerDeletion", FLAG, true},
-};
-static const struct message owner = MESSAGE_OF(owner_members);
-static const struct member meta_members[] = {
-	{1, "name", TEXT},
-	{2, "generateName", TEXT},
-	{3, "namespace", TEXT},
-	{4, "selfLink", TEXT},
-	{5, "uid", TEXT},
-	{6, "resourceVersion", TEXT},
-	{7, "generation", NUMBER},
-	{8, "creationTimestamp", TIME},
-	{9, "deletionTimestamp", TIME},
-	{10, "deletionGracePeriodSeconds", NUMBER, true},
-	{11, "labels", TEXT_MAP},
-	{12, "annotations", TEXT_MAP},
-	{13, "ownerReferences", MESSAGES, false, &owner},
-	{14, "finalizers", TEXTS},
-};
-static const struct message meta = MESSAGE_OF(meta_members);
-
-static const struct member config_map_members[] = {
-	{1, "metadata", MESSAGE, false, &meta},
-	{2, "data", TEXT_MAP},
-	{3, "binaryData", BYTES_MAP},
-	{4, "immutable", FLAG, true},
-};
-static const struct message config_map = MESSAGE_OF(config_map_members);
-
-static const struct member namespace_spec_members[] = {{1, "finalizers", TEXTS}};
-static const struct message namespace_spec = MESSAGE_OF(namespace_spec_members);
-static const struct member namespace_status_members[] = {{1, "phase", TEXT}};
-static const struct message namespace_status = MESSAGE_OF(namespace_status_members);
-static const struct member namespace_members[] = {
-	{1, "metadata", MESSAGE, false, &meta},
-	{2, "spec", MESSAGE, false, &namespace_spec},
-	{3, "status", MESSAGE, false, &namespace_status},
-};
-static const struct message namespace = MESSAGE_OF(namespace_members);
-
-static const struct member resource_members[] = {
-	{1, "namespace", TEXT}, {2, "verb", TEXT},     {3, "group", TEXT},
-	{4, "version", TEXT},   {5, "resource", TEXT}, {6, "subresource", TEXT},
-	{7, "name", TEXT},
-};
-static const struct message resource = MESSAGE_OF(resource_members);
-static const struct member path_members[] = {{1, "path", TEXT}, {2, "verb", TEXT}};
-static const struct message path = MESSAGE_OF(path_members);
-static const struct member access_spec_members[] = {
-	{1, "resourceAttributes", MESSAGE, false, &resource},
-	{2, "nonResourceAttributes", MESSAGE, false, &path},
-};
-static const struct message access_spec = MESSAGE_OF(access_spec_members);
-static const struct member access_members[] = {
-	{1, "metadata", MESSAGE, false, &meta},
-	{2, "spec", MESSAGE, false, &access_spec},
-};
-static const struct message access_review = MESSAGE_OF(access_members);
-
-static const struct member rules_spec_members[] = {{1, "namespace", TEXT}};
-static const struct message rules_spec = MESSAGE_OF(rules_spec_members);
-static const struct member rules_members[] = {
-	{1, "metadata", MESSAGE, false, &meta},
-	{2, "spec", MESSAGE, false, &rules_spec},
-};
-static const struct message rules_review = MESSAGE_OF(rules_members);
-
-static const struct member self_members[] = {{1, "metadata", MESSAGE, false, &meta}};
-static const struct message self_review = MESSAGE_OF(self_members);
-
-static const struct {
-	const char *group,
-		*kind; /* group: what stands before the version in apiVersion */
-	const struct message *message;
-} kinds[] = {
-	{"", "ConfigMap", &config_map},
-	{"", "Namespace", &namespace},
-	{"authorization.k8s.io/", "SelfSubjectAccessReview", &access_review},
-	{"authorization.k8s.io/", "SelfSubjectRulesReview", &rules_review},
-	{"authentication.k8s.io/", "SelfSubjectReview", &self_review},
-};
 
 /* --- bytes --- */
 
@@ -345,6 +227,38 @@ static int entry_add(const struct member *member, struct in in, json_t *object,
 	return rc;
 }
 
+/* IntOrString {1 type, 2 intVal, 3 strVal}. */
+static int int_or_text_add(const struct member *member, struct in in, json_t *object,
+			   struct neap_error *err)
+{
+	uint64_t type = 0, number = 0;
+	struct in text = {0};
+	struct field field;
+	int rc;
+
+	while (in.at < in.end) {
+		if (!field_read(&in, &field))
+			return no_field(err);
+		if (field.number <= 3 &&
+		    field.wire != (field.number == 3 ? WIRE_BYTES : WIRE_VARINT))
+			return malformed(err, "a field has another type");
+		if (field.number == 1)
+			type = field.value;
+		else if (field.number == 2)
+			number = field.value;
+		else if (field.number == 3)
+			text = field.bytes;
+	}
+	rc = text_check(&text, err);
+	if (rc < 0)
+		return rc;
+	if (type != 0)
+		return set_take(object, member->name, text_json(&text), err);
+	if (number == 0 && !member->is_pointer)
+		return 0;
+	return set_take(object, member->name, json_integer((int32_t)number), err);
+}
+
 static int message_decode(const struct message *message, struct in in, json_t *object,
 			  struct neap_error *err);
 
@@ -376,6 +290,8 @@ static int bytes_add(const struct member *member, const struct in *in, json_t *o
 		return rc == 0 && value != NULL
 			       ? set_take(object, member->name, value, err)
 			       : rc;
+	case INT_OR_TEXT:
+		return int_or_text_add(member, *in, object, err);
 	case MESSAGE:
 		value = member_get(object, member->name, json_object);
 		if (value == NULL)
@@ -401,6 +317,8 @@ static int member_add(const struct member *member, const struct field *field,
 {
 	bool is_scalar = member->type == FLAG || member->type == NUMBER;
 
+	if (member->type == SKIP)
+		return 0;
 	if (field->wire != (is_scalar ? WIRE_VARINT : WIRE_BYTES))
 		return malformed(err, "a field has another type");
 	if (!is_scalar)
@@ -413,6 +331,22 @@ static int member_add(const struct member *member, const struct field *field,
 			member->type == FLAG ? json_boolean(field->value != 0)
 					     : json_integer((int64_t)field->value),
 			err);
+}
+
+/* Whether Go writes this for what is not set: 0, an empty text, and messages of these. A text that reads as
+ * such a message counts as one, which no name or number does. */
+static bool is_zero(const struct field *field, unsigned depth)
+{
+	struct in in = field->bytes;
+	struct field inner;
+
+	if (field->wire == WIRE_VARINT)
+		return field->value == 0;
+	while (in.at < in.end)
+		if (field->wire != WIRE_BYTES || depth == 0 || !field_read(&in, &inner) ||
+		    !is_zero(&inner, depth - 1))
+			return false;
+	return true;
 }
 
 static int message_decode(const struct message *message, struct in in, json_t *object,
@@ -430,6 +364,12 @@ static int message_decode(const struct message *message, struct in in, json_t *o
 			i++;
 		if (i < message->count)
 			rc = member_add(&message->members[i], &field, object, err);
+		else if (message->strict_name != NULL && !is_zero(&field, ZERO_DEPTH))
+			return neap_error_set(err, NEAP_EUNSUPPORTED,
+					      "field %" PRIu32
+					      " of %s is not read here in "
+					      "protobuf: send application/json",
+					      field.number, message->strict_name);
 		if (rc == -NEAP_EINVAL)
 			(void)neap_error_infield(err, "%s", message->members[i].name);
 		if (rc < 0)
@@ -491,10 +431,13 @@ static bool is_of_group(const struct in *api_version, const char *group)
 
 static const struct message *message_find(const struct unknown *unknown)
 {
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++)
-		if (is_text(&unknown->kind, kinds[i].kind, strlen(kinds[i].kind)) &&
-		    is_of_group(&unknown->api_version, kinds[i].group))
-			return kinds[i].message;
+	for (size_t i = 0; i < neap_kube_proto_kind_count; i++) {
+		const struct proto_kind *kind = &neap_kube_proto_kinds[i];
+
+		if (is_text(&unknown->kind, kind->kind, strlen(kind->kind)) &&
+		    is_of_group(&unknown->api_version, kind->group))
+			return kind->message;
+	}
 	return NULL;
 }
 

@@ -50,6 +50,7 @@ static const struct proto_entry responses_entries[] = {
 static const struct proto_entry operation_entries[] = {
 	{5, "operationId", PROTO_TEXT},
 	{6, "produces", PROTO_TEXTS},
+	{7, "consumes", PROTO_TEXTS},
 	{8, "parameters", PROTO_LIST, parameter_entries},
 	{9, "responses", PROTO_ONE, responses_entries},
 	{13, "x", PROTO_NAMED, any_entries},

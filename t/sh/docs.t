@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the documents say is there: every option, command, key and parameter type is in its manual page, every
-# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorial, policies.md and
+# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorials, policies.md and
 # control-api.md run as they are written. Names come from the programs' --help and from the tables of the sources.
 #
 # Documents that are run: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
@@ -226,7 +226,7 @@ if [ ! -w "$(hierarchy cpu)/cgroup.procs" ]; then skip "the documents are run" "
 if [ ! -x "$BUILD/neapctl" ]; then skip "the documents are run" "neapctl is not built"; tap_end; fi
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-PORT=$((20000 + $$ % 20000))
+PORT=$((20000 + $$ % 10000)) # and the next one: below those of the kernel
 mkdir "$WORK/bin"
 cat >"$WORK/bin/neapd" <<W
 #!/bin/bash
@@ -254,7 +254,7 @@ script_of()
 		in_line = /\\$/
 		if (in_text) { if ($0 == in_text) in_text = "" }
 		else if (match($0, /<<.[A-Z]+./)) in_text = substr($0, RSTART + 3, RLENGTH - 4)
-	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\)#$WORK/work#g" \
+	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\|kubectl\)#$WORK/work#g" \
 		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
 		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
 		-e "s|/neap/besteffort|/$GROUP/besteffort|g; s|\\\$PWD/build|$WORK/bin|"
@@ -291,7 +291,7 @@ S
 
 run_script()
 {
-	env "WORK=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/script" \
+	env "WORK=$WORK" "HOME=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/script" \
 		</dev/null >"$WORK/said" 2>"$WORK/err" && return 0
 	grep '^==' "$WORK/err" | tail -n 1
 	tail -n 20 "$WORK/said" "$WORK/err"
@@ -335,4 +335,11 @@ run_document doc/policies.md 40 \
 run_document doc/control-api.md 18 '"code":"Unauthorized"' '"result":"live"' '"result":"unchanged"' '"result":"deleted"' \
 	'"verb":"rollback"' '"problems":[{' '"threshold":70' '"entries":[{' '"state":"frozen"' 'event: audit' 'this needs admin' \
 	'neap_policy_state{policy="qos/cpu-share",state="active"} 1'
+if command -v kubectl >/dev/null; then
+	run_document doc/tutorial-kubectl.md 30 'deployment.apps/web unchanged' 'there are differences' 'nginx:1.27' 'Invalid value: -1' \
+		'this, too' 'reservation-demo created' 'true' 'Allocate Once:' 'migrate-job-demo' 'prices ' 'train.rail.example.org/night created' \
+		'less than or equal to 20' 'No resources found in shop namespace' 'train.rail.example.org/night'
+else
+	skip "doc/tutorial-kubectl.md" "kubectl is not installed"
+fi
 tap_end
