@@ -19,7 +19,7 @@ node-token-of-16,system:node:n1,3,system:nodes
 T
 chmod 640 "$WORK/tokens" && chgrp nogroup "$WORK/tokens"
 neapd_options --roles api --policy none --listen "127.0.0.1:$PORT" --token-file "$WORK/tokens" \
-	--grant reader=user:rose --grant editor=group:dev --grant node=group:system:nodes \
+	--grant reader=user:rose --grant editor=group:dev --grant node=group:system:nodes --grant reader=unix:daemon \
 	--audit-log "$LOG" --audit-log-size 64Ki
 # ask TOKEN METHOD PATH [BODY]: the status; what came is in $WORK/body. TOKEN "": none.
 ask()
@@ -74,6 +74,11 @@ check "by its path" is "$(event requestURI) $(event objectRef)" "/control/v1/fre
 UNIX=(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock")
 check "root over the unix socket" is "$("${UNIX[@]}" -X DELETE "http://x$NS/nothing")" 404
 check "goes by its number" is "$(event user.username) $(event sourceIPs.0)" "unix:0 unix"
+# as ACCOUNT METHOD: over the unix socket.
+as() { setpriv --reuid="$1" --regid=65534 --clear-groups "${UNIX[@]/$WORK\/body/\/dev\/null}" -X "$2" "http://x$NS"; }
+check "an account that may read" is "$(as daemon GET)" 200
+check "and no more" is "$(as daemon POST)" 403
+check "one that has no role" is "$(as games GET)" 403
 # shellcheck disable=SC2016  # it is Perl's to expand
 check "a line is a document" perl -MJSON::PP -ne 'decode_json($_)' "$LOG"
 check "the file is its user's alone" is "$(stat -c %a:%U "$LOG")" 600:nobody
