@@ -466,6 +466,55 @@ static void test_rename(void **state)
 	      {"status.conditions~" IS("Established", "True", "InitialNamesAccepted")});
 }
 
+static void test_deprecated(void **state)
+{
+	static const char path[] = "/namespaces/default/widgets";
+	static const char body[] =
+		"{'metadata':{'name':'widgets.example.com'},'spec':{'group':'example.com',"
+		"'scope':'Namespaced','names':{'plural':'widgets','kind':'Widget'},"
+		"'versions':[{'name':'v1','served':true,'storage':true,'schema':{"
+		"'openAPIV3Schema':{'type':'object'}}},{'name':'v1beta1','served':true,"
+		"'storage':false,'deprecated':true},{'name':'v1alpha1','served':true,'storage':"
+		"false,'deprecated':true,'deprecationWarning':%s}]}}";
+	static const struct {
+		const char *text, *message; /* NULL: it is taken */
+	} rows[] = {
+		{"''", "must not be an empty string"},
+		{"'a\\u0007'", "must only contain printable"},
+		{"'not \\\"good\\\"'", NULL},
+	};
+	static const struct {
+		const char *version, *warning;
+	} versions[] = {
+		{"v1", NULL},
+		{"v1beta1",
+		 "Warning: 299 - \"example.com/v1beta1 Widget is deprecated\""},
+		{"v1alpha1", "Warning: 299 - \"not \\\"good\\\"\""},
+	};
+	struct kube_rig *rig = *state;
+	char text[2048];
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		(void)snprintf(text, sizeof(text), body, rows[i].text);
+		if (rows[i].message == NULL) {
+			declared_define(rig, text, "widgets.example.com");
+			continue;
+		}
+		assert_int_equal(kube_ask(rig, "POST " CRDS, text), 422);
+		assert_non_null(strstr(kube_text(rig->body, "message"), rows[i].message));
+	}
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(versions); i++) {
+		const char *wanted = versions[i].warning;
+
+		(void)snprintf(text, sizeof(text), "GET /apis/example.com/%s%s",
+			       versions[i].version, path);
+		assert_int_equal(kube_ask(rig, text, NULL), 200);
+		if (wanted == NULL ? strstr(rig->head, "Warning:") != NULL
+				   : strstr(rig->head, wanted) == NULL)
+			fail_msg("%s: %s", versions[i].version, rig->head);
+	}
+}
+
 static void test_warning(void **state)
 {
 	static const char body[] = DEFINE(
@@ -495,7 +544,7 @@ int main(void)
 		TEST(conflict_later), TEST(conflict_built_in),
 		TEST(users),          TEST(forced),
 		TEST(refused),        TEST(rename),
-		TEST(warning),
+		TEST(warning),        TEST(deprecated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ struct neap_crd_piece {
 
 struct version {
 	const json_t *json;
-	const char *name;
+	const char *name, *warning;
 	bool is_served, stores;
 };
 
@@ -190,23 +190,69 @@ static void version_path(size_t index, const char *name, char *buf, size_t size)
 	snprintf(buf, size, "spec.versions[%zu]%s", index, name);
 }
 
+#define WARNING_MAX 256
+
+static bool is_printable(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return false;
+	return true;
+}
+
+/* What users of the version are told; NULL: nothing. */
+static const char *warning_of(struct neap_crd *crd, const struct version *version,
+			      const char *path)
+{
+	bool is_deprecated = neap_crd_bool(crd, version->json, path, "deprecated");
+	const char *text = neap_crd_text(crd, version->json, path, "deprecationWarning");
+	const json_t *value = json_object_get(version->json, "deprecationWarning");
+	char field[NEAP_CRD_PATH + 32], made[600];
+
+	snprintf(field, sizeof(field), "%s.deprecationWarning", path);
+	if (text != NULL && !is_deprecated)
+		neap_causes_invalid(crd->causes, field, value,
+				    "can only be set for deprecated versions");
+	if (text != NULL && *text == '\0')
+		neap_causes_invalid(crd->causes, field, value,
+				    "must not be an empty string");
+	if (text != NULL && strlen(text) > WARNING_MAX)
+		neap_causes_invalid(crd->causes, field, value,
+				    "must be <= %d characters long", WARNING_MAX);
+	if (text != NULL && !is_printable(text))
+		neap_causes_invalid(crd->causes, field, value,
+				    "must only contain printable UTF-8 characters");
+	if (!is_deprecated || text != NULL)
+		return is_deprecated ? neap_crd_keep_text(crd, text) : NULL;
+	snprintf(made, sizeof(made), "%s/%s %s is deprecated",
+		 crd->kind.group ? crd->kind.group : "",
+		 version->name ? version->name : "",
+		 crd->kind.kind ? crd->kind.kind : "");
+	return neap_crd_keep_text(crd, made);
+}
+
 static void served_names(struct neap_crd *crd, const struct version *versions,
 			 size_t count)
 {
 	const char **names = neap_crd_keep(crd, count + 1, sizeof(*names));
+	const char **warnings = neap_crd_keep(crd, count + 1, sizeof(*warnings));
 	size_t served = 0, i, j;
 
-	if (names == NULL)
+	if (names == NULL || warnings == NULL)
 		return;
 	for (i = 0; i < count; i++) {
 		if (!versions[i].is_served || versions[i].name == NULL)
 			continue;
 		for (j = served++;
-		     j > 0 && version_is_before(versions[i].name, names[j - 1]); j--)
+		     j > 0 && version_is_before(versions[i].name, names[j - 1]); j--) {
 			names[j] = names[j - 1];
+			warnings[j] = warnings[j - 1];
+		}
 		names[j] = neap_crd_keep_text(crd, versions[i].name);
+		warnings[j] = versions[i].warning;
 	}
 	crd->kind.versions = names;
+	crd->kind.warnings = warnings;
 }
 
 /* That all versions are one and the same kind in storage. */
@@ -320,6 +366,7 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 	for (i = 0; i < count; i++) {
 		version_path(i, "", path, sizeof(path));
 		served += versions[i].is_served;
+		versions[i].warning = warning_of(crd, &versions[i], path);
 		neap_crd_subresources(crd, versions[i].json, path, i == stored);
 		neap_crd_columns(crd, versions[i].json, path, i == stored);
 	}

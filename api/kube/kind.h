@@ -55,6 +55,8 @@ struct neap_kube_kind {
 	struct neap_kube_life *life; /* NULL: the row is there for ever */
 	const char *group;           /* "" of core */
 	const char *const *versions; /* served, the preferred first; NULL ends */
+	/* What users of a version are warned of, as versions has them; NULL: of nothing. May be NULL. */
+	const char *const *warnings;
 	const char *kind, *list_kind;
 	const char *plural, *singular;
 	const char *const *short_names, *const *categories; /* NULL ends, may be NULL */

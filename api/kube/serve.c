@@ -79,6 +79,30 @@ static void not_allowed(struct call *call)
 	call_fail(call);
 }
 
+/* Of a version that is not to be used any more. */
+static void warn(const struct call *call)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *text = NULL;
+	char warning[1024] = "299 - \"";
+	size_t len = strlen(warning);
+
+	for (size_t i = 0; kind->warnings && kind->versions[i]; i++)
+		if (strcmp(kind->versions[i], call->target.version) == 0)
+			text = kind->warnings[i];
+	if (!text)
+		return;
+	for (; *text && len + 4 < sizeof(warning); text++) {
+		if (*text == '"' || *text == '\\')
+			warning[len++] = '\\';
+		warning[len++] = *text;
+	}
+	warning[len++] = '"';
+	warning[len] = '\0';
+	/* Without it only less is told. */
+	(void)neap_http_header_add(call->request, "Warning", warning);
+}
+
 static void serve(struct neap_kube *kube, struct neap_http_request *request, bool is_core,
 		  const char *method)
 {
@@ -124,6 +148,7 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 		call_fail(&call);
 		return;
 	}
+	warn(&call);
 	if (verb == call_list && call_flag(&call, "watch"))
 		verb = call_watch;
 	if (verb == call_list && call.target.kind->make)
