@@ -90,6 +90,28 @@ static void test_new(void **state)
 	assert_null(neap_object_unref(object));
 }
 
+/* Sent only: a text over what is stored is fine. */
+static void test_with_text(void **state)
+{
+	struct neap_object *object = make(pod, 41), *other;
+	size_t len = NEAP_OBJECT_TEXT_MAX + 10;
+	char *text = neap_alloc(len + 1);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', len);
+	other = neap_object_with_text(object, text, len);
+	free(text);
+	assert_null(neap_object_unref(object));
+	assert_string_equal(other->name, "p");
+	assert_string_equal(neap_object_label(other, "app"), "web");
+	assert_string_equal(neap_object_field(other, "spec.nodeName"), "node-1");
+	assert_int_equal(other->version, 41);
+	assert_int_equal(other->text_len, len);
+	assert_int_equal(strlen(other->text), len);
+	assert_null(neap_object_unref(other));
+}
+
 static void test_selector(void **state)
 {
 	static const struct {
@@ -199,9 +221,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),
-		cmocka_unit_test(test_selector),
-		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_new),      cmocka_unit_test(test_with_text),
+		cmocka_unit_test(test_selector), cmocka_unit_test(test_restore),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -79,7 +79,10 @@ int choice_parse(struct call *call, struct choice *ret);
 void choice_done(struct choice *choice);
 bool choice_has(const struct choice *choice, const struct neap_object *object);
 
-/* shape.c: the object as text, or as a Table of one row. columns: with columnDefinitions. */
+/* shape.c: the object as it is shown: itself, or of a view what it has as names; a new reference, NULL without
+ * memory. */
+struct neap_object *shape_shown(const struct call *call, struct neap_object *object);
+/* The object as text, or as a Table of one row. columns: with columnDefinitions. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
 bool shape_table(const struct call *call, struct neap_object *const *objects,

@@ -144,26 +144,18 @@ static void answer_table(struct page *page, const struct neap_buf *metadata)
 	call_answer_buf(page->call, 200, &out);
 }
 
-/* Of a kind that is stored as another: nothing can be sent from where it lies. */
-static void answer_view(struct page *page, const struct neap_buf *metadata)
+/* Of a kind that is stored as another. Rows of a Table are made of what is stored. */
+static bool show_all(struct page *page)
 {
-	struct call *call = page->call;
-	const struct neap_kube_kind *kind = call->target.kind;
-	neap_auto_buf struct neap_buf out = {0};
+	for (size_t i = 0; page->call->target.kind->view && i < page->count; i++) {
+		struct neap_object *shown = shape_shown(page->call, page->objects[i]);
 
-	neap_buf_init(&out, LIST_MAX);
-	neap_buf_addf(
-		&out,
-		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
-		kind->list_kind, call->api_version, metadata->data);
-	for (size_t i = 0; i < page->count; i++) {
-		if (i)
-			neap_buf_addc(&out, ',');
-		neap_kube_view_write(&call->kube->shown, kind->view, page->objects[i],
-				     NULL, NULL, &out);
+		if (!shown)
+			return false;
+		(void)neap_object_unref(page->objects[i]);
+		page->objects[i] = shown;
 	}
-	neap_buf_adds(&out, "]}");
-	call_answer_buf(call, 200, &out);
+	return true;
 }
 
 static void answer_page(struct page *page, const struct neap_store_place *place,
@@ -174,15 +166,14 @@ static void answer_page(struct page *page, const struct neap_store_place *place,
 
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
 	add_metadata(place, has_more, &metadata);
-	if (neap_buf_failed(&metadata)) {
-		(void)neap_buf_error(&metadata, "the answer", &err);
+	if (neap_buf_failed(&metadata) ||
+	    (page->call->shape == SHAPE_OBJECT && !show_all(page))) {
+		(void)neap_error_nomem(&err);
 		(void)neap_kube_fail_error(&page->call->failure, page->call->target.kind,
 					   "", &err);
 		call_fail(page->call);
 	} else if (page->call->shape == SHAPE_TABLE) {
 		answer_table(page, &metadata);
-	} else if (page->call->target.kind->view) {
-		answer_view(page, &metadata);
 	} else {
 		call_answer_list_take(page->call, metadata.data, page->objects,
 				      page->count);

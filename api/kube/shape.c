@@ -52,16 +52,32 @@ int shape_parse(struct call *call)
 		"only the following media types are accepted: application/json");
 }
 
+struct neap_object *shape_shown(const struct call *call, struct neap_object *object)
+{
+	const struct neap_kube_view *view = call->target.kind->view;
+
+	return view ? neap_kube_view_object(&call->kube->shown, view, object)
+		    : neap_object_ref(object);
+}
+
+static void write_object(const struct call *call, const struct neap_object *object,
+			 const char *kind, struct neap_buf *out)
+{
+	/* It is counted, and not changed. */
+	struct neap_object *shown =
+		shape_shown(call, (struct neap_object *)(uintptr_t)object);
+
+	if (shown)
+		neap_object_write(shown, kind, call->api_version, out);
+	else
+		out->failed = true;
+	(void)neap_object_unref(shown);
+}
+
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out)
 {
-	const struct neap_kube_kind *kind = call->target.kind;
-
-	if (kind->view)
-		neap_kube_view_write(&call->kube->shown, kind->view, object, kind->kind,
-				     call->api_version, out);
-	else
-		neap_object_write(object, kind->kind, call->api_version, out);
+	write_object(call, object, call->target.kind->kind, out);
 }
 
 /* {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}} */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/kube/view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- texts; those of stored objects: JSON without blanks, as the store has written it --- */
@@ -50,13 +49,13 @@ static const char *shown_name(const struct neap_kube_view *view, const char *at,
 	return NULL;
 }
 
-/* Behind the brace that opens it. */
-static void write_rest(const struct neap_kube_view *view,
-		       const struct neap_object *object, struct neap_buf *out)
+static void write_shown(const struct neap_kube_view *view,
+			const struct neap_object *object, struct neap_buf *out)
 {
 	const char *at = object->text + 1, *copied = at;
 	bool is_nulled = view->nulled;
 
+	neap_buf_addc(out, '{');
 	while (*at == '"') {
 		const char *end = string_end(at);
 		size_t len = (size_t)(end - at) - 2;
@@ -77,50 +76,33 @@ static void write_rest(const struct neap_kube_view *view,
 	neap_buf_addc(out, '}');
 }
 
-void neap_kube_shown_done(struct neap_kube_shown *shown)
+void neap_kube_shown_done(struct neap_kube_shown *last)
 {
-	shown->object = neap_object_unref(shown->object);
-	free(shown->text);
-	shown->text = NULL;
+	last->stored = neap_object_unref(last->stored);
+	last->shown = neap_object_unref(last->shown);
 }
 
-/* False without memory: it is made each time, then. */
-static bool keep(struct neap_kube_shown *shown, const struct neap_kube_view *view,
-		 const struct neap_object *object)
+struct neap_object *neap_kube_view_object(struct neap_kube_shown *last,
+					  const struct neap_kube_view *view,
+					  struct neap_object *object)
 {
-	struct neap_buf text = {0};
+	neap_auto_buf struct neap_buf text = {0};
+	struct neap_object *shown = NULL;
 
-	if (shown->object == object && shown->view == view)
-		return true;
-	neap_kube_shown_done(shown);
-	neap_buf_init(&text, 2 * (size_t)NEAP_OBJECT_TEXT_MAX);
-	write_rest(view, object, &text);
-	if (neap_buf_failed(&text)) {
-		neap_buf_done(&text);
-		return false;
-	}
-	shown->view = view;
-	shown->len = text.len;
-	shown->text = neap_buf_take(&text);
-	/* It is counted, and not changed. */
-	shown->object = neap_object_ref((struct neap_object *)(uintptr_t)object);
-	return true;
-}
-
-void neap_kube_view_write(struct neap_kube_shown *shown,
-			  const struct neap_kube_view *view,
-			  const struct neap_object *object, const char *kind,
-			  const char *api_version, struct neap_buf *out)
-{
-	if (kind)
-		neap_buf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", kind,
-			      api_version);
-	else
-		neap_buf_addc(out, '{');
-	if (shown && object->text_len >= NEAP_KUBE_SHOWN_MIN && keep(shown, view, object))
-		neap_buf_add(out, shown->text, shown->len);
-	else
-		write_rest(view, object, out);
+	if (last->stored == object && last->view == view)
+		return neap_object_ref(last->shown);
+	/* Names that are shown are longer, but not by much. */
+	neap_buf_init(&text, NEAP_OBJECT_TEXT_MAX + NEAP_BUF_LINE);
+	write_shown(view, object, &text);
+	if (!neap_buf_failed(&text))
+		shown = neap_object_with_text(object, text.data, text.len);
+	if (!shown)
+		return NULL;
+	neap_kube_shown_done(last);
+	last->view = view;
+	last->stored = neap_object_ref(object);
+	last->shown = neap_object_ref(shown);
+	return shown;
 }
 
 /* --- trees --- */

@@ -78,6 +78,9 @@ struct piece {
 	bool is_in_frame; /* the last part is an object */
 	struct neap_buf
 		text; /* of all parts that have no data yet: it moves while it grows */
+	/* Objects that are not the store's, until the piece is given away. */
+	struct neap_object *held[NEAP_HTTP_PARTS_MAX];
+	size_t held_count;
 };
 
 static void pump(struct watcher *watcher);
@@ -134,7 +137,7 @@ void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
 
 static void piece_init(struct piece *piece)
 {
-	piece->count = piece->bytes = 0;
+	piece->count = piece->bytes = piece->held_count = 0;
 	piece->is_in_frame = false;
 	neap_buf_init(&piece->text, LISTED_BYTES + FRAME_MAX);
 }
@@ -194,26 +197,16 @@ static bool add_row(struct watcher *watcher, enum neap_store_what what,
 	return true;
 }
 
-/* Of a kind that is stored as another. */
-static void add_view(const struct watcher *watcher, enum neap_store_what what,
-		     const struct neap_object *object, struct piece *piece)
-{
-	size_t since = piece->text.len;
-
-	neap_buf_addf(&piece->text, "{\"type\":\"%s\",\"object\":", types[what]);
-	shape_object(&watcher->call, object, &piece->text);
-	neap_buf_adds(&piece->text, FRAME_END);
-	add_text(piece, since);
-}
-
 static bool add_frame(struct watcher *watcher, enum neap_store_what what,
 		      struct neap_object *object, struct piece *piece)
 {
 	if (watcher->call.shape == SHAPE_TABLE)
 		return add_row(watcher, what, object, piece);
 	if (watcher->call.target.kind->view) {
-		add_view(watcher, what, object, piece);
-		return true;
+		object = shape_shown(&watcher->call, object);
+		if (!object)
+			return false;
+		piece->held[piece->held_count++] = object;
 	}
 	add_object(watcher, what, object, piece);
 	return true;
@@ -291,6 +284,8 @@ static int piece_push(struct watcher *watcher, struct piece *piece)
 	if (neap_buf_failed(&piece->text))
 		pushed = -1;
 	neap_buf_done(&piece->text);
+	for (size_t i = 0; i < piece->held_count; i++)
+		(void)neap_object_unref(piece->held[i]);
 	return pushed < 0 ? -1 : pushed;
 }
 

@@ -257,6 +257,25 @@ static bool take_meta(struct neap_object *object)
 	return step(&at, end, object->owner_count) && at == end;
 }
 
+/* NULL without memory; no object yet. */
+static struct neap_object *block_new(const char *meta, size_t meta_len, const char *text,
+				     size_t text_len, int64_t version)
+{
+	struct neap_object *object =
+		neap_alloc(sizeof(*object) + meta_len + text_len + 1);
+
+	if (object == NULL)
+		return NULL;
+	object->refs = 1;
+	object->version = version;
+	object->meta_len = (uint32_t)meta_len;
+	object->text_len = (uint32_t)text_len;
+	memcpy(object->block, meta, meta_len);
+	memcpy(object->block + meta_len, text, text_len);
+	object->text = object->block + meta_len;
+	return object;
+}
+
 int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 			size_t text_len, int64_t version, struct neap_object **ret,
 			struct neap_error *err)
@@ -267,16 +286,9 @@ int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "an object takes at most %d bytes",
 				      NEAP_OBJECT_TEXT_MAX);
-	object = neap_alloc(sizeof(*object) + meta_len + text_len + 1);
+	object = block_new(meta, meta_len, text, text_len, version);
 	if (object == NULL)
 		return neap_error_nomem(err);
-	object->refs = 1;
-	object->version = version;
-	object->meta_len = (uint32_t)meta_len;
-	object->text_len = (uint32_t)text_len;
-	memcpy(object->block, meta, meta_len);
-	memcpy(object->block + meta_len, text, text_len);
-	object->text = object->block + meta_len;
 	if (text_len < 2 || text[0] != '{' || text[text_len - 1] != '}' ||
 	    strlen(object->text) != text_len || !take_meta(object)) {
 		free(object);
@@ -284,6 +296,17 @@ int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 	}
 	*ret = object;
 	return 0;
+}
+
+struct neap_object *neap_object_with_text(const struct neap_object *object,
+					  const char *text, size_t text_len)
+{
+	struct neap_object *other = block_new(object->block, object->meta_len, text,
+					      text_len, object->version);
+
+	if (other != NULL)
+		(void)take_meta(other); /* it is the same */
+	return other;
 }
 
 static int set_version(json_t *tree, int64_t version, struct neap_error *err)

@@ -53,6 +53,9 @@ int neap_object_new_take(json_t *tree, const char *const *fields, int64_t versio
 int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 			size_t text_len, int64_t version, struct neap_object **ret,
 			struct neap_error *err);
+/* The same with another text, of whatever length: to be sent, not to be stored. NULL without memory. */
+struct neap_object *neap_object_with_text(const struct neap_object *object,
+					  const char *text, size_t text_len);
 struct neap_object *neap_object_ref(struct neap_object *object);
 /* Returns NULL. NULL is fine. */
 struct neap_object *neap_object_unref(struct neap_object *object);
