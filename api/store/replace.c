@@ -288,8 +288,9 @@ static void take_back(struct neap_store_replace *replace, const struct neap_erro
 {
 	struct operation *operation;
 
-	STAILQ_FOREACH(operation, &replace->made, next)
-	neap_sqlite_forget_failed(operation);
+	for (operation = STAILQ_FIRST(&replace->made); operation != NULL;
+	     operation = STAILQ_NEXT(operation, next))
+		neap_sqlite_forget_failed(operation);
 	end(replace, err);
 }
 

@@ -226,6 +226,7 @@ static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 	    run(file, "PRAGMA journal_mode = WAL", err) < 0 ||
 	    run(file, "PRAGMA synchronous = FULL", err) < 0 ||
 	    run(file, "PRAGMA wal_autocheckpoint = 4000", err) < 0 ||
+	    run(file, "PRAGMA journal_size_limit = 33554432", err) < 0 ||
 	    migrate(file, err) < 0 || prepare(file, err) < 0)
 		return -(int)err->code;
 	return ask(file, "SELECT version FROM state WHERE id = 1", ret_version, err);

@@ -110,8 +110,10 @@ static int read_object(const json_t *object, int *ret_n)
 
 	if (text == NULL || sscanf(text, "c-%d", &name) != 1)
 		return -1;
-	if (name < 0 || name >= ALL || n == NULL || pad == NULL)
+	if (name < 0 || name >= ALL || n == NULL || pad == NULL) {
 		store_client_wrong("an object that nobody wrote: %s", text);
+		return -1;
+	}
 	*ret_n = (int)strtol(n, NULL, 10);
 	pad_of(*ret_n, wanted, sizeof(wanted));
 	if (strcmp(pad, wanted) != 0)
@@ -228,8 +230,10 @@ static void watcher_take(struct world *world, struct watcher *watcher,
 	int n = 0, name;
 	bool is_delete;
 
-	if (type == NULL)
+	if (type == NULL) {
 		store_client_wrong("an event without a type");
+		return;
+	}
 	if (strcmp(type, "ERROR") == 0) {
 		if (json_integer_value(json_object_get(object, "code")) != 410)
 			store_client_wrong("a watch ends with another error than 410");

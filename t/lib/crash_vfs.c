@@ -28,13 +28,15 @@ struct change {
 	unsigned char bytes[];
 };
 
+STAILQ_HEAD(changes, change);
+
 struct file {
 	char path[512];
 	bool is_there, is_on_disk;
 	bool is_new;    /* a journal or log whose folder is synced with its first sync */
 	bool is_reborn; /* made anew, and the disk still has the one before it */
 	struct crash_bytes now, disk;
-	STAILQ_HEAD(, change) changes;
+	struct changes changes;
 };
 
 struct crash_vfs {
@@ -82,11 +84,13 @@ static void sync_file(struct file *file)
 	if (file->is_reborn)
 		crash_bytes_set_len(&file->disk, 0);
 	file->is_reborn = false;
-	STAILQ_FOREACH(change, &file->changes, next)
-	if (change->is_truncate)
-		crash_bytes_set_len(&file->disk, change->at);
-	else
-		crash_bytes_put(&file->disk, change->at, change->bytes, change->len);
+	for (change = STAILQ_FIRST(&file->changes); change != NULL;
+	     change = STAILQ_NEXT(change, next))
+		if (change->is_truncate)
+			crash_bytes_set_len(&file->disk, change->at);
+		else
+			crash_bytes_put(&file->disk, change->at, change->bytes,
+					change->len);
 	forget_changes(file);
 }
 
@@ -131,13 +135,14 @@ static void cut_file(struct crash_vfs *vfs, struct file *file)
 	else if (file->is_reborn)
 		crash_bytes_set_len(&file->disk, 0);
 	file->is_reborn = false;
-	STAILQ_FOREACH(change, &file->changes, next)
-	if (change->at + change->len > most)
-		most = change->at + change->len;
+	for (change = STAILQ_FIRST(&file->changes); change != NULL;
+	     change = STAILQ_NEXT(change, next))
+		if (change->at + change->len > most)
+			most = change->at + change->len;
 	is_lost = neap_alloc_array(most / SECTOR + 1, sizeof(*is_lost));
 	assert_non_null(is_lost);
-	STAILQ_FOREACH(change, &file->changes, next)
-	{
+	for (change = STAILQ_FIRST(&file->changes); change != NULL;
+	     change = STAILQ_NEXT(change, next)) {
 		if (!change->is_truncate)
 			cut_write(vfs, file, change, is_lost, percent);
 		else if (draw(vfs, 100) >= percent)

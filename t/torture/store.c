@@ -43,7 +43,7 @@ static void *setup(void)
 	struct tortured *tortured = neap_alloc(sizeof(*tortured));
 
 	if (tortured == NULL)
-		torture_fail("no memory");
+		abort();
 	neap_json_setup();
 	store_rig_init(&tortured->rig);
 	store_rig_open(&tortured->rig);

@@ -16,7 +16,7 @@
 
 pid_t store_client_server;
 
-void NEAP_PRINTF(1, 2) store_client_wrong(const char *fmt, ...)
+void store_client_wrong(const char *fmt, ...)
 {
 	va_list args;
 

@@ -16,7 +16,7 @@
 /* Killed by store_client_wrong; 0: none. */
 extern pid_t store_client_server;
 /* Says why and ends with 1. */
-void NEAP_PRINTF(1, 2) store_client_wrong(const char *fmt, ...);
+void store_client_wrong(const char *fmt, ...) NEAP_PRINTF(1, 2);
 /* -1 when nobody listens. */
 int store_client_dial(const char *path);
 /* False when the server went. */
