@@ -16,8 +16,10 @@
 #include <cmocka.h>
 
 #include "api/http/server.h"
+#include "api/http/tls.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
+#include "t/lib/tls_rig.h"
 
 #define PART   ((size_t)1024 * 1024)
 #define PIECES 8
@@ -292,12 +294,68 @@ static void test_head(void **state)
 	(void)close(fd);
 }
 
+/* --- over TLS, where nothing is written at once --- */
+
+static int start_tls(void **state)
+{
+	char cert[96], key[96], ca[96];
+	const struct neap_tls_config tls = {cert, key, ca, geteuid()};
+	const struct http_access access = {.tls = &tls, .grants = &tls_rig_grants};
+	struct http_server *server = neap_alloc(sizeof(*server));
+
+	(void)snprintf(cert, sizeof(cert), "%s/server.crt", tls_rig_dir);
+	(void)snprintf(key, sizeof(key), "%s/server.key", tls_rig_dir);
+	(void)snprintf(ca, sizeof(ca), "%s/ca.crt", tls_rig_dir);
+	http_server_start_as(server, 20, setup, &access);
+	*state = server;
+	return 0;
+}
+
+static size_t hear_tls(SSL *ssl, char *buf, size_t size)
+{
+	size_t have = 0;
+	int n = 1;
+
+	while (n > 0 && have < size - 1) {
+		n = SSL_read(ssl, buf + have, (int)(size - 1 - have));
+		have += n > 0 ? (size_t)n : 0;
+	}
+	buf[have] = '\0';
+	return have;
+}
+
+static void test_tls(void **state)
+{
+	SSL_CTX *context = tls_context(tls_rig_dir, "bob", 0);
+	SSL *ssl = tls_dial(*state, context);
+	char *answer = neap_alloc(ALL + 4096);
+	const char request[] = "GET /stream HTTP/1.1\r\n" HOST "\r\n";
+
+	assert_non_null(ssl);
+	/* Whole to the last byte, and the connection is kept. */
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(tls_ask(ssl, "GET /long HTTP/1.1\r\n" HOST "\r\n",
+					 strlen("GET /long HTTP/1.1\r\n" HOST "\r\n"),
+					 answer, ALL + 4096),
+				 200);
+		check_pieces(strstr(answer, "\r\n\r\n") + 4, false);
+	}
+	/* The last chunk is followed by the end. */
+	assert_true(SSL_write(ssl, request, (int)strlen(request)) > 0);
+	assert_true(hear_tls(ssl, answer, ALL + 4096) > ALL);
+	check_pieces(strstr(answer, "\r\n\r\n") + 4, true);
+	tls_close(ssl);
+	SSL_CTX_free(context);
+	free(answer);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, start, stop)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(length), TEST(stream), TEST(goes),
-					   TEST(head)};
+	const struct CMUnitTest tests[] = {
+		TEST(length), TEST(stream), TEST(goes), TEST(head),
+		cmocka_unit_test_setup_teardown(test_tls, start_tls, stop)};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, tls_rig_make, tls_rig_remove);
 }

@@ -46,6 +46,7 @@ struct neap_http_stream {
 	int skips;              /* in a row */
 	bool is_chunked;        /* not to a client of HTTP/1.0 */
 	bool is_plain;          /* no TLS */
+	bool is_ending;         /* whoever had it has let go */
 	bool is_clear;          /* nothing waits in output */
 	int fd;
 	struct evbuffer *output;           /* of the connection */
@@ -66,6 +67,15 @@ static void stream_free(struct neap_http_stream *stream)
 	free(stream);
 }
 
+static void end_now(struct neap_http_stream *stream)
+{
+	struct evhttp_request *ev = stream->ev;
+
+	neap_guard_watch(stream->guard, NULL, NULL);
+	stream_free(stream);
+	evhttp_send_reply_end(ev);
+}
+
 static void empty_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_http_stream *stream = arg;
@@ -74,8 +84,20 @@ static void empty_cb(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	stream->room = NULL;
-	if (room)
+	if (stream->is_ending)
+		end_now(stream);
+	else if (room)
 		room(stream->room_arg);
+}
+
+/* Over TLS libevent tells evhttp later that all was written. What evhttp takes as the end of its answer may
+ * not be said before, or it lets go of what was added meanwhile; so the loop goes round once. */
+static void call_later(struct neap_http_stream *stream)
+{
+	static const struct timeval soon = {0};
+
+	if (stream->is_plain || event_add(stream->empty, &soon) < 0)
+		event_active(stream->empty, EV_TIMEOUT, 0);
 }
 
 /* In the middle of libevent's writing, so that nothing may be done here. */
@@ -86,8 +108,8 @@ static void output_changed(struct evbuffer *output, const struct evbuffer_cb_inf
 
 	(void)info;
 	stream->is_clear = !evbuffer_get_length(output);
-	if (stream->room && stream->is_clear)
-		event_active(stream->empty, EV_TIMEOUT, 0);
+	if ((stream->room || stream->is_ending) && stream->is_clear)
+		call_later(stream);
 }
 
 static struct neap_http_stream *stream_new(const struct neap_http_request *request)
@@ -118,7 +140,8 @@ static void gone_cb(void *arg)
 	struct neap_http_stream *stream = arg;
 	struct evhttp_request *ev = stream->ev;
 
-	stream->gone(stream->gone_arg);
+	if (!stream->is_ending)
+		stream->gone(stream->gone_arg);
 	stream_free(stream);
 	/* When evhttp saw the end itself it has let go of the request, which would be lost. */
 	if (!evhttp_request_get_connection(ev))
@@ -337,11 +360,14 @@ static int keep_part(struct evbuffer *piece, const char *data, size_t len, void 
 /* All behind the first sent bytes, into the connection's buffer. */
 static int keep_rest(struct neap_http_stream *stream, const struct iovec *pieces,
 		     size_t piece_count, const struct neap_http_part *parts,
-		     const struct neap_http_owners *owners, size_t sent)
+		     const struct neap_http_owners *owners, size_t all, size_t sent)
 {
 	size_t at = 0, first = stream->is_chunked;
 	size_t part_count = piece_count - 2 * first;
 
+	/* Each block is encrypted by itself: one for all. */
+	if (!stream->is_plain && evbuffer_expand(stream->piece, all) < 0)
+		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < piece_count; at += pieces[i].iov_len, i++) {
 		size_t skip = sent > at ? sent - at : 0;
 		bool is_part = i >= first && i - first < part_count;
@@ -349,7 +375,8 @@ static int keep_rest(struct neap_http_stream *stream, const struct iovec *pieces
 		if (skip < pieces[i].iov_len &&
 		    keep_part(stream->piece, (const char *)pieces[i].iov_base + skip,
 			      pieces[i].iov_len - skip,
-			      is_part ? parts[i - first].owner : NULL, owners) < 0)
+			      is_part && stream->is_plain ? parts[i - first].owner : NULL,
+			      owners) < 0)
 			break;
 		if (i + 1 == piece_count &&
 		    evbuffer_add_buffer(stream->output, stream->piece) == 0)
@@ -385,7 +412,7 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 		sent = send_now(stream->fd, pieces, at);
 	if (sent == all)
 		return 1;
-	if (keep_rest(stream, pieces, at, parts, owners, sent) < 0) {
+	if (keep_rest(stream, pieces, at, parts, owners, all, sent) < 0) {
 		neap_guard_refuse(stream->guard); /* half a chunk is none */
 		return -NEAP_ENOMEM;
 	}
@@ -401,9 +428,10 @@ void neap_http_stream_cut(struct neap_http_stream *stream)
 
 void neap_http_stream_end(struct neap_http_stream *stream)
 {
-	struct evhttp_request *ev = stream->ev;
-
-	neap_guard_watch(stream->guard, NULL, NULL);
-	stream_free(stream);
-	evhttp_send_reply_end(ev);
+	stream->is_ending = true;
+	stream->room = NULL;
+	if (stream->is_plain)
+		end_now(stream);
+	else if (stream->is_clear)
+		call_later(stream);
 }

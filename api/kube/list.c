@@ -14,7 +14,9 @@
 /* Pieces that are given at once, then it is the turn of others. */
 #define PIECES_MAX 8
 #define PARTS_MAX  (NEAP_HTTP_PARTS_MAX - 4)
-#define LIST_END   "]}\n"
+/* Of a piece: it ends with the object that reaches it. */
+#define PIECE_BYTES ((size_t)512 * 1024)
+#define LIST_END    "]}\n"
 /* A client that takes longer holds what has long changed. */
 #define TIME_S 300
 /* Objects of a list that leaves something to tidy up. */
@@ -60,13 +62,14 @@ static void release(void *owner)
 
 static size_t fill(struct list *list, struct neap_http_part *parts)
 {
-	size_t count = 0;
+	size_t count = 0, bytes = 0;
 
 	if (!list->has_begun)
 		parts[count++] =
 			(struct neap_http_part){list->head.data, list->head.len, NULL};
 	list->has_begun = true;
-	for (; list->at < list->count && count < PARTS_MAX; list->at++) {
+	for (; list->at < list->count && count < PARTS_MAX && bytes < PIECE_BYTES;
+	     list->at++) {
 		struct neap_object *object = list->objects[list->at];
 
 		if (list->at > 0)
