@@ -55,3 +55,18 @@ kubectl_need()
 	command -v kubectl >/dev/null || [ -n "${NEAP_KUBECTL:-}" ] || skip_all "kubectl is not installed"
 	command -v perl >/dev/null || skip_all "perl is not installed"
 }
+
+# kubectl_all TOUR...: by the newest kubectl that is itself, with NEAP_KUBECTL_LONG=1 by each, and a neapd for each.
+kubectl_all()
+{
+	local newest version path
+	newest=$(kubectl_list | grep -v '~' | tail -n 1)
+	while read -r version path; do
+		[ -n "${NEAP_KUBECTL_LONG:-}" ] || [ "$version $path" = "$newest" ] || continue
+		check "a neapd for kubectl $version" kubectl_serve
+		kubectl_tour "$version" "$path" "$@"
+		neapd_end TERM
+		rm -rf "$WORK/data"
+	done < <(kubectl_list)
+	check "there was one" test "$TAP_N" -gt 1
+}

@@ -52,7 +52,7 @@ sub mask
 	$text =~ s/(?<=\S)[ \t]{2,}/  /g;
 	$text =~ s/[ \t]+$//gm;
 	# What client-go grumbles when a watch ends is no answer.
-	return grep { $_ ne '' && !/^E\d{4} .*reflector\.go/ } split /\n/, $text;
+	return grep { $_ ne '' && !/^[EIW]\d{4} .*reflector\.go/ } split /\n/, $text;
 }
 
 # Whether the lines are those; '...' takes as few as it can.
