@@ -4,65 +4,22 @@
  *
  * A watcher is only ever given as much as its connection takes: what waits for it are events that the
  * store remembers anyway, for all watchers together. One that falls behind what the store remembers is
- * told so (410) and lists anew. A frame is the text that the store keeps between two short ones, and nothing
- * of it is copied: the kernel takes it from where it lies, and where it has to wait the object is held. */
+ * told so (410) and lists anew. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/kube_priv.h"
-#include "engine/base/json.h"
+#include "api/kube/watch_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-/* A watcher gets the next piece when the last one is on its way; so many at once, then it is the turn of
- * others. */
-#define PIECE_BYTES ((size_t)64 * 1024)
-#define PIECES_MAX  8
-/* The first piece, and the next one of a watcher that took the last not at once: what waits for a slow one
- * is little. */
-#define PIECE_FIRST ((size_t)8 * 1024)
-/* Of what is there at the start more at once, as each piece of a state that has passed has to be found. */
-#define LISTED_BYTES (4 * PIECE_BYTES)
-/* A frame is a short text and an object; at the end comes another short text, and maybe a frame that is no object. */
-#define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 8)
+/* Pieces given at once: then it is the turn of others. */
+#define PIECES_MAX 8
 /* Without a wish of the client's: an hour. Clients then come again, from where they were. */
 #define TIMEOUT_S     3600
 #define TIMEOUT_S_MAX (24 * 3600)
 #define BOOKMARK_S    60
-/* Of one frame: the object as it is, or as a row of a Table. */
-#define FRAME_MAX (4 * (size_t)NEAP_OBJECT_TEXT_MAX)
-#define FRAME_END "}\n"
-
-enum { HEADS = NEAP_STORE_DELETED + 1 };
-
-static const char *const types[HEADS] = {
-	[NEAP_STORE_ADDED] = "ADDED",
-	[NEAP_STORE_MODIFIED] = "MODIFIED",
-	[NEAP_STORE_DELETED] = "DELETED",
-};
-
-struct watcher {
-	struct watcher *next, **prev;
-	struct call call; /* without a request */
-	struct choice choice;
-	struct neap_http_stream *stream;
-	struct neap_store_watch *watch;
-	struct event *end, *bookmark, *again;
-	struct neap_store_place place; /* of the objects that are there already */
-	bool is_listing;
-	bool wants_bookmarks, wants_initial_end;
-	bool has_columns;    /* were sent */
-	bool waits, is_over; /* waits: for room, or for its turn */
-	size_t piece_bytes;  /* of the next piece */
-	int64_t after;       /* nothing up to this version is wanted */
-	int64_t told;        /* version of the last frame */
-	/* What stands before an object: the end of the frame before it, and its own beginning. */
-	const char *heads[HEADS];
-	size_t head_lens[HEADS];
-	char head_text[];
-};
 
 /* What a client asks for. */
 struct wish {
@@ -71,20 +28,7 @@ struct wish {
 	bool is_asked_for; /* ... by name, so that its end is told */
 };
 
-/* What a watcher is given next. */
-struct piece {
-	struct neap_http_part parts[NEAP_HTTP_PARTS_MAX];
-	size_t count, bytes;
-	bool is_in_frame; /* the last part is an object */
-	struct neap_buf
-		text; /* of all parts that have no data yet: it moves while it grows */
-	/* Objects that are not the store's, until the piece is given away. */
-	struct neap_object *held[NEAP_HTTP_PARTS_MAX];
-	size_t held_count;
-};
-
 static void pump(struct watcher *watcher);
-static void has_room(void *arg);
 
 static void watcher_free(struct watcher *watcher)
 {
@@ -133,162 +77,6 @@ void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
 	}
 }
 
-/* --- frames --- */
-
-static void piece_init(struct piece *piece)
-{
-	piece->count = piece->bytes = piece->held_count = 0;
-	piece->is_in_frame = false;
-	neap_buf_init(&piece->text, LISTED_BYTES + FRAME_MAX);
-}
-
-static bool is_full(const struct piece *piece, size_t bytes)
-{
-	return piece->bytes >= bytes || piece->count >= PARTS_MAX;
-}
-
-static void add_part(struct piece *piece, const char *data, size_t len, void *owner)
-{
-	piece->parts[piece->count++] = (struct neap_http_part){data, len, owner};
-	piece->bytes += len;
-}
-
-static void end_frame(struct piece *piece)
-{
-	if (piece->is_in_frame)
-		add_part(piece, FRAME_END, strlen(FRAME_END), NULL);
-	piece->is_in_frame = false;
-}
-
-/* What was added to piece->text since it had so many bytes. */
-static void add_text(struct piece *piece, size_t since)
-{
-	size_t len = piece->text.len - since;
-
-	if (neap_buf_failed(&piece->text) || !len)
-		return;
-	end_frame(piece);
-	add_part(piece, NULL, len, NULL);
-}
-
-static void add_object(const struct watcher *watcher, enum neap_store_what what,
-		       struct neap_object *object, struct piece *piece)
-{
-	size_t skip = piece->is_in_frame ? 0 : strlen(FRAME_END);
-
-	add_part(piece, watcher->heads[what] + skip, watcher->head_lens[what] - skip,
-		 NULL);
-	add_part(piece, object->text + 1, object->text_len - 1, object);
-	piece->is_in_frame = true;
-}
-
-static bool add_row(struct watcher *watcher, enum neap_store_what what,
-		    struct neap_object *object, struct piece *piece)
-{
-	size_t since = piece->text.len;
-
-	neap_buf_addf(&piece->text, "{\"type\":\"%s\",\"object\":", types[what]);
-	if (!shape_table(&watcher->call, &object, 1, !watcher->has_columns, "{}",
-			 &piece->text))
-		return false;
-	neap_buf_adds(&piece->text, FRAME_END);
-	add_text(piece, since);
-	watcher->has_columns = true;
-	return true;
-}
-
-static bool add_frame(struct watcher *watcher, enum neap_store_what what,
-		      struct neap_object *object, struct piece *piece)
-{
-	if (watcher->call.shape == SHAPE_TABLE)
-		return add_row(watcher, what, object, piece);
-	if (watcher->call.target.kind->view) {
-		object = shape_shown(&watcher->call, object);
-		if (!object)
-			return false;
-		piece->held[piece->held_count++] = object;
-	}
-	add_object(watcher, what, object, piece);
-	return true;
-}
-
-static void add_bookmark(const struct watcher *watcher, int64_t version,
-			 bool is_initial_end, struct piece *piece)
-{
-	size_t since = piece->text.len;
-	const char *annotations =
-		is_initial_end
-			? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
-			: "";
-
-	neap_buf_addf(
-		&piece->text,
-		"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\","
-		"\"metadata\":{\"resourceVersion\":\"%lld\",\"creationTimestamp\":null%s}}}\n",
-		watcher->call.target.kind->kind, watcher->call.api_version,
-		(long long)version, annotations);
-	add_text(piece, since);
-}
-
-static void add_expired(struct watcher *watcher, int64_t version, struct piece *piece)
-{
-	size_t since = piece->text.len;
-	json_t *status;
-	char *text;
-
-	(void)neap_kube_fail(&watcher->call.failure, NEAP_KUBE_EXPIRED,
-			     "too old resource version: %lld (%lld)", (long long)version,
-			     (long long)neap_store_version(watcher->call.kube->store));
-	status = neap_kube_status(&watcher->call.failure);
-	text = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
-	if (text)
-		neap_buf_addf(&piece->text, "{\"type\":\"ERROR\",\"object\":%s" FRAME_END,
-			      text);
-	add_text(piece, since);
-	free(text);
-	json_decref(status);
-}
-
-static void hold(void *owner)
-{
-	(void)neap_object_ref(owner);
-}
-
-static void release(void *owner)
-{
-	(void)neap_object_unref(owner);
-}
-
-/* 1: it is on its way. 0: the watcher waits for room. -1: it cannot go on. */
-static int piece_push(struct watcher *watcher, struct piece *piece)
-{
-	static const struct neap_http_owners owners = {hold, release};
-	const char *text = piece->text.data;
-	int pushed = 1;
-
-	end_frame(piece);
-	for (size_t i = 0; i < piece->count; i++) {
-		if (piece->parts[i].data)
-			continue;
-		piece->parts[i].data = text;
-		text += piece->parts[i].len;
-	}
-	if (piece->count)
-		pushed = neap_http_stream_push(watcher->stream, piece->parts,
-					       piece->count, &owners, has_room, watcher);
-	watcher->waits = pushed == 0;
-	watcher->piece_bytes = watcher->waits ? PIECE_FIRST : watcher->piece_bytes * 2;
-	if (watcher->piece_bytes > PIECE_BYTES)
-		watcher->piece_bytes = PIECE_BYTES;
-	/* Half a frame helps nobody: the client comes again from where it was. */
-	if (neap_buf_failed(&piece->text))
-		pushed = -1;
-	neap_buf_done(&piece->text);
-	for (size_t i = 0; i < piece->held_count; i++)
-		(void)neap_object_unref(piece->held[i]);
-	return pushed < 0 ? -1 : pushed;
-}
-
 /* --- what is told of a change --- */
 
 static bool is_mine(const struct watcher *watcher, const struct neap_object *object)
@@ -327,10 +115,10 @@ static bool take_listed(void *arg, struct neap_object *object)
 {
 	struct listing *listing = arg;
 
-	if (is_full(listing->piece, LISTED_BYTES))
+	if (piece_is_full(listing->piece, LISTED_BYTES))
 		return false;
 	if (is_mine(listing->watcher, object) &&
-	    !add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
+	    !piece_add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
 		listing->failed = true;
 	return !listing->failed;
 }
@@ -346,34 +134,34 @@ static bool take_listing(struct watcher *watcher, struct piece *piece)
 				   &listing, &err);
 
 	if (more < 0)
-		add_expired(watcher, watcher->place.version, piece);
+		piece_add_expired(watcher, watcher->place.version, piece);
 	watcher->is_over = more < 0 || listing.failed;
 	if (more || watcher->is_over)
 		return false;
 	watcher->is_listing = false;
 	if (watcher->wants_initial_end)
-		add_bookmark(watcher, watcher->place.version, true, piece);
+		piece_add_bookmark(watcher, watcher->place.version, true, piece);
 	return true;
 }
 
 /* False: nothing is left for now. */
 static bool take_events(struct watcher *watcher, struct piece *piece)
 {
-	while (!is_full(piece, watcher->piece_bytes)) {
+	while (!piece_is_full(piece, watcher->piece_bytes)) {
 		struct neap_store_event *event;
 		enum neap_store_what what;
 		struct neap_error err;
 		int ret = neap_store_watch_next(watcher->watch, &event, &err);
 
 		if (ret < 0) {
-			add_expired(watcher, watcher->told, piece);
+			piece_add_expired(watcher, watcher->told, piece);
 			watcher->is_over = true;
 		}
 		if (ret <= 0)
 			return false;
 		if (event->version <= watcher->after || !what_of(watcher, event, &what))
 			continue;
-		if (!add_frame(watcher, what, event->object, piece)) {
+		if (!piece_add_frame(watcher, what, event->object, piece)) {
 			watcher->is_over = true;
 			return false;
 		}
@@ -382,7 +170,7 @@ static bool take_events(struct watcher *watcher, struct piece *piece)
 	return true;
 }
 
-static void has_room(void *arg)
+void watcher_has_room(void *arg)
 {
 	struct watcher *watcher = arg;
 
@@ -394,7 +182,7 @@ static void its_turn(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	has_room(arg);
+	watcher_has_room(arg);
 }
 
 /* Ends the watcher when there is nothing more to say. */
@@ -440,7 +228,7 @@ static bool say_version(struct watcher *watcher)
 	    version <= watcher->told)
 		return true;
 	piece_init(&piece);
-	add_bookmark(watcher, version, false, &piece);
+	piece_add_bookmark(watcher, version, false, &piece);
 	watcher->told = version;
 	return piece_push(watcher, &piece) >= 0;
 }
@@ -476,25 +264,6 @@ static bool start_timers(struct watcher *watcher, int64_t seconds)
 		return true;
 	watcher->bookmark = event_new(base, -1, EV_PERSIST, bookmark_due, watcher);
 	return watcher->bookmark && event_add(watcher->bookmark, &each) == 0;
-}
-
-static struct watcher *watcher_alloc(const struct call *call)
-{
-	static const char head[] = FRAME_END
-		"{\"type\":\"%s\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",";
-	const char *kind = call->target.kind->kind;
-	size_t size = sizeof(head) + strlen("MODIFIED") + strlen(kind) +
-		      strlen(call->api_version);
-	struct watcher *watcher = neap_alloc(sizeof(*watcher) + size * HEADS);
-
-	for (size_t i = 0; watcher && i < HEADS; i++) {
-		char *to = watcher->head_text + size * i;
-
-		watcher->heads[i] = to;
-		watcher->head_lens[i] = (size_t)snprintf(to, size, head, types[i], kind,
-							 call->api_version);
-	}
-	return watcher;
 }
 
 static struct watcher *watcher_new(struct call *call, const struct wish *wish)
@@ -539,7 +308,7 @@ static void end_expired(struct watcher *watcher, int64_t version)
 	struct piece piece;
 
 	piece_init(&piece);
-	add_expired(watcher, version, &piece);
+	piece_add_expired(watcher, version, &piece);
 	(void)piece_push(watcher, &piece);
 	watcher_end(watcher); /* what was sent still arrives */
 }

@@ -25,8 +25,6 @@ int neap_memory_init(struct neap_store *store, const struct neap_store_backend *
 
 static void event_done(struct past_event *past)
 {
-	if (past->event.attached != NULL)
-		past->event.attached_free(past->event.attached);
 	neap_object_unref(past->event.object);
 	neap_object_unref(past->event.before);
 }
@@ -320,19 +318,6 @@ int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_even
 	watch->next++;
 	watch->version = (*ret)->version;
 	return 1;
-}
-
-void neap_store_watch_attach(struct neap_store_watch *watch,
-			     struct neap_store_event *event, void *attached,
-			     void (*attached_free)(void *attached), size_t bytes)
-{
-	/* The first member of what remembers it. */
-	struct past_event *past = (struct past_event *)event;
-
-	event->attached = attached;
-	event->attached_free = attached_free;
-	past->bytes += bytes;
-	watch->store->past_bytes += bytes;
 }
 
 int64_t neap_store_watch_version(const struct neap_store_watch *watch)

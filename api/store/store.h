@@ -87,10 +87,6 @@ struct neap_store_event {
 		*object; /* as it became; of a deletion its last state, with the
 				     * version of the deletion */
 	struct neap_object *before; /* NULL when it was added */
-	/* For whoever sends events to many: made once, freed with the event. Set by
-	 * neap_store_watch_attach alone. */
-	void *attached;
-	void (*attached_free)(void *attached);
 };
 
 /* Everything of the resource after version: to be taken at once by neap_store_watch_next until it gives 0;
@@ -103,10 +99,6 @@ int neap_store_watch_new(struct neap_store *store, const char *resource, int64_t
  * slow, and events that it did not take are forgotten. */
 int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_event **ret,
 			  struct neap_error *err);
-/* To the event that neap_store_watch_next gave last, which has none; bytes count with what is remembered. */
-void neap_store_watch_attach(struct neap_store_watch *watch,
-			     struct neap_store_event *event, void *attached,
-			     void (*attached_free)(void *attached), size_t bytes);
 /* Version up to which everything has been given by neap_store_watch_next when it gave 0. */
 int64_t neap_store_watch_version(const struct neap_store_watch *watch);
 void neap_store_watch_free(struct neap_store_watch *watch);
