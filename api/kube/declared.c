@@ -13,7 +13,7 @@
 #include "engine/base/mem.h"
 
 /* What waits for others is looked at again after. */
-#define RETRY_MS 300
+#define RETRY_MS 100
 /* As a wish to be called can fail without memory: so often at least. */
 #define TICK_S 2
 /* The start waits so long for the disk. */
