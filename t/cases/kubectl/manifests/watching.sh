@@ -8,7 +8,7 @@ if [ $# -gt 1 ]; then
 	timeout 60 kubectl get -w -v=6 "$@" >"$name.seen" 2>"$name.log" </dev/null &
 	echo $! >"$name.pid"
 	for ((i = 0; i < 200; i++)); do
-		grep -q 'watch=true.*200 OK' "$name.log" && exit
+		grep -qs 'watch=true.*200 OK' "$name.log" && exit
 		sleep 0.1
 	done
 	cat "$name.log"
