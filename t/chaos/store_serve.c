@@ -3,6 +3,7 @@
  * The API and its store alone on DIR/sock and DIR/neap.db, with the built-in kinds: what neapd's loop serves,
  * without a node, so that it is there again a few milliseconds after it was killed. */
 #include <event2/event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	neap_json_setup();
+	(void)signal(SIGPIPE, SIG_IGN); /* clients go when they like, as neapd has it */
 	if (start(argv[1], &served, &err) < 0) {
 		(void)fprintf(stderr, "store_serve: %s\n", err.msg);
 		return 1;

@@ -22,7 +22,7 @@ kubectl_list()
 # A neapd that serves objects; false when it does not start.
 kubectl_serve()
 {
-	PORT=$((20000 + RANDOM % 10000)) # below those that the kernel hands out
+	free_port
 	export KUBECONFIG=$WORK/data/kubeconfig SERVER=https://127.0.0.1:$((PORT + 1))
 	neapd_options --roles api --policy none --listen "127.0.0.1:$PORT"
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &

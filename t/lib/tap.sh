@@ -89,6 +89,18 @@ not() { ! "$@"; }
 
 need_root() { [ "$(id -u)" -eq 0 ] || skip_all "needs root"; }
 
+# free_port: sets PORT, which nobody listens on, nor on the three behind it; below those that the kernel hands
+# out, and another one in each script that runs beside this one.
+port_is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+free_port()
+{
+	local n=$$
+	until PORT=$((20000 + n % 3000 * 4)) && port_is_free "$PORT" && port_is_free $((PORT + 1)) &&
+		port_is_free $((PORT + 2)) && port_is_free $((PORT + 3)); do
+		n=$((n + 1))
+	done
+}
+
 # The hierarchy of a controller: /sys/fs/cgroup/CONTROLLER (v1) or the cgroup2 root.
 hierarchy()
 {

@@ -3,13 +3,15 @@
 #
 # What a kube-scheduler and a descheduler send, as it was seen on the wire, and what they have to get: lists and watches of
 # all that they look at, with their queries and Accept headers, the Lease, bindings, events, conditions of pods, evictions.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_root
 command -v curl >/dev/null || skip_all "curl is not installed"
 tap_start
 
-PORT=$((20000 + RANDOM % 10000))
+free_port
 neapd_options --roles api --policy none --listen "127.0.0.1:$PORT" --tls-listen off
 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 NEAPD_PID=$!

@@ -3,6 +3,8 @@
 #
 # Kinds that are declared, on a neapd that ends, is killed and starts again: those that come with neap, from a share
 # folder of the test's own, and one that a user brings, with kubectl where there is one.
+#
+# Runs beside others.
 # shellcheck disable=SC2317  # functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
@@ -15,8 +17,7 @@ FILE=$WORK/share/crds/scheduling.koordinator.sh_devices.yaml
 mkdir -p "$WORK/share/crds"
 cp doc/deploy/crds/*.yaml "$WORK/share/crds/"
 chmod -R a+rX "$WORK/share"
-is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-until PORT=$((20000 + RANDOM % 12000)) && is_free "$PORT" && is_free $((PORT + 1)); do :; done
+free_port
 
 # ask METHOD PATH [BODY]: the status in the last line.
 ask() { curl -sS --unix-socket "$WORK/neap.sock" -X "$1" -w '\n%{http_code}' ${3:+-H 'Content-Type: application/json' -d "$3"} "http://localhost$2"; }
@@ -48,7 +49,6 @@ check "it starts" start
 check "what comes with neap is served at once" status GET /apis/scheduling.koordinator.sh/v1alpha1/reservations
 check "all of it" is "$(ask GET "$CRDS" | grep -o '"type":"Established"' | wc -l)" "$(find "$WORK/share/crds" -type f | wc -l)"
 check "with the sum of its file" is "$(annotation)" "$(sum)"
-check "a namespace" created /api/v1/namespaces '{"metadata":{"name":"default"}}'
 check "a definition" created "$CRDS" "$(define)"
 check "is established" eventually 5 shows "$CRDS/widgets.example.com" InitialNamesAccepted
 check "an object of it" created "$WIDGETS" '{"metadata":{"name":"a"},"spec":{}}'

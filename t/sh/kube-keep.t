@@ -3,9 +3,11 @@
 #
 # What a neapd with the role api has and does by itself: objects from its first start, the age of events, the
 # status of budgets, the version that kubectl asks for.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
-need_cgroups
+need_root
 tap_start
 
 PODS=/api/v1/namespaces/default/pods

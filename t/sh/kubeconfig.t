@@ -11,9 +11,7 @@ need_root
 command -v openssl >/dev/null || skip_all "openssl is not installed"
 tap_start
 
-# Below those that the kernel gives to clients, and not somebody else's.
-is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-until PORT=$((20000 + RANDOM % 12000)); is_free "$PORT" && is_free $((PORT + 1)) && is_free $((PORT + 2)); do :; done
+free_port
 FILE=$WORK/data/kubeconfig
 CRT=$WORK/data/tls.crt
 mode() { stat -c %a:%U "$1"; }

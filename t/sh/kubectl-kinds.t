@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The other half of t/sh/kubectl.t: nodes, access, watching, what is wrong, Koordinator's kinds, kinds of one's own.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/kubectl.sh

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every kubectl that is there, against one neapd: a short form of t/sh/kubectl.t.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/kubectl.sh

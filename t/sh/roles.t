@@ -3,13 +3,15 @@
 #
 # Who may do what with objects in a running neapd, as kubectl and curl meet it, and the audit log of it: what stands
 # there, how it is renamed when it is full, and what becomes of it when it cannot be written.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
-need_cgroups
+need_root
 tap_start
 skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
 
-PORT=$((20000 + RANDOM % 20000))
+free_port
 LOG=$WORK/data/audit.log
 URL=http://127.0.0.1:$PORT
 cat >"$WORK/tokens" <<'T'
