@@ -14,6 +14,7 @@
 #include "api/daemon/format.h"
 #include "api/daemon/whole.h"
 #include "api/http/tokens.h"
+#include "api/kube/kube.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -203,6 +204,8 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_http_new(daemon->base, &http, &daemon->http, err) < 0 ||
 	    neap_daemon_trail_start(daemon, err) < 0)
 		return -(int)err->code;
+	if ((daemon->config.roles & NEAP_ROLE_API) != 0)
+		neap_kube_announce(daemon->http);
 	if (neap_control_new(daemon->http, &functions, daemon->live, &daemon->control,
 			     err) < 0)
 		return -(int)err->code;

@@ -67,7 +67,16 @@ static void setup(struct neap_http *http, struct event_base *base)
 	struct neap_error err;
 
 	(void)base;
-	neap_http_set_tree(http, &tree);
+	neap_http_set_tree(http, &tree, true);
+	neap_http_add_routes(http, routes, NULL, &err);
+}
+
+static void setup_early(struct neap_http *http, struct event_base *base)
+{
+	struct neap_error err;
+
+	(void)base;
+	neap_http_set_tree(http, &tree, false);
 	neap_http_add_routes(http, routes, NULL, &err);
 }
 
@@ -141,6 +150,33 @@ static void test_refusals(void **state)
 		if (!strstr(answer, status) || !strstr(answer, bar + 1))
 			fail_msg("row %zu: %s", i, answer);
 	}
+}
+
+/* While nobody knows yet what there will be. */
+static void test_not_open_yet(void **state)
+{
+	struct http_server server = {0};
+	struct neap_grants grants = {0};
+	char answer[4096];
+
+	(void)state;
+	http_server_start_as(&server, 0, setup_early,
+			     &(struct http_access){.grants = &grants});
+	http_ask(&server, "GET /tree/lost HTTP/1.1\r\n" HOST AUTH "\r\n", answer,
+		 sizeof(answer));
+	assert_non_null(strstr(answer, " 503 "));
+	assert_non_null(strstr(answer, "Retry-After: 1"));
+	assert_non_null(strstr(answer, "\"kind\":\"Own\",\"status\":503"));
+	http_ask(&server, "GET /tree/lost HTTP/1.1\r\n" HOST "\r\n", answer,
+		 sizeof(answer));
+	assert_non_null(strstr(answer, " 401 "));
+	http_ask(&server, "GET /tree/open HTTP/1.1\r\n" HOST "\r\n", answer,
+		 sizeof(answer));
+	assert_non_null(strstr(answer, " 200 "));
+	http_ask(&server, "GET /lost HTTP/1.1\r\n" HOST AUTH "\r\n", answer,
+		 sizeof(answer));
+	assert_non_null(strstr(answer, " 404 "));
+	http_server_stop(&server);
 }
 
 /* --- bodies --- */
@@ -325,6 +361,7 @@ static void test_connections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_not_open_yet),
 		cmocka_unit_test_setup_teardown(test_refusals, start_closed, stop),
 		cmocka_unit_test_setup_teardown(test_bodies, start_closed, stop),
 		cmocka_unit_test_setup_teardown(test_streams, start_closed, stop),

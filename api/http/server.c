@@ -50,6 +50,7 @@ struct neap_http {
 	struct neap_bearers bearers; /* borrows both */
 	int timeout_s;
 	const struct neap_http_tree *tree;
+	bool is_tree_open;
 	struct table tables[TABLES_MAX];
 	int table_count;
 	struct neap_http_lines lines;
@@ -282,6 +283,11 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	needed = route ? route->role : NEAP_HTTP_READER;
 	if (request->peer.role < needed) {
 		neap_http_answer_denied(request, needed);
+		return;
+	}
+	if (!route && request->tree && !http->is_tree_open) {
+		(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is starting");
+		neap_http_answer_error(request, &err);
 		return;
 	}
 	if (!route) {
@@ -544,9 +550,11 @@ void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer
 	http->watcher = (struct neap_http_watcher){observer, arg};
 }
 
-void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree)
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree,
+			bool is_open)
 {
 	http->tree = tree;
+	http->is_tree_open = is_open;
 	neap_guards_set_tree(http->guards, tree);
 }
 

@@ -151,8 +151,10 @@ void neap_http_free(struct neap_http *http);
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err);
 
-/* From now on; kept by reference. There is one at most. */
-void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree);
+/* From now on; kept by reference. There is one at most. Until it is open, what has no route below it is answered
+ * with 503: it is not known yet what there will be. */
+void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree,
+			bool is_open);
 
 /* Told of every request that a route or a refusal answers, when the answer is on its way (but streams), with its
  * status; 0: the client went before, or memory was too short for an answer. What was refused before it was read

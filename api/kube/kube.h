@@ -25,6 +25,8 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 		  struct neap_error *err);
 /* Ends all watches. */
 void neap_kube_free(struct neap_kube *kube);
+/* Before there is one: its part of the address space is answered with 503 until it serves. */
+void neap_kube_announce(struct neap_http *http);
 /* Puts its routes on the server. */
 int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
 		    struct neap_error *err);

@@ -283,11 +283,16 @@ void neap_kube_free(struct neap_kube *kube)
 	free(kube);
 }
 
+void neap_kube_announce(struct neap_http *http)
+{
+	neap_http_set_tree(http, &tree, false);
+}
+
 int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
 		    struct neap_error *err)
 {
 	kube->http = http;
-	neap_http_set_tree(http, &tree);
+	neap_http_set_tree(http, &tree, true);
 	if (neap_kube_reviews_serve(kube, http, err) < 0)
 		return -(int)err->code;
 	return neap_http_add_routes(http, routes, kube, err);
