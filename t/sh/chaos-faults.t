@@ -22,8 +22,8 @@ unmount()
 	for dir in $MOUNTS; do umount -l "$dir" 2>/dev/null; done
 	MOUNTS=
 }
-# small_disk DIR: 64 KiB, the loop's to write where it must be.
-small_disk() { mkdir -p "$1" && mount -t tmpfs -o size=64k,mode=755 tmpfs "$1" && MOUNTS="$MOUNTS $1"; }
+# small_disk DIR KIB
+small_disk() { mkdir -p "$1" && mount -t tmpfs -o "size=$2k,mode=755" tmpfs "$1" && MOUNTS="$MOUNTS $1"; }
 fill() { cat /dev/zero >"$1/filler" 2>/dev/null; [ -s "$1/filler" ]; }
 
 # log_mark; lines PART: how many lines of the log since the mark have it.
@@ -60,7 +60,7 @@ is_quiet()
 policy_calm >"$WORK/calm.lua"
 check "a tree with $PODS pods" tree_make
 snapshot "$KUBE" >"$WORK/first"
-{ small_disk "$WORK/run" && small_disk "$WORK/data"; } || skip_all "no root: no tmpfs can be mounted"
+{ small_disk "$WORK/run" 64 && small_disk "$WORK/data" 4096; } || skip_all "no root: no tmpfs can be mounted"
 chown nobody "$WORK/data"
 check "neapd starts" chaos_start calm || tap_end
 sleep 1

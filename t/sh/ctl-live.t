@@ -135,7 +135,7 @@ check "the new one is not" run 0 env NEAP_TOKEN="$(cat "$WORK/data/token")" "$C"
 if command -v setpriv >/dev/null; then
 	cp "$C" "$WORK/neapctl"
 	other() { setpriv --reuid 12345 --regid 12345 --clear-groups "$WORK/neapctl" "$@"; }
-	check "another user" says 1 "user 12345 may not: only root" other --socket "$WORK/neap.sock" policy list
+	check "another user" says 1 "unix:12345 has no role here" other --socket "$WORK/neap.sock" policy list
 	check "nor by the token's file" says 1 "Permission denied" other --server "127.0.0.1:$PORT" --token-file "$WORK/data/token" policy list
 	check "but checks files" run 0 other policy check "$WORK/one.lua"
 fi

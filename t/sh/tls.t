@@ -134,10 +134,13 @@ rows=$(grep -cE '^	\{"(GET|HEAD|POST|PUT|PATCH|DELETE)"' api/control/*.c | awk -
 check "every route is found" is "$(routes | wc -l)" "$rows"
 check "what everybody may ask" is "$(routes | awk '$3 == "ANYBODY" { printf "%s ", $2 }')" \
 	"/healthz /livez /readyz /version /metrics "
-check "what only the administrator may" is "$(routes | awk '$3 == "ADMIN" { printf "%s ", $2 }')" \
-	"/control/v1/token/rotate "
+# What is in a backup is all that there is.
+check "what only the administrator may" is "$(routes | awk '$3 == "ADMIN" { print $2 }' | sort -u | tr '\n' ' ')" \
+	"$(echo /control/v1/store/{backups,restores}{,/{id}} /control/v1/store/restores/{id}/{commit,data} /control/v1/token/rotate |
+		tr ' ' '\n' | sort -u | tr '\n' ' ')"
 check "who looks changes nothing" is "$(routes | awk '$1 != "GET" && $3 != "EDITOR" && $3 != "ADMIN"')" ""
-check "what changes nothing is for who looks" is "$(routes | awk '$1 == "GET" && $3 != "READER" && $3 != "ANYBODY"')" ""
+check "what changes nothing is for who looks" is \
+	"$(routes | awk '$1 == "GET" && $2 !~ /backups/ && $3 != "READER" && $3 != "ANYBODY"')" ""
 
 # level_of ROLE, as the roles include one another.
 level_of() { case $1 in ANYBODY | none | - | foreign | stale) echo 1 ;; READER | reader) echo 2 ;;
