@@ -136,8 +136,9 @@ check "what everybody may ask" is "$(routes | awk '$3 == "ANYBODY" { printf "%s 
 	"/healthz /livez /readyz /version /metrics "
 # What is in a backup is all that there is.
 check "what only the administrator may" is "$(routes | awk '$3 == "ADMIN" { print $2 }' | sort -u | tr '\n' ' ')" \
-	"$(echo /control/v1/store/{backups,restores}{,/{id}} /control/v1/store/restores/{id}/{commit,data} /control/v1/token/rotate |
-		tr ' ' '\n' | sort -u | tr '\n' ' ')"
+	"$(printf "%s\n" /control/v1/store/backups "/control/v1/store/backups/{id}" /control/v1/store/restores \
+		"/control/v1/store/restores/{id}" "/control/v1/store/restores/{id}/commit" "/control/v1/store/restores/{id}/data" \
+		/control/v1/token/rotate | sort -u | tr "\n" " ")"
 check "who looks changes nothing" is "$(routes | awk '$1 != "GET" && $3 != "EDITOR" && $3 != "ADMIN"')" ""
 check "what changes nothing is for who looks" is \
 	"$(routes | awk '$1 == "GET" && $2 !~ /backups/ && $3 != "READER" && $3 != "ANYBODY"')" ""
