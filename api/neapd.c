@@ -224,11 +224,13 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		.log = &daemon->log,
 		.base = daemon->base,
 		.http = daemon->http,
+		.crds = &daemon->crds,
 	};
 
 	if ((daemon->config.roles & NEAP_ROLE_API) != 0 &&
 	    neap_daemon_api_start(&api, &daemon->api, err) < 0)
 		return -(int)err->code;
+	neap_kube_declared_folder_close(&daemon->crds);
 	kubeconfig_write(daemon);
 	return 0;
 }
@@ -291,7 +293,10 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (geteuid() == 0)
 		neap_account_favour(&daemon->log);
 	descriptors_allow();
-	if (neap_policies_read(config, &daemon->texts, err) < 0)
+	/* Sources may lie where nobody else can look. */
+	if (neap_policies_read(config, &daemon->texts, err) < 0 ||
+	    ((config->roles & NEAP_ROLE_API) != 0 &&
+	     neap_kube_declared_folder_find(&daemon->crds, config->share_dir, err) < 0))
 		return -(int)err->code;
 	if (neap_account_become(&daemon->account, config->seccomp, &daemon->log, err) < 0)
 		return -(int)err->code;
@@ -324,6 +329,7 @@ static void daemon_done(struct neap_daemon *daemon)
 {
 	size_t i;
 
+	neap_kube_declared_folder_close(&daemon->crds);
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
 	neap_daemon_trail_free(daemon->trail);
@@ -381,6 +387,7 @@ int main(int argc, char **argv)
 	daemon.argv = argv;
 	daemon.tcp_fd = -1;
 	daemon.tls_fd = -1;
+	daemon.crds.fd = -1;
 	daemon.unix_fd = -1;
 	if (neap_config_parse(argc, argv, &daemon.config, &action, &err) < 0) {
 		fprintf(stderr, "neapd: %s%s%s\n", err.field,

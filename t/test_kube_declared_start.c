@@ -69,11 +69,14 @@ static int start_again(struct kube_rig *rig, const char *folder, const char *sai
 {
 	char path[256], text[4096] = "";
 	struct neap_log log = {.level = NEAP_LOG_INFO, .program = "test"};
+	struct neap_kube_declared_folder files = {.fd = -1};
 	struct neap_kube_declared_config config = {
-		.kube = rig->kube, .folder = folder, .log = &log};
+		.kube = rig->kube, .folder = folder != NULL ? &files : NULL, .log = &log};
 	FILE *file;
 	int ret;
 
+	if (folder != NULL)
+		assert_int_equal(neap_kube_declared_folder_open(&files, folder, err), 0);
 	neap_kube_declared_free(rig->declared);
 	(void)snprintf(path, sizeof(path), "%s/log", rig->store.dir);
 	file = fopen(path, "w+e");
@@ -91,6 +94,7 @@ static int start_again(struct kube_rig *rig, const char *folder, const char *sai
 		config.log = NULL;
 		ret = neap_kube_declared_new(&config, &rig->declared, err);
 	}
+	neap_kube_declared_folder_close(&files);
 	return ret;
 }
 

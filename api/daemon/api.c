@@ -87,11 +87,9 @@ static int store_open(struct neap_daemon_api *api,
 static int declare(struct neap_daemon_api *api,
 		   const struct neap_daemon_api_config *config, struct neap_error *err)
 {
-	char folder[512];
 	const struct neap_kube_declared_config declared = {
-		.kube = api->kube, .folder = folder, .log = api->log};
+		.kube = api->kube, .folder = config->crds, .log = api->log};
 
-	neap_kube_declared_folder(config->config->share_dir, folder, sizeof(folder));
 	return neap_kube_declared_new(&declared, &api->declared, err);
 }
 

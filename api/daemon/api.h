@@ -6,6 +6,7 @@
 
 #include "api/config.h"
 #include "api/http/server.h"
+#include "api/kube/declared.h"
 #include "engine/base/log.h"
 
 struct event_base;
@@ -18,6 +19,7 @@ struct neap_daemon_api_config {
 	const struct neap_log *log;
 	struct event_base *base;
 	struct neap_http *http;
+	const struct neap_kube_declared_folder *crds; /* for the start alone */
 };
 
 /* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error

@@ -53,6 +53,7 @@ struct neap_daemon {
 	struct neap_control_audit *audit;
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api; /* NULL without the role */
+	struct neap_kube_declared_folder crds;
 	int argc;
 	char **argv;
 	int tcp_fd, tls_fd, unix_fd;

@@ -283,8 +283,8 @@ static void settle(struct neap_kube_declared *declared)
 			      "the disk is slow");
 }
 
-static int start(struct neap_kube_declared *declared, const char *folder,
-		 struct neap_error *err)
+static int start(struct neap_kube_declared *declared,
+		 const struct neap_kube_declared_folder *folder, struct neap_error *err)
 {
 	struct timeval tick = {.tv_sec = TICK_S};
 	struct neap_kube *kube = declared->kube;

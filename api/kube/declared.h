@@ -21,10 +21,25 @@
 
 struct neap_kube_declared;
 
+/* A folder with files of definitions, "*.yaml". It may lie where only root can get to: then it is opened before
+ * root is given up, and its files are read later. */
+struct neap_kube_declared_folder {
+	char path[512];
+	int fd; /* -1: it is not there, which is told in the log */
+};
+
+/* Errors name the path; folder is then closed. */
+int neap_kube_declared_folder_open(struct neap_kube_declared_folder *folder,
+				   const char *path, struct neap_error *err);
+/* SHARE_DIR/crds, and in a tree of sources SHARE_DIR/doc/deploy/crds. */
+int neap_kube_declared_folder_find(struct neap_kube_declared_folder *folder,
+				   const char *share_dir, struct neap_error *err);
+void neap_kube_declared_folder_close(struct neap_kube_declared_folder *folder);
+
 struct neap_kube_declared_config {
 	struct neap_kube *kube; /* borrowed */
-	/* With the files of definitions, "*.yaml"; NULL: none. One that is not there is told in the log. */
-	const char *folder;
+	const struct neap_kube_declared_folder
+		*folder;            /* NULL: none; for the start alone */
 	const struct neap_log *log; /* may be NULL */
 };
 
@@ -36,8 +51,5 @@ int neap_kube_declared_new(const struct neap_kube_declared_config *config,
 			   struct neap_kube_declared **ret, struct neap_error *err);
 /* Takes all declared kinds out of the registry. Before its kube; NULL is fine. */
 void neap_kube_declared_free(struct neap_kube_declared *declared);
-
-/* Where the files are: SHARE_DIR/crds, and in a tree of sources SHARE_DIR/doc/deploy/crds. */
-void neap_kube_declared_folder(const char *share_dir, char *buf, size_t size);
 
 #endif

@@ -264,10 +264,11 @@ static int take_one(struct neap_kube_declared *declared, const char *path,
 
 /* --- files --- */
 
-static int read_file(const char *path, char **ret, size_t *ret_len,
-		     struct neap_error *err)
+static int read_file(int folder, const char *name, const char *path, char **ret,
+		     size_t *ret_len, struct neap_error *err)
 {
-	neap_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	neap_auto_fd int fd =
+		openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	neap_auto_free char *text = NULL;
 	struct stat st;
 	size_t len = 0;
@@ -296,14 +297,14 @@ static int read_file(const char *path, char **ret, size_t *ret_len,
 	return 0;
 }
 
-static int take_file(struct neap_kube_declared *declared, const char *path,
-		     struct neap_error *err)
+static int take_file(struct neap_kube_declared *declared, int folder, const char *name,
+		     const char *path, struct neap_error *err)
 {
 	char sum[NEAP_SHA256_HEX], *text = NULL;
 	const json_t *definition;
 	json_t *all = NULL;
 	size_t len = 0, i;
-	int ret = read_file(path, &text, &len, err);
+	int ret = read_file(folder, name, path, &text, &len, err);
 
 	if (ret < 0)
 		return ret;
@@ -325,44 +326,76 @@ static int is_yaml(const struct dirent *entry)
 	       strcmp(entry->d_name + len - 5, ".yaml") == 0;
 }
 
-int declared_take_files(struct neap_kube_declared *declared, const char *folder,
+int declared_take_files(struct neap_kube_declared *declared,
+			const struct neap_kube_declared_folder *folder,
 			struct neap_error *err)
 {
 	struct dirent **list = NULL;
-	int count = scandir(folder, &list, is_yaml, alphasort), ret = 0;
+	int count, ret = 0;
 
-	if (count < 0 && errno == ENOENT) {
+	if (folder->fd < 0) {
 		if (declared->log)
 			neap_log_line(declared->log, NEAP_LOG_WARN,
 				      "%s is not there: Reservation and the other "
 				      "kinds that come with neap are not served, unless "
 				      "they are stored",
-				      folder);
+				      folder->path);
 		return 0;
 	}
+	count = scandirat(folder->fd, ".", &list, is_yaml, alphasort);
 	if (count < 0)
-		return neap_error_sys(err, "read %s", folder);
+		return neap_error_sys(err, "read %s", folder->path);
 	if (count > FILES_MAX)
-		ret = neap_error_set(err, NEAP_ETOOLARGE, "%s: over %d files", folder,
-				     FILES_MAX);
+		ret = neap_error_set(err, NEAP_ETOOLARGE, "%s: over %d files",
+				     folder->path, FILES_MAX);
 	for (int i = 0; i < count; i++) {
 		char path[1024];
 
-		(void)snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		(void)snprintf(path, sizeof(path), "%s/%s", folder->path,
+			       list[i]->d_name);
 		if (ret == 0)
-			ret = take_file(declared, path, err);
+			ret = take_file(declared, folder->fd, list[i]->d_name, path, err);
 		free(list[i]);
 	}
 	free(list);
 	return ret;
 }
 
-void neap_kube_declared_folder(const char *share_dir, char *buf, size_t size)
+int neap_kube_declared_folder_open(struct neap_kube_declared_folder *folder,
+				   const char *path, struct neap_error *err)
 {
-	(void)snprintf(buf, size, "%s/crds", share_dir);
-	if (access(buf, F_OK) < 0)
-		(void)snprintf(buf, size, "%s/doc/deploy/crds", share_dir);
+	if (!neap_strcopy(folder->path, sizeof(folder->path), path)) {
+		folder->fd = -1;
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      path);
+	}
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd < 0 && errno != ENOENT)
+		return neap_error_sys(err, "read %s", path);
+	return 0;
+}
+
+int neap_kube_declared_folder_find(struct neap_kube_declared_folder *folder,
+				   const char *share_dir, struct neap_error *err)
+{
+	char path[sizeof(folder->path)];
+
+	(void)snprintf(path, sizeof(path), "%s/crds", share_dir);
+	if (neap_kube_declared_folder_open(folder, path, err) < 0)
+		return -(int)err->code;
+	if (folder->fd >= 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s/doc/deploy/crds", share_dir);
+	if (neap_kube_declared_folder_open(folder, path, err) < 0)
+		return -(int)err->code;
 	/* The name of an installation, for the message. */
-	if (access(buf, F_OK) < 0)
-		(void)snprintf(buf, size, "%s/crds", share_dir);
+	if (folder->fd < 0)
+		(void)snprintf(folder->path, sizeof(folder->path), "%s/crds", share_dir);
+	return 0;
+}
+
+void neap_kube_declared_folder_close(struct neap_kube_declared_folder *folder)
+{
+	neap_cleanup_fd(&folder->fd);
+	folder->fd = -1;
 }

@@ -92,7 +92,8 @@ bool declared_set_status(json_t *tree, const struct declared_entry *entry,
 /* --- declared_files.c --- */
 
 /* Asks the store for what the files of the folder hold. */
-int declared_take_files(struct neap_kube_declared *declared, const char *folder,
+int declared_take_files(struct neap_kube_declared *declared,
+			const struct neap_kube_declared_folder *folder,
 			struct neap_error *err);
 /* Nobody waits for them any more. */
 void declared_forget_files(struct neap_kube_declared *declared);

@@ -528,16 +528,16 @@ static void end_all(struct world *world)
 static void make_namespace(struct world *world)
 {
 	int64_t end = now_usec() + STORE_CLIENT_READY_MS * INT64_C(1000);
-	int status = 404;
+	int status = 503;
 
-	while (status == 404 && now_usec() < end) {
+	while (status == 503 && now_usec() < end) {
 		json_t *answer;
 
 		status = store_client_ask_whole(
 			world->socket, "POST", "/api/v1/namespaces",
 			"{\"metadata\":{\"name\":\"default\"}}", &answer);
 		json_decref(answer);
-		if (status == 404)
+		if (status == 503)
 			(void)poll(NULL, 0, 5);
 	}
 	if (status != 201 && status != 409)

@@ -97,7 +97,9 @@ struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
 {
 	struct kube_rig *rig = neap_alloc(sizeof(*rig));
 	struct neap_kube_config config = {.now = rig_now};
-	struct neap_kube_declared_config declared = {.folder = folder};
+	struct neap_kube_declared_folder files = {.fd = -1};
+	struct neap_kube_declared_config declared = {.folder = folder != NULL ? &files
+									      : NULL};
 	struct neap_error err = {0};
 
 	assert_non_null(rig);
@@ -116,8 +118,11 @@ struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
 	    neap_kube_collect_new(rig->kube, &rig->collect, &err) < 0)
 		fail_msg("%s", err.msg);
 	declared.kube = rig->kube;
+	if (folder != NULL && neap_kube_declared_folder_open(&files, folder, &err) < 0)
+		fail_msg("%s", err.msg);
 	if (neap_kube_declared_new(&declared, &rig->declared, &err) < 0)
 		fail_msg("%s", err.msg);
+	neap_kube_declared_folder_close(&files);
 	start_http(rig, listen);
 	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
 			       EV_READ | EV_PERSIST, hear, rig->store.store);

@@ -83,6 +83,13 @@ neapd_options --roles api --policy none --share-dir "$WORK/share" --listen off
 refused() { timeout 5 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/refused" 2>&1; is $? 1; }
 check "a damaged file stops the start" refused
 check "and is named, with its line" grep -qE "crds/scheduling.koordinator.sh_devices.yaml:[0-9]+: " "$WORK/refused"
+# Sources of root's, which the loop's user cannot get to.
+mkdir -m 700 "$WORK/closed"
+cp -r "$WORK/share" "$WORK/closed/share"
+cp doc/deploy/crds/*.yaml "$WORK/closed/share/crds/"
+check "files that only root can get to" start --share-dir "$WORK/closed/share"
+check "are read" status GET /apis/scheduling.koordinator.sh/v1alpha1/reservations
+neapd_end TERM
 rm -r "$WORK/share/crds"
 check "without the folder" start
 check "all is served from the store" status GET /apis/scheduling.koordinator.sh/v1alpha1/devices

@@ -239,11 +239,17 @@ static void *setup_start(void)
 static int start(void *arg, struct neap_error *err)
 {
 	struct kube_rig *rig = arg;
+	struct neap_kube_declared_folder folder;
 	const struct neap_kube_declared_config config = {.kube = rig->kube,
-							 .folder = file_of(rig, "")};
+							 .folder = &folder};
+	int ret = neap_kube_declared_folder_open(&folder, file_of(rig, ""), err);
 
 	neap_kube_declared_free(rig->declared);
-	return neap_kube_declared_new(&config, &rig->declared, err);
+	rig->declared = NULL;
+	if (ret == 0)
+		ret = neap_kube_declared_new(&config, &rig->declared, err);
+	neap_kube_declared_folder_close(&folder);
+	return ret;
 }
 
 static void check_start(void *arg, int rc)
