@@ -3,8 +3,6 @@
 #
 # The colocation sweep: the judge says of given figures what can be worked out by hand, the candidates are policies, and a
 # tiny sweep measures, goes on where it stopped, and leaves nothing.
-#
-# Runs beside others.
 # shellcheck disable=SC2016  # programs of awk
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
