@@ -28,6 +28,7 @@ is_up() { grep -q "^  socket" "$WORK/neapd.out"; }
 start()
 {
 	neapd_options --roles api --policy none "$@"
+	: >"$WORK/neapd.out" # of the one before
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!
 	eventually 5 is_up
