@@ -325,16 +325,24 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	return neap_daemon_events_start(daemon, err);
 }
 
+/* Clients go, and what was accepted of them is durable. */
+static void clients_end(struct neap_daemon *daemon)
+{
+	neap_kube_declared_folder_close(&daemon->crds);
+	neap_daemon_api_stop(daemon->api);
+	neap_http_free(daemon->http);
+	daemon->http = NULL;
+	neap_daemon_api_free(daemon->api);
+	daemon->api = NULL;
+}
+
 static void daemon_done(struct neap_daemon *daemon)
 {
 	size_t i;
 
-	neap_kube_declared_folder_close(&daemon->crds);
-	neap_daemon_api_stop(daemon->api);
-	neap_http_free(daemon->http);
+	clients_end(daemon);
 	neap_daemon_trail_free(daemon->trail);
 	neap_tokens_unref(daemon->tokens);
-	neap_daemon_api_free(daemon->api);
 	neap_daemon_tls_free(daemon->tls_watch);
 	neap_tls_free(daemon->tls);
 	neap_control_policies_free(daemon->policies);
@@ -413,6 +421,8 @@ int main(int argc, char **argv)
 	memset(&err, 0, sizeof(err));
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (daemon_start(&daemon, &err) < 0) {
+		clients_end(
+			&daemon); /* may have to tell something, too: why it ends comes last */
 		neap_daemon_complain(&daemon, &err);
 		daemon_done(&daemon);
 		return EXIT_FAILURE;

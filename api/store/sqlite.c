@@ -45,12 +45,16 @@ void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
 	if (!operation->is_write)
 		return;
 	operation->resource->id = operation->row.resource;
-	if (!neap_memory_show(&sqlite->store, operation->resource, operation->entry,
-			      operation->object, operation->last, operation->row.version,
-			      now) &&
-	    sqlite->say != NULL)
+	if (neap_memory_show(&sqlite->store, operation->resource, operation->entry,
+			     operation->object, operation->last, operation->row.version,
+			     now)) {
+		sqlite->is_short = false;
+		return;
+	}
+	if (sqlite->say != NULL && !sqlite->is_short)
 		sqlite->say(sqlite->arg, true,
-			    "no memory to remember a change: watches start anew");
+			    "no memory to remember changes: watches start anew");
+	sqlite->is_short = true;
 }
 
 void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err)

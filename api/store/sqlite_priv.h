@@ -46,7 +46,8 @@ struct sqlite_store {
 	struct neap_error dead;         /* why nothing is written any more; code 0 */
 	void (*say)(void *arg, bool is_problem, const char *text);
 	void *arg;
-	bool is_full;                       /* the disk took nothing the last time */
+	bool is_short; /* of memory for the last change, which was told */
+	bool is_full;  /* the disk took nothing the last time */
 	struct neap_store_replace *replace; /* under way; NULL */
 	int fd;
 	pthread_t thread;
