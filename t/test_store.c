@@ -15,24 +15,6 @@
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"
 
-static int setup(void **state)
-{
-	struct store_rig *rig = neap_alloc(sizeof(*rig));
-
-	assert_non_null(rig);
-	store_rig_init(rig);
-	store_rig_open(rig);
-	*state = rig;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_rig_done(*state);
-	free(*state);
-	return 0;
-}
-
 static struct neap_object *find(struct store_rig *rig, const char *ns, const char *name)
 {
 	return neap_store_find(rig->store, "pods", ns, name);
@@ -358,19 +340,28 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_life_of_an_object, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_newest_and_visible, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_stays, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resource_without_objects, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_end_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_end_takes_nothing_new, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_one_process_has_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_life_of_an_object, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_changes, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_refused, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_newest_and_visible, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_what_stays, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_resource_without_objects,
+						store_rig_setup, store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_end_waits, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_end_takes_nothing_new,
+						store_rig_setup, store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_one_process_has_it, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_links, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, store_rig_setup,
+						store_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

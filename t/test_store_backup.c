@@ -21,24 +21,6 @@
 
 #define SPARE 1000
 
-static int setup(void **state)
-{
-	struct store_rig *rig = neap_alloc(sizeof(*rig));
-
-	assert_non_null(rig);
-	store_rig_init(rig);
-	store_rig_open(rig);
-	*state = rig;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_rig_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void put_node(struct store_rig *rig, const char *name, const char *zone)
 {
 	static const char *const fields[] = {"spec.zone", NULL};
@@ -521,15 +503,22 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_round, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_move, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_writes_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_end_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_round, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_move, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_writes_meanwhile, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_other_files, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_end_meanwhile, store_rig_setup,
+						store_rig_teardown),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_full),
-		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large, store_rig_setup,
+						store_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,24 +14,6 @@
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"
 
-static int setup(void **state)
-{
-	struct store_rig *rig = neap_alloc(sizeof(*rig));
-
-	assert_non_null(rig);
-	store_rig_init(rig);
-	store_rig_open(rig);
-	*state = rig;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_rig_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void ignore_call(void *arg)
 {
 	(void)arg;
@@ -255,11 +237,16 @@ static void test_many_watches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_watches, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forgotten, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_pages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_watch, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_many_watches, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_forgotten, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_age, store_rig_setup,
+						store_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_many_pages, store_rig_setup,
+						store_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

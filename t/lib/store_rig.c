@@ -64,6 +64,24 @@ void store_rig_done(struct store_rig *rig)
 	(void)rmdir(rig->dir);
 }
 
+int store_rig_setup(void **state)
+{
+	struct store_rig *rig = neap_alloc(sizeof(*rig));
+
+	assert_non_null(rig);
+	store_rig_init(rig);
+	store_rig_open(rig);
+	*state = rig;
+	return 0;
+}
+
+int store_rig_teardown(void **state)
+{
+	store_rig_done(*state);
+	free(*state);
+	return 0;
+}
+
 static void answered(void *arg, struct neap_object *object, const struct neap_error *err)
 {
 	struct store_answer *answer = arg;

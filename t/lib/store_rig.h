@@ -18,6 +18,9 @@ void store_rig_init(struct store_rig *rig);
 void store_rig_open(struct store_rig *rig);
 void store_rig_close(struct store_rig *rig);
 void store_rig_done(struct store_rig *rig);
+/* Both as cmocka wants them: *state is an open one. */
+int store_rig_setup(void **state);
+int store_rig_teardown(void **state);
 /* What became of a write. */
 struct store_answer {
 	bool is_done;
