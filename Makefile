@@ -1,6 +1,7 @@
 # neap: a Lua-scriptable policy engine that lets latency-critical services and batch jobs share machines.
 #
 #   make run        set up what is missing, build, start neapd on this machine
+#   make laptop     the same, and pods of kubectl run here as processes of the user neap-pods
 #   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
 #   make chaos      kills, full disks, stopped processes, upgrades under load: long forms, half an hour
@@ -79,11 +80,11 @@ SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_trigger hw_topology) \
-           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor chaos-clock \
+           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean chaos-clock \
            chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run demo chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+.PHONY: all run laptop demo demo-programs chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
         fmt install deb clean help deps need-deps \
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
@@ -164,9 +165,10 @@ $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -MMD -MP -o $@ $<
 
+$(O)/t/bench/accumulator: $(O)/t/vectors.o/cpu_case.o
 $(TOOLS): $(O)/%: $(O)/%.o $(TOOL_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TOOL_OBJ) $(O)/libneap.a $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(O)/libneap.a $(LIBS)
 
 $(O)/doc/%: doc/%.md
 	$(call say,MAN,$@)
@@ -225,6 +227,13 @@ soak: all
 
 run: all
 	@t/run.sh $(O)
+
+laptop: all
+	@t/run.sh $(O) --run-pods --run-pods-user neap-pods
+
+# What the demo and the tutorials measure with.
+demo-programs: need-deps
+	+@$(SUBMAKE) $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c))
 
 demo: all
 	+@$(SUBMAKE) test-programs

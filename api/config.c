@@ -84,9 +84,43 @@ static const struct neap_option options[] = {
 	{"history-size", "history-size", NEAP_OPTION_BYTES, AT(history_bytes), "SIZE",
 	 "64Mi", INT64_C(1) << 20, INT64_C(1) << 34, NULL,
 	 "how much of them, in memory; the oldest go first"},
-	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...", "api,node", 0, 0,
+	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...",
+	 "api,scheduler,manager,node", 0, 0, NULL,
+	 "what this neapd does: api (serves objects, answers over TCP), scheduler (places "
+	 "pods), manager (Deployments, Jobs, lost nodes), node (governs this machine)"},
+	{"run-pods", "run-pods", NEAP_OPTION_BOOL, AT(run_pods), NULL, "false", 0, 0,
 	 NULL,
-	 "what this neapd does: api (answers over TCP), node (governs this machine)"},
+	 "pods that are bound to this node run here, as processes of --run-pods-user"},
+	{"run-pods-user", "run-pods-user", NEAP_OPTION_TEXT, AT(run_pods_user), "NAME",
+	 "", 0, 0, NULL, "user (name or number) of what pods run; never root"},
+	{"max-pods", "max-pods", NEAP_OPTION_COUNT, AT(pods_max), "COUNT", "110", 1,
+	 10000, NULL, "pods that run here at once"},
+	{"pod-processes", "pod-processes", NEAP_OPTION_COUNT, AT(pod_processes_max),
+	 "COUNT", "1024", 1, 4000000, NULL,
+	 "processes and threads of one container of a pod"},
+	{"pod-log-size", "pod-log-size", NEAP_OPTION_BYTES, AT(pod_log_bytes), "SIZE",
+	 "10Mi", INT64_C(1) << 12, INT64_C(1) << 34, NULL,
+	 "of one file of what a container prints; then another is begun"},
+	{"pod-log-files", "pod-log-files", NEAP_OPTION_COUNT, AT(pod_log_files), "COUNT",
+	 "5", 1, 100, NULL, "files of what a container printed; the oldest goes"},
+	{"reserve-memory", "reserve-memory", NEAP_OPTION_BYTES, AT(reserve_bytes), "SIZE",
+	 "0", 0, INT64_C(1) << 50, NULL,
+	 "memory that pods may not ask for, kept for the system, like 512Mi"},
+	{"node-grace", "node-grace", NEAP_OPTION_DURATION, AT(node_grace_usec), "TIME",
+	 "40s", SECOND, 60 * MINUTE, NULL,
+	 "a node that is silent for so long is NotReady (role manager)"},
+	{"schedule-default", "schedule-default", NEAP_OPTION_BOOL, AT(schedule_default),
+	 NULL, "true", 0, 0, NULL,
+	 "the role scheduler also places pods of default-scheduler; false where a "
+	 "kube-scheduler does"},
+	{"extender-listen", "extender-listen", NEAP_OPTION_LISTEN, AT(extender_listen),
+	 "ADDR:PORT", "off", 0, 0, NULL,
+	 "where a kube-scheduler finds the extender, over TLS with client certificates "
+	 "(--tls-client-ca), or off"},
+	{"extender-plain", "extender-plain", NEAP_OPTION_BOOL, AT(extender_plain), NULL,
+	 "false", 0, 0, NULL,
+	 "--extender-listen, of this machine, without TLS: all but bind, for everybody "
+	 "here"},
 	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
 	 0, 30 * 24 * 60 * MINUTE, NULL,
 	 "how long the API keeps events after they were written last, or 0: as long as "
@@ -320,12 +354,66 @@ static int finish_tls_listen(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
+/* What works on objects works on those of this neapd. */
+static int check_roles(const struct neap_config *config, struct neap_error *err)
+{
+	bool has_api = (config->roles & NEAP_ROLE_API) != 0;
+
+	if (!has_api && (config->roles & (NEAP_ROLE_SCHEDULER | NEAP_ROLE_MANAGER)) != 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--roles: scheduler and manager work on the objects "
+			"of this neapd: name api, too");
+	if (!config->run_pods)
+		return 0;
+	if (!has_api || (config->roles & NEAP_ROLE_NODE) == 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--run-pods needs the roles api and node");
+	if (config->dry_run)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--run-pods and --dry-run: one or the other");
+	if (!*config->run_pods_user)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--run-pods needs --run-pods-user NAME, as whom pods run: make "
+			"one with 'useradd --system --no-create-home --shell "
+			"/usr/sbin/nologin neap-pods'");
+	return 0;
+}
+
+/* Where somebody else asks for decisions. */
+static int check_extender(const struct neap_config *config, struct neap_error *err)
+{
+	if (strcmp(config->extender_listen, "off") == 0)
+		return config->extender_plain
+			       ? neap_error_set(err, NEAP_EINVAL,
+						"--extender-plain needs "
+						"--extender-listen ADDR:PORT")
+			       : 0;
+	if ((config->roles & NEAP_ROLE_SCHEDULER) == 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--extender-listen needs the role scheduler");
+	if (config->extender_plain && !neap_http_listen_is_local(config->extender_listen))
+		return neap_error_set(err, NEAP_EFORBIDDEN,
+				      "--extender-listen %s: other machines reach it: "
+				      "--extender-plain is for 127.0.0.1 and [::1] alone",
+				      config->extender_listen);
+	if (!config->extender_plain &&
+	    (!*config->tls_client_ca || !neap_config_has_tcp(config)))
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--extender-listen needs --tls-cert, --tls-key, "
+				      "--tls-client-ca and a --listen, or "
+				      "--extender-plain on an address of this machine");
+	return 0;
+}
+
 /* What only shows when all is read. */
 static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
 
-	if (check_tls(config, err) < 0 || finish_tls_listen(config, err) < 0)
+	if (check_tls(config, err) < 0 || check_roles(config, err) < 0 ||
+	    check_extender(config, err) < 0 || finish_tls_listen(config, err) < 0)
 		return -(int)err->code;
 	if (!*config->node_name && find_node_name(config, err) < 0)
 		return -(int)err->code;

@@ -22,7 +22,13 @@ struct neap_policy_choice {
 };
 
 /* What this neapd does, as bits of --roles. */
-enum neap_role { NEAP_ROLE_API = 1, NEAP_ROLE_NODE = 2 };
+enum neap_role {
+	NEAP_ROLE_API = 1,       /* serves objects */
+	NEAP_ROLE_NODE = 2,      /* governs this machine */
+	NEAP_ROLE_SCHEDULER = 4, /* places pods */
+	NEAP_ROLE_MANAGER =
+		8, /* controllers: ReplicaSets, Deployments, Jobs, lost nodes */
+};
 
 #define NEAP_NODE_LABELS_MAX 32
 
@@ -61,6 +67,17 @@ struct neap_config {
 	unsigned roles;             /* --roles */
 	int64_t event_ttl_usec;     /* --event-ttl, 1h; 0: age is no matter */
 	char node_name[256];        /* --node-name, the host's name */
+	bool run_pods;              /* --run-pods: pods bound to this node run here */
+	char run_pods_user[64];     /* --run-pods-user, needed with it */
+	int64_t pods_max;           /* --max-pods, 110 */
+	int64_t pod_processes_max;  /* --pod-processes, of one container, 1024 */
+	int64_t pod_log_bytes;      /* --pod-log-size, of one file, 10Mi */
+	int64_t pod_log_files;      /* --pod-log-files, of one container, 5 */
+	int64_t reserve_bytes;    /* --reserve-memory: taken off what pods may ask for */
+	int64_t node_grace_usec;  /* --node-grace, 40s */
+	char extender_listen[64]; /* --extender-listen; "off" */
+	bool extender_plain;   /* --extender-plain: without TLS, to this machine alone */
+	bool schedule_default; /* --schedule-default: pods of default-scheduler too */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;
 	char policy_dir[256]; /* --policy-dir, "" none */

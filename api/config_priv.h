@@ -15,6 +15,7 @@ enum neap_option_type {
 	NEAP_OPTION_DURATION, /* int64_t usec, min to max */
 	NEAP_OPTION_MILLI,    /* int64_t, a quantity of CPU, min to max */
 	NEAP_OPTION_BYTES,    /* int64_t, a quantity of memory, min to max */
+	NEAP_OPTION_COUNT,    /* int64_t, min to max */
 	NEAP_OPTION_CHOICE,   /* enum (int), index into choices */
 	NEAP_OPTION_BOOL,
 	NEAP_OPTION_NAME,  /* char[size]: a node name */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values of options from text, by their type. */
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,21 @@ static int set_bytes(int64_t *to, const struct neap_option *option, const char *
 			neap_quantity_format_bytes(option->min, low, sizeof(low)),
 			neap_quantity_format_bytes(option->max, high, sizeof(high)));
 	*to = bytes;
+	return 0;
+}
+
+static int set_count(int64_t *to, const struct neap_option *option, const char *text,
+		     struct neap_error *err)
+{
+	int64_t count;
+
+	if (neap_int_parse(text, &count, NULL) < 0)
+		return neap_error_set(err, NEAP_EINVAL, "'%s' is no number", text);
+	if (count < option->min || count > option->max)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "'%s' is out of range: %" PRId64 " to %" PRId64,
+				      text, option->min, option->max);
+	*to = count;
 	return 0;
 }
 
@@ -336,7 +352,7 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 	return neap_config_add_label(config, copy, value, err);
 }
 
-static const char *const role_names[] = {"api", "node"};
+static const char *const role_names[] = {"api", "node", "scheduler", "manager"};
 
 static int set_roles(unsigned *to, const char *text, struct neap_error *err)
 {
@@ -356,7 +372,7 @@ static int set_roles(unsigned *to, const char *text, struct neap_error *err)
 		if (i == NEAP_ARRAY_LEN(role_names))
 			return neap_error_set(err, NEAP_EINVAL,
 					      "'%.40s' is no role of this version: there "
-					      "are api, node",
+					      "are api, scheduler, manager, node",
 					      item);
 		roles |= 1u << i;
 	}
@@ -384,6 +400,8 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 		return set_milli(to, option, text, err);
 	case NEAP_OPTION_BYTES:
 		return set_bytes(to, option, text, err);
+	case NEAP_OPTION_COUNT:
+		return set_count(to, option, text, err);
 	case NEAP_OPTION_CHOICE:
 		return set_choice(to, option, text, err);
 	case NEAP_OPTION_BOOL:

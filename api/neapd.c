@@ -11,7 +11,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/daemon/controllers.h"
+#include "api/daemon/extender.h"
 #include "api/daemon/format.h"
+#include "api/daemon/pods.h"
 #include "api/daemon/whole.h"
 #include "api/http/tokens.h"
 #include "api/kube/kube.h"
@@ -112,6 +115,8 @@ static int sockets_open(struct neap_daemon *daemon, struct neap_error *err)
 		return neap_error_wrap(err, "--listen");
 	if (tls_open(daemon, err) < 0)
 		return neap_error_wrap(err, "--tls-listen");
+	if (neap_daemon_extender_open(&daemon->config, &daemon->extender, err) < 0)
+		return neap_error_wrap(err, "--extender-listen");
 	if (neap_http_bind_unix(daemon->config.unix_socket, &daemon->unix_fd, err) < 0)
 		return neap_error_wrap(err, "--unix-socket");
 	return 0;
@@ -228,7 +233,11 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	};
 
 	if ((daemon->config.roles & NEAP_ROLE_API) != 0 &&
-	    neap_daemon_api_start(&api, &daemon->api, err) < 0)
+	    (neap_daemon_api_start(&api, &daemon->api, err) < 0 ||
+	     neap_daemon_controllers_start(&api, daemon->api, &daemon->controllers, err) <
+		     0))
+		return -(int)err->code;
+	if (neap_daemon_extender_start(daemon, err) < 0)
 		return -(int)err->code;
 	neap_kube_declared_folder_close(&daemon->crds);
 	kubeconfig_write(daemon);
@@ -284,7 +293,8 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 			      &daemon->cgroup, err) < 0)
 		return -(int)err->code;
 	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
-	if (hand_start(daemon, err) < 0 || sockets_open(daemon, err) < 0 ||
+	if (hand_start(daemon, err) < 0 || neap_daemon_keeper_start(daemon, err) < 0 ||
+	    sockets_open(daemon, err) < 0 ||
 	    neap_daemon_tls_load(config, &daemon->account, &daemon->tls, err) < 0 ||
 	    neap_daemon_tokens_load(daemon, err) < 0 ||
 	    neap_token_load(config, &daemon->account, daemon->token,
@@ -298,7 +308,9 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	    ((config->roles & NEAP_ROLE_API) != 0 &&
 	     neap_kube_declared_folder_find(&daemon->crds, config->share_dir, err) < 0))
 		return -(int)err->code;
-	if (neap_account_become(&daemon->account, config->seccomp, &daemon->log, err) < 0)
+	if (neap_account_become(&daemon->account,
+				config->run_pods ? NEAP_JAIL_LOOP_PROBES : NEAP_JAIL_LOOP,
+				config->seccomp, &daemon->log, err) < 0)
 		return -(int)err->code;
 	format_note(daemon);
 	daemon->registry = neap_registry_new();
@@ -319,7 +331,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (api_start(daemon, err) < 0)
 		return -(int)err->code;
 	answer_early(daemon);
-	if (node_start(daemon, err) < 0)
+	if (node_start(daemon, err) < 0 || neap_daemon_pods_start(daemon, err) < 0)
 		return -(int)err->code;
 	neap_policies_forget(&daemon->texts);
 	return neap_daemon_events_start(daemon, err);
@@ -329,6 +341,11 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 static void clients_end(struct neap_daemon *daemon)
 {
 	neap_kube_declared_folder_close(&daemon->crds);
+	neap_daemon_pods_free(daemon);
+	neap_daemon_extender_free(daemon->extender);
+	daemon->extender = NULL;
+	neap_daemon_controllers_free(daemon->controllers);
+	daemon->controllers = NULL;
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
 	daemon->http = NULL;
@@ -366,6 +383,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	neap_record_free(daemon->record);
 	json_decref(daemon->labels);
 	neap_policies_forget(&daemon->texts);
+	neap_keeper_free(daemon->keeper);
 	neap_hand_free(daemon->hand);
 	neap_notify_close(&daemon->notify);
 	if (daemon->base != NULL)

@@ -501,10 +501,10 @@ int neap_cgroup_open(const struct neap_cgroup *cgroup, enum neap_controller cont
 int neap_cgroup_hierarchies(const struct neap_cgroup *cgroup,
 			    enum neap_controller ret[NEAP_CTL_COUNT])
 {
-	/* v1 blkio and pids have no key of ours, so their trees are left alone. */
-	static const enum neap_controller used[] = {NEAP_CTL_CPU, NEAP_CTL_CPUACCT,
+	/* v1 blkio has no key of ours, so its tree is left alone. */
+	static const enum neap_controller used[] = {NEAP_CTL_CPU,    NEAP_CTL_CPUACCT,
 						    NEAP_CTL_CPUSET, NEAP_CTL_MEMORY,
-						    NEAP_CTL_UNIFIED};
+						    NEAP_CTL_PIDS,   NEAP_CTL_UNIFIED};
 	int count = 0;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(used); i++) {

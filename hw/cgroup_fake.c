@@ -40,6 +40,7 @@ static const struct fake_file v1_files[] = {
 	{NEAP_CTL_MEMORY, "memory.usage_in_bytes", "0\n"},
 	{NEAP_CTL_MEMORY, "memory.stat",
 	 "total_inactive_anon 0\ntotal_active_anon 0\ntotal_unevictable 0\n"},
+	{NEAP_CTL_PIDS, "pids.max", "max\n"},
 };
 
 static const struct fake_file v2_files[] = {
@@ -66,6 +67,7 @@ static const struct fake_file v2_files[] = {
 	{NEAP_CTL_MEMORY, "memory.current", "0\n"},
 	{NEAP_CTL_MEMORY, "memory.stat",
 	 "inactive_anon 0\nactive_anon 0\nunevictable 0\n"},
+	{NEAP_CTL_PIDS, "pids.max", "max\n"},
 };
 
 /* Text that a new group takes from above: the controllers handed down, the effective CPUs. */

@@ -286,6 +286,11 @@ static void retry_sometimes(struct neap_group *group)
 	}
 }
 
+void neap_group_doubt(struct neap_group *group)
+{
+	close_all(group);
+}
+
 int neap_group_read(struct neap_group *group, unsigned parts, struct neap_reading *ret)
 {
 	const struct neap_cgroup *cgroup = group->readings->cgroup;

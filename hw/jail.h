@@ -19,7 +19,9 @@ enum neap_jail_mode {
 	NEAP_JAIL_LOG, /* nothing is refused; the kernel's log names what ON would refuse */
 };
 
-enum neap_jail_kind { NEAP_JAIL_LOOP, NEAP_JAIL_HAND };
+/* LOOP_PROBES: a loop that asks containers of this machine whether they are well, over TCP. It may make such sockets
+ * and connect them, but neither bind nor listen; all else is as of LOOP. */
+enum neap_jail_kind { NEAP_JAIL_LOOP, NEAP_JAIL_HAND, NEAP_JAIL_LOOP_PROBES };
 
 /* Bits 1 << CAP_*: what the hand keeps. DAC_OVERRIDE: files of groups that were handed to another
  * user; SYS_NICE: moving processes that may do more than the hand between CPU sets; SYS_RESOURCE:

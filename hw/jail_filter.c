@@ -95,8 +95,9 @@ static const char sanitizer[] =
 	"clone fork ptrace personality wait4 waitid kill tgkill prctl "
 	"process_vm_readv sched_getscheduler socketpair pipe pipe2 getdents rseq";
 
-#define INT  0xffffffffu /* the kernel looks at no more of an int */
-#define EXEC ((uint64_t)PROT_EXEC)
+#define INT       0xffffffffu /* the kernel looks at no more of an int */
+#define SOCK_TYPE 0xf         /* of what stands with flags */
+#define EXEC      ((uint64_t)PROT_EXEC)
 #define NAMESPACES                                                                       \
 	((uint64_t)CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |         \
 	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
@@ -140,6 +141,7 @@ static const struct term {
 struct build {
 	scmp_filter_ctx ctx;
 	int who;
+	bool has_probes;
 	bool is_log;
 	int rc; /* of the first failure, a negative errno */
 };
@@ -159,17 +161,25 @@ static bool is_sanitizers(const char *name)
 	       (at[len] == ' ' || at[len] == '\0');
 }
 
-static void rule_add(struct build *build, uint32_t action, const char *name,
-		     const struct scmp_arg_cmp *cmp)
+/* When all of count comparisons hold. */
+static void rule_add_all(struct build *build, uint32_t action, const char *name,
+			 const struct scmp_arg_cmp *cmps, unsigned count)
 {
 	int number = number_of(name);
 	int rc;
 
 	if (number < 0 || build->rc < 0 || (build->is_log && action != ALLOW))
 		return;
-	rc = seccomp_rule_add_array(build->ctx, action, number, cmp ? 1 : 0, cmp);
+	rc = seccomp_rule_add_array(build->ctx, action, number, count, cmps);
 	if (rc < 0)
 		build->rc = rc;
+}
+
+/* cmp NULL: always. */
+static void rule_add(struct build *build, uint32_t action, const char *name,
+		     const struct scmp_arg_cmp *cmp)
+{
+	rule_add_all(build, action, name, cmp, cmp ? 1 : 0);
 }
 
 /* Every call of a list of names with blanks between. */
@@ -198,6 +208,42 @@ static void term_add(struct build *build, const struct term *term)
 		rule_add(build, term->action, term->name, term->mask ? &cmp : NULL);
 }
 
+/* TCP for probes; other sockets get the error from which libraries fall back. A filter sees numbers and not what a
+ * pointer leads to, so it cannot say where to: api/agent/probe_net.c knows no address but those of this machine, but a
+ * loop that was taken over could connect to others, which without probes it cannot. So this is for loops that run pods
+ * alone, and no more than that: no names are looked up (no UDP, no netlink), nobody is waited for (no bind, no
+ * listen), no packets are made by hand. */
+static void sockets_add(struct build *build)
+{
+	static const uint64_t families[] = {AF_INET, AF_INET6};
+	static const uint64_t others[] = {SOCK_DGRAM,     SOCK_RAW,  SOCK_RDM,
+					  SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET};
+	const uint32_t refuse = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+	const struct scmp_arg_cmp rest = {0, SCMP_CMP_GT, AF_INET6, 0};
+	size_t i, k;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(families); i++) {
+		struct scmp_arg_cmp cmps[] = {
+			{0, SCMP_CMP_EQ, families[i], 0},
+			{1, SCMP_CMP_MASKED_EQ, SOCK_TYPE, SOCK_STREAM},
+			{2, SCMP_CMP_EQ, 0, 0},
+		};
+
+		rule_add_all(build, ALLOW, "socket", cmps, 3);
+		for (k = 0; k < NEAP_ARRAY_LEN(others); k++) {
+			cmps[1].datum_b = others[k];
+			rule_add_all(build, refuse, "socket", cmps, 2);
+		}
+	}
+	for (i = AF_UNSPEC; i < AF_INET6; i++) {
+		const struct scmp_arg_cmp family = {0, SCMP_CMP_EQ, i, 0};
+
+		if (i != AF_UNIX && i != AF_INET)
+			rule_add(build, refuse, "socket", &family);
+	}
+	rule_add(build, refuse, "socket", &rest);
+}
+
 static void rules_add(struct build *build)
 {
 	const struct scmp_arg_cmp own = {0, SCMP_CMP_MASKED_EQ, INT, (uint64_t)getpid()};
@@ -217,7 +263,9 @@ static void rules_add(struct build *build)
 	/* abort(3) and raise(3). */
 	if (!IS_SANITIZED)
 		rule_add(build, ALLOW, "tgkill", &own);
-	if (build->who == LOOP)
+	if (build->has_probes)
+		sockets_add(build);
+	else if (build->who == LOOP)
 		rule_add(build, SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", &foreign);
 }
 
@@ -237,7 +285,8 @@ int neap_jail_filter(enum neap_jail_kind kind, enum neap_jail_mode mode,
 		     struct neap_error *err)
 {
 	struct build build = {
-		.who = kind == NEAP_JAIL_LOOP ? LOOP : HAND,
+		.who = kind == NEAP_JAIL_HAND ? HAND : LOOP,
+		.has_probes = kind == NEAP_JAIL_LOOP_PROBES,
 		.is_log = mode == NEAP_JAIL_LOG,
 	};
 	int rc;

@@ -45,6 +45,9 @@ int neap_group_read(struct neap_group *group, unsigned parts, struct neap_readin
 /* Present value of a key of this group, through a descriptor kept as well. As neap_plan_read_fn: 1, 0 gone, -code. */
 int neap_group_read_key(struct neap_group *group, enum neap_key key,
 			struct neap_value *ret, struct neap_error *err);
+/* Opens its files anew when they are read next: it may have now what it lacked while it was made, or be
+ * another group of that name. */
+void neap_group_doubt(struct neap_group *group);
 const char *neap_group_dir(const struct neap_group *group);
 /* Identity of the directory (inode), 0 when gone: tells a group from another that took its name. */
 uint64_t neap_group_id(struct neap_group *group);

@@ -43,6 +43,7 @@ deb   dpkg-dev             package
 deb   debootstrap          package tests
 deb   lintian              package tests
 ci    curl                 requests of tests
+ci    jq                   JSON in tests
 ci    prometheus           promtool
 ci    zsh                  completion
 ci    fish                 completion

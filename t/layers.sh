@@ -19,9 +19,12 @@ api/http         : engine api/http : libevent openssl
 api/kube         : engine api/kube api/http api/store : libyaml libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
 api/control      : engine lua api/control api/http api/policy api/store :
-api/extender     : engine lua api/extender api/http api/store :
+api/extender     : engine lua api/extender api/http api/schedule api/store :
 api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/run api/store :
+api/workload     : engine api/kube api/store api/workload : libevent
+api/schedule     : engine lua api/kube api/store api/schedule : libevent
+api/agent        : engine hw api/http api/kube api/store api/run api/agent : libevent
 api/ctl          : * : *
 api              : * : *
 t                : * : *

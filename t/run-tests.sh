@@ -4,6 +4,8 @@
 # Runs the built test programs (BUILD/t/test_*) and t/sh/*.t under prove. Last line: "N passed, N
 # failed", with ", N skipped" where so; before it the reason of every skip and the full output of
 # what failed. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program).
+# NEAP_TEST_AGAIN=1: a program that failed runs once more, when nothing else does. What it says then counts; that
+# it failed first, and how, is told all the same.
 #
 # prove calls this script back (--one) for each program, as its TAP needs mending: cmocka prints one
 # plan per group and a skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an
@@ -98,7 +100,7 @@ run_one()
 {
 	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-}
 	name=$(basename "$program" .t)
-	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=360 || limit=120; }
+	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=480 || limit=240; }
 	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" ${under[@]+"${under[@]}"} "$program" \
 		>"$TAP_DIR/$name.raw" 2>&1 </dev/null
@@ -145,8 +147,24 @@ for program in ${programs[@]+"${programs[@]}"}; do
 	*) units+=("$program") ;;
 	esac
 done
-[ ${#units[@]} -eq 0 ] || prove -j "$(nproc)" --exec 't/run-tests.sh --one' "${units[@]}"
+# Most of them wait more than they work, the scripts above all: those come first.
+order=()
+for program in ${units[@]+"${units[@]}"}; do case $program in *.t) order+=("$program") ;; esac; done
+for program in ${units[@]+"${units[@]}"}; do case $program in *.t) ;; *) order+=("$program") ;; esac; done
+[ ${#order[@]} -eq 0 ] || prove -j "$((2 * $(nproc)))" --exec 't/run-tests.sh --one' "${order[@]}"
 [ ${#scripts[@]} -eq 0 ] || prove --exec 't/run-tests.sh --one' "${scripts[@]}"
+
+has_failed() { [ ! -s "$TAP_DIR/$1.tap" ] || grep -q '^not ok' "$TAP_DIR/$1.tap"; }
+if [ -n "${NEAP_TEST_AGAIN:-}" ]; then
+	for program in "${programs[@]}"; do
+		name=$(basename "$program" .t)
+		has_failed "$name" || continue
+		echo "=== $name failed, and runs again by itself; the first time it said:"
+		if [ -s "$TAP_DIR/$name.tap" ]; then cat "$TAP_DIR/$name.tap"; fi
+		prove --exec 't/run-tests.sh --one' "$program"
+		if has_failed "$name"; then echo "=== $name failed twice"; else echo "=== $name: unstable, passed when by itself"; fi
+	done
+fi
 
 passed=0 failed=0 skipped=0
 for program in "${programs[@]}"; do

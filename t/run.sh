@@ -20,6 +20,14 @@ if [ "$(id -u)" = 0 ]; then
 		echo "run: making the system user 'neap' for neapd's loop"
 		useradd --system --no-create-home --shell /usr/sbin/nologin neap
 	fi
+	case " $* " in
+	*" --run-pods-user neap-pods "*)
+		if ! getent passwd neap-pods >/dev/null; then
+			echo "run: making the system user 'neap-pods', as whom pods run"
+			useradd --system --no-create-home --shell /usr/sbin/nologin neap-pods
+		fi
+		;;
+	esac
 	exec "$build/neapd" --share-dir "$share" "$@"
 fi
 

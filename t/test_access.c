@@ -123,6 +123,31 @@ static const struct {
 	 NULL},
 };
 
+/* The same where pods run. */
+static const struct {
+	int who;
+	const char *verb, *group, *resource, *sub;
+} running[] = {
+	{ALL, "get", "", "pods", ""},
+	{A, "create", "", "pods", ""},
+	{A, "patch", "", "pods", ""},
+	{A, "update", "", "pods", "ephemeralcontainers"},
+	{A, "create", "", "pods", "binding"},
+	{E | A, "create", "", "pods", "eviction"},
+	{E | A, "delete", "", "pods", ""},
+	{E | A, "deletecollection", "batch", "jobs", ""},
+	{A, "create", "apps", "deployments", ""},
+	{A, "patch", "apps", "replicasets", ""},
+	{E | A, "patch", "apps", "deployments", "scale"},
+	{A, "create", "batch", "jobs", ""},
+	{A, "create", "", "podtemplates", ""},
+	{A, "update", "", "replicationcontrollers", ""},
+	{A, "*", "apps", "*", ""},
+	{A, "create", "*", "*", ""},
+	{E | A, "create", "", "configmaps", ""},
+	{E | A, "create", "scheduling.koordinator.sh", "reservations", ""},
+};
+
 static json_t *tree(const char *text)
 {
 	neap_auto_free char *copy = text ? neap_strdup(text) : NULL;
@@ -176,9 +201,40 @@ static void test_decisions(void **state)
 	}
 }
 
+static void test_running(void **state)
+{
+	static const struct {
+		int bit;
+		enum neap_http_role role;
+	} who[] = {{R, NEAP_HTTP_READER}, {E, NEAP_HTTP_EDITOR}, {A, NEAP_HTTP_ADMIN}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(running); i++)
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(who); k++) {
+			const struct neap_access_ask ask = {
+				.role = who[k].role,
+				.user = "u",
+				.verb = running[i].verb,
+				.group = running[i].group,
+				.resource = running[i].resource,
+				.sub = running[i].sub,
+				.ns = "a",
+				.name = "x",
+				.runs_pods = true,
+			};
+
+			if (neap_kube_may(&ask, NULL) !=
+			    ((running[i].who & who[k].bit) != 0))
+				fail_msg("row %zu: %s %s %s as %s", i, ask.verb,
+					 ask.resource, ask.sub,
+					 neap_http_role_name(ask.role));
+		}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_decisions)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_decisions),
+					   cmocka_unit_test(test_running)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -38,6 +39,7 @@
 #define NO_JAIL   201
 #define LOOP      NEAP_JAIL_LOOP
 #define HAND      NEAP_JAIL_HAND
+#define PROBES    NEAP_JAIL_LOOP_PROBES
 #define DIES(name)                                                                       \
 	{#name, LOOP, SYS_##name, {0}, KILLED, 0},                                       \
 	{                                                                                \
@@ -110,6 +112,24 @@ static const struct call {
 	{"IPv6", LOOP, SYS_socket, {AF_INET6, SOCK_DGRAM}, EAFNOSUPPORT, 0},
 	{"netlink", LOOP, SYS_socket, {AF_NETLINK, SOCK_RAW}, EAFNOSUPPORT, 0},
 	{"packets", LOOP, SYS_socket, {AF_PACKET, SOCK_RAW}, EAFNOSUPPORT, 0},
+	{"TCP to probe", PROBES, SYS_socket, {AF_INET, SOCK_STREAM}, 0, 0},
+	{"TCP to probe",
+	 PROBES,
+	 SYS_socket,
+	 {AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC},
+	 0,
+	 0},
+	{"UDP", PROBES, SYS_socket, {AF_INET, SOCK_DGRAM}, EAFNOSUPPORT, 0},
+	{"UDP", PROBES, SYS_socket, {AF_INET6, SOCK_DGRAM}, EAFNOSUPPORT, 0},
+	{"ICMP", PROBES, SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}, EAFNOSUPPORT, 0},
+	{"SCTP", PROBES, SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, ENOSYS, 0},
+	{"netlink", PROBES, SYS_socket, {AF_NETLINK, SOCK_RAW}, EAFNOSUPPORT, 0},
+	{"AX.25", PROBES, SYS_socket, {AF_AX25, SOCK_DGRAM}, EAFNOSUPPORT, 0},
+	{"a unix socket", PROBES, SYS_socket, {AF_UNIX, SOCK_DGRAM}, 0, 0},
+	{"bind", PROBES, SYS_bind, {-1}, ENOSYS, 0},
+	{"listen", PROBES, SYS_listen, {-1}, ENOSYS, 0},
+	{"execve", PROBES, SYS_execve, {0}, KILLED, 0},
+	{"memfd_create", PROBES, SYS_memfd_create, {(long)"x"}, ENOSYS, 0},
 	{"a unix socket", LOOP, SYS_socket, {AF_UNIX, SOCK_DGRAM}, 0, 0},
 	{"a unix socket", HAND, SYS_socket, {AF_UNIX, SOCK_DGRAM}, KILLED, 0},
 	{"connect", HAND, SYS_connect, {0}, KILLED, 0},
@@ -214,8 +234,10 @@ static void each_call(void **state)
 		if (calls[i].want == -1 ? got == KILLED || got == ENOSYS
 					: got != calls[i].want)
 			fail_msg("%s (%s): %d, wanted %d", calls[i].name,
-				 calls[i].kind == LOOP ? "loop" : "hand", got,
-				 calls[i].want);
+				 calls[i].kind == HAND   ? "hand"
+				 : calls[i].kind == LOOP ? "loop"
+							 : "loop with probes",
+				 got, calls[i].want);
 	}
 }
 

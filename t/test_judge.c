@@ -364,7 +364,7 @@ static void test_many_problems(void **state)
 static void test_budget_of_all(void **state)
 {
 	static const char text[] = HEAD
-		"  tick = function()\n    for i = 1, 4000 do local x = i .. \"\" end\n"
+		"  tick = function()\n    for i = 1, 400 do local x = i .. \"\" end\n"
 		"    return {}\n  end,\n  examples = (function()\n    local rows = {}\n"
 		"    local steps = {}\n"
 		"    for i = 1, 1000 do steps[i] = { want = {} } end\n"

@@ -20,6 +20,7 @@
 #define IDLE   NEAP_KEY_CPU_IDLE
 #define CPUS   NEAP_KEY_CPUSET_CPUS
 #define LIMIT  NEAP_KEY_MEMORY_MAX_BYTES
+#define PIDS   NEAP_KEY_PIDS_MAX
 #define HIGH   NEAP_KEY_MEMORY_HIGH_BYTES
 
 static struct neap_value number(int64_t n)
@@ -50,7 +51,8 @@ static void table(void **state)
 		assert_int_equal(neap_key_find_file(info->v2_file), key);
 		assert_true(info->min <= info->max);
 		assert_true(strlen(info->doc) > 10);
-		assert_int_equal(info->is_for_policies, key != NEAP_KEY_CPUSET_MEMS);
+		assert_int_equal(info->is_for_policies,
+				 key != NEAP_KEY_CPUSET_MEMS && key != NEAP_KEY_PIDS_MAX);
 	}
 	assert_int_equal(neap_key_find("cpu.max"), NEAP_KEY_COUNT);
 	assert_int_equal(neap_key_find_file("cpu.max"), MAX);
@@ -99,6 +101,11 @@ static const struct {
 	{LIMIT, true, "maximum\n", FAILS},
 	{LIMIT, true, "99999999999999999999\n", FAILS},
 	{HIGH, true, "max\n", -1},
+	{PIDS, false, "max\n", -1},
+	{PIDS, true, "max\n", -1},
+	{PIDS, true, "64\n", 64},
+	{PIDS, false, "maximum\n", FAILS},
+	{PIDS, false, "max 64\n", FAILS},
 };
 
 static void parse(void **state)
@@ -134,6 +141,8 @@ static const struct {
 	{LIMIT, 4096, "4096", "4096", "4096"},
 	{HIGH, -1, "max", "max", "max"},
 	{NEAP_KEY_MEMORY_MIN_BYTES, 0, "0", "0", "0"},
+	{PIDS, -1, "max", "max", "max"},
+	{PIDS, 64, "64", "64", "64"},
 };
 
 static void format(void **state)
@@ -263,6 +272,10 @@ static void check(void **state)
 		{LIMIT, -1, true},
 		{LIMIT, 0, true},
 		{LIMIT, INT64_MIN, false},
+		{PIDS, -1, true},
+		{PIDS, 0, true},
+		{PIDS, 4194304, true},
+		{PIDS, 4194305, false},
 		{CPUS, 1, false},
 	};
 	struct neap_value set = cpus("0"), quota = number(5);
@@ -294,7 +307,7 @@ static void enlarge(void **state)
 	} rows[] = {
 		{MAX, 100, -1, true},  {MAX, -1, 100, false},  {MAX, -1, -1, false},
 		{MAX, 100, 200, true}, {MAX, 200, 100, false}, {MAX, 5, 5, false},
-		{BURST, 0, 1, true},   {LIMIT, 0, -1, true},
+		{BURST, 0, 1, true},   {LIMIT, 0, -1, true},   {PIDS, 64, -1, true},
 	};
 	static const struct {
 		const char *old_cpus, *new_cpus, *want; /* NULL: leave */

@@ -380,7 +380,7 @@ static void test_upload_budget(void **state)
 		"for i = 1, 1000 do steps[i] = { want = {} } end\n"
 		"for i = 1, 1000 do rows[i] = { name = 'row ' .. i, steps = steps } end\n"
 		"return { api = 1, kind = 'qos', name = 'x', examples = rows,\n"
-		"tick = function() for i = 1, 30000 do end return {} end }";
+		"tick = function() for i = 1, 3000 do end return {} end }";
 	struct neap_policy *policy = NULL;
 	struct neap_error err, row_err = {.msg = ""};
 

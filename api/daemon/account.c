@@ -50,6 +50,34 @@ int neap_account_find(const char *user, struct neap_account *ret, struct neap_er
 	return 0;
 }
 
+int neap_account_find_pods(const char *user, const struct neap_account *loop,
+			   struct neap_account *ret, char *home, struct neap_error *err)
+{
+	const struct passwd *entry;
+
+	if (geteuid() != 0)
+		return neap_error_field(err, NEAP_EINVAL, "--run-pods",
+					"needs root: whoever starts neapd cannot run "
+					"processes as another user");
+	if (neap_account_find(user, ret, err) < 0) {
+		(void)neap_strcopy(err->field, sizeof(err->field), "--run-pods-user");
+		return -(int)err->code;
+	}
+	if (ret->uid == 0 || ret->gid == 0)
+		return neap_error_field(
+			err, NEAP_EINVAL, "--run-pods-user",
+			"'%s' is root, or of its group: pods never run so", user);
+	if (ret->uid == loop->uid)
+		return neap_error_field(
+			err, NEAP_EINVAL, "--run-pods-user",
+			"'%s' is the user of neapd itself (--user): pods could read its "
+			"token; name another",
+			user);
+	entry = getpwuid(ret->uid);
+	(void)neap_strcopy(home, 256, entry != NULL ? entry->pw_dir : "/");
+	return 0;
+}
+
 static int user_become(const struct neap_account *account, struct neap_error *err)
 {
 	if (geteuid() != 0 || account->uid == 0)
@@ -63,15 +91,16 @@ static int user_become(const struct neap_account *account, struct neap_error *er
 	return 0;
 }
 
-int neap_account_become(const struct neap_account *account, enum neap_jail_mode mode,
-			const struct neap_log *log, struct neap_error *err)
+int neap_account_become(const struct neap_account *account, enum neap_jail_kind kind,
+			enum neap_jail_mode mode, const struct neap_log *log,
+			struct neap_error *err)
 {
 	struct neap_error why = {0};
 
 	if (neap_jail_bound(0, err) < 0 || user_become(account, err) < 0 ||
 	    neap_jail_drop(0, err) < 0)
 		return -(int)err->code;
-	if (neap_jail_filter(NEAP_JAIL_LOOP, mode, &why) == 0)
+	if (neap_jail_filter(kind, mode, &why) == 0)
 		return 0;
 	if (why.code != NEAP_EUNSUPPORTED) {
 		*err = why;

@@ -137,7 +137,8 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err)
 {
 	struct neap_daemon_api *api = neap_alloc(sizeof(*api));
-	struct neap_kube_config kube = {.base = config->base};
+	struct neap_kube_config kube = {.base = config->base,
+					.runs_pods = config->config->run_pods};
 
 	*ret = api;
 	if (api == NULL)
@@ -158,6 +159,16 @@ const struct neap_kube_registry *
 neap_daemon_api_registry(const struct neap_daemon_api *api)
 {
 	return api != NULL ? api->registry : NULL;
+}
+
+struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api)
+{
+	return api != NULL ? api->kube : NULL;
+}
+
+struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api)
+{
+	return api != NULL ? api->store : NULL;
 }
 
 void neap_daemon_api_stop(struct neap_daemon_api *api)

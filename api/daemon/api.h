@@ -11,7 +11,9 @@
 
 struct event_base;
 struct neap_daemon_api;
+struct neap_kube;
 struct neap_kube_registry;
+struct neap_store;
 
 /* All is borrowed for its life. */
 struct neap_daemon_api_config {
@@ -29,6 +31,9 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 /* The kinds that are served; NULL without api. */
 const struct neap_kube_registry *
 neap_daemon_api_registry(const struct neap_daemon_api *api);
+/* What serves the objects, and where they are kept; borrowed until it stops. NULL without api. */
+struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api);
+struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
 /* Ends watches and everything that works by itself; before the server is freed. api may be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);
 /* After the server: nobody is answered any more, but what was accepted is durable when it returns. */

@@ -21,10 +21,15 @@ struct neap_account {
 
 /* The user of --user when root; else whoever started it. The error says how to make the user. */
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err);
+/* The user of --run-pods-user and its home. Root, and the user that the loop is (whose token it could read), are
+ * refused. home: 256 bytes. */
+int neap_account_find_pods(const char *user, const struct neap_account *loop,
+			   struct neap_account *ret, char *home, struct neap_error *err);
 /* Gives up root for good: groups, gid, uid, every capability, no_new_privs; checks that it cannot come
  * back; then the filter of system calls. A kernel without filters gives one warning. Before any thread. */
-int neap_account_become(const struct neap_account *account, enum neap_jail_mode mode,
-			const struct neap_log *log, struct neap_error *err);
+int neap_account_become(const struct neap_account *account, enum neap_jail_kind kind,
+			enum neap_jail_mode mode, const struct neap_log *log,
+			struct neap_error *err);
 /* Nice value, oom_score_adj and, away from a terminal, a session of its own, so that a starved machine
  * still has its governor. Needs root. */
 void neap_account_favour(const struct neap_log *log);

@@ -19,8 +19,12 @@
 #include "api/http/tls.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
+#include "hw/keeper/keeper.h"
 
 struct event;
+struct neap_daemon_controllers;
+struct neap_daemon_extender;
+struct neap_daemon_pods;
 struct neap_daemon_trail;
 struct event_base;
 
@@ -52,7 +56,13 @@ struct neap_daemon {
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;
 	struct neap_metrics *metrics;
-	struct neap_daemon_api *api; /* NULL without the role */
+	struct neap_daemon_api *api;                 /* NULL without the role */
+	struct neap_daemon_controllers *controllers; /* NULL without the role api */
+	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
+	struct neap_keeper *keeper;                  /* NULL without --run-pods */
+	struct neap_daemon_pods *pods;
+	uid_t pods_uid; /* of --run-pods-user */
+	char pods_dir[160];
 	struct neap_kube_declared_folder crds;
 	int argc;
 	char **argv;

@@ -41,8 +41,13 @@ bool neap_guard_resolve(struct neap_guard *guard)
 
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
 		return false;
-	if (domain != AF_UNIX)
-		return resolve_tcp(guard, fd);
+	if (domain != AF_UNIX) {
+		if (!resolve_tcp(guard, fd))
+			return false;
+		if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
+			neap_guard_set_proved(guard);
+		return true;
+	}
 	len = sizeof(cred);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return false;
@@ -70,6 +75,8 @@ enum neap_http_role neap_guard_find_role(const struct neap_guard *guard)
 			       : neap_grants_find_unix(guards->bearers.grants, peer->uid);
 	if (guard->user && neap_tls_is_good(guard->bev))
 		return neap_grants_find_user(guards->bearers.grants, guard->user);
+	if (!guard->is_tls && guards->plain_role)
+		return guards->plain_role;
 	return NEAP_HTTP_ANYBODY;
 }
 

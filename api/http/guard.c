@@ -245,6 +245,11 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 	return guard;
 }
 
+void neap_guards_set_plain_role(struct neap_guards *guards, enum neap_http_role role)
+{
+	guards->plain_role = role;
+}
+
 void neap_guards_set_bearers(struct neap_guards *guards,
 			     const struct neap_bearers *bearers)
 {

@@ -21,6 +21,8 @@ struct neap_tls;
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 				    const struct neap_bearers *bearers,
 				    struct neap_tls *tls, int timeout_s);
+/* What everybody over plain TCP is, without showing anything; NEAP_HTTP_ANYBODY at first. */
+void neap_guards_set_plain_role(struct neap_guards *guards, enum neap_http_role role);
 /* After the evhttp is gone, and with it all connections. */
 void neap_guards_free(struct neap_guards *guards);
 /* For evhttp_set_bevcb, arg is the guards: the bufferevent of a connection just accepted. */

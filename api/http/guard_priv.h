@@ -66,11 +66,12 @@ struct neap_guards {
 	struct neap_bearers bearers;
 	struct neap_tls *tls;
 	int timeout_s;
-	struct neap_guard_list list;  /* the one longest without input first */
-	struct neap_guard_list fresh; /* accepted in this turn of the loop */
-	size_t count;                 /* of both lists */
-	size_t alive;                 /* of those admitted, without the refused ones */
-	size_t strangers;             /* of these, those not proved */
+	enum neap_http_role plain_role; /* UNSET, as at first: of nobody */
+	struct neap_guard_list list;    /* the one longest without input first */
+	struct neap_guard_list fresh;   /* accepted in this turn of the loop */
+	size_t count;                   /* of both lists */
+	size_t alive;                   /* of those admitted, without the refused ones */
+	size_t strangers;               /* of these, those not proved */
 	size_t known_max;
 	size_t streams, tree_streams;
 	const struct neap_http_tree *tree;

@@ -438,6 +438,8 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
 	http->guards = neap_guards_new(base, config->own_uid, &http->bearers, config->tls,
 				       timeout_s);
+	if (http->guards && config->plain_role > NEAP_HTTP_ANYBODY)
+		neap_guards_set_plain_role(http->guards, config->plain_role);
 	if (!http->guards || !http->reopen || (config->token && !http->token)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);

@@ -127,6 +127,8 @@ struct neap_http_config {
 	struct neap_tokens *tokens; /* of users; a reference is taken; NULL: none */
 	struct neap_tls *tls;       /* borrowed; NULL: no TLS */
 	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
+	/* Of everybody over plain TCP, where only this machine can reach it; UNSET: of nobody. */
+	enum neap_http_role plain_role;
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */

@@ -53,6 +53,42 @@ static bool gives_power(const struct neap_access_ask *ask)
 	return false;
 }
 
+/* What becomes a process where pods run. */
+static const struct {
+	const char *group, *resource; /* NULL: all of the group */
+} commands[] = {
+	{"", "pods"},         {"", "replicationcontrollers"},
+	{"", "podtemplates"}, {"apps", NULL},
+	{"batch", NULL},
+};
+
+static bool runs_commands(const struct neap_access_ask *ask)
+{
+	static const char *const harmless_verbs[] = {"delete", "deletecollection", NULL};
+	static const char *const harmless_parts[] = {"status", "scale", "eviction", NULL};
+
+	if (!ask->runs_pods || is_in(ask->verb, harmless_verbs) ||
+	    is_in(ask->sub, harmless_parts))
+		return false;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(commands); i++)
+		if ((is_any(ask->group) || strcmp(ask->group, commands[i].group) == 0) &&
+		    (!commands[i].resource || is_any(ask->resource) ||
+		     strcmp(ask->resource, commands[i].resource) == 0))
+			return true;
+	return false;
+}
+
+static bool editor_may(const struct neap_access_ask *ask, const char **ret_why)
+{
+	if (gives_power(ask))
+		return false;
+	if (!runs_commands(ask))
+		return true;
+	*ret_why = "pods run on this machine (--run-pods): whoever writes them must be "
+		   "an admin";
+	return false;
+}
+
 /* --- nodes --- */
 
 enum belongs {
@@ -234,5 +270,5 @@ bool neap_kube_may(const struct neap_access_ask *ask, const char **ret_why)
 		return true;
 	if (ask->role == NEAP_HTTP_NODE)
 		return node_may(ask, ret_why);
-	return ask->role == NEAP_HTTP_EDITOR && !gives_power(ask);
+	return ask->role == NEAP_HTTP_EDITOR && editor_may(ask, ret_why);
 }

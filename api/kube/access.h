@@ -13,6 +13,9 @@
  *         CustomResourceDefinitions, ClusterColocationProfiles, and whatever is declared in the groups
  *         rbac.authorization.k8s.io, admissionregistration.k8s.io, apiregistration.k8s.io,
  *         certificates.k8s.io
+ *         Where pods run here (--run-pods) whoever writes a pod runs a program on this machine: creating, changing
+ *         and binding pods and what makes pods (the kinds of apps and batch, ReplicationControllers,
+ *         PodTemplates) is for admins then; scaling and deleting stay
  * admin   everything
  *
  * Everybody who is known may ask what he may (reviews of himself); about others asks an admin. */
@@ -33,6 +36,7 @@ struct neap_access_ask {
 	const char *ns, *name;        /* "": all, or of the cluster; not known yet */
 	/* The object as it is and as it shall be; NULL: there is none, or it plays no part yet. */
 	const json_t *before, *after;
+	bool runs_pods; /* commands of pods are run here */
 };
 
 /* *ret_why (may be NULL): more than "may not", or "". The texts are constant. */

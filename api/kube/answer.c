@@ -48,11 +48,25 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body)
 	call->request = NULL;
 }
 
+void call_tell(struct call *call, struct neap_object *object)
+{
+	void (*told)(void *, struct neap_object *, const struct neap_kube_failure *) =
+		call->told;
+
+	call->told = NULL;
+	if (told)
+		told(call->told_arg, object, object ? NULL : &call->failure);
+}
+
 void call_fail(struct call *call)
 {
 	char seconds[16];
 
-	if (call->request && call->failure.retry_after_s) {
+	if (!call->request) {
+		call_tell(call, NULL);
+		return;
+	}
+	if (call->failure.retry_after_s) {
 		(void)snprintf(seconds, sizeof(seconds), "%d",
 			       call->failure.retry_after_s);
 		(void)neap_http_header_add(call->request, "Retry-After", seconds);
@@ -61,9 +75,14 @@ void call_fail(struct call *call)
 			 neap_kube_status(&call->failure));
 }
 
+const char *call_query(const struct call *call, const char *name)
+{
+	return call->request ? neap_http_query_find(call->request, name) : NULL;
+}
+
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret)
 {
-	const char *text = neap_http_query_find(call->request, name);
+	const char *text = call_query(call, name);
 	struct neap_error err;
 
 	*ret = fallback;
@@ -78,7 +97,7 @@ int call_number(struct call *call, const char *name, int64_t fallback, int64_t *
 
 bool call_flag(struct call *call, const char *name)
 {
-	const char *text = neap_http_query_find(call->request, name);
+	const char *text = call_query(call, name);
 
 	return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
 }

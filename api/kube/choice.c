@@ -16,8 +16,8 @@ static int bad_selector(struct call *call, const char *parameter,
 
 int choice_parse(struct call *call, struct choice *ret)
 {
-	const char *labels = neap_http_query_find(call->request, "labelSelector");
-	const char *fields = neap_http_query_find(call->request, "fieldSelector");
+	const char *labels = call_query(call, "labelSelector");
+	const char *fields = call_query(call, "fieldSelector");
 	struct neap_error err;
 
 	*ret = (struct choice){0};

@@ -23,6 +23,7 @@ static const struct part {
 	{"scale", "Scale", "autoscaling", "v1", {"get", "patch", "update"}},
 	{"binding", "Binding", NULL, NULL, {"create"}},
 	{"eviction", "Eviction", "policy", "v1", {"create"}},
+	{"log", NULL, NULL, NULL, {"get"}},
 };
 
 bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part)
@@ -33,7 +34,8 @@ bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part)
 		return kind->has_status;
 	if (strcmp(part, "scale") == 0)
 		return kind->replicas_path;
-	return is_pod && (strcmp(part, "binding") == 0 || strcmp(part, "eviction") == 0);
+	return is_pod && (strcmp(part, "binding") == 0 || strcmp(part, "eviction") == 0 ||
+			  strcmp(part, "log") == 0);
 }
 
 /* A document that lacks a part is none. */

@@ -19,6 +19,7 @@ struct neap_kube_config {
 	struct neap_store *store;            /* borrowed */
 	struct neap_kube_registry *registry; /* borrowed */
 	int64_t (*now)(void);                /* Unix microseconds; NULL: the clock */
+	bool runs_pods; /* commands of pods are run here: only admins write pods */
 };
 
 int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,

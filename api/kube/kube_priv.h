@@ -6,6 +6,7 @@
 
 #include "api/http/server.h"
 #include "api/kube/field_selector.h"
+#include "api/kube/inside.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch.h"
 #include "api/kube/status.h"
@@ -17,6 +18,8 @@ struct event_base;
 struct neap_kube_declared;
 struct watcher;
 struct made;
+struct kube_notes;
+struct kube_logs;
 
 /* Lists of what is not stored that are made at a time. */
 #define MADE_MAX 16
@@ -39,10 +42,13 @@ struct neap_kube {
 	struct made *made;
 	size_t made_count;
 	struct event *tidy;
+	struct kube_logs *logs;              /* NULL: there are none here */
 	int64_t (*now)(void);                /* Unix microseconds */
+	bool runs_pods;                      /* see access.h */
 	struct neap_kube_declared *declared; /* NULL: the kinds stay as they are */
 	struct document document;
 	struct neap_kube_shown shown;
+	struct kube_notes *notes; /* NULL until there is one */
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
 };
@@ -64,6 +70,10 @@ struct call {
 	enum include include;
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
+	/* Who is told instead of a client; NULL: nobody. See inside.h. */
+	void (*told)(void *arg, struct neap_object *object,
+		     const struct neap_kube_failure *failure);
+	void *told_arg;
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale;
 };
@@ -94,6 +104,10 @@ int shape_parse(struct call *call);
 void call_fail(struct call *call);
 void call_answer_take(struct call *call, int status, json_t *body);
 void call_answer_buf(struct call *call, int status, struct neap_buf *body);
+/* Tells whoever waits inside: object, or NULL and call->failure. Once. */
+void call_tell(struct call *call, struct neap_object *object);
+/* The value of a query parameter; NULL when it is absent, and without a request. */
+const char *call_query(const struct call *call, const char *name);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
 bool call_flag(struct call *call, const char *name); /* "true" or "1" */
@@ -133,6 +147,18 @@ enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
 int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 	       const json_t *before);
 
+/* prepare.c: -1 with call->failure. Unknown fields go, defaults come; as it is stored from there on. */
+int call_shape_up(struct call *call, json_t *object);
+int call_check(struct call *call, const json_t *object, const json_t *before);
+/* metadata must be there for everything that follows; kind and apiVersion go. */
+int call_need_metadata(struct call *call, json_t *object);
+/* write.c: as POST, PUT and PATCH do once they know what was sent; object is taken. */
+void call_create_take(struct call *call, json_t *object);
+void call_update_take(struct call *call, json_t *object);
+void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
+/* parts.c: as POST of pods/NAME/binding and pods/NAME/eviction. */
+void call_bind_with(struct call *call, const json_t *binding);
+void call_evict_with(struct call *call, const json_t *eviction);
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);
@@ -172,6 +198,8 @@ void call_answer_list_take(struct call *call, const char *metadata,
 /* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
 void kube_tidy_later(struct neap_kube *kube);
 
+/* note.c */
+void kube_notes_free(struct kube_notes *notes);
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 
@@ -198,5 +226,9 @@ void call_bind(struct call *call);
 void call_evict(struct call *call);
 void call_scale_get(struct call *call);
 void call_scale_set(struct call *call);
+/* log.c */
+void call_log(struct call *call);
+/* Ends all that are open. NULL is fine. */
+void kube_logs_free(struct kube_logs *logs);
 
 #endif

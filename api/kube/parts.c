@@ -143,18 +143,14 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 	return -1;
 }
 
-void call_bind(struct call *call)
+void call_bind_with(struct call *call, const json_t *binding)
 {
 	struct neap_object *newest = need_newest(call);
-	json_t *binding, *tree;
+	json_t *tree;
 	const char *node;
 
 	if (!newest)
 		return;
-	if (body_any(call, &binding) < 0) {
-		call_fail(call);
-		return;
-	}
 	tree = neap_object_tree(newest);
 	if (!tree) {
 		nomem(call);
@@ -170,23 +166,31 @@ void call_bind(struct call *call)
 				newest->version);
 	}
 	json_decref(tree);
+}
+
+void call_bind(struct call *call)
+{
+	json_t *binding;
+
+	if (!need_newest(call))
+		return;
+	if (body_any(call, &binding) < 0) {
+		call_fail(call);
+		return;
+	}
+	call_bind_with(call, binding);
 	json_decref(binding);
 }
 
 /* --- eviction --- */
 
-void call_evict(struct call *call)
+void call_evict_with(struct call *call, const json_t *eviction)
 {
 	struct neap_object *newest = need_newest(call);
 	struct neap_budget_answer answer;
-	json_t *eviction;
 
 	if (!newest)
 		return;
-	if (body_any(call, &eviction) < 0) {
-		call_fail(call);
-		return;
-	}
 	answer = neap_budget_ask(call->kube, newest);
 	if (!answer.is_allowed) {
 		struct neap_causes *causes = &call->kube->causes;
@@ -204,6 +208,19 @@ void call_evict(struct call *call)
 		call_delete_with(call, json_object_get(eviction, "deleteOptions"), newest,
 				 201);
 	}
+}
+
+void call_evict(struct call *call)
+{
+	json_t *eviction;
+
+	if (!need_newest(call))
+		return;
+	if (body_any(call, &eviction) < 0) {
+		call_fail(call);
+		return;
+	}
+	call_evict_with(call, eviction);
 	json_decref(eviction);
 }
 

@@ -40,6 +40,7 @@ static int permit(struct call *call, const char *verb, const char *name,
 		.name = name,
 		.before = before,
 		.after = after,
+		.runs_pods = call->kube->runs_pods,
 	};
 	const char *why;
 
@@ -94,7 +95,8 @@ int call_permit_request(struct call *call, const char *method)
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after)
 {
-	return is_node(call) ? call_permit(call, verb, before, after) : 0;
+	return call->request && is_node(call) ? call_permit(call, verb, before, after)
+					      : 0;
 }
 
 int call_refuse_impersonation(struct call *call)

@@ -219,9 +219,9 @@ static int bad_match(struct call *call, const char *why)
 
 int call_check_match(struct call *call, bool is_watch)
 {
-	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
-	const char *version = neap_http_query_find(call->request, "resourceVersion");
-	const char *token = neap_http_query_find(call->request, "continue");
+	const char *match = call_query(call, "resourceVersionMatch");
+	const char *version = call_query(call, "resourceVersion");
+	const char *token = call_query(call, "continue");
 	bool is_exact;
 
 	if (!match || !*match)
@@ -250,8 +250,8 @@ int call_check_match(struct call *call, bool is_watch)
 /* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
 static int find_place(struct call *call, struct neap_store_place *ret)
 {
-	const char *token = neap_http_query_find(call->request, "continue");
-	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+	const char *token = call_query(call, "continue");
+	const char *match = call_query(call, "resourceVersionMatch");
 	int64_t version, newest = neap_store_version(call->kube->store);
 	struct neap_error err;
 

@@ -28,7 +28,7 @@ static int parse_options(struct call *call, json_t *options, struct wish *ret)
 
 	*ret = (struct wish){.options = options, .grace_s = -1};
 	if (!policy)
-		policy = neap_http_query_find(call->request, "propagationPolicy");
+		policy = call_query(call, "propagationPolicy");
 	if ((policy && strcmp(policy, "Orphan") == 0) ||
 	    json_is_true(json_object_get(options, "orphanDependents")))
 		ret->propagation = ORPHAN;

@@ -31,6 +31,7 @@ const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS] = {
 struct subject {
 	enum neap_http_role role;
 	const char *user;
+	bool runs_pods; /* here */
 };
 
 static const char *text_of(const json_t *object, const char *member)
@@ -49,6 +50,7 @@ static bool may(const struct subject *subject, const struct neap_access_ask *wha
 
 	ask.role = subject->role;
 	ask.user = subject->user;
+	ask.runs_pods = subject->runs_pods;
 	return neap_kube_may(&ask, ret_why);
 }
 
@@ -332,7 +334,8 @@ static void review_rules(struct call *call, const struct neap_kube_review *revie
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
-	const struct subject subject = {peer->role, peer->user->name};
+	const struct subject subject = {peer->role, peer->user->name,
+					call->kube->runs_pods};
 
 	answer(call, review, spec,
 	       rules_status(call->kube, &subject, text_of(spec, "namespace")), lost);
@@ -343,7 +346,8 @@ static void review_access(struct call *call, const struct neap_kube_review *revi
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
-	const struct subject subject = {peer->role, peer->user->name};
+	const struct subject subject = {peer->role, peer->user->name,
+					call->kube->runs_pods};
 
 	if (check_spec(call, review->kind, spec) < 0)
 		call_fail(call);
@@ -357,7 +361,8 @@ static void review_other(struct call *call, const struct neap_kube_review *revie
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
-	const struct subject subject = {role_of(call->kube, spec), text_of(spec, "user")};
+	const struct subject subject = {role_of(call->kube, spec), text_of(spec, "user"),
+					call->kube->runs_pods};
 
 	if (peer->role != NEAP_HTTP_ADMIN)
 		(void)neap_kube_fail(

@@ -42,6 +42,7 @@ static const struct {
 	{"GET", "scale", false, call_scale_get},
 	{"PUT", "scale", false, call_scale_set},
 	{"PATCH", "scale", false, call_scale_set},
+	{"GET", "log", false, call_log},
 };
 
 static call_fn *find_verb(struct call *call, const char *method)
@@ -143,7 +144,9 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 		not_allowed(&call);
 		return;
 	}
-	if (call_permit_request(&call, method) < 0 || shape_parse(&call) < 0 ||
+	/* What was printed is text, whatever else would be taken. */
+	if (call_permit_request(&call, method) < 0 ||
+	    (verb != call_log && shape_parse(&call) < 0) ||
 	    call_parse_dry(&call, neap_http_query_find(request, "dryRun")) < 0) {
 		call_fail(&call);
 		return;
@@ -260,6 +263,7 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->store = config->store;
 	kube->registry = config->registry;
 	kube->now = config->now ? config->now : clock_now;
+	kube->runs_pods = config->runs_pods;
 	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
 	if (kube->tidy)
 		return 0;
@@ -276,10 +280,12 @@ void neap_kube_free(struct neap_kube *kube)
 		call_watch_end(kube->watchers);
 	while (kube->made)
 		call_make_end(kube->made);
+	kube_logs_free(kube->logs);
 	if (kube->tidy)
 		event_free(kube->tidy);
 	free(kube->document.text);
 	neap_kube_shown_done(&kube->shown);
+	kube_notes_free(kube->notes);
 	free(kube);
 }
 

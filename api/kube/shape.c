@@ -14,7 +14,7 @@
 int shape_parse(struct call *call)
 {
 	const char *accept = neap_http_header_find(call->request, "Accept");
-	const char *include = neap_http_query_find(call->request, "includeObject");
+	const char *include = call_query(call, "includeObject");
 
 	call->shape = SHAPE_OBJECT;
 	call->include = INCLUDE_METADATA;

@@ -316,7 +316,7 @@ static void end_expired(struct watcher *watcher, int64_t version)
 /* "timeoutSeconds=300"; "timeout=5s", too, as kubectl has it for every request. */
 static int parse_timeout(struct call *call, int64_t *ret)
 {
-	const char *text = neap_http_query_find(call->request, "timeout");
+	const char *text = call_query(call, "timeout");
 	int64_t usec;
 
 	if (call_number(call, "timeoutSeconds", 0, ret) < 0)
@@ -333,8 +333,8 @@ static int parse_timeout(struct call *call, int64_t *ret)
 /* From where on, and whether what is there comes first. */
 static int parse_wish(struct call *call, struct wish *ret)
 {
-	const char *initial = neap_http_query_find(call->request, "sendInitialEvents");
-	const char *match = neap_http_query_find(call->request, "resourceVersionMatch");
+	const char *initial = call_query(call, "sendInitialEvents");
+	const char *match = call_query(call, "resourceVersionMatch");
 
 	if (call_number(call, "resourceVersion", 0, &ret->version) < 0 ||
 	    parse_timeout(call, &ret->seconds) < 0 || call_check_match(call, true) < 0)

@@ -35,7 +35,9 @@ static void write_done(void *arg, struct neap_object *object,
 
 	if (call->request && object) {
 		call_answer_object(call, pending->status, object);
-	} else if (call->request) {
+	} else if (object) {
+		call_tell(call, object);
+	} else {
 		(void)neap_kube_fail_error(&call->failure, call->target.kind,
 					   call->target.name, err);
 		call_fail(call);
@@ -83,6 +85,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	if (call->request)
 		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
+	call->told = NULL; /* the write has it */
 }
 
 void call_answer_object(struct call *call, int status, struct neap_object *object)
@@ -130,38 +133,6 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 	call_answer_take(call, status, object);
 }
 
-/* --- bringing an object into shape --- */
-
-/* Of one answer: each is a header. */
-#define WARNINGS_MAX 16
-
-struct unknown {
-	struct call *call;
-	char paths[512];
-	size_t count;
-};
-
-static void note_unknown(void *arg, const char *path)
-{
-	struct unknown *unknown = arg;
-	size_t len = strlen(unknown->paths);
-	char text[300];
-
-	unknown->count++;
-	(void)snprintf(text, sizeof(text), "unknown field \"%s\"", path);
-	if (len + strlen(text) + 3 < sizeof(unknown->paths))
-		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
-			       len ? ", " : "", text);
-	/* Clients show them as they are; what cannot stand between quotes is left out. */
-	if (unknown->call && unknown->count <= WARNINGS_MAX && !strpbrk(path, "\"\\")) {
-		char warning[320];
-
-		(void)snprintf(warning, sizeof(warning),
-			       "299 - \"unknown field \\\"%.250s\\\"\"", path);
-		(void)neap_http_header_add(unknown->call->request, "Warning", warning);
-	}
-}
-
 static int nomem(struct call *call)
 {
 	struct neap_error err;
@@ -169,73 +140,6 @@ static int nomem(struct call *call)
 	(void)neap_error_nomem(&err);
 	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
 				    &err);
-}
-
-/* Unknown fields go, defaults come; as it is stored from there on. */
-static int shape_up(struct call *call, json_t *object)
-{
-	const char *validation = neap_http_query_find(call->request, "fieldValidation");
-	bool is_strict = validation && strcmp(validation, "Strict") == 0;
-	bool is_silent = validation && strcmp(validation, "Ignore") == 0;
-	struct unknown unknown = {.call = is_strict || is_silent ? NULL : call};
-	const struct neap_kube_kind *kind = call->target.kind;
-	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
-	struct neap_error err;
-
-	if (!neap_schema_prune(kind->schema, object, note_unknown, &unknown))
-		return nomem(call);
-	if (is_strict && unknown.count)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "strict decoding error: %s", unknown.paths);
-	if (!kind->is_custom && neap_schema_decode(kind->schema, object, &err) < 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"%s in version \"%s\" cannot be handled as a %s: %s%s%s",
-			kind->kind, call->target.version, kind->kind, err.field,
-			err.field[0] ? ": " : "", err.msg);
-	if (!neap_kube_view_store(kind->view, object) ||
-	    !neap_schema_default(stored->schema, object) ||
-	    (stored->complete && !stored->complete(object)))
-		return nomem(call);
-	return 0;
-}
-
-static int check(struct call *call, const json_t *object, const json_t *before)
-{
-	const struct neap_kube_kind *kind = call->target.kind;
-	struct neap_causes *causes = &call->kube->causes;
-
-	memset(causes, 0, sizeof(*causes));
-	neap_kube_meta_check(kind, object, before, causes);
-	(void)neap_schema_check(neap_kube_kind_stored(kind)->schema, object, causes);
-	if (kind->check)
-		kind->check(object, before, causes);
-	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
-						      neap_kube_meta_text(object, "name"),
-						      causes)
-			     : 0;
-}
-
-/* metadata must be there for everything that follows. */
-static int need_metadata(struct call *call, json_t *object)
-{
-	json_t *meta = json_object_get(object, "metadata");
-
-	/* A patch can make anything of an object. */
-	if (!json_is_object(object))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "a %s must be a JSON object",
-				      call->target.kind->kind);
-	(void)json_object_del(object, "kind");
-	(void)json_object_del(object, "apiVersion");
-	if (!meta || json_is_null(meta))
-		return json_object_set_new(object, "metadata", json_object()) < 0
-			       ? nomem(call)
-			       : 0;
-	if (json_is_object(meta))
-		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "metadata: must be an object");
 }
 
 /* --- creating --- */
@@ -277,7 +181,7 @@ static int check_namespace(struct call *call, const json_t *object)
 
 static int make_new(struct call *call, json_t *object)
 {
-	if (need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
+	if (call_need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
 	    call_check_declared(call) < 0)
 		return -1;
 	if (*neap_kube_meta_text(object, "resourceVersion"))
@@ -288,16 +192,16 @@ static int make_new(struct call *call, json_t *object)
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
 		return nomem(call);
-	if (shape_up(call, object) < 0 ||
+	if (call_shape_up(call, object) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
-	if (check(call, object, NULL) < 0)
+	if (call_check(call, object, NULL) < 0)
 		return -1;
 	call_warn_definition(call, object);
 	return 0;
 }
 
-static void create_take(struct call *call, json_t *object)
+void call_create_take(struct call *call, json_t *object)
 {
 	if (make_new(call, object) < 0) {
 		json_decref(object);
@@ -336,7 +240,7 @@ void call_create(struct call *call)
 		call_fail(call);
 		return;
 	}
-	create_take(call, object);
+	call_create_take(call, object);
 }
 
 /* --- changing --- */
@@ -417,8 +321,8 @@ static int check_version(struct call *call, const json_t *object,
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
-	if (need_metadata(call, object) < 0 || check_version(call, object, newest) < 0 ||
-	    shape_up(call, object) < 0)
+	if (call_need_metadata(call, object) < 0 ||
+	    check_version(call, object, newest) < 0 || call_shape_up(call, object) < 0)
 		return -1;
 	if (!*neap_kube_meta_text(object, "name") &&
 	    json_object_set_new(json_object_get(object, "metadata"), "name",
@@ -438,7 +342,7 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
 	if (call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
-	    check(call, object, before) < 0)
+	    call_check(call, object, before) < 0)
 		return -1;
 	call_warn_definition(call, object);
 	return 0;
@@ -466,17 +370,17 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 }
 
 /* A Lease may be made by writing it where it will be. */
-static void update_missing(struct call *call)
+static bool may_be_made(const struct call *call)
 {
-	json_t *object;
+	return strcmp(call->resource, "leases.coordination.k8s.io") == 0;
+}
 
-	if (strcmp(call->resource, "leases.coordination.k8s.io") != 0) {
+static void update_missing_take(struct call *call, json_t *object)
+{
+	if (!may_be_made(call)) {
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
 					     call->target.name);
-		call_fail(call);
-		return;
-	}
-	if (body_object(call, &object) < 0) {
+		json_decref(object);
 		call_fail(call);
 		return;
 	}
@@ -490,21 +394,17 @@ static void update_missing(struct call *call)
 		call_fail(call);
 		return;
 	}
-	create_take(call, object);
+	call_create_take(call, object);
 }
 
-void call_update(struct call *call)
+void call_update_take(struct call *call, json_t *object)
 {
 	struct neap_object *newest = neap_store_newest(
 		call->kube->store, call->resource, call->target.ns, call->target.name);
-	json_t *object, *before;
+	json_t *before;
 
 	if (!newest) {
-		update_missing(call);
-		return;
-	}
-	if (body_object(call, &object) < 0) {
-		call_fail(call);
+		update_missing_take(call, object);
 		return;
 	}
 	before = neap_object_tree(newest);
@@ -516,6 +416,24 @@ void call_update(struct call *call)
 		call_fail(call);
 	}
 	json_decref(before);
+}
+
+void call_update(struct call *call)
+{
+	json_t *object;
+
+	/* What is not there is told before what is wrong with the body. */
+	if (!may_be_made(call) &&
+	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
+			       call->target.name)) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+	} else if (body_object(call, &object) < 0) {
+		call_fail(call);
+	} else {
+		call_update_take(call, object);
+	}
 }
 
 /* A malformed patch is a bad request; one that does not fit the object is invalid. */
@@ -550,7 +468,7 @@ static json_t *make_shown(const struct call *call, json_t *before)
 	return NULL;
 }
 
-static void patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
+void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
 {
 	struct neap_object *newest = neap_store_newest(
 		call->kube->store, call->resource, call->target.ns, call->target.name);
@@ -586,6 +504,6 @@ void call_patch(struct call *call)
 	if (body_patch(call, &type, &patch) < 0)
 		call_fail(call);
 	else
-		patch_with(call, type, patch);
+		call_patch_with(call, type, patch);
 	json_decref(patch);
 }

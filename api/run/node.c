@@ -112,11 +112,12 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	node->kept = neap_map_new();
 	node->failures = neap_map_new();
 	node->launches = neap_map_new();
+	node->pods = neap_map_new();
 	node->plan = neap_plan_new();
 	node->node_used = neap_window_new(node->config.window_samples);
 	if (node->audit == NULL || node->groups == NULL || node->workloads == NULL ||
 	    node->kept == NULL || node->failures == NULL || node->launches == NULL ||
-	    node->plan == NULL || node->node_used == NULL)
+	    node->pods == NULL || node->plan == NULL || node->node_used == NULL)
 		return neap_error_nomem(err);
 	if (neap_react_open(node, err) < 0)
 		return -(int)err->code;
@@ -180,6 +181,9 @@ void neap_node_free(struct neap_node *node)
 	neap_triggers_free(node->triggers);
 	if (node->launches != NULL)
 		neap_launch_free(node);
+	if (node->pods != NULL)
+		neap_pods_free(node);
+	neap_map_free(node->pods);
 	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
 		neap_workload_free(neap_map_at(node->workloads, i, NULL));
 	neap_map_free(node->workloads);
@@ -190,6 +194,8 @@ void neap_node_free(struct neap_node *node)
 	neap_map_free(node->kept);
 	neap_map_free(node->failures);
 	for (i = 0; i < node->pending_count; i++) {
+		if (node->pending[i].dropped != NULL)
+			node->pending[i].dropped(node->pending[i].arg);
 		if (node->pending[i].is_arg_owned)
 			free(node->pending[i].arg);
 	}
@@ -232,6 +238,8 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 			neap_ask_policies(node);
 		neap_plan_and_write(node);
 		neap_launch_collect(node);
+		neap_pods_collect(node);
+		neap_launch_go(node);
 		neap_node_flush(node);
 	}
 	spent = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start;
@@ -349,6 +357,11 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 const struct neap_topology *neap_node_topology(const struct neap_node *node)
 {
 	return node->topology;
+}
+
+const struct neap_sample *neap_node_sample(const struct neap_node *node)
+{
+	return node->has_reading ? &node->sample : NULL;
 }
 
 const struct neap_audit *neap_node_audit(const struct neap_node *node)

@@ -94,6 +94,8 @@ const char *neap_node_state(const struct neap_node *node, const char **ret_why);
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);
+/* What the last look saw, borrowed until the next; NULL before the first. */
+const struct neap_sample *neap_node_sample(const struct neap_node *node);
 const struct neap_audit *neap_node_audit(const struct neap_node *node);
 /* Adds what only the node knows of a policy: "triggers". */
 void neap_node_describe_policy(const struct neap_node *node, const char *label,

@@ -4,7 +4,8 @@
  * react.c and triggers.c (pressure events between ticks), wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
  * inherit.c (groups born
  * narrow), trouble.c (what is told of refusals),
- * launch.c (workloads that come and go), report.c (JSON). */
+ * groups.c (neap's own groups come and go), launch.c (those of `neapctl run`), pods.c and pods_spec.c
+ * (those of pods), records.c (what is remembered of both), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
 
@@ -49,8 +50,9 @@ struct node_workload {
 	enum neap_qos qos;
 	enum neap_kube_qos kube_qos;
 	bool is_host_app, is_own;
-	bool is_settled; /* one of its containers is */
-	/* What `neapctl run` asked for; missing where it did not. */
+	bool is_settled;     /* one of its containers is */
+	bool is_run, is_pod; /* which of both, where neap made it and knows */
+	/* What `neapctl run` or the pod asked for; missing where it did not. */
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;
 	int64_t processes;
@@ -86,7 +88,26 @@ struct node_pending {
 	void (*answered)(struct neap_node *node, void *arg,
 			 const struct neap_hand_answer *answer);
 	void *arg;
-	bool is_arg_owned; /* to be freed if no answer ever comes */
+	bool is_arg_owned;          /* to be freed if no answer ever comes */
+	void (*dropped)(void *arg); /* told before that; may be NULL */
+};
+
+/* MADE: an ordinary plan is to write their values. WRITING: it was sent. */
+enum launch_step { LAUNCH_MAKING, LAUNCH_MADE, LAUNCH_WRITING, LAUNCH_READY };
+
+/* Groups that come into being: in node->launches until neap_launch_end. Part of a larger struct that the
+ * launch does not outlive. */
+struct node_launch {
+	enum launch_step step;
+	char id[128]; /* of the workload */
+	char dir[NEAP_PATH_MAX];
+	size_t container_count;
+	size_t unmade;  /* answers that the hand owes */
+	bool is_strict; /* fails when one of its own values is refused */
+	struct neap_error err;
+	/* Once: all is done, or err tells why not. The launch is then in the map still. */
+	void (*ready)(struct neap_node *node, struct node_launch *launch);
+	void (*drop)(struct node_launch *launch); /* the node ends; may be NULL */
 };
 
 #define NODE_REACTIONS_KEPT 256
@@ -138,6 +159,8 @@ struct neap_node {
 	struct neap_map *failures;  /* group and key -> what the last plan was refused */
 	struct node_trouble trouble;
 	struct neap_map *launches; /* pod dir -> struct node_launch */
+	struct neap_map *pods;     /* uid -> struct node_pod */
+	bool is_pids_told, are_records_swept;
 
 	struct neap_sample sample;
 	struct neap_workload *views;
@@ -194,10 +217,14 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
 /* The version beside it, after it was asked itself. */
 void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
 void neap_gather_wishes(struct neap_node *node);
+/* A base value of neap's own. */
+void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
+		      int64_t number, const char *why);
 int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 		       struct neap_value *ret, struct neap_error *err);
 /* writes.c */
-void neap_plan_and_write(struct neap_node *node);
+/* False when no plan could be made or not all of it sent. */
+bool neap_plan_and_write(struct neap_node *node);
 int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
 		   const struct node_pending *pending, struct neap_error *err);
 void neap_node_flush(struct neap_node *node);
@@ -229,11 +256,49 @@ void neap_trouble_plan_end(struct neap_node *node);
 void neap_trouble_look(struct neap_node *node);
 /* The hand has answered something. */
 void neap_trouble_answered(struct neap_node *node);
-/* launch.c */
+/* groups.c */
+#define NEAP_LAUNCH_RELEASED                                                             \
+	"neapd has given everything back: 'neapctl resume' lets it write again"
+/* Whether groups may be made at all now. */
+int neap_launch_check(const struct neap_node *node, struct neap_error *err);
+bool neap_launch_has_id(const struct neap_node *node, const char *id);
+/* With ready, dir and id set. Containers are names of directories; none: the pod's own group alone. On
+ * an error nothing is under way; else ready is called, never before this returns. */
+int neap_launch_start(struct neap_node *node, struct node_launch *launch,
+		      const char *const *containers, size_t count,
+		      struct neap_error *err);
+bool neap_launch_is_active(const struct neap_node *node,
+			   const struct node_launch *launch);
+void neap_launch_end(struct neap_node *node, const struct node_launch *launch);
+void neap_launch_error(struct neap_error *err, const char *what, const char *dir,
+		       const struct neap_hand_answer *answer);
+/* A write was refused. */
+void neap_launch_refused(struct neap_node *node, const struct node_pending *pending,
+			 const struct neap_hand_answer *answer);
+/* The next step of all of them, as far as one can be made. */
 void neap_launch_go(struct neap_node *node);
-void neap_launch_collect(struct neap_node *node);
 void neap_launch_free(struct neap_node *node);
-void neap_launch_recall(struct neap_node *node, struct node_workload *workload);
+/* 0 when the hand was asked to remove it; then answered, which may be NULL, is called with arg. */
+int neap_group_drop(struct neap_node *node, const char *dir,
+		    void (*answered)(struct neap_node *, void *,
+				     const struct neap_hand_answer *),
+		    void *arg, bool is_arg_owned);
+/* launch.c */
+void neap_launch_collect(struct neap_node *node);
+/* pods.c */
+bool neap_node_is_of_pod(const struct neap_node *node,
+			 const struct node_workload *workload);
+/* Base values of the pod's containers. */
+void neap_pod_wish(struct neap_node *node, const struct node_workload *workload);
+/* Groups of pods that are to go. */
+void neap_pods_collect(struct neap_node *node);
+void neap_pods_free(struct neap_node *node);
+/* records.c */
+void neap_workload_record(struct neap_node *node, const char *id, const json_t *record);
+void neap_workload_forget(struct neap_node *node, const char *id);
+/* Whose group of neap's own this is, and what it asked for. */
+void neap_workload_recall(struct neap_node *node, struct node_workload *workload);
+void neap_workload_sweep(struct neap_node *node);
 /* node.c */
 void neap_workload_free(struct node_workload *workload);
 

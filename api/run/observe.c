@@ -119,7 +119,7 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT
 						? NEAP_QOS_BE
 						: NEAP_QOS_LS;
-			neap_launch_recall(node, workload);
+			neap_workload_recall(node, workload);
 		}
 	}
 	workload->seen = node->ticks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is wanted in this tick, as one plan: the wishes of every policy, neap's own base values for
- * its groups (weights by request as a kubelet sets them, limits that `neapctl run` asked for), what
+ * its groups (weights by request as a kubelet sets them, limits that `neapctl run` or a pod asked for), what
  * a v1 kernel needs below a narrowed group, and the values found at first for what nobody wants any
  * more. */
 #include <stdio.h>
@@ -54,8 +54,8 @@ static void wish_add(struct neap_node *node, struct neap_wish *wish)
 			      neap_key_get(wish->key)->name, err.msg);
 }
 
-static void wish_number(struct neap_node *node, const char *group, enum neap_key key,
-			int64_t number, const char *why)
+void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
+		      int64_t number, const char *why)
 {
 	struct neap_wish wish;
 
@@ -335,36 +335,42 @@ static void wish_base(struct neap_node *node)
 
 		if (!workload->is_own || workload->is_removing)
 			continue;
-		if (workload->cpu_request_milli != NEAP_MISSING) {
+		if (workload->cpu_request_milli != NEAP_MISSING || workload->is_pod) {
+			int64_t milli = workload->cpu_request_milli == NEAP_MISSING
+						? 0
+						: workload->cpu_request_milli;
+
 			if (workload->kube_qos == NEAP_KUBE_BURSTABLE)
-				burstable_milli += workload->cpu_request_milli;
-			wish_number(node, group, NEAP_KEY_CPU_SHARES,
-				    neap_milli_to_shares(workload->cpu_request_milli),
-				    "weight of the CPU request");
+				burstable_milli += milli;
+			neap_wish_number(node, group, NEAP_KEY_CPU_SHARES,
+					 neap_milli_to_shares(milli),
+					 "weight of the CPU request");
 		}
 		if (workload->cpu_limit_milli != NEAP_MISSING)
-			wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
-				    workload->cpu_limit_milli,
-				    "CPU limit of the workload");
+			neap_wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
+					 workload->cpu_limit_milli,
+					 "CPU limit of the workload");
 		if (workload->memory_limit_bytes != NEAP_MISSING)
-			wish_number(node, group, NEAP_KEY_MEMORY_MAX_BYTES,
-				    workload->memory_limit_bytes,
-				    "memory limit of the workload");
+			neap_wish_number(node, group, NEAP_KEY_MEMORY_MAX_BYTES,
+					 workload->memory_limit_bytes,
+					 "memory limit of the workload");
+		if (workload->is_pod)
+			neap_pod_wish(node, workload);
 	}
-	wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
-		    neap_milli_to_shares(node->sample.capacity_milli),
-		    "weight of a whole machine for what neap runs");
+	neap_wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
+			 neap_milli_to_shares(node->sample.capacity_milli),
+			 "weight of a whole machine for what neap runs");
 	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
 			      sizeof(dir), NULL) == 0)
-		wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
-			    "lowest weight for best-effort work");
+		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
+				 "lowest weight for best-effort work");
 	/* Never less than the kernel's own default: a service that named no request still counts. */
 	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BURSTABLE, dir,
 			      sizeof(dir), NULL) == 0)
-		wish_number(node, dir, NEAP_KEY_CPU_SHARES,
-			    neap_milli_to_shares(burstable_milli > 1000 ? burstable_milli
-									: 1000),
-			    "weight of all CPU requests of the class");
+		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
+				 neap_milli_to_shares(
+					 burstable_milli > 1000 ? burstable_milli : 1000),
+				 "weight of all CPU requests of the class");
 }
 
 /* --- what nobody wants any more --- */

@@ -238,18 +238,19 @@ static int send_write(struct neap_node *node, const struct neap_write *write, ch
 	return neap_node_send(node, &request, &pending, err);
 }
 
-void neap_plan_and_write(struct neap_node *node)
+bool neap_plan_and_write(struct neap_node *node)
 {
 	struct neap_plan_bounds bounds = {0};
 	neap_auto_free char *text = NULL;
 	struct neap_error err;
+	bool is_whole = true;
 	size_t i;
 
 	if (node->state == NODE_WATCHING)
-		return;
+		return false;
 	if (node->plan_inflight > 0 || node->is_frozen) {
 		node->late_plans += node->plan_inflight > 0;
-		return;
+		return false;
 	}
 	neap_trouble_plan_start(node);
 	neap_gather_wishes(node);
@@ -262,21 +263,22 @@ void neap_plan_and_write(struct neap_node *node)
 	bounds.curve = node->config.curve;
 	if (neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
-		return;
+		return false;
 	}
 	if (node->state == NODE_DRY_RUN) {
 		dry_run(node);
-		return;
+		return true;
 	}
 	text = neap_alloc(NEAP_CPUSET_TEXT);
 	if (text == NULL)
-		return;
+		return false;
 	neap_inherit_look(node);
 	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
 		if (send_write(node, neap_plan_write_get(node->plan, i), text,
 			       NEAP_CPUSET_TEXT, &err) < 0) {
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s",
 				      err.msg);
+			is_whole = false;
 			break;
 		}
 		node->plan_inflight++;
@@ -284,6 +286,7 @@ void neap_plan_and_write(struct neap_node *node)
 	if (node->plan_inflight == 0)
 		neap_trouble_plan_end(node);
 	neap_node_flush(node);
+	return is_whole;
 }
 
 /* --- answers --- */
@@ -348,8 +351,10 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 	audit_write(node, pending, answer, "set");
 	if (answer->errnum == ENOENT)
 		kept_drop(node, pending->group, pending->key);
-	if (answer->errnum != 0)
+	if (answer->errnum != 0) {
+		neap_launch_refused(node, pending, answer);
 		return;
+	}
 	kept = kept_add(node, pending->group, pending->key, answer->old_value);
 	if (kept == NULL)
 		return;

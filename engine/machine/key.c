@@ -15,6 +15,8 @@
 /* cgroup v1 shows "unlimited" as the largest multiple of the page; 64 KiB pages are the
  * largest. */
 #define MEMORY_UNLIMITED_FROM (INT64_MAX - 65535)
+/* The kernel refuses a larger number of processes (PID_MAX_LIMIT of 64 bits). */
+#define PIDS_LIMIT (4 * 1024 * 1024)
 /* What the kernel puts into cpu.shares of a group with cpu.idle 1; its cpu.weight reads
  * 0. */
 #define IDLE_SHARES 3
@@ -148,6 +150,18 @@ static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
 			.is_leveled = true,
 			.is_for_policies = true,
 			.doc = "bytes that are never reclaimed; -1: all",
+		},
+	[NEAP_KEY_PIDS_MAX] =
+		{
+			.name = "pids.max",
+			.v1_file = "pids.max",
+			.v2_file = "pids.max",
+			.controller = NEAP_CTL_PIDS,
+			.has_unlimited = true,
+			.max = PIDS_LIMIT,
+			.merge = NEAP_MERGE_LOWEST,
+			.is_leveled = true,
+			.doc = "processes and threads it may have; -1: no limit",
 		},
 };
 
@@ -327,13 +341,19 @@ static int parse_weight(const char *text, int64_t *ret_shares, struct neap_error
 	return 0;
 }
 
+static bool is_max(const char *text)
+{
+	char word[64];
+
+	return trim(text, word, sizeof(word)) && strcmp(word, "max") == 0;
+}
+
 static int parse_memory(const struct neap_key_info *info, const char *text, int64_t *ret,
 			struct neap_error *err)
 {
-	char word[64];
 	int rc;
 
-	if (trim(text, word, sizeof(word)) && strcmp(word, "max") == 0) {
+	if (is_max(text)) {
 		*ret = NEAP_UNLIMITED;
 		return 0;
 	}
@@ -351,6 +371,10 @@ static int parse_number(enum neap_key key, bool v2, const char *text, int64_t *r
 
 	if (info->controller == NEAP_CTL_MEMORY)
 		return parse_memory(info, text, ret, err);
+	if (key == NEAP_KEY_PIDS_MAX && is_max(text)) {
+		*ret = NEAP_UNLIMITED;
+		return 0;
+	}
 	if (key == NEAP_KEY_CPU_SHARES && v2)
 		return parse_weight(text, ret, err);
 	if (key == NEAP_KEY_CPU_MAX_MILLI && v2)

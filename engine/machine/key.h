@@ -25,6 +25,7 @@ enum neap_key {
 	NEAP_KEY_MEMORY_HIGH_BYTES,
 	NEAP_KEY_MEMORY_LOW_BYTES,
 	NEAP_KEY_MEMORY_MIN_BYTES,
+	NEAP_KEY_PIDS_MAX, /* "pids.max": -1 unlimited */
 	NEAP_KEY_COUNT
 };
 
@@ -55,7 +56,7 @@ struct neap_key_info {
 	/* A parent must be enlarged before its children and shrunk after them (limits,
 	 * CPU sets). */
 	bool is_leveled;
-	bool is_for_policies; /* false: only neap itself writes it (cpuset.mems) */
+	bool is_for_policies; /* false: only neap itself writes it (cpuset.mems, pids.max) */
 	const char *doc;
 };
 

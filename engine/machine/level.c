@@ -22,6 +22,7 @@ static const uint8_t rank_down[NEAP_KEY_COUNT] = {
 	[NEAP_KEY_CPUSET_MEMS] = 4,      [NEAP_KEY_CPUSET_CPUS] = 5,
 	[NEAP_KEY_MEMORY_MAX_BYTES] = 6, [NEAP_KEY_MEMORY_HIGH_BYTES] = 7,
 	[NEAP_KEY_MEMORY_LOW_BYTES] = 8, [NEAP_KEY_MEMORY_MIN_BYTES] = 9,
+	[NEAP_KEY_PIDS_MAX] = 10,
 };
 
 static int compare_u32(uint32_t a, uint32_t b)

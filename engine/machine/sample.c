@@ -23,7 +23,7 @@ const struct neap_field neap_workload_fields[] = {
 	WORKLOAD(TEXT, name, "name for people"),
 	WORKLOAD(TEXT, target, "what a write names to mean this workload"),
 	WORKLOAD(TEXT, group, "its cgroup directory below the hierarchies"),
-	WORKLOAD(NAME, source, "where it comes from: \"run\", \"kubelet\" or \"host\""),
+	WORKLOAD(NAME, source, "where it comes from: \"run\", \"pod\", \"kubelet\" or \"host\""),
 	{.name = "qos", .type = NEAP_FIELD_NAME, .offset = offsetof(struct neap_workload, qos_name),
 	 .doc = "QoS class as labelled: LSE, LSR, LS, BE, SYSTEM; absent without a label"},
 	{.name = "kube_qos", .type = NEAP_FIELD_NAME,

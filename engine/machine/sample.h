@@ -31,13 +31,13 @@ struct neap_node_reading {
 	double cpu_pressure, memory_pressure, io_pressure;
 };
 
-/* A pod, a `neapctl run`, or a host application. */
+/* A pod (of a kubelet, or of neap's own), a `neapctl run`, or a host application. */
 struct neap_workload {
 	char id[128];     /* unique on the node: pod uid, run name, "host:NAME" */
 	char name[128];   /* for people */
 	char target[160]; /* what a wish names: "workload:ID" */
 	char group[NEAP_PATH_MAX]; /* directory below the hierarchies */
-	const char *source;        /* "run", "kubelet", "host" */
+	const char *source;        /* "run", "pod", "kubelet", "host" */
 	enum neap_qos qos;         /* as labelled; NONE when unknown */
 	enum neap_kube_qos kube_qos;
 	const char *qos_name, *kube_qos_name; /* the two above as text */

@@ -23,7 +23,7 @@ error("a meta file is never run")
 ---@field name string name for people
 ---@field target string what a write names to mean this workload
 ---@field group string its cgroup directory below the hierarchies
----@field source string|nil where it comes from: "run", "kubelet" or "host"
+---@field source string|nil where it comes from: "run", "pod", "kubelet" or "host"
 ---@field qos string|nil QoS class as labelled: LSE, LSR, LS, BE, SYSTEM; absent without a label
 ---@field kube_qos string|nil class of Kubernetes: Guaranteed, Burstable, BestEffort
 ---@field is_critical boolean neither labelled BE nor of class BestEffort

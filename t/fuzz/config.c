@@ -48,6 +48,7 @@ static void check_option(const struct neap_config *config,
 	switch (option->type) {
 	case NEAP_OPTION_DURATION:
 	case NEAP_OPTION_MILLI:
+	case NEAP_OPTION_COUNT:
 		FUZZ_CHECK(*(const int64_t *)at >= option->min &&
 			   *(const int64_t *)at <= option->max);
 		break;
@@ -77,8 +78,10 @@ static void check_config(const struct neap_config *config)
 		   config->host_app_count <= NEAP_HOST_APPS_MAX);
 	FUZZ_CHECK(config->node_label_count >= 0 &&
 		   config->node_label_count <= NEAP_NODE_LABELS_MAX);
-	FUZZ_CHECK(config->roles &&
-		   !(config->roles & ~(unsigned)(NEAP_ROLE_API | NEAP_ROLE_NODE)));
+	FUZZ_CHECK(
+		config->roles &&
+		!(config->roles & ~(unsigned)(NEAP_ROLE_API | NEAP_ROLE_NODE |
+					      NEAP_ROLE_SCHEDULER | NEAP_ROLE_MANAGER)));
 	for (int i = 0; i < config->policy_count; i++)
 		FUZZ_CHECK(*config->policies[i].source &&
 			   config->policies[i].param_count >= 0 &&

@@ -91,7 +91,8 @@ static void group_make(const char *group)
 /* Links from inside the managed roots to what lies beside them. */
 static void links_make(void)
 {
-	static const char *const v1[] = {"/cpu", "/cpuset", "/memory", "/cpuacct"};
+	static const char *const v1[] = {"/cpu", "/cpuset", "/memory", "/cpuacct",
+					 "/pids"};
 	size_t count = m->cgroup.has_v2 ? 1 : NEAP_ARRAY_LEN(v1);
 	char path[256];
 
@@ -111,15 +112,16 @@ static void tree_make(bool v2)
 		"kubepods", "kubepods/burstable", "kubepods/burstable/pod1", "neap",
 		"neap/x",   "system.slice",       "system.slice/a",
 	};
-	static const char *const v1[] = {"cpu", "cpuset", "memory", "cpuacct"};
+	static const char *const v1[] = {"cpu", "cpuset", "memory", "cpuacct", "pids"};
 	struct neap_error err;
 	char path[256];
 
 	FUZZ_CHECK(mkdir(m->root, 0755) == 0);
 	if (v2) {
-		fuzz_file_put(m->root, "cgroup.controllers", "cpu cpuset memory\n", 18);
-		fuzz_file_put(m->root, "cgroup.subtree_control", "cpu cpuset memory\n",
-			      18);
+		fuzz_file_put(m->root, "cgroup.controllers", "cpu cpuset memory pids\n",
+			      23);
+		fuzz_file_put(m->root, "cgroup.subtree_control",
+			      "cpu cpuset memory pids\n", 23);
 		fuzz_file_put(m->root, "cpuset.cpus.effective", "0-7\n", 4);
 		fuzz_file_put(m->root, "cpuset.mems.effective", "0\n", 2);
 	}

@@ -113,7 +113,7 @@ if [ "$(id -u)" = 0 ] && [ -w "$(hierarchy cpu)/cgroup.procs" ]; then
 	as_nobody() { setpriv --reuid nobody --clear-groups "$@"; }
 	if command -v setpriv >/dev/null && as_nobody test -x "$BUILD/neapctl"; then
 		doctor() { as_nobody "$BUILD/neapctl" --socket /nonexistent doctor --run-dir "$WORK/run" \
-			--data-dir "$WORK/data" --group "$GROUP" --listen off "$@"; }
+			--data-dir "$WORK/data" --group "$GROUP" --user nobody --listen off "$@"; }
 		chmod 700 "$WORK/data"
 		chown root "$WORK/data"
 		check "without root it ends well" look

@@ -58,7 +58,7 @@ says()
 }
 
 # --- roles ---
-check "an unknown role is refused by name" says 2 "'scheduler' is no role" --roles api,scheduler
+check "an unknown role is refused by name" says 2 "'kubelet' is no role" --roles api,kubelet
 check "only node: it starts" begin --listen "$TCP" --roles node --policy none || tap_end
 check "nobody answers over TCP" is_code 000 "http://$TCP/version"
 check "nor is an address shown" not grep -q "http://" "$WORK/neapd.out"

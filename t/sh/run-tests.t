@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-run-tests.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0
+unset NEAP_TEST_AGAIN
 
 # row NAME LAST-LINE EXIT-STATUS [WORDS that the output has]; the program comes on standard input.
 row()
@@ -67,5 +68,16 @@ printf '1..1\nok 1 - a\n'; exit 23
 S
 row 'not there' '0 passed, 1 failed' 1 <<'S'
 exec /nonexistent/program
+S
+
+# What fails runs once more where that is asked for, and the second time counts.
+export NEAP_TEST_AGAIN=1
+row 'unstable' '1 passed, 0 failed' 0 'one: unstable, passed when by itself' <<S
+echo 1..1
+if [ -e "$tmp/tried" ]; then echo 'ok 1 - a'; else echo 'not ok 1 - a'; fi
+touch "$tmp/tried"
+S
+row 'fails twice' '0 passed, 1 failed' 1 'one failed twice' <<'S'
+printf '1..1\nnot ok 1 - a\n'
 S
 echo "1..$n"

@@ -132,11 +132,11 @@ static int ask(const struct daemon *d, const char *path)
 
 static int start(const struct daemon *d, bool is_armed)
 {
-	static char options[9][128];
+	static char options[10][128];
 	char name[] = "neapd";
 	char *argv[] = {name,       options[0], options[1], options[2],
 			options[3], options[4], options[5], options[6],
-			options[7], options[8], NULL};
+			options[7], options[8], options[9], NULL};
 
 	(void)snprintf(options[0], 128, "--run-dir=%s/run", d->dir);
 	(void)snprintf(options[1], 128, "--data-dir=%s/data", d->dir);
@@ -147,6 +147,7 @@ static int start(const struct daemon *d, bool is_armed)
 	(void)snprintf(options[6], 128, "--kubepods=off");
 	(void)snprintf(options[7], 128, "--tick=200ms");
 	(void)snprintf(options[8], 128, "--audit-log=%s/data/audit", d->dir);
+	(void)snprintf(options[9], 128, "--user=nobody");
 	return spawn(d, argv, "daemon", is_armed, true);
 }
 

@@ -446,9 +446,9 @@ static void torture(const struct torture *t, double seconds)
 }
 
 static const struct torture *const groups[] = {
-	torture_engine,   torture_policy, torture_live, torture_http,
-	torture_hand,     torture_daemon, torture_kube, torture_serve,
-	torture_declared, torture_keep,   torture_store};
+	torture_engine,   torture_policy, torture_live,  torture_http,
+	torture_hand,     torture_daemon, torture_kube,  torture_serve,
+	torture_declared, torture_keep,   torture_store, torture_keeper};
 
 /* Every act gets its part of the time that is left: what a short one does not need is for the others. */
 static void torture_all(char **names, int count, double seconds, bool is_list)

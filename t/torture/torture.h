@@ -46,6 +46,7 @@ extern const struct torture torture_engine[];
 extern const struct torture torture_policy[];
 extern const struct torture torture_live[];
 extern const struct torture torture_hand[];
+extern const struct torture torture_keeper[];
 extern const struct torture torture_daemon[];
 extern const struct torture torture_http[];
 extern const struct torture torture_kube[];

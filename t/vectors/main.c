@@ -29,7 +29,9 @@ struct runner {
 
 static const struct vector_row *const tables[] = {
 	vector_cpuset_rows, vector_conversion_rows, vector_path_rows,
-	vector_order_rows,  vector_suppress_rows,
+	vector_order_rows,  vector_suppress_rows,   vector_cpu_rows,
+	vector_load_rows,   vector_numa_rows,       vector_numa_node_rows,
+	vector_policy_rows, vector_reserve_rows,
 };
 
 /* What a case says of itself beside its inputs. */
@@ -115,8 +117,6 @@ static json_t *wanted_of(const json_t *vector)
 	json_t *expect = json_object_get(vector, "expect"), *wanted, *value;
 	const char *key;
 
-	if (expect == NULL)
-		expect = json_object_get(vector, "want");
 	if (json_is_object(expect))
 		return json_deep_copy(expect);
 	wanted = json_object();
@@ -126,6 +126,13 @@ static json_t *wanted_of(const json_t *vector)
 			json_decref(wanted);
 			return NULL;
 		}
+	}
+	/* Alone, it is the whole answer. */
+	expect = json_object_get(wanted, "want");
+	if (json_is_object(expect) && json_object_size(wanted) == 1) {
+		expect = json_deep_copy(expect);
+		json_decref(wanted);
+		return expect;
 	}
 	if (json_object_size(wanted) > 0)
 		return wanted;
@@ -179,7 +186,19 @@ static bool check(struct runner *runner, const struct vector_row *row, json_t *i
 	return same;
 }
 
-static void run_case(struct runner *runner, const char *area, const json_t *vector)
+/* A topology of the file is named by the case: it takes the place of its name. */
+static void settle_topology(json_t *inputs, const json_t *topologies)
+{
+	const char *name = vector_text(inputs, "topology");
+	json_t *topology = json_object_get(topologies, name == NULL ? "" : name);
+
+	/* Out of memory leaves the name, which is no topology. */
+	if (topology != NULL)
+		(void)json_object_set(inputs, "topology", topology);
+}
+
+static void run_case(struct runner *runner, const char *area, const json_t *topologies,
+		     const json_t *vector)
 {
 	const char *id = vector_text(vector, "id");
 	const char *op = vector_text(vector, "op"), *kind = vector_text(vector, "kind");
@@ -188,6 +207,7 @@ static void run_case(struct runner *runner, const char *area, const json_t *vect
 	char why[1024] = "", unknown[256] = "";
 	bool same = false;
 
+	settle_topology(inputs, topologies);
 	if (op != NULL || kind != NULL)
 		row = find_row(area, op != NULL ? op : kind);
 	if (id == NULL)
@@ -233,7 +253,8 @@ static void run_file(struct runner *runner, const char *path)
 	/* Other JSON lies beside the vectors and is passed over. */
 	if (area != NULL && json_is_array(cases) && is_asked_for(runner, area))
 		for (size_t i = 0; i < json_array_size(cases); i++)
-			run_case(runner, area, json_array_get(cases, i));
+			run_case(runner, area, json_object_get(root, "topologies"),
+				 json_array_get(cases, i));
 	json_decref(root);
 }
 

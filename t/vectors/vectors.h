@@ -39,10 +39,16 @@ struct vector_row {
 };
 
 extern const struct vector_row vector_cpuset_rows[];
+extern const struct vector_row vector_cpu_rows[];
+extern const struct vector_row vector_numa_rows[];
+extern const struct vector_row vector_numa_node_rows[];
+extern const struct vector_row vector_policy_rows[];
+extern const struct vector_row vector_reserve_rows[];
 extern const struct vector_row vector_conversion_rows[];
 extern const struct vector_row vector_path_rows[];
 extern const struct vector_row vector_order_rows[];
 extern const struct vector_row vector_suppress_rows[];
+extern const struct vector_row vector_load_rows[];
 
 void vector_policies_free(struct vector_context *context);
 

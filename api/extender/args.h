@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a kube-scheduler sends: read in place, whatever the case of the names, unknown members skipped. What is there
+ * twice, or contradicts itself, is refused. */
+#ifndef NEAP_API_EXTENDER_ARGS_H
+#define NEAP_API_EXTENDER_ARGS_H
+
+#include "api/extender/scan.h"
+#include "engine/cluster/object.h"
+
+/* Nodes of one request. */
+#define NEAP_EXTENDER_NODES_MAX 65536
+
+/* A node that the request names. Texts are pieces of the request. */
+struct neap_extender_node {
+	struct neap_text name;
+	struct neap_text whole;      /* the Node, of whole ones */
+	struct neap_text violations; /* a number; none: it was not told */
+	size_t victims,
+		victim_count; /* of preempt: the first one's place, and how many */
+};
+
+struct neap_extender_args {
+	/* Of the pod. */
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	bool is_whole; /* whole objects came, not names */
+	struct neap_extender_node *nodes;
+	size_t count, size;
+	struct neap_text *victims; /* their uids */
+	size_t victim_count, victim_size;
+};
+
+/* All of them: 0; -NEAP_EINVAL, -NEAP_ETOOLARGE, -NEAP_ENOMEM with nothing left to free. body[len] must be NUL; it is
+ * borrowed by *ret. */
+int neap_extender_read_nodes(const char *body, size_t len, struct neap_extender_args *ret,
+			     struct neap_error *err);
+int neap_extender_read_victims(const char *body, size_t len,
+			       struct neap_extender_args *ret, struct neap_error *err);
+/* node: NEAP_OBJECT_NAME bytes. */
+int neap_extender_read_binding(const char *body, size_t len,
+			       struct neap_extender_args *ret, char *node,
+			       struct neap_error *err);
+void neap_extender_args_done(struct neap_extender_args *args);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The four verbs. filter and prioritize judge exactly the nodes that were asked about; preempt tries each node without
+ * the victims that were chosen for it; bind goes through the scheduler's books. */
+#include "api/extender/extender.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/extender/extender_priv.h"
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+
+#define JSON_TYPE "application/json"
+/* Pods of one node that are tried together. */
+#define VICTIMS_MAX 512
+/* Nodes that are left out of a request, one behind the other, until the next is looked for by name. */
+#define HOPS_MAX 4
+
+/* --- what was asked --- */
+
+static int see_rows(struct neap_extender *extender, size_t rows, struct neap_error *err)
+{
+	if (extender->seen_size < rows) {
+		free(extender->seen);
+		free(extender->after);
+		extender->seen = neap_alloc_array(rows * 2, sizeof(*extender->seen));
+		extender->after = neap_alloc_array(rows * 2, sizeof(*extender->after));
+		extender->seen_size = extender->seen && extender->after ? rows * 2 : 0;
+		if (!extender->seen_size)
+			return neap_error_nomem(err);
+	}
+	extender->request++;
+	return 0;
+}
+
+/* By its name, which is compared in any case; *place: where the row that comes next is remembered. */
+static const struct neap_cluster_node *find_node(const struct question *question,
+						 const struct neap_columns *columns,
+						 const char *name, uint32_t **place)
+{
+	struct neap_extender *extender = question->extender;
+	const struct neap_cluster_node *node;
+	uint32_t row = **place;
+
+	for (int i = 0; i < HOPS_MAX && row < columns->rows; i++) {
+		node = columns->nodes[row];
+		if (node && strcmp(node->name, name) == 0) {
+			*place = &extender->after[row];
+			return node;
+		}
+		row = extender->after[row];
+	}
+	node = neap_cluster_find_node(question->view.cluster, name);
+	if (node && node->row < columns->rows) {
+		**place = node->row;
+		*place = &extender->after[node->row];
+	}
+	return node;
+}
+
+static int find_nodes(struct question *question, struct neap_error *err)
+{
+	struct neap_extender *extender = question->extender;
+	size_t count = question->args.count;
+	const struct neap_columns *columns = neap_cluster_settle(question->view.cluster);
+	uint32_t *place = &extender->first;
+	char name[NEAP_OBJECT_NAME];
+
+	question->rows = neap_alloc_array(count, sizeof(*question->rows));
+	question->known = neap_alloc_array(count, sizeof(*question->known));
+	if (!question->rows || !question->known)
+		return neap_error_nomem(err);
+	if (see_rows(extender, columns->rows, err) < 0)
+		return -NEAP_ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_text *text = &question->args.nodes[i].name;
+		const struct neap_cluster_node *node;
+
+		if (!neap_text_name(text, name, sizeof(name)))
+			return neap_error_set(
+				err, NEAP_EINVAL, "'%.*s' is no name of a node",
+				(int)(text->len < 60 ? text->len : 60), text->at);
+		node = find_node(question, columns, name, &place);
+		question->rows[i] = EXTENDER_NO_ROW;
+		if (!node || !node->object)
+			continue;
+		if (extender->seen[node->row] == extender->request)
+			return neap_error_set(err, NEAP_EINVAL,
+					      "node %.200s is there twice", name);
+		extender->seen[node->row] = extender->request;
+		question->rows[i] = node->row;
+		question->known[question->known_count++] = node->row;
+	}
+	return 0;
+}
+
+static int find_pod(struct question *question, struct neap_error *err)
+{
+	const struct neap_extender_args *args = &question->args;
+	struct neap_pod *pod =
+		neap_cluster_find_pod(question->view.cluster, args->ns, args->name);
+
+	question->pod = pod;
+	if (!pod || strcmp(pod->object->uid, args->uid) != 0)
+		return neap_error_set(err, NEAP_ENOTFOUND,
+				      "neap knows no pod %.63s/%.100s with the uid %.63s",
+				      args->ns, args->name, args->uid);
+	if (pod->seat.node)
+		return neap_error_set(err, NEAP_ECONFLICT,
+				      "pod %.63s/%.64s is on node %.64s already",
+				      args->ns, args->name, pod->seat.node->name);
+	return 0;
+}
+
+int question_open(struct question *question, struct neap_error *err)
+{
+	int failed;
+
+	if (!neap_scheduler_view(question->extender->scheduler, &question->view))
+		return neap_error_set(err, NEAP_EUNAVAILABLE,
+				      "neap is still reading the cluster");
+	failed = find_nodes(question, err);
+	return failed < 0 ? failed : find_pod(question, err);
+}
+
+void question_done(struct question *question)
+{
+	neap_extender_args_done(&question->args);
+	free(question->rows);
+	free(question->known);
+}
+
+/* --- answers --- */
+
+static void answer_take(struct neap_http_request *request, struct neap_buf *out)
+{
+	size_t len = out->len;
+	struct neap_error err;
+	char *text = neap_buf_take(out);
+
+	if (text) {
+		neap_http_answer_text_take(request, 200, JSON_TYPE, text, len);
+		return;
+	}
+	(void)neap_error_nomem(&err);
+	neap_http_answer_error(request, &err);
+}
+
+static void answer_malformed(struct neap_http_request *request,
+			     const struct neap_error *err)
+{
+	neap_http_answer_problem_take(request, err->code == NEAP_EINVAL ? 400 : 503, err,
+				      NULL);
+}
+
+static void answer_failed(struct neap_http_request *request, const struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	answer_trouble(err->msg, &out);
+	answer_take(request, &out);
+}
+
+/* --- filter --- */
+
+static void filter(void *arg, struct neap_http_request *request)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	struct question question = {.extender = arg};
+	struct neap_verdict verdict;
+	struct neap_error err = {0};
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
+	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
+		answer_malformed(request, &err);
+	} else if (err.code ||
+		   neap_decide_rows(question.view.decide, question.pod, question.known,
+				    question.known_count, &verdict, &err) < 0) {
+		answer_failed(request, &err);
+	} else {
+		answer_filter(&question, &verdict, &out);
+		answer_take(request, &out);
+	}
+	question_done(&question);
+}
+
+/* --- prioritize --- */
+
+/* A bare list has no room for an error: kube-scheduler drops it, whatever it is. */
+static void prioritize(void *arg, struct neap_http_request *request)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	struct question question = {.extender = arg};
+	struct neap_verdict verdict;
+	struct neap_error err = {0};
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
+	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
+		answer_malformed(request, &err);
+	} else if (err.code ||
+		   neap_decide_scores(question.view.decide, question.pod, question.known,
+				      question.known_count, &verdict, &err) < 0) {
+		neap_http_answer_error(request, &err);
+	} else {
+		answer_prioritize(&question, &verdict, &out);
+		answer_take(request, &out);
+	}
+	question_done(&question);
+}
+
+/* --- preempt --- */
+
+static struct neap_pod *find_victim(const struct neap_cluster_node *node,
+				    const struct neap_text *uid)
+{
+	char text[NEAP_OBJECT_UID];
+
+	if (!neap_text_name(uid, text, sizeof(text)))
+		return NULL;
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (strcmp(node->pods[i]->object->uid, text) == 0)
+			return node->pods[i];
+	return NULL;
+}
+
+/* The victims are there, each once. */
+static bool find_victims(const struct question *question,
+			 const struct neap_extender_node *asked,
+			 const struct neap_cluster_node *node, struct neap_pod **ret)
+{
+	if (asked->victim_count > VICTIMS_MAX)
+		return false;
+	for (size_t i = 0; i < asked->victim_count; i++) {
+		ret[i] = find_victim(node, &question->args.victims[asked->victims + i]);
+		if (!ret[i])
+			return false;
+		for (size_t n = 0; n < i; n++)
+			if (ret[n] == ret[i])
+				return false;
+	}
+	return true;
+}
+
+/* 1: a place for the pod when its victims are gone; 0: none. */
+static int try_node(const struct question *question, size_t index, bool is_late,
+		    struct neap_error *err)
+{
+	struct neap_cluster *cluster = question->view.cluster;
+	const struct neap_extender_node *asked = &question->args.nodes[index];
+	const struct neap_cluster_node *node;
+	struct neap_pod *victims[VICTIMS_MAX];
+
+	if (question->rows[index] == EXTENDER_NO_ROW)
+		return 0;
+	node = neap_cluster_settle(cluster)->nodes[question->rows[index]];
+	if (!find_victims(question, asked, node, victims))
+		return 0;
+	return is_late ? 1
+		       : neap_decide_without(question->view.decide, question->pod,
+					     node->row, victims, asked->victim_count,
+					     err);
+}
+
+static int try_nodes(const struct question *question, struct neap_buf *out,
+		     struct neap_error *err)
+{
+	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + NEAP_EXTENDER_TRIAL_USEC;
+	size_t told = 0;
+
+	neap_buf_adds(out, "{\"NodeNameToMetaVictims\":{");
+	for (size_t i = 0; i < question->args.count; i++) {
+		int helps = try_node(question, i, neap_clock_usec(CLOCK_MONOTONIC) > end,
+				     err);
+
+		if (helps < 0)
+			return helps;
+		if (!helps)
+			continue;
+		neap_buf_adds(out, told++ ? "," : "");
+		answer_victims(question, &question->args.nodes[i], out);
+	}
+	neap_buf_adds(out, "}}\n");
+	return 0;
+}
+
+/* The answer has no room for an error either: it is one to kube-scheduler, be the extender ignorable or not. */
+static void preempt(void *arg, struct neap_http_request *request)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	struct question question = {.extender = arg};
+	struct neap_error err = {0};
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	if (neap_extender_read_victims(body, len, &question.args, &err) < 0 ||
+	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL))
+		answer_malformed(request, &err);
+	else if (err.code || try_nodes(&question, &out, &err) < 0)
+		neap_http_answer_error(request, &err);
+	else
+		answer_take(request, &out);
+	question_done(&question);
+}
+
+/* --- bind --- */
+
+struct ask {
+	struct neap_http_request *request; /* NULL: the client went */
+};
+
+static void asker_gone(void *arg)
+{
+	((struct ask *)arg)->request = NULL;
+}
+
+static void bind_told(void *arg, const char *trouble)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	struct ask *ask = arg;
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	answer_trouble(trouble ? trouble : "", &out);
+	if (ask->request)
+		answer_take(ask->request, &out);
+	free(ask);
+}
+
+static void bind_verb(void *arg, struct neap_http_request *request)
+{
+	struct neap_extender *extender = arg;
+	struct neap_extender_args args;
+	struct neap_schedule_binding binding = {.told = bind_told};
+	struct neap_error err;
+	struct ask *ask;
+	char node[NEAP_OBJECT_NAME];
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+
+	/* Also where strangers were granted a role. */
+	if (!*neap_http_peer_get(request)->name) {
+		neap_http_answer_denied(request, NEAP_HTTP_EDITOR);
+		return;
+	}
+	if (neap_extender_read_binding(body, len, &args, node, &err) < 0) {
+		answer_malformed(request, &err);
+		return;
+	}
+	ask = neap_alloc(sizeof(*ask));
+	if (!ask) {
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	ask->request = request;
+	binding.ns = args.ns;
+	binding.name = args.name;
+	binding.uid = args.uid;
+	binding.node = node;
+	binding.arg = ask;
+	neap_http_defer(request, asker_gone, ask);
+	neap_scheduler_bind(extender->scheduler, &binding);
+}
+
+/* --- routes --- */
+
+static const struct neap_http_route routes[] = {
+	{"POST", "/extender/v1/filter", NEAP_HTTP_READER, filter},
+	{"POST", "/extender/v1/prioritize", NEAP_HTTP_READER, prioritize},
+	{"POST", "/extender/v1/preempt", NEAP_HTTP_READER, preempt},
+	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
+};
+static const struct neap_http_route bind_routes[] = {
+	{"POST", "/extender/v1/bind", NEAP_HTTP_EDITOR, bind_verb},
+	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
+};
+
+static json_t *refusal(int status, const struct neap_error *err)
+{
+	(void)status;
+	return json_pack("{s:s}", "Error", err->msg);
+}
+
+int neap_extender_new(const struct neap_extender_config *config,
+		      struct neap_extender **ret, struct neap_error *err)
+{
+	static const char *const paths[] = {"/extender", NULL};
+	static const struct neap_http_tree tree = {
+		.paths = paths, .body_max = NEAP_EXTENDER_BODY_MAX, .refusal = refusal};
+	struct neap_extender *extender = neap_alloc(sizeof(*extender));
+
+	if (!extender)
+		return neap_error_nomem(err);
+	extender->scheduler = config->scheduler;
+	if (neap_http_add_routes(config->http, routes, extender, err) < 0 ||
+	    (config->may_bind &&
+	     neap_http_add_routes(config->http, bind_routes, extender, err) < 0)) {
+		free(extender);
+		return -(int)err->code;
+	}
+	neap_http_set_tree(config->http, &tree, true);
+	*ret = extender;
+	return 0;
+}
+
+void neap_extender_free(struct neap_extender *extender)
+{
+	if (!extender)
+		return;
+	free(extender->seen);
+	free(extender->after);
+	free(extender);
+}

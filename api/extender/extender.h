@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a kube-scheduler may ask by its extender protocol, below /extender/v1: filter, prioritize, preempt, and bind. All
+ * is judged by the picture of the cluster that neap's own scheduler has, and of pods that are there: one that is not, or
+ * has another uid, is refused. Nothing is changed but by bind. Policy failures are answered with 200 and Error (bare
+ * lists, of prioritize, have no room for one: with a status), malformed requests with 400 or 413. */
+#ifndef NEAP_API_EXTENDER_EXTENDER_H
+#define NEAP_API_EXTENDER_EXTENDER_H
+
+#include "engine/base/error.h"
+
+struct neap_http;
+struct neap_scheduler;
+struct neap_extender;
+
+/* The largest request. */
+#define NEAP_EXTENDER_BODY_MAX (3 * 1024 * 1024)
+/* What preempt tries nodes for; those that are left are answered as they came. */
+#define NEAP_EXTENDER_TRIAL_USEC INT64_C(200000)
+/* Points of prioritize, from the node with the least of the engine's points to the one with the most. */
+#define NEAP_EXTENDER_SCORE_MAX 10
+
+struct neap_extender_config {
+	struct neap_http
+		*http; /* with no other routes; freed before neap_extender_free */
+	struct neap_scheduler *scheduler; /* outlives http */
+	bool may_bind; /* the route is there, for who shows a certificate of an editor */
+};
+
+int neap_extender_new(const struct neap_extender_config *config,
+		      struct neap_extender **ret, struct neap_error *err);
+/* NULL is fine. */
+void neap_extender_free(struct neap_extender *extender);
+
+#endif

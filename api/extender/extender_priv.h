@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One request at work, shared by the files of api/extender. */
+#ifndef NEAP_API_EXTENDER_EXTENDER_PRIV_H
+#define NEAP_API_EXTENDER_EXTENDER_PRIV_H
+
+#include "api/extender/args.h"
+#include "api/extender/extender.h"
+#include "api/http/server.h"
+#include "api/schedule/view.h"
+#include "engine/base/buf.h"
+
+/* Of a node that is not there. */
+#define EXTENDER_NO_ROW UINT32_MAX
+
+struct neap_extender {
+	struct neap_scheduler *scheduler;
+	/* By row: the request that named it last, so that twice is seen. */
+	uint64_t *seen;
+	/* By row: the one that followed it in a request before, as nodes come in much the same order each time; and the
+	 * one that came first. */
+	uint32_t *after, first;
+	size_t seen_size;
+	uint64_t request;
+};
+
+/* What was asked, and what is known of it. */
+struct question {
+	struct neap_extender *extender;
+	struct neap_extender_args args;
+	struct neap_schedule_view view;
+	struct neap_pod *pod;
+	uint32_t *rows;  /* of args.nodes, or EXTENDER_NO_ROW */
+	uint32_t *known; /* those that are there */
+	size_t known_count;
+};
+
+/* Finds the pod and the nodes. 0; -NEAP_EINVAL: malformed, or it contradicts itself; any other code: it cannot be
+ * judged. */
+int question_open(struct question *question, struct neap_error *err);
+void question_done(struct question *question);
+
+/* --- answer.c --- */
+
+/* Texts of answers. */
+void answer_filter(const struct question *question, const struct neap_verdict *verdict,
+		   struct neap_buf *out);
+void answer_prioritize(const struct question *question,
+		       const struct neap_verdict *verdict, struct neap_buf *out);
+/* {"Error": text}, in which no % can be taken for a format. */
+void answer_trouble(const char *text, struct neap_buf *out);
+/* A node of the answer of preempt. */
+void answer_victims(const struct question *question,
+		    const struct neap_extender_node *node, struct neap_buf *out);
+
+#endif

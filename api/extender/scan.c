@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/extender/scan.h"
+
+#include <string.h>
+
+void neap_scan_init(struct neap_scan *scan, const char *text, size_t len)
+{
+	*scan = (struct neap_scan){.at = text, .end = text + len, .start = text};
+}
+
+bool neap_scan_fail(struct neap_scan *scan, const char *wrong)
+{
+	if (!scan->wrong)
+		scan->wrong = wrong;
+	return false;
+}
+
+int neap_scan_error(const struct neap_scan *scan, struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_EINVAL, "byte %zu: %s",
+			      (size_t)(scan->at - scan->start),
+			      scan->wrong ? scan->wrong : "not what was expected");
+}
+
+int neap_scan_peek(struct neap_scan *scan)
+{
+	if (scan->wrong)
+		return 0;
+	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' ||
+					*scan->at == '\t' || *scan->at == '\r'))
+		scan->at++;
+	return scan->at < scan->end ? (unsigned char)*scan->at : 0;
+}
+
+bool neap_scan_is_end(struct neap_scan *scan)
+{
+	(void)neap_scan_peek(scan);
+	return !scan->wrong &&
+	       (scan->at == scan->end || neap_scan_fail(scan, "more behind the value"));
+}
+
+static bool take_word(struct neap_scan *scan, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(scan->end - scan->at) < len || memcmp(scan->at, word, len) != 0)
+		return neap_scan_fail(scan, "not JSON");
+	scan->at += len;
+	return true;
+}
+
+bool neap_scan_open(struct neap_scan *scan, char open, const char *expected)
+{
+	int next = neap_scan_peek(scan);
+
+	if (next == 'n') {
+		(void)take_word(scan, "null");
+		return false;
+	}
+	if (next != open)
+		return neap_scan_fail(scan, expected);
+	scan->at++;
+	return true;
+}
+
+bool neap_scan_more(struct neap_scan *scan, char close, size_t *count)
+{
+	int next = neap_scan_peek(scan);
+
+	if (next == close) {
+		scan->at++;
+		return false;
+	}
+	if (!next)
+		return neap_scan_fail(scan, "it ends too early");
+	if ((*count)++ == 0)
+		return true;
+	if (next != ',')
+		return neap_scan_fail(scan, "neither a comma nor the end of the value");
+	scan->at++;
+	return true;
+}
+
+static bool is_hex(int c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* At the backslash; the text ends in NUL, so that no byte behind it is looked at. */
+static bool skip_escape(struct neap_scan *scan)
+{
+	scan->at++;
+	if (*scan->at == 'u') {
+		for (int i = 1; i <= 4; i++)
+			if (!is_hex((unsigned char)scan->at[i]))
+				return neap_scan_fail(scan, "a wrong escape");
+		scan->at += 5;
+		return true;
+	}
+	if (!*scan->at || !strchr("\"\\/bfnrt", *scan->at))
+		return neap_scan_fail(scan, "a wrong escape");
+	scan->at++;
+	return true;
+}
+
+bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
+{
+	const char *start;
+
+	if (neap_scan_peek(scan) != '"')
+		return neap_scan_fail(scan, "a string is expected");
+	start = ++scan->at;
+	for (;;) {
+		unsigned char c = (unsigned char)*scan->at;
+
+		if (c == '"')
+			break;
+		if (c < ' ')
+			return neap_scan_fail(scan, "a string without an end, or a "
+						    "control character in it");
+		if (c != '\\')
+			scan->at++;
+		else if (!skip_escape(scan))
+			return false;
+	}
+	if (ret)
+		*ret = (struct neap_text){start, (size_t)(scan->at - start)};
+	scan->at++;
+	return true;
+}
+
+bool neap_scan_key(struct neap_scan *scan, struct neap_text *ret)
+{
+	if (!neap_scan_string(scan, ret))
+		return false;
+	if (neap_scan_peek(scan) != ':')
+		return neap_scan_fail(scan, "a colon is expected");
+	scan->at++;
+	return true;
+}
+
+static bool skip_digits(struct neap_scan *scan)
+{
+	const char *start = scan->at;
+
+	while (*scan->at >= '0' && *scan->at <= '9')
+		scan->at++;
+	return scan->at > start || neap_scan_fail(scan, "not a number");
+}
+
+static bool skip_number(struct neap_scan *scan)
+{
+	if (*scan->at == '-')
+		scan->at++;
+	if (*scan->at == '0')
+		scan->at++;
+	else if (!skip_digits(scan))
+		return false;
+	if (*scan->at == '.') {
+		scan->at++;
+		if (!skip_digits(scan))
+			return false;
+	}
+	if (*scan->at == 'e' || *scan->at == 'E') {
+		scan->at++;
+		if (*scan->at == '+' || *scan->at == '-')
+			scan->at++;
+		return skip_digits(scan);
+	}
+	return true;
+}
+
+static bool skip_plain(struct neap_scan *scan, int first)
+{
+	switch (first) {
+	case '"':
+		return neap_scan_string(scan, NULL);
+	case 't':
+		return take_word(scan, "true");
+	case 'f':
+		return take_word(scan, "false");
+	case 'n':
+		return take_word(scan, "null");
+	default:
+		if (first == '-' || (first >= '0' && first <= '9'))
+			return skip_number(scan);
+		return neap_scan_fail(scan, "a value is expected");
+	}
+}
+
+/* Without recursion: what is open stands in closers. */
+bool neap_scan_value(struct neap_scan *scan, struct neap_text *ret)
+{
+	char closers[NEAP_SCAN_DEPTH_MAX];
+	size_t counts[NEAP_SCAN_DEPTH_MAX], depth = 0;
+	int next = neap_scan_peek(scan);
+	const char *start = scan->at;
+
+	for (;; next = neap_scan_peek(scan)) {
+		if (next == '{' || next == '[') {
+			if (depth == NEAP_SCAN_DEPTH_MAX)
+				return neap_scan_fail(scan, "nested too deep");
+			closers[depth] = next == '{' ? '}' : ']';
+			counts[depth++] = 0;
+			scan->at++;
+		} else if (!skip_plain(scan, next)) {
+			return false;
+		}
+		while (depth &&
+		       !neap_scan_more(scan, closers[depth - 1], &counts[depth - 1])) {
+			if (scan->wrong)
+				return false;
+			depth--;
+		}
+		if (!depth)
+			break;
+		if (closers[depth - 1] == '}' && !neap_scan_key(scan, NULL))
+			return false;
+	}
+	if (ret)
+		*ret = (struct neap_text){start, (size_t)(scan->at - start)};
+	return true;
+}
+
+bool neap_text_is_key(const struct neap_text *text, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < text->len && name[i]; i++) {
+		char c = text->at[i];
+
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (c != name[i])
+			return false;
+	}
+	return i == text->len && !name[i];
+}
+
+bool neap_text_name(const struct neap_text *text, char *buf, size_t size)
+{
+	if (!text->len || text->len >= size)
+		return false;
+	for (size_t i = 0; i < text->len; i++) {
+		char c = text->at[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+		      c == '.' || (c >= 'A' && c <= 'Z') || c == '_' || c == ':'))
+			return false;
+		buf[i] = c;
+	}
+	buf[text->len] = '\0';
+	return true;
+}

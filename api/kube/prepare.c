@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bringing what was sent into shape: unknown fields, defaults, checks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
+#include "engine/base/error.h"
+
+/* Of one answer: each is a header. */
+#define WARNINGS_MAX 16
+
+struct unknown {
+	struct call *call;
+	char paths[512];
+	size_t count;
+};
+
+static void note_unknown(void *arg, const char *path)
+{
+	struct unknown *unknown = arg;
+	size_t len = strlen(unknown->paths);
+	char text[300];
+
+	unknown->count++;
+	(void)snprintf(text, sizeof(text), "unknown field \"%s\"", path);
+	if (len + strlen(text) + 3 < sizeof(unknown->paths))
+		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
+			       len ? ", " : "", text);
+	/* Clients show them as they are; what cannot stand between quotes is left out. */
+	if (unknown->call && unknown->call->request && unknown->count <= WARNINGS_MAX &&
+	    !strpbrk(path, "\"\\")) {
+		char warning[320];
+
+		(void)snprintf(warning, sizeof(warning),
+			       "299 - \"unknown field \\\"%.250s\\\"\"", path);
+		(void)neap_http_header_add(unknown->call->request, "Warning", warning);
+	}
+}
+
+static int nomem(struct call *call)
+{
+	struct neap_error err;
+
+	(void)neap_error_nomem(&err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
+}
+
+int call_shape_up(struct call *call, json_t *object)
+{
+	const char *validation = call_query(call, "fieldValidation");
+	bool is_strict = validation && strcmp(validation, "Strict") == 0;
+	bool is_silent = validation && strcmp(validation, "Ignore") == 0;
+	struct unknown unknown = {.call = is_strict || is_silent ? NULL : call};
+	const struct neap_kube_kind *kind = call->target.kind;
+	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
+	struct neap_error err;
+
+	if (!neap_schema_prune(kind->schema, object, note_unknown, &unknown))
+		return nomem(call);
+	if (is_strict && unknown.count)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "strict decoding error: %s", unknown.paths);
+	if (!kind->is_custom && neap_schema_decode(kind->schema, object, &err) < 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"%s in version \"%s\" cannot be handled as a %s: %s%s%s",
+			kind->kind, call->target.version, kind->kind, err.field,
+			err.field[0] ? ": " : "", err.msg);
+	if (!neap_kube_view_store(kind->view, object) ||
+	    !neap_schema_default(stored->schema, object) ||
+	    (stored->complete && !stored->complete(object)))
+		return nomem(call);
+	return 0;
+}
+
+int call_check(struct call *call, const json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_causes *causes = &call->kube->causes;
+
+	memset(causes, 0, sizeof(*causes));
+	neap_kube_meta_check(kind, object, before, causes);
+	(void)neap_schema_check(neap_kube_kind_stored(kind)->schema, object, causes);
+	if (kind->check)
+		kind->check(object, before, causes);
+	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
+						      neap_kube_meta_text(object, "name"),
+						      causes)
+			     : 0;
+}
+
+int call_need_metadata(struct call *call, json_t *object)
+{
+	json_t *meta = json_object_get(object, "metadata");
+
+	/* A patch can make anything of an object. */
+	if (!json_is_object(object))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "a %s must be a JSON object",
+				      call->target.kind->kind);
+	(void)json_object_del(object, "kind");
+	(void)json_object_del(object, "apiVersion");
+	if (!meta || json_is_null(meta))
+		return json_object_set_new(object, "metadata", json_object()) < 0
+			       ? nomem(call)
+			       : 0;
+	if (json_is_object(meta))
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "metadata: must be an object");
+}

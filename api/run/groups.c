@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Groups of neap's own that come and go, of a run (launch.c) or of a pod (pods.c): the hand makes them,
+ * an ordinary plan writes their values, and whoever wanted them is told when all of that was answered. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+#define FROZEN "neapd is frozen: 'neapctl resume' lets it write again"
+
+int neap_launch_check(const struct neap_node *node, struct neap_error *err)
+{
+	if (node->hand == NULL)
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"neapd only watches (no root, or --dry-run): it cannot run "
+			"workloads");
+	if (node->is_frozen)
+		return neap_error_set(err, NEAP_EUNAVAILABLE, FROZEN);
+	return 0;
+}
+
+bool neap_launch_has_id(const struct neap_node *node, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+
+		if (strcmp(workload->id, id) == 0)
+			return true;
+	}
+	for (i = 0; i < neap_map_count(node->launches); i++) {
+		const struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+
+		if (strcmp(launch->id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+void neap_launch_error(struct neap_error *err, const char *what, const char *dir,
+		       const struct neap_hand_answer *answer)
+{
+	(void)neap_error_set(err, answer->errnum == EBUSY ? NEAP_EUNAVAILABLE : NEAP_ESYS,
+			     "%s %s: %s%s%s", what, dir, strerror(answer->errnum),
+			     answer->text[0] != '\0' ? ": " : "", answer->text);
+	err->errnum = answer->errnum;
+}
+
+/* --- they come --- */
+
+static void over(struct neap_node *node, struct node_launch *launch)
+{
+	launch->step = LAUNCH_READY;
+	launch->ready(node, launch);
+}
+
+static void made(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
+{
+	struct node_launch *launch = arg; /* it stays until all are answered */
+
+	launch->unmade--;
+	if (answer->errnum != 0 && launch->err.code == NEAP_OK)
+		neap_launch_error(&launch->err, "make", launch->dir, answer);
+	if (launch->unmade > 0)
+		return;
+	if (launch->err.code != NEAP_OK)
+		over(node, launch);
+	else
+		launch->step = LAUNCH_MADE;
+}
+
+static int make(struct neap_node *node, struct node_launch *launch, const char *container,
+		struct neap_error *err)
+{
+	char dir[NEAP_PATH_MAX];
+	struct neap_hand_request request = {.op = NEAP_HAND_MAKE, .group = dir};
+	struct node_pending pending = {.answered = made, .arg = launch};
+
+	if (snprintf(dir, sizeof(dir), "%s%s%s", launch->dir,
+		     container != NULL ? "/" : "",
+		     container != NULL ? container : "") >= (int)sizeof(dir))
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: too long a name",
+				      launch->dir);
+	(void)neap_strcopy(pending.group, sizeof(pending.group), dir);
+	return neap_node_send(node, &request, &pending, err);
+}
+
+int neap_launch_start(struct neap_node *node, struct node_launch *launch,
+		      const char *const *containers, size_t count, struct neap_error *err)
+{
+	size_t i;
+
+	launch->step = LAUNCH_MAKING;
+	launch->unmade = 0;
+	launch->container_count = count;
+	memset(&launch->err, 0, sizeof(launch->err));
+	if (!neap_map_set(node->launches, launch->dir, launch))
+		return neap_error_nomem(err);
+	for (i = 0; i < count || i == 0; i++) {
+		if (make(node, launch, count > 0 ? containers[i] : NULL, err) < 0)
+			break;
+		launch->unmade++;
+	}
+	if (i >= count && i > 0)
+		return 0;
+	/* What the hand was asked for before it will answer, and then this is told. */
+	launch->err = *err;
+	if (launch->unmade > 0)
+		return 0;
+	neap_launch_end(node, launch);
+	return -(int)err->code;
+}
+
+bool neap_launch_is_active(const struct neap_node *node, const struct node_launch *launch)
+{
+	return neap_map_find(node->launches, launch->dir) == launch;
+}
+
+void neap_launch_end(struct neap_node *node, const struct node_launch *launch)
+{
+	(void)neap_map_remove(node->launches, launch->dir);
+}
+
+void neap_launch_refused(struct neap_node *node, const struct node_pending *pending,
+			 const struct neap_hand_answer *answer)
+{
+	char what[96];
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->launches); i++) {
+		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+
+		/* What policies want besides is theirs to miss. */
+		if (!launch->is_strict || launch->step != LAUNCH_WRITING ||
+		    launch->err.code != NEAP_OK ||
+		    strcmp(pending->policy, "neapd") != 0 ||
+		    !neap_path_is_below(pending->group, launch->dir))
+			continue;
+		(void)snprintf(what, sizeof(what), "write %s of",
+			       neap_key_get(pending->key)->name);
+		neap_launch_error(&launch->err, what, pending->group, answer);
+	}
+}
+
+/* The first one in that step; whoever is told may begin and end others. */
+static struct node_launch *first_in(const struct neap_node *node, enum launch_step step)
+{
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->launches); i++) {
+		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+
+		if (launch->step == step)
+			return launch;
+	}
+	return NULL;
+}
+
+/* Ends those whose values cannot be written now; the others wait on. */
+static void give_up(struct neap_node *node)
+{
+	struct node_launch *launch;
+
+	while (node->is_frozen && (launch = first_in(node, LAUNCH_MADE)) != NULL) {
+		(void)neap_error_set(&launch->err, NEAP_EUNAVAILABLE, FROZEN);
+		over(node, launch);
+	}
+}
+
+static bool is_found(const struct neap_node *node, const struct node_launch *launch)
+{
+	const struct node_workload *workload =
+		neap_map_find(node->workloads, launch->dir);
+
+	return workload != NULL && workload->container_count >= launch->container_count;
+}
+
+static void find(struct neap_node *node)
+{
+	struct neap_error err;
+	bool is_any_missing = false;
+	size_t i;
+	int round;
+
+	/* Where the kernel does not tell of new groups all are looked at. */
+	for (round = 0; round < 2; round++) {
+		if (neap_find_workloads(node, &err) < 0)
+			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "%s", err.msg);
+		is_any_missing = false;
+		for (i = 0; i < neap_map_count(node->launches); i++) {
+			const struct node_launch *launch =
+				neap_map_at(node->launches, i, NULL);
+
+			is_any_missing |=
+				launch->step == LAUNCH_MADE && !is_found(node, launch);
+		}
+		if (!is_any_missing)
+			return;
+		neap_scan_doubt(node->scan);
+	}
+}
+
+/* A look while they were made may have found less of them. */
+static void doubt(const struct neap_node *node, const struct node_launch *launch)
+{
+	const struct node_workload *workload =
+		neap_map_find(node->workloads, launch->dir);
+	size_t i;
+
+	if (workload == NULL)
+		return;
+	neap_group_doubt(workload->group->files);
+	for (i = 0; i < workload->container_count; i++)
+		neap_group_doubt(workload->containers[i]->files);
+}
+
+static void values_written(struct neap_node *node)
+{
+	struct node_launch *launch;
+
+	while ((launch = first_in(node, LAUNCH_WRITING)) != NULL)
+		over(node, launch);
+}
+
+/* A plan that holds the values of groups that were just made; what they do not have is refused. */
+static void write_values(struct neap_node *node)
+{
+	size_t i;
+
+	find(node);
+	for (i = 0; i < neap_map_count(node->launches); i++) {
+		const struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+
+		if (launch->step == LAUNCH_MADE)
+			doubt(node, launch);
+	}
+	if (!neap_plan_and_write(node)) {
+		give_up(node);
+		return;
+	}
+	for (i = 0; i < neap_map_count(node->launches); i++) {
+		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+
+		if (launch->step != LAUNCH_MADE)
+			continue;
+		launch->step = LAUNCH_WRITING;
+		if (!launch->is_strict)
+			continue;
+		if (node->state == NODE_RELEASED)
+			(void)neap_error_set(&launch->err, NEAP_EUNAVAILABLE,
+					     NEAP_LAUNCH_RELEASED);
+		else if (!is_found(node, launch))
+			(void)neap_error_set(&launch->err, NEAP_ESYS,
+					     "%s went while it was made", launch->dir);
+	}
+}
+
+void neap_launch_go(struct neap_node *node)
+{
+	/* Before the first tick there is nothing to plan with. */
+	if (neap_map_count(node->launches) == 0 || node->ticks == 0 ||
+	    node->plan_inflight > 0)
+		return;
+	values_written(node);
+	if (first_in(node, LAUNCH_MADE) != NULL && node->plan_inflight == 0)
+		write_values(node);
+	if (node->plan_inflight == 0)
+		values_written(node);
+	neap_node_flush(node);
+}
+
+void neap_launch_free(struct neap_node *node)
+{
+	while (neap_map_count(node->launches) > 0) {
+		struct node_launch *launch = neap_map_at(node->launches, 0, NULL);
+
+		neap_launch_end(node, launch);
+		if (launch->drop != NULL)
+			launch->drop(launch);
+	}
+}
+
+/* --- they go --- */
+
+int neap_group_drop(struct neap_node *node, const char *dir,
+		    void (*answered)(struct neap_node *, void *,
+				     const struct neap_hand_answer *),
+		    void *arg, bool is_arg_owned)
+{
+	struct neap_hand_request request = {.op = NEAP_HAND_REMOVE, .group = dir};
+	struct node_pending pending = {
+		.answered = answered, .arg = arg, .is_arg_owned = is_arg_owned};
+	struct neap_error err;
+
+	(void)neap_strcopy(pending.group, sizeof(pending.group), dir);
+	return neap_node_send(node, &request, &pending, &err);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is remembered of running workloads, so that a later neapd knows what they asked for: a small file
+ * each, RECORD_DIR/ID.json. Of a run it is what the client sent, of a pod an object with a member "pod". */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/run/json_file.h"
+#include "api/run/pods_priv.h"
+
+#define SUFFIX ".json"
+
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	{"cpu_request_milli", offsetof(struct node_workload, cpu_request_milli)},
+	{"cpu_limit_milli", offsetof(struct node_workload, cpu_limit_milli)},
+	{"memory_limit_bytes", offsetof(struct node_workload, memory_limit_bytes)},
+};
+
+static bool record_path(const struct neap_node *node, const char *id, char *buf,
+			size_t size)
+{
+	if (node->config.record_dir[0] == '\0')
+		return false;
+	return snprintf(buf, size, "%s/%s" SUFFIX, node->config.record_dir, id) <
+	       (int)size;
+}
+
+void neap_workload_record(struct neap_node *node, const char *id, const json_t *record)
+{
+	char path[NEAP_PATH_MAX];
+	struct neap_error err;
+
+	if (record_path(node, id, path, sizeof(path)) &&
+	    neap_json_file_write(path, record, &err) < 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "%s; a later neapd will not know the requests of '%s'",
+			      err.msg, id);
+}
+
+void neap_workload_forget(struct neap_node *node, const char *id)
+{
+	char path[NEAP_PATH_MAX];
+
+	if (record_path(node, id, path, sizeof(path)))
+		(void)unlink(path); /* already gone is fine */
+}
+
+static json_t *record_read(struct neap_node *node, const char *id)
+{
+	char path[NEAP_PATH_MAX];
+	struct neap_error err;
+	json_t *record = NULL;
+
+	if (record_path(node, id, path, sizeof(path)) &&
+	    neap_json_file_read(path, &record, &err) < 0)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "%s; the requests of '%s' are not known", err.msg, id);
+	return record;
+}
+
+void neap_workload_recall(struct neap_node *node, struct node_workload *workload)
+{
+	const char *dir = workload->group->dir;
+	struct node_pod *pod = neap_pod_of(node, workload);
+	json_t *record;
+	size_t i;
+
+	workload->is_run = pod == NULL && neap_map_find(node->launches, dir) != NULL;
+	if (pod != NULL) {
+		neap_pod_apply(pod, workload);
+		return;
+	}
+	record = record_read(node, workload->id);
+	pod = workload->is_run
+		      ? NULL
+		      : neap_pod_recall(node, workload, json_object_get(record, "pod"));
+	if (pod != NULL)
+		neap_pod_apply(pod, workload);
+	else if (json_object_get(record, "pod") == NULL)
+		workload->is_run = workload->is_run || record != NULL;
+	for (i = 0; i < NEAP_ARRAY_LEN(numbers) && pod == NULL; i++) {
+		json_t *number = json_object_get(record, numbers[i].name);
+		int64_t *member = (int64_t *)((char *)workload + numbers[i].offset);
+
+		if (json_is_integer(number))
+			*member = json_integer_value(number);
+	}
+	json_decref(record);
+}
+
+static bool is_known(const struct neap_node *node, const char *id)
+{
+	return neap_map_find(node->pods, id) != NULL || neap_launch_has_id(node, id);
+}
+
+/* Records of pods that went while no neapd was there, with the machine for example. */
+void neap_workload_sweep(struct neap_node *node)
+{
+	DIR *dir = node->config.record_dir[0] == '\0' ? NULL
+						      : opendir(node->config.record_dir);
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		size_t len = strlen(entry->d_name);
+		json_t *record;
+		char id[128];
+
+		if (len <= strlen(SUFFIX) || len - strlen(SUFFIX) >= sizeof(id) ||
+		    strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
+			continue;
+		(void)snprintf(id, sizeof(id), "%.*s", (int)(len - strlen(SUFFIX)),
+			       entry->d_name);
+		if (is_known(node, id))
+			continue;
+		record = record_read(node, id);
+		if (json_object_get(record, "pod") != NULL)
+			neap_workload_forget(node, id);
+		json_decref(record);
+	}
+	if (dir != NULL)
+		(void)closedir(dir); /* only read */
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the scheduler knows of the cluster: everything is read once, a piece a turn of the loop, and then heard as it
+ * happens. When events were missed it is read again from nothing, but not before every binding on its way is
+ * answered: what was assumed would be forgotten. */
+#include <string.h>
+
+#include "api/schedule/schedule_priv.h"
+
+/* --- what happened --- */
+
+static bool is_same_member(const json_t *a, const json_t *b, const char *name)
+{
+	const json_t *x = json_object_get(a, name), *y = json_object_get(b, name);
+
+	return x == y || (x && y && json_equal(x, y));
+}
+
+/* Whether something was changed that a decision may go by, and not only its status. */
+static bool is_changed(const struct neap_store_event *event)
+{
+	json_t *before, *now;
+	const json_t *meta_before, *meta_now;
+	bool changed = true;
+
+	if (!event->before)
+		return false;
+	before = neap_object_tree(event->before);
+	now = neap_object_tree(event->object);
+	if (before && now) {
+		meta_before = json_object_get(before, "metadata");
+		meta_now = json_object_get(now, "metadata");
+		changed = !is_same_member(before, now, "spec") ||
+			  !is_same_member(meta_before, meta_now, "labels") ||
+			  !is_same_member(meta_before, meta_now, "annotations");
+	}
+	json_decref(before);
+	json_decref(now);
+	return changed;
+}
+
+static bool is_finished(const struct neap_object *object)
+{
+	const char *phase = neap_object_field(object, "status.phase");
+
+	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+}
+
+static int hear_pod(struct neap_scheduler *scheduler,
+		    const struct neap_store_event *event, struct neap_error *err)
+{
+	const struct neap_object *object = event->object;
+	const struct neap_pod *pod;
+	char key[NEAP_POD_KEY];
+	unsigned moved = 0;
+	int ret;
+
+	(void)neap_pod_key(object->ns, object->name, key);
+	/* There may be many that ended, and nothing is asked about them any more. */
+	if (event->what == NEAP_STORE_DELETED || is_finished(object)) {
+		neap_cluster_remove_pod(scheduler->cluster, object->ns, object->name,
+					&moved);
+		neap_queue_remove(scheduler->queue, key);
+		scheduler->moved |= moved;
+		return 0;
+	}
+	ret = neap_cluster_set_pod(scheduler->cluster, event->object, &moved, err);
+	if (ret < 0)
+		return ret;
+	scheduler->moved |= moved;
+	pod = neap_cluster_find_key(scheduler->cluster, key);
+	if (!scheduler_wants(scheduler, pod)) {
+		neap_queue_remove(scheduler->queue, key);
+		if (pod->is_gated && !*pod->node_name && !pod->object->is_deleting)
+			scheduler_tell_gated(scheduler, pod);
+		return 0;
+	}
+	return neap_queue_add(scheduler->queue, key, pod->priority, pod->created_usec,
+			      neap_queue_has(scheduler->queue, key) && is_changed(event),
+			      err);
+}
+
+static int hear_node(struct neap_scheduler *scheduler,
+		     const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret;
+
+	if (event->what == NEAP_STORE_DELETED) {
+		neap_cluster_remove_node(scheduler->cluster, event->object->name);
+		return 0;
+	}
+	ret = neap_cluster_set_node(scheduler->cluster, event->object, &moved, err);
+	scheduler->moved |= moved;
+	if (ret != -NEAP_ETOOLARGE)
+		return ret;
+	neap_log_line(scheduler->log, NEAP_LOG_WARN, "scheduler: node %s is left out: %s",
+		      event->object->name, err->msg);
+	neap_cluster_remove_node(scheduler->cluster, event->object->name);
+	return 0;
+}
+
+static int hear_namespace(struct neap_scheduler *scheduler,
+			  const struct neap_store_event *event, struct neap_error *err)
+{
+	if (event->what == NEAP_STORE_DELETED) {
+		neap_cluster_remove_namespace(scheduler->cluster, event->object->name);
+		return 0;
+	}
+	return neap_cluster_set_namespace(scheduler->cluster, event->object, err);
+}
+
+static int hear_budget(struct neap_scheduler *scheduler,
+		       const struct neap_store_event *event, struct neap_error *err)
+{
+	if (event->what == NEAP_STORE_DELETED) {
+		neap_cluster_remove_budget(scheduler->cluster, event->object->ns,
+					   event->object->name);
+		return 0;
+	}
+	return neap_cluster_set_budget(scheduler->cluster, event->object, err);
+}
+
+static int hear_metric(struct neap_scheduler *scheduler,
+		       const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_metric(scheduler->cluster, event->object->name,
+					   &moved);
+	else
+		ret = neap_cluster_set_metric(scheduler->cluster, event->object, &moved,
+					      err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+/* Nobody may serve nodemetrics: then there are none. */
+const struct source scheduler_sources[SOURCES] = {
+	{.resource = "nodes", .hear = hear_node},
+	{.resource = "namespaces", .hear = hear_namespace},
+	{.resource = "poddisruptionbudgets.policy", .hear = hear_budget},
+	{.resource = "nodemetrics.slo.koordinator.sh", .hear = hear_metric},
+	{.resource = "pods", .hear = hear_pod},
+};
+
+/* --- reading --- */
+
+static void ready(void *arg)
+{
+	struct source *source = arg;
+
+	source->is_ready = true;
+	scheduler_wake(source->scheduler, 0);
+}
+
+static int open_source(struct neap_scheduler *scheduler, struct source *source,
+		       struct neap_error *err)
+{
+	neap_store_watch_free(source->watch);
+	source->watch = NULL;
+	source->is_read = false;
+	source->is_ready = true; /* what comes at once is not told */
+	source->place = (struct neap_store_place){
+		.version = neap_store_version(scheduler->store)};
+	return neap_store_watch_new(scheduler->store, source->resource,
+				    source->place.version, ready, source, &source->watch,
+				    err);
+}
+
+int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
+{
+	int weights[NEAP_SCORE_COUNT];
+	struct neap_decide_config config = {0};
+	struct neap_cluster *cluster = NULL;
+	struct neap_decide *decide = NULL;
+	struct neap_queue *queue = neap_queue_new();
+	int ret = queue ? neap_cluster_new(&cluster, err) : neap_error_nomem(err);
+
+	config.cluster = cluster;
+	if (ret == 0 && scheduler->load) {
+		neap_decide_weights(weights);
+		weights[NEAP_SCORE_LOAD_AWARE] = 1;
+		config.weights = weights;
+		ret = neap_cluster_set_load(cluster, scheduler->load, err);
+	}
+	if (ret == 0)
+		ret = neap_decide_new(&config, &decide, err);
+	for (size_t i = 0; ret == 0 && i < SOURCES; i++)
+		ret = open_source(scheduler, &scheduler->sources[i], err);
+	if (ret < 0) {
+		neap_queue_free(queue);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+		return ret;
+	}
+	neap_decide_free(scheduler->decide);
+	neap_cluster_free(scheduler->cluster);
+	neap_queue_free(scheduler->queue);
+	scheduler->cluster = cluster;
+	scheduler->decide = decide;
+	scheduler->queue = queue;
+	scheduler->is_lost = false;
+	scheduler->is_reading = true;
+	return 0;
+}
+
+struct piece {
+	struct neap_scheduler *scheduler;
+	const struct source *source;
+	size_t left;
+};
+
+static void lose(struct neap_scheduler *scheduler, const struct neap_error *err)
+{
+	if (!scheduler->is_lost)
+		neap_log_line(scheduler->log, NEAP_LOG_WARN,
+			      "scheduler: reads everything again: %s", err->msg);
+	scheduler->is_lost = true;
+}
+
+static bool take(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+	struct neap_store_event event = {.what = NEAP_STORE_ADDED, .object = object};
+	struct neap_error err;
+
+	if (!piece->left)
+		return false;
+	piece->left--;
+	if (piece->source->hear(piece->scheduler, &event, &err) < 0)
+		lose(piece->scheduler, &err);
+	return !piece->scheduler->is_lost;
+}
+
+bool scheduler_read(struct neap_scheduler *scheduler)
+{
+	struct piece piece = {.scheduler = scheduler, .left = TURN_OBJECTS};
+	struct neap_error err;
+
+	for (size_t i = 0; i < SOURCES; i++) {
+		struct source *source = &scheduler->sources[i];
+		int ret;
+
+		if (source->is_read)
+			continue;
+		piece.source = source;
+		ret = neap_store_list(scheduler->store, source->resource, NULL,
+				      &source->place, take, &piece, &err);
+		if (ret < 0)
+			lose(scheduler, &err);
+		if (ret != 0 || scheduler->is_lost)
+			return false;
+		source->is_read = true;
+	}
+	scheduler->is_reading = false;
+	return true;
+}
+
+bool scheduler_hear(struct neap_scheduler *scheduler)
+{
+	size_t left = TURN_EVENTS;
+	struct neap_store_event *event;
+	struct neap_error err;
+
+	for (size_t i = 0; i < SOURCES && !scheduler->is_lost; i++) {
+		struct source *source = &scheduler->sources[i];
+
+		while (left && source->is_ready && !scheduler->is_lost) {
+			int ret = neap_store_watch_next(source->watch, &event, &err);
+
+			source->is_ready = ret > 0;
+			if (ret > 0)
+				ret = source->hear(scheduler, event, &err);
+			if (ret < 0)
+				lose(scheduler, &err);
+			left--;
+		}
+	}
+	if (scheduler->moved && !scheduler->is_lost) {
+		neap_queue_wake(scheduler->queue, scheduler->moved, scheduler->now());
+		scheduler->moved = 0;
+	}
+	return !left;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Deciding, and writing down what was decided. A pod counts on its node from the decision on; when its binding is
+ * refused that is undone, and it is tried again after a pause. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/inside.h"
+#include "api/schedule/schedule_priv.h"
+#include "engine/base/mem.h"
+
+/* Of a message; the words of thousands of different reasons end somewhere. */
+#define MESSAGE_BYTES 4096
+
+static struct neap_pod *find_same(struct neap_scheduler *scheduler,
+				  const struct bind *bind)
+{
+	struct neap_pod *pod = neap_cluster_find_key(scheduler->cluster, bind->key);
+
+	return pod && strcmp(pod->object->uid, bind->uid) == 0 ? pod : NULL;
+}
+
+static void undo(struct neap_scheduler *scheduler, struct neap_pod *pod, const char *key)
+{
+	neap_cluster_forget(scheduler->cluster, pod);
+	neap_queue_retry(scheduler->queue, key, scheduler->now());
+	neap_queue_wake(scheduler->queue, NEAP_MOVED_POD_GONE, scheduler->now());
+}
+
+static void unlink_bind(struct neap_scheduler *scheduler, struct bind *bind)
+{
+	*(bind->prev ? &bind->prev->next : &scheduler->binds) = bind->next;
+	if (bind->next)
+		bind->next->prev = bind->prev;
+	scheduler->bind_count--;
+}
+
+void scheduler_leave_binds(struct neap_scheduler *scheduler)
+{
+	while (scheduler->binds) {
+		struct bind *bind = scheduler->binds;
+
+		unlink_bind(scheduler, bind);
+		bind->scheduler = NULL;
+	}
+}
+
+static void bound(void *arg, struct neap_object *object,
+		  const struct neap_kube_failure *failure)
+{
+	struct bind *bind = arg;
+	struct neap_scheduler *scheduler = bind->scheduler;
+	struct neap_pod *pod;
+
+	if (!scheduler) {
+		if (bind->told)
+			bind->told(bind->arg, object ? NULL : "neapd is ending");
+		free(bind);
+		return;
+	}
+	unlink_bind(scheduler, bind);
+	pod = find_same(scheduler, bind);
+	if (object && pod) {
+		neap_cluster_confirm(scheduler->cluster, pod,
+				     scheduler->now() + CONFIRM_USEC);
+		neap_queue_remove(scheduler->queue, bind->key);
+		if (!bind->told)
+			scheduler_tell_placed(scheduler, pod, bind->node);
+	} else if (pod) {
+		neap_log_line(scheduler->log, NEAP_LOG_DEBUG,
+			      "scheduler: binding %s to %s: %s", bind->key, bind->node,
+			      failure ? failure->message : "no answer");
+		undo(scheduler, pod, bind->key);
+	}
+	if (bind->told)
+		scheduler_tell_binder(scheduler, bind, pod,
+				      object    ? NULL
+				      : failure ? failure->message
+						: "no answer");
+	free(bind);
+	scheduler_wake(scheduler, 0);
+}
+
+int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
+			uint32_t row, struct bind *bind, struct neap_error *err)
+{
+	struct neap_kube_ask ask = {.resource = "pods",
+				    .ns = pod->object->ns,
+				    .name = pod->object->name,
+				    .told = bound};
+	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
+	const char *node = columns->nodes[row]->name;
+	int failed;
+
+	/* The node may be on its way out, which is not shown yet. */
+	failed = neap_store_newest(scheduler->store, "nodes", "", node)
+			 ? neap_cluster_assume(scheduler->cluster, pod, row, err)
+			 : neap_error_set(err, NEAP_ENOTFOUND, "there is no node %s",
+					  node);
+	if (failed < 0) {
+		free(bind);
+		return failed;
+	}
+	bind->scheduler = scheduler;
+	(void)neap_pod_key(pod->object->ns, pod->object->name, bind->key);
+	(void)neap_strcopy(bind->uid, sizeof(bind->uid), pod->object->uid);
+	(void)neap_strcopy(bind->node, sizeof(bind->node), node);
+	bind->next = scheduler->binds;
+	if (bind->next)
+		bind->next->prev = bind;
+	scheduler->binds = bind;
+	scheduler->bind_count++;
+	ask.arg = bind;
+	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, NULL);
+	return 0;
+}
+
+static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
+		     const struct neap_choice *choice, const char *key)
+{
+	struct bind *bind = neap_alloc(sizeof(*bind));
+	struct neap_error err;
+
+	if (!bind || scheduler_bind_take(scheduler, pod, choice->row, bind, &err) < 0)
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
+}
+
+/* Room is made by pods of lower priority: they go as they go when they are deleted, with their grace. */
+static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		  const struct neap_victims *victims)
+{
+	for (size_t i = 0; i < victims->count; i++) {
+		const struct neap_pod *victim = victims->pods[i];
+		struct neap_kube_ask ask = {.resource = "pods",
+					    .ns = victim->object->ns,
+					    .name = victim->object->name};
+
+		if (victim->object->is_deleting)
+			continue;
+		scheduler_tell_victim(scheduler, victim, pod, victims->node);
+		neap_kube_ask_delete(scheduler->kube, &ask, victim->object->uid, -1);
+	}
+}
+
+static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
+		   const char *key)
+{
+	neap_auto_buf struct neap_buf message = {0};
+	struct neap_victims victims = {0};
+	struct neap_error err = {0};
+	const char *nominated = NULL;
+	int ret;
+
+	neap_buf_init(&message, MESSAGE_BYTES);
+	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
+	neap_decide_explain(scheduler->decide, &message);
+	neap_queue_park(scheduler->queue, key, neap_decide_wakes(scheduler->decide),
+			scheduler->now());
+	if (ret == 0)
+		nominated = "";
+	else if (ret > 0 && victims.count)
+		nominated = victims.node;
+	if (nominated && !neap_cluster_nominate(scheduler->cluster, pod, nominated))
+		victims.count = 0; /* the room would not be kept for it: another time */
+	scheduler_tell_refused(scheduler, pod, message.data, nominated);
+	if (ret > 0)
+		evict(scheduler, pod, &victims);
+}
+
+/* Returns what it cost. */
+static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
+{
+	struct neap_choice choice = {0};
+	struct neap_error err = {0};
+	struct neap_pod *pod;
+	char key[NEAP_POD_KEY];
+	int ret;
+
+	(void)neap_strcopy(key, sizeof(key), taken);
+	pod = neap_cluster_find_key(scheduler->cluster, key);
+	if (!pod || pod->seat.node || !scheduler_wants(scheduler, pod)) {
+		neap_queue_remove(scheduler->queue, key);
+		return 1;
+	}
+	neap_decide_set_now(scheduler->decide, scheduler->now());
+	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
+	if (ret > 0) {
+		bind_pod(scheduler, pod, &choice, key);
+		return choice.looked_at + DECISION_LOOKS;
+	}
+	if (ret == 0) {
+		refuse(scheduler, pod, key);
+	} else if (ret == -NEAP_EINVAL) {
+		neap_queue_park(scheduler->queue, key, 0, scheduler->now());
+		scheduler_tell_refused(scheduler, pod, err.msg, NULL);
+	} else {
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
+	}
+	return neap_decide_nodes(scheduler->decide) + DECISION_LOOKS;
+}
+
+static void expire(struct neap_scheduler *scheduler)
+{
+	struct neap_pod *pod;
+
+	for (;;) {
+		pod = neap_cluster_expire(scheduler->cluster, scheduler->now());
+		if (!pod)
+			return;
+		neap_log_line(scheduler->log, NEAP_LOG_WARN,
+			      "scheduler: the binding of %s/%s was not seen",
+			      pod->object->ns, pod->object->name);
+		scheduler->is_lost = true;
+	}
+}
+
+bool scheduler_place(struct neap_scheduler *scheduler)
+{
+	size_t cost = 0;
+
+	expire(scheduler);
+	while (cost < TURN_LOOKS && scheduler->bind_count < BINDS_MAX &&
+	       !scheduler->is_lost) {
+		const char *key = neap_queue_take(scheduler->queue, scheduler->now());
+
+		if (!key)
+			return false;
+		cost += place_one(scheduler, key);
+	}
+	/* With too many bindings on their way the next answer goes on. */
+	return scheduler->bind_count < BINDS_MAX;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * neap's own scheduling loop: takes pods that wait and are its to place (by schedulerName), decides with
+ * engine/decide over the cache of engine/cluster, assumes, binds, and says FailedScheduling with the counted
+ * reasons when none fits. Runs on the loop in small pieces. */
+#ifndef NEAP_API_SCHEDULE_SCHEDULE_H
+#define NEAP_API_SCHEDULE_SCHEDULE_H
+
+#include "api/kube/kube.h"
+
+struct event_base;
+struct neap_load_args;
+struct neap_scheduler;
+
+struct neap_scheduler_config {
+	struct event_base *base;
+	struct neap_kube *kube;
+	struct neap_store *store;
+	const char *const *names; /* schedulerName of pods that are its own; NULL ends */
+	int64_t (*now)(void);     /* Unix microseconds; NULL: the clock */
+	/* Copied. By what nodes really use; with it, that is a score of weight 1, too. NULL: neap_load_args_init, and
+	 * no score. */
+	const struct neap_load_args *load;
+	const struct neap_log *log;
+};
+
+int neap_scheduler_new(const struct neap_scheduler_config *config,
+		       struct neap_scheduler **ret, struct neap_error *err);
+void neap_scheduler_free(struct neap_scheduler *scheduler);
+
+#endif

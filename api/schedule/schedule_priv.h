@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler at work, shared by the files of api/schedule. */
+#ifndef NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
+#define NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
+
+#include "api/schedule/schedule.h"
+#include "api/schedule/view.h"
+#include "engine/base/log.h"
+#include "engine/cluster/cluster.h"
+#include "engine/decide/decide.h"
+#include "engine/decide/queue.h"
+
+/* Bindings on their way; no more is decided until some are answered. */
+#define BINDS_MAX 1024
+/* Looks at nodes in one turn of the loop, a decision counting as DECISION_LOOKS more: a millisecond or two. */
+#define TURN_LOOKS     20000
+#define DECISION_LOOKS 200
+/* Objects that are read, and events that are heard, in one turn. */
+#define TURN_OBJECTS 100
+#define TURN_EVENTS  100
+/* Until a binding that was answered must have been seen. */
+#define CONFIRM_USEC INT64_C(30000000)
+/* The longest sleep while somebody waits, as the clock may be set. */
+#define SLEEP_USEC INT64_C(1000000)
+
+struct bind {
+	struct neap_scheduler *scheduler; /* NULL: it is gone */
+	struct bind *next, *prev;
+	char key[NEAP_POD_KEY];
+	char uid[NEAP_OBJECT_UID];
+	char node[NEAP_OBJECT_NAME];
+	/* Of a binding that somebody else decided (view.h); else NULL. */
+	void (*told)(void *arg, const char *trouble);
+	void *arg;
+};
+
+struct source {
+	struct neap_scheduler *scheduler;
+	const char *resource;
+	int (*hear)(struct neap_scheduler *scheduler,
+		    const struct neap_store_event *event, struct neap_error *err);
+	struct neap_store_watch *watch;
+	struct neap_store_place place; /* of the first reading */
+	bool is_read;
+	bool is_ready; /* may have events */
+};
+
+#define SOURCES 5
+
+struct neap_scheduler {
+	struct event_base *base;
+	struct neap_kube *kube;
+	struct neap_store *store;
+	const char *const *names;
+	int64_t (*now)(void);
+	const struct neap_log *log;
+	struct neap_load_args *load; /* NULL: as without a configuration */
+	struct event *turn;
+	struct neap_cluster *cluster;
+	struct neap_queue *queue;
+	struct neap_decide *decide;
+	struct source sources[SOURCES];
+	bool is_lost;    /* changes were missed: everything is to be read again */
+	bool is_reading; /* for the first time, or again */
+	unsigned moved;  /* NEAP_MOVED_* that nobody was woken for yet */
+	struct bind *binds;
+	size_t bind_count;
+};
+
+void scheduler_wake(struct neap_scheduler *scheduler, int64_t usec);
+/* Whether it may be decided now: its own, not bound, finished, gated, or on its way out. */
+bool scheduler_wants(const struct neap_scheduler *scheduler, const struct neap_pod *pod);
+
+/* --- hear.c --- */
+
+/* A cluster and a queue that are empty, and everything is to be read. */
+int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err);
+/* Reads a piece; true when that was the last. */
+bool scheduler_read(struct neap_scheduler *scheduler);
+/* Hears a piece of what happened; true when there may be more. */
+bool scheduler_hear(struct neap_scheduler *scheduler);
+extern const struct source scheduler_sources[SOURCES];
+
+/* --- place.c --- */
+
+/* Decides on some of those that wait; true when there may be more now. */
+bool scheduler_place(struct neap_scheduler *scheduler);
+/* Counts pod as being on row and asks for its binding; bind is taken, its names are set here. */
+int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
+			uint32_t row, struct bind *bind, struct neap_error *err);
+/* Bindings whose answer nobody waits for any more. */
+void scheduler_leave_binds(struct neap_scheduler *scheduler);
+
+/* --- view.c --- */
+
+/* A binding that somebody else decided was answered; trouble NULL: it is. */
+void scheduler_tell_binder(struct neap_scheduler *scheduler, const struct bind *bind,
+			   struct neap_pod *pod, const char *trouble);
+
+/* --- tell.c --- */
+
+void scheduler_tell_placed(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			   const char *node);
+/* There is no place: an event, and the condition where it says something else. nominated: the node on which room is
+ * made; "": none any more; NULL: as it was. */
+void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			    const char *message, const char *nominated);
+void scheduler_tell_gated(struct neap_scheduler *scheduler, const struct neap_pod *pod);
+void scheduler_tell_victim(struct neap_scheduler *scheduler,
+			   const struct neap_pod *victim, const struct neap_pod *pod,
+			   const char *node);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spec.podFailurePolicy: the first rule that fits a failed pod says what it leads to. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/workload/jobs_priv.h"
+
+static bool has_value(const json_t *values, json_int_t code)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach (values, i, value) {
+		if (json_integer_value(value) == code)
+			return true;
+	}
+	return false;
+}
+
+/* The status of a container that ended as the rule has it; NULL for none. */
+static const json_t *find_exit(const json_t *rule, const json_t *statuses)
+{
+	const char *name = job_text(rule, "containerName");
+	bool is_in = strcmp(job_text(rule, "operator"), "In") == 0;
+	const json_t *status;
+	size_t i;
+
+	json_array_foreach (statuses, i, status) {
+		const json_t *ended =
+			json_object_get(json_object_get(status, "state"), "terminated");
+		json_int_t code = json_integer_value(json_object_get(ended, "exitCode"));
+
+		if (ended && code != 0 &&
+		    (!*name || strcmp(name, job_text(status, "name")) == 0) &&
+		    has_value(json_object_get(rule, "values"), code) == is_in)
+			return status;
+	}
+	return NULL;
+}
+
+static bool fits_exit(const json_t *rule, const json_t *pod, char *why)
+{
+	const json_t *status = json_object_get(pod, "status");
+	const json_t *meta = json_object_get(pod, "metadata"), *found;
+
+	if (!rule)
+		return false;
+	found = find_exit(rule, json_object_get(status, "containerStatuses"));
+	if (!found)
+		found = find_exit(rule, json_object_get(status, "initContainerStatuses"));
+	if (found && why)
+		(void)snprintf(
+			why, JOB_MESSAGE,
+			"Container %.64s for pod %.64s/%.254s failed with exit code "
+			"%" JSON_INTEGER_FORMAT,
+			job_text(found, "name"), job_text(meta, "namespace"),
+			job_text(meta, "name"),
+			json_integer_value(json_object_get(
+				json_object_get(json_object_get(found, "state"),
+						"terminated"),
+				"exitCode")));
+	return found != NULL;
+}
+
+static bool fits_condition(const json_t *patterns, const json_t *pod, char *why)
+{
+	const json_t *meta = json_object_get(pod, "metadata"), *pattern;
+	size_t i;
+
+	json_array_foreach (patterns, i, pattern) {
+		const char *type = job_text(pattern, "type");
+		const json_t *condition =
+			job_condition(json_object_get(pod, "status"), type);
+
+		if (!condition || strcmp(job_text(condition, "status"),
+					 job_text(pattern, "status")) != 0)
+			continue;
+		if (why)
+			(void)snprintf(why, JOB_MESSAGE,
+				       "Pod %.64s/%.254s has condition %.64s",
+				       job_text(meta, "namespace"),
+				       job_text(meta, "name"), type);
+		return true;
+	}
+	return false;
+}
+
+enum neap_job_action job_judge(const json_t *spec, const json_t *pod, char *why)
+{
+	const json_t *rules =
+		json_object_get(json_object_get(spec, "podFailurePolicy"), "rules");
+	const json_t *rule;
+	size_t i;
+
+	json_array_foreach (rules, i, rule) {
+		const char *action = job_text(rule, "action");
+
+		if (!fits_exit(json_object_get(rule, "onExitCodes"), pod, why) &&
+		    !fits_condition(json_object_get(rule, "onPodConditions"), pod, why))
+			continue;
+		if (why) {
+			size_t len = strlen(why);
+
+			(void)snprintf(why + len, JOB_MESSAGE - len,
+				       " matching %.16s rule at index %zu", action, i);
+		}
+		if (strcmp(action, "FailJob") == 0)
+			return NEAP_JOB_FAIL;
+		return strcmp(action, "Ignore") == 0 ? NEAP_JOB_IGNORE : NEAP_JOB_COUNT;
+	}
+	return NEAP_JOB_COUNT;
+}
+
+const char *job_unserved(const json_t *spec)
+{
+	static const char *const names[] = {"backoffLimitPerIndex", "maxFailedIndexes",
+					    "successPolicy"};
+	const json_t *rules =
+		json_object_get(json_object_get(spec, "podFailurePolicy"), "rules");
+	const json_t *rule;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		if (json_object_get(spec, names[i]))
+			return names[i];
+	json_array_foreach (rules, i, rule) {
+		if (strcmp(job_text(rule, "action"), "FailIndex") == 0)
+			return "podFailurePolicy";
+	}
+	return NULL;
+}

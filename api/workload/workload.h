@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their status, and what deals
+ * with nodes whose heartbeat stops. Each watches what it works on and writes through api/kube/inside.h; each can
+ * be stopped and started at any moment, as everything that it knows stands in the objects. */
+#ifndef NEAP_API_WORKLOAD_WORKLOAD_H
+#define NEAP_API_WORKLOAD_WORKLOAD_H
+
+#include "api/kube/kube.h"
+
+struct event_base;
+struct neap_replicasets;
+struct neap_deployments;
+struct neap_jobs;
+struct neap_node_watch;
+
+struct neap_workload_config {
+	struct event_base *base;
+	struct neap_kube *kube;
+	struct neap_store *store;
+	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
+	const struct neap_log *log;
+};
+
+/* config is copied, what it points to borrowed. */
+int neap_replicasets_new(const struct neap_workload_config *config,
+			 struct neap_replicasets **ret, struct neap_error *err);
+void neap_replicasets_free(struct neap_replicasets *replicasets);
+
+int neap_deployments_new(const struct neap_workload_config *config,
+			 struct neap_deployments **ret, struct neap_error *err);
+void neap_deployments_free(struct neap_deployments *deployments);
+
+int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **ret,
+		  struct neap_error *err);
+void neap_jobs_free(struct neap_jobs *jobs);
+
+/* grace_usec: a node whose Lease was not renewed for so long is NotReady (40 s as in Kubernetes). */
+int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
+			struct neap_node_watch **ret, struct neap_error *err);
+void neap_node_watch_free(struct neap_node_watch *watch);
+
+#endif

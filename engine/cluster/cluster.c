@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The whole, and its pods. */
+#include "engine/cluster/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/cluster/cluster_priv.h"
+
+static bool set_defaults(struct neap_cluster *cluster, struct neap_error *err)
+{
+	struct neap_load_args args;
+
+	neap_load_args_init(&args);
+	return neap_cluster_set_load(cluster, &args, err) == 0;
+}
+
+int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err)
+{
+	struct neap_cluster *cluster = neap_alloc(sizeof(*cluster));
+
+	if (!cluster)
+		return neap_error_nomem(err);
+	cluster->resources = neap_resources_new();
+	cluster->nodes = neap_map_new();
+	cluster->pods = neap_map_new();
+	cluster->namespaces = neap_map_new();
+	cluster->images = neap_map_new();
+	cluster->taints = neap_map_new();
+	cluster->assumed = neap_map_new();
+	cluster->kinds = neap_map_new();
+	cluster->nominees = neap_map_new();
+	cluster->budgets = neap_map_new();
+	cluster->metrics = neap_map_new();
+	if (!cluster->resources || !cluster->nodes || !cluster->pods ||
+	    !cluster->namespaces || !cluster->images || !cluster->taints ||
+	    !cluster->assumed || !cluster->kinds || !cluster->nominees ||
+	    !cluster->budgets || !cluster->metrics || !set_defaults(cluster, err)) {
+		neap_cluster_free(cluster);
+		return neap_error_nomem(err);
+	}
+	*ret = cluster;
+	return 0;
+}
+
+static void free_pods(struct neap_cluster *cluster)
+{
+	while (cluster->pods && neap_map_count(cluster->pods)) {
+		const char *key;
+		struct neap_pod *pod = neap_map_at(
+			cluster->pods, neap_map_count(cluster->pods) - 1, &key);
+
+		neap_cluster_unseat(cluster, pod);
+		neap_cluster_unuse_kind(cluster, pod);
+		(void)neap_map_remove(cluster->pods, key);
+		(void)neap_pod_unref(pod);
+	}
+}
+
+void neap_cluster_free(struct neap_cluster *cluster)
+{
+	if (!cluster)
+		return;
+	free_pods(cluster);
+	for (size_t i = 0; i < cluster->columns.rows; i++)
+		if (cluster->columns.nodes[i])
+			neap_cluster_remove_node(cluster,
+						 cluster->columns.nodes[i]->name);
+	for (size_t i = cluster->namespaces ? neap_map_count(cluster->namespaces) : 0;
+	     i--;)
+		(void)neap_object_unref(neap_map_at(cluster->namespaces, i, NULL));
+	neap_map_free(cluster->nodes);
+	neap_map_free(cluster->pods);
+	neap_map_free(cluster->namespaces);
+	neap_map_free(cluster->images);
+	neap_map_free(cluster->taints);
+	neap_map_free(cluster->assumed);
+	neap_map_free(cluster->kinds);
+	free(cluster->kind_free);
+	neap_map_free(cluster->nominees);
+	neap_cluster_free_budgets(cluster);
+	neap_cluster_free_load(cluster);
+	free(cluster->taint_of);
+	free(cluster->dirty);
+	free(cluster->columns.nodes);
+	free(cluster->columns.flags);
+	free(cluster->columns.scored_cpu_milli);
+	free(cluster->columns.scored_bytes);
+	for (uint32_t i = 0; i < NEAP_RESOURCES_MAX; i++) {
+		free(cluster->columns.allocatable[i]);
+		free(cluster->columns.used[i]);
+	}
+	neap_resources_free(cluster->resources);
+	free(cluster);
+}
+
+/* --- pods --- */
+
+static struct neap_pod *find(const struct neap_cluster *cluster, const char *ns,
+			     const char *name)
+{
+	char key[NEAP_POD_KEY];
+
+	return neap_map_find(cluster->pods, neap_pod_key(ns, name, key));
+}
+
+static void end_assumption(struct neap_cluster *cluster, struct neap_pod *pod)
+{
+	char key[NEAP_POD_KEY];
+
+	if (!pod->seat.is_assumed)
+		return;
+	pod->seat.is_assumed = false;
+	(void)neap_map_remove(cluster->assumed,
+			      neap_pod_key(pod->object->ns, pod->object->name, key));
+}
+
+static bool is_placed(const struct neap_pod *pod)
+{
+	return *pod->node_name && !pod->is_finished;
+}
+
+/* Takes over what was assumed of the one before. */
+static int keep_assumption(struct neap_cluster *cluster, struct neap_pod *pod,
+			   const struct neap_pod *before, struct neap_error *err)
+{
+	char key[NEAP_POD_KEY];
+	int ret = neap_cluster_seat(cluster, pod, before->seat.node, err);
+
+	if (ret < 0)
+		return ret;
+	/* The name is there, so that this needs no memory. */
+	(void)neap_map_set(cluster->assumed,
+			   neap_pod_key(pod->object->ns, pod->object->name, key), pod);
+	pod->seat.is_assumed = true;
+	pod->seat.until_usec = before->seat.until_usec;
+	return 0;
+}
+
+static unsigned compare(const struct neap_pod *before, const struct neap_pod *pod)
+{
+	bool was = before && before->seat.node && !before->seat.is_assumed;
+	bool is = pod && is_placed(pod);
+
+	if (was && !is)
+		return NEAP_MOVED_POD_GONE;
+	if (!was && is)
+		return NEAP_MOVED_POD_PLACED;
+	if (!is)
+		return 0;
+	return NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER;
+}
+
+static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
+		const struct neap_pod *before, struct neap_error *err)
+{
+	struct neap_cluster_node *node;
+	int ret;
+
+	if (is_placed(pod)) {
+		ret = neap_cluster_row(cluster, pod->node_name, &node, err);
+		if (ret < 0)
+			return ret;
+		ret = neap_cluster_seat(cluster, pod, node, err);
+		if (ret < 0)
+			neap_cluster_drop_row(cluster, node);
+		return ret;
+	}
+	if (before && before->seat.is_assumed && !pod->is_finished &&
+	    strcmp(before->object->uid, pod->object->uid) == 0)
+		return keep_assumption(cluster, pod, before, err);
+	return 0;
+}
+
+int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *object,
+			 unsigned *ret_moved, struct neap_error *err)
+{
+	struct neap_pod *before = find(cluster, object->ns, object->name), *pod;
+	char key[NEAP_POD_KEY];
+	int ret = neap_pod_new(object, cluster->resources, &pod, err);
+
+	if (ret < 0)
+		return ret;
+	if (!before && !neap_map_set(cluster->pods,
+				     neap_pod_key(object->ns, object->name, key), pod)) {
+		(void)neap_pod_unref(pod);
+		return neap_error_nomem(err);
+	}
+	ret = neap_cluster_use_kind(cluster, pod, err);
+	if (ret == 0)
+		ret = seat(cluster, pod, before, err);
+	if (ret < 0) {
+		neap_cluster_unuse_kind(cluster, pod);
+		if (!before)
+			(void)neap_map_remove(cluster->pods, key);
+		(void)neap_pod_unref(pod);
+		return ret;
+	}
+	*ret_moved = compare(before, pod);
+	cluster->generation++;
+	if (before)
+		neap_cluster_end_nomination(cluster, before);
+	if (*pod->nominated && !pod->seat.node && !pod->is_finished &&
+	    !neap_cluster_nominate(cluster, pod, pod->nominated))
+		pod->nominated = ""; /* it is only a wish */
+	if (!before)
+		return 0;
+	(void)neap_map_set(cluster->pods, neap_pod_key(object->ns, object->name, key),
+			   pod);
+	if (pod->seat.is_assumed)
+		before->seat.is_assumed = false;
+	end_assumption(cluster, before);
+	neap_cluster_unseat(cluster, before);
+	neap_cluster_unuse_kind(cluster, before);
+	(void)neap_pod_unref(before);
+	return 0;
+}
+
+void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
+			     const char *name, unsigned *ret_moved)
+{
+	struct neap_pod *pod = find(cluster, ns, name);
+	char key[NEAP_POD_KEY];
+
+	*ret_moved = 0;
+	if (!pod)
+		return;
+	*ret_moved = pod->seat.node ? NEAP_MOVED_POD_GONE : 0;
+	cluster->generation++;
+	end_assumption(cluster, pod);
+	neap_cluster_end_nomination(cluster, pod);
+	neap_cluster_unseat(cluster, pod);
+	neap_cluster_unuse_kind(cluster, pod);
+	(void)neap_map_remove(cluster->pods, neap_pod_key(ns, name, key));
+	(void)neap_pod_unref(pod);
+}
+
+int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint32_t row,
+			struct neap_error *err)
+{
+	char key[NEAP_POD_KEY];
+	int ret;
+
+	if (pod->seat.node || row >= cluster->columns.rows ||
+	    !cluster->columns.nodes[row])
+		return neap_error_set(err, NEAP_ECONFLICT,
+				      "has a place, or there is no such row");
+	(void)neap_pod_key(pod->object->ns, pod->object->name, key);
+	if (!neap_map_set(cluster->assumed, key, pod))
+		return neap_error_nomem(err);
+	ret = neap_cluster_seat(cluster, pod, cluster->columns.nodes[row], err);
+	if (ret < 0) {
+		(void)neap_map_remove(cluster->assumed, key);
+		return ret;
+	}
+	pod->seat.is_assumed = true;
+	pod->seat.until_usec = INT64_MAX;
+	neap_cluster_end_nomination(cluster, pod);
+	return 0;
+}
+
+void neap_cluster_confirm(struct neap_cluster *cluster, struct neap_pod *pod,
+			  int64_t until_usec)
+{
+	(void)cluster;
+	if (pod->seat.is_assumed)
+		pod->seat.until_usec = until_usec;
+}
+
+void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod)
+{
+	if (!pod->seat.is_assumed)
+		return;
+	end_assumption(cluster, pod);
+	neap_cluster_unseat(cluster, pod);
+}
+
+struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_usec)
+{
+	for (size_t i = neap_map_count(cluster->assumed); i--;) {
+		struct neap_pod *pod = neap_map_at(cluster->assumed, i, NULL);
+
+		if (pod->seat.until_usec > now_usec)
+			continue;
+		neap_cluster_forget(cluster, pod);
+		return pod;
+	}
+	return NULL;
+}
+
+/* --- the rest --- */
+
+int neap_cluster_set_namespace(struct neap_cluster *cluster, struct neap_object *object,
+			       struct neap_error *err)
+{
+	struct neap_object *before = neap_map_find(cluster->namespaces, object->name);
+
+	if (!neap_map_set(cluster->namespaces, object->name, object))
+		return neap_error_nomem(err);
+	(void)neap_object_ref(object);
+	(void)neap_object_unref(before);
+	cluster->generation++;
+	return 0;
+}
+
+void neap_cluster_remove_namespace(struct neap_cluster *cluster, const char *name)
+{
+	(void)neap_object_unref(neap_map_remove(cluster->namespaces, name));
+	cluster->generation++;
+}
+
+struct neap_resources *neap_cluster_resources(struct neap_cluster *cluster)
+{
+	return cluster->resources;
+}
+
+size_t neap_cluster_node_count(const struct neap_cluster *cluster)
+{
+	return cluster->node_count;
+}
+
+size_t neap_cluster_pod_count(const struct neap_cluster *cluster)
+{
+	return neap_map_count(cluster->pods);
+}
+
+uint64_t neap_cluster_generation(const struct neap_cluster *cluster)
+{
+	return cluster->generation;
+}
+
+struct neap_pod *neap_cluster_find_pod(const struct neap_cluster *cluster, const char *ns,
+				       const char *name)
+{
+	return find(cluster, ns, name);
+}
+
+struct neap_pod *neap_cluster_find_key(const struct neap_cluster *cluster,
+				       const char *key)
+{
+	return neap_map_find(cluster->pods, key);
+}
+
+struct neap_cluster_node *neap_cluster_find_node(const struct neap_cluster *cluster,
+						 const char *name)
+{
+	return neap_map_find(cluster->nodes, name);
+}
+
+struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *cluster,
+						const char *name)
+{
+	return neap_map_find(cluster->namespaces, name);
+}
+
+const struct neap_image *neap_cluster_find_image(const struct neap_cluster *cluster,
+						 const char *name)
+{
+	return neap_map_find(cluster->images, name);
+}
+
+uint32_t neap_cluster_taint_end(const struct neap_cluster *cluster)
+{
+	return cluster->taint_end;
+}
+
+const struct neap_taint *neap_cluster_taint(const struct neap_cluster *cluster,
+					    uint32_t number)
+{
+	return number < cluster->taint_end ? cluster->taint_of[number] : NULL;
+}

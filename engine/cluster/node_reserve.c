@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cluster/node_reserve.h"
+
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+int neap_node_reserve_read(const json_t *annotation, struct neap_resources *resources,
+			   struct neap_node_reserve *ret, struct neap_error *err)
+{
+	int64_t milli;
+	int failed;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->cpu_text = "";
+	if (!annotation || json_is_null(annotation))
+		return 0;
+	if (!json_is_object(annotation))
+		return neap_error_field(err, NEAP_EINVAL, NEAP_KEY_NODE_RESERVATION,
+					"is no JSON object");
+	failed = neap_amounts_read(
+		&ret->amounts, json_object_get(annotation, "resources"), resources, err);
+	if (failed < 0)
+		return failed;
+	ret->cpu_text = text_of(annotation, "reservedCPUs");
+	ret->is_only_cpus =
+		strcmp(text_of(annotation, "applyPolicy"), "ReservedCPUsOnly") == 0;
+	if (*ret->cpu_text != '\0') {
+		ret->has_cpus = neap_cpuset_parse(&ret->cpus, ret->cpu_text, NULL) == 0;
+		if (ret->has_cpus &&
+		    !neap_amounts_set(&ret->amounts, NEAP_RESOURCE_CPU,
+				      neap_cpuset_count(&ret->cpus) * INT64_C(1000)))
+			return neap_error_set(err, NEAP_ETOOLARGE, "too many resources");
+		return 0;
+	}
+	milli = neap_amounts_get(&ret->amounts, NEAP_RESOURCE_CPU);
+	ret->cores = milli < NEAP_CPU_MAX * INT64_C(1000) ? (int)((milli + 999) / 1000)
+							  : NEAP_CPU_MAX;
+	return 0;
+}
+
+bool neap_node_reserve_trim(const struct neap_node_reserve *reserve,
+			    const struct neap_resources *resources,
+			    struct neap_amounts *allocatable)
+{
+	static const char batch[] = "kubernetes.io/batch-";
+	bool has_changed = false;
+
+	for (size_t i = 0; !reserve->is_only_cpus && i < allocatable->count; i++) {
+		struct neap_amount *amount = &allocatable->of[i];
+		int64_t kept = neap_amounts_get(&reserve->amounts, amount->resource);
+		const char *name = neap_resources_name(resources, amount->resource);
+
+		if (kept <= 0 || !name || strncmp(name, batch, sizeof(batch) - 1) == 0)
+			continue;
+		has_changed = has_changed || amount->amount > 0;
+		amount->amount = amount->amount > kept ? amount->amount - kept : 0;
+	}
+	return has_changed;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cluster/numa_object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+#include "engine/cluster/node_reserve.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* The JSON in an annotation: a new reference in *ret, NULL when there is none that can be read. */
+static int annotation(const json_t *object, const char *key, json_t **ret,
+		      struct neap_error *err)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *text = text_of(json_object_get(metadata, "annotations"), key);
+	json_error_t where;
+
+	*ret = NULL;
+	if (*text != '\0' &&
+	    neap_json_parse(text, strlen(text), 0, ret, &where) == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	return 0;
+}
+
+static void add_cpus(struct neap_cpuset *to, const char *text)
+{
+	struct neap_cpuset more;
+
+	if (neap_cpuset_parse(&more, text, NULL) == 0)
+		neap_cpuset_or(to, to, &more);
+}
+
+/* --- CPUs --- */
+
+static int read_processors(const json_t *list, struct neap_numa_facts *ret,
+			   struct neap_error *err)
+{
+	size_t count = json_array_size(list), i;
+	struct neap_processor *rows;
+	const json_t *item;
+	int failed;
+
+	if (count == 0)
+		return 0;
+	if (count > NEAP_CPU_MAX)
+		return neap_error_set(err, NEAP_EINVAL, "more than %d CPUs",
+				      NEAP_CPU_MAX);
+	rows = neap_alloc_array(count, sizeof(*rows));
+	if (!rows)
+		return neap_error_nomem(err);
+	json_array_foreach (list, i, item) {
+		static const char *const keys[] = {"id", "core", "socket", "node"};
+		int value[NEAP_ARRAY_LEN(keys)];
+
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(keys); k++) {
+			json_int_t number =
+				json_integer_value(json_object_get(item, keys[k]));
+
+			value[k] = number < 0 || number > INT32_MAX ? -1 : (int)number;
+		}
+		rows[i] = (struct neap_processor){value[0], value[1], value[2], value[3]};
+	}
+	failed = neap_topology_new_from_processors(rows, count, &ret->topology, err);
+	free(rows);
+	return failed;
+}
+
+static int read_pod_cpus(const json_t *object, struct neap_cpuset *to,
+			 struct neap_error *err)
+{
+	json_t *list, *item;
+	size_t i;
+	int failed = annotation(object, "node.koordinator.sh/pod-cpu-allocs", &list, err);
+
+	json_array_foreach (list, i, item) {
+		if (json_is_true(json_object_get(item, "managedByKubelet")) &&
+		    *text_of(item, "uid") != '\0')
+			add_cpus(to, text_of(item, "cpuset"));
+	}
+	json_decref(list);
+	return failed;
+}
+
+/* CPUs that the kubelet, the node and exclusive SYSTEM pods have. */
+static int read_reserved(const json_t *object, struct neap_numa_facts *ret,
+			 struct neap_error *err)
+{
+	json_t *kubelet = NULL, *node = NULL, *system = NULL;
+	int failed = annotation(object, "kubelet.koordinator.sh/cpu-manager-policy",
+				&kubelet, err);
+
+	if (failed == 0)
+		failed = annotation(object, NEAP_KEY_NODE_RESERVATION, &node, err);
+	if (failed == 0)
+		failed = annotation(object, "node.koordinator.sh/system-qos-resource",
+				    &system, err);
+	if (failed == 0)
+		failed = read_pod_cpus(object, &ret->reserved, err);
+	add_cpus(&ret->reserved, text_of(kubelet, "reservedCPUs"));
+	add_cpus(&ret->reserved, text_of(node, "reservedCPUs"));
+	if (!json_is_false(json_object_get(system, "cpusetExclusive")))
+		add_cpus(&ret->reserved, text_of(system, "cpuset"));
+	ret->is_kubelet_full = neap_cpu_kubelet_is_full(kubelet);
+	json_decref(kubelet);
+	json_decref(node);
+	json_decref(system);
+	return failed;
+}
+
+/* --- zones --- */
+
+static int zone_number(const json_t *zone)
+{
+	const char *name = text_of(zone, "name");
+	int64_t number;
+
+	if (strcmp(text_of(zone, "type"), "Node") != 0 ||
+	    strncmp(name, "node-", 5) != 0 || neap_int_parse(name + 5, &number, NULL) < 0)
+		return -1;
+	return number >= 0 && number < NEAP_NUMA_NODES_MAX ? (int)number : -1;
+}
+
+static int read_zone(const json_t *zone, struct neap_resources *resources,
+		     struct neap_numa_zone *to, struct neap_error *err)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (json_object_get(zone, "resources"), i, item) {
+		json_t *one = json_object(),
+		       *value = json_object_get(item, "allocatable");
+		int failed = 0;
+
+		if (!one ||
+		    (value && json_object_set(one, text_of(item, "name"), value) < 0))
+			failed = neap_error_nomem(err);
+		else
+			failed = neap_amounts_read(&to->total, one, resources, err);
+		json_decref(one);
+		if (failed < 0) {
+			(void)neap_error_wrap(err, "%s", text_of(zone, "name"));
+			return failed;
+		}
+	}
+	return 0;
+}
+
+static void take_reserved(struct neap_numa_facts *facts, struct neap_numa_zone *zone)
+{
+	int64_t milli = neap_amounts_get(&zone->total, NEAP_RESOURCE_CPU);
+	struct neap_cpuset lost;
+
+	for (int i = 0; facts->topology && i < facts->topology->node_count; i++) {
+		if (facts->topology->nodes[i].os_node != zone->node)
+			continue;
+		neap_cpuset_and(&lost, &facts->topology->nodes[i].cpus, &facts->reserved);
+		milli -= neap_cpuset_count(&lost) * INT64_C(1000);
+	}
+	for (size_t i = 0; i < zone->total.count; i++)
+		if (zone->total.of[i].resource == NEAP_RESOURCE_CPU)
+			zone->total.of[i].amount = milli > 0 ? milli : 0;
+}
+
+static int read_zones(const json_t *list, struct neap_resources *resources,
+		      struct neap_numa_facts *ret, struct neap_error *err)
+{
+	size_t count = json_array_size(list), i;
+	const json_t *zone;
+	uint64_t seen = 0;
+
+	if (count > NEAP_NUMA_NODES_MAX)
+		return neap_error_set(err, NEAP_EINVAL, "more than %d zones",
+				      NEAP_NUMA_NODES_MAX);
+	ret->zones = neap_alloc_array(count, sizeof(*ret->zones));
+	if (!ret->zones)
+		return neap_error_nomem(err);
+	json_array_foreach (list, i, zone) {
+		struct neap_numa_zone *to = &ret->zones[ret->zone_count];
+		int failed;
+
+		to->node = zone_number(zone);
+		if (to->node < 0 || seen >> to->node & 1)
+			continue;
+		failed = read_zone(zone, resources, to, err);
+		if (failed < 0)
+			return failed;
+		seen |= UINT64_C(1) << to->node;
+		take_reserved(ret, to);
+		ret->zone_count++;
+	}
+	return 0;
+}
+
+static enum neap_numa_policy read_policy(const json_t *list)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item) {
+		const char *name = json_string_value(item);
+
+		if (!name)
+			continue;
+		if (strcmp(name, "SingleNUMANodePodLevel") == 0)
+			return NEAP_NUMA_SINGLE;
+		if (strcmp(name, "BestEffort") == 0)
+			return NEAP_NUMA_BEST_EFFORT;
+		if (strcmp(name, "Restricted") == 0)
+			return NEAP_NUMA_RESTRICTED;
+	}
+	return NEAP_NUMA_ANY;
+}
+
+int neap_numa_facts_read(const json_t *object, struct neap_resources *resources,
+			 struct neap_numa_facts *ret, struct neap_error *err)
+{
+	json_t *cpus, *ratios = NULL;
+	int failed;
+
+	memset(ret, 0, sizeof(*ret));
+	failed = annotation(object, "node.koordinator.sh/cpu-topology", &cpus, err);
+	if (failed == 0)
+		failed = read_processors(json_object_get(cpus, "detail"), ret, err);
+	json_decref(cpus);
+	if (failed == 0)
+		failed = read_reserved(object, ret, err);
+	if (failed == 0)
+		failed = annotation(object,
+				    "node.koordinator.sh/resource-amplification-ratio",
+				    &ratios, err);
+	ret->is_amplified = ratios != NULL;
+	json_decref(ratios);
+	ret->numa = read_policy(json_object_get(object, "topologyPolicies"));
+	return failed < 0 ? failed
+			  : read_zones(json_object_get(object, "zones"), resources, ret,
+				       err);
+}
+
+void neap_numa_facts_done(struct neap_numa_facts *facts)
+{
+	facts->topology = neap_topology_unref(facts->topology);
+	free(facts->zones);
+	facts->zones = NULL;
+	facts->zone_count = 0;
+}
+
+/* --- the allocation of a pod --- */
+
+static int zone_of(const struct neap_numa_node *node, json_int_t number)
+{
+	for (int zone = 0; zone < node->zone_count; zone++)
+		if (node->zone_node[zone] == number)
+			return zone;
+	return -1;
+}
+
+static int read_cells(const struct neap_numa_node *node, const json_t *list,
+		      struct neap_resources *resources, int64_t *ret,
+		      struct neap_error *err)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item) {
+		int zone =
+			zone_of(node, json_integer_value(json_object_get(item, "node")));
+		struct neap_amounts amounts = {0};
+		int failed = neap_amounts_read(
+			&amounts, json_object_get(item, "resources"), resources, err);
+
+		if (failed < 0)
+			return failed;
+		for (size_t k = 0; zone >= 0 && k < amounts.count; k++) {
+			int at = neap_numa_node_resource(node, amounts.of[k].resource);
+
+			if (at >= 0)
+				ret[zone * node->resource_count + at] =
+					amounts.of[k].amount;
+		}
+	}
+	return 0;
+}
+
+int neap_numa_status_read(const struct neap_numa_node *node, const char *text,
+			  struct neap_resources *resources, uint64_t *ret_cpus,
+			  int64_t *ret_cells, struct neap_error *err)
+{
+	static const char what[] = NEAP_KEY_RESOURCE_STATUS;
+	size_t cells = (size_t)node->zone_count * (size_t)node->resource_count;
+	struct neap_cpuset cpus;
+	json_error_t where;
+	json_t *status;
+	int failed = neap_json_parse(text, strlen(text), 0, &status, &where);
+
+	memset(ret_cells, 0, cells * sizeof(*ret_cells));
+	if (failed == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	if (failed < 0)
+		return neap_error_field(err, NEAP_EINVAL, what, "is no JSON");
+	failed = neap_cpuset_parse(&cpus, text_of(status, "cpuset"), err);
+	if (failed == 0) {
+		neap_cpu_layout_to_slots(node->layout, &cpus, ret_cpus);
+		failed = read_cells(node, json_object_get(status, "numaNodeResources"),
+				    resources, ret_cells, err);
+	}
+	if (failed < 0)
+		(void)neap_error_infield(err, "%s", what);
+	json_decref(status);
+	return failed;
+}
+
+static json_t *write_zone(const struct neap_numa_node *node,
+			  const struct neap_numa_grant *grant, int zone)
+{
+	json_t *amounts = json_object();
+	char text[64];
+
+	for (int i = 0; amounts && i < node->resource_count; i++) {
+		int64_t amount = grant->cells[zone * node->resource_count + i];
+		const char *name = neap_resources_name(node->names, node->resource[i]);
+
+		if (amount <= 0 || !name)
+			continue;
+		if (node->resource[i] == NEAP_RESOURCE_CPU)
+			(void)neap_quantity_format_milli(amount, text, sizeof(text));
+		else
+			(void)neap_quantity_format_bytes(amount, text, sizeof(text));
+		if (json_object_set_new(amounts, name, json_string(text)) < 0) {
+			json_decref(amounts);
+			return NULL;
+		}
+	}
+	return amounts ? json_pack("{s:i, s:o}", "node", node->zone_node[zone],
+				   "resources", amounts)
+		       : NULL;
+}
+
+json_t *neap_numa_status_write(const struct neap_numa_node *node,
+			       const struct neap_numa_grant *grant)
+{
+	neap_auto_free char *text = neap_alloc(NEAP_CPUSET_TEXT);
+	json_t *status = json_object(), *zones = json_array();
+	bool is_whole = text && status && zones;
+	struct neap_cpuset cpus;
+
+	if (is_whole && grant->cpu_count > 0) {
+		neap_cpu_layout_from_slots(node->layout, grant->cpus, &cpus);
+		(void)neap_cpuset_format(&cpus, text, NEAP_CPUSET_TEXT);
+		is_whole = json_object_set_new(status, "cpuset", json_string(text)) == 0;
+	}
+	for (int zone = 0; is_whole && zone < node->zone_count; zone++)
+		if (grant->nodes >> node->zone_node[zone] & 1)
+			is_whole = json_array_append_new(
+					   zones, write_zone(node, grant, zone)) == 0;
+	if (is_whole && json_array_size(zones) > 0)
+		is_whole = json_object_set(status, "numaNodeResources", zones) == 0;
+	json_decref(zones);
+	if (is_whole)
+		return status;
+	json_decref(status);
+	return NULL;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How full a node, or some of its NUMA nodes, would be. */
+#include "engine/cluster/numa_room.h"
+
+static int64_t score_one(bool is_most, int64_t requested, int64_t capacity)
+{
+	int64_t part = is_most                 ? requested
+		       : requested <= capacity ? capacity - requested
+					       : 0;
+
+	part = part < capacity ? part : capacity;
+	part = part > 0 ? part : 0;
+	if (capacity > INT64_MAX / 100) {
+		part /= 128;
+		capacity /= 128;
+	}
+	return part * 100 / capacity;
+}
+
+int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
+			const int64_t *capacity)
+{
+	int64_t sum = 0, weights = 0;
+
+	for (size_t i = 0; i < scoring->count; i++) {
+		int64_t weight = scoring->weights[i].weight;
+
+		if (capacity[i] <= 0)
+			continue;
+		sum += weight *
+		       score_one(scoring->is_most_allocated, requested[i], capacity[i]);
+		weights += weight;
+	}
+	return weights > 0 ? sum / weights : 0;
+}
+
+int64_t neap_numa_requested_cpu(int64_t requested, int64_t bound, double ratio)
+{
+	if (!(ratio > 1) || bound <= 0 || requested < bound)
+		return requested;
+	return neap_amount_sum(requested - bound, neap_numa_amplify(bound, ratio));
+}
+
+static bool is_asked(const struct neap_numa_ask *ask, uint32_t resource)
+{
+	for (size_t i = 0; i < ask->request_count; i++)
+		if (ask->requests[i].resource == resource)
+			return ask->requests[i].amount > 0;
+	return false;
+}
+
+/* CPUs that anybody has, this pod included. */
+static int64_t bound_milli(const struct neap_numa_room *room,
+			   const struct neap_numa_grant *grant)
+{
+	const struct neap_cpu_layout *layout = room->node->layout;
+	int64_t count = 0;
+
+	for (int i = 0; i < layout->words; i++)
+		for (uint64_t left = layout->all[i]; left != 0; left &= left - 1)
+			count += (grant->cpus[i] & left & -left) != 0 ||
+				 room->use->refs[i * 64 + __builtin_ctzll(left)] > 0;
+	return count * 1000;
+}
+
+int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
+			      const struct neap_numa_room *room,
+			      const struct neap_numa_ask *ask,
+			      const struct neap_numa_grant *grant)
+{
+	int64_t requested[NEAP_NUMA_RESOURCES_MAX] = {0};
+	int64_t capacity[NEAP_NUMA_RESOURCES_MAX] = {0};
+	struct neap_numa_scoring some = *scoring;
+	const struct neap_numa_node *node = room->node;
+
+	if (some.count > NEAP_NUMA_RESOURCES_MAX)
+		some.count = NEAP_NUMA_RESOURCES_MAX;
+	for (size_t i = 0; i < some.count; i++) {
+		uint32_t name = some.weights[i].resource;
+		int at = neap_numa_node_resource(node, name);
+
+		if (at < 0 || (name >= NEAP_RESOURCE_FIXED && !is_asked(ask, name)))
+			continue;
+		for (int zone = 0; zone < node->zone_count; zone++) {
+			int cell = zone * node->resource_count + at;
+
+			if (!(grant->nodes >> node->zone_node[zone] & 1))
+				continue;
+			capacity[i] = neap_amount_sum(capacity[i], node->total[cell]);
+			requested[i] = neap_amount_sum(
+				requested[i], node->total[cell] - room->cells[cell] +
+						      grant->cells[cell]);
+		}
+		if (name == NEAP_RESOURCE_CPU && ask->is_binding)
+			requested[i] = neap_numa_amplify(bound_milli(room, grant),
+							 node->ratio[at]);
+	}
+	return neap_numa_score(&some, requested, capacity);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pod as whoever places it needs it: what it asks for, where it may go, whom it wants near. Read once from the
+ * object, immutable and counted; about 1.5 KB beside the object, which it holds. */
+#ifndef NEAP_ENGINE_CLUSTER_POD_H
+#define NEAP_ENGINE_CLUSTER_POD_H
+
+#include "engine/cluster/amounts.h"
+#include "engine/cluster/term.h"
+
+/* Of each kind: tolerations, ports, terms, constraints, containers. */
+#define NEAP_POD_ITEMS_MAX 512
+/* What a container without a request counts as when nodes are compared, as kube-scheduler has it. */
+#define NEAP_POD_CPU_MILLI_UNASKED 100
+#define NEAP_POD_BYTES_UNASKED     (INT64_C(200) * 1024 * 1024)
+/* "NAMESPACE/NAME" with its NUL. */
+#define NEAP_POD_KEY (NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME)
+
+enum neap_taint_effect {
+	NEAP_TAINT_NO_SCHEDULE,
+	NEAP_TAINT_PREFER_NO_SCHEDULE,
+	NEAP_TAINT_NO_EXECUTE,
+	NEAP_TAINT_EFFECT_COUNT
+};
+
+struct neap_toleration {
+	const char *key;   /* "": every key, then is_any is set */
+	const char *value; /* "" with is_any */
+	bool is_any;       /* operator Exists */
+	bool is_every;     /* every effect */
+	enum neap_taint_effect effect;
+};
+
+struct neap_host_port {
+	uint16_t port;
+	const char *protocol; /* "TCP" */
+	const char *address;  /* "0.0.0.0": every one */
+};
+
+struct neap_preferred {
+	int32_t weight;
+	struct neap_term term;
+};
+
+/* Other pods that this one wants near, or away. */
+struct neap_pod_term {
+	int32_t weight;           /* of a preferred one */
+	const char *topology_key; /* label of the nodes that says what is near */
+	/* Of the other pods; NULL takes none. */
+	const struct neap_selector *selector;
+	const char **namespaces; /* besides those of namespace_selector */
+	size_t namespace_count;
+	bool is_every_namespace; /* namespaceSelector {} */
+	/* By labels of namespaces; NULL: none. */
+	const struct neap_selector *namespace_selector;
+};
+
+struct neap_pod_terms {
+	struct neap_pod_term *terms;
+	size_t count;
+};
+
+enum neap_near {
+	NEAP_NEAR_REQUIRED,
+	NEAP_NEAR_PREFERRED,
+	NEAP_AWAY_REQUIRED,
+	NEAP_AWAY_PREFERRED,
+	NEAP_NEAR_COUNT
+};
+
+struct neap_spread {
+	int32_t max_skew, min_domains;
+	const char *topology_key;
+	bool is_required;      /* DoNotSchedule; else ScheduleAnyway */
+	bool ignores_affinity; /* nodeAffinityPolicy Ignore: other nodes count, too */
+	bool honors_taints;    /* nodeTaintsPolicy Honor */
+	const struct neap_selector *selector; /* NULL takes none */
+};
+
+/* Pods of one namespace with the same labels, as those of one set: what selects one of them selects all. */
+struct neap_pod_kind {
+	uint32_t number; /* below neap_cluster_kind_end */
+	uint32_t uses;
+	char name[];
+};
+
+/* koordinator's class of a pod: label koordinator.sh/priority-class, else the band of its priority, else by its QoS. */
+enum neap_pod_class {
+	NEAP_POD_PROD,
+	NEAP_POD_MID,
+	NEAP_POD_BATCH,
+	NEAP_POD_FREE,
+	NEAP_POD_CLASS_COUNT
+};
+
+/* Entries of scheduling.koordinator.sh/load-estimated-scaling-factors that count. */
+#define NEAP_POD_FACTORS_MAX 16
+struct neap_pod_factor {
+	const char *name;
+	int64_t percent;
+};
+
+/* What its load is estimated from, beside its requests. */
+struct neap_pod_load {
+	enum neap_pod_class pod_class;
+	bool is_daemon; /* of a DaemonSet */
+	/* When it got its place, by condition PodScheduled or status.startTime; INT64_MAX: not told. */
+	int64_t assigned_usec;
+	int64_t initialized_usec;         /* by condition Initialized; 0: is not */
+	const struct neap_amount *limits; /* added up as requests are */
+	size_t limit_count;
+	/* By annotations, -1 and none without. */
+	int64_t after_scheduled_usec, after_initialized_usec;
+	const struct neap_pod_factor *factors;
+	size_t factor_count;
+};
+
+/* Where it stands in a cluster; of engine/cluster/cluster*.c alone. */
+struct neap_pod_seat {
+	struct neap_pod_kind *kind;     /* NULL: not of a cluster */
+	struct neap_cluster_node *node; /* it counts there; NULL: nowhere */
+	uint32_t at;                    /* among the pods of that node */
+	bool is_assumed;                /* decided, and not seen to be bound yet */
+	int64_t until_usec; /* of an assumed one: it is given up then; INT64_MAX: not yet */
+};
+
+struct neap_pod {
+	uint32_t refs;              /* of one thread */
+	struct neap_object *object; /* names, labels */
+	/* What could not be read, as text for people: the pod is not to be placed; what could be read counts.
+	 * NULL: all is well. */
+	const char *trouble;
+	const char *node_name; /* "": not bound */
+	const char
+		*nominated; /* status.nominatedNodeName, or what was decided since; "" */
+	const char *scheduler; /* spec.schedulerName */
+	bool is_finished;      /* Succeeded or Failed: it uses nothing any more */
+	bool is_gated;         /* has schedulingGates */
+	bool may_preempt;      /* preemptionPolicy is not Never */
+	int32_t priority;
+	int64_t created_usec, started_usec; /* 0: not told */
+	/* What it needs of a node: containers together, or the largest start-up step, and the overhead. NEAP_RESOURCE_PODS
+	 * is 1. */
+	const struct neap_amount *requests;
+	size_t request_count;
+	/* The same with NEAP_POD_CPU_MILLI_UNASKED and NEAP_POD_BYTES_UNASKED for containers that do not say. */
+	int64_t scored_cpu_milli, scored_bytes;
+	const struct neap_toleration *tolerations;
+	size_t toleration_count;
+	const struct neap_host_port *ports;
+	size_t port_count;
+	struct neap_term node_selector; /* count 0: every node */
+	bool has_affinity;              /* affinity is to be asked, even if it is empty */
+	struct neap_terms affinity;
+	const struct neap_preferred *preferred;
+	size_t preferred_count;
+	struct neap_pod_terms near[NEAP_NEAR_COUNT];
+	const struct neap_spread *spreads;
+	size_t spread_count;
+	const char **images; /* of the containers, with a tag */
+	size_t image_count;
+	const char **claims; /* names of PersistentVolumeClaims */
+	size_t claim_count;
+	struct neap_pod_load load;
+	struct neap_pod_seat seat;
+	struct neap_arena arena; /* all of the above */
+};
+
+/* Reads the object, which is counted. Names of resources are added. -NEAP_ENOMEM is the only error. */
+int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
+		 struct neap_pod **ret, struct neap_error *err);
+struct neap_pod *neap_pod_ref(struct neap_pod *pod);
+/* Returns NULL. NULL is fine. */
+struct neap_pod *neap_pod_unref(struct neap_pod *pod);
+/* "NAMESPACE/NAME"; returns buf. */
+char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY]);
+
+/* Whether other is one of those that the term speaks of. other_namespace: the object, NULL when it is not known. */
+bool neap_pod_term_takes(const struct neap_pod_term *term, const struct neap_pod *other,
+			 const struct neap_object *other_namespace);
+bool neap_toleration_takes(const struct neap_toleration *toleration, const char *key,
+			   const char *value, enum neap_taint_effect effect);
+/* "NoSchedule", ...; false when it is not known. */
+bool neap_taint_effect_parse(const char *text, enum neap_taint_effect *ret);
+/* The same port, protocol, and address (or one of them all). */
+bool neap_host_port_collides(const struct neap_host_port *a,
+			     const struct neap_host_port *b);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a pod wants to be: affinities to nodes and to other pods, and how it is to be spread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/cluster/pod_priv.h"
+
+/* A copy in the pod's arena; NULL where json is missing: it takes none. */
+static int read_selector(struct neap_pod *pod, const json_t *json,
+			 const struct neap_selector **ret, struct neap_error *err)
+{
+	struct neap_selector *selector;
+	void *copy;
+	int failed;
+
+	*ret = NULL;
+	if (!json || json_is_null(json))
+		return 0;
+	failed = neap_selector_parse(json, &selector, err);
+	if (failed < 0)
+		return failed;
+	copy = neap_arena_alloc(&pod->arena, neap_selector_size(selector));
+	if (copy)
+		memcpy(copy, selector, neap_selector_size(selector));
+	neap_selector_free(selector);
+	*ret = copy;
+	return copy ? 0 : neap_error_nomem(err);
+}
+
+static int read_namespaces(struct neap_pod *pod, struct neap_pod_term *term,
+			   const json_t *json, struct neap_error *err)
+{
+	const json_t *list = json_object_get(json, "namespaces");
+	const json_t *by_label = json_object_get(json, "namespaceSelector");
+	size_t count = json_array_size(list);
+	bool is_own = !count && (!by_label || json_is_null(by_label));
+
+	term->namespaces = neap_pod_list(pod, is_own ? 1 : count,
+					 sizeof(*term->namespaces), "namespaces", err);
+	if (!term->namespaces)
+		return -(int)err->code;
+	if (is_own)
+		term->namespaces[term->namespace_count++] = pod->object->ns;
+	for (size_t i = 0; i < count; i++) {
+		const char *ns = json_string_value(json_array_get(list, i));
+		const char *copy = neap_arena_strdup(&pod->arena, ns ? ns : "");
+
+		if (!copy)
+			return neap_error_nomem(err);
+		term->namespaces[term->namespace_count++] = copy;
+	}
+	if (json_is_object(by_label) &&
+	    !json_object_size(json_object_get(by_label, "matchLabels")) &&
+	    !json_array_size(json_object_get(by_label, "matchExpressions"))) {
+		term->is_every_namespace = true;
+		return 0;
+	}
+	return read_selector(pod, by_label, &term->namespace_selector, err);
+}
+
+static int read_pod_term(struct neap_pod *pod, struct neap_pod_term *term,
+			 const json_t *json, struct neap_error *err)
+{
+	int ret = read_selector(pod, json_object_get(json, "labelSelector"),
+				&term->selector, err);
+
+	if (ret < 0)
+		return ret;
+	term->topology_key =
+		neap_arena_strdup(&pod->arena, neap_pod_text(json, "topologyKey"));
+	if (!term->topology_key)
+		return neap_error_nomem(err);
+	return read_namespaces(pod, term, json, err);
+}
+
+static int read_pod_terms(struct neap_pod *pod, struct neap_pod_terms *terms,
+			  const json_t *list, bool is_weighted, struct neap_error *err)
+{
+	int ret = 0;
+
+	terms->terms =
+		neap_pod_list(pod, json_array_size(list), sizeof(*terms->terms), "", err);
+	if (!terms->terms)
+		return -(int)err->code;
+	for (size_t i = 0; ret == 0 && i < json_array_size(list); i++) {
+		const json_t *json = json_array_get(list, i);
+		struct neap_pod_term *term = &terms->terms[i];
+
+		if (is_weighted) {
+			term->weight = (int32_t)json_integer_value(
+				json_object_get(json, "weight"));
+			json = json_object_get(json, "podAffinityTerm");
+		}
+		ret = read_pod_term(pod, term, json, err);
+		if (ret == 0)
+			terms->count++;
+	}
+	return ret;
+}
+
+static int read_preferred(struct neap_pod *pod, const json_t *list,
+			  struct neap_error *err)
+{
+	struct neap_preferred *preferred =
+		neap_pod_list(pod, json_array_size(list), sizeof(*preferred),
+			      "preferredDuringSchedulingIgnoredDuringExecution", err);
+	int ret = 0;
+
+	if (!preferred)
+		return -(int)err->code;
+	pod->preferred = preferred;
+	for (size_t i = 0; ret == 0 && i < json_array_size(list); i++) {
+		const json_t *json = json_array_get(list, i);
+
+		preferred[i].weight =
+			(int32_t)json_integer_value(json_object_get(json, "weight"));
+		ret = neap_term_read(&preferred[i].term,
+				     json_object_get(json, "preference"), &pod->arena,
+				     err);
+		if (ret == 0)
+			pod->preferred_count++;
+	}
+	return ret;
+}
+
+int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
+			   struct neap_error *err)
+{
+	static const struct {
+		enum neap_near near;
+		const char *kind, *list;
+	} rows[] = {
+		{NEAP_NEAR_REQUIRED, "podAffinity",
+		 "requiredDuringSchedulingIgnoredDuringExecution"},
+		{NEAP_NEAR_PREFERRED, "podAffinity",
+		 "preferredDuringSchedulingIgnoredDuringExecution"},
+		{NEAP_AWAY_REQUIRED, "podAntiAffinity",
+		 "requiredDuringSchedulingIgnoredDuringExecution"},
+		{NEAP_AWAY_PREFERRED, "podAntiAffinity",
+		 "preferredDuringSchedulingIgnoredDuringExecution"},
+	};
+	const json_t *affinity = json_object_get(spec, "affinity");
+	const json_t *node = json_object_get(affinity, "nodeAffinity");
+	const json_t *required = json_object_get(node, rows[0].list);
+	int ret = 0;
+
+	pod->has_affinity = json_is_object(required);
+	if (pod->has_affinity)
+		ret = neap_terms_read(&pod->affinity,
+				      json_object_get(required, "nodeSelectorTerms"),
+				      &pod->arena, err);
+	if (ret == 0)
+		ret = read_preferred(pod, json_object_get(node, rows[1].list), err);
+	if (ret < 0) {
+		(void)neap_error_infield(err, "spec.affinity.nodeAffinity");
+		return ret;
+	}
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		const json_t *kind = json_object_get(affinity, rows[i].kind);
+
+		ret = read_pod_terms(pod, &pod->near[rows[i].near],
+				     json_object_get(kind, rows[i].list),
+				     rows[i].near == NEAP_NEAR_PREFERRED ||
+					     rows[i].near == NEAP_AWAY_PREFERRED,
+				     err);
+		if (ret < 0) {
+			(void)neap_error_infield(err, "spec.affinity.%s", rows[i].kind);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
+			  struct neap_error *err)
+{
+	const json_t *list = json_object_get(spec, "topologySpreadConstraints");
+	struct neap_spread *spreads =
+		neap_pod_list(pod, json_array_size(list), sizeof(*spreads),
+			      "spec.topologySpreadConstraints", err);
+	int ret = 0;
+
+	if (!spreads)
+		return -(int)err->code;
+	pod->spreads = spreads;
+	for (size_t i = 0; ret == 0 && i < json_array_size(list); i++) {
+		const json_t *json = json_array_get(list, i);
+		struct neap_spread *spread = &spreads[i];
+
+		spread->max_skew =
+			(int32_t)json_integer_value(json_object_get(json, "maxSkew"));
+		spread->min_domains =
+			json_object_get(json, "minDomains")
+				? (int32_t)json_integer_value(
+					  json_object_get(json, "minDomains"))
+				: 1;
+		spread->is_required = strcmp(neap_pod_text(json, "whenUnsatisfiable"),
+					     "ScheduleAnyway") != 0;
+		spread->ignores_affinity =
+			strcmp(neap_pod_text(json, "nodeAffinityPolicy"), "Ignore") == 0;
+		spread->honors_taints =
+			strcmp(neap_pod_text(json, "nodeTaintsPolicy"), "Honor") == 0;
+		spread->topology_key = neap_arena_strdup(
+			&pod->arena, neap_pod_text(json, "topologyKey"));
+		ret = spread->topology_key
+			      ? read_selector(pod, json_object_get(json, "labelSelector"),
+					      &spread->selector, err)
+			      : neap_error_nomem(err);
+		if (ret == 0)
+			pod->spread_count++;
+		else
+			(void)neap_error_infield(
+				err, "spec.topologySpreadConstraints[%zu]", i);
+	}
+	return ret;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the load of a pod is estimated from, besides its requests. */
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/base/quantity.h"
+#include "engine/cluster/pod_priv.h"
+
+#define PREFIX "scheduling.koordinator.sh/load-estimated-"
+
+static bool asks_for_something(const json_t *containers)
+{
+	static const char *const kinds[] = {"requests", "limits"};
+	static const char *const names[] = {"cpu", "memory"};
+
+	for (size_t i = 0; i < json_array_size(containers); i++) {
+		const json_t *resources =
+			json_object_get(json_array_get(containers, i), "resources");
+
+		for (size_t n = 0; n < 4; n++) {
+			const json_t *map = json_object_get(resources, kinds[n / 2]);
+			const json_t *value = json_object_get(map, names[n % 2]);
+			const char *text = json_string_value(value);
+			int64_t milli = 0;
+
+			if (text && neap_quantity_parse_milli(text, &milli, NULL) < 0)
+				continue;
+			if (milli > 0 || json_number_value(value) > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_best_effort(const json_t *labels, const json_t *tree)
+{
+	static const char *const others[] = {"LSE", "LSR", "LS", "SYSTEM"};
+	const json_t *spec = json_object_get(tree, "spec");
+	const char *qos = neap_pod_text(labels, "koordinator.sh/qosClass");
+
+	if (strcmp(qos, "BE") == 0)
+		return true;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(others); i++)
+		if (strcmp(qos, others[i]) == 0)
+			return false;
+	qos = neap_pod_text(json_object_get(tree, "status"), "qosClass");
+	if (*qos)
+		return strcmp(qos, "BestEffort") == 0;
+	return !asks_for_something(json_object_get(spec, "containers")) &&
+	       !asks_for_something(json_object_get(spec, "initContainers"));
+}
+
+static enum neap_pod_class class_of(const json_t *labels, const json_t *tree)
+{
+	static const struct {
+		const char *name;
+		json_int_t from; /* to from + 999 */
+	} classes[] = {[NEAP_POD_PROD] = {"koord-prod", 9000},
+		       [NEAP_POD_MID] = {"koord-mid", 7000},
+		       [NEAP_POD_BATCH] = {"koord-batch", 5000},
+		       [NEAP_POD_FREE] = {"koord-free", 3000}};
+	const json_t *label = json_object_get(labels, "koordinator.sh/priority-class");
+	const json_t *priority =
+		json_object_get(json_object_get(tree, "spec"), "priority");
+	const char *text = json_string_value(label);
+
+	for (int i = 0; i < NEAP_POD_CLASS_COUNT; i++) {
+		json_int_t number = json_integer_value(priority);
+
+		if (text ? strcmp(text, classes[i].name) == 0
+			 : number >= classes[i].from && number < classes[i].from + 1000)
+			return (enum neap_pod_class)i;
+	}
+	return is_best_effort(labels, tree) ? NEAP_POD_BATCH : NEAP_POD_PROD;
+}
+
+/* When the condition became True; 0: it is not. */
+static int64_t condition_usec(const json_t *conditions, const char *type)
+{
+	for (size_t i = 0; i < json_array_size(conditions); i++) {
+		const json_t *json = json_array_get(conditions, i);
+		const char *text = neap_pod_text(json, "lastTransitionTime");
+		int64_t usec;
+
+		if (strcmp(neap_pod_text(json, "type"), type) == 0 &&
+		    strcmp(neap_pod_text(json, "status"), "True") == 0 &&
+		    neap_time_parse(text, &usec, NULL) == 0)
+			return usec;
+	}
+	return 0;
+}
+
+static int64_t read_seconds(const json_t *annotations, const char *name)
+{
+	const char *text = neap_pod_text(annotations, name);
+	int64_t seconds;
+
+	if (!*text || neap_int_parse(text, &seconds, NULL) < 0 || seconds < 0 ||
+	    seconds > INT32_MAX)
+		return -1;
+	return seconds * 1000000;
+}
+
+static bool read_factors(struct neap_pod *pod, const json_t *annotations)
+{
+	const char *text = neap_pod_text(annotations, PREFIX "scaling-factors"), *name;
+	struct neap_pod_factor *factors;
+	json_t *map = NULL, *value;
+	json_error_t where;
+	int ret;
+
+	if (!*text)
+		return true;
+	ret = neap_json_parse(text, strlen(text), 0, &map, &where);
+	if (ret < 0)
+		return ret != -NEAP_ENOMEM;
+	factors = neap_arena_array(&pod->arena, NEAP_POD_FACTORS_MAX, sizeof(*factors));
+	pod->load.factors = factors;
+	json_object_foreach (map, name, value) {
+		if (!factors || pod->load.factor_count == NEAP_POD_FACTORS_MAX)
+			break;
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
+			continue;
+		factors[pod->load.factor_count++] = (struct neap_pod_factor){
+			neap_arena_strdup(&pod->arena, name), json_integer_value(value)};
+	}
+	json_decref(map);
+	return !pod->arena.failed;
+}
+
+static bool is_daemon(const json_t *owners)
+{
+	for (size_t i = 0; i < json_array_size(owners); i++)
+		if (strcmp(neap_pod_text(json_array_get(owners, i), "kind"),
+			   "DaemonSet") == 0)
+			return true;
+	return false;
+}
+
+int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
+		       struct neap_resources *resources, struct neap_error *err)
+{
+	const json_t *meta = json_object_get(tree, "metadata");
+	const json_t *annotations = json_object_get(meta, "annotations");
+	const json_t *conditions =
+		json_object_get(json_object_get(tree, "status"), "conditions");
+	struct neap_pod_load *load = &pod->load;
+	struct neap_error fault = {0};
+	struct neap_amounts limits;
+	struct neap_amount *list;
+
+	load->pod_class = class_of(json_object_get(meta, "labels"), tree);
+	load->is_daemon = is_daemon(json_object_get(meta, "ownerReferences"));
+	load->assigned_usec = condition_usec(conditions, "PodScheduled");
+	if (!load->assigned_usec)
+		load->assigned_usec = pod->started_usec ? pod->started_usec : INT64_MAX;
+	load->initialized_usec = condition_usec(conditions, "Initialized");
+	load->after_scheduled_usec =
+		read_seconds(annotations, PREFIX "seconds-after-pod-scheduled");
+	load->after_initialized_usec =
+		read_seconds(annotations, PREFIX "seconds-after-initialized");
+	if (!read_factors(pod, annotations))
+		return neap_error_nomem(err);
+	if (neap_pod_read_limits(&limits, json_object_get(tree, "spec"), resources,
+				 &fault) < 0) {
+		if (fault.code == NEAP_ENOMEM)
+			return neap_error_nomem(err);
+		limits.count = 0;
+	}
+	list = neap_arena_array(&pod->arena, limits.count, sizeof(*list));
+	if (!list)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < limits.count; i++)
+		list[i] = limits.of[i];
+	load->limits = list;
+	load->limit_count = limits.count;
+	return 0;
+}

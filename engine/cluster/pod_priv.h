@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading pods, shared by the files of engine/cluster/pod*.c. */
+#ifndef NEAP_ENGINE_CLUSTER_POD_PRIV_H
+#define NEAP_ENGINE_CLUSTER_POD_PRIV_H
+
+#include "engine/cluster/pod.h"
+
+/* "" when there is none. */
+const char *neap_pod_text(const json_t *object, const char *name);
+/* Requests of the pod and what it counts as; NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
+			   struct neap_resources *resources, struct neap_error *err);
+/* The limits of its containers, added up; NEAP_EINVAL, NEAP_ETOOLARGE. */
+int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
+			 struct neap_resources *resources, struct neap_error *err);
+/* Limits that cannot be read are none. NEAP_ENOMEM. */
+int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
+		       struct neap_resources *resources, struct neap_error *err);
+/* Affinities and spread constraints. */
+int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
+			   struct neap_error *err);
+int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
+			  struct neap_error *err);
+/* A list with room for so many; NULL with NEAP_ETOOLARGE in err, which must be there, or NEAP_ENOMEM. */
+void *neap_pod_list(struct neap_pod *pod, size_t count, size_t size, const char *field,
+		    struct neap_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a pod asks of a node, as kube-scheduler computes it: its containers and the helpers that run beside them all
+ * the time (init containers with restartPolicy Always), or the largest step of its start, whichever is more; what
+ * the pod itself asks for in their place; and the overhead of its runtime class. */
+#include <string.h>
+
+#include "engine/cluster/pod_priv.h"
+
+struct sums {
+	struct neap_amounts all, helpers, start;
+	struct neap_resources *resources;
+	const char *kind; /* "requests", "limits" */
+	bool fills; /* what is not asked for counts with the amounts of NEAP_POD_*_UNASKED */
+};
+
+static int full(struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_ETOOLARGE, "more than %d different resources",
+			      NEAP_AMOUNTS_MAX);
+}
+
+static int read_container(const struct sums *sums, const json_t *container,
+			  struct neap_amounts *ret, struct neap_error *err)
+{
+	const json_t *map =
+		json_object_get(json_object_get(container, "resources"), sums->kind);
+
+	ret->count = 0;
+	if (sums->fills) { /* there is room for the first two */
+		(void)neap_amounts_set(ret, NEAP_RESOURCE_CPU,
+				       NEAP_POD_CPU_MILLI_UNASKED);
+		(void)neap_amounts_set(ret, NEAP_RESOURCE_MEMORY, NEAP_POD_BYTES_UNASKED);
+	}
+	return neap_amounts_read(ret, map, sums->resources, err);
+}
+
+static int add_containers(struct sums *sums, const json_t *list, struct neap_error *err)
+{
+	struct neap_amounts one;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		int ret = read_container(sums, json_array_get(list, i), &one, err);
+
+		if (ret == 0 && !neap_amounts_add(&sums->all, &one))
+			ret = full(err);
+		if (ret < 0) {
+			(void)neap_error_infield(err, "spec.containers[%zu].resources.%s",
+						 i, sums->kind);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* A step of the start runs beside the helpers that were started before it. */
+static int add_start(struct sums *sums, const json_t *list, struct neap_error *err)
+{
+	struct neap_amounts one;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *container = json_array_get(list, i);
+		bool is_helper =
+			strcmp(neap_pod_text(container, "restartPolicy"), "Always") == 0;
+		bool fits = true;
+		int ret = read_container(sums, container, &one, err);
+
+		if (ret == 0 && is_helper) {
+			fits = neap_amounts_add(&sums->all, &one) &&
+			       neap_amounts_add(&sums->helpers, &one) &&
+			       neap_amounts_raise(&sums->start, &sums->helpers);
+		} else if (ret == 0) {
+			fits = neap_amounts_add(&one, &sums->helpers) &&
+			       neap_amounts_raise(&sums->start, &one);
+		}
+		if (!fits)
+			ret = full(err);
+		if (ret < 0) {
+			(void)neap_error_infield(err,
+						 "spec.initContainers[%zu].resources.%s",
+						 i, sums->kind);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int sum_up(struct sums *sums, const json_t *spec, struct neap_error *err)
+{
+	struct neap_amounts more = {0};
+	int ret;
+
+	sums->all.count = sums->helpers.count = sums->start.count = 0;
+	ret = add_containers(sums, json_object_get(spec, "containers"), err);
+	if (ret == 0)
+		ret = add_start(sums, json_object_get(spec, "initContainers"), err);
+	if (ret < 0)
+		return ret;
+	if (!neap_amounts_raise(&sums->all, &sums->start))
+		return full(err);
+	ret = neap_amounts_read(
+		&sums->all,
+		json_object_get(json_object_get(spec, "resources"), sums->kind),
+		sums->resources, err);
+	if (ret < 0) {
+		(void)neap_error_infield(err, "spec.resources.%s", sums->kind);
+		return ret;
+	}
+	ret = neap_amounts_read(&more, json_object_get(spec, "overhead"), sums->resources,
+				err);
+	if (ret < 0) {
+		(void)neap_error_infield(err, "spec.overhead");
+		return ret;
+	}
+	/* No limit stays none. */
+	for (size_t i = more.count; i-- && strcmp(sums->kind, "limits") == 0;)
+		if (!neap_amounts_get(&sums->all, more.of[i].resource))
+			more.of[i] = more.of[--more.count];
+	return neap_amounts_add(&sums->all, &more) ? 0 : full(err);
+}
+
+/* Also of one whose requests could not be read: it is a pod. */
+static int keep(struct neap_pod *pod, struct neap_amounts *all, struct neap_error *err)
+{
+	struct neap_amount *requests;
+
+	if (!neap_amounts_set(all, NEAP_RESOURCE_PODS, 1))
+		all->of[all->count - 1] = (struct neap_amount){NEAP_RESOURCE_PODS, 1};
+	requests = neap_arena_array(&pod->arena, all->count, sizeof(*requests));
+	if (!requests)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < all->count; i++)
+		if (all->of[i].amount > 0)
+			requests[pod->request_count++] = all->of[i];
+	pod->requests = requests;
+	return 0;
+}
+
+int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
+			   struct neap_resources *resources, struct neap_error *err)
+{
+	struct sums sums = {.resources = resources, .kind = "requests", .fills = true};
+	int ret = sum_up(&sums, spec, err), kept;
+
+	pod->scored_cpu_milli = neap_amounts_get(&sums.all, NEAP_RESOURCE_CPU);
+	pod->scored_bytes = neap_amounts_get(&sums.all, NEAP_RESOURCE_MEMORY);
+	sums.fills = false;
+	if (ret == 0)
+		ret = sum_up(&sums, spec, err);
+	kept = keep(pod, &sums.all, ret == 0 ? err : NULL);
+	return kept < 0 ? kept : ret;
+}
+
+int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
+			 struct neap_resources *resources, struct neap_error *err)
+{
+	struct sums sums = {.resources = resources, .kind = "limits"};
+	int failed = sum_up(&sums, spec, err);
+
+	*ret = sums.all;
+	return failed;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One pass over the rows with the filters that have something to say of the pod, from where the decision before
+ * ended, until enough nodes fit; then the scores of those, column by column. A refusal is eight bytes; its words
+ * are made when somebody asks. */
+#include "engine/decide/decide.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+#define FILTERS_MAX 16
+
+struct neap_decide {
+	struct neap_cycle cycle;
+	struct neap_cluster *cluster;
+	int percentage;
+	int weights[NEAP_SCORE_COUNT];
+	size_t start;    /* the row where the next decision begins */
+	size_t nodes;    /* that there were at the decision before */
+	const char *end; /* of the explanation */
+};
+
+void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
+{
+	for (int i = 0; i < NEAP_SCORE_COUNT; i++)
+		ret[i] = neap_scores[i]->weight;
+}
+
+int neap_decide_new(const struct neap_decide_config *config, struct neap_decide **ret,
+		    struct neap_error *err)
+{
+	struct neap_decide *decide = neap_alloc(sizeof(*decide));
+
+	if (!decide)
+		return neap_error_nomem(err);
+	decide->cluster = config->cluster;
+	decide->cycle.cluster = config->cluster;
+	decide->percentage = config->percentage;
+	neap_decide_weights(decide->weights);
+	if (config->weights)
+		memcpy(decide->weights, config->weights, sizeof(decide->weights));
+	*ret = decide;
+	return 0;
+}
+
+void neap_decide_free(struct neap_decide *decide)
+{
+	if (!decide)
+		return;
+	neap_domains_done(&decide->cycle.near);
+	neap_domains_done(&decide->cycle.spread);
+	neap_domains_done(&decide->cycle.nominated);
+	neap_arena_done(&decide->cycle.arena);
+	free(decide->cycle.taken);
+	free(decide->cycle.refusals);
+	free(decide->cycle.tolerated);
+	free(decide->cycle.rows);
+	free(decide->cycle.scores);
+	free(decide->cycle.part);
+	free(decide);
+}
+
+bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
+		       uint32_t arg)
+{
+	if (cycle->refusal_count == cycle->refusal_size) {
+		size_t size = cycle->refusal_size ? cycle->refusal_size * 2 : 64;
+		struct neap_refusal *list =
+			neap_realloc_array(cycle->refusals, size, sizeof(*list));
+
+		if (!list) {
+			cycle->is_short = true;
+			return false;
+		}
+		cycle->refusals = list;
+		cycle->refusal_size = size;
+	}
+	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
+		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
+	return false;
+}
+
+/* --- kinds of pods --- */
+
+void neap_cycle_forget_taken(struct neap_cycle *cycle)
+{
+	uint32_t kinds = neap_cluster_kind_end(cycle->cluster);
+
+	if (cycle->taken_kinds < kinds) {
+		free(cycle->taken);
+		cycle->taken = neap_alloc_array(kinds, (size_t)2 * NEAP_TAKEN_SLOTS);
+		cycle->taken_kinds = cycle->taken ? kinds * 2 : 0;
+	} else if (kinds) {
+		memset(cycle->taken, 0, (size_t)cycle->taken_kinds * NEAP_TAKEN_SLOTS);
+	}
+}
+
+uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
+			  const struct neap_pod *other)
+{
+	if (slot >= NEAP_TAKEN_SLOTS || !other->seat.kind ||
+	    other->seat.kind->number >= cycle->taken_kinds)
+		return NULL;
+	return &cycle->taken[slot * cycle->taken_kinds + other->seat.kind->number];
+}
+
+/* --- one decision --- */
+
+static bool make_room(struct neap_cycle *cycle)
+{
+	size_t rows = cycle->columns->rows;
+	size_t taints = neap_cluster_taint_end(cycle->cluster);
+
+	if (cycle->row_size < rows) {
+		free(cycle->rows);
+		free(cycle->scores);
+		free(cycle->part);
+		cycle->rows = neap_alloc_array(rows * 2, sizeof(*cycle->rows));
+		cycle->scores = neap_alloc_array(rows * 2, sizeof(*cycle->scores));
+		cycle->part = neap_alloc_array(rows * 2, sizeof(*cycle->part));
+		cycle->row_size =
+			cycle->rows && cycle->scores && cycle->part ? rows * 2 : 0;
+		if (!cycle->row_size)
+			return false;
+	}
+	if (cycle->tolerated_size < taints) {
+		free(cycle->tolerated);
+		cycle->tolerated = neap_alloc(taints * 2);
+		cycle->tolerated_size = cycle->tolerated ? taints * 2 : 0;
+		if (!cycle->tolerated)
+			return false;
+	}
+	if (taints)
+		memset(cycle->tolerated, 0, taints);
+	return true;
+}
+
+/* As many fitting nodes as are looked for. */
+static size_t enough(const struct neap_decide *decide)
+{
+	size_t nodes = decide->nodes, percentage = (size_t)decide->percentage, count;
+
+	if (nodes < NEAP_DECIDE_NODES_MIN || decide->percentage >= 100)
+		return nodes;
+	if (decide->percentage <= 0) {
+		percentage = nodes / 125 >= 45 ? 5 : 50 - nodes / 125;
+	}
+	count = nodes * percentage / 100;
+	return count < NEAP_DECIDE_NODES_MIN ? NEAP_DECIDE_NODES_MIN : count;
+}
+
+static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **active)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; neap_filters[i] && count < FILTERS_MAX; i++)
+		if (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle))
+			active[count++] = neap_filters[i];
+	return count;
+}
+
+static void filter(struct neap_decide *decide, struct neap_choice *ret)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	const struct neap_filter *active[FILTERS_MAX];
+	size_t count = prepare(cycle, active), rows = cycle->columns->rows;
+	size_t row = decide->start < rows ? decide->start : 0, wanted = enough(decide);
+
+	for (size_t i = 0; i < rows && cycle->row_count < wanted; i++) {
+		size_t n = 0;
+
+		if (cycle->columns->flags[row] & NEAP_ROW_IS_THERE) {
+			ret->looked_at++;
+			while (n < count && active[n]->fits(cycle, (uint32_t)row))
+				n++;
+			if (n == count)
+				cycle->rows[cycle->row_count++] = (uint32_t)row;
+			else
+				cycle->wakes |= active[n]->wakes;
+		}
+		row = row + 1 == rows ? 0 : row + 1;
+	}
+	decide->start = row;
+	ret->fitting = cycle->row_count;
+}
+
+static void scale(int64_t *part, size_t count, int how)
+{
+	int64_t most = part[0], least = part[0];
+
+	if (how == NEAP_SCORE_AS_IS)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		most = part[i] > most ? part[i] : most;
+		least = part[i] < least ? part[i] : least;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (how == NEAP_SCORE_SPAN) {
+			part[i] = most == least ? 0
+						: NEAP_SCORE_MAX * (part[i] - least) /
+							  (most - least);
+			continue;
+		}
+		if (most)
+			part[i] = NEAP_SCORE_MAX * part[i] / most;
+		if (how == NEAP_SCORE_DOWN)
+			part[i] = NEAP_SCORE_MAX - part[i];
+	}
+}
+
+static void add_scores(struct neap_decide *decide)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+
+	memset(cycle->scores, 0, cycle->row_count * sizeof(*cycle->scores));
+	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
+		const struct neap_score *score = neap_scores[i];
+
+		if (!decide->weights[i] || (score->prepare && !score->prepare(cycle)))
+			continue;
+		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
+		scale(cycle->part, cycle->row_count, score->scale);
+		for (size_t n = 0; n < cycle->row_count; n++)
+			cycle->scores[n] += decide->weights[i] * cycle->part[n];
+	}
+}
+
+/* The most points; of equals the one with the fewest pods, then the first that was looked at. */
+static size_t pick(const struct neap_cycle *cycle)
+{
+	struct neap_cluster_node **nodes = cycle->columns->nodes;
+	size_t best = 0;
+
+	for (size_t i = 1; i < cycle->row_count; i++) {
+		if (cycle->scores[i] < cycle->scores[best])
+			continue;
+		if (cycle->scores[i] > cycle->scores[best] ||
+		    nodes[cycle->rows[i]]->pod_count <
+			    nodes[cycle->rows[best]]->pod_count)
+			best = i;
+	}
+	return best;
+}
+
+/* What every decision begins with. */
+static int begin(struct neap_decide *decide, const struct neap_pod *pod,
+		 struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+
+	cycle->columns = neap_cluster_settle(decide->cluster);
+	cycle->pod = pod;
+	cycle->is_short = false;
+	neap_arena_done(&cycle->arena);
+	cycle->refusal_count = cycle->row_count = 0;
+	cycle->wakes = NEAP_MOVED_NODE_ADDED;
+	decide->end = NULL;
+	decide->nodes = neap_cluster_node_count(decide->cluster);
+	if (pod->trouble)
+		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
+	return make_room(cycle) ? 0 : neap_error_nomem(err);
+}
+
+int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
+		    struct neap_choice *ret, struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	struct neap_choice choice = {0};
+	size_t best = 0;
+	int failed = begin(decide, pod, err);
+
+	if (failed < 0)
+		return failed;
+	filter(decide, &choice);
+	if (cycle->is_short)
+		return neap_error_nomem(err);
+	if (!cycle->row_count)
+		return 0;
+	if (cycle->row_count > 1) {
+		add_scores(decide);
+		if (cycle->is_short)
+			return neap_error_nomem(err);
+		best = pick(cycle);
+		choice.score = cycle->scores[best];
+	}
+	choice.row = cycle->rows[best];
+	choice.node = cycle->columns->nodes[choice.row]->name;
+	*ret = choice;
+	return 1;
+}
+
+void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
+{
+	decide->cycle.now_usec = now_usec;
+}
+
+int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
+		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
+		     struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	const struct neap_filter *active[FILTERS_MAX];
+	int failed = begin(decide, pod, err);
+	size_t filters;
+
+	if (failed < 0)
+		return failed;
+	filters = prepare(cycle, active);
+	for (size_t i = 0; i < count && i < cycle->row_size; i++) {
+		size_t n = 0;
+
+		while (n < filters && active[n]->fits(cycle, rows[i]))
+			n++;
+		if (n == filters)
+			cycle->rows[cycle->row_count++] = rows[i];
+	}
+	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
+	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
+		       const uint32_t *rows, size_t count, struct neap_verdict *ret,
+		       struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	int failed = begin(decide, pod, err);
+
+	if (failed < 0)
+		return failed;
+	for (size_t i = 0; i < count && i < cycle->row_size; i++)
+		cycle->rows[cycle->row_count++] = rows[i];
+	if (cycle->row_count)
+		add_scores(decide);
+	*ret = (struct neap_verdict){
+		.rows = cycle->rows, .scores = cycle->scores, .count = cycle->row_count};
+	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
+			uint32_t row, struct neap_pod *const *gone, size_t count,
+			struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	struct neap_cluster_node *node;
+	int failed = begin(decide, pod, err);
+	bool fits;
+
+	if (failed < 0)
+		return failed;
+	node = cycle->columns->nodes[row];
+	for (size_t i = 0; i < count; i++)
+		(void)neap_cluster_lift(decide->cluster, gone[i]);
+	fits = neap_decide_fits(decide, row);
+	for (size_t i = count; i > 0; i--)
+		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
+	cycle->columns = neap_cluster_settle(decide->cluster);
+	return cycle->is_short ? neap_error_nomem(err) : fits;
+}
+
+unsigned neap_decide_wakes(const struct neap_decide *decide)
+{
+	return decide->cycle.wakes;
+}
+
+const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide,
+						size_t *ret_count)
+{
+	*ret_count = decide->cycle.refusal_count;
+	return decide->cycle.refusals;
+}
+
+size_t neap_decide_nodes(const struct neap_decide *decide)
+{
+	return decide->nodes;
+}
+
+struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide)
+{
+	return decide->cluster;
+}
+
+struct neap_cycle *neap_decide_cycle(struct neap_decide *decide)
+{
+	return &decide->cycle;
+}
+
+bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	const struct neap_filter *active[FILTERS_MAX];
+	size_t refusals = cycle->refusal_count, count, n = 0;
+
+	cycle->columns = neap_cluster_settle(decide->cluster);
+	count = prepare(cycle, active);
+	while (n < count && active[n]->fits(cycle, row))
+		n++;
+	cycle->refusal_count = refusals;
+	return n == count;
+}
+
+void neap_decide_set_end(struct neap_decide *decide, const char *text)
+{
+	decide->end = text;
+}
+
+const char *neap_decide_end(const struct neap_decide *decide)
+{
+	return decide->end;
+}

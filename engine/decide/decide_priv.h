@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One decision at work, shared by the files of engine/decide. */
+#ifndef NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
+#define NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
+
+#include "engine/decide/decide.h"
+#include "engine/decide/domains.h"
+#include "engine/decide/load.h"
+
+/* Topology keys that the terms of other pods may have, together; others do not count. */
+#define NEAP_NEAR_KEYS_MAX 64
+
+/* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
+ * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings; else 0. */
+enum neap_reason {
+	NEAP_REASON_UNSCHEDULABLE,
+	NEAP_REASON_TAINT,
+	NEAP_REASON_NODE_AFFINITY,
+	NEAP_REASON_PORTS,
+	NEAP_REASON_TOO_MANY_PODS,
+	NEAP_REASON_INSUFFICIENT,
+	NEAP_REASON_SPREAD_LABEL,
+	NEAP_REASON_SPREAD,
+	NEAP_REASON_NEAR,
+	NEAP_REASON_AWAY,
+	NEAP_REASON_UNWANTED,
+	NEAP_REASON_LOAD_EXPIRED,
+	NEAP_REASON_LOAD,
+	NEAP_REASON_LOAD_AGGREGATED,
+	NEAP_REASON_COUNT
+};
+
+#define NEAP_REASON_SHIFT 24
+#define NEAP_REASON_ARG   ((UINT32_C(1) << NEAP_REASON_SHIFT) - 1)
+
+struct neap_cycle {
+	struct neap_cluster *cluster;
+	const struct neap_columns *columns;
+	const struct neap_pod *pod;
+	bool is_short; /* of memory */
+	struct neap_refusal *refusals;
+	size_t refusal_count, refusal_size;
+	unsigned wakes;
+	/* By the number of a taint: whether the pod tolerates it; 0 not known, 1 yes, 2 no. */
+	uint8_t *tolerated;
+	size_t tolerated_size;
+	/* Of affinities between pods, and of spreading: first the filter's, then the score's. */
+	struct neap_domains near, spread;
+	const char *near_keys[NEAP_NEAR_KEYS_MAX];
+	uint32_t near_key_count;
+	bool is_first; /* nobody is there yet whom the pod must be near, and it is so itself */
+	/* Whether the selector of a slot takes the pods of a kind: 0 not known, 1 yes, 2 no; by slot and kind. */
+	uint8_t *taken;
+	uint32_t taken_kinds;
+	int64_t *least;          /* pods in the emptiest domain, by constraint */
+	struct neap_arena arena; /* of one decision */
+	int64_t now_usec;
+	struct neap_load_ask load;
+	/* What others of at least its priority wait for, by resource and node. */
+	struct neap_domains nominated;
+	/* Those that fit, and their points. */
+	uint32_t *rows;
+	int64_t *scores, *part;
+	size_t row_size, row_count;
+};
+
+struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
+
+struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
+/* Whether pod fits onto a row as the cluster is now; what refuses it is not noted. */
+bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
+/* How the explanation ends; kept until the next decision. NULL: without memory. */
+void neap_decide_set_end(struct neap_decide *decide, const char *text);
+const char *neap_decide_end(const struct neap_decide *decide);
+
+/* Slots whose answers are remembered. */
+#define NEAP_TAKEN_SLOTS 8
+/* Forgets all; before the first of a count. Without memory nothing is remembered. */
+void neap_cycle_forget_taken(struct neap_cycle *cycle);
+/* Where the answer for pods of the kind of other is remembered, until the next forgetting; NULL: nowhere. */
+uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
+			  const struct neap_pod *other);
+
+/* Notes why row is refused; returns false, so that a filter can end with it. */
+bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
+		       uint32_t arg);
+bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
+
+/* A filter: a row of the table. */
+struct neap_filter {
+	const char *name;
+	/* Once a pod. False: it has nothing to say of it. NULL: it always has. */
+	bool (*prepare)(struct neap_cycle *cycle);
+	bool (*fits)(struct neap_cycle *cycle, uint32_t row);
+	/* What may make a refused node fit: NEAP_MOVED_* beside NODE_ADDED. */
+	unsigned wakes;
+};
+extern const struct neap_filter *const neap_filters[]; /* NULL ends */
+extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load;
+
+/* A score: a row of the table, in the order of neap_score_id. */
+struct neap_score {
+	const char *name;
+	int weight; /* kube-scheduler's */
+	/* How raw points become 0 to NEAP_SCORE_MAX: they are; the largest is the most; the largest is none; from the
+	 * least to the largest. */
+	enum { NEAP_SCORE_AS_IS, NEAP_SCORE_UP, NEAP_SCORE_DOWN, NEAP_SCORE_SPAN } scale;
+	/* Once a pod; false: all nodes are alike. NULL: it always has something to say. */
+	bool (*prepare)(struct neap_cycle *cycle);
+	void (*score)(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		      int64_t *ret);
+};
+extern const struct neap_score *const neap_scores[NEAP_SCORE_COUNT];
+extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load;
+
+/* What refusals are called. */
+struct neap_reason_row {
+	const char *text;
+	bool can_help; /* fewer pods on the node */
+};
+extern const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT];
+
+#endif

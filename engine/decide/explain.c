@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why there is no place, in kube-scheduler's words and order: each reason with the number of nodes that it holds of,
+ * sorted as texts. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+#define REASON_BYTES 640
+
+const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, char *buf,
+			       size_t size)
+{
+	uint32_t reason = code >> NEAP_REASON_SHIFT, arg = code & NEAP_REASON_ARG;
+	struct neap_cluster *cluster = neap_decide_cluster(decide);
+	const struct neap_taint *taint;
+
+	if (reason >= NEAP_REASON_COUNT)
+		return "";
+	switch (reason) {
+	case NEAP_REASON_TAINT:
+		taint = neap_cluster_taint(cluster, arg);
+		(void)snprintf(buf, size, neap_reasons[reason].text,
+			       taint ? taint->key : "", taint ? taint->value : "");
+		return buf;
+	case NEAP_REASON_INSUFFICIENT:
+		(void)snprintf(buf, size, neap_reasons[reason].text,
+			       neap_resources_name(neap_cluster_resources(cluster), arg));
+		return buf;
+	case NEAP_REASON_LOAD:
+	case NEAP_REASON_LOAD_AGGREGATED:
+		if (arg >= NEAP_LOAD_NAMES_MAX)
+			return "";
+		(void)snprintf(buf, size, neap_reasons[reason].text,
+			       neap_cluster_load(cluster)->args.names[arg]);
+		return buf;
+	default:
+		return neap_reasons[reason].text;
+	}
+}
+
+bool neap_decide_can_help(uint32_t code)
+{
+	uint32_t reason = code >> NEAP_REASON_SHIFT;
+
+	return reason < NEAP_REASON_COUNT && neap_reasons[reason].can_help;
+}
+
+static int by_code(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+struct counted {
+	char *text;
+	size_t count;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct counted *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+/* Texts of codes, which are sorted; those without memory are left out. Different codes may have one text: two effects
+ * of a taint. */
+static size_t name_codes(const struct neap_decide *decide, const uint32_t *codes,
+			 size_t count, struct counted *ret)
+{
+	char buf[REASON_BYTES];
+	size_t named = 0, kept = 0;
+
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+
+		while (end < count && codes[end] == codes[i])
+			end++;
+		ret[named] =
+			(struct counted){neap_strdup(neap_decide_reason(
+						 decide, codes[i], buf, sizeof(buf))),
+					 end - i};
+		named += ret[named].text != NULL;
+		i = end;
+	}
+	qsort(ret, named, sizeof(*ret), by_text);
+	for (size_t i = 0; i < named; i++) {
+		if (!kept || strcmp(ret[kept - 1].text, ret[i].text) != 0) {
+			ret[kept++] = ret[i];
+		} else {
+			ret[kept - 1].count += ret[i].count;
+			free(ret[i].text);
+		}
+	}
+	return kept;
+}
+
+/* The number is part of what is sorted, as text. */
+static void put_counts(struct counted *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *text = neap_asprintf("%zu %s", list[i].count, list[i].text);
+
+		if (!text)
+			continue;
+		free(list[i].text);
+		list[i].text = text;
+	}
+	qsort(list, count, sizeof(*list), by_text);
+}
+
+void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out)
+{
+	size_t count, told = 0, nodes = neap_decide_nodes(decide);
+	const struct neap_refusal *refusals = neap_decide_refusals(decide, &count);
+	uint32_t *codes = neap_alloc_array(count, sizeof(*codes));
+	struct counted *texts = neap_alloc_array(count, sizeof(*texts));
+
+	if (!nodes) {
+		neap_buf_adds(out, "no nodes available to schedule pods");
+	} else {
+		neap_buf_addf(out, "0/%zu nodes are available:", nodes);
+		for (size_t i = 0; codes && i < count; i++)
+			codes[i] = refusals[i].code;
+		if (codes && texts) {
+			qsort(codes, count, sizeof(*codes), by_code);
+			told = name_codes(decide, codes, count, texts);
+			put_counts(texts, told);
+		}
+		for (size_t i = 0; i < told; i++)
+			neap_buf_addf(out, "%s%s", i ? ", " : " ", texts[i].text);
+		if (told)
+			neap_buf_addc(out, '.');
+		if (neap_decide_end(decide))
+			neap_buf_addf(out, " preemption: %s", neap_decide_end(decide));
+	}
+	for (size_t i = 0; i < told; i++)
+		free(texts[i].text);
+	free(codes);
+	free(texts);
+}

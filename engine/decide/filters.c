@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The filters, in kube-scheduler's order: the first that refuses a node says why. */
+#include <string.h>
+
+#include "engine/decide/decide_priv.h"
+
+const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
+	[NEAP_REASON_UNSCHEDULABLE] = {"node(s) were unschedulable", false},
+	[NEAP_REASON_TAINT] = {"node(s) had untolerated taint {%s: %s}", false},
+	[NEAP_REASON_NODE_AFFINITY] =
+		{"node(s) didn't match Pod's node affinity/selector", false},
+	[NEAP_REASON_PORTS] =
+		{"node(s) didn't have free ports for the requested pod ports", true},
+	[NEAP_REASON_TOO_MANY_PODS] = {"Too many pods", true},
+	[NEAP_REASON_INSUFFICIENT] = {"Insufficient %s", true},
+	[NEAP_REASON_SPREAD_LABEL] =
+		{"node(s) didn't match pod topology spread constraints (missing required label)",
+		 false},
+	[NEAP_REASON_SPREAD] = {"node(s) didn't match pod topology spread constraints",
+				true},
+	[NEAP_REASON_NEAR] = {"node(s) didn't match pod affinity rules", false},
+	[NEAP_REASON_AWAY] = {"node(s) didn't match pod anti-affinity rules", true},
+	[NEAP_REASON_UNWANTED] =
+		{"node(s) didn't satisfy existing pods anti-affinity rules", true},
+	[NEAP_REASON_LOAD_EXPIRED] = {"node(s) nodeMetric expired", false},
+	[NEAP_REASON_LOAD] = {"node(s) %s usage exceed threshold", true},
+	[NEAP_REASON_LOAD_AGGREGATED] = {"node(s) %s aggregated usage exceed threshold",
+					 true},
+};
+
+/* --- spec.unschedulable --- */
+
+static bool tolerates_cordon(const struct neap_pod *pod)
+{
+	for (size_t i = 0; i < pod->toleration_count; i++)
+		if (neap_toleration_takes(&pod->tolerations[i],
+					  "node.kubernetes.io/unschedulable", "",
+					  NEAP_TAINT_NO_SCHEDULE))
+			return true;
+	return false;
+}
+
+static bool prepare_cordon(struct neap_cycle *cycle)
+{
+	return !tolerates_cordon(cycle->pod);
+}
+
+static bool is_open(struct neap_cycle *cycle, uint32_t row)
+{
+	return !(cycle->columns->flags[row] & NEAP_ROW_IS_CORDONED) ||
+	       neap_cycle_refuse(cycle, row, NEAP_REASON_UNSCHEDULABLE, 0);
+}
+
+/* --- taints --- */
+
+bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint)
+{
+	uint8_t *known = &cycle->tolerated[taint->number];
+
+	if (*known)
+		return *known == 1;
+	*known = 2;
+	for (size_t i = 0; i < cycle->pod->toleration_count; i++)
+		if (neap_toleration_takes(&cycle->pod->tolerations[i], taint->key,
+					  taint->value, taint->effect))
+			*known = 1;
+	return *known == 1;
+}
+
+static bool has_no_taint(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+
+	for (size_t i = 0; i < node->taint_count; i++) {
+		const struct neap_taint *taint = node->taints[i];
+
+		if (taint->effect != NEAP_TAINT_PREFER_NO_SCHEDULE &&
+		    !neap_cycle_tolerates(cycle, taint))
+			return neap_cycle_refuse(cycle, row, NEAP_REASON_TAINT,
+						 taint->number);
+	}
+	return true;
+}
+
+/* --- labels --- */
+
+static bool prepare_affinity(struct neap_cycle *cycle)
+{
+	return cycle->pod->node_selector.count || cycle->pod->has_affinity;
+}
+
+static bool has_labels(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_pod *pod = cycle->pod;
+	const struct neap_object *node = cycle->columns->nodes[row]->object;
+
+	if ((!pod->node_selector.count || neap_term_matches(&pod->node_selector, node)) &&
+	    (!pod->has_affinity || neap_terms_match(&pod->affinity, node)))
+		return true;
+	return neap_cycle_refuse(cycle, row, NEAP_REASON_NODE_AFFINITY, 0);
+}
+
+/* --- ports --- */
+
+static bool prepare_ports(struct neap_cycle *cycle)
+{
+	return cycle->pod->port_count > 0;
+}
+
+static bool collide(const struct neap_pod *a, const struct neap_pod *b)
+{
+	for (size_t i = 0; i < a->port_count; i++)
+		for (size_t n = 0; n < b->port_count; n++)
+			if (neap_host_port_collides(&a->ports[i], &b->ports[n]))
+				return true;
+	return false;
+}
+
+static bool has_ports(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+
+	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_PORTS))
+		return true;
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (collide(cycle->pod, node->pods[i]))
+			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
+	return true;
+}
+
+/* --- resources --- */
+
+/* Room that is made for others is theirs, unless the pod is more important. */
+static bool prepare_room(struct neap_cycle *cycle)
+{
+	neap_domains_clear(&cycle->nominated);
+	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {
+		const struct neap_pod *other = neap_cluster_nominee(cycle->cluster, i);
+
+		if (other == cycle->pod || other->seat.node ||
+		    other->priority < cycle->pod->priority)
+			continue;
+		for (size_t n = 0; n < other->request_count; n++)
+			if (!neap_domains_add(
+				    &cycle->nominated, other->requests[n].resource,
+				    other->nominated, other->requests[n].amount))
+				cycle->is_short = true;
+	}
+	return true;
+}
+
+static int64_t nominated(const struct neap_cycle *cycle, uint32_t row, uint32_t resource)
+{
+	return neap_domains_get(&cycle->nominated, resource,
+				cycle->columns->nodes[row]->name);
+}
+
+/* All that are short are told. */
+static bool has_room(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_columns *columns = cycle->columns;
+	const struct neap_pod *pod = cycle->pod;
+	bool fits = true;
+
+	for (size_t i = 0; i < pod->request_count; i++) {
+		uint32_t resource = pod->requests[i].resource;
+		int64_t allocatable = 0, used = 0;
+
+		if (columns->allocatable[resource]) {
+			allocatable = columns->allocatable[resource][row];
+			used = columns->used[resource][row];
+		}
+		if (cycle->nominated.count)
+			used = neap_amount_sum(used, nominated(cycle, row, resource));
+		if (pod->requests[i].amount <= allocatable - used)
+			continue;
+		fits = neap_cycle_refuse(cycle, row,
+					 resource == NEAP_RESOURCE_PODS
+						 ? NEAP_REASON_TOO_MANY_PODS
+						 : NEAP_REASON_INSUFFICIENT,
+					 resource == NEAP_RESOURCE_PODS ? 0 : resource);
+	}
+	return fits;
+}
+
+static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_cordon,
+						 is_open, NEAP_MOVED_TAINTS},
+				filter_taints = {"TaintToleration", NULL, has_no_taint,
+						 NEAP_MOVED_TAINTS},
+				filter_labels = {"NodeAffinity", prepare_affinity,
+						 has_labels, NEAP_MOVED_LABELS},
+				filter_ports = {"NodePorts", prepare_ports, has_ports,
+						NEAP_MOVED_POD_GONE},
+				filter_room = {"NodeResourcesFit", prepare_room, has_room,
+					       NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM};
+
+/* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
+const struct neap_filter *const neap_filters[] = {
+	&filter_cordon,    &filter_taints,    &filter_labels,
+	&filter_ports,     &filter_room,      &neap_filter_spread,
+	&neap_filter_near, &neap_filter_load, NULL,
+};

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making room: on each node where fewer pods could help, all pods of lower priority are lifted off; if the pod fits
+ * then, they are put back one after the other, first those whose going would violate a budget and in each group the
+ * most important first, as long as it still fits. Who could not be put back would have to go. Everything is put back
+ * in the end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+/* Pods of one node that could go, and budgets that are looked at. */
+#define CANDIDATES_MAX 512
+#define BUDGETS_MAX    256
+
+struct candidate {
+	struct neap_pod *pod;
+	bool violates;
+	bool goes;
+};
+
+struct trial {
+	struct neap_decide *decide;
+	const struct neap_pod *pod;
+	struct neap_cluster_node *node;
+	struct candidate of[CANDIDATES_MAX];
+	size_t count;
+};
+
+/* What a node's victims are compared by, in this order; less is better, but of the time. */
+struct price {
+	size_t violations;
+	int32_t highest;
+	int64_t sum;
+	size_t count;
+	int64_t started_usec; /* of the highest, the earliest: the later, the better */
+};
+
+/* --- order and budgets --- */
+
+static int by_importance(const void *a, const void *b)
+{
+	const struct neap_pod *x = ((const struct candidate *)a)->pod;
+	const struct neap_pod *y = ((const struct candidate *)b)->pod;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->started_usec != y->started_usec)
+		return x->started_usec < y->started_usec ? -1 : 1;
+	return neap_object_compare(x->object, y->object->ns, y->object->name);
+}
+
+static bool is_protected(const struct neap_cluster_budget *budget,
+			 const struct neap_object *object)
+{
+	return budget->selector && strcmp(budget->object->ns, object->ns) == 0 &&
+	       neap_object_is_selected(object, budget->selector);
+}
+
+/* What budgets allow goes to the most important ones: the others' going would violate them. */
+static void mark_violations(struct trial *trial)
+{
+	const struct neap_cluster *cluster = neap_decide_cluster(trial->decide);
+	int64_t left[BUDGETS_MAX];
+	const struct neap_cluster_budget *budget;
+
+	for (size_t i = 0; i < BUDGETS_MAX; i++) {
+		budget = neap_cluster_budget(cluster, i);
+		if (!budget)
+			break;
+		left[i] = budget->allowed;
+	}
+	for (size_t n = 0; n < trial->count; n++) {
+		struct candidate *candidate = &trial->of[n];
+
+		for (size_t i = 0; i < BUDGETS_MAX; i++) {
+			budget = neap_cluster_budget(cluster, i);
+			if (!budget)
+				break;
+			if (is_protected(budget, candidate->pod->object) && --left[i] < 0)
+				candidate->violates = true;
+		}
+	}
+}
+
+/* --- one node --- */
+
+static void put_back(struct trial *trial, struct candidate *candidate)
+{
+	neap_cluster_put_back(neap_decide_cluster(trial->decide), candidate->pod,
+			      trial->node);
+	candidate->goes = false;
+}
+
+static void lift(struct trial *trial, struct candidate *candidate)
+{
+	(void)neap_cluster_lift(neap_decide_cluster(trial->decide), candidate->pod);
+	candidate->goes = true;
+}
+
+static void collect(struct trial *trial)
+{
+	trial->count = 0;
+	for (size_t i = 0; i < trial->node->pod_count; i++) {
+		struct neap_pod *other = trial->node->pods[i];
+
+		/* One whose binding is on its way cannot be taken back. */
+		if (other->priority >= trial->pod->priority || other->seat.is_assumed ||
+		    trial->count == CANDIDATES_MAX)
+			continue;
+		trial->of[trial->count++] = (struct candidate){.pod = other};
+	}
+}
+
+static void reprieve(struct trial *trial, bool violates)
+{
+	for (size_t i = 0; i < trial->count; i++) {
+		struct candidate *candidate = &trial->of[i];
+
+		if (candidate->violates != violates)
+			continue;
+		put_back(trial, candidate);
+		if (!neap_decide_fits(trial->decide, trial->node->row))
+			lift(trial, candidate);
+	}
+}
+
+/* Whether room can be made on the node; the candidates that go are those who would have to. Everybody is on the node
+ * again. */
+static bool try_node(struct trial *trial)
+{
+	bool helps;
+
+	collect(trial);
+	if (!trial->count)
+		return false;
+	qsort(trial->of, trial->count, sizeof(*trial->of), by_importance);
+	mark_violations(trial);
+	for (size_t i = 0; i < trial->count; i++)
+		lift(trial, &trial->of[i]);
+	helps = neap_decide_fits(trial->decide, trial->node->row);
+	if (helps) {
+		reprieve(trial, true);
+		reprieve(trial, false);
+	}
+	for (size_t i = 0; i < trial->count; i++)
+		if (trial->of[i].goes)
+			neap_cluster_put_back(neap_decide_cluster(trial->decide),
+					      trial->of[i].pod, trial->node);
+	return helps;
+}
+
+static struct price price_of(const struct trial *trial)
+{
+	struct price price = {.highest = INT32_MIN, .started_usec = INT64_MAX};
+
+	for (size_t i = 0; i < trial->count; i++) {
+		const struct candidate *candidate = &trial->of[i];
+		const struct neap_pod *pod = candidate->pod;
+
+		if (!candidate->goes)
+			continue;
+		price.count++;
+		price.violations += candidate->violates;
+		price.sum += (int64_t)pod->priority + INT32_MAX + 1;
+		if (pod->priority > price.highest) {
+			price.highest = pod->priority;
+			price.started_usec = pod->started_usec;
+		} else if (pod->priority == price.highest &&
+			   pod->started_usec < price.started_usec) {
+			price.started_usec = pod->started_usec;
+		}
+	}
+	return price;
+}
+
+static bool is_better(const struct price *a, const struct price *b)
+{
+	if (a->violations != b->violations)
+		return a->violations < b->violations;
+	if (a->highest != b->highest)
+		return a->highest < b->highest;
+	if (a->sum != b->sum)
+		return a->sum < b->sum;
+	if (a->count != b->count)
+		return a->count < b->count;
+	return a->started_usec > b->started_usec;
+}
+
+/* --- all of them --- */
+
+static bool keep_victims(struct neap_cycle *cycle, const struct trial *trial,
+			 struct neap_victims *victims)
+{
+	*victims =
+		(struct neap_victims){.row = trial->node->row, .node = trial->node->name};
+	victims->pods =
+		neap_arena_array(&cycle->arena, trial->count, sizeof(struct neap_pod *));
+	for (size_t i = 0; victims->pods && i < trial->count; i++) {
+		if (!trial->of[i].goes)
+			continue;
+		victims->pods[victims->count++] = trial->of[i].pod;
+		victims->violations += trial->of[i].violates;
+	}
+	return victims->pods != NULL;
+}
+
+/* Rows where each refusal is one that fewer pods could end; behind each other, as refusals are. */
+static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cycle->refusal_count;) {
+		uint32_t row = cycle->refusals[i].row;
+		bool may_help = true;
+
+		for (; i < cycle->refusal_count && cycle->refusals[i].row == row; i++)
+			may_help &= neap_decide_can_help(cycle->refusals[i].code);
+		if (may_help)
+			rows[count++] = row;
+	}
+	return count;
+}
+
+/* Whether a victim of before is still on its way out of the node that was made free. */
+static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
+		  const uint32_t *rows, size_t count)
+{
+	const struct neap_cluster_node *node =
+		neap_cluster_find_node(neap_decide_cluster(decide), pod->nominated);
+	bool is_among = false;
+
+	for (size_t i = 0; node && i < count; i++)
+		is_among |= rows[i] == node->row;
+	for (size_t i = 0; is_among && i < node->pod_count; i++)
+		if (node->pods[i]->object->is_deleting &&
+		    node->pods[i]->priority < pod->priority)
+			return true;
+	return false;
+}
+
+static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size_t rows)
+{
+	size_t nodes = neap_decide_nodes(decide), size = 256;
+	char *text = neap_arena_alloc(&cycle->arena, size), tried[96] = "", rest[96] = "";
+
+	if (!text)
+		return;
+	if (rows)
+		(void)snprintf(tried, sizeof(tried),
+			       "%zu No preemption victims found for incoming pod", rows);
+	if (nodes > rows)
+		(void)snprintf(rest, sizeof(rest),
+			       "%zu Preemption is not helpful for scheduling",
+			       nodes - rows);
+	(void)snprintf(text, size, "0/%zu nodes are available: %s%s%s.", nodes,
+		       *tried && *rest && strcmp(tried, rest) > 0 ? rest : tried,
+		       *tried && *rest ? ", " : "",
+		       *tried && *rest && strcmp(tried, rest) > 0 ? tried : rest);
+	neap_decide_set_end(decide, text);
+}
+
+static bool is_far(const struct neap_pod *pod)
+{
+	return pod->spread_count || pod->near[NEAP_NEAR_REQUIRED].count ||
+	       pod->near[NEAP_AWAY_REQUIRED].count;
+}
+
+static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
+		   const uint32_t *rows, size_t count, struct neap_victims *ret,
+		   struct neap_error *err)
+{
+	size_t left = is_far(pod) ? NEAP_PREEMPT_TRIALS_FAR : NEAP_PREEMPT_TRIALS;
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	struct trial *trial = neap_alloc(sizeof(*trial));
+	struct price best = {0};
+	uint64_t start;
+	int found = 0;
+
+	if (!trial)
+		return neap_error_nomem(err);
+	trial->decide = decide;
+	trial->pod = pod;
+	start = neap_cluster_generation(neap_decide_cluster(decide));
+	for (size_t i = 0; i < count && left; i++) {
+		struct price price;
+		bool helps;
+
+		trial->node = cycle->columns->nodes[rows[(start + i) % count]];
+		helps = try_node(trial);
+		left -= trial->count > 0;
+		if (!helps)
+			continue;
+		price = price_of(trial);
+		if (found && !is_better(&price, &best))
+			continue;
+		best = price;
+		found = 1;
+		if (!keep_victims(cycle, trial, ret))
+			cycle->is_short = true;
+	}
+	free(trial);
+	(void)neap_cluster_settle(neap_decide_cluster(decide));
+	return cycle->is_short ? neap_error_nomem(err) : found;
+}
+
+int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
+			struct neap_victims *ret, struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	neap_auto_free uint32_t *rows =
+		neap_alloc_array(cycle->refusal_count, sizeof(*rows));
+	size_t count;
+	int found;
+
+	if (!rows)
+		return neap_error_nomem(err);
+	if (!pod->may_preempt) {
+		neap_decide_set_end(decide,
+				    "not eligible due to preemptionPolicy=Never.");
+		return 0;
+	}
+	count = find_rows(cycle, rows);
+	if (waits(decide, pod, rows, count)) {
+		neap_decide_set_end(
+			decide,
+			"not eligible due to a terminating pod on the nominated node.");
+		*ret = (struct neap_victims){.node = pod->nominated};
+		return 1;
+	}
+	found = try_all(decide, pod, rows, count, ret, err);
+	if (found == 0)
+		tell_none(decide, cycle, count);
+	return found;
+}

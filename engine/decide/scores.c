@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scores, kube-scheduler's formulas over columns. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/decide/decide_priv.h"
+
+/* --- taints and labels --- */
+
+static void score_taints(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			 int64_t *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_cluster_node *node = cycle->columns->nodes[rows[i]];
+
+		ret[i] = 0;
+		for (size_t n = 0; n < node->taint_count; n++)
+			if (node->taints[n]->effect == NEAP_TAINT_PREFER_NO_SCHEDULE &&
+			    !neap_cycle_tolerates(cycle, node->taints[n]))
+				ret[i]++;
+	}
+}
+
+static bool prepare_affinity(struct neap_cycle *cycle)
+{
+	return cycle->pod->preferred_count > 0;
+}
+
+static void score_affinity(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			   int64_t *ret)
+{
+	const struct neap_pod *pod = cycle->pod;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_object *node = cycle->columns->nodes[rows[i]]->object;
+
+		ret[i] = 0;
+		for (size_t n = 0; n < pod->preferred_count; n++)
+			if (neap_term_matches(&pod->preferred[n].term, node))
+				ret[i] += pod->preferred[n].weight;
+	}
+}
+
+/* --- room --- */
+
+/* Points of one resource, before they are turned round for MostAllocated; -1: there is none of it. */
+static int64_t free_part(int64_t allocatable, int64_t used)
+{
+	if (allocatable <= 0)
+		return -1;
+	if (used > allocatable)
+		return 0;
+	return (int64_t)((__int128)(allocatable - used) * NEAP_SCORE_MAX / allocatable);
+}
+
+static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		       bool is_most, int64_t *ret)
+{
+	const struct neap_columns *columns = cycle->columns;
+	const struct neap_pod *pod = cycle->pod;
+	static const uint32_t resources[] = {NEAP_RESOURCE_CPU, NEAP_RESOURCE_MEMORY};
+	const int64_t *const used[] = {columns->scored_cpu_milli, columns->scored_bytes};
+	const int64_t more[] = {pod->scored_cpu_milli, pod->scored_bytes};
+
+	memset(ret, 0, count * sizeof(*ret));
+	for (size_t i = 0; i < count; i++) {
+		int64_t sum = 0, kinds = 0;
+
+		for (size_t n = 0; n < NEAP_ARRAY_LEN(resources); n++) {
+			const int64_t *column = columns->allocatable[resources[n]];
+			int64_t all = column ? column[rows[i]] : 0;
+			int64_t now = neap_amount_sum(used[n][rows[i]], more[n]);
+			int64_t part = free_part(all, now);
+
+			if (part < 0)
+				continue;
+			/* What is over the brim is no use as the fullest, either. */
+			if (is_most)
+				part = now > all ? 0
+						 : (int64_t)((__int128)now *
+							     NEAP_SCORE_MAX / all);
+			sum += part;
+			kinds++;
+		}
+		ret[i] = kinds ? sum / kinds : 0;
+	}
+}
+
+static void score_least(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			int64_t *ret)
+{
+	score_room(cycle, rows, count, false, ret);
+}
+
+static void score_most(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		       int64_t *ret)
+{
+	score_room(cycle, rows, count, true, ret);
+}
+
+static int64_t request_of(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+static bool prepare_balance(struct neap_cycle *cycle)
+{
+	return request_of(cycle->pod, NEAP_RESOURCE_CPU) ||
+	       request_of(cycle->pod, NEAP_RESOURCE_MEMORY);
+}
+
+/* How alike the used shares of CPU and memory are: 1 less their standard deviation. */
+static void score_balance(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			  int64_t *ret)
+{
+	const struct neap_columns *columns = cycle->columns;
+	static const uint32_t resources[] = {NEAP_RESOURCE_CPU, NEAP_RESOURCE_MEMORY};
+
+	for (size_t i = 0; i < count; i++) {
+		double share[2], deviation = 0;
+		int kinds = 0;
+
+		for (size_t n = 0; n < NEAP_ARRAY_LEN(resources); n++) {
+			uint32_t resource = resources[n];
+			const int64_t *column = columns->allocatable[resource];
+
+			if (!column || column[rows[i]] <= 0)
+				continue;
+			share[kinds] = (double)neap_amount_sum(
+					       columns->used[resource][rows[i]],
+					       request_of(cycle->pod, resource)) /
+				       (double)column[rows[i]];
+			share[kinds] = fmin(share[kinds], 1);
+			kinds++;
+		}
+		if (kinds == 2)
+			deviation = fabs(share[0] - share[1]) / 2;
+		ret[i] = (int64_t)((1 - deviation) * NEAP_SCORE_MAX);
+	}
+}
+
+/* --- images --- */
+
+#define IMAGE_BYTES_MIN (INT64_C(23) * 1024 * 1024)
+#define IMAGE_BYTES_MAX (INT64_C(1000) * 1024 * 1024)
+
+static bool prepare_images(struct neap_cycle *cycle)
+{
+	for (size_t i = 0; i < cycle->pod->image_count; i++)
+		if (neap_cluster_find_image(cycle->cluster, cycle->pod->images[i]))
+			return true;
+	return false;
+}
+
+static bool has_image(const struct neap_cluster_node *node,
+		      const struct neap_image *image)
+{
+	for (size_t i = 0; i < node->image_count; i++)
+		if (node->images[i] == image)
+			return true;
+	return false;
+}
+
+/* Adds what one image is worth where it lies: less while it is on few nodes, so that they are not all sent there. */
+static void add_image(const struct neap_cycle *cycle, const struct neap_image *image,
+		      const uint32_t *rows, size_t count, int64_t *ret)
+{
+	double spread =
+		(double)image->uses / (double)neap_cluster_node_count(cycle->cluster);
+	int64_t worth = (int64_t)((double)image->bytes * fmin(spread, 1));
+
+	for (size_t i = 0; i < count; i++)
+		if (has_image(cycle->columns->nodes[rows[i]], image))
+			ret[i] = neap_amount_sum(ret[i], worth);
+}
+
+static void score_images(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			 int64_t *ret)
+{
+	const struct neap_pod *pod = cycle->pod;
+	int64_t most = IMAGE_BYTES_MAX * (int64_t)pod->image_count;
+
+	memset(ret, 0, count * sizeof(*ret));
+	for (size_t i = 0; i < pod->image_count; i++) {
+		const struct neap_image *image =
+			neap_cluster_find_image(cycle->cluster, pod->images[i]);
+
+		if (image)
+			add_image(cycle, image, rows, count, ret);
+	}
+	for (size_t i = 0; i < count; i++) {
+		int64_t sum = ret[i] < IMAGE_BYTES_MIN ? IMAGE_BYTES_MIN : ret[i];
+
+		sum = sum > most ? most : sum;
+		ret[i] = NEAP_SCORE_MAX * (sum - IMAGE_BYTES_MIN) /
+			 (most - IMAGE_BYTES_MIN);
+	}
+}
+
+static const struct neap_score
+	taints = {"TaintToleration", 3, NEAP_SCORE_DOWN, NULL, score_taints},
+	affinity = {"NodeAffinity", 2, NEAP_SCORE_UP, prepare_affinity, score_affinity},
+	least = {"LeastAllocated", 1, NEAP_SCORE_AS_IS, NULL, score_least},
+	most = {"MostAllocated", 0, NEAP_SCORE_AS_IS, NULL, score_most},
+	balance = {"BalancedAllocation", 1, NEAP_SCORE_AS_IS, prepare_balance,
+		   score_balance},
+	images = {"ImageLocality", 1, NEAP_SCORE_AS_IS, prepare_images, score_images};
+
+const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
+	[NEAP_SCORE_TAINT_TOLERATION] = &taints,
+	[NEAP_SCORE_NODE_AFFINITY] = &affinity,
+	[NEAP_SCORE_LEAST_ALLOCATED] = &least,
+	[NEAP_SCORE_MOST_ALLOCATED] = &most,
+	[NEAP_SCORE_BALANCED_ALLOCATION] = &balance,
+	[NEAP_SCORE_IMAGE_LOCALITY] = &images,
+	[NEAP_SCORE_TOPOLOGY_SPREAD] = &neap_score_spread,
+	[NEAP_SCORE_INTER_POD_AFFINITY] = &neap_score_near,
+	[NEAP_SCORE_LOAD_AWARE] = &neap_score_load,
+};

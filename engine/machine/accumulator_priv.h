@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the two halves share: accumulator.c works on words where the order of CPUs follows from their slots,
+ * accumulator_list.c on lists where it does not. */
+#ifndef NEAP_ENGINE_MACHINE_ACCUMULATOR_PRIV_H
+#define NEAP_ENGINE_MACHINE_ACCUMULATOR_PRIV_H
+
+#include "engine/machine/accumulator.h"
+
+struct work {
+	const struct neap_cpu_layout *layout;
+	const struct neap_cpu_take *take;
+	uint64_t *result; /* slots */
+	int left;
+	bool is_shared; /* references count */
+	uint64_t free[NEAP_CPU_WORDS_MAX];
+	/* What a pod of the same exclusive policy holds: whole cores, or whole nodes. Not set where it is empty. */
+	bool has_excluded;
+	uint64_t excluded[NEAP_CPU_WORDS_MAX];
+};
+
+/* Counting bits is most of the work, and one instruction on every CPU of the last fifteen years, which a program for
+ * all CPUs may not use unasked: so there are two forms of the same code, and the right one is taken at the start. Not
+ * with sanitizers, which begin too late for that. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                   \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ACC_CLONES __attribute__((target_clones("default", "popcnt"), flatten))
+#else
+#define ACC_CLONES
+#endif
+
+static inline int bits(uint64_t w)
+{
+	return __builtin_popcountll(w);
+}
+
+/* The first slot of each core that has any. */
+static inline uint64_t any_of_core(const struct neap_cpu_layout *layout, uint64_t w)
+{
+	for (int step = layout->stride / 2; step; step /= 2)
+		w |= w >> step;
+	return w & layout->low;
+}
+
+/* All slots of the cores that low names. */
+static inline uint64_t whole_cores(const struct neap_cpu_layout *layout, uint64_t low)
+{
+	return layout->stride == 64 ? 0 - low : (low << layout->stride) - low;
+}
+
+/* The lowest slot of each core. */
+static inline uint64_t first_of_core(const struct neap_cpu_layout *layout, uint64_t w)
+{
+	uint64_t seen = w & layout->low, first = seen;
+
+	if (layout->stride == 2)
+		return first | (w & ~seen & ~(seen << 1));
+	for (int i = 1; i < layout->stride; i++) {
+		uint64_t fresh = (w >> i) & layout->low & ~seen;
+
+		first |= fresh << i;
+		seen |= fresh;
+	}
+	return first;
+}
+
+/* All slots of the cores with just so many bits. */
+static inline uint64_t cores_with(const struct neap_cpu_layout *layout, uint64_t w,
+				  int count)
+{
+	uint64_t sums = w, differ;
+
+	if (layout->stride == 2) {
+		uint64_t low = w & layout->low, high = (w >> 1) & layout->low;
+
+		low = count == 2 ? low & high : count == 1 ? low ^ high : 0;
+		return low | low << 1;
+	}
+	for (int step = 1; step < layout->stride; step *= 2) {
+		/* Fields of 2 * step slots: the lower half of each. */
+		uint64_t half = step == 1    ? 0x5555555555555555ULL
+				: step == 2  ? 0x3333333333333333ULL
+				: step == 4  ? 0x0f0f0f0f0f0f0f0fULL
+				: step == 8  ? 0x00ff00ff00ff00ffULL
+				: step == 16 ? 0x0000ffff0000ffffULL
+					     : 0x00000000ffffffffULL;
+
+		sums = (sums & half) + ((sums >> step) & half);
+	}
+	differ = sums ^ ((uint64_t)count * layout->low);
+	return whole_cores(layout, layout->low & ~any_of_core(layout, differ));
+}
+
+/* Gives slots of a word, so many as count says, which is at most left. */
+static inline void acc_give(struct work *work, int word, uint64_t slots, int count)
+{
+	work->result[word] |= slots;
+	work->free[word] &= ~slots;
+	work->left -= count;
+}
+
+static inline int acc_count_in(const uint64_t *set, const struct neap_cpu_part *part)
+{
+	int count = 0;
+
+	for (int i = part->first; i < part->last; i++)
+		count += bits(set[i] & part->mask[i]);
+	return count;
+}
+
+static inline uint64_t acc_free_of(const struct work *work, int i, bool is_strict)
+{
+	return is_strict ? work->free[i] & ~work->excluded[i] : work->free[i];
+}
+
+static inline uint64_t acc_lowest(uint64_t slots, int count)
+{
+	uint64_t rest = slots;
+
+	while (count-- > 0)
+		rest &= rest - 1;
+	return slots ^ rest;
+}
+
+/* The lowest count slots of a set. */
+static inline void acc_give_lowest(struct work *work, const uint64_t *set,
+				   const struct neap_cpu_part *part, int count)
+{
+	for (int i = part->first; i < part->last && count > 0; i++) {
+		uint64_t slots = set[i] & part->mask[i];
+		int have = bits(slots);
+
+		if (have > count) {
+			slots = acc_lowest(slots, count);
+			have = count;
+		}
+		acc_give(work, i, slots, have);
+		count -= have;
+	}
+}
+
+/* a before b: the fuller one under MostAllocated. */
+static inline int acc_compare(const struct work *work, int a, int b)
+{
+	return work->take->is_most_allocated ? a - b : b - a;
+}
+
+static inline void acc_count_all(const uint64_t *set, const struct neap_cpu_part *parts,
+				 int count, int *ret)
+{
+	for (int i = 0; i < count; i++)
+		ret[i] = acc_count_in(set, &parts[i]);
+}
+
+/* --- accumulator_any.c --- */
+
+/* Whatever is free, in sweeps over all cores. True when that was enough. */
+bool acc_take_any(struct work *work, bool is_strict);
+
+/* --- accumulator_list.c --- */
+
+/* The cores that low names of whole free cores, in the order of references: up to need CPUs of them, split the
+ * last, into the result. first, last: words. */
+void acc_list_cores(struct work *work, const uint64_t *cores, int first, int last,
+		    int need);
+/* need of the CPUs of a set, spread over cores; is_cut: one of each core at most. */
+void acc_list_spread(struct work *work, const uint64_t *set, int first, int last,
+		     bool is_cut, int need);
+/* The CPUs of a set of cores, in the order of slots of cores and of references, behind what list has: for
+ * acc_list_walk. All cores have the same count of CPUs in the set. */
+int acc_list_add(const struct work *work, const uint64_t *set, uint16_t *list, int count);
+/* Gives what is left from a list, spread. */
+void acc_list_walk(struct work *work, const uint16_t *list, int count);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The API in the test's thread with a scheduler on it. */
+#ifndef NEAP_T_LIB_SCHEDULE_RIG_H
+#define NEAP_T_LIB_SCHEDULE_RIG_H
+
+#include "api/schedule/schedule.h"
+#include "t/lib/kube_rig.h"
+
+#define SCHEDULE_PODS  "/api/v1/namespaces/default/pods"
+#define SCHEDULE_NODES "/api/v1/nodes"
+
+/* Tests run one after the other. */
+extern struct neap_scheduler *schedule_scheduler;
+
+int schedule_setup(void **state);
+int schedule_teardown(void **state);
+/* Ends the scheduler; starts one, on what is there. */
+void schedule_stop(void);
+void schedule_start(struct kube_rig *rig);
+
+/* spec: members beside none, "" or "'unschedulable':true"; allocatable: "'cpu':'4','memory':'8Gi'", to which 110 pods
+ * are added where it says nothing of them. */
+void schedule_add_node(struct kube_rig *rig, const char *name, const char *meta,
+		       const char *spec, const char *allocatable);
+/* requests: "'cpu':'1'"; spec: further members of it, "" or "'priority':...". Of the scheduler "neap-scheduler". */
+void schedule_add_pod(struct kube_rig *rig, const char *name, const char *labels,
+		      const char *requests, const char *spec);
+/* Waits until the pod is bound; its node in a static buffer. */
+const char *schedule_wait_node(struct kube_rig *rig, const char *name);
+/* Waits until the condition PodScheduled of the pod is False with this message, which may leave out what is said of
+ * preemption. */
+void schedule_wait_message(struct kube_rig *rig, const char *name, const char *message);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which pods would have to go for one that found no place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide.h"
+#include "t/lib/cluster_rig.h"
+
+#define ITEMS 6
+
+struct row {
+	const char *name;
+	const char *nodes[ITEMS]; /* with 4 CPUs each */
+	struct {
+		const char *name, *spec;
+	} pods[ITEMS];
+	const char *
+		budget; /* minimum; NULL: none. Of app=x, and that is what pods named x... are */
+	const char *spec;
+	const char
+		*want; /* "NODE: VICTIM VICTIM, violations"; or the end of the message */
+};
+
+#define POD(node, cpu, priority)                                                         \
+	"{'nodeName':'" node "','priority':" priority                                    \
+	",'containers':[{'resources':{'requests':{'cpu':'" cpu "'}}}]}"
+#define ASKS(cpu, more)                                                                  \
+	"{'priority':100,'containers':[{'resources':{'requests':{'cpu':'" cpu            \
+	"'}}}]" more "}"
+
+static const struct row rows[] = {
+	{"the least important",
+	 {"a", "b"},
+	 {{"p1", POD("a", "4", "50")}, {"p2", POD("b", "4", "10")}},
+	 NULL,
+	 ASKS("2", ""),
+	 "b: p2, 0"},
+	{"only those who must",
+	 {"a"},
+	 {{"p1", POD("a", "1", "50")},
+	  {"p2", POD("a", "1", "10")},
+	  {"p3", POD("a", "2", "10")}},
+	 NULL,
+	 ASKS("1", ""),
+	 "a: p3, 0"},
+	{"fewer of one priority",
+	 {"a", "b"},
+	 {{"p1", POD("a", "2", "10")},
+	  {"p2", POD("a", "2", "10")},
+	  {"p3", POD("b", "4", "10")}},
+	 NULL,
+	 ASKS("4", ""),
+	 "b: p3, 0"},
+	{"budgets before priorities",
+	 {"a", "b"},
+	 {{"x1", POD("a", "4", "10")}, {"p2", POD("b", "4", "50")}},
+	 "0",
+	 ASKS("4", ""),
+	 "b: p2, 0"},
+	{"budgets are broken when nothing else helps",
+	 {"a"},
+	 {{"x1", POD("a", "4", "10")}},
+	 "0",
+	 ASKS("4", ""),
+	 "a: x1, 1"},
+	{"what a budget allows",
+	 {"a"},
+	 {{"x1", POD("a", "2", "10")}, {"x2", POD("a", "2", "20")}},
+	 "1",
+	 ASKS("4", ""),
+	 "a: x2 x1, 1"},
+	{"nobody is less important",
+	 {"a"},
+	 {{"p1", POD("a", "4", "100")}},
+	 NULL,
+	 ASKS("1", ""),
+	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	{"it does not help",
+	 {"a"},
+	 {{"p1", POD("a", "4", "0")}},
+	 NULL,
+	 ASKS("5", ""),
+	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	{"another reason",
+	 {"a"},
+	 {{"p1", POD("a", "4", "0")}},
+	 NULL,
+	 ASKS("1", ",'nodeSelector':{'a':'b'}"),
+	 "0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+	{"never",
+	 {"a"},
+	 {{"p1", POD("a", "4", "0")}},
+	 NULL,
+	 ASKS("1", ",'preemptionPolicy':'Never'"),
+	 "not eligible due to preemptionPolicy=Never."},
+	{"away from a less important one",
+	 {"a"},
+	 {{"x1", POD("a", "1", "0")}, {"p1", POD("a", "1", "0")}},
+	 NULL,
+	 ASKS("1", ",'affinity':{'podAntiAffinity':{"
+		   "'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':{"
+		   "'matchLabels':{'app':'x'}},'topologyKey':'host'}]}}"),
+	 "a: x1, 0"},
+};
+
+static void fill(struct neap_cluster *cluster, const struct row *row)
+{
+	char meta[128];
+
+	for (int i = 0; i < ITEMS && row->nodes[i]; i++) {
+		(void)snprintf(meta, sizeof(meta), "'labels':{'host':'%s'}",
+			       row->nodes[i]);
+		(void)cluster_set_node(cluster, row->nodes[i], meta, "{}",
+				       "'cpu':'4','pods':'9'");
+	}
+	for (int i = 0; i < ITEMS && row->pods[i].name; i++)
+		(void)cluster_set_pod(cluster, row->pods[i].name,
+				      *row->pods[i].name == 'x' ? "'labels':{'app':'x'}"
+								: "",
+				      row->pods[i].spec, "{}");
+	if (row->budget) {
+		struct neap_object *object;
+		struct neap_error err;
+
+		(void)snprintf(meta, sizeof(meta), "{'disruptionsAllowed':%s}",
+			       row->budget);
+		object = cluster_object("b", "default", "",
+					"{'selector':{'matchLabels':{'app':'x'}}}", meta);
+		assert_int_equal(neap_cluster_set_budget(cluster, object, &err), 0);
+		(void)neap_object_unref(object);
+	}
+}
+
+static void check_columns(struct neap_cluster *cluster, const struct row *row)
+{
+	const struct neap_columns *columns = neap_cluster_settle(cluster);
+	size_t pods = 0;
+
+	for (size_t i = 0; i < columns->rows; i++)
+		pods += columns->nodes[i]->pod_count;
+	for (int i = 0; i < ITEMS && row->pods[i].name; i++)
+		pods--;
+	assert_int_equal(pods, 0);
+}
+
+static void check(const struct row *row)
+{
+	struct neap_cluster *cluster = cluster_new();
+	const struct neap_decide_config config = {.cluster = cluster};
+	struct neap_victims victims = {0};
+	struct neap_choice choice = {0};
+	struct neap_decide *decide = NULL;
+	struct neap_error err = {0};
+	neap_auto_buf struct neap_buf said = {0};
+	struct neap_pod *pod;
+
+	neap_buf_init(&said, 4096);
+	fill(cluster, row);
+	(void)cluster_set_pod(cluster, "new", "", row->spec, "{}");
+	pod = neap_cluster_find_pod(cluster, "default", "new");
+	assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+	if (neap_decide_pod(decide, pod, &choice, &err) != 0)
+		fail_msg("%s: there is a place", row->name);
+	if (neap_decide_preempt(decide, pod, &victims, &err)) {
+		neap_buf_addf(&said, "%s:", victims.node);
+		for (size_t i = 0; i < victims.count; i++)
+			neap_buf_addf(&said, " %s", victims.pods[i]->object->name);
+		neap_buf_addf(&said, ", %zu", victims.violations);
+	} else {
+		neap_decide_explain(decide, &said);
+	}
+	if (strcmp(said.data, row->want) != 0 &&
+	    (!strstr(said.data, " preemption: ") ||
+	     strcmp(strstr(said.data, " preemption: ") + 13, row->want) != 0))
+		fail_msg("%s: %s", row->name, said.data);
+	check_columns(cluster, row);
+	neap_decide_free(decide);
+	neap_cluster_free(cluster);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		check(&rows[i]);
+}
+
+/* What is made free is kept for whom it is made, but not from somebody more important. */
+static void test_nominated(void **state)
+{
+	struct neap_cluster *cluster = cluster_new();
+	const struct neap_decide_config config = {.cluster = cluster};
+	struct neap_decide *decide = NULL;
+	struct neap_choice choice = {0};
+	struct neap_victims victims = {0};
+	struct neap_error err = {0};
+	struct neap_pod *high, *low;
+
+	(void)state;
+	(void)cluster_set_node(cluster, "a", "", "{}", "'cpu':'4','pods':'9'");
+	(void)cluster_set_pod(cluster, "high", "", ASKS("3", ""),
+			      "{'nominatedNodeName':'a'}");
+	(void)cluster_set_pod(
+		cluster, "low", "",
+		"{'priority':5,'containers':[{'resources':{'requests':{'cpu':"
+		"'2'}}}]}",
+		"{}");
+	high = neap_cluster_find_pod(cluster, "default", "high");
+	low = neap_cluster_find_pod(cluster, "default", "low");
+	assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+	assert_int_equal(neap_decide_pod(decide, low, &choice, &err), 0);
+	assert_int_equal(neap_decide_pod(decide, high, &choice, &err), 1);
+	assert_true(neap_cluster_nominate(cluster, high, ""));
+	assert_int_equal(neap_decide_pod(decide, low, &choice, &err), 1);
+	assert_true(neap_cluster_nominate(cluster, low, "a"));
+	assert_int_equal(neap_decide_pod(decide, high, &choice, &err), 1);
+	/* While the victim is on its way out no other is looked for. */
+	(void)cluster_set_pod(cluster, "victim",
+			      "'deletionTimestamp':'2026-01-01T00:00:00Z'",
+			      POD("a", "4", "1"), "{}");
+	assert_true(neap_cluster_nominate(cluster, high, "a"));
+	assert_int_equal(neap_decide_pod(decide, high, &choice, &err), 0);
+	assert_int_equal(neap_decide_preempt(decide, high, &victims, &err), 1);
+	assert_int_equal(victims.count, 0);
+	neap_decide_free(decide);
+	neap_cluster_free(cluster);
+}
+
+/* Each allocation fails in turn: the answer is the same, or that memory is short; and everybody is on the node again. */
+static void test_short_memory(void **state)
+{
+	static const struct row *const tried[] = {&rows[1], &rows[5], &rows[10]};
+	bool has_failed = true;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(tried); i++, has_failed = true) {
+		for (uint64_t n = 1; has_failed; n++) {
+			struct neap_cluster *cluster = cluster_new();
+			const struct neap_decide_config config = {.cluster = cluster};
+			uint64_t before = neap_mem_failures();
+			struct neap_victims victims = {0};
+			struct neap_choice choice = {0};
+			struct neap_decide *decide = NULL;
+			struct neap_error err = {0};
+			neap_auto_buf struct neap_buf said = {0};
+			struct neap_pod *pod;
+			int ret;
+
+			fill(cluster, tried[i]);
+			(void)cluster_set_pod(cluster, "new", "", tried[i]->spec, "{}");
+			pod = neap_cluster_find_pod(cluster, "default", "new");
+			neap_buf_init(&said, 4096);
+			neap_mem_fail_at(n);
+			ret = neap_decide_new(&config, &decide, &err);
+			if (ret == 0)
+				ret = neap_decide_pod(decide, pod, &choice, &err);
+			if (ret == 0) {
+				ret = neap_decide_preempt(decide, pod, &victims, &err);
+				neap_decide_explain(decide, &said);
+			}
+			neap_mem_fail_at(0);
+			has_failed = neap_mem_failures() != before;
+			if (ret < 0)
+				assert_int_equal(err.code, NEAP_ENOMEM);
+			else
+				assert_int_equal(ret, 1);
+			check_columns(cluster, tried[i]);
+			neap_decide_free(decide);
+			neap_cluster_free(cluster);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_nominated),
+		cmocka_unit_test(test_short_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

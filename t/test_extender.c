@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The extender on the real API and scheduler, asked over TCP as a kube-scheduler does; bodies of a real one lie in
+ * t/cases/extender. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/extender/args.h"
+#include "api/extender/extender.h"
+#include "api/schedule/view.h"
+#include "t/lib/schedule_rig.h"
+
+#define FILTER     "POST /extender/v1/filter"
+#define PRIORITIZE "POST /extender/v1/prioritize"
+#define PREEMPT    "POST /extender/v1/preempt"
+
+static struct neap_http *http;
+static struct neap_extender *extender;
+static int api_port, own_port;
+
+static int setup(void **state)
+{
+	struct neap_http_config server = {
+		.tls_fd = -1, .unix_fd = -1, .plain_role = NEAP_HTTP_READER};
+	struct neap_extender_config config = {0};
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	struct kube_rig *rig;
+	struct neap_error err;
+
+	assert_int_equal(schedule_setup(state), 0);
+	rig = *state;
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
+	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
+	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
+	config.http = http;
+	config.scheduler = schedule_scheduler;
+	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
+	api_port = rig->port;
+	own_port = ntohs(addr.sin_port);
+	schedule_add_node(rig, "node-0", "", "", "'cpu':'4','memory':'8Gi'");
+	schedule_add_node(rig, "node-1", "", "", "'cpu':'500m','memory':'8Gi'");
+	schedule_add_node(rig, "node-2", "", "", "'cpu':'8','memory':'8Gi'");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	neap_http_free(http);
+	neap_extender_free(extender);
+	return schedule_teardown(state);
+}
+
+static int ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
+{
+	int status;
+
+	rig->port = own_port;
+	kube_as(rig, "");
+	status =
+		kube_ask_with(rig, what, "Content-Type: application/json\r\n", body, len);
+	rig->port = api_port;
+	kube_as(rig, NULL);
+	return status;
+}
+
+/* The uid of a pod of the scheduler "default-scheduler", made when it is not there. */
+static const char *pod_uid(struct kube_rig *rig, const char *name, const char *cpu,
+			   bool is_high)
+{
+	static char uid[64];
+	char body[512];
+	int status;
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{'schedulerName':'default-"
+		       "scheduler'%s,'containers':[{'name':'c','image':'i',"
+		       "'resources':{'requests':{'cpu':'%s'}}}]}}",
+		       name, is_high ? ",'priorityClassName':'high'" : "", cpu);
+	status = kube_ask(rig, "POST " SCHEDULE_PODS, body);
+	if (status != 201)
+		fail_msg("%s: %d %s", name, status, kube_text(rig->body, "message"));
+	(void)snprintf(uid, sizeof(uid), "%s", kube_text(rig->body, "metadata.uid"));
+	return uid;
+}
+
+static void must_be(struct kube_rig *rig, const char *name, const char *const *want)
+{
+	for (; *want; want++) {
+		const char *wrong = kube_differs(rig->body, *want);
+
+		if (wrong) {
+			char *text = json_dumps(rig->body, JSON_COMPACT);
+
+			fail_msg("%s: %s in %s", name, wrong, text);
+		}
+	}
+}
+
+/* --- as a kube-scheduler asks --- */
+
+static json_t *load(const char *name)
+{
+	char path[256];
+	json_error_t error;
+	json_t *json;
+
+	(void)snprintf(path, sizeof(path), "t/cases/extender/%s.request.json", name);
+	json = json_load_file(path, 0, &error);
+	if (!json)
+		fail_msg("%s: %s", path, error.text);
+	return json;
+}
+
+static void set_uid(json_t *body, const char *uid)
+{
+	json_t *meta = json_object_get(json_object_get(body, "Pod"), "metadata");
+
+	assert_int_equal(json_object_set_new(meta, "uid", json_string(uid)), 0);
+}
+
+static void test_recorded(void **state)
+{
+	static const struct {
+		const char *file, *ask, *pod, *want[8];
+	} rows[] = {
+		{"filter-names",
+		 FILTER,
+		 "px1",
+		 {"#NodeNames=2", "NodeNames.0=node-0", "NodeNames.1=node-2",
+		  "FailedNodes.node-1=Insufficient cpu", "FailedAndUnresolvableNodes={}",
+		  "Nodes=null", "Error="}},
+		{"prioritize-names",
+		 PRIORITIZE,
+		 "px1",
+		 {"0.Host=node-0", "0.Score=0", "1.Host=node-2", "1.Score=10"}},
+		{"filter-full",
+		 FILTER,
+		 "px2",
+		 {"#Nodes.items=2", "Nodes.items.0.metadata.name=node-0",
+		  "Nodes.items.1.metadata.name=node-2", "NodeNames=null",
+		  "FailedNodes.node-1=Insufficient cpu"}},
+		{"prioritize-full", PRIORITIZE, "px2", {"0.Score=0", "1.Score=10"}},
+	};
+	struct kube_rig *rig = *state;
+	const char *pod = "";
+	char uid[64] = "";
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *body = load(rows[i].file);
+
+		if (strcmp(pod, rows[i].pod) != 0)
+			(void)snprintf(uid, sizeof(uid), "%s",
+				       pod_uid(rig, rows[i].pod, "1", false));
+		pod = rows[i].pod;
+		set_uid(body, uid);
+		for (size_t flags = 0; flags < 2; flags++) {
+			char *text =
+				json_dumps(body, flags ? JSON_INDENT(2) : JSON_COMPACT);
+
+			assert_int_equal(ask(rig, rows[i].ask, text, strlen(text)), 200);
+			must_be(rig, rows[i].file, rows[i].want);
+			free(text);
+		}
+		json_decref(body);
+	}
+}
+
+/* A body with the uid of the pod "p" for "UID", and ' for ". */
+static int ask_as(struct kube_rig *rig, const char *what, const char *body,
+		  const char *uid)
+{
+	char text[4096];
+	size_t len = 0;
+
+	for (const char *at = body; *at && len < sizeof(text) - 64; at++) {
+		if (strncmp(at, "<UID>", 5) == 0) {
+			len += (size_t)snprintf(text + len, 64, "%s", uid);
+			at += 4;
+		} else {
+			text[len++] = *at == '\'' ? '"' : *at;
+		}
+	}
+	return ask(rig, what, text, len);
+}
+
+#define POD                                                                              \
+	"'Pod':{'metadata':{'name':'p','namespace':'default','uid':'<UID>'},"            \
+	"'spec':{'x':[1,-2.5e+3,true,false,null,{}]}}"
+
+static void test_forms(void **state)
+{
+	static const struct {
+		const char *name, *ask, *body;
+		int status;
+		const char *want[5];
+	} rows[] = {
+		{"small letters",
+		 FILTER,
+		 "{'pod':{'METADATA':{'Name':'p','Namespace':'default','UID':'<UID>'}},"
+		 "'nodenames':['node-0']}",
+		 200,
+		 {"NodeNames.0=node-0"}},
+		{"members of later versions",
+		 FILTER,
+		 "{" POD ",'Nodes':null,'NodeNames':['node-2'],'New':{'a':[{}]}}",
+		 200,
+		 {"NodeNames.0=node-2"}},
+		{"nothing to choose from",
+		 FILTER,
+		 "{" POD ",'NodeNames':[]}",
+		 200,
+		 {"#NodeNames=0", "Error="}},
+		{"a node that is not there",
+		 FILTER,
+		 "{" POD ",'NodeNames':['node-0','gone','node-2']}",
+		 200,
+		 {"#NodeNames=2", "FailedNodes.gone~not known",
+		  "FailedAndUnresolvableNodes.gone~not known"}},
+		{"... has no points",
+		 PRIORITIZE,
+		 "{" POD ",'NodeNames':['gone','node-2']}",
+		 200,
+		 {"0.Score=0", "1.Score=10"}},
+		{"nodes alike",
+		 PRIORITIZE,
+		 "{" POD ",'NodeNames':['node-2']}",
+		 200,
+		 {"0.Score=10"}},
+		{"another uid",
+		 FILTER,
+		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
+		 "'NodeNames':['node-0']}",
+		 200,
+		 {"Error~knows no pod default/p", "!NodeNames"}},
+		{"... with points",
+		 PRIORITIZE,
+		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
+		 "'NodeNames':['node-0']}",
+		 404,
+		 {"Error~knows no pod"}},
+		{"twice",
+		 FILTER,
+		 "{" POD ",'NodeNames':['node-0','node-0']}",
+		 400,
+		 {"Error~node-0 is there twice"}},
+		{"both ways",
+		 FILTER,
+		 "{" POD ",'NodeNames':[],'Nodes':{'items':[]}}",
+		 400,
+		 {"Error~one or the other"}},
+		{"no way", FILTER, "{" POD "}", 400, {"Error~neither NodeNames nor"}},
+		{"two pods",
+		 FILTER,
+		 "{" POD "," POD ",'NodeNames':[]}",
+		 400,
+		 {"Error~Pod is there twice"}},
+		{"no pod",
+		 FILTER,
+		 "{'Pod':null,'NodeNames':[]}",
+		 400,
+		 {"Error~a pod with namespace"}},
+		{"a wrong name",
+		 FILTER,
+		 "{" POD ",'NodeNames':['node-0\\u0022']}",
+		 400,
+		 {"Error~no name of a node"}},
+		{"a number for a name",
+		 FILTER,
+		 "{" POD ",'NodeNames':[1]}",
+		 400,
+		 {"Error~a string is expected"}},
+		{"a list", FILTER, "[]", 400, {"Error~a JSON object is expected"}},
+		{"nothing", FILTER, "", 400, {"Error~a JSON object is expected"}},
+		{"null", FILTER, "null", 400, {"Error~a JSON object is expected"}},
+		{"more behind it",
+		 FILTER,
+		 "{" POD ",'NodeNames':[]} x",
+		 400,
+		 {"Error~more behind"}},
+		{"a comma too many",
+		 FILTER,
+		 "{" POD ",'NodeNames':[],}",
+		 400,
+		 {"Error~a string is expected"}},
+		{"a node without a name",
+		 FILTER,
+		 "{" POD ",'Nodes':{'items':[{}]}}",
+		 400,
+		 {"Error~without metadata.name"}},
+		{"no bind over plain HTTP",
+		 "POST /extender/v1/bind",
+		 "{}",
+		 404,
+		 {"Error~nothing at"}},
+		{"nothing else", "POST /extender/v1", "{}", 404, {"Error~nothing at"}},
+	};
+	struct kube_rig *rig = *state;
+	char uid[64];
+
+	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		int status = ask_as(rig, rows[i].ask, rows[i].body, uid);
+
+		if (status != rows[i].status)
+			fail_msg("%s: %d %s", rows[i].name, status,
+				 kube_text(rig->body, "Error"));
+		must_be(rig, rows[i].name, rows[i].want);
+	}
+}
+
+/* 413 above the bound, and below it a large body is read. */
+static void test_large(void **state)
+{
+	static const size_t sizes[] = {NEAP_EXTENDER_BODY_MAX - 4096,
+				       NEAP_EXTENDER_BODY_MAX + 1};
+	struct kube_rig *rig = *state;
+	char uid[64];
+
+	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
+	for (size_t i = 0; i < 2; i++) {
+		char *body = malloc(sizes[i]);
+		int n = snprintf(
+			body, 512,
+			"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
+			"\"default\",\"uid\":\"%s\"}},\"NodeNames\":[\"node-0\"]",
+			uid);
+
+		assert_non_null(body);
+		memset(body + n, ' ', sizes[i] - (size_t)n);
+		body[sizes[i] - 1] = '}';
+		assert_int_equal(ask(rig, FILTER, body, sizes[i]), i ? 413 : 200);
+		free(body);
+	}
+}
+
+/* --- making room --- */
+
+struct binding {
+	int told;
+	char trouble[512];
+};
+
+static void told(void *arg, const char *trouble)
+{
+	struct binding *binding = arg;
+
+	binding->told++;
+	(void)snprintf(binding->trouble, sizeof(binding->trouble), "%s",
+		       trouble ? trouble : "");
+}
+
+/* What becomes of it; "": it is bound. */
+static const char *bind_to(struct kube_rig *rig, const char *pod, const char *uid,
+			   const char *node)
+{
+	static struct binding binding;
+	const struct neap_schedule_binding ask_bind = {.ns = "default",
+						       .name = pod,
+						       .uid = uid,
+						       .node = node,
+						       .told = told,
+						       .arg = &binding};
+
+	binding = (struct binding){0};
+	neap_scheduler_bind(schedule_scheduler, &ask_bind);
+	for (int i = 0; i < 4000 && !binding.told; i++)
+		kube_run(rig, 5);
+	assert_int_equal(binding.told, 1);
+	return binding.trouble;
+}
+
+static void test_bind(void **state)
+{
+	static const struct {
+		const char *name, *pod, *uid, *node, *trouble;
+	} rows[] = {
+		{"no such pod", "q", NULL, "node-0", "there is no pod default/q"},
+		{"another uid", "p", "1", "node-0", "there is no pod default/p"},
+		{"no such node", "p", NULL, "gone", "there is no node gone"},
+		{"bound", "p", NULL, "node-0", ""},
+		{"once more", "p", NULL, "node-0", ""},
+		{"elsewhere", "p", NULL, "node-2", "is on node node-0"},
+	};
+	struct kube_rig *rig = *state;
+	char uid[64];
+
+	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		const char *trouble = bind_to(
+			rig, rows[i].pod, rows[i].uid ? rows[i].uid : uid, rows[i].node);
+
+		if (*rows[i].trouble ? !strstr(trouble, rows[i].trouble) : *trouble)
+			fail_msg("%s: '%s'", rows[i].name, trouble);
+		kube_run(rig, 5);
+	}
+	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/p", NULL), 200);
+	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "node-0");
+	/* It counts there, and is judged no more. */
+	assert_int_equal(ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", uid),
+			 200);
+	must_be(rig, "of a bound one",
+		(const char *const[]){"Error~is on node node-0 already", NULL});
+}
+
+static void test_preempt(void **state)
+{
+	struct kube_rig *rig = *state;
+	char low[64], high[64], body[1024];
+	static const char *const named =
+		"{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'%s'}},"
+		"'NodeNameToMetaVictims':{'node-0':{'Pods':[{'UID':'%s'}],"
+		"'NumPDBViolations':1},'node-1':{'Pods':[]},'node-2':{'Pods':[{'UID':"
+		"'%s'}]},'gone':{'Pods':[]}}}";
+	static const char *const whole =
+		"{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'%s'}},"
+		"'NodeNameToMetaVictims':null,'NodeNameToVictims':{'node-0':{'Pods':[{"
+		"'metadata':{'uid':'%s','name':'low'},'spec':{}}],'NumPDBViolations':1},"
+		"'node-1':null,'node-2':{'Pods':[{'metadata':{'uid':'%s'}}]}}}";
+
+	assert_int_equal(kube_ask(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+				  "{'metadata':{'name':'high'},'value':1000}"),
+			 201);
+	(void)snprintf(low, sizeof(low), "%s", pod_uid(rig, "low", "3", false));
+	assert_string_equal(bind_to(rig, "low", low, "node-0"), "");
+	(void)snprintf(high, sizeof(high), "%s", pod_uid(rig, "p", "3", true));
+	for (int i = 0; i < 2; i++) {
+		/* node-1 is too small in any case; the victim is not on node-2. */
+		(void)snprintf(body, sizeof(body), i ? whole : named, high, low, low);
+		assert_int_equal(ask_as(rig, PREEMPT, body, ""), 200);
+		must_be(rig, i ? "whole" : "by name",
+			(const char *const[]){
+				"NodeNameToMetaVictims.node-0.NumPDBViolations=1",
+				"#NodeNameToMetaVictims.node-0.Pods=1",
+				"!NodeNameToMetaVictims.node-1",
+				"!NodeNameToMetaVictims.node-2",
+				"!NodeNameToMetaVictims.gone", NULL});
+		assert_string_equal(
+			kube_text(rig->body, "NodeNameToMetaVictims.node-0.Pods.0.UID"),
+			low);
+	}
+	/* Nobody is gone. */
+	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/low", NULL), 200);
+	assert_int_equal(ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", high),
+			 200);
+	must_be(rig, "after it",
+		(const char *const[]){"FailedNodes.node-0=Insufficient cpu", NULL});
+}
+
+/* --- bodies that are not what they should be --- */
+
+static int read_any(const char *body, size_t len, int which)
+{
+	struct neap_extender_args args;
+	struct neap_error err = {0};
+	char node[NEAP_OBJECT_NAME];
+	char *copy = malloc(len + 1);
+	int r;
+
+	assert_non_null(copy);
+	memcpy(copy, body, len);
+	copy[len] = '\0';
+	r = which == 0   ? neap_extender_read_nodes(copy, len, &args, &err)
+	    : which == 1 ? neap_extender_read_victims(copy, len, &args, &err)
+			 : neap_extender_read_binding(copy, len, &args, node, &err);
+	if (r == 0)
+		neap_extender_args_done(&args);
+	else
+		assert_true(*err.msg);
+	free(copy);
+	return r;
+}
+
+static void test_broken(void **state)
+{
+	static const struct {
+		const char *file;
+		int which;
+	} rows[] = {{"filter-names", 0},
+		    {"filter-full", 0},
+		    {"preempt-names", 1},
+		    {"preempt-full", 1},
+		    {"bind", 2},
+		    {"prioritize-full", 0},
+		    {"prioritize-names", 0},
+		    {"filter-managed-resource", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *json = load(rows[i].file);
+		char *text = json_dumps(json, JSON_COMPACT);
+		size_t len = strlen(text), step = len > 2000 ? 7 : 1;
+
+		assert_int_equal(read_any(text, len, rows[i].which), 0);
+		for (size_t n = 0; n < len; n += step)
+			if (read_any(text, n, rows[i].which) != -NEAP_EINVAL)
+				fail_msg("%s: %zu bytes of it pass", rows[i].file, n);
+		for (size_t n = 0; n < len; n += step) {
+			char before = text[n];
+
+			for (const char *other = "\"{]\\\1,"; *other; other++) {
+				text[n] = *other;
+				(void)read_any(text, len, rows[i].which);
+			}
+			text[n] = before;
+		}
+		free(text);
+		json_decref(json);
+	}
+}
+
+static void test_deep(void **state)
+{
+	char body[2048] = "{\"x\":";
+	size_t len = strlen(body);
+
+	(void)state;
+	memset(body + len, '[', sizeof(body) - len - 1);
+	assert_int_equal(read_any(body, sizeof(body) - 1, 0), -NEAP_EINVAL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(recorded),
+		TEST(forms),
+		TEST(large),
+		TEST(bind),
+		TEST(preempt),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

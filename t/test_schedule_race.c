@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens between a decision and the moment that its binding is seen. */
+#include <event2/event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/kube/inside.h"
+#include "t/lib/schedule_rig.h"
+
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, schedule_setup, schedule_teardown)
+
+#define PODS  SCHEDULE_PODS
+#define NODES SCHEDULE_NODES
+
+static bool is_created;
+
+static struct kube_rig *rig_of(void *arg)
+{
+	return arg;
+}
+
+static void create(struct kube_rig *rig, const char *name,
+		   void (*told)(void *arg, struct neap_object *object,
+				const struct neap_kube_failure *failure))
+{
+	struct neap_kube_ask ask = {.resource = "pods",
+				    .ns = "default",
+				    .name = name,
+				    .told = told,
+				    .arg = rig};
+
+	is_created = false;
+	neap_kube_ask_create_take(
+		rig->kube, &ask,
+		json_pack("{s:{s:s}, s:{s:s, s:[{s:s, s:s, s:{s:{s:s}}}]}}", "metadata",
+			  "name", name, "spec", "schedulerName", "neap-scheduler",
+			  "containers", "name", "c", "image", "i", "resources",
+			  "requests", "cpu", "3"));
+	for (int i = 0; i < 20000 && !is_created; i++)
+		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	assert_true(is_created);
+}
+
+/* The scheduler has heard of the pod and not decided yet. */
+static void bind_elsewhere(void *arg, struct neap_object *object,
+			   const struct neap_kube_failure *failure)
+{
+	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
+
+	assert_non_null(object);
+	assert_null(failure);
+	is_created = true;
+	neap_kube_ask_bind(rig_of(arg)->kube, &ask, object->uid, "b", NULL);
+}
+
+static void test_two_binders(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "first", "", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "first"), "a");
+	schedule_add_node(rig, "b", "", "'unschedulable':true", "'cpu':'4'");
+	create(rig, "p", bind_elsewhere);
+	assert_string_equal(schedule_wait_node(rig, "p"), "b");
+	/* What was assumed on a is free again. */
+	schedule_add_pod(rig, "q", "", "'cpu':'3'", "");
+	assert_string_equal(schedule_wait_node(rig, "q"), "a");
+	schedule_add_pod(rig, "r", "", "'cpu':'1'", "");
+	schedule_wait_message(
+		rig, "r",
+		"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were "
+		"unschedulable.");
+}
+
+static void delete_node(void *arg, struct neap_object *object,
+			const struct neap_kube_failure *failure)
+{
+	struct neap_kube_ask ask = {.resource = "nodes", .ns = "", .name = "a"};
+
+	assert_non_null(object);
+	assert_null(failure);
+	is_created = true;
+	neap_kube_ask_delete(rig_of(arg)->kube, &ask, NULL, -1);
+}
+
+static void test_node_goes(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "first", "", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "first"), "a");
+	create(rig, "p", delete_node);
+	schedule_wait_message(rig, "p", "no nodes available to schedule pods");
+	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
+	assert_string_equal(schedule_wait_node(rig, "p"), "b");
+}
+
+static void note_created(void *arg, struct neap_object *object,
+			 const struct neap_kube_failure *failure)
+{
+	(void)arg;
+	assert_non_null(object);
+	assert_null(failure);
+	is_created = true;
+}
+
+static void test_pod_goes(void **state)
+{
+	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	create(rig, "p", note_created);
+	for (int i = 0; i < 20000; i++) {
+		struct neap_object *object =
+			neap_store_newest(rig->store.store, "pods", "default", "p");
+
+		assert_non_null(object);
+		if (*neap_object_field(object, "spec.nodeName"))
+			break;
+		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	}
+	/* Accepted, and not shown yet. */
+	assert_string_equal(neap_object_field(neap_store_find(rig->store.store, "pods",
+							      "default", "p"),
+					      "spec.nodeName"),
+			    "");
+	neap_kube_ask_delete(rig->kube, &ask, NULL, 0);
+	schedule_add_pod(rig, "q", "", "'cpu':'4'", "");
+	assert_string_equal(schedule_wait_node(rig, "q"), "a");
+	assert_int_equal(kube_ask(rig, "GET " PODS "/p", NULL), 404);
+}
+
+/* The scheduler goes while its binding is on its way; the next one finds what was done. */
+static void test_restart(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	create(rig, "p", note_created);
+	for (int i = 0; i < 20000; i++) {
+		if (*neap_object_field(
+			    neap_store_newest(rig->store.store, "pods", "default", "p"),
+			    "spec.nodeName"))
+			break;
+		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	}
+	schedule_stop();
+	schedule_add_pod(rig, "q", "", "'cpu':'2'", "");
+	schedule_start(rig);
+	schedule_wait_message(rig, "q", "0/1 nodes are available: 1 Insufficient cpu.");
+	assert_string_equal(schedule_wait_node(rig, "p"), "a");
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/p?gracePeriodSeconds=0", NULL),
+			 200);
+	assert_string_equal(schedule_wait_node(rig, "q"), "a");
+}
+
+/* What a pod that has no place waits for. */
+static void test_woken(void **state)
+{
+	static const struct {
+		const char *name, *requests, *spec, *ask, *body;
+	} rows[] = {
+		{"by-room", "'cpu':'8'", "", "MERGE " NODES "/a/status",
+		 "{'status':{'allocatable':{'cpu':'9'}}}"},
+		{"by-label", "", "'nodeSelector':{'x':'y'}", "MERGE " NODES "/a",
+		 "{'metadata':{'labels':{'x':'y'}}}"},
+		{"by-pod", "'cpu':'9'", "",
+		 "DELETE " PODS "/by-room?gracePeriodSeconds=0", NULL},
+	};
+	struct kube_rig *rig = *state;
+	char ask[128];
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int status;
+
+		schedule_add_pod(rig, rows[i].name, "", rows[i].requests, rows[i].spec);
+		(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", rows[i].name);
+		kube_until(rig,
+			   &(struct kube_step){
+				   ask, NULL, 200, {"status.conditions.0.status=False"}});
+		status = kube_ask(rig, rows[i].ask, rows[i].body);
+		if (status != 200)
+			fail_msg("%s: %d %s", rows[i].name, status,
+				 kube_text(rig->body, "message"));
+		assert_string_equal(schedule_wait_node(rig, rows[i].name), "a");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_binders), TEST(node_goes), TEST(pod_goes),
+		TEST(restart),     TEST(woken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
