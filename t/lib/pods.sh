@@ -79,8 +79,11 @@ run_pod() { pod "$@" | apply; }
 # The parents of commands that run: they keep the command line of the neapd that started them.
 shims()
 {
-	pgrep -f -- "--data-dir $WORK/data" |
-		while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = neap-shim ] && echo "$pid"; done
+	local at
+	for at in /proc/[0-9]*; do
+		[ "$(cat "$at/comm" 2>/dev/null)" = neap-shim ] || continue
+		tr '\0' ' ' 2>/dev/null <"$at/cmdline" | grep -q -- "--data-dir $WORK/data" && echo "${at#/proc/}"
+	done
 }
 
 # Nothing is left of pods: no process of their user below neap's group, no folder, no shim.

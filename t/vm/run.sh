@@ -16,7 +16,7 @@ CACHE=${NEAP_VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/neap-vm}
 LIMIT=${NEAP_VM_LIMIT:-900}
 SLOW=${NEAP_TEST_SLOW:-4}
 APPLETS="[ awk basename cat chmod chown cmp cp cut date dd diff dirname dmesg echo env expr false find
-	grep head hostname id ip kill ln ls mkdir mktemp mount mv nproc pgrep printf ps pwd readlink realpath
+	grep head hostname id ip kill ln ls mkdir mktemp mount mv nproc printf ps pwd readlink realpath
 	rm rmdir sed seq sha256sum sleep sort stat su tail taskset tee test timeout touch tr true tty umount uname
 	uniq wc which xargs yes"
 
