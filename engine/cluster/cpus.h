@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CPUs and NUMA nodes of the nodes of a cluster, and which pod has what of them. A node has such a book when its
+ * NodeResourceTopology is told and usable; it is made anew when that or the node changes, from what its pods say
+ * (annotation resource-status) and what was assumed. Of one thread. */
+#ifndef NEAP_ENGINE_CLUSTER_CPUS_H
+#define NEAP_ENGINE_CLUSTER_CPUS_H
+
+#include "engine/cluster/cluster.h"
+#include "engine/cluster/cpu_policy.h"
+#include "engine/cluster/numa_room.h"
+
+/* How CPUs are given out, in all of the cluster; NodeNUMAResourceArgs. */
+struct neap_cpus_args {
+	enum neap_cpu_bind default_bind; /* of LSE and LSR pods; FULL_PCPUS */
+	bool is_most_allocated;          /* NUMA nodes and cores: the fullest first; false */
+	int max_refs;                    /* pods that may share a CPU; 1 */
+	struct neap_numa_weight weights[NEAP_NUMA_RESOURCES_MAX]; /* cpu 1, memory 1 */
+	size_t weight_count;
+	bool is_score_most_allocated; /* of the score; false */
+	double amplification[2]; /* of cpu and memory of every node without an annotation; 1 */
+};
+
+/* The book of one node. */
+struct neap_cpus {
+	struct neap_numa_node *numa;
+	struct neap_cpu_rule rule;
+	bool is_most_allocated;      /* the node's label, else the arguments */
+	struct neap_cpu_load load;   /* of an amplified node; ratio 1: not */
+	const char *trouble; /* why its topology cannot be used; then numa is NULL */
+};
+
+/* What a pod is given on a node, beside its place. Owned by whoever got it. */
+struct neap_claim {
+	struct neap_cpu_choice choice;
+	enum neap_cpu_exclusive exclusive;
+	struct neap_numa_grant grant;
+};
+
+void neap_cpus_args_init(struct neap_cpus_args *args);
+/* Before any node is told, else NEAP_ECONFLICT. */
+int neap_cluster_set_cpus(struct neap_cluster *cluster, const struct neap_cpus_args *args,
+			  struct neap_error *err);
+/* NodeResourceTopology as it is now, also before its node; *ret_moved: NEAP_MOVED_CPUS. -NEAP_ENOMEM: it is as it was. */
+int neap_cluster_set_topology(struct neap_cluster *cluster, struct neap_object *object,
+			      unsigned *ret_moved, struct neap_error *err);
+void neap_cluster_remove_topology(struct neap_cluster *cluster, const char *name,
+				  unsigned *ret_moved);
+/* NULL: its topology is not told. Borrowed until the next change. */
+const struct neap_cpus *neap_cluster_cpus(const struct neap_cluster *cluster, uint32_t row);
+
+/* As neap_cluster_assume, with what it is given; claim NULL: nothing of that kind. It is handed back with
+ * neap_cluster_forget, by the time, or in place of it comes what the pod says when it is seen bound. */
+int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
+			     uint32_t row, const struct neap_claim *claim,
+			     struct neap_error *err);
+
+#endif
