@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "hw/hand/hand_priv.h"
+#include "hw/packet.h"
 
 #define QUEUE_MAX       16384
 #define QUEUE_BYTES_MAX ((size_t)32 * 1024 * 1024)
@@ -258,8 +259,8 @@ static int hand_gone(struct neap_error *err)
 int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 {
 	while (hand->first) {
-		ssize_t n = neap_wire_send(hand->sock, hand->first->data,
-					   hand->first->len, hand->first->fd);
+		ssize_t n = neap_packet_send(hand->sock, hand->first->data,
+					     hand->first->len, hand->first->fd);
 
 		if (n < 0 && errno == EINTR)
 			continue;

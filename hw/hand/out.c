@@ -10,6 +10,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
+#include "hw/packet.h"
 
 #define FULL_WAIT_MS 20
 #define WAIT_MS      5000
@@ -35,8 +36,8 @@ void neap_hand_out_drop(struct neap_hand_server *server)
 void neap_hand_out_flush(struct neap_hand_server *server)
 {
 	while (server->out && server->sock >= 0) {
-		ssize_t n = neap_wire_send(server->sock, server->out->data,
-					   server->out->len, server->out->fd);
+		ssize_t n = neap_packet_send(server->sock, server->out->data,
+					     server->out->len, server->out->fd);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -63,8 +64,8 @@ static bool send_at_once(struct neap_hand_server *server, int fd)
 
 	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
 		neap_hand_out_flush(server);
-		if (!server->out && neap_wire_send(server->sock, server->gather,
-						   server->gathered, fd) >= 0)
+		if (!server->out && neap_packet_send(server->sock, server->gather,
+						     server->gathered, fd) >= 0)
 			return true;
 		if (poll(&p, 1, TRY_MS) <= 0)
 			continue;

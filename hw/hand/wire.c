@@ -6,7 +6,6 @@
 #include "hw/hand/wire.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 #include "engine/base/mem.h"
 
@@ -259,29 +258,6 @@ size_t neap_wire_length(const void *bytes, size_t len)
 		sum += (size_t)head.len[i] + 1;
 	}
 	return sum;
-}
-
-ssize_t neap_wire_send(int sock, const void *packet, size_t len, int fd)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {(void *)packet, len}; /* sendmsg only reads it */
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
-
-	if (fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&head);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &fd, sizeof(int));
-	}
-	return sendmsg(sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void neap_wire_guess(const void *msg, size_t len, uint64_t *ret_id,

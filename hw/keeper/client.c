@@ -19,6 +19,7 @@
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/client.h"
+#include "hw/packet.h"
 
 #define START_USEC 30000000
 
@@ -107,7 +108,7 @@ static int hello_wait(struct neap_keeper *keeper, struct neap_error *err)
 					      "the keeper did not get ready");
 		if (poll(&p, 1, (int)(left / 1000) + 1) <= 0)
 			continue;
-		n = neap_keeper_receive(keeper->sock, &hello, sizeof(hello), &fd);
+		n = neap_packet_receive(keeper->sock, &hello, sizeof(hello), &fd);
 		if (n < 0 && errno == EAGAIN)
 			continue;
 		if (n != sizeof(hello) || hello.magic != NEAP_KEEPER_SPAWN)

@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/keeper/client.h"
+#include "hw/packet.h"
 
 #define ROUNDS 256 /* of one call, then the descriptor stays readable */
 
@@ -97,7 +98,7 @@ static int keeper_take(struct neap_keeper *keeper, struct neap_keeper_event *ret
 	struct neap_error err = {0};
 	struct keeper_task *task;
 	int fd;
-	ssize_t n = neap_keeper_receive(keeper->sock, &spawn, sizeof(spawn), &fd);
+	ssize_t n = neap_packet_receive(keeper->sock, &spawn, sizeof(spawn), &fd);
 
 	if (n < 0 && errno == EAGAIN) {
 		neap_keeper_asks_flush(keeper);
@@ -166,7 +167,7 @@ static int task_take(struct neap_keeper *keeper, struct keeper_task *task,
 	unsigned char packet[NEAP_KEEPER_PACKET];
 	struct neap_keeper_event event;
 	int fd;
-	ssize_t n = neap_keeper_receive(task->fd, packet, sizeof(packet), &fd);
+	ssize_t n = neap_packet_receive(task->fd, packet, sizeof(packet), &fd);
 
 	if (n < 0 && errno == EAGAIN) {
 		neap_keeper_task_flush(keeper, task);

@@ -17,6 +17,7 @@
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/keeper_priv.h"
+#include "hw/packet.h"
 
 #define CAP(number) (1ull << (number))
 /* KILL for shims; SETGID, SETUID, SETPCAP for who changes the user; SYS_NICE and SYS_RESOURCE to give up what
@@ -87,7 +88,7 @@ static void answer(int sock, uint64_t id, int errnum, int fd)
 	for (;;) {
 		struct pollfd p = {.fd = sock, .events = POLLOUT};
 
-		n = neap_keeper_send(sock, &spawn, sizeof(spawn), fd);
+		n = neap_packet_send(sock, &spawn, sizeof(spawn), fd);
 		if (n >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOBUFS))
 			return; /* a loop that is gone shows at the next receive */
 		(void)poll(&p, 1, 1000);
@@ -136,7 +137,7 @@ static bool spawn_take(const struct neap_keeper_config *config, int sock, int di
 	struct neap_keeper_spawn spawn = {0};
 	int fd = -1, shim_fd = -1;
 	int errnum = EAGAIN;
-	ssize_t n = neap_keeper_receive(sock, &spawn, sizeof(spawn), &fd);
+	ssize_t n = neap_packet_receive(sock, &spawn, sizeof(spawn), &fd);
 
 	if (n < 0 && errno == EAGAIN)
 		return true;

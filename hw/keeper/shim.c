@@ -19,6 +19,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "hw/keeper/shim.h"
+#include "hw/packet.h"
 
 #define GO_WAIT_USEC     60000000 /* for a new loop, when the one that ordered is gone */
 #define KILL_FIRST_USEC  10000    /* between two looks at what is left */
@@ -66,7 +67,7 @@ static bool tell_one(struct neap_shim *shim, size_t i,
 	if (shim->clients[i] < 0)
 		return false;
 	if (neap_keeper_event_format(event, packet, sizeof(packet), &len, NULL) == 0 &&
-	    neap_keeper_send(shim->clients[i], packet, len, fd) == (ssize_t)len)
+	    neap_packet_send(shim->clients[i], packet, len, fd) == (ssize_t)len)
 		return true;
 	client_drop(shim, i); /* it asks again when it lives */
 	return false;
@@ -299,7 +300,7 @@ static void client_take(struct neap_shim *shim, size_t i)
 	unsigned char packet[NEAP_KEEPER_PACKET];
 	struct neap_keeper_request request;
 	int fd;
-	ssize_t n = neap_keeper_receive(shim->clients[i], packet, sizeof(packet), &fd);
+	ssize_t n = neap_packet_receive(shim->clients[i], packet, sizeof(packet), &fd);
 
 	if (n < 0 && errno == EAGAIN)
 		return;

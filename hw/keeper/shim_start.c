@@ -19,6 +19,7 @@
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/shim.h"
+#include "hw/packet.h"
 
 #define ORDER_WAIT_USEC 60000000
 #define CHILD_WAIT_USEC 60000000
@@ -50,7 +51,7 @@ static int order_receive(struct neap_shim *shim, struct neap_error *err)
 	do {
 		if (!wait_for(shim->clients[0], until))
 			return neap_error_set(err, NEAP_EUNAVAILABLE, "no order came");
-		n = neap_keeper_receive(shim->clients[0], packet, sizeof(packet), &fd);
+		n = neap_packet_receive(shim->clients[0], packet, sizeof(packet), &fd);
 		if (n < 0 && errno == EAGAIN)
 			continue;
 		if (fd >= 0)

@@ -10,6 +10,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/keeper/client.h"
+#include "hw/packet.h"
 
 struct keeper_task *neap_keeper_task_find(const struct neap_keeper *keeper, uint64_t id)
 {
@@ -75,7 +76,7 @@ static int request_send(struct keeper_task *task,
 	if (neap_keeper_request_format(request, packet, sizeof(packet), &len, NULL) < 0)
 		return 1; /* checked before: never */
 	do
-		n = neap_keeper_send(task->fd, packet, len, -1);
+		n = neap_packet_send(task->fd, packet, len, -1);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 1;
@@ -157,7 +158,7 @@ void neap_keeper_asks_flush(struct neap_keeper *keeper)
 		struct keeper_ask *ask = keeper->asks;
 		const struct neap_keeper_spawn spawn = {NEAP_KEEPER_SPAWN, 0, ask->id};
 
-		if (neap_keeper_send(keeper->sock, &spawn, sizeof(spawn), -1) < 0)
+		if (neap_packet_send(keeper->sock, &spawn, sizeof(spawn), -1) < 0)
 			break;
 		keeper->asks = ask->next;
 		if (!keeper->asks)

@@ -83,10 +83,4 @@ int neap_keeper_record_parse(const char *bytes, size_t len, char *text,
 /* Makes output one text: what is not UTF-8, and controls but tab and line feed, become '?'. */
 void neap_keeper_text_clean(char *text, size_t len);
 
-/* One packet, without waiting; fd goes with it, -1 for none. As sendmsg(2). */
-ssize_t neap_keeper_send(int sock, const void *packet, size_t len, int fd);
-/* One packet, without waiting, with at most one descriptor (-1 for none), which is the caller's. Bytes, 0 at
- * the end of the connection, -1 with errno; EMSGSIZE: longer than size, or with more descriptors. */
-ssize_t neap_keeper_receive(int sock, void *buf, size_t size, int *ret_fd);
-
 #endif

@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
+#include "hw/packet.h"
 #include "t/fuzz/lib/fuzz.h"
 
 #define FILES_MAX 256
@@ -208,7 +209,7 @@ static void answers_read(void)
 
 static void packet_send(const void *packet, size_t len, int fd)
 {
-	FUZZ_CHECK(neap_wire_send(m->sock, packet, len, fd) == (ssize_t)len);
+	FUZZ_CHECK(neap_packet_send(m->sock, packet, len, fd) == (ssize_t)len);
 	(void)neap_hand_packet_take(m->server);
 	answers_read();
 }
