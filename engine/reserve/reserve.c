@@ -14,8 +14,8 @@
 #include "engine/cluster/node_reserve.h"
 #include "engine/reserve/reserve_priv.h"
 
-static const char *copy_text(struct neap_arena *arena, const json_t *object,
-			     const char *name)
+const char *neap_reserve_text(struct neap_arena *arena, const json_t *object,
+			      const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
@@ -49,117 +49,7 @@ int neap_reserve_annotation(const json_t *annotations, const char *key, json_t *
 		      : 0;
 }
 
-/* --- owners --- */
-
-static void read_ref(struct neap_arena *arena, const json_t *json,
-		     struct neap_reserve_ref *ret)
-{
-	const json_t *controller = json_object_get(json, "controller");
-	const struct {
-		const char *name, **to;
-	} texts[] = {
-		{"namespace", &ret->ns},
-		{"uid", &ret->uid},
-		{"name", &ret->name},
-		{"kind", &ret->kind},
-		{"apiVersion", &ret->api_version},
-	};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(texts); i++) {
-		const char *text = copy_text(arena, json, texts[i].name);
-
-		*texts[i].to = text && *text ? text : NULL;
-	}
-	ret->controller = json_is_true(controller)    ? NEAP_REF_TRUE
-			  : json_is_false(controller) ? NEAP_REF_FALSE
-						      : NEAP_REF_NOT_SAID;
-}
-
-int neap_reserve_refs_read(struct neap_arena *arena, const json_t *list,
-			   const struct neap_reserve_ref **ret, size_t *ret_count,
-			   struct neap_error *err)
-{
-	size_t count = json_array_size(list);
-	struct neap_reserve_ref *refs;
-
-	*ret_count = 0;
-	if (count > NEAP_POD_ITEMS_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d",
-				      NEAP_POD_ITEMS_MAX);
-	refs = neap_arena_array(arena, count, sizeof(*refs));
-	if (!refs)
-		return neap_error_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		read_ref(arena, json_array_get(list, i), &refs[i]);
-	*ret = refs;
-	*ret_count = count;
-	return arena->failed ? neap_error_nomem(err) : 0;
-}
-
-static int read_selector(struct neap_arena *arena, const json_t *json,
-			 const struct neap_selector **ret, struct neap_error *err)
-{
-	struct neap_selector *selector;
-	void *copy;
-	int rc = neap_selector_parse(json, &selector, err);
-
-	if (rc < 0)
-		return rc;
-	copy = neap_arena_alloc(arena, neap_selector_size(selector));
-	if (copy)
-		memcpy(copy, selector, neap_selector_size(selector));
-	neap_selector_free(selector);
-	*ret = copy;
-	return copy ? 0 : neap_error_nomem(err);
-}
-
-static int read_owner(struct neap_arena *arena, const json_t *json,
-		      struct neap_reserve_owner *ret, struct neap_error *err)
-{
-	const json_t *object = json_object_get(json, "object");
-	const json_t *controller = json_object_get(json, "controller");
-	const json_t *selector = json_object_get(json, "labelSelector");
-	int rc = 0;
-
-	if (!json_is_object(json))
-		return neap_error_set(err, NEAP_EINVAL, "is not an object");
-	ret->has_object = json_is_object(object);
-	ret->has_controller = json_is_object(controller);
-	read_ref(arena, object, &ret->object);
-	read_ref(arena, controller, &ret->controller);
-	if (json_is_object(selector)) {
-		rc = read_selector(arena, selector, &ret->selector, err);
-		if (rc < 0)
-			(void)neap_error_infield(err, "labelSelector");
-	}
-	return rc;
-}
-
-static int read_owners(struct neap_reserve *reserve, const json_t *list,
-		       struct neap_error *err)
-{
-	size_t count = json_array_size(list);
-	struct neap_reserve_owner *owners;
-
-	if (count > NEAP_POD_ITEMS_MAX)
-		return neap_error_field(err, NEAP_ETOOLARGE, "spec.owners",
-					"more than %d", NEAP_POD_ITEMS_MAX);
-	owners = neap_arena_array(&reserve->arena, count, sizeof(*owners));
-	if (!owners)
-		return neap_error_nomem(err);
-	for (size_t i = 0; i < count; i++) {
-		int rc = read_owner(&reserve->arena, json_array_get(list, i), &owners[i],
-				    err);
-
-		if (rc < 0) {
-			(void)neap_error_infield(err, "spec.owners[%zu]", i);
-			return rc;
-		}
-	}
-	reserve->owners = owners;
-	reserve->owner_count = count;
-	return 0;
-}
+/* --- spec.taints --- */
 
 static int read_taints(struct neap_reserve *reserve, const json_t *list,
 		       struct neap_error *err)
@@ -180,8 +70,8 @@ static int read_taints(struct neap_reserve *reserve, const json_t *list,
 
 		if (!effect || !neap_taint_effect_parse(effect, &row->effect))
 			continue;
-		row->key = copy_text(&reserve->arena, json, "key");
-		row->value = copy_text(&reserve->arena, json, "value");
+		row->key = neap_reserve_text(&reserve->arena, json, "key");
+		row->value = neap_reserve_text(&reserve->arena, json, "value");
 		if (row->key && row->value)
 			reserve->taint_count++;
 	}
@@ -366,7 +256,7 @@ static int read_status(struct neap_reserve *reserve, const json_t *status,
 	int rc;
 
 	reserve->phase = phase_of(json_string_value(json_object_get(status, "phase")));
-	reserve->node_name = copy_text(&reserve->arena, status, "nodeName");
+	reserve->node_name = neap_reserve_text(&reserve->arena, status, "nodeName");
 	read_conditions(reserve, json_object_get(status, "conditions"));
 	rc = read_amounts(&reserve->allocatable, json_object_get(status, "allocatable"),
 			  resources, "status.allocatable", err);
@@ -407,7 +297,7 @@ static int read_spec(struct neap_reserve *reserve, const json_t *spec,
 {
 	int rc;
 
-	reserve->wanted_node = copy_text(
+	reserve->wanted_node = neap_reserve_text(
 		&reserve->arena,
 		json_object_get(json_object_get(spec, "template"), "spec"), "nodeName");
 	reserve->is_once = !json_is_false(json_object_get(spec, "allocateOnce"));
@@ -421,7 +311,8 @@ static int read_spec(struct neap_reserve *reserve, const json_t *spec,
 		json_object_get(spec, "preAllocationPolicy"), "enableMultiple"));
 	rc = read_ttl(reserve, spec, err);
 	if (rc == 0)
-		rc = read_owners(reserve, json_object_get(spec, "owners"), err);
+		rc = neap_reserve_owners_read(reserve, json_object_get(spec, "owners"),
+					      err);
 	return rc < 0 ? rc : read_taints(reserve, json_object_get(spec, "taints"), err);
 }
 
@@ -485,8 +376,8 @@ static int read_operating(struct neap_reserve *reserve, const json_t *tree,
 	reserve->is_pod = reserve->is_once = true;
 	reserve->policy = NEAP_RESERVE_ALIGNED;
 	reserve->expires_usec = INT64_MAX;
-	reserve->node_name =
-		copy_text(&reserve->arena, json_object_get(tree, "spec"), "nodeName");
+	reserve->node_name = neap_reserve_text(&reserve->arena,
+					       json_object_get(tree, "spec"), "nodeName");
 	reserve->phase = is_ready(status) ? NEAP_RESERVE_AVAILABLE : NEAP_RESERVE_PENDING;
 	read_labels(reserve);
 	rc = neap_pod_new(reserve->object, resources, &reserve->pod, err);
@@ -501,7 +392,7 @@ static int read_operating(struct neap_reserve *reserve, const json_t *tree,
 	rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
 				     NEAP_KEY_RESERVATION_OWNERS, &owners, err);
 	if (rc == 0)
-		rc = read_owners(reserve, owners, err);
+		rc = neap_reserve_owners_read(reserve, owners, err);
 	json_decref(owners);
 	if (rc == 0)
 		read_names(reserve, NULL, resources);
