@@ -12,6 +12,7 @@ table='
 engine/base      : engine/base : libpcre2
 engine/machine   : engine/base engine/machine :
 engine/cluster   : engine/base engine/machine engine/cluster :
+engine/reserve   : engine/base engine/cluster engine/reserve :
 engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua

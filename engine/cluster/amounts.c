@@ -71,6 +71,13 @@ int neap_resources_add(struct neap_resources *resources, const char *name, uint3
 	return 0;
 }
 
+uint32_t neap_resources_find(const struct neap_resources *resources, const char *name)
+{
+	char **place = neap_map_find(resources->numbers, name);
+
+	return place ? (uint32_t)(place - resources->names) : UINT32_MAX;
+}
+
 const char *neap_resources_name(const struct neap_resources *resources, uint32_t resource)
 {
 	return resource < resources->count ? resources->names[resource] : "";

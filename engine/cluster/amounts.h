@@ -30,6 +30,8 @@ void neap_resources_free(struct neap_resources *resources);
 /* The number of a name, a new one if need be; NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_resources_add(struct neap_resources *resources, const char *name, uint32_t *ret,
 		       struct neap_error *err);
+/* UINT32_MAX: nobody has told of that name. */
+uint32_t neap_resources_find(const struct neap_resources *resources, const char *name);
 const char *neap_resources_name(const struct neap_resources *resources,
 				uint32_t resource);
 uint32_t neap_resources_count(const struct neap_resources *resources);

@@ -73,18 +73,22 @@ bool neap_toleration_takes(const struct neap_toleration *toleration, const char 
 	return toleration->is_any || strcmp(toleration->value, value) == 0;
 }
 
-static int read_tolerations(struct neap_pod *pod, const json_t *spec,
-			    struct neap_error *err)
+int neap_tolerations_read(const json_t *list, struct neap_arena *arena,
+			  const struct neap_toleration **ret, size_t *ret_count,
+			  struct neap_error *err)
 {
-	const json_t *list = json_object_get(spec, "tolerations");
-	struct neap_toleration *tolerations =
-		neap_pod_list(pod, json_array_size(list), sizeof(*tolerations),
-			      "spec.tolerations", err);
+	size_t count = json_array_size(list);
+	struct neap_toleration *tolerations;
 
+	*ret_count = 0;
+	if (count > NEAP_POD_ITEMS_MAX)
+		return neap_error_field(err, NEAP_ETOOLARGE, "tolerations",
+					"more than %d", NEAP_POD_ITEMS_MAX);
+	tolerations = neap_arena_array(arena, count, sizeof(*tolerations));
 	if (!tolerations)
-		return -(int)err->code;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct neap_toleration *row = &tolerations[pod->toleration_count];
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		struct neap_toleration *row = &tolerations[*ret_count];
 		const json_t *json = json_array_get(list, i);
 		const char *effect = neap_pod_text(json, "effect");
 
@@ -92,14 +96,23 @@ static int read_tolerations(struct neap_pod *pod, const json_t *spec,
 		row->is_every = !*effect;
 		if (*effect && !neap_taint_effect_parse(effect, &row->effect))
 			continue;
-		row->key = copy_text(pod, json, "key");
-		row->value = copy_text(pod, json, "value");
+		row->key = neap_arena_strdup(arena, neap_pod_text(json, "key"));
+		row->value = neap_arena_strdup(arena, neap_pod_text(json, "value"));
 		/* A missing key stands for every one with Exists alone. */
 		if (row->key && (*row->key || row->is_any))
-			pod->toleration_count++;
+			(*ret_count)++;
 	}
-	pod->tolerations = tolerations;
-	return pod->arena.failed ? neap_error_nomem(err) : 0;
+	*ret = tolerations;
+	return arena->failed ? neap_error_nomem(err) : 0;
+}
+
+static int read_tolerations(struct neap_pod *pod, const json_t *spec,
+			    struct neap_error *err)
+{
+	int ret = neap_tolerations_read(json_object_get(spec, "tolerations"), &pod->arena,
+					&pod->tolerations, &pod->toleration_count, err);
+
+	return ret < 0 ? neap_error_infield(err, "spec") : 0;
 }
 
 /* --- ports and images --- */

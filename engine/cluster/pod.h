@@ -178,6 +178,10 @@ char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY]);
 /* Whether other is one of those that the term speaks of. other_namespace: the object, NULL when it is not known. */
 bool neap_pod_term_takes(const struct neap_pod_term *term, const struct neap_pod *other,
 			 const struct neap_object *other_namespace);
+/* A list of Tolerations, into the arena; of unknown effects none. NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_tolerations_read(const json_t *list, struct neap_arena *arena,
+			  const struct neap_toleration **ret, size_t *ret_count,
+			  struct neap_error *err);
 bool neap_toleration_takes(const struct neap_toleration *toleration, const char *key,
 			   const char *value, enum neap_taint_effect effect);
 /* "NoSchedule", ...; false when it is not known. */

@@ -166,10 +166,9 @@ static bool is_among(const struct neap_requirement *req, const char *value)
 	return false;
 }
 
-static bool holds(const struct neap_requirement *req, const struct neap_object *node)
+/* value: of the label or field; NULL: there is none. */
+static bool holds(const struct neap_requirement *req, const char *value)
 {
-	const char *value =
-		req->is_field ? node->name : neap_object_label(node, req->key);
 	int64_t number;
 
 	switch (req->op) {
@@ -194,9 +193,25 @@ static bool holds(const struct neap_requirement *req, const struct neap_object *
 
 bool neap_term_matches(const struct neap_term *term, const struct neap_object *node)
 {
-	for (size_t i = 0; i < term->count; i++)
-		if (!holds(&term->requirements[i], node))
+	for (size_t i = 0; i < term->count; i++) {
+		const struct neap_requirement *req = &term->requirements[i];
+
+		if (!holds(req, req->is_field ? node->name
+					      : neap_object_label(node, req->key)))
 			return false;
+	}
+	return term->count > 0;
+}
+
+bool neap_term_matches_with(const struct neap_term *term, const char *name,
+			    neap_term_label_fn *label, const void *arg)
+{
+	for (size_t i = 0; i < term->count; i++) {
+		const struct neap_requirement *req = &term->requirements[i];
+
+		if (!holds(req, req->is_field ? name : label(arg, req->key)))
+			return false;
+	}
 	return term->count > 0;
 }
 

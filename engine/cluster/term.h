@@ -52,6 +52,10 @@ int neap_term_read_map(struct neap_term *term, const json_t *map,
 int neap_terms_read(struct neap_terms *terms, const json_t *list,
 		    struct neap_arena *arena, struct neap_error *err);
 
+/* The same with a name and labels from anywhere; label gives NULL for one that is not there. */
+typedef const char *neap_term_label_fn(const void *arg, const char *key);
+bool neap_term_matches_with(const struct neap_term *term, const char *name,
+			    neap_term_label_fn *label, const void *arg);
 bool neap_term_matches(const struct neap_term *term, const struct neap_object *node);
 bool neap_terms_match(const struct neap_terms *terms, const struct neap_object *node);
 

@@ -28,10 +28,20 @@ struct runner {
 };
 
 static const struct vector_row *const tables[] = {
-	vector_cpuset_rows, vector_conversion_rows, vector_path_rows,
-	vector_order_rows,  vector_suppress_rows,   vector_cpu_rows,
-	vector_load_rows,   vector_numa_rows,       vector_numa_node_rows,
-	vector_policy_rows, vector_reserve_rows,
+	vector_cpuset_rows,
+	vector_conversion_rows,
+	vector_path_rows,
+	vector_order_rows,
+	vector_suppress_rows,
+	vector_cpu_rows,
+	vector_load_rows,
+	vector_numa_rows,
+	vector_numa_node_rows,
+	vector_policy_rows,
+	vector_reserve_rows,
+	vector_reservation_match_rows,
+	vector_reservation_life_rows,
+	vector_reservation_room_rows,
 };
 
 /* What a case says of itself beside its inputs. */

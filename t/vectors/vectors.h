@@ -49,6 +49,9 @@ extern const struct vector_row vector_path_rows[];
 extern const struct vector_row vector_order_rows[];
 extern const struct vector_row vector_suppress_rows[];
 extern const struct vector_row vector_load_rows[];
+extern const struct vector_row vector_reservation_match_rows[];
+extern const struct vector_row vector_reservation_life_rows[];
+extern const struct vector_row vector_reservation_room_rows[];
 
 void vector_policies_free(struct vector_context *context);
 
