@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
@@ -460,7 +461,7 @@ static int write_status(const struct neap_cpus *book, const struct neap_claim *c
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "its CPUs are not free any more");
 	status = neap_numa_status_write(book->numa, &claim->grant);
-	*ret = status ? json_dumps(status, JSON_COMPACT) : NULL;
+	*ret = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
 	json_decref(status);
 	return *ret ? 0 : neap_error_nomem(err);
 }

@@ -57,7 +57,7 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 
 static bool put(json_t *notes, const char *key, json_t *value)
 {
-	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+	char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
 	bool is_put = text && json_object_set_new(notes, key, json_string(text)) == 0;
 
 	free(text);
