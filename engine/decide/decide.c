@@ -53,6 +53,7 @@ void neap_decide_free(struct neap_decide *decide)
 	neap_domains_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
+	free(decide->cycle.cpus);
 	free(decide->cycle.taken);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
@@ -80,6 +81,32 @@ bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason 
 	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
 		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
 	return false;
+}
+
+bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
+			    enum neap_reason reason, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < cycle->text_count && (strncmp(cycle->texts[at], text, len) != 0 ||
+					  cycle->texts[at][len] != '\0'))
+		at++;
+	if (at == cycle->text_count && at < NEAP_REASON_TEXTS_MAX) {
+		char *copy = neap_arena_alloc(&cycle->arena, len + 1);
+
+		if (!copy) {
+			cycle->is_short = true;
+			return false;
+		}
+		memcpy(copy, text, len);
+		cycle->texts[cycle->text_count++] = copy;
+	}
+	return neap_cycle_refuse(cycle, row, reason, (uint32_t)at);
+}
+
+const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
+{
+	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
 }
 
 /* --- kinds of pods --- */
@@ -257,7 +284,7 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	cycle->pod = pod;
 	cycle->is_short = false;
 	neap_arena_done(&cycle->arena);
-	cycle->refusal_count = cycle->row_count = 0;
+	cycle->refusal_count = cycle->row_count = cycle->text_count = 0;
 	cycle->wakes = NEAP_MOVED_NODE_ADDED;
 	decide->end = NULL;
 	decide->nodes = neap_cluster_node_count(decide->cluster);

@@ -24,6 +24,7 @@ enum neap_score_id {
 	NEAP_SCORE_TOPOLOGY_SPREAD,
 	NEAP_SCORE_INTER_POD_AFFINITY,
 	NEAP_SCORE_LOAD_AWARE, /* weight 0 by default */
+	NEAP_SCORE_NUMA,       /* Koordinator's: 1 */
 	NEAP_SCORE_COUNT
 };
 
