@@ -12,8 +12,6 @@
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
 
-#define FILTERS_MAX 16
-
 struct neap_decide {
 	struct neap_cycle cycle;
 	struct neap_cluster *cluster;
@@ -184,7 +182,7 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 {
 	size_t count = 0;
 
-	for (size_t i = 0; neap_filters[i] && count < FILTERS_MAX; i++)
+	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
 		if (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle))
 			active[count++] = neap_filters[i];
 	return count;
@@ -193,7 +191,7 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 static void filter(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	size_t count = prepare(cycle, active), rows = cycle->columns->rows;
 	size_t row = decide->start < rows ? decide->start : 0, wanted = enough(decide);
 
@@ -256,20 +254,23 @@ static void add_scores(struct neap_decide *decide)
 	}
 }
 
+static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
+{
+	struct neap_cluster_node **nodes = cycle->columns->nodes;
+
+	if (cycle->scores[one] != cycle->scores[other])
+		return cycle->scores[one] > cycle->scores[other];
+	return nodes[cycle->rows[one]]->pod_count < nodes[cycle->rows[other]]->pod_count;
+}
+
 /* The most points; of equals the one with the fewest pods, then the first that was looked at. */
 static size_t pick(const struct neap_cycle *cycle)
 {
-	struct neap_cluster_node **nodes = cycle->columns->nodes;
 	size_t best = 0;
 
-	for (size_t i = 1; i < cycle->row_count; i++) {
-		if (cycle->scores[i] < cycle->scores[best])
-			continue;
-		if (cycle->scores[i] > cycle->scores[best] ||
-		    nodes[cycle->rows[i]]->pod_count <
-			    nodes[cycle->rows[best]]->pod_count)
+	for (size_t i = 1; i < cycle->row_count; i++)
+		if (is_better(cycle, i, best))
 			best = i;
-	}
 	return best;
 }
 
@@ -330,7 +331,7 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		     struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	int failed = begin(decide, pod, err);
 	size_t filters;
 
@@ -418,7 +419,7 @@ struct neap_cycle *neap_decide_cycle(struct neap_decide *decide)
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	size_t refusals = cycle->refusal_count, count, n = 0;
 
 	cycle->columns = neap_cluster_settle(decide->cluster);
@@ -427,6 +428,58 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 		n++;
 	cycle->refusal_count = refusals;
 	return n == count;
+}
+
+int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
+		      struct neap_error *err)
+{
+	return begin(decide, pod, err);
+}
+
+size_t neap_decide_active(struct neap_decide *decide,
+			  const struct neap_filter *ret[NEAP_FILTERS_MAX])
+{
+	return prepare(&decide->cycle, ret);
+}
+
+int neap_decide_weight(const struct neap_decide *decide, int score)
+{
+	return decide->weights[score];
+}
+
+bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
+		       int64_t *points)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	const struct neap_score *score = neap_scores[which];
+
+	if (score->prepare && !score->prepare(cycle))
+		return false;
+	score->score(cycle, cycle->rows, cycle->row_count, raw);
+	memcpy(points, raw, cycle->row_count * sizeof(*points));
+	scale(points, cycle->row_count, score->scale);
+	return true;
+}
+
+size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max)
+{
+	const struct neap_cycle *cycle = &decide->cycle;
+	size_t count = 0, best;
+
+	for (; count < max && count < cycle->row_count; count++) {
+		best = cycle->row_count;
+		for (size_t i = 0; i < cycle->row_count; i++) {
+			bool is_told = false;
+
+			for (size_t n = 0; n < count; n++)
+				is_told |= ret[n] == cycle->rows[i];
+			if (!is_told &&
+			    (best == cycle->row_count || is_better(cycle, i, best)))
+				best = i;
+		}
+		ret[count] = cycle->rows[best];
+	}
+	return count;
 }
 
 void neap_decide_set_end(struct neap_decide *decide, const char *text)

@@ -62,6 +62,9 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- about the decision before --- */
 
+/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
+size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
+
 /* Nodes that there were. */
 size_t neap_decide_nodes(const struct neap_decide *decide);
 

@@ -12,6 +12,10 @@
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
 
+#define NEAP_FILTERS_MAX 16
+
+struct neap_filter;
+
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
  * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS and CPUS_ROOM that of
  * the text in the cycle; else 0. */
@@ -80,6 +84,16 @@ struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
 /* Whether pod fits onto a row as the cluster is now; what refuses it is not noted. */
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
+/* What every decision begins with; see neap_decide_pod for the errors. */
+int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
+		      struct neap_error *err);
+/* Filters that have something to say of the pod, in their order. */
+size_t neap_decide_active(struct neap_decide *decide,
+			  const struct neap_filter *ret[NEAP_FILTERS_MAX]);
+int neap_decide_weight(const struct neap_decide *decide, int score);
+/* Of the cycle's rows, as it comes and as points. False: it has nothing to say. */
+bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
+		       int64_t *points);
 /* How the explanation ends; kept until the next decision. NULL: without memory. */
 void neap_decide_set_end(struct neap_decide *decide, const char *text);
 const char *neap_decide_end(const struct neap_decide *decide);
