@@ -133,13 +133,16 @@ static void read_amounts(struct book *book, const json_t *list, int64_t ret[BOOK
 void book_set_node(struct book *book, const json_t *object)
 {
 	struct book_node *node = book_node(book, book_text(object, "metadata.name"));
+	const json_t *room;
 
 	node->is_there = true;
 	node->is_cordoned = json_is_true(book_at(object, "spec.unschedulable"));
 	keep(&node->labels, book_at(object, "metadata.labels"));
 	keep(&node->taints, book_at(object, "spec.taints"));
 	memset(node->room, 0, sizeof(node->room));
-	read_amounts(book, book_at(object, "status.allocatable"), node->room);
+	room = book_at(object, "status.allocatable");
+	read_amounts(book, room, node->room);
+	node->has_told = room != NULL;
 	mark(book, node);
 }
 
@@ -468,7 +471,7 @@ const char *book_check(struct book *book)
 		struct book_node *node = book->dirty[--book->dirty_count];
 
 		node->is_dirty = false;
-		if (node->is_there && !*book->trouble)
+		if (node->is_there && node->has_told && !*book->trouble)
 			check_node(book, node);
 	}
 	return *book->trouble ? book->trouble : NULL;

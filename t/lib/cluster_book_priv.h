@@ -62,6 +62,7 @@ struct book_pod {
 struct book_node {
 	char name[254];
 	bool is_there, is_dirty, is_cordoned;
+	bool has_told; /* what it has; one that just came back has not */
 	bool is_stained; /* was too full at the rest */
 	int64_t room[BOOK_NAMES];
 	json_t *labels, *taints;

@@ -526,18 +526,29 @@ void trace_settle(struct trace *trace)
 	fail_msg("it does not come to rest");
 }
 
+/* Something moved since they were tried, and their pause is not over. */
+static bool are_paused(const struct trace *trace)
+{
+	for (int i = 0; i < TRACE_SCHEDULERS; i++)
+		if (trace->schedulers[i] &&
+		    neap_queue_count(trace->schedulers[i]->queue).paused)
+			return true;
+	return false;
+}
+
 void trace_check_waiting(struct trace *trace)
 {
 	const char *trouble;
 	size_t before;
 	int i = 0;
 
+	trace_settle(trace);
 	do {
 		before = book_moves(trace->book);
 		kube_now += RETRY_USEC;
 		trace_settle(trace);
 		assert_true(++i < ROUNDS_MAX);
-	} while (book_moves(trace->book) != before);
+	} while (book_moves(trace->book) != before || are_paused(trace));
 	book_rest(trace->book);
 	trouble = book_check_waiting(trace->book);
 	if (trouble)
