@@ -63,6 +63,8 @@ static const struct neap_command *const commands[] = {
 	&neap_command_release,
 	&neap_command_resume,
 	&neap_command_topology,
+	&neap_command_cpus,
+	&neap_command_explain_pod,
 	&neap_command_policy_list,
 	&neap_command_policy_show,
 	&neap_command_policy_check,

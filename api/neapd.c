@@ -216,7 +216,8 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (neap_control_policies_new(daemon->http, daemon->live, &daemon->policies,
 				      err) < 0 ||
-	    neap_control_audit_new(daemon->http, &functions, &daemon->audit, err) < 0)
+	    neap_control_audit_new(daemon->http, &functions, &daemon->audit, err) < 0 ||
+	    neap_daemon_look_start(daemon, err) < 0)
 		return -(int)err->code;
 	return neap_metrics_new(daemon->http, &functions, daemon->live,
 				&daemon->config.open_metrics, &daemon->metrics, err);
@@ -364,6 +365,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	neap_tls_free(daemon->tls);
 	neap_control_policies_free(daemon->policies);
 	neap_control_audit_free(daemon->audit);
+	neap_look_free(daemon->look);
 	neap_metrics_free(daemon->metrics);
 	neap_control_free(daemon->control);
 	neap_live_free(daemon->live);

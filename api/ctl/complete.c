@@ -192,6 +192,33 @@ static void offer_params(const struct line *line)
 	(void)puts(":nospace");
 }
 
+static void offer_nodes(const struct line *line)
+{
+	json_t *reply = ask(line, "/control/v1/cpus?summary=true&limit=500"), *node;
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, "nodes"), i, node)
+		offer(line, neap_cell_text(node, "node"), NULL);
+	json_decref(reply);
+}
+
+static void offer_pods(const struct line *line)
+{
+	json_t *reply = ask(line, "/api/v1/pods?limit=500"), *pod;
+	char word[KIND_BYTES * 6];
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, "items"), i, pod) {
+		const json_t *meta = json_object_get(pod, "metadata");
+
+		(void)snprintf(word, sizeof(word), "%s/%s",
+			       neap_cell_text(meta, "namespace"),
+			       neap_cell_text(meta, "name"));
+		offer(line, word, NULL);
+	}
+	json_decref(reply);
+}
+
 /* --- from the tables --- */
 
 static void offer_options(const struct line *line, const struct neap_option *rows)
@@ -249,6 +276,10 @@ static void offer_kind(const struct line *line, const char *kind)
 		offer_policies(line);
 	else if (strcmp(kind, "VERSION") == 0)
 		offer_versions(line);
+	else if (strcmp(kind, "NODE") == 0)
+		offer_nodes(line);
+	else if (strcmp(kind, "NAMESPACE/NAME") == 0)
+		offer_pods(line);
 	else if (strcmp(kind, "PARAM=VALUE") == 0)
 		offer_params(line);
 	else if (strchr(kind, '|') != NULL || strcmp(kind, "json") == 0) {

@@ -8,6 +8,7 @@
 #include "api/config.h"
 #include "api/control/audit.h"
 #include "api/control/control.h"
+#include "api/control/look.h"
 #include "api/control/metrics.h"
 #include "api/control/policies.h"
 #include "api/daemon/api.h"
@@ -55,6 +56,7 @@ struct neap_daemon {
 	struct neap_control *control;
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;
+	struct neap_look *look;
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
@@ -77,6 +79,9 @@ struct neap_daemon {
 
 /* --- answers.c --- */
 struct neap_control_node neap_daemon_functions(struct neap_daemon *daemon);
+
+/* --- look.c --- */
+int neap_daemon_look_start(struct neap_daemon *daemon, struct neap_error *err);
 
 /* --- access.c --- */
 /* As root, if it is. */

@@ -9,6 +9,7 @@
 #include "api/http/server.h"
 #include "api/schedule/view.h"
 #include "engine/base/buf.h"
+#include "engine/decide/decide.h"
 
 /* Of a node that is not there. */
 #define EXTENDER_NO_ROW UINT32_MAX

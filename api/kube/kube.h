@@ -19,7 +19,8 @@ struct neap_kube_config {
 	struct neap_store *store;            /* borrowed */
 	struct neap_kube_registry *registry; /* borrowed */
 	int64_t (*now)(void);                /* Unix microseconds; NULL: the clock */
-	bool runs_pods; /* commands of pods are run here: only admins write pods */
+	bool runs_pods;   /* commands of pods are run here: only admins write pods */
+	int cpu_refs_max; /* pods that may have a CPU by their resource-status; 0: 1 */
 };
 
 int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,

@@ -20,6 +20,7 @@ struct watcher;
 struct made;
 struct kube_notes;
 struct kube_logs;
+struct kube_cpus;
 
 /* Lists of what is not stored that are made at a time. */
 #define MADE_MAX 16
@@ -49,6 +50,8 @@ struct neap_kube {
 	struct document document;
 	struct neap_kube_shown shown;
 	struct kube_notes *notes; /* NULL until there is one */
+	struct kube_cpus *cpus;   /* NULL until some pod has CPUs */
+	int cpu_refs_max;         /* pods that may share a CPU */
 	struct neap_causes
 		causes; /* of the request at work: too large for the stack of each */
 };
@@ -198,6 +201,13 @@ void call_answer_list_take(struct call *call, const char *metadata,
 /* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
 void kube_tidy_later(struct neap_kube *kube);
 
+/* cpus.c */
+/* Refuses a pod, as it would be, that would have a CPU of its node which as many other pods have as may share it.
+ * before: as it is; NULL: new, or on no node. -1 with call->failure. */
+int call_check_cpus(struct call *call, const json_t *pod, const json_t *before);
+/* After a write was accepted. */
+void kube_cpus_note(const struct call *call);
+void kube_cpus_free(struct kube_cpus *cpus); /* NULL is fine */
 /* note.c */
 void kube_notes_free(struct kube_notes *notes);
 /* document.c */

@@ -68,10 +68,10 @@ static bool set_condition(json_t *status, int64_t now)
 		break;
 	}
 	return json_array_append_new(
-		       list,
-		       json_pack("{s:s, s:s, s:n, s:s}", "type", "PodScheduled", "status",
-				 "True", "lastProbeTime", "lastTransitionTime",
-				 neap_time_format(now, 0, text, sizeof(text)))) == 0;
+		       list, json_pack("{s:s, s:s, s:s}", "type", "PodScheduled",
+				       "status", "True", "lastTransitionTime",
+				       neap_time_format(now, 0, text, sizeof(text)))) ==
+	       0;
 }
 
 static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int64_t now)
@@ -158,6 +158,8 @@ void call_bind_with(struct call *call, const json_t *binding)
 		call_fail(call);
 	} else if (!bind_tree(tree, binding, node, call->kube->now())) {
 		nomem(call);
+	} else if (call_check_cpus(call, tree, NULL) < 0) {
+		call_fail(call);
 	} else if (call->is_dry) {
 		call_answer_take(call, 201, neap_kube_success(NULL, NULL, NULL, 201));
 	} else {

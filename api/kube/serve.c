@@ -264,6 +264,7 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->registry = config->registry;
 	kube->now = config->now ? config->now : clock_now;
 	kube->runs_pods = config->runs_pods;
+	kube->cpu_refs_max = config->cpu_refs_max > 1 ? config->cpu_refs_max : 1;
 	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
 	if (kube->tidy)
 		return 0;
@@ -286,6 +287,7 @@ void neap_kube_free(struct neap_kube *kube)
 	free(kube->document.text);
 	neap_kube_shown_done(&kube->shown);
 	kube_notes_free(kube->notes);
+	kube_cpus_free(kube->cpus);
 	free(kube);
 }
 

@@ -82,6 +82,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		call_fail(call);
 		return;
 	}
+	kube_cpus_note(call);
 	if (call->request)
 		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
@@ -195,7 +196,7 @@ static int make_new(struct call *call, json_t *object)
 	if (call_shape_up(call, object) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
-	if (call_check(call, object, NULL) < 0)
+	if (call_check(call, object, NULL) < 0 || call_check_cpus(call, object, NULL) < 0)
 		return -1;
 	call_warn_definition(call, object);
 	return 0;
@@ -342,7 +343,8 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
 	if (call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
-	    call_check(call, object, before) < 0)
+	    call_check(call, object, before) < 0 ||
+	    call_check_cpus(call, object, before) < 0)
 		return -1;
 	call_warn_definition(call, object);
 	return 0;

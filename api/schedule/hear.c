@@ -137,12 +137,31 @@ static int hear_metric(struct neap_scheduler *scheduler,
 	return ret;
 }
 
-/* Nobody may serve nodemetrics: then there are none. */
+static int hear_topology(struct neap_scheduler *scheduler,
+			 const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_topology(scheduler->cluster, event->object->name,
+					     &moved);
+	else
+		ret = neap_cluster_set_topology(scheduler->cluster, event->object, &moved,
+						err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+/* Nobody may serve nodemetrics and topologies: then there are none. What CPUs a node has is known before what its pods
+ * have of them. */
 const struct source scheduler_sources[SOURCES] = {
 	{.resource = "nodes", .hear = hear_node},
 	{.resource = "namespaces", .hear = hear_namespace},
 	{.resource = "poddisruptionbudgets.policy", .hear = hear_budget},
 	{.resource = "nodemetrics.slo.koordinator.sh", .hear = hear_metric},
+	{.resource = "noderesourcetopologies.topology.node.k8s.io",
+	 .hear = hear_topology},
 	{.resource = "pods", .hear = hear_pod},
 };
 
@@ -186,6 +205,8 @@ int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 		config.weights = weights;
 		ret = neap_cluster_set_load(cluster, scheduler->load, err);
 	}
+	if (ret == 0 && scheduler->cpus)
+		ret = neap_cluster_set_cpus(cluster, scheduler->cpus, err);
 	if (ret == 0)
 		ret = neap_decide_new(&config, &decide, err);
 	for (size_t i = 0; ret == 0 && i < SOURCES; i++)

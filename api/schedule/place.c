@@ -11,6 +11,11 @@
 
 /* Of a message; the words of thousands of different reasons end somewhere. */
 #define MESSAGE_BYTES 4096
+/* Nodes on which CPUs are looked for, the best first, before the pod waits. */
+#define CLAIMS_MAX 4
+/* What may help then. */
+#define CLAIM_WAKES                                                                      \
+	(NEAP_MOVED_NODE_ADDED | NEAP_MOVED_CPUS | NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM)
 
 static struct neap_pod *find_same(struct neap_scheduler *scheduler,
 				  const struct bind *bind)
@@ -24,7 +29,8 @@ static void undo(struct neap_scheduler *scheduler, struct neap_pod *pod, const c
 {
 	neap_cluster_forget(scheduler->cluster, pod);
 	neap_queue_retry(scheduler->queue, key, scheduler->now());
-	neap_queue_wake(scheduler->queue, NEAP_MOVED_POD_GONE, scheduler->now());
+	neap_queue_wake(scheduler->queue, NEAP_MOVED_POD_GONE | NEAP_MOVED_CPUS,
+			scheduler->now());
 }
 
 static void unlink_bind(struct neap_scheduler *scheduler, struct bind *bind)
@@ -81,8 +87,36 @@ static void bound(void *arg, struct neap_object *object,
 	scheduler_wake(scheduler, 0);
 }
 
+/* What is written to the pod with its binding: it and the place become known together. False without memory. */
+static bool make_notes(const struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		       uint32_t row, const struct neap_claim *claim, json_t **ret)
+{
+	*ret = claim ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
+	return !claim || *ret;
+}
+
+static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32_t row,
+		  const struct neap_claim *claim, const char *node, json_t **ret_notes,
+		  struct neap_error *err)
+{
+	int failed;
+
+	/* The node may be on its way out, which is not shown yet. */
+	if (!neap_store_newest(scheduler->store, "nodes", "", node))
+		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %s", node);
+	if (!make_notes(scheduler, pod, row, claim, ret_notes))
+		return neap_error_nomem(err);
+	failed = neap_cluster_assume_with(scheduler->cluster, pod, row, claim, err);
+	if (failed < 0) {
+		json_decref(*ret_notes);
+		*ret_notes = NULL;
+	}
+	return failed;
+}
+
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
-			uint32_t row, struct bind *bind, struct neap_error *err)
+			uint32_t row, struct neap_claim *claim, struct bind *bind,
+			struct neap_error *err)
 {
 	struct neap_kube_ask ask = {.resource = "pods",
 				    .ns = pod->object->ns,
@@ -90,13 +124,10 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 				    .told = bound};
 	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
 	const char *node = columns->nodes[row]->name;
-	int failed;
+	json_t *notes = NULL;
+	int failed = assume(scheduler, pod, row, claim, node, &notes, err);
 
-	/* The node may be on its way out, which is not shown yet. */
-	failed = neap_store_newest(scheduler->store, "nodes", "", node)
-			 ? neap_cluster_assume(scheduler->cluster, pod, row, err)
-			 : neap_error_set(err, NEAP_ENOTFOUND, "there is no node %s",
-					  node);
+	neap_claim_free(claim);
 	if (failed < 0) {
 		free(bind);
 		return failed;
@@ -111,17 +142,51 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	scheduler->binds = bind;
 	scheduler->bind_count++;
 	ask.arg = bind;
-	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, NULL);
+	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, notes);
+	json_decref(notes);
 	return 0;
 }
 
-static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
-		     const struct neap_choice *choice, const char *key)
+/* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
+ * single CPUs. As neap_decide_claim, with the words of the first node. */
+static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		      uint32_t *ret_row, struct neap_claim **ret, struct neap_error *err)
 {
-	struct bind *bind = neap_alloc(sizeof(*bind));
-	struct neap_error err;
+	uint32_t rows[CLAIMS_MAX];
+	size_t count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
+	struct neap_error other;
+	int failed = -NEAP_ENOFIT;
 
-	if (!bind || scheduler_bind_take(scheduler, pod, choice->row, bind, &err) < 0)
+	for (size_t i = 0; i < count && failed == -NEAP_ENOFIT; i++) {
+		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret,
+					   i ? &other : err);
+		*ret_row = rows[i];
+	}
+	if (failed < 0 && failed != -NEAP_ENOFIT && failed != -(int)err->code)
+		*err = other;
+	return failed;
+}
+
+static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
+		     const char *key)
+{
+	struct neap_claim *claim = NULL;
+	struct neap_error err = {0};
+	struct bind *bind;
+	uint32_t row = 0;
+	int failed = claim_best(scheduler, pod, &row, &claim, &err);
+
+	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
+		neap_queue_park(scheduler->queue, key,
+				failed == -NEAP_ENOFIT ? CLAIM_WAKES : 0,
+				scheduler->now());
+		scheduler_tell_refused(scheduler, pod, err.msg, NULL);
+		return;
+	}
+	bind = failed < 0 ? NULL : neap_alloc(sizeof(*bind));
+	if (!bind)
+		neap_claim_free(claim);
+	if (!bind || scheduler_bind_take(scheduler, pod, row, claim, bind, &err) < 0)
 		neap_queue_retry(scheduler->queue, key, scheduler->now());
 }
 
@@ -185,7 +250,7 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {
-		bind_pod(scheduler, pod, &choice, key);
+		bind_pod(scheduler, pod, key);
 		return choice.looked_at + DECISION_LOOKS;
 	}
 	if (ret == 0) {

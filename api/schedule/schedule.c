@@ -98,6 +98,14 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 		}
 		*scheduler->load = *config->load;
 	}
+	if (config->cpus) {
+		scheduler->cpus = neap_alloc(sizeof(*scheduler->cpus));
+		if (!scheduler->cpus) {
+			neap_scheduler_free(scheduler);
+			return neap_error_nomem(err);
+		}
+		*scheduler->cpus = *config->cpus;
+	}
 	for (size_t i = 0; i < SOURCES; i++) {
 		scheduler->sources[i] = scheduler_sources[i];
 		scheduler->sources[i].scheduler = scheduler;
@@ -127,5 +135,6 @@ void neap_scheduler_free(struct neap_scheduler *scheduler)
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	free(scheduler->load);
+	free(scheduler->cpus);
 	free(scheduler);
 }

@@ -9,6 +9,7 @@
 #include "api/kube/kube.h"
 
 struct event_base;
+struct neap_cpus_args;
 struct neap_load_args;
 struct neap_scheduler;
 
@@ -21,6 +22,7 @@ struct neap_scheduler_config {
 	/* Copied. By what nodes really use; with it, that is a score of weight 1, too. NULL: neap_load_args_init, and
 	 * no score. */
 	const struct neap_load_args *load;
+	const struct neap_cpus_args *cpus; /* copied; NULL: neap_cpus_args_init */
 	const struct neap_log *log;
 };
 

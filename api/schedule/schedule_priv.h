@@ -8,6 +8,7 @@
 #include "api/schedule/view.h"
 #include "engine/base/log.h"
 #include "engine/cluster/cluster.h"
+#include "engine/decide/claim.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/queue.h"
 
@@ -46,7 +47,7 @@ struct source {
 	bool is_ready; /* may have events */
 };
 
-#define SOURCES 5
+#define SOURCES 6
 
 struct neap_scheduler {
 	struct event_base *base;
@@ -56,6 +57,7 @@ struct neap_scheduler {
 	int64_t (*now)(void);
 	const struct neap_log *log;
 	struct neap_load_args *load; /* NULL: as without a configuration */
+	struct neap_cpus_args *cpus; /* the same */
 	struct event *turn;
 	struct neap_cluster *cluster;
 	struct neap_queue *queue;
@@ -86,9 +88,11 @@ extern const struct source scheduler_sources[SOURCES];
 
 /* Decides on some of those that wait; true when there may be more now. */
 bool scheduler_place(struct neap_scheduler *scheduler);
-/* Counts pod as being on row and asks for its binding; bind is taken, its names are set here. */
+/* Counts pod as being on row, with what it is given there (claim, NULL: nothing), and asks for its binding; bind and claim
+ * are taken, the names of bind are set here. */
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
-			uint32_t row, struct bind *bind, struct neap_error *err);
+			uint32_t row, struct neap_claim *claim, struct bind *bind,
+			struct neap_error *err);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
 

@@ -68,8 +68,10 @@ static int bind_now(struct neap_scheduler *scheduler,
 {
 	struct neap_schedule_view view;
 	const struct neap_cluster_node *node;
+	struct neap_claim *claim = NULL;
 	struct neap_pod *pod;
 	struct bind *bind;
+	int failed;
 
 	if (!neap_scheduler_view(scheduler, &view))
 		return neap_error_set(err, NEAP_EUNAVAILABLE,
@@ -92,12 +94,17 @@ static int bind_now(struct neap_scheduler *scheduler,
 	if (!node || !node->object)
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %.200s",
 				      binding->node);
+	failed = neap_decide_claim(view.decide, pod, node->row, &claim, err);
+	if (failed < 0)
+		return failed;
 	bind = neap_alloc(sizeof(*bind));
-	if (!bind)
+	if (!bind) {
+		neap_claim_free(claim);
 		return neap_error_nomem(err);
+	}
 	bind->told = binding->told;
 	bind->arg = binding->arg;
-	return scheduler_bind_take(scheduler, pod, node->row, bind, err);
+	return scheduler_bind_take(scheduler, pod, node->row, claim, bind, err);
 }
 
 void neap_scheduler_bind(struct neap_scheduler *scheduler,

@@ -6,8 +6,9 @@
 #define NEAP_API_SCHEDULE_VIEW_H
 
 #include "api/schedule/schedule.h"
-#include "engine/cluster/cluster.h"
-#include "engine/decide/decide.h"
+
+struct neap_cluster;
+struct neap_decide;
 
 /* Borrowed until the loop goes on. */
 struct neap_schedule_view {

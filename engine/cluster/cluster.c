@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
+#include "engine/cluster/cpus_priv.h"
 
 static bool set_defaults(struct neap_cluster *cluster, struct neap_error *err)
 {
@@ -34,10 +35,13 @@ int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err)
 	cluster->nominees = neap_map_new();
 	cluster->budgets = neap_map_new();
 	cluster->metrics = neap_map_new();
+	cluster->topologies = neap_map_new();
+	neap_cpus_args_init(&cluster->cpus_args);
 	if (!cluster->resources || !cluster->nodes || !cluster->pods ||
 	    !cluster->namespaces || !cluster->images || !cluster->taints ||
 	    !cluster->assumed || !cluster->kinds || !cluster->nominees ||
-	    !cluster->budgets || !cluster->metrics || !set_defaults(cluster, err)) {
+	    !cluster->budgets || !cluster->metrics || !cluster->topologies ||
+	    !set_defaults(cluster, err)) {
 		neap_cluster_free(cluster);
 		return neap_error_nomem(err);
 	}
@@ -82,6 +86,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	neap_map_free(cluster->nominees);
 	neap_cluster_free_budgets(cluster);
 	neap_cluster_free_load(cluster);
+	neap_cluster_free_topologies(cluster);
 	free(cluster->taint_of);
 	free(cluster->dirty);
 	free(cluster->columns.nodes);
@@ -127,8 +132,11 @@ static int keep_assumption(struct neap_cluster *cluster, struct neap_pod *pod,
 			   const struct neap_pod *before, struct neap_error *err)
 {
 	char key[NEAP_POD_KEY];
-	int ret = neap_cluster_seat(cluster, pod, before->seat.node, err);
+	int ret;
 
+	if (!neap_cluster_keep_claim(pod, before))
+		return neap_error_nomem(err);
+	ret = neap_cluster_seat(cluster, pod, before->seat.node, err);
 	if (ret < 0)
 		return ret;
 	/* The name is there, so that this needs no memory. */
@@ -213,6 +221,8 @@ int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *objec
 		before->seat.is_assumed = false;
 	end_assumption(cluster, before);
 	neap_cluster_unseat(cluster, before);
+	/* What it has goes by its name, and was that of the one before until now. */
+	neap_cluster_hold_cpus(cluster, pod);
 	neap_cluster_unuse_kind(cluster, before);
 	(void)neap_pod_unref(before);
 	return 0;
@@ -237,16 +247,23 @@ void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
 	(void)neap_pod_unref(pod);
 }
 
-int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint32_t row,
-			struct neap_error *err)
+int neap_cluster_check_seat(const struct neap_cluster *cluster,
+			    const struct neap_pod *pod, uint32_t row,
+			    struct neap_error *err)
 {
-	char key[NEAP_POD_KEY];
-	int ret;
-
 	if (pod->seat.node || row >= cluster->columns.rows ||
 	    !cluster->columns.nodes[row])
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "has a place, or there is no such row");
+	return 0;
+}
+
+int neap_cluster_assume_seat(struct neap_cluster *cluster, struct neap_pod *pod,
+			     uint32_t row, struct neap_error *err)
+{
+	char key[NEAP_POD_KEY];
+	int ret;
+
 	(void)neap_pod_key(pod->object->ns, pod->object->name, key);
 	if (!neap_map_set(cluster->assumed, key, pod))
 		return neap_error_nomem(err);
@@ -275,6 +292,7 @@ void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod)
 		return;
 	end_assumption(cluster, pod);
 	neap_cluster_unseat(cluster, pod);
+	neap_cluster_end_claim(pod);
 }
 
 struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_usec)

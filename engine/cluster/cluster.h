@@ -10,6 +10,9 @@
 #include "engine/cluster/load.h"
 #include "engine/cluster/pod.h"
 
+struct neap_cpus;
+struct neap_cpus_said;
+
 #define NEAP_CLUSTER_NODES_MAX 65536
 /* Taints, images of one node, each. */
 #define NEAP_CLUSTER_ITEMS_MAX 512
@@ -59,6 +62,10 @@ struct neap_cluster_node {
 	 * amplification, by name of the load, -1: as allocatable. */
 	struct neap_load_limits *load_limits;
 	int64_t *load_raw;
+	/* Of its labels and annotations, and the book made of them (engine/cluster/cpus.h); NULL: it says nothing, and no
+	 * topology is told. */
+	const struct neap_cpus_said *cpus_said;
+	struct neap_cpus *cpus;
 	struct neap_pod **pods;
 	size_t pod_count, pod_size;
 	struct neap_arena arena; /* of the lists above, but pods */
@@ -85,7 +92,8 @@ enum {
 	NEAP_MOVED_POD_PLACED = 32, /* or its labels changed */
 	NEAP_MOVED_OTHER = 64,      /* images, annotations, a status */
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
-	NEAP_MOVED_ANY = 255
+	NEAP_MOVED_CPUS = 256,      /* a topology, or how a node gives out its CPUs */
+	NEAP_MOVED_ANY = 511
 };
 
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);

@@ -8,6 +8,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
+#include "engine/cluster/cpus_priv.h"
 #include "engine/cluster/pod_priv.h"
 
 /* --- taints and images, each there once --- */
@@ -127,6 +128,7 @@ void neap_cluster_clear_node(struct neap_cluster *cluster, struct neap_cluster_n
 	node->trouble = NULL;
 	node->load_limits = NULL;
 	node->load_raw = NULL;
+	node->cpus_said = NULL;
 	node->object = neap_object_unref(node->object);
 	neap_arena_done(&node->arena);
 }
@@ -228,6 +230,8 @@ static int read_node(struct neap_cluster *cluster, struct neap_cluster_node *nod
 	if (ret == 0 &&
 	    !neap_cluster_read_load(cluster, node, json_object_get(meta, "annotations")))
 		ret = neap_error_nomem(err);
+	if (ret == 0)
+		ret = neap_cluster_read_cpus(cluster, node, tree, err);
 	return ret;
 }
 
@@ -299,6 +303,7 @@ int neap_cluster_set_node(struct neap_cluster *cluster, struct neap_object *obje
 			  unsigned *ret_moved, struct neap_error *err)
 {
 	struct neap_cluster_node now = {.name = NULL}, *node = NULL;
+	struct neap_cpus *cpus = NULL;
 	json_t *tree = neap_object_tree(object);
 	uint8_t *flags;
 	bool is_cordoned;
@@ -310,6 +315,8 @@ int neap_cluster_set_node(struct neap_cluster *cluster, struct neap_object *obje
 	ret = neap_cluster_row(cluster, object->name, &node, err);
 	if (ret == 0)
 		ret = read_node(cluster, &now, tree, err);
+	if (ret == 0)
+		ret = neap_cluster_make_cpus(cluster, node, &now, &cpus, err);
 	is_cordoned = json_is_true(
 		json_object_get(json_object_get(tree, "spec"), "unschedulable"));
 	json_decref(tree);
@@ -323,6 +330,8 @@ int neap_cluster_set_node(struct neap_cluster *cluster, struct neap_object *obje
 	*ret_moved = compare(node, &now, *flags & NEAP_ROW_IS_CORDONED, is_cordoned);
 	if (!neap_cluster_has_same_load(cluster, node, &now))
 		*ret_moved |= NEAP_MOVED_LOAD;
+	if (cpus != node->cpus)
+		*ret_moved |= NEAP_MOVED_CPUS;
 	if (!node->object)
 		cluster->node_count++;
 	/* The name, the row and the pods stay. */
@@ -336,6 +345,8 @@ int neap_cluster_set_node(struct neap_cluster *cluster, struct neap_object *obje
 	node->image_count = now.image_count;
 	node->load_limits = now.load_limits;
 	node->load_raw = now.load_raw;
+	node->cpus_said = now.cpus_said;
+	neap_cluster_put_cpus(cluster, node, cpus);
 	node->arena = now.arena;
 	*flags &= (uint8_t)~NEAP_ROW_IS_CORDONED;
 	*flags |= NEAP_ROW_IS_THERE | (is_cordoned ? NEAP_ROW_IS_CORDONED : 0);
@@ -351,6 +362,7 @@ void neap_cluster_remove_node(struct neap_cluster *cluster, const char *name)
 	if (!node || !node->object)
 		return;
 	neap_cluster_clear_node(cluster, node);
+	neap_cluster_drop_cpus(cluster, node);
 	cluster->columns.flags[node->row] &=
 		(uint8_t) ~(NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED);
 	fill_row(cluster, node);

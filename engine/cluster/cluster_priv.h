@@ -6,6 +6,7 @@
 
 #include "engine/base/map.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/cpus.h"
 
 struct neap_cluster {
 	struct neap_resources *resources;
@@ -29,6 +30,10 @@ struct neap_cluster {
 	struct neap_map *nominees;
 	struct neap_map *budgets;
 	struct neap_load load;
+	struct neap_cpus_args cpus_args;
+	struct neap_map
+		*topologies;      /* struct neap_cluster_topology, by name of the node */
+	size_t cpus_ruled;        /* nodes whose book concerns pods of all kinds */
 	struct neap_map *metrics; /* struct neap_load_metric, by name of the node */
 };
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
+#include "engine/cluster/cpus_priv.h"
 
 #define ROWS_FIRST 16
 #define PODS_FIRST 8
@@ -181,6 +182,7 @@ int neap_cluster_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	pod->seat.node = node;
 	pod->seat.at = (uint32_t)node->pod_count;
 	node->pods[node->pod_count++] = pod;
+	neap_cluster_hold_cpus(cluster, pod);
 	neap_cluster_mark(cluster, node);
 	return 0;
 }
@@ -191,6 +193,7 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod)
 
 	if (!node)
 		return;
+	neap_cluster_release_cpus(pod);
 	node->pods[pod->seat.at] = node->pods[--node->pod_count];
 	node->pods[pod->seat.at]->seat.at = pod->seat.at;
 	pod->seat.node = NULL;
@@ -236,6 +239,7 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 	for (size_t i = 0; i < node->pod_count; i++)
 		count_pod(columns, row, node->pods[i]);
 	neap_cluster_count_load(cluster, node);
+	neap_cluster_count_cpus(cluster, node);
 	node->is_dirty = false;
 }
 

@@ -13,21 +13,24 @@
 /* How CPUs are given out, in all of the cluster; NodeNUMAResourceArgs. */
 struct neap_cpus_args {
 	enum neap_cpu_bind default_bind; /* of LSE and LSR pods; FULL_PCPUS */
-	bool is_most_allocated;          /* NUMA nodes and cores: the fullest first; false */
-	int max_refs;                    /* pods that may share a CPU; 1 */
+	bool is_most_allocated; /* NUMA nodes and cores: the fullest first; false */
+	int max_refs;           /* pods that may share a CPU; 1 */
 	struct neap_numa_weight weights[NEAP_NUMA_RESOURCES_MAX]; /* cpu 1, memory 1 */
 	size_t weight_count;
 	bool is_score_most_allocated; /* of the score; false */
-	double amplification[2]; /* of cpu and memory of every node without an annotation; 1 */
+	double amplification
+		[2]; /* of cpu and memory of every node without an annotation; 1 */
 };
 
 /* The book of one node. */
 struct neap_cpus {
-	struct neap_numa_node *numa;
+	struct neap_numa_node *numa; /* pods go by "NAMESPACE/NAME" */
 	struct neap_cpu_rule rule;
-	bool is_most_allocated;      /* the node's label, else the arguments */
-	struct neap_cpu_load load;   /* of an amplified node; ratio 1: not */
+	bool is_most_allocated;    /* the node's label, else the arguments */
+	struct neap_cpu_load load; /* of an amplified node; ratio 1: not */
 	const char *trouble; /* why its topology cannot be used; then numa is NULL */
+	/* There was no memory for what some pod has: nothing may be given before the next neap_cluster_settle that has. */
+	bool is_stale;
 };
 
 /* What a pod is given on a node, beside its place. Owned by whoever got it. */
@@ -46,8 +49,15 @@ int neap_cluster_set_topology(struct neap_cluster *cluster, struct neap_object *
 			      unsigned *ret_moved, struct neap_error *err);
 void neap_cluster_remove_topology(struct neap_cluster *cluster, const char *name,
 				  unsigned *ret_moved);
-/* NULL: its topology is not told. Borrowed until the next change. */
-const struct neap_cpus *neap_cluster_cpus(const struct neap_cluster *cluster, uint32_t row);
+const struct neap_cpus_args *neap_cluster_cpus_args(const struct neap_cluster *cluster);
+/* NULL: no topology is told of the node, and it says nothing of CPUs itself. Borrowed until the next change. */
+const struct neap_cpus *neap_cluster_cpus(const struct neap_cluster *cluster,
+					  uint32_t row);
+
+/* Has the row counted again, with the CPUs of its pods, before the next decision. */
+void neap_cluster_recount(struct neap_cluster *cluster, uint32_t row);
+/* Nodes that give CPUs to pods of all kinds, have a NUMA policy, or are amplified. */
+size_t neap_cluster_cpus_ruled(const struct neap_cluster *cluster);
 
 /* As neap_cluster_assume, with what it is given; claim NULL: nothing of that kind. It is handed back with
  * neap_cluster_forget, by the time, or in place of it comes what the pod says when it is seen bound. */

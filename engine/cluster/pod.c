@@ -296,8 +296,8 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 {
 	struct neap_pod *pod = neap_alloc(sizeof(*pod));
 	json_t *tree = neap_object_tree(object);
-	struct neap_error fault = {0};
-	int failed;
+	struct neap_error fault = {0}, other;
+	int failed, no_cpus = 0;
 
 	if (!pod || !tree) {
 		free(pod);
@@ -308,8 +308,13 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 	pod->object = neap_object_ref(object);
 	pod->node_name = pod->scheduler = pod->nominated = "";
 	failed = read_all(pod, tree, resources, &fault);
+	/* Whatever else is wrong: it may run, and have CPUs. */
+	if (fault.code != NEAP_ENOMEM)
+		no_cpus = neap_pod_read_cpus(pod, tree, failed < 0 ? &other : &fault);
+	if (failed == 0 || no_cpus == -NEAP_ENOMEM)
+		failed = no_cpus;
 	json_decref(tree);
-	if (failed < 0 && (fault.code == NEAP_ENOMEM || pod->arena.failed)) {
+	if (failed == -NEAP_ENOMEM || (failed < 0 && pod->arena.failed)) {
 		(void)neap_pod_unref(pod);
 		return neap_error_nomem(err);
 	}
@@ -330,6 +335,7 @@ struct neap_pod *neap_pod_unref(struct neap_pod *pod)
 	if (!pod || --pod->refs)
 		return NULL;
 	(void)neap_object_unref(pod->object);
+	free(pod->seat.status);
 	neap_arena_done(&pod->arena);
 	free(pod);
 	return NULL;

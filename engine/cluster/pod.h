@@ -6,6 +6,7 @@
 #define NEAP_ENGINE_CLUSTER_POD_H
 
 #include "engine/cluster/amounts.h"
+#include "engine/cluster/cpu_policy.h"
 #include "engine/cluster/term.h"
 
 /* Of each kind: tolerations, ports, terms, constraints, containers. */
@@ -115,6 +116,13 @@ struct neap_pod_load {
 	size_t factor_count;
 };
 
+/* What it says about CPUs of its own and NUMA nodes. */
+struct neap_pod_cpus {
+	struct neap_cpu_wish wishes[2]; /* by default FullPCPUs, and SpreadByPCPUs */
+	const char *spec, *status; /* resource-spec and -status as they are; NULL: none */
+	enum neap_cpu_exclusive exclusive; /* by resource-spec */
+};
+
 /* Where it stands in a cluster; of engine/cluster/cluster*.c alone. */
 struct neap_pod_seat {
 	struct neap_pod_kind *kind;     /* NULL: not of a cluster */
@@ -122,6 +130,9 @@ struct neap_pod_seat {
 	uint32_t at;                    /* among the pods of that node */
 	bool is_assumed;                /* decided, and not seen to be bound yet */
 	int64_t until_usec; /* of an assumed one: it is given up then; INT64_MAX: not yet */
+	/* Of an assumed one: what it was given of CPUs and NUMA nodes, as resource-status; NULL: nothing. */
+	char *status;
+	enum neap_cpu_exclusive exclusive;
 };
 
 struct neap_pod {
@@ -162,6 +173,7 @@ struct neap_pod {
 	const char **claims; /* names of PersistentVolumeClaims */
 	size_t claim_count;
 	struct neap_pod_load load;
+	const struct neap_pod_cpus *cpus; /* NULL: says nothing of them */
 	struct neap_pod_seat seat;
 	struct neap_arena arena; /* all of the above */
 };
@@ -172,6 +184,9 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 struct neap_pod *neap_pod_ref(struct neap_pod *pod);
 /* Returns NULL. NULL is fine. */
 struct neap_pod *neap_pod_unref(struct neap_pod *pod);
+/* What it wants of CPUs and NUMA nodes; default_bind: FULL_PCPUS or SPREAD. */
+void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
+		   struct neap_cpu_wish *ret);
 /* "NAMESPACE/NAME"; returns buf. */
 char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY]);
 

@@ -17,6 +17,8 @@ int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
 /* Limits that cannot be read are none. NEAP_ENOMEM. */
 int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
 		       struct neap_resources *resources, struct neap_error *err);
+/* Annotations about CPUs: NEAP_EINVAL, NEAP_ENOMEM; NEAP_ENOFIT: no node will ever do. After the requests. */
+int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_error *err);
 /* Affinities and spread constraints. */
 int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 			   struct neap_error *err);

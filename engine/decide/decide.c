@@ -12,8 +12,6 @@
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
 
-#define FILTERS_MAX 16
-
 struct neap_decide {
 	struct neap_cycle cycle;
 	struct neap_cluster *cluster;
@@ -55,6 +53,7 @@ void neap_decide_free(struct neap_decide *decide)
 	neap_domains_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
+	free(decide->cycle.cpus);
 	free(decide->cycle.taken);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
@@ -82,6 +81,32 @@ bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason 
 	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
 		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
 	return false;
+}
+
+bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
+			    enum neap_reason reason, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < cycle->text_count && (strncmp(cycle->texts[at], text, len) != 0 ||
+					  cycle->texts[at][len] != '\0'))
+		at++;
+	if (at == cycle->text_count && at < NEAP_REASON_TEXTS_MAX) {
+		char *copy = neap_arena_alloc(&cycle->arena, len + 1);
+
+		if (!copy) {
+			cycle->is_short = true;
+			return false;
+		}
+		memcpy(copy, text, len);
+		cycle->texts[cycle->text_count++] = copy;
+	}
+	return neap_cycle_refuse(cycle, row, reason, (uint32_t)at);
+}
+
+const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
+{
+	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
 }
 
 /* --- kinds of pods --- */
@@ -157,7 +182,7 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 {
 	size_t count = 0;
 
-	for (size_t i = 0; neap_filters[i] && count < FILTERS_MAX; i++)
+	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
 		if (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle))
 			active[count++] = neap_filters[i];
 	return count;
@@ -166,7 +191,7 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 static void filter(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	size_t count = prepare(cycle, active), rows = cycle->columns->rows;
 	size_t row = decide->start < rows ? decide->start : 0, wanted = enough(decide);
 
@@ -229,20 +254,23 @@ static void add_scores(struct neap_decide *decide)
 	}
 }
 
+static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
+{
+	struct neap_cluster_node **nodes = cycle->columns->nodes;
+
+	if (cycle->scores[one] != cycle->scores[other])
+		return cycle->scores[one] > cycle->scores[other];
+	return nodes[cycle->rows[one]]->pod_count < nodes[cycle->rows[other]]->pod_count;
+}
+
 /* The most points; of equals the one with the fewest pods, then the first that was looked at. */
 static size_t pick(const struct neap_cycle *cycle)
 {
-	struct neap_cluster_node **nodes = cycle->columns->nodes;
 	size_t best = 0;
 
-	for (size_t i = 1; i < cycle->row_count; i++) {
-		if (cycle->scores[i] < cycle->scores[best])
-			continue;
-		if (cycle->scores[i] > cycle->scores[best] ||
-		    nodes[cycle->rows[i]]->pod_count <
-			    nodes[cycle->rows[best]]->pod_count)
+	for (size_t i = 1; i < cycle->row_count; i++)
+		if (is_better(cycle, i, best))
 			best = i;
-	}
 	return best;
 }
 
@@ -256,7 +284,7 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	cycle->pod = pod;
 	cycle->is_short = false;
 	neap_arena_done(&cycle->arena);
-	cycle->refusal_count = cycle->row_count = 0;
+	cycle->refusal_count = cycle->row_count = cycle->text_count = 0;
 	cycle->wakes = NEAP_MOVED_NODE_ADDED;
 	decide->end = NULL;
 	decide->nodes = neap_cluster_node_count(decide->cluster);
@@ -303,7 +331,7 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		     struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	int failed = begin(decide, pod, err);
 	size_t filters;
 
@@ -391,7 +419,7 @@ struct neap_cycle *neap_decide_cycle(struct neap_decide *decide)
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	const struct neap_filter *active[FILTERS_MAX];
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	size_t refusals = cycle->refusal_count, count, n = 0;
 
 	cycle->columns = neap_cluster_settle(decide->cluster);
@@ -400,6 +428,58 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 		n++;
 	cycle->refusal_count = refusals;
 	return n == count;
+}
+
+int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
+		      struct neap_error *err)
+{
+	return begin(decide, pod, err);
+}
+
+size_t neap_decide_active(struct neap_decide *decide,
+			  const struct neap_filter *ret[NEAP_FILTERS_MAX])
+{
+	return prepare(&decide->cycle, ret);
+}
+
+int neap_decide_weight(const struct neap_decide *decide, int score)
+{
+	return decide->weights[score];
+}
+
+bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
+		       int64_t *points)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	const struct neap_score *score = neap_scores[which];
+
+	if (score->prepare && !score->prepare(cycle))
+		return false;
+	score->score(cycle, cycle->rows, cycle->row_count, raw);
+	memcpy(points, raw, cycle->row_count * sizeof(*points));
+	scale(points, cycle->row_count, score->scale);
+	return true;
+}
+
+size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max)
+{
+	const struct neap_cycle *cycle = &decide->cycle;
+	size_t count = 0, best;
+
+	for (; count < max && count < cycle->row_count; count++) {
+		best = cycle->row_count;
+		for (size_t i = 0; i < cycle->row_count; i++) {
+			bool is_told = false;
+
+			for (size_t n = 0; n < count; n++)
+				is_told |= ret[n] == cycle->rows[i];
+			if (!is_told &&
+			    (best == cycle->row_count || is_better(cycle, i, best)))
+				best = i;
+		}
+		ret[count] = cycle->rows[best];
+	}
+	return count;
 }
 
 void neap_decide_set_end(struct neap_decide *decide, const char *text)

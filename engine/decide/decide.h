@@ -24,6 +24,7 @@ enum neap_score_id {
 	NEAP_SCORE_TOPOLOGY_SPREAD,
 	NEAP_SCORE_INTER_POD_AFFINITY,
 	NEAP_SCORE_LOAD_AWARE, /* weight 0 by default */
+	NEAP_SCORE_NUMA,       /* Koordinator's: 1 */
 	NEAP_SCORE_COUNT
 };
 
@@ -60,6 +61,9 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 		    struct neap_choice *ret, struct neap_error *err);
 
 /* --- about the decision before --- */
+
+/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
+size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
 
 /* Nodes that there were. */
 size_t neap_decide_nodes(const struct neap_decide *decide);

@@ -4,6 +4,7 @@
 #ifndef NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
 #define NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
 
+#include "engine/decide/cpus.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
 #include "engine/decide/load.h"
@@ -11,8 +12,13 @@
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
 
+#define NEAP_FILTERS_MAX 16
+
+struct neap_filter;
+
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
- * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings; else 0. */
+ * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS and CPUS_ROOM that of
+ * the text in the cycle; else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
@@ -28,8 +34,13 @@ enum neap_reason {
 	NEAP_REASON_LOAD_EXPIRED,
 	NEAP_REASON_LOAD,
 	NEAP_REASON_LOAD_AGGREGATED,
+	NEAP_REASON_CPUS,
+	NEAP_REASON_CPUS_ROOM,
 	NEAP_REASON_COUNT
 };
+
+/* Different texts of refusals in one decision; those beyond are not told apart. */
+#define NEAP_REASON_TEXTS_MAX 128
 
 #define NEAP_REASON_SHIFT 24
 #define NEAP_REASON_ARG   ((UINT32_C(1) << NEAP_REASON_SHIFT) - 1)
@@ -57,6 +68,9 @@ struct neap_cycle {
 	struct neap_arena arena; /* of one decision */
 	int64_t now_usec;
 	struct neap_load_ask load;
+	struct neap_cpu_work *cpus; /* from the first pod on that it concerns */
+	const char *texts[NEAP_REASON_TEXTS_MAX];
+	size_t text_count;
 	/* What others of at least its priority wait for, by resource and node. */
 	struct neap_domains nominated;
 	/* Those that fit, and their points. */
@@ -70,6 +84,16 @@ struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
 /* Whether pod fits onto a row as the cluster is now; what refuses it is not noted. */
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
+/* What every decision begins with; see neap_decide_pod for the errors. */
+int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
+		      struct neap_error *err);
+/* Filters that have something to say of the pod, in their order. */
+size_t neap_decide_active(struct neap_decide *decide,
+			  const struct neap_filter *ret[NEAP_FILTERS_MAX]);
+int neap_decide_weight(const struct neap_decide *decide, int score);
+/* Of the cycle's rows, as it comes and as points. False: it has nothing to say. */
+bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
+		       int64_t *points);
 /* How the explanation ends; kept until the next decision. NULL: without memory. */
 void neap_decide_set_end(struct neap_decide *decide, const char *text);
 const char *neap_decide_end(const struct neap_decide *decide);
@@ -85,6 +109,11 @@ uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
 /* Notes why row is refused; returns false, so that a filter can end with it. */
 bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
 		       uint32_t arg);
+/* The same with words of its own, which are kept until the next decision. */
+bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
+			    enum neap_reason reason, const char *text, size_t len);
+/* NULL: it is none of those that are kept. */
+const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
 
 /* A filter: a row of the table. */
@@ -97,7 +126,8 @@ struct neap_filter {
 	unsigned wakes;
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
-extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load;
+extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
+	neap_filter_cpus;
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {
@@ -112,7 +142,8 @@ struct neap_score {
 		      int64_t *ret);
 };
 extern const struct neap_score *const neap_scores[NEAP_SCORE_COUNT];
-extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load;
+extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load,
+	neap_score_cpus;
 
 /* What refusals are called. */
 struct neap_reason_row {

@@ -17,6 +17,7 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 	uint32_t reason = code >> NEAP_REASON_SHIFT, arg = code & NEAP_REASON_ARG;
 	struct neap_cluster *cluster = neap_decide_cluster(decide);
 	const struct neap_taint *taint;
+	const char *text;
 
 	if (reason >= NEAP_REASON_COUNT)
 		return "";
@@ -37,6 +38,10 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 		(void)snprintf(buf, size, neap_reasons[reason].text,
 			       neap_cluster_load(cluster)->args.names[arg]);
 		return buf;
+	case NEAP_REASON_CPUS:
+	case NEAP_REASON_CPUS_ROOM:
+		text = neap_decide_text(decide, arg);
+		return text ? text : neap_reasons[reason].text;
 	default:
 		return neap_reasons[reason].text;
 	}

@@ -27,6 +27,8 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_LOAD] = {"node(s) %s usage exceed threshold", true},
 	[NEAP_REASON_LOAD_AGGREGATED] = {"node(s) %s aggregated usage exceed threshold",
 					 true},
+	[NEAP_REASON_CPUS] = {"node(s) give CPUs in another way", false},
+	[NEAP_REASON_CPUS_ROOM] = {"node(s) didn't have the CPUs or NUMA nodes", true},
 };
 
 /* --- spec.unschedulable --- */
@@ -197,7 +199,9 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
-	&filter_cordon,    &filter_taints,    &filter_labels,
-	&filter_ports,     &filter_room,      &neap_filter_spread,
-	&neap_filter_near, &neap_filter_load, NULL,
+	&filter_cordon,    &filter_taints,
+	&filter_labels,    &filter_ports,
+	&filter_room,      &neap_filter_spread,
+	&neap_filter_near, &neap_filter_load,
+	&neap_filter_cpus, NULL,
 };

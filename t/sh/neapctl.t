@@ -32,7 +32,7 @@ is_json() { "$@" | perl -MJSON::PP -0777 -ne 'decode_json($_)'; }
 # --- help ---
 check "help lists the commands" prints "policy check" "$C" help
 check "--help too" prints "topology" "$C" --help
-for command in run top status audit freeze release resume topology "policy list" "policy show" \
+for command in run top status audit freeze release resume topology cpus "explain pod" "policy list" "policy show" \
 	"policy check" "policy put" "policy edit" "policy diff" "policy history" "policy rollback" \
 	"policy delete" "policy params" "token rotate" version help; do
 	# shellcheck disable=SC2086  # two words are two words
@@ -50,7 +50,7 @@ check "a near one is named" says 2 "did you mean status" "$C" statsu
 check "an unknown word of a group" says 2 "list, show, check" "$C" policy frob
 check "a near one of it is named" says 2 "did you mean policy show" "$C" policy shw
 check "a group alone" says 2 "there is list, show, check" "$C" policy
-check "a group stands once in the list" says 2 "topology, policy, backup, restore, token, completion, version" "$C" frobnicate
+check "a group stands once in the list" says 2 "topology, cpus, explain, policy, backup, restore, token, completion, version" "$C" frobnicate
 check "an unknown option" says 2 "--interval" "$C" top --frob
 check "a near option is named" says 2 "did you mean --synthetic" "$C" topology --syntetic x
 check "an unknown option before the command" says 2 "--socket" "$C" --frob status

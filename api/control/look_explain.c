@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report of engine/decide as JSON: reasons counted over all nodes, then a page of nodes, the one that the pod is on
+ * first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/control/look_priv.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/decide/claim.h"
+#include "engine/decide/report.h"
+
+#define REASON_BYTES 640
+
+struct maker {
+	const struct neap_look_view *view;
+	const struct neap_pod *pod;
+	const struct neap_report *report;
+};
+
+static const char *name_of(const struct maker *maker, uint32_t row)
+{
+	return neap_cluster_settle(maker->view->cluster)->nodes[row]->name;
+}
+
+/* --- the pod --- */
+
+static void add_condition(json_t *row, const struct neap_pod *pod)
+{
+	json_t *tree = neap_object_tree(pod->object);
+	const json_t *condition;
+	size_t i;
+
+	json_array_foreach (
+		json_object_get(json_object_get(tree, "status"), "conditions"), i,
+		condition) {
+		const char *type = json_string_value(json_object_get(condition, "type"));
+
+		if (!type || strcmp(type, "PodScheduled") != 0)
+			continue;
+		neap_json_set_text(
+			row, "reason",
+			json_string_value(json_object_get(condition, "reason")));
+		neap_json_set_text(
+			row, "message",
+			json_string_value(json_object_get(condition, "message")));
+	}
+	json_decref(tree);
+}
+
+static json_t *pod_json(const struct neap_look_view *view, const struct neap_pod *pod)
+{
+	char cpus[NEAP_CPUSET_TEXT];
+	json_t *row =
+		json_pack("{s:s, s:s, s:s, s:s, s:i, s:s}", "namespace", pod->object->ns,
+			  "name", pod->object->name, "uid", pod->object->uid, "scheduler",
+			  pod->scheduler, "priority", (int)pod->priority, "state",
+			  !pod->seat.node        ? "pending"
+			  : pod->seat.is_assumed ? "assumed"
+						 : "bound");
+
+	if (!row)
+		return NULL;
+	if (pod->seat.node)
+		neap_json_set_text(row, "node", pod->seat.node->name);
+	else
+		add_condition(row, pod);
+	neap_json_set_text(row, "nominated", pod->nominated);
+	if (pod->is_gated)
+		(void)json_object_set_new(row, "gated", json_true());
+	look_pod_cpus(view, pod, cpus, sizeof(cpus));
+	neap_json_set_text(row, "cpus", cpus);
+	return row;
+}
+
+/* --- reasons --- */
+
+static int by_reason(const void *a, const void *b)
+{
+	const struct neap_report_reason *x = a, *y = b;
+	int order = strcmp(x->filter, y->filter);
+
+	if (order)
+		return order;
+	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+static json_t *reason_json(const struct maker *maker,
+			   const struct neap_report_reason *reason)
+{
+	char buf[REASON_BYTES];
+	const char *text =
+		neap_decide_reason(maker->view->decide, reason->code, buf, sizeof(buf));
+
+	return json_pack("{s:s, s:s, s:b}", "filter", reason->filter, "reason", text,
+			 "fewer_pods_may_help", neap_decide_can_help(reason->code));
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const json_t *const *x = a, *const *y = b;
+	json_int_t m = json_integer_value(json_object_get(*x, "nodes"));
+	json_int_t n = json_integer_value(json_object_get(*y, "nodes"));
+
+	if (m != n)
+		return m > n ? -1 : 1;
+	return strcmp(json_string_value(json_object_get(*x, "reason")),
+		      json_string_value(json_object_get(*y, "reason")));
+}
+
+/* Different reasons with the number of nodes that they hold of, the most frequent first. */
+static json_t *summary_json(const struct maker *maker)
+{
+	size_t count = maker->report->reason_count, kinds = 0;
+	struct neap_report_reason *list = neap_alloc_array(count + 1, sizeof(*list));
+	json_t **rows = neap_alloc_array(count + 1, sizeof(*rows));
+	json_t *ret = list && rows ? json_array() : NULL;
+	bool done = ret != NULL;
+
+	if (done && count) {
+		memcpy(list, maker->report->reasons, count * sizeof(*list));
+		qsort(list, count, sizeof(*list), by_reason);
+	}
+	for (size_t i = 0, end; done && i < count; i = end) {
+		for (end = i; end < count && by_reason(&list[i], &list[end]) == 0;)
+			end++;
+		rows[kinds] = reason_json(maker, &list[i]);
+		done = rows[kinds] &&
+		       json_object_set_new(rows[kinds], "nodes",
+					   json_integer((json_int_t)(end - i))) == 0;
+		kinds += rows[kinds] != NULL;
+	}
+	if (done && kinds)
+		qsort(rows, kinds, sizeof(json_t *), by_count);
+	for (size_t i = 0; i < kinds; i++) {
+		if (done && i < NEAP_LOOK_EXPLAIN_REASONS)
+			done = json_array_append(ret, rows[i]) == 0;
+		json_decref(rows[i]);
+	}
+	free(rows);
+	free(list);
+	if (done)
+		return ret;
+	json_decref(ret);
+	return NULL;
+}
+
+/* --- nodes --- */
+
+static bool add_scores(const struct maker *maker, json_t *row,
+		       const struct neap_report_node *node)
+{
+	json_t *list = json_array();
+
+	if (json_object_set_new(row, "score", json_integer(node->score)) < 0 ||
+	    json_object_set_new(row, "scores", list) < 0)
+		return false;
+	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
+		const struct neap_report_score *score = &maker->report->scores[i];
+
+		if (score->points &&
+		    json_array_append_new(
+			    list, json_pack("{s:s, s:I, s:I, s:i}", "score", score->name,
+					    "raw", (json_int_t)score->raw[node->at],
+					    "points", (json_int_t)score->points[node->at],
+					    "weight", score->weight)) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool add_reasons(const struct maker *maker, json_t *row,
+			const struct neap_report_node *node)
+{
+	json_t *list = json_array();
+
+	if (json_object_set_new(row, "reasons", list) < 0)
+		return false;
+	for (size_t i = node->reason; i < node->reason + node->reason_count; i++)
+		if (json_array_append_new(
+			    list, reason_json(maker, &maker->report->reasons[i])) < 0)
+			return false;
+	return true;
+}
+
+static json_t *node_json(const struct maker *maker, const struct neap_report_node *node)
+{
+	json_t *row = json_pack("{s:s, s:b}", "node", name_of(maker, node->row), "fits",
+				node->reason_count == 0);
+
+	if (row && (node->reason_count ? add_reasons(maker, row, node)
+				       : add_scores(maker, row, node)))
+		return row;
+	json_decref(row);
+	return NULL;
+}
+
+/* The node that it is on comes first, without its place among the others. */
+static bool add_nodes(const struct maker *maker, json_t *body, const struct look_ask *ask)
+{
+	const struct neap_report *report = maker->report;
+	const struct neap_cluster_node *on = maker->pod->seat.node;
+	json_t *list = json_array();
+	size_t at = 0;
+
+	if (json_object_set_new(body, "nodes", list) < 0)
+		return false;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < report->node_count; i++) {
+			const struct neap_report_node *node = &report->nodes[i];
+			bool is_on = on && node->row == on->row;
+
+			if (is_on != (pass == 0) ||
+			    (ask->node &&
+			     strcmp(ask->node, name_of(maker, node->row)) != 0))
+				continue;
+			if (at++ < ask->from)
+				continue;
+			if (json_array_size(list) >= ask->limit)
+				return json_object_set_new(
+					       body, "continue",
+					       json_integer((json_int_t)at - 1)) == 0;
+			if (json_array_append_new(list, node_json(maker, node)) < 0)
+				return false;
+		}
+	return true;
+}
+
+/* What it would be given on the best node; a preference can fail there that no filter knows of. */
+static bool add_claim(const struct maker *maker, json_t *body)
+{
+	const struct neap_report *report = maker->report;
+	struct neap_claim *claim = NULL;
+	struct neap_error err = {0};
+	json_t *notes = NULL, *row, *status = NULL;
+	json_error_t where;
+	const char *text;
+	uint32_t best;
+	int ret;
+
+	if (maker->pod->seat.node || !report->fitting)
+		return true;
+	best = report->nodes[0].row;
+	ret = neap_decide_claim(maker->view->decide, maker->pod, best, &claim, &err);
+	if (ret == -NEAP_ENOMEM)
+		return false;
+	if (ret == 0)
+		return true;
+	row = json_pack("{s:s}", "node", name_of(maker, best));
+	if (ret < 0)
+		neap_json_set_text(row, "trouble", err.msg);
+	else
+		notes = neap_claim_annotations(maker->view->cluster, maker->pod, best,
+					       claim);
+	neap_claim_free(claim);
+	text = json_string_value(json_object_get(notes, NEAP_KEY_RESOURCE_STATUS));
+	if (text)
+		(void)neap_json_parse(text, strlen(text), 0, &status, &where);
+	neap_json_set_text(row, "cpus",
+			   json_string_value(json_object_get(status, "cpuset")));
+	json_decref(status);
+	json_decref(notes);
+	return json_object_set_new(body, "claim", row) == 0;
+}
+
+static json_t *body_json(const struct maker *maker, const struct look_ask *ask)
+{
+	const struct neap_report *report = maker->report;
+	json_t *body = json_pack(
+		"{s:o, s:I, s:I, s:o}", "pod", pod_json(maker->view, maker->pod),
+		"node_count", (json_int_t)report->node_count, "fitting",
+		(json_int_t)report->fitting, "reasons", summary_json(maker));
+
+	if (body && add_nodes(maker, body, ask) && add_claim(maker, body))
+		return body;
+	json_decref(body);
+	return NULL;
+}
+
+int look_explain_json(const struct neap_look_view *view, struct neap_pod *pod,
+		      const struct look_ask *ask, json_t **ret, struct neap_error *err)
+{
+	struct neap_report report;
+	const struct maker maker = {.view = view, .pod = pod, .report = &report};
+	int failed = neap_decide_report(view->decide, pod, &report, err);
+
+	if (failed == 0) {
+		*ret = body_json(&maker, ask);
+	} else if (failed == -NEAP_EINVAL) {
+		*ret = json_pack("{s:o, s:s}", "pod", pod_json(view, pod), "trouble",
+				 err->msg);
+		failed = 0;
+	}
+	if (failed == 0 && !*ret)
+		failed = neap_error_nomem(err);
+	neap_report_done(&report);
+	return failed;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of a look. JSON that is made: a new reference, NULL without memory. */
+#ifndef NEAP_API_CONTROL_LOOK_PRIV_H
+#define NEAP_API_CONTROL_LOOK_PRIV_H
+
+#include "api/control/look.h"
+#include "engine/decide/decide.h"
+
+/* --- look_cpus.c --- */
+
+/* One node; is_summary: without its CPUs and pods. */
+json_t *look_cpus_json(const struct neap_look_view *view,
+		       const struct neap_cluster_node *node, bool is_summary);
+/* The CPUs that a pod has where it is, as a list; "": none of its own. */
+void look_pod_cpus(const struct neap_look_view *view, const struct neap_pod *pod,
+		   char *buf, size_t size);
+
+/* --- look_explain.c --- */
+
+struct look_ask {
+	const char *node; /* only this one; NULL: all */
+	size_t from, limit;
+};
+/* *ret; 0, or -code. */
+int look_explain_json(const struct neap_look_view *view, struct neap_pod *pod,
+		      const struct look_ask *ask, json_t **ret, struct neap_error *err);
+
+#endif

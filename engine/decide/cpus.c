@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows NodeNUMAResource, in the order of Koordinator's plugin: what can never be on the node, then whether there
+ * is room. */
+#include "engine/decide/cpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
+			 const struct neap_pod *pod)
+{
+	const struct neap_cpus_args *args = neap_cluster_cpus_args(cluster);
+
+	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
+	work->scoring = (struct neap_numa_scoring){.is_most_allocated =
+							   args->is_score_most_allocated,
+						   .weights = args->weights,
+						   .count = args->weight_count};
+}
+
+static bool is_aligned(const struct neap_cpu_choice *choice)
+{
+	return choice->numa == NEAP_NUMA_RESTRICTED || choice->numa == NEAP_NUMA_SINGLE;
+}
+
+/* Where all of it comes from, and taking it. */
+static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
+		       const struct neap_pod *pod, struct neap_error *err)
+{
+	const struct neap_cpu_choice *choice = &work->choice;
+	uint64_t nodes = 0;
+	int ret;
+
+	work->can_help = true;
+	work->ask = (struct neap_numa_ask){.requests = pod->requests,
+					   .request_count = pod->request_count,
+					   .is_binding = choice->is_binding,
+					   .cpus = choice->cpus,
+					   .is_required = choice->is_required,
+					   .bind = choice->bind,
+					   .exclusive = work->wish.exclusive,
+					   .is_most_allocated = book->is_most_allocated};
+	/* Nothing is handed back, and so there is nothing to close. */
+	ret = neap_numa_room_open(&work->room, book->numa, NULL, 0, err);
+	if (ret == 0)
+		ret = neap_numa_align(&work->room, &work->ask, choice->numa,
+				      work->wish.numa_exclusive, &work->scoring, NULL,
+				      &nodes, err);
+	if (ret == 0)
+		ret = neap_numa_take(&work->room, &work->ask, nodes, &work->grant, err);
+	if (ret < 0)
+		return ret;
+	return choice->is_binding || work->grant.nodes ? 1 : 0;
+}
+
+int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		    struct neap_error *err)
+{
+	static const struct neap_cpu_rule no_rule;
+	const struct neap_cpus *book = neap_cluster_cpus(cluster, row);
+	struct neap_cpu_choice *choice = &work->choice;
+	int ret = neap_cpu_choose(
+		&work->wish, book ? &book->rule : &no_rule, book ? &book->load : NULL,
+		book && book->numa ? book->numa->layout->per_core : 0, choice, err);
+
+	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
+	if (ret < 0)
+		return ret;
+	if (!choice->is_binding && choice->numa == NEAP_NUMA_ANY)
+		return 0;
+	if (!book || !book->numa || (is_aligned(choice) && !book->numa->zone_count))
+		return is_aligned(choice)
+			       ? neap_error_set(err, NEAP_ENOFIT,
+						"node(s) missing NUMA resources")
+			       : 0;
+	if (book->is_stale) {
+		/* It is counted again before the next decision. */
+		neap_cluster_recount(cluster, row);
+		return neap_error_nomem(err);
+	}
+	if (depth == NEAP_CPU_FILTER && !is_aligned(choice) &&
+	    (!choice->is_required || choice->numa != NEAP_NUMA_ANY))
+		return 1;
+	return try_to_take(work, book, pod, err);
+}
+
+/* --- the rows --- */
+
+/* A pod that asks for nothing has nothing to do with any of it, as one that says nothing where no node does. */
+static bool prepare(struct neap_cycle *cycle)
+{
+	const struct neap_pod *pod = cycle->pod;
+	bool asks = false;
+
+	for (size_t i = 0; i < pod->request_count; i++)
+		asks |= pod->requests[i].resource != NEAP_RESOURCE_PODS &&
+			pod->requests[i].amount > 0;
+	if (!asks || (!pod->cpus && !neap_cluster_cpus_ruled(cycle->cluster)))
+		return false;
+	if (!cycle->cpus)
+		cycle->cpus = neap_alloc(sizeof(*cycle->cpus));
+	if (!cycle->cpus) {
+		cycle->is_short = true;
+		return false;
+	}
+	neap_cpu_work_begin(cycle->cpus, cycle->cluster, pod);
+	return pod->cpus == NULL || cycle->cpus->wish.is_binding ||
+	       cycle->cpus->wish.numa != NEAP_NUMA_ANY ||
+	       neap_cluster_cpus_ruled(cycle->cluster);
+}
+
+/* Several reasons in one text are by ", ", but not inside of brackets. */
+static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
+		   const char *text)
+{
+	const char *end = text;
+	int depth = 0;
+
+	for (; *end && (depth || strncmp(end, ", ", 2) != 0); end++)
+		depth += *end == '[' ? 1 : *end == ']' ? -1 : 0;
+	(void)neap_cycle_refuse_text(cycle, row, reason, text, (size_t)(end - text));
+	if (*end)
+		refuse(cycle, row, reason, end + 2);
+}
+
+static bool fits(struct neap_cycle *cycle, uint32_t row)
+{
+	struct neap_error err;
+	int ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
+				  NEAP_CPU_FILTER, &err);
+
+	if (ret >= 0)
+		return true;
+	if (ret == -NEAP_ENOFIT)
+		refuse(cycle, row,
+		       cycle->cpus->can_help ? NEAP_REASON_CPUS_ROOM : NEAP_REASON_CPUS,
+		       err.msg);
+	else
+		cycle->is_short = true;
+	return false;
+}
+
+static int64_t asked(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+/* How full all of the node would be. */
+static int64_t score_node(const struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_cpu_work *work = cycle->cpus;
+	const struct neap_columns *columns = cycle->columns;
+	const struct neap_cpus *book = neap_cluster_cpus(cycle->cluster, row);
+	int64_t requested[NEAP_NUMA_RESOURCES_MAX] = {0};
+	int64_t capacity[NEAP_NUMA_RESOURCES_MAX] = {0};
+
+	for (size_t i = 0; i < work->scoring.count; i++) {
+		uint32_t resource = work->scoring.weights[i].resource;
+		int64_t more = asked(cycle->pod, resource);
+
+		if (!columns->allocatable[resource] ||
+		    (resource >= NEAP_RESOURCE_FIXED && more <= 0))
+			continue;
+		capacity[i] = columns->allocatable[resource][row];
+		requested[i] = columns->used[resource][row];
+		if (resource == NEAP_RESOURCE_CPU && book && book->load.ratio > 1) {
+			requested[i] = neap_numa_requested_cpu(
+				requested[i], book->load.bound, book->load.ratio);
+			if (work->choice.is_binding)
+				more = neap_numa_amplify(more, book->load.ratio);
+		}
+		requested[i] = neap_amount_sum(requested[i], more);
+	}
+	return neap_numa_score(&work->scoring, requested, capacity);
+}
+
+static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		  int64_t *ret)
+{
+	struct neap_cpu_work *work = cycle->cpus;
+
+	for (size_t i = 0; i < count; i++) {
+		struct neap_error err;
+		int answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, rows[i],
+					     NEAP_CPU_ALL, &err);
+
+		ret[i] = 0;
+		if (answer == -NEAP_ENOMEM)
+			cycle->is_short = true;
+		else if (answer > 0 && work->grant.nodes)
+			ret[i] = neap_numa_score_grant(&work->scoring, &work->room,
+						       &work->ask, &work->grant);
+		else if (answer >= 0 || work->choice.numa == NEAP_NUMA_ANY)
+			ret[i] = score_node(cycle, rows[i]);
+	}
+}
+
+const struct neap_filter neap_filter_cpus = {"NodeNUMAResource", prepare, fits,
+					     NEAP_MOVED_CPUS | NEAP_MOVED_ROOM |
+						     NEAP_MOVED_POD_GONE};
+const struct neap_score neap_score_cpus = {"NodeNUMAResource", 1, NEAP_SCORE_AS_IS,
+					   prepare, score};

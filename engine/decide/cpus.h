@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CPUs of its own and NUMA nodes of one pod on one node, shared by filter, score and claim. */
+#ifndef NEAP_ENGINE_DECIDE_CPUS_H
+#define NEAP_ENGINE_DECIDE_CPUS_H
+
+#include "engine/cluster/cpus.h"
+
+/* How far it is looked: what a filter promises, or all that the pod would get. */
+enum neap_cpu_depth { NEAP_CPU_FILTER, NEAP_CPU_ALL };
+
+/* What one answer is made in; 20 KB. */
+struct neap_cpu_work {
+	struct neap_cpu_wish wish;
+	struct neap_cpu_choice choice;
+	struct neap_numa_scoring scoring;
+	struct neap_numa_ask ask;
+	struct neap_numa_room room;   /* of the last answer 1 */
+	struct neap_numa_grant grant; /* of the last answer 1 with depth ALL */
+	bool can_help; /* of the last refusal: fewer pods on the node could */
+};
+
+/* For the answers that follow. */
+void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
+			 const struct neap_pod *pod);
+/* 1: it gets something; 0: it fits, and gets nothing of that kind. -NEAP_ENOFIT with the text that people see;
+ * -NEAP_ENOMEM. */
+int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		    struct neap_error *err);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The filters and scores of a decision, asked for everything that they have to say. */
+#include "engine/decide/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+void neap_report_done(struct neap_report *report)
+{
+	for (size_t i = 0; i < NEAP_SCORE_COUNT; i++) {
+		free(report->scores[i].raw);
+		free(report->scores[i].points);
+	}
+	free(report->nodes);
+	free(report->reasons);
+	*report = (struct neap_report){0};
+}
+
+static int by_points(const void *a, const void *b)
+{
+	const struct neap_report_node *x = a, *y = b;
+	bool x_fits = !x->reason_count, y_fits = !y->reason_count;
+
+	if (x_fits != y_fits)
+		return x_fits ? -1 : 1;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	if (x_fits && x->pods != y->pods)
+		return x->pods < y->pods ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static bool add_reasons(struct neap_report *report, struct neap_cycle *cycle,
+			size_t *ret_size, const char *filter)
+{
+	size_t needed = report->reason_count + cycle->refusal_count;
+
+	if (needed > *ret_size) {
+		struct neap_report_reason *list =
+			neap_realloc_array(report->reasons, needed * 2, sizeof(*list));
+
+		if (!list)
+			return false;
+		report->reasons = list;
+		*ret_size = needed * 2;
+	}
+	for (size_t i = 0; i < cycle->refusal_count; i++)
+		report->reasons[report->reason_count++] =
+			(struct neap_report_reason){filter, cycle->refusals[i].code};
+	cycle->refusal_count = 0;
+	return true;
+}
+
+static int ask_filters(struct neap_decide *decide, struct neap_report *report,
+		       struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
+	size_t count = neap_decide_active(decide, active), size = 0;
+
+	for (uint32_t row = 0; row < cycle->columns->rows; row++) {
+		struct neap_report_node *node = &report->nodes[report->node_count];
+
+		if (!(cycle->columns->flags[row] & NEAP_ROW_IS_THERE))
+			continue;
+		*node = (struct neap_report_node){
+			.row = row,
+			.pods = (uint32_t)cycle->columns->nodes[row]->pod_count,
+			.reason = report->reason_count};
+		for (size_t i = 0; i < count; i++)
+			if (!active[i]->fits(cycle, row) &&
+			    !add_reasons(report, cycle, &size, active[i]->name))
+				return neap_error_nomem(err);
+		node->reason_count = report->reason_count - node->reason;
+		report->node_count++;
+		if (node->reason_count)
+			continue;
+		node->at = report->fitting++;
+		cycle->rows[cycle->row_count++] = row;
+	}
+	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+static int ask_scores(struct neap_decide *decide, struct neap_report *report,
+		      struct neap_error *err)
+{
+	size_t count = report->fitting;
+
+	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
+		struct neap_report_score *score = &report->scores[i];
+
+		score->name = neap_scores[i]->name;
+		score->weight = neap_decide_weight(decide, i);
+		if (!count || !score->weight)
+			continue;
+		score->raw = neap_alloc_array(count, sizeof(*score->raw));
+		score->points = neap_alloc_array(count, sizeof(*score->points));
+		if (!score->raw || !score->points)
+			return neap_error_nomem(err);
+		if (!neap_decide_score(decide, i, score->raw, score->points)) {
+			free(score->raw);
+			free(score->points);
+			score->raw = score->points = NULL;
+			continue;
+		}
+		for (size_t n = 0; n < report->node_count; n++)
+			if (!report->nodes[n].reason_count)
+				report->nodes[n].score +=
+					score->weight *
+					score->points[report->nodes[n].at];
+	}
+	return neap_decide_cycle(decide)->is_short ? neap_error_nomem(err) : 0;
+}
+
+static int make(struct neap_decide *decide, const struct neap_pod *pod,
+		struct neap_report *report, struct neap_error *err)
+{
+	int failed = neap_decide_begin(decide, pod, err);
+
+	if (failed < 0)
+		return failed;
+	report->nodes =
+		neap_alloc_array(neap_decide_nodes(decide) + 1, sizeof(*report->nodes));
+	if (!report->nodes)
+		return neap_error_nomem(err);
+	failed = ask_filters(decide, report, err);
+	if (failed == 0)
+		failed = ask_scores(decide, report, err);
+	if (failed == 0)
+		qsort(report->nodes, report->node_count, sizeof(*report->nodes),
+		      by_points);
+	return failed;
+}
+
+int neap_decide_report(struct neap_decide *decide, struct neap_pod *pod,
+		       struct neap_report *ret, struct neap_error *err)
+{
+	struct neap_cluster *cluster = neap_decide_cluster(decide);
+	struct neap_cluster_node *node = NULL;
+	int failed;
+
+	*ret = (struct neap_report){0};
+	if (pod->seat.node)
+		node = neap_cluster_lift(cluster, pod);
+	failed = make(decide, pod, ret, err);
+	if (node) {
+		neap_cluster_put_back(cluster, pod, node);
+		neap_decide_cycle(decide)->columns = neap_cluster_settle(cluster);
+	}
+	return failed;
+}

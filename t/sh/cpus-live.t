@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# CPUs that a running neapd gives to pods, and what `neapctl cpus` and `neapctl explain` tell of it.
+#
+# Runs beside others.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_cgroups
+command -v curl >/dev/null || skip_all "curl is not installed"
+command -v jq >/dev/null || skip_all "jq is not installed"
+tap_start
+unset NEAP_SOCKET NEAP_TOKEN NEAP_SERVER NEAP_CACERT NEAP_CERT NEAP_KEY
+C=("$BUILD/neapctl" --socket "$WORK/neap.sock")
+
+# api METHOD PATH [BODY [TYPE]]: over the unix socket.
+api()
+{
+	curl -sS -m 10 --unix-socket "$WORK/neap.sock" -X "$1" "http://x$2" -H "Content-Type: ${4:-application/json}" ${3:+-d "$3"}
+}
+node()
+{
+	api POST /api/v1/nodes '{"metadata":{"name":"'"$1"'"}}' >/dev/null &&
+		api PATCH "/api/v1/nodes/$1/status" '{"status":{"allocatable":{"cpu":"'"$2"'","memory":"8Gi","pods":"110"}}}' \
+			application/merge-patch+json >/dev/null
+}
+# topology NODE: 2 sockets, each a NUMA node of 4 cores with 2 threads; CPUs 0 and 1 are the kubelet's.
+topology()
+{
+	local detail zones='' i
+	detail=$(for i in $(seq 0 15); do echo "{\"id\":$i,\"core\":$((i / 2)),\"socket\":$((i / 8)),\"node\":$((i / 8))}"; done | jq -sc '{detail: .}')
+	for i in 0 1; do
+		zones+="${zones:+,}{\"name\":\"node-$i\",\"type\":\"Node\",\"resources\":[{\"name\":\"cpu\",\"capacity\":\"8\",
+			\"allocatable\":\"8\",\"available\":\"8\"}]}"
+	done
+	jq -n --arg name "$1" --arg detail "$detail" --argjson zones "[$zones]" '{
+		apiVersion: "topology.node.k8s.io/v1alpha1", kind: "NodeResourceTopology", topologyPolicies: ["None"], zones: $zones,
+		metadata: {name: $name, annotations: {"node.koordinator.sh/cpu-topology": $detail,
+			"kubelet.koordinator.sh/cpu-manager-policy": "{\"policy\":\"static\",\"reservedCPUs\":\"0-1\"}"}}}' >"$WORK/nrt"
+	is "$(api POST /apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies "@$WORK/nrt" | jq -r .metadata.name)" "$1"
+}
+# pod NAME QOS CPUS
+pod()
+{
+	is "$(api POST /api/v1/namespaces/default/pods '{"metadata":{"name":"'"$1"'","labels":{"koordinator.sh/qosClass":"'"$2"'",
+		"koordinator.sh/priority-class":"koord-prod"}},"spec":{"schedulerName":"neap-scheduler","containers":[{"name":"c",
+		"image":"i","resources":{"requests":{"cpu":"'"$3"'"},"limits":{"cpu":"'"$3"'"}}}]}}' | jq -r .metadata.name)" "$1"
+}
+pod_json() { api GET "/api/v1/namespaces/default/pods/$1"; }
+cpus_of() { pod_json "$1" | jq -r '.metadata.annotations["scheduling.koordinator.sh/resource-status"] // "{}" | fromjson | .cpuset // ""'; }
+placed() { [ -n "$(pod_json "$1" | jq -r '.spec.nodeName // ""')" ]; }
+# shows PART COMMAND...
+shows()
+{
+	local part=$1
+	shift
+	"${C[@]}" "$@" >"$WORK/out" 2>"$WORK/err" || { cat "$WORK/err"; return 1; }
+	has "$(cat "$WORK/out")" "$part"
+}
+# fails STATUS PART COMMAND...
+fails()
+{
+	local status=$1 part=$2 rc
+	shift 2
+	"${C[@]}" "$@" >"$WORK/out" 2>"$WORK/err"
+	rc=$?
+	is "$rc" "$status" && has "$(cat "$WORK/err")" "$part"
+}
+
+start()
+{
+	neapd_options "$@"
+	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
+	NEAPD_PID=$!
+	eventually 20 serves
+}
+serves() { api GET /api/v1/namespaces/default 2>/dev/null | grep -q '"kind":"Namespace"'; }
+free_port
+check "it starts" start --policy none --roles api,scheduler --dry-run --listen "127.0.0.1:$PORT"
+
+# --- before there is anything ---
+
+knows_none() { shows "knows no node" cpus; }
+check "no nodes" eventually 20 knows_none
+check "a node that there is not" fails 1 "there is no node none" cpus none
+check "a pod that there is not" fails 1 "there is no pod default/none" explain pod none
+check "no name of a node" fails 2 "no name of a node" cpus 'a/b'
+check "no name of a pod" fails 2 "NAMESPACE/NAME" explain pod 'a/b/c'
+
+# --- CPUs ---
+
+check "a node with CPUs" eval 'topology n1 && node n1 16'
+check "a pod that has its own" pod web LSR 4
+check "... is placed" eventually 20 placed web
+check "... with them" is "$(cpus_of web)" 2-5
+check "another" pod db LSE 8
+check "... is placed" eventually 20 placed db
+check "... on the other NUMA node" is "$(cpus_of db)" 8-15
+cat >"$WORK/wanted" <<'END'
+n1
+sockets 2, NUMA nodes 2, cores 8, CPUs 16, reserved 2, given to pods 12
+bind policy none, NUMA policy none, the emptiest first
+
+socket 0, NUMA node 0
+  core 0     ## bb bb ..
+
+socket 1, NUMA node 1
+  core 4     aa aa aa aa
+
+  a  default/db, LSE, CPUs 8-15
+  b  default/web, LSR, CPUs 2-5
+  #  CPUs 0-1, reserved by the kubelet
+  .  free
+END
+drawn() { "${C[@]}" cpus "$@" >"$WORK/out" 2>&1 && diff -u "$WORK/wanted" "$WORK/out"; }
+check "the machine is drawn" eventually 20 drawn n1
+check "... also without a name, as it is the only one" drawn
+json_is() { is "$("${C[@]}" "${@:3}" -o json | jq -c "$1")" "$2"; }
+check "a CPU as JSON" json_is '.nodes[0].cpus[2]' \
+	'{"cpu":2,"core":1,"socket":0,"node":0,"l3":null,"reserved":false,"pods":["default/web"]}' cpus n1
+check "a pod as JSON" json_is '.nodes[0].pods[1] | [.name, .qos, .cpus, .state]' '["web","LSR","2-5","bound"]' cpus n1
+check "what is reserved" json_is '.nodes[0].reserved' '[{"cpus":"0-1","why":"reserved by the kubelet"}]' cpus n1
+
+# --- why ---
+
+check "one that has no room" pod more LSR 4
+refused() { "${C[@]}" explain pod default/more >"$WORK/out" 2>&1 && grep -q "0 of 1 nodes fit" "$WORK/out"; }
+check "no node fits" eventually 20 refused
+check "... by name of the filter" grep -q "NodeNUMAResource: \|NodeResourcesFit: " "$WORK/out"
+check "a placed one is looked at as if it was not there" shows "1 of 1 nodes fit" explain pod default/web
+check "... says where it is, and its CPUs" has "$(cat "$WORK/out")" "default/web is on n1, CPUs 2-5."
+check "the points of a node" shows "LeastAllocated" explain pod web --node n1
+check "as JSON" json_is '[.fitting, .nodes[0].node, .pod.cpus]' '[1,"n1","2-5"]' explain pod default/web
+check "a node that there is not" fails 1 "there is no node n9" explain pod web --node n9
+
+# --- twice the same ---
+
+binding='{"metadata":{"name":"thief","annotations":{"scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"5\"}"}},
+	"target":{"kind":"Node","name":"n1"}}'
+thief()
+{
+	api POST /api/v1/namespaces/default/pods '{"metadata":{"name":"thief"},"spec":{"schedulerName":"nobody",
+		"containers":[{"name":"c","image":"i"}]}}' >/dev/null
+	has "$(api POST /api/v1/namespaces/default/pods/thief/binding "$binding" | jq -r .message)" \
+		"CPU 5 of node n1 is given to pod default/web already"
+}
+check "a CPU that a pod has is given to no other" thief
+
+# --- two nodes ---
+
+check "another node" eval 'topology n2 && node n2 16'
+check "the pod that waited goes there" eventually 20 placed more
+table() { shows "n2" cpus && has "$(cat "$WORK/out")" "RESERVED"; }
+check "a line for each node" table
+check "its reader needs the scheduler" neapd_end TERM
+check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"
+check "... which is said" fails 1 "has not the roles api and scheduler" cpus
+check "it ends" neapd_end TERM
+tap_end
