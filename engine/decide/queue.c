@@ -237,13 +237,19 @@ int neap_queue_add(struct neap_queue *queue, const char *key, int32_t priority,
 	if (!item)
 		return add_new(queue, key, priority, since_usec, err);
 	state = item->state;
-	leave(queue, item);
-	item->priority = priority;
-	item->since_usec = since_usec;
 	if (is_changed && state != TAKEN) {
 		item->attempts = 0;
 		state = READY;
 	}
+	/* Those that are parked stay in the order in which they were. */
+	if (state == PARKED) {
+		item->priority = priority;
+		item->since_usec = since_usec;
+		return 0;
+	}
+	leave(queue, item);
+	item->priority = priority;
+	item->since_usec = since_usec;
 	enter(queue, item, state);
 	return 0;
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whoever checks where pods were put: takes nodes, NodeResourceTopology objects and pods as JSON, and counts plainly
+ * again. Knows nothing of the code that decides, and shares none with it. Names what is wrong; what it cannot read
+ * ends the test. */
+#ifndef NEAP_T_LIB_CLUSTER_BOOK_H
+#define NEAP_T_LIB_CLUSTER_BOOK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct book;
+
+/* max_refs: pods that may share a CPU of a node. */
+struct book *book_new(int max_refs);
+void book_free(struct book *book);
+
+/* Objects as they are now; borrowed. */
+void book_set_node(struct book *book, const json_t *node);
+void book_set_topology(struct book *book, const json_t *topology);
+void book_set_pod(struct book *book, const json_t *pod);
+void book_drop_node(struct book *book, const char *name);
+void book_drop_topology(struct book *book, const char *name);
+void book_drop_pod(struct book *book, const char *ns, const char *name);
+
+/* --- more than one who binds --- */
+
+/* From now on two who do not know of each other may put too much onto a node between two rests: nodes on which two
+ * pods or more came since are not blamed, and not for what was so at the rest. */
+void book_allow_races(struct book *book);
+/* The pod is bound by somebody who does not look; its node is not blamed for it. */
+void book_blind(struct book *book, const char *ns, const char *name);
+/* Everybody has heard of everything. */
+void book_rest(struct book *book);
+
+/* --- nobody goes --- */
+
+/* No pod and no node goes from now on: then every binding has to be as even as the pod wants, at its moment. */
+void book_watch_spread(struct book *book);
+
+/* --- what is asked --- */
+
+/* Counts the nodes again on which something moved since the last time. NULL: all is well, and always was; else what is
+ * wrong, kept until the next call. */
+const char *book_check(struct book *book);
+/* When nothing moves any more: whether each pod that waits and has told why says the truth, as far as it is about
+ * cordons, taints, labels, ports, resources, CPUs without NUMA policies, spreading, and anti-affinity between
+ * pods on one host; and whether it may really go nowhere. nominated pods keep their room. */
+const char *book_check_waiting(struct book *book);
+
+size_t book_bound(const struct book *book); /* pods that have a node now */
+size_t book_waiting(
+	const struct book
+		*book); /* that have none, and are neither on their way out nor gated */
+size_t book_moves(const struct book *book); /* bindings, ends, changes of nominations */
+size_t book_bindings(const struct book *book);     /* all that were seen */
+size_t book_cpu_bindings(const struct book *book); /* of them with CPUs of their own */
+/* "" when the pod has no node, or is not there. Borrowed. */
+const char *book_node_of(const struct book *book, const char *ns, const char *name);
+
+#endif

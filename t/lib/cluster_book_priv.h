@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of t/lib/cluster_book*.c. */
+#ifndef NEAP_T_LIB_CLUSTER_BOOK_PRIV_H
+#define NEAP_T_LIB_CLUSTER_BOOK_PRIV_H
+
+#include <stdint.h>
+
+#include "engine/base/map.h"
+#include "t/lib/cluster_book.h"
+
+#define BOOK_NAMES   16 /* resources that there are */
+#define BOOK_CPU     0
+#define BOOK_PLACES  1
+#define BOOK_CPUS    1024 /* of a node */
+#define BOOK_ZONES   16
+#define BOOK_TROUBLE 1024
+#define BOOK_PORTS   16
+
+enum book_bind { BOOK_BIND_NONE, BOOK_BIND_FULL, BOOK_BIND_SPREAD };
+
+struct book_cpu {
+	int id, core, socket, zone; /* core: of its socket */
+	bool is_reserved;
+};
+
+struct book_zone {
+	bool is_there;
+	int64_t room[BOOK_NAMES]; /* -1: not told */
+};
+
+struct book_topology {
+	struct book_cpu cpus[BOOK_CPUS];
+	int cpu_count, per_core;
+	struct book_zone zones[BOOK_ZONES];
+	bool is_full_only; /* the kubelet gives out whole cores */
+	bool is_single, is_restricted;
+};
+
+struct book_pod {
+	struct book_pod *next, *prev; /* on its node */
+	char ns[64], name[254], uid[64], node[254], nominated[254];
+	int64_t needs[BOOK_NAMES];
+	int priority;
+	bool is_finished, is_deleting, is_gated, is_blind;
+	bool is_fresh; /* came onto its node since the last rest */
+	int ports[BOOK_PORTS];
+	int port_count;
+	/* Parts of the object; NULL: it has none. */
+	json_t *labels, *tolerations, *selector, *spreads, *affinity;
+	char *message; /* why it waits; NULL: not told */
+	/* CPUs. */
+	bool binds; /* gets some of its own, wherever it goes */
+	enum book_bind required, asked;
+	bool is_single;       /* asks for one NUMA node */
+	bool has_numa_policy; /* of any kind */
+	bool has_status;
+	int *cpus, cpu_count;
+	int64_t zone_needs[BOOK_ZONES][BOOK_NAMES];
+};
+
+struct book_node {
+	char name[254];
+	bool is_there, is_dirty, is_cordoned;
+	bool has_told; /* what it has; one that just came back has not */
+	bool is_stained; /* was too full at the rest */
+	int64_t room[BOOK_NAMES];
+	json_t *labels, *taints;
+	struct book_topology *topology;
+	struct book_pod *pods;
+};
+
+struct book {
+	int max_refs;
+	bool allows_races, watches_spread;
+	char names[BOOK_NAMES][64];
+	int name_count;
+	struct neap_map *nodes, *pods; /* pods by "NAMESPACE/NAME" */
+	struct book_node **dirty;
+	size_t dirty_count, dirty_size;
+	size_t bound, bindings, cpu_bindings, moves;
+	char trouble[BOOK_TROUBLE];
+};
+
+/* The first one stays. Returns false. */
+bool book_wrong(struct book *book, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Number of a resource, which is there from now on. */
+int book_name(struct book *book, const char *name);
+int64_t book_amount(const char *name, const json_t *value);
+json_t *book_at(const json_t *json, const char *path);
+const char *book_text(const json_t *json, const char *path);
+/* Member with dots in its name; "" for none. */
+const char *book_annotation(const json_t *object, const char *key);
+const char *book_label(const json_t *labels, const char *key); /* NULL: none */
+struct book_node *book_node(struct book *book, const char *name);
+/* What its pods need together. */
+void book_sum(const struct book_node *node, int64_t used[BOOK_NAMES]);
+bool book_blames(const struct book_node *node, const struct book_pod *a,
+		 const struct book_pod *b);
+bool book_has_labels(const json_t *wanted, const json_t *labels);
+/* Whether pod says that it must not be on the host of other. */
+bool book_is_away_from(const struct book_pod *pod, const struct book_pod *other);
+bool book_ports_collide(const struct book_pod *a, const struct book_pod *b);
+
+/* The pod that just came onto its node: whether that is as even as it wants. */
+void book_check_spread(struct book *book, const struct book_pod *pod);
+
+/* --- CPUs: cluster_book_cpus.c --- */
+
+void book_read_topology(struct book *book, struct book_topology *topology,
+			const json_t *object);
+void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *object);
+/* What is in force for the pod on the node. */
+enum book_bind book_required_on(const struct book_node *node, const struct book_pod *pod);
+bool book_binds_on(const struct book_node *node, const struct book_pod *pod);
+/* Notes what is wrong with CPUs and zones of the node; false then. */
+bool book_check_cpus(struct book *book, const struct book_node *node);
+/* CPUs that the pod could be given at most, as its required policy counts them. */
+int book_free_cpus(const struct book *book, const struct book_node *node,
+		   enum book_bind required);
+
+#endif
