@@ -7,12 +7,14 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
 #include "engine/decide/load.h"
+#include "engine/decide/more.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
 
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
- * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings; else 0. */
+ * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of MORE what more->reason takes;
+ * else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
@@ -28,6 +30,7 @@ enum neap_reason {
 	NEAP_REASON_LOAD_EXPIRED,
 	NEAP_REASON_LOAD,
 	NEAP_REASON_LOAD_AGGREGATED,
+	NEAP_REASON_MORE,
 	NEAP_REASON_COUNT
 };
 
@@ -63,6 +66,9 @@ struct neap_cycle {
 	uint32_t *rows;
 	int64_t *scores, *part;
 	size_t row_size, row_count;
+	const struct neap_decide_more *more; /* NULL: none */
+	bool has_more_filters;               /* in this decision */
+	uint32_t *more_answers;              /* row_size of them where there are more */
 };
 
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
@@ -86,6 +92,14 @@ uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
 bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
 		       uint32_t arg);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
+
+/* more.c */
+void neap_more_begin(struct neap_cycle *cycle);
+/* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
+bool neap_more_filter(struct neap_cycle *cycle, size_t from);
+bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
+const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
+void neap_more_add_scores(struct neap_cycle *cycle);
 
 /* A filter: a row of the table. */
 struct neap_filter {

@@ -37,6 +37,8 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 		(void)snprintf(buf, size, neap_reasons[reason].text,
 			       neap_cluster_load(cluster)->args.names[arg]);
 		return buf;
+	case NEAP_REASON_MORE:
+		return neap_more_reason(decide, arg);
 	default:
 		return neap_reasons[reason].text;
 	}

@@ -27,6 +27,7 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_LOAD] = {"node(s) %s usage exceed threshold", true},
 	[NEAP_REASON_LOAD_AGGREGATED] = {"node(s) %s aggregated usage exceed threshold",
 					 true},
+	[NEAP_REASON_MORE] = {"%s", true},
 };
 
 /* --- spec.unschedulable --- */
