@@ -9,6 +9,7 @@
 #include "api/kube/kube.h"
 
 struct event_base;
+struct neap_decide_more;
 struct neap_load_args;
 struct neap_scheduler;
 
@@ -21,11 +22,15 @@ struct neap_scheduler_config {
 	/* Copied. By what nodes really use; with it, that is a score of weight 1, too. NULL: neap_load_args_init, and
 	 * no score. */
 	const struct neap_load_args *load;
+	/* Further filters and scores, borrowed; NULL: none. */
+	const struct neap_decide_more *more;
 	const struct neap_log *log;
 };
 
 int neap_scheduler_new(const struct neap_scheduler_config *config,
 		       struct neap_scheduler **ret, struct neap_error *err);
+/* The further filters and scores are others now: whoever waits is tried again. NULL is fine. */
+void neap_scheduler_more_changed(struct neap_scheduler *scheduler);
 void neap_scheduler_free(struct neap_scheduler *scheduler);
 
 #endif

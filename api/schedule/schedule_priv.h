@@ -56,6 +56,7 @@ struct neap_scheduler {
 	int64_t (*now)(void);
 	const struct neap_log *log;
 	struct neap_load_args *load; /* NULL: as without a configuration */
+	const struct neap_decide_more *more;
 	struct event *turn;
 	struct neap_cluster *cluster;
 	struct neap_queue *queue;
