@@ -18,6 +18,8 @@
 #include "api/daemon/whole.h"
 #include "api/http/tokens.h"
 #include "api/kube/kube.h"
+#include "api/schedule/policies.h"
+#include "api/schedule/schedule.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -31,6 +33,9 @@ static void note_policy(void *arg, const char *label, const char *what)
 	if (daemon->node != NULL)
 		neap_node_note_policy(daemon->node, label, what,
 				      neap_clock_usec(CLOCK_REALTIME));
+	if (daemon->controllers != NULL)
+		neap_scheduler_more_changed(
+			neap_daemon_controllers_scheduler(daemon->controllers));
 }
 
 static void describe_policy(void *arg, const char *label, json_t *row)
@@ -225,7 +230,13 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
-	const struct neap_daemon_api_config api = {
+	const struct neap_schedule_policies_config placing = {
+		.registry = daemon->registry,
+		.log = &daemon->log,
+		.failed = policy_failed,
+		.arg = daemon,
+	};
+	struct neap_daemon_api_config api = {
 		.config = &daemon->config,
 		.log = &daemon->log,
 		.base = daemon->base,
@@ -233,6 +244,10 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		.crds = &daemon->crds,
 	};
 
+	daemon->placing = neap_schedule_policies_new(&placing);
+	if (daemon->placing == NULL)
+		return neap_error_nomem(err);
+	api.more = neap_schedule_policies_more(daemon->placing);
 	if ((daemon->config.roles & NEAP_ROLE_API) != 0 &&
 	    (neap_daemon_api_start(&api, &daemon->api, err) < 0 ||
 	     neap_daemon_controllers_start(&api, daemon->api, &daemon->controllers, err) <
@@ -347,6 +362,8 @@ static void clients_end(struct neap_daemon *daemon)
 	daemon->extender = NULL;
 	neap_daemon_controllers_free(daemon->controllers);
 	daemon->controllers = NULL;
+	neap_schedule_policies_free(daemon->placing);
+	daemon->placing = NULL;
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
 	daemon->http = NULL;

@@ -7,6 +7,8 @@
 #include "lua/policy_priv.h"
 
 static const char *const qos_functions[] = {"tick", NULL};
+static const char *const score_functions[] = {"plan", NULL};
+static const char *const filter_functions[] = {"allow", NULL};
 
 static const struct neap_kind kinds[] = {
 	{
@@ -19,6 +21,30 @@ static const struct neap_kind kinds[] = {
 		.failsafe = "no new writes",
 		.is_short = true,
 		.run_example = neap_qos_run_example,
+	},
+	{
+		.name = "score",
+		.functions = score_functions,
+		.call_budget_usec = 2000,
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 8000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "nodes are scored without it",
+		.is_short = true,
+		.is_place = true,
+		.run_example = neap_place_run_example,
+	},
+	{
+		.name = "filter",
+		.functions = filter_functions,
+		.call_budget_usec = 2000, /* and for each node, lua/place.h */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 30000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "it keeps no pod from any node",
+		.is_short = true,
+		.is_place = true,
+		.run_example = neap_place_run_example,
 	},
 };
 
@@ -37,5 +63,5 @@ int64_t neap_kind_cycle_usec(const struct neap_kind *kind)
 
 const char *neap_kind_names(void)
 {
-	return "qos";
+	return "qos, score, filter";
 }

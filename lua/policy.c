@@ -21,7 +21,7 @@
 #include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
-#include "lua/policy_priv.h"
+#include "lua/place_priv.h"
 
 #define EXAMPLES_MAX 1000
 
@@ -221,6 +221,19 @@ static int read_examples(lua_State *L, int table, struct neap_policy *policy,
 	return 0;
 }
 
+/* What is of a node alone. */
+static int check_place(lua_State *L, int table, const struct neap_policy *policy,
+		       struct neap_error *err)
+{
+	static const char *const not_here[] = {"where", "triggers"};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
+		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
+			return bad(policy, not_here[i], err,
+				   "of kind qos only: the scheduler asks about all nodes");
+	return 0;
+}
+
 struct check {
 	struct neap_policy *policy;
 	int rc;
@@ -249,9 +262,13 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 	if (rc < 0)
 		return at_key(policy, "params", err);
 	neap_lua_get(L, table, "needs");
-	rc = neap_needs_read(L, lua_gettop(L), policy, err);
+	rc = policy->kind->is_place ? neap_place_needs_read(L, lua_gettop(L), policy, err)
+				    : neap_needs_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
 		return at_key(policy, "needs", err);
+	rc = policy->kind->is_place ? check_place(L, table, policy, err) : 0;
+	if (rc < 0)
+		return rc;
 	neap_lua_get(L, table, "where");
 	rc = neap_where_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
@@ -417,6 +434,7 @@ void neap_policy_free(struct neap_policy *policy)
 	neap_params_done(&policy->params);
 	neap_selector_free(policy->where);
 	free(policy->needs);
+	free(policy->place);
 	free(policy->text);
 	free(policy->doc);
 	free(policy);
@@ -435,6 +453,11 @@ void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_i
 		.doc = policy->doc ? policy->doc : "",
 		.api = policy->api,
 	};
+}
+
+const struct neap_kind *neap_policy_kind(const struct neap_policy *policy)
+{
+	return policy->kind;
 }
 
 const char *neap_policy_text(const struct neap_policy *policy, size_t *ret_len)

@@ -21,6 +21,7 @@ struct neap_kind {
 	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */
+	bool is_place;        /* asked by a decision about a place for a pod: lua/place.h */
 	/* Checks and runs row index (1, 2, ...) of `examples`. */
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };
@@ -47,6 +48,7 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 			  struct neap_error *err);
 void neap_policy_free(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
+const struct neap_kind *neap_policy_kind(const struct neap_policy *policy);
 /* Its text, as long as the policy lives; ret_len may be NULL. */
 const char *neap_policy_text(const struct neap_policy *policy, size_t *ret_len);
 /* 1 to 47 of a-z, 0-9 and -, not beginning with -. */

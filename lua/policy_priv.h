@@ -30,8 +30,12 @@ enum neap_policy_ref {
 	NEAP_REF_METAS, /* "node", "besteffort", ... = metatable that knows what was asked for */
 	NEAP_REF_TICK,   /* the function */
 	NEAP_REF_RESULT, /* of the call that just ended, else false */
+	NEAP_REF_POD,    /* of the decision, and of its nodes one after the other */
+	NEAP_REF_NODE,
 	NEAP_REF_COUNT
 };
+
+struct neap_place_needs;
 
 struct neap_policy {
 	struct neap_vm *vm;
@@ -42,6 +46,7 @@ struct neap_policy {
 	struct neap_params params;
 	struct neap_need *needs;
 	size_t need_count;
+	struct neap_place_needs *place; /* needs of score and filter; NULL: of another kind */
 	struct neap_selector *where; /* NULL: every node */
 	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
 	size_t trigger_count;
@@ -62,6 +67,9 @@ void neap_policy_keep(lua_State *L, const struct neap_policy *policy,
  * holds it in quotes; "origin" when there is none. Returns buf. */
 const char *neap_policy_where(const struct neap_policy *policy, const char *key,
 			      const char *value, char *buf, size_t size);
+
+/* qos.c: what a failed call came to. */
+enum neap_tick_verdict neap_policy_verdict_of(int rc);
 
 /* ctx.c; the first raises. All slots but TABLE, METAS and TICK. */
 void neap_ctx_open(lua_State *L, struct neap_policy *policy);
@@ -102,5 +110,7 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 
 /* examples.c */
 int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err);
+/* place_example.c */
+int neap_place_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 
 #endif

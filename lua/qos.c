@@ -50,7 +50,7 @@ static int read_result(lua_State *L)
 	return 0;
 }
 
-static enum neap_tick_verdict verdict_of(int rc)
+enum neap_tick_verdict neap_policy_verdict_of(int rc)
 {
 	switch (-rc) {
 	case NEAP_EBUDGET:
@@ -102,10 +102,10 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 	rc = run(&tick);
 	if (rc < 0) {
 		free(tick.wishes);
-		if (!neap_vm_is_dead(policy->vm) && verdict_of(rc) != NEAP_TICK_STARVED)
+		if (!neap_vm_is_dead(policy->vm) && neap_policy_verdict_of(rc) != NEAP_TICK_STARVED)
 			(void)neap_ctx_reset_memo(policy,
 						  &ignored); /* it may be what is wrong */
-		return tick.is_wrong ? NEAP_TICK_WRONG : verdict_of(rc);
+		return tick.is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);
 	}
 	if (tick.is_hold)
 		return NEAP_TICK_HOLD;

@@ -11,6 +11,7 @@
 
 struct event_base;
 struct neap_daemon_api;
+struct neap_decide_more;
 struct neap_kube;
 struct neap_kube_registry;
 struct neap_store;
@@ -22,6 +23,7 @@ struct neap_daemon_api_config {
 	struct event_base *base;
 	struct neap_http *http;
 	const struct neap_kube_declared_folder *crds; /* for the start alone */
+	const struct neap_decide_more *more; /* policies of the scheduler; NULL: none */
 };
 
 /* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error

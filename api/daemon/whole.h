@@ -24,6 +24,7 @@
 
 struct event;
 struct neap_daemon_controllers;
+struct neap_schedule_policies;
 struct neap_daemon_extender;
 struct neap_daemon_pods;
 struct neap_daemon_trail;
@@ -59,6 +60,7 @@ struct neap_daemon {
 	struct neap_look *look;
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
+	struct neap_schedule_policies *placing; /* policies of the scheduler */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
 	struct neap_keeper *keeper;                  /* NULL without --run-pods */

@@ -433,7 +433,9 @@ static void run(struct judge *judge)
 	set_params(judge);
 	if (!judge->input->has_examples_off)
 		run_examples(judge);
-	if (judge->input->tape && !judge->verdict->problem_count)
+	/* What is recorded are samples of the node. */
+	if (judge->input->tape && !judge->verdict->problem_count &&
+	    !neap_policy_kind(judge->policy)->is_place)
 		replay(judge);
 }
 

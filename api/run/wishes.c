@@ -78,6 +78,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	struct neap_error err = {0};
 	size_t wish_count = 0;
 
+	if (neap_policy_kind(slot->policy)->is_place)
+		return true; /* the scheduler asks it */
 	if (slot->stats.is_failed || slot->is_elsewhere)
 		return true; /* fail-safe of qos: no new wishes, what was set is held */
 	neap_policy_get_info(slot->policy, &info);

@@ -199,6 +199,7 @@ int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 	int ret = queue ? neap_cluster_new(&cluster, err) : neap_error_nomem(err);
 
 	config.cluster = cluster;
+	config.more = scheduler->more;
 	if (ret == 0 && scheduler->load) {
 		neap_decide_weights(weights);
 		weights[NEAP_SCORE_LOAD_AWARE] = 1;

@@ -90,6 +90,7 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler->names = config->names;
 	scheduler->now = config->now ? config->now : clock_now;
 	scheduler->log = config->log;
+	scheduler->more = config->more;
 	if (config->load) {
 		scheduler->load = neap_alloc(sizeof(*scheduler->load));
 		if (!scheduler->load) {
@@ -120,6 +121,14 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler_wake(scheduler, 0);
 	*ret = scheduler;
 	return 0;
+}
+
+void neap_scheduler_more_changed(struct neap_scheduler *scheduler)
+{
+	if (!scheduler)
+		return;
+	scheduler->moved |= NEAP_MOVED_ANY;
+	scheduler_wake(scheduler, 0);
 }
 
 void neap_scheduler_free(struct neap_scheduler *scheduler)

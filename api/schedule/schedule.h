@@ -10,6 +10,7 @@
 
 struct event_base;
 struct neap_cpus_args;
+struct neap_decide_more;
 struct neap_load_args;
 struct neap_scheduler;
 
@@ -23,11 +24,15 @@ struct neap_scheduler_config {
 	 * no score. */
 	const struct neap_load_args *load;
 	const struct neap_cpus_args *cpus; /* copied; NULL: neap_cpus_args_init */
+	/* Further filters and scores, borrowed; NULL: none. */
+	const struct neap_decide_more *more;
 	const struct neap_log *log;
 };
 
 int neap_scheduler_new(const struct neap_scheduler_config *config,
 		       struct neap_scheduler **ret, struct neap_error *err);
+/* The further filters and scores are others now: whoever waits is tried again. NULL is fine. */
+void neap_scheduler_more_changed(struct neap_scheduler *scheduler);
 void neap_scheduler_free(struct neap_scheduler *scheduler);
 
 #endif

@@ -58,6 +58,7 @@ struct neap_scheduler {
 	const struct neap_log *log;
 	struct neap_load_args *load; /* NULL: as without a configuration */
 	struct neap_cpus_args *cpus; /* the same */
+	const struct neap_decide_more *more;
 	struct event *turn;
 	struct neap_cluster *cluster;
 	struct neap_queue *queue;

@@ -37,6 +37,7 @@ int neap_decide_new(const struct neap_decide_config *config, struct neap_decide 
 		return neap_error_nomem(err);
 	decide->cluster = config->cluster;
 	decide->cycle.cluster = config->cluster;
+	decide->cycle.more = config->more;
 	decide->percentage = config->percentage;
 	neap_decide_weights(decide->weights);
 	if (config->weights)
@@ -60,6 +61,7 @@ void neap_decide_free(struct neap_decide *decide)
 	free(decide->cycle.rows);
 	free(decide->cycle.scores);
 	free(decide->cycle.part);
+	free(decide->cycle.more_answers);
 	free(decide);
 }
 
@@ -149,6 +151,13 @@ static bool make_room(struct neap_cycle *cycle)
 		cycle->part = neap_alloc_array(rows * 2, sizeof(*cycle->part));
 		cycle->row_size =
 			cycle->rows && cycle->scores && cycle->part ? rows * 2 : 0;
+		if (cycle->more && cycle->row_size) {
+			free(cycle->more_answers);
+			cycle->more_answers = neap_alloc_array(
+				rows * 2, sizeof(*cycle->more_answers));
+			if (!cycle->more_answers)
+				cycle->row_size = 0;
+		}
 		if (!cycle->row_size)
 			return false;
 	}
@@ -188,14 +197,19 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 	return count;
 }
 
-static void filter(struct neap_decide *decide, struct neap_choice *ret)
+/* Further filters are asked about at least so many nodes at once. */
+#define BLOCK_MIN 64
+
+/* False: to be done anew. */
+static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
 	size_t count = prepare(cycle, active), rows = cycle->columns->rows;
 	size_t row = decide->start < rows ? decide->start : 0, wanted = enough(decide);
+	size_t asked = 0, until = wanted;
 
-	for (size_t i = 0; i < rows && cycle->row_count < wanted; i++) {
+	for (size_t i = 0; i < rows && cycle->row_count < until; i++) {
 		size_t n = 0;
 
 		if (cycle->columns->flags[row] & NEAP_ROW_IS_THERE) {
@@ -208,9 +222,32 @@ static void filter(struct neap_decide *decide, struct neap_choice *ret)
 				cycle->wakes |= active[n]->wakes;
 		}
 		row = row + 1 == rows ? 0 : row + 1;
+		if (!cycle->has_more_filters ||
+		    (cycle->row_count < until && i + 1 < rows))
+			continue;
+		if (!neap_more_filter(cycle, asked))
+			return false;
+		asked = cycle->row_count;
+		if (asked < wanted && until < asked + BLOCK_MIN)
+			until = asked + BLOCK_MIN;
+		else if (asked >= wanted)
+			until = asked;
 	}
 	decide->start = row;
 	ret->fitting = cycle->row_count;
+	return true;
+}
+
+static void filter(struct neap_decide *decide, struct neap_choice *ret)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	unsigned wakes = cycle->wakes;
+
+	while (!filter_once(decide, ret)) {
+		cycle->refusal_count = cycle->row_count = 0;
+		cycle->wakes = wakes;
+		ret->looked_at = 0;
+	}
 }
 
 static void scale(int64_t *part, size_t count, int how)
@@ -252,6 +289,8 @@ static void add_scores(struct neap_decide *decide)
 		for (size_t n = 0; n < cycle->row_count; n++)
 			cycle->scores[n] += decide->weights[i] * cycle->part[n];
 	}
+	if (cycle->more)
+		neap_more_add_scores(cycle);
 }
 
 static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
@@ -290,7 +329,10 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	decide->nodes = neap_cluster_node_count(decide->cluster);
 	if (pod->trouble)
 		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
-	return make_room(cycle) ? 0 : neap_error_nomem(err);
+	if (!make_room(cycle))
+		return neap_error_nomem(err);
+	neap_more_begin(cycle);
+	return 0;
 }
 
 int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
@@ -337,15 +379,18 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 
 	if (failed < 0)
 		return failed;
-	filters = prepare(cycle, active);
-	for (size_t i = 0; i < count && i < cycle->row_size; i++) {
-		size_t n = 0;
+	do {
+		cycle->refusal_count = cycle->row_count = 0;
+		filters = prepare(cycle, active);
+		for (size_t i = 0; i < count && i < cycle->row_size; i++) {
+			size_t n = 0;
 
-		while (n < filters && active[n]->fits(cycle, rows[i]))
-			n++;
-		if (n == filters)
-			cycle->rows[cycle->row_count++] = rows[i];
-	}
+			while (n < filters && active[n]->fits(cycle, rows[i]))
+				n++;
+			if (n == filters)
+				cycle->rows[cycle->row_count++] = rows[i];
+		}
+	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
 	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
 }
@@ -427,7 +472,7 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 	while (n < count && active[n]->fits(cycle, row))
 		n++;
 	cycle->refusal_count = refusals;
-	return n == count;
+	return n == count && neap_more_fits(cycle, row);
 }
 
 int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,

@@ -28,6 +28,8 @@ enum neap_score_id {
 	NEAP_SCORE_COUNT
 };
 
+struct neap_decide_more;
+
 struct neap_decide_config {
 	struct neap_cluster *cluster; /* borrowed */
 	/* Of all nodes, so many fitting ones are enough, 1 to 100; 0: as kube-scheduler, 50 for a hundred nodes down to 5
@@ -35,6 +37,8 @@ struct neap_decide_config {
 	int percentage;
 	/* By neap_score_id; NULL: kube-scheduler's. A score of weight 0 is not computed. */
 	const int *weights;
+	/* Further filters and scores (engine/decide/more.h), borrowed; NULL: none. */
+	const struct neap_decide_more *more;
 };
 
 /* Those that hold when config.weights is NULL. */

@@ -8,6 +8,7 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
 #include "engine/decide/load.h"
+#include "engine/decide/more.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
@@ -18,7 +19,7 @@ struct neap_filter;
 
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
  * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS and CPUS_ROOM that of
- * the text in the cycle; else 0. */
+ * the text in the cycle, of MORE what more->reason takes; else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
@@ -36,6 +37,7 @@ enum neap_reason {
 	NEAP_REASON_LOAD_AGGREGATED,
 	NEAP_REASON_CPUS,
 	NEAP_REASON_CPUS_ROOM,
+	NEAP_REASON_MORE,
 	NEAP_REASON_COUNT
 };
 
@@ -77,6 +79,9 @@ struct neap_cycle {
 	uint32_t *rows;
 	int64_t *scores, *part;
 	size_t row_size, row_count;
+	const struct neap_decide_more *more; /* NULL: none */
+	bool has_more_filters;               /* in this decision */
+	uint32_t *more_answers;              /* row_size of them where there are more */
 };
 
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
@@ -115,6 +120,14 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 /* NULL: it is none of those that are kept. */
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
+
+/* more.c */
+void neap_more_begin(struct neap_cycle *cycle);
+/* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
+bool neap_more_filter(struct neap_cycle *cycle, size_t from);
+bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
+const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
+void neap_more_add_scores(struct neap_cycle *cycle);
 
 /* A filter: a row of the table. */
 struct neap_filter {

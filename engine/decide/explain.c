@@ -42,6 +42,8 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 	case NEAP_REASON_CPUS_ROOM:
 		text = neap_decide_text(decide, arg);
 		return text ? text : neap_reasons[reason].text;
+	case NEAP_REASON_MORE:
+		return neap_more_reason(decide, arg);
 	default:
 		return neap_reasons[reason].text;
 	}

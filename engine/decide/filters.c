@@ -29,6 +29,7 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 					 true},
 	[NEAP_REASON_CPUS] = {"node(s) give CPUs in another way", false},
 	[NEAP_REASON_CPUS_ROOM] = {"node(s) didn't have the CPUs or NUMA nodes", true},
+	[NEAP_REASON_MORE] = {"%s", true},
 };
 
 /* --- spec.unschedulable --- */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One decision over the policies: who has no say in it any more, what is left of the budgets, which reasons were given. */
+#include "api/schedule/policies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "lua/place.h"
+#include "lua/registry.h"
+
+#define POLICIES_MAX 64 /* of the registry */
+
+_Static_assert(POLICIES_MAX * NEAP_PLACE_REASONS_MAX <= NEAP_MORE_REASONS_MAX,
+	       "each policy has its reasons");
+
+struct one {
+	bool is_out;      /* of this decision */
+	bool has_failed;  /* ... and not because it has nothing to say */
+	bool has_refused; /* some node, in this decision */
+	char name[48];    /* for its reasons */
+	struct neap_place_call call;
+};
+
+struct neap_schedule_policies {
+	struct neap_schedule_policies_config config;
+	struct neap_decide_more more;
+	struct neap_place place;
+	int64_t filter_left_usec, score_left_usec;
+	size_t count;
+	struct one of[POLICIES_MAX]; /* by slot */
+	struct neap_curve_score score;
+	/* Of a block: rows that nobody refused yet, where they stand, and what was said of them. */
+	uint32_t *rows, *places, *answers;
+	size_t size;
+	char text[NEAP_PLACE_REASON + 128];
+};
+
+static bool is_kind(const struct neap_registry_slot *slot, const struct neap_kind *kind)
+{
+	return neap_policy_kind(slot->policy) == kind && !slot->stats.is_failed;
+}
+
+/* --- one answer --- */
+
+/* Notes how it went; true: the answer counts. */
+static bool note(struct neap_schedule_policies *policies, size_t i,
+		 enum neap_tick_verdict verdict, const struct neap_error *err)
+{
+	struct neap_registry_slot *slot = neap_registry_get(policies->config.registry, i);
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	policies->of[i].is_out = verdict != NEAP_TICK_WISHES;
+	policies->of[i].has_failed = policies->of[i].is_out &&
+				     verdict != NEAP_TICK_SKIPPED &&
+				     verdict != NEAP_TICK_HOLD;
+	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
+	    verdict == NEAP_TICK_BUDGET)
+		neap_log_line(policies->config.log, NEAP_LOG_WARN,
+			      "policy %s: %s; %s/%s is placed without it", info.label,
+			      err->msg, policies->place.pod->object->ns,
+			      policies->place.pod->object->name);
+	if (neap_registry_note(slot, verdict, err, policies->place.now_usec)) {
+		neap_policy_get_info(slot->policy, &info);
+		neap_log_line(policies->config.log, NEAP_LOG_ERROR,
+			      "policy %s is out of service: %s", info.label,
+			      neap_policy_kind(slot->policy)->failsafe);
+		if (policies->config.failed)
+			policies->config.failed(policies->config.arg, info.kind,
+						info.name, err->msg);
+	}
+	return verdict == NEAP_TICK_WISHES;
+}
+
+/* --- filters --- */
+
+static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod *pod,
+		  int64_t now_usec)
+{
+	struct neap_schedule_policies *policies = arg;
+	const struct neap_kind *filter = neap_kind_find("filter");
+	size_t count = neap_registry_count(policies->config.registry);
+	bool has_filters = false;
+
+	policies->place = (struct neap_place){cluster, pod, now_usec};
+	policies->filter_left_usec = neap_kind_cycle_usec(filter);
+	policies->score_left_usec = neap_kind_cycle_usec(neap_kind_find("score"));
+	policies->count = count < POLICIES_MAX ? count : POLICIES_MAX;
+	for (size_t i = 0; i < policies->count; i++) {
+		policies->of[i].is_out = policies->of[i].has_failed = false;
+		policies->of[i].has_refused = false;
+		policies->of[i].call.is_open = false;
+		policies->of[i].call.reason_count = 0;
+		has_filters = has_filters ||
+			      is_kind(neap_registry_get(policies->config.registry, i),
+				      filter);
+	}
+	return has_filters;
+}
+
+static bool make_room(struct neap_schedule_policies *policies, size_t count)
+{
+	if (count <= policies->size)
+		return true;
+	free(policies->rows);
+	free(policies->places);
+	free(policies->answers);
+	policies->rows = neap_alloc_array(count * 2, sizeof(*policies->rows));
+	policies->places = neap_alloc_array(count * 2, sizeof(*policies->places));
+	policies->answers = neap_alloc_array(count * 2, sizeof(*policies->answers));
+	policies->size = policies->rows && policies->places && policies->answers
+				 ? count * 2
+				 : 0;
+	return policies->size > 0;
+}
+
+/* What one says of the rows that are left; returns how many are left then. */
+static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left,
+		  uint32_t *ret)
+{
+	struct neap_registry_slot *slot = neap_registry_get(policies->config.registry, i);
+	struct one *one = &policies->of[i];
+	struct neap_policy_info info;
+	struct neap_error err = {0};
+	enum neap_tick_verdict verdict;
+	size_t kept = 0;
+
+	neap_policy_get_info(slot->policy, &info);
+	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
+	verdict = neap_policy_allow_within(slot->policy, &policies->place, &one->call,
+					   policies->rows, left,
+					   &policies->filter_left_usec,
+					   policies->answers, &err);
+	if (!note(policies, i, verdict, &err))
+		return left;
+	for (size_t n = 0; n < left; n++) {
+		if (policies->answers[n]) {
+			ret[policies->places[n]] =
+				(uint32_t)(i * NEAP_PLACE_REASONS_MAX) +
+				policies->answers[n];
+			one->has_refused = true;
+			continue;
+		}
+		policies->rows[kept] = policies->rows[n];
+		policies->places[kept++] = policies->places[n];
+	}
+	return kept;
+}
+
+static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
+		   uint32_t *ret)
+{
+	struct neap_schedule_policies *policies = arg;
+	const struct neap_kind *kind = neap_kind_find("filter");
+	size_t left = count;
+
+	memset(ret, 0, count * sizeof(*ret));
+	if (!make_room(policies, count))
+		return !is_trial; /* short of memory: nobody has a say */
+	memcpy(policies->rows, rows, count * sizeof(*rows));
+	for (size_t i = 0; i < count; i++)
+		policies->places[i] = (uint32_t)i;
+	for (size_t i = 0; i < policies->count && left; i++) {
+		struct one *one = &policies->of[i];
+
+		if (one->is_out ||
+		    !is_kind(neap_registry_get(policies->config.registry, i), kind))
+			continue;
+		left = ask(policies, i, left, ret);
+		/* What it refused before does not count any more; of a trial there is nothing before. */
+		if (one->has_failed && (is_trial || one->has_refused))
+			return false;
+	}
+	return true;
+}
+
+static const char *reason(void *arg, uint32_t number)
+{
+	struct neap_schedule_policies *policies = arg;
+	size_t i = (number - 1) / NEAP_PLACE_REASONS_MAX;
+	size_t n = (number - 1) % NEAP_PLACE_REASONS_MAX;
+
+	if (!number || i >= policies->count || n >= policies->of[i].call.reason_count)
+		return "node(s) not allowed by a policy";
+	(void)snprintf(policies->text, sizeof(policies->text),
+		       "node(s) not allowed by policy %s: %s", policies->of[i].name,
+		       policies->of[i].call.reasons[n]);
+	return policies->text;
+}
+
+/* --- scores --- */
+
+/* The slot of the index-th score policy. */
+static bool find_score(const struct neap_schedule_policies *policies, size_t index,
+		       size_t *ret)
+{
+	const struct neap_kind *kind = neap_kind_find("score");
+
+	for (size_t i = 0; i < policies->count; i++) {
+		const struct neap_registry_slot *slot =
+			neap_registry_get(policies->config.registry, i);
+
+		/* One that fails keeps its number until the decision is made. */
+		if (neap_policy_kind(slot->policy) != kind || index--)
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
+		 int64_t *ret)
+{
+	struct neap_schedule_policies *policies = arg;
+	struct neap_error err = {0};
+	struct neap_registry_slot *slot;
+	enum neap_tick_verdict verdict;
+	size_t i;
+
+	if (!find_score(policies, index, &i))
+		return -1;
+	slot = neap_registry_get(policies->config.registry, i);
+	if (slot->stats.is_failed)
+		return 0;
+	verdict = neap_policy_plan_within(slot->policy, &policies->place,
+					  &policies->score_left_usec, &policies->score,
+					  &err);
+	if (!note(policies, i, verdict, &err))
+		return 0;
+	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
+			 policies->place.now_usec, rows, count, ret);
+	return policies->score.weight;
+}
+
+/* --- all of them --- */
+
+struct neap_schedule_policies *
+neap_schedule_policies_new(const struct neap_schedule_policies_config *config)
+{
+	struct neap_schedule_policies *policies = neap_alloc(sizeof(*policies));
+
+	if (!policies)
+		return NULL;
+	policies->config = *config;
+	policies->more =
+		(struct neap_decide_more){policies, begin, filter, reason, score};
+	return policies;
+}
+
+void neap_schedule_policies_free(struct neap_schedule_policies *policies)
+{
+	if (!policies)
+		return;
+	free(policies->rows);
+	free(policies->places);
+	free(policies->answers);
+	free(policies);
+}
+
+const struct neap_decide_more *
+neap_schedule_policies_more(const struct neap_schedule_policies *policies)
+{
+	return &policies->more;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kind filter: allow(ctx, pod, node), called for many nodes in a row. One protected call with one budget goes through a
+ * block of nodes: per node a few fields are set in a table that is there already, and the function is called. */
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/utf8.h"
+#include "lua/budget.h"
+#include "lua/place_priv.h"
+
+struct block {
+	struct neap_policy *policy;
+	const struct neap_place *place;
+	struct neap_place_call *call;
+	const uint32_t *rows;
+	size_t count;
+	uint32_t *answers;
+	const struct neap_column_view *views;
+	bool is_wrong;
+	int rc;
+	struct neap_error *err;
+};
+
+static const char others[] = "other reasons";
+
+/* A text of the script as people will read it: one line of UTF-8. */
+static void clean(const char *text, char *ret)
+{
+	(void)neap_strcopy(ret, NEAP_PLACE_REASON, text); /* cut is fine */
+	neap_utf8_trim(ret);
+	for (size_t i = 0; ret[i];) {
+		size_t len = neap_utf8_next(ret + i, strlen(ret + i), NULL);
+
+		if (!len || (unsigned char)ret[i] < 0x20 || ret[i] == 0x7f)
+			ret[i] = '?';
+		i += len ? len : 1;
+	}
+	if (!ret[0])
+		(void)neap_strcopy(ret, NEAP_PLACE_REASON, "no reason given");
+}
+
+static uint32_t note_reason(struct neap_place_call *call, const char *text)
+{
+	char reason[NEAP_PLACE_REASON];
+	size_t i;
+
+	clean(text, reason);
+	for (i = 0; i < call->reason_count; i++)
+		if (strcmp(call->reasons[i], reason) == 0)
+			return (uint32_t)i + 1;
+	if (i == NEAP_PLACE_REASONS_MAX)
+		return NEAP_PLACE_REASONS_MAX;
+	memcpy(call->reasons[i], i + 1 == NEAP_PLACE_REASONS_MAX ? others : reason,
+	       i + 1 == NEAP_PLACE_REASONS_MAX ? sizeof(others) : strlen(reason) + 1);
+	call->reason_count++;
+	return (uint32_t)i + 1;
+}
+
+/* The two results at the top; false: they are wrong. */
+static bool read_answer(lua_State *L, struct block *block, uint32_t row, uint32_t *ret)
+{
+	const struct neap_columns *columns = block->views[0].columns;
+	int is = lua_type(L, -2), why = lua_type(L, -1);
+
+	*ret = 0;
+	if (is == LUA_TBOOLEAN && lua_toboolean(L, -2))
+		return true;
+	if (is == LUA_TBOOLEAN && (why == LUA_TSTRING || why == LUA_TNIL)) {
+		*ret = note_reason(block->call,
+				   why == LUA_TSTRING ? lua_tostring(L, -1) : "");
+		return true;
+	}
+	block->is_wrong = true;
+	block->rc = neap_error_set(block->err, NEAP_EINVAL,
+				   "allow returned a %s%s%s for node %.60s: true, or false "
+				   "and a text, is wanted",
+				   lua_typename(L, is),
+				   is == LUA_TBOOLEAN ? " and a " : "",
+				   is == LUA_TBOOLEAN ? lua_typename(L, why) : "",
+				   columns->nodes[row]->name);
+	return false;
+}
+
+static int run_block(lua_State *L)
+{
+	struct block *block = lua_touserdata(L, 1);
+	const struct neap_policy *policy = block->policy;
+	int fn, targets;
+
+	luaL_checkstack(L, 16, NULL);
+	neap_policy_push(L, policy, NEAP_REF_TICK);
+	fn = lua_gettop(L);
+	neap_policy_push(L, policy, NEAP_REF_CTX);
+	neap_policy_push(L, policy, NEAP_REF_POD);
+	targets = neap_place_push_targets(L, policy);
+	for (size_t i = 0; i < block->count; i++) {
+		block->answers[i] = 0;
+		if (!neap_place_set_node(L, policy->place, block->views, targets,
+					 block->rows[i]))
+			continue;
+		lua_pushvalue(L, fn);
+		lua_pushvalue(L, fn + 1);
+		lua_pushvalue(L, fn + 2);
+		lua_pushvalue(L, fn + 3);
+		lua_call(L, 3, 2);
+		if (!read_answer(L, block, block->rows[i], &block->answers[i]))
+			return 0;
+		lua_pop(L, 2);
+	}
+	return 0;
+}
+
+static int check_memo(lua_State *L)
+{
+	struct block *block = lua_touserdata(L, 1);
+
+	block->rc = neap_ctx_check_memo(L, block->policy, block->err);
+	block->is_wrong = block->rc < 0 && block->rc != -NEAP_ENOMEM;
+	return 0;
+}
+
+static int64_t budget_of(const struct neap_policy *policy, size_t count)
+{
+	return policy->kind->call_budget_usec + (int64_t)count / NEAP_PLACE_NODES_A_USEC;
+}
+
+static int push_call(lua_State *L)
+{
+	struct block *block = lua_touserdata(L, 1);
+
+	lua_pushcfunction(L, run_block);
+	lua_pushlightuserdata(L, block);
+	return 2;
+}
+
+static int run(struct block *block)
+{
+	struct neap_policy *policy = block->policy;
+	int rc = neap_vm_protect(policy->vm, push_call, block, 2, block->err);
+
+	if (rc == 0)
+		rc = neap_vm_call(policy->vm, 1, 0, budget_of(policy, block->count),
+				  block->err);
+	if (rc < 0 || block->rc < 0)
+		return rc < 0 ? rc : block->rc;
+	rc = neap_vm_protect(policy->vm, check_memo, block, 0, block->err);
+	return rc < 0 ? rc : block->rc;
+}
+
+static enum neap_tick_verdict allow(struct block *block)
+{
+	struct neap_column_view views[NEAP_NEEDS_MAX];
+	struct neap_policy *policy = block->policy;
+	const struct neap_place *place = block->place;
+	enum neap_tick_verdict verdict;
+	struct neap_error ignored;
+	int rc;
+
+	if (!block->call->is_open) {
+		verdict = neap_place_open(policy, place, block->err);
+		if (verdict != NEAP_TICK_WISHES)
+			return verdict;
+		block->call->is_open = true;
+	}
+	views[0].columns = neap_cluster_settle(place->cluster);
+	for (size_t i = 0; i < policy->place->count; i++)
+		neap_column_open(&views[i], &policy->place->rows[i].column,
+				 place->cluster, place->pod, place->now_usec);
+	block->views = views;
+	rc = run(block);
+	if (rc == 0)
+		return NEAP_TICK_WISHES;
+	verdict = block->is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);
+	if (!neap_vm_is_dead(policy->vm) && verdict != NEAP_TICK_STARVED)
+		(void)neap_ctx_reset_memo(policy, &ignored); /* it may be what is wrong */
+	return verdict;
+}
+
+enum neap_tick_verdict neap_policy_allow_within(struct neap_policy *policy,
+						const struct neap_place *place,
+						struct neap_place_call *call,
+						const uint32_t *rows, size_t count,
+						int64_t *left_usec, uint32_t *ret,
+						struct neap_error *err)
+{
+	struct block block = {.policy = policy,
+			      .place = place,
+			      .call = call,
+			      .rows = rows,
+			      .count = count,
+			      .answers = ret,
+			      .err = err};
+	int64_t started = neap_budget_clock_usec();
+	enum neap_tick_verdict verdict;
+
+	if (*left_usec < neap_budget_scale(policy->kind->call_budget_usec)) {
+		(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+				     "put off: the policies before it used up the CPU "
+				     "time of this decision");
+		return NEAP_TICK_PUT_OFF;
+	}
+	verdict = allow(&block);
+	*left_usec -= neap_budget_clock_usec() - started;
+	return verdict;
+}
