@@ -13,6 +13,7 @@ struct event_base;
 struct neap_daemon_api;
 struct neap_kube;
 struct neap_kube_registry;
+struct neap_schedule_config;
 struct neap_store;
 
 /* All is borrowed for its life. */
@@ -22,6 +23,7 @@ struct neap_daemon_api_config {
 	struct event_base *base;
 	struct neap_http *http;
 	const struct neap_kube_declared_folder *crds; /* for the start alone */
+	struct neap_schedule_config *scheduling;      /* counted; NULL: without */
 };
 
 /* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error

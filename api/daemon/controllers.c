@@ -49,6 +49,7 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 		.kube = workload.kube,
 		.store = workload.store,
 		.names = options->schedule_default ? names : own_names,
+		.settings = config->scheduling,
 		.log = config->log,
 	};
 

@@ -5,6 +5,7 @@
  * answered: what was assumed would be forgotten. */
 #include <string.h>
 
+#include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
 
 /* --- what happened --- */
@@ -172,36 +173,31 @@ static int open_source(struct neap_scheduler *scheduler, struct source *source,
 
 int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 {
-	int weights[NEAP_SCORE_COUNT];
-	struct neap_decide_config config = {0};
 	struct neap_cluster *cluster = NULL;
-	struct neap_decide *decide = NULL;
+	struct neap_decide **profiles = NULL;
 	struct neap_queue *queue = neap_queue_new();
 	int ret = queue ? neap_cluster_new(&cluster, err) : neap_error_nomem(err);
 
-	config.cluster = cluster;
-	if (ret == 0 && scheduler->load) {
-		neap_decide_weights(weights);
-		weights[NEAP_SCORE_LOAD_AWARE] = 1;
-		config.weights = weights;
-		ret = neap_cluster_set_load(cluster, scheduler->load, err);
-	}
 	if (ret == 0)
-		ret = neap_decide_new(&config, &decide, err);
+		ret = scheduler_profiles_new(scheduler, cluster, &profiles, err);
 	for (size_t i = 0; ret == 0 && i < SOURCES; i++)
 		ret = open_source(scheduler, &scheduler->sources[i], err);
 	if (ret < 0) {
 		neap_queue_free(queue);
-		neap_decide_free(decide);
+		scheduler_profiles_free(profiles);
 		neap_cluster_free(cluster);
 		return ret;
 	}
-	neap_decide_free(scheduler->decide);
+	scheduler_profiles_free(scheduler->profiles);
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	scheduler->cluster = cluster;
-	scheduler->decide = decide;
+	scheduler->profiles = profiles;
+	scheduler->decide = profiles[0];
 	scheduler->queue = queue;
+	if (scheduler->settings)
+		neap_queue_set_pauses(queue, scheduler->settings->pause_usec,
+				      scheduler->settings->pause_max_usec);
 	scheduler->is_lost = false;
 	scheduler->is_reading = true;
 	return 0;

@@ -10,6 +10,7 @@
 
 struct event_base;
 struct neap_load_args;
+struct neap_schedule_config;
 struct neap_scheduler;
 
 struct neap_scheduler_config {
@@ -21,11 +22,16 @@ struct neap_scheduler_config {
 	/* Copied. By what nodes really use; with it, that is a score of weight 1, too. NULL: neap_load_args_init, and
 	 * no score. */
 	const struct neap_load_args *load;
+	/* Counted. Its profiles beat names and load; NULL: one profile, kube-scheduler's. */
+	struct neap_schedule_config *settings;
 	const struct neap_log *log;
 };
 
 int neap_scheduler_new(const struct neap_scheduler_config *config,
 		       struct neap_scheduler **ret, struct neap_error *err);
 void neap_scheduler_free(struct neap_scheduler *scheduler);
+/* Other settings, which are counted, for a running one: it reads everything again, and goes by them from then on. */
+void neap_scheduler_configure(struct neap_scheduler *scheduler,
+			      struct neap_schedule_config *settings);
 
 #endif

@@ -17,8 +17,7 @@
 struct neap_decide {
 	struct neap_cycle cycle;
 	struct neap_cluster *cluster;
-	int percentage;
-	int weights[NEAP_SCORE_COUNT];
+	struct neap_settings *settings;
 	size_t start;    /* the row where the next decision begins */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
@@ -30,19 +29,71 @@ void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 		ret[i] = neap_scores[i]->weight;
 }
 
+/* Extended: with a prefix, and not Kubernetes' own. */
+static bool is_extended(const char *name)
+{
+	return strchr(name, '/') && !strstr(name, "kubernetes.io/");
+}
+
+static int number(struct neap_cluster *cluster,
+		  const struct neap_settings_resources *from, struct neap_scored *ret,
+		  size_t *ret_count, struct neap_error *err)
+{
+	struct neap_resources *resources = neap_cluster_resources(cluster);
+
+	for (size_t i = 0; i < from->count; i++) {
+		int failed = neap_resources_add(resources, from->of[i].name,
+						&ret[i].resource, err);
+
+		if (failed < 0)
+			return failed;
+		ret[i].weight = from->of[i].weight;
+		ret[i].is_extended = is_extended(from->of[i].name);
+	}
+	*ret_count = from->count;
+	return 0;
+}
+
+static int number_all(struct neap_decide *decide, struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	int failed = number(decide->cluster, &decide->settings->fit, cycle->fit,
+			    &cycle->fit_count, err);
+
+	return failed < 0 ? failed
+			  : number(decide->cluster, &decide->settings->balance,
+				   cycle->balance, &cycle->balance_count, err);
+}
+
 int neap_decide_new(const struct neap_decide_config *config, struct neap_decide **ret,
 		    struct neap_error *err)
 {
 	struct neap_decide *decide = neap_alloc(sizeof(*decide));
+	struct neap_settings *settings = config->settings
+						 ? neap_settings_ref(config->settings)
+						 : neap_settings_new();
+	int failed;
 
-	if (!decide)
+	if (!decide || !settings) {
+		free(decide);
+		(void)neap_settings_unref(settings);
 		return neap_error_nomem(err);
+	}
+	if (!config->settings) {
+		settings->percentage = config->percentage;
+		if (config->weights)
+			memcpy(settings->weights, config->weights,
+			       sizeof(settings->weights));
+	}
 	decide->cluster = config->cluster;
+	decide->settings = settings;
 	decide->cycle.cluster = config->cluster;
-	decide->percentage = config->percentage;
-	neap_decide_weights(decide->weights);
-	if (config->weights)
-		memcpy(decide->weights, config->weights, sizeof(decide->weights));
+	decide->cycle.settings = settings;
+	failed = number_all(decide, err);
+	if (failed < 0) {
+		neap_decide_free(decide);
+		return failed;
+	}
 	*ret = decide;
 	return 0;
 }
@@ -61,6 +112,7 @@ void neap_decide_free(struct neap_decide *decide)
 	free(decide->cycle.rows);
 	free(decide->cycle.scores);
 	free(decide->cycle.part);
+	(void)neap_settings_unref(decide->settings);
 	free(decide);
 }
 
@@ -142,11 +194,12 @@ static bool make_room(struct neap_cycle *cycle)
 /* As many fitting nodes as are looked for. */
 static size_t enough(const struct neap_decide *decide)
 {
-	size_t nodes = decide->nodes, percentage = (size_t)decide->percentage, count;
+	int wanted = decide->settings->percentage;
+	size_t nodes = decide->nodes, percentage = (size_t)wanted, count;
 
-	if (nodes < NEAP_DECIDE_NODES_MIN || decide->percentage >= 100)
+	if (nodes < NEAP_DECIDE_NODES_MIN || wanted >= 100)
 		return nodes;
-	if (decide->percentage <= 0) {
+	if (wanted <= 0) {
 		percentage = nodes / 125 >= 45 ? 5 : 50 - nodes / 125;
 	}
 	count = nodes * percentage / 100;
@@ -158,7 +211,8 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 	size_t count = 0;
 
 	for (size_t i = 0; neap_filters[i] && count < FILTERS_MAX; i++)
-		if (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle))
+		if (!(cycle->settings->filters_off >> i & 1) &&
+		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
 	return count;
 }
@@ -220,12 +274,14 @@ static void add_scores(struct neap_decide *decide)
 	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
 		const struct neap_score *score = neap_scores[i];
 
-		if (!decide->weights[i] || (score->prepare && !score->prepare(cycle)))
+		int weight = decide->settings->weights[i];
+
+		if (!weight || (score->prepare && !score->prepare(cycle)))
 			continue;
 		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
 		scale(cycle->part, cycle->row_count, score->scale);
 		for (size_t n = 0; n < cycle->row_count; n++)
-			cycle->scores[n] += decide->weights[i] * cycle->part[n];
+			cycle->scores[n] += weight * cycle->part[n];
 	}
 }
 

@@ -27,6 +27,8 @@ enum neap_score_id {
 	NEAP_SCORE_COUNT
 };
 
+struct neap_settings;
+
 struct neap_decide_config {
 	struct neap_cluster *cluster; /* borrowed */
 	/* Of all nodes, so many fitting ones are enough, 1 to 100; 0: as kube-scheduler, 50 for a hundred nodes down to 5
@@ -34,6 +36,8 @@ struct neap_decide_config {
 	int percentage;
 	/* By neap_score_id; NULL: kube-scheduler's. A score of weight 0 is not computed. */
 	const int *weights;
+	/* Of a profile (settings.h), in place of the two before; counted. NULL: kube-scheduler's. */
+	struct neap_settings *settings;
 };
 
 /* Those that hold when config.weights is NULL. */

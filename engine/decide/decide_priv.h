@@ -7,6 +7,7 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
 #include "engine/decide/load.h"
+#include "engine/decide/settings.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
@@ -17,6 +18,7 @@ enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
 	NEAP_REASON_NODE_AFFINITY,
+	NEAP_REASON_ADDED_AFFINITY,
 	NEAP_REASON_PORTS,
 	NEAP_REASON_TOO_MANY_PODS,
 	NEAP_REASON_INSUFFICIENT,
@@ -34,8 +36,20 @@ enum neap_reason {
 #define NEAP_REASON_SHIFT 24
 #define NEAP_REASON_ARG   ((UINT32_C(1) << NEAP_REASON_SHIFT) - 1)
 
+/* A resource that a score compares nodes by. */
+struct neap_scored {
+	uint32_t resource;
+	bool is_extended; /* counts only for pods that ask for it */
+	int64_t weight;
+};
+
 struct neap_cycle {
 	struct neap_cluster *cluster;
+	const struct neap_settings *settings;
+	struct neap_scored fit[NEAP_SETTINGS_ITEMS_MAX], balance[NEAP_SETTINGS_ITEMS_MAX];
+	size_t fit_count, balance_count;
+	uint64_t
+		ignored; /* requests of the pod that no room is asked for, by their index */
 	const struct neap_columns *columns;
 	const struct neap_pod *pod;
 	bool is_short; /* of memory */
