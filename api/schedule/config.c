@@ -52,7 +52,7 @@ int config_wrong(const struct config_reader *reader, struct neap_error *err,
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", path,
 		       *path && *err->field && *err->field != '[' ? "." : "", err->field);
 	(void)snprintf(msg, sizeof(msg), "%s", err->msg);
-	line = config_line(reader->text, reader->len, whole);
+	line = neap_kube_yaml_line(reader->text, reader->len, whole);
 	if (line)
 		(void)snprintf(place, sizeof(place), ":%zu", line);
 	return neap_error_set(err, err->code, "%s%s: %s%s%s", reader->file, place, whole,

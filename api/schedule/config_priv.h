@@ -33,7 +33,4 @@ int config_read_plugins(const struct config_reader *reader, const json_t *profil
 int config_read_args(struct config_reader *reader, const json_t *profile, size_t index,
 		     struct neap_settings *settings, struct neap_error *err);
 
-/* In which line of YAML (or JSON) that path begins, or what of it there is; 0: nobody knows. */
-size_t config_line(const char *text, size_t len, const char *path);
-
 #endif

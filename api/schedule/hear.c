@@ -7,6 +7,7 @@
 
 #include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
+#include "engine/cluster/volumes.h"
 
 /* --- what happened --- */
 
@@ -138,12 +139,63 @@ static int hear_metric(struct neap_scheduler *scheduler,
 	return ret;
 }
 
+static int hear_volume(struct neap_scheduler *scheduler,
+		       const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_volume(scheduler->cluster, event->object->name,
+					   &moved);
+	else
+		ret = neap_cluster_set_volume(scheduler->cluster, event->object, &moved,
+					      err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+static int hear_claim(struct neap_scheduler *scheduler,
+		      const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_claim(scheduler->cluster, event->object->ns,
+					  event->object->name, &moved);
+	else
+		ret = neap_cluster_set_claim(scheduler->cluster, event->object, &moved,
+					     err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+static int hear_class(struct neap_scheduler *scheduler,
+		      const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_class(scheduler->cluster, event->object->name,
+					  &moved);
+	else
+		ret = neap_cluster_set_class(scheduler->cluster, event->object, &moved,
+					     err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
 /* Nobody may serve nodemetrics: then there are none. */
 const struct source scheduler_sources[SOURCES] = {
 	{.resource = "nodes", .hear = hear_node},
 	{.resource = "namespaces", .hear = hear_namespace},
 	{.resource = "poddisruptionbudgets.policy", .hear = hear_budget},
 	{.resource = "nodemetrics.slo.koordinator.sh", .hear = hear_metric},
+	{.resource = "persistentvolumes", .hear = hear_volume},
+	{.resource = "persistentvolumeclaims", .hear = hear_claim},
+	{.resource = "storageclasses.storage.k8s.io", .hear = hear_class},
 	{.resource = "pods", .hear = hear_pod},
 };
 

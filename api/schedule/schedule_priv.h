@@ -46,7 +46,7 @@ struct source {
 	bool is_ready; /* may have events */
 };
 
-#define SOURCES 5
+#define SOURCES 8
 
 struct neap_scheduler {
 	struct event_base *base;

@@ -85,7 +85,8 @@ enum {
 	NEAP_MOVED_POD_PLACED = 32, /* or its labels changed */
 	NEAP_MOVED_OTHER = 64,      /* images, annotations, a status */
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
-	NEAP_MOVED_ANY = 255
+	NEAP_MOVED_VOLUMES = 4096,  /* a volume, a claim, or a class of storage */
+	NEAP_MOVED_ANY = 255 | NEAP_MOVED_VOLUMES
 };
 
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);

@@ -206,15 +206,26 @@ static size_t enough(const struct neap_decide *decide)
 	return count < NEAP_DECIDE_NODES_MIN ? NEAP_DECIDE_NODES_MIN : count;
 }
 
+static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
+{
+	return neap_cycle_refuse(cycle, row, NEAP_REASON_POD, 0);
+}
+
+static const struct neap_filter filter_stop = {"", NULL, refuse_all, NEAP_MOVED_VOLUMES};
+
 static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **active)
 {
 	size_t count = 0;
 
+	cycle->stop = NULL;
 	for (size_t i = 0; neap_filters[i] && count < FILTERS_MAX; i++)
 		if (!(cycle->settings->filters_off >> i & 1) &&
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
-	return count;
+	if (!cycle->stop)
+		return count;
+	active[0] = &filter_stop;
+	return 1;
 }
 
 static void filter(struct neap_decide *decide, struct neap_choice *ret)
@@ -432,6 +443,11 @@ const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide
 size_t neap_decide_nodes(const struct neap_decide *decide)
 {
 	return decide->nodes;
+}
+
+const char *neap_decide_stop(const struct neap_decide *decide)
+{
+	return decide->cycle.stop;
 }
 
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide)

@@ -22,6 +22,10 @@ enum neap_reason {
 	NEAP_REASON_PORTS,
 	NEAP_REASON_TOO_MANY_PODS,
 	NEAP_REASON_INSUFFICIENT,
+	NEAP_REASON_CLAIM_IN_USE,
+	NEAP_REASON_POD, /* its text is cycle.stop */
+	NEAP_REASON_VOLUME_AFFINITY,
+	NEAP_REASON_VOLUME_ZONE,
 	NEAP_REASON_SPREAD_LABEL,
 	NEAP_REASON_SPREAD,
 	NEAP_REASON_NEAR,
@@ -70,6 +74,10 @@ struct neap_cycle {
 	int64_t *least;          /* pods in the emptiest domain, by constraint */
 	struct neap_arena arena; /* of one decision */
 	int64_t now_usec;
+	/* Why it cannot be anywhere, as a filter found before it looked at a node; NULL: it may be. */
+	const char *stop;
+	const struct neap_volume **volumes; /* of the pod's claims */
+	size_t volume_count;
 	struct neap_load_ask load;
 	/* What others of at least its priority wait for, by resource and node. */
 	struct neap_domains nominated;
@@ -79,6 +87,8 @@ struct neap_cycle {
 	size_t row_size, row_count;
 };
 
+/* cycle.stop of the decision before. */
+const char *neap_decide_stop(const struct neap_decide *decide);
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
@@ -111,7 +121,8 @@ struct neap_filter {
 	unsigned wakes;
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
-extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load;
+extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
+	neap_filter_claims, neap_filter_volumes, neap_filter_zones;
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {

@@ -16,6 +16,14 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 		{"node(s) didn't have free ports for the requested pod ports", true},
 	[NEAP_REASON_TOO_MANY_PODS] = {"Too many pods", true},
 	[NEAP_REASON_INSUFFICIENT] = {"Insufficient %s", true},
+	[NEAP_REASON_CLAIM_IN_USE] =
+		{"node has pod using PersistentVolumeClaim with the same name and "
+		 "ReadWriteOncePod access mode",
+		 true},
+	[NEAP_REASON_POD] = {"", false},
+	[NEAP_REASON_VOLUME_AFFINITY] = {"node(s) had volume node affinity conflict",
+					 false},
+	[NEAP_REASON_VOLUME_ZONE] = {"node(s) had no available volume zone", false},
 	[NEAP_REASON_SPREAD_LABEL] =
 		{"node(s) didn't match pod topology spread constraints (missing required label)",
 		 false},
@@ -241,7 +249,8 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
-	&filter_cordon,    &filter_taints,    &filter_labels,
-	&filter_ports,     &filter_room,      &neap_filter_spread,
-	&neap_filter_near, &neap_filter_load, NULL,
+	&filter_cordon,       &filter_taints,     &filter_labels,
+	&filter_ports,        &filter_room,       &neap_filter_claims,
+	&neap_filter_volumes, &neap_filter_zones, &neap_filter_spread,
+	&neap_filter_near,    &neap_filter_load,  NULL,
 };

@@ -51,7 +51,7 @@ const char *neap_settings_filter_name(size_t index)
 {
 	size_t i = 0;
 
-	while (neap_filters[i] && i < index)
+	while (i < index && neap_filters[i])
 		i++;
 	return neap_filters[i] ? neap_filters[i]->name : NULL;
 }

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "api/schedule/config_priv.h"
+#include "api/kube/crd.h"
 
 #define DEPTH_MAX 64
+#define PATH_SIZE 256
 
 struct frame {
 	size_t path_len; /* of the node itself */
@@ -18,7 +19,7 @@ struct frame {
 
 struct walk {
 	const char *wanted;
-	char path[CONFIG_PATH];
+	char path[PATH_SIZE];
 	struct frame frames[DEPTH_MAX];
 	size_t depth;
 	size_t best_len, line;
@@ -101,7 +102,7 @@ static bool take(struct walk *walk, const yaml_event_t *event)
 	}
 }
 
-size_t config_line(const char *text, size_t len, const char *path)
+size_t neap_kube_yaml_line(const char *text, size_t len, const char *path)
 {
 	struct walk walk = {.wanted = path};
 	yaml_parser_t parser;
