@@ -113,6 +113,9 @@ static const struct neap_option options[] = {
 	 NULL, "true", 0, 0, NULL,
 	 "the role scheduler also places pods of default-scheduler; false where a "
 	 "kube-scheduler does"},
+	{"scheduler-config", "scheduler-config", NEAP_OPTION_TEXT, AT(scheduler_config),
+	 "FILE", "", 0, 0, NULL,
+	 "profiles, plugins and their arguments: a KubeSchedulerConfiguration"},
 	{"extender-listen", "extender-listen", NEAP_OPTION_LISTEN, AT(extender_listen),
 	 "ADDR:PORT", "off", 0, 0, NULL,
 	 "where a kube-scheduler finds the extender, over TLS with client certificates "
@@ -412,6 +415,9 @@ static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
 
+	if (*config->scheduler_config && (config->roles & NEAP_ROLE_SCHEDULER) == 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--scheduler-config needs the role scheduler");
 	if (check_tls(config, err) < 0 || check_roles(config, err) < 0 ||
 	    check_extender(config, err) < 0 || finish_tls_listen(config, err) < 0)
 		return -(int)err->code;

@@ -78,6 +78,7 @@ struct neap_config {
 	char extender_listen[64]; /* --extender-listen; "off" */
 	bool extender_plain;   /* --extender-plain: without TLS, to this machine alone */
 	bool schedule_default; /* --schedule-default: pods of default-scheduler too */
+	char scheduler_config[256]; /* --scheduler-config; "" none */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;
 	char policy_dir[256]; /* --policy-dir, "" none */

@@ -242,6 +242,7 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		.base = daemon->base,
 		.http = daemon->http,
 		.crds = &daemon->crds,
+		.scheduling = daemon->scheduling,
 	};
 
 	daemon->placing = neap_schedule_policies_new(&placing);
@@ -255,6 +256,7 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (neap_daemon_extender_start(daemon, err) < 0)
 		return -(int)err->code;
+	neap_daemon_scheduling_tell(daemon);
 	neap_kube_declared_folder_close(&daemon->crds);
 	kubeconfig_write(daemon);
 	return 0;
@@ -300,7 +302,8 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	const struct neap_config *config = &daemon->config;
 
 	/* The format is looked at before anything is touched. */
-	if (neap_account_find(config->user, &daemon->account, err) < 0 ||
+	if (neap_daemon_scheduling_load(daemon, err) < 0 ||
+	    neap_account_find(config->user, &daemon->account, err) < 0 ||
 	    neap_format_check(config->data_dir, err) < 0 ||
 	    neap_folders_make(config, &daemon->account, err) < 0 ||
 	    neap_folders_lock(config->run_dir, err) < 0)
@@ -402,6 +405,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	neap_record_free(daemon->record);
 	json_decref(daemon->labels);
 	neap_policies_forget(&daemon->texts);
+	neap_daemon_scheduling_free(daemon);
 	neap_keeper_free(daemon->keeper);
 	neap_hand_free(daemon->hand);
 	neap_notify_close(&daemon->notify);

@@ -66,6 +66,7 @@ void neap_daemon_reload(struct neap_daemon *daemon)
 		    &daemon->log);
 	neap_daemon_tls_look(daemon->tls_watch);
 	neap_daemon_tokens_look(daemon);
+	neap_daemon_scheduling_look(daemon);
 	neap_daemon_trail_reopen(daemon);
 	daemon->is_told = false; /* the end of a reload is told as the start was */
 	neap_daemon_tell(daemon);

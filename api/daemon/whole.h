@@ -26,6 +26,7 @@ struct event;
 struct neap_daemon_controllers;
 struct neap_schedule_policies;
 struct neap_daemon_extender;
+struct neap_schedule_config;
 struct neap_daemon_pods;
 struct neap_daemon_trail;
 struct event_base;
@@ -62,6 +63,7 @@ struct neap_daemon {
 	struct neap_daemon_api *api;                 /* NULL without the role */
 	struct neap_schedule_policies *placing; /* policies of the scheduler */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
+	struct neap_schedule_config *scheduling;     /* NULL without --scheduler-config */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
 	struct neap_keeper *keeper;                  /* NULL without --run-pods */
 	struct neap_daemon_pods *pods;
@@ -92,6 +94,14 @@ int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err);
 void neap_daemon_tokens_tell(const struct neap_daemon *daemon);
 /* SIGHUP: the file anew. What cannot be used is told, and the tokens stay. */
 void neap_daemon_tokens_look(struct neap_daemon *daemon);
+
+/* --- scheduling.c --- */
+/* --scheduler-config, if it is given; as root, if it is. Then what of it has no effect, for the log. */
+int neap_daemon_scheduling_load(struct neap_daemon *daemon, struct neap_error *err);
+void neap_daemon_scheduling_tell(const struct neap_daemon *daemon);
+/* SIGHUP: the file anew. What cannot be used is told, and the scheduler goes on as before. */
+void neap_daemon_scheduling_look(struct neap_daemon *daemon);
+void neap_daemon_scheduling_free(struct neap_daemon *daemon);
 
 /* --- trail.c --- */
 /* --audit-log, if it is given; as the loop's user, when there is a server. */

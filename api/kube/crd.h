@@ -38,5 +38,8 @@ void neap_kube_crd_free(struct neap_kube_kind *kind);
  * "FILE:12: ...". NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t **ret,
 			 struct neap_error *err);
+/* In which line of YAML (or JSON) the field of that path ("spec.rules[1].name") begins, or what of the path there is;
+ * 0: nobody knows. For messages. */
+size_t neap_kube_yaml_line(const char *text, size_t len, const char *path);
 
 #endif

@@ -5,7 +5,9 @@
  * answered: what was assumed would be forgotten. */
 #include <string.h>
 
+#include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
+#include "engine/cluster/volumes.h"
 
 /* --- what happened --- */
 
@@ -153,6 +155,54 @@ static int hear_topology(struct neap_scheduler *scheduler,
 	return ret;
 }
 
+static int hear_volume(struct neap_scheduler *scheduler,
+		       const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_volume(scheduler->cluster, event->object->name,
+					   &moved);
+	else
+		ret = neap_cluster_set_volume(scheduler->cluster, event->object, &moved,
+					      err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+static int hear_claim(struct neap_scheduler *scheduler,
+		      const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_claim(scheduler->cluster, event->object->ns,
+					  event->object->name, &moved);
+	else
+		ret = neap_cluster_set_claim(scheduler->cluster, event->object, &moved,
+					     err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
+static int hear_class(struct neap_scheduler *scheduler,
+		      const struct neap_store_event *event, struct neap_error *err)
+{
+	unsigned moved = 0;
+	int ret = 0;
+
+	if (event->what == NEAP_STORE_DELETED)
+		neap_cluster_remove_class(scheduler->cluster, event->object->name,
+					  &moved);
+	else
+		ret = neap_cluster_set_class(scheduler->cluster, event->object, &moved,
+					     err);
+	scheduler->moved |= moved;
+	return ret;
+}
+
 /* Nobody may serve nodemetrics and topologies: then there are none. What CPUs a node has is known before what its pods
  * have of them. */
 const struct source scheduler_sources[SOURCES] = {
@@ -162,6 +212,9 @@ const struct source scheduler_sources[SOURCES] = {
 	{.resource = "nodemetrics.slo.koordinator.sh", .hear = hear_metric},
 	{.resource = "noderesourcetopologies.topology.node.k8s.io",
 	 .hear = hear_topology},
+	{.resource = "persistentvolumes", .hear = hear_volume},
+	{.resource = "persistentvolumeclaims", .hear = hear_claim},
+	{.resource = "storageclasses.storage.k8s.io", .hear = hear_class},
 	{.resource = "pods", .hear = hear_pod},
 };
 
@@ -191,39 +244,31 @@ static int open_source(struct neap_scheduler *scheduler, struct source *source,
 
 int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 {
-	int weights[NEAP_SCORE_COUNT];
-	struct neap_decide_config config = {0};
 	struct neap_cluster *cluster = NULL;
-	struct neap_decide *decide = NULL;
+	struct neap_decide **profiles = NULL;
 	struct neap_queue *queue = neap_queue_new();
 	int ret = queue ? neap_cluster_new(&cluster, err) : neap_error_nomem(err);
 
-	config.cluster = cluster;
-	config.more = scheduler->more;
-	if (ret == 0 && scheduler->load) {
-		neap_decide_weights(weights);
-		weights[NEAP_SCORE_LOAD_AWARE] = 1;
-		config.weights = weights;
-		ret = neap_cluster_set_load(cluster, scheduler->load, err);
-	}
-	if (ret == 0 && scheduler->cpus)
-		ret = neap_cluster_set_cpus(cluster, scheduler->cpus, err);
 	if (ret == 0)
-		ret = neap_decide_new(&config, &decide, err);
+		ret = scheduler_profiles_new(scheduler, cluster, &profiles, err);
 	for (size_t i = 0; ret == 0 && i < SOURCES; i++)
 		ret = open_source(scheduler, &scheduler->sources[i], err);
 	if (ret < 0) {
 		neap_queue_free(queue);
-		neap_decide_free(decide);
+		scheduler_profiles_free(profiles);
 		neap_cluster_free(cluster);
 		return ret;
 	}
-	neap_decide_free(scheduler->decide);
+	scheduler_profiles_free(scheduler->profiles);
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	scheduler->cluster = cluster;
-	scheduler->decide = decide;
+	scheduler->profiles = profiles;
+	scheduler->decide = profiles[0];
 	scheduler->queue = queue;
+	if (scheduler->settings)
+		neap_queue_set_pauses(queue, scheduler->settings->pause_usec,
+				      scheduler->settings->pause_max_usec);
 	scheduler->is_lost = false;
 	scheduler->is_reading = true;
 	return 0;

@@ -247,6 +247,7 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 		neap_queue_remove(scheduler->queue, key);
 		return 1;
 	}
+	scheduler_use_profile(scheduler, pod->scheduler);
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {

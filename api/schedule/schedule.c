@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -24,18 +25,11 @@ void scheduler_wake(struct neap_scheduler *scheduler, int64_t usec)
 	(void)event_add(scheduler->turn, &after);
 }
 
-static bool is_own(const struct neap_scheduler *scheduler, const char *name)
-{
-	for (const char *const *own = scheduler->names; *own; own++)
-		if (strcmp(*own, name) == 0)
-			return true;
-	return false;
-}
-
 bool scheduler_wants(const struct neap_scheduler *scheduler, const struct neap_pod *pod)
 {
 	return !*pod->node_name && !pod->is_finished && !pod->is_gated &&
-	       !pod->object->is_deleting && is_own(scheduler, pod->scheduler);
+	       !pod->object->is_deleting &&
+	       scheduler_profile(scheduler, pod->scheduler) >= 0;
 }
 
 static void turn(evutil_socket_t fd, short what, void *arg)
@@ -91,6 +85,8 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler->now = config->now ? config->now : clock_now;
 	scheduler->log = config->log;
 	scheduler->more = config->more;
+	if (config->settings)
+		scheduler->settings = neap_schedule_config_ref(config->settings);
 	if (config->load) {
 		scheduler->load = neap_alloc(sizeof(*scheduler->load));
 		if (!scheduler->load) {
@@ -140,7 +136,8 @@ void neap_scheduler_free(struct neap_scheduler *scheduler)
 		neap_store_watch_free(scheduler->sources[i].watch);
 	if (scheduler->turn)
 		event_free(scheduler->turn);
-	neap_decide_free(scheduler->decide);
+	scheduler_profiles_free(scheduler->profiles);
+	(void)neap_schedule_config_unref(scheduler->settings);
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	free(scheduler->load);

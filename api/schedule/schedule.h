@@ -12,6 +12,7 @@ struct event_base;
 struct neap_cpus_args;
 struct neap_decide_more;
 struct neap_load_args;
+struct neap_schedule_config;
 struct neap_scheduler;
 
 struct neap_scheduler_config {
@@ -26,6 +27,8 @@ struct neap_scheduler_config {
 	const struct neap_cpus_args *cpus; /* copied; NULL: neap_cpus_args_init */
 	/* Further filters and scores, borrowed; NULL: none. */
 	const struct neap_decide_more *more;
+	/* Counted. Its profiles beat names and load; NULL: one profile, kube-scheduler's. */
+	struct neap_schedule_config *settings;
 	const struct neap_log *log;
 };
 
@@ -34,5 +37,8 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 /* The further filters and scores are others now: whoever waits is tried again. NULL is fine. */
 void neap_scheduler_more_changed(struct neap_scheduler *scheduler);
 void neap_scheduler_free(struct neap_scheduler *scheduler);
+/* Other settings, which are counted, for a running one: it reads everything again, and goes by them from then on. */
+void neap_scheduler_configure(struct neap_scheduler *scheduler,
+			      struct neap_schedule_config *settings);
 
 #endif

@@ -47,7 +47,7 @@ struct source {
 	bool is_ready; /* may have events */
 };
 
-#define SOURCES 6
+#define SOURCES 9
 
 struct neap_scheduler {
 	struct event_base *base;
@@ -62,7 +62,9 @@ struct neap_scheduler {
 	struct event *turn;
 	struct neap_cluster *cluster;
 	struct neap_queue *queue;
-	struct neap_decide *decide;
+	struct neap_decide *decide;    /* of the pod at hand: one of the profiles */
+	struct neap_decide **profiles; /* by profile, the rest NULL */
+	struct neap_schedule_config *settings; /* NULL: without */
 	struct source sources[SOURCES];
 	bool is_lost;    /* changes were missed: everything is to be read again */
 	bool is_reading; /* for the first time, or again */
@@ -96,6 +98,17 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			struct neap_error *err);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
+
+/* --- profiles.c --- */
+
+int scheduler_profiles_new(const struct neap_scheduler *scheduler,
+			   struct neap_cluster *cluster, struct neap_decide ***ret,
+			   struct neap_error *err);
+void scheduler_profiles_free(struct neap_decide **profiles);
+/* Of pods with that schedulerName; -1: they are somebody else's. */
+int scheduler_profile(const struct neap_scheduler *scheduler, const char *name);
+/* Sets scheduler->decide; of somebody else's pods it is the first profile's. */
+void scheduler_use_profile(struct neap_scheduler *scheduler, const char *name);
 
 /* --- view.c --- */
 

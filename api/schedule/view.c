@@ -16,6 +16,7 @@ bool neap_scheduler_view(struct neap_scheduler *scheduler, struct neap_schedule_
 		scheduler_wake(scheduler, 0);
 	if (scheduler->is_lost)
 		return false;
+	scheduler->decide = scheduler->profiles[0];
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret->cluster = scheduler->cluster;
 	ret->decide = scheduler->decide;

@@ -37,10 +37,14 @@ int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err)
 	cluster->metrics = neap_map_new();
 	cluster->topologies = neap_map_new();
 	neap_cpus_args_init(&cluster->cpus_args);
+	cluster->volumes = neap_map_new();
+	cluster->claims = neap_map_new();
+	cluster->classes = neap_map_new();
 	if (!cluster->resources || !cluster->nodes || !cluster->pods ||
 	    !cluster->namespaces || !cluster->images || !cluster->taints ||
 	    !cluster->assumed || !cluster->kinds || !cluster->nominees ||
 	    !cluster->budgets || !cluster->metrics || !cluster->topologies ||
+	    !cluster->volumes || !cluster->claims || !cluster->classes ||
 	    !set_defaults(cluster, err)) {
 		neap_cluster_free(cluster);
 		return neap_error_nomem(err);
@@ -85,6 +89,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	free(cluster->kind_free);
 	neap_map_free(cluster->nominees);
 	neap_cluster_free_budgets(cluster);
+	neap_cluster_free_volumes(cluster);
 	neap_cluster_free_load(cluster);
 	neap_cluster_free_topologies(cluster);
 	free(cluster->taint_of);

@@ -93,7 +93,8 @@ enum {
 	NEAP_MOVED_OTHER = 64,      /* images, annotations, a status */
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
 	NEAP_MOVED_CPUS = 256,      /* a topology, or how a node gives out its CPUs */
-	NEAP_MOVED_ANY = 511
+	NEAP_MOVED_VOLUMES = 512,   /* a volume, a claim, or a class of storage */
+	NEAP_MOVED_ANY = 1023
 };
 
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);

@@ -34,6 +34,10 @@ struct neap_cluster {
 	struct neap_map
 		*topologies;      /* struct neap_cluster_topology, by name of the node */
 	size_t cpus_ruled;        /* nodes whose book concerns pods of all kinds */
+	struct neap_map *volumes; /* struct neap_volume, by name */
+	struct neap_map *claims;  /* struct neap_volume_claim, by "NAMESPACE/NAME" */
+	struct neap_map
+		*classes; /* names of StorageClasses whose claims wait for a pod */
 	struct neap_map *metrics; /* struct neap_load_metric, by name of the node */
 };
 
@@ -66,6 +70,10 @@ void neap_cluster_free_budgets(struct neap_cluster *cluster);
 /* It has a place, or is gone. */
 void neap_cluster_end_nomination(struct neap_cluster *cluster,
 				 const struct neap_pod *pod);
+
+/* --- volumes and claims: cluster_volumes.c --- */
+
+void neap_cluster_free_volumes(struct neap_cluster *cluster);
 
 /* --- what nodes really use: cluster_load.c --- */
 

@@ -41,6 +41,10 @@ struct neap_claim {
 };
 
 void neap_cpus_args_init(struct neap_cpus_args *args);
+/* Arguments of NodeNUMAResource, without apiVersion and kind; what is missing is as neap_cpus_args_init has it.
+ * NEAP_EINVAL with the field. */
+int neap_cpus_args_read(struct neap_cpus_args *ret, const json_t *json,
+			struct neap_error *err);
 /* Before any node is told, else NEAP_ECONFLICT. */
 int neap_cluster_set_cpus(struct neap_cluster *cluster, const struct neap_cpus_args *args,
 			  struct neap_error *err);

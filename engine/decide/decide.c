@@ -15,8 +15,7 @@
 struct neap_decide {
 	struct neap_cycle cycle;
 	struct neap_cluster *cluster;
-	int percentage;
-	int weights[NEAP_SCORE_COUNT];
+	struct neap_settings *settings;
 	size_t start;    /* the row where the next decision begins */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
@@ -28,20 +27,72 @@ void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 		ret[i] = neap_scores[i]->weight;
 }
 
+/* Extended: with a prefix, and not Kubernetes' own. */
+static bool is_extended(const char *name)
+{
+	return strchr(name, '/') && !strstr(name, "kubernetes.io/");
+}
+
+static int number(struct neap_cluster *cluster,
+		  const struct neap_settings_resources *from, struct neap_scored *ret,
+		  size_t *ret_count, struct neap_error *err)
+{
+	struct neap_resources *resources = neap_cluster_resources(cluster);
+
+	for (size_t i = 0; i < from->count; i++) {
+		int failed = neap_resources_add(resources, from->of[i].name,
+						&ret[i].resource, err);
+
+		if (failed < 0)
+			return failed;
+		ret[i].weight = from->of[i].weight;
+		ret[i].is_extended = is_extended(from->of[i].name);
+	}
+	*ret_count = from->count;
+	return 0;
+}
+
+static int number_all(struct neap_decide *decide, struct neap_error *err)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	int failed = number(decide->cluster, &decide->settings->fit, cycle->fit,
+			    &cycle->fit_count, err);
+
+	return failed < 0 ? failed
+			  : number(decide->cluster, &decide->settings->balance,
+				   cycle->balance, &cycle->balance_count, err);
+}
+
 int neap_decide_new(const struct neap_decide_config *config, struct neap_decide **ret,
 		    struct neap_error *err)
 {
 	struct neap_decide *decide = neap_alloc(sizeof(*decide));
+	struct neap_settings *settings = config->settings
+						 ? neap_settings_ref(config->settings)
+						 : neap_settings_new();
+	int failed;
 
-	if (!decide)
+	if (!decide || !settings) {
+		free(decide);
+		(void)neap_settings_unref(settings);
 		return neap_error_nomem(err);
+	}
+	if (!config->settings) {
+		settings->percentage = config->percentage;
+		if (config->weights)
+			memcpy(settings->weights, config->weights,
+			       sizeof(settings->weights));
+	}
 	decide->cluster = config->cluster;
+	decide->settings = settings;
 	decide->cycle.cluster = config->cluster;
 	decide->cycle.more = config->more;
-	decide->percentage = config->percentage;
-	neap_decide_weights(decide->weights);
-	if (config->weights)
-		memcpy(decide->weights, config->weights, sizeof(decide->weights));
+	decide->cycle.settings = settings;
+	failed = number_all(decide, err);
+	if (failed < 0) {
+		neap_decide_free(decide);
+		return failed;
+	}
 	*ret = decide;
 	return 0;
 }
@@ -62,6 +113,7 @@ void neap_decide_free(struct neap_decide *decide)
 	free(decide->cycle.scores);
 	free(decide->cycle.part);
 	free(decide->cycle.more_answers);
+	(void)neap_settings_unref(decide->settings);
 	free(decide);
 }
 
@@ -176,25 +228,38 @@ static bool make_room(struct neap_cycle *cycle)
 /* As many fitting nodes as are looked for. */
 static size_t enough(const struct neap_decide *decide)
 {
-	size_t nodes = decide->nodes, percentage = (size_t)decide->percentage, count;
+	int wanted = decide->settings->percentage;
+	size_t nodes = decide->nodes, percentage = (size_t)wanted, count;
 
-	if (nodes < NEAP_DECIDE_NODES_MIN || decide->percentage >= 100)
+	if (nodes < NEAP_DECIDE_NODES_MIN || wanted >= 100)
 		return nodes;
-	if (decide->percentage <= 0) {
+	if (wanted <= 0) {
 		percentage = nodes / 125 >= 45 ? 5 : 50 - nodes / 125;
 	}
 	count = nodes * percentage / 100;
 	return count < NEAP_DECIDE_NODES_MIN ? NEAP_DECIDE_NODES_MIN : count;
 }
 
+static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
+{
+	return neap_cycle_refuse(cycle, row, NEAP_REASON_POD, 0);
+}
+
+static const struct neap_filter filter_stop = {"", NULL, refuse_all, NEAP_MOVED_VOLUMES};
+
 static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **active)
 {
 	size_t count = 0;
 
+	cycle->stop = NULL;
 	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
-		if (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle))
+		if (!(cycle->settings->filters_off >> i & 1) &&
+		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
-	return count;
+	if (!cycle->stop)
+		return count;
+	active[0] = &filter_stop;
+	return 1;
 }
 
 /* Further filters are asked about at least so many nodes at once. */
@@ -282,12 +347,14 @@ static void add_scores(struct neap_decide *decide)
 	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
 		const struct neap_score *score = neap_scores[i];
 
-		if (!decide->weights[i] || (score->prepare && !score->prepare(cycle)))
+		int weight = decide->settings->weights[i];
+
+		if (!weight || (score->prepare && !score->prepare(cycle)))
 			continue;
 		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
 		scale(cycle->part, cycle->row_count, score->scale);
 		for (size_t n = 0; n < cycle->row_count; n++)
-			cycle->scores[n] += decide->weights[i] * cycle->part[n];
+			cycle->scores[n] += weight * cycle->part[n];
 	}
 	if (cycle->more)
 		neap_more_add_scores(cycle);
@@ -449,6 +516,11 @@ const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide
 size_t neap_decide_nodes(const struct neap_decide *decide)
 {
 	return decide->nodes;
+}
+
+const char *neap_decide_stop(const struct neap_decide *decide)
+{
+	return decide->cycle.stop;
 }
 
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide)

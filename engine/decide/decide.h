@@ -29,6 +29,7 @@ enum neap_score_id {
 };
 
 struct neap_decide_more;
+struct neap_settings;
 
 struct neap_decide_config {
 	struct neap_cluster *cluster; /* borrowed */
@@ -39,6 +40,8 @@ struct neap_decide_config {
 	const int *weights;
 	/* Further filters and scores (engine/decide/more.h), borrowed; NULL: none. */
 	const struct neap_decide_more *more;
+	/* Of a profile (settings.h), in place of the two before; counted. NULL: kube-scheduler's. */
+	struct neap_settings *settings;
 };
 
 /* Those that hold when config.weights is NULL. */

@@ -9,6 +9,7 @@
 #include "engine/decide/domains.h"
 #include "engine/decide/load.h"
 #include "engine/decide/more.h"
+#include "engine/decide/settings.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
@@ -24,9 +25,14 @@ enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
 	NEAP_REASON_NODE_AFFINITY,
+	NEAP_REASON_ADDED_AFFINITY,
 	NEAP_REASON_PORTS,
 	NEAP_REASON_TOO_MANY_PODS,
 	NEAP_REASON_INSUFFICIENT,
+	NEAP_REASON_CLAIM_IN_USE,
+	NEAP_REASON_POD, /* its text is cycle.stop */
+	NEAP_REASON_VOLUME_AFFINITY,
+	NEAP_REASON_VOLUME_ZONE,
 	NEAP_REASON_SPREAD_LABEL,
 	NEAP_REASON_SPREAD,
 	NEAP_REASON_NEAR,
@@ -47,8 +53,20 @@ enum neap_reason {
 #define NEAP_REASON_SHIFT 24
 #define NEAP_REASON_ARG   ((UINT32_C(1) << NEAP_REASON_SHIFT) - 1)
 
+/* A resource that a score compares nodes by. */
+struct neap_scored {
+	uint32_t resource;
+	bool is_extended; /* counts only for pods that ask for it */
+	int64_t weight;
+};
+
 struct neap_cycle {
 	struct neap_cluster *cluster;
+	const struct neap_settings *settings;
+	struct neap_scored fit[NEAP_SETTINGS_ITEMS_MAX], balance[NEAP_SETTINGS_ITEMS_MAX];
+	size_t fit_count, balance_count;
+	uint64_t
+		ignored; /* requests of the pod that no room is asked for, by their index */
 	const struct neap_columns *columns;
 	const struct neap_pod *pod;
 	bool is_short; /* of memory */
@@ -69,6 +87,10 @@ struct neap_cycle {
 	int64_t *least;          /* pods in the emptiest domain, by constraint */
 	struct neap_arena arena; /* of one decision */
 	int64_t now_usec;
+	/* Why it cannot be anywhere, as a filter found before it looked at a node; NULL: it may be. */
+	const char *stop;
+	const struct neap_volume **volumes; /* of the pod's claims */
+	size_t volume_count;
 	struct neap_load_ask load;
 	struct neap_cpu_work *cpus; /* from the first pod on that it concerns */
 	const char *texts[NEAP_REASON_TEXTS_MAX];
@@ -84,6 +106,8 @@ struct neap_cycle {
 	uint32_t *more_answers;              /* row_size of them where there are more */
 };
 
+/* cycle.stop of the decision before. */
+const char *neap_decide_stop(const struct neap_decide *decide);
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
@@ -140,7 +164,7 @@ struct neap_filter {
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
 extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
-	neap_filter_cpus;
+	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus;
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {

@@ -31,6 +31,8 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 		(void)snprintf(buf, size, neap_reasons[reason].text,
 			       neap_resources_name(neap_cluster_resources(cluster), arg));
 		return buf;
+	case NEAP_REASON_POD:
+		return neap_decide_stop(decide) ? neap_decide_stop(decide) : "";
 	case NEAP_REASON_LOAD:
 	case NEAP_REASON_LOAD_AGGREGATED:
 		if (arg >= NEAP_LOAD_NAMES_MAX)
@@ -134,7 +136,9 @@ void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out)
 		neap_buf_addf(out, "0/%zu nodes are available:", nodes);
 		for (size_t i = 0; codes && i < count; i++)
 			codes[i] = refusals[i].code;
-		if (codes && texts) {
+		if (neap_decide_stop(decide)) {
+			neap_buf_addf(out, " %s.", neap_decide_stop(decide));
+		} else if (codes && texts) {
 			qsort(codes, count, sizeof(*codes), by_code);
 			told = name_codes(decide, codes, count, texts);
 			put_counts(texts, told);

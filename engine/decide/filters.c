@@ -10,10 +10,20 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_TAINT] = {"node(s) had untolerated taint {%s: %s}", false},
 	[NEAP_REASON_NODE_AFFINITY] =
 		{"node(s) didn't match Pod's node affinity/selector", false},
+	[NEAP_REASON_ADDED_AFFINITY] =
+		{"node(s) didn't match scheduler-enforced node affinity", false},
 	[NEAP_REASON_PORTS] =
 		{"node(s) didn't have free ports for the requested pod ports", true},
 	[NEAP_REASON_TOO_MANY_PODS] = {"Too many pods", true},
 	[NEAP_REASON_INSUFFICIENT] = {"Insufficient %s", true},
+	[NEAP_REASON_CLAIM_IN_USE] =
+		{"node has pod using PersistentVolumeClaim with the same name and "
+		 "ReadWriteOncePod access mode",
+		 true},
+	[NEAP_REASON_POD] = {"", false},
+	[NEAP_REASON_VOLUME_AFFINITY] = {"node(s) had volume node affinity conflict",
+					 false},
+	[NEAP_REASON_VOLUME_ZONE] = {"node(s) had no available volume zone", false},
 	[NEAP_REASON_SPREAD_LABEL] =
 		{"node(s) didn't match pod topology spread constraints (missing required label)",
 		 false},
@@ -90,7 +100,8 @@ static bool has_no_taint(struct neap_cycle *cycle, uint32_t row)
 
 static bool prepare_affinity(struct neap_cycle *cycle)
 {
-	return cycle->pod->node_selector.count || cycle->pod->has_affinity;
+	return cycle->pod->node_selector.count || cycle->pod->has_affinity ||
+	       cycle->settings->has_added;
 }
 
 static bool has_labels(struct neap_cycle *cycle, uint32_t row)
@@ -98,6 +109,9 @@ static bool has_labels(struct neap_cycle *cycle, uint32_t row)
 	const struct neap_pod *pod = cycle->pod;
 	const struct neap_object *node = cycle->columns->nodes[row]->object;
 
+	if (cycle->settings->has_added &&
+	    !neap_terms_match(&cycle->settings->added, node))
+		return neap_cycle_refuse(cycle, row, NEAP_REASON_ADDED_AFFINITY, 0);
 	if ((!pod->node_selector.count || neap_term_matches(&pod->node_selector, node)) &&
 	    (!pod->has_affinity || neap_terms_match(&pod->affinity, node)))
 		return true;
@@ -134,9 +148,45 @@ static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 
 /* --- resources --- */
 
+static bool is_ignored(const struct neap_settings *settings, const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	if (!slash || strstr(name, "kubernetes.io/"))
+		return false;
+	for (size_t i = 0; i < settings->ignored.count; i++)
+		if (strcmp(settings->ignored.of[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < settings->ignored_groups.count; i++) {
+		const char *group = settings->ignored_groups.of[i];
+
+		if (strlen(group) == (size_t)(slash - name) &&
+		    strncmp(group, name, (size_t)(slash - name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t find_ignored(const struct neap_cycle *cycle)
+{
+	const struct neap_settings *settings = cycle->settings;
+	const struct neap_resources *resources = neap_cluster_resources(cycle->cluster);
+	uint64_t ignored = 0;
+
+	if (!settings->ignored.count && !settings->ignored_groups.count)
+		return 0;
+	for (size_t i = 0; i < cycle->pod->request_count && i < NEAP_AMOUNTS_MAX; i++)
+		if (is_ignored(settings,
+			       neap_resources_name(resources,
+						   cycle->pod->requests[i].resource)))
+			ignored |= UINT64_C(1) << i;
+	return ignored;
+}
+
 /* Room that is made for others is theirs, unless the pod is more important. */
 static bool prepare_room(struct neap_cycle *cycle)
 {
+	cycle->ignored = find_ignored(cycle);
 	neap_domains_clear(&cycle->nominated);
 	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {
 		const struct neap_pod *other = neap_cluster_nominee(cycle->cluster, i);
@@ -170,6 +220,8 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 		uint32_t resource = pod->requests[i].resource;
 		int64_t allocatable = 0, used = 0;
 
+		if (cycle->ignored >> i & 1)
+			continue;
 		if (columns->allocatable[resource]) {
 			allocatable = columns->allocatable[resource][row];
 			used = columns->used[resource][row];
@@ -200,9 +252,9 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
-	&filter_cordon,    &filter_taints,
-	&filter_labels,    &filter_ports,
-	&filter_room,      &neap_filter_spread,
-	&neap_filter_near, &neap_filter_load,
-	&neap_filter_cpus, NULL,
+	&filter_cordon,       &filter_taints,     &filter_labels,
+	&filter_ports,        &filter_room,       &neap_filter_claims,
+	&neap_filter_volumes, &neap_filter_zones, &neap_filter_spread,
+	&neap_filter_near,    &neap_filter_load,  &neap_filter_cpus,
+	NULL,
 };

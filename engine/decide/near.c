@@ -210,12 +210,10 @@ const struct neap_filter neap_filter_near = {"InterPodAffinity", prepare_near, f
 
 /* --- the score --- */
 
-/* A pod that must be near this one is worth as much as one that would like it with this weight. */
-#define WEIGHT_REQUIRED 1
-
+/* required: what each term counts, where it has no weight of its own; 0: it has. */
 static void weigh(struct neap_cycle *cycle, uint32_t row,
 		  const struct neap_pod_terms *terms, const struct neap_pod *about,
-		  const struct neap_object *ns, int64_t factor, bool is_weighted)
+		  const struct neap_object *ns, int64_t factor, int64_t required)
 {
 	for (size_t i = 0; i < terms->count; i++) {
 		const struct neap_pod_term *term = &terms->terms[i];
@@ -223,7 +221,7 @@ static void weigh(struct neap_cycle *cycle, uint32_t row,
 		if (neap_pod_term_takes(term, about, ns))
 			add(cycle, &cycle->near, slot_of_key(cycle, term->topology_key),
 			    label(cycle, row, term->topology_key),
-			    factor * (is_weighted ? term->weight : WEIGHT_REQUIRED));
+			    factor * (required ? required : term->weight));
 	}
 }
 
@@ -232,6 +230,9 @@ static bool prepare_wishes(struct neap_cycle *cycle)
 	const struct neap_columns *columns = cycle->columns;
 	const struct neap_pod *pod = cycle->pod;
 	const struct neap_object *ns = namespace_of(cycle, pod);
+	/* A pod that must be near this one counts as one that would like it with this weight. */
+	int64_t required = cycle->settings->required_weight;
+	bool has_wishes = !cycle->settings->ignores_wishes;
 	bool has_own = pod->near[NEAP_NEAR_PREFERRED].count ||
 		       pod->near[NEAP_AWAY_PREFERRED].count;
 
@@ -248,15 +249,18 @@ static bool prepare_wishes(struct neap_cycle *cycle)
 			const struct neap_object *its = namespace_of(cycle, other);
 
 			weigh(cycle, row, &pod->near[NEAP_NEAR_PREFERRED], other, its, 1,
-			      true);
+			      0);
 			weigh(cycle, row, &pod->near[NEAP_AWAY_PREFERRED], other, its, -1,
-			      true);
-			weigh(cycle, row, &other->near[NEAP_NEAR_REQUIRED], pod, ns, 1,
-			      false);
+			      0);
+			if (required)
+				weigh(cycle, row, &other->near[NEAP_NEAR_REQUIRED], pod,
+				      ns, 1, required);
+			if (!has_wishes)
+				continue;
 			weigh(cycle, row, &other->near[NEAP_NEAR_PREFERRED], pod, ns, 1,
-			      true);
+			      0);
 			weigh(cycle, row, &other->near[NEAP_AWAY_PREFERRED], pod, ns, -1,
-			      true);
+			      0);
 		}
 	}
 	return cycle->near.count > 0;

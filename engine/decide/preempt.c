@@ -267,6 +267,16 @@ static bool is_far(const struct neap_pod *pod)
 	       pod->near[NEAP_AWAY_REQUIRED].count;
 }
 
+/* So many nodes where it would help are compared. */
+static int64_t enough(const struct neap_decide *decide,
+		      const struct neap_settings *settings)
+{
+	int64_t nodes = (int64_t)neap_decide_nodes(decide);
+	int64_t count = nodes * settings->candidate_percent / 100;
+
+	return count > settings->candidates_min ? count : settings->candidates_min;
+}
+
 static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 		   const uint32_t *rows, size_t count, struct neap_victims *ret,
 		   struct neap_error *err)
@@ -276,6 +286,7 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 	struct trial *trial = neap_alloc(sizeof(*trial));
 	struct price best = {0};
 	uint64_t start;
+	int64_t wanted = enough(decide, cycle->settings);
 	int found = 0;
 
 	if (!trial)
@@ -283,7 +294,7 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 	trial->decide = decide;
 	trial->pod = pod;
 	start = neap_cluster_generation(neap_decide_cluster(decide));
-	for (size_t i = 0; i < count && left; i++) {
+	for (size_t i = 0; i < count && left && wanted; i++) {
 		struct price price;
 		bool helps;
 
@@ -292,6 +303,7 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 		left -= trial->count > 0;
 		if (!helps)
 			continue;
+		wanted--;
 		price = price_of(trial);
 		if (found && !is_better(&price, &best))
 			continue;
@@ -316,6 +328,8 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 
 	if (!rows)
 		return neap_error_nomem(err);
+	if (cycle->settings->never_preempts)
+		return 0;
 	if (!pod->may_preempt) {
 		neap_decide_set_end(decide,
 				    "not eligible due to preemptionPolicy=Never.");

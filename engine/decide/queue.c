@@ -37,6 +37,7 @@ struct neap_queue {
 	struct item *first, *last; /* parked */
 	size_t parked, taken;
 	uint64_t number;
+	int64_t pause_usec, pause_max_usec;
 };
 
 static bool is_more_urgent(const struct item *a, const struct item *b)
@@ -184,6 +185,8 @@ struct neap_queue *neap_queue_new(void)
 
 	if (!queue)
 		return NULL;
+	queue->pause_usec = NEAP_QUEUE_PAUSE_USEC;
+	queue->pause_max_usec = NEAP_QUEUE_PAUSE_MAX_USEC;
 	queue->ready.is_before = is_more_urgent;
 	queue->paused.is_before = is_sooner;
 	queue->items = neap_map_new();
@@ -203,6 +206,12 @@ void neap_queue_free(struct neap_queue *queue)
 	free(queue->ready.items);
 	free(queue->paused.items);
 	free(queue);
+}
+
+void neap_queue_set_pauses(struct neap_queue *queue, int64_t first_usec, int64_t max_usec)
+{
+	queue->pause_usec = first_usec;
+	queue->pause_max_usec = max_usec;
 }
 
 static int add_new(struct neap_queue *queue, const char *key, int32_t priority,
@@ -269,7 +278,7 @@ static void ready_what_is_due(struct neap_queue *queue, int64_t now_usec)
 	/* A due time far ahead is of before the clock was set back. */
 	while (queue->paused.count &&
 	       (queue->paused.items[0]->due_usec <= now_usec ||
-		queue->paused.items[0]->due_usec > now_usec + NEAP_QUEUE_PAUSE_MAX_USEC))
+		queue->paused.items[0]->due_usec > now_usec + queue->pause_max_usec))
 		move(queue, queue->paused.items[0], READY);
 	while (queue->first &&
 	       queue->first->parked_usec + NEAP_QUEUE_PARK_MAX_USEC <= now_usec)
@@ -288,15 +297,17 @@ const char *neap_queue_take(struct neap_queue *queue, int64_t now_usec)
 	return item->key;
 }
 
-static void pause_it(struct item *item, int64_t now_usec)
+/* Pauses of at most an hour, doubled at most twelve times. */
+#define DOUBLED_MAX 12
+
+static void pause_it(const struct neap_queue *queue, struct item *item, int64_t now_usec)
 {
-	int64_t pause = NEAP_QUEUE_PAUSE_USEC
-			<< (item->attempts < 4 ? item->attempts : 4);
+	int64_t pause = queue->pause_usec
+			<< (item->attempts < DOUBLED_MAX ? item->attempts : DOUBLED_MAX);
 
 	item->attempts++;
-	item->due_usec =
-		now_usec +
-		(pause > NEAP_QUEUE_PAUSE_MAX_USEC ? NEAP_QUEUE_PAUSE_MAX_USEC : pause);
+	item->due_usec = now_usec +
+			 (pause > queue->pause_max_usec ? queue->pause_max_usec : pause);
 }
 
 void neap_queue_park(struct neap_queue *queue, const char *key, unsigned wakes,
@@ -306,7 +317,7 @@ void neap_queue_park(struct neap_queue *queue, const char *key, unsigned wakes,
 
 	if (!item)
 		return;
-	pause_it(item, now_usec);
+	pause_it(queue, item, now_usec);
 	item->wakes = wakes;
 	item->parked_usec = now_usec;
 	move(queue, item, PARKED);
@@ -318,7 +329,7 @@ void neap_queue_retry(struct neap_queue *queue, const char *key, int64_t now_use
 
 	if (!item)
 		return;
-	pause_it(item, now_usec);
+	pause_it(queue, item, now_usec);
 	move(queue, item, PAUSED);
 }
 

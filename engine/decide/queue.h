@@ -21,6 +21,9 @@ struct neap_queue_counts {
 
 struct neap_queue *neap_queue_new(void); /* NULL without memory */
 void neap_queue_free(struct neap_queue *queue);
+/* In place of NEAP_QUEUE_PAUSE_USEC and NEAP_QUEUE_PAUSE_MAX_USEC, for pauses from now on. */
+void neap_queue_set_pauses(struct neap_queue *queue, int64_t first_usec,
+			   int64_t max_usec);
 
 /* A pod ("NAMESPACE/NAME") may be decided now. One that is there: its priority and age are set, and with is_changed,
  * as something of it changed, it may be tried at once, without a pause. */

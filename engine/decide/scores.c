@@ -24,21 +24,33 @@ static void score_taints(struct neap_cycle *cycle, const uint32_t *rows, size_t 
 
 static bool prepare_affinity(struct neap_cycle *cycle)
 {
-	return cycle->pod->preferred_count > 0;
+	return cycle->pod->preferred_count > 0 ||
+	       cycle->settings->added_preferred_count > 0;
+}
+
+static int64_t weigh(const struct neap_preferred *list, size_t count,
+		     const struct neap_object *node)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (neap_term_matches(&list[i].term, node))
+			sum += list[i].weight;
+	return sum;
 }
 
 static void score_affinity(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 			   int64_t *ret)
 {
+	const struct neap_settings *settings = cycle->settings;
 	const struct neap_pod *pod = cycle->pod;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct neap_object *node = cycle->columns->nodes[rows[i]]->object;
 
-		ret[i] = 0;
-		for (size_t n = 0; n < pod->preferred_count; n++)
-			if (neap_term_matches(&pod->preferred[n].term, node))
-				ret[i] += pod->preferred[n].weight;
+		ret[i] = weigh(pod->preferred, pod->preferred_count, node) +
+			 weigh(settings->added_preferred, settings->added_preferred_count,
+			       node);
 	}
 }
 
@@ -54,23 +66,59 @@ static int64_t free_part(int64_t allocatable, int64_t used)
 	return (int64_t)((__int128)(allocatable - used) * NEAP_SCORE_MAX / allocatable);
 }
 
-static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
-		       bool is_most, int64_t *ret)
+static int64_t request_of(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+/* A resource, with what is used of it by row (NULL: nothing), and what the pod adds. */
+struct compared {
+	const int64_t *all, *used;
+	int64_t more, weight;
+};
+
+static size_t compare(const struct neap_cycle *cycle, struct compared *ret)
 {
 	const struct neap_columns *columns = cycle->columns;
 	const struct neap_pod *pod = cycle->pod;
-	static const uint32_t resources[] = {NEAP_RESOURCE_CPU, NEAP_RESOURCE_MEMORY};
-	const int64_t *const used[] = {columns->scored_cpu_milli, columns->scored_bytes};
-	const int64_t more[] = {pod->scored_cpu_milli, pod->scored_bytes};
+	size_t count = 0;
+
+	for (size_t i = 0; i < cycle->fit_count; i++) {
+		uint32_t resource = cycle->fit[i].resource;
+		struct compared *row = &ret[count];
+
+		*row = (struct compared){columns->allocatable[resource],
+					 columns->used[resource],
+					 request_of(pod, resource), cycle->fit[i].weight};
+		if (resource == NEAP_RESOURCE_CPU) {
+			row->used = columns->scored_cpu_milli;
+			row->more = pod->scored_cpu_milli;
+		} else if (resource == NEAP_RESOURCE_MEMORY) {
+			row->used = columns->scored_bytes;
+			row->more = pod->scored_bytes;
+		}
+		if (row->all && (row->more || !cycle->fit[i].is_extended))
+			count++;
+	}
+	return count;
+}
+
+static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		       bool is_most, int64_t *ret)
+{
+	struct compared of[NEAP_SETTINGS_ITEMS_MAX];
+	size_t of_count = compare(cycle, of);
 
 	memset(ret, 0, count * sizeof(*ret));
 	for (size_t i = 0; i < count; i++) {
-		int64_t sum = 0, kinds = 0;
+		int64_t sum = 0, weights = 0;
 
-		for (size_t n = 0; n < NEAP_ARRAY_LEN(resources); n++) {
-			const int64_t *column = columns->allocatable[resources[n]];
-			int64_t all = column ? column[rows[i]] : 0;
-			int64_t now = neap_amount_sum(used[n][rows[i]], more[n]);
+		for (size_t n = 0; n < of_count; n++) {
+			int64_t all = of[n].all[rows[i]];
+			int64_t now = neap_amount_sum(of[n].used[rows[i]], of[n].more);
 			int64_t part = free_part(all, now);
 
 			if (part < 0)
@@ -80,10 +128,10 @@ static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 				part = now > all ? 0
 						 : (int64_t)((__int128)now *
 							     NEAP_SCORE_MAX / all);
-			sum += part;
-			kinds++;
+			sum += part * of[n].weight;
+			weights += of[n].weight;
 		}
-		ret[i] = kinds ? sum / kinds : 0;
+		ret[i] = weights ? sum / weights : 0;
 	}
 }
 
@@ -99,47 +147,56 @@ static void score_most(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 	score_room(cycle, rows, count, true, ret);
 }
 
-static int64_t request_of(const struct neap_pod *pod, uint32_t resource)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 static bool prepare_balance(struct neap_cycle *cycle)
 {
-	return request_of(cycle->pod, NEAP_RESOURCE_CPU) ||
-	       request_of(cycle->pod, NEAP_RESOURCE_MEMORY);
+	for (size_t i = 0; i < cycle->balance_count; i++)
+		if (request_of(cycle->pod, cycle->balance[i].resource))
+			return true;
+	return false;
 }
 
-/* How alike the used shares of CPU and memory are: 1 less their standard deviation. */
+/* Standard deviation of shares. */
+static double deviation(const double *shares, int count)
+{
+	double mean = 0, sum = 0;
+
+	if (count == 2)
+		return fabs(shares[0] - shares[1]) / 2;
+	for (int i = 0; i < count; i++)
+		mean += shares[i] / count;
+	for (int i = 0; i < count; i++)
+		sum += (shares[i] - mean) * (shares[i] - mean);
+	return count > 2 ? sqrt(sum / count) : 0;
+}
+
+/* How alike the used shares of the resources are: 1 less their standard deviation. */
 static void score_balance(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 			  int64_t *ret)
 {
 	const struct neap_columns *columns = cycle->columns;
-	static const uint32_t resources[] = {NEAP_RESOURCE_CPU, NEAP_RESOURCE_MEMORY};
+	int64_t asked[NEAP_SETTINGS_ITEMS_MAX];
 
+	for (size_t n = 0; n < cycle->balance_count; n++)
+		asked[n] = request_of(cycle->pod, cycle->balance[n].resource);
 	for (size_t i = 0; i < count; i++) {
-		double share[2], deviation = 0;
+		double share[NEAP_SETTINGS_ITEMS_MAX];
 		int kinds = 0;
 
-		for (size_t n = 0; n < NEAP_ARRAY_LEN(resources); n++) {
-			uint32_t resource = resources[n];
+		for (size_t n = 0; n < cycle->balance_count; n++) {
+			uint32_t resource = cycle->balance[n].resource;
 			const int64_t *column = columns->allocatable[resource];
 
-			if (!column || column[rows[i]] <= 0)
+			if (!column || column[rows[i]] <= 0 ||
+			    (cycle->balance[n].is_extended && !asked[n]))
 				continue;
-			share[kinds] = (double)neap_amount_sum(
-					       columns->used[resource][rows[i]],
-					       request_of(cycle->pod, resource)) /
-				       (double)column[rows[i]];
+			share[kinds] =
+				(double)neap_amount_sum(columns->used[resource][rows[i]],
+							asked[n]) /
+				(double)column[rows[i]];
 			share[kinds] = fmin(share[kinds], 1);
 			kinds++;
 		}
-		if (kinds == 2)
-			deviation = fabs(share[0] - share[1]) / 2;
-		ret[i] = (int64_t)((1 - deviation) * NEAP_SCORE_MAX);
+		ret[i] = (int64_t)((1 - deviation(share, kinds)) * NEAP_SCORE_MAX);
 	}
 }
 

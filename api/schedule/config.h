@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Configuration of the scheduler: KubeSchedulerConfiguration of kubescheduler.config.k8s.io, versions v1 and v1beta3, as
+ * YAML or JSON. What neap cannot do is refused with the path of the field and its line; what means nothing here and
+ * does no harm is a note. Immutable and counted. */
+#ifndef NEAP_API_SCHEDULE_CONFIG_H
+#define NEAP_API_SCHEDULE_CONFIG_H
+
+#include "engine/base/arena.h"
+#include "engine/cluster/cpus.h"
+
+#define NEAP_SCHEDULE_PROFILES_MAX 16
+#define NEAP_SCHEDULE_NOTES_MAX    32
+
+struct neap_settings;
+
+struct neap_schedule_profile {
+	const char *name; /* of pods in spec.schedulerName; NULL: the file names nobody */
+	struct neap_settings *settings;
+};
+
+struct neap_schedule_config {
+	uint32_t refs; /* of one thread */
+	/* At least one. */
+	struct neap_schedule_profile profiles[NEAP_SCHEDULE_PROFILES_MAX];
+	size_t profile_count;
+	int64_t pause_usec, pause_max_usec; /* of pods that found no place */
+	/* LoadAwareScheduling and NodeNUMAResource: of the whole cluster. */
+	bool has_load, has_cpus;
+	struct neap_load_args load;
+	struct neap_cpus_args cpus;
+	const char *text;                           /* of the file */
+	const char *notes[NEAP_SCHEDULE_NOTES_MAX]; /* lines for the log */
+	size_t note_count;
+	struct neap_arena arena;
+};
+
+/* file: how errors name it. NEAP_EINVAL ("FILE:12: profiles[0].plugins.score: ..."), NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_schedule_config_parse(const char *text, size_t len, const char *file,
+			       struct neap_schedule_config **ret, struct neap_error *err);
+/* The same from a file. */
+int neap_schedule_config_load(const char *file, struct neap_schedule_config **ret,
+			      struct neap_error *err);
+struct neap_schedule_config *
+neap_schedule_config_ref(struct neap_schedule_config *config);
+/* Returns NULL. NULL is fine. */
+struct neap_schedule_config *
+neap_schedule_config_unref(struct neap_schedule_config *config);
+
+#endif

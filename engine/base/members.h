@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Members of a JSON object that people wrote: each has one form, and what is not known is told. A member that is
+ * missing or null leaves *ret as it was. Errors are NEAP_EINVAL with the member in field. */
+#ifndef NEAP_ENGINE_BASE_MEMBERS_H
+#define NEAP_ENGINE_BASE_MEMBERS_H
+
+#include <jansson.h>
+
+#include "engine/base/error.h"
+
+/* That json is an object, and has no members but these; NULL ends the names. */
+int neap_members_check(const json_t *json, const char *const *names,
+		       struct neap_error *err);
+/* A whole number from min to max. */
+int neap_members_int(const json_t *json, const char *name, int64_t min, int64_t max,
+		     int64_t *ret, struct neap_error *err);
+int neap_members_bool(const json_t *json, const char *name, bool *ret,
+		      struct neap_error *err);
+/* Borrowed, as the next two. */
+int neap_members_text(const json_t *json, const char *name, const char **ret,
+		      struct neap_error *err);
+/* One of the choices, as an index; NULL ends them. */
+int neap_members_choice(const json_t *json, const char *name, const char *const *choices,
+			int *ret, struct neap_error *err);
+int neap_members_list(const json_t *json, const char *name, size_t max,
+		      const json_t **ret, struct neap_error *err);
+int neap_members_object(const json_t *json, const char *name, const json_t **ret,
+			struct neap_error *err);
+
+#endif

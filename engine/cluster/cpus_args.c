@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings of how CPUs and NUMA nodes are given out. */
+#include <string.h>
+
+#include "engine/base/members.h"
+#include "engine/cluster/cpus.h"
+
+/* Pods on one CPU, and times that a node may say it has more than it has. */
+#define REFS_MAX  1024
+#define RATIO_MAX 100.0
+
+void neap_cpus_args_init(struct neap_cpus_args *args)
+{
+	*args = (struct neap_cpus_args){
+		.default_bind = NEAP_BIND_FULL_PCPUS,
+		.max_refs = 1,
+		.weights = {{NEAP_RESOURCE_CPU, 1}, {NEAP_RESOURCE_MEMORY, 1}},
+		.weight_count = 2,
+		.amplification = {1, 1}};
+}
+
+struct strategy {
+	bool is_most;
+	struct neap_numa_weight weights[2]; /* cpu, memory */
+	size_t count;                       /* 0: nothing is said of them */
+};
+
+static int read_weight(struct strategy *ret, const json_t *json, struct neap_error *err)
+{
+	static const char *const names[] = {"name", "weight", NULL};
+	static const char *const resources[] = {"cpu", "memory", NULL};
+	int resource = -1, failed = neap_members_check(json, names, err);
+	int64_t weight = 1;
+
+	if (failed == 0)
+		failed = neap_members_choice(json, "name", resources, &resource, err);
+	if (failed == 0 && resource < 0)
+		failed = neap_error_field(err, NEAP_EINVAL, "name", "is missing");
+	if (failed == 0)
+		failed = neap_members_int(json, "weight", 1, 100, &weight, err);
+	if (failed == 0 && ret->count == 1 &&
+	    ret->weights[0].resource == (uint32_t)resource)
+		failed = neap_error_field(err, NEAP_EINVAL, "name", "is there twice");
+	if (failed == 0)
+		ret->weights[ret->count++] =
+			(struct neap_numa_weight){(uint32_t)resource, weight};
+	return failed;
+}
+
+static int read_strategy(struct strategy *ret, const json_t *args, const char *field,
+			 struct neap_error *err)
+{
+	static const char *const names[] = {"type", "resources", NULL};
+	static const char *const types[] = {"LeastAllocated", "MostAllocated", NULL};
+	const json_t *json = NULL, *list = NULL;
+	int type = 0, failed = neap_members_object(args, field, &json, err);
+
+	if (failed < 0 || !json)
+		return failed;
+	failed = neap_members_check(json, names, err);
+	if (failed == 0)
+		failed = neap_members_choice(json, "type", types, &type, err);
+	if (failed == 0)
+		failed = neap_members_list(json, "resources",
+					   NEAP_ARRAY_LEN(ret->weights), &list, err);
+	for (size_t i = 0; failed == 0 && i < json_array_size(list); i++) {
+		failed = read_weight(ret, json_array_get(list, i), err);
+		if (failed < 0)
+			(void)neap_error_infield(err, "resources[%zu]", i);
+	}
+	if (failed < 0) {
+		(void)neap_error_infield(err, "%s", field);
+		return failed;
+	}
+	ret->is_most = type == 1;
+	return 0;
+}
+
+static int read_ratios(double ret[2], const json_t *args, struct neap_error *err)
+{
+	static const char *const names[] = {"cpu", "memory", NULL};
+	const json_t *json = NULL;
+	int failed = neap_members_object(args, "amplificationRatios", &json, err);
+
+	if (failed < 0 || !json)
+		return failed;
+	failed = neap_members_check(json, names, err);
+	for (size_t i = 0; failed == 0 && names[i]; i++) {
+		const json_t *value = json_object_get(json, names[i]);
+		double ratio = json_number_value(value);
+
+		if (!value)
+			continue;
+		if (!json_is_number(value) || !(ratio >= 1) || ratio > RATIO_MAX)
+			failed = neap_error_field(err, NEAP_EINVAL, names[i],
+						  "must be a number from 1 to %.0f",
+						  RATIO_MAX);
+		else
+			ret[i] = ratio;
+	}
+	if (failed < 0)
+		(void)neap_error_infield(err, "amplificationRatios");
+	return failed;
+}
+
+static bool is_same(const struct strategy *numa, const struct neap_cpus_args *args)
+{
+	if (numa->count != args->weight_count)
+		return false;
+	for (size_t i = 0; i < numa->count; i++) {
+		bool found = false;
+
+		for (size_t n = 0; n < args->weight_count; n++)
+			found |= numa->weights[i].resource == args->weights[n].resource &&
+				 numa->weights[i].weight == args->weights[n].weight;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+int neap_cpus_args_read(struct neap_cpus_args *ret, const json_t *json,
+			struct neap_error *err)
+{
+	static const char *const names[] = {"defaultCPUBindPolicy", "scoringStrategy",
+					    "numaScoringStrategy",  "amplificationRatios",
+					    "maxRefCount",          NULL};
+	static const char *const policies[] = {"FullPCPUs", "SpreadByPCPUs", NULL};
+	struct neap_cpus_args args;
+	struct strategy score = {0}, numa = {0};
+	int64_t refs = 1;
+	int policy = 0, failed = neap_members_check(json, names, err);
+
+	neap_cpus_args_init(&args);
+	if (failed == 0)
+		failed = neap_members_choice(json, names[0], policies, &policy, err);
+	if (failed == 0)
+		failed = read_strategy(&score, json, names[1], err);
+	if (failed == 0)
+		failed = read_strategy(&numa, json, names[2], err);
+	if (failed == 0)
+		failed = read_ratios(args.amplification, json, err);
+	if (failed == 0)
+		failed = neap_members_int(json, "maxRefCount", 1, REFS_MAX, &refs, err);
+	if (failed < 0)
+		return failed;
+	args.default_bind = policy == 0 ? NEAP_BIND_FULL_PCPUS : NEAP_BIND_SPREAD;
+	args.max_refs = (int)refs;
+	args.is_score_most_allocated = score.is_most;
+	args.is_most_allocated = numa.is_most;
+	if (score.count) {
+		memcpy(args.weights, score.weights, sizeof(score.weights));
+		args.weight_count = score.count;
+	}
+	/* As in the reference, NUMA nodes are compared by the weights of the score. */
+	if (numa.count && !is_same(&numa, &args))
+		return neap_error_field(err, NEAP_EINVAL, "numaScoringStrategy.resources",
+					"must be those of scoringStrategy, whose weights "
+					"count for both");
+	*ret = args;
+	return 0;
+}
