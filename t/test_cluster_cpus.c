@@ -463,6 +463,8 @@ static void test_amplified_by_the_arguments(void **state)
 			 8000);
 	assert_int_equal(
 		neap_cluster_settle(cluster)->allocatable[NEAP_RESOURCE_MEMORY][0], 8);
+	/* Its load is measured against what it really has; "cpu" is the first name. */
+	assert_int_equal(neap_cluster_find_node(cluster, "a")->load_raw[0], 8000);
 	assert_int_equal(neap_cluster_set_cpus(cluster, &args, &err), -NEAP_ECONFLICT);
 	args.max_refs = 0;
 	assert_int_equal(neap_cluster_set_cpus(cluster, &args, &err), -NEAP_EINVAL);

@@ -235,6 +235,7 @@ static void tell_claimed(struct neap_cluster *cluster, struct neap_decide *decid
 	int ret = neap_decide_claim(decide, pod, choice->row, &claim, &err);
 
 	if (ret < 0) {
+		assert_true(neap_decide_wakes(decide) & NEAP_MOVED_CPUS);
 		neap_buf_addf(out, "!%s", err.msg);
 		return;
 	}

@@ -41,6 +41,8 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, cluster, pod);
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
+	if (answer == -NEAP_ENOFIT)
+		neap_decide_cycle(decide)->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
 	claim = neap_alloc(sizeof(*claim));
