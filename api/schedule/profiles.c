@@ -43,12 +43,16 @@ int scheduler_profiles_new(const struct neap_scheduler *scheduler,
 	const struct neap_schedule_config *settings = scheduler->settings;
 	const struct neap_load_args *load =
 		settings && settings->has_load ? &settings->load : scheduler->load;
+	const struct neap_cpus_args *cpus =
+		settings && settings->has_cpus ? &settings->cpus : scheduler->cpus;
 	struct neap_decide **profiles = neap_alloc_array(NEAP_SCHEDULE_PROFILES_MAX,
 							 sizeof(struct neap_decide *));
 	int failed = profiles ? 0 : neap_error_nomem(err);
 
 	if (failed == 0 && load)
 		failed = neap_cluster_set_load(cluster, load, err);
+	if (failed == 0 && cpus)
+		failed = neap_cluster_set_cpus(cluster, cpus, err);
 	if (failed == 0)
 		failed = make(scheduler, cluster, profiles, err);
 	if (failed < 0) {

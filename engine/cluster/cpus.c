@@ -15,16 +15,6 @@
 #define REFS_MAX          64
 #define AMPLIFICATION_MAX 1000
 
-void neap_cpus_args_init(struct neap_cpus_args *args)
-{
-	*args = (struct neap_cpus_args){
-		.default_bind = NEAP_BIND_FULL_PCPUS,
-		.max_refs = 1,
-		.weights = {{NEAP_RESOURCE_CPU, 1}, {NEAP_RESOURCE_MEMORY, 1}},
-		.weight_count = 2,
-		.amplification = {1, 1}};
-}
-
 static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 {
 	if (args->default_bind != NEAP_BIND_FULL_PCPUS &&
