@@ -50,6 +50,68 @@ static void test_against_array(void **state)
 	neap_map_free(map);
 }
 
+/* As full as it gets, so that runs of slots are long and go round the end; emptied in three orders. */
+static void test_removal_keeps_the_rest(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 3; order++) {
+		struct neap_map *map = neap_map_new();
+		char keys[1024][16];
+		bool is_there[1024];
+
+		assert_non_null(map);
+		for (int i = 0; i < 1024; i++) {
+			(void)snprintf(keys[i], sizeof(keys[i]), "n%d", i);
+			assert_true(neap_map_set(map, keys[i], keys[i]));
+			is_there[i] = true;
+		}
+		for (int n = 0; n < 1024; n++) {
+			int i = order == 0 ? n : order == 1 ? 1023 - n : n * 389 % 1024;
+
+			assert_ptr_equal(neap_map_remove(map, keys[i]), keys[i]);
+			assert_null(neap_map_remove(map, keys[i]));
+			is_there[i] = false;
+			assert_int_equal(neap_map_count(map), 1023 - n);
+			if (n % 37 != 0 && n < 1000)
+				continue;
+			for (int k = 0; k < 1024; k++)
+				assert_ptr_equal(neap_map_find(map, keys[k]),
+						 is_there[k] ? keys[k] : NULL);
+			for (size_t k = 0; k < neap_map_count(map); k++) {
+				const char *key;
+				void *value = neap_map_at(map, k, &key);
+
+				assert_string_equal(key, value);
+			}
+		}
+		neap_map_free(map);
+	}
+}
+
+/* What walks from the end may remove what it stands on. */
+static void test_removal_while_walking(void **state)
+{
+	struct neap_map *map = neap_map_new();
+	char keys[500][16];
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		(void)snprintf(keys[i], sizeof(keys[i]), "%d", i);
+		assert_true(neap_map_set(map, keys[i], keys[i]));
+	}
+	for (size_t i = neap_map_count(map); i--;) {
+		const char *key;
+		const char *value = neap_map_at(map, i, &key);
+
+		if ((value - keys[0]) / 16 % 3)
+			assert_ptr_equal(neap_map_remove(map, key), value);
+	}
+	for (int i = 0; i < 500; i++)
+		assert_ptr_equal(neap_map_find(map, keys[i]), i % 3 ? NULL : keys[i]);
+	assert_int_equal(neap_map_count(map), 167);
+	neap_map_free(map);
+}
+
 static void test_order_and_at(void **state)
 {
 	static const char *const keys[] = {"b", "a", "c", ""};
@@ -102,6 +164,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_array),
+		cmocka_unit_test(test_removal_keeps_the_rest),
+		cmocka_unit_test(test_removal_while_walking),
 		cmocka_unit_test(test_order_and_at),
 		cmocka_unit_test(test_no_memory),
 	};

@@ -156,19 +156,51 @@ bool neap_map_set(struct neap_map *map, const char *key, void *value)
 	return true;
 }
 
+/* The slot that holds an index. */
+static size_t slot_with(const struct neap_map *map, uint32_t index)
+{
+	size_t slot = map->entries[index].hash & (map->slot_count - 1);
+
+	while (map->slots[slot] != index)
+		slot = (slot + 1) & (map->slot_count - 1);
+	return slot;
+}
+
+/* Empties a slot. Those behind it that a look-up would no longer reach move forward, so that none needs a tombstone. */
+static void empty_slot(struct neap_map *map, size_t slot)
+{
+	size_t mask = map->slot_count - 1, next = slot;
+
+	for (;;) {
+		next = (next + 1) & mask;
+		if (map->slots[next] == SLOT_EMPTY)
+			break;
+		/* One whose look-up begins behind the hole stays. */
+		if (((next - map->entries[map->slots[next]].hash) & mask) <
+		    ((next - slot) & mask))
+			continue;
+		map->slots[slot] = map->slots[next];
+		slot = next;
+	}
+	map->slots[slot] = SLOT_EMPTY;
+}
+
 void *neap_map_remove(struct neap_map *map, const char *key)
 {
 	size_t slot = slot_of(map, key, hash_of(map, key));
-	uint32_t index = map->slots[slot];
+	uint32_t index = map->slots[slot], last = (uint32_t)map->count - 1;
 	void *value;
 
 	if (index == SLOT_EMPTY)
 		return NULL;
 	value = map->entries[index].value;
+	empty_slot(map, slot);
 	free(map->entries[index].key);
-	map->entries[index] = map->entries[--map->count];
-	/* Removal is rare here; making the slots anew needs no tombstones. */
-	fill_slots(map);
+	if (index != last) {
+		map->slots[slot_with(map, last)] = index;
+		map->entries[index] = map->entries[last];
+	}
+	map->count--;
 	return value;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Text to pointer, by open addressing. Made for some thousand names that are looked up every
- * second and seldom change. Keys are copied; values belong to the caller. Order of iteration is
- * that of insertion, as long as nothing was removed (the last entry then takes the hole). */
+ * second and seldom change; setting and removing cost no more than looking up. Keys are copied; values
+ * belong to the caller. Order of iteration is that of insertion, as long as nothing was removed (the last
+ * entry then takes the hole). */
 #ifndef NEAP_ENGINE_BASE_MAP_H
 #define NEAP_ENGINE_BASE_MAP_H
 
