@@ -132,18 +132,19 @@ static int read_system(struct book *book, struct neap_error *err)
 	return 0;
 }
 
-static const struct neap_report_pod *pod_of(const struct book *book, const char *uid)
+static const struct neap_report_pod *pod_of(const struct neap_topology_report_from *from,
+					    const char *uid)
 {
-	for (size_t i = 0; i < book->from->pod_count; i++)
-		if (strcmp(book->from->pods[i].uid, uid) == 0)
-			return &book->from->pods[i];
+	for (size_t i = 0; i < from->pod_count; i++)
+		if (strcmp(from->pods[i].uid, uid) == 0)
+			return &from->pods[i];
 	return NULL;
 }
 
-/* A pod that was given CPUs by a scheduler is not the kubelet's, whatever its files say. */
-static bool is_kubelets(const struct book *book, const struct neap_kubelet_pod *pod)
+bool neap_topology_is_kubelets(const struct neap_topology_report_from *from,
+			       const struct neap_kubelet_pod *pod)
 {
-	const struct neap_report_pod *known = pod_of(book, pod->uid);
+	const struct neap_report_pod *known = pod_of(from, pod->uid);
 
 	return !known || neap_cpuset_is_empty(&known->cpus);
 }
@@ -162,7 +163,7 @@ static int make_pools(struct book *book, struct neap_error *err)
 	if (!pods)
 		return neap_error_nomem(err);
 	for (size_t i = 0; kubelet && i < kubelet->pod_count; i++)
-		if (is_kubelets(book, &kubelet->pods[i]))
+		if (neap_topology_is_kubelets(book->from, &kubelet->pods[i]))
 			neap_cpuset_or(&book->kubelet, &book->kubelet,
 				       &kubelet->pods[i].cpus);
 	for (size_t i = 0; i < from.pod_count; i++) {
@@ -336,9 +337,9 @@ static json_t *allocs_json(struct book *book)
 
 	for (size_t i = 0; kubelet && i < kubelet->pod_count; i++) {
 		const struct neap_kubelet_pod *pod = &kubelet->pods[i];
-		const struct neap_report_pod *known = pod_of(book, pod->uid);
+		const struct neap_report_pod *known = pod_of(book->from, pod->uid);
 
-		if (!is_kubelets(book, pod))
+		if (!neap_topology_is_kubelets(book->from, pod))
 			continue;
 		(void)json_array_append_new(
 			list,

@@ -84,6 +84,8 @@ static int64_t used_by_pods(const struct neap_topology_report_from *from,
 		sum = told == NEAP_MISSING ? sum : neap_amount_sum(sum, told);
 	}
 	for (size_t i = 0; is_cpu && kubelet && i < kubelet->pod_count; i++) {
+		if (!neap_topology_is_kubelets(from, &kubelet->pods[i]))
+			continue;
 		neap_cpuset_and(&some, &kubelet->pods[i].cpus, &zone->cpus);
 		neap_cpuset_minus(&some, &some, &bound);
 		sum = neap_amount_sum(sum, neap_cpuset_count(&some) * PER_CPU);

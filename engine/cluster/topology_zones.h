@@ -10,5 +10,8 @@
  * has. NULL without memory, or members are missing then (neap_json_failures). */
 json_t *neap_topology_zones(const struct neap_topology_report_from *from,
 			    const json_t *object);
+/* A pod that was given CPUs by a scheduler is not the kubelet's, whatever its files say. */
+bool neap_topology_is_kubelets(const struct neap_topology_report_from *from,
+			       const struct neap_kubelet_pod *pod);
 
 #endif
