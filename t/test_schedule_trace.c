@@ -118,11 +118,24 @@ static void test_spread(void **state)
 	trace_stop(&trace);
 }
 
+static void test_cpus(void **state)
+{
+	struct trace trace;
+
+	(void)state;
+	trace_start(&trace, 43);
+	trace.has_cpus = true;
+	run(&trace, pods_wanted(4000));
+	assert_true(book_cpu_bindings(trace.book) > (size_t)trace.pod_count / 12);
+	trace_stop(&trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spread),
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,6 +276,15 @@ static bool is_single(const struct book_node *node, const struct book_pod *pod)
 					: node->topology && node->topology->is_single);
 }
 
+bool book_has_numa_policy(const struct book_node *node)
+{
+	const char *label =
+		book_label(node->labels, "node.koordinator.sh/numa-topology-policy");
+
+	return label || (node->topology &&
+			 (node->topology->is_single || node->topology->is_restricted));
+}
+
 /* How many of the pod's CPUs are on the same core as this one. */
 static int count_siblings(const struct book_topology *topology,
 			  const struct book_pod *pod, const struct book_cpu *cpu)

@@ -62,7 +62,7 @@ struct book_pod {
 struct book_node {
 	char name[254];
 	bool is_there, is_dirty, is_cordoned;
-	bool has_told; /* what it has; one that just came back has not */
+	bool has_told;   /* what it has; one that just came back has not */
 	bool is_stained; /* was too full at the rest */
 	int64_t room[BOOK_NAMES];
 	json_t *labels, *taints;
@@ -114,6 +114,7 @@ void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *objec
 /* What is in force for the pod on the node. */
 enum book_bind book_required_on(const struct book_node *node, const struct book_pod *pod);
 bool book_binds_on(const struct book_node *node, const struct book_pod *pod);
+bool book_has_numa_policy(const struct book_node *node);
 /* Notes what is wrong with CPUs and zones of the node; false then. */
 bool book_check_cpus(struct book *book, const struct book_node *node);
 /* CPUs that the pod could be given at most, as its required policy counts them. */

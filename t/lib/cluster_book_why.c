@@ -378,11 +378,11 @@ static bool compare(struct why *why, long lacking)
 					  pod->name, reason->text, reason->wanted,
 					  reason->told, pod->message);
 	}
-	/* What is said of the nodes that are left is about CPUs and NUMA nodes. */
-	if (others != why->open)
+	/* What is said of the nodes that are left, a word or several of each, is about CPUs and NUMA nodes. */
+	if (others < why->open || (others && !why->open))
 		return book_wrong(why->book, "pod %s: %ld nodes are open: %s", pod->name,
 				  why->open, pod->message);
-	if (why->open > lacking && !pod->has_numa_policy)
+	if (why->open > lacking)
 		return book_wrong(why->book,
 				  "pod %s: %ld nodes are open, %ld lack CPUs: %s",
 				  pod->name, why->open, lacking, pod->message);
@@ -405,7 +405,8 @@ static bool explain(struct why *why, bool has_nominees)
 		if (is_refused(why, node, has_nominees, least))
 			continue;
 		why->open++;
-		lacking += lacks_cpus(why, node);
+		lacking += why->pod->has_numa_policy || book_has_numa_policy(node) ||
+			   lacks_cpus(why, node);
 	}
 	if (!why->pod->message)
 		return book_wrong(why->book, "pod %s waits and does not know why",
@@ -415,6 +416,12 @@ static bool explain(struct why *why, bool has_nominees)
 			       0 ||
 		       book_wrong(why->book, "pod %s: there is no node: %s",
 				  why->pod->name, why->pod->message);
+	/* Nodes pass the filters, and none has the CPUs when it comes to single ones. */
+	if (why->open && strncmp(why->pod->message, "0/", 2) != 0)
+		return why->open <= lacking ||
+		       book_wrong(why->book,
+				  "pod %s: %ld nodes are open, %ld lack CPUs: %s",
+				  why->pod->name, why->open, lacking, why->pod->message);
 	if (!read_message(why, why->pod->message))
 		return book_wrong(why->book, "pod %s of %ld nodes: %s", why->pod->name,
 				  why->nodes, why->pod->message);

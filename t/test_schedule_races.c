@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * More than one who binds: two schedulers on one store, somebody who binds without looking, pods and nodes that go
+ * between decision and binding, schedulers that are killed. No pod gets a second place; a node is too full only where
+ * two did not know of each other, and nothing more comes to it then; what was refused is free again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "t/lib/trace_rig.h"
+
+#define NODES 80
+
+static int some(struct trace *trace, int count)
+{
+	return (int)trace_roll(trace, (uint32_t)count);
+}
+
+static void start(struct trace *trace, uint32_t seed, bool is_mild)
+{
+	trace_start(trace, seed);
+	trace->has_cpus = true;
+	trace->is_mild = is_mild;
+	for (int i = 0; i < NODES; i++)
+		trace_add_node(trace, i);
+	trace_settle(trace);
+	trace_start_scheduler(trace, 0);
+}
+
+/* Room is left, and all that wait had their try: those that still do say truly why. */
+static void end(struct trace *trace, size_t least)
+{
+	for (int i = 0; i < trace->pod_count; i += 2)
+		trace_delete_pod(trace, i);
+	trace_check_waiting(trace);
+	print_message("# %zu bindings, %zu with CPUs, %zu wait, %zu of %zu requests "
+		      "refused\n",
+		      book_bindings(trace->book), book_cpu_bindings(trace->book),
+		      book_waiting(trace->book), trace->refused, trace->asked);
+	assert_true(book_bindings(trace->book) > least);
+	trace_stop(trace);
+}
+
+static void add_burst(struct trace *trace, uint32_t most)
+{
+	for (uint32_t n = trace_roll(trace, most); n--;)
+		trace_add_pod(trace);
+	for (uint32_t n = trace_roll(trace, most / 2); trace->pod_count && n--;)
+		trace_delete_pod(trace, some(trace, trace->pod_count));
+}
+
+/* Both take the same pods, at the same time. */
+static void test_two_schedulers(void **state)
+{
+	struct trace trace;
+
+	(void)state;
+	start(&trace, 1, true);
+	trace_start_scheduler(&trace, 1);
+	book_allow_races(trace.book);
+	for (int i = 0; i < 25; i++) {
+		add_burst(&trace, 60);
+		trace_run(&trace, some(&trace, 30));
+		kube_now += 500000;
+		trace_settle(&trace);
+		book_rest(trace.book);
+	}
+	end(&trace, 300);
+}
+
+/* The names are those of pods that wait, have a place, or are gone. */
+static void test_blind_client(void **state)
+{
+	struct trace trace;
+
+	(void)state;
+	start(&trace, 2, true);
+	book_allow_races(trace.book);
+	for (int i = 0; i < 40; i++) {
+		add_burst(&trace, 50);
+		for (int n = 0; n < 12; n++) {
+			trace_bind(&trace, trace.pod_count - 1 - some(&trace, 60),
+				   some(&trace, NODES));
+			trace_run(&trace, some(&trace, 3));
+		}
+		kube_now += 500000;
+		if (some(&trace, 3))
+			continue;
+		trace_settle(&trace);
+		book_rest(trace.book);
+	}
+	end(&trace, 300);
+}
+
+/* What was decided for a pod or a node does not fit what there is when it is written: pods that are others of the same
+ * name, or have changed, and nodes that went. */
+static void test_conflicts(void **state)
+{
+	struct trace trace;
+	int gone = -1;
+
+	(void)state;
+	start(&trace, 3, false);
+	for (int i = 0; i < 150; i++) {
+		int recent = trace.pod_count - 1 - some(&trace, 20);
+
+		add_burst(&trace, 16);
+		trace_run(&trace, some(&trace, 4));
+		if (recent > 0) {
+			trace_touch_pod(&trace, recent);
+			trace_delete_pod(&trace, recent - 1);
+			trace_add_pod_again(&trace, recent - 1);
+		}
+		if (gone >= 0)
+			trace_add_node(&trace, gone);
+		gone = some(&trace, 4) ? -1 : some(&trace, NODES);
+		if (gone >= 0)
+			trace_delete_node(&trace, gone);
+		trace_run(&trace, some(&trace, 6));
+		kube_now += 300000;
+	}
+	if (gone >= 0)
+		trace_add_node(&trace, gone);
+	assert_true(trace.refused > 20);
+	end(&trace, 300);
+}
+
+/* The next one finds what was done, and what is on its way. */
+static void test_killed(void **state)
+{
+	struct trace trace;
+
+	(void)state;
+	start(&trace, 4, false);
+	for (int i = 0; i < 40; i++) {
+		add_burst(&trace, 40);
+		trace_run(&trace, some(&trace, 12));
+		trace_kill_scheduler(&trace, 0);
+		trace_run(&trace, some(&trace, 3));
+		if (!some(&trace, 4))
+			trace_settle(&trace);
+		trace_start_scheduler(&trace, 0);
+		kube_now += 300000;
+	}
+	end(&trace, 300);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_schedulers),
+		cmocka_unit_test(test_blind_client),
+		cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
