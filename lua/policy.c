@@ -229,8 +229,9 @@ static int check_place(lua_State *L, int table, const struct neap_policy *policy
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
 		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
-			return bad(policy, not_here[i], err,
-				   "of kind qos only: the scheduler asks about all nodes");
+			return bad(
+				policy, not_here[i], err,
+				"of kind qos only: the scheduler asks about all nodes");
 	return 0;
 }
 

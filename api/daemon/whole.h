@@ -58,7 +58,7 @@ struct neap_daemon {
 	struct neap_control_audit *audit;
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
-	struct neap_schedule_policies *placing; /* policies of the scheduler */
+	struct neap_schedule_policies *placing;      /* policies of the scheduler */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
 	struct neap_keeper *keeper;                  /* NULL without --run-pods */
