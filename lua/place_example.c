@@ -53,7 +53,7 @@ static int check_names(const struct example *ex, const json_t *object, const cha
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+	json_object_foreach ((json_t *)object, key, value) {
 		const char *const *name = names;
 
 		while (*name && strcmp(*name, key) != 0)
@@ -111,7 +111,7 @@ static int quantities(const struct example *ex, const json_t *from, const char *
 	json_t *value;
 	int rc = 0;
 
-	json_object_foreach ((json_t *)(uintptr_t)from, key, value) {
+	json_object_foreach ((json_t *)from, key, value) {
 		if (!json_is_integer(value) || json_integer_value(value) < 0)
 			return neap_error_set(
 				ex->err, NEAP_EINVAL,
@@ -329,10 +329,8 @@ static int make_cluster(struct example *ex)
 	if (json_object_size(nodes) > NODES_MAX || (nodes && !json_is_object(nodes)))
 		return fail(ex, "nodes", "at most 64 tables by name are wanted");
 	rc = neap_cluster_new(&ex->cluster, ex->err);
-	json_object_foreach ((json_t *)(uintptr_t)nodes, name, node) {
-		if (rc < 0)
-			return rc;
-		rc = add_node(ex, name, node);
+	json_object_foreach ((json_t *)nodes, name, node) {
+		rc = rc < 0 ? rc : add_node(ex, name, node);
 		if (rc < 0)
 			return neap_error_wrap(ex->err, "nodes.%.60s", name);
 	}
@@ -341,8 +339,9 @@ static int make_cluster(struct example *ex)
 	if (rc < 0)
 		return rc;
 	(void)neap_cluster_settle(ex->cluster);
-	json_object_foreach ((json_t *)(uintptr_t)nodes, name, node)
+	json_object_foreach ((json_t *)nodes, name, node) {
 		ex->rows[ex->count++] = neap_cluster_find_node(ex->cluster, name)->row;
+	}
 	return 0;
 }
 

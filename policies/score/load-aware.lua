@@ -30,7 +30,7 @@ return {
 
   ---@param ctx neap.Ctx
   ---@param pod neap.PlacePod
-  ---@return neap.Terms|neap.Hold
+  ---@return neap.Terms|userdata
   plan = function(ctx, pod)
     local params = ctx.params
     for _, class in ipairs(params.spared) do
