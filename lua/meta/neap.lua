@@ -420,7 +420,7 @@ function Quantity.bytes(text) end
 ---@field doc? string what the policy does
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
 ---@field needs? string[] "pod.FIELD", with "?" those that may be missing
----@field plan fun(ctx: neap.Ctx, pod: neap.PlacePod): neap.Terms|userdata|nil called once a pod; ctx.hold and nil say nothing of it
+---@field plan fun(ctx: neap.Ctx, pod: neap.PlacePod): neap.Terms|neap.Term[]|userdata|nil called once a pod; ctx.hold and nil say nothing of it
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.PlaceExample[] run at every load
 
