@@ -74,13 +74,13 @@ static bool read_answer(lua_State *L, struct block *block, uint32_t row, uint32_
 		return true;
 	}
 	block->is_wrong = true;
-	block->rc = neap_error_set(block->err, NEAP_EINVAL,
-				   "allow returned a %s%s%s for node %.60s: true, or false "
-				   "and a text, is wanted",
-				   lua_typename(L, is),
-				   is == LUA_TBOOLEAN ? " and a " : "",
-				   is == LUA_TBOOLEAN ? lua_typename(L, why) : "",
-				   columns->nodes[row]->name);
+	block->rc =
+		neap_error_set(block->err, NEAP_EINVAL,
+			       "allow returned a %s%s%s for node %.60s: true, or false "
+			       "and a text, is wanted",
+			       lua_typename(L, is), is == LUA_TBOOLEAN ? " and a " : "",
+			       is == LUA_TBOOLEAN ? lua_typename(L, why) : "",
+			       columns->nodes[row]->name);
 	return false;
 }
 
@@ -179,12 +179,10 @@ static enum neap_tick_verdict allow(struct block *block)
 	return verdict;
 }
 
-enum neap_tick_verdict neap_policy_allow_within(struct neap_policy *policy,
-						const struct neap_place *place,
-						struct neap_place_call *call,
-						const uint32_t *rows, size_t count,
-						int64_t *left_usec, uint32_t *ret,
-						struct neap_error *err)
+enum neap_tick_verdict
+neap_policy_allow_within(struct neap_policy *policy, const struct neap_place *place,
+			 struct neap_place_call *call, const uint32_t *rows, size_t count,
+			 int64_t *left_usec, uint32_t *ret, struct neap_error *err)
 {
 	struct block block = {.policy = policy,
 			      .place = place,

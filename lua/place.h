@@ -36,11 +36,9 @@ enum neap_tick_verdict neap_policy_plan_within(struct neap_policy *policy,
 					       struct neap_error *err);
 /* allow(ctx, pod, node) for each of the rows. WISHES: ret[i] is 0 where the pod may go, else a reason's index and one;
  * HOLD is not given. SKIPPED: the pod misses what is needed; a node that does may be gone to. */
-enum neap_tick_verdict neap_policy_allow_within(struct neap_policy *policy,
-						const struct neap_place *place,
-						struct neap_place_call *call,
-						const uint32_t *rows, size_t count,
-						int64_t *left_usec, uint32_t *ret,
-						struct neap_error *err);
+enum neap_tick_verdict
+neap_policy_allow_within(struct neap_policy *policy, const struct neap_place *place,
+			 struct neap_place_call *call, const uint32_t *rows, size_t count,
+			 int64_t *left_usec, uint32_t *ret, struct neap_error *err);
 
 #endif

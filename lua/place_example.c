@@ -53,7 +53,7 @@ static int check_names(const struct example *ex, const json_t *object, const cha
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+	json_object_foreach ((json_t *)object, key, value) {
 		const char *const *name = names;
 
 		while (*name && strcmp(*name, key) != 0)
@@ -111,17 +111,17 @@ static int quantities(const struct example *ex, const json_t *from, const char *
 	json_t *value;
 	int rc = 0;
 
-	json_object_foreach ((json_t *)(uintptr_t)from, key, value) {
+	json_object_foreach ((json_t *)from, key, value) {
 		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			return neap_error_set(ex->err, NEAP_EINVAL,
-					      "%s.%.60s: a whole number is wanted, cpu in "
-					      "thousandths",
-					      what, key);
-		if (json_object_set_new(ret, key,
-					json_sprintf("%lld%s",
-						     (long long)json_integer_value(value),
-						     strcmp(key, "cpu") == 0 ? "m" : "")) <
-		    0)
+			return neap_error_set(
+				ex->err, NEAP_EINVAL,
+				"%s.%.60s: a whole number is wanted, cpu in "
+				"thousandths",
+				what, key);
+		if (json_object_set_new(
+			    ret, key,
+			    json_sprintf("%lld%s", (long long)json_integer_value(value),
+					 strcmp(key, "cpu") == 0 ? "m" : "")) < 0)
 			rc = neap_error_nomem(ex->err);
 	}
 	return rc;
@@ -213,26 +213,29 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 	int rc = used && list ? 0 : neap_error_nomem(ex->err);
 
 	json_object_foreach (json_object_get(node, "load_share"), key, value) {
-		double all = (double)json_integer_value(json_object_get(allocatable, key));
+		double all =
+			(double)json_integer_value(json_object_get(allocatable, key));
 		double share = json_number_value(value);
 
-		if (rc == 0 && (!json_is_number(value) || share < 0 || share > 10 || all <= 0))
-			rc = fail(ex, "load_share",
-				  "shares from 0 to 10 of what allocatable says are wanted");
 		if (rc == 0 &&
-		    json_object_set_new(used, key,
-					json_sprintf("%lld%s", (long long)(all * share + 0.5),
-						     strcmp(key, "cpu") == 0 ? "m" : "")) <
-			    0)
+		    (!json_is_number(value) || share < 0 || share > 10 || all <= 0))
+			rc = fail(
+				ex, "load_share",
+				"shares from 0 to 10 of what allocatable says are wanted");
+		if (rc == 0 &&
+		    json_object_set_new(
+			    used, key,
+			    json_sprintf("%lld%s", (long long)(all * share + 0.5),
+					 strcmp(key, "cpu") == 0 ? "m" : "")) < 0)
 			rc = neap_error_nomem(ex->err);
 	}
 	for (int i = 0; rc == 0 && i < pods; i++)
-		if (json_array_append_new(
-			    list, json_pack("{s:s,s:o,s:{s:{s:s,s:s}}}", "namespace",
-					    "there", "name",
-					    json_sprintf("%.250s-%d", name, i),
-					    "podUsage", "resources", "cpu", "0", "memory",
-					    "0")) < 0)
+		if (json_array_append_new(list,
+					  json_pack("{s:s,s:o,s:{s:{s:s,s:s}}}",
+						    "namespace", "there", "name",
+						    json_sprintf("%.250s-%d", name, i),
+						    "podUsage", "resources", "cpu", "0",
+						    "memory", "0")) < 0)
 			rc = neap_error_nomem(ex->err);
 	if (rc < 0) {
 		json_decref(used);
@@ -253,8 +256,8 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 
 static int add_node(struct example *ex, const char *name, const json_t *node)
 {
-	static const char *const names[] = {"labels",    "allocatable", "requested",
-					    "load_share", "pods",       NULL};
+	static const char *const names[] = {"labels",     "allocatable", "requested",
+					    "load_share", "pods",        NULL};
 	const json_t *requested = json_object_get(node, "requested");
 	const json_t *told = json_object_get(node, "pods");
 	int rc = check_names(ex, node, "a node", names), pods = 0;
@@ -298,14 +301,14 @@ static int make_pod(struct example *ex)
 	}
 	rc = object_of(
 		ex,
-		json_pack("{s:{s:s,s:s,s:s,s:o,s:o},s:{s:I,s:[{s:{s:o}}]},s:{}}",
-			  "metadata", "name", name ? name : "pod", "namespace",
-			  ns ? ns : "default", "uid", "pod", "labels",
-			  or_empty(json_object_get(pod, "labels")), "annotations",
-			  or_empty(json_object_get(pod, "annotations")), "spec",
-			  "priority",
-			  (json_int_t)json_integer_value(json_object_get(pod, "priority")),
-			  "containers", "resources", "requests", requests, "status"),
+		json_pack(
+			"{s:{s:s,s:s,s:s,s:o,s:o},s:{s:I,s:[{s:{s:o}}]},s:{}}",
+			"metadata", "name", name ? name : "pod", "namespace",
+			ns ? ns : "default", "uid", "pod", "labels",
+			or_empty(json_object_get(pod, "labels")), "annotations",
+			or_empty(json_object_get(pod, "annotations")), "spec", "priority",
+			(json_int_t)json_integer_value(json_object_get(pod, "priority")),
+			"containers", "resources", "requests", requests, "status"),
 		&object);
 	if (rc == 0)
 		rc = neap_pod_new(object, neap_cluster_resources(ex->cluster), &ex->pod,
@@ -326,10 +329,8 @@ static int make_cluster(struct example *ex)
 	if (json_object_size(nodes) > NODES_MAX || (nodes && !json_is_object(nodes)))
 		return fail(ex, "nodes", "at most 64 tables by name are wanted");
 	rc = neap_cluster_new(&ex->cluster, ex->err);
-	json_object_foreach ((json_t *)(uintptr_t)nodes, name, node) {
-		if (rc < 0)
-			return rc;
-		rc = add_node(ex, name, node);
+	json_object_foreach ((json_t *)nodes, name, node) {
+		rc = rc < 0 ? rc : add_node(ex, name, node);
 		if (rc < 0)
 			return neap_error_wrap(ex->err, "nodes.%.60s", name);
 	}
@@ -338,8 +339,9 @@ static int make_cluster(struct example *ex)
 	if (rc < 0)
 		return rc;
 	(void)neap_cluster_settle(ex->cluster);
-	json_object_foreach ((json_t *)(uintptr_t)nodes, name, node)
+	json_object_foreach ((json_t *)nodes, name, node) {
 		ex->rows[ex->count++] = neap_cluster_find_node(ex->cluster, name)->row;
+	}
 	return 0;
 }
 
@@ -410,13 +412,15 @@ static int compare_answers(const struct example *ex, const struct neap_place_cal
 			   const uint32_t *answers)
 {
 	for (size_t i = 0; i < ex->count; i++) {
-		const char *name, *reason = answers[i] ? call->reasons[answers[i] - 1] : NULL;
+		const char *name,
+			*reason = answers[i] ? call->reasons[answers[i] - 1] : NULL;
 		const json_t *want = want_of(ex, i, &name);
 		const char *text = json_string_value(want);
 		char wanted[NEAP_PLACE_REASON + 100];
 
 		if (!json_is_boolean(want) && !text)
-			return fail(ex, "want", "true, false or a reason by node is wanted");
+			return fail(ex, "want",
+				    "true, false or a reason by node is wanted");
 		if (text ? reason && strcmp(text, reason) == 0
 			 : json_is_true(want) == !reason)
 			continue;

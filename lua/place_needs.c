@@ -249,8 +249,8 @@ static void push_pod_field(lua_State *L, const struct neap_place_need *need,
 		push_text(L, neap_object_label(pod->object, need->column.key));
 		break;
 	case NEAP_PLACE_POD_ANNOTATIONS:
-		push_text(L, json_string_value(json_object_get(annotations,
-							       need->column.key)));
+		push_text(L, json_string_value(
+				     json_object_get(annotations, need->column.key)));
 		break;
 	default:
 		lua_pushinteger(L, request_of(place, need->column.key));
@@ -385,8 +385,8 @@ enum neap_tick_verdict neap_place_open(struct neap_policy *policy,
 			(void)neap_error_nomem(err);
 			return NEAP_TICK_STARVED;
 		}
-		open.annotations = json_object_get(json_object_get(tree, "metadata"),
-						   "annotations");
+		open.annotations =
+			json_object_get(json_object_get(tree, "metadata"), "annotations");
 	}
 	rc = neap_vm_protect(policy->vm, open_protected, &open, 0, err);
 	json_decref(tree);

@@ -119,11 +119,12 @@ static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
 		char known[160];
 
 		if (!is_known(policy->kind, key)) {
-			snprintf(
-				known, sizeof(known),
-				"a policy of kind %s has no such field; known: api, kind, name, doc, "
-				"params, needs, triggers, where, examples, rules, %s",
-				policy->kind->name, policy->kind->functions[0]);
+			snprintf(known, sizeof(known),
+				 "a policy of kind %s has no such field; known: api, "
+				 "kind, name, doc, params, needs, %sexamples, rules, %s",
+				 policy->kind->name,
+				 policy->kind->is_place ? "" : "triggers, where, ",
+				 policy->kind->functions[0]);
 			return bad(policy, key, err, known);
 		}
 		lua_pop(L, 1);
@@ -229,8 +230,9 @@ static int check_place(lua_State *L, int table, const struct neap_policy *policy
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
 		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
-			return bad(policy, not_here[i], err,
-				   "of kind qos only: the scheduler asks about all nodes");
+			return bad(
+				policy, not_here[i], err,
+				"of kind qos only: the scheduler asks about all nodes");
 	return 0;
 }
 

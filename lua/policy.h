@@ -21,7 +21,7 @@ struct neap_kind {
 	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */
-	bool is_place;        /* asked by a decision about a place for a pod: lua/place.h */
+	bool is_place; /* asked by a decision about a place for a pod: lua/place.h */
 	/* Checks and runs row index (1, 2, ...) of `examples`. */
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };

@@ -46,7 +46,8 @@ struct neap_policy {
 	struct neap_params params;
 	struct neap_need *needs;
 	size_t need_count;
-	struct neap_place_needs *place; /* needs of score and filter; NULL: of another kind */
+	struct neap_place_needs
+		*place; /* needs of score and filter; NULL: of another kind */
 	struct neap_selector *where; /* NULL: every node */
 	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
 	size_t trigger_count;

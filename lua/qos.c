@@ -102,7 +102,8 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 	rc = run(&tick);
 	if (rc < 0) {
 		free(tick.wishes);
-		if (!neap_vm_is_dead(policy->vm) && neap_policy_verdict_of(rc) != NEAP_TICK_STARVED)
+		if (!neap_vm_is_dead(policy->vm) &&
+		    neap_policy_verdict_of(rc) != NEAP_TICK_STARVED)
 			(void)neap_ctx_reset_memo(policy,
 						  &ignored); /* it may be what is wrong */
 		return tick.is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);

@@ -75,7 +75,8 @@ static int read_curve(lua_State *L, int index, struct neap_curve_term *term,
 		return 0;
 	}
 	if (!count || count > NEAP_CURVE_POINTS_MAX)
-		return wrong(err, "curve", "a list of 1 to 16 pairs { x, points } is wanted");
+		return wrong(err, "curve",
+			     "a list of 1 to 16 pairs { x, points } is wanted");
 	for (size_t i = 0; i < count; i++) {
 		if (lua_rawgeti(L, index, (lua_Integer)i + 1) != LUA_TTABLE)
 			return wrong(err, "curve", "pairs { x, points } are wanted");
@@ -128,7 +129,8 @@ static int read_term(lua_State *L, int index, struct neap_curve_term *term,
 	if (rc < 0)
 		return rc;
 	if (neap_lua_get(L, index, "column") != LUA_TSTRING)
-		return wrong(err, "column", "a name such as \"free_share.cpu\" is wanted");
+		return wrong(err, "column",
+			     "a name such as \"free_share.cpu\" is wanted");
 	rc = neap_column_parse(lua_tostring(L, -1), &term->column, err);
 	if (rc < 0)
 		return rc;
@@ -174,7 +176,8 @@ int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *poli
 				      luaL_typename(L, index));
 	if (neap_lua_get(L, index, "weight") != LUA_TNIL) {
 		if (!lua_isinteger(L, -1) || !is_number(L, -1, 0, WEIGHT_MAX))
-			return wrong(err, "weight", "a whole number from 0 to 100 is wanted");
+			return wrong(err, "weight",
+				     "a whole number from 0 to 100 is wanted");
 		ret->weight = (int)lua_tointeger(L, -1);
 	}
 	count = lua_rawlen(L, index);

@@ -412,13 +412,20 @@ static void walk_fields(const char *class, const struct neap_field *fields)
 
 /* Tables that policies give: an unknown field is refused with a list of those that are known. */
 static const struct {
-	const char *class, *text;
+	const char *class, *kind, *text;
 } probes[] = {
-	{"neap.QosPolicy", "tick = function() end, zzz = 1"},
-	{"neap.Param", "tick = function() end, params = { p = { zzz = 1 } }"},
-	{"neap.Example", "tick = function() end, examples = { { name = 'x', zzz = 1 } }"},
-	{"neap.Write", "tick = function() return { { zzz = 1 } } end,"
-		       "examples = { { name = 'x', want = {} } }"},
+	{"neap.QosPolicy", "qos", "tick = function() end, zzz = 1"},
+	{"neap.Param", "qos", "tick = function() end, params = { p = { zzz = 1 } }"},
+	{"neap.Example", "qos",
+	 "tick = function() end, examples = { { name = 'x', zzz = 1 } }"},
+	{"neap.Write", "qos",
+	 "tick = function() return { { zzz = 1 } } end,"
+	 "examples = { { name = 'x', want = {} } }"},
+	{"neap.ScorePolicy", "score", "plan = function() end, zzz = 1"},
+	{"neap.FilterPolicy", "filter", "allow = function() end, zzz = 1"},
+	{"neap.Term", "score",
+	 "plan = function() return { { zzz = 1 } } end,"
+	 "examples = { { name = 'x', want = 'hold' } }"},
 };
 
 static void keep_message(void *arg, const char *row, const struct neap_error *err)
@@ -437,8 +444,8 @@ static void walk_probes(void)
 		const char *at;
 
 		snprintf(text, sizeof(text),
-			 "return { api = 1, kind = 'qos', name = 'x', %s }",
-			 probes[i].text);
+			 "return { api = 1, kind = '%s', name = 'x', %s }",
+			 probes[i].kind, probes[i].text);
 		if (neap_policy_load(text, strlen(text), "p.lua", &policy, &err) == 0)
 			(void)neap_policy_run_examples(policy, keep_message, &err,
 						       &other);

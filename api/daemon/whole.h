@@ -61,7 +61,7 @@ struct neap_daemon {
 	struct neap_look *look;
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
-	struct neap_schedule_policies *placing; /* policies of the scheduler */
+	struct neap_schedule_policies *placing;      /* policies of the scheduler */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
 	struct neap_schedule_config *scheduling;     /* NULL without --scheduler-config */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */

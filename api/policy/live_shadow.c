@@ -24,11 +24,12 @@ int neap_live_shadow_check(const struct live_job *job, struct neap_error *err)
 	char version[12];
 
 	if (kind != NULL && kind->is_place)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "a policy of kind %s has no shadow, as its answers are "
-				      "about one decision each: use dryRun, which runs its "
-				      "examples",
-				      job->id.kind);
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"a policy of kind %s has no shadow, as its answers are "
+			"about one decision each: use dryRun, which runs its "
+			"examples",
+			job->id.kind);
 	if (slot == NULL || slot->stats.is_failed || slot->is_elsewhere)
 		return no_policy(job, err);
 	neap_live_version_of(job->text.text, job->text.len, version);

@@ -13,7 +13,7 @@
 
 #define POLICIES_MAX 64 /* of the registry */
 
-_Static_assert(POLICIES_MAX * NEAP_PLACE_REASONS_MAX <= NEAP_MORE_REASONS_MAX,
+_Static_assert(POLICIES_MAX *NEAP_PLACE_REASONS_MAX <= NEAP_MORE_REASONS_MAX,
 	       "each policy has its reasons");
 
 struct one {
@@ -94,9 +94,9 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 		policies->of[i].has_refused = false;
 		policies->of[i].call.is_open = false;
 		policies->of[i].call.reason_count = 0;
-		has_filters = has_filters ||
-			      is_kind(neap_registry_get(policies->config.registry, i),
-				      filter);
+		has_filters =
+			has_filters ||
+			is_kind(neap_registry_get(policies->config.registry, i), filter);
 	}
 	return has_filters;
 }
@@ -111,9 +111,8 @@ static bool make_room(struct neap_schedule_policies *policies, size_t count)
 	policies->rows = neap_alloc_array(count * 2, sizeof(*policies->rows));
 	policies->places = neap_alloc_array(count * 2, sizeof(*policies->places));
 	policies->answers = neap_alloc_array(count * 2, sizeof(*policies->answers));
-	policies->size = policies->rows && policies->places && policies->answers
-				 ? count * 2
-				 : 0;
+	policies->size =
+		policies->rows && policies->places && policies->answers ? count * 2 : 0;
 	return policies->size > 0;
 }
 
@@ -130,10 +129,9 @@ static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left
 
 	neap_policy_get_info(slot->policy, &info);
 	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
-	verdict = neap_policy_allow_within(slot->policy, &policies->place, &one->call,
-					   policies->rows, left,
-					   &policies->filter_left_usec,
-					   policies->answers, &err);
+	verdict = neap_policy_allow_within(
+		slot->policy, &policies->place, &one->call, policies->rows, left,
+		&policies->filter_left_usec, policies->answers, &err);
 	if (!note(policies, i, verdict, &err))
 		return left;
 	for (size_t n = 0; n < left; n++) {

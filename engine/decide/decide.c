@@ -205,8 +205,8 @@ static bool make_room(struct neap_cycle *cycle)
 			cycle->rows && cycle->scores && cycle->part ? rows * 2 : 0;
 		if (cycle->more && cycle->row_size) {
 			free(cycle->more_answers);
-			cycle->more_answers = neap_alloc_array(
-				rows * 2, sizeof(*cycle->more_answers));
+			cycle->more_answers =
+				neap_alloc_array(rows * 2, sizeof(*cycle->more_answers));
 			if (!cycle->more_answers)
 				cycle->row_size = 0;
 		}

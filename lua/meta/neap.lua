@@ -354,3 +354,84 @@ function Quantity.bytes(text) end
 ---@field tick neap.QosTick called once per tick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load
+
+-- # Places for pods
+-- Kinds score and filter: asked by neapd's scheduler, once a pod or for many nodes in a row. CPU is in
+-- thousandths, everything else in whole units. See SCORE and FILTER in neap-policy(5).
+
+--- The pod that a place is looked for. Only what `needs` names as `pod.FIELD` is there; a part of
+--- a table is named with its key, `pod.labels.team`.
+---@class neap.PlacePod
+---@field name string
+---@field namespace string
+---@field class "prod"|"mid"|"batch"|"free" of koordinator, by its label, priority or QoS
+---@field priority integer
+---@field is_daemon boolean of a DaemonSet
+---@field labels table<string, string>
+---@field annotations table<string, string>
+---@field requests table<string, integer> what it asks for, by resource; 0 without a request
+
+--- One node. Only what `needs` names as `node.FIELD` is there. The table is the same for all nodes of
+--- a decision: what is to be kept has to be copied. The names of `neap.Term.column` are these, too.
+---@class neap.PlaceNode
+---@field name string
+---@field labels table<string, string>
+---@field pods integer how many are there
+---@field allocatable table<string, integer> by resource; the next two, too
+---@field requested table<string, integer> what the pods that are there ask for
+---@field free table<string, integer> allocatable less requested
+---@field requested_share table<string, number> of allocatable, this pod counted; the next two, too
+---@field free_share table<string, number> 1 less requested_share
+---@field load_share table<string, number> really used, by a fresh report and what is on its way
+
+--- One part of a score: a column of the nodes, through a curve of straight lines.
+---@class neap.Term
+---@field column string "free_share.cpu", "labels.example.com/zone", "pods"
+---@field weight? number among the terms, above 0 [1]
+---@field curve? number[][] 1 to 16 pairs { x, points }, x growing, points 0 to 100; level before and behind; of a share and with `is` [{ { 0, 0 }, { 1, 100 } }]
+---@field is? string|string[] of labels and name: 1 where it is that text or one of these, else 0
+---@field missing? number points of a node that has no such column, 0 to 100 [0]
+
+--- A list of at most 32 terms, whose mean is the score, 0 to 100. An empty one says nothing of the pod.
+---@class neap.Terms
+---@field weight? integer of the whole beside the other scores, 0 to 100 [1]
+
+--- A node of an example. The pods that are there ask for `requested` together.
+---@class neap.PlaceExampleNode
+---@field labels? table<string, string>
+---@field allocatable? table<string, integer> [110 pods]
+---@field requested? table<string, integer>
+---@field pods? integer at most 256 [1 where something is requested, else 0]
+---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
+
+--- A row of examples of the kinds score and filter.
+---@class neap.PlaceExample
+---@field name string it is printed
+---@field params? table<string, any> parameters that differ from their defaults
+---@field pod? table name, namespace, labels, annotations, priority, requests
+---@field nodes? table<string, neap.PlaceExampleNode> at most 64, by name
+---@field want table<string, integer|boolean|string>|"hold"|"skip" by node: points; or true, false, or the reason
+
+--- The table of a policy of kind score.
+---@class neap.ScorePolicy
+---@field api 1 version of this interface
+---@field kind "score"
+---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
+---@field doc? string what the policy does
+---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field needs? string[] "pod.FIELD", with "?" those that may be missing
+---@field plan fun(ctx: neap.Ctx, pod: neap.PlacePod): neap.Terms|neap.Term[]|userdata|nil called once a pod; ctx.hold and nil say nothing of it
+---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
+---@field examples? neap.PlaceExample[] run at every load
+
+--- The table of a policy of kind filter.
+---@class neap.FilterPolicy
+---@field api 1 version of this interface
+---@field kind "filter"
+---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
+---@field doc? string what the policy does
+---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field needs? string[] "pod.FIELD" and "node.FIELD", with "?" those that may be missing
+---@field allow fun(ctx: neap.Ctx, pod: neap.PlacePod, node: neap.PlaceNode): boolean, string? true; or false, and why
+---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
+---@field examples? neap.PlaceExample[] run at every load

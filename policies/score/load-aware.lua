@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Pods go where little is really used, by the reports of the nodes. Up to a calm load all nodes are alike, so that pods do not
---- run after small differences; from a busy load on there are no points.
+--- Pods go where little is really used, by the reports of the nodes. Up to a calm load all nodes are
+--- alike, so that pods do not run after small differences; from a busy load on there are no points.
 ---@type neap.ScorePolicy
 return {
   api = 1,
@@ -30,7 +30,7 @@ return {
 
   ---@param ctx neap.Ctx
   ---@param pod neap.PlacePod
-  ---@return neap.Terms|neap.Hold
+  ---@return neap.Terms|userdata
   plan = function(ctx, pod)
     local params = ctx.params
     for _, class in ipairs(params.spared) do

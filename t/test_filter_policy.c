@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Policies of the kind filter: whom they refuse, how it is told, and that a bad one keeps no pod from any node. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "lua/place.h"
+#include "t/lib/place_rig.h"
+
+static int setup(void **state)
+{
+	*state = place_new();
+	place_add_nodes(*state, 4);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	place_free(*state);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+#define NOT_ODD                                                                          \
+	"needs = { 'node.labels.odd?' }, allow = function(ctx, pod, node) "              \
+	"return node.labels.odd == nil, 'it is odd' end"
+#define ONLY_ODD                                                                         \
+	"needs = { 'node.labels.odd?' }, allow = function(ctx, pod, node) "              \
+	"return node.labels.odd ~= nil, 'it is even' end"
+
+static void test_refuses(void **state)
+{
+	struct place_rig *rig = *state;
+
+	place_put(rig, "filter", "only-odd", 0, ONLY_ODD);
+	assert_string_equal(place_decide(rig, ""), "b");
+	place_put(rig, "filter", "not-odd", 1, NOT_ODD);
+	assert_string_equal(
+		place_decide(rig, ""),
+		"0/4 nodes are available: 2 node(s) not allowed by policy not-odd: it is odd, "
+		"2 node(s) not allowed by policy only-odd: it is even.");
+	/* A policy that comes, or goes, may help, and so may anything else. */
+	assert_int_equal(neap_decide_wakes(rig->decide), NEAP_MOVED_ANY);
+	assert_int_equal(rig->failed, 0);
+}
+
+static void test_after_the_others(void **state)
+{
+	struct place_rig *rig = *state;
+
+	/* Only nodes that are left: it raises for every other one. */
+	(void)cluster_set_node(rig->cluster, "a", "", "{'unschedulable':true}",
+			       "'cpu':'10','pods':'110'");
+	place_put(rig, "filter", "sees", 0,
+		  "needs = { 'node.name', 'node.free.cpu', 'node.pods', "
+		  "'node.requested_share.cpu', 'pod.namespace' }, "
+		  "allow = function(ctx, pod, node) assert(node.name ~= 'a') "
+		  "assert(node.free.cpu == 10000 and node.pods == 0 and pod.namespace == "
+		  "'default') assert(node.requested_share.cpu == 0.1) "
+		  "return node.name == 'c' end");
+	assert_string_equal(place_decide(rig, ""), "c");
+	assert_int_equal(place_slot(rig, "filter", "sees")->stats.faults, 0);
+}
+
+static void test_missing_is_no_fault(void **state)
+{
+	struct place_rig *rig = *state;
+	struct neap_policy_stats *stats;
+
+	/* Nodes without the label are not asked about, and so open. */
+	place_put(rig, "filter", "needs-it", 0,
+		  "needs = { 'node.labels.odd' }, allow = function(ctx, pod, node) "
+		  "return false, node.labels.odd end");
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(place_decide(rig, ""), "a");
+	/* A pod without it: nothing is said. */
+	place_put(rig, "filter", "needs-it", 0,
+		  "needs = { 'pod.labels.team' }, allow = function() return false end");
+	stats = &place_slot(rig, "filter", "needs-it")->stats;
+	assert_true(strlen(place_decide(rig, "")) == 1);
+	assert_int_equal(stats->skipped, 1);
+	assert_int_equal(stats->faults, 0);
+	assert_string_equal(place_decide(rig, "'team':'x'"),
+			    "0/4 nodes are available: 4 node(s) not allowed by policy "
+			    "needs-it: no reason given.");
+}
+
+static void test_reasons_are_bounded(void **state)
+{
+	struct place_rig *rig = place_new();
+	const char *text;
+	size_t commas = 0;
+
+	(void)state;
+	place_add_nodes(rig, 60);
+	place_put(rig, "filter", "chatty", 0,
+		  "needs = { 'node.name' }, allow = function(ctx, pod, node) "
+		  "return false, 'not\\n' .. node.name .. '\\xff' .. ('x'):rep(500) end");
+	text = place_decide(rig, "");
+	assert_true(strncmp(text, "0/60 nodes are available: ", 26) == 0);
+	assert_non_null(
+		strstr(text, "45 node(s) not allowed by policy chatty: other reasons"));
+	assert_non_null(
+		strstr(text, "1 node(s) not allowed by policy chatty: not?a?xxx"));
+	for (const char *c = text; *c; c++) {
+		commas += *c == ',';
+		assert_true(*c != '\n' && (unsigned char)*c < 0x80);
+	}
+	assert_int_equal(commas, NEAP_PLACE_REASONS_MAX - 1);
+	place_free(rig);
+}
+
+/* --- those that are no good --- */
+
+static const struct {
+	const char *body, *error;
+} bad[] = {
+	{"allow = function() error('no idea') end", "no idea"},
+	{"allow = function() error({}) end", ""},
+	{"allow = function() end", "allow returned a nil for node"},
+	{"allow = function() return 1 end", "allow returned a number for node"},
+	{"allow = function() return 'yes' end", "allow returned a string for node"},
+	{"allow = function() return false, {} end",
+	 "allow returned a boolean and a table"},
+	{"allow = function(ctx, pod, node) return node.free.cpu > 0 end",
+	 "node.free is not declared"},
+	{"needs = { 'node.free.cpu' }, allow = function(ctx, pod, node) return "
+	 "node.free.memory > 0 end",
+	 "node.free.memory is not declared"},
+	{"needs = { 'node.free.cpu' }, allow = function(ctx, pod, node) node.free = nil "
+	 "return node.free.cpu > 0 end",
+	 "attempt to index"},
+	{"allow = function() while true do end end", ""},
+	{"allow = function() while true do pcall(error) end end", ""},
+	{"allow = function() local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end end",
+	 ""},
+	{"allow = function() local function f() return 1 + f() end return f() end",
+	 ""}, /* its stack or its time, whichever ends first */
+	/* It says no to some first: that does not count any more. */
+	{"needs = { 'node.name' }, allow = function(ctx, pod, node) "
+	 "if node.name == 'd' then error('late') end return false end",
+	 "late"},
+};
+
+static void test_bad_ones(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(bad); i++) {
+		struct place_rig *rig = place_new();
+		struct neap_policy_stats *stats;
+
+		place_add_nodes(rig, 4);
+		place_put(rig, "filter", "bad", 0, bad[i].body);
+		place_put(rig, "filter", "only-odd", 1, ONLY_ODD);
+		stats = &place_slot(rig, "filter", "bad")->stats;
+		for (int n = 0; n < 5; n++) {
+			const char *node = place_decide(rig, "");
+
+			if (strcmp(node, "b") != 0)
+				fail_msg("%s: %s", bad[i].body, node);
+		}
+		if (!strstr(stats->last_error, bad[i].error))
+			fail_msg("%s: %s", bad[i].body, stats->last_error);
+		assert_true(stats->is_failed);
+		assert_int_equal(rig->failed, 1);
+		assert_true(stats->calls <= 3);
+		place_free(rig);
+	}
+}
+
+/* The fault comes with a later block, when nodes of an earlier one were refused: they are asked about anew, of the others. */
+static void test_late_fault(void **state)
+{
+	struct place_rig *rig = place_new();
+	const char *text;
+
+	(void)state;
+	place_add_nodes(rig, 300);
+	place_put(
+		rig, "filter", "late", 0,
+		"needs = { 'node.name' }, allow = function(ctx, pod, node) "
+		"if node.name == 'n299' then error('late') end return false, 'early' end");
+	place_put(rig, "filter", "never", 1, "allow = function() return false, 'no' end");
+	text = place_decide(rig, "");
+	assert_string_equal(text, "0/300 nodes are available: 300 node(s) not allowed by "
+				  "policy never: no.");
+	assert_int_equal(place_slot(rig, "filter", "late")->stats.faults, 1);
+	place_free(rig);
+}
+
+/* --- the other ways to ask --- */
+
+static struct neap_pod *make_pod(struct place_rig *rig, int priority)
+{
+	char spec[256];
+
+	(void)snprintf(
+		spec, sizeof(spec),
+		"{'priority':%d,'containers':[{'resources':{'requests':{'cpu':'6'}}}]}",
+		priority);
+	return cluster_pod(neap_cluster_resources(rig->cluster), "asker", "", spec, "{}");
+}
+
+static void test_rows(void **state)
+{
+	struct place_rig *rig = *state;
+	struct neap_pod *pod = make_pod(rig, 0);
+	const struct neap_refusal *refusals;
+	uint32_t rows[] = {0, 1, 3};
+	struct neap_verdict verdict;
+	struct neap_error err;
+	char buf[256];
+	size_t count;
+
+	place_put(rig, "filter", "not-odd", 0, NOT_ODD);
+	assert_int_equal(neap_decide_rows(rig->decide, pod, rows, 3, &verdict, &err), 0);
+	assert_int_equal(verdict.count, 1);
+	assert_int_equal(verdict.rows[0], 0);
+	refusals = neap_decide_refusals(rig->decide, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(refusals[0].row, 1);
+	assert_string_equal(
+		neap_decide_reason(rig->decide, refusals[1].code, buf, sizeof(buf)),
+		"node(s) not allowed by policy not-odd: it is odd");
+	(void)neap_pod_unref(pod);
+}
+
+/* Nobody is sent away from a node that a policy would not let the pod onto. */
+static void test_preemption_asks(void **state)
+{
+	struct place_rig *rig = *state;
+	struct neap_pod *pod = make_pod(rig, 100);
+	struct neap_choice choice;
+	struct neap_victims victims = {0};
+	struct neap_error err;
+
+	for (int i = 0; i < 4; i++) {
+		char name[8], spec[256];
+
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		(void)snprintf(spec, sizeof(spec),
+			       "{'nodeName':'%c','priority':1,'containers':[{'resources':"
+			       "{'requests':{'cpu':'9'}}}]}",
+			       'a' + i);
+		(void)cluster_set_pod(rig->cluster, name, "", spec, "{}");
+	}
+	place_put(
+		rig, "filter", "d-only", 0,
+		"needs = { 'node.name', 'node.free.cpu' }, allow = function(ctx, pod, node) "
+		"return node.name == 'd' and node.free.cpu >= 6000, 'not d' end");
+	assert_int_equal(neap_decide_pod(rig->decide, pod, &choice, &err), 0);
+	assert_int_equal(neap_decide_preempt(rig->decide, pod, &victims, &err), 1);
+	assert_string_equal(victims.node, "d");
+	assert_int_equal(victims.count, 1);
+	/* One that cannot tell lets nobody go. */
+	place_put(rig, "filter", "d-only", 0, "allow = function() error('no idea') end");
+	assert_int_equal(neap_decide_pod(rig->decide, pod, &choice, &err), 0);
+	assert_int_equal(neap_decide_preempt(rig->decide, pod, &victims, &err), 1);
+	assert_string_not_equal(victims.node, "");
+	(void)neap_pod_unref(pod);
+}
+
+static void test_refused_at_load(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} rows[] = {
+		{"return { api = 1, kind = 'filter', name = 'x' }",
+		 "needs this function"},
+		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
+		 "needs = { 'node.magic' } }",
+		 "there is no column 'magic'"},
+		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
+		 "needs = { 'free.cpu' } }",
+		 "is no field"},
+		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
+		 "needs = { 'node.labels' } }",
+		 "there is no column 'labels'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_policy *policy = NULL;
+		struct neap_error err = {0};
+
+		assert_true(neap_policy_load(rows[i].text, strlen(rows[i].text), "p.lua",
+					     &policy, &err) < 0);
+		if (!strstr(err.msg, rows[i].error))
+			fail_msg("%s: %s", rows[i].text, err.msg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(refuses),
+		TEST(after_the_others),
+		TEST(missing_is_no_fault),
+		cmocka_unit_test(test_reasons_are_bounded),
+		cmocka_unit_test(test_bad_ones),
+		cmocka_unit_test(test_late_fault),
+		TEST(rows),
+		TEST(preemption_asks),
+		cmocka_unit_test(test_refused_at_load),
+	};
+
+	return cmocka_run_group_tests_name("filter policies", tests, NULL, NULL);
+}
