@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
@@ -37,10 +38,11 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 		return neap_error_field(err, NEAP_EINVAL, "scoringStrategy.resources",
 					"more than %d", NEAP_NUMA_RESOURCES_MAX);
 	for (size_t i = 0; i < args->weight_count; i++)
-		if (args->weights[i].weight < 1 || args->weights[i].weight > 100)
-			return neap_error_field(err, NEAP_EINVAL,
-						"scoringStrategy.resources",
-						"a weight is not from 1 to 100");
+		if (args->weights[i].resource >= NEAP_RESOURCES_MAX ||
+		    args->weights[i].weight < 1 || args->weights[i].weight > 100)
+			return neap_error_field(
+				err, NEAP_EINVAL, "scoringStrategy.resources",
+				"no resource, or a weight that is not from 1 to 100");
 	for (int i = 0; i < 2; i++)
 		if (!(args->amplification[i] >= 1 &&
 		      args->amplification[i] <= AMPLIFICATION_MAX))
@@ -300,7 +302,17 @@ static int make_book(struct neap_cluster *cluster, const struct neap_cluster_nod
 
 static bool is_same(const struct neap_cpus_said *a, const struct neap_cpus_said *b)
 {
-	return a && b ? memcmp(a, b, sizeof(*a)) == 0 : a == b;
+	if (!a || !b)
+		return a == b;
+	if (a->ratio_count != b->ratio_count || a->rule.bind != b->rule.bind ||
+	    a->rule.numa != b->rule.numa || a->strategy != b->strategy)
+		return false;
+	for (size_t i = 0; i < a->ratio_count; i++)
+		if (a->ratios[i].resource != b->ratios[i].resource ||
+		    a->ratios[i].ratio < b->ratios[i].ratio ||
+		    a->ratios[i].ratio > b->ratios[i].ratio)
+			return false;
+	return true;
 }
 
 int neap_cluster_make_cpus(struct neap_cluster *cluster,
@@ -460,7 +472,7 @@ static int write_status(const struct neap_cpus *book, const struct neap_claim *c
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "its CPUs are not free any more");
 	status = neap_numa_status_write(book->numa, &claim->grant);
-	*ret = status ? json_dumps(status, JSON_COMPACT) : NULL;
+	*ret = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
 	json_decref(status);
 	return *ret ? 0 : neap_error_nomem(err);
 }

@@ -146,11 +146,10 @@ int neap_cluster_read_cpus(struct neap_cluster *cluster, struct neap_cluster_nod
 	const json_t *notes =
 		json_object_get(json_object_get(tree, "metadata"), "annotations");
 	const char *strategy = neap_object_label(node->object, NEAP_KEY_NODE_STRATEGY);
-	struct neap_cpus_said said, *kept;
+	struct neap_cpus_said said = {.ratio_count = 0}, *kept;
 	json_t *ratios;
 	int ret;
 
-	memset(&said, 0, sizeof(said));
 	neap_cpu_rule_make(neap_object_label(node->object, NEAP_KEY_NODE_BIND),
 			   neap_object_label(node->object, NEAP_KEY_NODE_NUMA), false,
 			   NEAP_NUMA_ANY, &said.rule);
@@ -171,7 +170,7 @@ int neap_cluster_read_cpus(struct neap_cluster *cluster, struct neap_cluster_nod
 	kept = neap_arena_alloc(&node->arena, sizeof(*kept));
 	if (!kept)
 		return neap_error_nomem(err);
-	memcpy(kept, &said, sizeof(said));
+	*kept = said;
 	node->cpus_said = kept;
 	return 0;
 }

@@ -14,7 +14,7 @@ struct neap_cluster_topology {
 	bool is_broken; /* could not be read */
 };
 
-/* What a node says by its own labels and annotations; all bytes that are not set are 0. */
+/* What a node says by its own labels and annotations. */
 struct neap_cpus_said {
 	struct neap_numa_ratio ratios[NEAP_NUMA_RESOURCES_MAX];
 	size_t ratio_count;

@@ -186,7 +186,7 @@ struct neap_pod *neap_pod_ref(struct neap_pod *pod);
 struct neap_pod *neap_pod_unref(struct neap_pod *pod);
 /* What it wants of CPUs and NUMA nodes; default_bind: FULL_PCPUS or SPREAD. */
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
-		   struct neap_cpu_wish *ret);
+		       struct neap_cpu_wish *ret);
 /* "NAMESPACE/NAME"; returns buf. */
 char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY]);
 

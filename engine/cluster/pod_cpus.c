@@ -96,7 +96,7 @@ int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_err
 }
 
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
-		   struct neap_cpu_wish *ret)
+		       struct neap_cpu_wish *ret)
 {
 	if (pod->cpus)
 		*ret = pod->cpus->wishes[default_bind == NEAP_BIND_SPREAD];

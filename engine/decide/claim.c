@@ -41,6 +41,8 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, cluster, pod);
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
+	if (answer == -NEAP_ENOFIT)
+		neap_decide_cycle(decide)->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
 	claim = neap_alloc(sizeof(*claim));
@@ -57,7 +59,7 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 
 static bool put(json_t *notes, const char *key, json_t *value)
 {
-	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+	char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
 	bool is_put = text && json_object_set_new(notes, key, json_string(text)) == 0;
 
 	free(text);

@@ -9,7 +9,8 @@
 #include "engine/decide/decide.h"
 
 /* 1: *ret is what it gets, to be freed; 0: it gets nothing of that kind, *ret is NULL. -NEAP_ENOFIT with the text that
- * people see (a preferred policy fails only here); -NEAP_EINVAL: the pod's annotations; -NEAP_ENOMEM. */
+ * people see: a preferred policy fails only here, and neap_decide_wakes knows of it then; -NEAP_EINVAL: the pod's
+ * annotations; -NEAP_ENOMEM. */
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_claim **ret, struct neap_error *err);
 void neap_claim_free(struct neap_claim *claim); /* NULL is fine */

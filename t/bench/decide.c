@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/cluster/cpus.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/load.h"
 
@@ -22,7 +23,7 @@ static struct neap_object *make(const char *name, const char *ns, const char *re
 	static const char *const fields[] = {"spec.nodeName", NULL};
 	struct neap_object *object = NULL;
 	struct neap_error err = {0};
-	char text[4096];
+	char text[16384];
 
 	(void)snprintf(
 		text, sizeof(text),
@@ -60,6 +61,9 @@ static void add_node(struct neap_cluster *cluster, int i)
 	(void)neap_object_unref(object);
 }
 
+/* The next pods want whole cores. */
+static bool is_binding;
+
 static struct neap_pod *add_pod(struct neap_cluster *cluster, const char *name,
 				const char *node, const char *spec)
 {
@@ -70,9 +74,12 @@ static struct neap_pod *add_pod(struct neap_cluster *cluster, const char *name,
 
 	(void)snprintf(
 		rest, sizeof(rest),
-		"\"labels\":{\"app\":\"web\"}},\"spec\":{%s%s%s\"containers\":[{\"resources\":"
-		"{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}}]%s},\"status\":{}}",
-		*node ? "\"nodeName\":\"" : "", node, *node ? "\"," : "", spec);
+		"\"labels\":{\"app\":\"web\"%s}},\"spec\":{%s%s%s\"containers\":[{"
+		"\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]%s},"
+		"\"status\":{}}",
+		is_binding ? ",\"koordinator.sh/qosClass\":\"LSR\"" : "",
+		*node ? "\"nodeName\":\"" : "", node, *node ? "\"," : "",
+		is_binding ? "4" : "500m", spec);
 	object = make(name, "default", rest);
 	if (neap_cluster_set_pod(cluster, object, &moved, &err) < 0)
 		exit(1);
@@ -124,6 +131,39 @@ static void add_reports(struct neap_cluster *cluster, int nodes, int pods)
 		(void)neap_object_unref(object);
 	}
 	(void)neap_cluster_settle(cluster);
+}
+
+/* 2 NUMA nodes of 16 cores with 2 CPUs each. */
+static void add_topologies(struct neap_cluster *cluster, int nodes)
+{
+	char rest[12288], name[32];
+	size_t used = 0;
+
+	used += (size_t)snprintf(
+		rest, sizeof(rest),
+		"\"annotations\":{\"node.koordinator.sh/cpu-topology\":\""
+		"{\\\"detail\\\":[");
+	for (int i = 0; i < 64; i++)
+		used += (size_t)snprintf(
+			rest + used, sizeof(rest) - used,
+			"%s{\\\"id\\\":%d,\\\"core\\\":%d,\\\"socket\\\":%d,\\\"node\\\":%d}",
+			i ? "," : "", i, i / 2, i / 32, i / 32);
+	(void)snprintf(
+		rest + used, sizeof(rest) - used,
+		"]}\"}},\"zones\":[{\"name\":\"node-0\",\"type\":\"Node\",\"resources\":[{"
+		"\"name\":\"cpu\",\"allocatable\":\"32\"}]},{\"name\":\"node-1\",\"type\":"
+		"\"Node\",\"resources\":[{\"name\":\"cpu\",\"allocatable\":\"32\"}]}]}");
+	for (int i = 0; i < nodes; i++) {
+		struct neap_object *object;
+		struct neap_error err;
+		unsigned moved;
+
+		(void)snprintf(name, sizeof(name), "node-%d", i);
+		object = make(name, "", rest);
+		if (neap_cluster_set_topology(cluster, object, &moved, &err) < 0)
+			exit(1);
+		(void)neap_object_unref(object);
+	}
 }
 
 /* Filter and score of all rows, without the rest of a decision. */
@@ -233,6 +273,15 @@ int main(int argc, char **argv)
 	measure(cluster, "plain, load-aware", 0, "");
 	measure(cluster, "plain, load-aware, every node", 100, "");
 	measure_load(cluster);
+	is_load_scored = false;
+	start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+	add_topologies(cluster, nodes);
+	printf("topologies of all nodes: made and read in %" PRId64 " ms\n",
+	       (neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start) / 1000);
+	measure(cluster, "plain, every node, topologies", 100, "");
+	is_binding = true;
+	measure(cluster, "whole cores, 500 nodes are enough", 0, "");
+	measure(cluster, "whole cores, every node", 100, "");
 	neap_cluster_free(cluster);
 	return 0;
 }
