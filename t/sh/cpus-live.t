@@ -92,23 +92,23 @@ check "no name of a pod" fails 2 "NAMESPACE/NAME" explain pod 'a/b/c'
 check "a node with CPUs" eval 'topology n1 && node n1 16'
 check "a pod that has its own" pod web LSR 4
 check "... is placed" eventually 20 placed web
-check "... with them" is "$(cpus_of web)" 2-5
+check "... with them" is "$(cpus_of web)" 8-11
 check "another" pod db LSE 8
 check "... is placed" eventually 20 placed db
-check "... on the other NUMA node" is "$(cpus_of db)" 8-15
+check "... with others" is "$(cpus_of db)" 2-7,12-13
 cat >"$WORK/wanted" <<'END'
 n1
 sockets 2, NUMA nodes 2, cores 8, CPUs 16, reserved 2, given to pods 12
 bind policy none, NUMA policy none, the emptiest first
 
 socket 0, NUMA node 0
-  core 0     ## bb bb ..
+  core 0     ## aa aa aa
 
 socket 1, NUMA node 1
-  core 4     aa aa aa aa
+  core 4     bb bb aa ..
 
-  a  default/db, LSE, CPUs 8-15
-  b  default/web, LSR, CPUs 2-5
+  a  default/db, LSE, CPUs 2-7,12-13
+  b  default/web, LSR, CPUs 8-11
   #  CPUs 0-1, reserved by the kubelet
   .  free
 END
@@ -116,33 +116,39 @@ drawn() { "${C[@]}" cpus "$@" >"$WORK/out" 2>&1 && diff -u "$WORK/wanted" "$WORK
 check "the machine is drawn" eventually 20 drawn n1
 check "... also without a name, as it is the only one" drawn
 json_is() { is "$("${C[@]}" "${@:3}" -o json | jq -c "$1")" "$2"; }
-check "a CPU as JSON" json_is '.nodes[0].cpus[2]' \
-	'{"cpu":2,"core":1,"socket":0,"node":0,"l3":null,"reserved":false,"pods":["default/web"]}' cpus n1
-check "a pod as JSON" json_is '.nodes[0].pods[1] | [.name, .qos, .cpus, .state]' '["web","LSR","2-5","bound"]' cpus n1
+check "a CPU as JSON" json_is '.nodes[0].cpus[9]' \
+	'{"cpu":9,"core":4,"socket":1,"node":1,"l3":null,"reserved":false,"pods":["default/web"]}' cpus n1
+check "a pod as JSON" json_is '.nodes[0].pods[1] | [.name, .qos, .cpus, .state]' '["web","LSR","8-11","bound"]' cpus n1
 check "what is reserved" json_is '.nodes[0].reserved' '[{"cpus":"0-1","why":"reserved by the kubelet"}]' cpus n1
 
 # --- why ---
 
+# There are CPUs enough for it, but not enough that may be its own.
 check "one that has no room" pod more LSR 4
-refused() { "${C[@]}" explain pod default/more >"$WORK/out" 2>&1 && grep -q "0 of 1 nodes fit" "$WORK/out"; }
+said() { has "$(pod_json more | jq -r '.status.conditions[0].message // ""')" "not enough cpus available to satisfy request"; }
+check "... hears so" eventually 20 said
+no_cpus() { shows "it cannot have CPUs: not enough cpus available to satisfy request" explain pod default/more; }
+check "... and it is explained" no_cpus
+check "one that is too large" pod large LSR 6
+refused() { "${C[@]}" explain pod default/large >"$WORK/out" 2>&1 && grep -q "0 of 1 nodes fit" "$WORK/out"; }
 check "no node fits" eventually 20 refused
-check "... by name of the filter" grep -q "NodeNUMAResource: \|NodeResourcesFit: " "$WORK/out"
+check "... by name of the filter" has "$(cat "$WORK/out")" "1: NodeResourcesFit: Insufficient cpu (fewer pods there may help)"
 check "a placed one is looked at as if it was not there" shows "1 of 1 nodes fit" explain pod default/web
-check "... says where it is, and its CPUs" has "$(cat "$WORK/out")" "default/web is on n1, CPUs 2-5."
+check "... says where it is, and its CPUs" has "$(cat "$WORK/out")" "default/web is on n1, CPUs 8-11."
 check "the points of a node" shows "LeastAllocated" explain pod web --node n1
-check "as JSON" json_is '[.fitting, .nodes[0].node, .pod.cpus]' '[1,"n1","2-5"]' explain pod default/web
+check "as JSON" json_is '[.fitting, .nodes[0].node, .pod.cpus]' '[1,"n1","8-11"]' explain pod default/web
 check "a node that there is not" fails 1 "there is no node n9" explain pod web --node n9
 
 # --- twice the same ---
 
-binding='{"metadata":{"name":"thief","annotations":{"scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"5\"}"}},
+binding='{"metadata":{"name":"thief","annotations":{"scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"9\"}"}},
 	"target":{"kind":"Node","name":"n1"}}'
 thief()
 {
 	api POST /api/v1/namespaces/default/pods '{"metadata":{"name":"thief"},"spec":{"schedulerName":"nobody",
 		"containers":[{"name":"c","image":"i"}]}}' >/dev/null
 	has "$(api POST /api/v1/namespaces/default/pods/thief/binding "$binding" | jq -r .message)" \
-		"CPU 5 of node n1 is given to pod default/web already"
+		"CPU 9 of node n1 is given to pod default/web already"
 }
 check "a CPU that a pod has is given to no other" thief
 
