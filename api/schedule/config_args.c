@@ -135,6 +135,8 @@ static int read_one(struct config_reader *reader, const char *plugin, const json
 		if (failed == -NEAP_ENOTFOUND && neap_settings_find_filter(plugin) < 0 &&
 		    neap_settings_find_score(plugin) < 0)
 			failed = 0;
+		if (failed == -NEAP_ENOTFOUND)
+			err->code = NEAP_EINVAL;
 		if (failed < 0)
 			failed = config_wrong(reader, err, path);
 	}

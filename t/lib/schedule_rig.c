@@ -13,6 +13,7 @@
 #define TRIES 4000 /* of 5 ms */
 
 struct neap_scheduler *schedule_scheduler;
+struct neap_schedule_config *schedule_settings;
 
 static int64_t now(void)
 {
@@ -29,6 +30,7 @@ void schedule_start(struct kube_rig *rig)
 						     .store = rig->store.store,
 						     .names = names,
 						     .now = now,
+						     .settings = schedule_settings,
 						     .log = &log};
 	struct neap_error err = {0};
 

@@ -12,6 +12,8 @@
 
 /* Tests run one after the other. */
 extern struct neap_scheduler *schedule_scheduler;
+/* What the next one is started with; NULL: without. */
+extern struct neap_schedule_config *schedule_settings;
 
 int schedule_setup(void **state);
 int schedule_teardown(void **state);
