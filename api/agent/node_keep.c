@@ -395,10 +395,14 @@ static void create_topology(struct neap_node_keep *keep, json_t *report)
 {
 	struct neap_kube_ask ask = ask_quietly(keep, TOPOLOGIES);
 	json_t *metadata = json_object_get(without_nulls(report), "metadata");
+	const struct neap_object *object;
 
 	(void)json_object_set_new(metadata, "name", json_string(keep->config.node_name));
 	(void)json_object_set_new(metadata, "ownerReferences", owner_of(keep));
 	neap_kube_ask_create_take(keep->config.kube, &ask, report);
+	/* So that a deletion before the next look is seen. Without the kind there is none now either. */
+	object = newest(keep, TOPOLOGIES);
+	keep->reported_version = object ? object->version : 0;
 }
 
 /* Pods and files are looked at every few seconds, what somebody did to the object or the Node at once. */
