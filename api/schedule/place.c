@@ -13,9 +13,6 @@
 #define MESSAGE_BYTES 4096
 /* Nodes on which CPUs are looked for, the best first, before the pod waits. */
 #define CLAIMS_MAX 4
-/* What may help then. */
-#define CLAIM_WAKES                                                                      \
-	(NEAP_MOVED_NODE_ADDED | NEAP_MOVED_CPUS | NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM)
 
 static struct neap_pod *find_same(struct neap_scheduler *scheduler,
 				  const struct bind *bind)
@@ -177,9 +174,10 @@ static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	int failed = claim_best(scheduler, pod, &row, &claim, &err);
 
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
-		neap_queue_park(scheduler->queue, key,
-				failed == -NEAP_ENOFIT ? CLAIM_WAKES : 0,
-				scheduler->now());
+		neap_queue_park(
+			scheduler->queue, key,
+			failed == -NEAP_ENOFIT ? neap_decide_wakes(scheduler->decide) : 0,
+			scheduler->now());
 		scheduler_tell_refused(scheduler, pod, err.msg, NULL);
 		return;
 	}
