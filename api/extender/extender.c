@@ -34,16 +34,25 @@ static int see_rows(struct neap_extender *extender, size_t rows, struct neap_err
 	return 0;
 }
 
-static bool is_named(const struct neap_text *text, const char *name)
+static bool is_named(const struct neap_text *text, const struct neap_columns *columns,
+		     uint32_t row)
 {
-	return strncmp(text->at, name, text->len) == 0 && !name[text->len];
+	const struct neap_row_name *name = &columns->names[row];
+	const struct neap_cluster_node *node;
+
+	if (name->len)
+		return name->len == text->len &&
+		       memcmp(name->text, text->at, text->len) == 0;
+	node = columns->nodes[row];
+	return node && strncmp(text->at, node->name, text->len) == 0 &&
+	       !node->name[text->len];
 }
 
-/* By its name, which is compared in any case; *place: where the row that comes next is remembered. Only a name that
- * does not come where it is expected is copied and looked up. 0, with *ret NULL where there is none. */
-static int find_node(const struct question *question, const struct neap_columns *columns,
-		     const struct neap_text *text, uint32_t **place,
-		     const struct neap_cluster_node **ret, struct neap_error *err)
+/* Its row by its name, which is compared in any case; *place: where the row that comes next is remembered. Only a name
+ * that does not come where it is expected is copied and looked up. 0, with EXTENDER_NO_ROW where there is none. */
+static int find_row(const struct question *question, const struct neap_columns *columns,
+		    const struct neap_text *text, uint32_t **place, uint32_t *ret,
+		    struct neap_error *err)
 {
 	struct neap_extender *extender = question->extender;
 	const struct neap_cluster_node *node;
@@ -51,10 +60,9 @@ static int find_node(const struct question *question, const struct neap_columns 
 	char name[NEAP_OBJECT_NAME];
 
 	for (int i = 0; i < HOPS_MAX && row < columns->rows; i++) {
-		node = columns->nodes[row];
-		if (node && is_named(text, node->name)) {
+		if (is_named(text, columns, row)) {
 			*place = &extender->after[row];
-			*ret = node;
+			*ret = row;
 			return 0;
 		}
 		row = extender->after[row];
@@ -63,11 +71,11 @@ static int find_node(const struct question *question, const struct neap_columns 
 		return neap_error_set(err, NEAP_EINVAL, "'%.*s' is no name of a node",
 				      (int)(text->len < 60 ? text->len : 60), text->at);
 	node = neap_cluster_find_node(question->view.cluster, name);
+	*ret = EXTENDER_NO_ROW;
 	if (node && node->row < columns->rows) {
-		**place = node->row;
+		**place = *ret = node->row;
 		*place = &extender->after[node->row];
 	}
-	*ret = node;
 	return 0;
 }
 
@@ -85,20 +93,21 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	if (see_rows(extender, columns->rows, err) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_cluster_node *node;
+		uint32_t row;
 
-		if (find_node(question, columns, &question->args.nodes[i].name, &place,
-			      &node, err) < 0)
+		if (find_row(question, columns, &question->args.nodes[i].name, &place,
+			     &row, err) < 0)
 			return -(int)err->code;
 		question->rows[i] = EXTENDER_NO_ROW;
-		if (!node || !node->object)
+		if (row == EXTENDER_NO_ROW || !(columns->flags[row] & NEAP_ROW_IS_THERE))
 			continue;
-		if (extender->seen[node->row] == extender->request)
+		if (extender->seen[row] == extender->request)
 			return neap_error_set(err, NEAP_EINVAL,
-					      "node %.200s is there twice", node->name);
-		extender->seen[node->row] = extender->request;
-		question->rows[i] = node->row;
-		question->known[question->known_count++] = node->row;
+					      "node %.200s is there twice",
+					      columns->nodes[row]->name);
+		extender->seen[row] = extender->request;
+		question->rows[i] = row;
+		question->known[question->known_count++] = row;
 	}
 	return 0;
 }

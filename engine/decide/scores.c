@@ -12,9 +12,12 @@ static void score_taints(struct neap_cycle *cycle, const uint32_t *rows, size_t 
 			 int64_t *ret)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_cluster_node *node = cycle->columns->nodes[rows[i]];
+		const struct neap_cluster_node *node;
 
 		ret[i] = 0;
+		if (!(cycle->columns->flags[rows[i]] & NEAP_ROW_HAS_TAINTS))
+			continue;
+		node = cycle->columns->nodes[rows[i]];
 		for (size_t n = 0; n < node->taint_count; n++)
 			if (node->taints[n]->effect == NEAP_TAINT_PREFER_NO_SCHEDULE &&
 			    !neap_cycle_tolerates(cycle, node->taints[n]))
