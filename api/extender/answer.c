@@ -45,6 +45,25 @@ static void add_quoted(struct neap_buf *out, const struct neap_text *text)
 	neap_buf_add(out, text->at - 1, text->len + 2);
 }
 
+/* before, a constant, then the piece with its quotes, then after, another: one look at the room for all three. */
+#define ADD_NAMED(out, before, text, after)                                              \
+	add_named(out, before, sizeof(before) - 1, text, after, sizeof(after) - 1)
+static inline void add_named(struct neap_buf *out, const char *before, size_t before_len,
+			     const struct neap_text *text, const char *after,
+			     size_t after_len)
+{
+	char *at = neap_buf_room(out, before_len + text->len + 2 + after_len);
+
+	if (!at)
+		return;
+	memcpy(at, before, before_len);
+	at += before_len;
+	memcpy(at, text->at - 1, text->len + 2);
+	at += text->len + 2;
+	memcpy(at, after, after_len);
+	neap_buf_added(out, at + after_len);
+}
+
 static const char *reason(struct reasons *reasons, uint32_t code)
 {
 	char buf[REASON_BYTES];
@@ -79,16 +98,14 @@ static void add_refused(const struct question *question, struct reasons *reasons
 
 		if (question->rows[i] == EXTENDER_NO_ROW) {
 			neap_buf_adds(out, told++ ? "," : "");
-			add_quoted(out, &question->args.nodes[i].name);
-			neap_buf_adds(out, ":" UNKNOWN);
+			ADD_NAMED(out, "", &question->args.nodes[i].name, ":" UNKNOWN);
 			continue;
 		}
 		while (end < count && refusals[end].row == question->rows[i])
 			may_help &= neap_decide_can_help(refusals[end++].code);
 		if (end > at && (which == ALL || !may_help)) {
 			neap_buf_adds(out, told++ ? "," : "");
-			add_quoted(out, &question->args.nodes[i].name);
-			neap_buf_adds(out, ":\"");
+			ADD_NAMED(out, "", &question->args.nodes[i].name, ":\"");
 			for (size_t n = at; n < end; n++) {
 				neap_buf_adds(out, n > at ? ", " : "");
 				add_escaped(out, reason(reasons, refusals[n].code),
@@ -116,12 +133,16 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 
 		if (question->rows[i] != verdict->rows[at])
 			continue;
-		if (at++)
+		if (!at++) {
+			if (!question->args.is_whole)
+				add_quoted(out, &node->name);
+		} else if (!question->args.is_whole) {
+			ADD_NAMED(out, ",", &node->name, "");
+		} else {
 			neap_buf_addc(out, ',');
+		}
 		if (question->args.is_whole)
 			neap_buf_add(out, node->whole.at, node->whole.len);
-		else
-			add_quoted(out, &node->name);
 	}
 	neap_buf_adds(out, question->args.is_whole ? "]},\"NodeNames\":null" : "]");
 	neap_buf_adds(out, ",\"FailedNodes\":");
@@ -130,6 +151,13 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 	add_refused(question, &reasons, FINAL, out);
 	neap_buf_adds(out, ",\"Error\":\"\"}\n");
 }
+
+/* All that can stand behind a name, alike in length but for the last. */
+static const char scores[NEAP_EXTENDER_SCORE_MAX + 1][16] = {
+	",\"Score\":0}", ",\"Score\":1}", ",\"Score\":2}", ",\"Score\":3}",
+	",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}", ",\"Score\":7}",
+	",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}"};
+#define HOST ",{\"Host\":"
 
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out)
@@ -146,7 +174,6 @@ void answer_prioritize(const struct question *question,
 	neap_buf_addc(out, '[');
 	for (size_t i = 0; i < question->args.count; i++) {
 		int64_t score = 0;
-		char digits[8];
 
 		if (question->rows[i] != EXTENDER_NO_ROW) {
 			score = most == least ? NEAP_EXTENDER_SCORE_MAX
@@ -155,11 +182,10 @@ void answer_prioritize(const struct question *question,
 							(most - least);
 			at++;
 		}
-		neap_buf_adds(out, i ? ",{\"Host\":" : "{\"Host\":");
-		add_quoted(out, &question->args.nodes[i].name);
-		neap_buf_adds(out, ",\"Score\":");
-		(void)snprintf(digits, sizeof(digits), "%d}", (int)score);
-		neap_buf_adds(out, digits);
+		/* The first has no comma before it. */
+		add_named(out, i ? HOST : &HOST[1], sizeof(HOST) - (i ? 1 : 2),
+			  &question->args.nodes[i].name, scores[score],
+			  sizeof(",\"Score\":0}") - (score < 10 ? 1 : 0));
 	}
 	neap_buf_adds(out, "]\n");
 }

@@ -120,9 +120,13 @@ static struct neap_extender_node *add_node(struct reading *reading)
 		return NULL;
 	}
 	if (args->count == args->size) {
-		size_t size = args->size ? args->size * 2 : 1024;
-		struct neap_extender_node *nodes =
-			neap_realloc_array(args->nodes, size, sizeof(*nodes));
+		/* A name takes some 15 bytes: mostly this is all that is needed. */
+		size_t left = (size_t)(reading->scan.end - reading->scan.at);
+		size_t size = args->size ? args->size * 2 : 64 + left / 12;
+		struct neap_extender_node *nodes;
+
+		size = size < NEAP_EXTENDER_NODES_MAX ? size : NEAP_EXTENDER_NODES_MAX;
+		nodes = neap_realloc_array(args->nodes, size, sizeof(*nodes));
 
 		if (!nodes) {
 			reading->is_short = true;

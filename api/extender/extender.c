@@ -34,29 +34,49 @@ static int see_rows(struct neap_extender *extender, size_t rows, struct neap_err
 	return 0;
 }
 
-/* By its name, which is compared in any case; *place: where the row that comes next is remembered. */
-static const struct neap_cluster_node *find_node(const struct question *question,
-						 const struct neap_columns *columns,
-						 const char *name, uint32_t **place)
+static bool is_named(const struct neap_text *text, const struct neap_columns *columns,
+		     uint32_t row)
+{
+	const struct neap_row_name *name = &columns->names[row];
+	const struct neap_cluster_node *node;
+
+	if (name->len)
+		return name->len == text->len &&
+		       memcmp(name->text, text->at, text->len) == 0;
+	node = columns->nodes[row];
+	return node && strncmp(text->at, node->name, text->len) == 0 &&
+	       !node->name[text->len];
+}
+
+/* Its row by its name, which is compared in any case; *place: where the row that comes next is remembered. Only a name
+ * that does not come where it is expected is copied and looked up. 0, with EXTENDER_NO_ROW where there is none. */
+static int find_row(const struct question *question, const struct neap_columns *columns,
+		    const struct neap_text *text, uint32_t **place, uint32_t *ret,
+		    struct neap_error *err)
 {
 	struct neap_extender *extender = question->extender;
 	const struct neap_cluster_node *node;
 	uint32_t row = **place;
+	char name[NEAP_OBJECT_NAME];
 
 	for (int i = 0; i < HOPS_MAX && row < columns->rows; i++) {
-		node = columns->nodes[row];
-		if (node && strcmp(node->name, name) == 0) {
+		if (is_named(text, columns, row)) {
 			*place = &extender->after[row];
-			return node;
+			*ret = row;
+			return 0;
 		}
 		row = extender->after[row];
 	}
+	if (!neap_text_name(text, name, sizeof(name)))
+		return neap_error_set(err, NEAP_EINVAL, "'%.*s' is no name of a node",
+				      (int)(text->len < 60 ? text->len : 60), text->at);
 	node = neap_cluster_find_node(question->view.cluster, name);
+	*ret = EXTENDER_NO_ROW;
 	if (node && node->row < columns->rows) {
-		**place = node->row;
+		**place = *ret = node->row;
 		*place = &extender->after[node->row];
 	}
-	return node;
+	return 0;
 }
 
 static int find_nodes(struct question *question, struct neap_error *err)
@@ -65,7 +85,6 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	size_t count = question->args.count;
 	const struct neap_columns *columns = neap_cluster_settle(question->view.cluster);
 	uint32_t *place = &extender->first;
-	char name[NEAP_OBJECT_NAME];
 
 	question->rows = neap_alloc_array(count, sizeof(*question->rows));
 	question->known = neap_alloc_array(count, sizeof(*question->known));
@@ -74,23 +93,21 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	if (see_rows(extender, columns->rows, err) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_text *text = &question->args.nodes[i].name;
-		const struct neap_cluster_node *node;
+		uint32_t row;
 
-		if (!neap_text_name(text, name, sizeof(name)))
-			return neap_error_set(
-				err, NEAP_EINVAL, "'%.*s' is no name of a node",
-				(int)(text->len < 60 ? text->len : 60), text->at);
-		node = find_node(question, columns, name, &place);
+		if (find_row(question, columns, &question->args.nodes[i].name, &place,
+			     &row, err) < 0)
+			return -(int)err->code;
 		question->rows[i] = EXTENDER_NO_ROW;
-		if (!node || !node->object)
+		if (row == EXTENDER_NO_ROW || !(columns->flags[row] & NEAP_ROW_IS_THERE))
 			continue;
-		if (extender->seen[node->row] == extender->request)
+		if (extender->seen[row] == extender->request)
 			return neap_error_set(err, NEAP_EINVAL,
-					      "node %.200s is there twice", name);
-		extender->seen[node->row] = extender->request;
-		question->rows[i] = node->row;
-		question->known[question->known_count++] = node->row;
+					      "node %.200s is there twice",
+					      columns->nodes[row]->name);
+		extender->seen[row] = extender->request;
+		question->rows[i] = row;
+		question->known[question->known_count++] = row;
 	}
 	return 0;
 }
@@ -163,12 +180,24 @@ static void answer_failed(struct neap_http_request *request, const struct neap_e
 	answer_take(request, &out);
 }
 
-/* --- filter --- */
+/* --- filter, prioritize --- */
 
-static void filter(void *arg, struct neap_http_request *request)
+/* What is different about the two verbs about nodes. */
+struct about_nodes {
+	int (*decide)(struct neap_decide *decide, const struct neap_pod *pod,
+		      const uint32_t *rows, size_t count, struct neap_verdict *ret,
+		      struct neap_error *err);
+	void (*answer)(const struct question *question,
+		       const struct neap_verdict *verdict, struct neap_buf *out);
+	/* Of what cannot be judged. */
+	void (*fail)(struct neap_http_request *request, const struct neap_error *err);
+};
+
+static void judge(struct neap_extender *extender, struct neap_http_request *request,
+		  const struct about_nodes *verb)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = arg};
+	struct question question = {.extender = extender};
 	struct neap_verdict verdict;
 	struct neap_error err = {0};
 	size_t len;
@@ -179,41 +208,31 @@ static void filter(void *arg, struct neap_http_request *request)
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
 	} else if (err.code ||
-		   neap_decide_rows(question.view.decide, question.pod, question.known,
-				    question.known_count, &verdict, &err) < 0) {
-		answer_failed(request, &err);
+		   verb->decide(question.view.decide, question.pod, question.known,
+				question.known_count, &verdict, &err) < 0) {
+		verb->fail(request, &err);
 	} else {
-		answer_filter(&question, &verdict, &out);
+		verb->answer(&question, &verdict, &out);
 		answer_take(request, &out);
 	}
 	question_done(&question);
 }
 
-/* --- prioritize --- */
+static void filter(void *arg, struct neap_http_request *request)
+{
+	static const struct about_nodes verb = {neap_decide_rows, answer_filter,
+						answer_failed};
+
+	judge(arg, request, &verb);
+}
 
 /* A bare list has no room for an error: kube-scheduler drops it, whatever it is. */
 static void prioritize(void *arg, struct neap_http_request *request)
 {
-	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = arg};
-	struct neap_verdict verdict;
-	struct neap_error err = {0};
-	size_t len;
-	const char *body = neap_http_body_get(request, &len);
+	static const struct about_nodes verb = {neap_decide_scores, answer_prioritize,
+						neap_http_answer_error};
 
-	neap_buf_init(&out, NEAP_BUF_REPLY);
-	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
-	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
-		answer_malformed(request, &err);
-	} else if (err.code ||
-		   neap_decide_scores(question.view.decide, question.pod, question.known,
-				      question.known_count, &verdict, &err) < 0) {
-		neap_http_answer_error(request, &err);
-	} else {
-		answer_prioritize(&question, &verdict, &out);
-		answer_take(request, &out);
-	}
-	question_done(&question);
+	judge(arg, request, &verb);
 }
 
 /* --- preempt --- */

@@ -105,27 +105,31 @@ static bool skip_escape(struct neap_scan *scan)
 
 bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 {
-	const char *start;
+	const char *start, *at;
 
 	if (neap_scan_peek(scan) != '"')
 		return neap_scan_fail(scan, "a string is expected");
-	start = ++scan->at;
+	start = at = scan->at + 1;
 	for (;;) {
-		unsigned char c = (unsigned char)*scan->at;
+		unsigned char c = (unsigned char)*at;
 
 		if (c == '"')
 			break;
-		if (c < ' ')
+		if (c >= ' ' && c != '\\') {
+			at++;
+			continue;
+		}
+		scan->at = at;
+		if (c != '\\')
 			return neap_scan_fail(scan, "a string without an end, or a "
 						    "control character in it");
-		if (c != '\\')
-			scan->at++;
-		else if (!skip_escape(scan))
+		if (!skip_escape(scan))
 			return false;
+		at = scan->at;
 	}
 	if (ret)
-		*ret = (struct neap_text){start, (size_t)(scan->at - start)};
-	scan->at++;
+		*ret = (struct neap_text){start, (size_t)(at - start)};
+	scan->at = at + 1;
 	return true;
 }
 

@@ -92,6 +92,17 @@ void neap_buf_addc(struct neap_buf *buf, char c)
 	neap_buf_add(buf, &c, 1);
 }
 
+char *neap_buf_room(struct neap_buf *buf, size_t len)
+{
+	return reserve(buf, len) ? buf->data + buf->len : NULL;
+}
+
+void neap_buf_added(struct neap_buf *buf, const char *end)
+{
+	buf->len = (size_t)(end - buf->data);
+	buf->data[buf->len] = '\0';
+}
+
 void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...)
 {
 	va_list args;

@@ -29,6 +29,10 @@ void neap_buf_clear(struct neap_buf *buf);
 void neap_buf_add(struct neap_buf *buf, const void *data, size_t len);
 void neap_buf_adds(struct neap_buf *buf, const char *text);
 void neap_buf_addc(struct neap_buf *buf, char c);
+/* Where len bytes more may be written by hand, or NULL, and failed, when there is no room; what was written counts once
+ * neap_buf_added says how much of it. For loops over many small pieces. */
+char *neap_buf_room(struct neap_buf *buf, size_t len);
+void neap_buf_added(struct neap_buf *buf, const char *end);
 void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...) NEAP_PRINTF(2, 3);
 void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 	NEAP_PRINTF(2, 0);

@@ -95,6 +95,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	free(cluster->taint_of);
 	free(cluster->dirty);
 	free(cluster->columns.nodes);
+	free(cluster->columns.names);
 	free(cluster->columns.flags);
 	free(cluster->columns.scored_cpu_milli);
 	free(cluster->columns.scored_bytes);

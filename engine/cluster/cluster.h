@@ -44,6 +44,7 @@ enum {
 	NEAP_ROW_HAS_AWAY = 8,    /* some pod must be away from others */
 	NEAP_ROW_HAS_NEAR =
 		16, /* some pod has an affinity or anti-affinity of any kind */
+	NEAP_ROW_HAS_TAINTS = 32,
 };
 
 struct neap_cluster_node {
@@ -71,11 +72,19 @@ struct neap_cluster_node {
 	struct neap_arena arena; /* of the lists above, but pods */
 };
 
+/* Names up to here lie in a column, so that rows are found by name without a look behind them. */
+#define NEAP_ROW_NAME 31
+struct neap_row_name {
+	uint8_t len; /* 0: a free row, or a longer name */
+	char text[NEAP_ROW_NAME];
+};
+
 /* Struct of arrays, by row below rows. */
 struct neap_columns {
 	size_t rows;
 	struct neap_cluster_node **nodes; /* NULL: a free row */
-	uint8_t *flags;                   /* NEAP_ROW_* */
+	struct neap_row_name *names;
+	uint8_t *flags; /* NEAP_ROW_* */
 	/* By resource and row. NULL for a resource that no node ever had. */
 	int64_t *allocatable[NEAP_RESOURCES_MAX], *used[NEAP_RESOURCES_MAX];
 	/* Requests as they count when nodes are compared. */

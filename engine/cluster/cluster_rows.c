@@ -33,6 +33,8 @@ static bool grow_columns(struct neap_cluster *cluster, size_t size)
 
 	if (!neap_cluster_grow(&columns->nodes, old, size,
 			       sizeof(struct neap_cluster_node *)) ||
+	    !neap_cluster_grow(&columns->names, old, size,
+			       sizeof(struct neap_row_name)) ||
 	    !neap_cluster_grow(&columns->flags, old, size, sizeof(uint8_t)) ||
 	    !neap_cluster_grow(&cluster->dirty, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->scored_cpu_milli, old, size, sizeof(int64_t)) ||
@@ -92,6 +94,17 @@ static bool find_row(struct neap_cluster *cluster, uint32_t *ret)
 	return true;
 }
 
+static void name_row(struct neap_row_name *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	to->len = 0;
+	if (len > sizeof(to->text))
+		return;
+	memcpy(to->text, name, len);
+	to->len = (uint8_t)len;
+}
+
 int neap_cluster_row(struct neap_cluster *cluster, const char *name,
 		     struct neap_cluster_node **ret, struct neap_error *err)
 {
@@ -117,6 +130,7 @@ int neap_cluster_row(struct neap_cluster *cluster, const char *name,
 	}
 	node->row = row;
 	cluster->columns.nodes[row] = node;
+	name_row(&cluster->columns.names[row], name);
 	if (row == cluster->columns.rows)
 		cluster->columns.rows++;
 	neap_cluster_mark(cluster, node);
@@ -139,6 +153,7 @@ static void clear_row(struct neap_cluster *cluster, uint32_t row)
 	struct neap_columns *columns = &cluster->columns;
 
 	columns->nodes[row] = NULL;
+	columns->names[row].len = 0;
 	columns->flags[row] = 0;
 	if (cluster->load.flags)
 		cluster->load.flags[row] = 0;
@@ -236,6 +251,8 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 			columns->used[i][row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
 	columns->flags[row] &= NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED;
+	if (node->taint_count)
+		columns->flags[row] |= NEAP_ROW_HAS_TAINTS;
 	for (size_t i = 0; i < node->pod_count; i++)
 		count_pod(columns, row, node->pods[i]);
 	neap_cluster_count_load(cluster, node);

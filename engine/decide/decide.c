@@ -561,7 +561,7 @@ size_t neap_decide_active(struct neap_decide *decide,
 
 int neap_decide_weight(const struct neap_decide *decide, int score)
 {
-	return decide->weights[score];
+	return decide->settings->weights[score];
 }
 
 bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,

@@ -83,8 +83,11 @@ bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *tai
 
 static bool has_no_taint(struct neap_cycle *cycle, uint32_t row)
 {
-	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+	const struct neap_cluster_node *node;
 
+	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_TAINTS))
+		return true;
+	node = cycle->columns->nodes[row];
 	for (size_t i = 0; i < node->taint_count; i++) {
 		const struct neap_taint *taint = node->taints[i];
 

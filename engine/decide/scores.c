@@ -12,9 +12,12 @@ static void score_taints(struct neap_cycle *cycle, const uint32_t *rows, size_t 
 			 int64_t *ret)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_cluster_node *node = cycle->columns->nodes[rows[i]];
+		const struct neap_cluster_node *node;
 
 		ret[i] = 0;
+		if (!(cycle->columns->flags[rows[i]] & NEAP_ROW_HAS_TAINTS))
+			continue;
+		node = cycle->columns->nodes[rows[i]];
 		for (size_t n = 0; n < node->taint_count; n++)
 			if (node->taints[n]->effect == NEAP_TAINT_PREFER_NO_SCHEDULE &&
 			    !neap_cycle_tolerates(cycle, node->taints[n]))
@@ -56,6 +59,14 @@ static void score_affinity(struct neap_cycle *cycle, const uint32_t *rows, size_
 
 /* --- room --- */
 
+/* part of all in points; amounts of real nodes spare the division of 128 bits. */
+static int64_t points_of(int64_t part, int64_t all)
+{
+	if (part >= 0 && part <= INT64_MAX / NEAP_SCORE_MAX)
+		return part * NEAP_SCORE_MAX / all;
+	return (int64_t)((__int128)part * NEAP_SCORE_MAX / all);
+}
+
 /* Points of one resource, before they are turned round for MostAllocated; -1: there is none of it. */
 static int64_t free_part(int64_t allocatable, int64_t used)
 {
@@ -63,7 +74,7 @@ static int64_t free_part(int64_t allocatable, int64_t used)
 		return -1;
 	if (used > allocatable)
 		return 0;
-	return (int64_t)((__int128)(allocatable - used) * NEAP_SCORE_MAX / allocatable);
+	return points_of(allocatable - used, allocatable);
 }
 
 static int64_t request_of(const struct neap_pod *pod, uint32_t resource)
@@ -125,9 +136,7 @@ static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 				continue;
 			/* What is over the brim is no use as the fullest, either. */
 			if (is_most)
-				part = now > all ? 0
-						 : (int64_t)((__int128)now *
-							     NEAP_SCORE_MAX / all);
+				part = now > all ? 0 : points_of(now, all);
 			sum += part * of[n].weight;
 			weights += of[n].weight;
 		}
