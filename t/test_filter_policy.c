@@ -181,9 +181,16 @@ static void test_bad_ones(void **state)
 static void test_late_fault(void **state)
 {
 	struct place_rig *rig = place_new();
+	struct neap_decide_config config = {.percentage = 5};
+	struct neap_error err;
 	const char *text;
 
 	(void)state;
+	/* 100 nodes are enough, so that they are asked about in several blocks. */
+	neap_decide_free(rig->decide);
+	config.cluster = rig->cluster;
+	config.more = neap_schedule_policies_more(rig->policies);
+	assert_int_equal(neap_decide_new(&config, &rig->decide, &err), 0);
 	place_add_nodes(rig, 300);
 	place_put(
 		rig, "filter", "late", 0,

@@ -237,9 +237,10 @@ void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *objec
 		json_t *value;
 
 		assert_true(zone >= 0 && zone < BOOK_ZONES);
-		json_object_foreach (json_object_get(item, "resources"), name, value)
+		json_object_foreach (json_object_get(item, "resources"), name, value) {
 			pod->zone_needs[zone][book_name(book, name)] +=
 				book_amount(name, value);
+		}
 	}
 	json_decref(status);
 }
