@@ -197,8 +197,9 @@ static void offer_nodes(const struct line *line)
 	json_t *reply = ask(line, "/control/v1/cpus?summary=true&limit=500"), *node;
 	size_t i;
 
-	json_array_foreach (json_object_get(reply, "nodes"), i, node)
+	json_array_foreach (json_object_get(reply, "nodes"), i, node) {
 		offer(line, neap_cell_text(node, "node"), NULL);
+	}
 	json_decref(reply);
 }
 

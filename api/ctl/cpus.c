@@ -114,8 +114,9 @@ static int print_table(const json_t *nodes)
 	neap_buf_init(&out, (size_t)64 << 20);
 	out.failed = table == NULL;
 	if (table != NULL) {
-		json_array_foreach (nodes, i, node)
+		json_array_foreach (nodes, i, node) {
 			add_row(table, node);
+		}
 		if (!neap_table_format(table, &style, &out))
 			out.failed = true;
 	}

@@ -263,9 +263,10 @@ static void add_head(const json_t *node, struct neap_buf *out)
 		or_none(node, "numa_policy"),
 		json_is_true(json_object_get(node, "most_allocated")) ? "the fullest"
 								      : "the emptiest");
-	json_object_foreach (json_object_get(node, "amplification"), name, ratio)
+	json_object_foreach (json_object_get(node, "amplification"), name, ratio) {
 		neap_buf_addf(out, "\n%.40s amplified %.2f times", name,
 			      json_number_value(ratio));
+	}
 	neap_buf_adds(out, "\n\n");
 }
 

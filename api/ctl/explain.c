@@ -104,16 +104,17 @@ static void add_node(struct neap_table *table, const json_t *node)
 	size_t i;
 
 	neap_buf_init(&why, NEAP_BUF_REPLY);
-	json_array_foreach (json_object_get(node, "reasons"), i, row)
+	json_array_foreach (json_object_get(node, "reasons"), i, row) {
 		neap_buf_addf(&why, "%s%s: %s", i ? "; " : "",
 			      neap_cell_text(row, "filter"),
 			      neap_cell_text(row, "reason"));
+	}
 	json_array_foreach (json_object_get(node, "scores"), i, row) {
-		int64_t points = neap_member_integer(row, "points", 0);
-		int64_t weight = neap_member_integer(row, "weight", 0);
+		int64_t counts = neap_member_integer(row, "points", 0) *
+				 neap_member_integer(row, "weight", 0);
 
 		neap_buf_addf(&why, "%s%s %lld", i ? ", " : "",
-			      neap_cell_text(row, "score"), (long long)(points * weight));
+			      neap_cell_text(row, "score"), (long long)counts);
 	}
 	neap_table_add(table,
 		       (const char *[]){neap_cell_text(node, "node"),
@@ -138,8 +139,9 @@ static bool add_nodes(const json_t *body, struct neap_buf *out)
 	size_t i;
 
 	if (done) {
-		json_array_foreach (json_object_get(body, "nodes"), i, node)
+		json_array_foreach (json_object_get(body, "nodes"), i, node) {
 			add_node(table, node);
+		}
 		done = neap_table_format(table, &style, out);
 	}
 	neap_table_free(table);
@@ -164,10 +166,10 @@ static bool add_scores(const json_t *node, struct neap_buf *out)
 
 	if (done) {
 		json_array_foreach (json_object_get(node, "scores"), i, row) {
-			(void)snprintf(
-				counts, sizeof(counts), "%lld",
-				(long long)(neap_member_integer(row, "points", 0) *
-					    neap_member_integer(row, "weight", 0)));
+			int64_t sum = neap_member_integer(row, "points", 0) *
+				      neap_member_integer(row, "weight", 0);
+
+			(void)snprintf(counts, sizeof(counts), "%lld", (long long)sum);
 			neap_table_add(
 				table,
 				(const char *[]){neap_cell_text(row, "score"),
