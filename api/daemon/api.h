@@ -25,7 +25,7 @@ struct neap_daemon_api_config {
 	struct neap_http *http;
 	const struct neap_kube_declared_folder *crds; /* for the start alone */
 	const struct neap_decide_more *more; /* policies of the scheduler; NULL: none */
-	struct neap_schedule_config *scheduling;      /* counted; NULL: without */
+	struct neap_schedule_config *scheduling; /* counted; NULL: without */
 };
 
 /* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error

@@ -27,40 +27,15 @@ void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 		ret[i] = neap_scores[i]->weight;
 }
 
-/* Extended: with a prefix, and not Kubernetes' own. */
-static bool is_extended(const char *name)
-{
-	return strchr(name, '/') && !strstr(name, "kubernetes.io/");
-}
-
-static int number(struct neap_cluster *cluster,
-		  const struct neap_settings_resources *from, struct neap_scored *ret,
-		  size_t *ret_count, struct neap_error *err)
-{
-	struct neap_resources *resources = neap_cluster_resources(cluster);
-
-	for (size_t i = 0; i < from->count; i++) {
-		int failed = neap_resources_add(resources, from->of[i].name,
-						&ret[i].resource, err);
-
-		if (failed < 0)
-			return failed;
-		ret[i].weight = from->of[i].weight;
-		ret[i].is_extended = is_extended(from->of[i].name);
-	}
-	*ret_count = from->count;
-	return 0;
-}
-
 static int number_all(struct neap_decide *decide, struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
-	int failed = number(decide->cluster, &decide->settings->fit, cycle->fit,
-			    &cycle->fit_count, err);
+	int failed = neap_cycle_number(decide->cluster, &decide->settings->fit,
+				       cycle->fit, &cycle->fit_count, err);
 
 	return failed < 0 ? failed
-			  : number(decide->cluster, &decide->settings->balance,
-				   cycle->balance, &cycle->balance_count, err);
+			  : neap_cycle_number(decide->cluster, &decide->settings->balance,
+					      cycle->balance, &cycle->balance_count, err);
 }
 
 int neap_decide_new(const struct neap_decide_config *config, struct neap_decide **ret,

@@ -153,6 +153,11 @@ bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
 const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
 void neap_more_add_scores(struct neap_cycle *cycle);
 
+/* Names of resources as numbers of the cluster; ret has room for all of from. NEAP_ETOOLARGE, NEAP_ENOMEM. */
+int neap_cycle_number(struct neap_cluster *cluster,
+		      const struct neap_settings_resources *from, struct neap_scored *ret,
+		      size_t *ret_count, struct neap_error *err);
+
 /* A filter: a row of the table. */
 struct neap_filter {
 	const char *name;

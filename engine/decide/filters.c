@@ -255,9 +255,17 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
-	&filter_cordon,       &filter_taints,     &filter_labels,
-	&filter_ports,        &filter_room,       &neap_filter_claims,
-	&neap_filter_volumes, &neap_filter_zones, &neap_filter_spread,
-	&neap_filter_near,    &neap_filter_load,  &neap_filter_cpus,
+	&filter_cordon,
+	&filter_taints,
+	&filter_labels,
+	&filter_ports,
+	&filter_room,
+	&neap_filter_claims,
+	&neap_filter_volumes,
+	&neap_filter_zones,
+	&neap_filter_spread,
+	&neap_filter_near,
+	&neap_filter_load,
+	&neap_filter_cpus,
 	NULL,
 };

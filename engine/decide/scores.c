@@ -288,3 +288,30 @@ const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
 	[NEAP_SCORE_LOAD_AWARE] = &neap_score_load,
 	[NEAP_SCORE_NUMA] = &neap_score_cpus,
 };
+
+/* --- resources of the settings --- */
+
+/* Extended: with a prefix, and not Kubernetes' own. */
+static bool is_extended(const char *name)
+{
+	return strchr(name, '/') && !strstr(name, "kubernetes.io/");
+}
+
+int neap_cycle_number(struct neap_cluster *cluster,
+		      const struct neap_settings_resources *from, struct neap_scored *ret,
+		      size_t *ret_count, struct neap_error *err)
+{
+	struct neap_resources *resources = neap_cluster_resources(cluster);
+
+	for (size_t i = 0; i < from->count; i++) {
+		int failed = neap_resources_add(resources, from->of[i].name,
+						&ret[i].resource, err);
+
+		if (failed < 0)
+			return failed;
+		ret[i].weight = from->of[i].weight;
+		ret[i].is_extended = is_extended(from->of[i].name);
+	}
+	*ret_count = from->count;
+	return 0;
+}
