@@ -51,6 +51,8 @@ struct book *book_new(int max_refs)
 	book->max_refs = max_refs;
 	book->nodes = neap_map_new();
 	book->pods = neap_map_new();
+	book->blind = neap_map_new();
+	assert_non_null(book->blind);
 	assert_non_null(book->nodes);
 	assert_non_null(book->pods);
 	assert_int_equal(book_name(book, "cpu"), BOOK_CPU);
@@ -84,6 +86,7 @@ void book_free(struct book *book)
 	}
 	neap_map_free(book->pods);
 	neap_map_free(book->nodes);
+	neap_map_free(book->blind);
 	free(book->dirty);
 	free(book);
 }
@@ -323,6 +326,7 @@ void book_set_pod(struct book *book, const json_t *object)
 		pod->is_blind = before->is_blind;
 		pod->is_fresh = before->is_fresh;
 	}
+	pod->is_blind |= neap_map_find(book->blind, key) != NULL;
 	is_bound = *pod->node && (!before || !*before->node);
 	if (is_bound) {
 		pod->is_fresh = true;
@@ -493,6 +497,8 @@ void book_blind(struct book *book, const char *ns, const char *name)
 	pod = neap_map_find(book->pods, key);
 	if (pod)
 		pod->is_blind = true;
+	/* It may not be in the books yet. */
+	assert_true(neap_map_set(book->blind, key, book));
 }
 
 void book_rest(struct book *book)

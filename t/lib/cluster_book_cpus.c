@@ -263,6 +263,13 @@ enum book_bind book_required_on(const struct book_node *node, const struct book_
 	return pod->required ? pod->required : node_bind(node);
 }
 
+bool book_conflicts(const struct book_node *node, const struct book_pod *pod)
+{
+	enum book_bind bind = node_bind(node);
+
+	return bind && pod->required && bind != pod->required;
+}
+
 bool book_binds_on(const struct book_node *node, const struct book_pod *pod)
 {
 	return pod->binds || (node_bind(node) && pod->needs[BOOK_CPU]);

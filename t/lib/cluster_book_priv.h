@@ -76,6 +76,7 @@ struct book {
 	char names[BOOK_NAMES][64];
 	int name_count;
 	struct neap_map *nodes, *pods; /* pods by "NAMESPACE/NAME" */
+	struct neap_map *blind;        /* names that somebody binds without looking */
 	struct book_node **dirty;
 	size_t dirty_count, dirty_size;
 	size_t bound, bindings, cpu_bindings, moves;
@@ -114,6 +115,8 @@ void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *objec
 /* What is in force for the pod on the node. */
 enum book_bind book_required_on(const struct book_node *node, const struct book_pod *pod);
 bool book_binds_on(const struct book_node *node, const struct book_pod *pod);
+/* The node gives CPUs in one way, and the pod must have them in the other. */
+bool book_conflicts(const struct book_node *node, const struct book_pod *pod);
 bool book_has_numa_policy(const struct book_node *node);
 /* Notes what is wrong with CPUs and zones of the node; false then. */
 bool book_check_cpus(struct book *book, const struct book_node *node);

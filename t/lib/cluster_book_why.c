@@ -256,7 +256,8 @@ static bool lacks_cpus(const struct why *why, const struct book_node *node)
 
 	if (!book_binds_on(node, pod))
 		return false;
-	if (!node->topology || !node->topology->cpu_count || pod->needs[BOOK_CPU] % 1000)
+	if (!node->topology || !node->topology->cpu_count ||
+	    pod->needs[BOOK_CPU] % 1000 || book_conflicts(node, pod))
 		return true;
 	required = book_required_on(node, pod);
 	if (required == BOOK_BIND_FULL &&
