@@ -7,6 +7,7 @@
 
 #include "api/agent/agent.h"
 #include "api/agent/node_keep.h"
+#include "api/agent/pins.h"
 #include "api/daemon/whole.h"
 #include "api/kube/log.h"
 #include "engine/base/mem.h"
@@ -17,6 +18,7 @@
 struct neap_daemon_pods {
 	struct neap_node_keep *keep;
 	struct neap_agent *agent;
+	struct neap_pins *pins;
 };
 
 static void pods_dir(const struct neap_daemon *daemon, char *buf, size_t size)
@@ -75,6 +77,14 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 		.lease_usec = config->node_grace_usec,
 		.log = &daemon->log,
 	};
+	const struct neap_pins_config pins_config = {
+		.base = daemon->base,
+		.kube = keep.kube,
+		.store = keep.store,
+		.node = daemon->node,
+		.node_name = config->node_name,
+		.log = &daemon->log,
+	};
 	struct neap_agent_config agent = {
 		.base = daemon->base,
 		.kube = keep.kube,
@@ -95,7 +105,8 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 	pods = daemon->pods = neap_alloc(sizeof(*pods));
 	if (pods == NULL)
 		return neap_error_nomem(err);
-	if (neap_node_keep_new(&keep, &pods->keep, err) < 0)
+	if (neap_node_keep_new(&keep, &pods->keep, err) < 0 ||
+	    neap_pins_new(&pins_config, &pods->pins, err) < 0)
 		return -(int)err->code;
 	if (daemon->keeper == NULL)
 		return 0;
@@ -114,6 +125,7 @@ void neap_daemon_pods_free(struct neap_daemon *daemon)
 	if (pods == NULL)
 		return;
 	neap_agent_free(pods->agent);
+	neap_pins_end(pods->pins);
 	neap_node_keep_free(pods->keep);
 	free(pods);
 }
