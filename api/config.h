@@ -56,6 +56,7 @@ struct neap_config {
 	char cgroup_root[256]; /* --cgroup-root, "" = the machine's mounts */
 	char sys_root[256];    /* --sys-root, "" = / */
 	char group[64];        /* --group: neap's own root group, "neap" */
+	char kubelet_dir[256]; /* --kubelet-dir, /var/lib/kubelet; need not be there */
 	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
 	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */
 	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */

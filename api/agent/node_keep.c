@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/agent/node_keep_priv.h"
+#include "api/agent/node_topology.h"
 #include "api/kube/inside.h"
 #include "api/kube/note.h"
 #include "engine/base/clock.h"
@@ -24,11 +25,13 @@
 #define LEASES        "leases.coordination.k8s.io"
 #define LEASE_NS      "kube-node-lease"
 #define METRICS       "nodemetrics.slo.koordinator.sh"
+#define TOPOLOGIES    "noderesourcetopologies.topology.node.k8s.io"
 #define LEASE_USEC    (40 * SECOND)
 #define LOOK_MIN_USEC 1000
 #define RENEWALS      4 /* while a Lease is good */
 #define BEAT_USEC     (300 * SECOND)
 #define METRIC_USEC   (15 * SECOND)
+#define REPORT_USEC   (5 * SECOND)
 #define METRIC_S_MIN  30
 #define METRIC_S_MAX  86400
 /* A Node that is there is not told as not Ready while neapd starts. */
@@ -53,6 +56,10 @@ struct neap_node_keep {
 	bool is_labelled;
 	bool is_failing; /* and it was told */
 	json_t *labels;
+	/* Of the NodeResourceTopology: when it was looked at, and what it and the Node were then. */
+	int64_t reported, reported_version, reported_node, rewritten;
+	struct neap_kubelet_facts kubelet;
+	bool is_kubelet_told; /* that its files cannot be read */
 	/* The Node as it was looked at last. */
 	json_t *tree;
 	int64_t version;
@@ -349,6 +356,96 @@ static void measure(struct neap_node_keep *keep, int64_t now)
 		json_decref(status);
 }
 
+/* --- its NodeResourceTopology --- */
+
+static void tell_of_kubelet(struct neap_node_keep *keep, const struct neap_error *trouble)
+{
+	bool is_told = keep->is_kubelet_told;
+
+	keep->is_kubelet_told = trouble->code != NEAP_OK;
+	if (keep->is_kubelet_told && !is_told)
+		neap_log_line(
+			keep->config.log, NEAP_LOG_WARN,
+			"%s: what the kubelet gives to pods is not told; --kubelet-dir "
+			"names its folder",
+			trouble->msg);
+	else if (is_told && !keep->is_kubelet_told)
+		neap_log_line(keep->config.log, NEAP_LOG_INFO,
+			      "the kubelet's files can be read again");
+}
+
+/* A new object has no members to take away. */
+static json_t *without_nulls(json_t *report)
+{
+	json_t *annotations = json_object_get(json_object_get(report, "metadata"),
+					      "annotations"),
+	       *value;
+	const char *key;
+	void *next;
+
+	json_object_foreach_safe(annotations, next, key, value)
+	{
+		if (json_is_null(value))
+			(void)json_object_del(annotations, key);
+	}
+	return report;
+}
+
+static void create_topology(struct neap_node_keep *keep, json_t *report)
+{
+	struct neap_kube_ask ask = ask_quietly(keep, TOPOLOGIES);
+	json_t *metadata = json_object_get(without_nulls(report), "metadata");
+	const struct neap_object *object;
+
+	(void)json_object_set_new(metadata, "name", json_string(keep->config.node_name));
+	(void)json_object_set_new(metadata, "ownerReferences", owner_of(keep));
+	neap_kube_ask_create_take(keep->config.kube, &ask, report);
+	/* So that a deletion before the next look is seen. Without the kind there is none now either. */
+	object = newest(keep, TOPOLOGIES);
+	keep->reported_version = object ? object->version : 0;
+}
+
+/* Pods and files are looked at every few seconds, what somebody did to the object or the Node at once. */
+static void report_topology(struct neap_node_keep *keep, int64_t now)
+{
+	const struct neap_object *object = newest(keep, TOPOLOGIES);
+	int64_t version = object ? object->version : 0;
+	struct neap_kube_ask ask;
+	struct neap_error trouble;
+	uint64_t lost = neap_json_failures();
+	json_t *tree, *report = NULL;
+
+	if (!keep->uid[0] || !keep->tree || !keep->config.node ||
+	    !neap_node_topology(keep->config.node) ||
+	    (version == keep->reported_version && keep->version == keep->reported_node &&
+	     !is_due(keep->reported, REPORT_USEC, now)))
+		return;
+	tree = object ? neap_object_tree(object) : NULL;
+	if (object && !tree)
+		return;
+	keep->reported = now;
+	keep->reported_version = version;
+	keep->reported_node = keep->version;
+	if (node_topology_make(&keep->config, keep->tree, tree, &keep->kubelet, &report,
+			       &trouble) < 0 ||
+	    neap_json_failures() != lost ||
+	    (object && node_status_is_within(tree, report))) {
+		json_decref(report);
+	} else if (object && !is_due(keep->rewritten, REPORT_USEC, now)) {
+		/* Another agent that writes the same is not fought faster than this. */
+		keep->reported_version = -1;
+		json_decref(report);
+	} else if (!object) {
+		create_topology(keep, report);
+	} else {
+		keep->rewritten = now;
+		ask = ask_for(keep, TOPOLOGIES);
+		neap_kube_ask_patch_take(keep->config.kube, &ask, false, report);
+	}
+	json_decref(tree);
+	tell_of_kubelet(keep, &trouble);
+}
+
 /* --- life --- */
 
 static int64_t clock_now(void)
@@ -368,6 +465,7 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	look_at_node(keep, now);
 	renew(keep, now);
 	measure(keep, now);
+	report_topology(keep, now);
 }
 
 /* What users gave wins. */
@@ -436,5 +534,6 @@ void neap_node_keep_free(struct neap_node_keep *keep)
 	neap_window_free(keep->state.memory_used);
 	json_decref(keep->labels);
 	json_decref(keep->tree);
+	neap_kubelet_facts_done(&keep->kubelet);
 	free(keep);
 }

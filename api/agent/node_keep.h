@@ -9,6 +9,7 @@
 
 #include "api/kube/kube.h"
 #include "api/run/pods.h"
+#include "engine/machine/cpuset.h"
 
 struct event_base;
 struct neap_node_keep;
@@ -31,7 +32,13 @@ struct neap_node_keep_config {
 	int64_t lease_usec; /* that the Lease is good for, which is renewed in a quarter of it:
 			      * the grace of who watches; 0: 40 s */
 	int64_t metric_usec; /* between two NodeMetrics; 0: 15 s. One whose spec says it wins */
-	int64_t look_usec;    /* between two looks at what is to be done; 0: 1 s */
+	int64_t look_usec; /* between two looks at what is to be done; 0: 1 s */
+	/* Of the NodeResourceTopology. */
+	const char
+		*kubelet_dir; /* where a kubelet has its files; NULL, "": there is none */
+	const char *sys_root; /* NULL, "": of this machine */
+	const struct neap_cpuset *reserved_cpus,
+		*system_cpus; /* where the Node has no annotation; NULL: none */
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	const struct neap_log *log;
 };

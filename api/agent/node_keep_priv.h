@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared by node_keep.c (what is written when), node_status.c (of the Node) and node_metric.c (of the
- * NodeMetric). */
+ * NodeMetric); node_topology.h has what is told of the machine. */
 #ifndef NEAP_API_AGENT_NODE_KEEP_PRIV_H
 #define NEAP_API_AGENT_NODE_KEEP_PRIV_H
 
@@ -38,7 +38,7 @@ void node_facts_read(struct node_facts *ret);
  * those that it has as long as nothing differs, unless is_beat. A new reference; NULL without memory. */
 json_t *node_status_make(struct node_state *state, const json_t *node, int64_t now,
 			 bool is_beat);
-/* Whether the patch changes nothing. */
+/* Whether the merge patch changes nothing. */
 bool node_status_is_within(const json_t *status, const json_t *patch);
 /* A condition's status; "" when there is none. */
 const char *node_condition_status(const json_t *status, const char *type);

@@ -382,6 +382,8 @@ bool node_status_is_within(const json_t *status, const json_t *patch)
 	const char *name;
 	json_t *value;
 
+	if (json_is_null(patch))
+		return !status || json_is_null(status);
 	if (!json_is_object(patch))
 		return json_equal((json_t *)(uintptr_t)status,
 				  (json_t *)(uintptr_t)patch);

@@ -16,11 +16,13 @@
 #include "engine/cluster/object.h"
 
 #define PODS  "pods"
-#define NODES "nodes"
+#define NODES "noderesourcetopologies.topology.node.k8s.io"
 /* What is heard in one turn of the loop. */
 #define PIECE      100
 #define RETRY_USEC 500000
 #define KEY_SYSTEM "node.koordinator.sh/system-qos-resource"
+#define KEY_POLICY "kubelet.koordinator.sh/cpu-manager-policy"
+#define KEY_ALLOCS "node.koordinator.sh/pod-cpu-allocs"
 /* A pod that a kubelet has from a file: its groups are named by this and not by the uid of its object. */
 #define KEY_MIRROR "kubernetes.io/config.mirror"
 
@@ -199,36 +201,62 @@ static bool take_listed(void *arg, struct neap_object *object)
 
 /* --- the node --- */
 
-/* CPUs by number in an annotation of the Node; what cannot be read counts as none. */
-static int read_cpus(const json_t *node, const char *key, const char *member,
-		     struct neap_cpuset *ret, bool *ret_is_shared)
+/* *ret NULL: the annotation is not there, or cannot be read. False without memory. */
+static bool read_json(const json_t *tree, const char *key, json_t **ret)
 {
-	const char *text = text_of(annotations_of(node), key);
+	const char *text = text_of(annotations_of(tree), key);
 	json_error_t where;
-	json_t *json = NULL;
 
-	if (neap_json_parse(text, strlen(text), 0, &json, &where) == -NEAP_ENOMEM)
-		return -NEAP_ENOMEM;
-	(void)neap_cpuset_parse(ret, text_of(json, member), NULL);
-	if (ret_is_shared)
-		*ret_is_shared = json_is_false(json_object_get(json, "cpusetExclusive"));
-	json_decref(json);
-	return 0;
+	*ret = NULL;
+	return *text == '\0' ||
+	       neap_json_parse(text, strlen(text), 0, ret, &where) != -NEAP_ENOMEM;
 }
 
+static void add_cpus(struct neap_cpuset *to, const json_t *object, const char *member)
+{
+	struct neap_cpuset cpus;
+
+	if (neap_cpuset_parse(&cpus, text_of(object, member), NULL) == 0)
+		neap_cpuset_or(to, to, &cpus);
+}
+
+static void add_allocs(struct neap_cpuset *to, const json_t *allocs)
+{
+	const json_t *alloc;
+	size_t i;
+
+	json_array_foreach (allocs, i, alloc)
+		if (json_is_true(json_object_get(alloc, "managedByKubelet")))
+			add_cpus(to, alloc, "cpuset");
+}
+
+/* Of its NodeResourceTopology, where all that keeps CPUs from pods stands by number, so that what is told and what is
+ * enforced are the same pools. NULL: not told yet. */
 static void take_node(struct neap_pins *pins, const struct neap_object *object)
 {
-	struct neap_cpuset reserved = {0}, system = {0};
-	bool is_shared = false;
 	json_t *tree = object ? neap_object_tree(object) : NULL;
+	json_t *reservation = NULL, *system = NULL, *policy = NULL, *allocs = NULL;
+	struct neap_cpu_node told = {0};
 
-	if ((object && !tree) ||
-	    read_cpus(tree, NEAP_KEY_NODE_RESERVATION, "reservedCPUs", &reserved, NULL) <
-		    0 ||
-	    read_cpus(tree, KEY_SYSTEM, "cpuset", &system, &is_shared) < 0)
+	if (object &&
+	    !(tree && read_json(tree, NEAP_KEY_NODE_RESERVATION, &reservation) &&
+	      read_json(tree, KEY_SYSTEM, &system) &&
+	      read_json(tree, KEY_POLICY, &policy) &&
+	      read_json(tree, KEY_ALLOCS, &allocs))) {
 		pins->is_lost = true;
-	else
-		neap_node_pins_set_node(pins->config.node, &reserved, &system, is_shared);
+	} else {
+		add_cpus(&told.reserved, reservation, "reservedCPUs");
+		add_cpus(&told.system, system, "cpuset");
+		told.is_system_shared =
+			json_is_false(json_object_get(system, "cpusetExclusive"));
+		add_allocs(&told.kubelet, allocs);
+		neap_node_pins_set_node(pins->config.node, object ? &told : NULL,
+					strcmp(text_of(policy, "policy"), "static") == 0);
+	}
+	json_decref(reservation);
+	json_decref(system);
+	json_decref(policy);
+	json_decref(allocs);
 	json_decref(tree);
 }
 

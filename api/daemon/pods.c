@@ -19,6 +19,7 @@ struct neap_daemon_pods {
 	struct neap_node_keep *keep;
 	struct neap_agent *agent;
 	struct neap_pins *pins;
+	struct neap_cpuset reserved_cpus, system_cpus; /* of the options */
 };
 
 static void pods_dir(const struct neap_daemon *daemon, char *buf, size_t size)
@@ -59,7 +60,7 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
 	struct neap_daemon_pods *pods;
-	const struct neap_node_keep_config keep = {
+	struct neap_node_keep_config keep = {
 		.base = daemon->base,
 		.kube = neap_daemon_api_kube(daemon->api),
 		.store = neap_daemon_api_store(daemon->api),
@@ -75,6 +76,8 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 		.metric_usec = METRIC_USEC,
 		.data_dir = config->data_dir,
 		.lease_usec = config->node_grace_usec,
+		.kubelet_dir = config->kubelet_dir,
+		.sys_root = config->sys_root,
 		.log = &daemon->log,
 	};
 	const struct neap_pins_config pins_config = {
@@ -105,6 +108,11 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 	pods = daemon->pods = neap_alloc(sizeof(*pods));
 	if (pods == NULL)
 		return neap_error_nomem(err);
+	if (neap_cpuset_parse(&pods->reserved_cpus, config->reserved_cpus, err) < 0 ||
+	    neap_cpuset_parse(&pods->system_cpus, config->system_cpus, err) < 0)
+		return -(int)err->code;
+	keep.reserved_cpus = &pods->reserved_cpus;
+	keep.system_cpus = &pods->system_cpus;
 	if (neap_node_keep_new(&keep, &pods->keep, err) < 0 ||
 	    neap_pins_new(&pins_config, &pods->pins, err) < 0)
 		return -(int)err->code;

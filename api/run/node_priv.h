@@ -149,8 +149,6 @@ struct neap_node {
 	bool is_open; /* the hand has made our groups and told its journal */
 	struct neap_error open_err;  /* why it could not */
 	char kubelet_cpu_policy[32]; /* "none" or "static" */
-	struct neap_cpuset
-		kubelet_cpus; /* that the kubelet's static manager gave to pods */
 
 	uint64_t groups_made;
 	bool has_found;             /* workloads are those of the last look */

@@ -19,9 +19,9 @@ struct node_pins {
 	neap_node_pin_told *told;
 	void *arg;
 	struct neap_map *map; /* uid -> struct node_pin */
-	/* Of the Node. */
-	struct neap_cpuset reserved, system;
-	bool is_system_shared;
+	/* Of the node, or the configuration. */
+	struct neap_cpuset reserved, system, kubelet;
+	bool is_system_shared, is_kubelet_static;
 	/* Room for all pins, so that a plan needs no memory. */
 	struct neap_cpu_pool_pod *list;
 	size_t room;
@@ -43,6 +43,7 @@ int neap_node_pins_begin(struct neap_node *node, neap_node_pin_told *told, void 
 	pins->told = told;
 	pins->arg = arg;
 	node->pins = pins;
+	neap_node_pins_set_node(node, NULL, false);
 	return 0;
 }
 
@@ -120,14 +121,22 @@ void neap_node_unpin(struct neap_node *node, const char *uid)
 		free(neap_map_remove(node->pins->map, uid));
 }
 
-void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpuset *reserved,
-			     const struct neap_cpuset *system, bool is_system_shared)
+void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node *told,
+			     bool is_kubelet_static)
 {
-	if (node->pins == NULL)
+	const struct neap_node_config *config = &node->config;
+	static const struct neap_cpuset none;
+	struct node_pins *pins = node->pins;
+
+	if (pins == NULL)
 		return;
-	neap_cpuset_copy(&node->pins->reserved, reserved);
-	neap_cpuset_copy(&node->pins->system, system);
-	node->pins->is_system_shared = is_system_shared;
+	neap_cpuset_copy(&pins->reserved,
+			 told != NULL ? &told->reserved : &config->reserved_cpus);
+	neap_cpuset_copy(&pins->system,
+			 told != NULL ? &told->system : &config->system_cpus);
+	neap_cpuset_copy(&pins->kubelet, told != NULL ? &told->kubelet : &none);
+	pins->is_system_shared = told != NULL && told->is_system_shared;
+	pins->is_kubelet_static = is_kubelet_static;
 }
 
 /* --- what is shared now --- */
@@ -164,9 +173,9 @@ void neap_pins_look(struct neap_node *node)
 		pins->list[i].cpus = &pin->said.cpus;
 	}
 	from.topology = pins->topology;
-	neap_cpuset_copy(&from.kubelet, &node->kubelet_cpus);
-	neap_cpuset_or(&from.reserved, &node->config.reserved_cpus, &pins->reserved);
-	neap_cpuset_or(&from.system, &node->config.system_cpus, &pins->system);
+	neap_cpuset_copy(&from.kubelet, &pins->kubelet);
+	neap_cpuset_copy(&from.reserved, &pins->reserved);
+	neap_cpuset_copy(&from.system, &pins->system);
 	from.is_system_shared = pins->is_system_shared;
 	neap_cpu_rooms_make(&from, pins->list, count, &pins->rooms);
 	for (i = 0; i < count; i++) {
@@ -186,7 +195,8 @@ static const struct node_pin *pin_of(const struct neap_node *node,
 
 static bool is_kubelet_static(const struct neap_node *node)
 {
-	return strcmp(node->kubelet_cpu_policy, "static") == 0;
+	return (node->pins != NULL && node->pins->is_kubelet_static) ||
+	       strcmp(node->kubelet_cpu_policy, "static") == 0;
 }
 
 /* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a word of the scheduler it
@@ -401,11 +411,10 @@ void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sampl
 {
 	const struct node_pins *pins = node->pins;
 
-	neap_cpuset_copy(&sample->reserved_cpus, &node->config.reserved_cpus);
-	neap_cpuset_copy(&sample->system_cpus, &node->config.system_cpus);
-	if (pins == NULL)
-		return;
-	neap_cpuset_or(&sample->reserved_cpus, &sample->reserved_cpus, &pins->reserved);
-	if (!pins->is_system_shared)
-		neap_cpuset_or(&sample->system_cpus, &sample->system_cpus, &pins->system);
+	neap_cpuset_copy(&sample->reserved_cpus,
+			 pins != NULL ? &pins->reserved : &node->config.reserved_cpus);
+	neap_cpuset_copy(&sample->system_cpus,
+			 pins != NULL ? &pins->system : &node->config.system_cpus);
+	if (pins != NULL && pins->is_system_shared)
+		neap_cpuset_clear(&sample->system_cpus);
 }

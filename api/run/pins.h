@@ -24,8 +24,8 @@ int neap_node_pin(struct neap_node *node, const char *uid,
 		  const struct neap_cpu_said *said, struct neap_error *err);
 /* It has ended or is gone. */
 void neap_node_unpin(struct neap_node *node, const char *uid);
-/* What the Node says, beside the configuration. Copied. */
-void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpuset *reserved,
-			     const struct neap_cpuset *system, bool is_system_shared);
+/* What is told of the node; its topology is the node role's own. Copied. NULL: nothing, and the configuration counts. */
+void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node *told,
+			     bool is_kubelet_static);
 
 #endif
