@@ -29,12 +29,14 @@ start()
 }
 # status CPUS: the annotation, as it stands in JSON.
 status() { printf '"scheduling.koordinator.sh/resource-status":"{\\"cpuset\\":\\"%s\\"}"' "$1"; }
+# shellcheck disable=SC2016  # the shell of the pod expands it
+TELL='while read -r name value; do [ $name != Cpus_allowed_list: ] || echo begins on $value.; done </proc/self/status; exec sleep 1000'
 # new NAME QOS REQUESTS [ANNOTATION]: bound, so that nobody gives it other CPUs.
 new()
 {
 	api POST $PODS -d '{"metadata":{"name":"'"$1"'","labels":{"koordinator.sh/qosClass":"'"$2"'"},"annotations":{'"${4:-}"'}},
 		"spec":{"nodeName":"here","terminationGracePeriodSeconds":1,"containers":[{"name":"main","image":"none",
-		"command":["/bin/sh","-c","while read -r name value; do [ $name != Cpus_allowed_list: ] || echo begins on $value.; done </proc/self/status; exec sleep 1000"],
+		"command":["/bin/sh","-c","'"$TELL"'"],
 		"resources":{"requests":{'"$3"'}}}]}}'
 }
 # annotate NAME CPUS
