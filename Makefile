@@ -80,7 +80,7 @@ SHELLS  := $(addprefix $(O)/completion/,neapctl.bash _neapctl neapctl.fish)
 T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup readings scan hand hand_life hand_trigger hw_topology) \
-           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean chaos-clock \
+           $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean cpu-pin chaos-clock \
            chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/agent/agent_priv.h"
+#include "api/agent/pins.h"
 #include "api/kube/note.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -142,6 +143,7 @@ static void prepare(struct agent_pod *pod)
 	struct neap_node_container list[NEAP_NODE_CONTAINERS_MAX];
 	const json_t *labels =
 		json_object_get(json_object_get(pod->tree, "metadata"), "labels");
+	struct neap_cpu_said said = {0};
 	struct neap_node_pod group = {
 		.uid = pod->uid,
 		.ns = pod->ns,
@@ -167,6 +169,9 @@ static void prepare(struct agent_pod *pod)
 			.is_init = pod->life.containers[i].is_init,
 		};
 	}
+	/* Before its first process, so that none ever runs elsewhere; changes come by themselves (pins.h). */
+	if (neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM)
+		(void)neap_node_pin(config->node, pod->uid, &said, NULL);
 	neap_node_pod_add(config->node, &group, prepared, agent_pod_ref(pod));
 }
 

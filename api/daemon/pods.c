@@ -7,6 +7,7 @@
 
 #include "api/agent/agent.h"
 #include "api/agent/node_keep.h"
+#include "api/agent/pins.h"
 #include "api/daemon/whole.h"
 #include "api/kube/log.h"
 #include "engine/base/mem.h"
@@ -17,6 +18,7 @@
 struct neap_daemon_pods {
 	struct neap_node_keep *keep;
 	struct neap_agent *agent;
+	struct neap_pins *pins;
 	struct neap_cpuset reserved_cpus, system_cpus; /* of the options */
 };
 
@@ -78,6 +80,14 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 		.sys_root = config->sys_root,
 		.log = &daemon->log,
 	};
+	const struct neap_pins_config pins_config = {
+		.base = daemon->base,
+		.kube = keep.kube,
+		.store = keep.store,
+		.node = daemon->node,
+		.node_name = config->node_name,
+		.log = &daemon->log,
+	};
 	struct neap_agent_config agent = {
 		.base = daemon->base,
 		.kube = keep.kube,
@@ -103,7 +113,8 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	keep.reserved_cpus = &pods->reserved_cpus;
 	keep.system_cpus = &pods->system_cpus;
-	if (neap_node_keep_new(&keep, &pods->keep, err) < 0)
+	if (neap_node_keep_new(&keep, &pods->keep, err) < 0 ||
+	    neap_pins_new(&pins_config, &pods->pins, err) < 0)
 		return -(int)err->code;
 	if (daemon->keeper == NULL)
 		return 0;
@@ -122,6 +133,7 @@ void neap_daemon_pods_free(struct neap_daemon *daemon)
 	if (pods == NULL)
 		return;
 	neap_agent_free(pods->agent);
+	neap_pins_end(pods->pins);
 	neap_node_keep_free(pods->keep);
 	free(pods);
 }

@@ -184,6 +184,7 @@ void neap_node_free(struct neap_node *node)
 	if (node->pods != NULL)
 		neap_pods_free(node);
 	neap_map_free(node->pods);
+	neap_pins_free(node);
 	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
 		neap_workload_free(neap_map_at(node->workloads, i, NULL));
 	neap_map_free(node->workloads);

@@ -5,7 +5,7 @@
  * inherit.c (groups born
  * narrow), trouble.c (what is told of refusals),
  * groups.c (neap's own groups come and go), launch.c (those of `neapctl run`), pods.c and pods_spec.c
- * (those of pods), records.c (what is remembered of both), report.c (JSON). */
+ * (those of pods), pins.c (CPUs that were given out), records.c (what is remembered of both), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
 
@@ -160,6 +160,7 @@ struct neap_node {
 	struct node_trouble trouble;
 	struct neap_map *launches; /* pod dir -> struct node_launch */
 	struct neap_map *pods;     /* uid -> struct node_pod */
+	struct node_pins *pins;    /* NULL: nothing was told of CPUs given out */
 	bool is_pids_told, are_records_swept;
 
 	struct neap_sample sample;
@@ -220,6 +221,11 @@ void neap_gather_wishes(struct neap_node *node);
 /* A base value of neap's own. */
 void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
 		      int64_t number, const char *why);
+/* CPUs that were given out: what policies wish for the same file was cut to them. */
+void neap_wish_cpus(struct neap_node *node, const char *group,
+		    const struct neap_cpuset *cpus, const char *why);
+void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset *cpus,
+			       const char *why);
 int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 		       struct neap_value *ret, struct neap_error *err);
 /* writes.c */
@@ -293,6 +299,29 @@ void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
 /* Groups of pods that are to go. */
 void neap_pods_collect(struct neap_node *node);
 void neap_pods_free(struct neap_node *node);
+/* pins.c */
+void neap_pins_free(struct neap_node *node);
+/* What is shared now; before a plan. */
+void neap_pins_look(struct neap_node *node);
+void neap_pins_wish(struct neap_node *node);
+bool neap_pins_has_own(const struct neap_node *node,
+		       const struct node_workload *workload);
+/* Its CPUs are none of its class directory's business. */
+bool neap_pins_is_apart(const struct neap_node *node,
+			const struct node_workload *workload);
+/* Adds the CPUs of those below the directory; false: there are none. */
+bool neap_pins_add_below(const struct neap_node *node, const char *dir,
+			 struct neap_cpuset *cpus);
+/* What a policy wishes for, cut to what the workload, or those of the class, may have; never empty then. */
+void neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
+		   struct neap_cpuset *cpus);
+void neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+			 struct neap_cpuset *cpus);
+/* Whether the class directories of that tree may be narrowed. */
+bool neap_pins_may_narrow(const struct neap_node *node, int tree);
+void neap_pins_show(const struct neap_node *node, struct node_workload *workload,
+		    struct neap_workload *view);
+void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sample);
 /* records.c */
 void neap_workload_record(struct neap_node *node, const char *id, const json_t *record);
 void neap_workload_forget(struct neap_node *node, const char *id);

@@ -368,6 +368,7 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	workload->view = view;
 	view->source = workload->source;
 	view->qos = workload->qos;
+	neap_pins_show(node, workload, view);
 	view->kube_qos = workload->kube_qos;
 	view->qos_name = neap_qos_name(workload->qos);
 	view->kube_qos_name = neap_kube_qos_name(workload->kube_qos);
@@ -401,7 +402,6 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 		workload->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
 	}
 	neap_cpuset_copy(&view->cpus, &workload->cpus);
-	neap_cpuset_clear(&view->exclusive_cpus);
 	view->max_milli = workload->max_milli;
 	count_processes(node, workload);
 	view->processes = workload->processes;
@@ -484,8 +484,7 @@ static void fill_node(struct neap_node *node, double seconds)
 	sample->allocatable_milli = sample->capacity_milli - node->config.reserve_milli;
 	if (sample->allocatable_milli < 0)
 		sample->allocatable_milli = 0;
-	neap_cpuset_copy(&sample->reserved_cpus, &node->config.reserved_cpus);
-	neap_cpuset_copy(&sample->system_cpus, &node->config.system_cpus);
+	neap_pins_show_node(node, sample);
 	sample->kubelet_cpu_policy = node->kubelet_cpu_policy;
 	sample->supports = node->cgroup->supports;
 	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL,

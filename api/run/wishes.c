@@ -11,7 +11,8 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-/* Order of equal claims: policies by the configuration, then neap's own base values. */
+/* Order of equal claims: CPUs that were given out, policies by the configuration, then neap's own base values. */
+#define RANK_PIN     (-1)
 #define RANK_BASE    1000
 #define RANK_IMPLIED 2000
 /* How long what an earlier neapd set stays though nobody asks for it: policies that were just loaded
@@ -62,6 +63,17 @@ void neap_wish_number(struct neap_node *node, const char *group, enum neap_key k
 	wish_start(&wish, key, "neapd", why, RANK_BASE);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
 	wish.value.number = number;
+	wish_add(node, &wish);
+}
+
+void neap_wish_cpus(struct neap_node *node, const char *group,
+		    const struct neap_cpuset *cpus, const char *why)
+{
+	struct neap_wish wish;
+
+	wish_start(&wish, NEAP_KEY_CPUSET_CPUS, "neapd", why, RANK_PIN);
+	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
+	neap_cpuset_copy(&wish.value.cpus, cpus);
 	wish_add(node, &wish);
 }
 
@@ -208,18 +220,46 @@ static const struct {
 	{"burstable.containers", NEAP_KUBE_BURSTABLE, SCOPE_CONTAINERS},
 };
 
+/* Whoever has CPUs apart from its class keeps them: the directory has them too, and then each of the others is
+ * narrowed by itself, also where the kernel would see to that. */
+static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *wish)
+{
+	bool is_v1 = must_imply(node, wish->key), is_any_apart;
+	struct neap_wish whole = *wish;
+	size_t i;
+
+	is_any_apart = neap_pins_add_below(node, wish->group, &whole.value.cpus);
+	wish_add(node, &whole);
+	for (i = 0; (is_v1 || is_any_apart) && i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+		bool is_apart = is_any_apart && neap_pins_is_apart(node, workload);
+
+		if (is_v1)
+			imply_for_workload(node, is_apart ? &whole : wish, workload);
+		else if (!is_apart && (workload->is_own || workload->is_settled))
+			imply_for_workload(node, wish, workload);
+	}
+}
+
 static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 			   enum neap_kube_qos qos)
 {
 	size_t j;
 	int i;
 
+	if (wish->key == NEAP_KEY_CPUSET_CPUS)
+		neap_pins_cut_class(node, qos, &wish->value.cpus);
 	for (i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
 		if (neap_path_qos_dir(tree->driver, tree->root, qos, wish->group,
 				      sizeof(wish->group), NULL) < 0)
 			continue;
+		if (wish->key == NEAP_KEY_CPUSET_CPUS) {
+			wish_for_class_cpus(node, wish);
+			continue;
+		}
 		wish_add(node, wish);
 		for (j = 0;
 		     must_imply(node, wish->key) && j < neap_map_count(node->workloads);
@@ -229,16 +269,36 @@ static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 	}
 }
 
+void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset *cpus,
+			       const char *why)
+{
+	struct neap_wish wish;
+	int i;
+
+	wish_start(&wish, NEAP_KEY_CPUSET_CPUS, "neapd", why, RANK_PIN);
+	neap_cpuset_copy(&wish.value.cpus, cpus);
+	for (i = 0; i < node->config.tree_count; i++) {
+		const struct neap_tree *tree = &node->config.trees[i];
+
+		if (neap_pins_may_narrow(node, i) &&
+		    neap_path_qos_dir(tree->driver, tree->root, NEAP_KUBE_BESTEFFORT,
+				      wish.group, sizeof(wish.group), NULL) == 0)
+			wish_for_class_cpus(node, &wish);
+	}
+}
+
 /* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
  * the group, would fail on an idle one (spec decisions 20). */
-static void wish_for_workload(struct neap_node *node, struct neap_wish *wish,
+static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
 			      const struct node_workload *workload, enum scope scope)
 {
+	struct neap_wish one = *from, *wish = &one;
 	size_t i;
 
 	if (!workload->is_own && !workload->is_settled)
 		return;
-
+	if (wish->key == NEAP_KEY_CPUSET_CPUS)
+		neap_pins_cut(node, workload, &wish->value.cpus);
 	if (scope == SCOPE_PODS) {
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
 				   workload->group->dir);
@@ -348,7 +408,8 @@ static void wish_base(struct neap_node *node)
 					 neap_milli_to_shares(milli),
 					 "weight of the CPU request");
 		}
-		if (workload->cpu_limit_milli != NEAP_MISSING)
+		if (workload->cpu_limit_milli != NEAP_MISSING &&
+		    !neap_pins_has_own(node, workload))
 			neap_wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
 					 workload->cpu_limit_milli,
 					 "CPU limit of the workload");
@@ -445,6 +506,8 @@ void neap_gather_wishes(struct neap_node *node)
 {
 	neap_plan_clear(node->plan);
 	if (node->state != NODE_RELEASED) {
+		neap_pins_look(node);
+		neap_pins_wish(node);
 		wish_for_policies(node);
 		wish_base(node);
 	}

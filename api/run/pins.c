@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CPU sets that follow from what was given out. Every plan has them as wishes of neap's own; wishes of policies for
+ * the same CPUs are cut to them first, so that nothing a policy says lets a pod beyond. */
+#include "api/run/pins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+struct node_pin {
+	struct neap_cpu_said said;
+	struct neap_cpuset told; /* CPUs that are missing, as was told */
+};
+
+struct node_pins {
+	neap_node_pin_told *told;
+	void *arg;
+	struct neap_map *map; /* uid -> struct node_pin */
+	/* Of the node, or the configuration. */
+	struct neap_cpuset reserved, system, kubelet;
+	bool is_system_shared, is_kubelet_static;
+	/* Room for all pins, so that a plan needs no memory. */
+	struct neap_cpu_pool_pod *list;
+	size_t room;
+	struct neap_topology *topology; /* of rooms; NULL: not made yet */
+	struct neap_cpu_rooms rooms;
+};
+
+int neap_node_pins_begin(struct neap_node *node, neap_node_pin_told *told, void *arg,
+			 struct neap_error *err)
+{
+	struct node_pins *pins = neap_alloc(sizeof(*pins));
+
+	if (pins != NULL)
+		pins->map = neap_map_new();
+	if (pins == NULL || pins->map == NULL) {
+		free(pins);
+		return neap_error_nomem(err);
+	}
+	pins->told = told;
+	pins->arg = arg;
+	node->pins = pins;
+	neap_node_pins_set_node(node, NULL, false);
+	return 0;
+}
+
+void neap_node_pins_end(struct neap_node *node)
+{
+	if (node->pins != NULL)
+		node->pins->told = NULL;
+}
+
+void neap_pins_free(struct neap_node *node)
+{
+	struct node_pins *pins = node->pins;
+	const char *uid;
+
+	if (pins == NULL)
+		return;
+	node->pins = NULL;
+	while (neap_map_count(pins->map) > 0) {
+		struct node_pin *pin = neap_map_at(pins->map, 0, &uid);
+
+		(void)neap_map_remove(pins->map, uid);
+		free(pin);
+	}
+	neap_map_free(pins->map);
+	(void)neap_topology_unref(pins->topology);
+	free(pins->list);
+	free(pins);
+}
+
+static bool make_room(struct node_pins *pins)
+{
+	size_t room = pins->room == 0 ? 64 : pins->room * 2;
+	struct neap_cpu_pool_pod *list;
+
+	if (neap_map_count(pins->map) < pins->room)
+		return true;
+	list = neap_realloc_array(pins->list, room, sizeof(*list));
+	if (list == NULL)
+		return false;
+	pins->list = list;
+	pins->room = room;
+	return true;
+}
+
+static void said_copy(struct neap_cpu_said *to, const struct neap_cpu_said *from)
+{
+	to->qos = from->qos;
+	to->kube_qos = from->kube_qos;
+	neap_cpuset_copy(&to->cpus, &from->cpus);
+	neap_cpuset_copy(&to->numa, &from->numa);
+}
+
+int neap_node_pin(struct neap_node *node, const char *uid,
+		  const struct neap_cpu_said *said, struct neap_error *err)
+{
+	struct node_pins *pins = node->pins;
+	struct node_pin *pin = pins == NULL ? NULL : neap_map_find(pins->map, uid);
+
+	if (pins == NULL)
+		return 0;
+	if (pin == NULL) {
+		pin = make_room(pins) ? neap_alloc(sizeof(*pin)) : NULL;
+		if (pin == NULL || !neap_map_set(pins->map, uid, pin)) {
+			free(pin);
+			return neap_error_nomem(err);
+		}
+	}
+	said_copy(&pin->said, said);
+	return 0;
+}
+
+void neap_node_unpin(struct neap_node *node, const char *uid)
+{
+	if (node->pins != NULL)
+		free(neap_map_remove(node->pins->map, uid));
+}
+
+void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node *told,
+			     bool is_kubelet_static)
+{
+	const struct neap_node_config *config = &node->config;
+	static const struct neap_cpuset none;
+	struct node_pins *pins = node->pins;
+
+	if (pins == NULL)
+		return;
+	neap_cpuset_copy(&pins->reserved,
+			 told != NULL ? &told->reserved : &config->reserved_cpus);
+	neap_cpuset_copy(&pins->system,
+			 told != NULL ? &told->system : &config->system_cpus);
+	neap_cpuset_copy(&pins->kubelet, told != NULL ? &told->kubelet : &none);
+	pins->is_system_shared = told != NULL && told->is_system_shared;
+	pins->is_kubelet_static = is_kubelet_static;
+}
+
+/* --- what is shared now --- */
+
+static void tell(struct node_pins *pins, const char *uid, struct node_pin *pin)
+{
+	struct neap_cpuset missing;
+
+	neap_cpuset_minus(&missing, &pin->said.cpus, &pins->topology->online);
+	if (neap_cpuset_is_equal(&missing, &pin->told))
+		return;
+	neap_cpuset_copy(&pin->told, &missing);
+	if (pins->told != NULL)
+		pins->told(pins->arg, uid, &missing,
+			   !neap_cpuset_intersects(&pin->said.cpus,
+						   &pins->topology->online));
+}
+
+void neap_pins_look(struct neap_node *node)
+{
+	struct node_pins *pins = node->pins;
+	struct neap_cpu_node from = {0};
+	size_t count = pins == NULL ? 0 : neap_map_count(pins->map), i;
+	const char *uid;
+
+	if (pins == NULL)
+		return;
+	(void)neap_topology_unref(pins->topology);
+	pins->topology = neap_topology_ref(node->topology);
+	for (i = 0; i < count; i++) {
+		struct node_pin *pin = neap_map_at(pins->map, i, &uid);
+
+		pins->list[i].qos = pin->said.qos;
+		pins->list[i].cpus = &pin->said.cpus;
+	}
+	from.topology = pins->topology;
+	neap_cpuset_copy(&from.kubelet, &pins->kubelet);
+	neap_cpuset_copy(&from.reserved, &pins->reserved);
+	neap_cpuset_copy(&from.system, &pins->system);
+	from.is_system_shared = pins->is_system_shared;
+	neap_cpu_rooms_make(&from, pins->list, count, &pins->rooms);
+	for (i = 0; i < count; i++) {
+		struct node_pin *pin = neap_map_at(pins->map, i, &uid);
+
+		tell(pins, uid, pin);
+	}
+}
+
+/* --- what a workload is given --- */
+
+static const struct node_pin *pin_of(const struct neap_node *node,
+				     const struct node_workload *workload)
+{
+	return node->pins == NULL ? NULL : neap_map_find(node->pins->map, workload->id);
+}
+
+static bool is_kubelet_static(const struct neap_node *node)
+{
+	return (node->pins != NULL && node->pins->is_kubelet_static) ||
+	       strcmp(node->kubelet_cpu_policy, "static") == 0;
+}
+
+/* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a word of the scheduler it
+ * writes the rest itself. Of pods that nobody told of nothing is known. */
+static bool is_left_alone(const struct neap_node *node,
+			  const struct node_workload *workload,
+			  const struct node_pin *pin)
+{
+	if (workload->is_own)
+		return false;
+	if (pin == NULL)
+		return true;
+	if (!is_kubelet_static(node) || !neap_cpuset_is_empty(&pin->said.cpus))
+		return false;
+	return workload->kube_qos == NEAP_KUBE_GUARANTEED ||
+	       (pin->said.qos == NEAP_QOS_NONE &&
+		workload->kube_qos == NEAP_KUBE_BURSTABLE);
+}
+
+static void given_to(const struct neap_node *node, const struct node_workload *workload,
+		     struct neap_cpu_given *ret)
+{
+	const struct node_pins *pins = node->pins;
+	const struct node_pin *pin = pin_of(node, workload);
+	struct neap_cpu_said said = {0};
+
+	ret->kind = NEAP_CPUS_ANY;
+	neap_cpuset_clear(&ret->cpus);
+	if (pins == NULL || pins->topology == NULL || workload->is_host_app ||
+	    is_left_alone(node, workload, pin))
+		return;
+	if (pin != NULL) {
+		neap_cpu_give(&pins->rooms, &pin->said, ret);
+		return;
+	}
+	said.qos = workload->qos;
+	said.kube_qos = workload->kube_qos;
+	neap_cpu_give(&pins->rooms, &said, ret);
+}
+
+bool neap_pins_has_own(const struct neap_node *node, const struct node_workload *workload)
+{
+	const struct node_pin *pin = pin_of(node, workload);
+
+	return pin != NULL && node->pins->topology != NULL &&
+	       neap_cpuset_intersects(&pin->said.cpus, &node->pins->topology->online);
+}
+
+/* The set of its class directory does not count for it. */
+static bool is_apart(const struct node_workload *workload,
+		     const struct neap_cpu_given *given)
+{
+	switch (given->kind) {
+	case NEAP_CPUS_OWN:
+	case NEAP_CPUS_NUMA:
+	case NEAP_CPUS_SYSTEM:
+		return true;
+	case NEAP_CPUS_LS:
+		return workload->kube_qos == NEAP_KUBE_BESTEFFORT;
+	default:
+		return false;
+	}
+}
+
+bool neap_pins_is_apart(const struct neap_node *node,
+			const struct node_workload *workload)
+{
+	struct neap_cpu_given given;
+
+	given_to(node, workload, &given);
+	return is_apart(workload, &given);
+}
+
+bool neap_pins_add_below(const struct neap_node *node, const char *dir,
+			 struct neap_cpuset *cpus)
+{
+	bool is_any = false;
+	size_t i;
+
+	for (i = 0; node->pins != NULL && i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+		struct neap_cpu_given given;
+
+		if (!neap_path_is_below(workload->group->dir, dir))
+			continue;
+		given_to(node, workload, &given);
+		if (!is_apart(workload, &given))
+			continue;
+		is_any = true;
+		neap_cpuset_or(cpus, cpus, &given.cpus);
+	}
+	return is_any;
+}
+
+/* --- what policies may have of it --- */
+
+static void cut(struct neap_cpuset *cpus, const struct neap_cpuset *to)
+{
+	if (neap_cpuset_is_empty(to))
+		return;
+	if (neap_cpuset_intersects(cpus, to))
+		neap_cpuset_and(cpus, cpus, to);
+	else
+		neap_cpuset_copy(cpus, to);
+}
+
+void neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
+		   struct neap_cpuset *cpus)
+{
+	struct neap_cpu_given given;
+
+	given_to(node, workload, &given);
+	cut(cpus, &given.cpus);
+}
+
+void neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+			 struct neap_cpuset *cpus)
+{
+	const struct node_pins *pins = node->pins;
+
+	if (pins == NULL || pins->topology == NULL)
+		return;
+	cut(cpus, qos == NEAP_KUBE_BESTEFFORT ? &pins->rooms.be : &pins->rooms.ls);
+}
+
+/* --- wishes --- */
+
+/* Where a kubelet writes the sets of containers itself, and this kernel refuses what a directory above does not have,
+ * its directories stay as they are. */
+bool neap_pins_may_narrow(const struct neap_node *node, int tree)
+{
+	bool v2 = false;
+
+	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
+	return node->config.trees[tree].is_own || v2 || !is_kubelet_static(node);
+}
+
+static void wish_for(struct neap_node *node, const struct node_workload *workload,
+		     const struct neap_cpu_given *given)
+{
+	const char *why = neap_cpu_kind_text(given->kind);
+	/* A quota beside CPUs of its own would only slow it down. */
+	bool is_free = given->kind == NEAP_CPUS_OWN && !workload->is_own;
+	size_t i;
+
+	if (workload->is_own)
+		neap_wish_cpus(node, workload->group->dir, &given->cpus, why);
+	if (is_free && workload->is_settled)
+		neap_wish_number(node, workload->group->dir, NEAP_KEY_CPU_MAX_MILLI,
+				 NEAP_UNLIMITED, "it has CPUs of its own");
+	for (i = 0; i < workload->container_count; i++) {
+		const struct node_group *container = workload->containers[i];
+
+		/* One that a runtime is still making gets its set from it, and then from here. */
+		if (!workload->is_own && !container->is_settled)
+			continue;
+		neap_wish_cpus(node, container->dir, &given->cpus, why);
+		if (is_free)
+			neap_wish_number(node, container->dir, NEAP_KEY_CPU_MAX_MILLI,
+					 NEAP_UNLIMITED, "it has CPUs of its own");
+	}
+}
+
+void neap_pins_wish(struct neap_node *node)
+{
+	const struct node_pins *pins = node->pins;
+	bool is_be_narrow;
+	size_t i;
+
+	if (pins == NULL || pins->topology == NULL)
+		return;
+	is_be_narrow = !neap_cpuset_is_subset(&pins->topology->online, &pins->rooms.be);
+	if (is_be_narrow)
+		neap_wish_besteffort_cpus(node, &pins->rooms.be,
+					  neap_cpu_kind_text(NEAP_CPUS_BE));
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+		struct neap_cpu_given given;
+
+		if (workload->is_removing)
+			continue;
+		given_to(node, workload, &given);
+		if (given.kind == NEAP_CPUS_ANY)
+			continue;
+		/* The directory holds it. */
+		if (given.kind == NEAP_CPUS_BE &&
+		    workload->kube_qos == NEAP_KUBE_BESTEFFORT &&
+		    neap_pins_may_narrow(node, workload->is_own ? 0 : 1))
+			continue;
+		wish_for(node, workload, &given);
+	}
+}
+
+/* --- what policies see --- */
+
+void neap_pins_show(const struct neap_node *node, struct node_workload *workload,
+		    struct neap_workload *view)
+{
+	const struct node_pin *pin = pin_of(node, workload);
+
+	neap_cpuset_clear(&view->exclusive_cpus);
+	if (pin == NULL)
+		return;
+	workload->qos = pin->said.qos;
+	view->qos = workload->qos;
+	neap_cpuset_and(&view->exclusive_cpus, &pin->said.cpus, &node->topology->online);
+}
+
+void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sample)
+{
+	const struct node_pins *pins = node->pins;
+
+	neap_cpuset_copy(&sample->reserved_cpus,
+			 pins != NULL ? &pins->reserved : &node->config.reserved_cpus);
+	neap_cpuset_copy(&sample->system_cpus,
+			 pins != NULL ? &pins->system : &node->config.system_cpus);
+	if (pins != NULL && pins->is_system_shared)
+		neap_cpuset_clear(&sample->system_cpus);
+}
