@@ -136,6 +136,28 @@ static void error_codes(void **state)
 
 /* Buffers */
 
+static void buf_by_hand(void **state)
+{
+	neap_auto_buf struct neap_buf buf = {0};
+	char *at;
+
+	(void)state;
+	neap_buf_init(&buf, 100);
+	neap_buf_adds(&buf, "a");
+	at = neap_buf_room(&buf, 90);
+	assert_non_null(at);
+	assert_int_equal(buf.len, 1);
+	at[0] = 'b';
+	at[1] = 'c';
+	neap_buf_added(&buf, at + 2);
+	neap_buf_addc(&buf, 'd');
+	assert_string_equal(buf.data, "abcd");
+	assert_int_equal(buf.len, 4);
+	assert_null(neap_buf_room(&buf, 97));
+	assert_true(neap_buf_failed(&buf));
+	assert_string_equal(buf.data, "abcd");
+}
+
 static void buf_basics(void **state)
 {
 	neap_auto_buf struct neap_buf buf = {0};
@@ -476,13 +498,21 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 
-		cmocka_unit_test(error_set_and_wrap), cmocka_unit_test(error_sys),
-		cmocka_unit_test(error_cut),          cmocka_unit_test(error_codes),
-		cmocka_unit_test(buf_basics),         cmocka_unit_test(buf_ceiling),
-		cmocka_unit_test(buf_torture),        cmocka_unit_test(mem_rows),
-		cmocka_unit_test(strcopy_rows),       cmocka_unit_test(cleanup),
-		cmocka_unit_test(log_lines),          cmocka_unit_test(log_cut),
-		cmocka_unit_test(log_names),          cmocka_unit_test(log_override),
+		cmocka_unit_test(error_set_and_wrap),
+		cmocka_unit_test(error_sys),
+		cmocka_unit_test(error_cut),
+		cmocka_unit_test(error_codes),
+		cmocka_unit_test(buf_basics),
+		cmocka_unit_test(buf_by_hand),
+		cmocka_unit_test(buf_ceiling),
+		cmocka_unit_test(buf_torture),
+		cmocka_unit_test(mem_rows),
+		cmocka_unit_test(strcopy_rows),
+		cmocka_unit_test(cleanup),
+		cmocka_unit_test(log_lines),
+		cmocka_unit_test(log_cut),
+		cmocka_unit_test(log_names),
+		cmocka_unit_test(log_override),
 		cmocka_unit_test(json_members),
 	};
 	const char *only = getenv("CASE");

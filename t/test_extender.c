@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "api/extender/args.h"
 #include "api/extender/extender.h"
 #include "api/schedule/view.h"
 #include "t/lib/schedule_rig.h"
@@ -315,6 +314,75 @@ static void test_forms(void **state)
 	}
 }
 
+#define LONG "a-name-that-is-longer-than-a-column-of-names-is"
+
+/* Whatever the order, and whatever was asked before: names are looked for where they were the last time. */
+static void test_orders(void **state)
+{
+	static const struct {
+		const char *names;
+		int status;
+		const char *want[5];
+	} rows[] = {
+		{"'node-0','node-1','node-2','" LONG "','node-4'",
+		 200,
+		 {"#NodeNames=4", "NodeNames.0=node-0", "NodeNames.2=" LONG,
+		  "FailedNodes.node-1=Insufficient cpu", NULL}},
+		{"'node-0','node-1','node-2','" LONG "','node-4'",
+		 200,
+		 {"#NodeNames=4", "NodeNames.2=" LONG, "NodeNames.3=node-4", NULL}},
+		{"'node-4','" LONG "','node-2','node-0'",
+		 200,
+		 {"#NodeNames=4", "NodeNames.0=node-4", "NodeNames.1=" LONG,
+		  "NodeNames.3=node-0", NULL}},
+		{"'node-0','" LONG "'", 200, {"#NodeNames=2", "NodeNames.1=" LONG, NULL}},
+		{"'node-0','" LONG "-x','" LONG "'",
+		 200,
+		 {"#NodeNames=2", "FailedNodes." LONG "-x~not known", NULL}},
+		{"'node-','node-00','node-0','node-4'",
+		 200,
+		 {"#NodeNames=2", "FailedNodes.node-~not known",
+		  "FailedNodes.node-00~not known", NULL}},
+		{"'node-0','node-4','node-0'",
+		 400,
+		 {"Error~node-0 is there twice", NULL}},
+		{"'" LONG "','" LONG "'", 400, {"Error~is there twice", NULL}},
+		{"'node-0',''", 400, {"Error~no name of a node", NULL}},
+		{"'node-0','node-4','" LONG "'", 200, {"#NodeNames=3", NULL}},
+	};
+	struct kube_rig *rig = *state;
+	char uid[64], body[1024];
+
+	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
+	schedule_add_node(rig, LONG, "", "", "'cpu':'4','memory':'8Gi'");
+	schedule_add_node(rig, "node-4", "", "", "'cpu':'4','memory':'8Gi'");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		int status;
+
+		(void)snprintf(body, sizeof(body), "{" POD ",'NodeNames':[%s]}",
+			       rows[i].names);
+		status = ask_as(rig, FILTER, body, uid);
+		if (status != rows[i].status)
+			fail_msg("%s: %d %s", rows[i].names, status,
+				 kube_text(rig->body, "Error"));
+		must_be(rig, rows[i].names, rows[i].want);
+	}
+	/* One that goes, whose row another gets. */
+	assert_int_equal(kube_ask(rig, "DELETE " SCHEDULE_NODES "/node-0", NULL), 200);
+	(void)snprintf(body, sizeof(body), "{" POD ",'NodeNames':['node-0','node-4']}");
+	assert_int_equal(ask_as(rig, FILTER, body, uid), 200);
+	must_be(rig, "without it",
+		(const char *const[]){"#NodeNames=1", "NodeNames.0=node-4",
+				      "FailedNodes.node-0~not known", NULL});
+	schedule_add_node(rig, "other", "", "", "'cpu':'4','memory':'8Gi'");
+	(void)snprintf(body, sizeof(body),
+		       "{" POD ",'NodeNames':['node-0','other','node-4']}");
+	assert_int_equal(ask_as(rig, FILTER, body, uid), 200);
+	must_be(rig, "with another",
+		(const char *const[]){"#NodeNames=2", "NodeNames.0=other",
+				      "FailedNodes.node-0~not known", NULL});
+}
+
 /* 413 above the bound, and below it a large body is read. */
 static void test_large(void **state)
 {
@@ -453,90 +521,13 @@ static void test_preempt(void **state)
 		(const char *const[]){"FailedNodes.node-0=Insufficient cpu", NULL});
 }
 
-/* --- bodies that are not what they should be --- */
-
-static int read_any(const char *body, size_t len, int which)
-{
-	struct neap_extender_args args;
-	struct neap_error err = {0};
-	char node[NEAP_OBJECT_NAME];
-	char *copy = malloc(len + 1);
-	int r;
-
-	assert_non_null(copy);
-	memcpy(copy, body, len);
-	copy[len] = '\0';
-	r = which == 0   ? neap_extender_read_nodes(copy, len, &args, &err)
-	    : which == 1 ? neap_extender_read_victims(copy, len, &args, &err)
-			 : neap_extender_read_binding(copy, len, &args, node, &err);
-	if (r == 0)
-		neap_extender_args_done(&args);
-	else
-		assert_true(*err.msg);
-	free(copy);
-	return r;
-}
-
-static void test_broken(void **state)
-{
-	static const struct {
-		const char *file;
-		int which;
-	} rows[] = {{"filter-names", 0},
-		    {"filter-full", 0},
-		    {"preempt-names", 1},
-		    {"preempt-full", 1},
-		    {"bind", 2},
-		    {"prioritize-full", 0},
-		    {"prioritize-names", 0},
-		    {"filter-managed-resource", 0}};
-
-	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		json_t *json = load(rows[i].file);
-		char *text = json_dumps(json, JSON_COMPACT);
-		size_t len = strlen(text), step = len > 2000 ? 7 : 1;
-
-		assert_int_equal(read_any(text, len, rows[i].which), 0);
-		for (size_t n = 0; n < len; n += step)
-			if (read_any(text, n, rows[i].which) != -NEAP_EINVAL)
-				fail_msg("%s: %zu bytes of it pass", rows[i].file, n);
-		for (size_t n = 0; n < len; n += step) {
-			char before = text[n];
-
-			for (const char *other = "\"{]\\\1,"; *other; other++) {
-				text[n] = *other;
-				(void)read_any(text, len, rows[i].which);
-			}
-			text[n] = before;
-		}
-		free(text);
-		json_decref(json);
-	}
-}
-
-static void test_deep(void **state)
-{
-	char body[2048] = "{\"x\":";
-	size_t len = strlen(body);
-
-	(void)state;
-	memset(body + len, '[', sizeof(body) - len - 1);
-	assert_int_equal(read_any(body, sizeof(body) - 1, 0), -NEAP_EINVAL);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(recorded),
-		TEST(forms),
-		TEST(large),
-		TEST(bind),
-		TEST(preempt),
-		cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_deep),
+		TEST(recorded), TEST(forms), TEST(orders),
+		TEST(large),    TEST(bind),  TEST(preempt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

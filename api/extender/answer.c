@@ -45,6 +45,20 @@ static void add_quoted(struct neap_buf *out, const struct neap_text *text)
 	neap_buf_add(out, text->at - 1, text->len + 2);
 }
 
+/* Names are mostly not longer. */
+#define NAME_USUAL 64
+
+/* For an answer with each name, and so much more a name: a text that grows is copied again and again. What does not fit
+ * grows. */
+static void make_room(const struct question *question, size_t more, struct neap_buf *out)
+{
+	const struct neap_extender_args *args = &question->args;
+	size_t len = args->count ? args->nodes[args->count - 1].name.len : 0;
+
+	len = len < NAME_USUAL ? len : NAME_USUAL;
+	(void)neap_buf_room(out, 256 + args->count * (len + 4 + more));
+}
+
 /* before, a constant, then the piece with its quotes, then after, another: one look at the room for all three. */
 #define ADD_NAMED(out, before, text, after)                                              \
 	add_named(out, before, sizeof(before) - 1, text, after, sizeof(after) - 1)
@@ -126,6 +140,7 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 
 	reasons.decide = question->view.decide;
 	reasons.count = reasons.next = 0;
+	make_room(question, 0, out);
 	neap_buf_adds(out, question->args.is_whole ? "{\"Nodes\":{\"items\":["
 						   : "{\"Nodes\":null,\"NodeNames\":[");
 	for (size_t i = 0; at < verdict->count && i < question->args.count; i++) {
@@ -171,6 +186,7 @@ void answer_prioritize(const struct question *question,
 		least = score < least ? score : least;
 		most = score > most ? score : most;
 	}
+	make_room(question, sizeof(HOST) + sizeof(scores[0]), out);
 	neap_buf_addc(out, '[');
 	for (size_t i = 0; i < question->args.count; i++) {
 		int64_t score = 0;

@@ -356,7 +356,7 @@ static void read_request(struct reading *reading, const char *body, size_t len,
 	struct neap_text key;
 	size_t count = 0;
 
-	*args = (struct neap_extender_args){0};
+	*args = (struct neap_extender_args){.nodes = args->nodes, .size = args->size};
 	*reading = (struct reading){.args = args};
 	neap_scan_init(&reading->scan, body, len);
 	if (!neap_scan_open(&reading->scan, '{', "a JSON object is expected"))
@@ -406,6 +406,8 @@ int neap_extender_read_victims(const char *body, size_t len,
 {
 	struct reading reading;
 
+	ret->nodes = NULL;
+	ret->size = 0;
 	read_request(&reading, body, len, ret, read_victims_member);
 	return finish(&reading, err);
 }
@@ -439,11 +441,25 @@ int neap_extender_read_binding(const char *body, size_t len,
 	int failed;
 
 	*node = '\0';
+	ret->nodes = NULL;
+	ret->size = 0;
 	read_request(&binding.reading, body, len, ret, read_binding_member);
 	failed = finish(&binding.reading, err);
 	if (failed == 0 && !*node)
 		return neap_error_set(err, NEAP_EINVAL, "Node is missing");
 	return failed;
+}
+
+void neap_extender_args_clear(struct neap_extender_args *args)
+{
+	struct neap_extender_args kept = {.nodes = args->nodes, .size = args->size};
+
+	if (args->size > NEAP_EXTENDER_NODES_KEPT) {
+		neap_extender_args_done(args);
+		return;
+	}
+	free(args->victims);
+	*args = kept;
 }
 
 void neap_extender_args_done(struct neap_extender_args *args)
@@ -453,4 +469,5 @@ void neap_extender_args_done(struct neap_extender_args *args)
 	args->nodes = NULL;
 	args->victims = NULL;
 	args->count = args->victim_count = 0;
+	args->size = args->victim_size = 0;
 }

@@ -30,8 +30,11 @@ struct neap_extender_args {
 	size_t victim_count, victim_size;
 };
 
+/* Lists that are kept from one request to the next have room for so many nodes at most. */
+#define NEAP_EXTENDER_NODES_KEPT 16384
+
 /* All of them: 0; -NEAP_EINVAL, -NEAP_ETOOLARGE, -NEAP_ENOMEM with nothing left to free. body[len] must be NUL; it is
- * borrowed by *ret. */
+ * borrowed by *ret. read_nodes: *ret is zero, or what neap_extender_args_clear left. */
 int neap_extender_read_nodes(const char *body, size_t len, struct neap_extender_args *ret,
 			     struct neap_error *err);
 int neap_extender_read_victims(const char *body, size_t len,
@@ -40,6 +43,8 @@ int neap_extender_read_victims(const char *body, size_t len,
 int neap_extender_read_binding(const char *body, size_t len,
 			       struct neap_extender_args *ret, char *node,
 			       struct neap_error *err);
+/* Empty again, with the room for nodes that it has, so that the next request need not take it from the kernel anew. */
+void neap_extender_args_clear(struct neap_extender_args *args);
 void neap_extender_args_done(struct neap_extender_args *args);
 
 #endif

@@ -197,7 +197,7 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 		  const struct about_nodes *verb)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = extender};
+	struct question question = {.extender = extender, .args = extender->kept};
 	struct neap_verdict verdict;
 	struct neap_error err = {0};
 	size_t len;
@@ -215,6 +215,9 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 		verb->answer(&question, &verdict, &out);
 		answer_take(request, &out);
 	}
+	neap_extender_args_clear(&question.args);
+	extender->kept = question.args;
+	question.args = (struct neap_extender_args){0};
 	question_done(&question);
 }
 
@@ -434,6 +437,7 @@ void neap_extender_free(struct neap_extender *extender)
 {
 	if (!extender)
 		return;
+	neap_extender_args_done(&extender->kept);
 	free(extender->seen);
 	free(extender->after);
 	free(extender);

@@ -23,6 +23,7 @@ struct neap_extender {
 	uint32_t *after, first;
 	size_t seen_size;
 	uint64_t request;
+	struct neap_extender_args kept; /* empty: room of the request before */
 };
 
 /* What was asked, and what is known of it. */

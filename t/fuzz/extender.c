@@ -13,7 +13,7 @@ static void check_text(const struct neap_text *text, const char *body, size_t le
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct neap_extender_args args;
+	struct neap_extender_args args = {0};
 	struct neap_error err = {0};
 	char node[NEAP_OBJECT_NAME];
 	struct fuzz_in in;

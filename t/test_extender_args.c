@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bodies of extender requests that are not what they should be: real ones of t/cases/extender, cut and broken. */
+#include "api/extender/args.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "engine/base/mem.h"
+
+static json_t *load(const char *name)
+{
+	char path[256];
+	json_error_t error;
+	json_t *json;
+
+	(void)snprintf(path, sizeof(path), "t/cases/extender/%s.request.json", name);
+	json = json_load_file(path, 0, &error);
+	if (!json)
+		fail_msg("%s: %s", path, error.text);
+	return json;
+}
+
+static int read_any(const char *body, size_t len, int which)
+{
+	struct neap_extender_args args = {0};
+	struct neap_error err = {0};
+	char node[NEAP_OBJECT_NAME];
+	char *copy = malloc(len + 1);
+	int r;
+
+	assert_non_null(copy);
+	memcpy(copy, body, len);
+	copy[len] = '\0';
+	r = which == 0   ? neap_extender_read_nodes(copy, len, &args, &err)
+	    : which == 1 ? neap_extender_read_victims(copy, len, &args, &err)
+			 : neap_extender_read_binding(copy, len, &args, node, &err);
+	if (r == 0)
+		neap_extender_args_done(&args);
+	else
+		assert_true(*err.msg);
+	free(copy);
+	return r;
+}
+
+static void test_broken(void **state)
+{
+	static const struct {
+		const char *file;
+		int which;
+	} rows[] = {{"filter-names", 0},
+		    {"filter-full", 0},
+		    {"preempt-names", 1},
+		    {"preempt-full", 1},
+		    {"bind", 2},
+		    {"prioritize-full", 0},
+		    {"prioritize-names", 0},
+		    {"filter-managed-resource", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *json = load(rows[i].file);
+		char *text = json_dumps(json, JSON_COMPACT);
+		size_t len = strlen(text), step = len > 2000 ? 7 : 1;
+
+		assert_int_equal(read_any(text, len, rows[i].which), 0);
+		for (size_t n = 0; n < len; n += step)
+			if (read_any(text, n, rows[i].which) != -NEAP_EINVAL)
+				fail_msg("%s: %zu bytes of it pass", rows[i].file, n);
+		for (size_t n = 0; n < len; n += step) {
+			char before = text[n];
+
+			for (const char *other = "\"{]\\\1,"; *other; other++) {
+				text[n] = *other;
+				(void)read_any(text, len, rows[i].which);
+			}
+			text[n] = before;
+		}
+		free(text);
+		json_decref(json);
+	}
+}
+
+static void test_deep(void **state)
+{
+	char body[2048] = "{\"x\":";
+	size_t len = strlen(body);
+
+	(void)state;
+	memset(body + len, '[', sizeof(body) - len - 1);
+	assert_int_equal(read_any(body, sizeof(body) - 1, 0), -NEAP_EINVAL);
+}
+
+/* Room that is kept is used again, whatever the request before was like; what fails leaves none. */
+static void test_room_is_kept(void **state)
+{
+	static const char head[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
+				   "\"d\",\"uid\":\"u\"}},\"NodeNames\":[";
+	struct neap_extender_args args = {0};
+	struct neap_error err = {0};
+	char body[4096];
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		size_t len = (size_t)snprintf(body, sizeof(body), "%s", head);
+		const void *room = args.nodes;
+		int count = i % 3 * 40;
+
+		for (int n = 0; n < count; n++)
+			len += (size_t)snprintf(body + len, sizeof(body) - len,
+						"%s\"n%d\"", n ? "," : "", n);
+		len += (size_t)snprintf(body + len, sizeof(body) - len, "]}");
+		assert_int_equal(neap_extender_read_nodes(body, len, &args, &err), 0);
+		assert_int_equal(args.count, count);
+		if (i > 3)
+			assert_ptr_equal(args.nodes, room);
+		for (int n = 0; n < count; n++)
+			assert_null(args.nodes[n].whole.at);
+		neap_extender_args_clear(&args);
+		assert_int_equal(args.count, 0);
+		assert_string_equal(args.name, "");
+	}
+	assert_int_equal(neap_extender_read_nodes("{", 1, &args, &err), -NEAP_EINVAL);
+	assert_null(args.nodes);
+	assert_int_equal(args.size, 0);
+	neap_extender_args_done(&args);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_room_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
