@@ -46,12 +46,16 @@ struct why {
 	size_t domain_count;
 };
 
+static bool is_same(const char *have, const char *text, size_t len)
+{
+	return strlen(have) == len && memcmp(have, text, len) == 0;
+}
+
 static struct reason *find(struct why *why, const char *text, size_t len)
 {
 	size_t i = 0;
 
-	while (i < why->count && (strncmp(why->reasons[i].text, text, len) != 0 ||
-				  why->reasons[i].text[len] != '\0'))
+	while (i < why->count && !is_same(why->reasons[i].text, text, len))
 		i++;
 	if (i == why->count) {
 		assert_true(i < REASONS && len < sizeof(why->reasons[i].text));
