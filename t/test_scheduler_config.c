@@ -177,11 +177,10 @@ static void test_cpus(void **state)
 	struct neap_cpus_args args;
 	struct neap_error err = {0};
 	json_t *json =
-		json_pack("{s:s, s:{s:s, s:[{s:s, s:i}]}, s:{s:s}, s:{s:f}, s:i}",
+		json_pack("{s:s, s:{s:s, s:[{s:s, s:i}]}, s:{s:s}}",
 			  "defaultCPUBindPolicy", "SpreadByPCPUs", "scoringStrategy",
 			  "type", "MostAllocated", "resources", "name", "memory",
-			  "weight", 3, "numaScoringStrategy", "type", "MostAllocated",
-			  "amplificationRatios", "cpu", 1.5, "maxRefCount", 2);
+			  "weight", 3, "numaScoringStrategy", "type", "MostAllocated");
 
 	(void)state;
 	assert_int_equal(neap_cpus_args_read(&args, json, &err), 0);
@@ -190,8 +189,7 @@ static void test_cpus(void **state)
 	assert_int_equal(args.weight_count, 1);
 	assert_int_equal(args.weights[0].resource, NEAP_RESOURCE_MEMORY);
 	assert_int_equal(args.weights[0].weight, 3);
-	assert_true(args.amplification[0] == 1.5 && args.amplification[1] == 1);
-	assert_int_equal(args.max_refs, 2);
+	assert_int_equal(args.max_refs, 1);
 	json_decref(json);
 	json = json_object();
 	assert_int_equal(neap_cpus_args_read(&args, json, &err), 0);
@@ -339,9 +337,6 @@ static const struct {
 	{ARGS("NodeNUMAResource", "{defaultCPUBindPolicy: Whole}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.defaultCPUBindPolicy: 'Whole' is "
 	 "unknown: there are FullPCPUs, SpreadByPCPUs"},
-	{ARGS("NodeNUMAResource", "{amplificationRatios: {cpu: 0.5}}"),
-	 "f.yaml:7: profiles[0].pluginConfig[0].args.amplificationRatios.cpu: must be a "
-	 "number from 1 to 100"},
 	{ARGS("NodeNUMAResource",
 	      "{numaScoringStrategy: {resources: [{name: cpu, weight: 2}]}}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.numaScoringStrategy.resources: must "

@@ -12,8 +12,7 @@
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
 
-#define REFS_MAX          64
-#define AMPLIFICATION_MAX 1000
+#define REFS_MAX 64
 
 static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 {
@@ -22,8 +21,8 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 		return neap_error_field(err, NEAP_EINVAL, "defaultCPUBindPolicy",
 					"FullPCPUs or SpreadByPCPUs");
 	if (args->max_refs < 1 || args->max_refs > REFS_MAX)
-		return neap_error_field(err, NEAP_EINVAL, "maxRefCount",
-					"%d, want 1 to %d", args->max_refs, REFS_MAX);
+		return neap_error_field(err, NEAP_EINVAL, "max_refs", "%d, want 1 to %d",
+					args->max_refs, REFS_MAX);
 	if (args->weight_count > NEAP_NUMA_RESOURCES_MAX)
 		return neap_error_field(err, NEAP_EINVAL, "scoringStrategy.resources",
 					"more than %d", NEAP_NUMA_RESOURCES_MAX);
@@ -33,12 +32,6 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 			return neap_error_field(
 				err, NEAP_EINVAL, "scoringStrategy.resources",
 				"no resource, or a weight that is not from 1 to 100");
-	for (int i = 0; i < 2; i++)
-		if (!(args->amplification[i] >= 1 &&
-		      args->amplification[i] <= AMPLIFICATION_MAX))
-			return neap_error_field(err, NEAP_EINVAL, "amplification",
-						"a ratio is not from 1 to %d",
-						AMPLIFICATION_MAX);
 	return 0;
 }
 

@@ -18,8 +18,6 @@ struct neap_cpus_args {
 	struct neap_numa_weight weights[NEAP_NUMA_RESOURCES_MAX]; /* cpu 1, memory 1 */
 	size_t weight_count;
 	bool is_score_most_allocated; /* of the score; false */
-	double amplification
-		[2]; /* of cpu and memory of every node without an annotation; 1 */
 };
 
 /* The book of one node. */

@@ -6,18 +6,13 @@
 #include "engine/base/members.h"
 #include "engine/cluster/cpus.h"
 
-/* Pods on one CPU, and times that a node may say it has more than it has. */
-#define REFS_MAX  1024
-#define RATIO_MAX 100.0
-
 void neap_cpus_args_init(struct neap_cpus_args *args)
 {
 	*args = (struct neap_cpus_args){
 		.default_bind = NEAP_BIND_FULL_PCPUS,
 		.max_refs = 1,
 		.weights = {{NEAP_RESOURCE_CPU, 1}, {NEAP_RESOURCE_MEMORY, 1}},
-		.weight_count = 2,
-		.amplification = {1, 1}};
+		.weight_count = 2};
 }
 
 struct strategy {
@@ -77,33 +72,6 @@ static int read_strategy(struct strategy *ret, const json_t *args, const char *f
 	return 0;
 }
 
-static int read_ratios(double ret[2], const json_t *args, struct neap_error *err)
-{
-	static const char *const names[] = {"cpu", "memory", NULL};
-	const json_t *json = NULL;
-	int failed = neap_members_object(args, "amplificationRatios", &json, err);
-
-	if (failed < 0 || !json)
-		return failed;
-	failed = neap_members_check(json, names, err);
-	for (size_t i = 0; failed == 0 && names[i]; i++) {
-		const json_t *value = json_object_get(json, names[i]);
-		double ratio = json_number_value(value);
-
-		if (!value)
-			continue;
-		if (!json_is_number(value) || !(ratio >= 1) || ratio > RATIO_MAX)
-			failed = neap_error_field(err, NEAP_EINVAL, names[i],
-						  "must be a number from 1 to %.0f",
-						  RATIO_MAX);
-		else
-			ret[i] = ratio;
-	}
-	if (failed < 0)
-		(void)neap_error_infield(err, "amplificationRatios");
-	return failed;
-}
-
 static bool is_same(const struct strategy *numa, const struct neap_cpus_args *args)
 {
 	if (numa->count != args->weight_count)
@@ -124,12 +92,10 @@ int neap_cpus_args_read(struct neap_cpus_args *ret, const json_t *json,
 			struct neap_error *err)
 {
 	static const char *const names[] = {"defaultCPUBindPolicy", "scoringStrategy",
-					    "numaScoringStrategy",  "amplificationRatios",
-					    "maxRefCount",          NULL};
+					    "numaScoringStrategy", NULL};
 	static const char *const policies[] = {"FullPCPUs", "SpreadByPCPUs", NULL};
 	struct neap_cpus_args args;
 	struct strategy score = {0}, numa = {0};
-	int64_t refs = 1;
 	int policy = 0, failed = neap_members_check(json, names, err);
 
 	neap_cpus_args_init(&args);
@@ -139,14 +105,9 @@ int neap_cpus_args_read(struct neap_cpus_args *ret, const json_t *json,
 		failed = read_strategy(&score, json, names[1], err);
 	if (failed == 0)
 		failed = read_strategy(&numa, json, names[2], err);
-	if (failed == 0)
-		failed = read_ratios(args.amplification, json, err);
-	if (failed == 0)
-		failed = neap_members_int(json, "maxRefCount", 1, REFS_MAX, &refs, err);
 	if (failed < 0)
 		return failed;
 	args.default_bind = policy == 0 ? NEAP_BIND_FULL_PCPUS : NEAP_BIND_SPREAD;
-	args.max_refs = (int)refs;
 	args.is_score_most_allocated = score.is_most;
 	args.is_most_allocated = numa.is_most;
 	if (score.count) {

@@ -70,47 +70,6 @@ static int read_ratios(struct neap_cluster *cluster, const json_t *map,
 	return 0;
 }
 
-static bool keep_raw(struct neap_cluster *cluster, struct neap_cluster_node *node,
-		     const json_t *allocatable)
-{
-	const struct neap_load_args *args = &cluster->load.args;
-
-	if (node->load_raw)
-		return true;
-	node->load_raw =
-		neap_arena_array(&node->arena, args->count, sizeof(*node->load_raw));
-	for (size_t i = 0; node->load_raw && i < args->count; i++)
-		node->load_raw[i] = -1;
-	if (node->load_raw)
-		neap_load_vector(args, allocatable, node->load_raw);
-	return node->load_raw != NULL;
-}
-
-/* By the arguments: the node itself does not know of it, so that its amounts grow here. */
-static int amplify(struct neap_cluster *cluster, struct neap_cluster_node *node,
-		   const json_t *tree, struct neap_cpus_said *said,
-		   struct neap_error *err)
-{
-	static const uint32_t resources[] = {NEAP_RESOURCE_CPU, NEAP_RESOURCE_MEMORY};
-	const double *ratios = cluster->cpus_args.amplification;
-	const json_t *status = json_object_get(tree, "status"), *allocatable;
-
-	if (!(ratios[0] > 1) && !(ratios[1] > 1))
-		return 0;
-	allocatable = json_object_get(status, "allocatable");
-	if (!keep_raw(cluster, node,
-		      allocatable ? allocatable : json_object_get(status, "capacity")))
-		return neap_error_nomem(err);
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(resources); i++) {
-		add_ratio(said, resources[i], ratios[i]);
-		for (size_t n = 0; n < node->allocatable.count; n++)
-			if (node->allocatable.of[n].resource == resources[i])
-				node->allocatable.of[n].amount = neap_numa_amplify(
-					node->allocatable.of[n].amount, ratios[i]);
-	}
-	return 0;
-}
-
 static int trim(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		const json_t *notes, struct neap_error *err)
 {
@@ -160,8 +119,7 @@ int neap_cluster_read_cpus(struct neap_cluster *cluster, struct neap_cluster_nod
 	if (!annotation(node, notes, AMPLIFIED_ANNOTATION,
 			AMPLIFIED_ANNOTATION ": is no JSON object", &ratios))
 		return neap_error_nomem(err);
-	ret = ratios ? read_ratios(cluster, ratios, &said, err)
-		     : amplify(cluster, node, tree, &said, err);
+	ret = ratios ? read_ratios(cluster, ratios, &said, err) : 0;
 	json_decref(ratios);
 	if (ret == 0)
 		ret = trim(cluster, node, notes, err);
