@@ -124,19 +124,22 @@ void neap_node_unpin(struct neap_node *node, const char *uid)
 void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node *told,
 			     bool is_kubelet_static)
 {
-	const struct neap_node_config *config = &node->config;
-	static const struct neap_cpuset none;
 	struct node_pins *pins = node->pins;
 
 	if (pins == NULL)
 		return;
-	neap_cpuset_copy(&pins->reserved,
-			 told != NULL ? &told->reserved : &config->reserved_cpus);
-	neap_cpuset_copy(&pins->system,
-			 told != NULL ? &told->system : &config->system_cpus);
-	neap_cpuset_copy(&pins->kubelet, told != NULL ? &told->kubelet : &none);
-	pins->is_system_shared = told != NULL && told->is_system_shared;
 	pins->is_kubelet_static = is_kubelet_static;
+	pins->is_system_shared = false;
+	if (told == NULL) {
+		neap_cpuset_copy(&pins->reserved, &node->config.reserved_cpus);
+		neap_cpuset_copy(&pins->system, &node->config.system_cpus);
+		neap_cpuset_clear(&pins->kubelet);
+		return;
+	}
+	neap_cpuset_copy(&pins->reserved, &told->reserved);
+	neap_cpuset_copy(&pins->system, &told->system);
+	neap_cpuset_copy(&pins->kubelet, &told->kubelet);
+	pins->is_system_shared = told->is_system_shared;
 }
 
 /* --- what is shared now --- */
