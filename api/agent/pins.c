@@ -114,9 +114,8 @@ static void drop(struct neap_pins *pins, const char *uid)
 {
 	struct pin *pin = neap_map_remove(pins->pods, uid);
 
-	if (!pin)
-		return;
-	neap_node_unpin(pins->config.node, uid);
+	neap_node_unpin(pins->config.node,
+			uid); /* also what the agent told before it was seen here */
 	free(pin);
 }
 
