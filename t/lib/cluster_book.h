@@ -17,9 +17,9 @@ struct book *book_new(int max_refs);
 void book_free(struct book *book);
 
 /* Objects as they are now; borrowed. */
-void book_set_node(struct book *book, const json_t *node);
-void book_set_topology(struct book *book, const json_t *topology);
-void book_set_pod(struct book *book, const json_t *pod);
+void book_set_node(struct book *book, const json_t *object);
+void book_set_topology(struct book *book, const json_t *object);
+void book_set_pod(struct book *book, const json_t *object);
 void book_drop_node(struct book *book, const char *name);
 void book_drop_topology(struct book *book, const char *name);
 void book_drop_pod(struct book *book, const char *ns, const char *name);
