@@ -80,6 +80,15 @@ static void test_park(void **state)
 	neap_queue_park(queue, "a", 0, 20 * S);
 	assert_int_equal(neap_queue_due(queue, 21 * S), 320 * S);
 	takes(queue, 320 * S, "a");
+	/* Also when it was told again meanwhile, and others were parked behind it. */
+	neap_queue_park(queue, "a", 0, 320 * S);
+	add(queue, "b", 0, 0);
+	takes(queue, 321 * S, "b");
+	neap_queue_park(queue, "b", 0, 321 * S);
+	assert_int_equal(neap_queue_add(queue, "a", 0, 0, false, NULL), 0);
+	assert_int_equal(neap_queue_due(queue, 321 * S), 620 * S);
+	takes(queue, 620 * S, "a");
+	neap_queue_remove(queue, "b");
 	/* What was changed may go at once. */
 	neap_queue_park(queue, "a", 0, 320 * S);
 	assert_int_equal(neap_queue_add(queue, "a", 1, 0, true, NULL), 0);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
+#include "t/lib/crash_vfs.h"
 #include "t/lib/trace_rig.h"
 
 #define NODES 80
@@ -147,6 +149,33 @@ static void test_killed(void **state)
 	end(&trace, 300);
 }
 
+/* Bindings are accepted, and then the disk does not take them. */
+static void test_full_disk(void **state)
+{
+	struct crash_vfs *vfs = crash_vfs_new(5);
+	struct trace trace;
+
+	(void)state;
+	start(&trace, 5, false);
+	/* How much of it is refused is a matter of when the disk is written. */
+	for (int i = 0; i < 3000 && (i < 120 || book_bindings(trace.book) <= 300 ||
+				     crash_vfs_failed(vfs) <= 20);
+	     i++) {
+		add_burst(&trace, 24);
+		trace_run(&trace, some(&trace, 6));
+		if (!some(&trace, 3))
+			crash_vfs_fail(vfs, CRASH_WRITE, 1 + trace_roll(&trace, 8), 1,
+				       SQLITE_FULL);
+		trace_run(&trace, some(&trace, 6));
+		kube_now += 300000;
+	}
+	crash_vfs_fail(vfs, CRASH_WRITE, 0, 0, 0);
+	assert_true(crash_vfs_failed(vfs) > 20);
+	assert_true(trace.refused > 20);
+	end(&trace, 300);
+	crash_vfs_free(vfs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_blind_client),
 		cmocka_unit_test(test_conflicts),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

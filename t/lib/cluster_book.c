@@ -129,8 +129,9 @@ static void read_amounts(struct book *book, const json_t *list, int64_t ret[BOOK
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)list, name, value)
+	json_object_foreach ((json_t *)(uintptr_t)list, name, value) {
 		ret[book_name(book, name)] += book_amount(name, value);
+	}
 }
 
 void book_set_node(struct book *book, const json_t *object)

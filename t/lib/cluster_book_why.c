@@ -53,14 +53,21 @@ static bool is_same(const char *have, const char *text, size_t len)
 
 static struct reason *find(struct why *why, const char *text, size_t len)
 {
+	char name[sizeof(why->reasons[0].text)] = "";
 	size_t i = 0;
 
+<<<<<<< HEAD
 	while (i < why->count && !is_same(why->reasons[i].text, text, len))
+=======
+	assert_true(len < sizeof(name));
+	memcpy(name, text, len);
+	while (i < why->count && strcmp(why->reasons[i].text, name) != 0)
+>>>>>>> w-F
 		i++;
 	if (i == why->count) {
-		assert_true(i < REASONS && len < sizeof(why->reasons[i].text));
-		memset(&why->reasons[i], 0, sizeof(why->reasons[i]));
-		memcpy(why->reasons[i].text, text, len);
+		assert_true(i < REASONS);
+		why->reasons[i] = (struct reason){0};
+		memcpy(why->reasons[i].text, name, sizeof(name));
 		why->count++;
 	}
 	return &why->reasons[i];
