@@ -237,12 +237,8 @@ void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *objec
 		json_t *resources, *value;
 
 		assert_true(zone >= 0 && zone < BOOK_ZONES);
-<<<<<<< HEAD
-		json_object_foreach (json_object_get(item, "resources"), name, value) {
-=======
 		resources = json_object_get(item, "resources");
 		json_object_foreach (resources, name, value) {
->>>>>>> w-F
 			pod->zone_needs[zone][book_name(book, name)] +=
 				book_amount(name, value);
 		}

@@ -46,23 +46,14 @@ struct why {
 	size_t domain_count;
 };
 
-static bool is_same(const char *have, const char *text, size_t len)
-{
-	return strlen(have) == len && memcmp(have, text, len) == 0;
-}
-
 static struct reason *find(struct why *why, const char *text, size_t len)
 {
 	char name[sizeof(why->reasons[0].text)] = "";
 	size_t i = 0;
 
-<<<<<<< HEAD
-	while (i < why->count && !is_same(why->reasons[i].text, text, len))
-=======
 	assert_true(len < sizeof(name));
 	memcpy(name, text, len);
 	while (i < why->count && strcmp(why->reasons[i].text, name) != 0)
->>>>>>> w-F
 		i++;
 	if (i == why->count) {
 		assert_true(i < REASONS);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,6 +18,7 @@
 /* What is remembered for those that are behind: all of a step. */
 #define HISTORY_BYTES ((size_t)48 * 1024 * 1024)
 #define SETTLE_TURNS  1000000
+#define MARK_TURNS    100000
 #define ROUNDS_MAX    60
 /* All that waits is tried again after that. */
 #define RETRY_USEC INT64_C(301000000)
@@ -144,8 +146,12 @@ static int64_t write_mark(struct trace *trace)
 	neap_kube_ask_patch_take(
 		trace->rig->kube, &ask, false,
 		json_pack("{s:{s:{s:s}}}", "metadata", "annotations", "mark", text));
-	for (int i = 0; i < SETTLE_TURNS && !mark.is_told; i++)
+	/* The disk may be slow: a minute and more. */
+	for (int i = 0; i < MARK_TURNS && !mark.is_told; i++) {
 		trace_run(trace, 1);
+		if (i > 1000)
+			(void)usleep(1000);
+	}
 	assert_true(mark.is_told);
 	return mark.version;
 }
