@@ -184,12 +184,18 @@ static void create_node(struct neap_node_keep *keep, int64_t now)
 {
 	struct neap_kube_ask ask = ask_for(keep, NODES);
 	json_t *status = node_status_make(&keep->state, NULL, now, true);
+	json_t *spec = NULL;
 
 	note_changes(keep, NULL, status);
-	neap_kube_ask_create_take(keep->config.kube, &ask,
-				  json_pack("{s:{s:s, s:O}, s:{}, s:o}", "metadata",
-					    "name", keep->config.node_name, "labels",
-					    keep->labels, "spec", "status", status));
+	/* Who keeps taints sees the condition a moment later: nothing is to be placed before. */
+	if (!keep->config.runs_pods)
+		spec = json_pack("{s:[{s:s, s:s}]}", "taints", "key",
+				 "node.kubernetes.io/not-ready", "effect", "NoSchedule");
+	neap_kube_ask_create_take(
+		keep->config.kube, &ask,
+		json_pack("{s:{s:s, s:O}, s:o, s:o}", "metadata", "name",
+			  keep->config.node_name, "labels", keep->labels, "spec",
+			  spec ? spec : json_object(), "status", status));
 	keep->is_labelled = true;
 	keep->beat = now;
 }

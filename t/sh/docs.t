@@ -163,9 +163,11 @@ paths()
 for file in $DOCS; do
 	check "links of $file" links "$file"
 	check "paths in $file" paths "$file"
-	check "$file has at most 600 lines of 130 columns, but for tables and transcripts" \
-		awk '/^```/ { fenced = !fenced }
-			(length > 130 && !fenced && !/^ *\|/) || NR > 600 { print FILENAME ":" NR; bad = 1 } END { exit bad }' "$file"
+	# What is made of declarations is as long as they are.
+	case $file in doc/lua-api.md) most=1200 ;; *) most=600 ;; esac
+	check "$file has at most $most lines of 130 columns, but for tables and transcripts" \
+		awk -v most="$most" '/^```/ { fenced = !fenced }
+			(length > 130 && !fenced && !/^ *\|/) || NR > most { print FILENAME ":" NR; bad = 1 } END { exit bad }' "$file"
 done
 
 # --- documents that are run ---
@@ -181,7 +183,7 @@ parts_pass()
 		n=$((n + 1))
 		{
 			echo 'return { api = 1, kind = "qos", name = "part",'
-			grep -q '^tick = ' "$part" || echo 'tick = function() return {} end,'
+			grep -qE '^(tick|allow|plan) = ' "$part" || echo 'tick = function() return {} end,'
 			cat "$part"
 			echo '}'
 		} >"${part%.fields}.lua"
