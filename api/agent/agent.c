@@ -98,7 +98,11 @@ void agent_forget_pod(struct agent_pod *pod)
 {
 	struct neap_agent *agent = pod->agent;
 
-	agent_folder_remove(agent->config.dir, pod->uid, NULL, 0);
+	/* Somebody may write in it at this moment: a little later, then. */
+	if (!agent_folder_remove(agent->config.dir, pod->uid, NULL, 0)) {
+		agent->has_left = true;
+		wake(agent, RETRY_USEC);
+	}
 	(void)neap_map_remove(agent->pods, pod->uid);
 	agent_pod_drop(pod);
 }
@@ -192,6 +196,17 @@ static void hear_store(struct neap_agent *agent)
 	wake(agent, 0);
 }
 
+/* A folder that no pod has: what is left of one. */
+static bool take_folder(void *arg, const char *name)
+{
+	struct neap_agent *agent = arg;
+
+	if (name[0] != '.' && strlen(name) < NEAP_OBJECT_UID &&
+	    neap_map_find(agent->pods, name) == NULL)
+		(void)keep(agent, agent_pod_new_orphan(agent, name));
+	return true;
+}
+
 static void turn(int fd, short what, void *arg)
 {
 	struct neap_agent *agent = arg;
@@ -199,6 +214,10 @@ static void turn(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (agent->has_left) {
+		agent->has_left = false;
+		agent_folder_list(agent->config.dir, NULL, take_folder, agent);
+	}
 	if (!agent->is_lost)
 		hear_store(agent);
 	if (!agent->is_lost)
@@ -251,16 +270,6 @@ static void hear_keeper(int fd, short what, void *arg)
 }
 
 /* --- its own life --- */
-
-static bool take_folder(void *arg, const char *name)
-{
-	struct neap_agent *agent = arg;
-
-	if (name[0] != '.' && strlen(name) < NEAP_OBJECT_UID &&
-	    neap_map_find(agent->pods, name) == NULL)
-		(void)keep(agent, agent_pod_new_orphan(agent, name));
-	return true;
-}
 
 static int begin(struct neap_agent *agent, struct neap_error *err)
 {

@@ -94,7 +94,7 @@ bool agent_folder_has(const char *dir, const char *uid, const char *container,
 	return is_there;
 }
 
-/* What cannot be removed stays; the next start of the daemon tries again. */
+/* What cannot be removed stays. */
 static void remove_tree(int at, const char *name, int depth)
 {
 	DIR *dir;
@@ -113,16 +113,20 @@ static void remove_tree(int at, const char *name, int depth)
 	(void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-void agent_folder_remove(const char *dir, const char *uid, const char *container,
+bool agent_folder_remove(const char *dir, const char *uid, const char *container,
 			 unsigned keep_from)
 {
 	DIR *folder = open_path(dir, container ? uid : NULL, container);
 	const char *name;
+	bool is_gone = true;
+	struct stat st;
 
 	if (folder == NULL)
-		return;
-	if (container == NULL)
+		return true;
+	if (container == NULL) {
 		remove_tree(dirfd(folder), uid, DEPTH);
+		is_gone = fstatat(dirfd(folder), uid, &st, AT_SYMLINK_NOFOLLOW) < 0;
+	}
 	while (container != NULL && (name = next_name(folder)) != NULL) {
 		int64_t number = parse_attempt(name);
 
@@ -130,6 +134,7 @@ void agent_folder_remove(const char *dir, const char *uid, const char *container
 			remove_tree(dirfd(folder), name, DEPTH - 2);
 	}
 	(void)closedir(folder);
+	return is_gone;
 }
 
 void agent_folder_list(const char *dir, const char *uid,

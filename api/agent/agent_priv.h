@@ -62,7 +62,8 @@ struct neap_agent {
 	struct neap_map *pods; /* by uid */
 	struct neap_map *ids;
 	uint64_t last_id;
-	bool is_lost; /* changes were missed */
+	bool is_lost;  /* changes were missed */
+	bool has_left; /* a folder could not be removed */
 	bool is_keeper_gone;
 };
 
@@ -140,8 +141,9 @@ int agent_value_all(struct agent_container *container, const json_t *from, json_
 int agent_folder_newest(const char *dir, const char *uid, const char *container);
 bool agent_folder_has(const char *dir, const char *uid, const char *container,
 		      unsigned attempt);
-/* Removes attempts before keep_from; those of all containers and the pod's folder itself when container is NULL. */
-void agent_folder_remove(const char *dir, const char *uid, const char *container,
+/* Removes attempts before keep_from; those of all containers and the pod's folder itself when container is NULL: false
+ * when that is still there. */
+bool agent_folder_remove(const char *dir, const char *uid, const char *container,
 			 unsigned keep_from);
 /* Calls take with each name in a folder of the pods' (uid NULL: of all), until it gives false. */
 void agent_folder_list(const char *dir, const char *uid,
