@@ -466,6 +466,9 @@ struct agent_pod *agent_pod_new_orphan(struct neap_agent *agent, const char *uid
 	if (pod == NULL)
 		return NULL;
 	agent_folder_list(agent->config.dir, uid, take_name, &names);
+	/* Nothing of it was ever started, or the end of neapd came as it was being removed. */
+	if (names.count == 0)
+		(void)agent_folder_remove(agent->config.dir, uid, NULL, 0);
 	if (names.count == 0 || neap_pod_life_init(&pod->life, names.count, NULL) < 0 ||
 	    !make_containers(pod)) {
 		agent_pod_drop(pod);
