@@ -48,6 +48,7 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	claim = neap_alloc(sizeof(*claim));
 	if (!claim)
 		return neap_error_nomem(err);
+	claim->has_cpus = true;
 	claim->choice = work->choice;
 	claim->exclusive = work->wish.exclusive;
 	claim->grant = work->grant;

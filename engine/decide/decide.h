@@ -23,12 +23,15 @@ enum neap_score_id {
 	NEAP_SCORE_IMAGE_LOCALITY,
 	NEAP_SCORE_TOPOLOGY_SPREAD,
 	NEAP_SCORE_INTER_POD_AFFINITY,
-	NEAP_SCORE_LOAD_AWARE, /* weight 0 by default */
-	NEAP_SCORE_NUMA,       /* Koordinator's: 1 */
+	NEAP_SCORE_LOAD_AWARE,  /* weight 0 by default */
+	NEAP_SCORE_NUMA,        /* Koordinator's: 1 */
+	NEAP_SCORE_RESERVATION, /* Koordinator's: 5000 */
 	NEAP_SCORE_COUNT
 };
 
 struct neap_decide_more;
+struct neap_reserve_book;
+struct neap_reserve_matcher;
 struct neap_settings;
 
 struct neap_decide_config {
@@ -40,6 +43,10 @@ struct neap_decide_config {
 	const int *weights;
 	/* Further filters and scores (engine/decide/more.h), borrowed; NULL: none. */
 	const struct neap_decide_more *more;
+	/* Reservations of the cluster, borrowed; NULL: there are none. Who has a say in them beside their owners, borrowed;
+	 * NULL: nobody. */
+	struct neap_reserve_book *book;
+	const struct neap_reserve_matcher *matcher;
 	/* Of a profile (settings.h), in place of the two before; counted. NULL: kube-scheduler's. */
 	struct neap_settings *settings;
 };
@@ -79,6 +86,8 @@ size_t neap_decide_nodes(const struct neap_decide *decide);
 void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out);
 /* What may help a pod without a place: NEAP_MOVED_*. */
 unsigned neap_decide_wakes(const struct neap_decide *decide);
+/* Unix time at which a reservation may be open to it by then; 0: not by time alone. */
+int64_t neap_decide_again(const struct neap_decide *decide);
 
 /* Every refusal of a node, some nodes have several. */
 struct neap_refusal {
