@@ -214,6 +214,12 @@ static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 	cluster->generation++;
 	if (before)
 		neap_cluster_end_nomination(cluster, before);
+	/* Nobody else says where room is made for a stand. */
+	if (before && neap_pod_is_stand(pod) && *before->nominated &&
+	    strcmp(before->object->uid, pod->object->uid) == 0)
+		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);
+	if (!pod->nominated)
+		pod->nominated = "";
 	if (*pod->nominated && !pod->seat.node && !pod->is_finished &&
 	    !neap_cluster_nominate(cluster, pod, pod->nominated))
 		pod->nominated = ""; /* it is only a wish */

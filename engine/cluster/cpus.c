@@ -447,21 +447,26 @@ static bool is_free(const struct neap_numa_node *numa,
 }
 
 /* What it uses of a reservation is taken by that one's stand. */
+static bool is_used(const struct neap_pod *pod, const struct neap_claim *claim)
+{
+	return pod->keep && (claim->is_ignoring ||
+			     strcmp(pod->keep->uid, claim->reservation_uid) == 0);
+}
+
 static bool is_still_free(struct neap_cluster *cluster, struct neap_cluster_node *node,
 			  const struct neap_claim *claim)
 {
-	struct neap_pod *stand = *claim->reservation_uid
-					 ? neap_kept_stand(node, claim->reservation_uid)
-					 : NULL;
 	bool is_it;
 
 	if (!node->cpus || !node->cpus->numa || node->cpus->is_stale)
 		return false;
-	if (stand)
-		neap_cluster_release_cpus(stand);
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (is_used(node->pods[i], claim))
+			neap_cluster_release_cpus(node->pods[i]);
 	is_it = is_free(node->cpus->numa, &claim->grant);
-	if (stand)
-		neap_cluster_hold_cpus(cluster, stand);
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (is_used(node->pods[i], claim))
+			neap_cluster_hold_cpus(cluster, node->pods[i]);
 	return is_it;
 }
 

@@ -121,14 +121,6 @@ static bool is_owner(const struct neap_pod *pod, const struct neap_pod_keep *kee
 	return pod->keep != keep && strcmp(neap_pod_reservation(pod), keep->uid) == 0;
 }
 
-struct neap_pod *neap_kept_stand(const struct neap_cluster_node *node, const char *uid)
-{
-	for (size_t i = 0; i < node->pod_count; i++)
-		if (node->pods[i]->keep && strcmp(node->pods[i]->keep->uid, uid) == 0)
-			return node->pods[i];
-	return NULL;
-}
-
 size_t neap_kept_given(const struct neap_cluster_node *node,
 		       const struct neap_pod_keep *keep, struct neap_amounts *ret)
 {

@@ -33,8 +33,6 @@ void neap_cluster_remove_stand(struct neap_cluster *cluster, const char *name,
 struct neap_pod *neap_cluster_find_stand(const struct neap_cluster *cluster,
 					 const char *name);
 
-/* Of the pods of a node, that which stands for the reservation of that uid; NULL: there is none. */
-struct neap_pod *neap_kept_stand(const struct neap_cluster_node *node, const char *uid);
 /* What owners on the node have of the resources that keep is about, all that they ask for; ret may be NULL. Returns how
  * many they are. */
 size_t neap_kept_given(const struct neap_cluster_node *node,

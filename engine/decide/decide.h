@@ -144,6 +144,7 @@ struct neap_victims {
 /* After a decision that found no place for pod: which pods of lower priority would have to go, and from where: as few
  * violations of budgets as may be, then the least important pods. 1; 0: nothing helps, and the explanation says so from
  * now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */
+/* Of a pod that stands for a Reservation: 0 unless the settings allow it. */
 int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err);
 

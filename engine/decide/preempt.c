@@ -337,7 +337,8 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 
 	if (!rows)
 		return neap_error_nomem(err);
-	if (cycle->settings->never_preempts)
+	if (neap_pod_is_stand(pod) ? !cycle->settings->reservations_preempt
+				   : cycle->settings->never_preempts)
 		return 0;
 	if (!pod->may_preempt) {
 		neap_decide_set_end(decide,
