@@ -84,7 +84,8 @@ struct neap_columns {
 	size_t rows;
 	struct neap_cluster_node **nodes; /* NULL: a free row */
 	struct neap_row_name *names;
-	uint8_t *flags; /* NEAP_ROW_* */
+	uint8_t *flags;      /* NEAP_ROW_* */
+	uint16_t *cpu_class; /* neap_cpus_class of its book */
 	/* By resource and row. NULL for a resource that no node ever had. */
 	int64_t *allocatable[NEAP_RESOURCES_MAX], *used[NEAP_RESOURCES_MAX];
 	/* Requests as they count when nodes are compared. */

@@ -36,6 +36,7 @@ static bool grow_columns(struct neap_cluster *cluster, size_t size)
 	    !neap_cluster_grow(&columns->names, old, size,
 			       sizeof(struct neap_row_name)) ||
 	    !neap_cluster_grow(&columns->flags, old, size, sizeof(uint8_t)) ||
+	    !neap_cluster_grow(&columns->cpu_class, old, size, sizeof(uint16_t)) ||
 	    !neap_cluster_grow(&cluster->dirty, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->scored_cpu_milli, old, size, sizeof(int64_t)) ||
 	    !neap_cluster_grow(&columns->scored_bytes, old, size, sizeof(int64_t)))
@@ -155,6 +156,7 @@ static void clear_row(struct neap_cluster *cluster, uint32_t row)
 	columns->nodes[row] = NULL;
 	columns->names[row].len = 0;
 	columns->flags[row] = 0;
+	columns->cpu_class[row] = NEAP_CPUS_NONE;
 	if (cluster->load.flags)
 		cluster->load.flags[row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;

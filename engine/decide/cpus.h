@@ -9,8 +9,20 @@
 /* How far it is looked: what a filter promises, or all that the pod would get. */
 enum neap_cpu_depth { NEAP_CPU_FILTER, NEAP_CPU_ALL };
 
+/* Classes of nodes of which the answer is remembered; of the others each node is asked. */
+#define NEAP_CPU_CLASSES_MAX 16
+
+/* What is so on all nodes of a class. */
+struct neap_cpu_known {
+	uint16_t class;
+	bool fits;   /* the filter lets it pass, whatever the pods there have */
+	bool is_any; /* no NUMA policy: the score goes by the whole node */
+};
+
 /* What one answer is made in; 20 KB. */
 struct neap_cpu_work {
+	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
+	size_t known_count;
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;
