@@ -145,18 +145,20 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 }
 
 /* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
- * single CPUs. As neap_decide_claim, with the words of the first node. */
+ * single CPUs. *ret_row: the best. As neap_decide_claim, with the words of the first node. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		      uint32_t *ret_row, struct neap_claim **ret, struct neap_error *err)
 {
 	uint32_t rows[CLAIMS_MAX];
-	size_t count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
 	struct neap_error other;
-	int failed = -NEAP_ENOFIT;
+	int failed = neap_decide_claim(scheduler->decide, pod, *ret_row, ret, err);
+	size_t count;
 
-	for (size_t i = 0; i < count && failed == -NEAP_ENOFIT; i++) {
-		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret,
-					   i ? &other : err);
+	if (failed != -NEAP_ENOFIT)
+		return failed;
+	count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
+	for (size_t i = 1; i < count && failed == -NEAP_ENOFIT; i++) {
+		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret, &other);
 		*ret_row = rows[i];
 	}
 	if (failed < 0 && failed != -NEAP_ENOFIT && failed != -(int)err->code)
@@ -165,12 +167,11 @@ static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *p
 }
 
 static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
-		     const char *key)
+		     const char *key, uint32_t row)
 {
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	struct bind *bind;
-	uint32_t row = 0;
 	int failed = claim_best(scheduler, pod, &row, &claim, &err);
 
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
@@ -249,7 +250,7 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {
-		bind_pod(scheduler, pod, key);
+		bind_pod(scheduler, pod, key, choice.row);
 		return choice.looked_at + DECISION_LOOKS;
 	}
 	if (ret == 0) {

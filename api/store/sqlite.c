@@ -273,6 +273,7 @@ void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operati
 static void accept_write(struct sqlite_store *sqlite, struct operation *operation)
 {
 	struct neap_entry *entry = operation->entry;
+	bool was_empty;
 
 	if (operation->is_write) {
 		sqlite->accepted++;
@@ -286,9 +287,12 @@ static void accept_write(struct sqlite_store *sqlite, struct operation *operatio
 	sqlite->waiting++;
 	sqlite->waiting_bytes += operation->bytes;
 	(void)pthread_mutex_lock(&sqlite->lock);
+	was_empty = STAILQ_EMPTY(&sqlite->queue);
 	STAILQ_INSERT_TAIL(&sqlite->queue, operation, next);
-	(void)pthread_cond_signal(&sqlite->wake);
 	(void)pthread_mutex_unlock(&sqlite->lock);
+	/* Else it was woken for those before, and takes what waits by then. */
+	if (was_empty)
+		(void)pthread_cond_signal(&sqlite->wake);
 }
 
 static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *write,

@@ -98,6 +98,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	free(cluster->columns.names);
 	free(cluster->columns.flags);
 	free(cluster->columns.cpu_class);
+	free(cluster->columns.pods);
 	free(cluster->columns.scored_cpu_milli);
 	free(cluster->columns.scored_bytes);
 	for (uint32_t i = 0; i < NEAP_RESOURCES_MAX; i++) {

@@ -82,9 +82,11 @@ struct neap_row_name {
 /* Struct of arrays, by row below rows. */
 struct neap_columns {
 	size_t rows;
+	size_t away_rows, near_rows;      /* with NEAP_ROW_HAS_AWAY, _NEAR */
 	struct neap_cluster_node **nodes; /* NULL: a free row */
 	struct neap_row_name *names;
 	uint8_t *flags;      /* NEAP_ROW_* */
+	uint32_t *pods;      /* how many there are */
 	uint16_t *cpu_class; /* neap_cpus_class of its book */
 	/* By resource and row. NULL for a resource that no node ever had. */
 	int64_t *allocatable[NEAP_RESOURCES_MAX], *used[NEAP_RESOURCES_MAX];

@@ -36,6 +36,7 @@ static bool grow_columns(struct neap_cluster *cluster, size_t size)
 	    !neap_cluster_grow(&columns->names, old, size,
 			       sizeof(struct neap_row_name)) ||
 	    !neap_cluster_grow(&columns->flags, old, size, sizeof(uint8_t)) ||
+	    !neap_cluster_grow(&columns->pods, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->cpu_class, old, size, sizeof(uint16_t)) ||
 	    !neap_cluster_grow(&cluster->dirty, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->scored_cpu_milli, old, size, sizeof(int64_t)) ||
@@ -148,6 +149,14 @@ void neap_cluster_mark(struct neap_cluster *cluster, struct neap_cluster_node *n
 	cluster->dirty[cluster->dirty_count++] = node->row;
 }
 
+static void count_flags(struct neap_columns *columns, uint32_t row, int step)
+{
+	uint8_t flags = columns->flags[row];
+
+	columns->away_rows += flags & NEAP_ROW_HAS_AWAY ? (size_t)step : 0;
+	columns->near_rows += flags & NEAP_ROW_HAS_NEAR ? (size_t)step : 0;
+}
+
 /* The row is empty until it is used again. */
 static void clear_row(struct neap_cluster *cluster, uint32_t row)
 {
@@ -155,8 +164,10 @@ static void clear_row(struct neap_cluster *cluster, uint32_t row)
 
 	columns->nodes[row] = NULL;
 	columns->names[row].len = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] = 0;
 	columns->cpu_class[row] = NEAP_CPUS_NONE;
+	columns->pods[row] = 0;
 	if (cluster->load.flags)
 		cluster->load.flags[row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
@@ -252,11 +263,14 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 		if (columns->used[i])
 			columns->used[i][row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] &= NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED;
 	if (node->taint_count)
 		columns->flags[row] |= NEAP_ROW_HAS_TAINTS;
+	columns->pods[row] = (uint32_t)node->pod_count;
 	for (size_t i = 0; i < node->pod_count; i++)
 		count_pod(columns, row, node->pods[i]);
+	count_flags(columns, row, 1);
 	neap_cluster_count_load(cluster, node);
 	neap_cluster_count_cpus(cluster, node);
 	node->is_dirty = false;

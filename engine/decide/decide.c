@@ -337,11 +337,11 @@ static void add_scores(struct neap_decide *decide)
 
 static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
 {
-	struct neap_cluster_node **nodes = cycle->columns->nodes;
+	const uint32_t *pods = cycle->columns->pods;
 
 	if (cycle->scores[one] != cycle->scores[other])
 		return cycle->scores[one] > cycle->scores[other];
-	return nodes[cycle->rows[one]]->pod_count < nodes[cycle->rows[other]]->pod_count;
+	return pods[cycle->rows[one]] < pods[cycle->rows[other]];
 }
 
 /* The most points; of equals the one with the fewest pods, then the first that was looked at. */

@@ -135,6 +135,8 @@ static bool prepare_near(struct neap_cycle *cycle)
 
 	neap_domains_clear(&cycle->near);
 	cycle->near_key_count = 0;
+	if (!has_own && !columns->away_rows)
+		return false;
 	if (has_own)
 		neap_cycle_forget_taken(cycle);
 	for (uint32_t row = 0; row < columns->rows; row++) {
@@ -238,6 +240,8 @@ static bool prepare_wishes(struct neap_cycle *cycle)
 
 	neap_domains_clear(&cycle->near);
 	cycle->near_key_count = 0;
+	if (!has_own && !columns->near_rows)
+		return false;
 	for (uint32_t row = 0; row < columns->rows; row++) {
 		const struct neap_cluster_node *node = columns->nodes[row];
 		bool has_near = columns->flags[row] & NEAP_ROW_HAS_NEAR;
