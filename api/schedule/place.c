@@ -48,6 +48,30 @@ void scheduler_leave_binds(struct neap_scheduler *scheduler)
 	}
 }
 
+void scheduler_bind_free(struct bind *bind)
+{
+	(void)neap_object_unref(bind->before);
+	json_decref(bind->notes);
+	free(bind);
+}
+
+static const char *note_of(const struct bind *bind, const char *key)
+{
+	return json_string_value(json_object_get(bind->notes, key));
+}
+
+/* Where the pod became what it is by the binding alone it need not be read again. */
+static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
+		    struct neap_pod *pod, struct neap_object *object)
+{
+	if (pod->object != bind->before ||
+	    !neap_cluster_bind(scheduler->cluster, pod, object,
+			       note_of(bind, NEAP_KEY_RESOURCE_SPEC),
+			       note_of(bind, NEAP_KEY_RESOURCE_STATUS)))
+		neap_cluster_confirm(scheduler->cluster, pod,
+				     scheduler->now() + CONFIRM_USEC);
+}
+
 static void bound(void *arg, struct neap_object *object,
 		  const struct neap_kube_failure *failure)
 {
@@ -58,14 +82,13 @@ static void bound(void *arg, struct neap_object *object,
 	if (!scheduler) {
 		if (bind->told)
 			bind->told(bind->arg, object ? NULL : "neapd is ending");
-		free(bind);
+		scheduler_bind_free(bind);
 		return;
 	}
 	unlink_bind(scheduler, bind);
 	pod = find_same(scheduler, bind);
 	if (object && pod) {
-		neap_cluster_confirm(scheduler->cluster, pod,
-				     scheduler->now() + CONFIRM_USEC);
+		confirm(scheduler, bind, pod, object);
 		neap_queue_remove(scheduler->queue, bind->key);
 		if (!bind->told)
 			scheduler_tell_placed(scheduler, pod, bind->node);
@@ -80,7 +103,7 @@ static void bound(void *arg, struct neap_object *object,
 				      object    ? NULL
 				      : failure ? failure->message
 						: "no answer");
-	free(bind);
+	scheduler_bind_free(bind);
 	scheduler_wake(scheduler, 0);
 }
 
@@ -126,7 +149,7 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 
 	neap_claim_free(claim);
 	if (failed < 0) {
-		free(bind);
+		scheduler_bind_free(bind);
 		return failed;
 	}
 	bind->scheduler = scheduler;
@@ -139,6 +162,11 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	scheduler->binds = bind;
 	scheduler->bind_count++;
 	ask.arg = bind;
+	if (neap_store_newest(scheduler->store, "pods", ask.ns, ask.name) == pod->object)
+		bind->before = neap_object_ref(pod->object);
+	bind->notes = notes;
+	/* It may be told, and so be gone, before this returns. */
+	(void)json_incref(notes);
 	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, notes);
 	json_decref(notes);
 	return 0;

@@ -54,8 +54,10 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		scheduler_wake(scheduler, scheduler->is_lost ? SLEEP_USEC : 0);
 		return;
 	}
+	neap_store_hold(scheduler->store);
 	has_more = scheduler_hear(scheduler);
 	has_more = scheduler_place(scheduler) || has_more;
+	neap_store_release(scheduler->store);
 	if (scheduler->is_lost) {
 		scheduler_wake(scheduler, SLEEP_USEC / 10);
 		return;

@@ -31,6 +31,9 @@ struct bind {
 	char key[NEAP_POD_KEY];
 	char uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME];
+	/* What the binding was asked of, where nothing else is on its way to it, and the annotations that go with it. */
+	struct neap_object *before;
+	json_t *notes;
 	/* Of a binding that somebody else decided (view.h); else NULL. */
 	void (*told)(void *arg, const char *trouble);
 	void *arg;
@@ -96,6 +99,7 @@ bool scheduler_place(struct neap_scheduler *scheduler);
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err);
+void scheduler_bind_free(struct bind *bind);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
 

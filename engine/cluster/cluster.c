@@ -294,6 +294,25 @@ void neap_cluster_confirm(struct neap_cluster *cluster, struct neap_pod *pod,
 		pod->seat.until_usec = until_usec;
 }
 
+bool neap_cluster_bind(struct neap_cluster *cluster, struct neap_pod *pod,
+		       struct neap_object *object, const char *spec, const char *status)
+{
+	enum neap_cpu_exclusive exclusive = pod->seat.exclusive;
+
+	if (!pod->seat.is_assumed || *pod->nominated ||
+	    !neap_pod_bind(pod, object, pod->seat.node->name, spec, status))
+		return false;
+	end_assumption(cluster, pod);
+	neap_cluster_end_claim(pod);
+	/* What it says of itself counts from now on, and what it has is what it says. */
+	if (pod->cpus && pod->cpus->exclusive != exclusive) {
+		neap_cluster_release_cpus(pod);
+		neap_cluster_hold_cpus(cluster, pod);
+	}
+	neap_cluster_mark(cluster, pod->seat.node);
+	return true;
+}
+
 void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod)
 {
 	if (!pod->seat.is_assumed)

@@ -165,6 +165,11 @@ int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint
 /* The binding was accepted: it should be seen by until_usec. */
 void neap_cluster_confirm(struct neap_cluster *cluster, struct neap_pod *pod,
 			  int64_t until_usec);
+/* The same, where the object that the pod is read from became object by that binding and by nothing else, with these
+ * annotations (neap_pod_bind): it has its place for good, as if it had been told. False: it is to be confirmed, and
+ * told. */
+bool neap_cluster_bind(struct neap_cluster *cluster, struct neap_pod *pod,
+		       struct neap_object *object, const char *spec, const char *status);
 /* Takes an assumed pod off again; nothing when it is not assumed any more. */
 void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod);
 /* The next assumed pod whose time is over, taken off its node and borrowed; NULL when there is none. */

@@ -198,12 +198,12 @@ static int64_t asked(const struct neap_pod *pod, uint32_t resource)
 	return 0;
 }
 
-/* How full all of the node would be. book: NULL: nothing of it matters. */
-static int64_t score_node(const struct neap_cycle *cycle, uint32_t row,
-			  const struct neap_cpus *book)
+/* How full all of the node would be. */
+static int64_t score_node(const struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cpu_work *work = cycle->cpus;
 	const struct neap_columns *columns = cycle->columns;
+	const struct neap_cpus *book = neap_cluster_cpus(cycle->cluster, row);
 	int64_t requested[NEAP_NUMA_RESOURCES_MAX] = {0};
 	int64_t capacity[NEAP_NUMA_RESOURCES_MAX] = {0};
 
@@ -227,32 +227,80 @@ static int64_t score_node(const struct neap_cycle *cycle, uint32_t row,
 	return neap_numa_score(&work->scoring, requested, capacity);
 }
 
+/* A resource, with the columns of it, and what the pod adds. */
+struct weighed {
+	const int64_t *all, *used;
+	int64_t more, weight;
+};
+
+/* As score_node, of a node on which its book does not matter. */
+static size_t weigh(const struct neap_cycle *cycle, struct weighed *ret)
+{
+	const struct neap_numa_scoring *scoring = &cycle->cpus->scoring;
+	const struct neap_columns *columns = cycle->columns;
+	size_t count = 0;
+
+	for (size_t i = 0; i < scoring->count; i++) {
+		uint32_t resource = scoring->weights[i].resource;
+
+		ret[count] = (struct weighed){
+			columns->allocatable[resource], columns->used[resource],
+			asked(cycle->pod, resource), scoring->weights[i].weight};
+		if (ret[count].all &&
+		    (resource < NEAP_RESOURCE_FIXED || ret[count].more > 0))
+			count++;
+	}
+	return count;
+}
+
+static int64_t score_columns(const struct weighed *of, size_t count, bool is_most,
+			     uint32_t row)
+{
+	int64_t sum = 0, weights = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (of[i].all[row] <= 0)
+			continue;
+		sum += of[i].weight *
+		       neap_numa_score_one(is_most,
+					   neap_amount_sum(of[i].used[row], of[i].more),
+					   of[i].all[row]);
+		weights += of[i].weight;
+	}
+	return weights > 0 ? sum / weights : 0;
+}
+
 static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
 {
 	struct neap_cpu_work *work = cycle->cpus;
-	const struct neap_cpu_known *known = know(cycle, row);
 	struct neap_error err;
-	int answer;
+	int answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, row, NEAP_CPU_ALL,
+				     &err);
 
-	/* Without a policy nothing depends on which CPUs it would get. */
-	if (known && known->is_any)
-		return score_node(cycle, row, NULL);
-	answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, row, NEAP_CPU_ALL,
-				 &err);
 	cycle->is_short |= answer == -NEAP_ENOMEM;
 	if (answer > 0 && work->grant.nodes)
 		return neap_numa_score_grant(&work->scoring, &work->room, &work->ask,
 					     &work->grant);
 	if (answer >= 0 || work->choice.numa == NEAP_NUMA_ANY)
-		return score_node(cycle, row, neap_cluster_cpus(cycle->cluster, row));
+		return score_node(cycle, row);
 	return 0;
 }
 
 static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 		  int64_t *ret)
 {
-	for (size_t i = 0; i < count; i++)
-		ret[i] = score_row(cycle, rows[i]);
+	bool is_most = cycle->cpus->scoring.is_most_allocated;
+	struct weighed of[NEAP_NUMA_RESOURCES_MAX];
+	size_t of_count = weigh(cycle, of);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_cpu_known *known = know(cycle, rows[i]);
+
+		/* Without a policy nothing depends on which CPUs it would get. */
+		ret[i] = known && known->is_any
+				 ? score_columns(of, of_count, is_most, rows[i])
+				 : score_row(cycle, rows[i]);
+	}
 }
 
 const struct neap_filter neap_filter_cpus = {"NodeNUMAResource", prepare, fits,
