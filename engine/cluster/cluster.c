@@ -87,6 +87,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	neap_map_free(cluster->assumed);
 	neap_map_free(cluster->kinds);
 	free(cluster->kind_free);
+	neap_cluster_free_labels(cluster);
 	neap_map_free(cluster->nominees);
 	neap_cluster_free_budgets(cluster);
 	neap_cluster_free_volumes(cluster);
@@ -99,6 +100,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	free(cluster->columns.flags);
 	free(cluster->columns.cpu_class);
 	free(cluster->columns.pods);
+	free(cluster->columns.kinds);
 	free(cluster->columns.scored_cpu_milli);
 	free(cluster->columns.scored_bytes);
 	for (uint32_t i = 0; i < NEAP_RESOURCES_MAX; i++) {

@@ -319,7 +319,7 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 	}
 	pod->refs = 1;
 	pod->object = neap_object_ref(object);
-	pod->node_name = pod->scheduler = pod->nominated = "";
+	pod->node_name = pod->scheduler = pod->nominated = pod->near_name = "";
 	failed = read_all(pod, tree, resources, &fault);
 	/* Whatever else is wrong: it may run, and have CPUs. */
 	if (fault.code != NEAP_ENOMEM)

@@ -78,10 +78,13 @@ struct neap_spread {
 	const struct neap_selector *selector; /* NULL takes none */
 };
 
-/* Pods of one namespace with the same labels, as those of one set: what selects one of them selects all. */
+/* Pods of one namespace with the same labels and terms about other pods, as those of one set: what selects one of them
+ * selects all, and they want the same near. */
 struct neap_pod_kind {
 	uint32_t number; /* below neap_cluster_kind_end */
 	uint32_t uses;
+	uint64_t stamp; /* of the row that is counted, and where in it */
+	uint32_t at;
 	char name[];
 };
 
@@ -168,6 +171,8 @@ struct neap_pod {
 	const struct neap_preferred *preferred;
 	size_t preferred_count;
 	struct neap_pod_terms near[NEAP_NEAR_COUNT];
+	const char
+		*near_name; /* a sum of spec.affinity, where there are such terms; "" */
 	const struct neap_spread *spreads;
 	size_t spread_count;
 	const char **images; /* of the containers, with a tag */

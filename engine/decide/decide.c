@@ -76,12 +76,11 @@ void neap_decide_free(struct neap_decide *decide)
 {
 	if (!decide)
 		return;
-	neap_domains_done(&decide->cycle.near);
-	neap_domains_done(&decide->cycle.spread);
+	neap_tally_done(&decide->cycle.near);
+	neap_tally_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
 	free(decide->cycle.cpus);
-	free(decide->cycle.taken);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
 	free(decide->cycle.rows);
@@ -136,30 +135,6 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
 {
 	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
-}
-
-/* --- kinds of pods --- */
-
-void neap_cycle_forget_taken(struct neap_cycle *cycle)
-{
-	uint32_t kinds = neap_cluster_kind_end(cycle->cluster);
-
-	if (cycle->taken_kinds < kinds) {
-		free(cycle->taken);
-		cycle->taken = neap_alloc_array(kinds, (size_t)2 * NEAP_TAKEN_SLOTS);
-		cycle->taken_kinds = cycle->taken ? kinds * 2 : 0;
-	} else if (kinds) {
-		memset(cycle->taken, 0, (size_t)cycle->taken_kinds * NEAP_TAKEN_SLOTS);
-	}
-}
-
-uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
-			  const struct neap_pod *other)
-{
-	if (slot >= NEAP_TAKEN_SLOTS || !other->seat.kind ||
-	    other->seat.kind->number >= cycle->taken_kinds)
-		return NULL;
-	return &cycle->taken[slot * cycle->taken_kinds + other->seat.kind->number];
 }
 
 /* --- one decision --- */
@@ -361,6 +336,7 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 {
 	struct neap_cycle *cycle = &decide->cycle;
 
+	neap_cluster_trim_labels(decide->cluster);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	cycle->pod = pod;
 	cycle->is_short = false;
