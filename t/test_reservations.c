@@ -492,6 +492,44 @@ static void test_operating(void **state)
 	until_owner(rig, NULL);
 }
 
+/* --- the kind itself --- */
+
+/* What the API makes of it, and refuses: paths are those of the object. */
+static void test_kind(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " RESERVATIONS,
+		 "{'metadata':{'name':'r'},'spec':{'template':{'namespace':'default','spec':{}},"
+		 "'owners':[{'object':{'name':'a'}}]}}",
+		 201,
+		 {"spec.ttl=24h", "spec.allocateOnce=true", "!status",
+		  "spec.template.namespace=default", "metadata.generation=1"}},
+		{"MERGE " RESERVATIONS "/r/status",
+		 "{'status':{'nodeName':''}}",
+		 200,
+		 {"status.phase=Pending", "metadata.generation=1"}},
+		{"MERGE " RESERVATIONS "/r",
+		 "{'spec':{'unschedulable':true},'status':{'phase':'Failed'}}",
+		 200,
+		 {"status.phase=Pending", "metadata.generation=2"}},
+		{"POST " RESERVATIONS,
+		 "{'metadata':{'name':'s'},'spec':{'owners':[{}]}}",
+		 422,
+		 {"#details.causes=2", "message~spec.template: Required value",
+		  "message~spec.owners[0]"}},
+		{"POST " RESERVATIONS,
+		 "{'metadata':{'name':'s'},'spec':{'template':{'spec':{'containers':[{'name':'c',"
+		 "'resources':{'requests':{'cpu':'-1'}}}]}},'owners':[{'object':{}}]}}",
+		 422,
+		 {"details.causes.0.field=spec.template.spec.containers[0].resources.requests"
+		  "[cpu]"}},
+		{"POST " RESERVATIONS, "{'metadata':{'name':'s'}}", 201, {NULL}},
+	};
+	struct reservations_rig *rig = *state;
+
+	kube_steps(rig->kube, steps, NEAP_ARRAY_LEN(steps));
+}
+
 /* --- without the kind --- */
 
 static void test_no_kind(void **state)
@@ -559,19 +597,13 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(once),
-		TEST(many),
-		TEST(deleting),
-		TEST(moves),
-		TEST(same_name),
-		TEST(repaired),
-		TEST(quiet),
-		TEST(expiry),
-		TEST(by_itself),
-		TEST(node_gone),
-		TEST(collection),
-		TEST(operating),
-		cmocka_unit_test(test_no_kind),
+		TEST(once),       TEST(many),
+		TEST(deleting),   TEST(moves),
+		TEST(same_name),  TEST(repaired),
+		TEST(quiet),      TEST(expiry),
+		TEST(by_itself),  TEST(node_gone),
+		TEST(collection), TEST(operating),
+		TEST(kind),       cmocka_unit_test(test_no_kind),
 		TEST(nomem),
 	};
 
