@@ -48,8 +48,16 @@ void scheduler_leave_binds(struct neap_scheduler *scheduler)
 	}
 }
 
-static void bound(void *arg, struct neap_object *object,
-		  const struct neap_kube_failure *failure)
+void scheduler_free_bind(struct bind *bind)
+{
+	if (!bind)
+		return;
+	json_decref(bind->status);
+	free(bind);
+}
+
+void scheduler_bound(void *arg, struct neap_object *object,
+		     const struct neap_kube_failure *failure)
 {
 	struct bind *bind = arg;
 	struct neap_scheduler *scheduler = bind->scheduler;
@@ -58,7 +66,7 @@ static void bound(void *arg, struct neap_object *object,
 	if (!scheduler) {
 		if (bind->told)
 			bind->told(bind->arg, object ? NULL : "neapd is ending");
-		free(bind);
+		scheduler_free_bind(bind);
 		return;
 	}
 	unlink_bind(scheduler, bind);
@@ -80,7 +88,7 @@ static void bound(void *arg, struct neap_object *object,
 				      object    ? NULL
 				      : failure ? failure->message
 						: "no answer");
-	free(bind);
+	scheduler_free_bind(bind);
 	scheduler_wake(scheduler, 0);
 }
 
@@ -88,8 +96,10 @@ static void bound(void *arg, struct neap_object *object,
 static bool make_notes(const struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		       uint32_t row, const struct neap_claim *claim, json_t **ret)
 {
-	*ret = claim ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
-	return !claim || *ret;
+	bool says = claim || *pod->reservation;
+
+	*ret = says ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
+	return !says || *ret;
 }
 
 static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32_t row,
@@ -111,26 +121,11 @@ static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32
 	return failed;
 }
 
-int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
-			uint32_t row, struct neap_claim *claim, struct bind *bind,
-			struct neap_error *err)
+void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			const char *node, struct bind *bind)
 {
-	struct neap_kube_ask ask = {.resource = "pods",
-				    .ns = pod->object->ns,
-				    .name = pod->object->name,
-				    .told = bound};
-	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
-	const char *node = columns->nodes[row]->name;
-	json_t *notes = NULL;
-	int failed = assume(scheduler, pod, row, claim, node, &notes, err);
-
-	neap_claim_free(claim);
-	if (failed < 0) {
-		free(bind);
-		return failed;
-	}
 	bind->scheduler = scheduler;
-	(void)neap_pod_key(pod->object->ns, pod->object->name, bind->key);
+	(void)neap_pod_seat_key(pod, bind->key);
 	(void)neap_strcopy(bind->uid, sizeof(bind->uid), pod->object->uid);
 	(void)neap_strcopy(bind->node, sizeof(bind->node), node);
 	bind->next = scheduler->binds;
@@ -138,6 +133,27 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		bind->next->prev = bind;
 	scheduler->binds = bind;
 	scheduler->bind_count++;
+}
+
+int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
+			uint32_t row, struct neap_claim *claim, struct bind *bind,
+			struct neap_error *err)
+{
+	struct neap_kube_ask ask = {.resource = "pods",
+				    .ns = pod->object->ns,
+				    .name = pod->object->name,
+				    .told = scheduler_bound};
+	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
+	const char *node = columns->nodes[row]->name;
+	json_t *notes = NULL;
+	int failed = assume(scheduler, pod, row, claim, node, &notes, err);
+
+	neap_claim_free(claim);
+	if (failed < 0) {
+		scheduler_free_bind(bind);
+		return failed;
+	}
+	scheduler_add_bind(scheduler, pod, node, bind);
 	ask.arg = bind;
 	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, notes);
 	json_decref(notes);
@@ -184,7 +200,14 @@ static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	bind = failed < 0 ? NULL : neap_alloc(sizeof(*bind));
 	if (!bind)
 		neap_claim_free(claim);
-	if (!bind || scheduler_bind_take(scheduler, pod, row, claim, bind, &err) < 0)
+	if (!bind)
+		failed = -NEAP_ENOMEM;
+	else if (neap_pod_is_stand(pod))
+		failed = scheduler_place_stand_take(scheduler, pod, row, claim, false,
+						    bind, &err);
+	else
+		failed = scheduler_bind_take(scheduler, pod, row, claim, bind, &err);
+	if (failed < 0)
 		neap_queue_retry(scheduler->queue, key, scheduler->now());
 }
 
@@ -205,6 +228,15 @@ static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 	}
 }
 
+/* When a policy may open a reservation to somebody who waits. */
+static void note_again(struct neap_scheduler *scheduler)
+{
+	int64_t again = neap_decide_again(scheduler->decide);
+
+	if (again > 0 && (!scheduler->again_usec || again < scheduler->again_usec))
+		scheduler->again_usec = again;
+}
+
 static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		   const char *key)
 {
@@ -217,6 +249,7 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	neap_buf_init(&message, MESSAGE_BYTES);
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);
+	note_again(scheduler);
 	neap_queue_park(scheduler->queue, key, neap_decide_wakes(scheduler->decide),
 			scheduler->now());
 	if (ret == 0)
@@ -241,9 +274,14 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 
 	(void)neap_strcopy(key, sizeof(key), taken);
 	pod = neap_cluster_find_key(scheduler->cluster, key);
-	if (!pod || pod->seat.node || !scheduler_wants(scheduler, pod)) {
+	if (!pod || !scheduler_wants(scheduler, pod) ||
+	    (pod->seat.node && !neap_pod_is_stand(pod))) {
 		neap_queue_remove(scheduler->queue, key);
 		return 1;
+	}
+	if (pod->seat.node) {
+		scheduler_look_at_waiting(scheduler, pod, key);
+		return DECISION_LOOKS;
 	}
 	scheduler_use_profile(scheduler, pod->scheduler);
 	neap_decide_set_now(scheduler->decide, scheduler->now());

@@ -45,6 +45,7 @@ enum {
 	NEAP_ROW_HAS_NEAR =
 		16, /* some pod has an affinity or anti-affinity of any kind */
 	NEAP_ROW_HAS_TAINTS = 32,
+	NEAP_ROW_HAS_KEPT = 64, /* some pod stands for a reservation */
 };
 
 struct neap_cluster_node {
@@ -103,7 +104,9 @@ enum {
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
 	NEAP_MOVED_CPUS = 256,      /* a topology, or how a node gives out its CPUs */
 	NEAP_MOVED_VOLUMES = 512,   /* a volume, a claim, or a class of storage */
-	NEAP_MOVED_ANY = 1023
+	NEAP_MOVED_RESERVATION =
+		1024, /* one can be used, or is gone, or has less in use */
+	NEAP_MOVED_ANY = 2047
 };
 
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);

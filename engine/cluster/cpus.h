@@ -33,6 +33,10 @@ struct neap_cpus {
 
 /* What a pod is given on a node, beside its place. Owned by whoever got it. */
 struct neap_claim {
+	/* The reservation that it uses, which is there; "": none. */
+	char reservation[NEAP_OBJECT_NAME], reservation_uid[NEAP_OBJECT_UID];
+	bool is_ignoring; /* it may have what any reservation keeps, and uses none */
+	bool has_cpus;    /* what follows is said */
 	struct neap_cpu_choice choice;
 	enum neap_cpu_exclusive exclusive;
 	struct neap_numa_grant grant;

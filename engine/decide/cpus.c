@@ -15,6 +15,7 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 {
 	const struct neap_cpus_args *args = neap_cluster_cpus_args(cluster);
 
+	work->kept = NULL;
 	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
 	work->scoring = (struct neap_numa_scoring){.is_most_allocated =
 							   args->is_score_most_allocated,
@@ -32,7 +33,8 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 		       const struct neap_pod *pod, struct neap_error *err)
 {
 	const struct neap_cpu_choice *choice = &work->choice;
-	uint64_t nodes = 0;
+	uint64_t nodes = 0, kept_cpus[NEAP_CPU_WORDS_MAX];
+	struct neap_numa_kept kept = {.cpus = kept_cpus};
 	int ret;
 
 	work->can_help = true;
@@ -46,12 +48,21 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 					   .is_most_allocated = book->is_most_allocated};
 	/* Nothing is handed back, and so there is nothing to close. */
 	ret = neap_numa_room_open(&work->room, book->numa, NULL, 0, err);
+	if (ret == 0 && work->kept) {
+		for (int i = 0; i < book->numa->layout->words; i++)
+			kept_cpus[i] = work->kept->cpus[i] & work->room.cpus[i];
+		kept.cells = work->kept->has_cells ? work->kept->cells : NULL;
+		kept.is_restricted = work->kept->is_restricted;
+	}
 	if (ret == 0)
 		ret = neap_numa_align(&work->room, &work->ask, choice->numa,
-				      work->wish.numa_exclusive, &work->scoring, NULL,
-				      &nodes, err);
+				      work->wish.numa_exclusive, &work->scoring,
+				      work->kept ? &kept : NULL, &nodes, err);
 	if (ret == 0)
-		ret = neap_numa_take(&work->room, &work->ask, nodes, &work->grant, err);
+		ret = work->kept ? neap_numa_take_kept(&work->room, &work->ask, nodes,
+						       &kept, &work->grant, err)
+				 : neap_numa_take(&work->room, &work->ask, nodes,
+						  &work->grant, err);
 	if (ret < 0)
 		return ret;
 	return choice->is_binding || work->grant.nodes ? 1 : 0;

@@ -9,8 +9,17 @@
 /* How far it is looked: what a filter promises, or all that the pod would get. */
 enum neap_cpu_depth { NEAP_CPU_FILTER, NEAP_CPU_ALL };
 
+/* What a reservation keeps for the pod, its stand being lifted off: CPUs, of which its owners have some perhaps, and what
+ * these left of its cells. */
+struct neap_cpu_kept {
+	bool has_cells, is_restricted;
+	uint64_t cpus[NEAP_CPU_WORDS_MAX];
+	int64_t cells[NEAP_NUMA_CELLS_MAX];
+};
+
 /* What one answer is made in; 20 KB. */
 struct neap_cpu_work {
+	const struct neap_cpu_kept *kept; /* borrowed; NULL: there is none */
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;
