@@ -52,7 +52,9 @@ void scheduler_free_bind(struct bind *bind)
 {
 	if (!bind)
 		return;
+	json_decref(bind->notes);
 	json_decref(bind->status);
+	free(bind->taken);
 	free(bind);
 }
 
@@ -246,6 +248,8 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	const char *nominated = NULL;
 	int ret;
 
+	if (neap_pod_is_stand(pod) && scheduler_place_waiting(scheduler, pod))
+		return;
 	neap_buf_init(&message, MESSAGE_BYTES);
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);

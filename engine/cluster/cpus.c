@@ -449,6 +449,9 @@ static bool is_free(const struct neap_numa_node *numa,
 /* What it uses of a reservation is taken by that one's stand. */
 static bool is_used(const struct neap_pod *pod, const struct neap_claim *claim)
 {
+	for (size_t i = 0; i < claim->taken_count; i++)
+		if (claim->taken[i] == pod)
+			return true;
 	return pod->keep && (claim->is_ignoring ||
 			     strcmp(pod->keep->uid, claim->reservation_uid) == 0);
 }

@@ -36,7 +36,11 @@ struct neap_claim {
 	/* The reservation that it uses, which is there; "": none. */
 	char reservation[NEAP_OBJECT_NAME], reservation_uid[NEAP_OBJECT_UID];
 	bool is_ignoring; /* it may have what any reservation keeps, and uses none */
-	bool has_cpus;    /* what follows is said */
+	/* Of a stand: pods that its reservation takes over, and whose CPUs it may have, too; the list is owned, the pods are
+	 * borrowed from the cluster until it changes. */
+	struct neap_pod **taken;
+	size_t taken_count;
+	bool has_cpus; /* what follows is said */
 	struct neap_cpu_choice choice;
 	enum neap_cpu_exclusive exclusive;
 	struct neap_numa_grant grant;

@@ -12,6 +12,9 @@
 
 void neap_claim_free(struct neap_claim *claim)
 {
+	if (!claim)
+		return;
+	free(claim->taken);
 	free(claim);
 }
 
@@ -64,8 +67,9 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	*ret = NULL;
 	if (pod->trouble)
 		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
-	if (!book || neap_pod_is_stand(pod) ||
-	    (!neap_reserve_book_count(book) && !pod->asks_reservations))
+	if (book && neap_pod_is_stand(pod))
+		return neap_claim_takeover(decide, pod, row, ret, err);
+	if (!book || (!neap_reserve_book_count(book) && !pod->asks_reservations))
 		return neap_claim_cpus(decide, pod, row, NULL, ret, err);
 	return neap_claim_kept(decide, pod, row, ret, err);
 }

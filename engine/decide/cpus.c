@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
 
 void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
 			 const struct neap_pod *pod)
@@ -145,7 +146,9 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	int ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
 				  NEAP_CPU_FILTER, &err);
 
-	if (ret >= 0)
+	/* CPUs of pods that are taken over are not looked at before it is known who that is. */
+	if (ret >= 0 || (ret == -NEAP_ENOFIT && cycle->cpus->can_help &&
+			 neap_kept_takes_over(&cycle->kept)))
 		return true;
 	if (ret == -NEAP_ENOFIT)
 		refuse(cycle, row,
