@@ -27,9 +27,9 @@ static bool is_aligned(const struct neap_cpu_choice *choice)
 	return choice->numa == NEAP_NUMA_RESTRICTED || choice->numa == NEAP_NUMA_SINGLE;
 }
 
-/* Where all of it comes from, and taking it. */
-static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
-		       const struct neap_pod *pod, struct neap_error *err)
+int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
+		  const struct neap_pod *pod, const struct neap_numa_held *back,
+		  size_t back_count, struct neap_error *err)
 {
 	const struct neap_cpu_choice *choice = &work->choice;
 	uint64_t nodes = 0;
@@ -44,28 +44,28 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 					   .bind = choice->bind,
 					   .exclusive = work->wish.exclusive,
 					   .is_most_allocated = book->is_most_allocated};
-	/* Nothing is handed back, and so there is nothing to close. */
-	ret = neap_numa_room_open(&work->room, book->numa, NULL, 0, err);
+	ret = neap_numa_room_open(&work->room, book->numa, back, back_count, err);
 	if (ret == 0)
 		ret = neap_numa_align(&work->room, &work->ask, choice->numa,
 				      work->wish.numa_exclusive, &work->scoring, NULL,
 				      &nodes, err);
 	if (ret == 0)
 		ret = neap_numa_take(&work->room, &work->ask, nodes, &work->grant, err);
+	neap_numa_room_close(&work->room);
 	if (ret < 0)
 		return ret;
 	return choice->is_binding || work->grant.nodes ? 1 : 0;
 }
 
-int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
-		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
-		    struct neap_error *err)
+static int answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		  const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		  const struct neap_cpu_kept *kept, struct neap_error *err)
 {
 	static const struct neap_cpu_rule no_rule;
-	const struct neap_cpus *book = neap_cluster_cpus(cluster, row);
+	const struct neap_cpus *book = kept->book;
 	struct neap_cpu_choice *choice = &work->choice;
 	int ret = neap_cpu_choose(
-		&work->wish, book ? &book->rule : &no_rule, book ? &book->load : NULL,
+		&work->wish, book ? &book->rule : &no_rule, book ? &kept->load : NULL,
 		book && book->numa ? book->numa->layout->per_core : 0, choice, err);
 
 	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
@@ -86,7 +86,20 @@ int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 	if (depth == NEAP_CPU_FILTER && !is_aligned(choice) &&
 	    (!choice->is_required || choice->numa != NEAP_NUMA_ANY))
 		return 1;
-	return try_to_take(work, book, pod, err);
+	return neap_cpu_take(work, book, pod, NULL, 0, err);
+}
+
+int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		    struct neap_error *err)
+{
+	struct neap_cpu_kept kept;
+	int ret = neap_cpu_kept_begin(&kept, cluster, pod, row, err);
+
+	if (ret == 0)
+		ret = answer(work, cluster, pod, row, depth, &kept, err);
+	neap_cpu_kept_end(&kept);
+	return ret;
 }
 
 /* --- the rows --- */

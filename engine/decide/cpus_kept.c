@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CPUs and NUMA nodes for whom room is made. What such a pod will have is reckoned as if its victims were gone, and
+ * stands in the book of the node as long as another pod is looked at: so that one is answered and given what is left, by
+ * the same rules as beside pods that are there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/cluster/pod.h"
+#include "engine/decide/cpus.h"
+
+/* Those whose room is made on the node and not for pod to take, the most important first. */
+static void find_others(struct neap_cpu_kept *kept, const struct neap_cluster *cluster,
+			const struct neap_pod *pod, const char *node)
+{
+	for (size_t i = neap_cluster_nominee_count(cluster); i--;) {
+		const struct neap_pod *other = neap_cluster_nominee(cluster, i);
+		size_t at = kept->count;
+
+		if (other == pod || other->seat.node || other->priority < pod->priority ||
+		    strcmp(other->nominated, node) != 0 ||
+		    kept->count == NEAP_CPU_KEPT_MAX)
+			continue;
+		for (; at && kept->pods[at - 1]->priority < other->priority; at--)
+			kept->pods[at] = kept->pods[at - 1];
+		kept->pods[at] = other;
+		kept->count++;
+	}
+}
+
+/* What those who go for it have. */
+static size_t find_victims(const struct neap_cpus *book,
+			   const struct neap_cluster_node *node,
+			   const struct neap_pod *pod, struct neap_numa_held *back)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct neap_pod *victim = node->pods[i];
+		const struct neap_numa_held *held;
+		char key[NEAP_POD_KEY];
+
+		if (victim->priority >= pod->priority ||
+		    (!victim->object->is_deleting && !victim->seat.is_victim))
+			continue;
+		held = neap_numa_node_find(
+			book->numa,
+			neap_pod_key(victim->object->ns, victim->object->name, key));
+		if (held)
+			back[count++] = *held;
+	}
+	return count;
+}
+
+/* Has the book hold what it will have; nothing when even its victims' part would not do. */
+static int hold(struct neap_cpu_kept *kept, struct neap_cpu_work *work,
+		const struct neap_cluster_node *node, const struct neap_pod *pod,
+		struct neap_error *err)
+{
+	neap_auto_free struct neap_numa_held *back =
+		neap_alloc_array(node->pod_count + 1, sizeof(*back));
+	char key[NEAP_POD_KEY];
+	int ret;
+
+	if (!back)
+		return neap_error_nomem(err);
+	ret = neap_cpu_take(work, kept->book, pod, back,
+			    find_victims(kept->book, node, pod, back), err);
+	if (ret <= 0)
+		return ret == -NEAP_ENOFIT ? 0 : ret;
+	kept->load.bound += (int64_t)work->grant.cpu_count * 1000;
+	return neap_numa_node_hold(
+		kept->book->numa, neap_pod_key(pod->object->ns, pod->object->name, key),
+		work->grant.cpus, work->grant.nodes ? work->grant.cells : NULL,
+		work->wish.exclusive, err);
+}
+
+static int keep(struct neap_cpu_kept *kept, struct neap_cpu_work *work,
+		struct neap_cluster *cluster, const struct neap_cluster_node *node,
+		const struct neap_pod *pod, struct neap_error *err)
+{
+	const struct neap_cpus *book = kept->book;
+	int ret;
+
+	neap_cpu_work_begin(work, cluster, pod);
+	kept->load.requested =
+		neap_amount_sum(kept->load.requested, work->wish.cpu_milli);
+	if (!book->numa || book->is_stale)
+		return 0;
+	ret = neap_cpu_choose(&work->wish, &book->rule, NULL,
+			      book->numa->layout->per_core, &work->choice, err);
+	if (ret == -NEAP_ENOFIT ||
+	    (ret == 0 && !work->choice.is_binding && work->choice.numa == NEAP_NUMA_ANY))
+		return 0;
+	return ret < 0 ? ret : hold(kept, work, node, pod, err);
+}
+
+int neap_cpu_kept_begin(struct neap_cpu_kept *kept, struct neap_cluster *cluster,
+			const struct neap_pod *pod, uint32_t row, struct neap_error *err)
+{
+	const struct neap_cluster_node *node = neap_cluster_node_at(cluster, row);
+	neap_auto_free struct neap_cpu_work *work = NULL;
+	int ret = 0;
+
+	kept->book = node ? node->cpus : NULL;
+	kept->count = 0;
+	if (!kept->book)
+		return 0;
+	kept->load = kept->book->load;
+	if (neap_cluster_nominee_count(cluster))
+		find_others(kept, cluster, pod, node->name);
+	if (!kept->count)
+		return 0;
+	work = neap_alloc(sizeof(*work));
+	if (!work)
+		return neap_error_nomem(err);
+	for (size_t i = 0; ret >= 0 && i < kept->count; i++)
+		ret = keep(kept, work, cluster, node, kept->pods[i], err);
+	return ret < 0 ? ret : 0;
+}
+
+void neap_cpu_kept_end(const struct neap_cpu_kept *kept)
+{
+	char key[NEAP_POD_KEY];
+
+	for (size_t i = 0; i < kept->count && kept->book->numa; i++)
+		neap_numa_node_release(kept->book->numa,
+				       neap_pod_key(kept->pods[i]->object->ns,
+						    kept->pods[i]->object->name, key));
+}
