@@ -21,6 +21,7 @@ struct one {
 	bool has_failed;  /* ... and not because it has nothing to say */
 	bool has_refused; /* some node, in this decision */
 	char name[48];    /* for its reasons */
+	char from[64];    /* with its kind */
 	struct neap_place_call call;
 };
 
@@ -44,6 +45,18 @@ static bool is_kind(const struct neap_registry_slot *slot, const struct neap_kin
 }
 
 /* --- one answer --- */
+
+static void name_one(struct neap_schedule_policies *policies, size_t i)
+{
+	const struct neap_registry_slot *slot =
+		neap_registry_get(policies->config.registry, i);
+	struct one *one = &policies->of[i];
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
+	(void)snprintf(one->from, sizeof(one->from), "%s/%s", info.kind, info.name);
+}
 
 /* Notes how it went; true: the answer counts. */
 static bool note(struct neap_schedule_policies *policies, size_t i,
@@ -122,13 +135,11 @@ static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left
 {
 	struct neap_registry_slot *slot = neap_registry_get(policies->config.registry, i);
 	struct one *one = &policies->of[i];
-	struct neap_policy_info info;
 	struct neap_error err = {0};
 	enum neap_tick_verdict verdict;
 	size_t kept = 0;
 
-	neap_policy_get_info(slot->policy, &info);
-	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
+	name_one(policies, i);
 	verdict = neap_policy_allow_within(
 		slot->policy, &policies->place, &one->call, policies->rows, left,
 		&policies->filter_left_usec, policies->answers, &err);
@@ -175,17 +186,38 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 	return true;
 }
 
+/* Whose reason it is; NULL: nobody's. */
+static struct one *reason_of(struct neap_schedule_policies *policies, uint32_t number,
+			     size_t *ret_index)
+{
+	size_t i = (number - 1) / NEAP_PLACE_REASONS_MAX;
+
+	*ret_index = (number - 1) % NEAP_PLACE_REASONS_MAX;
+	return number && i < policies->count &&
+			       *ret_index < policies->of[i].call.reason_count
+		       ? &policies->of[i]
+		       : NULL;
+}
+
+static const char *reason_from(void *arg, uint32_t number)
+{
+	size_t n;
+	const struct one *one = reason_of(arg, number, &n);
+
+	return one ? one->from : "filter";
+}
+
 static const char *reason(void *arg, uint32_t number)
 {
 	struct neap_schedule_policies *policies = arg;
-	size_t i = (number - 1) / NEAP_PLACE_REASONS_MAX;
-	size_t n = (number - 1) % NEAP_PLACE_REASONS_MAX;
+	size_t n;
+	const struct one *one = reason_of(policies, number, &n);
 
-	if (!number || i >= policies->count || n >= policies->of[i].call.reason_count)
+	if (!one)
 		return "node(s) not allowed by a policy";
 	(void)snprintf(policies->text, sizeof(policies->text),
-		       "node(s) not allowed by policy %s: %s", policies->of[i].name,
-		       policies->of[i].call.reasons[n]);
+		       "node(s) not allowed by policy %s: %s", one->name,
+		       one->call.reasons[n]);
 	return policies->text;
 }
 
@@ -234,6 +266,17 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	return policies->score.weight;
 }
 
+static const char *score_from(void *arg, size_t index)
+{
+	struct neap_schedule_policies *policies = arg;
+	size_t i;
+
+	if (!find_score(policies, index, &i))
+		return "score";
+	name_one(policies, i);
+	return policies->of[i].from;
+}
+
 /* --- all of them --- */
 
 struct neap_schedule_policies *
@@ -244,8 +287,8 @@ neap_schedule_policies_new(const struct neap_schedule_policies_config *config)
 	if (!policies)
 		return NULL;
 	policies->config = *config;
-	policies->more =
-		(struct neap_decide_more){policies, begin, filter, reason, score};
+	policies->more = (struct neap_decide_more){
+		policies, begin, filter, reason, reason_from, score_from, score};
 	return policies;
 }
 

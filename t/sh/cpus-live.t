@@ -158,6 +158,25 @@ check "another node" eval 'topology n2 && node n2 16'
 check "the pod that waited goes there" eventually 20 placed more
 table() { shows "n2" cpus && has "$(cat "$WORK/out")" "RESERVED"; }
 check "a line for each node" table
+check "it ends" neapd_end TERM
+
+# --- policies ---
+
+check "it starts with policies" start --policy filter/allow-by-team --policy score/spread --roles api,scheduler --dry-run \
+	--listen "127.0.0.1:$PORT"
+check "a node of a team" eval 'api PATCH /api/v1/nodes/n2 "{\"metadata\":{\"labels\":{\"team\":\"red\"}}}" \
+	application/merge-patch+json >/dev/null'
+by_policy() { json_is '.reasons[0] | [.filter, .reason, .nodes]' \
+	'["filter/allow-by-team","node(s) not allowed by policy allow-by-team: it belongs to team red",1]' explain pod default/web; }
+check "a filter policy has its word on a placed pod" eventually 20 by_policy
+check "... and its name" shows "filter/allow-by-team: node(s) not allowed by policy" explain pod default/web
+check "... and a score policy its points" json_is '.nodes[0].scores | map(select(.score == "score/spread")) |
+	[length, .[0].weight, (.[0].points > 0)]' '[1,1,true]' explain pod default/web
+check "... score by score" shows "score/spread" explain pod default/web --node n1
+check "a pod that no node has room for" pod larger LSR 6
+check "... waits" eventually 20 shows "filter/allow-by-team" explain pod default/larger
+check "... for two reasons" json_is '[.pod.state, (.reasons | map(.filter))]' \
+	'["pending",["NodeResourcesFit","filter/allow-by-team"]]' explain pod default/larger
 check "its reader needs the scheduler" neapd_end TERM
 check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"
 check "... which is said" fails 1 "has not the roles api and scheduler" cpus
