@@ -126,6 +126,86 @@ static void test_told_by_name(void **state)
 	}
 }
 
+static struct neap_shadow *add_shadow(struct place_rig *rig, const char *body)
+{
+	struct neap_registry_slot *slot = place_slot(rig, "filter", "p");
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "return { api = 1, kind = 'filter', name = 'p', %s }", body);
+	assert_int_equal(neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+	slot->shadow = neap_shadow_new_take(policy, 0);
+	assert_non_null(slot->shadow);
+	return slot->shadow;
+}
+
+/* Another version is asked about the same nodes, and has no say. */
+static void test_shadow(void **state)
+{
+	static const struct {
+		const char *body;
+		int same, different, faults;
+		const char *active, *shadow; /* of the last difference, on node */
+		const char *node;
+	} shadows[] = {
+		{NOT_ODD, 1, 0, 0, NULL, NULL, NULL},
+		{"needs = { 'node.labels.odd?' }, allow = function(ctx, pod, node) return "
+		 "node.labels.odd == nil, 'other words' end",
+		 1, 0, 0, NULL, NULL, NULL},
+		{ONLY_ODD, 0, 1, 0, "allowed", "refused: it is even", "a"},
+		{"needs = { 'node.name' }, allow = function(ctx, pod, node) return "
+		 "node.name ~= 'd' and node.name ~= 'b' and node.name ~= 'c', 'no' end",
+		 0, 1, 0, "allowed", "refused: no", "c"},
+		{"needs = { 'pod.labels.none' }, allow = function() return true end", 0,
+		 1, 0, "allowed", "skip", "a"},
+		{"needs = {}, allow = function() error('no') end", 0, 1, 1, "allowed",
+		 "error: ", "a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(shadows); i++) {
+		struct place_rig *rig = place_new();
+		const json_t *last;
+		json_t *json;
+
+		place_add_nodes(rig, 4);
+		place_put(rig, "filter", "p", 0, NOT_ODD);
+		(void)add_shadow(rig, shadows[i].body);
+		assert_string_equal(place_decide(rig, ""), "a");
+		json = neap_shadow_json(place_slot(rig, "filter", "p")->shadow);
+		last = json_object_get(json, "last_difference");
+		if (json_integer_value(json_object_get(json, "calls")) != 1 ||
+		    json_integer_value(json_object_get(json, "same")) !=
+			    shadows[i].same ||
+		    json_integer_value(json_object_get(json, "different")) !=
+			    shadows[i].different ||
+		    json_integer_value(json_object_get(json, "faults")) !=
+			    shadows[i].faults)
+			fail_msg("%zu: %s", i, json_dumps(json, 0));
+		if (shadows[i].node) {
+			const char *said =
+				json_string_value(json_object_get(last, "shadow"));
+
+			assert_string_equal(
+				json_string_value(json_object_get(last, "node")),
+				shadows[i].node);
+			assert_string_equal(
+				json_string_value(json_object_get(last, "active")),
+				shadows[i].active);
+			if (strncmp(said, shadows[i].shadow, strlen(shadows[i].shadow)) !=
+			    0)
+				fail_msg("%zu: %s", i, said);
+			assert_string_equal(
+				json_string_value(json_object_get(last, "pod")),
+				"default/pod");
+		}
+		json_decref(json);
+		place_free(rig);
+	}
+}
+
 static void test_after_the_others(void **state)
 {
 	struct place_rig *rig = *state;
@@ -384,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(refuses),
 		TEST(told_by_name),
+		cmocka_unit_test(test_shadow),
 		TEST(after_the_others),
 		TEST(missing_is_no_fault),
 		cmocka_unit_test(test_reasons_are_bounded),

@@ -30,6 +30,7 @@ struct neap_schedule_policies {
 	struct neap_decide_more more;
 	struct neap_place place;
 	int64_t filter_left_usec, score_left_usec;
+	int64_t shadows_left_usec; /* their own, so that they take nothing from the others */
 	size_t count;
 	struct one of[POLICIES_MAX]; /* by slot */
 	struct neap_curve_score score;
@@ -101,15 +102,19 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 	policies->place = (struct neap_place){cluster, pod, now_usec};
 	policies->filter_left_usec = neap_kind_cycle_usec(filter);
 	policies->score_left_usec = neap_kind_cycle_usec(neap_kind_find("score"));
+	policies->shadows_left_usec = neap_kind_cycle_usec(filter);
 	policies->count = count < POLICIES_MAX ? count : POLICIES_MAX;
 	for (size_t i = 0; i < policies->count; i++) {
+		const struct neap_registry_slot *slot =
+			neap_registry_get(policies->config.registry, i);
+
 		policies->of[i].is_out = policies->of[i].has_failed = false;
 		policies->of[i].has_refused = false;
 		policies->of[i].call.is_open = false;
 		policies->of[i].call.reason_count = 0;
-		has_filters =
-			has_filters ||
-			is_kind(neap_registry_get(policies->config.registry, i), filter);
+		has_filters = has_filters || is_kind(slot, filter);
+		if (slot->shadow)
+			neap_shadow_begin(slot->shadow);
 	}
 	return has_filters;
 }
@@ -131,7 +136,7 @@ static bool make_room(struct neap_schedule_policies *policies, size_t count)
 
 /* What one says of the rows that are left; returns how many are left then. */
 static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left,
-		  uint32_t *ret)
+		  bool is_trial, uint32_t *ret)
 {
 	struct neap_registry_slot *slot = neap_registry_get(policies->config.registry, i);
 	struct one *one = &policies->of[i];
@@ -143,6 +148,11 @@ static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left
 	verdict = neap_policy_allow_within(
 		slot->policy, &policies->place, &one->call, policies->rows, left,
 		&policies->filter_left_usec, policies->answers, &err);
+	/* What is only tried is nothing that anybody decides. */
+	if (slot->shadow && !is_trial)
+		neap_shadow_allow(slot->shadow, &policies->place, verdict, &one->call,
+				  policies->answers, policies->rows, left,
+				  &policies->shadows_left_usec);
 	if (!note(policies, i, verdict, &err))
 		return left;
 	for (size_t n = 0; n < left; n++) {
@@ -178,7 +188,7 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 		if (one->is_out ||
 		    !is_kind(neap_registry_get(policies->config.registry, i), kind))
 			continue;
-		left = ask(policies, i, left, ret);
+		left = ask(policies, i, left, is_trial, ret);
 		/* What it refused before does not count any more; of a trial there is nothing before. */
 		if (one->has_failed && (is_trial || one->has_refused))
 			return false;
@@ -259,6 +269,10 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	verdict = neap_policy_plan_within(slot->policy, &policies->place,
 					  &policies->score_left_usec, &policies->score,
 					  &err);
+	if (slot->shadow)
+		neap_shadow_plan(slot->shadow, &policies->place, verdict,
+				 &policies->score, rows, count,
+				 &policies->shadows_left_usec);
 	if (!note(policies, i, verdict, &err))
 		return 0;
 	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
