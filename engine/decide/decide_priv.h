@@ -147,6 +147,8 @@ void neap_more_begin(struct neap_cycle *cycle);
 /* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
 bool neap_more_filter(struct neap_cycle *cycle, size_t from);
 bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
+/* Of a reason of theirs, as of a refusal. */
+uint32_t neap_more_code(uint32_t reason);
 const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
 void neap_more_add_scores(struct neap_cycle *cycle);
 
