@@ -29,7 +29,6 @@ static int setup(void **ret)
 	state = *ret;
 	keep_start_node(state);
 	state->config.node = state->node;
-	state->config.kubelet_dir = state->kubelet;
 	return 0;
 }
 

@@ -171,7 +171,8 @@ static void what_is_kept_is_taken_off_zones(void **state)
 		const char *label;
 		bool has_kubelet;
 		int64_t kubelet_milli, kubelet_bytes, own_milli, own_bytes;
-		const char *cpu, *memory; /* of each of three zones with 4 CPUs and 1000 bytes */
+		const char *cpu,
+			*memory; /* of each of three zones with 4 CPUs and 1000 bytes */
 	} rows[] = {
 		{"true", true, 1000, 100, 0, 0, "3666m", "966"},
 		{"true", true, 3000, 99, 9000, 900, "3", "967"},

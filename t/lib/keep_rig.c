@@ -45,6 +45,7 @@ void keep_start_node(struct keep_rig *rig)
 {
 	struct neap_node_config config = {.tree_count = 1,
 					  .sys_root = "",
+					  .kubelet_dir = rig->kubelet,
 					  .record_dir = "",
 					  .freeze_file = "",
 					  .window_usec = 5 * KEEP_MINUTE,
