@@ -151,12 +151,15 @@ static int make_protected(lua_State *L)
 	return 0;
 }
 
+/* Collected at once: what comes next would otherwise lie beside it, until the state is full within a call of the
+ * script, which pays for the collection then. */
 static int forget_protected(lua_State *L)
 {
 	const struct neap_policy *policy = lua_touserdata(L, 1);
 
 	lua_newtable(L);
 	neap_policy_keep(L, policy, NEAP_REF_FACTS);
+	(void)lua_gc(L, LUA_GCCOLLECT);
 	return 0;
 }
 

@@ -16,7 +16,8 @@
 
 struct one {
 	size_t slot;
-	bool is_noted; /* a good answer, in this decision */
+	bool is_noted;     /* a good answer, in this decision */
+	int faults_before; /* ... in a row, before that one */
 };
 
 struct neap_policies_reserve {
@@ -75,12 +76,17 @@ static bool note(struct neap_policies_reserve *policies, struct one *one,
 
 	if (verdict != NEAP_TICK_WISHES && verdict != NEAP_TICK_HOLD &&
 	    verdict != NEAP_TICK_SKIPPED) {
+		/* Answers of a decision that it failed in end no row of faults. */
+		if (one->is_noted)
+			slot->stats.faults_in_row = one->faults_before;
 		tell_failed(policies, slot, verdict, err);
 		return false;
 	}
-	if (!one->is_noted && verdict != NEAP_TICK_SKIPPED)
-		(void)neap_registry_note(slot, verdict, err, policies->pod.now_usec);
-	one->is_noted = one->is_noted || verdict != NEAP_TICK_SKIPPED;
+	if (one->is_noted || verdict == NEAP_TICK_SKIPPED)
+		return true;
+	one->is_noted = true;
+	one->faults_before = slot->stats.faults_in_row;
+	(void)neap_registry_note(slot, verdict, err, policies->pod.now_usec);
 	return true;
 }
 
