@@ -197,10 +197,11 @@ int main(int argc, char **argv)
 		times[OWNERS][i] = run_owners(&bench);
 		times[FIELDS][i] = run_policy(&bench, small, false);
 		times[RANK][i] = run_policy(&bench, small, true);
-		times[FIRST][i] = run_policy(
-			&bench, neap_policies_reserve_matcher(serve(file)), false);
 		times[MATCH][i] = run_policy(&bench, lua, false);
 	}
+	for (int i = 0; i < ROUNDS; i++) /* states are left behind: it ends soon */
+		times[FIRST][i] = run_policy(
+			&bench, neap_policies_reserve_matcher(serve(file)), false);
 	printf("%zu reservations, one pod, ns of CPU for each\n", count);
 	for (int i = 0; i < KINDS; i++) {
 		qsort(times[i], ROUNDS, sizeof(times[i][0]), compare);
