@@ -208,9 +208,21 @@ static void test_random(void **state)
 	assert_in_range(takes, 500, 4500);
 }
 
+static void test_examples(void **state)
+{
+	struct offer_rig *rig = *state;
+	struct neap_policy *policy = offer_slot(rig, "owner-match")->policy;
+	struct neap_error err = {0};
+
+	assert_true(neap_policy_example_count(policy) >= 9);
+	if (neap_policy_run_examples(policy, NULL, NULL, &err) != 0)
+		fail_msg("%s", err.msg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_examples, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_vectors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
 	};
