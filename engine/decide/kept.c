@@ -51,20 +51,19 @@ static bool has_pairs(const struct neap_reserve *reserve, const struct neap_pod 
 }
 
 /* What policies say; when one fails that is noted, and owners decide from the start. */
-static bool asks_policy(struct neap_kept *kept, const struct neap_reserve *reserve,
-			const struct neap_cluster_node *node, bool is_owner,
+static bool asks_policy(struct neap_cycle *cycle, const struct neap_reserve_offer *offer,
 			bool *ret_failed)
 {
+	struct neap_kept *kept = &cycle->kept;
 	struct neap_reserve_verdict verdict = {0};
 
 	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
-		return is_owner;
-	if (kept->by.rule == NEAP_RESERVE_NARROWED && !is_owner)
+		return offer->is_owner;
+	if (kept->by.rule == NEAP_RESERVE_NARROWED && !offer->is_owner)
 		return false;
-	if (!has_pairs(reserve, kept->ask.pod, &kept->by))
+	if (!has_pairs(offer->reserve, kept->ask.pod, &kept->by))
 		return false;
-	if (!kept->matcher->match(kept->matcher->arg, reserve, node->object, is_owner,
-				  &verdict)) {
+	if (!kept->matcher->match(kept->matcher->arg, offer, &verdict)) {
 		*ret_failed = true;
 		return false;
 	}
@@ -72,7 +71,7 @@ static bool asks_policy(struct neap_kept *kept, const struct neap_reserve *reser
 	    (!kept->again_usec || verdict.again_usec < kept->again_usec))
 		kept->again_usec = verdict.again_usec;
 	if (!verdict.is_open && verdict.reason && !kept->closed)
-		kept->closed = verdict.reason;
+		kept->closed = neap_arena_strdup(&cycle->arena, verdict.reason);
 	return verdict.is_open;
 }
 
@@ -103,9 +102,10 @@ static int by_row(const void *a, const void *b)
 	return strcmp(x->reserve->object->name, y->reserve->object->name);
 }
 
-static bool may_use(struct neap_kept *kept, struct neap_reserve *reserve,
+static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
 		    const struct neap_pod *stand, bool *ret_failed)
 {
+	struct neap_kept *kept = &cycle->kept;
 	struct neap_amounts given;
 	const struct neap_cluster_node *node = stand->seat.node;
 	size_t pods = neap_kept_given(node, stand->keep, &given);
@@ -123,7 +123,13 @@ static bool may_use(struct neap_kept *kept, struct neap_reserve *reserve,
 	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
 	    NEAP_RESERVE_MATCHED)
 		return false;
-	return asks_policy(kept, reserve, node, is_open, ret_failed);
+	return asks_policy(cycle,
+			   &(struct neap_reserve_offer){.reserve = reserve,
+							.node = node->object,
+							.is_owner = is_open,
+							.allocated = &given,
+							.pods = pods},
+			   ret_failed);
 }
 
 /* Whether anything that the pod has leads to a reservation, or it speaks of them itself; else there is nothing to be
@@ -164,7 +170,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 		    !stand->seat.node->object || stand->seat.is_assumed ||
 		    (row != UINT32_MAX && stand->seat.node->row != row))
 			continue;
-		if (may_use(kept, list[i], stand, ret_failed) &&
+		if (may_use(cycle, list[i], stand, ret_failed) &&
 		    !add_match(kept, list[i], stand))
 			ret = neap_error_nomem(err);
 	}
@@ -196,7 +202,9 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	if (ret < 0 || !neap_reserve_book_count(kept->book))
 		return ret;
 	if (kept->matcher)
-		kept->matcher->begin(kept->matcher->arg, pod, cycle->now_usec, &kept->by);
+		kept->matcher->begin(kept->matcher->arg,
+				     neap_cluster_resources(cycle->cluster), pod,
+				     cycle->now_usec, &kept->by);
 	ret = find_matches(cycle, row, &has_failed, err);
 	if (ret == 0 && has_failed) {
 		kept->by = (struct neap_reserve_asked){0};
@@ -388,13 +396,16 @@ static bool is_before(const struct option *a, const struct option *b,
 static int rank_of(struct neap_cycle *cycle, const struct option *option)
 {
 	const struct neap_reserve_matcher *matcher = cycle->kept.matcher;
-	const struct neap_reserve *reserve = option->match->reserve;
+	const struct neap_reserve_offer offer = {
+		.reserve = option->match->reserve,
+		.node = cycle->columns->nodes[option->match->row]->object,
+		.is_owner = neap_reserve_owners_take(option->match->reserve,
+						     &cycle->kept.ask),
+		.allocated = &option->given,
+		.pods = option->part.assigned};
 
-	if (!matcher || !cycle->kept.by.has_rank)
-		return -1;
-	return matcher->rank(matcher->arg, reserve,
-			     cycle->columns->nodes[option->match->row]->object,
-			     &option->given, option->part.assigned);
+	return matcher && cycle->kept.by.has_rank ? matcher->rank(matcher->arg, &offer)
+						  : -1;
 }
 
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,

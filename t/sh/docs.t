@@ -73,7 +73,8 @@ policy_checks()
 	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
 		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/kind.c)
 	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
-		$(sed -n '/table_keys\[\]/,/;/p' lua/policy.c | grep -oE '"[a-z]+"' | tr -d '"')
+		$({ sed -n '/table_keys\[\]/,/;/p' lua/policy.c; sed -n '/^static const char /,/;/p' lua/kind.c; } |
+			grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
 		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c)
 	check "every key" all_named "$(section $POLICY '# KEYS')" '`%s`' 10 \
@@ -183,7 +184,7 @@ parts_pass()
 		n=$((n + 1))
 		{
 			echo 'return { api = 1, kind = "qos", name = "part",'
-			grep -qE '^(tick|allow|plan) = ' "$part" || echo 'tick = function() return {} end,'
+			grep -qE '^(tick|allow|plan|match) = ' "$part" || echo 'tick = function() return {} end,'
 			cat "$part"
 			echo '}'
 		} >"${part%.fields}.lua"
