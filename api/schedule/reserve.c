@@ -217,7 +217,7 @@ int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod
 
 	neap_claim_free(claim);
 	if (failed < 0) {
-		scheduler_free_bind(bind);
+		scheduler_bind_free(bind);
 		return failed;
 	}
 	if (bind->taken_count)

@@ -33,6 +33,9 @@ struct bind {
 	char key[NEAP_POD_KEY];
 	char uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME];
+	/* What the binding was asked of, where nothing else is on its way to it, and the annotations that go with it. */
+	struct neap_object *before;
+	json_t *notes;
 	/* Of a binding that somebody else decided (view.h); else NULL. */
 	void (*told)(void *arg, const char *trouble);
 	void *arg;
@@ -40,7 +43,7 @@ struct bind {
 	 * its status. */
 	struct taken_pod *taken;
 	size_t taken_count, told_count;
-	json_t *notes, *status;
+	json_t *status;
 };
 
 struct taken_pod {
@@ -111,12 +114,12 @@ bool scheduler_place(struct neap_scheduler *scheduler);
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err);
+void scheduler_bind_free(struct bind *bind);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
 /* bind gets its names and stands among those on their way. */
 void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			const char *node, struct bind *bind);
-void scheduler_free_bind(struct bind *bind);
 /* An answer to the last write of a bind: object, or failure; frees it. */
 void scheduler_bound(void *arg, struct neap_object *object,
 		     const struct neap_kube_failure *failure);

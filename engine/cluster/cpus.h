@@ -31,6 +31,13 @@ struct neap_cpus {
 	bool is_stale;
 };
 
+/* All of a book that most pods go by, as one number: what is so on one node of a class is so on all. */
+enum {
+	NEAP_CPUS_NONE,       /* no book */
+	NEAP_CPUS_SINGLE = 1, /* the book itself is to be asked */
+};
+uint16_t neap_cpus_class(const struct neap_cpus *book);
+
 /* What a pod is given on a node, beside its place. Owned by whoever got it. */
 struct neap_claim {
 	/* The reservation that it uses, which is there; "": none. */

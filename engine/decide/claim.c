@@ -30,7 +30,8 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		    struct neap_error *err)
 {
 	struct neap_cluster *cluster = neap_decide_cluster(decide);
-	neap_auto_free struct neap_cpu_work *work = NULL;
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	struct neap_cpu_work *work;
 	struct neap_claim *claim;
 	int answer;
 
@@ -38,14 +39,16 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 	if (gets_nothing(cluster, pod, row))
 		return 0;
 	(void)neap_cluster_settle(cluster);
-	work = neap_alloc(sizeof(*work));
+	if (!cycle->cpus)
+		cycle->cpus = neap_alloc(sizeof(*cycle->cpus));
+	work = cycle->cpus;
 	if (!work)
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, cluster, pod);
 	work->kept = kept;
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
 	if (answer == -NEAP_ENOFIT)
-		neap_decide_cycle(decide)->wakes |= neap_filter_cpus.wakes;
+		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
 	claim = neap_alloc(sizeof(*claim));
