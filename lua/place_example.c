@@ -13,7 +13,6 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/cpus.h"
 #include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/place_priv.h"
@@ -48,20 +47,20 @@ static int fail(const struct example *ex, const char *field, const char *what)
 
 /* --- reading --- */
 
-int neap_place_check_names(const json_t *object, const char *what,
-			   const char *const *names, struct neap_error *err)
+static int check_names(const struct example *ex, const json_t *object, const char *what,
+		       const char *const *names)
 {
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+	json_object_foreach ((json_t *)object, key, value) {
 		const char *const *name = names;
 
 		while (*name && strcmp(*name, key) != 0)
 			name++;
 		if (!*name)
-			return neap_error_set(err, NEAP_EINVAL, "%s has no field '%.40s'",
-					      what, key);
+			return neap_error_set(ex->err, NEAP_EINVAL,
+					      "%s has no field '%.40s'", what, key);
 	}
 	return 0;
 }
@@ -84,7 +83,7 @@ static int read_row(lua_State *L, struct example *ex)
 	rc = neap_lua_to_json_within(L, row, VALUES_MAX, ROW_BYTES, &ex->row, ex->err);
 	if (rc < 0)
 		return rc;
-	rc = neap_place_check_names(ex->row, "an example of this kind", names, ex->err);
+	rc = check_names(ex, ex->row, "an example of this kind", names);
 	if (rc < 0)
 		return rc;
 	neap_params_reset(&ex->policy->params);
@@ -104,24 +103,26 @@ static int read_protected(lua_State *L)
 
 /* --- objects --- */
 
-int neap_place_quantities(const json_t *from, const char *what, json_t *ret,
-			  struct neap_error *err)
+/* Amounts as quantities: { cpu = 500 } is "500m". */
+static int quantities(const struct example *ex, const json_t *from, const char *what,
+		      json_t *ret)
 {
 	const char *key;
 	json_t *value;
 	int rc = 0;
 
-	json_object_foreach ((json_t *)(uintptr_t)from, key, value) {
+	json_object_foreach ((json_t *)from, key, value) {
 		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			return neap_error_set(err, NEAP_EINVAL,
-					      "%s.%.60s: a whole number is wanted, cpu "
-					      "in thousandths",
-					      what, key);
+			return neap_error_set(
+				ex->err, NEAP_EINVAL,
+				"%s.%.60s: a whole number is wanted, cpu in "
+				"thousandths",
+				what, key);
 		if (json_object_set_new(
 			    ret, key,
 			    json_sprintf("%lld%s", (long long)json_integer_value(value),
 					 strcmp(key, "cpu") == 0 ? "m" : "")) < 0)
-			rc = neap_error_nomem(err);
+			rc = neap_error_nomem(ex->err);
 	}
 	return rc;
 }
@@ -153,8 +154,8 @@ static int set_node(struct example *ex, const char *name, const json_t *node)
 	if (rc == 0)
 		rc = json_object_set_new(allocatable, "pods", json_string("110"));
 	if (rc == 0)
-		rc = neap_place_quantities(json_object_get(node, "allocatable"),
-					   "allocatable", allocatable, ex->err);
+		rc = quantities(ex, json_object_get(node, "allocatable"), "allocatable",
+				allocatable);
 	if (rc < 0) {
 		json_decref(allocatable);
 		return rc;
@@ -171,37 +172,29 @@ static int set_node(struct example *ex, const char *name, const json_t *node)
 	return rc;
 }
 
-/* status: its resource-status, borrowed; NULL: it has none. */
 static int set_pod(struct example *ex, const char *node, int number,
-		   const json_t *requested, json_t *status)
+		   const json_t *requested)
 {
-	json_t *requests = json_object(), *notes = json_object();
+	json_t *requests = json_object();
 	struct neap_object *object = NULL;
 	unsigned moved;
 	char name[300];
-	int rc = requests && notes &&
-				 (!status ||
-				  json_object_set(notes, NEAP_KEY_RESOURCE_STATUS,
-						  status) == 0)
-			 ? 0
-			 : neap_error_nomem(ex->err);
+	int rc = requests ? 0 : neap_error_nomem(ex->err);
 
 	(void)snprintf(name, sizeof(name), "%.250s-%d", node, number);
 	if (rc == 0)
-		rc = neap_place_quantities(requested, "requested", requests, ex->err);
+		rc = quantities(ex, requested, "requested", requests);
 	if (rc < 0) {
 		json_decref(requests);
-		json_decref(notes);
 		return rc;
 	}
-	rc = object_of(
-		ex,
-		json_pack("{s:{s:s,s:s,s:s,s:o},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
-			  "metadata", "name", name, "namespace", "there", "uid", name,
-			  "annotations", notes, "spec", "nodeName", node, "containers",
-			  "resources", "requests", requests, "status", "phase", "Running",
-			  "startTime", LONG_AGO),
-		&object);
+	rc = object_of(ex,
+		       json_pack("{s:{s:s,s:s,s:s},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
+				 "metadata", "name", name, "namespace", "there", "uid",
+				 name, "spec", "nodeName", node, "containers",
+				 "resources", "requests", requests, "status", "phase",
+				 "Running", "startTime", LONG_AGO),
+		       &object);
 	if (rc == 0)
 		rc = neap_cluster_set_pod(ex->cluster, object, &moved, ex->err);
 	(void)neap_object_unref(object);
@@ -261,31 +254,13 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 	return rc;
 }
 
-/* *ret_status: of the pod that has what is requested of the NUMA nodes. */
-static int set_numa(struct example *ex, const char *name, const json_t *list,
-		    json_t **ret_status)
-{
-	struct neap_object *object = NULL;
-	json_t *topology;
-	unsigned moved;
-	int rc = neap_place_example_numa(list, name, &topology, ret_status, ex->err);
-
-	if (rc == 0)
-		rc = object_of(ex, topology, &object);
-	if (rc == 0)
-		rc = neap_cluster_set_topology(ex->cluster, object, &moved, ex->err);
-	(void)neap_object_unref(object);
-	return rc;
-}
-
 static int add_node(struct example *ex, const char *name, const json_t *node)
 {
-	static const char *const names[] = {
-		"labels", "allocatable", "requested", "load_share", "pods", "numa", NULL};
-	json_t *status = NULL;
+	static const char *const names[] = {"labels",     "allocatable", "requested",
+					    "load_share", "pods",        NULL};
 	const json_t *requested = json_object_get(node, "requested");
 	const json_t *told = json_object_get(node, "pods");
-	int rc = neap_place_check_names(node, "a node", names, ex->err), pods = 0;
+	int rc = check_names(ex, node, "a node", names), pods = 0;
 
 	if (rc < 0)
 		return rc;
@@ -296,13 +271,8 @@ static int add_node(struct example *ex, const char *name, const json_t *node)
 	if (!pods && json_object_size(requested))
 		return fail(ex, "pods", "no pods, and something is requested");
 	rc = set_node(ex, name, node);
-	if (rc == 0 && json_object_get(node, "numa"))
-		rc = set_numa(ex, name, json_object_get(node, "numa"), &status);
-	if (rc == 0 && status && !pods)
-		rc = fail(ex, "numa", "no pods, and something is requested");
 	for (int i = 0; rc == 0 && i < pods; i++)
-		rc = set_pod(ex, name, i, i ? NULL : requested, i ? NULL : status);
-	json_decref(status);
+		rc = set_pod(ex, name, i, i ? NULL : requested);
 	if (rc == 0 && json_object_get(node, "load_share"))
 		rc = set_metric(ex, name, node, pods);
 	return rc;
@@ -321,10 +291,10 @@ static int make_pod(struct example *ex)
 	int rc = requests ? 0 : neap_error_nomem(ex->err);
 
 	if (rc == 0)
-		rc = neap_place_check_names(pod, "a pod", names, ex->err);
+		rc = check_names(ex, pod, "a pod", names);
 	if (rc == 0)
-		rc = neap_place_quantities(json_object_get(pod, "requests"), "requests",
-					   requests, ex->err);
+		rc = quantities(ex, json_object_get(pod, "requests"), "requests",
+				requests);
 	if (rc < 0) {
 		json_decref(requests);
 		return rc;

@@ -53,18 +53,6 @@ enum neap_tick_verdict neap_place_open(struct neap_policy *policy,
 				       const struct neap_place *place,
 				       struct neap_error *err);
 
-/* --- examples --- */
-
-int neap_place_check_names(const json_t *object, const char *what,
-			   const char *const *names, struct neap_error *err);
-/* Amounts as quantities, added to ret: { cpu = 500 } is "500m". */
-int neap_place_quantities(const json_t *from, const char *what, json_t *ret,
-			  struct neap_error *err);
-/* The NodeResourceTopology of a node by a list of NUMA nodes, and what pods there have of them, as the text of
- * resource-status; NULL: nothing. New references. */
-int neap_place_example_numa(const json_t *list, const char *node, json_t **ret_topology,
-			    json_t **ret_status, struct neap_error *err);
-
 /* score.c: what plan returned, at index; does not raise. 1: there are terms, 0: none. */
 int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *policy,
 			 struct neap_curve_score *ret, struct neap_error *err);

@@ -15,7 +15,6 @@
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
 #include "lua/place.h"
-#include "t/lib/cpus_rig.h"
 #include "t/lib/place_rig.h"
 
 static int setup(void **state)
@@ -118,114 +117,6 @@ static void test_shadow(void **state)
 		}
 		json_decref(json);
 		place_free(rig);
-	}
-}
-
-/* What would be left of the NUMA node that a pod fills most; CPUs that a pod has of its own are not free. */
-static void test_numa_left(void **state)
-{
-	static const struct {
-		const char *node, *column, *cpu, *memory;
-		double want; /* NAN: missing */
-	} rows[] = {
-		/* 0-1 of 0-3 are a pod's, which counts no amounts. */
-		{"part", "numa_left_share.cpu", "2", "0", 0},
-		{"part", "numa_left_share.cpu", "1500m", "0", 0.125},
-		{"part", "numa_left_share.cpu", "3", "0", 0.25},
-		{"part", "numa_left_share.cpu", "4", "0", 0},
-		{"part", "numa_left_share.cpu", "4500m", "0", NAN},
-		{"part", "numa_left_share.memory", "1", "3Gi", 0.25},
-		{"part", "numa_left_share.memory", "1", "5Gi", NAN},
-		/* 3 of each are requested of the first. */
-		{"amounts", "numa_left_share.cpu", "1", "0", 0},
-		{"amounts", "numa_left_share.memory", "1", "2Gi", 0.5},
-		{"untold", "numa_left_share.cpu", "1", "0", NAN},
-		{"part", "numa_left_share.ephemeral-storage", "1", "0", NAN},
-	};
-	static const struct cpus_machine machine = {.nodes = 2, .cores = 2, .threads = 2};
-	struct neap_cluster *cluster = cluster_new();
-
-	(void)state;
-	for (size_t i = 0; i < 3; i++)
-		(void)cluster_set_node(cluster,
-				       i == 0   ? "part"
-				       : i == 1 ? "amounts"
-						: "untold",
-				       "", "{}", "'cpu':'8','memory':'8Gi','pods':'9'");
-	(void)cpus_set_topology(cluster, "part", &machine);
-	(void)cpus_set_topology(cluster, "amounts", &machine);
-	(void)cluster_set_pod(cluster, "p",
-			      "'annotations':{'" NEAP_KEY_RESOURCE_STATUS
-			      "':'{\\\"cpuset\\\":\\\"0-1\\\"}'}",
-			      "{'nodeName':'part'}", "{}");
-	(void)cluster_set_pod(
-		cluster, "q",
-		"'annotations':{'" NEAP_KEY_RESOURCE_STATUS
-		"':'{\\\"numaNodeResources\\\":[{\\\"node\\\":0,\\\"resources\\\":{"
-		"\\\"cpu\\\":\\\"3\\\",\\\"memory\\\":\\\"3Gi\\\"}}]}'}",
-		"{'nodeName':'amounts'}", "{}");
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct neap_column_view view;
-		struct neap_column column;
-		struct neap_error err;
-		struct neap_pod *pod;
-		char spec[256];
-		double got;
-
-		(void)snprintf(spec, sizeof(spec),
-			       "{'containers':[{'resources':{'requests':{'cpu':'%s',"
-			       "'memory':'%s'}}}]}",
-			       rows[i].cpu, rows[i].memory);
-		pod = cluster_pod(neap_cluster_resources(cluster), "one", "", spec, "{}");
-		assert_int_equal(neap_column_parse(rows[i].column, &column, &err), 0);
-		neap_column_open(&view, &column, cluster, pod, 0);
-		got = neap_column_number(
-			&view, neap_cluster_find_node(cluster, rows[i].node)->row);
-		if (isnan(rows[i].want) ? !isnan(got) : got != rows[i].want)
-			fail_msg("%zu: %s of %s: %g", i, rows[i].column, rows[i].node,
-				 got);
-		(void)neap_pod_unref(pod);
-	}
-	neap_cluster_free(cluster);
-}
-
-/* NUMA nodes of examples that cannot be. */
-static void test_bad_numa(void **state)
-{
-	static const struct {
-		const char *node, *error;
-	} rows[] = {
-		{"numa = {}", NULL},
-		{"numa = 4", "a list of at most 8 tables is wanted"},
-		{"numa = { {}, {}, {}, {}, {}, {}, {}, {}, {} }",
-		 "a list of at most 8 tables is wanted"},
-		{"numa = { { cpu = 1000 } }", "a NUMA node has no field 'cpu'"},
-		{"numa = { { allocatable = { cpu = 'x' } } }",
-		 "allocatable.cpu: a whole number is wanted"},
-		{"numa = { { allocatable = { cpu = 257000 } } }", "more than 256 CPUs"},
-		{"numa = { { allocatable = { cpu = 1000 }, requested = { cpu = 1 } } }",
-		 "no pods, and something is requested"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct neap_policy *policy = NULL;
-		struct neap_error err = {0};
-		char text[512], name[64];
-		int ret;
-
-		(void)snprintf(text, sizeof(text),
-			       "return { api = 1, kind = 'score', name = 'x', plan = "
-			       "function() end, examples = { { name = 'e', nodes = { a = "
-			       "{ %s } }, want = 'hold' } } }",
-			       rows[i].node);
-		assert_int_equal(
-			neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
-		ret = neap_policy_run_example(policy, 1, 0, name, sizeof(name), &err);
-		if ((ret < 0) != (rows[i].error != NULL) ||
-		    (ret < 0 && !strstr(err.msg, rows[i].error)))
-			fail_msg("%s: %s", rows[i].node, err.msg);
-		neap_policy_free(policy);
 	}
 }
 
@@ -564,8 +455,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(points_decide),
 		cmocka_unit_test(test_shadow),
-		cmocka_unit_test(test_numa_left),
-		cmocka_unit_test(test_bad_numa),
 		TEST(same_again),
 		TEST(pod_is_seen),
 		cmocka_unit_test(test_bad_ones),

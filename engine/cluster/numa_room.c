@@ -85,26 +85,6 @@ int64_t neap_numa_counted(const struct neap_numa_node *node,
 	return neap_amount_sum(used - bound, neap_numa_amplify(bound, ratio));
 }
 
-int64_t neap_numa_free(const struct neap_numa_node *node, int zone, int resource)
-{
-	int cell = zone * node->resource_count + resource, words = node->layout->words;
-	const uint64_t *mask = node->zone_cpus + (size_t)zone * (size_t)words;
-	int64_t used =
-		neap_numa_counted(node, node->use, zone, resource, node->used[cell]);
-	int64_t left = node->total[cell] > used ? node->total[cell] - used : 0;
-	int64_t cpus = 0;
-
-	if (node->resource[resource] != NEAP_RESOURCE_CPU)
-		return left;
-	for (int i = 0; i < words; i++)
-		for (uint64_t set = mask[i] & ~node->reserved[i]; set != 0;
-		     set &= set - 1)
-			cpus += node->use->refs[i * 64 + __builtin_ctzll(set)] <
-				node->max_refs;
-	cpus = neap_numa_amplify(cpus * 1000, node->ratio[resource]);
-	return left < cpus ? left : cpus;
-}
-
 int neap_numa_room_open(struct neap_numa_room *room, const struct neap_numa_node *node,
 			const struct neap_numa_held *back, size_t back_count,
 			struct neap_error *err)

@@ -31,10 +31,6 @@ int64_t neap_numa_counted(const struct neap_numa_node *node,
 			  const struct neap_cpu_use *use, int zone, int resource,
 			  int64_t used);
 
-/* What is left of a resource of a zone, as the room of a decision has it; of CPU no more than the CPUs that another pod may
- * have. */
-int64_t neap_numa_free(const struct neap_numa_node *node, int zone, int resource);
-
 struct neap_numa_ask {
 	const struct neap_amount *requests; /* as asked for, never amplified */
 	size_t request_count;

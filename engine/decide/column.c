@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/cluster/cpus.h"
 
 static const struct {
 	const char *name;
@@ -24,7 +23,6 @@ static const struct {
 	[NEAP_COLUMN_REQUESTED_SHARE] = {"requested_share", true, false, true},
 	[NEAP_COLUMN_FREE_SHARE] = {"free_share", true, false, true},
 	[NEAP_COLUMN_LOAD_SHARE] = {"load_share", true, false, true},
-	[NEAP_COLUMN_NUMA_LEFT_SHARE] = {"numa_left_share", true, false, true},
 };
 
 const char *neap_column_family_name(enum neap_column_family family)
@@ -63,8 +61,7 @@ int neap_column_parse(const char *text, struct neap_column *ret, struct neap_err
 		err, NEAP_EINVAL,
 		"there is no column '%.60s'; known: name, labels.KEY, pods, and with "
 		"a resource allocatable.cpu, requested.cpu, free.cpu, "
-		"requested_share.cpu, free_share.cpu, load_share.cpu, "
-		"numa_left_share.cpu",
+		"requested_share.cpu, free_share.cpu, load_share.cpu",
 		text);
 }
 
@@ -92,8 +89,6 @@ static void open_amount(struct neap_column_view *view, struct neap_cluster *clus
 	view->allocatable = view->columns->allocatable[resource];
 	view->used = view->columns->used[resource];
 	view->is_missing = !view->allocatable || !view->used;
-	view->cluster = cluster;
-	view->resource = resource;
 	for (size_t i = 0; i < pod->request_count; i++)
 		if (pod->requests[i].resource == resource)
 			view->ask = pod->requests[i].amount;
@@ -175,24 +170,6 @@ static double load_of(const struct neap_column_view *view, uint32_t row)
 	       (double)capacity;
 }
 
-static double numa_left(const struct neap_column_view *view, uint32_t row)
-{
-	const struct neap_cpus *book = neap_cluster_cpus(view->cluster, row);
-	const struct neap_numa_node *numa = book && !book->is_stale ? book->numa : NULL;
-	int resource = numa ? neap_numa_node_resource(numa, view->resource) : -1;
-	double least = NAN;
-
-	for (int zone = 0; resource >= 0 && zone < numa->zone_count; zone++) {
-		int64_t total = numa->total[zone * numa->resource_count + resource];
-		int64_t left = neap_numa_free(numa, zone, resource) - view->ask;
-		double share = (double)left / (double)total;
-
-		if (total > 0 && left >= 0 && !(share >= least))
-			least = share;
-	}
-	return least;
-}
-
 bool neap_column_integer(const struct neap_column_view *view, uint32_t row, int64_t *ret)
 {
 	if (view->column->family == NEAP_COLUMN_PODS) {
@@ -260,8 +237,6 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 			ret[i] = number_of(neap_column_text(view, rows[i]));
 		else if (family == NEAP_COLUMN_LOAD_SHARE)
 			ret[i] = load_of(view, rows[i]);
-		else if (family == NEAP_COLUMN_NUMA_LEFT_SHARE)
-			ret[i] = numa_left(view, rows[i]);
 		else
 			ret[i] = neap_column_integer(view, rows[i], &amount)
 					 ? (double)amount

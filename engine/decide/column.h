@@ -20,9 +20,6 @@ enum neap_column_family {
 	NEAP_COLUMN_REQUESTED_SHARE, /* with the pod of the decision; the next two, too */
 	NEAP_COLUMN_FREE_SHARE,
 	NEAP_COLUMN_LOAD_SHARE, /* really used, by its report and what is on its way */
-	/* Of the one NUMA node that is filled most by the pod, what would be left of it; missing where none has room for
-	 * all of it, or nothing is told of them. */
-	NEAP_COLUMN_NUMA_LEFT_SHARE,
 	NEAP_COLUMN_FAMILY_COUNT
 };
 
@@ -46,9 +43,6 @@ struct neap_column_view {
 	/* Amounts: of the resource, and what the pod asks for. */
 	const int64_t *allocatable, *used;
 	int64_t ask;
-	/* NUMA nodes. */
-	const struct neap_cluster *cluster;
-	uint32_t resource;
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;

@@ -383,7 +383,6 @@ function Quantity.bytes(text) end
 ---@field requested_share table<string, number> of allocatable, this pod counted; the next two, too
 ---@field free_share table<string, number> 1 less requested_share
 ---@field load_share table<string, number> really used, by a fresh report and what is on its way
----@field numa_left_share table<string, number> of the one NUMA node that this pod fills most, what would be left of it
 
 --- One part of a score: a column of the nodes, through a curve of straight lines.
 ---@class neap.Term
@@ -404,7 +403,6 @@ function Quantity.bytes(text) end
 ---@field requested? table<string, integer>
 ---@field pods? integer at most 256 [1 where something is requested, else 0]
 ---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
----@field numa? table[] at most 8 NUMA nodes: allocatable, requested; without it there is no topology
 
 --- A row of examples of the kinds score and filter.
 ---@class neap.PlaceExample
