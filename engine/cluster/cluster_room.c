@@ -23,9 +23,7 @@ bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 		return true;
 	}
 	copy = node == pod->nominated ? node : neap_arena_strdup(&pod->arena, node);
-	if (!copy ||
-	    !neap_map_set(cluster->nominees,
-			  neap_pod_key(pod->object->ns, pod->object->name, key), pod))
+	if (!copy || !neap_map_set(cluster->nominees, neap_pod_seat_key(pod, key), pod))
 		return false;
 	pod->nominated = copy;
 	cluster->generation++;
@@ -37,9 +35,7 @@ void neap_cluster_end_nomination(struct neap_cluster *cluster, const struct neap
 	char key[NEAP_POD_KEY];
 
 	if (*pod->nominated)
-		(void)neap_map_remove(
-			cluster->nominees,
-			neap_pod_key(pod->object->ns, pod->object->name, key));
+		(void)neap_map_remove(cluster->nominees, neap_pod_seat_key(pod, key));
 }
 
 size_t neap_cluster_nominee_count(const struct neap_cluster *cluster)

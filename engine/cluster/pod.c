@@ -25,6 +25,13 @@ char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY])
 	return buf;
 }
 
+char *neap_pod_seat_key(const struct neap_pod *pod, char buf[NEAP_POD_KEY])
+{
+	return pod->keep && pod->keep->name
+		       ? neap_pod_key("", pod->keep->name, buf)
+		       : neap_pod_key(pod->object->ns, pod->object->name, buf);
+}
+
 void *neap_pod_list(struct neap_pod *pod, size_t count, size_t size, const char *field,
 		    struct neap_error *err)
 {
@@ -319,11 +326,15 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 	}
 	pod->refs = 1;
 	pod->object = neap_object_ref(object);
-	pod->node_name = pod->scheduler = pod->nominated = "";
+	pod->node_name = pod->scheduler = pod->nominated = pod->near_name = "";
+	pod->reservation = "";
 	failed = read_all(pod, tree, resources, &fault);
 	/* Whatever else is wrong: it may run, and have CPUs. */
 	if (fault.code != NEAP_ENOMEM)
 		no_cpus = neap_pod_read_cpus(pod, tree, failed < 0 ? &other : &fault);
+	if (fault.code != NEAP_ENOMEM && no_cpus != -NEAP_ENOMEM &&
+	    neap_pod_read_kept(pod, tree, &other) < 0)
+		no_cpus = -NEAP_ENOMEM;
 	if (failed == 0 || no_cpus == -NEAP_ENOMEM)
 		failed = no_cpus;
 	json_decref(tree);
@@ -335,6 +346,47 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 		set_trouble(pod, &fault);
 	*ret = pod;
 	return 0;
+}
+
+/* No text in a pod can hold this: there quotes have a backslash. */
+static int64_t bound_usec(const struct neap_object *object)
+{
+	static const char head[] =
+		"{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"";
+	const char *at = memmem(object->text, object->text_len, head, sizeof(head) - 1);
+	char text[32];
+	int64_t usec;
+
+	if (!at)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%.*s",
+		       (int)strcspn(at + sizeof(head) - 1, "\""), at + sizeof(head) - 1);
+	return neap_time_parse(text, &usec, NULL) < 0 ? 0 : usec;
+}
+
+bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char *node,
+		   const char *spec, const char *status)
+{
+	const char *bound = neap_object_field(object, "spec.nodeName");
+	int64_t usec = bound_usec(object);
+	const struct neap_pod_cpus *cpus = pod->cpus;
+	const char *name;
+
+	if (pod->trouble || !usec || !bound || strcmp(bound, node) != 0 ||
+	    ((spec || status) && !cpus))
+		return false;
+	if (spec || status)
+		cpus = neap_pod_renew_cpus(pod, spec, status);
+	name = neap_arena_strdup(&pod->arena, node);
+	if (!name || ((spec || status) && !cpus))
+		return false;
+	pod->cpus = cpus;
+	pod->node_name = name;
+	pod->load.assigned_usec = usec;
+	(void)neap_object_ref(object);
+	(void)neap_object_unref(pod->object);
+	pod->object = object;
+	return true;
 }
 
 struct neap_pod *neap_pod_ref(struct neap_pod *pod)
@@ -349,6 +401,7 @@ struct neap_pod *neap_pod_unref(struct neap_pod *pod)
 		return NULL;
 	(void)neap_object_unref(pod->object);
 	free(pod->seat.status);
+	free(pod->seat.reservation);
 	neap_arena_done(&pod->arena);
 	free(pod);
 	return NULL;

@@ -62,6 +62,8 @@ int neap_decide_new(const struct neap_decide_config *config, struct neap_decide 
 	decide->settings = settings;
 	decide->cycle.cluster = config->cluster;
 	decide->cycle.more = config->more;
+	decide->cycle.kept.book = config->book;
+	decide->cycle.kept.matcher = config->matcher;
 	decide->cycle.settings = settings;
 	failed = number_all(decide, err);
 	if (failed < 0) {
@@ -76,12 +78,12 @@ void neap_decide_free(struct neap_decide *decide)
 {
 	if (!decide)
 		return;
-	neap_domains_done(&decide->cycle.near);
-	neap_domains_done(&decide->cycle.spread);
+	neap_tally_done(&decide->cycle.near);
+	neap_tally_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
+	neap_kept_done(&decide->cycle.kept);
 	free(decide->cycle.cpus);
-	free(decide->cycle.taken);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
 	free(decide->cycle.rows);
@@ -136,30 +138,6 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
 {
 	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
-}
-
-/* --- kinds of pods --- */
-
-void neap_cycle_forget_taken(struct neap_cycle *cycle)
-{
-	uint32_t kinds = neap_cluster_kind_end(cycle->cluster);
-
-	if (cycle->taken_kinds < kinds) {
-		free(cycle->taken);
-		cycle->taken = neap_alloc_array(kinds, (size_t)2 * NEAP_TAKEN_SLOTS);
-		cycle->taken_kinds = cycle->taken ? kinds * 2 : 0;
-	} else if (kinds) {
-		memset(cycle->taken, 0, (size_t)cycle->taken_kinds * NEAP_TAKEN_SLOTS);
-	}
-}
-
-uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
-			  const struct neap_pod *other)
-{
-	if (slot >= NEAP_TAKEN_SLOTS || !other->seat.kind ||
-	    other->seat.kind->number >= cycle->taken_kinds)
-		return NULL;
-	return &cycle->taken[slot * cycle->taken_kinds + other->seat.kind->number];
 }
 
 /* --- one decision --- */
@@ -337,11 +315,11 @@ static void add_scores(struct neap_decide *decide)
 
 static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
 {
-	struct neap_cluster_node **nodes = cycle->columns->nodes;
+	const uint32_t *pods = cycle->columns->pods;
 
 	if (cycle->scores[one] != cycle->scores[other])
 		return cycle->scores[one] > cycle->scores[other];
-	return nodes[cycle->rows[one]]->pod_count < nodes[cycle->rows[other]]->pod_count;
+	return pods[cycle->rows[one]] < pods[cycle->rows[other]];
 }
 
 /* The most points; of equals the one with the fewest pods, then the first that was looked at. */
@@ -355,38 +333,48 @@ static size_t pick(const struct neap_cycle *cycle)
 	return best;
 }
 
-/* What every decision begins with. */
+/* What every decision begins with; when it succeeds it is to be finished. */
 static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 		 struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
+	int failed;
 
+	neap_cluster_trim_labels(decide->cluster);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	cycle->pod = pod;
 	cycle->is_short = false;
 	neap_arena_done(&cycle->arena);
 	cycle->refusal_count = cycle->row_count = cycle->text_count = 0;
 	cycle->wakes = NEAP_MOVED_NODE_ADDED;
+	if (cycle->kept.book)
+		cycle->wakes |= NEAP_MOVED_RESERVATION;
 	decide->end = NULL;
 	decide->nodes = neap_cluster_node_count(decide->cluster);
 	if (pod->trouble)
 		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
 	if (!make_room(cycle))
 		return neap_error_nomem(err);
+	failed = neap_kept_begin(cycle, pod, UINT32_MAX, err);
+	if (failed < 0)
+		return failed;
+	neap_kept_lift(cycle);
 	neap_more_begin(cycle);
 	return 0;
 }
 
-int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
-		    struct neap_choice *ret, struct neap_error *err)
+void neap_decide_finish(struct neap_decide *decide)
+{
+	neap_kept_put_back(&decide->cycle);
+}
+
+static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
+			struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	struct neap_choice choice = {0};
 	size_t best = 0;
-	int failed = begin(decide, pod, err);
 
-	if (failed < 0)
-		return failed;
 	filter(decide, &choice);
 	if (cycle->is_short)
 		return neap_error_nomem(err);
@@ -403,6 +391,18 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 	choice.node = cycle->columns->nodes[choice.row]->name;
 	*ret = choice;
 	return 1;
+}
+
+int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
+		    struct neap_choice *ret, struct neap_error *err)
+{
+	int answer = begin(decide, pod, err);
+
+	if (answer < 0)
+		return answer;
+	answer = decide_begun(decide, ret, err);
+	neap_decide_finish(decide);
+	return answer;
 }
 
 void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
@@ -433,6 +433,7 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 				cycle->rows[cycle->row_count++] = rows[i];
 		}
 	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
+	neap_decide_finish(decide);
 	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
 }
@@ -450,6 +451,7 @@ int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 		cycle->rows[cycle->row_count++] = rows[i];
 	if (cycle->row_count)
 		add_scores(decide);
+	neap_decide_finish(decide);
 	*ret = (struct neap_verdict){
 		.rows = cycle->rows, .scores = cycle->scores, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
@@ -472,6 +474,7 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 	fits = neap_decide_fits(decide, row);
 	for (size_t i = count; i > 0; i--)
 		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
+	neap_decide_finish(decide);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	return cycle->is_short ? neap_error_nomem(err) : fits;
 }
@@ -479,6 +482,11 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 unsigned neap_decide_wakes(const struct neap_decide *decide)
 {
 	return decide->cycle.wakes;
+}
+
+int64_t neap_decide_again(const struct neap_decide *decide)
+{
+	return decide->cycle.kept.again_usec;
 }
 
 const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide,

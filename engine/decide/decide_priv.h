@@ -7,9 +7,11 @@
 #include "engine/decide/cpus.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
+#include "engine/decide/kept.h"
 #include "engine/decide/load.h"
 #include "engine/decide/more.h"
 #include "engine/decide/settings.h"
+#include "engine/decide/tally.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
@@ -19,8 +21,8 @@
 struct neap_filter;
 
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
- * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS and CPUS_ROOM that of
- * the text in the cycle, of MORE what more->reason takes; else 0. */
+ * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS, CPUS_ROOM, KEPT and KEPT_ROOM
+ * that of the text in the cycle, of MORE what more->reason takes; else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
@@ -43,6 +45,8 @@ enum neap_reason {
 	NEAP_REASON_LOAD_AGGREGATED,
 	NEAP_REASON_CPUS,
 	NEAP_REASON_CPUS_ROOM,
+	NEAP_REASON_KEPT,
+	NEAP_REASON_KEPT_ROOM,
 	NEAP_REASON_MORE,
 	NEAP_REASON_COUNT
 };
@@ -77,14 +81,12 @@ struct neap_cycle {
 	uint8_t *tolerated;
 	size_t tolerated_size;
 	/* Of affinities between pods, and of spreading: first the filter's, then the score's. */
-	struct neap_domains near, spread;
+	struct neap_tally near, spread;
 	const char *near_keys[NEAP_NEAR_KEYS_MAX];
-	uint32_t near_key_count;
+	uint32_t near_key_count, near_first; /* the slot of the first of them */
 	bool is_first; /* nobody is there yet whom the pod must be near, and it is so itself */
-	/* Whether the selector of a slot takes the pods of a kind: 0 not known, 1 yes, 2 no; by slot and kind. */
-	uint8_t *taken;
-	uint32_t taken_kinds;
-	int64_t *least;          /* pods in the emptiest domain, by constraint */
+	int64_t *
+		least; /* pods in the emptiest domain, by constraint, less the pod itself where it counts */
 	struct neap_arena arena; /* of one decision */
 	int64_t now_usec;
 	/* Why it cannot be anywhere, as a filter found before it looked at a node; NULL: it may be. */
@@ -101,6 +103,7 @@ struct neap_cycle {
 	uint32_t *rows;
 	int64_t *scores, *part;
 	size_t row_size, row_count;
+	struct neap_kept kept;
 	const struct neap_decide_more *more; /* NULL: none */
 	bool has_more_filters;               /* in this decision */
 	uint32_t *more_answers;              /* row_size of them where there are more */
@@ -116,6 +119,8 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
 /* What every decision begins with; see neap_decide_pod for the errors. */
 int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
 		      struct neap_error *err);
+/* What it ends with: everything is in its place again. */
+void neap_decide_finish(struct neap_decide *decide);
 /* Filters that have something to say of the pod, in their order. */
 size_t neap_decide_active(struct neap_decide *decide,
 			  const struct neap_filter *ret[NEAP_FILTERS_MAX]);
@@ -126,14 +131,6 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 /* How the explanation ends; kept until the next decision. NULL: without memory. */
 void neap_decide_set_end(struct neap_decide *decide, const char *text);
 const char *neap_decide_end(const struct neap_decide *decide);
-
-/* Slots whose answers are remembered. */
-#define NEAP_TAKEN_SLOTS 8
-/* Forgets all; before the first of a count. Without memory nothing is remembered. */
-void neap_cycle_forget_taken(struct neap_cycle *cycle);
-/* Where the answer for pods of the kind of other is remembered, until the next forgetting; NULL: nowhere. */
-uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
-			  const struct neap_pod *other);
 
 /* Notes why row is refused; returns false, so that a filter can end with it. */
 bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
@@ -171,7 +168,8 @@ struct neap_filter {
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
 extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
-	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus;
+	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus,
+	neap_filter_kept;
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {
@@ -187,7 +185,7 @@ struct neap_score {
 };
 extern const struct neap_score *const neap_scores[NEAP_SCORE_COUNT];
 extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load,
-	neap_score_cpus;
+	neap_score_cpus, neap_score_kept;
 
 /* What refusals are called. */
 struct neap_reason_row {

@@ -216,11 +216,14 @@ static int make(struct neap_decide *decide, const struct neap_pod *pod,
 		return failed;
 	report->nodes =
 		neap_alloc_array(neap_decide_nodes(decide) + 1, sizeof(*report->nodes));
-	if (!report->nodes)
+	if (!report->nodes) {
+		neap_decide_finish(decide);
 		return neap_error_nomem(err);
+	}
 	failed = ask_filters(decide, report, err);
 	if (failed == 0)
 		failed = ask_scores(decide, report, err);
+	neap_decide_finish(decide);
 	if (failed == 0)
 		qsort(report->nodes, report->node_count, sizeof(*report->nodes),
 		      by_points);

@@ -160,6 +160,9 @@ static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 	(void)neap_object_unref(object);
 	if (rc < 0)
 		return rc;
+	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
+			   reserve->names, reserve->name_count))
+		return neap_error_nomem(err);
 	reserve->requests.count = 0;
 	for (size_t i = 0; i < reserve->pod->request_count; i++)
 		if (reserve->pod->requests[i].resource != NEAP_RESOURCE_PODS)
