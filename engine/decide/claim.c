@@ -48,7 +48,7 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
-	claim = neap_alloc(sizeof(*claim));
+	claim = neap_realloc_array(NULL, 1, sizeof(*claim)); /* 9 KB, all of it set */
 	if (!claim)
 		return neap_error_nomem(err);
 	claim->choice = work->choice;
