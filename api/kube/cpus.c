@@ -283,7 +283,8 @@ static bool has_them(const json_t *before, const char *node, const char *cpus,
 	return is_same;
 }
 
-/* One pod of the node: the first of the wanted CPUs that has all the pods that it may have now; -1: none. */
+/* One pod of the node: the first of the wanted CPUs that has all the pods that it may have now; -1: none. counts: NULL
+ * where a CPU may have one. */
 static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		 uint16_t *counts, int max_refs)
 {
@@ -293,7 +294,7 @@ static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		return -1;
 	neap_cpuset_and(&had, &had, wanted);
 	for (int cpu = -1; (cpu = neap_cpuset_next(&had, cpu)) >= 0;)
-		if (++counts[cpu] >= max_refs)
+		if (!counts || ++counts[cpu] >= max_refs)
 			return cpu;
 	return -1;
 }
@@ -330,13 +331,13 @@ static int check(struct call *call, const char *ns, const char *name, const char
 {
 	struct kube_cpus *cpus = call->kube->cpus;
 	struct seats *seats = neap_map_find(cpus->nodes, node);
-	uint16_t *counts = neap_alloc_array(NEAP_CPU_MAX, sizeof(*counts));
-	int found = counts ? -1 : nomem(call);
+	bool is_shared = call->kube->cpu_refs_max > 1;
+	uint16_t *counts =
+		is_shared ? neap_alloc_array(NEAP_CPU_MAX, sizeof(*counts)) : NULL;
+	int found = -1, failed = is_shared && !counts ? nomem(call) : 0;
 	struct holder *holder, *next;
-	int failed = counts ? 0 : -1;
 
-	for (holder = seats && counts ? seats->first : NULL; holder && failed == 0;
-	     holder = next) {
+	for (holder = seats ? seats->first : NULL; holder && failed == 0; holder = next) {
 		struct neap_object *newest =
 			neap_store_newest(cpus->store, "pods", holder->ns, holder->name);
 		const char *there = "";
