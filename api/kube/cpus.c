@@ -206,12 +206,9 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 
 /* --- what pods say --- */
 
-/* The text of the list, to be freed; NULL where there is none. False without memory. */
-static bool read_cpus(const json_t *pod, char **ret)
+/* The text of the list in a resource-status (NULL: none), to be freed; NULL where there is none. False without memory. */
+static bool parse_cpus(const char *text, char **ret)
 {
-	const char *text = json_string_value(json_object_get(
-		json_object_get(json_object_get(pod, "metadata"), "annotations"),
-		NEAP_KEY_RESOURCE_STATUS));
 	json_error_t where;
 	json_t *status = NULL;
 	const char *cpus;
@@ -231,21 +228,29 @@ static bool read_cpus(const json_t *pod, char **ret)
 	return !failed;
 }
 
+static bool read_cpus(const json_t *pod, char **ret)
+{
+	return parse_cpus(
+		json_string_value(json_object_get(
+			json_object_get(json_object_get(pod, "metadata"), "annotations"),
+			NEAP_KEY_RESOURCE_STATUS)),
+		ret);
+}
+
 /* The pod's CPUs as they are now. False without memory. */
 static bool refresh(struct holder *holder, const struct neap_object *newest)
 {
-	json_t *tree;
+	char *status;
 	bool done;
 
 	if (holder->version == newest->version && holder->version)
 		return true;
-	tree = neap_object_tree(newest);
-	if (!tree)
+	if (neap_object_annotation(newest, NEAP_KEY_RESOURCE_STATUS, &status, NULL) < 0)
 		return false;
 	free(holder->cpus);
-	done = read_cpus(tree, &holder->cpus);
+	done = parse_cpus(status, &holder->cpus);
 	holder->version = done ? newest->version : 0;
-	json_decref(tree);
+	free(status);
 	return done;
 }
 

@@ -23,6 +23,7 @@ struct neap_cpu_known {
 struct neap_cpu_work {
 	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
 	size_t known_count;
+	uint16_t fitting; /* a class that fits; UINT16_MAX, which is none: not known */
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;
