@@ -87,7 +87,21 @@ struct neap_numa_scoring {
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
 			const int64_t *capacity);
 /* Of one of the resources; capacity above 0. */
-int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity);
+static inline int64_t neap_numa_score_one(bool is_most, int64_t requested,
+					  int64_t capacity)
+{
+	int64_t part = is_most                 ? requested
+		       : requested <= capacity ? capacity - requested
+					       : 0;
+
+	part = part < capacity ? part : capacity;
+	part = part > 0 ? part : 0;
+	if (capacity > INT64_MAX / 100) {
+		part /= 128;
+		capacity /= 128;
+	}
+	return part * 100 / capacity;
+}
 /* Of a grant from NUMA nodes: what these have, and have given with it. CPUs of a binding pod count over the
  * whole machine, as in the reference. */
 int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,

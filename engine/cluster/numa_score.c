@@ -3,21 +3,6 @@
  * How full a node, or some of its NUMA nodes, would be. */
 #include "engine/cluster/numa_room.h"
 
-int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity)
-{
-	int64_t part = is_most                 ? requested
-		       : requested <= capacity ? capacity - requested
-					       : 0;
-
-	part = part < capacity ? part : capacity;
-	part = part > 0 ? part : 0;
-	if (capacity > INT64_MAX / 100) {
-		part /= 128;
-		capacity /= 128;
-	}
-	return part * 100 / capacity;
-}
-
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
 			const int64_t *capacity)
 {

@@ -18,6 +18,7 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 
 	work->kept = NULL;
 	work->known_count = 0;
+	work->fitting = UINT16_MAX;
 	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
 	work->scoring = (struct neap_numa_scoring){.is_most_allocated =
 							   args->is_score_most_allocated,
@@ -196,12 +197,18 @@ static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reas
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)
 {
-	const struct neap_cpu_known *known = know(cycle, row);
+	const struct neap_cpu_known *known;
 	struct neap_error err;
 	int ret;
 
-	if (known && known->fits)
+	/* Most nodes are alike. */
+	if (cycle->columns->cpu_class[row] == cycle->cpus->fitting)
 		return true;
+	known = know(cycle, row);
+	if (known && known->fits) {
+		cycle->cpus->fitting = known->class;
+		return true;
+	}
 	ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
 			      NEAP_CPU_FILTER, &err);
 	/* CPUs of pods that are taken over are not looked at before it is known who that is. */

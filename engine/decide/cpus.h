@@ -32,6 +32,7 @@ struct neap_cpu_work {
 	const struct neap_cpu_kept *kept; /* borrowed; NULL: there is none */
 	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
 	size_t known_count;
+	uint16_t fitting; /* a class that fits; UINT16_MAX, which is none: not known */
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;
