@@ -5,7 +5,7 @@
  * others who write without looking, and a disk that refuses. Whoever checks (the books, cluster_book.h) reads objects
  * alone: after every turn of the loop, what pods use and what is kept and not in use fits, and no CPU has two owners;
  * at each rest every status says truly who uses it, and what the scheduler has counted equals a plain recount.
- * NEAP_HISTORY_STEPS: so many steps of each history. */
+ * NEAP_HISTORY_STEPS: so many steps of each history; NEAP_HISTORY_SEED: others, by a number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "t/lib/crash_vfs.h"
 #include "t/lib/trace_rig.h"
 
-#define STEPS 400
+#define STEPS 150
 #define NODES 24
 /* As far back as anybody looks for somebody to do something to. */
 #define RECENT 60
@@ -178,12 +178,17 @@ static void step(struct history *history)
 
 /* --- a history --- */
 
+static int wanted(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+	long number = text ? strtol(text, NULL, 10) : otherwise;
+
+	return number < 0 || number > 1000000 ? otherwise : (int)number;
+}
+
 static int steps_wanted(void)
 {
-	const char *text = getenv("NEAP_HISTORY_STEPS");
-	long steps = text ? strtol(text, NULL, 10) : STEPS;
-
-	return steps < 1 || steps > 1000000 ? STEPS : (int)steps;
+	return wanted("NEAP_HISTORY_STEPS", STEPS);
 }
 
 static void rest(struct history *history)
@@ -224,6 +229,7 @@ static void run(uint32_t seed, int has)
 	struct trace *trace = &history.trace;
 	int steps = steps_wanted();
 
+	seed += 100 * (uint32_t)wanted("NEAP_HISTORY_SEED", 0);
 	if (has & HAS_BAD_DISK)
 		history.vfs = crash_vfs_new(seed);
 	trace_start(trace, seed);
