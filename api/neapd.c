@@ -146,6 +146,7 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.host_app_count = config->host_app_count;
 	node.host_driver = neap_host_driver(daemon->trees, daemon->tree_count);
 	node.sys_root = config->sys_root;
+	node.kubelet_dir = config->kubelet_dir;
 	(void)snprintf(daemon->record_dir, sizeof(daemon->record_dir), "%s/workloads",
 		       config->data_dir);
 	(void)snprintf(daemon->freeze_file, sizeof(daemon->freeze_file), "%s/freeze",

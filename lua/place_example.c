@@ -13,6 +13,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/cluster/cpus.h"
 #include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/place_priv.h"
@@ -172,8 +173,20 @@ static int set_node(struct example *ex, const char *name, const json_t *node)
 	return rc;
 }
 
+static int set_topology(struct example *ex, json_t *tree)
+{
+	struct neap_object *object = NULL;
+	unsigned moved;
+	int rc = object_of(ex, tree, &object);
+
+	if (rc == 0)
+		rc = neap_cluster_set_topology(ex->cluster, object, &moved, ex->err);
+	(void)neap_object_unref(object);
+	return rc;
+}
+
 static int set_pod(struct example *ex, const char *node, int number,
-		   const json_t *requested)
+		   const json_t *requested, const json_t *annotations)
 {
 	json_t *requests = json_object();
 	struct neap_object *object = NULL;
@@ -188,13 +201,14 @@ static int set_pod(struct example *ex, const char *node, int number,
 		json_decref(requests);
 		return rc;
 	}
-	rc = object_of(ex,
-		       json_pack("{s:{s:s,s:s,s:s},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
-				 "metadata", "name", name, "namespace", "there", "uid",
-				 name, "spec", "nodeName", node, "containers",
-				 "resources", "requests", requests, "status", "phase",
-				 "Running", "startTime", LONG_AGO),
-		       &object);
+	rc = object_of(
+		ex,
+		json_pack("{s:{s:s,s:s,s:s,s:O*},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
+			  "metadata", "name", name, "namespace", "there", "uid", name,
+			  "annotations", annotations, "spec", "nodeName", node,
+			  "containers", "resources", "requests", requests, "status",
+			  "phase", "Running", "startTime", LONG_AGO),
+		&object);
 	if (rc == 0)
 		rc = neap_cluster_set_pod(ex->cluster, object, &moved, ex->err);
 	(void)neap_object_unref(object);
@@ -254,27 +268,47 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 	return rc;
 }
 
-static int add_node(struct example *ex, const char *name, const json_t *node)
+/* The first pod has what is taken: all of requested, and the CPUs and memory of NUMA nodes. */
+static int add_pods(struct example *ex, const char *name, const json_t *node,
+		    const json_t *annotations)
 {
-	static const char *const names[] = {"labels",     "allocatable", "requested",
-					    "load_share", "pods",        NULL};
 	const json_t *requested = json_object_get(node, "requested");
 	const json_t *told = json_object_get(node, "pods");
-	int rc = check_names(ex, node, "a node", names), pods = 0;
+	bool has_any = json_object_size(requested) || json_object_size(annotations);
+	int rc = 0, pods;
 
-	if (rc < 0)
-		return rc;
 	if (told && (!json_is_integer(told) || json_integer_value(told) < 0 ||
 		     json_integer_value(told) > PODS_MAX))
 		return fail(ex, "pods", "a whole number up to 256 is wanted");
-	pods = told ? (int)json_integer_value(told) : json_object_size(requested) > 0;
-	if (!pods && json_object_size(requested))
-		return fail(ex, "pods", "no pods, and something is requested");
-	rc = set_node(ex, name, node);
+	pods = told ? (int)json_integer_value(told) : has_any;
+	if (!pods && has_any)
+		return fail(ex, "pods", "no pods, and something is requested or bound");
 	for (int i = 0; rc == 0 && i < pods; i++)
-		rc = set_pod(ex, name, i, i ? NULL : requested);
+		rc = set_pod(ex, name, i, i ? NULL : requested, i ? NULL : annotations);
 	if (rc == 0 && json_object_get(node, "load_share"))
 		rc = set_metric(ex, name, node, pods);
+	return rc;
+}
+
+static int add_node(struct example *ex, const char *name, const json_t *node)
+{
+	static const char *const names[] = {
+		"labels", "allocatable", "requested", "load_share", "pods", "numa", NULL};
+	const json_t *numa = json_object_get(node, "numa");
+	json_t *topology = NULL, *annotations = NULL;
+	int rc = check_names(ex, node, "a node", names);
+
+	if (rc == 0 && numa)
+		rc = neap_place_example_numa(numa, name, &topology, &annotations,
+					     ex->err);
+	if (rc == 0)
+		rc = set_node(ex, name, node);
+	if (rc == 0 && topology)
+		rc = set_topology(ex, json_incref(topology));
+	if (rc == 0)
+		rc = add_pods(ex, name, node, annotations);
+	json_decref(topology);
+	json_decref(annotations);
 	return rc;
 }
 

@@ -53,6 +53,11 @@ enum neap_tick_verdict neap_place_open(struct neap_policy *policy,
 				       const struct neap_place *place,
 				       struct neap_error *err);
 
+/* place_example_numa.c: NUMA nodes of an example's node. Gives the NodeResourceTopology, and the annotations of a pod that has
+ * what is taken, empty where nothing is. */
+int neap_place_example_numa(const json_t *numa, const char *name, json_t **ret_object,
+			    json_t **ret_annotations, struct neap_error *err);
+
 /* score.c: what plan returned, at index; does not raise. 1: there are terms, 0: none. */
 int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *policy,
 			 struct neap_curve_score *ret, struct neap_error *err);

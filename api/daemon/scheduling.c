@@ -9,6 +9,7 @@
 #include "api/daemon/whole.h"
 #include "api/schedule/config.h"
 #include "api/schedule/schedule.h"
+#include "api/text_file.h"
 
 static int check(const struct neap_config *config,
 		 const struct neap_schedule_config *scheduling, struct neap_error *err)
@@ -28,9 +29,14 @@ static int load(const struct neap_daemon *daemon, struct neap_schedule_config **
 		struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
+	const char *file = config->scheduler_config;
+	neap_auto_buf struct neap_buf text = {0};
 
 	*ret = NULL;
-	if (neap_schedule_config_load(config->scheduler_config, ret, err) < 0 ||
+	neap_buf_init(&text, NEAP_BUF_FILE);
+	if (neap_text_file_read(file, &text, err) < 0 ||
+	    neap_schedule_config_parse(text.data ? text.data : "", text.len, file, ret,
+				       err) < 0 ||
 	    check(config, *ret, err) < 0) {
 		*ret = neap_schedule_config_unref(*ret);
 		return neap_error_wrap(err, "--scheduler-config");

@@ -27,6 +27,10 @@ struct neap_cluster {
 	struct neap_map *kinds;   /* by a sum of the namespace and the labels */
 	uint32_t *kind_free;      /* numbers that are free; has room for all */
 	uint32_t kind_free_count, kind_end, kind_size;
+	uint64_t kind_stamp;    /* of the row that is counted */
+	struct labels **labels; /* cluster_labels.c */
+	size_t label_count;
+	uint64_t label_used;
 	struct neap_map *nominees;
 	struct neap_map *budgets;
 	struct neap_load load;
@@ -63,6 +67,13 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod);
 int neap_cluster_use_kind(struct neap_cluster *cluster, struct neap_pod *pod,
 			  struct neap_error *err);
 void neap_cluster_unuse_kind(struct neap_cluster *cluster, struct neap_pod *pod);
+
+/* --- labels of nodes: cluster_labels.c --- */
+
+void neap_cluster_free_labels(struct neap_cluster *cluster);
+/* The node's labels are others now, or it is there no more. */
+void neap_cluster_relabel(struct neap_cluster *cluster,
+			  const struct neap_cluster_node *node);
 
 /* --- who waits for room, and whom budgets protect: cluster_room.c --- */
 

@@ -36,6 +36,10 @@ static bool grow_columns(struct neap_cluster *cluster, size_t size)
 	    !neap_cluster_grow(&columns->names, old, size,
 			       sizeof(struct neap_row_name)) ||
 	    !neap_cluster_grow(&columns->flags, old, size, sizeof(uint8_t)) ||
+	    !neap_cluster_grow(&columns->pods, old, size, sizeof(uint32_t)) ||
+	    !neap_cluster_grow(&columns->kinds, old, size,
+			       sizeof(struct neap_row_kinds)) ||
+	    !neap_cluster_grow(&columns->cpu_class, old, size, sizeof(uint16_t)) ||
 	    !neap_cluster_grow(&cluster->dirty, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->scored_cpu_milli, old, size, sizeof(int64_t)) ||
 	    !neap_cluster_grow(&columns->scored_bytes, old, size, sizeof(int64_t)))
@@ -147,6 +151,14 @@ void neap_cluster_mark(struct neap_cluster *cluster, struct neap_cluster_node *n
 	cluster->dirty[cluster->dirty_count++] = node->row;
 }
 
+static void count_flags(struct neap_columns *columns, uint32_t row, int step)
+{
+	uint8_t flags = columns->flags[row];
+
+	columns->away_rows += flags & NEAP_ROW_HAS_AWAY ? (size_t)step : 0;
+	columns->near_rows += flags & NEAP_ROW_HAS_NEAR ? (size_t)step : 0;
+}
+
 /* The row is empty until it is used again. */
 static void clear_row(struct neap_cluster *cluster, uint32_t row)
 {
@@ -154,7 +166,11 @@ static void clear_row(struct neap_cluster *cluster, uint32_t row)
 
 	columns->nodes[row] = NULL;
 	columns->names[row].len = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] = 0;
+	columns->cpu_class[row] = NEAP_CPUS_NONE;
+	columns->pods[row] = 0;
+	columns->kinds[row] = (struct neap_row_kinds){0};
 	if (cluster->load.flags)
 		cluster->load.flags[row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
@@ -177,6 +193,7 @@ void neap_cluster_drop_row(struct neap_cluster *cluster, struct neap_cluster_nod
 	clear_row(cluster, node->row);
 	(void)neap_map_remove(cluster->nodes, node->name);
 	free(node->pods);
+	free(node->kinds);
 	free(node->name);
 	free(node);
 }
@@ -186,9 +203,17 @@ int neap_cluster_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 {
 	if (node->pod_count == node->pod_size) {
 		size_t size = node->pod_size ? node->pod_size * 2 : PODS_FIRST;
-		struct neap_pod **pods =
-			neap_realloc_array(node->pods, size, sizeof(struct neap_pod *));
+		struct neap_row_kind *kinds =
+			neap_realloc_array(node->kinds, size, sizeof(*kinds));
+		struct neap_pod **pods;
 
+		if (!kinds)
+			return neap_error_nomem(err);
+		node->kinds = kinds;
+		/* Until the row is counted, which is before anybody looks. */
+		cluster->columns.kinds[node->row] = (struct neap_row_kinds){0};
+		neap_cluster_mark(cluster, node);
+		pods = neap_realloc_array(node->pods, size, sizeof(struct neap_pod *));
 		if (!pods)
 			return neap_error_nomem(err);
 		node->pods = pods;
@@ -242,6 +267,28 @@ static void count_pod(struct neap_columns *columns, uint32_t row,
 			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
 }
 
+static void count_kinds(struct neap_cluster *cluster,
+			const struct neap_cluster_node *node)
+{
+	uint64_t stamp = ++cluster->kind_stamp;
+	struct neap_row_kinds *kinds = &cluster->columns.kinds[node->row];
+
+	*kinds = (struct neap_row_kinds){.list = node->kinds};
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct neap_pod *pod = node->pods[i];
+		struct neap_pod_kind *kind = pod->seat.kind;
+
+		if (kind->stamp != stamp) {
+			kind->stamp = stamp;
+			kind->at = (uint32_t)kinds->count;
+			node->kinds[kinds->count++] = (struct neap_row_kind){
+				.one = pod, .number = kind->number};
+		}
+		node->kinds[kind->at].count++;
+		node->kinds[kind->at].deleting += pod->object->is_deleting;
+	}
+}
+
 static void count_row(struct neap_cluster *cluster, uint32_t row)
 {
 	struct neap_columns *columns = &cluster->columns;
@@ -252,11 +299,15 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 		if (columns->used[i])
 			columns->used[i][row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] &= NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED;
 	if (node->taint_count)
 		columns->flags[row] |= NEAP_ROW_HAS_TAINTS;
+	columns->pods[row] = (uint32_t)node->pod_count;
 	for (size_t i = 0; i < node->pod_count; i++)
 		count_pod(columns, row, node->pods[i]);
+	count_flags(columns, row, 1);
+	count_kinds(cluster, node);
 	neap_cluster_uncount_kept(cluster, node);
 	neap_cluster_count_load(cluster, node);
 	neap_cluster_count_cpus(cluster, node);

@@ -383,6 +383,8 @@ function Quantity.bytes(text) end
 ---@field requested_share table<string, number> of allocatable, this pod counted; the next two, too
 ---@field free_share table<string, number> 1 less requested_share
 ---@field load_share table<string, number> really used, by a fresh report and what is on its way
+---@field numa_share table<string, number> of the NUMA node that holds this pod alone and would have least left: how full it would be
+---@field core_share number the same by cores: its CPUs that would lie in no wholly free core
 
 --- One part of a score: a column of the nodes, through a curve of straight lines.
 ---@class neap.Term
@@ -401,8 +403,16 @@ function Quantity.bytes(text) end
 ---@field labels? table<string, string>
 ---@field allocatable? table<string, integer> [110 pods]
 ---@field requested? table<string, integer>
----@field pods? integer at most 256 [1 where something is requested, else 0]
+---@field pods? integer at most 256 [1 where something is requested or bound, else 0]
 ---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
+---@field numa? neap.PlaceExampleNuma[] its NUMA nodes; without them none are told
+
+--- A NUMA node of an example. CPUs are numbered through all of them, two threads to a core.
+---@class neap.PlaceExampleNuma
+---@field cpus integer at least 1, 256 on a node
+---@field bound? integer so many of them, the first, are a pod's own [0]
+---@field memory? integer [not told]
+---@field used_memory? integer of it, what a pod has [0]
 
 --- A row of examples of the kinds score and filter.
 ---@class neap.PlaceExample

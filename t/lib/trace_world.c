@@ -298,7 +298,9 @@ static void make_pod(struct trace *trace, int i)
 	static const char *const classes[] = {"low", "middle", "high"};
 	bool wants_cpus = trace->has_cpus && !trace_roll(trace, 3);
 	json_t *meta = json_object(), *labels = json_object();
-	json_t *spec = json_pack("{s:s}", "schedulerName", "neap-scheduler");
+	json_t *spec = json_pack("{s:s}", "schedulerName",
+				 trace->has_others && i % 2 == 0 ? "default-scheduler"
+								 : "neap-scheduler");
 	uint32_t class = trace_roll(trace, 10);
 	char name[32], app[16], cpu[32], memory[32];
 

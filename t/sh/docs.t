@@ -3,7 +3,7 @@
 #
 # What the documents say is there: every option, command, key and parameter type is in its manual page, every
 # declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorials, policies.md and
-# control-api.md run as they are written (t/lib/docs.sh; t/sh/docs-laptop.t runs another). Names come from the programs' --help and from the tables of the sources.
+# control-api.md run as they are written (t/lib/docs.sh; t/sh/docs-*.t run others). Names come from the programs' --help and from the tables of the sources.
 # shellcheck disable=SC2016,SC2046,SC2059,SC2086,SC2317  # names are words, forms hold backticks,
 # and functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
