@@ -212,7 +212,7 @@ static void end(struct history *history)
 		      history->rests, book_bindings(trace->book), book_uses(trace->book),
 		      book_available(trace->book), book_cpu_bindings(trace->book),
 		      trace->refused, trace->asked);
-	assert_true(book_available(trace->book) > (size_t)steps_wanted() / 12);
+	assert_true(book_available(trace->book) > (size_t)steps_wanted() / 20);
 	assert_true(book_uses(trace->book) > (size_t)steps_wanted() / 20);
 	for (int i = 0; i < trace->kept_count; i++)
 		trace_delete_reservation(trace, i);

@@ -312,17 +312,28 @@ static bool check_zones(struct book *book, const struct book_node *node)
 	return true;
 }
 
+/* Two who did not know of each other may have done it. */
+static bool has_done_it(const struct book_node *node, const struct book_kept *kept)
+{
+	bool is_it = !node->is_stained;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		is_it |= is_owner(pod, kept) && pod->is_fresh;
+	return is_it && !kept->is_excused;
+}
+
 /* Who it is for, and how much of it they have. */
 static bool check_one(struct book *book, const struct book_node *node,
 		      const struct book_kept *kept)
 {
 	int64_t used[BOOK_NAMES];
 	int count = sum_owners(node, kept, used);
+	bool is_blamed = has_done_it(node, kept);
 
-	if (kept->is_once && count > 1 && !kept->is_excused)
+	if (kept->is_once && count > 1 && is_blamed)
 		return book_wrong(book, "%s is for one, and %d use it", kept->name,
 				  count);
-	for (int i = 0; kept->is_restricted && !kept->is_excused && i < book->name_count;
+	for (int i = 0; kept->is_restricted && is_blamed && i < book->name_count;
 	     i++)
 		if (i != BOOK_PLACES && kept->counts[i] && kept->amounts[i] &&
 		    used[i] > kept->amounts[i])
