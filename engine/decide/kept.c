@@ -20,7 +20,7 @@ static int64_t left_of(const struct neap_reserve *reserve,
 	       neap_amounts_get(given, resource);
 }
 
-/* A restricted one without room for the pod is not shown to anybody. */
+/* A restricted one without room for the pod is not shown to policies. */
 static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *pod,
 		     const struct neap_amounts *given)
 {
@@ -30,6 +30,7 @@ static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *
 		for (size_t n = 0; n < pod->request_count; n++)
 			if (pod->requests[n].resource == reserve->names[i] &&
 			    reserve->names[i] != NEAP_RESOURCE_PODS &&
+			    pod->requests[n].amount > 0 &&
 			    pod->requests[n].amount >
 				    left_of(reserve, given, reserve->names[i]))
 				return false;
@@ -113,8 +114,7 @@ static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
 
 	if (kept->ask.is_ignoring)
 		return true;
-	if (!neap_reserve_is_usable(reserve, pods) ||
-	    !has_room(reserve, kept->ask.pod, &given))
+	if (!neap_reserve_is_usable(reserve, pods))
 		return false;
 	is_open = neap_reserve_owners_take(reserve, &kept->ask);
 	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_open)
@@ -123,6 +123,9 @@ static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
 	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
 	    NEAP_RESERVE_MATCHED)
 		return false;
+	/* One without room is there for the reasons, and as less important owners of it may have to go. */
+	if (!has_room(reserve, kept->ask.pod, &given))
+		return kept->by.rule == NEAP_RESERVE_BY_OWNERS;
 	return asks_policy(cycle,
 			   &(struct neap_reserve_offer){.reserve = reserve,
 							.node = node->object,
@@ -373,6 +376,16 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 		.named = cycle->kept.has_ask ? cycle->kept.ask.name : NULL};
 }
 
+bool neap_kept_has_ports(const struct neap_cycle *cycle,
+			 const struct neap_kept_match *matches, size_t count,
+			 size_t which)
+{
+	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
+		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
+			return false;
+	return true;
+}
+
 /* --- which one --- */
 
 struct option {
@@ -428,6 +441,7 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 		*option = (struct option){.match = &matches[i]};
 		option->part = neap_kept_part(cycle, option->match, &option->given);
 		if (matches[i].reserve->object->is_deleting ||
+		    !neap_kept_has_ports(cycle, matches, count, i) ||
 		    !neap_reserve_accepts(&room->room, &room->need, &option->part, NULL))
 			continue;
 		option->rank = rank_of(cycle, option);
