@@ -70,6 +70,7 @@ struct neap_cluster_node {
 	struct neap_cpus *cpus;
 	struct neap_pod **pods;
 	size_t pod_count, pod_size;
+	size_t owner_count;      /* of them, those that use a reservation */
 	struct neap_arena arena; /* of the lists above, but pods */
 };
 

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/cluster/kept.h"
 
 #define ROWS_FIRST 16
 #define PODS_FIRST 8
@@ -197,6 +198,8 @@ int neap_cluster_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	pod->seat.node = node;
 	pod->seat.at = (uint32_t)node->pod_count;
 	node->pods[node->pod_count++] = pod;
+	pod->seat.is_owner = *neap_pod_reservation(pod) != '\0';
+	node->owner_count += pod->seat.is_owner;
 	neap_cluster_hold_cpus(cluster, pod);
 	neap_cluster_mark(cluster, node);
 	return 0;
@@ -209,6 +212,7 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod)
 	if (!node)
 		return;
 	neap_cluster_release_cpus(pod);
+	node->owner_count -= pod->seat.is_owner;
 	node->pods[pod->seat.at] = node->pods[--node->pod_count];
 	node->pods[pod->seat.at]->seat.at = pod->seat.at;
 	pod->seat.node = NULL;
@@ -217,6 +221,25 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod)
 }
 
 /* --- counting --- */
+
+static void flag(struct neap_columns *columns, uint32_t row, const struct neap_pod *pod)
+{
+	if (pod->keep)
+		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
+	if (pod->port_count)
+		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
+	if (pod->near[NEAP_AWAY_REQUIRED].count)
+		columns->flags[row] |= NEAP_ROW_HAS_AWAY;
+	for (int i = 0; i < NEAP_NEAR_COUNT; i++)
+		if (pod->near[i].count)
+			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
+}
+
+void neap_cluster_flag_row(struct neap_cluster *cluster, uint32_t row,
+			   const struct neap_pod *pod)
+{
+	flag(&cluster->columns, row, pod);
+}
 
 static void count_pod(struct neap_columns *columns, uint32_t row,
 		      const struct neap_pod *pod)
@@ -231,15 +254,7 @@ static void count_pod(struct neap_columns *columns, uint32_t row,
 		neap_amount_sum(columns->scored_cpu_milli[row], pod->scored_cpu_milli);
 	columns->scored_bytes[row] =
 		neap_amount_sum(columns->scored_bytes[row], pod->scored_bytes);
-	if (pod->keep)
-		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
-	if (pod->port_count)
-		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
-	if (pod->near[NEAP_AWAY_REQUIRED].count)
-		columns->flags[row] |= NEAP_ROW_HAS_AWAY;
-	for (int i = 0; i < NEAP_NEAR_COUNT; i++)
-		if (pod->near[i].count)
-			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
+	flag(columns, row, pod);
 }
 
 static void count_row(struct neap_cluster *cluster, uint32_t row)
