@@ -111,7 +111,7 @@ int call_parse_dry(struct call *call, const char *value)
 	call->is_dry = true;
 	if (strcmp(value, "All") == 0)
 		return 0;
-	memset(causes, 0, sizeof(*causes));
+	neap_causes_clear(causes);
 	neap_causes_add(causes, "FieldValueNotSupported", "dryRun",
 			"Unsupported value: \"%.40s\": supported values: \"All\"", value);
 	return neap_kube_fail_invalid(&call->failure, call->target.kind, "", causes);

@@ -114,7 +114,7 @@ void call_warn_definition(struct call *call, const json_t *tree)
 	if (!call->request || strcmp(call->resource, DEFINITIONS) != 0 ||
 	    !has_rules(tree))
 		return;
-	memset(causes, 0, sizeof(*causes));
+	neap_causes_clear(causes);
 	if (neap_kube_crd_parse(tree, &kind, causes, &err) < 0)
 		return;
 	(void)neap_schema_rules(kind->schema, tell, &told);

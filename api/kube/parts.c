@@ -106,7 +106,7 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 	if (!*ret_node || !**ret_node || (kind && *kind && strcmp(kind, "Node") != 0)) {
 		struct neap_causes *causes = &call->kube->causes;
 
-		memset(causes, 0, sizeof(*causes));
+		neap_causes_clear(causes);
 		if (!*ret_node || !**ret_node)
 			neap_causes_required(causes, "target.name", "");
 		else
@@ -201,7 +201,7 @@ void call_evict_with(struct call *call, const json_t *eviction)
 			&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
 			"Cannot evict pod as it would violate the pod's disruption "
 			"budget.");
-		memset(causes, 0, sizeof(*causes));
+		neap_causes_clear(causes);
 		neap_causes_add(causes, "DisruptionBudget", "", "%s", answer.why);
 		call->failure.causes = causes;
 		call_fail(call);
@@ -369,7 +369,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	    json_integer_value(replicas) > INT32_MAX) {
 		struct neap_causes *causes = &call->kube->causes;
 
-		memset(causes, 0, sizeof(*causes));
+		neap_causes_clear(causes);
 		neap_causes_invalid(causes, "spec.replicas", replicas,
 				    "must be greater than or equal to 0");
 		(void)neap_kube_fail_invalid(&call->failure, call->target.kind,

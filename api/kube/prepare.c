@@ -81,7 +81,7 @@ int call_check(struct call *call, const json_t *object, const json_t *before)
 	const struct neap_kube_kind *kind = call->target.kind;
 	struct neap_causes *causes = &call->kube->causes;
 
-	memset(causes, 0, sizeof(*causes));
+	neap_causes_clear(causes);
 	neap_kube_meta_check(kind, object, before, causes);
 	(void)neap_schema_check(neap_kube_kind_stored(kind)->schema, object, causes);
 	if (kind->check)

@@ -198,7 +198,7 @@ int call_check_version(struct call *call, int64_t version)
 
 	if (version <= newest)
 		return 0;
-	memset(causes, 0, sizeof(*causes));
+	neap_causes_clear(causes);
 	neap_causes_add(causes, "ResourceVersionTooLarge", "",
 			"Too large resource version");
 	(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,

@@ -452,7 +452,7 @@ static int apply_patch(struct call *call, enum neap_patch_type type, const json_
 	if (code != -NEAP_ECONFLICT)
 		return neap_kube_fail_error(&call->failure, call->target.kind,
 					    call->target.name, &err);
-	memset(causes, 0, sizeof(*causes));
+	neap_causes_clear(causes);
 	neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
 	return neap_kube_fail_invalid(&call->failure, call->target.kind,
 				      call->target.name, causes);

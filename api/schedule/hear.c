@@ -67,6 +67,12 @@ static int hear_pod(struct neap_scheduler *scheduler,
 		scheduler->moved |= moved;
 		return 0;
 	}
+	pod = neap_cluster_find_key(scheduler->cluster, key);
+	/* By its binding it is known already. */
+	if (pod && pod->object == object) {
+		scheduler->moved |= NEAP_MOVED_POD_PLACED;
+		return 0;
+	}
 	ret = neap_cluster_set_pod(scheduler->cluster, event->object, &moved, err);
 	if (ret == 0)
 		ret = neap_reserve_book_set_pod(scheduler->book, event->object, &moved,

@@ -48,12 +48,33 @@ void scheduler_leave_binds(struct neap_scheduler *scheduler)
 	}
 }
 
-void scheduler_free_bind(struct bind *bind)
+void scheduler_bind_free(struct bind *bind)
 {
 	if (!bind)
 		return;
+	(void)neap_object_unref(bind->before);
+	json_decref(bind->notes);
 	json_decref(bind->status);
+	free(bind->taken);
 	free(bind);
+}
+
+static const char *note_of(const struct bind *bind, const char *key)
+{
+	return json_string_value(json_object_get(bind->notes, key));
+}
+
+/* Where the pod became what it is by the binding alone it need not be read again. */
+static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
+		    struct neap_pod *pod, struct neap_object *object)
+{
+	if (pod->object != bind->before ||
+	    json_object_get(bind->notes, NEAP_KEY_RESERVATION_ALLOCATED) ||
+	    !neap_cluster_bind(scheduler->cluster, pod, object,
+			       note_of(bind, NEAP_KEY_RESOURCE_SPEC),
+			       note_of(bind, NEAP_KEY_RESOURCE_STATUS)))
+		neap_cluster_confirm(scheduler->cluster, pod,
+				     scheduler->now() + CONFIRM_USEC);
 }
 
 void scheduler_bound(void *arg, struct neap_object *object,
@@ -66,14 +87,13 @@ void scheduler_bound(void *arg, struct neap_object *object,
 	if (!scheduler) {
 		if (bind->told)
 			bind->told(bind->arg, object ? NULL : "neapd is ending");
-		scheduler_free_bind(bind);
+		scheduler_bind_free(bind);
 		return;
 	}
 	unlink_bind(scheduler, bind);
 	pod = find_same(scheduler, bind);
 	if (object && pod) {
-		neap_cluster_confirm(scheduler->cluster, pod,
-				     scheduler->now() + CONFIRM_USEC);
+		confirm(scheduler, bind, pod, object);
 		neap_queue_remove(scheduler->queue, bind->key);
 		if (!bind->told)
 			scheduler_tell_placed(scheduler, pod, bind->node);
@@ -88,7 +108,7 @@ void scheduler_bound(void *arg, struct neap_object *object,
 				      object    ? NULL
 				      : failure ? failure->message
 						: "no answer");
-	scheduler_free_bind(bind);
+	scheduler_bind_free(bind);
 	scheduler_wake(scheduler, 0);
 }
 
@@ -150,29 +170,36 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 
 	neap_claim_free(claim);
 	if (failed < 0) {
-		scheduler_free_bind(bind);
+		scheduler_bind_free(bind);
 		return failed;
 	}
 	scheduler_add_bind(scheduler, pod, node, bind);
 	ask.arg = bind;
+	if (neap_store_newest(scheduler->store, "pods", ask.ns, ask.name) == pod->object)
+		bind->before = neap_object_ref(pod->object);
+	bind->notes = notes;
+	/* It may be told, and so be gone, before this returns. */
+	(void)json_incref(notes);
 	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, notes);
 	json_decref(notes);
 	return 0;
 }
 
 /* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
- * single CPUs. As neap_decide_claim, with the words of the first node. */
+ * single CPUs. *ret_row: the best. As neap_decide_claim, with the words of the first node. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		      uint32_t *ret_row, struct neap_claim **ret, struct neap_error *err)
 {
 	uint32_t rows[CLAIMS_MAX];
-	size_t count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
 	struct neap_error other;
-	int failed = -NEAP_ENOFIT;
+	int failed = neap_decide_claim(scheduler->decide, pod, *ret_row, ret, err);
+	size_t count;
 
-	for (size_t i = 0; i < count && failed == -NEAP_ENOFIT; i++) {
-		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret,
-					   i ? &other : err);
+	if (failed != -NEAP_ENOFIT)
+		return failed;
+	count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
+	for (size_t i = 1; i < count && failed == -NEAP_ENOFIT; i++) {
+		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret, &other);
 		*ret_row = rows[i];
 	}
 	if (failed < 0 && failed != -NEAP_ENOFIT && failed != -(int)err->code)
@@ -181,12 +208,11 @@ static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *p
 }
 
 static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
-		     const char *key)
+		     const char *key, uint32_t row)
 {
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	struct bind *bind;
-	uint32_t row = 0;
 	int failed = claim_best(scheduler, pod, &row, &claim, &err);
 
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
@@ -246,6 +272,8 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	const char *nominated = NULL;
 	int ret;
 
+	if (neap_pod_is_stand(pod) && scheduler_place_waiting(scheduler, pod))
+		return;
 	neap_buf_init(&message, MESSAGE_BYTES);
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);
@@ -287,7 +315,7 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {
-		bind_pod(scheduler, pod, key);
+		bind_pod(scheduler, pod, key, choice.row);
 		return choice.looked_at + DECISION_LOOKS;
 	}
 	if (ret == 0) {

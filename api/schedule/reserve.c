@@ -9,6 +9,7 @@
 #include "api/kube/inside.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
+#include "engine/decide/takeover.h"
 #include "engine/reserve/life.h"
 
 bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
@@ -84,15 +85,6 @@ int scheduler_hear_reservation(struct neap_scheduler *scheduler,
 
 /* --- what is written --- */
 
-static struct neap_kube_ask ask_about(const struct neap_pod *stand, struct bind *bind)
-{
-	return (struct neap_kube_ask){.resource = RESERVATIONS,
-				      .ns = "",
-				      .name = stand->keep->name,
-				      .told = bind ? scheduler_bound : NULL,
-				      .arg = bind};
-}
-
 /* The whole object with that status, onto the version that the tree is of. Takes both. */
 static void write_status(struct neap_scheduler *scheduler,
 			 const struct neap_kube_ask *ask, json_t *tree, json_t *status)
@@ -117,7 +109,7 @@ static void noted(void *arg, struct neap_object *object,
 	json_t *tree = object && bind->scheduler ? neap_object_tree(object) : NULL;
 	json_t *status = bind->status;
 
-	if (!tree || !status) {
+	if (!tree) {
 		scheduler_bound(bind, NULL, failure);
 		return;
 	}
@@ -160,17 +152,28 @@ static json_t *patch_of(const json_t *tree, json_t *notes)
 			 json_object_get(meta, "resourceVersion"), "annotations", notes);
 }
 
-/* Takes tree and bind->status. */
-static void write_both(struct neap_scheduler *scheduler, const struct neap_pod *stand,
-		       struct bind *bind, json_t *tree, json_t *notes)
+void scheduler_write_stand(struct bind *bind)
 {
-	struct neap_kube_ask ask = ask_about(stand, bind);
+	struct neap_scheduler *scheduler = bind->scheduler;
+	const struct neap_pod *stand =
+		neap_cluster_find_key(scheduler->cluster, bind->key);
+	bool is_same = stand && strcmp(stand->object->uid, bind->uid) == 0;
+	struct neap_kube_ask ask = {.resource = RESERVATIONS,
+				    .ns = "",
+				    .name = bind->key + 1,
+				    .told = scheduler_bound,
+				    .arg = bind};
+	json_t *tree = is_same ? newest_tree(scheduler, stand) : NULL;
 	json_t *status = bind->status;
 
-	if (json_object_size(notes)) {
+	if (!tree) {
+		scheduler_bound(bind, NULL, NULL);
+		return;
+	}
+	if (json_object_size(bind->notes)) {
 		ask.told = noted;
 		neap_kube_ask_patch_take(scheduler->kube, &ask, false,
-					 patch_of(tree, notes));
+					 patch_of(tree, bind->notes));
 		json_decref(tree);
 		return;
 	}
@@ -178,40 +181,66 @@ static void write_both(struct neap_scheduler *scheduler, const struct neap_pod *
 	write_status(scheduler, &ask, tree, status);
 }
 
-int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
-			       uint32_t row, struct neap_claim *claim, bool is_waiting,
-			       struct bind *bind, struct neap_error *err)
+/* What is to be written, of the state that the tree is of. */
+static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
+		     uint32_t row, const struct neap_claim *claim, bool is_waiting,
+		     struct bind *bind, struct neap_error *err)
 {
-	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
-	const char *node = columns->nodes[row]->name;
-	json_t *tree = newest_tree(scheduler, stand), *notes;
-	int failed = 0;
+	const char *node = neap_cluster_settle(scheduler->cluster)->nodes[row]->name;
+	json_t *tree = newest_tree(scheduler, stand);
+	int failed;
 
-	notes = claim ? neap_claim_annotations(scheduler->cluster, stand, row, claim)
+	if (!tree)
+		return neap_error_set(err, NEAP_ECONFLICT, "it is another one now");
+	bind->notes =
+		claim ? neap_claim_annotations(scheduler->cluster, stand, row, claim)
 		      : json_object();
-	if (!tree || !notes)
-		failed = neap_error_set(err, NEAP_ECONFLICT, "it is another one now");
-	else
-		failed = make_status(scheduler, stand, tree, node, is_waiting,
-				     &bind->status, err);
+	failed = bind->notes && scheduler_note_taken(bind, claim)
+			 ? make_status(scheduler, stand, tree, node, is_waiting,
+				       &bind->status, err)
+			 : neap_error_nomem(err);
+	json_decref(tree);
 	/* One that waits is there already. */
 	if (failed == 0 && !stand->seat.node)
 		failed = neap_cluster_assume_with(scheduler->cluster, stand, row, claim,
 						  err);
+	if (failed == 0)
+		scheduler_add_bind(scheduler, stand, node, bind);
+	return failed;
+}
+
+int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			       uint32_t row, struct neap_claim *claim, bool is_waiting,
+			       struct bind *bind, struct neap_error *err)
+{
+	int failed = fill_bind(scheduler, stand, row, claim, is_waiting, bind, err);
+
 	neap_claim_free(claim);
 	if (failed < 0) {
-		json_decref(tree);
-		json_decref(notes);
-		scheduler_free_bind(bind);
+		scheduler_bind_free(bind);
 		return failed;
 	}
-	scheduler_add_bind(scheduler, stand, node, bind);
-	write_both(scheduler, stand, bind, tree, notes);
-	json_decref(notes);
+	if (bind->taken_count)
+		scheduler_take_over(bind);
+	else
+		scheduler_write_stand(bind);
 	return 0;
 }
 
 /* --- waiting --- */
+
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand)
+{
+	struct neap_error err;
+	struct bind *bind;
+	uint32_t row;
+
+	if (neap_decide_wait(scheduler->decide, stand, &row, &err) <= 0)
+		return false;
+	bind = neap_alloc(sizeof(*bind));
+	return bind && scheduler_place_stand_take(scheduler, stand, row, NULL, true, bind,
+						  &err) == 0;
+}
 
 /* The pods on the node leave room for all that is kept there. */
 static bool is_free(const struct neap_columns *columns, const struct neap_pod *stand)
@@ -286,7 +315,8 @@ static bool says_so(const json_t *tree, const char *message)
 void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 			     const struct neap_pod *stand, const char *message)
 {
-	struct neap_kube_ask ask = ask_about(stand, NULL);
+	const struct neap_kube_ask ask = {
+		.resource = RESERVATIONS, .ns = "", .name = stand->keep->name};
 	json_t *tree = newest_tree(scheduler, stand);
 
 	if (tree && !says_so(tree, message)) {

@@ -60,8 +60,10 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		scheduler->again_usec = 0;
 		scheduler->moved |= NEAP_MOVED_RESERVATION;
 	}
+	neap_store_hold(scheduler->store);
 	has_more = scheduler_hear(scheduler);
 	has_more = scheduler_place(scheduler) || has_more;
+	neap_store_release(scheduler->store);
 	if (scheduler->is_lost) {
 		scheduler_wake(scheduler, SLEEP_USEC / 10);
 		return;

@@ -33,10 +33,21 @@ struct bind {
 	char key[NEAP_POD_KEY];
 	char uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME];
+	/* What the binding was asked of, where nothing else is on its way to it, and the annotations that go with it. */
+	struct neap_object *before;
+	json_t *notes;
 	/* Of a binding that somebody else decided (view.h); else NULL. */
 	void (*told)(void *arg, const char *trouble);
 	void *arg;
-	json_t *status; /* of a Reservation, to be written after its annotations; else NULL */
+	/* Of a Reservation: pods that it takes over, which are told first, one after the other; then its annotations, then
+	 * its status. */
+	struct taken_pod *taken;
+	size_t taken_count, told_count;
+	json_t *status;
+};
+
+struct taken_pod {
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 };
 
 struct source {
@@ -103,12 +114,12 @@ bool scheduler_place(struct neap_scheduler *scheduler);
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err);
+void scheduler_bind_free(struct bind *bind);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
 /* bind gets its names and stands among those on their way. */
 void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			const char *node, struct bind *bind);
-void scheduler_free_bind(struct bind *bind);
 /* An answer to the last write of a bind: object, or failure; frees it. */
 void scheduler_bound(void *arg, struct neap_object *object,
 		     const struct neap_kube_failure *failure);
@@ -127,11 +138,22 @@ bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
 int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
 			       uint32_t row, struct neap_claim *claim, bool is_waiting,
 			       struct bind *bind, struct neap_error *err);
+/* After a decision without a place: one that may wait for its room is placed where it does. False: it is not placed. */
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand);
 /* One that is placed and whose room was not free: whether it is now. */
 void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
 			       const char *key);
+/* What was decided on a Reservation is written, once the pods that it takes over know; steals nothing. */
+void scheduler_write_stand(struct bind *bind);
 void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 			     const struct neap_pod *stand, const char *message);
+
+/* --- takeover.c: pods that a Reservation takes over --- */
+
+/* Copies whom claim takes over. False without memory. */
+bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim);
+/* Tells them, then scheduler_write_stand; when one cannot be told that is taken back, and the Reservation has no place. */
+void scheduler_take_over(struct bind *bind);
 
 /* --- profiles.c --- */
 

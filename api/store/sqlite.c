@@ -26,6 +26,17 @@ static struct sqlite_store *of(const struct neap_store *store)
 
 /* --- hearing --- */
 
+static void hold(struct neap_store *store, int step)
+{
+	struct sqlite_store *sqlite = of(store);
+
+	sqlite->holds += step;
+	if (sqlite->holds || !sqlite->is_owed)
+		return;
+	sqlite->is_owed = false;
+	(void)pthread_cond_signal(&sqlite->wake);
+}
+
 void neap_sqlite_operation_free(struct operation *operation)
 {
 	neap_object_unref(operation->object);
@@ -163,10 +174,13 @@ static void hear(struct neap_store *store)
 	(void)pthread_mutex_lock(&sqlite->lock);
 	STAILQ_CONCAT(&heard, &sqlite->heard);
 	(void)pthread_mutex_unlock(&sqlite->lock);
+	/* Whoever is told may write. */
+	hold(store, 1);
 	hear_operations(sqlite, &heard);
 	neap_sqlite_replace_turn(sqlite);
 	if (neap_memory_call(store))
 		hear_again(sqlite);
+	hold(store, -1);
 }
 
 /* --- writing --- */
@@ -273,6 +287,7 @@ void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operati
 static void accept_write(struct sqlite_store *sqlite, struct operation *operation)
 {
 	struct neap_entry *entry = operation->entry;
+	bool was_empty;
 
 	if (operation->is_write) {
 		sqlite->accepted++;
@@ -286,9 +301,16 @@ static void accept_write(struct sqlite_store *sqlite, struct operation *operatio
 	sqlite->waiting++;
 	sqlite->waiting_bytes += operation->bytes;
 	(void)pthread_mutex_lock(&sqlite->lock);
+	was_empty = STAILQ_EMPTY(&sqlite->queue);
 	STAILQ_INSERT_TAIL(&sqlite->queue, operation, next);
-	(void)pthread_cond_signal(&sqlite->wake);
 	(void)pthread_mutex_unlock(&sqlite->lock);
+	/* Else it was woken for those before, and takes what waits by then. */
+	if (!was_empty)
+		return;
+	if (sqlite->holds)
+		sqlite->is_owed = true;
+	else
+		(void)pthread_cond_signal(&sqlite->wake);
 }
 
 static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *write,
@@ -369,7 +391,8 @@ static void free_store(struct neap_store *store)
 	free(sqlite);
 }
 
-static const struct neap_store_backend backend = {write_take, fd_of, hear, free_store};
+static const struct neap_store_backend backend = {write_take, fd_of, hear, hold,
+						  free_store};
 
 static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id,
 		    struct neap_object *object, struct neap_error *err)

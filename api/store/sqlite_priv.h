@@ -49,6 +49,8 @@ struct sqlite_store {
 	bool is_short; /* of memory for the last change, which was told */
 	bool is_full;  /* the disk took nothing the last time */
 	struct neap_store_replace *replace; /* under way; NULL */
+	int holds;
+	bool is_owed; /* the thread is to be woken with the last of them */
 	int fd;
 	pthread_t thread;
 	bool has_thread;

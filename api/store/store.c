@@ -100,6 +100,16 @@ int neap_store_write_take(struct neap_store *store, struct neap_store_write *wri
 	return store->backend->write_take(store, write, err);
 }
 
+void neap_store_hold(struct neap_store *store)
+{
+	store->backend->hold(store, 1);
+}
+
+void neap_store_release(struct neap_store *store)
+{
+	store->backend->hold(store, -1);
+}
+
 int neap_store_fd(const struct neap_store *store)
 {
 	return store->backend->fd(store);

@@ -76,6 +76,11 @@ struct neap_store_write {
 int neap_store_write_take(struct neap_store *store, struct neap_store_write *write,
 			  struct neap_error *err);
 
+/* Until the same number of neap_store_release, what is accepted may wait for a commit in common: for a piece of a turn of
+ * the loop that writes much. What is begun is not stopped. */
+void neap_store_hold(struct neap_store *store);
+void neap_store_release(struct neap_store *store);
+
 /* --- watching --- */
 
 enum neap_store_what { NEAP_STORE_ADDED, NEAP_STORE_MODIFIED, NEAP_STORE_DELETED };

@@ -16,6 +16,7 @@ struct neap_store_backend {
 			  struct neap_error *err);
 	int (*fd)(const struct neap_store *store);
 	void (*hear)(struct neap_store *store);
+	void (*hold)(struct neap_store *store, int step); /* 1, -1 */
 	void (*free)(struct neap_store *store); /* everything but the memory part */
 };
 

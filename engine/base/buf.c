@@ -89,7 +89,14 @@ void neap_buf_adds(struct neap_buf *buf, const char *text)
 
 void neap_buf_addc(struct neap_buf *buf, char c)
 {
-	neap_buf_add(buf, &c, 1);
+	if (buf->len + 1 >= buf->size && !reserve(buf, 1))
+		return;
+	if (buf->failed || buf->len >= buf->ceiling) {
+		(void)reserve(buf, 1);
+		return;
+	}
+	buf->data[buf->len++] = c;
+	buf->data[buf->len] = '\0';
 }
 
 char *neap_buf_room(struct neap_buf *buf, size_t len)

@@ -77,8 +77,10 @@ const struct neap_schema_field *neap_schema_field_find(const struct neap_schema 
 	if (schema->sorted == schema->fields)
 		return bsearch(name, schema->fields, schema->field_count,
 			       sizeof(*schema->fields), by_name);
+	/* Most differ in their first letter. */
 	for (i = 0; i < schema->field_count; i++)
-		if (strcmp(schema->fields[i].name, name) == 0)
+		if (schema->fields[i].name[0] == name[0] &&
+		    strcmp(schema->fields[i].name, name) == 0)
 			return &schema->fields[i];
 	return NULL;
 }

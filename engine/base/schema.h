@@ -156,6 +156,8 @@ struct neap_causes {
 	struct neap_cause list[NEAP_SCHEMA_CAUSES_MAX];
 };
 
+/* As if they were all zero, without a look at what was told before. */
+void neap_causes_clear(struct neap_causes *causes);
 /* Adds one; field and the rest of the message are formatted. */
 void neap_causes_add(struct neap_causes *causes, const char *reason, const char *field,
 		     const char *fmt, ...) NEAP_PRINTF(4, 5);

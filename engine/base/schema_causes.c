@@ -157,6 +157,12 @@ void schema_causes_vadd(struct neap_causes *causes, const char *reason, const ch
 		neap_utf8_trim(cause->message);
 }
 
+void neap_causes_clear(struct neap_causes *causes)
+{
+	causes->count = causes->more = 0;
+	causes->is_short = false;
+}
+
 void neap_causes_add(struct neap_causes *causes, const char *reason, const char *field,
 		     const char *fmt, ...)
 {

@@ -88,6 +88,7 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	neap_map_free(cluster->assumed);
 	neap_map_free(cluster->kinds);
 	free(cluster->kind_free);
+	neap_cluster_free_labels(cluster);
 	neap_map_free(cluster->nominees);
 	neap_cluster_free_budgets(cluster);
 	neap_cluster_free_volumes(cluster);
@@ -98,6 +99,9 @@ void neap_cluster_free(struct neap_cluster *cluster)
 	free(cluster->columns.nodes);
 	free(cluster->columns.names);
 	free(cluster->columns.flags);
+	free(cluster->columns.cpu_class);
+	free(cluster->columns.pods);
+	free(cluster->columns.kinds);
 	free(cluster->columns.scored_cpu_milli);
 	free(cluster->columns.scored_bytes);
 	for (uint32_t i = 0; i < NEAP_RESOURCES_MAX; i++) {
@@ -320,6 +324,25 @@ void neap_cluster_confirm(struct neap_cluster *cluster, struct neap_pod *pod,
 	(void)cluster;
 	if (pod->seat.is_assumed)
 		pod->seat.until_usec = until_usec;
+}
+
+bool neap_cluster_bind(struct neap_cluster *cluster, struct neap_pod *pod,
+		       struct neap_object *object, const char *spec, const char *status)
+{
+	enum neap_cpu_exclusive exclusive = pod->seat.exclusive;
+
+	if (!pod->seat.is_assumed || *pod->nominated ||
+	    !neap_pod_bind(pod, object, pod->seat.node->name, spec, status))
+		return false;
+	end_assumption(cluster, pod);
+	neap_cluster_end_claim(pod);
+	/* What it says of itself counts from now on, and what it has is what it says. */
+	if (pod->cpus && pod->cpus->exclusive != exclusive) {
+		neap_cluster_release_cpus(pod);
+		neap_cluster_hold_cpus(cluster, pod);
+	}
+	neap_cluster_mark(cluster, pod->seat.node);
+	return true;
 }
 
 void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod)

@@ -70,8 +70,9 @@ struct neap_cluster_node {
 	struct neap_cpus *cpus;
 	struct neap_pod **pods;
 	size_t pod_count, pod_size;
-	size_t owner_count;      /* of them, those that use a reservation */
-	struct neap_arena arena; /* of the lists above, but pods */
+	size_t owner_count;          /* of them, those that use a reservation */
+	struct neap_row_kind *kinds; /* pod_size of them; see the column */
+	struct neap_arena arena;     /* of the lists above, but pods */
 };
 
 /* Names up to here lie in a column, so that rows are found by name without a look behind them. */
@@ -81,12 +82,28 @@ struct neap_row_name {
 	char text[NEAP_ROW_NAME];
 };
 
+/* Pods of one kind on a node: whatever is asked of all pods is asked of one. */
+struct neap_row_kind {
+	const struct neap_pod *one;
+	uint32_t number; /* of the kind */
+	uint32_t count, deleting;
+};
+
+struct neap_row_kinds {
+	const struct neap_row_kind *list;
+	size_t count;
+};
+
 /* Struct of arrays, by row below rows. */
 struct neap_columns {
 	size_t rows;
+	size_t away_rows, near_rows;      /* with NEAP_ROW_HAS_AWAY, _NEAR */
 	struct neap_cluster_node **nodes; /* NULL: a free row */
 	struct neap_row_name *names;
 	uint8_t *flags; /* NEAP_ROW_* */
+	uint32_t *pods; /* how many there are */
+	struct neap_row_kinds *kinds;
+	uint16_t *cpu_class; /* neap_cpus_class of its book */
 	/* By resource and row. NULL for a resource that no node ever had. */
 	int64_t *allocatable[NEAP_RESOURCES_MAX], *used[NEAP_RESOURCES_MAX];
 	/* Requests as they count when nodes are compared. */
@@ -166,6 +183,11 @@ int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint
 /* The binding was accepted: it should be seen by until_usec. */
 void neap_cluster_confirm(struct neap_cluster *cluster, struct neap_pod *pod,
 			  int64_t until_usec);
+/* The same, where the object that the pod is read from became object by that binding and by nothing else, with these
+ * annotations (neap_pod_bind): it has its place for good, as if it had been told. False: it is to be confirmed, and
+ * told. */
+bool neap_cluster_bind(struct neap_cluster *cluster, struct neap_pod *pod,
+		       struct neap_object *object, const char *spec, const char *status);
 /* Takes an assumed pod off again; nothing when it is not assumed any more. */
 void neap_cluster_forget(struct neap_cluster *cluster, struct neap_pod *pod);
 /* The next assumed pod whose time is over, taken off its node and borrowed; NULL when there is none. */
@@ -206,6 +228,18 @@ struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *clust
 /* NULL: on no node. */
 const struct neap_image *neap_cluster_find_image(const struct neap_cluster *cluster,
 						 const char *name);
+/* Values of one label of the nodes, as numbers by row; 0: the node has no such label, or is not there. */
+struct neap_label_column {
+	const uint32_t *at;
+	uint32_t end; /* numbers are below */
+};
+/* Borrowed until a node changes, or neap_cluster_trim_labels; NULL without memory. Costs a look at every node the first
+ * time. */
+const struct neap_label_column *neap_cluster_label(struct neap_cluster *cluster,
+						   const char *key);
+/* Columns beyond so many go, the least recently asked for first. */
+#define NEAP_CLUSTER_LABELS_MAX 64
+void neap_cluster_trim_labels(struct neap_cluster *cluster);
 /* Numbers of kinds of pods are below this one. */
 uint32_t neap_cluster_kind_end(const struct neap_cluster *cluster);
 /* Numbers of taints are below this one. */

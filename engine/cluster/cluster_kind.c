@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kinds of pods. A cluster of a hundred thousand pods has some thousand; each is asked once whether a selector takes
- * it, instead of each pod. Known by a SHA-256 of the labels, so that nobody makes two kinds look alike. */
+ * it, instead of each pod. Known by a SHA-256 of the labels and of the terms about other pods, so that nobody makes two
+ * kinds look alike. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,17 @@
 #include "engine/base/sha256.h"
 #include "engine/cluster/cluster_priv.h"
 
-#define KIND_NAME (NEAP_OBJECT_NAMESPACE + NEAP_SHA256_HEX)
+#define KIND_NAME (NEAP_OBJECT_NAMESPACE + 2 * NEAP_SHA256_HEX)
 
 /* Labels stand one after the other in the object, in the order of its JSON: the same in another order is another
  * kind, which does no harm. */
-static void name_kind(const struct neap_object *object, char text[KIND_NAME])
+static void name_kind(const struct neap_pod *pod, char text[KIND_NAME])
 {
-	size_t len = strlen(object->ns);
+	const struct neap_object *object = pod->object;
+	char sum[NEAP_SHA256_HEX];
 
-	(void)snprintf(text, KIND_NAME, "%s/", object->ns);
-	neap_sha256_hex(object->labels, (size_t)(object->fields - object->labels),
-			text + len + 1);
+	neap_sha256_hex(object->labels, (size_t)(object->fields - object->labels), sum);
+	(void)snprintf(text, KIND_NAME, "%s/%s/%s", object->ns, sum, pod->near_name);
 }
 
 static bool reserve(struct neap_cluster *cluster)
@@ -44,7 +45,7 @@ int neap_cluster_use_kind(struct neap_cluster *cluster, struct neap_pod *pod,
 	char text[KIND_NAME];
 	struct neap_pod_kind *kind;
 
-	name_kind(pod->object, text);
+	name_kind(pod, text);
 	kind = neap_map_find(cluster->kinds, text);
 	if (!kind) {
 		kind = reserve(cluster) ? neap_alloc(sizeof(*kind) + sizeof(text)) : NULL;

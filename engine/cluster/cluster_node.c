@@ -351,6 +351,7 @@ int neap_cluster_set_node(struct neap_cluster *cluster, struct neap_object *obje
 	*flags &= (uint8_t)~NEAP_ROW_IS_CORDONED;
 	*flags |= NEAP_ROW_IS_THERE | (is_cordoned ? NEAP_ROW_IS_CORDONED : 0);
 	fill_row(cluster, node);
+	neap_cluster_relabel(cluster, node);
 	neap_cluster_mark(cluster, node);
 	return 0;
 }
@@ -366,6 +367,7 @@ void neap_cluster_remove_node(struct neap_cluster *cluster, const char *name)
 	cluster->columns.flags[node->row] &=
 		(uint8_t) ~(NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED);
 	fill_row(cluster, node);
+	neap_cluster_relabel(cluster, node);
 	cluster->node_count--;
 	neap_cluster_mark(cluster, node);
 	neap_cluster_drop_row(cluster, node);

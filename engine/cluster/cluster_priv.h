@@ -27,6 +27,10 @@ struct neap_cluster {
 	struct neap_map *kinds;   /* by a sum of the namespace and the labels */
 	uint32_t *kind_free;      /* numbers that are free; has room for all */
 	uint32_t kind_free_count, kind_end, kind_size;
+	uint64_t kind_stamp;    /* of the row that is counted */
+	struct labels **labels; /* cluster_labels.c */
+	size_t label_count;
+	uint64_t label_used;
 	struct neap_map *nominees;
 	struct neap_map *budgets;
 	struct neap_load load;
@@ -64,6 +68,13 @@ int neap_cluster_use_kind(struct neap_cluster *cluster, struct neap_pod *pod,
 			  struct neap_error *err);
 void neap_cluster_unuse_kind(struct neap_cluster *cluster, struct neap_pod *pod);
 
+/* --- labels of nodes: cluster_labels.c --- */
+
+void neap_cluster_free_labels(struct neap_cluster *cluster);
+/* The node's labels are others now, or it is there no more. */
+void neap_cluster_relabel(struct neap_cluster *cluster,
+			  const struct neap_cluster_node *node);
+
 /* --- who waits for room, and whom budgets protect: cluster_room.c --- */
 
 void neap_cluster_free_budgets(struct neap_cluster *cluster);
@@ -78,9 +89,9 @@ void neap_cluster_end_nomination(struct neap_cluster *cluster,
 bool neap_cluster_shift_stand(struct neap_cluster *cluster,
 			      const struct neap_cluster_node *node,
 			      const struct neap_pod *stand, int by);
-/* What the pod is a reason for to look at the pods of the row. */
-void neap_cluster_flag_row(struct neap_cluster *cluster, uint32_t row,
-			   const struct neap_pod *pod);
+/* ... and after it: the rest of what the row is counted by. */
+void neap_cluster_end_shift(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			    const struct neap_pod *stand, int by);
 /* With the recount of a row: of its columns, and of the cells of its NUMA nodes, which are counted then. */
 void neap_cluster_uncount_kept(struct neap_cluster *cluster,
 			       const struct neap_cluster_node *node);

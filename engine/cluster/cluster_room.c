@@ -50,13 +50,6 @@ struct neap_pod *neap_cluster_nominee(const struct neap_cluster *cluster, size_t
 
 /* --- trials --- */
 
-/* Of a row that was clean before it was marked just now: nothing of it is to be counted. */
-static void unmark(struct neap_cluster *cluster, struct neap_cluster_node *node)
-{
-	node->is_dirty = false;
-	cluster->dirty_count--;
-}
-
 struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 					    struct neap_pod *pod)
 {
@@ -70,7 +63,7 @@ struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 	is_shifted = neap_cluster_shift_stand(cluster, node, pod, -1);
 	neap_cluster_unseat(cluster, pod);
 	if (is_shifted)
-		unmark(cluster, node);
+		neap_cluster_end_shift(cluster, node, pod, -1);
 	return node;
 }
 
@@ -84,10 +77,8 @@ void neap_cluster_put_back(struct neap_cluster *cluster, struct neap_pod *pod,
 	is_shifted = neap_cluster_shift_stand(cluster, node, pod, 1);
 	/* There is room in the list, as it was there. */
 	(void)neap_cluster_seat(cluster, pod, node, NULL);
-	if (!is_shifted)
-		return;
-	neap_cluster_flag_row(cluster, node->row, pod);
-	unmark(cluster, node);
+	if (is_shifted)
+		neap_cluster_end_shift(cluster, node, pod, 1);
 }
 
 /* --- budgets --- */

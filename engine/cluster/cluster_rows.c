@@ -37,6 +37,10 @@ static bool grow_columns(struct neap_cluster *cluster, size_t size)
 	    !neap_cluster_grow(&columns->names, old, size,
 			       sizeof(struct neap_row_name)) ||
 	    !neap_cluster_grow(&columns->flags, old, size, sizeof(uint8_t)) ||
+	    !neap_cluster_grow(&columns->pods, old, size, sizeof(uint32_t)) ||
+	    !neap_cluster_grow(&columns->kinds, old, size,
+			       sizeof(struct neap_row_kinds)) ||
+	    !neap_cluster_grow(&columns->cpu_class, old, size, sizeof(uint16_t)) ||
 	    !neap_cluster_grow(&cluster->dirty, old, size, sizeof(uint32_t)) ||
 	    !neap_cluster_grow(&columns->scored_cpu_milli, old, size, sizeof(int64_t)) ||
 	    !neap_cluster_grow(&columns->scored_bytes, old, size, sizeof(int64_t)))
@@ -148,6 +152,14 @@ void neap_cluster_mark(struct neap_cluster *cluster, struct neap_cluster_node *n
 	cluster->dirty[cluster->dirty_count++] = node->row;
 }
 
+static void count_flags(struct neap_columns *columns, uint32_t row, int step)
+{
+	uint8_t flags = columns->flags[row];
+
+	columns->away_rows += flags & NEAP_ROW_HAS_AWAY ? (size_t)step : 0;
+	columns->near_rows += flags & NEAP_ROW_HAS_NEAR ? (size_t)step : 0;
+}
+
 /* The row is empty until it is used again. */
 static void clear_row(struct neap_cluster *cluster, uint32_t row)
 {
@@ -155,7 +167,11 @@ static void clear_row(struct neap_cluster *cluster, uint32_t row)
 
 	columns->nodes[row] = NULL;
 	columns->names[row].len = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] = 0;
+	columns->cpu_class[row] = NEAP_CPUS_NONE;
+	columns->pods[row] = 0;
+	columns->kinds[row] = (struct neap_row_kinds){0};
 	if (cluster->load.flags)
 		cluster->load.flags[row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
@@ -178,6 +194,7 @@ void neap_cluster_drop_row(struct neap_cluster *cluster, struct neap_cluster_nod
 	clear_row(cluster, node->row);
 	(void)neap_map_remove(cluster->nodes, node->name);
 	free(node->pods);
+	free(node->kinds);
 	free(node->name);
 	free(node);
 }
@@ -187,9 +204,17 @@ int neap_cluster_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 {
 	if (node->pod_count == node->pod_size) {
 		size_t size = node->pod_size ? node->pod_size * 2 : PODS_FIRST;
-		struct neap_pod **pods =
-			neap_realloc_array(node->pods, size, sizeof(struct neap_pod *));
+		struct neap_row_kind *kinds =
+			neap_realloc_array(node->kinds, size, sizeof(*kinds));
+		struct neap_pod **pods;
 
+		if (!kinds)
+			return neap_error_nomem(err);
+		node->kinds = kinds;
+		/* Until the row is counted, which is before anybody looks. */
+		cluster->columns.kinds[node->row] = (struct neap_row_kinds){0};
+		neap_cluster_mark(cluster, node);
+		pods = neap_realloc_array(node->pods, size, sizeof(struct neap_pod *));
 		if (!pods)
 			return neap_error_nomem(err);
 		node->pods = pods;
@@ -235,12 +260,6 @@ static void flag(struct neap_columns *columns, uint32_t row, const struct neap_p
 			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
 }
 
-void neap_cluster_flag_row(struct neap_cluster *cluster, uint32_t row,
-			   const struct neap_pod *pod)
-{
-	flag(&cluster->columns, row, pod);
-}
-
 static void count_pod(struct neap_columns *columns, uint32_t row,
 		      const struct neap_pod *pod)
 {
@@ -257,6 +276,65 @@ static void count_pod(struct neap_columns *columns, uint32_t row,
 	flag(columns, row, pod);
 }
 
+static void count_kinds(struct neap_cluster *cluster,
+			const struct neap_cluster_node *node)
+{
+	uint64_t stamp = ++cluster->kind_stamp;
+	struct neap_row_kinds *kinds = &cluster->columns.kinds[node->row];
+
+	*kinds = (struct neap_row_kinds){.list = node->kinds};
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct neap_pod *pod = node->pods[i];
+		struct neap_pod_kind *kind = pod->seat.kind;
+
+		if (kind->stamp != stamp) {
+			kind->stamp = stamp;
+			kind->at = (uint32_t)kinds->count;
+			node->kinds[kinds->count++] = (struct neap_row_kind){
+				.one = pod, .number = kind->number};
+		}
+		node->kinds[kind->at].count++;
+		node->kinds[kind->at].deleting += pod->object->is_deleting;
+	}
+}
+
+/* One more of its kind, or one less; the one that stands for a kind may be gone from the row, but not freed. */
+static void shift_kind(struct neap_cluster *cluster, const struct neap_cluster_node *node,
+		       const struct neap_pod *pod, int by)
+{
+	struct neap_row_kinds *kinds = &cluster->columns.kinds[node->row];
+	struct neap_row_kind *kind = node->kinds;
+	uint32_t number = pod->seat.kind->number;
+
+	while (kind < node->kinds + kinds->count && kind->number != number)
+		kind++;
+	if (kind == node->kinds + kinds->count) {
+		*kind = (struct neap_row_kind){.one = pod, .number = number};
+		kinds->count++;
+	}
+	kind->count += (uint32_t)by;
+	kind->deleting += pod->object->is_deleting ? (uint32_t)by : 0;
+	if (!kind->count)
+		*kind = node->kinds[--kinds->count];
+}
+
+void neap_cluster_end_shift(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			    const struct neap_pod *stand, int by)
+{
+	struct neap_columns *columns = &cluster->columns;
+
+	columns->pods[node->row] = (uint32_t)node->pod_count;
+	shift_kind(cluster, node, stand, by);
+	if (by > 0) {
+		count_flags(columns, node->row, -1);
+		flag(columns, node->row, stand);
+		count_flags(columns, node->row, 1);
+	}
+	/* It was marked just now, and was clean before. */
+	node->is_dirty = false;
+	cluster->dirty_count--;
+}
+
 static void count_row(struct neap_cluster *cluster, uint32_t row)
 {
 	struct neap_columns *columns = &cluster->columns;
@@ -267,11 +345,15 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 		if (columns->used[i])
 			columns->used[i][row] = 0;
 	columns->scored_cpu_milli[row] = columns->scored_bytes[row] = 0;
+	count_flags(columns, row, -1);
 	columns->flags[row] &= NEAP_ROW_IS_THERE | NEAP_ROW_IS_CORDONED;
 	if (node->taint_count)
 		columns->flags[row] |= NEAP_ROW_HAS_TAINTS;
+	columns->pods[row] = (uint32_t)node->pod_count;
 	for (size_t i = 0; i < node->pod_count; i++)
 		count_pod(columns, row, node->pods[i]);
+	count_flags(columns, row, 1);
+	count_kinds(cluster, node);
 	neap_cluster_uncount_kept(cluster, node);
 	neap_cluster_count_load(cluster, node);
 	neap_cluster_count_cpus(cluster, node);

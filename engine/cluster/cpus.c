@@ -163,6 +163,7 @@ void neap_cluster_count_cpus(struct neap_cluster *cluster, struct neap_cluster_n
 		return;
 	if (book->is_stale)
 		hold_all(cluster, node, book);
+	columns->cpu_class[node->row] = neap_cpus_class(book);
 	if (!(book->load.ratio > 1))
 		return;
 	book->load.allocatable = neap_amounts_get(&node->allocatable, NEAP_RESOURCE_CPU);
@@ -189,6 +190,21 @@ static bool is_ruled(const struct neap_cpus *book)
 			book->rule.numa != NEAP_NUMA_ANY || book->load.ratio > 1);
 }
 
+uint16_t neap_cpus_class(const struct neap_cpus *book)
+{
+	int per_core = book && book->numa ? book->numa->layout->per_core : 0;
+	unsigned class = 2;
+
+	if (!book)
+		return NEAP_CPUS_NONE;
+	if (book->is_stale || book->load.ratio > 1 || per_core > UINT8_MAX)
+		return NEAP_CPUS_SINGLE;
+	class |= book->numa ? 4 : 0;
+	class |= book->numa && book->numa->zone_count ? 8 : 0;
+	class |= (unsigned)book->rule.bind << 4 | (unsigned)book->rule.numa << 6;
+	return (uint16_t)(class | (unsigned)per_core << 8);
+}
+
 static void replace(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		    struct neap_cpus *book)
 {
@@ -198,6 +214,7 @@ static void replace(struct neap_cluster *cluster, struct neap_cluster_node *node
 	cluster->cpus_ruled += is_ruled(book);
 	free_book(node->cpus);
 	node->cpus = book;
+	cluster->columns.cpu_class[node->row] = neap_cpus_class(book);
 }
 
 void neap_cluster_drop_cpus(struct neap_cluster *cluster, struct neap_cluster_node *node)
@@ -449,6 +466,9 @@ static bool is_free(const struct neap_numa_node *numa,
 /* What it uses of a reservation is taken by that one's stand. */
 static bool is_used(const struct neap_pod *pod, const struct neap_claim *claim)
 {
+	for (size_t i = 0; i < claim->taken_count; i++)
+		if (claim->taken[i] == pod)
+			return true;
 	return pod->keep && (claim->is_ignoring ||
 			     strcmp(pod->keep->uid, claim->reservation_uid) == 0);
 }

@@ -193,7 +193,9 @@ bool neap_cluster_shift_stand(struct neap_cluster *cluster,
 	struct neap_amounts given;
 	uint32_t row = node->row;
 
+	/* A list that grows is to be counted anew. */
 	if (!neap_pod_is_stand(stand) || node->is_dirty || node->cpus ||
+	    (by > 0 && node->pod_count == node->pod_size) ||
 	    columns->scored_cpu_milli[row] > SUM_MAX ||
 	    columns->scored_bytes[row] > SUM_MAX || stand->scored_cpu_milli > SUM_MAX ||
 	    stand->scored_bytes > SUM_MAX)

@@ -86,6 +86,8 @@ struct neap_numa_scoring {
 /* 0..100; requested and capacity by index of the weights, those with capacity 0 left out. */
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
 			const int64_t *capacity);
+/* Of one of the resources; capacity above 0. */
+int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity);
 /* Of a grant from NUMA nodes: what these have, and have given with it. CPUs of a binding pod count over the
  * whole machine, as in the reference. */
 int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,

@@ -3,7 +3,7 @@
  * How full a node, or some of its NUMA nodes, would be. */
 #include "engine/cluster/numa_room.h"
 
-static int64_t score_one(bool is_most, int64_t requested, int64_t capacity)
+int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity)
 {
 	int64_t part = is_most                 ? requested
 		       : requested <= capacity ? capacity - requested
@@ -28,8 +28,8 @@ int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *
 
 		if (capacity[i] <= 0)
 			continue;
-		sum += weight *
-		       score_one(scoring->is_most_allocated, requested[i], capacity[i]);
+		sum += weight * neap_numa_score_one(scoring->is_most_allocated,
+						    requested[i], capacity[i]);
 		weights += weight;
 	}
 	return weights > 0 ? sum / weights : 0;

@@ -326,7 +326,8 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 	}
 	pod->refs = 1;
 	pod->object = neap_object_ref(object);
-	pod->node_name = pod->scheduler = pod->nominated = pod->reservation = "";
+	pod->node_name = pod->scheduler = pod->nominated = pod->near_name = "";
+	pod->reservation = "";
 	failed = read_all(pod, tree, resources, &fault);
 	/* Whatever else is wrong: it may run, and have CPUs. */
 	if (fault.code != NEAP_ENOMEM)
@@ -345,6 +346,47 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 		set_trouble(pod, &fault);
 	*ret = pod;
 	return 0;
+}
+
+/* No text in a pod can hold this: there quotes have a backslash. */
+static int64_t bound_usec(const struct neap_object *object)
+{
+	static const char head[] =
+		"{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"";
+	const char *at = memmem(object->text, object->text_len, head, sizeof(head) - 1);
+	char text[32];
+	int64_t usec;
+
+	if (!at)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%.*s",
+		       (int)strcspn(at + sizeof(head) - 1, "\""), at + sizeof(head) - 1);
+	return neap_time_parse(text, &usec, NULL) < 0 ? 0 : usec;
+}
+
+bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char *node,
+		   const char *spec, const char *status)
+{
+	const char *bound = neap_object_field(object, "spec.nodeName");
+	int64_t usec = bound_usec(object);
+	const struct neap_pod_cpus *cpus = pod->cpus;
+	const char *name;
+
+	if (pod->trouble || !usec || !bound || strcmp(bound, node) != 0 ||
+	    ((spec || status) && !cpus))
+		return false;
+	if (spec || status)
+		cpus = neap_pod_renew_cpus(pod, spec, status);
+	name = neap_arena_strdup(&pod->arena, node);
+	if (!name || ((spec || status) && !cpus))
+		return false;
+	pod->cpus = cpus;
+	pod->node_name = name;
+	pod->load.assigned_usec = usec;
+	(void)neap_object_ref(object);
+	(void)neap_object_unref(pod->object);
+	pod->object = object;
+	return true;
 }
 
 struct neap_pod *neap_pod_ref(struct neap_pod *pod)

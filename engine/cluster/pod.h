@@ -78,10 +78,13 @@ struct neap_spread {
 	const struct neap_selector *selector; /* NULL takes none */
 };
 
-/* Pods of one namespace with the same labels, as those of one set: what selects one of them selects all. */
+/* Pods of one namespace with the same labels and terms about other pods, as those of one set: what selects one of them
+ * selects all, and they want the same near. */
 struct neap_pod_kind {
 	uint32_t number; /* below neap_cluster_kind_end */
 	uint32_t uses;
+	uint64_t stamp; /* of the row that is counted, and where in it */
+	uint32_t at;
 	char name[];
 };
 
@@ -120,6 +123,8 @@ struct neap_pod_load {
 struct neap_pod_cpus {
 	struct neap_cpu_wish wishes[2]; /* by default FullPCPUs, and SpreadByPCPUs */
 	const char *spec, *status; /* resource-spec and -status as they are; NULL: none */
+	/* What the wishes are made from. */
+	struct neap_cpu_wish_from from;
 	enum neap_cpu_exclusive exclusive; /* by resource-spec */
 };
 
@@ -178,6 +183,8 @@ struct neap_pod {
 	const struct neap_preferred *preferred;
 	size_t preferred_count;
 	struct neap_pod_terms near[NEAP_NEAR_COUNT];
+	const char
+		*near_name; /* a sum of spec.affinity, where there are such terms; "" */
 	const struct neap_spread *spreads;
 	size_t spread_count;
 	const char **images; /* of the containers, with a tag */
@@ -203,6 +210,11 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 struct neap_pod *neap_pod_ref(struct neap_pod *pod);
 /* Returns NULL. NULL is fine. */
 struct neap_pod *neap_pod_unref(struct neap_pod *pod);
+/* The pod as object, which is what it was but for its binding to node: with node's name, condition PodScheduled, and
+ * annotations spec and status (NULL: as they were; only of a pod with pod->cpus). Nothing else is read. False: it is as
+ * it was, as there is no memory, or the object says something else; it is to be read as a new one. */
+bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char *node,
+		   const char *spec, const char *status);
 /* What it wants of CPUs and NUMA nodes; default_bind: FULL_PCPUS or SPREAD. */
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
 		       struct neap_cpu_wish *ret);

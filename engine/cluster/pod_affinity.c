@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
+#include "engine/base/sha256.h"
 #include "engine/cluster/pod_priv.h"
 
 /* A copy in the pod's arena; NULL where json is missing: it takes none. */
@@ -124,8 +126,29 @@ static int read_preferred(struct neap_pod *pod, const json_t *list,
 	return ret;
 }
 
-int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
-			   struct neap_error *err)
+/* Alike for terms that are alike; it may be another for others that mean the same. */
+static int name_terms(struct neap_pod *pod, const json_t *affinity,
+		      struct neap_error *err)
+{
+	char sum[NEAP_SHA256_HEX];
+	size_t count = 0;
+	char *text;
+
+	for (int i = 0; i < NEAP_NEAR_COUNT; i++)
+		count += pod->near[i].count;
+	if (!count)
+		return 0;
+	text = neap_json_dump(affinity, JSON_COMPACT);
+	if (!text)
+		return neap_error_nomem(err);
+	neap_sha256_hex(text, strlen(text), sum);
+	free(text);
+	pod->near_name = neap_arena_strdup(&pod->arena, sum);
+	return pod->near_name ? 0 : neap_error_nomem(err);
+}
+
+static int read_affinity(struct neap_pod *pod, const json_t *affinity,
+			 struct neap_error *err)
 {
 	static const struct {
 		enum neap_near near;
@@ -140,7 +163,6 @@ int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 		{NEAP_AWAY_PREFERRED, "podAntiAffinity",
 		 "preferredDuringSchedulingIgnoredDuringExecution"},
 	};
-	const json_t *affinity = json_object_get(spec, "affinity");
 	const json_t *node = json_object_get(affinity, "nodeAffinity");
 	const json_t *required = json_object_get(node, rows[0].list);
 	int ret = 0;
@@ -170,6 +192,20 @@ int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 		}
 	}
 	return 0;
+}
+
+int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
+			   struct neap_error *err)
+{
+	const json_t *affinity = json_object_get(spec, "affinity");
+	int ret = read_affinity(pod, affinity, err), failed;
+	struct neap_error other;
+
+	/* What could be read counts. */
+	failed = name_terms(pod, affinity, &other);
+	if (failed < 0 && ret != -NEAP_ENOMEM)
+		*err = other;
+	return failed < 0 ? failed : ret;
 }
 
 int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,

@@ -22,8 +22,13 @@ static const char *said(const json_t *map, const char *key)
 
 static bool keep(struct neap_pod *pod, const char *text, const char **ret)
 {
-	*ret = text && *text ? neap_arena_strdup(&pod->arena, text) : NULL;
-	return !pod->arena.failed;
+	*ret = text ? neap_arena_strdup(&pod->arena, text) : NULL;
+	return !text || *ret;
+}
+
+static const char *unless_empty(const char *text)
+{
+	return text && *text ? text : NULL;
 }
 
 /* As the pod says it, whatever its class: it is what others keep away from. */
@@ -46,21 +51,37 @@ static int read_exclusive(const char *text, enum neap_cpu_exclusive *ret,
 	return 0;
 }
 
-static int make_wishes(struct neap_pod_cpus *cpus, struct neap_cpu_wish_from *from,
-		       struct neap_error *err)
+/* By cpus->from. */
+static int make_wishes(struct neap_pod_cpus *cpus, struct neap_error *err)
 {
 	static const enum neap_cpu_bind binds[] = {NEAP_BIND_FULL_PCPUS,
 						   NEAP_BIND_SPREAD};
+	struct neap_cpu_wish_from from = cpus->from;
+	int ret;
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(binds); i++) {
-		int ret;
-
-		from->default_bind = binds[i];
-		ret = neap_cpu_wish_make(from, &cpus->wishes[i], err);
-		if (ret < 0)
-			return ret;
+	cpus->spec = unless_empty(from.resource_spec);
+	ret = read_exclusive(cpus->spec, &cpus->exclusive, err);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(binds) && ret == 0; i++) {
+		from.default_bind = binds[i];
+		ret = neap_cpu_wish_make(&from, &cpus->wishes[i], err);
 	}
-	return 0;
+	return ret;
+}
+
+const struct neap_pod_cpus *neap_pod_renew_cpus(struct neap_pod *pod, const char *spec,
+						const char *status)
+{
+	struct neap_pod_cpus *cpus = neap_arena_alloc(&pod->arena, sizeof(*cpus));
+
+	if (!cpus)
+		return NULL;
+	*cpus = *pod->cpus;
+	if (status && !keep(pod, unless_empty(status), &cpus->status))
+		return NULL;
+	if (spec &&
+	    (!keep(pod, spec, &cpus->from.resource_spec) || make_wishes(cpus, NULL) < 0))
+		return NULL;
+	return cpus;
 }
 
 int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_error *err)
@@ -69,30 +90,29 @@ int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_err
 	const json_t *notes = json_object_get(meta, "annotations");
 	const json_t *labels = json_object_get(meta, "labels");
 	const char *status = said(notes, NEAP_KEY_RESOURCE_STATUS);
-	struct neap_cpu_wish_from from = {
-		.qos = neap_qos_parse(neap_pod_text(labels, "koordinator.sh/qosClass")),
-		.resource_spec = said(notes, NEAP_KEY_RESOURCE_SPEC),
-		.numa_spec = said(notes, NEAP_KEY_NUMA_SPEC),
-		.cpu_milli = cpu_of(pod)};
-	bool has_class = from.qos == NEAP_QOS_LSE || from.qos == NEAP_QOS_LSR;
+	const char *spec = said(notes, NEAP_KEY_RESOURCE_SPEC);
+	const char *numa = said(notes, NEAP_KEY_NUMA_SPEC);
+	enum neap_qos qos =
+		neap_qos_parse(neap_pod_text(labels, "koordinator.sh/qosClass"));
 	struct neap_pod_cpus *cpus;
-	int ret;
 
-	if (!has_class && !from.resource_spec && !from.numa_spec && !status)
+	if (qos != NEAP_QOS_LSE && qos != NEAP_QOS_LSR && !spec && !numa && !status)
 		return 0;
 	cpus = neap_arena_alloc(&pod->arena, sizeof(*cpus));
-	if (!cpus || !keep(pod, from.resource_spec, &cpus->spec) ||
-	    !keep(pod, status, &cpus->status))
+	if (!cpus || !keep(pod, spec, &cpus->from.resource_spec) ||
+	    !keep(pod, unless_empty(status), &cpus->status) ||
+	    !keep(pod, numa, &cpus->from.numa_spec))
 		return neap_error_nomem(err);
 	pod->cpus = cpus;
-	from.band =
+	cpus->from.qos = qos;
+	cpus->from.cpu_milli = cpu_of(pod);
+	cpus->from.band =
 		neap_band_of(said(labels, "koordinator.sh/priority-class"),
 			     json_object_get(json_object_get(tree, "spec"), "priority")
 				     ? &pod->priority
 				     : NULL,
-			     from.qos, NEAP_KUBE_BURSTABLE);
-	ret = read_exclusive(cpus->spec, &cpus->exclusive, err);
-	return ret < 0 ? ret : make_wishes(cpus, &from, err);
+			     qos, NEAP_KUBE_BURSTABLE);
+	return make_wishes(cpus, err);
 }
 
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,

@@ -19,6 +19,9 @@ int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
 		       struct neap_resources *resources, struct neap_error *err);
 /* Annotations about CPUs: NEAP_EINVAL, NEAP_ENOMEM; NEAP_ENOFIT: no node will ever do. After the requests. */
 int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_error *err);
+/* As neap_pod_bind has it, of a pod with pod->cpus; NULL: there is no memory, or they cannot be read. */
+const struct neap_pod_cpus *neap_pod_renew_cpus(struct neap_pod *pod, const char *spec,
+						const char *status);
 /* Affinities and spread constraints. */
 int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 			   struct neap_error *err);

@@ -12,6 +12,9 @@
 
 void neap_claim_free(struct neap_claim *claim)
 {
+	if (!claim)
+		return;
+	free(claim->taken);
 	free(claim);
 }
 
@@ -27,7 +30,8 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		    struct neap_error *err)
 {
 	struct neap_cluster *cluster = neap_decide_cluster(decide);
-	neap_auto_free struct neap_cpu_work *work = NULL;
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	struct neap_cpu_work *work;
 	struct neap_claim *claim;
 	int answer;
 
@@ -35,14 +39,16 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 	if (gets_nothing(cluster, pod, row))
 		return 0;
 	(void)neap_cluster_settle(cluster);
-	work = neap_alloc(sizeof(*work));
+	if (!cycle->cpus)
+		cycle->cpus = neap_alloc(sizeof(*cycle->cpus));
+	work = cycle->cpus;
 	if (!work)
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, cluster, pod);
 	work->kept = kept;
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
 	if (answer == -NEAP_ENOFIT)
-		neap_decide_cycle(decide)->wakes |= neap_filter_cpus.wakes;
+		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
 	claim = neap_alloc(sizeof(*claim));
@@ -64,8 +70,9 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	*ret = NULL;
 	if (pod->trouble)
 		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
-	if (!book || neap_pod_is_stand(pod) ||
-	    (!neap_reserve_book_count(book) && !pod->asks_reservations))
+	if (book && neap_pod_is_stand(pod))
+		return neap_claim_takeover(decide, pod, row, ret, err);
+	if (!book || (!neap_reserve_book_count(book) && !pod->asks_reservations))
 		return neap_claim_cpus(decide, pod, row, NULL, ret, err);
 	return neap_claim_kept(decide, pod, row, ret, err);
 }

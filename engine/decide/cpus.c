@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
 
 void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
 			 const struct neap_pod *pod)
@@ -16,6 +17,7 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 	const struct neap_cpus_args *args = neap_cluster_cpus_args(cluster);
 
 	work->kept = NULL;
+	work->known_count = 0;
 	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
 	work->scoring = (struct neap_numa_scoring){.is_most_allocated =
 							   args->is_score_most_allocated,
@@ -68,16 +70,31 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 	return choice->is_binding || work->grant.nodes ? 1 : 0;
 }
 
+static int choose(struct neap_cpu_work *work, const struct neap_cpus *book,
+		  struct neap_error *err)
+{
+	static const struct neap_cpu_rule no_rule;
+
+	return neap_cpu_choose(&work->wish, book ? &book->rule : &no_rule,
+			       book ? &book->load : NULL,
+			       book && book->numa ? book->numa->layout->per_core : 0,
+			       &work->choice, err);
+}
+
+/* What neap_cpu_answer says without a look at what pods have, of a book with that choice. */
+static bool is_enough(const struct neap_cpu_choice *choice)
+{
+	return !is_aligned(choice) &&
+	       (!choice->is_required || choice->numa != NEAP_NUMA_ANY);
+}
+
 int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
 		    struct neap_error *err)
 {
-	static const struct neap_cpu_rule no_rule;
 	const struct neap_cpus *book = neap_cluster_cpus(cluster, row);
 	struct neap_cpu_choice *choice = &work->choice;
-	int ret = neap_cpu_choose(
-		&work->wish, book ? &book->rule : &no_rule, book ? &book->load : NULL,
-		book && book->numa ? book->numa->layout->per_core : 0, choice, err);
+	int ret = choose(work, book, err);
 
 	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
 	if (ret < 0)
@@ -94,10 +111,35 @@ int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 		neap_cluster_recount(cluster, row);
 		return neap_error_nomem(err);
 	}
-	if (depth == NEAP_CPU_FILTER && !is_aligned(choice) &&
-	    (!choice->is_required || choice->numa != NEAP_NUMA_ANY))
+	if (depth == NEAP_CPU_FILTER && is_enough(choice))
 		return 1;
 	return try_to_take(work, book, pod, err);
+}
+
+/* NULL: each node of it is to be asked. */
+static const struct neap_cpu_known *know(struct neap_cycle *cycle, uint32_t row)
+{
+	struct neap_cpu_work *work = cycle->cpus;
+	uint16_t class = cycle->columns->cpu_class[row];
+	const struct neap_cpus *book;
+	struct neap_cpu_known *known;
+	struct neap_error err;
+	int ret;
+
+	for (size_t i = 0; i < work->known_count; i++)
+		if (work->known[i].class == class)
+			return &work->known[i];
+	if (class == NEAP_CPUS_SINGLE || work->known_count == NEAP_CPU_CLASSES_MAX)
+		return NULL;
+	book = neap_cluster_cpus(cycle->cluster, row);
+	ret = choose(work, book, &err);
+	known = &work->known[work->known_count++];
+	known->class = class;
+	known->is_any = work->choice.numa == NEAP_NUMA_ANY;
+	known->fits = ret == 0 && !is_aligned(&work->choice) &&
+		      (!book || !book->numa || !work->choice.is_binding ||
+		       is_enough(&work->choice));
+	return known;
 }
 
 /* --- the rows --- */
@@ -141,11 +183,17 @@ static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reas
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)
 {
+	const struct neap_cpu_known *known = know(cycle, row);
 	struct neap_error err;
-	int ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
-				  NEAP_CPU_FILTER, &err);
+	int ret;
 
-	if (ret >= 0)
+	if (known && known->fits)
+		return true;
+	ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
+			      NEAP_CPU_FILTER, &err);
+	/* CPUs of pods that are taken over are not looked at before it is known who that is. */
+	if (ret >= 0 || (ret == -NEAP_ENOFIT && cycle->cpus->can_help &&
+			 neap_kept_takes_over(&cycle->kept)))
 		return true;
 	if (ret == -NEAP_ENOFIT)
 		refuse(cycle, row,
@@ -193,24 +241,79 @@ static int64_t score_node(const struct neap_cycle *cycle, uint32_t row)
 	return neap_numa_score(&work->scoring, requested, capacity);
 }
 
+/* A resource, with the columns of it, and what the pod adds. */
+struct weighed {
+	const int64_t *all, *used;
+	int64_t more, weight;
+};
+
+/* As score_node, of a node on which its book does not matter. */
+static size_t weigh(const struct neap_cycle *cycle, struct weighed *ret)
+{
+	const struct neap_numa_scoring *scoring = &cycle->cpus->scoring;
+	const struct neap_columns *columns = cycle->columns;
+	size_t count = 0;
+
+	for (size_t i = 0; i < scoring->count; i++) {
+		uint32_t resource = scoring->weights[i].resource;
+
+		ret[count] = (struct weighed){
+			columns->allocatable[resource], columns->used[resource],
+			asked(cycle->pod, resource), scoring->weights[i].weight};
+		if (ret[count].all &&
+		    (resource < NEAP_RESOURCE_FIXED || ret[count].more > 0))
+			count++;
+	}
+	return count;
+}
+
+static int64_t score_columns(const struct weighed *of, size_t count, bool is_most,
+			     uint32_t row)
+{
+	int64_t sum = 0, weights = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (of[i].all[row] <= 0)
+			continue;
+		sum += of[i].weight *
+		       neap_numa_score_one(is_most,
+					   neap_amount_sum(of[i].used[row], of[i].more),
+					   of[i].all[row]);
+		weights += of[i].weight;
+	}
+	return weights > 0 ? sum / weights : 0;
+}
+
+static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
+{
+	struct neap_cpu_work *work = cycle->cpus;
+	struct neap_error err;
+	int answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, row, NEAP_CPU_ALL,
+				     &err);
+
+	cycle->is_short |= answer == -NEAP_ENOMEM;
+	if (answer > 0 && work->grant.nodes)
+		return neap_numa_score_grant(&work->scoring, &work->room, &work->ask,
+					     &work->grant);
+	if (answer >= 0 || work->choice.numa == NEAP_NUMA_ANY)
+		return score_node(cycle, row);
+	return 0;
+}
+
 static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 		  int64_t *ret)
 {
-	struct neap_cpu_work *work = cycle->cpus;
+	bool is_most = cycle->cpus->scoring.is_most_allocated;
+	struct weighed of[NEAP_NUMA_RESOURCES_MAX];
+	size_t of_count = weigh(cycle, of);
 
 	for (size_t i = 0; i < count; i++) {
-		struct neap_error err;
-		int answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, rows[i],
-					     NEAP_CPU_ALL, &err);
+		const struct neap_cpu_known *known = know(cycle, rows[i]);
 
-		ret[i] = 0;
-		if (answer == -NEAP_ENOMEM)
-			cycle->is_short = true;
-		else if (answer > 0 && work->grant.nodes)
-			ret[i] = neap_numa_score_grant(&work->scoring, &work->room,
-						       &work->ask, &work->grant);
-		else if (answer >= 0 || work->choice.numa == NEAP_NUMA_ANY)
-			ret[i] = score_node(cycle, rows[i]);
+		/* Without a policy nothing depends on which CPUs it would get. */
+		ret[i] = known && known->is_any
+				 ? score_columns(of, of_count, is_most, rows[i])
+				 : score_row(cycle, rows[i]);
 	}
 }
 

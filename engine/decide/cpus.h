@@ -17,9 +17,21 @@ struct neap_cpu_kept {
 	int64_t cells[NEAP_NUMA_CELLS_MAX];
 };
 
+/* Classes of nodes of which the answer is remembered; of the others each node is asked. */
+#define NEAP_CPU_CLASSES_MAX 16
+
+/* What is so on all nodes of a class. */
+struct neap_cpu_known {
+	uint16_t class;
+	bool fits;   /* the filter lets it pass, whatever the pods there have */
+	bool is_any; /* no NUMA policy: the score goes by the whole node */
+};
+
 /* What one answer is made in; 20 KB. */
 struct neap_cpu_work {
 	const struct neap_cpu_kept *kept; /* borrowed; NULL: there is none */
+	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
+	size_t known_count;
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;

@@ -78,13 +78,12 @@ void neap_decide_free(struct neap_decide *decide)
 {
 	if (!decide)
 		return;
-	neap_domains_done(&decide->cycle.near);
-	neap_domains_done(&decide->cycle.spread);
+	neap_tally_done(&decide->cycle.near);
+	neap_tally_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
 	neap_kept_done(&decide->cycle.kept);
 	free(decide->cycle.cpus);
-	free(decide->cycle.taken);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
 	free(decide->cycle.rows);
@@ -139,30 +138,6 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
 {
 	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
-}
-
-/* --- kinds of pods --- */
-
-void neap_cycle_forget_taken(struct neap_cycle *cycle)
-{
-	uint32_t kinds = neap_cluster_kind_end(cycle->cluster);
-
-	if (cycle->taken_kinds < kinds) {
-		free(cycle->taken);
-		cycle->taken = neap_alloc_array(kinds, (size_t)2 * NEAP_TAKEN_SLOTS);
-		cycle->taken_kinds = cycle->taken ? kinds * 2 : 0;
-	} else if (kinds) {
-		memset(cycle->taken, 0, (size_t)cycle->taken_kinds * NEAP_TAKEN_SLOTS);
-	}
-}
-
-uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
-			  const struct neap_pod *other)
-{
-	if (slot >= NEAP_TAKEN_SLOTS || !other->seat.kind ||
-	    other->seat.kind->number >= cycle->taken_kinds)
-		return NULL;
-	return &cycle->taken[slot * cycle->taken_kinds + other->seat.kind->number];
 }
 
 /* --- one decision --- */
@@ -341,11 +316,11 @@ static void add_scores(struct neap_decide *decide)
 
 static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
 {
-	struct neap_cluster_node **nodes = cycle->columns->nodes;
+	const uint32_t *pods = cycle->columns->pods;
 
 	if (cycle->scores[one] != cycle->scores[other])
 		return cycle->scores[one] > cycle->scores[other];
-	return nodes[cycle->rows[one]]->pod_count < nodes[cycle->rows[other]]->pod_count;
+	return pods[cycle->rows[one]] < pods[cycle->rows[other]];
 }
 
 /* The most points; of equals the one with the fewest pods, then the first that was looked at. */
@@ -366,6 +341,7 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	struct neap_cycle *cycle = &decide->cycle;
 	int failed;
 
+	neap_cluster_trim_labels(decide->cluster);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	cycle->pod = pod;
 	cycle->is_short = false;

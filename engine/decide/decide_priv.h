@@ -11,6 +11,7 @@
 #include "engine/decide/load.h"
 #include "engine/decide/more.h"
 #include "engine/decide/settings.h"
+#include "engine/decide/tally.h"
 
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
@@ -80,14 +81,12 @@ struct neap_cycle {
 	uint8_t *tolerated;
 	size_t tolerated_size;
 	/* Of affinities between pods, and of spreading: first the filter's, then the score's. */
-	struct neap_domains near, spread;
+	struct neap_tally near, spread;
 	const char *near_keys[NEAP_NEAR_KEYS_MAX];
-	uint32_t near_key_count;
+	uint32_t near_key_count, near_first; /* the slot of the first of them */
 	bool is_first; /* nobody is there yet whom the pod must be near, and it is so itself */
-	/* Whether the selector of a slot takes the pods of a kind: 0 not known, 1 yes, 2 no; by slot and kind. */
-	uint8_t *taken;
-	uint32_t taken_kinds;
-	int64_t *least;          /* pods in the emptiest domain, by constraint */
+	int64_t *
+		least; /* pods in the emptiest domain, by constraint, less the pod itself where it counts */
 	struct neap_arena arena; /* of one decision */
 	int64_t now_usec;
 	/* Why it cannot be anywhere, as a filter found before it looked at a node; NULL: it may be. */
@@ -132,14 +131,6 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 /* How the explanation ends; kept until the next decision. NULL: without memory. */
 void neap_decide_set_end(struct neap_decide *decide, const char *text);
 const char *neap_decide_end(const struct neap_decide *decide);
-
-/* Slots whose answers are remembered. */
-#define NEAP_TAKEN_SLOTS 8
-/* Forgets all; before the first of a count. Without memory nothing is remembered. */
-void neap_cycle_forget_taken(struct neap_cycle *cycle);
-/* Where the answer for pods of the kind of other is remembered, until the next forgetting; NULL: nowhere. */
-uint8_t *neap_cycle_taken(struct neap_cycle *cycle, size_t slot,
-			  const struct neap_pod *other);
 
 /* Notes why row is refused; returns false, so that a filter can end with it. */
 bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
 
 const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_UNSCHEDULABLE] = {"node(s) were unschedulable", false},
@@ -191,6 +192,9 @@ static uint64_t find_ignored(const struct neap_cycle *cycle)
 /* Room that is made for others is theirs, unless the pod is more important. */
 static bool prepare_room(struct neap_cycle *cycle)
 {
+	/* Its room is what pods have that it takes over: filter Reservation. */
+	if (neap_kept_takes_over(&cycle->kept))
+		return false;
 	cycle->ignored = find_ignored(cycle);
 	neap_domains_clear(&cycle->nominated);
 	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {

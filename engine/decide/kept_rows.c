@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
 
 /* --- the filter --- */
 
@@ -47,21 +48,6 @@ static bool has_conflict(const struct neap_cycle *cycle,
 	return false;
 }
 
-static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
-{
-	const struct neap_cluster_node *node = cycle->columns->nodes[row];
-	const char *wanted = cycle->kept.placed->wanted_node;
-
-	if (*wanted && strcmp(wanted, node->name) != 0)
-		return refuse(
-			cycle, row, NEAP_REASON_KEPT,
-			"node(s) didn't match the nodeName specified by reservation");
-	if ((cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT) && has_conflict(cycle, node))
-		return refuse(cycle, row, NEAP_REASON_KEPT,
-			      "node(s) reservation allocate policy conflict");
-	return true;
-}
-
 /* Each reason has a line. */
 static bool refuse_lines(struct neap_cycle *cycle, uint32_t row, const char *text)
 {
@@ -74,6 +60,30 @@ static bool refuse_lines(struct neap_cycle *cycle, uint32_t row, const char *tex
 		text += len + (end != NULL);
 	}
 	return false;
+}
+
+static bool fits_takeover(struct neap_cycle *cycle, uint32_t row)
+{
+	neap_auto_buf struct neap_buf reasons = {0};
+
+	neap_buf_init(&reasons, NEAP_BUF_LINE);
+	return neap_takeover_fits(cycle, row, &reasons) ||
+	       refuse_lines(cycle, row, reasons.data);
+}
+
+static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+	const char *wanted = cycle->kept.placed->wanted_node;
+
+	if (*wanted && strcmp(wanted, node->name) != 0)
+		return refuse(
+			cycle, row, NEAP_REASON_KEPT,
+			"node(s) didn't match the nodeName specified by reservation");
+	if ((cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT) && has_conflict(cycle, node))
+		return refuse(cycle, row, NEAP_REASON_KEPT,
+			      "node(s) reservation allocate policy conflict");
+	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
 }
 
 static bool fits_user(struct neap_cycle *cycle, uint32_t row)
@@ -120,14 +130,15 @@ const struct neap_filter neap_filter_kept = {"Reservation", prepare, fits,
 
 static bool prepare_score(struct neap_cycle *cycle)
 {
-	return cycle->kept.count && !cycle->kept.ask.is_ignoring;
+	return neap_kept_takes_over(&cycle->kept) ||
+	       (cycle->kept.count && !cycle->kept.ask.is_ignoring);
 }
 
 static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 		  int64_t *ret)
 {
 	struct neap_kept_match **nominees =
-		neap_alloc_array(cycle->kept.count, sizeof(*nominees));
+		neap_alloc_array(cycle->kept.count + 1, sizeof(*nominees));
 	int64_t *orders = neap_alloc_array(count, sizeof(*orders));
 
 	memset(ret, 0, count * sizeof(*ret));
@@ -138,8 +149,10 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		size_t matched;
 
-		if (neap_kept_on(cycle, rows[i], &matched) &&
-		    neap_kept_nominate(cycle, rows[i], nominees, &ret[i]))
+		if (cycle->kept.placed)
+			ret[i] = neap_takeover_score(cycle, rows[i]);
+		else if (neap_kept_on(cycle, rows[i], &matched) &&
+			 neap_kept_nominate(cycle, rows[i], nominees, &ret[i]))
 			orders[i] = nominees[0]->reserve->order;
 	}
 	/* A policy that ranks has the last word. */

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Affinity and anti-affinity between pods. Counted once a decision: how many pods that a term speaks of are in each
- * domain (nodes with the same value of the term's label); a node is then a look-up. Counting goes through all pods
- * where the pod itself has terms, else through the nodes that have pods with terms. */
+ * domain (nodes with the same value of the term's label); a node is then a look-up. Counting goes through the kinds of
+ * pods on all nodes where the pod itself has terms, else through the nodes that have pods with terms. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/decide/decide_priv.h"
 
-/* Slots of the counts: terms of the pod, and topology keys of terms of others. */
-#define SLOT_NEAR  UINT32_C(0)
-#define SLOT_AWAY  UINT32_C(1000)
-#define SLOT_OTHER UINT32_C(2000)
-
-static const char *label(const struct neap_cycle *cycle, uint32_t row, const char *key)
-{
-	return neap_object_label(cycle->columns->nodes[row]->object, key);
-}
+/* Slots: the pod's own terms that must be near, then those that must be away, then the topology keys of other pods'
+ * terms, as they come. Of wishes: topology keys alone. */
 
 static const struct neap_object *namespace_of(const struct neap_cycle *cycle,
 					      const struct neap_pod *pod)
@@ -24,23 +17,67 @@ static const struct neap_object *namespace_of(const struct neap_cycle *cycle,
 	return neap_cluster_find_namespace(cycle->cluster, pod->object->ns);
 }
 
-static void add(struct neap_cycle *cycle, struct neap_domains *domains, uint32_t slot,
-		const char *value, int64_t more)
+static uint32_t add_slot(struct neap_cycle *cycle, const char *key)
 {
-	if (value && !neap_domains_add(domains, slot, value, more))
-		cycle->is_short = true;
+	return neap_tally_add_slot(&cycle->near, neap_cluster_label(cycle->cluster, key),
+				   0);
 }
 
-/* The slot of a topology key of other pods' terms; NEAP_NEAR_KEYS_MAX: there are too many. */
+/* The slot of a topology key; beyond NEAP_NEAR_KEYS_MAX, where it is none, nothing is counted. */
 static uint32_t slot_of_key(struct neap_cycle *cycle, const char *key)
 {
 	uint32_t i = 0;
 
 	while (i < cycle->near_key_count && strcmp(cycle->near_keys[i], key) != 0)
 		i++;
-	if (i == cycle->near_key_count && i < NEAP_NEAR_KEYS_MAX)
+	if (i == NEAP_NEAR_KEYS_MAX)
+		return UINT32_MAX;
+	if (i == cycle->near_key_count) {
 		cycle->near_keys[cycle->near_key_count++] = key;
-	return i;
+		(void)add_slot(cycle, key);
+	}
+	return cycle->near_first + i;
+}
+
+static void begin(struct neap_cycle *cycle)
+{
+	neap_tally_clear(&cycle->near, neap_cluster_kind_end(cycle->cluster));
+	cycle->near_key_count = cycle->near_first = 0;
+}
+
+/* Rows with any of those flags, 0: all. Whether anything was counted anywhere. */
+static bool count_rows(struct neap_cycle *cycle, uint8_t flags,
+		       void (*ask)(void *arg, const struct neap_pod *one))
+{
+	const struct neap_columns *columns = cycle->columns;
+	struct neap_tally *tally = &cycle->near;
+	bool is_any = false;
+
+	for (uint32_t row = 0; row < columns->rows; row++) {
+		const struct neap_row_kinds *kinds = &columns->kinds[row];
+
+		if (!(columns->flags[row] & NEAP_ROW_IS_THERE) ||
+		    (flags && !(columns->flags[row] & flags)))
+			continue;
+		for (size_t i = 0; i < kinds->count; i++) {
+			size_t count;
+			const struct neap_tally_part *parts = neap_tally_parts(
+				tally, &kinds->list[i], ask, cycle, &count);
+
+			for (size_t n = 0; n < count; n++) {
+				uint32_t domain =
+					neap_tally_domain(tally, parts[n].slot, row);
+
+				if (!domain)
+					continue;
+				tally->slots[parts[n].slot].counts[domain] +=
+					parts[n].more * kinds->list[i].count;
+				is_any = true;
+			}
+		}
+	}
+	cycle->is_short |= tally->is_short;
+	return is_any;
 }
 
 /* --- the filter --- */
@@ -54,103 +91,64 @@ static bool takes_all(const struct neap_pod_terms *terms, const struct neap_pod 
 	return true;
 }
 
-/* Slots of what is remembered: all required affinities together, then the terms of anti-affinity. */
-static bool takes_near(struct neap_cycle *cycle, const struct neap_pod *other)
+/* What one says of the pod, and the pod of it. */
+static void ask_required(void *arg, const struct neap_pod *one)
 {
-	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
-	uint8_t *known = neap_cycle_taken(cycle, 0, other);
-
-	if (!known)
-		return takes_all(near, other, namespace_of(cycle, other));
-	if (!*known)
-		*known = takes_all(near, other, namespace_of(cycle, other)) ? 1 : 2;
-	return *known == 1;
-}
-
-static bool takes_away(struct neap_cycle *cycle, uint32_t i, const struct neap_pod *other)
-{
-	const struct neap_pod_term *term = &cycle->pod->near[NEAP_AWAY_REQUIRED].terms[i];
-	uint8_t *known = neap_cycle_taken(cycle, i + 1, other);
-
-	if (!known)
-		return neap_pod_term_takes(term, other, namespace_of(cycle, other));
-	if (!*known)
-		*known = neap_pod_term_takes(term, other, namespace_of(cycle, other)) ? 1
-										      : 2;
-	return *known == 1;
-}
-
-/* What the pod's own terms say of the pods of a node. */
-static void count_own(struct neap_cycle *cycle, uint32_t row)
-{
+	struct neap_cycle *cycle = arg;
 	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
 	const struct neap_pod_terms *away = &cycle->pod->near[NEAP_AWAY_REQUIRED];
-	const struct neap_cluster_node *node = cycle->columns->nodes[row];
-	int64_t count = 0;
+	const struct neap_pod_terms *others = &one->near[NEAP_AWAY_REQUIRED];
+	const struct neap_object *its = namespace_of(cycle, one);
+	const struct neap_object *ns = namespace_of(cycle, cycle->pod);
+	uint32_t slot = 0;
 
-	for (size_t i = 0; near->count && i < node->pod_count; i++)
-		count += takes_near(cycle, node->pods[i]);
-	for (uint32_t i = 0; count && i < near->count; i++)
-		add(cycle, &cycle->near, SLOT_NEAR + i,
-		    label(cycle, row, near->terms[i].topology_key), count);
-	for (uint32_t i = 0; i < away->count; i++) {
-		count = 0;
-		for (size_t n = 0; n < node->pod_count; n++)
-			count += takes_away(cycle, i, node->pods[n]);
-		if (count)
-			add(cycle, &cycle->near, SLOT_AWAY + i,
-			    label(cycle, row, away->terms[i].topology_key), count);
-	}
-}
-
-/* Whether another one wants to be away from the pod. */
-static void count_other(struct neap_cycle *cycle, uint32_t row,
-			const struct neap_pod *other, const struct neap_object *ns)
-{
-	const struct neap_pod_terms *away = &other->near[NEAP_AWAY_REQUIRED];
-
+	if (near->count && takes_all(near, one, its))
+		for (size_t i = 0; i < near->count; i++)
+			neap_tally_add_part(&cycle->near, slot + (uint32_t)i, 1);
+	slot = (uint32_t)near->count;
 	for (size_t i = 0; i < away->count; i++)
-		if (neap_pod_term_takes(&away->terms[i], cycle->pod, ns))
-			add(cycle, &cycle->near,
-			    SLOT_OTHER + slot_of_key(cycle, away->terms[i].topology_key),
-			    label(cycle, row, away->terms[i].topology_key), 1);
+		if (neap_pod_term_takes(&away->terms[i], one, its))
+			neap_tally_add_part(&cycle->near, slot + (uint32_t)i, 1);
+	for (size_t i = 0; i < others->count; i++)
+		if (neap_pod_term_takes(&others->terms[i], cycle->pod, ns))
+			neap_tally_add_part(
+				&cycle->near,
+				slot_of_key(cycle, others->terms[i].topology_key), 1);
 }
 
 /* Whether nobody anywhere is what the pod wants to be near, and it is so itself. */
 static bool is_first(const struct neap_cycle *cycle)
 {
-	for (size_t i = 0; i < cycle->near.size; i++)
-		if (cycle->near.table[i].text && cycle->near.table[i].slot < SLOT_AWAY)
-			return false;
-	return takes_all(&cycle->pod->near[NEAP_NEAR_REQUIRED], cycle->pod,
-			 namespace_of(cycle, cycle->pod));
+	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
+
+	for (size_t i = 0; i < near->count; i++)
+		for (uint32_t n = 1; n < cycle->near.slots[i].end; n++)
+			if (cycle->near.slots[i].counts[n])
+				return false;
+	return takes_all(near, cycle->pod, namespace_of(cycle, cycle->pod));
 }
 
 static bool prepare_near(struct neap_cycle *cycle)
 {
-	const struct neap_columns *columns = cycle->columns;
-	const struct neap_object *ns = namespace_of(cycle, cycle->pod);
-	bool has_own = cycle->pod->near[NEAP_NEAR_REQUIRED].count ||
-		       cycle->pod->near[NEAP_AWAY_REQUIRED].count;
+	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
+	const struct neap_pod_terms *away = &cycle->pod->near[NEAP_AWAY_REQUIRED];
+	bool has_own = near->count || away->count, is_any;
 
-	neap_domains_clear(&cycle->near);
-	cycle->near_key_count = 0;
-	if (has_own)
-		neap_cycle_forget_taken(cycle);
-	for (uint32_t row = 0; row < columns->rows; row++) {
-		const struct neap_cluster_node *node = columns->nodes[row];
-		bool has_away = columns->flags[row] & NEAP_ROW_HAS_AWAY;
-
-		if (!(columns->flags[row] & NEAP_ROW_IS_THERE))
-			continue;
-		for (size_t i = 0; has_away && i < node->pod_count; i++)
-			if (node->pods[i]->near[NEAP_AWAY_REQUIRED].count)
-				count_other(cycle, row, node->pods[i], ns);
-		if (has_own)
-			count_own(cycle, row);
+	if (!has_own && !cycle->columns->away_rows)
+		return false;
+	begin(cycle);
+	for (size_t i = 0; i < near->count; i++)
+		(void)add_slot(cycle, near->terms[i].topology_key);
+	for (size_t i = 0; i < away->count; i++)
+		(void)add_slot(cycle, away->terms[i].topology_key);
+	cycle->near_first = (uint32_t)(near->count + away->count);
+	if (cycle->near.slot_count < cycle->near_first) {
+		cycle->is_short = true;
+		return false;
 	}
+	is_any = count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_AWAY, ask_required);
 	cycle->is_first = is_first(cycle);
-	return has_own || cycle->near.count;
+	return has_own || is_any;
 }
 
 static bool is_near(const struct neap_cycle *cycle, uint32_t row)
@@ -159,47 +157,33 @@ static bool is_near(const struct neap_cycle *cycle, uint32_t row)
 	bool has_all = true;
 
 	for (uint32_t i = 0; i < near->count; i++) {
-		const char *value = label(cycle, row, near->terms[i].topology_key);
-
-		if (!value)
+		if (!neap_tally_domain(&cycle->near, i, row))
 			return false;
-		has_all &= neap_domains_get(&cycle->near, SLOT_NEAR + i, value) > 0;
+		has_all &= neap_tally_get(&cycle->near, i, row) > 0;
 	}
 	/* The first of a group that wants to be together may begin anywhere. */
 	return has_all || cycle->is_first;
 }
 
-static bool is_away(const struct neap_cycle *cycle, uint32_t row)
+/* Nobody is there whom the slots from one to another count. */
+static bool is_nobody(const struct neap_cycle *cycle, size_t from, size_t to,
+		      uint32_t row)
 {
-	const struct neap_pod_terms *away = &cycle->pod->near[NEAP_AWAY_REQUIRED];
-
-	for (uint32_t i = 0; i < away->count; i++) {
-		const char *value = label(cycle, row, away->terms[i].topology_key);
-
-		if (value && neap_domains_get(&cycle->near, SLOT_AWAY + i, value) > 0)
+	for (size_t i = from; i < to; i++)
+		if (neap_tally_get(&cycle->near, i, row) > 0)
 			return false;
-	}
 	return true;
-}
-
-static bool is_unwanted(const struct neap_cycle *cycle, uint32_t row)
-{
-	for (uint32_t i = 0; i < cycle->near_key_count; i++) {
-		const char *value = label(cycle, row, cycle->near_keys[i]);
-
-		if (value && neap_domains_get(&cycle->near, SLOT_OTHER + i, value) > 0)
-			return true;
-	}
-	return false;
 }
 
 static bool fits_near(struct neap_cycle *cycle, uint32_t row)
 {
+	size_t away = cycle->pod->near[NEAP_NEAR_REQUIRED].count;
+
 	if (!is_near(cycle, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_NEAR, 0);
-	if (!is_away(cycle, row))
+	if (!is_nobody(cycle, away, cycle->near_first, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_AWAY, 0);
-	if (is_unwanted(cycle, row))
+	if (!is_nobody(cycle, cycle->near_first, cycle->near.slot_count, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_UNWANTED, 0);
 	return true;
 }
@@ -211,59 +195,49 @@ const struct neap_filter neap_filter_near = {"InterPodAffinity", prepare_near, f
 /* --- the score --- */
 
 /* required: what each term counts, where it has no weight of its own; 0: it has. */
-static void weigh(struct neap_cycle *cycle, uint32_t row,
-		  const struct neap_pod_terms *terms, const struct neap_pod *about,
-		  const struct neap_object *ns, int64_t factor, int64_t required)
+static void weigh(struct neap_cycle *cycle, const struct neap_pod_terms *terms,
+		  const struct neap_pod *about, const struct neap_object *ns,
+		  int64_t factor, int64_t required)
 {
 	for (size_t i = 0; i < terms->count; i++) {
 		const struct neap_pod_term *term = &terms->terms[i];
 
 		if (neap_pod_term_takes(term, about, ns))
-			add(cycle, &cycle->near, slot_of_key(cycle, term->topology_key),
-			    label(cycle, row, term->topology_key),
-			    factor * (required ? required : term->weight));
+			neap_tally_add_part(
+				&cycle->near, slot_of_key(cycle, term->topology_key),
+				factor * (required ? required : term->weight));
 	}
+}
+
+static void ask_wishes(void *arg, const struct neap_pod *one)
+{
+	struct neap_cycle *cycle = arg;
+	const struct neap_pod *pod = cycle->pod;
+	const struct neap_object *its = namespace_of(cycle, one);
+	const struct neap_object *ns = namespace_of(cycle, pod);
+	/* A pod that must be near this one counts as one that would like it with this weight. */
+	int64_t required = cycle->settings->required_weight;
+
+	weigh(cycle, &pod->near[NEAP_NEAR_PREFERRED], one, its, 1, 0);
+	weigh(cycle, &pod->near[NEAP_AWAY_PREFERRED], one, its, -1, 0);
+	if (required)
+		weigh(cycle, &one->near[NEAP_NEAR_REQUIRED], pod, ns, 1, required);
+	if (cycle->settings->ignores_wishes)
+		return;
+	weigh(cycle, &one->near[NEAP_NEAR_PREFERRED], pod, ns, 1, 0);
+	weigh(cycle, &one->near[NEAP_AWAY_PREFERRED], pod, ns, -1, 0);
 }
 
 static bool prepare_wishes(struct neap_cycle *cycle)
 {
-	const struct neap_columns *columns = cycle->columns;
 	const struct neap_pod *pod = cycle->pod;
-	const struct neap_object *ns = namespace_of(cycle, pod);
-	/* A pod that must be near this one counts as one that would like it with this weight. */
-	int64_t required = cycle->settings->required_weight;
-	bool has_wishes = !cycle->settings->ignores_wishes;
 	bool has_own = pod->near[NEAP_NEAR_PREFERRED].count ||
 		       pod->near[NEAP_AWAY_PREFERRED].count;
 
-	neap_domains_clear(&cycle->near);
-	cycle->near_key_count = 0;
-	for (uint32_t row = 0; row < columns->rows; row++) {
-		const struct neap_cluster_node *node = columns->nodes[row];
-		bool has_near = columns->flags[row] & NEAP_ROW_HAS_NEAR;
-
-		if (!(columns->flags[row] & NEAP_ROW_IS_THERE) || (!has_own && !has_near))
-			continue;
-		for (size_t i = 0; i < node->pod_count; i++) {
-			const struct neap_pod *other = node->pods[i];
-			const struct neap_object *its = namespace_of(cycle, other);
-
-			weigh(cycle, row, &pod->near[NEAP_NEAR_PREFERRED], other, its, 1,
-			      0);
-			weigh(cycle, row, &pod->near[NEAP_AWAY_PREFERRED], other, its, -1,
-			      0);
-			if (required)
-				weigh(cycle, row, &other->near[NEAP_NEAR_REQUIRED], pod,
-				      ns, 1, required);
-			if (!has_wishes)
-				continue;
-			weigh(cycle, row, &other->near[NEAP_NEAR_PREFERRED], pod, ns, 1,
-			      0);
-			weigh(cycle, row, &other->near[NEAP_AWAY_PREFERRED], pod, ns, -1,
-			      0);
-		}
-	}
-	return cycle->near.count > 0;
+	if (!has_own && !cycle->columns->near_rows)
+		return false;
+	begin(cycle);
+	return count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_NEAR, ask_wishes);
 }
 
 static void score_wishes(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
@@ -271,12 +245,8 @@ static void score_wishes(struct neap_cycle *cycle, const uint32_t *rows, size_t 
 {
 	for (size_t i = 0; i < count; i++) {
 		ret[i] = 0;
-		for (uint32_t n = 0; n < cycle->near_key_count; n++) {
-			const char *value = label(cycle, rows[i], cycle->near_keys[n]);
-
-			if (value)
-				ret[i] += neap_domains_get(&cycle->near, n, value);
-		}
+		for (size_t n = 0; n < cycle->near.slot_count; n++)
+			ret[i] += neap_tally_get(&cycle->near, n, rows[i]);
 	}
 }
 

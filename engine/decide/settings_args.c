@@ -361,15 +361,18 @@ static int read_preemption(struct neap_settings *settings, const json_t *args,
 static int read_reservation(struct neap_settings *settings, const json_t *args,
 			    struct neap_error *err)
 {
-	static const char *const names[] = {"enablePreemption",
-					    "minCandidateNodesPercentage",
-					    "minCandidateNodesAbsolute", NULL};
+	static const char *const names[] = {
+		"enablePreemption", "enableClusterModePreAllocation",
+		"minCandidateNodesPercentage", "minCandidateNodesAbsolute", NULL};
 	int failed = neap_members_check(args, names, err);
 
 	if (failed == 0)
 		failed = neap_members_bool(args, names[0],
 					   &settings->reservations_preempt, err);
-	return failed < 0 ? failed : read_candidates(settings, args, &names[1], err);
+	if (failed == 0)
+		failed = neap_members_bool(args, names[1], &settings->takes_over_by_label,
+					   err);
+	return failed < 0 ? failed : read_candidates(settings, args, &names[2], err);
 }
 
 int neap_settings_read(struct neap_settings *settings, const char *plugin,

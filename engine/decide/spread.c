@@ -4,22 +4,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
-
-static const char *label(const struct neap_cycle *cycle, uint32_t row, const char *key)
-{
-	return neap_object_label(cycle->columns->nodes[row]->object, key);
-}
 
 static bool has_keys(const struct neap_cycle *cycle, uint32_t row, bool is_required)
 {
-	for (size_t i = 0; i < cycle->pod->spread_count; i++) {
-		const struct neap_spread *spread = &cycle->pod->spreads[i];
-
-		if (spread->is_required == is_required &&
-		    !label(cycle, row, spread->topology_key))
+	for (size_t i = 0; i < cycle->pod->spread_count; i++)
+		if (cycle->pod->spreads[i].is_required == is_required &&
+		    !neap_tally_domain(&cycle->spread, i, row))
 			return false;
-	}
 	return true;
 }
 
@@ -44,55 +37,78 @@ static bool is_counted(struct neap_cycle *cycle, uint32_t row,
 	return true;
 }
 
-static bool is_selected(struct neap_cycle *cycle, uint32_t slot,
-			const struct neap_pod *other)
+/* Which constraints count a pod; all of them have a slot. */
+static void ask_selected(void *arg, const struct neap_pod *one)
 {
-	uint8_t *known = neap_cycle_taken(cycle, slot, other);
-	bool is;
+	struct neap_cycle *cycle = arg;
+	const struct neap_pod *pod = cycle->pod;
 
-	if (known && *known)
-		return *known == 1;
-	is = strcmp(other->object->ns, cycle->pod->object->ns) == 0 &&
-	     neap_object_is_selected(other->object, cycle->pod->spreads[slot].selector);
-	if (known)
-		*known = is ? 1 : 2;
-	return is;
+	if (strcmp(one->object->ns, pod->object->ns) != 0)
+		return;
+	for (uint32_t i = 0; i < pod->spread_count; i++)
+		if (cycle->spread.slots[i].at && pod->spreads[i].selector &&
+		    neap_object_is_selected(one->object, pod->spreads[i].selector))
+			neap_tally_add_part(&cycle->spread, i, 1);
 }
 
-static int64_t count_pods(struct neap_cycle *cycle, uint32_t row, uint32_t slot)
-{
-	const struct neap_cluster_node *node = cycle->columns->nodes[row];
-	int64_t count = 0;
+/* No node that counts is in the domain. */
+#define NOWHERE INT64_MIN
 
-	if (!cycle->pod->spreads[slot].selector)
-		return 0;
-	for (size_t i = 0; i < node->pod_count; i++)
-		count += is_selected(cycle, slot, node->pods[i]) &&
-			 !node->pods[i]->object->is_deleting;
-	return count;
-}
-
-/* Counts of all required (or all other) constraints, by the number of the constraint and the domain. */
-static void count_domains(struct neap_cycle *cycle, bool is_required)
+static void count_row(struct neap_cycle *cycle, uint32_t row, bool is_required)
 {
-	neap_domains_clear(&cycle->spread);
-	neap_cycle_forget_taken(cycle);
-	for (uint32_t row = 0; row < cycle->columns->rows; row++) {
-		if (!(cycle->columns->flags[row] & NEAP_ROW_IS_THERE) ||
-		    !has_keys(cycle, row, is_required))
+	const struct neap_row_kinds *kinds = &cycle->columns->kinds[row];
+	struct neap_tally *tally = &cycle->spread;
+	uint64_t counted[NEAP_POD_ITEMS_MAX / 64] = {0};
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < cycle->pod->spread_count; i++) {
+		const struct neap_spread *spread = &cycle->pod->spreads[i];
+		int64_t *count;
+
+		if (spread->is_required != is_required || !is_counted(cycle, row, spread))
 			continue;
-		for (uint32_t i = 0; i < cycle->pod->spread_count; i++) {
-			const struct neap_spread *spread = &cycle->pod->spreads[i];
-
-			if (spread->is_required != is_required ||
-			    !is_counted(cycle, row, spread))
-				continue;
-			if (!neap_domains_add(&cycle->spread, i,
-					      label(cycle, row, spread->topology_key),
-					      count_pods(cycle, row, i)))
-				cycle->is_short = true;
-		}
+		count = &tally->slots[i].counts[neap_tally_domain(tally, i, row)];
+		*count = *count == NOWHERE ? 0 : *count;
+		counted[i / 64] |= UINT64_C(1) << i % 64;
+		is_any = true;
 	}
+	for (size_t i = 0; is_any && i < kinds->count; i++) {
+		size_t count;
+		const struct neap_tally_part *parts = neap_tally_parts(
+			tally, &kinds->list[i], ask_selected, cycle, &count);
+
+		for (size_t n = 0; n < count; n++)
+			if (counted[parts[n].slot / 64] >> parts[n].slot % 64 & 1)
+				tally->slots[parts[n].slot].counts[neap_tally_domain(
+					tally, parts[n].slot, row)] +=
+					kinds->list[i].count - kinds->list[i].deleting;
+	}
+}
+
+/* Counts of all required (or all other) constraints, by the number of the constraint and the domain. False without
+ * memory. */
+static bool count_domains(struct neap_cycle *cycle, bool is_required)
+{
+	const struct neap_columns *columns = cycle->columns;
+	const struct neap_pod *pod = cycle->pod;
+
+	neap_tally_clear(&cycle->spread, neap_cluster_kind_end(cycle->cluster));
+	for (size_t i = 0; i < pod->spread_count; i++) {
+		if (pod->spreads[i].is_required == is_required)
+			(void)neap_tally_add_slot(
+				&cycle->spread,
+				neap_cluster_label(cycle->cluster,
+						   pod->spreads[i].topology_key),
+				NOWHERE);
+		else
+			neap_tally_skip_slot(&cycle->spread);
+	}
+	for (uint32_t row = 0; !cycle->spread.is_short && row < columns->rows; row++)
+		if (columns->flags[row] & NEAP_ROW_IS_THERE &&
+		    has_keys(cycle, row, is_required))
+			count_row(cycle, row, is_required);
+	cycle->is_short |= cycle->spread.is_short;
+	return !cycle->spread.is_short;
 }
 
 /* --- the filter --- */
@@ -108,30 +124,46 @@ static bool has_constraint(const struct neap_pod *pod, bool is_required)
 /* The emptiest domain; 0 while there are fewer than the constraint wants. */
 static int64_t emptiest(const struct neap_cycle *cycle, uint32_t slot)
 {
-	const struct neap_domains *domains = &cycle->spread;
+	const struct neap_tally_slot *of = &cycle->spread.slots[slot];
 	int64_t least = INT64_MAX, count = 0;
 
-	for (size_t i = 0; i < domains->size; i++) {
-		if (!domains->table[i].text || domains->table[i].slot != slot)
+	for (uint32_t i = 1; i < of->end; i++) {
+		if (of->counts[i] == NOWHERE)
 			continue;
 		count++;
-		if (domains->table[i].count < least)
-			least = domains->table[i].count;
+		least = of->counts[i] < least ? of->counts[i] : least;
 	}
 	return !count || count < cycle->pod->spreads[slot].min_domains ? 0 : least;
 }
 
+/* What is counted in the domain of a row. */
+static int64_t count_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t row)
+{
+	int64_t count = neap_tally_get(&cycle->spread, slot, row);
+
+	return count == NOWHERE ? 0 : count;
+}
+
 static bool prepare_spread(struct neap_cycle *cycle)
 {
-	if (!has_constraint(cycle->pod, true))
+	const struct neap_pod *pod = cycle->pod;
+
+	if (!has_constraint(pod, true))
 		return false;
-	count_domains(cycle, true);
-	cycle->least = neap_arena_array(&cycle->arena, cycle->pod->spread_count,
-					sizeof(*cycle->least));
+	cycle->least =
+		neap_arena_array(&cycle->arena, pod->spread_count, sizeof(*cycle->least));
 	cycle->is_short |= !cycle->least;
-	for (uint32_t i = 0; cycle->least && i < cycle->pod->spread_count; i++)
-		cycle->least[i] = emptiest(cycle, i);
-	return cycle->least != NULL;
+	if (!cycle->least || !count_domains(cycle, true))
+		return false;
+	/* The pod itself counts where it goes. */
+	for (uint32_t i = 0; i < pod->spread_count; i++)
+		if (pod->spreads[i].is_required)
+			cycle->least[i] =
+				emptiest(cycle, i) -
+				(pod->spreads[i].selector &&
+				 neap_object_is_selected(pod->object,
+							 pod->spreads[i].selector));
+	return true;
 }
 
 static bool is_spread(struct neap_cycle *cycle, uint32_t row)
@@ -140,18 +172,12 @@ static bool is_spread(struct neap_cycle *cycle, uint32_t row)
 
 	for (uint32_t i = 0; i < pod->spread_count; i++) {
 		const struct neap_spread *spread = &pod->spreads[i];
-		const char *value;
-		int64_t count;
 
 		if (!spread->is_required)
 			continue;
-		value = label(cycle, row, spread->topology_key);
-		if (!value)
+		if (!neap_tally_domain(&cycle->spread, i, row))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_SPREAD_LABEL, 0);
-		count = neap_domains_get(&cycle->spread, i, value) +
-			(spread->selector &&
-			 neap_object_is_selected(pod->object, spread->selector));
-		if (count - cycle->least[i] > spread->max_skew)
+		if (count_of(cycle, i, row) - cycle->least[i] > spread->max_skew)
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_SPREAD, 0);
 	}
 	return true;
@@ -166,27 +192,25 @@ const struct neap_filter neap_filter_spread = {
 
 static bool prepare_even(struct neap_cycle *cycle)
 {
-	if (!has_constraint(cycle->pod, false))
-		return false;
-	count_domains(cycle, false);
-	return true;
+	return has_constraint(cycle->pod, false) && count_domains(cycle, false);
 }
 
 /* More domains make a pod in one of them weigh more. */
-static double weight_of(const struct neap_cycle *cycle, uint32_t slot,
-			const uint32_t *rows, size_t count)
+static double weight_of(struct neap_cycle *cycle, uint32_t slot, const uint32_t *rows,
+			size_t count)
 {
-	const struct neap_spread *spread = &cycle->pod->spreads[slot];
-	struct neap_domains seen = {0};
-	size_t size;
+	neap_auto_free uint8_t *seen = neap_alloc(cycle->spread.slots[slot].end + 1);
+	size_t size = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (has_keys(cycle, rows[i], false) &&
-		    !neap_domains_add(&seen, slot,
-				      label(cycle, rows[i], spread->topology_key), 0))
-			break;
-	size = seen.count;
-	neap_domains_done(&seen);
+	cycle->is_short |= !seen;
+	for (size_t i = 0; seen && i < count; i++) {
+		uint32_t domain = neap_tally_domain(&cycle->spread, slot, rows[i]);
+
+		if (!domain || !has_keys(cycle, rows[i], false))
+			continue;
+		size += !seen[domain];
+		seen[domain] = 1;
+	}
 	return log((double)size + 2);
 }
 
@@ -211,11 +235,7 @@ static void score_even(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 			const struct neap_spread *spread = &pod->spreads[i];
 
 			if (!spread->is_required)
-				sum += (double)neap_domains_get(
-					       &cycle->spread, i,
-					       label(cycle, rows[n],
-						     spread->topology_key)) *
-					       weights[i] +
+				sum += (double)count_of(cycle, i, rows[n]) * weights[i] +
 				       spread->max_skew - 1;
 		}
 		ret[n] = (int64_t)llround(sum);
