@@ -70,6 +70,7 @@ struct neap_cluster_node {
 	struct neap_cpus *cpus;
 	struct neap_pod **pods;
 	size_t pod_count, pod_size;
+	size_t owner_count;          /* of them, those that use a reservation */
 	struct neap_row_kind *kinds; /* pod_size of them; see the column */
 	struct neap_arena arena;     /* of the lists above, but pods */
 };

@@ -84,6 +84,14 @@ void neap_cluster_end_nomination(struct neap_cluster *cluster,
 
 /* --- what reservations keep: kept.c --- */
 
+/* Counts a stand onto its row (by 1), or off it (by -1), without a look at the other pods; before it is seated or
+ * unseated. False: the row is to be counted. */
+bool neap_cluster_shift_stand(struct neap_cluster *cluster,
+			      const struct neap_cluster_node *node,
+			      const struct neap_pod *stand, int by);
+/* ... and after it: the rest of what the row is counted by. */
+void neap_cluster_end_shift(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			    const struct neap_pod *stand, int by);
 /* With the recount of a row: of its columns, and of the cells of its NUMA nodes, which are counted then. */
 void neap_cluster_uncount_kept(struct neap_cluster *cluster,
 			       const struct neap_cluster_node *node);

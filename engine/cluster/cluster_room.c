@@ -59,20 +59,31 @@ struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 					    struct neap_pod *pod)
 {
 	struct neap_cluster_node *node = pod->seat.node;
+	bool is_shifted;
 
 	/* Of a node that is not there the last pod would take the row with it. */
 	if (!node || !node->object)
 		return NULL;
+	/* Flags say that there may be such pods, and stay. */
+	is_shifted = neap_cluster_shift_stand(cluster, node, pod, -1);
 	neap_cluster_unseat(cluster, pod);
+	if (is_shifted)
+		neap_cluster_end_shift(cluster, node, pod, -1);
 	return node;
 }
 
 void neap_cluster_put_back(struct neap_cluster *cluster, struct neap_pod *pod,
 			   struct neap_cluster_node *node)
 {
+	bool is_shifted;
+
+	if (!node)
+		return;
+	is_shifted = neap_cluster_shift_stand(cluster, node, pod, 1);
 	/* There is room in the list, as it was there. */
-	if (node)
-		(void)neap_cluster_seat(cluster, pod, node, NULL);
+	(void)neap_cluster_seat(cluster, pod, node, NULL);
+	if (is_shifted)
+		neap_cluster_end_shift(cluster, node, pod, 1);
 }
 
 /* --- budgets --- */

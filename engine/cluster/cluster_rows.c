@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/cluster/kept.h"
 
 #define ROWS_FIRST 16
 #define PODS_FIRST 8
@@ -222,6 +223,8 @@ int neap_cluster_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	pod->seat.node = node;
 	pod->seat.at = (uint32_t)node->pod_count;
 	node->pods[node->pod_count++] = pod;
+	pod->seat.is_owner = *neap_pod_reservation(pod) != '\0';
+	node->owner_count += pod->seat.is_owner;
 	neap_cluster_hold_cpus(cluster, pod);
 	neap_cluster_mark(cluster, node);
 	return 0;
@@ -234,6 +237,7 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod)
 	if (!node)
 		return;
 	neap_cluster_release_cpus(pod);
+	node->owner_count -= pod->seat.is_owner;
 	node->pods[pod->seat.at] = node->pods[--node->pod_count];
 	node->pods[pod->seat.at]->seat.at = pod->seat.at;
 	pod->seat.node = NULL;
@@ -242,6 +246,19 @@ void neap_cluster_unseat(struct neap_cluster *cluster, struct neap_pod *pod)
 }
 
 /* --- counting --- */
+
+static void flag(struct neap_columns *columns, uint32_t row, const struct neap_pod *pod)
+{
+	if (pod->keep)
+		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
+	if (pod->port_count)
+		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
+	if (pod->near[NEAP_AWAY_REQUIRED].count)
+		columns->flags[row] |= NEAP_ROW_HAS_AWAY;
+	for (int i = 0; i < NEAP_NEAR_COUNT; i++)
+		if (pod->near[i].count)
+			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
+}
 
 static void count_pod(struct neap_columns *columns, uint32_t row,
 		      const struct neap_pod *pod)
@@ -256,15 +273,7 @@ static void count_pod(struct neap_columns *columns, uint32_t row,
 		neap_amount_sum(columns->scored_cpu_milli[row], pod->scored_cpu_milli);
 	columns->scored_bytes[row] =
 		neap_amount_sum(columns->scored_bytes[row], pod->scored_bytes);
-	if (pod->keep)
-		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
-	if (pod->port_count)
-		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
-	if (pod->near[NEAP_AWAY_REQUIRED].count)
-		columns->flags[row] |= NEAP_ROW_HAS_AWAY;
-	for (int i = 0; i < NEAP_NEAR_COUNT; i++)
-		if (pod->near[i].count)
-			columns->flags[row] |= NEAP_ROW_HAS_NEAR;
+	flag(columns, row, pod);
 }
 
 static void count_kinds(struct neap_cluster *cluster,
@@ -287,6 +296,43 @@ static void count_kinds(struct neap_cluster *cluster,
 		node->kinds[kind->at].count++;
 		node->kinds[kind->at].deleting += pod->object->is_deleting;
 	}
+}
+
+/* One more of its kind, or one less; the one that stands for a kind may be gone from the row, but not freed. */
+static void shift_kind(struct neap_cluster *cluster, const struct neap_cluster_node *node,
+		       const struct neap_pod *pod, int by)
+{
+	struct neap_row_kinds *kinds = &cluster->columns.kinds[node->row];
+	struct neap_row_kind *kind = node->kinds;
+	uint32_t number = pod->seat.kind->number;
+
+	while (kind < node->kinds + kinds->count && kind->number != number)
+		kind++;
+	if (kind == node->kinds + kinds->count) {
+		*kind = (struct neap_row_kind){.one = pod, .number = number};
+		kinds->count++;
+	}
+	kind->count += (uint32_t)by;
+	kind->deleting += pod->object->is_deleting ? (uint32_t)by : 0;
+	if (!kind->count)
+		*kind = node->kinds[--kinds->count];
+}
+
+void neap_cluster_end_shift(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			    const struct neap_pod *stand, int by)
+{
+	struct neap_columns *columns = &cluster->columns;
+
+	columns->pods[node->row] = (uint32_t)node->pod_count;
+	shift_kind(cluster, node, stand, by);
+	if (by > 0) {
+		count_flags(columns, node->row, -1);
+		flag(columns, node->row, stand);
+		count_flags(columns, node->row, 1);
+	}
+	/* It was marked just now, and was clean before. */
+	node->is_dirty = false;
+	cluster->dirty_count--;
 }
 
 static void count_row(struct neap_cluster *cluster, uint32_t row)

@@ -118,7 +118,9 @@ static int64_t asked(const struct neap_pod *pod, uint32_t resource)
 
 static bool is_owner(const struct neap_pod *pod, const struct neap_pod_keep *keep)
 {
-	return pod->keep != keep && strcmp(neap_pod_reservation(pod), keep->uid) == 0;
+	const char *uses = neap_pod_reservation(pod);
+
+	return *uses && pod->keep != keep && strcmp(uses, keep->uid) == 0;
 }
 
 size_t neap_kept_given(const struct neap_cluster_node *node,
@@ -128,7 +130,7 @@ size_t neap_kept_given(const struct neap_cluster_node *node,
 
 	if (ret)
 		ret->count = 0;
-	for (size_t i = 0; i < node->pod_count; i++) {
+	for (size_t i = 0; node->owner_count && i < node->pod_count; i++) {
 		const struct neap_pod *pod = node->pods[i];
 
 		if (!is_owner(pod, keep))
@@ -169,6 +171,56 @@ static void take_off(struct neap_columns *columns, uint32_t row,
 		if (resource == NEAP_RESOURCE_MEMORY)
 			columns->scored_bytes[row] -= least(twice, stand->scored_bytes);
 	}
+}
+
+/* What it counts for by itself: not what its owners have of it. */
+static int64_t counts_for(const struct neap_pod *stand, const struct neap_amounts *given,
+			  uint32_t resource, int64_t amount)
+{
+	return amount -
+	       least(least(neap_amounts_get(given, resource), asked(stand, resource)),
+		     amount);
+}
+
+/* Sums that ended at the largest number do not tell what they are of. */
+#define SUM_MAX (INT64_MAX / 4)
+
+bool neap_cluster_shift_stand(struct neap_cluster *cluster,
+			      const struct neap_cluster_node *node,
+			      const struct neap_pod *stand, int by)
+{
+	struct neap_columns *columns = &cluster->columns;
+	struct neap_amounts given;
+	uint32_t row = node->row;
+
+	/* A list that grows is to be counted anew. */
+	if (!neap_pod_is_stand(stand) || node->is_dirty || node->cpus ||
+	    (by > 0 && node->pod_count == node->pod_size) ||
+	    columns->scored_cpu_milli[row] > SUM_MAX ||
+	    columns->scored_bytes[row] > SUM_MAX || stand->scored_cpu_milli > SUM_MAX ||
+	    stand->scored_bytes > SUM_MAX)
+		return false;
+	for (size_t i = 0; i < stand->request_count; i++) {
+		const int64_t *used = columns->used[stand->requests[i].resource];
+
+		if (used && (used[row] > SUM_MAX || stand->requests[i].amount > SUM_MAX))
+			return false;
+	}
+	(void)neap_kept_given(node, stand->keep, &given);
+	for (size_t i = 0; i < stand->request_count; i++) {
+		uint32_t resource = stand->requests[i].resource;
+
+		if (columns->used[resource])
+			columns->used[resource][row] +=
+				by * counts_for(stand, &given, resource,
+						stand->requests[i].amount);
+	}
+	columns->scored_cpu_milli[row] +=
+		by *
+		counts_for(stand, &given, NEAP_RESOURCE_CPU, stand->scored_cpu_milli);
+	columns->scored_bytes[row] +=
+		by * counts_for(stand, &given, NEAP_RESOURCE_MEMORY, stand->scored_bytes);
+	return true;
 }
 
 /* Of cells, what a stand has and its owners have, too. False without memory. */

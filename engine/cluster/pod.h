@@ -150,6 +150,7 @@ struct neap_pod_seat {
 	char *status;
 	enum neap_cpu_exclusive exclusive;
 	char *reservation; /* ... and the uid of the reservation that it uses; NULL: none */
+	bool is_owner;     /* it uses one where it sits */
 };
 
 struct neap_pod {

@@ -230,25 +230,26 @@ static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	size_t count = prepare(cycle, active), rows = cycle->columns->rows;
-	size_t row = decide->start < rows ? decide->start : 0, wanted = enough(decide);
+	size_t count = prepare(cycle, active), wanted = enough(decide);
 	size_t asked = 0, until = wanted;
+	struct neap_kept_walk walk = neap_kept_walk(cycle, decide->start);
+	uint32_t row;
 
-	for (size_t i = 0; i < rows && cycle->row_count < until; i++) {
+	while (walk.at < walk.total && cycle->row_count < until) {
 		size_t n = 0;
 
-		if (cycle->columns->flags[row] & NEAP_ROW_IS_THERE) {
+		if (neap_kept_next(cycle, &walk, &row) &&
+		    (cycle->columns->flags[row] & NEAP_ROW_IS_THERE)) {
 			ret->looked_at++;
-			while (n < count && active[n]->fits(cycle, (uint32_t)row))
+			while (n < count && active[n]->fits(cycle, row))
 				n++;
 			if (n == count)
-				cycle->rows[cycle->row_count++] = (uint32_t)row;
+				cycle->rows[cycle->row_count++] = row;
 			else
 				cycle->wakes |= active[n]->wakes;
 		}
-		row = row + 1 == rows ? 0 : row + 1;
 		if (!cycle->has_more_filters ||
-		    (cycle->row_count < until && i + 1 < rows))
+		    (cycle->row_count < until && walk.at < walk.total))
 			continue;
 		if (!neap_more_filter(cycle, asked))
 			return false;
@@ -258,7 +259,7 @@ static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 		else if (asked >= wanted)
 			until = asked;
 	}
-	decide->start = row;
+	decide->start = walk.row;
 	ret->fitting = cycle->row_count;
 	return true;
 }

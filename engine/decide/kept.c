@@ -135,8 +135,7 @@ static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
 			   ret_failed);
 }
 
-/* Whether anything that the pod has leads to a reservation, or it speaks of them itself; else there is nothing to be
- * read. */
+/* What the pod says of reservations, and its owners in full. */
 static int read_ask(struct neap_cycle *cycle, struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
@@ -153,6 +152,16 @@ static int read_ask(struct neap_cycle *cycle, struct neap_error *err)
 	return ret;
 }
 
+/* Of a pod that says nothing of reservations nothing but its owners is to be read, and hardly anybody asks. */
+static bool asks_controller(struct neap_reserve *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n < list[i]->owner_count; n++)
+			if (list[i]->owners[n].has_controller)
+				return true;
+	return false;
+}
+
 static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed,
 			struct neap_error *err)
 {
@@ -163,7 +172,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 	int ret = neap_reserve_book_candidates(kept->book, cycle->pod, &kept->by,
 					       is_ignoring, &list, &count, err);
 
-	if (ret == 0 && count && !kept->has_ask)
+	if (ret == 0 && !kept->has_ask && asks_controller(list, count))
 		ret = read_ask(cycle, err);
 	for (size_t i = 0; ret == 0 && i < count && !*ret_failed; i++) {
 		struct neap_pod *stand = neap_reserve_book_stand(kept->book, list[i]);
@@ -187,7 +196,7 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	bool has_failed = false;
 	int ret = 0;
 
-	kept->count = 0;
+	kept->count = kept->at = 0;
 	kept->has_ask = false;
 	kept->ask = (struct neap_reserve_ask){.pod = pod};
 	kept->by = (struct neap_reserve_asked){0};
@@ -211,7 +220,7 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	ret = find_matches(cycle, row, &has_failed, err);
 	if (ret == 0 && has_failed) {
 		kept->by = (struct neap_reserve_asked){0};
-		kept->count = 0;
+		kept->count = kept->at = 0;
 		kept->again_usec = 0;
 		kept->closed = NULL;
 		has_failed = false;
@@ -230,6 +239,11 @@ bool neap_kept_is_required(const struct neap_kept *kept)
 void neap_kept_done(struct neap_kept *kept)
 {
 	free(kept->matches);
+	if (kept->work) {
+		free(kept->work->options);
+		free(kept->work->parts);
+	}
+	free(kept->work);
 }
 
 /* --- lifting --- */
@@ -257,11 +271,10 @@ void neap_kept_put_back(struct neap_cycle *cycle)
 		cycle->columns = neap_cluster_settle(cycle->cluster);
 }
 
-struct neap_kept_match *neap_kept_on(const struct neap_cycle *cycle, uint32_t row,
-				     size_t *ret_count)
+/* Where row begins among the matches. */
+static size_t find_row(const struct neap_kept *kept, uint32_t row)
 {
-	const struct neap_kept *kept = &cycle->kept;
-	size_t low = 0, high = kept->count, end;
+	size_t low = 0, high = kept->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -271,10 +284,50 @@ struct neap_kept_match *neap_kept_on(const struct neap_cycle *cycle, uint32_t ro
 		else
 			high = middle;
 	}
-	for (end = low; end < kept->count && kept->matches[end].row == row;)
+	return low;
+}
+
+struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
+				     size_t *ret_count)
+{
+	struct neap_kept *kept = &cycle->kept;
+	size_t at = kept->at, end;
+
+	if (at < kept->count && kept->matches[at].row < row)
+		while (at < kept->count &&
+		       kept->matches[at].row == kept->matches[kept->at].row)
+			at++;
+	if ((at < kept->count && kept->matches[at].row < row) ||
+	    (at > 0 && kept->matches[at - 1].row >= row))
+		at = find_row(kept, row);
+	kept->at = at;
+	for (end = at; end < kept->count && kept->matches[end].row == row;)
 		end++;
-	*ret_count = end - low;
-	return end > low ? &kept->matches[low] : NULL;
+	*ret_count = end - at;
+	return end > at ? &kept->matches[at] : NULL;
+}
+
+struct neap_kept_walk neap_kept_walk(const struct neap_cycle *cycle, size_t start)
+{
+	size_t rows = cycle->columns->rows;
+	size_t kept = cycle->kept.ask.is_ignoring ? 0 : cycle->kept.count;
+
+	return (struct neap_kept_walk){
+		.kept = kept, .total = kept + rows, .row = start < rows ? start : 0};
+}
+
+bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint32_t *ret)
+{
+	const struct neap_kept_match *matches = cycle->kept.matches;
+	size_t at = walk->at++, count;
+
+	if (at < walk->kept) {
+		*ret = matches[at].row;
+		return at == 0 || matches[at - 1].row != *ret;
+	}
+	*ret = (uint32_t)walk->row;
+	walk->row = walk->row + 1 == cycle->columns->rows ? 0 : walk->row + 1;
+	return !walk->kept || !neap_kept_on(cycle, *ret, &count);
 }
 
 /* --- room --- */
@@ -388,15 +441,27 @@ bool neap_kept_has_ports(const struct neap_cycle *cycle,
 
 /* --- which one --- */
 
-struct option {
-	struct neap_kept_match *match;
-	struct neap_reserve_part part;
-	struct neap_amounts given;
-	int rank;
-	int64_t points;
-};
+struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
+{
+	struct neap_kept *kept = &cycle->kept;
+	struct neap_kept_work *work = kept->work;
 
-static bool is_before(const struct option *a, const struct option *b,
+	if (!work)
+		work = kept->work = neap_alloc(sizeof(*work));
+	if (work && work->size < count) {
+		free(work->options);
+		free(work->parts);
+		work->options = neap_alloc_array(count, sizeof(*work->options));
+		work->parts = neap_alloc_array(count, sizeof(*work->parts));
+		work->size = work->options && work->parts ? count : 0;
+	}
+	if (work && work->size >= count)
+		return work;
+	cycle->is_short = true;
+	return NULL;
+}
+
+static bool is_before(const struct neap_kept_option *a, const struct neap_kept_option *b,
 		      const struct neap_amounts *requests)
 {
 	struct neap_reserve_part both[2] = {a->part, b->part};
@@ -406,7 +471,7 @@ static bool is_before(const struct option *a, const struct option *b,
 	return neap_reserve_nominate(both, 2, requests) == 0;
 }
 
-static int rank_of(struct neap_cycle *cycle, const struct option *option)
+static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *option)
 {
 	const struct neap_reserve_matcher *matcher = cycle->kept.matcher;
 	const struct neap_reserve_offer offer = {
@@ -426,30 +491,30 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 {
 	size_t count, fitting = 0;
 	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
-	struct option *options = neap_alloc_array(count + 1, sizeof(*options));
-	struct neap_kept_room *room = neap_alloc(sizeof(*room));
+	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
+	struct neap_kept_option *options = work ? work->options : NULL, spare;
 
-	if (!options || !room) {
-		cycle->is_short = true;
-		count = 0;
-	} else {
-		neap_kept_room(cycle, row, matches, count, room);
-	}
+	if (!work)
+		return 0;
+	neap_kept_room(cycle, row, matches, count, &work->room);
 	for (size_t i = 0; i < count; i++) {
-		struct option *option = &options[fitting], spare;
+		struct neap_kept_option *option = &options[fitting];
 
-		*option = (struct option){.match = &matches[i]};
+		option->match = &matches[i];
 		option->part = neap_kept_part(cycle, option->match, &option->given);
 		if (matches[i].reserve->object->is_deleting ||
 		    !neap_kept_has_ports(cycle, matches, count, i) ||
-		    !neap_reserve_accepts(&room->room, &room->need, &option->part, NULL))
+		    !neap_reserve_accepts(&work->room.room, &work->room.need,
+					  &option->part, NULL))
 			continue;
 		option->rank = rank_of(cycle, option);
-		option->points = option->rank >= 0 ? option->rank
-						   : neap_reserve_score(&option->part,
-									&room->requests);
+		option->points =
+			option->rank >= 0
+				? option->rank
+				: neap_reserve_score(&option->part, &work->room.requests);
 		for (size_t n = fitting++; n > 0; n--) {
-			if (!is_before(&options[n], &options[n - 1], &room->requests))
+			if (!is_before(&options[n], &options[n - 1],
+				       &work->room.requests))
 				break;
 			spare = options[n];
 			options[n] = options[n - 1];
@@ -463,7 +528,5 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 		ret[i] = options[i].match;
 	if (fitting && ret_points)
 		*ret_points = options[0].points;
-	free(options);
-	free(room);
 	return fitting;
 }

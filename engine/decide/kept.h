@@ -30,6 +30,8 @@ struct neap_kept {
 	/* By row, then by name. */
 	struct neap_kept_match *matches;
 	size_t count, size;
+	size_t at; /* the first of the row that was asked about last, or where it would be */
+	struct neap_kept_work *work; /* of the row at hand; from the first one on */
 	/* The first time at which a policy may answer otherwise; 0: none. */
 	int64_t again_usec;
 	const char *closed; /* what a policy said of one that it did not open; NULL */
@@ -47,9 +49,17 @@ void neap_kept_lift(struct neap_cycle *cycle);
 void neap_kept_put_back(struct neap_cycle *cycle);
 void neap_kept_done(struct neap_kept *kept);
 
-/* The matches of a row; NULL: none. */
-struct neap_kept_match *neap_kept_on(const struct neap_cycle *cycle, uint32_t row,
+/* The matches of a row; NULL: none. Rows are mostly asked about one after the other, and that is cheap. */
+struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 				     size_t *ret_count);
+/* An order of all rows, from one on: those where something is kept for the pod come first, so that enough others never
+ * hide them. */
+struct neap_kept_walk {
+	size_t kept, total, row, at;
+};
+struct neap_kept_walk neap_kept_walk(const struct neap_cycle *cycle, size_t start);
+/* The next row, until total were asked for; false: it was there before. */
+bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint32_t *ret);
 /* Whether the pod must use one. */
 bool neap_kept_is_required(const struct neap_kept *kept);
 
@@ -71,6 +81,25 @@ struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
 bool neap_kept_has_ports(const struct neap_cycle *cycle,
 			 const struct neap_kept_match *matches, size_t count,
 			 size_t which);
+
+/* One that has room, when several are compared. */
+struct neap_kept_option {
+	struct neap_kept_match *match;
+	struct neap_reserve_part part;
+	struct neap_amounts given;
+	int rank;
+	int64_t points;
+};
+
+/* Where a row is worked on, used again from row to row. */
+struct neap_kept_work {
+	struct neap_kept_room room;
+	struct neap_kept_option *options;
+	struct neap_reserve_part *parts;
+	size_t size;
+};
+/* With room for count options and parts; NULL, and the cycle is short, without memory. */
+struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count);
 /* Those of a row that have room for the pod, the one that it takes first; ret has room for count of them. Returns how
  * many. points: of the first one; may be NULL. */
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,

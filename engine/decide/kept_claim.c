@@ -101,7 +101,7 @@ static int fits_alone(struct neap_decide *decide, const struct neap_pod *pod,
 	if (failed < 0)
 		return failed;
 	neap_decide_finish(decide);
-	cycle->kept.count = 0;
+	cycle->kept.count = cycle->kept.at = 0;
 	return neap_decide_fits(decide, row);
 }
 

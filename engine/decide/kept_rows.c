@@ -91,36 +91,26 @@ static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 	size_t count, part_count = 0;
 	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 	neap_auto_buf struct neap_buf reasons = {0};
-	struct neap_kept_room *room;
-	struct neap_reserve_part *parts;
-	struct neap_amounts *given;
+	struct neap_kept_work *work;
 	bool fits;
 
 	if (!matches || cycle->kept.ask.is_ignoring)
 		return true;
-	room = neap_alloc(sizeof(*room));
-	parts = neap_alloc_array(count, sizeof(*parts));
-	given = neap_alloc_array(count, sizeof(*given));
+	work = neap_kept_work(cycle, count);
+	if (!work)
+		return false;
 	neap_buf_init(&reasons, NEAP_BUF_LINE);
-	fits = room && parts && given;
-	if (fits) {
-		neap_kept_room(cycle, row, matches, count, room);
-		for (size_t i = 0; i < count; i++)
-			if (neap_kept_has_ports(cycle, matches, count, i))
-				parts[part_count++] = neap_kept_part(cycle, &matches[i],
-								     &given[i]);
-		fits = part_count && neap_reserve_fits(&room->room, &room->need, parts,
-						       part_count, &reasons);
-		if (!part_count)
-			(void)neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
-		else if (!fits)
-			(void)refuse_lines(cycle, row, reasons.data);
-	} else {
-		cycle->is_short = true;
-	}
-	free(room);
-	free(parts);
-	free(given);
+	neap_kept_room(cycle, row, matches, count, &work->room);
+	for (size_t i = 0; i < count; i++)
+		if (neap_kept_has_ports(cycle, matches, count, i))
+			work->parts[part_count++] = neap_kept_part(
+				cycle, &matches[i], &work->options[i].given);
+	fits = part_count && neap_reserve_fits(&work->room.room, &work->room.need,
+					       work->parts, part_count, &reasons);
+	if (!part_count)
+		(void)neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
+	else if (!fits)
+		(void)refuse_lines(cycle, row, reasons.data);
 	return fits;
 }
 

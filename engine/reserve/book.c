@@ -345,10 +345,10 @@ struct neap_reserve *neap_reserve_book_at(const struct neap_reserve_book *book,
 struct neap_pod *neap_reserve_book_stand(const struct neap_reserve_book *book,
 					 const struct neap_reserve *reserve)
 {
-	return reserve->is_pod
-		       ? neap_cluster_find_pod(book->cluster, reserve->object->ns,
-					       reserve->object->name)
-		       : neap_cluster_find_stand(book->cluster, reserve->object->name);
+	/* That of a Reservation is its own, which was told to the cluster with it. */
+	return reserve->is_pod ? neap_cluster_find_pod(book->cluster, reserve->object->ns,
+						       reserve->object->name)
+			       : reserve->pod;
 }
 
 static bool find_one(struct neap_reserve_book *book, struct entry *entry)
