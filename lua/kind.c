@@ -25,6 +25,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "no new writes",
 		.is_short = true,
+		.has_shadow = true,
 		.run_example = neap_qos_run_example,
 	},
 	{
@@ -37,6 +38,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "nodes are scored without it",
 		.is_short = true,
+		.has_shadow = true,
 		.is_place = true,
 		.run_example = neap_place_run_example,
 	},
@@ -50,6 +52,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "it keeps no pod from any node",
 		.is_short = true,
+		.has_shadow = true,
 		.is_place = true,
 		.run_example = neap_place_run_example,
 	},
