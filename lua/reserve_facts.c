@@ -148,6 +148,9 @@ static int make_protected(lua_State *L)
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	lua_rawsetp(L, -2, facts->reserve);
+	/* Lua looks whether a collection is due when it makes something: here, and not within the call of the script, which
+	 * would pay for it. */
+	lua_pushliteral(L, "");
 	return 0;
 }
 

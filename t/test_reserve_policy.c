@@ -427,7 +427,7 @@ static void test_many_reservations(void **state)
 				rig, json_object(),
 				json_pack("[{s:{s:{s:s}}}]", "labelSelector",
 					  "matchLabels", "app", i % 2 ? "web" : "db"));
-			const char *text = offer_match(rig, reserve, i % 2);
+			const char *text = offer_match_alone(rig, reserve, i % 2);
 			size_t bytes = neap_vm_memory(
 				neap_policy_vm(offer_slot(rig, "owner-match")->policy));
 
