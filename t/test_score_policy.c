@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
+#include "engine/decide/report.h"
 #include "lua/place.h"
 #include "t/lib/place_rig.h"
 
@@ -84,6 +85,68 @@ static void test_pod_is_seen(void **state)
 	assert_string_equal(place_decide(rig, ""), "a");
 	assert_int_equal(place_slot(rig, "score", "by-label")->stats.skipped, 1);
 	assert_int_equal(place_slot(rig, "score", "by-label")->stats.faults, 0);
+}
+
+/* What people are told of a decision has the policies in it: why not there, and how many points. */
+static void test_report(void **state)
+{
+	struct place_rig *rig = *state;
+	struct neap_report report;
+	struct neap_error err = {0};
+	struct neap_pod *pod;
+	size_t named = 0;
+	char buf[256];
+
+	place_put(rig, "score", "odd", 0, ODD(50));
+	place_put(rig, "score", "quiet", 1, "plan = function() return nil end");
+	place_put(rig, "filter", "no-b", 2,
+		  "needs = { 'node.name' }, allow = function(ctx, pod, node) "
+		  "return node.name ~= 'b', 'it is ' .. node.name end");
+	pod = cluster_pod(neap_cluster_resources(rig->cluster), "pod", "",
+			  "{'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
+			  "{}");
+	assert_int_equal(neap_decide_report(rig->decide, pod, &report, &err), 0);
+	assert_int_equal(report.node_count, 4);
+	assert_int_equal(report.fitting, 3);
+	/* d is the odd one that is left, and b, which nobody else refuses, is the last. */
+	assert_string_equal(
+		neap_cluster_settle(rig->cluster)->nodes[report.nodes[0].row]->name, "d");
+	assert_string_equal(
+		neap_cluster_settle(rig->cluster)->nodes[report.nodes[3].row]->name, "b");
+	assert_int_equal(report.nodes[3].reason_count, 1);
+	assert_string_equal(report.reasons[report.nodes[3].reason].filter, "policies");
+	assert_string_equal(
+		neap_decide_reason(rig->decide,
+				   report.reasons[report.nodes[3].reason].code, buf,
+				   sizeof(buf)),
+		"node(s) not allowed by policy no-b: it is b");
+	for (size_t i = NEAP_SCORE_COUNT; i < report.score_count; i++) {
+		const struct neap_report_score *score = &report.scores[i];
+
+		if (strcmp(score->name, "quiet") == 0) {
+			assert_null(score->points);
+			continue;
+		}
+		assert_string_equal(score->name, "odd");
+		assert_int_equal(score->weight, 50);
+		assert_int_equal(score->points[report.nodes[0].at], 100);
+		assert_int_equal(score->points[report.nodes[1].at], 0);
+		named++;
+	}
+	assert_int_equal(named, 1);
+	for (size_t n = 0; n < report.fitting; n++) {
+		int64_t sum = 0;
+
+		for (size_t i = 0; i < report.score_count; i++)
+			if (report.scores[i].points)
+				sum += report.scores[i].weight *
+				       report.scores[i].points[report.nodes[n].at];
+		assert_int_equal(report.nodes[n].score, sum);
+	}
+	neap_report_done(&report);
+	/* And as it decides. */
+	assert_string_equal(place_decide(rig, ""), "d");
+	(void)neap_pod_unref(pod);
 }
 
 /* --- those that are no good --- */
@@ -390,6 +453,7 @@ int main(void)
 		TEST(points_decide),
 		TEST(same_again),
 		TEST(pod_is_seen),
+		TEST(report),
 		cmocka_unit_test(test_bad_ones),
 		cmocka_unit_test(test_refused_at_load),
 		cmocka_unit_test(test_curves_random),

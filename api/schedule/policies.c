@@ -234,6 +234,21 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	return policies->score.weight;
 }
 
+static const char *score_name(void *arg, size_t index)
+{
+	struct neap_schedule_policies *policies = arg;
+	struct neap_policy_info info;
+	size_t i;
+
+	if (!find_score(policies, index, &i))
+		return "";
+	neap_policy_get_info(neap_registry_get(policies->config.registry, i)->policy,
+			     &info);
+	(void)snprintf(policies->of[i].name, sizeof(policies->of[i].name), "%s",
+		       info.name);
+	return policies->of[i].name;
+}
+
 /* --- all of them --- */
 
 struct neap_schedule_policies *
@@ -244,8 +259,8 @@ neap_schedule_policies_new(const struct neap_schedule_policies_config *config)
 	if (!policies)
 		return NULL;
 	policies->config = *config;
-	policies->more =
-		(struct neap_decide_more){policies, begin, filter, reason, score};
+	policies->more = (struct neap_decide_more){policies, begin, filter,
+						   reason,   score, score_name};
 	return policies;
 }
 

@@ -25,6 +25,8 @@ struct neap_decide_more {
 	 * is not written; -1: there is no such score. */
 	int (*score)(void *arg, size_t index, const uint32_t *rows, size_t count,
 		     int64_t *ret);
+	/* What people call a score that was asked in this decision. Borrowed until the next. */
+	const char *(*score_name)(void *arg, size_t index);
 };
 
 /* Different reasons of one decision. */

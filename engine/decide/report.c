@@ -11,10 +11,11 @@
 
 void neap_report_done(struct neap_report *report)
 {
-	for (size_t i = 0; i < NEAP_SCORE_COUNT; i++) {
+	for (size_t i = 0; i < report->score_count; i++) {
 		free(report->scores[i].raw);
 		free(report->scores[i].points);
 	}
+	free(report->scores);
 	free(report->nodes);
 	free(report->reasons);
 	*report = (struct neap_report){0};
@@ -77,43 +78,128 @@ static int ask_filters(struct neap_decide *decide, struct neap_report *report,
 				return neap_error_nomem(err);
 		node->reason_count = report->reason_count - node->reason;
 		report->node_count++;
-		if (node->reason_count)
-			continue;
-		node->at = report->fitting++;
-		cycle->rows[cycle->row_count++] = row;
+		if (!node->reason_count)
+			cycle->rows[cycle->row_count++] = row;
 	}
 	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+/* As in a decision those that somebody else has are asked about what all others let pass. */
+static int ask_more_filters(struct neap_decide *decide, struct neap_report *report,
+			    struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	size_t size = report->reason_count, count, n = 0;
+
+	while (cycle->has_more_filters && !neap_more_filter(cycle, 0))
+		;
+	count = cycle->refusal_count;
+	/* Refusals are by rows, as the nodes are. */
+	for (size_t i = 0, at = report->reason_count;
+	     count && i < report->node_count && n < count; i++) {
+		struct neap_report_node *node = &report->nodes[i];
+
+		if (node->row != cycle->refusals[n].row)
+			continue;
+		node->reason = at++;
+		node->reason_count = 1;
+		n++;
+	}
+	if (count && !add_reasons(report, cycle, &size, "policies"))
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < report->node_count; i++)
+		if (!report->nodes[i].reason_count)
+			report->nodes[i].at = report->fitting++;
+	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+/* Room for the points of one more; NULL without memory. */
+static struct neap_report_score *add_score(struct neap_report *report)
+{
+	struct neap_report_score *list = neap_realloc_array(
+		report->scores, report->score_count + 1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	report->scores = list;
+	list += report->score_count++;
+	*list = (struct neap_report_score){0};
+	return list;
+}
+
+static bool make_points(const struct neap_report *report, struct neap_report_score *score)
+{
+	score->raw = neap_alloc_array(report->fitting, sizeof(*score->raw));
+	score->points = neap_alloc_array(report->fitting, sizeof(*score->points));
+	return score->raw && score->points;
+}
+
+static void drop_points(struct neap_report_score *score)
+{
+	free(score->raw);
+	free(score->points);
+	score->raw = score->points = NULL;
+}
+
+static void count_points(struct neap_report *report,
+			 const struct neap_report_score *score)
+{
+	for (size_t n = 0; n < report->node_count; n++)
+		if (!report->nodes[n].reason_count)
+			report->nodes[n].score +=
+				score->weight * score->points[report->nodes[n].at];
 }
 
 static int ask_scores(struct neap_decide *decide, struct neap_report *report,
 		      struct neap_error *err)
 {
-	size_t count = report->fitting;
-
 	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
-		struct neap_report_score *score = &report->scores[i];
+		struct neap_report_score *score = add_score(report);
 
+		if (!score)
+			return neap_error_nomem(err);
 		score->name = neap_scores[i]->name;
 		score->weight = neap_decide_weight(decide, i);
-		if (!count || !score->weight)
+		if (!report->fitting || !score->weight)
 			continue;
-		score->raw = neap_alloc_array(count, sizeof(*score->raw));
-		score->points = neap_alloc_array(count, sizeof(*score->points));
-		if (!score->raw || !score->points)
+		if (!make_points(report, score))
 			return neap_error_nomem(err);
-		if (!neap_decide_score(decide, i, score->raw, score->points)) {
-			free(score->raw);
-			free(score->points);
-			score->raw = score->points = NULL;
-			continue;
-		}
-		for (size_t n = 0; n < report->node_count; n++)
-			if (!report->nodes[n].reason_count)
-				report->nodes[n].score +=
-					score->weight *
-					score->points[report->nodes[n].at];
+		if (neap_decide_score(decide, i, score->raw, score->points))
+			count_points(report, score);
+		else
+			drop_points(score);
 	}
 	return neap_decide_cycle(decide)->is_short ? neap_error_nomem(err) : 0;
+}
+
+static int ask_more_scores(struct neap_decide *decide, struct neap_report *report,
+			   struct neap_error *err)
+{
+	const struct neap_cycle *cycle = neap_decide_cycle(decide);
+	const struct neap_decide_more *more = cycle->more;
+
+	for (size_t i = 0; more && report->fitting; i++) {
+		struct neap_report_score *score = add_score(report);
+
+		if (!score || !make_points(report, score))
+			return neap_error_nomem(err);
+		score->weight = more->score(more->arg, i, cycle->rows, cycle->row_count,
+					    score->points);
+		if (score->weight < 0) {
+			drop_points(score);
+			report->score_count--;
+			break;
+		}
+		score->name = more->score_name(more->arg, i);
+		if (score->weight > 0) {
+			memcpy(score->raw, score->points,
+			       report->fitting * sizeof(*score->raw));
+			count_points(report, score);
+		} else {
+			drop_points(score);
+		}
+	}
+	return 0;
 }
 
 static int make(struct neap_decide *decide, const struct neap_pod *pod,
@@ -129,7 +215,11 @@ static int make(struct neap_decide *decide, const struct neap_pod *pod,
 		return neap_error_nomem(err);
 	failed = ask_filters(decide, report, err);
 	if (failed == 0)
+		failed = ask_more_filters(decide, report, err);
+	if (failed == 0)
 		failed = ask_scores(decide, report, err);
+	if (failed == 0)
+		failed = ask_more_scores(decide, report, err);
 	if (failed == 0)
 		qsort(report->nodes, report->node_count, sizeof(*report->nodes),
 		      by_points);

@@ -22,10 +22,10 @@ struct neap_report_node {
 };
 
 struct neap_report_score {
-	const char *name;
+	const char *name; /* borrowed until the next decision */
 	int weight;
 	/* Of every node that fits; NULL: it was not asked (weight 0), or all nodes are alike to it. points: 0 to
-	 * NEAP_SCORE_MAX, what raw becomes beside the other nodes. */
+	 * NEAP_SCORE_MAX, what raw becomes beside the other nodes; the same where somebody else has the score. */
 	int64_t *raw, *points;
 };
 
@@ -34,7 +34,9 @@ struct neap_report {
 	size_t node_count, fitting;
 	struct neap_report_reason *reasons;
 	size_t reason_count;
-	struct neap_report_score scores[NEAP_SCORE_COUNT];
+	struct neap_report_score
+		*scores; /* by neap_score_id, then those of others (more.h) */
+	size_t score_count;
 };
 
 /* The names of rows and reasons are the cluster's, until it changes. -NEAP_EINVAL: the pod has trouble; -NEAP_ENOMEM.
