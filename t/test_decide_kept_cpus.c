@@ -33,6 +33,16 @@ struct row {
 		  "numaNodeResources" QUOTE ":[{" QUOTE "node" QUOTE ":" node "," QUOTE  \
 		  "resources" QUOTE ":{" QUOTE "cpu" QUOTE ":" QUOTE amount QUOTE        \
 		  "}}]}")
+/* No CPUs of its own, and so much of both NUMA nodes. */
+#define HAS_BOTH(a, b)                                                                   \
+	KEPT_NOTE("resource-status",                                                     \
+		  "{" QUOTE "numaNodeResources" QUOTE ":[{" QUOTE "node" QUOTE           \
+		  ":0," QUOTE "resources" QUOTE ":{" QUOTE "cpu" QUOTE ":" QUOTE a QUOTE \
+		  "}},{" QUOTE "node" QUOTE ":1," QUOTE "resources" QUOTE ":{" QUOTE     \
+		  "cpu" QUOTE ":" QUOTE b QUOTE "}}]}")
+#define BEST                                                                             \
+	KEPT_NOTE("numa-topology-spec",                                                  \
+		  "{" QUOTE "numaTopologyPolicy" QUOTE ":" QUOTE "BestEffort" QUOTE "}")
 #define SINGLE                                                                           \
 	KEPT_NOTE("numa-topology-spec", "{" QUOTE "numaTopologyPolicy" QUOTE ":" QUOTE   \
 					"SingleNUMANode" QUOTE "}")
@@ -178,6 +188,20 @@ static const struct row rows[] = {
 	  {"m", "a", CPU("8"), LSR, HAS_OF("0-7", "0", "8")}},
 	 {"p", NULL, CPU("4"), OWNER, SINGLE},
 	 "a r 12-15"},
+	{"amounts of both",
+	 2,
+	 {{"r", "a", CPU("8"), RESTRICTED, .notes = HAS_BOTH("4", "4")}},
+	 {{"m", "a", CPU("4"), NULL, HAS_BOTH("0", "4")}},
+	 {"p", NULL, CPU("6"), APP, BEST "," MUST},
+	 "a r"},
+	{"... of which somebody who ignores them has taken some",
+	 2,
+	 {{"r", "a", CPU("8"), RESTRICTED, .notes = HAS_BOTH("4", "4")}},
+	 {{"m", "a", CPU("4"), NULL, HAS_BOTH("0", "4")},
+	  {"i", "a", CPU("4"), "'" KEPT_KEY "reservation-ignored':'true'",
+	   HAS_BOTH("0", "4")}},
+	 {"p", NULL, CPU("6"), APP, BEST "," MUST},
+	 "Reservation(s) Insufficient NUMA cpu"},
 	{"amounts of a NUMA node are kept",
 	 2,
 	 {{"r", "a", CPU("6"), RESTRICTED, .notes = HAS_OF("8-13", "1", "6")}},
