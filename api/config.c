@@ -109,6 +109,10 @@ static const struct neap_option options[] = {
 	{"node-grace", "node-grace", NEAP_OPTION_DURATION, AT(node_grace_usec), "TIME",
 	 "40s", SECOND, 60 * MINUTE, NULL,
 	 "a node that is silent for so long is NotReady (role manager)"},
+	{"reservation-gc-age", "reservation-gc-age", NEAP_OPTION_DURATION,
+	 AT(reservation_keep_usec), "TIME", "24h", 0, 365 * 24 * 60 * MINUTE, NULL,
+	 "Reservations that have ended so long ago are deleted, or 0: they stay (role "
+	 "scheduler)"},
 	{"schedule-default", "schedule-default", NEAP_OPTION_BOOL, AT(schedule_default),
 	 NULL, "true", 0, 0, NULL,
 	 "the role scheduler also places pods of default-scheduler; false where a "

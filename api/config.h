@@ -74,9 +74,10 @@ struct neap_config {
 	int64_t pod_processes_max;  /* --pod-processes, of one container, 1024 */
 	int64_t pod_log_bytes;      /* --pod-log-size, of one file, 10Mi */
 	int64_t pod_log_files;      /* --pod-log-files, of one container, 5 */
-	int64_t reserve_bytes;    /* --reserve-memory: taken off what pods may ask for */
-	int64_t node_grace_usec;  /* --node-grace, 40s */
-	char extender_listen[64]; /* --extender-listen; "off" */
+	int64_t reserve_bytes;   /* --reserve-memory: taken off what pods may ask for */
+	int64_t node_grace_usec; /* --node-grace, 40s */
+	int64_t reservation_keep_usec; /* --reservation-gc-age, 24h; 0: never */
+	char extender_listen[64];      /* --extender-listen; "off" */
 	bool extender_plain;   /* --extender-plain: without TLS, to this machine alone */
 	bool schedule_default; /* --schedule-default: pods of default-scheduler too */
 	char scheduler_config[256]; /* --scheduler-config; "" none */

@@ -253,6 +253,26 @@ static const struct object objects[] = {
 	 "spec.allocateOnce FieldValueTypeInvalid | spec.owners[0].object FieldValueTypeInvalid | "
 	 "spec.template FieldValueTypeInvalid | spec.ttl FieldValueTypeInvalid",
 	 "", NULL},
+	{"a template that nobody can read",
+	 RESERVATION(
+		 "{template: {metadata: {labels: {a: 1}, namespace: 2}, spec: {nodeName: 3, "
+		 "containers: [{resources: {requests: {cpu: lots, memory: -1Gi}}}, x], "
+		 "priority: high, tolerations: {}}}, " OWNERS "}"),
+	 "spec.template.metadata.labels[a] FieldValueTypeInvalid | "
+	 "spec.template.metadata.namespace FieldValueTypeInvalid | "
+	 "spec.template.spec.containers[0].resources.requests[cpu] FieldValueInvalid | "
+	 "spec.template.spec.containers[0].resources.requests[memory] FieldValueInvalid | "
+	 "spec.template.spec.containers[1] FieldValueTypeInvalid | "
+	 "spec.template.spec.nodeName FieldValueTypeInvalid | "
+	 "spec.template.spec.priority FieldValueTypeInvalid | "
+	 "spec.template.spec.tolerations FieldValueTypeInvalid",
+	 "", NULL},
+	{"a template with more than is read",
+	 RESERVATION(
+		 "{template: {namespace: default, spec: {containers: [{name: c, image: i, "
+		 "resources: {requests: {cpu: 0.5, memory: 1Gi, example.com/x: 1}, claims: "
+		 "[]}}], hostNetwork: true}}, " OWNERS "}"),
+	 "", "", NULL},
 	{"a taint without effect",
 	 RESERVATION("{template: {}, " OWNERS ", taints: [{key: a}]}"),
 	 "spec.taints[0].effect FieldValueRequired", "", NULL},

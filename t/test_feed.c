@@ -33,6 +33,8 @@ struct feed_rig {
 	int count;
 	int to_fail;   /* so many looks */
 	int64_t again; /* what a look that does not fail says, once */
+	int told;      /* objects, since it began anew; -1: nothing is kept */
+	int begun;     /* how often it did */
 };
 
 static int64_t now(void)
@@ -52,6 +54,7 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 	struct feed_rig *rig = arg;
 
 	assert_string_equal(resource, "pods");
+	rig->told += rig->begun > 0 && event->what == NEAP_STORE_ADDED;
 	neap_feed_due(rig->feed, event->object->ns, event->object->name, 0);
 }
 
@@ -69,6 +72,17 @@ static int64_t look(void *arg, const char *ns, const char *name)
 	}
 	rig->again = 0;
 	return again;
+}
+
+/* Objects of test_anew: more than are told in one turn. */
+#define ALL 1200
+
+static int64_t look_when_told(void *arg, const char *ns, const char *name)
+{
+	struct feed_rig *rig = arg;
+
+	assert_int_equal(rig->told, ALL);
+	return look(arg, ns, name);
 }
 
 static int setup(void **state)
@@ -267,6 +281,49 @@ static void test_lost(void **state)
 	assert_int_equal(looks_at(rig, "a/still"), 2);
 }
 
+static void anew(void *arg)
+{
+	struct feed_rig *rig = arg;
+
+	rig->told = 0;
+	rig->begun++;
+}
+
+/* Who keeps what was heard is told everything, before any look and as often as changes were missed. */
+static void test_anew(void **state)
+{
+	struct feed_rig *rig = *state;
+	const struct neap_feed_config config = {.base = rig->base,
+						.store = rig->store.store,
+						.arg = rig,
+						.resources = {"pods"},
+						.heard = heard,
+						.anew = anew,
+						.look = look_when_told};
+	struct neap_error err = {0};
+	char name[16];
+
+	for (int i = 0; i < ALL; i++) {
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		store_rig_put(&rig->store, NEAP_STORE_CREATE, "a", name, 1);
+	}
+	assert_int_equal(neap_feed_new(&config, &rig->feed, &err), 0);
+	/* What happens while it is told. */
+	turn(rig);
+	store_rig_put(&rig->store, NEAP_STORE_UPDATE, "a", "p0", 2);
+	until_just(rig, ALL);
+	assert_int_equal(rig->begun, 1);
+	assert_int_equal(rig->told, ALL);
+	neap_feed_restart(rig->feed);
+	until(rig, 2 * ALL);
+	assert_int_equal(rig->begun, 2);
+	for (int i = 2; i < 200; i++)
+		store_rig_put(&rig->store, NEAP_STORE_UPDATE, "a", "p0", i);
+	until(rig, 3 * ALL);
+	assert_int_equal(rig->begun, 3);
+	assert_int_equal(rig->told, ALL);
+}
+
 /* Short of memory: nothing is forgotten. */
 static void test_nomem(void **state)
 {
@@ -320,6 +377,7 @@ int main(void)
 		TEST(times),
 		TEST(order),
 		TEST(lost),
+		TEST(anew),
 		TEST(nomem),
 	};
 

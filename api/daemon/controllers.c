@@ -12,6 +12,7 @@ struct neap_daemon_controllers {
 	struct neap_deployments *deployments;
 	struct neap_jobs *jobs;
 	struct neap_node_watch *nodes;
+	struct neap_reservations *reservations;
 	struct neap_scheduler *scheduler;
 };
 
@@ -50,6 +51,7 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 		.store = workload.store,
 		.names = options->schedule_default ? names : own_names,
 		.more = config->more,
+		.matcher = config->matcher,
 		.settings = config->scheduling,
 		.log = config->log,
 	};
@@ -62,6 +64,9 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 		return -(int)err->code;
 	if ((options->roles & NEAP_ROLE_SCHEDULER) == 0)
 		return 0;
+	if (neap_reservations_new(&workload, options->reservation_keep_usec,
+				  &controllers->reservations, err) < 0)
+		return -(int)err->code;
 	return neap_scheduler_new(&scheduler, &controllers->scheduler, err);
 }
 
@@ -76,6 +81,7 @@ void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers)
 	if (controllers == NULL)
 		return;
 	neap_scheduler_free(controllers->scheduler);
+	neap_reservations_free(controllers->reservations);
 	neap_node_watch_free(controllers->nodes);
 	neap_jobs_free(controllers->jobs);
 	neap_deployments_free(controllers->deployments);

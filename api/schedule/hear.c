@@ -62,6 +62,7 @@ static int hear_pod(struct neap_scheduler *scheduler,
 	if (event->what == NEAP_STORE_DELETED || is_finished(object)) {
 		neap_cluster_remove_pod(scheduler->cluster, object->ns, object->name,
 					&moved);
+		neap_reserve_book_remove_pod(scheduler->book, object->ns, object->name);
 		neap_queue_remove(scheduler->queue, key);
 		scheduler->moved |= moved;
 		return 0;
@@ -73,6 +74,9 @@ static int hear_pod(struct neap_scheduler *scheduler,
 		return 0;
 	}
 	ret = neap_cluster_set_pod(scheduler->cluster, event->object, &moved, err);
+	if (ret == 0)
+		ret = neap_reserve_book_set_pod(scheduler->book, event->object, &moved,
+						err);
 	if (ret < 0)
 		return ret;
 	scheduler->moved |= moved;
@@ -221,6 +225,7 @@ const struct source scheduler_sources[SOURCES] = {
 	{.resource = "persistentvolumes", .hear = hear_volume},
 	{.resource = "persistentvolumeclaims", .hear = hear_claim},
 	{.resource = "storageclasses.storage.k8s.io", .hear = hear_class},
+	{.resource = RESERVATIONS, .hear = scheduler_hear_reservation},
 	{.resource = "pods", .hear = hear_pod},
 };
 
@@ -251,24 +256,31 @@ static int open_source(struct neap_scheduler *scheduler, struct source *source,
 int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 {
 	struct neap_cluster *cluster = NULL;
+	struct neap_reserve_book *book = NULL;
 	struct neap_decide **profiles = NULL;
 	struct neap_queue *queue = neap_queue_new();
 	int ret = queue ? neap_cluster_new(&cluster, err) : neap_error_nomem(err);
 
 	if (ret == 0)
-		ret = scheduler_profiles_new(scheduler, cluster, &profiles, err);
+		ret = neap_reserve_book_new(cluster, &book, err);
+	if (ret == 0)
+		ret = scheduler_profiles_new(scheduler, cluster, book, &profiles, err);
 	for (size_t i = 0; ret == 0 && i < SOURCES; i++)
 		ret = open_source(scheduler, &scheduler->sources[i], err);
 	if (ret < 0) {
 		neap_queue_free(queue);
 		scheduler_profiles_free(profiles);
+		neap_reserve_book_free(book);
 		neap_cluster_free(cluster);
 		return ret;
 	}
 	scheduler_profiles_free(scheduler->profiles);
+	neap_reserve_book_free(scheduler->book);
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	scheduler->cluster = cluster;
+	scheduler->book = book;
+	scheduler->again_usec = 0;
 	scheduler->profiles = profiles;
 	scheduler->decide = profiles[0];
 	scheduler->queue = queue;

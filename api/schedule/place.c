@@ -50,8 +50,12 @@ void scheduler_leave_binds(struct neap_scheduler *scheduler)
 
 void scheduler_bind_free(struct bind *bind)
 {
+	if (!bind)
+		return;
 	(void)neap_object_unref(bind->before);
 	json_decref(bind->notes);
+	json_decref(bind->status);
+	free(bind->taken);
 	free(bind);
 }
 
@@ -65,6 +69,7 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 		    struct neap_pod *pod, struct neap_object *object)
 {
 	if (pod->object != bind->before ||
+	    json_object_get(bind->notes, NEAP_KEY_RESERVATION_ALLOCATED) ||
 	    !neap_cluster_bind(scheduler->cluster, pod, object,
 			       note_of(bind, NEAP_KEY_RESOURCE_SPEC),
 			       note_of(bind, NEAP_KEY_RESOURCE_STATUS)))
@@ -72,8 +77,8 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 				     scheduler->now() + CONFIRM_USEC);
 }
 
-static void bound(void *arg, struct neap_object *object,
-		  const struct neap_kube_failure *failure)
+void scheduler_bound(void *arg, struct neap_object *object,
+		     const struct neap_kube_failure *failure)
 {
 	struct bind *bind = arg;
 	struct neap_scheduler *scheduler = bind->scheduler;
@@ -111,8 +116,10 @@ static void bound(void *arg, struct neap_object *object,
 static bool make_notes(const struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		       uint32_t row, const struct neap_claim *claim, json_t **ret)
 {
-	*ret = claim ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
-	return !claim || *ret;
+	bool says = claim || *pod->reservation;
+
+	*ret = says ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
+	return !says || *ret;
 }
 
 static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32_t row,
@@ -134,6 +141,20 @@ static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32
 	return failed;
 }
 
+void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			const char *node, struct bind *bind)
+{
+	bind->scheduler = scheduler;
+	(void)neap_pod_seat_key(pod, bind->key);
+	(void)neap_strcopy(bind->uid, sizeof(bind->uid), pod->object->uid);
+	(void)neap_strcopy(bind->node, sizeof(bind->node), node);
+	bind->next = scheduler->binds;
+	if (bind->next)
+		bind->next->prev = bind;
+	scheduler->binds = bind;
+	scheduler->bind_count++;
+}
+
 int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err)
@@ -141,7 +162,7 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	struct neap_kube_ask ask = {.resource = "pods",
 				    .ns = pod->object->ns,
 				    .name = pod->object->name,
-				    .told = bound};
+				    .told = scheduler_bound};
 	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
 	const char *node = columns->nodes[row]->name;
 	json_t *notes = NULL;
@@ -152,15 +173,7 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		scheduler_bind_free(bind);
 		return failed;
 	}
-	bind->scheduler = scheduler;
-	(void)neap_pod_key(pod->object->ns, pod->object->name, bind->key);
-	(void)neap_strcopy(bind->uid, sizeof(bind->uid), pod->object->uid);
-	(void)neap_strcopy(bind->node, sizeof(bind->node), node);
-	bind->next = scheduler->binds;
-	if (bind->next)
-		bind->next->prev = bind;
-	scheduler->binds = bind;
-	scheduler->bind_count++;
+	scheduler_add_bind(scheduler, pod, node, bind);
 	ask.arg = bind;
 	if (neap_store_newest(scheduler->store, "pods", ask.ns, ask.name) == pod->object)
 		bind->before = neap_object_ref(pod->object);
@@ -213,7 +226,14 @@ static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	bind = failed < 0 ? NULL : neap_alloc(sizeof(*bind));
 	if (!bind)
 		neap_claim_free(claim);
-	if (!bind || scheduler_bind_take(scheduler, pod, row, claim, bind, &err) < 0)
+	if (!bind)
+		failed = -NEAP_ENOMEM;
+	else if (neap_pod_is_stand(pod))
+		failed = scheduler_place_stand_take(scheduler, pod, row, claim, false,
+						    bind, &err);
+	else
+		failed = scheduler_bind_take(scheduler, pod, row, claim, bind, &err);
+	if (failed < 0)
 		neap_queue_retry(scheduler->queue, key, scheduler->now());
 }
 
@@ -222,16 +242,26 @@ static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		  const struct neap_victims *victims)
 {
 	for (size_t i = 0; i < victims->count; i++) {
-		const struct neap_pod *victim = victims->pods[i];
+		struct neap_pod *victim = victims->pods[i];
 		struct neap_kube_ask ask = {.resource = "pods",
 					    .ns = victim->object->ns,
 					    .name = victim->object->name};
 
 		if (victim->object->is_deleting)
 			continue;
+		neap_cluster_mark_victim(victim);
 		scheduler_tell_victim(scheduler, victim, pod, victims->node);
 		neap_kube_ask_delete(scheduler->kube, &ask, victim->object->uid, -1);
 	}
+}
+
+/* When a policy may open a reservation to somebody who waits. */
+static void note_again(struct neap_scheduler *scheduler)
+{
+	int64_t again = neap_decide_again(scheduler->decide);
+
+	if (again > 0 && (!scheduler->again_usec || again < scheduler->again_usec))
+		scheduler->again_usec = again;
 }
 
 static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
@@ -243,9 +273,12 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	const char *nominated = NULL;
 	int ret;
 
+	if (neap_pod_is_stand(pod) && scheduler_place_waiting(scheduler, pod))
+		return;
 	neap_buf_init(&message, MESSAGE_BYTES);
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);
+	note_again(scheduler);
 	neap_queue_park(scheduler->queue, key, neap_decide_wakes(scheduler->decide),
 			scheduler->now());
 	if (ret == 0)
@@ -270,9 +303,14 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 
 	(void)neap_strcopy(key, sizeof(key), taken);
 	pod = neap_cluster_find_key(scheduler->cluster, key);
-	if (!pod || pod->seat.node || !scheduler_wants(scheduler, pod)) {
+	if (!pod || !scheduler_wants(scheduler, pod) ||
+	    (pod->seat.node && !neap_pod_is_stand(pod))) {
 		neap_queue_remove(scheduler->queue, key);
 		return 1;
+	}
+	if (pod->seat.node) {
+		scheduler_look_at_waiting(scheduler, pod, key);
+		return DECISION_LOOKS;
 	}
 	scheduler_use_profile(scheduler, pod->scheduler);
 	neap_decide_set_now(scheduler->decide, scheduler->now());

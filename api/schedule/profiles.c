@@ -17,10 +17,14 @@ void scheduler_profiles_free(struct neap_decide **profiles)
 }
 
 static int make(const struct neap_scheduler *scheduler, struct neap_cluster *cluster,
-		struct neap_decide **profiles, struct neap_error *err)
+		struct neap_reserve_book *book, struct neap_decide **profiles,
+		struct neap_error *err)
 {
 	const struct neap_schedule_config *settings = scheduler->settings;
-	struct neap_decide_config config = {.cluster = cluster, .more = scheduler->more};
+	struct neap_decide_config config = {.cluster = cluster,
+					    .more = scheduler->more,
+					    .book = book,
+					    .matcher = scheduler->matcher};
 	size_t count = settings ? settings->profile_count : 1;
 	int weights[NEAP_SCORE_COUNT], ret = 0;
 
@@ -37,8 +41,8 @@ static int make(const struct neap_scheduler *scheduler, struct neap_cluster *clu
 }
 
 int scheduler_profiles_new(const struct neap_scheduler *scheduler,
-			   struct neap_cluster *cluster, struct neap_decide ***ret,
-			   struct neap_error *err)
+			   struct neap_cluster *cluster, struct neap_reserve_book *book,
+			   struct neap_decide ***ret, struct neap_error *err)
 {
 	const struct neap_schedule_config *settings = scheduler->settings;
 	const struct neap_load_args *load =
@@ -54,7 +58,7 @@ int scheduler_profiles_new(const struct neap_scheduler *scheduler,
 	if (failed == 0 && cpus)
 		failed = neap_cluster_set_cpus(cluster, cpus, err);
 	if (failed == 0)
-		failed = make(scheduler, cluster, profiles, err);
+		failed = make(scheduler, cluster, book, profiles, err);
 	if (failed < 0) {
 		scheduler_profiles_free(profiles);
 		return failed;

@@ -27,6 +27,8 @@ void scheduler_wake(struct neap_scheduler *scheduler, int64_t usec)
 
 bool scheduler_wants(const struct neap_scheduler *scheduler, const struct neap_pod *pod)
 {
+	if (neap_pod_is_stand(pod))
+		return scheduler_wants_stand(scheduler, pod);
 	return !*pod->node_name && !pod->is_finished && !pod->is_gated &&
 	       !pod->object->is_deleting &&
 	       scheduler_profile(scheduler, pod->scheduler) >= 0;
@@ -54,6 +56,10 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		scheduler_wake(scheduler, scheduler->is_lost ? SLEEP_USEC : 0);
 		return;
 	}
+	if (scheduler->again_usec && scheduler->again_usec <= scheduler->now()) {
+		scheduler->again_usec = 0;
+		scheduler->moved |= NEAP_MOVED_RESERVATION;
+	}
 	neap_store_hold(scheduler->store);
 	has_more = scheduler_hear(scheduler);
 	has_more = scheduler_place(scheduler) || has_more;
@@ -64,6 +70,8 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	}
 	now = scheduler->now();
 	due = neap_queue_due(scheduler->queue, now);
+	if (scheduler->again_usec && scheduler->again_usec < due)
+		due = scheduler->again_usec;
 	if (has_more)
 		scheduler_wake(scheduler, 0);
 	else if (due < INT64_MAX && scheduler->bind_count < BINDS_MAX)
@@ -87,6 +95,7 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler->now = config->now ? config->now : clock_now;
 	scheduler->log = config->log;
 	scheduler->more = config->more;
+	scheduler->matcher = config->matcher;
 	if (config->settings)
 		scheduler->settings = neap_schedule_config_ref(config->settings);
 	if (config->load) {
@@ -140,6 +149,7 @@ void neap_scheduler_free(struct neap_scheduler *scheduler)
 		event_free(scheduler->turn);
 	scheduler_profiles_free(scheduler->profiles);
 	(void)neap_schedule_config_unref(scheduler->settings);
+	neap_reserve_book_free(scheduler->book);
 	neap_cluster_free(scheduler->cluster);
 	neap_queue_free(scheduler->queue);
 	free(scheduler->load);

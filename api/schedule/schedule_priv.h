@@ -4,6 +4,7 @@
 #ifndef NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 #define NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 
+#include "api/kube/status.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "engine/base/log.h"
@@ -11,6 +12,7 @@
 #include "engine/decide/claim.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/queue.h"
+#include "engine/reserve/book.h"
 
 /* Bindings on their way; no more is decided until some are answered. */
 #define BINDS_MAX 1024
@@ -37,6 +39,15 @@ struct bind {
 	/* Of a binding that somebody else decided (view.h); else NULL. */
 	void (*told)(void *arg, const char *trouble);
 	void *arg;
+	/* Of a Reservation: pods that it takes over, which are told first, one after the other; then its annotations, then
+	 * its status. */
+	struct taken_pod *taken;
+	size_t taken_count, told_count;
+	json_t *status;
+};
+
+struct taken_pod {
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 };
 
 struct source {
@@ -50,7 +61,7 @@ struct source {
 	bool is_ready; /* may have events */
 };
 
-#define SOURCES 9
+#define SOURCES 10
 
 struct neap_scheduler {
 	struct event_base *base;
@@ -64,6 +75,10 @@ struct neap_scheduler {
 	const struct neap_decide_more *more;
 	struct event *turn;
 	struct neap_cluster *cluster;
+	struct neap_reserve_book *book;
+	const struct neap_reserve_matcher *matcher; /* NULL: none */
+	/* The first time at which a policy may open a reservation to somebody who waits; 0: none. */
+	int64_t again_usec;
 	struct neap_queue *queue;
 	struct neap_decide *decide;    /* of the pod at hand: one of the profiles */
 	struct neap_decide **profiles; /* by profile, the rest NULL */
@@ -102,12 +117,49 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 void scheduler_bind_free(struct bind *bind);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
+/* bind gets its names and stands among those on their way. */
+void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			const char *node, struct bind *bind);
+/* An answer to the last write of a bind: object, or failure; frees it. */
+void scheduler_bound(void *arg, struct neap_object *object,
+		     const struct neap_kube_failure *failure);
+
+/* --- reserve.c: Reservations that are to be placed --- */
+
+#define RESERVATIONS "reservations.scheduling.koordinator.sh"
+
+int scheduler_hear_reservation(struct neap_scheduler *scheduler,
+			       const struct neap_store_event *event,
+			       struct neap_error *err);
+bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
+			   const struct neap_pod *stand);
+/* The stand is on row from now on, with what it gets (claim, taken), and the Reservation is to say so; is_waiting: its
+ * room is not free yet. bind is taken. */
+int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			       uint32_t row, struct neap_claim *claim, bool is_waiting,
+			       struct bind *bind, struct neap_error *err);
+/* After a decision without a place: one that may wait for its room is placed where it does. False: it is not placed. */
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand);
+/* One that is placed and whose room was not free: whether it is now. */
+void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			       const char *key);
+/* What was decided on a Reservation is written, once the pods that it takes over know; steals nothing. */
+void scheduler_write_stand(struct bind *bind);
+void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
+			     const struct neap_pod *stand, const char *message);
+
+/* --- takeover.c: pods that a Reservation takes over --- */
+
+/* Copies whom claim takes over. False without memory. */
+bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim);
+/* Tells them, then scheduler_write_stand; when one cannot be told that is taken back, and the Reservation has no place. */
+void scheduler_take_over(struct bind *bind);
 
 /* --- profiles.c --- */
 
 int scheduler_profiles_new(const struct neap_scheduler *scheduler,
-			   struct neap_cluster *cluster, struct neap_decide ***ret,
-			   struct neap_error *err);
+			   struct neap_cluster *cluster, struct neap_reserve_book *book,
+			   struct neap_decide ***ret, struct neap_error *err);
 void scheduler_profiles_free(struct neap_decide **profiles);
 /* Of pods with that schedulerName; -1: they are somebody else's. */
 int scheduler_profile(const struct neap_scheduler *scheduler, const char *name);

@@ -13,6 +13,16 @@
 static struct neap_kube_note note_of(const struct neap_pod *pod, bool is_warning,
 				     const char *reason)
 {
+	if (neap_pod_is_stand(pod))
+		return (struct neap_kube_note){
+			.api_version = "scheduling.koordinator.sh/v1alpha1",
+			.kind = "Reservation",
+			.ns = "",
+			.name = pod->keep->name,
+			.uid = pod->object->uid,
+			.is_warning = is_warning,
+			.reason = reason,
+			.component = pod->scheduler};
 	return (struct neap_kube_note){.api_version = "v1",
 				       .kind = "Pod",
 				       .ns = pod->object->ns,
@@ -149,8 +159,8 @@ void scheduler_tell_placed(struct neap_scheduler *scheduler, const struct neap_p
 {
 	struct neap_kube_note note = note_of(pod, false, "Scheduled");
 
-	neap_kube_note(scheduler->kube, &note, "Successfully assigned %s/%s to %s",
-		       note.ns, note.name, node);
+	neap_kube_note(scheduler->kube, &note, "Successfully assigned %s%s%s to %s",
+		       note.ns, *note.ns ? "/" : "", note.name, node);
 }
 
 void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_pod *pod,
@@ -159,6 +169,11 @@ void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_
 	struct neap_kube_note note = note_of(pod, true, "FailedScheduling");
 	const struct says says = {"PodScheduled", "False", "Unschedulable", message};
 
+	if (neap_pod_is_stand(pod)) {
+		neap_kube_note(scheduler->kube, &note, "%s", message);
+		scheduler_tell_unplaced(scheduler, pod, message);
+		return;
+	}
 	if (is_bound(scheduler, pod))
 		return;
 	neap_kube_note(scheduler->kube, &note, "%s", message);

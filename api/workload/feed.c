@@ -49,6 +49,8 @@ struct neap_feed {
 	bool is_lost; /* changes were missed */
 	bool is_listing;
 	bool is_hearing;
+	size_t listed; /* the source that is listed */
+	int64_t list_version;
 	struct neap_store_place place; /* of the list */
 };
 
@@ -194,9 +196,14 @@ void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
 		if (make_due(feed, key, now() + after_usec) && !feed->is_hearing)
 			wake(feed, after_usec);
 	} else {
-		feed->is_lost = true;
-		wake(feed, RETRY_USEC);
+		neap_feed_restart(feed);
 	}
+}
+
+void neap_feed_restart(struct neap_feed *feed)
+{
+	feed->is_lost = true;
+	wake(feed, RETRY_USEC);
 }
 
 /* --- what happens --- */
@@ -229,7 +236,11 @@ static int restart(struct neap_feed *feed, struct neap_error *err)
 	}
 	feed->is_lost = false;
 	feed->is_listing = true;
-	feed->place = (struct neap_store_place){.version = neap_store_version(store)};
+	feed->listed = 0;
+	feed->list_version = neap_store_version(store);
+	feed->place = (struct neap_store_place){.version = feed->list_version};
+	if (feed->config.anew)
+		feed->config.anew(feed->config.arg);
 	return 0;
 }
 
@@ -241,25 +252,39 @@ struct piece {
 static bool note_listed(void *arg, struct neap_object *object)
 {
 	struct piece *piece = arg;
+	struct neap_feed *feed = piece->feed;
+	const struct neap_store_event event = {
+		.what = NEAP_STORE_ADDED, .version = object->version, .object = object};
 
 	if (!piece->left)
 		return false;
 	piece->left--;
-	neap_feed_due(piece->feed, object->ns, object->name, 0);
-	return !piece->feed->is_lost;
+	if (feed->listed == 0)
+		neap_feed_due(feed, object->ns, object->name, 0);
+	if (feed->config.anew)
+		feed->config.heard(feed->config.arg, feed->sources[feed->listed].resource,
+				   &event);
+	return !feed->is_lost;
 }
 
 static void list_some(struct neap_feed *feed)
 {
 	struct piece piece = {feed, LIST_PIECE};
 	struct neap_error err;
-	int more = neap_store_list(feed->config.store, feed->sources[0].resource, NULL,
-				   &feed->place, note_listed, &piece, &err);
+	int more =
+		neap_store_list(feed->config.store, feed->sources[feed->listed].resource,
+				NULL, &feed->place, note_listed, &piece, &err);
 
-	if (more == 0)
-		feed->is_listing = false;
-	else if (more < 0) /* forgotten meanwhile: the rest as it is now */
-		feed->place.version = neap_store_version(feed->config.store);
+	if (more > 0)
+		return;
+	if (more < 0) { /* forgotten meanwhile: the rest as it is now */
+		feed->list_version = neap_store_version(feed->config.store);
+		feed->place.version = feed->list_version;
+		return;
+	}
+	feed->listed++;
+	feed->is_listing = feed->config.anew && feed->listed < feed->source_count;
+	feed->place = (struct neap_store_place){.version = feed->list_version};
 }
 
 static void hear_some(struct neap_feed *feed, struct source *source, size_t *left)
@@ -338,6 +363,9 @@ static void turn(int fd, short what, void *arg)
 		return;
 	}
 	feed->is_hearing = true;
+	/* What is told anew is older than what is to be heard. */
+	if (feed->is_listing && feed->config.anew)
+		left = 0;
 	for (size_t i = 0; i < feed->source_count && left; i++)
 		if (feed->sources[i].is_ready)
 			hear_some(feed, &feed->sources[i], &left);
@@ -345,7 +373,8 @@ static void turn(int fd, short what, void *arg)
 		list_some(feed);
 	feed->is_hearing = false;
 	/* What was heard comes first: a look may rest on it. */
-	if (!is_any_ready(feed) && !feed->is_lost)
+	if (!is_any_ready(feed) && !feed->is_lost &&
+	    !(feed->is_listing && feed->config.anew))
 		look_at_some(feed);
 	if (feed->is_lost)
 		wake(feed, RETRY_USEC);

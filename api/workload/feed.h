@@ -24,6 +24,10 @@ struct neap_feed_config {
 	/* What an event makes due: calls neap_feed_due as often as it likes. */
 	void (*heard)(void *arg, const char *resource,
 		      const struct neap_store_event *event);
+	/* For who keeps what was heard: it is to be forgotten, and all objects of all resources are told next, as
+	 * added, before there is a look. At the start, and when changes were missed. May be NULL: then only the
+	 * changes are heard. */
+	void (*anew)(void *arg);
 	/* Looks at one. 0; or when to look again in microseconds, from now; -1: it failed, again with backoff. */
 	int64_t (*look)(void *arg, const char *ns, const char *name);
 	int64_t delay_usec; /* between a change and the look; 0: 20 ms */
@@ -35,5 +39,7 @@ void neap_feed_free(struct neap_feed *feed);
 /* after_usec 0: as soon as may be. An earlier time stands. Without memory everything becomes due. */
 void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
 		   int64_t after_usec);
+/* Begins anew, a little later: what was heard could not be kept. */
+void neap_feed_restart(struct neap_feed *feed);
 
 #endif

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/cluster/kept.h"
 
 static bool set_defaults(struct neap_cluster *cluster, struct neap_error *err)
 {
@@ -128,8 +129,7 @@ static void end_assumption(struct neap_cluster *cluster, struct neap_pod *pod)
 	if (!pod->seat.is_assumed)
 		return;
 	pod->seat.is_assumed = false;
-	(void)neap_map_remove(cluster->assumed,
-			      neap_pod_key(pod->object->ns, pod->object->name, key));
+	(void)neap_map_remove(cluster->assumed, neap_pod_seat_key(pod, key));
 }
 
 static bool is_placed(const struct neap_pod *pod)
@@ -150,8 +150,7 @@ static int keep_assumption(struct neap_cluster *cluster, struct neap_pod *pod,
 	if (ret < 0)
 		return ret;
 	/* The name is there, so that this needs no memory. */
-	(void)neap_map_set(cluster->assumed,
-			   neap_pod_key(pod->object->ns, pod->object->name, key), pod);
+	(void)neap_map_set(cluster->assumed, neap_pod_seat_key(pod, key), pod);
 	pod->seat.is_assumed = true;
 	pod->seat.until_usec = before->seat.until_usec;
 	return 0;
@@ -192,17 +191,16 @@ static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	return 0;
 }
 
-int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *object,
-			 unsigned *ret_moved, struct neap_error *err)
+/* Takes the pod, which is counted; in place of the one of its name. */
+static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
+		   unsigned *ret_moved, struct neap_error *err)
 {
-	struct neap_pod *before = find(cluster, object->ns, object->name), *pod;
 	char key[NEAP_POD_KEY];
-	int ret = neap_pod_new(object, cluster->resources, &pod, err);
+	struct neap_pod *before =
+		neap_map_find(cluster->pods, neap_pod_seat_key(pod, key));
+	int ret;
 
-	if (ret < 0)
-		return ret;
-	if (!before && !neap_map_set(cluster->pods,
-				     neap_pod_key(object->ns, object->name, key), pod)) {
+	if (!before && !neap_map_set(cluster->pods, key, pod)) {
 		(void)neap_pod_unref(pod);
 		return neap_error_nomem(err);
 	}
@@ -220,13 +218,18 @@ int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *objec
 	cluster->generation++;
 	if (before)
 		neap_cluster_end_nomination(cluster, before);
+	/* Nobody else says where room is made for a stand. */
+	if (before && neap_pod_is_stand(pod) && *before->nominated &&
+	    strcmp(before->object->uid, pod->object->uid) == 0)
+		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);
+	if (!pod->nominated)
+		pod->nominated = "";
 	if (*pod->nominated && !pod->seat.node && !pod->is_finished &&
 	    !neap_cluster_nominate(cluster, pod, pod->nominated))
 		pod->nominated = ""; /* it is only a wish */
 	if (!before)
 		return 0;
-	(void)neap_map_set(cluster->pods, neap_pod_key(object->ns, object->name, key),
-			   pod);
+	(void)neap_map_set(cluster->pods, key, pod);
 	if (pod->seat.is_assumed)
 		before->seat.is_assumed = false;
 	end_assumption(cluster, before);
@@ -238,11 +241,24 @@ int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *objec
 	return 0;
 }
 
-void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
-			     const char *name, unsigned *ret_moved)
+int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *object,
+			 unsigned *ret_moved, struct neap_error *err)
 {
-	struct neap_pod *pod = find(cluster, ns, name);
-	char key[NEAP_POD_KEY];
+	struct neap_pod *pod;
+	int ret = neap_pod_new(object, cluster->resources, &pod, err);
+
+	return ret < 0 ? ret : put_pod(cluster, pod, ret_moved, err);
+}
+
+int neap_cluster_set_stand(struct neap_cluster *cluster, struct neap_pod *stand,
+			   unsigned *ret_moved, struct neap_error *err)
+{
+	return put_pod(cluster, neap_pod_ref(stand), ret_moved, err);
+}
+
+static void remove_pod(struct neap_cluster *cluster, const char *key, unsigned *ret_moved)
+{
+	struct neap_pod *pod = neap_map_find(cluster->pods, key);
 
 	*ret_moved = 0;
 	if (!pod)
@@ -253,8 +269,22 @@ void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
 	neap_cluster_end_nomination(cluster, pod);
 	neap_cluster_unseat(cluster, pod);
 	neap_cluster_unuse_kind(cluster, pod);
-	(void)neap_map_remove(cluster->pods, neap_pod_key(ns, name, key));
+	(void)neap_map_remove(cluster->pods, key);
 	(void)neap_pod_unref(pod);
+}
+
+void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
+			     const char *name, unsigned *ret_moved)
+{
+	char key[NEAP_POD_KEY];
+
+	remove_pod(cluster, neap_pod_key(ns, name, key), ret_moved);
+}
+
+void neap_cluster_remove_stand(struct neap_cluster *cluster, const char *name,
+			       unsigned *ret_moved)
+{
+	neap_cluster_remove_pod(cluster, "", name, ret_moved);
 }
 
 int neap_cluster_check_seat(const struct neap_cluster *cluster,
@@ -274,7 +304,7 @@ int neap_cluster_assume_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	char key[NEAP_POD_KEY];
 	int ret;
 
-	(void)neap_pod_key(pod->object->ns, pod->object->name, key);
+	(void)neap_pod_seat_key(pod, key);
 	if (!neap_map_set(cluster->assumed, key, pod))
 		return neap_error_nomem(err);
 	ret = neap_cluster_seat(cluster, pod, cluster->columns.nodes[row], err);
@@ -384,6 +414,12 @@ struct neap_pod *neap_cluster_find_pod(const struct neap_cluster *cluster, const
 	return find(cluster, ns, name);
 }
 
+struct neap_pod *neap_cluster_find_stand(const struct neap_cluster *cluster,
+					 const char *name)
+{
+	return find(cluster, "", name);
+}
+
 struct neap_pod *neap_cluster_find_key(const struct neap_cluster *cluster,
 				       const char *key)
 {
@@ -394,6 +430,12 @@ struct neap_cluster_node *neap_cluster_find_node(const struct neap_cluster *clus
 						 const char *name)
 {
 	return neap_map_find(cluster->nodes, name);
+}
+
+struct neap_cluster_node *neap_cluster_node_at(const struct neap_cluster *cluster,
+					       uint32_t row)
+{
+	return row < cluster->columns.rows ? cluster->columns.nodes[row] : NULL;
 }
 
 struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *cluster,

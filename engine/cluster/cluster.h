@@ -45,6 +45,7 @@ enum {
 	NEAP_ROW_HAS_NEAR =
 		16, /* some pod has an affinity or anti-affinity of any kind */
 	NEAP_ROW_HAS_TAINTS = 32,
+	NEAP_ROW_HAS_KEPT = 64, /* some pod stands for a reservation */
 };
 
 struct neap_cluster_node {
@@ -120,7 +121,9 @@ enum {
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
 	NEAP_MOVED_CPUS = 256,      /* a topology, or how a node gives out its CPUs */
 	NEAP_MOVED_VOLUMES = 512,   /* a volume, a claim, or a class of storage */
-	NEAP_MOVED_ANY = 1023
+	NEAP_MOVED_RESERVATION =
+		1024, /* one can be used, or is gone, or has less in use */
+	NEAP_MOVED_ANY = 2047
 };
 
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);
@@ -193,6 +196,8 @@ struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_u
  * status.nominatedNodeName. False without memory. */
 bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 			   const char *node);
+/* A pod that is asked to go, so that there is room for a nominated one. */
+void neap_cluster_mark_victim(struct neap_pod *pod);
 /* For a trial: takes a pod off its node, and puts it back where neap_cluster_lift said that it was. */
 struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 					    struct neap_pod *pod);
@@ -219,6 +224,9 @@ struct neap_pod *neap_cluster_find_key(const struct neap_cluster *cluster,
 				       const char *key);
 struct neap_cluster_node *neap_cluster_find_node(const struct neap_cluster *cluster,
 						 const char *name);
+/* NULL: a free row. */
+struct neap_cluster_node *neap_cluster_node_at(const struct neap_cluster *cluster,
+					       uint32_t row);
 struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *cluster,
 						const char *name);
 /* NULL: on no node. */

@@ -8,6 +8,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
+#include "engine/cluster/kept.h"
 #include "engine/cluster/pod_priv.h"
 
 #define LIMITS_ANNOTATION "scheduling.koordinator.sh/usage-thresholds"
@@ -400,6 +401,7 @@ void neap_cluster_count_load(struct neap_cluster *cluster,
 	if (!metric || !node->object)
 		return;
 	for (size_t i = 0; i < node->pod_count; i++)
-		count_pod(load, metric, node->pods[i], &sums);
+		if (!neap_pod_is_stand(node->pods[i]))
+			count_pod(load, metric, node->pods[i], &sums);
 	fill(load, node, metric, &sums);
 }

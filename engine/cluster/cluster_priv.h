@@ -82,6 +82,14 @@ void neap_cluster_free_budgets(struct neap_cluster *cluster);
 void neap_cluster_end_nomination(struct neap_cluster *cluster,
 				 const struct neap_pod *pod);
 
+/* --- what reservations keep: kept.c --- */
+
+/* With the recount of a row: of its columns, and of the cells of its NUMA nodes, which are counted then. */
+void neap_cluster_uncount_kept(struct neap_cluster *cluster,
+			       const struct neap_cluster_node *node);
+void neap_cluster_uncount_cells(struct neap_cluster *cluster,
+				const struct neap_cluster_node *node);
+
 /* --- volumes and claims: cluster_volumes.c --- */
 
 void neap_cluster_free_volumes(struct neap_cluster *cluster);

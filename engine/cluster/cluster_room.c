@@ -23,9 +23,7 @@ bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 		return true;
 	}
 	copy = node == pod->nominated ? node : neap_arena_strdup(&pod->arena, node);
-	if (!copy ||
-	    !neap_map_set(cluster->nominees,
-			  neap_pod_key(pod->object->ns, pod->object->name, key), pod))
+	if (!copy || !neap_map_set(cluster->nominees, neap_pod_seat_key(pod, key), pod))
 		return false;
 	pod->nominated = copy;
 	cluster->generation++;
@@ -37,9 +35,7 @@ void neap_cluster_end_nomination(struct neap_cluster *cluster, const struct neap
 	char key[NEAP_POD_KEY];
 
 	if (*pod->nominated)
-		(void)neap_map_remove(
-			cluster->nominees,
-			neap_pod_key(pod->object->ns, pod->object->name, key));
+		(void)neap_map_remove(cluster->nominees, neap_pod_seat_key(pod, key));
 }
 
 size_t neap_cluster_nominee_count(const struct neap_cluster *cluster)
@@ -50,6 +46,11 @@ size_t neap_cluster_nominee_count(const struct neap_cluster *cluster)
 struct neap_pod *neap_cluster_nominee(const struct neap_cluster *cluster, size_t index)
 {
 	return neap_map_at(cluster->nominees, index, NULL);
+}
+
+void neap_cluster_mark_victim(struct neap_pod *pod)
+{
+	pod->seat.is_victim = true;
 }
 
 /* --- trials --- */

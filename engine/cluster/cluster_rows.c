@@ -256,6 +256,8 @@ static void count_pod(struct neap_columns *columns, uint32_t row,
 		neap_amount_sum(columns->scored_cpu_milli[row], pod->scored_cpu_milli);
 	columns->scored_bytes[row] =
 		neap_amount_sum(columns->scored_bytes[row], pod->scored_bytes);
+	if (pod->keep)
+		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
 	if (pod->port_count)
 		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
 	if (pod->near[NEAP_AWAY_REQUIRED].count)
@@ -306,8 +308,10 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 		count_pod(columns, row, node->pods[i]);
 	count_flags(columns, row, 1);
 	count_kinds(cluster, node);
+	neap_cluster_uncount_kept(cluster, node);
 	neap_cluster_count_load(cluster, node);
 	neap_cluster_count_cpus(cluster, node);
+	neap_cluster_uncount_cells(cluster, node);
 	node->is_dirty = false;
 }
 

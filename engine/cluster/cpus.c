@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/cluster/kept.h"
 
 #define REFS_MAX 64
 
@@ -57,8 +58,7 @@ const struct neap_cpus_args *neap_cluster_cpus_args(const struct neap_cluster *c
 const struct neap_cpus *neap_cluster_cpus(const struct neap_cluster *cluster,
 					  uint32_t row)
 {
-	const struct neap_cluster_node *node =
-		row < cluster->columns.rows ? cluster->columns.nodes[row] : NULL;
+	const struct neap_cluster_node *node = neap_cluster_node_at(cluster, row);
 
 	return node ? node->cpus : NULL;
 }
@@ -104,7 +104,7 @@ static void hold(struct neap_cluster *cluster, struct neap_cpus *book,
 
 	if (!status)
 		return;
-	(void)neap_pod_key(pod->object->ns, pod->object->name, key);
+	(void)neap_pod_seat_key(pod, key);
 	ret = neap_numa_status_read(book->numa, status, cluster->resources, cpus, cells,
 				    NULL);
 	if (ret == 0)
@@ -129,8 +129,7 @@ void neap_cluster_release_cpus(const struct neap_pod *pod)
 	char key[NEAP_POD_KEY];
 
 	if (book && status_of(pod, &exclusive))
-		neap_numa_node_release(book->numa, neap_pod_key(pod->object->ns,
-								pod->object->name, key));
+		neap_numa_node_release(book->numa, neap_pod_seat_key(pod, key));
 }
 
 static void hold_all(struct neap_cluster *cluster, const struct neap_cluster_node *node,
@@ -463,12 +462,41 @@ static bool is_free(const struct neap_numa_node *numa,
 	return true;
 }
 
-static int write_status(const struct neap_cpus *book, const struct neap_claim *claim,
-			char **ret, struct neap_error *err)
+/* What it uses of a reservation is taken by that one's stand. */
+static bool is_used(const struct neap_pod *pod, const struct neap_claim *claim)
 {
+	for (size_t i = 0; i < claim->taken_count; i++)
+		if (claim->taken[i] == pod)
+			return true;
+	return pod->keep && (claim->is_ignoring ||
+			     strcmp(pod->keep->uid, claim->reservation_uid) == 0);
+}
+
+static bool is_still_free(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			  const struct neap_claim *claim)
+{
+	bool is_it;
+
+	if (!node->cpus || !node->cpus->numa || node->cpus->is_stale)
+		return false;
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (is_used(node->pods[i], claim))
+			neap_cluster_release_cpus(node->pods[i]);
+	is_it = is_free(node->cpus->numa, &claim->grant);
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (is_used(node->pods[i], claim))
+			neap_cluster_hold_cpus(cluster, node->pods[i]);
+	return is_it;
+}
+
+static int write_status(struct neap_cluster *cluster, struct neap_cluster_node *node,
+			const struct neap_claim *claim, char **ret,
+			struct neap_error *err)
+{
+	const struct neap_cpus *book = node->cpus;
 	json_t *status;
 
-	if (!book || !book->numa || book->is_stale || !is_free(book->numa, &claim->grant))
+	if (!is_still_free(cluster, node, claim))
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "its CPUs are not free any more");
 	status = neap_numa_status_write(book->numa, &claim->grant);
@@ -481,17 +509,24 @@ int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
 			     uint32_t row, const struct neap_claim *claim,
 			     struct neap_error *err)
 {
-	char *status = NULL;
+	char *status = NULL, *reservation = NULL;
 	int ret = neap_cluster_check_seat(cluster, pod, row, err);
 
-	if (ret == 0 && claim)
-		ret = write_status(cluster->columns.nodes[row]->cpus, claim, &status,
+	if (ret == 0 && claim && *claim->reservation) {
+		reservation = neap_strdup(claim->reservation_uid);
+		ret = reservation ? 0 : neap_error_nomem(err);
+	}
+	if (ret == 0 && claim && claim->has_cpus)
+		ret = write_status(cluster, cluster->columns.nodes[row], claim, &status,
 				   err);
-	if (ret < 0)
+	if (ret < 0) {
+		free(reservation);
 		return ret;
-	free(pod->seat.status);
+	}
+	neap_cluster_end_claim(pod);
 	pod->seat.status = status;
-	pod->seat.exclusive = claim ? claim->exclusive : NEAP_EXCLUSIVE_NONE;
+	pod->seat.reservation = reservation;
+	pod->seat.exclusive = status ? claim->exclusive : NEAP_EXCLUSIVE_NONE;
 	ret = neap_cluster_assume_seat(cluster, pod, row, err);
 	if (ret < 0)
 		neap_cluster_end_claim(pod);
@@ -507,7 +542,8 @@ int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint
 void neap_cluster_end_claim(struct neap_pod *pod)
 {
 	free(pod->seat.status);
-	pod->seat.status = NULL;
+	free(pod->seat.reservation);
+	pod->seat.status = pod->seat.reservation = NULL;
 	pod->seat.exclusive = NEAP_EXCLUSIVE_NONE;
 }
 
@@ -515,5 +551,8 @@ bool neap_cluster_keep_claim(struct neap_pod *pod, const struct neap_pod *before
 {
 	pod->seat.exclusive = before->seat.exclusive;
 	pod->seat.status = before->seat.status ? neap_strdup(before->seat.status) : NULL;
-	return pod->seat.status || !before->seat.status;
+	pod->seat.reservation =
+		before->seat.reservation ? neap_strdup(before->seat.reservation) : NULL;
+	return (pod->seat.status || !before->seat.status) &&
+	       (pod->seat.reservation || !before->seat.reservation);
 }

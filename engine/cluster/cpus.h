@@ -40,6 +40,14 @@ uint16_t neap_cpus_class(const struct neap_cpus *book);
 
 /* What a pod is given on a node, beside its place. Owned by whoever got it. */
 struct neap_claim {
+	/* The reservation that it uses, which is there; "": none. */
+	char reservation[NEAP_OBJECT_NAME], reservation_uid[NEAP_OBJECT_UID];
+	bool is_ignoring; /* it may have what any reservation keeps, and uses none */
+	/* Of a stand: pods that its reservation takes over, and whose CPUs it may have, too; the list is owned, the pods are
+	 * borrowed from the cluster until it changes. */
+	struct neap_pod **taken;
+	size_t taken_count;
+	bool has_cpus; /* what follows is said */
 	struct neap_cpu_choice choice;
 	enum neap_cpu_exclusive exclusive;
 	struct neap_numa_grant grant;

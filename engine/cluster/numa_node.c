@@ -173,6 +173,7 @@ void neap_numa_node_free(struct neap_numa_node *node)
 	free(node->zone_cpus);
 	free(node->total);
 	free(node->used);
+	free(node->twice);
 	neap_cpu_use_free(node->use);
 	neap_cpu_layout_free(node->layout);
 	free(node);

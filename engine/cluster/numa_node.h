@@ -58,6 +58,8 @@ struct neap_numa_node {
 	double ratio[NEAP_NUMA_RESOURCES_MAX]; /* 1: none */
 	uint64_t *zone_cpus;                   /* slots, zone by zone */
 	int64_t *total, *used; /* cells; total is amplified, used is not */
+	/* Of used, what a reservation and those that use it have both, which is to be taken off; NULL: nothing. */
+	int64_t *twice;
 	struct neap_numa_held *pods;
 	size_t pod_count, pod_size;
 };

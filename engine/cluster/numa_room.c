@@ -99,7 +99,7 @@ int neap_numa_room_open(struct neap_numa_room *room, const struct neap_numa_node
 		return ret;
 	find_cpus(room);
 	for (int i = 0; i < cells; i++) {
-		int64_t used = node->used[i];
+		int64_t used = node->used[i] - (node->twice ? node->twice[i] : 0);
 
 		for (size_t k = 0; k < back_count; k++)
 			if (back[k].cells)

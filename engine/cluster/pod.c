@@ -25,6 +25,13 @@ char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY])
 	return buf;
 }
 
+char *neap_pod_seat_key(const struct neap_pod *pod, char buf[NEAP_POD_KEY])
+{
+	return pod->keep && pod->keep->name
+		       ? neap_pod_key("", pod->keep->name, buf)
+		       : neap_pod_key(pod->object->ns, pod->object->name, buf);
+}
+
 void *neap_pod_list(struct neap_pod *pod, size_t count, size_t size, const char *field,
 		    struct neap_error *err)
 {
@@ -320,10 +327,14 @@ int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
 	pod->refs = 1;
 	pod->object = neap_object_ref(object);
 	pod->node_name = pod->scheduler = pod->nominated = pod->near_name = "";
+	pod->reservation = "";
 	failed = read_all(pod, tree, resources, &fault);
 	/* Whatever else is wrong: it may run, and have CPUs. */
 	if (fault.code != NEAP_ENOMEM)
 		no_cpus = neap_pod_read_cpus(pod, tree, failed < 0 ? &other : &fault);
+	if (fault.code != NEAP_ENOMEM && no_cpus != -NEAP_ENOMEM &&
+	    neap_pod_read_kept(pod, tree, &other) < 0)
+		no_cpus = -NEAP_ENOMEM;
 	if (failed == 0 || no_cpus == -NEAP_ENOMEM)
 		failed = no_cpus;
 	json_decref(tree);
@@ -390,6 +401,7 @@ struct neap_pod *neap_pod_unref(struct neap_pod *pod)
 		return NULL;
 	(void)neap_object_unref(pod->object);
 	free(pod->seat.status);
+	free(pod->seat.reservation);
 	neap_arena_done(&pod->arena);
 	free(pod);
 	return NULL;

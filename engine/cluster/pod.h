@@ -128,16 +128,28 @@ struct neap_pod_cpus {
 	enum neap_cpu_exclusive exclusive; /* by resource-spec */
 };
 
+/* Of a pod that stands for a reservation: what it has is counted, and what those that use it (its owners) have is
+ * counted, too; of these resources it is taken off again (engine/cluster/kept.h). */
+struct neap_pod_keep {
+	const char
+		*name; /* of the Reservation; NULL: it is a real pod, in operating mode */
+	const char *uid; /* by which owners say that they use it */
+	const uint32_t *names;
+	size_t name_count;
+};
+
 /* Where it stands in a cluster; of engine/cluster/cluster*.c alone. */
 struct neap_pod_seat {
 	struct neap_pod_kind *kind;     /* NULL: not of a cluster */
 	struct neap_cluster_node *node; /* it counts there; NULL: nowhere */
 	uint32_t at;                    /* among the pods of that node */
 	bool is_assumed;                /* decided, and not seen to be bound yet */
+	bool is_victim;     /* asked to go, which is not seen yet: room is made */
 	int64_t until_usec; /* of an assumed one: it is given up then; INT64_MAX: not yet */
 	/* Of an assumed one: what it was given of CPUs and NUMA nodes, as resource-status; NULL: nothing. */
 	char *status;
 	enum neap_cpu_exclusive exclusive;
+	char *reservation; /* ... and the uid of the reservation that it uses; NULL: none */
 };
 
 struct neap_pod {
@@ -181,6 +193,13 @@ struct neap_pod {
 	size_t claim_count;
 	struct neap_pod_load load;
 	const struct neap_pod_cpus *cpus; /* NULL: says nothing of them */
+	/* Annotation reservation-allocated: the uid of the reservation that it uses; "". */
+	const char *reservation;
+	bool asks_reservations;           /* it says by itself which ones it may use */
+	const struct neap_pod_keep *keep; /* NULL: it stands for no reservation */
+	const char *
+		*owner_names; /* of its ownerReferences; their uids are the object's */
+	size_t owner_name_count;
 	struct neap_pod_seat seat;
 	struct neap_arena arena; /* all of the above */
 };
@@ -199,6 +218,8 @@ bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char 
 /* What it wants of CPUs and NUMA nodes; default_bind: FULL_PCPUS or SPREAD. */
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
 		       struct neap_cpu_wish *ret);
+/* "NAMESPACE/NAME"; returns buf. Of a pod that stands for a Reservation "/NAME", with the name of that. */
+char *neap_pod_seat_key(const struct neap_pod *pod, char buf[NEAP_POD_KEY]);
 /* "NAMESPACE/NAME"; returns buf. */
 char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY]);
 

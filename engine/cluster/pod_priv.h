@@ -27,6 +27,8 @@ int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 			   struct neap_error *err);
 int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
 			  struct neap_error *err);
+/* The reservation that it uses, and whether it acts as one; after the requests. NEAP_ENOMEM. */
+int neap_pod_read_kept(struct neap_pod *pod, const json_t *tree, struct neap_error *err);
 /* A list with room for so many; NULL with NEAP_ETOOLARGE in err, which must be there, or NEAP_ENOMEM. */
 void *neap_pod_list(struct neap_pod *pod, size_t count, size_t size, const char *field,
 		    struct neap_error *err);

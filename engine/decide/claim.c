@@ -12,6 +12,9 @@
 
 void neap_claim_free(struct neap_claim *claim)
 {
+	if (!claim)
+		return;
+	free(claim->taken);
 	free(claim);
 }
 
@@ -22,8 +25,9 @@ static bool gets_nothing(const struct neap_cluster *cluster, const struct neap_p
 	return !pod->cpus && !neap_cluster_cpus(cluster, row);
 }
 
-int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
-		      uint32_t row, struct neap_claim **ret, struct neap_error *err)
+int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
+		    const struct neap_cpu_kept *kept, struct neap_claim **ret,
+		    struct neap_error *err)
 {
 	struct neap_cluster *cluster = neap_decide_cluster(decide);
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
@@ -32,8 +36,6 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	int answer;
 
 	*ret = NULL;
-	if (pod->trouble)
-		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
 	if (gets_nothing(cluster, pod, row))
 		return 0;
 	(void)neap_cluster_settle(cluster);
@@ -43,6 +45,7 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	if (!work)
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, cluster, pod);
+	work->kept = kept;
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
 	if (answer == -NEAP_ENOFIT)
 		cycle->wakes |= neap_filter_cpus.wakes;
@@ -51,11 +54,27 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	claim = neap_realloc_array(NULL, 1, sizeof(*claim)); /* 9 KB, all of it set */
 	if (!claim)
 		return neap_error_nomem(err);
+	claim->has_cpus = true;
 	claim->choice = work->choice;
 	claim->exclusive = work->wish.exclusive;
 	claim->grant = work->grant;
 	*ret = claim;
 	return 1;
+}
+
+int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
+		      uint32_t row, struct neap_claim **ret, struct neap_error *err)
+{
+	const struct neap_reserve_book *book = neap_decide_cycle(decide)->kept.book;
+
+	*ret = NULL;
+	if (pod->trouble)
+		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
+	if (book && neap_pod_is_stand(pod))
+		return neap_claim_takeover(decide, pod, row, ret, err);
+	if (!book || (!neap_reserve_book_count(book) && !pod->asks_reservations))
+		return neap_claim_cpus(decide, pod, row, NULL, ret, err);
+	return neap_claim_kept(decide, pod, row, ret, err);
 }
 
 /* --- what is written --- */
@@ -90,6 +109,24 @@ static bool put_spec(json_t *notes, const struct neap_pod *pod,
 	return is_put;
 }
 
+/* What it said before of another one is not so any more. */
+static bool put_reservation(json_t *notes, const struct neap_pod *pod,
+			    const struct neap_claim *claim)
+{
+	json_t *value;
+	bool is_put;
+
+	if ((!claim || !*claim->reservation) && !*pod->reservation)
+		return true;
+	value = claim && *claim->reservation
+			? json_pack("{s:s, s:s}", "name", claim->reservation, "uid",
+				    claim->reservation_uid)
+			: json_object();
+	is_put = put(notes, NEAP_KEY_RESERVATION_ALLOCATED, value);
+	json_decref(value);
+	return is_put;
+}
+
 json_t *neap_claim_annotations(const struct neap_cluster *cluster,
 			       const struct neap_pod *pod, uint32_t row,
 			       const struct neap_claim *claim)
@@ -98,7 +135,11 @@ json_t *neap_claim_annotations(const struct neap_cluster *cluster,
 	json_t *notes = json_object(), *status;
 	bool is_whole;
 
-	if (!notes || !book || !book->numa)
+	if (notes && !put_reservation(notes, pod, claim)) {
+		json_decref(notes);
+		return NULL;
+	}
+	if (!notes || !claim || !claim->has_cpus || !book || !book->numa)
 		return notes;
 	status = neap_numa_status_write(book->numa, &claim->grant);
 	is_whole = put(notes, NEAP_KEY_RESOURCE_STATUS, status) &&

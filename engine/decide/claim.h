@@ -13,9 +13,20 @@
  * annotations; -NEAP_ENOMEM. */
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_claim **ret, struct neap_error *err);
+/* ... of CPUs and NUMA nodes alone, from what is kept first; kept NULL: nothing is. */
+struct neap_cpu_kept;
+int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
+		    const struct neap_cpu_kept *kept, struct neap_claim **ret,
+		    struct neap_error *err);
+/* ... where there are reservations. */
+int neap_claim_kept(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
+		    struct neap_claim **ret, struct neap_error *err);
+/* ... for a Reservation, and the pods that it takes over. */
+int neap_claim_takeover(struct neap_decide *decide, const struct neap_pod *stand,
+			uint32_t row, struct neap_claim **ret, struct neap_error *err);
 void neap_claim_free(struct neap_claim *claim); /* NULL is fine */
 /* What is written to the pod with its binding: an object of texts by annotation (resource-status; resource-spec where
- * it is missing or Default). NULL without memory. */
+ * it is missing or Default; reservation-allocated). claim: may be NULL. NULL without memory. */
 json_t *neap_claim_annotations(const struct neap_cluster *cluster,
 			       const struct neap_pod *pod, uint32_t row,
 			       const struct neap_claim *claim);

@@ -62,6 +62,8 @@ int neap_decide_new(const struct neap_decide_config *config, struct neap_decide 
 	decide->settings = settings;
 	decide->cycle.cluster = config->cluster;
 	decide->cycle.more = config->more;
+	decide->cycle.kept.book = config->book;
+	decide->cycle.kept.matcher = config->matcher;
 	decide->cycle.settings = settings;
 	failed = number_all(decide, err);
 	if (failed < 0) {
@@ -80,6 +82,7 @@ void neap_decide_free(struct neap_decide *decide)
 	neap_tally_done(&decide->cycle.spread);
 	neap_domains_done(&decide->cycle.nominated);
 	neap_arena_done(&decide->cycle.arena);
+	neap_kept_done(&decide->cycle.kept);
 	free(decide->cycle.cpus);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
@@ -206,6 +209,13 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 		if (!(cycle->settings->filters_off >> i & 1) &&
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
+	/* The last one has a say in which nodes are looked at at all. */
+	if (count && active[count - 1] == &neap_filter_kept &&
+	    count < NEAP_FILTERS_MAX && neap_filter_match.prepare(cycle)) {
+		memmove(&active[1], &active[0], count * sizeof(*active));
+		active[0] = &neap_filter_match;
+		count++;
+	}
 	if (!cycle->stop)
 		return count;
 	active[0] = &filter_stop;
@@ -330,11 +340,12 @@ static size_t pick(const struct neap_cycle *cycle)
 	return best;
 }
 
-/* What every decision begins with. */
+/* What every decision begins with; when it succeeds it is to be finished. */
 static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 		 struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
+	int failed;
 
 	neap_cluster_trim_labels(decide->cluster);
 	cycle->columns = neap_cluster_settle(decide->cluster);
@@ -343,26 +354,34 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	neap_arena_done(&cycle->arena);
 	cycle->refusal_count = cycle->row_count = cycle->text_count = 0;
 	cycle->wakes = NEAP_MOVED_NODE_ADDED;
+	if (cycle->kept.book)
+		cycle->wakes |= NEAP_MOVED_RESERVATION;
 	decide->end = NULL;
 	decide->nodes = neap_cluster_node_count(decide->cluster);
 	if (pod->trouble)
 		return neap_error_set(err, NEAP_EINVAL, "%s", pod->trouble);
 	if (!make_room(cycle))
 		return neap_error_nomem(err);
+	failed = neap_kept_begin(cycle, pod, UINT32_MAX, err);
+	if (failed < 0)
+		return failed;
+	neap_kept_lift(cycle);
 	neap_more_begin(cycle);
 	return 0;
 }
 
-int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
-		    struct neap_choice *ret, struct neap_error *err)
+void neap_decide_finish(struct neap_decide *decide)
+{
+	neap_kept_put_back(&decide->cycle);
+}
+
+static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
+			struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	struct neap_choice choice = {0};
 	size_t best = 0;
-	int failed = begin(decide, pod, err);
 
-	if (failed < 0)
-		return failed;
 	filter(decide, &choice);
 	if (cycle->is_short)
 		return neap_error_nomem(err);
@@ -379,6 +398,18 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 	choice.node = cycle->columns->nodes[choice.row]->name;
 	*ret = choice;
 	return 1;
+}
+
+int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
+		    struct neap_choice *ret, struct neap_error *err)
+{
+	int answer = begin(decide, pod, err);
+
+	if (answer < 0)
+		return answer;
+	answer = decide_begun(decide, ret, err);
+	neap_decide_finish(decide);
+	return answer;
 }
 
 void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
@@ -409,6 +440,7 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 				cycle->rows[cycle->row_count++] = rows[i];
 		}
 	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
+	neap_decide_finish(decide);
 	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
 }
@@ -426,6 +458,7 @@ int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 		cycle->rows[cycle->row_count++] = rows[i];
 	if (cycle->row_count)
 		add_scores(decide);
+	neap_decide_finish(decide);
 	*ret = (struct neap_verdict){
 		.rows = cycle->rows, .scores = cycle->scores, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
@@ -448,6 +481,7 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 	fits = neap_decide_fits(decide, row);
 	for (size_t i = count; i > 0; i--)
 		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
+	neap_decide_finish(decide);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	return cycle->is_short ? neap_error_nomem(err) : fits;
 }
@@ -455,6 +489,11 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 unsigned neap_decide_wakes(const struct neap_decide *decide)
 {
 	return decide->cycle.wakes;
+}
+
+int64_t neap_decide_again(const struct neap_decide *decide)
+{
+	return decide->cycle.kept.again_usec;
 }
 
 const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide,

@@ -23,12 +23,15 @@ enum neap_score_id {
 	NEAP_SCORE_IMAGE_LOCALITY,
 	NEAP_SCORE_TOPOLOGY_SPREAD,
 	NEAP_SCORE_INTER_POD_AFFINITY,
-	NEAP_SCORE_LOAD_AWARE, /* weight 0 by default */
-	NEAP_SCORE_NUMA,       /* Koordinator's: 1 */
+	NEAP_SCORE_LOAD_AWARE,  /* weight 0 by default */
+	NEAP_SCORE_NUMA,        /* Koordinator's: 1 */
+	NEAP_SCORE_RESERVATION, /* Koordinator's: 5000 */
 	NEAP_SCORE_COUNT
 };
 
 struct neap_decide_more;
+struct neap_reserve_book;
+struct neap_reserve_matcher;
 struct neap_settings;
 
 struct neap_decide_config {
@@ -40,6 +43,10 @@ struct neap_decide_config {
 	const int *weights;
 	/* Further filters and scores (engine/decide/more.h), borrowed; NULL: none. */
 	const struct neap_decide_more *more;
+	/* Reservations of the cluster, borrowed; NULL: there are none. Who has a say in them beside their owners, borrowed;
+	 * NULL: nobody. */
+	struct neap_reserve_book *book;
+	const struct neap_reserve_matcher *matcher;
 	/* Of a profile (settings.h), in place of the two before; counted. NULL: kube-scheduler's. */
 	struct neap_settings *settings;
 };
@@ -79,6 +86,8 @@ size_t neap_decide_nodes(const struct neap_decide *decide);
 void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out);
 /* What may help a pod without a place: NEAP_MOVED_*. */
 unsigned neap_decide_wakes(const struct neap_decide *decide);
+/* Unix time at which a reservation may be open to it by then; 0: not by time alone. */
+int64_t neap_decide_again(const struct neap_decide *decide);
 
 /* Every refusal of a node, some nodes have several. */
 struct neap_refusal {
@@ -135,6 +144,7 @@ struct neap_victims {
 /* After a decision that found no place for pod: which pods of lower priority would have to go, and from where: as few
  * violations of budgets as may be, then the least important pods. 1; 0: nothing helps, and the explanation says so from
  * now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */
+/* Of a pod that stands for a Reservation: 0 unless the settings allow it. */
 int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err);
 

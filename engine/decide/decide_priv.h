@@ -7,6 +7,7 @@
 #include "engine/decide/cpus.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/domains.h"
+#include "engine/decide/kept.h"
 #include "engine/decide/load.h"
 #include "engine/decide/more.h"
 #include "engine/decide/settings.h"
@@ -20,8 +21,8 @@
 struct neap_filter;
 
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
- * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS and CPUS_ROOM that of
- * the text in the cycle, of MORE what more->reason takes; else 0. */
+ * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS, CPUS_ROOM, KEPT and KEPT_ROOM
+ * that of the text in the cycle, of MORE what more->reason takes; else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
 	NEAP_REASON_TAINT,
@@ -44,6 +45,8 @@ enum neap_reason {
 	NEAP_REASON_LOAD_AGGREGATED,
 	NEAP_REASON_CPUS,
 	NEAP_REASON_CPUS_ROOM,
+	NEAP_REASON_KEPT,
+	NEAP_REASON_KEPT_ROOM,
 	NEAP_REASON_MORE,
 	NEAP_REASON_COUNT
 };
@@ -100,6 +103,7 @@ struct neap_cycle {
 	uint32_t *rows;
 	int64_t *scores, *part;
 	size_t row_size, row_count;
+	struct neap_kept kept;
 	const struct neap_decide_more *more; /* NULL: none */
 	bool has_more_filters;               /* in this decision */
 	uint32_t *more_answers;              /* row_size of them where there are more */
@@ -115,6 +119,8 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
 /* What every decision begins with; see neap_decide_pod for the errors. */
 int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
 		      struct neap_error *err);
+/* What it ends with: everything is in its place again. */
+void neap_decide_finish(struct neap_decide *decide);
 /* Filters that have something to say of the pod, in their order. */
 size_t neap_decide_active(struct neap_decide *decide,
 			  const struct neap_filter *ret[NEAP_FILTERS_MAX]);
@@ -141,6 +147,8 @@ void neap_more_begin(struct neap_cycle *cycle);
 /* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
 bool neap_more_filter(struct neap_cycle *cycle, size_t from);
 bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
+/* Of a reason of theirs, as of a refusal. */
+uint32_t neap_more_code(uint32_t reason);
 const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
 void neap_more_add_scores(struct neap_cycle *cycle);
 
@@ -160,7 +168,12 @@ struct neap_filter {
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
 extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
-	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus;
+	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus,
+	neap_filter_kept;
+/* Of neap_filter_kept, for pods that must use one: asked before all others. */
+extern const struct neap_filter neap_filter_match;
+/* Both want one port of the host. */
+bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b);
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {
@@ -176,7 +189,7 @@ struct neap_score {
 };
 extern const struct neap_score *const neap_scores[NEAP_SCORE_COUNT];
 extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load,
-	neap_score_cpus;
+	neap_score_cpus, neap_score_kept;
 
 /* What refusals are called. */
 struct neap_reason_row {

@@ -42,6 +42,8 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 		return buf;
 	case NEAP_REASON_CPUS:
 	case NEAP_REASON_CPUS_ROOM:
+	case NEAP_REASON_KEPT:
+	case NEAP_REASON_KEPT_ROOM:
 		text = neap_decide_text(decide, arg);
 		return text ? text : neap_reasons[reason].text;
 	case NEAP_REASON_MORE:

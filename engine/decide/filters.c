@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
 
 const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_UNSCHEDULABLE] = {"node(s) were unschedulable", false},
@@ -38,6 +39,8 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_LOAD_AGGREGATED] = {"node(s) %s aggregated usage exceed threshold",
 					 true},
 	[NEAP_REASON_CPUS] = {"node(s) give CPUs in another way", false},
+	[NEAP_REASON_KEPT] = {"node(s) have no reservation for it", false},
+	[NEAP_REASON_KEPT_ROOM] = {"node(s) have reservations without room", true},
 	[NEAP_REASON_CPUS_ROOM] = {"node(s) didn't have the CPUs or NUMA nodes", true},
 	[NEAP_REASON_MORE] = {"%s", true},
 };
@@ -128,7 +131,7 @@ static bool prepare_ports(struct neap_cycle *cycle)
 	return cycle->pod->port_count > 0;
 }
 
-static bool collide(const struct neap_pod *a, const struct neap_pod *b)
+bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
 		for (size_t n = 0; n < b->port_count; n++)
@@ -144,7 +147,7 @@ static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_PORTS))
 		return true;
 	for (size_t i = 0; i < node->pod_count; i++)
-		if (collide(cycle->pod, node->pods[i]))
+		if (neap_ports_collide(cycle->pod, node->pods[i]))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	return true;
 }
@@ -189,6 +192,9 @@ static uint64_t find_ignored(const struct neap_cycle *cycle)
 /* Room that is made for others is theirs, unless the pod is more important. */
 static bool prepare_room(struct neap_cycle *cycle)
 {
+	/* Its room is what pods have that it takes over: filter Reservation. */
+	if (neap_kept_takes_over(&cycle->kept))
+		return false;
 	cycle->ignored = find_ignored(cycle);
 	neap_domains_clear(&cycle->nominated);
 	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {
@@ -255,17 +261,11 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
-	&filter_cordon,
-	&filter_taints,
-	&filter_labels,
-	&filter_ports,
-	&filter_room,
-	&neap_filter_claims,
-	&neap_filter_volumes,
-	&neap_filter_zones,
-	&neap_filter_spread,
-	&neap_filter_near,
-	&neap_filter_load,
-	&neap_filter_cpus,
-	NULL,
+	&filter_cordon,       &filter_taints,
+	&filter_labels,       &filter_ports,
+	&filter_room,         &neap_filter_claims,
+	&neap_filter_volumes, &neap_filter_zones,
+	&neap_filter_spread,  &neap_filter_near,
+	&neap_filter_load,    &neap_filter_cpus,
+	&neap_filter_kept,    NULL,
 };

@@ -13,6 +13,7 @@
 /* Pods of one node that could go, and budgets that are looked at. */
 #define CANDIDATES_MAX 512
 #define BUDGETS_MAX    256
+#define KEY_SPARED     "scheduling.koordinator.sh/disable-preemptible"
 
 struct candidate {
 	struct neap_pod *pod;
@@ -99,6 +100,14 @@ static void lift(struct trial *trial, struct candidate *candidate)
 	candidate->goes = true;
 }
 
+/* Reservations, and pods that say that nobody takes their place. */
+static bool is_spared(const struct neap_pod *pod)
+{
+	const char *says = neap_object_label(pod->object, KEY_SPARED);
+
+	return pod->keep || (says && strcmp(says, "true") == 0);
+}
+
 static void collect(struct trial *trial)
 {
 	trial->count = 0;
@@ -107,7 +116,7 @@ static void collect(struct trial *trial)
 
 		/* One whose binding is on its way cannot be taken back. */
 		if (other->priority >= trial->pod->priority || other->seat.is_assumed ||
-		    trial->count == CANDIDATES_MAX)
+		    is_spared(other) || trial->count == CANDIDATES_MAX)
 			continue;
 		trial->of[trial->count++] = (struct candidate){.pod = other};
 	}
@@ -328,7 +337,8 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 
 	if (!rows)
 		return neap_error_nomem(err);
-	if (cycle->settings->never_preempts)
+	if (neap_pod_is_stand(pod) ? !cycle->settings->reservations_preempt
+				   : cycle->settings->never_preempts)
 		return 0;
 	if (!pod->may_preempt) {
 		neap_decide_set_end(decide,
@@ -343,7 +353,10 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 		*ret = (struct neap_victims){.node = pod->nominated};
 		return 1;
 	}
+	/* What is kept for the pod is its to use, as in the decision. */
+	neap_kept_lift(cycle);
 	found = try_all(decide, pod, rows, count, ret, err);
+	neap_kept_put_back(cycle);
 	if (found == 0)
 		tell_none(decide, cycle, count);
 	return found;

@@ -287,6 +287,7 @@ const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
 	[NEAP_SCORE_INTER_POD_AFFINITY] = &neap_score_near,
 	[NEAP_SCORE_LOAD_AWARE] = &neap_score_load,
 	[NEAP_SCORE_NUMA] = &neap_score_cpus,
+	[NEAP_SCORE_RESERVATION] = &neap_score_kept,
 };
 
 /* --- resources of the settings --- */

@@ -46,6 +46,8 @@ struct neap_settings {
 	size_t added_preferred_count;
 	/* DefaultPreemption: it is off; so many nodes where it would help are enough, of a hundred nodes, and at least. */
 	bool never_preempts;
+	bool takes_over_by_label; /* preAllocationPolicy.mode Cluster is allowed */
+	bool reservations_preempt; /* Reservation: those that find no place make room, too */
 	int64_t candidate_percent, candidates_min;
 	struct neap_arena arena; /* of the texts and terms */
 };

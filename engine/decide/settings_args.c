@@ -332,16 +332,13 @@ static int read_spread(struct neap_settings *settings, const json_t *args,
 	return failed;
 }
 
-static int read_preemption(struct neap_settings *settings, const json_t *args,
-			   struct neap_error *err)
+/* names: of the share, and of the least number. */
+static int read_candidates(struct neap_settings *settings, const json_t *args,
+			   const char *const *names, struct neap_error *err)
 {
-	static const char *const names[] = {"minCandidateNodesPercentage",
-					    "minCandidateNodesAbsolute", NULL};
-	int failed = neap_members_check(args, names, err);
+	int failed = neap_members_int(args, names[0], 0, 100,
+				      &settings->candidate_percent, err);
 
-	if (failed == 0)
-		failed = neap_members_int(args, names[0], 0, 100,
-					  &settings->candidate_percent, err);
 	if (failed == 0)
 		failed = neap_members_int(args, names[1], 0, INT32_MAX,
 					  &settings->candidates_min, err);
@@ -349,6 +346,33 @@ static int read_preemption(struct neap_settings *settings, const json_t *args,
 		failed = neap_error_field(err, NEAP_EINVAL, names[1],
 					  "must not be 0 with %s", names[0]);
 	return failed;
+}
+
+static int read_preemption(struct neap_settings *settings, const json_t *args,
+			   struct neap_error *err)
+{
+	static const char *const names[] = {"minCandidateNodesPercentage",
+					    "minCandidateNodesAbsolute", NULL};
+	int failed = neap_members_check(args, names, err);
+
+	return failed < 0 ? failed : read_candidates(settings, args, names, err);
+}
+
+static int read_reservation(struct neap_settings *settings, const json_t *args,
+			    struct neap_error *err)
+{
+	static const char *const names[] = {
+		"enablePreemption", "enableClusterModePreAllocation",
+		"minCandidateNodesPercentage", "minCandidateNodesAbsolute", NULL};
+	int failed = neap_members_check(args, names, err);
+
+	if (failed == 0)
+		failed = neap_members_bool(args, names[0],
+					   &settings->reservations_preempt, err);
+	if (failed == 0)
+		failed = neap_members_bool(args, names[1], &settings->takes_over_by_label,
+					   err);
+	return failed < 0 ? failed : read_candidates(settings, args, &names[2], err);
 }
 
 int neap_settings_read(struct neap_settings *settings, const char *plugin,
@@ -365,6 +389,7 @@ int neap_settings_read(struct neap_settings *settings, const char *plugin,
 		{"NodeAffinity", read_node_affinity},
 		{"PodTopologySpread", read_spread},
 		{"DefaultPreemption", read_preemption},
+		{"Reservation", read_reservation},
 	};
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)

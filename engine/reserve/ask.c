@@ -230,27 +230,33 @@ static bool is_kept_off(const struct neap_reserve *reserve,
 	return false;
 }
 
+bool neap_reserve_may_take(const struct neap_reserve *reserve,
+			   const struct neap_object *node,
+			   const struct neap_reserve_ask *ask)
+{
+	if (ask->name && strcmp(ask->name, reserve->object->name) != 0)
+		return false;
+	/* Taints keep off only those that say anything of reservations, as in Koordinator. */
+	if (!ask->name && ((ask->has_affinity && is_kept_off(reserve, ask)) ||
+			   !neap_reserve_is_selected(reserve, node, ask)))
+		return false;
+	return neap_reserve_is_exact(reserve->phase == NEAP_RESERVE_PENDING
+					     ? &reserve->requests
+					     : &reserve->allocatable,
+				     ask);
+}
+
 enum neap_reserve_match neap_reserve_match(const struct neap_reserve *reserve,
 					   const struct neap_object *node,
 					   const struct neap_reserve_ask *ask,
 					   bool is_owner)
 {
-	bool takes;
-
 	if (ask->is_ignoring)
 		return NEAP_RESERVE_IGNORED;
-	if (!is_owner)
+	if (!is_owner ||
+	    (!ask->name && neap_reserve_is_closed(reserve) &&
+	     !neap_reserve_tolerates(ask, KEY_UNSCHEDULABLE, "", NEAP_TAINT_NO_SCHEDULE)))
 		return NEAP_RESERVE_UNMATCHED;
-	if (ask->name)
-		takes = strcmp(ask->name, reserve->object->name) == 0;
-	else if (neap_reserve_is_closed(reserve) &&
-		 !neap_reserve_tolerates(ask, KEY_UNSCHEDULABLE, "",
-					 NEAP_TAINT_NO_SCHEDULE))
-		takes = false;
-	else /* taints keep off only those that say anything of reservations, as in Koordinator */
-		takes = !(ask->has_affinity && is_kept_off(reserve, ask)) &&
-			neap_reserve_is_selected(reserve, node, ask);
-	return takes && neap_reserve_is_exact(&reserve->allocatable, ask)
-		       ? NEAP_RESERVE_MATCHED
-		       : NEAP_RESERVE_UNMATCHED;
+	return neap_reserve_may_take(reserve, node, ask) ? NEAP_RESERVE_MATCHED
+							 : NEAP_RESERVE_UNMATCHED;
 }

@@ -46,6 +46,11 @@ bool neap_reserve_is_selected(const struct neap_reserve *reserve,
 bool neap_reserve_is_exact(const struct neap_amounts *allocatable,
 			   const struct neap_reserve_ask *ask);
 
+/* Its labels, taints and exact amounts are as a pod that its owners take asks for; it may be closed. */
+bool neap_reserve_may_take(const struct neap_reserve *reserve,
+			   const struct neap_object *node,
+			   const struct neap_reserve_ask *ask);
+
 enum neap_reserve_match {
 	NEAP_RESERVE_UNMATCHED,
 	NEAP_RESERVE_MATCHED,

@@ -23,6 +23,20 @@ static int64_t later(int64_t usec, int64_t more)
 	return usec > INT64_MAX - more ? INT64_MAX : usec + more;
 }
 
+int64_t neap_reserve_end(const struct neap_reserve *reserve, int64_t after_usec)
+{
+	int64_t end;
+
+	if (reserve->phase == NEAP_RESERVE_SUCCEEDED)
+		return later(reserve->probed_usec, after_usec);
+	if (reserve->phase == NEAP_RESERVE_FAILED)
+		return later(reserve->moved_usec, after_usec);
+	if (reserve->is_pod || reserve->ttl_usec <= 0)
+		return INT64_MAX;
+	end = later(reserve->created_usec, reserve->ttl_usec);
+	return end < reserve->expires_usec ? end : reserve->expires_usec;
+}
+
 bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exists,
 			      int64_t now_usec)
 {
@@ -30,9 +44,7 @@ bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exis
 		return false;
 	if (*reserve->node_name && !node_exists)
 		return true;
-	return reserve->ttl_usec > 0 &&
-	       (now_usec > reserve->expires_usec ||
-		now_usec > later(reserve->created_usec, reserve->ttl_usec));
+	return now_usec > neap_reserve_end(reserve, 0);
 }
 
 int64_t neap_reserve_next_look(const struct neap_reserve *reserve, int64_t now_usec)
@@ -55,13 +67,10 @@ int64_t neap_reserve_next_look(const struct neap_reserve *reserve, int64_t now_u
 bool neap_reserve_is_collected(const struct neap_reserve *reserve, bool node_exists,
 			       int64_t now_usec, int64_t after_usec)
 {
-	int64_t since = reserve->phase == NEAP_RESERVE_SUCCEEDED ? reserve->probed_usec
-								 : reserve->moved_usec;
-
 	if (!is_over(reserve))
 		return false;
 	return (*reserve->node_name && !node_exists) ||
-	       now_usec > later(since, after_usec);
+	       now_usec > neap_reserve_end(reserve, after_usec);
 }
 
 /* --- statuses --- */
@@ -138,25 +147,6 @@ static json_t *finish(json_t *status, bool is_good)
 	return NULL;
 }
 
-static int resize(const json_t *reservation, struct neap_resources *resources,
-		  struct neap_amounts *amounts, struct neap_error *err)
-{
-	const json_t *meta = json_object_get(reservation, "metadata");
-	json_t *json;
-	int rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
-					 NEAP_KEY_RESERVATION_RESIZE, &json, err);
-
-	if (rc == 0 && json) {
-		rc = neap_amounts_read(amounts, json_object_get(json, "resources"),
-				       resources, err);
-		if (rc < 0)
-			(void)neap_error_wrap(err, "annotation %s",
-					      NEAP_KEY_RESERVATION_RESIZE);
-	}
-	json_decref(json);
-	return rc;
-}
-
 int neap_reserve_status_placed(const json_t *reservation,
 			       const struct neap_reserve *reserve, const char *node,
 			       bool is_waiting, struct neap_resources *resources,
@@ -166,7 +156,10 @@ int neap_reserve_status_placed(const json_t *reservation,
 	json_t *status;
 	char now[32];
 	bool is_good;
-	int rc = resize(reservation, resources, &amounts, err);
+	/* Of one that waits for room it was done when it got its place. */
+	int rc = *reserve->node_name
+			 ? 0
+			 : neap_reserve_resize(reservation, resources, &amounts, err);
 
 	if (rc < 0)
 		return rc;
@@ -298,7 +291,9 @@ int neap_reserve_status_owned(const json_t *reservation,
 	sum_up(reserve, users, count, &sums);
 	status = status_of(reservation);
 	owners = users_json(users, count);
-	if (status && owners && !have_changed(status, reserve, owners, &sums)) {
+	/* One for one owner that has it, and lives, is behind as well. */
+	if (status && owners && !(reserve->is_once && count > 0) &&
+	    !have_changed(status, reserve, owners, &sums)) {
 		json_decref(status);
 		json_decref(owners);
 		return 0;

@@ -11,6 +11,9 @@
 #define NEAP_RESERVE_LOOK_MIN_USEC (INT64_C(3) * 1000000)
 #define NEAP_RESERVE_LOOK_MAX_USEC (INT64_C(15) * 1000000)
 
+/* Until when nothing happens to it by time alone: it expires by ttl or expires, or, kept for so long after its end, is
+ * collected. INT64_MAX: time does nothing to it. */
+int64_t neap_reserve_end(const struct neap_reserve *reserve, int64_t after_usec);
 /* Over its ttl or expires, placed or not, or its node is gone. */
 bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exists,
 			      int64_t now_usec);

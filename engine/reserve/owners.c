@@ -67,6 +67,40 @@ static int read_selector(struct neap_arena *arena, const json_t *json,
 	return copy ? 0 : neap_error_nomem(err);
 }
 
+/* Any one label that the selector demands with values; matchLabels are asked first. */
+static void find_label(struct neap_arena *arena, const json_t *json,
+		       struct neap_reserve_owner *ret)
+{
+	const json_t *values = NULL, *one;
+	const char *label = NULL, *text;
+	size_t i;
+
+	json_object_foreach ((json_t *)(uintptr_t)json_object_get(json, "matchLabels"),
+			     text, one) {
+		label = text;
+		values = one;
+		break;
+	}
+	json_array_foreach (json_object_get(json, "matchExpressions"), i, one) {
+		const char *operator= json_string_value(json_object_get(one, "operator"));
+
+		if (!label && operator&& strcmp(operator, "In") == 0) {
+			label = json_string_value(json_object_get(one, "key"));
+			values = json_object_get(one, "values");
+		}
+	}
+	if (!label)
+		return;
+	ret->value_count = json_is_array(values) ? json_array_size(values) : 1;
+	ret->values = neap_arena_array(arena, ret->value_count, sizeof(*ret->values));
+	for (i = 0; ret->values && i < ret->value_count; i++) {
+		text = json_string_value(json_is_array(values) ? json_array_get(values, i)
+							       : values);
+		ret->values[i] = neap_arena_strdup(arena, text ? text : "");
+	}
+	ret->label = neap_arena_strdup(arena, label);
+}
+
 static int read_owner(struct neap_arena *arena, const json_t *json,
 		      struct neap_reserve_owner *ret, struct neap_error *err)
 {
@@ -85,8 +119,9 @@ static int read_owner(struct neap_arena *arena, const json_t *json,
 		rc = read_selector(arena, selector, &ret->selector, err);
 		if (rc < 0)
 			(void)neap_error_infield(err, "labelSelector");
+		find_label(arena, selector, ret);
 	}
-	return rc;
+	return rc < 0 || !arena->failed ? rc : neap_error_nomem(err);
 }
 
 int neap_reserve_owners_read(struct neap_reserve *reserve, const json_t *list,

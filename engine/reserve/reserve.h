@@ -6,24 +6,18 @@
 #ifndef NEAP_ENGINE_RESERVE_RESERVE_H
 #define NEAP_ENGINE_RESERVE_RESERVE_H
 
-#include "engine/cluster/pod.h"
+#include "engine/cluster/kept.h"
 
-#define NEAP_KEY_RESERVATION_ALLOCATED "scheduling.koordinator.sh/reservation-allocated"
-#define NEAP_KEY_RESERVATION_AFFINITY  "scheduling.koordinator.sh/reservation-affinity"
-#define NEAP_KEY_RESERVATION_EXACT     "scheduling.koordinator.sh/exact-match-reservation"
-#define NEAP_KEY_RESERVATION_IGNORED   "scheduling.koordinator.sh/reservation-ignored"
-#define NEAP_KEY_RESERVATION_ORDER     "scheduling.koordinator.sh/reservation-order"
+#define NEAP_KEY_RESERVATION_ORDER "scheduling.koordinator.sh/reservation-order"
 #define NEAP_KEY_RESERVATION_OPTIONS                                                     \
 	"scheduling.koordinator.sh/reservation-restricted-options"
 #define NEAP_KEY_RESERVATION_RESIZE                                                      \
 	"scheduling.koordinator.sh/reservation-resize-allocatable"
-#define NEAP_KEY_RESERVATION_OWNERS "scheduling.koordinator.sh/reservation-owners"
-#define NEAP_KEY_RESERVE_POD        "scheduling.koordinator.sh/reserve-pod"
-#define NEAP_KEY_RESERVE_POD_NAME   "scheduling.koordinator.sh/reservation-name"
-#define NEAP_KEY_RESERVE_POD_NODE   "scheduling.koordinator.sh/reservation-node"
-#define NEAP_KEY_RESERVE_POD_PRE    "scheduling.koordinator.sh/is-pre-allocation"
-#define NEAP_KEY_OPERATING_MODE     "scheduling.koordinator.sh/operating-mode"
-#define NEAP_RESERVATION_TTL_USEC   (INT64_C(24) * 3600 * 1000000) /* when ttl is missing */
+#define NEAP_KEY_RESERVE_POD      "scheduling.koordinator.sh/reserve-pod"
+#define NEAP_KEY_RESERVE_POD_NAME "scheduling.koordinator.sh/reservation-name"
+#define NEAP_KEY_RESERVE_POD_NODE "scheduling.koordinator.sh/reservation-node"
+#define NEAP_KEY_RESERVE_POD_PRE  "scheduling.koordinator.sh/is-pre-allocation"
+#define NEAP_RESERVATION_TTL_USEC (INT64_C(24) * 3600 * 1000000) /* when ttl is missing */
 
 enum neap_reserve_phase {
 	NEAP_RESERVE_PENDING,
@@ -57,6 +51,9 @@ struct neap_reserve_owner {
 	bool has_object, has_controller;
 	struct neap_reserve_ref object, controller;
 	const struct neap_selector *selector; /* NULL: not said */
+	/* A label that its pods have, with one of these values: what they are found by. NULL: there is none. */
+	const char *label, **values;
+	size_t value_count;
 };
 
 struct neap_reserve_taint {

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reservations that are to be placed: each is decided on by the pod that stands for it, and what was decided is its
+ * status. CPUs go into its annotations first; what stands there of a placement that never came to be is of no account,
+ * as nothing is held before the status says where it is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/inside.h"
+#include "api/schedule/schedule_priv.h"
+#include "engine/base/mem.h"
+#include "engine/decide/takeover.h"
+#include "engine/reserve/life.h"
+
+bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
+			   const struct neap_pod *stand)
+{
+	const struct neap_reserve *reserve =
+		neap_reserve_book_find(scheduler->book, stand->keep->name);
+
+	if (!reserve || reserve->pod != stand || reserve->object->is_deleting ||
+	    scheduler_profile(scheduler, stand->scheduler) < 0)
+		return false;
+	return reserve->phase == NEAP_RESERVE_WAITING ||
+	       (reserve->phase == NEAP_RESERVE_PENDING && !*reserve->node_name);
+}
+
+static int queue_it(struct neap_scheduler *scheduler, const struct neap_pod *stand,
+		    bool is_changed, struct neap_error *err)
+{
+	char key[NEAP_POD_KEY];
+
+	return neap_queue_add(scheduler->queue, neap_pod_seat_key(stand, key),
+			      stand->priority, stand->created_usec, is_changed, err);
+}
+
+/* Whether a decision may go by it: its status alone is told again with every attempt. */
+static bool is_changed(const struct neap_store_event *event)
+{
+	json_t *before, *now;
+	bool is_it;
+
+	if (!event->before)
+		return false;
+	before = neap_object_tree(event->before);
+	now = neap_object_tree(event->object);
+	is_it = !before || !now ||
+		!json_equal(json_object_get(before, "spec"),
+			    json_object_get(now, "spec")) ||
+		!json_equal(
+			json_object_get(json_object_get(before, "metadata"), "labels"),
+			json_object_get(json_object_get(now, "metadata"), "labels"));
+	json_decref(before);
+	json_decref(now);
+	return is_it;
+}
+
+int scheduler_hear_reservation(struct neap_scheduler *scheduler,
+			       const struct neap_store_event *event,
+			       struct neap_error *err)
+{
+	const char *name = event->object->name;
+	char key[NEAP_POD_KEY];
+	const struct neap_pod *stand;
+	unsigned moved = 0;
+	int ret;
+
+	(void)neap_pod_key("", name, key);
+	if (event->what == NEAP_STORE_DELETED) {
+		neap_reserve_book_remove(scheduler->book, name, &moved);
+		neap_queue_remove(scheduler->queue, key);
+		scheduler->moved |= moved;
+		return 0;
+	}
+	ret = neap_reserve_book_set(scheduler->book, event->object, &moved, err);
+	scheduler->moved |= moved;
+	if (ret < 0)
+		return ret;
+	stand = neap_cluster_find_stand(scheduler->cluster, name);
+	if (stand && scheduler_wants_stand(scheduler, stand))
+		return queue_it(scheduler, stand, is_changed(event), err);
+	neap_queue_remove(scheduler->queue, key);
+	return 0;
+}
+
+/* --- what is written --- */
+
+/* The whole object with that status, onto the version that the tree is of. Takes both. */
+static void write_status(struct neap_scheduler *scheduler,
+			 const struct neap_kube_ask *ask, json_t *tree, json_t *status)
+{
+	if (json_object_set_new(tree, "status", status) < 0) {
+		json_decref(tree);
+		tree = NULL;
+	}
+	neap_kube_ask_update_take(scheduler->kube, ask, true, tree);
+}
+
+/* The annotations are there: now the status. */
+static void noted(void *arg, struct neap_object *object,
+		  const struct neap_kube_failure *failure)
+{
+	struct bind *bind = arg;
+	struct neap_kube_ask ask = {.resource = RESERVATIONS,
+				    .ns = "",
+				    .name = bind->key + 1,
+				    .told = scheduler_bound,
+				    .arg = bind};
+	json_t *tree = object && bind->scheduler ? neap_object_tree(object) : NULL;
+	json_t *status = bind->status;
+
+	if (!tree) {
+		scheduler_bound(bind, NULL, failure);
+		return;
+	}
+	bind->status = NULL;
+	write_status(bind->scheduler, &ask, tree, status);
+}
+
+/* Its newest state, if it is the one that was decided on: what it keeps may be another amount now. */
+static json_t *newest_tree(const struct neap_scheduler *scheduler,
+			   const struct neap_pod *stand)
+{
+	const struct neap_object *newest =
+		neap_store_newest(scheduler->store, RESERVATIONS, "", stand->keep->name);
+
+	return newest && newest->version == stand->object->version
+		       ? neap_object_tree(newest)
+		       : NULL;
+}
+
+static int make_status(struct neap_scheduler *scheduler, const struct neap_pod *stand,
+		       const json_t *tree, const char *node, bool is_waiting,
+		       json_t **ret, struct neap_error *err)
+{
+	const struct neap_reserve *reserve =
+		neap_reserve_book_find(scheduler->book, stand->keep->name);
+
+	if (!reserve)
+		return neap_error_set(err, NEAP_ENOTFOUND, "it is gone");
+	return neap_reserve_status_placed(tree, reserve, node, is_waiting,
+					  neap_cluster_resources(scheduler->cluster),
+					  scheduler->now(), ret, err);
+}
+
+static json_t *patch_of(const json_t *tree, json_t *notes)
+{
+	const json_t *meta = json_object_get(tree, "metadata");
+
+	return json_pack("{s:{s:O, s:O, s:O}}", "metadata", "uid",
+			 json_object_get(meta, "uid"), "resourceVersion",
+			 json_object_get(meta, "resourceVersion"), "annotations", notes);
+}
+
+void scheduler_write_stand(struct bind *bind)
+{
+	struct neap_scheduler *scheduler = bind->scheduler;
+	const struct neap_pod *stand =
+		neap_cluster_find_key(scheduler->cluster, bind->key);
+	bool is_same = stand && strcmp(stand->object->uid, bind->uid) == 0;
+	struct neap_kube_ask ask = {.resource = RESERVATIONS,
+				    .ns = "",
+				    .name = bind->key + 1,
+				    .told = scheduler_bound,
+				    .arg = bind};
+	json_t *tree = is_same ? newest_tree(scheduler, stand) : NULL;
+	json_t *status = bind->status;
+
+	if (!tree) {
+		scheduler_bound(bind, NULL, NULL);
+		return;
+	}
+	if (json_object_size(bind->notes)) {
+		ask.told = noted;
+		neap_kube_ask_patch_take(scheduler->kube, &ask, false,
+					 patch_of(tree, bind->notes));
+		json_decref(tree);
+		return;
+	}
+	bind->status = NULL;
+	write_status(scheduler, &ask, tree, status);
+}
+
+/* What is to be written, of the state that the tree is of. */
+static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
+		     uint32_t row, const struct neap_claim *claim, bool is_waiting,
+		     struct bind *bind, struct neap_error *err)
+{
+	const char *node = neap_cluster_settle(scheduler->cluster)->nodes[row]->name;
+	json_t *tree = newest_tree(scheduler, stand);
+	int failed;
+
+	if (!tree)
+		return neap_error_set(err, NEAP_ECONFLICT, "it is another one now");
+	bind->notes =
+		claim ? neap_claim_annotations(scheduler->cluster, stand, row, claim)
+		      : json_object();
+	failed = bind->notes && scheduler_note_taken(bind, claim)
+			 ? make_status(scheduler, stand, tree, node, is_waiting,
+				       &bind->status, err)
+			 : neap_error_nomem(err);
+	json_decref(tree);
+	/* One that waits is there already. */
+	if (failed == 0 && !stand->seat.node)
+		failed = neap_cluster_assume_with(scheduler->cluster, stand, row, claim,
+						  err);
+	if (failed == 0)
+		scheduler_add_bind(scheduler, stand, node, bind);
+	return failed;
+}
+
+int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			       uint32_t row, struct neap_claim *claim, bool is_waiting,
+			       struct bind *bind, struct neap_error *err)
+{
+	int failed = fill_bind(scheduler, stand, row, claim, is_waiting, bind, err);
+
+	neap_claim_free(claim);
+	if (failed < 0) {
+		scheduler_bind_free(bind);
+		return failed;
+	}
+	if (bind->taken_count)
+		scheduler_take_over(bind);
+	else
+		scheduler_write_stand(bind);
+	return 0;
+}
+
+/* --- waiting --- */
+
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand)
+{
+	struct neap_error err;
+	struct bind *bind;
+	uint32_t row;
+
+	if (neap_decide_wait(scheduler->decide, stand, &row, &err) <= 0)
+		return false;
+	bind = neap_alloc(sizeof(*bind));
+	return bind && scheduler_place_stand_take(scheduler, stand, row, NULL, true, bind,
+						  &err) == 0;
+}
+
+/* The pods on the node leave room for all that is kept there. */
+static bool is_free(const struct neap_columns *columns, const struct neap_pod *stand)
+{
+	uint32_t row = stand->seat.node->row;
+
+	for (size_t i = 0; i < stand->request_count; i++) {
+		uint32_t resource = stand->requests[i].resource;
+
+		if (!columns->used[resource] ||
+		    columns->used[resource][row] > columns->allocatable[resource][row])
+			return false;
+	}
+	return true;
+}
+
+static int claim_place(struct neap_scheduler *scheduler, struct neap_pod *stand,
+		       struct neap_claim **ret, struct neap_error *err)
+{
+	uint32_t row = stand->seat.node->row;
+	struct neap_cluster_node *node = neap_cluster_lift(scheduler->cluster, stand);
+	int answer = neap_decide_claim(scheduler->decide, stand, row, ret, err);
+
+	neap_cluster_put_back(scheduler->cluster, stand, node);
+	return answer;
+}
+
+void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			       const char *key)
+{
+	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
+	struct neap_claim *claim = NULL;
+	struct neap_error err;
+	struct bind *bind;
+	int answer;
+
+	neap_queue_park(scheduler->queue, key,
+			NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM | NEAP_MOVED_CPUS |
+				NEAP_MOVED_RESERVATION,
+			scheduler->now());
+	if (!stand->seat.node->object || !is_free(columns, stand))
+		return;
+	scheduler_use_profile(scheduler, stand->scheduler);
+	answer = claim_place(scheduler, stand, &claim, &err);
+	bind = answer < 0 ? NULL : neap_alloc(sizeof(*bind));
+	if (!bind) {
+		neap_claim_free(claim);
+		return;
+	}
+	(void)scheduler_place_stand_take(scheduler, stand, stand->seat.node->row, claim,
+					 false, bind, &err);
+}
+
+/* --- no place --- */
+
+static bool says_so(const json_t *tree, const char *message)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (
+		json_object_get(json_object_get(tree, "status"), "conditions"), i, one) {
+		const char *type = json_string_value(json_object_get(one, "type"));
+		const char *is = json_string_value(json_object_get(one, "message"));
+
+		if (type && is && strcmp(type, "Scheduled") == 0)
+			return strcmp(is, message) == 0;
+	}
+	return false;
+}
+
+void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
+			     const struct neap_pod *stand, const char *message)
+{
+	const struct neap_kube_ask ask = {
+		.resource = RESERVATIONS, .ns = "", .name = stand->keep->name};
+	json_t *tree = newest_tree(scheduler, stand);
+
+	if (tree && !says_so(tree, message)) {
+		json_t *status =
+			neap_reserve_status_unplaced(tree, message, scheduler->now());
+
+		if (status) {
+			write_status(scheduler, &ask, tree, status);
+			return;
+		}
+	}
+	json_decref(tree);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding, lifting, and what room there is. Candidates come from the book by cheap looks (its index, the node, whether
+ * there is any room); only these are shown to policies. */
+#include "engine/decide/kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+/* --- finding --- */
+
+static int64_t left_of(const struct neap_reserve *reserve,
+		       const struct neap_amounts *given, uint32_t resource)
+{
+	return neap_amounts_get(&reserve->allocatable, resource) -
+	       neap_amounts_get(&reserve->inner, resource) -
+	       neap_amounts_get(given, resource);
+}
+
+/* A restricted one without room for the pod is not shown to policies. */
+static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *pod,
+		     const struct neap_amounts *given)
+{
+	if (reserve->policy != NEAP_RESERVE_RESTRICTED)
+		return true;
+	for (size_t i = 0; i < reserve->name_count; i++)
+		for (size_t n = 0; n < pod->request_count; n++)
+			if (pod->requests[n].resource == reserve->names[i] &&
+			    reserve->names[i] != NEAP_RESOURCE_PODS &&
+			    pod->requests[n].amount > 0 &&
+			    pod->requests[n].amount >
+				    left_of(reserve, given, reserve->names[i]))
+				return false;
+	return true;
+}
+
+static bool has_pairs(const struct neap_reserve *reserve, const struct neap_pod *pod,
+		      const struct neap_reserve_asked *by)
+{
+	for (size_t i = 0; i < by->pair_count; i++) {
+		const char *is = neap_object_label(pod->object, by->pairs[i].pod);
+		const char *wanted =
+			neap_object_label(reserve->object, by->pairs[i].reservation);
+
+		if (!is || !wanted || strcmp(is, wanted) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* What policies say; when one fails that is noted, and owners decide from the start. */
+static bool asks_policy(struct neap_cycle *cycle, const struct neap_reserve_offer *offer,
+			bool *ret_failed)
+{
+	struct neap_kept *kept = &cycle->kept;
+	struct neap_reserve_verdict verdict = {0};
+
+	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
+		return offer->is_owner;
+	if (kept->by.rule == NEAP_RESERVE_NARROWED && !offer->is_owner)
+		return false;
+	if (!has_pairs(offer->reserve, kept->ask.pod, &kept->by))
+		return false;
+	if (!kept->matcher->match(kept->matcher->arg, offer, &verdict)) {
+		*ret_failed = true;
+		return false;
+	}
+	if (verdict.again_usec > 0 &&
+	    (!kept->again_usec || verdict.again_usec < kept->again_usec))
+		kept->again_usec = verdict.again_usec;
+	if (!verdict.is_open && verdict.reason && !kept->closed)
+		kept->closed = neap_arena_strdup(&cycle->arena, verdict.reason);
+	return verdict.is_open;
+}
+
+static bool add_match(struct neap_kept *kept, struct neap_reserve *reserve,
+		      struct neap_pod *stand)
+{
+	if (kept->count == kept->size) {
+		size_t size = kept->size ? kept->size * 2 : 16;
+		struct neap_kept_match *list =
+			neap_realloc_array(kept->matches, size, sizeof(*list));
+
+		if (!list)
+			return false;
+		kept->matches = list;
+		kept->size = size;
+	}
+	kept->matches[kept->count++] = (struct neap_kept_match){
+		.reserve = reserve, .stand = stand, .row = stand->seat.node->row};
+	return true;
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct neap_kept_match *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return strcmp(x->reserve->object->name, y->reserve->object->name);
+}
+
+static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
+		    const struct neap_pod *stand, bool *ret_failed)
+{
+	struct neap_kept *kept = &cycle->kept;
+	struct neap_amounts given;
+	const struct neap_cluster_node *node = stand->seat.node;
+	size_t pods = neap_kept_given(node, stand->keep, &given);
+	bool is_open;
+
+	if (kept->ask.is_ignoring)
+		return true;
+	if (!neap_reserve_is_usable(reserve, pods))
+		return false;
+	is_open = neap_reserve_owners_take(reserve, &kept->ask);
+	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_open)
+		return false;
+	/* The rest of what both sides say is cheap, and nobody's to change. */
+	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
+	    NEAP_RESERVE_MATCHED)
+		return false;
+	/* One without room is there for the reasons, and as less important owners of it may have to go. */
+	if (!has_room(reserve, kept->ask.pod, &given))
+		return kept->by.rule == NEAP_RESERVE_BY_OWNERS;
+	return asks_policy(cycle,
+			   &(struct neap_reserve_offer){.reserve = reserve,
+							.node = node->object,
+							.is_owner = is_open,
+							.allocated = &given,
+							.pods = pods},
+			   ret_failed);
+}
+
+/* Whether anything that the pod has leads to a reservation, or it speaks of them itself; else there is nothing to be
+ * read. */
+static int read_ask(struct neap_cycle *cycle, struct neap_error *err)
+{
+	struct neap_kept *kept = &cycle->kept;
+	json_t *tree = neap_object_tree(cycle->pod->object);
+	int ret;
+
+	if (!tree)
+		return neap_error_nomem(err);
+	ret = neap_reserve_ask_read(cycle->pod, tree,
+				    neap_cluster_resources(cycle->cluster), &cycle->arena,
+				    &kept->ask, err);
+	json_decref(tree);
+	kept->has_ask = ret == 0;
+	return ret;
+}
+
+static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed,
+			struct neap_error *err)
+{
+	struct neap_kept *kept = &cycle->kept;
+	struct neap_reserve **list;
+	bool is_ignoring = kept->has_ask && kept->ask.is_ignoring;
+	size_t count;
+	int ret = neap_reserve_book_candidates(kept->book, cycle->pod, &kept->by,
+					       is_ignoring, &list, &count, err);
+
+	if (ret == 0 && count && !kept->has_ask)
+		ret = read_ask(cycle, err);
+	for (size_t i = 0; ret == 0 && i < count && !*ret_failed; i++) {
+		struct neap_pod *stand = neap_reserve_book_stand(kept->book, list[i]);
+
+		/* It uses itself no more than it goes where nothing is. */
+		if (!stand || stand == cycle->pod || !stand->seat.node ||
+		    !stand->seat.node->object || stand->seat.is_assumed ||
+		    (row != UINT32_MAX && stand->seat.node->row != row))
+			continue;
+		if (may_use(cycle, list[i], stand, ret_failed) &&
+		    !add_match(kept, list[i], stand))
+			ret = neap_error_nomem(err);
+	}
+	return ret;
+}
+
+int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
+		    struct neap_error *err)
+{
+	struct neap_kept *kept = &cycle->kept;
+	bool has_failed = false;
+	int ret = 0;
+
+	kept->count = 0;
+	kept->has_ask = false;
+	kept->ask = (struct neap_reserve_ask){.pod = pod};
+	kept->by = (struct neap_reserve_asked){0};
+	kept->again_usec = 0;
+	kept->closed = NULL;
+	kept->placed = NULL;
+	if (!kept->book)
+		return 0;
+	if (neap_pod_is_stand(pod)) {
+		kept->placed = neap_reserve_book_find(kept->book, pod->keep->name);
+		return 0;
+	}
+	if (pod->asks_reservations)
+		ret = read_ask(cycle, err);
+	if (ret < 0 || !neap_reserve_book_count(kept->book))
+		return ret;
+	if (kept->matcher)
+		kept->matcher->begin(kept->matcher->arg,
+				     neap_cluster_resources(cycle->cluster), pod,
+				     cycle->now_usec, &kept->by);
+	ret = find_matches(cycle, row, &has_failed, err);
+	if (ret == 0 && has_failed) {
+		kept->by = (struct neap_reserve_asked){0};
+		kept->count = 0;
+		kept->again_usec = 0;
+		kept->closed = NULL;
+		has_failed = false;
+		ret = find_matches(cycle, row, &has_failed, err);
+	}
+	if (kept->count > 1)
+		qsort(kept->matches, kept->count, sizeof(*kept->matches), by_row);
+	return ret;
+}
+
+bool neap_kept_is_required(const struct neap_kept *kept)
+{
+	return kept->has_ask && kept->ask.has_affinity;
+}
+
+void neap_kept_done(struct neap_kept *kept)
+{
+	free(kept->matches);
+}
+
+/* --- lifting --- */
+
+void neap_kept_lift(struct neap_cycle *cycle)
+{
+	for (size_t i = 0; i < cycle->kept.count; i++) {
+		struct neap_kept_match *match = &cycle->kept.matches[i];
+
+		match->lifted = neap_cluster_lift(cycle->cluster, match->stand);
+	}
+	if (cycle->kept.count)
+		cycle->columns = neap_cluster_settle(cycle->cluster);
+}
+
+void neap_kept_put_back(struct neap_cycle *cycle)
+{
+	for (size_t i = cycle->kept.count; i--;) {
+		struct neap_kept_match *match = &cycle->kept.matches[i];
+
+		neap_cluster_put_back(cycle->cluster, match->stand, match->lifted);
+		match->lifted = NULL;
+	}
+	if (cycle->kept.count)
+		cycle->columns = neap_cluster_settle(cycle->cluster);
+}
+
+struct neap_kept_match *neap_kept_on(const struct neap_cycle *cycle, uint32_t row,
+				     size_t *ret_count)
+{
+	const struct neap_kept *kept = &cycle->kept;
+	size_t low = 0, high = kept->count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (kept->matches[middle].row < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < kept->count && kept->matches[end].row == row;)
+		end++;
+	*ret_count = end - low;
+	return end > low ? &kept->matches[low] : NULL;
+}
+
+/* --- room --- */
+
+static void set_requests(const struct neap_pod *pod, struct neap_amounts *ret)
+{
+	ret->count = 0;
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource != NEAP_RESOURCE_PODS)
+			(void)neap_amounts_set(ret, pod->requests[i].resource,
+					       pod->requests[i].amount);
+}
+
+static int64_t asked_by(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+					const struct neap_kept_match *match,
+					struct neap_amounts *given)
+{
+	const struct neap_reserve *reserve = match->reserve;
+	size_t pods = neap_kept_given(cycle->columns->nodes[match->row],
+				      match->stand->keep, given);
+
+	return (struct neap_reserve_part){.name = reserve->object->name,
+					  .is_restricted = reserve->policy ==
+							   NEAP_RESERVE_RESTRICTED,
+					  .allocatable = &reserve->allocatable,
+					  .allocated = given,
+					  .inner = &reserve->inner,
+					  .names = reserve->names,
+					  .name_count = reserve->name_count,
+					  .assigned = pods,
+					  .is_once = reserve->is_once,
+					  .order = reserve->order};
+}
+
+/* What is counted twice of one that is in its place: what its owners have, but not more than it keeps. */
+static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_match *match,
+		      struct neap_kept_room *ret)
+{
+	struct neap_amounts given, twice = {0};
+
+	(void)neap_kept_given(cycle->columns->nodes[match->row], match->stand->keep,
+			      &given);
+	for (size_t i = 0; i < given.count; i++) {
+		int64_t kept = asked_by(match->stand, given.of[i].resource);
+		int64_t amount = given.of[i].amount < kept ? given.of[i].amount : kept;
+
+		(void)neap_amounts_set(&twice, given.of[i].resource, amount);
+	}
+	(void)neap_amounts_add(&ret->given, &twice);
+}
+
+void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+		    const struct neap_kept_match *matches, size_t count,
+		    struct neap_kept_room *ret)
+{
+	const struct neap_columns *columns = cycle->columns;
+	const struct neap_cluster_node *node = columns->nodes[row];
+	size_t lifted = 0;
+
+	set_requests(cycle->pod, &ret->requests);
+	ret->given.count = ret->requested.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		add_twice(cycle, &matches[i], ret);
+		lifted += matches[i].lifted != NULL;
+	}
+	/* R0: all that pods ask for, stands among them, less what unmatched ones have given. Columns have neither what was
+	 * lifted off, nor what is counted twice of those in their place. */
+	for (size_t i = 0; i < ret->requests.count; i++) {
+		uint32_t resource = ret->requests.of[i].resource;
+		int64_t used = columns->used[resource] ? columns->used[resource][row] : 0;
+
+		for (size_t n = 0; n < count; n++)
+			if (matches[n].lifted)
+				used = neap_amount_sum(
+					used, asked_by(matches[n].stand, resource));
+		if (!lifted)
+			used = neap_amount_sum(used,
+					       neap_amounts_get(&ret->given, resource));
+		(void)neap_amounts_set(&ret->requested, resource, used);
+	}
+	ret->room = (struct neap_reserve_room){
+		.resources = neap_cluster_resources(cycle->cluster),
+		.node_allocatable = &node->allocatable,
+		.requested = &ret->requested,
+		.given = &ret->given,
+		.pods = node->pod_count + lifted,
+		.matched = count};
+	ret->need = (struct neap_reserve_need){
+		.requests = &ret->requests,
+		.is_required = neap_kept_is_required(&cycle->kept),
+		.named = cycle->kept.has_ask ? cycle->kept.ask.name : NULL};
+}
+
+bool neap_kept_has_ports(const struct neap_cycle *cycle,
+			 const struct neap_kept_match *matches, size_t count,
+			 size_t which)
+{
+	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
+		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
+			return false;
+	return true;
+}
+
+/* --- which one --- */
+
+struct option {
+	struct neap_kept_match *match;
+	struct neap_reserve_part part;
+	struct neap_amounts given;
+	int rank;
+	int64_t points;
+};
+
+static bool is_before(const struct option *a, const struct option *b,
+		      const struct neap_amounts *requests)
+{
+	struct neap_reserve_part both[2] = {a->part, b->part};
+
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	return neap_reserve_nominate(both, 2, requests) == 0;
+}
+
+static int rank_of(struct neap_cycle *cycle, const struct option *option)
+{
+	const struct neap_reserve_matcher *matcher = cycle->kept.matcher;
+	const struct neap_reserve_offer offer = {
+		.reserve = option->match->reserve,
+		.node = cycle->columns->nodes[option->match->row]->object,
+		.is_owner = neap_reserve_owners_take(option->match->reserve,
+						     &cycle->kept.ask),
+		.allocated = &option->given,
+		.pods = option->part.assigned};
+
+	return matcher && cycle->kept.by.has_rank ? matcher->rank(matcher->arg, &offer)
+						  : -1;
+}
+
+size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
+			  struct neap_kept_match **ret, int64_t *ret_points)
+{
+	size_t count, fitting = 0;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+	struct option *options = neap_alloc_array(count + 1, sizeof(*options));
+	struct neap_kept_room *room = neap_alloc(sizeof(*room));
+
+	if (!options || !room) {
+		cycle->is_short = true;
+		count = 0;
+	} else {
+		neap_kept_room(cycle, row, matches, count, room);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct option *option = &options[fitting], spare;
+
+		*option = (struct option){.match = &matches[i]};
+		option->part = neap_kept_part(cycle, option->match, &option->given);
+		if (matches[i].reserve->object->is_deleting ||
+		    !neap_kept_has_ports(cycle, matches, count, i) ||
+		    !neap_reserve_accepts(&room->room, &room->need, &option->part, NULL))
+			continue;
+		option->rank = rank_of(cycle, option);
+		option->points = option->rank >= 0 ? option->rank
+						   : neap_reserve_score(&option->part,
+									&room->requests);
+		for (size_t n = fitting++; n > 0; n--) {
+			if (!is_before(&options[n], &options[n - 1], &room->requests))
+				break;
+			spare = options[n];
+			options[n] = options[n - 1];
+			options[n - 1] = spare;
+			/* A part points to what its own option has. */
+			options[n].part.allocated = &options[n].given;
+			options[n - 1].part.allocated = &options[n - 1].given;
+		}
+	}
+	for (size_t i = 0; i < fitting; i++)
+		ret[i] = options[i].match;
+	if (fitting && ret_points)
+		*ret_points = options[0].points;
+	free(options);
+	free(room);
+	return fitting;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reservations in one decision: which ones the pod may use, and on which nodes. While nodes are looked at the stands of
+ * these are lifted off, so that everybody who looks sees what is kept for the pod as free; the filter Reservation then
+ * sees to it that what is kept for it is enough, and nothing of what is kept for others is taken. They are back on their
+ * nodes when the decision is made. */
+#ifndef NEAP_ENGINE_DECIDE_KEPT_H
+#define NEAP_ENGINE_DECIDE_KEPT_H
+
+#include "engine/reserve/book.h"
+#include "engine/reserve/room.h"
+
+/* One that the pod may use. All borrowed. */
+struct neap_kept_match {
+	struct neap_reserve *reserve;
+	struct neap_pod *stand;
+	uint32_t row;
+	/* Where it was lifted off from; NULL: it is in its place. */
+	struct neap_cluster_node *lifted;
+};
+
+/* Of one decision, in struct neap_cycle. */
+struct neap_kept {
+	struct neap_reserve_book *book;             /* NULL: there are no reservations */
+	const struct neap_reserve_matcher *matcher; /* NULL: owners alone decide */
+	/* What the pod says; true when it was read. */
+	bool has_ask;
+	struct neap_reserve_ask ask;
+	struct neap_reserve_asked by;
+	/* By row, then by name. */
+	struct neap_kept_match *matches;
+	size_t count, size;
+	/* The first time at which a policy may answer otherwise; 0: none. */
+	int64_t again_usec;
+	const char *closed; /* what a policy said of one that it did not open; NULL */
+	/* The pod stands for this one, which is to be placed; NULL: it is an ordinary pod. */
+	const struct neap_reserve *placed;
+};
+
+struct neap_cycle;
+
+/* Which reservations the pod may use; row UINT32_MAX: of all nodes. -NEAP_EINVAL: what it says of them cannot be read;
+ * -NEAP_ENOMEM. */
+int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
+		    struct neap_error *err);
+void neap_kept_lift(struct neap_cycle *cycle);
+void neap_kept_put_back(struct neap_cycle *cycle);
+void neap_kept_done(struct neap_kept *kept);
+
+/* The matches of a row; NULL: none. */
+struct neap_kept_match *neap_kept_on(const struct neap_cycle *cycle, uint32_t row,
+				     size_t *ret_count);
+/* Whether the pod must use one. */
+bool neap_kept_is_required(const struct neap_kept *kept);
+
+/* What the room of a row is judged by. */
+struct neap_kept_room {
+	struct neap_amounts requests, requested, given;
+	struct neap_reserve_room room;
+	struct neap_reserve_need need;
+};
+void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+		    const struct neap_kept_match *matches, size_t count,
+		    struct neap_kept_room *ret);
+/* A match as a part of it; given: what its owners have, filled here. */
+struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+					const struct neap_kept_match *match,
+					struct neap_amounts *given);
+/* Of the count matches of a row no other than that keeps a port that the pod wants: it was lifted off, too, and is not
+ * the pod's. */
+bool neap_kept_has_ports(const struct neap_cycle *cycle,
+			 const struct neap_kept_match *matches, size_t count,
+			 size_t which);
+/* Those of a row that have room for the pod, the one that it takes first; ret has room for count of them. Returns how
+ * many. points: of the first one; may be NULL. */
+size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
+			  struct neap_kept_match **ret, int64_t *ret_points);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows Reservation: whether what is kept for the pod is enough, or where a pod that stands for a Reservation may be;
+ * and the points of a node by the reservation that would be used there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+#include "engine/decide/takeover.h"
+
+/* --- the filter --- */
+
+static bool prepare(struct neap_cycle *cycle)
+{
+	return cycle->kept.placed || cycle->kept.count ||
+	       neap_kept_is_required(&cycle->kept);
+}
+
+static bool refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
+		   const char *text)
+{
+	return neap_cycle_refuse_text(cycle, row, reason, text, strlen(text));
+}
+
+static bool has_policy(const struct neap_reserve *reserve)
+{
+	return reserve->policy != NEAP_RESERVE_NO_POLICY;
+}
+
+/* One without a policy shares no node with one that has one. */
+static bool has_conflict(const struct neap_cycle *cycle,
+			 const struct neap_cluster_node *node)
+{
+	const struct neap_kept *kept = &cycle->kept;
+
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct neap_pod *pod = node->pods[i];
+		const struct neap_reserve *other =
+			neap_pod_is_stand(pod)
+				? neap_reserve_book_find(kept->book, pod->keep->name)
+				: NULL;
+
+		if (other && other != kept->placed &&
+		    has_policy(other) != has_policy(kept->placed))
+			return true;
+	}
+	return false;
+}
+
+/* Each reason has a line. */
+static bool refuse_lines(struct neap_cycle *cycle, uint32_t row, const char *text)
+{
+	while (*text) {
+		const char *end = strchr(text, '\n');
+		size_t len = end ? (size_t)(end - text) : strlen(text);
+
+		(void)neap_cycle_refuse_text(cycle, row, NEAP_REASON_KEPT_ROOM, text,
+					     len);
+		text += len + (end != NULL);
+	}
+	return false;
+}
+
+static bool fits_takeover(struct neap_cycle *cycle, uint32_t row)
+{
+	neap_auto_buf struct neap_buf reasons = {0};
+
+	neap_buf_init(&reasons, NEAP_BUF_LINE);
+	return neap_takeover_fits(cycle, row, &reasons) ||
+	       refuse_lines(cycle, row, reasons.data);
+}
+
+static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
+{
+	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+	const char *wanted = cycle->kept.placed->wanted_node;
+
+	if (*wanted && strcmp(wanted, node->name) != 0)
+		return refuse(
+			cycle, row, NEAP_REASON_KEPT,
+			"node(s) didn't match the nodeName specified by reservation");
+	if ((cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT) && has_conflict(cycle, node))
+		return refuse(cycle, row, NEAP_REASON_KEPT,
+			      "node(s) reservation allocate policy conflict");
+	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
+}
+
+static bool fits_user(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count, part_count = 0;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+	neap_auto_buf struct neap_buf reasons = {0};
+	struct neap_kept_room *room;
+	struct neap_reserve_part *parts;
+	struct neap_amounts *given;
+	bool fits;
+
+	if (!matches || cycle->kept.ask.is_ignoring)
+		return true;
+	room = neap_alloc(sizeof(*room));
+	parts = neap_alloc_array(count, sizeof(*parts));
+	given = neap_alloc_array(count, sizeof(*given));
+	neap_buf_init(&reasons, NEAP_BUF_LINE);
+	fits = room && parts && given;
+	if (fits) {
+		neap_kept_room(cycle, row, matches, count, room);
+		for (size_t i = 0; i < count; i++)
+			if (neap_kept_has_ports(cycle, matches, count, i))
+				parts[part_count++] = neap_kept_part(cycle, &matches[i],
+								     &given[i]);
+		fits = part_count && neap_reserve_fits(&room->room, &room->need, parts,
+						       part_count, &reasons);
+		if (!part_count)
+			(void)neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
+		else if (!fits)
+			(void)refuse_lines(cycle, row, reasons.data);
+	} else {
+		cycle->is_short = true;
+	}
+	free(room);
+	free(parts);
+	free(given);
+	return fits;
+}
+
+static bool fits(struct neap_cycle *cycle, uint32_t row)
+{
+	return cycle->kept.placed ? fits_stand(cycle, row) : fits_user(cycle, row);
+}
+
+/* Where there is none for it, nothing else is asked. */
+static bool prepare_match(struct neap_cycle *cycle)
+{
+	return !cycle->kept.placed && neap_kept_is_required(&cycle->kept);
+}
+
+static bool has_match(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count;
+
+	return neap_kept_on(cycle, row, &count) ||
+	       refuse(cycle, row, NEAP_REASON_KEPT,
+		      cycle->kept.closed ? cycle->kept.closed
+					 : "node(s) no reservations match "
+					   "reservation affinity");
+}
+
+const struct neap_filter neap_filter_match = {"Reservation", prepare_match, has_match,
+					      NEAP_MOVED_RESERVATION};
+const struct neap_filter neap_filter_kept = {"Reservation", prepare, fits,
+					     NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM |
+						     NEAP_MOVED_RESERVATION};
+
+/* --- the score --- */
+
+static bool prepare_score(struct neap_cycle *cycle)
+{
+	return neap_kept_takes_over(&cycle->kept) ||
+	       (cycle->kept.count && !cycle->kept.ask.is_ignoring);
+}
+
+static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+		  int64_t *ret)
+{
+	struct neap_kept_match **nominees =
+		neap_alloc_array(cycle->kept.count + 1, sizeof(*nominees));
+	int64_t *orders = neap_alloc_array(count, sizeof(*orders));
+
+	memset(ret, 0, count * sizeof(*ret));
+	if (!nominees || !orders) {
+		cycle->is_short = true;
+		count = 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t matched;
+
+		if (cycle->kept.placed)
+			ret[i] = neap_takeover_score(cycle, rows[i]);
+		else if (neap_kept_on(cycle, rows[i], &matched) &&
+			 neap_kept_nominate(cycle, rows[i], nominees, &ret[i]))
+			orders[i] = nominees[0]->reserve->order;
+	}
+	/* A policy that ranks has the last word. */
+	if (count && !cycle->kept.by.has_rank)
+		neap_reserve_order(ret, orders, count);
+	free(nominees);
+	free(orders);
+}
+
+/* As the reference configures it: what is kept is used before anything else weighs. */
+const struct neap_score neap_score_kept = {"Reservation", 5000, NEAP_SCORE_UP,
+					   prepare_score, score};

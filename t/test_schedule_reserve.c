@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reservations in the scheduling loop: placed, used by those that they are for, kept from others; those that take running
+ * pods over, and those that wait until these are gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/cluster/kept.h"
+#include "t/lib/schedule_rig.h"
+
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, schedule_setup, schedule_teardown)
+
+#define PODS         SCHEDULE_PODS
+#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+
+	/* As kube_until, and pauses of the scheduler go by. */
+	static void
+	until(struct kube_rig *rig, const char *ask, const char *a, const char *b,
+	      const char *c)
+{
+	const struct kube_step step = {ask, NULL, 200, {a, b, c}};
+	const char *wants[] = {a, b, c};
+
+	for (int i = 0; i < 400; i++) {
+		bool is_so = kube_ask(rig, ask, NULL) == 200;
+
+		for (size_t n = 0; is_so && n < NEAP_ARRAY_LEN(wants) && wants[n]; n++)
+			is_so = !kube_differs(rig->body, wants[n]);
+		if (is_so)
+			return;
+		kube_run(rig, 5);
+		kube_now += 500000;
+	}
+	kube_until(rig, &step);
+}
+
+/* Whether the pod says that it uses the reservation of that name; NULL: none. */
+static bool uses(struct kube_rig *rig, const char *pod, const char *name)
+{
+	char ask[128], want[128];
+	const char *text;
+
+	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", pod);
+	(void)snprintf(want, sizeof(want), "{\"name\":\"%s\",", name ? name : "");
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	text = json_string_value(json_object_get(
+		json_object_get(json_object_get(rig->body, "metadata"), "annotations"),
+		NEAP_KEY_RESERVATION_ALLOCATED));
+	return name ? text && strncmp(text, want, strlen(want)) == 0 : !text;
+}
+
+static void until_uses(struct kube_rig *rig, const char *pod, const char *name)
+{
+	for (int i = 0; i < 400 && !uses(rig, pod, name); i++)
+		kube_run(rig, 5);
+	assert_true(uses(rig, pod, name));
+}
+
+/* For pods with the label app=NAME; spec: further members of it. */
+static void reserve(struct kube_rig *rig, const char *name, const char *requests,
+		    const char *spec)
+{
+	char body[1024];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
+		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
+		"'matchLabels':{'app':'%s'}}}],'template':{'spec':{'schedulerName':"
+		"'neap-scheduler','containers':[{'name':'c','image':'x','resources':{"
+		"'requests':{%s}}}]}}%s%s}}",
+		name, name, requests, *spec ? "," : "", spec);
+	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
+}
+
+static void is_at(struct kube_rig *rig, const char *name, const char *phase,
+		  const char *node)
+{
+	char ask[128], one[64], other[64];
+
+	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
+	(void)snprintf(one, sizeof(one), "status.phase=%s", phase);
+	(void)snprintf(other, sizeof(other), "status.nodeName=%s", node);
+	until(rig, ask, one, *node ? other : NULL, NULL);
+}
+
+static void says(struct kube_rig *rig, const char *name, const char *message)
+{
+	char ask[128], want[256];
+
+	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
+	(void)snprintf(want, sizeof(want), "status.conditions.0.message~%s", message);
+	until(rig, ask, "status.conditions.0.type=Scheduled",
+	      "status.conditions.0.reason=Unschedulable", want);
+}
+
+static void remove_pod(struct kube_rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s?gracePeriodSeconds=0", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+}
+
+/* Whoever it is not for finds no room; whoever it is for does, and says whose that is. */
+static void test_keeps(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	reserve(rig, "web", "'cpu':'3'", "'allocateOnce':false");
+	is_at(rig, "web", "Available", "a");
+	until(rig, "GET " RESERVATIONS "/web", "status.allocatable.cpu=3",
+	      "status.conditions.0.reason=Scheduled",
+	      "status.conditions.1.reason=Available");
+	schedule_add_pod(rig, "other", "", "'cpu':'2'", "");
+	schedule_wait_message(rig, "other",
+			      "0/1 nodes are available: 1 Insufficient cpu.");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	until_uses(rig, "web-0", "web");
+	/* Of 4, 3 are kept and 2 of these used: 1 is free, and 1 is kept. */
+	schedule_add_pod(rig, "small", "", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "small"), "a");
+	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
+	schedule_add_pod(rig, "late", "'app':'web'", "'cpu':'1'", "");
+	until(rig, "GET " PODS "/late", "status.conditions.0.status=False", NULL, NULL);
+	/* With the reservation its room goes, but not what its owners have. */
+	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
+	remove_pod(rig, "web-0");
+	assert_string_equal(schedule_wait_node(rig, "other"), "a");
+}
+
+/* The node with the reservation, although the other one is empty. */
+static void test_is_preferred(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'8'");
+	schedule_add_pod(rig, "busy", "", "'cpu':'5'", "");
+	assert_string_equal(schedule_wait_node(rig, "busy"), "a");
+	reserve(rig, "web", "'cpu':'2'", "");
+	is_at(rig, "web", "Available", "a");
+	schedule_add_node(rig, "b", "", "", "'cpu':'8'");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	/* For one pod only: the next one goes where it likes. */
+	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-1"), "b");
+}
+
+/* A reservation is refused as a pod is, and placed when there is room. */
+static void test_waits_for_a_node(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'1'");
+	reserve(rig, "big", "'cpu':'3'", "");
+	is_at(rig, "big", "Pending", "");
+	says(rig, "big", "0/1 nodes are available: 1 Insufficient cpu.");
+	until(rig,
+	      "GET /api/v1/namespaces/default/events?fieldSelector=involvedObject.name="
+	      "big,reason=FailedScheduling",
+	      "items.0.involvedObject.kind=Reservation", NULL, NULL);
+	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
+	is_at(rig, "big", "Available", "b");
+}
+
+/* Placed where the least is in the way, used by nobody, and Available when the pods are gone. */
+static void test_waiting(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_node(rig, "small", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "one", "", "'cpu':'2'", "");
+	schedule_add_pod(rig, "two", "", "'cpu':'2'", "");
+	schedule_add_pod(rig, "three", "", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "three"), "a");
+	reserve(rig, "web", "'cpu':'3'",
+		"'preAllocation':true,'preAllocationPolicy':{'mode':'Waiting'}");
+	is_at(rig, "web", "Waiting", "a");
+	until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.status=True",
+	      "status.conditions.1.type=Ready", "status.conditions.1.status=False");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
+	until(rig, "GET " PODS "/web-0", "status.conditions.0.status=False", NULL, NULL);
+	/* What becomes free is the reservation's and not the next pod's. */
+	for (const char *const *name = (const char *const[]){"one", "two", "three", NULL};
+	     *name; name++) {
+		char ask[128];
+
+		(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", *name);
+		assert_int_equal(kube_ask(rig, ask, NULL), 200);
+		if (!kube_differs(rig->body, "spec.nodeName=a"))
+			remove_pod(rig, *name);
+	}
+	is_at(rig, "web", "Available", "a");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+}
+
+#define TAKES "'allocatePolicy':'Restricted','preAllocation':true"
+
+/* The pod stays where it is, and is the reservation's from then on. */
+static void test_takes_over(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "other", "", "'cpu':'2'", "");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "other"), "a");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	reserve(rig, "web", "'cpu':'2'", TAKES);
+	is_at(rig, "web", "Available", "a");
+	until_uses(rig, "web-0", "web");
+	assert_true(uses(rig, "other", NULL));
+	/* The node is full, and not more than that. */
+	schedule_add_pod(rig, "more", "", "'cpu':'1'", "");
+	until(rig, "GET " PODS "/more", "status.conditions.0.status=False", NULL, NULL);
+	remove_pod(rig, "other");
+	assert_string_equal(schedule_wait_node(rig, "more"), "a");
+}
+
+static void test_takes_several(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
+	reserve(rig, "web", "'cpu':'4'", TAKES);
+	is_at(rig, "web", "Pending", "");
+	says(rig, "web", "1 Insufficient cpu by node");
+	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
+	reserve(rig, "web", "'cpu':'4'",
+		TAKES
+		",'allocateOnce':false,'preAllocationPolicy':{'enableMultiple':true}");
+	is_at(rig, "web", "Available", "a");
+	until_uses(rig, "web-0", "web");
+	until_uses(rig, "web-1", "web");
+}
+
+static void test_may_not_take(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	reserve(rig, "aligned", "'cpu':'1'",
+		"'allocatePolicy':'Aligned','preAllocation':true");
+	says(rig, "aligned",
+	     "0/1 nodes are available: 1 node(s) reservation pre allocation is "
+	     "unsupported with current attributes.");
+	reserve(rig, "cluster", "'cpu':'1'",
+		TAKES ",'preAllocationPolicy':{'mode':'Cluster'}");
+	says(rig, "cluster",
+	     "0/1 nodes are available: 1 reservation requires cluster mode "
+	     "pre-allocation which is disabled.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(keeps),        TEST(is_preferred), TEST(waits_for_a_node),
+		TEST(waiting),      TEST(takes_over),   TEST(takes_several),
+		TEST(may_not_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
