@@ -51,7 +51,7 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
-	claim = neap_realloc_array(NULL, 1, sizeof(*claim)); /* 9 KB, all of it set */
+	claim = neap_alloc(sizeof(*claim));
 	if (!claim)
 		return neap_error_nomem(err);
 	claim->has_cpus = true;
