@@ -387,10 +387,8 @@ static bool fits_spread(const struct slow *slow, uint32_t row)
 		there = domains(slow, spread, &least);
 		if (!there || there < spread->min_domains)
 			least = 0;
-		here = has_keys(slow, row, true) || count(slow, spread, row)
-			       ? count(slow, spread, row)
-			       : 0;
-		here += neap_object_is_selected(slow->pod->object, spread->selector);
+		here = count(slow, spread, row) +
+		       neap_object_is_selected(slow->pod->object, spread->selector);
 		if (here - least > spread->max_skew)
 			return false;
 	}
