@@ -109,7 +109,7 @@ static void test_room_is_kept(void **state)
 	(void)state;
 	for (int i = 0; i < 6; i++) {
 		size_t len = (size_t)snprintf(body, sizeof(body), "%s", head);
-		const void *room = args.nodes;
+		const void *room = args.names;
 		int count = i % 3 * 40;
 
 		for (int n = 0; n < count; n++)
@@ -119,17 +119,48 @@ static void test_room_is_kept(void **state)
 		assert_int_equal(neap_extender_read_nodes(body, len, &args, &err), 0);
 		assert_int_equal(args.count, count);
 		if (i > 3)
-			assert_ptr_equal(args.nodes, room);
+			assert_ptr_equal(args.names, room);
+		assert_null(args.nodes);
 		for (int n = 0; n < count; n++)
-			assert_null(args.nodes[n].whole.at);
+			assert_int_equal(atoi(args.names[n].at + 1), n);
 		neap_extender_args_clear(&args);
 		assert_int_equal(args.count, 0);
 		assert_string_equal(args.name, "");
 	}
 	assert_int_equal(neap_extender_read_nodes("{", 1, &args, &err), -NEAP_EINVAL);
-	assert_null(args.nodes);
+	assert_null(args.names);
 	assert_int_equal(args.size, 0);
 	neap_extender_args_done(&args);
+}
+
+/* As many nodes as there may be, and one more; each form. */
+static void test_most(void **state)
+{
+	static const struct {
+		const char *before, *each, *after;
+		int which;
+	} rows[] = {
+		{",\"NodeNames\":[", "\"n\"", "]}", 0},
+		{",\"NodeNames\": [\n", "\"n\" ", "]}", 0},
+		{",\"Nodes\":{\"items\":[", "{\"metadata\":{\"name\":\"n\"}}", "]}}", 0},
+		{",\"NodeNameToMetaVictims\":{", "\"n\":{}", "}}", 1}};
+	static const char pod[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
+				  "\"d\",\"uid\":\"u\"}}";
+	neap_auto_free char *body =
+		neap_alloc((size_t)32 * (NEAP_EXTENDER_NODES_MAX + 8));
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		for (int more = 0; more < 2; more++) {
+			char *at = stpcpy(stpcpy(body, pod), rows[i].before);
+
+			for (int n = 0; n < NEAP_EXTENDER_NODES_MAX + more; n++)
+				at = stpcpy(stpcpy(at, n ? "," : ""), rows[i].each);
+			at = stpcpy(at, rows[i].after);
+			assert_int_equal(
+				read_any(body, (size_t)(at - body), rows[i].which),
+				more ? -NEAP_EINVAL : 0);
+		}
 }
 
 int main(void)
@@ -138,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_room_is_kept),
+		cmocka_unit_test(test_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

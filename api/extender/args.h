@@ -11,9 +11,8 @@
 /* Nodes of one request. */
 #define NEAP_EXTENDER_NODES_MAX 65536
 
-/* A node that the request names. Texts are pieces of the request. */
+/* What comes with the name of a node. Texts are pieces of the request. */
 struct neap_extender_node {
-	struct neap_text name;
 	struct neap_text whole;      /* the Node, of whole ones */
 	struct neap_text violations; /* a number; none: it was not told */
 	size_t victims,
@@ -23,14 +22,15 @@ struct neap_extender_node {
 struct neap_extender_args {
 	/* Of the pod. */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
-	bool is_whole; /* whole objects came, not names */
-	struct neap_extender_node *nodes;
+	bool is_whole;                    /* whole objects came, not names */
+	struct neap_text *names;          /* of the nodes, pieces of the request */
+	struct neap_extender_node *nodes; /* of each; NULL where names alone came */
 	size_t count, size;
 	struct neap_text *victims; /* their uids */
 	size_t victim_count, victim_size;
 };
 
-/* Lists that are kept from one request to the next have room for so many nodes at most. */
+/* A list that is kept from one request to the next has room for so many names at most. */
 #define NEAP_EXTENDER_NODES_KEPT 16384
 
 /* All of them: 0; -NEAP_EINVAL, -NEAP_ETOOLARGE, -NEAP_ENOMEM with nothing left to free. body[len] must be NUL; it is
@@ -43,7 +43,7 @@ int neap_extender_read_victims(const char *body, size_t len,
 int neap_extender_read_binding(const char *body, size_t len,
 			       struct neap_extender_args *ret, char *node,
 			       struct neap_error *err);
-/* Empty again, with the room for nodes that it has, so that the next request need not take it from the kernel anew. */
+/* Empty again, with the room for names that it has, so that the next request need not take it from the kernel anew. */
 void neap_extender_args_clear(struct neap_extender_args *args);
 void neap_extender_args_done(struct neap_extender_args *args);
 

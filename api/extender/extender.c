@@ -34,6 +34,20 @@ static int see_rows(struct neap_extender *extender, size_t rows, struct neap_err
 	return 0;
 }
 
+/* Most names have 8 to 16 bytes: two words, which lie over each other. */
+static bool is_same(const char *one, const char *other, size_t len)
+{
+	uint64_t first, last, its_first, its_last;
+
+	if (len < 8 || len > 16)
+		return memcmp(one, other, len) == 0;
+	memcpy(&first, one, 8);
+	memcpy(&last, one + len - 8, 8);
+	memcpy(&its_first, other, 8);
+	memcpy(&its_last, other + len - 8, 8);
+	return first == its_first && last == its_last;
+}
+
 static bool is_named(const struct neap_text *text, const struct neap_columns *columns,
 		     uint32_t row)
 {
@@ -41,40 +55,46 @@ static bool is_named(const struct neap_text *text, const struct neap_columns *co
 	const struct neap_cluster_node *node;
 
 	if (name->len)
-		return name->len == text->len &&
-		       memcmp(name->text, text->at, text->len) == 0;
+		return name->len == text->len && is_same(name->text, text->at, text->len);
 	node = columns->nodes[row];
 	return node && strncmp(text->at, node->name, text->len) == 0 &&
 	       !node->name[text->len];
 }
 
-/* Its row by its name, which is compared in any case; *place: where the row that comes next is remembered. Only a name
- * that does not come where it is expected is copied and looked up. 0, with EXTENDER_NO_ROW where there is none. */
-static int find_row(const struct question *question, const struct neap_columns *columns,
-		    const struct neap_text *text, uint32_t **place, uint32_t *ret,
-		    struct neap_error *err)
+/* The row of a name that comes where it is expected, as names are compared in any case; *place: where the row that
+ * comes next is remembered. EXTENDER_NO_ROW: it does not. */
+static uint32_t expect_row(const struct neap_extender *extender,
+			   const struct neap_columns *columns,
+			   const struct neap_text *text, uint32_t **place)
 {
-	struct neap_extender *extender = question->extender;
-	const struct neap_cluster_node *node;
 	uint32_t row = **place;
-	char name[NEAP_OBJECT_NAME];
 
 	for (int i = 0; i < HOPS_MAX && row < columns->rows; i++) {
 		if (is_named(text, columns, row)) {
 			*place = &extender->after[row];
-			*ret = row;
-			return 0;
+			return row;
 		}
 		row = extender->after[row];
 	}
+	return EXTENDER_NO_ROW;
+}
+
+/* The row of any other name, or EXTENDER_NO_ROW, in *ret. */
+static int look_up(const struct question *question, const struct neap_columns *columns,
+		   const struct neap_text *text, uint32_t **place, uint32_t *ret,
+		   struct neap_error *err)
+{
+	const struct neap_cluster_node *node;
+	char name[NEAP_OBJECT_NAME];
+
+	*ret = EXTENDER_NO_ROW;
 	if (!neap_text_name(text, name, sizeof(name)))
 		return neap_error_set(err, NEAP_EINVAL, "'%.*s' is no name of a node",
 				      (int)(text->len < 60 ? text->len : 60), text->at);
 	node = neap_cluster_find_node(question->view.cluster, name);
-	*ret = EXTENDER_NO_ROW;
 	if (node && node->row < columns->rows) {
 		**place = *ret = node->row;
-		*place = &extender->after[node->row];
+		*place = &question->extender->after[node->row];
 	}
 	return 0;
 }
@@ -93,10 +113,11 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	if (see_rows(extender, columns->rows, err) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t row;
+		const struct neap_text *name = &question->args.names[i];
+		uint32_t row = expect_row(extender, columns, name, &place);
 
-		if (find_row(question, columns, &question->args.nodes[i].name, &place,
-			     &row, err) < 0)
+		if (row == EXTENDER_NO_ROW &&
+		    look_up(question, columns, name, &place, &row, err) < 0)
 			return -(int)err->code;
 		question->rows[i] = EXTENDER_NO_ROW;
 		if (row == EXTENDER_NO_ROW || !(columns->flags[row] & NEAP_ROW_IS_THERE))
@@ -307,7 +328,7 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 		if (!helps)
 			continue;
 		neap_buf_adds(out, told++ ? "," : "");
-		answer_victims(question, &question->args.nodes[i], out);
+		answer_victims(question, i, out);
 	}
 	neap_buf_adds(out, "}}\n");
 	return 0;

@@ -32,7 +32,7 @@ struct question {
 	struct neap_extender_args args;
 	struct neap_schedule_view view;
 	struct neap_pod *pod;
-	uint32_t *rows;  /* of args.nodes, or EXTENDER_NO_ROW */
+	uint32_t *rows;  /* of args.names, or EXTENDER_NO_ROW */
 	uint32_t *known; /* those that are there */
 	size_t known_count;
 };
@@ -52,7 +52,6 @@ void answer_prioritize(const struct question *question,
 /* {"Error": text}, in which no % can be taken for a format. */
 void answer_trouble(const char *text, struct neap_buf *out);
 /* A node of the answer of preempt. */
-void answer_victims(const struct question *question,
-		    const struct neap_extender_node *node, struct neap_buf *out);
+void answer_victims(const struct question *question, size_t index, struct neap_buf *out);
 
 #endif

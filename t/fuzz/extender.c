@@ -33,7 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		FUZZ_CHECK(*args.name && *args.ns && *args.uid);
 		for (size_t i = 0; i < args.count; i++) {
-			check_text(&args.nodes[i].name, body, len);
+			check_text(&args.names[i], body, len);
+			if (!args.nodes)
+				continue;
 			check_text(&args.nodes[i].whole, body, len);
 			check_text(&args.nodes[i].violations, body, len);
 			FUZZ_CHECK(args.nodes[i].victims + args.nodes[i].victim_count <=
