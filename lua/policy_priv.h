@@ -32,6 +32,7 @@ enum neap_policy_ref {
 	NEAP_REF_RESULT, /* of the call that just ended, else false */
 	NEAP_REF_POD,    /* of the decision, and of its nodes one after the other */
 	NEAP_REF_NODE,
+	NEAP_REF_LOOP, /* of the kind filter: the function that goes through nodes */
 	NEAP_REF_COUNT
 };
 

@@ -122,7 +122,7 @@ static void test_room_is_kept(void **state)
 			assert_ptr_equal(args.names, room);
 		assert_null(args.nodes);
 		for (int n = 0; n < count; n++)
-			assert_int_equal(atoi(args.names[n].at + 1), n);
+			assert_int_equal(strtol(args.names[n].at + 1, NULL, 10), n);
 		neap_extender_args_clear(&args);
 		assert_int_equal(args.count, 0);
 		assert_string_equal(args.name, "");
