@@ -4,6 +4,7 @@
  * the victims that were chosen for it; bind goes through the scheduler's books. */
 #include "api/extender/extender.h"
 
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,25 @@ static void answer_failed(struct neap_http_request *request, const struct neap_e
 	answer_take(request, &out);
 }
 
+/* --- time --- */
+
+static int64_t now_usec(void)
+{
+	return neap_clock_usec(CLOCK_MONOTONIC);
+}
+
+static int64_t end_of(const struct neap_extender *extender)
+{
+	return extender->now_usec() + extender->deadline_usec;
+}
+
+static bool is_over(void *arg)
+{
+	const struct question *question = arg;
+
+	return question->extender->now_usec() >= question->end_usec;
+}
+
 /* --- filter, prioritize --- */
 
 /* What is different about the two verbs about nodes. */
@@ -214,11 +234,26 @@ struct about_nodes {
 	void (*fail)(struct neap_http_request *request, const struct neap_error *err);
 };
 
+static int decide_in_time(struct question *question, const struct about_nodes *verb,
+			  struct neap_verdict *ret, struct neap_error *err)
+{
+	struct neap_decide *decide = question->view.decide;
+	int failed;
+
+	neap_decide_set_hurry(decide, is_over, question);
+	failed = verb->decide(decide, question->pod, question->known,
+			      question->known_count, ret, err);
+	neap_decide_set_hurry(decide, NULL, NULL);
+	return failed;
+}
+
 static void judge(struct neap_extender *extender, struct neap_http_request *request,
 		  const struct about_nodes *verb)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = extender, .args = extender->kept};
+	struct question question = {.extender = extender,
+				    .end_usec = end_of(extender),
+				    .args = extender->kept};
 	struct neap_verdict verdict;
 	struct neap_error err = {0};
 	size_t len;
@@ -228,9 +263,7 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
-	} else if (err.code ||
-		   verb->decide(question.view.decide, question.pod, question.known,
-				question.known_count, &verdict, &err) < 0) {
+	} else if (err.code || decide_in_time(&question, verb, &verdict, &err) < 0) {
 		verb->fail(request, &err);
 	} else {
 		verb->answer(&question, &verdict, &out);
@@ -315,13 +348,15 @@ static int try_node(const struct question *question, size_t index, bool is_late,
 static int try_nodes(const struct question *question, struct neap_buf *out,
 		     struct neap_error *err)
 {
-	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + NEAP_EXTENDER_TRIAL_USEC;
+	int64_t end = question->extender->now_usec() + NEAP_EXTENDER_TRIAL_USEC;
 	size_t told = 0;
+
+	end = end < question->end_usec ? end : question->end_usec;
 
 	neap_buf_adds(out, "{\"NodeNameToMetaVictims\":{");
 	for (size_t i = 0; i < question->args.count; i++) {
-		int helps = try_node(question, i, neap_clock_usec(CLOCK_MONOTONIC) > end,
-				     err);
+		int helps =
+			try_node(question, i, question->extender->now_usec() >= end, err);
 
 		if (helps < 0)
 			return helps;
@@ -338,7 +373,7 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 static void preempt(void *arg, struct neap_http_request *request)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = arg};
+	struct question question = {.extender = arg, .end_usec = end_of(arg)};
 	struct neap_error err = {0};
 	size_t len;
 	const char *body = neap_http_body_get(request, &len);
@@ -356,8 +391,10 @@ static void preempt(void *arg, struct neap_http_request *request)
 
 /* --- bind --- */
 
+/* Freed when the binding is told of. */
 struct ask {
-	struct neap_http_request *request; /* NULL: the client went */
+	struct neap_http_request *request; /* NULL: answered, or the client went */
+	struct event *late;
 };
 
 static void asker_gone(void *arg)
@@ -374,7 +411,41 @@ static void bind_told(void *arg, const char *trouble)
 	answer_trouble(trouble ? trouble : "", &out);
 	if (ask->request)
 		answer_take(ask->request, &out);
+	event_free(ask->late);
 	free(ask);
+}
+
+static void bind_late(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct neap_error late = {
+		.code = NEAP_EUNAVAILABLE,
+		.msg = "no time: the binding is not on disk yet, and may still come"};
+	struct ask *ask = arg;
+
+	(void)fd;
+	(void)what;
+	if (ask->request)
+		answer_failed(ask->request, &late);
+	ask->request = NULL;
+}
+
+static struct ask *ask_new(struct neap_extender *extender,
+			   struct neap_http_request *request)
+{
+	const struct timeval after = {.tv_sec = extender->deadline_usec / 1000000,
+				      .tv_usec = extender->deadline_usec % 1000000};
+	struct ask *ask = neap_alloc(sizeof(*ask));
+
+	if (!ask)
+		return NULL;
+	ask->request = request;
+	ask->late = evtimer_new(extender->base, bind_late, ask);
+	if (ask->late && event_add(ask->late, &after) == 0)
+		return ask;
+	if (ask->late)
+		event_free(ask->late);
+	free(ask);
+	return NULL;
 }
 
 static void bind_verb(void *arg, struct neap_http_request *request)
@@ -397,13 +468,12 @@ static void bind_verb(void *arg, struct neap_http_request *request)
 		answer_malformed(request, &err);
 		return;
 	}
-	ask = neap_alloc(sizeof(*ask));
+	ask = ask_new(extender, request);
 	if (!ask) {
 		(void)neap_error_nomem(&err);
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	ask->request = request;
 	binding.ns = args.ns;
 	binding.name = args.name;
 	binding.uid = args.uid;
@@ -442,7 +512,11 @@ int neap_extender_new(const struct neap_extender_config *config,
 
 	if (!extender)
 		return neap_error_nomem(err);
+	extender->base = config->base;
 	extender->scheduler = config->scheduler;
+	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
+							: NEAP_EXTENDER_DEADLINE_USEC;
+	extender->now_usec = config->now_usec ? config->now_usec : now_usec;
 	if (neap_http_add_routes(config->http, routes, extender, err) < 0 ||
 	    (config->may_bind &&
 	     neap_http_add_routes(config->http, bind_routes, extender, err) < 0)) {

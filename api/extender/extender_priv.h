@@ -15,7 +15,9 @@
 #define EXTENDER_NO_ROW UINT32_MAX
 
 struct neap_extender {
+	struct event_base *base;
 	struct neap_scheduler *scheduler;
+	int64_t deadline_usec, (*now_usec)(void);
 	/* By row: the request that named it last, so that twice is seen. */
 	uint64_t *seen;
 	/* By row: the one that followed it in a request before, as nodes come in much the same order each time; and the
@@ -29,6 +31,7 @@ struct neap_extender {
 /* What was asked, and what is known of it. */
 struct question {
 	struct neap_extender *extender;
+	int64_t end_usec; /* when its time is over */
 	struct neap_extender_args args;
 	struct neap_schedule_view view;
 	struct neap_pod *pod;
