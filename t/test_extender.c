@@ -283,6 +283,54 @@ static void test_orders(void **state)
 					       "FailedNodes.node-0~not known", NULL});
 }
 
+/* prioritize about what filter let pass, when something happened between: nothing of before is gone by. */
+static void test_between(void **state)
+{
+	static const char *const names = "{" POD ",'NodeNames':['node-2','node-0']}";
+	struct kube_rig *rig = *state;
+	char uid[64];
+
+	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(extender_ask_as(rig, FILTER, names, uid), 200);
+		extender_must_be(rig, "filter",
+				 i < 3 ? (const char *const[]){"#NodeNames=2", NULL}
+				       : (const char *const[]){"#NodeNames=1",
+							       "NodeNames.0=node-2",
+							       NULL});
+		if (i == 1) /* node-2 is the fuller one from now on */
+			schedule_add_pod(rig, "large", "", "'cpu':'6500m'", "");
+		if (i == 1)
+			assert_string_equal(schedule_wait_node(rig, "large"), "node-2");
+		if (i == 2) /* its row is another's */
+			assert_int_equal(
+				kube_ask(rig, "DELETE " SCHEDULE_NODES "/node-0", NULL),
+				200);
+		if (i == 2)
+			schedule_add_node(rig, "other", "", "",
+					  "'cpu':'64','memory':'64Gi'");
+		if (i == 3) /* the pod is another one */
+			assert_int_equal(
+				kube_ask(rig, "DELETE " SCHEDULE_PODS "/p", NULL), 200);
+		if (i == 3)
+			(void)snprintf(uid, sizeof(uid), "%s",
+				       extender_pod_uid(rig, "p", "1", false));
+		assert_int_equal(
+			extender_ask_as(
+				rig, PRIORITIZE,
+				i < 3 ? names : "{" POD ",'NodeNames':['node-2']}", uid),
+			200);
+		extender_must_be(
+			rig, "prioritize",
+			i == 0  ? (const char *const[]){"0.Score=10", "1.Score=0", NULL}
+			: i < 2 ? (const char *const[]){"0.Score=0", "1.Score=10", NULL}
+			: i < 3 ? (const char *const[]){"0.Host=node-2", "0.Score=10",
+							"1.Score=0", NULL}
+				: (const char *const[]){"0.Host=node-2", "0.Score=10",
+							"#=1", NULL});
+	}
+}
+
 /* 413 above the bound, and below it a large body is read. */
 static void test_large(void **state)
 {
@@ -432,7 +480,7 @@ static void test_preempt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(recorded), TEST(forms), TEST(orders),
+		TEST(recorded), TEST(forms), TEST(orders),  TEST(between),
 		TEST(large),    TEST(bind),  TEST(preempt),
 	};
 

@@ -182,6 +182,7 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 {
 	const struct neap_extender_args *args = &question->args;
 	struct reasons reasons;
+	size_t start;
 
 	reasons.decide = question->view.decide;
 	reasons.count = reasons.next = 0;
@@ -193,7 +194,11 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 		neap_buf_adds(out, "]},\"NodeNames\":null");
 	} else {
 		neap_buf_adds(out, "{\"Nodes\":null,\"NodeNames\":[");
+		start = out->len;
 		add_names(question, verdict, out);
+		if (!neap_buf_failed(out))
+			likely_keep(&question->extender->likely, question, verdict,
+				    out->data + start, out->len - start);
 		neap_buf_addc(out, ']');
 	}
 	neap_buf_adds(out, ",\"FailedNodes\":");

@@ -8,6 +8,7 @@
 
 struct reading {
 	struct neap_scan scan;
+	const struct neap_extender_list *likely;
 	struct neap_extender_args *args;
 	bool has_pod, has_names, has_whole;
 	bool is_short;    /* of memory */
@@ -165,6 +166,33 @@ static struct neap_extender_node *add_node(struct reading *reading)
 	return &args->nodes[args->count++];
 }
 
+/* The list is open. False: they are others. */
+static bool take_likely(struct reading *reading)
+{
+	const struct neap_extender_list *likely = reading->likely;
+	struct neap_extender_args *args = reading->args;
+	struct neap_scan *scan = &reading->scan;
+
+	if (!likely || !likely->count || args->count ||
+	    (size_t)(scan->end - scan->at) <= likely->len ||
+	    memcmp(scan->at, likely->text, likely->len) != 0 ||
+	    scan->at[likely->len] != ']')
+		return false;
+	if (args->size < likely->count) {
+		args->size = likely->count;
+		if (!grow(reading, false))
+			return true;
+	}
+	for (size_t i = 0; i < likely->count; i++)
+		args->names[i] = (struct neap_text){
+			scan->at + (likely->names[i].at - likely->text),
+			likely->names[i].len};
+	args->count = likely->count;
+	args->is_likely = true;
+	scan->at += likely->len + 1;
+	return true;
+}
+
 static bool read_names(struct reading *reading)
 {
 	struct neap_extender_args *args = reading->args;
@@ -176,6 +204,8 @@ static bool read_names(struct reading *reading)
 	if (reading->has_names)
 		return fail(reading, "NodeNames is there twice");
 	reading->has_names = true;
+	if (take_likely(reading))
+		return !scan->wrong;
 	do {
 		if (args->count == args->size && !grow(reading, false))
 			return false;
@@ -381,7 +411,7 @@ static void read_request(struct reading *reading, const char *body, size_t len,
 	size_t count = 0;
 
 	*args = (struct neap_extender_args){.names = args->names, .size = args->size};
-	*reading = (struct reading){.args = args};
+	*reading = (struct reading){.args = args, .likely = reading->likely};
 	neap_scan_init(&reading->scan, body, len);
 	if (!neap_scan_open(&reading->scan, '{', "a JSON object is expected"))
 		(void)fail(reading, "a JSON object is expected");
@@ -401,10 +431,11 @@ static bool read_nodes_member(struct reading *reading, const struct neap_text *k
 	return neap_scan_value(&reading->scan, NULL);
 }
 
-int neap_extender_read_nodes(const char *body, size_t len, struct neap_extender_args *ret,
-			     struct neap_error *err)
+int neap_extender_read_nodes(const char *body, size_t len,
+			     const struct neap_extender_list *likely,
+			     struct neap_extender_args *ret, struct neap_error *err)
 {
-	struct reading reading;
+	struct reading reading = {.likely = likely};
 	int failed;
 
 	read_request(&reading, body, len, ret, read_nodes_member);
@@ -428,7 +459,7 @@ static bool read_victims_member(struct reading *reading, const struct neap_text 
 int neap_extender_read_victims(const char *body, size_t len,
 			       struct neap_extender_args *ret, struct neap_error *err)
 {
-	struct reading reading;
+	struct reading reading = {0};
 
 	ret->names = NULL;
 	ret->size = 0;

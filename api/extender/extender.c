@@ -111,6 +111,14 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	question->known = neap_alloc_array(count, sizeof(*question->known));
 	if (!question->rows || !question->known)
 		return neap_error_nomem(err);
+	if (likely_holds(&extender->likely, question)) {
+		memcpy(question->rows, extender->likely.rows,
+		       count * sizeof(*question->rows));
+		memcpy(question->known, extender->likely.rows,
+		       count * sizeof(*question->known));
+		question->known_count = count;
+		return 0;
+	}
 	if (see_rows(extender, columns->rows, err) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
@@ -260,7 +268,8 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 	const char *body = neap_http_body_get(request, &len);
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
+	if (neap_extender_read_nodes(body, len, &extender->likely.list, &question.args,
+				     &err) < 0 ||
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
 	} else if (err.code || decide_in_time(&question, verb, &verdict, &err) < 0) {
@@ -533,6 +542,7 @@ void neap_extender_free(struct neap_extender *extender)
 	if (!extender)
 		return;
 	neap_extender_args_done(&extender->kept);
+	likely_done(&extender->likely);
 	free(extender->seen);
 	free(extender->after);
 	free(extender);

@@ -14,6 +14,27 @@
 /* Of a node that is not there. */
 #define EXTENDER_NO_ROW UINT32_MAX
 
+struct question;
+
+/* Bytes of names that are kept. */
+#define LIKELY_TEXT_MAX (512 * 1024)
+
+/* What prioritize is likely to be asked about. */
+struct likely {
+	struct neap_extender_list list; /* none: count 0 */
+	uint32_t *rows;
+	char *text;
+	size_t size, text_size;
+	uint64_t readings, generation; /* of the cluster that it is true of */
+};
+
+/* What a filter let pass, and the names as its answer has them. */
+void likely_keep(struct likely *likely, const struct question *question,
+		 const struct neap_verdict *verdict, const char *text, size_t len);
+/* The rows are those of the names that were asked about. */
+bool likely_holds(const struct likely *likely, const struct question *question);
+void likely_done(struct likely *likely);
+
 struct neap_extender {
 	struct event_base *base;
 	struct neap_scheduler *scheduler;
@@ -25,6 +46,7 @@ struct neap_extender {
 	uint32_t *after, first;
 	size_t seen_size;
 	uint64_t request;
+	struct likely likely;
 	struct neap_extender_args kept; /* empty: room of the request before */
 };
 
@@ -47,7 +69,7 @@ void question_done(struct question *question);
 
 /* --- answer.c --- */
 
-/* Texts of answers. */
+/* Texts of answers; with that of filter, what is likely to be asked next is kept. */
 void answer_filter(const struct question *question, const struct neap_verdict *verdict,
 		   struct neap_buf *out);
 void answer_prioritize(const struct question *question,
