@@ -72,7 +72,6 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.own_uid = daemon->account.uid,
 	};
 	struct neap_extender_config config = {
-		.base = daemon->base,
 		.may_bind = !is_plain,
 		.deadline_usec = options->extender_deadline_usec,
 	};

@@ -4,7 +4,6 @@
  * the victims that were chosen for it; bind goes through the scheduler's books. */
 #include "api/extender/extender.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -403,7 +402,6 @@ static void preempt(void *arg, struct neap_http_request *request)
 /* Freed when the binding is told of. */
 struct ask {
 	struct neap_http_request *request; /* NULL: answered, or the client went */
-	struct event *late;
 };
 
 static void asker_gone(void *arg)
@@ -420,41 +418,19 @@ static void bind_told(void *arg, const char *trouble)
 	answer_trouble(trouble ? trouble : "", &out);
 	if (ask->request)
 		answer_take(ask->request, &out);
-	event_free(ask->late);
 	free(ask);
 }
 
-static void bind_late(evutil_socket_t fd, short what, void *arg)
+static void bind_late(void *arg)
 {
 	static const struct neap_error late = {
 		.code = NEAP_EUNAVAILABLE,
 		.msg = "no time: the binding is not on disk yet, and may still come"};
 	struct ask *ask = arg;
+	struct neap_http_request *request = ask->request;
 
-	(void)fd;
-	(void)what;
-	if (ask->request)
-		answer_failed(ask->request, &late);
 	ask->request = NULL;
-}
-
-static struct ask *ask_new(struct neap_extender *extender,
-			   struct neap_http_request *request)
-{
-	const struct timeval after = {.tv_sec = extender->deadline_usec / 1000000,
-				      .tv_usec = extender->deadline_usec % 1000000};
-	struct ask *ask = neap_alloc(sizeof(*ask));
-
-	if (!ask)
-		return NULL;
-	ask->request = request;
-	ask->late = evtimer_new(extender->base, bind_late, ask);
-	if (ask->late && event_add(ask->late, &after) == 0)
-		return ask;
-	if (ask->late)
-		event_free(ask->late);
-	free(ask);
-	return NULL;
+	answer_failed(request, &late);
 }
 
 static void bind_verb(void *arg, struct neap_http_request *request)
@@ -477,7 +453,7 @@ static void bind_verb(void *arg, struct neap_http_request *request)
 		answer_malformed(request, &err);
 		return;
 	}
-	ask = ask_new(extender, request);
+	ask = neap_alloc(sizeof(*ask));
 	if (!ask) {
 		(void)neap_error_nomem(&err);
 		neap_http_answer_error(request, &err);
@@ -488,7 +464,9 @@ static void bind_verb(void *arg, struct neap_http_request *request)
 	binding.uid = args.uid;
 	binding.node = node;
 	binding.arg = ask;
+	ask->request = request;
 	neap_http_defer(request, asker_gone, ask);
+	neap_http_defer_until(request, extender->deadline_usec, bind_late);
 	neap_scheduler_bind(extender->scheduler, &binding);
 }
 
@@ -521,7 +499,6 @@ int neap_extender_new(const struct neap_extender_config *config,
 
 	if (!extender)
 		return neap_error_nomem(err);
-	extender->base = config->base;
 	extender->scheduler = config->scheduler;
 	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
 							: NEAP_EXTENDER_DEADLINE_USEC;

@@ -12,7 +12,6 @@
 
 #include "engine/base/error.h"
 
-struct event_base;
 struct neap_http;
 struct neap_scheduler;
 struct neap_extender;
@@ -27,7 +26,6 @@ struct neap_extender;
 #define NEAP_EXTENDER_SCORE_MAX 10
 
 struct neap_extender_config {
-	struct event_base *base;
 	struct neap_http
 		*http; /* with no other routes; freed before neap_extender_free */
 	struct neap_scheduler *scheduler; /* outlives http */

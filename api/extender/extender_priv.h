@@ -36,7 +36,6 @@ bool likely_holds(const struct likely *likely, const struct question *question);
 void likely_done(struct likely *likely);
 
 struct neap_extender {
-	struct event_base *base;
 	struct neap_scheduler *scheduler;
 	int64_t deadline_usec, (*now_usec)(void);
 	/* By row: the request that named it last, so that twice is seen. */

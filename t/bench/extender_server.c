@@ -141,7 +141,6 @@ static int start(struct bench *bench, struct neap_http_config *http,
 	scheduler.store = kube.store;
 	if (neap_scheduler_new(&scheduler, &bench->scheduler, err) < 0)
 		return -1;
-	extender.base = bench->base;
 	extender.scheduler = bench->scheduler;
 	if (neap_extender_new(&extender, &made, err) < 0)
 		return -1;

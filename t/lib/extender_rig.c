@@ -39,7 +39,6 @@ static int setup_with(void **state, bool may_bind)
 	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
 	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
 	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
-	config.base = rig->base;
 	config.http = http;
 	config.may_bind = may_bind;
 	config.deadline_usec = DEADLINE_USEC;
