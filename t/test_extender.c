@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "api/extender/extender_priv.h"
 #include "api/schedule/view.h"
 #include "t/lib/extender_rig.h"
 
@@ -283,6 +284,43 @@ static void test_orders(void **state)
 					       "FailedNodes.node-0~not known", NULL});
 }
 
+/* A reason that no pod's going would end stands in both maps, so that such a node is not tried for preemption; older
+ * kube-schedulers know only the first. */
+static void test_final_reasons(void **state)
+{
+	static const char *const names =
+		"{" POD ",'NodeNames':['node-1','shut','both','node-2']}";
+	static const char shut[] = "node(s) were unschedulable";
+	struct kube_rig *rig = *state;
+	char uid[64], want[3][128];
+
+	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
+	schedule_add_node(rig, "shut", "", "'unschedulable':true", "'cpu':'4'");
+	schedule_add_node(rig, "both", "", "'unschedulable':true", "'cpu':'1m'");
+	(void)snprintf(want[0], sizeof(want[0]), "FailedNodes.shut=%s", shut);
+	(void)snprintf(want[1], sizeof(want[1]), "FailedAndUnresolvableNodes.shut=%s",
+		       shut);
+	(void)snprintf(want[2], sizeof(want[2]), "FailedAndUnresolvableNodes.both=%s",
+		       shut);
+	assert_int_equal(extender_ask_as(rig, FILTER, names, uid), 200);
+	extender_must_be(rig, "filter",
+			 (const char *const[]){"#NodeNames=1", want[0], want[1], want[2],
+					       "FailedNodes.node-1=Insufficient cpu",
+					       "!FailedAndUnresolvableNodes.node-1",
+					       NULL});
+}
+
+/* kube-scheduler 1.20 takes the text for a format. */
+static void test_trouble(void **state)
+{
+	neap_auto_buf struct neap_buf out = {0};
+
+	(void)state;
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	answer_trouble("100% of \"a\\b\"\n%s", &out);
+	assert_string_equal(out.data, "{\"Error\":\"100%% of \\\"a\\\\b\\\" %%s\"}\n");
+}
+
 /* prioritize about what filter let pass, when something happened between: nothing of before is gone by. */
 static void test_between(void **state)
 {
@@ -480,8 +518,9 @@ static void test_preempt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(recorded), TEST(forms), TEST(orders),  TEST(between),
-		TEST(large),    TEST(bind),  TEST(preempt),
+		TEST(recorded), TEST(forms),         TEST(orders),
+		TEST(between),  TEST(final_reasons), cmocka_unit_test(test_trouble),
+		TEST(large),    TEST(bind),          TEST(preempt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
