@@ -19,7 +19,24 @@ struct neap_decide {
 	size_t start;    /* the row where the next decision begins */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
+	bool (*is_over)(void *arg);
+	void *is_over_arg;
 };
+
+/* Nodes between two looks at the time. */
+#define ROWS_AT_ONCE 256
+
+static bool is_late(const struct neap_decide *decide)
+{
+	return decide->is_over && decide->is_over(decide->is_over_arg);
+}
+
+void neap_decide_set_hurry(struct neap_decide *decide, bool (*is_over)(void *arg),
+			   void *arg)
+{
+	decide->is_over = is_over;
+	decide->is_over_arg = arg;
+}
 
 void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 {
@@ -310,6 +327,8 @@ static void add_scores(struct neap_decide *decide)
 
 		int weight = decide->settings->weights[i];
 
+		if (is_late(decide))
+			return;
 		if (!weight || (score->prepare && !score->prepare(cycle)))
 			continue;
 		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
@@ -435,6 +454,11 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		for (size_t i = 0; i < count && i < cycle->row_size; i++) {
 			size_t n = 0;
 
+			if (i % ROWS_AT_ONCE == 0 && is_late(decide))
+				return neap_error_set(err, NEAP_EUNAVAILABLE,
+						      "no time: %zu of %zu nodes were "
+						      "looked at",
+						      i, count);
 			while (n < filters && active[n]->fits(cycle, rows[i]))
 				n++;
 			if (n == filters)

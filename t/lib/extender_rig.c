@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t/lib/extender_rig.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+int64_t extender_step_usec;
+static int64_t seen_usec;
+
+static int64_t now_usec(void)
+{
+	return seen_usec += extender_step_usec;
+}
+
+static struct neap_http *http;
+static struct neap_extender *extender;
+static int api_port, own_port;
+
+static int setup_with(void **state, bool may_bind)
+{
+	struct neap_http_config server = {.tls_fd = -1,
+					  .unix_fd = -1,
+					  .plain_role = NEAP_HTTP_READER,
+					  .token = "secret"};
+	struct neap_extender_config config = {0};
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	struct kube_rig *rig;
+	struct neap_error err;
+
+	assert_int_equal(schedule_setup(state), 0);
+	rig = *state;
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
+	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
+	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
+	config.http = http;
+	config.may_bind = may_bind;
+	config.deadline_usec = DEADLINE_USEC;
+	config.now_usec = now_usec;
+	config.scheduler = schedule_scheduler;
+	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
+	api_port = rig->port;
+	own_port = ntohs(addr.sin_port);
+	schedule_add_node(rig, "node-0", "", "", "'cpu':'4','memory':'8Gi'");
+	schedule_add_node(rig, "node-1", "", "", "'cpu':'500m','memory':'8Gi'");
+	schedule_add_node(rig, "node-2", "", "", "'cpu':'8','memory':'8Gi'");
+	return 0;
+}
+
+int extender_setup(void **state)
+{
+	return setup_with(state, false);
+}
+
+int extender_setup_binder(void **state)
+{
+	return setup_with(state, true);
+}
+
+int extender_teardown(void **state)
+{
+	neap_http_free(http);
+	neap_extender_free(extender);
+	return schedule_teardown(state);
+}
+
+int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
+{
+	int status;
+
+	rig->port = own_port;
+	kube_as(rig, "");
+	status =
+		kube_ask_with(rig, what, "Content-Type: application/json\r\n", body, len);
+	rig->port = api_port;
+	kube_as(rig, NULL);
+	return status;
+}
+
+const char *extender_pod_uid(struct kube_rig *rig, const char *name, const char *cpu,
+			     bool is_high)
+{
+	static char uid[64];
+	char body[512];
+	int status;
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{'schedulerName':'default-"
+		       "scheduler'%s,'containers':[{'name':'c','image':'i',"
+		       "'resources':{'requests':{'cpu':'%s'}}}]}}",
+		       name, is_high ? ",'priorityClassName':'high'" : "", cpu);
+	status = kube_ask(rig, "POST " SCHEDULE_PODS, body);
+	if (status != 201)
+		fail_msg("%s: %d %s", name, status, kube_text(rig->body, "message"));
+	(void)snprintf(uid, sizeof(uid), "%s", kube_text(rig->body, "metadata.uid"));
+	return uid;
+}
+
+void extender_must_be(struct kube_rig *rig, const char *name, const char *const *want)
+{
+	for (; *want; want++) {
+		const char *wrong = kube_differs(rig->body, *want);
+
+		if (wrong) {
+			char *text = json_dumps(rig->body, JSON_COMPACT);
+
+			fail_msg("%s: %s in %s", name, wrong, text);
+		}
+	}
+}
+
+int extender_ask_as(struct kube_rig *rig, const char *what, const char *body,
+		    const char *uid)
+{
+	char text[4096];
+	size_t len = 0;
+
+	for (const char *at = body; *at && len < sizeof(text) - 64; at++) {
+		if (strncmp(at, "<UID>", 5) == 0) {
+			len += (size_t)snprintf(text + len, 64, "%s", uid);
+			at += 4;
+		} else {
+			text[len++] = *at == '\'' ? '"' : *at;
+		}
+	}
+	return extender_ask(rig, what, text, len);
+}
+
+int extender_bind(struct kube_rig *rig, const char *uid, const char *node)
+{
+	char body[512];
+	int status;
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{\"PodName\":\"p\",\"PodNamespace\":\"default\",\"PodUID\":\"%s\","
+		"\"Node\":\"%s\"}",
+		uid, node);
+	rig->port = own_port;
+	kube_as(rig, "secret");
+	status = kube_ask_with(rig, BIND, "Content-Type: application/json\r\n", body,
+			       strlen(body));
+	rig->port = api_port;
+	kube_as(rig, NULL);
+	return status;
+}
