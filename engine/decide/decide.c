@@ -479,27 +479,6 @@ int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 	return cycle->is_short ? neap_error_nomem(err) : 0;
 }
 
-int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
-			uint32_t row, struct neap_pod *const *gone, size_t count,
-			struct neap_error *err)
-{
-	struct neap_cycle *cycle = &decide->cycle;
-	struct neap_cluster_node *node;
-	int failed = begin(decide, pod, err);
-	bool fits;
-
-	if (failed < 0)
-		return failed;
-	node = cycle->columns->nodes[row];
-	for (size_t i = 0; i < count; i++)
-		(void)neap_cluster_lift(decide->cluster, gone[i]);
-	fits = neap_decide_fits(decide, row);
-	for (size_t i = count; i > 0; i--)
-		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
-	cycle->columns = neap_cluster_settle(decide->cluster);
-	return cycle->is_short ? neap_error_nomem(err) : fits;
-}
-
 unsigned neap_decide_wakes(const struct neap_decide *decide)
 {
 	return decide->cycle.wakes;
