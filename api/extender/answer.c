@@ -85,7 +85,7 @@ static const char *reason(struct reasons *reasons, uint32_t code)
 	reasons->of[at].code = code;
 	text = neap_decide_reason(reasons->decide, code, buf, sizeof(buf));
 	to = reasons->of[at].text;
-	for (size_t i = 0; text[i] && i < REASON_BYTES - 1; i++) {
+	for (size_t i = 0; i < REASON_BYTES - 1 && text[i]; i++) {
 		if (needs_escape(text[i]))
 			*to++ = '\\';
 		*to++ = printable(text[i]);

@@ -87,7 +87,7 @@ struct neap_scheduler {
 	bool is_lost;    /* changes were missed: everything is to be read again */
 	bool is_reading; /* for the first time, or again */
 	uint64_t readings;
-	unsigned moved;  /* NEAP_MOVED_* that nobody was woken for yet */
+	unsigned moved; /* NEAP_MOVED_* that nobody was woken for yet */
 	struct bind *binds;
 	size_t bind_count;
 };

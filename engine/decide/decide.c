@@ -111,47 +111,6 @@ void neap_decide_free(struct neap_decide *decide)
 	free(decide);
 }
 
-bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
-		       uint32_t arg)
-{
-	if (cycle->refusal_count == cycle->refusal_size) {
-		size_t size = cycle->refusal_size ? cycle->refusal_size * 2 : 64;
-		struct neap_refusal *list =
-			neap_realloc_array(cycle->refusals, size, sizeof(*list));
-
-		if (!list) {
-			cycle->is_short = true;
-			return false;
-		}
-		cycle->refusals = list;
-		cycle->refusal_size = size;
-	}
-	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
-		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
-	return false;
-}
-
-bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
-			    enum neap_reason reason, const char *text, size_t len)
-{
-	size_t at = 0;
-
-	while (at < cycle->text_count && (strncmp(cycle->texts[at], text, len) != 0 ||
-					  cycle->texts[at][len] != '\0'))
-		at++;
-	if (at == cycle->text_count && at < NEAP_REASON_TEXTS_MAX) {
-		char *copy = neap_arena_alloc(&cycle->arena, len + 1);
-
-		if (!copy) {
-			cycle->is_short = true;
-			return false;
-		}
-		memcpy(copy, text, len);
-		cycle->texts[cycle->text_count++] = copy;
-	}
-	return neap_cycle_refuse(cycle, row, reason, (uint32_t)at);
-}
-
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
 {
 	return number < decide->cycle.text_count ? decide->cycle.texts[number] : NULL;
@@ -487,28 +446,6 @@ int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 	*ret = (struct neap_verdict){
 		.rows = cycle->rows, .scores = cycle->scores, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
-}
-
-int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
-			uint32_t row, struct neap_pod *const *gone, size_t count,
-			struct neap_error *err)
-{
-	struct neap_cycle *cycle = &decide->cycle;
-	struct neap_cluster_node *node;
-	int failed = begin(decide, pod, err);
-	bool fits;
-
-	if (failed < 0)
-		return failed;
-	node = cycle->columns->nodes[row];
-	for (size_t i = 0; i < count; i++)
-		(void)neap_cluster_lift(decide->cluster, gone[i]);
-	fits = neap_decide_fits(decide, row);
-	for (size_t i = count; i > 0; i--)
-		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
-	neap_decide_finish(decide);
-	cycle->columns = neap_cluster_settle(decide->cluster);
-	return cycle->is_short ? neap_error_nomem(err) : fits;
 }
 
 unsigned neap_decide_wakes(const struct neap_decide *decide)
