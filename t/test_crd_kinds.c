@@ -257,11 +257,10 @@ static const struct object objects[] = {
 	 RESERVATION(
 		 "{template: {metadata: {labels: {a: 1}, namespace: 2}, spec: {nodeName: 3, "
 		 "containers: [{resources: {requests: {cpu: lots, memory: -1Gi}, "
-		 "limits: {cpu: 0.5, pods: -1}}}, x], "
+		 "limits: {cpu: 0.5, pods: -1.5}}}, x], "
 		 "priority: high, tolerations: {}}}, " OWNERS "}"),
 	 "spec.template.metadata.labels[a] FieldValueTypeInvalid | "
 	 "spec.template.metadata.namespace FieldValueTypeInvalid | "
-	 "spec.template.spec.containers[0].resources.limits[cpu] FieldValueTypeInvalid | "
 	 "spec.template.spec.containers[0].resources.limits[pods] FieldValueInvalid | "
 	 "spec.template.spec.containers[0].resources.requests[cpu] FieldValueInvalid | "
 	 "spec.template.spec.containers[0].resources.requests[memory] FieldValueInvalid | "

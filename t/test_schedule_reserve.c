@@ -167,7 +167,7 @@ static void test_waits_for_a_node(void **state)
 	until(rig,
 	      "GET /api/v1/namespaces/default/events?fieldSelector=involvedObject.name="
 	      "big,reason=FailedScheduling",
-	      "items.0.involvedObject.kind=Reservation", NULL, NULL);
+	      "items.0.involvedObject.kind=Reservation", "items.0.count=1", NULL);
 	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
 	is_at(rig, "big", "Available", "b");
 }

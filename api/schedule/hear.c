@@ -11,7 +11,7 @@
 
 /* --- what happened --- */
 
-static bool is_same_member(const json_t *a, const json_t *b, const char *name)
+bool scheduler_is_same(const json_t *a, const json_t *b, const char *name)
 {
 	const json_t *x = json_object_get(a, name), *y = json_object_get(b, name);
 
@@ -32,9 +32,9 @@ static bool is_changed(const struct neap_store_event *event)
 	if (before && now) {
 		meta_before = json_object_get(before, "metadata");
 		meta_now = json_object_get(now, "metadata");
-		changed = !is_same_member(before, now, "spec") ||
-			  !is_same_member(meta_before, meta_now, "labels") ||
-			  !is_same_member(meta_before, meta_now, "annotations");
+		changed = !scheduler_is_same(before, now, "spec") ||
+			  !scheduler_is_same(meta_before, meta_now, "labels") ||
+			  !scheduler_is_same(meta_before, meta_now, "annotations");
 	}
 	json_decref(before);
 	json_decref(now);

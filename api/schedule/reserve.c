@@ -44,12 +44,9 @@ static bool is_changed(const struct neap_store_event *event)
 		return false;
 	before = neap_object_tree(event->before);
 	now = neap_object_tree(event->object);
-	is_it = !before || !now ||
-		!json_equal(json_object_get(before, "spec"),
-			    json_object_get(now, "spec")) ||
-		!json_equal(
-			json_object_get(json_object_get(before, "metadata"), "labels"),
-			json_object_get(json_object_get(now, "metadata"), "labels"));
+	is_it = !before || !now || !scheduler_is_same(before, now, "spec") ||
+		!scheduler_is_same(json_object_get(before, "metadata"),
+				   json_object_get(now, "metadata"), "labels");
 	json_decref(before);
 	json_decref(now);
 	return is_it;

@@ -165,6 +165,11 @@ static int read_one(struct neap_amounts *amounts, const char *name, const json_t
 			       json_integer_value(value));
 		text = number;
 	}
+	/* cpu: 0.5, as people write it in YAML where no schema asks for a text. */
+	if (json_is_real(value)) {
+		(void)snprintf(number, sizeof(number), "%.15g", json_real_value(value));
+		text = number;
+	}
 	if (!text)
 		return neap_error_set(err, NEAP_EINVAL, "must be a quantity");
 	ret = neap_resources_add(resources, name, &resource, err);
