@@ -2,7 +2,6 @@
  *
  * The extender on the real API and scheduler, asked over TCP as a kube-scheduler does; bodies of a real one lie in
  * t/cases/extender. */
-#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,62 +11,11 @@
 #include <cmocka.h>
 
 #include "api/extender/extender.h"
-#include "api/schedule/view.h"
-#include "t/lib/schedule_rig.h"
+#include "t/lib/extender_rig.h"
 
-#define FILTER     "POST /extender/v1/filter"
-#define PRIORITIZE "POST /extender/v1/prioritize"
-#define PREEMPT    "POST /extender/v1/preempt"
-
-static struct neap_http *http;
-static struct neap_extender *extender;
-static int api_port, own_port;
-
-static int setup(void **state)
-{
-	struct neap_http_config server = {
-		.tls_fd = -1, .unix_fd = -1, .plain_role = NEAP_HTTP_READER};
-	struct neap_extender_config config = {0};
-	struct sockaddr_in addr;
-	socklen_t len = sizeof(addr);
-	struct kube_rig *rig;
-	struct neap_error err;
-
-	assert_int_equal(schedule_setup(state), 0);
-	rig = *state;
-	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
-	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
-	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
-	config.http = http;
-	config.scheduler = schedule_scheduler;
-	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
-	api_port = rig->port;
-	own_port = ntohs(addr.sin_port);
-	schedule_add_node(rig, "node-0", "", "", "'cpu':'4','memory':'8Gi'");
-	schedule_add_node(rig, "node-1", "", "", "'cpu':'500m','memory':'8Gi'");
-	schedule_add_node(rig, "node-2", "", "", "'cpu':'8','memory':'8Gi'");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	neap_http_free(http);
-	neap_extender_free(extender);
-	return schedule_teardown(state);
-}
-
-static int ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
-{
-	int status;
-
-	rig->port = own_port;
-	kube_as(rig, "");
-	status =
-		kube_ask_with(rig, what, "Content-Type: application/json\r\n", body, len);
-	rig->port = api_port;
-	kube_as(rig, NULL);
-	return status;
-}
+#define FILTER     EXTENDER_FILTER
+#define PRIORITIZE EXTENDER_PRIORITIZE
+#define PREEMPT    EXTENDER_PREEMPT
 
 /* The uid of a pod of the scheduler "default-scheduler", made when it is not there. */
 static const char *pod_uid(struct kube_rig *rig, const char *name, const char *cpu,
@@ -87,19 +35,6 @@ static const char *pod_uid(struct kube_rig *rig, const char *name, const char *c
 		fail_msg("%s: %d %s", name, status, kube_text(rig->body, "message"));
 	(void)snprintf(uid, sizeof(uid), "%s", kube_text(rig->body, "metadata.uid"));
 	return uid;
-}
-
-static void must_be(struct kube_rig *rig, const char *name, const char *const *want)
-{
-	for (; *want; want++) {
-		const char *wrong = kube_differs(rig->body, *want);
-
-		if (wrong) {
-			char *text = json_dumps(rig->body, JSON_COMPACT);
-
-			fail_msg("%s: %s in %s", name, wrong, text);
-		}
-	}
 }
 
 /* --- as a kube-scheduler asks --- */
@@ -163,30 +98,13 @@ static void test_recorded(void **state)
 			char *text =
 				json_dumps(body, flags ? JSON_INDENT(2) : JSON_COMPACT);
 
-			assert_int_equal(ask(rig, rows[i].ask, text, strlen(text)), 200);
-			must_be(rig, rows[i].file, rows[i].want);
+			assert_int_equal(
+				extender_ask(rig, rows[i].ask, text, strlen(text)), 200);
+			extender_must_be(rig, rows[i].file, rows[i].want);
 			free(text);
 		}
 		json_decref(body);
 	}
-}
-
-/* A body with the uid of the pod "p" for "UID", and ' for ". */
-static int ask_as(struct kube_rig *rig, const char *what, const char *body,
-		  const char *uid)
-{
-	char text[4096];
-	size_t len = 0;
-
-	for (const char *at = body; *at && len < sizeof(text) - 64; at++) {
-		if (strncmp(at, "<UID>", 5) == 0) {
-			len += (size_t)snprintf(text + len, 64, "%s", uid);
-			at += 4;
-		} else {
-			text[len++] = *at == '\'' ? '"' : *at;
-		}
-	}
-	return ask(rig, what, text, len);
 }
 
 #define POD                                                                              \
@@ -305,12 +223,12 @@ static void test_forms(void **state)
 
 	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		int status = ask_as(rig, rows[i].ask, rows[i].body, uid);
+		int status = extender_ask_as(rig, rows[i].ask, rows[i].body, uid);
 
 		if (status != rows[i].status)
 			fail_msg("%s: %d %s", rows[i].name, status,
 				 kube_text(rig->body, "Error"));
-		must_be(rig, rows[i].name, rows[i].want);
+		extender_must_be(rig, rows[i].name, rows[i].want);
 	}
 }
 
@@ -361,26 +279,26 @@ static void test_orders(void **state)
 
 		(void)snprintf(body, sizeof(body), "{" POD ",'NodeNames':[%s]}",
 			       rows[i].names);
-		status = ask_as(rig, FILTER, body, uid);
+		status = extender_ask_as(rig, FILTER, body, uid);
 		if (status != rows[i].status)
 			fail_msg("%s: %d %s", rows[i].names, status,
 				 kube_text(rig->body, "Error"));
-		must_be(rig, rows[i].names, rows[i].want);
+		extender_must_be(rig, rows[i].names, rows[i].want);
 	}
 	/* One that goes, whose row another gets. */
 	assert_int_equal(kube_ask(rig, "DELETE " SCHEDULE_NODES "/node-0", NULL), 200);
 	(void)snprintf(body, sizeof(body), "{" POD ",'NodeNames':['node-0','node-4']}");
-	assert_int_equal(ask_as(rig, FILTER, body, uid), 200);
-	must_be(rig, "without it",
-		(const char *const[]){"#NodeNames=1", "NodeNames.0=node-4",
-				      "FailedNodes.node-0~not known", NULL});
+	assert_int_equal(extender_ask_as(rig, FILTER, body, uid), 200);
+	extender_must_be(rig, "without it",
+			 (const char *const[]){"#NodeNames=1", "NodeNames.0=node-4",
+					       "FailedNodes.node-0~not known", NULL});
 	schedule_add_node(rig, "other", "", "", "'cpu':'4','memory':'8Gi'");
 	(void)snprintf(body, sizeof(body),
 		       "{" POD ",'NodeNames':['node-0','other','node-4']}");
-	assert_int_equal(ask_as(rig, FILTER, body, uid), 200);
-	must_be(rig, "with another",
-		(const char *const[]){"#NodeNames=2", "NodeNames.0=other",
-				      "FailedNodes.node-0~not known", NULL});
+	assert_int_equal(extender_ask_as(rig, FILTER, body, uid), 200);
+	extender_must_be(rig, "with another",
+			 (const char *const[]){"#NodeNames=2", "NodeNames.0=other",
+					       "FailedNodes.node-0~not known", NULL});
 }
 
 /* 413 above the bound, and below it a large body is read. */
@@ -403,46 +321,13 @@ static void test_large(void **state)
 		assert_non_null(body);
 		memset(body + n, ' ', sizes[i] - (size_t)n);
 		body[sizes[i] - 1] = '}';
-		assert_int_equal(ask(rig, FILTER, body, sizes[i]), i ? 413 : 200);
+		assert_int_equal(extender_ask(rig, FILTER, body, sizes[i]),
+				 i ? 413 : 200);
 		free(body);
 	}
 }
 
 /* --- making room --- */
-
-struct binding {
-	int told;
-	char trouble[512];
-};
-
-static void told(void *arg, const char *trouble)
-{
-	struct binding *binding = arg;
-
-	binding->told++;
-	(void)snprintf(binding->trouble, sizeof(binding->trouble), "%s",
-		       trouble ? trouble : "");
-}
-
-/* What becomes of it; "": it is bound. */
-static const char *bind_to(struct kube_rig *rig, const char *pod, const char *uid,
-			   const char *node)
-{
-	static struct binding binding;
-	const struct neap_schedule_binding ask_bind = {.ns = "default",
-						       .name = pod,
-						       .uid = uid,
-						       .node = node,
-						       .told = told,
-						       .arg = &binding};
-
-	binding = (struct binding){0};
-	neap_scheduler_bind(schedule_scheduler, &ask_bind);
-	for (int i = 0; i < 4000 && !binding.told; i++)
-		kube_run(rig, 5);
-	assert_int_equal(binding.told, 1);
-	return binding.trouble;
-}
 
 static void test_bind(void **state)
 {
@@ -461,7 +346,7 @@ static void test_bind(void **state)
 
 	(void)snprintf(uid, sizeof(uid), "%s", pod_uid(rig, "p", "1", false));
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		const char *trouble = bind_to(
+		const char *trouble = extender_bind(
 			rig, rows[i].pod, rows[i].uid ? rows[i].uid : uid, rows[i].node);
 
 		if (*rows[i].trouble ? !strstr(trouble, rows[i].trouble) : *trouble)
@@ -471,10 +356,11 @@ static void test_bind(void **state)
 	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/p", NULL), 200);
 	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "node-0");
 	/* It counts there, and is judged no more. */
-	assert_int_equal(ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", uid),
-			 200);
-	must_be(rig, "of a bound one",
-		(const char *const[]){"Error~is on node node-0 already", NULL});
+	assert_int_equal(
+		extender_ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", uid),
+		200);
+	extender_must_be(rig, "of a bound one",
+			 (const char *const[]){"Error~is on node node-0 already", NULL});
 }
 
 static void test_preempt(void **state)
@@ -496,13 +382,14 @@ static void test_preempt(void **state)
 				  "{'metadata':{'name':'high'},'value':1000}"),
 			 201);
 	(void)snprintf(low, sizeof(low), "%s", pod_uid(rig, "low", "3", false));
-	assert_string_equal(bind_to(rig, "low", low, "node-0"), "");
+	assert_string_equal(extender_bind(rig, "low", low, "node-0"), "");
 	(void)snprintf(high, sizeof(high), "%s", pod_uid(rig, "p", "3", true));
 	for (int i = 0; i < 2; i++) {
 		/* node-1 is too small in any case; the victim is not on node-2. */
 		(void)snprintf(body, sizeof(body), i ? whole : named, high, low, low);
-		assert_int_equal(ask_as(rig, PREEMPT, body, ""), 200);
-		must_be(rig, i ? "whole" : "by name",
+		assert_int_equal(extender_ask_as(rig, PREEMPT, body, ""), 200);
+		extender_must_be(
+			rig, i ? "whole" : "by name",
 			(const char *const[]){
 				"NodeNameToMetaVictims.node-0.NumPDBViolations=1",
 				"#NodeNameToMetaVictims.node-0.Pods=1",
@@ -515,13 +402,16 @@ static void test_preempt(void **state)
 	}
 	/* Nobody is gone. */
 	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/low", NULL), 200);
-	assert_int_equal(ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", high),
-			 200);
-	must_be(rig, "after it",
+	assert_int_equal(
+		extender_ask_as(rig, FILTER, "{" POD ",'NodeNames':['node-0']}", high),
+		200);
+	extender_must_be(
+		rig, "after it",
 		(const char *const[]){"FailedNodes.node-0=Insufficient cpu", NULL});
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, extender_setup, extender_teardown)
 
 int main(void)
 {

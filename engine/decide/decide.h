@@ -141,6 +141,8 @@ struct neap_victims {
 	size_t violations; /* of budgets */
 };
 
+/* Whether it never has to go for others: a reservation, or a pod that says so by its label disable-preemptible. */
+bool neap_decide_is_spared(const struct neap_pod *pod);
 /* After a decision that found no place for pod: which pods of lower priority would have to go, and from where: as few
  * violations of budgets as may be, then the least important pods. 1; 0: nothing helps, and the explanation says so from
  * now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */

@@ -100,8 +100,7 @@ static void lift(struct trial *trial, struct candidate *candidate)
 	candidate->goes = true;
 }
 
-/* Reservations, and pods that say that nobody takes their place. */
-static bool is_spared(const struct neap_pod *pod)
+bool neap_decide_is_spared(const struct neap_pod *pod)
 {
 	const char *says = neap_object_label(pod->object, KEY_SPARED);
 
@@ -116,7 +115,7 @@ static void collect(struct trial *trial)
 
 		/* One whose binding is on its way cannot be taken back. */
 		if (other->priority >= trial->pod->priority || other->seat.is_assumed ||
-		    is_spared(other) || trial->count == CANDIDATES_MAX)
+		    neap_decide_is_spared(other) || trial->count == CANDIDATES_MAX)
 			continue;
 		trial->of[trial->count++] = (struct candidate){.pod = other};
 	}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t/lib/extender_rig.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/extender/extender.h"
+#include "api/schedule/view.h"
+
+static struct neap_http *http;
+static struct neap_extender *extender;
+static int api_port, own_port;
+
+int extender_setup(void **state)
+{
+	struct neap_http_config server = {
+		.tls_fd = -1, .unix_fd = -1, .plain_role = NEAP_HTTP_READER};
+	struct neap_extender_config config = {0};
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	struct kube_rig *rig;
+	struct neap_error err;
+
+	assert_int_equal(schedule_setup(state), 0);
+	rig = *state;
+	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
+	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
+	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
+	config.http = http;
+	config.scheduler = schedule_scheduler;
+	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
+	api_port = rig->port;
+	own_port = ntohs(addr.sin_port);
+	schedule_add_node(rig, "node-0", "", "", "'cpu':'4','memory':'8Gi'");
+	schedule_add_node(rig, "node-1", "", "", "'cpu':'500m','memory':'8Gi'");
+	schedule_add_node(rig, "node-2", "", "", "'cpu':'8','memory':'8Gi'");
+	return 0;
+}
+
+int extender_teardown(void **state)
+{
+	neap_http_free(http);
+	neap_extender_free(extender);
+	return schedule_teardown(state);
+}
+
+int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
+{
+	int status;
+
+	rig->port = own_port;
+	kube_as(rig, "");
+	status =
+		kube_ask_with(rig, what, "Content-Type: application/json\r\n", body, len);
+	rig->port = api_port;
+	kube_as(rig, NULL);
+	return status;
+}
+
+void extender_must_be(struct kube_rig *rig, const char *name, const char *const *want)
+{
+	for (; *want; want++) {
+		const char *wrong = kube_differs(rig->body, *want);
+
+		if (wrong) {
+			char *text = json_dumps(rig->body, JSON_COMPACT);
+
+			fail_msg("%s: %s in %s", name, wrong, text);
+		}
+	}
+}
+
+int extender_ask_as(struct kube_rig *rig, const char *what, const char *body,
+		    const char *uid)
+{
+	char text[4096];
+	size_t len = 0;
+
+	for (const char *at = body; *at && len < sizeof(text) - 64; at++) {
+		if (strncmp(at, "<UID>", 5) == 0) {
+			len += (size_t)snprintf(text + len, 64, "%s", uid);
+			at += 4;
+		} else {
+			text[len++] = *at == '\'' ? '"' : *at;
+		}
+	}
+	return extender_ask(rig, what, text, len);
+}
+
+struct binding {
+	int told;
+	char trouble[512];
+};
+
+static void told(void *arg, const char *trouble)
+{
+	struct binding *binding = arg;
+
+	binding->told++;
+	(void)snprintf(binding->trouble, sizeof(binding->trouble), "%s",
+		       trouble ? trouble : "");
+}
+
+const char *extender_bind(struct kube_rig *rig, const char *pod, const char *uid,
+			  const char *node)
+{
+	static struct binding binding;
+	const struct neap_schedule_binding ask_bind = {.ns = "default",
+						       .name = pod,
+						       .uid = uid,
+						       .node = node,
+						       .told = told,
+						       .arg = &binding};
+
+	binding = (struct binding){0};
+	neap_scheduler_bind(schedule_scheduler, &ask_bind);
+	for (int i = 0; i < 4000 && !binding.told; i++)
+		kube_run(rig, 5);
+	assert_int_equal(binding.told, 1);
+	return binding.trouble;
+}
