@@ -200,6 +200,9 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 		kept->placed = neap_reserve_book_find(kept->book, pod->keep->name);
 		return 0;
 	}
+	/* A profile without the filter leaves them all to others. */
+	if (cycle->settings->filters_off >> neap_settings_find_filter("Reservation") & 1)
+		return 0;
 	if (pod->asks_reservations)
 		ret = read_ask(cycle, err);
 	if (ret < 0 || !neap_reserve_book_count(kept->book))

@@ -277,12 +277,12 @@ static bool is_far(const struct neap_pod *pod)
 
 /* So many nodes where it would help are compared. */
 static int64_t enough(const struct neap_decide *decide,
-		      const struct neap_settings *settings)
+		      const struct neap_settings_trials *trials)
 {
 	int64_t nodes = (int64_t)neap_decide_nodes(decide);
-	int64_t count = nodes * settings->candidate_percent / 100;
+	int64_t count = nodes * trials->percent / 100;
 
-	return count > settings->candidates_min ? count : settings->candidates_min;
+	return count > trials->least ? count : trials->least;
 }
 
 static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
@@ -294,7 +294,9 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 	struct trial *trial = neap_alloc(sizeof(*trial));
 	struct price best = {0};
 	uint64_t start;
-	int64_t wanted = enough(decide, cycle->settings);
+	int64_t wanted = enough(decide, neap_pod_is_stand(pod)
+						? &cycle->settings->reservation_trials
+						: &cycle->settings->trials);
 	int found = 0;
 
 	if (!trial)
