@@ -18,7 +18,6 @@
 #include "api/daemon/whole.h"
 #include "api/http/tokens.h"
 #include "api/kube/kube.h"
-#include "api/schedule/policies.h"
 #include "api/schedule/schedule.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
@@ -146,6 +145,7 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.host_app_count = config->host_app_count;
 	node.host_driver = neap_host_driver(daemon->trees, daemon->tree_count);
 	node.sys_root = config->sys_root;
+	node.kubelet_dir = config->kubelet_dir;
 	(void)snprintf(daemon->record_dir, sizeof(daemon->record_dir), "%s/workloads",
 		       config->data_dir);
 	(void)snprintf(daemon->freeze_file, sizeof(daemon->freeze_file), "%s/freeze",
@@ -230,12 +230,6 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
-	const struct neap_schedule_policies_config placing = {
-		.registry = daemon->registry,
-		.log = &daemon->log,
-		.failed = policy_failed,
-		.arg = daemon,
-	};
 	struct neap_daemon_api_config api = {
 		.config = &daemon->config,
 		.log = &daemon->log,
@@ -245,10 +239,8 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		.scheduling = daemon->scheduling,
 	};
 
-	daemon->placing = neap_schedule_policies_new(&placing);
-	if (daemon->placing == NULL)
-		return neap_error_nomem(err);
-	api.more = neap_schedule_policies_more(daemon->placing);
+	if (neap_daemon_scheduling_policies(daemon, policy_failed, &api, err) < 0)
+		return -(int)err->code;
 	if ((daemon->config.roles & NEAP_ROLE_API) != 0 &&
 	    (neap_daemon_api_start(&api, &daemon->api, err) < 0 ||
 	     neap_daemon_controllers_start(&api, daemon->api, &daemon->controllers, err) <
@@ -365,8 +357,6 @@ static void clients_end(struct neap_daemon *daemon)
 	daemon->extender = NULL;
 	neap_daemon_controllers_free(daemon->controllers);
 	daemon->controllers = NULL;
-	neap_schedule_policies_free(daemon->placing);
-	daemon->placing = NULL;
 	neap_daemon_api_stop(daemon->api);
 	neap_http_free(daemon->http);
 	daemon->http = NULL;

@@ -26,8 +26,7 @@ struct block {
 
 static const char others[] = "other reasons";
 
-/* A text of the script as people will read it: one line of UTF-8. */
-static void clean(const char *text, char *ret)
+void neap_place_clean(const char *text, char *ret)
 {
 	(void)neap_strcopy(ret, NEAP_PLACE_REASON, text); /* cut is fine */
 	neap_utf8_trim(ret);
@@ -47,7 +46,7 @@ static uint32_t note_reason(struct neap_place_call *call, const char *text)
 	char reason[NEAP_PLACE_REASON];
 	size_t i;
 
-	clean(text, reason);
+	neap_place_clean(text, reason);
 	for (i = 0; i < call->reason_count; i++)
 		if (strcmp(call->reasons[i], reason) == 0)
 			return (uint32_t)i + 1;
@@ -160,7 +159,11 @@ static enum neap_tick_verdict allow(struct block *block)
 	int rc;
 
 	if (!block->call->is_open) {
-		verdict = neap_place_open(policy, place, block->err);
+		const struct neap_place_pod pod = {place->pod,
+						   neap_cluster_resources(place->cluster),
+						   place->now_usec};
+
+		verdict = neap_place_open(policy, &pod, block->err);
 		if (verdict != NEAP_TICK_WISHES)
 			return verdict;
 		block->call->is_open = true;

@@ -9,11 +9,16 @@
 static const char *const qos_functions[] = {"tick", NULL};
 static const char *const score_functions[] = {"plan", NULL};
 static const char *const filter_functions[] = {"allow", NULL};
+static const char *const reservation_functions[] = {"match", NULL};
+static const char *const node_fields[] = {"triggers", "where", NULL};
+static const char *const reservation_fields[] = {"rank", "index", "combine", NULL};
+static const char *const none[] = {NULL};
 
 static const struct neap_kind kinds[] = {
 	{
 		.name = "qos",
 		.functions = qos_functions,
+		.more = node_fields,
 		.call_budget_usec = 5000,
 		.load_budget_usec = 100000,
 		.cycle_budget_usec = 20000,
@@ -25,6 +30,7 @@ static const struct neap_kind kinds[] = {
 	{
 		.name = "score",
 		.functions = score_functions,
+		.more = none,
 		.call_budget_usec = 2000,
 		.load_budget_usec = 100000,
 		.cycle_budget_usec = 8000,
@@ -37,6 +43,7 @@ static const struct neap_kind kinds[] = {
 	{
 		.name = "filter",
 		.functions = filter_functions,
+		.more = none,
 		.call_budget_usec = 2000, /* and for each node, lua/place.h */
 		.load_budget_usec = 100000,
 		.cycle_budget_usec = 30000,
@@ -45,6 +52,20 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.is_place = true,
 		.run_example = neap_place_run_example,
+	},
+	{
+		.name = "reservation",
+		.functions = reservation_functions,
+		.more = reservation_fields,
+		.call_budget_usec = 2000, /* one reservation */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 20000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "owners alone say who uses a reservation",
+		.is_short = true,
+		.is_place = true,
+		.read = neap_reserve_read,
+		.run_example = neap_reserve_run_example,
 	},
 };
 
@@ -63,5 +84,5 @@ int64_t neap_kind_cycle_usec(const struct neap_kind *kind)
 
 const char *neap_kind_names(void)
 {
-	return "qos, score, filter";
+	return "qos, score, filter, reservation";
 }

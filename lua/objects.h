@@ -46,6 +46,8 @@ struct neap_topology *neap_lua_to_topology(lua_State *L, int index);
 int neap_lua_selector_new(lua_State *L);
 /* Pushes the object of a LabelSelector that was checked before. */
 void neap_lua_push_selector(lua_State *L, const json_t *json);
+struct neap_selector;
+void neap_lua_push_selector_copy(lua_State *L, const struct neap_selector *selector);
 /* A table of labels, or a LabelSelector, as JSON; {} is an empty object. Bounded. Does not raise. */
 int neap_lua_read_labels_json(lua_State *L, int index, json_t **ret,
 			      struct neap_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds score and filter: what one decision about a place for a pod asks of a policy. */
+ * Kinds score and filter: what one decision about a place for a pod asks of a policy. Kind reservation: lua/reserve.h. */
 #ifndef NEAP_LUA_PLACE_H
 #define NEAP_LUA_PLACE_H
 
@@ -16,6 +16,13 @@
 struct neap_place {
 	struct neap_cluster *cluster; /* settled */
 	const struct neap_pod *pod;
+	int64_t now_usec;
+};
+
+/* A pod, as long as something about it is decided. */
+struct neap_place_pod {
+	const struct neap_pod *pod;
+	const struct neap_resources *resources; /* of the cluster */
 	int64_t now_usec;
 };
 

@@ -13,190 +13,94 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/cluster/cpus.h"
 #include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/place_priv.h"
 
-#define NODES_MAX  64
-#define PODS_MAX   256
-#define VALUES_MAX 4096
-#define ROW_BYTES  (64 * 1024)
+#define NODES_MAX 64
+#define PODS_MAX  256
 /* The moment of every row, and its reports. */
-#define START_UNIX INT64_C(1700000000)
 #define START_TEXT "2023-11-14T22:13:20Z"
 #define LONG_AGO   "2023-01-01T00:00:00Z"
 
 struct example {
-	struct neap_policy *policy;
-	int index;
-	char name[80];
-	struct neap_params params; /* those in force outside of this row */
-	json_t *row;
+	const struct neap_place_row *row;
 	struct neap_cluster *cluster;
 	struct neap_pod *pod;
 	uint32_t rows[NODES_MAX];
 	size_t count;
-	int rc;
-	struct neap_error *err;
 };
 
-static int fail(const struct example *ex, const char *field, const char *what)
-{
-	return neap_error_set(ex->err, NEAP_EINVAL, "%s: %s", field, what);
-}
-
-/* --- reading --- */
-
-static int check_names(const struct example *ex, const json_t *object, const char *what,
-		       const char *const *names)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach ((json_t *)object, key, value) {
-		const char *const *name = names;
-
-		while (*name && strcmp(*name, key) != 0)
-			name++;
-		if (!*name)
-			return neap_error_set(ex->err, NEAP_EINVAL,
-					      "%s has no field '%.40s'", what, key);
-	}
-	return 0;
-}
-
-static int read_row(lua_State *L, struct example *ex)
-{
-	static const char *const names[] = {"name",  "params", "pod",
-					    "nodes", "want",   NULL};
-	int row, rc;
-
-	neap_policy_push(L, ex->policy, NEAP_REF_TABLE);
-	neap_lua_get(L, -1, "examples");
-	lua_rawgeti(L, -1, ex->index);
-	row = lua_gettop(L);
-	if (neap_lua_get(L, row, "name") == LUA_TSTRING)
-		(void)neap_strcopy(ex->name, sizeof(ex->name),
-				   lua_tostring(L, -1)); /* cut */
-	if (!ex->name[0])
-		return fail(ex, "name", "a text is wanted");
-	rc = neap_lua_to_json_within(L, row, VALUES_MAX, ROW_BYTES, &ex->row, ex->err);
-	if (rc < 0)
-		return rc;
-	rc = check_names(ex, ex->row, "an example of this kind", names);
-	if (rc < 0)
-		return rc;
-	neap_params_reset(&ex->policy->params);
-	if (neap_lua_get(L, row, "params") == LUA_TNIL)
-		return 0;
-	return neap_params_set_lua(L, lua_gettop(L), &ex->policy->params, ex->err);
-}
-
-static int read_protected(lua_State *L)
-{
-	struct example *ex = lua_touserdata(L, 1);
-
-	luaL_checkstack(L, 20, NULL);
-	ex->rc = read_row(L, ex);
-	return 0;
-}
-
 /* --- objects --- */
-
-/* Amounts as quantities: { cpu = 500 } is "500m". */
-static int quantities(const struct example *ex, const json_t *from, const char *what,
-		      json_t *ret)
-{
-	const char *key;
-	json_t *value;
-	int rc = 0;
-
-	json_object_foreach ((json_t *)from, key, value) {
-		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			return neap_error_set(
-				ex->err, NEAP_EINVAL,
-				"%s.%.60s: a whole number is wanted, cpu in "
-				"thousandths",
-				what, key);
-		if (json_object_set_new(
-			    ret, key,
-			    json_sprintf("%lld%s", (long long)json_integer_value(value),
-					 strcmp(key, "cpu") == 0 ? "m" : "")) < 0)
-			rc = neap_error_nomem(ex->err);
-	}
-	return rc;
-}
-
-/* Takes the tree, which may be NULL. */
-static int object_of(const struct example *ex, json_t *tree, struct neap_object **ret)
-{
-	static const char *const fields[] = {"spec.nodeName", NULL};
-
-	if (!tree)
-		return neap_error_nomem(ex->err);
-	return neap_object_new_take(tree, fields, 1, ret, ex->err);
-}
-
-static json_t *or_empty(const json_t *object)
-{
-	json_t *ret = json_is_object(object) ? json_deep_copy(object) : json_object();
-
-	return ret;
-}
 
 static int set_node(struct example *ex, const char *name, const json_t *node)
 {
 	json_t *allocatable = json_object();
 	struct neap_object *object = NULL;
 	unsigned moved;
-	int rc = allocatable ? 0 : neap_error_nomem(ex->err);
+	int rc = allocatable ? 0 : neap_error_nomem(ex->row->err);
 
 	if (rc == 0)
 		rc = json_object_set_new(allocatable, "pods", json_string("110"));
 	if (rc == 0)
-		rc = quantities(ex, json_object_get(node, "allocatable"), "allocatable",
-				allocatable);
+		rc = neap_place_row_amounts(ex->row, json_object_get(node, "allocatable"),
+					    "allocatable", allocatable);
 	if (rc < 0) {
 		json_decref(allocatable);
 		return rc;
 	}
-	rc = object_of(ex,
-		       json_pack("{s:{s:s,s:s,s:o},s:{s:o}}", "metadata", "name", name,
-				 "uid", name, "labels",
-				 or_empty(json_object_get(node, "labels")), "status",
-				 "allocatable", allocatable),
-		       &object);
+	rc = neap_place_row_object(
+		ex->row,
+		json_pack("{s:{s:s,s:s,s:o},s:{s:o}}", "metadata", "name", name, "uid",
+			  name, "labels",
+			  neap_place_row_map(json_object_get(node, "labels")), "status",
+			  "allocatable", allocatable),
+		&object);
 	if (rc == 0)
-		rc = neap_cluster_set_node(ex->cluster, object, &moved, ex->err);
+		rc = neap_cluster_set_node(ex->cluster, object, &moved, ex->row->err);
+	(void)neap_object_unref(object);
+	return rc;
+}
+
+static int set_topology(struct example *ex, json_t *tree)
+{
+	struct neap_object *object = NULL;
+	unsigned moved;
+	int rc = neap_place_row_object(ex->row, tree, &object);
+
+	if (rc == 0)
+		rc = neap_cluster_set_topology(ex->cluster, object, &moved, ex->row->err);
 	(void)neap_object_unref(object);
 	return rc;
 }
 
 static int set_pod(struct example *ex, const char *node, int number,
-		   const json_t *requested)
+		   const json_t *requested, const json_t *annotations)
 {
 	json_t *requests = json_object();
 	struct neap_object *object = NULL;
 	unsigned moved;
 	char name[300];
-	int rc = requests ? 0 : neap_error_nomem(ex->err);
+	int rc = requests ? 0 : neap_error_nomem(ex->row->err);
 
 	(void)snprintf(name, sizeof(name), "%.250s-%d", node, number);
 	if (rc == 0)
-		rc = quantities(ex, requested, "requested", requests);
+		rc = neap_place_row_amounts(ex->row, requested, "requested", requests);
 	if (rc < 0) {
 		json_decref(requests);
 		return rc;
 	}
-	rc = object_of(ex,
-		       json_pack("{s:{s:s,s:s,s:s},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
-				 "metadata", "name", name, "namespace", "there", "uid",
-				 name, "spec", "nodeName", node, "containers",
-				 "resources", "requests", requests, "status", "phase",
-				 "Running", "startTime", LONG_AGO),
-		       &object);
+	rc = neap_place_row_object(
+		ex->row,
+		json_pack("{s:{s:s,s:s,s:s,s:O*},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
+			  "metadata", "name", name, "namespace", "there", "uid", name,
+			  "annotations", annotations, "spec", "nodeName", node,
+			  "containers", "resources", "requests", requests, "status",
+			  "phase", "Running", "startTime", LONG_AGO),
+		&object);
 	if (rc == 0)
-		rc = neap_cluster_set_pod(ex->cluster, object, &moved, ex->err);
+		rc = neap_cluster_set_pod(ex->cluster, object, &moved, ex->row->err);
 	(void)neap_object_unref(object);
 	return rc;
 }
@@ -210,7 +114,7 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 	const char *key;
 	unsigned moved;
 	json_t *value;
-	int rc = used && list ? 0 : neap_error_nomem(ex->err);
+	int rc = used && list ? 0 : neap_error_nomem(ex->row->err);
 
 	json_object_foreach (json_object_get(node, "load_share"), key, value) {
 		double all =
@@ -219,15 +123,15 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 
 		if (rc == 0 &&
 		    (!json_is_number(value) || share < 0 || share > 10 || all <= 0))
-			rc = fail(
-				ex, "load_share",
+			rc = neap_place_row_fail(
+				ex->row, "load_share",
 				"shares from 0 to 10 of what allocatable says are wanted");
 		if (rc == 0 &&
 		    json_object_set_new(
 			    used, key,
 			    json_sprintf("%lld%s", (long long)(all * share + 0.5),
 					 strcmp(key, "cpu") == 0 ? "m" : "")) < 0)
-			rc = neap_error_nomem(ex->err);
+			rc = neap_error_nomem(ex->row->err);
 	}
 	for (int i = 0; rc == 0 && i < pods; i++)
 		if (json_array_append_new(list,
@@ -236,106 +140,90 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 						    json_sprintf("%.250s-%d", name, i),
 						    "podUsage", "resources", "cpu", "0",
 						    "memory", "0")) < 0)
-			rc = neap_error_nomem(ex->err);
+			rc = neap_error_nomem(ex->row->err);
 	if (rc < 0) {
 		json_decref(used);
 		json_decref(list);
 		return rc;
 	}
-	rc = object_of(ex,
-		       json_pack("{s:{s:s,s:s},s:{s:s,s:{s:{s:o}},s:o}}", "metadata",
-				 "name", name, "uid", name, "status", "updateTime",
-				 START_TEXT, "nodeMetric", "nodeUsage", "resources", used,
-				 "podsMetric", list),
-		       &object);
+	rc = neap_place_row_object(ex->row,
+				   json_pack("{s:{s:s,s:s},s:{s:s,s:{s:{s:o}},s:o}}",
+					     "metadata", "name", name, "uid", name,
+					     "status", "updateTime", START_TEXT,
+					     "nodeMetric", "nodeUsage", "resources", used,
+					     "podsMetric", list),
+				   &object);
 	if (rc == 0)
-		rc = neap_cluster_set_metric(ex->cluster, object, &moved, ex->err);
+		rc = neap_cluster_set_metric(ex->cluster, object, &moved, ex->row->err);
 	(void)neap_object_unref(object);
 	return rc;
 }
 
-static int add_node(struct example *ex, const char *name, const json_t *node)
+/* The first pod has what is taken: all of requested, and the CPUs and memory of NUMA nodes. */
+static int add_pods(struct example *ex, const char *name, const json_t *node,
+		    const json_t *annotations)
 {
-	static const char *const names[] = {"labels",     "allocatable", "requested",
-					    "load_share", "pods",        NULL};
 	const json_t *requested = json_object_get(node, "requested");
 	const json_t *told = json_object_get(node, "pods");
-	int rc = check_names(ex, node, "a node", names), pods = 0;
+	bool has_any = json_object_size(requested) || json_object_size(annotations);
+	int rc = 0, pods;
 
-	if (rc < 0)
-		return rc;
 	if (told && (!json_is_integer(told) || json_integer_value(told) < 0 ||
 		     json_integer_value(told) > PODS_MAX))
-		return fail(ex, "pods", "a whole number up to 256 is wanted");
-	pods = told ? (int)json_integer_value(told) : json_object_size(requested) > 0;
-	if (!pods && json_object_size(requested))
-		return fail(ex, "pods", "no pods, and something is requested");
-	rc = set_node(ex, name, node);
+		return neap_place_row_fail(ex->row, "pods",
+					   "a whole number up to 256 is wanted");
+	pods = told ? (int)json_integer_value(told) : has_any;
+	if (!pods && has_any)
+		return neap_place_row_fail(
+			ex->row, "pods", "no pods, and something is requested or bound");
 	for (int i = 0; rc == 0 && i < pods; i++)
-		rc = set_pod(ex, name, i, i ? NULL : requested);
+		rc = set_pod(ex, name, i, i ? NULL : requested, i ? NULL : annotations);
 	if (rc == 0 && json_object_get(node, "load_share"))
 		rc = set_metric(ex, name, node, pods);
 	return rc;
 }
 
-static int make_pod(struct example *ex)
+static int add_node(struct example *ex, const char *name, const json_t *node)
 {
-	static const char *const names[] = {"name",        "namespace", "labels",
-					    "annotations", "priority",  "requests",
-					    NULL};
-	const json_t *pod = json_object_get(ex->row, "pod");
-	const char *name = json_string_value(json_object_get(pod, "name"));
-	const char *ns = json_string_value(json_object_get(pod, "namespace"));
-	json_t *requests = json_object();
-	struct neap_object *object = NULL;
-	int rc = requests ? 0 : neap_error_nomem(ex->err);
+	static const char *const names[] = {
+		"labels", "allocatable", "requested", "load_share", "pods", "numa", NULL};
+	const json_t *numa = json_object_get(node, "numa");
+	json_t *topology = NULL, *annotations = NULL;
+	int rc = neap_place_row_check(ex->row, node, "a node", names);
 
+	if (rc == 0 && numa)
+		rc = neap_place_example_numa(numa, name, &topology, &annotations,
+					     ex->row->err);
 	if (rc == 0)
-		rc = check_names(ex, pod, "a pod", names);
+		rc = set_node(ex, name, node);
+	if (rc == 0 && topology)
+		rc = set_topology(ex, json_incref(topology));
 	if (rc == 0)
-		rc = quantities(ex, json_object_get(pod, "requests"), "requests",
-				requests);
-	if (rc < 0) {
-		json_decref(requests);
-		return rc;
-	}
-	rc = object_of(
-		ex,
-		json_pack(
-			"{s:{s:s,s:s,s:s,s:o,s:o},s:{s:I,s:[{s:{s:o}}]},s:{}}",
-			"metadata", "name", name ? name : "pod", "namespace",
-			ns ? ns : "default", "uid", "pod", "labels",
-			or_empty(json_object_get(pod, "labels")), "annotations",
-			or_empty(json_object_get(pod, "annotations")), "spec", "priority",
-			(json_int_t)json_integer_value(json_object_get(pod, "priority")),
-			"containers", "resources", "requests", requests, "status"),
-		&object);
-	if (rc == 0)
-		rc = neap_pod_new(object, neap_cluster_resources(ex->cluster), &ex->pod,
-				  ex->err);
-	(void)neap_object_unref(object);
-	if (rc == 0 && ex->pod->trouble)
-		rc = fail(ex, "pod", ex->pod->trouble);
+		rc = add_pods(ex, name, node, annotations);
+	json_decref(topology);
+	json_decref(annotations);
 	return rc;
 }
 
 static int make_cluster(struct example *ex)
 {
-	const json_t *nodes = json_object_get(ex->row, "nodes");
+	const json_t *nodes = json_object_get(ex->row->json, "nodes");
 	const char *name;
 	json_t *node;
 	int rc;
 
 	if (json_object_size(nodes) > NODES_MAX || (nodes && !json_is_object(nodes)))
-		return fail(ex, "nodes", "at most 64 tables by name are wanted");
-	rc = neap_cluster_new(&ex->cluster, ex->err);
+		return neap_place_row_fail(ex->row, "nodes",
+					   "at most 64 tables by name are wanted");
+	rc = neap_cluster_new(&ex->cluster, ex->row->err);
 	json_object_foreach ((json_t *)nodes, name, node) {
 		rc = rc < 0 ? rc : add_node(ex, name, node);
 		if (rc < 0)
-			return neap_error_wrap(ex->err, "nodes.%.60s", name);
+			return neap_error_wrap(ex->row->err, "nodes.%.60s", name);
 	}
 	if (rc == 0)
-		rc = make_pod(ex);
+		rc = neap_place_row_pod(ex->row, neap_cluster_resources(ex->cluster),
+					&ex->pod);
 	if (rc < 0)
 		return rc;
 	(void)neap_cluster_settle(ex->cluster);
@@ -349,7 +237,8 @@ static int make_cluster(struct example *ex)
 
 static int differ(const struct example *ex, const char *wanted, const char *got)
 {
-	return neap_error_set(ex->err, NEAP_ECONFLICT, "wanted %s; got %s", wanted, got);
+	return neap_error_set(ex->row->err, NEAP_ECONFLICT, "wanted %s; got %s", wanted,
+			      got);
 }
 
 static const char *verdict_text(enum neap_tick_verdict verdict)
@@ -363,30 +252,33 @@ static const char *verdict_text(enum neap_tick_verdict verdict)
 static int compare_verdict(const struct example *ex, enum neap_tick_verdict verdict,
 			   const struct neap_error *err)
 {
-	const json_t *want = json_object_get(ex->row, "want");
+	const json_t *want = json_object_get(ex->row->json, "want");
 	const char *text = json_string_value(want);
 
 	if (text && strcmp(text, "skip") != 0 && strcmp(text, "hold") != 0)
-		return fail(ex, "want", "answers by node, \"skip\" or \"hold\"");
+		return neap_place_row_fail(ex->row, "want",
+					   "answers by node, \"skip\" or \"hold\"");
 	if (verdict > NEAP_TICK_SKIPPED) {
-		*ex->err = *err;
+		*ex->row->err = *err;
 		return -(int)err->code;
 	}
 	if (!text && !json_is_object(want))
-		return fail(ex, "want", "answers by node, \"skip\" or \"hold\"");
+		return neap_place_row_fail(ex->row, "want",
+					   "answers by node, \"skip\" or \"hold\"");
 	if (!text && verdict == NEAP_TICK_SKIPPED)
 		return differ(ex, "answers by node", err->msg);
 	if (strcmp(text ? text : "answers by node", verdict_text(verdict)) != 0)
 		return differ(ex, text ? text : "answers by node", verdict_text(verdict));
 	if (!text && json_object_size(want) != ex->count)
-		return fail(ex, "want", "an answer for each of the nodes");
+		return neap_place_row_fail(ex->row, "want",
+					   "an answer for each of the nodes");
 	return !text;
 }
 
 static const json_t *want_of(const struct example *ex, size_t i, const char **ret_name)
 {
 	*ret_name = neap_cluster_settle(ex->cluster)->nodes[ex->rows[i]]->name;
-	return json_object_get(json_object_get(ex->row, "want"), *ret_name);
+	return json_object_get(json_object_get(ex->row->json, "want"), *ret_name);
 }
 
 static int compare_points(const struct example *ex, const int64_t *points)
@@ -397,7 +289,8 @@ static int compare_points(const struct example *ex, const int64_t *points)
 		char wanted[100], got[32];
 
 		if (!json_is_integer(want))
-			return fail(ex, "want", "whole points by node are wanted");
+			return neap_place_row_fail(ex->row, "want",
+						   "whole points by node are wanted");
 		if (json_integer_value(want) == points[i])
 			continue;
 		(void)snprintf(wanted, sizeof(wanted), "%lld for node %.60s",
@@ -419,8 +312,9 @@ static int compare_answers(const struct example *ex, const struct neap_place_cal
 		char wanted[NEAP_PLACE_REASON + 100];
 
 		if (!json_is_boolean(want) && !text)
-			return fail(ex, "want",
-				    "true, false or a reason by node is wanted");
+			return neap_place_row_fail(
+				ex->row, "want",
+				"true, false or a reason by node is wanted");
 		if (text ? reason && strcmp(text, reason) == 0
 			 : json_is_true(want) == !reason)
 			continue;
@@ -445,8 +339,8 @@ static int run_score(const struct example *ex, const struct neap_place *place)
 	int rc;
 
 	if (!score)
-		return neap_error_nomem(ex->err);
-	verdict = neap_policy_plan_within(ex->policy, place, &left, score, &err);
+		return neap_error_nomem(ex->row->err);
+	verdict = neap_policy_plan_within(ex->row->policy, place, &left, score, &err);
 	rc = compare_verdict(ex, verdict, &err);
 	if (rc > 0) {
 		neap_curve_score(score, ex->cluster, ex->pod, place->now_usec, ex->rows,
@@ -467,9 +361,9 @@ static int run_filter(const struct example *ex, const struct neap_place *place)
 	int rc;
 
 	if (!call)
-		return neap_error_nomem(ex->err);
-	verdict = neap_policy_allow_within(ex->policy, place, call, ex->rows, ex->count,
-					   &left, answers, &err);
+		return neap_error_nomem(ex->row->err);
+	verdict = neap_policy_allow_within(ex->row->policy, place, call, ex->rows,
+					   ex->count, &left, answers, &err);
 	rc = compare_verdict(ex, verdict, &err);
 	if (rc > 0)
 		rc = compare_answers(ex, call, answers);
@@ -477,66 +371,30 @@ static int run_filter(const struct example *ex, const struct neap_place *place)
 	return rc;
 }
 
-static int run_row(struct example *ex)
+static int run_row(struct neap_place_row *row, void *arg)
 {
-	int64_t until = ex->policy->row_until_usec;
-	struct neap_place place = {.now_usec = START_UNIX * 1000000};
+	struct example *ex = arg;
+	struct neap_place place = {.now_usec = NEAP_PLACE_ROW_UNIX * 1000000};
 	int rc;
 
-	if (until && neap_budget_clock_usec() >= until)
-		return neap_error_set(ex->err, NEAP_EBUDGET,
-				      "the CPU time of an upload is used up: fewer or "
-				      "shorter examples are wanted");
-	rc = neap_ctx_reset_memo(ex->policy, ex->err);
-	if (rc == 0)
-		rc = neap_vm_protect(ex->policy->vm, read_protected, ex, 0, ex->err);
-	if (rc == 0)
-		rc = ex->rc;
-	if (rc == 0)
-		rc = neap_ctx_refresh_params(ex->policy, ex->err);
-	if (rc == 0)
-		rc = make_cluster(ex);
+	ex->row = row;
+	rc = make_cluster(ex);
 	if (rc < 0)
 		return rc;
 	place.cluster = ex->cluster;
 	place.pod = ex->pod;
-	return strcmp(ex->policy->kind->name, "score") == 0 ? run_score(ex, &place)
-							    : run_filter(ex, &place);
-}
-
-/* The row's own parameters go, those in force come back. */
-static int restore(struct example *ex, struct neap_error *err)
-{
-	int rc;
-
-	neap_params_done(&ex->policy->params);
-	ex->policy->params = ex->params;
-	if (neap_vm_is_dead(ex->policy->vm))
-		return 0;
-	rc = neap_ctx_refresh_params(ex->policy, err);
-	return rc < 0 ? rc : neap_ctx_reset_memo(ex->policy, err);
+	return strcmp(row->policy->kind->name, "score") == 0 ? run_score(ex, &place)
+							     : run_filter(ex, &place);
 }
 
 int neap_place_run_example(struct neap_policy *policy, int index, struct neap_error *err)
 {
-	struct neap_error own = {0}, ignored;
-	struct example ex = {.policy = policy, .index = index, .err = err ? err : &own};
-	char where[300];
-	int rc, restored;
+	static const char *const fields[] = {"name",  "params", "pod",
+					     "nodes", "want",   NULL};
+	struct example ex = {0};
+	int rc = neap_place_row_run(policy, index, fields, run_row, &ex, err);
 
-	rc = neap_params_dup(&policy->params, &ex.params, ex.err);
-	if (rc < 0)
-		return rc;
-	rc = run_row(&ex);
-	restored = restore(&ex, rc < 0 ? &ignored : ex.err);
-	if (rc < 0)
-		(void)neap_error_wrap(ex.err, "%s: example '%.60s'",
-				      neap_policy_where(policy, "name",
-							ex.name[0] ? ex.name : "?", where,
-							sizeof(where)),
-				      ex.name[0] ? ex.name : "?");
 	(void)neap_pod_unref(ex.pod);
 	neap_cluster_free(ex.cluster);
-	json_decref(ex.row);
-	return rc < 0 ? rc : restored;
+	return rc;
 }

@@ -1,55 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `needs` of the kinds score and filter, and the two tables that are made of them. A pod's is new in each decision; there is
- * one for all nodes, whose fields are set anew for each, so that a node costs no memory. */
+ * `needs` of the kinds that are asked within a decision, and the tables that are made of them. A pod's is new in each
+ * decision; there is one for all nodes, whose fields are set anew for each, so that a node costs no memory. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <lauxlib.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "lua/convert.h"
 #include "lua/place_priv.h"
 
+enum keys { NO_KEY, KEY, ANY_KEY }; /* ANY: the whole table, or one of it */
+
 static const struct {
 	const char *name;
-	bool has_key;
-} pod_fields[NEAP_PLACE_POD_FIELDS] = {
-	[NEAP_PLACE_POD_NAME] = {"name", false},
-	[NEAP_PLACE_POD_NAMESPACE] = {"namespace", false},
-	[NEAP_PLACE_POD_CLASS] = {"class", false},
-	[NEAP_PLACE_POD_PRIORITY] = {"priority", false},
-	[NEAP_PLACE_POD_IS_DAEMON] = {"is_daemon", false},
-	[NEAP_PLACE_POD_LABELS] = {"labels", true},
-	[NEAP_PLACE_POD_ANNOTATIONS] = {"annotations", true},
-	[NEAP_PLACE_POD_REQUESTS] = {"requests", true},
+	enum neap_place_of of;
+	enum keys keys;
+} fields[NEAP_PLACE_FIELDS] = {
+	[NEAP_PLACE_POD_NAME] = {"name", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_NAMESPACE] = {"namespace", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_UID] = {"uid", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_CLASS] = {"class", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_PRIORITY] = {"priority", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_IS_DAEMON] = {"is_daemon", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_LABELS] = {"labels", NEAP_OF_POD, ANY_KEY},
+	[NEAP_PLACE_POD_ANNOTATIONS] = {"annotations", NEAP_OF_POD, KEY},
+	[NEAP_PLACE_POD_REQUESTS] = {"requests", NEAP_OF_POD, KEY},
+	[NEAP_PLACE_POD_IMAGES] = {"images", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_POD_REFERENCES] = {"ownerReferences", NEAP_OF_POD, NO_KEY},
+	[NEAP_PLACE_RESV_NAME] = {"name", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_UID] = {"uid", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_NODE] = {"node", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_NODE_LABELS] = {"node_labels", NEAP_OF_RESV, KEY},
+	[NEAP_PLACE_RESV_LABELS] = {"labels", NEAP_OF_RESV, ANY_KEY},
+	[NEAP_PLACE_RESV_ANNOTATIONS] = {"annotations", NEAP_OF_RESV, KEY},
+	[NEAP_PLACE_RESV_OWNERS] = {"owners", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_IS_OWNER] = {"is_owner", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_PODS] = {"pods", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_ALLOCATABLE] = {"allocatable", NEAP_OF_RESV, KEY},
+	[NEAP_PLACE_RESV_ALLOCATED] = {"allocated", NEAP_OF_RESV, KEY},
+	[NEAP_PLACE_RESV_FREE] = {"free", NEAP_OF_RESV, KEY},
+	[NEAP_PLACE_RESV_ORDER] = {"order", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_IS_ONCE] = {"is_once", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_AGE] = {"age_s", NEAP_OF_RESV, NO_KEY},
+	[NEAP_PLACE_RESV_EXPIRES] = {"expires_unix", NEAP_OF_RESV, NO_KEY},
 };
 
-static bool has_key(const struct neap_place_need *need)
+/* By neap_place_of. */
+static const char *const prefixes[] = {"pod", "node", "resv"};
+
+enum neap_place_of neap_place_owner(const struct neap_place_need *need)
+{
+	return need->field == NEAP_PLACE_NODE ? NEAP_OF_NODE : fields[need->field].of;
+}
+
+bool neap_place_has_key(const struct neap_place_need *need)
 {
 	return need->column.key[0] != '\0';
 }
 
-static const char *field_name(const struct neap_place_need *need)
+const char *neap_place_field_name(const struct neap_place_need *need)
 {
 	return need->field == NEAP_PLACE_NODE
 		       ? neap_column_family_name(need->column.family)
-		       : pod_fields[need->field].name;
+		       : fields[need->field].name;
 }
 
 /* --- reading --- */
 
-static int parse_pod(const char *text, struct neap_place_need *need,
-		     struct neap_error *err)
+static int unknown(const char *text, enum neap_place_of of, struct neap_error *err)
+{
+	char known[200] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < NEAP_PLACE_FIELDS && len < sizeof(known); i++)
+		if (fields[i].of == of)
+			len += (size_t)snprintf(known + len, sizeof(known) - len,
+						"%s%s%s", len ? ", " : "", fields[i].name,
+						fields[i].keys == NO_KEY ? ""
+						: fields[i].keys == KEY  ? ".KEY"
+									 : "[.KEY]");
+	return neap_error_set(err, NEAP_EINVAL, "a %s has no '%.60s'; known: %s",
+			      of == NEAP_OF_POD ? "pod" : "reservation", text, known);
+}
+
+static int parse_field(const char *text, enum neap_place_of of,
+		       struct neap_place_need *need, struct neap_error *err)
 {
 	const char *dot = strchr(text, '.');
 	size_t len = dot ? (size_t)(dot - text) : strlen(text);
+	bool has_key = dot && dot[1];
 
-	for (int i = 0; i < NEAP_PLACE_POD_FIELDS; i++) {
-		if (strlen(pod_fields[i].name) != len ||
-		    strncmp(pod_fields[i].name, text, len) != 0 ||
-		    pod_fields[i].has_key != (dot && dot[1]))
+	for (int i = 0; i < NEAP_PLACE_FIELDS; i++) {
+		if (fields[i].of != of || strlen(fields[i].name) != len ||
+		    strncmp(fields[i].name, text, len) != 0 || (dot && !has_key) ||
+		    (fields[i].keys != ANY_KEY && (fields[i].keys == KEY) != has_key))
 			continue;
 		need->field = (enum neap_place_field)i;
 		need->column.key[0] = '\0';
@@ -57,28 +104,61 @@ static int parse_pod(const char *text, struct neap_place_need *need,
 		    neap_strcopy(need->column.key, sizeof(need->column.key), dot + 1))
 			return 0;
 	}
-	return neap_error_set(err, NEAP_EINVAL,
-			      "a pod has no '%.60s'; known: name, namespace, class, "
-			      "priority, is_daemon, labels.KEY, annotations.KEY, "
-			      "requests.RESOURCE",
-			      text);
+	return unknown(text, of, err);
 }
 
 static int parse_need(const struct neap_policy *policy, struct neap_place_need *need,
 		      struct neap_error *err)
 {
+	const char *kind = policy->kind->name;
+	bool is_filter = strcmp(kind, "filter") == 0;
+	bool is_reservation = strcmp(kind, "reservation") == 0;
+
 	if (strncmp(need->name, "pod.", 4) == 0)
-		return parse_pod(need->name + 4, need, err);
-	if (strncmp(need->name, "node.", 5) == 0 &&
-	    strcmp(policy->kind->name, "filter") == 0) {
+		return parse_field(need->name + 4, NEAP_OF_POD, need, err);
+	if (strncmp(need->name, "resv.", 5) == 0 && is_reservation)
+		return parse_field(need->name + 5, NEAP_OF_RESV, need, err);
+	if (strncmp(need->name, "node.", 5) == 0 && is_filter) {
 		need->field = NEAP_PLACE_NODE;
 		return neap_column_parse(need->name + 5, &need->column, err);
 	}
 	return neap_error_set(err, NEAP_EINVAL, "'%.60s' is no field; known: pod.FIELD%s",
 			      need->name,
-			      strcmp(policy->kind->name, "filter") == 0
-				      ? ", node.FIELD"
-				      : " (a term of the result names columns of nodes)");
+			      is_filter        ? ", node.FIELD"
+			      : is_reservation ? ", resv.FIELD"
+					       : " (a term of the result names columns "
+						 "of nodes)");
+}
+
+/* The same, or the whole of which the other is a part. */
+static bool overlaps(const struct neap_place_need *a, const struct neap_place_need *b)
+{
+	return strcmp(a->name, b->name) == 0 ||
+	       (a->field == b->field && a->field != NEAP_PLACE_NODE &&
+		!(neap_place_has_key(a) && neap_place_has_key(b)));
+}
+
+static void note_cost(struct neap_place_needs *needs, const struct neap_place_need *need)
+{
+	switch (need->field) {
+	case NEAP_PLACE_POD_ANNOTATIONS:
+		needs->has_tree = true;
+		needs->must_have_annotations =
+			needs->must_have_annotations || !need->is_optional;
+		break;
+	case NEAP_PLACE_POD_REFERENCES:
+		needs->has_tree = true;
+		break;
+	case NEAP_PLACE_RESV_OWNERS:
+	case NEAP_PLACE_RESV_ANNOTATIONS:
+		needs->has_facts = true;
+		break;
+	case NEAP_PLACE_RESV_LABELS:
+		needs->has_facts = needs->has_facts || !neap_place_has_key(need);
+		break;
+	default:
+		break;
+	}
 }
 
 static int read_need(lua_State *L, const struct neap_policy *policy, size_t index,
@@ -101,24 +181,24 @@ static int read_need(lua_State *L, const struct neap_policy *policy, size_t inde
 		need->name[len - 1] = '\0';
 	rc = parse_need(policy, need, err);
 	for (size_t i = 0; rc == 0 && i < index; i++)
-		if (strcmp(policy->place->rows[i].name, need->name) == 0)
+		if (overlaps(&policy->place->rows[i], need))
 			rc = neap_error_set(err, NEAP_EINVAL, "'%.60s' is there twice",
 					    need->name);
 	if (rc < 0)
 		return neap_error_wrap(err, "field 'needs[%zu]'", index + 1);
-	if (need->field == NEAP_PLACE_POD_ANNOTATIONS)
-		policy->place->has_annotations = true;
+	note_cost(policy->place, need);
 	return 0;
 }
 
 /* A new table that knows the keys of one family of needs. */
 static void push_family(lua_State *L, const struct neap_place_needs *needs,
-			const struct neap_place_need *of, const char *what)
+			const struct neap_place_need *of)
 {
 	const char *message;
 
-	message = lua_pushfstring(L, "%s.%s.%%s is not declared: add it to needs", what,
-				  field_name(of));
+	message = lua_pushfstring(L, "%s.%s.%%s is not declared: add it to needs",
+				  prefixes[neap_place_owner(of)],
+				  neap_place_field_name(of));
 	lua_newtable(L);
 	for (size_t i = 0; i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
@@ -136,10 +216,9 @@ static void push_family(lua_State *L, const struct neap_place_needs *needs,
 	lua_pop(L, 1);
 }
 
-/* A new table of the pod or of the node: families are tables in it. */
-static void push_main(lua_State *L, const struct neap_place_needs *needs, bool of_node)
+void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
+			  enum neap_place_of of)
 {
-	const char *what = of_node ? "node" : "pod";
 	int names, table;
 
 	luaL_checkstack(L, 16, NULL);
@@ -150,21 +229,23 @@ static void push_main(lua_State *L, const struct neap_place_needs *needs, bool o
 	for (size_t i = 0; i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
 
-		if ((need->field == NEAP_PLACE_NODE) != of_node)
+		if (neap_place_owner(need) != of)
 			continue;
 		lua_pushboolean(L, 1);
-		lua_setfield(L, names, field_name(need));
-		if (!has_key(need))
+		lua_setfield(L, names, neap_place_field_name(need));
+		if (!neap_place_has_key(need))
 			continue;
-		if (neap_lua_get(L, table, field_name(need)) == LUA_TNIL) {
-			push_family(L, needs, need, what);
-			lua_setfield(L, table, field_name(need));
+		if (neap_lua_get(L, table, neap_place_field_name(need)) == LUA_TNIL) {
+			push_family(L, needs, need);
+			lua_setfield(L, table, neap_place_field_name(need));
 		}
 		lua_pop(L, 1);
 	}
 	neap_lua_set_strict(L, names,
-			    of_node ? "node.%s is not declared: add it to needs"
-				    : "pod.%s is not declared: add it to needs");
+			    of == NEAP_OF_POD ? "pod.%s is not declared: add it to needs"
+			    : of == NEAP_OF_NODE
+				    ? "node.%s is not declared: add it to needs"
+				    : "resv.%s is not declared: add it to needs");
 	lua_remove(L, names);
 }
 
@@ -194,98 +275,9 @@ int neap_place_needs_read(lua_State *L, int index, struct neap_policy *policy,
 		lua_pop(L, 1);
 		policy->place->count = i + 1;
 	}
-	push_main(L, policy->place, true);
+	neap_place_push_main(L, policy->place, NEAP_OF_NODE);
 	neap_policy_keep(L, policy, NEAP_REF_NODE);
 	return 0;
-}
-
-/* --- the pod --- */
-
-static void push_text(lua_State *L, const char *text)
-{
-	if (text)
-		lua_pushstring(L, text);
-	else
-		lua_pushnil(L);
-}
-
-/* 0 without one: that is what counts. */
-static int64_t request_of(const struct neap_place *place, const char *name)
-{
-	const struct neap_resources *resources = neap_cluster_resources(place->cluster);
-
-	for (size_t i = 0; i < place->pod->request_count; i++)
-		if (strcmp(neap_resources_name(resources,
-					       place->pod->requests[i].resource),
-			   name) == 0)
-			return place->pod->requests[i].amount;
-	return 0;
-}
-
-static void push_pod_field(lua_State *L, const struct neap_place_need *need,
-			   const struct neap_place *place, const json_t *annotations)
-{
-	static const char *const classes[NEAP_POD_CLASS_COUNT] = {"prod", "mid", "batch",
-								  "free"};
-	const struct neap_pod *pod = place->pod;
-
-	switch (need->field) {
-	case NEAP_PLACE_POD_NAME:
-		push_text(L, pod->object->name);
-		break;
-	case NEAP_PLACE_POD_NAMESPACE:
-		push_text(L, pod->object->ns);
-		break;
-	case NEAP_PLACE_POD_CLASS:
-		push_text(L, classes[pod->load.pod_class]);
-		break;
-	case NEAP_PLACE_POD_PRIORITY:
-		lua_pushinteger(L, pod->priority);
-		break;
-	case NEAP_PLACE_POD_IS_DAEMON:
-		lua_pushboolean(L, pod->load.is_daemon);
-		break;
-	case NEAP_PLACE_POD_LABELS:
-		push_text(L, neap_object_label(pod->object, need->column.key));
-		break;
-	case NEAP_PLACE_POD_ANNOTATIONS:
-		push_text(L, json_string_value(
-				     json_object_get(annotations, need->column.key)));
-		break;
-	default:
-		lua_pushinteger(L, request_of(place, need->column.key));
-		break;
-	}
-}
-
-const struct neap_place_need *neap_place_push_pod(lua_State *L,
-						  const struct neap_policy *policy,
-						  const struct neap_place *place,
-						  const json_t *annotations)
-{
-	const struct neap_place_needs *needs = policy->place;
-	int table;
-
-	push_main(L, needs, false);
-	table = lua_gettop(L);
-	for (size_t i = 0; i < needs->count; i++) {
-		const struct neap_place_need *need = &needs->rows[i];
-
-		if (need->field == NEAP_PLACE_NODE)
-			continue;
-		if (has_key(need))
-			neap_lua_get(L, table, field_name(need));
-		else
-			lua_pushvalue(L, table);
-		lua_pushstring(L, has_key(need) ? need->column.key : field_name(need));
-		push_pod_field(L, need, place, annotations);
-		if (lua_isnil(L, -1) && !need->is_optional)
-			return need;
-		lua_rawset(L, -3);
-		lua_pop(L, 1);
-	}
-	neap_policy_keep(L, policy, NEAP_REF_POD);
-	return NULL;
 }
 
 /* --- the node --- */
@@ -303,12 +295,13 @@ int neap_place_push_targets(lua_State *L, const struct neap_policy *policy)
 		const struct neap_place_need *need = &needs->rows[i];
 
 		/* A script may have put something else into its table: then it has what it made. */
-		if (!has_key(need) || need->field != NEAP_PLACE_NODE ||
-		    neap_lua_get(L, table, field_name(need)) != LUA_TTABLE) {
+		if (!neap_place_has_key(need) || need->field != NEAP_PLACE_NODE ||
+		    neap_lua_get(L, table, neap_place_field_name(need)) != LUA_TTABLE) {
 			lua_settop(L, first + 2 * (int)i - 1);
 			lua_pushvalue(L, table);
 		}
-		lua_pushstring(L, has_key(need) ? need->column.key : field_name(need));
+		lua_pushstring(L, neap_place_has_key(need) ? need->column.key
+							   : neap_place_field_name(need));
 	}
 	return first;
 }
@@ -329,7 +322,7 @@ bool neap_place_set_node(lua_State *L, const struct neap_place_needs *needs,
 			const char *text = neap_column_text(&views[i], row);
 
 			is_there = text != NULL;
-			push_text(L, text);
+			neap_place_push_text(L, text);
 		} else if (neap_column_is_share(need->column.family)) {
 			share = neap_column_number(&views[i], row);
 			is_there = !isnan(share);
@@ -349,52 +342,4 @@ bool neap_place_set_node(lua_State *L, const struct neap_place_needs *needs,
 			return false;
 	}
 	return true;
-}
-
-/* --- opening --- */
-
-struct open {
-	struct neap_policy *policy;
-	const struct neap_place *place;
-	const json_t *annotations;
-	const struct neap_place_need *missing;
-};
-
-static int open_protected(lua_State *L)
-{
-	struct open *open = lua_touserdata(L, 1);
-
-	neap_ctx_set_now(L, open->policy, open->place->now_usec / 1000000);
-	open->missing =
-		neap_place_push_pod(L, open->policy, open->place, open->annotations);
-	return 0;
-}
-
-enum neap_tick_verdict neap_place_open(struct neap_policy *policy,
-				       const struct neap_place *place,
-				       struct neap_error *err)
-{
-	struct open open = {.policy = policy, .place = place};
-	json_t *tree = NULL;
-	int rc;
-
-	/* Annotations stand in the text alone. */
-	if (policy->place->has_annotations) {
-		tree = neap_object_tree(place->pod->object);
-		if (!tree) {
-			(void)neap_error_nomem(err);
-			return NEAP_TICK_STARVED;
-		}
-		open.annotations =
-			json_object_get(json_object_get(tree, "metadata"), "annotations");
-	}
-	rc = neap_vm_protect(policy->vm, open_protected, &open, 0, err);
-	json_decref(tree);
-	if (rc < 0)
-		return neap_policy_verdict_of(rc);
-	if (!open.missing)
-		return NEAP_TICK_WISHES;
-	(void)neap_error_set(err, NEAP_EUNAVAILABLE, "skipped: %.200s is missing",
-			     open.missing->name);
-	return NEAP_TICK_SKIPPED;
 }

@@ -25,9 +25,8 @@
 
 #define EXAMPLES_MAX 1000
 
-static const char *const table_keys[] = {"api",      "kind",  "name",     "doc",
-					 "params",   "needs", "triggers", "where",
-					 "examples", "rules"};
+static const char *const table_keys[] = {"api",   "kind",     "name",  "doc", "params",
+					 "needs", "examples", "rules", NULL};
 
 /* --- where something stands in the text --- */
 
@@ -98,36 +97,59 @@ static int bad(const struct neap_policy *policy, const char *key, struct neap_er
 
 /* --- the table --- */
 
-static bool is_known(const struct neap_kind *kind, const char *key)
+static bool is_in(const char *const *names, const char *key)
 {
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(table_keys); i++)
-		if (strcmp(table_keys[i], key) == 0)
-			return true;
-	for (const char *const *name = kind->functions; *name; name++)
-		if (strcmp(*name, key) == 0)
-			return true;
-	return false;
+	while (*names && strcmp(*names, key) != 0)
+		names++;
+	return *names != NULL;
+}
+
+static void print_known(const char *const *names, char *buf, size_t size)
+{
+	for (; *names; names++) {
+		size_t len = strlen(buf);
+
+		(void)snprintf(buf + len, size - len, ", %s", *names);
+	}
+}
+
+/* What is of a node alone. */
+static int check_place(lua_State *L, int table, const struct neap_policy *policy,
+		       struct neap_error *err)
+{
+	static const char *const not_here[] = {"where", "triggers"};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
+		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
+			return bad(
+				policy, not_here[i], err,
+				"of kind qos only: the scheduler asks about all nodes");
+	return 0;
 }
 
 static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
 		      struct neap_error *err)
 {
+	const struct neap_kind *kind = policy->kind;
+
 	lua_pushnil(L);
 	while (lua_next(L, table)) {
 		const char *key =
 			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-		char known[160];
+		char known[160] = "", what[220];
 
-		if (!is_known(policy->kind, key)) {
-			snprintf(known, sizeof(known),
-				 "a policy of kind %s has no such field; known: api, "
-				 "kind, name, doc, params, needs, %sexamples, rules, %s",
-				 policy->kind->name,
-				 policy->kind->is_place ? "" : "triggers, where, ",
-				 policy->kind->functions[0]);
-			return bad(policy, key, err, known);
+		if (is_in(table_keys, key) || is_in(kind->functions, key) ||
+		    is_in(kind->more, key)) {
+			lua_pop(L, 1);
+			continue;
 		}
-		lua_pop(L, 1);
+		print_known(table_keys, known, sizeof(known));
+		print_known(kind->more, known, sizeof(known));
+		print_known(kind->functions, known, sizeof(known));
+		(void)snprintf(what, sizeof(what),
+			       "a policy of kind %s has no such field; known: %s",
+			       kind->name, known + strlen(", "));
+		return bad(policy, key, err, what);
 	}
 	return 0;
 }
@@ -222,20 +244,6 @@ static int read_examples(lua_State *L, int table, struct neap_policy *policy,
 	return 0;
 }
 
-/* What is of a node alone. */
-static int check_place(lua_State *L, int table, const struct neap_policy *policy,
-		       struct neap_error *err)
-{
-	static const char *const not_here[] = {"where", "triggers"};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
-		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
-			return bad(
-				policy, not_here[i], err,
-				"of kind qos only: the scheduler asks about all nodes");
-	return 0;
-}
-
 struct check {
 	struct neap_policy *policy;
 	int rc;
@@ -256,7 +264,8 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 	rc = read_head(L, table, policy, err);
 	if (rc < 0)
 		return rc;
-	rc = check_keys(L, table, policy, err);
+	rc = policy->kind->is_place ? check_place(L, table, policy, err) : 0;
+	rc = rc < 0 ? rc : check_keys(L, table, policy, err);
 	if (rc < 0)
 		return rc;
 	neap_lua_get(L, table, "params");
@@ -268,9 +277,6 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 				    : neap_needs_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
 		return at_key(policy, "needs", err);
-	rc = policy->kind->is_place ? check_place(L, table, policy, err) : 0;
-	if (rc < 0)
-		return rc;
 	neap_lua_get(L, table, "where");
 	rc = neap_where_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
@@ -280,6 +286,8 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 	if (rc < 0)
 		return at_key(policy, "triggers", err);
 	rc = read_functions(L, table, policy, err);
+	if (rc == 0 && policy->kind->read)
+		rc = policy->kind->read(L, table, policy, err);
 	if (rc < 0)
 		return rc;
 	rc = read_examples(L, table, policy, err);
@@ -437,6 +445,7 @@ void neap_policy_free(struct neap_policy *policy)
 	neap_selector_free(policy->where);
 	free(policy->needs);
 	free(policy->place);
+	neap_reserve_free(policy->reserve);
 	free(policy->text);
 	free(policy->doc);
 	free(policy);

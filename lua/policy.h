@@ -15,13 +15,17 @@ struct neap_policy;
 struct neap_kind {
 	const char *name;             /* "qos" */
 	const char *const *functions; /* required, NULL at the end */
+	const char *const *more;      /* fields that may be there, too, NULL at the end */
 	int64_t call_budget_usec;     /* one call */
 	int64_t load_budget_usec;     /* running the chunk */
 	int64_t cycle_budget_usec; /* all calls of one tick, over all policies of the kind */
 	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */
-	bool is_place; /* asked by a decision about a place for a pod: lua/place.h */
+	bool is_place; /* asked by a decision about a place for a pod: lua/place.h, lua/reserve.h */
+	/* Reads `more` of the table; raises. NULL: there is nothing to read. */
+	int (*read)(lua_State *L, int table, struct neap_policy *policy,
+		    struct neap_error *err);
 	/* Checks and runs row index (1, 2, ...) of `examples`. */
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };

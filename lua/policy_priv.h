@@ -32,10 +32,15 @@ enum neap_policy_ref {
 	NEAP_REF_RESULT, /* of the call that just ended, else false */
 	NEAP_REF_POD,    /* of the decision, and of its nodes one after the other */
 	NEAP_REF_NODE,
+	NEAP_REF_RANK,    /* the function; else false. These are of kind reservation: */
+	NEAP_REF_RESV,    /* of the reservations of a decision, one after the other */
+	NEAP_REF_TARGETS, /* list: for each need the table that has it, and its key */
+	NEAP_REF_FACTS, /* address of a reservation -> list: by need, what is dear to make */
 	NEAP_REF_COUNT
 };
 
 struct neap_place_needs;
+struct neap_reserve_own;
 
 struct neap_policy {
 	struct neap_vm *vm;
@@ -47,8 +52,9 @@ struct neap_policy {
 	struct neap_need *needs;
 	size_t need_count;
 	struct neap_place_needs
-		*place; /* needs of score and filter; NULL: of another kind */
-	struct neap_selector *where; /* NULL: every node */
+		*place; /* needs of those with is_place; NULL: of another kind */
+	struct neap_reserve_own *reserve; /* of kind reservation; else NULL */
+	struct neap_selector *where;      /* NULL: every node */
 	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
 	size_t trigger_count;
 	int example_count;
@@ -111,6 +117,13 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 
 /* examples.c */
 int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err);
+/* reserve_table.c; the first raises. NULL is fine. */
+int neap_reserve_read(lua_State *L, int table, struct neap_policy *policy,
+		      struct neap_error *err);
+void neap_reserve_free(struct neap_reserve_own *own);
+/* reserve_example.c */
+int neap_reserve_run_example(struct neap_policy *policy, int index,
+			     struct neap_error *err);
 /* place_example.c */
 int neap_place_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 

@@ -257,7 +257,9 @@ static enum neap_tick_verdict call_plan(struct neap_policy *policy,
 					struct neap_error *err)
 {
 	struct plan plan = {.policy = policy, .score = ret, .err = err};
-	enum neap_tick_verdict verdict = neap_place_open(policy, place, err);
+	const struct neap_place_pod pod = {
+		place->pod, neap_cluster_resources(place->cluster), place->now_usec};
+	enum neap_tick_verdict verdict = neap_place_open(policy, &pod, err);
 	struct neap_error ignored;
 	int rc;
 

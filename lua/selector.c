@@ -66,14 +66,19 @@ static int read_selector(lua_State *L, int index, struct neap_selector **ret,
 	return rc;
 }
 
+void neap_lua_push_selector_copy(lua_State *L, const struct neap_selector *selector)
+{
+	size_t size = neap_selector_size(selector);
+	void *copy = lua_newuserdatauv(L, size, 0);
+
+	memcpy(copy, selector, size);
+	luaL_setmetatable(L, SELECTOR_TYPE);
+}
+
 /* Puts the selector of the block at the top in the block's place. */
 static void push_copy(lua_State *L, void **block)
 {
-	size_t size = neap_selector_size(*block);
-	void *copy = lua_newuserdatauv(L, size, 0);
-
-	memcpy(copy, *block, size);
-	luaL_setmetatable(L, SELECTOR_TYPE);
+	neap_lua_push_selector_copy(L, *block);
 	neap_lua_drop_block(block);
 	lua_remove(L, -2);
 }

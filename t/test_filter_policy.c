@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
+#include "engine/decide/report.h"
 #include "lua/place.h"
 #include "t/lib/place_rig.h"
 
@@ -51,6 +52,158 @@ static void test_refuses(void **state)
 	/* A policy that comes, or goes, may help, and so may anything else. */
 	assert_int_equal(neap_decide_wakes(rig->decide), NEAP_MOVED_ANY);
 	assert_int_equal(rig->failed, 0);
+}
+
+/* "a 57 score/few 7x2, b filter/not-odd node(s) not allowed ..." of policies alone. */
+static void tell(struct place_rig *rig, const struct neap_report *report,
+		 struct neap_buf *out)
+{
+	for (size_t i = 0; i < report->node_count; i++) {
+		const struct neap_report_node *node = &report->nodes[i];
+
+		neap_buf_addf(out, "%s%c", i ? ", " : "", 'a' + (char)node->row);
+		for (size_t n = 0; n < node->reason_count; n++) {
+			const struct neap_report_reason *reason =
+				&report->reasons[node->reason + n];
+			char buf[256];
+
+			neap_buf_addf(out, " %s %s", reason->filter,
+				      neap_decide_reason(rig->decide, reason->code, buf,
+							 sizeof(buf)));
+		}
+		for (size_t n = NEAP_SCORE_COUNT;
+		     !node->reason_count && n < report->score_count; n++) {
+			const struct neap_report_score *score = &report->scores[n];
+
+			neap_buf_addf(out, " %s", score->name);
+			if (score->points)
+				neap_buf_addf(out, " %dx%d", (int)score->points[node->at],
+					      score->weight);
+		}
+	}
+}
+
+/* What is told of a decision has every policy by its name: of a pod that waits, and of one that has a place. */
+static void test_told_by_name(void **state)
+{
+	struct place_rig *rig = *state;
+	struct neap_report report;
+	struct neap_error err = {0};
+	struct neap_buf out;
+
+	place_put(rig, "filter", "not-odd", 0, NOT_ODD);
+	place_put(rig, "filter", "broken", 1,
+		  "allow = function() error('no') end, needs = {}");
+	place_put(rig, "score", "free", 2,
+		  "plan = function() return { weight = 3, { column = 'free_share.cpu', "
+		  "weight = 1 } } end");
+	place_put(rig, "score", "silent", 3, "plan = function() return {} end");
+	(void)cluster_set_node(rig->cluster, "d", "'labels':{}", "{'unschedulable':true}",
+			       "'cpu':'10','pods':'110'");
+	for (int i = 0; i < 2; i++) {
+		(void)cluster_set_pod(
+			rig->cluster, "p", "",
+			i ? "{'nodeName':'c','containers':[{'resources':{'requests':{"
+			    "'cpu':'1'}}}]}"
+			  : "{'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
+			"{}");
+		neap_buf_init(&out, NEAP_BUF_LINE);
+		assert_int_equal(neap_decide_report(rig->decide,
+						    neap_cluster_find_pod(rig->cluster,
+									  "default", "p"),
+						    &report, &err),
+				 0);
+		assert_int_equal(report.fitting, 2);
+		tell(rig, &report, &out);
+		assert_string_equal(
+			out.data, "a score/free 90x3 score/silent, c score/free 90x3 "
+				  "score/silent, b filter/not-odd node(s) not allowed by "
+				  "policy not-odd: it is odd, d NodeUnschedulable "
+				  "node(s) were unschedulable");
+		assert_true(report.nodes[0].score >= 270);
+		neap_report_done(&report);
+		neap_buf_done(&out);
+	}
+}
+
+static struct neap_shadow *add_shadow(struct place_rig *rig, const char *body)
+{
+	struct neap_registry_slot *slot = place_slot(rig, "filter", "p");
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "return { api = 1, kind = 'filter', name = 'p', %s }", body);
+	assert_int_equal(neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+	slot->shadow = neap_shadow_new_take(policy, 0);
+	assert_non_null(slot->shadow);
+	return slot->shadow;
+}
+
+/* Another version is asked about the same nodes, and has no say. */
+static void test_shadow(void **state)
+{
+	static const struct {
+		const char *body;
+		int same, different, faults;
+		const char *active, *shadow; /* of the last difference, on node */
+		const char *node;
+	} shadows[] = {
+		{NOT_ODD, 1, 0, 0, NULL, NULL, NULL},
+		{"needs = { 'node.labels.odd?' }, allow = function(ctx, pod, node) return "
+		 "node.labels.odd == nil, 'other words' end",
+		 1, 0, 0, NULL, NULL, NULL},
+		{ONLY_ODD, 0, 1, 0, "allowed", "refused: it is even", "a"},
+		{"needs = { 'node.name' }, allow = function(ctx, pod, node) return "
+		 "node.name ~= 'd' and node.name ~= 'b' and node.name ~= 'c', 'no' end",
+		 0, 1, 0, "allowed", "refused: no", "c"},
+		{"needs = { 'pod.labels.none' }, allow = function() return true end", 0,
+		 1, 0, "allowed", "skip", "a"},
+		{"needs = {}, allow = function() error('no') end", 0, 1, 1, "allowed",
+		 "error: ", "a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(shadows); i++) {
+		struct place_rig *rig = place_new();
+		const json_t *last;
+		json_t *json;
+
+		place_add_nodes(rig, 4);
+		place_put(rig, "filter", "p", 0, NOT_ODD);
+		(void)add_shadow(rig, shadows[i].body);
+		assert_string_equal(place_decide(rig, ""), "a");
+		json = neap_shadow_json(place_slot(rig, "filter", "p")->shadow);
+		last = json_object_get(json, "last_difference");
+		if (json_integer_value(json_object_get(json, "calls")) != 1 ||
+		    json_integer_value(json_object_get(json, "same")) !=
+			    shadows[i].same ||
+		    json_integer_value(json_object_get(json, "different")) !=
+			    shadows[i].different ||
+		    json_integer_value(json_object_get(json, "faults")) !=
+			    shadows[i].faults)
+			fail_msg("%zu: %s", i, json_dumps(json, 0));
+		if (shadows[i].node) {
+			const char *said =
+				json_string_value(json_object_get(last, "shadow"));
+
+			assert_string_equal(
+				json_string_value(json_object_get(last, "node")),
+				shadows[i].node);
+			assert_string_equal(
+				json_string_value(json_object_get(last, "active")),
+				shadows[i].active);
+			if (strncmp(said, shadows[i].shadow, strlen(shadows[i].shadow)) !=
+			    0)
+				fail_msg("%zu: %s", i, said);
+			assert_string_equal(
+				json_string_value(json_object_get(last, "pod")),
+				"default/pod");
+		}
+		json_decref(json);
+		place_free(rig);
+	}
 }
 
 static void test_after_the_others(void **state)
@@ -310,6 +463,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(refuses),
+		TEST(told_by_name),
+		cmocka_unit_test(test_shadow),
 		TEST(after_the_others),
 		TEST(missing_is_no_fault),
 		cmocka_unit_test(test_reasons_are_bounded),

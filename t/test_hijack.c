@@ -84,6 +84,7 @@ static void group_try(struct hijack *attack, const char *group, int fd)
 		{5, NEAP_HAND_MOVE, group, 0, NULL, fd},
 		{6, NEAP_HAND_REMOVE, group, 0, NULL, -1},
 		{7, NEAP_HAND_TRIGGER, group, 0, "cpu some 100000 2000000", -1},
+		{8, NEAP_HAND_KUBELET, NULL, 0, group, -1},
 	};
 	size_t i;
 

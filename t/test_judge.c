@@ -22,14 +22,21 @@
 	" default = 65, doc = \"d\" },\n    gone = { type = \"integer\", default = 1,"   \
 	" doc = \"d\" },\n  },\n"
 
+#define RESERVATION                                                                      \
+	"return {\n  api = 1, kind = \"reservation\", name = \"p\",\n"                   \
+	"  match = function() return true end,\n  combine = "
+#define REPLACE RESERVATION "\"replace\",\n}"
+
 struct row {
 	const char *name, *text;
 	size_t len; /* 0: of the text */
 	const char *kind, *policy;
 	const char *base, *base_value; /* one parameter of the configuration */
 	const char *params;            /* JSON */
-	int code, problems, line;      /* of the first */
-	const char *example, *what;    /* part of it */
+	bool is_by_editor;
+	const char *replacer;
+	int code, problems, line;   /* of the first */
+	const char *example, *what; /* part of it */
 };
 
 static const struct row rows[] = {
@@ -221,6 +228,37 @@ static const struct row rows[] = {
 	 "  tick = function(ctx) return ctx.params.threshold == 65 and {} or ctx.hold end,\n"
 	 "  examples = { { name = \"one\", node = {}, want = {} } },\n}",
 	 .params = "{\"threshold\": 80}"},
+	{.name = "replace by an admin", .text = REPLACE},
+	{.name = "replace, another version of it", .text = REPLACE, .replacer = "p"},
+	{.name = "replace by an editor",
+	 .text = REPLACE,
+	 .is_by_editor = true,
+	 .code = NEAP_EFORBIDDEN,
+	 .problems = 1,
+	 .line = 4,
+	 .what = "only an admin may load it"},
+	{.name = "a second one that replaces",
+	 .text = REPLACE,
+	 .replacer = "q",
+	 .code = NEAP_ECONFLICT,
+	 .problems = 1,
+	 .line = 4,
+	 .what = "reservation/q, which is in service: one can have it"},
+	{.name = "narrow by an editor",
+	 .text = RESERVATION
+	 "\"narrow\",\n  examples = { { name = \"one\", want = true } } }",
+	 .is_by_editor = true,
+	 .replacer = "q"},
+	{.name = "an example of a reservation that fails",
+	 .text = RESERVATION
+	 "\"narrow\",\n  params = { open = { type = \"boolean\", default = true, doc = \"d\" } },\n"
+	 "  examples = {\n    { name = \"one\", reservation = { owners = {} }, want = true },\n"
+	 "    { name = \"two\", params = { open = false }, want = { rank = 5 } } } }",
+	 .code = NEAP_EINVAL,
+	 .problems = 1,
+	 .line = 8,
+	 .example = "two",
+	 .what = "the policy has no rank"},
 };
 
 static void judge_row(const struct row *row)
@@ -231,6 +269,8 @@ static void judge_row(const struct row *row)
 		.newer = {.text = row->text, .origin = "p.lua", .params = params},
 		.kind = row->kind,
 		.name = row->policy,
+		.is_by_editor = row->is_by_editor,
+		.replacer = row->replacer,
 	};
 	const struct neap_problem *first;
 	struct neap_verdict verdict;

@@ -423,6 +423,9 @@ static const struct {
 	 "examples = { { name = 'x', want = {} } }"},
 	{"neap.ScorePolicy", "score", "plan = function() end, zzz = 1"},
 	{"neap.FilterPolicy", "filter", "allow = function() end, zzz = 1"},
+	{"neap.ReservationPolicy", "reservation", "match = function() end, zzz = 1"},
+	{"neap.PlacePod", "score", "plan = function() end, needs = { 'pod.zzz' }"},
+	{"neap.Resv", "reservation", "match = function() end, needs = { 'resv.zzz' }"},
 	{"neap.Term", "score",
 	 "plan = function() return { { zzz = 1 } } end,"
 	 "examples = { { name = 'x', want = 'hold' } }"},
@@ -458,6 +461,8 @@ static void walk_probes(void)
 		do {
 			at = take(at + 1 + (*at == ','), LETTERS, name, sizeof(name));
 			add(&live, probes[i].class, ".", name);
+			if (*at == '.' || *at == '[') /* of a table: ".KEY" */
+				at += strcspn(at, ",");
 		} while (*at == ',');
 	}
 }

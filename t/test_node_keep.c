@@ -2,7 +2,6 @@
  *
  * The Node, the Lease and the NodeMetric of this machine, as clients see them. The node is a real one that only
  * watches, over a tree of plain files with one pod in it. */
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,181 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "api/agent/node_keep.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "t/lib/kube_rig.h"
+#include "t/lib/keep_rig.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
-#define TEST(name)        cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name)        cmocka_unit_test_setup_teardown(test_##name, keep_setup, keep_teardown)
 
-#define NODE    "/api/v1/nodes/n1"
-#define LEASE   "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"
-#define METRIC  "/apis/slo.koordinator.sh/v1alpha1/nodemetrics/n1"
-#define PODS    "/api/v1/namespaces/default/pods"
-#define SECOND  1000000LL
-#define MINUTE  (60 * SECOND)
-#define LOOK_MS 5
-#define START   (INT64_C(1789997600) * SECOND) /* 2026-09-21T13:33:20Z */
-
-struct state {
-	struct kube_rig *rig;
-	char root[64];
-	struct neap_cgroup cgroup;
-	struct neap_registry *registry;
-	struct neap_log log;
-	struct neap_node *node;
-	int64_t mono;
-	struct neap_node_keep_config config;
-	struct neap_node_keep *keep;
-};
-
-static int64_t test_now(void)
-{
-	return kube_now;
-}
-
-/* A file below the root, with the folders on the way. */
-static void put(struct state *state, const char *path, const char *text)
-{
-	char full[256], *at;
-	FILE *file;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", state->root, path);
-	for (at = full + strlen(state->root) + 1; (at = strchr(at, '/')) != NULL; at++) {
-		*at = '\0';
-		(void)mkdir(full, 0755); /* there already is fine */
-		*at = '/';
-	}
-	file = fopen(full, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void start_node(struct state *state)
-{
-	struct neap_node_config config = {.tree_count = 1,
-					  .sys_root = "",
-					  .record_dir = "",
-					  .freeze_file = "",
-					  .window_usec = 5 * MINUTE,
-					  .window_samples = 300,
-					  .log = state->log};
-	struct neap_error err = {0};
-
-	put(state, "cgroup.controllers", "cpu cpuset memory pids\n");
-	put(state, "neap/podu-1/main/cgroup.procs", "");
-	put(state, "neap/podu-1/cpu.stat", "usage_usec 1000000\n");
-	put(state, "neap/podu-1/memory.current", "4194304\n");
-	(void)snprintf(config.trees[0].root, sizeof(config.trees[0].root), "neap");
-	config.trees[0].driver = NEAP_DRIVER_CGROUPFS;
-	config.trees[0].is_own = true;
-	state->registry = neap_registry_new();
-	assert_non_null(state->registry);
-	if (neap_cgroup_probe(state->root, &state->cgroup, &err) < 0 ||
-	    neap_node_new(&config, &state->cgroup, NULL, state->registry, &state->node,
-			  &err) < 0)
-		fail_msg("%s", err.msg);
-	state->mono = neap_clock_usec(CLOCK_MONOTONIC);
-}
-
-static void tick(struct state *state)
-{
-	neap_node_tick(state->node, state->mono, kube_now);
-	state->mono += SECOND;
-}
-
-static void start_keep(struct state *state)
-{
-	struct neap_error err = {0};
-
-	if (neap_node_keep_new(&state->config, &state->keep, &err) < 0)
-		fail_msg("%s", err.msg);
-}
-
-static void stop_keep(struct state *state)
-{
-	neap_node_keep_free(state->keep);
-	state->keep = NULL;
-}
-
-static int setup(void **ret)
-{
-	struct state *state = neap_alloc(sizeof(*state));
-	void *rig = NULL;
-
-	assert_non_null(state);
-	kube_now = START;
-	assert_int_equal(kube_rig_setup(&rig), 0);
-	state->rig = rig;
-	assert_int_equal(kube_ask(rig, "POST /api/v1/namespaces",
-				  "{'metadata':{'name':'kube-node-lease'}}"),
-			 201);
-	(void)snprintf(state->root, sizeof(state->root), "/tmp/neap-test-XXXXXX");
-	assert_non_null(mkdtemp(state->root));
-	state->log = (struct neap_log){.fd = -1, .program = "test"};
-	state->config = (struct neap_node_keep_config){
-		.base = state->rig->base,
-		.kube = state->rig->kube,
-		.store = state->rig->store.store,
-		.node_name = "n1",
-		.data_dir = "/",
-		.port = 9443,
-		.runs_pods = true,
-		.pods_max = 20,
-		.kube_reserved_milli = 100,
-		.kube_reserved_bytes = 64 << 20,
-		.look_usec = LOOK_MS * 1000,
-		.now = test_now,
-		.log = &state->log,
-	};
-	*ret = state;
-	return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-			struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int teardown(void **arg)
-{
-	struct state *state = *arg;
-	void *rig = state->rig;
-
-	stop_keep(state);
-	neap_node_free(state->node);
-	neap_registry_free(state->registry);
-	if (state->node)
-		neap_cgroup_done(&state->cgroup);
-	(void)nftw(state->root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-	free(state);
-	return kube_rig_teardown(&rig);
-}
-
-/* Repeats a request until all that is wanted is so. */
-static void until(struct state *state, const char *ask, const char *want0,
-		  const char *want1, const char *want2)
-{
-	const struct kube_step step = {ask, NULL, 200, {want0, want1, want2}};
-
-	kube_until(state->rig, &step);
-}
+#define LEASE  "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"
+#define METRIC "/apis/slo.koordinator.sh/v1alpha1/nodemetrics/n1"
 
 /* Of the Node that was read last; "" when it has none. */
-static const char *label_of(struct state *state, const char *name)
+static const char *label_of(struct keep_rig *state, const char *name)
 {
 	const char *value = json_string_value(
 		json_object_get(kube_at(state->rig->body, "metadata.labels"), name));
@@ -202,7 +44,7 @@ static int64_t cpus(void)
 static void test_made(void **arg)
 {
 	static const struct kube_step steps[] = {
-		{"GET " NODE,
+		{"GET " KEEP_NODE,
 		 NULL,
 		 200,
 		 {"metadata.labels.zone=z1", "status.capacity.pods=20",
@@ -210,7 +52,7 @@ static void test_made(void **arg)
 		  "status.nodeInfo.operatingSystem=linux",
 		  "status.nodeInfo.kubeletVersion~v1.31.0",
 		  "status.daemonEndpoints.kubeletEndpoint.Port=9443"}},
-		{"GET " NODE,
+		{"GET " KEEP_NODE,
 		 NULL,
 		 200,
 		 {"status.nodeInfo.containerRuntimeVersion~neap://", "!spec.taints",
@@ -229,16 +71,16 @@ static void test_made(void **arg)
 		 {"items.0.metadata.namespace=default",
 		  "items.0.involvedObject.kind=Node"}},
 	};
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	json_t *labels = json_pack("{s:s}", "zone", "z1");
 	char uid[64], want[96];
 	int64_t milli;
 
 	state->config.labels = labels;
-	start_keep(state);
-	until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
+	keep_start(state);
+	keep_until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
 	STEPS(state->rig, steps);
-	assert_int_equal(kube_ask(state->rig, "GET " NODE, NULL), 200);
+	assert_int_equal(kube_ask(state->rig, "GET " KEEP_NODE, NULL), 200);
 	assert_int_equal(neap_quantity_parse_milli(
 				 kube_text(state->rig->body, "status.allocatable.cpu"),
 				 &milli, NULL),
@@ -247,107 +89,108 @@ static void test_made(void **arg)
 	(void)snprintf(uid, sizeof(uid), "%s",
 		       kube_text(state->rig->body, "metadata.uid"));
 	(void)snprintf(want, sizeof(want), "metadata.ownerReferences.0.uid=%s", uid);
-	until(state, "GET " LEASE, want, NULL, NULL);
-	assert_int_equal(kube_ask(state->rig, "GET " NODE, NULL), 200);
+	keep_until(state, "GET " LEASE, want, NULL, NULL);
+	assert_int_equal(kube_ask(state->rig, "GET " KEEP_NODE, NULL), 200);
 	assert_string_equal(label_of(state, "kubernetes.io/hostname"), "n1");
-	stop_keep(state);
+	keep_stop(state);
 	json_decref(labels);
 }
 
 /* Nothing is written as long as nothing happens; what others set stays. */
 static void test_kept(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	int64_t version;
 
-	start_keep(state);
-	until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
-	until(state, "GET " NODE, "#status.conditions=4", NULL, NULL);
+	keep_start(state);
+	keep_until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
+	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
 	version = neap_store_version(state->config.store);
-	kube_run(state->rig, 20 * LOOK_MS);
+	kube_run(state->rig, 20 * KEEP_LOOK_MS);
 	assert_int_equal(neap_store_version(state->config.store), version);
 	/* A Lease is renewed after ten seconds, not before. */
-	kube_now += 9 * SECOND;
-	kube_run(state->rig, 4 * LOOK_MS);
+	kube_now += 9 * KEEP_SECOND;
+	kube_run(state->rig, 4 * KEEP_LOOK_MS);
 	assert_int_equal(neap_store_version(state->config.store), version);
-	kube_now += SECOND;
-	until(state, "GET " LEASE, "spec.renewTime=2026-09-21T13:33:30.000000Z", NULL,
-	      NULL);
+	kube_now += KEEP_SECOND;
+	keep_until(state, "GET " LEASE, "spec.renewTime=2026-09-21T13:33:30.000000Z",
+		   NULL, NULL);
 	/* Of the Node only the heartbeat, after five minutes. */
 	assert_int_equal(
-		kube_ask(state->rig, "MERGE " NODE,
+		kube_ask(state->rig, "MERGE " KEEP_NODE,
 			 "{'metadata':{'labels':{'mine':'1','kubernetes.io/os':'x'}},"
 			 "'spec':{'unschedulable':true,'taints':[{'key':'t','effect':"
 			 "'NoSchedule'}]}}"),
 		200);
 	assert_int_equal(
 		kube_ask(
-			state->rig, "STRATEGIC " NODE "/status",
+			state->rig, "STRATEGIC " KEEP_NODE "/status",
 			"{'status':{'capacity':{'a.b/c':'3'},'conditions':[{'type':"
 			"'Mine','status':'True'},{'type':'Ready','status':'Unknown'}]}}"),
 		200);
-	until(state, "GET " NODE, "status.conditions.0.type=Mine",
-	      "status.conditions.4.type=Ready", "status.conditions.4.status=True");
-	kube_now += 5 * MINUTE;
-	until(state, "GET " NODE,
-	      "status.conditions.3.lastHeartbeatTime=2026-09-21T13:38:30Z", NULL, NULL);
-	until(state, "GET " NODE, "status.conditions.4.type=Ready",
-	      "status.conditions.4.status=True", "status.conditions.0.type=Mine");
-	until(state, "GET " NODE, "metadata.labels.mine=1", "spec.taints.0.key=t",
-	      "spec.unschedulable=true");
-	until(state, "GET " NODE,
-	      "status.conditions.1.lastTransitionTime=2026-09-21T13:33:20Z",
-	      "status.conditions.4.lastTransitionTime=2026-09-21T13:33:30Z", NULL);
+	keep_until(state, "GET " KEEP_NODE, "status.conditions.0.type=Mine",
+		   "status.conditions.4.type=Ready", "status.conditions.4.status=True");
+	kube_now += 5 * KEEP_MINUTE;
+	keep_until(state, "GET " KEEP_NODE,
+		   "status.conditions.3.lastHeartbeatTime=2026-09-21T13:38:30Z", NULL,
+		   NULL);
+	keep_until(state, "GET " KEEP_NODE, "status.conditions.4.type=Ready",
+		   "status.conditions.4.status=True", "status.conditions.0.type=Mine");
+	keep_until(state, "GET " KEEP_NODE, "metadata.labels.mine=1",
+		   "spec.taints.0.key=t", "spec.unschedulable=true");
+	keep_until(state, "GET " KEEP_NODE,
+		   "status.conditions.1.lastTransitionTime=2026-09-21T13:33:20Z",
+		   "status.conditions.4.lastTransitionTime=2026-09-21T13:33:30Z", NULL);
 	assert_string_equal(
 		json_string_value(json_object_get(
 			kube_at(state->rig->body, "status.capacity"), "a.b/c")),
 		"3");
 	assert_string_equal(label_of(state, "kubernetes.io/os"), "x");
 	/* The next start puts its own label back. */
-	stop_keep(state);
-	start_keep(state);
+	keep_stop(state);
+	keep_start(state);
 	for (int i = 0; i < 1000; i++) {
-		kube_run(state->rig, LOOK_MS);
-		assert_int_equal(kube_ask(state->rig, "GET " NODE, NULL), 200);
+		kube_run(state->rig, KEEP_LOOK_MS);
+		assert_int_equal(kube_ask(state->rig, "GET " KEEP_NODE, NULL), 200);
 		if (strcmp(label_of(state, "kubernetes.io/os"), "linux") == 0)
 			break;
 		assert_int_not_equal(i, 999);
 	}
-	until(state, "GET " NODE, "metadata.labels.mine=1", "spec.unschedulable=true",
-	      NULL);
+	keep_until(state, "GET " KEEP_NODE, "metadata.labels.mine=1",
+		   "spec.unschedulable=true", NULL);
 }
 
 /* Who watches has another grace. */
 static void test_short_lease(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 
-	state->config.lease_usec = 4 * SECOND;
-	start_keep(state);
-	until(state, "GET " LEASE, "spec.leaseDurationSeconds=4",
-	      "spec.renewTime=2026-09-21T13:33:20.000000Z", NULL);
-	kube_now += SECOND;
-	until(state, "GET " LEASE, "spec.renewTime=2026-09-21T13:33:21.000000Z", NULL,
-	      NULL);
+	state->config.lease_usec = 4 * KEEP_SECOND;
+	keep_start(state);
+	keep_until(state, "GET " LEASE, "spec.leaseDurationSeconds=4",
+		   "spec.renewTime=2026-09-21T13:33:20.000000Z", NULL);
+	kube_now += KEEP_SECOND;
+	keep_until(state, "GET " LEASE, "spec.renewTime=2026-09-21T13:33:21.000000Z",
+		   NULL, NULL);
 }
 
 /* What somebody deletes comes back, and the Lease with its new owner. */
 static void test_deleted(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	char uid[64], want[96];
 
-	start_keep(state);
-	until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
-	assert_int_equal(kube_ask(state->rig, "DELETE " NODE, NULL), 200);
-	until(state, "GET " NODE, "#status.conditions=4", NULL, NULL);
+	keep_start(state);
+	keep_until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
+	assert_int_equal(kube_ask(state->rig, "DELETE " KEEP_NODE, NULL), 200);
+	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
 	(void)snprintf(uid, sizeof(uid), "%s",
 		       kube_text(state->rig->body, "metadata.uid"));
 	(void)snprintf(want, sizeof(want), "metadata.ownerReferences.0.uid=%s", uid);
-	until(state, "GET " LEASE, want, NULL, NULL);
+	keep_until(state, "GET " LEASE, want, NULL, NULL);
 	assert_int_equal(kube_ask(state->rig, "DELETE " LEASE, NULL), 200);
-	kube_now += 10 * SECOND;
-	until(state, "GET " LEASE, want, NULL, NULL);
+	kube_now += 10 * KEEP_SECOND;
+	keep_until(state, "GET " LEASE, want, NULL, NULL);
 }
 
 static const struct {
@@ -361,24 +204,24 @@ static const struct {
 
 static void test_readiness(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(readiness); i++) {
 		char want[3][128];
 
 		state->config.runs_pods = readiness[i].runs_pods;
-		start_keep(state);
+		keep_start(state);
 		(void)snprintf(want[0], sizeof(want[0]), "status.conditions.3.reason=%s",
 			       readiness[i].reason);
 		(void)snprintf(want[1], sizeof(want[1]), "status.conditions.3.message=%s",
 			       readiness[i].message);
 		(void)snprintf(want[2], sizeof(want[2]), "status.conditions.3.status=%s",
 			       readiness[i].status);
-		until(state, "GET " NODE, want[0], want[1], want[2]);
-		stop_keep(state);
+		keep_until(state, "GET " KEEP_NODE, want[0], want[1], want[2]);
+		keep_stop(state);
 	}
-	until(state, "GET /api/v1/events?fieldSelector=reason=NodeNotReady",
-	      "items.0.message=Node n1 status is now: NodeNotReady", NULL, NULL);
+	keep_until(state, "GET /api/v1/events?fieldSelector=reason=NodeNotReady",
+		   "items.0.message=Node n1 status is now: NodeNotReady", NULL, NULL);
 }
 
 /* %: of the CPUs there are; a number: of milli CPUs that are kept back beside the 100. */
@@ -407,11 +250,11 @@ static const struct {
 
 static void test_reservation(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	int64_t before = 0;
 
-	start_keep(state);
-	until(state, "GET " NODE, "#status.conditions=4", NULL, NULL);
+	keep_start(state);
+	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
 	assert_int_equal(neap_quantity_parse_units(
 				 kube_text(state->rig->body, "status.allocatable.memory"),
 				 &before, NULL),
@@ -424,7 +267,7 @@ static void test_reservation(void **arg)
 			       "{'metadata':{'annotations':{"
 			       "'node.koordinator.sh/reservation':'%s'}}}",
 			       reservations[i].annotation);
-		if (kube_ask(state->rig, "MERGE " NODE, body) != 200)
+		if (kube_ask(state->rig, "MERGE " KEEP_NODE, body) != 200)
 			fail_msg("%s: %s", reservations[i].name,
 				 kube_text(state->rig->body, "message"));
 		(void)snprintf(want[0], sizeof(want[0]), "status.allocatable.cpu=%s",
@@ -433,7 +276,7 @@ static void test_reservation(void **arg)
 		(void)snprintf(want[1], sizeof(want[1]), "status.allocatable.memory=%s",
 			       neap_quantity_format_bytes(before - reservations[i].bytes,
 							  memory, sizeof(memory)));
-		until(state, "GET " NODE, want[0], want[1], NULL);
+		keep_until(state, "GET " KEEP_NODE, want[0], want[1], NULL);
 	}
 }
 
@@ -442,13 +285,13 @@ static void test_reservation(void **arg)
 static void test_metric(void **arg)
 {
 	static const struct kube_step pod = {
-		"POST " PODS,
+		"POST " KEEP_PODS,
 		"{'metadata':{'name':'p','labels':{'koordinator.sh/qosClass':'LS'}},"
 		"'spec':{'nodeName':'n1','priorityClassName':'koord-prod','containers':[{'name':'main',"
 		"'image':'x'}]}}",
 		201,
 		{NULL}};
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	char group[128], path[192];
 
 	assert_int_equal(kube_ask(state->rig,
@@ -456,57 +299,64 @@ static void test_metric(void **arg)
 				  "{'metadata':{'name':'koord-prod'},'value':9000}"),
 			 201);
 	kube_steps(state->rig, &pod, 1);
-	start_node(state);
+	keep_put(state, "neap/podu-1/main/cgroup.procs", "");
+	keep_put(state, "neap/podu-1/cpu.stat", "usage_usec 1000000\n");
+	keep_put(state, "neap/podu-1/memory.current", "4194304\n");
+	keep_start_node(state);
 	(void)snprintf(group, sizeof(group), "neap/pod%s",
 		       kube_text(state->rig->body, "metadata.uid"));
 	(void)snprintf(path, sizeof(path), "%s/main/cgroup.procs", group);
-	put(state, path, "");
+	keep_put(state, path, "");
 	(void)snprintf(path, sizeof(path), "%s/memory.current", group);
-	put(state, path, "2097152\n");
+	keep_put(state, path, "2097152\n");
 	(void)snprintf(path, sizeof(path), "%s/cpu.stat", group);
-	put(state, path, "usage_usec 1000000\n");
-	tick(state);
-	put(state, path, "usage_usec 1250000\n");
+	keep_put(state, path, "usage_usec 1000000\n");
+	keep_tick(state);
+	keep_put(state, path, "usage_usec 1250000\n");
 	state->config.node = state->node;
-	start_keep(state);
-	until(state, "GET " NODE, "#status.conditions=4", NULL, NULL);
-	tick(state);
-	kube_now += 20 * SECOND;
-	until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:33:40Z",
-	      "status.podsMetric.0.podUsage.resources.cpu=250m",
-	      "status.podsMetric.0.podUsage.resources.memory=2Mi");
-	until(state, "GET " METRIC, "#status.podsMetric=1",
-	      "status.podsMetric.0.priority=koord-prod", "status.podsMetric.0.qos=LS");
-	until(state, "GET " METRIC,
-	      "status.nodeMetric.aggregatedNodeUsages.0.duration=5m0s",
-	      "metadata.ownerReferences.0.kind=Node", "#status.hostApplicationMetric=0");
+	keep_start(state);
+	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
+	keep_tick(state);
+	kube_now += 20 * KEEP_SECOND;
+	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:33:40Z",
+		   "status.podsMetric.0.podUsage.resources.cpu=250m",
+		   "status.podsMetric.0.podUsage.resources.memory=2Mi");
+	keep_until(state, "GET " METRIC, "#status.podsMetric=1",
+		   "status.podsMetric.0.priority=koord-prod",
+		   "status.podsMetric.0.qos=LS");
+	keep_until(state, "GET " METRIC,
+		   "status.nodeMetric.aggregatedNodeUsages.0.duration=5m0s",
+		   "metadata.ownerReferences.0.kind=Node",
+		   "#status.hostApplicationMetric=0");
 	assert_true(kube_text(state->rig->body,
 			      "status.nodeMetric.nodeUsage.resources.memory")[0]);
 	assert_true(kube_text(state->rig->body,
 			      "status.nodeMetric.aggregatedNodeUsages.0.usage.p95."
 			      "resources.memory")[0]);
 	/* What kubectl top reads. */
-	until(state, "GET /apis/metrics.k8s.io/v1beta1/nodes", "#items=1",
-	      "items.0.metadata.name=n1", NULL);
-	until(state, "GET /apis/metrics.k8s.io/v1beta1/namespaces/default/pods/p",
-	      "containers.0.name=main", "containers.0.usage.cpu=250m", NULL);
+	keep_until(state, "GET /apis/metrics.k8s.io/v1beta1/nodes", "#items=1",
+		   "items.0.metadata.name=n1", NULL);
+	keep_until(state, "GET /apis/metrics.k8s.io/v1beta1/namespaces/default/pods/p",
+		   "containers.0.name=main", "containers.0.usage.cpu=250m", NULL);
 	/* Whoever manages it says how often. */
 	assert_int_equal(kube_ask(state->rig, "MERGE " METRIC,
 				  "{'spec':{'metricCollectPolicy':{"
 				  "'reportIntervalSeconds':120}}}"),
 			 200);
-	kube_now += 119 * SECOND;
-	kube_run(state->rig, 4 * LOOK_MS);
-	until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:33:40Z", NULL, NULL);
-	kube_now += SECOND;
-	until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:35:40Z", NULL, NULL);
+	kube_now += 119 * KEEP_SECOND;
+	kube_run(state->rig, 4 * KEEP_LOOK_MS);
+	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:33:40Z", NULL,
+		   NULL);
+	kube_now += KEEP_SECOND;
+	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:35:40Z", NULL,
+		   NULL);
 }
 
 /* --- what goes wrong --- */
 
 static void test_short_of_memory(void **arg)
 {
-	struct state *state = *arg;
+	struct keep_rig *state = *arg;
 	struct neap_error err;
 
 	for (uint64_t n = 1; n < 60; n++) {
@@ -515,19 +365,19 @@ static void test_short_of_memory(void **arg)
 
 		neap_mem_fail_at(n);
 		rc = neap_node_keep_new(&state->config, &state->keep, &err);
-		kube_run(state->rig, 2 * LOOK_MS);
+		kube_run(state->rig, 2 * KEEP_LOOK_MS);
 		neap_mem_fail_at(0);
 		if (rc < 0)
 			assert_int_equal(err.code, NEAP_ENOMEM);
 		/* What it asked for is answered when nobody is there any more. */
-		stop_keep(state);
+		keep_stop(state);
 		if (neap_mem_failures() == before)
 			break;
 	}
-	start_keep(state);
-	until(state, "GET " NODE, "#status.conditions=4", NULL, NULL);
-	kube_now += 10 * SECOND;
-	until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
+	keep_start(state);
+	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
+	kube_now += 10 * KEEP_SECOND;
+	keep_until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
 }
 
 int main(void)

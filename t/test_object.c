@@ -112,6 +112,41 @@ static void test_with_text(void **state)
 	assert_null(neap_object_unref(other));
 }
 
+static void test_annotation(void **state)
+{
+	static const struct {
+		const char *json, *want;
+	} rows[] = {
+		{"{\"metadata\":{\"name\":\"a\",\"annotations\":{\"k\":\"v\"}}}", "v"},
+		{"{\"metadata\":{\"name\":\"a\",\"annotations\":{\"k\":\"\"}}}", ""},
+		{"{\"metadata\":{\"name\":\"a\",\"annotations\":{}}}", NULL},
+		{"{\"metadata\":{\"name\":\"a\",\"annotations\":{\"kk\":\"v\",\"K\":\"v\"}}}",
+		 NULL},
+		{"{\"metadata\":{\"name\":\"a\",\"labels\":{\"k\":\"l\"}}}", NULL},
+		{"{\"spec\":{\"metadata\":{\"annotations\":{\"k\":\"no\"}},\"x\":[{\"k\":[]},"
+		 "\"}{\",-1.5e3,null,true,{}]},\"metadata\":{\"labels\":{\"annotations\":\"x\"},"
+		 "\"name\":\"a\",\"annotations\":{\"q\\\"\\\\\":\"\\\\\",\"k\":\"{\\\"c\\\":"
+		 "\\\"0-3\\\"}\\u00e9\\n\"}}}",
+		 "{\"c\":\"0-3\"}\u00e9\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_object *object = NULL;
+		struct neap_error err = {0};
+		char *text = NULL;
+
+		if (neap_object_new_take(json_loads(rows[i].json, 0, NULL), NULL, 1,
+					 &object, &err) < 0)
+			fail_msg("row %zu: %s", i, err.msg);
+		assert_int_equal(neap_object_annotation(object, "k", &text, &err), 0);
+		if (rows[i].want ? !text || strcmp(text, rows[i].want) != 0 : !!text)
+			fail_msg("row %zu: %s", i, text ? text : "none");
+		free(text);
+		(void)neap_object_unref(object);
+	}
+}
+
 static void test_selector(void **state)
 {
 	static const struct {
@@ -221,9 +256,9 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),      cmocka_unit_test(test_with_text),
-		cmocka_unit_test(test_selector), cmocka_unit_test(test_restore),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_new),        cmocka_unit_test(test_with_text),
+		cmocka_unit_test(test_annotation), cmocka_unit_test(test_selector),
+		cmocka_unit_test(test_restore),    cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static const struct {
 	{"wrong kind", "return { api = 1,\n kind = \"cpu\" }", "p.lua:2: field 'kind'"},
 	{"no name", "return { api = 1, kind = \"qos\", " TICK " }", "field 'name': 1 to 47 of"},
 	{"bad name", "return { api = 1, kind = \"qos\", name = \"A b\" }", "field 'name'"},
-	{"unknown field", POLICY("were = {}, " TICK), "p.lua:2: field 'were': a policy of kind qos has no such field; known: api, kind, name, doc, params, needs, triggers, where, examples, rules, tick"},
+	{"unknown field", POLICY("were = {}, " TICK), "p.lua:2: field 'were': a policy of kind qos has no such field; known: api, kind, name, doc, params, needs, examples, rules, triggers, where, tick"},
 	{"where text", POLICY("where = \"pool\", " TICK), "p.lua:2: field 'where': a table such as"},
 	{"where field", POLICY("where = { matchLabels = {} }, " TICK), "p.lua:2: field 'where.matchLabels': there is no such field; known: nodeSelector"},
 	{"where list", POLICY("where = { {} }, " TICK), "field 'where.?'"},

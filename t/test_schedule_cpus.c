@@ -445,6 +445,57 @@ static void test_restart(void **state)
 	schedule_wait_message(rig, "s", "0/1 nodes are available: 1 Insufficient cpu.");
 }
 
+static void create_pod(struct kube_rig *rig, const char *name, const char *spec,
+		       const char *cpus, const char *priority_class)
+{
+	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = name};
+
+	neap_kube_ask_create_take(
+		rig->kube, &ask,
+		json_pack("{s:{s:s, s:{s:s, s:s}, s:{s:s}}, s:{s:s, s:s, s:[{s:s, s:s, "
+			  "s:{s:{s:s}, s:{s:s}}}]}}",
+			  "metadata", "name", name, "labels", "koordinator.sh/qosClass",
+			  "LSR", "koordinator.sh/priority-class", "koord-prod",
+			  "annotations", NEAP_KEY_RESOURCE_SPEC, spec, "spec",
+			  "schedulerName", "neap-scheduler", "priorityClassName",
+			  priority_class, "containers", "name", "c", "image", "i",
+			  "resources", "requests", "cpu", cpus, "limits", "cpu", cpus));
+}
+
+/* Room is made for one, and at once somebody else comes who would fit into what is free: as amounts go, into all of it.
+ */
+static void test_kept_for_whom_room_is_made(void **state)
+{
+	static const char full[] = "{\"requiredCPUBindPolicy\":\"FullPCPUs\"}";
+	struct kube_rig *rig = *state;
+
+	assert_int_equal(kube_ask(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+				  "{'metadata':{'name':'high'},'value':1000}"),
+			 201);
+	assert_int_equal(kube_ask(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+				  "{'metadata':{'name':'middle'},'value':100}"),
+			 201);
+	add_node(rig, "a", 4, "0-3");
+	add_pod(rig, "low", 2);
+	assert_string_equal(cpus_of(rig, "low"), "4-5");
+	create_pod(rig, "high", full, "4", "high");
+	create_pod(rig, "sneaks", "{}", "2", "middle");
+	kube_until(rig, &(struct kube_step){"GET " PODS "/high",
+					    NULL,
+					    200,
+					    {"status.nominatedNodeName=a"}});
+	schedule_wait_message(rig, "sneaks",
+			      "not enough cpus available to satisfy request");
+	assert_int_equal(kube_ask(rig, "GET " PODS "/low", NULL), 200);
+	assert_null(kube_differs(rig->body, "metadata.deletionGracePeriodSeconds=30"));
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/low?gracePeriodSeconds=0", NULL),
+			 200);
+	assert_string_equal(cpus_of(rig, "high"), "4-7");
+	assert_int_equal(kube_ask(rig, "DELETE " PODS "/high?gracePeriodSeconds=0", NULL),
+			 200);
+	assert_string_equal(cpus_of(rig, "sneaks"), "4-5");
+}
+
 static int told_count, refused_count;
 
 static void told(void *arg, const char *trouble)
@@ -516,6 +567,7 @@ int main(void)
 		TEST(refused_by_conflict),
 		TEST(node_goes),
 		TEST(restart),
+		TEST(kept_for_whom_room_is_made),
 		TEST(extender_beside),
 	};
 

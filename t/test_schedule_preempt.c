@@ -69,6 +69,32 @@ static void test_makes_room(void **state)
 	assert_null(kube_differs(rig->body, "!spec.nodeName"));
 }
 
+/* A budget that allows nothing is kept as long as somebody else can go, be it a more important one. */
+static void test_budget(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_classes(rig);
+	assert_int_equal(
+		kube_ask(rig,
+			 "POST /apis/policy/v1/namespaces/default/poddisruptionbudgets",
+			 "{'metadata':{'name':'x'},'spec':{'minAvailable':1,'selector':{"
+			 "'matchLabels':{'app':'x'}}}}"),
+		201);
+	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "low", "'app':'x'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "low"), "a");
+	schedule_add_node(rig, "b", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "more", "", "'cpu':'2'", "'priorityClassName':'middle'");
+	assert_string_equal(schedule_wait_node(rig, "more"), "b");
+	schedule_add_pod(rig, "high", "", "'cpu':'2'", "'priorityClassName':'high'");
+	until(rig, "GET " PODS "/high", "status.nominatedNodeName=b", NULL, NULL);
+	until(rig, "GET " PODS "/more", "metadata.deletionGracePeriodSeconds=30", NULL,
+	      NULL);
+	assert_int_equal(kube_ask(rig, "GET " PODS "/low", NULL), 200);
+	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
+}
+
 /* A pod that may not take room from others says so, and takes none. */
 static void test_never(void **state)
 {
@@ -259,8 +285,10 @@ static void test_off_by_default(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(makes_room),     TEST(never),           TEST_OF_THEM(locks_the_room),
-		TEST_OF_THEM(spares), TEST_OF_THEM(budgets), TEST(off_by_default),
+		TEST(makes_room),     TEST(budget),
+		TEST(never),          TEST_OF_THEM(locks_the_room),
+		TEST_OF_THEM(spares), TEST_OF_THEM(budgets),
+		TEST(off_by_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

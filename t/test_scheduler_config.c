@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "api/text_file.h"
 #include "engine/base/mem.h"
 #include "engine/decide/settings.h"
 
@@ -60,15 +61,17 @@ static void test_nothing_said_is_kube_schedulers(void **state)
 
 static void test_example(void **state)
 {
-	struct neap_schedule_config *config = NULL;
+	struct neap_schedule_config *config;
 	struct neap_error err = {0};
 	const struct neap_settings *plain, *batch, *koord;
+	neap_auto_buf struct neap_buf text = {0};
 	int weights[NEAP_SCORE_COUNT];
 
 	(void)state;
-	if (neap_schedule_config_load("doc/deploy/scheduler-config.yaml", &config, &err) <
-	    0)
-		fail_msg("%s", err.msg);
+	neap_buf_init(&text, NEAP_BUF_FILE);
+	assert_int_equal(
+		neap_text_file_read("doc/deploy/scheduler-config.yaml", &text, &err), 0);
+	config = read_good(text.data);
 	assert_int_equal(config->profile_count, 3);
 	assert_int_equal(config->note_count, 0);
 	plain = config->profiles[0].settings;
@@ -388,19 +391,6 @@ static void test_bad(void **state)
 	}
 }
 
-static void test_no_file(void **state)
-{
-	struct neap_schedule_config *config = NULL;
-	struct neap_error err = {0};
-
-	(void)state;
-	assert_true(neap_schedule_config_load("/nowhere/x.yaml", &config, &err) < 0);
-	assert_string_equal(err.msg, "open /nowhere/x.yaml: No such file or directory");
-	assert_true(neap_schedule_config_load("/dev/null", &config, &err) < 0);
-	assert_string_equal(err.msg, "/dev/null is no regular file");
-	assert_null(config);
-}
-
 static void test_no_memory(void **state)
 {
 	static const char text[] = PROFILE
@@ -468,7 +458,6 @@ int main(void)
 		cmocka_unit_test(test_what_has_no_effect_is_told),
 		cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_reservations),
 	};

@@ -54,6 +54,72 @@ static void test_points_decide(void **state)
 	assert_int_equal(rig->failed, 0);
 }
 
+/* Another version is asked of the same decisions: what counts is the points that a node gets by it. */
+static void test_shadow(void **state)
+{
+	static const struct {
+		const char *body;
+		int same, faults;
+		const char *active, *shadow, *node; /* NULL: they are the same */
+	} shadows[] = {
+		{"plan = function() return { weight = 50, { column = 'labels.odd', is = "
+		 "{ 'no', 'yes' }, weight = 3 } } end",
+		 1, 0, NULL, NULL, NULL},
+		{ODD(49), 0, 0, "5000 points", "4900 points", "b"},
+		{"plan = function(ctx) return ctx.hold end", 0, 0, "0 points", "hold",
+		 "a"},
+		{"plan = function() return 5 end", 0, 1, "0 points", "error: ", "a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(shadows); i++) {
+		struct place_rig *rig = place_new();
+		struct neap_policy *policy = NULL;
+		struct neap_registry_slot *slot;
+		struct neap_error err = {0};
+		char text[1024];
+		const json_t *last;
+		json_t *json;
+
+		place_add_nodes(rig, 4);
+		place_put(rig, "score", "p", 0, ODD(50));
+		(void)snprintf(text, sizeof(text),
+			       "return { api = 1, kind = 'score', name = 'p', %s }",
+			       shadows[i].body);
+		assert_int_equal(
+			neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+		slot = place_slot(rig, "score", "p");
+		slot->shadow = neap_shadow_new_take(policy, 0);
+		assert_non_null(slot->shadow);
+		assert_string_equal(place_decide(rig, ""), "b");
+		json = neap_shadow_json(slot->shadow);
+		last = json_object_get(json, "last_difference");
+		assert_int_equal(json_integer_value(json_object_get(json, "calls")), 1);
+		assert_int_equal(json_integer_value(json_object_get(json, "same")),
+				 shadows[i].same);
+		assert_int_equal(json_integer_value(json_object_get(json, "different")),
+				 1 - shadows[i].same);
+		assert_int_equal(json_integer_value(json_object_get(json, "faults")),
+				 shadows[i].faults);
+		assert_true(!last == !shadows[i].node);
+		if (last) {
+			assert_string_equal(
+				json_string_value(json_object_get(last, "node")),
+				shadows[i].node);
+			assert_string_equal(
+				json_string_value(json_object_get(last, "active")),
+				shadows[i].active);
+			assert_int_equal(strncmp(json_string_value(
+							 json_object_get(last, "shadow")),
+						 shadows[i].shadow,
+						 strlen(shadows[i].shadow)),
+					 0);
+		}
+		json_decref(json);
+		place_free(rig);
+	}
+}
+
 static void test_same_again(void **state)
 {
 	struct place_rig *rig = *state;
@@ -388,6 +454,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(points_decide),
+		cmocka_unit_test(test_shadow),
 		TEST(same_again),
 		TEST(pod_is_seen),
 		cmocka_unit_test(test_bad_ones),

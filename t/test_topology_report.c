@@ -164,6 +164,65 @@ static void reserved_by_amount_is_packed(void **state)
 	neap_topology_unref(topology);
 }
 
+/* The label enable-numa-reservation: what is kept back is taken off each zone, its part rounded up. */
+static void what_is_kept_is_taken_off_zones(void **state)
+{
+	static const struct {
+		const char *label;
+		bool has_kubelet;
+		int64_t kubelet_milli, kubelet_bytes, own_milli, own_bytes;
+		const char *cpu,
+			*memory; /* of each of three zones with 4 CPUs and 1000 bytes */
+	} rows[] = {
+		{"true", true, 1000, 100, 0, 0, "3666m", "966"},
+		{"true", true, 3000, 99, 9000, 900, "3", "967"},
+		{"true", true, 0, 0, 9000, 900, "4", "1000"},
+		{"true", true, 99000, 99000, 0, 0, "0", "0"},
+		{"true", true, INT64_MAX, INT64_MAX, 0, 0, "0", "0"},
+		/* Without a kubelet what neapd keeps back. */
+		{"true", false, 9000, 900, 100, 1, "3966m", "999"},
+		{"false", true, 1000, 100, 0, 0, "4", "1000"},
+		{"True", true, 1000, 100, 0, 0, "4", "1000"},
+		{"", true, 1000, 100, 1000, 100, "4", "1000"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_topology *topology = machine(3, 1, 2, 2);
+		struct neap_kubelet_facts kubelet = {
+			.is_here = rows[i].has_kubelet,
+			.reserved_milli = rows[i].kubelet_milli,
+			.reserved_bytes = rows[i].kubelet_bytes};
+		json_t *node = json_pack("{s:{s:{s:s}}}", "metadata", "labels",
+					 A("enable-numa-reservation"), rows[i].label);
+		struct neap_topology_report_from from = {
+			.topology = topology,
+			.node = node,
+			.kubelet = &kubelet,
+			.reserved_milli = rows[i].own_milli,
+			.reserved_bytes = rows[i].own_bytes};
+		json_t *made;
+
+		for (int n = 0; n < topology->node_count; n++)
+			topology->nodes[n].memory_bytes = 1000;
+		made = report(&from, NULL);
+		for (size_t zone = 0; zone < 3; zone++) {
+			assert_string_equal(amount(made, zone, "cpu", "capacity"), "4");
+			assert_string_equal(amount(made, zone, "cpu", "allocatable"),
+					    rows[i].cpu);
+			assert_string_equal(amount(made, zone, "cpu", "available"),
+					    rows[i].cpu);
+			assert_string_equal(amount(made, zone, "memory", "capacity"),
+					    "1000");
+			assert_string_equal(amount(made, zone, "memory", "allocatable"),
+					    rows[i].memory);
+		}
+		json_decref(made);
+		json_decref(node);
+		neap_topology_unref(topology);
+	}
+}
+
 static void packed_as_a_kubelet_does(void **state)
 {
 	static const struct {
@@ -483,6 +542,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_quiet_machine),
 		cmocka_unit_test(reserved_by_amount_is_packed),
+		cmocka_unit_test(what_is_kept_is_taken_off_zones),
 		cmocka_unit_test(packed_as_a_kubelet_does),
 		cmocka_unit_test(pods_and_kubelet),
 		cmocka_unit_test(zones_keep_what_others_put_there),

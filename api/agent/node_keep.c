@@ -59,7 +59,7 @@ struct neap_node_keep {
 	/* Of the NodeResourceTopology: when it was looked at, and what it and the Node were then. */
 	int64_t reported, reported_version, reported_node, rewritten;
 	struct neap_kubelet_facts kubelet;
-	bool is_kubelet_told; /* that its files cannot be read */
+	bool is_kubelet_told; /* that its files make no sense */
 	/* The Node as it was looked at last. */
 	json_t *tree;
 	int64_t version;
@@ -370,14 +370,12 @@ static void tell_of_kubelet(struct neap_node_keep *keep, const struct neap_error
 
 	keep->is_kubelet_told = trouble->code != NEAP_OK;
 	if (keep->is_kubelet_told && !is_told)
-		neap_log_line(
-			keep->config.log, NEAP_LOG_WARN,
-			"%s: what the kubelet gives to pods is not told; --kubelet-dir "
-			"names its folder",
-			trouble->msg);
+		neap_log_line(keep->config.log, NEAP_LOG_WARN,
+			      "%s: what the kubelet gives to pods is told as it was",
+			      trouble->msg);
 	else if (is_told && !keep->is_kubelet_told)
 		neap_log_line(keep->config.log, NEAP_LOG_INFO,
-			      "the kubelet's files can be read again");
+			      "the kubelet's files make sense again");
 }
 
 /* A new object has no members to take away. */

@@ -34,8 +34,6 @@ struct neap_node_keep_config {
 	int64_t metric_usec; /* between two NodeMetrics; 0: 15 s. One whose spec says it wins */
 	int64_t look_usec; /* between two looks at what is to be done; 0: 1 s */
 	/* Of the NodeResourceTopology. */
-	const char
-		*kubelet_dir; /* where a kubelet has its files; NULL, "": there is none */
 	const char *sys_root; /* NULL, "": of this machine */
 	const struct neap_cpuset *reserved_cpus,
 		*system_cpus; /* where the Node has no annotation; NULL: none */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/kube/crd.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -185,14 +186,33 @@ static size_t read_pages(const char *root, const struct neap_topology *topology,
 
 /* --- the whole --- */
 
-static void look_at_kubelet(const struct neap_node_keep_config *config,
-			    struct neap_kubelet_facts *kubelet,
+static int read_kubelet(struct neap_node *node, struct neap_kubelet_facts *ret,
+			struct neap_error *err)
+{
+	size_t len;
+	const char *text = neap_node_kubelet_config(node, &len);
+	json_t *documents = NULL;
+	int failed = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	if (text)
+		failed = neap_kube_yaml_parse(text, len, "config.yaml of the kubelet",
+					      &documents, err);
+	if (failed == 0)
+		failed = neap_kubelet_facts_read(neap_node_kubelet_state(node),
+						 json_array_get(documents, 0), ret, err);
+	json_decref(documents);
+	return failed;
+}
+
+static void look_at_kubelet(struct neap_node *node, struct neap_kubelet_facts *kubelet,
 			    struct neap_error *ret_trouble)
 {
 	struct neap_kubelet_facts fresh;
 
 	memset(ret_trouble, 0, sizeof(*ret_trouble));
-	if (node_kubelet_read(config->kubelet_dir, &fresh, ret_trouble) == 0) {
+	neap_node_kubelet_look(node);
+	if (read_kubelet(node, &fresh, ret_trouble) == 0) {
 		neap_kubelet_facts_done(kubelet);
 		*kubelet = fresh;
 	} else {
@@ -224,7 +244,7 @@ int node_topology_make(const struct neap_node_keep_config *config, const json_t 
 	int failed = -NEAP_ENOMEM;
 
 	*ret = NULL;
-	look_at_kubelet(config, kubelet, ret_trouble);
+	look_at_kubelet(config->node, kubelet, ret_trouble);
 	if (pages &&
 	    neap_store_list(config->store, "pods", NULL, &place, take_pod, &pods, &err) >=
 		    0 &&

@@ -7,14 +7,9 @@
 #include "api/agent/node_keep.h"
 #include "engine/cluster/topology_report.h"
 
-/* cpu_manager_state and config.yaml of a kubelet's folder; without them facts of no kubelet. done in any case.
- * NEAP_ESYS, NEAP_EINVAL and NEAP_ETOOLARGE name the file. */
-int node_kubelet_read(const char *dir, struct neap_kubelet_facts *ret,
-		      struct neap_error *err);
-
-/* What the object should be, as a merge patch of what it is (NULL: it is not there); node: the Node. What of the
- * kubelet cannot be read counts as it was read last, which is kept in *kubelet; *ret_trouble tells of it, code 0: it
- * could. NEAP_ENOMEM. */
+/* What the object should be, as a merge patch of what it is (NULL: it is not there); node: the Node. What the
+ * kubelet's files tell is kept in *kubelet; where they make no sense it counts as before, and *ret_trouble says why, code 0:
+ * they do. NEAP_ENOMEM. */
 int node_topology_make(const struct neap_node_keep_config *config, const json_t *node,
 		       const json_t *object, struct neap_kubelet_facts *kubelet,
 		       json_t **ret, struct neap_error *ret_trouble);

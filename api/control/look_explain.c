@@ -156,7 +156,7 @@ static bool add_scores(const struct maker *maker, json_t *row,
 	if (json_object_set_new(row, "score", json_integer(node->score)) < 0 ||
 	    json_object_set_new(row, "scores", list) < 0)
 		return false;
-	for (int i = 0; i < NEAP_SCORE_COUNT; i++) {
+	for (size_t i = 0; i < maker->report->score_count; i++) {
 		const struct neap_report_score *score = &maker->report->scores[i];
 
 		if (score->points &&

@@ -133,6 +133,7 @@ static int read_change(struct neap_http_request *request, struct neap_live_chang
 	ret->kind = neap_http_segment_get(request, 0);
 	ret->name = neap_http_segment_get(request, 1);
 	ret->by = neap_http_peer_get(request)->name;
+	ret->is_admin = neap_http_peer_get(request)->role == NEAP_HTTP_ADMIN;
 	if (match != NULL) {
 		ret->if_match = read_etag(match, etag, etag_size);
 		if (ret->if_match == NULL)

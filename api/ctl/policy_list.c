@@ -49,7 +49,7 @@ void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
 				    neap_cell_text(refused, "message"), out);
 }
 
-/* "shadow 3f2a91c0: 58 of 60 ticks alike, the last difference: ..." */
+/* "shadow 3f2a91c0: 58 of 60 calls alike, the last difference: ..." */
 void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 {
 	const json_t *last = json_object_get(shadow, "last_difference");
@@ -58,7 +58,7 @@ void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 
 	neap_buf_adds(out, "shadow ");
 	neap_text_add_clean(out, neap_cell_text(shadow, "version"), false);
-	neap_buf_addf(out, ": %s of %s ticks alike, %s faults%s\n",
+	neap_buf_addf(out, ": %s of %s calls alike, %s faults%s\n",
 		      neap_cell_integer(shadow, "same", same),
 		      neap_cell_integer(shadow, "calls", calls),
 		      neap_cell_integer(shadow, "faults", faults),
@@ -71,9 +71,16 @@ void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 				JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	own = neap_json_dump(json_object_get(last, "shadow"),
 			     JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	if (active != NULL && own != NULL)
-		neap_buf_addf(out, "  last difference: it %s, the shadow %s\n", active,
-			      own);
+	if (active != NULL && own != NULL) {
+		neap_buf_adds(out, "  last difference: ");
+		if (json_object_get(last, "node") != NULL) {
+			neap_text_add_clean(out, neap_cell_text(last, "pod"), false);
+			neap_buf_adds(out, " on ");
+			neap_text_add_clean(out, neap_cell_text(last, "node"), false);
+			neap_buf_adds(out, ": ");
+		}
+		neap_buf_addf(out, "it %s, the shadow %s\n", active, own);
+	}
 	free(active);
 	free(own);
 }

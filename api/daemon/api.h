@@ -12,6 +12,7 @@
 struct event_base;
 struct neap_daemon_api;
 struct neap_decide_more;
+struct neap_reserve_matcher;
 struct neap_kube;
 struct neap_kube_registry;
 struct neap_schedule_config;
@@ -25,7 +26,8 @@ struct neap_daemon_api_config {
 	struct neap_http *http;
 	const struct neap_kube_declared_folder *crds; /* for the start alone */
 	const struct neap_decide_more *more; /* policies of the scheduler; NULL: none */
-	struct neap_schedule_config *scheduling; /* counted; NULL: without */
+	const struct neap_reserve_matcher *matcher; /* ... about reservations */
+	struct neap_schedule_config *scheduling;    /* counted; NULL: without */
 };
 
 /* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error

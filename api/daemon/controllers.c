@@ -51,6 +51,7 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 		.store = workload.store,
 		.names = options->schedule_default ? names : own_names,
 		.more = config->more,
+		.matcher = config->matcher,
 		.settings = config->scheduling,
 		.log = config->log,
 	};

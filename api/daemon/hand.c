@@ -54,6 +54,9 @@ int neap_hand_config_fill(const struct neap_config *config,
 			    ret->roots[ret->root_count++], NEAP_PATH_MAX, err) < 0)
 			return neap_error_wrap(err, "hostApplications[%d]", i);
 	}
+	(void)snprintf(ret->kubelet_dir, sizeof(ret->kubelet_dir), "%s%s",
+		       config->kubelet_dir[0] ? config->sys_root : "",
+		       config->kubelet_dir);
 	ret->release_after_usec = config->release_after_usec;
 	ret->curve = config->weight_curve;
 	ret->jail = config->seccomp;

@@ -76,7 +76,6 @@ int neap_daemon_pods_start(struct neap_daemon *daemon, struct neap_error *err)
 		.metric_usec = METRIC_USEC,
 		.data_dir = config->data_dir,
 		.lease_usec = config->node_grace_usec,
-		.kubelet_dir = config->kubelet_dir,
 		.sys_root = config->sys_root,
 		.log = &daemon->log,
 	};

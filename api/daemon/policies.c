@@ -3,15 +3,12 @@
  * The policies of the configuration: shipped ones by kind and name, others by file. They are read
  * while neapd still is root (a source tree may lie where nobody else can look) and run only after
  * root was given up. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api/daemon/daemon.h"
-#include "engine/base/buf.h"
+#include "api/text_file.h"
 
 /* The file of a choice: as given, or a shipped one by kind and name. */
 static void file_of(const struct neap_config *config,
@@ -29,28 +26,14 @@ static void file_of(const struct neap_config *config,
 static int read_file(const char *file, char **ret_text, size_t *ret_len,
 		     struct neap_error *err)
 {
-	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	neap_auto_buf struct neap_buf buf = {0};
-	char part[8192];
-	struct stat st;
-	ssize_t n;
 
 	neap_buf_init(&buf, NEAP_BUF_FILE);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return neap_error_sys(err, "open %s", file);
-	if (!S_ISREG(st.st_mode))
-		return neap_error_set(err, NEAP_EINVAL, "%s is no regular file", file);
-	while ((n = read(fd, part, sizeof(part))) > 0)
-		neap_buf_add(&buf, part, (size_t)n);
-	if (n < 0)
-		return neap_error_sys(err, "read %s", file);
+	if (neap_text_file_read(file, &buf, err) < 0)
+		return -(int)err->code;
 	*ret_len = buf.len;
 	*ret_text = neap_buf_take(&buf);
-	if (*ret_text == NULL)
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "%s: over %d bytes, or no memory", file,
-				      NEAP_BUF_FILE);
-	return 0;
+	return *ret_text ? 0 : neap_error_nomem(err);
 }
 
 int neap_policies_read(const struct neap_config *config, struct neap_policy_texts *ret,

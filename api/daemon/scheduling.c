@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --scheduler-config: read while neapd may read everything, and again at SIGHUP. */
+ * --scheduler-config: read while neapd may read everything, and again at SIGHUP; and the policies that the scheduler
+ * asks. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/daemon/controllers.h"
 #include "api/daemon/whole.h"
+#include "api/kube/note.h"
 #include "api/schedule/config.h"
+#include "api/schedule/policies.h"
+#include "api/schedule/policies_reserve.h"
 #include "api/schedule/schedule.h"
+#include "api/text_file.h"
 
 static int check(const struct neap_config *config,
 		 const struct neap_schedule_config *scheduling, struct neap_error *err)
@@ -28,9 +33,14 @@ static int load(const struct neap_daemon *daemon, struct neap_schedule_config **
 		struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
+	const char *file = config->scheduler_config;
+	neap_auto_buf struct neap_buf text = {0};
 
 	*ret = NULL;
-	if (neap_schedule_config_load(config->scheduler_config, ret, err) < 0 ||
+	neap_buf_init(&text, NEAP_BUF_FILE);
+	if (neap_text_file_read(file, &text, err) < 0 ||
+	    neap_schedule_config_parse(text.data ? text.data : "", text.len, file, ret,
+				       err) < 0 ||
 	    check(config, *ret, err) < 0) {
 		*ret = neap_schedule_config_unref(*ret);
 		return neap_error_wrap(err, "--scheduler-config");
@@ -82,7 +92,58 @@ void neap_daemon_scheduling_look(struct neap_daemon *daemon)
 	(void)neap_schedule_config_unref(wanted);
 }
 
+/* --- policies --- */
+
+static void tell_pod(void *arg, const struct neap_pod *pod, const char *label,
+		     const char *why)
+{
+	struct neap_daemon *daemon = arg;
+	const struct neap_kube_note note = {.api_version = "v1",
+					    .kind = "Pod",
+					    .ns = pod->object->ns,
+					    .name = pod->object->name,
+					    .uid = pod->object->uid,
+					    .is_warning = true,
+					    .reason = "ReservationPolicyFailed",
+					    .component = pod->scheduler};
+
+	if (daemon->api != NULL)
+		neap_kube_note(
+			neap_daemon_api_kube(daemon->api), &note,
+			"Policy %s failed, and the owners of reservations decide: %s",
+			label, why);
+}
+
+int neap_daemon_scheduling_policies(struct neap_daemon *daemon,
+				    void (*failed)(void *arg, const char *kind,
+						   const char *name, const char *why),
+				    struct neap_daemon_api_config *ret,
+				    struct neap_error *err)
+{
+	const struct neap_schedule_policies_config placing = {.registry =
+								      daemon->registry,
+							      .log = &daemon->log,
+							      .failed = failed,
+							      .arg = daemon};
+	const struct neap_policies_reserve_config matching = {.registry =
+								      daemon->registry,
+							      .log = &daemon->log,
+							      .out_of_service = failed,
+							      .failed = tell_pod,
+							      .arg = daemon};
+
+	daemon->placing = neap_schedule_policies_new(&placing);
+	daemon->matching = neap_policies_reserve_new(&matching);
+	if (daemon->placing == NULL || daemon->matching == NULL)
+		return neap_error_nomem(err);
+	ret->more = neap_schedule_policies_more(daemon->placing);
+	ret->matcher = neap_policies_reserve_matcher(daemon->matching);
+	return 0;
+}
+
 void neap_daemon_scheduling_free(struct neap_daemon *daemon)
 {
+	neap_schedule_policies_free(daemon->placing);
+	neap_policies_reserve_free(daemon->matching);
 	daemon->scheduling = neap_schedule_config_unref(daemon->scheduling);
 }

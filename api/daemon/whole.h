@@ -62,6 +62,7 @@ struct neap_daemon {
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
 	struct neap_schedule_policies *placing;      /* policies of the scheduler */
+	struct neap_policies_reserve *matching;      /* ... about reservations */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
 	struct neap_schedule_config *scheduling;     /* NULL without --scheduler-config */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
@@ -98,6 +99,12 @@ void neap_daemon_tokens_look(struct neap_daemon *daemon);
 /* --- scheduling.c --- */
 /* --scheduler-config, if it is given; as root, if it is. Then what of it has no effect, for the log. */
 int neap_daemon_scheduling_load(struct neap_daemon *daemon, struct neap_error *err);
+/* Policies that have a say in placing pods; when one is taken out of service failed is told. */
+int neap_daemon_scheduling_policies(struct neap_daemon *daemon,
+				    void (*failed)(void *arg, const char *kind,
+						   const char *name, const char *why),
+				    struct neap_daemon_api_config *ret,
+				    struct neap_error *err);
 void neap_daemon_scheduling_tell(const struct neap_daemon *daemon);
 /* SIGHUP: the file anew. What cannot be used is told, and the scheduler goes on as before. */
 void neap_daemon_scheduling_look(struct neap_daemon *daemon);

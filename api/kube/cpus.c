@@ -206,12 +206,9 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 
 /* --- what pods say --- */
 
-/* The text of the list, to be freed; NULL where there is none. False without memory. */
-static bool read_cpus(const json_t *pod, char **ret)
+/* The text of the list in a resource-status (NULL: none), to be freed; NULL where there is none. False without memory. */
+static bool parse_cpus(const char *text, char **ret)
 {
-	const char *text = json_string_value(json_object_get(
-		json_object_get(json_object_get(pod, "metadata"), "annotations"),
-		NEAP_KEY_RESOURCE_STATUS));
 	json_error_t where;
 	json_t *status = NULL;
 	const char *cpus;
@@ -231,21 +228,29 @@ static bool read_cpus(const json_t *pod, char **ret)
 	return !failed;
 }
 
+static bool read_cpus(const json_t *pod, char **ret)
+{
+	return parse_cpus(
+		json_string_value(json_object_get(
+			json_object_get(json_object_get(pod, "metadata"), "annotations"),
+			NEAP_KEY_RESOURCE_STATUS)),
+		ret);
+}
+
 /* The pod's CPUs as they are now. False without memory. */
 static bool refresh(struct holder *holder, const struct neap_object *newest)
 {
-	json_t *tree;
+	char *status;
 	bool done;
 
 	if (holder->version == newest->version && holder->version)
 		return true;
-	tree = neap_object_tree(newest);
-	if (!tree)
+	if (neap_object_annotation(newest, NEAP_KEY_RESOURCE_STATUS, &status, NULL) < 0)
 		return false;
 	free(holder->cpus);
-	done = read_cpus(tree, &holder->cpus);
+	done = parse_cpus(status, &holder->cpus);
 	holder->version = done ? newest->version : 0;
-	json_decref(tree);
+	free(status);
 	return done;
 }
 
@@ -283,7 +288,8 @@ static bool has_them(const json_t *before, const char *node, const char *cpus,
 	return is_same;
 }
 
-/* One pod of the node: the first of the wanted CPUs that has all the pods that it may have now; -1: none. */
+/* One pod of the node: the first of the wanted CPUs that has all the pods that it may have now; -1: none. counts: NULL
+ * where a CPU may have one. */
 static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		 uint16_t *counts, int max_refs)
 {
@@ -293,7 +299,7 @@ static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		return -1;
 	neap_cpuset_and(&had, &had, wanted);
 	for (int cpu = -1; (cpu = neap_cpuset_next(&had, cpu)) >= 0;)
-		if (++counts[cpu] >= max_refs)
+		if (!counts || ++counts[cpu] >= max_refs)
 			return cpu;
 	return -1;
 }
@@ -330,13 +336,13 @@ static int check(struct call *call, const char *ns, const char *name, const char
 {
 	struct kube_cpus *cpus = call->kube->cpus;
 	struct seats *seats = neap_map_find(cpus->nodes, node);
-	uint16_t *counts = neap_alloc_array(NEAP_CPU_MAX, sizeof(*counts));
-	int found = counts ? -1 : nomem(call);
+	bool is_shared = call->kube->cpu_refs_max > 1;
+	uint16_t *counts =
+		is_shared ? neap_alloc_array(NEAP_CPU_MAX, sizeof(*counts)) : NULL;
+	int found = -1, failed = is_shared && !counts ? nomem(call) : 0;
 	struct holder *holder, *next;
-	int failed = counts ? 0 : -1;
 
-	for (holder = seats && counts ? seats->first : NULL; holder && failed == 0;
-	     holder = next) {
+	for (holder = seats ? seats->first : NULL; holder && failed == 0; holder = next) {
 		struct neap_object *newest =
 			neap_store_newest(cpus->store, "pods", holder->ns, holder->name);
 		const char *there = "";

@@ -31,10 +31,22 @@ struct key {
 	uint64_t half[2];
 };
 
+/* Chains, a power of two. */
+#define SLOTS 2048
+#define NONE  UINT16_MAX
+
+/* Which entries of a table there are: found by their key, the least recently used given again. */
+struct shelf {
+	size_t count;
+	uint16_t newest, oldest;
+	uint16_t first[SLOTS]; /* of a chain, and one more; 0: none */
+	uint16_t next[KEPT_MAX], newer[KEPT_MAX], older[KEPT_MAX];
+};
+
 /* One that was told. Its name is that of what it is about, and the stamp. */
 struct told {
 	struct key key;
-	uint64_t used, stamp;
+	uint64_t stamp;
 	int64_t first; /* Unix microseconds */
 	int64_t count;
 };
@@ -42,7 +54,6 @@ struct told {
 /* Those that differ in their message alone. */
 struct group {
 	struct key key;
-	uint64_t used;
 	int64_t last;
 	size_t count;
 	struct key messages[SIMILAR_MAX];
@@ -51,14 +62,13 @@ struct group {
 /* What one component may still tell of one object. */
 struct allowance {
 	struct key key;
-	uint64_t used;
 	int64_t at;
 	double left;
 };
 
 struct kube_notes {
-	uint64_t used, stamp; /* the newest */
-	size_t told_count, group_count, allowance_count;
+	uint64_t stamp; /* the newest */
+	struct shelf told_shelf, group_shelf, allowance_shelf;
 	struct told told[KEPT_MAX];
 	struct group groups[KEPT_MAX];
 	struct allowance allowances[KEPT_MAX];
@@ -93,32 +103,71 @@ static bool make_key(struct key *ret, char *text)
 	return true;
 }
 
-/* The entry of key, or an empty one with it in place of the least recently used. Entries begin with their key
- * and when they were used. */
-static void *keep(struct kube_notes *notes, void *table, size_t size, size_t *count,
-		  const struct key *key)
+static uint16_t *chain_of(struct shelf *shelf, const struct key *key)
 {
-	struct entry {
-		struct key key;
-		uint64_t used;
-	} *oldest = NULL;
+	return &shelf->first[key->half[0] % SLOTS];
+}
 
-	for (size_t i = 0; i < *count; i++) {
-		struct entry *entry = (struct entry *)((char *)table + i * size);
+static void use(struct shelf *shelf, uint16_t at)
+{
+	shelf->newer[at] = NONE;
+	shelf->older[at] = shelf->count > 1 ? shelf->newest : NONE;
+	if (shelf->count > 1)
+		shelf->newer[shelf->newest] = at;
+	else
+		shelf->oldest = at;
+	shelf->newest = at;
+}
 
-		if (is_same(&entry->key, key)) {
-			entry->used = ++notes->used;
-			return entry;
+static void touch(struct shelf *shelf, uint16_t at)
+{
+	if (shelf->newest == at)
+		return;
+	if (shelf->oldest == at)
+		shelf->oldest = shelf->newer[at];
+	else
+		shelf->newer[shelf->older[at]] = shelf->newer[at];
+	shelf->older[shelf->newer[at]] = shelf->older[at];
+	use(shelf, at);
+}
+
+/* The least recently used, which is in no chain any more. */
+static uint16_t give_up(struct shelf *shelf, const struct key *key)
+{
+	uint16_t at = shelf->oldest, *link = chain_of(shelf, key);
+
+	while (*link != at + 1)
+		link = &shelf->next[*link - 1];
+	*link = shelf->next[at];
+	touch(shelf, at);
+	return at;
+}
+
+/* The entry of key, or an empty one with it in place of the least recently used. Entries begin with their key. */
+static void *keep(struct shelf *shelf, void *table, size_t size, const struct key *key)
+{
+	char *entries = table;
+	uint16_t *chain = chain_of(shelf, key), at;
+
+	for (at = *chain; at; at = shelf->next[at - 1])
+		if (is_same((struct key *)(void *)(entries + (size_t)(at - 1) * size),
+			    key)) {
+			touch(shelf, (uint16_t)(at - 1));
+			return entries + (size_t)(at - 1) * size;
 		}
-		if (!oldest || entry->used < oldest->used)
-			oldest = entry;
+	if (shelf->count < KEPT_MAX) {
+		at = (uint16_t)shelf->count++;
+		use(shelf, at);
+	} else {
+		at = give_up(shelf, (struct key *)(void *)(entries +
+							   (size_t)shelf->oldest * size));
 	}
-	if (*count < KEPT_MAX)
-		oldest = (struct entry *)((char *)table + (*count)++ * size);
-	memset(oldest, 0, size);
-	oldest->key = *key;
-	oldest->used = ++notes->used;
-	return oldest;
+	shelf->next[at] = *chain;
+	*chain = (uint16_t)(at + 1);
+	entries += (size_t)at * size;
+	memset(entries, 0, size);
+	memcpy(entries, key, sizeof(*key));
+	return entries;
 }
 
 /* --- what becomes of it --- */
@@ -127,8 +176,8 @@ static void *keep(struct kube_notes *notes, void *table, size_t size, size_t *co
 static bool is_combined(struct telling *telling)
 {
 	struct kube_notes *notes = telling->kube->notes;
-	struct group *group = keep(notes, notes->groups, sizeof(*group),
-				   &notes->group_count, &telling->group);
+	struct group *group =
+		keep(&notes->group_shelf, notes->groups, sizeof(*group), &telling->group);
 	bool is_known = false;
 
 	if (telling->now - group->last > SIMILAR_USEC || telling->now < group->last)
@@ -147,8 +196,8 @@ static bool is_combined(struct telling *telling)
 static bool is_allowed(struct telling *telling)
 {
 	struct kube_notes *notes = telling->kube->notes;
-	struct allowance *allowance = keep(notes, notes->allowances, sizeof(*allowance),
-					   &notes->allowance_count, &telling->source);
+	struct allowance *allowance = keep(&notes->allowance_shelf, notes->allowances,
+					   sizeof(*allowance), &telling->source);
 	int64_t passed = telling->now - allowance->at;
 
 	if (allowance->at == 0)
@@ -280,7 +329,7 @@ static void tell(struct telling *telling)
 		neap_utf8_trim(telling->message);
 		telling->key = telling->group;
 	}
-	told = keep(notes, notes->told, sizeof(*told), &notes->told_count, &telling->key);
+	told = keep(&notes->told_shelf, notes->told, sizeof(*told), &telling->key);
 	if (!told->count) {
 		told->stamp = make_stamp(telling);
 		told->first = telling->now;

@@ -19,6 +19,7 @@
 #include "engine/base/utf8.h"
 #include "lua/budget.h"
 #include "lua/replay.h"
+#include "lua/reserve.h"
 
 #define BYTECODE    '\x1b' /* first byte of what luac writes */
 #define PATCH_FIRST "PATCH it first, null takes the setting back"
@@ -209,6 +210,26 @@ static void check_named(struct judge *judge, const char *key, const char *is,
 		is, wanted);
 }
 
+/* Deciding in place of what owners of reservations say takes what others have reserved. */
+static void check_replaces(struct judge *judge, const char *name)
+{
+	const char *other = judge->input->replacer;
+	int line;
+
+	if (!neap_policy_replaces_owners(judge->policy))
+		return;
+	line = neap_policy_find_line(judge->policy, "combine", NULL);
+	if (judge->input->is_by_editor)
+		problem(judge, NEAP_EFORBIDDEN, line, "",
+			"combine = \"replace\" decides in place of the owners of "
+			"reservations: only an admin may load it");
+	else if (other && *other && strcmp(other, name) != 0)
+		problem(judge, NEAP_ECONFLICT, line, "",
+			"combine = \"replace\", and so has reservation/%.48s, which is "
+			"in service: one can have it, take that one out first",
+			other);
+}
+
 static void check_head(struct judge *judge)
 {
 	struct neap_policy_info info;
@@ -216,6 +237,7 @@ static void check_head(struct judge *judge)
 	neap_policy_get_info(judge->policy, &info);
 	check_named(judge, "kind", info.kind, judge->input->kind);
 	check_named(judge, "name", info.name, judge->input->name);
+	check_replaces(judge, info.name);
 }
 
 /* --- parameters in force --- */

@@ -84,6 +84,7 @@ typedef void neap_live_done(void *arg, int status, json_t *body, const char *ver
 struct neap_live_change {
 	const char *kind, *name;
 	const char *by;       /* "token", "uid 0" */
+	bool is_admin;        /* else a text that only an admin may load is refused */
 	const char *if_match; /* a version, "*", or NULL */
 	bool if_none;         /* only when there is none of that name */
 	bool is_dry_run;

@@ -63,6 +63,9 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		.newer = {.text = text, .len = len, .origin = origin},
 		.kind = is_named ? job->id.kind : NULL,
 		.name = is_named ? job->id.name : NULL,
+		.is_by_editor = job->is_by_editor &&
+				(job->verb == VERB_PUT || job->verb == VERB_ROLLBACK),
+		.replacer = job->replacer,
 	};
 
 	if (item != NULL && is_named) {

@@ -78,7 +78,8 @@ static void refuse(struct live_job *job)
 	remember(job);
 	/* Whatever a text did wrong, its memory or time included, it is the text that is wrong; but not
 	 * of a machine that is too busy to tell. */
-	if (neap_live_is_refused(job) && job->err.code != NEAP_ETOOLARGE)
+	if (neap_live_is_refused(job) && job->err.code != NEAP_ETOOLARGE &&
+	    job->err.code != NEAP_EFORBIDDEN)
 		job->err.code = NEAP_EINVAL;
 	if (job->verdict.problem_count > 0 && job->err.code != NEAP_ENOMEM)
 		job->body =

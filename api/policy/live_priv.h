@@ -86,6 +86,7 @@ struct live_job {
 	struct neap_policy_id id;
 	char by[64], if_match[16], to[12], why[256];
 	bool if_none, is_dry_run, is_shadow, is_asked;
+	bool is_by_editor; /* asked for by somebody who is no admin */
 	struct live_text text;
 	json_t *params;
 	struct neap_param_text *base; /* CONFIGURE */
@@ -96,6 +97,7 @@ struct live_job {
 	/* As found when its turn came. */
 	struct live_item *item; /* NULL: nothing is known under that name */
 	json_t *set_params;     /* a copy of the item's, for the policy thread */
+	char replacer[48]; /* the policy that decides in place of owners; "" without one */
 	char older_version[12]; /* "" when nothing is live */
 	char older_label[96], older_origin[512];
 	char *older_text;

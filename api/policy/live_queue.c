@@ -7,6 +7,7 @@
 
 #include "api/policy/live_priv.h"
 #include "engine/base/mem.h"
+#include "lua/reserve.h"
 
 #define WAITING_MAX 16
 
@@ -40,6 +41,22 @@ void neap_live_job_free(struct live_job *job)
 	free(job);
 }
 
+static void find_replacer(struct live_job *job)
+{
+	struct neap_registry *registry = job->live->config.registry;
+
+	job->replacer[0] = '\0';
+	for (size_t i = 0; i < neap_registry_count(registry); i++) {
+		const struct neap_registry_slot *slot = neap_registry_get(registry, i);
+		struct neap_policy_info info;
+
+		if (slot->stats.is_failed || !neap_policy_replaces_owners(slot->policy))
+			continue;
+		neap_policy_get_info(slot->policy, &info);
+		(void)neap_strcopy(job->replacer, sizeof(job->replacer), info.name);
+	}
+}
+
 /* Copies throughout: a starved policy gets another state while the job is at work. */
 int neap_live_job_look(struct live_job *job, struct neap_error *err)
 {
@@ -48,6 +65,7 @@ int neap_live_job_look(struct live_job *job, struct neap_error *err)
 	struct neap_policy_info info;
 	const char *text;
 
+	find_replacer(job);
 	if (job->item == NULL && job->id.name[0] != '\0')
 		job->item = neap_live_find(live, &job->id);
 	if (job->item != NULL && job->item->params != NULL && job->set_params == NULL) {
@@ -292,6 +310,7 @@ static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 	job->if_none = change->if_none;
 	job->is_dry_run = change->is_dry_run;
 	job->is_shadow = change->is_shadow;
+	job->is_by_editor = !change->is_admin;
 	job->done = change->done;
 	job->arg = change->arg;
 	live->waiting++;

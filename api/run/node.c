@@ -2,7 +2,6 @@
  *
  * Life and tick of the node role. */
 #include "api/run/node.h"
-#include "api/run/json_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,29 +15,6 @@
 #include "engine/base/mem.h"
 
 /* --- start --- */
-
-/* The kubelet's CPU manager decides whether pod directories may be narrowed (spec node-qos 3.2). */
-static void find_kubelet_policy(struct neap_node *node)
-{
-	char path[512];
-	struct neap_error err;
-	const char *policy;
-	json_t *state = NULL;
-
-	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
-			   "none");
-	(void)snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state",
-		       node->config.sys_root);
-	if (neap_json_file_read(path, &state, &err) < 0)
-		neap_log_line(&node->config.log, NEAP_LOG_WARN,
-			      "%s; the kubelet's CPU manager is taken to be off",
-			      err.msg);
-	policy = json_string_value(json_object_get(state, "policyName"));
-	if (policy != NULL)
-		(void)neap_strcopy(node->kubelet_cpu_policy,
-				   sizeof(node->kubelet_cpu_policy), policy);
-	json_decref(state);
-}
 
 static void made_root(struct neap_node *node, void *arg,
 		      const struct neap_hand_answer *answer)
@@ -150,7 +126,7 @@ int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgr
 	node->state = NODE_ACTING;
 	if (hand == NULL)
 		node->state = config->dry_run ? NODE_DRY_RUN : NODE_WATCHING;
-	find_kubelet_policy(node);
+	neap_kubelet_open(node);
 	if (node_open(node, err) < 0) {
 		neap_node_free(node);
 		return -(int)err->code;
@@ -185,6 +161,7 @@ void neap_node_free(struct neap_node *node)
 		neap_pods_free(node);
 	neap_map_free(node->pods);
 	neap_pins_free(node);
+	neap_kubelet_close(node);
 	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
 		neap_workload_free(neap_map_at(node->workloads, i, NULL));
 	neap_map_free(node->workloads);
@@ -228,6 +205,7 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 	if (node->state != NODE_WATCHING)
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	neap_trouble_look(node);
+	neap_kubelet_tick(node);
 	if (neap_observe(node, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "tick %llu: %s",
 			      (unsigned long long)node->ticks, err.msg);

@@ -37,6 +37,8 @@ struct neap_node_config {
 	int host_app_count;
 	enum neap_cgroup_driver host_driver; /* how host application paths are built */
 	const char *sys_root;                /* "" for this machine */
+	const char *
+		kubelet_dir; /* where a kubelet has its files, below sys_root; NULL, "": there is none */
 	const char
 		*record_dir; /* where running workloads are remembered, "" for nowhere */
 	const char
@@ -94,6 +96,11 @@ const char *neap_node_state(const struct neap_node *node, const char **ret_why);
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);
+/* The kubelet's files are read anew, as at every fifth second of ticks; those that the hand has to open come later. */
+void neap_node_kubelet_look(struct neap_node *node);
+/* As they were read last, NULL: not there. Borrowed until the next look, or answer of the hand. */
+const json_t *neap_node_kubelet_state(const struct neap_node *node);
+const char *neap_node_kubelet_config(const struct neap_node *node, size_t *ret_len);
 /* What the last look saw, borrowed until the next; NULL before the first. */
 const struct neap_sample *neap_node_sample(const struct neap_node *node);
 const struct neap_audit *neap_node_audit(const struct neap_node *node);

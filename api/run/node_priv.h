@@ -10,6 +10,7 @@
 #define NEAP_API_RUN_NODE_PRIV_H
 
 #include "api/run/node.h"
+#include "engine/base/buf.h"
 #include "engine/base/map.h"
 #include "engine/machine/window.h"
 #include "hw/readings.h"
@@ -76,6 +77,17 @@ struct node_kept {
 };
 
 enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
+
+/* kubelet.c: its files as they were read last. */
+struct node_kubelet {
+	json_t *state; /* NULL: not there */
+	struct neap_buf config;
+	bool has_config;
+	int asked;                 /* answers of the hand that are awaited */
+	struct neap_error trouble; /* of the look at hand or the last one; code 0: none */
+	bool is_wrong;             /* and that is told */
+	int64_t looked_usec;
+};
 
 /* What an answer of the hand belongs to. */
 struct node_pending {
@@ -149,6 +161,7 @@ struct neap_node {
 	bool is_open; /* the hand has made our groups and told its journal */
 	struct neap_error open_err;  /* why it could not */
 	char kubelet_cpu_policy[32]; /* "none" or "static" */
+	struct node_kubelet kubelet;
 
 	uint64_t groups_made;
 	bool has_found;             /* workloads are those of the last look */
@@ -243,6 +256,10 @@ bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key
 		    const char *found);
 void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
 void neap_kept_clear(struct neap_node *node);
+/* kubelet.c */
+void neap_kubelet_open(struct neap_node *node);
+void neap_kubelet_tick(struct neap_node *node);
+void neap_kubelet_close(struct neap_node *node);
 /* inherit.c */
 /* What a group that was made while its parent was narrowed should get back one day: what the parent
  * had at first, and what it has now. NULL: it was not; the hand notes what it finds. */

@@ -3,18 +3,14 @@
  * The whole of a configuration; plugins and their arguments are read beside. */
 #include "api/schedule/config.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api/kube/crd.h"
 #include "api/schedule/config_priv.h"
-#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/members.h"
 #include "engine/decide/queue.h"
@@ -325,30 +321,4 @@ int neap_schedule_config_parse(const char *text, size_t len, const char *file,
 	}
 	*ret = reader.config;
 	return 0;
-}
-
-int neap_schedule_config_load(const char *file, struct neap_schedule_config **ret,
-			      struct neap_error *err)
-{
-	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	neap_auto_buf struct neap_buf buf = {0};
-	char part[8192];
-	struct stat st;
-	ssize_t n;
-
-	neap_buf_init(&buf, NEAP_BUF_FILE);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return neap_error_sys(err, "open %s", file);
-	if (!S_ISREG(st.st_mode))
-		return neap_error_set(err, NEAP_EINVAL, "%s is no regular file", file);
-	while ((n = read(fd, part, sizeof(part))) > 0)
-		neap_buf_add(&buf, part, (size_t)n);
-	if (n < 0)
-		return neap_error_sys(err, "read %s", file);
-	if (buf.failed)
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "%s: over %d bytes, or no memory", file,
-				      NEAP_BUF_FILE);
-	return neap_schedule_config_parse(buf.data ? buf.data : "", buf.len, file, ret,
-					  err);
 }

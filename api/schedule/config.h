@@ -38,9 +38,6 @@ struct neap_schedule_config {
 /* file: how errors name it. NEAP_EINVAL ("FILE:12: profiles[0].plugins.score: ..."), NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_schedule_config_parse(const char *text, size_t len, const char *file,
 			       struct neap_schedule_config **ret, struct neap_error *err);
-/* The same from a file. */
-int neap_schedule_config_load(const char *file, struct neap_schedule_config **ret,
-			      struct neap_error *err);
 struct neap_schedule_config *
 neap_schedule_config_ref(struct neap_schedule_config *config);
 /* Returns NULL. NULL is fine. */

@@ -242,13 +242,14 @@ static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		  const struct neap_victims *victims)
 {
 	for (size_t i = 0; i < victims->count; i++) {
-		const struct neap_pod *victim = victims->pods[i];
+		struct neap_pod *victim = victims->pods[i];
 		struct neap_kube_ask ask = {.resource = "pods",
 					    .ns = victim->object->ns,
 					    .name = victim->object->name};
 
 		if (victim->object->is_deleting)
 			continue;
+		neap_cluster_mark_victim(victim);
 		scheduler_tell_victim(scheduler, victim, pod, victims->node);
 		neap_kube_ask_delete(scheduler->kube, &ask, victim->object->uid, -1);
 	}

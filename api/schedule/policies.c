@@ -21,6 +21,7 @@ struct one {
 	bool has_failed;  /* ... and not because it has nothing to say */
 	bool has_refused; /* some node, in this decision */
 	char name[48];    /* for its reasons */
+	char from[64];    /* with its kind */
 	struct neap_place_call call;
 };
 
@@ -29,6 +30,7 @@ struct neap_schedule_policies {
 	struct neap_decide_more more;
 	struct neap_place place;
 	int64_t filter_left_usec, score_left_usec;
+	int64_t shadows_left_usec; /* their own, so that they take nothing from the others */
 	size_t count;
 	struct one of[POLICIES_MAX]; /* by slot */
 	struct neap_curve_score score;
@@ -44,6 +46,18 @@ static bool is_kind(const struct neap_registry_slot *slot, const struct neap_kin
 }
 
 /* --- one answer --- */
+
+static void name_one(struct neap_schedule_policies *policies, size_t i)
+{
+	const struct neap_registry_slot *slot =
+		neap_registry_get(policies->config.registry, i);
+	struct one *one = &policies->of[i];
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
+	(void)snprintf(one->from, sizeof(one->from), "%s/%s", info.kind, info.name);
+}
 
 /* Notes how it went; true: the answer counts. */
 static bool note(struct neap_schedule_policies *policies, size_t i,
@@ -88,15 +102,19 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 	policies->place = (struct neap_place){cluster, pod, now_usec};
 	policies->filter_left_usec = neap_kind_cycle_usec(filter);
 	policies->score_left_usec = neap_kind_cycle_usec(neap_kind_find("score"));
+	policies->shadows_left_usec = neap_kind_cycle_usec(filter);
 	policies->count = count < POLICIES_MAX ? count : POLICIES_MAX;
 	for (size_t i = 0; i < policies->count; i++) {
+		const struct neap_registry_slot *slot =
+			neap_registry_get(policies->config.registry, i);
+
 		policies->of[i].is_out = policies->of[i].has_failed = false;
 		policies->of[i].has_refused = false;
 		policies->of[i].call.is_open = false;
 		policies->of[i].call.reason_count = 0;
-		has_filters =
-			has_filters ||
-			is_kind(neap_registry_get(policies->config.registry, i), filter);
+		has_filters = has_filters || is_kind(slot, filter);
+		if (slot->shadow)
+			neap_shadow_begin(slot->shadow);
 	}
 	return has_filters;
 }
@@ -118,20 +136,23 @@ static bool make_room(struct neap_schedule_policies *policies, size_t count)
 
 /* What one says of the rows that are left; returns how many are left then. */
 static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left,
-		  uint32_t *ret)
+		  bool is_trial, uint32_t *ret)
 {
 	struct neap_registry_slot *slot = neap_registry_get(policies->config.registry, i);
 	struct one *one = &policies->of[i];
-	struct neap_policy_info info;
 	struct neap_error err = {0};
 	enum neap_tick_verdict verdict;
 	size_t kept = 0;
 
-	neap_policy_get_info(slot->policy, &info);
-	(void)neap_strcopy(one->name, sizeof(one->name), info.name);
+	name_one(policies, i);
 	verdict = neap_policy_allow_within(
 		slot->policy, &policies->place, &one->call, policies->rows, left,
 		&policies->filter_left_usec, policies->answers, &err);
+	/* What is only tried is nothing that anybody decides. */
+	if (slot->shadow && !is_trial)
+		neap_shadow_allow(slot->shadow, &policies->place, verdict, &one->call,
+				  policies->answers, policies->rows, left,
+				  &policies->shadows_left_usec);
 	if (!note(policies, i, verdict, &err))
 		return left;
 	for (size_t n = 0; n < left; n++) {
@@ -167,7 +188,7 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 		if (one->is_out ||
 		    !is_kind(neap_registry_get(policies->config.registry, i), kind))
 			continue;
-		left = ask(policies, i, left, ret);
+		left = ask(policies, i, left, is_trial, ret);
 		/* What it refused before does not count any more; of a trial there is nothing before. */
 		if (one->has_failed && (is_trial || one->has_refused))
 			return false;
@@ -175,17 +196,38 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 	return true;
 }
 
+/* Whose reason it is; NULL: nobody's. */
+static struct one *reason_of(struct neap_schedule_policies *policies, uint32_t number,
+			     size_t *ret_index)
+{
+	size_t i = (number - 1) / NEAP_PLACE_REASONS_MAX;
+
+	*ret_index = (number - 1) % NEAP_PLACE_REASONS_MAX;
+	return number && i < policies->count &&
+			       *ret_index < policies->of[i].call.reason_count
+		       ? &policies->of[i]
+		       : NULL;
+}
+
+static const char *reason_from(void *arg, uint32_t number)
+{
+	size_t n;
+	const struct one *one = reason_of(arg, number, &n);
+
+	return one ? one->from : "filter";
+}
+
 static const char *reason(void *arg, uint32_t number)
 {
 	struct neap_schedule_policies *policies = arg;
-	size_t i = (number - 1) / NEAP_PLACE_REASONS_MAX;
-	size_t n = (number - 1) % NEAP_PLACE_REASONS_MAX;
+	size_t n;
+	const struct one *one = reason_of(policies, number, &n);
 
-	if (!number || i >= policies->count || n >= policies->of[i].call.reason_count)
+	if (!one)
 		return "node(s) not allowed by a policy";
 	(void)snprintf(policies->text, sizeof(policies->text),
-		       "node(s) not allowed by policy %s: %s", policies->of[i].name,
-		       policies->of[i].call.reasons[n]);
+		       "node(s) not allowed by policy %s: %s", one->name,
+		       one->call.reasons[n]);
 	return policies->text;
 }
 
@@ -227,11 +269,26 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	verdict = neap_policy_plan_within(slot->policy, &policies->place,
 					  &policies->score_left_usec, &policies->score,
 					  &err);
+	if (slot->shadow)
+		neap_shadow_plan(slot->shadow, &policies->place, verdict,
+				 &policies->score, rows, count,
+				 &policies->shadows_left_usec);
 	if (!note(policies, i, verdict, &err))
 		return 0;
 	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
 			 policies->place.now_usec, rows, count, ret);
 	return policies->score.weight;
+}
+
+static const char *score_from(void *arg, size_t index)
+{
+	struct neap_schedule_policies *policies = arg;
+	size_t i;
+
+	if (!find_score(policies, index, &i))
+		return "score";
+	name_one(policies, i);
+	return policies->of[i].from;
 }
 
 /* --- all of them --- */
@@ -244,8 +301,8 @@ neap_schedule_policies_new(const struct neap_schedule_policies_config *config)
 	if (!policies)
 		return NULL;
 	policies->config = *config;
-	policies->more =
-		(struct neap_decide_more){policies, begin, filter, reason, score};
+	policies->more = (struct neap_decide_more){
+		policies, begin, filter, reason, reason_from, score_from, score};
 	return policies;
 }
 

@@ -117,14 +117,14 @@ static void noted(void *arg, struct neap_object *object,
 	write_status(bind->scheduler, &ask, tree, status);
 }
 
-/* Its newest state, if it is the one that was decided on. */
+/* Its newest state, if it is the one that was decided on: what it keeps may be another amount now. */
 static json_t *newest_tree(const struct neap_scheduler *scheduler,
 			   const struct neap_pod *stand)
 {
 	const struct neap_object *newest =
 		neap_store_newest(scheduler->store, RESERVATIONS, "", stand->keep->name);
 
-	return newest && strcmp(newest->uid, stand->object->uid) == 0
+	return newest && newest->version == stand->object->version
 		       ? neap_object_tree(newest)
 		       : NULL;
 }

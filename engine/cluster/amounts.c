@@ -126,15 +126,6 @@ bool neap_amounts_set(struct neap_amounts *amounts, uint32_t resource, int64_t v
 	return true;
 }
 
-int64_t neap_amount_sum(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return a > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
 bool neap_amounts_add(struct neap_amounts *amounts, const struct neap_amounts *more)
 {
 	for (size_t i = 0; i < more->count; i++) {

@@ -57,7 +57,15 @@ bool neap_amounts_set(struct neap_amounts *amounts, uint32_t resource, int64_t a
 bool neap_amounts_add(struct neap_amounts *amounts, const struct neap_amounts *more);
 /* The larger of both, resource by resource. */
 bool neap_amounts_raise(struct neap_amounts *amounts, const struct neap_amounts *other);
-int64_t neap_amount_sum(int64_t a, int64_t b);
+/* Stops at the largest and the least. */
+static inline int64_t neap_amount_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a > 0 ? INT64_MAX : INT64_MIN;
+	return sum;
+}
 
 /* A map of quantities ({"cpu": "500m"}), set on top of what is there; what does not count is left out, and a negative
  * amount is 0. The fault of a quantity has its name in field. */

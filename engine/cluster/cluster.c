@@ -432,6 +432,12 @@ struct neap_cluster_node *neap_cluster_find_node(const struct neap_cluster *clus
 	return neap_map_find(cluster->nodes, name);
 }
 
+struct neap_cluster_node *neap_cluster_node_at(const struct neap_cluster *cluster,
+					       uint32_t row)
+{
+	return row < cluster->columns.rows ? cluster->columns.nodes[row] : NULL;
+}
+
 struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *cluster,
 						const char *name)
 {

@@ -197,6 +197,8 @@ struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_u
  * status.nominatedNodeName. False without memory. */
 bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 			   const char *node);
+/* A pod that is asked to go, so that there is room for a nominated one. */
+void neap_cluster_mark_victim(struct neap_pod *pod);
 /* For a trial: takes a pod off its node, and puts it back where neap_cluster_lift said that it was. */
 struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 					    struct neap_pod *pod);
@@ -223,6 +225,9 @@ struct neap_pod *neap_cluster_find_key(const struct neap_cluster *cluster,
 				       const char *key);
 struct neap_cluster_node *neap_cluster_find_node(const struct neap_cluster *cluster,
 						 const char *name);
+/* NULL: a free row. */
+struct neap_cluster_node *neap_cluster_node_at(const struct neap_cluster *cluster,
+					       uint32_t row);
 struct neap_object *neap_cluster_find_namespace(const struct neap_cluster *cluster,
 						const char *name);
 /* NULL: on no node. */

@@ -48,6 +48,11 @@ struct neap_pod *neap_cluster_nominee(const struct neap_cluster *cluster, size_t
 	return neap_map_at(cluster->nominees, index, NULL);
 }
 
+void neap_cluster_mark_victim(struct neap_pod *pod)
+{
+	pod->seat.is_victim = true;
+}
+
 /* --- trials --- */
 
 struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,

@@ -58,8 +58,7 @@ const struct neap_cpus_args *neap_cluster_cpus_args(const struct neap_cluster *c
 const struct neap_cpus *neap_cluster_cpus(const struct neap_cluster *cluster,
 					  uint32_t row)
 {
-	const struct neap_cluster_node *node =
-		row < cluster->columns.rows ? cluster->columns.nodes[row] : NULL;
+	const struct neap_cluster_node *node = neap_cluster_node_at(cluster, row);
 
 	return node ? node->cpus : NULL;
 }

@@ -348,14 +348,16 @@ static json_t *write_zone(const struct neap_numa_node *node,
 json_t *neap_numa_status_write(const struct neap_numa_node *node,
 			       const struct neap_numa_grant *grant)
 {
-	neap_auto_free char *text = neap_alloc(NEAP_CPUSET_TEXT);
+	/* A number of four digits and a comma for each CPU is more than enough for most. */
+	size_t size = (size_t)grant->cpu_count * 5 + 1;
+	neap_auto_free char *text = neap_alloc(size);
 	json_t *status = json_object(), *zones = json_array();
 	bool is_whole = text && status && zones;
 	struct neap_cpuset cpus;
 
 	if (is_whole && grant->cpu_count > 0) {
 		neap_cpu_layout_from_slots(node->layout, grant->cpus, &cpus);
-		(void)neap_cpuset_format(&cpus, text, NEAP_CPUSET_TEXT);
+		(void)neap_cpuset_format(&cpus, text, size);
 		is_whole = json_object_set_new(status, "cpuset", json_string(text)) == 0;
 	}
 	for (int zone = 0; is_whole && zone < node->zone_count; zone++)

@@ -87,13 +87,34 @@ struct neap_numa_scoring {
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
 			const int64_t *capacity);
 /* Of one of the resources; capacity above 0. */
-int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity);
+static inline int64_t neap_numa_score_one(bool is_most, int64_t requested,
+					  int64_t capacity)
+{
+	int64_t part = is_most                 ? requested
+		       : requested <= capacity ? capacity - requested
+					       : 0;
+
+	part = part < capacity ? part : capacity;
+	part = part > 0 ? part : 0;
+	if (capacity > INT64_MAX / 100) {
+		part /= 128;
+		capacity /= 128;
+	}
+	return part * 100 / capacity;
+}
 /* Of a grant from NUMA nodes: what these have, and have given with it. CPUs of a binding pod count over the
  * whole machine, as in the reference. */
 int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 			      const struct neap_numa_room *room,
 			      const struct neap_numa_ask *ask,
 			      const struct neap_numa_grant *grant);
+/* Of the NUMA nodes that alone hold ask of the resource, the one that would have least left: how full it would be, 0 to 1.
+ * CPU is free where it is so in amounts and in single CPUs. false: none holds it, or reports it. */
+bool neap_numa_tightest(const struct neap_numa_room *room, uint32_t resource, int64_t ask,
+			double *ret);
+/* The same of cores that are wholly free, for milli of CPU, the last core whole: of the CPUs of that NUMA node. */
+bool neap_numa_tightest_cores(const struct neap_numa_room *room, int64_t milli,
+			      double *ret);
 /* CPU that counts as requested on a node whose pods ask for requested and have bound milli of CPUs of their own. */
 int64_t neap_numa_requested_cpu(int64_t requested, int64_t bound, double ratio);
 

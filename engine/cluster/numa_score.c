@@ -3,21 +3,6 @@
  * How full a node, or some of its NUMA nodes, would be. */
 #include "engine/cluster/numa_room.h"
 
-int64_t neap_numa_score_one(bool is_most, int64_t requested, int64_t capacity)
-{
-	int64_t part = is_most                 ? requested
-		       : requested <= capacity ? capacity - requested
-					       : 0;
-
-	part = part < capacity ? part : capacity;
-	part = part > 0 ? part : 0;
-	if (capacity > INT64_MAX / 100) {
-		part /= 128;
-		capacity /= 128;
-	}
-	return part * 100 / capacity;
-}
-
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,
 			const int64_t *capacity)
 {
@@ -97,4 +82,71 @@ int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 							 node->ratio[at]);
 	}
 	return neap_numa_score(&some, requested, capacity);
+}
+
+/* --- the tightest --- */
+
+struct tightest {
+	int64_t left; /* -1: none so far */
+	int64_t of;
+};
+
+static void look_at(struct tightest *tightest, int64_t is_free, int64_t ask, int64_t of)
+{
+	if (of <= 0 || is_free < ask ||
+	    (tightest->left >= 0 && is_free - ask >= tightest->left))
+		return;
+	tightest->left = is_free - ask;
+	tightest->of = of;
+}
+
+static bool fullness(const struct tightest *tightest, double *ret)
+{
+	if (tightest->left < 0)
+		return false;
+	*ret = 1 - (double)tightest->left / (double)tightest->of;
+	return true;
+}
+
+bool neap_numa_tightest(const struct neap_numa_room *room, uint32_t resource, int64_t ask,
+			double *ret)
+{
+	const struct neap_numa_node *node = room->node;
+	int at = neap_numa_node_resource(node, resource);
+	struct tightest tightest = {.left = -1};
+
+	for (int zone = 0; at >= 0 && zone < node->zone_count; zone++) {
+		int cell = zone * node->resource_count + at;
+		int64_t is_free = room->cells[cell];
+
+		if (!(node->reported[zone] >> at & 1))
+			continue;
+		if (resource == NEAP_RESOURCE_CPU) {
+			int cpus = neap_numa_node_cpus_in(node, zone, room->cpus);
+			int64_t most =
+				neap_numa_amplify((int64_t)cpus * 1000, node->ratio[at]);
+
+			is_free = is_free < most ? is_free : most;
+		}
+		look_at(&tightest, is_free, ask, node->total[cell]);
+	}
+	return fullness(&tightest, ret);
+}
+
+bool neap_numa_tightest_cores(const struct neap_numa_room *room, int64_t milli,
+			      double *ret)
+{
+	static const struct neap_numa_ask whole = {
+		.is_binding = true, .is_required = true, .bind = NEAP_BIND_FULL_PCPUS};
+	const struct neap_numa_node *node = room->node;
+	int64_t core = node->layout->per_core;
+	int64_t ask = (milli / 1000 + (milli % 1000 > 0) + core - 1) / core * core;
+	uint64_t cpus[NEAP_CPU_WORDS_MAX];
+	struct tightest tightest = {.left = -1};
+
+	neap_numa_usable(room, &whole, cpus);
+	for (int zone = 0; zone < node->zone_count; zone++)
+		look_at(&tightest, neap_numa_node_cpus_in(node, zone, cpus), ask,
+			neap_numa_node_cpus_in(node, zone, node->layout->all));
+	return fullness(&tightest, ret);
 }

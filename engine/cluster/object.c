@@ -416,6 +416,69 @@ const char *neap_object_field(const struct neap_object *object, const char *path
 	return find_pair(object->fields, object->field_count, path);
 }
 
+/* --- in the text, which is JSON without spaces --- */
+
+static const char *skip_string(const char *at)
+{
+	for (at++; *at != '"'; at++)
+		at += *at == '\\';
+	return at + 1;
+}
+
+static const char *skip_value(const char *at)
+{
+	int depth = 0;
+
+	do {
+		if (*at == '"') {
+			at = skip_string(at);
+			continue;
+		}
+		depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+		at++;
+	} while (depth || (*at != ',' && *at != '}' && *at != ']'));
+	return at;
+}
+
+/* Of an object, where its member's value begins; NULL: it is none, or has no such member. */
+static const char *find_member(const char *at, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!at || *at != '{')
+		return NULL;
+	for (at++; *at == '"'; at += *at == ',') {
+		const char *text = at + 1;
+
+		at = skip_string(at) + 1;
+		if ((size_t)(at - 2 - text) == len && memcmp(text, name, len) == 0)
+			return at;
+		at = skip_value(at);
+	}
+	return NULL;
+}
+
+int neap_object_annotation(const struct neap_object *object, const char *key, char **ret,
+			   struct neap_error *err)
+{
+	const char *at = find_member(object->text, "metadata");
+	json_t *value = NULL;
+	json_error_t where;
+	int failed;
+
+	*ret = NULL;
+	at = find_member(find_member(at, "annotations"), key);
+	if (!at || *at != '"')
+		return 0;
+	failed = neap_json_parse(at, (size_t)(skip_string(at) - at), JSON_DECODE_ANY,
+				 &value, &where);
+	if (failed == 0)
+		*ret = neap_strdup(json_string_value(value));
+	json_decref(value);
+	/* It was written by a dump, and so can be read but for want of memory. */
+	return *ret ? 0 : neap_error_nomem(err);
+}
+
 bool neap_object_has_owner(const struct neap_object *object, const char *uid)
 {
 	const char *owner = object->owners;

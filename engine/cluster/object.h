@@ -72,6 +72,9 @@ const char *neap_object_field(const struct neap_object *object, const char *path
  * else is "". It lies in the tree or in buf, of which 32 bytes are enough. */
 const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 			      size_t size);
+/* Text of an annotation, read where it stands, to be freed; *ret is NULL when there is none. NEAP_ENOMEM. */
+int neap_object_annotation(const struct neap_object *object, const char *key, char **ret,
+			   struct neap_error *err);
 bool neap_object_has_owner(const struct neap_object *object, const char *uid);
 bool neap_object_is_selected(const struct neap_object *object,
 			     const struct neap_selector *labels);

@@ -144,6 +144,7 @@ struct neap_pod_seat {
 	struct neap_cluster_node *node; /* it counts there; NULL: nowhere */
 	uint32_t at;                    /* among the pods of that node */
 	bool is_assumed;                /* decided, and not seen to be bound yet */
+	bool is_victim;     /* asked to go, which is not seen yet: room is made */
 	int64_t until_usec; /* of an assumed one: it is given up then; INT64_MAX: not yet */
 	/* Of an assumed one: what it was given of CPUs and NUMA nodes, as resource-status; NULL: nothing. */
 	char *status;

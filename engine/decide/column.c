@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/cluster/cpus.h"
 
 static const struct {
 	const char *name;
@@ -23,6 +24,8 @@ static const struct {
 	[NEAP_COLUMN_REQUESTED_SHARE] = {"requested_share", true, false, true},
 	[NEAP_COLUMN_FREE_SHARE] = {"free_share", true, false, true},
 	[NEAP_COLUMN_LOAD_SHARE] = {"load_share", true, false, true},
+	[NEAP_COLUMN_NUMA_SHARE] = {"numa_share", true, false, true},
+	[NEAP_COLUMN_CORE_SHARE] = {"core_share", false, false, true},
 };
 
 const char *neap_column_family_name(enum neap_column_family family)
@@ -59,9 +62,10 @@ int neap_column_parse(const char *text, struct neap_column *ret, struct neap_err
 	}
 	return neap_error_set(
 		err, NEAP_EINVAL,
-		"there is no column '%.60s'; known: name, labels.KEY, pods, and with "
-		"a resource allocatable.cpu, requested.cpu, free.cpu, "
-		"requested_share.cpu, free_share.cpu, load_share.cpu",
+		"there is no column '%.60s'; known: name, labels.KEY, pods, "
+		"core_share, and with a resource allocatable.cpu, requested.cpu, "
+		"free.cpu, requested_share.cpu, free_share.cpu, load_share.cpu, "
+		"numa_share.cpu",
 		text);
 }
 
@@ -78,6 +82,28 @@ static bool find_resource(const struct neap_resources *resources, const char *na
 	return false;
 }
 
+static int64_t asked(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+/* How much of a NUMA node is told by the books of CPUs, not by the columns. */
+static void open_numa(struct neap_column_view *view, struct neap_cluster *cluster,
+		      const struct neap_pod *pod)
+{
+	const char *name = view->column->family == NEAP_COLUMN_CORE_SHARE
+				   ? "cpu"
+				   : view->column->key;
+
+	view->is_missing =
+		!find_resource(neap_cluster_resources(cluster), name, &view->resource);
+	if (!view->is_missing)
+		view->ask = asked(pod, view->resource);
+}
+
 static void open_amount(struct neap_column_view *view, struct neap_cluster *cluster,
 			const struct neap_pod *pod)
 {
@@ -89,9 +115,7 @@ static void open_amount(struct neap_column_view *view, struct neap_cluster *clus
 	view->allocatable = view->columns->allocatable[resource];
 	view->used = view->columns->used[resource];
 	view->is_missing = !view->allocatable || !view->used;
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			view->ask = pod->requests[i].amount;
+	view->ask = asked(pod, resource);
 }
 
 static void open_load(struct neap_column_view *view, const struct neap_cluster *cluster,
@@ -122,6 +146,8 @@ void neap_column_open(struct neap_column_view *view, const struct neap_column *c
 					  .columns = neap_cluster_settle(cluster)};
 	if (column->family == NEAP_COLUMN_LOAD_SHARE)
 		open_load(view, cluster, pod, now_usec);
+	else if (column->family >= NEAP_COLUMN_NUMA_SHARE)
+		open_numa(view, cluster, pod);
 	else if (column->family >= NEAP_COLUMN_ALLOCATABLE)
 		open_amount(view, cluster, pod);
 }
@@ -168,6 +194,23 @@ static double load_of(const struct neap_column_view *view, uint32_t row)
 	return (double)neap_amount_sum(load->columns[NEAP_LOAD_SCORED][view->name][row],
 				       view->ask) /
 	       (double)capacity;
+}
+
+static double numa_of(const struct neap_column_view *view, uint32_t row)
+{
+	const struct neap_cpus *book = view->columns->nodes[row]->cpus;
+	struct neap_numa_room room;
+	double ret;
+	bool is_there;
+
+	/* Nothing is handed back, so that neither this fails nor anything is to be closed. */
+	if (!book || !book->numa || book->is_stale ||
+	    neap_numa_room_open(&room, book->numa, NULL, 0, NULL) < 0)
+		return NAN;
+	is_there = view->column->family == NEAP_COLUMN_CORE_SHARE
+			   ? neap_numa_tightest_cores(&room, view->ask, &ret)
+			   : neap_numa_tightest(&room, view->resource, view->ask, &ret);
+	return is_there ? ret : NAN;
 }
 
 bool neap_column_integer(const struct neap_column_view *view, uint32_t row, int64_t *ret)
@@ -237,6 +280,8 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 			ret[i] = number_of(neap_column_text(view, rows[i]));
 		else if (family == NEAP_COLUMN_LOAD_SHARE)
 			ret[i] = load_of(view, rows[i]);
+		else if (family >= NEAP_COLUMN_NUMA_SHARE)
+			ret[i] = numa_of(view, rows[i]);
 		else
 			ret[i] = neap_column_integer(view, rows[i], &amount)
 					 ? (double)amount

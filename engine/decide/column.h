@@ -20,6 +20,9 @@ enum neap_column_family {
 	NEAP_COLUMN_REQUESTED_SHARE, /* with the pod of the decision; the next two, too */
 	NEAP_COLUMN_FREE_SHARE,
 	NEAP_COLUMN_LOAD_SHARE, /* really used, by its report and what is on its way */
+	/* Of the NUMA node that holds the pod alone and would have least left: how full it would be. */
+	NEAP_COLUMN_NUMA_SHARE, /* by resource */
+	NEAP_COLUMN_CORE_SHARE, /* its CPUs that lie in no wholly free core */
 	NEAP_COLUMN_FAMILY_COUNT
 };
 
@@ -43,6 +46,7 @@ struct neap_column_view {
 	/* Amounts: of the resource, and what the pod asks for. */
 	const int64_t *allocatable, *used;
 	int64_t ask;
+	uint32_t resource;
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;

@@ -18,6 +18,7 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 
 	work->kept = NULL;
 	work->known_count = 0;
+	work->fitting = UINT16_MAX;
 	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
 	work->scoring = (struct neap_numa_scoring){.is_most_allocated =
 							   args->is_score_most_allocated,
@@ -30,9 +31,9 @@ static bool is_aligned(const struct neap_cpu_choice *choice)
 	return choice->numa == NEAP_NUMA_RESTRICTED || choice->numa == NEAP_NUMA_SINGLE;
 }
 
-/* Where all of it comes from, and taking it. */
-static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
-		       const struct neap_pod *pod, struct neap_error *err)
+int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
+		  const struct neap_pod *pod, const struct neap_numa_held *back,
+		  size_t back_count, struct neap_error *err)
 {
 	const struct neap_cpu_choice *choice = &work->choice;
 	uint64_t nodes = 0, kept_cpus[NEAP_CPU_WORDS_MAX];
@@ -48,8 +49,7 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 					   .bind = choice->bind,
 					   .exclusive = work->wish.exclusive,
 					   .is_most_allocated = book->is_most_allocated};
-	/* Nothing is handed back, and so there is nothing to close. */
-	ret = neap_numa_room_open(&work->room, book->numa, NULL, 0, err);
+	ret = neap_numa_room_open(&work->room, book->numa, back, back_count, err);
 	if (ret == 0 && work->kept) {
 		for (int i = 0; i < book->numa->layout->words; i++)
 			kept_cpus[i] = work->kept->cpus[i] & work->room.cpus[i];
@@ -65,36 +65,37 @@ static int try_to_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 						       &kept, &work->grant, err)
 				 : neap_numa_take(&work->room, &work->ask, nodes,
 						  &work->grant, err);
+	neap_numa_room_close(&work->room);
 	if (ret < 0)
 		return ret;
 	return choice->is_binding || work->grant.nodes ? 1 : 0;
 }
 
 static int choose(struct neap_cpu_work *work, const struct neap_cpus *book,
-		  struct neap_error *err)
+		  const struct neap_cpu_load *load, struct neap_error *err)
 {
 	static const struct neap_cpu_rule no_rule;
 
 	return neap_cpu_choose(&work->wish, book ? &book->rule : &no_rule,
-			       book ? &book->load : NULL,
+			       book ? load : NULL,
 			       book && book->numa ? book->numa->layout->per_core : 0,
 			       &work->choice, err);
 }
 
-/* What neap_cpu_answer says without a look at what pods have, of a book with that choice. */
+/* What an answer says without a look at what pods have, of a book with that choice. */
 static bool is_enough(const struct neap_cpu_choice *choice)
 {
 	return !is_aligned(choice) &&
 	       (!choice->is_required || choice->numa != NEAP_NUMA_ANY);
 }
 
-int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
-		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
-		    struct neap_error *err)
+static int answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		  const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		  const struct neap_cpu_nominated *nominated, struct neap_error *err)
 {
-	const struct neap_cpus *book = neap_cluster_cpus(cluster, row);
+	const struct neap_cpus *book = nominated->book;
 	struct neap_cpu_choice *choice = &work->choice;
-	int ret = choose(work, book, err);
+	int ret = choose(work, book, &nominated->load, err);
 
 	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
 	if (ret < 0)
@@ -113,7 +114,20 @@ int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 	}
 	if (depth == NEAP_CPU_FILTER && is_enough(choice))
 		return 1;
-	return try_to_take(work, book, pod, err);
+	return neap_cpu_take(work, book, pod, NULL, 0, err);
+}
+
+int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
+		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
+		    struct neap_error *err)
+{
+	struct neap_cpu_nominated nominated;
+	int ret = neap_cpu_nominated_begin(&nominated, cluster, pod, row, err);
+
+	if (ret == 0)
+		ret = answer(work, cluster, pod, row, depth, &nominated, err);
+	neap_cpu_nominated_end(&nominated);
+	return ret;
 }
 
 /* NULL: each node of it is to be asked. */
@@ -132,7 +146,7 @@ static const struct neap_cpu_known *know(struct neap_cycle *cycle, uint32_t row)
 	if (class == NEAP_CPUS_SINGLE || work->known_count == NEAP_CPU_CLASSES_MAX)
 		return NULL;
 	book = neap_cluster_cpus(cycle->cluster, row);
-	ret = choose(work, book, &err);
+	ret = choose(work, book, book ? &book->load : NULL, &err);
 	known = &work->known[work->known_count++];
 	known->class = class;
 	known->is_any = work->choice.numa == NEAP_NUMA_ANY;
@@ -183,12 +197,18 @@ static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reas
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)
 {
-	const struct neap_cpu_known *known = know(cycle, row);
+	const struct neap_cpu_known *known;
 	struct neap_error err;
 	int ret;
 
-	if (known && known->fits)
+	/* Most nodes are alike. */
+	if (cycle->columns->cpu_class[row] == cycle->cpus->fitting)
 		return true;
+	known = know(cycle, row);
+	if (known && known->fits) {
+		cycle->cpus->fitting = known->class;
+		return true;
+	}
 	ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
 			      NEAP_CPU_FILTER, &err);
 	/* CPUs of pods that are taken over are not looked at before it is known who that is. */

@@ -32,6 +32,7 @@ struct neap_cpu_work {
 	const struct neap_cpu_kept *kept; /* borrowed; NULL: there is none */
 	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
 	size_t known_count;
+	uint16_t fitting; /* a class that fits; UINT16_MAX, which is none: not known */
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
 	struct neap_numa_scoring scoring;
@@ -49,5 +50,29 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
 		    struct neap_error *err);
+/* All of it on the node of the book, by the wish and the choice, what is in back being free; into grant, and into room
+ * when nothing is in back. 1: it gets something; 0: nothing. Errors as above. */
+int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
+		  const struct neap_pod *pod, const struct neap_numa_held *back,
+		  size_t back_count, struct neap_error *err);
+
+/* --- room that is made for others: cpus_nominated.c --- */
+
+/* Pods that wait for room on one node, of those that are looked at. */
+#define NEAP_CPU_NOMINATED_MAX 64
+
+struct neap_cpu_nominated {
+	const struct neap_cpus *book; /* NULL: the node has none */
+	struct neap_cpu_load load;    /* with them */
+	const struct neap_pod *pods[NEAP_CPU_NOMINATED_MAX];
+	size_t count;
+};
+
+/* Has the book of the row hold what pods of at least pod's priority will have there, for whom room is being made;
+ * neap_cpu_nominated_end in any case, before the book changes otherwise. 0; -NEAP_ENOMEM. */
+int neap_cpu_nominated_begin(struct neap_cpu_nominated *nominated,
+			     struct neap_cluster *cluster, const struct neap_pod *pod,
+			     uint32_t row, struct neap_error *err);
+void neap_cpu_nominated_end(const struct neap_cpu_nominated *nominated);
 
 #endif

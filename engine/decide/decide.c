@@ -209,6 +209,13 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 		if (!(cycle->settings->filters_off >> i & 1) &&
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
+	/* The last one has a say in which nodes are looked at at all. */
+	if (count && active[count - 1] == &neap_filter_kept &&
+	    count < NEAP_FILTERS_MAX && neap_filter_match.prepare(cycle)) {
+		memmove(&active[1], &active[0], count * sizeof(*active));
+		active[0] = &neap_filter_match;
+		count++;
+	}
 	if (!cycle->stop)
 		return count;
 	active[0] = &filter_stop;

@@ -147,6 +147,8 @@ void neap_more_begin(struct neap_cycle *cycle);
 /* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
 bool neap_more_filter(struct neap_cycle *cycle, size_t from);
 bool neap_more_fits(struct neap_cycle *cycle, uint32_t row);
+/* Of a reason of theirs, as of a refusal. */
+uint32_t neap_more_code(uint32_t reason);
 const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason);
 void neap_more_add_scores(struct neap_cycle *cycle);
 
@@ -168,6 +170,10 @@ extern const struct neap_filter *const neap_filters[]; /* NULL ends */
 extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
 	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus,
 	neap_filter_kept;
+/* Of neap_filter_kept, for pods that must use one: asked before all others. */
+extern const struct neap_filter neap_filter_match;
+/* Both want one port of the host. */
+bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b);
 
 /* A score: a row of the table, in the order of neap_score_id. */
 struct neap_score {

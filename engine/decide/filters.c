@@ -131,7 +131,7 @@ static bool prepare_ports(struct neap_cycle *cycle)
 	return cycle->pod->port_count > 0;
 }
 
-static bool collide(const struct neap_pod *a, const struct neap_pod *b)
+bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
 		for (size_t n = 0; n < b->port_count; n++)
@@ -147,7 +147,7 @@ static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_PORTS))
 		return true;
 	for (size_t i = 0; i < node->pod_count; i++)
-		if (collide(cycle->pod, node->pods[i]))
+		if (neap_ports_collide(cycle->pod, node->pods[i]))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	return true;
 }

@@ -20,7 +20,7 @@ static int64_t left_of(const struct neap_reserve *reserve,
 	       neap_amounts_get(given, resource);
 }
 
-/* A restricted one without room for the pod is not shown to anybody. */
+/* A restricted one without room for the pod is not shown to policies. */
 static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *pod,
 		     const struct neap_amounts *given)
 {
@@ -30,6 +30,7 @@ static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *
 		for (size_t n = 0; n < pod->request_count; n++)
 			if (pod->requests[n].resource == reserve->names[i] &&
 			    reserve->names[i] != NEAP_RESOURCE_PODS &&
+			    pod->requests[n].amount > 0 &&
 			    pod->requests[n].amount >
 				    left_of(reserve, given, reserve->names[i]))
 				return false;
@@ -51,20 +52,19 @@ static bool has_pairs(const struct neap_reserve *reserve, const struct neap_pod 
 }
 
 /* What policies say; when one fails that is noted, and owners decide from the start. */
-static bool asks_policy(struct neap_kept *kept, const struct neap_reserve *reserve,
-			const struct neap_cluster_node *node, bool is_owner,
+static bool asks_policy(struct neap_cycle *cycle, const struct neap_reserve_offer *offer,
 			bool *ret_failed)
 {
+	struct neap_kept *kept = &cycle->kept;
 	struct neap_reserve_verdict verdict = {0};
 
 	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
-		return is_owner;
-	if (kept->by.rule == NEAP_RESERVE_NARROWED && !is_owner)
+		return offer->is_owner;
+	if (kept->by.rule == NEAP_RESERVE_NARROWED && !offer->is_owner)
 		return false;
-	if (!has_pairs(reserve, kept->ask.pod, &kept->by))
+	if (!has_pairs(offer->reserve, kept->ask.pod, &kept->by))
 		return false;
-	if (!kept->matcher->match(kept->matcher->arg, reserve, node->object, is_owner,
-				  &verdict)) {
+	if (!kept->matcher->match(kept->matcher->arg, offer, &verdict)) {
 		*ret_failed = true;
 		return false;
 	}
@@ -72,7 +72,7 @@ static bool asks_policy(struct neap_kept *kept, const struct neap_reserve *reser
 	    (!kept->again_usec || verdict.again_usec < kept->again_usec))
 		kept->again_usec = verdict.again_usec;
 	if (!verdict.is_open && verdict.reason && !kept->closed)
-		kept->closed = verdict.reason;
+		kept->closed = neap_arena_strdup(&cycle->arena, verdict.reason);
 	return verdict.is_open;
 }
 
@@ -103,9 +103,10 @@ static int by_row(const void *a, const void *b)
 	return strcmp(x->reserve->object->name, y->reserve->object->name);
 }
 
-static bool may_use(struct neap_kept *kept, struct neap_reserve *reserve,
+static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
 		    const struct neap_pod *stand, bool *ret_failed)
 {
+	struct neap_kept *kept = &cycle->kept;
 	struct neap_amounts given;
 	const struct neap_cluster_node *node = stand->seat.node;
 	size_t pods = neap_kept_given(node, stand->keep, &given);
@@ -113,8 +114,7 @@ static bool may_use(struct neap_kept *kept, struct neap_reserve *reserve,
 
 	if (kept->ask.is_ignoring)
 		return true;
-	if (!neap_reserve_is_usable(reserve, pods) ||
-	    !has_room(reserve, kept->ask.pod, &given))
+	if (!neap_reserve_is_usable(reserve, pods))
 		return false;
 	is_open = neap_reserve_owners_take(reserve, &kept->ask);
 	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_open)
@@ -123,7 +123,16 @@ static bool may_use(struct neap_kept *kept, struct neap_reserve *reserve,
 	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
 	    NEAP_RESERVE_MATCHED)
 		return false;
-	return asks_policy(kept, reserve, node, is_open, ret_failed);
+	/* One without room is there for the reasons, and as less important owners of it may have to go. */
+	if (!has_room(reserve, kept->ask.pod, &given))
+		return kept->by.rule == NEAP_RESERVE_BY_OWNERS;
+	return asks_policy(cycle,
+			   &(struct neap_reserve_offer){.reserve = reserve,
+							.node = node->object,
+							.is_owner = is_open,
+							.allocated = &given,
+							.pods = pods},
+			   ret_failed);
 }
 
 /* What the pod says of reservations, and its owners in full. */
@@ -173,7 +182,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 		    !stand->seat.node->object || stand->seat.is_assumed ||
 		    (row != UINT32_MAX && stand->seat.node->row != row))
 			continue;
-		if (may_use(kept, list[i], stand, ret_failed) &&
+		if (may_use(cycle, list[i], stand, ret_failed) &&
 		    !add_match(kept, list[i], stand))
 			ret = neap_error_nomem(err);
 	}
@@ -208,7 +217,9 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	if (ret < 0 || !neap_reserve_book_count(kept->book))
 		return ret;
 	if (kept->matcher)
-		kept->matcher->begin(kept->matcher->arg, pod, cycle->now_usec, &kept->by);
+		kept->matcher->begin(kept->matcher->arg,
+				     neap_cluster_resources(cycle->cluster), pod,
+				     cycle->now_usec, &kept->by);
 	ret = find_matches(cycle, row, &has_failed, err);
 	if (ret == 0 && has_failed) {
 		kept->by = (struct neap_reserve_asked){0};
@@ -421,6 +432,16 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 		.named = cycle->kept.has_ask ? cycle->kept.ask.name : NULL};
 }
 
+bool neap_kept_has_ports(const struct neap_cycle *cycle,
+			 const struct neap_kept_match *matches, size_t count,
+			 size_t which)
+{
+	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
+		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
+			return false;
+	return true;
+}
+
 /* --- which one --- */
 
 struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
@@ -456,13 +477,16 @@ static bool is_before(const struct neap_kept_option *a, const struct neap_kept_o
 static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *option)
 {
 	const struct neap_reserve_matcher *matcher = cycle->kept.matcher;
-	const struct neap_reserve *reserve = option->match->reserve;
+	const struct neap_reserve_offer offer = {
+		.reserve = option->match->reserve,
+		.node = cycle->columns->nodes[option->match->row]->object,
+		.is_owner = neap_reserve_owners_take(option->match->reserve,
+						     &cycle->kept.ask),
+		.allocated = &option->given,
+		.pods = option->part.assigned};
 
-	if (!matcher || !cycle->kept.by.has_rank)
-		return -1;
-	return matcher->rank(matcher->arg, reserve,
-			     cycle->columns->nodes[option->match->row]->object,
-			     &option->given, option->part.assigned);
+	return matcher && cycle->kept.by.has_rank ? matcher->rank(matcher->arg, &offer)
+						  : -1;
 }
 
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
@@ -482,6 +506,7 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 		option->match = &matches[i];
 		option->part = neap_kept_part(cycle, option->match, &option->given);
 		if (matches[i].reserve->object->is_deleting ||
+		    !neap_kept_has_ports(cycle, matches, count, i) ||
 		    !neap_reserve_accepts(&work->room.room, &work->room.need,
 					  &option->part, NULL))
 			continue;

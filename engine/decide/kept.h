@@ -76,6 +76,11 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given);
+/* Of the count matches of a row no other than that keeps a port that the pod wants: it was lifted off, too, and is not
+ * the pod's. */
+bool neap_kept_has_ports(const struct neap_cycle *cycle,
+			 const struct neap_kept_match *matches, size_t count,
+			 size_t which);
 
 /* One that has room, when several are compared. */
 struct neap_kept_option {

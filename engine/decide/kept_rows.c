@@ -88,19 +88,13 @@ static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
 
 static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 {
-	size_t count;
+	size_t count, part_count = 0;
 	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 	neap_auto_buf struct neap_buf reasons = {0};
 	struct neap_kept_work *work;
 	bool fits;
 
-	if (!matches)
-		return !neap_kept_is_required(&cycle->kept) ||
-		       refuse(cycle, row, NEAP_REASON_KEPT,
-			      cycle->kept.closed ? cycle->kept.closed
-						 : "node(s) no reservations match "
-						   "reservation affinity");
-	if (cycle->kept.ask.is_ignoring)
+	if (!matches || cycle->kept.ask.is_ignoring)
 		return true;
 	work = neap_kept_work(cycle, count);
 	if (!work)
@@ -108,11 +102,14 @@ static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 	neap_buf_init(&reasons, NEAP_BUF_LINE);
 	neap_kept_room(cycle, row, matches, count, &work->room);
 	for (size_t i = 0; i < count; i++)
-		work->parts[i] =
-			neap_kept_part(cycle, &matches[i], &work->options[i].given);
-	fits = neap_reserve_fits(&work->room.room, &work->room.need, work->parts, count,
-				 &reasons);
-	if (!fits)
+		if (neap_kept_has_ports(cycle, matches, count, i))
+			work->parts[part_count++] = neap_kept_part(
+				cycle, &matches[i], &work->options[i].given);
+	fits = part_count && neap_reserve_fits(&work->room.room, &work->room.need,
+					       work->parts, part_count, &reasons);
+	if (!part_count)
+		(void)neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
+	else if (!fits)
 		(void)refuse_lines(cycle, row, reasons.data);
 	return fits;
 }
@@ -122,6 +119,25 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	return cycle->kept.placed ? fits_stand(cycle, row) : fits_user(cycle, row);
 }
 
+/* Where there is none for it, nothing else is asked. */
+static bool prepare_match(struct neap_cycle *cycle)
+{
+	return !cycle->kept.placed && neap_kept_is_required(&cycle->kept);
+}
+
+static bool has_match(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count;
+
+	return neap_kept_on(cycle, row, &count) ||
+	       refuse(cycle, row, NEAP_REASON_KEPT,
+		      cycle->kept.closed ? cycle->kept.closed
+					 : "node(s) no reservations match "
+					   "reservation affinity");
+}
+
+const struct neap_filter neap_filter_match = {"Reservation", prepare_match, has_match,
+					      NEAP_MOVED_RESERVATION};
 const struct neap_filter neap_filter_kept = {"Reservation", prepare, fits,
 					     NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM |
 						     NEAP_MOVED_RESERVATION};

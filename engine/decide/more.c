@@ -44,6 +44,11 @@ bool neap_more_fits(struct neap_cycle *cycle, uint32_t row)
 	       (cycle->more->filter(cycle->more->arg, &row, 1, true, &answer) && !answer);
 }
 
+uint32_t neap_more_code(uint32_t reason)
+{
+	return (uint32_t)NEAP_REASON_MORE << NEAP_REASON_SHIFT | reason;
+}
+
 const char *neap_more_reason(const struct neap_decide *decide, uint32_t reason)
 {
 	/* Only read. */

@@ -21,6 +21,9 @@ struct neap_decide_more {
 	/* A reason of this decision in words, as they stand behind the number of nodes: 1 to NEAP_MORE_REASONS_MAX. Borrowed
 	 * until the next decision. */
 	const char *(*reason)(void *arg, uint32_t reason);
+	/* Whose reason or score it is, as it is told to people; borrowed until the next decision. */
+	const char *(*reason_from)(void *arg, uint32_t reason);
+	const char *(*score_from)(void *arg, size_t index);
 	/* Score 0, 1, ...: the points of these rows, 0 to NEAP_SCORE_MAX. Returns its weight; 0: it has nothing to say, ret
 	 * is not written; -1: there is no such score. */
 	int (*score)(void *arg, size_t index, const uint32_t *rows, size_t count,

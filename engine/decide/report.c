@@ -11,7 +11,7 @@
 
 void neap_report_done(struct neap_report *report)
 {
-	for (size_t i = 0; i < NEAP_SCORE_COUNT; i++) {
+	for (size_t i = 0; i < report->score_count; i++) {
 		free(report->scores[i].raw);
 		free(report->scores[i].points);
 	}
@@ -34,25 +34,68 @@ static int by_points(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static bool add_reasons(struct neap_report *report, struct neap_cycle *cycle,
-			size_t *ret_size, const char *filter)
+static bool make_room(struct neap_report *report, size_t more, size_t *size)
 {
-	size_t needed = report->reason_count + cycle->refusal_count;
+	size_t needed = report->reason_count + more;
+	struct neap_report_reason *list;
 
-	if (needed > *ret_size) {
-		struct neap_report_reason *list =
-			neap_realloc_array(report->reasons, needed * 2, sizeof(*list));
+	if (needed <= *size)
+		return true;
+	list = neap_realloc_array(report->reasons, needed * 2, sizeof(*list));
+	if (!list)
+		return false;
+	report->reasons = list;
+	*size = needed * 2;
+	return true;
+}
 
-		if (!list)
-			return false;
-		report->reasons = list;
-		*ret_size = needed * 2;
-	}
+static bool add_reasons(struct neap_report *report, struct neap_cycle *cycle,
+			size_t *size, const char *filter)
+{
+	if (!make_room(report, cycle->refusal_count, size))
+		return false;
 	for (size_t i = 0; i < cycle->refusal_count; i++)
 		report->reasons[report->reason_count++] =
 			(struct neap_report_reason){filter, cycle->refusals[i].code};
 	cycle->refusal_count = 0;
 	return true;
+}
+
+/* About those that the table let pass, which are the cycle's rows. */
+static int ask_more_filters(struct neap_decide *decide, struct neap_report *report,
+			    size_t *size, struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	const struct neap_decide_more *more = cycle->more;
+	uint32_t *answers = cycle->more_answers;
+	size_t at = 0, kept = 0;
+
+	if (!cycle->has_more_filters || !cycle->row_count)
+		return 0;
+	while (!more->filter(more->arg, cycle->rows, cycle->row_count, false, answers))
+		;
+	if (!make_room(report, cycle->row_count, size))
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < report->node_count; i++) {
+		struct neap_report_node *node = &report->nodes[i];
+
+		if (node->reason_count)
+			continue;
+		if (answers[at]) {
+			node->reason = report->reason_count;
+			node->reason_count = 1;
+			report->reasons[report->reason_count++] =
+				(struct neap_report_reason){
+					more->reason_from(more->arg, answers[at]),
+					neap_more_code(answers[at])};
+		} else {
+			node->at = kept;
+			cycle->rows[kept++] = node->row;
+		}
+		at++;
+	}
+	cycle->row_count = report->fitting = kept;
+	return 0;
 }
 
 static int ask_filters(struct neap_decide *decide, struct neap_report *report,
@@ -82,7 +125,62 @@ static int ask_filters(struct neap_decide *decide, struct neap_report *report,
 		node->at = report->fitting++;
 		cycle->rows[cycle->row_count++] = row;
 	}
-	return cycle->is_short ? neap_error_nomem(err) : 0;
+	return cycle->is_short ? neap_error_nomem(err)
+			       : ask_more_filters(decide, report, &size, err);
+}
+
+static void count_score(struct neap_report *report, const struct neap_report_score *score)
+{
+	for (size_t n = 0; n < report->node_count; n++)
+		if (!report->nodes[n].reason_count)
+			report->nodes[n].score +=
+				score->weight * score->points[report->nodes[n].at];
+}
+
+static bool make_columns(struct neap_report_score *score, size_t count)
+{
+	score->raw = neap_alloc_array(count, sizeof(*score->raw));
+	score->points = neap_alloc_array(count, sizeof(*score->points));
+	return score->raw && score->points;
+}
+
+static void drop_columns(struct neap_report_score *score)
+{
+	free(score->raw);
+	free(score->points);
+	score->raw = score->points = NULL;
+}
+
+static int ask_more_scores(struct neap_decide *decide, struct neap_report *report,
+			   struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	const struct neap_decide_more *more = cycle->more;
+	size_t count = report->fitting;
+
+	for (size_t i = 0; more && count && i < NEAP_REPORT_MORE_MAX; i++) {
+		struct neap_report_score *score = &report->scores[report->score_count];
+
+		*score = (struct neap_report_score){0};
+		report->score_count++;
+		if (!make_columns(score, count))
+			return neap_error_nomem(err);
+		score->weight =
+			more->score(more->arg, i, cycle->rows, count, score->points);
+		if (score->weight < 0) {
+			drop_columns(score);
+			report->score_count--;
+			break;
+		}
+		score->name = more->score_from(more->arg, i);
+		if (!score->weight) {
+			drop_columns(score);
+			continue;
+		}
+		memcpy(score->raw, score->points, count * sizeof(*score->raw));
+		count_score(report, score);
+	}
+	return 0;
 }
 
 static int ask_scores(struct neap_decide *decide, struct neap_report *report,
@@ -95,25 +193,18 @@ static int ask_scores(struct neap_decide *decide, struct neap_report *report,
 
 		score->name = neap_scores[i]->name;
 		score->weight = neap_decide_weight(decide, i);
+		report->score_count++;
 		if (!count || !score->weight)
 			continue;
-		score->raw = neap_alloc_array(count, sizeof(*score->raw));
-		score->points = neap_alloc_array(count, sizeof(*score->points));
-		if (!score->raw || !score->points)
+		if (!make_columns(score, count))
 			return neap_error_nomem(err);
-		if (!neap_decide_score(decide, i, score->raw, score->points)) {
-			free(score->raw);
-			free(score->points);
-			score->raw = score->points = NULL;
-			continue;
-		}
-		for (size_t n = 0; n < report->node_count; n++)
-			if (!report->nodes[n].reason_count)
-				report->nodes[n].score +=
-					score->weight *
-					score->points[report->nodes[n].at];
+		if (neap_decide_score(decide, i, score->raw, score->points))
+			count_score(report, score);
+		else
+			drop_columns(score);
 	}
-	return neap_decide_cycle(decide)->is_short ? neap_error_nomem(err) : 0;
+	return neap_decide_cycle(decide)->is_short ? neap_error_nomem(err)
+						   : ask_more_scores(decide, report, err);
 }
 
 static int make(struct neap_decide *decide, const struct neap_pod *pod,

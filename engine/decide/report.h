@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The whole of a decision, for people: every filter's word on every node, and the points of those that fit, score by
- * score. A pod that has a place is looked at as if it was not there. Nothing is decided: what is placed next goes where it
+ * score. Further filters (more.h) are asked about what the table lets pass, as in a decision, and the first that refuses
+ * has its word. A pod that has a place is looked at as if it was not there. Nothing is decided: what is placed next goes where it
  * would have gone. */
 #ifndef NEAP_ENGINE_DECIDE_REPORT_H
 #define NEAP_ENGINE_DECIDE_REPORT_H
 
 #include "engine/decide/decide.h"
 
+/* Further scores that are told; those beyond only count. */
+#define NEAP_REPORT_MORE_MAX 64
+
 struct neap_report_reason {
-	const char *filter; /* its name */
+	const char *filter; /* its name, until the next decision */
 	uint32_t code;      /* for neap_decide_reason and neap_decide_can_help */
 };
 
@@ -22,10 +26,10 @@ struct neap_report_node {
 };
 
 struct neap_report_score {
-	const char *name;
+	const char *name; /* until the next decision */
 	int weight;
 	/* Of every node that fits; NULL: it was not asked (weight 0), or all nodes are alike to it. points: 0 to
-	 * NEAP_SCORE_MAX, what raw becomes beside the other nodes. */
+	 * NEAP_SCORE_MAX, what raw becomes beside the other nodes; the same in further scores. */
 	int64_t *raw, *points;
 };
 
@@ -34,7 +38,8 @@ struct neap_report {
 	size_t node_count, fitting;
 	struct neap_report_reason *reasons;
 	size_t reason_count;
-	struct neap_report_score scores[NEAP_SCORE_COUNT];
+	struct neap_report_score scores[NEAP_SCORE_COUNT + NEAP_REPORT_MORE_MAX];
+	size_t score_count;
 };
 
 /* The names of rows and reasons are the cluster's, until it changes. -NEAP_EINVAL: the pod has trouble; -NEAP_ENOMEM.

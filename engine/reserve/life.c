@@ -147,25 +147,6 @@ static json_t *finish(json_t *status, bool is_good)
 	return NULL;
 }
 
-static int resize(const json_t *reservation, struct neap_resources *resources,
-		  struct neap_amounts *amounts, struct neap_error *err)
-{
-	const json_t *meta = json_object_get(reservation, "metadata");
-	json_t *json;
-	int rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
-					 NEAP_KEY_RESERVATION_RESIZE, &json, err);
-
-	if (rc == 0 && json) {
-		rc = neap_amounts_read(amounts, json_object_get(json, "resources"),
-				       resources, err);
-		if (rc < 0)
-			(void)neap_error_wrap(err, "annotation %s",
-					      NEAP_KEY_RESERVATION_RESIZE);
-	}
-	json_decref(json);
-	return rc;
-}
-
 int neap_reserve_status_placed(const json_t *reservation,
 			       const struct neap_reserve *reserve, const char *node,
 			       bool is_waiting, struct neap_resources *resources,
@@ -175,7 +156,10 @@ int neap_reserve_status_placed(const json_t *reservation,
 	json_t *status;
 	char now[32];
 	bool is_good;
-	int rc = resize(reservation, resources, &amounts, err);
+	/* Of one that waits for room it was done when it got its place. */
+	int rc = *reserve->node_name
+			 ? 0
+			 : neap_reserve_resize(reservation, resources, &amounts, err);
 
 	if (rc < 0)
 		return rc;

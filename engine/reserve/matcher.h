@@ -28,6 +28,15 @@ struct neap_reserve_asked {
 	size_t pair_count;
 };
 
+/* What a pod is offered. Borrowed. */
+struct neap_reserve_offer {
+	const struct neap_reserve *reserve;
+	const struct neap_object *node;       /* where it is */
+	bool is_owner;                        /* what the owners say */
+	const struct neap_amounts *allocated; /* what its owners have of it */
+	size_t pods;                          /* how many they are */
+};
+
 struct neap_reserve_verdict {
 	bool is_open;
 	const char *
@@ -37,19 +46,17 @@ struct neap_reserve_verdict {
 
 struct neap_reserve_matcher {
 	void *arg;
-	/* A decision about pod begins. */
-	void (*begin)(void *arg, const struct neap_pod *pod, int64_t now_usec,
+	/* A decision about pod begins. resources: of the cluster, for names of amounts. Both stay until the next one
+	 * begins. */
+	void (*begin)(void *arg, const struct neap_resources *resources,
+		      const struct neap_pod *pod, int64_t now_usec,
 		      struct neap_reserve_asked *ret);
-	/* is_owner: what the owners say. False: it failed; what it said in this decision does not count any more, and
-	 * owners decide. node: where the reservation is. */
-	bool (*match)(void *arg, const struct neap_reserve *reserve,
-		      const struct neap_object *node, bool is_owner,
+	/* False: it failed; what it said in this decision does not count any more, and owners decide. */
+	bool (*match)(void *arg, const struct neap_reserve_offer *offer,
 		      struct neap_reserve_verdict *ret);
 	/* 0..100, the most is taken first; of equals the engine's own order decides, as it does when this is below 0: it
-	 * failed. allocated, pods: what its owners have of it, and how many they are. */
-	int (*rank)(void *arg, const struct neap_reserve *reserve,
-		    const struct neap_object *node, const struct neap_amounts *allocated,
-		    size_t pods);
+	 * failed, or says nothing of this one. */
+	int (*rank)(void *arg, const struct neap_reserve_offer *offer);
 };
 
 #endif

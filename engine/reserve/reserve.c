@@ -142,6 +142,25 @@ static int read_notes(struct neap_reserve *reserve, const json_t *annotations,
 	return rc;
 }
 
+int neap_reserve_resize(const json_t *reservation, struct neap_resources *resources,
+			struct neap_amounts *amounts, struct neap_error *err)
+{
+	const json_t *meta = json_object_get(reservation, "metadata");
+	json_t *json;
+	int rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
+					 NEAP_KEY_RESERVATION_RESIZE, &json, err);
+
+	if (rc == 0 && json) {
+		rc = neap_amounts_read(amounts, json_object_get(json, "resources"),
+				       resources, err);
+		if (rc < 0)
+			(void)neap_error_wrap(err, "annotation %s",
+					      NEAP_KEY_RESERVATION_RESIZE);
+	}
+	json_decref(json);
+	return rc;
+}
+
 /* --- what stands for it --- */
 
 static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
@@ -182,6 +201,35 @@ static bool are_equal(const struct neap_amounts *a, const struct neap_amounts *b
 	return true;
 }
 
+/* Placed, it asks for what it keeps; before, for what it will keep. */
+static int overlay(struct neap_reserve *reserve, const json_t *tree,
+		   struct neap_resources *resources, struct neap_amounts *all,
+		   struct neap_error *err)
+{
+	struct neap_error fault;
+	int rc;
+
+	if (!neap_reserve_is_active(reserve)) {
+		if (reserve->phase != NEAP_RESERVE_PENDING || *reserve->node_name)
+			return 0;
+		rc = neap_reserve_resize(tree, resources, all, &fault);
+		if (rc == -NEAP_ENOMEM)
+			return neap_error_nomem(err);
+		/* It is not to be placed. */
+		if (rc < 0)
+			reserve->pod->trouble =
+				neap_arena_strdup(&reserve->pod->arena, fault.msg);
+		return rc < 0 && reserve->pod->arena.failed ? neap_error_nomem(err) : 0;
+	}
+	for (size_t i = 0; i < reserve->allocatable.count; i++)
+		if (!neap_amounts_set(all, reserve->allocatable.of[i].resource,
+				      reserve->allocatable.of[i].amount))
+			return neap_error_field(err, NEAP_ETOOLARGE, "status.allocatable",
+						"more than %d different resources",
+						NEAP_AMOUNTS_MAX);
+	return 0;
+}
+
 static int read_pod(struct neap_reserve *reserve, const json_t *tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
@@ -189,17 +237,12 @@ static int read_pod(struct neap_reserve *reserve, const json_t *tree,
 	int rc = make_pod(reserve, neap_reserve_pod_tree(tree, NULL, NULL), resources,
 			  err);
 
-	if (rc < 0 || reserve->phase != NEAP_RESERVE_AVAILABLE)
+	if (rc < 0)
 		return rc;
 	all = reserve->requests;
-	for (size_t i = 0; i < reserve->allocatable.count; i++)
-		if (!neap_amounts_set(&all, reserve->allocatable.of[i].resource,
-				      reserve->allocatable.of[i].amount))
-			return neap_error_field(err, NEAP_ETOOLARGE, "status.allocatable",
-						"more than %d different resources",
-						NEAP_AMOUNTS_MAX);
-	if (are_equal(&all, &reserve->requests))
-		return 0;
+	rc = overlay(reserve, tree, resources, &all, err);
+	if (rc < 0 || are_equal(&all, &reserve->requests))
+		return rc;
 	return make_pod(reserve, neap_reserve_pod_tree(tree, &all, resources), resources,
 			err);
 }

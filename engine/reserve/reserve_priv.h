@@ -12,6 +12,9 @@ int neap_reserve_annotation(const json_t *annotations, const char *key, json_t *
 /* A member that is text, in the arena; "" when there is none. */
 const char *neap_reserve_text(struct neap_arena *arena, const json_t *object,
 			      const char *name);
+/* Puts what the annotation reservation-resize-allocatable says over amounts. NEAP_EINVAL. */
+int neap_reserve_resize(const json_t *reservation, struct neap_resources *resources,
+			struct neap_amounts *amounts, struct neap_error *err);
 /* spec.owners. NEAP_EINVAL, NEAP_ETOOLARGE with the field; NEAP_ENOMEM. */
 int neap_reserve_owners_read(struct neap_reserve *reserve, const json_t *list,
 			     struct neap_error *err);

@@ -327,9 +327,8 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 	hand->in_at += len;
 	if (rc < 0)
 		return neap_error_wrap(err, "the hand's answer");
-	/* Only an opened trigger brings one; without it (too many descriptors are open here) there
-	 * is no trigger. */
-	if (ret->op == NEAP_HAND_TRIGGER && ret->errnum == 0) {
+	/* Without one that should have come (too many descriptors are open here) nothing was opened. */
+	if (neap_wire_brings_fd(ret->op) && ret->errnum == 0) {
 		ret->fd = hand->in_fd;
 		hand->in_fd = -1;
 		if (ret->fd < 0) {

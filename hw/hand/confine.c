@@ -16,7 +16,7 @@
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
-#define FIXED_PLACES 4
+#define FIXED_PLACES 5
 #define REAP_WAIT_MS 100 /* for who started the daemon to fetch its status */
 
 static int place_open(const char *path)
@@ -24,7 +24,7 @@ static int place_open(const char *path)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Reading is for all that the hand looks at by itself: /proc/PID of who is moved, lists of CPUs. */
+/* Reading is for all that the hand looks at by itself: /proc/PID of who is moved, lists of CPUs, files of a kubelet. */
 static int places_set(const struct neap_hand_server *server, struct neap_error *err)
 {
 	const struct neap_cgroup *cgroup = server->config.cgroup;
@@ -36,6 +36,7 @@ static int places_set(const struct neap_hand_server *server, struct neap_error *
 		{.fd = sys},
 		{.fd = pressure, .can_write = true},
 		{.fd = server->run_dir_fd, .can_write = true, .makes_files = true},
+		{.fd = server->kubelet_fd},
 	};
 	size_t count = FIXED_PLACES;
 	int i;

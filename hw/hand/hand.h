@@ -27,6 +27,7 @@ struct neap_hand_config {
 	char run_dir[128]; /* "/run/neap": holds hand.lock, hand.journal, freeze */
 	char roots[NEAP_HAND_ROOTS_MAX][NEAP_PATH_MAX]; /* groups outside are refused */
 	int root_count;
+	char kubelet_dir[512]; /* whose files the loop may be shown; "": none */
 	char own_root
 		[NEAP_PATH_MAX]; /* groups are made, removed and processes moved only below it */
 	int64_t release_after_usec;
@@ -49,6 +50,7 @@ enum neap_hand_op {
 	NEAP_HAND_ENTRY, /* answer only */
 	NEAP_HAND_TRIGGER, /* group ("" for the node), value as neap_hand_trigger_format gives it;
 			      the answer brings a descriptor */
+	NEAP_HAND_KUBELET, /* value: neap_kubelet_file_name; the answer brings a descriptor for reading */
 	NEAP_HAND_OP_COUNT
 };
 
@@ -57,8 +59,9 @@ struct neap_hand_request {
 	enum neap_hand_op op;
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
-	const char *value; /* SET: kernel text as neap_value_format gives it; TRIGGER */
-	int fd;            /* MOVE only */
+	const char *
+		value; /* SET: kernel text as neap_value_format gives it; TRIGGER, KUBELET */
+	int fd;        /* MOVE only */
 	/* SET: what to note as found at first instead of what the file holds now, for a v1 group
 	 * that was made with a narrowed CPU set of its parent; NULL otherwise. Checked like a
 	 * value, and taken only if the parent had it at first. */
@@ -79,8 +82,8 @@ struct neap_hand_answer {
 	const char *
 		text; /* explanation when errnum is set, "" else; TRIGGER: "coarse: why" when
 			     the window had to become larger */
-	int fd; /* TRIGGER: poll it for EPOLLPRI, close it to end the trigger; belongs to who
-		   takes the answer. -1 in all others */
+	int fd; /* TRIGGER: poll it for EPOLLPRI, close it to end the trigger; KUBELET: read it; belongs
+		   to who takes the answer. -1 in all others */
 };
 
 /* A pressure trigger: tasks waited stall_usec in all within the last window_usec. */
@@ -90,6 +93,12 @@ struct neap_hand_trigger {
 	int64_t stall_usec,
 		window_usec; /* window 500000 to 10000000, stall 1 to the window */
 };
+
+/* What of a kubelet's folder may be asked for: plain files of at most NEAP_KUBELET_FILE_MAX bytes. */
+enum neap_kubelet_file { NEAP_KUBELET_STATE, NEAP_KUBELET_CONFIG, NEAP_KUBELET_FILES };
+#define NEAP_KUBELET_FILE_MAX (1 << 20)
+/* "cpu_manager_state" */
+const char *neap_kubelet_file_name(enum neap_kubelet_file file);
 
 #define NEAP_HAND_TRIGGER_TEXT 48
 /* "cpu some 20000 500000". buf of NEAP_HAND_TRIGGER_TEXT bytes. NEAP_EINVAL out of range. */

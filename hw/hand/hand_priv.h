@@ -47,6 +47,7 @@ struct neap_hand_server {
 	int signal_fd;
 	int daemon_pid; /* 0 in neap_hand_give_back */
 	int daemon_fd;  /* pidfd of the daemon, -1 without one */
+	int kubelet_fd; /* the kubelet's folder, -1 without one */
 	struct neap_journal *journal;
 	struct neap_hand_files files;
 	struct neap_plan *plan;
@@ -118,6 +119,14 @@ void neap_hand_groups_tidy(struct neap_hand_server *server);
 
 /* trigger.c: the descriptor is in the answer, to be closed once sent. */
 void neap_hand_trigger_open(struct neap_hand_server *server,
+			    const struct neap_hand_request *request,
+			    struct neap_hand_answer *answer);
+
+/* kubelet.c */
+/* Opens the folder, where it is there; before neap_hand_confine. */
+void neap_hand_kubelet_find(struct neap_hand_server *server);
+/* The descriptor is in the answer, to be closed once sent. */
+void neap_hand_kubelet_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,
 			    struct neap_hand_answer *answer);
 

@@ -105,7 +105,7 @@ void neap_hand_out_add(struct neap_hand_server *server,
 {
 	unsigned char msg[NEAP_WIRE_MAX];
 	struct neap_error err = {0};
-	int fd = answer->op == NEAP_HAND_TRIGGER ? answer->fd : -1;
+	int fd = neap_wire_brings_fd(answer->op) ? answer->fd : -1;
 	size_t len = 0;
 
 	if (neap_wire_format_answer(answer, msg, sizeof(msg), &len, &err) < 0) {

@@ -27,7 +27,7 @@ struct head {
 
 /* What a request of each operation consists of. */
 static const struct shape {
-	bool is_request, group, key, value;
+	bool is_request, group, key, value, brings_fd;
 } shapes[NEAP_HAND_OP_COUNT] = {
 	[NEAP_HAND_SET] = {true, true, true, true},
 	[NEAP_HAND_RESTORE] = {true, true, true, false},
@@ -39,13 +39,19 @@ static const struct shape {
 	[NEAP_HAND_GIVE_BACK] = {true, false, false, false},
 	[NEAP_HAND_LIST] = {true, false, false, false},
 	[NEAP_HAND_ENTRY] = {false, true, true, false},
-	[NEAP_HAND_TRIGGER] = {true, true, false, true},
+	[NEAP_HAND_TRIGGER] = {true, true, false, true, true},
+	[NEAP_HAND_KUBELET] = {true, false, false, true, true},
 };
 
 static const size_t request_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,
 					     NEAP_CPUSET_TEXT, 0};
 static const size_t answer_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,
 					    NEAP_CPUSET_TEXT, NEAP_WIRE_TEXT};
+
+bool neap_wire_brings_fd(enum neap_hand_op op)
+{
+	return (unsigned)op < NEAP_HAND_OP_COUNT && shapes[op].brings_fd;
+}
 
 static int put(struct head *head, const char *const texts[TEXTS],
 	       const size_t limits[TEXTS], void *buf, size_t size, size_t *ret_len,

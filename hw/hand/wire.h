@@ -31,6 +31,9 @@ int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer 
 /* Length of the first of several messages; len when that cannot be made out (parse says why). */
 size_t neap_wire_length(const void *bytes, size_t len);
 
+/* Whether the answer to such a request brings a descriptor when it is done. */
+bool neap_wire_brings_fd(enum neap_hand_op op);
+
 /* What a refused request can still be answered with: its id and operation, as far as they can be
  * made out (0 and NEAP_HAND_SET else). */
 void neap_wire_guess(const void *msg, size_t len, uint64_t *ret_id,

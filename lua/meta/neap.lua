@@ -360,16 +360,27 @@ function Quantity.bytes(text) end
 -- thousandths, everything else in whole units. See SCORE and FILTER in neap-policy(5).
 
 --- The pod that a place is looked for. Only what `needs` names as `pod.FIELD` is there; a part of
---- a table is named with its key, `pod.labels.team`.
+--- a table is named with its key, `pod.labels.team`; of `labels` also the whole can be.
 ---@class neap.PlacePod
 ---@field name string
 ---@field namespace string
+---@field uid string
 ---@field class "prod"|"mid"|"batch"|"free" of koordinator, by its label, priority or QoS
 ---@field priority integer
 ---@field is_daemon boolean of a DaemonSet
 ---@field labels table<string, string>
 ---@field annotations table<string, string>
 ---@field requests table<string, integer> what it asks for, by resource; 0 without a request
+---@field images string[] of its containers, with a tag: "nginx:latest"
+---@field ownerReferences neap.OwnerReference[] of its metadata, dear to read
+
+--- Whom a pod belongs to.
+---@class neap.OwnerReference
+---@field apiVersion? string
+---@field kind? string
+---@field name? string
+---@field uid? string
+---@field controller? boolean
 
 --- One node. Only what `needs` names as `node.FIELD` is there. The table is the same for all nodes of
 --- a decision: what is to be kept has to be copied. The names of `neap.Term.column` are these, too.
@@ -383,6 +394,8 @@ function Quantity.bytes(text) end
 ---@field requested_share table<string, number> of allocatable, this pod counted; the next two, too
 ---@field free_share table<string, number> 1 less requested_share
 ---@field load_share table<string, number> really used, by a fresh report and what is on its way
+---@field numa_share table<string, number> of the NUMA node that holds this pod alone and would have least left: how full it would be
+---@field core_share number the same by cores: its CPUs that would lie in no wholly free core
 
 --- One part of a score: a column of the nodes, through a curve of straight lines.
 ---@class neap.Term
@@ -401,14 +414,22 @@ function Quantity.bytes(text) end
 ---@field labels? table<string, string>
 ---@field allocatable? table<string, integer> [110 pods]
 ---@field requested? table<string, integer>
----@field pods? integer at most 256 [1 where something is requested, else 0]
+---@field pods? integer at most 256 [1 where something is requested or bound, else 0]
 ---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
+---@field numa? neap.PlaceExampleNuma[] its NUMA nodes; without them none are told
+
+--- A NUMA node of an example. CPUs are numbered through all of them, two threads to a core.
+---@class neap.PlaceExampleNuma
+---@field cpus integer at least 1, 256 on a node
+---@field bound? integer so many of them, the first, are a pod's own [0]
+---@field memory? integer [not told]
+---@field used_memory? integer of it, what a pod has [0]
 
 --- A row of examples of the kinds score and filter.
 ---@class neap.PlaceExample
 ---@field name string it is printed
 ---@field params? table<string, any> parameters that differ from their defaults
----@field pod? table name, namespace, labels, annotations, priority, requests
+---@field pod? table name, namespace, uid, labels, annotations, priority, requests, images, ownerReferences
 ---@field nodes? table<string, neap.PlaceExampleNode> at most 64, by name
 ---@field want table<string, integer|boolean|string>|"hold"|"skip" by node: points; or true, false, or the reason
 
@@ -435,3 +456,78 @@ function Quantity.bytes(text) end
 ---@field allow fun(ctx: neap.Ctx, pod: neap.PlacePod, node: neap.PlaceNode): boolean, string? true; or false, and why
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.PlaceExample[] run at every load
+
+-- # Reservations
+-- Kind reservation: asked by neapd's scheduler which reservations a pod may use, and which of several it takes. See
+-- RESERVATION in neap-policy(5).
+
+--- One reservation that a pod is offered: it is usable, and has some room left. Only what `needs` names as `resv.FIELD`
+--- is there; a part of a table is named with its key, `resv.labels.team`; of `labels` also the whole can be. The
+--- table is the same for all reservations of a decision.
+---@class neap.Resv
+---@field name string
+---@field uid string
+---@field node string name of the node that it is on
+---@field node_labels table<string, string> of that node
+---@field labels table<string, string>
+---@field annotations table<string, string>
+---@field owners neap.ResvOwner[] spec.owners
+---@field is_owner boolean spec.owners take the pod
+---@field pods integer how many use it now
+---@field allocatable table<string, integer> by resource, 0 without it; the next two, too
+---@field allocated table<string, integer> what the pods that use it have of that
+---@field free table<string, integer> what is left for further ones, not below 0
+---@field order integer by its label reservation-order, 0 without one
+---@field is_once boolean it is for one pod only: allocateOnce
+---@field age_s integer since its creation, seconds
+---@field expires_unix integer by ttl and expires, whichever is first; missing when it never does
+
+--- An entry of spec.owners. All that it says must hold.
+---@class neap.ResvOwner
+---@field object? neap.ResvRef the pod itself
+---@field controller? neap.ResvRef an owner of the pod
+---@field labelSelector? neap.Selector labels of the pod
+
+---@class neap.ResvRef
+---@field namespace? string of the pod
+---@field uid? string
+---@field name? string
+---@field kind? string
+---@field apiVersion? string
+---@field controller? boolean
+
+--- Labels of the pod and of the reservation that must have the same value, or there is no match.
+---@class neap.LabelPair
+---@field pod string key of the pod's label
+---@field reservation string key of the reservation's label
+
+--- What is wanted of a row; what is left out is not compared.
+---@class neap.ReservationWant
+---@field open? boolean
+---@field reason? string
+---@field again_unix? integer|false when to look again; false: no time is named
+---@field rank? integer|false false: nothing is said
+
+--- A row of examples of kind reservation.
+---@class neap.ReservationExample
+---@field name string it is printed
+---@field params? table<string, any> parameters that differ from their defaults
+---@field now_unix? integer [1700000000]
+---@field pod? table as in neap.PlaceExample
+---@field reservation? table fields of neap.Resv but is_owner and free; owners as in the API [one that takes everybody]
+---@field want boolean|string|neap.ReservationWant open or not, the reason for not, or "skip"
+
+--- The table of a policy of kind reservation.
+---@class neap.ReservationPolicy
+---@field api 1 version of this interface
+---@field kind "reservation"
+---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
+---@field doc? string what the policy does
+---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field needs? string[] "pod.FIELD" and "resv.FIELD", with "?" those that may be missing
+---@field match fun(ctx: neap.Ctx, pod: neap.PlacePod, resv: neap.Resv): boolean, string?, number? true, or false and why; then when to look again, seconds since 1970
+---@field rank? fun(ctx: neap.Ctx, pod: neap.PlacePod, resv: neap.Resv): number|userdata|nil 0 to 100, the most is taken first; ctx.hold and nil say nothing of it
+---@field index? (string|neap.LabelPair)[] 1 to 8; a key alone is that of both
+---@field combine? "narrow"|"replace" of those whom spec.owners take, or in place of the owners ["narrow"]
+---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
+---@field examples? neap.ReservationExample[] run at every load

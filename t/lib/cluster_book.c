@@ -52,6 +52,8 @@ struct book *book_new(int max_refs)
 	book->nodes = neap_map_new();
 	book->pods = neap_map_new();
 	book->blind = neap_map_new();
+	book->kept = neap_map_new();
+	assert_non_null(book->kept);
 	assert_non_null(book->blind);
 	assert_non_null(book->nodes);
 	assert_non_null(book->pods);
@@ -74,6 +76,7 @@ static void free_pod(struct book_pod *pod)
 
 void book_free(struct book *book)
 {
+	book_free_kept(book);
 	for (size_t i = 0; i < neap_map_count(book->pods); i++)
 		free_pod(neap_map_at(book->pods, i, NULL));
 	for (size_t i = 0; i < neap_map_count(book->nodes); i++) {
@@ -91,7 +94,7 @@ void book_free(struct book *book)
 	free(book);
 }
 
-static void mark(struct book *book, struct book_node *node)
+void book_mark(struct book *book, struct book_node *node)
 {
 	if (node->is_dirty)
 		return;
@@ -147,7 +150,7 @@ void book_set_node(struct book *book, const json_t *object)
 	room = book_at(object, "status.allocatable");
 	read_amounts(book, room, node->room);
 	node->has_told = room != NULL;
-	mark(book, node);
+	book_mark(book, node);
 }
 
 void book_drop_node(struct book *book, const char *name)
@@ -163,7 +166,7 @@ void book_set_topology(struct book *book, const json_t *object)
 	node->topology = neap_alloc(sizeof(*node->topology));
 	assert_non_null(node->topology);
 	book_read_topology(book, node->topology, object);
-	mark(book, node);
+	book_mark(book, node);
 }
 
 void book_drop_topology(struct book *book, const char *name)
@@ -261,6 +264,7 @@ static struct book_pod *read_pod(struct book *book, const json_t *object)
 	read_ports(pod, spec);
 	read_conditions(pod, object);
 	book_read_cpus(book, pod, object);
+	book_read_use(pod, object);
 	return pod;
 }
 
@@ -280,7 +284,7 @@ static void take_off(struct book *book, struct book_pod *pod)
 	if (pod->next)
 		pod->next->prev = pod->prev;
 	book->bound--;
-	mark(book, node);
+	book_mark(book, node);
 }
 
 static void put_on(struct book *book, struct book_pod *pod)
@@ -295,7 +299,7 @@ static void put_on(struct book *book, struct book_pod *pod)
 		pod->next->prev = pod;
 	node->pods = pod;
 	book->bound++;
-	mark(book, node);
+	book_mark(book, node);
 }
 
 /* What must never be, whatever is on the nodes. */
@@ -333,6 +337,7 @@ void book_set_pod(struct book *book, const json_t *object)
 		pod->is_fresh = true;
 		book->bindings++;
 		book->cpu_bindings += pod->cpu_count > 0;
+		book->uses += *pod->uses != '\0';
 	}
 	book->moves +=
 		is_bound || strcmp(before ? before->nominated : "", pod->nominated) != 0;
@@ -438,13 +443,16 @@ static bool check_ports(struct book *book, const struct book_node *node)
 static bool is_well(struct book *book, const struct book_node *node)
 {
 	return check_room(book, node) && check_ports(book, node) &&
-	       check_away(book, node) && book_check_cpus(book, node);
+	       check_away(book, node) && book_check_cpus(book, node) &&
+	       book_check_kept(book, node);
 }
 
 static bool may_be_wrong(const struct book *book, const struct book_node *node)
 {
-	size_t fresh = 0;
+	size_t fresh = book_fresh_kept(book, node);
 
+	if (node->is_excused)
+		return true;
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next) {
 		if (pod->is_fresh && pod->is_blind)
 			return true;
@@ -506,6 +514,7 @@ void book_rest(struct book *book)
 {
 	for (size_t i = 0; i < neap_map_count(book->pods); i++)
 		((struct book_pod *)neap_map_at(book->pods, i, NULL))->is_fresh = false;
+	book_rest_kept(book);
 }
 
 /* --- what is asked --- */

@@ -34,6 +34,26 @@ void book_blind(struct book *book, const char *ns, const char *name);
 /* Everybody has heard of everything. */
 void book_rest(struct book *book);
 
+/* --- Reservations --- */
+
+void book_set_reservation(struct book *book, const json_t *object);
+void book_drop_reservation(struct book *book, const char *name);
+/* Somebody is about to change what is on the node, what it has, or what a Reservation there keeps, without looking: it
+ * is not blamed until the next rest, and then for what came since. */
+void book_excuse(struct book *book, const char *node);
+/* ... changes what it keeps, or who uses it: it may have too many owners from now on. */
+void book_excuse_reservation(struct book *book, const char *name);
+/* When nothing moves any more: whether every Reservation says truly who uses it and what they have. NULL: all is
+ * well. */
+const char *book_check_owners(struct book *book);
+/* What pods use of a node, and what is kept there and not in use; that CPU: how many have it, owners and what they use
+ * each for itself. */
+int64_t book_total(struct book *book, const char *node, const char *resource);
+int book_holders(struct book *book, const char *node, int cpu);
+size_t book_reservations(const struct book *book); /* that there are */
+size_t book_uses(const struct book *book); /* pods that were bound to use one */
+size_t book_available(const struct book *book); /* Reservations that became Available */
+
 /* --- nobody goes --- */
 
 /* No pod and no node goes from now on: then every binding has to be as even as the pod wants, at its moment. */

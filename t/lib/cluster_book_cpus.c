@@ -26,8 +26,7 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-/* "0-3,8"; returns how many there are, at most size. */
-static int read_list(const char *text, int *ret, int size)
+int book_read_list(const char *text, int *ret, int size)
 {
 	int count = 0;
 
@@ -74,7 +73,7 @@ static int count_per_core(const struct book_topology *topology)
 
 static void reserve(struct book_topology *topology, const char *list)
 {
-	int ids[BOOK_CPUS], count = read_list(list, ids, BOOK_CPUS);
+	int ids[BOOK_CPUS], count = book_read_list(list, ids, BOOK_CPUS);
 
 	for (int i = 0; i < count; i++) {
 		struct book_cpu *cpu = find_cpu(topology, ids[i]);
@@ -215,20 +214,20 @@ static void read_spec(struct book_pod *pod, const json_t *object)
 	json_decref(numa);
 }
 
-void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *object)
+bool book_read_status(struct book *book, const json_t *object, int **ret_cpus,
+		      int *ret_count, int64_t zones[BOOK_ZONES][BOOK_NAMES])
 {
 	json_t *status = parse(
 		book_annotation(object, "scheduling.koordinator.sh/resource-status"));
 	const json_t *list = json_object_get(status, "numaNodeResources");
+	bool is_there = status != NULL;
 	int ids[BOOK_CPUS];
 
-	read_spec(pod, object);
-	pod->has_status = status != NULL;
-	pod->cpu_count = read_list(book_text(status, "cpuset"), ids, BOOK_CPUS);
-	if (pod->cpu_count) {
-		pod->cpus = neap_alloc_array((size_t)pod->cpu_count, sizeof(*pod->cpus));
-		assert_non_null(pod->cpus);
-		memcpy(pod->cpus, ids, (size_t)pod->cpu_count * sizeof(*ids));
+	*ret_count = book_read_list(book_text(status, "cpuset"), ids, BOOK_CPUS);
+	if (*ret_count) {
+		*ret_cpus = neap_alloc_array((size_t)*ret_count, sizeof(**ret_cpus));
+		assert_non_null(*ret_cpus);
+		memcpy(*ret_cpus, ids, (size_t)*ret_count * sizeof(*ids));
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *item = json_array_get(list, i);
@@ -239,11 +238,18 @@ void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *objec
 		assert_true(zone >= 0 && zone < BOOK_ZONES);
 		resources = json_object_get(item, "resources");
 		json_object_foreach (resources, name, value) {
-			pod->zone_needs[zone][book_name(book, name)] +=
-				book_amount(name, value);
+			zones[zone][book_name(book, name)] += book_amount(name, value);
 		}
 	}
 	json_decref(status);
+	return is_there;
+}
+
+void book_read_cpus(struct book *book, struct book_pod *pod, const json_t *object)
+{
+	read_spec(pod, object);
+	pod->has_status = book_read_status(book, object, &pod->cpus, &pod->cpu_count,
+					   pod->zone_needs);
 }
 
 /* --- both together --- */

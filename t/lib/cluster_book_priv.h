@@ -57,6 +57,23 @@ struct book_pod {
 	bool has_status;
 	int *cpus, cpu_count;
 	int64_t zone_needs[BOOK_ZONES][BOOK_NAMES];
+	/* Reservations. */
+	char uses[64];    /* the uid of the one that it says it uses; "" */
+	bool is_ignoring; /* takes of what is kept, and uses none */
+};
+
+/* A Reservation. */
+struct book_kept {
+	char name[254], uid[64], node[254];
+	enum { BOOK_KEPT_NOT, BOOK_KEPT_WAITING, BOOK_KEPT_AVAILABLE } state;
+	bool is_once, is_restricted;
+	bool is_fresh;   /* came onto its node since the last rest */
+	bool is_excused; /* somebody gave it owners, or took of its room, without looking */
+	int64_t amounts[BOOK_NAMES], allocated[BOOK_NAMES];
+	bool counts[BOOK_NAMES]; /* what owners have of it is taken from it */
+	int *cpus, cpu_count;
+	int64_t zone_needs[BOOK_ZONES][BOOK_NAMES];
+	json_t *owners; /* status.currentOwners */
 };
 
 struct book_node {
@@ -64,6 +81,7 @@ struct book_node {
 	bool is_there, is_dirty, is_cordoned;
 	bool has_told;   /* what it has; one that just came back has not */
 	bool is_stained; /* was too full at the rest */
+	bool is_excused; /* until the next rest: something was changed under it */
 	int64_t room[BOOK_NAMES];
 	json_t *labels, *taints;
 	struct book_topology *topology;
@@ -77,10 +95,11 @@ struct book {
 	int name_count;
 	struct neap_map *nodes, *pods; /* pods by "NAMESPACE/NAME" */
 	struct neap_map *blind;        /* names that somebody binds without looking */
+	struct neap_map *kept;         /* Reservations by name */
 	struct book_node **dirty;
 	size_t dirty_count, dirty_size;
-	size_t bound, bindings, cpu_bindings, moves;
-	char trouble[BOOK_TROUBLE];
+	size_t bound, bindings, cpu_bindings, moves, uses, available;
+	char trouble[BOOK_TROUBLE], told[BOOK_TROUBLE];
 };
 
 /* The first one stays. Returns false. */
@@ -95,6 +114,8 @@ const char *book_text(const json_t *json, const char *path);
 const char *book_annotation(const json_t *object, const char *key);
 const char *book_label(const json_t *labels, const char *key); /* NULL: none */
 struct book_node *book_node(struct book *book, const char *name);
+/* It is to be counted again. */
+void book_mark(struct book *book, struct book_node *node);
 /* What its pods need together. */
 void book_sum(const struct book_node *node, int64_t used[BOOK_NAMES]);
 bool book_blames(const struct book_node *node, const struct book_pod *a,
@@ -123,5 +144,20 @@ bool book_check_cpus(struct book *book, const struct book_node *node);
 /* CPUs that the pod could be given at most, as its required policy counts them. */
 int book_free_cpus(const struct book *book, const struct book_node *node,
 		   enum book_bind required);
+
+/* "0-3,8"; returns how many there are, at most size. */
+int book_read_list(const char *text, int *ret, int size);
+/* Annotation resource-status: CPUs, a new array (NULL: none), and amounts of NUMA nodes. False: there is none. */
+bool book_read_status(struct book *book, const json_t *object, int **ret_cpus,
+		      int *ret_count, int64_t zones[BOOK_ZONES][BOOK_NAMES]);
+
+/* --- Reservations: cluster_book_kept.c --- */
+
+void book_read_use(struct book_pod *pod, const json_t *object);
+/* Notes what is promised twice on the node; false then. */
+bool book_check_kept(struct book *book, const struct book_node *node);
+size_t book_fresh_kept(const struct book *book, const struct book_node *node);
+void book_rest_kept(struct book *book);
+void book_free_kept(struct book *book);
 
 #endif

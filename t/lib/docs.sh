@@ -7,7 +7,7 @@
 # behind t/lib/tap.sh, after tap_start.
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-PORT=$((20000 + $$ % 10000)) # and the next one: below those of the kernel
+free_port # and the next ones
 mkdir "$WORK/bin"
 cat >"$WORK/bin/neapd" <<W
 #!/bin/bash
@@ -41,10 +41,11 @@ script_of()
 		print
 		in_line = /\\$/
 		if (in_text) { if ($0 == in_text) in_text = "" }
-		else if (match($0, /<<.[A-Z]+./)) in_text = substr($0, RSTART + 3, RLENGTH - 4)
-	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\|kubectl\|laptop\|reservation\)#$WORK/work#g" \
+		else if (match($0, /<<.?[A-Z]+/)) { in_text = substr($0, RSTART, RLENGTH); gsub(/[^A-Z]/, "", in_text) }
+	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\|kubectl\|laptop\|cpu\|extender\|reservation\)#$WORK/work#g" \
 		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
 		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
+		-e "s|127\.0\.0\.1:6330|127.0.0.1:$((PORT + 2))|g" \
 		-e "s|/neap/besteffort|/$GROUP/besteffort|g; s|\\\$PWD/build|$WORK/bin|; s|build/t/demo|$BUILD/t/demo|g"
 }
 
@@ -69,7 +70,7 @@ first_terminal()
 		>"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	DAEMON=$!
 	for ((i = 0; i < 100; i++)); do
-		neapctl status >/dev/null 2>&1 && break
+		neapctl policy list >/dev/null 2>&1 && break
 		sleep 0.1
 	done
 	disown "$DAEMON" # the reader's own jobs are %1 and %2
@@ -86,7 +87,8 @@ run_script()
 	return 1
 }
 
-# run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each PART is shown.
+# run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each PART is shown. It begins with a
+# neapd, or with what GIVEN says in its place.
 run_document()
 {
 	local file=$1 least=$2 part left
@@ -96,7 +98,7 @@ run_document()
 	{
 		cat "$WORK/prelude.sh"
 		grep -m 1 '^```sh' "$file" | grep -q daemon ||
-			printf 'given() {\nneapd --share-dir .\n}\nfirst_terminal given\nsleep 1\n'
+			printf '%s\n' "${GIVEN-$(printf 'given() {\nneapd --share-dir .\n}\nfirst_terminal given\nsleep 1')}"
 		script_of "$file"
 		grep -q '^```sh end' "$file" || printf 'ctrl_c\nneapd --give-back\n'
 	} >"$WORK/script"

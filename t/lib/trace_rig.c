@@ -43,7 +43,9 @@ static void enter(struct trace *trace, struct neap_store_watch *watch,
 	bool is_gone = event->what == NEAP_STORE_DELETED;
 	json_t *tree;
 
-	if (is_gone && watch == trace->nodes)
+	if (is_gone && watch == trace->reservations)
+		book_drop_reservation(trace->book, object->name);
+	else if (is_gone && watch == trace->nodes)
 		book_drop_node(trace->book, object->name);
 	else if (is_gone && watch == trace->topologies)
 		book_drop_topology(trace->book, object->name);
@@ -57,6 +59,8 @@ static void enter(struct trace *trace, struct neap_store_watch *watch,
 		book_set_node(trace->book, tree);
 	} else if (watch == trace->topologies) {
 		book_set_topology(trace->book, tree);
+	} else if (watch == trace->reservations) {
+		book_set_reservation(trace->book, tree);
 	} else {
 		book_set_pod(trace->book, tree);
 		play_agent(trace, object);
@@ -67,7 +71,7 @@ static void enter(struct trace *trace, struct neap_store_watch *watch,
 static void see(struct trace *trace)
 {
 	struct neap_store_watch *const watches[] = {trace->nodes, trace->topologies,
-						    trace->pods};
+						    trace->pods, trace->reservations};
 	struct neap_store_event *event;
 	const char *trouble;
 	struct neap_error err;
@@ -263,6 +267,7 @@ void trace_start(struct trace *trace, uint32_t seed)
 	trace->nodes = watch(trace, "nodes");
 	trace->topologies = watch(trace, TRACE_TOPOLOGIES);
 	trace->pods = watch(trace, "pods");
+	trace->reservations = watch(trace, TRACE_RESERVATIONS);
 	trace_create_take(trace, "namespaces",
 			  json_pack("{s:{s:s}}", "metadata", "name", "default"));
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(classes); i++)
@@ -279,6 +284,8 @@ void trace_stop(struct trace *trace)
 
 	for (int i = 0; i < TRACE_SCHEDULERS; i++)
 		trace_kill_scheduler(trace, i);
+	trace_kill_controller(trace);
+	neap_store_watch_free(trace->reservations);
 	neap_store_watch_free(trace->nodes);
 	neap_store_watch_free(trace->topologies);
 	neap_store_watch_free(trace->pods);

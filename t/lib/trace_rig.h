@@ -17,12 +17,15 @@ struct trace {
 	struct kube_rig *rig;
 	struct book *book;
 	struct neap_scheduler *schedulers[TRACE_SCHEDULERS];
-	struct neap_store_watch *nodes, *topologies, *pods;
+	struct neap_reservations *controller; /* NULL: none */
+	struct neap_store_watch *nodes, *topologies, *pods, *reservations;
 	uint32_t seed;
 	int node_count, pod_count; /* made so far; names are n0..., p0... */
-	bool has_cpus;  /* pods that get CPUs of their own, and nodes that give them */
-	bool is_spread; /* small pods of one priority, all with spreading */
-	bool is_mild;   /* pods without spreading, anti-affinity, or host ports */
+	int kept_count;            /* Reservations: r0... */
+	bool has_cpus;   /* pods that get CPUs of their own, and nodes that give them */
+	bool is_spread;  /* small pods of one priority, all with spreading */
+	bool is_mild;    /* pods without spreading, anti-affinity, or host ports */
+	bool has_others; /* pods of even numbers name another scheduler */
 	size_t asked, refused; /* of this rig's own requests */
 };
 
@@ -47,6 +50,26 @@ void trace_bind(struct trace *trace, int pod, int node);
 /* A label of it changes. */
 void trace_touch_pod(struct trace *trace, int i);
 void trace_name_pod(int i, char name[32]);
+void trace_name_node(int i, char name[32]);
+
+/* --- trace_kept.c: Reservations --- */
+
+/* Who keeps their statuses. */
+void trace_start_controller(struct trace *trace);
+void trace_kill_controller(struct trace *trace);
+void trace_add_reservation(struct trace *trace);
+void trace_delete_reservation(struct trace *trace, int i);
+/* A pod that is for some of them perhaps. */
+void trace_add_user(struct trace *trace);
+void trace_finish_pod(struct trace *trace, int i);
+/* Others who do not look: what it keeps, what its status says, who may use it, whom a pod says that it uses. */
+void trace_resize(struct trace *trace, int i);
+void trace_scribble(struct trace *trace, int i);
+void trace_close(struct trace *trace, int i);
+void trace_move_user(struct trace *trace, int pod);
+/* As trace_settle, until all statuses are true, too, if somebody keeps them; then what the schedulers have counted is
+ * compared. */
+void trace_settle_kept(struct trace *trace);
 
 /* Turns of the loop; what became durable is entered into the books, and checked. */
 void trace_run(struct trace *trace, int turns);

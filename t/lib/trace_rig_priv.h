@@ -7,7 +7,8 @@
 #include "api/kube/inside.h"
 #include "t/lib/trace_rig.h"
 
-#define TRACE_TOPOLOGIES "noderesourcetopologies.topology.node.k8s.io"
+#define TRACE_TOPOLOGIES   "noderesourcetopologies.topology.node.k8s.io"
+#define TRACE_RESERVATIONS "reservations.scheduling.koordinator.sh"
 
 /* Of the trace itself; refusals are counted. name is borrowed. */
 struct neap_kube_ask trace_ask_of(struct trace *trace, const char *resource,

@@ -56,7 +56,7 @@ void trace_name_pod(int i, char name[32])
 	(void)snprintf(name, 32, "p%d", i);
 }
 
-static void name_node(int i, char name[32])
+void trace_name_node(int i, char name[32])
 {
 	(void)snprintf(name, 32, "n%d", i);
 }
@@ -180,7 +180,7 @@ void trace_add_node(struct trace *trace, int i)
 	json_t *spec = json_object();
 	char name[32], cpu[16], memory[16], pods[16];
 
-	name_node(i, name);
+	trace_name_node(i, name);
 	if (!node_roll(i, 6, 5))
 		json_object_set_new(
 			spec, "taints",
@@ -210,7 +210,7 @@ void trace_delete_node(struct trace *trace, int i)
 	struct neap_kube_ask ask;
 	char name[32];
 
-	name_node(i, name);
+	trace_name_node(i, name);
 	ask = trace_ask_of(trace, "nodes", name);
 	neap_kube_ask_delete(trace->rig->kube, &ask, NULL, -1);
 }
@@ -298,7 +298,9 @@ static void make_pod(struct trace *trace, int i)
 	static const char *const classes[] = {"low", "middle", "high"};
 	bool wants_cpus = trace->has_cpus && !trace_roll(trace, 3);
 	json_t *meta = json_object(), *labels = json_object();
-	json_t *spec = json_pack("{s:s}", "schedulerName", "neap-scheduler");
+	json_t *spec = json_pack("{s:s}", "schedulerName",
+				 trace->has_others && i % 2 == 0 ? "default-scheduler"
+								 : "neap-scheduler");
 	uint32_t class = trace_roll(trace, 10);
 	char name[32], app[16], cpu[32], memory[32];
 
@@ -355,7 +357,7 @@ void trace_bind(struct trace *trace, int pod, int node)
 	char name[32], to[32];
 
 	trace_name_pod(pod, name);
-	name_node(node, to);
+	trace_name_node(node, to);
 	ask = trace_ask_of(trace, "pods", name);
 	book_blind(trace->book, "default", name);
 	neap_kube_ask_bind(trace->rig->kube, &ask, NULL, to, NULL);

@@ -7,16 +7,11 @@
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/pods.sh
+. t/lib/cpus.sh
 need_cgroups
 command -v curl >/dev/null || skip_all "curl is not installed"
 
-# The first two CPUs, and all: as the kernel writes them.
-ALL=$(cat /sys/devices/system/cpu/online)
-expand() { echo "$1" | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }'; }
-A=$(expand "$ALL" | sed -n 1p) B=$(expand "$ALL" | sed -n 2p)
-[ -n "$B" ] || skip_all "this machine has one CPU"
-# In both of a parent group there is nothing to be given out otherwise.
-[ "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)" = "$ALL" ] || skip_all "not all CPUs may be used here"
+need_two_cpus
 tap_start
 
 PODS=api/v1/namespaces/default/pods
@@ -49,10 +44,6 @@ cpus_of() { cpus_of_pid "$(pid_of "$1")"; }
 runs_on() { is "$(cpus_of "$1")" "$2"; }
 comes_to() { eventually 30 runs_on "$1" "$2"; }
 begins_on() { has "$(api GET "$PODS/$1/log")" "begins on $2."; }
-# without CPU...: all others.
-without() { expand "$ALL" | grep -vxF "$(printf '%s\n' "$@")" | awk '
-	function out() { if (n++) printf ","; printf "%s", first == last ? first : first "-" last }
-	NR == 1 { first = last = $1; next } $1 == last + 1 { last = $1; next } { out(); first = last = $1 } END { out(); print "" }'; }
 CPU='"cpu":"100m"'
 
 check "a neapd that runs pods" start

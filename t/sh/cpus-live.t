@@ -39,11 +39,11 @@ topology()
 			"kubelet.koordinator.sh/cpu-manager-policy": "{\"policy\":\"static\",\"reservedCPUs\":\"0-1\"}"}}}' >"$WORK/nrt"
 	is "$(api POST /apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies "@$WORK/nrt" | jq -r .metadata.name)" "$1"
 }
-# pod NAME QOS CPUS
+# pod NAME QOS CPUS [TEAM]
 pod()
 {
 	is "$(api POST /api/v1/namespaces/default/pods '{"metadata":{"name":"'"$1"'","labels":{"koordinator.sh/qosClass":"'"$2"'",
-		"koordinator.sh/priority-class":"koord-prod"}},"spec":{"schedulerName":"neap-scheduler","containers":[{"name":"c",
+		"koordinator.sh/priority-class":"koord-prod"'"${4:+,\"team\":\"$4\"}"'}},"spec":{"schedulerName":"neap-scheduler","containers":[{"name":"c",
 		"image":"i","resources":{"requests":{"cpu":"'"$3"'"},"limits":{"cpu":"'"$3"'"}}}]}}' | jq -r .metadata.name)" "$1"
 }
 pod_json() { api GET "/api/v1/namespaces/default/pods/$1"; }
@@ -158,6 +158,41 @@ check "another node" eval 'topology n2 && node n2 16'
 check "the pod that waited goes there" eventually 20 placed more
 table() { shows "n2" cpus && has "$(cat "$WORK/out")" "RESERVED"; }
 check "a line for each node" table
+check "it ends" neapd_end TERM
+
+# --- policies ---
+
+check "it starts with policies" start --policy filter/allow-by-team --policy score/spread --roles api,scheduler --dry-run \
+	--listen "127.0.0.1:$PORT"
+check "a node of a team" eval 'api PATCH /api/v1/nodes/n2 "{\"metadata\":{\"labels\":{\"team\":\"red\"}}}" \
+	application/merge-patch+json >/dev/null'
+by_policy() { json_is '.reasons[0] | [.filter, .reason, .nodes]' \
+	'["filter/allow-by-team","node(s) not allowed by policy allow-by-team: it belongs to team red",1]' explain pod default/web; }
+check "a filter policy has its word on a placed pod" eventually 20 by_policy
+check "... and its name" shows "filter/allow-by-team: node(s) not allowed by policy" explain pod default/web
+check "... and a score policy its points" json_is '.nodes[0].scores | map(select(.score == "score/spread")) |
+	[length, .[0].weight, (.[0].points > 0)]' '[1,1,true]' explain pod default/web
+check "... score by score" shows "score/spread" explain pod default/web --node n1
+check "a pod that no node has room for" pod larger LSR 6
+check "... waits" eventually 20 shows "filter/allow-by-team" explain pod default/larger
+check "... for two reasons" json_is '[.pod.state, (.reasons | map(.filter))]' \
+	'["pending",["NodeResourcesFit","filter/allow-by-team"]]' explain pod default/larger
+echo 'return { api = 1, kind = "filter", name = "allow-by-team", doc = "All are.", needs = {}, allow = function() return true end }' \
+	>"$WORK/other.lua"
+echo 'return { api = 1, kind = "score", name = "spread", doc = "By name.", plan = function()
+	return { { column = "name", is = { "n2" } } } end }' >"$WORK/name.lua"
+check "another version runs beside a filter" "${C[@]}" policy put --shadow "$WORK/other.lua" filter/allow-by-team
+check "... and beside a score" "${C[@]}" policy put --shadow "$WORK/name.lua" score/spread
+check "a pod that both decide on" pod small LS 1
+check "... is placed" eventually 20 placed small
+check "... the last difference of the filter is told" shows 'on n2: it "refused: it belongs to team red", the shadow "allowed"' \
+	policy show filter/allow-by-team
+check "... and counted" json_is '.shadow | [.calls > 0, .calls == .different, .faults]' '[true,true,0]' \
+	policy show filter/allow-by-team
+check "a pod that may go to both nodes" pod red LS 1 red
+check "... is placed" eventually 20 placed red
+check "... and the points differ" shows 'points", the shadow "0 points"' policy show score/spread
+check "a shadow ends" "${C[@]}" policy delete --shadow score/spread
 check "its reader needs the scheduler" neapd_end TERM
 check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"
 check "... which is said" fails 1 "has not the roles api and scheduler" cpus

@@ -3,7 +3,7 @@
 #
 # What the documents say is there: every option, command, key and parameter type is in its manual page, every
 # declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorials, policies.md and
-# control-api.md run as they are written (t/lib/docs.sh; t/sh/docs-laptop.t runs another). Names come from the programs' --help and from the tables of the sources.
+# control-api.md run as they are written (t/lib/docs.sh; t/sh/docs-*.t run others). Names come from the programs' --help and from the tables of the sources.
 # shellcheck disable=SC2016,SC2046,SC2059,SC2086,SC2317  # names are words, forms hold backticks,
 # and functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
@@ -73,7 +73,8 @@ policy_checks()
 	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
 		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/kind.c)
 	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
-		$(sed -n '/table_keys\[\]/,/;/p' lua/policy.c | grep -oE '"[a-z]+"' | tr -d '"')
+		$({ sed -n '/table_keys\[\]/,/;/p' lua/policy.c; sed -n '/^static const char /,/;/p' lua/kind.c; } |
+			grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
 		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c)
 	check "every key" all_named "$(section $POLICY '# KEYS')" '`%s`' 10 \
@@ -183,7 +184,7 @@ parts_pass()
 		n=$((n + 1))
 		{
 			echo 'return { api = 1, kind = "qos", name = "part",'
-			grep -qE '^(tick|allow|plan) = ' "$part" || echo 'tick = function() return {} end,'
+			grep -qE '^(tick|allow|plan|match) = ' "$part" || echo 'tick = function() return {} end,'
 			cat "$part"
 			echo '}'
 		} >"${part%.fields}.lua"

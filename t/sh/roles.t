@@ -44,6 +44,7 @@ start()
 }
 is_up() { [ "$(ask "" GET /readyz)" = 200 ] && test -e "$WORK/data/kubeconfig"; }
 NS=/api/v1/namespaces
+ONE_POLICY=/control/v1/policies/reservation/p
 POD='{"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}}'
 
 check "it starts" start || tap_end
@@ -73,7 +74,15 @@ check "a node says how its pod is" is "$(curl -sS -m 10 -o "$WORK/body" -w '%{ht
 check "with the subresource" is "$(event objectRef.subresource) $(event user.username)" "status system:node:n1"
 check "another API is in it, too" is "$(ask eddy-token-of-16 POST /control/v1/freeze)" 503
 check "by its path" is "$(event requestURI) $(event objectRef)" "/control/v1/freeze -"
+# policy COMBINE: of kind reservation.
+policy() { echo "return { api = 1, kind = 'reservation', name = 'p', combine = '$1', match = function() return true end }"; }
+check "an editor puts a policy" is "$(ask eddy-token-of-16 PUT $ONE_POLICY "$(policy narrow)")" 201
+check "but not one in place of owners" is "$(ask eddy-token-of-16 PUT $ONE_POLICY "$(policy replace)")" 403
+check "and hears why" body_has 'only an admin may load it'
 UNIX=(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock")
+check "an admin does" is "$("${UNIX[@]}" -X PUT --data-binary "$(policy replace)" "http://x$ONE_POLICY")" 200
+check "whom an editor may follow" is "$(ask eddy-token-of-16 PUT $ONE_POLICY "$(policy narrow)")" 200
+check "but not take back" is "$(ask eddy-token-of-16 POST $ONE_POLICY/rollback)" 403
 check "root over the unix socket" is "$("${UNIX[@]}" -X DELETE "http://x$NS/nothing")" 404
 check "goes by its number" is "$(event user.username) $(event sourceIPs.0)" "unix:0 unix"
 # as ACCOUNT METHOD: over the unix socket.

@@ -148,6 +148,30 @@ static void policy_teardown(void *state)
 	neap_policy_free(state);
 }
 
+static const char offers[] =
+	"return { api = 1, kind = \"reservation\", name = \"o\", index = { \"team\" },\n"
+	"needs = { \"pod.labels\", \"pod.images\", \"pod.ownerReferences\", \"pod.annotations.x?\",\n"
+	"  \"resv.owners\", \"resv.annotations.y?\", \"resv.labels\", \"resv.free.cpu\" },\n"
+	"match = function(ctx, pod, resv)\n"
+	"  local owner = resv.owners[1]\n"
+	"  return owner.labelSelector:matches(pod.labels) and resv.annotations.y == \"b\"\n"
+	"    and pod.ownerReferences[1].kind == \"Job\" and pod.images[1] == \"i:latest\",\n"
+	"    \"no\", ctx.now_unix + 5\n"
+	"end,\n"
+	"rank = function(_, _, resv) return resv.free.cpu // 100 end,\n"
+	"examples = { { name = \"e\",\n"
+	"  pod = { labels = { team = \"a\" }, images = { \"i\" }, annotations = { x = \"a\" },\n"
+	"    ownerReferences = { { apiVersion = \"batch/v1\", kind = \"Job\", name = \"j\", uid = \"u\" } } },\n"
+	"  reservation = { labels = { team = \"a\" }, annotations = { y = \"b\" }, order = 2,\n"
+	"    allocatable = { cpu = 4000 }, allocated = { cpu = 1000 }, expires_unix = 1800000000,\n"
+	"    owners = { { labelSelector = { matchLabels = { team = \"a\" } } } } },\n"
+	"  want = { open = true, again_unix = 1700000005, rank = 30 } } } }\n";
+
+static void *offers_setup(void)
+{
+	return load(offers);
+}
+
 static int examples_act(void *state, struct neap_error *err)
 {
 	int rc = neap_policy_run_examples(state, NULL, NULL, err);
@@ -416,6 +440,8 @@ static int shadow_act(void *arg, struct neap_error *err)
 const struct torture torture_policy[] = {
 	{"policy: load", NULL, load_act},
 	{"policy: examples", policy_setup, examples_act, policy_check, policy_teardown},
+	{"policy: examples of reservations", offers_setup, examples_act, policy_check,
+	 policy_teardown},
 	{"policy: parameters", policy_setup, params_act, params_check, policy_teardown},
 	{"policy: tick", tick_setup, tick_act, tick_check, tick_teardown},
 	{"policy: judge", judge_setup, judge_act, .teardown = tape_teardown},

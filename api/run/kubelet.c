@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of a kubelet, read for all who want to know of it. They are another program's, which renames new ones into
+ * place: looked at every few seconds, within bounds, plain files only. What the loop's user may not read the hand opens;
+ * that comes with its answer. Of a file that cannot be read the last reading counts. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/run/node.h"
+#include "api/run/node_priv.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+
+#define LOOK_USEC INT64_C(5000000)
+
+static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_error *err)
+{
+	struct stat st;
+	char part[4096];
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return neap_error_sys(err, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return neap_error_set(err, NEAP_EINVAL, "%s is no plain file", name);
+	while ((n = read(fd, part, sizeof(part))) > 0 && !neap_buf_failed(to))
+		neap_buf_add(to, part, (size_t)n);
+	if (n < 0)
+		return neap_error_sys(err, "read %s", name);
+	return neap_buf_failed(to) ? neap_buf_error(to, name, err) : 0;
+}
+
+static void set_state(struct neap_node *node, json_t *state)
+{
+	const char *policy = json_string_value(json_object_get(state, "policyName"));
+
+	json_decref(node->kubelet.state);
+	node->kubelet.state = state;
+	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
+			   policy && *policy ? policy : "none");
+}
+
+static int parse_state(struct neap_node *node, const struct neap_buf *buf,
+		       struct neap_error *err)
+{
+	json_error_t where;
+	json_t *state = NULL;
+	int rc = neap_json_parse(buf->data, buf->len, 0, &state, &where);
+
+	if (rc == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	if (rc < 0)
+		return neap_error_set(err, NEAP_EINVAL, "%s:%d: no JSON: %s",
+				      neap_kubelet_file_name(NEAP_KUBELET_STATE),
+				      where.line, where.text);
+	set_state(node, state);
+	return 0;
+}
+
+static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
+		struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf buf = {0};
+	int rc;
+
+	neap_buf_init(&buf, NEAP_KUBELET_FILE_MAX);
+	rc = read_all(fd, neap_kubelet_file_name(file), &buf, err);
+	if (rc == 0 && file == NEAP_KUBELET_STATE)
+		return parse_state(node, &buf, err);
+	if (rc == 0) {
+		struct neap_buf before = node->kubelet.config;
+
+		node->kubelet.config = buf;
+		node->kubelet.has_config = true;
+		buf = before;
+	}
+	return rc;
+}
+
+static void is_not_there(struct neap_node *node, enum neap_kubelet_file file)
+{
+	if (file == NEAP_KUBELET_STATE)
+		set_state(node, NULL);
+	else
+		node->kubelet.has_config = false;
+}
+
+/* The first thing that is wrong in a look is told, once until all is well again. */
+static void end_look(struct neap_node *node)
+{
+	struct node_kubelet *kubelet = &node->kubelet;
+	bool was_wrong = kubelet->is_wrong;
+
+	if (kubelet->asked > 0)
+		return;
+	kubelet->is_wrong = kubelet->trouble.code != NEAP_OK;
+	if (kubelet->is_wrong && !was_wrong)
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "kubelet in %s: %s: what it gives to pods is not known; "
+			      "--kubelet-dir names its folder",
+			      node->config.kubelet_dir, kubelet->trouble.msg);
+	else if (was_wrong && !kubelet->is_wrong)
+		neap_log_line(&node->config.log, NEAP_LOG_INFO,
+			      "the kubelet's files can be read again");
+}
+
+static void note(struct neap_node *node, const struct neap_error *err)
+{
+	if (node->kubelet.trouble.code == NEAP_OK)
+		node->kubelet.trouble = *err;
+}
+
+static void opened(struct neap_node *node, void *arg,
+		   const struct neap_hand_answer *answer)
+{
+	enum neap_kubelet_file file = (enum neap_kubelet_file)(uintptr_t)arg;
+	struct neap_error err = {0};
+
+	node->kubelet.asked--;
+	if (answer->errnum == 0) {
+		neap_auto_fd int fd = answer->fd;
+
+		if (take(node, file, fd, &err) < 0)
+			note(node, &err);
+	} else if (answer->errnum == ENOENT) {
+		is_not_there(node, file);
+	} else {
+		(void)neap_error_set(&err, NEAP_ESYS, "%s", answer->text);
+		note(node, &err);
+	}
+	end_look(node);
+}
+
+static int ask_hand(struct neap_node *node, enum neap_kubelet_file file,
+		    struct neap_error *err)
+{
+	struct neap_hand_request request = {.op = NEAP_HAND_KUBELET,
+					    .value = neap_kubelet_file_name(file)};
+	struct node_pending pending = {.answered = opened,
+				       .arg = (void *)(uintptr_t)file};
+	int rc = neap_node_send(node, &request, &pending, err);
+
+	node->kubelet.asked += rc == 0;
+	return rc;
+}
+
+static int look_at(struct neap_node *node, enum neap_kubelet_file file,
+		   struct neap_error *err)
+{
+	char path[600];
+	neap_auto_fd int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "%s%s/%s", node->config.sys_root,
+		       node->config.kubelet_dir, neap_kubelet_file_name(file));
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		is_not_there(node, file);
+		return 0;
+	}
+	if (fd < 0 && (errno == EACCES || errno == EPERM) && node->hand)
+		return ask_hand(node, file, err);
+	if (fd < 0)
+		return neap_error_sys(err, "open %s", path);
+	return take(node, file, fd, err);
+}
+
+void neap_node_kubelet_look(struct neap_node *node)
+{
+	struct node_kubelet *kubelet = &node->kubelet;
+
+	if (!node->config.kubelet_dir || !node->config.kubelet_dir[0] ||
+	    kubelet->asked > 0)
+		return;
+	kubelet->looked_usec = node->mono_usec;
+	memset(&kubelet->trouble, 0, sizeof(kubelet->trouble));
+	for (int file = 0; file < NEAP_KUBELET_FILES; file++) {
+		struct neap_error err = {0};
+
+		if (look_at(node, (enum neap_kubelet_file)file, &err) < 0)
+			note(node, &err);
+	}
+	neap_node_flush(node);
+	end_look(node);
+}
+
+void neap_kubelet_open(struct neap_node *node)
+{
+	neap_buf_init(&node->kubelet.config, NEAP_KUBELET_FILE_MAX);
+	set_state(node, NULL);
+	neap_node_kubelet_look(node);
+}
+
+void neap_kubelet_tick(struct neap_node *node)
+{
+	if (node->mono_usec - node->kubelet.looked_usec >= LOOK_USEC)
+		neap_node_kubelet_look(node);
+}
+
+void neap_kubelet_close(struct neap_node *node)
+{
+	json_decref(node->kubelet.state);
+	neap_buf_done(&node->kubelet.config);
+}
+
+const json_t *neap_node_kubelet_state(const struct neap_node *node)
+{
+	return node->kubelet.state;
+}
+
+const char *neap_node_kubelet_config(const struct neap_node *node, size_t *ret_len)
+{
+	*ret_len = node->kubelet.config.len;
+	return node->kubelet.has_config ? node->kubelet.config.data : NULL;
+}

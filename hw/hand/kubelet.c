@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files of a kubelet that only root may read. The folder is fixed at the fork and the names are those of a table, so that no path
+ * comes over the wire. The loop gets a descriptor for reading, closes it when it has read, and asks again for what is
+ * renamed into its place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "hw/hand/hand_priv.h"
+
+static const char *const names[] = {
+	[NEAP_KUBELET_STATE] = "cpu_manager_state",
+	[NEAP_KUBELET_CONFIG] = "config.yaml",
+};
+
+const char *neap_kubelet_file_name(enum neap_kubelet_file file)
+{
+	return names[file];
+}
+
+void neap_hand_kubelet_find(struct neap_hand_server *server)
+{
+	const char *dir = server->config.kubelet_dir;
+
+	if (dir[0] != '\0')
+		server->kubelet_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static const char *known(const char *text)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		if (strcmp(names[i], text) == 0)
+			return names[i];
+	return NULL;
+}
+
+/* 0 or an errno. Neither a link nor what blocks or answers (a pipe, a device) is opened for the loop. */
+static int file_open(int dir, const char *name, int *ret)
+{
+	neap_auto_fd int fd = openat(
+		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return EINVAL;
+	if (st.st_size > NEAP_KUBELET_FILE_MAX)
+		return EFBIG;
+	*ret = fd;
+	fd = -1;
+	return 0;
+}
+
+void neap_hand_kubelet_open(struct neap_hand_server *server,
+			    const struct neap_hand_request *request,
+			    struct neap_hand_answer *answer)
+{
+	const char *name = known(request->value);
+	int rc;
+
+	if (!name) {
+		neap_hand_refuse(server, answer, EPERM,
+				 "'%.40s' is none of the kubelet's files that are known",
+				 request->value);
+		return;
+	}
+	if (server->kubelet_fd < 0) {
+		neap_hand_refuse(server, answer, ENOTDIR,
+				 "the kubelet's folder was not there when neapd started");
+		return;
+	}
+	rc = file_open(server->kubelet_fd, name, &answer->fd);
+	if (rc)
+		neap_hand_refuse(server, answer, rc, "%s: %s", name,
+				 rc == EINVAL ? "no plain file" : strerror(rc));
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reservations: what each keeps, for whom, and whether any of it was promised twice. What pods use, and what is kept
+ * and not in use, is never more than there is; but pods that ignore reservations may use what is kept for others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "t/lib/cluster_book_priv.h"
+
+#define PREFIX "scheduling.koordinator.sh/"
+
+static json_t *parse(const char *text)
+{
+	json_error_t where;
+	json_t *json = NULL;
+
+	if (*text && neap_json_parse(text, strlen(text), 0, &json, &where) < 0)
+		return NULL;
+	return json;
+}
+
+/* --- reading --- */
+
+void book_read_use(struct book_pod *pod, const json_t *object)
+{
+	json_t *json = parse(book_annotation(object, PREFIX "reservation-allocated"));
+	const char *label = book_label(pod->labels, PREFIX "reservation-ignored");
+
+	(void)neap_strcopy(pod->uses, sizeof(pod->uses), book_text(json, "uid"));
+	pod->is_ignoring = label && strcmp(label, "true") == 0;
+	json_decref(json);
+}
+
+static void read_amounts(struct book *book, const json_t *list, int64_t ret[BOOK_NAMES])
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)list, name, value) {
+		ret[book_name(book, name)] = book_amount(name, value);
+	}
+}
+
+/* Of a restricted one those of its options, if it has any of them. */
+static void read_names(struct book *book, struct book_kept *kept, const json_t *object)
+{
+	json_t *options =
+		parse(book_annotation(object, PREFIX "reservation-restricted-options"));
+	const json_t *list = json_object_get(options, "resources");
+	bool has_any = false;
+
+	for (size_t i = 0; kept->is_restricted && i < json_array_size(list); i++) {
+		int name =
+			book_name(book, json_string_value(json_array_get(list, i)));
+
+		kept->counts[name] = kept->amounts[name] > 0;
+		has_any |= kept->counts[name];
+	}
+	for (int i = 0; i < BOOK_NAMES; i++)
+		kept->counts[i] |= !has_any;
+	json_decref(options);
+}
+
+static struct book_kept *read_kept(struct book *book, const json_t *object)
+{
+	struct book_kept *kept = neap_alloc(sizeof(*kept));
+	const char *phase = book_text(object, "status.phase");
+
+	assert_non_null(kept);
+	(void)neap_strcopy(kept->name, sizeof(kept->name),
+			   book_text(object, "metadata.name"));
+	(void)neap_strcopy(kept->uid, sizeof(kept->uid),
+			   book_text(object, "metadata.uid"));
+	(void)neap_strcopy(kept->node, sizeof(kept->node),
+			   book_text(object, "status.nodeName"));
+	if (*kept->node && strcmp(phase, "Available") == 0)
+		kept->state = BOOK_KEPT_AVAILABLE;
+	if (*kept->node && strcmp(phase, "Waiting") == 0)
+		kept->state = BOOK_KEPT_WAITING;
+	kept->is_once = !json_is_false(book_at(object, "spec.allocateOnce"));
+	kept->is_restricted =
+		strcmp(book_text(object, "spec.allocatePolicy"), "Restricted") == 0;
+	read_amounts(book, book_at(object, "status.allocatable"), kept->amounts);
+	read_amounts(book, book_at(object, "status.allocated"), kept->allocated);
+	read_names(book, kept, object);
+	(void)book_read_status(book, object, &kept->cpus, &kept->cpu_count,
+			       kept->zone_needs);
+	kept->owners = json_incref(book_at(object, "status.currentOwners"));
+	return kept;
+}
+
+static void free_kept(struct book_kept *kept)
+{
+	json_decref(kept->owners);
+	free(kept->cpus);
+	free(kept);
+}
+
+static void mark(struct book *book, const struct book_kept *kept)
+{
+	if (*kept->node)
+		book_mark(book, book_node(book, kept->node));
+}
+
+void book_set_reservation(struct book *book, const json_t *object)
+{
+	struct book_kept *kept = read_kept(book, object), *before;
+	bool was_there;
+
+	before = neap_map_find(book->kept, kept->name);
+	was_there = before && strcmp(before->uid, kept->uid) == 0 && before->state;
+	if (was_there && kept->state && strcmp(before->node, kept->node) != 0)
+		(void)book_wrong(book, "reservation %s was on %s, and is on %s",
+				 kept->name, before->node, kept->node);
+	if (before && strcmp(before->uid, kept->uid) == 0)
+		kept->is_excused = before->is_excused;
+	kept->is_fresh = kept->state && (!was_there || before->is_fresh ||
+					 before->state != kept->state);
+	book->available +=
+		kept->state == BOOK_KEPT_AVAILABLE &&
+		!(was_there && before->state == BOOK_KEPT_AVAILABLE);
+	assert_true(neap_map_set(book->kept, kept->name, kept));
+	if (before) {
+		mark(book, before);
+		free_kept(before);
+	}
+	mark(book, kept);
+}
+
+void book_drop_reservation(struct book *book, const char *name)
+{
+	struct book_kept *kept = neap_map_remove(book->kept, name);
+
+	if (!kept)
+		return;
+	mark(book, kept);
+	free_kept(kept);
+}
+
+void book_free_kept(struct book *book)
+{
+	for (size_t i = 0; i < neap_map_count(book->kept); i++)
+		free_kept(neap_map_at(book->kept, i, NULL));
+	neap_map_free(book->kept);
+}
+
+/* --- counting --- */
+
+static bool is_owner(const struct book_pod *pod, const struct book_kept *kept)
+{
+	return !pod->is_finished && strcmp(pod->uses, kept->uid) == 0;
+}
+
+/* How many pods on its node use it, and what they have, whatever of that it keeps. */
+static int sum_owners(const struct book_node *node, const struct book_kept *kept,
+		      int64_t ret[BOOK_NAMES])
+{
+	int count = 0;
+
+	memset(ret, 0, sizeof(*ret) * BOOK_NAMES);
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next) {
+		if (!is_owner(pod, kept))
+			continue;
+		count++;
+		for (int i = 0; i < BOOK_NAMES; i++)
+			ret[i] += pod->needs[i];
+	}
+	return count;
+}
+
+static int64_t unused(int64_t kept, int64_t used)
+{
+	return kept > used ? kept - used : 0;
+}
+
+static struct book_kept *next_on(const struct book *book, const struct book_node *node,
+				 size_t *at)
+{
+	while (*at < neap_map_count(book->kept)) {
+		struct book_kept *kept = neap_map_at(book->kept, (*at)++, NULL);
+
+		if (kept->state && strcmp(kept->node, node->name) == 0)
+			return kept;
+	}
+	return NULL;
+}
+
+static void add_unused(const struct book_node *node, const struct book_kept *kept,
+		       int64_t sum[BOOK_NAMES])
+{
+	int64_t used[BOOK_NAMES];
+
+	(void)sum_owners(node, kept, used);
+	for (int i = 0; i < BOOK_NAMES; i++)
+		if (i != BOOK_PLACES)
+			sum[i] += unused(kept->amounts[i], kept->counts[i] ? used[i] : 0);
+}
+
+/* A node that was too full at the rest is blamed for what came since, but for what came into what was kept for it. */
+static bool is_to_blame(const struct book *book, const struct book_node *node, int name)
+{
+	const struct book_kept *kept;
+	size_t at = 0;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		if (!pod->is_finished && pod->needs[name] &&
+		    (!node->is_stained ||
+		     (pod->is_fresh && !*pod->uses && !pod->is_ignoring)))
+			return true;
+	while ((kept = next_on(book, node, &at)))
+		if (kept->amounts[name] && (!node->is_stained || kept->is_fresh))
+			return true;
+	return false;
+}
+
+static bool check_sums(struct book *book, const struct book_node *node)
+{
+	int64_t sum[BOOK_NAMES] = {0}, all[BOOK_NAMES] = {0};
+	const struct book_kept *kept;
+	size_t at = 0;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		for (int i = 0; !pod->is_finished && !pod->is_ignoring && i < BOOK_NAMES;
+		     i++)
+			sum[i] += pod->needs[i];
+	memcpy(all, sum, sizeof(all));
+	while ((kept = next_on(book, node, &at)))
+		if (kept->state == BOOK_KEPT_AVAILABLE)
+			add_unused(node, kept, all);
+	for (int i = 0; i < book->name_count; i++)
+		if (all[i] > sum[i] && all[i] > node->room[i] &&
+		    is_to_blame(book, node, i))
+			return book_wrong(book,
+					  "node %s: pods have %lld and %lld are kept of "
+					  "%lld %s",
+					  node->name, (long long)sum[i],
+					  (long long)(all[i] - sum[i]),
+					  (long long)node->room[i], book->names[i]);
+	return true;
+}
+
+static bool has_cpu(const int *cpus, int count, int cpu)
+{
+	for (int i = 0; i < count; i++)
+		if (cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+/* A CPU that is kept is nobody's, or that of whom it is kept for. */
+static bool check_cpu(struct book *book, const struct book_node *node,
+		      const struct book_kept *kept, int cpu)
+{
+	const struct book_kept *other;
+	size_t at = 0;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		if (!pod->is_finished && !pod->is_ignoring && !is_owner(pod, kept) &&
+		    has_cpu(pod->cpus, pod->cpu_count, cpu) &&
+		    (!node->is_stained || pod->is_fresh || kept->is_fresh))
+			return book_wrong(book, "node %s: %s has CPU %d, kept by %s",
+					  node->name, pod->name, cpu, kept->name);
+	while ((other = next_on(book, node, &at)))
+		if (other != kept && other->state == BOOK_KEPT_AVAILABLE &&
+		    has_cpu(other->cpus, other->cpu_count, cpu) &&
+		    (!node->is_stained || other->is_fresh || kept->is_fresh))
+			return book_wrong(book, "node %s: %s and %s keep CPU %d",
+					  node->name, kept->name, other->name, cpu);
+	return true;
+}
+
+static bool check_zones(struct book *book, const struct book_node *node)
+{
+	const struct book_kept *kept;
+
+	for (int zone = 0; zone < BOOK_ZONES; zone++)
+		for (int i = 0; i < book->name_count; i++) {
+			int64_t sum = 0, room = node->topology->zones[zone].room[i];
+			size_t at = 0;
+
+			if (!node->topology->zones[zone].is_there || room < 0)
+				continue;
+			for (const struct book_pod *pod = node->pods; pod;
+			     pod = pod->next)
+				if (!pod->is_finished && !pod->is_ignoring)
+					sum += pod->zone_needs[zone][i];
+			while ((kept = next_on(book, node, &at))) {
+				int64_t used = 0;
+
+				for (const struct book_pod *pod = node->pods; pod;
+				     pod = pod->next)
+					if (is_owner(pod, kept))
+						used += pod->zone_needs[zone][i];
+				if (kept->state == BOOK_KEPT_AVAILABLE)
+					sum += unused(kept->zone_needs[zone][i], used);
+			}
+			if (sum > room && !node->is_stained)
+				return book_wrong(
+					book,
+					"node %s, NUMA node %d: %lld of %lld %s with "
+					"what is kept",
+					node->name, zone, (long long)sum, (long long)room,
+					book->names[i]);
+		}
+	return true;
+}
+
+/* Two who did not know of each other may have done it. */
+static bool has_done_it(const struct book_node *node, const struct book_kept *kept)
+{
+	bool is_it = !node->is_stained;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		is_it |= is_owner(pod, kept) && pod->is_fresh;
+	return is_it && !kept->is_excused;
+}
+
+/* Who it is for, and how much of it they have. */
+static bool check_one(struct book *book, const struct book_node *node,
+		      const struct book_kept *kept)
+{
+	int64_t used[BOOK_NAMES];
+	int count = sum_owners(node, kept, used);
+	bool is_blamed = has_done_it(node, kept);
+
+	if (kept->is_once && count > 1 && is_blamed)
+		return book_wrong(book, "%s is for one, and %d use it", kept->name,
+				  count);
+	for (int i = 0; kept->is_restricted && is_blamed && i < book->name_count;
+	     i++)
+		if (i != BOOK_PLACES && kept->counts[i] && kept->amounts[i] &&
+		    used[i] > kept->amounts[i])
+			return book_wrong(book, "%s has %lld %s, and its owners %lld",
+					  kept->name, (long long)kept->amounts[i],
+					  book->names[i], (long long)used[i]);
+	for (int i = 0; node->topology && kept->state == BOOK_KEPT_AVAILABLE &&
+			i < kept->cpu_count;
+	     i++)
+		if (!check_cpu(book, node, kept, kept->cpus[i]))
+			return false;
+	return true;
+}
+
+/* Nobody uses what is kept elsewhere. */
+static bool check_places(struct book *book, const struct book_node *node)
+{
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		for (size_t i = 0; *pod->uses && !pod->is_finished && !pod->is_blind &&
+				   i < neap_map_count(book->kept);
+		     i++) {
+			const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
+
+			if (!kept->state || strcmp(kept->uid, pod->uses) != 0 ||
+			    strcmp(kept->node, node->name) == 0)
+				continue;
+			return book_wrong(book, "%s on %s uses %s, which is on %s",
+					  pod->name, node->name, kept->name, kept->node);
+		}
+	return true;
+}
+
+bool book_check_kept(struct book *book, const struct book_node *node)
+{
+	const struct book_kept *kept;
+	size_t at = 0;
+
+	if (!neap_map_count(book->kept))
+		return true;
+	while ((kept = next_on(book, node, &at)))
+		if (!check_one(book, node, kept))
+			return false;
+	return check_places(book, node) && check_sums(book, node) &&
+	       (!node->topology || check_zones(book, node));
+}
+
+/* --- what is not to blame --- */
+
+size_t book_fresh_kept(const struct book *book, const struct book_node *node)
+{
+	const struct book_kept *kept;
+	size_t at = 0, fresh = 0;
+
+	while ((kept = next_on(book, node, &at)))
+		fresh += kept->is_fresh;
+	return fresh;
+}
+
+void book_rest_kept(struct book *book)
+{
+	for (size_t i = 0; i < neap_map_count(book->kept); i++)
+		((struct book_kept *)neap_map_at(book->kept, i, NULL))->is_fresh = false;
+	for (size_t i = 0; i < neap_map_count(book->nodes); i++) {
+		struct book_node *node = neap_map_at(book->nodes, i, NULL);
+
+		/* From the rest on what is so is known. */
+		if (node->is_excused)
+			book_mark(book, node);
+		node->is_stained |= node->is_excused;
+		node->is_excused = false;
+	}
+}
+
+void book_excuse(struct book *book, const char *node)
+{
+	book_node(book, node)->is_excused = true;
+}
+
+void book_excuse_reservation(struct book *book, const char *name)
+{
+	struct book_kept *kept = neap_map_find(book->kept, name);
+
+	if (!kept)
+		return;
+	kept->is_excused = true;
+	if (*kept->node)
+		book_excuse(book, kept->node);
+}
+
+/* --- what is asked --- */
+
+static bool is_listed_once(const struct book_kept *kept, const struct book_pod *pod)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < json_array_size(kept->owners); i++) {
+		const json_t *owner = json_array_get(kept->owners, i);
+
+		count += strcmp(book_text(owner, "uid"), pod->uid) == 0 &&
+			 strcmp(book_text(owner, "name"), pod->name) == 0 &&
+			 strcmp(book_text(owner, "namespace"), pod->ns) == 0;
+	}
+	return count == 1;
+}
+
+static bool check_owners(struct book *book, const struct book_kept *kept)
+{
+	const struct book_node *node = book_node(book, kept->node);
+	int64_t used[BOOK_NAMES];
+	int count = sum_owners(node, kept, used);
+
+	if (!node->is_there)
+		return book_wrong(book, "%s lives, and its node %s is gone", kept->name,
+				  kept->node);
+	if (count && kept->is_once)
+		return book_wrong(book, "%s has its owner, and lives", kept->name);
+	if (json_array_size(kept->owners) != (size_t)count)
+		return book_wrong(book, "%s lists %zu owners of %d", kept->name,
+				  json_array_size(kept->owners), count);
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		if (is_owner(pod, kept) && !is_listed_once(kept, pod))
+			return book_wrong(book, "%s does not list %s once", kept->name,
+					  pod->name);
+	for (int i = 0; i < book->name_count; i++) {
+		bool counts = kept->counts[i] && kept->amounts[i];
+
+		if (i != BOOK_PLACES && kept->allocated[i] != (counts ? used[i] : 0))
+			return book_wrong(book, "%s: allocated %lld of %lld %s",
+					  kept->name, (long long)kept->allocated[i],
+					  (long long)used[i], book->names[i]);
+	}
+	return true;
+}
+
+const char *book_check_owners(struct book *book)
+{
+	if (*book->trouble)
+		return book->trouble;
+	for (size_t i = 0; i < neap_map_count(book->kept); i++) {
+		const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
+
+		if (kept->state && !check_owners(book, kept))
+			break;
+	}
+	/* It may be so a little later. */
+	memcpy(book->told, book->trouble, sizeof(book->told));
+	*book->trouble = '\0';
+	return *book->told ? book->told : NULL;
+}
+
+int64_t book_total(struct book *book, const char *name, const char *resource)
+{
+	const struct book_node *node = book_node(book, name);
+	int number = book_name(book, resource);
+	const struct book_kept *kept;
+	int64_t sum[BOOK_NAMES];
+	size_t at = 0;
+
+	book_sum(node, sum);
+	while ((kept = next_on(book, node, &at)))
+		add_unused(node, kept, sum);
+	return sum[number];
+}
+
+int book_holders(struct book *book, const char *name, int cpu)
+{
+	const struct book_node *node = book_node(book, name);
+	const struct book_kept *kept;
+	size_t at = 0;
+	int count = 0;
+
+	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+		count += !pod->is_finished && has_cpu(pod->cpus, pod->cpu_count, cpu);
+	while ((kept = next_on(book, node, &at)))
+		count += has_cpu(kept->cpus, kept->cpu_count, cpu);
+	return count;
+}
+
+size_t book_reservations(const struct book *book)
+{
+	return neap_map_count(book->kept);
+}
+
+size_t book_uses(const struct book *book)
+{
+	return book->uses;
+}
+
+size_t book_available(const struct book *book)
+{
+	return book->available;
+}

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The files of a kubelet that only root may read: the hand opens them for the loop, just these, and what is told of the node
+# follows them.
+#
+# Runs beside others.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_cgroups
+command -v curl >/dev/null || skip_all "curl is not installed"
+tap_start
+
+DIR=$WORK/kubelet
+REPORT=apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/here
+report() { curl -sS -m 10 --unix-socket "$WORK/neap.sock" "http://neap/$REPORT" | tr -d '\n'; }
+tells() { has "$(report)" "$1"; }
+# As a kubelet writes: anew, then renamed into place.
+put() { cat >"$DIR/$1.new" && chmod 600 "$DIR/$1.new" && mv "$DIR/$1.new" "$DIR/$1"; }
+state() { echo '{"policyName":"static","defaultCpuSet":"0","entries":{"'"$1"'":{"c":"0"}},"checksum":1}' | put cpu_manager_state; }
+logged() { grep -q "$1" "$WORK/neapd.log"; }
+
+mkdir -m 700 "$DIR"
+state u-1
+printf 'kind: KubeletConfiguration\ntopologyManagerPolicy: restricted\n' | put config.yaml
+check "its folder is root's alone" not setpriv --reuid nobody --clear-groups cat "$DIR/config.yaml"
+check "neapd" neapd_start --node-name here --policy none --kubelet-dir "$DIR"
+check "what it gave to pods is told" eventually 30 tells '\"uid\":\"u-1\"'
+check "its CPU manager" tells '\"policy\":\"static\"'
+check "its topology manager" tells '"Restricted"'
+state u-2
+check "a new file counts" eventually 30 tells '\"uid\":\"u-2\"'
+check "nothing is wrong" not logged 'kubelet in'
+
+ln -s /etc/shadow "$DIR/link"
+mv "$DIR/link" "$DIR/cpu_manager_state"
+check "a link is not followed" eventually 30 logged "kubelet in $DIR: cpu_manager_state: Too many levels"
+check "what was read last counts" tells '\"uid\":\"u-2\"'
+mkfifo -m 600 "$DIR/pipe"
+mv "$DIR/pipe" "$DIR/config.yaml"
+state u-3
+check "a pipe beside it holds nothing up" eventually 30 tells '\"uid\":\"u-3\"'
+check "what was read last of that counts" tells '"Restricted"'
+rm "$DIR/config.yaml" "$DIR/cpu_manager_state"
+check "without files there is no kubelet" eventually 30 tells '"None"'
+check "and all is well" eventually 30 logged "the kubelet's files can be read again"
+state u-4
+check "until it comes back" eventually 30 tells '\"uid\":\"u-4\"'
+neapd_end TERM
+tap_end

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Live policies that decide in place of the owners of reservations: admins load them, one at a time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "t/lib/live_rig.h"
+
+#define NARROW  "narrow"
+#define REPLACE "replace"
+
+static const char *text_of(const char *name, const char *combine, int number)
+{
+	static char text[400];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"return { api = 1, kind = 'reservation', name = '%s', combine = '%s', "
+		"match = function() return %d > 0 end }",
+		name, combine, number);
+	return text;
+}
+
+static int put(struct live_rig *rig, const char *name, const char *combine, int number,
+	       bool is_admin)
+{
+	struct neap_live_change change = live_change(rig, name);
+	const char *text = text_of(name, combine, number);
+	struct neap_error err = {0};
+
+	change.kind = "reservation";
+	change.is_admin = is_admin;
+	return live_ask(rig, neap_live_put(rig->live, &change, text, strlen(text), &err),
+			&err);
+}
+
+static int roll_back(struct live_rig *rig, const char *name, bool is_admin)
+{
+	struct neap_live_change change = live_change(rig, name);
+	struct neap_error err = {0};
+
+	change.kind = "reservation";
+	change.is_admin = is_admin;
+	return live_ask(rig, neap_live_rollback(rig->live, &change, "", &err), &err);
+}
+
+static int drop(struct live_rig *rig, const char *name)
+{
+	struct neap_live_change change = live_change(rig, name);
+	struct neap_error err = {0};
+
+	change.kind = "reservation";
+	return live_ask(rig, neap_live_delete(rig->live, &change, &err), &err);
+}
+
+static bool is_in_service(struct live_rig *rig, const char *name)
+{
+	return neap_registry_find(rig->registry, "reservation", name) != NULL;
+}
+
+static void test_admins_alone(void **state)
+{
+	struct live_rig *rig = live_open(state);
+
+	assert_int_equal(put(rig, "a", REPLACE, 1, false), 403);
+	assert_non_null(strstr(rig->answer.err.msg, "only an admin may load it"));
+	assert_false(is_in_service(rig, "a"));
+	assert_int_equal(put(rig, "a", REPLACE, 1, true), 201);
+	assert_true(is_in_service(rig, "a"));
+	/* Narrowing is everybody's; what an admin loaded before does not come back by others. */
+	assert_int_equal(put(rig, "a", NARROW, 1, false), 200);
+	assert_int_equal(roll_back(rig, "a", false), 403);
+	assert_int_equal(roll_back(rig, "a", true), 200);
+	assert_int_equal(put(rig, "a", REPLACE, 2, false), 403);
+	live_teardown(state);
+}
+
+static void test_survives_a_restart(void **state)
+{
+	struct live_rig *rig = live_open(state);
+	struct neap_error err = {0};
+
+	assert_int_equal(put(rig, "a", REPLACE, 1, true), 201);
+	live_stop(rig);
+	assert_int_equal(live_start(rig, &err), 0);
+	assert_true(is_in_service(rig, "a"));
+	live_teardown(state);
+}
+
+static void test_files(void **state)
+{
+	struct live_rig *rig;
+	struct neap_error err = {0};
+
+	assert_int_equal(live_setup(state), 0);
+	rig = *state;
+	rig->has_dir = true;
+	assert_int_equal(live_start(rig, &err), 0);
+	live_file(rig, "a.lua", text_of("a", REPLACE, 1));
+	assert_true(is_in_service(rig, "a"));
+	live_teardown(state);
+}
+
+static void test_one_at_a_time(void **state)
+{
+	struct live_rig *rig = live_open(state);
+
+	assert_int_equal(put(rig, "a", REPLACE, 1, true), 201);
+	assert_int_equal(put(rig, "b", REPLACE, 1, true), 422);
+	assert_non_null(strstr(rig->answer.err.msg, "reservation/a"));
+	assert_int_equal(put(rig, "b", NARROW, 1, true), 201);
+	assert_int_equal(put(rig, "a", REPLACE, 2, true), 200);
+	assert_int_equal(drop(rig, "a"), 200);
+	assert_int_equal(put(rig, "b", REPLACE, 1, true), 200);
+	live_teardown(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_admins_alone),
+		cmocka_unit_test(test_survives_a_restart),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_one_at_a_time),
+	};
+
+	return cmocka_run_group_tests_name("policies that replace", tests, NULL, NULL);
+}
