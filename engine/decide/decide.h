@@ -79,6 +79,8 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 /* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
 size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
 
+/* The reservations that it goes by; NULL: there are none. */
+const struct neap_reserve_book *neap_decide_book(const struct neap_decide *decide);
 /* Nodes that there were. */
 size_t neap_decide_nodes(const struct neap_decide *decide);
 
