@@ -208,8 +208,7 @@ static void test_policy(void **state)
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'8','pods':'110'");
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(kept); i++)
 		(void)kept_set(rig, &kept[i]);
-	kept_set_pod(rig,
-		     &(struct kept_pod){"p", NULL, CPU("1"), APP ",'team':'red'"});
+	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("1"), APP ",'team':'red'"});
 	assert_string_equal(
 		offers(rig, decide, "p", "a"),
 		"night: at night only | open: first | other: labels that a policy "
@@ -244,11 +243,11 @@ static void test_off(void **state)
 		kept_decide(rig, neap_cluster_find_pod(rig->cluster, "default", "p"),
 			    false),
 		"a");
-	assert_int_equal(neap_decide_pod(
-				 rig->decide,
-				 neap_cluster_find_pod(rig->cluster, "default", "q"),
-				 &choice, &err),
-			 0);
+	assert_int_equal(
+		neap_decide_pod(rig->decide,
+				neap_cluster_find_pod(rig->cluster, "default", "q"),
+				&choice, &err),
+		0);
 	kept_free(rig);
 }
 
@@ -278,11 +277,11 @@ static void test_is_found(void **state)
 	(void)kept_set(rig, &(struct kept_reservation){"s", "n200", CPU("4"), ""});
 	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("2"), APP});
 	for (int i = 0; i < 5; i++)
-		assert_string_equal(kept_decide(rig,
-						neap_cluster_find_pod(rig->cluster,
-								      "default", "p"),
-						false),
-				    "n399 r");
+		assert_string_equal(
+			kept_decide(rig,
+				    neap_cluster_find_pod(rig->cluster, "default", "p"),
+				    false),
+			"n399 r");
 	kept_free(rig);
 }
 
