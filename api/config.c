@@ -128,6 +128,10 @@ static const struct neap_option options[] = {
 	 "false", 0, 0, NULL,
 	 "--extender-listen, of this machine, without TLS: all but bind, for everybody "
 	 "here"},
+	{"extender-deadline", "extender-deadline", NEAP_OPTION_DURATION,
+	 AT(extender_deadline_usec), "TIME", "4s", SECOND / 10, 60 * MINUTE, NULL,
+	 "until when the extender answers, with what it knows then; below the httpTimeout "
+	 "of the kube-scheduler"},
 	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
 	 0, 30 * 24 * 60 * MINUTE, NULL,
 	 "how long the API keeps events after they were written last, or 0: as long as "

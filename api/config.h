@@ -78,7 +78,8 @@ struct neap_config {
 	int64_t node_grace_usec; /* --node-grace, 40s */
 	int64_t reservation_keep_usec; /* --reservation-gc-age, 24h; 0: never */
 	char extender_listen[64];      /* --extender-listen; "off" */
-	bool extender_plain;   /* --extender-plain: without TLS, to this machine alone */
+	bool extender_plain; /* --extender-plain: without TLS, to this machine alone */
+	int64_t extender_deadline_usec; /* --extender-deadline, 4s */
 	bool schedule_default; /* --schedule-default: pods of default-scheduler too */
 	char scheduler_config[256]; /* --scheduler-config; "" none */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kind filter: allow(ctx, pod, node), called for many nodes in a row. One protected call with one budget goes through a
- * block of nodes: per node a few fields are set in a table that is there already, and the function is called. */
+ * block of nodes, in a loop of Lua's (place_needs.c) that calls out for the fields of the next node and for refusals. */
 #include <string.h>
 
 #include <lauxlib.h>
@@ -16,7 +16,7 @@ struct block {
 	const struct neap_place *place;
 	struct neap_place_call *call;
 	const uint32_t *rows;
-	size_t count;
+	size_t count, at; /* at: the next one */
 	uint32_t *answers;
 	const struct neap_column_view *views;
 	bool is_wrong;
@@ -58,20 +58,43 @@ static uint32_t note_reason(struct neap_place_call *call, const char *text)
 	return (uint32_t)i + 1;
 }
 
-/* The two results at the top; false: they are wrong. */
-static bool read_answer(lua_State *L, struct block *block, uint32_t row, uint32_t *ret)
+/* The iterator: the next nodes that have all that is needed. Those that have not stay allowed. */
+static int following(lua_State *L)
 {
-	const struct neap_columns *columns = block->views[0].columns;
-	int is = lua_type(L, -2), why = lua_type(L, -1);
+	struct block *block = lua_touserdata(L, lua_upvalueindex(1));
+	const struct neap_place_needs *needs = block->policy->place;
+	int each = (int)needs->node_count + 1, room = each * (int)needs->batch, top = 0;
 
-	*ret = 0;
-	if (is == LUA_TBOOLEAN && lua_toboolean(L, -2))
-		return true;
-	if (is == LUA_TBOOLEAN && (why == LUA_TSTRING || why == LUA_TNIL)) {
-		*ret = note_reason(block->call,
-				   why == LUA_TSTRING ? lua_tostring(L, -1) : "");
-		return true;
+	lua_settop(L, 0);
+	luaL_checkstack(L, room, NULL);
+	while (top < room && block->at < block->count) {
+		uint32_t row = block->rows[block->at];
+
+		lua_pushinteger(L, (lua_Integer)block->at++);
+		if (neap_place_push_fields(L, needs, block->views, row))
+			top += each;
+		else
+			lua_settop(L, top);
 	}
+	return top;
+}
+
+/* What allow returned for a node, when that is not just true. */
+static int refuse(lua_State *L)
+{
+	struct block *block = lua_touserdata(L, lua_upvalueindex(1));
+	const struct neap_columns *columns = block->views[0].columns;
+	size_t at = (size_t)lua_tointeger(L, 1);
+	int is = lua_type(L, 2), why = lua_type(L, 3);
+
+	if (is == LUA_TBOOLEAN && (why == LUA_TSTRING || why == LUA_TNIL)) {
+		block->answers[at] = note_reason(
+			block->call, why == LUA_TSTRING ? lua_tostring(L, 3) : "");
+		return 0;
+	}
+	if (block->is_wrong)
+		return 0;
+	block->at = block->count; /* but for those that Lua has the fields of */
 	block->is_wrong = true;
 	block->rc =
 		neap_error_set(block->err, NEAP_EINVAL,
@@ -79,36 +102,29 @@ static bool read_answer(lua_State *L, struct block *block, uint32_t row, uint32_
 			       "and a text, is wanted",
 			       lua_typename(L, is), is == LUA_TBOOLEAN ? " and a " : "",
 			       is == LUA_TBOOLEAN ? lua_typename(L, why) : "",
-			       columns->nodes[row]->name);
-	return false;
+			       columns->nodes[block->rows[at]]->name);
+	return 0;
 }
 
 static int run_block(lua_State *L)
 {
 	struct block *block = lua_touserdata(L, 1);
 	const struct neap_policy *policy = block->policy;
-	int fn, targets;
+	int targets;
 
 	luaL_checkstack(L, 16, NULL);
+	memset(block->answers, 0, block->count * sizeof(*block->answers));
+	neap_policy_push(L, policy, NEAP_REF_LOOP);
 	neap_policy_push(L, policy, NEAP_REF_TICK);
-	fn = lua_gettop(L);
 	neap_policy_push(L, policy, NEAP_REF_CTX);
 	neap_policy_push(L, policy, NEAP_REF_POD);
+	neap_policy_push(L, policy, NEAP_REF_NODE);
+	lua_pushlightuserdata(L, block);
+	lua_pushcclosure(L, following, 1);
+	lua_pushlightuserdata(L, block);
+	lua_pushcclosure(L, refuse, 1);
 	targets = neap_place_push_targets(L, policy);
-	for (size_t i = 0; i < block->count; i++) {
-		block->answers[i] = 0;
-		if (!neap_place_set_node(L, policy->place, block->views, targets,
-					 block->rows[i]))
-			continue;
-		lua_pushvalue(L, fn);
-		lua_pushvalue(L, fn + 1);
-		lua_pushvalue(L, fn + 2);
-		lua_pushvalue(L, fn + 3);
-		lua_call(L, 3, 2);
-		if (!read_answer(L, block, block->rows[i], &block->answers[i]))
-			return 0;
-		lua_pop(L, 2);
-	}
+	lua_call(L, 6 + targets, 0);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "no new writes",
 		.is_short = true,
+		.has_shadow = true,
 		.run_example = neap_qos_run_example,
 	},
 	{
@@ -37,6 +38,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "nodes are scored without it",
 		.is_short = true,
+		.has_shadow = true,
 		.is_place = true,
 		.run_example = neap_place_run_example,
 	},
@@ -50,6 +52,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "it keeps no pod from any node",
 		.is_short = true,
+		.has_shadow = true,
 		.is_place = true,
 		.run_example = neap_place_run_example,
 	},
@@ -59,7 +62,7 @@ static const struct neap_kind kinds[] = {
 		.more = reservation_fields,
 		.call_budget_usec = 2000, /* one reservation */
 		.load_budget_usec = 100000,
-		.cycle_budget_usec = 20000,
+		.cycle_budget_usec = 30000,
 		.upload_budget_usec = 2000000,
 		.failsafe = "owners alone say who uses a reservation",
 		.is_short = true,

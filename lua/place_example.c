@@ -41,8 +41,8 @@ static int set_node(struct example *ex, const char *name, const json_t *node)
 	unsigned moved;
 	int rc = allocatable ? 0 : neap_error_nomem(ex->row->err);
 
-	if (rc == 0)
-		rc = json_object_set_new(allocatable, "pods", json_string("110"));
+	if (rc == 0 && json_object_set_new(allocatable, "pods", json_string("110")) < 0)
+		rc = neap_error_nomem(ex->row->err);
 	if (rc == 0)
 		rc = neap_place_row_amounts(ex->row, json_object_get(node, "allocatable"),
 					    "allocatable", allocatable);

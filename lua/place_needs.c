@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `needs` of the kinds that are asked within a decision, and the tables that are made of them. A pod's is new in each
- * decision; there is one for all nodes, whose fields are set anew for each, so that a node costs no memory. */
+ * decision; there is one for all nodes, whose fields are set anew for each, so that a node costs no memory. What sets them
+ * is Lua, made of the needs: a field that is set there costs a quarter of one that is set from C. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,6 +188,8 @@ static int read_need(lua_State *L, const struct neap_policy *policy, size_t inde
 	if (rc < 0)
 		return neap_error_wrap(err, "field 'needs[%zu]'", index + 1);
 	note_cost(policy->place, need);
+	if (need->field == NEAP_PLACE_NODE)
+		policy->place->node_count++;
 	return 0;
 }
 
@@ -277,68 +280,159 @@ int neap_place_needs_read(lua_State *L, int index, struct neap_policy *policy,
 	}
 	neap_place_push_main(L, policy->place, NEAP_OF_NODE);
 	neap_policy_keep(L, policy, NEAP_REF_NODE);
+	if (strcmp(policy->kind->name, "filter") == 0)
+		neap_place_make_loop(L, policy);
 	return 0;
 }
 
 /* --- the node --- */
 
-int neap_place_push_targets(lua_State *L, const struct neap_policy *policy)
+/* Calling out of Lua costs as much as a node does there, so fields come for several nodes at once: so many values in all,
+ * as a function has 200 locals and each takes one. */
+#define BATCH_VALUES 40
+#define BATCH_MAX    8
+
+/* Any bytes as a Lua string. */
+static void add_quoted(luaL_Buffer *text, const char *key)
 {
-	const struct neap_place_needs *needs = policy->place;
-	int table, first;
+	char escape[8];
 
-	luaL_checkstack(L, 2 * NEAP_NEEDS_MAX + 16, NULL);
-	neap_policy_push(L, policy, NEAP_REF_NODE);
-	table = lua_gettop(L);
-	first = table + 1;
-	for (size_t i = 0; i < needs->count; i++) {
-		const struct neap_place_need *need = &needs->rows[i];
-
-		/* A script may have put something else into its table: then it has what it made. */
-		if (!neap_place_has_key(need) || need->field != NEAP_PLACE_NODE ||
-		    neap_lua_get(L, table, neap_place_field_name(need)) != LUA_TTABLE) {
-			lua_settop(L, first + 2 * (int)i - 1);
-			lua_pushvalue(L, table);
-		}
-		lua_pushstring(L, neap_place_has_key(need) ? need->column.key
-							   : neap_place_field_name(need));
+	luaL_addchar(text, '"');
+	for (; *key; key++) {
+		(void)snprintf(escape, sizeof(escape), "\\%03d", (unsigned char)*key);
+		luaL_addstring(text, escape);
 	}
-	return first;
+	luaL_addchar(text, '"');
 }
 
-bool neap_place_set_node(lua_State *L, const struct neap_place_needs *needs,
-			 const struct neap_column_view *views, int targets, uint32_t row)
+static void add_number(luaL_Buffer *text, const char *before, size_t number)
 {
+	char digits[24];
+
+	(void)snprintf(digits, sizeof(digits), "%zu", number);
+	luaL_addstring(text, before);
+	luaL_addstring(text, digits);
+}
+
+/* Sets the fields of the node that is number k of those at hand, and asks about it. */
+static void add_node(luaL_Buffer *text, const struct neap_place_needs *needs, size_t k)
+{
+	size_t value = k * needs->node_count, table = 0;
+
+	add_number(text, " if i", k);
+	luaL_addstring(text, " then");
 	for (size_t i = 0; i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
-		int64_t amount = 0;
-		double share;
-		bool is_there = true;
 
 		if (need->field != NEAP_PLACE_NODE)
 			continue;
-		lua_pushvalue(L, targets + 2 * (int)i + 1);
-		if (neap_column_is_text(need->column.family)) {
-			const char *text = neap_column_text(&views[i], row);
+		add_number(text, " t", table++);
+		luaL_addstring(text, "[");
+		add_quoted(text, neap_place_has_key(need) ? need->column.key
+							  : neap_place_field_name(need));
+		add_number(text, "] = v", value++);
+	}
+	luaL_addstring(text, " local is, why = allow(ctx, pod, node)"
+			     " if is ~= true then");
+	add_number(text, " refuse(i", k);
+	luaL_addstring(text, ", is, why) end end");
+}
 
-			is_there = text != NULL;
-			neap_place_push_text(L, text);
-		} else if (neap_column_is_share(need->column.family)) {
-			share = neap_column_number(&views[i], row);
-			is_there = !isnan(share);
-			if (is_there)
-				lua_pushnumber(L, share);
-			else
-				lua_pushnil(L);
-		} else {
-			is_there = neap_column_integer(&views[i], row, &amount);
-			if (is_there)
-				lua_pushinteger(L, amount);
-			else
-				lua_pushnil(L);
+void neap_place_make_loop(lua_State *L, const struct neap_policy *policy)
+{
+	struct neap_place_needs *needs = policy->place;
+	size_t each = needs->node_count;
+	const char *whole;
+	luaL_Buffer text;
+	size_t len;
+
+	needs->batch = 1 + BATCH_VALUES / (each + 1);
+	needs->batch = needs->batch < BATCH_MAX ? needs->batch : BATCH_MAX;
+	luaL_buffinit(L, &text);
+	luaL_addstring(&text, "local allow, ctx, pod, node, following, refuse");
+	for (size_t i = 0; i < each; i++)
+		add_number(&text, ", t", i);
+	luaL_addstring(&text, " = ... for");
+	for (size_t k = 0; k < needs->batch; k++) {
+		add_number(&text, k ? ", i" : " i", k);
+		for (size_t i = 0; i < each; i++)
+			add_number(&text, ", v", k * each + i);
+	}
+	luaL_addstring(&text, " in following do");
+	for (size_t k = 0; k < needs->batch; k++)
+		add_node(&text, needs, k);
+	luaL_addstring(&text, " end");
+	luaL_pushresult(&text);
+	whole = lua_tolstring(L, -1, &len);
+	if (luaL_loadbufferx(L, whole, len, "=neap", "t") != LUA_OK)
+		(void)lua_error(L); /* without memory */
+	neap_policy_keep(L, policy, NEAP_REF_LOOP);
+	lua_pop(L, 1);
+}
+
+int neap_place_push_targets(lua_State *L, const struct neap_policy *policy)
+{
+	const struct neap_place_needs *needs = policy->place;
+	int table, count = 0;
+
+	luaL_checkstack(L, NEAP_NEEDS_MAX + 16, NULL);
+	neap_policy_push(L, policy, NEAP_REF_NODE);
+	table = lua_gettop(L);
+	for (size_t i = 0; i < needs->count; i++) {
+		const struct neap_place_need *need = &needs->rows[i];
+
+		if (need->field != NEAP_PLACE_NODE)
+			continue;
+		count++;
+		/* A script may have put something else into its table: then it has what it made. */
+		if (!neap_place_has_key(need) ||
+		    neap_lua_get(L, table, neap_place_field_name(need)) != LUA_TTABLE) {
+			lua_settop(L, table + count - 1);
+			lua_pushvalue(L, table);
 		}
-		lua_rawset(L, targets + 2 * (int)i);
-		if (!is_there && !need->is_optional)
+	}
+	lua_remove(L, table);
+	return count;
+}
+
+/* False: it is missing, and nil is there. */
+static bool push_field(lua_State *L, const struct neap_column_view *view, uint32_t row)
+{
+	enum neap_column_family family = view->column->family;
+	const char *text;
+	int64_t amount;
+	double share;
+
+	if (neap_column_is_text(family)) {
+		text = neap_column_text(view, row);
+		neap_place_push_text(L, text);
+		return text != NULL;
+	}
+	if (neap_column_is_share(family)) {
+		share = neap_column_number(view, row);
+		if (!isnan(share)) {
+			lua_pushnumber(L, share);
+			return true;
+		}
+	} else if (neap_column_integer(view, row, &amount)) {
+		lua_pushinteger(L, amount);
+		return true;
+	}
+	lua_pushnil(L);
+	return false;
+}
+
+bool neap_place_push_fields(lua_State *L, const struct neap_place_needs *needs,
+			    const struct neap_column_view *views, uint32_t row)
+{
+	for (size_t i = 0; i < needs->count; i++) {
+		const struct neap_place_need *need = &needs->rows[i];
+
+		if (need->field != NEAP_PLACE_NODE)
+			continue;
+		if (views[i].amounts)
+			lua_pushinteger(L, neap_column_amount(&views[i], row));
+		else if (!push_field(L, &views[i], row) && !need->is_optional)
 			return false;
 	}
 	return true;

@@ -55,7 +55,9 @@ struct neap_place_needs {
 	struct neap_place_need rows[NEAP_NEEDS_MAX];
 	/* Of the pod, what stands in its text alone: annotations without "?", and any. */
 	bool must_have_annotations, has_tree;
-	bool has_facts; /* of the reservation, what is dear to make: reserve_facts.c */
+	bool has_facts;    /* of the reservation, what is dear to make: reserve_facts.c */
+	size_t node_count; /* needs of nodes */
+	size_t batch;      /* nodes whose fields are handed to Lua at a time */
 };
 
 /* The list at index; raises. */
@@ -73,12 +75,16 @@ void neap_place_push_labels(lua_State *L, const struct neap_object *object);
  * raise. */
 void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
 			  enum neap_place_of of);
-/* The tables of the nodes' fields onto the stack, for neap_place_set_node: for each need the table that has it, and its
- * key. Returns the index of the first. */
+/* Makes the function that goes through nodes, which the policy keeps as NEAP_REF_LOOP; raises. It takes allow, ctx, pod,
+ * the node's table, following, refuse, and the tables of neap_place_push_targets. following gives, as the iterator of a
+ * for, of up to policy->place->batch nodes an index and the fields; one node after the other these are set, allow is
+ * called, and what is not just true goes to refuse(index, first, second). */
+void neap_place_make_loop(lua_State *L, const struct neap_policy *policy);
+/* For each field of a node in needs the table that has it onto the stack; how many. */
 int neap_place_push_targets(lua_State *L, const struct neap_policy *policy);
-/* Sets the fields of one node, in the table that the policy keeps as NEAP_REF_NODE. False: one is missing. */
-bool neap_place_set_node(lua_State *L, const struct neap_place_needs *needs,
-			 const struct neap_column_view *views, int targets, uint32_t row);
+/* A node's fields onto the stack, in the order of needs. False: one is missing. */
+bool neap_place_push_fields(lua_State *L, const struct neap_place_needs *needs,
+			    const struct neap_column_view *views, uint32_t row);
 /* Gives the policy the pod, as NEAP_REF_POD: SKIPPED where it misses something, WISHES where all is well. */
 enum neap_tick_verdict neap_place_open(struct neap_policy *policy,
 				       const struct neap_place_pod *pod,

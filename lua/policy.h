@@ -22,6 +22,7 @@ struct neap_kind {
 	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */
+	bool has_shadow;      /* another version may be asked beside it: lua/shadow.h */
 	bool is_place; /* asked by a decision about a place for a pod: lua/place.h, lua/reserve.h */
 	/* Reads `more` of the table; raises. NULL: there is nothing to read. */
 	int (*read)(lua_State *L, int table, struct neap_policy *policy,

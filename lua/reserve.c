@@ -135,6 +135,7 @@ static enum neap_tick_verdict open(struct neap_policy *policy, struct neap_error
 	if (verdict != NEAP_TICK_WISHES)
 		return verdict;
 	rc = neap_ctx_reset_memo(policy, err);
+	rc = rc < 0 ? rc : neap_reserve_tidy(policy, err);
 	rc = rc < 0 ? rc : neap_vm_protect(policy->vm, open_protected, policy, 0, err);
 	if (rc < 0)
 		return neap_policy_verdict_of(rc);

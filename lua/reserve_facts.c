@@ -18,6 +18,7 @@ struct facts {
 	struct neap_policy *policy;
 	const struct neap_reserve *reserve;
 	const json_t *annotations; /* NULL: none are needed */
+	bool is_kept;
 };
 
 /* --- owners --- */
@@ -147,7 +148,13 @@ static int make_protected(lua_State *L)
 			continue;
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
-	lua_rawsetp(L, -2, facts->reserve);
+	if (facts->is_kept)
+		lua_rawsetp(L, -2, facts->reserve);
+	else
+		neap_policy_keep(L, facts->policy, NEAP_REF_PASSING);
+	/* Lua looks whether a collection is due when it makes something: here, and not within the call of the script, which
+	 * would pay for it. */
+	lua_pushliteral(L, "");
 	return 0;
 }
 
@@ -163,15 +170,17 @@ static int forget_protected(lua_State *L)
 	return 0;
 }
 
-/* Nothing that is not in the table may be held, and the other way round. */
-static int make_room(struct neap_policy *policy, size_t size, struct neap_error *err)
+/* Between decisions alone: within one, more reservations than there is room for would push each other out for good. */
+int neap_reserve_tidy(struct neap_policy *policy, struct neap_error *err)
 {
 	struct neap_reserve_own *own = policy->reserve;
+	bool is_of_use = own->found >= own->passing;
 	int rc;
 
-	if (own->held_count < NEAP_FACTS_MAX &&
-	    own->held_bytes + size <= NEAP_FACTS_BYTES)
+	own->found = own->passing = 0;
+	if (is_of_use)
 		return 0;
+	/* Nothing that is not in the table may be held, and the other way round. */
 	rc = neap_vm_protect(policy->vm, forget_protected, policy, 0, err);
 	if (rc < 0)
 		return rc;
@@ -197,11 +206,14 @@ static enum neap_tick_verdict make(struct facts *facts, struct neap_error *err)
 			reserve->object->name);
 		return NEAP_TICK_SKIPPED;
 	}
-	rc = make_room(facts->policy, size, err);
-	rc = rc < 0 ? rc
-		    : neap_vm_protect(facts->policy->vm, make_protected, facts, 0, err);
+	facts->is_kept = own->held_count < NEAP_FACTS_MAX &&
+			 own->held_bytes + size <= NEAP_FACTS_BYTES;
+	rc = neap_vm_protect(facts->policy->vm, make_protected, facts, 0, err);
 	if (rc < 0)
 		return neap_policy_verdict_of(rc);
+	own->passing += !facts->is_kept;
+	if (!facts->is_kept)
+		return NEAP_TICK_WISHES;
 	own->held[own->held_count++] = neap_reserve_ref(reserve);
 	own->held_bytes += size;
 	return NEAP_TICK_WISHES;
@@ -211,18 +223,21 @@ void neap_reserve_push_facts(lua_State *L, const struct neap_policy *policy,
 			     const struct neap_reserve *reserve)
 {
 	neap_policy_push(L, policy, NEAP_REF_FACTS);
-	lua_rawgetp(L, -1, reserve);
+	if (lua_rawgetp(L, -1, reserve) == LUA_TNIL) {
+		lua_pop(L, 1);
+		neap_policy_push(L, policy, NEAP_REF_PASSING);
+	}
 	lua_remove(L, -2);
 }
 
-static bool is_known(const struct neap_policy *policy, const struct neap_reserve *reserve)
+static bool is_kept(const struct neap_policy *policy, const struct neap_reserve *reserve)
 {
 	lua_State *L = neap_vm_state(policy->vm);
 	bool is;
 
-	neap_reserve_push_facts(L, policy, reserve);
-	is = !lua_isnil(L, -1);
-	lua_pop(L, 1);
+	neap_policy_push(L, policy, NEAP_REF_FACTS);
+	is = lua_rawgetp(L, -1, reserve) != LUA_TNIL;
+	lua_pop(L, 2);
 	return is;
 }
 
@@ -242,8 +257,12 @@ enum neap_tick_verdict neap_reserve_know(struct neap_policy *policy,
 	enum neap_tick_verdict verdict;
 	json_t *tree = NULL;
 
-	if (!policy->place->has_facts || is_known(policy, reserve))
+	if (!policy->place->has_facts)
 		return NEAP_TICK_WISHES;
+	if (is_kept(policy, reserve)) {
+		policy->reserve->found++;
+		return NEAP_TICK_WISHES;
+	}
 	if (needs_annotations(policy->place)) {
 		tree = neap_object_tree(reserve->object);
 		if (!tree) {

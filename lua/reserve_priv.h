@@ -26,9 +26,13 @@ struct neap_reserve_own {
 	/* Whose facts are kept: references, so that no address comes to stand for another one. */
 	struct neap_reserve *held[NEAP_FACTS_MAX];
 	size_t held_count, held_bytes;
+	size_t found,
+		passing; /* offers of this decision: facts were kept, found no room */
 };
 
-/* reserve_facts.c: so that neap_reserve_push_facts works. SKIPPED: they would be too large. */
+/* reserve_facts.c; a decision begins. */
+int neap_reserve_tidy(struct neap_policy *policy, struct neap_error *err);
+/* So that neap_reserve_push_facts works. SKIPPED: they would be too large. */
 enum neap_tick_verdict neap_reserve_know(struct neap_policy *policy,
 					 const struct neap_reserve *reserve,
 					 struct neap_error *err);

@@ -256,10 +256,13 @@ static const struct object objects[] = {
 	{"a template that nobody can read",
 	 RESERVATION(
 		 "{template: {metadata: {labels: {a: 1}, namespace: 2}, spec: {nodeName: 3, "
-		 "containers: [{resources: {requests: {cpu: lots, memory: -1Gi}}}, x], "
+		 "containers: [{resources: {requests: {cpu: lots, memory: -1Gi}, "
+		 "limits: {cpu: 0.5, pods: -1}}}, x], "
 		 "priority: high, tolerations: {}}}, " OWNERS "}"),
 	 "spec.template.metadata.labels[a] FieldValueTypeInvalid | "
 	 "spec.template.metadata.namespace FieldValueTypeInvalid | "
+	 "spec.template.spec.containers[0].resources.limits[cpu] FieldValueTypeInvalid | "
+	 "spec.template.spec.containers[0].resources.limits[pods] FieldValueInvalid | "
 	 "spec.template.spec.containers[0].resources.requests[cpu] FieldValueInvalid | "
 	 "spec.template.spec.containers[0].resources.requests[memory] FieldValueInvalid | "
 	 "spec.template.spec.containers[1] FieldValueTypeInvalid | "
@@ -270,7 +273,7 @@ static const struct object objects[] = {
 	{"a template with more than is read",
 	 RESERVATION(
 		 "{template: {namespace: default, spec: {containers: [{name: c, image: i, "
-		 "resources: {requests: {cpu: 0.5, memory: 1Gi, example.com/x: 1}, claims: "
+		 "resources: {requests: {cpu: '0.5', memory: 1Gi, example.com/x: 1}, claims: "
 		 "[]}}], hostNetwork: true}}, " OWNERS "}"),
 	 "", "", NULL},
 	{"a taint without effect",

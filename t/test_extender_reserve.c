@@ -96,27 +96,27 @@ static void test_kept(void **state)
 
 	reserve(rig, "web", "node-0", "3", "'allocateOnce':false", room);
 	add_pod(rig, "other", "none", "2", "", "", other);
-	ask_nodes(rig, EXTENDER_FILTER, "other", other,
+	ask_nodes(rig, FILTER, "other", other,
 		  (const char *const[]){"#NodeNames=1", "NodeNames.0=node-2",
 					"FailedNodes.node-0=Insufficient cpu",
 					"FailedNodes.node-1=Insufficient cpu",
 					"FailedAndUnresolvableNodes={}", NULL});
 	add_pod(rig, "web-0", "web", "2", "", "", owner);
-	ask_nodes(rig, EXTENDER_FILTER, "web-0", owner,
+	ask_nodes(rig, FILTER, "web-0", owner,
 		  (const char *const[]){"#NodeNames=2", "NodeNames.0=node-0",
 					"NodeNames.1=node-2", NULL});
 	/* The emptier one would have more points otherwise. */
-	ask_nodes(rig, EXTENDER_PRIORITIZE, "web-0", owner,
+	ask_nodes(rig, PRIORITIZE, "web-0", owner,
 		  (const char *const[]){"0.Host=node-0", "0.Score=10", "2.Host=node-2",
 					"2.Score=0", NULL});
-	assert_string_equal(extender_bind(rig, "web-0", owner, "node-0"), "");
+	assert_string_equal(extender_bind_to(rig, "web-0", owner, "node-0"), "");
 	(void)snprintf(want, sizeof(want), "{\"name\":\"web\",\"uid\":\"%s\"}", room);
 	assert_string_equal(used_by(rig, "web-0"), want);
 	/* One CPU is left of it and one of the node. */
 	add_pod(rig, "web-1", "web", "2", "", "", late);
-	ask_nodes(rig, EXTENDER_FILTER, "web-1", late,
+	ask_nodes(rig, FILTER, "web-1", late,
 		  (const char *const[]){"#NodeNames=2", "NodeNames.0=node-0", NULL});
-	assert_string_equal(extender_bind(rig, "web-1", late, "node-2"), "");
+	assert_string_equal(extender_bind_to(rig, "web-1", late, "node-2"), "");
 	assert_string_equal(used_by(rig, "web-1"), "");
 }
 
@@ -129,7 +129,7 @@ static void test_required(void **state)
 	char room[64], pod[64], want[160];
 
 	add_pod(rig, "web-0", "web", "1", affinity, "", pod);
-	ask_nodes(rig, EXTENDER_FILTER, "web-0", pod,
+	ask_nodes(rig, FILTER, "web-0", pod,
 		  (const char *const[]){"#NodeNames=0",
 					"FailedNodes.node-2=node(s) no reservations "
 					"match reservation affinity",
@@ -137,11 +137,11 @@ static void test_required(void **state)
 					"reservations match reservation affinity",
 					NULL});
 	reserve(rig, "web", "node-0", "1", "'allocatePolicy':'Restricted'", room);
-	ask_nodes(rig, EXTENDER_FILTER, "web-0", pod,
+	ask_nodes(rig, FILTER, "web-0", pod,
 		  (const char *const[]){"#NodeNames=1", "NodeNames.0=node-0", NULL});
-	assert_non_null(strstr(extender_bind(rig, "web-0", pod, "node-2"),
+	assert_non_null(strstr(extender_bind_to(rig, "web-0", pod, "node-2"),
 			       "no reservation(s) to meet the requirements"));
-	assert_string_equal(extender_bind(rig, "web-0", pod, "node-0"), "");
+	assert_string_equal(extender_bind_to(rig, "web-0", pod, "node-0"), "");
 	(void)snprintf(want, sizeof(want), "{\"name\":\"web\",\"uid\":\"%s\"}", room);
 	assert_string_equal(used_by(rig, "web-0"), want);
 }
@@ -160,13 +160,13 @@ static void test_preempt(void **state)
 			 201);
 	reserve(rig, "web", "node-0", "2", "", room);
 	add_pod(rig, "low", "none", "1", "", "", low);
-	assert_string_equal(extender_bind(rig, "low", low, "node-0"), "");
+	assert_string_equal(extender_bind_to(rig, "low", low, "node-0"), "");
 	add_pod(rig, "safe", "none", "1", "", "", safe);
 	assert_int_equal(kube_ask(rig, "MERGE " SCHEDULE_PODS "/safe",
 				  "{'metadata':{'labels':{'scheduling.koordinator.sh/"
 				  "disable-preemptible':'true'}}}"),
 			 200);
-	assert_string_equal(extender_bind(rig, "safe", safe, "node-0"), "");
+	assert_string_equal(extender_bind_to(rig, "safe", safe, "node-0"), "");
 	add_pod(rig, "high", "none", "3", "", "'priorityClassName':'high'", high);
 	add_pod(rig, "web-0", "web", "3", "", "'priorityClassName':'high'", owner);
 	for (int i = 0; i < 5; i++) {
@@ -182,7 +182,7 @@ static void test_preempt(void **state)
 
 		(void)snprintf(body, sizeof(body), ask, rows[i].name, rows[i].uid,
 			       rows[i].victim);
-		assert_int_equal(extender_ask_as(rig, EXTENDER_PREEMPT, body, ""), 200);
+		assert_int_equal(extender_ask_as(rig, PREEMPT, body, ""), 200);
 		extender_must_be(rig, rows[i].name,
 				 (const char *const[]){rows[i].want, NULL});
 	}

@@ -206,6 +206,53 @@ static void test_shadow(void **state)
 	}
 }
 
+/* What a script does to the fields of one node is gone with the next, which has its own or none. */
+static void test_nodes_are_apart(void **state)
+{
+	struct place_rig *rig = place_new();
+
+	(void)state;
+	place_add_nodes(rig, 21);
+	place_put(
+		rig, "filter", "spoils", 0,
+		"needs = { 'node.labels.odd?', 'node.name', 'node.pods', 'node.free.cpu', "
+		"'node.labels.example.com/x?' }, allow = function(ctx, pod, node) "
+		"local odd = (node.name:byte() - 97) % 2 == 1 "
+		"assert(node.labels.odd == (odd and 'yes' or nil)) "
+		"assert(node.pods == 0 and node.free.cpu == 10000) "
+		"assert(node.labels['example.com/x'] == nil) "
+		"node.free.cpu, node.pods, node.name = -1, nil, {} "
+		"node.labels.odd, node.labels['example.com/x'] = 'spoilt', true "
+		"return false, 'seen' end");
+	assert_string_equal(place_decide(rig, ""),
+			    "0/21 nodes are available: 21 node(s) not allowed by policy "
+			    "spoils: seen.");
+	assert_int_equal(rig->failed, 0);
+	place_free(rig);
+}
+
+/* As many needs as there may be, and none. */
+static void test_many_needs(void **state)
+{
+	struct place_rig *rig = *state;
+	char body[4096] = "needs = { 'node.name'";
+	size_t len = strlen(body);
+
+	for (int i = 1; i < 64; i++)
+		len += (size_t)snprintf(body + len, sizeof(body) - len,
+					", 'node.labels.l%d?'", i);
+	(void)snprintf(body + len, sizeof(body) - len,
+		       " }, allow = function(ctx, pod, node) return node.name == 'd' "
+		       "and node.labels.l63 == nil end");
+	place_put(rig, "filter", "many", 0, body);
+	assert_string_equal(place_decide(rig, ""), "d");
+	place_put(rig, "filter", "none", 1, "allow = function() return false, 'all' end");
+	assert_string_equal(
+		place_decide(rig, ""),
+		"0/4 nodes are available: 1 node(s) not allowed by policy none: "
+		"all, 3 node(s) not allowed by policy many: no reason given.");
+}
+
 static void test_after_the_others(void **state)
 {
 	struct place_rig *rig = *state;
@@ -465,6 +512,8 @@ int main(void)
 		TEST(refuses),
 		TEST(told_by_name),
 		cmocka_unit_test(test_shadow),
+		cmocka_unit_test(test_nodes_are_apart),
+		TEST(many_needs),
 		TEST(after_the_others),
 		TEST(missing_is_no_fault),
 		cmocka_unit_test(test_reasons_are_bounded),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -28,6 +29,26 @@ static void tell(void *arg, struct neap_http_request *request)
 	(void)arg;
 	(void)neap_http_body_get(request, &len);
 	neap_http_answer_json_take(request, 200, json_pack("{s:i}", "len", (int)len));
+}
+
+static unsigned sum_of(const char *body, size_t len)
+{
+	unsigned sum = 1;
+
+	for (size_t i = 0; i < len; i++)
+		sum = sum * 31 + (unsigned char)body[i];
+	return sum;
+}
+
+static void sum(void *arg, struct neap_http_request *request)
+{
+	char text[64];
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+
+	(void)arg;
+	(void)snprintf(text, sizeof(text), "<%zu %u>", len, sum_of(body, len));
+	neap_http_answer_text(request, 200, "text/plain", text, strlen(text));
 }
 
 static void gone(void *arg)
@@ -52,6 +73,7 @@ static json_t *refusal(int status, const struct neap_error *err)
 
 static const struct neap_http_route routes[] = {
 	{"POST", "/tree/a", NEAP_HTTP_READER, tell},
+	{"POST", "/tree/sum", NEAP_HTTP_READER, sum},
 	{"POST", "/other", NEAP_HTTP_READER, tell},
 	{"GET", "/tree/flow", NEAP_HTTP_READER, flow},
 	{"GET", "/other/flow", NEAP_HTTP_READER, flow},
@@ -227,6 +249,57 @@ static void test_bodies(void **state)
 	}
 }
 
+/* A request of size bytes in all, with close behind its answer or not. Returns its length. */
+static size_t make_sum(char *to, size_t size, bool is_last, char *want, size_t want_size)
+{
+	size_t len = size, head;
+	int n;
+
+	/* The head has its own length in it. */
+	do {
+		n = snprintf(to, size,
+			     "POST /tree/sum HTTP/1.1\r\n" HOST AUTH
+			     "%sContent-Length: %zu\r\n\r\n",
+			     is_last ? "Connection: close\r\n" : "", len);
+		head = (size_t)n;
+		len--;
+	} while (head + len + 1 > size);
+	len++;
+	for (size_t i = 0; i < len; i++)
+		to[head + i] = (char)('a' + (i + i / 251 + i / 65521) % 26);
+	(void)snprintf(want, want_size, "<%zu %u>", len, sum_of(to + head, len));
+	return head + len;
+}
+
+/* Requests around the sizes that are read at a time, a small one right behind each: nothing of one is lost, nor in the
+ * other. In one piece and in pieces, the end of the connection behind the last byte or not. */
+static void test_bodies_behind_each_other(void **state)
+{
+	static const size_t sizes[] = {4095,   4096,   4097,   8191,  8192,
+				       8193,   65535,  65536,  69631, 69632,
+				       69633,  73728,  73729,  77824, 77825,
+				       131072, 135168, 300000, MIB,   3 * MIB};
+	neap_auto_free char *text = neap_alloc(4 * MIB);
+	char answer[4096], first[64], second[64];
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(sizes) * 3; i++) {
+		size_t size = sizes[i / 3], piece = i % 3 == 1 ? 4096 : 4 * MIB, len;
+		int fd = http_dial(*state);
+
+		len = make_sum(text, size, false, first, sizeof(first));
+		len += make_sum(text + len, 300, true, second, sizeof(second));
+		for (size_t at = 0; at < len; at += piece)
+			http_say(fd, text + at, len - at < piece ? len - at : piece);
+		if (i % 3 == 2)
+			(void)shutdown(fd, SHUT_WR);
+		if (!http_hear(fd, answer, sizeof(answer), 5000) ||
+		    !strstr(answer, first) || !strstr(answer, second))
+			fail_msg("%zu bytes: want %s and %s, got %s", size, first, second,
+				 answer);
+		close(fd);
+	}
+}
+
 /* --- streams and connections --- */
 
 /* Opens streams until one is refused, or ALL; how many. */
@@ -364,6 +437,8 @@ int main(void)
 		cmocka_unit_test(test_not_open_yet),
 		cmocka_unit_test_setup_teardown(test_refusals, start_closed, stop),
 		cmocka_unit_test_setup_teardown(test_bodies, start_closed, stop),
+		cmocka_unit_test_setup_teardown(test_bodies_behind_each_other,
+						start_closed, stop),
 		cmocka_unit_test_setup_teardown(test_streams, start_closed, stop),
 		cmocka_unit_test_setup_teardown(test_streams_of_strangers, start_open,
 						stop),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies that decide in place of the owners of reservations: admins load them, one at a time. */
+ * Live policies of kind reservation: those that decide in place of the owners are loaded by admins, one at a time; what
+ * is kept of any of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +122,63 @@ static void test_one_at_a_time(void **state)
 	live_teardown(state);
 }
 
+static bool is_open(struct live_rig *rig)
+{
+	json_t *params = neap_policy_params(
+		neap_registry_find(rig->registry, "reservation", "a")->policy);
+	bool is = json_is_true(json_object_get(params, "open"));
+
+	json_decref(params);
+	return is;
+}
+
+static int set_open(struct live_rig *rig, json_t *taken)
+{
+	struct neap_live_change change = live_change(rig, "a");
+	struct neap_error err = {0};
+	int status;
+
+	change.kind = "reservation";
+	status = live_ask(rig, neap_live_set_params(rig->live, &change, taken, &err),
+			  &err);
+	json_decref(taken);
+	return status;
+}
+
+/* As of any other kind: kept over a new version and over a restart. */
+static void test_parameters(void **state)
+{
+	static const char *const texts[] = {
+		"return { api = 1, kind = 'reservation', name = 'a', params = { open = { "
+		"type = 'boolean', default = true, doc = 'd' } }, match = function(ctx) "
+		"return ctx.params.open end }",
+		"return { api = 1, kind = 'reservation', name = 'a', params = { open = { "
+		"type = 'boolean', default = true, doc = 'd' } }, match = function(ctx) "
+		"return not not ctx.params.open end }",
+	};
+	struct live_rig *rig = live_open(state);
+	struct neap_error err = {0};
+
+	for (int i = 0; i < 2; i++) {
+		struct neap_live_change change = live_change(rig, "a");
+
+		change.kind = "reservation";
+		assert_int_equal(live_ask(rig,
+					  neap_live_put(rig->live, &change, texts[i],
+							strlen(texts[i]), &err),
+					  &err),
+				 i ? 200 : 201);
+		assert_int_equal(is_open(rig), !i);
+		assert_int_equal(set_open(rig, json_pack("{s:i}", "open", 5)), 422);
+		assert_int_equal(set_open(rig, json_pack("{s:b}", "open", 0)), 200);
+		assert_false(is_open(rig));
+	}
+	live_stop(rig);
+	assert_int_equal(live_start(rig, &err), 0);
+	assert_false(is_open(rig));
+	live_teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_survives_a_restart),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_parameters),
 	};
 
 	return cmocka_run_group_tests_name("policies that replace", tests, NULL, NULL);

@@ -30,7 +30,7 @@ static const struct {
 	{"nothing", "", "this returns a nil"},
 	{"no api", "return { kind = \"qos\" }", "p.lua: field 'api': api = 1"},
 	{"new api", "return {\n  api = 2 }", "p.lua:2: field 'api': this neap knows api = 1 only"},
-	{"no kind", "return { api = 1 }", "field 'kind': there is no such kind; known: qos, score, filter"},
+	{"no kind", "return { api = 1 }", "field 'kind': there is no such kind; known: qos, score, filter, reservation"},
 	{"wrong kind", "return { api = 1,\n kind = \"cpu\" }", "p.lua:2: field 'kind'"},
 	{"no name", "return { api = 1, kind = \"qos\", " TICK " }", "field 'name': 1 to 47 of"},
 	{"bad name", "return { api = 1, kind = \"qos\", name = \"A b\" }", "field 'name'"},

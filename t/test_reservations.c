@@ -457,7 +457,10 @@ static void test_kind(void **state)
 		 422,
 		 {"details.causes.0.field=spec.template.spec.containers[0].resources.requests"
 		  "[cpu]"}},
-		{"POST " RESERVATIONS, "{'metadata':{'name':'s'}}", 201, {NULL}},
+		{"POST " RESERVATIONS,
+		 "{'metadata':{'name':'s'}}",
+		 422,
+		 {"message~spec: Required value"}},
 	};
 	struct reservations_rig *rig = *state;
 

@@ -58,7 +58,7 @@ static bool compare(struct offer_rig *rig, const char *name, json_t *metadata,
 
 	offer_begin_pod(rig, offer_pod(rig, metadata, json_object()));
 	takes = owners_take(rig, reserve, rig->pod);
-	answer = offer_match(rig, reserve, takes);
+	answer = offer_match_alone(rig, reserve, takes);
 	/* What cannot be read is offered to nobody. */
 	if (!reserve->trouble && (strcmp(answer, "open") == 0) != takes)
 		fail_msg("%s: C says %d, Lua says '%s' %s of pod %s and owners %s", name,

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/reserve_priv.h"
+#include "lua/place.h"
 #include "t/lib/offer_rig.h"
 
 #define NIGHT "match = function(ctx) return false, 'it is day', ctx.now_unix + 3600 end"
@@ -412,67 +412,6 @@ static void test_reason_is_one_line(void **state)
 	assert_true(strlen(text) < NEAP_PLACE_REASON + 64);
 }
 
-/* --- facts --- */
-
-static void test_many_reservations(void **state)
-{
-	struct offer_rig *rig = *state;
-	size_t most = 0;
-
-	offer_put_file(rig, "policies/reservation/owner-match.lua");
-	for (int round = 0; round < 2; round++) {
-		offer_begin(rig, "{'labels':{'app':'web'}}");
-		for (int i = 0; i < 6000; i++) {
-			struct neap_reserve *reserve = offer_reserve(
-				rig, json_object(),
-				json_pack("[{s:{s:{s:s}}}]", "labelSelector",
-					  "matchLabels", "app", i % 2 ? "web" : "db"));
-			const char *text = offer_match(rig, reserve, i % 2);
-			size_t bytes = neap_vm_memory(
-				neap_policy_vm(offer_slot(rig, "owner-match")->policy));
-
-			most = bytes > most ? bytes : most;
-			if (strcmp(text, i % 2 ? "open"
-					       : "policy owner-match: its owners do not "
-						 "take the pod") != 0)
-				fail_msg("%d: %s %s", i, text, rig->last_failed);
-			(void)neap_reserve_unref(reserve);
-		}
-	}
-	assert_true(most < NEAP_VM_MEMORY_BYTES);
-	assert_int_equal(offer_slot(rig, "owner-match")->stats.faults, 0);
-}
-
-/* Whoever writes a reservation does not put a policy out of service by it. */
-static void test_large_owners(void **state)
-{
-	struct offer_rig *rig = *state;
-	json_t *owners = json_array();
-	struct neap_reserve *reserve;
-
-	for (int i = 0; i < 512; i++) {
-		json_t *labels = json_object();
-
-		for (int n = 0; n < 60; n++) {
-			char key[64];
-
-			(void)snprintf(key, sizeof(key), "label-%d-%d", i, n);
-			(void)json_object_set_new(labels, key, json_string("value"));
-		}
-		(void)json_array_append_new(
-			owners,
-			json_pack("{s:{s:o}}", "labelSelector", "matchLabels", labels));
-	}
-	reserve = offer_reserve(rig, json_object(), owners);
-	assert_null(reserve->trouble);
-	offer_put_file(rig, "policies/reservation/owner-match.lua");
-	offer_begin(rig, "{}");
-	assert_string_equal(offer_match(rig, reserve, true), "open");
-	assert_string_equal(offer_ask(rig, "{}"), "open");
-	assert_int_equal(rig->failed, 0);
-	(void)neap_reserve_unref(reserve);
-}
-
 /* --- loading --- */
 
 static void test_refused_at_load(void **state)
@@ -559,8 +498,6 @@ int main(void)
 		cmocka_unit_test(test_bad_ones),
 		TEST(slow_one),
 		TEST(reason_is_one_line),
-		TEST(many_reservations),
-		TEST(large_owners),
 		cmocka_unit_test(test_refused_at_load),
 	};
 

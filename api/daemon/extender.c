@@ -71,7 +71,10 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.unix_fd = -1,
 		.own_uid = daemon->account.uid,
 	};
-	struct neap_extender_config config = {.may_bind = !is_plain};
+	struct neap_extender_config config = {
+		.may_bind = !is_plain,
+		.deadline_usec = options->extender_deadline_usec,
+	};
 
 	if (!extender)
 		return 0;

@@ -15,27 +15,31 @@ struct reasons {
 	const struct neap_decide *decide;
 	struct {
 		uint32_t code;
-		char text[REASON_BYTES];
+		char text[2 * REASON_BYTES]; /* as it stands in quotes */
 	} of[REASONS_KEPT];
 	size_t count, next;
 };
 
-/* Inside quotes. */
-static void add_escaped(struct neap_buf *out, const char *text, bool doubles_percent)
+static bool needs_escape(char c)
 {
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			neap_buf_addc(out, '\\');
-		if (*text == '%' && doubles_percent)
-			neap_buf_addc(out, '%');
-		neap_buf_addc(out, (unsigned char)*text < ' ' ? ' ' : *text);
-	}
+	return c == '"' || c == '\\';
+}
+
+static char printable(char c)
+{
+	return (unsigned char)c < ' ' ? ' ' : c;
 }
 
 void answer_trouble(const char *text, struct neap_buf *out)
 {
 	neap_buf_adds(out, "{\"Error\":\"");
-	add_escaped(out, text, true);
+	for (; *text; text++) {
+		if (needs_escape(*text))
+			neap_buf_addc(out, '\\');
+		if (*text == '%')
+			neap_buf_addc(out, '%');
+		neap_buf_addc(out, printable(*text));
+	}
 	neap_buf_adds(out, "\"}\n");
 }
 
@@ -45,42 +49,31 @@ static void add_quoted(struct neap_buf *out, const struct neap_text *text)
 	neap_buf_add(out, text->at - 1, text->len + 2);
 }
 
-/* Names are mostly not longer. */
-#define NAME_USUAL 64
-
-/* For an answer with each name, and so much more a name: a text that grows is copied again and again. What does not fit
- * grows. */
-static void make_room(const struct question *question, size_t more, struct neap_buf *out)
+/* Bytes of all names with their quotes. */
+static size_t names_len(const struct neap_extender_args *args)
 {
-	const struct neap_extender_args *args = &question->args;
-	size_t len = args->count ? args->nodes[args->count - 1].name.len : 0;
+	size_t len = 2 * args->count;
 
-	len = len < NAME_USUAL ? len : NAME_USUAL;
-	(void)neap_buf_room(out, 256 + args->count * (len + 4 + more));
+	for (size_t i = 0; i < args->count; i++)
+		len += args->names[i].len;
+	return len;
 }
 
-/* before, a constant, then the piece with its quotes, then after, another: one look at the room for all three. */
-#define ADD_NAMED(out, before, text, after)                                              \
-	add_named(out, before, sizeof(before) - 1, text, after, sizeof(after) - 1)
-static inline void add_named(struct neap_buf *out, const char *before, size_t before_len,
-			     const struct neap_text *text, const char *after,
-			     size_t after_len)
+static char *put(char *at, const char *text, size_t len)
 {
-	char *at = neap_buf_room(out, before_len + text->len + 2 + after_len);
+	memcpy(at, text, len);
+	return at + len;
+}
 
-	if (!at)
-		return;
-	memcpy(at, before, before_len);
-	at += before_len;
-	memcpy(at, text->at - 1, text->len + 2);
-	at += text->len + 2;
-	memcpy(at, after, after_len);
-	neap_buf_added(out, at + after_len);
+static char *put_quoted(char *at, const struct neap_text *text)
+{
+	return put(at, text->at - 1, text->len + 2);
 }
 
 static const char *reason(struct reasons *reasons, uint32_t code)
 {
-	char buf[REASON_BYTES];
+	char buf[REASON_BYTES], *to;
+	const char *text;
 	size_t at;
 
 	for (size_t i = 0; i < reasons->count; i++)
@@ -90,8 +83,14 @@ static const char *reason(struct reasons *reasons, uint32_t code)
 	if (reasons->count < REASONS_KEPT)
 		reasons->count++;
 	reasons->of[at].code = code;
-	(void)snprintf(reasons->of[at].text, sizeof(reasons->of[at].text), "%s",
-		       neap_decide_reason(reasons->decide, code, buf, sizeof(buf)));
+	text = neap_decide_reason(reasons->decide, code, buf, sizeof(buf));
+	to = reasons->of[at].text;
+	for (size_t i = 0; i < REASON_BYTES - 1 && text[i]; i++) {
+		if (needs_escape(text[i]))
+			*to++ = '\\';
+		*to++ = printable(text[i]);
+	}
+	*to = '\0';
 	return reasons->of[at].text;
 }
 
@@ -107,59 +106,101 @@ static void add_refused(const struct question *question, struct reasons *reasons
 
 	neap_buf_addc(out, '{');
 	for (size_t i = 0; i < question->args.count; i++) {
+		uint32_t row = question->rows[i];
 		size_t end = at;
-		bool may_help = true;
+		bool may_help = false;
 
-		if (question->rows[i] == EXTENDER_NO_ROW) {
-			neap_buf_adds(out, told++ ? "," : "");
-			ADD_NAMED(out, "", &question->args.nodes[i].name, ":" UNKNOWN);
+		if (row != EXTENDER_NO_ROW && (at == count || refusals[at].row != row))
 			continue;
-		}
-		while (end < count && refusals[end].row == question->rows[i])
+		may_help = row != EXTENDER_NO_ROW;
+		while (end < count && refusals[end].row == row)
 			may_help &= neap_decide_can_help(refusals[end++].code);
-		if (end > at && (which == ALL || !may_help)) {
-			neap_buf_adds(out, told++ ? "," : "");
-			ADD_NAMED(out, "", &question->args.nodes[i].name, ":\"");
+		if (which == ALL || !may_help) {
+			if (told++)
+				neap_buf_addc(out, ',');
+			add_quoted(out, &question->args.names[i]);
+			neap_buf_adds(out, row == EXTENDER_NO_ROW ? ":" UNKNOWN : ":\"");
 			for (size_t n = at; n < end; n++) {
 				neap_buf_adds(out, n > at ? ", " : "");
-				add_escaped(out, reason(reasons, refusals[n].code),
-					    false);
+				neap_buf_adds(out, reason(reasons, refusals[n].code));
 			}
-			neap_buf_addc(out, '"');
+			if (row != EXTENDER_NO_ROW)
+				neap_buf_addc(out, '"');
 		}
 		at = end;
 	}
 	neap_buf_addc(out, '}');
 }
 
-void answer_filter(const struct question *question, const struct neap_verdict *verdict,
-		   struct neap_buf *out)
+/* Those that fit. Names that stand behind each other in the request with just a comma between them are copied as the
+ * one piece that they are. */
+static void add_names(const struct question *question, const struct neap_verdict *verdict,
+		      struct neap_buf *out)
 {
-	struct reasons reasons;
+	const struct neap_extender_args *args = &question->args;
+	const char *start = NULL, *end = NULL;
 	size_t at = 0;
 
-	reasons.decide = question->view.decide;
-	reasons.count = reasons.next = 0;
-	make_room(question, 0, out);
-	neap_buf_adds(out, question->args.is_whole ? "{\"Nodes\":{\"items\":["
-						   : "{\"Nodes\":null,\"NodeNames\":[");
-	for (size_t i = 0; at < verdict->count && i < question->args.count; i++) {
-		const struct neap_extender_node *node = &question->args.nodes[i];
+	for (size_t i = 0; at < verdict->count && i < args->count; i++) {
+		const struct neap_text *name = &args->names[i];
 
 		if (question->rows[i] != verdict->rows[at])
 			continue;
-		if (!at++) {
-			if (!question->args.is_whole)
-				add_quoted(out, &node->name);
-		} else if (!question->args.is_whole) {
-			ADD_NAMED(out, ",", &node->name, "");
-		} else {
-			neap_buf_addc(out, ',');
+		at++;
+		if (!end || name->at - 1 != end + 1 || *end != ',') {
+			if (end) {
+				neap_buf_add(out, start, (size_t)(end - start));
+				neap_buf_addc(out, ',');
+			}
+			start = name->at - 1;
 		}
-		if (question->args.is_whole)
-			neap_buf_add(out, node->whole.at, node->whole.len);
+		end = name->at + name->len + 1;
 	}
-	neap_buf_adds(out, question->args.is_whole ? "]},\"NodeNames\":null" : "]");
+	if (end)
+		neap_buf_add(out, start, (size_t)(end - start));
+}
+
+static void add_whole(const struct question *question, const struct neap_verdict *verdict,
+		      struct neap_buf *out)
+{
+	const struct neap_extender_args *args = &question->args;
+	size_t at = 0;
+
+	for (size_t i = 0; at < verdict->count && i < args->count; i++) {
+		const struct neap_text *whole = &args->nodes[i].whole;
+
+		if (question->rows[i] != verdict->rows[at])
+			continue;
+		if (at++)
+			neap_buf_addc(out, ',');
+		neap_buf_add(out, whole->at, whole->len);
+	}
+}
+
+void answer_filter(const struct question *question, const struct neap_verdict *verdict,
+		   struct neap_buf *out)
+{
+	const struct neap_extender_args *args = &question->args;
+	struct reasons reasons;
+	size_t start;
+
+	reasons.decide = question->view.decide;
+	reasons.count = reasons.next = 0;
+	/* A text that grows is copied again and again: mostly this is all that is needed. */
+	(void)neap_buf_room(out, 256 + names_len(args) + args->count);
+	if (args->is_whole) {
+		neap_buf_adds(out, "{\"Nodes\":{\"items\":[");
+		add_whole(question, verdict, out);
+		neap_buf_adds(out, "]},\"NodeNames\":null");
+	} else {
+		neap_buf_adds(out, "{\"Nodes\":null,\"NodeNames\":[");
+		start = out->len;
+		add_names(question, verdict, out);
+		if (!neap_buf_failed(out))
+			likely_keep(&question->extender->likely, question, verdict,
+				    out->data + start, out->len - start);
+		neap_buf_addc(out, ']');
+	}
 	neap_buf_adds(out, ",\"FailedNodes\":");
 	add_refused(question, &reasons, ALL, out);
 	neap_buf_adds(out, ",\"FailedAndUnresolvableNodes\":");
@@ -172,13 +213,15 @@ static const char scores[NEAP_EXTENDER_SCORE_MAX + 1][16] = {
 	",\"Score\":0}", ",\"Score\":1}", ",\"Score\":2}", ",\"Score\":3}",
 	",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}", ",\"Score\":7}",
 	",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}"};
-#define HOST ",{\"Host\":"
+#define HOST "{\"Host\":"
 
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out)
 {
+	const struct neap_extender_args *args = &question->args;
 	int64_t least = verdict->count ? verdict->scores[0] : 0, most = least;
 	size_t at = 0;
+	char *to;
 
 	for (size_t i = 1; i < verdict->count; i++) {
 		int64_t score = verdict->scores[i];
@@ -186,9 +229,13 @@ void answer_prioritize(const struct question *question,
 		least = score < least ? score : least;
 		most = score > most ? score : most;
 	}
-	make_room(question, sizeof(HOST) + sizeof(scores[0]), out);
-	neap_buf_addc(out, '[');
-	for (size_t i = 0; i < question->args.count; i++) {
+	to = neap_buf_room(out, names_len(args) +
+					args->count * (sizeof(HOST) + sizeof(scores[0])) +
+					4);
+	if (!to)
+		return;
+	to = put(to, "[", 1);
+	for (size_t i = 0; i < args->count; i++) {
 		int64_t score = 0;
 
 		if (question->rows[i] != EXTENDER_NO_ROW) {
@@ -198,18 +245,23 @@ void answer_prioritize(const struct question *question,
 							(most - least);
 			at++;
 		}
-		/* The first has no comma before it. */
-		add_named(out, i ? HOST : &HOST[1], sizeof(HOST) - (i ? 1 : 2),
-			  &question->args.nodes[i].name, scores[score],
-			  sizeof(",\"Score\":0}") - (score < 10 ? 1 : 0));
+		if (i)
+			*to++ = ',';
+		to = put(to, HOST, sizeof(HOST) - 1);
+		to = put_quoted(to, &args->names[i]);
+		/* All of them, whatever the number: that is one move. */
+		memcpy(to, scores[score], sizeof(scores[score]));
+		to += sizeof(",\"Score\":0}") - (score < NEAP_EXTENDER_SCORE_MAX ? 1 : 0);
 	}
-	neap_buf_adds(out, "]\n");
+	to = put(to, "]\n", 2);
+	neap_buf_added(out, to);
 }
 
-void answer_victims(const struct question *question,
-		    const struct neap_extender_node *node, struct neap_buf *out)
+void answer_victims(const struct question *question, size_t index, struct neap_buf *out)
 {
-	add_quoted(out, &node->name);
+	const struct neap_extender_node *node = &question->args.nodes[index];
+
+	add_quoted(out, &question->args.names[index]);
 	neap_buf_adds(out, ":{\"Pods\":[");
 	for (size_t i = 0; i < node->victim_count; i++) {
 		neap_buf_adds(out, i ? ",{\"UID\":" : "{\"UID\":");

@@ -8,6 +8,7 @@
 
 struct reading {
 	struct neap_scan scan;
+	const struct neap_extender_list *likely;
 	struct neap_extender_args *args;
 	bool has_pod, has_names, has_whole;
 	bool is_short;    /* of memory */
@@ -111,37 +112,90 @@ static bool read_pod(struct reading *reading)
 
 /* --- nodes --- */
 
+static bool is_short(struct reading *reading)
+{
+	reading->is_short = true;
+	return fail(reading, "no memory");
+}
+
+static const char too_many[] = "more than 65536 nodes";
+
+/* Room for more names, and for what comes with them. */
+static bool grow(struct reading *reading, bool has_more_than_names)
+{
+	struct neap_extender_args *args = reading->args;
+	/* A name takes some 15 bytes: mostly this is all that is needed. */
+	size_t left = (size_t)(reading->scan.end - reading->scan.at);
+	size_t size = args->count < args->size ? args->size
+		      : args->size             ? args->size * 2
+					       : 64 + left / 12;
+	struct neap_extender_node *nodes;
+	struct neap_text *names;
+
+	if (args->count > NEAP_EXTENDER_NODES_MAX)
+		return fail(reading, too_many);
+	/* One too many has room, so that a full list is told from one that goes on. */
+	size = size <= NEAP_EXTENDER_NODES_MAX ? size : NEAP_EXTENDER_NODES_MAX + 1;
+	names = neap_realloc_array(args->names, size, sizeof(*names));
+	if (!names)
+		return is_short(reading);
+	args->names = names;
+	args->size = size;
+	if (!has_more_than_names)
+		return true;
+	nodes = neap_realloc_array(args->nodes, size, sizeof(*nodes));
+	if (!nodes)
+		return is_short(reading);
+	args->nodes = nodes;
+	return true;
+}
+
+/* A node of which there is more than the name, which is to be set. */
 static struct neap_extender_node *add_node(struct reading *reading)
 {
 	struct neap_extender_args *args = reading->args;
 
 	if (args->count == NEAP_EXTENDER_NODES_MAX) {
-		(void)fail(reading, "more than 65536 nodes");
+		(void)fail(reading, too_many);
 		return NULL;
 	}
-	if (args->count == args->size) {
-		/* A name takes some 15 bytes: mostly this is all that is needed. */
-		size_t left = (size_t)(reading->scan.end - reading->scan.at);
-		size_t size = args->size ? args->size * 2 : 64 + left / 12;
-		struct neap_extender_node *nodes;
-
-		size = size < NEAP_EXTENDER_NODES_MAX ? size : NEAP_EXTENDER_NODES_MAX;
-		nodes = neap_realloc_array(args->nodes, size, sizeof(*nodes));
-
-		if (!nodes) {
-			reading->is_short = true;
-			(void)fail(reading, "no memory");
-			return NULL;
-		}
-		args->nodes = nodes;
-		args->size = size;
-	}
+	if ((args->count == args->size || !args->nodes) && !grow(reading, true))
+		return NULL;
+	args->names[args->count] = (struct neap_text){0};
 	args->nodes[args->count] = (struct neap_extender_node){0};
 	return &args->nodes[args->count++];
 }
 
+/* The list is open. False: they are others. */
+static bool take_likely(struct reading *reading)
+{
+	const struct neap_extender_list *likely = reading->likely;
+	struct neap_extender_args *args = reading->args;
+	struct neap_scan *scan = &reading->scan;
+
+	if (!likely || !likely->count || args->count ||
+	    (size_t)(scan->end - scan->at) <= likely->len ||
+	    memcmp(scan->at, likely->text, likely->len) != 0 ||
+	    scan->at[likely->len] != ']')
+		return false;
+	if (args->size < likely->count) {
+		args->size = likely->count;
+		if (!grow(reading, false))
+			return true;
+	}
+	for (size_t i = 0; i < likely->count; i++)
+		args->names[i] = (struct neap_text){
+			scan->at + (likely->names[i].at - likely->text),
+			likely->names[i].len};
+	args->count = likely->count;
+	args->is_likely = true;
+	scan->at += likely->len + 1;
+	return true;
+}
+
 static bool read_names(struct reading *reading)
 {
+	struct neap_extender_args *args = reading->args;
 	struct neap_scan *scan = &reading->scan;
 	size_t count = 0;
 
@@ -150,12 +204,14 @@ static bool read_names(struct reading *reading)
 	if (reading->has_names)
 		return fail(reading, "NodeNames is there twice");
 	reading->has_names = true;
-	while (neap_scan_more(scan, ']', &count)) {
-		struct neap_extender_node *node = add_node(reading);
-
-		if (!node || !neap_scan_string(scan, &node->name))
+	if (take_likely(reading))
+		return !scan->wrong;
+	do {
+		if (args->count == args->size && !grow(reading, false))
 			return false;
-	}
+		args->count += neap_scan_strings(scan, &count, &args->names[args->count],
+						 args->size - args->count);
+	} while (args->count == args->size);
 	return !scan->wrong;
 }
 
@@ -174,13 +230,13 @@ static bool read_items(struct reading *reading)
 
 		if (!node)
 			return false;
-		meta.name_text = &node->name;
+		meta.name_text = &reading->args->names[reading->args->count - 1];
 		(void)neap_scan_peek(scan);
 		node->whole.at = scan->at;
 		if (!read_object(reading, &meta))
 			return fail(reading, "Nodes.items: an object is expected");
 		node->whole.len = (size_t)(scan->at - node->whole.at);
-		if (!node->name.at)
+		if (!meta.name_text->at)
 			return fail(reading, "a node without metadata.name");
 	}
 	return !scan->wrong;
@@ -216,10 +272,8 @@ static bool add_victim(struct reading *reading, const struct neap_text *uid)
 		struct neap_text *victims =
 			neap_realloc_array(args->victims, size, sizeof(*victims));
 
-		if (!victims) {
-			reading->is_short = true;
-			return fail(reading, "no memory");
-		}
+		if (!victims)
+			return is_short(reading);
 		args->victims = victims;
 		args->victim_size = size;
 	}
@@ -281,7 +335,7 @@ static bool read_victims_of(struct reading *reading, bool is_whole)
 	node = add_node(reading);
 	if (!node)
 		return false;
-	node->name = name;
+	reading->args->names[reading->args->count - 1] = name;
 	node->victims = reading->args->victim_count;
 	if (!neap_scan_open(scan, '{', "victims: an object is expected"))
 		return !scan->wrong;
@@ -356,8 +410,8 @@ static void read_request(struct reading *reading, const char *body, size_t len,
 	struct neap_text key;
 	size_t count = 0;
 
-	*args = (struct neap_extender_args){.nodes = args->nodes, .size = args->size};
-	*reading = (struct reading){.args = args};
+	*args = (struct neap_extender_args){.names = args->names, .size = args->size};
+	*reading = (struct reading){.args = args, .likely = reading->likely};
 	neap_scan_init(&reading->scan, body, len);
 	if (!neap_scan_open(&reading->scan, '{', "a JSON object is expected"))
 		(void)fail(reading, "a JSON object is expected");
@@ -377,10 +431,11 @@ static bool read_nodes_member(struct reading *reading, const struct neap_text *k
 	return neap_scan_value(&reading->scan, NULL);
 }
 
-int neap_extender_read_nodes(const char *body, size_t len, struct neap_extender_args *ret,
-			     struct neap_error *err)
+int neap_extender_read_nodes(const char *body, size_t len,
+			     const struct neap_extender_list *likely,
+			     struct neap_extender_args *ret, struct neap_error *err)
 {
-	struct reading reading;
+	struct reading reading = {.likely = likely};
 	int failed;
 
 	read_request(&reading, body, len, ret, read_nodes_member);
@@ -404,9 +459,9 @@ static bool read_victims_member(struct reading *reading, const struct neap_text 
 int neap_extender_read_victims(const char *body, size_t len,
 			       struct neap_extender_args *ret, struct neap_error *err)
 {
-	struct reading reading;
+	struct reading reading = {0};
 
-	ret->nodes = NULL;
+	ret->names = NULL;
 	ret->size = 0;
 	read_request(&reading, body, len, ret, read_victims_member);
 	return finish(&reading, err);
@@ -441,7 +496,7 @@ int neap_extender_read_binding(const char *body, size_t len,
 	int failed;
 
 	*node = '\0';
-	ret->nodes = NULL;
+	ret->names = NULL;
 	ret->size = 0;
 	read_request(&binding.reading, body, len, ret, read_binding_member);
 	failed = finish(&binding.reading, err);
@@ -452,20 +507,23 @@ int neap_extender_read_binding(const char *body, size_t len,
 
 void neap_extender_args_clear(struct neap_extender_args *args)
 {
-	struct neap_extender_args kept = {.nodes = args->nodes, .size = args->size};
+	struct neap_extender_args kept = {.names = args->names, .size = args->size};
 
 	if (args->size > NEAP_EXTENDER_NODES_KEPT) {
 		neap_extender_args_done(args);
 		return;
 	}
+	free(args->nodes);
 	free(args->victims);
 	*args = kept;
 }
 
 void neap_extender_args_done(struct neap_extender_args *args)
 {
+	free(args->names);
 	free(args->nodes);
 	free(args->victims);
+	args->names = NULL;
 	args->nodes = NULL;
 	args->victims = NULL;
 	args->count = args->victim_count = 0;

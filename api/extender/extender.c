@@ -34,6 +34,20 @@ static int see_rows(struct neap_extender *extender, size_t rows, struct neap_err
 	return 0;
 }
 
+/* Most names have 8 to 16 bytes: two words, which lie over each other. */
+static bool is_same(const char *one, const char *other, size_t len)
+{
+	uint64_t first, last, its_first, its_last;
+
+	if (len < 8 || len > 16)
+		return memcmp(one, other, len) == 0;
+	memcpy(&first, one, 8);
+	memcpy(&last, one + len - 8, 8);
+	memcpy(&its_first, other, 8);
+	memcpy(&its_last, other + len - 8, 8);
+	return first == its_first && last == its_last;
+}
+
 static bool is_named(const struct neap_text *text, const struct neap_columns *columns,
 		     uint32_t row)
 {
@@ -41,40 +55,46 @@ static bool is_named(const struct neap_text *text, const struct neap_columns *co
 	const struct neap_cluster_node *node;
 
 	if (name->len)
-		return name->len == text->len &&
-		       memcmp(name->text, text->at, text->len) == 0;
+		return name->len == text->len && is_same(name->text, text->at, text->len);
 	node = columns->nodes[row];
 	return node && strncmp(text->at, node->name, text->len) == 0 &&
 	       !node->name[text->len];
 }
 
-/* Its row by its name, which is compared in any case; *place: where the row that comes next is remembered. Only a name
- * that does not come where it is expected is copied and looked up. 0, with EXTENDER_NO_ROW where there is none. */
-static int find_row(const struct question *question, const struct neap_columns *columns,
-		    const struct neap_text *text, uint32_t **place, uint32_t *ret,
-		    struct neap_error *err)
+/* The row of a name that comes where it is expected, as names are compared in any case; *place: where the row that
+ * comes next is remembered. EXTENDER_NO_ROW: it does not. */
+static uint32_t expect_row(const struct neap_extender *extender,
+			   const struct neap_columns *columns,
+			   const struct neap_text *text, uint32_t **place)
 {
-	struct neap_extender *extender = question->extender;
-	const struct neap_cluster_node *node;
 	uint32_t row = **place;
-	char name[NEAP_OBJECT_NAME];
 
 	for (int i = 0; i < HOPS_MAX && row < columns->rows; i++) {
 		if (is_named(text, columns, row)) {
 			*place = &extender->after[row];
-			*ret = row;
-			return 0;
+			return row;
 		}
 		row = extender->after[row];
 	}
+	return EXTENDER_NO_ROW;
+}
+
+/* The row of any other name, or EXTENDER_NO_ROW, in *ret. */
+static int look_up(const struct question *question, const struct neap_columns *columns,
+		   const struct neap_text *text, uint32_t **place, uint32_t *ret,
+		   struct neap_error *err)
+{
+	const struct neap_cluster_node *node;
+	char name[NEAP_OBJECT_NAME];
+
+	*ret = EXTENDER_NO_ROW;
 	if (!neap_text_name(text, name, sizeof(name)))
 		return neap_error_set(err, NEAP_EINVAL, "'%.*s' is no name of a node",
 				      (int)(text->len < 60 ? text->len : 60), text->at);
 	node = neap_cluster_find_node(question->view.cluster, name);
-	*ret = EXTENDER_NO_ROW;
 	if (node && node->row < columns->rows) {
 		**place = *ret = node->row;
-		*place = &extender->after[node->row];
+		*place = &question->extender->after[node->row];
 	}
 	return 0;
 }
@@ -90,13 +110,22 @@ static int find_nodes(struct question *question, struct neap_error *err)
 	question->known = neap_alloc_array(count, sizeof(*question->known));
 	if (!question->rows || !question->known)
 		return neap_error_nomem(err);
+	if (likely_holds(&extender->likely, question)) {
+		memcpy(question->rows, extender->likely.rows,
+		       count * sizeof(*question->rows));
+		memcpy(question->known, extender->likely.rows,
+		       count * sizeof(*question->known));
+		question->known_count = count;
+		return 0;
+	}
 	if (see_rows(extender, columns->rows, err) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t row;
+		const struct neap_text *name = &question->args.names[i];
+		uint32_t row = expect_row(extender, columns, name, &place);
 
-		if (find_row(question, columns, &question->args.nodes[i].name, &place,
-			     &row, err) < 0)
+		if (row == EXTENDER_NO_ROW &&
+		    look_up(question, columns, name, &place, &row, err) < 0)
 			return -(int)err->code;
 		question->rows[i] = EXTENDER_NO_ROW;
 		if (row == EXTENDER_NO_ROW || !(columns->flags[row] & NEAP_ROW_IS_THERE))
@@ -180,6 +209,25 @@ static void answer_failed(struct neap_http_request *request, const struct neap_e
 	answer_take(request, &out);
 }
 
+/* --- time --- */
+
+static int64_t now_usec(void)
+{
+	return neap_clock_usec(CLOCK_MONOTONIC);
+}
+
+static int64_t end_of(const struct neap_extender *extender)
+{
+	return extender->now_usec() + extender->deadline_usec;
+}
+
+static bool is_over(void *arg)
+{
+	const struct question *question = arg;
+
+	return question->extender->now_usec() >= question->end_usec;
+}
+
 /* --- filter, prioritize --- */
 
 /* What is different about the two verbs about nodes. */
@@ -193,23 +241,37 @@ struct about_nodes {
 	void (*fail)(struct neap_http_request *request, const struct neap_error *err);
 };
 
+static int decide_in_time(struct question *question, const struct about_nodes *verb,
+			  struct neap_verdict *ret, struct neap_error *err)
+{
+	struct neap_decide *decide = question->view.decide;
+	int failed;
+
+	neap_decide_set_hurry(decide, is_over, question);
+	failed = verb->decide(decide, question->pod, question->known,
+			      question->known_count, ret, err);
+	neap_decide_set_hurry(decide, NULL, NULL);
+	return failed;
+}
+
 static void judge(struct neap_extender *extender, struct neap_http_request *request,
 		  const struct about_nodes *verb)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = extender, .args = extender->kept};
+	struct question question = {.extender = extender,
+				    .end_usec = end_of(extender),
+				    .args = extender->kept};
 	struct neap_verdict verdict;
 	struct neap_error err = {0};
 	size_t len;
 	const char *body = neap_http_body_get(request, &len);
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	if (neap_extender_read_nodes(body, len, &question.args, &err) < 0 ||
+	if (neap_extender_read_nodes(body, len, &extender->likely.list, &question.args,
+				     &err) < 0 ||
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
-	} else if (err.code ||
-		   verb->decide(question.view.decide, question.pod, question.known,
-				question.known_count, &verdict, &err) < 0) {
+	} else if (err.code || decide_in_time(&question, verb, &verdict, &err) < 0) {
 		verb->fail(request, &err);
 	} else {
 		verb->answer(&question, &verdict, &out);
@@ -295,20 +357,22 @@ static int try_node(const struct question *question, size_t index, bool is_late,
 static int try_nodes(const struct question *question, struct neap_buf *out,
 		     struct neap_error *err)
 {
-	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + NEAP_EXTENDER_TRIAL_USEC;
+	int64_t end = question->extender->now_usec() + NEAP_EXTENDER_TRIAL_USEC;
 	size_t told = 0;
+
+	end = end < question->end_usec ? end : question->end_usec;
 
 	neap_buf_adds(out, "{\"NodeNameToMetaVictims\":{");
 	for (size_t i = 0; i < question->args.count; i++) {
-		int helps = try_node(question, i, neap_clock_usec(CLOCK_MONOTONIC) > end,
-				     err);
+		int helps =
+			try_node(question, i, question->extender->now_usec() >= end, err);
 
 		if (helps < 0)
 			return helps;
 		if (!helps)
 			continue;
 		neap_buf_adds(out, told++ ? "," : "");
-		answer_victims(question, &question->args.nodes[i], out);
+		answer_victims(question, i, out);
 	}
 	neap_buf_adds(out, "}}\n");
 	return 0;
@@ -318,7 +382,7 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 static void preempt(void *arg, struct neap_http_request *request)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	struct question question = {.extender = arg};
+	struct question question = {.extender = arg, .end_usec = end_of(arg)};
 	struct neap_error err = {0};
 	size_t len;
 	const char *body = neap_http_body_get(request, &len);
@@ -336,8 +400,9 @@ static void preempt(void *arg, struct neap_http_request *request)
 
 /* --- bind --- */
 
+/* Freed when the binding is told of. */
 struct ask {
-	struct neap_http_request *request; /* NULL: the client went */
+	struct neap_http_request *request; /* NULL: answered, or the client went */
 };
 
 static void asker_gone(void *arg)
@@ -355,6 +420,18 @@ static void bind_told(void *arg, const char *trouble)
 	if (ask->request)
 		answer_take(ask->request, &out);
 	free(ask);
+}
+
+static void bind_late(void *arg)
+{
+	static const struct neap_error late = {
+		.code = NEAP_EUNAVAILABLE,
+		.msg = "no time: the binding is not on disk yet, and may still come"};
+	struct ask *ask = arg;
+	struct neap_http_request *request = ask->request;
+
+	ask->request = NULL;
+	answer_failed(request, &late);
 }
 
 static void bind_verb(void *arg, struct neap_http_request *request)
@@ -383,13 +460,14 @@ static void bind_verb(void *arg, struct neap_http_request *request)
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	ask->request = request;
 	binding.ns = args.ns;
 	binding.name = args.name;
 	binding.uid = args.uid;
 	binding.node = node;
 	binding.arg = ask;
+	ask->request = request;
 	neap_http_defer(request, asker_gone, ask);
+	neap_http_defer_until(request, extender->deadline_usec, bind_late);
 	neap_scheduler_bind(extender->scheduler, &binding);
 }
 
@@ -423,6 +501,9 @@ int neap_extender_new(const struct neap_extender_config *config,
 	if (!extender)
 		return neap_error_nomem(err);
 	extender->scheduler = config->scheduler;
+	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
+							: NEAP_EXTENDER_DEADLINE_USEC;
+	extender->now_usec = config->now_usec ? config->now_usec : now_usec;
 	if (neap_http_add_routes(config->http, routes, extender, err) < 0 ||
 	    (config->may_bind &&
 	     neap_http_add_routes(config->http, bind_routes, extender, err) < 0)) {
@@ -439,6 +520,7 @@ void neap_extender_free(struct neap_extender *extender)
 	if (!extender)
 		return;
 	neap_extender_args_done(&extender->kept);
+	likely_done(&extender->likely);
 	free(extender->seen);
 	free(extender->after);
 	free(extender);

@@ -3,7 +3,10 @@
  * What a kube-scheduler may ask by its extender protocol, below /extender/v1: filter, prioritize, preempt, and bind. All
  * is judged by the picture of the cluster that neap's own scheduler has, and of pods that are there: one that is not, or
  * has another uid, is refused. Nothing is changed but by bind. Policy failures are answered with 200 and Error (bare
- * lists, of prioritize, have no room for one: with a status), malformed requests with 400 or 413. */
+ * lists, of prioritize, have no room for one: with a status), malformed requests with 400 or 413.
+ *
+ * When the time of a request is over, filter says so in Error, prioritize gives the points that it has, preempt leaves the
+ * nodes that it did not try as they came, and bind says that the binding may still come. */
 #ifndef NEAP_API_EXTENDER_EXTENDER_H
 #define NEAP_API_EXTENDER_EXTENDER_H
 
@@ -13,6 +16,8 @@ struct neap_http;
 struct neap_scheduler;
 struct neap_extender;
 
+/* Until when a request is answered; kube-scheduler gives up after its httpTimeout, 5 s. */
+#define NEAP_EXTENDER_DEADLINE_USEC INT64_C(4000000)
 /* The largest request. */
 #define NEAP_EXTENDER_BODY_MAX (3 * 1024 * 1024)
 /* What preempt tries nodes for; those that are left are answered as they came. */
@@ -25,6 +30,8 @@ struct neap_extender_config {
 		*http; /* with no other routes; freed before neap_extender_free */
 	struct neap_scheduler *scheduler; /* outlives http */
 	bool may_bind; /* the route is there, for who shows a certificate of an editor */
+	int64_t deadline_usec;     /* 0: as above */
+	int64_t (*now_usec)(void); /* that it goes by; NULL: the monotonic clock */
 };
 
 int neap_extender_new(const struct neap_extender_config *config,

@@ -14,8 +14,30 @@
 /* Of a node that is not there. */
 #define EXTENDER_NO_ROW UINT32_MAX
 
+struct question;
+
+/* Bytes of names that are kept. */
+#define LIKELY_TEXT_MAX (512 * 1024)
+
+/* What prioritize is likely to be asked about. */
+struct likely {
+	struct neap_extender_list list; /* none: count 0 */
+	uint32_t *rows;
+	char *text;
+	size_t size, text_size;
+	uint64_t readings, generation; /* of the cluster that it is true of */
+};
+
+/* What a filter let pass, and the names as its answer has them. */
+void likely_keep(struct likely *likely, const struct question *question,
+		 const struct neap_verdict *verdict, const char *text, size_t len);
+/* The rows are those of the names that were asked about. */
+bool likely_holds(const struct likely *likely, const struct question *question);
+void likely_done(struct likely *likely);
+
 struct neap_extender {
 	struct neap_scheduler *scheduler;
+	int64_t deadline_usec, (*now_usec)(void);
 	/* By row: the request that named it last, so that twice is seen. */
 	uint64_t *seen;
 	/* By row: the one that followed it in a request before, as nodes come in much the same order each time; and the
@@ -23,16 +45,18 @@ struct neap_extender {
 	uint32_t *after, first;
 	size_t seen_size;
 	uint64_t request;
+	struct likely likely;
 	struct neap_extender_args kept; /* empty: room of the request before */
 };
 
 /* What was asked, and what is known of it. */
 struct question {
 	struct neap_extender *extender;
+	int64_t end_usec; /* when its time is over */
 	struct neap_extender_args args;
 	struct neap_schedule_view view;
 	struct neap_pod *pod;
-	uint32_t *rows;  /* of args.nodes, or EXTENDER_NO_ROW */
+	uint32_t *rows;  /* of args.names, or EXTENDER_NO_ROW */
 	uint32_t *known; /* those that are there */
 	size_t known_count;
 };
@@ -44,7 +68,7 @@ void question_done(struct question *question);
 
 /* --- answer.c --- */
 
-/* Texts of answers. */
+/* Texts of answers; with that of filter, what is likely to be asked next is kept. */
 void answer_filter(const struct question *question, const struct neap_verdict *verdict,
 		   struct neap_buf *out);
 void answer_prioritize(const struct question *question,
@@ -52,7 +76,6 @@ void answer_prioritize(const struct question *question,
 /* {"Error": text}, in which no % can be taken for a format. */
 void answer_trouble(const char *text, struct neap_buf *out);
 /* A node of the answer of preempt. */
-void answer_victims(const struct question *question,
-		    const struct neap_extender_node *node, struct neap_buf *out);
+void answer_victims(const struct question *question, size_t index, struct neap_buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/extender/scan.h"
 
+#include <endian.h>
 #include <string.h>
 
 void neap_scan_init(struct neap_scan *scan, const char *text, size_t len)
@@ -103,6 +104,38 @@ static bool skip_escape(struct neap_scan *scan)
 	return true;
 }
 
+/* In each byte of a word. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bits of the bytes that a string does not simply go on with: quotes, backslashes, control characters. Only
+ * the lowest is to be gone by, as subtraction carries into those above. */
+static uint64_t find_special(uint64_t word)
+{
+	uint64_t quotes = word ^ EACH('"'), slashes = word ^ EACH('\\');
+
+	return ((quotes - EACH(1)) & ~quotes & EACH(0x80)) |
+	       ((slashes - EACH(1)) & ~slashes & EACH(0x80)) |
+	       ((word - EACH(' ')) & ~word & EACH(0x80));
+}
+
+/* Past the bytes that stand for themselves, eight at a time as long as there are eight; the NUL behind the text ends
+ * it. */
+static const char *skip_plain_bytes(const char *at, const char *end)
+{
+	while (end - at >= 8) {
+		uint64_t word, special;
+
+		memcpy(&word, at, sizeof(word));
+		special = find_special(le64toh(word));
+		if (special)
+			return at + __builtin_ctzll(special) / 8;
+		at += 8;
+	}
+	while ((unsigned char)*at >= ' ' && *at != '"' && *at != '\\')
+		at++;
+	return at;
+}
+
 bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 {
 	const char *start, *at;
@@ -111,16 +144,11 @@ bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 		return neap_scan_fail(scan, "a string is expected");
 	start = at = scan->at + 1;
 	for (;;) {
-		unsigned char c = (unsigned char)*at;
-
-		if (c == '"')
+		at = skip_plain_bytes(at, scan->end);
+		if (*at == '"')
 			break;
-		if (c >= ' ' && c != '\\') {
-			at++;
-			continue;
-		}
 		scan->at = at;
-		if (c != '\\')
+		if (*at != '\\')
 			return neap_scan_fail(scan, "a string without an end, or a "
 						    "control character in it");
 		if (!skip_escape(scan))
@@ -131,6 +159,32 @@ bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 		*ret = (struct neap_text){start, (size_t)(at - start)};
 	scan->at = at + 1;
 	return true;
+}
+
+size_t neap_scan_strings(struct neap_scan *scan, size_t *count, struct neap_text *ret,
+			 size_t most)
+{
+	size_t n = 0;
+
+	while (n < most) {
+		const char *at = scan->at, *end;
+
+		/* As programs write lists: nothing but a comma between two strings without escapes. */
+		if (*count && !scan->wrong && at[0] == ',' && at[1] == '"') {
+			end = skip_plain_bytes(at + 2, scan->end);
+			if (*end == '"') {
+				ret[n++] = (struct neap_text){at + 2,
+							      (size_t)(end - at - 2)};
+				scan->at = end + 1;
+				(*count)++;
+				continue;
+			}
+		}
+		if (!neap_scan_more(scan, ']', count) || !neap_scan_string(scan, &ret[n]))
+			break;
+		n++;
+	}
+	return n;
 }
 
 bool neap_scan_key(struct neap_scan *scan, struct neap_text *ret)

@@ -34,6 +34,10 @@ bool neap_scan_more(struct neap_scan *scan, char close, size_t *count);
 bool neap_scan_key(struct neap_scan *scan, struct neap_text *ret);
 /* A string, without its quotes, escapes as they stand. */
 bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret);
+/* Of a list that is open and has strings alone, so many of them at most, escapes as they stand; less than that: it is
+ * closed, or something is wrong. *count as of neap_scan_more. */
+size_t neap_scan_strings(struct neap_scan *scan, size_t *count, struct neap_text *ret,
+			 size_t most);
 /* Any value; ret may be NULL. */
 bool neap_scan_value(struct neap_scan *scan, struct neap_text *ret);
 /* Nothing but blanks is left. */

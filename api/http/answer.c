@@ -28,6 +28,8 @@ void neap_http_request_free(struct neap_http_request *request)
 {
 	if (request->hangup)
 		event_free(request->hangup);
+	if (request->end)
+		event_free(request->end);
 	free(request->path);
 	free(request->segment_text);
 	free(request->query);
@@ -333,4 +335,25 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 				    EV_CLOSED | EV_READ, hangup_cb, request);
 	if (request->hangup)
 		(void)event_add(request->hangup, NULL);
+}
+
+static void end_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_http_request *request = arg;
+
+	(void)fd;
+	(void)what;
+	request->late(request->gone_arg);
+}
+
+void neap_http_defer_until(struct neap_http_request *request, int64_t usec,
+			   void (*late)(void *arg))
+{
+	const struct timeval after = {.tv_sec = usec / 1000000,
+				      .tv_usec = usec % 1000000};
+
+	request->late = late;
+	request->end = evtimer_new(request->base, end_cb, request);
+	if (request->end)
+		(void)event_add(request->end, &after);
 }

@@ -39,6 +39,7 @@ struct neap_guard {
 	size_t nuls;       /* among its bytes that no request has accounted for */
 	bool has_line;     /* the line of the request being read is there whole */
 	bool is_line_good; /* that line ends in a version to the letter, and is no CONNECT */
+	bool is_reading_on; /* beyond what libevent read */
 	bool is_tls;
 	bool is_greeted; /* the handshake is done, and who is there is known */
 	struct neap_tls_watch watch;

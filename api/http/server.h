@@ -241,6 +241,10 @@ void neap_http_answer_denied(struct neap_http_request *request,
  * after it. */
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		     void *arg);
+/* After neap_http_defer: late is called, with its arg, from the loop, if there is no answer after so long; it answers. Without
+ * memory there is no such end. */
+void neap_http_defer_until(struct neap_http_request *request, int64_t usec,
+			   void (*late)(void *arg));
 
 /* --- an answer without an end --- */
 struct neap_http_stream;

@@ -59,7 +59,8 @@ struct neap_http_request {
 	char note[254];
 	struct event *hangup; /* of a deferred request */
 	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
-	void (*gone)(void *arg);
+	struct event *end; /* of one that is not deferred for ever */
+	void (*gone)(void *arg), (*late)(void *arg);
 	void *gone_arg;
 };
 

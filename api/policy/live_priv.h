@@ -97,7 +97,8 @@ struct live_job {
 	/* As found when its turn came. */
 	struct live_item *item; /* NULL: nothing is known under that name */
 	json_t *set_params;     /* a copy of the item's, for the policy thread */
-	char replacer[48]; /* the policy that decides in place of owners; "" without one */
+	char replacer
+		[48]; /* the policy that decides in place of owners; "" without one */
 	char older_version[12]; /* "" when nothing is live */
 	char older_label[96], older_origin[512];
 	char *older_text;

@@ -20,8 +20,15 @@ int neap_live_shadow_check(const struct live_job *job, struct neap_error *err)
 {
 	const struct neap_registry_slot *slot =
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
+	const struct neap_kind *kind = neap_kind_find(job->id.kind);
 	char version[12];
 
+	if (kind != NULL && !kind->has_shadow)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"a policy of kind %s has no shadow: use dryRun, which "
+			"runs its examples",
+			job->id.kind);
 	if (slot == NULL || slot->stats.is_failed || slot->is_elsewhere)
 		return no_policy(job, err);
 	neap_live_version_of(job->text.text, job->text.len, version);

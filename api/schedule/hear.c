@@ -289,6 +289,7 @@ int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 				      scheduler->settings->pause_max_usec);
 	scheduler->is_lost = false;
 	scheduler->is_reading = true;
+	scheduler->readings++;
 	return 0;
 }
 

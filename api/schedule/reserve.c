@@ -117,16 +117,22 @@ static void noted(void *arg, struct neap_object *object,
 	write_status(bind->scheduler, &ask, tree, status);
 }
 
-/* Its newest state, if it is the one that was decided on: what it keeps may be another amount now. */
-static json_t *newest_tree(const struct neap_scheduler *scheduler,
-			   const struct neap_pod *stand)
+/* Its newest state, if it is still the same one. */
+static const struct neap_object *newest_of(const struct neap_scheduler *scheduler,
+					   const struct neap_pod *stand)
 {
 	const struct neap_object *newest =
 		neap_store_newest(scheduler->store, RESERVATIONS, "", stand->keep->name);
 
-	return newest && newest->version == stand->object->version
-		       ? neap_object_tree(newest)
-		       : NULL;
+	return newest && strcmp(newest->uid, stand->object->uid) == 0 ? newest : NULL;
+}
+
+static json_t *newest_tree(const struct neap_scheduler *scheduler,
+			   const struct neap_pod *stand)
+{
+	const struct neap_object *newest = newest_of(scheduler, stand);
+
+	return newest ? neap_object_tree(newest) : NULL;
 }
 
 static int make_status(struct neap_scheduler *scheduler, const struct neap_pod *stand,
@@ -181,21 +187,37 @@ void scheduler_write_stand(struct bind *bind)
 	write_status(scheduler, &ask, tree, status);
 }
 
-/* What is to be written, of the state that the tree is of. */
+/* What stands there of CPUs that it was given for a place that never came to be is taken away. */
+static bool forget_cpus(const json_t *tree, json_t *notes)
+{
+	const json_t *before =
+		json_object_get(json_object_get(tree, "metadata"), "annotations");
+
+	return json_object_get(notes, NEAP_KEY_RESOURCE_STATUS) ||
+	       !json_object_get(before, NEAP_KEY_RESOURCE_STATUS) ||
+	       json_object_set_new(notes, NEAP_KEY_RESOURCE_STATUS, json_null()) == 0;
+}
+
+/* What is to be written, of the state that was decided on: what it keeps may be another amount in a newer one. */
 static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 		     uint32_t row, const struct neap_claim *claim, bool is_waiting,
 		     struct bind *bind, struct neap_error *err)
 {
 	const char *node = neap_cluster_settle(scheduler->cluster)->nodes[row]->name;
-	json_t *tree = newest_tree(scheduler, stand);
+	const struct neap_object *newest = newest_of(scheduler, stand);
+	json_t *tree;
 	int failed;
 
-	if (!tree)
+	if (!newest || newest->version != stand->object->version)
 		return neap_error_set(err, NEAP_ECONFLICT, "it is another one now");
+	tree = neap_object_tree(newest);
+	if (!tree)
+		return neap_error_nomem(err);
 	bind->notes =
 		claim ? neap_claim_annotations(scheduler->cluster, stand, row, claim)
 		      : json_object();
-	failed = bind->notes && scheduler_note_taken(bind, claim)
+	failed = bind->notes && forget_cpus(tree, bind->notes) &&
+				 scheduler_note_taken(bind, claim)
 			 ? make_status(scheduler, stand, tree, node, is_waiting,
 				       &bind->status, err)
 			 : neap_error_nomem(err);

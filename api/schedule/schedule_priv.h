@@ -86,7 +86,8 @@ struct neap_scheduler {
 	struct source sources[SOURCES];
 	bool is_lost;    /* changes were missed: everything is to be read again */
 	bool is_reading; /* for the first time, or again */
-	unsigned moved;  /* NEAP_MOVED_* that nobody was woken for yet */
+	uint64_t readings;
+	unsigned moved; /* NEAP_MOVED_* that nobody was woken for yet */
 	struct bind *binds;
 	size_t bind_count;
 };

@@ -20,6 +20,7 @@ bool neap_scheduler_view(struct neap_scheduler *scheduler, struct neap_schedule_
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret->cluster = scheduler->cluster;
 	ret->decide = scheduler->decide;
+	ret->readings = scheduler->readings;
 	return true;
 }
 

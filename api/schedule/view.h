@@ -14,6 +14,7 @@ struct neap_decide;
 struct neap_schedule_view {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;
+	uint64_t readings; /* of everything: with each there is another cluster */
 };
 
 /* As it is now: what happened up to now is heard first. False while everything is being read. */

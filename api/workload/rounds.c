@@ -112,7 +112,8 @@ bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *n
 	if (rounds->start == UNSURE)
 		begin_start(rounds, ns, name);
 	if (rounds->start != SURE) {
-		*ret_again = WAIT_USEC;
+		/* Refused at once: of an object that is not valid any more, for one. */
+		*ret_again = rounds->start == UNSURE ? PAUSE_USEC : WAIT_USEC;
 		return false;
 	}
 	key_of(ns, name, key, sizeof(key));

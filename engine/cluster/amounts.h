@@ -57,7 +57,7 @@ bool neap_amounts_set(struct neap_amounts *amounts, uint32_t resource, int64_t a
 bool neap_amounts_add(struct neap_amounts *amounts, const struct neap_amounts *more);
 /* The larger of both, resource by resource. */
 bool neap_amounts_raise(struct neap_amounts *amounts, const struct neap_amounts *other);
-/* Stops at the largest and the least. */
+/* Stops at the largest and the least. Inline, as scores add once a node. */
 static inline int64_t neap_amount_sum(int64_t a, int64_t b)
 {
 	int64_t sum;

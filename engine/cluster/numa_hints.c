@@ -94,7 +94,8 @@ static int try_zones(struct making *making, uint64_t zones, struct neap_error *e
 			       : -NEAP_ENOFIT;
 	int64_t points;
 
-	if (ret == -NEAP_ENOFIT)
+	/* Of a restricted one nothing comes from elsewhere, and so nothing leads elsewhere. */
+	if (ret == -NEAP_ENOFIT && !(making->kept && making->kept->is_restricted))
 		ret = neap_numa_take(making->room, making->ask, nodes, &making->grant,
 				     err);
 	if (ret < 0)

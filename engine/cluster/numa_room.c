@@ -356,7 +356,7 @@ int neap_numa_take(const struct neap_numa_room *room, const struct neap_numa_ask
 
 /* --- from what is kept --- */
 
-/* Only what is kept, as far as there is any of it. */
+/* Only what is kept, as far as there is any of it: who ignores reservations may have taken of it. */
 static int take_restricted(const struct neap_numa_room *room,
 			   const struct neap_numa_ask *ask, uint64_t nodes,
 			   const struct neap_numa_kept *kept, struct neap_numa_grant *ret,
@@ -374,8 +374,9 @@ static int take_restricted(const struct neap_numa_room *room,
 		less->cpus[i] &= kept->cpus[i];
 		count += __builtin_popcountll(less->cpus[i]);
 	}
-	if (kept->cells)
-		memcpy(less->cells, kept->cells, cells * sizeof(*kept->cells));
+	for (size_t i = 0; kept->cells && i < cells; i++)
+		if (kept->cells[i] < less->cells[i])
+			less->cells[i] = kept->cells[i];
 	failed = ask->is_binding && ask->cpus > count
 			 ? no_cpus(err)
 			 : neap_numa_take(less, ask, nodes, ret, err);

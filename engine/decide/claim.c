@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/decide/claim.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,10 +51,9 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
-	claim = neap_realloc_array(NULL, 1, sizeof(*claim)); /* 9 KB, all of it is set */
+	claim = neap_alloc(sizeof(*claim));
 	if (!claim)
 		return neap_error_nomem(err);
-	memset(claim, 0, offsetof(struct neap_claim, choice));
 	claim->has_cpus = true;
 	claim->choice = work->choice;
 	claim->exclusive = work->wish.exclusive;

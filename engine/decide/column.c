@@ -115,6 +115,12 @@ static void open_amount(struct neap_column_view *view, struct neap_cluster *clus
 	view->allocatable = view->columns->allocatable[resource];
 	view->used = view->columns->used[resource];
 	view->is_missing = !view->allocatable || !view->used;
+	if (!view->is_missing && !neap_column_is_share(view->column->family)) {
+		bool is_used = view->column->family == NEAP_COLUMN_REQUESTED;
+
+		view->amounts = is_used ? view->used : view->allocatable;
+		view->less = view->column->family == NEAP_COLUMN_FREE ? view->used : NULL;
+	}
 	view->ask = asked(pod, resource);
 }
 
@@ -144,7 +150,10 @@ void neap_column_open(struct neap_column_view *view, const struct neap_column *c
 {
 	*view = (struct neap_column_view){.column = column,
 					  .columns = neap_cluster_settle(cluster)};
-	if (column->family == NEAP_COLUMN_LOAD_SHARE)
+	/* Each pod takes one of them; where no node tells how many it has room for there is no column. */
+	if (column->family == NEAP_COLUMN_PODS)
+		view->amounts = view->columns->used[NEAP_RESOURCE_PODS];
+	else if (column->family == NEAP_COLUMN_LOAD_SHARE)
 		open_load(view, cluster, pod, now_usec);
 	else if (column->family >= NEAP_COLUMN_NUMA_SHARE)
 		open_numa(view, cluster, pod);
@@ -215,25 +224,13 @@ static double numa_of(const struct neap_column_view *view, uint32_t row)
 
 bool neap_column_integer(const struct neap_column_view *view, uint32_t row, int64_t *ret)
 {
-	if (view->column->family == NEAP_COLUMN_PODS) {
+	if (view->amounts)
+		*ret = neap_column_amount(view, row);
+	else if (view->column->family == NEAP_COLUMN_PODS)
 		*ret = (int64_t)view->columns->nodes[row]->pod_count;
-		return true;
-	}
-	if (view->is_missing)
+	else
 		return false;
-	switch (view->column->family) {
-	case NEAP_COLUMN_ALLOCATABLE:
-		*ret = view->allocatable[row];
-		return true;
-	case NEAP_COLUMN_REQUESTED:
-		*ret = view->used[row];
-		return true;
-	case NEAP_COLUMN_FREE:
-		*ret = view->allocatable[row] - view->used[row];
-		return true;
-	default:
-		return false;
-	}
+	return true;
 }
 
 double neap_column_number(const struct neap_column_view *view, uint32_t row)

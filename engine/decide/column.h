@@ -43,10 +43,13 @@ struct neap_column_view {
 	const struct neap_column *column;
 	const struct neap_columns *columns;
 	bool is_missing; /* no node has it */
-	/* Amounts: of the resource, and what the pod asks for. */
+	/* Shares of a resource, and what the pod asks for of it. */
 	const int64_t *allocatable, *used;
 	int64_t ask;
 	uint32_t resource;
+	/* Whole numbers, by row: what the first has less what the second has, where there is one. NULL: they are not in a
+	 * column, or missing. */
+	const int64_t *amounts, *less;
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;
@@ -63,6 +66,12 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 			 size_t count, double *ret);
 /* Of pods and amounts; false: missing. */
 bool neap_column_integer(const struct neap_column_view *view, uint32_t row, int64_t *ret);
+/* The same where view->amounts is there. */
+static inline int64_t neap_column_amount(const struct neap_column_view *view,
+					 uint32_t row)
+{
+	return view->amounts[row] - (view->less ? view->less[row] : 0);
+}
 /* Of a text, borrowed; NULL: missing. */
 const char *neap_column_text(const struct neap_column_view *view, uint32_t row);
 

@@ -326,14 +326,22 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	bool is_most = cycle->cpus->scoring.is_most_allocated;
 	struct weighed of[NEAP_NUMA_RESOURCES_MAX];
 	size_t of_count = weigh(cycle, of);
+	/* Without a policy nothing depends on which CPUs it would get. */
+	uint16_t free_class = UINT16_MAX; /* none yet */
 
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_cpu_known *known = know(cycle, rows[i]);
+		uint16_t class = cycle->columns->cpu_class[rows[i]];
 
-		/* Without a policy nothing depends on which CPUs it would get. */
-		ret[i] = known && known->is_any
-				 ? score_columns(of, of_count, is_most, rows[i])
-				 : score_row(cycle, rows[i]);
+		if (class != free_class) {
+			const struct neap_cpu_known *known = know(cycle, rows[i]);
+
+			if (!known || !known->is_any) {
+				ret[i] = score_row(cycle, rows[i]);
+				continue;
+			}
+			free_class = class;
+		}
+		ret[i] = score_columns(of, of_count, is_most, rows[i]);
 	}
 }
 

@@ -19,7 +19,24 @@ struct neap_decide {
 	size_t start;    /* the row where the next decision begins */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
+	bool (*is_over)(void *arg);
+	void *is_over_arg;
 };
+
+/* Nodes between two looks at the time. */
+#define ROWS_AT_ONCE 256
+
+static bool is_late(const struct neap_decide *decide)
+{
+	return decide->is_over && decide->is_over(decide->is_over_arg);
+}
+
+void neap_decide_set_hurry(struct neap_decide *decide, bool (*is_over)(void *arg),
+			   void *arg)
+{
+	decide->is_over = is_over;
+	decide->is_over_arg = arg;
+}
 
 void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 {
@@ -92,47 +109,6 @@ void neap_decide_free(struct neap_decide *decide)
 	free(decide->cycle.more_answers);
 	(void)neap_settings_unref(decide->settings);
 	free(decide);
-}
-
-bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
-		       uint32_t arg)
-{
-	if (cycle->refusal_count == cycle->refusal_size) {
-		size_t size = cycle->refusal_size ? cycle->refusal_size * 2 : 64;
-		struct neap_refusal *list =
-			neap_realloc_array(cycle->refusals, size, sizeof(*list));
-
-		if (!list) {
-			cycle->is_short = true;
-			return false;
-		}
-		cycle->refusals = list;
-		cycle->refusal_size = size;
-	}
-	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
-		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
-	return false;
-}
-
-bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
-			    enum neap_reason reason, const char *text, size_t len)
-{
-	size_t at = 0;
-
-	while (at < cycle->text_count && (strncmp(cycle->texts[at], text, len) != 0 ||
-					  cycle->texts[at][len] != '\0'))
-		at++;
-	if (at == cycle->text_count && at < NEAP_REASON_TEXTS_MAX) {
-		char *copy = neap_arena_alloc(&cycle->arena, len + 1);
-
-		if (!copy) {
-			cycle->is_short = true;
-			return false;
-		}
-		memcpy(copy, text, len);
-		cycle->texts[cycle->text_count++] = copy;
-	}
-	return neap_cycle_refuse(cycle, row, reason, (uint32_t)at);
 }
 
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number)
@@ -310,6 +286,8 @@ static void add_scores(struct neap_decide *decide)
 
 		int weight = decide->settings->weights[i];
 
+		if (is_late(decide))
+			return;
 		if (!weight || (score->prepare && !score->prepare(cycle)))
 			continue;
 		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
@@ -435,6 +413,11 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		for (size_t i = 0; i < count && i < cycle->row_size; i++) {
 			size_t n = 0;
 
+			if (i % ROWS_AT_ONCE == 0 && is_late(decide))
+				return neap_error_set(err, NEAP_EUNAVAILABLE,
+						      "no time: %zu of %zu nodes were "
+						      "looked at",
+						      i, count);
 			while (n < filters && active[n]->fits(cycle, rows[i]))
 				n++;
 			if (n == filters)
@@ -463,28 +446,6 @@ int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 	*ret = (struct neap_verdict){
 		.rows = cycle->rows, .scores = cycle->scores, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
-}
-
-int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
-			uint32_t row, struct neap_pod *const *gone, size_t count,
-			struct neap_error *err)
-{
-	struct neap_cycle *cycle = &decide->cycle;
-	struct neap_cluster_node *node;
-	int failed = begin(decide, pod, err);
-	bool fits;
-
-	if (failed < 0)
-		return failed;
-	node = cycle->columns->nodes[row];
-	for (size_t i = 0; i < count; i++)
-		(void)neap_cluster_lift(decide->cluster, gone[i]);
-	fits = neap_decide_fits(decide, row);
-	for (size_t i = count; i > 0; i--)
-		neap_cluster_put_back(decide->cluster, gone[i - 1], node);
-	neap_decide_finish(decide);
-	cycle->columns = neap_cluster_settle(decide->cluster);
-	return cycle->is_short ? neap_error_nomem(err) : fits;
 }
 
 unsigned neap_decide_wakes(const struct neap_decide *decide)

@@ -106,6 +106,10 @@ bool neap_decide_can_help(uint32_t code);
 
 /* --- about nodes that somebody else chose --- */
 
+/* Asked now and then by the two that follow, from now on: whether their time is over. NULL: it never is. */
+void neap_decide_set_hurry(struct neap_decide *decide, bool (*is_over)(void *arg),
+			   void *arg);
+
 struct neap_verdict {
 	const uint32_t *rows;  /* borrowed until the next decision, in the order asked */
 	const int64_t *scores; /* of each; NULL where they were not asked for */
@@ -113,11 +117,12 @@ struct neap_verdict {
 };
 
 /* Which of these rows (each once, of nodes that are there) the pod fits onto; all are looked at, and the refusals of
- * the others are behind each other in the order asked. 0; -NEAP_EINVAL: the pod has trouble; -NEAP_ENOMEM. */
+ * the others are behind each other in the order asked. 0; -NEAP_EINVAL: the pod has trouble; -NEAP_EUNAVAILABLE: there was no
+ * time for all; -NEAP_ENOMEM. */
 int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
 		     struct neap_error *err);
-/* The points of all of them, whether it fits or not. */
+/* The points of all of them, whether it fits or not; in those scores that there was time for. */
 int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
 		       const uint32_t *rows, size_t count, struct neap_verdict *ret,
 		       struct neap_error *err);

@@ -362,3 +362,28 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 		tell_none(decide, cycle, count);
 	return found;
 }
+
+/* --- victims that somebody else chose --- */
+
+int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
+			uint32_t row, struct neap_pod *const *gone, size_t count,
+			struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	struct neap_cluster *cluster = neap_decide_cluster(decide);
+	struct neap_cluster_node *node;
+	int failed = neap_decide_begin(decide, pod, err);
+	bool fits;
+
+	if (failed < 0)
+		return failed;
+	node = cycle->columns->nodes[row];
+	for (size_t i = 0; i < count; i++)
+		(void)neap_cluster_lift(cluster, gone[i]);
+	fits = neap_decide_fits(decide, row);
+	for (size_t i = count; i > 0; i--)
+		neap_cluster_put_back(cluster, gone[i - 1], node);
+	neap_decide_finish(decide);
+	cycle->columns = neap_cluster_settle(cluster);
+	return cycle->is_short ? neap_error_nomem(err) : fits;
+}

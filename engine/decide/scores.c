@@ -202,7 +202,8 @@ static void score_balance(struct neap_cycle *cycle, const uint32_t *rows, size_t
 				(double)neap_amount_sum(columns->used[resource][rows[i]],
 							asked[n]) /
 				(double)column[rows[i]];
-			share[kinds] = fmin(share[kinds], 1);
+			if (share[kinds] > 1)
+				share[kinds] = 1;
 			kinds++;
 		}
 		ret[i] = (int64_t)((1 - deviation(share, kinds)) * NEAP_SCORE_MAX);

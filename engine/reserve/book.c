@@ -217,23 +217,21 @@ static bool link_all(struct neap_reserve_book *book, struct entry *entry)
 
 /* --- telling --- */
 
-/* Takes the reservation. */
-static int put(struct neap_reserve_book *book, const char *key,
-	       struct neap_reserve *reserve, struct neap_error *err)
+/* Takes the reservation. NULL without memory. */
+static struct entry *new_entry(struct neap_reserve_book *book,
+			       struct neap_reserve *reserve)
 {
-	struct entry *before = neap_map_find(book->entries, key);
 	struct entry *entry = neap_alloc(sizeof(*entry));
 
-	if (entry)
-		entry->reserve = neap_reserve_ref(reserve);
-	(void)neap_reserve_unref(reserve);
-	if (!entry || !link_all(book, entry) ||
-	    !neap_map_set(book->entries, key, entry)) {
-		free_entry(book, entry);
-		return neap_error_nomem(err);
+	if (!entry) {
+		(void)neap_reserve_unref(reserve);
+		return NULL;
 	}
-	free_entry(book, before);
-	return 0;
+	entry->reserve = reserve;
+	if (link_all(book, entry))
+		return entry;
+	free_entry(book, entry);
+	return NULL;
 }
 
 static unsigned compare(const struct neap_reserve *before, const struct neap_reserve *now)
@@ -246,6 +244,17 @@ static unsigned compare(const struct neap_reserve *before, const struct neap_res
 		       : 0;
 }
 
+/* The stand of one that was just read; one whose template cannot be read keeps nothing. */
+static int set_stand(struct neap_reserve_book *book, const struct neap_reserve *reserve,
+		     unsigned *ret_moved, struct neap_error *err)
+{
+	if (reserve->pod)
+		return neap_cluster_set_stand(book->cluster, reserve->pod, ret_moved,
+					      err);
+	neap_cluster_remove_stand(book->cluster, reserve->object->name, ret_moved);
+	return 0;
+}
+
 int neap_reserve_book_set(struct neap_reserve_book *book, struct neap_object *object,
 			  unsigned *ret_moved, struct neap_error *err)
 {
@@ -253,25 +262,32 @@ int neap_reserve_book_set(struct neap_reserve_book *book, struct neap_object *ob
 	struct entry *before =
 		neap_map_find(book->entries, neap_pod_key("", object->name, key));
 	struct neap_reserve *reserve;
+	struct entry *entry;
 	unsigned moved, room;
 	int ret = neap_reserve_new(object, neap_cluster_resources(book->cluster),
 				   &reserve, err);
 
 	if (ret < 0)
 		return ret;
+	entry = new_entry(book, reserve);
+	if (!entry)
+		return neap_error_nomem(err);
 	moved = compare(before ? before->reserve : NULL, reserve);
-	if (!reserve->pod) {
-		/* Its template cannot be read: it keeps nothing. */
-		neap_cluster_remove_stand(book->cluster, object->name, &room);
-	} else {
-		ret = neap_cluster_set_stand(book->cluster, reserve->pod, &room, err);
-		if (ret < 0) {
-			(void)neap_reserve_unref(reserve);
-			return ret;
-		}
+	if (before || neap_map_set(book->entries, key, entry))
+		ret = set_stand(book, reserve, &room, err);
+	else
+		ret = neap_error_nomem(err);
+	if (ret < 0) {
+		if (!before)
+			(void)neap_map_remove(book->entries, key);
+		free_entry(book, entry);
+		return ret;
 	}
+	/* The name is there, so that this needs no memory. */
+	(void)neap_map_set(book->entries, key, entry);
+	free_entry(book, before);
 	*ret_moved = moved | room;
-	return put(book, key, reserve, err);
+	return 0;
 }
 
 static void drop(struct neap_reserve_book *book, const char *key)
@@ -295,6 +311,8 @@ int neap_reserve_book_set_pod(struct neap_reserve_book *book, struct neap_object
 		neap_cluster_find_pod(book->cluster, object->ns, object->name);
 	char key[NEAP_POD_KEY];
 	struct neap_reserve *reserve;
+	struct entry *entry, *before;
+	unsigned moved;
 	int ret;
 
 	(void)neap_pod_key(object->ns, object->name, key);
@@ -306,8 +324,18 @@ int neap_reserve_book_set_pod(struct neap_reserve_book *book, struct neap_object
 				   &reserve, err);
 	if (ret < 0)
 		return ret;
-	*ret_moved |= compare(NULL, reserve);
-	return put(book, key, reserve, err);
+	moved = compare(NULL, reserve);
+	entry = new_entry(book, reserve);
+	if (!entry)
+		return neap_error_nomem(err);
+	before = neap_map_find(book->entries, key);
+	if (!neap_map_set(book->entries, key, entry)) {
+		free_entry(book, entry);
+		return neap_error_nomem(err);
+	}
+	free_entry(book, before);
+	*ret_moved |= moved;
+	return 0;
 }
 
 void neap_reserve_book_remove_pod(struct neap_reserve_book *book, const char *ns,

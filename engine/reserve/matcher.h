@@ -46,8 +46,8 @@ struct neap_reserve_verdict {
 
 struct neap_reserve_matcher {
 	void *arg;
-	/* A decision about pod begins. resources: of the cluster, for names of amounts. Both stay until the next one
-	 * begins. */
+	/* A decision about pod begins; it costs little until something is offered. resources: of the cluster, for names of
+	 * amounts. Both stay until the next one begins. */
 	void (*begin)(void *arg, const struct neap_resources *resources,
 		      const struct neap_pod *pod, int64_t now_usec,
 		      struct neap_reserve_asked *ret);

@@ -234,9 +234,11 @@ static int read_pod(struct neap_reserve *reserve, const json_t *tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
 	struct neap_amounts all;
-	int rc = make_pod(reserve, neap_reserve_pod_tree(tree, NULL, NULL), resources,
-			  err);
+	int rc;
 
+	if (reserve->arena.failed)
+		return neap_error_nomem(err);
+	rc = make_pod(reserve, neap_reserve_pod_tree(tree, NULL, NULL), resources, err);
 	if (rc < 0)
 		return rc;
 	all = reserve->requests;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS asks filter and prioritize in turn for the pod default/p
- * and so many nodes, over one kept connection, as a kube-scheduler does. Prints the median wall times of filter and of
+ * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS asks filter for the pod default/p and so many nodes, then
+ * prioritize about those that filter let pass, in turn over one kept connection, as a kube-scheduler does. Prints the median wall times of filter and of
  * prioritize, and the CPU that process PID took a request, all in microseconds; and the nodes that filter let pass. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -39,8 +39,8 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* With what a pod has at the least: about 1 KB. */
-static struct request make(const char *verb, int names)
+/* names: as they stand in a list. With what a pod has at the least: about 1 KB. */
+static struct request make(const char *verb, const char *names)
 {
 	static const char pod[] =
 		"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"p\","
@@ -51,17 +51,13 @@ static struct request make(const char *verb, int names)
 		"\"Always\"}],\"restartPolicy\":\"Always\",\"dnsPolicy\":\"ClusterFirst\","
 		"\"schedulerName\":\"default-scheduler\"},\"status\":{\"phase\":\"Pending\"}},"
 		"\"Nodes\":null,\"NodeNames\":[";
-	size_t size = sizeof(pod) + (size_t)names * 16 + 512, len = 0;
+	size_t size = sizeof(pod) + strlen(names) + 512, len = 0;
 	char *body = neap_alloc(size), *text = neap_alloc(size + 512);
 	int head;
 
 	if (!body || !text)
 		fail("memory");
-	len = (size_t)snprintf(body, size, "%s", pod);
-	for (int i = 0; i < names; i++)
-		len += (size_t)snprintf(body + len, size - len, "%s\"node-%05d\"",
-					i ? "," : "", i);
-	len += (size_t)snprintf(body + len, size - len, "]}");
+	len = (size_t)snprintf(body, size, "%s%s]}", pod, names);
 	head = snprintf(text, size + 512,
 			"POST /extender/v1/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: "
 			"Go-http-client/1.1\r\nContent-Length: %zu\r\nContent-Type: "
@@ -130,17 +126,41 @@ static double ask(int fd, const struct request *request, char *answer)
 	return usec_of(CLOCK_MONOTONIC) - from;
 }
 
-static size_t count_names(const char *answer)
+static char *make_names(int names)
+{
+	size_t size = (size_t)names * 16 + 1, len = 0;
+	char *list = neap_alloc(size);
+
+	if (!list)
+		fail("memory");
+	for (int i = 0; i < names; i++)
+		len += (size_t)snprintf(list + len, size - len, "%s\"node-%05d\"",
+					i ? "," : "", i);
+	return list;
+}
+
+/* The list of names in an answer of filter, without what Go's chunks have between them; *ret: how many. */
+static char *names_of(const char *answer, size_t *ret)
 {
 	const char *at = strstr(answer, "\"NodeNames\":[");
-	const char *last = at ? strchr(at, ']') : NULL;
-	size_t quotes = 0;
+	char *list = neap_alloc(strlen(answer) + 1), *to = list;
 
-	if (!last)
-		return 0;
-	for (at = strchr(at, '['); at < last; at++)
-		quotes += *at == '"';
-	return quotes / 2;
+	if (!at || !list)
+		fail("no NodeNames");
+	*ret = 0;
+	for (at = strchr(at, '[') + 1; *at && *at != ']'; at++) {
+		if (*at == '\r') { /* "\r\nLENGTH\r\n" */
+			at = strstr(at + 2, "\r\n");
+			if (!at)
+				fail("a chunk");
+			at++;
+			continue;
+		}
+		*ret += *at == '"';
+		*to++ = *at;
+	}
+	*ret /= 2;
+	return list;
 }
 
 static int compare(const void *a, const void *b)
@@ -155,7 +175,7 @@ int main(int argc, char **argv)
 	static double took[2][ROUNDS_MAX];
 	int names, rounds, fd;
 	struct request requests[2];
-	char *answer = neap_alloc(ANSWER_MAX);
+	char *answer = neap_alloc(ANSWER_MAX), *list;
 	size_t pass = 0;
 	double cpu = 0;
 	clockid_t clock;
@@ -170,9 +190,14 @@ int main(int argc, char **argv)
 	    clock_getcpuclockid((pid_t)strtol(argv[2], NULL, 10), &clock) != 0)
 		fail("arguments");
 	(void)alarm(PATIENCE_S); /* a server that does not answer any more */
-	requests[0] = make("filter", names);
-	requests[1] = make("prioritize", names);
+	list = make_names(names);
+	requests[0] = make("filter", list);
+	free(list);
 	fd = dial((int)strtol(argv[1], NULL, 10));
+	(void)ask(fd, &requests[0], answer);
+	list = names_of(answer, &pass);
+	requests[1] = make("prioritize", list);
+	free(list);
 	for (int i = -WARM_ROUNDS; i < rounds; i++) {
 		if (i == 0)
 			cpu = usec_of(clock);
@@ -181,8 +206,6 @@ int main(int argc, char **argv)
 
 			if (i >= 0)
 				took[verb][i] = usec;
-			if (verb == 0 && i < 0)
-				pass = count_names(answer);
 		}
 	}
 	cpu = (usec_of(clock) - cpu) / rounds / 2;

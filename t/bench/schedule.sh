@@ -65,7 +65,8 @@ part_P21()
 			[ -z "$dir" ] || { [ $where = disk ] && [ $nodes != 5000 ]; } && continue
 			name=$nodes-$where
 			for ((i = 0; i < rounds; i++)); do
-				schedule_run "$name" "$dir" "$nodes" plain && schedule_run "$name" "$dir" "$nodes" lsr || break
+				schedule_run "$name" "$dir" "$nodes" plain || break
+				schedule_run "$name" "$dir" "$nodes" lsr || break
 			done
 			if [ "$i" -lt "$rounds" ]; then
 				skip P21 "$what, $nodes nodes" "$(tail -n 1 "$tmp/p21.err")"

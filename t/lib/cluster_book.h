@@ -51,7 +51,7 @@ const char *book_check_owners(struct book *book);
 int64_t book_total(struct book *book, const char *node, const char *resource);
 int book_holders(struct book *book, const char *node, int cpu);
 size_t book_reservations(const struct book *book); /* that there are */
-size_t book_uses(const struct book *book); /* pods that were bound to use one */
+size_t book_uses(const struct book *book);         /* pods that were bound to use one */
 size_t book_available(const struct book *book); /* Reservations that became Available */
 
 /* --- nobody goes --- */

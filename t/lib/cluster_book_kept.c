@@ -57,8 +57,7 @@ static void read_names(struct book *book, struct book_kept *kept, const json_t *
 	bool has_any = false;
 
 	for (size_t i = 0; kept->is_restricted && i < json_array_size(list); i++) {
-		int name =
-			book_name(book, json_string_value(json_array_get(list, i)));
+		int name = book_name(book, json_string_value(json_array_get(list, i)));
 
 		kept->counts[name] = kept->amounts[name] > 0;
 		has_any |= kept->counts[name];
@@ -121,11 +120,10 @@ void book_set_reservation(struct book *book, const json_t *object)
 				 kept->name, before->node, kept->node);
 	if (before && strcmp(before->uid, kept->uid) == 0)
 		kept->is_excused = before->is_excused;
-	kept->is_fresh = kept->state && (!was_there || before->is_fresh ||
-					 before->state != kept->state);
-	book->available +=
-		kept->state == BOOK_KEPT_AVAILABLE &&
-		!(was_there && before->state == BOOK_KEPT_AVAILABLE);
+	kept->is_fresh = kept->state &&
+			 (!was_there || before->is_fresh || before->state != kept->state);
+	book->available += kept->state == BOOK_KEPT_AVAILABLE &&
+			   !(was_there && before->state == BOOK_KEPT_AVAILABLE);
 	assert_true(neap_map_set(book->kept, kept->name, kept));
 	if (before) {
 		mark(book, before);
@@ -333,27 +331,26 @@ static bool check_one(struct book *book, const struct book_node *node,
 	if (kept->is_once && count > 1 && is_blamed)
 		return book_wrong(book, "%s is for one, and %d use it", kept->name,
 				  count);
-	for (int i = 0; kept->is_restricted && is_blamed && i < book->name_count;
-	     i++)
+	for (int i = 0; kept->is_restricted && is_blamed && i < book->name_count; i++)
 		if (i != BOOK_PLACES && kept->counts[i] && kept->amounts[i] &&
 		    used[i] > kept->amounts[i])
 			return book_wrong(book, "%s has %lld %s, and its owners %lld",
 					  kept->name, (long long)kept->amounts[i],
 					  book->names[i], (long long)used[i]);
-	for (int i = 0; node->topology && kept->state == BOOK_KEPT_AVAILABLE &&
-			i < kept->cpu_count;
+	for (int i = 0;
+	     node->topology && kept->state == BOOK_KEPT_AVAILABLE && i < kept->cpu_count;
 	     i++)
 		if (!check_cpu(book, node, kept, kept->cpus[i]))
 			return false;
 	return true;
 }
 
-/* Nobody uses what is kept elsewhere. */
+/* Nobody uses what is kept elsewhere. Who was to be taken over for a place that never came to be may still say so. */
 static bool check_places(struct book *book, const struct book_node *node)
 {
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
 		for (size_t i = 0; *pod->uses && !pod->is_finished && !pod->is_blind &&
-				   i < neap_map_count(book->kept);
+				   !pod->is_taken && i < neap_map_count(book->kept);
 		     i++) {
 			const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
 

@@ -60,6 +60,7 @@ struct book_pod {
 	/* Reservations. */
 	char uses[64];    /* the uid of the one that it says it uses; "" */
 	bool is_ignoring; /* takes of what is kept, and uses none */
+	bool is_taken; /* was there before what it uses: it was taken over, or was to be */
 };
 
 /* A Reservation. */

@@ -250,6 +250,24 @@ static bool is_apart(struct why *why, const struct book_node *node)
 
 /* --- CPUs --- */
 
+/* CPUs that others as important wait for on the node, in whole cores: which ones is for the scheduler to know. */
+static long kept_cpus(const struct why *why, const struct book_node *node)
+{
+	int per_core = node->topology->per_core;
+	long sum = 0;
+
+	for (size_t i = 0; i < neap_map_count(why->book->pods); i++) {
+		const struct book_pod *pod = neap_map_at(why->book->pods, i, NULL);
+		long cores = (pod->needs[BOOK_CPU] / 1000 + per_core - 1) / per_core;
+
+		if (pod != why->pod && !*pod->node &&
+		    pod->priority >= why->pod->priority &&
+		    strcmp(pod->nominated, node->name) == 0 && book_binds_on(node, pod))
+			sum += cores * per_core;
+	}
+	return sum;
+}
+
 /* Whether the node has CPUs enough; where the choice depends on NUMA nodes the book says nothing. */
 static bool lacks_cpus(const struct why *why, const struct book_node *node)
 {
@@ -265,7 +283,8 @@ static bool lacks_cpus(const struct why *why, const struct book_node *node)
 	if (required == BOOK_BIND_FULL &&
 	    pod->needs[BOOK_CPU] / 1000 % node->topology->per_core)
 		return true;
-	return book_free_cpus(why->book, node, required) < pod->needs[BOOK_CPU] / 1000;
+	return book_free_cpus(why->book, node, required) - kept_cpus(why, node) <
+	       pod->needs[BOOK_CPU] / 1000;
 }
 
 /* --- all together --- */

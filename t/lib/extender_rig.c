@@ -5,21 +5,31 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "api/extender/extender.h"
 #include "api/schedule/view.h"
+
+int64_t extender_step_usec;
+static int64_t seen_usec;
+
+static int64_t now_usec(void)
+{
+	return seen_usec += extender_step_usec;
+}
 
 static struct neap_http *http;
 static struct neap_extender *extender;
 static int api_port, own_port;
 
-int extender_setup(void **state)
+static int setup_with(void **state, bool may_bind)
 {
-	struct neap_http_config server = {
-		.tls_fd = -1, .unix_fd = -1, .plain_role = NEAP_HTTP_READER};
+	struct neap_http_config server = {.tls_fd = -1,
+					  .unix_fd = -1,
+					  .plain_role = NEAP_HTTP_READER,
+					  .token = "secret"};
 	struct neap_extender_config config = {0};
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -32,6 +42,9 @@ int extender_setup(void **state)
 	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
 	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
 	config.http = http;
+	config.may_bind = may_bind;
+	config.deadline_usec = DEADLINE_USEC;
+	config.now_usec = now_usec;
 	config.scheduler = schedule_scheduler;
 	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
 	api_port = rig->port;
@@ -40,6 +53,16 @@ int extender_setup(void **state)
 	schedule_add_node(rig, "node-1", "", "", "'cpu':'500m','memory':'8Gi'");
 	schedule_add_node(rig, "node-2", "", "", "'cpu':'8','memory':'8Gi'");
 	return 0;
+}
+
+int extender_setup(void **state)
+{
+	return setup_with(state, false);
+}
+
+int extender_setup_binder(void **state)
+{
+	return setup_with(state, true);
 }
 
 int extender_teardown(void **state)
@@ -60,6 +83,25 @@ int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_
 	rig->port = api_port;
 	kube_as(rig, NULL);
 	return status;
+}
+
+const char *extender_pod_uid(struct kube_rig *rig, const char *name, const char *cpu,
+			     bool is_high)
+{
+	static char uid[64];
+	char body[512];
+	int status;
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{'schedulerName':'default-"
+		       "scheduler'%s,'containers':[{'name':'c','image':'i',"
+		       "'resources':{'requests':{'cpu':'%s'}}}]}}",
+		       name, is_high ? ",'priorityClassName':'high'" : "", cpu);
+	status = kube_ask(rig, "POST " SCHEDULE_PODS, body);
+	if (status != 201)
+		fail_msg("%s: %d %s", name, status, kube_text(rig->body, "message"));
+	(void)snprintf(uid, sizeof(uid), "%s", kube_text(rig->body, "metadata.uid"));
+	return uid;
 }
 
 void extender_must_be(struct kube_rig *rig, const char *name, const char *const *want)
@@ -92,6 +134,25 @@ int extender_ask_as(struct kube_rig *rig, const char *what, const char *body,
 	return extender_ask(rig, what, text, len);
 }
 
+int extender_bind(struct kube_rig *rig, const char *uid, const char *node)
+{
+	char body[512];
+	int status;
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{\"PodName\":\"p\",\"PodNamespace\":\"default\",\"PodUID\":\"%s\","
+		"\"Node\":\"%s\"}",
+		uid, node);
+	rig->port = own_port;
+	kube_as(rig, "secret");
+	status = kube_ask_with(rig, BIND, "Content-Type: application/json\r\n", body,
+			       strlen(body));
+	rig->port = api_port;
+	kube_as(rig, NULL);
+	return status;
+}
+
 struct binding {
 	int told;
 	char trouble[512];
@@ -106,8 +167,8 @@ static void told(void *arg, const char *trouble)
 		       trouble ? trouble : "");
 }
 
-const char *extender_bind(struct kube_rig *rig, const char *pod, const char *uid,
-			  const char *node)
+const char *extender_bind_to(struct kube_rig *rig, const char *pod, const char *uid,
+			     const char *node)
 {
 	static struct binding binding;
 	const struct neap_schedule_binding ask_bind = {.ns = "default",

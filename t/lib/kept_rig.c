@@ -60,10 +60,10 @@ unsigned kept_set(struct kept_rig *rig, const struct kept_reservation *kept)
 	write_meta(meta, kept->labels, kept->notes);
 	(void)snprintf(
 		spec, sizeof(spec),
-		"{'template':{'spec':{'containers':[{'resources':{'requests':{%s}},"
+		"{'template':{'metadata':{'labels':{%s}},'spec':{'containers':[{'resources':{'requests':{%s}},"
 		"'ports':[%s]}]%s%s}},'owners':[%s]%s%s}",
-		kept->requests, or_none(kept->ports), kept->template ? "," : "",
-		or_none(kept->template),
+		or_none(kept->template_labels), kept->requests, or_none(kept->ports),
+		kept->template ? "," : "", or_none(kept->template),
 		kept->owners ? kept->owners
 			     : "{'labelSelector':{'matchLabels':{'app':'x'}}}",
 		*or_none(kept->spec) ? "," : "", or_none(kept->spec));

@@ -46,8 +46,9 @@ struct kept_reservation {
 	const char *owners;         /* entries; NULL: pods with the label app=x */
 	const char
 		*template; /* members of the template's spec beside containers; NULL: none */
-	const char *ports; /* of its container, members of a list; NULL: none */
-	const char *phase; /* NULL: Available, where it is placed */
+	const char *ports;           /* of its container, members of a list; NULL: none */
+	const char *phase;           /* NULL: Available, where it is placed */
+	const char *template_labels; /* members; NULL: none */
 };
 
 /* A Reservation as it is now; what moved. */

@@ -210,6 +210,30 @@ const char *offer_match(struct offer_rig *rig, const struct neap_reserve *reserv
 	return text;
 }
 
+static uint64_t faults_of(const struct offer_rig *rig)
+{
+	uint64_t faults = 0;
+
+	for (size_t i = 0; i < neap_registry_count(rig->registry); i++)
+		faults += (uint64_t)neap_registry_get(rig->registry, i)->stats.faults;
+	return faults;
+}
+
+const char *offer_match_alone(struct offer_rig *rig, const struct neap_reserve *reserve,
+			      bool is_owner)
+{
+	uint64_t faults = faults_of(rig);
+	const char *text = "failed";
+
+	for (int i = 0; i < 20 && strcmp(text, "failed") == 0 && faults_of(rig) == faults;
+	     i++) {
+		rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod,
+				    OFFER_NOW, &rig->asked);
+		text = offer_match(rig, reserve, is_owner);
+	}
+	return text;
+}
+
 const char *offer_ask(struct offer_rig *rig, const char *metadata)
 {
 	struct neap_reserve *reserve =

@@ -40,7 +40,10 @@ void offer_begin_pod(struct offer_rig *rig, struct neap_pod *pod_taken);
 /* "open", "open again N", "failed", or the reason, " again N" behind it; in a static buffer. */
 const char *offer_match(struct offer_rig *rig, const struct neap_reserve *reserve,
 			bool is_owner);
-/* The same of one with this metadata and one owner that takes everybody. */
+/* The same in a decision of its own about the same pod, again when the machine had no time for it. */
+const char *offer_match_alone(struct offer_rig *rig, const struct neap_reserve *reserve,
+			      bool is_owner);
+/* As offer_match, of one with this metadata and one owner that takes everybody. */
 const char *offer_ask(struct offer_rig *rig, const char *metadata);
 int offer_rank(struct offer_rig *rig, const struct neap_reserve *reserve);
 

@@ -116,10 +116,25 @@ static json_t *new_owners(struct trace *trace)
 	if (is_one_of(trace, 8))
 		return json_pack("[{s:{s:s}}]", "object", "namespace", "default");
 	if (is_one_of(trace, 8))
-		return json_pack(
-			"[{s:{s:s}}, {s:{s:{s:s}}}]", "object", "name", "p1",
-			"labelSelector", "matchLabels", "team", team);
+		return json_pack("[{s:{s:s}}, {s:{s:{s:s}}}]", "object", "name", "p1",
+				 "labelSelector", "matchLabels", "team", team);
 	return json_pack("[{s:{s:{s:s}}}]", "labelSelector", "matchLabels", "team", team);
+}
+
+/* It takes running pods over, or waits until they are gone. */
+static void add_taking(struct trace *trace, json_t *spec)
+{
+	bool is_many = is_one_of(trace, 2);
+	json_t *policy = json_pack("{s:b}", "enableMultiple", is_many);
+
+	if (is_one_of(trace, 2)) {
+		json_object_set_new(policy, "mode", json_string("Waiting"));
+	} else {
+		json_object_set_new(spec, "allocatePolicy", json_string("Restricted"));
+		json_object_set_new(spec, "allocateOnce", json_boolean(!is_many));
+	}
+	json_object_set_new(spec, "preAllocation", json_true());
+	json_object_set_new(spec, "preAllocationPolicy", policy);
 }
 
 static void add_wishes(struct trace *trace, json_t *spec, json_t *labels, json_t *notes)
@@ -132,6 +147,8 @@ static void add_wishes(struct trace *trace, json_t *spec, json_t *labels, json_t
 	if (policy)
 		json_object_set_new(spec, "allocatePolicy",
 				    json_string(policy == 1 ? "Aligned" : "Restricted"));
+	if (is_one_of(trace, 5))
+		add_taking(trace, spec);
 	if (!is_one_of(trace, 3))
 		json_object_set_new(spec, "ttl", json_string(ttls[trace_roll(trace, 3)]));
 	if (is_one_of(trace, 8))
@@ -160,9 +177,9 @@ static void add_wishes(struct trace *trace, json_t *spec, json_t *labels, json_t
 
 static json_t *new_template(struct trace *trace, json_t *labels, json_t *notes)
 {
-	json_t *spec = json_pack("{s:s, s:[{s:s, s:s}]}", "schedulerName",
-				 "neap-scheduler", "tolerations", "key", "k", "operator",
-				 "Exists");
+	json_t *spec =
+		json_pack("{s:s, s:[{s:s, s:s}]}", "schedulerName", "neap-scheduler",
+			  "tolerations", "key", "k", "operator", "Exists");
 	json_t *own = json_object();
 	uint32_t cpus = add_cpus(trace, own, notes);
 	char node[32];
@@ -308,8 +325,7 @@ void trace_scribble(struct trace *trace, int i)
 							"namespace", "default", "uid",
 							"u"));
 	else
-		json_object_set_new(status, "allocated",
-				    json_pack("{s:s}", "cpu", "77"));
+		json_object_set_new(status, "allocated", json_pack("{s:s}", "cpu", "77"));
 	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
 				 json_pack("{s:o}", "status", status));
 }

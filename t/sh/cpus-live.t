@@ -192,6 +192,9 @@ check "... and counted" json_is '.shadow | [.calls > 0, .calls == .different, .f
 check "a pod that may go to both nodes" pod red LS 1 red
 check "... is placed" eventually 20 placed red
 check "... and the points differ" shows 'points", the shadow "0 points"' policy show score/spread
+echo 'return { api = 1, kind = "reservation", name = "any" }' >"$WORK/any.lua"
+check "of kind reservation there is none" fails 1 "a policy of kind reservation has no shadow" policy put --shadow "$WORK/any.lua" \
+	reservation/any
 check "a shadow ends" "${C[@]}" policy delete --shadow score/spread
 check "its reader needs the scheduler" neapd_end TERM
 check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"

@@ -143,6 +143,17 @@ static void *policy_setup(void)
 	return load(text);
 }
 
+/* Examples that make a cluster, with NUMA nodes. */
+static void *place_setup(void)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+
+	if (neap_policy_load_file("policies/score/numa-tight.lua", &policy, &err) < 0)
+		torture_fail("load: %s", err.msg);
+	return policy;
+}
+
 static void policy_teardown(void *state)
 {
 	neap_policy_free(state);
@@ -441,6 +452,8 @@ const struct torture torture_policy[] = {
 	{"policy: load", NULL, load_act},
 	{"policy: examples", policy_setup, examples_act, policy_check, policy_teardown},
 	{"policy: examples of reservations", offers_setup, examples_act, policy_check,
+	 policy_teardown},
+	{"policy: examples of places", place_setup, examples_act, policy_check,
 	 policy_teardown},
 	{"policy: parameters", policy_setup, params_act, params_check, policy_teardown},
 	{"policy: tick", tick_setup, tick_act, tick_check, tick_teardown},

@@ -54,5 +54,7 @@ extern const struct torture torture_serve[];
 extern const struct torture torture_declared[];
 extern const struct torture torture_keep[];
 extern const struct torture torture_store[];
+extern const struct torture torture_agent[];
+extern const struct torture torture_schedule[];
 
 #endif

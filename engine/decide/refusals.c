@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Noting why a node is refused: a row and a code. Words that a filter makes itself are kept once. */
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/decide/decide_priv.h"
+
+bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
+		       uint32_t arg)
+{
+	if (cycle->refusal_count == cycle->refusal_size) {
+		size_t size = cycle->refusal_size ? cycle->refusal_size * 2 : 64;
+		struct neap_refusal *list =
+			neap_realloc_array(cycle->refusals, size, sizeof(*list));
+
+		if (!list) {
+			cycle->is_short = true;
+			return false;
+		}
+		cycle->refusals = list;
+		cycle->refusal_size = size;
+	}
+	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
+		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};
+	return false;
+}
+
+bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
+			    enum neap_reason reason, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < cycle->text_count && (strncmp(cycle->texts[at], text, len) != 0 ||
+					  cycle->texts[at][len] != '\0'))
+		at++;
+	if (at == cycle->text_count && at < NEAP_REASON_TEXTS_MAX) {
+		char *copy = neap_arena_alloc(&cycle->arena, len + 1);
+
+		if (!copy) {
+			cycle->is_short = true;
+			return false;
+		}
+		memcpy(copy, text, len);
+		cycle->texts[cycle->text_count++] = copy;
+	}
+	return neap_cycle_refuse(cycle, row, reason, (uint32_t)at);
+}
