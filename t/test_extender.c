@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "api/extender/extender_priv.h"
-#include "api/schedule/view.h"
 #include "t/lib/extender_rig.h"
 
 /* --- as a kube-scheduler asks --- */
@@ -397,40 +396,6 @@ static void test_large(void **state)
 
 /* --- making room --- */
 
-struct binding {
-	int told;
-	char trouble[512];
-};
-
-static void told(void *arg, const char *trouble)
-{
-	struct binding *binding = arg;
-
-	binding->told++;
-	(void)snprintf(binding->trouble, sizeof(binding->trouble), "%s",
-		       trouble ? trouble : "");
-}
-
-/* What becomes of it; "": it is bound. */
-static const char *bind_to(struct kube_rig *rig, const char *pod, const char *uid,
-			   const char *node)
-{
-	static struct binding binding;
-	const struct neap_schedule_binding ask_bind = {.ns = "default",
-						       .name = pod,
-						       .uid = uid,
-						       .node = node,
-						       .told = told,
-						       .arg = &binding};
-
-	binding = (struct binding){0};
-	neap_scheduler_bind(schedule_scheduler, &ask_bind);
-	for (int i = 0; i < 4000 && !binding.told; i++)
-		kube_run(rig, 5);
-	assert_int_equal(binding.told, 1);
-	return binding.trouble;
-}
-
 static void test_bind(void **state)
 {
 	static const struct {
@@ -448,7 +413,7 @@ static void test_bind(void **state)
 
 	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		const char *trouble = bind_to(
+		const char *trouble = extender_bind_to(
 			rig, rows[i].pod, rows[i].uid ? rows[i].uid : uid, rows[i].node);
 
 		if (*rows[i].trouble ? !strstr(trouble, rows[i].trouble) : *trouble)
@@ -484,7 +449,7 @@ static void test_preempt(void **state)
 				  "{'metadata':{'name':'high'},'value':1000}"),
 			 201);
 	(void)snprintf(low, sizeof(low), "%s", extender_pod_uid(rig, "low", "3", false));
-	assert_string_equal(bind_to(rig, "low", low, "node-0"), "");
+	assert_string_equal(extender_bind_to(rig, "low", low, "node-0"), "");
 	(void)snprintf(high, sizeof(high), "%s", extender_pod_uid(rig, "p", "3", true));
 	for (int i = 0; i < 2; i++) {
 		/* node-1 is too small in any case; the victim is not on node-2. */

@@ -12,9 +12,11 @@
 #include "api/schedule/view.h"
 #include "t/lib/schedule_rig.h"
 
-#define NRT     "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
-#define CPUS    "/control/v1/cpus"
-#define EXPLAIN "/control/v1/explain/pods/default/"
+#define NRT                 "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+#define CPUS                "/control/v1/cpus"
+#define EXPLAIN             "/control/v1/explain/pods/default/"
+#define EXPLAIN_RESERVATION "/control/v1/explain/reservations/"
+#define RESERVATIONS        "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
 
 static struct neap_look *look;
 
@@ -227,6 +229,136 @@ static void test_claims(void **state)
 				 "request"}});
 }
 
+/* For pods with the label app=NAME; spec: further members of it. */
+static void reserve(struct kube_rig *rig, const char *name, const char *cpu,
+		    const char *labels, const char *spec)
+{
+	char body[1024];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
+		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
+		"'matchLabels':{'app':'%s'}}}],'template':{'metadata':{'labels':{%s}},"
+		"'spec':{'schedulerName':'neap-scheduler','containers':[{'name':'c',"
+		"'image':'x','resources':{'requests':{'cpu':'%s'},'limits':{'cpu':'%s'}}}"
+		"]}}%s%s}}",
+		name, name, labels, cpu, cpu, *spec ? "," : "", spec);
+	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
+}
+
+static void wait_phase(struct kube_rig *rig, const char *name, const char *want)
+{
+	char ask[256];
+
+	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
+	schedule_until(rig, ask, want, NULL, NULL);
+}
+
+/* Which one a pod has or would use, why not the others, and why a Reservation has no place. */
+static void test_reservations(void **state)
+{
+	struct kube_rig *rig = *state;
+	static const struct kube_step steps[] = {
+		{"GET " EXPLAIN "web-0",
+		 NULL,
+		 200,
+		 {"pod.reservation=web", "nodes.0.reservations.1.name=once",
+		  "nodes.0.reservations.1.reason=its owners do not name the pod",
+		  "nodes.0.reservations.2.name=web", "nodes.0.reservations.2.used=true",
+		  "nodes.0.reservations.2.open=true"}},
+		{"GET " EXPLAIN "once-1",
+		 NULL,
+		 200,
+		 {"pod.state=pending", "!pod.reservation",
+		  "nodes.0.reservations.1.name=once", "nodes.0.reservations.1.open=false",
+		  "nodes.0.reservations.1.reason=it is for one pod, and has it "
+		  "(allocateOnce)"}},
+		{"GET " EXPLAIN "large",
+		 NULL,
+		 200,
+		 {"nodes.0.reservations.2.name=web", "nodes.0.reservations.2.open=false",
+		  "nodes.0.reservations.2.reason~Reservation(s) Insufficient cpu"}},
+		{"GET " EXPLAIN "other",
+		 NULL,
+		 200,
+		 {"fitting=0", "nodes.0.reservations.0.name=closed",
+		  "nodes.0.reservations.0.reason=it takes no new owners",
+		  "nodes.0.reservations.0.used=false"}},
+		{"GET " EXPLAIN "gated",
+		 NULL,
+		 200,
+		 {"fitting=1", "claim.node=a", "claim.reservation=web",
+		  "nodes.0.reservations.2.first=true",
+		  "nodes.0.reservations.2.open=true"}},
+		{"GET " EXPLAIN_RESERVATION "big",
+		 NULL,
+		 200,
+		 {"reservation.name=big", "reservation.phase=Pending", "!pod",
+		  "reservation.reason=Unschedulable", "fitting=0",
+		  "reasons.0.reason=Insufficient cpu", "nodes.0.fits=false"}},
+		{"GET " EXPLAIN_RESERVATION "web",
+		 NULL,
+		 200,
+		 {"reservation.phase=Available", "reservation.node=a", "fitting=1",
+		  "nodes.0.node=a", "!nodes.0.reservations"}},
+		{"GET " EXPLAIN_RESERVATION "none",
+		 NULL,
+		 404,
+		 {"message=there is no Reservation none"}},
+		{"GET " EXPLAIN_RESERVATION "web?node=x",
+		 NULL,
+		 404,
+		 {"message=there is no node x"}},
+	};
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'6'");
+	reserve(rig, "web", "2", "",
+		"'allocateOnce':false,'allocatePolicy':'Restricted'");
+	reserve(rig, "once", "1", "", "'allocatePolicy':'Restricted'");
+	reserve(rig, "closed", "1", "",
+		"'unschedulable':true,'allocatePolicy':'Restricted'");
+	wait_phase(rig, "web", "status.phase=Available");
+	wait_phase(rig, "once", "status.phase=Available");
+	wait_phase(rig, "closed", "status.phase=Available");
+	reserve(rig, "big", "40", "", "");
+	wait_phase(rig, "big", "status.conditions.0.reason=Unschedulable");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	schedule_add_pod(rig, "once-0", "'app':'once'", "'cpu':'1'", "");
+	assert_string_equal(schedule_wait_node(rig, "once-0"), "a");
+	schedule_add_pod(rig, "once-1", "'app':'once'", "'cpu':'3'", "");
+	schedule_add_pod(rig, "large", "'app':'web'", "'cpu':'4'", "");
+	schedule_add_pod(rig, "other", "'app':'closed'", "'cpu':'5'", "");
+	schedule_add_pod(rig, "gated", "'app':'web'", "'cpu':'1'",
+			 "'schedulingGates':[{'name':'x'}]");
+	kube_until(rig, &steps[4]);
+	kube_steps(rig, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+/* CPUs that are kept have the Reservation as their holder, and the pod that uses them beside it. */
+static void test_kept_cpus(void **state)
+{
+	struct kube_rig *rig = *state;
+	static const struct kube_step steps[] = {
+		{"GET " CPUS "?node=a",
+		 NULL,
+		 200,
+		 {"nodes.0.pods.0.reservation=p", "!nodes.0.pods.0.namespace",
+		  "nodes.0.pods.0.cpus=2-3", "nodes.0.cpus.2.pods.0=/p"}},
+		{"GET " EXPLAIN_RESERVATION "p", NULL, 200, {"reservation.cpus=2-3"}},
+	};
+
+	add_cpus(rig, "a");
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	reserve(rig, "p", "2",
+		"'koordinator.sh/qosClass':'LSR','koordinator.sh/priority-class':"
+		"'koord-prod'",
+		"");
+	wait_phase(rig, "p", "status.phase=Available");
+	kube_steps(rig, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
 static void test_who_may(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -250,10 +382,8 @@ static void test_who_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cpus),
-		TEST(explain),
-		TEST(claims),
-		TEST(who_may),
+		TEST(cpus),         TEST(explain),   TEST(claims),
+		TEST(reservations), TEST(kept_cpus), TEST(who_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

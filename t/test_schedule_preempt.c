@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "api/schedule/config.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -113,12 +114,181 @@ static void test_never(void **state)
 	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
 }
 
+/* --- Reservations --- */
+
+#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+#define BUDGETS      "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+/* A scheduler of a profile in which they make room, too. */
+static int setup_reservations(void **state)
+{
+	static const char text[] =
+		"apiVersion: kubescheduler.config.k8s.io/v1\n"
+		"kind: KubeSchedulerConfiguration\n"
+		"profiles:\n- schedulerName: neap-scheduler\n"
+		"  plugins: {postFilter: {enabled: [{name: Reservation}]}}\n"
+		"  pluginConfig:\n  - name: Reservation\n"
+		"    args: {kind: ReservationArgs, enablePreemption: true}\n";
+	struct neap_error err = {0};
+
+	if (neap_schedule_config_parse(text, strlen(text), "f", &schedule_settings,
+				       &err) < 0)
+		fail_msg("%s", err.msg);
+	return schedule_setup(state);
+}
+
+static int teardown_reservations(void **state)
+{
+	int ret = schedule_teardown(state);
+
+	schedule_settings = neap_schedule_config_unref(schedule_settings);
+	return ret;
+}
+
+/* For pods with the label app=NAME, once; spec: further members of its template's. */
+static void reserve(struct kube_rig *rig, const char *name, const char *cpu,
+		    const char *spec)
+{
+	char body[1024];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
+		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
+		"'matchLabels':{'app':'%s'}}}],'template':{'spec':{'schedulerName':"
+		"'neap-scheduler','containers':[{'name':'c','image':'x','resources':{"
+		"'requests':{'cpu':'%s'}}}]%s%s}}}}",
+		name, name, cpu, *spec ? "," : "", spec);
+	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
+}
+
+static void remove_now(struct kube_rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s?gracePeriodSeconds=0", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+}
+
+static void stays(struct kube_rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
+}
+
+/* Room is made and locked before the pod is there that it is for: nobody gets in between, however important. */
+static void test_locks_the_room(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_classes(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "low", "", "'cpu':'2'", "");
+	schedule_add_pod(rig, "keep", "", "'cpu':'2'", "'priorityClassName':'middle'");
+	assert_string_equal(schedule_wait_node(rig, "low"), "a");
+	assert_string_equal(schedule_wait_node(rig, "keep"), "a");
+	reserve(rig, "web", "2", "");
+	until(rig, "GET " PODS "/low", "metadata.deletionGracePeriodSeconds=30",
+	      "status.conditions.1.reason=PreemptionByScheduler", NULL);
+	until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.reason=Unschedulable",
+	      "!status.nodeName", NULL);
+	schedule_add_pod(rig, "sneaks", "", "'cpu':'2'", "'priorityClassName':'middle'");
+	until(rig, "GET " PODS "/sneaks", "status.conditions.0.status=False", NULL, NULL);
+	remove_now(rig, "low");
+	schedule_until(rig, "GET " RESERVATIONS "/web", "status.phase=Available",
+		       "status.nodeName=a", NULL);
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	stays(rig, "keep");
+	assert_int_equal(kube_ask(rig, "GET " PODS "/sneaks", NULL), 200);
+	assert_null(kube_differs(rig->body, "!spec.nodeName"));
+}
+
+/* Pods that may not go, other reservations, and more important pods are left alone. */
+static void test_spares(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_classes(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+	schedule_add_node(rig, "b", "", "", "'cpu':'2'");
+	schedule_add_node(rig, "c", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "safe",
+			 "'scheduling.koordinator.sh/disable-preemptible':'true'",
+			 "'cpu':'2'", "");
+	(void)schedule_wait_node(rig, "safe");
+	schedule_add_pod(rig, "high", "", "'cpu':'2'", "'priorityClassName':'high'");
+	(void)schedule_wait_node(rig, "high");
+	reserve(rig, "first", "2", "'priority':1");
+	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
+	reserve(rig, "second", "2", "'priority':500");
+	until(rig, "GET " RESERVATIONS "/second",
+	      "status.conditions.0.reason=Unschedulable",
+	      "status.conditions.0.message~3 No preemption victims found for incoming "
+	      "pod",
+	      NULL);
+	stays(rig, "safe");
+	stays(rig, "high");
+	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
+	/* A pod does not take their room either. */
+	schedule_add_pod(rig, "other", "", "'cpu':'2'", "'priorityClassName':'high'");
+	until(rig, "GET " PODS "/other", "status.conditions.0.status=False",
+	      "!status.nominatedNodeName", NULL);
+	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
+}
+
+/* Of two pods the one goes that no budget is about, though it is the more important one. */
+static void test_budgets(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_classes(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+	schedule_add_node(rig, "b", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "guarded", "'app':'db'", "'cpu':'2'", "");
+	(void)schedule_wait_node(rig, "guarded");
+	schedule_add_pod(rig, "other", "", "'cpu':'2'", "'priorityClassName':'middle'");
+	(void)schedule_wait_node(rig, "other");
+	assert_int_equal(kube_ask(rig, "POST " BUDGETS,
+				  "{'metadata':{'name':'db'},'spec':{'minAvailable':1,"
+				  "'selector':{'matchLabels':{'app':'db'}}}}"),
+			 201);
+	kube_run(rig, 50);
+	reserve(rig, "web", "2", "");
+	until(rig, "GET " PODS "/other", "metadata.deletionGracePeriodSeconds=30", NULL,
+	      NULL);
+	stays(rig, "guarded");
+}
+
+/* Without that profile they wait. */
+static void test_off_by_default(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "low", "", "'cpu':'2'", "");
+	(void)schedule_wait_node(rig, "low");
+	reserve(rig, "web", "2", "");
+	until(rig, "GET " RESERVATIONS "/web",
+	      "status.conditions.0.message=0/1 nodes are available: 1 Insufficient cpu.",
+	      NULL, NULL);
+	stays(rig, "low");
+}
+
+#define TEST_OF_THEM(name)                                                               \
+	cmocka_unit_test_setup_teardown(test_##name, setup_reservations,                 \
+					teardown_reservations)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(makes_room),
-		TEST(budget),
-		TEST(never),
+		TEST(makes_room),     TEST(budget),
+		TEST(never),          TEST_OF_THEM(locks_the_room),
+		TEST_OF_THEM(spares), TEST_OF_THEM(budgets),
+		TEST(off_by_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,27 +18,6 @@
 #define PODS         SCHEDULE_PODS
 #define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
 
-	/* As kube_until, and pauses of the scheduler go by. */
-	static void
-	until(struct kube_rig *rig, const char *ask, const char *a, const char *b,
-	      const char *c)
-{
-	const struct kube_step step = {ask, NULL, 200, {a, b, c}};
-	const char *wants[] = {a, b, c};
-
-	for (int i = 0; i < 400; i++) {
-		bool is_so = kube_ask(rig, ask, NULL) == 200;
-
-		for (size_t n = 0; is_so && n < NEAP_ARRAY_LEN(wants) && wants[n]; n++)
-			is_so = !kube_differs(rig->body, wants[n]);
-		if (is_so)
-			return;
-		kube_run(rig, 5);
-		kube_now += 500000;
-	}
-	kube_until(rig, &step);
-}
-
 /* Whether the pod says that it uses the reservation of that name; NULL: none. */
 static bool uses(struct kube_rig *rig, const char *pod, const char *name)
 {
@@ -86,7 +65,7 @@ static void is_at(struct kube_rig *rig, const char *name, const char *phase,
 	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
 	(void)snprintf(one, sizeof(one), "status.phase=%s", phase);
 	(void)snprintf(other, sizeof(other), "status.nodeName=%s", node);
-	until(rig, ask, one, *node ? other : NULL, NULL);
+	schedule_until(rig, ask, one, *node ? other : NULL, NULL);
 }
 
 static void says(struct kube_rig *rig, const char *name, const char *message)
@@ -95,8 +74,8 @@ static void says(struct kube_rig *rig, const char *name, const char *message)
 
 	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
 	(void)snprintf(want, sizeof(want), "status.conditions.0.message~%s", message);
-	until(rig, ask, "status.conditions.0.type=Scheduled",
-	      "status.conditions.0.reason=Unschedulable", want);
+	schedule_until(rig, ask, "status.conditions.0.type=Scheduled",
+		       "status.conditions.0.reason=Unschedulable", want);
 }
 
 static void remove_pod(struct kube_rig *rig, const char *name)
@@ -115,9 +94,9 @@ static void test_keeps(void **state)
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	reserve(rig, "web", "'cpu':'3'", "'allocateOnce':false");
 	is_at(rig, "web", "Available", "a");
-	until(rig, "GET " RESERVATIONS "/web", "status.allocatable.cpu=3",
-	      "status.conditions.0.reason=Scheduled",
-	      "status.conditions.1.reason=Available");
+	schedule_until(rig, "GET " RESERVATIONS "/web", "status.allocatable.cpu=3",
+		       "status.conditions.0.reason=Scheduled",
+		       "status.conditions.1.reason=Available");
 	schedule_add_pod(rig, "other", "", "'cpu':'2'", "");
 	schedule_wait_message(rig, "other",
 			      "0/1 nodes are available: 1 Insufficient cpu.");
@@ -130,7 +109,8 @@ static void test_keeps(void **state)
 	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'1'", "");
 	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
 	schedule_add_pod(rig, "late", "'app':'web'", "'cpu':'1'", "");
-	until(rig, "GET " PODS "/late", "status.conditions.0.status=False", NULL, NULL);
+	schedule_until(rig, "GET " PODS "/late", "status.conditions.0.status=False", NULL,
+		       NULL);
 	/* With the reservation its room goes, but not what its owners have. */
 	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
 	remove_pod(rig, "web-0");
@@ -164,10 +144,11 @@ static void test_waits_for_a_node(void **state)
 	reserve(rig, "big", "'cpu':'3'", "");
 	is_at(rig, "big", "Pending", "");
 	says(rig, "big", "0/1 nodes are available: 1 Insufficient cpu.");
-	until(rig,
-	      "GET /api/v1/namespaces/default/events?fieldSelector=involvedObject.name="
-	      "big,reason=FailedScheduling",
-	      "items.0.involvedObject.kind=Reservation", "items.0.count=1", NULL);
+	schedule_until(
+		rig,
+		"GET /api/v1/namespaces/default/events?fieldSelector=involvedObject.name="
+		"big,reason=FailedScheduling",
+		"items.0.involvedObject.kind=Reservation", "items.0.count=1", NULL);
 	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
 	is_at(rig, "big", "Available", "b");
 }
@@ -186,10 +167,12 @@ static void test_waiting(void **state)
 	reserve(rig, "web", "'cpu':'3'",
 		"'preAllocation':true,'preAllocationPolicy':{'mode':'Waiting'}");
 	is_at(rig, "web", "Waiting", "a");
-	until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.status=True",
-	      "status.conditions.1.type=Ready", "status.conditions.1.status=False");
+	schedule_until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.status=True",
+		       "status.conditions.1.type=Ready",
+		       "status.conditions.1.status=False");
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
-	until(rig, "GET " PODS "/web-0", "status.conditions.0.status=False", NULL, NULL);
+	schedule_until(rig, "GET " PODS "/web-0", "status.conditions.0.status=False",
+		       NULL, NULL);
 	/* What becomes free is the reservation's and not the next pod's. */
 	for (const char *const *name = (const char *const[]){"one", "two", "three", NULL};
 	     *name; name++) {
@@ -222,7 +205,8 @@ static void test_takes_over(void **state)
 	assert_true(uses(rig, "other", NULL));
 	/* The node is full, and not more than that. */
 	schedule_add_pod(rig, "more", "", "'cpu':'1'", "");
-	until(rig, "GET " PODS "/more", "status.conditions.0.status=False", NULL, NULL);
+	schedule_until(rig, "GET " PODS "/more", "status.conditions.0.status=False", NULL,
+		       NULL);
 	remove_pod(rig, "other");
 	assert_string_equal(schedule_wait_node(rig, "more"), "a");
 }

@@ -81,8 +81,8 @@ static void test_example(void **state)
 	neap_decide_weights(weights);
 	assert_memory_equal(plain->weights, weights, sizeof(weights));
 	assert_int_equal(plain->fit.count, 2);
-	assert_int_equal(plain->candidate_percent, 10);
-	assert_int_equal(plain->candidates_min, 100);
+	assert_int_equal(plain->trials.percent, 10);
+	assert_int_equal(plain->trials.least, 100);
 	assert_string_equal(config->profiles[1].name, "batch-scheduler");
 	assert_int_equal(batch->weights[NEAP_SCORE_MOST_ALLOCATED], 5);
 	assert_int_equal(batch->weights[NEAP_SCORE_LEAST_ALLOCATED], 0);
@@ -325,6 +325,35 @@ static const struct {
 	      "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: must not "
 	 "be 0 with minCandidateNodesPercentage"},
+	{ARGS("Reservation",
+	      "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: must not "
+	 "be 0 with minCandidateNodesPercentage"},
+	{ARGS("Reservation", "{kind: ReservationsArgs}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.kind: must be ReservationArgs"},
+	{ARGS("Reservation", "{enablePreemption: 1}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.enablePreemption: must be true or "
+	 "false"},
+	{ARGS("Reservation", "{gcDurationSeconds: 60}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.gcDurationSeconds: is an option of "
+	 "neapd: --reservation-gc-age (0: nothing is deleted)"},
+	{ARGS("Reservation", "{disableGarbageCollection: true}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.disableGarbageCollection: is an "
+	 "option of neapd: --reservation-gc-age 0"},
+	{ARGS("Reservation", "{gcIntervalSeconds: 60}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.gcIntervalSeconds: has no effect "
+	 "here: each Reservation is deleted at its own time"},
+	{ARGS("Reservation", "{controllerWorkers: 2}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.controllerWorkers: has no effect "
+	 "here: there is one"},
+	{ARGS("Reservation", "{}") "  plugins: {multiPoint: {disabled: [{name: "
+				   "Reservation}]}}\n",
+	 "f.yaml:6: profiles[0].pluginConfig[0]: Reservation is disabled in this "
+	 "profile"},
+	{PLUGINS("{multiPoint: {disabled: [{name: '*'}]}, postFilter: {enabled: [{name: "
+		 "Reservation}]}}"),
+	 "f.yaml:5: profiles[0].plugins.postFilter.enabled[0]: the parts of Reservation "
+	 "go together: name it at filter, score or multiPoint"},
 	{ARGS("LoadAwareScheduling", "{aggregated: {usage: {}}}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.aggregated.usage: unknown field; "
 	 "there are usageThresholds, usageAggregationType, usageAggregatedDuration, "
@@ -392,6 +421,34 @@ static void test_no_memory(void **state)
 	assert_true(was_short);
 }
 
+/* What Reservations may do, and by whom they are compared, is theirs alone. */
+static void test_reservations(void **state)
+{
+	struct neap_schedule_config *config = read_good(
+		PROFILE
+		"  plugins: {postFilter: {enabled: [{name: Reservation}]}, score: "
+		"{enabled: [{name: Reservation, weight: 40}]}}\n"
+		"  pluginConfig:\n  - name: Reservation\n    args: {apiVersion: "
+		"kubescheduler.config.k8s.io/v1, kind: ReservationArgs, "
+		"enablePreemption: true, enableClusterModePreAllocation: true, "
+		"minCandidateNodesPercentage: 7, minCandidateNodesAbsolute: 3}\n");
+	const struct neap_settings *settings = config->profiles[0].settings;
+
+	(void)state;
+	assert_true(settings->reservations_preempt && settings->takes_over_by_label);
+	assert_int_equal(settings->reservation_trials.percent, 7);
+	assert_int_equal(settings->reservation_trials.least, 3);
+	assert_int_equal(settings->trials.percent, 10);
+	assert_int_equal(settings->trials.least, 100);
+	assert_int_equal(settings->weights[NEAP_SCORE_RESERVATION], 40);
+	(void)neap_schedule_config_unref(config);
+	config = read_good(PROFILE);
+	settings = config->profiles[0].settings;
+	assert_false(settings->reservations_preempt || settings->takes_over_by_label);
+	assert_int_equal(settings->weights[NEAP_SCORE_RESERVATION], 5000);
+	(void)neap_schedule_config_unref(config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_reservations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/reserve/book.h"
 
 struct neap_look {
 	struct neap_look_source source;
@@ -158,45 +159,97 @@ static void get_cpus(void *arg, struct neap_http_request *request)
 
 /* --- one pod --- */
 
+static bool read_ask(struct neap_http_request *request, struct look_ask *ret,
+		     struct neap_error *err)
+{
+	*ret = (struct look_ask){.node = neap_http_query_find(request, "node")};
+	return number(request, "limit", 1, NEAP_LOOK_NODES_MAX, NEAP_LOOK_NODES,
+		      &ret->limit, err) == 0 &&
+	       number(request, "continue", 0, NEAP_CLUSTER_NODES_MAX, 0, &ret->from,
+		      err) == 0;
+}
+
+/* False: not answered yet, and why. */
+static bool explain(const struct neap_look_view *view, struct neap_pod *pod,
+		    const struct look_ask *ask, struct neap_http_request *request,
+		    struct neap_error *err)
+{
+	const struct neap_cluster_node *node =
+		ask->node ? neap_cluster_find_node(view->cluster, ask->node) : NULL;
+	json_t *body = NULL;
+
+	if (ask->node && (!node || !node->object)) {
+		(void)neap_error_set(err, NEAP_ENOTFOUND, "there is no node %.200s",
+				     ask->node);
+		return false;
+	}
+	if (look_explain_json(view, pod, ask, &body, err) < 0)
+		return false;
+	answer_take(request, body);
+	return true;
+}
+
 static void get_pod(void *arg, struct neap_http_request *request)
 {
 	const char *ns = neap_http_segment_get(request, 0);
 	const char *name = neap_http_segment_get(request, 1);
-	struct look_ask ask = {.node = neap_http_query_find(request, "node")};
-	const struct neap_cluster_node *node;
+	struct look_ask ask;
 	struct neap_look_view view;
 	struct neap_error err = {0};
 	struct neap_pod *pod;
-	json_t *body = NULL;
 
-	if (number(request, "limit", 1, NEAP_LOOK_NODES_MAX, NEAP_LOOK_NODES, &ask.limit,
-		   &err) < 0 ||
-	    number(request, "continue", 0, NEAP_CLUSTER_NODES_MAX, 0, &ask.from, &err) <
-		    0) {
+	if (!read_ask(request, &ask, &err)) {
 		neap_http_answer_error(request, &err);
 		return;
 	}
 	if (!view_of(arg, request, &view))
 		return;
 	pod = neap_cluster_find_pod(view.cluster, ns, name);
-	node = ask.node ? neap_cluster_find_node(view.cluster, ask.node) : NULL;
 	if (!pod)
 		(void)neap_error_set(&err, NEAP_ENOTFOUND,
 				     "there is no pod %.63s/%.128s that waits or runs",
 				     ns, name);
-	else if (ask.node && (!node || !node->object))
-		(void)neap_error_set(&err, NEAP_ENOTFOUND, "there is no node %.200s",
-				     ask.node);
-	else if (look_explain_json(&view, pod, &ask, &body, &err) == 0) {
-		answer_take(request, body);
+	else if (explain(&view, pod, &ask, request, &err))
+		return;
+	neap_http_answer_error(request, &err);
+}
+
+/* --- one Reservation, by the pod that stands for it --- */
+
+static void get_reservation(void *arg, struct neap_http_request *request)
+{
+	const char *name = neap_http_segment_get(request, 0);
+	const struct neap_reserve_book *book;
+	const struct neap_reserve *reserve;
+	struct neap_look_view view;
+	struct look_ask ask;
+	struct neap_error err = {0};
+
+	if (!read_ask(request, &ask, &err)) {
+		neap_http_answer_error(request, &err);
 		return;
 	}
+	if (!view_of(arg, request, &view))
+		return;
+	book = neap_decide_book(view.decide);
+	reserve = book ? neap_reserve_book_find(book, name) : NULL;
+	if (!reserve)
+		(void)neap_error_set(&err, NEAP_ENOTFOUND,
+				     "there is no Reservation %.128s", name);
+	else if (!reserve->pod)
+		(void)neap_error_set(&err, NEAP_EINVAL, "%s",
+				     reserve->trouble ? reserve->trouble
+						      : "it cannot be read");
+	else if (explain(&view, reserve->pod, &ask, request, &err))
+		return;
 	neap_http_answer_error(request, &err);
 }
 
 static const struct neap_http_route routes[] = {
 	{"GET", "/control/v1/cpus", NEAP_HTTP_READER, get_cpus},
 	{"GET", "/control/v1/explain/pods/{namespace}/{name}", NEAP_HTTP_READER, get_pod},
+	{"GET", "/control/v1/explain/reservations/{name}", NEAP_HTTP_READER,
+	 get_reservation},
 	{0},
 };
 

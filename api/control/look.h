@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A look at what the scheduler knows, for readers: GET /control/v1/cpus, who has which CPUs of the nodes; GET
- * /control/v1/explain/pods/{namespace}/{name}, why a pod goes where it goes, or nowhere. Nothing that is decided is
+ * /control/v1/explain/pods/{namespace}/{name}, and /control/v1/explain/reservations/{name}, why a pod or a
+ * Reservation goes where it goes, or nowhere. Nothing that is decided is
  * changed by it. */
 #ifndef NEAP_API_CONTROL_LOOK_H
 #define NEAP_API_CONTROL_LOOK_H

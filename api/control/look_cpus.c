@@ -8,6 +8,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
+#include "engine/cluster/kept.h"
 #include "engine/cluster/node_reserve.h"
 #include "engine/cluster/numa_object.h"
 
@@ -59,8 +60,7 @@ void look_pod_cpus(const struct neap_look_view *view, const struct neap_pod *pod
 	struct neap_cpuset set;
 	char key[NEAP_POD_KEY];
 
-	(void)neap_pod_key(pod->object->ns, pod->object->name, key);
-	held = numa ? neap_numa_node_find(numa, key) : NULL;
+	held = numa ? neap_numa_node_find(numa, neap_pod_seat_key(pod, key)) : NULL;
 	*buf = '\0';
 	if (!held || !held->cpus)
 		return;
@@ -77,7 +77,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(x->held->uid, y->held->uid);
 }
 
-/* Of a book, where pods go by "NAMESPACE/NAME"; NULL without memory. */
+/* Of a book, where pods go by "NAMESPACE/NAME", and Reservations by "/NAME"; NULL without memory. */
 static struct holder *holders_of(const struct neap_look_view *view,
 				 const struct neap_numa_node *numa)
 {
@@ -122,10 +122,15 @@ static json_t *pod_json(const struct neap_numa_node *numa, const struct holder *
 
 	if (!row)
 		return NULL;
-	if (object) {
+	if (object && neap_pod_is_stand(holder->pod)) {
+		neap_json_set_text(row, "reservation", holder->pod->keep->name);
+		neap_json_set_text(row, "uid", holder->pod->keep->uid);
+	} else if (object) {
 		neap_json_set_text(row, "namespace", object->ns);
 		neap_json_set_text(row, "name", object->name);
 		neap_json_set_text(row, "uid", object->uid);
+	}
+	if (object) {
 		neap_json_set_text(row, "qos",
 				   neap_object_label(object, "koordinator.sh/qosClass"));
 		neap_json_set_text(row, "state",

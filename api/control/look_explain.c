@@ -10,12 +10,13 @@
 #include "engine/base/mem.h"
 #include "engine/decide/claim.h"
 #include "engine/decide/report.h"
+#include "engine/reserve/book.h"
 
 #define REASON_BYTES 640
 
 struct maker {
 	const struct neap_look_view *view;
-	const struct neap_pod *pod;
+	struct neap_pod *pod;
 	const struct neap_report *report;
 };
 
@@ -24,11 +25,12 @@ static const char *name_of(const struct maker *maker, uint32_t row)
 	return neap_cluster_settle(maker->view->cluster)->nodes[row]->name;
 }
 
-/* --- the pod --- */
+/* --- the pod, or what stands for a Reservation --- */
 
-static void add_condition(json_t *row, const struct neap_pod *pod)
+static void add_condition(json_t *row, const struct neap_object *object,
+			  const char *wanted)
 {
-	json_t *tree = neap_object_tree(pod->object);
+	json_t *tree = neap_object_tree(object);
 	const json_t *condition;
 	size_t i;
 
@@ -37,7 +39,7 @@ static void add_condition(json_t *row, const struct neap_pod *pod)
 		condition) {
 		const char *type = json_string_value(json_object_get(condition, "type"));
 
-		if (!type || strcmp(type, "PodScheduled") != 0)
+		if (!type || strcmp(type, wanted) != 0)
 			continue;
 		neap_json_set_text(
 			row, "reason",
@@ -47,6 +49,59 @@ static void add_condition(json_t *row, const struct neap_pod *pod)
 			json_string_value(json_object_get(condition, "message")));
 	}
 	json_decref(tree);
+}
+
+static const struct neap_reserve *reserve_of(const struct neap_look_view *view,
+					     const struct neap_pod *pod)
+{
+	const struct neap_reserve_book *book = neap_decide_book(view->decide);
+
+	return book ? neap_reserve_book_of(book, pod) : NULL;
+}
+
+static json_t *reservation_json(const struct neap_look_view *view,
+				const struct neap_pod *stand)
+{
+	static const char *const phases[] = {[NEAP_RESERVE_PENDING] = "Pending",
+					     [NEAP_RESERVE_AVAILABLE] = "Available",
+					     [NEAP_RESERVE_WAITING] = "Waiting",
+					     [NEAP_RESERVE_SUCCEEDED] = "Succeeded",
+					     [NEAP_RESERVE_FAILED] = "Failed"};
+	const struct neap_reserve *reserve = reserve_of(view, stand);
+	char cpus[NEAP_CPUSET_TEXT];
+	json_t *row = json_pack("{s:s, s:s, s:s, s:i}", "name", stand->keep->name, "uid",
+				stand->keep->uid, "scheduler", stand->scheduler,
+				"priority", (int)stand->priority);
+
+	if (!row)
+		return NULL;
+	if (stand->seat.node)
+		neap_json_set_text(row, "node", stand->seat.node->name);
+	if (reserve) {
+		neap_json_set_text(row, "phase", phases[reserve->phase]);
+		if (!stand->seat.node)
+			add_condition(row, reserve->object, "Scheduled");
+	}
+	neap_json_set_text(row, "nominated", stand->nominated);
+	look_pod_cpus(view, stand, cpus, sizeof(cpus));
+	neap_json_set_text(row, "cpus", cpus);
+	return row;
+}
+
+/* The reservation that it uses, by name while it is there. */
+static const char *used_name(const struct neap_look_view *view,
+			     const struct neap_pod *pod)
+{
+	const struct neap_cluster_node *node = pod->seat.node;
+	const char *uid = neap_pod_reservation(pod);
+
+	for (size_t i = 0; *uid && node && i < node->pod_count; i++) {
+		const struct neap_reserve *reserve = reserve_of(view, node->pods[i]);
+
+		if (reserve && strcmp(node->pods[i]->keep->uid, uid) == 0)
+			return reserve->object->name;
+	}
+	return uid;
 }
 
 static json_t *pod_json(const struct neap_look_view *view, const struct neap_pod *pod)
@@ -65,7 +120,8 @@ static json_t *pod_json(const struct neap_look_view *view, const struct neap_pod
 	if (pod->seat.node)
 		neap_json_set_text(row, "node", pod->seat.node->name);
 	else
-		add_condition(row, pod);
+		add_condition(row, pod->object, "PodScheduled");
+	neap_json_set_text(row, "reservation", used_name(view, pod));
 	neap_json_set_text(row, "nominated", pod->nominated);
 	if (pod->is_gated)
 		(void)json_object_set_new(row, "gated", json_true());
@@ -184,13 +240,46 @@ static bool add_reasons(const struct maker *maker, json_t *row,
 	return true;
 }
 
+static bool add_offers(const struct maker *maker, json_t *row,
+		       const struct neap_report_node *node)
+{
+	struct neap_report_offer *offers;
+	struct neap_error err;
+	size_t count;
+	json_t *list;
+	bool done;
+
+	if (neap_decide_offers(maker->view->decide, maker->pod, node->row, &offers,
+			       &count, &err) < 0)
+		return false;
+	list = count ? json_array() : NULL;
+	done = !count || json_object_set_new(row, "reservations", list) == 0;
+	for (size_t i = 0; done && i < count; i++) {
+		const struct neap_report_offer *offer = &offers[i];
+		json_t *one =
+			json_pack("{s:s, s:b, s:b, s:b}", "name",
+				  offer->reserve->object->name, "used", offer->is_used,
+				  "open", offer->is_open, "first", offer->is_first);
+
+		if (one && offer->reserve->is_pod)
+			neap_json_set_text(one, "namespace", offer->reserve->object->ns);
+		if (one)
+			neap_json_set_text(one, "reason", offer->why);
+		done = json_array_append_new(list, one) == 0;
+	}
+	free(offers);
+	return done;
+}
+
 static json_t *node_json(const struct maker *maker, const struct neap_report_node *node)
 {
 	json_t *row = json_pack("{s:s, s:b}", "node", name_of(maker, node->row), "fits",
 				node->reason_count == 0);
 
-	if (row && (node->reason_count ? add_reasons(maker, row, node)
-				       : add_scores(maker, row, node)))
+	if (row &&
+	    (node->reason_count ? add_reasons(maker, row, node)
+				: add_scores(maker, row, node)) &&
+	    add_offers(maker, row, node))
 		return row;
 	json_decref(row);
 	return NULL;
@@ -253,6 +342,7 @@ static bool add_claim(const struct maker *maker, json_t *body)
 	else
 		notes = neap_claim_annotations(maker->view->cluster, maker->pod, best,
 					       claim);
+	neap_json_set_text(row, "reservation", claim ? claim->reservation : "");
 	neap_claim_free(claim);
 	text = json_string_value(json_object_get(notes, NEAP_KEY_RESOURCE_STATUS));
 	if (text)
@@ -264,13 +354,24 @@ static bool add_claim(const struct maker *maker, json_t *body)
 	return json_object_set_new(body, "claim", row) == 0;
 }
 
+static const char *subject_name(const struct neap_pod *pod)
+{
+	return neap_pod_is_stand(pod) ? "reservation" : "pod";
+}
+
+static json_t *subject_json(const struct neap_look_view *view, const struct neap_pod *pod)
+{
+	return neap_pod_is_stand(pod) ? reservation_json(view, pod) : pod_json(view, pod);
+}
+
 static json_t *body_json(const struct maker *maker, const struct look_ask *ask)
 {
 	const struct neap_report *report = maker->report;
-	json_t *body = json_pack(
-		"{s:o, s:I, s:I, s:o}", "pod", pod_json(maker->view, maker->pod),
-		"node_count", (json_int_t)report->node_count, "fitting",
-		(json_int_t)report->fitting, "reasons", summary_json(maker));
+	json_t *body =
+		json_pack("{s:o, s:I, s:I, s:o}", subject_name(maker->pod),
+			  subject_json(maker->view, maker->pod), "node_count",
+			  (json_int_t)report->node_count, "fitting",
+			  (json_int_t)report->fitting, "reasons", summary_json(maker));
 
 	if (body && add_nodes(maker, body, ask) && add_claim(maker, body))
 		return body;
@@ -288,8 +389,8 @@ int look_explain_json(const struct neap_look_view *view, struct neap_pod *pod,
 	if (failed == 0) {
 		*ret = body_json(&maker, ask);
 	} else if (failed == -NEAP_EINVAL) {
-		*ret = json_pack("{s:o, s:s}", "pod", pod_json(view, pod), "trouble",
-				 err->msg);
+		*ret = json_pack("{s:o, s:s}", subject_name(pod), subject_json(view, pod),
+				 "trouble", err->msg);
 		failed = 0;
 	}
 	if (failed == 0 && !*ret)

@@ -38,9 +38,13 @@ static int by_place(const void *a, const void *b)
 	return order ? order : compare(x->cpu, y->cpu);
 }
 
-/* "default/web" */
+/* "default/web"; of a Reservation "/web". */
 static void pod_name(const json_t *pod, char *buf, size_t size)
 {
+	if (json_object_get(pod, "reservation") != NULL) {
+		(void)snprintf(buf, size, "/%s", neap_cell_text(pod, "reservation"));
+		return;
+	}
 	(void)snprintf(buf, size, "%s/%s", neap_cell_text(pod, "namespace"),
 		       neap_cell_text(pod, "name"));
 }
@@ -50,13 +54,38 @@ static char letter_at(size_t index)
 	return index < sizeof(LETTERS) - 1 ? LETTERS[index] : NO_LETTER;
 }
 
+/* Whose a CPU is that pods of held have; is_shared: several. What a Reservation keeps is that of the pod that uses it. */
+static const char *holder_of(const json_t *held, bool *is_shared)
+{
+	const char *name = NULL, *kept = NULL;
+	const json_t *one;
+	size_t i;
+
+	*is_shared = false;
+	json_array_foreach (held, i, one) {
+		const char *text = json_string_value(one);
+
+		if (text == NULL)
+			continue;
+		if (*text == '/') {
+			*is_shared |= kept != NULL;
+			kept = text;
+		} else {
+			*is_shared |= name != NULL;
+			name = text;
+		}
+	}
+	return name ? name : kept;
+}
+
 static char letter_of(const json_t *pods, const json_t *cpu)
 {
 	const json_t *held = json_object_get(cpu, "pods"), *pod;
-	const char *name = json_string_value(json_array_get(held, 0));
+	bool is_shared;
+	const char *name = holder_of(held, &is_shared);
 	size_t at = 0, i;
 
-	if (json_array_size(held) > 1)
+	if (is_shared)
 		return SEVERAL;
 	if (name == NULL)
 		return json_is_true(json_object_get(cpu, "reserved")) ? RESERVED : FREE;
@@ -178,7 +207,10 @@ static void add_pod(const json_t *pod, char letter, struct neap_buf *out)
 
 	neap_buf_init(&text, NEAP_BUF_REPLY);
 	pod_name(pod, name, sizeof(name));
-	neap_buf_adds(&text, name);
+	if (*name == '/')
+		neap_buf_addf(&text, "kept by the Reservation %s", name + 1);
+	else
+		neap_buf_adds(&text, name);
 	if (json_object_get(pod, "qos") != NULL)
 		neap_buf_addf(&text, ", %s", neap_cell_text(pod, "qos"));
 	neap_buf_addf(&text, ", CPUs %s", neap_cell_text(pod, "cpus"));

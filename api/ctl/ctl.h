@@ -49,8 +49,9 @@ extern const struct neap_command neap_command_run, neap_command_top, neap_comman
 	neap_command_policy_edit, neap_command_policy_diff, neap_command_policy_history,
 	neap_command_policy_rollback, neap_command_policy_delete,
 	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
-	neap_command_cpus, neap_command_explain_pod, neap_command_backup,
-	neap_command_restore, neap_command_completion, neap_command_complete;
+	neap_command_cpus, neap_command_explain_pod, neap_command_explain_reservation,
+	neap_command_backup, neap_command_restore, neap_command_completion,
+	neap_command_complete;
 
 /* Where the global options name neither server nor socket: $NEAP_SERVER; and $NEAP_SOCKET, else the
  * usual one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl explain pod`: why a pod goes where it goes, or nowhere. */
+ * `neapctl explain pod` and `neapctl explain reservation`: why one goes where it goes, or nowhere. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +33,8 @@ static const struct neap_option options[] = {
 
 /* --- what is said first --- */
 
-static void add_pod(const json_t *body, struct neap_buf *out)
+static void add_state(const json_t *pod, struct neap_buf *out)
 {
-	const json_t *pod = json_object_get(body, "pod");
-	const json_t *claim = json_object_get(body, "claim");
 	const char *state = neap_cell_text(pod, "state");
 
 	neap_buf_addf(out, "%s/%s is ", neap_cell_text(pod, "namespace"),
@@ -48,6 +46,49 @@ static void add_pod(const json_t *body, struct neap_buf *out)
 		neap_buf_addf(out, "%s %s",
 			      strcmp(state, "assumed") == 0 ? "being bound to" : "on",
 			      neap_cell_text(pod, "node"));
+	if (json_object_get(pod, "reservation") != NULL)
+		neap_buf_addf(out, ", with the reservation %s",
+			      neap_cell_text(pod, "reservation"));
+}
+
+static void add_phase(const json_t *reservation, struct neap_buf *out)
+{
+	neap_buf_addf(out, "The Reservation %s is %s",
+		      neap_cell_text(reservation, "name"),
+		      neap_cell_text(reservation, "phase"));
+	if (json_object_get(reservation, "node") != NULL)
+		neap_buf_addf(out, ", on %s", neap_cell_text(reservation, "node"));
+	else
+		neap_buf_addf(out, ", for the scheduler %s",
+			      neap_cell_text(reservation, "scheduler"));
+}
+
+static void add_claim(const json_t *claim, struct neap_buf *out)
+{
+	const char *node = neap_cell_text(claim, "node");
+
+	if (json_object_get(claim, "trouble") != NULL)
+		neap_buf_addf(out, "On %s, the best node, it cannot have CPUs: %s\n",
+			      node, neap_cell_text(claim, "trouble"));
+	if (json_object_get(claim, "reservation") != NULL)
+		neap_buf_addf(out,
+			      "On %s, the best node, it would use the reservation %s.\n",
+			      node, neap_cell_text(claim, "reservation"));
+	if (json_object_get(claim, "cpus") != NULL)
+		neap_buf_addf(out, "On %s, the best node, it would have CPUs %s.\n", node,
+			      neap_cell_text(claim, "cpus"));
+}
+
+static void add_subject(const json_t *body, struct neap_buf *out)
+{
+	const json_t *pod = json_object_get(body, "pod");
+
+	if (pod != NULL) {
+		add_state(pod, out);
+	} else {
+		pod = json_object_get(body, "reservation");
+		add_phase(pod, out);
+	}
 	if (json_object_get(pod, "cpus") != NULL)
 		neap_buf_addf(out, ", CPUs %s", neap_cell_text(pod, "cpus"));
 	neap_buf_adds(out, ".\n");
@@ -62,14 +103,7 @@ static void add_pod(const json_t *body, struct neap_buf *out)
 	if (json_object_get(body, "trouble") != NULL)
 		neap_buf_addf(out, "It cannot be placed: %s\n",
 			      neap_cell_text(body, "trouble"));
-	if (json_object_get(claim, "trouble") != NULL)
-		neap_buf_addf(out, "On %s, the best node, it cannot have CPUs: %s\n",
-			      neap_cell_text(claim, "node"),
-			      neap_cell_text(claim, "trouble"));
-	else if (json_object_get(claim, "cpus") != NULL)
-		neap_buf_addf(out, "On %s, the best node, it would have CPUs %s.\n",
-			      neap_cell_text(claim, "node"),
-			      neap_cell_text(claim, "cpus"));
+	add_claim(json_object_get(body, "claim"), out);
 }
 
 static void add_counts(const json_t *body, struct neap_buf *out)
@@ -148,6 +182,61 @@ static bool add_nodes(const json_t *body, struct neap_buf *out)
 	return done;
 }
 
+/* What is said of one: that the pod has it, or would, or why not. */
+static const char *offer_text(const json_t *offer)
+{
+	if (json_is_true(json_object_get(offer, "used")))
+		return "has it";
+	if (json_is_true(json_object_get(offer, "first")))
+		return "would use it";
+	if (json_is_true(json_object_get(offer, "open")))
+		return "could use it";
+	return neap_cell_text(offer, "reason");
+}
+
+static void add_offer(struct neap_table *table, const json_t *node, const json_t *offer)
+{
+	const char *ns = json_string_value(json_object_get(offer, "namespace"));
+	char name[400];
+
+	(void)snprintf(name, sizeof(name), "%s%s%s", ns ? ns : "", ns ? "/" : "",
+		       neap_cell_text(offer, "name"));
+	neap_table_add(table, (const char *[]){neap_cell_text(node, "node"), name,
+					       offer_text(offer)});
+}
+
+/* Reservations of the nodes that are shown. */
+static bool add_offers(const json_t *nodes, struct neap_buf *out)
+{
+	static const struct neap_table_column columns[] = {
+		{"NODE", false, 40, 0, false},
+		{"RESERVATION", false, 40, 0, false},
+		{"THE POD", false, 0, 10, true},
+		{NULL, false, 0, 0, false}};
+	const struct neap_table_style style = {.columns = neap_ctl_columns(),
+					       .use_color = neap_ctl_use_color()};
+	struct neap_table *table = neap_table_new(columns);
+	const json_t *node, *offer;
+	bool done = table != NULL, has_any = false;
+	size_t i, n;
+
+	if (done) {
+		json_array_foreach (nodes, i, node) {
+			json_array_foreach (json_object_get(node, "reservations"), n,
+					    offer) {
+				add_offer(table, node, offer);
+				has_any = true;
+			}
+		}
+		if (has_any) {
+			neap_buf_addc(out, '\n');
+			done = neap_table_format(table, &style, out);
+		}
+	}
+	neap_table_free(table);
+	return done;
+}
+
 /* A node, score by score. */
 static bool add_scores(const json_t *node, struct neap_buf *out)
 {
@@ -197,7 +286,7 @@ static int print(const json_t *body, bool is_one)
 
 	neap_buf_init(&raw, NEAP_BUF_REPLY);
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	add_pod(body, &raw);
+	add_subject(body, &raw);
 	if (!is_one)
 		add_counts(body, &raw);
 	neap_text_add_clean(&out, raw.data, true);
@@ -207,6 +296,7 @@ static int print(const json_t *body, bool is_one)
 		out.failed |= is_one && json_is_true(json_object_get(first, "fits"))
 				      ? !add_scores(first, &out)
 				      : !add_nodes(body, &out);
+		out.failed |= !add_offers(nodes, &out);
 	}
 	if (json_object_get(body, "continue") != NULL)
 		neap_buf_addf(&out, "The first %s nodes; -n shows more.\n",
@@ -217,8 +307,23 @@ static int print(const json_t *body, bool is_one)
 	return r;
 }
 
+/* Behind the path of what is explained. */
+static int add_query(const struct explain_values *values, char *path)
+{
+	size_t len = strlen(path);
+
+	if (values->node != NULL && !neap_ctl_is_kube_name(values->node))
+		return neap_ctl_complainf(NEAP_CTL_USAGE,
+					  "--node '%.64s': is no name of a node",
+					  values->node);
+	(void)snprintf(path + len, PATH_BYTES - len, "?limit=%lld%s%s",
+		       (long long)(values->limit == NEAP_MISSING ? LIMIT : values->limit),
+		       values->node ? "&node=" : "", values->node ? values->node : "");
+	return 0;
+}
+
 /* "NAMESPACE/NAME"; name alone is one of the namespace default. */
-static int make_path(const struct explain_values *values, const char *pod, char *path)
+static int make_pod_path(const char *pod, char *path)
 {
 	char text[400], *name;
 
@@ -232,28 +337,32 @@ static int make_path(const struct explain_values *values, const char *pod, char 
 			NEAP_CTL_USAGE,
 			"'%.64s' is no pod: NAMESPACE/NAME is wanted, as in default/web-0",
 			pod);
-	if (values->node != NULL && !neap_ctl_is_kube_name(values->node))
-		return neap_ctl_complainf(NEAP_CTL_USAGE,
-					  "--node '%.64s': is no name of a node",
-					  values->node);
-	(void)snprintf(path, PATH_BYTES, "/control/v1/explain/pods/%s/%s?limit=%lld%s%s",
-		       name ? text : "default", name ? name : text,
-		       (long long)(values->limit == NEAP_MISSING ? LIMIT : values->limit),
-		       values->node ? "&node=" : "", values->node ? values->node : "");
+	(void)snprintf(path, PATH_BYTES, "/control/v1/explain/pods/%s/%s",
+		       name ? text : "default", name ? name : text);
 	return 0;
 }
 
-static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int make_reservation_path(const char *name, char *path)
 {
-	const struct explain_values *values = arg;
+	if (!neap_ctl_is_kube_name(name))
+		return neap_ctl_complainf(NEAP_CTL_USAGE,
+					  "'%.64s' is no name of a Reservation", name);
+	(void)snprintf(path, PATH_BYTES, "/control/v1/explain/reservations/%s", name);
+	return 0;
+}
+
+static int explain(struct neap_ctl *ctl, const struct explain_values *values,
+		   const char *subject, int (*make_path)(const char *subject, char *path))
+{
 	struct neap_error err = {0};
 	char path[PATH_BYTES];
 	json_t *body = NULL;
 	int r = neap_ctl_check_output(values->output);
 
-	(void)argc;
 	if (r == 0)
-		r = make_path(values, argv[0], path);
+		r = make_path(subject, path);
+	if (r == 0)
+		r = add_query(values, path);
 	if (r != 0)
 		return r;
 	if (neap_client_ask(ctl, "GET", path, &body, &err) < 0)
@@ -265,15 +374,40 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	return r;
 }
 
+static int run_pod(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	(void)argc;
+	return explain(ctl, arg, argv[0], make_pod_path);
+}
+
+static int run_reservation(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	(void)argc;
+	return explain(ctl, arg, argv[0], make_reservation_path);
+}
+
 const struct neap_command neap_command_explain_pod = {
 	.name = "explain pod",
 	.usage = "NAMESPACE/NAME [--node NODE] [-n N] [-o json]",
 	.summary = "why a pod goes where it goes, or nowhere",
-	.text = "\nWhat every filter says of every node, and the points of those that fit. A "
-		"pod that\nhas a place is looked at as if it was not there.\n",
+	.text = "\nWhat every filter says of every node, and the points of those that fit; and "
+		"which\nreservation it uses or would use, and why none of the others. A pod that "
+		"has a place\nis looked at as if it was not there.\n",
 	.options = options,
 	.values_size = sizeof(struct explain_values),
 	.args_min = 1,
 	.args_max = 1,
-	.run = run,
+	.run = run_pod,
+};
+
+const struct neap_command neap_command_explain_reservation = {
+	.name = "explain reservation",
+	.usage = "NAME [--node NODE] [-n N] [-o json]",
+	.summary = "why a Reservation goes where it goes, or nowhere",
+	.text = "\nAs explain pod. One that has a place is looked at as if it was not there.\n",
+	.options = options,
+	.values_size = sizeof(struct explain_values),
+	.args_min = 1,
+	.args_max = 1,
+	.run = run_reservation,
 };

@@ -311,11 +311,12 @@ static struct neap_pod *find_victim(const struct neap_cluster_node *node,
 		return NULL;
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (strcmp(node->pods[i]->object->uid, text) == 0)
-			return node->pods[i];
+			return neap_decide_is_spared(node->pods[i]) ? NULL
+								    : node->pods[i];
 	return NULL;
 }
 
-/* The victims are there, each once. */
+/* The victims are there, each once, and may go. */
 static bool find_victims(const struct question *question,
 			 const struct neap_extender_node *asked,
 			 const struct neap_cluster_node *node, struct neap_pod **ret)

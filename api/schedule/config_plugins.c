@@ -31,6 +31,8 @@ struct plugins {
 static const char *const fixed[] = {"PrioritySort", "SchedulingGates", "NodeName",
 				    "DefaultBinder", NULL};
 #define PREEMPTION "DefaultPreemption"
+/* Makes room, too, where its arguments say so; by its name at postFilter nothing begins. */
+#define RESERVATION "Reservation"
 
 static struct plugin *find(struct plugins *plugins, const char *name)
 {
@@ -173,7 +175,7 @@ static int enable(struct plugins *plugins, const struct place *place, const char
 		return 0;
 	if ((place->point == POINT_FILTER && plugin->filter < 0) ||
 	    (place->point == POINT_SCORE && plugin->score < 0) ||
-	    place->point == POINT_AFTER)
+	    (place->point == POINT_AFTER && strcmp(name, RESERVATION) != 0))
 		return config_refuse(plugins->reader, err, place->path,
 				     "%s has no part there", name);
 	if (is_all || place->point == POINT_FILTER)
@@ -287,8 +289,10 @@ static int read_points(struct plugins *plugins, const json_t *json, size_t index
 			return -(int)err->code;
 		/* They come last, when it is known who is in force. */
 		if (points[i].point == POINT_OTHER &&
-		    (check_others(plugins, set, path, false, err) < 0 ||
-		     check_others(plugins, set, path, true, err) < 0))
+		    check_others(plugins, set, path, false, err) < 0)
+			return -(int)err->code;
+		if ((points[i].point == POINT_OTHER || points[i].point == POINT_AFTER) &&
+		    check_others(plugins, set, path, true, err) < 0)
 			return -(int)err->code;
 	}
 	return 0;

@@ -186,8 +186,8 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
 	/* The last one has a say in which nodes are looked at at all. */
-	if (count && active[count - 1] == &neap_filter_kept &&
-	    count < NEAP_FILTERS_MAX && neap_filter_match.prepare(cycle)) {
+	if (count && active[count - 1] == &neap_filter_kept && count < NEAP_FILTERS_MAX &&
+	    neap_filter_match.prepare(cycle)) {
 		memmove(&active[1], &active[0], count * sizeof(*active));
 		active[0] = &neap_filter_match;
 		count++;
@@ -269,7 +269,8 @@ static void scale(int64_t *part, size_t count, int how)
 							  (most - least);
 			continue;
 		}
-		if (most)
+		/* Divisions are what takes time, and most may have none. */
+		if (most && part[i])
 			part[i] = NEAP_SCORE_MAX * part[i] / most;
 		if (how == NEAP_SCORE_DOWN)
 			part[i] = NEAP_SCORE_MAX - part[i];

@@ -79,6 +79,8 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 /* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
 size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
 
+/* The reservations that it goes by; NULL: there are none. */
+const struct neap_reserve_book *neap_decide_book(const struct neap_decide *decide);
 /* Nodes that there were. */
 size_t neap_decide_nodes(const struct neap_decide *decide);
 
@@ -146,6 +148,8 @@ struct neap_victims {
 	size_t violations; /* of budgets */
 };
 
+/* Whether it never has to go for others: a reservation, or a pod that says so by its label disable-preemptible. */
+bool neap_decide_is_spared(const struct neap_pod *pod);
 /* After a decision that found no place for pod: which pods of lower priority would have to go, and from where: as few
  * violations of budgets as may be, then the least important pods. 1; 0: nothing helps, and the explanation says so from
  * now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */

@@ -37,8 +37,8 @@ static bool has_room(const struct neap_reserve *reserve, const struct neap_pod *
 	return true;
 }
 
-static bool has_pairs(const struct neap_reserve *reserve, const struct neap_pod *pod,
-		      const struct neap_reserve_asked *by)
+bool neap_kept_has_pairs(const struct neap_reserve *reserve, const struct neap_pod *pod,
+			 const struct neap_reserve_asked *by)
 {
 	for (size_t i = 0; i < by->pair_count; i++) {
 		const char *is = neap_object_label(pod->object, by->pairs[i].pod);
@@ -62,7 +62,7 @@ static bool asks_policy(struct neap_cycle *cycle, const struct neap_reserve_offe
 		return offer->is_owner;
 	if (kept->by.rule == NEAP_RESERVE_NARROWED && !offer->is_owner)
 		return false;
-	if (!has_pairs(offer->reserve, kept->ask.pod, &kept->by))
+	if (!neap_kept_has_pairs(offer->reserve, kept->ask.pod, &kept->by))
 		return false;
 	if (!kept->matcher->match(kept->matcher->arg, offer, &verdict)) {
 		*ret_failed = true;
@@ -189,6 +189,13 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 	return ret;
 }
 
+bool neap_kept_is_on(const struct neap_cycle *cycle)
+{
+	return !(cycle->settings->filters_off >>
+			 neap_settings_find_filter(neap_filter_kept.name) &
+		 1);
+}
+
 int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
 		    struct neap_error *err)
 {
@@ -209,6 +216,9 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 		kept->placed = neap_reserve_book_find(kept->book, pod->keep->name);
 		return 0;
 	}
+	/* A profile without the filter leaves them all to others. */
+	if (!neap_kept_is_on(cycle))
+		return 0;
 	if (pod->asks_reservations)
 		ret = read_ask(cycle, err);
 	if (ret < 0 || !neap_reserve_book_count(kept->book))

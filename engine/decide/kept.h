@@ -45,6 +45,8 @@ struct neap_cycle;
  * -NEAP_ENOMEM. */
 int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
 		    struct neap_error *err);
+/* Whether pods of the profile use reservations at all. */
+bool neap_kept_is_on(const struct neap_cycle *cycle);
 void neap_kept_lift(struct neap_cycle *cycle);
 void neap_kept_put_back(struct neap_cycle *cycle);
 void neap_kept_done(struct neap_kept *kept);
@@ -60,6 +62,9 @@ struct neap_kept_walk {
 struct neap_kept_walk neap_kept_walk(const struct neap_cycle *cycle, size_t start);
 /* The next row, until total were asked for; false: it was there before. */
 bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint32_t *ret);
+/* The labels that a policy compares are the same. */
+bool neap_kept_has_pairs(const struct neap_reserve *reserve, const struct neap_pod *pod,
+			 const struct neap_reserve_asked *by);
 /* Whether the pod must use one. */
 bool neap_kept_is_required(const struct neap_kept *kept);
 

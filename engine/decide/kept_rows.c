@@ -86,16 +86,14 @@ static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
 	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
 }
 
-static bool fits_user(struct neap_cycle *cycle, uint32_t row)
+static bool has_enough(struct neap_cycle *cycle, uint32_t row,
+		       const struct neap_kept_match *matches, size_t count)
 {
-	size_t count, part_count = 0;
-	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 	neap_auto_buf struct neap_buf reasons = {0};
 	struct neap_kept_work *work;
+	size_t part_count = 0;
 	bool fits;
 
-	if (!matches || cycle->kept.ask.is_ignoring)
-		return true;
 	work = neap_kept_work(cycle, count);
 	if (!work)
 		return false;
@@ -112,6 +110,15 @@ static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 	else if (!fits)
 		(void)refuse_lines(cycle, row, reasons.data);
 	return fits;
+}
+
+static bool fits_user(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count;
+	const struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+
+	return !matches || cycle->kept.ask.is_ignoring ||
+	       has_enough(cycle, row, matches, count);
 }
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)

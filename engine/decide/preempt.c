@@ -100,8 +100,7 @@ static void lift(struct trial *trial, struct candidate *candidate)
 	candidate->goes = true;
 }
 
-/* Reservations, and pods that say that nobody takes their place. */
-static bool is_spared(const struct neap_pod *pod)
+bool neap_decide_is_spared(const struct neap_pod *pod)
 {
 	const char *says = neap_object_label(pod->object, KEY_SPARED);
 
@@ -116,7 +115,7 @@ static void collect(struct trial *trial)
 
 		/* One whose binding is on its way cannot be taken back. */
 		if (other->priority >= trial->pod->priority || other->seat.is_assumed ||
-		    is_spared(other) || trial->count == CANDIDATES_MAX)
+		    neap_decide_is_spared(other) || trial->count == CANDIDATES_MAX)
 			continue;
 		trial->of[trial->count++] = (struct candidate){.pod = other};
 	}
@@ -278,12 +277,12 @@ static bool is_far(const struct neap_pod *pod)
 
 /* So many nodes where it would help are compared. */
 static int64_t enough(const struct neap_decide *decide,
-		      const struct neap_settings *settings)
+		      const struct neap_settings_trials *trials)
 {
 	int64_t nodes = (int64_t)neap_decide_nodes(decide);
-	int64_t count = nodes * settings->candidate_percent / 100;
+	int64_t count = nodes * trials->percent / 100;
 
-	return count > settings->candidates_min ? count : settings->candidates_min;
+	return count > trials->least ? count : trials->least;
 }
 
 static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
@@ -295,7 +294,9 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 	struct trial *trial = neap_alloc(sizeof(*trial));
 	struct price best = {0};
 	uint64_t start;
-	int64_t wanted = enough(decide, cycle->settings);
+	int64_t wanted = enough(decide, neap_pod_is_stand(pod)
+						? &cycle->settings->reservation_trials
+						: &cycle->settings->trials);
 	int found = 0;
 
 	if (!trial)

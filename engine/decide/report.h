@@ -8,6 +8,7 @@
 #define NEAP_ENGINE_DECIDE_REPORT_H
 
 #include "engine/decide/decide.h"
+#include "engine/reserve/reserve.h"
 
 /* Further scores that are told; those beyond only count. */
 #define NEAP_REPORT_MORE_MAX 64
@@ -47,5 +48,21 @@ struct neap_report {
 int neap_decide_report(struct neap_decide *decide, struct neap_pod *pod,
 		       struct neap_report *ret, struct neap_error *err);
 void neap_report_done(struct neap_report *report);
+
+/* What a reservation is to a pod. */
+#define NEAP_OFFER_WHY 256
+struct neap_report_offer {
+	const struct neap_reserve *reserve; /* borrowed */
+	bool is_used;                       /* the pod has it */
+	bool is_open;                       /* it may use it, and there is room */
+	bool is_first;            /* ... and it is the one that it would use there */
+	char why[NEAP_OFFER_WHY]; /* when it is not open */
+};
+
+/* Of those on a node, by name; a pod that has a place is looked at as if it was not there. A Reservation is offered none,
+ * nor is a pod of a profile without the filter Reservation. *ret is to be freed. Errors as above. */
+int neap_decide_offers(struct neap_decide *decide, struct neap_pod *pod, uint32_t row,
+		       struct neap_report_offer **ret, size_t *ret_count,
+		       struct neap_error *err);
 
 #endif

@@ -25,8 +25,8 @@ struct neap_settings *neap_settings_new(void)
 	both(&settings->fit);
 	both(&settings->balance);
 	settings->required_weight = 1;
-	settings->candidate_percent = 10;
-	settings->candidates_min = 100;
+	settings->trials = (struct neap_settings_trials){10, 100};
+	settings->reservation_trials = settings->trials;
 	return settings;
 }
 

@@ -26,6 +26,11 @@ struct neap_settings_names {
 	size_t count;
 };
 
+/* So many nodes where making room would help are enough, of a hundred nodes, and at least. */
+struct neap_settings_trials {
+	int64_t percent, least;
+};
+
 struct neap_settings {
 	uint32_t refs;  /* of one thread */
 	int percentage; /* as neap_decide_config.percentage */
@@ -44,11 +49,10 @@ struct neap_settings {
 	struct neap_terms added;
 	struct neap_preferred *added_preferred;
 	size_t added_preferred_count;
-	/* DefaultPreemption: it is off; so many nodes where it would help are enough, of a hundred nodes, and at least. */
-	bool never_preempts;
+	bool never_preempts;      /* DefaultPreemption is off */
 	bool takes_over_by_label; /* preAllocationPolicy.mode Cluster is allowed */
 	bool reservations_preempt; /* Reservation: those that find no place make room, too */
-	int64_t candidate_percent, candidates_min;
+	struct neap_settings_trials trials, reservation_trials;
 	struct neap_arena arena; /* of the texts and terms */
 };
 

@@ -9,6 +9,9 @@
 #include "engine/base/selector.h"
 #include "engine/decide/settings.h"
 
+#define TRIALS_PERCENT "minCandidateNodesPercentage"
+#define TRIALS_LEAST   "minCandidateNodesAbsolute"
+
 static const char *keep(struct neap_settings *settings, const char *text,
 			struct neap_error *err)
 {
@@ -332,47 +335,70 @@ static int read_spread(struct neap_settings *settings, const json_t *args,
 	return failed;
 }
 
-/* names: of the share, and of the least number. */
-static int read_candidates(struct neap_settings *settings, const json_t *args,
-			   const char *const *names, struct neap_error *err)
+static int read_trials(struct neap_settings_trials *ret, const json_t *args,
+		       struct neap_error *err)
 {
-	int failed = neap_members_int(args, names[0], 0, 100,
-				      &settings->candidate_percent, err);
+	int failed = neap_members_int(args, TRIALS_PERCENT, 0, 100, &ret->percent, err);
 
 	if (failed == 0)
-		failed = neap_members_int(args, names[1], 0, INT32_MAX,
-					  &settings->candidates_min, err);
-	if (failed == 0 && !settings->candidate_percent && !settings->candidates_min)
-		failed = neap_error_field(err, NEAP_EINVAL, names[1],
-					  "must not be 0 with %s", names[0]);
+		failed = neap_members_int(args, TRIALS_LEAST, 0, INT32_MAX, &ret->least,
+					  err);
+	if (failed == 0 && !ret->percent && !ret->least)
+		failed = neap_error_field(err, NEAP_EINVAL, TRIALS_LEAST,
+					  "must not be 0 with %s", TRIALS_PERCENT);
 	return failed;
 }
 
 static int read_preemption(struct neap_settings *settings, const json_t *args,
 			   struct neap_error *err)
 {
-	static const char *const names[] = {"minCandidateNodesPercentage",
-					    "minCandidateNodesAbsolute", NULL};
+	static const char *const names[] = {TRIALS_PERCENT, TRIALS_LEAST, NULL};
 	int failed = neap_members_check(args, names, err);
 
-	return failed < 0 ? failed : read_candidates(settings, args, names, err);
+	return failed < 0 ? failed : read_trials(&settings->trials, args, err);
+}
+
+/* Koordinator's arguments that are said elsewhere, or are not needed, and why. */
+static int refuse_elsewhere(const json_t *args, struct neap_error *err)
+{
+	static const struct {
+		const char *name, *why;
+	} rows[] = {
+		{"gcDurationSeconds",
+		 "is an option of neapd: --reservation-gc-age (0: nothing is deleted)"},
+		{"disableGarbageCollection",
+		 "is an option of neapd: --reservation-gc-age 0"},
+		{"gcIntervalSeconds",
+		 "has no effect here: each Reservation is deleted at its own time"},
+		{"controllerWorkers", "has no effect here: there is one"},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		if (json_object_get(args, rows[i].name))
+			return neap_error_field(err, NEAP_EINVAL, rows[i].name, "%s",
+						rows[i].why);
+	return 0;
 }
 
 static int read_reservation(struct neap_settings *settings, const json_t *args,
 			    struct neap_error *err)
 {
-	static const char *const names[] = {
-		"enablePreemption", "enableClusterModePreAllocation",
-		"minCandidateNodesPercentage", "minCandidateNodesAbsolute", NULL};
-	int failed = neap_members_check(args, names, err);
+	static const char *const names[] = {"enablePreemption",
+					    "enableClusterModePreAllocation",
+					    TRIALS_PERCENT, TRIALS_LEAST, NULL};
+	int failed = refuse_elsewhere(args, err);
 
+	if (failed == 0)
+		failed = neap_members_check(args, names, err);
 	if (failed == 0)
 		failed = neap_members_bool(args, names[0],
 					   &settings->reservations_preempt, err);
 	if (failed == 0)
 		failed = neap_members_bool(args, names[1], &settings->takes_over_by_label,
 					   err);
-	return failed < 0 ? failed : read_candidates(settings, args, &names[2], err);
+	if (failed == 0)
+		failed = read_trials(&settings->reservation_trials, args, err);
+	return failed;
 }
 
 int neap_settings_read(struct neap_settings *settings, const char *plugin,

@@ -246,6 +246,31 @@ bool neap_reserve_may_take(const struct neap_reserve *reserve,
 				     ask);
 }
 
+const char *neap_reserve_why_not(const struct neap_reserve *reserve,
+				 const struct neap_object *node,
+				 const struct neap_reserve_ask *ask, bool is_owner)
+{
+	if (!is_owner)
+		return "its owners do not name the pod";
+	if (ask->name) {
+		if (strcmp(ask->name, reserve->object->name) != 0)
+			return "the pod names another one";
+	} else if (neap_reserve_is_closed(reserve) &&
+		   !neap_reserve_tolerates(ask, KEY_UNSCHEDULABLE, "",
+					   NEAP_TAINT_NO_SCHEDULE)) {
+		return "it takes no new owners";
+	} else if (ask->has_affinity && is_kept_off(reserve, ask)) {
+		/* Only those that say anything of reservations, as in Koordinator. */
+		return "it has a taint that the pod's reservation-affinity does not "
+		       "tolerate";
+	} else if (!neap_reserve_is_selected(reserve, node, ask)) {
+		return "the pod's reservation-affinity does not select it";
+	}
+	return neap_reserve_is_exact(&reserve->allocatable, ask)
+		       ? NULL
+		       : "it has not exactly the amounts that the pod asks for";
+}
+
 enum neap_reserve_match neap_reserve_match(const struct neap_reserve *reserve,
 					   const struct neap_object *node,
 					   const struct neap_reserve_ask *ask,
@@ -253,10 +278,6 @@ enum neap_reserve_match neap_reserve_match(const struct neap_reserve *reserve,
 {
 	if (ask->is_ignoring)
 		return NEAP_RESERVE_IGNORED;
-	if (!is_owner ||
-	    (!ask->name && neap_reserve_is_closed(reserve) &&
-	     !neap_reserve_tolerates(ask, KEY_UNSCHEDULABLE, "", NEAP_TAINT_NO_SCHEDULE)))
-		return NEAP_RESERVE_UNMATCHED;
-	return neap_reserve_may_take(reserve, node, ask) ? NEAP_RESERVE_MATCHED
-							 : NEAP_RESERVE_UNMATCHED;
+	return neap_reserve_why_not(reserve, node, ask, is_owner) ? NEAP_RESERVE_UNMATCHED
+								  : NEAP_RESERVE_MATCHED;
 }

@@ -61,5 +61,9 @@ enum neap_reserve_match neap_reserve_match(const struct neap_reserve *reserve,
 					   const struct neap_object *node,
 					   const struct neap_reserve_ask *ask,
 					   bool is_owner);
+/* Why the pod, which does not ignore them, may not use it, for people; NULL: it may. */
+const char *neap_reserve_why_not(const struct neap_reserve *reserve,
+				 const struct neap_object *node,
+				 const struct neap_reserve_ask *ask, bool is_owner);
 
 #endif

@@ -362,6 +362,17 @@ struct neap_reserve *neap_reserve_book_find(const struct neap_reserve_book *book
 	return entry ? entry->reserve : NULL;
 }
 
+struct neap_reserve *neap_reserve_book_of(const struct neap_reserve_book *book,
+					  const struct neap_pod *stand)
+{
+	char key[NEAP_POD_KEY];
+	struct entry *entry =
+		stand->keep ? neap_map_find(book->entries, neap_pod_seat_key(stand, key))
+			    : NULL;
+
+	return entry ? entry->reserve : NULL;
+}
+
 struct neap_reserve *neap_reserve_book_at(const struct neap_reserve_book *book,
 					  size_t index)
 {

@@ -35,6 +35,9 @@ size_t neap_reserve_book_count(const struct neap_reserve_book *book);
 /* By name of the Reservation; NULL: there is none. Borrowed until it is told again. */
 struct neap_reserve *neap_reserve_book_find(const struct neap_reserve_book *book,
 					    const char *name);
+/* The one that a pod of the cluster stands for, be it a real one; NULL: it stands for none. */
+struct neap_reserve *neap_reserve_book_of(const struct neap_reserve_book *book,
+					  const struct neap_pod *stand);
 /* By index below the count. */
 struct neap_reserve *neap_reserve_book_at(const struct neap_reserve_book *book,
 					  size_t index);

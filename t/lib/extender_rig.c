@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "api/schedule/view.h"
+
 int64_t extender_step_usec;
 static int64_t seen_usec;
 
@@ -149,4 +151,37 @@ int extender_bind(struct kube_rig *rig, const char *uid, const char *node)
 	rig->port = api_port;
 	kube_as(rig, NULL);
 	return status;
+}
+
+struct binding {
+	int told;
+	char trouble[512];
+};
+
+static void told(void *arg, const char *trouble)
+{
+	struct binding *binding = arg;
+
+	binding->told++;
+	(void)snprintf(binding->trouble, sizeof(binding->trouble), "%s",
+		       trouble ? trouble : "");
+}
+
+const char *extender_bind_to(struct kube_rig *rig, const char *pod, const char *uid,
+			     const char *node)
+{
+	static struct binding binding;
+	const struct neap_schedule_binding ask_bind = {.ns = "default",
+						       .name = pod,
+						       .uid = uid,
+						       .node = node,
+						       .told = told,
+						       .arg = &binding};
+
+	binding = (struct binding){0};
+	neap_scheduler_bind(schedule_scheduler, &ask_bind);
+	for (int i = 0; i < 4000 && !binding.told; i++)
+		kube_run(rig, 5);
+	assert_int_equal(binding.told, 1);
+	return binding.trouble;
 }

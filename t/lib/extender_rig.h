@@ -25,6 +25,9 @@ int extender_teardown(void **state);
 int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len);
 /* bind, by somebody with a name. */
 int extender_bind(struct kube_rig *rig, const char *uid, const char *node);
+/* What becomes of a binding that is asked for inside; "": it is bound. */
+const char *extender_bind_to(struct kube_rig *rig, const char *pod, const char *uid,
+			     const char *node);
 /* A body with uid for <UID>, and ' for ". */
 int extender_ask_as(struct kube_rig *rig, const char *what, const char *body,
 		    const char *uid);

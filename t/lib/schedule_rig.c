@@ -111,6 +111,25 @@ const char *schedule_wait_node(struct kube_rig *rig, const char *name)
 	return NULL;
 }
 
+void schedule_until(struct kube_rig *rig, const char *ask, const char *a, const char *b,
+		    const char *c)
+{
+	const struct kube_step step = {ask, NULL, 200, {a, b, c}};
+	const char *wants[] = {a, b, c};
+
+	for (int i = 0; i < 400; i++) {
+		bool is_so = kube_ask(rig, ask, NULL) == 200;
+
+		for (size_t n = 0; is_so && n < NEAP_ARRAY_LEN(wants) && wants[n]; n++)
+			is_so = !kube_differs(rig->body, wants[n]);
+		if (is_so)
+			return;
+		kube_run(rig, 5);
+		kube_now += 500000;
+	}
+	kube_until(rig, &step);
+}
+
 void schedule_wait_message(struct kube_rig *rig, const char *name, const char *message)
 {
 	static const char end[] = " preemption: ";

@@ -30,6 +30,9 @@ void schedule_add_pod(struct kube_rig *rig, const char *name, const char *labels
 		      const char *requests, const char *spec);
 /* Waits until the pod is bound; its node in a static buffer. */
 const char *schedule_wait_node(struct kube_rig *rig, const char *name);
+/* As kube_until, of an answer 200 to ask, with up to three wants (NULL: less), while pauses of the scheduler go by. */
+void schedule_until(struct kube_rig *rig, const char *ask, const char *a, const char *b,
+		    const char *c);
 /* Waits until the condition PodScheduled of the pod is False with this message, which may leave out what is said of
  * preemption. */
 void schedule_wait_message(struct kube_rig *rig, const char *name, const char *message);

@@ -200,4 +200,40 @@ check "its reader needs the scheduler" neapd_end TERM
 check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"
 check "... which is said" fails 1 "has not the roles api and scheduler" cpus
 check "it ends" neapd_end TERM
+
+# --- a reservation: four CPUs that are kept, and the pod that uses them ---
+
+check "it starts for the last time" start --policy none --roles api,scheduler --dry-run --listen "127.0.0.1:$PORT"
+check "a node for it" eval 'topology n0 && node n0 16'
+reserve()
+{
+	is "$(api POST /apis/scheduling.koordinator.sh/v1alpha1/reservations '{"apiVersion":"scheduling.koordinator.sh/v1alpha1",
+		"kind":"Reservation","metadata":{"name":"'"$1"'"},"spec":{"allocateOnce":false,"owners":[{"labelSelector":{"matchLabels":{
+		"team":"'"$1"'"}}}],"template":{"metadata":{"labels":{"koordinator.sh/qosClass":"LSR","koordinator.sh/priority-class":
+		"koord-prod"}},"spec":{"nodeName":"n0","schedulerName":"neap-scheduler","containers":[{"name":"c","image":"i","resources":{
+		"requests":{"cpu":"'"$2"'"},"limits":{"cpu":"'"$2"'"}}}]}}}}' | jq -r .metadata.name)" "$1"
+}
+phase() { is "$(api GET "/apis/scheduling.koordinator.sh/v1alpha1/reservations/$1" | jq -r .status.phase)" "$2"; }
+check "it is made" reserve blue 4
+check "... and placed" eventually 20 phase blue Available
+kept() { shows "kept by the Reservation blue, LSR, CPUs" cpus n0; }
+check "its CPUs are kept by it" eventually 20 kept
+check "... which it says" shows "The Reservation blue is Available, on n0, CPUs" explain reservation blue
+check "one that is too large" reserve huge 40
+huge() { shows "0 of 3 nodes fit:" explain reservation huge; }
+check "... is explained" eventually 20 huge
+check "... filter by filter" has "$(cat "$WORK/out")" "NodeResourcesFit: Insufficient cpu"
+check "... and node by node" has "$(cat "$WORK/out")" \
+	"Reservation: node(s) didn't match the nodeName specified by reservation"
+check "a Reservation that there is not" fails 1 "there is no Reservation none" explain reservation none
+check "no name of one" fails 2 "no name of a Reservation" explain reservation 'a/b'
+check "a pod for it" pod blue-0 LSR 4 blue
+check "... is placed" eventually 20 placed blue-0
+check "... uses it" shows "default/blue-0 is on n0, with the reservation blue, CPUs $(cpus_of blue-0)." explain pod blue-0
+check "... and has it" json_is '.nodes[0].reservations | map([.name, .used])' '[["blue",true]]' explain pod blue-0
+check "its CPUs are its own in the drawing" shows "default/blue-0, LSR, CPUs" cpus n0
+not_shared() { not has "$(cat "$WORK/out")" "several pods share it"; }
+check "... and not shared" not_shared
+check "why another pod has not" shows "its owners do not name the pod" explain pod web --node n0
+check "it ends" neapd_end TERM
 tap_end

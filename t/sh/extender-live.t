@@ -120,6 +120,38 @@ check "once more is no conflict" bound
 binding "$UID_OF" node-0
 conflict() { is "$(ext scheduler bind)" 200 && has "$(jq -r .Error "$WORK/answer")" "is on node node-2"; }
 check "elsewhere is one" conflict
+# --- a reservation: node-0 has 4 CPUs, of which 3 are kept for app=web ---
+
+reserve() { api POST /apis/scheduling.koordinator.sh/v1alpha1/reservations '{"apiVersion":"scheduling.koordinator.sh/v1alpha1",
+	"kind":"Reservation","metadata":{"name":"room"},"spec":{"allocateOnce":false,"owners":[{"labelSelector":{"matchLabels":{"app":"web"}}}],
+	"template":{"spec":{"nodeName":"node-0","schedulerName":"neap-scheduler","containers":[{"name":"c","image":"i","resources":
+	{"requests":{"cpu":"3"}}}]}}}}' >/dev/null && eventually 20 placed; }
+placed() { is "$(api GET /apis/scheduling.koordinator.sh/v1alpha1/reservations/room | jq -r .status.phase)" Available; }
+# labelled NAME APP CPU: sets UID_OF.
+labelled()
+{
+	UID_OF=$(api POST /api/v1/namespaces/default/pods '{"metadata":{"name":"'"$1"'","labels":{"app":"'"$2"'"}},"spec":{
+		"schedulerName":"default-scheduler","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"'"$3"'"}}}]}}' |
+		jq -r .metadata.uid)
+	jq -n --arg uid "$UID_OF" --arg name "$1" '{Pod:{metadata:{name:$name,namespace:"default",uid:$uid}},NodeNames:["node-0","node-2"]}' \
+		>"$WORK/body"
+}
+names() { is "$(ext scheduler filter)" 200 && answer_is .NodeNames "$1"; }
+check "room is kept" reserve
+hidden() { labelled other none 2 && eventually 20 names '["node-2"]' && answer_is .FailedNodes '{"node-0":"Insufficient cpu"}'; }
+check "others do not see it" hidden
+seen() { labelled web-0 web 3 && eventually 20 names '["node-0","node-2"]' && is "$(ext scheduler prioritize)" 200 &&
+	answer_is . '[{"Host":"node-0","Score":10},{"Host":"node-2","Score":0}]'; }
+check "whom it is for prefers it" seen
+used()
+{
+	echo '{"PodName":"web-0","PodNamespace":"default","PodUID":"'"$UID_OF"'","Node":"node-0"}' >"$WORK/body"
+	is "$(ext scheduler bind)" 200 && answer_is . '{"Error":""}' &&
+		is "$(api GET /api/v1/namespaces/default/pods/web-0 |
+			jq -r '.metadata.annotations["scheduling.koordinator.sh/reservation-allocated"] | fromjson | .name')" room
+}
+check "bind says which one it uses" used
+
 head -c 4000000 /dev/zero | tr '\0' ' ' >"$WORK/large"
 check "too large a body" is "$(ext scheduler filter "$WORK/large")" 413
 check "it ends" neapd_end TERM

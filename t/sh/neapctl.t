@@ -32,7 +32,7 @@ is_json() { "$@" | perl -MJSON::PP -0777 -ne 'decode_json($_)'; }
 # --- help ---
 check "help lists the commands" prints "policy check" "$C" help
 check "--help too" prints "topology" "$C" --help
-for command in run top status audit freeze release resume topology cpus "explain pod" "policy list" "policy show" \
+for command in run top status audit freeze release resume topology cpus "explain pod" "explain reservation" "policy list" "policy show" \
 	"policy check" "policy put" "policy edit" "policy diff" "policy history" "policy rollback" \
 	"policy delete" "policy params" "token rotate" version help; do
 	# shellcheck disable=SC2086  # two words are two words

@@ -37,7 +37,7 @@ node()
 # reserve NAME CPUS: for pods of app NAME, several of them; with the label team=red.
 reserve()
 {
-	is "$(api POST $RESERVATIONS '{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation","metadata":{"name":"'"$1"'",
+	is "$(api POST "$RESERVATIONS" '{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation","metadata":{"name":"'"$1"'",
 		"labels":{"team":"red"}},"spec":{"allocateOnce":false,"owners":[{"labelSelector":{"matchLabels":{"app":"'"$1"'"}}}],"template":
 		{"spec":{"schedulerName":"neap-scheduler","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"'"$2"'"}}}]}}}}' |
 		jq -r .metadata.name)" "$1"
@@ -48,7 +48,7 @@ pod()
 {
 	local affinity=''
 	[ -z "${4:-}" ] || affinity=',"annotations":{"scheduling.koordinator.sh/reservation-affinity":"{}"}'
-	is "$(api POST $PODS '{"metadata":{"name":"'"$1"'","labels":{"'"$2"'":"'"$3"'"}'"$affinity"'},"spec":{"schedulerName":"neap-scheduler",
+	is "$(api POST "$PODS" '{"metadata":{"name":"'"$1"'","labels":{"'"$2"'":"'"$3"'"}'"$affinity"'},"spec":{"schedulerName":"neap-scheduler",
 		"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"100m"}}}]}}' | jq -r .metadata.name)" "$1"
 }
 uses() { is "$(api GET "$PODS/$1" | jq -r '.metadata.annotations["scheduling.koordinator.sh/reservation-allocated"] // "{}" | fromjson | .name')" "$2"; }
