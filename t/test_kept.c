@@ -294,8 +294,10 @@ static void make(struct world *world, struct thing *thing)
 				.is_cpu_only = draw(world, 3) == 0};
 	if (thing->uses >= KEPT)
 		thing->uses = NOBODY;
-	if (draw(world, 2))
-		thing->cpus = draw(world, 1U << CPUS) & draw(world, 1U << CPUS);
+	if (draw(world, 2)) {
+		thing->cpus = draw(world, 1U << CPUS);
+		thing->cpus &= draw(world, 1U << CPUS);
+	}
 	if (!draw(world, 4))
 		thing->node = NOWHERE;
 }

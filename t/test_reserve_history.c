@@ -26,7 +26,7 @@ enum {
 	HAS_CPUS = 1,
 	HAS_NODES_LOST = 2,
 	HAS_KILLS = 4,
-	HAS_OTHERS = 8, /* who write without looking */
+	HAS_OTHERS = 8,  /* who write without looking */
 	HAS_SECOND = 16, /* a second scheduler */
 	HAS_BAD_DISK = 32,
 };
@@ -169,8 +169,8 @@ static void step(struct history *history)
 	else if (what < 23 && (history->has & HAS_OTHERS))
 		write_blindly(history);
 	else if (history->has & HAS_BAD_DISK)
-		crash_vfs_fail(history->vfs, CRASH_WRITE,
-			       1 + trace_roll(trace, 8), 1, SQLITE_FULL);
+		crash_vfs_fail(history->vfs, CRASH_WRITE, 1 + trace_roll(trace, 8), 1,
+			       SQLITE_FULL);
 	if (is_one_of(history, 2))
 		trace_run(trace, some(history, 8));
 	kube_now += (int64_t)some(history, 3) * 400000;

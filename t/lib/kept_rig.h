@@ -52,7 +52,7 @@ struct kept_reservation {
 };
 
 /* A Reservation as it is now; what moved. */
-unsigned kept_set(struct kept_rig *rig, const struct kept_reservation *reservation);
+unsigned kept_set(struct kept_rig *rig, const struct kept_reservation *kept);
 void kept_remove(struct kept_rig *rig, const char *name);
 
 struct kept_pod {

@@ -39,13 +39,13 @@ container()
 # pod NAME CPUS [TEAM]: of its own CPUs, placed by the scheduler.
 pod()
 {
-	has "$(api POST $PODS -d '{"metadata":{"name":"'"$1"'","labels":{'"$LSR${3:+,\"team\":\"$3\"}"'}},
+	has "$(api POST "$PODS" -d '{"metadata":{"name":"'"$1"'","labels":{'"$LSR${3:+,\"team\":\"$3\"}"'}},
 		"spec":{"schedulerName":"neap-scheduler","terminationGracePeriodSeconds":1,"containers":['"$(container "$2")"']}}')" '"uid":"'
 }
 # reservation NAME CPUS TEAM
 reservation()
 {
-	has "$(api POST $RESERVATIONS -d '{"metadata":{"name":"'"$1"'"},"spec":{"allocateOnce":false,"ttl":"0s",
+	has "$(api POST "$RESERVATIONS" -d '{"metadata":{"name":"'"$1"'"},"spec":{"allocateOnce":false,"ttl":"0s",
 		"owners":[{"labelSelector":{"matchLabels":{"team":"'"$3"'"}}}],
 		"template":{"metadata":{"labels":{'"$LSR"'}},
 		"spec":{"schedulerName":"neap-scheduler","containers":['"$(container "$2")"']}}}}')" '"uid":"'
