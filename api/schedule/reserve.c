@@ -46,7 +46,9 @@ static bool is_changed(const struct neap_store_event *event)
 	now = neap_object_tree(event->object);
 	is_it = !before || !now || !scheduler_is_same(before, now, "spec") ||
 		!scheduler_is_same(json_object_get(before, "metadata"),
-				   json_object_get(now, "metadata"), "labels");
+				   json_object_get(now, "metadata"), "labels") ||
+		!scheduler_is_same(json_object_get(before, "metadata"),
+				   json_object_get(now, "metadata"), "annotations");
 	json_decref(before);
 	json_decref(now);
 	return is_it;
@@ -160,13 +162,17 @@ void scheduler_write_stand(struct bind *bind)
 	struct neap_scheduler *scheduler = bind->scheduler;
 	const struct neap_pod *stand =
 		neap_cluster_find_key(scheduler->cluster, bind->key);
-	bool is_same = stand && strcmp(stand->object->uid, bind->uid) == 0;
+	const struct neap_object *newest = stand ? newest_of(scheduler, stand) : NULL;
+	/* Somebody else may have placed it meanwhile. */
+	bool is_same = newest && strcmp(newest->uid, bind->uid) == 0 &&
+		       newest->version == stand->object->version && stand->seat.node &&
+		       strcmp(stand->seat.node->name, bind->node) == 0;
 	struct neap_kube_ask ask = {.resource = RESERVATIONS,
 				    .ns = "",
 				    .name = bind->key + 1,
 				    .told = scheduler_bound,
 				    .arg = bind};
-	json_t *tree = is_same ? newest_tree(scheduler, stand) : NULL;
+	json_t *tree = is_same ? neap_object_tree(newest) : NULL;
 	json_t *status = bind->status;
 
 	if (!tree) {
@@ -220,9 +226,12 @@ static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 			 : neap_error_nomem(err);
 	json_decref(tree);
 	/* One that waits is there already. */
-	if (failed == 0 && !stand->seat.node)
-		failed = neap_cluster_assume_with(scheduler->cluster, stand, row, claim,
-						  err);
+	if (failed == 0)
+		failed =
+			stand->seat.node
+				? neap_cluster_give(scheduler->cluster, stand, claim, err)
+				: neap_cluster_assume_with(scheduler->cluster, stand, row,
+							   claim, err);
 	if (failed == 0)
 		scheduler_add_bind(scheduler, stand, node, bind);
 	return failed;
@@ -261,11 +270,26 @@ bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *
 						  &err) == 0;
 }
 
+static bool has_ports(const struct neap_pod *stand)
+{
+	const struct neap_cluster_node *node = stand->seat.node;
+
+	for (size_t i = 0; stand->port_count && i < node->pod_count; i++)
+		for (size_t a = 0; node->pods[i] != stand && a < stand->port_count; a++)
+			for (size_t b = 0; b < node->pods[i]->port_count; b++)
+				if (neap_host_port_collides(&stand->ports[a],
+							    &node->pods[i]->ports[b]))
+					return false;
+	return true;
+}
+
 /* The pods on the node leave room for all that is kept there. */
 static bool is_free(const struct neap_columns *columns, const struct neap_pod *stand)
 {
 	uint32_t row = stand->seat.node->row;
 
+	if (!has_ports(stand))
+		return false;
 	for (size_t i = 0; i < stand->request_count; i++) {
 		uint32_t resource = stand->requests[i].resource;
 
@@ -274,6 +298,14 @@ static bool is_free(const struct neap_columns *columns, const struct neap_pod *s
 			return false;
 	}
 	return true;
+}
+
+static bool is_on_its_way(const struct neap_scheduler *scheduler, const char *key)
+{
+	for (const struct bind *bind = scheduler->binds; bind; bind = bind->next)
+		if (strcmp(bind->key, key) == 0)
+			return true;
+	return false;
 }
 
 static int claim_place(struct neap_scheduler *scheduler, struct neap_pod *stand,
@@ -300,7 +332,8 @@ void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod
 			NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM | NEAP_MOVED_CPUS |
 				NEAP_MOVED_RESERVATION,
 			scheduler->now());
-	if (!stand->seat.node->object || !is_free(columns, stand))
+	if (!stand->seat.node->object || !is_free(columns, stand) ||
+	    is_on_its_way(scheduler, key))
 		return;
 	scheduler_use_profile(scheduler, stand->scheduler);
 	answer = claim_place(scheduler, stand, &claim, &err);

@@ -75,11 +75,11 @@ size_t neap_cluster_cpus_ruled(const struct neap_cluster *cluster)
 
 /* --- who has what --- */
 
-/* Bound, it has what it says; assumed, what it was given. */
+/* It has what it was given, as long as that is on its way; else what it says. */
 static const char *status_of(const struct neap_pod *pod, enum neap_cpu_exclusive *ret)
 {
 	*ret = pod->seat.exclusive;
-	if (!*pod->node_name)
+	if (pod->seat.status || !*pod->node_name)
 		return pod->seat.status;
 	*ret = pod->cpus ? pod->cpus->exclusive : NEAP_EXCLUSIVE_NONE;
 	return pod->cpus ? pod->cpus->status : NULL;
@@ -531,6 +531,37 @@ int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
 	if (ret < 0)
 		neap_cluster_end_claim(pod);
 	return ret;
+}
+
+int neap_cluster_give(struct neap_cluster *cluster, struct neap_pod *pod,
+		      const struct neap_claim *claim, struct neap_error *err)
+{
+	struct neap_cluster_node *node = pod->seat.node;
+	char *status = NULL;
+	int ret = 0;
+
+	if (!claim || !claim->has_cpus)
+		return 0;
+	neap_cluster_release_cpus(pod);
+	ret = write_status(cluster, node, claim, &status, err);
+	if (ret == 0) {
+		free(pod->seat.status);
+		pod->seat.status = status;
+		pod->seat.exclusive = claim->exclusive;
+	}
+	neap_cluster_hold_cpus(cluster, pod);
+	neap_cluster_mark(cluster, node);
+	return ret;
+}
+
+void neap_cluster_take_back(struct neap_cluster *cluster, struct neap_pod *pod)
+{
+	if (!pod->seat.node || !pod->seat.status)
+		return;
+	neap_cluster_release_cpus(pod);
+	neap_cluster_end_claim(pod);
+	neap_cluster_hold_cpus(cluster, pod);
+	neap_cluster_mark(cluster, pod->seat.node);
 }
 
 int neap_cluster_assume(struct neap_cluster *cluster, struct neap_pod *pod, uint32_t row,

@@ -82,4 +82,10 @@ int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
 			     uint32_t row, const struct neap_claim *claim,
 			     struct neap_error *err);
 
+/* What a pod that has its place is given there besides: it has that in place of what it says, until it is told again, or
+ * that is taken back. claim NULL: nothing. NEAP_ECONFLICT, NEAP_ENOMEM: as before. */
+int neap_cluster_give(struct neap_cluster *cluster, struct neap_pod *pod,
+		      const struct neap_claim *claim, struct neap_error *err);
+void neap_cluster_take_back(struct neap_cluster *cluster, struct neap_pod *pod);
+
 #endif

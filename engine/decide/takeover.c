@@ -28,7 +28,7 @@ bool neap_kept_takes_over(const struct neap_kept *kept)
 
 struct candidate {
 	struct neap_pod *pod;
-	struct neap_amounts requests;
+	struct neap_amounts requests, given;
 	int64_t rank; /* the largest first */
 };
 
@@ -106,6 +106,19 @@ static void set_requests(const struct neap_pod *pod, struct neap_amounts *ret)
 					       pod->requests[i].amount);
 }
 
+/* What of it is taken from the reservation: nothing of what that is not about. */
+static void set_given(const struct neap_reserve *reserve,
+		      const struct neap_amounts *requests, struct neap_amounts *ret)
+{
+	ret->count = 0;
+	for (size_t i = 0; i < reserve->name_count; i++) {
+		int64_t amount = neap_amounts_get(requests, reserve->names[i]);
+
+		if (amount > 0)
+			(void)neap_amounts_set(ret, reserve->names[i], amount);
+	}
+}
+
 /* Of an annotation; what is no number is 0. */
 static int64_t priority_of(const struct neap_pod *pod)
 {
@@ -171,6 +184,7 @@ static bool collect(struct neap_cycle *cycle, uint32_t row, struct candidates *r
 			continue;
 		candidate->pod = pod;
 		set_requests(pod, &candidate->requests);
+		set_given(reserve, &candidate->requests, &candidate->given);
 		candidate->rank = is_cluster ? priority_of(pod)
 					     : points_of(reserve, &candidate->requests);
 		ret->count++;
@@ -202,7 +216,8 @@ static bool fits(struct neap_cycle *cycle, uint32_t row, const struct candidates
 	}
 	for (size_t i = 0; i < from->count; i++)
 		list[i] = (struct neap_reserve_candidate){from->of[i].pod->object->name,
-							  &from->of[i].requests};
+							  &from->of[i].requests,
+							  &from->of[i].given};
 	neap_kept_room(cycle, row, NULL, 0, room);
 	/* Without anybody to take over the ordinary rule counts. */
 	if (!from->count && !reserve->needs_pods)

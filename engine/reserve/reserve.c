@@ -103,12 +103,12 @@ static bool is_option(const json_t *options, const char *name)
 	return false;
 }
 
-static void read_names(struct neap_reserve *reserve, const json_t *options,
-		       const struct neap_resources *resources)
+static void read_names(struct neap_reserve *reserve, const struct neap_amounts *all,
+		       const json_t *options, const struct neap_resources *resources)
 {
-	const struct neap_amounts *all = &reserve->allocatable;
 	bool has_options = reserve->policy == NEAP_RESERVE_RESTRICTED;
 
+	reserve->name_count = 0;
 	for (size_t i = 0; has_options && i < all->count; i++)
 		if (is_option(options,
 			      neap_resources_name(resources, all->of[i].resource)))
@@ -137,7 +137,8 @@ static int read_notes(struct neap_reserve *reserve, const json_t *annotations,
 	rc = neap_reserve_annotation(annotations, NEAP_KEY_RESERVATION_OPTIONS, &json,
 				     err);
 	if (rc == 0)
-		read_names(reserve, json_object_get(json, "resources"), resources);
+		read_names(reserve, &reserve->allocatable,
+			   json_object_get(json, "resources"), resources);
 	json_decref(json);
 	return rc;
 }
@@ -230,6 +231,26 @@ static int overlay(struct neap_reserve *reserve, const json_t *tree,
 	return 0;
 }
 
+/* What it will be about: who is taken over uses it before it says so. */
+static int name_ahead(struct neap_reserve *reserve, const json_t *tree,
+		      struct neap_resources *resources, struct neap_error *err)
+{
+	const json_t *meta = json_object_get(tree, "metadata");
+	json_t *json = NULL;
+	int rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
+					 NEAP_KEY_RESERVATION_OPTIONS, &json, err);
+
+	if (rc == 0)
+		read_names(reserve, &reserve->requests,
+			   json_object_get(json, "resources"), resources);
+	json_decref(json);
+	if (rc == 0 &&
+	    !neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
+			   reserve->names, reserve->name_count))
+		return neap_error_nomem(err);
+	return rc;
+}
+
 static int read_pod(struct neap_reserve *reserve, const json_t *tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
@@ -243,10 +264,12 @@ static int read_pod(struct neap_reserve *reserve, const json_t *tree,
 		return rc;
 	all = reserve->requests;
 	rc = overlay(reserve, tree, resources, &all, err);
-	if (rc < 0 || are_equal(&all, &reserve->requests))
-		return rc;
-	return make_pod(reserve, neap_reserve_pod_tree(tree, &all, resources), resources,
-			err);
+	if (rc == 0 && !are_equal(&all, &reserve->requests))
+		rc = make_pod(reserve, neap_reserve_pod_tree(tree, &all, resources),
+			      resources, err);
+	return rc < 0 || reserve->allocatable.count
+		       ? rc
+		       : name_ahead(reserve, tree, resources, err);
 }
 
 /* --- spec and status --- */
@@ -443,7 +466,7 @@ static int read_operating(struct neap_reserve *reserve, const json_t *tree,
 		rc = neap_reserve_owners_read(reserve, owners, err);
 	json_decref(owners);
 	if (rc == 0)
-		read_names(reserve, NULL, resources);
+		read_names(reserve, &reserve->allocatable, NULL, resources);
 	return rc < 0 || !reserve->arena.failed ? rc : neap_error_nomem(err);
 }
 

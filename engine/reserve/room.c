@@ -277,13 +277,19 @@ static bool is_within(const struct neap_amounts *reserved,
 	return is_it;
 }
 
+static const struct neap_amounts *given_of(const struct neap_reserve_candidate *candidate)
+{
+	return candidate->given ? candidate->given : candidate->requests;
+}
+
 static bool take_one(const struct neap_reserve_room *room,
 		     const struct neap_reserve_takeover *takeover, bool *selected,
 		     struct lacking *lacking)
 {
 	for (size_t i = 0; i < takeover->count; i++) {
 		const struct neap_amounts *candidate = takeover->candidates[i].requests;
-		bool fits = fits_node(room, takeover->requests, NULL, candidate, lacking);
+		bool fits = fits_node(room, takeover->requests, NULL,
+				      given_of(&takeover->candidates[i]), lacking);
 
 		if (is_within(takeover->requests, candidate, lacking) && fits) {
 			selected[i] = true;
@@ -297,7 +303,7 @@ static bool take_several(const struct neap_reserve_room *room,
 			 const struct neap_reserve_takeover *takeover, bool *selected,
 			 struct lacking *lacking)
 {
-	struct neap_amounts sum = {0}, more;
+	struct neap_amounts sum = {0}, given = {0}, more;
 
 	for (size_t i = 0; i < takeover->count; i++) {
 		more = sum;
@@ -305,9 +311,11 @@ static bool take_several(const struct neap_reserve_room *room,
 		    !is_within(takeover->requests, &more, NULL))
 			continue;
 		sum = more;
+		/* As many names as are in the sum at most. */
+		(void)neap_amounts_add(&given, given_of(&takeover->candidates[i]));
 		selected[i] = true;
 		lacking->count = 0;
-		if (fits_node(room, takeover->requests, NULL, &sum, lacking))
+		if (fits_node(room, takeover->requests, NULL, &given, lacking))
 			return true;
 	}
 	for (size_t i = 0; i < takeover->count; i++)

@@ -78,6 +78,8 @@ void neap_reserve_scale(int64_t *scores, size_t count);
 struct neap_reserve_candidate {
 	const char *name; /* borrowed */
 	const struct neap_amounts *requests;
+	/* Of them, what will count as taken from the reservation; NULL: all. */
+	const struct neap_amounts *given;
 };
 
 struct neap_reserve_takeover {

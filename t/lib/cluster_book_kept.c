@@ -260,8 +260,8 @@ static bool check_cpu(struct book *book, const struct book_node *node,
 	size_t at = 0;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		if (!pod->is_finished && !pod->is_ignoring && !is_owner(pod, kept) &&
-		    has_cpu(pod->cpus, pod->cpu_count, cpu) &&
+		if (!pod->is_finished && !pod->is_ignoring && !pod->is_blind &&
+		    !is_owner(pod, kept) && has_cpu(pod->cpus, pod->cpu_count, cpu) &&
 		    (!node->is_stained || pod->is_fresh || kept->is_fresh))
 			return book_wrong(book, "node %s: %s has CPU %d, kept by %s",
 					  node->name, pod->name, cpu, kept->name);
