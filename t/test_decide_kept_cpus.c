@@ -285,11 +285,48 @@ static void test_hands(void **state)
 	kept_free(rig);
 }
 
+/* One that waited for room holds what it is given then, before anybody has written it. */
+static void test_given(void **state)
+{
+	struct kept_rig *rig = kept_new();
+	const struct kept_reservation waits = {"r", "a", CPU("4"), .phase = "Waiting",
+					       .template_labels = LSR};
+	const struct kept_pod p = {"p", NULL, CPU("4"), LSR};
+	struct neap_cluster_node *node;
+	struct neap_claim *claim = NULL;
+	struct neap_pod *stand;
+	struct neap_error err;
+
+	(void)state;
+	add_machine(rig, 1);
+	(void)kept_set(rig, &waits);
+	stand = neap_cluster_find_stand(rig->cluster, "r");
+	node = neap_cluster_lift(rig->cluster, stand);
+	assert_int_equal(neap_decide_claim(rig->decide, stand, node->row, &claim, &err),
+			 1);
+	neap_cluster_put_back(rig->cluster, stand, node);
+	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 0);
+	assert_int_equal(neap_cluster_give(rig->cluster, stand, claim, &err), 0);
+	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 1);
+	assert_string_equal(kept_place(rig, &p, false), "a 4-7");
+	/* It could not be written. */
+	neap_cluster_take_back(rig->cluster, stand);
+	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 0);
+	assert_string_equal(kept_place(rig, &p, true), "a 0-3");
+	/* And somebody has come between. */
+	assert_int_equal(neap_cluster_give(rig->cluster, stand, claim, &err),
+			 -NEAP_ECONFLICT);
+	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 1);
+	neap_claim_free(claim);
+	kept_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_hands),
+		cmocka_unit_test(test_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

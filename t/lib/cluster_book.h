@@ -48,8 +48,8 @@ void book_excuse_reservation(struct book *book, const char *name);
 const char *book_check_owners(struct book *book);
 /* What pods use of a node, and what is kept there and not in use; that CPU: how many have it, owners and what they use
  * each for itself. */
-int64_t book_total(struct book *book, const char *name, const char *resource);
-int book_holders(struct book *book, const char *name, int cpu);
+int64_t book_total(struct book *book, const char *on, const char *resource);
+int book_holders(struct book *book, const char *on, int cpu);
 size_t book_reservations(const struct book *book); /* that there are */
 size_t book_uses(const struct book *book);         /* pods that were bound to use one */
 size_t book_available(const struct book *book); /* Reservations that became Available */

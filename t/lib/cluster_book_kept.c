@@ -481,9 +481,9 @@ const char *book_check_owners(struct book *book)
 	return *book->told ? book->told : NULL;
 }
 
-int64_t book_total(struct book *book, const char *name, const char *resource)
+int64_t book_total(struct book *book, const char *on, const char *resource)
 {
-	const struct book_node *node = book_node(book, name);
+	const struct book_node *node = book_node(book, on);
 	int number = book_name(book, resource);
 	const struct book_kept *kept;
 	int64_t sum[BOOK_NAMES];
@@ -495,9 +495,9 @@ int64_t book_total(struct book *book, const char *name, const char *resource)
 	return sum[number];
 }
 
-int book_holders(struct book *book, const char *name, int cpu)
+int book_holders(struct book *book, const char *on, int cpu)
 {
-	const struct book_node *node = book_node(book, name);
+	const struct book_node *node = book_node(book, on);
 	const struct book_kept *kept;
 	size_t at = 0;
 	int count = 0;
