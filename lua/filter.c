@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind filter: allow(ctx, pod, node), called for many nodes in a row. One protected call with one budget goes through a
+ * Kind filter: allow(ctx, pod, node), or by value allow(ctx, pod, FIELD, ...), called for many nodes in a row. One protected call with one budget goes through a
  * block of nodes, in a loop of Lua's (place_needs.c) that calls out for the fields of the next node and for refusals. */
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 #include "lua/budget.h"
+#include "lua/convert.h"
 #include "lua/place_priv.h"
 
 struct block {
@@ -134,6 +135,24 @@ static int check_memo(lua_State *L)
 
 	block->rc = neap_ctx_check_memo(L, block->policy, block->err);
 	block->is_wrong = block->rc < 0 && block->rc != -NEAP_ENOMEM;
+	return 0;
+}
+
+int neap_filter_read(lua_State *L, int table, struct neap_policy *policy,
+		     struct neap_error *err)
+{
+	int type = neap_lua_get(L, table, "by_value");
+	char where[300];
+
+	if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
+		(void)neap_error_set(err, NEAP_EINVAL,
+				     "field 'by_value': true or false is wanted");
+		return neap_error_wrap(err, "%s",
+				       neap_policy_where(policy, "by_value", NULL, where,
+							 sizeof(where)));
+	}
+	policy->place->by_value = type == LUA_TBOOLEAN && lua_toboolean(L, -1);
+	neap_place_make_loop(L, policy);
 	return 0;
 }
 

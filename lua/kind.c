@@ -11,6 +11,7 @@ static const char *const score_functions[] = {"plan", NULL};
 static const char *const filter_functions[] = {"allow", NULL};
 static const char *const reservation_functions[] = {"match", NULL};
 static const char *const node_fields[] = {"triggers", "where", NULL};
+static const char *const filter_fields[] = {"by_value", NULL};
 static const char *const reservation_fields[] = {"rank", "index", "combine", NULL};
 static const char *const none[] = {NULL};
 
@@ -45,7 +46,7 @@ static const struct neap_kind kinds[] = {
 	{
 		.name = "filter",
 		.functions = filter_functions,
-		.more = none,
+		.more = filter_fields,
 		.call_budget_usec = 2000, /* and for each node, lua/place.h */
 		.load_budget_usec = 100000,
 		.cycle_budget_usec = 30000,
@@ -54,6 +55,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.is_place = true,
+		.read = neap_filter_read,
 		.run_example = neap_place_run_example,
 	},
 	{

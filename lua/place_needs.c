@@ -280,8 +280,6 @@ int neap_place_needs_read(lua_State *L, int index, struct neap_policy *policy,
 	}
 	neap_place_push_main(L, policy->place, NEAP_OF_NODE);
 	neap_policy_keep(L, policy, NEAP_REF_NODE);
-	if (strcmp(policy->kind->name, "filter") == 0)
-		neap_place_make_loop(L, policy);
 	return 0;
 }
 
@@ -321,7 +319,7 @@ static void add_node(luaL_Buffer *text, const struct neap_place_needs *needs, si
 
 	add_number(text, " if i", k);
 	luaL_addstring(text, " then");
-	for (size_t i = 0; i < needs->count; i++) {
+	for (size_t i = 0; !needs->by_value && i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
 
 		if (need->field != NEAP_PLACE_NODE)
@@ -332,8 +330,12 @@ static void add_node(luaL_Buffer *text, const struct neap_place_needs *needs, si
 							  : neap_place_field_name(need));
 		add_number(text, "] = v", value++);
 	}
-	luaL_addstring(text, " local is, why = allow(ctx, pod, node)"
-			     " if is ~= true then");
+	luaL_addstring(text, " local is, why = allow(ctx, pod");
+	if (!needs->by_value)
+		luaL_addstring(text, ", node");
+	for (size_t i = 0; needs->by_value && i < needs->node_count; i++)
+		add_number(text, ", v", value++);
+	luaL_addstring(text, ") if is ~= true then");
 	add_number(text, " refuse(i", k);
 	luaL_addstring(text, ", is, why) end end");
 }

@@ -57,6 +57,7 @@ struct neap_place_needs {
 	bool must_have_annotations, has_tree;
 	bool has_facts;    /* of the reservation, what is dear to make: reserve_facts.c */
 	size_t node_count; /* needs of nodes */
+	bool by_value;     /* a filter is handed these as arguments, in their order */
 	size_t batch;      /* nodes whose fields are handed to Lua at a time */
 };
 
@@ -78,7 +79,7 @@ void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
 /* Makes the function that goes through nodes, which the policy keeps as NEAP_REF_LOOP; raises. It takes allow, ctx, pod,
  * the node's table, following, refuse, and the tables of neap_place_push_targets. following gives, as the iterator of a
  * for, of up to policy->place->batch nodes an index and the fields; one node after the other these are set, allow is
- * called, and what is not just true goes to refuse(index, first, second). */
+ * called, and what is not just true goes to refuse(index, first, second). By value there is nothing to be set. */
 void neap_place_make_loop(lua_State *L, const struct neap_policy *policy);
 /* For each field of a node in needs the table that has it onto the stack; how many. */
 int neap_place_push_targets(lua_State *L, const struct neap_policy *policy);

@@ -120,6 +120,9 @@ int neap_wishes_read(lua_State *L, int index, bool needs_why,
 /* examples.c */
 int neap_qos_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 /* reserve_table.c; the first raises. NULL is fine. */
+/* filter.c: what the table of a filter has beside allow; raises. */
+int neap_filter_read(lua_State *L, int table, struct neap_policy *policy,
+		     struct neap_error *err);
 int neap_reserve_read(lua_State *L, int table, struct neap_policy *policy,
 		      struct neap_error *err);
 void neap_reserve_free(struct neap_reserve_own *own);

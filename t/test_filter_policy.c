@@ -231,6 +231,28 @@ static void test_nodes_are_apart(void **state)
 	place_free(rig);
 }
 
+/* The fields as arguments, in the order of needs; nil is what is missing and may be. */
+static void test_by_value(void **state)
+{
+	struct place_rig *rig = *state;
+
+	place_put(rig, "filter", "values", 0,
+		  "needs = { 'node.name', 'pod.name', 'node.labels.none?', "
+		  "'node.free.cpu' }, by_value = true, "
+		  "allow = function(ctx, pod, name, none, free, more) "
+		  "assert(none == nil and more == nil and free == 10000) "
+		  "return name == 'c', 'not c, but ' .. pod.name end");
+	assert_string_equal(place_decide(rig, ""), "c");
+	place_put(rig, "filter", "nothing", 1,
+		  "by_value = true, allow = function(ctx, pod, more) return more ~= nil, "
+		  "'none' end");
+	assert_string_equal(
+		place_decide(rig, ""),
+		"0/4 nodes are available: 1 node(s) not allowed by policy nothing: none, "
+		"3 node(s) not allowed by policy values: not c, but pod.");
+	assert_int_equal(rig->failed, 0);
+}
+
 /* As many needs as there may be, and none. */
 static void test_many_needs(void **state)
 {
@@ -492,6 +514,12 @@ static void test_refused_at_load(void **state)
 		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
 		 "needs = { 'node.labels' } }",
 		 "there is no column 'labels'"},
+		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
+		 "by_value = 1 }",
+		 "field 'by_value': true or false is wanted"},
+		{"return { api = 1, kind = 'score', name = 'x', plan = function() end, "
+		 "by_value = true }",
+		 "'by_value'"},
 	};
 
 	(void)state;
@@ -514,6 +542,7 @@ int main(void)
 		cmocka_unit_test(test_shadow),
 		cmocka_unit_test(test_nodes_are_apart),
 		TEST(many_needs),
+		TEST(by_value),
 		TEST(after_the_others),
 		TEST(missing_is_no_fault),
 		cmocka_unit_test(test_reasons_are_bounded),
