@@ -108,14 +108,6 @@ int neap_pod_read_kept(struct neap_pod *pod, const json_t *tree, struct neap_err
 
 /* --- counting --- */
 
-static int64_t asked(const struct neap_pod *pod, uint32_t resource)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 static bool is_owner(const struct neap_pod *pod, const struct neap_pod_keep *keep)
 {
 	const char *uses = neap_pod_reservation(pod);
@@ -139,7 +131,7 @@ size_t neap_kept_given(const struct neap_cluster_node *node,
 		/* As many names as the keep has at most, so that there is room. */
 		for (size_t n = 0; ret && n < keep->name_count; n++) {
 			uint32_t resource = keep->names[n];
-			int64_t amount = asked(pod, resource);
+			int64_t amount = neap_pod_request(pod, resource);
 
 			if (amount > 0)
 				(void)neap_amounts_set(
@@ -161,7 +153,8 @@ static void take_off(struct neap_columns *columns, uint32_t row,
 {
 	for (size_t i = 0; i < given->count; i++) {
 		uint32_t resource = given->of[i].resource;
-		int64_t twice = least(given->of[i].amount, asked(stand, resource));
+		int64_t twice =
+			least(given->of[i].amount, neap_pod_request(stand, resource));
 
 		if (columns->used[resource])
 			columns->used[resource][row] -= twice;
@@ -177,9 +170,9 @@ static void take_off(struct neap_columns *columns, uint32_t row,
 static int64_t counts_for(const struct neap_pod *stand, const struct neap_amounts *given,
 			  uint32_t resource, int64_t amount)
 {
-	return amount -
-	       least(least(neap_amounts_get(given, resource), asked(stand, resource)),
-		     amount);
+	return amount - least(least(neap_amounts_get(given, resource),
+				    neap_pod_request(stand, resource)),
+			      amount);
 }
 
 /* Sums that ended at the largest number do not tell what they are of. */

@@ -216,6 +216,9 @@ struct neap_pod *neap_pod_unref(struct neap_pod *pod);
  * it was, as there is no memory, or the object says something else; it is to be read as a new one. */
 bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char *node,
 		   const char *spec, const char *status);
+/* What it asks for of a resource, 0 when of none; and all of that, but for its being a pod. */
+int64_t neap_pod_request(const struct neap_pod *pod, uint32_t resource);
+void neap_pod_amounts(const struct neap_pod *pod, struct neap_amounts *ret);
 /* What it wants of CPUs and NUMA nodes; default_bind: FULL_PCPUS or SPREAD. */
 void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bind,
 		       struct neap_cpu_wish *ret);

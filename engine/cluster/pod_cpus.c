@@ -6,14 +6,6 @@
 #include "engine/base/json.h"
 #include "engine/cluster/pod_priv.h"
 
-static int64_t cpu_of(const struct neap_pod *pod)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == NEAP_RESOURCE_CPU)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 /* NULL: it is not there. */
 static const char *said(const json_t *map, const char *key)
 {
@@ -105,7 +97,7 @@ int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_err
 		return neap_error_nomem(err);
 	pod->cpus = cpus;
 	cpus->from.qos = qos;
-	cpus->from.cpu_milli = cpu_of(pod);
+	cpus->from.cpu_milli = neap_pod_request(pod, NEAP_RESOURCE_CPU);
 	cpus->from.band =
 		neap_band_of(said(labels, "koordinator.sh/priority-class"),
 			     json_object_get(json_object_get(tree, "spec"), "priority")
@@ -121,5 +113,6 @@ void neap_pod_cpu_wish(const struct neap_pod *pod, enum neap_cpu_bind default_bi
 	if (pod->cpus)
 		*ret = pod->cpus->wishes[default_bind == NEAP_BIND_SPREAD];
 	else
-		*ret = (struct neap_cpu_wish){.cpu_milli = cpu_of(pod)};
+		*ret = (struct neap_cpu_wish){
+			.cpu_milli = neap_pod_request(pod, NEAP_RESOURCE_CPU)};
 }

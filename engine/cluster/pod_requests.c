@@ -160,3 +160,21 @@ int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
 	*ret = sums.all;
 	return failed;
 }
+
+int64_t neap_pod_request(const struct neap_pod *pod, uint32_t resource)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource == resource)
+			return pod->requests[i].amount;
+	return 0;
+}
+
+void neap_pod_amounts(const struct neap_pod *pod, struct neap_amounts *ret)
+{
+	ret->count = 0;
+	/* A pod has no more of them than there is room for. */
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource != NEAP_RESOURCE_PODS)
+			(void)neap_amounts_set(ret, pod->requests[i].resource,
+					       pod->requests[i].amount);
+}

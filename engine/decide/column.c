@@ -82,14 +82,6 @@ static bool find_resource(const struct neap_resources *resources, const char *na
 	return false;
 }
 
-static int64_t asked(const struct neap_pod *pod, uint32_t resource)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 /* How much of a NUMA node is told by the books of CPUs, not by the columns. */
 static void open_numa(struct neap_column_view *view, struct neap_cluster *cluster,
 		      const struct neap_pod *pod)
@@ -101,7 +93,7 @@ static void open_numa(struct neap_column_view *view, struct neap_cluster *cluste
 	view->is_missing =
 		!find_resource(neap_cluster_resources(cluster), name, &view->resource);
 	if (!view->is_missing)
-		view->ask = asked(pod, view->resource);
+		view->ask = neap_pod_request(pod, view->resource);
 }
 
 static void open_amount(struct neap_column_view *view, struct neap_cluster *cluster,
@@ -121,7 +113,7 @@ static void open_amount(struct neap_column_view *view, struct neap_cluster *clus
 		view->amounts = is_used ? view->used : view->allocatable;
 		view->less = view->column->family == NEAP_COLUMN_FREE ? view->used : NULL;
 	}
-	view->ask = asked(pod, resource);
+	view->ask = neap_pod_request(pod, resource);
 }
 
 static void open_load(struct neap_column_view *view, const struct neap_cluster *cluster,

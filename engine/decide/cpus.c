@@ -224,14 +224,6 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	return false;
 }
 
-static int64_t asked(const struct neap_pod *pod, uint32_t resource)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 /* How full all of the node would be. */
 static int64_t score_node(const struct neap_cycle *cycle, uint32_t row)
 {
@@ -243,7 +235,7 @@ static int64_t score_node(const struct neap_cycle *cycle, uint32_t row)
 
 	for (size_t i = 0; i < work->scoring.count; i++) {
 		uint32_t resource = work->scoring.weights[i].resource;
-		int64_t more = asked(cycle->pod, resource);
+		int64_t more = neap_pod_request(cycle->pod, resource);
 
 		if (!columns->allocatable[resource] ||
 		    (resource >= NEAP_RESOURCE_FIXED && more <= 0))
@@ -277,9 +269,10 @@ static size_t weigh(const struct neap_cycle *cycle, struct weighed *ret)
 	for (size_t i = 0; i < scoring->count; i++) {
 		uint32_t resource = scoring->weights[i].resource;
 
-		ret[count] = (struct weighed){
-			columns->allocatable[resource], columns->used[resource],
-			asked(cycle->pod, resource), scoring->weights[i].weight};
+		ret[count] = (struct weighed){columns->allocatable[resource],
+					      columns->used[resource],
+					      neap_pod_request(cycle->pod, resource),
+					      scoring->weights[i].weight};
 		if (ret[count].all &&
 		    (resource < NEAP_RESOURCE_FIXED || ret[count].more > 0))
 			count++;

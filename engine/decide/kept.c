@@ -342,23 +342,6 @@ bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint3
 
 /* --- room --- */
 
-static void set_requests(const struct neap_pod *pod, struct neap_amounts *ret)
-{
-	ret->count = 0;
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource != NEAP_RESOURCE_PODS)
-			(void)neap_amounts_set(ret, pod->requests[i].resource,
-					       pod->requests[i].amount);
-}
-
-static int64_t asked_by(const struct neap_pod *pod, uint32_t resource)
-{
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource == resource)
-			return pod->requests[i].amount;
-	return 0;
-}
-
 struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given)
@@ -389,7 +372,7 @@ static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_mat
 	(void)neap_kept_given(cycle->columns->nodes[match->row], match->stand->keep,
 			      &given);
 	for (size_t i = 0; i < given.count; i++) {
-		int64_t kept = asked_by(match->stand, given.of[i].resource);
+		int64_t kept = neap_pod_request(match->stand, given.of[i].resource);
 		int64_t amount = given.of[i].amount < kept ? given.of[i].amount : kept;
 
 		(void)neap_amounts_set(&twice, given.of[i].resource, amount);
@@ -405,7 +388,7 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 	const struct neap_cluster_node *node = columns->nodes[row];
 	size_t lifted = 0;
 
-	set_requests(cycle->pod, &ret->requests);
+	neap_pod_amounts(cycle->pod, &ret->requests);
 	ret->given.count = ret->requested.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		add_twice(cycle, &matches[i], ret);
@@ -420,7 +403,8 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 		for (size_t n = 0; n < count; n++)
 			if (matches[n].lifted)
 				used = neap_amount_sum(
-					used, asked_by(matches[n].stand, resource));
+					used,
+					neap_pod_request(matches[n].stand, resource));
 		if (!lifted)
 			used = neap_amount_sum(used,
 					       neap_amounts_get(&ret->given, resource));

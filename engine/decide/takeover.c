@@ -97,15 +97,6 @@ static bool is_matched(struct neap_cycle *cycle, const struct neap_cluster_node 
 	return is_it;
 }
 
-static void set_requests(const struct neap_pod *pod, struct neap_amounts *ret)
-{
-	ret->count = 0;
-	for (size_t i = 0; i < pod->request_count; i++)
-		if (pod->requests[i].resource != NEAP_RESOURCE_PODS)
-			(void)neap_amounts_set(ret, pod->requests[i].resource,
-					       pod->requests[i].amount);
-}
-
 /* What of it is taken from the reservation: nothing of what that is not about. */
 static void set_given(const struct neap_reserve *reserve,
 		      const struct neap_amounts *requests, struct neap_amounts *ret)
@@ -183,7 +174,7 @@ static bool collect(struct neap_cycle *cycle, uint32_t row, struct candidates *r
 		    !(is_cluster ? says_that_it_may(pod) : is_matched(cycle, node, pod)))
 			continue;
 		candidate->pod = pod;
-		set_requests(pod, &candidate->requests);
+		neap_pod_amounts(pod, &candidate->requests);
 		set_given(reserve, &candidate->requests, &candidate->given);
 		candidate->rank = is_cluster ? priority_of(pod)
 					     : points_of(reserve, &candidate->requests);

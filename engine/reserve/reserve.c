@@ -183,12 +183,7 @@ static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
 			   reserve->names, reserve->name_count))
 		return neap_error_nomem(err);
-	reserve->requests.count = 0;
-	for (size_t i = 0; i < reserve->pod->request_count; i++)
-		if (reserve->pod->requests[i].resource != NEAP_RESOURCE_PODS)
-			(void)neap_amounts_set(&reserve->requests,
-					       reserve->pod->requests[i].resource,
-					       reserve->pod->requests[i].amount);
+	neap_pod_amounts(reserve->pod, &reserve->requests);
 	return reserve->pod->trouble ? neap_error_field(err, NEAP_EINVAL, "spec.template",
 							"%s", reserve->pod->trouble)
 				     : 0;
@@ -452,13 +447,9 @@ static int read_operating(struct neap_reserve *reserve, const json_t *tree,
 	reserve->phase = is_ready(status) ? NEAP_RESERVE_AVAILABLE : NEAP_RESERVE_PENDING;
 	read_labels(reserve);
 	rc = neap_pod_new(reserve->object, resources, &reserve->pod, err);
-	for (size_t i = 0; rc == 0 && i < reserve->pod->request_count; i++)
-		if (reserve->pod->requests[i].resource != NEAP_RESOURCE_PODS)
-			(void)neap_amounts_set(&reserve->requests,
-					       reserve->pod->requests[i].resource,
-					       reserve->pod->requests[i].amount);
 	if (rc < 0)
 		return rc;
+	neap_pod_amounts(reserve->pod, &reserve->requests);
 	reserve->allocatable = reserve->requests;
 	rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
 				     NEAP_KEY_RESERVATION_OWNERS, &owners, err);
