@@ -86,6 +86,7 @@ static bool filter(struct trace *trace, int i, struct call *ret)
 		columns->nodes[verdict.rows[some(trace, (int)verdict.count)]]->name);
 	(void)snprintf(ret->uid, sizeof(ret->uid), "%s", pod->object->uid);
 	ret->trace = trace;
+	ret->is_answered = false;
 	return true;
 }
 
