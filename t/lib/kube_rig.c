@@ -25,6 +25,9 @@
 
 #define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+/* Longer than the delays of controllers, but for those after failures. */
+#define REST_TURNS   24
+#define REST_TURN_MS 5
 
 int64_t kube_version;
 int64_t kube_now = INT64_C(1790000000) * 1000000;
@@ -370,6 +373,26 @@ int kube_ask(struct kube_rig *rig, const char *ask, const char *body)
 {
 	kube_send(rig, ask, body);
 	return kube_receive(rig);
+}
+
+/* A disk may take longer than any time of quiet: a change that changes nothing is answered after all that was written
+ * before it. */
+static void wait_for_disk(struct kube_rig *rig)
+{
+	assert_int_equal(kube_ask(rig, "MERGE /api/v1/namespaces/default", "{}"), 200);
+}
+
+/* Turns are counted, not only time, for a machine that has no time for the test. */
+bool kube_is_at_rest(struct kube_rig *rig)
+{
+	struct neap_store *store = rig->store.store;
+	int64_t version = neap_store_version(store);
+
+	wait_for_disk(rig);
+	for (int i = 0; i < REST_TURNS && neap_store_version(store) == version; i++)
+		kube_run(rig, REST_TURN_MS);
+	wait_for_disk(rig);
+	return neap_store_version(store) == version;
 }
 
 /* --- what is wanted --- */

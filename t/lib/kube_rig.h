@@ -75,6 +75,10 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 void kube_send(struct kube_rig *rig, const char *ask, const char *body);
 int kube_receive(struct kube_rig *rig);
 
+/* What was asked for before is durable and heard by all when it returns, and whatever follows from it within some
+ * turns has had its time. False: that, or something else, has written, so that there may be more to come. */
+bool kube_is_at_rest(struct kube_rig *rig);
+
 #define KUBE_WANTS 7
 
 struct kube_step {

@@ -13,8 +13,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-#define REST_MS 100
-
 void reservations_start(struct reservations_rig *rig)
 {
 	struct neap_workload_config config = workload_config(rig->kube);
@@ -171,22 +169,11 @@ void reservations_until(struct reservations_rig *rig, const char *name,
 
 void reservations_rest(struct reservations_rig *rig)
 {
-	struct neap_store *store = rig->kube->store.store;
-	int64_t version = neap_store_version(store);
-	int64_t rest = neap_clock_usec(CLOCK_MONOTONIC) / 1000 + REST_MS;
-	int64_t end = rest + WORKLOAD_LIMIT_MS, now;
+	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) / 1000 + WORKLOAD_LIMIT_MS;
 
-	for (;;) {
-		kube_run(rig->kube, 5);
-		now = neap_clock_usec(CLOCK_MONOTONIC) / 1000;
-		if (neap_store_version(store) != version)
-			rest = now + REST_MS;
-		version = neap_store_version(store);
-		if (now > rest)
-			return;
-		if (now > end)
+	while (!kube_is_at_rest(rig->kube))
+		if (neap_clock_usec(CLOCK_MONOTONIC) / 1000 > end)
 			fail_msg("it does not come to rest");
-	}
 }
 
 int reservations_events(struct reservations_rig *rig, const char *name,

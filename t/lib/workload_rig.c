@@ -14,10 +14,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 
-/* Without a change for so long all is at rest: the delays of controllers are shorter, but for those after
- * failures. */
-#define REST_MS 120
-
 static int64_t workload_now(void)
 {
 	return kube_now;
@@ -160,17 +156,10 @@ void workload_until(struct kube_rig *rig, const struct kube_step *step)
 void workload_settle(struct kube_rig *rig,
 		     enum workload_fate (*fate)(void *arg, const json_t *pod), void *arg)
 {
-	int64_t end = now_ms() + WORKLOAD_LIMIT_MS, rest = now_ms() + REST_MS;
-	int64_t version = neap_store_version(rig->store.store);
+	int64_t end = now_ms() + WORKLOAD_LIMIT_MS;
 
-	while (now_ms() < rest) {
-		bool is_busy = workload_play(rig, fate, arg) > 0;
-
+	while (workload_play(rig, fate, arg) > 0 || !kube_is_at_rest(rig)) {
 		kube_run(rig, 2);
-		is_busy = is_busy || neap_store_version(rig->store.store) != version;
-		version = neap_store_version(rig->store.store);
-		if (is_busy)
-			rest = now_ms() + REST_MS;
 		if (now_ms() > end)
 			fail_msg("it does not come to rest");
 	}
