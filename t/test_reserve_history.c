@@ -240,7 +240,6 @@ static void run(uint32_t seed, int has)
 	trace_start_scheduler(trace, 0);
 	trace_start_controller(trace);
 	if (has & HAS_SECOND) {
-		/* Who takes running pods over is one scheduler. */
 		trace->is_mild = true;
 		trace_start_scheduler(trace, 1);
 		book_allow_races(trace->book);

@@ -330,7 +330,8 @@ void book_set_pod(struct book *book, const json_t *object)
 	if (before && strcmp(before->uid, pod->uid) == 0) {
 		pod->is_blind = before->is_blind;
 		pod->is_fresh = before->is_fresh;
-		pod->is_taken = before->is_taken || (*before->node && !*before->uses);
+		pod->is_taken = before->is_taken ||
+				(*before->node && strcmp(before->uses, pod->uses) != 0);
 	}
 	pod->is_blind |= neap_map_find(book->blind, key) != NULL;
 	is_bound = *pod->node && (!before || !*before->node);

@@ -108,6 +108,11 @@ static void mark(struct book *book, const struct book_kept *kept)
 		book_mark(book, book_node(book, kept->node));
 }
 
+void book_excuse(struct book *book, const char *node)
+{
+	book_node(book, node)->is_excused = true;
+}
+
 void book_set_reservation(struct book *book, const json_t *object)
 {
 	struct book_kept *kept = read_kept(book, object), *before;
@@ -118,8 +123,12 @@ void book_set_reservation(struct book *book, const json_t *object)
 	if (was_there && kept->state && strcmp(before->node, kept->node) != 0)
 		(void)book_wrong(book, "reservation %s was on %s, and is on %s",
 				 kept->name, before->node, kept->node);
-	if (before && strcmp(before->uid, kept->uid) == 0)
+	if (before && strcmp(before->uid, kept->uid) == 0) {
 		kept->is_excused = before->is_excused;
+		kept->is_touched = before->is_touched;
+	}
+	if (kept->is_touched && *kept->node)
+		book_excuse(book, kept->node);
 	kept->is_fresh = kept->state &&
 			 (!was_there || before->is_fresh || before->state != kept->state);
 	book->available += kept->state == BOOK_KEPT_AVAILABLE &&
@@ -213,7 +222,8 @@ static bool is_to_blame(const struct book *book, const struct book_node *node, i
 		     (pod->is_fresh && !*pod->uses && !pod->is_ignoring)))
 			return true;
 	while ((kept = next_on(book, node, &at)))
-		if (kept->amounts[name] && (!node->is_stained || kept->is_fresh))
+		if (kept->state == BOOK_KEPT_AVAILABLE && kept->amounts[name] &&
+		    (!node->is_stained || kept->is_fresh))
 			return true;
 	return false;
 }
@@ -310,13 +320,14 @@ static bool check_zones(struct book *book, const struct book_node *node)
 	return true;
 }
 
-/* Two who did not know of each other may have done it. */
-static bool has_done_it(const struct book_node *node, const struct book_kept *kept)
+/* A pod asks for one place. Two who did not know of each other may have done it. */
+static bool has_done_it(const struct book_node *node, const struct book_kept *kept,
+			int name)
 {
 	bool is_it = !node->is_stained;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		is_it |= is_owner(pod, kept) && pod->is_fresh;
+		is_it |= is_owner(pod, kept) && pod->is_fresh && pod->needs[name];
 	return is_it && !kept->is_excused;
 }
 
@@ -326,14 +337,13 @@ static bool check_one(struct book *book, const struct book_node *node,
 {
 	int64_t used[BOOK_NAMES];
 	int count = sum_owners(node, kept, used);
-	bool is_blamed = has_done_it(node, kept);
 
-	if (kept->is_once && count > 1 && is_blamed)
+	if (kept->is_once && count > 1 && has_done_it(node, kept, BOOK_PLACES))
 		return book_wrong(book, "%s is for one, and %d use it", kept->name,
 				  count);
-	for (int i = 0; kept->is_restricted && is_blamed && i < book->name_count; i++)
+	for (int i = 0; kept->is_restricted && i < book->name_count; i++)
 		if (i != BOOK_PLACES && kept->counts[i] && kept->amounts[i] &&
-		    used[i] > kept->amounts[i])
+		    used[i] > kept->amounts[i] && has_done_it(node, kept, i))
 			return book_wrong(book, "%s has %lld %s, and its owners %lld",
 					  kept->name, (long long)kept->amounts[i],
 					  book->names[i], (long long)used[i]);
@@ -391,8 +401,11 @@ size_t book_fresh_kept(const struct book *book, const struct book_node *node)
 
 void book_rest_kept(struct book *book)
 {
-	for (size_t i = 0; i < neap_map_count(book->kept); i++)
-		((struct book_kept *)neap_map_at(book->kept, i, NULL))->is_fresh = false;
+	for (size_t i = 0; i < neap_map_count(book->kept); i++) {
+		struct book_kept *kept = neap_map_at(book->kept, i, NULL);
+
+		kept->is_fresh = kept->is_touched = false;
+	}
 	for (size_t i = 0; i < neap_map_count(book->nodes); i++) {
 		struct book_node *node = neap_map_at(book->nodes, i, NULL);
 
@@ -404,18 +417,13 @@ void book_rest_kept(struct book *book)
 	}
 }
 
-void book_excuse(struct book *book, const char *node)
-{
-	book_node(book, node)->is_excused = true;
-}
-
 void book_excuse_reservation(struct book *book, const char *name)
 {
 	struct book_kept *kept = neap_map_find(book->kept, name);
 
 	if (!kept)
 		return;
-	kept->is_excused = true;
+	kept->is_excused = kept->is_touched = true;
 	if (*kept->node)
 		book_excuse(book, kept->node);
 }

@@ -70,6 +70,7 @@ struct book_kept {
 	bool is_once, is_restricted;
 	bool is_fresh;   /* came onto its node since the last rest */
 	bool is_excused; /* somebody gave it owners, or took of its room, without looking */
+	bool is_touched; /* ... since the last rest: it may get its node only after that */
 	int64_t amounts[BOOK_NAMES], allocated[BOOK_NAMES];
 	bool counts[BOOK_NAMES]; /* what owners have of it is taken from it */
 	int *cpus, cpu_count;

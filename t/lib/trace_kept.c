@@ -147,7 +147,7 @@ static void add_wishes(struct trace *trace, json_t *spec, json_t *labels, json_t
 	if (policy)
 		json_object_set_new(spec, "allocatePolicy",
 				    json_string(policy == 1 ? "Aligned" : "Restricted"));
-	if (!trace->is_mild && is_one_of(trace, 5))
+	if (is_one_of(trace, 5))
 		add_taking(trace, spec);
 	if (!is_one_of(trace, 3))
 		json_object_set_new(spec, "ttl", json_string(ttls[trace_roll(trace, 3)]));
