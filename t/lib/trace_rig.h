@@ -22,6 +22,7 @@ struct trace {
 	uint32_t seed;
 	int node_count, pod_count; /* made so far; names are n0..., p0... */
 	int kept_count;            /* Reservations: r0... */
+	int gone;                  /* of trace_races.h: the node that is away; -1: none */
 	bool has_cpus;  /* pods that get CPUs of their own, and nodes that give them */
 	bool is_spread; /* small pods of one priority, all with spreading */
 	bool is_mild; /* pods without spreading, anti-affinity, or host ports; no pre-allocation */
