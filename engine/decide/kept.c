@@ -317,6 +317,22 @@ struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 	return end > at ? &kept->matches[at] : NULL;
 }
 
+const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
+					   size_t *at)
+{
+	size_t count = 0;
+	const struct neap_kept_match *matches =
+		cycle->kept.count ? neap_kept_on(cycle, row, &count) : NULL;
+
+	while (*at < count) {
+		const struct neap_kept_match *match = &matches[(*at)++];
+
+		if (match->lifted && !neap_pod_is_stand(match->stand))
+			return match->stand;
+	}
+	return NULL;
+}
+
 struct neap_kept_walk neap_kept_walk(const struct neap_cycle *cycle, size_t start)
 {
 	size_t rows = cycle->columns->rows;
@@ -342,13 +358,26 @@ bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint3
 
 /* --- room --- */
 
-struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+/* What its owners have, those among them that were lifted off themselves; returns how many they are. */
+static size_t find_given(struct neap_cycle *cycle, const struct neap_kept_match *match,
+			 struct neap_amounts *ret)
+{
+	const struct neap_pod_keep *keep = match->stand->keep;
+	size_t at = 0, pods;
+	const struct neap_pod *pod;
+
+	pods = neap_kept_given(cycle->columns->nodes[match->row], keep, ret);
+	while ((pod = neap_kept_next_real(cycle, match->row, &at)))
+		pods += neap_kept_add(pod, keep, ret);
+	return pods;
+}
+
+struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given)
 {
 	const struct neap_reserve *reserve = match->reserve;
-	size_t pods = neap_kept_given(cycle->columns->nodes[match->row],
-				      match->stand->keep, given);
+	size_t pods = find_given(cycle, match, given);
 
 	return (struct neap_reserve_part){.name = reserve->object->name,
 					  .is_restricted = reserve->policy ==
@@ -364,13 +393,12 @@ struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
 }
 
 /* What is counted twice of one that is in its place: what its owners have, but not more than it keeps. */
-static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_match *match,
+static void add_twice(struct neap_cycle *cycle, const struct neap_kept_match *match,
 		      struct neap_kept_room *ret)
 {
 	struct neap_amounts given, twice = {0};
 
-	(void)neap_kept_given(cycle->columns->nodes[match->row], match->stand->keep,
-			      &given);
+	(void)find_given(cycle, match, &given);
 	for (size_t i = 0; i < given.count; i++) {
 		int64_t kept = neap_pod_request(match->stand, given.of[i].resource);
 		int64_t amount = given.of[i].amount < kept ? given.of[i].amount : kept;
@@ -380,19 +408,20 @@ static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_mat
 	(void)neap_amounts_add(&ret->given, &twice);
 }
 
-void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		    const struct neap_kept_match *matches, size_t count,
 		    struct neap_kept_room *ret)
 {
 	const struct neap_columns *columns = cycle->columns;
 	const struct neap_cluster_node *node = columns->nodes[row];
-	size_t lifted = 0;
+	size_t lifted = 0, stands = 0;
 
 	neap_pod_amounts(cycle->pod, &ret->requests);
 	ret->given.count = ret->requested.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		add_twice(cycle, &matches[i], ret);
 		lifted += matches[i].lifted != NULL;
+		stands += neap_pod_is_stand(matches[i].stand);
 	}
 	/* R0: all that pods ask for, stands among them, less what unmatched ones have given. Columns have neither what was
 	 * lifted off, nor what is counted twice of those in their place. */
@@ -416,7 +445,7 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 		.requested = &ret->requested,
 		.given = &ret->given,
 		.pods = node->pod_count + lifted,
-		.matched = count};
+		.matched = stands};
 	ret->need = (struct neap_reserve_need){
 		.requests = &ret->requests,
 		.is_required = neap_kept_is_required(&cycle->kept),

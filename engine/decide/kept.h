@@ -54,6 +54,10 @@ void neap_kept_done(struct neap_kept *kept);
 /* The matches of a row; NULL: none. Rows are mostly asked about one after the other, and that is cheap. */
 struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 				     size_t *ret_count);
+/* A pod in operating mode keeps its place among the pods of its node, and its ports, whoever uses it: the next one of a
+ * row that was lifted off; at begins at 0. NULL: there are no more. */
+const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
+					   size_t *at);
 /* An order of all rows, from one on: those where something is kept for the pod come first, so that enough others never
  * hide them. */
 struct neap_kept_walk {
@@ -74,11 +78,11 @@ struct neap_kept_room {
 	struct neap_reserve_room room;
 	struct neap_reserve_need need;
 };
-void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		    const struct neap_kept_match *matches, size_t count,
 		    struct neap_kept_room *ret);
 /* A match as a part of it; given: what its owners have, filled here. */
-struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given);
 /* Of the count matches of a row no other than that keeps a port that the pod wants: it was lifted off, too, and is not
