@@ -28,6 +28,17 @@ static json_t *parse(const char *text)
 
 /* --- reading --- */
 
+static bool is_ready(const json_t *object)
+{
+	const json_t *list = book_at(object, "status.conditions");
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (strcmp(book_text(json_array_get(list, i), "type"), "Ready") == 0)
+			return strcmp(book_text(json_array_get(list, i), "status"),
+				      "True") == 0;
+	return false;
+}
+
 void book_read_use(struct book_pod *pod, const json_t *object)
 {
 	json_t *json = parse(book_annotation(object, PREFIX "reservation-allocated"));
@@ -35,6 +46,9 @@ void book_read_use(struct book_pod *pod, const json_t *object)
 
 	(void)neap_strcopy(pod->uses, sizeof(pod->uses), book_text(json, "uid"));
 	pod->is_ignoring = label && strcmp(label, "true") == 0;
+	label = book_label(pod->labels, PREFIX "operating-mode");
+	pod->is_room = label && strcmp(label, "Reservation") == 0;
+	pod->was_ready = pod->is_room && is_ready(object);
 	json_decref(json);
 }
 
@@ -108,12 +122,11 @@ static void mark(struct book *book, const struct book_kept *kept)
 		book_mark(book, book_node(book, kept->node));
 }
 
-void book_set_reservation(struct book *book, const json_t *object)
+static void set_kept(struct book *book, struct book_kept *kept)
 {
-	struct book_kept *kept = read_kept(book, object), *before;
+	struct book_kept *before = neap_map_find(book->kept, kept->name);
 	bool was_there;
 
-	before = neap_map_find(book->kept, kept->name);
 	was_there = before && strcmp(before->uid, kept->uid) == 0 && before->state;
 	if (was_there && kept->state && strcmp(before->node, kept->node) != 0)
 		(void)book_wrong(book, "reservation %s was on %s, and is on %s",
@@ -122,7 +135,7 @@ void book_set_reservation(struct book *book, const json_t *object)
 		kept->is_excused = before->is_excused;
 	kept->is_fresh = kept->state &&
 			 (!was_there || before->is_fresh || before->state != kept->state);
-	book->available += kept->state == BOOK_KEPT_AVAILABLE &&
+	book->available += !kept->pod && kept->state == BOOK_KEPT_AVAILABLE &&
 			   !(was_there && before->state == BOOK_KEPT_AVAILABLE);
 	assert_true(neap_map_set(book->kept, kept->name, kept));
 	if (before) {
@@ -142,6 +155,54 @@ void book_drop_reservation(struct book *book, const char *name)
 	free_kept(kept);
 }
 
+void book_set_reservation(struct book *book, const json_t *object)
+{
+	set_kept(book, read_kept(book, object));
+}
+
+/* A pod keeps what it has itself, for one owner, and gives more than that of what its node has. */
+void book_set_room(struct book *book, const struct book_pod *pod, const char *key,
+		   const json_t *object)
+{
+	struct book_kept *kept;
+
+	if (!pod->is_room || pod->is_finished) {
+		book_drop_reservation(book, key);
+		return;
+	}
+	kept = neap_alloc(sizeof(*kept));
+	assert_non_null(kept);
+	kept->pod = pod;
+	(void)neap_strcopy(kept->name, sizeof(kept->name), key);
+	(void)neap_strcopy(kept->uid, sizeof(kept->uid), pod->uid);
+	(void)neap_strcopy(kept->node, sizeof(kept->node), pod->node);
+	kept->state = *pod->node ? BOOK_KEPT_AVAILABLE : BOOK_KEPT_NOT;
+	kept->is_once = true;
+	memcpy(kept->amounts, pod->needs, sizeof(kept->amounts));
+	for (int i = 0; i < BOOK_NAMES; i++)
+		kept->counts[i] = i != BOOK_PLACES;
+	(void)book_read_status(book, object, &kept->cpus, &kept->cpu_count,
+			       kept->zone_needs);
+	kept->owners = parse(book_annotation(object, PREFIX "reservation-current-owner"));
+	set_kept(book, kept);
+}
+
+void book_drop_room(struct book *book, const char *key)
+{
+	book_drop_reservation(book, key);
+}
+
+bool book_uses_room(const struct book *book, const struct book_pod *pod)
+{
+	for (size_t i = 0; *pod->uses && i < neap_map_count(book->kept); i++) {
+		const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
+
+		if (kept->pod && strcmp(kept->uid, pod->uses) == 0)
+			return true;
+	}
+	return false;
+}
+
 void book_free_kept(struct book *book)
 {
 	for (size_t i = 0; i < neap_map_count(book->kept); i++)
@@ -153,7 +214,8 @@ void book_free_kept(struct book *book)
 
 static bool is_owner(const struct book_pod *pod, const struct book_kept *kept)
 {
-	return !pod->is_finished && strcmp(pod->uses, kept->uid) == 0;
+	return !pod->is_finished && strcmp(pod->uses, kept->uid) == 0 &&
+	       strcmp(pod->uid, kept->uid) != 0;
 }
 
 /* How many pods on its node use it, and what they have, whatever of that it keeps. */
@@ -201,6 +263,17 @@ static void add_unused(const struct book_node *node, const struct book_kept *kep
 			sum[i] += unused(kept->amounts[i], kept->counts[i] ? used[i] : 0);
 }
 
+void book_add_rooms(const struct book *book, const struct book_node *node,
+		    int64_t sum[BOOK_NAMES])
+{
+	const struct book_kept *kept;
+	size_t at = 0;
+
+	while ((kept = next_on(book, node, &at)))
+		if (kept->pod && !kept->pod->was_ready)
+			add_unused(node, kept, sum);
+}
+
 /* A node that was too full at the rest is blamed for what came since, but for what came into what was kept for it. */
 static bool is_to_blame(const struct book *book, const struct book_node *node, int name)
 {
@@ -227,7 +300,7 @@ static bool check_sums(struct book *book, const struct book_node *node)
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
 		for (int i = 0; !pod->is_finished && !pod->is_ignoring && i < BOOK_NAMES;
 		     i++)
-			sum[i] += pod->needs[i];
+			sum[i] += pod->is_room && i != BOOK_PLACES ? 0 : pod->needs[i];
 	memcpy(all, sum, sizeof(all));
 	while ((kept = next_on(book, node, &at)))
 		if (kept->state == BOOK_KEPT_AVAILABLE)
@@ -252,6 +325,12 @@ static bool has_cpu(const int *cpus, int count, int cpu)
 	return false;
 }
 
+/* A pod that keeps what it has of what another keeps. */
+static bool is_inside(const struct book_kept *kept, const struct book_kept *other)
+{
+	return kept->pod && is_owner(kept->pod, other);
+}
+
 /* A CPU that is kept is nobody's, or that of whom it is kept for. */
 static bool check_cpu(struct book *book, const struct book_node *node,
 		      const struct book_kept *kept, int cpu)
@@ -260,13 +339,15 @@ static bool check_cpu(struct book *book, const struct book_node *node,
 	size_t at = 0;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		if (!pod->is_finished && !pod->is_ignoring && !pod->is_blind &&
-		    !is_owner(pod, kept) && has_cpu(pod->cpus, pod->cpu_count, cpu) &&
+		if (!pod->is_finished && !pod->is_room && !pod->is_ignoring &&
+		    !pod->is_blind && !is_owner(pod, kept) &&
+		    has_cpu(pod->cpus, pod->cpu_count, cpu) &&
 		    (!node->is_stained || pod->is_fresh || kept->is_fresh))
 			return book_wrong(book, "node %s: %s has CPU %d, kept by %s",
 					  node->name, pod->name, cpu, kept->name);
 	while ((other = next_on(book, node, &at)))
 		if (other != kept && other->state == BOOK_KEPT_AVAILABLE &&
+		    !is_inside(other, kept) && !is_inside(kept, other) &&
 		    has_cpu(other->cpus, other->cpu_count, cpu) &&
 		    (!node->is_stained || other->is_fresh || kept->is_fresh))
 			return book_wrong(book, "node %s: %s and %s keep CPU %d",
@@ -287,7 +368,8 @@ static bool check_zones(struct book *book, const struct book_node *node)
 				continue;
 			for (const struct book_pod *pod = node->pods; pod;
 			     pod = pod->next)
-				if (!pod->is_finished && !pod->is_ignoring)
+				if (!pod->is_finished && !pod->is_ignoring &&
+				    !pod->is_room)
 					sum += pod->zone_needs[zone][i];
 			while ((kept = next_on(book, node, &at))) {
 				int64_t used = 0;
@@ -385,7 +467,7 @@ size_t book_fresh_kept(const struct book *book, const struct book_node *node)
 	size_t at = 0, fresh = 0;
 
 	while ((kept = next_on(book, node, &at)))
-		fresh += kept->is_fresh;
+		fresh += !kept->pod && kept->is_fresh;
 	return fresh;
 }
 
@@ -436,6 +518,22 @@ static bool is_listed_once(const struct book_kept *kept, const struct book_pod *
 	return count == 1;
 }
 
+/* Of a pod in operating mode: whom its annotation names, the first by uid if it has more than one. */
+static bool check_owner(struct book *book, const struct book_kept *kept)
+{
+	const struct book_pod *first = NULL;
+	const char *told = book_text(kept->owners, "uid");
+
+	for (const struct book_pod *pod = book_node(book, kept->node)->pods; pod;
+	     pod = pod->next)
+		if (is_owner(pod, kept) && (!first || strcmp(pod->uid, first->uid) < 0))
+			first = pod;
+	if (kept->pod->is_deleting || strcmp(told, first ? first->uid : "") == 0)
+		return true;
+	return book_wrong(book, "%s says that %s uses it, and it is %s", kept->name,
+			  *told ? told : "nobody", first ? first->name : "nobody");
+}
+
 static bool check_owners(struct book *book, const struct book_kept *kept)
 {
 	const struct book_node *node = book_node(book, kept->node);
@@ -472,7 +570,8 @@ const char *book_check_owners(struct book *book)
 	for (size_t i = 0; i < neap_map_count(book->kept); i++) {
 		const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
 
-		if (kept->state && !check_owners(book, kept))
+		if (kept->state &&
+		    !(kept->pod ? check_owner(book, kept) : check_owners(book, kept)))
 			break;
 	}
 	/* It may be so a little later. */
@@ -503,15 +602,31 @@ int book_holders(struct book *book, const char *on, int cpu)
 	int count = 0;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		count += !pod->is_finished && has_cpu(pod->cpus, pod->cpu_count, cpu);
+		count += !pod->is_finished && !pod->is_room &&
+			 has_cpu(pod->cpus, pod->cpu_count, cpu);
 	while ((kept = next_on(book, node, &at)))
 		count += has_cpu(kept->cpus, kept->cpu_count, cpu);
 	return count;
 }
 
+size_t book_rooms(const struct book *book)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < neap_map_count(book->kept); i++)
+		count += ((struct book_kept *)neap_map_at(book->kept, i, NULL))->pod !=
+			 NULL;
+	return count;
+}
+
 size_t book_reservations(const struct book *book)
 {
-	return neap_map_count(book->kept);
+	return neap_map_count(book->kept) - book_rooms(book);
+}
+
+size_t book_room_uses(const struct book *book)
+{
+	return book->room_uses;
 }
 
 size_t book_uses(const struct book *book)
