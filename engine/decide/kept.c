@@ -251,6 +251,7 @@ void neap_kept_done(struct neap_kept *kept)
 	free(kept->matches);
 	if (kept->work) {
 		free(kept->work->options);
+		free(kept->work->sorted);
 		free(kept->work->parts);
 	}
 	free(kept->work);
@@ -452,16 +453,6 @@ void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		.named = cycle->kept.has_ask ? cycle->kept.ask.name : NULL};
 }
 
-bool neap_kept_has_ports(const struct neap_cycle *cycle,
-			 const struct neap_kept_match *matches, size_t count,
-			 size_t which)
-{
-	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
-		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
-			return false;
-	return true;
-}
-
 /* --- which one --- */
 
 struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
@@ -473,10 +464,12 @@ struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
 		work = kept->work = neap_alloc(sizeof(*work));
 	if (work && work->size < count) {
 		free(work->options);
+		free(work->sorted);
 		free(work->parts);
 		work->options = neap_alloc_array(count, sizeof(*work->options));
+		work->sorted = neap_alloc_array(count, sizeof(struct neap_kept_option *));
 		work->parts = neap_alloc_array(count, sizeof(*work->parts));
-		work->size = work->options && work->parts ? count : 0;
+		work->size = work->options && work->sorted && work->parts ? count : 0;
 	}
 	if (work && work->size >= count)
 		return work;
@@ -484,10 +477,43 @@ struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
 	return NULL;
 }
 
+static bool has_ports(const struct neap_cycle *cycle,
+		      const struct neap_kept_match *matches, size_t count, size_t which)
+{
+	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
+		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
+			return false;
+	return true;
+}
+
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
+
+	if (!work)
+		return NULL;
+	neap_kept_room(cycle, row, matches, count, &work->room);
+	work->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct neap_kept_option *option = &work->options[work->count];
+		struct neap_reserve_part *part = &work->parts[work->count];
+
+		if (!has_ports(cycle, matches, count, i))
+			continue;
+		option->match = &matches[i];
+		option->part = part;
+		*part = neap_kept_part(cycle, &matches[i], &option->given);
+		work->count++;
+	}
+	return work;
+}
+
 static bool is_before(const struct neap_kept_option *a, const struct neap_kept_option *b,
 		      const struct neap_amounts *requests)
 {
-	struct neap_reserve_part both[2] = {a->part, b->part};
+	struct neap_reserve_part both[2] = {*a->part, *b->part};
 
 	if (a->rank != b->rank)
 		return a->rank > b->rank;
@@ -503,7 +529,7 @@ static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *opti
 		.is_owner = neap_reserve_owners_take(option->match->reserve,
 						     &cycle->kept.ask),
 		.allocated = &option->given,
-		.pods = option->part.assigned};
+		.pods = option->part->assigned};
 
 	return matcher && cycle->kept.by.has_rank ? matcher->rank(matcher->arg, &offer)
 						  : -1;
@@ -512,44 +538,33 @@ static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *opti
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 			  struct neap_kept_match **ret, int64_t *ret_points)
 {
-	size_t count, fitting = 0;
-	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
-	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
-	struct neap_kept_option *options = work ? work->options : NULL, spare;
+	struct neap_kept_work *work = neap_kept_options(cycle, row);
+	const struct neap_amounts *requests;
+	size_t fitting = 0;
 
 	if (!work)
 		return 0;
-	neap_kept_room(cycle, row, matches, count, &work->room);
-	for (size_t i = 0; i < count; i++) {
-		struct neap_kept_option *option = &options[fitting];
+	requests = &work->room.requests;
+	for (size_t i = 0; i < work->count; i++) {
+		struct neap_kept_option *option = &work->options[i];
+		size_t at;
 
-		option->match = &matches[i];
-		option->part = neap_kept_part(cycle, option->match, &option->given);
-		if (matches[i].reserve->object->is_deleting ||
-		    !neap_kept_has_ports(cycle, matches, count, i) ||
+		if (option->match->reserve->object->is_deleting ||
 		    !neap_reserve_accepts(&work->room.room, &work->room.need,
-					  &option->part, NULL))
+					  option->part, NULL))
 			continue;
 		option->rank = rank_of(cycle, option);
-		option->points =
-			option->rank >= 0
-				? option->rank
-				: neap_reserve_score(&option->part, &work->room.requests);
-		for (size_t n = fitting++; n > 0; n--) {
-			if (!is_before(&options[n], &options[n - 1],
-				       &work->room.requests))
-				break;
-			spare = options[n];
-			options[n] = options[n - 1];
-			options[n - 1] = spare;
-			/* A part points to what its own option has. */
-			options[n].part.allocated = &options[n].given;
-			options[n - 1].part.allocated = &options[n - 1].given;
-		}
+		option->points = option->rank >= 0
+					 ? option->rank
+					 : neap_reserve_score(option->part, requests);
+		for (at = fitting++;
+		     at > 0 && is_before(option, work->sorted[at - 1], requests); at--)
+			work->sorted[at] = work->sorted[at - 1];
+		work->sorted[at] = option;
 	}
 	for (size_t i = 0; i < fitting; i++)
-		ret[i] = options[i].match;
+		ret[i] = work->sorted[i]->match;
 	if (fitting && ret_points)
-		*ret_points = options[0].points;
+		*ret_points = work->sorted[0]->points;
 	return fitting;
 }

@@ -85,16 +85,11 @@ void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given);
-/* Of the count matches of a row no other than that keeps a port that the pod wants: it was lifted off, too, and is not
- * the pod's. */
-bool neap_kept_has_ports(const struct neap_cycle *cycle,
-			 const struct neap_kept_match *matches, size_t count,
-			 size_t which);
 
-/* One that has room, when several are compared. */
+/* One of several that are compared. */
 struct neap_kept_option {
 	struct neap_kept_match *match;
-	struct neap_reserve_part part;
+	const struct neap_reserve_part *part;
 	struct neap_amounts given;
 	int rank;
 	int64_t points;
@@ -103,12 +98,15 @@ struct neap_kept_option {
 /* Where a row is worked on, used again from row to row. */
 struct neap_kept_work {
 	struct neap_kept_room room;
-	struct neap_kept_option *options;
-	struct neap_reserve_part *parts;
-	size_t size;
+	struct neap_kept_option *options, **sorted;
+	struct neap_reserve_part *parts; /* those of the options */
+	size_t count, size;
 };
-/* With room for count options and parts; NULL, and the cycle is short, without memory. */
+/* With room for count options; NULL, and the cycle is short, without memory. */
 struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count);
+/* The room of a row, and as options its matches of which no other keeps a port that the pod wants: that was lifted off,
+ * too, and is not the pod's. NULL: there are no matches, or the cycle is short. */
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row);
 /* Those of a row that have room for the pod, the one that it takes first; ret has room for count of them. Returns how
  * many. points: of the first one; may be NULL. */
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
