@@ -155,7 +155,7 @@ int book_read_list(const char *text, int *ret, int size);
 bool book_read_status(struct book *book, const json_t *object, int **ret_cpus,
 		      int *ret_count, int64_t zones[BOOK_ZONES][BOOK_NAMES]);
 
-/* --- Reservations: cluster_book_kept.c --- */
+/* --- Reservations: cluster_book_keep.c --- */
 
 void book_read_use(struct book_pod *pod, const json_t *object);
 /* What the pod, which was just entered, keeps if it is in operating mode. */
@@ -164,6 +164,10 @@ void book_set_room(struct book *book, const struct book_pod *pod, const char *ke
 /* The pod is to be freed. */
 void book_drop_room(struct book *book, const char *key);
 bool book_uses_room(const struct book *book, const struct book_pod *pod);
+void book_free_kept(struct book *book);
+
+/* --- whether it was promised twice: cluster_book_kept.c --- */
+
 /* What is kept, and not in use, by pods that nobody can have taken it from. */
 void book_add_rooms(const struct book *book, const struct book_node *node,
 		    int64_t sum[BOOK_NAMES]);
@@ -171,6 +175,5 @@ void book_add_rooms(const struct book *book, const struct book_node *node,
 bool book_check_kept(struct book *book, const struct book_node *node);
 size_t book_fresh_kept(const struct book *book, const struct book_node *node);
 void book_rest_kept(struct book *book);
-void book_free_kept(struct book *book);
 
 #endif
