@@ -190,11 +190,10 @@ static const struct {
 	 {"status.phase=Succeeded"},
 	 "Unsupported",
 	 "lifecycle: not honoured"},
+	/* It may be over before its process runs; of one that does: test_overdue. */
 	{"overdue",
-	 "'activeDeadlineSeconds':5,'terminationGracePeriodSeconds':1,'containers':[" MAIN(
-		 SH("exec sleep 1000")) "]",
-	 {"status.phase=Failed", "status.reason=DeadlineExceeded",
-	  STATE "terminated.exitCode=143"}},
+	 "'activeDeadlineSeconds':5,'containers':[" MAIN(SH("exec sleep 1000")) "]",
+	 {"status.phase=Failed", "status.reason=DeadlineExceeded"}},
 	{"ready-probe",
 	 "'containers':[" MAIN(
 		 "'readinessProbe':{'exec':{'command':['false']},'periodSeconds':1}," SH(
@@ -240,6 +239,24 @@ static void test_lives(void **state)
 }
 
 /* --- ends --- */
+
+static void test_overdue(void **state)
+{
+	static const char *const runs[KUBE_WANTS] = {STATE "running.startedAt"};
+	static const char *const ended[KUBE_WANTS] = {"status.phase=Failed",
+						      "status.reason=DeadlineExceeded",
+						      STATE "terminated.exitCode=143"};
+	struct agent_rig *rig = agent_rig_of(state);
+
+	agent_create(rig, "late", "'containers':[" MAIN(SH("exec sleep 1000")) "]");
+	agent_until(rig, "late", 200, runs);
+	assert_int_equal(kube_ask(rig->kube, "MERGE " PODS "/late",
+				  "{'spec':{'activeDeadlineSeconds':1}}"),
+			 200);
+	agent_until(rig, "late", 200, ended);
+	remove_pod(rig, "late", "");
+	agent_until_gone(rig, "late");
+}
 
 static void test_grace(void **state)
 {
@@ -406,6 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lives, agent_rig_setup,
+						agent_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_overdue, agent_rig_setup,
 						agent_rig_teardown),
 		cmocka_unit_test_setup_teardown(test_grace, agent_rig_setup,
 						agent_rig_teardown),

@@ -35,6 +35,14 @@
 #define EXACT(names)                                                                     \
 	KEPT_NOTE("exact-match-reservation",                                             \
 		  "{" QUOTE "resourceNames" QUOTE ":[" names "]}")
+/* Of a pod in operating mode, which is for the pod p. */
+#define OPERATING "'" KEPT_KEY "operating-mode':'Reservation'"
+#define FOR_P                                                                            \
+	KEPT_NOTE("reservation-owners", "[{" QUOTE "object" QUOTE ":{" QUOTE             \
+					"name" QUOTE ":" QUOTE "p" QUOTE "}}]")
+#define READY    "'phase':'Running','conditions':[{'type':'Ready','status':'True'}]"
+#define IGNORES  "'" KEPT_KEY "reservation-ignored':'true'"
+#define PORT     "{'containerPort':80,'hostPort':80}"
 #define NO_MATCH ONE("node(s) no reservations match reservation affinity")
 
 static const struct kept_row rows[] = {
@@ -328,32 +336,64 @@ static const struct kept_row rows[] = {
 	{"a pod in operating mode",
 	 {A("4")},
 	 {{0}},
-	 {{"op", "a", CPU("4"), "'" KEPT_KEY "operating-mode':'Reservation'",
-	   KEPT_NOTE("reservation-owners", "[{" QUOTE "object" QUOTE ":{" QUOTE
-					   "name" QUOTE ":" QUOTE "p" QUOTE "}}]"),
-	   .status =
-		   "'phase':'Running','conditions':[{'type':'Ready','status':'True'}]"}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = READY}},
 	 {"p", NULL, CPU("3")},
 	 "a op"},
 	{"... is not used before it runs",
 	 {A("4")},
 	 {{0}},
-	 {{"op", "a", CPU("4"), "'" KEPT_KEY "operating-mode':'Reservation'",
-	   KEPT_NOTE("reservation-owners", "[{" QUOTE "object" QUOTE ":{" QUOTE
-					   "name" QUOTE ":" QUOTE "p" QUOTE "}}]"),
-	   .status = "'phase':'Running'"}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = "'phase':'Running'"}},
 	 {"p", NULL, CPU("3")},
 	 ONE("Insufficient cpu")},
 	{"... and once",
 	 {A("4")},
 	 {{0}},
-	 {{"op", "a", CPU("4"), "'" KEPT_KEY "operating-mode':'Reservation'",
-	   KEPT_NOTE("reservation-owners", "[{" QUOTE "object" QUOTE ":{" QUOTE
-					   "name" QUOTE ":" QUOTE "p" QUOTE "}}]"),
-	   .status = "'phase':'Running','conditions':[{'type':'Ready','status':'True'}]"},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = READY},
 	  {"o", "a", CPU("1"), NULL, KEPT_USES("op")}},
 	 {"p", NULL, CPU("2")},
 	 ONE("Insufficient cpu")},
+	{"... and keeps its place among the pods",
+	 {{"a", "'cpu':'4','pods':'1'", NULL}},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = READY}},
+	 {"p", NULL, CPU("3")},
+	 ONE("Too many pods")},
+	{"... whoever ignores what is kept",
+	 {{"a", "'cpu':'4','pods':'1'", NULL}},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = READY}},
+	 {"p", NULL, CPU("3"), IGNORES},
+	 ONE("Too many pods")},
+	{"... and another has one",
+	 {{"a", "'cpu':'4','pods':'2'", NULL}},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .status = READY}},
+	 {"p", NULL, CPU("3")},
+	 "a op"},
+	{"... and keeps its ports",
+	 {A("4")},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .ports = PORT, .status = READY}},
+	 {"p", NULL, CPU("3"), .ports = PORT},
+	 ONE("node(s) didn't have free ports for the requested pod ports")},
+	{"... whoever ignores what is kept",
+	 {A("4")},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .ports = PORT, .status = READY}},
+	 {"p", NULL, CPU("3"), IGNORES, .ports = PORT},
+	 ONE("node(s) didn't have free ports for the requested pod ports")},
+	{"... but for what it keeps",
+	 {A("4")},
+	 {{0}},
+	 {{"op", "a", CPU("4"), OPERATING, FOR_P, .ports = PORT, .status = READY}},
+	 {"p", NULL, CPU("3"), IGNORES},
+	 "a"},
+	{"one that uses another has of that what it has",
+	 {A("4")},
+	 {{"r", "a", CPU("4"), RESTRICTED "," MANY, ORDER("1")}},
+	 {{"op", "a", CPU("3"), OPERATING, KEPT_USES("r") "," FOR_P, .status = READY}},
+	 {"p", NULL, CPU("2"), APP},
+	 "a op"},
 };
 
 static void test_rows(void **state)

@@ -10,13 +10,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 #include "api/schedule/view.h"
 #include "engine/base/mem.h"
 #include "engine/decide/decide.h"
-#include "t/lib/crash_vfs.h"
-#include "t/lib/trace_rig.h"
+#include "t/lib/trace_races.h"
 
 #define NODES     40
 #define CALLS_MAX 8192
@@ -35,11 +33,6 @@ struct client {
 
 static struct client client;
 
-static int some(struct trace *trace, int count)
-{
-	return (int)trace_roll(trace, (uint32_t)count);
-}
-
 static void start(struct trace *trace, uint32_t seed)
 {
 	client = (struct client){0};
@@ -47,11 +40,7 @@ static void start(struct trace *trace, uint32_t seed)
 	trace->has_cpus = true;
 	trace->is_mild = true;
 	trace->has_others = true;
-	for (int i = 0; i < NODES; i++)
-		trace_add_node(trace, i);
-	trace_settle(trace);
-	trace_start_scheduler(trace, 0);
-	trace_settle(trace);
+	trace_open(trace, NODES);
 }
 
 /* --- the calls --- */
@@ -81,9 +70,9 @@ static bool filter(struct trace *trace, int i, struct call *ret)
 			 0);
 	if (!verdict.count)
 		return false;
-	(void)snprintf(
-		ret->node, sizeof(ret->node), "%s",
-		columns->nodes[verdict.rows[some(trace, (int)verdict.count)]]->name);
+	(void)snprintf(ret->node, sizeof(ret->node), "%s",
+		       columns->nodes[verdict.rows[trace_some(trace, (int)verdict.count)]]
+			       ->name);
 	(void)snprintf(ret->uid, sizeof(ret->uid), "%s", pod->object->uid);
 	ret->trace = trace;
 	ret->is_answered = false;
@@ -162,14 +151,6 @@ static void end(struct trace *trace, size_t least)
 	trace_stop(trace);
 }
 
-static void add_burst(struct trace *trace, uint32_t most)
-{
-	for (uint32_t n = trace_roll(trace, most); n--;)
-		trace_add_pod(trace);
-	for (uint32_t n = trace_roll(trace, most / 2); trace->pod_count && n--;)
-		trace_delete_pod(trace, some(trace, trace->pod_count));
-}
-
 /* --- the tests --- */
 
 /* Nothing comes between filter and binding: then no node is ever too full. Some are bound a second time, elsewhere. */
@@ -180,10 +161,10 @@ static void test_beside_the_loop(void **state)
 	(void)state;
 	start(&trace, 11);
 	for (int i = 0; i < 200; i++) {
-		add_burst(&trace, 16);
+		trace_add_burst(&trace, 16);
 		for (int n = 0; n < 8; n++) {
 			struct call call, again;
-			int pod = trace.pod_count - 1 - some(&trace, 24);
+			int pod = trace.pod_count - 1 - trace_some(&trace, 24);
 
 			if (pod >= 0 && filter(&trace, pod, &call)) {
 				again = call;
@@ -192,29 +173,11 @@ static void test_beside_the_loop(void **state)
 				if (strcmp(again.node, call.node) != 0)
 					bind(&trace, &again);
 			}
-			trace_run(&trace, some(&trace, 2));
+			trace_run(&trace, trace_some(&trace, 2));
 		}
 		kube_now += 500000;
 	}
 	end(&trace, 100);
-}
-
-/* Others bind meanwhile, nodes and pods go, and pods of the same name come again. */
-static void churn(struct trace *trace, int *gone)
-{
-	int recent = trace->pod_count - 1 - some(trace, 16);
-
-	add_burst(trace, 12);
-	if (*gone >= 0)
-		trace_add_node(trace, *gone);
-	*gone = some(trace, 3) ? -1 : some(trace, NODES);
-	if (*gone >= 0)
-		trace_delete_node(trace, *gone);
-	if (recent > 0 && !some(trace, 3)) {
-		trace_touch_pod(trace, recent);
-		trace_delete_pod(trace, recent - 1);
-		trace_add_pod_again(trace, recent - 1);
-	}
 }
 
 /* Binds what was filtered a while ago; its room may be somebody else's by then, its CPUs never. */
@@ -231,7 +194,7 @@ static size_t filter_some(struct trace *trace, struct call calls[8])
 	size_t count = 0;
 
 	for (int n = 0; n < 8; n++) {
-		int pod = trace->pod_count - 1 - some(trace, 24);
+		int pod = trace->pod_count - 1 - trace_some(trace, 24);
 
 		if (pod >= 0)
 			count += filter(trace, pod, &calls[count]);
@@ -239,10 +202,10 @@ static size_t filter_some(struct trace *trace, struct call calls[8])
 	return count;
 }
 
+/* Others bind meanwhile, nodes and pods go, and pods of the same name come again. */
 static void test_between_filter_and_bind(void **state)
 {
 	struct trace trace;
-	int gone = -1;
 
 	(void)state;
 	start(&trace, 12);
@@ -251,18 +214,17 @@ static void test_between_filter_and_bind(void **state)
 		struct call calls[8];
 		size_t count = filter_some(&trace, calls);
 
-		churn(&trace, &gone);
-		trace_run(&trace, some(&trace, 4));
+		trace_add_burst(&trace, 12);
+		trace_replace_some(&trace, 3);
+		trace_run(&trace, trace_some(&trace, 4));
 		bind_late(&trace, calls, count);
-		trace_run(&trace, some(&trace, 4));
+		trace_run(&trace, trace_some(&trace, 4));
 		kube_now += 300000;
-		if (some(&trace, 3))
+		if (trace_some(&trace, 3))
 			continue;
-		trace_settle(&trace);
-		book_rest(trace.book);
+		trace_rest(&trace);
 	}
-	if (gone >= 0)
-		trace_add_node(&trace, gone);
+	trace_bring_node_back(&trace);
 	end(&trace, 50);
 }
 
@@ -279,29 +241,27 @@ static void test_killed(void **state)
 		struct call calls[8];
 		size_t count, answered;
 
-		add_burst(&trace, 24);
-		trace_run(&trace, some(&trace, 3));
+		trace_add_burst(&trace, 24);
+		trace_run(&trace, trace_some(&trace, 3));
 		count = filter_some(&trace, calls);
 		bind_late(&trace, calls, count);
-		trace_run(&trace, some(&trace, 2));
+		trace_run(&trace, trace_some(&trace, 2));
 		answered = client.bound + client.refused + client.lost;
 		cut += client.count - answered;
 		trace_kill_scheduler(&trace, 0);
-		trace_settle(&trace);
-		book_rest(trace.book);
+		trace_rest(&trace);
 		trace_start_scheduler(&trace, 0);
-		trace_run(&trace, 1 + some(&trace, 6));
+		trace_run(&trace, 1 + trace_some(&trace, 6));
 		/* The kube-scheduler asks again for what it was not told of. */
 		for (size_t n = client.count - count; count && n < client.count; n++)
-			if (client.calls[n].is_answered && !some(&trace, 2)) {
+			if (client.calls[n].is_answered && !trace_some(&trace, 2)) {
 				struct call again = client.calls[n];
 
 				again.is_answered = false;
 				bind_late(&trace, &again, 1);
 				count--;
 			}
-		trace_settle(&trace);
-		book_rest(trace.book);
+		trace_rest(&trace);
 		kube_now += 300000;
 	}
 	assert_true(cut > 20);
@@ -322,13 +282,11 @@ static void test_full_disk(void **state)
 	     i++) {
 		struct call calls[8];
 
-		add_burst(&trace, 12);
-		trace_run(&trace, some(&trace, 3));
-		if (!some(&trace, 3))
-			crash_vfs_fail(vfs, CRASH_WRITE, 1 + trace_roll(&trace, 8), 1,
-				       SQLITE_FULL);
+		trace_add_burst(&trace, 12);
+		trace_run(&trace, trace_some(&trace, 3));
+		trace_fill_disk(&trace, vfs);
 		bind_late(&trace, calls, filter_some(&trace, calls));
-		trace_run(&trace, some(&trace, 6));
+		trace_run(&trace, trace_some(&trace, 6));
 		kube_now += 300000;
 	}
 	crash_vfs_fail(vfs, CRASH_WRITE, 0, 0, 0);

@@ -15,34 +15,16 @@
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, extender_setup, extender_teardown)
 
-#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
-
-/* For pods with the label app=NAME, on that node; spec: further members of it. *ret: its uid. */
+/* For pods with the label app=NAME, on that node; more: further members of its spec. *ret: its uid. */
 static void reserve(struct kube_rig *rig, const char *name, const char *node,
-		    const char *cpu, const char *spec, char ret[64])
+		    const char *requests, const char *more, char ret[64])
 {
-	char body[1024], ask[128];
+	char spec[128];
 
-	(void)snprintf(
-		body, sizeof(body),
-		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
-		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
-		"'matchLabels':{'app':'%s'}}}],'template':{'spec':{'nodeName':'%s',"
-		"'schedulerName':'neap-scheduler','containers':[{'name':'c','image':'x',"
-		"'resources':{'requests':{'cpu':'%s'}}}]}}%s%s}}",
-		name, name, node, cpu, *spec ? "," : "", spec);
-	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
+	(void)snprintf(spec, sizeof(spec), "'nodeName':'%s'", node);
+	schedule_add_reservation(rig, name, "", requests, spec, more);
+	schedule_wait_phase(rig, name, "Available", node);
 	(void)snprintf(ret, 64, "%s", kube_text(rig->body, "metadata.uid"));
-	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
-	for (int i = 0; i < 400; i++) {
-		assert_int_equal(kube_ask(rig, ask, NULL), 200);
-		if (!kube_differs(rig->body, "status.phase=Available"))
-			return;
-		kube_run(rig, 5);
-		kube_now += 500000;
-	}
-	fail_msg("%s is not placed: %s", name,
-		 kube_text(rig->body, "status.conditions.0.message"));
 }
 
 /* Of the scheduler "default-scheduler", with the label app=APP; more: further metadata. *ret: its uid. */
@@ -94,7 +76,7 @@ static void test_kept(void **state)
 	struct kube_rig *rig = *state;
 	char room[64], other[64], owner[64], late[64], want[160];
 
-	reserve(rig, "web", "node-0", "3", "'allocateOnce':false", room);
+	reserve(rig, "web", "node-0", "'cpu':'3'", "'allocateOnce':false", room);
 	add_pod(rig, "other", "none", "2", "", "", other);
 	ask_nodes(rig, FILTER, "other", other,
 		  (const char *const[]){"#NodeNames=1", "NodeNames.0=node-2",
@@ -136,7 +118,7 @@ static void test_required(void **state)
 					"FailedAndUnresolvableNodes.node-2=node(s) no "
 					"reservations match reservation affinity",
 					NULL});
-	reserve(rig, "web", "node-0", "1", "'allocatePolicy':'Restricted'", room);
+	reserve(rig, "web", "node-0", "'cpu':'1'", "'allocatePolicy':'Restricted'", room);
 	ask_nodes(rig, FILTER, "web-0", pod,
 		  (const char *const[]){"#NodeNames=1", "NodeNames.0=node-0", NULL});
 	assert_non_null(strstr(extender_bind_to(rig, "web-0", pod, "node-2"),
@@ -158,7 +140,7 @@ static void test_preempt(void **state)
 	assert_int_equal(kube_ask(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
 				  "{'metadata':{'name':'high'},'value':1000}"),
 			 201);
-	reserve(rig, "web", "node-0", "2", "", room);
+	reserve(rig, "web", "node-0", "'cpu':'2'", "", room);
 	add_pod(rig, "low", "none", "1", "", "", low);
 	assert_string_equal(extender_bind_to(rig, "low", low, "node-0"), "");
 	add_pod(rig, "safe", "none", "1", "", "", safe);

@@ -15,8 +15,8 @@
 #define NRT                 "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define CPUS                "/control/v1/cpus"
 #define EXPLAIN             "/control/v1/explain/pods/default/"
+#define LSR                 "'koordinator.sh/qosClass':'LSR','koordinator.sh/priority-class':'koord-prod'"
 #define EXPLAIN_RESERVATION "/control/v1/explain/reservations/"
-#define RESERVATIONS        "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
 
 static struct neap_look *look;
 
@@ -86,10 +86,7 @@ static void add_lsr(struct kube_rig *rig, const char *name, int cpus)
 	char requests[32];
 
 	(void)snprintf(requests, sizeof(requests), "'cpu':'%d'", cpus);
-	schedule_add_pod(rig, name,
-			 "'koordinator.sh/qosClass':'LSR',"
-			 "'koordinator.sh/priority-class':'koord-prod'",
-			 requests, "");
+	schedule_add_pod(rig, name, LSR, requests, "");
 }
 
 /* Core 0 has the CPUs 0 and 1. */
@@ -229,32 +226,6 @@ static void test_claims(void **state)
 				 "request"}});
 }
 
-/* For pods with the label app=NAME; spec: further members of it. */
-static void reserve(struct kube_rig *rig, const char *name, const char *cpu,
-		    const char *labels, const char *spec)
-{
-	char body[1024];
-
-	(void)snprintf(
-		body, sizeof(body),
-		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
-		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
-		"'matchLabels':{'app':'%s'}}}],'template':{'metadata':{'labels':{%s}},"
-		"'spec':{'schedulerName':'neap-scheduler','containers':[{'name':'c',"
-		"'image':'x','resources':{'requests':{'cpu':'%s'},'limits':{'cpu':'%s'}}}"
-		"]}}%s%s}}",
-		name, name, labels, cpu, cpu, *spec ? "," : "", spec);
-	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
-}
-
-static void wait_phase(struct kube_rig *rig, const char *name, const char *want)
-{
-	char ask[256];
-
-	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
-	schedule_until(rig, ask, want, NULL, NULL);
-}
-
 /* Which one a pod has or would use, why not the others, and why a Reservation has no place. */
 static void test_reservations(void **state)
 {
@@ -313,16 +284,18 @@ static void test_reservations(void **state)
 	};
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'6'");
-	reserve(rig, "web", "2", "",
-		"'allocateOnce':false,'allocatePolicy':'Restricted'");
-	reserve(rig, "once", "1", "", "'allocatePolicy':'Restricted'");
-	reserve(rig, "closed", "1", "",
-		"'unschedulable':true,'allocatePolicy':'Restricted'");
-	wait_phase(rig, "web", "status.phase=Available");
-	wait_phase(rig, "once", "status.phase=Available");
-	wait_phase(rig, "closed", "status.phase=Available");
-	reserve(rig, "big", "40", "", "");
-	wait_phase(rig, "big", "status.conditions.0.reason=Unschedulable");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "",
+				 "'allocateOnce':false,'allocatePolicy':'Restricted'");
+	schedule_add_reservation(rig, "once", "", "'cpu':'1'", "",
+				 "'allocatePolicy':'Restricted'");
+	schedule_add_reservation(rig, "closed", "", "'cpu':'1'", "",
+				 "'unschedulable':true,'allocatePolicy':'Restricted'");
+	schedule_wait_phase(rig, "web", "Available", "");
+	schedule_wait_phase(rig, "once", "Available", "");
+	schedule_wait_phase(rig, "closed", "Available", "");
+	schedule_add_reservation(rig, "big", "", "'cpu':'40'", "", "");
+	schedule_until(rig, "GET " SCHEDULE_RESERVATIONS "/big",
+		       "status.conditions.0.reason=Unschedulable", NULL, NULL);
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
 	schedule_add_pod(rig, "once-0", "'app':'once'", "'cpu':'1'", "");
@@ -351,11 +324,8 @@ static void test_kept_cpus(void **state)
 
 	add_cpus(rig, "a");
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
-	reserve(rig, "p", "2",
-		"'koordinator.sh/qosClass':'LSR','koordinator.sh/priority-class':"
-		"'koord-prod'",
-		"");
-	wait_phase(rig, "p", "status.phase=Available");
+	schedule_add_reservation(rig, "p", LSR, "'cpu':'2'", "", "");
+	schedule_wait_phase(rig, "p", "Available", "");
 	kube_steps(rig, steps, sizeof(steps) / sizeof(steps[0]));
 }
 

@@ -250,6 +250,8 @@ static void test_quiet(void **state)
 	reservations_pod(rig, "a", "n1",
 			 reservations_uid(rig, "GET " RESERVATIONS "/r", uid), 1);
 	reservations_until(rig, "r", WANT("#status.currentOwners=1"));
+	/* Whatever is to be written about them is. */
+	reservations_rest(rig);
 	workload_set_phase(rig->kube, "default", "a", "Running", "True");
 	version = neap_store_version(rig->kube->store.store);
 	for (int i = 0; i < 3; i++) {

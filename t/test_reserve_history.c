@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nothing is ever promised twice: Reservations and pods that come, use one another, are resized, finish, expire and go
- * at random, with nodes that are lost and come back, schedulers and the controller of statuses killed at any moment,
- * others who write without looking, and a disk that refuses. Whoever checks (the books, cluster_book.h) reads objects
- * alone: after every turn of the loop, what pods use and what is kept and not in use fits, and no CPU has two owners;
- * at each rest every status says truly who uses it, and what the scheduler has counted equals a plain recount.
+ * Nothing is ever promised twice: Reservations, pods, and pods in operating mode, which act as Reservations, come, use
+ * one another, are resized, finish, expire and go at random, with nodes that are lost and come back, schedulers and the
+ * controller of statuses killed at any moment, others who write without looking, and a disk that refuses. Whoever checks
+ * (the books, cluster_book.h) reads objects alone: after every turn of the loop, what pods use and what is kept and not
+ * in use fits, and no CPU has two owners; at each rest every status says truly who uses it, and what the scheduler has
+ * counted equals a plain recount.
  * NEAP_HISTORY_STEPS: so many steps of each history; NEAP_HISTORY_SEED: others, by a number. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include "t/lib/crash_vfs.h"
 #include "t/lib/trace_rig.h"
 
-#define STEPS 150
+#define STEPS 200
 #define NODES 24
 /* As far back as anybody looks for somebody to do something to. */
 #define RECENT 60
@@ -73,6 +74,20 @@ static void restart_controller(struct history *history)
 }
 
 /* --- steps --- */
+
+/* Pods in operating mode are as Reservations when they are Ready, which nobody here makes them but this. */
+static void move_room(struct history *history)
+{
+	struct trace *trace = &history->trace;
+
+	if (is_one_of(history, 3)) {
+		trace_add_room(trace);
+		return;
+	}
+	trace_turn_room(trace, some(history, TRACE_ROOMS));
+	trace_run(trace, some(history, 20));
+	trace_add_user(trace);
+}
 
 static void move_node(struct history *history)
 {
@@ -151,7 +166,7 @@ static void let_expire(struct history *history)
 static void step(struct history *history)
 {
 	struct trace *trace = &history->trace;
-	int what = some(history, 24);
+	int what = some(history, 30);
 
 	if (what < 6)
 		trace_add_reservation(trace);
@@ -160,6 +175,8 @@ static void step(struct history *history)
 			trace_add_user(trace);
 	else if (what < 18)
 		end_something(history);
+	else if (what >= 24)
+		move_room(history);
 	else if (what == 18)
 		let_expire(history);
 	else if (what == 19 && (history->has & HAS_NODES_LOST))
@@ -199,6 +216,9 @@ static void rest(struct history *history)
 	history->rests++;
 }
 
+/* Of all histories: pods that were bound to use one in operating mode. */
+static size_t room_uses;
+
 /* Nothing is kept any more, and all that wait say truly why. */
 static void end(struct history *history)
 {
@@ -208,12 +228,15 @@ static void end(struct history *history)
 		move_node(history);
 	rest(history);
 	print_message("# %d rests, %zu bindings, %zu of them use one of %zu that were "
-		      "placed, %zu with CPUs, %zu of %zu requests refused\n",
+		      "placed or one of %d pods (%zu), %zu with CPUs, %zu of %zu "
+		      "requests refused\n",
 		      history->rests, book_bindings(trace->book), book_uses(trace->book),
-		      book_available(trace->book), book_cpu_bindings(trace->book),
+		      book_available(trace->book), trace->room_count,
+		      book_room_uses(trace->book), book_cpu_bindings(trace->book),
 		      trace->refused, trace->asked);
 	assert_true(book_available(trace->book) > (size_t)steps_wanted() / 20);
 	assert_true(book_uses(trace->book) > (size_t)steps_wanted() / 20);
+	room_uses += book_room_uses(trace->book);
 	for (int i = 0; i < trace->kept_count; i++)
 		trace_delete_reservation(trace, i);
 	for (int i = 0; i < trace->pod_count; i++)
@@ -291,6 +314,12 @@ static void test_bad_disk(void **state)
 	run(6, HAS_CPUS | HAS_KILLS | HAS_BAD_DISK);
 }
 
+static void test_rooms_were_used(void **state)
+{
+	(void)state;
+	assert_true(room_uses > (size_t)steps_wanted() / 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_second_scheduler),
 		cmocka_unit_test(test_bad_disk),
+		cmocka_unit_test(test_rooms_were_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 	cmocka_unit_test_setup_teardown(test_##name, schedule_setup, schedule_teardown)
 
 #define PODS         SCHEDULE_PODS
-#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+#define RESERVATIONS SCHEDULE_RESERVATIONS
 #define NRT          "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define LSR          "'koordinator.sh/qosClass':'LSR','koordinator.sh/priority-class':'koord-prod'"
 

@@ -116,7 +116,7 @@ static void test_never(void **state)
 
 /* --- Reservations --- */
 
-#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+#define RESERVATIONS SCHEDULE_RESERVATIONS
 #define BUDGETS      "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 /* A scheduler of a profile in which they make room, too. */
@@ -143,23 +143,6 @@ static int teardown_reservations(void **state)
 
 	schedule_settings = neap_schedule_config_unref(schedule_settings);
 	return ret;
-}
-
-/* For pods with the label app=NAME, once; spec: further members of its template's. */
-static void reserve(struct kube_rig *rig, const char *name, const char *cpu,
-		    const char *spec)
-{
-	char body[1024];
-
-	(void)snprintf(
-		body, sizeof(body),
-		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
-		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
-		"'matchLabels':{'app':'%s'}}}],'template':{'spec':{'schedulerName':"
-		"'neap-scheduler','containers':[{'name':'c','image':'x','resources':{"
-		"'requests':{'cpu':'%s'}}}]%s%s}}}}",
-		name, name, cpu, *spec ? "," : "", spec);
-	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
 }
 
 static void remove_now(struct kube_rig *rig, const char *name)
@@ -190,7 +173,7 @@ static void test_locks_the_room(void **state)
 	schedule_add_pod(rig, "keep", "", "'cpu':'2'", "'priorityClassName':'middle'");
 	assert_string_equal(schedule_wait_node(rig, "low"), "a");
 	assert_string_equal(schedule_wait_node(rig, "keep"), "a");
-	reserve(rig, "web", "2", "");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", "");
 	until(rig, "GET " PODS "/low", "metadata.deletionGracePeriodSeconds=30",
 	      "status.conditions.1.reason=PreemptionByScheduler", NULL);
 	until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.reason=Unschedulable",
@@ -198,8 +181,7 @@ static void test_locks_the_room(void **state)
 	schedule_add_pod(rig, "sneaks", "", "'cpu':'2'", "'priorityClassName':'middle'");
 	until(rig, "GET " PODS "/sneaks", "status.conditions.0.status=False", NULL, NULL);
 	remove_now(rig, "low");
-	schedule_until(rig, "GET " RESERVATIONS "/web", "status.phase=Available",
-		       "status.nodeName=a", NULL);
+	schedule_wait_phase(rig, "web", "Available", "a");
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
 	stays(rig, "keep");
@@ -222,9 +204,9 @@ static void test_spares(void **state)
 	(void)schedule_wait_node(rig, "safe");
 	schedule_add_pod(rig, "high", "", "'cpu':'2'", "'priorityClassName':'high'");
 	(void)schedule_wait_node(rig, "high");
-	reserve(rig, "first", "2", "'priority':1");
-	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
-	reserve(rig, "second", "2", "'priority':500");
+	schedule_add_reservation(rig, "first", "", "'cpu':'2'", "'priority':1", "");
+	schedule_wait_phase(rig, "first", "Available", "");
+	schedule_add_reservation(rig, "second", "", "'cpu':'2'", "'priority':500", "");
 	until(rig, "GET " RESERVATIONS "/second",
 	      "status.conditions.0.reason=Unschedulable",
 	      "status.conditions.0.message~3 No preemption victims found for incoming "
@@ -232,12 +214,12 @@ static void test_spares(void **state)
 	      NULL);
 	stays(rig, "safe");
 	stays(rig, "high");
-	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
+	schedule_wait_phase(rig, "first", "Available", "");
 	/* A pod does not take their room either. */
 	schedule_add_pod(rig, "other", "", "'cpu':'2'", "'priorityClassName':'high'");
 	until(rig, "GET " PODS "/other", "status.conditions.0.status=False",
 	      "!status.nominatedNodeName", NULL);
-	until(rig, "GET " RESERVATIONS "/first", "status.phase=Available", NULL, NULL);
+	schedule_wait_phase(rig, "first", "Available", "");
 }
 
 /* Of two pods the one goes that no budget is about, though it is the more important one. */
@@ -257,7 +239,7 @@ static void test_budgets(void **state)
 				  "'selector':{'matchLabels':{'app':'db'}}}}"),
 			 201);
 	kube_run(rig, 50);
-	reserve(rig, "web", "2", "");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", "");
 	until(rig, "GET " PODS "/other", "metadata.deletionGracePeriodSeconds=30", NULL,
 	      NULL);
 	stays(rig, "guarded");
@@ -271,7 +253,7 @@ static void test_off_by_default(void **state)
 	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
 	schedule_add_pod(rig, "low", "", "'cpu':'2'", "");
 	(void)schedule_wait_node(rig, "low");
-	reserve(rig, "web", "2", "");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", "");
 	until(rig, "GET " RESERVATIONS "/web",
 	      "status.conditions.0.message=0/1 nodes are available: 1 Insufficient cpu.",
 	      NULL, NULL);

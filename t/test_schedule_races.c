@@ -8,27 +8,17 @@
 #include <stdio.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "t/lib/crash_vfs.h"
-#include "t/lib/trace_rig.h"
+#include "t/lib/trace_races.h"
 
 #define NODES 80
-
-static int some(struct trace *trace, int count)
-{
-	return (int)trace_roll(trace, (uint32_t)count);
-}
 
 static void start(struct trace *trace, uint32_t seed, bool is_mild)
 {
 	trace_start(trace, seed);
 	trace->has_cpus = true;
 	trace->is_mild = is_mild;
-	for (int i = 0; i < NODES; i++)
-		trace_add_node(trace, i);
-	trace_settle(trace);
-	trace_start_scheduler(trace, 0);
+	trace_open(trace, NODES);
 }
 
 /* Room is left, and all that wait had their try: those that still do say truly why. */
@@ -45,14 +35,6 @@ static void end(struct trace *trace, size_t least)
 	trace_stop(trace);
 }
 
-static void add_burst(struct trace *trace, uint32_t most)
-{
-	for (uint32_t n = trace_roll(trace, most); n--;)
-		trace_add_pod(trace);
-	for (uint32_t n = trace_roll(trace, most / 2); trace->pod_count && n--;)
-		trace_delete_pod(trace, some(trace, trace->pod_count));
-}
-
 /* Both take the same pods, at the same time. */
 static void test_two_schedulers(void **state)
 {
@@ -63,11 +45,10 @@ static void test_two_schedulers(void **state)
 	trace_start_scheduler(&trace, 1);
 	book_allow_races(trace.book);
 	for (int i = 0; i < 25; i++) {
-		add_burst(&trace, 60);
-		trace_run(&trace, some(&trace, 30));
+		trace_add_burst(&trace, 60);
+		trace_run(&trace, trace_some(&trace, 30));
 		kube_now += 500000;
-		trace_settle(&trace);
-		book_rest(trace.book);
+		trace_rest(&trace);
 	}
 	end(&trace, 300);
 }
@@ -81,17 +62,16 @@ static void test_blind_client(void **state)
 	start(&trace, 2, true);
 	book_allow_races(trace.book);
 	for (int i = 0; i < 40; i++) {
-		add_burst(&trace, 50);
+		trace_add_burst(&trace, 50);
 		for (int n = 0; n < 12; n++) {
-			trace_bind(&trace, trace.pod_count - 1 - some(&trace, 60),
-				   some(&trace, NODES));
-			trace_run(&trace, some(&trace, 3));
+			trace_bind(&trace, trace.pod_count - 1 - trace_some(&trace, 60),
+				   trace_some(&trace, NODES));
+			trace_run(&trace, trace_some(&trace, 3));
 		}
 		kube_now += 500000;
-		if (some(&trace, 3))
+		if (trace_some(&trace, 3))
 			continue;
-		trace_settle(&trace);
-		book_rest(trace.book);
+		trace_rest(&trace);
 	}
 	end(&trace, 300);
 }
@@ -101,30 +81,17 @@ static void test_blind_client(void **state)
 static void test_conflicts(void **state)
 {
 	struct trace trace;
-	int gone = -1;
 
 	(void)state;
 	start(&trace, 3, false);
 	for (int i = 0; i < 150; i++) {
-		int recent = trace.pod_count - 1 - some(&trace, 20);
-
-		add_burst(&trace, 16);
-		trace_run(&trace, some(&trace, 4));
-		if (recent > 0) {
-			trace_touch_pod(&trace, recent);
-			trace_delete_pod(&trace, recent - 1);
-			trace_add_pod_again(&trace, recent - 1);
-		}
-		if (gone >= 0)
-			trace_add_node(&trace, gone);
-		gone = some(&trace, 4) ? -1 : some(&trace, NODES);
-		if (gone >= 0)
-			trace_delete_node(&trace, gone);
-		trace_run(&trace, some(&trace, 6));
+		trace_add_burst(&trace, 16);
+		trace_run(&trace, trace_some(&trace, 4));
+		trace_replace_some(&trace, 1);
+		trace_run(&trace, trace_some(&trace, 6));
 		kube_now += 300000;
 	}
-	if (gone >= 0)
-		trace_add_node(&trace, gone);
+	trace_bring_node_back(&trace);
 	assert_true(trace.refused > 20);
 	end(&trace, 300);
 }
@@ -137,10 +104,10 @@ static void test_killed(void **state)
 	(void)state;
 	start(&trace, 4, false);
 	for (int i = 0; i < 40; i++) {
-		add_burst(&trace, 40);
-		trace_run(&trace, some(&trace, 12));
+		trace_add_burst(&trace, 40);
+		trace_run(&trace, trace_some(&trace, 12));
 		trace_kill_scheduler(&trace, 0);
-		trace_touch_pod(&trace, some(&trace, trace.pod_count));
+		trace_touch_pod(&trace, trace_some(&trace, trace.pod_count));
 		/* What was accepted becomes durable, as it is when a process starts. */
 		trace_settle(&trace);
 		trace_start_scheduler(&trace, 0);
@@ -161,12 +128,10 @@ static void test_full_disk(void **state)
 	for (int i = 0; i < 3000 && (i < 120 || book_bindings(trace.book) <= 300 ||
 				     crash_vfs_failed(vfs) <= 20);
 	     i++) {
-		add_burst(&trace, 24);
-		trace_run(&trace, some(&trace, 6));
-		if (!some(&trace, 3))
-			crash_vfs_fail(vfs, CRASH_WRITE, 1 + trace_roll(&trace, 8), 1,
-				       SQLITE_FULL);
-		trace_run(&trace, some(&trace, 6));
+		trace_add_burst(&trace, 24);
+		trace_run(&trace, trace_some(&trace, 6));
+		trace_fill_disk(&trace, vfs);
+		trace_run(&trace, trace_some(&trace, 6));
 		kube_now += 300000;
 	}
 	crash_vfs_fail(vfs, CRASH_WRITE, 0, 0, 0);

@@ -16,7 +16,7 @@
 	cmocka_unit_test_setup_teardown(test_##name, schedule_setup, schedule_teardown)
 
 #define PODS         SCHEDULE_PODS
-#define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+#define RESERVATIONS SCHEDULE_RESERVATIONS
 
 /* Whether the pod says that it uses the reservation of that name; NULL: none. */
 static bool uses(struct kube_rig *rig, const char *pod, const char *name)
@@ -38,34 +38,6 @@ static void until_uses(struct kube_rig *rig, const char *pod, const char *name)
 	for (int i = 0; i < 400 && !uses(rig, pod, name); i++)
 		kube_run(rig, 5);
 	assert_true(uses(rig, pod, name));
-}
-
-/* For pods with the label app=NAME; spec: further members of it. */
-static void reserve(struct kube_rig *rig, const char *name, const char *requests,
-		    const char *spec)
-{
-	char body[1024];
-
-	(void)snprintf(
-		body, sizeof(body),
-		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
-		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
-		"'matchLabels':{'app':'%s'}}}],'template':{'spec':{'schedulerName':"
-		"'neap-scheduler','containers':[{'name':'c','image':'x','resources':{"
-		"'requests':{%s}}}]}}%s%s}}",
-		name, name, requests, *spec ? "," : "", spec);
-	assert_int_equal(kube_ask(rig, "POST " RESERVATIONS, body), 201);
-}
-
-static void is_at(struct kube_rig *rig, const char *name, const char *phase,
-		  const char *node)
-{
-	char ask[128], one[64], other[64];
-
-	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
-	(void)snprintf(one, sizeof(one), "status.phase=%s", phase);
-	(void)snprintf(other, sizeof(other), "status.nodeName=%s", node);
-	schedule_until(rig, ask, one, *node ? other : NULL, NULL);
 }
 
 static void says(struct kube_rig *rig, const char *name, const char *message)
@@ -92,8 +64,8 @@ static void test_keeps(void **state)
 	struct kube_rig *rig = *state;
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
-	reserve(rig, "web", "'cpu':'3'", "'allocateOnce':false");
-	is_at(rig, "web", "Available", "a");
+	schedule_add_reservation(rig, "web", "", "'cpu':'3'", "", "'allocateOnce':false");
+	schedule_wait_phase(rig, "web", "Available", "a");
 	schedule_until(rig, "GET " RESERVATIONS "/web", "status.allocatable.cpu=3",
 		       "status.conditions.0.reason=Scheduled",
 		       "status.conditions.1.reason=Available");
@@ -125,8 +97,8 @@ static void test_is_preferred(void **state)
 	schedule_add_node(rig, "a", "", "", "'cpu':'8'");
 	schedule_add_pod(rig, "busy", "", "'cpu':'5'", "");
 	assert_string_equal(schedule_wait_node(rig, "busy"), "a");
-	reserve(rig, "web", "'cpu':'2'", "");
-	is_at(rig, "web", "Available", "a");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", "");
+	schedule_wait_phase(rig, "web", "Available", "a");
 	schedule_add_node(rig, "b", "", "", "'cpu':'8'");
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
@@ -141,8 +113,8 @@ static void test_waits_for_a_node(void **state)
 	struct kube_rig *rig = *state;
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'1'");
-	reserve(rig, "big", "'cpu':'3'", "");
-	is_at(rig, "big", "Pending", "");
+	schedule_add_reservation(rig, "big", "", "'cpu':'3'", "", "");
+	schedule_wait_phase(rig, "big", "Pending", "");
 	says(rig, "big", "0/1 nodes are available: 1 Insufficient cpu.");
 	schedule_until(
 		rig,
@@ -150,7 +122,7 @@ static void test_waits_for_a_node(void **state)
 		"big,reason=FailedScheduling",
 		"items.0.involvedObject.kind=Reservation", "items.0.count=1", NULL);
 	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
-	is_at(rig, "big", "Available", "b");
+	schedule_wait_phase(rig, "big", "Available", "b");
 }
 
 /* Placed where the least is in the way, used by nobody, and Available when the pods are gone. */
@@ -164,9 +136,10 @@ static void test_waiting(void **state)
 	schedule_add_pod(rig, "two", "", "'cpu':'2'", "");
 	schedule_add_pod(rig, "three", "", "'cpu':'2'", "");
 	assert_string_equal(schedule_wait_node(rig, "three"), "a");
-	reserve(rig, "web", "'cpu':'3'",
+	schedule_add_reservation(
+		rig, "web", "", "'cpu':'3'", "",
 		"'preAllocation':true,'preAllocationPolicy':{'mode':'Waiting'}");
-	is_at(rig, "web", "Waiting", "a");
+	schedule_wait_phase(rig, "web", "Waiting", "a");
 	schedule_until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.status=True",
 		       "status.conditions.1.type=Ready",
 		       "status.conditions.1.status=False");
@@ -183,7 +156,7 @@ static void test_waiting(void **state)
 		if (!kube_differs(rig->body, "spec.nodeName=a"))
 			remove_pod(rig, *name);
 	}
-	is_at(rig, "web", "Available", "a");
+	schedule_wait_phase(rig, "web", "Available", "a");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
 }
 
@@ -199,8 +172,8 @@ static void test_takes_over(void **state)
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
 	assert_string_equal(schedule_wait_node(rig, "other"), "a");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
-	reserve(rig, "web", "'cpu':'2'", TAKES);
-	is_at(rig, "web", "Available", "a");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", TAKES);
+	schedule_wait_phase(rig, "web", "Available", "a");
 	until_uses(rig, "web-0", "web");
 	assert_true(uses(rig, "other", NULL));
 	/* The node is full, and not more than that. */
@@ -220,14 +193,15 @@ static void test_takes_several(void **state)
 	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'2'", "");
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
 	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
-	reserve(rig, "web", "'cpu':'4'", TAKES);
-	is_at(rig, "web", "Pending", "");
+	schedule_add_reservation(rig, "web", "", "'cpu':'4'", "", TAKES);
+	schedule_wait_phase(rig, "web", "Pending", "");
 	says(rig, "web", "1 Insufficient cpu by node");
 	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
-	reserve(rig, "web", "'cpu':'4'",
+	schedule_add_reservation(
+		rig, "web", "", "'cpu':'4'", "",
 		TAKES
 		",'allocateOnce':false,'preAllocationPolicy':{'enableMultiple':true}");
-	is_at(rig, "web", "Available", "a");
+	schedule_wait_phase(rig, "web", "Available", "a");
 	until_uses(rig, "web-0", "web");
 	until_uses(rig, "web-1", "web");
 }
@@ -237,13 +211,13 @@ static void test_may_not_take(void **state)
 	struct kube_rig *rig = *state;
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
-	reserve(rig, "aligned", "'cpu':'1'",
-		"'allocatePolicy':'Aligned','preAllocation':true");
+	schedule_add_reservation(rig, "aligned", "", "'cpu':'1'", "",
+				 "'allocatePolicy':'Aligned','preAllocation':true");
 	says(rig, "aligned",
 	     "0/1 nodes are available: 1 node(s) reservation pre allocation is "
 	     "unsupported with current attributes.");
-	reserve(rig, "cluster", "'cpu':'1'",
-		TAKES ",'preAllocationPolicy':{'mode':'Cluster'}");
+	schedule_add_reservation(rig, "cluster", "", "'cpu':'1'", "",
+				 TAKES ",'preAllocationPolicy':{'mode':'Cluster'}");
 	says(rig, "cluster",
 	     "0/1 nodes are available: 1 reservation requires cluster mode "
 	     "pre-allocation which is disabled.");

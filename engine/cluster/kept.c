@@ -115,6 +115,24 @@ static bool is_owner(const struct neap_pod *pod, const struct neap_pod_keep *kee
 	return *uses && pod->keep != keep && strcmp(uses, keep->uid) == 0;
 }
 
+bool neap_kept_add(const struct neap_pod *pod, const struct neap_pod_keep *keep,
+		   struct neap_amounts *ret)
+{
+	if (!is_owner(pod, keep))
+		return false;
+	/* As many names as the keep has at most, so that there is room. */
+	for (size_t n = 0; ret && n < keep->name_count; n++) {
+		uint32_t resource = keep->names[n];
+		int64_t amount = neap_pod_request(pod, resource);
+
+		if (amount > 0)
+			(void)neap_amounts_set(
+				ret, resource,
+				neap_amount_sum(neap_amounts_get(ret, resource), amount));
+	}
+	return true;
+}
+
 size_t neap_kept_given(const struct neap_cluster_node *node,
 		       const struct neap_pod_keep *keep, struct neap_amounts *ret)
 {
@@ -122,24 +140,8 @@ size_t neap_kept_given(const struct neap_cluster_node *node,
 
 	if (ret)
 		ret->count = 0;
-	for (size_t i = 0; node->owner_count && i < node->pod_count; i++) {
-		const struct neap_pod *pod = node->pods[i];
-
-		if (!is_owner(pod, keep))
-			continue;
-		pods++;
-		/* As many names as the keep has at most, so that there is room. */
-		for (size_t n = 0; ret && n < keep->name_count; n++) {
-			uint32_t resource = keep->names[n];
-			int64_t amount = neap_pod_request(pod, resource);
-
-			if (amount > 0)
-				(void)neap_amounts_set(
-					ret, resource,
-					neap_amount_sum(neap_amounts_get(ret, resource),
-							amount));
-		}
-	}
+	for (size_t i = 0; node->owner_count && i < node->pod_count; i++)
+		pods += neap_kept_add(node->pods[i], keep, ret);
 	return pods;
 }
 

@@ -33,6 +33,9 @@ void neap_cluster_remove_stand(struct neap_cluster *cluster, const char *name,
 struct neap_pod *neap_cluster_find_stand(const struct neap_cluster *cluster,
 					 const char *name);
 
+/* Whether the pod is an owner; then what it has of the resources that keep is about is added to ret, which may be NULL. */
+bool neap_kept_add(const struct neap_pod *pod, const struct neap_pod_keep *keep,
+		   struct neap_amounts *ret);
 /* What owners on the node have of the resources that keep is about, all that they ask for; ret may be NULL. Returns how
  * many they are. */
 size_t neap_kept_given(const struct neap_cluster_node *node,

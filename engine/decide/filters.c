@@ -143,7 +143,12 @@ bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+	const struct neap_pod *other;
+	size_t at = 0;
 
+	while ((other = neap_kept_next_real(cycle, row, &at)))
+		if (neap_ports_collide(cycle->pod, other))
+			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_PORTS))
 		return true;
 	for (size_t i = 0; i < node->pod_count; i++)
@@ -235,6 +240,9 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 			allocatable = columns->allocatable[resource][row];
 			used = columns->used[resource][row];
 		}
+		for (size_t at = 0; resource == NEAP_RESOURCE_PODS &&
+				    neap_kept_next_real(cycle, row, &at);)
+			used++;
 		if (cycle->nominated.count)
 			used = neap_amount_sum(used, nominated(cycle, row, resource));
 		if (pod->requests[i].amount <= allocatable - used)

@@ -251,6 +251,7 @@ void neap_kept_done(struct neap_kept *kept)
 	free(kept->matches);
 	if (kept->work) {
 		free(kept->work->options);
+		free(kept->work->sorted);
 		free(kept->work->parts);
 	}
 	free(kept->work);
@@ -317,6 +318,22 @@ struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 	return end > at ? &kept->matches[at] : NULL;
 }
 
+const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
+					   size_t *at)
+{
+	size_t count = 0;
+	const struct neap_kept_match *matches =
+		cycle->kept.count ? neap_kept_on(cycle, row, &count) : NULL;
+
+	while (*at < count) {
+		const struct neap_kept_match *match = &matches[(*at)++];
+
+		if (match->lifted && !neap_pod_is_stand(match->stand))
+			return match->stand;
+	}
+	return NULL;
+}
+
 struct neap_kept_walk neap_kept_walk(const struct neap_cycle *cycle, size_t start)
 {
 	size_t rows = cycle->columns->rows;
@@ -342,13 +359,26 @@ bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint3
 
 /* --- room --- */
 
-struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+/* What its owners have, those among them that were lifted off themselves; returns how many they are. */
+static size_t find_given(struct neap_cycle *cycle, const struct neap_kept_match *match,
+			 struct neap_amounts *ret)
+{
+	const struct neap_pod_keep *keep = match->stand->keep;
+	size_t at = 0, pods;
+	const struct neap_pod *pod;
+
+	pods = neap_kept_given(cycle->columns->nodes[match->row], keep, ret);
+	while ((pod = neap_kept_next_real(cycle, match->row, &at)))
+		pods += neap_kept_add(pod, keep, ret);
+	return pods;
+}
+
+struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given)
 {
 	const struct neap_reserve *reserve = match->reserve;
-	size_t pods = neap_kept_given(cycle->columns->nodes[match->row],
-				      match->stand->keep, given);
+	size_t pods = find_given(cycle, match, given);
 
 	return (struct neap_reserve_part){.name = reserve->object->name,
 					  .is_restricted = reserve->policy ==
@@ -364,13 +394,12 @@ struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
 }
 
 /* What is counted twice of one that is in its place: what its owners have, but not more than it keeps. */
-static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_match *match,
+static void add_twice(struct neap_cycle *cycle, const struct neap_kept_match *match,
 		      struct neap_kept_room *ret)
 {
 	struct neap_amounts given, twice = {0};
 
-	(void)neap_kept_given(cycle->columns->nodes[match->row], match->stand->keep,
-			      &given);
+	(void)find_given(cycle, match, &given);
 	for (size_t i = 0; i < given.count; i++) {
 		int64_t kept = neap_pod_request(match->stand, given.of[i].resource);
 		int64_t amount = given.of[i].amount < kept ? given.of[i].amount : kept;
@@ -380,19 +409,20 @@ static void add_twice(const struct neap_cycle *cycle, const struct neap_kept_mat
 	(void)neap_amounts_add(&ret->given, &twice);
 }
 
-void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		    const struct neap_kept_match *matches, size_t count,
 		    struct neap_kept_room *ret)
 {
 	const struct neap_columns *columns = cycle->columns;
 	const struct neap_cluster_node *node = columns->nodes[row];
-	size_t lifted = 0;
+	size_t lifted = 0, stands = 0;
 
 	neap_pod_amounts(cycle->pod, &ret->requests);
 	ret->given.count = ret->requested.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		add_twice(cycle, &matches[i], ret);
 		lifted += matches[i].lifted != NULL;
+		stands += neap_pod_is_stand(matches[i].stand);
 	}
 	/* R0: all that pods ask for, stands among them, less what unmatched ones have given. Columns have neither what was
 	 * lifted off, nor what is counted twice of those in their place. */
@@ -416,21 +446,11 @@ void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
 		.requested = &ret->requested,
 		.given = &ret->given,
 		.pods = node->pod_count + lifted,
-		.matched = count};
+		.matched = stands};
 	ret->need = (struct neap_reserve_need){
 		.requests = &ret->requests,
 		.is_required = neap_kept_is_required(&cycle->kept),
 		.named = cycle->kept.has_ask ? cycle->kept.ask.name : NULL};
-}
-
-bool neap_kept_has_ports(const struct neap_cycle *cycle,
-			 const struct neap_kept_match *matches, size_t count,
-			 size_t which)
-{
-	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
-		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
-			return false;
-	return true;
 }
 
 /* --- which one --- */
@@ -444,10 +464,12 @@ struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
 		work = kept->work = neap_alloc(sizeof(*work));
 	if (work && work->size < count) {
 		free(work->options);
+		free(work->sorted);
 		free(work->parts);
 		work->options = neap_alloc_array(count, sizeof(*work->options));
+		work->sorted = neap_alloc_array(count, sizeof(struct neap_kept_option *));
 		work->parts = neap_alloc_array(count, sizeof(*work->parts));
-		work->size = work->options && work->parts ? count : 0;
+		work->size = work->options && work->sorted && work->parts ? count : 0;
 	}
 	if (work && work->size >= count)
 		return work;
@@ -455,10 +477,43 @@ struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count)
 	return NULL;
 }
 
+static bool has_ports(const struct neap_cycle *cycle,
+		      const struct neap_kept_match *matches, size_t count, size_t which)
+{
+	for (size_t i = 0; cycle->pod->port_count && i < count; i++)
+		if (i != which && neap_ports_collide(cycle->pod, matches[i].stand))
+			return false;
+	return true;
+}
+
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row)
+{
+	size_t count;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
+
+	if (!work)
+		return NULL;
+	neap_kept_room(cycle, row, matches, count, &work->room);
+	work->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct neap_kept_option *option = &work->options[work->count];
+		struct neap_reserve_part *part = &work->parts[work->count];
+
+		if (!has_ports(cycle, matches, count, i))
+			continue;
+		option->match = &matches[i];
+		option->part = part;
+		*part = neap_kept_part(cycle, &matches[i], &option->given);
+		work->count++;
+	}
+	return work;
+}
+
 static bool is_before(const struct neap_kept_option *a, const struct neap_kept_option *b,
 		      const struct neap_amounts *requests)
 {
-	struct neap_reserve_part both[2] = {a->part, b->part};
+	struct neap_reserve_part both[2] = {*a->part, *b->part};
 
 	if (a->rank != b->rank)
 		return a->rank > b->rank;
@@ -474,7 +529,7 @@ static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *opti
 		.is_owner = neap_reserve_owners_take(option->match->reserve,
 						     &cycle->kept.ask),
 		.allocated = &option->given,
-		.pods = option->part.assigned};
+		.pods = option->part->assigned};
 
 	return matcher && cycle->kept.by.has_rank ? matcher->rank(matcher->arg, &offer)
 						  : -1;
@@ -483,44 +538,33 @@ static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *opti
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 			  struct neap_kept_match **ret, int64_t *ret_points)
 {
-	size_t count, fitting = 0;
-	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
-	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
-	struct neap_kept_option *options = work ? work->options : NULL, spare;
+	struct neap_kept_work *work = neap_kept_options(cycle, row);
+	const struct neap_amounts *requests;
+	size_t fitting = 0;
 
 	if (!work)
 		return 0;
-	neap_kept_room(cycle, row, matches, count, &work->room);
-	for (size_t i = 0; i < count; i++) {
-		struct neap_kept_option *option = &options[fitting];
+	requests = &work->room.requests;
+	for (size_t i = 0; i < work->count; i++) {
+		struct neap_kept_option *option = &work->options[i];
+		size_t at;
 
-		option->match = &matches[i];
-		option->part = neap_kept_part(cycle, option->match, &option->given);
-		if (matches[i].reserve->object->is_deleting ||
-		    !neap_kept_has_ports(cycle, matches, count, i) ||
+		if (option->match->reserve->object->is_deleting ||
 		    !neap_reserve_accepts(&work->room.room, &work->room.need,
-					  &option->part, NULL))
+					  option->part, NULL))
 			continue;
 		option->rank = rank_of(cycle, option);
-		option->points =
-			option->rank >= 0
-				? option->rank
-				: neap_reserve_score(&option->part, &work->room.requests);
-		for (size_t n = fitting++; n > 0; n--) {
-			if (!is_before(&options[n], &options[n - 1],
-				       &work->room.requests))
-				break;
-			spare = options[n];
-			options[n] = options[n - 1];
-			options[n - 1] = spare;
-			/* A part points to what its own option has. */
-			options[n].part.allocated = &options[n].given;
-			options[n - 1].part.allocated = &options[n - 1].given;
-		}
+		option->points = option->rank >= 0
+					 ? option->rank
+					 : neap_reserve_score(option->part, requests);
+		for (at = fitting++;
+		     at > 0 && is_before(option, work->sorted[at - 1], requests); at--)
+			work->sorted[at] = work->sorted[at - 1];
+		work->sorted[at] = option;
 	}
 	for (size_t i = 0; i < fitting; i++)
-		ret[i] = options[i].match;
+		ret[i] = work->sorted[i]->match;
 	if (fitting && ret_points)
-		*ret_points = options[0].points;
+		*ret_points = work->sorted[0]->points;
 	return fitting;
 }

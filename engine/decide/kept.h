@@ -54,6 +54,10 @@ void neap_kept_done(struct neap_kept *kept);
 /* The matches of a row; NULL: none. Rows are mostly asked about one after the other, and that is cheap. */
 struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 				     size_t *ret_count);
+/* A pod in operating mode keeps its place among the pods of its node, and its ports, whoever uses it: the next one of a
+ * row that was lifted off; at begins at 0. NULL: there are no more. */
+const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
+					   size_t *at);
 /* An order of all rows, from one on: those where something is kept for the pod come first, so that enough others never
  * hide them. */
 struct neap_kept_walk {
@@ -74,23 +78,18 @@ struct neap_kept_room {
 	struct neap_reserve_room room;
 	struct neap_reserve_need need;
 };
-void neap_kept_room(const struct neap_cycle *cycle, uint32_t row,
+void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		    const struct neap_kept_match *matches, size_t count,
 		    struct neap_kept_room *ret);
 /* A match as a part of it; given: what its owners have, filled here. */
-struct neap_reserve_part neap_kept_part(const struct neap_cycle *cycle,
+struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 					const struct neap_kept_match *match,
 					struct neap_amounts *given);
-/* Of the count matches of a row no other than that keeps a port that the pod wants: it was lifted off, too, and is not
- * the pod's. */
-bool neap_kept_has_ports(const struct neap_cycle *cycle,
-			 const struct neap_kept_match *matches, size_t count,
-			 size_t which);
 
-/* One that has room, when several are compared. */
+/* One of several that are compared. */
 struct neap_kept_option {
 	struct neap_kept_match *match;
-	struct neap_reserve_part part;
+	const struct neap_reserve_part *part;
 	struct neap_amounts given;
 	int rank;
 	int64_t points;
@@ -99,12 +98,15 @@ struct neap_kept_option {
 /* Where a row is worked on, used again from row to row. */
 struct neap_kept_work {
 	struct neap_kept_room room;
-	struct neap_kept_option *options;
-	struct neap_reserve_part *parts;
-	size_t size;
+	struct neap_kept_option *options, **sorted;
+	struct neap_reserve_part *parts; /* those of the options */
+	size_t count, size;
 };
-/* With room for count options and parts; NULL, and the cycle is short, without memory. */
+/* With room for count options; NULL, and the cycle is short, without memory. */
 struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count);
+/* The room of a row, and as options its matches of which no other keeps a port that the pod wants: that was lifted off,
+ * too, and is not the pod's. NULL: there are no matches, or the cycle is short. */
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row);
 /* Those of a row that have room for the pod, the one that it takes first; ret has room for count of them. Returns how
  * many. points: of the first one; may be NULL. */
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,

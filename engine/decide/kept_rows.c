@@ -86,39 +86,27 @@ static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
 	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
 }
 
-static bool has_enough(struct neap_cycle *cycle, uint32_t row,
-		       const struct neap_kept_match *matches, size_t count)
+static bool has_enough(struct neap_cycle *cycle, uint32_t row)
 {
+	const struct neap_kept_work *work = neap_kept_options(cycle, row);
 	neap_auto_buf struct neap_buf reasons = {0};
-	struct neap_kept_work *work;
-	size_t part_count = 0;
-	bool fits;
 
-	work = neap_kept_work(cycle, count);
 	if (!work)
 		return false;
+	if (!work->count)
+		return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	neap_buf_init(&reasons, NEAP_BUF_LINE);
-	neap_kept_room(cycle, row, matches, count, &work->room);
-	for (size_t i = 0; i < count; i++)
-		if (neap_kept_has_ports(cycle, matches, count, i))
-			work->parts[part_count++] = neap_kept_part(
-				cycle, &matches[i], &work->options[i].given);
-	fits = part_count && neap_reserve_fits(&work->room.room, &work->room.need,
-					       work->parts, part_count, &reasons);
-	if (!part_count)
-		(void)neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
-	else if (!fits)
-		(void)refuse_lines(cycle, row, reasons.data);
-	return fits;
+	return neap_reserve_fits(&work->room.room, &work->room.need, work->parts,
+				 work->count, &reasons) ||
+	       refuse_lines(cycle, row, reasons.data);
 }
 
 static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 {
 	size_t count;
-	const struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 
-	return !matches || cycle->kept.ask.is_ignoring ||
-	       has_enough(cycle, row, matches, count);
+	return cycle->kept.ask.is_ignoring || !neap_kept_on(cycle, row, &count) ||
+	       has_enough(cycle, row);
 }
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)

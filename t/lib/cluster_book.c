@@ -332,6 +332,7 @@ void book_set_pod(struct book *book, const json_t *object)
 		pod->is_fresh = before->is_fresh;
 		pod->is_taken = before->is_taken ||
 				(*before->node && strcmp(before->uses, pod->uses) != 0);
+		pod->was_ready |= before->was_ready;
 	}
 	pod->is_blind |= neap_map_find(book->blind, key) != NULL;
 	is_bound = *pod->node && (!before || !*before->node);
@@ -340,6 +341,7 @@ void book_set_pod(struct book *book, const json_t *object)
 		book->bindings++;
 		book->cpu_bindings += pod->cpu_count > 0;
 		book->uses += *pod->uses != '\0';
+		book->room_uses += book_uses_room(book, pod);
 	}
 	book->moves +=
 		is_bound || strcmp(before ? before->nominated : "", pod->nominated) != 0;
@@ -347,6 +349,7 @@ void book_set_pod(struct book *book, const json_t *object)
 		take_off(book, before);
 	put_on(book, pod);
 	assert_true(neap_map_set(book->pods, key, pod));
+	book_set_room(book, pod, key, object);
 	if (before)
 		free_pod(before);
 	if (is_bound && book->watches_spread)
@@ -362,6 +365,7 @@ void book_drop_pod(struct book *book, const char *ns, const char *name)
 	pod = neap_map_remove(book->pods, key);
 	if (!pod)
 		return;
+	book_drop_room(book, key);
 	take_off(book, pod);
 	free_pod(pod);
 	book->moves++;
@@ -374,7 +378,7 @@ void book_sum(const struct book_node *node, int64_t used[BOOK_NAMES])
 	memset(used, 0, sizeof(*used) * BOOK_NAMES);
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
 		for (int i = 0; !pod->is_finished && i < BOOK_NAMES; i++)
-			used[i] += pod->needs[i];
+			used[i] += pod->is_room && i != BOOK_PLACES ? 0 : pod->needs[i];
 }
 
 bool book_ports_collide(const struct book_pod *a, const struct book_pod *b)
@@ -405,11 +409,12 @@ bool book_blames(const struct book_node *node, const struct book_pod *a,
 	return !node->is_stained || a->is_fresh || b->is_fresh;
 }
 
-static bool is_short(const struct book_node *node, int name)
+static bool is_short(const struct book *book, const struct book_node *node, int name)
 {
 	int64_t used[BOOK_NAMES];
 
 	book_sum(node, used);
+	book_add_rooms(book, node, used);
 	if (used[name] <= node->room[name])
 		return false;
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
@@ -423,8 +428,9 @@ static bool check_room(struct book *book, const struct book_node *node)
 	int64_t used[BOOK_NAMES];
 
 	book_sum(node, used);
+	book_add_rooms(book, node, used);
 	for (int i = 0; i < book->name_count; i++)
-		if (is_short(node, i))
+		if (is_short(book, node, i))
 			return book_wrong(book, "node %s: %lld of %lld %s", node->name,
 					  (long long)used[i], (long long)node->room[i],
 					  book->names[i]);

@@ -34,7 +34,7 @@ void book_blind(struct book *book, const char *ns, const char *name);
 /* Everybody has heard of everything. */
 void book_rest(struct book *book);
 
-/* --- Reservations --- */
+/* --- Reservations, and pods in operating mode, which act as such --- */
 
 void book_set_reservation(struct book *book, const json_t *object);
 void book_drop_reservation(struct book *book, const char *name);
@@ -50,8 +50,10 @@ const char *book_check_owners(struct book *book);
  * each for itself. */
 int64_t book_total(struct book *book, const char *on, const char *resource);
 int book_holders(struct book *book, const char *on, int cpu);
-size_t book_reservations(const struct book *book); /* that there are */
+size_t book_reservations(const struct book *book); /* that there are, but for pods */
+size_t book_rooms(const struct book *book);        /* pods in operating mode */
 size_t book_uses(const struct book *book);         /* pods that were bound to use one */
+size_t book_room_uses(const struct book *book);    /* ... one that is a pod */
 size_t book_available(const struct book *book); /* Reservations that became Available */
 
 /* --- nobody goes --- */

@@ -332,7 +332,7 @@ static bool check_set(struct book *book, const struct book_node *node,
 		if (cpu->is_reserved)
 			return book_wrong(book, "node %s: %s has CPU %d, reserved",
 					  node->name, pod->name, cpu->id);
-		if (++refs[cpu - topology->cpus] > book->max_refs &&
+		if (!pod->is_room && ++refs[cpu - topology->cpus] > book->max_refs &&
 		    book_blames(node, pod, pod))
 			return book_wrong(book, "node %s: %d pods have CPU %d, one is %s",
 					  node->name, refs[cpu - topology->cpus], cpu->id,
@@ -383,7 +383,7 @@ static bool check_zone(struct book *book, const struct book_node *node, int zone
 	int64_t used[BOOK_NAMES] = {0};
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		for (int i = 0; !pod->is_finished && i < BOOK_NAMES; i++)
+		for (int i = 0; !pod->is_finished && !pod->is_room && i < BOOK_NAMES; i++)
 			used[i] += pod->zone_needs[zone][i];
 	for (int i = 0; i < BOOK_NAMES; i++)
 		if (used[i] && used[i] > node->topology->zones[zone].room[i] &&

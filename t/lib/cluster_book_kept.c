@@ -10,159 +10,15 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/cluster_book_priv.h"
-
-#define PREFIX "scheduling.koordinator.sh/"
-
-static json_t *parse(const char *text)
-{
-	json_error_t where;
-	json_t *json = NULL;
-
-	if (*text && neap_json_parse(text, strlen(text), 0, &json, &where) < 0)
-		return NULL;
-	return json;
-}
-
-/* --- reading --- */
-
-void book_read_use(struct book_pod *pod, const json_t *object)
-{
-	json_t *json = parse(book_annotation(object, PREFIX "reservation-allocated"));
-	const char *label = book_label(pod->labels, PREFIX "reservation-ignored");
-
-	(void)neap_strcopy(pod->uses, sizeof(pod->uses), book_text(json, "uid"));
-	pod->is_ignoring = label && strcmp(label, "true") == 0;
-	json_decref(json);
-}
-
-static void read_amounts(struct book *book, const json_t *list, int64_t ret[BOOK_NAMES])
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)(uintptr_t)list, name, value) {
-		ret[book_name(book, name)] = book_amount(name, value);
-	}
-}
-
-/* Of a restricted one those of its options, if it has any of them. */
-static void read_names(struct book *book, struct book_kept *kept, const json_t *object)
-{
-	json_t *options =
-		parse(book_annotation(object, PREFIX "reservation-restricted-options"));
-	const json_t *list = json_object_get(options, "resources");
-	bool has_any = false;
-
-	for (size_t i = 0; kept->is_restricted && i < json_array_size(list); i++) {
-		int name = book_name(book, json_string_value(json_array_get(list, i)));
-
-		kept->counts[name] = kept->amounts[name] > 0;
-		has_any |= kept->counts[name];
-	}
-	for (int i = 0; i < BOOK_NAMES; i++)
-		kept->counts[i] |= !has_any;
-	json_decref(options);
-}
-
-static struct book_kept *read_kept(struct book *book, const json_t *object)
-{
-	struct book_kept *kept = neap_alloc(sizeof(*kept));
-	const char *phase = book_text(object, "status.phase");
-
-	assert_non_null(kept);
-	(void)neap_strcopy(kept->name, sizeof(kept->name),
-			   book_text(object, "metadata.name"));
-	(void)neap_strcopy(kept->uid, sizeof(kept->uid),
-			   book_text(object, "metadata.uid"));
-	(void)neap_strcopy(kept->node, sizeof(kept->node),
-			   book_text(object, "status.nodeName"));
-	if (*kept->node && strcmp(phase, "Available") == 0)
-		kept->state = BOOK_KEPT_AVAILABLE;
-	if (*kept->node && strcmp(phase, "Waiting") == 0)
-		kept->state = BOOK_KEPT_WAITING;
-	kept->is_once = !json_is_false(book_at(object, "spec.allocateOnce"));
-	kept->is_restricted =
-		strcmp(book_text(object, "spec.allocatePolicy"), "Restricted") == 0;
-	read_amounts(book, book_at(object, "status.allocatable"), kept->amounts);
-	read_amounts(book, book_at(object, "status.allocated"), kept->allocated);
-	read_names(book, kept, object);
-	(void)book_read_status(book, object, &kept->cpus, &kept->cpu_count,
-			       kept->zone_needs);
-	kept->owners = json_incref(book_at(object, "status.currentOwners"));
-	return kept;
-}
-
-static void free_kept(struct book_kept *kept)
-{
-	json_decref(kept->owners);
-	free(kept->cpus);
-	free(kept);
-}
-
-static void mark(struct book *book, const struct book_kept *kept)
-{
-	if (*kept->node)
-		book_mark(book, book_node(book, kept->node));
-}
-
-void book_excuse(struct book *book, const char *node)
-{
-	book_node(book, node)->is_excused = true;
-}
-
-void book_set_reservation(struct book *book, const json_t *object)
-{
-	struct book_kept *kept = read_kept(book, object), *before;
-	bool was_there;
-
-	before = neap_map_find(book->kept, kept->name);
-	was_there = before && strcmp(before->uid, kept->uid) == 0 && before->state;
-	if (was_there && kept->state && strcmp(before->node, kept->node) != 0)
-		(void)book_wrong(book, "reservation %s was on %s, and is on %s",
-				 kept->name, before->node, kept->node);
-	if (before && strcmp(before->uid, kept->uid) == 0) {
-		kept->is_excused = before->is_excused;
-		kept->is_touched = before->is_touched;
-	}
-	if (kept->is_touched && *kept->node)
-		book_excuse(book, kept->node);
-	kept->is_fresh = kept->state &&
-			 (!was_there || before->is_fresh || before->state != kept->state);
-	book->available += kept->state == BOOK_KEPT_AVAILABLE &&
-			   !(was_there && before->state == BOOK_KEPT_AVAILABLE);
-	assert_true(neap_map_set(book->kept, kept->name, kept));
-	if (before) {
-		mark(book, before);
-		free_kept(before);
-	}
-	mark(book, kept);
-}
-
-void book_drop_reservation(struct book *book, const char *name)
-{
-	struct book_kept *kept = neap_map_remove(book->kept, name);
-
-	if (!kept)
-		return;
-	mark(book, kept);
-	free_kept(kept);
-}
-
-void book_free_kept(struct book *book)
-{
-	for (size_t i = 0; i < neap_map_count(book->kept); i++)
-		free_kept(neap_map_at(book->kept, i, NULL));
-	neap_map_free(book->kept);
-}
 
 /* --- counting --- */
 
 static bool is_owner(const struct book_pod *pod, const struct book_kept *kept)
 {
-	return !pod->is_finished && strcmp(pod->uses, kept->uid) == 0;
+	return !pod->is_finished && strcmp(pod->uses, kept->uid) == 0 &&
+	       strcmp(pod->uid, kept->uid) != 0;
 }
 
 /* How many pods on its node use it, and what they have, whatever of that it keeps. */
@@ -210,6 +66,17 @@ static void add_unused(const struct book_node *node, const struct book_kept *kep
 			sum[i] += unused(kept->amounts[i], kept->counts[i] ? used[i] : 0);
 }
 
+void book_add_rooms(const struct book *book, const struct book_node *node,
+		    int64_t sum[BOOK_NAMES])
+{
+	const struct book_kept *kept;
+	size_t at = 0;
+
+	while ((kept = next_on(book, node, &at)))
+		if (kept->pod && !kept->pod->was_ready)
+			add_unused(node, kept, sum);
+}
+
 /* A node that was too full at the rest is blamed for what came since, but for what came into what was kept for it. */
 static bool is_to_blame(const struct book *book, const struct book_node *node, int name)
 {
@@ -237,7 +104,7 @@ static bool check_sums(struct book *book, const struct book_node *node)
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
 		for (int i = 0; !pod->is_finished && !pod->is_ignoring && i < BOOK_NAMES;
 		     i++)
-			sum[i] += pod->needs[i];
+			sum[i] += pod->is_room && i != BOOK_PLACES ? 0 : pod->needs[i];
 	memcpy(all, sum, sizeof(all));
 	while ((kept = next_on(book, node, &at)))
 		if (kept->state == BOOK_KEPT_AVAILABLE)
@@ -262,6 +129,12 @@ static bool has_cpu(const int *cpus, int count, int cpu)
 	return false;
 }
 
+/* A pod that keeps what it has of what another keeps. */
+static bool is_inside(const struct book_kept *kept, const struct book_kept *other)
+{
+	return kept->pod && is_owner(kept->pod, other);
+}
+
 /* A CPU that is kept is nobody's, or that of whom it is kept for. */
 static bool check_cpu(struct book *book, const struct book_node *node,
 		      const struct book_kept *kept, int cpu)
@@ -270,13 +143,15 @@ static bool check_cpu(struct book *book, const struct book_node *node,
 	size_t at = 0;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		if (!pod->is_finished && !pod->is_ignoring && !pod->is_blind &&
-		    !is_owner(pod, kept) && has_cpu(pod->cpus, pod->cpu_count, cpu) &&
+		if (!pod->is_finished && !pod->is_room && !pod->is_ignoring &&
+		    !pod->is_blind && !is_owner(pod, kept) &&
+		    has_cpu(pod->cpus, pod->cpu_count, cpu) &&
 		    (!node->is_stained || pod->is_fresh || kept->is_fresh))
 			return book_wrong(book, "node %s: %s has CPU %d, kept by %s",
 					  node->name, pod->name, cpu, kept->name);
 	while ((other = next_on(book, node, &at)))
 		if (other != kept && other->state == BOOK_KEPT_AVAILABLE &&
+		    !is_inside(other, kept) && !is_inside(kept, other) &&
 		    has_cpu(other->cpus, other->cpu_count, cpu) &&
 		    (!node->is_stained || other->is_fresh || kept->is_fresh))
 			return book_wrong(book, "node %s: %s and %s keep CPU %d",
@@ -297,7 +172,8 @@ static bool check_zones(struct book *book, const struct book_node *node)
 				continue;
 			for (const struct book_pod *pod = node->pods; pod;
 			     pod = pod->next)
-				if (!pod->is_finished && !pod->is_ignoring)
+				if (!pod->is_finished && !pod->is_ignoring &&
+				    !pod->is_room)
 					sum += pod->zone_needs[zone][i];
 			while ((kept = next_on(book, node, &at))) {
 				int64_t used = 0;
@@ -395,7 +271,7 @@ size_t book_fresh_kept(const struct book *book, const struct book_node *node)
 	size_t at = 0, fresh = 0;
 
 	while ((kept = next_on(book, node, &at)))
-		fresh += kept->is_fresh;
+		fresh += !kept->pod && kept->is_fresh;
 	return fresh;
 }
 
@@ -415,6 +291,11 @@ void book_rest_kept(struct book *book)
 		node->is_stained |= node->is_excused;
 		node->is_excused = false;
 	}
+}
+
+void book_excuse(struct book *book, const char *node)
+{
+	book_node(book, node)->is_excused = true;
 }
 
 void book_excuse_reservation(struct book *book, const char *name)
@@ -442,6 +323,22 @@ static bool is_listed_once(const struct book_kept *kept, const struct book_pod *
 			 strcmp(book_text(owner, "namespace"), pod->ns) == 0;
 	}
 	return count == 1;
+}
+
+/* Of a pod in operating mode: whom its annotation names, the first by uid if it has more than one. */
+static bool check_owner(struct book *book, const struct book_kept *kept)
+{
+	const struct book_pod *first = NULL;
+	const char *told = book_text(kept->owners, "uid");
+
+	for (const struct book_pod *pod = book_node(book, kept->node)->pods; pod;
+	     pod = pod->next)
+		if (is_owner(pod, kept) && (!first || strcmp(pod->uid, first->uid) < 0))
+			first = pod;
+	if (kept->pod->is_deleting || strcmp(told, first ? first->uid : "") == 0)
+		return true;
+	return book_wrong(book, "%s says that %s uses it, and it is %s", kept->name,
+			  *told ? told : "nobody", first ? first->name : "nobody");
 }
 
 static bool check_owners(struct book *book, const struct book_kept *kept)
@@ -480,7 +377,8 @@ const char *book_check_owners(struct book *book)
 	for (size_t i = 0; i < neap_map_count(book->kept); i++) {
 		const struct book_kept *kept = neap_map_at(book->kept, i, NULL);
 
-		if (kept->state && !check_owners(book, kept))
+		if (kept->state &&
+		    !(kept->pod ? check_owner(book, kept) : check_owners(book, kept)))
 			break;
 	}
 	/* It may be so a little later. */
@@ -511,15 +409,31 @@ int book_holders(struct book *book, const char *on, int cpu)
 	int count = 0;
 
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		count += !pod->is_finished && has_cpu(pod->cpus, pod->cpu_count, cpu);
+		count += !pod->is_finished && !pod->is_room &&
+			 has_cpu(pod->cpus, pod->cpu_count, cpu);
 	while ((kept = next_on(book, node, &at)))
 		count += has_cpu(kept->cpus, kept->cpu_count, cpu);
 	return count;
 }
 
+size_t book_rooms(const struct book *book)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < neap_map_count(book->kept); i++)
+		count += ((struct book_kept *)neap_map_at(book->kept, i, NULL))->pod !=
+			 NULL;
+	return count;
+}
+
 size_t book_reservations(const struct book *book)
 {
-	return neap_map_count(book->kept);
+	return neap_map_count(book->kept) - book_rooms(book);
+}
+
+size_t book_room_uses(const struct book *book)
+{
+	return book->room_uses;
 }
 
 size_t book_uses(const struct book *book)

@@ -61,11 +61,14 @@ struct book_pod {
 	char uses[64];    /* the uid of the one that it says it uses; "" */
 	bool is_ignoring; /* takes of what is kept, and uses none */
 	bool is_taken; /* was there before what it uses: it was taken over, or was to be */
+	bool is_room;  /* in operating mode: what it has is kept, for its owner */
+	bool was_ready; /* as one of these, at any time: others may be in its room since */
 };
 
-/* A Reservation. */
+/* A Reservation, or a pod in operating mode. */
 struct book_kept {
-	char name[254], uid[64], node[254];
+	char name[320], uid[64], node[254];
+	const struct book_pod *pod; /* NULL: a Reservation */
 	enum { BOOK_KEPT_NOT, BOOK_KEPT_WAITING, BOOK_KEPT_AVAILABLE } state;
 	bool is_once, is_restricted;
 	bool is_fresh;   /* came onto its node since the last rest */
@@ -75,7 +78,7 @@ struct book_kept {
 	bool counts[BOOK_NAMES]; /* what owners have of it is taken from it */
 	int *cpus, cpu_count;
 	int64_t zone_needs[BOOK_ZONES][BOOK_NAMES];
-	json_t *owners; /* status.currentOwners */
+	json_t *owners; /* status.currentOwners; of a pod what its annotation says */
 };
 
 struct book_node {
@@ -97,10 +100,10 @@ struct book {
 	int name_count;
 	struct neap_map *nodes, *pods; /* pods by "NAMESPACE/NAME" */
 	struct neap_map *blind;        /* names that somebody binds without looking */
-	struct neap_map *kept;         /* Reservations by name */
+	struct neap_map *kept; /* Reservations by name; pods by "NAMESPACE/NAME" */
 	struct book_node **dirty;
 	size_t dirty_count, dirty_size;
-	size_t bound, bindings, cpu_bindings, moves, uses, available;
+	size_t bound, bindings, cpu_bindings, moves, uses, available, room_uses;
 	char trouble[BOOK_TROUBLE], told[BOOK_TROUBLE];
 };
 
@@ -118,7 +121,7 @@ const char *book_label(const json_t *labels, const char *key); /* NULL: none */
 struct book_node *book_node(struct book *book, const char *name);
 /* It is to be counted again. */
 void book_mark(struct book *book, struct book_node *node);
-/* What its pods need together. */
+/* What its pods need together, but for what those in operating mode keep. */
 void book_sum(const struct book_node *node, int64_t used[BOOK_NAMES]);
 bool book_blames(const struct book_node *node, const struct book_pod *a,
 		 const struct book_pod *b);
@@ -153,13 +156,25 @@ int book_read_list(const char *text, int *ret, int size);
 bool book_read_status(struct book *book, const json_t *object, int **ret_cpus,
 		      int *ret_count, int64_t zones[BOOK_ZONES][BOOK_NAMES]);
 
-/* --- Reservations: cluster_book_kept.c --- */
+/* --- Reservations: cluster_book_keep.c --- */
 
 void book_read_use(struct book_pod *pod, const json_t *object);
+/* What the pod, which was just entered, keeps if it is in operating mode. */
+void book_set_room(struct book *book, const struct book_pod *pod, const char *key,
+		   const json_t *object);
+/* The pod is to be freed. */
+void book_drop_room(struct book *book, const char *key);
+bool book_uses_room(const struct book *book, const struct book_pod *pod);
+void book_free_kept(struct book *book);
+
+/* --- whether it was promised twice: cluster_book_kept.c --- */
+
+/* What is kept, and not in use, by pods that nobody can have taken it from. */
+void book_add_rooms(const struct book *book, const struct book_node *node,
+		    int64_t sum[BOOK_NAMES]);
 /* Notes what is promised twice on the node; false then. */
 bool book_check_kept(struct book *book, const struct book_node *node);
 size_t book_fresh_kept(const struct book *book, const struct book_node *node);
 void book_rest_kept(struct book *book);
-void book_free_kept(struct book *book);
 
 #endif

@@ -91,6 +91,34 @@ void schedule_add_pod(struct kube_rig *rig, const char *name, const char *labels
 	must(rig, name, 201, kube_ask(rig, "POST " SCHEDULE_PODS, body));
 }
 
+void schedule_add_reservation(struct kube_rig *rig, const char *name, const char *labels,
+			      const char *requests, const char *spec, const char *more)
+{
+	char body[4096];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':'Reservation',"
+		"'metadata':{'name':'%s'},'spec':{'owners':[{'labelSelector':{"
+		"'matchLabels':{'app':'%s'}}}],'template':{'metadata':{'labels':{%s}},"
+		"'spec':{'schedulerName':'neap-scheduler','containers':[{'name':'c',"
+		"'image':'i','resources':{'requests':{%s},'limits':{%s}}}]%s%s}}%s%s}}",
+		name, name, labels, requests, requests, *spec ? "," : "", spec,
+		*more ? "," : "", more);
+	must(rig, name, 201, kube_ask(rig, "POST " SCHEDULE_RESERVATIONS, body));
+}
+
+void schedule_wait_phase(struct kube_rig *rig, const char *name, const char *phase,
+			 const char *node)
+{
+	char ask[256], one[64], other[320];
+
+	(void)snprintf(ask, sizeof(ask), "GET " SCHEDULE_RESERVATIONS "/%s", name);
+	(void)snprintf(one, sizeof(one), "status.phase=%s", phase);
+	(void)snprintf(other, sizeof(other), "status.nodeName=%s", node);
+	schedule_until(rig, ask, one, *node ? other : NULL, NULL);
+}
+
 const char *schedule_wait_node(struct kube_rig *rig, const char *name)
 {
 	static char node[256];

@@ -250,7 +250,21 @@ static void add_affinity(struct trace *trace, json_t *notes)
 	json_object_set_new(notes, PREFIX "reservation-affinity", json_string(text));
 }
 
-void trace_add_user(struct trace *trace)
+/* What it has is for others, and now and then it says so wrongly. */
+static void add_operating(struct trace *trace, json_t *labels, json_t *notes)
+{
+	json_t *owners = new_owners(trace);
+	char *text = json_dumps(owners, JSON_COMPACT);
+
+	json_object_set_new(labels, PREFIX "operating-mode", json_string("Reservation"));
+	if (!is_one_of(trace, 12))
+		json_object_set_new(notes, PREFIX "reservation-owners",
+				    json_string(is_one_of(trace, 12) ? "[{" : text));
+	free(text);
+	json_decref(owners);
+}
+
+static void add_pod(struct trace *trace, bool is_room)
 {
 	static const char *const classes[] = {"low", "middle", "high"};
 	json_t *labels = json_object(), *notes = json_object();
@@ -266,12 +280,14 @@ void trace_add_user(struct trace *trace)
 			    json_pack("[o]", new_container(trace, cpus, 2500)));
 	if (is_one_of(trace, 6))
 		add_affinity(trace, notes);
-	else if (is_one_of(trace, 15))
+	else if (!is_room && is_one_of(trace, 15))
 		json_object_set_new(labels, PREFIX "reservation-ignored",
 				    json_string("true"));
 	if (is_one_of(trace, 12))
 		json_object_set_new(notes, PREFIX "exact-match-reservation",
 				    json_string("{\"resourceNames\":[\"cpu\"]}"));
+	if (is_room)
+		add_operating(trace, labels, notes);
 	if (class < NEAP_ARRAY_LEN(classes))
 		json_object_set_new(spec, "priorityClassName",
 				    json_string(classes[class]));
@@ -285,11 +301,45 @@ void trace_add_user(struct trace *trace)
 				    spec));
 }
 
+void trace_add_user(struct trace *trace)
+{
+	add_pod(trace, false);
+}
+
+void trace_add_room(struct trace *trace)
+{
+	trace->rooms[trace->room_count++ % TRACE_ROOMS] = trace->pod_count;
+	add_pod(trace, true);
+}
+
+void trace_turn_room(struct trace *trace, int i)
+{
+	struct neap_kube_ask ask;
+	char name[32];
+
+	if (!trace->room_count)
+		return;
+	i %= trace->room_count < TRACE_ROOMS ? trace->room_count : TRACE_ROOMS;
+	trace_name_pod(trace->rooms[i], name);
+	if (trace->rooms[i] < 0 || !*book_node_of(trace->book, "default", name))
+		return;
+	ask = trace_ask_of(trace, "pods", name);
+	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
+				 json_pack("{s:{s:s, s:[{s:s, s:s}]}}", "status", "phase",
+					   "Running", "conditions", "type", "Ready",
+					   "status",
+					   is_one_of(trace, 4) ? "False" : "True"));
+}
+
 void trace_finish_pod(struct trace *trace, int i)
 {
 	struct neap_kube_ask ask;
 	char name[32];
 
+	/* Nobody runs again who has finished. */
+	for (int n = 0; n < TRACE_ROOMS; n++)
+		if (trace->rooms[n] == i)
+			trace->rooms[n] = -1;
 	trace_name_pod(i, name);
 	ask = trace_ask_of(trace, "pods", name);
 	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
@@ -401,7 +451,8 @@ static void compare(struct trace *trace)
 			continue;
 		columns = neap_cluster_settle(scheduler->cluster);
 		assert_int_equal(neap_reserve_book_count(scheduler->book),
-				 book_reservations(trace->book));
+				 book_reservations(trace->book) +
+					 book_rooms(trace->book));
 		for (uint32_t row = 0; row < columns->rows; row++)
 			if (columns->nodes[row] && columns->nodes[row]->object)
 				compare_row(trace, scheduler, row);

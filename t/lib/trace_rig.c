@@ -261,7 +261,7 @@ void trace_start(struct trace *trace, uint32_t seed)
 		int value;
 	} classes[] = {{"low", 10}, {"middle", 100}, {"high", 1000}};
 
-	*trace = (struct trace){.seed = seed};
+	*trace = (struct trace){.seed = seed, .gone = -1};
 	trace->rig = kube_rig_start_with("127.0.0.1:0", KUBE_CRDS, HISTORY_BYTES);
 	trace->book = book_new(1);
 	trace->nodes = watch(trace, "nodes");

@@ -12,6 +12,7 @@
 #define TRACE_SCHEDULERS 2
 #define TRACE_PODS_MAX   200000
 #define TRACE_NODES_MAX  5000
+#define TRACE_ROOMS      16
 
 struct trace {
 	struct kube_rig *rig;
@@ -22,6 +23,9 @@ struct trace {
 	uint32_t seed;
 	int node_count, pod_count; /* made so far; names are n0..., p0... */
 	int kept_count;            /* Reservations: r0... */
+	int rooms[TRACE_ROOMS]; /* pods in operating mode, the last ones of room_count */
+	int room_count;
+	int gone;        /* of trace_races.h: the node that is away; -1: none */
 	bool has_cpus;   /* pods that get CPUs of their own, and nodes that give them */
 	bool is_spread;  /* small pods of one priority, all with spreading */
 	bool is_mild;    /* pods without spreading, anti-affinity or host ports */
@@ -62,6 +66,9 @@ void trace_delete_reservation(struct trace *trace, int i);
 /* A pod that is for some of them perhaps. */
 void trace_add_user(struct trace *trace);
 void trace_finish_pod(struct trace *trace, int i);
+/* A pod in operating mode; its readiness changes, if it has a node. */
+void trace_add_room(struct trace *trace);
+void trace_turn_room(struct trace *trace, int i);
 /* Others who do not look: what it keeps, what its status says, who may use it, whom a pod says that it uses. */
 void trace_resize(struct trace *trace, int i);
 void trace_scribble(struct trace *trace, int i);
