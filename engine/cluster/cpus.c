@@ -446,11 +446,12 @@ void neap_cluster_remove_topology(struct neap_cluster *cluster, const char *name
 /* --- what is assumed --- */
 
 /* Nobody may have come between. */
-static bool is_free(const struct neap_numa_node *numa,
-		    const struct neap_numa_grant *grant)
+static bool is_free(const struct neap_numa_node *numa, const struct neap_claim *claim)
 {
-	for (int i = 0; i < numa->layout->words; i++) {
-		uint64_t left = grant->cpus[i];
+	if (claim->words != numa->layout->words)
+		return false;
+	for (int i = 0; i < claim->words; i++) {
+		uint64_t left = claim->cpus[i];
 
 		if (left & (numa->reserved[i] | ~numa->layout->all[i]))
 			return false;
@@ -482,26 +483,20 @@ static bool is_still_free(struct neap_cluster *cluster, struct neap_cluster_node
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (is_used(node->pods[i], claim))
 			neap_cluster_release_cpus(node->pods[i]);
-	is_it = is_free(node->cpus->numa, &claim->grant);
+	is_it = is_free(node->cpus->numa, claim);
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (is_used(node->pods[i], claim))
 			neap_cluster_hold_cpus(cluster, node->pods[i]);
 	return is_it;
 }
 
-static int write_status(struct neap_cluster *cluster, struct neap_cluster_node *node,
-			const struct neap_claim *claim, char **ret,
-			struct neap_error *err)
+static int take_status(struct neap_cluster *cluster, struct neap_cluster_node *node,
+		       const struct neap_claim *claim, char **ret, struct neap_error *err)
 {
-	const struct neap_cpus *book = node->cpus;
-	json_t *status;
-
 	if (!is_still_free(cluster, node, claim))
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "its CPUs are not free any more");
-	status = neap_numa_status_write(book->numa, &claim->grant);
-	*ret = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
-	json_decref(status);
+	*ret = neap_strdup(claim->status);
 	return *ret ? 0 : neap_error_nomem(err);
 }
 
@@ -516,9 +511,9 @@ int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
 		reservation = neap_strdup(claim->reservation_uid);
 		ret = reservation ? 0 : neap_error_nomem(err);
 	}
-	if (ret == 0 && claim && claim->has_cpus)
-		ret = write_status(cluster, cluster->columns.nodes[row], claim, &status,
-				   err);
+	if (ret == 0 && claim && claim->status)
+		ret = take_status(cluster, cluster->columns.nodes[row], claim, &status,
+				  err);
 	if (ret < 0) {
 		free(reservation);
 		return ret;
@@ -540,10 +535,10 @@ int neap_cluster_give(struct neap_cluster *cluster, struct neap_pod *pod,
 	char *status = NULL;
 	int ret = 0;
 
-	if (!claim || !claim->has_cpus)
+	if (!claim || !claim->status)
 		return 0;
 	neap_cluster_release_cpus(pod);
-	ret = write_status(cluster, node, claim, &status, err);
+	ret = take_status(cluster, node, claim, &status, err);
 	if (ret == 0) {
 		free(pod->seat.status);
 		pod->seat.status = status;
