@@ -238,6 +238,7 @@ static int make_numa(struct neap_cluster *cluster,
 	const struct neap_numa_facts *facts = &topology->facts;
 	struct neap_numa_spec spec = {.resources = cluster->resources,
 				      .topology = facts->topology,
+				      .layout = topology->layout,
 				      .reserved = &facts->reserved,
 				      .zones = facts->zones,
 				      .zone_count = facts->zone_count,
@@ -342,6 +343,7 @@ static void free_topology(struct neap_cluster_topology *topology)
 	if (!topology)
 		return;
 	neap_numa_facts_done(&topology->facts);
+	(void)neap_cpu_layout_unref(topology->layout);
 	free(topology);
 }
 
@@ -351,6 +353,7 @@ void neap_cluster_free_topologies(struct neap_cluster *cluster)
 	     i--;)
 		free_topology(neap_map_at(cluster->topologies, i, NULL));
 	neap_map_free(cluster->topologies);
+	neap_machines_done(&cluster->machines);
 }
 
 static int read_topology(struct neap_cluster *cluster, const struct neap_object *object,
@@ -368,11 +371,15 @@ static int read_topology(struct neap_cluster *cluster, const struct neap_object 
 	}
 	failed = neap_numa_facts_read(tree, cluster->resources, &topology->facts, &why);
 	json_decref(tree);
+	topology->is_broken = failed < 0;
+	if (failed == 0 && topology->facts.topology)
+		failed =
+			neap_machines_share(&cluster->machines, &topology->facts.topology,
+					    &topology->layout, &why);
 	if (failed == -NEAP_ENOMEM) {
 		free_topology(topology);
 		return neap_error_nomem(err);
 	}
-	topology->is_broken = failed < 0;
 	*ret = topology;
 	return 0;
 }
