@@ -195,15 +195,13 @@ static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reas
 		refuse(cycle, row, reason, end + 2);
 }
 
-static bool fits(struct neap_cycle *cycle, uint32_t row)
+/* Apart from fits, which so needs no room on the stack. */
+static __attribute__((noinline)) bool ask(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cpu_known *known;
 	struct neap_error err;
 	int ret;
 
-	/* Most nodes are alike. */
-	if (cycle->columns->cpu_class[row] == cycle->cpus->fitting)
-		return true;
 	known = know(cycle, row);
 	if (known && known->fits) {
 		cycle->cpus->fitting = known->class;
@@ -222,6 +220,12 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	else
 		cycle->is_short = true;
 	return false;
+}
+
+static bool fits(struct neap_cycle *cycle, uint32_t row)
+{
+	/* Most nodes are alike. */
+	return cycle->columns->cpu_class[row] == cycle->cpus->fitting || ask(cycle, row);
 }
 
 /* How full all of the node would be. */
