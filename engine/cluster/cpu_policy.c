@@ -56,17 +56,15 @@ enum neap_band neap_band_of(const char *label, const int32_t *priority, enum nea
 
 /* --- what a pod says --- */
 
-/* A new reference in *ret, an empty object when there is no text. */
+/* A new reference in *ret, NULL when there is no text. */
 static int parse(const char *what, const char *text, json_t **ret, struct neap_error *err)
 {
 	json_error_t where;
 	int failed;
 
 	*ret = NULL;
-	if (!text) {
-		*ret = json_object();
-		return *ret ? 0 : neap_error_nomem(err);
-	}
+	if (!text)
+		return 0;
 	failed = neap_json_parse(text, strlen(text), 0, ret, &where);
 	if (failed == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
