@@ -48,23 +48,28 @@ static void drop(struct machine *one)
 	(void)neap_cpu_layout_unref(one->layout);
 }
 
-/* Another number in any place of any row, and a row less. */
+/* Another number in any place of any row, in one place of all rows, and a row less. */
 static void test_kinds(void **state)
 {
 	struct neap_machines machines = {0};
 	struct machine first = share(&machines, plain, 4);
 
 	(void)state;
-	for (size_t i = 0; i < 17; i++) {
+	for (size_t i = 0; i < 21; i++) {
 		struct neap_processor rows[4];
 		struct machine other, same;
 
 		memcpy(rows, plain, sizeof(rows));
-		if (i < 16)
-			*(&rows[i / 4].os_cpu + i % 4) += 10;
-		other = share(&machines, rows, i < 16 ? 4 : 3);
+		for (size_t row = 0; row < 4 && i < 20; row++) {
+			int *const place[] = {&rows[row].os_cpu, &rows[row].core,
+					      &rows[row].socket, &rows[row].node};
+
+			if (i >= 16 || row == i / 4)
+				*place[i % 4] += 10;
+		}
+		other = share(&machines, rows, i < 20 ? 4 : 3);
 		same = share(&machines, plain, 4);
-		if (other.topology == first.topology || other.layout == first.layout)
+		if (other.topology == same.topology || other.layout == same.layout)
 			fail_msg("%zu is another machine", i);
 		/* The first kind goes when it is the oldest of too many, and is there anew. */
 		if (i + 1 < NEAP_MACHINES_MAX) {
