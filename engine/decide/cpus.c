@@ -301,6 +301,14 @@ static int64_t score_columns(const struct weighed *of, size_t count, bool is_mos
 	return weights > 0 ? sum / weights : 0;
 }
 
+static bool is_alike(const struct weighed *of, size_t count, uint32_t a, uint32_t b)
+{
+	for (size_t i = 0; i < count; i++)
+		if (of[i].all[a] != of[i].all[b] || of[i].used[a] != of[i].used[b])
+			return false;
+	return true;
+}
+
 static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
 {
 	struct neap_cpu_work *work = cycle->cpus;
@@ -325,6 +333,7 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	size_t of_count = weigh(cycle, of);
 	/* Without a policy nothing depends on which CPUs it would get. */
 	uint16_t free_class = UINT16_MAX; /* none yet */
+	size_t last = count;              /* scored by columns; count: none yet */
 
 	for (size_t i = 0; i < count; i++) {
 		uint16_t class = cycle->columns->cpu_class[rows[i]];
@@ -338,7 +347,11 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 			}
 			free_class = class;
 		}
-		ret[i] = score_columns(of, of_count, is_most, rows[i]);
+		/* Neighbours are alike where nodes are, and filled evenly. */
+		ret[i] = last < count && is_alike(of, of_count, rows[i], rows[last])
+				 ? ret[last]
+				 : score_columns(of, of_count, is_most, rows[i]);
+		last = i;
 	}
 }
 
