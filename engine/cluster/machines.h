@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Machines of the same kind, of which a cluster has many: what is known of their CPUs is there once, 60 KB of a machine
+ * Machines of the same kind, of which a cluster has many: what is known of their CPUs is there once, 80 KB of a machine
  * with 64 CPUs, and stays in the processor's caches while now this node gives CPUs and now that one. Of one thread. */
 #ifndef NEAP_ENGINE_CLUSTER_MACHINES_H
 #define NEAP_ENGINE_CLUSTER_MACHINES_H
