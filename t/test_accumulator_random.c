@@ -187,7 +187,7 @@ static void random_questions(void **state)
 			ask(&machine, layout, use, &sets, round);
 		}
 		neap_cpu_use_free(use);
-		neap_cpu_layout_free(layout);
+		(void)neap_cpu_layout_unref(layout);
 		(void)neap_topology_unref(topology);
 	}
 }

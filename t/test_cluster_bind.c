@@ -123,8 +123,7 @@ static void place(struct side *side, const struct row *row)
 		fail_msg("%s: no place: %s", row->name, err.msg);
 	assert_true(neap_decide_claim(decide, side->pod, choice.row, &claim, &err) >= 0);
 	if (claim)
-		side->notes = neap_claim_annotations(side->cluster, side->pod, choice.row,
-						     claim);
+		side->notes = neap_claim_annotations(side->pod, claim);
 	assert_int_equal(neap_cluster_assume_with(side->cluster, side->pod, choice.row,
 						  claim, &err),
 			 0);

@@ -104,7 +104,7 @@ static bool place(struct neap_cluster *cluster, struct neap_decide *decide, int 
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	json_t *notes;
-	int ret = neap_decide_pod(decide, find(cluster, i), &choice, &err);
+	int count = 0, ret = neap_decide_pod(decide, find(cluster, i), &choice, &err);
 
 	assert_true(ret >= 0);
 	if (ret == 0)
@@ -113,8 +113,10 @@ static bool place(struct neap_cluster *cluster, struct neap_decide *decide, int 
 	assert_true(ret == 1 || ret == -NEAP_ENOFIT);
 	if (ret < 0)
 		return false;
-	assert_int_equal(claim->grant.cpu_count, pod->cpus);
-	notes = neap_claim_annotations(cluster, find(cluster, i), choice.row, claim);
+	for (int word = 0; word < claim->words; word++)
+		count += __builtin_popcountll(claim->cpus[word]);
+	assert_int_equal(count, pod->cpus);
+	notes = neap_claim_annotations(find(cluster, i), claim);
 	(void)snprintf(
 		pod->status, sizeof(pod->status), "%s",
 		json_string_value(json_object_get(notes, NEAP_KEY_RESOURCE_STATUS)));

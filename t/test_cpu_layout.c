@@ -48,7 +48,7 @@ static void layout_bounds(void **state)
 				 0);
 		if (neap_cpu_layout_new(topology, &layout, &err) != cases[i].ret)
 			fail_msg("%s", cases[i].name);
-		neap_cpu_layout_free(layout);
+		(void)neap_cpu_layout_unref(layout);
 		(void)neap_topology_unref(topology);
 	}
 }
@@ -80,10 +80,10 @@ static void layout_memory(void **state)
 		if (ret == 0)
 			break;
 		assert_int_equal(ret, -NEAP_ENOMEM);
-		neap_cpu_layout_free(layout);
+		(void)neap_cpu_layout_unref(layout);
 	}
 	neap_cpu_use_free(use);
-	neap_cpu_layout_free(layout);
+	(void)neap_cpu_layout_unref(layout);
 	(void)neap_topology_unref(topology);
 }
 

@@ -177,7 +177,7 @@ static void tell(struct neap_cluster *cluster, struct neap_decide *decide,
 	int ret = neap_decide_claim(decide, pod, choice->row, &claim, &err);
 
 	if (ret == 1) {
-		json_t *notes = neap_claim_annotations(cluster, pod, choice->row, claim);
+		json_t *notes = neap_claim_annotations(pod, claim);
 
 		neap_buf_adds(out, cpus_of(json_string_value(json_object_get(
 						   notes, NEAP_KEY_RESOURCE_STATUS)),

@@ -203,10 +203,10 @@ static void fill(struct neap_cluster *cluster, const struct row *row)
 }
 
 /* "0-1@0 SPEC": the CPUs, the NUMA nodes that amounts are of, and what is written as resource-spec. */
-static void tell_claim(struct neap_cluster *cluster, const struct neap_pod *pod,
-		       uint32_t row, const struct neap_claim *claim, struct neap_buf *out)
+static void tell_claim(const struct neap_pod *pod, const struct neap_claim *claim,
+		       struct neap_buf *out)
 {
-	json_t *notes = neap_claim_annotations(cluster, pod, row, claim), *json, *item;
+	json_t *notes = neap_claim_annotations(pod, claim), *json, *item;
 	const char *status =
 		json_string_value(json_object_get(notes, NEAP_KEY_RESOURCE_STATUS));
 	const char *spec =
@@ -243,7 +243,7 @@ static void tell_claimed(struct neap_cluster *cluster, struct neap_decide *decid
 	if (ret == 0)
 		neap_buf_adds(out, " nothing");
 	else
-		tell_claim(cluster, pod, choice->row, claim, out);
+		tell_claim(pod, claim, out);
 	assert_int_equal(neap_cluster_assume_with(cluster, pod, choice->row, claim, &err),
 			 0);
 	neap_claim_free(claim);

@@ -119,6 +119,9 @@ static const char *const odd[] = {
 	"",
 	" ",
 	"\"a\"",
+	" \"a\\\"\\u00e4\" ",
+	"\"a\" x",
+	"\"a",
 	"5",
 };
 
@@ -126,6 +129,7 @@ static void test_fast(void **state)
 {
 	char deep[2000];
 	uint32_t seed = 7;
+	json_t *alone;
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(odd); i++) {
@@ -148,6 +152,7 @@ static void test_fast(void **state)
 					some[(seed >> 20) % (sizeof(some) - 1)];
 			}
 			as_jansson(changed, len, 0);
+			as_jansson(changed, len, JSON_DECODE_ANY);
 		}
 	}
 	/* Too deep for both, and for one. */
@@ -165,6 +170,11 @@ static void test_fast(void **state)
 		assert_non_null(json);
 		json_decref(json);
 	}
+	/* So are texts, where they may stand alone. */
+	assert_null(neap_json_parse_fast("\"a\"", 3, 0));
+	alone = neap_json_parse_fast("\"a\"", 3, JSON_DECODE_ANY);
+	assert_string_equal(json_string_value(alone), "a");
+	json_decref(alone);
 }
 
 /* Fails the n-th allocation, or that one and all after it: `many`. */

@@ -408,6 +408,26 @@ static void test_without_memory(void **state)
 	(void)neap_topology_unref(topology);
 }
 
+/* The same as in whole numbers, just below and at each whole point, where rounding would show. */
+static void test_score_of_one(void **state)
+{
+	uint64_t dice = 5;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		int64_t capacity, part;
+
+		dice = dice * 6364136223846793005 + 1442695040888963407;
+		capacity = (int64_t)(dice >> 17) >> dice % 47;
+		capacity = i % 3 == 0 ? (INT64_C(1) << 46) - i / 3 : capacity + 1;
+		part = (int64_t)(((__int128)capacity * (i % 101) + 99) / 100);
+		for (int64_t less = 0; less <= 2 && less <= part; less++)
+			assert_int_equal(
+				neap_numa_score_one(true, part - less, capacity),
+				(int64_t)((__int128)(part - less) * 100 / capacity));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_score_of_one),
 		cmocka_unit_test(test_without_memory),
 	};
 

@@ -340,8 +340,7 @@ static bool add_claim(const struct maker *maker, json_t *body)
 	if (ret < 0)
 		neap_json_set_text(row, "trouble", err.msg);
 	else
-		notes = neap_claim_annotations(maker->view->cluster, maker->pod, best,
-					       claim);
+		notes = neap_claim_annotations(maker->pod, claim);
 	neap_json_set_text(row, "reservation", claim ? claim->reservation : "");
 	neap_claim_free(claim);
 	text = json_string_value(json_object_get(notes, NEAP_KEY_RESOURCE_STATUS));

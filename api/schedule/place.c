@@ -116,12 +116,12 @@ void scheduler_bound(void *arg, struct neap_object *object,
 }
 
 /* What is written to the pod with its binding: it and the place become known together. False without memory. */
-static bool make_notes(const struct neap_scheduler *scheduler, const struct neap_pod *pod,
-		       uint32_t row, const struct neap_claim *claim, json_t **ret)
+static bool make_notes(const struct neap_pod *pod, const struct neap_claim *claim,
+		       json_t **ret)
 {
 	bool says = claim || *pod->reservation;
 
-	*ret = says ? neap_claim_annotations(scheduler->cluster, pod, row, claim) : NULL;
+	*ret = says ? neap_claim_annotations(pod, claim) : NULL;
 	return !says || *ret;
 }
 
@@ -134,7 +134,7 @@ static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32
 	/* The node may be on its way out, which is not shown yet. */
 	if (!neap_store_newest(scheduler->store, "nodes", "", node))
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %s", node);
-	if (!make_notes(scheduler, pod, row, claim, ret_notes))
+	if (!make_notes(pod, claim, ret_notes))
 		return neap_error_nomem(err);
 	failed = neap_cluster_assume_with(scheduler->cluster, pod, row, claim, err);
 	if (failed < 0) {

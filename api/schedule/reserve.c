@@ -216,9 +216,7 @@ static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 	tree = neap_object_tree(newest);
 	if (!tree)
 		return neap_error_nomem(err);
-	bind->notes =
-		claim ? neap_claim_annotations(scheduler->cluster, stand, row, claim)
-		      : json_object();
+	bind->notes = claim ? neap_claim_annotations(stand, claim) : json_object();
 	failed = bind->notes && forget_cpus(tree, bind->notes) &&
 				 scheduler_note_taken(bind, claim)
 			 ? make_status(scheduler, stand, tree, node, is_waiting,

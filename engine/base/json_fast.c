@@ -292,7 +292,9 @@ json_t *neap_json_parse_fast(const char *text, size_t len, size_t flags)
 	if ((flags & ~(size_t)(JSON_REJECT_DUPLICATES | JSON_DECODE_ANY)) != 0)
 		return NULL;
 	skip_space(&reader);
-	if (reader.at == reader.end || (*reader.at != '{' && *reader.at != '['))
+	if (reader.at == reader.end ||
+	    (*reader.at != '{' && *reader.at != '[' &&
+	     (*reader.at != '"' || !(flags & JSON_DECODE_ANY))))
 		return NULL;
 	value = read_value(&reader, 0);
 	skip_space(&reader);

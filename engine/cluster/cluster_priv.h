@@ -7,6 +7,7 @@
 #include "engine/base/map.h"
 #include "engine/cluster/cluster.h"
 #include "engine/cluster/cpus.h"
+#include "engine/cluster/machines.h"
 
 struct neap_cluster {
 	struct neap_resources *resources;
@@ -36,7 +37,8 @@ struct neap_cluster {
 	struct neap_load load;
 	struct neap_cpus_args cpus_args;
 	struct neap_map
-		*topologies;      /* struct neap_cluster_topology, by name of the node */
+		*topologies; /* struct neap_cluster_topology, by name of the node */
+	struct neap_machines machines;
 	size_t cpus_ruled;        /* nodes whose book concerns pods of all kinds */
 	struct neap_map *volumes; /* struct neap_volume, by name */
 	struct neap_map *claims;  /* struct neap_volume_claim, by "NAMESPACE/NAME" */

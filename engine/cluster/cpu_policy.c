@@ -56,17 +56,15 @@ enum neap_band neap_band_of(const char *label, const int32_t *priority, enum nea
 
 /* --- what a pod says --- */
 
-/* A new reference in *ret, an empty object when there is no text. */
+/* A new reference in *ret, NULL when there is no text. */
 static int parse(const char *what, const char *text, json_t **ret, struct neap_error *err)
 {
 	json_error_t where;
 	int failed;
 
 	*ret = NULL;
-	if (!text) {
-		*ret = json_object();
-		return *ret ? 0 : neap_error_nomem(err);
-	}
+	if (!text)
+		return 0;
 	failed = neap_json_parse(text, strlen(text), 0, ret, &where);
 	if (failed == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
@@ -104,7 +102,8 @@ static bool read_bind(const char *word, enum neap_cpu_bind on_default,
 	return *ret != NEAP_BIND_DEFAULT;
 }
 
-static int read_spec(const struct neap_cpu_wish_from *from, const json_t *spec,
+static int read_spec(const struct neap_cpu_wish_from *from,
+		     enum neap_cpu_bind default_bind, const json_t *spec,
 		     struct neap_cpu_wish *ret, struct neap_error *err)
 {
 	static const char what[] = NEAP_KEY_RESOURCE_SPEC;
@@ -125,11 +124,11 @@ static int read_spec(const struct neap_cpu_wish_from *from, const json_t *spec,
 	if ((from->qos != NEAP_QOS_LSE && from->qos != NEAP_QOS_LSR) ||
 	    from->band != NEAP_BAND_PROD)
 		return 0;
-	is_known = read_bind(preferred_text, from->default_bind, &preferred);
+	is_known = read_bind(preferred_text, default_bind, &preferred);
 	if (preferred == NEAP_BIND_DEFAULT && is_known)
-		preferred = from->default_bind;
+		preferred = default_bind;
 	if (!is(required_text, ""))
-		is_known = read_bind(required_text, from->default_bind, &required);
+		is_known = read_bind(required_text, default_bind, &required);
 	else
 		required = NEAP_BIND_DEFAULT;
 	if (!is_known)
@@ -166,23 +165,31 @@ static int read_numa(const json_t *spec, struct neap_cpu_wish *ret,
 	return 0;
 }
 
-int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
-		       struct neap_error *err)
+int neap_cpu_wishes_make(const struct neap_cpu_wish_from *from,
+			 const enum neap_cpu_bind *defaults, size_t count,
+			 struct neap_cpu_wish *ret, struct neap_error *err)
 {
 	json_t *spec = NULL, *numa = NULL;
-	int failed;
+	int failed = parse(NEAP_KEY_RESOURCE_SPEC, from->resource_spec, &spec, err);
 
-	*ret = (struct neap_cpu_wish){.cpu_milli = from->cpu_milli};
-	failed = parse(NEAP_KEY_RESOURCE_SPEC, from->resource_spec, &spec, err);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = (struct neap_cpu_wish){.cpu_milli = from->cpu_milli};
 	if (failed == 0)
 		failed = parse(NEAP_KEY_NUMA_SPEC, from->numa_spec, &numa, err);
-	if (failed == 0)
-		failed = read_numa(numa, ret, err);
-	if (failed == 0)
-		failed = read_spec(from, spec, ret, err);
+	for (size_t i = 0; i < count && failed == 0; i++) {
+		failed = read_numa(numa, &ret[i], err);
+		if (failed == 0)
+			failed = read_spec(from, defaults[i], spec, &ret[i], err);
+	}
 	json_decref(spec);
 	json_decref(numa);
 	return failed;
+}
+
+int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
+		       struct neap_error *err)
+{
+	return neap_cpu_wishes_make(from, &from->default_bind, 1, ret, err);
 }
 
 /* --- what a node says --- */

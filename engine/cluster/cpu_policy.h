@@ -52,6 +52,10 @@ struct neap_cpu_wish {
 /* NEAP_EINVAL: an annotation cannot be read; NEAP_ENOFIT: no node will ever do; NEAP_ENOMEM. */
 int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
 		       struct neap_error *err);
+/* The same for each of so many defaults, in place of from's. */
+int neap_cpu_wishes_make(const struct neap_cpu_wish_from *from,
+			 const enum neap_cpu_bind *defaults, size_t count,
+			 struct neap_cpu_wish *ret, struct neap_error *err);
 
 /* What a node says. */
 struct neap_cpu_rule {

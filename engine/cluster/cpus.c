@@ -238,6 +238,7 @@ static int make_numa(struct neap_cluster *cluster,
 	const struct neap_numa_facts *facts = &topology->facts;
 	struct neap_numa_spec spec = {.resources = cluster->resources,
 				      .topology = facts->topology,
+				      .layout = topology->layout,
 				      .reserved = &facts->reserved,
 				      .zones = facts->zones,
 				      .zone_count = facts->zone_count,
@@ -342,6 +343,7 @@ static void free_topology(struct neap_cluster_topology *topology)
 	if (!topology)
 		return;
 	neap_numa_facts_done(&topology->facts);
+	(void)neap_cpu_layout_unref(topology->layout);
 	free(topology);
 }
 
@@ -351,6 +353,7 @@ void neap_cluster_free_topologies(struct neap_cluster *cluster)
 	     i--;)
 		free_topology(neap_map_at(cluster->topologies, i, NULL));
 	neap_map_free(cluster->topologies);
+	neap_machines_done(&cluster->machines);
 }
 
 static int read_topology(struct neap_cluster *cluster, const struct neap_object *object,
@@ -368,11 +371,15 @@ static int read_topology(struct neap_cluster *cluster, const struct neap_object 
 	}
 	failed = neap_numa_facts_read(tree, cluster->resources, &topology->facts, &why);
 	json_decref(tree);
+	topology->is_broken = failed < 0;
+	if (failed == 0 && topology->facts.topology)
+		failed =
+			neap_machines_share(&cluster->machines, &topology->facts.topology,
+					    &topology->layout, &why);
 	if (failed == -NEAP_ENOMEM) {
 		free_topology(topology);
 		return neap_error_nomem(err);
 	}
-	topology->is_broken = failed < 0;
 	*ret = topology;
 	return 0;
 }
@@ -446,11 +453,12 @@ void neap_cluster_remove_topology(struct neap_cluster *cluster, const char *name
 /* --- what is assumed --- */
 
 /* Nobody may have come between. */
-static bool is_free(const struct neap_numa_node *numa,
-		    const struct neap_numa_grant *grant)
+static bool is_free(const struct neap_numa_node *numa, const struct neap_claim *claim)
 {
-	for (int i = 0; i < numa->layout->words; i++) {
-		uint64_t left = grant->cpus[i];
+	if (claim->words != numa->layout->words)
+		return false;
+	for (int i = 0; i < claim->words; i++) {
+		uint64_t left = claim->cpus[i];
 
 		if (left & (numa->reserved[i] | ~numa->layout->all[i]))
 			return false;
@@ -482,26 +490,20 @@ static bool is_still_free(struct neap_cluster *cluster, struct neap_cluster_node
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (is_used(node->pods[i], claim))
 			neap_cluster_release_cpus(node->pods[i]);
-	is_it = is_free(node->cpus->numa, &claim->grant);
+	is_it = is_free(node->cpus->numa, claim);
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (is_used(node->pods[i], claim))
 			neap_cluster_hold_cpus(cluster, node->pods[i]);
 	return is_it;
 }
 
-static int write_status(struct neap_cluster *cluster, struct neap_cluster_node *node,
-			const struct neap_claim *claim, char **ret,
-			struct neap_error *err)
+static int take_status(struct neap_cluster *cluster, struct neap_cluster_node *node,
+		       const struct neap_claim *claim, char **ret, struct neap_error *err)
 {
-	const struct neap_cpus *book = node->cpus;
-	json_t *status;
-
 	if (!is_still_free(cluster, node, claim))
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "its CPUs are not free any more");
-	status = neap_numa_status_write(book->numa, &claim->grant);
-	*ret = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
-	json_decref(status);
+	*ret = neap_strdup(claim->status);
 	return *ret ? 0 : neap_error_nomem(err);
 }
 
@@ -516,9 +518,9 @@ int neap_cluster_assume_with(struct neap_cluster *cluster, struct neap_pod *pod,
 		reservation = neap_strdup(claim->reservation_uid);
 		ret = reservation ? 0 : neap_error_nomem(err);
 	}
-	if (ret == 0 && claim && claim->has_cpus)
-		ret = write_status(cluster, cluster->columns.nodes[row], claim, &status,
-				   err);
+	if (ret == 0 && claim && claim->status)
+		ret = take_status(cluster, cluster->columns.nodes[row], claim, &status,
+				  err);
 	if (ret < 0) {
 		free(reservation);
 		return ret;
@@ -540,10 +542,10 @@ int neap_cluster_give(struct neap_cluster *cluster, struct neap_pod *pod,
 	char *status = NULL;
 	int ret = 0;
 
-	if (!claim || !claim->has_cpus)
+	if (!claim || !claim->status)
 		return 0;
 	neap_cluster_release_cpus(pod);
-	ret = write_status(cluster, node, claim, &status, err);
+	ret = take_status(cluster, node, claim, &status, err);
 	if (ret == 0) {
 		free(pod->seat.status);
 		pod->seat.status = status;

@@ -47,10 +47,12 @@ struct neap_claim {
 	 * borrowed from the cluster until it changes. */
 	struct neap_pod **taken;
 	size_t taken_count;
-	bool has_cpus; /* what follows is said */
+	/* Its CPUs and NUMA nodes, as resource-status has them; owned. NULL: none of that, and of what follows. */
+	char *status;
 	struct neap_cpu_choice choice;
 	enum neap_cpu_exclusive exclusive;
-	struct neap_numa_grant grant;
+	int words;       /* of the layout of the node */
+	uint64_t cpus[]; /* slots */
 };
 
 void neap_cpus_args_init(struct neap_cpus_args *args);

@@ -11,7 +11,9 @@
 /* A NodeResourceTopology as it was told. */
 struct neap_cluster_topology {
 	struct neap_numa_facts facts;
-	bool is_broken; /* could not be read */
+	struct neap_cpu_layout
+		*layout; /* NULL: there is no CPU topology that can be used */
+	bool is_broken;  /* could not be read */
 };
 
 /* What a node says by its own labels and annotations. */

@@ -130,7 +130,9 @@ int neap_numa_node_new(const struct neap_numa_spec *spec, struct neap_numa_node 
 	node->names = spec->resources;
 	node->max_refs = spec->max_refs > 1 ? spec->max_refs : 1;
 	failed = count_zones(node, spec, err);
-	if (failed == 0)
+	if (failed == 0 && spec->layout)
+		node->layout = neap_cpu_layout_ref(spec->layout);
+	else if (failed == 0)
 		failed = neap_cpu_layout_new(spec->topology, &node->layout, err);
 	if (failed == 0)
 		failed = neap_cpu_use_new(node->layout, &node->use, err);
@@ -175,7 +177,7 @@ void neap_numa_node_free(struct neap_numa_node *node)
 	free(node->used);
 	free(node->twice);
 	neap_cpu_use_free(node->use);
-	neap_cpu_layout_free(node->layout);
+	(void)neap_cpu_layout_unref(node->layout);
 	free(node);
 }
 

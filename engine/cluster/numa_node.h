@@ -27,6 +27,7 @@ struct neap_numa_ratio {
 struct neap_numa_spec {
 	const struct neap_resources *resources; /* borrowed as long as the node lives */
 	const struct neap_topology *topology;
+	struct neap_cpu_layout *layout;     /* of the topology; NULL: it is made */
 	const struct neap_cpuset *reserved; /* CPUs that no pod is given; NULL: none */
 	const struct neap_numa_zone *zones; /* in any order */
 	size_t zone_count;

@@ -48,15 +48,14 @@ static int make_wishes(struct neap_pod_cpus *cpus, struct neap_error *err)
 {
 	static const enum neap_cpu_bind binds[] = {NEAP_BIND_FULL_PCPUS,
 						   NEAP_BIND_SPREAD};
-	struct neap_cpu_wish_from from = cpus->from;
-	int ret;
+	int ret = neap_cpu_wishes_make(&cpus->from, binds, NEAP_ARRAY_LEN(binds),
+				       cpus->wishes, err);
 
-	cpus->spec = unless_empty(from.resource_spec);
-	ret = read_exclusive(cpus->spec, &cpus->exclusive, err);
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(binds) && ret == 0; i++) {
-		from.default_bind = binds[i];
-		ret = neap_cpu_wish_make(&from, &cpus->wishes[i], err);
-	}
+	cpus->spec = unless_empty(cpus->from.resource_spec);
+	if (ret == 0 && cpus->wishes[0].is_binding)
+		cpus->exclusive = cpus->wishes[0].exclusive;
+	else if (read_exclusive(cpus->spec, &cpus->exclusive, err) < 0)
+		ret = -NEAP_ENOMEM;
 	return ret;
 }
 

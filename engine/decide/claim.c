@@ -15,6 +15,7 @@ void neap_claim_free(struct neap_claim *claim)
 	if (!claim)
 		return;
 	free(claim->taken);
+	free(claim->status);
 	free(claim);
 }
 
@@ -25,6 +26,29 @@ static bool gets_nothing(const struct neap_cluster *cluster, const struct neap_p
 	return !pod->cpus && !neap_cluster_cpus(cluster, row);
 }
 
+/* What the work has come to. A grant has room for the largest machine, a claim only for what the node has. */
+static struct neap_claim *new_claim(const struct neap_cpu_work *work,
+				    const struct neap_numa_node *node)
+{
+	size_t bytes = (size_t)node->layout->words * sizeof(uint64_t);
+	struct neap_claim *claim = neap_alloc(sizeof(*claim) + bytes);
+	json_t *status;
+
+	if (!claim)
+		return NULL;
+	claim->choice = work->choice;
+	claim->exclusive = work->wish.exclusive;
+	claim->words = node->layout->words;
+	memcpy(claim->cpus, work->grant.cpus, bytes);
+	status = neap_numa_status_write(node, &work->grant);
+	claim->status = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
+	json_decref(status);
+	if (claim->status)
+		return claim;
+	neap_claim_free(claim);
+	return NULL;
+}
+
 int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
 		    const struct neap_cpu_kept *kept, struct neap_claim **ret,
 		    struct neap_error *err)
@@ -32,7 +56,6 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 	struct neap_cluster *cluster = neap_decide_cluster(decide);
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
 	struct neap_cpu_work *work;
-	struct neap_claim *claim;
 	int answer;
 
 	*ret = NULL;
@@ -51,15 +74,8 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
-	claim = neap_alloc(sizeof(*claim));
-	if (!claim)
-		return neap_error_nomem(err);
-	claim->has_cpus = true;
-	claim->choice = work->choice;
-	claim->exclusive = work->wish.exclusive;
-	claim->grant = work->grant;
-	*ret = claim;
-	return 1;
+	*ret = new_claim(work, neap_cluster_cpus(cluster, row)->numa);
+	return *ret ? 1 : neap_error_nomem(err);
 }
 
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
@@ -79,10 +95,15 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- what is written --- */
 
-static bool put(json_t *notes, const char *key, json_t *value)
+static bool put(json_t *notes, const char *key, const char *text)
+{
+	return json_object_set_new(notes, key, json_string(text)) == 0;
+}
+
+static bool put_json(json_t *notes, const char *key, json_t *value)
 {
 	char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
-	bool is_put = text && json_object_set_new(notes, key, json_string(text)) == 0;
+	bool is_put = text && put(notes, key, text);
 
 	free(text);
 	return is_put;
@@ -103,7 +124,7 @@ static bool put_spec(json_t *notes, const struct neap_pod *pod,
 		return false;
 	spec = neap_cpu_spec_write(before, &claim->choice);
 	is_put = spec && ((before && json_equal(spec, before)) ||
-			  put(notes, NEAP_KEY_RESOURCE_SPEC, spec));
+			  put_json(notes, NEAP_KEY_RESOURCE_SPEC, spec));
 	json_decref(before);
 	json_decref(spec);
 	return is_put;
@@ -122,30 +143,19 @@ static bool put_reservation(json_t *notes, const struct neap_pod *pod,
 			? json_pack("{s:s, s:s}", "name", claim->reservation, "uid",
 				    claim->reservation_uid)
 			: json_object();
-	is_put = put(notes, NEAP_KEY_RESERVATION_ALLOCATED, value);
+	is_put = put_json(notes, NEAP_KEY_RESERVATION_ALLOCATED, value);
 	json_decref(value);
 	return is_put;
 }
 
-json_t *neap_claim_annotations(const struct neap_cluster *cluster,
-			       const struct neap_pod *pod, uint32_t row,
-			       const struct neap_claim *claim)
+json_t *neap_claim_annotations(const struct neap_pod *pod, const struct neap_claim *claim)
 {
-	const struct neap_cpus *book = neap_cluster_cpus(cluster, row);
-	json_t *notes = json_object(), *status;
-	bool is_whole;
+	json_t *notes = json_object();
 
-	if (notes && !put_reservation(notes, pod, claim)) {
-		json_decref(notes);
-		return NULL;
-	}
-	if (!notes || !claim || !claim->has_cpus || !book || !book->numa)
-		return notes;
-	status = neap_numa_status_write(book->numa, &claim->grant);
-	is_whole = put(notes, NEAP_KEY_RESOURCE_STATUS, status) &&
-		   put_spec(notes, pod, claim);
-	json_decref(status);
-	if (is_whole)
+	if (notes && put_reservation(notes, pod, claim) &&
+	    (!claim || !claim->status ||
+	     (put(notes, NEAP_KEY_RESOURCE_STATUS, claim->status) &&
+	      put_spec(notes, pod, claim))))
 		return notes;
 	json_decref(notes);
 	return NULL;

@@ -195,15 +195,13 @@ static void refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reas
 		refuse(cycle, row, reason, end + 2);
 }
 
-static bool fits(struct neap_cycle *cycle, uint32_t row)
+/* Apart from fits, which so needs no room on the stack. */
+static __attribute__((noinline)) bool ask(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cpu_known *known;
 	struct neap_error err;
 	int ret;
 
-	/* Most nodes are alike. */
-	if (cycle->columns->cpu_class[row] == cycle->cpus->fitting)
-		return true;
 	known = know(cycle, row);
 	if (known && known->fits) {
 		cycle->cpus->fitting = known->class;
@@ -222,6 +220,12 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	else
 		cycle->is_short = true;
 	return false;
+}
+
+static bool fits(struct neap_cycle *cycle, uint32_t row)
+{
+	/* Most nodes are alike. */
+	return cycle->columns->cpu_class[row] == cycle->cpus->fitting || ask(cycle, row);
 }
 
 /* How full all of the node would be. */
@@ -297,6 +301,14 @@ static int64_t score_columns(const struct weighed *of, size_t count, bool is_mos
 	return weights > 0 ? sum / weights : 0;
 }
 
+static bool is_alike(const struct weighed *of, size_t count, uint32_t a, uint32_t b)
+{
+	for (size_t i = 0; i < count; i++)
+		if (of[i].all[a] != of[i].all[b] || of[i].used[a] != of[i].used[b])
+			return false;
+	return true;
+}
+
 static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
 {
 	struct neap_cpu_work *work = cycle->cpus;
@@ -321,6 +333,7 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	size_t of_count = weigh(cycle, of);
 	/* Without a policy nothing depends on which CPUs it would get. */
 	uint16_t free_class = UINT16_MAX; /* none yet */
+	size_t last = count;              /* scored by columns; count: none yet */
 
 	for (size_t i = 0; i < count; i++) {
 		uint16_t class = cycle->columns->cpu_class[rows[i]];
@@ -334,7 +347,11 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 			}
 			free_class = class;
 		}
-		ret[i] = score_columns(of, of_count, is_most, rows[i]);
+		/* Neighbours are alike where nodes are, and filled evenly. */
+		ret[i] = last < count && is_alike(of, of_count, rows[i], rows[last])
+				 ? ret[last]
+				 : score_columns(of, of_count, is_most, rows[i]);
+		last = i;
 	}
 }
 

@@ -59,10 +59,17 @@ static void block_free(struct block *block)
 	free(block);
 }
 
-void neap_cpu_layout_free(struct neap_cpu_layout *layout)
+struct neap_cpu_layout *neap_cpu_layout_ref(struct neap_cpu_layout *layout)
 {
-	if (layout)
+	layout->refs++;
+	return layout;
+}
+
+struct neap_cpu_layout *neap_cpu_layout_unref(struct neap_cpu_layout *layout)
+{
+	if (layout && --layout->refs == 0)
 		block_free((struct block *)layout);
+	return NULL;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -356,6 +363,7 @@ int neap_cpu_layout_new(const struct neap_topology *topology,
 	block = neap_alloc(sizeof(*block));
 	if (!block)
 		return neap_error_nomem(err);
+	block->layout.refs = 1;
 	failed = build(block, topology, err);
 	if (failed < 0)
 		block_free(block);

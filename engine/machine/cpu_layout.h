@@ -3,7 +3,7 @@
  * The CPUs of a machine renumbered, so that what is asked of them when CPUs are given out is a few operations on
  * words of 64 bits. Each CPU has a slot: cores in the order of socket and core id, each with as many slots as the
  * largest core needs (a power of two, so that no core lies in two words), its CPUs in the order of their ids.
- * Slots without a CPU are in no set. Immutable. */
+ * Slots without a CPU are in no set. Immutable, and shared by reference count. */
 #ifndef NEAP_ENGINE_MACHINE_CPU_LAYOUT_H
 #define NEAP_ENGINE_MACHINE_CPU_LAYOUT_H
 
@@ -32,6 +32,7 @@ enum neap_cpu_order {
 };
 
 struct neap_cpu_layout {
+	unsigned refs; /* of one thread */
 	int cpus, cores, node_count, socket_count, part_count;
 	int stride; /* slots of a core: 1, 2, 4 ... 64 */
 	int words;
@@ -54,7 +55,8 @@ struct neap_cpu_layout {
  * nodes or sockets; NEAP_ENOMEM. */
 int neap_cpu_layout_new(const struct neap_topology *topology,
 			struct neap_cpu_layout **ret, struct neap_error *err);
-void neap_cpu_layout_free(struct neap_cpu_layout *layout);
+struct neap_cpu_layout *neap_cpu_layout_ref(struct neap_cpu_layout *layout);
+struct neap_cpu_layout *neap_cpu_layout_unref(struct neap_cpu_layout *layout); /* NULL */
 
 /* CPUs that are not here are left out. to: words of the layout. */
 void neap_cpu_layout_to_slots(const struct neap_cpu_layout *layout,

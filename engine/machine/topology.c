@@ -51,6 +51,41 @@ struct neap_topology *neap_topology_unref(struct neap_topology *topology)
 	return NULL;
 }
 
+static bool has_equal_parts(const struct neap_topology *a, const struct neap_topology *b)
+{
+	for (int i = 0; i < a->core_count; i++)
+		if (a->cores[i].os_core != b->cores[i].os_core ||
+		    a->cores[i].socket != b->cores[i].socket ||
+		    !neap_cpuset_is_equal(&a->cores[i].cpus, &b->cores[i].cpus))
+			return false;
+	for (int i = 0; i < a->l3_count; i++)
+		if (a->l3s[i].size_bytes != b->l3s[i].size_bytes ||
+		    !neap_cpuset_is_equal(&a->l3s[i].cpus, &b->l3s[i].cpus))
+			return false;
+	for (int i = 0; i < a->node_count; i++)
+		if (a->nodes[i].os_node != b->nodes[i].os_node ||
+		    a->nodes[i].memory_bytes != b->nodes[i].memory_bytes ||
+		    a->nodes[i].is_near != b->nodes[i].is_near ||
+		    !neap_cpuset_is_equal(&a->nodes[i].cpus, &b->nodes[i].cpus))
+			return false;
+	for (int i = 0; i < a->socket_count; i++)
+		if (a->sockets[i].os_socket != b->sockets[i].os_socket ||
+		    !neap_cpuset_is_equal(&a->sockets[i].cpus, &b->sockets[i].cpus))
+			return false;
+	return true;
+}
+
+bool neap_topology_is_equal(const struct neap_topology *a, const struct neap_topology *b)
+{
+	return a->cpu_count == b->cpu_count && a->core_count == b->core_count &&
+	       a->l3_count == b->l3_count && a->node_count == b->node_count &&
+	       a->socket_count == b->socket_count && a->kind_count == b->kind_count &&
+	       strcmp(a->model, b->model) == 0 &&
+	       neap_cpuset_is_equal(&a->online, &b->online) &&
+	       memcmp(a->cpus, b->cpus, (size_t)a->cpu_count * sizeof(*a->cpus)) == 0 &&
+	       has_equal_parts(a, b);
+}
+
 const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topology,
 					      int os_cpu)
 {

@@ -79,6 +79,9 @@ struct neap_topology *neap_topology_new(int cpus, int cores, int l3s, int nodes,
 struct neap_topology *neap_topology_ref(struct neap_topology *topology);
 struct neap_topology *neap_topology_unref(struct neap_topology *topology); /* NULL */
 
+/* Whether they are alike in all that is known of them, with their rows in the same order. */
+bool neap_topology_is_equal(const struct neap_topology *a, const struct neap_topology *b);
+
 /* The row of a CPU, NULL if it is not here (offline, unknown). */
 const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topology,
 					      int os_cpu);

@@ -143,9 +143,7 @@ WRAP(PART_CLAIM, int, neap_decide_claim,
      (decide, pod, row, ret, err))
 typedef json_t *json_ptr;
 WRAP(PART_CLAIM, json_ptr, neap_claim_annotations,
-     (const struct neap_cluster *cluster, const struct neap_pod *pod, uint32_t row,
-      const struct neap_claim *claim),
-     (cluster, pod, row, claim))
+     (const struct neap_pod *pod, const struct neap_claim *claim), (pod, claim))
 WRAP_VOID(PART_BIND, neap_kube_ask_bind,
 	  (struct neap_kube * kube, const struct neap_kube_ask *ask, const char *uid,
 	   const char *node, json_t *annotations),

@@ -125,11 +125,10 @@ void kept_remove_pod(struct kept_rig *rig, const char *name)
 
 /* --- deciding --- */
 
-static void tell(struct kept_rig *rig, const struct neap_pod *pod, uint32_t row,
-		 const struct neap_claim *claim, const char *node, char *ret, size_t size)
+static void tell(const struct neap_pod *pod, const struct neap_claim *claim,
+		 const char *node, char *ret, size_t size)
 {
-	json_t *notes =
-		claim ? neap_claim_annotations(rig->cluster, pod, row, claim) : NULL;
+	json_t *notes = claim ? neap_claim_annotations(pod, claim) : NULL;
 	const char *status =
 		json_string_value(json_object_get(notes, KEPT_KEY "resource-status"));
 	char cpus[256] = "";
@@ -170,7 +169,7 @@ const char *kept_decide(struct kept_rig *rig, struct neap_pod *pod, bool keeps)
 		(void)snprintf(text, sizeof(text), "%s", err.msg);
 		return text;
 	}
-	tell(rig, pod, choice.row, claim, choice.node, text, sizeof(text));
+	tell(pod, claim, choice.node, text, sizeof(text));
 	if (keeps &&
 	    neap_cluster_assume_with(rig->cluster, pod, choice.row, claim, &err) < 0)
 		fail_msg("%s", err.msg);

@@ -143,6 +143,6 @@ int cpu_case_parse(const json_t *given, struct cpu_case *ret, struct neap_error 
 void cpu_case_done(struct cpu_case *cpus)
 {
 	neap_cpu_use_free(cpus->use);
-	neap_cpu_layout_free(cpus->layout);
+	(void)neap_cpu_layout_unref(cpus->layout);
 	cpus->topology = neap_topology_unref(cpus->topology);
 }
