@@ -37,9 +37,9 @@ enum {
 enum { HAS_OBJECT = 1, HAS_CONTROLLER = 2, HAS_SELECTOR = 4 };
 
 struct neap_owner_slot {
-	unsigned made, shown; /* HAS_* */
-	const struct neap_selector *
-		*selector; /* in Lua's memory, kept there by the list */
+	unsigned made, shown;                  /* HAS_* */
+	unsigned object, controller;           /* what is in them, see set_ref */
+	const struct neap_selector **selector; /* in Lua's memory: the list keeps it */
 };
 
 /* --- how large --- */
@@ -151,26 +151,34 @@ static void make_parts(lua_State *L, struct neap_reserve_own *own, int kept, siz
 
 /* --- showing --- */
 
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-	neap_place_push_text(L, text);
-	lua_setfield(L, -2, name);
-}
-
+/* shown: bits of what is in the table, by field. What neither is there nor was is not touched. */
 static void set_ref(lua_State *L, int kept, lua_Integer behind,
-		    const struct neap_reserve_ref *ref)
+		    const struct neap_reserve_ref *ref, unsigned *shown)
 {
+	static const char *const names[] = {"namespace", "uid", "name", "kind",
+					    "apiVersion"};
+	const char *const texts[] = {ref->ns, ref->uid, ref->name, ref->kind,
+				     ref->api_version};
+	const unsigned controller = 1u << NEAP_ARRAY_LEN(texts);
+	bool says = ref->controller != NEAP_REF_NOT_SAID;
+	unsigned before = *shown;
+
+	*shown = says ? controller : 0;
 	lua_rawgeti(L, kept, behind);
-	set_text(L, "namespace", ref->ns);
-	set_text(L, "uid", ref->uid);
-	set_text(L, "name", ref->name);
-	set_text(L, "kind", ref->kind);
-	set_text(L, "apiVersion", ref->api_version);
-	if (ref->controller != NEAP_REF_NOT_SAID)
-		lua_pushboolean(L, ref->controller == NEAP_REF_TRUE);
-	else
-		lua_pushnil(L);
-	lua_setfield(L, -2, "controller");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(texts); i++) {
+		*shown |= (texts[i] ? 1u : 0u) << i;
+		if (!texts[i] && !(before >> i & 1))
+			continue;
+		neap_place_push_text(L, texts[i]);
+		lua_setfield(L, -2, names[i]);
+	}
+	if (says || (before & controller)) {
+		if (says)
+			lua_pushboolean(L, ref->controller == NEAP_REF_TRUE);
+		else
+			lua_pushnil(L);
+		lua_setfield(L, -2, "controller");
+	}
 	lua_pop(L, 1);
 }
 
@@ -252,9 +260,11 @@ static void show(lua_State *L, struct neap_policy *policy,
 			set_shape(L, kept, i, shape);
 		slot->shown = shape;
 		if (owner->has_object)
-			set_ref(L, kept, place_of(i, OBJECT_BEHIND), &owner->object);
+			set_ref(L, kept, place_of(i, OBJECT_BEHIND), &owner->object,
+				&slot->object);
 		if (owner->has_controller)
-			set_ref(L, kept, place_of(i, OWNER_BEHIND), &owner->controller);
+			set_ref(L, kept, place_of(i, OWNER_BEHIND), &owner->controller,
+				&slot->controller);
 	}
 	set_count(L, own, kept, count);
 	own->is_torn = false;
