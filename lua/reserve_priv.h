@@ -7,7 +7,8 @@
 #include "lua/place_priv.h"
 #include "lua/reserve.h"
 
-/* Reservations whose facts are kept, what they may take together, and one by itself, all of it generously counted. The
+/* Reservations whose facts are kept, what they may take together, and one by itself (its owners, too), all of it
+ * generously counted. The
  * script pays with its time when Lua goes through them for garbage: about a millisecond for one MiB. */
 #define NEAP_FACTS_MAX       4096
 #define NEAP_FACTS_BYTES     ((size_t)1024 * 1024)
