@@ -47,7 +47,9 @@ int neap_lua_selector_new(lua_State *L);
 /* Pushes the object of a LabelSelector that was checked before. */
 void neap_lua_push_selector(lua_State *L, const json_t *json);
 struct neap_selector;
-void neap_lua_push_selector_copy(lua_State *L, const struct neap_selector *selector);
+/* Pushes an object without a selector and returns the place for one, which is borrowed and may be another one later;
+ * NULL: asking it raises. */
+const struct neap_selector **neap_lua_new_selector(lua_State *L);
 /* A table of labels, or a LabelSelector, as JSON; {} is an empty object. Bounded. Does not raise. */
 int neap_lua_read_labels_json(lua_State *L, int index, json_t **ret,
 			      struct neap_error *err);

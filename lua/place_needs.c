@@ -151,6 +151,8 @@ static void note_cost(struct neap_place_needs *needs, const struct neap_place_ne
 		needs->has_tree = true;
 		break;
 	case NEAP_PLACE_RESV_OWNERS:
+		needs->has_owners = true;
+		break;
 	case NEAP_PLACE_RESV_ANNOTATIONS:
 		needs->has_facts = true;
 		break;

@@ -55,7 +55,8 @@ struct neap_place_needs {
 	struct neap_place_need rows[NEAP_NEEDS_MAX];
 	/* Of the pod, what stands in its text alone: annotations without "?", and any. */
 	bool must_have_annotations, has_tree;
-	bool has_facts;    /* of the reservation, what is dear to make: reserve_facts.c */
+	bool has_owners;   /* of the reservation: reserve_owners.c */
+	bool has_facts;    /* ..., what is dear to make: reserve_facts.c */
 	size_t node_count; /* needs of nodes */
 	bool by_value;     /* a filter is handed these as arguments, in their order */
 	size_t batch;      /* nodes whose fields are handed to Lua at a time */

@@ -37,6 +37,7 @@ enum neap_policy_ref {
 	NEAP_REF_TARGETS, /* list: for each need the table that has it, and its key */
 	NEAP_REF_FACTS, /* address of a reservation -> list: by need, what is dear to make */
 	NEAP_REF_PASSING, /* such a list, of the reservation of this call */
+	NEAP_REF_OWNERS,  /* list: the tables that show owners, see reserve_owners.c */
 	NEAP_REF_LOOP,    /* of the kind filter: the function that goes through nodes */
 	NEAP_REF_COUNT
 };

@@ -95,9 +95,9 @@ static void read_rank(lua_State *L, struct ask *ask)
 static int ask_protected(lua_State *L)
 {
 	struct ask *ask = lua_touserdata(L, 1);
-	const struct neap_policy *policy = ask->policy;
+	struct neap_policy *policy = ask->policy;
 
-	luaL_checkstack(L, 16, NULL);
+	luaL_checkstack(L, 24, NULL);
 	if (!neap_reserve_set(L, policy, ask->offer, ask->err)) {
 		ask->is_skipped = true;
 		return 0;

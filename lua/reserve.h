@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kind reservation: what one decision about a pod asks of a policy, one reservation after the other. Two tables are made
- * for a decision, and a reservation costs no memory in them; what is dear to make of one (its owners, a text of its
- * annotations) is kept from decision to decision, of some thousands at most. */
+ * for a decision, and a reservation costs no memory in them: its owners are shown in tables that are there, too. What is
+ * dear to make of one (a text of its annotations) is kept from decision to decision, of some thousands at most. */
 #ifndef NEAP_LUA_RESERVE_H
 #define NEAP_LUA_RESERVE_H
 

@@ -21,84 +21,6 @@ struct facts {
 	bool is_kept;
 };
 
-/* --- owners --- */
-
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	lua_pushstring(L, text);
-	lua_setfield(L, -2, name);
-}
-
-static void push_ref(lua_State *L, const struct neap_reserve_ref *ref)
-{
-	lua_createtable(L, 0, 4);
-	set_text(L, "namespace", ref->ns);
-	set_text(L, "uid", ref->uid);
-	set_text(L, "name", ref->name);
-	set_text(L, "kind", ref->kind);
-	set_text(L, "apiVersion", ref->api_version);
-	if (ref->controller != NEAP_REF_NOT_SAID) {
-		lua_pushboolean(L, ref->controller == NEAP_REF_TRUE);
-		lua_setfield(L, -2, "controller");
-	}
-}
-
-static void push_owner(lua_State *L, const struct neap_reserve_owner *owner)
-{
-	lua_createtable(L, 0, 2);
-	if (owner->has_object) {
-		push_ref(L, &owner->object);
-		lua_setfield(L, -2, "object");
-	}
-	if (owner->has_controller) {
-		push_ref(L, &owner->controller);
-		lua_setfield(L, -2, "controller");
-	}
-	if (owner->selector) {
-		neap_lua_push_selector_copy(L, owner->selector);
-		lua_setfield(L, -2, "labelSelector");
-	}
-}
-
-static void push_owners(lua_State *L, const struct neap_reserve *reserve)
-{
-	lua_createtable(L, (int)reserve->owner_count, 0);
-	for (size_t i = 0; i < reserve->owner_count; i++) {
-		push_owner(L, &reserve->owners[i]);
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
-	}
-}
-
-static size_t owners_size(const struct neap_reserve *reserve)
-{
-	size_t size = TABLE_BYTES;
-
-	for (size_t i = 0; i < reserve->owner_count; i++) {
-		const struct neap_reserve_owner *owner = &reserve->owners[i];
-		const struct neap_reserve_ref *refs[] = {&owner->object,
-							 &owner->controller};
-
-		size += TABLE_BYTES;
-		if (owner->selector)
-			size += FIELD_BYTES + neap_selector_size(owner->selector);
-		for (size_t n = 0; n < NEAP_ARRAY_LEN(refs); n++) {
-			const char *const texts[] = {refs[n]->ns, refs[n]->uid,
-						     refs[n]->name, refs[n]->kind,
-						     refs[n]->api_version};
-
-			size += TABLE_BYTES;
-			for (size_t k = 0; k < NEAP_ARRAY_LEN(texts); k++)
-				if (texts[k])
-					size += FIELD_BYTES + strlen(texts[k]);
-		}
-	}
-	return size;
-}
-
-/* --- all of them --- */
-
 static const char *annotation_of(const struct facts *facts,
 				 const struct neap_place_need *need)
 {
@@ -114,9 +36,7 @@ static size_t facts_size(const struct facts *facts)
 	for (size_t i = 0; i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
 
-		if (need->field == NEAP_PLACE_RESV_OWNERS)
-			size += owners_size(facts->reserve);
-		else if (need->field == NEAP_PLACE_RESV_LABELS)
+		if (need->field == NEAP_PLACE_RESV_LABELS)
 			size += (size_t)object->label_count * FIELD_BYTES +
 				object->meta_len;
 		else if (need->field == NEAP_PLACE_RESV_ANNOTATIONS &&
@@ -137,10 +57,7 @@ static int make_protected(lua_State *L)
 	for (size_t i = 0; i < needs->count; i++) {
 		const struct neap_place_need *need = &needs->rows[i];
 
-		if (need->field == NEAP_PLACE_RESV_OWNERS)
-			push_owners(L, facts->reserve);
-		else if (need->field == NEAP_PLACE_RESV_LABELS &&
-			 !neap_place_has_key(need))
+		if (need->field == NEAP_PLACE_RESV_LABELS && !neap_place_has_key(need))
 			neap_place_push_labels(L, facts->reserve->object);
 		else if (need->field == NEAP_PLACE_RESV_ANNOTATIONS)
 			neap_place_push_text(L, annotation_of(facts, need));
@@ -201,7 +118,7 @@ static enum neap_tick_verdict make(struct facts *facts, struct neap_error *err)
 	if (size > NEAP_FACTS_BYTES_ONE) {
 		(void)neap_error_set(
 			err, NEAP_EUNAVAILABLE,
-			"skipped: owners and annotations of %.80s are larger "
+			"skipped: labels and annotations of %.80s are larger "
 			"than a policy can look at",
 			reserve->object->name);
 		return NEAP_TICK_SKIPPED;
@@ -257,6 +174,13 @@ enum neap_tick_verdict neap_reserve_know(struct neap_policy *policy,
 	enum neap_tick_verdict verdict;
 	json_t *tree = NULL;
 
+	if (policy->place->has_owners && !neap_reserve_owners_are_small(reserve)) {
+		(void)neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"skipped: owners of %.80s are larger than a policy can look at",
+			reserve->object->name);
+		return NEAP_TICK_SKIPPED;
+	}
 	if (!policy->place->has_facts)
 		return NEAP_TICK_WISHES;
 	if (is_kept(policy, reserve)) {

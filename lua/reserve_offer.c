@@ -134,12 +134,11 @@ static void push_field(lua_State *L, const struct neap_policy *policy, size_t i,
 
 static bool is_fact(const struct neap_place_need *need)
 {
-	return need->field == NEAP_PLACE_RESV_OWNERS ||
-	       need->field == NEAP_PLACE_RESV_ANNOTATIONS ||
+	return need->field == NEAP_PLACE_RESV_ANNOTATIONS ||
 	       (need->field == NEAP_PLACE_RESV_LABELS && !neap_place_has_key(need));
 }
 
-bool neap_reserve_set(lua_State *L, const struct neap_policy *policy,
+bool neap_reserve_set(lua_State *L, struct neap_policy *policy,
 		      const struct neap_reserve_offer *offer, struct neap_error *err)
 {
 	const struct neap_place_needs *needs = policy->place;
@@ -160,7 +159,9 @@ bool neap_reserve_set(lua_State *L, const struct neap_policy *policy,
 			continue;
 		lua_rawgeti(L, targets, 2 * (lua_Integer)i + 1);
 		lua_rawgeti(L, targets, 2 * (lua_Integer)i + 2);
-		if (is_fact(need))
+		if (need->field == NEAP_PLACE_RESV_OWNERS)
+			neap_reserve_push_owners(L, policy, offer->reserve);
+		else if (is_fact(need))
 			lua_rawgeti(L, facts, (lua_Integer)i + 1);
 		else
 			push_field(L, policy, i, offer);

@@ -7,7 +7,8 @@
 #include "lua/place_priv.h"
 #include "lua/reserve.h"
 
-/* Reservations whose facts are kept, what they may take together, and one by itself, all of it generously counted. The
+/* Reservations whose facts are kept, what they may take together, and one by itself (its owners, too), all of it
+ * generously counted. The
  * script pays with its time when Lua goes through them for garbage: about a millisecond for one MiB. */
 #define NEAP_FACTS_MAX       4096
 #define NEAP_FACTS_BYTES     ((size_t)1024 * 1024)
@@ -28,6 +29,11 @@ struct neap_reserve_own {
 	size_t held_count, held_bytes;
 	size_t found,
 		passing; /* offers of this decision: facts were kept, found no room */
+	/* reserve_owners.c: whose owners the tables show, a reference; what is in the tables, by entry. */
+	struct neap_reserve *shown;
+	struct neap_owner_slot *slots;
+	size_t slot_size, slot_count, slots_shown;
+	bool is_torn; /* what is in them is not known: they are made anew */
 };
 
 /* reserve_facts.c; a decision begins. */
@@ -40,11 +46,19 @@ enum neap_tick_verdict neap_reserve_know(struct neap_policy *policy,
 void neap_reserve_push_facts(lua_State *L, const struct neap_policy *policy,
 			     const struct neap_reserve *reserve);
 
+/* reserve_owners.c; they are not too large to be shown. */
+bool neap_reserve_owners_are_small(const struct neap_reserve *reserve);
+/* Pushes the list of owners, which shows those of one reservation at a time; raises. */
+void neap_reserve_push_owners(lua_State *L, struct neap_policy *policy,
+			      const struct neap_reserve *reserve);
+/* They show nobody's any more: no selector is borrowed. The state is there. */
+void neap_reserve_hide_owners(struct neap_reserve_own *own);
+
 /* reserve_offer.c: makes the tables of a decision; raises. */
 void neap_reserve_open(lua_State *L, struct neap_policy *policy);
 /* Sets the table of the reservation, which is kept as NEAP_REF_RESV. False: it misses something, and err says what.
  * Raises. */
-bool neap_reserve_set(lua_State *L, const struct neap_policy *policy,
+bool neap_reserve_set(lua_State *L, struct neap_policy *policy,
 		      const struct neap_reserve_offer *offer, struct neap_error *err);
 
 #endif

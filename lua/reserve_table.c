@@ -114,6 +114,8 @@ void neap_reserve_free(struct neap_reserve_own *own)
 		return;
 	for (size_t i = 0; i < own->held_count; i++)
 		(void)neap_reserve_unref(own->held[i]);
+	(void)neap_reserve_unref(own->shown);
+	free(own->slots);
 	free(own);
 }
 

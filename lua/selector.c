@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The selector object: a label selector that scripts ask by one method. Its bytes lie in the Lua
- * state, so that the memory ceiling counts them. */
+ * The selector object: a label selector that scripts ask by one method. Bytes of its own lie in the
+ * Lua state, so that the memory ceiling counts them; it may also show one of somebody else's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,19 +66,36 @@ static int read_selector(lua_State *L, int index, struct neap_selector **ret,
 	return rc;
 }
 
-void neap_lua_push_selector_copy(lua_State *L, const struct neap_selector *selector)
+struct object {
+	const struct neap_selector *selector; /* NULL: none (any more) */
+};
+
+static struct object *push_object(lua_State *L, size_t bytes)
+{
+	struct object *object = lua_newuserdatauv(L, sizeof(*object) + bytes, 0);
+
+	object->selector = NULL;
+	luaL_setmetatable(L, SELECTOR_TYPE);
+	return object;
+}
+
+const struct neap_selector **neap_lua_new_selector(lua_State *L)
+{
+	return &push_object(L, 0)->selector;
+}
+
+static void push_own(lua_State *L, const struct neap_selector *selector)
 {
 	size_t size = neap_selector_size(selector);
-	void *copy = lua_newuserdatauv(L, size, 0);
+	struct object *object = push_object(L, size);
 
-	memcpy(copy, selector, size);
-	luaL_setmetatable(L, SELECTOR_TYPE);
+	object->selector = memcpy(object + 1, selector, size);
 }
 
 /* Puts the selector of the block at the top in the block's place. */
 static void push_copy(lua_State *L, void **block)
 {
-	neap_lua_push_selector_copy(L, *block);
+	push_own(L, *block);
 	neap_lua_drop_block(block);
 	lua_remove(L, -2);
 }
@@ -146,16 +163,20 @@ static bool get_none(void *arg, const char *key, const char **ret_value, size_t 
 /* selector:matches(labels) -> boolean */
 static int selector_matches(lua_State *L)
 {
-	const struct neap_selector *selector = luaL_checkudata(L, 1, SELECTOR_TYPE);
+	const struct object *object = luaL_checkudata(L, 1, SELECTOR_TYPE);
 	bool has_labels = !lua_isnoneornil(L, 2);
 
 	neap_vm_check(L);
+	if (!object->selector)
+		return luaL_argerror(
+			L, 1, "it is of a reservation that is not at hand any more");
 	if (has_labels)
 		luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
 	(void)neap_sandbox_push_thawed(L, 2);
-	lua_pushboolean(L, neap_selector_matches_with(
-				   selector, has_labels ? get_label : get_none, L));
+	lua_pushboolean(L,
+			neap_selector_matches_with(object->selector,
+						   has_labels ? get_label : get_none, L));
 	return 1;
 }
 

@@ -182,7 +182,8 @@ static bool match(void *arg, const struct neap_reserve_offer *offer,
 {
 	(void)arg;
 	*ret = (struct neap_reserve_verdict){
-		.is_open = strcmp(offer->reserve->object->name, "open") == 0,
+		.is_open = strcmp(offer->reserve->object->name, "open") == 0 ||
+			   strcmp(offer->reserve->object->name, "full") == 0,
 		.reason = strcmp(offer->reserve->object->name, "night") == 0
 				  ? "at night only"
 				  : NULL};
@@ -193,10 +194,12 @@ static void test_policy(void **state)
 {
 	static const struct neap_reserve_matcher matcher = {NULL, begin, match, NULL};
 	static const char *const red = "'team':'red'";
-	const struct kept_reservation kept[] = {{"night", "a", CPU("1"), "", red},
-						{"open", "a", CPU("1"), "", red},
-						{"other", "a", CPU("1"), ""},
-						{"silent", "a", CPU("1"), "", red}};
+	const struct kept_reservation kept[] = {
+		{"night", "a", CPU("1"), "", red},
+		{"open", "a", CPU("1"), "", red},
+		{"other", "a", CPU("1"), ""},
+		{"full", "a", CPU("0"), RESTRICTED "," MANY, red},
+		{"silent", "a", CPU("1"), "", red}};
 	struct kept_rig *rig = kept_new();
 	struct neap_decide_config config = {
 		.cluster = rig->cluster, .book = rig->book, .matcher = &matcher};
@@ -211,7 +214,8 @@ static void test_policy(void **state)
 	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("1"), APP ",'team':'red'"});
 	assert_string_equal(
 		offers(rig, decide, "p", "a"),
-		"night: at night only | open: first | other: labels that a policy "
+		"full: it has no room | night: at night only | open: first | other: "
+		"labels that a policy "
 		"compares are not the same | silent: a policy does not open it");
 	neap_decide_free(decide);
 	kept_free(rig);

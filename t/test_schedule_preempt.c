@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "api/schedule/config.h"
+#include "api/schedule/policies_reserve.h"
+#include "lua/registry.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -260,6 +262,107 @@ static void test_off_by_default(void **state)
 	stays(rig, "low");
 }
 
+/* --- policies of kind reservation --- */
+
+static struct neap_registry *registry;
+static struct neap_policies_reserve *policies;
+
+static void put_policy(const char *name, const char *text)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+
+	if (neap_policy_load(text, strlen(text), name, &policy, &err) < 0 ||
+	    neap_registry_put_take(registry, policy, 0, 0, &err) < 0)
+		fail_msg("%s: %s", name, err.msg);
+	neap_scheduler_more_changed(schedule_scheduler);
+}
+
+static int64_t now(void)
+{
+	return kube_now;
+}
+
+/* A scheduler that asks policies, of which there are none yet. */
+static int setup_policies(void **state)
+{
+	static const char *const names[] = {"neap-scheduler", NULL};
+	static const struct neap_log log = {
+		.fd = 2, .level = NEAP_LOG_WARN, .program = "test"};
+	struct neap_scheduler_config config = {.names = names, .now = now, .log = &log};
+	struct neap_error err = {0};
+	struct kube_rig *rig;
+
+	assert_int_equal(schedule_setup(state), 0);
+	schedule_stop();
+	rig = *state;
+	registry = neap_registry_new();
+	assert_non_null(registry);
+	policies = neap_policies_reserve_new(&(struct neap_policies_reserve_config){
+		.registry = registry, .log = &log});
+	assert_non_null(policies);
+	config.base = rig->base;
+	config.kube = rig->kube;
+	config.store = rig->store.store;
+	config.matcher = neap_policies_reserve_matcher(policies);
+	assert_int_equal(neap_scheduler_new(&config, &schedule_scheduler, &err), 0);
+	return 0;
+}
+
+static int teardown_policies(void **state)
+{
+	int ret = schedule_teardown(state);
+
+	neap_policies_reserve_free(policies);
+	neap_registry_free(registry);
+	return ret;
+}
+
+/* A reservation is full of a less important owner: that one goes when the policy opens it, and not before. */
+static void test_full_reservation(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	put_policy("p.lua",
+		   "return { api = 1, kind = 'reservation', name = 'day', needs = "
+		   "{ 'resv.owners', 'pod.priority' }, match = function(_, pod) return "
+		   "pod.priority < 500, 'not by day' end }");
+	add_classes(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	assert_int_equal(
+		kube_ask(
+			rig, "POST " RESERVATIONS,
+			"{'apiVersion':'scheduling.koordinator.sh/v1alpha1','kind':"
+			"'Reservation','metadata':{'name':'web'},'spec':{'allocateOnce':"
+			"false,'allocatePolicy':'Restricted','owners':[{'labelSelector':{"
+			"'matchLabels':{'app':'web'}}}],'template':{'spec':{"
+			"'schedulerName':'neap-scheduler','containers':[{'name':'c',"
+			"'image':'x','resources':{'requests':{'cpu':'4'}}}]}}}}"),
+		201);
+	until(rig, "GET " RESERVATIONS "/web", "status.phase=Available", NULL, NULL);
+	schedule_add_pod(rig, "low", "'app':'web'", "'cpu':'4'", "");
+	assert_string_equal(schedule_wait_node(rig, "low"), "a");
+	schedule_add_pod(rig, "high", "'app':'web'", "'cpu':'4'",
+			 "'priorityClassName':'high'");
+	until(rig, "GET " PODS "/high", "status.conditions.0.status=False",
+	      "!status.nominatedNodeName", NULL);
+	stays(rig, "low");
+	put_policy("p.lua",
+		   "return { api = 1, kind = 'reservation', name = 'day', needs = "
+		   "{ 'resv.owners' }, match = function(_, _, resv) return "
+		   "#resv.owners == 1 end }");
+	schedule_until(rig, "GET " PODS "/low", "metadata.deletionGracePeriodSeconds=30",
+		       "status.conditions.1.reason=PreemptionByScheduler", NULL);
+	until(rig, "GET " PODS "/high", "status.nominatedNodeName=a", NULL, NULL);
+	remove_now(rig, "low");
+	assert_string_equal(schedule_wait_node(rig, "high"), "a");
+	assert_non_null(
+		strstr(json_string_value(json_object_get(
+			       kube_at(rig->body, "metadata.annotations"),
+			       "scheduling.koordinator.sh/reservation-allocated")),
+		       "\"name\":\"web\""));
+}
+
 #define TEST_OF_THEM(name)                                                               \
 	cmocka_unit_test_setup_teardown(test_##name, setup_reservations,                 \
 					teardown_reservations)
@@ -267,10 +370,15 @@ static void test_off_by_default(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(makes_room),     TEST(budget),
-		TEST(never),          TEST_OF_THEM(locks_the_room),
-		TEST_OF_THEM(spares), TEST_OF_THEM(budgets),
+		TEST(makes_room),
+		TEST(budget),
+		TEST(never),
+		TEST_OF_THEM(locks_the_room),
+		TEST_OF_THEM(spares),
+		TEST_OF_THEM(budgets),
 		TEST(off_by_default),
+		cmocka_unit_test_setup_teardown(test_full_reservation, setup_policies,
+						teardown_policies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,6 +355,18 @@ void neap_decide_finish(struct neap_decide *decide)
 	neap_kept_put_back(&decide->cycle);
 }
 
+bool neap_decide_look_again(struct neap_decide *decide)
+{
+	struct neap_cycle *cycle = &decide->cycle;
+	struct neap_choice ignored = {0};
+
+	cycle->refusal_count = cycle->row_count = 0;
+	neap_kept_lift(cycle);
+	filter(decide, &ignored);
+	neap_kept_put_back(cycle);
+	return cycle->row_count > 0;
+}
+
 static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
 			struct neap_error *err)
 {

@@ -116,6 +116,9 @@ struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
 /* Whether pod fits onto a row as the cluster is now; what refuses it is not noted. */
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
+/* Looks at the nodes of the decision before once more, as those that the pod may use are others now; its refusals are
+ * those of this look. Whether it fits somewhere. Everything is in its place before and after. */
+bool neap_decide_look_again(struct neap_decide *decide);
 /* What every decision begins with; see neap_decide_pod for the errors. */
 int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
 		      struct neap_error *err);

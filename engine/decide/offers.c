@@ -41,8 +41,11 @@ static void say_policy(const struct look *look, struct neap_report_offer *offer,
 	say(offer, "a policy does not open it");
 	if (!neap_kept_has_pairs(offer->reserve, look->cycle->pod, &kept->by))
 		say(offer, "labels that a policy compares are not the same");
-	else if (kept->matcher->match(kept->matcher->arg, what, &verdict) &&
-		 verdict.reason)
+	else if (!kept->matcher->match(kept->matcher->arg, what, &verdict))
+		return;
+	else if (verdict.is_open)
+		say(offer, "it has no room");
+	else if (verdict.reason)
 		say(offer, verdict.reason);
 }
 

@@ -327,17 +327,36 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 	return cycle->is_short ? neap_error_nomem(err) : found;
 }
 
+/* How long a pod waits that fits where owners alone decide, when a policy failed only here: until then it has not been
+ * asked more. */
+#define AGAIN_USEC 1000000
+
+/* Reservations that are full become the pod's to make room in where policies open them. 0: it needs no room to be made;
+ * 1: go on. */
+static int open_full(struct neap_decide *decide, struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	int rc = neap_kept_open_full(cycle, UINT32_MAX, err);
+	bool fits;
+
+	if (rc <= 0)
+		return rc < 0 ? rc : 1;
+	fits = neap_decide_look_again(decide);
+	if (cycle->is_short)
+		return neap_error_nomem(err);
+	if (fits)
+		cycle->kept.again_usec = cycle->now_usec + AGAIN_USEC;
+	return !fits;
+}
+
 int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
-	neap_auto_free uint32_t *rows =
-		neap_alloc_array(cycle->refusal_count, sizeof(*rows));
+	neap_auto_free uint32_t *rows = NULL;
 	size_t count;
 	int found;
 
-	if (!rows)
-		return neap_error_nomem(err);
 	if (neap_pod_is_stand(pod) ? !cycle->settings->reservations_preempt
 				   : cycle->settings->never_preempts)
 		return 0;
@@ -346,6 +365,12 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 				    "not eligible due to preemptionPolicy=Never.");
 		return 0;
 	}
+	found = open_full(decide, err);
+	if (found <= 0)
+		return found;
+	rows = neap_alloc_array(cycle->refusal_count, sizeof(*rows));
+	if (!rows)
+		return neap_error_nomem(err);
 	count = find_rows(cycle, rows);
 	if (waits(decide, pod, rows, count)) {
 		neap_decide_set_end(
@@ -377,6 +402,13 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 
 	if (failed < 0)
 		return failed;
+	neap_kept_put_back(cycle);
+	failed = neap_kept_open_full(cycle, row, err);
+	neap_kept_lift(cycle);
+	if (failed < 0) {
+		neap_decide_finish(decide);
+		return failed;
+	}
 	node = cycle->columns->nodes[row];
 	for (size_t i = 0; i < count; i++)
 		(void)neap_cluster_lift(cluster, gone[i]);

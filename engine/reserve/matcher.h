@@ -2,7 +2,7 @@
  *
  * Who has a say, beside the owners that a Reservation names, in which pods use it and which one of several they use:
  * policies are that. Asked within a decision, about candidates alone: usable, on a node that is there, and with some
- * room left. Whatever is answered, the books are kept by others: no answer gives the same room to two pods. */
+ * room left; about full ones where room is made for the pod. Whatever is answered, the books are kept by others: no answer gives the same room to two pods. */
 #ifndef NEAP_ENGINE_RESERVE_MATCHER_H
 #define NEAP_ENGINE_RESERVE_MATCHER_H
 

@@ -149,9 +149,10 @@ static bool fits_part(const struct neap_reserve_part *part,
 		if (resource == NEAP_RESOURCE_PODS || asked <= 0 ||
 		    asked <= capacity - used)
 			continue;
-		tell_part(lacking, "Insufficient ",
-			  neap_resources_name(lacking->resources, resource), with_amounts,
-			  (const int64_t[]){asked, used, capacity});
+		if (lacking->reasons)
+			tell_part(lacking, "Insufficient ",
+				  neap_resources_name(lacking->resources, resource),
+				  with_amounts, (const int64_t[]){asked, used, capacity});
 		fits = false;
 	}
 	if (places > 0 && floored(pods) + 1 > places) {
@@ -160,6 +161,14 @@ static bool fits_part(const struct neap_reserve_part *part,
 		fits = false;
 	}
 	return fits;
+}
+
+bool neap_reserve_part_fits(const struct neap_reserve_part *part,
+			    const struct neap_amounts *requests)
+{
+	struct lacking nobody = {0};
+
+	return fits_part(part, requests, false, &nobody);
 }
 
 static bool shares_a_name(const struct neap_reserve_part *part,

@@ -462,9 +462,10 @@ function Quantity.bytes(text) end
 -- Kind reservation: asked by neapd's scheduler which reservations a pod may use, and which of several it takes. See
 -- RESERVATION in neap-policy(5).
 
---- One reservation that a pod is offered: it is usable, and has some room left. Only what `needs` names as `resv.FIELD`
---- is there; a part of a table is named with its key, `resv.labels.team`; of `labels` also the whole can be. The
---- table is the same for all reservations of a decision.
+--- One reservation that a pod is offered: it is usable, and has some room left, or room is to be made for the pod. Only
+--- what `needs` names as `resv.FIELD` is there; a part of a table is named with its key, `resv.labels.team`; of `labels`
+--- also the whole can be. The table is the same for all reservations of a decision, and `owners` with all that is in it
+--- is, too: it shows those of the reservation at hand, and is read-only.
 ---@class neap.Resv
 ---@field name string
 ---@field uid string
