@@ -156,6 +156,7 @@ static void end_without_a_loop_is_recorded(void **state)
 /* A disk that stands still until this file is there, or for half a minute; "": it does not. */
 static char disk_waits_for[256];
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved words */
 int fdatasync(int fd)
 {
 	for (int i = 0; *disk_waits_for && i < 30000; i++) {
