@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,48 @@ static void end_without_a_loop_is_recorded(void **state)
 	assert_int_equal(seen.event.signo, 0);
 	assert_true(seen.event.pid > 0 && seen.event.started_usec > 0 &&
 		    seen.event.ended_usec >= seen.event.started_usec);
+}
+
+/* A disk that stands still until this file is there, or for half a minute; "": it does not. */
+static char disk_waits_for[256];
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved words */
+int fdatasync(int fd)
+{
+	for (int i = 0; *disk_waits_for && i < 30000; i++) {
+		if (access(disk_waits_for, F_OK) == 0)
+			break;
+		(void)usleep(1000);
+	}
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* Its shim can be spoken to before it waits for the disk: the next loop does not take it for lost meanwhile. */
+static void speaks_before_it_writes(void **state)
+{
+	struct keeper_rig *rig = rig_of(state);
+	struct neap_keeper_order order = keeper_rig_order("early", "exit 0");
+	struct keeper_seen seen;
+	char path[256];
+
+	keeper_rig_stop(rig);
+	(void)snprintf(disk_waits_for, sizeof(disk_waits_for), "%s", path_of(rig, "go"));
+	keeper_rig_start(rig);
+	(void)snprintf(path, sizeof(path), "%s/p-1/early/0/sock", rig->config.dir);
+	(void)keeper_rig_run(rig, &order);
+	for (int i = 0; i < 10000 && access(path, F_OK) < 0; i++) {
+		struct pollfd p = {.fd = neap_keeper_fd(rig->keeper), .events = POLLIN};
+		struct neap_keeper_event event;
+		struct neap_error err;
+
+		assert_int_equal(neap_keeper_next(rig->keeper, &event, &err), 0);
+		(void)poll(&p, 1, 1);
+	}
+	assert_int_equal(access(path, F_OK), 0);
+	(void)fclose(fopen(disk_waits_for, "we"));
+	seen = keeper_rig_next(rig);
+	assert_int_equal(seen.event.what, NEAP_KEEPER_WAITING);
+	*disk_waits_for = '\0';
 }
 
 /* Who ordered it died before GO: nothing runs until somebody else says so. */
@@ -463,6 +506,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(end_without_a_loop_is_recorded, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(speaks_before_it_writes, setup, teardown),
 		cmocka_unit_test_setup_teardown(waits_for_the_next_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(killed_shim_is_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(killed_keeper_is_told, setup, teardown),
