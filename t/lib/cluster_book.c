@@ -335,6 +335,9 @@ void book_set_pod(struct book *book, const json_t *object)
 		pod->was_ready |= before->was_ready;
 	}
 	pod->is_blind |= neap_map_find(book->blind, key) != NULL;
+	/* Somebody wrote without looking, maybe before it had its node. */
+	if (pod->is_blind && *pod->node && before && strcmp(before->uses, pod->uses) != 0)
+		book_excuse(book, pod->node);
 	is_bound = *pod->node && (!before || !*before->node);
 	if (is_bound) {
 		pod->is_fresh = true;
