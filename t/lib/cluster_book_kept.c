@@ -90,7 +90,8 @@ static bool is_to_blame(const struct book *book, const struct book_node *node, i
 			return true;
 	while ((kept = next_on(book, node, &at)))
 		if (kept->state == BOOK_KEPT_AVAILABLE && kept->amounts[name] &&
-		    (!node->is_stained || kept->is_fresh))
+		    (!node->is_stained ||
+		     (kept->is_fresh && !(kept->pod && *kept->pod->uses))))
 			return true;
 	return false;
 }
