@@ -8,8 +8,8 @@
 #include "lua/reserve.h"
 
 /* Reservations whose facts are kept, what they may take together, and one by itself (its owners, too), all of it
- * generously counted. The
- * script pays with its time when Lua goes through them for garbage: about a millisecond for one MiB. */
+ * generously counted. The script pays with its time when Lua goes through them for garbage: about a millisecond for one
+ * MiB. */
 #define NEAP_FACTS_MAX       4096
 #define NEAP_FACTS_BYTES     ((size_t)1024 * 1024)
 #define NEAP_FACTS_BYTES_ONE ((size_t)128 * 1024)
