@@ -89,6 +89,12 @@ T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
         $(T_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
+# Several goals one after the other: the makes that they start would write the same files.
+ifeq ($(MAKELEVEL),0)
+ifneq ($(word 2,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+endif
 
 # What is built is decided in a second make, as packages may come in between.
 SUBMAKE := $(MAKE) --no-print-directory O=$(O)

@@ -67,6 +67,9 @@ static void note(struct neap_node *node, struct node_group *group)
 	struct neap_value own;
 	struct neap_error err;
 
+	if (neap_node_read_key(node, group->dir, request.key, &own, &err) != 1 ||
+	    neap_cpuset_is_empty(&own.cpus))
+		return; /* not all made yet: at the next tick */
 	request.found = neap_inherited_found(node, group->dir, request.key, &own);
 	group->is_birth_noted = true;
 	text = request.found == NULL ? NULL : neap_alloc(NEAP_CPUSET_TEXT);

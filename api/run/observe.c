@@ -304,6 +304,17 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 	return 0;
 }
 
+/* A look at a group that was still being made may have found it in some hierarchies only. */
+static void settle(const struct neap_node *node, const struct node_workload *workload,
+		   struct node_group *container)
+{
+	if (!container->is_settled && container->born != node->ticks) {
+		neap_group_doubt(container->files);
+		neap_group_doubt(workload->group->files);
+	}
+	container->is_settled = true;
+}
+
 /* Own workloads are counted every time, as their groups go with the last process; of others only
  * the first process matters. An empty container seldom fills up later: after its first ticks it is
  * asked less often, as this file costs an open, and seldom while the whole pod uses no CPU time. */
@@ -329,7 +340,8 @@ static void count_processes(const struct neap_node *node, struct node_workload *
 
 			if (count > 0 && workload->is_own)
 				workload->processes += count;
-			container->is_settled = container->is_settled || count > 0;
+			if (count > 0)
+				settle(node, workload, container);
 		}
 		workload->is_settled = workload->is_settled || container->is_settled;
 	}

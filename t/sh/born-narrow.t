@@ -35,11 +35,14 @@ policy()
 }
 
 LATE=besteffort/podlate/c1
-late_make() # a pod as a kubelet and its runtime make it
+# late_make PAUSE: a pod as a kubelet and its runtime make it, with time for ticks before the pod has CPUs.
+late_make()
 {
-	local group file
+	local group file pause=$1
 	for group in "$KUBE/besteffort/podlate" "$KUBE/$LATE"; do
 		for h in $CONTROLLERS; do mkdir "$h/$group" || return 1; done
+		sleep "$pause"
+		pause=0
 		for file in cpuset.cpus cpuset.mems; do
 			cat "$SET/$group/../$file" >"$SET/$group/$file" || return 1
 		done
@@ -84,7 +87,7 @@ policy 0 >"$WORK/none.lua"
 check "a tree" tree_make
 check "neapd starts" chaos_start narrow || tap_end
 check "best-effort work is narrow" eventually 5 sets 0 "${ALL[0]}" "${OWN[0]}"
-check "a pod and a workload are made" late_make
+check "a pod and a workload are made" late_make 0.3
 check "the workload runs" job_start job
 check "they are born narrow" sets 0 "${ALL[@]}" "${OWN[@]}"
 sleep 0.5
@@ -102,7 +105,7 @@ check "all of them" eventually 5 sets 0 "${ALL[@]}" "${OWN[@]}"
 late_drop
 # No tick comes between: only the hand can know of these.
 kill -STOP "$NEAPD_PID"
-check "a pod that the loop never sees" late_make
+check "a pod that the loop never sees" late_make 0
 check "born narrow" sets 0 "${ALL[@]}"
 kill -9 "$NEAPD_PID"
 wait "$NEAPD_PID" 2>/dev/null
