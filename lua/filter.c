@@ -59,7 +59,15 @@ static uint32_t note_reason(struct neap_place_call *call, const char *text)
 	return (uint32_t)i + 1;
 }
 
-/* The iterator: the next nodes that have all that is needed. Those that have not stay allowed. */
+static bool is_for(const struct block *block, uint32_t row)
+{
+	const struct neap_selector *where = block->policy->where;
+
+	return !where || neap_object_is_selected(
+				 block->views[0].columns->nodes[row]->object, where);
+}
+
+/* The iterator: the next nodes that the policy is for and that have all that is needed. The others stay allowed. */
 static int following(lua_State *L)
 {
 	struct block *block = lua_touserdata(L, lua_upvalueindex(1));
@@ -72,7 +80,8 @@ static int following(lua_State *L)
 		uint32_t row = block->rows[block->at];
 
 		lua_pushinteger(L, (lua_Integer)block->at++);
-		if (neap_place_push_fields(L, needs, block->views, row))
+		if (is_for(block, row) &&
+		    neap_place_push_fields(L, needs, block->views, row))
 			top += each;
 		else
 			lua_settop(L, top);

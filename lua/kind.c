@@ -11,7 +11,7 @@ static const char *const score_functions[] = {"plan", NULL};
 static const char *const filter_functions[] = {"allow", NULL};
 static const char *const reservation_functions[] = {"match", NULL};
 static const char *const node_fields[] = {"triggers", "where", NULL};
-static const char *const filter_fields[] = {"by_value", NULL};
+static const char *const filter_fields[] = {"by_value", "where", NULL};
 static const char *const reservation_fields[] = {"rank", "index", "combine", NULL};
 static const char *const none[] = {NULL};
 

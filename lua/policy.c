@@ -113,17 +113,18 @@ static void print_known(const char *const *names, char *buf, size_t size)
 	}
 }
 
-/* What is of a node alone. */
+/* What not all kinds have. */
 static int check_place(lua_State *L, int table, const struct neap_policy *policy,
 		       struct neap_error *err)
 {
-	static const char *const not_here[] = {"where", "triggers"};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(not_here); i++)
-		if (neap_lua_get(L, table, not_here[i]) != LUA_TNIL)
-			return bad(
-				policy, not_here[i], err,
-				"of kind qos only: the scheduler asks about all nodes");
+	if (!is_in(policy->kind->more, "where") &&
+	    neap_lua_get(L, table, "where") != LUA_TNIL)
+		return bad(policy, "where", err,
+			   "of kinds qos and filter only: others tell nodes apart by "
+			   "their labels");
+	if (neap_lua_get(L, table, "triggers") != LUA_TNIL)
+		return bad(policy, "triggers", err,
+			   "of kind qos only: the scheduler asks when there is a pod");
 	return 0;
 }
 

@@ -113,7 +113,7 @@ int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *
 			  json_t **ret, struct neap_error *err);
 
 /* `where`: whether this policy is for a node with these labels (an object of strings). Without a
- * `where` it is for every node. */
+ * `where`, and of the kinds that are asked about many nodes, it is for every node. */
 bool neap_policy_is_for(const struct neap_policy *policy, const json_t *labels);
 
 /* `triggers`: kernel events that call the policy between two ticks. */

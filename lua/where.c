@@ -62,5 +62,7 @@ int neap_where_read(lua_State *L, int index, struct neap_policy *policy,
 
 bool neap_policy_is_for(const struct neap_policy *policy, const json_t *labels)
 {
-	return !policy->where || neap_selector_matches(policy->where, labels);
+	/* A filter is asked about all nodes, and asks of each. */
+	return policy->kind->is_place || !policy->where ||
+	       neap_selector_matches(policy->where, labels);
 }

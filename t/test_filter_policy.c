@@ -54,6 +54,24 @@ static void test_refuses(void **state)
 	assert_int_equal(rig->failed, 0);
 }
 
+static void test_where(void **state)
+{
+	struct place_rig *rig = *state;
+
+	place_put(rig, "filter", "none", 0,
+		  "where = { nodeSelector = { odd = 'yes' } }, "
+		  "allow = function() return false, 'closed' end");
+	/* Whatever labels the node has on which the scheduler runs. */
+	assert_true(neap_policy_is_for(place_slot(rig, "filter", "none")->policy, NULL));
+	assert_string_equal(place_decide(rig, ""), "a");
+	place_put(rig, "filter", "only-odd", 1, ONLY_ODD);
+	assert_string_equal(
+		place_decide(rig, ""),
+		"0/4 nodes are available: 2 node(s) not allowed by policy none: closed, "
+		"2 node(s) not allowed by policy only-odd: it is even.");
+	assert_int_equal(rig->failed, 0);
+}
+
 /* "a 57 score/few 7x2, b filter/not-odd node(s) not allowed ..." of policies alone. */
 static void tell(struct place_rig *rig, const struct neap_report *report,
 		 struct neap_buf *out)
@@ -538,6 +556,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(refuses),
+		TEST(where),
 		TEST(told_by_name),
 		cmocka_unit_test(test_shadow),
 		cmocka_unit_test(test_nodes_are_apart),

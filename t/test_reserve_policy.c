@@ -437,7 +437,7 @@ static void test_refused_at_load(void **state)
 		 "a reservation has no 'allocatable'"},
 		{OPEN ", needs = { 'node.free.cpu' }", "known: pod.FIELD, resv.FIELD"},
 		{OPEN ", needs = { 'resv.labels', 'resv.labels.a' }", "is there twice"},
-		{OPEN ", where = {}", "field 'where': of kind qos only"},
+		{OPEN ", where = {}", "field 'where': of kinds qos and filter only"},
 		{OPEN ", tick = 1", "a policy of kind reservation has no such field"},
 		{OPEN ", examples = { { name = 'x', want = 'skip' } }", "wanted skip"},
 		{OPEN ", examples = { { name = 'x', want = false } }", "wanted not open"},

@@ -259,7 +259,7 @@ static void test_refused_at_load(void **state)
 		 "is there twice"},
 		{"return { api = 1, kind = 'score', name = 'x', plan = function() end, "
 		 "where = { nodeSelector = { a = 'b' } } }",
-		 "of kind qos only"},
+		 "of kinds qos and filter only"},
 		{"return { api = 1, kind = 'score', name = 'x', plan = function() end, "
 		 "triggers = {} }",
 		 "of kind qos only"},

@@ -350,7 +350,7 @@ function Quantity.bytes(text) end
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
 ---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), with "?" those that may be missing
 ---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
----@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
+---@field where? { nodeSelector: table<string, string>? } the nodes that it is for; of kinds qos and filter only [all]
 ---@field tick neap.QosTick called once per tick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load
