@@ -31,7 +31,7 @@ struct thing {
 	int uses; /* of a pod: the number of a reservation, or NOBODY */
 	int cpu_milli, mib;
 	unsigned cpus;    /* of its own, as bits */
-	bool is_cpu_only; /* of a reservation: it is about CPUs alone */
+	bool is_cpu_only; /* of a reservation: it holds its owners to CPUs alone */
 	struct neap_pod *lifted;
 	struct neap_cluster_node *from;
 };
@@ -189,7 +189,7 @@ static void check_sums(struct world *world, int node)
 				given_mib += world->pods[i].mib;
 			}
 		cpu += kept->cpu_milli - least(given_cpu, kept->cpu_milli);
-		mib += kept->mib - (kept->is_cpu_only ? 0 : least(given_mib, kept->mib));
+		mib += kept->mib - least(given_mib, kept->mib);
 	}
 	name_it(name, 'n', node);
 	assert_int_equal(kept_used(world->rig, name, "cpu"), cpu);
@@ -259,7 +259,7 @@ static void check_given(struct world *world, int k)
 		if (is_owner(&world->pods[i], kept->node, k)) {
 			count++;
 			cpu += world->pods[i].cpu_milli;
-			mib += kept->is_cpu_only ? 0 : world->pods[i].mib;
+			mib += world->pods[i].mib;
 		}
 	name_it(name, 'r', k);
 	stand = neap_cluster_find_stand(world->rig->cluster, name);

@@ -25,17 +25,18 @@ bool neap_pod_is_stand(const struct neap_pod *pod)
 /* --- reading --- */
 
 bool neap_pod_keep(struct neap_pod *pod, const char *name, const char *uid,
-		   const uint32_t *names, size_t name_count)
+		   const struct neap_amounts *all, bool waits)
 {
 	struct neap_pod_keep *keep = neap_arena_alloc(&pod->arena, sizeof(*keep));
-	uint32_t *copy = neap_arena_array(&pod->arena, name_count, sizeof(*copy));
+	uint32_t *names = neap_arena_array(&pod->arena, all->count, sizeof(*names));
 
-	if (!keep || !copy)
+	if (!keep || !names)
 		return false;
-	if (name_count)
-		memcpy(copy, names, name_count * sizeof(*copy));
-	keep->names = copy;
-	keep->name_count = name_count;
+	for (size_t i = 0; i < all->count; i++)
+		names[i] = all->of[i].resource;
+	keep->names = names;
+	keep->name_count = all->count;
+	keep->waits = waits;
 	keep->name = name ? neap_arena_strdup(&pod->arena, name) : NULL;
 	keep->uid = neap_arena_strdup(&pod->arena, uid);
 	pod->keep = keep;
@@ -62,15 +63,12 @@ static bool read_reservation(struct neap_pod *pod, const char *text)
 static bool read_operating(struct neap_pod *pod)
 {
 	const char *mode = neap_object_label(pod->object, NEAP_KEY_OPERATING_MODE);
-	uint32_t names[NEAP_AMOUNTS_MAX];
-	size_t count = 0;
+	struct neap_amounts all;
 
 	if (!mode || strcmp(mode, "Reservation") != 0)
 		return true;
-	for (size_t i = 0; i < pod->request_count && count < NEAP_AMOUNTS_MAX; i++)
-		if (pod->requests[i].resource != NEAP_RESOURCE_PODS)
-			names[count++] = pod->requests[i].resource;
-	return neap_pod_keep(pod, NULL, pod->object->uid, names, count);
+	neap_pod_amounts(pod, &all);
+	return neap_pod_keep(pod, NULL, pod->object->uid, &all, false);
 }
 
 static bool read_owner_names(struct neap_pod *pod, const json_t *list)

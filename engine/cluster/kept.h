@@ -20,9 +20,10 @@
 const char *neap_pod_reservation(const struct neap_pod *pod);
 /* It stands for a Reservation, and there is no such pod. */
 bool neap_pod_is_stand(const struct neap_pod *pod);
-/* What makes pod, which was just read, the stand of a Reservation; texts and names are copied. False without memory. */
+/* What makes pod, which was just read, the stand of a Reservation, which keeps something of all of these; texts are
+ * copied. False without memory. */
 bool neap_pod_keep(struct neap_pod *pod, const char *name, const char *uid,
-		   const uint32_t *names, size_t name_count);
+		   const struct neap_amounts *all, bool waits);
 
 /* The stand of a Reservation as it is now, which is counted; as neap_cluster_set_pod. It is found as "/NAME". */
 int neap_cluster_set_stand(struct neap_cluster *cluster, struct neap_pod *stand,

@@ -136,6 +136,7 @@ struct neap_pod_keep {
 	const char *uid; /* by which owners say that they use it */
 	const uint32_t *names;
 	size_t name_count;
+	bool waits; /* placed where its room may not be free yet */
 };
 
 /* Where it stands in a cluster; of engine/cluster/cluster*.c alone. */

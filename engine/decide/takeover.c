@@ -97,16 +97,19 @@ static bool is_matched(struct neap_cycle *cycle, const struct neap_cluster_node 
 	return is_it;
 }
 
-/* What of it is taken from the reservation: nothing of what that is not about. */
+/* What of it is taken from the reservation: nothing of what that does not keep. */
 static void set_given(const struct neap_reserve *reserve,
 		      const struct neap_amounts *requests, struct neap_amounts *ret)
 {
+	const struct neap_amounts *keeps = neap_reserve_keeps(reserve);
+
 	ret->count = 0;
-	for (size_t i = 0; i < reserve->name_count; i++) {
-		int64_t amount = neap_amounts_get(requests, reserve->names[i]);
+	for (size_t i = 0; i < keeps->count; i++) {
+		uint32_t resource = keeps->of[i].resource;
+		int64_t amount = neap_amounts_get(requests, resource);
 
 		if (amount > 0)
-			(void)neap_amounts_set(ret, reserve->names[i], amount);
+			(void)neap_amounts_set(ret, resource, amount);
 	}
 }
 

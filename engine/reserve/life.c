@@ -260,15 +260,18 @@ static void sum_up(const struct neap_reserve *reserve,
 		   const struct neap_reserve_user *users, size_t count,
 		   struct neap_amounts *ret)
 {
+	const struct neap_amounts *keeps = neap_reserve_keeps(reserve);
+
 	ret->count = 0;
-	for (size_t i = 0; i < reserve->name_count; i++) {
+	for (size_t i = 0; i < keeps->count; i++) {
+		uint32_t resource = keeps->of[i].resource;
 		int64_t sum = 0;
 
 		for (size_t k = 0; k < count; k++)
-			sum = neap_amount_sum(sum, neap_amounts_get(users[k].requests,
-								    reserve->names[i]));
+			sum = neap_amount_sum(
+				sum, neap_amounts_get(users[k].requests, resource));
 		if (sum > 0)
-			(void)neap_amounts_set(ret, reserve->names[i], sum);
+			(void)neap_amounts_set(ret, resource, sum);
 	}
 }
 

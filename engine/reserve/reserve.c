@@ -164,6 +164,14 @@ int neap_reserve_resize(const json_t *reservation, struct neap_resources *resour
 
 /* --- what stands for it --- */
 
+/* It is where its room may not be free, or may come to be there before its status says so. */
+static bool waits(const struct neap_reserve *reserve)
+{
+	return reserve->phase == NEAP_RESERVE_WAITING ||
+	       (reserve->phase == NEAP_RESERVE_PENDING &&
+		reserve->pre == NEAP_RESERVE_PRE_WAITING);
+}
+
 static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
@@ -180,10 +188,10 @@ static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 	(void)neap_object_unref(object);
 	if (rc < 0)
 		return rc;
-	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
-			   reserve->names, reserve->name_count))
-		return neap_error_nomem(err);
 	neap_pod_amounts(reserve->pod, &reserve->requests);
+	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
+			   neap_reserve_keeps(reserve), waits(reserve)))
+		return neap_error_nomem(err);
 	return reserve->pod->trouble ? neap_error_field(err, NEAP_EINVAL, "spec.template",
 							"%s", reserve->pod->trouble)
 				     : 0;
@@ -226,7 +234,7 @@ static int overlay(struct neap_reserve *reserve, const json_t *tree,
 	return 0;
 }
 
-/* What it will be about: who is taken over uses it before it says so. */
+/* What it will be about, before its status says so. */
 static int name_ahead(struct neap_reserve *reserve, const json_t *tree,
 		      struct neap_resources *resources, struct neap_error *err)
 {
@@ -239,10 +247,6 @@ static int name_ahead(struct neap_reserve *reserve, const json_t *tree,
 		read_names(reserve, &reserve->requests,
 			   json_object_get(json, "resources"), resources);
 	json_decref(json);
-	if (rc == 0 &&
-	    !neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
-			   reserve->names, reserve->name_count))
-		return neap_error_nomem(err);
 	return rc;
 }
 
@@ -531,6 +535,11 @@ struct neap_reserve *neap_reserve_unref(struct neap_reserve *reserve)
 }
 
 /* --- states --- */
+
+const struct neap_amounts *neap_reserve_keeps(const struct neap_reserve *reserve)
+{
+	return reserve->allocatable.count ? &reserve->allocatable : &reserve->requests;
+}
 
 bool neap_reserve_is_active(const struct neap_reserve *reserve)
 {

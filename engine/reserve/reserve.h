@@ -92,8 +92,8 @@ struct neap_reserve {
 	struct neap_amounts requests;
 	struct neap_amounts allocatable, allocated; /* of the status */
 	struct neap_amounts inner;                  /* withheld from owners */
-	/* The resources that it is about: all of allocatable; of a Restricted one those of its options, if it has any of
-	 * them. */
+	/* The resources of which owners of a Restricted one get what it keeps and no more: all of allocatable, or those
+	 * of its options, if it has any of them. */
 	uint32_t names[NEAP_AMOUNTS_MAX];
 	size_t name_count;
 	struct neap_arena arena;
@@ -109,6 +109,8 @@ struct neap_reserve *neap_reserve_ref(struct neap_reserve *reserve);
 /* Returns NULL. NULL is fine. */
 struct neap_reserve *neap_reserve_unref(struct neap_reserve *reserve);
 
+/* What it keeps, and owners have of it: what its status says, before that what it asks for. */
+const struct neap_amounts *neap_reserve_keeps(const struct neap_reserve *reserve);
 /* nodeName is set and it is Available or Waiting: its room counts. */
 bool neap_reserve_is_active(const struct neap_reserve *reserve);
 /* ... and Available: it can be used. */

@@ -65,16 +65,9 @@ static void tell_node(struct lacking *lacking)
 
 /* --- checks --- */
 
-/* What a part still has for owners. What it is not about it keeps for nobody: owners have that of the node, and it is
- * not counted as theirs. */
+/* What a part still has for owners, also of what it is not about. */
 static int64_t left_of(const struct neap_reserve_part *part, uint32_t resource)
 {
-	size_t i = 0;
-
-	while (i < part->name_count && part->names[i] != resource)
-		i++;
-	if (i == part->name_count)
-		return 0;
 	return floored(get(part->allocatable, resource) - get(part->allocated, resource) -
 		       get(part->inner, resource));
 }

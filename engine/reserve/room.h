@@ -17,7 +17,7 @@ struct neap_reserve_part {
 	const struct neap_amounts *allocatable, *allocated;
 	const struct neap_amounts *inner;       /* withheld; NULL: nothing */
 	const struct neap_amounts *preemptible; /* of its owners; NULL: nothing */
-	const uint32_t *names;                  /* resources that it is about */
+	const uint32_t *names; /* resources that a restricted one holds its owners to */
 	size_t name_count;
 	size_t assigned; /* pods */
 	bool is_once;

@@ -63,7 +63,7 @@ static void add_unused(const struct book_node *node, const struct book_kept *kep
 	(void)sum_owners(node, kept, used);
 	for (int i = 0; i < BOOK_NAMES; i++)
 		if (i != BOOK_PLACES)
-			sum[i] += unused(kept->amounts[i], kept->counts[i] ? used[i] : 0);
+			sum[i] += unused(kept->amounts[i], used[i]);
 }
 
 void book_add_rooms(const struct book *book, const struct book_node *node,
@@ -361,9 +361,9 @@ static bool check_owners(struct book *book, const struct book_kept *kept)
 			return book_wrong(book, "%s does not list %s once", kept->name,
 					  pod->name);
 	for (int i = 0; i < book->name_count; i++) {
-		bool counts = kept->counts[i] && kept->amounts[i];
+		int64_t of_it = kept->amounts[i] ? used[i] : 0;
 
-		if (i != BOOK_PLACES && kept->allocated[i] != (counts ? used[i] : 0))
+		if (i != BOOK_PLACES && kept->allocated[i] != of_it)
 			return book_wrong(book, "%s: allocated %lld of %lld %s",
 					  kept->name, (long long)kept->allocated[i],
 					  (long long)used[i], book->names[i]);
