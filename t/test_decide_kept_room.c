@@ -22,6 +22,11 @@
 #define INNER(cpu)                                                                       \
 	"'node.koordinator.sh/reservation':'{" QUOTE "resources" QUOTE ":{" QUOTE        \
 	"cpu" QUOTE ":" QUOTE cpu QUOTE "}}'"
+#define WAITS(n)                                                                         \
+	{                                                                                \
+		"w", "a", CPU(n), "'preAllocation':true", .phase = "Waiting"             \
+	}
+#define IGNORES  "'" KEPT_KEY "reservation-ignored':'true'"
 #define PORT(n)  "{'containerPort':" n ",'hostPort':" n "}"
 #define NO_MATCH ONE("node(s) no reservations match reservation affinity")
 
@@ -195,6 +200,62 @@ static const struct kept_row rows[] = {
 	 {{0}},
 	 {"p", NULL, CPU("6"), APP, MUST},
 	 ONE("Insufficient cpu by node, 2 Reservation(s) Insufficient cpu")},
+
+	/* --- beside one that waits for its room --- */
+	{"what waits leaves owners what is theirs",
+	 {A("8")},
+	 {{"r", "a", CPU("4")}, WAITS("4")},
+	 {{"m", "a", CPU("4")}},
+	 {"p", NULL, CPU("4"), APP},
+	 "a r"},
+	{"... and not more",
+	 {A("8")},
+	 {{"r", "a", CPU("4")}, WAITS("4")},
+	 {{"m", "a", CPU("4")}},
+	 {"p", NULL, CPU("4001m"), APP},
+	 ONE("Insufficient cpu")},
+	{"... of which others have nothing",
+	 {A("8")},
+	 {{"r", "a", CPU("4")}, WAITS("4")},
+	 {{"m", "a", CPU("3")}},
+	 {"p", NULL, CPU("1")},
+	 ONE("Insufficient cpu")},
+	{"... nor owners of what becomes free",
+	 {A("8")},
+	 {{"r", "a", CPU("4")}, WAITS("4")},
+	 {{"m", "a", CPU("3")}},
+	 {"p", NULL, CPU("5"), APP},
+	 ONE("Insufficient cpu")},
+	{"... but what other owners leave",
+	 {A("8")},
+	 {{"r", "a", CPU("4"), MANY}, WAITS("4")},
+	 {{"m", "a", CPU("4")}, {"o", "a", CPU("3"), APP, KEPT_USES("r")}},
+	 {"p", NULL, CPU("1"), APP, MUST},
+	 "a r"},
+	{"... and no more than that",
+	 {A("8")},
+	 {{"r", "a", CPU("4"), MANY}, WAITS("4")},
+	 {{"m", "a", CPU("4")}, {"o", "a", CPU("3"), APP, KEPT_USES("r")}},
+	 {"p", NULL, CPU("2"), APP, MUST},
+	 ONE("Insufficient cpu")},
+	{"... and whoever ignores reservations all that is kept",
+	 {A("8")},
+	 {{"r", "a", CPU("4")}, WAITS("4")},
+	 {{"m", "a", CPU("4")}},
+	 {"p", NULL, CPU("4"), IGNORES},
+	 "a"},
+	{"... and owners the place",
+	 {{"a", "'cpu':'8','pods':'2'", NULL}},
+	 {{"r", "a", CPU("2")}, WAITS("2")},
+	 {{"m", "a", CPU("2")}},
+	 {"p", NULL, CPU("1"), APP, MUST},
+	 "a r"},
+	{"a node that is too full without what waits is full",
+	 {A("6")},
+	 {{"r", "a", CPU("4")}, WAITS("2")},
+	 {{"m", "a", CPU("4")}},
+	 {"p", NULL, CPU("3"), APP},
+	 ONE("Insufficient cpu")},
 
 	/* --- ports --- */
 	{"its ports are its owners'",

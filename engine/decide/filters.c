@@ -245,7 +245,9 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 			used++;
 		if (cycle->nominated.count)
 			used = neap_amount_sum(used, nominated(cycle, row, resource));
-		if (pod->requests[i].amount <= allocatable - used)
+		if (pod->requests[i].amount <= allocatable - used ||
+		    pod->requests[i].amount <=
+			    allocatable - used + neap_kept_beyond(cycle, row, resource))
 			continue;
 		fits = neap_cycle_refuse(cycle, row,
 					 resource == NEAP_RESOURCE_PODS

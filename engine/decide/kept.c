@@ -177,6 +177,53 @@ static void add_twice(struct neap_cycle *cycle, const struct neap_kept_match *ma
 	(void)neap_amounts_add(&ret->given, &twice);
 }
 
+/* What it counts for by itself where it is in its place. */
+static int64_t unused(struct neap_cycle *cycle, const struct neap_kept_match *match,
+		      uint32_t resource)
+{
+	int64_t kept = neap_pod_request(match->stand, resource), used;
+	struct neap_amounts given;
+
+	(void)find_given(cycle, match, &given);
+	used = neap_amounts_get(&given, resource);
+	return used < kept ? kept - used : 0;
+}
+
+static int64_t waited_for(const struct neap_cluster_node *node, uint32_t resource)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (node->pods[i]->keep && node->pods[i]->keep->waits)
+			sum = neap_amount_sum(sum,
+					      neap_pod_request(node->pods[i], resource));
+	return sum;
+}
+
+int64_t neap_kept_beyond(struct neap_cycle *cycle, uint32_t row, uint32_t resource)
+{
+	const struct neap_columns *columns = cycle->columns;
+	size_t count;
+	const struct neap_kept_match *matches =
+		cycle->kept.count && (columns->flags[row] & NEAP_ROW_HAS_KEPT)
+			? neap_kept_on(cycle, row, &count)
+			: NULL;
+	int64_t waited = matches ? waited_for(columns->nodes[row], resource) : 0;
+	int64_t used;
+
+	if (!waited || !columns->used[resource])
+		return 0;
+	used = columns->used[resource][row];
+	for (size_t i = 0; i < count; i++)
+		if (matches[i].lifted)
+			used = neap_amount_sum(used,
+					       unused(cycle, &matches[i], resource));
+	used -= columns->allocatable[resource][row];
+	if (used < 0)
+		return 0;
+	return used < waited ? used : waited;
+}
+
 void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		    const struct neap_kept_match *matches, size_t count,
 		    struct neap_kept_room *ret)
@@ -206,6 +253,7 @@ void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		if (!lifted)
 			used = neap_amount_sum(used,
 					       neap_amounts_get(&ret->given, resource));
+		used -= neap_kept_beyond(cycle, row, resource);
 		(void)neap_amounts_set(&ret->requested, resource, used);
 	}
 	ret->room = (struct neap_reserve_room){
@@ -213,7 +261,8 @@ void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		.node_allocatable = &node->allocatable,
 		.requested = &ret->requested,
 		.given = &ret->given,
-		.pods = node->pod_count + lifted,
+		.pods = node->pod_count + lifted -
+			(size_t)neap_kept_beyond(cycle, row, NEAP_RESOURCE_PODS),
 		.matched = stands};
 	ret->need = (struct neap_reserve_need){
 		.requests = &ret->requests,

@@ -73,6 +73,9 @@ bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint3
 /* The labels that a policy compares are the same. */
 bool neap_kept_has_pairs(const struct neap_reserve *reserve, const struct neap_pod *pod,
 			 const struct neap_reserve_asked *by);
+/* What stands that wait for their room make a row count beyond what its node has, where something is kept for the pod:
+ * they hold up others, but nobody who uses what is kept for him. */
+int64_t neap_kept_beyond(struct neap_cycle *cycle, uint32_t row, uint32_t resource);
 /* Whether the pod must use one. */
 bool neap_kept_is_required(const struct neap_kept *kept);
 
