@@ -102,6 +102,26 @@ static void test_kept(void **state)
 	assert_string_equal(used_by(rig, "web-1"), "");
 }
 
+/* What is kept by the time of the binding is as good as taken. */
+static void test_late(void **state)
+{
+	struct kube_rig *rig = *state;
+	char room[64], other[64], owner[64];
+
+	add_pod(rig, "other", "none", "2", "", "", other);
+	ask_nodes(rig, FILTER, "other", other,
+		  (const char *const[]){"#NodeNames=2", "NodeNames.0=node-0", NULL});
+	reserve(rig, "web", "node-0", "'cpu':'3'", "'allocatePolicy':'Restricted'", room);
+	assert_non_null(strstr(extender_bind_to(rig, "other", other, "node-0"),
+			       "beside what is kept"));
+	assert_string_equal(extender_bind_to(rig, "other", other, "node-2"), "");
+	add_pod(rig, "small", "none", "1", "", "", other);
+	assert_string_equal(extender_bind_to(rig, "small", other, "node-0"), "");
+	add_pod(rig, "web-0", "web", "2", "", "", owner);
+	assert_string_equal(extender_bind_to(rig, "web-0", owner, "node-0"), "");
+	assert_non_null(strstr(used_by(rig, "web-0"), "web"));
+}
+
 /* One that must use a reservation goes nowhere else, and is told why where it cannot. */
 static void test_required(void **state)
 {
@@ -174,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(kept),
+		TEST(late),
 		TEST(required),
 		TEST(preempt),
 	};

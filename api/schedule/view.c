@@ -65,6 +65,25 @@ void scheduler_tell_binder(struct neap_scheduler *scheduler, const struct bind *
 	bind->told(bind->arg, trouble);
 }
 
+/* Something may be kept there since the node was chosen. What others than Reservations have is the chooser's to know. */
+static int find_claim(const struct neap_schedule_view *view, const struct neap_pod *pod,
+		      const struct neap_cluster_node *node, struct neap_claim **ret,
+		      struct neap_error *err)
+{
+	const struct neap_columns *columns = neap_cluster_settle(view->cluster);
+	int has_room = columns->flags[node->row] & NEAP_ROW_HAS_KEPT
+			       ? neap_decide_has_room(view->decide, pod, node->row, err)
+			       : 1;
+
+	if (has_room == 0)
+		return neap_error_set(err, NEAP_ECONFLICT,
+				      "node %.64s has no room for pod %.64s/%.64s beside "
+				      "what is kept there",
+				      node->name, pod->object->ns, pod->object->name);
+	return has_room < 0 ? has_room
+			    : neap_decide_claim(view->decide, pod, node->row, ret, err);
+}
+
 static int bind_now(struct neap_scheduler *scheduler,
 		    const struct neap_schedule_binding *binding, struct neap_error *err)
 {
@@ -96,7 +115,7 @@ static int bind_now(struct neap_scheduler *scheduler,
 	if (!node || !node->object)
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %.200s",
 				      binding->node);
-	failed = neap_decide_claim(view.decide, pod, node->row, &claim, err);
+	failed = find_claim(&view, pod, node, &claim, err);
 	if (failed < 0)
 		return failed;
 	bind = neap_alloc(sizeof(*bind));

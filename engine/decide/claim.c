@@ -93,6 +93,25 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	return neap_claim_kept(decide, pod, row, ret, err);
 }
 
+int neap_decide_has_room(struct neap_decide *decide, const struct neap_pod *pod,
+			 uint32_t row, struct neap_error *err)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	const struct neap_filter *active[NEAP_FILTERS_MAX];
+	int failed = neap_decide_begin(decide, pod, err);
+	bool fits = true;
+	size_t count;
+
+	if (failed < 0)
+		return failed;
+	count = neap_decide_active(decide, active);
+	for (size_t i = 0; fits && i < count; i++)
+		if (active[i] == &neap_filter_room || active[i] == &neap_filter_kept)
+			fits = active[i]->fits(cycle, row);
+	neap_decide_finish(decide);
+	return cycle->is_short ? neap_error_nomem(err) : fits;
+}
+
 /* --- what is written --- */
 
 static bool put(json_t *notes, const char *key, const char *text)

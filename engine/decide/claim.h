@@ -13,7 +13,11 @@
  * annotations; -NEAP_ENOMEM. */
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_claim **ret, struct neap_error *err);
-/* ... of CPUs and NUMA nodes alone, from what is kept first; kept NULL: nothing is. */
+/* Of a node that somebody else chose, perhaps a while ago: 1: it has the amounts, with what is kept for the pod and without
+ * what is kept for others; 0: it has not; or as neap_decide_claim. */
+int neap_decide_has_room(struct neap_decide *decide, const struct neap_pod *pod,
+			 uint32_t row, struct neap_error *err);
+/* As neap_decide_claim, of CPUs and NUMA nodes alone, from what is kept first; kept NULL: nothing is. */
 struct neap_cpu_kept;
 int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
 		    const struct neap_cpu_kept *kept, struct neap_claim **ret,

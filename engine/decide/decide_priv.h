@@ -170,9 +170,9 @@ struct neap_filter {
 	unsigned wakes;
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
-extern const struct neap_filter neap_filter_spread, neap_filter_near, neap_filter_load,
-	neap_filter_claims, neap_filter_volumes, neap_filter_zones, neap_filter_cpus,
-	neap_filter_kept;
+extern const struct neap_filter neap_filter_room, neap_filter_spread, neap_filter_near,
+	neap_filter_load, neap_filter_claims, neap_filter_volumes, neap_filter_zones,
+	neap_filter_cpus, neap_filter_kept;
 /* Of neap_filter_kept, for pods that must use one: asked before all others. */
 extern const struct neap_filter neap_filter_match;
 /* Both want one port of the host. */

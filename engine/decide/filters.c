@@ -265,15 +265,15 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 				filter_labels = {"NodeAffinity", prepare_affinity,
 						 has_labels, NEAP_MOVED_LABELS},
 				filter_ports = {"NodePorts", prepare_ports, has_ports,
-						NEAP_MOVED_POD_GONE},
-				filter_room = {"NodeResourcesFit", prepare_room, has_room,
-					       NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM};
+						NEAP_MOVED_POD_GONE};
+const struct neap_filter neap_filter_room = {"NodeResourcesFit", prepare_room, has_room,
+					     NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM};
 
 /* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
 const struct neap_filter *const neap_filters[] = {
 	&filter_cordon,       &filter_taints,
 	&filter_labels,       &filter_ports,
-	&filter_room,         &neap_filter_claims,
+	&neap_filter_room,    &neap_filter_claims,
 	&neap_filter_volumes, &neap_filter_zones,
 	&neap_filter_spread,  &neap_filter_near,
 	&neap_filter_load,    &neap_filter_cpus,
