@@ -160,6 +160,30 @@ static void test_waiting(void **state)
 	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
 }
 
+#define WAITS "'preAllocation':true,'preAllocationPolicy':{'mode':'Waiting'}"
+
+/* Of two that wait on one node the older one has the room that is enough for one. */
+static void test_waiting_in_order(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'8'");
+	schedule_add_pod(rig, "one", "", "'cpu':'4'", "");
+	schedule_add_pod(rig, "two", "", "'cpu':'4'", "");
+	assert_string_equal(schedule_wait_node(rig, "one"), "a");
+	assert_string_equal(schedule_wait_node(rig, "two"), "a");
+	schedule_add_reservation(rig, "y", "", "'cpu':'4'", "", WAITS);
+	schedule_wait_phase(rig, "y", "Waiting", "a");
+	kube_now += 1000000;
+	schedule_add_reservation(rig, "x", "", "'cpu':'4'", "", WAITS);
+	schedule_wait_phase(rig, "x", "Waiting", "a");
+	remove_pod(rig, "one");
+	schedule_wait_phase(rig, "y", "Available", "a");
+	schedule_wait_phase(rig, "x", "Waiting", "a");
+	remove_pod(rig, "two");
+	schedule_wait_phase(rig, "x", "Available", "a");
+}
+
 #define TAKES "'allocatePolicy':'Restricted','preAllocation':true"
 
 /* The pod stays where it is, and is the reservation's from then on. */
@@ -226,9 +250,9 @@ static void test_may_not_take(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(keeps),        TEST(is_preferred), TEST(waits_for_a_node),
-		TEST(waiting),      TEST(takes_over),   TEST(takes_several),
-		TEST(may_not_take),
+		TEST(keeps),        TEST(is_preferred),     TEST(waits_for_a_node),
+		TEST(waiting),      TEST(takes_over),       TEST(takes_several),
+		TEST(may_not_take), TEST(waiting_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,7 +281,29 @@ static bool has_ports(const struct neap_pod *stand)
 	return true;
 }
 
-/* The pods on the node leave room for all that is kept there. */
+/* Of those that wait on a node the older one has its room first. */
+static bool waits_behind(const struct neap_pod *other, const struct neap_pod *stand)
+{
+	if (!neap_pod_is_stand(other) || !other->keep->waits)
+		return false;
+	if (other->created_usec != stand->created_usec)
+		return other->created_usec > stand->created_usec;
+	return strcmp(other->keep->name, stand->keep->name) > 0;
+}
+
+static int64_t used_behind(const struct neap_pod *stand, uint32_t resource)
+{
+	const struct neap_cluster_node *node = stand->seat.node;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < node->pod_count; i++)
+		if (waits_behind(node->pods[i], stand))
+			sum = neap_amount_sum(sum,
+					      neap_pod_request(node->pods[i], resource));
+	return sum;
+}
+
+/* The pods on the node leave room for all that is kept there, but what waits behind it. */
 static bool is_free(const struct neap_columns *columns, const struct neap_pod *stand)
 {
 	uint32_t row = stand->seat.node->row;
@@ -292,7 +314,8 @@ static bool is_free(const struct neap_columns *columns, const struct neap_pod *s
 		uint32_t resource = stand->requests[i].resource;
 
 		if (!columns->used[resource] ||
-		    columns->used[resource][row] > columns->allocatable[resource][row])
+		    columns->used[resource][row] - used_behind(stand, resource) >
+			    columns->allocatable[resource][row])
 			return false;
 	}
 	return true;
