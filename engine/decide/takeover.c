@@ -56,9 +56,8 @@ static bool is_taken(const struct neap_reserve *reserve,
 	return false;
 }
 
-/* Another reservation that is there has it. */
-static bool is_used(const struct neap_cluster_node *node, const struct neap_pod *pod,
-		    const struct neap_reserve *reserve)
+/* It says that it uses another one, be that there or not. */
+static bool uses_another(const struct neap_pod *pod, const struct neap_reserve *reserve)
 {
 	const char *uid = neap_pod_reservation(pod);
 
@@ -173,7 +172,7 @@ static bool collect(struct neap_cycle *cycle, uint32_t row, struct candidates *r
 		struct candidate *candidate = &ret->of[ret->count];
 
 		if (pod->keep || pod->seat.is_assumed || pod->object->is_deleting ||
-		    is_used(node, pod, reserve) ||
+		    uses_another(pod, reserve) ||
 		    !(is_cluster ? says_that_it_may(pod) : is_matched(cycle, node, pod)))
 			continue;
 		candidate->pod = pod;
