@@ -12,6 +12,14 @@
 #include "t/lib/kept_rig.h"
 
 #define ITEMS 5
+#define TAKES RESTRICTED ",'preAllocation':true"
+/* A pod of 3 CPUs that will be on node a. */
+#define MADE_ROOM(priority)                                                              \
+	{                                                                                \
+		"n", NULL, CPU("3"), .spec = "'priority':" priority,                     \
+				     .status = "'nominatedNodeName':'a'"                 \
+	}
+#define NO_ROOM "0/2 nodes are available: 2 Insufficient cpu by node."
 
 /* --- Reservations that are to be placed --- */
 
@@ -82,6 +90,30 @@ static const struct place_row place_rows[] = {
 	 {{0}},
 	 "annotation scheduling.koordinator.sh/reservation-resize-allocatable: string or "
 	 "'}' expected near end of file"},
+	{"with the room of a pod that it takes over",
+	 {{"r", NULL, CPU("4"), TAKES}},
+	 {{"m", "b", CPU("1")}, {"o", "a", CPU("4"), APP}},
+	 "a"},
+	{"... that was told so before, for nothing",
+	 {{"r", NULL, CPU("4"), TAKES}},
+	 {{"m", "b", CPU("1")}, {"o", "a", CPU("4"), APP, KEPT_USES("r")}},
+	 "a"},
+	{"... but not of one that says that it uses another, be that gone",
+	 {{"r", NULL, CPU("4"), TAKES}},
+	 {{"m", "b", CPU("1")}, {"o", "a", CPU("4"), APP, KEPT_USES("gone")}},
+	 NO_ROOM},
+	{"room that is made for a more important pod is not taken",
+	 {{"r", NULL, CPU("4"), TAKES, .template = "'priority':5"}},
+	 {{"m", "b", CPU("1")}, MADE_ROOM("10")},
+	 NO_ROOM},
+	{"... nor with that of a pod that it takes over",
+	 {{"r", NULL, CPU("4"), TAKES, .template = "'priority':5"}},
+	 {{"m", "b", CPU("1")}, {"o", "a", CPU("2"), APP}, MADE_ROOM("10")},
+	 NO_ROOM},
+	{"... that of a less important one is",
+	 {{"r", NULL, CPU("4"), TAKES, .template = "'priority':5"}},
+	 {{"m", "b", CPU("1")}, {"o", "a", CPU("2"), APP}, MADE_ROOM("4")},
+	 "a"},
 };
 
 static struct kept_rig *start(const struct kept_reservation *kept,

@@ -145,6 +145,11 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
 
+/* What others of at least the pod's priority wait for: found once a pod, then of a row. */
+void neap_cycle_find_nominated(struct neap_cycle *cycle);
+int64_t neap_cycle_nominated(const struct neap_cycle *cycle, uint32_t row,
+			     uint32_t resource);
+
 /* more.c */
 void neap_more_begin(struct neap_cycle *cycle);
 /* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */

@@ -195,12 +195,8 @@ static uint64_t find_ignored(const struct neap_cycle *cycle)
 }
 
 /* Room that is made for others is theirs, unless the pod is more important. */
-static bool prepare_room(struct neap_cycle *cycle)
+void neap_cycle_find_nominated(struct neap_cycle *cycle)
 {
-	/* Its room is what pods have that it takes over: filter Reservation. */
-	if (neap_kept_takes_over(&cycle->kept))
-		return false;
-	cycle->ignored = find_ignored(cycle);
 	neap_domains_clear(&cycle->nominated);
 	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {
 		const struct neap_pod *other = neap_cluster_nominee(cycle->cluster, i);
@@ -214,10 +210,20 @@ static bool prepare_room(struct neap_cycle *cycle)
 				    other->nominated, other->requests[n].amount))
 				cycle->is_short = true;
 	}
+}
+
+static bool prepare_room(struct neap_cycle *cycle)
+{
+	/* Its room is what pods have that it takes over: filter Reservation. */
+	if (neap_kept_takes_over(&cycle->kept))
+		return false;
+	cycle->ignored = find_ignored(cycle);
+	neap_cycle_find_nominated(cycle);
 	return true;
 }
 
-static int64_t nominated(const struct neap_cycle *cycle, uint32_t row, uint32_t resource)
+int64_t neap_cycle_nominated(const struct neap_cycle *cycle, uint32_t row,
+			     uint32_t resource)
 {
 	return neap_domains_get(&cycle->nominated, resource,
 				cycle->columns->nodes[row]->name);
@@ -244,7 +250,8 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 				    neap_kept_next_real(cycle, row, &at);)
 			used++;
 		if (cycle->nominated.count)
-			used = neap_amount_sum(used, nominated(cycle, row, resource));
+			used = neap_amount_sum(
+				used, neap_cycle_nominated(cycle, row, resource));
 		if (pod->requests[i].amount <= allocatable - used ||
 		    pod->requests[i].amount <=
 			    allocatable - used + neap_kept_beyond(cycle, row, resource))

@@ -61,12 +61,7 @@ static bool uses_another(const struct neap_pod *pod, const struct neap_reserve *
 {
 	const char *uid = neap_pod_reservation(pod);
 
-	if (!*uid || strcmp(uid, reserve->object->uid) == 0)
-		return false;
-	for (size_t i = 0; i < node->pod_count; i++)
-		if (node->pods[i]->keep && strcmp(node->pods[i]->keep->uid, uid) == 0)
-			return true;
-	return false;
+	return *uid && strcmp(uid, reserve->object->uid) != 0;
 }
 
 /* As a pod that comes, but that it need not be open to new ones. */
@@ -189,6 +184,19 @@ static bool collect(struct neap_cycle *cycle, uint32_t row, struct candidates *r
 
 /* --- whether that is enough --- */
 
+/* Room that is made for others is not free. */
+static void add_nominated(const struct neap_cycle *cycle, uint32_t row,
+			  struct neap_kept_room *room)
+{
+	for (size_t i = 0; i < room->requested.count; i++) {
+		struct neap_amount *used = &room->requested.of[i];
+
+		used->amount = neap_amount_sum(
+			used->amount, neap_cycle_nominated(cycle, row, used->resource));
+	}
+	room->room.pods += (size_t)neap_cycle_nominated(cycle, row, NEAP_RESOURCE_PODS);
+}
+
 /* selected: as many flags as there are candidates. */
 static bool fits(struct neap_cycle *cycle, uint32_t row, const struct candidates *from,
 		 bool *selected, struct neap_buf *reasons)
@@ -212,6 +220,7 @@ static bool fits(struct neap_cycle *cycle, uint32_t row, const struct candidates
 							  &from->of[i].requests,
 							  &from->of[i].given};
 	neap_kept_room(cycle, row, NULL, 0, room);
+	add_nominated(cycle, row, room);
 	/* Without anybody to take over the ordinary rule counts. */
 	if (!from->count && !reserve->needs_pods)
 		return neap_reserve_fits(&room->room, &room->need, NULL, 0, reasons);
@@ -363,6 +372,9 @@ int neap_claim_takeover(struct neap_decide *decide, const struct neap_pod *stand
 	cycle->is_short = false;
 	cycle->columns = neap_cluster_settle(cycle->cluster);
 	answer = neap_kept_begin(cycle, stand, row, err);
+	neap_cycle_find_nominated(cycle);
+	if (answer == 0 && cycle->is_short)
+		answer = neap_error_nomem(err);
 	if (answer == 0)
 		answer = select_pods(cycle, row, &pods, &count, err);
 	if (answer < 0)
