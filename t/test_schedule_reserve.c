@@ -8,15 +8,18 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <event2/event.h>
 
+#include "api/kube/inside.h"
+#include "api/schedule/schedule_priv.h"
 #include "engine/cluster/kept.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, schedule_setup, schedule_teardown)
 
-#define PODS         SCHEDULE_PODS
-#define RESERVATIONS SCHEDULE_RESERVATIONS
+#define PODS SCHEDULE_PODS
+#define PATH SCHEDULE_RESERVATIONS
 
 /* Whether the pod says that it uses the reservation of that name; NULL: none. */
 static bool uses(struct kube_rig *rig, const char *pod, const char *name)
@@ -44,7 +47,7 @@ static void says(struct kube_rig *rig, const char *name, const char *message)
 {
 	char ask[128], want[256];
 
-	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS "/%s", name);
+	(void)snprintf(ask, sizeof(ask), "GET " PATH "/%s", name);
 	(void)snprintf(want, sizeof(want), "status.conditions.0.message~%s", message);
 	schedule_until(rig, ask, "status.conditions.0.type=Scheduled",
 		       "status.conditions.0.reason=Unschedulable", want);
@@ -66,7 +69,7 @@ static void test_keeps(void **state)
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	schedule_add_reservation(rig, "web", "", "'cpu':'3'", "", "'allocateOnce':false");
 	schedule_wait_phase(rig, "web", "Available", "a");
-	schedule_until(rig, "GET " RESERVATIONS "/web", "status.allocatable.cpu=3",
+	schedule_until(rig, "GET " PATH "/web", "status.allocatable.cpu=3",
 		       "status.conditions.0.reason=Scheduled",
 		       "status.conditions.1.reason=Available");
 	schedule_add_pod(rig, "other", "", "'cpu':'2'", "");
@@ -84,7 +87,7 @@ static void test_keeps(void **state)
 	schedule_until(rig, "GET " PODS "/late", "status.conditions.0.status=False", NULL,
 		       NULL);
 	/* With the reservation its room goes, but not what its owners have. */
-	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
+	assert_int_equal(kube_ask(rig, "DELETE " PATH "/web", NULL), 200);
 	remove_pod(rig, "web-0");
 	assert_string_equal(schedule_wait_node(rig, "other"), "a");
 }
@@ -140,7 +143,7 @@ static void test_waiting(void **state)
 		rig, "web", "", "'cpu':'3'", "",
 		"'preAllocation':true,'preAllocationPolicy':{'mode':'Waiting'}");
 	schedule_wait_phase(rig, "web", "Waiting", "a");
-	schedule_until(rig, "GET " RESERVATIONS "/web", "status.conditions.0.status=True",
+	schedule_until(rig, "GET " PATH "/web", "status.conditions.0.status=True",
 		       "status.conditions.1.type=Ready",
 		       "status.conditions.1.status=False");
 	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'1'", "");
@@ -220,7 +223,7 @@ static void test_takes_several(void **state)
 	schedule_add_reservation(rig, "web", "", "'cpu':'4'", "", TAKES);
 	schedule_wait_phase(rig, "web", "Pending", "");
 	says(rig, "web", "1 Insufficient cpu by node");
-	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
+	assert_int_equal(kube_ask(rig, "DELETE " PATH "/web", NULL), 200);
 	schedule_add_reservation(
 		rig, "web", "", "'cpu':'4'", "",
 		TAKES
@@ -228,6 +231,64 @@ static void test_takes_several(void **state)
 	schedule_wait_phase(rig, "web", "Available", "a");
 	until_uses(rig, "web-0", "web");
 	until_uses(rig, "web-1", "web");
+}
+
+static void uid_of(struct kube_rig *rig, const char *name, char ret[64])
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "GET " PATH "/%s", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	(void)snprintf(ret, 64, "%s", kube_text(rig->body, "metadata.uid"));
+}
+
+/* Who was told of a place that never came to be is no owner of the next one. */
+static void test_told_before(void **state)
+{
+	struct kube_rig *rig = *state;
+	char uid[64], body[512];
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'8'");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	schedule_add_pod(rig, "web-1", "'app':'web'", "'cpu':'3'", "");
+	schedule_add_pod(rig, "other", "", "'cpu':'3'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
+	assert_string_equal(schedule_wait_node(rig, "other"), "a");
+	schedule_stop();
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", TAKES);
+	uid_of(rig, "web", uid);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'annotations':{'" NEAP_KEY_RESERVATION_ALLOCATED
+		       "':'{\\\"name\\\":\\\"web\\\",\\\"uid\\\":\\\"%s\\\"}'}}}",
+		       uid);
+	assert_int_equal(kube_ask(rig, "MERGE " PODS "/web-1", body), 200);
+	assert_true(uses(rig, "web-1", "web"));
+	schedule_start(rig);
+	schedule_wait_phase(rig, "web", "Available", "a");
+	until_uses(rig, "web-0", "web");
+	assert_true(uses(rig, "web-1", NULL));
+}
+
+/* Who was told of a place is told otherwise when somebody changed the reservation meanwhile. */
+static void test_told_in_vain(void **state)
+{
+	const struct neap_kube_ask ask = {
+		.resource = RESERVATIONS, .ns = "", .name = "web"};
+	struct kube_rig *rig = *state;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", TAKES);
+	for (int i = 0; i < 1000000 && !schedule_scheduler->bind_count; i++)
+		(void)event_base_loop(rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(schedule_scheduler->bind_count, 1);
+	neap_kube_ask_patch_take(
+		rig->kube, &ask, false,
+		json_pack("{s:{s:s}}", "spec", "allocatePolicy", "Aligned"));
+	says(rig, "web", "pre allocation is unsupported");
+	until_uses(rig, "web-0", NULL);
 }
 
 static void test_may_not_take(void **state)
@@ -252,7 +313,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(keeps),        TEST(is_preferred),     TEST(waits_for_a_node),
 		TEST(waiting),      TEST(takes_over),       TEST(takes_several),
-		TEST(may_not_take), TEST(waiting_in_order),
+		TEST(may_not_take), TEST(waiting_in_order), TEST(told_before),
+		TEST(told_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,7 +276,7 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	const char *nominated = NULL;
 	int ret;
 
-	if (neap_pod_is_stand(pod) && scheduler_place_waiting(scheduler, pod))
+	if (neap_pod_is_stand(pod) && scheduler_place_waiting(scheduler, pod, key))
 		return;
 	neap_buf_init(&message, MESSAGE_BYTES);
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);

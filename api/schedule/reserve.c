@@ -95,6 +95,15 @@ static void write_status(struct neap_scheduler *scheduler,
 	neap_kube_ask_update_take(scheduler->kube, ask, true, tree);
 }
 
+static void told_status(void *arg, struct neap_object *object,
+			const struct neap_kube_failure *failure)
+{
+	if (object)
+		scheduler_bound(arg, object, failure);
+	else
+		scheduler_not_placed(arg, failure);
+}
+
 /* The annotations are there: now the status. */
 static void noted(void *arg, struct neap_object *object,
 		  const struct neap_kube_failure *failure)
@@ -103,13 +112,13 @@ static void noted(void *arg, struct neap_object *object,
 	struct neap_kube_ask ask = {.resource = RESERVATIONS,
 				    .ns = "",
 				    .name = bind->key + 1,
-				    .told = scheduler_bound,
+				    .told = told_status,
 				    .arg = bind};
 	json_t *tree = object && bind->scheduler ? neap_object_tree(object) : NULL;
 	json_t *status = bind->status;
 
 	if (!tree) {
-		scheduler_bound(bind, NULL, failure);
+		scheduler_not_placed(bind, failure);
 		return;
 	}
 	bind->status = NULL;
@@ -170,13 +179,13 @@ void scheduler_write_stand(struct bind *bind)
 	struct neap_kube_ask ask = {.resource = RESERVATIONS,
 				    .ns = "",
 				    .name = bind->key + 1,
-				    .told = scheduler_bound,
+				    .told = told_status,
 				    .arg = bind};
 	json_t *tree = is_same ? neap_object_tree(newest) : NULL;
 	json_t *status = bind->status;
 
 	if (!tree) {
-		scheduler_bound(bind, NULL, NULL);
+		scheduler_not_placed(bind, NULL);
 		return;
 	}
 	if (json_object_size(bind->notes)) {
@@ -206,13 +215,17 @@ static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 		     uint32_t row, const struct neap_claim *claim, bool is_waiting,
 		     struct bind *bind, struct neap_error *err)
 {
-	const char *node = neap_cluster_settle(scheduler->cluster)->nodes[row]->name;
+	const struct neap_cluster_node *place =
+		neap_cluster_settle(scheduler->cluster)->nodes[row];
+	const char *node = place->name;
 	const struct neap_object *newest = newest_of(scheduler, stand);
 	json_t *tree;
 	int failed;
 
 	if (!newest || newest->version != stand->object->version)
 		return neap_error_set(err, NEAP_ECONFLICT, "it is another one now");
+	if (scheduler_take_back(scheduler, stand, place, claim))
+		return neap_error_set(err, NEAP_ECONFLICT, "pods say that they use it");
 	tree = neap_object_tree(newest);
 	if (!tree)
 		return neap_error_nomem(err);
@@ -255,7 +268,8 @@ int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod
 
 /* --- waiting --- */
 
-bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand)
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			     const char *key)
 {
 	struct neap_error err;
 	struct bind *bind;
@@ -264,8 +278,10 @@ bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *
 	if (neap_decide_wait(scheduler->decide, stand, &row, &err) <= 0)
 		return false;
 	bind = neap_alloc(sizeof(*bind));
-	return bind && scheduler_place_stand_take(scheduler, stand, row, NULL, true, bind,
-						  &err) == 0;
+	if (!bind ||
+	    scheduler_place_stand_take(scheduler, stand, row, NULL, true, bind, &err) < 0)
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
+	return true;
 }
 
 static bool has_ports(const struct neap_pod *stand)
@@ -363,8 +379,9 @@ void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod
 		neap_claim_free(claim);
 		return;
 	}
-	(void)scheduler_place_stand_take(scheduler, stand, stand->seat.node->row, claim,
-					 false, bind, &err);
+	if (scheduler_place_stand_take(scheduler, stand, stand->seat.node->row, claim,
+				       false, bind, &err) < 0)
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
 }
 
 /* --- no place --- */

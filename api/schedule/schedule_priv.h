@@ -141,8 +141,10 @@ bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
 int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,
 			       uint32_t row, struct neap_claim *claim, bool is_waiting,
 			       struct bind *bind, struct neap_error *err);
-/* After a decision without a place: one that may wait for its room is placed where it does. False: it is not placed. */
-bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand);
+/* After a decision without a place: one that may wait for its room is placed where it does, now or after a pause. False:
+ * there is no such place. */
+bool scheduler_place_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
+			     const char *key);
 /* One that is placed and whose room was not free: whether it is now. */
 void scheduler_look_at_waiting(struct neap_scheduler *scheduler, struct neap_pod *stand,
 			       const char *key);
@@ -155,8 +157,15 @@ void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 
 /* Copies whom claim takes over. False without memory. */
 bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim);
-/* Tells them, then scheduler_write_stand; when one cannot be told that is taken back, and the Reservation has no place. */
+/* Tells them, then scheduler_write_stand; when one cannot be told scheduler_not_placed. */
 void scheduler_take_over(struct bind *bind);
+/* The Reservation does not get that place: what its pods were told is taken back; frees bind. */
+void scheduler_not_placed(struct bind *bind, const struct neap_kube_failure *failure);
+/* Pods of node that were told of a place before, and that claim (NULL: nobody) does not take, are told otherwise: true,
+ * and while they do not know the Reservation gets no place there. */
+bool scheduler_take_back(struct neap_scheduler *scheduler, const struct neap_pod *stand,
+			 const struct neap_cluster_node *node,
+			 const struct neap_claim *claim);
 
 /* --- profiles.c --- */
 

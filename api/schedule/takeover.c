@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Running pods that a Reservation takes over are told so before it has a place: one that was told of a place that never
- * came to be uses nothing, and may be taken over again. So a stop at any moment leaves nothing that counts. */
+ * came to be uses nothing, and may be taken over again. What it was told is taken back, by whoever told it or, after a
+ * stop, before the Reservation gets a place on the same node. So a stop at any moment leaves nothing that counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,18 +32,19 @@ bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim)
 	return true;
 }
 
-/* With the annotation, or without it. NULL without memory. */
-static json_t *patch_of(const struct bind *bind, const struct taken_pod *pod,
-			bool is_taken)
+/* With that value of the annotation, which is taken. NULL without memory. */
+static json_t *patch_with(const char *uid, json_t *value)
+{
+	return json_pack("{s:{s:s, s:{s:o}}}", "metadata", "uid", uid, "annotations",
+			 NEAP_KEY_RESERVATION_ALLOCATED, value);
+}
+
+static json_t *patch_of(const struct bind *bind, const struct taken_pod *pod)
 {
 	json_t *value = json_pack("{s:s, s:s}", "name", bind->key + 1, "uid", bind->uid);
 	char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
-	json_t *patch = NULL;
+	json_t *patch = text ? patch_with(pod->uid, json_string(text)) : NULL;
 
-	if (text)
-		patch = json_pack("{s:{s:s, s:{s:o}}}", "metadata", "uid", pod->uid,
-				  "annotations", NEAP_KEY_RESERVATION_ALLOCATED,
-				  is_taken ? json_string(text) : json_null());
 	json_decref(value);
 	free(text);
 	return patch;
@@ -54,16 +56,68 @@ static struct neap_kube_ask ask_about(const struct taken_pod *pod)
 		.resource = "pods", .ns = pod->ns, .name = pod->name};
 }
 
-static void take_back(struct bind *bind, const struct neap_kube_failure *failure)
+/* Where this fails nothing comes of it before the Reservation is to have a place there. */
+static void ask_back(struct neap_scheduler *scheduler, const char *ns, const char *name,
+		     const char *uid)
 {
-	for (size_t i = 0; i < bind->told_count; i++) {
-		const struct neap_kube_ask ask = ask_about(&bind->taken[i]);
+	const struct neap_kube_ask ask = {.resource = "pods", .ns = ns, .name = name};
 
-		/* Where this fails nothing comes of it, either. */
-		neap_kube_ask_patch_take(bind->scheduler->kube, &ask, false,
-					 patch_of(bind, &bind->taken[i], false));
-	}
+	neap_kube_ask_patch_take(scheduler->kube, &ask, false,
+				 patch_with(uid, json_null()));
+}
+
+/* Somebody else gave it that place meanwhile: who was told of it uses it. */
+static bool is_there(const struct bind *bind)
+{
+	const struct neap_object *newest = neap_store_newest(
+		bind->scheduler->store, RESERVATIONS, "", bind->key + 1);
+	json_t *tree = newest && strcmp(newest->uid, bind->uid) == 0
+			       ? neap_object_tree(newest)
+			       : NULL;
+	const char *node = json_string_value(
+		json_object_get(json_object_get(tree, "status"), "nodeName"));
+	bool is_it = node && strcmp(node, bind->node) == 0;
+
+	json_decref(tree);
+	return is_it;
+}
+
+void scheduler_not_placed(struct bind *bind, const struct neap_kube_failure *failure)
+{
+	size_t count = bind->scheduler ? bind->told_count : 0;
+
+	if (count && is_there(bind))
+		count = 0;
+	for (size_t i = 0; i < count; i++)
+		ask_back(bind->scheduler, bind->taken[i].ns, bind->taken[i].name,
+			 bind->taken[i].uid);
 	scheduler_bound(bind, NULL, failure);
+}
+
+static bool takes(const struct neap_claim *claim, const struct neap_pod *pod)
+{
+	for (size_t i = 0; claim && i < claim->taken_count; i++)
+		if (claim->taken[i] == pod)
+			return true;
+	return false;
+}
+
+bool scheduler_take_back(struct neap_scheduler *scheduler, const struct neap_pod *stand,
+			 const struct neap_cluster_node *node,
+			 const struct neap_claim *claim)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct neap_pod *pod = node->pods[i];
+
+		if (neap_pod_is_stand(pod) || takes(claim, pod) ||
+		    strcmp(neap_pod_reservation(pod), stand->object->uid) != 0)
+			continue;
+		ask_back(scheduler, pod->object->ns, pod->object->name, pod->object->uid);
+		is_any = true;
+	}
+	return is_any;
 }
 
 static void told(void *arg, struct neap_object *object,
@@ -71,12 +125,8 @@ static void told(void *arg, struct neap_object *object,
 {
 	struct bind *bind = arg;
 
-	if (!bind->scheduler) {
-		scheduler_bound(bind, NULL, failure);
-		return;
-	}
-	if (!object) {
-		take_back(bind, failure);
+	if (!object || !bind->scheduler) {
+		scheduler_not_placed(bind, failure);
 		return;
 	}
 	bind->told_count++;
@@ -132,12 +182,11 @@ void scheduler_take_over(struct bind *bind)
 	}
 	pod = &bind->taken[bind->told_count];
 	if (!is_still_free(bind, pod)) {
-		take_back(bind, NULL);
+		scheduler_not_placed(bind, NULL);
 		return;
 	}
 	ask = ask_about(pod);
 	ask.told = told;
 	ask.arg = bind;
-	neap_kube_ask_patch_take(bind->scheduler->kube, &ask, false,
-				 patch_of(bind, pod, true));
+	neap_kube_ask_patch_take(bind->scheduler->kube, &ask, false, patch_of(bind, pod));
 }
