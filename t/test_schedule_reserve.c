@@ -308,13 +308,34 @@ static void test_may_not_take(void **state)
 	     "pre-allocation which is disabled.");
 }
 
+/* What was decided on an older state is not written onto one that has ended. */
+static void test_ended_meanwhile(void **state)
+{
+	const struct neap_kube_ask ask = {
+		.resource = RESERVATIONS, .ns = "", .name = "big"};
+	struct kube_rig *rig = *state;
+	const struct neap_pod *stand;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'1'");
+	schedule_add_reservation(rig, "big", "", "'cpu':'3'", "", "");
+	says(rig, "big", "1 Insufficient cpu");
+	stand = neap_cluster_find_stand(schedule_scheduler->cluster, "big");
+	assert_non_null(stand);
+	neap_kube_ask_patch_take(rig->kube, &ask, true,
+				 json_pack("{s:{s:s}}", "status", "phase", "Failed"));
+	scheduler_tell_unplaced(schedule_scheduler, stand, "no words");
+	kube_run(rig, 50);
+	says(rig, "big", "1 Insufficient cpu");
+	schedule_wait_phase(rig, "big", "Failed", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(keeps),        TEST(is_preferred),     TEST(waits_for_a_node),
 		TEST(waiting),      TEST(takes_over),       TEST(takes_several),
 		TEST(may_not_take), TEST(waiting_in_order), TEST(told_before),
-		TEST(told_in_vain),
+		TEST(told_in_vain), TEST(ended_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,14 +135,6 @@ static const struct neap_object *newest_of(const struct neap_scheduler *schedule
 	return newest && strcmp(newest->uid, stand->object->uid) == 0 ? newest : NULL;
 }
 
-static json_t *newest_tree(const struct neap_scheduler *scheduler,
-			   const struct neap_pod *stand)
-{
-	const struct neap_object *newest = newest_of(scheduler, stand);
-
-	return newest ? neap_object_tree(newest) : NULL;
-}
-
 static int make_status(struct neap_scheduler *scheduler, const struct neap_pod *stand,
 		       const json_t *tree, const char *node, bool is_waiting,
 		       json_t **ret, struct neap_error *err)
@@ -407,8 +399,17 @@ void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 {
 	const struct neap_kube_ask ask = {
 		.resource = RESERVATIONS, .ns = "", .name = stand->keep->name};
-	json_t *tree = newest_tree(scheduler, stand);
+	const struct neap_object *newest = newest_of(scheduler, stand);
+	char key[NEAP_POD_KEY];
+	json_t *tree;
 
+	/* It may have ended, or have a place; what is to be said of it is said after the next look. */
+	if (!newest || newest->version != stand->object->version) {
+		neap_queue_retry(scheduler->queue, neap_pod_seat_key(stand, key),
+				 scheduler->now());
+		return;
+	}
+	tree = neap_object_tree(newest);
 	if (tree && !says_so(tree, message)) {
 		json_t *status =
 			neap_reserve_status_unplaced(tree, message, scheduler->now());
