@@ -45,7 +45,8 @@ enum {
 	NEAP_ROW_HAS_NEAR =
 		16, /* some pod has an affinity or anti-affinity of any kind */
 	NEAP_ROW_HAS_TAINTS = 32,
-	NEAP_ROW_HAS_KEPT = 64, /* some pod stands for a reservation */
+	NEAP_ROW_HAS_KEPT = 64,     /* some pod stands for a reservation */
+	NEAP_ROW_HAS_WAITING = 128, /* ... that may wait for its room */
 };
 
 struct neap_cluster_node {

@@ -251,6 +251,8 @@ static void flag(struct neap_columns *columns, uint32_t row, const struct neap_p
 {
 	if (pod->keep)
 		columns->flags[row] |= NEAP_ROW_HAS_KEPT;
+	if (pod->keep && pod->keep->waits)
+		columns->flags[row] |= NEAP_ROW_HAS_WAITING;
 	if (pod->port_count)
 		columns->flags[row] |= NEAP_ROW_HAS_PORTS;
 	if (pod->near[NEAP_AWAY_REQUIRED].count)

@@ -252,7 +252,9 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 		if (cycle->nominated.count)
 			used = neap_amount_sum(
 				used, neap_cycle_nominated(cycle, row, resource));
-		if (pod->requests[i].amount <= allocatable - used ||
+		if (pod->requests[i].amount <= allocatable - used)
+			continue;
+		if (cycle->kept.count &&
 		    pod->requests[i].amount <=
 			    allocatable - used + neap_kept_beyond(cycle, row, resource))
 			continue;

@@ -203,16 +203,16 @@ static int64_t waited_for(const struct neap_cluster_node *node, uint32_t resourc
 int64_t neap_kept_beyond(struct neap_cycle *cycle, uint32_t row, uint32_t resource)
 {
 	const struct neap_columns *columns = cycle->columns;
+	const struct neap_kept_match *matches;
+	int64_t used, waited;
 	size_t count;
-	const struct neap_kept_match *matches =
-		cycle->kept.count && (columns->flags[row] & NEAP_ROW_HAS_KEPT)
-			? neap_kept_on(cycle, row, &count)
-			: NULL;
-	int64_t waited = matches ? waited_for(columns->nodes[row], resource) : 0;
-	int64_t used;
 
-	if (!waited || !columns->used[resource])
+	if (!(columns->flags[row] & NEAP_ROW_HAS_WAITING) || !columns->used[resource])
 		return 0;
+	matches = neap_kept_on(cycle, row, &count);
+	if (!matches)
+		return 0;
+	waited = waited_for(columns->nodes[row], resource);
 	used = columns->used[resource][row];
 	for (size_t i = 0; i < count; i++)
 		if (matches[i].lifted)
