@@ -11,6 +11,7 @@
 
 struct neap_cluster {
 	struct neap_resources *resources;
+	uint32_t resolved;            /* names of them that pods were asked about */
 	struct neap_map *nodes;       /* by name */
 	struct neap_map *pods;        /* by "NAMESPACE/NAME" */
 	struct neap_map *namespaces;  /* objects, by name */

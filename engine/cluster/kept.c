@@ -28,7 +28,8 @@ bool neap_pod_keep(struct neap_pod *pod, const char *name, const char *uid,
 		   const uint32_t *names, size_t name_count)
 {
 	struct neap_pod_keep *keep = neap_arena_alloc(&pod->arena, sizeof(*keep));
-	uint32_t *copy = neap_arena_array(&pod->arena, name_count, sizeof(*copy));
+	uint32_t *copy = neap_arena_array(&pod->arena, name_count + pod->unknown_count,
+					  sizeof(*copy));
 
 	if (!keep || !copy)
 		return false;

@@ -272,7 +272,7 @@ static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_erro
 }
 
 static int read_all(struct neap_pod *pod, const json_t *tree,
-		    struct neap_resources *resources, struct neap_error *err)
+		    const struct neap_resources *resources, struct neap_error *err)
 {
 	const json_t *spec = json_object_get(tree, "spec");
 	int ret = read_plain(pod, tree, err);
@@ -311,7 +311,7 @@ static void set_trouble(struct neap_pod *pod, const struct neap_error *err)
 	pod->trouble = text ? text : "cannot be read";
 }
 
-int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
+int neap_pod_new(struct neap_object *object, const struct neap_resources *resources,
 		 struct neap_pod **ret, struct neap_error *err)
 {
 	struct neap_pod *pod = neap_alloc(sizeof(*pod));

@@ -164,6 +164,19 @@ int neap_reserve_resize(const json_t *reservation, struct neap_resources *resour
 
 /* --- what stands for it --- */
 
+/* Not everybody may make a Reservation: it tells of resources, as nodes do. */
+static int name_resources(struct neap_pod *pod, struct neap_resources *resources,
+			  struct neap_error *err)
+{
+	uint32_t number;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < pod->unknown_count; i++)
+		rc = neap_resources_add(resources, pod->unknown[i].name, &number, err);
+	(void)neap_pod_resolve(pod, resources);
+	return rc;
+}
+
 static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
@@ -183,7 +196,10 @@ static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
 			   reserve->names, reserve->name_count))
 		return neap_error_nomem(err);
+	rc = name_resources(reserve->pod, resources, err);
 	neap_pod_amounts(reserve->pod, &reserve->requests);
+	if (rc < 0)
+		return neap_error_infield(err, "spec.template");
 	return reserve->pod->trouble ? neap_error_field(err, NEAP_EINVAL, "spec.template",
 							"%s", reserve->pod->trouble)
 				     : 0;
