@@ -247,7 +247,8 @@ static void test_short_memory(void **state)
 		":{'cpu':'1','x.y/z':'1'}}}],'tolerations':[{'operator':'Exists'}],"
 		"'nodeSelector':{'a':'b'},'affinity':{'podAffinity':{"
 		"'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':{"
-		"'matchLabels':{'a':'b'}},'topologyKey':'k'}]}}}",
+		"'matchLabels':{'a':'b'}},'matchLabelKeys':['a'],'topologyKey':'k'}]}},"
+		"'volumes':[{'name':'v','ephemeral':{}}]}",
 		"{}");
 
 	(void)state;
