@@ -218,6 +218,17 @@ static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_err
 	return 0;
 }
 
+/* Of a generic ephemeral volume. */
+static const char *own_claim(struct neap_pod *pod, const char *volume)
+{
+	size_t size = strlen(pod->object->name) + strlen(volume) + 2;
+	char *name = neap_arena_alloc(&pod->arena, size);
+
+	if (name)
+		(void)snprintf(name, size, "%s-%s", pod->object->name, volume);
+	return name;
+}
+
 static int read_claims(struct neap_pod *pod, const json_t *spec, struct neap_error *err)
 {
 	const json_t *list = json_object_get(spec, "volumes");
@@ -227,14 +238,17 @@ static int read_claims(struct neap_pod *pod, const json_t *spec, struct neap_err
 	if (!pod->claims)
 		return -(int)err->code;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *claim =
-			json_object_get(json_array_get(list, i), "persistentVolumeClaim");
-		const char *name = copy_text(pod, claim, "claimName");
+		const json_t *volume = json_array_get(list, i);
+		const json_t *claim = json_object_get(volume, "persistentVolumeClaim");
+		bool is_own = json_is_object(json_object_get(volume, "ephemeral"));
+		const char *name = is_own ? own_claim(pod, neap_pod_text(volume, "name"))
+					  : copy_text(pod, claim, "claimName");
 
 		if (!name)
 			return neap_error_nomem(err);
 		if (*name)
-			pod->claims[pod->claim_count++] = name;
+			pod->claims[pod->claim_count++] =
+				(struct neap_pod_claim){name, is_own};
 	}
 	return 0;
 }

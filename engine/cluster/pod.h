@@ -78,6 +78,12 @@ struct neap_spread {
 	const struct neap_selector *selector; /* NULL takes none */
 };
 
+/* A PersistentVolumeClaim of its namespace. */
+struct neap_pod_claim {
+	const char *name;
+	bool is_own; /* of a generic ephemeral volume: made for this pod alone */
+};
+
 /* Pods of one namespace with the same labels and terms about other pods, as those of one set: what selects one of them
  * selects all, and they want the same near. */
 struct neap_pod_kind {
@@ -198,7 +204,7 @@ struct neap_pod {
 	size_t spread_count;
 	const char **images; /* of the containers, with a tag */
 	size_t image_count;
-	const char **claims; /* names of PersistentVolumeClaims */
+	struct neap_pod_claim *claims;
 	size_t claim_count;
 	struct neap_pod_load load;
 	const struct neap_pod_cpus *cpus; /* NULL: says nothing of them */
