@@ -319,6 +319,34 @@ static void test_what_moved(void **state)
 	neap_cluster_free(cluster);
 }
 
+static void test_what_a_pod_moved(void **state)
+{
+	static const struct {
+		const char *spec;
+		unsigned moved;
+	} rows[] = {
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'2'}}}]}",
+		 NEAP_MOVED_POD_PLACED},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'3'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'1','memory'"
+		 ":'1'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_ROOM},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_ROOM},
+	};
+	struct neap_cluster *cluster = cluster_new();
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		unsigned moved = cluster_set_pod(cluster, "p", "", rows[i].spec, "{}");
+
+		if (moved != rows[i].moved)
+			fail_msg("row %zu: %u", i, moved);
+	}
+	neap_cluster_free(cluster);
+}
+
 /* Each allocation fails in turn: what was told before stays true. */
 static void test_short_memory(void **state)
 {
@@ -436,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_recount),
 		cmocka_unit_test(test_assumed),
 		cmocka_unit_test(test_what_moved),
+		cmocka_unit_test(test_what_a_pod_moved),
 		cmocka_unit_test(test_short_memory),
 	};
 

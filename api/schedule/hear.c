@@ -114,6 +114,7 @@ static int hear_node(struct neap_scheduler *scheduler,
 
 	if (event->what == NEAP_STORE_DELETED) {
 		neap_cluster_remove_node(scheduler->cluster, event->object->name);
+		scheduler->moved |= NEAP_MOVED_LABELS; /* there are fewer domains */
 		return 0;
 	}
 	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
@@ -135,11 +136,16 @@ static int hear_node(struct neap_scheduler *scheduler,
 static int hear_namespace(struct neap_scheduler *scheduler,
 			  const struct neap_store_event *event, struct neap_error *err)
 {
+	unsigned moved = 0;
+	int ret;
+
 	if (event->what == NEAP_STORE_DELETED) {
 		neap_cluster_remove_namespace(scheduler->cluster, event->object->name);
 		return 0;
 	}
-	return neap_cluster_set_namespace(scheduler->cluster, event->object, err);
+	ret = neap_cluster_set_namespace(scheduler->cluster, event->object, &moved, err);
+	scheduler->moved |= moved;
+	return ret;
 }
 
 static int hear_budget(struct neap_scheduler *scheduler,

@@ -267,7 +267,8 @@ static bool has_same_taints(const struct neap_cluster_node *a,
 		memcmp(a->taints, b->taints, a->taint_count * sizeof(*a->taints)) == 0);
 }
 
-static bool has_same_labels(const struct neap_object *a, const struct neap_object *b)
+bool neap_cluster_has_same_labels(const struct neap_object *a,
+				  const struct neap_object *b)
 {
 	const char *at = a->labels;
 
@@ -294,7 +295,7 @@ static unsigned compare(const struct neap_cluster_node *node,
 		return NEAP_MOVED_NODE_ADDED;
 	if (!has_same_amounts(&node->allocatable, &now->allocatable))
 		moved |= NEAP_MOVED_ROOM;
-	if (!has_same_labels(node->object, now->object))
+	if (!neap_cluster_has_same_labels(node->object, now->object))
 		moved |= NEAP_MOVED_LABELS;
 	if (!has_same_taints(node, now) || was_cordoned != is_cordoned)
 		moved |= NEAP_MOVED_TAINTS;
