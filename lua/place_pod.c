@@ -40,6 +40,9 @@ static int64_t request_of(const struct neap_place_pod *of, const char *name)
 	for (size_t i = 0; i < of->pod->request_count; i++)
 		if (of->pod->requests[i].resource == resource)
 			return of->pod->requests[i].amount;
+	for (size_t i = 0; i < of->pod->unknown_count; i++)
+		if (strcmp(of->pod->unknown[i].name, name) == 0)
+			return of->pod->unknown[i].amount;
 	return 0;
 }
 

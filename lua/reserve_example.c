@@ -239,6 +239,8 @@ static int make_offer(struct example *ex)
 	if (rc == 0)
 		rc = read_allocated(ex, told);
 	if (rc == 0)
+		(void)neap_pod_resolve(ex->made_pod, ex->resources);
+	if (rc == 0)
 		rc = read_is_owner(ex, &is_owner);
 	ex->pod.pod = ex->made_pod;
 	ex->pod.resources = ex->resources;

@@ -319,6 +319,34 @@ static void test_what_moved(void **state)
 	neap_cluster_free(cluster);
 }
 
+static void test_what_a_pod_moved(void **state)
+{
+	static const struct {
+		const char *spec;
+		unsigned moved;
+	} rows[] = {
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'2'}}}]}",
+		 NEAP_MOVED_POD_PLACED},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'3'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'1','memory'"
+		 ":'1'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_ROOM},
+		{"{'nodeName':'n','containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_ROOM},
+	};
+	struct neap_cluster *cluster = cluster_new();
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		unsigned moved = cluster_set_pod(cluster, "p", "", rows[i].spec, "{}");
+
+		if (moved != rows[i].moved)
+			fail_msg("row %zu: %u", i, moved);
+	}
+	neap_cluster_free(cluster);
+}
+
 /* Each allocation fails in turn: what was told before stays true. */
 static void test_short_memory(void **state)
 {
@@ -365,12 +393,78 @@ static void test_short_memory(void **state)
 	(void)neap_object_unref(pod);
 }
 
+/* Anybody may make pods: they tell of no names, and what they ask for counts from the first node on that has it. */
+static void test_names_of_pods(void **state)
+{
+	struct neap_cluster *cluster = cluster_new();
+	const struct neap_resources *names = neap_cluster_resources(cluster);
+	const struct neap_columns *columns;
+	uint32_t known = neap_resources_count(names), gpu;
+	const struct neap_pod *pod;
+	char name[32], spec[256];
+
+	(void)state;
+	for (int i = 0; i < NEAP_RESOURCES_MAX + 1; i++) {
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		(void)snprintf(spec, sizeof(spec),
+			       "{'nodeName':'a','containers':[{'resources':{'requests':{"
+			       "'x/r%d':'1','x/gpu':'2','cpu':'1m'}}}]}",
+			       i);
+		(void)cluster_set_pod(cluster, name, "", spec, "{}");
+	}
+	pod = neap_cluster_find_pod(cluster, "default", "p7");
+	assert_null(pod->trouble);
+	assert_int_equal(pod->unknown_count, 2);
+	assert_int_equal(neap_resources_count(names), known);
+
+	(void)cluster_set_node(cluster, "a", "", "{}",
+			       "'x/gpu':'5000','memory':'1Gi','pods':'2000'");
+	assert_null(neap_cluster_find_node(cluster, "a")->trouble);
+	columns = neap_cluster_settle(cluster);
+	gpu = neap_resources_find(names, "x/gpu");
+	assert_int_equal(columns->allocatable[gpu][0], 5000);
+	assert_int_equal(columns->used[gpu][0], 2 * (NEAP_RESOURCES_MAX + 1));
+	assert_int_equal(columns->allocatable[NEAP_RESOURCE_PODS][0], 2000);
+	assert_int_equal(pod->unknown_count, 1);
+	assert_string_equal(pod->unknown[0].name, "x/r7");
+	assert_int_equal(neap_pod_request(pod, gpu), 2);
+	neap_cluster_free(cluster);
+}
+
+/* A name that finds no room is left out, and nothing else. */
+static void test_names_are_full(void **state)
+{
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_resources *names = neap_cluster_resources(cluster);
+	const struct neap_columns *columns;
+	char name[32];
+	uint32_t number;
+
+	(void)state;
+	while (neap_resources_count(names) < NEAP_RESOURCES_MAX) {
+		(void)snprintf(name, sizeof(name), "x/r%u", neap_resources_count(names));
+		assert_int_equal(neap_resources_add(names, name, &number, NULL), 0);
+	}
+	(void)cluster_set_node(cluster, "a", "", "{}",
+			       "'cpu':'4','x/new':'1','memory':'1Gi','pods':'9'");
+	columns = neap_cluster_settle(cluster);
+	assert_int_equal(columns->allocatable[NEAP_RESOURCE_CPU][0], 4000);
+	assert_int_equal(columns->allocatable[NEAP_RESOURCE_MEMORY][0], 1 << 30);
+	assert_int_equal(columns->allocatable[NEAP_RESOURCE_PODS][0], 9);
+	assert_string_equal(neap_cluster_find_node(cluster, "a")->trouble,
+			    "x/new: more than 1024 names of resources");
+	neap_cluster_free(cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_of_pods),
+		cmocka_unit_test(test_names_are_full),
 		cmocka_unit_test(test_recount),
 		cmocka_unit_test(test_assumed),
 		cmocka_unit_test(test_what_moved),
+		cmocka_unit_test(test_what_a_pod_moved),
 		cmocka_unit_test(test_short_memory),
 	};
 

@@ -128,6 +128,44 @@ static void test_trouble(void **state)
 	}
 }
 
+/* Beside cpu and memory; the pod itself is one of them. */
+static void test_most_resources(void **state)
+{
+	static const struct {
+		int resources;
+		const char *trouble;
+	} rows[] = {
+		{NEAP_AMOUNTS_MAX - 3, NULL},
+		{NEAP_AMOUNTS_MAX - 2, "more than 64 different resources"},
+		{NEAP_AMOUNTS_MAX - 1, "spec.containers[0].resources.requests.x/r62: "
+				       "more than 64 different resources"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_resources *resources = neap_resources_new();
+		struct neap_pod *pod;
+		char spec[2048];
+		size_t at = (size_t)snprintf(
+			spec, sizeof(spec), "%s",
+			"{'containers':[{'resources':{'requests':{'cpu':'1',"
+			"'memory':'1'");
+
+		for (int n = 0; n < rows[i].resources; n++)
+			at += (size_t)snprintf(spec + at, sizeof(spec) - at,
+					       ",'x/r%d':'1'", n);
+		(void)snprintf(spec + at, sizeof(spec) - at, "}}}]}");
+		pod = cluster_pod(resources, "p", "", spec, "{}");
+		if (!rows[i].trouble)
+			assert_null(pod->trouble);
+		else
+			assert_string_equal(pod->trouble, rows[i].trouble);
+		assert_int_equal(neap_pod_request(pod, NEAP_RESOURCE_PODS), 1);
+		(void)neap_pod_unref(pod);
+		neap_resources_free(resources);
+	}
+}
+
 static void test_ports_and_images(void **state)
 {
 	struct neap_resources *resources = neap_resources_new();
@@ -209,7 +247,8 @@ static void test_short_memory(void **state)
 		":{'cpu':'1','x.y/z':'1'}}}],'tolerations':[{'operator':'Exists'}],"
 		"'nodeSelector':{'a':'b'},'affinity':{'podAffinity':{"
 		"'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':{"
-		"'matchLabels':{'a':'b'}},'topologyKey':'k'}]}}}",
+		"'matchLabels':{'a':'b'}},'matchLabelKeys':['a'],'topologyKey':'k'}]}},"
+		"'volumes':[{'name':'v','ephemeral':{}}]}",
 		"{}");
 
 	(void)state;
@@ -240,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_trouble),
+		cmocka_unit_test(test_most_resources),
 		cmocka_unit_test(test_ports_and_images),
 		cmocka_unit_test(test_tolerations),
 		cmocka_unit_test(test_short_memory),

@@ -57,6 +57,12 @@ struct row {
 	"'topologySpreadConstraints':[{'maxSkew':" skew ",'topologyKey':'zone',"         \
 	"'whenUnsatisfiable':'" when "','labelSelector':{'matchLabels':{'app':'w'}}}]"
 
+#define HASH(h) "'labels':{'app':'w','hash':'" h "'}"
+#define AWAY(keys)                                                                        \
+	"'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution'" \
+	":[{'labelSelector':{'matchLabels':{'app':'w'}},'topologyKey':'zone'," keys       \
+	"}]}}"
+
 static const struct row rows[] = {
 	{"no nodes",
 	 {{0}},
@@ -201,6 +207,31 @@ static const struct row rows[] = {
 	  {"y", "", "{" ON("a") "," CPU("2") "}"}},
 	 {"p", APP("w"), "{" SPREAD("1", "ScheduleAnyway") "," CPU("1") "}"},
 	 "a"},
+	{"spread among those of its own revision",
+	 {IN("a", "1"), {"b", ZONE("2"), "{}", "'pods':'0'"}},
+	 {{"x", HASH("1"), "{" ON("a") "}"}, {"y", HASH("1"), "{" ON("a") "}"}},
+	 {"p", HASH("2"),
+	  "{'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'zone',"
+	  "'whenUnsatisfiable':'DoNotSchedule','labelSelector':{'matchLabels':{'app':'w'}},"
+	  "'matchLabelKeys':['hash','absent']}]}"},
+	 "a"},
+	{"an empty selector counts nobody",
+	 {IN("a", "1"), {"b", ZONE("2"), "{}", "'pods':'0'"}},
+	 {{"x", APP("w"), "{" ON("a") "}"}, {"y", APP("w"), "{" ON("a") "}"}},
+	 {"p", APP("w"),
+	  "{'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'zone',"
+	  "'whenUnsatisfiable':'DoNotSchedule','labelSelector':{}}]}"},
+	 "a"},
+	{"away from its own revision alone",
+	 {IN("a", "1"), IN("b", "2")},
+	 {{"x", HASH("1"), "{" ON("a") "}"}, {"y", HASH("2"), "{" ON("b") "}"}},
+	 {"p", HASH("2"), "{" AWAY("'matchLabelKeys':['hash']") "}"},
+	 "a"},
+	{"away from other revisions",
+	 {IN("a", "1"), IN("b", "2")},
+	 {{"x", HASH("1"), "{" ON("a") "}"}, {"y", HASH("2"), "{" ON("b") "}"}},
+	 {"p", HASH("2"), "{" AWAY("'mismatchLabelKeys':['hash']") "}"},
+	 "b"},
 };
 
 static void check(const struct row *row)

@@ -563,15 +563,16 @@ static void test_random(void **state)
 		both.wishes = decide_by(both.cluster, NEAP_SCORE_INTER_POD_AFFINITY);
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(spaces); i++) {
 			char meta[64];
+			unsigned moved;
 			struct neap_object *object;
 			struct neap_error err;
 
 			(void)snprintf(meta, sizeof(meta), "'labels':{'of':'%s'}",
 				       spaces[i]);
 			object = cluster_object(spaces[i], "", meta, "{}", "{}");
-			assert_int_equal(
-				neap_cluster_set_namespace(both.cluster, object, &err),
-				0);
+			assert_int_equal(neap_cluster_set_namespace(both.cluster, object,
+								    &moved, &err),
+					 0);
 			(void)neap_object_unref(object);
 		}
 		for (int i = 0; i < NODES; i++)

@@ -190,6 +190,32 @@ static void test_claims_without_a_volume(void **state)
 			    "not found." HELPLESS);
 }
 
+/* Named after the pod and the volume, and owned by the pod. */
+static void test_ephemeral_volumes(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)cluster_set_pod(rig->cluster, "p", "",
+			      "{'containers':[{}],'volumes':[{'name':'tmp','ephemeral':{"
+			      "'volumeClaimTemplate':{}}}]}",
+			      "{}");
+	assert_string_equal(decide(rig, "p"),
+			    "0/2 nodes are available: waiting for ephemeral volume "
+			    "controller to create the persistentvolumeclaim "
+			    "\"p-tmp\"." HELPLESS);
+	set(rig->cluster, 'v', "disk", "", "{" ONLY("kubernetes.io/hostname", "a") "}");
+	set(rig->cluster, 'c', "p-tmp",
+	    "'ownerReferences':[{'uid':'u-p'},{'uid':'u-x','controller':true}]",
+	    "{'volumeName':'disk'}");
+	assert_string_equal(decide(rig, "p"),
+			    "0/2 nodes are available: PVC \"default/p-tmp\" was not "
+			    "created for pod \"default/p\" (pod is not owner)." HELPLESS);
+	set(rig->cluster, 'c', "p-tmp",
+	    "'ownerReferences':[{'uid':'u-p','controller':true}]",
+	    "{'volumeName':'disk'}");
+	assert_string_equal(decide(rig, "p"), "a");
+}
+
 static void test_zones_of_volumes(void **state)
 {
 	struct rig *rig = *state;
@@ -288,11 +314,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_where_the_volume_is),
-		TEST(claims_without_a_volume),
-		TEST(zones_of_volumes),
-		TEST(claims_of_one_pod),
-		TEST(no_memory),
+		TEST(only_where_the_volume_is), TEST(claims_without_a_volume),
+		TEST(ephemeral_volumes),        TEST(zones_of_volumes),
+		TEST(claims_of_one_pod),        TEST(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

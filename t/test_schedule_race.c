@@ -202,6 +202,18 @@ static const struct wake wakes[] = {
 	 NULL, NULL, "POST " PODS,
 	 "{'metadata':{'name':'near','labels':{'app':'near'}},'spec':{'schedulerName':"
 	 "'neap-scheduler','containers':[{'name':'c','image':'i'}]}}"},
+	{"by-namespace", "",
+	 "'affinity':{'podAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{"
+	 "'labelSelector':{'matchLabels':{'app':'near'}},'namespaceSelector':{"
+	 "'matchLabels':{'team':'x'}},'topologyKey':'x'}]}}",
+	 NULL, NULL, "MERGE /api/v1/namespaces/default",
+	 "{'metadata':{'labels':{'team':'x'}}}"},
+	{"by-node-gone", "",
+	 "'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'x',"
+	 "'whenUnsatisfiable':'DoNotSchedule','labelSelector':{'matchExpressions':[{"
+	 "'key':'absent','operator':'DoesNotExist'}]}}]",
+	 "POST " NODES, "{'metadata':{'name':'b','labels':{'x':'z'}}}",
+	 "DELETE " NODES "/b", NULL},
 	{"by-itself", "", "", "MERGE " NODES "/a",
 	 "{'spec':{'taints':[{'key':'k','effect':'NoSchedule'}]}}",
 	 "MERGE " PODS "/by-itself",

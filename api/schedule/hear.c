@@ -92,18 +92,39 @@ static int hear_pod(struct neap_scheduler *scheduler,
 			      err);
 }
 
+/* What it has of a resource that cannot be read is nothing; said when it begins. */
+static void tell_trouble(struct neap_scheduler *scheduler, const char *name)
+{
+	const struct neap_cluster_node *node =
+		neap_cluster_find_node(scheduler->cluster, name);
+
+	if (node && node->trouble)
+		neap_log_line(scheduler->log, NEAP_LOG_WARN,
+			      "scheduler: node %s: status.allocatable.%s", name,
+			      node->trouble);
+}
+
 static int hear_node(struct neap_scheduler *scheduler,
 		     const struct neap_store_event *event, struct neap_error *err)
 {
+	const struct neap_cluster_node *node;
 	unsigned moved = 0;
+	bool was_whole;
 	int ret;
 
 	if (event->what == NEAP_STORE_DELETED) {
 		neap_cluster_remove_node(scheduler->cluster, event->object->name);
+		scheduler->moved |= NEAP_MOVED_LABELS; /* there are fewer domains */
 		return 0;
 	}
+	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
+	was_whole = !node || !node->trouble;
 	ret = neap_cluster_set_node(scheduler->cluster, event->object, &moved, err);
+	if (ret == 0)
+		ret = neap_reserve_book_resolve(scheduler->book, &moved, err);
 	scheduler->moved |= moved;
+	if (ret == 0 && was_whole)
+		tell_trouble(scheduler, event->object->name);
 	if (ret != -NEAP_ETOOLARGE)
 		return ret;
 	neap_log_line(scheduler->log, NEAP_LOG_WARN, "scheduler: node %s is left out: %s",
@@ -115,11 +136,16 @@ static int hear_node(struct neap_scheduler *scheduler,
 static int hear_namespace(struct neap_scheduler *scheduler,
 			  const struct neap_store_event *event, struct neap_error *err)
 {
+	unsigned moved = 0;
+	int ret;
+
 	if (event->what == NEAP_STORE_DELETED) {
 		neap_cluster_remove_namespace(scheduler->cluster, event->object->name);
 		return 0;
 	}
-	return neap_cluster_set_namespace(scheduler->cluster, event->object, err);
+	ret = neap_cluster_set_namespace(scheduler->cluster, event->object, &moved, err);
+	scheduler->moved |= moved;
+	return ret;
 }
 
 static int hear_budget(struct neap_scheduler *scheduler,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Most pods use no reservation, and cost one search for the annotation's name in their text. Shaped for some ten
- * thousand that do; about 1 KB each. A pod whose change means nothing here (a container was restarted) tells nobody. */
+ * thousand that do; about 3 KB each. A pod whose change means nothing here (a container was restarted) tells nobody. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ bool reservation_index_init(struct reservation_index *index)
 
 static void user_free(struct reservation_user *user)
 {
-	free(user->requests);
+	(void)neap_pod_unref(user->pod);
 	free(user);
 }
 
@@ -128,31 +128,30 @@ static bool read_target(const json_t *tree, char ret[NEAP_OBJECT_UID])
 	return rc != -NEAP_ENOMEM;
 }
 
-/* What it asks for; being a pod is not an amount. NULL without memory. */
-static struct neap_amounts *read_requests(const struct neap_object *pod,
-					  struct neap_resources *resources)
+static bool read_requests(struct reservation_user *user, const struct neap_object *pod,
+			  const struct neap_resources *resources)
 {
-	struct neap_amounts *amounts = neap_alloc(sizeof(*amounts));
-	struct neap_object *object =
-		neap_object_ref((struct neap_object *)(uintptr_t)pod);
-	struct neap_pod *read = NULL;
 	struct neap_error err;
 
-	if (!amounts || neap_pod_new(object, resources, &read, &err) < 0) {
-		free(amounts);
-		amounts = NULL;
-	}
-	for (size_t i = 0; amounts && i < read->request_count; i++)
-		if (read->requests[i].resource != NEAP_RESOURCE_PODS)
-			(void)neap_amounts_set(amounts, read->requests[i].resource,
-					       read->requests[i].amount);
-	(void)neap_pod_unref(read);
-	(void)neap_object_unref(object);
-	return amounts;
+	if (neap_pod_new((struct neap_object *)(uintptr_t)pod, resources, &user->pod,
+			 &err) < 0)
+		return false;
+	neap_pod_amounts(user->pod, &user->requests);
+	return true;
+}
+
+const struct neap_amounts *
+reservation_user_requests(struct reservation_user *user,
+			  const struct neap_resources *resources)
+{
+	if (neap_pod_resolve(user->pod, resources))
+		neap_pod_amounts(user->pod, &user->requests);
+	return &user->requests;
 }
 
 /* The pod as a user that stands nowhere yet; *ret NULL: it is none. False without memory. */
-static bool read_user(const struct neap_object *pod, struct neap_resources *resources,
+static bool read_user(const struct neap_object *pod,
+		      const struct neap_resources *resources,
 		      char target[NEAP_OBJECT_UID], struct reservation_user **ret)
 {
 	struct reservation_user *user;
@@ -172,9 +171,7 @@ static bool read_user(const struct neap_object *pod, struct neap_resources *reso
 		return true;
 	}
 	user = neap_alloc(sizeof(*user));
-	if (user)
-		user->requests = read_requests(pod, resources);
-	if (!user || !user->requests) {
+	if (!user || !read_requests(user, pod, resources)) {
 		free(user);
 		json_decref(tree);
 		return false;
@@ -195,11 +192,11 @@ static bool read_user(const struct neap_object *pod, struct neap_resources *reso
 static bool is_same(const struct reservation_user *a, const struct reservation_user *b)
 {
 	if (a->is_finished != b->is_finished || strcmp(a->uid, b->uid) != 0 ||
-	    strcmp(a->node, b->node) != 0 || a->requests->count != b->requests->count)
+	    strcmp(a->node, b->node) != 0 || a->requests.count != b->requests.count)
 		return false;
-	for (size_t i = 0; i < a->requests->count; i++)
-		if (neap_amounts_get(b->requests, a->requests->of[i].resource) !=
-		    a->requests->of[i].amount)
+	for (size_t i = 0; i < a->requests.count; i++)
+		if (neap_amounts_get(&b->requests, a->requests.of[i].resource) !=
+		    a->requests.of[i].amount)
 			return false;
 	return true;
 }
@@ -224,7 +221,7 @@ static void link_user(struct reservation_user *user, struct reservation_target *
 }
 
 bool reservation_user_set(struct reservation_index *index, const struct neap_object *pod,
-			  bool is_gone, struct neap_resources *resources,
+			  bool is_gone, const struct neap_resources *resources,
 			  void (*tell)(void *arg, struct reservation_target *target),
 			  void *arg)
 {

@@ -194,7 +194,7 @@ static int64_t expire(struct look *look, json_t *tree)
 /* A new array of those that count, NULL without memory. */
 static struct neap_reserve_user *find_owners(const struct look *look, size_t *ret_count)
 {
-	const struct reservation_user *user;
+	struct reservation_user *user;
 	struct neap_reserve_user *owners;
 	size_t count = 0;
 
@@ -204,11 +204,12 @@ static struct neap_reserve_user *find_owners(const struct look *look, size_t *re
 	count = 0;
 	for (user = look->target->users; owners && user; user = user->next)
 		if (reservation_user_counts(user, look->reserve->node_name))
-			owners[count++] =
-				(struct neap_reserve_user){.ns = user->ns,
-							   .name = user->name,
-							   .uid = user->uid,
-							   .requests = user->requests};
+			owners[count++] = (struct neap_reserve_user){
+				.ns = user->ns,
+				.name = user->name,
+				.uid = user->uid,
+				.requests = reservation_user_requests(
+					user, look->reservations->resources)};
 	*ret_count = count;
 	return owners;
 }

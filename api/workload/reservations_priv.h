@@ -32,8 +32,9 @@ struct reservation_user {
 	bool is_finished;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 	char uid[NEAP_OBJECT_UID];
-	char node[NEAP_OBJECT_NAME]; /* "": not bound */
-	struct neap_amounts *requests;
+	char node[NEAP_OBJECT_NAME];  /* "": not bound */
+	struct neap_pod *pod;         /* as it was told */
+	struct neap_amounts requests; /* of resources that are known by now */
 };
 
 struct reservation_index {
@@ -66,9 +67,13 @@ void reservation_target_drop(struct reservation_index *index, const char *uid);
 /* What a change of a pod means for the targets that it named and names; each that it makes a difference to is told
  * once. pod as it is now, is_gone: as it was last. False without memory. */
 bool reservation_user_set(struct reservation_index *index, const struct neap_object *pod,
-			  bool is_gone, struct neap_resources *resources,
+			  bool is_gone, const struct neap_resources *resources,
 			  void (*tell)(void *arg, struct reservation_target *target),
 			  void *arg);
+/* Borrowed until the next call. */
+const struct neap_amounts *
+reservation_user_requests(struct reservation_user *user,
+			  const struct neap_resources *resources);
 /* It counts for who is on that node. */
 bool reservation_user_counts(const struct reservation_user *user, const char *node);
 

@@ -395,6 +395,11 @@ void neap_selector_free(struct neap_selector *selector)
 	free(selector);
 }
 
+bool neap_selector_is_empty(const struct neap_selector *selector)
+{
+	return selector->count == 0;
+}
+
 size_t neap_selector_size(const struct neap_selector *selector)
 {
 	return selector->size;

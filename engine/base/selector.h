@@ -29,6 +29,8 @@ int neap_selector_parse_map(const json_t *json, struct neap_selector **ret,
 int neap_selector_parse_text(const char *selector, struct neap_selector **ret,
 			     struct neap_error *err);
 void neap_selector_free(struct neap_selector *selector);
+/* Demands nothing, and so matches everything. */
+bool neap_selector_is_empty(const struct neap_selector *selector);
 /* Bytes of its block. */
 size_t neap_selector_size(const struct neap_selector *selector);
 

@@ -151,8 +151,45 @@ bool neap_amounts_raise(struct neap_amounts *amounts, const struct neap_amounts 
 	return true;
 }
 
+static int too_many(struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_ETOOLARGE, "more than %d different resources",
+			      NEAP_AMOUNTS_MAX);
+}
+
+/* Where names become numbers. */
+struct numbers {
+	struct neap_resources *add; /* NULL: look up */
+	const struct neap_resources *find;
+	struct neap_unknown_names *unknown;
+};
+
+static int find_unknown(struct neap_unknown_names *unknown, const char *name,
+			uint32_t *ret, struct neap_error *err)
+{
+	size_t at = 0;
+
+	while (at < unknown->count && strcmp(unknown->of[at], name) != 0)
+		at++;
+	if (at == NEAP_AMOUNTS_MAX)
+		return too_many(err);
+	if (at == unknown->count)
+		unknown->of[unknown->count++] = name;
+	*ret = NEAP_RESOURCES_MAX + (uint32_t)at;
+	return 0;
+}
+
+static int number_of(const struct numbers *numbers, const char *name, uint32_t *ret,
+		     struct neap_error *err)
+{
+	if (numbers->add)
+		return neap_resources_add(numbers->add, name, ret, err);
+	*ret = neap_resources_find(numbers->find, name);
+	return *ret == UINT32_MAX ? find_unknown(numbers->unknown, name, ret, err) : 0;
+}
+
 static int read_one(struct neap_amounts *amounts, const char *name, const json_t *value,
-		    struct neap_resources *resources, struct neap_error *err)
+		    const struct numbers *numbers, struct neap_error *err)
 {
 	const char *text = json_string_value(value);
 	char number[32];
@@ -172,7 +209,7 @@ static int read_one(struct neap_amounts *amounts, const char *name, const json_t
 	}
 	if (!text)
 		return neap_error_set(err, NEAP_EINVAL, "must be a quantity");
-	ret = neap_resources_add(resources, name, &resource, err);
+	ret = number_of(numbers, name, &resource, err);
 	if (ret < 0)
 		return ret;
 	ret = resource == NEAP_RESOURCE_CPU
@@ -180,29 +217,49 @@ static int read_one(struct neap_amounts *amounts, const char *name, const json_t
 		      : neap_quantity_parse_units(text, &amount, err);
 	if (ret < 0)
 		return ret;
-	if (!neap_amounts_set(amounts, resource, amount < 0 ? 0 : amount))
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "more than %d different resources",
-				      NEAP_AMOUNTS_MAX);
-	return 0;
+	return neap_amounts_set(amounts, resource, amount < 0 ? 0 : amount)
+		       ? 0
+		       : too_many(err);
+}
+
+static int read_all(struct neap_amounts *amounts, const json_t *map,
+		    const struct numbers *numbers, struct neap_error *err)
+{
+	struct neap_error other;
+	const char *name;
+	json_t *value;
+	int first = 0;
+
+	json_object_foreach ((json_t *)(uintptr_t)map, name, value) {
+		struct neap_error *fault = first ? &other : err;
+		int ret;
+
+		if (!neap_resource_is_counted(name))
+			continue;
+		ret = read_one(amounts, name, value, numbers, fault);
+		if (ret == -NEAP_ENOMEM)
+			return neap_error_nomem(err);
+		if (ret < 0 && !first) {
+			(void)neap_error_infield(err, "%s", name);
+			first = ret;
+		}
+	}
+	return first;
 }
 
 int neap_amounts_read(struct neap_amounts *amounts, const json_t *map,
 		      struct neap_resources *resources, struct neap_error *err)
 {
-	const char *name;
-	json_t *value;
+	const struct numbers numbers = {.add = resources};
 
-	json_object_foreach ((json_t *)(uintptr_t)map, name, value) {
-		int ret;
+	return read_all(amounts, map, &numbers, err);
+}
 
-		if (!neap_resource_is_counted(name))
-			continue;
-		ret = read_one(amounts, name, value, resources, err);
-		if (ret < 0) {
-			(void)neap_error_infield(err, "%s", name);
-			return ret;
-		}
-	}
-	return 0;
+int neap_amounts_look_up(struct neap_amounts *amounts, const json_t *map,
+			 const struct neap_resources *resources,
+			 struct neap_unknown_names *unknown, struct neap_error *err)
+{
+	const struct numbers numbers = {.find = resources, .unknown = unknown};
+
+	return read_all(amounts, map, &numbers, err);
 }

@@ -10,7 +10,8 @@
 
 #include "engine/base/error.h"
 
-/* Names that a cluster knows; nodes and pods with further ones are refused (NEAP_ETOOLARGE). */
+/* Names that a cluster knows; further ones are refused (NEAP_ETOOLARGE). Nodes, settings and Reservations tell of them,
+ * pods do not: anybody may make those. */
 #define NEAP_RESOURCES_MAX 1024
 /* Different resources of one pod or node. */
 #define NEAP_AMOUNTS_MAX 64
@@ -68,8 +69,20 @@ static inline int64_t neap_amount_sum(int64_t a, int64_t b)
 }
 
 /* A map of quantities ({"cpu": "500m"}), set on top of what is there; what does not count is left out, and a negative
- * amount is 0. The fault of a quantity has its name in field. */
+ * amount is 0. What cannot be read is left out, too, and the first such fault is told: it has the name of the quantity in
+ * field. NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_amounts_read(struct neap_amounts *amounts, const json_t *map,
 		      struct neap_resources *resources, struct neap_error *err);
+
+/* Names that a cluster does not know, borrowed from the maps. */
+struct neap_unknown_names {
+	size_t count;
+	const char *of[NEAP_AMOUNTS_MAX];
+};
+
+/* The same without adding names: one that is not known has the number NEAP_RESOURCES_MAX and its place in unknown. */
+int neap_amounts_look_up(struct neap_amounts *amounts, const json_t *map,
+			 const struct neap_resources *resources,
+			 struct neap_unknown_names *unknown, struct neap_error *err);
 
 #endif

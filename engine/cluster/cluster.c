@@ -156,8 +156,19 @@ static int keep_assumption(struct neap_cluster *cluster, struct neap_pod *pod,
 	return 0;
 }
 
+/* It asks for less of something. */
+static bool is_smaller(const struct neap_pod *before, const struct neap_pod *pod)
+{
+	for (size_t i = 0; i < before->request_count; i++)
+		if (neap_pod_request(pod, before->requests[i].resource) <
+		    before->requests[i].amount)
+			return true;
+	return false;
+}
+
 static unsigned compare(const struct neap_pod *before, const struct neap_pod *pod)
 {
+	unsigned room;
 	bool was = before && before->seat.node && !before->seat.is_assumed;
 	bool is = pod && is_placed(pod);
 
@@ -167,7 +178,8 @@ static unsigned compare(const struct neap_pod *before, const struct neap_pod *po
 		return NEAP_MOVED_POD_PLACED;
 	if (!is)
 		return 0;
-	return NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER;
+	room = is_smaller(before, pod) ? NEAP_MOVED_ROOM : 0;
+	return NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | room;
 }
 
 static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
@@ -370,13 +382,16 @@ struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_u
 /* --- the rest --- */
 
 int neap_cluster_set_namespace(struct neap_cluster *cluster, struct neap_object *object,
-			       struct neap_error *err)
+			       unsigned *ret_moved, struct neap_error *err)
 {
 	struct neap_object *before = neap_map_find(cluster->namespaces, object->name);
 
 	if (!neap_map_set(cluster->namespaces, object->name, object))
 		return neap_error_nomem(err);
 	(void)neap_object_ref(object);
+	*ret_moved = before && neap_cluster_has_same_labels(before, object)
+			     ? 0
+			     : NEAP_MOVED_LABELS;
 	(void)neap_object_unref(before);
 	cluster->generation++;
 	return 0;

@@ -114,8 +114,8 @@ struct neap_columns {
 /* What an event changed; what waits may go by it. */
 enum {
 	NEAP_MOVED_NODE_ADDED = 1,
-	NEAP_MOVED_ROOM = 2,        /* allocatable */
-	NEAP_MOVED_LABELS = 4,      /* of a node */
+	NEAP_MOVED_ROOM = 2,        /* allocatable, or a pod asks for less */
+	NEAP_MOVED_LABELS = 4,      /* of a node or a namespace; a node is gone */
 	NEAP_MOVED_TAINTS = 8,      /* or spec.unschedulable */
 	NEAP_MOVED_POD_GONE = 16,   /* one that had a place */
 	NEAP_MOVED_POD_PLACED = 32, /* or its labels changed */
@@ -171,9 +171,9 @@ int neap_cluster_set_metric(struct neap_cluster *cluster, struct neap_object *ob
 			    unsigned *ret_moved, struct neap_error *err);
 void neap_cluster_remove_metric(struct neap_cluster *cluster, const char *name,
 				unsigned *ret_moved);
-/* Namespaces are asked for their labels. */
+/* Namespaces are asked for their labels. *ret_moved: NEAP_MOVED_LABELS, or 0 when those are as they were. */
 int neap_cluster_set_namespace(struct neap_cluster *cluster, struct neap_object *object,
-			       struct neap_error *err);
+			       unsigned *ret_moved, struct neap_error *err);
 void neap_cluster_remove_namespace(struct neap_cluster *cluster, const char *name);
 
 /* --- what is decided --- */

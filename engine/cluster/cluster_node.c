@@ -203,6 +203,17 @@ static int add_columns(struct neap_cluster *cluster,
 	return 0;
 }
 
+static bool set_trouble(struct neap_cluster_node *node, const struct neap_error *fault)
+{
+	size_t size = strlen(fault->field) + strlen(fault->msg) + 3;
+	char *text = neap_arena_alloc(&node->arena, size);
+
+	if (text)
+		(void)snprintf(text, size, "%s: %s", fault->field, fault->msg);
+	node->trouble = text;
+	return text != NULL;
+}
+
 /* What cannot be read of its amounts is not there; said in trouble. */
 static int read_node(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		     const json_t *tree, struct neap_error *err)
@@ -220,7 +231,8 @@ static int read_node(struct neap_cluster *cluster, struct neap_cluster_node *nod
 			      &fault) < 0) {
 		if (fault.code == NEAP_ENOMEM)
 			return neap_error_nomem(err);
-		node->trouble = neap_arena_strdup(&node->arena, fault.msg);
+		if (!set_trouble(node, &fault))
+			return neap_error_nomem(err);
 	}
 	ret = add_columns(cluster, &node->allocatable, err);
 	if (ret == 0)
@@ -255,7 +267,8 @@ static bool has_same_taints(const struct neap_cluster_node *a,
 		memcmp(a->taints, b->taints, a->taint_count * sizeof(*a->taints)) == 0);
 }
 
-static bool has_same_labels(const struct neap_object *a, const struct neap_object *b)
+bool neap_cluster_has_same_labels(const struct neap_object *a,
+				  const struct neap_object *b)
 {
 	const char *at = a->labels;
 
@@ -282,7 +295,7 @@ static unsigned compare(const struct neap_cluster_node *node,
 		return NEAP_MOVED_NODE_ADDED;
 	if (!has_same_amounts(&node->allocatable, &now->allocatable))
 		moved |= NEAP_MOVED_ROOM;
-	if (!has_same_labels(node->object, now->object))
+	if (!neap_cluster_has_same_labels(node->object, now->object))
 		moved |= NEAP_MOVED_LABELS;
 	if (!has_same_taints(node, now) || was_cordoned != is_cordoned)
 		moved |= NEAP_MOVED_TAINTS;

@@ -11,6 +11,7 @@
 
 struct neap_cluster {
 	struct neap_resources *resources;
+	uint32_t resolved;            /* names of them that pods were asked about */
 	struct neap_map *nodes;       /* by name */
 	struct neap_map *pods;        /* by "NAMESPACE/NAME" */
 	struct neap_map *namespaces;  /* objects, by name */
@@ -121,6 +122,8 @@ bool neap_cluster_grow(void *place, size_t old, size_t count, size_t size);
 
 /* --- nodes: cluster_node.c --- */
 
+bool neap_cluster_has_same_labels(const struct neap_object *a,
+				  const struct neap_object *b);
 /* Gives back what the node's taints and images are counted by, and its lists. */
 void neap_cluster_clear_node(struct neap_cluster *cluster,
 			     struct neap_cluster_node *node);

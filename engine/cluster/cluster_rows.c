@@ -363,8 +363,23 @@ static void count_row(struct neap_cluster *cluster, uint32_t row)
 	node->is_dirty = false;
 }
 
+/* There are new names: what pods ask of those counts from now on. */
+static void resolve_pods(struct neap_cluster *cluster)
+{
+	for (size_t i = neap_map_count(cluster->pods); i--;) {
+		struct neap_pod *pod = neap_map_at(cluster->pods, i, NULL);
+
+		if (pod->unknown_count && neap_pod_resolve(pod, cluster->resources) &&
+		    pod->seat.node)
+			neap_cluster_mark(cluster, pod->seat.node);
+	}
+	cluster->resolved = neap_resources_count(cluster->resources);
+}
+
 const struct neap_columns *neap_cluster_settle(struct neap_cluster *cluster)
 {
+	if (cluster->resolved < neap_resources_count(cluster->resources))
+		resolve_pods(cluster);
 	while (cluster->dirty_count)
 		count_row(cluster, cluster->dirty[--cluster->dirty_count]);
 	return &cluster->columns;

@@ -102,6 +102,17 @@ const struct neap_volume *neap_cluster_find_volume(const struct neap_cluster *cl
 
 /* --- claims --- */
 
+static const json_t *find_controller(const json_t *tree)
+{
+	const json_t *list =
+		json_object_get(json_object_get(tree, "metadata"), "ownerReferences");
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_is_true(json_object_get(json_array_get(list, i), "controller")))
+			return json_array_get(list, i);
+	return NULL;
+}
+
 static int read_claim(struct neap_volume_claim *claim, struct neap_error *err)
 {
 	json_t *tree = neap_object_tree(claim->object);
@@ -114,6 +125,8 @@ static int read_claim(struct neap_volume_claim *claim, struct neap_error *err)
 		neap_arena_strdup(&claim->arena, neap_pod_text(spec, "volumeName"));
 	claim->class_name =
 		neap_arena_strdup(&claim->arena, neap_pod_text(spec, "storageClassName"));
+	claim->controller = neap_arena_strdup(
+		&claim->arena, neap_pod_text(find_controller(tree), "uid"));
 	for (size_t i = 0; i < json_array_size(modes); i++) {
 		const char *mode = json_string_value(json_array_get(modes, i));
 

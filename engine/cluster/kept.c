@@ -28,7 +28,8 @@ bool neap_pod_keep(struct neap_pod *pod, const char *name, const char *uid,
 		   const struct neap_amounts *all, bool waits)
 {
 	struct neap_pod_keep *keep = neap_arena_alloc(&pod->arena, sizeof(*keep));
-	uint32_t *names = neap_arena_array(&pod->arena, all->count, sizeof(*names));
+	uint32_t *names = neap_arena_array(&pod->arena, all->count + pod->unknown_count,
+					   sizeof(*names));
 
 	if (!keep || !names)
 		return false;

@@ -218,6 +218,17 @@ static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_err
 	return 0;
 }
 
+/* Of a generic ephemeral volume. */
+static const char *own_claim(struct neap_pod *pod, const char *volume)
+{
+	size_t size = strlen(pod->object->name) + strlen(volume) + 2;
+	char *name = neap_arena_alloc(&pod->arena, size);
+
+	if (name)
+		(void)snprintf(name, size, "%s-%s", pod->object->name, volume);
+	return name;
+}
+
 static int read_claims(struct neap_pod *pod, const json_t *spec, struct neap_error *err)
 {
 	const json_t *list = json_object_get(spec, "volumes");
@@ -227,14 +238,17 @@ static int read_claims(struct neap_pod *pod, const json_t *spec, struct neap_err
 	if (!pod->claims)
 		return -(int)err->code;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *claim =
-			json_object_get(json_array_get(list, i), "persistentVolumeClaim");
-		const char *name = copy_text(pod, claim, "claimName");
+		const json_t *volume = json_array_get(list, i);
+		const json_t *claim = json_object_get(volume, "persistentVolumeClaim");
+		bool is_own = json_is_object(json_object_get(volume, "ephemeral"));
+		const char *name = is_own ? own_claim(pod, neap_pod_text(volume, "name"))
+					  : copy_text(pod, claim, "claimName");
 
 		if (!name)
 			return neap_error_nomem(err);
 		if (*name)
-			pod->claims[pod->claim_count++] = name;
+			pod->claims[pod->claim_count++] =
+				(struct neap_pod_claim){name, is_own};
 	}
 	return 0;
 }
@@ -272,7 +286,7 @@ static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_erro
 }
 
 static int read_all(struct neap_pod *pod, const json_t *tree,
-		    struct neap_resources *resources, struct neap_error *err)
+		    const struct neap_resources *resources, struct neap_error *err)
 {
 	const json_t *spec = json_object_get(tree, "spec");
 	int ret = read_plain(pod, tree, err);
@@ -311,7 +325,7 @@ static void set_trouble(struct neap_pod *pod, const struct neap_error *err)
 	pod->trouble = text ? text : "cannot be read";
 }
 
-int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
+int neap_pod_new(struct neap_object *object, const struct neap_resources *resources,
 		 struct neap_pod **ret, struct neap_error *err)
 {
 	struct neap_pod *pod = neap_alloc(sizeof(*pod));

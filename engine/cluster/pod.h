@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A pod as whoever places it needs it: what it asks for, where it may go, whom it wants near. Read once from the
- * object, immutable and counted; about 1.5 KB beside the object, which it holds. */
+ * object, counted, and immutable but for neap_pod_resolve and where it sits; about 1.5 KB beside the object, which it holds. */
 #ifndef NEAP_ENGINE_CLUSTER_POD_H
 #define NEAP_ENGINE_CLUSTER_POD_H
 
@@ -78,6 +78,12 @@ struct neap_spread {
 	const struct neap_selector *selector; /* NULL takes none */
 };
 
+/* A PersistentVolumeClaim of its namespace. */
+struct neap_pod_claim {
+	const char *name;
+	bool is_own; /* of a generic ephemeral volume: made for this pod alone */
+};
+
 /* Pods of one namespace with the same labels and terms about other pods, as those of one set: what selects one of them
  * selects all, and they want the same near. */
 struct neap_pod_kind {
@@ -134,9 +140,14 @@ struct neap_pod_keep {
 	const char
 		*name; /* of the Reservation; NULL: it is a real pod, in operating mode */
 	const char *uid; /* by which owners say that they use it */
-	const uint32_t *names;
+	uint32_t *names; /* of a real pod with room for what it asks for by name alone */
 	size_t name_count;
 	bool waits; /* placed where its room may not be free yet */
+};
+
+struct neap_unknown {
+	const char *name;
+	int64_t amount;
 };
 
 /* Where it stands in a cluster; of engine/cluster/cluster*.c alone. */
@@ -171,8 +182,11 @@ struct neap_pod {
 	int64_t created_usec, started_usec; /* 0: not told */
 	/* What it needs of a node: containers together, or the largest start-up step, and the overhead. NEAP_RESOURCE_PODS
 	 * is 1. */
-	const struct neap_amount *requests;
+	struct neap_amount *requests;
 	size_t request_count;
+	/* ... of resources that nobody has told of: no node has them. */
+	struct neap_unknown *unknown;
+	size_t unknown_count;
 	/* The same with NEAP_POD_CPU_MILLI_UNASKED and NEAP_POD_BYTES_UNASKED for containers that do not say. */
 	int64_t scored_cpu_milli, scored_bytes;
 	const struct neap_toleration *tolerations;
@@ -191,14 +205,14 @@ struct neap_pod {
 	size_t spread_count;
 	const char **images; /* of the containers, with a tag */
 	size_t image_count;
-	const char **claims; /* names of PersistentVolumeClaims */
+	struct neap_pod_claim *claims;
 	size_t claim_count;
 	struct neap_pod_load load;
 	const struct neap_pod_cpus *cpus; /* NULL: says nothing of them */
 	/* Annotation reservation-allocated: the uid of the reservation that it uses; "". */
 	const char *reservation;
-	bool asks_reservations;           /* it says by itself which ones it may use */
-	const struct neap_pod_keep *keep; /* NULL: it stands for no reservation */
+	bool asks_reservations;     /* it says by itself which ones it may use */
+	struct neap_pod_keep *keep; /* NULL: it stands for no reservation */
 	const char *
 		*owner_names; /* of its ownerReferences; their uids are the object's */
 	size_t owner_name_count;
@@ -206,9 +220,11 @@ struct neap_pod {
 	struct neap_arena arena; /* all of the above */
 };
 
-/* Reads the object, which is counted. Names of resources are added. -NEAP_ENOMEM is the only error. */
-int neap_pod_new(struct neap_object *object, struct neap_resources *resources,
+/* Reads the object, which is counted. -NEAP_ENOMEM is the only error. */
+int neap_pod_new(struct neap_object *object, const struct neap_resources *resources,
 		 struct neap_pod **ret, struct neap_error *err);
+/* Asks for by number what it asked for by name alone, as far as there are numbers now. Whether there is any. */
+bool neap_pod_resolve(struct neap_pod *pod, const struct neap_resources *resources);
 struct neap_pod *neap_pod_ref(struct neap_pod *pod);
 /* Returns NULL. NULL is fine. */
 struct neap_pod *neap_pod_unref(struct neap_pod *pod);

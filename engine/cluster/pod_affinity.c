@@ -30,6 +30,61 @@ static int read_selector(struct neap_pod *pod, const json_t *json,
 	return copy ? 0 : neap_error_nomem(err);
 }
 
+/* A demand for each of the labels that the pod itself has. False without memory. */
+static bool add_keys(const struct neap_pod *pod, json_t *expressions, const json_t *keys,
+		     const char *demand)
+{
+	for (size_t i = 0; i < json_array_size(keys); i++) {
+		const char *key = json_string_value(json_array_get(keys, i));
+		const char *value = key ? neap_object_label(pod->object, key) : NULL;
+
+		if (value && json_array_append_new(expressions,
+						   json_pack("{s:s, s:s, s:[s]}", "key",
+							     key, "operator", demand,
+							     "values", value)) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* A copy that demands them, too; NULL without memory. */
+static json_t *with_keys(const struct neap_pod *pod, const json_t *selector,
+			 const json_t *same, const json_t *other)
+{
+	json_t *copy = json_deep_copy(selector);
+	json_t *expressions = json_object_get(copy, "matchExpressions");
+
+	if (!json_is_array(expressions)) {
+		(void)json_object_set_new(copy, "matchExpressions", json_array());
+		expressions = json_object_get(copy, "matchExpressions");
+	}
+	if (expressions && add_keys(pod, expressions, same, "In") &&
+	    add_keys(pod, expressions, other, "NotIn"))
+		return copy;
+	json_decref(copy);
+	return NULL;
+}
+
+/* labelSelector of a term or a constraint, with what its matchLabelKeys and mismatchLabelKeys say. */
+static int read_label_selector(struct neap_pod *pod, const json_t *json,
+			       const struct neap_selector **ret_selector,
+			       struct neap_error *err)
+{
+	const json_t *selector = json_object_get(json, "labelSelector");
+	const json_t *same = json_object_get(json, "matchLabelKeys");
+	const json_t *other = json_object_get(json, "mismatchLabelKeys");
+	json_t *copy;
+	int ret;
+
+	if (!json_is_object(selector) ||
+	    (!json_array_size(same) && !json_array_size(other)))
+		return read_selector(pod, selector, ret_selector, err);
+	copy = with_keys(pod, selector, same, other);
+	ret = copy ? read_selector(pod, copy, ret_selector, err) : neap_error_nomem(err);
+	json_decref(copy);
+	return ret;
+}
+
 static int read_namespaces(struct neap_pod *pod, struct neap_pod_term *term,
 			   const json_t *json, struct neap_error *err)
 {
@@ -64,8 +119,7 @@ static int read_namespaces(struct neap_pod *pod, struct neap_pod_term *term,
 static int read_pod_term(struct neap_pod *pod, struct neap_pod_term *term,
 			 const json_t *json, struct neap_error *err)
 {
-	int ret = read_selector(pod, json_object_get(json, "labelSelector"),
-				&term->selector, err);
+	int ret = read_label_selector(pod, json, &term->selector, err);
 
 	if (ret < 0)
 		return ret;
@@ -240,8 +294,7 @@ int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
 		spread->topology_key = neap_arena_strdup(
 			&pod->arena, neap_pod_text(json, "topologyKey"));
 		ret = spread->topology_key
-			      ? read_selector(pod, json_object_get(json, "labelSelector"),
-					      &spread->selector, err)
+			      ? read_label_selector(pod, json, &spread->selector, err)
 			      : neap_error_nomem(err);
 		if (ret == 0)
 			pod->spread_count++;

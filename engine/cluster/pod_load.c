@@ -139,7 +139,7 @@ static bool is_daemon(const json_t *owners)
 }
 
 int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
-		       struct neap_resources *resources, struct neap_error *err)
+		       const struct neap_resources *resources, struct neap_error *err)
 {
 	const json_t *meta = json_object_get(tree, "metadata");
 	const json_t *annotations = json_object_get(meta, "annotations");

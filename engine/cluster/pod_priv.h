@@ -10,13 +10,14 @@
 const char *neap_pod_text(const json_t *object, const char *name);
 /* Requests of the pod and what it counts as; NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
-			   struct neap_resources *resources, struct neap_error *err);
-/* The limits of its containers, added up; NEAP_EINVAL, NEAP_ETOOLARGE. */
+			   const struct neap_resources *resources,
+			   struct neap_error *err);
+/* The limits of its containers, added up, of the resources that are known; NEAP_EINVAL, NEAP_ETOOLARGE. */
 int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
-			 struct neap_resources *resources, struct neap_error *err);
+			 const struct neap_resources *resources, struct neap_error *err);
 /* Limits that cannot be read are none. NEAP_ENOMEM. */
 int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
-		       struct neap_resources *resources, struct neap_error *err);
+		       const struct neap_resources *resources, struct neap_error *err);
 /* Annotations about CPUs: NEAP_EINVAL, NEAP_ENOMEM; NEAP_ENOFIT: no node will ever do. After the requests. */
 int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_error *err);
 /* As neap_pod_bind has it, of a pod with pod->cpus; NULL: there is no memory, or they cannot be read. */

@@ -9,7 +9,8 @@
 
 struct sums {
 	struct neap_amounts all, helpers, start;
-	struct neap_resources *resources;
+	const struct neap_resources *resources;
+	struct neap_unknown_names unknown;
 	const char *kind; /* "requests", "limits" */
 	bool fills; /* what is not asked for counts with the amounts of NEAP_POD_*_UNASKED */
 };
@@ -20,7 +21,7 @@ static int full(struct neap_error *err)
 			      NEAP_AMOUNTS_MAX);
 }
 
-static int read_container(const struct sums *sums, const json_t *container,
+static int read_container(struct sums *sums, const json_t *container,
 			  struct neap_amounts *ret, struct neap_error *err)
 {
 	const json_t *map =
@@ -32,7 +33,7 @@ static int read_container(const struct sums *sums, const json_t *container,
 				       NEAP_POD_CPU_MILLI_UNASKED);
 		(void)neap_amounts_set(ret, NEAP_RESOURCE_MEMORY, NEAP_POD_BYTES_UNASKED);
 	}
-	return neap_amounts_read(ret, map, sums->resources, err);
+	return neap_amounts_look_up(ret, map, sums->resources, &sums->unknown, err);
 }
 
 static int add_containers(struct sums *sums, const json_t *list, struct neap_error *err)
@@ -98,16 +99,16 @@ static int sum_up(struct sums *sums, const json_t *spec, struct neap_error *err)
 		return ret;
 	if (!neap_amounts_raise(&sums->all, &sums->start))
 		return full(err);
-	ret = neap_amounts_read(
+	ret = neap_amounts_look_up(
 		&sums->all,
 		json_object_get(json_object_get(spec, "resources"), sums->kind),
-		sums->resources, err);
+		sums->resources, &sums->unknown, err);
 	if (ret < 0) {
 		(void)neap_error_infield(err, "spec.resources.%s", sums->kind);
 		return ret;
 	}
-	ret = neap_amounts_read(&more, json_object_get(spec, "overhead"), sums->resources,
-				err);
+	ret = neap_amounts_look_up(&more, json_object_get(spec, "overhead"),
+				   sums->resources, &sums->unknown, err);
 	if (ret < 0) {
 		(void)neap_error_infield(err, "spec.overhead");
 		return ret;
@@ -119,25 +120,43 @@ static int sum_up(struct sums *sums, const json_t *spec, struct neap_error *err)
 	return neap_amounts_add(&sums->all, &more) ? 0 : full(err);
 }
 
-/* Also of one whose requests could not be read: it is a pod. */
-static int keep(struct neap_pod *pod, struct neap_amounts *all, struct neap_error *err)
+/* Whether there is room left for the pod as one; else its place is made of the last. */
+static bool add_itself(struct neap_amounts *all)
 {
-	struct neap_amount *requests;
+	bool fits = neap_amounts_set(all, NEAP_RESOURCE_PODS, 1);
 
-	if (!neap_amounts_set(all, NEAP_RESOURCE_PODS, 1))
+	if (!fits)
 		all->of[all->count - 1] = (struct neap_amount){NEAP_RESOURCE_PODS, 1};
-	requests = neap_arena_array(&pod->arena, all->count, sizeof(*requests));
-	if (!requests)
+	return fits;
+}
+
+/* Both lists have room for all, as what is not known may be later. */
+static int keep(struct neap_pod *pod, const struct sums *sums, struct neap_error *err)
+{
+	const struct neap_amounts *all = &sums->all;
+	size_t unknown = sums->unknown.count;
+
+	pod->requests = neap_arena_array(&pod->arena, all->count, sizeof(*pod->requests));
+	pod->unknown = neap_arena_array(&pod->arena, unknown, sizeof(*pod->unknown));
+	if (!pod->requests || !pod->unknown)
 		return neap_error_nomem(err);
-	for (size_t i = 0; i < all->count; i++)
-		if (all->of[i].amount > 0)
-			requests[pod->request_count++] = all->of[i];
-	pod->requests = requests;
-	return 0;
+	for (size_t i = 0; i < all->count; i++) {
+		const struct neap_amount *one = &all->of[i];
+
+		if (one->amount > 0 && one->resource < NEAP_RESOURCES_MAX)
+			pod->requests[pod->request_count++] = *one;
+		else if (one->amount > 0)
+			pod->unknown[pod->unknown_count++] = (struct neap_unknown){
+				neap_arena_strdup(&pod->arena,
+						  sums->unknown.of[one->resource -
+								   NEAP_RESOURCES_MAX]),
+				one->amount};
+	}
+	return pod->arena.failed ? neap_error_nomem(err) : 0;
 }
 
 int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
-			   struct neap_resources *resources, struct neap_error *err)
+			   const struct neap_resources *resources, struct neap_error *err)
 {
 	struct sums sums = {.resources = resources, .kind = "requests", .fills = true};
 	int ret = sum_up(&sums, spec, err), kept;
@@ -147,18 +166,46 @@ int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
 	sums.fills = false;
 	if (ret == 0)
 		ret = sum_up(&sums, spec, err);
-	kept = keep(pod, &sums.all, ret == 0 ? err : NULL);
+	/* Also of one whose requests could not be read: it is a pod. */
+	if (!add_itself(&sums.all) && ret == 0)
+		ret = full(err);
+	kept = keep(pod, &sums, ret == 0 ? err : NULL);
 	return kept < 0 ? kept : ret;
 }
 
 int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
-			 struct neap_resources *resources, struct neap_error *err)
+			 const struct neap_resources *resources, struct neap_error *err)
 {
 	struct sums sums = {.resources = resources, .kind = "limits"};
 	int failed = sum_up(&sums, spec, err);
 
-	*ret = sums.all;
+	ret->count = 0;
+	for (size_t i = 0; i < sums.all.count; i++)
+		if (sums.all.of[i].resource < NEAP_RESOURCES_MAX)
+			ret->of[ret->count++] = sums.all.of[i];
 	return failed;
+}
+
+bool neap_pod_resolve(struct neap_pod *pod, const struct neap_resources *resources)
+{
+	struct neap_pod_keep *keep = pod->keep && !pod->keep->name ? pod->keep : NULL;
+	size_t count = pod->unknown_count;
+
+	pod->unknown_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct neap_unknown one = pod->unknown[i];
+		uint32_t resource = neap_resources_find(resources, one.name);
+
+		if (resource == UINT32_MAX) {
+			pod->unknown[pod->unknown_count++] = one;
+			continue;
+		}
+		pod->requests[pod->request_count++] =
+			(struct neap_amount){resource, one.amount};
+		if (keep)
+			keep->names[keep->name_count++] = resource;
+	}
+	return pod->unknown_count < count;
 }
 
 int64_t neap_pod_request(const struct neap_pod *pod, uint32_t resource)

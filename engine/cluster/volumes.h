@@ -21,6 +21,7 @@ struct neap_volume_claim {
 	struct neap_object *object;
 	const char *volume;     /* spec.volumeName; "": not bound */
 	const char *class_name; /* spec.storageClassName; "": none */
+	const char *controller; /* uid of the owner that made it; "": none */
 	bool is_of_one_pod;     /* ReadWriteOncePod */
 	struct neap_arena arena;
 };

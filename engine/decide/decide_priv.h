@@ -21,7 +21,7 @@
 struct neap_filter;
 
 /* Why a node is refused. The argument, in the lower bits of a code: of TAINT the number of the taint, of INSUFFICIENT
- * that of the resource, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS, CPUS_ROOM, KEPT and KEPT_ROOM
+ * that of the resource, or NEAP_RESOURCES_MAX and the place in pod->unknown, of LOAD and LOAD_AGGREGATED that of the name in the settings, of CPUS, CPUS_ROOM, KEPT and KEPT_ROOM
  * that of the text in the cycle, of MORE what more->reason takes; else 0. */
 enum neap_reason {
 	NEAP_REASON_UNSCHEDULABLE,
@@ -70,7 +70,8 @@ struct neap_cycle {
 	struct neap_scored fit[NEAP_SETTINGS_ITEMS_MAX], balance[NEAP_SETTINGS_ITEMS_MAX];
 	size_t fit_count, balance_count;
 	uint64_t
-		ignored; /* requests of the pod that no room is asked for, by their index */
+		ignored, /* requests of the pod that no room is asked for, by their index */
+		ignored_unknown; /* ... of pod->unknown */
 	const struct neap_columns *columns;
 	const struct neap_pod *pod;
 	bool is_short; /* of memory */

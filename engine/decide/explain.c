@@ -11,6 +11,19 @@
 
 #define REASON_BYTES 640
 
+static const char *resource_name(const struct neap_decide *decide, uint32_t arg)
+{
+	const struct neap_pod *pod =
+		neap_decide_cycle((struct neap_decide *)(uintptr_t)decide)->pod;
+
+	if (arg < NEAP_RESOURCES_MAX)
+		return neap_resources_name(
+			neap_cluster_resources(neap_decide_cluster(decide)), arg);
+	return arg - NEAP_RESOURCES_MAX < pod->unknown_count
+		       ? pod->unknown[arg - NEAP_RESOURCES_MAX].name
+		       : "";
+}
+
 const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, char *buf,
 			       size_t size)
 {
@@ -29,7 +42,7 @@ const char *neap_decide_reason(const struct neap_decide *decide, uint32_t code, 
 		return buf;
 	case NEAP_REASON_INSUFFICIENT:
 		(void)snprintf(buf, size, neap_reasons[reason].text,
-			       neap_resources_name(neap_cluster_resources(cluster), arg));
+			       resource_name(decide, arg));
 		return buf;
 	case NEAP_REASON_POD:
 		return neap_decide_stop(decide) ? neap_decide_stop(decide) : "";

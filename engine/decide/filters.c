@@ -178,20 +178,22 @@ static bool is_ignored(const struct neap_settings *settings, const char *name)
 	return false;
 }
 
-static uint64_t find_ignored(const struct neap_cycle *cycle)
+static void find_ignored(struct neap_cycle *cycle)
 {
 	const struct neap_settings *settings = cycle->settings;
 	const struct neap_resources *resources = neap_cluster_resources(cycle->cluster);
-	uint64_t ignored = 0;
+	const struct neap_pod *pod = cycle->pod;
 
+	cycle->ignored = cycle->ignored_unknown = 0;
 	if (!settings->ignored.count && !settings->ignored_groups.count)
-		return 0;
-	for (size_t i = 0; i < cycle->pod->request_count && i < NEAP_AMOUNTS_MAX; i++)
+		return;
+	for (size_t i = 0; i < pod->request_count && i < NEAP_AMOUNTS_MAX; i++)
 		if (is_ignored(settings,
-			       neap_resources_name(resources,
-						   cycle->pod->requests[i].resource)))
-			ignored |= UINT64_C(1) << i;
-	return ignored;
+			       neap_resources_name(resources, pod->requests[i].resource)))
+			cycle->ignored |= UINT64_C(1) << i;
+	for (size_t i = 0; i < pod->unknown_count; i++)
+		if (is_ignored(settings, pod->unknown[i].name))
+			cycle->ignored_unknown |= UINT64_C(1) << i;
 }
 
 /* Room that is made for others is theirs, unless the pod is more important. */
@@ -217,7 +219,7 @@ static bool prepare_room(struct neap_cycle *cycle)
 	/* Its room is what pods have that it takes over: filter Reservation. */
 	if (neap_kept_takes_over(&cycle->kept))
 		return false;
-	cycle->ignored = find_ignored(cycle);
+	find_ignored(cycle);
 	neap_cycle_find_nominated(cycle);
 	return true;
 }
@@ -264,6 +266,10 @@ static bool has_room(struct neap_cycle *cycle, uint32_t row)
 						 : NEAP_REASON_INSUFFICIENT,
 					 resource == NEAP_RESOURCE_PODS ? 0 : resource);
 	}
+	for (size_t i = 0; i < pod->unknown_count; i++)
+		if (!(cycle->ignored_unknown >> i & 1))
+			fits = neap_cycle_refuse(cycle, row, NEAP_REASON_INSUFFICIENT,
+						 NEAP_RESOURCES_MAX + (uint32_t)i);
 	return fits;
 }
 

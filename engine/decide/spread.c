@@ -37,7 +37,7 @@ static bool is_counted(struct neap_cycle *cycle, uint32_t row,
 	return true;
 }
 
-/* Which constraints count a pod; all of them have a slot. */
+/* Which constraints count a pod; all of them have a slot. As kube-scheduler has it an empty selector counts none. */
 static void ask_selected(void *arg, const struct neap_pod *one)
 {
 	struct neap_cycle *cycle = arg;
@@ -47,6 +47,7 @@ static void ask_selected(void *arg, const struct neap_pod *one)
 		return;
 	for (uint32_t i = 0; i < pod->spread_count; i++)
 		if (cycle->spread.slots[i].at && pod->spreads[i].selector &&
+		    !neap_selector_is_empty(pod->spreads[i].selector) &&
 		    neap_object_is_selected(one->object, pod->spreads[i].selector))
 			neap_tally_add_part(&cycle->spread, i, 1);
 }

@@ -10,7 +10,7 @@
 
 #include "engine/decide/decide_priv.h"
 
-#define STOP_BYTES 640
+#define STOP_BYTES 1024
 
 /* --- claims of one pod alone --- */
 
@@ -19,7 +19,7 @@ static bool uses(const struct neap_pod *pod, const struct neap_volume_claim *cla
 	if (strcmp(pod->object->ns, claim->object->ns) != 0)
 		return false;
 	for (size_t i = 0; i < pod->claim_count; i++)
-		if (strcmp(pod->claims[i], claim->object->name) == 0)
+		if (strcmp(pod->claims[i].name, claim->object->name) == 0)
 			return true;
 	return false;
 }
@@ -45,7 +45,7 @@ static bool prepare_claims(struct neap_cycle *cycle)
 
 	for (size_t i = 0; i < pod->claim_count; i++) {
 		const struct neap_volume_claim *claim = neap_cluster_find_claim(
-			cycle->cluster, pod->object->ns, pod->claims[i]);
+			cycle->cluster, pod->object->ns, pod->claims[i].name);
 
 		if (claim && claim->is_of_one_pod && is_in_use(cycle, claim))
 			return true;
@@ -83,19 +83,31 @@ static const char *format(struct neap_cycle *cycle, const char *fmt, ...)
 }
 
 /* Why the pod waits for that claim; NULL: *ret is its volume. */
-static const char *look_up(struct neap_cycle *cycle, const char *name,
+static const char *look_up(struct neap_cycle *cycle, const struct neap_pod_claim *of,
 			   const struct neap_volume **ret)
 {
 	const struct neap_cluster *cluster = cycle->cluster;
+	const struct neap_object *pod = cycle->pod->object;
 	const struct neap_volume_claim *claim =
-		neap_cluster_find_claim(cluster, cycle->pod->object->ns, name);
+		neap_cluster_find_claim(cluster, pod->ns, of->name);
 	const struct neap_volume *volume;
+	const char *name = of->name;
 
+	if (!claim && of->is_own)
+		return format(cycle,
+			      "waiting for ephemeral volume controller to create the "
+			      "persistentvolumeclaim \"%s\"",
+			      name);
 	if (!claim)
 		return format(cycle, "persistentvolumeclaim \"%s\" not found", name);
 	if (claim->object->is_deleting)
 		return format(cycle, "persistentvolumeclaim \"%s\" is being deleted",
 			      name);
+	if (of->is_own && strcmp(claim->controller, pod->uid) != 0)
+		return format(cycle,
+			      "PVC \"%s/%s\" was not created for pod \"%s/%s\" (pod is "
+			      "not owner)",
+			      pod->ns, name, pod->ns, pod->name);
 	if (!*claim->volume && neap_cluster_class_waits(cluster, claim->class_name))
 		return format(cycle,
 			      "persistentvolumeclaim \"%s\" waits for its first "
@@ -132,7 +144,7 @@ static bool find_volumes(struct neap_cycle *cycle, bool stops)
 	}
 	for (size_t i = 0; i < pod->claim_count; i++) {
 		const struct neap_volume *volume = NULL;
-		const char *stop = look_up(cycle, pod->claims[i], &volume);
+		const char *stop = look_up(cycle, &pod->claims[i], &volume);
 
 		if (volume)
 			cycle->volumes[cycle->volume_count++] = volume;

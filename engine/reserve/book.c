@@ -38,6 +38,7 @@ struct entry {
 
 struct neap_reserve_book {
 	struct neap_cluster *cluster;
+	uint32_t resolved;        /* names of resources that pods were read with */
 	struct neap_map *entries; /* by "/NAME", or "NAMESPACE/NAME" of a pod */
 	struct neap_map *lists;   /* by word */
 	uint64_t stamp;
@@ -344,6 +345,31 @@ void neap_reserve_book_remove_pod(struct neap_reserve_book *book, const char *ns
 	char key[NEAP_POD_KEY];
 
 	drop(book, neap_pod_key(ns, name, key));
+}
+
+int neap_reserve_book_resolve(struct neap_reserve_book *book, unsigned *ret_moved,
+			      struct neap_error *err)
+{
+	uint32_t names = neap_resources_count(neap_cluster_resources(book->cluster));
+
+	if (book->resolved == names)
+		return 0;
+	for (size_t i = neap_map_count(book->entries); i--;) {
+		struct entry *entry = neap_map_at(book->entries, i, NULL);
+		struct neap_object *object;
+		int ret;
+
+		if (!entry->reserve->is_pod || !entry->reserve->pod ||
+		    !entry->reserve->pod->unknown_count)
+			continue;
+		object = neap_object_ref(entry->reserve->object);
+		ret = neap_reserve_book_set_pod(book, object, ret_moved, err);
+		(void)neap_object_unref(object);
+		if (ret < 0)
+			return ret;
+	}
+	book->resolved = names;
+	return 0;
 }
 
 /* --- asking --- */

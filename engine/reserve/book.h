@@ -30,6 +30,10 @@ int neap_reserve_book_set_pod(struct neap_reserve_book *book, struct neap_object
 			      unsigned *ret_moved, struct neap_error *err);
 void neap_reserve_book_remove_pod(struct neap_reserve_book *book, const char *ns,
 				  const char *name);
+/* After a node was told, which may have told of resources that pods in operating mode ask for by name alone: those are
+ * read again. -NEAP_ENOMEM: not all of them. */
+int neap_reserve_book_resolve(struct neap_reserve_book *book, unsigned *ret_moved,
+			      struct neap_error *err);
 
 size_t neap_reserve_book_count(const struct neap_reserve_book *book);
 /* By name of the Reservation; NULL: there is none. Borrowed until it is told again. */

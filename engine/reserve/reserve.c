@@ -172,6 +172,19 @@ static bool waits(const struct neap_reserve *reserve)
 		reserve->pre == NEAP_RESERVE_PRE_WAITING);
 }
 
+/* Not everybody may make a Reservation: it tells of resources, as nodes do. */
+static int name_resources(struct neap_pod *pod, struct neap_resources *resources,
+			  struct neap_error *err)
+{
+	uint32_t number;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < pod->unknown_count; i++)
+		rc = neap_resources_add(resources, pod->unknown[i].name, &number, err);
+	(void)neap_pod_resolve(pod, resources);
+	return rc;
+}
+
 static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 		    struct neap_resources *resources, struct neap_error *err)
 {
@@ -188,10 +201,13 @@ static int make_pod(struct neap_reserve *reserve, json_t *pod_tree,
 	(void)neap_object_unref(object);
 	if (rc < 0)
 		return rc;
+	rc = name_resources(reserve->pod, resources, err);
 	neap_pod_amounts(reserve->pod, &reserve->requests);
 	if (!neap_pod_keep(reserve->pod, reserve->object->name, reserve->object->uid,
 			   neap_reserve_keeps(reserve), waits(reserve)))
 		return neap_error_nomem(err);
+	if (rc < 0)
+		return neap_error_infield(err, "spec.template");
 	return reserve->pod->trouble ? neap_error_field(err, NEAP_EINVAL, "spec.template",
 							"%s", reserve->pod->trouble)
 				     : 0;
