@@ -409,17 +409,13 @@ void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
 	decide->cycle.now_usec = now_usec;
 }
 
-int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
-		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
-		     struct neap_error *err)
+static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t count,
+			struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	int failed = begin(decide, pod, err);
 	size_t filters;
 
-	if (failed < 0)
-		return failed;
 	do {
 		cycle->refusal_count = cycle->row_count = 0;
 		filters = prepare(cycle, active);
@@ -437,9 +433,24 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 				cycle->rows[cycle->row_count++] = rows[i];
 		}
 	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
-	neap_decide_finish(decide);
-	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
+		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
+		     struct neap_error *err)
+{
+	const struct neap_cycle *cycle = &decide->cycle;
+	int failed = begin(decide, pod, err);
+
+	if (failed < 0)
+		return failed;
+	failed = look_at_rows(decide, rows, count, err);
+	neap_decide_finish(decide);
+	if (failed == 0)
+		*ret = (struct neap_verdict){.rows = cycle->rows,
+					     .count = cycle->row_count};
+	return failed;
 }
 
 int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
