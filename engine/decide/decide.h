@@ -76,7 +76,8 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- about the decision before --- */
 
-/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
+/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked but for claims
+ * of the pod. */
 size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
 
 /* The reservations that it goes by; NULL: there are none. */
