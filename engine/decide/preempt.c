@@ -10,9 +10,8 @@
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
 
-/* Pods of one node that could go, and budgets that are looked at. */
+/* Pods of one node that could go. */
 #define CANDIDATES_MAX 512
-#define BUDGETS_MAX    256
 #define KEY_SPARED     "scheduling.koordinator.sh/disable-preemptible"
 
 struct candidate {
@@ -52,36 +51,34 @@ static int by_importance(const void *a, const void *b)
 	return neap_object_compare(x->object, y->object->ns, y->object->name);
 }
 
+/* A pod without labels is in no budget, whatever that says, and one that is counted as gone takes nothing of it. */
 static bool is_protected(const struct neap_cluster_budget *budget,
 			 const struct neap_object *object)
 {
-	return budget->selector && strcmp(budget->object->ns, object->ns) == 0 &&
-	       neap_object_is_selected(object, budget->selector);
+	return budget->selector && object->label_count &&
+	       neap_object_is_selected(object, budget->selector) &&
+	       !json_object_get(budget->disrupted, object->name);
 }
 
 /* What budgets allow goes to the most important ones: the others' going would violate them. */
 static void mark_violations(struct trial *trial)
 {
 	const struct neap_cluster *cluster = neap_decide_cluster(trial->decide);
-	int64_t left[BUDGETS_MAX];
-	const struct neap_cluster_budget *budget;
+	struct neap_cluster_budget *budget;
 
-	for (size_t i = 0; i < BUDGETS_MAX; i++) {
-		budget = neap_cluster_budget(cluster, i);
-		if (!budget)
-			break;
-		left[i] = budget->allowed;
+	for (size_t i = 0; i < trial->count; i++) {
+		budget = neap_cluster_budgets(cluster, trial->of[i].pod->object->ns);
+		for (; budget; budget = budget->next)
+			budget->left = budget->allowed;
 	}
-	for (size_t n = 0; n < trial->count; n++) {
-		struct candidate *candidate = &trial->of[n];
+	for (size_t i = 0; i < trial->count; i++) {
+		struct candidate *candidate = &trial->of[i];
+		const struct neap_object *object = candidate->pod->object;
 
-		for (size_t i = 0; i < BUDGETS_MAX; i++) {
-			budget = neap_cluster_budget(cluster, i);
-			if (!budget)
-				break;
-			if (is_protected(budget, candidate->pod->object) && --left[i] < 0)
+		budget = neap_cluster_budgets(cluster, object->ns);
+		for (; budget; budget = budget->next)
+			if (is_protected(budget, object) && --budget->left < 0)
 				candidate->violates = true;
-		}
 	}
 }
 
