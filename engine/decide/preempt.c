@@ -39,6 +39,12 @@ struct price {
 
 /* --- order and budgets --- */
 
+/* One that has not begun is the youngest of all. */
+static int64_t begin_of(const struct neap_pod *pod)
+{
+	return pod->started_usec ? pod->started_usec : INT64_MAX;
+}
+
 static int by_importance(const void *a, const void *b)
 {
 	const struct neap_pod *x = ((const struct candidate *)a)->pod;
@@ -46,8 +52,8 @@ static int by_importance(const void *a, const void *b)
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
-	if (x->started_usec != y->started_usec)
-		return x->started_usec < y->started_usec ? -1 : 1;
+	if (begin_of(x) != begin_of(y))
+		return begin_of(x) < begin_of(y) ? -1 : 1;
 	return neap_object_compare(x->object, y->object->ns, y->object->name);
 }
 
@@ -171,10 +177,10 @@ static struct price price_of(const struct trial *trial)
 		price.sum += (int64_t)pod->priority + INT32_MAX + 1;
 		if (pod->priority > price.highest) {
 			price.highest = pod->priority;
-			price.started_usec = pod->started_usec;
+			price.started_usec = begin_of(pod);
 		} else if (pod->priority == price.highest &&
-			   pod->started_usec < price.started_usec) {
-			price.started_usec = pod->started_usec;
+			   begin_of(pod) < price.started_usec) {
+			price.started_usec = begin_of(pod);
 		}
 	}
 	return price;
