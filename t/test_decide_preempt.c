@@ -136,10 +136,16 @@ static const struct row rows[] = {
 	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
 	{"it does not help",
 	 {"a"},
+	 {{"p1", POD("a", "1", "0")}, {"p2", POD("a", "3", "100")}},
+	 NULL,
+	 ASKS("2", ""),
+	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	{"a node that is too small",
+	 {"a"},
 	 {{"p1", POD("a", "4", "0")}},
 	 NULL,
 	 ASKS("5", ""),
-	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	 "0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
 	{"another reason",
 	 {"a"},
 	 {{"p1", POD("a", "4", "0")}},
@@ -302,6 +308,80 @@ static void test_nominated(void **state)
 	neap_cluster_free(cluster);
 }
 
+#define NODES 450
+
+/* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has; the one at helps has that alone. */
+static struct neap_cluster *make_many(int helps)
+{
+	struct neap_cluster *cluster = cluster_new();
+	char node[16], pod[16], spec[256];
+
+	for (int i = 0; i < NODES; i++) {
+		(void)snprintf(node, sizeof(node), "n%d", i);
+		(void)cluster_set_node(cluster, node, "", "{}", "'cpu':'4','pods':'9'");
+		for (int high = 0; high < 2; high++) {
+			(void)snprintf(pod, sizeof(pod), "%c%d", high ? 'h' : 'l', i);
+			(void)snprintf(spec, sizeof(spec),
+				       "{'nodeName':'%s','priority':%d,'containers':[{"
+				       "'resources':{'requests':{'cpu':'%d'}}}]}",
+				       node, high && i != helps ? 1000 : 0, high ? 3 : 1);
+			(void)cluster_set_pod(cluster, pod, "", spec, "{}");
+		}
+	}
+	return cluster;
+}
+
+/* All nodes have their turn, however many there are, and what is said of them is true each time. */
+static void test_many_nodes(void **state)
+{
+	static const int helping[] = {-1, 0, 120, 249, 449};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(helping); i++) {
+		struct neap_cluster *cluster = make_many(helping[i]);
+		const struct neap_decide_config config = {.cluster = cluster};
+		struct neap_victims victims = {.untried = NODES};
+		struct neap_decide *decide = NULL;
+		struct neap_choice choice = {0};
+		struct neap_error err = {0};
+		int turns = 0, found = 0;
+
+		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+		while (!found && victims.untried) {
+			neap_auto_buf struct neap_buf said = {0};
+			struct neap_pod *pod;
+			char want[160];
+			int tried = turns < 2 ? (turns + 1) * NEAP_PREEMPT_TRIALS : NODES;
+
+			neap_buf_init(&said, 4096);
+			/* It is told that it has no place. */
+			(void)cluster_set_pod(cluster, "new", "", ASKS("2", ""), "{}");
+			pod = neap_cluster_find_pod(cluster, "default", "new");
+			assert_int_equal(neap_decide_pod(decide, pod, &choice, &err), 0);
+			found = neap_decide_preempt(decide, pod, &victims, &err);
+			turns++;
+			if (found)
+				continue;
+			neap_decide_explain(decide, &said);
+			(void)snprintf(
+				want, sizeof(want),
+				"%d No preemption victims found for incoming pod%s",
+				tried, tried < NODES ? ", " : ".");
+			assert_non_null(strstr(said.data, want));
+			(void)snprintf(want, sizeof(want), "%d node(s) not tried yet",
+				       NODES - tried);
+			assert_int_equal(victims.untried, NODES - tried);
+			assert_int_equal(strstr(said.data, want) != NULL, tried < NODES);
+		}
+		assert_int_equal(found, helping[i] >= 0);
+		assert_true(found || turns == 3);
+		if (found)
+			assert_int_equal(victims.row, helping[i]);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 /* Each allocation fails in turn: the answer is the same, or that memory is short; and everybody is on the node again. */
 static void test_short_memory(void **state)
 {
@@ -353,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_nominated),
+		cmocka_unit_test(test_many_nodes),
 		cmocka_unit_test(test_short_memory),
 	};
 

@@ -217,20 +217,41 @@ static bool keep_victims(struct neap_cycle *cycle, const struct trial *trial,
 	return victims->pods != NULL;
 }
 
-/* Rows where each refusal is one that fewer pods could end; behind each other, as refusals are. */
+/* Fewer pods are no help where the node would be too small without any. */
+static bool may_help(const struct neap_cycle *cycle, const struct neap_refusal *refusal)
+{
+	uint32_t resource = refusal->code & NEAP_REASON_ARG;
+	const int64_t *allocatable;
+
+	if (refusal->code >> NEAP_REASON_SHIFT != NEAP_REASON_INSUFFICIENT)
+		return neap_decide_can_help(refusal->code);
+	allocatable = cycle->columns->allocatable[resource];
+	return allocatable &&
+	       neap_pod_request(cycle->pod, resource) <= allocatable[refusal->row];
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Rows where each refusal is one that fewer pods could end, in their order; of a row refusals are behind each other. */
 static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < cycle->refusal_count;) {
 		uint32_t row = cycle->refusals[i].row;
-		bool may_help = true;
+		bool helps = true;
 
 		for (; i < cycle->refusal_count && cycle->refusals[i].row == row; i++)
-			may_help &= neap_decide_can_help(cycle->refusals[i].code);
-		if (may_help)
+			helps &= may_help(cycle, &cycle->refusals[i]);
+		if (helps)
 			rows[count++] = row;
 	}
+	qsort(rows, count, sizeof(*rows), by_number);
 	return count;
 }
 
@@ -251,24 +272,40 @@ static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
 	return false;
 }
 
-static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size_t rows)
+/* So many nodes, and what is so of them. */
+struct said {
+	char text[64];
+};
+
+static int by_text(const void *a, const void *b)
 {
-	size_t nodes = neap_decide_nodes(decide), size = 256;
-	char *text = neap_arena_alloc(&cycle->arena, size), tried[96] = "", rest[96] = "";
+	return strcmp(((const struct said *)a)->text, ((const struct said *)b)->text);
+}
+
+static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size_t rows,
+		      size_t untried)
+{
+	size_t nodes = neap_decide_nodes(decide), size = 256, len, count = 0;
+	const struct {
+		size_t nodes;
+		const char *text;
+	} all[] = {{rows - untried, "No preemption victims found for incoming pod"},
+		   {untried, "node(s) not tried yet"},
+		   {nodes - rows, "Preemption is not helpful for scheduling"}};
+	struct said said[NEAP_ARRAY_LEN(all)];
+	char *text = neap_arena_alloc(&cycle->arena, size);
 
 	if (!text)
 		return;
-	if (rows)
-		(void)snprintf(tried, sizeof(tried),
-			       "%zu No preemption victims found for incoming pod", rows);
-	if (nodes > rows)
-		(void)snprintf(rest, sizeof(rest),
-			       "%zu Preemption is not helpful for scheduling",
-			       nodes - rows);
-	(void)snprintf(text, size, "0/%zu nodes are available: %s%s%s.", nodes,
-		       *tried && *rest && strcmp(tried, rest) > 0 ? rest : tried,
-		       *tried && *rest ? ", " : "",
-		       *tried && *rest && strcmp(tried, rest) > 0 ? tried : rest);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(all); i++)
+		if (all[i].nodes)
+			(void)snprintf(said[count++].text, sizeof(said->text), "%zu %s",
+				       all[i].nodes, all[i].text);
+	qsort(said, count, sizeof(*said), by_text);
+	len = (size_t)snprintf(text, size, "0/%zu nodes are available: ", nodes);
+	for (size_t i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s%s", said[i].text,
+					i + 1 < count ? ", " : ".");
 	neap_decide_set_end(decide, text);
 }
 
@@ -288,15 +325,46 @@ static int64_t enough(const struct neap_decide *decide,
 	return count > trials->least ? count : trials->least;
 }
 
-static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
-		   const uint32_t *rows, size_t count, struct neap_victims *ret,
-		   struct neap_error *err)
+/* Where row is, or the next one. */
+static size_t find_from(const uint32_t *rows, size_t count, uint32_t row)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle] < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low % count;
+}
+
+/* Whose turn it is: so many, from *ret_first on. Not all pods begin with the same one. */
+static size_t find_turn(struct neap_pod *pod, const uint32_t *rows, size_t count,
+			uint64_t generation, size_t *ret_first)
+{
+	size_t left;
+
+	*ret_first = 0;
+	if (!count)
+		return 0;
+	if (pod->trials_next == pod->trials_begin)
+		pod->trials_next = pod->trials_begin = rows[generation % count];
+	*ret_first = find_from(rows, count, pod->trials_next);
+	left = (find_from(rows, count, pod->trials_begin) + count - *ret_first) % count;
+	return left ? left : count;
+}
+
+static int try_all(struct neap_decide *decide, struct neap_pod *pod, const uint32_t *rows,
+		   size_t count, struct neap_victims *ret, struct neap_error *err)
 {
 	size_t left = is_far(pod) ? NEAP_PREEMPT_TRIALS_FAR : NEAP_PREEMPT_TRIALS;
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
 	struct trial *trial = neap_alloc(sizeof(*trial));
 	struct price best = {0};
-	uint64_t start;
+	size_t first, turn, at;
 	int64_t wanted = enough(decide, neap_pod_is_stand(pod)
 						? &cycle->settings->reservation_trials
 						: &cycle->settings->trials);
@@ -306,12 +374,13 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 		return neap_error_nomem(err);
 	trial->decide = decide;
 	trial->pod = pod;
-	start = neap_cluster_generation(neap_decide_cluster(decide));
-	for (size_t i = 0; i < count && left && wanted; i++) {
+	turn = find_turn(pod, rows, count,
+			 neap_cluster_generation(neap_decide_cluster(decide)), &first);
+	for (at = 0; at < turn && left && wanted; at++) {
 		struct price price;
 		bool helps;
 
-		trial->node = cycle->columns->nodes[rows[(start + i) % count]];
+		trial->node = cycle->columns->nodes[rows[(first + at) % count]];
 		helps = try_node(trial);
 		left -= trial->count > 0;
 		if (!helps)
@@ -326,6 +395,8 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 			cycle->is_short = true;
 	}
 	free(trial);
+	ret->untried = found ? 0 : turn - at;
+	pod->trials_next = ret->untried ? rows[(first + at) % count] : pod->trials_begin;
 	(void)neap_cluster_settle(neap_decide_cluster(decide));
 	return cycle->is_short ? neap_error_nomem(err) : found;
 }
@@ -352,7 +423,7 @@ static int open_full(struct neap_decide *decide, struct neap_error *err)
 	return !fits;
 }
 
-int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
+int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
@@ -360,6 +431,7 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 	size_t count;
 	int found;
 
+	*ret = (struct neap_victims){0};
 	if (neap_pod_is_stand(pod) ? !cycle->settings->reservations_preempt
 				   : cycle->settings->never_preempts)
 		return 0;
@@ -387,7 +459,7 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 	found = try_all(decide, pod, rows, count, ret, err);
 	neap_kept_put_back(cycle);
 	if (found == 0)
-		tell_none(decide, cycle, count);
+		tell_none(decide, cycle, count, ret->untried);
 	return found;
 }
 
