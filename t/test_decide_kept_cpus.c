@@ -321,12 +321,35 @@ static void test_given(void **state)
 	kept_free(rig);
 }
 
+/* What may help where the amounts were enough and the CPUs were not, and the node alone would not do. */
+static void test_wakes(void **state)
+{
+	struct kept_rig *rig = kept_new();
+	const struct kept_reservation r = {"r", "a", CPU("6"), RESTRICTED,
+					   .notes = HAS("2-7")};
+	const struct kept_pod i = {"i", "a", CPU("2"), IGNORES, HAS("4-5")},
+			      p = {"p", NULL, CPU("5"), OWNER};
+
+	(void)state;
+	add_machine(rig, 1);
+	(void)kept_set(rig, &r);
+	kept_set_pod(rig, &i);
+	assert_string_equal(
+		kept_place(rig, &p, true),
+		"Reservation(s) not enough cpus available to satisfy request");
+	assert_int_equal(neap_decide_wakes(rig->decide),
+			 NEAP_MOVED_NODE_ADDED | NEAP_MOVED_RESERVATION |
+				 NEAP_MOVED_ROOM | NEAP_MOVED_POD_GONE | NEAP_MOVED_CPUS);
+	kept_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_hands),
 		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_wakes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -418,7 +418,7 @@ static void test_reservation_preempts_nobody(void **state)
 	struct neap_victims victims = {0};
 	struct neap_choice choice;
 	struct neap_error err = {0};
-	const struct neap_pod *stand;
+	struct neap_pod *stand;
 
 	(void)state;
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'4','pods':'110'");

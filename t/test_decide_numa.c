@@ -249,8 +249,8 @@ static void tell_claimed(struct neap_cluster *cluster, struct neap_decide *decid
 	neap_claim_free(claim);
 }
 
-static void tell_refused(struct neap_decide *decide, const struct neap_pod *pod,
-			 char want, struct neap_buf *out)
+static void tell_refused(struct neap_decide *decide, struct neap_pod *pod, char want,
+			 struct neap_buf *out)
 {
 	struct neap_victims victims;
 	struct neap_error err;

@@ -13,18 +13,23 @@
 #include "t/lib/cluster_rig.h"
 
 #define ITEMS 6
+/* Of other namespaces. */
+#define BUDGETS 300
 
 struct row {
 	const char *name;
 	const char *nodes[ITEMS]; /* with 4 CPUs each */
 	struct {
 		const char *name, *spec;
+		const char *started; /* NULL: it is not told */
 	} pods[ITEMS];
 	const char *
 		budget; /* minimum; NULL: none. Of app=x, and that is what pods named x... are */
 	const char *spec;
 	const char
 		*want; /* "NODE: VICTIM VICTIM, violations"; or the end of the message */
+	const char *selector;  /* of the budget in place of app=x */
+	const char *disrupted; /* members of its disruptedPods; NULL: none */
 };
 
 #define POD(node, cpu, priority)                                                         \
@@ -75,6 +80,54 @@ static const struct row rows[] = {
 	 "1",
 	 ASKS("4", ""),
 	 "a: x2 x1, 1"},
+	{"a budget without a selector protects nobody",
+	 {"a", "b"},
+	 {{"x1", POD("a", "4", "10")}, {"p2", POD("b", "4", "50")}},
+	 "0",
+	 ASKS("4", ""),
+	 "a: x1, 0",
+	 .selector = "{}"},
+	{"... nor does any one a pod without labels",
+	 {"a", "b"},
+	 {{"p1", POD("a", "4", "10")}, {"p2", POD("b", "4", "50")}},
+	 "0",
+	 ASKS("4", ""),
+	 "a: p1, 0",
+	 .selector = "{'matchExpressions':[{'key':'y','operator':'DoesNotExist'}]}"},
+	{"one that is on its way out is counted already",
+	 {"a"},
+	 {{"x1", POD("a", "2", "10")}, {"x2", POD("a", "2", "20")}},
+	 "1",
+	 ASKS("4", ""),
+	 "a: x2 x1, 0",
+	 .disrupted = "'x2':'2026-01-01T00:00:00Z'"},
+	{"the one that began last",
+	 {"a"},
+	 {{"p1", POD("a", "2", "10"), "2026-01-02"},
+	  {"p2", POD("a", "2", "10"), "2026-01-03"},
+	  {"p3", POD("a", "0", "10"), "2026-01-01"}},
+	 NULL,
+	 ASKS("2", ""),
+	 "a: p2, 0"},
+	{"one that has not begun goes before those that have",
+	 {"a"},
+	 {{"p1", POD("a", "2", "10")}, {"p2", POD("a", "2", "10"), "2026-01-01"}},
+	 NULL,
+	 ASKS("2", ""),
+	 "a: p1, 0"},
+	{"... from its node, too",
+	 {"a", "b"},
+	 {{"p1", POD("a", "4", "10"), "2026-01-01"}, {"p2", POD("b", "4", "10")}},
+	 NULL,
+	 ASKS("2", ""),
+	 "b: p2, 0"},
+	{"... and that of the node that began last",
+	 {"a", "b"},
+	 {{"p1", POD("a", "4", "10"), "2026-01-02"},
+	  {"p2", POD("b", "4", "10"), "2026-01-01"}},
+	 NULL,
+	 ASKS("2", ""),
+	 "a: p1, 0"},
 	{"nobody is less important",
 	 {"a"},
 	 {{"p1", POD("a", "4", "100")}},
@@ -83,10 +136,16 @@ static const struct row rows[] = {
 	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
 	{"it does not help",
 	 {"a"},
+	 {{"p1", POD("a", "1", "0")}, {"p2", POD("a", "3", "100")}},
+	 NULL,
+	 ASKS("2", ""),
+	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	{"a node that is too small",
+	 {"a"},
 	 {{"p1", POD("a", "4", "0")}},
 	 NULL,
 	 ASKS("5", ""),
-	 "0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+	 "0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
 	{"another reason",
 	 {"a"},
 	 {{"p1", POD("a", "4", "0")}},
@@ -109,6 +168,27 @@ static const struct row rows[] = {
 	 "a: x1, 0"},
 };
 
+/* Many of them in other namespaces come before it. */
+static void add_budgets(struct neap_cluster *cluster, const struct row *row)
+{
+	char spec[256], status[256], ns[32];
+
+	(void)snprintf(spec, sizeof(spec), "{'selector':%s}",
+		       row->selector ? row->selector : "{'matchLabels':{'app':'x'}}");
+	(void)snprintf(status, sizeof(status),
+		       "{'disruptionsAllowed':%s,'disruptedPods':{%s}}", row->budget,
+		       row->disrupted ? row->disrupted : "");
+	for (int i = BUDGETS; i >= 0; i--) {
+		struct neap_object *object;
+		struct neap_error err;
+
+		(void)snprintf(ns, sizeof(ns), "ns%d", i);
+		object = cluster_object("b", i ? ns : "default", "", spec, status);
+		assert_int_equal(neap_cluster_set_budget(cluster, object, &err), 0);
+		(void)neap_object_unref(object);
+	}
+}
+
 static void fill(struct neap_cluster *cluster, const struct row *row)
 {
 	char meta[128];
@@ -119,22 +199,18 @@ static void fill(struct neap_cluster *cluster, const struct row *row)
 		(void)cluster_set_node(cluster, row->nodes[i], meta, "{}",
 				       "'cpu':'4','pods':'9'");
 	}
-	for (int i = 0; i < ITEMS && row->pods[i].name; i++)
+	for (int i = 0; i < ITEMS && row->pods[i].name; i++) {
+		const char *started = row->pods[i].started;
+
+		(void)snprintf(meta, sizeof(meta), "{'startTime':'%sT00:00:00Z'}",
+			       started ? started : "");
 		(void)cluster_set_pod(cluster, row->pods[i].name,
 				      *row->pods[i].name == 'x' ? "'labels':{'app':'x'}"
 								: "",
-				      row->pods[i].spec, "{}");
-	if (row->budget) {
-		struct neap_object *object;
-		struct neap_error err;
-
-		(void)snprintf(meta, sizeof(meta), "{'disruptionsAllowed':%s}",
-			       row->budget);
-		object = cluster_object("b", "default", "",
-					"{'selector':{'matchLabels':{'app':'x'}}}", meta);
-		assert_int_equal(neap_cluster_set_budget(cluster, object, &err), 0);
-		(void)neap_object_unref(object);
+				      row->pods[i].spec, started ? meta : "{}");
 	}
+	if (row->budget)
+		add_budgets(cluster, row);
 }
 
 static void check_columns(struct neap_cluster *cluster, const struct row *row)
@@ -232,10 +308,85 @@ static void test_nominated(void **state)
 	neap_cluster_free(cluster);
 }
 
+#define NODES 450
+
+/* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has; the one at helps has that alone. */
+static struct neap_cluster *make_many(int helps)
+{
+	struct neap_cluster *cluster = cluster_new();
+	char node[16], pod[16], spec[256];
+
+	for (int i = 0; i < NODES; i++) {
+		(void)snprintf(node, sizeof(node), "n%d", i);
+		(void)cluster_set_node(cluster, node, "", "{}", "'cpu':'4','pods':'9'");
+		for (int high = 0; high < 2; high++) {
+			(void)snprintf(pod, sizeof(pod), "%c%d", high ? 'h' : 'l', i);
+			(void)snprintf(spec, sizeof(spec),
+				       "{'nodeName':'%s','priority':%d,'containers':[{"
+				       "'resources':{'requests':{'cpu':'%d'}}}]}",
+				       node, high && i != helps ? 1000 : 0, high ? 3 : 1);
+			(void)cluster_set_pod(cluster, pod, "", spec, "{}");
+		}
+	}
+	return cluster;
+}
+
+/* All nodes have their turn, however many there are, and what is said of them is true each time. */
+static void test_many_nodes(void **state)
+{
+	static const int helping[] = {-1, 0, 120, 249, 449};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(helping); i++) {
+		struct neap_cluster *cluster = make_many(helping[i]);
+		const struct neap_decide_config config = {.cluster = cluster};
+		struct neap_victims victims = {.untried = NODES};
+		struct neap_decide *decide = NULL;
+		struct neap_choice choice = {0};
+		struct neap_error err = {0};
+		int turns = 0, found = 0;
+
+		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+		while (!found && victims.untried) {
+			neap_auto_buf struct neap_buf said = {0};
+			struct neap_pod *pod;
+			char want[160];
+			int tried = turns < 2 ? (turns + 1) * NEAP_PREEMPT_TRIALS : NODES;
+
+			neap_buf_init(&said, 4096);
+			/* It is told that it has no place. */
+			(void)cluster_set_pod(cluster, "new", "", ASKS("2", ""), "{}");
+			pod = neap_cluster_find_pod(cluster, "default", "new");
+			assert_int_equal(neap_decide_pod(decide, pod, &choice, &err), 0);
+			found = neap_decide_preempt(decide, pod, &victims, &err);
+			turns++;
+			if (found)
+				continue;
+			neap_decide_explain(decide, &said);
+			(void)snprintf(
+				want, sizeof(want),
+				"%d No preemption victims found for incoming pod%s",
+				tried, tried < NODES ? ", " : ".");
+			assert_non_null(strstr(said.data, want));
+			(void)snprintf(want, sizeof(want), "%d node(s) not tried yet",
+				       NODES - tried);
+			assert_int_equal(victims.untried, NODES - tried);
+			assert_int_equal(strstr(said.data, want) != NULL, tried < NODES);
+		}
+		assert_int_equal(found, helping[i] >= 0);
+		assert_true(found || turns == 3);
+		if (found)
+			assert_int_equal(victims.row, helping[i]);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 /* Each allocation fails in turn: the answer is the same, or that memory is short; and everybody is on the node again. */
 static void test_short_memory(void **state)
 {
-	static const struct row *const tried[] = {&rows[1], &rows[5], &rows[10]};
+	static const struct row *const tried[] = {&rows[1], &rows[5],
+						  &rows[NEAP_ARRAY_LEN(rows) - 1]};
 	bool has_failed = true;
 
 	(void)state;
@@ -282,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_nominated),
+		cmocka_unit_test(test_many_nodes),
 		cmocka_unit_test(test_short_memory),
 	};
 

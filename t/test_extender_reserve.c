@@ -102,8 +102,27 @@ static void test_kept(void **state)
 	assert_string_equal(used_by(rig, "web-1"), "");
 }
 
-/* What is kept by the time of the binding is as good as taken. */
+/* A request that there was no time for leaves what is kept in its place. */
 static void test_late(void **state)
+{
+	struct kube_rig *rig = *state;
+	char room[64], other[64], owner[64];
+
+	reserve(rig, "web", "node-0", "'cpu':'3'", "'allocateOnce':false", room);
+	add_pod(rig, "other", "none", "2", "", "", other);
+	add_pod(rig, "web-0", "web", "2", "", "", owner);
+	extender_step_usec = DEADLINE_USEC;
+	ask_nodes(rig, FILTER, "web-0", owner,
+		  (const char *const[]){"Error~no time: 0 of 3 nodes", NULL});
+	extender_step_usec = 0;
+	ask_nodes(rig, FILTER, "other", other,
+		  (const char *const[]){"#NodeNames=1", "NodeNames.0=node-2", NULL});
+	ask_nodes(rig, FILTER, "web-0", owner,
+		  (const char *const[]){"#NodeNames=2", "NodeNames.0=node-0", NULL});
+}
+
+/* What is kept by the time of the binding is as good as taken. */
+static void test_kept_since(void **state)
 {
 	struct kube_rig *rig = *state;
 	char room[64], other[64], owner[64];
@@ -195,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(kept),
 		TEST(late),
+		TEST(kept_since),
 		TEST(required),
 		TEST(preempt),
 	};

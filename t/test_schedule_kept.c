@@ -183,13 +183,41 @@ static void test_broken_resize(void **state)
 		 "status.allocatable={\"cpu\":\"4\"}", NULL);
 }
 
+/* The kubelet has CPUs of the node, which the amounts know nothing of. */
+static void set_reserved(struct kube_rig *rig, const char *node, const char *cpus)
+{
+	char ask[128], body[256];
+
+	(void)snprintf(ask, sizeof(ask), "MERGE " NRT "/%s", node);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'annotations':{'kubelet.koordinator.sh/"
+		       "cpu-manager-policy':'{\\\"policy\\\":\\\"static\\\","
+		       "\\\"reservedCPUs\\\":\\\"%s\\\"}'}}}",
+		       cpus);
+	must(rig, ask, body, 200);
+}
+
+/* Where something is kept for the pod there are too few CPUs: it gets them on another node. */
+static void test_next_best(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_machine(rig, "a");
+	add_reservation(rig, "r", "", "", "");
+	wait_for(rig, "GET " RESERVATIONS "/r", "status.phase=Available", NULL, NULL);
+	set_reserved(rig, "a", "0-3");
+	add_machine(rig, "b");
+	add_pod(rig, "p", "x", 6);
+	assert_string_equal(schedule_wait_node(rig, "p"), "b");
+	assert_string_equal(CPUS(rig), "{\"cpuset\":\"0-5\"}");
+	assert_string_equal(USES(rig), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cpus),
-		TEST(again),
-		TEST(stale_cpus),
-		TEST(broken_resize),
+		TEST(cpus),          TEST(again),     TEST(stale_cpus),
+		TEST(broken_resize), TEST(next_best),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

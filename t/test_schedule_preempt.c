@@ -10,6 +10,7 @@
 
 #include "api/schedule/config.h"
 #include "api/schedule/policies_reserve.h"
+#include "engine/decide/decide.h"
 #include "lua/registry.h"
 #include "t/lib/schedule_rig.h"
 
@@ -114,6 +115,39 @@ static void test_never(void **state)
 		"eligible due to preemptionPolicy=Never.");
 	assert_int_equal(kube_ask(rig, "GET " PODS "/low", NULL), 200);
 	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
+}
+
+/* Of a pod with affinities ten nodes are tried at once, and the others soon, without anything having moved. */
+static void test_in_turns(void **state)
+{
+	static const char apart[] =
+		"'priorityClassName':'middle','affinity':{'podAntiAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':{"
+		"'matchLabels':{'app':'x'}},'topologyKey':'kubernetes.io/hostname'}]}}";
+	struct kube_rig *rig = *state;
+	char name[16];
+
+	add_classes(rig);
+	for (int i = 0; i < NEAP_PREEMPT_TRIALS_FAR + 2; i++) {
+		(void)snprintf(name, sizeof(name), "node-%d", i);
+		schedule_add_node(rig, name, "", "", "'cpu':'4'");
+		(void)snprintf(name, sizeof(name), "high-%d", i);
+		schedule_add_pod(rig, name, "", "'cpu':'3'",
+				 "'priorityClassName':'high'");
+		(void)schedule_wait_node(rig, name);
+		(void)snprintf(name, sizeof(name), "low-%d", i);
+		schedule_add_pod(rig, name, "", "'cpu':'1'", "");
+		(void)schedule_wait_node(rig, name);
+	}
+	schedule_add_pod(rig, "new", "", "'cpu':'2'", apart);
+	schedule_wait_message(rig, "new",
+			      "0/12 nodes are available: 12 Insufficient cpu. "
+			      "preemption: 0/12 nodes are available: 10 No preemption "
+			      "victims found for incoming pod, 2 node(s) not tried yet.");
+	schedule_wait_message(rig, "new",
+			      "0/12 nodes are available: 12 Insufficient cpu. "
+			      "preemption: 0/12 nodes are available: 12 No preemption "
+			      "victims found for incoming pod.");
 }
 
 /* --- Reservations --- */
@@ -373,6 +407,7 @@ int main(void)
 		TEST(makes_room),
 		TEST(budget),
 		TEST(never),
+		TEST(in_turns),
 		TEST_OF_THEM(locks_the_room),
 		TEST_OF_THEM(spares),
 		TEST_OF_THEM(budgets),

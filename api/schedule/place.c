@@ -282,8 +282,11 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);
 	note_again(scheduler);
-	neap_queue_park(scheduler->queue, key, neap_decide_wakes(scheduler->decide),
-			scheduler->now());
+	if (ret < 0 || victims.untried)
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
+	else
+		neap_queue_park(scheduler->queue, key,
+				neap_decide_wakes(scheduler->decide), scheduler->now());
 	if (ret == 0)
 		nominated = "";
 	else if (ret > 0 && victims.count)

@@ -203,6 +203,16 @@ static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	return 0;
 }
 
+/* What is known of making room for it, and nobody tells. */
+static void keep_trials(struct neap_pod *pod, const struct neap_pod *before)
+{
+	pod->trials_begin = before->trials_begin;
+	pod->trials_next = before->trials_next;
+	/* Of a stand also where room is made. */
+	if (neap_pod_is_stand(pod) && *before->nominated)
+		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);
+}
+
 /* Takes the pod, which is counted; in place of the one of its name. */
 static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 		   unsigned *ret_moved, struct neap_error *err)
@@ -230,10 +240,8 @@ static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 	cluster->generation++;
 	if (before)
 		neap_cluster_end_nomination(cluster, before);
-	/* Nobody else says where room is made for a stand. */
-	if (before && neap_pod_is_stand(pod) && *before->nominated &&
-	    strcmp(before->object->uid, pod->object->uid) == 0)
-		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);
+	if (before && strcmp(before->object->uid, pod->object->uid) == 0)
+		keep_trials(pod, before);
 	if (!pod->nominated)
 		pod->nominated = "";
 	if (*pod->nominated && !pod->seat.node && !pod->is_finished &&

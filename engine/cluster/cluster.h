@@ -152,20 +152,23 @@ int neap_cluster_set_pod(struct neap_cluster *cluster, struct neap_object *objec
 /* Nothing when there is none of that name. */
 void neap_cluster_remove_pod(struct neap_cluster *cluster, const char *ns,
 			     const char *name, unsigned *ret_moved);
-/* How many pods of those that it selects may be disrupted, as its status says. A selector that cannot be read takes
- * none. */
+/* How many pods of those that it selects may be disrupted, as its status says. One without requirements, or that cannot
+ * be read, takes none. */
 struct neap_cluster_budget {
 	struct neap_object *object;
 	struct neap_selector *selector; /* NULL: takes none */
 	int64_t allowed;
+	json_t *disrupted; /* by name: pods that are counted as gone already; NULL: none */
+	int64_t left;      /* of allowed, in a trial: for whoever makes it */
+	struct neap_cluster_budget *next; /* of the namespace; NULL behind the last */
 };
 int neap_cluster_set_budget(struct neap_cluster *cluster, struct neap_object *object,
 			    struct neap_error *err);
 void neap_cluster_remove_budget(struct neap_cluster *cluster, const char *ns,
 				const char *name);
-/* NULL behind the last. */
-const struct neap_cluster_budget *neap_cluster_budget(const struct neap_cluster *cluster,
-						      size_t index);
+/* The first of a namespace; NULL: there are none. */
+struct neap_cluster_budget *neap_cluster_budgets(const struct neap_cluster *cluster,
+						 const char *ns);
 /* A NodeMetric as it is now, also before its node. */
 int neap_cluster_set_metric(struct neap_cluster *cluster, struct neap_object *object,
 			    unsigned *ret_moved, struct neap_error *err);

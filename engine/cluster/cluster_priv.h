@@ -34,7 +34,7 @@ struct neap_cluster {
 	size_t label_count;
 	uint64_t label_used;
 	struct neap_map *nominees;
-	struct neap_map *budgets;
+	struct neap_map *budgets; /* struct budgets, by namespace */
 	struct neap_load load;
 	struct neap_cpus_args cpus_args;
 	struct neap_map

@@ -88,72 +88,125 @@ void neap_cluster_put_back(struct neap_cluster *cluster, struct neap_pod *pod,
 
 /* --- budgets --- */
 
+struct budgets {
+	struct neap_cluster_budget *first;
+};
+
 static void free_budget(struct neap_cluster_budget *budget)
 {
 	if (!budget)
 		return;
 	(void)neap_object_unref(budget->object);
 	neap_selector_free(budget->selector);
+	json_decref(budget->disrupted);
 	free(budget);
 }
 
 void neap_cluster_free_budgets(struct neap_cluster *cluster)
 {
-	for (size_t i = cluster->budgets ? neap_map_count(cluster->budgets) : 0; i--;)
-		free_budget(neap_map_at(cluster->budgets, i, NULL));
+	for (size_t i = cluster->budgets ? neap_map_count(cluster->budgets) : 0; i--;) {
+		struct budgets *of = neap_map_at(cluster->budgets, i, NULL);
+
+		while (of->first) {
+			struct neap_cluster_budget *budget = of->first;
+
+			of->first = budget->next;
+			free_budget(budget);
+		}
+		free(of);
+	}
 	neap_map_free(cluster->budgets);
 }
 
 static int read_budget(struct neap_cluster_budget *budget, struct neap_error *err)
 {
 	json_t *tree = neap_object_tree(budget->object);
+	const json_t *status = json_object_get(tree, "status");
 	const json_t *selector =
 		json_object_get(json_object_get(tree, "spec"), "selector");
 	int ret = 0;
 
 	if (!tree)
 		return neap_error_nomem(err);
-	budget->allowed = json_integer_value(
-		json_object_get(json_object_get(tree, "status"), "disruptionsAllowed"));
-	if (json_is_object(selector))
+	budget->allowed =
+		json_integer_value(json_object_get(status, "disruptionsAllowed"));
+	budget->disrupted = json_incref(json_object_get(status, "disruptedPods"));
+	if (json_object_size(json_object_get(selector, "matchLabels")) ||
+	    json_array_size(json_object_get(selector, "matchExpressions")))
 		ret = neap_selector_parse(selector, &budget->selector, err);
 	json_decref(tree);
 	return ret == -NEAP_ENOMEM ? ret : 0;
 }
 
+/* NULL without memory. */
+static struct budgets *make_namespace(struct neap_cluster *cluster, const char *ns)
+{
+	struct budgets *of = neap_map_find(cluster->budgets, ns);
+
+	if (of)
+		return of;
+	of = neap_alloc(sizeof(*of));
+	if (of && neap_map_set(cluster->budgets, ns, of))
+		return of;
+	free(of);
+	return NULL;
+}
+
+/* Where the one of that name is linked from, or would be. */
+static struct neap_cluster_budget **find_link(struct budgets *of, const char *name)
+{
+	struct neap_cluster_budget **link = &of->first;
+
+	while (*link && strcmp((*link)->object->name, name) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
 int neap_cluster_set_budget(struct neap_cluster *cluster, struct neap_object *object,
 			    struct neap_error *err)
 {
-	struct neap_cluster_budget *budget = neap_alloc(sizeof(*budget)), *before;
-	char key[NEAP_POD_KEY];
+	struct neap_cluster_budget *budget = neap_alloc(sizeof(*budget)), **link, *before;
+	struct budgets *of;
 	int ret;
 
 	if (!budget)
 		return neap_error_nomem(err);
 	budget->object = neap_object_ref(object);
 	ret = read_budget(budget, err);
-	before = neap_map_find(cluster->budgets,
-			       neap_pod_key(object->ns, object->name, key));
-	if (ret == 0 && !neap_map_set(cluster->budgets, key, budget))
-		ret = neap_error_nomem(err);
-	free_budget(ret == 0 ? before : budget);
+	of = ret == 0 ? make_namespace(cluster, object->ns) : NULL;
+	if (!of) {
+		free_budget(budget);
+		return ret < 0 ? ret : neap_error_nomem(err);
+	}
+	link = find_link(of, object->name);
+	before = *link;
+	budget->next = before ? before->next : NULL;
+	*link = budget;
+	free_budget(before);
 	cluster->generation++;
-	return ret;
+	return 0;
 }
 
 void neap_cluster_remove_budget(struct neap_cluster *cluster, const char *ns,
 				const char *name)
 {
-	char key[NEAP_POD_KEY];
+	struct budgets *of = neap_map_find(cluster->budgets, ns);
+	struct neap_cluster_budget **link = of ? find_link(of, name) : NULL;
+	struct neap_cluster_budget *budget = link ? *link : NULL;
 
-	free_budget(neap_map_remove(cluster->budgets, neap_pod_key(ns, name, key)));
+	if (!budget)
+		return;
+	*link = budget->next;
+	free_budget(budget);
+	if (!of->first)
+		free(neap_map_remove(cluster->budgets, ns));
 	cluster->generation++;
 }
 
-const struct neap_cluster_budget *neap_cluster_budget(const struct neap_cluster *cluster,
-						      size_t index)
+struct neap_cluster_budget *neap_cluster_budgets(const struct neap_cluster *cluster,
+						 const char *ns)
 {
-	return index < neap_map_count(cluster->budgets)
-		       ? neap_map_at(cluster->budgets, index, NULL)
-		       : NULL;
+	const struct budgets *of = neap_map_find(cluster->budgets, ns);
+
+	return of ? of->first : NULL;
 }

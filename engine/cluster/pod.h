@@ -217,6 +217,9 @@ struct neap_pod {
 		*owner_names; /* of its ownerReferences; their uids are the object's */
 	size_t owner_name_count;
 	struct neap_pod_seat seat;
+	/* Making room for it is tried on some nodes a time, by rows: where that began, and where it goes on. The same: it
+	 * begins anew. Kept while the pod is the same one. */
+	uint32_t trials_begin, trials_next;
 	struct neap_arena arena; /* all of the above */
 };
 

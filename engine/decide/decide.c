@@ -17,6 +17,7 @@ struct neap_decide {
 	struct neap_cluster *cluster;
 	struct neap_settings *settings;
 	size_t start;    /* the row where the next decision begins */
+	size_t chosen;   /* of those that fitted at the decision before */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
 	bool (*is_over)(void *arg);
@@ -386,6 +387,7 @@ static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
 		best = pick(cycle);
 		choice.score = cycle->scores[best];
 	}
+	decide->chosen = best;
 	choice.row = cycle->rows[best];
 	choice.node = cycle->columns->nodes[choice.row]->name;
 	*ret = choice;
@@ -409,17 +411,13 @@ void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
 	decide->cycle.now_usec = now_usec;
 }
 
-int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
-		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
-		     struct neap_error *err)
+static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t count,
+			struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	int failed = begin(decide, pod, err);
 	size_t filters;
 
-	if (failed < 0)
-		return failed;
 	do {
 		cycle->refusal_count = cycle->row_count = 0;
 		filters = prepare(cycle, active);
@@ -437,9 +435,24 @@ int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 				cycle->rows[cycle->row_count++] = rows[i];
 		}
 	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
-	neap_decide_finish(decide);
-	*ret = (struct neap_verdict){.rows = cycle->rows, .count = cycle->row_count};
 	return cycle->is_short ? neap_error_nomem(err) : 0;
+}
+
+int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
+		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
+		     struct neap_error *err)
+{
+	const struct neap_cycle *cycle = &decide->cycle;
+	int failed = begin(decide, pod, err);
+
+	if (failed < 0)
+		return failed;
+	failed = look_at_rows(decide, rows, count, err);
+	neap_decide_finish(decide);
+	if (failed == 0)
+		*ret = (struct neap_verdict){.rows = cycle->rows,
+					     .count = cycle->row_count};
+	return failed;
 }
 
 int neap_decide_scores(struct neap_decide *decide, const struct neap_pod *pod,
@@ -543,23 +556,32 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 	return true;
 }
 
+/* The best of those that were not told yet, if there is one. */
+static size_t find_next(const struct neap_cycle *cycle, const uint32_t *told,
+			size_t count)
+{
+	size_t best = cycle->row_count;
+
+	for (size_t i = 0; i < cycle->row_count; i++) {
+		bool is_told = false;
+
+		for (size_t n = 0; n < count; n++)
+			is_told |= told[n] == cycle->rows[i];
+		if (!is_told && (best == cycle->row_count || is_better(cycle, i, best)))
+			best = i;
+	}
+	return best;
+}
+
+/* The chosen one is not compared again: stands that were lifted off are among the pods of their nodes now. */
 size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max)
 {
 	const struct neap_cycle *cycle = &decide->cycle;
-	size_t count = 0, best;
+	size_t count = 0, best = decide->chosen;
 
-	for (; count < max && count < cycle->row_count; count++) {
-		best = cycle->row_count;
-		for (size_t i = 0; i < cycle->row_count; i++) {
-			bool is_told = false;
-
-			for (size_t n = 0; n < count; n++)
-				is_told |= ret[n] == cycle->rows[i];
-			if (!is_told &&
-			    (best == cycle->row_count || is_better(cycle, i, best)))
-				best = i;
-		}
-		ret[count] = cycle->rows[best];
+	while (count < max && count < cycle->row_count) {
+		ret[count++] = cycle->rows[best];
+		best = find_next(cycle, ret, count);
 	}
 	return count;
 }

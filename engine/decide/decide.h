@@ -76,7 +76,8 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- about the decision before --- */
 
-/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked. */
+/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked but for claims
+ * of the pod. */
 size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
 
 /* The reservations that it goes by; NULL: there are none. */
@@ -133,8 +134,8 @@ int neap_decide_without(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- making room --- */
 
-/* Nodes on which it is tried, of those that have pods of lower priority and where it may help: another part of them
- * each time. */
+/* Nodes on which it is tried, of those that have pods of lower priority and where it may help, whatever the settings say
+ * of nodes to compare: the next ones each time, until all had their turn. */
 #define NEAP_PREEMPT_TRIALS 200
 /* ... of a pod whose place depends on pods elsewhere: each trial counts them all. */
 #define NEAP_PREEMPT_TRIALS_FAR 10
@@ -146,15 +147,16 @@ struct neap_victims {
 		*pods; /* borrowed, until the next decision; the most important first */
 	size_t count; /* 0: room is being made already on the node that it is nominated for */
 	size_t violations; /* of budgets */
+	size_t untried; /* of the answer 0: nodes whose turn comes when it is asked again */
 };
 
 /* Whether it never has to go for others: a reservation, or a pod that says so by its label disable-preemptible. */
 bool neap_decide_is_spared(const struct neap_pod *pod);
 /* After a decision that found no place for pod: which pods of lower priority would have to go, and from where: as few
- * violations of budgets as may be, then the least important pods. 1; 0: nothing helps, and the explanation says so from
- * now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */
+ * violations of budgets as may be, then the least important pods. 1; 0: nothing helps of what was tried, and the explanation
+ * says so from now on; -NEAP_ENOMEM. What is decided about the cluster is not changed. */
 /* Of a pod that stands for a Reservation: 0 unless the settings allow it. */
-int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
+int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err);
 
 #endif

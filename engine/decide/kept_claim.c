@@ -91,13 +91,18 @@ static int take_ignoring(struct neap_decide *decide, uint32_t row,
 	return answer;
 }
 
-/* Of the node alone, as if there were no reservation for the pod. 1: it fits. */
+/* Of the node alone, as if there were no reservation for the pod. 1: it fits. What was decided before may be asked for
+ * further on: nodes that fit, and what may help. */
 static int fits_alone(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_error *err)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
+	size_t rows = cycle->row_count;
+	unsigned wakes = cycle->wakes;
 	int failed = neap_decide_begin(decide, pod, err);
 
+	cycle->row_count = rows;
+	cycle->wakes |= wakes;
 	if (failed < 0)
 		return failed;
 	neap_decide_finish(decide);

@@ -10,9 +10,8 @@
 #include "engine/base/mem.h"
 #include "engine/decide/decide_priv.h"
 
-/* Pods of one node that could go, and budgets that are looked at. */
+/* Pods of one node that could go. */
 #define CANDIDATES_MAX 512
-#define BUDGETS_MAX    256
 #define KEY_SPARED     "scheduling.koordinator.sh/disable-preemptible"
 
 struct candidate {
@@ -40,6 +39,12 @@ struct price {
 
 /* --- order and budgets --- */
 
+/* One that has not begun is the youngest of all. */
+static int64_t begin_of(const struct neap_pod *pod)
+{
+	return pod->started_usec ? pod->started_usec : INT64_MAX;
+}
+
 static int by_importance(const void *a, const void *b)
 {
 	const struct neap_pod *x = ((const struct candidate *)a)->pod;
@@ -47,41 +52,39 @@ static int by_importance(const void *a, const void *b)
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
-	if (x->started_usec != y->started_usec)
-		return x->started_usec < y->started_usec ? -1 : 1;
+	if (begin_of(x) != begin_of(y))
+		return begin_of(x) < begin_of(y) ? -1 : 1;
 	return neap_object_compare(x->object, y->object->ns, y->object->name);
 }
 
+/* A pod without labels is in no budget, whatever that says, and one that is counted as gone takes nothing of it. */
 static bool is_protected(const struct neap_cluster_budget *budget,
 			 const struct neap_object *object)
 {
-	return budget->selector && strcmp(budget->object->ns, object->ns) == 0 &&
-	       neap_object_is_selected(object, budget->selector);
+	return budget->selector && object->label_count &&
+	       neap_object_is_selected(object, budget->selector) &&
+	       !json_object_get(budget->disrupted, object->name);
 }
 
 /* What budgets allow goes to the most important ones: the others' going would violate them. */
 static void mark_violations(struct trial *trial)
 {
 	const struct neap_cluster *cluster = neap_decide_cluster(trial->decide);
-	int64_t left[BUDGETS_MAX];
-	const struct neap_cluster_budget *budget;
+	struct neap_cluster_budget *budget;
 
-	for (size_t i = 0; i < BUDGETS_MAX; i++) {
-		budget = neap_cluster_budget(cluster, i);
-		if (!budget)
-			break;
-		left[i] = budget->allowed;
+	for (size_t i = 0; i < trial->count; i++) {
+		budget = neap_cluster_budgets(cluster, trial->of[i].pod->object->ns);
+		for (; budget; budget = budget->next)
+			budget->left = budget->allowed;
 	}
-	for (size_t n = 0; n < trial->count; n++) {
-		struct candidate *candidate = &trial->of[n];
+	for (size_t i = 0; i < trial->count; i++) {
+		struct candidate *candidate = &trial->of[i];
+		const struct neap_object *object = candidate->pod->object;
 
-		for (size_t i = 0; i < BUDGETS_MAX; i++) {
-			budget = neap_cluster_budget(cluster, i);
-			if (!budget)
-				break;
-			if (is_protected(budget, candidate->pod->object) && --left[i] < 0)
+		budget = neap_cluster_budgets(cluster, object->ns);
+		for (; budget; budget = budget->next)
+			if (is_protected(budget, object) && --budget->left < 0)
 				candidate->violates = true;
-		}
 	}
 }
 
@@ -174,10 +177,10 @@ static struct price price_of(const struct trial *trial)
 		price.sum += (int64_t)pod->priority + INT32_MAX + 1;
 		if (pod->priority > price.highest) {
 			price.highest = pod->priority;
-			price.started_usec = pod->started_usec;
+			price.started_usec = begin_of(pod);
 		} else if (pod->priority == price.highest &&
-			   pod->started_usec < price.started_usec) {
-			price.started_usec = pod->started_usec;
+			   begin_of(pod) < price.started_usec) {
+			price.started_usec = begin_of(pod);
 		}
 	}
 	return price;
@@ -214,20 +217,41 @@ static bool keep_victims(struct neap_cycle *cycle, const struct trial *trial,
 	return victims->pods != NULL;
 }
 
-/* Rows where each refusal is one that fewer pods could end; behind each other, as refusals are. */
+/* Fewer pods are no help where the node would be too small without any. */
+static bool may_help(const struct neap_cycle *cycle, const struct neap_refusal *refusal)
+{
+	uint32_t resource = refusal->code & NEAP_REASON_ARG;
+	const int64_t *allocatable;
+
+	if (refusal->code >> NEAP_REASON_SHIFT != NEAP_REASON_INSUFFICIENT)
+		return neap_decide_can_help(refusal->code);
+	allocatable = cycle->columns->allocatable[resource];
+	return allocatable &&
+	       neap_pod_request(cycle->pod, resource) <= allocatable[refusal->row];
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Rows where each refusal is one that fewer pods could end, in their order; of a row refusals are behind each other. */
 static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < cycle->refusal_count;) {
 		uint32_t row = cycle->refusals[i].row;
-		bool may_help = true;
+		bool helps = true;
 
 		for (; i < cycle->refusal_count && cycle->refusals[i].row == row; i++)
-			may_help &= neap_decide_can_help(cycle->refusals[i].code);
-		if (may_help)
+			helps &= may_help(cycle, &cycle->refusals[i]);
+		if (helps)
 			rows[count++] = row;
 	}
+	qsort(rows, count, sizeof(*rows), by_number);
 	return count;
 }
 
@@ -248,24 +272,40 @@ static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
 	return false;
 }
 
-static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size_t rows)
+/* So many nodes, and what is so of them. */
+struct said {
+	char text[64];
+};
+
+static int by_text(const void *a, const void *b)
 {
-	size_t nodes = neap_decide_nodes(decide), size = 256;
-	char *text = neap_arena_alloc(&cycle->arena, size), tried[96] = "", rest[96] = "";
+	return strcmp(((const struct said *)a)->text, ((const struct said *)b)->text);
+}
+
+static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size_t rows,
+		      size_t untried)
+{
+	size_t nodes = neap_decide_nodes(decide), size = 256, len, count = 0;
+	const struct {
+		size_t nodes;
+		const char *text;
+	} all[] = {{rows - untried, "No preemption victims found for incoming pod"},
+		   {untried, "node(s) not tried yet"},
+		   {nodes - rows, "Preemption is not helpful for scheduling"}};
+	struct said said[NEAP_ARRAY_LEN(all)];
+	char *text = neap_arena_alloc(&cycle->arena, size);
 
 	if (!text)
 		return;
-	if (rows)
-		(void)snprintf(tried, sizeof(tried),
-			       "%zu No preemption victims found for incoming pod", rows);
-	if (nodes > rows)
-		(void)snprintf(rest, sizeof(rest),
-			       "%zu Preemption is not helpful for scheduling",
-			       nodes - rows);
-	(void)snprintf(text, size, "0/%zu nodes are available: %s%s%s.", nodes,
-		       *tried && *rest && strcmp(tried, rest) > 0 ? rest : tried,
-		       *tried && *rest ? ", " : "",
-		       *tried && *rest && strcmp(tried, rest) > 0 ? tried : rest);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(all); i++)
+		if (all[i].nodes)
+			(void)snprintf(said[count++].text, sizeof(said->text), "%zu %s",
+				       all[i].nodes, all[i].text);
+	qsort(said, count, sizeof(*said), by_text);
+	len = (size_t)snprintf(text, size, "0/%zu nodes are available: ", nodes);
+	for (size_t i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s%s", said[i].text,
+					i + 1 < count ? ", " : ".");
 	neap_decide_set_end(decide, text);
 }
 
@@ -285,15 +325,46 @@ static int64_t enough(const struct neap_decide *decide,
 	return count > trials->least ? count : trials->least;
 }
 
-static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
-		   const uint32_t *rows, size_t count, struct neap_victims *ret,
-		   struct neap_error *err)
+/* Where row is, or the next one. */
+static size_t find_from(const uint32_t *rows, size_t count, uint32_t row)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle] < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low % count;
+}
+
+/* Whose turn it is: so many, from *ret_first on. Not all pods begin with the same one. */
+static size_t find_turn(struct neap_pod *pod, const uint32_t *rows, size_t count,
+			uint64_t generation, size_t *ret_first)
+{
+	size_t left;
+
+	*ret_first = 0;
+	if (!count)
+		return 0;
+	if (pod->trials_next == pod->trials_begin)
+		pod->trials_next = pod->trials_begin = rows[generation % count];
+	*ret_first = find_from(rows, count, pod->trials_next);
+	left = (find_from(rows, count, pod->trials_begin) + count - *ret_first) % count;
+	return left ? left : count;
+}
+
+static int try_all(struct neap_decide *decide, struct neap_pod *pod, const uint32_t *rows,
+		   size_t count, struct neap_victims *ret, struct neap_error *err)
 {
 	size_t left = is_far(pod) ? NEAP_PREEMPT_TRIALS_FAR : NEAP_PREEMPT_TRIALS;
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
 	struct trial *trial = neap_alloc(sizeof(*trial));
 	struct price best = {0};
-	uint64_t start;
+	size_t first, turn, at;
 	int64_t wanted = enough(decide, neap_pod_is_stand(pod)
 						? &cycle->settings->reservation_trials
 						: &cycle->settings->trials);
@@ -303,12 +374,13 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 		return neap_error_nomem(err);
 	trial->decide = decide;
 	trial->pod = pod;
-	start = neap_cluster_generation(neap_decide_cluster(decide));
-	for (size_t i = 0; i < count && left && wanted; i++) {
+	turn = find_turn(pod, rows, count,
+			 neap_cluster_generation(neap_decide_cluster(decide)), &first);
+	for (at = 0; at < turn && left && wanted; at++) {
 		struct price price;
 		bool helps;
 
-		trial->node = cycle->columns->nodes[rows[(start + i) % count]];
+		trial->node = cycle->columns->nodes[rows[(first + at) % count]];
 		helps = try_node(trial);
 		left -= trial->count > 0;
 		if (!helps)
@@ -323,6 +395,8 @@ static int try_all(struct neap_decide *decide, const struct neap_pod *pod,
 			cycle->is_short = true;
 	}
 	free(trial);
+	ret->untried = found ? 0 : turn - at;
+	pod->trials_next = ret->untried ? rows[(first + at) % count] : pod->trials_begin;
 	(void)neap_cluster_settle(neap_decide_cluster(decide));
 	return cycle->is_short ? neap_error_nomem(err) : found;
 }
@@ -349,7 +423,7 @@ static int open_full(struct neap_decide *decide, struct neap_error *err)
 	return !fits;
 }
 
-int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
+int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);
@@ -357,6 +431,7 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 	size_t count;
 	int found;
 
+	*ret = (struct neap_victims){0};
 	if (neap_pod_is_stand(pod) ? !cycle->settings->reservations_preempt
 				   : cycle->settings->never_preempts)
 		return 0;
@@ -384,7 +459,7 @@ int neap_decide_preempt(struct neap_decide *decide, const struct neap_pod *pod,
 	found = try_all(decide, pod, rows, count, ret, err);
 	neap_kept_put_back(cycle);
 	if (found == 0)
-		tell_none(decide, cycle, count);
+		tell_none(decide, cycle, count, ret->untried);
 	return found;
 }
 
