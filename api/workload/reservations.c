@@ -235,6 +235,8 @@ static int64_t look_at_it(struct look *look)
 	if (is_over(look->reserve)) {
 		again = collect(look);
 	} else {
+		reservation_tell_trouble(look->reservations, look->target,
+					 look->reserve->trouble);
 		tree = neap_object_tree(look->object);
 		if (tree &&
 		    neap_reserve_has_expired(look->reserve, look->node_exists, look->now))
