@@ -230,6 +230,12 @@ static const struct object objects[] = {
 	 NULL},
 	{"durations", RESERVATION("{template: {}, " OWNERS ", ttl: 1h30m0.5s}"), "", "",
 	 NULL},
+	{"... as Go reads them",
+	 RESERVATION("{template: {}, " OWNERS ", ttl: +1.h2\316\274s300ns}"), "", "",
+	 NULL},
+	{"a duration that is too long",
+	 RESERVATION("{template: {}, " OWNERS ", ttl: 2562048h}"),
+	 "spec.ttl FieldValueInvalid", "", NULL},
 	{"unknown fields",
 	 RESERVATION(
 		 "{template: {spec: {frob: 1}}, frob: 1, owners: [{object: {nam: x}}]}"),
@@ -247,6 +253,8 @@ static const struct object objects[] = {
 	 "spec.preAllocationPolicy.mode FieldValueNotSupported", "", NULL},
 	{"times", RESERVATION("{template: {}, " OWNERS ", ttl: 1 day, expires: soon}"),
 	 "spec.expires FieldValueInvalid | spec.ttl FieldValueInvalid", "", NULL},
+	{"a time before it began", RESERVATION("{template: {}, " OWNERS ", ttl: -1h}"),
+	 "spec.ttl FieldValueInvalid", "", NULL},
 	{"types",
 	 RESERVATION(
 		 "{template: [], owners: [{object: x}], allocateOnce: 'yes', ttl: 3600}"),

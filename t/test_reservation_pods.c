@@ -76,10 +76,35 @@ static void test_operating(void **state)
 	until_owner(rig, NULL);
 }
 
+/* One whose owners cannot be read says so. */
+static void test_unusable(void **state)
+{
+	struct reservations_rig *rig = *state;
+	const char *message;
+
+	reservations_must(rig, "POST " PODS, OPERATING, 201);
+	assert_int_equal(reservations_events(rig, "room", "Unusable", NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		reservations_must(rig, "MERGE " PODS "/room",
+				  i ? "{'metadata':{'labels':{'x':'y'}}}"
+				    : "{'metadata':{'annotations':{"
+				      "'scheduling.koordinator.sh/reservation-owners':"
+				      "'[{'}}}",
+				  200);
+		assert_int_equal(reservations_events(rig, "room", "Unusable", &message),
+				 1);
+		assert_non_null(strstr(
+			message,
+			"annotation scheduling.koordinator.sh/reservation-owners: "));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operating, reservations_setup,
+						reservations_teardown),
+		cmocka_unit_test_setup_teardown(test_unusable, reservations_setup,
 						reservations_teardown),
 	};
 

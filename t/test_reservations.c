@@ -390,6 +390,41 @@ static void test_node_gone(void **state)
 	reservations_until(rig, "other", WANT("status.phase=Failed"));
 }
 
+/* One that cannot be read says so, once for each reason. */
+static void test_unusable(void **state)
+{
+	static const struct {
+		const char *body; /* merged */
+		int events;
+		const char *says; /* the newest; NULL: it is refused */
+	} rows[] = {
+		{"{'metadata':{'annotations':{'node.koordinator.sh/reservation':'{'}}}",
+		 1, "No pod can use it: annotation node.koordinator.sh/reservation: "},
+		{"{'metadata':{'labels':{'x':'y'}}}", 1, ""},
+		{"{'metadata':{'annotations':{'node.koordinator.sh/reservation':null}}}",
+		 1, ""},
+		{"{'spec':{'owners':[{'labelSelector':{'matchExpressions':[{'key':'a',"
+		 "'operator':'In','values':[]}]}}]}}",
+		 2, "No pod can use it: spec.owners[0].labelSelector"},
+		{"{'spec':{'owners':[{}]}}", 2, NULL},
+	};
+	struct reservations_rig *rig = *state;
+	const char *message;
+
+	reservations_make(rig, "r", "");
+	reservations_place(rig, "r", "n1", "Available");
+	assert_int_equal(reservations_events(rig, "r", "Unusable", NULL), 0);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		reservations_must(rig, "MERGE " RESERVATIONS "/r", rows[i].body,
+				  rows[i].says ? 200 : 422);
+		assert_int_equal(reservations_events(rig, "r", "Unusable", &message),
+				 rows[i].events);
+		if (rows[i].says && !strstr(message, rows[i].says))
+			fail_msg("%zu: %s", i, message);
+	}
+	reservations_until(rig, "r", WANT("status.phase=Available"));
+}
+
 static void test_collection(void **state)
 {
 	static const struct {
@@ -536,19 +571,13 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(once),
-		TEST(many),
-		TEST(deleting),
-		TEST(moves),
-		TEST(same_name),
-		TEST(repaired),
-		TEST(quiet),
-		TEST(expiry),
-		TEST(by_itself),
-		TEST(node_gone),
-		TEST(collection),
-		TEST(kind),
-		cmocka_unit_test(test_no_kind),
+		TEST(once),      TEST(many),
+		TEST(deleting),  TEST(moves),
+		TEST(same_name), TEST(repaired),
+		TEST(quiet),     TEST(expiry),
+		TEST(by_itself), TEST(node_gone),
+		TEST(unusable),  TEST(collection),
+		TEST(kind),      cmocka_unit_test(test_no_kind),
 		TEST(nomem),
 	};
 

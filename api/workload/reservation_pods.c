@@ -95,6 +95,24 @@ static bool is_over(const json_t *tree)
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
+/* Once for each version of it. False without memory. */
+static bool tell_trouble(struct neap_reservations *reservations, struct neap_object *pod)
+{
+	struct reservation_target *target =
+		reservation_target_find(&reservations->index, pod->uid);
+	struct neap_reserve *reserve;
+	struct neap_error err;
+
+	if (!target || target->version == pod->version)
+		return true;
+	if (neap_reserve_new_pod(pod, reservations->resources, &reserve, &err) < 0)
+		return false;
+	reservation_tell_trouble(reservations, target, reserve->trouble);
+	target->version = pod->version;
+	(void)neap_reserve_unref(reserve);
+	return true;
+}
+
 int64_t reservation_look_at_pod(struct neap_reservations *reservations, const char *ns,
 				const char *name)
 {
@@ -113,9 +131,11 @@ int64_t reservation_look_at_pod(struct neap_reservations *reservations, const ch
 	if (!tree)
 		return -1;
 	owner = owner_of(reservations, pod, neap_tree_text(tree, "spec.nodeName"));
-	if (!is_over(tree) &&
-	    !is_told(neap_tree_entry(tree, "metadata.annotations", CURRENT_OWNER),
-		     owner)) {
+	if (!is_over(tree) && !tell_trouble(reservations, pod))
+		again = -1;
+	else if (!is_over(tree) &&
+		 !is_told(neap_tree_entry(tree, "metadata.annotations", CURRENT_OWNER),
+			  owner)) {
 		ask(reservations, pod, tree, owner);
 		again = AGAIN_USEC;
 	}

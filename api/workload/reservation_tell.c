@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "api/kube/note.h"
 #include "api/workload/reservations_priv.h"
 #include "api/workload/tree.h"
+#include "engine/base/mem.h"
 
 static void tell_end(struct neap_kube *kube, const struct neap_kube_note *note,
 		     enum reservation_ask what, const json_t *tree)
@@ -33,25 +36,52 @@ static void tell_end(struct neap_kube *kube, const struct neap_kube_note *note,
 	}
 }
 
+static struct neap_kube_note note_of(const char *name, const char *uid)
+{
+	return (struct neap_kube_note){.api_version =
+					       "scheduling.koordinator.sh/v1alpha1",
+				       .kind = "Reservation",
+				       .ns = "",
+				       .name = name,
+				       .uid = uid,
+				       .is_warning = true,
+				       .component = "reservation-controller"};
+}
+
 void reservation_told(void *arg, const struct neap_round_told *told)
 {
 	struct neap_reservations *reservations = arg;
 	enum reservation_ask what = (enum reservation_ask)told->what;
-	const struct neap_kube_note note = {
-		.api_version = "scheduling.koordinator.sh/v1alpha1",
-		.kind = "Reservation",
-		.ns = "",
-		.name = told->key,
-		.uid = told->uid,
-		.is_warning = what != RESERVATION_SUCCEEDED,
-		.reason = what == RESERVATION_SUCCEEDED ? "Succeeded" : "Expired",
-		.component = "reservation-controller"};
+	struct neap_kube_note note = note_of(told->key, told->uid);
 	json_t *tree;
 
 	if (!told->object || what == RESERVATION_OWNED || what == RESERVATION_COLLECTED)
 		return;
+	note.is_warning = what != RESERVATION_SUCCEEDED;
+	note.reason = note.is_warning ? "Expired" : "Succeeded";
 	tree = neap_object_tree(told->object);
 	if (tree)
 		tell_end(reservations->config.kube, &note, what, tree);
 	json_decref(tree);
+}
+
+void reservation_tell_trouble(struct neap_reservations *reservations,
+			      struct reservation_target *target, const char *trouble)
+{
+	struct neap_kube_note note = note_of(target->name, target->uid);
+	char before[RESERVATION_TROUBLE];
+
+	(void)neap_strcopy(before, sizeof(before), target->trouble);
+	(void)neap_strcopy(target->trouble, sizeof(target->trouble),
+			   trouble ? trouble : "");
+	if (!*target->trouble || strcmp(before, target->trouble) == 0)
+		return;
+	note.reason = "Unusable";
+	if (*target->ns) {
+		note.api_version = "v1";
+		note.kind = "Pod";
+		note.ns = target->ns;
+	}
+	neap_kube_note(reservations->config.kube, &note, "No pod can use it: %s",
+		       target->trouble);
 }

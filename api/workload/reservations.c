@@ -12,9 +12,6 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* What has ended with its node is seen for so long, at least. */
-#define COLLECT_USEC (INT64_C(60) * 1000000)
-
 static int64_t clock_now(void)
 {
 	return neap_clock_usec(CLOCK_REALTIME);
@@ -120,40 +117,23 @@ static bool is_over(const struct neap_reserve *reserve)
 	       reserve->phase == NEAP_RESERVE_FAILED;
 }
 
-/* Until a look at what only time changes. The clock may be set meanwhile, so that a long time is cut. */
-static int64_t wait_until(int64_t usec, int64_t now)
-{
-	int64_t left = usec - now;
-
-	if (usec == INT64_MAX)
-		return 0;
-	if (left < NEAP_RESERVE_LOOK_MIN_USEC)
-		return NEAP_RESERVE_LOOK_MIN_USEC;
-	return left < NEAP_RESERVE_LOOK_MAX_USEC ? left : NEAP_RESERVE_LOOK_MAX_USEC;
-}
-
 /* Nothing is to be done before that time, or a change. */
 static int64_t settle(struct look *look, int64_t until_usec)
 {
 	look->target->version = look->object->version;
 	look->target->until_usec = until_usec;
-	return wait_until(until_usec, look->now);
+	return neap_reserve_next_look(until_usec, look->now);
 }
 
 static int64_t collect(struct look *look)
 {
 	struct neap_reservations *reservations = look->reservations;
-	const struct neap_reserve *reserve = look->reserve;
 	const struct neap_round_ask what = {RESERVATION_COLLECTED, RESERVATIONS, "",
 					    look->object->name, look->object->uid};
-	int64_t keep = reservations->keep_usec, until;
+	int64_t until = neap_reserve_collection(look->reserve, look->node_exists,
+						reservations->keep_usec);
 	struct neap_kube_ask ask;
 
-	if (keep == 0)
-		return settle(look, INT64_MAX);
-	if (!look->node_exists && keep > COLLECT_USEC)
-		keep = COLLECT_USEC;
-	until = neap_reserve_end(reserve, keep);
 	if (look->now <= until || look->object->is_deleting)
 		return settle(look, until);
 	if (neap_rounds_ask(reservations->rounds, &what, &ask))
@@ -223,7 +203,7 @@ static int64_t sync_owners(struct look *look, json_t *tree)
 	int changed;
 
 	if (!*look->reserve->node_name)
-		return settle(look, neap_reserve_end(look->reserve, 0));
+		return settle(look, neap_reserve_end(look->reserve));
 	owners = find_owners(look, &count);
 	changed = owners ? neap_reserve_status_owned(tree, look->reserve, owners, count,
 						     look->reservations->resources,
@@ -233,7 +213,7 @@ static int64_t sync_owners(struct look *look, json_t *tree)
 	if (changed < 0)
 		return -1;
 	if (changed == 0)
-		return settle(look, neap_reserve_end(look->reserve, 0));
+		return settle(look, neap_reserve_end(look->reserve));
 	return write_status(
 		look, look->reserve->is_once ? RESERVATION_SUCCEEDED : RESERVATION_OWNED,
 		tree, status);
@@ -255,6 +235,8 @@ static int64_t look_at_it(struct look *look)
 	if (is_over(look->reserve)) {
 		again = collect(look);
 	} else {
+		reservation_tell_trouble(look->reservations, look->target,
+					 look->reserve->trouble);
 		tree = neap_object_tree(look->object);
 		if (tree &&
 		    neap_reserve_has_expired(look->reserve, look->node_exists, look->now))
@@ -293,7 +275,7 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 	if (!look.target)
 		return -1; /* its event is still to be heard */
 	if (is_settled(&look))
-		return wait_until(look.target->until_usec, look.now);
+		return neap_reserve_next_look(look.target->until_usec, look.now);
 	if (!neap_rounds_begin(reservations->rounds, "", name, &again))
 		return again;
 	look.object = neap_object_ref(look.object);

@@ -12,6 +12,9 @@
 
 #define RESERVATIONS "reservations.scheduling.koordinator.sh"
 
+/* What is told of one that cannot be read, with the NUL. */
+#define RESERVATION_TROUBLE 256
+
 struct reservation_user;
 
 struct reservation_target {
@@ -22,7 +25,8 @@ struct reservation_target {
 	/* Of a Reservation, as the last look found it. */
 	char node[NEAP_OBJECT_NAME]; /* "": it has none */
 	int64_t version; /* of which all is said, as long as no user changes; 0: none */
-	int64_t until_usec; /* ... and it is not later than this */
+	int64_t until_usec;                /* ... and it is not later than this */
+	char trouble[RESERVATION_TROUBLE]; /* why it cannot be used, as was told; "" */
 };
 
 /* A pod that names a target. */
@@ -97,5 +101,8 @@ enum reservation_ask {
 	RESERVATION_COLLECTED
 };
 void reservation_told(void *arg, const struct neap_round_told *told);
+/* Why nobody can use it, NULL: all is well; an event when that is another reason than before. */
+void reservation_tell_trouble(struct neap_reservations *reservations,
+			      struct reservation_target *target, const char *trouble);
 
 #endif

@@ -229,14 +229,16 @@ char *neap_bytes_format_human(int64_t bytes, char *buf, size_t size)
 
 static const struct {
 	const char *name;
-	int64_t usec;
+	int64_t nsec;
 } units[] = {
-	{"h", INT64_C(3600000000)},
-	{"m", 60000000},
-	{"s", 1000000},
-	{"ms", 1000},
-	{"us", 1},
-	{"µs", 1},
+	{"h", INT64_C(3600000000000)},
+	{"m", INT64_C(60000000000)},
+	{"s", 1000000000},
+	{"ms", 1000000},
+	{"us", 1000},
+	{"\302\265s", 1000}, /* the micro sign, and the Greek letter */
+	{"\316\274s", 1000},
+	{"ns", 1},
 };
 
 static int bad_duration(struct neap_error *err, const char *text)
@@ -252,9 +254,9 @@ static int take_duration(const char *text, const char **at, int64_t *sum,
 {
 	struct number n = {0};
 	const char *s = *at, *unit;
-	int64_t usec = 0;
+	int64_t nsec = 0;
 	size_t len;
-	u128 value;
+	uint64_t value;
 
 	if (!is_digit(*s) && *s != '.')
 		return bad_duration(err, text);
@@ -263,20 +265,17 @@ static int take_duration(const char *text, const char **at, int64_t *sum,
 		return bad_duration(err, text);
 	len = strcspn(unit, "0123456789.");
 	if (!len && s == text && !*unit)
-		usec = 1000000;
+		nsec = 1000000000;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(units); i++)
 		if (strlen(units[i].name) == len && !strncmp(units[i].name, unit, len))
-			usec = units[i].usec;
-	if (!usec)
+			nsec = units[i].nsec;
+	if (!nsec)
 		return bad_duration(err, text);
 
-	/* 20 digits and 32 bits of unit fit; what is below one microsecond is dropped. */
-	value = n.mantissa * (u128)usec;
-	for (; n.exponent > 0 && value <= INT64_MAX && value; n.exponent--)
-		value *= 10;
-	for (; n.exponent < 0 && value; n.exponent++)
-		value /= 10;
-	if (value > INT64_MAX || __builtin_add_overflow(*sum, (int64_t)value, sum))
+	/* 20 digits and 42 bits of unit fit. */
+	n.mantissa *= (u128)nsec;
+	n.exponent -= 3;
+	if (!scale(&n, &value) || __builtin_add_overflow(*sum, (int64_t)value, sum))
 		return too_large(err, text);
 	*at = unit + len;
 	return 0;
@@ -284,7 +283,7 @@ static int take_duration(const char *text, const char **at, int64_t *sum,
 
 int neap_duration_parse(const char *text, int64_t *ret_usec, struct neap_error *err)
 {
-	const char *at = text;
+	const char *at;
 	int64_t sum = 0;
 	int r;
 
@@ -293,6 +292,8 @@ int neap_duration_parse(const char *text, int64_t *ret_usec, struct neap_error *
 				      "'%.40s': a duration cannot be negative", text);
 	if (strnlen(text, 256) >= 256)
 		return bad_duration(err, text);
+	text += *text == '+';
+	at = text;
 	do {
 		r = take_duration(text, &at, &sum, err);
 		if (r < 0)
@@ -310,7 +311,7 @@ char *neap_duration_format(int64_t usec, char *buf, size_t size)
 	if (size)
 		buf[0] = '\0';
 	for (size_t i = 0; i < 5 && len < size; i++) {
-		uint64_t unit = (uint64_t)units[i].usec;
+		uint64_t unit = (uint64_t)units[i].nsec / 1000;
 
 		if (left < unit)
 			continue;

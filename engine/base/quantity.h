@@ -20,7 +20,8 @@ char *neap_quantity_format_bytes(int64_t bytes, char *buf, size_t size);
 /* For people: three digits and a binary suffix, "1.50 GiB". */
 char *neap_bytes_format_human(int64_t bytes, char *buf, size_t size);
 
-/* "60" (seconds), "60s", "1m30s", "500ms", "2h": microseconds. Negative is an error. */
+/* "60" (seconds), and what Go writes and reads: "60s", "1m30s", "500ms", "2h", "+1h", "100ns": microseconds, of each part
+ * rounded up. Negative is an error. */
 int neap_duration_parse(const char *text, int64_t *ret_usec, struct neap_error *err);
 /* "1m30s", "500ms", "0s". */
 char *neap_duration_format(int64_t usec, char *buf, size_t size);

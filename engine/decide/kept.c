@@ -17,6 +17,7 @@ bool neap_kept_is_required(const struct neap_kept *kept)
 void neap_kept_done(struct neap_kept *kept)
 {
 	free(kept->matches);
+	free(kept->full);
 	if (kept->work) {
 		free(kept->work->options);
 		free(kept->work->sorted);
@@ -50,15 +51,15 @@ void neap_kept_put_back(struct neap_cycle *cycle)
 		cycle->columns = neap_cluster_settle(cycle->cluster);
 }
 
-/* Where row begins among the matches. */
-static size_t find_row(const struct neap_kept *kept, uint32_t row)
+/* Where row begins among them. */
+static size_t find_row(const struct neap_kept_match *list, size_t count, uint32_t row)
 {
-	size_t low = 0, high = kept->count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (kept->matches[middle].row < row)
+		if (list[middle].row < row)
 			low = middle + 1;
 		else
 			high = middle;
@@ -78,12 +79,24 @@ struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 			at++;
 	if ((at < kept->count && kept->matches[at].row < row) ||
 	    (at > 0 && kept->matches[at - 1].row >= row))
-		at = find_row(kept, row);
+		at = find_row(kept->matches, kept->count, row);
 	kept->at = at;
 	for (end = at; end < kept->count && kept->matches[end].row == row;)
 		end++;
 	*ret_count = end - at;
 	return end > at ? &kept->matches[at] : NULL;
+}
+
+struct neap_kept_match *neap_kept_full_on(struct neap_cycle *cycle, uint32_t row,
+					  size_t *ret_count)
+{
+	struct neap_kept *kept = &cycle->kept;
+	size_t at = find_row(kept->full, kept->full_count, row), end = at;
+
+	while (end < kept->full_count && kept->full[end].row == row)
+		end++;
+	*ret_count = end - at;
+	return end > at ? &kept->full[at] : NULL;
 }
 
 const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
@@ -303,15 +316,14 @@ static bool has_ports(const struct neap_cycle *cycle,
 	return true;
 }
 
-struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row)
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle,
+					 struct neap_kept_match *matches, size_t count)
 {
-	size_t count;
-	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
-	struct neap_kept_work *work = matches ? neap_kept_work(cycle, count) : NULL;
+	struct neap_kept_work *work = neap_kept_work(cycle, count);
 
 	if (!work)
 		return NULL;
-	neap_kept_room(cycle, row, matches, count, &work->room);
+	neap_kept_room(cycle, matches->row, matches, count, &work->room);
 	work->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct neap_kept_option *option = &work->options[work->count];
@@ -353,9 +365,13 @@ static int rank_of(struct neap_cycle *cycle, const struct neap_kept_option *opti
 }
 
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
-			  struct neap_kept_match **ret, int64_t *ret_points)
+			  struct neap_kept_match **ret,
+			  const struct neap_kept_option **ret_first)
 {
-	struct neap_kept_work *work = neap_kept_options(cycle, row);
+	size_t count;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
+	struct neap_kept_work *work =
+		matches ? neap_kept_options(cycle, matches, count) : NULL;
 	const struct neap_amounts *requests;
 	size_t fitting = 0;
 
@@ -381,7 +397,7 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 	}
 	for (size_t i = 0; i < fitting; i++)
 		ret[i] = work->sorted[i]->match;
-	if (fitting && ret_points)
-		*ret_points = work->sorted[0]->points;
+	if (fitting && ret_first)
+		*ret_first = work->sorted[0];
 	return fitting;
 }

@@ -31,6 +31,9 @@ struct neap_kept {
 	struct neap_kept_match *matches;
 	size_t count, size;
 	size_t at; /* the first of the row that was asked about last, or where it would be */
+	/* So are those without room for it, about which policies have not been asked: they stay in their places. */
+	struct neap_kept_match *full;
+	size_t full_count, full_size;
 	struct neap_kept_work *work; /* of the row at hand; from the first one on */
 	/* The first time at which a policy may answer otherwise; 0: none. */
 	int64_t again_usec;
@@ -45,8 +48,7 @@ struct neap_cycle;
  * -NEAP_ENOMEM. */
 int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
 		    struct neap_error *err);
-/* Where room is to be made, and all stands are in their places: policies are asked about reservations without room, too,
- * which owners take as they are. When one fails, owners alone decide from here on. 1: there may be others now that the pod
+/* Where room is to be made, and all stands are in their places: policies are asked about those without room, too. When one fails, owners alone decide from here on. 1: there may be others now that the pod
  * may use, and what was found of nodes is to be found anew; 0: there are not; -NEAP_EINVAL, -NEAP_ENOMEM. */
 int neap_kept_open_full(struct neap_cycle *cycle, uint32_t row, struct neap_error *err);
 /* Whether pods of the profile use reservations at all. */
@@ -58,6 +60,9 @@ void neap_kept_done(struct neap_kept *kept);
 /* The matches of a row; NULL: none. Rows are mostly asked about one after the other, and that is cheap. */
 struct neap_kept_match *neap_kept_on(struct neap_cycle *cycle, uint32_t row,
 				     size_t *ret_count);
+/* ... and those that are full. */
+struct neap_kept_match *neap_kept_full_on(struct neap_cycle *cycle, uint32_t row,
+					  size_t *ret_count);
 /* A pod in operating mode keeps its place among the pods of its node, and its ports, whoever uses it: the next one of a
  * row that was lifted off; at begins at 0. NULL: there are no more. */
 const struct neap_pod *neap_kept_next_real(struct neap_cycle *cycle, uint32_t row,
@@ -98,7 +103,7 @@ struct neap_kept_option {
 	struct neap_kept_match *match;
 	const struct neap_reserve_part *part;
 	struct neap_amounts given;
-	int rank;
+	int rank; /* below 0: no policy has ranked it */
 	int64_t points;
 };
 
@@ -111,12 +116,14 @@ struct neap_kept_work {
 };
 /* With room for count options; NULL, and the cycle is short, without memory. */
 struct neap_kept_work *neap_kept_work(struct neap_cycle *cycle, size_t count);
-/* The room of a row, and as options its matches of which no other keeps a port that the pod wants: that was lifted off,
- * too, and is not the pod's. NULL: there are no matches, or the cycle is short. */
-struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle, uint32_t row);
+/* The room of the row of these, all that it has, and as options those of which no other keeps a port that the pod wants:
+ * that was lifted off, too, and is not the pod's. NULL: the cycle is short. */
+struct neap_kept_work *neap_kept_options(struct neap_cycle *cycle,
+					 struct neap_kept_match *matches, size_t count);
 /* Those of a row that have room for the pod, the one that it takes first; ret has room for count of them. Returns how
- * many. points: of the first one; may be NULL. */
+ * many. first: the first one, until the next row; may be NULL. */
 size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
-			  struct neap_kept_match **ret, int64_t *ret_points);
+			  struct neap_kept_match **ret,
+			  const struct neap_kept_option **ret_first);
 
 #endif

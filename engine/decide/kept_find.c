@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which reservations the pod may use. Candidates come from the book by cheap looks (its index, the node, whether there
- * is any room); only these are shown to policies. Those without room can be of no use in a decision, and policies are
- * asked about them when room is to be made: owners of less importance may have to go. */
+ * is any room); only these are shown to policies. Those without room can be of no use in a decision: they are noted, and
+ * policies are asked about them when room is to be made, as owners of less importance may have to go. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,51 +48,49 @@ bool neap_kept_has_pairs(const struct neap_reserve *reserve, const struct neap_p
 	return true;
 }
 
-/* Which of those that policies speak about are looked for. */
-enum find { WITH_ROOM, FULL };
-
 /* What policies say; when one fails that is noted, and owners decide from the start. */
-static bool asks_policy(struct neap_cycle *cycle, const struct neap_reserve_offer *offer,
-			enum find find, bool *ret_failed)
+static bool asks_policy(struct neap_kept *kept, const struct neap_reserve_offer *offer,
+			struct neap_reserve_verdict *ret, bool *ret_failed)
 {
-	struct neap_kept *kept = &cycle->kept;
-	struct neap_reserve_verdict verdict = {0};
-
-	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
-		return offer->is_owner;
-	if (kept->by.rule == NEAP_RESERVE_NARROWED && !offer->is_owner)
-		return false;
-	if (!neap_kept_has_pairs(offer->reserve, kept->ask.pod, &kept->by))
-		return false;
-	if (!kept->matcher->match(kept->matcher->arg, offer, &verdict)) {
+	*ret = (struct neap_reserve_verdict){0};
+	if (!kept->matcher->match(kept->matcher->arg, offer, ret)) {
 		*ret_failed = true;
 		return false;
 	}
-	if (verdict.again_usec > 0 &&
-	    (!kept->again_usec || verdict.again_usec < kept->again_usec))
-		kept->again_usec = verdict.again_usec;
-	/* The words for a pod that waits are about those that had room. */
-	if (!verdict.is_open && verdict.reason && !kept->closed && find == WITH_ROOM)
-		kept->closed = neap_arena_strdup(&cycle->arena, verdict.reason);
-	return verdict.is_open;
+	if (ret->again_usec > 0 &&
+	    (!kept->again_usec || ret->again_usec < kept->again_usec))
+		kept->again_usec = ret->again_usec;
+	return ret->is_open;
+}
+
+static bool add(struct neap_kept_match **list, size_t *count, size_t *size,
+		struct neap_reserve *reserve, struct neap_pod *stand)
+{
+	if (*count == *size) {
+		size_t more = *size ? *size * 2 : 16;
+		struct neap_kept_match *grown =
+			neap_realloc_array(*list, more, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		*list = grown;
+		*size = more;
+	}
+	(*list)[(*count)++] = (struct neap_kept_match){
+		.reserve = reserve, .stand = stand, .row = stand->seat.node->row};
+	return true;
 }
 
 static bool add_match(struct neap_kept *kept, struct neap_reserve *reserve,
 		      struct neap_pod *stand)
 {
-	if (kept->count == kept->size) {
-		size_t size = kept->size ? kept->size * 2 : 16;
-		struct neap_kept_match *list =
-			neap_realloc_array(kept->matches, size, sizeof(*list));
+	return add(&kept->matches, &kept->count, &kept->size, reserve, stand);
+}
 
-		if (!list)
-			return false;
-		kept->matches = list;
-		kept->size = size;
-	}
-	kept->matches[kept->count++] = (struct neap_kept_match){
-		.reserve = reserve, .stand = stand, .row = stand->seat.node->row};
-	return true;
+static bool add_full(struct neap_kept *kept, struct neap_reserve *reserve,
+		     struct neap_pod *stand)
+{
+	return add(&kept->full, &kept->full_count, &kept->full_size, reserve, stand);
 }
 
 static int by_row(const void *a, const void *b)
@@ -104,39 +102,60 @@ static int by_row(const void *a, const void *b)
 	return strcmp(x->reserve->object->name, y->reserve->object->name);
 }
 
-static bool may_use(struct neap_cycle *cycle, struct neap_reserve *reserve,
-		    const struct neap_pod *stand, enum find find, bool *ret_failed)
+static void sort(struct neap_kept_match *list, size_t count)
+{
+	if (count > 1)
+		qsort(list, count, sizeof(*list), by_row);
+}
+
+static void empty(struct neap_kept *kept)
+{
+	kept->count = kept->at = kept->full_count = 0;
+}
+
+/* FULL: a policy has a say, and was not asked. */
+enum use { CLOSED, OPEN, FULL };
+
+static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *reserve,
+			const struct neap_pod *stand, bool *ret_failed)
 {
 	struct neap_kept *kept = &cycle->kept;
 	struct neap_amounts given;
 	const struct neap_cluster_node *node = stand->seat.node;
 	size_t pods = neap_kept_given(node, stand->keep, &given);
-	bool is_open, is_full;
+	struct neap_reserve_verdict verdict;
+	bool is_owner;
 
 	if (kept->ask.is_ignoring)
-		return true;
+		return OPEN;
 	if (!neap_reserve_is_usable(reserve, pods))
-		return false;
-	is_open = neap_reserve_owners_take(reserve, &kept->ask);
-	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_open)
-		return false;
+		return CLOSED;
+	is_owner = neap_reserve_owners_take(reserve, &kept->ask);
+	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_owner)
+		return CLOSED;
 	/* The rest of what both sides say is cheap, and nobody's to change. */
 	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
 	    NEAP_RESERVE_MATCHED)
-		return false;
+		return CLOSED;
 	/* One without room is there for the reasons, and as less important owners of it may have to go. */
-	is_full = !has_room(reserve, kept->ask.pod, &given);
-	if (is_full && kept->by.rule == NEAP_RESERVE_BY_OWNERS)
-		return true;
-	if (is_full != (find == FULL))
-		return false;
-	return asks_policy(cycle,
-			   &(struct neap_reserve_offer){.reserve = reserve,
-							.node = node->object,
-							.is_owner = is_open,
-							.allocated = &given,
-							.pods = pods},
-			   find, ret_failed);
+	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
+		return OPEN;
+	if (!neap_kept_has_pairs(reserve, kept->ask.pod, &kept->by))
+		return CLOSED;
+	if (!has_room(reserve, kept->ask.pod, &given))
+		return FULL;
+	if (asks_policy(kept,
+			&(struct neap_reserve_offer){.reserve = reserve,
+						     .node = node->object,
+						     .is_owner = is_owner,
+						     .allocated = &given,
+						     .pods = pods},
+			&verdict, ret_failed))
+		return OPEN;
+	/* The words for a pod that waits. */
+	if (verdict.reason && !kept->closed)
+		kept->closed = neap_arena_strdup(&cycle->arena, verdict.reason);
+	return CLOSED;
 }
 
 /* What the pod says of reservations, and its owners in full. */
@@ -166,9 +185,8 @@ static bool asks_controller(struct neap_reserve *const *list, size_t count)
 	return false;
 }
 
-/* Adds to the matches. */
-static int find_matches(struct neap_cycle *cycle, uint32_t row, enum find find,
-			bool *ret_failed, struct neap_error *err)
+static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed,
+			struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
 	struct neap_reserve **list;
@@ -177,42 +195,36 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, enum find find,
 	int ret = neap_reserve_book_candidates(kept->book, cycle->pod, &kept->by,
 					       is_ignoring, &list, &count, err);
 
+	empty(kept);
 	if (ret == 0 && !kept->has_ask && asks_controller(list, count))
 		ret = read_ask(cycle, err);
 	for (size_t i = 0; ret == 0 && i < count && !*ret_failed; i++) {
 		struct neap_pod *stand = neap_reserve_book_stand(kept->book, list[i]);
+		enum use use;
 
 		/* It uses itself no more than it goes where nothing is. */
 		if (!stand || stand == cycle->pod || !stand->seat.node ||
 		    !stand->seat.node->object || stand->seat.is_assumed ||
 		    (row != UINT32_MAX && stand->seat.node->row != row))
 			continue;
-		if (may_use(cycle, list[i], stand, find, ret_failed) &&
-		    !add_match(kept, list[i], stand))
+		use = may_use(cycle, list[i], stand, ret_failed);
+		if ((use == OPEN && !add_match(kept, list[i], stand)) ||
+		    (use == FULL && !add_full(kept, list[i], stand)))
 			ret = neap_error_nomem(err);
 	}
 	return ret;
 }
 
-/* ... and when a policy fails all of them anew, as owners say. */
-static int find_all(struct neap_cycle *cycle, uint32_t row, enum find find,
-		    bool *ret_failed, struct neap_error *err)
+/* After a policy failed: all of them anew. */
+static int find_by_owners(struct neap_cycle *cycle, uint32_t row, struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
 	bool fails_again = false;
-	int ret = find_matches(cycle, row, find, ret_failed, err);
 
-	if (ret == 0 && *ret_failed) {
-		kept->by = (struct neap_reserve_asked){0};
-		kept->count = 0;
-		kept->again_usec = 0;
-		kept->closed = NULL;
-		ret = find_matches(cycle, row, WITH_ROOM, &fails_again, err);
-	}
-	if (kept->count > 1)
-		qsort(kept->matches, kept->count, sizeof(*kept->matches), by_row);
-	kept->at = 0;
-	return ret;
+	kept->by = (struct neap_reserve_asked){0};
+	kept->again_usec = 0;
+	kept->closed = NULL;
+	return find_matches(cycle, row, &fails_again, err);
 }
 
 bool neap_kept_is_on(const struct neap_cycle *cycle)
@@ -229,7 +241,7 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	bool has_failed = false;
 	int ret = 0;
 
-	kept->count = kept->at = 0;
+	empty(kept);
 	kept->has_ask = false;
 	kept->ask = (struct neap_reserve_ask){.pod = pod};
 	kept->by = (struct neap_reserve_asked){0};
@@ -253,20 +265,55 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 		kept->matcher->begin(kept->matcher->arg,
 				     neap_cluster_resources(cycle->cluster), pod,
 				     cycle->now_usec, &kept->by);
-	return find_all(cycle, row, WITH_ROOM, &has_failed, err);
+	ret = find_matches(cycle, row, &has_failed, err);
+	if (ret == 0 && has_failed)
+		ret = find_by_owners(cycle, row, err);
+	sort(kept->matches, kept->count);
+	sort(kept->full, kept->full_count);
+	return ret;
+}
+
+/* True: a policy opens it. */
+static bool asks_full(struct neap_cycle *cycle, const struct neap_kept_match *match,
+		      bool *ret_failed)
+{
+	struct neap_kept *kept = &cycle->kept;
+	const struct neap_cluster_node *node = cycle->columns->nodes[match->row];
+	struct neap_amounts given;
+	struct neap_reserve_verdict verdict;
+	const struct neap_reserve_offer offer = {
+		.reserve = match->reserve,
+		.node = node->object,
+		.is_owner = neap_reserve_owners_take(match->reserve, &kept->ask),
+		.allocated = &given,
+		.pods = neap_kept_given(node, match->stand->keep, &given)};
+
+	return asks_policy(kept, &offer, &verdict, ret_failed);
 }
 
 int neap_kept_open_full(struct neap_cycle *cycle, uint32_t row, struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
-	size_t before = kept->count;
+	size_t before = kept->count, full = kept->full_count;
 	bool has_failed = false;
-	int ret;
+	int ret = 0;
 
-	/* Owners take those without room at once, and a pod that ignores reservations takes of all. */
-	if (!kept->book || kept->by.rule == NEAP_RESERVE_BY_OWNERS ||
-	    kept->ask.is_ignoring)
-		return 0;
-	ret = find_all(cycle, row, FULL, &has_failed, err);
-	return ret < 0 ? ret : has_failed || kept->count > before;
+	for (size_t i = 0; ret == 0 && i < full && !has_failed; i++) {
+		const struct neap_kept_match *match = &kept->full[i];
+
+		if (row != UINT32_MAX && match->row != row)
+			continue;
+		if (asks_full(cycle, match, &has_failed) &&
+		    !add_match(kept, match->reserve, match->stand))
+			ret = neap_error_nomem(err);
+	}
+	kept->full_count = kept->at = 0;
+	if (ret == 0 && has_failed)
+		ret = find_by_owners(cycle, row, err);
+	sort(kept->matches, kept->count);
+	if (ret < 0)
+		return ret;
+	/* Of a pod that must use one refusals speak of those, too, that stay closed. */
+	return has_failed || kept->count > before ||
+	       (full && neap_kept_is_required(kept));
 }

@@ -88,9 +88,10 @@ static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
 	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
 }
 
-static bool has_enough(struct neap_cycle *cycle, uint32_t row)
+static bool has_enough(struct neap_cycle *cycle, uint32_t row,
+		       struct neap_kept_match *matches, size_t count)
 {
-	const struct neap_kept_work *work = neap_kept_options(cycle, row);
+	const struct neap_kept_work *work = neap_kept_options(cycle, matches, count);
 	neap_auto_buf struct neap_buf reasons = {0};
 
 	if (!work)
@@ -106,9 +107,10 @@ static bool has_enough(struct neap_cycle *cycle, uint32_t row)
 static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 {
 	size_t count;
+	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 
-	return cycle->kept.ask.is_ignoring || !neap_kept_on(cycle, row, &count) ||
-	       has_enough(cycle, row);
+	return cycle->kept.ask.is_ignoring || !matches ||
+	       has_enough(cycle, row, matches, count);
 }
 
 static bool fits(struct neap_cycle *cycle, uint32_t row)
@@ -125,9 +127,16 @@ static bool prepare_match(struct neap_cycle *cycle)
 static bool has_match(struct neap_cycle *cycle, uint32_t row)
 {
 	size_t count;
+	struct neap_kept_match *full;
 
-	return neap_kept_on(cycle, row, &count) ||
-	       refuse(cycle, row, NEAP_REASON_KEPT,
+	if (neap_kept_on(cycle, row, &count))
+		return true;
+	full = neap_kept_full_on(cycle, row, &count);
+	if (full) {
+		cycle->wakes |= neap_filter_kept.wakes;
+		return has_enough(cycle, row, full, count);
+	}
+	return refuse(cycle, row, NEAP_REASON_KEPT,
 		      cycle->kept.closed ? cycle->kept.closed
 					 : "node(s) no reservations match "
 					   "reservation affinity");
@@ -153,6 +162,7 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	struct neap_kept_match **nominees =
 		neap_alloc_array(cycle->kept.count + 1, sizeof(*nominees));
 	int64_t *orders = neap_alloc_array(count, sizeof(*orders));
+	bool is_ranked = false;
 
 	memset(ret, 0, count * sizeof(*ret));
 	if (!nominees || !orders) {
@@ -160,16 +170,18 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 		count = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
-		size_t matched;
+		const struct neap_kept_option *first = NULL;
 
 		if (cycle->kept.placed)
 			ret[i] = neap_takeover_score(cycle, rows[i]);
-		else if (neap_kept_on(cycle, rows[i], &matched) &&
-			 neap_kept_nominate(cycle, rows[i], nominees, &ret[i]))
-			orders[i] = nominees[0]->reserve->order;
+		else if (neap_kept_nominate(cycle, rows[i], nominees, &first)) {
+			ret[i] = first->points;
+			orders[i] = first->part->order;
+			is_ranked = is_ranked || first->rank >= 0;
+		}
 	}
-	/* A policy that ranks has the last word. */
-	if (count && !cycle->kept.by.has_rank)
+	/* A policy that has ranked has the last word. */
+	if (count && !is_ranked)
 		neap_reserve_order(ret, orders, count);
 	free(nominees);
 	free(orders);

@@ -10,6 +10,9 @@
 #include "engine/base/quantity.h"
 #include "engine/reserve/reserve_priv.h"
 
+/* What has ended with its node is seen for so long. */
+#define COLLECT_USEC (INT64_C(60) * 1000000)
+
 /* --- time --- */
 
 static bool is_over(const struct neap_reserve *reserve)
@@ -23,15 +26,11 @@ static int64_t later(int64_t usec, int64_t more)
 	return usec > INT64_MAX - more ? INT64_MAX : usec + more;
 }
 
-int64_t neap_reserve_end(const struct neap_reserve *reserve, int64_t after_usec)
+int64_t neap_reserve_end(const struct neap_reserve *reserve)
 {
 	int64_t end;
 
-	if (reserve->phase == NEAP_RESERVE_SUCCEEDED)
-		return later(reserve->probed_usec, after_usec);
-	if (reserve->phase == NEAP_RESERVE_FAILED)
-		return later(reserve->moved_usec, after_usec);
-	if (reserve->is_pod || reserve->ttl_usec <= 0)
+	if (is_over(reserve) || reserve->is_pod || reserve->ttl_usec <= 0)
 		return INT64_MAX;
 	end = later(reserve->created_usec, reserve->ttl_usec);
 	return end < reserve->expires_usec ? end : reserve->expires_usec;
@@ -44,33 +43,30 @@ bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exis
 		return false;
 	if (*reserve->node_name && !node_exists)
 		return true;
-	return now_usec > neap_reserve_end(reserve, 0);
+	return now_usec > neap_reserve_end(reserve);
 }
 
-int64_t neap_reserve_next_look(const struct neap_reserve *reserve, int64_t now_usec)
+int64_t neap_reserve_collection(const struct neap_reserve *reserve, bool node_exists,
+				int64_t keep_usec)
 {
-	int64_t end = reserve->expires_usec;
+	if (!is_over(reserve) || keep_usec == 0)
+		return INT64_MAX;
+	if (*reserve->node_name && !node_exists && keep_usec > COLLECT_USEC)
+		keep_usec = COLLECT_USEC;
+	return later(reserve->phase == NEAP_RESERVE_SUCCEEDED ? reserve->probed_usec
+							      : reserve->moved_usec,
+		     keep_usec);
+}
 
-	if (is_over(reserve) || reserve->is_pod)
+int64_t neap_reserve_next_look(int64_t until_usec, int64_t now_usec)
+{
+	int64_t left = until_usec - now_usec;
+
+	if (until_usec == INT64_MAX)
 		return 0;
-	if (reserve->ttl_usec == 0 && end == INT64_MAX)
-		return 0;
-	if (reserve->ttl_usec > 0 &&
-	    later(reserve->created_usec, reserve->ttl_usec) < end)
-		end = later(reserve->created_usec, reserve->ttl_usec);
-	if (end <= now_usec || end - now_usec < NEAP_RESERVE_LOOK_MIN_USEC)
+	if (left < NEAP_RESERVE_LOOK_MIN_USEC)
 		return NEAP_RESERVE_LOOK_MIN_USEC;
-	return end - now_usec < NEAP_RESERVE_LOOK_MAX_USEC ? end - now_usec
-							   : NEAP_RESERVE_LOOK_MAX_USEC;
-}
-
-bool neap_reserve_is_collected(const struct neap_reserve *reserve, bool node_exists,
-			       int64_t now_usec, int64_t after_usec)
-{
-	if (!is_over(reserve))
-		return false;
-	return (*reserve->node_name && !node_exists) ||
-	       now_usec > neap_reserve_end(reserve, after_usec);
+	return left < NEAP_RESERVE_LOOK_MAX_USEC ? left : NEAP_RESERVE_LOOK_MAX_USEC;
 }
 
 /* --- statuses --- */

@@ -11,17 +11,18 @@
 #define NEAP_RESERVE_LOOK_MIN_USEC (INT64_C(3) * 1000000)
 #define NEAP_RESERVE_LOOK_MAX_USEC (INT64_C(15) * 1000000)
 
-/* Until when nothing happens to it by time alone: it expires by ttl or expires, or, kept for so long after its end, is
- * collected. INT64_MAX: time does nothing to it. */
-int64_t neap_reserve_end(const struct neap_reserve *reserve, int64_t after_usec);
-/* Over its ttl or expires, placed or not, or its node is gone. */
+/* When it expires by ttl or expires. INT64_MAX: time does nothing to it, or it has ended. */
+int64_t neap_reserve_end(const struct neap_reserve *reserve);
+/* Over that, placed or not, or its node is gone. */
 bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exists,
 			      int64_t now_usec);
-/* Microseconds until it is to be looked at; 0: not any more. */
-int64_t neap_reserve_next_look(const struct neap_reserve *reserve, int64_t now_usec);
-/* It ended so long ago, or with its node, that it goes away. */
-bool neap_reserve_is_collected(const struct neap_reserve *reserve, bool node_exists,
-			       int64_t now_usec, int64_t after_usec);
+/* Until when one that has ended stays: so long, or a minute where its node is gone. INT64_MAX: it has not, or keep_usec
+ * is 0. */
+int64_t neap_reserve_collection(const struct neap_reserve *reserve, bool node_exists,
+				int64_t keep_usec);
+/* Microseconds until a look at one that nothing happens to before that time. The clock may be set meanwhile, so that a
+ * long time is cut. 0, for INT64_MAX: not by time. */
+int64_t neap_reserve_next_look(int64_t until_usec, int64_t now_usec);
 
 struct neap_reserve_user {
 	const char *ns, *name, *uid; /* borrowed */

@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2016,SC2034  # scripts hold words of their own; NEAPD_PID belongs to tap.sh
 #
 # Documents that are run: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
-# the first terminal, where what ran before gets a Ctrl-C; `sh end` comes after a last Ctrl-C;
-# others are only shown. neapd and neapctl are wrapped so that they use folders and groups of the test. Sourced
-# behind t/lib/tap.sh, after tap_start.
+# the first terminal, where what ran before gets a Ctrl-C; `sh end` comes after a last Ctrl-C; others are only shown, and
+# `console` can be compared with what came. neapd and neapctl are wrapped so that they use folders and groups of the
+# test. Sourced behind t/lib/tap.sh, after tap_start.
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 free_port # and the next ones
@@ -53,7 +53,7 @@ cat >"$WORK/prelude.sh" <<'S'
 set -eum
 DAEMON=
 trap 'kill $(jobs -p) 2>/dev/null || :' EXIT
-step() { echo "== line $1" >&2; }
+step() { echo "== line $1"; }
 ctrl_c()
 {
 	[ -n "$DAEMON" ] || return 0
@@ -81,11 +81,14 @@ S
 run_script()
 {
 	env "WORK=$WORK" "HOME=$WORK" "PATH=$WORK/bin:$PATH" timeout 120 bash "$WORK/script" \
-		</dev/null >"$WORK/said" 2>"$WORK/err" && return 0
-	grep '^==' "$WORK/err" | tail -n 1
-	tail -n 20 "$WORK/said" "$WORK/err"
+		</dev/null >"$WORK/said" 2>&1 && return 0
+	grep '^==' "$WORK/said" | tail -n 1
+	tail -n 30 "$WORK/said"
 	return 1
 }
+
+# Behind run_document of it: all output that the document shows is what came (t/lib/docs.pl).
+compare_document() { check "$1 shows what comes" perl t/lib/docs.pl "$1" "$WORK/said" "$WORK"; }
 
 # run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each PART is shown. It begins with a
 # neapd, or with what GIVEN says in its place.
@@ -100,12 +103,12 @@ run_document()
 		grep -m 1 '^```sh' "$file" | grep -q daemon ||
 			printf '%s\n' "${GIVEN-$(printf 'given() {\nneapd --share-dir .\n}\nfirst_terminal given\nsleep 1')}"
 		script_of "$file"
-		grep -q '^```sh end' "$file" || printf 'ctrl_c\nneapd --give-back\n'
+		grep -q '^```sh end' "$file" || printf 'step 0\nctrl_c\nneapd --give-back\n'
 	} >"$WORK/script"
-	check "$file has commands" test "$(grep -c '^step [0-9]' "$WORK/script")" -ge "$least"
+	check "$file has commands" test "$(grep -c '^step [1-9]' "$WORK/script")" -ge "$least"
 	check "$file runs as it is written" run_script
 	for part; do
-		check "it shows: $part" grep -qF -- "$part" "$WORK/said" "$WORK/err"
+		check "it shows: $part" grep -qF -- "$part" "$WORK/said"
 	done
 	# One that a failure left; its number may be somebody else's by now.
 	left=$(cat "$WORK/daemon" 2>/dev/null)

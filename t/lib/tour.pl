@@ -13,14 +13,15 @@
 #   {>=1.27} line          a line, or a whole command, for these versions of kubectl alone (< and >= , {>=1.24,<1.30})
 #   ~regular expression    a line
 #
-# What differs from run to run is masked on the side of the output: ages AGE, times TIME and DATE, uids UID, versions
-# of objects RV, the folder of the test WORK, the address SERVER.
+# What differs from run to run is masked on the side of the output, see t/lib/shown.pl.
 #
 # tour.pl VERSION WORK FILE...   runs them; the environment holds PATH, HOME, KUBECONFIG and SERVER. The texts are those
 # of kubectl 1.20 and 1.27 to 1.33; of others, and of a VERSION that ends in '~', only the status is compared.
 # With NEAP_TOUR_RECORD=1 it writes a tour anew, with what came, to WORK/FILE.new.
 use strict;
 use warnings;
+use FindBin;
+require "$FindBin::Bin/shown.pl";
 
 my ($version, $work, @files) = @ARGV;
 my $server = $ENV{SERVER} // 'https://127.0.0.1';
@@ -35,43 +36,6 @@ sub applies
 		return 0 if $how eq '<' ? $minor >= $than : $minor < $than;
 	}
 	return 1;
-}
-
-sub mask
-{
-	my ($text) = @_;
-	$text =~ s/\e\[[0-9;]*m//g;
-	$text =~ s/\Q$work\E/WORK/g;
-	$text =~ s/\Q$server\E/SERVER/g;
-	$text =~ s/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/UID/g;
-	$text =~ s/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/TIME/g;
-	$text =~ s/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+\d{4}/DATE/g;
-	$text =~ s/("?resourceVersion"?: ?)"\d+"/$1RV/g;
-	$text =~ s/(Resource Version:\s+)\d+/$1RV/g;
-	$text =~ s/(^|(?<=[\s(]))(\dm)?\d{1,3}s(?=$|[\s)])/AGE/gm;
-	$text =~ s/(?<=\S)[ \t]{2,}/  /g;
-	$text =~ s/[ \t]+$//gm;
-	# What client-go grumbles when a watch ends is no answer.
-	return grep { $_ ne '' && !/^[EIW]\d{4} .*reflector\.go/ } split /\n/, $text;
-}
-
-# Whether the lines are those; '...' takes as few as it can.
-sub same
-{
-	my ($got, $want, $g, $w) = @_;
-	for (; $w < @$want; $w++, $g++) {
-		my $line = $want->[$w];
-		if ($line eq '...') {
-			for (my $at = $g; $at <= @$got; $at++) {
-				return 1 if same($got, $want, $at, $w + 1);
-			}
-			return 0;
-		}
-		return 0 if $g >= @$got;
-		next if $line eq $got->[$g] || ($line =~ /^~(.*)/ && $got->[$g] =~ /^(?:$1)$/);
-		return 0;
-	}
-	return $g == @$got;
 }
 
 # The commands of a file: line, command, wanted lines, wanted status; and the text as it stood before each.
@@ -127,7 +91,7 @@ for my $file (@files) {
 		my $text = <$out>;
 		close $out;
 		my $status = $? >> 8;
-		my @got = mask($text);
+		my @got = mask($text, $work, $server);
 		my $ok = $status == $step->{status} && (!$knows_text || same(\@got, $step->{want}, 0, 0));
 		my ($first) = split /\n/, $step->{text};
 		$first =~ s/#/ /g;

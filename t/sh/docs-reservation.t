@@ -12,7 +12,6 @@ command -v kubectl >/dev/null || skip_all "kubectl is not installed"
 tap_start
 . t/lib/docs.sh
 
-run_document doc/tutorial-reservation.md 70 'cpu: 200m' 'phase: Succeeded' 'Insufficient cpu' 'memory: 20Gi' '{"cpu":"2","memory":"10Gi"}' \
-	'web-sale-4   Succeeded' 'Expired: older than its ttl of 2s' 'Preempted' 'later   Waiting' 'later   Available' \
-	'{"cpu":"4","memory":"1Gi"}' 'Available {}'
+run_document doc/tutorial-reservation.md 70
+compare_document doc/tutorial-reservation.md
 tap_end

@@ -49,8 +49,9 @@ static int next_sync(struct vector_context *context, json_t *given, json_t **ret
 	if (rc == 0)
 		rc = vector_answer_new(
 			json_pack("{s:I}", "want_seconds",
-				  (json_int_t)(neap_reserve_next_look(rig.reserve,
-								      RESERVATION_NOW) /
+				  (json_int_t)(neap_reserve_next_look(
+						       neap_reserve_end(rig.reserve),
+						       RESERVATION_NOW) /
 					       1000000)),
 			ret, err);
 	return reservation_done(&rig, rc);
@@ -160,11 +161,12 @@ static int collected(struct vector_context *context, json_t *given, json_t **ret
 	if (rc == 0)
 		rc = reservation_answer(
 			ret, "want_deleted",
-			neap_reserve_is_collected(
-				rig.reserve,
-				json_is_true(json_object_get(given, "node_exists")),
-				RESERVATION_NOW,
-				seconds(given, "gc_after_seconds") * 1000000),
+			RESERVATION_NOW >
+				neap_reserve_collection(
+					rig.reserve,
+					json_is_true(
+						json_object_get(given, "node_exists")),
+					seconds(given, "gc_after_seconds") * 1000000),
 			err);
 	return reservation_done(&rig, rc);
 }
