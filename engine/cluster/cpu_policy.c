@@ -20,40 +20,6 @@ static bool is(const char *text, const char *word)
 	return text && strcmp(text, word) == 0;
 }
 
-enum neap_band neap_band_said(const char *label, const int32_t *priority)
-{
-	static const struct {
-		const char *name;
-		enum neap_band band;
-		int32_t from;
-	} bands[] = {
-		{"koord-prod", NEAP_BAND_PROD, 9000},
-		{"koord-mid", NEAP_BAND_MID, 7000},
-		{"koord-batch", NEAP_BAND_BATCH, 5000},
-		{"koord-free", NEAP_BAND_FREE, 3000},
-	};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(bands); i++)
-		if (is(label, bands[i].name))
-			return bands[i].band;
-	for (size_t i = 0; priority && i < NEAP_ARRAY_LEN(bands); i++)
-		if (*priority >= bands[i].from && *priority <= bands[i].from + 999)
-			return bands[i].band;
-	return NEAP_BAND_NONE;
-}
-
-enum neap_band neap_band_of(const char *label, const int32_t *priority, enum neap_qos qos,
-			    enum neap_kube_qos kube_qos)
-{
-	enum neap_band band = neap_band_said(label, priority);
-	bool is_best_effort = qos == NEAP_QOS_BE ||
-			      (qos == NEAP_QOS_NONE && kube_qos == NEAP_KUBE_BESTEFFORT);
-
-	if (band != NEAP_BAND_NONE)
-		return band;
-	return is_best_effort ? NEAP_BAND_BATCH : NEAP_BAND_PROD;
-}
-
 /* --- what a pod says --- */
 
 /* A new reference in *ret, NULL when there is no text. */
