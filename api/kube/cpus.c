@@ -313,20 +313,21 @@ static int nomem(struct call *call)
 				    &err);
 }
 
-static int refuse(struct call *call, const struct holder *holder, int cpu)
+/* name: of the pod, as the path of a new one has none. */
+static int refuse(struct call *call, const char *name, const struct holder *holder,
+		  int cpu)
 {
 	char why[NEAP_POD_KEY + 320];
 
 	(void)snprintf(why, sizeof(why),
 		       "CPU %d of node %.253s is given to pod %s/%s already", cpu,
 		       holder->node, holder->ns, holder->name);
-	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
-				      call->target.name, why);
+	(void)neap_kube_fail_conflict(&call->failure, call->target.kind, name, why);
 	if (strcmp(call->target.sub, "binding") == 0) {
 		call->failure.part = "binding";
 		(void)snprintf(call->failure.message, sizeof(call->failure.message),
 			       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
-			       call->target.name, why);
+			       name, why);
 	}
 	return -1;
 }
@@ -358,7 +359,7 @@ static int check(struct call *call, const char *ns, const char *name, const char
 		}
 		found = count(holder, wanted, counts, call->kube->cpu_refs_max);
 		if (found >= 0)
-			failed = refuse(call, holder, found);
+			failed = refuse(call, name, holder, found);
 	}
 	free(counts);
 	return failed;
