@@ -28,8 +28,8 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 		return neap_error_field(err, NEAP_EINVAL, "scoringStrategy.resources",
 					"more than %d", NEAP_NUMA_RESOURCES_MAX);
 	for (size_t i = 0; i < args->weight_count; i++)
-		if (args->weights[i].resource >= NEAP_RESOURCES_MAX ||
-		    args->weights[i].weight < 1 || args->weights[i].weight > 100)
+		if (!*args->names[i] || args->weights[i].weight < 1 ||
+		    args->weights[i].weight > 100)
 			return neap_error_field(
 				err, NEAP_EINVAL, "scoringStrategy.resources",
 				"no resource, or a weight that is not from 1 to 100");
@@ -39,15 +39,18 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 int neap_cluster_set_cpus(struct neap_cluster *cluster, const struct neap_cpus_args *args,
 			  struct neap_error *err)
 {
+	struct neap_cpus_args own = *args;
 	int ret = check_args(args, err);
 
-	if (ret < 0)
-		return ret;
-	if (cluster->columns.rows || neap_map_count(cluster->topologies))
-		return neap_error_set(err, NEAP_ECONFLICT,
-				      "nodes or topologies are there already");
-	cluster->cpus_args = *args;
-	return 0;
+	if (ret == 0 && (cluster->columns.rows || neap_map_count(cluster->topologies)))
+		ret = neap_error_set(err, NEAP_ECONFLICT,
+				     "nodes or topologies are there already");
+	for (size_t i = 0; ret == 0 && i < own.weight_count; i++)
+		ret = neap_resources_add(cluster->resources, own.names[i],
+					 &own.weights[i].resource, err);
+	if (ret == 0)
+		cluster->cpus_args = own;
+	return ret;
 }
 
 const struct neap_cpus_args *neap_cluster_cpus_args(const struct neap_cluster *cluster)
