@@ -226,6 +226,21 @@ static void test_others_have_none(void **state)
 	assert_null(
 		json_object_get(json_object_get(rig->body, "metadata"), "annotations"));
 	assert_string_equal(cpus_of(rig, "plain"), "");
+	/* What was copied from one that has CPUs is not its own. */
+	add_pod(rig, "web", 2);
+	assert_string_equal(cpus_of(rig, "web"), "0-1");
+	assert_int_equal(
+		kube_ask(rig, "POST " PODS,
+			 "{'metadata':{'name':'copy','annotations':{'"
+			 "scheduling.koordinator.sh/resource-status':'{\\'cpuset\\':"
+			 "\\'0-1\\'}'}},'spec':{'schedulerName':'neap-scheduler',"
+			 "'containers':[{'name':'c','image':'i','resources':{'requests':"
+			 "{'cpu':'1'}}}]}}"),
+		201);
+	assert_string_equal(cpus_of(rig, "copy"), "");
+	assert_null(json_object_get(kube_at(rig->body, "metadata.annotations"),
+				    NEAP_KEY_RESOURCE_STATUS));
+	assert_int_equal(check_all(rig), 1);
 }
 
 static void test_never_twice(void **state)
@@ -366,6 +381,10 @@ static void test_refused_by_conflict(void **state)
 			 201);
 	create(rig, "p", bind_thief);
 	assert_string_equal(cpus_of(rig, "p"), "4-5");
+	schedule_until(rig, "GET /api/v1/events?fieldSelector=reason=FailedScheduling",
+		       "items.0.message=Operation cannot be fulfilled on pods/binding "
+		       "\"p\": CPU 0 of node a is given to pod default/thief already",
+		       "items.0.involvedObject.name=p", NULL);
 	assert_int_equal(check_all(rig), 2);
 	/* Nothing of the refused binding is left. */
 	add_pod(rig, "q", 4);

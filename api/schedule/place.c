@@ -62,9 +62,12 @@ void scheduler_bind_free(struct bind *bind)
 	free(bind);
 }
 
+/* "": it is taken away; NULL: it stays as it is. */
 static const char *note_of(const struct bind *bind, const char *key)
 {
-	return json_string_value(json_object_get(bind->notes, key));
+	const json_t *note = json_object_get(bind->notes, key);
+
+	return json_is_null(note) ? "" : json_string_value(note);
 }
 
 /* Where the pod became what it is by the binding alone it need not be read again. */
@@ -78,6 +81,17 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 			       note_of(bind, NEAP_KEY_RESOURCE_STATUS)))
 		neap_cluster_confirm(scheduler->cluster, pod,
 				     scheduler->now() + CONFIRM_USEC);
+}
+
+/* Another version is no news: the next attempt is of that one. */
+static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bind,
+			const struct neap_pod *pod,
+			const struct neap_kube_failure *failure)
+{
+	bool is_version = failure->reason == NEAP_KUBE_CONFLICT && !failure->part;
+
+	if (!bind->told && !is_version)
+		scheduler_tell_refused(scheduler, pod, failure->message, NULL);
 }
 
 void scheduler_bound(void *arg, struct neap_object *object,
@@ -104,6 +118,8 @@ void scheduler_bound(void *arg, struct neap_object *object,
 		neap_log_line(scheduler->log, NEAP_LOG_DEBUG,
 			      "scheduler: binding %s to %s: %s", bind->key, bind->node,
 			      failure ? failure->message : "no answer");
+		if (failure)
+			tell_failed(scheduler, bind, pod, failure);
 		undo(scheduler, pod, bind->key);
 	}
 	if (bind->told)
@@ -119,7 +135,7 @@ void scheduler_bound(void *arg, struct neap_object *object,
 static bool make_notes(const struct neap_pod *pod, const struct neap_claim *claim,
 		       json_t **ret)
 {
-	bool says = claim || *pod->reservation;
+	bool says = claim || *pod->reservation || (pod->cpus && pod->cpus->status);
 
 	*ret = says ? neap_claim_annotations(pod, claim) : NULL;
 	return !says || *ret;

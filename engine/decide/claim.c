@@ -148,14 +148,22 @@ static bool put_reservation(json_t *notes, const struct neap_pod *pod,
 	return is_put;
 }
 
+/* CPUs that it says it has, of whatever place it had or was copied from, are not its own where it is given none. */
+static bool put_cpus(json_t *notes, const struct neap_pod *pod,
+		     const struct neap_claim *claim)
+{
+	if (claim && claim->status)
+		return put(notes, NEAP_KEY_RESOURCE_STATUS, claim->status) &&
+		       put_spec(notes, pod, claim);
+	return !pod->cpus || !pod->cpus->status ||
+	       json_object_set_new(notes, NEAP_KEY_RESOURCE_STATUS, json_null()) == 0;
+}
+
 json_t *neap_claim_annotations(const struct neap_pod *pod, const struct neap_claim *claim)
 {
 	json_t *notes = json_object();
 
-	if (notes && put_reservation(notes, pod, claim) &&
-	    (!claim || !claim->status ||
-	     (put(notes, NEAP_KEY_RESOURCE_STATUS, claim->status) &&
-	      put_spec(notes, pod, claim))))
+	if (notes && put_reservation(notes, pod, claim) && put_cpus(notes, pod, claim))
 		return notes;
 	json_decref(notes);
 	return NULL;
