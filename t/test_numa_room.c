@@ -276,13 +276,22 @@ static void test_status(void **state)
 			 0);
 	assert_memory_equal(cpus, grant->cpus, sizeof(*cpus));
 	assert_memory_equal(cells, grant->cells, 8 * sizeof(*cells));
-	free(text);
-	json_decref(status);
 	assert_int_equal(neap_numa_status_read(node,
 					       "{\"numaNodeResources\": [{\"node\": "
 					       "77}, 5, null, {}], \"x\": 1}",
 					       resources, cpus, cells, NULL),
 			 0);
+	/* What nothing is taken of is not told. */
+	memset(grant->cells + node->resource_count, 0,
+	       (size_t)node->resource_count * sizeof(*grant->cells));
+	free(text);
+	json_decref(status);
+	status = neap_numa_status_write(node, grant);
+	text = json_dumps(status, JSON_SORT_KEYS);
+	assert_string_equal(text,
+			    "{\"cpuset\": \"0,2,4,8,10,12\", \"numaNodeResources\": "
+			    "[{\"node\": 0, \"resources\": {\"cpu\": \"3\", "
+			    "\"memory\": \"1536Mi\"}}]}");
 	/* Of amounts that cannot be read the others stay, and the CPUs. */
 	assert_int_equal(
 		neap_numa_status_read(node,
@@ -300,6 +309,8 @@ static void test_status(void **state)
 		assert_int_equal(
 			neap_numa_status_read(node, bad[i], resources, cpus, cells, NULL),
 			-NEAP_EINVAL);
+	free(text);
+	json_decref(status);
 	neap_numa_node_free(node);
 	free(room);
 	free(grant);
