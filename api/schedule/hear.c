@@ -9,6 +9,8 @@
 #include "api/schedule/schedule_priv.h"
 #include "engine/cluster/volumes.h"
 
+#define TROUBLE 256
+
 /* --- what happened --- */
 
 bool scheduler_is_same(const json_t *a, const json_t *b, const char *name)
@@ -95,6 +97,9 @@ static int hear_pod(struct neap_scheduler *scheduler,
 static int hear_node(struct neap_scheduler *scheduler,
 		     const struct neap_store_event *event, struct neap_error *err)
 {
+	const struct neap_cluster_node *node =
+		neap_cluster_find_node(scheduler->cluster, event->object->name);
+	char before[TROUBLE] = "";
 	unsigned moved = 0;
 	int ret;
 
@@ -102,8 +107,13 @@ static int hear_node(struct neap_scheduler *scheduler,
 		neap_cluster_remove_node(scheduler->cluster, event->object->name);
 		return 0;
 	}
+	if (node && node->trouble)
+		(void)snprintf(before, sizeof(before), "%s", node->trouble);
 	ret = neap_cluster_set_node(scheduler->cluster, event->object, &moved, err);
 	scheduler->moved |= moved;
+	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
+	if (ret == 0 && node->trouble && strcmp(node->trouble, before) != 0)
+		scheduler_tell_node(scheduler, node);
 	if (ret != -NEAP_ETOOLARGE)
 		return ret;
 	neap_log_line(scheduler->log, NEAP_LOG_WARN, "scheduler: node %s is left out: %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cluster/cpu_policy.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/base/json.h"
@@ -210,7 +211,12 @@ static int check_load(const struct neap_cpu_wish *wish, const struct neap_cpu_lo
 {
 	int64_t request, requested;
 
-	if (!load || !(load->ratio > 1) || wish->cpu_milli <= 0)
+	if (!load || wish->cpu_milli <= 0)
+		return 0;
+	if (isnan(load->ratio))
+		return neap_error_set(err, NEAP_ENOFIT,
+				      "node(s) invalid CPU amplification ratio");
+	if (!(load->ratio > 1))
 		return 0;
 	request = is_binding ? neap_numa_amplify(wish->cpu_milli, load->ratio)
 			     : wish->cpu_milli;

@@ -65,7 +65,7 @@ struct neap_cpu_choice {
 };
 /* CPU of a node that says it has more than it has. */
 struct neap_cpu_load {
-	double ratio;
+	double ratio;        /* NAN: what the node says of it cannot be read */
 	int64_t allocatable; /* amplified, milli */
 	int64_t requested;   /* by its pods, as asked */
 	int64_t bound;       /* 1000 for each CPU that some pod has */
