@@ -246,7 +246,11 @@ static void test_claims(void **state)
 	add_cpus(rig, "a");
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	add_lsr(rig, "p", 3);
-	schedule_wait_message(rig, "p", "not enough cpus available to satisfy request");
+	schedule_wait_message(
+		rig, "p",
+		"0/1 nodes are available: 1 fit, and of the 1 asked none can "
+		"give its CPUs: not enough cpus available to satisfy "
+		"request.");
 	kube_until(rig, &(struct kube_step){
 				"GET " EXPLAIN "p",
 				NULL,
