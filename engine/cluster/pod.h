@@ -98,7 +98,7 @@ struct neap_pod_factor {
 /* What its load is estimated from, beside its requests. */
 struct neap_pod_load {
 	enum neap_band band; /* never NONE */
-	bool is_daemon; /* of a DaemonSet */
+	bool is_daemon;      /* of a DaemonSet */
 	/* When it got its place, by condition PodScheduled or status.startTime; INT64_MAX: not told. */
 	int64_t assigned_usec;
 	int64_t initialized_usec;         /* by condition Initialized; 0: is not */
