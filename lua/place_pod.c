@@ -90,8 +90,8 @@ static const char *annotation_of(const json_t *metadata, const char *key)
 static void push_pod_field(lua_State *L, const struct neap_place_need *need,
 			   const struct neap_place_pod *of, const json_t *metadata)
 {
-	static const char *const classes[NEAP_POD_CLASS_COUNT] = {"prod", "mid", "batch",
-								  "free"};
+	static const char *const classes[NEAP_BAND_COUNT] = {"", "prod", "mid", "batch",
+							     "free"};
 	const struct neap_pod *pod = of->pod;
 
 	switch (need->field) {
@@ -105,7 +105,7 @@ static void push_pod_field(lua_State *L, const struct neap_place_need *need,
 		neap_place_push_text(L, pod->object->uid);
 		break;
 	case NEAP_PLACE_POD_CLASS:
-		neap_place_push_text(L, classes[pod->load.pod_class]);
+		neap_place_push_text(L, classes[pod->load.band]);
 		break;
 	case NEAP_PLACE_POD_PRIORITY:
 		lua_pushinteger(L, pod->priority);

@@ -491,6 +491,14 @@ static void test_broken_objects(void **state)
 	(void)cluster_set_pod(cluster, "q", STATUS_OF("1,4000"), ON("a"), "{}");
 	assert_int_equal(cpus_refs(cluster, "a", 0), 0);
 	assert_int_equal(cpus_refs(cluster, "a", 1), 1);
+	/* An amount in no words is no reason to give its CPUs to others. */
+	(void)cluster_set_pod(
+		cluster, "r",
+		LSR ",'annotations':{'" NEAP_KEY_RESOURCE_STATUS
+		    "':'{\\\"cpuset\\\":\\\"2\\\",\\\"numaNodeResources\\\":"
+		    "[{\\\"node\\\":0,\\\"resources\\\":{\\\"cpu\\\":null}}]}'}",
+		ON("a"), "{}");
+	assert_int_equal(cpus_refs(cluster, "a", 2), 1);
 	neap_cluster_free(cluster);
 }
 

@@ -24,7 +24,7 @@ static void test_bands(void **state)
 		enum neap_band said, wanted;
 	} table[] = {
 		{"koord-mid", 9500, NEAP_QOS_LSR, 0, NEAP_BAND_MID, NEAP_BAND_MID},
-		{"other", 5999, NEAP_QOS_NONE, 0, NEAP_BAND_BATCH, NEAP_BAND_BATCH},
+		{"other", 5999, NEAP_QOS_NONE, 0, NEAP_BAND_NONE, NEAP_BAND_PROD},
 		{NULL, 3000, NEAP_QOS_NONE, 0, NEAP_BAND_FREE, NEAP_BAND_FREE},
 		{NULL, 9999, NEAP_QOS_BE, 0, NEAP_BAND_PROD, NEAP_BAND_PROD},
 		{NULL, 10000, NEAP_QOS_LSR, 0, NEAP_BAND_NONE, NEAP_BAND_PROD},

@@ -33,6 +33,7 @@
 #define ASKS(cpu)                                                                        \
 	"{'priority':9500,'containers':[{'resources':{'requests':{'cpu':'" cpu           \
 	"','memory':'1Gi'}}}]}"
+#define NOTHING "{'priority':9500,'containers':[{}]}"
 #define ON(node, cpu, priority)                                                          \
 	"{'nodeName':'" node "','priority':" priority                                    \
 	",'containers':[{'resources':{'requests':{'cpu':'" cpu "'}}}]}"
@@ -129,6 +130,18 @@ static const struct row rows[] = {
 	 PLAIN,
 	 ASKS("2"),
 	 "0/1 nodes are available: 1 node(s) missing NUMA resources."},
+	{"who asks for nothing needs no NUMA node",
+	 {{"a", LABEL(NEAP_KEY_NODE_NUMA, "SingleNUMANode"), NULL}},
+	 {{NULL}},
+	 PLAIN,
+	 NOTHING,
+	 "a nothing"},
+	{"who asks for nothing gets nothing",
+	 {{"a", "", &single}},
+	 {{NULL}},
+	 LSR NUMA("SingleNUMANode"),
+	 NOTHING,
+	 "a nothing"},
 	{"no whole core is left",
 	 {{"a", "", &small}},
 	 {{"p", LSR HAS("0,2,4,6"), ON("a", "4", "9500")}},
@@ -166,6 +179,17 @@ static const struct row rows[] = {
 	 LSR,
 	 ASKS("4"),
 	 "0/1 nodes are available: 1 Insufficient amplified cpu."},
+	{"nobody knows how far a node is amplified",
+	 {{"a",
+	   "'annotations':{'node.koordinator.sh/resource-amplification-ratio':'{"
+	   "\\\"cpu\\\":\\\"2\\\"}'}",
+	   &small},
+	  {"b", "'annotations':{'node.koordinator.sh/resource-amplification-ratio':'2'}",
+	   NULL}},
+	 {{NULL}},
+	 PLAIN,
+	 ASKS("2"),
+	 "0/2 nodes are available: 2 node(s) invalid CPU amplification ratio."},
 	{"the emptier of two",
 	 {{"a", "", &small}, {"b", "", &small}},
 	 {{"p", LSR HAS("0-1"), ON("a", "2", "9500")}},

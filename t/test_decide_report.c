@@ -245,7 +245,7 @@ static void test_the_best(void **state)
 	struct neap_choice choice;
 	struct neap_report report;
 	struct neap_error err = {0};
-	uint32_t rows[4];
+	uint32_t rows[9];
 	struct rig rig;
 	char name[16], room[64];
 
@@ -260,23 +260,26 @@ static void test_the_best(void **state)
 	(void)add_pod(&rig, "p", "", 3);
 	assert_int_equal(neap_decide_pod(rig.decide, pod_of(&rig, "p"), &choice, &err),
 			 1);
-	assert_int_equal(neap_decide_best(rig.decide, rows, 4), 4);
+	assert_int_equal(neap_decide_fitting(rig.decide), 9);
+	neap_decide_best(rig.decide, rows);
 	assert_int_equal(rows[0], choice.row);
 	assert_int_equal(neap_decide_report(rig.decide, pod_of(&rig, "p"), &report, &err),
 			 0);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 9; i++)
 		assert_int_equal(rows[i], report.nodes[i].row);
 	neap_report_done(&report);
 	/* One that is the only one. */
 	(void)add_pod(&rig, "q", "", 11);
 	assert_int_equal(neap_decide_pod(rig.decide, pod_of(&rig, "q"), &choice, &err),
 			 1);
-	assert_int_equal(neap_decide_best(rig.decide, rows, 4), 1);
+	assert_int_equal(neap_decide_fitting(rig.decide), 1);
+	neap_decide_best(rig.decide, rows);
 	assert_int_equal(rows[0], choice.row);
 	(void)add_pod(&rig, "r", "", 12);
 	assert_int_equal(neap_decide_pod(rig.decide, pod_of(&rig, "r"), &choice, &err),
 			 0);
-	assert_int_equal(neap_decide_best(rig.decide, rows, 4), 0);
+	assert_int_equal(neap_decide_fitting(rig.decide), 0);
+	neap_decide_best(rig.decide, rows);
 	rig_close(&rig);
 }
 

@@ -159,6 +159,9 @@ static void test_created_with_cpus(void **state)
 	must(rig, "POST " PODS, body, 201);
 	(void)snprintf(body, sizeof(body), with, "second", "'nodeName':'n1',");
 	must(rig, "POST " PODS, body, 409);
+	assert_string_equal(kube_text(rig->body, "message"),
+			    "Operation cannot be fulfilled on pods \"second\": CPU 0 of "
+			    "node n1 is given to pod default/placed already");
 	bind_pod(rig, "waits", "n1", "", 409);
 	bind_pod(rig, "waits", "n2", "", 201);
 }

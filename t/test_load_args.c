@@ -41,6 +41,8 @@ static void test_settings(void **state)
 		{"{'nodeMetricExpirationSeconds':9223372036854775807}",
 		 "nodeMetricExpirationSeconds"},
 		{"{'dominantResourceWeight':101}", "dominantResourceWeight"},
+		{"{'resourceWeights':{'cpu':0,'memory':1}}", "resourceWeights"},
+		{"{'resourceWeights':{'cpu':101}}", "resourceWeights"},
 		{"{'estimator':'mine'}", "estimator"},
 		{"{'resourceWeights':{'x/y':1}}", "estimatedScalingFactors"},
 		{"{'resourceWeights':{'x/y':1},'estimatedScalingFactors':{'x/y':10}}",

@@ -208,6 +208,36 @@ static void test_explain(void **state)
 	assert_string_equal(schedule_wait_node(rig, "q"), "b");
 }
 
+/* What a node says in no words is told of it, and does not end what else is known. */
+static void test_warnings(void **state)
+{
+	struct kube_rig *rig = *state;
+	static const char text[] = "node.koordinator.sh/reservation: cannot be read";
+	char warning[128], event[128];
+
+	add_cpus(rig, "a");
+	schedule_add_node(rig, "a",
+			  "'annotations':{'node.koordinator.sh/reservation':'{'}", "",
+			  "'cpu':'4'");
+	add_lsr(rig, "p", 2);
+	assert_string_equal(schedule_wait_node(rig, "p"), "a");
+	(void)snprintf(warning, sizeof(warning), "nodes.0.warning=%s", text);
+	(void)snprintf(event, sizeof(event), "items.0.message=%s", text);
+	kube_until(rig, &(struct kube_step){
+				"GET " CPUS "?node=a",
+				NULL,
+				200,
+				{warning, "!nodes.0.trouble", "nodes.0.cpu_count=4"}});
+	kube_until(rig, &(struct kube_step){
+				"GET " EXPLAIN "p", NULL, 200, {warning, "fitting=1"}});
+	kube_until(rig,
+		   &(struct kube_step){
+			   "GET /api/v1/events?fieldSelector=involvedObject.kind=Node",
+			   NULL,
+			   200,
+			   {"#items=1", event, "items.0.type=Warning"}});
+}
+
 /* A preference that only fails when it comes to single CPUs. */
 static void test_claims(void **state)
 {
@@ -216,7 +246,11 @@ static void test_claims(void **state)
 	add_cpus(rig, "a");
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	add_lsr(rig, "p", 3);
-	schedule_wait_message(rig, "p", "not enough cpus available to satisfy request");
+	schedule_wait_message(
+		rig, "p",
+		"0/1 nodes are available: 1 fit, and of the 1 asked none can "
+		"give its CPUs: not enough cpus available to satisfy "
+		"request.");
 	kube_until(rig, &(struct kube_step){
 				"GET " EXPLAIN "p",
 				NULL,
@@ -352,7 +386,7 @@ static void test_who_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cpus),         TEST(explain),   TEST(claims),
+		TEST(cpus),         TEST(explain),   TEST(claims),  TEST(warnings),
 		TEST(reservations), TEST(kept_cpus), TEST(who_may),
 	};
 

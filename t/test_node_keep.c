@@ -282,6 +282,64 @@ static void test_reservation(void **arg)
 
 /* --- what is used --- */
 
+/* Pods of little memory beside the first one, in the order in which they are listed. What a pod counts as is told of
+ * those that say nothing, too: the scheduler goes by what is told of a prod pod alone. */
+static const struct {
+	const char *name, *labels, *more, *containers, *group; /* NULL: by its uid */
+	const char *priority, *qos;
+} reported[] = {
+	{"plain", "", "", "{'requests':{'cpu':'1'}}", NULL, "koord-prod", "LS"},
+	{"q-even", "", "", "{'limits':{'cpu':'1','memory':'1Gi'}}", NULL, "koord-prod",
+	 "LSR"},
+	{"r-none", "", "", "{}", NULL, "koord-batch", "BE"},
+	{"static", "'koordinator.sh/priority-class':'koord-mid'",
+	 "'annotations':{'kubernetes.io/config.mirror':'abc'},", "{}", "abc", "koord-mid",
+	 "BE"},
+};
+
+static void put_pod(struct keep_rig *state, size_t at)
+{
+	char text[512], path[160];
+
+	(void)snprintf(text, sizeof(text),
+		       "{'metadata':{'name':'%s',%s'labels':{%s}},'spec':{'nodeName':"
+		       "'n1','containers':[{'name':'main','image':'x','resources':%s}]}}",
+		       reported[at].name, reported[at].more, reported[at].labels,
+		       reported[at].containers);
+	assert_int_equal(kube_ask(state->rig, "POST " KEEP_PODS, text), 201);
+	(void)snprintf(path, sizeof(path), "neap/pod%s/main/cgroup.procs",
+		       reported[at].group ? reported[at].group
+					  : kube_text(state->rig->body, "metadata.uid"));
+	keep_put(state, path, "");
+	(void)snprintf(strstr(path, "main/"), 32, "memory.current");
+	keep_put(state, path, "1048576\n");
+}
+
+static void assert_reported(struct keep_rig *state, size_t at)
+{
+	char want[3][96];
+
+	(void)snprintf(want[0], sizeof(want[0]), "status.podsMetric.%zu.name=%s", at + 1,
+		       reported[at].name);
+	(void)snprintf(want[1], sizeof(want[1]), "status.podsMetric.%zu.priority=%s",
+		       at + 1, reported[at].priority);
+	(void)snprintf(want[2], sizeof(want[2]), "status.podsMetric.%zu.qos=%s", at + 1,
+		       reported[at].qos);
+	keep_until(state, "GET " METRIC, want[0], want[1], want[2]);
+}
+
+static int64_t memory_at(struct keep_rig *state, const char *part)
+{
+	char path[96];
+	int64_t bytes = -1;
+
+	(void)snprintf(path, sizeof(path), "status.nodeMetric.%s.resources.memory", part);
+	assert_int_equal(neap_quantity_parse_units(kube_text(state->rig->body, path),
+						   &bytes, NULL),
+			 0);
+	return bytes;
+}
+
 static void test_metric(void **arg)
 {
 	static const struct kube_step pod = {
@@ -311,6 +369,8 @@ static void test_metric(void **arg)
 	keep_put(state, path, "2097152\n");
 	(void)snprintf(path, sizeof(path), "%s/cpu.stat", group);
 	keep_put(state, path, "usage_usec 1000000\n");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(reported); i++)
+		put_pod(state, i);
 	keep_tick(state);
 	keep_put(state, path, "usage_usec 1250000\n");
 	state->config.node = state->node;
@@ -321,9 +381,14 @@ static void test_metric(void **arg)
 	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:33:40Z",
 		   "status.podsMetric.0.podUsage.resources.cpu=250m",
 		   "status.podsMetric.0.podUsage.resources.memory=2Mi");
-	keep_until(state, "GET " METRIC, "#status.podsMetric=1",
+	keep_until(state, "GET " METRIC, "#status.podsMetric=5",
 		   "status.podsMetric.0.priority=koord-prod",
 		   "status.podsMetric.0.qos=LS");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(reported); i++)
+		assert_reported(state, i);
+	/* A group without a pod is the system's. */
+	assert_int_equal(memory_at(state, "nodeUsage") - memory_at(state, "systemUsage"),
+			 6 << 20);
 	keep_until(state, "GET " METRIC,
 		   "status.nodeMetric.aggregatedNodeUsages.0.duration=5m0s",
 		   "metadata.ownerReferences.0.kind=Node",

@@ -245,9 +245,8 @@ static void test_handed_back(void **state)
 /* What is written is read again as the same. */
 static void test_status(void **state)
 {
-	static const char *const bad[] = {"", "{", "[]x", "{\"cpuset\": \"0-\"}",
-					  "{\"numaNodeResources\": [{\"node\": 0, "
-					  "\"resources\": {\"cpu\": \"x\"}}]}"};
+	static const char *const bad[] = {"{", "[]x", "{\"cpuset\": \"0-\"}",
+					  "{\"cpuset\": 1}"};
 	struct neap_topology *topology = machine();
 	struct neap_resources *resources = neap_resources_new();
 	struct neap_amount requests[] = {{NEAP_RESOURCE_CPU, 6000},
@@ -277,17 +276,41 @@ static void test_status(void **state)
 			 0);
 	assert_memory_equal(cpus, grant->cpus, sizeof(*cpus));
 	assert_memory_equal(cells, grant->cells, 8 * sizeof(*cells));
-	free(text);
-	json_decref(status);
 	assert_int_equal(neap_numa_status_read(node,
 					       "{\"numaNodeResources\": [{\"node\": "
 					       "77}, 5, null, {}], \"x\": 1}",
 					       resources, cpus, cells, NULL),
 			 0);
+	/* What nothing is taken of is not told. */
+	memset(grant->cells + node->resource_count, 0,
+	       (size_t)node->resource_count * sizeof(*grant->cells));
+	free(text);
+	json_decref(status);
+	status = neap_numa_status_write(node, grant);
+	text = json_dumps(status, JSON_SORT_KEYS);
+	assert_string_equal(text,
+			    "{\"cpuset\": \"0,2,4,8,10,12\", \"numaNodeResources\": "
+			    "[{\"node\": 0, \"resources\": {\"cpu\": \"3\", "
+			    "\"memory\": \"1536Mi\"}}]}");
+	/* Of amounts that cannot be read the others stay, and the CPUs. */
+	assert_int_equal(
+		neap_numa_status_read(node,
+				      "{\"cpuset\":\"0,2,4,8,10,12\","
+				      "\"numaNodeResources\":[{\"node\":0,\"resources\":"
+				      "{\"cpu\":null,\"x/y\":\"z\","
+				      "\"memory\":\"1536Mi\"}}]}",
+				      resources, cpus, cells, NULL),
+		0);
+	assert_memory_equal(cpus, grant->cpus, sizeof(*cpus));
+	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_CPU)], 0);
+	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_MEMORY)],
+			 1536LL << 20);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(bad); i++)
 		assert_int_equal(
 			neap_numa_status_read(node, bad[i], resources, cpus, cells, NULL),
 			-NEAP_EINVAL);
+	free(text);
+	json_decref(status);
 	neap_numa_node_free(node);
 	free(room);
 	free(grant);

@@ -22,6 +22,9 @@
 #define PODS  SCHEDULE_PODS
 #define NRT   "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define TURNS 20000
+#define TOO_FEW(nodes, fit)                                                              \
+	"0/" nodes " nodes are available: " fit " fit, and of the " fit " asked none "   \
+	"can give its CPUs: not enough cpus available to satisfy request."
 
 /* cores of two threads, in two NUMA nodes; reserved: CPUs that the kubelet has, "" for none. */
 static void put_topology(struct kube_rig *rig, const char *name, int cores,
@@ -91,6 +94,21 @@ static void add_pod(struct kube_rig *rig, const char *name, int cpus)
 
 	(void)snprintf(requests, sizeof(requests), "'cpu':'%d'", cpus);
 	schedule_add_pod(rig, name, LSR, requests, "");
+}
+
+/* note: of scheduling.koordinator.sh. */
+static void add_noted(struct kube_rig *rig, const char *name, const char *labels,
+		      const char *note, const char *text)
+{
+	char body[512];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s','labels':{%s},'annotations':{"
+		       "'scheduling.koordinator.sh/%s':'%s'}},'spec':{'schedulerName':"
+		       "'neap-scheduler','containers':[{'name':'c','image':'i',"
+		       "'resources':{'requests':{'cpu':'2'},'limits':{'cpu':'2'}}}]}}",
+		       name, labels, note, text);
+	assert_int_equal(kube_ask(rig, "POST " PODS, body), 201);
 }
 
 static const char *cpus_in(const json_t *tree)
@@ -226,6 +244,15 @@ static void test_others_have_none(void **state)
 	assert_null(
 		json_object_get(json_object_get(rig->body, "metadata"), "annotations"));
 	assert_string_equal(cpus_of(rig, "plain"), "");
+	/* What was copied from one that has CPUs is not its own. */
+	add_pod(rig, "web", 2);
+	assert_string_equal(cpus_of(rig, "web"), "0-1");
+	add_noted(rig, "copy", "", "resource-status", "{\\'cpuset\\':\\'0-1\\'}");
+
+	assert_string_equal(cpus_of(rig, "copy"), "");
+	assert_null(json_object_get(kube_at(rig->body, "metadata.annotations"),
+				    NEAP_KEY_RESOURCE_STATUS));
+	assert_int_equal(check_all(rig), 1);
 }
 
 static void test_never_twice(void **state)
@@ -252,7 +279,6 @@ static void test_never_twice(void **state)
 
 static void test_waits_for_cpus(void **state)
 {
-	static const char few[] = "not enough cpus available to satisfy request";
 	struct kube_rig *rig = *state;
 
 	/* Of eight CPUs four are the kubelet's; the amounts know nothing of that. */
@@ -260,13 +286,13 @@ static void test_waits_for_cpus(void **state)
 	add_pod(rig, "p", 2);
 	assert_string_equal(cpus_of(rig, "p"), "4-5");
 	add_pod(rig, "q", 4);
-	schedule_wait_message(rig, "q", few);
+	schedule_wait_message(rig, "q", TOO_FEW("1", "1"));
 	assert_int_equal(kube_ask(rig, "DELETE " PODS "/p?gracePeriodSeconds=0", NULL),
 			 200);
 	assert_string_equal(cpus_of(rig, "q"), "4-7");
 	/* The kubelet gives some back. */
 	add_pod(rig, "r", 2);
-	schedule_wait_message(rig, "r", few);
+	schedule_wait_message(rig, "r", TOO_FEW("1", "1"));
 	put_topology(rig, "a", 4, "0-1");
 	assert_string_equal(cpus_of(rig, "r"), "2-3");
 }
@@ -275,12 +301,20 @@ static void test_waits_for_cpus(void **state)
 static void test_next_best(void **state)
 {
 	struct kube_rig *rig = *state;
+	char name[2] = "a";
 
-	add_node(rig, "a", 16, "0-29");
-	add_node(rig, "b", 4, "");
+	for (; *name < 'h'; ++*name)
+		add_node(rig, name, 16, "0-29");
+	add_node(rig, "z", 4, "");
 	add_pod(rig, "p", 4);
 	assert_string_equal(cpus_of(rig, "p"), "0-3");
-	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "b");
+	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "z");
+	add_pod(rig, "q", 5);
+	schedule_wait_message(
+		rig, "q",
+		"0/8 nodes are available: 7 fit, and of the 7 asked none can "
+		"give its CPUs: not enough cpus available to satisfy "
+		"request.");
 }
 
 /* An annotation that cannot be read: it waits, and says which one. */
@@ -289,23 +323,10 @@ static void test_broken_annotation(void **state)
 	struct kube_rig *rig = *state;
 
 	add_node(rig, "a", 4, "");
-	assert_int_equal(
-		kube_ask(rig, "POST " PODS,
-			 "{'metadata':{'name':'p','labels':{" LSR "},'annotations':{'"
-			 "scheduling.koordinator.sh/resource-spec':'{'}},'spec':{"
-			 "'schedulerName':'neap-scheduler','containers':[{'name':'c',"
-			 "'image':'i','resources':{'requests':{'cpu':'2'},'limits':{"
-			 "'cpu':'2'}}}]}}"),
-		201);
-	for (int i = 0; i < 4000; i++) {
-		assert_int_equal(kube_ask(rig, "GET " PODS "/p", NULL), 200);
-		if (strstr(kube_text(rig->body, "status.conditions.0.message"),
-			   NEAP_KEY_RESOURCE_SPEC))
-			return;
-		kube_run(rig, 5);
-		kube_now += 500000;
-	}
-	fail_msg("%s", kube_text(rig->body, "status.conditions.0.message"));
+	add_noted(rig, "p", LSR, "resource-spec", "{");
+
+	schedule_until(rig, "GET " PODS "/p",
+		       "status.conditions.0.message~" NEAP_KEY_RESOURCE_SPEC, NULL, NULL);
 }
 
 /* --- what happens between --- */
@@ -366,6 +387,10 @@ static void test_refused_by_conflict(void **state)
 			 201);
 	create(rig, "p", bind_thief);
 	assert_string_equal(cpus_of(rig, "p"), "4-5");
+	schedule_until(rig, "GET /api/v1/events?fieldSelector=reason=FailedScheduling",
+		       "items.0.message=Operation cannot be fulfilled on pods/binding "
+		       "\"p\": CPU 0 of node a is given to pod default/thief already",
+		       "items.0.involvedObject.name=p", NULL);
 	assert_int_equal(check_all(rig), 2);
 	/* Nothing of the refused binding is left. */
 	add_pod(rig, "q", 4);
@@ -484,8 +509,7 @@ static void test_kept_for_whom_room_is_made(void **state)
 					    NULL,
 					    200,
 					    {"status.nominatedNodeName=a"}});
-	schedule_wait_message(rig, "sneaks",
-			      "not enough cpus available to satisfy request");
+	schedule_wait_message(rig, "sneaks", TOO_FEW("1", "1"));
 	assert_int_equal(kube_ask(rig, "GET " PODS "/low", NULL), 200);
 	assert_null(kube_differs(rig->body, "metadata.deletionGracePeriodSeconds=30"));
 	assert_int_equal(kube_ask(rig, "DELETE " PODS "/low?gracePeriodSeconds=0", NULL),

@@ -57,6 +57,27 @@ static void test_nothing_said_is_kube_schedulers(void **state)
 			   "\"profiles\": [{}]}");
 	assert_string_equal(config->profiles[0].name, "default-scheduler");
 	(void)neap_schedule_config_unref(config);
+	/* Koordinator's own example of NodeNUMAResource. */
+	config = read_good(
+		"apiVersion: kubescheduler.config.k8s.io/v1beta2\n"
+		"kind: KubeSchedulerConfiguration\n"
+		"profiles:\n"
+		"- pluginConfig:\n"
+		"  - name: NodeNUMAResource\n"
+		"    args:\n"
+		"      apiVersion: kubescheduler.config.k8s.io/v1beta2\n"
+		"      kind: NodeNUMAResourceArgs\n"
+		"      scoringStrategy:\n"
+		"        type: LeastAllocated\n"
+		"        resources:\n"
+		"        - {name: cpu, weight: 1}\n"
+		"        - {name: memory, weight: 1}\n"
+		"        - {name: \"kubernetes.io/batch-cpu\", weight: 1}\n"
+		"        - {name: \"kubernetes.io/batch-memory\", weight: 1}\n");
+	assert_true(config->has_cpus);
+	assert_int_equal(config->cpus.weight_count, 4);
+	assert_string_equal(config->cpus.names[2], "kubernetes.io/batch-cpu");
+	(void)neap_schedule_config_unref(config);
 }
 
 static void test_example(void **state)
@@ -190,7 +211,7 @@ static void test_cpus(void **state)
 	assert_int_equal(args.default_bind, NEAP_BIND_SPREAD);
 	assert_true(args.is_score_most_allocated && args.is_most_allocated);
 	assert_int_equal(args.weight_count, 1);
-	assert_int_equal(args.weights[0].resource, NEAP_RESOURCE_MEMORY);
+	assert_string_equal(args.names[0], "memory");
 	assert_int_equal(args.weights[0].weight, 3);
 	assert_int_equal(args.max_refs, 1);
 	json_decref(json);
@@ -214,7 +235,8 @@ static const struct {
 	 "f.yaml: kind: is missing: it is KubeSchedulerConfiguration"},
 	{"apiVersion: kubescheduler.config.k8s.io/v2\nkind: KubeSchedulerConfiguration",
 	 "f.yaml:1: apiVersion: 'kubescheduler.config.k8s.io/v2' is unknown: there are "
-	 "kubescheduler.config.k8s.io/v1, kubescheduler.config.k8s.io/v1beta3"},
+	 "kubescheduler.config.k8s.io/v1, kubescheduler.config.k8s.io/v1beta3, "
+	 "kubescheduler.config.k8s.io/v1beta2"},
 	{"apiVersion: kubescheduler.config.k8s.io/v1\nkind: Pod",
 	 "f.yaml:2: kind: 'Pod' is unknown: there are KubeSchedulerConfiguration"},
 	{HEAD "extenders:\n- urlPrefix: http://x\n",
@@ -369,6 +391,13 @@ static const struct {
 	{ARGS("NodeNUMAResource", "{defaultCPUBindPolicy: Whole}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.defaultCPUBindPolicy: 'Whole' is "
 	 "unknown: there are FullPCPUs, SpreadByPCPUs"},
+	{ARGS("NodeNUMAResource", "{scoringStrategy: {resources: [{name: 'a b'}]}}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.scoringStrategy.resources[0].name: "
+	 "'a b' is no name of a resource"},
+	{ARGS("NodeNUMAResource",
+	      "{scoringStrategy: {resources: [{name: a/b}, {name: a/b}]}}"),
+	 "f.yaml:7: profiles[0].pluginConfig[0].args.scoringStrategy.resources[1].name: "
+	 "'a/b' is there twice"},
 	{ARGS("NodeNUMAResource",
 	      "{numaScoringStrategy: {resources: [{name: cpu, weight: 2}]}}"),
 	 "f.yaml:7: profiles[0].pluginConfig[0].args.numaScoringStrategy.resources: must "

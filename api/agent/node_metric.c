@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "api/agent/node_keep_priv.h"
+#include "api/agent/pins.h"
 #include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/cluster/pod_class.h"
 #include "engine/machine/window.h"
 
 #define MIB         1048576
@@ -90,72 +92,80 @@ static json_t *aggregated_json(const struct node_state *state,
 
 /* --- its pods --- */
 
-/* Bands of spec.priority; the label wins. NULL: none. */
-static const char *class_of(const struct neap_object *pod, const json_t *tree)
+/* What is listed, as pods or host applications: the rest of the node's use is the system's. */
+struct listed {
+	double cores;
+	int64_t bytes;
+};
+
+static double cores_of(const struct neap_workload *workload)
 {
-	static const struct {
-		const char *name;
-		json_int_t from, to;
-	} bands[] = {{"koord-prod", 9000, 9999},
-		     {"koord-mid", 7000, 7999},
-		     {"koord-batch", 5000, 5999},
-		     {"koord-free", 3000, 3999}};
-	const char *label = neap_object_label(pod, "koordinator.sh/priority-class");
-	const json_t *priority =
-		json_object_get(json_object_get(tree, "spec"), "priority");
+	return isnan(workload->used_avg_cores) ? workload->used_cores
+					       : workload->used_avg_cores;
+}
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(bands); i++) {
-		json_int_t value = json_integer_value(priority);
+/* NULL: nothing is known of it. */
+static json_t *workload_json(const struct neap_workload *workload, struct listed *listed)
+{
+	double cores = cores_of(workload);
+	json_t *usage = usage_json(milli_of(cores), workload->memory_bytes);
 
-		if (label ? strcmp(label, bands[i].name) == 0
-			  : json_is_integer(priority) && value >= bands[i].from &&
-				    value <= bands[i].to)
-			return bands[i].name;
-	}
-	return NULL;
+	if (usage && milli_of(cores) != NEAP_MISSING)
+		listed->cores += cores;
+	if (usage && workload->memory_bytes != NEAP_MISSING)
+		listed->bytes += workload->memory_bytes;
+	return usage;
 }
 
 struct pods {
 	const struct node_state *state;
 	struct neap_map *by_uid; /* workloads of the sample */
+	struct listed *listed;
 	json_t *list;
+	bool is_short; /* of memory */
 };
+
+static void list_pod(struct pods *pods, const struct neap_object *object,
+		     const json_t *tree)
+{
+	const struct neap_workload *workload =
+		neap_map_find(pods->by_uid, neap_pins_group_uid(object, tree));
+	struct neap_pod_class class = neap_pod_class_read(tree);
+	json_t *usage = workload ? workload_json(workload, pods->listed) : NULL;
+
+	if (usage)
+		(void)json_array_append_new(
+			pods->list,
+			json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", object->name,
+				  "namespace", object->ns, "podUsage", usage, "priority",
+				  neap_band_name(class.band), "qos",
+				  neap_qos_name(class.qos)));
+}
 
 static bool take_pod(void *arg, struct neap_object *object)
 {
 	struct pods *pods = arg;
 	const char *place = neap_object_field(object, "spec.nodeName");
-	const struct neap_workload *workload;
-	json_t *usage, *tree;
+	json_t *tree;
 
 	if (!place || strcmp(place, pods->state->config->node_name) != 0)
 		return true;
-	workload = neap_map_find(pods->by_uid, object->uid);
-	usage = workload ? usage_json(milli_of(isnan(workload->used_avg_cores)
-						       ? workload->used_cores
-						       : workload->used_avg_cores),
-				      workload->memory_bytes)
-			 : NULL;
-	if (!usage)
-		return true;
 	tree = neap_object_tree(object);
-	(void)json_array_append_new(
-		pods->list,
-		json_pack("{s:s, s:s, s:o, s:s*, s:s*}", "name", object->name,
-			  "namespace", object->ns, "podUsage", usage, "priority",
-			  class_of(object, tree), "qos",
-			  neap_object_label(object, "koordinator.sh/qosClass")));
+	if (tree)
+		list_pod(pods, object, tree);
+	pods->is_short = !tree;
 	json_decref(tree);
-	return true;
+	return !pods->is_short;
 }
 
 /* False without memory. */
 static bool find_pods(const struct node_state *state, const struct neap_sample *sample,
-		      json_t *list)
+		      json_t *list, struct listed *listed)
 {
 	struct neap_store *store = state->config->store;
 	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct pods pods = {.state = state, .by_uid = neap_map_new(), .list = list};
+	struct pods pods = {
+		.state = state, .by_uid = neap_map_new(), .listed = listed, .list = list};
 	bool ok = pods.by_uid;
 	struct neap_error err;
 
@@ -164,42 +174,42 @@ static bool find_pods(const struct node_state *state, const struct neap_sample *
 				  &sample->workloads[i]);
 	/* With what others than pods use it is no matter. */
 	ok = ok &&
-	     neap_store_list(store, "pods", NULL, &place, take_pod, &pods, &err) >= 0;
+	     neap_store_list(store, "pods", NULL, &place, take_pod, &pods, &err) >= 0 &&
+	     !pods.is_short;
 	neap_map_free(pods.by_uid);
 	return ok;
 }
 
 /* --- the whole --- */
 
-/* Use of the node less that of its workloads, not below 0. Host applications are listed beside. */
-static json_t *rest_json(const struct neap_sample *sample, json_t *host_apps)
+static void list_host_apps(const struct neap_sample *sample, json_t *list,
+			   struct listed *listed)
 {
-	double cores = sample->used_avg_cores;
-	int64_t bytes = sample->memory_used_bytes;
-
 	for (size_t i = 0; i < sample->workload_count; i++) {
 		const struct neap_workload *workload = &sample->workloads[i];
-		int64_t milli = milli_of(workload->used_avg_cores);
 		json_t *usage;
 
-		if (milli != NEAP_MISSING)
-			cores -= workload->used_avg_cores;
-		if (bytes != NEAP_MISSING && workload->memory_bytes != NEAP_MISSING)
-			bytes -= workload->memory_bytes;
 		if (strcmp(workload->source, "host") != 0)
 			continue;
-		usage = usage_json(milli, workload->memory_bytes);
+		usage = workload_json(workload, listed);
 		if (usage)
 			(void)json_array_append_new(
-				host_apps,
-				json_pack("{s:s, s:o, s:s*}", "name", workload->name,
-					  "usage", usage, "qos",
-					  workload->qos == NEAP_QOS_NONE
-						  ? NULL
-						  : workload->qos_name));
+				list, json_pack("{s:s, s:o, s:s*}", "name",
+						workload->name, "usage", usage, "qos",
+						workload->qos == NEAP_QOS_NONE
+							? NULL
+							: workload->qos_name));
 	}
-	if (bytes != NEAP_MISSING && bytes < 0)
-		bytes = 0;
+}
+
+/* Use of the node less what is listed, not below 0. */
+static json_t *rest_json(const struct neap_sample *sample, const struct listed *listed)
+{
+	double cores = sample->used_avg_cores - listed->cores;
+	int64_t bytes = sample->memory_used_bytes;
+
+	if (bytes != NEAP_MISSING)
+		bytes = bytes > listed->bytes ? bytes - listed->bytes : 0;
 	return usage_json(milli_of(cores < 0 ? 0 : cores), bytes);
 }
 
@@ -207,6 +217,7 @@ json_t *node_metric_make(const struct node_state *state, int64_t now)
 {
 	const struct neap_sample *sample =
 		state->config->node ? neap_node_sample(state->config->node) : NULL;
+	struct listed listed = {0};
 	json_t *pods, *host_apps, *usage;
 	char time[32];
 
@@ -217,16 +228,17 @@ json_t *node_metric_make(const struct node_state *state, int64_t now)
 		return NULL;
 	pods = json_array();
 	host_apps = json_array();
-	if (!pods || !find_pods(state, sample, pods)) {
+	if (!pods || !find_pods(state, sample, pods, &listed)) {
 		json_decref(usage);
 		json_decref(pods);
 		json_decref(host_apps);
 		return NULL;
 	}
+	list_host_apps(sample, host_apps, &listed);
 	(void)neap_time_format(now, 0, time, sizeof(time));
 	return json_pack("{s:s, s:{s:o, s:o, s:o*}, s:o, s:o}", "updateTime", time,
 			 "nodeMetric", "nodeUsage", usage, "aggregatedNodeUsages",
 			 aggregated_json(state, sample), "systemUsage",
-			 rest_json(sample, host_apps), "podsMetric", pods,
+			 rest_json(sample, &listed), "podsMetric", pods,
 			 "hostApplicationMetric", host_apps);
 }

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "api/kube/crd.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/cluster/cpu_policy.h"
+#include "engine/cluster/resource_status.h"
 
-#define STATUS    "scheduling.koordinator.sh/resource-status"
 #define HUGEPAGES "hugepages-"
 #define PAGES_MAX 256 /* sizes by NUMA nodes */
 
@@ -21,7 +21,7 @@
 struct pods {
 	const struct neap_node_keep_config *config;
 	struct neap_report_pod *list;
-	json_t **statuses; /* what the zones lie in */
+	struct neap_resource_status *statuses; /* what the zones lie in */
 	struct neap_object **objects;
 	size_t count, room;
 	bool has_failed;
@@ -35,7 +35,7 @@ static bool grow(struct pods *pods)
 	if (grown)
 		pods->list = grown;
 	if (grown)
-		grown = neap_realloc_array(pods->statuses, room, sizeof(json_t *));
+		grown = neap_realloc_array(pods->statuses, room, sizeof(*pods->statuses));
 	if (grown)
 		pods->statuses = grown;
 	if (grown)
@@ -48,24 +48,23 @@ static bool grow(struct pods *pods)
 	return grown != NULL;
 }
 
-/* Annotation resource-status of a pod that is not finished; NULL: none that can be read. */
-static int status_of(struct neap_object *object, json_t **ret)
+/* Of a pod that is not finished; nothing when it cannot be read. False without memory. */
+static bool status_of(const struct neap_object *object, struct neap_resource_status *ret)
 {
 	json_t *tree = neap_object_tree(object);
 	const char *phase = json_string_value(
 		json_object_get(json_object_get(tree, "status"), "phase"));
 	const char *text = json_string_value(json_object_get(
 		json_object_get(json_object_get(tree, "metadata"), "annotations"),
-		STATUS));
-	json_error_t where;
+		NEAP_KEY_RESOURCE_STATUS));
 	int failed = tree ? 0 : -NEAP_ENOMEM;
 
-	*ret = NULL;
+	memset(ret, 0, sizeof(*ret));
 	if (text &&
 	    !(phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))
-		failed = neap_json_parse(text, strlen(text), 0, ret, &where);
+		failed = neap_resource_status_read(text, ret, NULL);
 	json_decref(tree);
-	return failed == -NEAP_ENOMEM ? failed : 0;
+	return failed != -NEAP_ENOMEM;
 }
 
 static bool take_pod(void *arg, struct neap_object *object)
@@ -73,15 +72,13 @@ static bool take_pod(void *arg, struct neap_object *object)
 	struct pods *pods = arg;
 	const char *place = neap_object_field(object, "spec.nodeName");
 	const char *qos = neap_object_label(object, "koordinator.sh/qosClass");
+	struct neap_resource_status status;
 	struct neap_report_pod *pod;
-	const char *cpus;
-	json_t *status;
 
 	if (!place || strcmp(place, pods->config->node_name) != 0)
 		return true;
-	if (status_of(object, &status) < 0 ||
-	    (pods->count == pods->room && !grow(pods))) {
-		json_decref(status);
+	if (!status_of(object, &status) || (pods->count == pods->room && !grow(pods))) {
+		neap_resource_status_done(&status);
 		pods->has_failed = true;
 		return false;
 	}
@@ -91,10 +88,8 @@ static bool take_pod(void *arg, struct neap_object *object)
 	pod->name = object->name;
 	pod->uid = object->uid;
 	pod->qos = qos ? neap_qos_parse(qos) : NEAP_QOS_NONE;
-	pod->zones = json_object_get(status, "numaNodeResources");
-	cpus = json_string_value(json_object_get(status, "cpuset"));
-	if (cpus && neap_cpuset_parse(&pod->cpus, cpus, NULL) < 0)
-		neap_cpuset_clear(&pod->cpus);
+	pod->zones = status.zones;
+	neap_cpuset_copy(&pod->cpus, &status.cpus);
 	pods->statuses[pods->count] = status;
 	pods->objects[pods->count++] = neap_object_ref(object);
 	return true;
@@ -103,7 +98,7 @@ static bool take_pod(void *arg, struct neap_object *object)
 static void pods_done(struct pods *pods)
 {
 	for (size_t i = 0; i < pods->count; i++) {
-		json_decref(pods->statuses[i]);
+		neap_resource_status_done(&pods->statuses[i]);
 		(void)neap_object_unref(pods->objects[i]);
 	}
 	free(pods->list);

@@ -119,7 +119,7 @@ static void drop(struct neap_pins *pins, const char *uid)
 	free(pin);
 }
 
-static const char *group_uid(const struct neap_object *object, const json_t *tree)
+const char *neap_pins_group_uid(const struct neap_object *object, const json_t *tree)
 {
 	const char *mirror = text_of(annotations_of(tree), KEY_MIRROR);
 
@@ -184,7 +184,7 @@ static void take_pod(struct neap_pins *pins, const struct neap_object *object,
 	if (!node || strcmp(node, pins->config.node_name) != 0)
 		return;
 	tree = neap_object_tree(object);
-	uid = tree ? group_uid(object, tree) : object->uid;
+	uid = tree ? neap_pins_group_uid(object, tree) : object->uid;
 	if (is_gone || (tree && is_over(tree)))
 		drop(pins, uid);
 	else if (!tree || !tell(pins, object, tree, uid))

@@ -29,5 +29,7 @@ void neap_pins_end(struct neap_pins *pins);
 
 /* What the object of a pod says. NEAP_EINVAL: its annotation cannot be read, and the rest is there; NEAP_ENOMEM. */
 int neap_pins_read(const json_t *pod, struct neap_cpu_said *ret, struct neap_error *err);
+/* What its groups are named by: its uid, but of a pod that a kubelet has from a file. As long as tree and object. */
+const char *neap_pins_group_uid(const struct neap_object *object, const json_t *tree);
 
 #endif

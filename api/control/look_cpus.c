@@ -407,6 +407,11 @@ static bool add_detail(json_t *row, const struct neap_look_view *view,
 	return done;
 }
 
+void look_add_warning(json_t *row, const struct neap_cluster_node *node)
+{
+	neap_json_set_text(row, "warning", node->trouble ? node->trouble : "");
+}
+
 json_t *look_cpus_json(const struct neap_look_view *view,
 		       const struct neap_cluster_node *node, bool is_summary)
 {
@@ -419,6 +424,7 @@ json_t *look_cpus_json(const struct neap_look_view *view,
 
 	if (!done)
 		return NULL;
+	look_add_warning(row, node);
 	(void)neap_cluster_settle(view->cluster);
 	/* The object is seen a moment before the book, or after it. */
 	if (!cpus || !cpus->numa || !stored) {

@@ -276,6 +276,8 @@ static json_t *node_json(const struct maker *maker, const struct neap_report_nod
 	json_t *row = json_pack("{s:s, s:b}", "node", name_of(maker, node->row), "fits",
 				node->reason_count == 0);
 
+	look_add_warning(row,
+			 neap_cluster_settle(maker->view->cluster)->nodes[node->row]);
 	if (row &&
 	    (node->reason_count ? add_reasons(maker, row, node)
 				: add_scores(maker, row, node)) &&

@@ -9,6 +9,8 @@
 
 /* --- look_cpus.c --- */
 
+/* What of the node cannot be read, as the member warning; nothing where there is none. */
+void look_add_warning(json_t *row, const struct neap_cluster_node *node);
 /* One node; is_summary: without its CPUs and pods. */
 json_t *look_cpus_json(const struct neap_look_view *view,
 		       const struct neap_cluster_node *node, bool is_summary);

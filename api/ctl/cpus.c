@@ -81,6 +81,10 @@ static void add_row(struct neap_table *table, const json_t *node)
 	numa_policy = numa_policy != NULL ? numa_policy : "";
 	(void)snprintf(policy, sizeof(policy), "%s%s%s", bind,
 		       *bind && *numa_policy ? ", " : "", numa_policy);
+	if (json_object_get(node, "warning") != NULL)
+		(void)snprintf(policy + strlen(policy), sizeof(policy) - strlen(policy),
+			       "%s%s", *policy ? "; " : "",
+			       neap_cell_text(node, "warning"));
 	neap_table_add(table, (const char *[]){
 				      neap_cell_text(node, "node"),
 				      neap_cell_integer(node, "socket_count", sockets),

@@ -309,6 +309,9 @@ void neap_ctl_cpus_draw(const json_t *node, struct neap_buf *out)
 	size_t count;
 
 	neap_buf_init(&raw, NEAP_BUF_REPLY);
+	if (json_object_get(node, "warning") != NULL)
+		neap_buf_addf(&raw, "%s: %s\n", neap_cell_text(node, "node"),
+			      neap_cell_text(node, "warning"));
 	if (json_object_get(node, "trouble") != NULL) {
 		neap_buf_addf(&raw, "%s: %s\n", neap_cell_text(node, "node"),
 			      neap_cell_text(node, "trouble"));

@@ -150,6 +150,10 @@ static void add_node(struct neap_table *table, const json_t *node)
 		neap_buf_addf(&why, "%s%s %lld", i ? ", " : "",
 			      neap_cell_text(row, "score"), (long long)counts);
 	}
+	if (json_object_get(node, "warning") != NULL)
+		neap_buf_addf(&why, "%s%s",
+			      json_object_get(node, "reasons") ? "; " : ", ",
+			      neap_cell_text(node, "warning"));
 	neap_table_add(table,
 		       (const char *[]){neap_cell_text(node, "node"),
 					json_is_true(json_object_get(node, "fits"))

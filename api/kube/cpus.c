@@ -10,11 +10,11 @@
 
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
-#include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpu_policy.h"
 #include "engine/cluster/pod.h"
+#include "engine/cluster/resource_status.h"
 #include "engine/machine/cpuset.h"
 
 /* A pod on the node under which it stands. */
@@ -209,23 +209,19 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 /* The text of the list in a resource-status (NULL: none), to be freed; NULL where there is none. False without memory. */
 static bool parse_cpus(const char *text, char **ret)
 {
-	json_error_t where;
-	json_t *status = NULL;
-	const char *cpus;
-	int failed;
+	struct neap_resource_status status;
+	bool done = true;
+	int failed = neap_resource_status_read(text, &status, NULL);
 
 	*ret = NULL;
-	if (!text)
-		return true;
-	failed = neap_json_parse(text, strlen(text), 0, &status, &where);
-	if (failed == -NEAP_ENOMEM)
-		return false;
-	cpus = json_string_value(json_object_get(status, "cpuset"));
-	if (failed == 0 && cpus && *cpus)
-		*ret = neap_strdup(cpus);
-	failed = failed == 0 && cpus && *cpus && !*ret;
-	json_decref(status);
-	return !failed;
+	if (failed < 0)
+		return failed != -NEAP_ENOMEM;
+	if (*status.cpus_text) {
+		*ret = neap_strdup(status.cpus_text);
+		done = *ret;
+	}
+	neap_resource_status_done(&status);
+	return done;
 }
 
 static bool read_cpus(const json_t *pod, char **ret)
@@ -313,20 +309,21 @@ static int nomem(struct call *call)
 				    &err);
 }
 
-static int refuse(struct call *call, const struct holder *holder, int cpu)
+/* name: of the pod, as the path of a new one has none. */
+static int refuse(struct call *call, const char *name, const struct holder *holder,
+		  int cpu)
 {
 	char why[NEAP_POD_KEY + 320];
 
 	(void)snprintf(why, sizeof(why),
 		       "CPU %d of node %.253s is given to pod %s/%s already", cpu,
 		       holder->node, holder->ns, holder->name);
-	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
-				      call->target.name, why);
+	(void)neap_kube_fail_conflict(&call->failure, call->target.kind, name, why);
 	if (strcmp(call->target.sub, "binding") == 0) {
 		call->failure.part = "binding";
 		(void)snprintf(call->failure.message, sizeof(call->failure.message),
 			       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
-			       call->target.name, why);
+			       name, why);
 	}
 	return -1;
 }
@@ -358,7 +355,7 @@ static int check(struct call *call, const char *ns, const char *name, const char
 		}
 		found = count(holder, wanted, counts, call->kube->cpu_refs_max);
 		if (found >= 0)
-			failed = refuse(call, holder, found);
+			failed = refuse(call, name, holder, found);
 	}
 	free(counts);
 	return failed;

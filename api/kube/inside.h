@@ -38,7 +38,8 @@ void neap_kube_ask_delete(struct neap_kube *kube, const struct neap_kube_ask *as
 /* As by pods/NAME/eviction: NEAP_KUBE_TOO_MANY_REQUESTS when a budget forbids it. */
 void neap_kube_ask_evict(struct neap_kube *kube, const struct neap_kube_ask *ask,
 			 const char *uid, int64_t grace_s);
-/* As by pods/NAME/binding. annotations: put on the pod with it, in one write; borrowed, may be NULL. */
+/* As by pods/NAME/binding. annotations: put on the pod with it, in one write, null takes one away;
+ * borrowed, may be NULL. */
 void neap_kube_ask_bind(struct neap_kube *kube, const struct neap_kube_ask *ask,
 			const char *uid, const char *node, json_t *annotations);
 

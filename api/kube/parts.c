@@ -79,7 +79,8 @@ static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int
 	json_t *annotations =
 		json_object_get(json_object_get(binding, "metadata"), "annotations");
 	json_t *spec = member(tree, "spec"), *status = member(tree, "status");
-	json_t *to;
+	json_t *to, *value;
+	const char *key;
 
 	if (!spec || !status ||
 	    json_object_set_new(spec, "nodeName", json_string(node)) < 0 ||
@@ -88,7 +89,15 @@ static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int
 	if (json_object_size(annotations) == 0)
 		return true;
 	to = member(member(tree, "metadata"), "annotations");
-	return to && json_object_update(to, annotations) == 0;
+	if (!to)
+		return false;
+	json_object_foreach (annotations, key, value) {
+		if (json_is_null(value))
+			(void)json_object_del(to, key); /* may not be there */
+		else if (json_object_set(to, key, value) < 0)
+			return false;
+	}
+	return true;
 }
 
 static int check_binding(struct call *call, const json_t *binding, const json_t *tree,

@@ -216,7 +216,8 @@ static const char *const idle[] = {"parallelism",
 static int check_head(const struct config_reader *reader, const json_t *json,
 		      struct neap_error *err)
 {
-	static const char *const versions[] = {GROUP "v1", GROUP "v1beta3", NULL};
+	static const char *const versions[] = {GROUP "v1", GROUP "v1beta3",
+					       GROUP "v1beta2", NULL};
 	static const char *const kinds[] = {"KubeSchedulerConfiguration", NULL};
 	static const char *const names[] = {"apiVersion",
 					    "kind",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Configuration of the scheduler: KubeSchedulerConfiguration of kubescheduler.config.k8s.io, versions v1 and v1beta3, as
+ * Configuration of the scheduler: KubeSchedulerConfiguration of kubescheduler.config.k8s.io, versions v1, v1beta3 and v1beta2, as
  * YAML or JSON. What neap cannot do is refused with the path of the field and its line; what means nothing here and
  * does no harm is a note. Immutable and counted. */
 #ifndef NEAP_API_SCHEDULE_CONFIG_H

@@ -9,6 +9,8 @@
 #include "api/schedule/schedule_priv.h"
 #include "engine/cluster/volumes.h"
 
+#define TROUBLE 256
+
 /* --- what happened --- */
 
 bool scheduler_is_same(const json_t *a, const json_t *b, const char *name)
@@ -92,24 +94,13 @@ static int hear_pod(struct neap_scheduler *scheduler,
 			      err);
 }
 
-/* What it has of a resource that cannot be read is nothing; said when it begins. */
-static void tell_trouble(struct neap_scheduler *scheduler, const char *name)
-{
-	const struct neap_cluster_node *node =
-		neap_cluster_find_node(scheduler->cluster, name);
-
-	if (node && node->trouble)
-		neap_log_line(scheduler->log, NEAP_LOG_WARN,
-			      "scheduler: node %s: status.allocatable.%s", name,
-			      node->trouble);
-}
-
 static int hear_node(struct neap_scheduler *scheduler,
 		     const struct neap_store_event *event, struct neap_error *err)
 {
-	const struct neap_cluster_node *node;
+	const struct neap_cluster_node *node =
+		neap_cluster_find_node(scheduler->cluster, event->object->name);
+	char before[TROUBLE] = "";
 	unsigned moved = 0;
-	bool was_whole;
 	int ret;
 
 	if (event->what == NEAP_STORE_DELETED) {
@@ -117,14 +108,15 @@ static int hear_node(struct neap_scheduler *scheduler,
 		scheduler->moved |= NEAP_MOVED_LABELS; /* there are fewer domains */
 		return 0;
 	}
-	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
-	was_whole = !node || !node->trouble;
+	if (node && node->trouble)
+		(void)snprintf(before, sizeof(before), "%s", node->trouble);
 	ret = neap_cluster_set_node(scheduler->cluster, event->object, &moved, err);
 	if (ret == 0)
 		ret = neap_reserve_book_resolve(scheduler->book, &moved, err);
 	scheduler->moved |= moved;
-	if (ret == 0 && was_whole)
-		tell_trouble(scheduler, event->object->name);
+	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
+	if (ret == 0 && node->trouble && strcmp(node->trouble, before) != 0)
+		scheduler_tell_node(scheduler, node);
 	if (ret != -NEAP_ETOOLARGE)
 		return ret;
 	neap_log_line(scheduler->log, NEAP_LOG_WARN, "scheduler: node %s is left out: %s",

@@ -2,6 +2,7 @@
  *
  * Deciding, and writing down what was decided. A pod counts on its node from the decision on; when its binding is
  * refused that is undone, and it is tried again after a pause. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 
 /* Of a message; the words of thousands of different reasons end somewhere. */
 #define MESSAGE_BYTES 4096
-/* Nodes on which CPUs are looked for, the best first, before the pod waits. */
-#define CLAIMS_MAX 4
+/* What another node that is asked for CPUs counts, in looks. */
+#define CLAIM_LOOKS 10
 
 static struct neap_pod *find_same(struct neap_scheduler *scheduler,
 				  const struct bind *bind)
@@ -62,9 +63,12 @@ void scheduler_bind_free(struct bind *bind)
 	free(bind);
 }
 
+/* "": it is taken away; NULL: it stays as it is. */
 static const char *note_of(const struct bind *bind, const char *key)
 {
-	return json_string_value(json_object_get(bind->notes, key));
+	const json_t *note = json_object_get(bind->notes, key);
+
+	return json_is_null(note) ? "" : json_string_value(note);
 }
 
 /* Where the pod became what it is by the binding alone it need not be read again. */
@@ -78,6 +82,17 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 			       note_of(bind, NEAP_KEY_RESOURCE_STATUS)))
 		neap_cluster_confirm(scheduler->cluster, pod,
 				     scheduler->now() + CONFIRM_USEC);
+}
+
+/* Another version is no news: the next attempt is of that one. */
+static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bind,
+			const struct neap_pod *pod,
+			const struct neap_kube_failure *failure)
+{
+	bool is_version = failure->reason == NEAP_KUBE_CONFLICT && !failure->part;
+
+	if (!bind->told && !is_version)
+		scheduler_tell_refused(scheduler, pod, failure->message, NULL);
 }
 
 void scheduler_bound(void *arg, struct neap_object *object,
@@ -104,6 +119,8 @@ void scheduler_bound(void *arg, struct neap_object *object,
 		neap_log_line(scheduler->log, NEAP_LOG_DEBUG,
 			      "scheduler: binding %s to %s: %s", bind->key, bind->node,
 			      failure ? failure->message : "no answer");
+		if (failure)
+			tell_failed(scheduler, bind, pod, failure);
 		undo(scheduler, pod, bind->key);
 	}
 	if (bind->told)
@@ -119,7 +136,7 @@ void scheduler_bound(void *arg, struct neap_object *object,
 static bool make_notes(const struct neap_pod *pod, const struct neap_claim *claim,
 		       json_t **ret)
 {
-	bool says = claim || *pod->reservation;
+	bool says = claim || *pod->reservation || (pod->cpus && pod->cpus->status);
 
 	*ret = says ? neap_claim_annotations(pod, claim) : NULL;
 	return !says || *ret;
@@ -188,43 +205,75 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	return 0;
 }
 
-/* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
- * single CPUs. *ret_row: the best. As neap_decide_claim, with the words of the first node. */
-static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
-		      uint32_t *ret_row, struct neap_claim **ret, struct neap_error *err)
+/* On the other nodes that fit, the best first. *ret_row, *ret_asked: the last one, and how many there were. */
+static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		       uint32_t *ret_row, size_t *ret_asked, struct neap_claim **ret,
+		       struct neap_error *err)
 {
-	uint32_t rows[CLAIMS_MAX];
+	size_t count = neap_decide_fitting(scheduler->decide);
+	neap_auto_free uint32_t *rows = neap_alloc_array(count, sizeof(*rows));
+	int failed = -NEAP_ENOFIT;
+
+	if (!rows)
+		return neap_error_nomem(err);
+	neap_decide_best(scheduler->decide, rows);
+	for (size_t i = 1; i < count && failed == -NEAP_ENOFIT; i++) {
+		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret, err);
+		*ret_row = rows[i];
+		++*ret_asked;
+	}
+	return failed;
+}
+
+/* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
+ * single CPUs. *ret_row: the best. As neap_decide_claim; *err: the words of the first node where none can. */
+static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		      uint32_t *ret_row, size_t *ret_asked, struct neap_claim **ret,
+		      struct neap_error *err)
+{
 	struct neap_error other;
 	int failed = neap_decide_claim(scheduler->decide, pod, *ret_row, ret, err);
-	size_t count;
 
+	*ret_asked = 1;
 	if (failed != -NEAP_ENOFIT)
 		return failed;
-	count = neap_decide_best(scheduler->decide, rows, CLAIMS_MAX);
-	for (size_t i = 1; i < count && failed == -NEAP_ENOFIT; i++) {
-		failed = neap_decide_claim(scheduler->decide, pod, rows[i], ret, &other);
-		*ret_row = rows[i];
-	}
-	if (failed < 0 && failed != -NEAP_ENOFIT && failed != -(int)err->code)
+	failed = claim_other(scheduler, pod, ret_row, ret_asked, ret, &other);
+	if (failed < 0 && failed != -NEAP_ENOFIT)
 		*err = other;
 	return failed;
 }
 
-static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
-		     const char *key, uint32_t row)
+static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+			 const char *key, size_t asked, const struct neap_error *err)
+{
+	bool is_room = err->code == NEAP_ENOFIT;
+	char message[sizeof(err->msg) + 160];
+
+	neap_queue_park(scheduler->queue, key,
+			is_room ? neap_decide_wakes(scheduler->decide) : 0,
+			scheduler->now());
+	(void)snprintf(
+		message, sizeof(message),
+		"0/%zu nodes are available: %zu fit, and of the %zu asked none can "
+		"give its CPUs: %s.",
+		neap_decide_nodes(scheduler->decide),
+		neap_decide_fitting(scheduler->decide), asked, err->msg);
+	scheduler_tell_refused(scheduler, pod, is_room ? message : err->msg, NULL);
+}
+
+/* Returns how many nodes were asked for CPUs. */
+static size_t bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
+		       const char *key, uint32_t row)
 {
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	struct bind *bind;
-	int failed = claim_best(scheduler, pod, &row, &claim, &err);
+	size_t asked;
+	int failed = claim_best(scheduler, pod, &row, &asked, &claim, &err);
 
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
-		neap_queue_park(
-			scheduler->queue, key,
-			failed == -NEAP_ENOFIT ? neap_decide_wakes(scheduler->decide) : 0,
-			scheduler->now());
-		scheduler_tell_refused(scheduler, pod, err.msg, NULL);
-		return;
+		refuse_claim(scheduler, pod, key, asked, &err);
+		return asked;
 	}
 	bind = failed < 0 ? NULL : neap_alloc(sizeof(*bind));
 	if (!bind)
@@ -238,6 +287,7 @@ static void bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		failed = scheduler_bind_take(scheduler, pod, row, claim, bind, &err);
 	if (failed < 0)
 		neap_queue_retry(scheduler->queue, key, scheduler->now());
+	return asked;
 }
 
 /* Room is made by pods of lower priority: they go as they go when they are deleted, with their grace. */
@@ -322,8 +372,8 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {
-		bind_pod(scheduler, pod, key, choice.row);
-		return choice.looked_at + DECISION_LOOKS;
+		return choice.looked_at + DECISION_LOOKS +
+		       CLAIM_LOOKS * (bind_pod(scheduler, pod, key, choice.row) - 1);
 	}
 	if (ret == 0) {
 		refuse(scheduler, pod, key);

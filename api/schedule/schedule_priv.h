@@ -192,6 +192,9 @@ void scheduler_tell_placed(struct neap_scheduler *scheduler, const struct neap_p
  * made; "": none any more; NULL: as it was. */
 void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			    const char *message, const char *nominated);
+/* What of a node cannot be read. */
+void scheduler_tell_node(struct neap_scheduler *scheduler,
+			 const struct neap_cluster_node *node);
 void scheduler_tell_gated(struct neap_scheduler *scheduler, const struct neap_pod *pod);
 void scheduler_tell_victim(struct neap_scheduler *scheduler,
 			   const struct neap_pod *victim, const struct neap_pod *pod,

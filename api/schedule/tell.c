@@ -180,6 +180,22 @@ void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_
 	set_condition(scheduler, pod, &says, nominated);
 }
 
+void scheduler_tell_node(struct neap_scheduler *scheduler,
+			 const struct neap_cluster_node *node)
+{
+	/* Events about nodes are looked for by the name, as a kubelet tells them. */
+	const struct neap_kube_note note = {.api_version = "v1",
+					    .kind = "Node",
+					    .ns = "",
+					    .name = node->name,
+					    .uid = node->name,
+					    .is_warning = true,
+					    .reason = "InvalidNode",
+					    .component = "neap-scheduler"};
+
+	neap_kube_note(scheduler->kube, &note, "%s", node->trouble);
+}
+
 void scheduler_tell_gated(struct neap_scheduler *scheduler, const struct neap_pod *pod)
 {
 	const struct says says = {"PodScheduled", "False", "SchedulingGated",

@@ -20,20 +20,20 @@
 /* --- settings --- */
 
 /* Names of a class are known for cpu and memory alone; the rest is not asked for under such a class. */
-static int number_of(struct neap_cluster *cluster, enum neap_pod_class pod_class,
-		     const char *name, uint32_t *ret, struct neap_error *err)
+static int number_of(struct neap_cluster *cluster, enum neap_band band, const char *name,
+		     uint32_t *ret, struct neap_error *err)
 {
-	static const char *const prefixes[NEAP_POD_CLASS_COUNT] = {
-		[NEAP_POD_PROD] = "",
-		[NEAP_POD_MID] = "kubernetes.io/mid-",
-		[NEAP_POD_BATCH] = "kubernetes.io/batch-"};
+	static const char *const prefixes[NEAP_BAND_COUNT] = {
+		[NEAP_BAND_PROD] = "",
+		[NEAP_BAND_MID] = "kubernetes.io/mid-",
+		[NEAP_BAND_BATCH] = "kubernetes.io/batch-"};
 	bool is_plain = strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0;
 	char full[NEAP_LOAD_NAME + 32];
 
 	*ret = UINT32_MAX;
-	if (!prefixes[pod_class] || (pod_class != NEAP_POD_PROD && !is_plain))
+	if (!prefixes[band] || (band != NEAP_BAND_PROD && !is_plain))
 		return 0;
-	(void)snprintf(full, sizeof(full), "%s%s", prefixes[pod_class], name);
+	(void)snprintf(full, sizeof(full), "%s%s", prefixes[band], name);
 	return neap_resources_add(cluster->resources, full, ret, err);
 }
 
@@ -41,15 +41,15 @@ int neap_cluster_set_load(struct neap_cluster *cluster, const struct neap_load_a
 			  struct neap_error *err)
 {
 	struct neap_load *load = &cluster->load;
-	uint32_t numbers[NEAP_POD_CLASS_COUNT][NEAP_LOAD_NAMES_MAX] = {{0}};
+	uint32_t numbers[NEAP_BAND_COUNT][NEAP_LOAD_NAMES_MAX] = {{0}};
 
 	if (cluster->columns.rows || neap_map_count(cluster->metrics))
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "nodes or reports are there already");
-	for (int c = 0; c < NEAP_POD_CLASS_COUNT; c++)
+	for (int c = 0; c < NEAP_BAND_COUNT; c++)
 		for (size_t i = 0; i < args->count; i++) {
-			int ret = number_of(cluster, (enum neap_pod_class)c,
-					    args->names[i], &numbers[c][i], err);
+			int ret = number_of(cluster, (enum neap_band)c, args->names[i],
+					    &numbers[c][i], err);
 
 			if (ret < 0)
 				return ret;
@@ -239,7 +239,7 @@ static int64_t factor_of(const struct neap_load *load, const struct neap_pod *po
 static int64_t unasked(const struct neap_load *load, const struct neap_pod *pod,
 		       size_t name)
 {
-	if (pod->load.pod_class == NEAP_POD_MID)
+	if (pod->load.band == NEAP_BAND_MID)
 		return 0;
 	if (strcmp(load->args.names[name], "cpu") == 0)
 		return CPU_MILLI_UNASKED;
@@ -250,7 +250,7 @@ void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod
 			int64_t *ret)
 {
 	for (size_t i = 0; i < load->args.count; i++) {
-		uint32_t number = load->numbers[pod->load.pod_class][i];
+		uint32_t number = load->numbers[pod->load.band][i];
 		int64_t factor = factor_of(load, pod, i), limit, most;
 		double used;
 
@@ -310,7 +310,7 @@ static void count_pod(const struct neap_load *load, const struct neap_load_metri
 	const int64_t *used = nothing, *prod_used = nothing;
 	int64_t assigned = pod->seat.is_assumed ? INT64_MAX : pod->load.assigned_usec;
 	int64_t estimate[NEAP_LOAD_NAMES_MAX];
-	bool is_prod = pod->load.pod_class == NEAP_POD_PROD, is_new, is_new_prod;
+	bool is_prod = pod->load.band == NEAP_BAND_PROD, is_new, is_new_prod;
 	char key[NEAP_POD_KEY];
 
 	neap_load_estimate(load, pod, estimate);
@@ -366,7 +366,7 @@ static void fill(struct neap_load *load, const struct neap_cluster_node *node,
 	load->update_usec[row] = metric->update_usec;
 	for (size_t i = 0; i < args->count; i++) {
 		int64_t capacity = neap_amounts_get(&node->allocatable,
-						    load->numbers[NEAP_POD_PROD][i]);
+						    load->numbers[NEAP_BAND_PROD][i]);
 		int64_t prod = neap_amount_sum(sums->prod[i], sums->prod_delta[i]);
 
 		if (node->load_raw && node->load_raw[i] >= 0)

@@ -231,6 +231,7 @@ static int read_node(struct neap_cluster *cluster, struct neap_cluster_node *nod
 			      &fault) < 0) {
 		if (fault.code == NEAP_ENOMEM)
 			return neap_error_nomem(err);
+		(void)neap_error_infield(&fault, "status.allocatable");
 		if (!set_trouble(node, &fault))
 			return neap_error_nomem(err);
 	}

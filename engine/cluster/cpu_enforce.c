@@ -4,11 +4,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
-
-/* Of NUMA nodes; more are no machine. */
-#define NODES_MAX 1024
+#include "engine/cluster/resource_status.h"
 
 /* --- what a pod says --- */
 
@@ -23,75 +20,31 @@ static bool is_above_zero(const json_t *amount)
 	return json_is_number(amount) && json_number_value(amount) > 0;
 }
 
-/* Nodes of which it has only memory say nothing about CPUs. */
-static int read_numa(const json_t *list, struct neap_cpuset *ret, struct neap_error *err)
-{
-	const json_t *item;
-	size_t i;
-
-	if (list && !json_is_null(list) && !json_is_array(list))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "numaNodeResources must be a list");
-	if (json_array_size(list) > NODES_MAX)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "numaNodeResources has more than %d items",
-				      NODES_MAX);
-	json_array_foreach (list, i, item) {
-		const json_t *node = json_object_get(item, "node");
-		const json_t *amounts = json_object_get(item, "resources");
-		json_int_t number = json_integer_value(node);
-
-		if (node && (!json_is_integer(node) || number < 0 || number >= NODES_MAX))
-			return neap_error_set(err, NEAP_EINVAL,
-					      "numaNodeResources[%zu].node must be a "
-					      "number from 0 to %d",
-					      i, NODES_MAX - 1);
-		if (is_above_zero(json_object_get(amounts, "cpu")) ||
-		    is_above_zero(json_object_get(amounts, "kubernetes.io/batch-cpu")))
-			(void)neap_cpuset_add(ret, (int)number);
-	}
-	return 0;
-}
-
-static int read_status(const json_t *status, struct neap_cpu_said *ret,
-		       struct neap_error *err)
-{
-	const json_t *cpus = json_object_get(status, "cpuset");
-
-	if (!json_is_object(status))
-		return neap_error_set(err, NEAP_EINVAL, "it must be an object");
-	if (cpus && !json_is_null(cpus) && !json_is_string(cpus))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "cpuset must be a text such as \"0-3,8\"");
-	if (json_is_string(cpus) &&
-	    neap_cpuset_parse(&ret->cpus, json_string_value(cpus), err) < 0)
-		return neap_error_wrap(err, "cpuset");
-	return read_numa(json_object_get(status, "numaNodeResources"), &ret->numa, err);
-}
-
 int neap_cpu_said_read(const char *text, struct neap_cpu_said *ret,
 		       struct neap_error *err)
 {
-	json_t *status = NULL;
-	json_error_t where;
-	int rc;
+	struct neap_resource_status status;
+	const json_t *zone;
+	size_t i;
+	int failed = neap_resource_status_read(text, &status, err);
 
 	neap_cpuset_clear(&ret->cpus);
 	neap_cpuset_clear(&ret->numa);
-	if (!text || *text == '\0')
-		return 0;
-	rc = neap_json_parse(text, strlen(text), 0, &status, &where);
-	if (rc == -NEAP_ENOMEM)
-		return neap_error_nomem(err);
-	if (rc < 0)
-		return neap_error_set(err, NEAP_EINVAL, "no JSON: %s", where.text);
-	rc = read_status(status, ret, err);
-	json_decref(status);
-	if (rc < 0) {
-		neap_cpuset_clear(&ret->cpus);
-		neap_cpuset_clear(&ret->numa);
+	if (failed < 0)
+		return failed;
+	neap_cpuset_copy(&ret->cpus, &status.cpus);
+	/* Nodes of which it has only memory say nothing about CPUs. */
+	json_array_foreach (status.zones, i, zone) {
+		const json_t *amounts = json_object_get(zone, "resources");
+
+		if (is_above_zero(json_object_get(amounts, "cpu")) ||
+		    is_above_zero(json_object_get(amounts, "kubernetes.io/batch-cpu")))
+			(void)neap_cpuset_add(
+				&ret->numa,
+				(int)json_integer_value(json_object_get(zone, "node")));
 	}
-	return rc;
+	neap_resource_status_done(&status);
+	return 0;
 }
 
 /* --- what is shared --- */

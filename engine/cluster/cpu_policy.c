@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cluster/cpu_policy.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/base/json.h"
@@ -18,40 +19,6 @@ const char *neap_cpu_bind_name(enum neap_cpu_bind bind)
 static bool is(const char *text, const char *word)
 {
 	return text && strcmp(text, word) == 0;
-}
-
-enum neap_band neap_band_said(const char *label, const int32_t *priority)
-{
-	static const struct {
-		const char *name;
-		enum neap_band band;
-		int32_t from;
-	} bands[] = {
-		{"koord-prod", NEAP_BAND_PROD, 9000},
-		{"koord-mid", NEAP_BAND_MID, 7000},
-		{"koord-batch", NEAP_BAND_BATCH, 5000},
-		{"koord-free", NEAP_BAND_FREE, 3000},
-	};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(bands); i++)
-		if (is(label, bands[i].name))
-			return bands[i].band;
-	for (size_t i = 0; priority && i < NEAP_ARRAY_LEN(bands); i++)
-		if (*priority >= bands[i].from && *priority <= bands[i].from + 999)
-			return bands[i].band;
-	return NEAP_BAND_NONE;
-}
-
-enum neap_band neap_band_of(const char *label, const int32_t *priority, enum neap_qos qos,
-			    enum neap_kube_qos kube_qos)
-{
-	enum neap_band band = neap_band_said(label, priority);
-	bool is_best_effort = qos == NEAP_QOS_BE ||
-			      (qos == NEAP_QOS_NONE && kube_qos == NEAP_KUBE_BESTEFFORT);
-
-	if (band != NEAP_BAND_NONE)
-		return band;
-	return is_best_effort ? NEAP_BAND_BATCH : NEAP_BAND_PROD;
 }
 
 /* --- what a pod says --- */
@@ -244,7 +211,12 @@ static int check_load(const struct neap_cpu_wish *wish, const struct neap_cpu_lo
 {
 	int64_t request, requested;
 
-	if (!load || !(load->ratio > 1) || wish->cpu_milli <= 0)
+	if (!load || wish->cpu_milli <= 0)
+		return 0;
+	if (isnan(load->ratio))
+		return neap_error_set(err, NEAP_ENOFIT,
+				      "node(s) invalid CPU amplification ratio");
+	if (!(load->ratio > 1))
 		return 0;
 	request = is_binding ? neap_numa_amplify(wish->cpu_milli, load->ratio)
 			     : wish->cpu_milli;

@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
+#include "engine/cluster/pod_class.h"
 #include "engine/machine/accumulator.h"
 #include "engine/machine/numa_hint.h"
-#include "engine/machine/path.h"
 
 #define NEAP_KEY_RESOURCE_SPEC   "scheduling.koordinator.sh/resource-spec"
 #define NEAP_KEY_RESOURCE_STATUS "scheduling.koordinator.sh/resource-status"
@@ -17,20 +17,6 @@
 #define NEAP_KEY_NODE_BIND       "node.koordinator.sh/cpu-bind-policy"
 #define NEAP_KEY_NODE_STRATEGY   "node.koordinator.sh/numa-allocate-strategy"
 #define NEAP_KEY_NODE_NUMA       "node.koordinator.sh/numa-topology-policy"
-
-enum neap_band {
-	NEAP_BAND_NONE,
-	NEAP_BAND_PROD,
-	NEAP_BAND_MID,
-	NEAP_BAND_BATCH,
-	NEAP_BAND_FREE
-};
-/* label: koordinator.sh/priority-class, which counts first; then the priority; either NULL: none. NONE: nothing is
- * said, or a priority outside of all bands. */
-enum neap_band neap_band_said(const char *label, const int32_t *priority);
-/* When nothing is said, what the class stands for; never NONE. */
-enum neap_band neap_band_of(const char *label, const int32_t *priority, enum neap_qos qos,
-			    enum neap_kube_qos kube_qos);
 
 /* What a pod says. Texts are NULL when they are missing. */
 struct neap_cpu_wish_from {
@@ -79,7 +65,7 @@ struct neap_cpu_choice {
 };
 /* CPU of a node that says it has more than it has. */
 struct neap_cpu_load {
-	double ratio;
+	double ratio;        /* NAN: what the node says of it cannot be read */
 	int64_t allocatable; /* amplified, milli */
 	int64_t requested;   /* by its pods, as asked */
 	int64_t bound;       /* 1000 for each CPU that some pod has */

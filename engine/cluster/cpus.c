@@ -4,6 +4,7 @@
  * always read from a text, resource-status, so that it means the same in a book that was made anew. */
 #include "engine/cluster/cpus.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 		return neap_error_field(err, NEAP_EINVAL, "scoringStrategy.resources",
 					"more than %d", NEAP_NUMA_RESOURCES_MAX);
 	for (size_t i = 0; i < args->weight_count; i++)
-		if (args->weights[i].resource >= NEAP_RESOURCES_MAX ||
-		    args->weights[i].weight < 1 || args->weights[i].weight > 100)
+		if (!*args->names[i] || args->weights[i].weight < 1 ||
+		    args->weights[i].weight > 100)
 			return neap_error_field(
 				err, NEAP_EINVAL, "scoringStrategy.resources",
 				"no resource, or a weight that is not from 1 to 100");
@@ -39,15 +40,18 @@ static int check_args(const struct neap_cpus_args *args, struct neap_error *err)
 int neap_cluster_set_cpus(struct neap_cluster *cluster, const struct neap_cpus_args *args,
 			  struct neap_error *err)
 {
+	struct neap_cpus_args own = *args;
 	int ret = check_args(args, err);
 
-	if (ret < 0)
-		return ret;
-	if (cluster->columns.rows || neap_map_count(cluster->topologies))
-		return neap_error_set(err, NEAP_ECONFLICT,
-				      "nodes or topologies are there already");
-	cluster->cpus_args = *args;
-	return 0;
+	if (ret == 0 && (cluster->columns.rows || neap_map_count(cluster->topologies)))
+		ret = neap_error_set(err, NEAP_ECONFLICT,
+				     "nodes or topologies are there already");
+	for (size_t i = 0; ret == 0 && i < own.weight_count; i++)
+		ret = neap_resources_add(cluster->resources, own.names[i],
+					 &own.weights[i].resource, err);
+	if (ret == 0)
+		cluster->cpus_args = own;
+	return ret;
 }
 
 const struct neap_cpus_args *neap_cluster_cpus_args(const struct neap_cluster *cluster)
@@ -186,7 +190,8 @@ static void free_book(struct neap_cpus *book)
 static bool is_ruled(const struct neap_cpus *book)
 {
 	return book && (book->rule.bind != NEAP_BIND_DEFAULT ||
-			book->rule.numa != NEAP_NUMA_ANY || book->load.ratio > 1);
+			book->rule.numa != NEAP_NUMA_ANY || book->load.ratio > 1 ||
+			isnan(book->load.ratio));
 }
 
 uint16_t neap_cpus_class(const struct neap_cpus *book)
@@ -196,7 +201,8 @@ uint16_t neap_cpus_class(const struct neap_cpus *book)
 
 	if (!book)
 		return NEAP_CPUS_NONE;
-	if (book->is_stale || book->load.ratio > 1 || per_core > UINT8_MAX)
+	if (book->is_stale || book->load.ratio > 1 || isnan(book->load.ratio) ||
+	    per_core > UINT8_MAX)
 		return NEAP_CPUS_SINGLE;
 	class |= book->numa ? 4 : 0;
 	class |= book->numa && book->numa->zone_count ? 8 : 0;
@@ -285,7 +291,7 @@ static int make_book(struct neap_cluster *cluster, const struct neap_cluster_nod
 	book->is_most_allocated = said->strategy == NEAP_STRATEGY_UNSAID
 					  ? cluster->cpus_args.is_most_allocated
 					  : said->strategy == NEAP_STRATEGY_MOST;
-	book->load.ratio = ratio_of(said, NEAP_RESOURCE_CPU);
+	book->load.ratio = said->has_bad_ratio ? NAN : ratio_of(said, NEAP_RESOURCE_CPU);
 	if (topology)
 		failed = make_numa(cluster, topology, said, book, err);
 	else
@@ -304,8 +310,9 @@ static bool is_same(const struct neap_cpus_said *a, const struct neap_cpus_said 
 {
 	if (!a || !b)
 		return a == b;
-	if (a->ratio_count != b->ratio_count || a->rule.bind != b->rule.bind ||
-	    a->rule.numa != b->rule.numa || a->strategy != b->strategy)
+	if (a->ratio_count != b->ratio_count || a->has_bad_ratio != b->has_bad_ratio ||
+	    a->rule.bind != b->rule.bind || a->rule.numa != b->rule.numa ||
+	    a->strategy != b->strategy)
 		return false;
 	for (size_t i = 0; i < a->ratio_count; i++)
 		if (a->ratios[i].resource != b->ratios[i].resource ||

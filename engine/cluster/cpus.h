@@ -10,12 +10,16 @@
 #include "engine/cluster/cpu_policy.h"
 #include "engine/cluster/numa_room.h"
 
+#define NEAP_CPUS_NAME 128 /* of a resource that is weighed */
 /* How CPUs are given out, in all of the cluster; NodeNUMAResourceArgs. */
 struct neap_cpus_args {
 	enum neap_cpu_bind default_bind; /* of LSE and LSR pods; FULL_PCPUS */
 	bool is_most_allocated; /* NUMA nodes and cores: the fullest first; false */
 	int max_refs;           /* pods that may share a CPU; 1 */
-	struct neap_numa_weight weights[NEAP_NUMA_RESOURCES_MAX]; /* cpu 1, memory 1 */
+	/* Of which resources, by name, and how much of the score; cpu 1, memory 1. Their numbers are those of the cluster, once
+	 * neap_cluster_set_cpus has found them. */
+	char names[NEAP_NUMA_RESOURCES_MAX][NEAP_CPUS_NAME];
+	struct neap_numa_weight weights[NEAP_NUMA_RESOURCES_MAX];
 	size_t weight_count;
 	bool is_score_most_allocated; /* of the score; false */
 };

@@ -3,7 +3,9 @@
  * Settings of how CPUs and NUMA nodes are given out. */
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/members.h"
+#include "engine/base/selector.h"
 #include "engine/cluster/cpus.h"
 
 void neap_cpus_args_init(struct neap_cpus_args *args)
@@ -11,36 +13,42 @@ void neap_cpus_args_init(struct neap_cpus_args *args)
 	*args = (struct neap_cpus_args){
 		.default_bind = NEAP_BIND_FULL_PCPUS,
 		.max_refs = 1,
+		.names = {"cpu", "memory"},
 		.weights = {{NEAP_RESOURCE_CPU, 1}, {NEAP_RESOURCE_MEMORY, 1}},
 		.weight_count = 2};
 }
 
 struct strategy {
 	bool is_most;
-	struct neap_numa_weight weights[2]; /* cpu, memory */
-	size_t count;                       /* 0: nothing is said of them */
+	char names[NEAP_NUMA_RESOURCES_MAX][NEAP_CPUS_NAME];
+	int64_t weights[NEAP_NUMA_RESOURCES_MAX];
+	size_t count; /* 0: nothing is said of them */
 };
 
 static int read_weight(struct strategy *ret, const json_t *json, struct neap_error *err)
 {
 	static const char *const names[] = {"name", "weight", NULL};
-	static const char *const resources[] = {"cpu", "memory", NULL};
-	int resource = -1, failed = neap_members_check(json, names, err);
+	const char *name = "";
+	int failed = neap_members_check(json, names, err);
 	int64_t weight = 1;
 
 	if (failed == 0)
-		failed = neap_members_choice(json, "name", resources, &resource, err);
-	if (failed == 0 && resource < 0)
-		failed = neap_error_field(err, NEAP_EINVAL, "name", "is missing");
+		failed = neap_members_text(json, "name", &name, err);
+	if (failed == 0 && (!*name || strlen(name) >= NEAP_CPUS_NAME ||
+			    neap_label_check_key(name, NULL) < 0))
+		failed = neap_error_field(err, NEAP_EINVAL, "name",
+					  "'%.60s' is no name of a resource", name);
 	if (failed == 0)
 		failed = neap_members_int(json, "weight", 1, 100, &weight, err);
-	if (failed == 0 && ret->count == 1 &&
-	    ret->weights[0].resource == (uint32_t)resource)
-		failed = neap_error_field(err, NEAP_EINVAL, "name", "is there twice");
-	if (failed == 0)
-		ret->weights[ret->count++] =
-			(struct neap_numa_weight){(uint32_t)resource, weight};
-	return failed;
+	for (size_t i = 0; failed == 0 && i < ret->count; i++)
+		if (strcmp(ret->names[i], name) == 0)
+			failed = neap_error_field(err, NEAP_EINVAL, "name",
+						  "'%.60s' is there twice", name);
+	if (failed < 0)
+		return failed;
+	(void)neap_strcopy(ret->names[ret->count], NEAP_CPUS_NAME, name);
+	ret->weights[ret->count++] = weight;
+	return 0;
 }
 
 static int read_strategy(struct strategy *ret, const json_t *args, const char *field,
@@ -80,8 +88,8 @@ static bool is_same(const struct strategy *numa, const struct neap_cpus_args *ar
 		bool found = false;
 
 		for (size_t n = 0; n < args->weight_count; n++)
-			found |= numa->weights[i].resource == args->weights[n].resource &&
-				 numa->weights[i].weight == args->weights[n].weight;
+			found |= strcmp(numa->names[i], args->names[n]) == 0 &&
+				 numa->weights[i] == args->weights[n].weight;
 		if (!found)
 			return false;
 	}
@@ -110,10 +118,12 @@ int neap_cpus_args_read(struct neap_cpus_args *ret, const json_t *json,
 	args.default_bind = policy == 0 ? NEAP_BIND_FULL_PCPUS : NEAP_BIND_SPREAD;
 	args.is_score_most_allocated = score.is_most;
 	args.is_most_allocated = numa.is_most;
-	if (score.count) {
-		memcpy(args.weights, score.weights, sizeof(score.weights));
-		args.weight_count = score.count;
+	for (size_t i = 0; i < score.count; i++) {
+		(void)neap_strcopy(args.names[i], NEAP_CPUS_NAME, score.names[i]);
+		args.weights[i].weight = score.weights[i];
 	}
+	if (score.count)
+		args.weight_count = score.count;
 	/* As in the reference, NUMA nodes are compared by the weights of the score. */
 	if (numa.count && !is_same(&numa, &args))
 		return neap_error_field(err, NEAP_EINVAL, "numaScoringStrategy.resources",

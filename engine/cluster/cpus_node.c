@@ -49,8 +49,10 @@ static void add_ratio(struct neap_cpus_said *said, uint32_t resource, double rat
 	}
 }
 
-static int read_ratios(struct neap_cluster *cluster, const json_t *map,
-		       struct neap_cpus_said *said, struct neap_error *err)
+/* As the reference: one that is no number spoils all of them. */
+static int read_ratios(struct neap_cluster *cluster, struct neap_cluster_node *node,
+		       const json_t *map, struct neap_cpus_said *said,
+		       struct neap_error *err)
 {
 	const char *name;
 	json_t *value;
@@ -59,6 +61,12 @@ static int read_ratios(struct neap_cluster *cluster, const json_t *map,
 		uint32_t resource;
 		int ret;
 
+		if (!json_is_number(value) && !json_is_null(value)) {
+			tell(node, AMPLIFIED_ANNOTATION ": a ratio is no number");
+			said->has_bad_ratio = true;
+			said->ratio_count = 0;
+			return 0;
+		}
 		if (!neap_resource_is_counted(name))
 			continue;
 		ret = neap_resources_add(cluster->resources, name, &resource, err);
@@ -95,7 +103,8 @@ static int trim(struct neap_cluster *cluster, struct neap_cluster_node *node,
 
 static bool says_something(const struct neap_cpus_said *said)
 {
-	return said->ratio_count || said->strategy != NEAP_STRATEGY_UNSAID ||
+	return said->ratio_count || said->has_bad_ratio ||
+	       said->strategy != NEAP_STRATEGY_UNSAID ||
 	       said->rule.bind != NEAP_BIND_DEFAULT || said->rule.numa != NEAP_NUMA_ANY;
 }
 
@@ -119,7 +128,8 @@ int neap_cluster_read_cpus(struct neap_cluster *cluster, struct neap_cluster_nod
 	if (!annotation(node, notes, AMPLIFIED_ANNOTATION,
 			AMPLIFIED_ANNOTATION ": is no JSON object", &ratios))
 		return neap_error_nomem(err);
-	ret = ratios ? read_ratios(cluster, ratios, &said, err) : 0;
+	said.has_bad_ratio = !ratios && *neap_pod_text(notes, AMPLIFIED_ANNOTATION);
+	ret = ratios ? read_ratios(cluster, node, ratios, &said, err) : 0;
 	json_decref(ratios);
 	if (ret == 0)
 		ret = trim(cluster, node, notes, err);

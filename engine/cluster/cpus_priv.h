@@ -20,6 +20,7 @@ struct neap_cluster_topology {
 struct neap_cpus_said {
 	struct neap_numa_ratio ratios[NEAP_NUMA_RESOURCES_MAX];
 	size_t ratio_count;
+	bool has_bad_ratio; /* one that cannot be read: then none counts */
 	struct neap_cpu_rule rule;
 	enum { NEAP_STRATEGY_UNSAID, NEAP_STRATEGY_MOST, NEAP_STRATEGY_LEAST } strategy;
 };

@@ -131,7 +131,7 @@ enum neap_load_column {
 struct neap_load {
 	struct neap_load_args args;
 	/* Numbers of the names as pods of that class ask for them; UINT32_MAX: they do not. */
-	uint32_t numbers[NEAP_POD_CLASS_COUNT][NEAP_LOAD_NAMES_MAX];
+	uint32_t numbers[NEAP_BAND_COUNT][NEAP_LOAD_NAMES_MAX];
 	uint8_t *flags; /* NULL: no report was told so far, and there are no columns */
 	int64_t *update_usec;
 	int64_t *columns[NEAP_LOAD_COLUMN_COUNT][NEAP_LOAD_NAMES_MAX];

@@ -86,7 +86,8 @@ void neap_load_args_init(struct neap_load_args *args)
 /* --- maps of numbers --- */
 
 static int read_map(const struct neap_load_args *args, const json_t *json,
-		    const char *field, int64_t max, int64_t *ret, struct neap_error *err)
+		    const char *field, int64_t min, int64_t max, int64_t *ret,
+		    struct neap_error *err)
 {
 	const json_t *map = json_object_get(json, field);
 	const char *name;
@@ -98,11 +99,11 @@ static int read_map(const struct neap_load_args *args, const json_t *json,
 		json_int_t number = json_integer_value(value);
 		size_t i = index_of(args, name);
 
-		if (!json_is_integer(value) || number < 0 || number > max)
+		if (!json_is_integer(value) || number < min || number > max)
 			return neap_error_field(
 				err, NEAP_EINVAL, field,
-				"%.100s: must be a whole number from 0 to %lld", name,
-				(long long)max);
+				"%.100s: must be a whole number from %lld to %lld", name,
+				(long long)min, (long long)max);
 		if (i < args->count)
 			ret[i] = number;
 	}
@@ -165,12 +166,13 @@ static int read_limits(const struct neap_load_args *args, const json_t *json,
 {
 	const json_t *more = json_object_get(json, aggregated);
 	struct neap_load_limits read = {.which = {NEAP_LOAD_PLAIN, 0}};
-	int failed = read_map(args, json, "usageThresholds", max, read.usage, err);
+	int failed = read_map(args, json, "usageThresholds", 0, max, read.usage, err);
 
 	if (failed == 0)
-		failed = read_map(args, json, "prodUsageThresholds", max, read.prod, err);
+		failed = read_map(args, json, "prodUsageThresholds", 0, max, read.prod,
+				  err);
 	if (failed == 0)
-		failed = read_map(args, more, "usageThresholds", max, read.aggregated,
+		failed = read_map(args, more, "usageThresholds", 0, max, read.aggregated,
 				  err);
 	if (failed == 0)
 		failed = read_which(more, "usageAggregationType",
@@ -270,10 +272,10 @@ static int read_weights(struct neap_load_args *args, const json_t *json,
 			     err);
 
 	if (ret == 0)
-		ret = read_map(args, json, "resourceWeights", 100, args->weights, err);
+		ret = read_map(args, json, "resourceWeights", 1, 100, args->weights, err);
 	fill_factors(args);
 	if (ret == 0)
-		ret = read_map(args, json, "estimatedScalingFactors", INT32_MAX,
+		ret = read_map(args, json, "estimatedScalingFactors", 0, INT32_MAX,
 			       args->factors, err);
 	if (ret < 0)
 		return ret;

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/node_reserve.h"
+#include "engine/cluster/resource_status.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -264,6 +265,25 @@ static int zone_of(const struct neap_numa_node *node, json_int_t number)
 	return -1;
 }
 
+/* One that cannot be read is none: the CPUs beside it stay the pod's. */
+static int read_each(const json_t *map, struct neap_resources *resources,
+		     struct neap_amounts *ret, struct neap_error *err)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)map, name, value) {
+		json_t *one = json_pack("{s:O}", name, value);
+		int failed =
+			one ? neap_amounts_read(ret, one, resources, NULL) : -NEAP_ENOMEM;
+
+		json_decref(one);
+		if (failed == -NEAP_ENOMEM)
+			return neap_error_nomem(err);
+	}
+	return 0;
+}
+
 static int read_cells(const struct neap_numa_node *node, const json_t *list,
 		      struct neap_resources *resources, int64_t *ret,
 		      struct neap_error *err)
@@ -272,12 +292,14 @@ static int read_cells(const struct neap_numa_node *node, const json_t *list,
 	size_t i;
 
 	json_array_foreach (list, i, item) {
+		const json_t *map = json_object_get(item, "resources");
 		int zone =
 			zone_of(node, json_integer_value(json_object_get(item, "node")));
 		struct neap_amounts amounts = {0};
-		int failed = neap_amounts_read(
-			&amounts, json_object_get(item, "resources"), resources, err);
+		int failed = neap_amounts_read(&amounts, map, resources, NULL);
 
+		if (failed < 0)
+			failed = read_each(map, resources, &amounts, err);
 		if (failed < 0)
 			return failed;
 		for (size_t k = 0; zone >= 0 && k < amounts.count; k++) {
@@ -295,32 +317,24 @@ int neap_numa_status_read(const struct neap_numa_node *node, const char *text,
 			  struct neap_resources *resources, uint64_t *ret_cpus,
 			  int64_t *ret_cells, struct neap_error *err)
 {
-	static const char what[] = NEAP_KEY_RESOURCE_STATUS;
 	size_t cells = (size_t)node->zone_count * (size_t)node->resource_count;
-	struct neap_cpuset cpus;
-	json_error_t where;
-	json_t *status;
-	int failed = neap_json_parse(text, strlen(text), 0, &status, &where);
+	struct neap_resource_status status;
+	int failed = neap_resource_status_read(text, &status, err);
 
 	memset(ret_cells, 0, cells * sizeof(*ret_cells));
-	if (failed == -NEAP_ENOMEM)
-		return neap_error_nomem(err);
-	if (failed < 0)
-		return neap_error_field(err, NEAP_EINVAL, what, "is no JSON");
-	failed = neap_cpuset_parse(&cpus, text_of(status, "cpuset"), err);
-	if (failed == 0) {
-		neap_cpu_layout_to_slots(node->layout, &cpus, ret_cpus);
-		failed = read_cells(node, json_object_get(status, "numaNodeResources"),
-				    resources, ret_cells, err);
+	if (failed < 0) {
+		(void)neap_error_infield(err, "%s", NEAP_KEY_RESOURCE_STATUS);
+		return failed;
 	}
-	if (failed < 0)
-		(void)neap_error_infield(err, "%s", what);
-	json_decref(status);
+	neap_cpu_layout_to_slots(node->layout, &status.cpus, ret_cpus);
+	failed = read_cells(node, status.zones, resources, ret_cells, err);
+	neap_resource_status_done(&status);
 	return failed;
 }
 
-static json_t *write_zone(const struct neap_numa_node *node,
-			  const struct neap_numa_grant *grant, int zone)
+/* An object that is empty when nothing is taken there. */
+static json_t *write_amounts(const struct neap_numa_node *node,
+			     const struct neap_numa_grant *grant, int zone)
 {
 	json_t *amounts = json_object();
 	char text[64];
@@ -340,9 +354,22 @@ static json_t *write_zone(const struct neap_numa_node *node,
 			return NULL;
 		}
 	}
-	return amounts ? json_pack("{s:i, s:o}", "node", node->zone_node[zone],
-				   "resources", amounts)
-		       : NULL;
+	return amounts;
+}
+
+static bool add_zone(json_t *zones, const struct neap_numa_node *node,
+		     const struct neap_numa_grant *grant, int zone)
+{
+	json_t *amounts = write_amounts(node, grant, zone);
+	bool is_whole = amounts;
+
+	if (json_object_size(amounts) > 0)
+		is_whole = json_array_append_new(zones,
+						 json_pack("{s:i, s:O}", "node",
+							   node->zone_node[zone],
+							   "resources", amounts)) == 0;
+	json_decref(amounts);
+	return is_whole;
 }
 
 json_t *neap_numa_status_write(const struct neap_numa_node *node,
@@ -362,8 +389,7 @@ json_t *neap_numa_status_write(const struct neap_numa_node *node,
 	}
 	for (int zone = 0; is_whole && zone < node->zone_count; zone++)
 		if (grant->nodes >> node->zone_node[zone] & 1)
-			is_whole = json_array_append_new(
-					   zones, write_zone(node, grant, zone)) == 0;
+			is_whole = add_zone(zones, node, grant, zone);
 	if (is_whole && json_array_size(zones) > 0)
 		is_whole = json_object_set(status, "numaNodeResources", zones) == 0;
 	json_decref(zones);

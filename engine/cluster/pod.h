@@ -94,15 +94,6 @@ struct neap_pod_kind {
 	char name[];
 };
 
-/* koordinator's class of a pod: label koordinator.sh/priority-class, else the band of its priority, else by its QoS. */
-enum neap_pod_class {
-	NEAP_POD_PROD,
-	NEAP_POD_MID,
-	NEAP_POD_BATCH,
-	NEAP_POD_FREE,
-	NEAP_POD_CLASS_COUNT
-};
-
 /* Entries of scheduling.koordinator.sh/load-estimated-scaling-factors that count. */
 #define NEAP_POD_FACTORS_MAX 16
 struct neap_pod_factor {
@@ -112,8 +103,8 @@ struct neap_pod_factor {
 
 /* What its load is estimated from, beside its requests. */
 struct neap_pod_load {
-	enum neap_pod_class pod_class;
-	bool is_daemon; /* of a DaemonSet */
+	enum neap_band band; /* never NONE */
+	bool is_daemon;      /* of a DaemonSet */
 	/* When it got its place, by condition PodScheduled or status.startTime; INT64_MAX: not told. */
 	int64_t assigned_usec;
 	int64_t initialized_usec;         /* by condition Initialized; 0: is not */

@@ -97,12 +97,7 @@ int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_err
 	pod->cpus = cpus;
 	cpus->from.qos = qos;
 	cpus->from.cpu_milli = neap_pod_request(pod, NEAP_RESOURCE_CPU);
-	cpus->from.band =
-		neap_band_of(said(labels, "koordinator.sh/priority-class"),
-			     json_object_get(json_object_get(tree, "spec"), "priority")
-				     ? &pod->priority
-				     : NULL,
-			     qos, NEAP_KUBE_BURSTABLE);
+	cpus->from.band = neap_pod_class_read(tree).band;
 	return make_wishes(cpus, err);
 }
 

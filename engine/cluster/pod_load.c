@@ -9,72 +9,6 @@
 
 #define PREFIX "scheduling.koordinator.sh/load-estimated-"
 
-static bool asks_for_something(const json_t *containers)
-{
-	static const char *const kinds[] = {"requests", "limits"};
-	static const char *const names[] = {"cpu", "memory"};
-
-	for (size_t i = 0; i < json_array_size(containers); i++) {
-		const json_t *resources =
-			json_object_get(json_array_get(containers, i), "resources");
-
-		for (size_t n = 0; n < 4; n++) {
-			const json_t *map = json_object_get(resources, kinds[n / 2]);
-			const json_t *value = json_object_get(map, names[n % 2]);
-			const char *text = json_string_value(value);
-			int64_t milli = 0;
-
-			if (text && neap_quantity_parse_milli(text, &milli, NULL) < 0)
-				continue;
-			if (milli > 0 || json_number_value(value) > 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool is_best_effort(const json_t *labels, const json_t *tree)
-{
-	static const char *const others[] = {"LSE", "LSR", "LS", "SYSTEM"};
-	const json_t *spec = json_object_get(tree, "spec");
-	const char *qos = neap_pod_text(labels, "koordinator.sh/qosClass");
-
-	if (strcmp(qos, "BE") == 0)
-		return true;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(others); i++)
-		if (strcmp(qos, others[i]) == 0)
-			return false;
-	qos = neap_pod_text(json_object_get(tree, "status"), "qosClass");
-	if (*qos)
-		return strcmp(qos, "BestEffort") == 0;
-	return !asks_for_something(json_object_get(spec, "containers")) &&
-	       !asks_for_something(json_object_get(spec, "initContainers"));
-}
-
-static enum neap_pod_class class_of(const json_t *labels, const json_t *tree)
-{
-	static const struct {
-		const char *name;
-		json_int_t from; /* to from + 999 */
-	} classes[] = {[NEAP_POD_PROD] = {"koord-prod", 9000},
-		       [NEAP_POD_MID] = {"koord-mid", 7000},
-		       [NEAP_POD_BATCH] = {"koord-batch", 5000},
-		       [NEAP_POD_FREE] = {"koord-free", 3000}};
-	const json_t *label = json_object_get(labels, "koordinator.sh/priority-class");
-	const json_t *priority =
-		json_object_get(json_object_get(tree, "spec"), "priority");
-	const char *text = json_string_value(label);
-
-	for (int i = 0; i < NEAP_POD_CLASS_COUNT; i++) {
-		json_int_t number = json_integer_value(priority);
-
-		if (text ? strcmp(text, classes[i].name) == 0
-			 : number >= classes[i].from && number < classes[i].from + 1000)
-			return (enum neap_pod_class)i;
-	}
-	return is_best_effort(labels, tree) ? NEAP_POD_BATCH : NEAP_POD_PROD;
-}
-
 /* When the condition became True; 0: it is not. */
 static int64_t condition_usec(const json_t *conditions, const char *type)
 {
@@ -150,7 +84,7 @@ int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
 	struct neap_amounts limits;
 	struct neap_amount *list;
 
-	load->pod_class = class_of(json_object_get(meta, "labels"), tree);
+	load->band = neap_pod_class_read(tree).band;
 	load->is_daemon = is_daemon(json_object_get(meta, "ownerReferences"));
 	load->assigned_usec = condition_usec(conditions, "PodScheduled");
 	if (!load->assigned_usec)

@@ -23,30 +23,40 @@ void neap_claim_free(struct neap_claim *claim)
 static bool gets_nothing(const struct neap_cluster *cluster, const struct neap_pod *pod,
 			 uint32_t row)
 {
-	return !pod->cpus && !neap_cluster_cpus(cluster, row);
+	return (!pod->cpus && !neap_cluster_cpus(cluster, row)) ||
+	       !neap_cpu_concerns(pod);
 }
 
-/* What the work has come to. A grant has room for the largest machine, a claim only for what the node has. */
-static struct neap_claim *new_claim(const struct neap_cpu_work *work,
-				    const struct neap_numa_node *node)
+/* What the work has come to: 1; 0: nothing that could be written. A grant has room for the largest machine, a claim only
+ * for what the node has. */
+static int make_claim(const struct neap_cpu_work *work, const struct neap_numa_node *node,
+		      struct neap_claim **ret, struct neap_error *err)
 {
 	size_t bytes = (size_t)node->layout->words * sizeof(uint64_t);
-	struct neap_claim *claim = neap_alloc(sizeof(*claim) + bytes);
-	json_t *status;
+	json_t *status = neap_numa_status_write(node, &work->grant);
+	struct neap_claim *claim;
 
-	if (!claim)
-		return NULL;
+	if (status && json_object_size(status) == 0) {
+		json_decref(status);
+		return 0;
+	}
+	claim = status ? neap_alloc(sizeof(*claim) + bytes) : NULL;
+	if (!claim) {
+		json_decref(status);
+		return neap_error_nomem(err);
+	}
 	claim->choice = work->choice;
 	claim->exclusive = work->wish.exclusive;
 	claim->words = node->layout->words;
 	memcpy(claim->cpus, work->grant.cpus, bytes);
-	status = neap_numa_status_write(node, &work->grant);
-	claim->status = status ? neap_json_dump(status, JSON_COMPACT) : NULL;
+	claim->status = neap_json_dump(status, JSON_COMPACT);
 	json_decref(status);
-	if (claim->status)
-		return claim;
-	neap_claim_free(claim);
-	return NULL;
+	if (!claim->status) {
+		neap_claim_free(claim);
+		return neap_error_nomem(err);
+	}
+	*ret = claim;
+	return 1;
 }
 
 int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
@@ -74,8 +84,7 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		cycle->wakes |= neap_filter_cpus.wakes;
 	if (answer <= 0)
 		return answer;
-	*ret = new_claim(work, neap_cluster_cpus(cluster, row)->numa);
-	return *ret ? 1 : neap_error_nomem(err);
+	return make_claim(work, neap_cluster_cpus(cluster, row)->numa, ret, err);
 }
 
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
@@ -167,14 +176,22 @@ static bool put_reservation(json_t *notes, const struct neap_pod *pod,
 	return is_put;
 }
 
+/* CPUs that it says it has, of whatever place it had or was copied from, are not its own where it is given none. */
+static bool put_cpus(json_t *notes, const struct neap_pod *pod,
+		     const struct neap_claim *claim)
+{
+	if (claim && claim->status)
+		return put(notes, NEAP_KEY_RESOURCE_STATUS, claim->status) &&
+		       put_spec(notes, pod, claim);
+	return !pod->cpus || !pod->cpus->status ||
+	       json_object_set_new(notes, NEAP_KEY_RESOURCE_STATUS, json_null()) == 0;
+}
+
 json_t *neap_claim_annotations(const struct neap_pod *pod, const struct neap_claim *claim)
 {
 	json_t *notes = json_object();
 
-	if (notes && put_reservation(notes, pod, claim) &&
-	    (!claim || !claim->status ||
-	     (put(notes, NEAP_KEY_RESOURCE_STATUS, claim->status) &&
-	      put_spec(notes, pod, claim))))
+	if (notes && put_reservation(notes, pod, claim) && put_cpus(notes, pod, claim))
 		return notes;
 	json_decref(notes);
 	return NULL;

@@ -30,7 +30,8 @@ int neap_claim_takeover(struct neap_decide *decide, const struct neap_pod *stand
 			uint32_t row, struct neap_claim **ret, struct neap_error *err);
 void neap_claim_free(struct neap_claim *claim); /* NULL is fine */
 /* What is written to the pod with its binding: an object of texts by annotation (resource-status; resource-spec where
- * it is missing or Default; reservation-allocated). claim: may be NULL. NULL without memory. */
+ * it is missing or Default; reservation-allocated), null for a resource-status that is not so any more. claim: may be
+ * NULL. NULL without memory. */
 json_t *neap_claim_annotations(const struct neap_pod *pod,
 			       const struct neap_claim *claim);
 

@@ -11,6 +11,15 @@
 #include "engine/decide/decide_priv.h"
 #include "engine/decide/takeover.h"
 
+bool neap_cpu_concerns(const struct neap_pod *pod)
+{
+	for (size_t i = 0; i < pod->request_count; i++)
+		if (pod->requests[i].resource != NEAP_RESOURCE_PODS &&
+		    pod->requests[i].amount > 0)
+			return true;
+	return false;
+}
+
 void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
 			 const struct neap_pod *pod)
 {
@@ -158,16 +167,13 @@ static const struct neap_cpu_known *know(struct neap_cycle *cycle, uint32_t row)
 
 /* --- the rows --- */
 
-/* A pod that asks for nothing has nothing to do with any of it, as one that says nothing where no node does. */
+/* Nor has one that says nothing where no node does. */
 static bool prepare(struct neap_cycle *cycle)
 {
 	const struct neap_pod *pod = cycle->pod;
-	bool asks = false;
 
-	for (size_t i = 0; i < pod->request_count; i++)
-		asks |= pod->requests[i].resource != NEAP_RESOURCE_PODS &&
-			pod->requests[i].amount > 0;
-	if (!asks || (!pod->cpus && !neap_cluster_cpus_ruled(cycle->cluster)))
+	if (!neap_cpu_concerns(pod) ||
+	    (!pod->cpus && !neap_cluster_cpus_ruled(cycle->cluster)))
 		return false;
 	if (!cycle->cpus)
 		cycle->cpus = neap_alloc(sizeof(*cycle->cpus));

@@ -42,6 +42,8 @@ struct neap_cpu_work {
 	bool can_help; /* of the last refusal: fewer pods on the node could */
 };
 
+/* A pod that asks for nothing has nothing to do with any of it. */
+bool neap_cpu_concerns(const struct neap_pod *pod);
 /* For the answers that follow. */
 void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
 			 const struct neap_pod *pod);

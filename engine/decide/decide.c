@@ -556,34 +556,36 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 	return true;
 }
 
-/* The best of those that were not told yet, if there is one. */
-static size_t find_next(const struct neap_cycle *cycle, const uint32_t *told,
-			size_t count)
+size_t neap_decide_fitting(const struct neap_decide *decide)
 {
-	size_t best = cycle->row_count;
+	return decide->cycle.row_count;
+}
 
-	for (size_t i = 0; i < cycle->row_count; i++) {
-		bool is_told = false;
+/* Of equals the one that was looked at first. */
+static int by_rank(const void *one, const void *other, void *arg)
+{
+	const struct neap_cycle *cycle = arg;
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
 
-		for (size_t n = 0; n < count; n++)
-			is_told |= told[n] == cycle->rows[i];
-		if (!is_told && (best == cycle->row_count || is_better(cycle, i, best)))
-			best = i;
-	}
-	return best;
+	if (is_better(cycle, a, b))
+		return -1;
+	return is_better(cycle, b, a) || a > b ? 1 : -1;
 }
 
 /* The chosen one is not compared again: stands that were lifted off are among the pods of their nodes now. */
-size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max)
+void neap_decide_best(struct neap_decide *decide, uint32_t *ret)
 {
-	const struct neap_cycle *cycle = &decide->cycle;
-	size_t count = 0, best = decide->chosen;
+	struct neap_cycle *cycle = &decide->cycle;
 
-	while (count < max && count < cycle->row_count) {
-		ret[count++] = cycle->rows[best];
-		best = find_next(cycle, ret, count);
-	}
-	return count;
+	if (!cycle->row_count)
+		return;
+	for (size_t i = 0; i < cycle->row_count; i++)
+		ret[i] = (uint32_t)i;
+	ret[decide->chosen] = 0;
+	ret[0] = (uint32_t)decide->chosen;
+	qsort_r(ret + 1, cycle->row_count - 1, sizeof(*ret), by_rank, cycle);
+	for (size_t i = 0; i < cycle->row_count; i++)
+		ret[i] = cycle->rows[ret[i]];
 }
 
 void neap_decide_set_end(struct neap_decide *decide, const char *text)

@@ -76,9 +76,10 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* --- about the decision before --- */
 
-/* The best rows of one with a place, at most max, the chosen one first; as long as nothing else was asked but for claims
- * of the pod. */
-size_t neap_decide_best(const struct neap_decide *decide, uint32_t *ret, size_t max);
+/* How many rows fitted of one with a place, and all of those, the chosen one first, then by their points; as long as
+ * nothing else was asked but for claims of the pod. */
+size_t neap_decide_fitting(const struct neap_decide *decide);
+void neap_decide_best(struct neap_decide *decide, uint32_t *ret);
 
 /* The reservations that it goes by; NULL: there are none. */
 const struct neap_reserve_book *neap_decide_book(const struct neap_decide *decide);

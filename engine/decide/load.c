@@ -12,7 +12,7 @@ void neap_load_ask_init(struct neap_load_ask *ask, const struct neap_cluster *cl
 			const struct neap_pod *pod, int64_t now_usec)
 {
 	ask->load = neap_cluster_load(cluster);
-	ask->is_prod = pod->load.pod_class == NEAP_POD_PROD;
+	ask->is_prod = pod->load.band == NEAP_BAND_PROD;
 	ask->now_usec = now_usec;
 	neap_load_estimate(ask->load, pod, ask->estimate);
 }
