@@ -451,8 +451,9 @@ static void test_names_are_full(void **state)
 	assert_int_equal(columns->allocatable[NEAP_RESOURCE_CPU][0], 4000);
 	assert_int_equal(columns->allocatable[NEAP_RESOURCE_MEMORY][0], 1 << 30);
 	assert_int_equal(columns->allocatable[NEAP_RESOURCE_PODS][0], 9);
-	assert_string_equal(neap_cluster_find_node(cluster, "a")->trouble,
-			    "x/new: more than 1024 names of resources");
+	assert_string_equal(
+		neap_cluster_find_node(cluster, "a")->trouble,
+		"status.allocatable.x/new: more than 1024 names of resources");
 	neap_cluster_free(cluster);
 }
 
