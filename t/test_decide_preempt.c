@@ -146,6 +146,12 @@ static const struct row rows[] = {
 	 NULL,
 	 ASKS("5", ""),
 	 "0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+	{"what no node has",
+	 {"a"},
+	 {{"p1", POD("a", "4", "0")}},
+	 NULL,
+	 ASKS("4','x.y/z':'1", ""),
+	 "0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
 	{"another reason",
 	 {"a"},
 	 {{"p1", POD("a", "4", "0")}},
@@ -308,6 +314,87 @@ static void test_nominated(void **state)
 	neap_cluster_free(cluster);
 }
 
+#define PORT  ",'ports':[{'containerPort':80,'hostPort':80}]"
+#define OTHER ",'ports':[{'containerPort':81,'hostPort':81}]"
+#define TERMS(kind, app, key)                                                            \
+	",'affinity':{'" kind "':{'requiredDuringSchedulingIgnoredDuringExecution':[{"   \
+	"'labelSelector':{'matchLabels':{'app':'" app "'}},'topologyKey':'" key "'}]}}"
+#define AWAY(app, key) TERMS("podAntiAffinity", app, key)
+#define NEAR(app, key) TERMS("podAffinity", app, key)
+#define ONE(reason)    "0/1 nodes are available: 1 " reason "."
+
+/* Room is made on a for high (app=h), of priority 100; what becomes of low (app=l) there. */
+static const struct {
+	const char *name;
+	const char *high_ports, *high_terms;
+	const char *priority, *ports, *terms;
+	const char *want; /* a: it may have it */
+} ways[] = {
+	{"its port", PORT, "", "5", PORT, "",
+	 ONE("node(s) didn't have free ports for the requested pod ports")},
+	{"... of one as important", PORT, "", "100", PORT, "",
+	 ONE("node(s) didn't have free ports for the requested pod ports")},
+	{"... of a more important one", PORT, "", "101", PORT, "", "a"},
+	{"another port", PORT, "", "5", OTHER, "", "a"},
+	{"no port", PORT, "", "5", "", "", "a"},
+	{"it wants to be away", "", AWAY("l", "host"), "5", "", "",
+	 ONE("node(s) didn't satisfy existing pods anti-affinity rules")},
+	{"... from a more important one", "", AWAY("l", "host"), "101", "", "", "a"},
+	{"... from others", "", AWAY("m", "host"), "5", "", "", "a"},
+	{"... where the node has no such label", "", AWAY("l", "zone"), "5", "", "", "a"},
+	{"low wants to be away", "", "", "5", "", AWAY("h", "host"),
+	 ONE("node(s) didn't match pod anti-affinity rules")},
+	{"... from others", "", "", "5", "", AWAY("m", "host"), "a"},
+	{"nobody is near it yet", "", "", "5", "", NEAR("h", "host"),
+	 ONE("node(s) didn't match pod affinity rules")},
+};
+
+static void test_ways(void **state)
+{
+	static const char form[] =
+		"{'priority':%s,'containers':[{'resources':{'requests':{'cpu':'1'}}%s}]"
+		"%s}";
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(ways); i++) {
+		struct neap_cluster *cluster = cluster_new();
+		const struct neap_decide_config config = {.cluster = cluster};
+		neap_auto_buf struct neap_buf said = {0};
+		struct neap_decide *decide = NULL;
+		struct neap_choice choice = {0};
+		struct neap_error err = {0};
+		char spec[512];
+
+		neap_buf_init(&said, 4096);
+		(void)cluster_set_node(cluster, "a", "'labels':{'host':'a'}", "{}",
+				       "'cpu':'4','pods':'9'");
+		(void)snprintf(spec, sizeof(spec), form, "100", ways[i].high_ports,
+			       ways[i].high_terms);
+		(void)cluster_set_pod(cluster, "high", "'labels':{'app':'h'}", spec,
+				      "{'nominatedNodeName':'a'}");
+		(void)snprintf(spec, sizeof(spec), form, ways[i].priority, ways[i].ports,
+			       ways[i].terms);
+		(void)cluster_set_pod(cluster, "low", "'labels':{'app':'l'}", spec, "{}");
+		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+		if (neap_decide_pod(decide,
+				    neap_cluster_find_pod(cluster, "default", "low"),
+				    &choice, &err) > 0)
+			neap_buf_adds(&said, choice.node);
+		else
+			neap_decide_explain(decide, &said);
+		if (strcmp(said.data, ways[i].want) != 0)
+			fail_msg("%s: %s", ways[i].name, said.data);
+		/* It is nobody's room but its own. */
+		assert_int_equal(
+			neap_decide_pod(decide,
+					neap_cluster_find_pod(cluster, "default", "high"),
+					&choice, &err),
+			1);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 #define NODES 450
 
 /* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has; the one at helps has that alone. */
@@ -431,9 +518,8 @@ static void test_short_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_nominated),
-		cmocka_unit_test(test_many_nodes),
+		cmocka_unit_test(test_rows),         cmocka_unit_test(test_nominated),
+		cmocka_unit_test(test_ways),         cmocka_unit_test(test_many_nodes),
 		cmocka_unit_test(test_short_memory),
 	};
 

@@ -182,6 +182,7 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 	size_t count = 0;
 
 	cycle->stop = NULL;
+	neap_cycle_find_nominated(cycle);
 	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
 		if (!(cycle->settings->filters_off >> i & 1) &&
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))

@@ -98,7 +98,7 @@ struct neap_cycle {
 	struct neap_cpu_work *cpus; /* from the first pod on that it concerns */
 	const char *texts[NEAP_REASON_TEXTS_MAX];
 	size_t text_count;
-	/* What others of at least its priority wait for, by resource and node. */
+	/* What others of at least its priority wait for, by resource or neap_nominated, and node. */
 	struct neap_domains nominated;
 	/* Those that fit, and their points. */
 	uint32_t *rows;
@@ -146,11 +146,6 @@ bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
 
-/* What others of at least the pod's priority wait for: found once a pod, then of a row. */
-void neap_cycle_find_nominated(struct neap_cycle *cycle);
-int64_t neap_cycle_nominated(const struct neap_cycle *cycle, uint32_t row,
-			     uint32_t resource);
-
 /* more.c */
 void neap_more_begin(struct neap_cycle *cycle);
 /* Asks about cycle->rows from `from` on, and leaves those that are allowed. False: begin anew. */
@@ -165,6 +160,26 @@ void neap_more_add_scores(struct neap_cycle *cycle);
 int neap_cycle_number(struct neap_cluster *cluster,
 		      const struct neap_settings_resources *from, struct neap_scored *ret,
 		      size_t *ret_count, struct neap_error *err);
+
+/* --- pods for whom room is made: nominated.c --- */
+
+/* Where one of them is in the way of the pod; numbers behind those of resources. */
+enum neap_nominated {
+	NEAP_NOMINATED_PORTS = NEAP_RESOURCES_MAX,
+	NEAP_NOMINATED_AWAY,    /* the pod must be away from it */
+	NEAP_NOMINATED_UNWANTED /* it must be away from the pod */
+};
+/* What they wait for: found once a pod, before filters are prepared; then of a row. */
+void neap_cycle_find_nominated(struct neap_cycle *cycle);
+int64_t neap_cycle_nominated(const struct neap_cycle *cycle, uint32_t row,
+			     uint32_t resource);
+/* The next one of at least the pod's priority, which is not the pod; at begins at 0. NULL: there are no more. */
+const struct neap_pod *neap_nominated_next(const struct neap_cycle *cycle, size_t *at);
+/* Of its node, as long as nothing is found anew. */
+void neap_nominated_note(struct neap_cycle *cycle, const struct neap_pod *other,
+			 enum neap_nominated what);
+bool neap_nominated_is(const struct neap_cycle *cycle, uint32_t row,
+		       enum neap_nominated what);
 
 /* A filter: a row of the table. */
 struct neap_filter {

@@ -126,11 +126,6 @@ static bool has_labels(struct neap_cycle *cycle, uint32_t row)
 
 /* --- ports --- */
 
-static bool prepare_ports(struct neap_cycle *cycle)
-{
-	return cycle->pod->port_count > 0;
-}
-
 bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
@@ -140,12 +135,26 @@ bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 	return false;
 }
 
+static bool prepare_ports(struct neap_cycle *cycle)
+{
+	const struct neap_pod *other;
+
+	if (!cycle->pod->port_count)
+		return false;
+	for (size_t at = 0; (other = neap_nominated_next(cycle, &at));)
+		if (neap_ports_collide(cycle->pod, other))
+			neap_nominated_note(cycle, other, NEAP_NOMINATED_PORTS);
+	return true;
+}
+
 static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cluster_node *node = cycle->columns->nodes[row];
 	const struct neap_pod *other;
 	size_t at = 0;
 
+	if (neap_nominated_is(cycle, row, NEAP_NOMINATED_PORTS))
+		return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	while ((other = neap_kept_next_real(cycle, row, &at)))
 		if (neap_ports_collide(cycle->pod, other))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
@@ -196,39 +205,13 @@ static void find_ignored(struct neap_cycle *cycle)
 			cycle->ignored_unknown |= UINT64_C(1) << i;
 }
 
-/* Room that is made for others is theirs, unless the pod is more important. */
-void neap_cycle_find_nominated(struct neap_cycle *cycle)
-{
-	neap_domains_clear(&cycle->nominated);
-	for (size_t i = neap_cluster_nominee_count(cycle->cluster); i--;) {
-		const struct neap_pod *other = neap_cluster_nominee(cycle->cluster, i);
-
-		if (other == cycle->pod || other->seat.node ||
-		    other->priority < cycle->pod->priority)
-			continue;
-		for (size_t n = 0; n < other->request_count; n++)
-			if (!neap_domains_add(
-				    &cycle->nominated, other->requests[n].resource,
-				    other->nominated, other->requests[n].amount))
-				cycle->is_short = true;
-	}
-}
-
 static bool prepare_room(struct neap_cycle *cycle)
 {
 	/* Its room is what pods have that it takes over: filter Reservation. */
 	if (neap_kept_takes_over(&cycle->kept))
 		return false;
 	find_ignored(cycle);
-	neap_cycle_find_nominated(cycle);
 	return true;
-}
-
-int64_t neap_cycle_nominated(const struct neap_cycle *cycle, uint32_t row,
-			     uint32_t resource)
-{
-	return neap_domains_get(&cycle->nominated, resource,
-				cycle->columns->nodes[row]->name);
 }
 
 /* All that are short are told. */

@@ -13,8 +13,6 @@
 
 static bool prepare(struct neap_cycle *cycle)
 {
-	if (neap_kept_takes_over(&cycle->kept))
-		neap_cycle_find_nominated(cycle);
 	return cycle->kept.placed || cycle->kept.count ||
 	       neap_kept_is_required(&cycle->kept);
 }

@@ -128,13 +128,52 @@ static bool is_first(const struct neap_cycle *cycle)
 	return takes_all(near, cycle->pod, namespace_of(cycle, cycle->pod));
 }
 
+/* Whether one of the terms speaks of other, and the node has its label. */
+static bool is_kept_away(const struct neap_pod_terms *away, const struct neap_pod *other,
+			 const struct neap_object *ns, const struct neap_object *node)
+{
+	for (size_t i = 0; i < away->count; i++)
+		if (neap_object_label(node, away->terms[i].topology_key) &&
+		    neap_pod_term_takes(&away->terms[i], other, ns))
+			return true;
+	return false;
+}
+
+/* Those for whom room is made count on their node alone, and nobody is near them yet. Whether any is in the way. */
+static bool ask_nominated(struct neap_cycle *cycle)
+{
+	const struct neap_pod *pod = cycle->pod, *other;
+	bool is_any = false;
+
+	for (size_t at = 0; (other = neap_nominated_next(cycle, &at));) {
+		const struct neap_cluster_node *node = NULL;
+		bool is_away, is_unwanted;
+
+		if (pod->near[NEAP_AWAY_REQUIRED].count ||
+		    other->near[NEAP_AWAY_REQUIRED].count)
+			node = neap_cluster_find_node(cycle->cluster, other->nominated);
+		if (!node || !node->object)
+			continue;
+		is_away = is_kept_away(&pod->near[NEAP_AWAY_REQUIRED], other,
+				       namespace_of(cycle, other), node->object);
+		is_unwanted = is_kept_away(&other->near[NEAP_AWAY_REQUIRED], pod,
+					   namespace_of(cycle, pod), node->object);
+		if (is_away)
+			neap_nominated_note(cycle, other, NEAP_NOMINATED_AWAY);
+		if (is_unwanted)
+			neap_nominated_note(cycle, other, NEAP_NOMINATED_UNWANTED);
+		is_any |= is_away || is_unwanted;
+	}
+	return is_any;
+}
+
 static bool prepare_near(struct neap_cycle *cycle)
 {
 	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
 	const struct neap_pod_terms *away = &cycle->pod->near[NEAP_AWAY_REQUIRED];
-	bool has_own = near->count || away->count, is_any;
+	bool has_own = near->count || away->count, is_any = ask_nominated(cycle);
 
-	if (!has_own && !cycle->columns->away_rows)
+	if (!has_own && !is_any && !cycle->columns->away_rows)
 		return false;
 	begin(cycle);
 	for (size_t i = 0; i < near->count; i++)
@@ -146,7 +185,7 @@ static bool prepare_near(struct neap_cycle *cycle)
 		cycle->is_short = true;
 		return false;
 	}
-	is_any = count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_AWAY, ask_required);
+	is_any |= count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_AWAY, ask_required);
 	cycle->is_first = is_first(cycle);
 	return has_own || is_any;
 }
@@ -181,9 +220,11 @@ static bool fits_near(struct neap_cycle *cycle, uint32_t row)
 
 	if (!is_near(cycle, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_NEAR, 0);
-	if (!is_nobody(cycle, away, cycle->near_first, row))
+	if (neap_nominated_is(cycle, row, NEAP_NOMINATED_AWAY) ||
+	    !is_nobody(cycle, away, cycle->near_first, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_AWAY, 0);
-	if (!is_nobody(cycle, cycle->near_first, cycle->near.slot_count, row))
+	if (neap_nominated_is(cycle, row, NEAP_NOMINATED_UNWANTED) ||
+	    !is_nobody(cycle, cycle->near_first, cycle->near.slot_count, row))
 		return neap_cycle_refuse(cycle, row, NEAP_REASON_UNWANTED, 0);
 	return true;
 }

@@ -217,15 +217,16 @@ static bool keep_victims(struct neap_cycle *cycle, const struct trial *trial,
 	return victims->pods != NULL;
 }
 
-/* Fewer pods are no help where the node would be too small without any. */
+/* Fewer pods are no help where the node would be too small without any, nor where no node has what is asked for. */
 static bool may_help(const struct neap_cycle *cycle, const struct neap_refusal *refusal)
 {
 	uint32_t resource = refusal->code & NEAP_REASON_ARG;
-	const int64_t *allocatable;
+	const int64_t *allocatable = NULL;
 
 	if (refusal->code >> NEAP_REASON_SHIFT != NEAP_REASON_INSUFFICIENT)
 		return neap_decide_can_help(refusal->code);
-	allocatable = cycle->columns->allocatable[resource];
+	if (resource < NEAP_RESOURCES_MAX)
+		allocatable = cycle->columns->allocatable[resource];
 	return allocatable &&
 	       neap_pod_request(cycle->pod, resource) <= allocatable[refusal->row];
 }
