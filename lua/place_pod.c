@@ -48,8 +48,8 @@ static int64_t request_of(const struct neap_place_pod *of, const char *name)
 
 static void push_images(lua_State *L, const struct neap_pod *pod)
 {
-	lua_createtable(L, (int)pod->image_count, 0);
-	for (size_t i = 0; i < pod->image_count; i++) {
+	lua_createtable(L, (int)pod->container_count, 0);
+	for (size_t i = 0; i < pod->container_count; i++) {
 		lua_pushstring(L, pod->images[i]);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}

@@ -185,7 +185,8 @@ static void test_ports_and_images(void **state)
 	assert_string_equal(pod->ports[0].address, "0.0.0.0");
 	assert_string_equal(pod->ports[1].address, "10.0.0.1");
 	assert_int_equal(pod->ports[2].port, 83);
-	assert_int_equal(pod->image_count, 2);
+	assert_int_equal(pod->container_count, 2);
+	assert_int_equal(pod->image_count, 4);
 	assert_string_equal(pod->images[0], "a.b:5000/x:latest");
 	assert_string_equal(pod->images[1], "x:1");
 	(void)neap_pod_unref(pod);

@@ -275,6 +275,10 @@ static void test_rows(void **state)
 }
 
 /* Points as kube-scheduler gives them, one score at a time. */
+#define ASKS  "{'containers':[{'resources':{'requests':{'cpu':'1','memory':'1Gi'}}}]}"
+#define EIGHT "{},{},{},{},{},{},{},{}"
+#define FULL  "{'containers':[" EIGHT "," EIGHT "," EIGHT "," EIGHT "]}"
+
 static void test_points(void **state)
 {
 	static const struct {
@@ -283,11 +287,18 @@ static void test_points(void **state)
 		int64_t points;
 	} points[] = {
 		/* 4 CPUs and 8 GiB with 1 CPU and 2 GiB used, the pod asks for 1 CPU and 1 GiB. */
-		{NEAP_SCORE_LEAST_ALLOCATED, "{}", (50 + 62) / 2},
-		{NEAP_SCORE_MOST_ALLOCATED, "{}", (50 + 37) / 2},
-		{NEAP_SCORE_BALANCED_ALLOCATION, "{}", 93}, /* 1 - |.5 - .375| / 2 */
-		{NEAP_SCORE_TAINT_TOLERATION, "{}", 100},
-		{NEAP_SCORE_IMAGE_LOCALITY, "{}", 0},
+		{NEAP_SCORE_LEAST_ALLOCATED, ASKS, (50 + 62) / 2},
+		{NEAP_SCORE_MOST_ALLOCATED, ASKS, (50 + 37) / 2},
+		{NEAP_SCORE_BALANCED_ALLOCATION, ASKS, 93}, /* 1 - |.5 - .375| / 2 */
+		{NEAP_SCORE_TAINT_TOLERATION, ASKS, 100},
+		{NEAP_SCORE_IMAGE_LOCALITY, ASKS, 0},
+		/* 32 times 100m and 200 MiB, as nothing is asked for: over the brim. */
+		{NEAP_SCORE_LEAST_ALLOCATED, FULL, 0},
+		{NEAP_SCORE_MOST_ALLOCATED, FULL, 100},
+		/* 523 MiB lie there, of 2 containers. */
+		{NEAP_SCORE_IMAGE_LOCALITY,
+		 "{'initContainers':[{'image':'i:1'}],'containers':[{'image':'none'}]}",
+		 100 * 500 / 1977},
 	};
 
 	(void)state;
@@ -304,8 +315,11 @@ static void test_points(void **state)
 		for (int n = 0; n < 2; n++) {
 			char name[2] = {(char)('a' + n), '\0'}, spec[256];
 
-			(void)cluster_set_node(cluster, name, "", "{}",
-					       "'cpu':'4','memory':'8Gi','pods':'9'");
+			(void)cluster_set_node(
+				cluster, name, "", "{}",
+				"'cpu':'4','memory':'8Gi','pods':'9'},'images':["
+				"{'names':['i:1'],'sizeBytes':548405248}],"
+				"'capacity':{");
 			(void)snprintf(
 				spec, sizeof(spec),
 				"{'nodeName':'%s','containers':[{'resources':{'requests':{"
@@ -313,11 +327,7 @@ static void test_points(void **state)
 				name);
 			(void)cluster_set_pod(cluster, name, "", spec, "{}");
 		}
-		(void)cluster_set_pod(
-			cluster, "p", "",
-			"{'containers':[{'resources':{'requests':{'cpu':'1',"
-			"'memory':'1Gi'}}}]}",
-			"{}");
+		(void)cluster_set_pod(cluster, "p", "", points[i].spec, "{}");
 		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
 		assert_int_equal(
 			neap_decide_pod(decide,

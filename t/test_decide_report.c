@@ -106,6 +106,32 @@ static void test_every_reason(void **state)
 	rig_close(&rig);
 }
 
+/* What stops the pod everywhere hides nothing else. */
+static void test_claim_and_more(void **state)
+{
+	struct neap_report report;
+	struct neap_error err = {0};
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig);
+	(void)cluster_set_node(rig.cluster, "a", "", "{}", "'cpu':'1','pods':'9'");
+	(void)cluster_set_pod(
+		rig.cluster, "p", "",
+		"{'nodeSelector':{'disk':'ssd'},'containers':[{}],'volumes':"
+		"[{'persistentVolumeClaim':{'claimName':'none'}}]}",
+		"{}");
+	if (neap_decide_report(rig.decide, pod_of(&rig, "p"), &report, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(report.fitting, 0);
+	assert_string_equal(reasons(&rig, &report, 0),
+			    "a: VolumeBinding persistentvolumeclaim \"none\" not found, "
+			    "NodeAffinity node(s) didn't match Pod's node "
+			    "affinity/selector");
+	neap_report_done(&report);
+	rig_close(&rig);
+}
+
 /* The sum is what the decision says, and of each node the sum of its parts. */
 static void test_points(void **state)
 {
@@ -339,6 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_reason),
+		cmocka_unit_test(test_claim_and_more),
 		cmocka_unit_test(test_points),
 		cmocka_unit_test(test_placed),
 		cmocka_unit_test(test_disturbs_nothing),

@@ -74,6 +74,19 @@ static const struct row rows[] = {
 	 ASKS("'cpu':'1','x.io/gpu':'1'"),
 	 "a",
 	 "b"},
+	{"what a pod does not ask for does not count",
+	 ALONE("NodeResourcesFit") ", " FIT(
+		 "{scoringStrategy: {resources: [{name: cpu}, {name: kubernetes.io/batch-cpu}, "
+		 "{name: hugepages-2Mi}]}}"),
+	 {{"a", "", "{}", "'cpu':'8','memory':'1Gi','pods':'9'"},
+	  {"b", "", "{}",
+	   "'cpu':'7','memory':'64Gi','kubernetes.io/batch-cpu':'9','hugepages-2Mi':'2Gi',"
+	   "'pods':'9'"}},
+	 {{0}},
+	 "",
+	 ASKS("'cpu':'1','memory':'512Mi'"),
+	 "b",
+	 "a"},
 	{"a device is not asked about",
 	 FIT("{ignoredResources: [x.io/gpu]}"),
 	 {{"a", "", "{}", "'cpu':'8','pods':'9'"}},

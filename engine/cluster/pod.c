@@ -195,14 +195,8 @@ bool neap_host_port_collides(const struct neap_host_port *a,
 }
 
 /* As nodes name them: with a tag. */
-static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_error *err)
+static int add_images(struct neap_pod *pod, const json_t *list, struct neap_error *err)
 {
-	const json_t *list = json_object_get(spec, "containers");
-
-	pod->images = neap_pod_list(pod, json_array_size(list), sizeof(*pod->images),
-				    "spec.containers", err);
-	if (!pod->images)
-		return -(int)err->code;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = neap_pod_text(json_array_get(list, i), "image");
 		const char *colon = strrchr(name, ':'), *slash = strrchr(name, '/');
@@ -216,6 +210,22 @@ static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_err
 		pod->images[pod->image_count++] = copy;
 	}
 	return 0;
+}
+
+static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_error *err)
+{
+	const json_t *containers = json_object_get(spec, "containers");
+	const json_t *init = json_object_get(spec, "initContainers");
+	int ret;
+
+	pod->images =
+		neap_pod_list(pod, json_array_size(containers) + json_array_size(init),
+			      sizeof(*pod->images), "spec.containers", err);
+	if (!pod->images)
+		return -(int)err->code;
+	ret = add_images(pod, containers, err);
+	pod->container_count = pod->image_count;
+	return ret < 0 ? ret : add_images(pod, init, err);
 }
 
 /* Of a generic ephemeral volume. */

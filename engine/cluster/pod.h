@@ -194,8 +194,8 @@ struct neap_pod {
 		*near_name; /* a sum of spec.affinity, where there are such terms; "" */
 	const struct neap_spread *spreads;
 	size_t spread_count;
-	const char **images; /* of the containers, with a tag */
-	size_t image_count;
+	const char **images; /* of the containers, then of init containers, with a tag */
+	size_t image_count, container_count;
 	struct neap_pod_claim *claims;
 	size_t claim_count;
 	struct neap_pod_load load;

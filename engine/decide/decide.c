@@ -175,7 +175,19 @@ static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
 	return neap_cycle_refuse(cycle, row, NEAP_REASON_POD, 0);
 }
 
-static const struct neap_filter filter_stop = {"", NULL, refuse_all, NEAP_MOVED_VOLUMES};
+/* That of neap_filter_volumes: claims alone stop a pod. */
+static const struct neap_filter filter_stop = {"VolumeBinding", NULL, refuse_all,
+					       NEAP_MOVED_VOLUMES};
+
+static size_t put_first(const struct neap_filter **active, size_t count,
+			const struct neap_filter *filter)
+{
+	if (count == NEAP_FILTERS_MAX)
+		return count;
+	memmove(&active[1], &active[0], count * sizeof(*active));
+	active[0] = filter;
+	return count + 1;
+}
 
 static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **active)
 {
@@ -188,16 +200,11 @@ static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **activ
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];
 	/* The last one has a say in which nodes are looked at at all. */
-	if (count && active[count - 1] == &neap_filter_kept && count < NEAP_FILTERS_MAX &&
-	    neap_filter_match.prepare(cycle)) {
-		memmove(&active[1], &active[0], count * sizeof(*active));
-		active[0] = &neap_filter_match;
-		count++;
-	}
-	if (!cycle->stop)
-		return count;
-	active[0] = &filter_stop;
-	return 1;
+	if (count && active[count - 1] == &neap_filter_kept &&
+	    neap_filter_match.prepare(cycle))
+		count = put_first(active, count, &neap_filter_match);
+	/* No other is asked, but by a report. */
+	return cycle->stop ? put_first(active, count, &filter_stop) : count;
 }
 
 /* Further filters are asked about at least so many nodes at once. */

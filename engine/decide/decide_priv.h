@@ -60,7 +60,7 @@ enum neap_reason {
 /* A resource that a score compares nodes by. */
 struct neap_scored {
 	uint32_t resource;
-	bool is_extended; /* counts only for pods that ask for it */
+	bool is_scalar; /* counts only for pods that ask for it: not cpu, memory, ... */
 	int64_t weight;
 };
 

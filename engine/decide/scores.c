@@ -111,7 +111,7 @@ static size_t compare(const struct neap_cycle *cycle, struct compared *ret)
 			row->used = columns->scored_bytes;
 			row->more = pod->scored_bytes;
 		}
-		if (row->all && (row->more || !cycle->fit[i].is_extended))
+		if (row->all && (row->more || !cycle->fit[i].is_scalar))
 			count++;
 	}
 	return count;
@@ -134,9 +134,9 @@ static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 
 			if (part < 0)
 				continue;
-			/* What is over the brim is no use as the fullest, either. */
+			/* Pods that ask for nothing count with something, so that it may be over the brim. */
 			if (is_most)
-				part = now > all ? 0 : points_of(now, all);
+				part = points_of(now < all ? now : all, all);
 			sum += part * of[n].weight;
 			weights += of[n].weight;
 		}
@@ -196,7 +196,7 @@ static void score_balance(struct neap_cycle *cycle, const uint32_t *rows, size_t
 			const int64_t *column = columns->allocatable[resource];
 
 			if (!column || column[rows[i]] <= 0 ||
-			    (cycle->balance[n].is_extended && !asked[n]))
+			    (cycle->balance[n].is_scalar && !asked[n]))
 				continue;
 			share[kinds] =
 				(double)neap_amount_sum(columns->used[resource][rows[i]],
@@ -293,12 +293,6 @@ const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
 
 /* --- resources of the settings --- */
 
-/* Extended: with a prefix, and not Kubernetes' own. */
-static bool is_extended(const char *name)
-{
-	return strchr(name, '/') && !strstr(name, "kubernetes.io/");
-}
-
 int neap_cycle_number(struct neap_cluster *cluster,
 		      const struct neap_settings_resources *from, struct neap_scored *ret,
 		      size_t *ret_count, struct neap_error *err)
@@ -312,7 +306,7 @@ int neap_cycle_number(struct neap_cluster *cluster,
 		if (failed < 0)
 			return failed;
 		ret[i].weight = from->of[i].weight;
-		ret[i].is_extended = is_extended(from->of[i].name);
+		ret[i].is_scalar = ret[i].resource >= NEAP_RESOURCE_FIXED;
 	}
 	*ret_count = from->count;
 	return 0;
