@@ -156,14 +156,6 @@ static bool fits_part(const struct neap_reserve_part *part,
 	return fits;
 }
 
-bool neap_reserve_part_fits(const struct neap_reserve_part *part,
-			    const struct neap_amounts *requests)
-{
-	struct lacking nobody = {0};
-
-	return fits_part(part, requests, false, &nobody);
-}
-
 static bool shares_a_name(const struct neap_reserve_part *part,
 			  const struct neap_amounts *requests)
 {

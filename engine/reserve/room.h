@@ -49,9 +49,6 @@ bool neap_reserve_fits(const struct neap_reserve_room *room,
 bool neap_reserve_accepts(const struct neap_reserve_room *room,
 			  const struct neap_reserve_need *need,
 			  const struct neap_reserve_part *part, struct neap_buf *reasons);
-/* Whether what it has left is enough, as a restricted one wants it. */
-bool neap_reserve_part_fits(const struct neap_reserve_part *part,
-			    const struct neap_amounts *requests);
 
 /* R0 of what the pods of a node request: takes off what an unmatched one has given. */
 void neap_reserve_uncount(struct neap_amounts *requested,
