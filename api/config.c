@@ -412,12 +412,11 @@ static int check_extender(const struct neap_config *config, struct neap_error *e
 				      "--extender-listen %s: other machines reach it: "
 				      "--extender-plain is for 127.0.0.1 and [::1] alone",
 				      config->extender_listen);
-	if (!config->extender_plain &&
-	    (!*config->tls_client_ca || !neap_config_has_tcp(config)))
+	if (!config->extender_plain && !*config->tls_client_ca)
 		return neap_error_set(err, NEAP_EINVAL,
-				      "--extender-listen needs --tls-cert, --tls-key, "
-				      "--tls-client-ca and a --listen, or "
-				      "--extender-plain on an address of this machine");
+				      "--extender-listen needs --tls-cert, --tls-key and "
+				      "--tls-client-ca, or --extender-plain on an "
+				      "address of this machine");
 	return 0;
 }
 

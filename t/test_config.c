@@ -122,6 +122,11 @@ static const struct row good[] = {
 	 {"--listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k"},
 	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST
 	 " tls c k  qos/cpu-share"},
+	{"an extender with TLS, and nothing else",
+	 NULL,
+	 {"--listen=off", "--extender-listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k",
+	  "--tls-client-ca=a"},
+	 "off /run/neap/neap.sock 1000000 60000000 " REST " tls c k a qos/cpu-share"},
 	{"grants by file",
 	 "tls-cert: c\ntls-key: k\ntls-client-ca: a\ngrants:\n"
 	 "- reader=user:system:node:n1\n- 'admin=group:a=b'\n",
@@ -204,8 +209,9 @@ static const struct row bad[] = {
 	{"an extender without TLS",
 	 NULL,
 	 {"--extender-listen=127.0.0.1:1"},
-	 "--extender-listen needs --tls-cert, --tls-key, --tls-client-ca and a --listen, or "
+	 "--extender-listen needs --tls-cert, --tls-key and --tls-client-ca, or "
 	 "--extender-plain on an address of this machine"},
+
 	{"a plain extender for everybody",
 	 NULL,
 	 {"--extender-listen=0.0.0.0:1", "--extender-plain"},

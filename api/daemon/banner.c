@@ -118,7 +118,7 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 		fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl "
 		      "audit\n",
 		      out);
-	if (daemon->api != NULL && daemon->tls != NULL)
+	if (daemon->api != NULL && daemon->tls_fd >= 0)
 		fprintf(out,
 			"  objects   kubectl --kubeconfig %s/kubeconfig get nodes,pods\n",
 			config->data_dir);

@@ -119,7 +119,7 @@ int neap_kubeconfig_write(const struct neap_daemon *daemon, struct neap_error *e
 	char path[160];
 
 	(void)snprintf(path, sizeof(path), "%s/kubeconfig", daemon->config.data_dir);
-	if (daemon->api == NULL || daemon->tls == NULL) {
+	if (daemon->api == NULL || daemon->tls_fd < 0) {
 		/* One of an earlier start would lead to nothing, or to somebody else. */
 		if (unlink(path) < 0 && errno != ENOENT)
 			return neap_error_sys(err, "remove %s", path);

@@ -5,6 +5,7 @@
  * start; a new certificate for the same key is still taken then. */
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,7 +38,8 @@ int neap_daemon_tls_load(const struct neap_config *config,
 		.own_uid = account->uid,
 	};
 
-	if (config->tls_cert[0] == '\0' || !neap_config_has_tcp(config))
+	if (config->tls_cert[0] == '\0' ||
+	    (!neap_config_has_tcp(config) && strcmp(config->extender_listen, "off") == 0))
 		return 0;
 	return neap_tls_new(&tls, ret, err);
 }

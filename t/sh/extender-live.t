@@ -165,4 +165,13 @@ check "filter, by everybody here" eventually 20 ready
 binding "$UID_OF" node-2
 check "no bind" is "$(ext - bind)" 404
 check "it ends again" neapd_end TERM
+
+# --- the API over the unix socket alone ---
+
+PLAIN=
+check "it starts with --listen off" start "${COMMON[@]}" "${TLS[@]}" --listen off
+check "filter over TLS" eventually 20 ready
+check "nobody without a certificate" is "$(ext - filter)" 401
+check "no kubeconfig, which would lead nowhere" not grep -q kubeconfig "$WORK/neapd.out"
+check "it ends once more" neapd_end TERM
 tap_end
