@@ -57,6 +57,9 @@ struct row {
 	"'topologySpreadConstraints':[{'maxSkew':" skew ",'topologyKey':'zone',"         \
 	"'whenUnsatisfiable':'" when "','labelSelector':{'matchLabels':{'app':'w'}}}]"
 
+#define SOFT(app)                                                                        \
+	"{'maxSkew':1,'topologyKey':'zone','whenUnsatisfiable':'ScheduleAnyway',"        \
+	"'labelSelector':{'matchLabels':{'app':'" app "'}}}"
 #define HASH(h) "'labels':{'app':'w','hash':'" h "'}"
 #define AWAY(keys)                                                                        \
 	"'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution'" \
@@ -206,6 +209,15 @@ static const struct row rows[] = {
 	 {{"x", APP("w"), "{" ON("b") "," CPU("1") "}"},
 	  {"y", "", "{" ON("a") "," CPU("2") "}"}},
 	 {"p", APP("w"), "{" SPREAD("1", "ScheduleAnyway") "," CPU("1") "}"},
+	 "a"},
+	{"preferably spread, by the ninth constraint",
+	 {IN("a", "1"), IN("b", "2"), IN("c", "2")},
+	 {{"x", APP("w"), "{" ON("b") "," CPU("1") "}"},
+	  {"y", "", "{" ON("a") "," CPU("2") "}"}},
+	 {"p", APP("w"),
+	  "{'topologySpreadConstraints':[" SOFT("u") "," SOFT("u") "," SOFT("u") "," SOFT("u") "," SOFT(
+		  "u") "," SOFT("u") "," SOFT("u") "," SOFT("u") "," SOFT("w") "]"
+									       "," CPU("1") "}"},
 	 "a"},
 	{"spread among those of its own revision",
 	 {IN("a", "1"), {"b", ZONE("2"), "{}", "'pods':'0'"}},

@@ -221,9 +221,13 @@ static void score_even(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 {
 	const struct neap_pod *pod = cycle->pod;
 	int64_t least = INT64_MAX, most = 0;
-	double weights[8];
+	double *weights =
+		neap_arena_array(&cycle->arena, pod->spread_count, sizeof(*weights));
 
-	for (uint32_t i = 0; i < pod->spread_count && i < NEAP_ARRAY_LEN(weights); i++)
+	cycle->is_short |= !weights;
+	if (!weights)
+		return;
+	for (uint32_t i = 0; i < pod->spread_count; i++)
 		weights[i] = weight_of(cycle, i, rows, count);
 	for (size_t n = 0; n < count; n++) {
 		double sum = 0;
@@ -231,8 +235,7 @@ static void score_even(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 		ret[n] = -1;
 		if (!has_keys(cycle, rows[n], false))
 			continue;
-		for (uint32_t i = 0; i < pod->spread_count && i < NEAP_ARRAY_LEN(weights);
-		     i++) {
+		for (uint32_t i = 0; i < pod->spread_count; i++) {
 			const struct neap_spread *spread = &pod->spreads[i];
 
 			if (!spread->is_required)

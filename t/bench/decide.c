@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one decision costs: NODES nodes with PODS pods each (default 5000 and 20), kinds of pods in turn, each decided,
- * assumed and forgotten. CPU time of this thread, microseconds a decision, the median of ROUNDS. */
+ * What one decision costs: "decide [NODES [PODS]]" has NODES nodes with PODS pods on each (default 5000 and 20: 100,000
+ * pods), kinds of pods in turn, each decided, assumed and forgotten. CPU time of this thread, microseconds a decision, the median of ROUNDS. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include "engine/decide/load.h"
 
 #define ROUNDS 51
+/* On each node; it has room for ten more. */
+#define PODS_MAX 100
 /* 2026-01-01. */
 #define REPORTED_USEC INT64_C(1767225600000000)
 
@@ -224,10 +226,24 @@ static void measure(struct neap_cluster *cluster, const char *what, int percenta
 	neap_decide_free(decide);
 }
 
+static int number_of(const char *text, int most)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (*text && !*end && number > 0 && number <= most)
+		return (int)number;
+	fprintf(stderr,
+		"usage: decide [NODES [PODS]]: 1 to %d nodes with 1 to %d pods on each, "
+		"not '%s'\n",
+		NEAP_CLUSTER_NODES_MAX, PODS_MAX, text);
+	exit(2);
+}
+
 int main(int argc, char **argv)
 {
-	int nodes = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5000;
-	int pods = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 20;
+	int nodes = argc > 1 ? number_of(argv[1], NEAP_CLUSTER_NODES_MAX) : 5000;
+	int pods = argc > 2 ? number_of(argv[2], PODS_MAX) : 20;
 	struct neap_cluster *cluster = NULL;
 	struct neap_error err;
 	int64_t start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
