@@ -170,43 +170,6 @@ static size_t enough(const struct neap_decide *decide)
 	return count < NEAP_DECIDE_NODES_MIN ? NEAP_DECIDE_NODES_MIN : count;
 }
 
-static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
-{
-	return neap_cycle_refuse(cycle, row, NEAP_REASON_POD, 0);
-}
-
-/* That of neap_filter_volumes: claims alone stop a pod. */
-static const struct neap_filter filter_stop = {"VolumeBinding", NULL, refuse_all,
-					       NEAP_MOVED_VOLUMES};
-
-static size_t put_first(const struct neap_filter **active, size_t count,
-			const struct neap_filter *filter)
-{
-	if (count == NEAP_FILTERS_MAX)
-		return count;
-	memmove(&active[1], &active[0], count * sizeof(*active));
-	active[0] = filter;
-	return count + 1;
-}
-
-static size_t prepare(struct neap_cycle *cycle, const struct neap_filter **active)
-{
-	size_t count = 0;
-
-	cycle->stop = NULL;
-	neap_cycle_find_nominated(cycle);
-	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
-		if (!(cycle->settings->filters_off >> i & 1) &&
-		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
-			active[count++] = neap_filters[i];
-	/* The last one has a say in which nodes are looked at at all. */
-	if (count && active[count - 1] == &neap_filter_kept &&
-	    neap_filter_match.prepare(cycle))
-		count = put_first(active, count, &neap_filter_match);
-	/* No other is asked, but by a report. */
-	return cycle->stop ? put_first(active, count, &filter_stop) : count;
-}
-
 /* Further filters are asked about at least so many nodes at once. */
 #define BLOCK_MIN 64
 
@@ -215,7 +178,7 @@ static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	size_t count = prepare(cycle, active), wanted = enough(decide);
+	size_t count = neap_filters_prepare(cycle, active), wanted = enough(decide);
 	size_t asked = 0, until = wanted;
 	struct neap_kept_walk walk = neap_kept_walk(cycle, decide->start);
 	uint32_t row;
@@ -428,7 +391,7 @@ static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t
 
 	do {
 		cycle->refusal_count = cycle->row_count = 0;
-		filters = prepare(cycle, active);
+		filters = neap_filters_prepare(cycle, active);
 		for (size_t i = 0; i < count && i < cycle->row_size; i++) {
 			size_t n = 0;
 
@@ -526,7 +489,7 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 	size_t refusals = cycle->refusal_count, count, n = 0;
 
 	cycle->columns = neap_cluster_settle(decide->cluster);
-	count = prepare(cycle, active);
+	count = neap_filters_prepare(cycle, active);
 	while (n < count && active[n]->fits(cycle, row))
 		n++;
 	cycle->refusal_count = refusals;
@@ -542,7 +505,7 @@ int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,
 size_t neap_decide_active(struct neap_decide *decide,
 			  const struct neap_filter *ret[NEAP_FILTERS_MAX])
 {
-	return prepare(&decide->cycle, ret);
+	return neap_filters_prepare(&decide->cycle, ret);
 }
 
 int neap_decide_weight(const struct neap_decide *decide, int score)

@@ -191,6 +191,8 @@ struct neap_filter {
 	unsigned wakes;
 };
 extern const struct neap_filter *const neap_filters[]; /* NULL ends */
+/* Those that have something to say of the cycle's pod, in their order; active has room for NEAP_FILTERS_MAX. */
+size_t neap_filters_prepare(struct neap_cycle *cycle, const struct neap_filter **active);
 extern const struct neap_filter neap_filter_room, neap_filter_spread, neap_filter_near,
 	neap_filter_load, neap_filter_claims, neap_filter_volumes, neap_filter_zones,
 	neap_filter_cpus, neap_filter_kept;

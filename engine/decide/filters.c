@@ -277,3 +277,42 @@ const struct neap_filter *const neap_filters[] = {
 	&neap_filter_load,    &neap_filter_cpus,
 	&neap_filter_kept,    NULL,
 };
+
+/* --- those that have something to say of a pod --- */
+
+static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
+{
+	return neap_cycle_refuse(cycle, row, NEAP_REASON_POD, 0);
+}
+
+/* That of neap_filter_volumes: claims alone stop a pod. */
+static const struct neap_filter filter_stop = {"VolumeBinding", NULL, refuse_all,
+					       NEAP_MOVED_VOLUMES};
+
+static size_t put_first(const struct neap_filter **active, size_t count,
+			const struct neap_filter *filter)
+{
+	if (count == NEAP_FILTERS_MAX)
+		return count;
+	memmove(&active[1], &active[0], count * sizeof(*active));
+	active[0] = filter;
+	return count + 1;
+}
+
+size_t neap_filters_prepare(struct neap_cycle *cycle, const struct neap_filter **active)
+{
+	size_t count = 0;
+
+	cycle->stop = NULL;
+	neap_cycle_find_nominated(cycle);
+	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
+		if (!(cycle->settings->filters_off >> i & 1) &&
+		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
+			active[count++] = neap_filters[i];
+	/* The last one has a say in which nodes are looked at at all. */
+	if (count && active[count - 1] == &neap_filter_kept &&
+	    neap_filter_match.prepare(cycle))
+		count = put_first(active, count, &neap_filter_match);
+	/* No other is asked, but by a report. */
+	return cycle->stop ? put_first(active, count, &filter_stop) : count;
+}
