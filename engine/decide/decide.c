@@ -17,7 +17,6 @@ struct neap_decide {
 	struct neap_cluster *cluster;
 	struct neap_settings *settings;
 	size_t start;    /* the row where the next decision begins */
-	size_t chosen;   /* of those that fitted at the decision before */
 	size_t nodes;    /* that there were at the decision before */
 	const char *end; /* of the explanation */
 	bool (*is_over)(void *arg);
@@ -272,26 +271,6 @@ static void add_scores(struct neap_decide *decide)
 		neap_more_add_scores(cycle);
 }
 
-static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
-{
-	const uint32_t *pods = cycle->columns->pods;
-
-	if (cycle->scores[one] != cycle->scores[other])
-		return cycle->scores[one] > cycle->scores[other];
-	return pods[cycle->rows[one]] < pods[cycle->rows[other]];
-}
-
-/* The most points; of equals the one with the fewest pods, then the first that was looked at. */
-static size_t pick(const struct neap_cycle *cycle)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < cycle->row_count; i++)
-		if (is_better(cycle, i, best))
-			best = i;
-	return best;
-}
-
 /* What every decision begins with; when it succeeds it is to be finished. */
 static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 		 struct neap_error *err)
@@ -355,10 +334,10 @@ static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
 		add_scores(decide);
 		if (cycle->is_short)
 			return neap_error_nomem(err);
-		best = pick(cycle);
+		best = neap_cycle_pick(cycle);
 		choice.score = cycle->scores[best];
 	}
-	decide->chosen = best;
+	cycle->chosen = best;
 	choice.row = cycle->rows[best];
 	choice.node = cycle->columns->nodes[choice.row]->name;
 	*ret = choice;
@@ -525,38 +504,6 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 	memcpy(points, raw, cycle->row_count * sizeof(*points));
 	scale(points, cycle->row_count, score->scale);
 	return true;
-}
-
-size_t neap_decide_fitting(const struct neap_decide *decide)
-{
-	return decide->cycle.row_count;
-}
-
-/* Of equals the one that was looked at first. */
-static int by_rank(const void *one, const void *other, void *arg)
-{
-	const struct neap_cycle *cycle = arg;
-	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
-
-	if (is_better(cycle, a, b))
-		return -1;
-	return is_better(cycle, b, a) || a > b ? 1 : -1;
-}
-
-/* The chosen one is not compared again: stands that were lifted off are among the pods of their nodes now. */
-void neap_decide_best(struct neap_decide *decide, uint32_t *ret)
-{
-	struct neap_cycle *cycle = &decide->cycle;
-
-	if (!cycle->row_count)
-		return;
-	for (size_t i = 0; i < cycle->row_count; i++)
-		ret[i] = (uint32_t)i;
-	ret[decide->chosen] = 0;
-	ret[0] = (uint32_t)decide->chosen;
-	qsort_r(ret + 1, cycle->row_count - 1, sizeof(*ret), by_rank, cycle);
-	for (size_t i = 0; i < cycle->row_count; i++)
-		ret[i] = cycle->rows[ret[i]];
 }
 
 void neap_decide_set_end(struct neap_decide *decide, const char *text)

@@ -78,7 +78,7 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 
 /* How many rows fitted of one with a place, and all of those, the chosen one first, then by their points; as long as
  * nothing else was asked but for claims of the pod. */
-size_t neap_decide_fitting(const struct neap_decide *decide);
+size_t neap_decide_fitting(struct neap_decide *decide);
 void neap_decide_best(struct neap_decide *decide, uint32_t *ret);
 
 /* The reservations that it goes by; NULL: there are none. */

@@ -104,6 +104,7 @@ struct neap_cycle {
 	uint32_t *rows;
 	int64_t *scores, *part;
 	size_t row_size, row_count;
+	size_t chosen; /* of the rows, at the decision before */
 	struct neap_kept kept;
 	const struct neap_decide_more *more; /* NULL: none */
 	bool has_more_filters;               /* in this decision */
@@ -115,6 +116,9 @@ const char *neap_decide_stop(const struct neap_decide *decide);
 struct neap_cluster *neap_decide_cluster(const struct neap_decide *decide);
 
 struct neap_cycle *neap_decide_cycle(struct neap_decide *decide);
+/* rank.c: the best of the rows, of which there is one: the most points; of equals the one with the fewest pods, then the
+ * first that was looked at. */
+size_t neap_cycle_pick(const struct neap_cycle *cycle);
 /* Whether pod fits onto a row as the cluster is now; what refuses it is not noted. */
 bool neap_decide_fits(struct neap_decide *decide, uint32_t row);
 /* Looks at the nodes of the decision before once more, as those that the pod may use are others now; its refusals are

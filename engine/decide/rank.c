@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which of the nodes that fit is the best, and which come after it. */
+#include <stdlib.h>
+
+#include "engine/decide/decide_priv.h"
+
+static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
+{
+	const uint32_t *pods = cycle->columns->pods;
+
+	if (cycle->scores[one] != cycle->scores[other])
+		return cycle->scores[one] > cycle->scores[other];
+	return pods[cycle->rows[one]] < pods[cycle->rows[other]];
+}
+
+size_t neap_cycle_pick(const struct neap_cycle *cycle)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < cycle->row_count; i++)
+		if (is_better(cycle, i, best))
+			best = i;
+	return best;
+}
+
+size_t neap_decide_fitting(struct neap_decide *decide)
+{
+	return neap_decide_cycle(decide)->row_count;
+}
+
+/* Of equals the one that was looked at first. */
+static int by_rank(const void *one, const void *other, void *arg)
+{
+	const struct neap_cycle *cycle = arg;
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+
+	if (is_better(cycle, a, b))
+		return -1;
+	return is_better(cycle, b, a) || a > b ? 1 : -1;
+}
+
+/* The chosen one is not compared again: stands that were lifted off are among the pods of their nodes now. */
+void neap_decide_best(struct neap_decide *decide, uint32_t *ret)
+{
+	struct neap_cycle *cycle = neap_decide_cycle(decide);
+
+	if (!cycle->row_count)
+		return;
+	for (size_t i = 0; i < cycle->row_count; i++)
+		ret[i] = (uint32_t)i;
+	ret[cycle->chosen] = 0;
+	ret[0] = (uint32_t)cycle->chosen;
+	qsort_r(ret + 1, cycle->row_count - 1, sizeof(*ret), by_rank, cycle);
+	for (size_t i = 0; i < cycle->row_count; i++)
+		ret[i] = cycle->rows[ret[i]];
+}
