@@ -212,11 +212,7 @@ static void test_preempt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(kept),
-		TEST(late),
-		TEST(kept_since),
-		TEST(required),
-		TEST(preempt),
+		TEST(kept), TEST(late), TEST(kept_since), TEST(required), TEST(preempt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,9 +248,7 @@ static void test_claims(void **state)
 	add_lsr(rig, "p", 3);
 	schedule_wait_message(
 		rig, "p",
-		"0/1 nodes are available: 1 fit, and of the 1 asked none can "
-		"give its CPUs: not enough cpus available to satisfy "
-		"request.");
+		"0/1 nodes are available: 1 not enough cpus available to satisfy request.");
 	kube_until(rig, &(struct kube_step){
 				"GET " EXPLAIN "p",
 				NULL,

@@ -23,8 +23,8 @@
 #define NRT   "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define TURNS 20000
 #define TOO_FEW(nodes, fit)                                                              \
-	"0/" nodes " nodes are available: " fit " fit, and of the " fit " asked none "   \
-	"can give its CPUs: not enough cpus available to satisfy request."
+	"0/" nodes " nodes are available: " fit                                          \
+	" not enough cpus available to satisfy request."
 
 /* cores of two threads, in two NUMA nodes; reserved: CPUs that the kubelet has, "" for none. */
 static void put_topology(struct kube_rig *rig, const char *name, int cores,
@@ -312,9 +312,8 @@ static void test_next_best(void **state)
 	add_pod(rig, "q", 5);
 	schedule_wait_message(
 		rig, "q",
-		"0/8 nodes are available: 7 fit, and of the 7 asked none can "
-		"give its CPUs: not enough cpus available to satisfy "
-		"request.");
+		"0/8 nodes are available: 1 Insufficient cpu, 7 not enough cpus available "
+		"to satisfy request.");
 }
 
 /* An annotation that cannot be read: it waits, and says which one. */

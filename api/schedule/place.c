@@ -226,50 +226,63 @@ static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *
 }
 
 /* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
- * single CPUs. *ret_row: the best. As neap_decide_claim; *err: the words of the first node where none can. */
+ * single CPUs. Where none of the nodes that were looked at can, all are looked at. choice->row: the one that gives them.
+ * As neap_decide_claim; *err: the words of the best node where none can. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
-		      uint32_t *ret_row, size_t *ret_asked, struct neap_claim **ret,
-		      struct neap_error *err)
+		      struct neap_choice *choice, size_t *ret_asked,
+		      struct neap_claim **ret, struct neap_error *err)
 {
 	struct neap_error other;
-	int failed = neap_decide_claim(scheduler->decide, pod, *ret_row, ret, err);
+	bool is_all = false;
+	int failed;
 
-	*ret_asked = 1;
-	if (failed != -NEAP_ENOFIT)
-		return failed;
-	failed = claim_other(scheduler, pod, ret_row, ret_asked, ret, &other);
-	if (failed < 0 && failed != -NEAP_ENOFIT)
-		*err = other;
-	return failed;
+	for (;;) {
+		failed = neap_decide_claim(scheduler->decide, pod, choice->row, ret, err);
+		*ret_asked = 1;
+		if (failed != -NEAP_ENOFIT)
+			return failed;
+		failed =
+			claim_other(scheduler, pod, &choice->row, ret_asked, ret, &other);
+		is_all |= choice->looked_at >= neap_decide_nodes(scheduler->decide);
+		if (failed == -NEAP_ENOFIT && !is_all)
+			failed = neap_decide_pod_of_all(scheduler->decide, pod, choice,
+							&other);
+		else if (failed == 0 || failed == -NEAP_ENOFIT)
+			return failed;
+		if (failed < 0)
+			*err = other;
+		if (failed <= 0)
+			return failed < 0 ? failed : -NEAP_ENOFIT;
+		is_all = true;
+	}
 }
 
 static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			 const char *key, size_t asked, const struct neap_error *err)
 {
 	bool is_room = err->code == NEAP_ENOFIT;
-	char message[sizeof(err->msg) + 160];
+	neap_auto_buf struct neap_buf message = {0};
 
 	neap_queue_park(scheduler->queue, key,
 			is_room ? neap_decide_wakes(scheduler->decide) : 0,
 			scheduler->now());
-	(void)snprintf(
-		message, sizeof(message),
-		"0/%zu nodes are available: %zu fit, and of the %zu asked none can "
-		"give its CPUs: %s.",
-		neap_decide_nodes(scheduler->decide),
-		neap_decide_fitting(scheduler->decide), asked, err->msg);
-	scheduler_tell_refused(scheduler, pod, is_room ? message : err->msg, NULL);
+	neap_buf_init(&message, MESSAGE_BYTES);
+	if (is_room)
+		neap_decide_explain_claims(scheduler->decide, asked, err->msg, &message);
+	else
+		neap_buf_adds(&message, err->msg);
+	scheduler_tell_refused(scheduler, pod, message.data, NULL);
 }
 
 /* Returns how many nodes were asked for CPUs. */
 static size_t bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
-		       const char *key, uint32_t row)
+		       const char *key, struct neap_choice *choice)
 {
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	struct bind *bind;
 	size_t asked;
-	int failed = claim_best(scheduler, pod, &row, &asked, &claim, &err);
+	int failed = claim_best(scheduler, pod, choice, &asked, &claim, &err);
 
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
 		refuse_claim(scheduler, pod, key, asked, &err);
@@ -281,10 +294,11 @@ static size_t bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	if (!bind)
 		failed = -NEAP_ENOMEM;
 	else if (neap_pod_is_stand(pod))
-		failed = scheduler_place_stand_take(scheduler, pod, row, claim, false,
-						    bind, &err);
+		failed = scheduler_place_stand_take(scheduler, pod, choice->row, claim,
+						    false, bind, &err);
 	else
-		failed = scheduler_bind_take(scheduler, pod, row, claim, bind, &err);
+		failed = scheduler_bind_take(scheduler, pod, choice->row, claim, bind,
+					     &err);
 	if (failed < 0)
 		neap_queue_retry(scheduler->queue, key, scheduler->now());
 	return asked;
@@ -372,8 +386,9 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	neap_decide_set_now(scheduler->decide, scheduler->now());
 	ret = neap_decide_pod(scheduler->decide, pod, &choice, &err);
 	if (ret > 0) {
-		return choice.looked_at + DECISION_LOOKS +
-		       CLAIM_LOOKS * (bind_pod(scheduler, pod, key, choice.row) - 1);
+		size_t asked = bind_pod(scheduler, pod, key, &choice);
+
+		return choice.looked_at + DECISION_LOOKS + CLAIM_LOOKS * (asked - 1);
 	}
 	if (ret == 0) {
 		refuse(scheduler, pod, key);

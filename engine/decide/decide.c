@@ -16,9 +16,10 @@ struct neap_decide {
 	struct neap_cycle cycle;
 	struct neap_cluster *cluster;
 	struct neap_settings *settings;
-	size_t start;    /* the row where the next decision begins */
-	size_t nodes;    /* that there were at the decision before */
-	const char *end; /* of the explanation */
+	size_t start;      /* the row where the next decision begins */
+	bool looks_at_all; /* whatever the percentage */
+	size_t nodes;      /* that there were at the decision before */
+	const char *end;   /* of the explanation */
 	bool (*is_over)(void *arg);
 	void *is_over_arg;
 };
@@ -160,7 +161,7 @@ static size_t enough(const struct neap_decide *decide)
 	int wanted = decide->settings->percentage;
 	size_t nodes = decide->nodes, percentage = (size_t)wanted, count;
 
-	if (nodes < NEAP_DECIDE_NODES_MIN || wanted >= 100)
+	if (nodes < NEAP_DECIDE_NODES_MIN || wanted >= 100 || decide->looks_at_all)
 		return nodes;
 	if (wanted <= 0) {
 		percentage = nodes / 125 >= 45 ? 5 : 50 - nodes / 125;
@@ -353,6 +354,17 @@ int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 		return answer;
 	answer = decide_begun(decide, ret, err);
 	neap_decide_finish(decide);
+	return answer;
+}
+
+int neap_decide_pod_of_all(struct neap_decide *decide, const struct neap_pod *pod,
+			   struct neap_choice *ret, struct neap_error *err)
+{
+	int answer;
+
+	decide->looks_at_all = true;
+	answer = neap_decide_pod(decide, pod, ret, err);
+	decide->looks_at_all = false;
 	return answer;
 }
 

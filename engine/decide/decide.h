@@ -74,6 +74,10 @@ void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec);
 int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 		    struct neap_choice *ret, struct neap_error *err);
 
+/* The same, whatever the percentage of nodes that are looked at. */
+int neap_decide_pod_of_all(struct neap_decide *decide, const struct neap_pod *pod,
+			   struct neap_choice *ret, struct neap_error *err);
+
 /* --- about the decision before --- */
 
 /* How many rows fitted of one with a place, and all of those, the chosen one first, then by their points; as long as
@@ -88,6 +92,9 @@ size_t neap_decide_nodes(const struct neap_decide *decide);
 
 /* Of one without a place: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." */
 void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out);
+/* The same of one that fits somewhere: count nodes that fit are not for it, and why tells the reason. */
+void neap_decide_explain_claims(const struct neap_decide *decide, size_t count,
+				const char *why, struct neap_buf *out);
 /* What may help a pod without a place: NEAP_MOVED_*. */
 unsigned neap_decide_wakes(const struct neap_decide *decide);
 /* Unix time at which a reservation may be open to it by then; 0: not by time alone. */

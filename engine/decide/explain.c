@@ -140,10 +140,16 @@ static void put_counts(struct counted *list, size_t count)
 
 void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out)
 {
+	neap_decide_explain_claims(decide, 0, NULL, out);
+}
+
+void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
+				const char *why, struct neap_buf *out)
+{
 	size_t count, told = 0, nodes = neap_decide_nodes(decide);
 	const struct neap_refusal *refusals = neap_decide_refusals(decide, &count);
 	uint32_t *codes = neap_alloc_array(count, sizeof(*codes));
-	struct counted *texts = neap_alloc_array(count, sizeof(*texts));
+	struct counted *texts = neap_alloc_array(count + 1, sizeof(*texts));
 
 	if (!nodes) {
 		neap_buf_adds(out, "no nodes available to schedule pods");
@@ -156,6 +162,9 @@ void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out)
 		} else if (codes && texts) {
 			qsort(codes, count, sizeof(*codes), by_code);
 			told = name_codes(decide, codes, count, texts);
+			texts[told] = (struct counted){claims ? neap_strdup(why) : NULL,
+						       claims};
+			told += texts[told].text != NULL;
 			put_counts(texts, told);
 		}
 		for (size_t i = 0; i < told; i++)
