@@ -92,8 +92,8 @@ size_t neap_decide_nodes(const struct neap_decide *decide);
 
 /* Of one without a place: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." */
 void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out);
-/* The same of one that fits somewhere: count nodes that fit are not for it, and why tells the reason. */
-void neap_decide_explain_claims(const struct neap_decide *decide, size_t count,
+/* The same of one that fits somewhere: the claims on so many nodes failed, and why tells the reason. */
+void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
 				const char *why, struct neap_buf *out);
 /* What may help a pod without a place: NEAP_MOVED_*. */
 unsigned neap_decide_wakes(const struct neap_decide *decide);

@@ -293,7 +293,7 @@ static void tell_none(struct neap_decide *decide, struct neap_cycle *cycle, size
 	} all[] = {{rows - untried, "No preemption victims found for incoming pod"},
 		   {untried, "node(s) not tried yet"},
 		   {nodes - rows, "Preemption is not helpful for scheduling"}};
-	struct said said[NEAP_ARRAY_LEN(all)];
+	struct said said[NEAP_ARRAY_LEN(all)] = {0};
 	char *text = neap_arena_alloc(&cycle->arena, size);
 
 	if (!text)
