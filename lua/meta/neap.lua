@@ -350,7 +350,7 @@ function Quantity.bytes(text) end
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
 ---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), with "?" those that may be missing
 ---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
----@field where? { nodeSelector: table<string, string>? } the nodes that it is for; of kinds qos and filter only [all]
+---@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
 ---@field tick neap.QosTick called once per tick
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load
@@ -453,6 +453,7 @@ function Quantity.bytes(text) end
 ---@field doc? string what the policy does
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
 ---@field needs? string[] "pod.FIELD" and "node.FIELD", with "?" those that may be missing
+---@field where? { nodeSelector: table<string, string>? } the nodes that it has a say on [all]
 ---@field by_value? boolean allow is handed the fields of nodes in the order of needs in place of node, which is twice as quick [false]
 ---@field allow fun(ctx: neap.Ctx, pod: neap.PlacePod, ...: any): boolean, string? with node: neap.PlaceNode, or by value; true; or false, and why
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
