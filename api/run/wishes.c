@@ -170,8 +170,8 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 		return;
 	}
 	if (wish.value.form == NEAP_FORM_CPUSET) {
-		/* One that has no CPUs yet is still being made, and stands in nobody's way. */
-		if (kept == NULL && neap_cpuset_is_empty(&wish.value.cpus))
+		/* A v1 group that has no CPUs yet is still being made, and stands in nobody's way. */
+		if (kept == NULL && !v2 && neap_cpuset_is_empty(&wish.value.cpus))
 			return;
 		neap_cpuset_and(&wish.value.cpus, &wish.value.cpus, &parent->value.cpus);
 		if (neap_cpuset_is_empty(&wish.value.cpus))
