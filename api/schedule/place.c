@@ -244,16 +244,21 @@ static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *p
 		failed =
 			claim_other(scheduler, pod, &choice->row, ret_asked, ret, &other);
 		is_all |= choice->looked_at >= neap_decide_nodes(scheduler->decide);
-		if (failed == -NEAP_ENOFIT && !is_all)
+		if (failed == -NEAP_ENOFIT && is_all)
+			return failed;
+		if (failed == -NEAP_ENOFIT) {
 			failed = neap_decide_pod_of_all(scheduler->decide, pod, choice,
 							&other);
-		else if (failed == 0 || failed == -NEAP_ENOFIT)
-			return failed;
+			if (failed > 0) {
+				is_all = true;
+				continue;
+			}
+			if (failed == 0)
+				return -NEAP_ENOFIT;
+		}
 		if (failed < 0)
 			*err = other;
-		if (failed <= 0)
-			return failed < 0 ? failed : -NEAP_ENOFIT;
-		is_all = true;
+		return failed;
 	}
 }
 
