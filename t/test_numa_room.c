@@ -301,6 +301,7 @@ static void test_status(void **state)
 				      "\"memory\":\"1536Mi\"}}]}",
 				      resources, cpus, cells, NULL),
 		0);
+	assert_int_equal(neap_resources_find(resources, "x/y"), UINT32_MAX);
 	assert_memory_equal(cpus, grant->cpus, sizeof(*cpus));
 	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_CPU)], 0);
 	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_MEMORY)],

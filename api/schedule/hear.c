@@ -115,7 +115,8 @@ static int hear_node(struct neap_scheduler *scheduler,
 		ret = neap_reserve_book_resolve(scheduler->book, &moved, err);
 	scheduler->moved |= moved;
 	node = neap_cluster_find_node(scheduler->cluster, event->object->name);
-	if (ret == 0 && node->trouble && strcmp(node->trouble, before) != 0)
+	if (ret == 0 && node->trouble &&
+	    strncmp(node->trouble, before, sizeof(before) - 1) != 0)
 		scheduler_tell_node(scheduler, node);
 	if (ret != -NEAP_ETOOLARGE)
 		return ret;

@@ -225,41 +225,39 @@ static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *
 	return failed;
 }
 
-/* CPUs and NUMA nodes on the best node that can give them: what the filters let pass may still not do when it comes to
- * single CPUs. Where none of the nodes that were looked at can, all are looked at. choice->row: the one that gives them.
- * As neap_decide_claim; *err: the words of the best node where none can. */
+/* On the node that was chosen, or on the next one that can give them: what the filters let pass may still not do when it
+ * comes to single CPUs. choice->row: that node. *err: the words of the chosen one where none can. */
+static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		     struct neap_choice *choice, size_t *ret_asked,
+		     struct neap_claim **ret, struct neap_error *err)
+{
+	struct neap_error other;
+	int failed = neap_decide_claim(scheduler->decide, pod, choice->row, ret, err);
+
+	*ret_asked = 1;
+	if (failed != -NEAP_ENOFIT)
+		return failed;
+	failed = claim_other(scheduler, pod, &choice->row, ret_asked, ret, &other);
+	if (failed < 0 && failed != -NEAP_ENOFIT)
+		*err = other;
+	return failed;
+}
+
+/* CPUs and NUMA nodes on the best node that can give them, as neap_decide_claim. Where none of the nodes that were looked
+ * at can, all are looked at. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		      struct neap_choice *choice, size_t *ret_asked,
 		      struct neap_claim **ret, struct neap_error *err)
 {
-	struct neap_error other;
-	bool is_all = false;
-	int failed;
+	int failed = claim_any(scheduler, pod, choice, ret_asked, ret, err);
 
-	for (;;) {
-		failed = neap_decide_claim(scheduler->decide, pod, choice->row, ret, err);
-		*ret_asked = 1;
-		if (failed != -NEAP_ENOFIT)
-			return failed;
-		failed =
-			claim_other(scheduler, pod, &choice->row, ret_asked, ret, &other);
-		is_all |= choice->looked_at >= neap_decide_nodes(scheduler->decide);
-		if (failed == -NEAP_ENOFIT && is_all)
-			return failed;
-		if (failed == -NEAP_ENOFIT) {
-			failed = neap_decide_pod_of_all(scheduler->decide, pod, choice,
-							&other);
-			if (failed > 0) {
-				is_all = true;
-				continue;
-			}
-			if (failed == 0)
-				return -NEAP_ENOFIT;
-		}
-		if (failed < 0)
-			*err = other;
+	if (failed != -NEAP_ENOFIT ||
+	    choice->looked_at >= neap_decide_nodes(scheduler->decide))
 		return failed;
-	}
+	failed = neap_decide_pod_of_all(scheduler->decide, pod, choice, err);
+	if (failed <= 0)
+		return failed ? failed : -NEAP_ENOFIT;
+	return claim_any(scheduler, pod, choice, ret_asked, ret, err);
 }
 
 static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod *pod,

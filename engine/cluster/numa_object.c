@@ -265,43 +265,23 @@ static int zone_of(const struct neap_numa_node *node, json_int_t number)
 	return -1;
 }
 
-/* One that cannot be read is none: the CPUs beside it stay the pod's. */
-static int read_each(const json_t *map, struct neap_resources *resources,
-		     struct neap_amounts *ret, struct neap_error *err)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)(uintptr_t)map, name, value) {
-		json_t *one = json_pack("{s:O}", name, value);
-		int failed =
-			one ? neap_amounts_read(ret, one, resources, NULL) : -NEAP_ENOMEM;
-
-		json_decref(one);
-		if (failed == -NEAP_ENOMEM)
-			return neap_error_nomem(err);
-	}
-	return 0;
-}
-
+/* An amount that cannot be read is none: the CPUs beside it stay the pod's. A pod tells of no names. */
 static int read_cells(const struct neap_numa_node *node, const json_t *list,
-		      struct neap_resources *resources, int64_t *ret,
+		      const struct neap_resources *resources, int64_t *ret,
 		      struct neap_error *err)
 {
 	const json_t *item;
 	size_t i;
 
 	json_array_foreach (list, i, item) {
-		const json_t *map = json_object_get(item, "resources");
 		int zone =
 			zone_of(node, json_integer_value(json_object_get(item, "node")));
+		struct neap_unknown_names unknown = {0};
 		struct neap_amounts amounts = {0};
-		int failed = neap_amounts_read(&amounts, map, resources, NULL);
 
-		if (failed < 0)
-			failed = read_each(map, resources, &amounts, err);
-		if (failed < 0)
-			return failed;
+		if (neap_amounts_look_up(&amounts, json_object_get(item, "resources"),
+					 resources, &unknown, NULL) == -NEAP_ENOMEM)
+			return neap_error_nomem(err);
 		for (size_t k = 0; zone >= 0 && k < amounts.count; k++) {
 			int at = neap_numa_node_resource(node, amounts.of[k].resource);
 
@@ -314,7 +294,7 @@ static int read_cells(const struct neap_numa_node *node, const json_t *list,
 }
 
 int neap_numa_status_read(const struct neap_numa_node *node, const char *text,
-			  struct neap_resources *resources, uint64_t *ret_cpus,
+			  const struct neap_resources *resources, uint64_t *ret_cpus,
 			  int64_t *ret_cells, struct neap_error *err)
 {
 	size_t cells = (size_t)node->zone_count * (size_t)node->resource_count;

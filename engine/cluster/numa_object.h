@@ -30,7 +30,7 @@ void neap_numa_facts_done(struct neap_numa_facts *facts);
  * the node. NUMA nodes, CPUs and resources that the node has not are passed over, and amounts that cannot be read.
  * NEAP_EINVAL, NEAP_ENOMEM. */
 int neap_numa_status_read(const struct neap_numa_node *node, const char *text,
-			  struct neap_resources *resources, uint64_t *ret_cpus,
+			  const struct neap_resources *resources, uint64_t *ret_cpus,
 			  int64_t *ret_cells, struct neap_error *err);
 /* Zones without any amount are left out. A new reference; NULL without memory. */
 json_t *neap_numa_status_write(const struct neap_numa_node *node,
