@@ -48,8 +48,9 @@ struct neap_cycle;
  * -NEAP_ENOMEM. */
 int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32_t row,
 		    struct neap_error *err);
-/* Where room is to be made, and all stands are in their places: policies are asked about those without room, too. When one fails, owners alone decide from here on. 1: there may be others now that the pod
- * may use, and what was found of nodes is to be found anew; 0: there are not; -NEAP_EINVAL, -NEAP_ENOMEM. */
+/* Where room is to be made, and all stands are in their places: policies are asked about those without room, too. When
+ * one fails, owners alone decide from here on. 1: there may be others now that the pod may use, and what was found of
+ * nodes is to be found anew; 0: there are not; -NEAP_EINVAL, -NEAP_ENOMEM. */
 int neap_kept_open_full(struct neap_cycle *cycle, uint32_t row, struct neap_error *err);
 /* Whether pods of the profile use reservations at all. */
 bool neap_kept_is_on(const struct neap_cycle *cycle);
