@@ -227,5 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
 	};
 
+	/* What it costs is a bench's matter, and dear with sanitizers. */
+	(void)setenv("NEAP_SLOWNESS", "10", 0);
 	return cmocka_run_group_tests_name("owners in Lua", tests, NULL, NULL);
 }

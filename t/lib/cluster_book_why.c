@@ -107,27 +107,44 @@ static bool is_tainted(struct why *why, const struct book_node *node)
 	return false;
 }
 
-static bool has_ports_taken(const struct why *why, const struct book_node *node)
+/* The next of those that are as important and wait for room on that node; NULL: no more. */
+static const struct book_pod *next_nominee(const struct why *why,
+					   const struct book_node *node, size_t *at)
 {
-	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
+	while (*at < neap_map_count(why->book->pods)) {
+		const struct book_pod *pod = neap_map_at(why->book->pods, (*at)++, NULL);
+
+		if (pod != why->pod && !*pod->node &&
+		    pod->priority >= why->pod->priority &&
+		    strcmp(pod->nominated, node->name) == 0)
+			return pod;
+	}
+	return NULL;
+}
+
+/* What others wait for on that node. */
+static void keep_room(struct why *why, const struct book_node *node)
+{
+	const struct book_pod *pod;
+
+	memset(why->kept, 0, sizeof(why->kept));
+	for (size_t at = 0; (pod = next_nominee(why, node, &at));)
+		for (int n = 0; n < BOOK_NAMES; n++)
+			why->kept[n] += pod->needs[n];
+}
+
+static bool has_ports_taken(const struct why *why, const struct book_node *node,
+			    bool has_nominees)
+{
+	const struct book_pod *pod;
+
+	for (size_t at = 0; has_nominees && (pod = next_nominee(why, node, &at));)
+		if (book_ports_collide(why->pod, pod))
+			return true;
+	for (pod = node->pods; pod; pod = pod->next)
 		if (!pod->is_finished && book_ports_collide(why->pod, pod))
 			return true;
 	return false;
-}
-
-/* What others that are as important wait for on that node. */
-static void keep_room(struct why *why, const struct book_node *node)
-{
-	memset(why->kept, 0, sizeof(why->kept));
-	for (size_t i = 0; i < neap_map_count(why->book->pods); i++) {
-		const struct book_pod *pod = neap_map_at(why->book->pods, i, NULL);
-
-		if (pod == why->pod || *pod->node || pod->priority < why->pod->priority ||
-		    strcmp(pod->nominated, node->name) != 0)
-			continue;
-		for (int n = 0; n < BOOK_NAMES; n++)
-			why->kept[n] += pod->needs[n];
-	}
 }
 
 static bool is_short(struct why *why, const struct book_node *node, bool has_nominees)
@@ -237,15 +254,22 @@ static bool is_uneven(struct why *why, const struct book_node *node, const long 
 	return false;
 }
 
-static bool is_apart(struct why *why, const struct book_node *node)
+static bool is_apart(struct why *why, const struct book_node *node, bool has_nominees)
 {
-	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		if (!pod->is_finished && book_is_away_from(why->pod, pod))
-			return refuse(why, away);
-	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
-		if (!pod->is_finished && book_is_away_from(pod, why->pod))
-			return refuse(why, unwanted);
-	return false;
+	const struct book_pod *pod;
+	bool is_away = false, is_unwanted = false;
+
+	for (size_t at = 0; has_nominees && (pod = next_nominee(why, node, &at));) {
+		is_away |= book_is_away_from(why->pod, pod);
+		is_unwanted |= book_is_away_from(pod, why->pod);
+	}
+	for (pod = node->pods; pod; pod = pod->next) {
+		is_away |= !pod->is_finished && book_is_away_from(why->pod, pod);
+		is_unwanted |= !pod->is_finished && book_is_away_from(pod, why->pod);
+	}
+	if (is_away)
+		return refuse(why, away);
+	return is_unwanted && refuse(why, unwanted);
 }
 
 /* --- CPUs --- */
@@ -254,17 +278,13 @@ static bool is_apart(struct why *why, const struct book_node *node)
 static long kept_cpus(const struct why *why, const struct book_node *node)
 {
 	int per_core = node->topology->per_core;
+	const struct book_pod *pod;
 	long sum = 0;
 
-	for (size_t i = 0; i < neap_map_count(why->book->pods); i++) {
-		const struct book_pod *pod = neap_map_at(why->book->pods, i, NULL);
-		long cores = (pod->needs[BOOK_CPU] / 1000 + per_core - 1) / per_core;
-
-		if (pod != why->pod && !*pod->node &&
-		    pod->priority >= why->pod->priority &&
-		    strcmp(pod->nominated, node->name) == 0 && book_binds_on(node, pod))
-			sum += cores * per_core;
-	}
+	for (size_t at = 0; (pod = next_nominee(why, node, &at));)
+		if (book_binds_on(node, pod))
+			sum += (pod->needs[BOOK_CPU] / 1000 + per_core - 1) / per_core *
+			       per_core;
 	return sum;
 }
 
@@ -300,11 +320,11 @@ static bool is_refused(struct why *why, const struct book_node *node, bool has_n
 		return true;
 	if (!book_has_labels(why->pod->selector, node->labels))
 		return refuse(why, unlabelled);
-	if (has_ports_taken(why, node))
+	if (has_ports_taken(why, node, has_nominees))
 		return refuse(why, taken);
 	if (is_short(why, node, has_nominees) || is_uneven(why, node, least))
 		return true;
-	return is_apart(why, node);
+	return is_apart(why, node, has_nominees);
 }
 
 void book_check_spread(struct book *book, const struct book_pod *pod)
