@@ -395,6 +395,67 @@ static void test_ways(void **state)
 	}
 }
 
+/* Who is to come counts on that node alone, as if it were there. b takes nobody. */
+static void test_nominated_spread(void **state)
+{
+	static const char uneven[] =
+		"0/2 nodes are available: 1 Too many pods, 1 node(s) didn't match pod "
+		"topology spread constraints.";
+	static const struct {
+		const char *name, *b_zone, *on_b, *nominated, *labels, *priority, *want;
+	} spreads[] = {
+		{"nobody else", "b", "x", "", "y", "5", "a"},
+		{"two in a, none in b", "b", "x", "a", "y", "5", uneven},
+		{"one in b: two in a are one more", "b", "y", "a", "y", "5", "a"},
+		{"it is not counted", "b", "x", "a", "x", "5", "a"},
+		{"it is less important", "b", "x", "a", "y", "200", "a"},
+		{"on the other node of its zone", "a", "x", "b", "y", "5", "a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(spreads); i++) {
+		struct neap_cluster *cluster = cluster_new();
+		const struct neap_decide_config config = {.cluster = cluster};
+		neap_auto_buf struct neap_buf said = {0};
+		struct neap_decide *decide = NULL;
+		struct neap_choice choice = {0};
+		struct neap_error err = {0};
+		char labels[64], text[512];
+
+		neap_buf_init(&said, 4096);
+		(void)cluster_set_node(cluster, "a", "'labels':{'zone':'a'}", "{}",
+				       "'cpu':'4','pods':'9'");
+		(void)snprintf(text, sizeof(text), "'labels':{'zone':'%s'}",
+			       spreads[i].b_zone);
+		(void)cluster_set_node(cluster, "b", text, "{}", "'cpu':'4','pods':'1'");
+		(void)snprintf(labels, sizeof(labels), "'labels':{'app':'%s'}",
+			       spreads[i].on_b);
+		(void)cluster_set_pod(cluster, "there", labels, "{'nodeName':'b'}", "{}");
+		(void)snprintf(labels, sizeof(labels), "'labels':{'app':'%s'}",
+			       spreads[i].labels);
+		(void)snprintf(text, sizeof(text), "{'nominatedNodeName':'%s'}",
+			       spreads[i].nominated);
+		(void)cluster_set_pod(cluster, "high", labels, "{'priority':100}", text);
+		(void)snprintf(text, sizeof(text),
+			       "{'priority':%s,'topologySpreadConstraints':[{'maxSkew':1,"
+			       "'topologyKey':'zone','whenUnsatisfiable':'DoNotSchedule',"
+			       "'labelSelector':{'matchLabels':{'app':'y'}}}]}",
+			       spreads[i].priority);
+		(void)cluster_set_pod(cluster, "low", "'labels':{'app':'y'}", text, "{}");
+		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+		if (neap_decide_pod(decide,
+				    neap_cluster_find_pod(cluster, "default", "low"),
+				    &choice, &err) > 0)
+			neap_buf_adds(&said, choice.node);
+		else
+			neap_decide_explain(decide, &said);
+		if (strcmp(said.data, spreads[i].want) != 0)
+			fail_msg("%s: %s", spreads[i].name, said.data);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 #define NODES 450
 
 /* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has; the one at helps has that alone. */
@@ -518,8 +579,11 @@ static void test_short_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),         cmocka_unit_test(test_nominated),
-		cmocka_unit_test(test_ways),         cmocka_unit_test(test_many_nodes),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_nominated),
+		cmocka_unit_test(test_nominated_spread),
+		cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_many_nodes),
 		cmocka_unit_test(test_short_memory),
 	};
 

@@ -64,6 +64,11 @@ struct neap_scored {
 	int64_t weight;
 };
 
+/* Pods in the emptiest domain, and in the one after it (INT64_MAX: there is none). */
+struct neap_emptiest {
+	int64_t first, second;
+};
+
 struct neap_cycle {
 	struct neap_cluster *cluster;
 	const struct neap_settings *settings;
@@ -86,9 +91,8 @@ struct neap_cycle {
 	const char *near_keys[NEAP_NEAR_KEYS_MAX];
 	uint32_t near_key_count, near_first; /* the slot of the first of them */
 	bool is_first; /* nobody is there yet whom the pod must be near, and it is so itself */
-	int64_t *
-		least; /* pods in the emptiest domain, by constraint, less the pod itself where it counts */
-	struct neap_arena arena; /* of one decision */
+	struct neap_emptiest *emptiest; /* by constraint */
+	struct neap_arena arena;        /* of one decision */
 	int64_t now_usec;
 	/* Why it cannot be anywhere, as a filter found before it looked at a node; NULL: it may be. */
 	const char *stop;
@@ -170,8 +174,9 @@ int neap_cycle_number(struct neap_cluster *cluster,
 /* Where one of them is in the way of the pod; numbers behind those of resources. */
 enum neap_nominated {
 	NEAP_NOMINATED_PORTS = NEAP_RESOURCES_MAX,
-	NEAP_NOMINATED_AWAY,    /* the pod must be away from it */
-	NEAP_NOMINATED_UNWANTED /* it must be away from the pod */
+	NEAP_NOMINATED_AWAY,     /* the pod must be away from it */
+	NEAP_NOMINATED_UNWANTED, /* it must be away from the pod */
+	NEAP_NOMINATED_SPREAD    /* and behind it: a constraint counts it */
 };
 /* What they wait for: found once a pod, before filters are prepared; then of a row. */
 void neap_cycle_find_nominated(struct neap_cycle *cycle);

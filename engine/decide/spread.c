@@ -123,18 +123,24 @@ static bool has_constraint(const struct neap_pod *pod, bool is_required)
 }
 
 /* The emptiest domain; 0 while there are fewer than the constraint wants. */
-static int64_t emptiest(const struct neap_cycle *cycle, uint32_t slot)
+static struct neap_emptiest emptiest(const struct neap_cycle *cycle, uint32_t slot)
 {
 	const struct neap_tally_slot *of = &cycle->spread.slots[slot];
-	int64_t least = INT64_MAX, count = 0;
+	struct neap_emptiest ret = {INT64_MAX, INT64_MAX};
+	int64_t domains = 0;
 
 	for (uint32_t i = 1; i < of->end; i++) {
 		if (of->counts[i] == NOWHERE)
 			continue;
-		count++;
-		least = of->counts[i] < least ? of->counts[i] : least;
+		domains++;
+		if (of->counts[i] < ret.first)
+			ret = (struct neap_emptiest){of->counts[i], ret.first};
+		else if (of->counts[i] < ret.second)
+			ret.second = of->counts[i];
 	}
-	return !count || count < cycle->pod->spreads[slot].min_domains ? 0 : least;
+	if (!domains || domains < cycle->pod->spreads[slot].min_domains)
+		ret = (struct neap_emptiest){0, 0};
+	return ret;
 }
 
 /* What is counted in the domain of a row. */
@@ -145,26 +151,64 @@ static int64_t count_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t 
 	return count == NOWHERE ? 0 : count;
 }
 
+static bool is_selected(const struct neap_spread *spread, const struct neap_pod *one)
+{
+	return spread->selector && neap_object_is_selected(one->object, spread->selector);
+}
+
+/* Those for whom room is made count on their node alone. */
+static void note_nominated(struct neap_cycle *cycle)
+{
+	const struct neap_pod *pod = cycle->pod, *other;
+
+	for (size_t at = 0; (other = neap_nominated_next(cycle, &at));) {
+		const struct neap_cluster_node *node =
+			neap_cluster_find_node(cycle->cluster, other->nominated);
+
+		if (!node || !node->object ||
+		    strcmp(other->object->ns, pod->object->ns) != 0 ||
+		    !has_keys(cycle, node->row, true))
+			continue;
+		for (uint32_t i = 0; i < pod->spread_count; i++)
+			if (pod->spreads[i].is_required &&
+			    is_selected(&pod->spreads[i], other) &&
+			    is_counted(cycle, node->row, &pod->spreads[i]))
+				neap_nominated_note(cycle, other,
+						    NEAP_NOMINATED_SPREAD + i);
+	}
+}
+
 static bool prepare_spread(struct neap_cycle *cycle)
 {
 	const struct neap_pod *pod = cycle->pod;
 
 	if (!has_constraint(pod, true))
 		return false;
-	cycle->least =
-		neap_arena_array(&cycle->arena, pod->spread_count, sizeof(*cycle->least));
-	cycle->is_short |= !cycle->least;
-	if (!cycle->least || !count_domains(cycle, true))
+	cycle->emptiest = neap_arena_array(&cycle->arena, pod->spread_count,
+					   sizeof(*cycle->emptiest));
+	cycle->is_short |= !cycle->emptiest;
+	if (!cycle->emptiest || !count_domains(cycle, true))
 		return false;
-	/* The pod itself counts where it goes. */
 	for (uint32_t i = 0; i < pod->spread_count; i++)
 		if (pod->spreads[i].is_required)
-			cycle->least[i] =
-				emptiest(cycle, i) -
-				(pod->spreads[i].selector &&
-				 neap_object_is_selected(pod->object,
-							 pod->spreads[i].selector));
+			cycle->emptiest[i] = emptiest(cycle, i);
+	note_nominated(cycle);
 	return true;
+}
+
+/* How much fuller than the emptiest the domain of a row is once the pod is there. */
+static int64_t skew_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t row)
+{
+	const struct neap_emptiest *emptiest = &cycle->emptiest[slot];
+	int64_t count = count_of(cycle, slot, row), least = emptiest->first;
+	int64_t more = 0;
+
+	if (cycle->nominated.count)
+		more = neap_cycle_nominated(cycle, row, NEAP_NOMINATED_SPREAD + slot);
+	/* With them it may not be the emptiest any more. */
+	if (more && count == least)
+		least = count + more < emptiest->second ? count + more : emptiest->second;
+	return count + more - least + is_selected(&cycle->pod->spreads[slot], cycle->pod);
 }
 
 static bool is_spread(struct neap_cycle *cycle, uint32_t row)
@@ -178,7 +222,7 @@ static bool is_spread(struct neap_cycle *cycle, uint32_t row)
 			continue;
 		if (!neap_tally_domain(&cycle->spread, i, row))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_SPREAD_LABEL, 0);
-		if (count_of(cycle, i, row) - cycle->least[i] > spread->max_skew)
+		if (skew_of(cycle, i, row) > spread->max_skew)
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_SPREAD, 0);
 	}
 	return true;

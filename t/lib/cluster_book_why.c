@@ -215,7 +215,9 @@ static long domain_of(struct why *why, const json_t *spread, const char *value)
 	return why->domains[i].count;
 }
 
-static long find_least(struct why *why, const json_t *spread)
+/* The emptiest domain, when that of one value has so many more. */
+static long find_least(struct why *why, const json_t *spread, const char *fuller,
+		       long more)
 {
 	const char *key = book_text(spread, "topologyKey");
 	long least = -1;
@@ -228,13 +230,32 @@ static long find_least(struct why *why, const json_t *spread)
 		if (!node->is_there || !value ||
 		    !book_has_labels(why->pod->selector, node->labels))
 			continue;
-		its = domain_of(why, spread, value);
+		its = domain_of(why, spread, value) +
+		      (strcmp(value, fuller) == 0 ? more : 0);
 		least = least < 0 || its < least ? its : least;
 	}
 	return least < 0 ? 0 : least;
 }
 
-static bool is_uneven(struct why *why, const struct book_node *node, const long *least)
+/* Of those that wait for room there, which the pod counts. */
+static long count_nominees(const struct why *why, const json_t *spread,
+			   const struct book_node *node)
+{
+	const struct book_pod *pod;
+	long count = 0;
+
+	for (size_t at = 0; (pod = next_nominee(why, node, &at));)
+		count += book_has_labels(why->pod->selector, node->labels) &&
+			 strcmp(pod->ns, why->pod->ns) == 0 &&
+			 book_has_labels(
+				 json_object_get(json_object_get(spread, "labelSelector"),
+						 "matchLabels"),
+				 pod->labels);
+	return count;
+}
+
+static bool is_uneven(struct why *why, const struct book_node *node, bool has_nominees,
+		      const long *least)
 {
 	for (size_t i = 0; i < json_array_size(why->pod->spreads); i++) {
 		const json_t *spread = json_array_get(why->pod->spreads, i);
@@ -242,12 +263,14 @@ static bool is_uneven(struct why *why, const struct book_node *node, const long 
 			book_label(node->labels, book_text(spread, "topologyKey"));
 		bool is_self = counts(why->pod, json_object_get(spread, "labelSelector"),
 				      why->pod);
+		long more = has_nominees ? count_nominees(why, spread, node) : 0;
 
 		if (strcmp(book_text(spread, "whenUnsatisfiable"), "DoNotSchedule") != 0)
 			continue;
 		if (!value)
 			return refuse(why, unkeyed);
-		if (domain_of(why, spread, value) + is_self - least[i] >
+		if (domain_of(why, spread, value) + more + is_self -
+			    (more ? find_least(why, spread, value, more) : least[i]) >
 		    json_integer_value(json_object_get(spread, "maxSkew")))
 			return refuse(why, uneven);
 	}
@@ -322,7 +345,8 @@ static bool is_refused(struct why *why, const struct book_node *node, bool has_n
 		return refuse(why, unlabelled);
 	if (has_ports_taken(why, node, has_nominees))
 		return refuse(why, taken);
-	if (is_short(why, node, has_nominees) || is_uneven(why, node, least))
+	if (is_short(why, node, has_nominees) ||
+	    is_uneven(why, node, has_nominees, least))
 		return true;
 	return is_apart(why, node, has_nominees);
 }
@@ -343,13 +367,13 @@ void book_check_spread(struct book *book, const struct book_pod *pod)
 		if (strcmp(book_text(spread, "whenUnsatisfiable"), "DoNotSchedule") != 0)
 			continue;
 		if (!value ||
-		    domain_of(why, spread, value) - find_least(why, spread) >
+		    domain_of(why, spread, value) - find_least(why, spread, "", 0) >
 			    json_integer_value(json_object_get(spread, "maxSkew")))
 			(void)book_wrong(book,
 					 "pod %s is not spread: %s of %ld, least %ld",
 					 pod->name, value ? value : "nothing",
 					 value ? domain_of(why, spread, value) : 0,
-					 find_least(why, spread));
+					 find_least(why, spread, "", 0));
 	}
 	free(why);
 }
@@ -437,7 +461,7 @@ static bool explain(struct why *why, bool has_nominees)
 
 	assert_true(json_array_size(why->pod->spreads) <= 16);
 	for (size_t i = 0; i < json_array_size(why->pod->spreads); i++)
-		least[i] = find_least(why, json_array_get(why->pod->spreads, i));
+		least[i] = find_least(why, json_array_get(why->pod->spreads, i), "", 0);
 	for (size_t i = 0; i < neap_map_count(why->book->nodes); i++) {
 		const struct book_node *node = neap_map_at(why->book->nodes, i, NULL);
 
