@@ -373,12 +373,35 @@ void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
 	decide->cycle.now_usec = now_usec;
 }
 
+/* Further filters noted whom they refuse behind all others, from `from` on: both in the order of rows. */
+static void sort_refusals(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
+			  size_t from)
+{
+	struct neap_refusal *list = cycle->refusals, *later;
+	size_t more = cycle->refusal_count - from, at = cycle->refusal_count;
+
+	if (!from || !more)
+		return;
+	later = neap_arena_alloc(&cycle->arena, more * sizeof(*later));
+	if (!later) {
+		cycle->is_short = true;
+		return;
+	}
+	memcpy(later, list + from, more * sizeof(*later));
+	for (size_t i = count; i-- && more;) {
+		if (later[more - 1].row == rows[i])
+			list[--at] = later[--more];
+		while (from && list[from - 1].row == rows[i])
+			list[--at] = list[--from];
+	}
+}
+
 static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t count,
 			struct neap_error *err)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	size_t filters;
+	size_t filters, refused;
 
 	do {
 		cycle->refusal_count = cycle->row_count = 0;
@@ -396,7 +419,9 @@ static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t
 			if (n == filters)
 				cycle->rows[cycle->row_count++] = rows[i];
 		}
+		refused = cycle->refusal_count;
 	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
+	sort_refusals(cycle, rows, count, refused);
 	return cycle->is_short ? neap_error_nomem(err) : 0;
 }
 
