@@ -10,7 +10,9 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "engine/base/mem.h"
 #include "t/lib/extender_rig.h"
+#include "t/lib/place_rig.h"
 
 /* When time is over at once, and when there is some. */
 static void test_late(void **state)
@@ -55,6 +57,115 @@ static void test_late(void **state)
 	schedule_add_pod(rig, "own", "", "'cpu':'1'", "");
 	assert_non_null(schedule_wait_node(rig, "own"));
 	extender_step_usec = 0;
+}
+
+#define NODES 300
+
+/* A filter about n0, n1, ..., whole or by name. */
+static char *ask_about_many(const char *uid, bool is_whole)
+{
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	neap_buf_addf(&out,
+		      "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
+		      "\"uid\":\"%s\"}},\"%s",
+		      uid, is_whole ? "Nodes\":{\"items\":[" : "NodeNames\":[");
+	for (int i = 0; i < NODES; i++)
+		neap_buf_addf(&out,
+			      is_whole ? "%s{\"metadata\":{\"name\":\"n%d\"}}"
+				       : "%s\"n%d\"",
+			      i ? "," : "", i);
+	neap_buf_adds(&out, is_whole ? "]}}" : "]}");
+	return neap_buf_take(&out);
+}
+
+/* Time is over when 256 nodes were looked at: those that fit are answered. */
+static void test_some_nodes(void **state)
+{
+	static const char *const wants[][8] = {
+		{"Error=", "#NodeNames=128", "NodeNames.127=n255",
+		 "FailedNodes.n0=Insufficient cpu",
+		 "FailedNodes.n256=node(s) were not looked at in time",
+		 "FailedNodes.n299=node(s) were not looked at in time",
+		 "FailedAndUnresolvableNodes={}", NULL},
+		{"Error=", "#Nodes.items=128", "Nodes.items.127.metadata.name=n255",
+		 "FailedNodes.n254=Insufficient cpu",
+		 "FailedNodes.n257=node(s) were not looked at in time",
+		 "FailedAndUnresolvableNodes={}", NULL}};
+	struct kube_rig *rig = *state;
+	char uid[64], name[16];
+
+	for (int i = 0; i < NODES; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		schedule_add_node(rig, name, "", "",
+				  i % 2 ? "'cpu':'4','memory':'8Gi'" : "'cpu':'1m'");
+	}
+	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
+	extender_step_usec = DEADLINE_USEC / 2;
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		char *body = ask_about_many(uid, is_whole);
+
+		assert_int_equal(extender_ask(rig, FILTER, body, strlen(body)), 200);
+		extender_must_be(rig, is_whole ? "whole" : "names", wants[is_whole]);
+		free(body);
+	}
+	extender_step_usec = 0;
+}
+
+static bool is_second(void *arg)
+{
+	return ++*(int *)arg > 1;
+}
+
+/* A policy has its word on the nodes that were looked at; where it refuses them all nothing is known that helps. */
+static void test_some_refused(void **state)
+{
+	struct place_rig *rig = place_new();
+	const struct neap_refusal *refusals;
+	struct neap_verdict verdict;
+	struct neap_error err;
+	uint32_t rows[NODES];
+	struct neap_pod *pod;
+	size_t count;
+	int looks = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < NODES; i++) {
+		char name[16];
+
+		rows[i] = i;
+		(void)snprintf(name, sizeof(name), "n%d", (int)i);
+		/* A few, so that slow machines ask the policies in their time, too. */
+		(void)cluster_set_node(rig->cluster, name, "", "{}",
+				       i % 32 == 7 ? "'cpu':'10','pods':'110'"
+						   : "'cpu':'0','pods':'110'");
+	}
+	pod = cluster_pod(neap_cluster_resources(rig->cluster), "p", "",
+			  "{'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
+			  "{}");
+	neap_decide_set_hurry(rig->decide, is_second, &looks);
+	place_put(rig, "filter", "one", 0,
+		  "needs = {'node.name'}, allow = function(ctx, pod, node) "
+		  "return node.name == 'n7' end");
+	assert_int_equal(neap_decide_rows(rig->decide, pod, rows, NODES, &verdict, &err),
+			 0);
+	assert_int_equal(verdict.count, 1);
+	assert_int_equal(verdict.rows[0], 7);
+	refusals = neap_decide_refusals(rig->decide, &count);
+	assert_int_equal(count, NODES - 1);
+	for (uint32_t i = 0; i < NODES - 1; i++)
+		assert_int_equal(refusals[i].row, i < 7 ? i : i + 1);
+	place_put(rig, "filter", "none", 1,
+		  "needs = {'node.name'}, allow = function(ctx, pod, node) "
+		  "return false end");
+	looks = 0;
+	assert_int_equal(neap_decide_rows(rig->decide, pod, rows, NODES, &verdict, &err),
+			 -NEAP_EUNAVAILABLE);
+	assert_string_equal(err.msg, "no time: 256 of 300 nodes were looked at");
+	neap_decide_set_hurry(rig->decide, NULL, NULL);
+	(void)neap_pod_unref(pod);
+	place_free(rig);
 }
 
 /* One score after the other is asked, so that some are known when time is over. */
@@ -110,6 +221,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_late, extender_setup,
 						extender_teardown),
+		cmocka_unit_test_setup_teardown(test_some_nodes, extender_setup,
+						extender_teardown),
+		cmocka_unit_test(test_some_refused),
 		cmocka_unit_test_setup_teardown(test_some_scores, extender_setup,
 						extender_teardown),
 		cmocka_unit_test_setup_teardown(test_late_binding, extender_setup_binder,

@@ -5,8 +5,9 @@
  * has another uid, is refused. Nothing is changed but by bind. Policy failures are answered with 200 and Error (bare
  * lists, of prioritize, have no room for one: with a status), malformed requests with 400 or 413.
  *
- * When the time of a request is over, filter says so in Error, prioritize gives the points that it has, preempt leaves the
- * nodes that it did not try as they came, and bind says that the binding may still come. */
+ * When the time of a request is over, filter gives the nodes that fit of those that it looked at (Error where none does),
+ * prioritize the points that it has, preempt leaves the nodes that it did not try as they came, and bind says that the
+ * binding may still come. */
 #ifndef NEAP_API_EXTENDER_EXTENDER_H
 #define NEAP_API_EXTENDER_EXTENDER_H
 

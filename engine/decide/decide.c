@@ -401,28 +401,31 @@ static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	size_t filters, refused;
+	size_t filters = neap_filters_prepare(cycle, active), seen = 0, refused;
 
-	do {
-		cycle->refusal_count = cycle->row_count = 0;
-		filters = neap_filters_prepare(cycle, active);
-		for (size_t i = 0; i < count && i < cycle->row_size; i++) {
-			size_t n = 0;
+	for (; seen < count && seen < cycle->row_size; seen++) {
+		size_t n = 0;
 
-			if (i % ROWS_AT_ONCE == 0 && is_late(decide))
-				return neap_error_set(err, NEAP_EUNAVAILABLE,
-						      "no time: %zu of %zu nodes were "
-						      "looked at",
-						      i, count);
-			while (n < filters && active[n]->fits(cycle, rows[i]))
-				n++;
-			if (n == filters)
-				cycle->rows[cycle->row_count++] = rows[i];
-		}
-		refused = cycle->refusal_count;
-	} while (cycle->has_more_filters && !neap_more_filter(cycle, 0));
+		if (seen % ROWS_AT_ONCE == 0 && is_late(decide))
+			break;
+		while (n < filters && active[n]->fits(cycle, rows[seen]))
+			n++;
+		if (n == filters)
+			cycle->rows[cycle->row_count++] = rows[seen];
+	}
+	for (size_t i = seen; i < count; i++)
+		(void)neap_cycle_refuse(cycle, rows[i], NEAP_REASON_LATE, 0);
+	refused = cycle->refusal_count;
+	while (cycle->has_more_filters && !neap_more_filter(cycle, 0))
+		; /* nobody was refused by them yet: the same rows anew */
 	sort_refusals(cycle, rows, count, refused);
-	return cycle->is_short ? neap_error_nomem(err) : 0;
+	if (cycle->is_short)
+		return neap_error_nomem(err);
+	return seen == count || cycle->row_count
+		       ? 0
+		       : neap_error_set(err, NEAP_EUNAVAILABLE,
+					"no time: %zu of %zu nodes were looked at", seen,
+					count);
 }
 
 int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,

@@ -125,9 +125,10 @@ struct neap_verdict {
 	size_t count;
 };
 
-/* Which of these rows (each once, of nodes that are there) the pod fits onto; all are looked at, and the refusals of
- * the others are behind each other in the order asked. 0; -NEAP_EINVAL: the pod has trouble; -NEAP_EUNAVAILABLE: there was no
- * time for all; -NEAP_ENOMEM. */
+/* Which of these rows (each once, of nodes that are there) the pod fits onto; the refusals of the others are behind each
+ * other in the order asked. When time is over some fit already, those that were not looked at are refused for that.
+ * 0; -NEAP_EINVAL: the pod has trouble; -NEAP_EUNAVAILABLE: there was no time for all, and none of the others fits;
+ * -NEAP_ENOMEM. */
 int neap_decide_rows(struct neap_decide *decide, const struct neap_pod *pod,
 		     const uint32_t *rows, size_t count, struct neap_verdict *ret,
 		     struct neap_error *err);

@@ -43,6 +43,7 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_KEPT_ROOM] = {"node(s) have reservations without room", true},
 	[NEAP_REASON_CPUS_ROOM] = {"node(s) didn't have the CPUs or NUMA nodes", true},
 	[NEAP_REASON_MORE] = {"%s", true},
+	[NEAP_REASON_LATE] = {"node(s) were not looked at in time", true},
 };
 
 /* --- spec.unschedulable --- */
