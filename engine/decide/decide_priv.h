@@ -230,7 +230,8 @@ extern const struct neap_score neap_score_spread, neap_score_near, neap_score_lo
 /* What refusals are called. */
 struct neap_reason_row {
 	const char *text;
-	bool can_help; /* fewer pods on the node */
+	/* Fewer pods on the node; also of LOAD_EXPIRED, where koord-scheduler tries it in vain. */
+	bool can_help;
 };
 extern const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT];
 

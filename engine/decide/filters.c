@@ -34,7 +34,7 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_AWAY] = {"node(s) didn't match pod anti-affinity rules", true},
 	[NEAP_REASON_UNWANTED] =
 		{"node(s) didn't satisfy existing pods anti-affinity rules", true},
-	[NEAP_REASON_LOAD_EXPIRED] = {"node(s) nodeMetric expired", false},
+	[NEAP_REASON_LOAD_EXPIRED] = {"node(s) nodeMetric expired", true},
 	[NEAP_REASON_LOAD] = {"node(s) %s usage exceed threshold", true},
 	[NEAP_REASON_LOAD_AGGREGATED] = {"node(s) %s aggregated usage exceed threshold",
 					 true},
