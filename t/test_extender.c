@@ -143,8 +143,14 @@ static void test_forms(void **state)
 		 PRIORITIZE,
 		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
 		 "'NodeNames':['node-0']}",
-		 404,
-		 {"Error~knows no pod"}},
+		 200,
+		 {"#=1", "0.Host=node-0", "0.Score=0"}},
+		{"... with victims",
+		 PREEMPT,
+		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
+		 "'NodeNameToMetaVictims':{'node-0':{'Pods':[]}}}",
+		 200,
+		 {"NodeNameToMetaVictims={}"}},
 		{"twice",
 		 FILTER,
 		 "{" POD ",'NodeNames':['node-0','node-0']}",
@@ -508,6 +514,19 @@ static void test_bind(void **state)
 		200);
 	extender_must_be(rig, "of a bound one",
 			 (const char *const[]){"Error~is on node node-0 already", NULL});
+	assert_int_equal(extender_ask_as(rig, PRIORITIZE,
+					 "{" POD ",'NodeNames':['node-0','gone']}", uid),
+			 200);
+	extender_must_be(rig, "points of a bound one",
+			 (const char *const[]){"#=2", "0.Score=0", "1.Host=gone",
+					       "1.Score=0", NULL});
+	assert_int_equal(
+		extender_ask_as(
+			rig, PREEMPT,
+			"{" POD ",'NodeNameToMetaVictims':{'node-0':{'Pods':[]}}}", uid),
+		200);
+	extender_must_be(rig, "room for a bound one",
+			 (const char *const[]){"NodeNameToMetaVictims={}", NULL});
 }
 
 static void test_preempt(void **state)

@@ -74,6 +74,7 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 	struct neap_extender_config config = {
 		.may_bind = !is_plain,
 		.deadline_usec = options->extender_deadline_usec,
+		.log = &daemon->log,
 	};
 
 	if (!extender)

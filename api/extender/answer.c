@@ -219,11 +219,12 @@ void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out)
 {
 	const struct neap_extender_args *args = &question->args;
-	int64_t least = verdict->count ? verdict->scores[0] : 0, most = least;
+	size_t count = verdict ? verdict->count : 0;
+	int64_t least = count ? verdict->scores[0] : 0, most = least;
 	size_t at = 0;
 	char *to;
 
-	for (size_t i = 1; i < verdict->count; i++) {
+	for (size_t i = 1; i < count; i++) {
 		int64_t score = verdict->scores[i];
 
 		least = score < least ? score : least;
@@ -238,7 +239,7 @@ void answer_prioritize(const struct question *question,
 	for (size_t i = 0; i < args->count; i++) {
 		int64_t score = 0;
 
-		if (question->rows[i] != EXTENDER_NO_ROW) {
+		if (verdict && question->rows[i] != EXTENDER_NO_ROW) {
 			score = most == least ? NEAP_EXTENDER_SCORE_MAX
 					      : NEAP_EXTENDER_SCORE_MAX *
 							(verdict->scores[at] - least) /

@@ -209,6 +209,15 @@ static void answer_failed(struct neap_http_request *request, const struct neap_e
 	answer_take(request, &out);
 }
 
+/* What an answer has no room for. */
+static void log_trouble(const struct neap_extender *extender, const char *verb,
+			const struct neap_error *err)
+{
+	if (extender->log)
+		neap_log_line(extender->log, NEAP_LOG_DEBUG, "extender: %s: %s", verb,
+			      err->msg);
+}
+
 /* --- time --- */
 
 static int64_t now_usec(void)
@@ -238,7 +247,8 @@ struct about_nodes {
 	void (*answer)(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out);
 	/* Of what cannot be judged. */
-	void (*fail)(struct neap_http_request *request, const struct neap_error *err);
+	void (*fail)(const struct question *question, const struct neap_error *err,
+		     struct neap_buf *out);
 };
 
 static int decide_in_time(struct question *question, const struct about_nodes *verb,
@@ -271,10 +281,11 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 				     &err) < 0 ||
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
-	} else if (err.code || decide_in_time(&question, verb, &verdict, &err) < 0) {
-		verb->fail(request, &err);
 	} else {
-		verb->answer(&question, &verdict, &out);
+		if (err.code || decide_in_time(&question, verb, &verdict, &err) < 0)
+			verb->fail(&question, &err, &out);
+		else
+			verb->answer(&question, &verdict, &out);
 		answer_take(request, &out);
 	}
 	neap_extender_args_clear(&question.args);
@@ -283,19 +294,33 @@ static void judge(struct neap_extender *extender, struct neap_http_request *requ
 	question_done(&question);
 }
 
+static void fail_filter(const struct question *question, const struct neap_error *err,
+			struct neap_buf *out)
+{
+	(void)question;
+	answer_trouble(err->msg, out);
+}
+
 static void filter(void *arg, struct neap_http_request *request)
 {
 	static const struct about_nodes verb = {neap_decide_rows, answer_filter,
-						answer_failed};
+						fail_filter};
 
 	judge(arg, request, &verb);
 }
 
-/* A bare list has no room for an error: kube-scheduler drops it, whatever it is. */
+/* A bare list has no room for an error: no node is better than another. */
+static void fail_prioritize(const struct question *question, const struct neap_error *err,
+			    struct neap_buf *out)
+{
+	log_trouble(question->extender, "prioritize", err);
+	answer_prioritize(question, NULL, out);
+}
+
 static void prioritize(void *arg, struct neap_http_request *request)
 {
 	static const struct about_nodes verb = {neap_decide_scores, answer_prioritize,
-						neap_http_answer_error};
+						fail_prioritize};
 
 	judge(arg, request, &verb);
 }
@@ -378,7 +403,15 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 	return 0;
 }
 
-/* The answer has no room for an error either: it is one to kube-scheduler, be the extender ignorable or not. */
+/* The answer has no room for an error either: nobody goes for a pod that cannot be judged. */
+static void fail_preempt(const struct neap_extender *extender,
+			 const struct neap_error *err, struct neap_buf *out)
+{
+	log_trouble(extender, "preempt", err);
+	neap_buf_clear(out);
+	neap_buf_adds(out, "{\"NodeNameToMetaVictims\":{}}\n");
+}
+
 static void preempt(void *arg, struct neap_http_request *request)
 {
 	neap_auto_buf struct neap_buf out = {0};
@@ -389,12 +422,13 @@ static void preempt(void *arg, struct neap_http_request *request)
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	if (neap_extender_read_victims(body, len, &question.args, &err) < 0 ||
-	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL))
+	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
 		answer_malformed(request, &err);
-	else if (err.code || try_nodes(&question, &out, &err) < 0)
-		neap_http_answer_error(request, &err);
-	else
+	} else {
+		if (err.code || try_nodes(&question, &out, &err) < 0)
+			fail_preempt(question.extender, &err, &out);
 		answer_take(request, &out);
+	}
 	question_done(&question);
 }
 
@@ -501,6 +535,7 @@ int neap_extender_new(const struct neap_extender_config *config,
 	if (!extender)
 		return neap_error_nomem(err);
 	extender->scheduler = config->scheduler;
+	extender->log = config->log;
 	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
 							: NEAP_EXTENDER_DEADLINE_USEC;
 	extender->now_usec = config->now_usec ? config->now_usec : now_usec;

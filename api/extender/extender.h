@@ -2,8 +2,9 @@
  *
  * What a kube-scheduler may ask by its extender protocol, below /extender/v1: filter, prioritize, preempt, and bind. All
  * is judged by the picture of the cluster that neap's own scheduler has, and of pods that are there: one that is not, or
- * has another uid, is refused. Nothing is changed but by bind. Policy failures are answered with 200 and Error (bare
- * lists, of prioritize, have no room for one: with a status), malformed requests with 400 or 413.
+ * has another uid, is refused. Nothing is changed but by bind. Policy failures are answered with 200 and Error. The
+ * answers of prioritize and preempt have no room for one: no node gets points, or no node is left, and the log has the
+ * reason (level debug). Malformed requests are answered with 400 or 413.
  *
  * When the time of a request is over, filter gives the nodes that fit of those that it looked at (Error where none does),
  * prioritize the points that it has, preempt leaves the nodes that it did not try as they came, and bind says that the
@@ -14,6 +15,7 @@
 #include "engine/base/error.h"
 
 struct neap_http;
+struct neap_log;
 struct neap_scheduler;
 struct neap_extender;
 
@@ -31,8 +33,9 @@ struct neap_extender_config {
 		*http; /* with no other routes; freed before neap_extender_free */
 	struct neap_scheduler *scheduler; /* outlives http */
 	bool may_bind; /* the route is there, for who shows a certificate of an editor */
-	int64_t deadline_usec;     /* 0: as above */
-	int64_t (*now_usec)(void); /* that it goes by; NULL: the monotonic clock */
+	int64_t deadline_usec;      /* 0: as above */
+	int64_t (*now_usec)(void);  /* that it goes by; NULL: the monotonic clock */
+	const struct neap_log *log; /* borrowed; NULL: none */
 };
 
 int neap_extender_new(const struct neap_extender_config *config,

@@ -9,6 +9,7 @@
 #include "api/http/server.h"
 #include "api/schedule/view.h"
 #include "engine/base/buf.h"
+#include "engine/base/log.h"
 #include "engine/decide/decide.h"
 
 /* Of a node that is not there. */
@@ -37,6 +38,7 @@ void likely_done(struct likely *likely);
 
 struct neap_extender {
 	struct neap_scheduler *scheduler;
+	const struct neap_log *log; /* NULL: none */
 	int64_t deadline_usec, (*now_usec)(void);
 	/* By row: the request that named it last, so that twice is seen. */
 	uint64_t *seen;
@@ -71,6 +73,7 @@ void question_done(struct question *question);
 /* Texts of answers; with that of filter, what is likely to be asked next is kept. */
 void answer_filter(const struct question *question, const struct neap_verdict *verdict,
 		   struct neap_buf *out);
+/* verdict NULL: nothing is known, and all have 0 points. */
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out);
 /* {"Error": text}, in which no % can be taken for a format. */
