@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <event2/event.h>
@@ -202,18 +203,77 @@ static void test_late_binding(void **state)
 	extender_must_be(rig, "late",
 			 (const char *const[]){
 				 "Error~no time: the binding is not on disk yet", NULL});
+	/* Once more is for the same answer. */
+	assert_int_equal(extender_bind(rig, uid, "node-0"), 200);
+	extender_must_be(rig, "once more",
+			 (const char *const[]){"Error~no time: ", NULL});
+	assert_int_equal(extender_bind(rig, uid, "node-2"), 200);
+	extender_must_be(
+		rig, "elsewhere",
+		(const char *const[]){"Error~is being bound to node node-0", NULL});
 	assert_int_equal(event_add(rig->heard, NULL), 0);
 	for (int i = 0; i < 4000; i++) {
 		assert_int_equal(extender_bind(rig, uid, "node-0"), 200);
 		if (!kube_differs(rig->body, "Error="))
 			break;
-		/* Meanwhile it is told so. */
+		/* On a slow machine. */
 		extender_must_be(rig, "again",
-				 (const char *const[]){
-					 "Error~is being bound to node node-0", NULL});
+				 (const char *const[]){"Error~no time: ", NULL});
 	}
 	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/p", NULL), 200);
 	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "node-0");
+}
+
+/* Who asks for the binding that is on its way is answered with it, up to eight at a time. */
+static void test_asked_again(void **state)
+{
+	struct kube_rig *rig = *state;
+	char uid[64];
+	int asks[8];
+
+	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
+	(void)event_del(rig->heard);
+	for (int i = 0; i < 8; i++) {
+		asks[i] = extender_bind_start(rig, uid, "node-0");
+		kube_run(rig, 20);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(extender_bind(rig, uid, i ? "node-2" : "node-0"), 200);
+		extender_must_be(rig, i ? "elsewhere" : "one too many",
+				 (const char *const[]){
+					 "Error~is being bound to node node-0", NULL});
+	}
+	/* Two go, the first one among them, and make room. */
+	for (int i = 0; i < 2; i++) {
+		(void)close(asks[3 * i]);
+		kube_run(rig, 50);
+		asks[3 * i] = extender_bind_start(rig, uid, "node-0");
+		kube_run(rig, 20);
+	}
+	assert_int_equal(event_add(rig->heard, NULL), 0);
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(extender_bind_end(rig, asks[i]), 200);
+		extender_must_be(rig, "bound", (const char *const[]){"Error=", NULL});
+	}
+	assert_int_equal(kube_ask(rig, "GET " SCHEDULE_PODS "/p", NULL), 200);
+	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "node-0");
+}
+
+/* The extender goes while they wait. */
+static void test_asked_at_the_end(void **state)
+{
+	struct kube_rig *rig = *state;
+	char uid[64];
+	int asks[2];
+
+	(void)snprintf(uid, sizeof(uid), "%s", extender_pod_uid(rig, "p", "1", false));
+	(void)event_del(rig->heard);
+	for (int i = 0; i < 2; i++) {
+		asks[i] = extender_bind_start(rig, uid, "node-0");
+		kube_run(rig, 20);
+	}
+	for (int i = 0; i < 2; i++)
+		(void)close(asks[i]);
 }
 
 int main(void)
@@ -226,6 +286,10 @@ int main(void)
 		cmocka_unit_test(test_some_refused),
 		cmocka_unit_test_setup_teardown(test_some_scores, extender_setup,
 						extender_teardown),
+		cmocka_unit_test_setup_teardown(test_asked_again, extender_setup_patient,
+						extender_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_asked_at_the_end, extender_setup_patient, extender_teardown),
 		cmocka_unit_test_setup_teardown(test_late_binding, extender_setup_binder,
 						extender_teardown),
 	};

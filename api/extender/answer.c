@@ -94,6 +94,26 @@ static const char *reason(struct reasons *reasons, uint32_t code)
 	return reasons->of[at].text;
 }
 
+void answer_take(struct neap_http_request *request, struct neap_buf *out)
+{
+	size_t len = out->len;
+	struct neap_error err;
+	char *text = neap_buf_take(out);
+
+	if (text) {
+		neap_http_answer_text_take(request, 200, "application/json", text, len);
+		return;
+	}
+	(void)neap_error_nomem(&err);
+	neap_http_answer_error(request, &err);
+}
+
+void answer_malformed(struct neap_http_request *request, const struct neap_error *err)
+{
+	neap_http_answer_problem_take(request, err->code == NEAP_EINVAL ? 400 : 503, err,
+				      NULL);
+}
+
 enum which { ALL, FINAL };
 
 /* A map of refused nodes; FINAL: those where no pod's going helps. */

@@ -11,7 +11,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-#define JSON_TYPE "application/json"
 /* Pods of one node that are tried together. */
 #define VICTIMS_MAX 512
 /* Nodes that are left out of a request, one behind the other, until the next is looked for by name. */
@@ -175,38 +174,6 @@ void question_done(struct question *question)
 	neap_extender_args_done(&question->args);
 	free(question->rows);
 	free(question->known);
-}
-
-/* --- answers --- */
-
-static void answer_take(struct neap_http_request *request, struct neap_buf *out)
-{
-	size_t len = out->len;
-	struct neap_error err;
-	char *text = neap_buf_take(out);
-
-	if (text) {
-		neap_http_answer_text_take(request, 200, JSON_TYPE, text, len);
-		return;
-	}
-	(void)neap_error_nomem(&err);
-	neap_http_answer_error(request, &err);
-}
-
-static void answer_malformed(struct neap_http_request *request,
-			     const struct neap_error *err)
-{
-	neap_http_answer_problem_take(request, err->code == NEAP_EINVAL ? 400 : 503, err,
-				      NULL);
-}
-
-static void answer_failed(struct neap_http_request *request, const struct neap_error *err)
-{
-	neap_auto_buf struct neap_buf out = {0};
-
-	neap_buf_init(&out, NEAP_BUF_LINE);
-	answer_trouble(err->msg, &out);
-	answer_take(request, &out);
 }
 
 /* What an answer has no room for. */
@@ -432,79 +399,6 @@ static void preempt(void *arg, struct neap_http_request *request)
 	question_done(&question);
 }
 
-/* --- bind --- */
-
-/* Freed when the binding is told of. */
-struct ask {
-	struct neap_http_request *request; /* NULL: answered, or the client went */
-};
-
-static void asker_gone(void *arg)
-{
-	((struct ask *)arg)->request = NULL;
-}
-
-static void bind_told(void *arg, const char *trouble)
-{
-	neap_auto_buf struct neap_buf out = {0};
-	struct ask *ask = arg;
-
-	neap_buf_init(&out, NEAP_BUF_LINE);
-	answer_trouble(trouble ? trouble : "", &out);
-	if (ask->request)
-		answer_take(ask->request, &out);
-	free(ask);
-}
-
-static void bind_late(void *arg)
-{
-	static const struct neap_error late = {
-		.code = NEAP_EUNAVAILABLE,
-		.msg = "no time: the binding is not on disk yet, and may still come"};
-	struct ask *ask = arg;
-	struct neap_http_request *request = ask->request;
-
-	ask->request = NULL;
-	answer_failed(request, &late);
-}
-
-static void bind_verb(void *arg, struct neap_http_request *request)
-{
-	struct neap_extender *extender = arg;
-	struct neap_extender_args args;
-	struct neap_schedule_binding binding = {.told = bind_told};
-	struct neap_error err;
-	struct ask *ask;
-	char node[NEAP_OBJECT_NAME];
-	size_t len;
-	const char *body = neap_http_body_get(request, &len);
-
-	/* Also where strangers were granted a role. */
-	if (!*neap_http_peer_get(request)->name) {
-		neap_http_answer_denied(request, NEAP_HTTP_EDITOR);
-		return;
-	}
-	if (neap_extender_read_binding(body, len, &args, node, &err) < 0) {
-		answer_malformed(request, &err);
-		return;
-	}
-	ask = neap_alloc(sizeof(*ask));
-	if (!ask) {
-		(void)neap_error_nomem(&err);
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	binding.ns = args.ns;
-	binding.name = args.name;
-	binding.uid = args.uid;
-	binding.node = node;
-	binding.arg = ask;
-	ask->request = request;
-	neap_http_defer(request, asker_gone, ask);
-	neap_http_defer_until(request, extender->deadline_usec, bind_late);
-	neap_scheduler_bind(extender->scheduler, &binding);
-}
-
 /* --- routes --- */
 
 static const struct neap_http_route routes[] = {
@@ -556,6 +450,7 @@ void neap_extender_free(struct neap_extender *extender)
 		return;
 	neap_extender_args_done(&extender->kept);
 	likely_done(&extender->likely);
+	bind_leave_all(extender);
 	free(extender->seen);
 	free(extender->after);
 	free(extender);

@@ -15,6 +15,7 @@
 /* Of a node that is not there. */
 #define EXTENDER_NO_ROW UINT32_MAX
 
+struct ask;
 struct question;
 
 /* Bytes of names that are kept. */
@@ -48,6 +49,7 @@ struct neap_extender {
 	size_t seen_size;
 	uint64_t request;
 	struct likely likely;
+	struct ask *asks;               /* of bind.c, on their way */
 	struct neap_extender_args kept; /* empty: room of the request before */
 };
 
@@ -70,6 +72,9 @@ void question_done(struct question *question);
 
 /* --- answer.c --- */
 
+/* out is taken. */
+void answer_take(struct neap_http_request *request, struct neap_buf *out);
+void answer_malformed(struct neap_http_request *request, const struct neap_error *err);
 /* Texts of answers; with that of filter, what is likely to be asked next is kept. */
 void answer_filter(const struct question *question, const struct neap_verdict *verdict,
 		   struct neap_buf *out);
@@ -80,5 +85,11 @@ void answer_prioritize(const struct question *question,
 void answer_trouble(const char *text, struct neap_buf *out);
 /* A node of the answer of preempt. */
 void answer_victims(const struct question *question, size_t index, struct neap_buf *out);
+
+/* --- bind.c --- */
+
+void bind_verb(void *arg, struct neap_http_request *request);
+/* Bindings on their way are told of without the extender. */
+void bind_leave_all(struct neap_extender *extender);
 
 #endif

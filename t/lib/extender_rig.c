@@ -24,7 +24,7 @@ static struct neap_http *http;
 static struct neap_extender *extender;
 static int api_port, own_port;
 
-static int setup_with(void **state, bool may_bind)
+static int setup_with(void **state, bool may_bind, int64_t deadline_usec)
 {
 	struct neap_http_config server = {.tls_fd = -1,
 					  .unix_fd = -1,
@@ -43,7 +43,7 @@ static int setup_with(void **state, bool may_bind)
 	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
 	config.http = http;
 	config.may_bind = may_bind;
-	config.deadline_usec = DEADLINE_USEC;
+	config.deadline_usec = deadline_usec;
 	config.now_usec = now_usec;
 	config.scheduler = schedule_scheduler;
 	assert_int_equal(neap_extender_new(&config, &extender, &err), 0);
@@ -57,12 +57,17 @@ static int setup_with(void **state, bool may_bind)
 
 int extender_setup(void **state)
 {
-	return setup_with(state, false);
+	return setup_with(state, false, DEADLINE_USEC);
 }
 
 int extender_setup_binder(void **state)
 {
-	return setup_with(state, true);
+	return setup_with(state, true, DEADLINE_USEC);
+}
+
+int extender_setup_patient(void **state)
+{
+	return setup_with(state, true, INT64_C(60000000));
 }
 
 int extender_teardown(void **state)
@@ -134,23 +139,39 @@ int extender_ask_as(struct kube_rig *rig, const char *what, const char *body,
 	return extender_ask(rig, what, text, len);
 }
 
-int extender_bind(struct kube_rig *rig, const char *uid, const char *node)
+int extender_bind_start(struct kube_rig *rig, const char *uid, const char *node)
 {
 	char body[512];
-	int status;
+	int fd;
 
-	(void)snprintf(
-		body, sizeof(body),
-		"{\"PodName\":\"p\",\"PodNamespace\":\"default\",\"PodUID\":\"%s\","
-		"\"Node\":\"%s\"}",
-		uid, node);
+	(void)snprintf(body, sizeof(body),
+		       "{'PodName':'p','PodNamespace':'default','PodUID':'%s',"
+		       "'Node':'%s'}",
+		       uid, node);
 	rig->port = own_port;
 	kube_as(rig, "secret");
-	status = kube_ask_with(rig, BIND, "Content-Type: application/json\r\n", body,
-			       strlen(body));
+	kube_send(rig, BIND, body);
+	fd = rig->fd;
+	rig->fd = -1;
 	rig->port = api_port;
 	kube_as(rig, NULL);
+	return fd;
+}
+
+int extender_bind_end(struct kube_rig *rig, int fd)
+{
+	int status;
+
+	kube_as(rig, "secret");
+	rig->fd = fd;
+	status = kube_receive(rig);
+	kube_as(rig, NULL);
 	return status;
+}
+
+int extender_bind(struct kube_rig *rig, const char *uid, const char *node)
+{
+	return extender_bind_end(rig, extender_bind_start(rig, uid, node));
 }
 
 struct binding {

@@ -20,11 +20,16 @@ extern int64_t extender_step_usec;
 int extender_setup(void **state);
 /* With the verb bind. */
 int extender_setup_binder(void **state);
+/* ... which waits for a minute. */
+int extender_setup_patient(void **state);
 int extender_teardown(void **state);
 /* The status. */
 int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len);
 /* bind, by somebody with a name. */
 int extender_bind(struct kube_rig *rig, const char *uid, const char *node);
+/* The same in two halves, the connection between them: the loop need not run in the first. */
+int extender_bind_start(struct kube_rig *rig, const char *uid, const char *node);
+int extender_bind_end(struct kube_rig *rig, int fd);
 /* What becomes of a binding that is asked for inside; "": it is bound. */
 const char *extender_bind_to(struct kube_rig *rig, const char *pod, const char *uid,
 			     const char *node);
