@@ -287,6 +287,85 @@ static void test_assumed(void **state)
 	neap_cluster_free(cluster);
 }
 
+#define WAITS(more) "{'priority':100" more "}"
+#define ASKS(cpu)                                                                        \
+	",'containers':[{'resources':{'requests':{'cpu':'" cpu                           \
+	"'}},'ports':[{'containerPort':80,'hostPort':80}]}]"
+#define FOR(node)   "{'nominatedNodeName':'" node "'}"
+#define BINDS(text) "'annotations':{'scheduling.koordinator.sh/resource-spec':'" text "'}"
+
+/* What is kept for a pod on a is given up, or less: that may help others. */
+static void test_room(void **state)
+{
+	static const struct {
+		const char *meta, *spec, *status;
+		unsigned moved;
+	} rows[] = {
+		{BINDS("{}"), WAITS(ASKS("3")),
+		 "{'nominatedNodeName':'a','conditions':[{'type':'x','status':'True'}]}",
+		 0},
+		{BINDS("{}"), WAITS(ASKS("4")), FOR("a"), 0},
+		{BINDS("{}"), WAITS(ASKS("3")), FOR("b"), NEAP_MOVED_POD_GONE},
+		{BINDS("{}"), WAITS(ASKS("3")), "{}", NEAP_MOVED_POD_GONE},
+		{BINDS("{}"), WAITS(ASKS("2")), FOR("a"), NEAP_MOVED_POD_GONE},
+		{BINDS("{}"), "{'priority':99" ASKS("3") "}", FOR("a"),
+		 NEAP_MOVED_POD_GONE},
+		{BINDS("{}") ",'labels':{'a':'b'}", WAITS(ASKS("3")), FOR("a"),
+		 NEAP_MOVED_POD_GONE},
+		{"", WAITS(ASKS("3")), FOR("a"), NEAP_MOVED_POD_GONE},
+		{BINDS("{}"),
+		 WAITS(",'containers':[{'resources':{'requests':{'cpu':'3'}}}]"),
+		 FOR("a"), NEAP_MOVED_POD_GONE},
+		{BINDS("{}"), WAITS(ASKS("3") ",'nodeName':'a'"), FOR("a"),
+		 NEAP_MOVED_POD_PLACED},
+		{BINDS("{}"), WAITS(ASKS("3") ",'nodeName':'b'"), FOR("a"),
+		 NEAP_MOVED_POD_PLACED | NEAP_MOVED_POD_GONE},
+		{BINDS("{}"), WAITS(ASKS("3")),
+		 "{'nominatedNodeName':'a','phase':'Failed'}", NEAP_MOVED_POD_GONE},
+	};
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_error err = {0};
+	struct neap_pod *pod;
+	unsigned moved;
+
+	(void)state;
+	(void)cluster_set_node(cluster, "a", "", "{}", "'cpu':'4'");
+	(void)cluster_set_node(cluster, "b", "", "{}", "'cpu':'4'");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		assert_int_equal(cluster_set_pod(cluster, "p", BINDS("{}"),
+						 WAITS(ASKS("3")), FOR("a")),
+				 0);
+		moved = cluster_set_pod(cluster, "p", rows[i].meta, rows[i].spec,
+					rows[i].status);
+		if (moved != rows[i].moved)
+			fail_msg("row %zu: %u and not %u", i, moved, rows[i].moved);
+		neap_cluster_remove_pod(cluster, "default", "p", &moved);
+	}
+	(void)cluster_set_pod(cluster, "p", "", WAITS(ASKS("3")), FOR("a"));
+	neap_cluster_remove_pod(cluster, "default", "p", &moved);
+	assert_int_equal(moved, NEAP_MOVED_POD_GONE);
+	/* What is decided. */
+	(void)cluster_set_pod(cluster, "p", "", WAITS(ASKS("3")), "{}");
+	pod = neap_cluster_find_pod(cluster, "default", "p");
+	assert_true(neap_cluster_nominate(cluster, pod, ""));
+	assert_true(neap_cluster_nominate(cluster, pod, "a"));
+	assert_true(neap_cluster_nominate(cluster, pod, "a"));
+	assert_int_equal(neap_cluster_take_moved(cluster), 0);
+	assert_true(neap_cluster_nominate(cluster, pod, "b"));
+	assert_int_equal(neap_cluster_take_moved(cluster), NEAP_MOVED_POD_GONE);
+	assert_int_equal(neap_cluster_take_moved(cluster), 0);
+	assert_true(neap_cluster_nominate(cluster, pod, ""));
+	assert_int_equal(neap_cluster_take_moved(cluster), NEAP_MOVED_POD_GONE);
+	for (uint32_t row = 0; row < 2; row++) {
+		assert_true(neap_cluster_nominate(cluster, pod, "a"));
+		assert_int_equal(neap_cluster_assume(cluster, pod, row, &err), 0);
+		assert_int_equal(neap_cluster_take_moved(cluster),
+				 row ? NEAP_MOVED_POD_GONE : 0);
+		neap_cluster_forget(cluster, pod);
+	}
+	neap_cluster_free(cluster);
+}
+
 static void test_what_moved(void **state)
 {
 	static const struct {
@@ -465,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_recount),
 		cmocka_unit_test(test_assumed),
 		cmocka_unit_test(test_what_moved),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_what_a_pod_moved),
 		cmocka_unit_test(test_short_memory),
 	};

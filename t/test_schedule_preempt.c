@@ -41,6 +41,23 @@ static void until(struct kube_rig *rig, const char *ask, const char *a, const ch
 	kube_until(rig, &step);
 }
 
+static void remove_now(struct kube_rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s?gracePeriodSeconds=0", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+}
+
+static void stays(struct kube_rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
+}
+
 static void test_makes_room(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -181,23 +198,6 @@ static int teardown_reservations(void **state)
 	return ret;
 }
 
-static void remove_now(struct kube_rig *rig, const char *name)
-{
-	char ask[128];
-
-	(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s?gracePeriodSeconds=0", name);
-	assert_int_equal(kube_ask(rig, ask, NULL), 200);
-}
-
-static void stays(struct kube_rig *rig, const char *name)
-{
-	char ask[128];
-
-	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
-	assert_int_equal(kube_ask(rig, ask, NULL), 200);
-	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
-}
-
 /* Room is made and locked before the pod is there that it is for: nobody gets in between, however important. */
 static void test_locks_the_room(void **state)
 {
@@ -223,6 +223,25 @@ static void test_locks_the_room(void **state)
 	stays(rig, "keep");
 	assert_int_equal(kube_ask(rig, "GET " PODS "/sneaks", NULL), 200);
 	assert_null(kube_differs(rig->body, "!spec.nodeName"));
+}
+
+/* One that waits for its room and is deleted keeps it no more. */
+static void test_gone_reservation(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_classes(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "low", "", "'cpu':'3'", "");
+	assert_string_equal(schedule_wait_node(rig, "low"), "a");
+	schedule_add_reservation(rig, "web", "", "'cpu':'4'", "", "");
+	until(rig, "GET " PODS "/low", "metadata.deletionGracePeriodSeconds=30", NULL,
+	      NULL);
+	schedule_add_pod(rig, "small", "", "'cpu':'1'", "");
+	until(rig, "GET " PODS "/small", "status.conditions.0.status=False", NULL, NULL);
+	assert_int_equal(kube_ask(rig, "DELETE " RESERVATIONS "/web", NULL), 200);
+	/* Long before all that wait are tried again in any case. */
+	schedule_until(rig, "GET " PODS "/small", "spec.nodeName=a", NULL, NULL);
 }
 
 /* Pods that may not go, other reservations, and more important pods are left alone. */
@@ -409,6 +428,7 @@ int main(void)
 		TEST(never),
 		TEST(in_turns),
 		TEST_OF_THEM(locks_the_room),
+		TEST_OF_THEM(gone_reservation),
 		TEST_OF_THEM(spares),
 		TEST_OF_THEM(budgets),
 		TEST(off_by_default),

@@ -34,6 +34,14 @@ static void undo(struct neap_scheduler *scheduler, struct neap_pod *pod, const c
 			scheduler->now());
 }
 
+void scheduler_wake_for_room(struct neap_scheduler *scheduler)
+{
+	unsigned moved = neap_cluster_take_moved(scheduler->cluster);
+
+	if (moved)
+		neap_queue_wake(scheduler->queue, moved, scheduler->now());
+}
+
 static void unlink_bind(struct neap_scheduler *scheduler, struct bind *bind)
 {
 	*(bind->prev ? &bind->prev->next : &scheduler->binds) = bind->next;
@@ -193,6 +201,7 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		scheduler_bind_free(bind);
 		return failed;
 	}
+	scheduler_wake_for_room(scheduler);
 	scheduler_add_bind(scheduler, pod, node, bind);
 	ask.arg = bind;
 	if (neap_store_newest(scheduler->store, "pods", ask.ns, ask.name) == pod->object)
@@ -349,17 +358,19 @@ static void refuse(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	ret = neap_decide_preempt(scheduler->decide, pod, &victims, &err);
 	neap_decide_explain(scheduler->decide, &message);
 	note_again(scheduler);
-	if (ret < 0 || victims.untried)
-		neap_queue_retry(scheduler->queue, key, scheduler->now());
-	else
-		neap_queue_park(scheduler->queue, key,
-				neap_decide_wakes(scheduler->decide), scheduler->now());
 	if (ret == 0)
 		nominated = "";
 	else if (ret > 0 && victims.count)
 		nominated = victims.node;
 	if (nominated && !neap_cluster_nominate(scheduler->cluster, pod, nominated))
 		victims.count = 0; /* the room would not be kept for it: another time */
+	/* Others wait for what was kept for it, not itself. */
+	scheduler_wake_for_room(scheduler);
+	if (ret < 0 || victims.untried)
+		neap_queue_retry(scheduler->queue, key, scheduler->now());
+	else
+		neap_queue_park(scheduler->queue, key,
+				neap_decide_wakes(scheduler->decide), scheduler->now());
 	scheduler_tell_refused(scheduler, pod, message.data, nominated);
 	if (ret > 0)
 		evict(scheduler, pod, &victims);

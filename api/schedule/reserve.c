@@ -235,9 +235,11 @@ static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 				? neap_cluster_give(scheduler->cluster, stand, claim, err)
 				: neap_cluster_assume_with(scheduler->cluster, stand, row,
 							   claim, err);
-	if (failed == 0)
-		scheduler_add_bind(scheduler, stand, node, bind);
-	return failed;
+	if (failed < 0)
+		return failed;
+	scheduler_wake_for_room(scheduler);
+	scheduler_add_bind(scheduler, stand, node, bind);
+	return 0;
 }
 
 int scheduler_place_stand_take(struct neap_scheduler *scheduler, struct neap_pod *stand,

@@ -118,6 +118,8 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err);
 void scheduler_bind_free(struct bind *bind);
+/* After a decision: room that was made for the pod and is not its own any more may help others. */
+void scheduler_wake_for_room(struct neap_scheduler *scheduler);
 /* Bindings whose answer nobody waits for any more. */
 void scheduler_leave_binds(struct neap_scheduler *scheduler);
 /* bind gets its names and stands among those on their way. */

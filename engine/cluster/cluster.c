@@ -166,6 +166,40 @@ static bool is_smaller(const struct neap_pod *before, const struct neap_pod *pod
 	return false;
 }
 
+static bool has_same_ports(const struct neap_pod *a, const struct neap_pod *b)
+{
+	if (a->port_count != b->port_count)
+		return false;
+	for (size_t i = 0; i < a->port_count; i++)
+		if (!neap_host_port_collides(&a->ports[i], &b->ports[i]))
+			return false;
+	return true;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool has_same_cpus(const struct neap_pod *a, const struct neap_pod *b)
+{
+	if (!a->cpus || !b->cpus)
+		return a->cpus == b->cpus;
+	return is_same_text(a->cpus->from.resource_spec, b->cpus->from.resource_spec) &&
+	       is_same_text(a->cpus->from.numa_spec, b->cpus->from.numa_spec);
+}
+
+/* Of one for whom room was made: what was kept for it there is still its own, or it is there. */
+static bool keeps_room(const struct neap_pod *before, const struct neap_pod *pod)
+{
+	const char *node = pod->seat.node ? pod->seat.node->name : pod->nominated;
+
+	return !pod->is_finished && strcmp(node, before->nominated) == 0 &&
+	       pod->priority >= before->priority && !is_smaller(before, pod) &&
+	       pod->seat.kind == before->seat.kind && has_same_ports(before, pod) &&
+	       has_same_cpus(before, pod);
+}
+
 static unsigned compare(const struct neap_pod *before, const struct neap_pod *pod)
 {
 	unsigned room;
@@ -238,12 +272,13 @@ static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 	}
 	*ret_moved = compare(before, pod);
 	cluster->generation++;
-	if (before)
-		neap_cluster_end_nomination(cluster, before);
 	if (before && strcmp(before->object->uid, pod->object->uid) == 0)
 		keep_trials(pod, before);
 	if (!pod->nominated)
 		pod->nominated = "";
+	if (before && neap_cluster_end_nomination(cluster, before) &&
+	    !keeps_room(before, pod))
+		*ret_moved |= NEAP_MOVED_POD_GONE;
 	if (*pod->nominated && !pod->seat.node && !pod->is_finished &&
 	    !neap_cluster_nominate(cluster, pod, pod->nominated))
 		pod->nominated = ""; /* it is only a wish */
@@ -283,10 +318,10 @@ static void remove_pod(struct neap_cluster *cluster, const char *key, unsigned *
 	*ret_moved = 0;
 	if (!pod)
 		return;
-	*ret_moved = pod->seat.node ? NEAP_MOVED_POD_GONE : 0;
+	if (neap_cluster_end_nomination(cluster, pod) || pod->seat.node)
+		*ret_moved = NEAP_MOVED_POD_GONE;
 	cluster->generation++;
 	end_assumption(cluster, pod);
-	neap_cluster_end_nomination(cluster, pod);
 	neap_cluster_unseat(cluster, pod);
 	neap_cluster_unuse_kind(cluster, pod);
 	(void)neap_map_remove(cluster->pods, key);
@@ -334,7 +369,8 @@ int neap_cluster_assume_seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	}
 	pod->seat.is_assumed = true;
 	pod->seat.until_usec = INT64_MAX;
-	neap_cluster_end_nomination(cluster, pod);
+	if (neap_cluster_end_nomination(cluster, pod) && !keeps_room(pod, pod))
+		cluster->moved |= NEAP_MOVED_POD_GONE;
 	return 0;
 }
 

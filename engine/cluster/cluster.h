@@ -117,7 +117,7 @@ enum {
 	NEAP_MOVED_ROOM = 2,        /* allocatable, or a pod asks for less */
 	NEAP_MOVED_LABELS = 4,      /* of a node or a namespace; a node is gone */
 	NEAP_MOVED_TAINTS = 8,      /* or spec.unschedulable */
-	NEAP_MOVED_POD_GONE = 16,   /* one that had a place */
+	NEAP_MOVED_POD_GONE = 16,   /* one that had a place, or for which room was kept */
 	NEAP_MOVED_POD_PLACED = 32, /* or its labels changed */
 	NEAP_MOVED_OTHER = 64,      /* images, annotations, a status */
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
@@ -201,6 +201,9 @@ struct neap_pod *neap_cluster_expire(struct neap_cluster *cluster, int64_t now_u
  * status.nominatedNodeName. False without memory. */
 bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 			   const char *node);
+/* What decisions moved for others since it was asked last, NEAP_MOVED_*: room that was made for a pod is kept no more, and
+ * the pod is not there. */
+unsigned neap_cluster_take_moved(struct neap_cluster *cluster);
 /* A pod that is asked to go, so that there is room for a nominated one. */
 void neap_cluster_mark_victim(struct neap_pod *pod);
 /* For a trial: takes a pod off its node, and puts it back where neap_cluster_lift said that it was. */

@@ -34,6 +34,7 @@ struct neap_cluster {
 	size_t label_count;
 	uint64_t label_used;
 	struct neap_map *nominees;
+	unsigned moved; /* NEAP_MOVED_* of what was decided, and nobody asked about yet */
 	struct neap_map *budgets; /* struct budgets, by namespace */
 	struct neap_load load;
 	struct neap_cpus_args cpus_args;
@@ -81,8 +82,8 @@ void neap_cluster_relabel(struct neap_cluster *cluster,
 /* --- who waits for room, and whom budgets protect: cluster_room.c --- */
 
 void neap_cluster_free_budgets(struct neap_cluster *cluster);
-/* It has a place, or is gone. */
-void neap_cluster_end_nomination(struct neap_cluster *cluster,
+/* It has a place, or is gone. Whether room was kept for it. */
+bool neap_cluster_end_nomination(struct neap_cluster *cluster,
 				 const struct neap_pod *pod);
 
 /* --- what reservations keep: kept.c --- */

@@ -15,27 +15,40 @@ bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 			   const char *node)
 {
 	char key[NEAP_POD_KEY];
-	const char *copy;
+	const char *copy = "", *before = "";
 
-	if (!*node) {
-		neap_cluster_end_nomination(cluster, pod);
-		pod->nominated = "";
-		return true;
+	if (neap_map_find(cluster->nominees, neap_pod_seat_key(pod, key)) == pod)
+		before = pod->nominated;
+	if (*node) {
+		copy = node == pod->nominated ? node
+					      : neap_arena_strdup(&pod->arena, node);
+		if (!copy || !neap_map_set(cluster->nominees, key, pod))
+			return false;
+	} else {
+		(void)neap_cluster_end_nomination(cluster, pod);
 	}
-	copy = node == pod->nominated ? node : neap_arena_strdup(&pod->arena, node);
-	if (!copy || !neap_map_set(cluster->nominees, neap_pod_seat_key(pod, key), pod))
-		return false;
+	if (*before && strcmp(before, node) != 0)
+		cluster->moved |= NEAP_MOVED_POD_GONE;
+	if (*before || *node)
+		cluster->generation++;
 	pod->nominated = copy;
-	cluster->generation++;
 	return true;
 }
 
-void neap_cluster_end_nomination(struct neap_cluster *cluster, const struct neap_pod *pod)
+bool neap_cluster_end_nomination(struct neap_cluster *cluster, const struct neap_pod *pod)
 {
 	char key[NEAP_POD_KEY];
 
-	if (*pod->nominated)
-		(void)neap_map_remove(cluster->nominees, neap_pod_seat_key(pod, key));
+	return *pod->nominated &&
+	       neap_map_remove(cluster->nominees, neap_pod_seat_key(pod, key));
+}
+
+unsigned neap_cluster_take_moved(struct neap_cluster *cluster)
+{
+	unsigned moved = cluster->moved;
+
+	cluster->moved = 0;
+	return moved;
 }
 
 size_t neap_cluster_nominee_count(const struct neap_cluster *cluster)
