@@ -280,7 +280,6 @@ static void test_nominated(void **state)
 	const struct neap_decide_config config = {.cluster = cluster};
 	struct neap_decide *decide = NULL;
 	struct neap_choice choice = {0};
-	struct neap_victims victims = {0};
 	struct neap_error err = {0};
 	struct neap_pod *high, *low;
 
@@ -302,14 +301,6 @@ static void test_nominated(void **state)
 	assert_int_equal(neap_decide_pod(decide, low, &choice, &err), 1);
 	assert_true(neap_cluster_nominate(cluster, low, "a"));
 	assert_int_equal(neap_decide_pod(decide, high, &choice, &err), 1);
-	/* While the victim is on its way out no other is looked for. */
-	(void)cluster_set_pod(cluster, "victim",
-			      "'deletionTimestamp':'2026-01-01T00:00:00Z'",
-			      POD("a", "4", "1"), "{}");
-	assert_true(neap_cluster_nominate(cluster, high, "a"));
-	assert_int_equal(neap_decide_pod(decide, high, &choice, &err), 0);
-	assert_int_equal(neap_decide_preempt(decide, high, &victims, &err), 1);
-	assert_int_equal(victims.count, 0);
 	neap_decide_free(decide);
 	neap_cluster_free(cluster);
 }

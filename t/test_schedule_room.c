@@ -127,12 +127,65 @@ static void test_gives_up(void **state)
 	comes_to(rig, "small", "a");
 }
 
+/* Whoever was deleted by its user may take its time: room is made elsewhere meanwhile. */
+static void test_user_deletes(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_class(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "keep", "", "'cpu':'3'", "'priorityClassName':'high'");
+	assert_string_equal(schedule_wait_node(rig, "keep"), "a");
+	schedule_add_pod(rig, "ending", "", "'cpu':'1'",
+			 "'terminationGracePeriodSeconds':86400");
+	assert_string_equal(schedule_wait_node(rig, "ending"), "a");
+	schedule_add_node(rig, "b", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "low", "", "'cpu':'4'", "");
+	assert_string_equal(schedule_wait_node(rig, "low"), "b");
+	must(rig, "DELETE " PODS "/ending", NULL);
+	/* The nomination is there before the first look. */
+	schedule_add_pod(rig, "want", "", "'cpu':'4'",
+			 "'priorityClassName':'high','schedulingGates':[{'name':'x/y'}]");
+	must(rig, "MERGE " PODS "/want/status", "{'status':{'nominatedNodeName':'a'}}");
+	must(rig, "MERGE " PODS "/want", "{'spec':{'schedulingGates':null}}");
+	schedule_until(rig, "GET " PODS "/want", "status.nominatedNodeName=b", NULL,
+		       NULL);
+	schedule_until(rig, "GET " PODS "/low",
+		       "status.conditions.1.reason=PreemptionByScheduler",
+		       "metadata.deletionGracePeriodSeconds=30", NULL);
+}
+
+/* A victim is known by its condition, also to the next scheduler: nobody else has to go while it ends. */
+static void test_waits_for_victim(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	add_class(rig);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_pod(rig, "low", "", "'cpu':'4'", "");
+	assert_string_equal(schedule_wait_node(rig, "low"), "a");
+	schedule_add_pod(rig, "high", "", "'cpu':'4'", "'priorityClassName':'high'");
+	schedule_until(rig, "GET " PODS "/low", "metadata.deletionGracePeriodSeconds=30",
+		       NULL, NULL);
+	/* Going from b would be cheaper. */
+	schedule_add_node(rig, "b", "", "'unschedulable':true", "'cpu':'4'");
+	schedule_add_pod(rig, "lowest", "", "'cpu':'4'", "'nodeName':'b'");
+	schedule_stop();
+	schedule_start(rig);
+	must(rig, "MERGE /api/v1/nodes/b", "{'spec':{'unschedulable':null}}");
+	schedule_wait_message(rig, "high",
+			      "0/2 nodes are available: 2 Insufficient cpu. preemption: "
+			      "not eligible due to a terminating pod on the nominated "
+			      "node.");
+	schedule_until(rig, "GET " PODS "/lowest", "!metadata.deletionTimestamp", NULL,
+		       NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(room_of_others),
-		TEST(goes_elsewhere),
-		TEST(gives_up),
+		TEST(room_of_others), TEST(goes_elsewhere),   TEST(gives_up),
+		TEST(user_deletes),   TEST(waits_for_victim),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,11 +237,12 @@ static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	return 0;
 }
 
-/* What is known of making room for it, and nobody tells. */
+/* What is known of making room, and nobody tells. */
 static void keep_trials(struct neap_pod *pod, const struct neap_pod *before)
 {
 	pod->trials_begin = before->trials_begin;
 	pod->trials_next = before->trials_next;
+	pod->seat.is_victim = before->seat.is_victim;
 	/* Of a stand also where room is made. */
 	if (neap_pod_is_stand(pod) && *before->nominated)
 		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);

@@ -204,7 +204,7 @@ bool neap_cluster_nominate(struct neap_cluster *cluster, struct neap_pod *pod,
 /* What decisions moved for others since it was asked last, NEAP_MOVED_*: room that was made for a pod is kept no more, and
  * the pod is not there. */
 unsigned neap_cluster_take_moved(struct neap_cluster *cluster);
-/* A pod that is asked to go, so that there is room for a nominated one. */
+/* A pod that is asked to go, so that there is room for a nominated one. Remembered as long as it is the same one. */
 void neap_cluster_mark_victim(struct neap_pod *pod);
 /* For a trial: takes a pod off its node, and puts it back where neap_cluster_lift said that it was. */
 struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,

@@ -272,6 +272,19 @@ static int64_t read_time(const json_t *object, const char *name)
 	return neap_time_parse(neap_pod_text(object, name), &usec, NULL) < 0 ? 0 : usec;
 }
 
+static bool is_preempted(const json_t *conditions)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (conditions, i, one)
+		if (strcmp(neap_pod_text(one, "type"), "DisruptionTarget") == 0)
+			return strcmp(neap_pod_text(one, "status"), "True") == 0 &&
+			       strcmp(neap_pod_text(one, "reason"),
+				      "PreemptionByScheduler") == 0;
+	return false;
+}
+
 static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_error *err)
 {
 	const json_t *spec = json_object_get(tree, "spec");
@@ -283,6 +296,7 @@ static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_erro
 		strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 	pod->is_gated = json_array_size(json_object_get(spec, "schedulingGates")) > 0;
 	pod->may_preempt = strcmp(neap_pod_text(spec, "preemptionPolicy"), "Never") != 0;
+	pod->is_preempted = is_preempted(json_object_get(status, "conditions"));
 	pod->priority = priority > INT32_MAX   ? INT32_MAX
 			: priority < INT32_MIN ? INT32_MIN
 					       : (int32_t)priority;

@@ -147,7 +147,7 @@ struct neap_pod_seat {
 	struct neap_cluster_node *node; /* it counts there; NULL: nowhere */
 	uint32_t at;                    /* among the pods of that node */
 	bool is_assumed;                /* decided, and not seen to be bound yet */
-	bool is_victim;     /* asked to go, which is not seen yet: room is made */
+	bool is_victim;                 /* asked to go: room is made */
 	int64_t until_usec; /* of an assumed one: it is given up then; INT64_MAX: not yet */
 	/* Of an assumed one: what it was given of CPUs and NUMA nodes, as resource-status; NULL: nothing. */
 	char *status;
@@ -169,6 +169,7 @@ struct neap_pod {
 	bool is_finished;      /* Succeeded or Failed: it uses nothing any more */
 	bool is_gated;         /* has schedulingGates */
 	bool may_preempt;      /* preemptionPolicy is not Never */
+	bool is_preempted;     /* condition DisruptionTarget: it goes for another one */
 	int32_t priority;
 	int64_t created_usec, started_usec; /* 0: not told */
 	/* What it needs of a node: containers together, or the largest start-up step, and the overhead. NEAP_RESOURCE_PODS

@@ -256,6 +256,13 @@ static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
 	return count;
 }
 
+/* Whoever was deleted by somebody else may take longer than the pod has to wait. */
+static bool makes_room(const struct neap_pod *other)
+{
+	return other->object->is_deleting &&
+	       (other->is_preempted || other->seat.is_victim);
+}
+
 /* Whether a victim of before is still on its way out of the node that was made free. */
 static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
 		  const uint32_t *rows, size_t count)
@@ -267,8 +274,7 @@ static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
 	for (size_t i = 0; node && i < count; i++)
 		is_among |= rows[i] == node->row;
 	for (size_t i = 0; is_among && i < node->pod_count; i++)
-		if (node->pods[i]->object->is_deleting &&
-		    node->pods[i]->priority < pod->priority)
+		if (makes_room(node->pods[i]) && node->pods[i]->priority < pod->priority)
 			return true;
 	return false;
 }
