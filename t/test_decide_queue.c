@@ -14,7 +14,7 @@
 static void add(struct neap_queue *queue, const char *key, int32_t priority,
 		int64_t since)
 {
-	assert_int_equal(neap_queue_add(queue, key, priority, since, false, NULL), 0);
+	assert_int_equal(neap_queue_add(queue, key, priority, since, NULL), 0);
 }
 
 static void takes(struct neap_queue *queue, int64_t now, const char *want)
@@ -85,17 +85,46 @@ static void test_park(void **state)
 	add(queue, "b", 0, 0);
 	takes(queue, 321 * S, "b");
 	neap_queue_park(queue, "b", 0, 321 * S);
-	assert_int_equal(neap_queue_add(queue, "a", 0, 0, false, NULL), 0);
+	assert_int_equal(neap_queue_add(queue, "a", 0, 0, NULL), 0);
 	assert_int_equal(neap_queue_due(queue, 321 * S), 620 * S);
 	takes(queue, 620 * S, "a");
 	neap_queue_remove(queue, "b");
-	/* What was changed may go at once. */
-	neap_queue_park(queue, "a", 0, 320 * S);
-	assert_int_equal(neap_queue_add(queue, "a", 1, 0, true, NULL), 0);
-	takes(queue, 320 * S, "a");
 	/* A clock that was set back holds nobody up. */
 	neap_queue_retry(queue, "a", 1000 * S);
 	takes(queue, 1 * S, "a");
+	neap_queue_free(queue);
+}
+
+/* One that was changed is tried as after any other event: its pauses stay what they were. */
+static void test_changed(void **state)
+{
+	struct neap_queue *queue = neap_queue_new();
+
+	(void)state;
+	neap_queue_wake_one(queue, "a", 0);
+	add(queue, "a", 0, 0);
+	takes(queue, 0, "a");
+	/* Taken, it is to be told how that went. */
+	neap_queue_wake_one(queue, "a", 0);
+	takes(queue, 0, NULL);
+	neap_queue_park(queue, "a", 0, 0);
+	neap_queue_wake_one(queue, "a", S / 2);
+	takes(queue, S - 1, NULL);
+	/* Again, while its pause lasts. */
+	neap_queue_wake_one(queue, "a", S - 1);
+	assert_int_equal(neap_queue_due(queue, S - 1), S);
+	takes(queue, S, "a");
+	neap_queue_park(queue, "a", 0, S);
+	neap_queue_wake_one(queue, "a", S);
+	takes(queue, 3 * S - 1, NULL);
+	takes(queue, 3 * S, "a");
+	/* When the pause is over, at once. */
+	neap_queue_park(queue, "a", 0, 3 * S);
+	neap_queue_wake_one(queue, "a", 60 * S);
+	takes(queue, 60 * S, "a");
+	neap_queue_retry(queue, "a", 60 * S);
+	neap_queue_wake_one(queue, "a", 60 * S);
+	assert_int_equal(neap_queue_due(queue, 60 * S), 68 * S);
 	neap_queue_free(queue);
 }
 
@@ -151,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_park),
+		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_against_array),
 	};
 

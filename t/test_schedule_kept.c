@@ -179,8 +179,9 @@ static void test_broken_resize(void **state)
 	     "'scheduling.koordinator.sh/reservation-resize-allocatable':'{\\\"resources"
 	     "\\\":{\\\"cpu\\\":\\\"4\\\"}}'}}}",
 	     200);
-	wait_for(rig, "GET " RESERVATIONS "/r", "status.phase=Available",
-		 "status.allocatable={\"cpu\":\"4\"}", NULL);
+	/* When its pause is over. */
+	schedule_until(rig, "GET " RESERVATIONS "/r", "status.phase=Available",
+		       "status.allocatable={\"cpu\":\"4\"}", NULL);
 }
 
 /* The kubelet has CPUs of the node, which the amounts know nothing of. */

@@ -13,7 +13,7 @@
 
 /* --- what happened --- */
 
-bool scheduler_is_same(const json_t *a, const json_t *b, const char *name)
+static bool is_same(const json_t *a, const json_t *b, const char *name)
 {
 	const json_t *x = json_object_get(a, name), *y = json_object_get(b, name);
 
@@ -34,13 +34,26 @@ static bool is_changed(const struct neap_store_event *event)
 	if (before && now) {
 		meta_before = json_object_get(before, "metadata");
 		meta_now = json_object_get(now, "metadata");
-		changed = !scheduler_is_same(before, now, "spec") ||
-			  !scheduler_is_same(meta_before, meta_now, "labels") ||
-			  !scheduler_is_same(meta_before, meta_now, "annotations");
+		changed = !is_same(before, now, "spec") ||
+			  !is_same(meta_before, meta_now, "labels") ||
+			  !is_same(meta_before, meta_now, "annotations");
 	}
 	json_decref(before);
 	json_decref(now);
 	return changed;
+}
+
+int scheduler_queue(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		    const struct neap_store_event *event, struct neap_error *err)
+{
+	char key[NEAP_POD_KEY];
+	bool is_there = neap_queue_has(scheduler->queue, neap_pod_seat_key(pod, key));
+	int ret = neap_queue_add(scheduler->queue, key, pod->priority, pod->created_usec,
+				 err);
+
+	if (ret == 0 && is_there && is_changed(event))
+		neap_queue_wake_one(scheduler->queue, key, scheduler->now());
+	return ret;
 }
 
 static bool is_finished(const struct neap_object *object)
@@ -89,9 +102,7 @@ static int hear_pod(struct neap_scheduler *scheduler,
 			scheduler_tell_gated(scheduler, pod);
 		return 0;
 	}
-	return neap_queue_add(scheduler->queue, key, pod->priority, pod->created_usec,
-			      neap_queue_has(scheduler->queue, key) && is_changed(event),
-			      err);
+	return scheduler_queue(scheduler, pod, event, err);
 }
 
 static int hear_node(struct neap_scheduler *scheduler,

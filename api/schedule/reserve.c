@@ -25,35 +25,6 @@ bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
 	       (reserve->phase == NEAP_RESERVE_PENDING && !*reserve->node_name);
 }
 
-static int queue_it(struct neap_scheduler *scheduler, const struct neap_pod *stand,
-		    bool is_changed, struct neap_error *err)
-{
-	char key[NEAP_POD_KEY];
-
-	return neap_queue_add(scheduler->queue, neap_pod_seat_key(stand, key),
-			      stand->priority, stand->created_usec, is_changed, err);
-}
-
-/* Whether a decision may go by it: its status alone is told again with every attempt. */
-static bool is_changed(const struct neap_store_event *event)
-{
-	json_t *before, *now;
-	bool is_it;
-
-	if (!event->before)
-		return false;
-	before = neap_object_tree(event->before);
-	now = neap_object_tree(event->object);
-	is_it = !before || !now || !scheduler_is_same(before, now, "spec") ||
-		!scheduler_is_same(json_object_get(before, "metadata"),
-				   json_object_get(now, "metadata"), "labels") ||
-		!scheduler_is_same(json_object_get(before, "metadata"),
-				   json_object_get(now, "metadata"), "annotations");
-	json_decref(before);
-	json_decref(now);
-	return is_it;
-}
-
 int scheduler_hear_reservation(struct neap_scheduler *scheduler,
 			       const struct neap_store_event *event,
 			       struct neap_error *err)
@@ -77,7 +48,7 @@ int scheduler_hear_reservation(struct neap_scheduler *scheduler,
 		return ret;
 	stand = neap_cluster_find_stand(scheduler->cluster, name);
 	if (stand && scheduler_wants_stand(scheduler, stand))
-		return queue_it(scheduler, stand, is_changed(event), err);
+		return scheduler_queue(scheduler, stand, event, err);
 	neap_queue_remove(scheduler->queue, key);
 	return 0;
 }

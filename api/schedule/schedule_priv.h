@@ -102,8 +102,9 @@ bool scheduler_wants(const struct neap_scheduler *scheduler, const struct neap_p
 int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err);
 /* Reads a piece; true when that was the last. */
 bool scheduler_read(struct neap_scheduler *scheduler);
-/* Both objects have the same member of that name, or none. */
-bool scheduler_is_same(const json_t *a, const json_t *b, const char *name);
+/* pod waits for a decision, as event says; one that waited already is woken where more than its status is new. */
+int scheduler_queue(struct neap_scheduler *scheduler, const struct neap_pod *pod,
+		    const struct neap_store_event *event, struct neap_error *err);
 /* Hears a piece of what happened; true when there may be more. */
 bool scheduler_hear(struct neap_scheduler *scheduler);
 extern const struct source scheduler_sources[SOURCES];

@@ -61,7 +61,7 @@ void scheduler_tell_binder(struct neap_scheduler *scheduler, const struct bind *
 	if (trouble && pod && scheduler_wants(scheduler, pod) &&
 	    !neap_queue_has(scheduler->queue, bind->key))
 		(void)neap_queue_add(scheduler->queue, bind->key, pod->priority,
-				     pod->created_usec, false, &err);
+				     pod->created_usec, &err);
 	bind->told(bind->arg, trouble);
 }
 

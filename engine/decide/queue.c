@@ -238,7 +238,7 @@ static int add_new(struct neap_queue *queue, const char *key, int32_t priority,
 }
 
 int neap_queue_add(struct neap_queue *queue, const char *key, int32_t priority,
-		   int64_t since_usec, bool is_changed, struct neap_error *err)
+		   int64_t since_usec, struct neap_error *err)
 {
 	struct item *item = neap_map_find(queue->items, key);
 	enum state state;
@@ -246,10 +246,6 @@ int neap_queue_add(struct neap_queue *queue, const char *key, int32_t priority,
 	if (!item)
 		return add_new(queue, key, priority, since_usec, err);
 	state = item->state;
-	if (is_changed && state != TAKEN) {
-		item->attempts = 0;
-		state = READY;
-	}
 	/* Those that are parked stay in the order in which they were. */
 	if (state == PARKED) {
 		item->priority = priority;
@@ -333,6 +329,11 @@ void neap_queue_retry(struct neap_queue *queue, const char *key, int64_t now_use
 	move(queue, item, PAUSED);
 }
 
+static void wake(struct neap_queue *queue, struct item *item, int64_t now_usec)
+{
+	move(queue, item, item->due_usec <= now_usec ? READY : PAUSED);
+}
+
 void neap_queue_wake(struct neap_queue *queue, unsigned moved, int64_t now_usec)
 {
 	struct item *item = queue->first;
@@ -341,9 +342,17 @@ void neap_queue_wake(struct neap_queue *queue, unsigned moved, int64_t now_usec)
 		struct item *next = item->next;
 
 		if (item->wakes & moved)
-			move(queue, item, item->due_usec <= now_usec ? READY : PAUSED);
+			wake(queue, item, now_usec);
 		item = next;
 	}
+}
+
+void neap_queue_wake_one(struct neap_queue *queue, const char *key, int64_t now_usec)
+{
+	struct item *item = neap_map_find(queue->items, key);
+
+	if (item && item->state == PARKED)
+		wake(queue, item, now_usec);
 }
 
 int64_t neap_queue_due(const struct neap_queue *queue, int64_t now_usec)

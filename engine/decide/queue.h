@@ -25,10 +25,10 @@ void neap_queue_free(struct neap_queue *queue);
 void neap_queue_set_pauses(struct neap_queue *queue, int64_t first_usec,
 			   int64_t max_usec);
 
-/* A pod ("NAMESPACE/NAME") may be decided now. One that is there: its priority and age are set, and with is_changed,
- * as something of it changed, it may be tried at once, without a pause. */
+/* A pod ("NAMESPACE/NAME") may be decided now. One that is there: its priority and age are set, and it stays where it
+ * was. */
 int neap_queue_add(struct neap_queue *queue, const char *key, int32_t priority,
-		   int64_t since_usec, bool is_changed, struct neap_error *err);
+		   int64_t since_usec, struct neap_error *err);
 /* Whatever is done with it. Nothing when it is not there. */
 void neap_queue_remove(struct neap_queue *queue, const char *key);
 
@@ -40,8 +40,10 @@ void neap_queue_park(struct neap_queue *queue, const char *key, unsigned wakes,
 		     int64_t now_usec);
 /* Something went wrong: again after a pause. */
 void neap_queue_retry(struct neap_queue *queue, const char *key, int64_t now_usec);
-/* Something moved. */
+/* Something moved. Who is woken is tried when its pause is over. */
 void neap_queue_wake(struct neap_queue *queue, unsigned moved, int64_t now_usec);
+/* The pod itself says something else; nothing when it is not parked. */
+void neap_queue_wake_one(struct neap_queue *queue, const char *key, int64_t now_usec);
 
 /* When neap_queue_take may have one: at most now_usec, now; INT64_MAX: nobody knows. */
 int64_t neap_queue_due(const struct neap_queue *queue, int64_t now_usec);
