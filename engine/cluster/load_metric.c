@@ -51,19 +51,23 @@ static bool read_aggregated(struct neap_load_metric *metric,
 	return true;
 }
 
+/* One without usage is not reported. */
 static bool read_pods(struct neap_load_metric *metric, const struct neap_load_args *args,
 		      const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *json = json_array_get(list, i);
-		struct neap_load_pod *pod =
-			neap_arena_alloc(&metric->arena, sizeof(*pod));
+		const json_t *used = resources_of(json, "podUsage");
+		struct neap_load_pod *pod;
 		char key[NEAP_POD_KEY];
 
+		if (!json_object_size(used))
+			continue;
+		pod = neap_arena_alloc(&metric->arena, sizeof(*pod));
 		if (!pod)
 			return false;
 		pod->is_prod = strcmp(neap_pod_text(json, "priority"), "koord-prod") == 0;
-		neap_load_vector(args, resources_of(json, "podUsage"), pod->used);
+		neap_load_vector(args, used, pod->used);
 		(void)neap_pod_key(neap_pod_text(json, "namespace"),
 				   neap_pod_text(json, "name"), key);
 		if (!neap_map_set(metric->pods, key, pod))
