@@ -63,6 +63,17 @@ static const struct row rows[] = {
 	 .pod = LONG_AGO,
 	 .asks = "'cpu':'1'",
 	 .want = "usage cpu"},
+	{.name = "a pod that runs since long, and nobody says when it got its place",
+	 .usage = USED("60") "," ONE_POD(POD("'cpu':'1'")),
+	 .pod = "'startTime':'" AT("00:00:00") "'",
+	 .want = "usage cpu"},
+	{.name = "... or that it has one",
+	 .usage = USED("60") "," ONE_POD(POD("'cpu':'1'")),
+	 .pod = "'startTime':'" AT(
+		 "00:00:00") "','conditions':[{'type':'PodScheduled',"
+			     "'status':'False','lastTransitionTime':'" AT(
+				     "00:00:00") "'}]",
+	 .want = "usage cpu"},
 };
 
 static json_t *parse(const char *text)

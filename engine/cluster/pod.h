@@ -105,7 +105,7 @@ struct neap_pod_factor {
 struct neap_pod_load {
 	enum neap_band band; /* never NONE */
 	bool is_daemon;      /* of a DaemonSet */
-	/* When it got its place, by condition PodScheduled or status.startTime; INT64_MAX: not told. */
+	/* When it got its place, by condition PodScheduled; INT64_MAX: not told, which counts as just now. */
 	int64_t assigned_usec;
 	int64_t initialized_usec;         /* by condition Initialized; 0: is not */
 	const struct neap_amount *limits; /* added up as requests are */

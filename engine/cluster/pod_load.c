@@ -88,7 +88,7 @@ int neap_pod_read_load(struct neap_pod *pod, const json_t *tree,
 	load->is_daemon = is_daemon(json_object_get(meta, "ownerReferences"));
 	load->assigned_usec = condition_usec(conditions, "PodScheduled");
 	if (!load->assigned_usec)
-		load->assigned_usec = pod->started_usec ? pod->started_usec : INT64_MAX;
+		load->assigned_usec = INT64_MAX;
 	load->initialized_usec = condition_usec(conditions, "Initialized");
 	load->after_scheduled_usec =
 		read_seconds(annotations, PREFIX "seconds-after-pod-scheduled");
