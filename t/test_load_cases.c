@@ -22,6 +22,8 @@
 #define SCHEDULED(time)                                                                   \
 	"'conditions':[{'type':'PodScheduled','status':'True','lastTransitionTime':'" AT( \
 		time) "'}]"
+#define FACTORS(json)                                                                    \
+	"'scheduling.koordinator.sh/load-estimated-scaling-factors':'" json "'"
 #define LONG_AGO SCHEDULED("00:00:00")
 
 /* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 % if args have none. */
@@ -74,6 +76,12 @@ static const struct row rows[] = {
 			     "'status':'False','lastTransitionTime':'" AT(
 				     "00:00:00") "'}]",
 	 .want = "usage cpu"},
+	{.name = "factors below 0",
+	 .args = "{'allowCustomizeEstimation':true}",
+	 .usage = USED("90"),
+	 .notes = FACTORS("{\\'cpu\\':-100000}"),
+	 .asks = "'cpu':'1'",
+	 .want = "fits"},
 };
 
 static json_t *parse(const char *text)
@@ -161,6 +169,8 @@ static void check(const struct row *row)
 	(void)neap_cluster_settle(cluster);
 	neap_load_ask_init(&ask, cluster, pod, now);
 	answer = neap_load_filter(&ask, neap_cluster_find_node(cluster, "n")->row, &at);
+	assert_in_range(neap_load_score(&ask, neap_cluster_find_node(cluster, "n")->row),
+			0, 100);
 	(void)snprintf(got, sizeof(got), "%s%s%s", words[answer],
 		       answer >= NEAP_LOAD_TOO_HIGH ? " " : "",
 		       answer >= NEAP_LOAD_TOO_HIGH ? ask.load->args.names[at] : "");
@@ -177,9 +187,59 @@ static void test_filter(void **state)
 		check(&rows[i]);
 }
 
+#define SHARE_OF_1GI INT64_C(751619277) /* 70 % */
+
+/* Of a pod that asks for 1 CPU and 1Gi. */
+static void test_estimate(void **state)
+{
+	static const struct {
+		const char *notes;
+		int64_t milli, bytes;
+	} cases[] = {
+		{"", 850, SHARE_OF_1GI},
+		{FACTORS("{\\'cpu\\':50,\\'memory\\':50}"), 500, INT64_C(1) << 29},
+		{FACTORS("{\\'cpu\\':50}"), 500, SHARE_OF_1GI},
+		{FACTORS("{\\'cpu\\':null}"), 0, SHARE_OF_1GI},
+		{FACTORS("{\\'cpu\\':0}"), 0, SHARE_OF_1GI},
+		{FACTORS("{}"), 850, SHARE_OF_1GI},
+		/* What cannot be read as a whole is not there. */
+		{FACTORS("{\\'cpu\\':\\'50\\',\\'memory\\':50}"), 850, SHARE_OF_1GI},
+		{FACTORS("{\\'cpu\\':50.0,\\'memory\\':50}"), 850, SHARE_OF_1GI},
+		{FACTORS("{\\'memory\\':50,\\'x\\':true}"), 850, SHARE_OF_1GI},
+		{FACTORS("{\\'memory\\':50,\\'cpu\\':9223372036854775808}"), 850,
+		 SHARE_OF_1GI},
+		{FACTORS("[50]"), 850, SHARE_OF_1GI},
+		{FACTORS("{\\'a\\':1,\\'b\\':1,\\'c\\':1,\\'d\\':1,\\'e\\':1,\\'f\\':1,"
+			 "\\'g\\':1,\\'h\\':1,\\'i\\':1,\\'j\\':1,\\'k\\':1,\\'l\\':1,"
+			 "\\'m\\':1,\\'n\\':1,\\'o\\':1,\\'cpu\\':1,\\'memory\\':1}"),
+		 850, SHARE_OF_1GI},
+		/* Less than nothing is as the formula gives it, within what a number holds. */
+		{FACTORS("{\\'cpu\\':-50}"), -500, SHARE_OF_1GI},
+		{FACTORS("{\\'cpu\\':-9223372036854775808,"
+			 "\\'memory\\':9223372036854775807}"),
+		 INT64_MIN, INT64_MAX},
+	};
+	struct neap_cluster *cluster = cluster_with("{'allowCustomizeEstimation':true}");
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(cases); i++) {
+		struct neap_pod *pod =
+			incoming(cluster, cases[i].notes, "'cpu':'1','memory':'1Gi'");
+		int64_t got[NEAP_LOAD_NAMES_MAX];
+
+		neap_load_estimate(neap_cluster_load(cluster), pod, got);
+		if (got[0] != cases[i].milli || got[1] != cases[i].bytes)
+			fail_msg("%s: %lld, %lld", cases[i].notes, (long long)got[0],
+				 (long long)got[1]);
+		(void)neap_pod_unref(pod);
+	}
+	neap_cluster_free(cluster);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_filter)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_filter),
+					   cmocka_unit_test(test_estimate)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

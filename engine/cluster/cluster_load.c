@@ -223,17 +223,19 @@ static int64_t amount_of(const struct neap_amount *list, size_t count, uint32_t 
 	return 0;
 }
 
-static int64_t factor_of(const struct neap_load *load, const struct neap_pod *pod,
-			 size_t name)
+/* False: there is none, and nothing is estimated. */
+static bool factor_of(const struct neap_load *load, const struct neap_pod *pod,
+		      size_t name, int64_t *ret)
 {
 	const struct neap_load_args *args = &load->args;
 
-	if (!args->may_customize || args->factors[name] < 0)
-		return args->factors[name];
-	for (size_t i = 0; i < pod->load.factor_count; i++)
+	*ret = args->factors[name];
+	if (*ret < 0)
+		return false;
+	for (size_t i = 0; args->may_customize && i < pod->load.factor_count; i++)
 		if (strcmp(pod->load.factors[i].name, args->names[name]) == 0)
-			return pod->load.factors[i].percent;
-	return args->factors[name];
+			*ret = pod->load.factors[i].percent;
+	return true;
 }
 
 static int64_t unasked(const struct neap_load *load, const struct neap_pod *pod,
@@ -251,11 +253,11 @@ void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod
 {
 	for (size_t i = 0; i < load->args.count; i++) {
 		uint32_t number = load->numbers[pod->load.band][i];
-		int64_t factor = factor_of(load, pod, i), limit, most;
+		int64_t factor, limit, most;
 		double used;
 
 		ret[i] = 0;
-		if (factor < 0 || number == UINT32_MAX)
+		if (number == UINT32_MAX || !factor_of(load, pod, i, &factor))
 			continue;
 		limit = amount_of(pod->load.limits, pod->load.limit_count, number);
 		most = amount_of(pod->requests, pod->request_count, number);
@@ -265,7 +267,9 @@ void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod
 			continue;
 		}
 		used = round((double)most * (double)factor / 100);
-		ret[i] = used < 0x1p63 ? (int64_t)used : INT64_MAX;
+		ret[i] = used >= 0x1p63   ? INT64_MAX
+			 : used < -0x1p63 ? INT64_MIN
+					  : (int64_t)used;
 		if (limit && ret[i] > limit)
 			ret[i] = limit;
 	}

@@ -137,7 +137,7 @@ struct neap_load {
 	int64_t *columns[NEAP_LOAD_COLUMN_COUNT][NEAP_LOAD_NAMES_MAX];
 };
 
-/* What a pod will use, by name. */
+/* What a pod will use, by name; less than nothing where its own factors are. */
 void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod,
 			int64_t *ret);
 

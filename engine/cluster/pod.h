@@ -94,7 +94,7 @@ struct neap_pod_kind {
 	char name[];
 };
 
-/* Entries of scheduling.koordinator.sh/load-estimated-scaling-factors that count. */
+/* Entries of scheduling.koordinator.sh/load-estimated-scaling-factors; with more of them none counts. */
 #define NEAP_POD_FACTORS_MAX 16
 struct neap_pod_factor {
 	const char *name;

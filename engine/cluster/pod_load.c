@@ -36,6 +36,18 @@ static int64_t read_seconds(const json_t *annotations, const char *name)
 	return seconds * 1000000;
 }
 
+static bool are_factors(const json_t *map)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)map, name, value)
+		if (!json_is_integer(value) && !json_is_null(value))
+			return false;
+	return json_object_size(map) <= NEAP_POD_FACTORS_MAX;
+}
+
+/* As the reference: one that is no whole number spoils all of them, null is 0. False without memory. */
 static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 {
 	const char *text = neap_pod_text(annotations, PREFIX "scaling-factors"), *name;
@@ -49,15 +61,17 @@ static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 	ret = neap_json_parse(text, strlen(text), 0, &map, &where);
 	if (ret < 0)
 		return ret != -NEAP_ENOMEM;
-	factors = neap_arena_array(&pod->arena, NEAP_POD_FACTORS_MAX, sizeof(*factors));
-	pod->load.factors = factors;
-	json_object_foreach (map, name, value) {
-		if (!factors || pod->load.factor_count == NEAP_POD_FACTORS_MAX)
-			break;
-		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			continue;
-		factors[pod->load.factor_count++] = (struct neap_pod_factor){
-			neap_arena_strdup(&pod->arena, name), json_integer_value(value)};
+	if (are_factors(map)) {
+		factors = neap_arena_array(&pod->arena, json_object_size(map),
+					   sizeof(*factors));
+		pod->load.factors = factors;
+		json_object_foreach (map, name, value) {
+			if (!factors)
+				break;
+			factors[pod->load.factor_count++] = (struct neap_pod_factor){
+				neap_arena_strdup(&pod->arena, name),
+				json_integer_value(value)};
+		}
 	}
 	json_decref(map);
 	return !pod->arena.failed;
