@@ -223,19 +223,19 @@ static int64_t amount_of(const struct neap_amount *list, size_t count, uint32_t 
 	return 0;
 }
 
-/* False: there is none, and nothing is estimated. */
+/* The pod's own, else that of the settings. False: there is none, and nothing is estimated. */
 static bool factor_of(const struct neap_load *load, const struct neap_pod *pod,
 		      size_t name, int64_t *ret)
 {
 	const struct neap_load_args *args = &load->args;
 
-	*ret = args->factors[name];
-	if (*ret < 0)
-		return false;
 	for (size_t i = 0; args->may_customize && i < pod->load.factor_count; i++)
-		if (strcmp(pod->load.factors[i].name, args->names[name]) == 0)
+		if (strcmp(pod->load.factors[i].name, args->names[name]) == 0) {
 			*ret = pod->load.factors[i].percent;
-	return true;
+			return true;
+		}
+	*ret = args->factors[name];
+	return *ret >= 0;
 }
 
 static int64_t unasked(const struct neap_load *load, const struct neap_pod *pod,

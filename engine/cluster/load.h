@@ -54,8 +54,8 @@ struct neap_load_args {
 	int64_t expiry_usec;        /* of a report */
 	int64_t weights[NEAP_LOAD_NAMES_MAX];
 	int64_t dominant_weight; /* of the scarcest one */
-	int64_t factors
-		[NEAP_LOAD_NAMES_MAX]; /* percent of a request that is used; -1: no estimate */
+	/* Percent of a request that is used; -1: none, and no estimate but by a pod's own. */
+	int64_t factors[NEAP_LOAD_NAMES_MAX];
 	/* So long a pod counts with its estimate if that is more; -1: until it is reported. */
 	int64_t after_scheduled_usec, after_initialized_usec;
 	struct neap_load_limits limits;
