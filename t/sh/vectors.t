@@ -83,6 +83,11 @@ raw '{"area":"cpuset-format","cases":[{"id":"x","kind":"parse","input":"0-1","wa
 expect 'a wrong want field fails' 1 '0 passed, 1 failed'
 raw '{"area":"cgroup_paths","cases":[{"id":"x","op":"host_app_dir","given":{"driver":"systemd","app":{"name":"a","qos":"LS","odd":1}},"expect":{"path":"host-latency-sensitive/a"}}]}'
 expect 'an unknown key inside an input fails' 1 '0 passed, 1 failed'
+raw '{"area":"load-aware","cases":[{"id":"x","op":"loadaware.estimatePod","input":{"allowCustomizeEstimation":true,
+  "pod":{"metadata":{"annotations":{"scheduling.koordinator.sh/load-estimated-scaling-factors":"{\"cpu\":50,\"x/gpu\":50}"}},
+    "spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"4","x/gpu":"8"}}}]}}},
+  "want":{"cpu":2000,"memory":209715200,"x/gpu":4}}]}'
+expect 'names of which the pod alone has factors are estimated' 0 '1 passed, 0 failed'
 raw '[{"area":"conversions"}]'
 expect 'other JSON is passed over' 0 '0 passed, 0 failed'
 raw '{"area":'

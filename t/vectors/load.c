@@ -190,18 +190,41 @@ static int score(struct vector_context *context, json_t *given, json_t **ret,
 	return rc < 0 ? rc : vector_answer_new(object, ret, err);
 }
 
+/* The estimate has all names that there is a factor for: those of the pod's own become names of the settings. */
+static int add_own_names(json_t *args, const json_t *pod, struct neap_error *err)
+{
+	struct neap_cluster *cluster = NULL;
+	struct neap_pod *read = NULL;
+	json_t *names = json_array();
+	int rc = neap_cluster_new(&cluster, err);
+
+	if (rc == 0)
+		rc = make_pod(cluster, pod, &read, err);
+	for (size_t i = 0; rc == 0 && i < read->load.factor_count; i++)
+		(void)json_array_append_new(names,
+					    json_string(read->load.factors[i].name));
+	(void)json_object_set_new(args, "supportedResources", names);
+	(void)neap_pod_unref(read);
+	neap_cluster_free(cluster);
+	return rc;
+}
+
 static int estimate_pod(struct vector_context *context, json_t *given, json_t **ret,
 			struct neap_error *err)
 {
 	struct asked asked = {.cluster = NULL};
 	int64_t estimate[NEAP_LOAD_NAMES_MAX];
-	json_t *object = json_object();
-	int rc = make_cluster(given, &asked.cluster, err);
+	const json_t *pod = json_object_get(given, "pod");
+	json_t *object = json_object(), *args = json_copy(given);
+	int rc = 0;
 
 	(void)context;
+	if (json_is_true(json_object_get(args, "allowCustomizeEstimation")))
+		rc = add_own_names(args, pod, err);
 	if (rc == 0)
-		rc = make_pod(asked.cluster, json_object_get(given, "pod"), &asked.pod,
-			      err);
+		rc = make_cluster(args, &asked.cluster, err);
+	if (rc == 0)
+		rc = make_pod(asked.cluster, pod, &asked.pod, err);
 	if (rc == 0) {
 		const struct neap_load *load = neap_cluster_load(asked.cluster);
 
@@ -210,6 +233,7 @@ static int estimate_pod(struct vector_context *context, json_t *given, json_t **
 			(void)json_object_set_new(object, load->args.names[i],
 						  json_integer(estimate[i]));
 	}
+	json_decref(args);
 	done(&asked);
 	if (rc < 0)
 		json_decref(object);
