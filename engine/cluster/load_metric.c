@@ -76,22 +76,29 @@ static bool read_pods(struct neap_load_metric *metric, const struct neap_load_ar
 	return true;
 }
 
+/* 0 holds; only what is not there, or no time, is the default. */
+static int64_t interval_usec(const json_t *tree)
+{
+	const json_t *policy =
+		json_object_get(json_object_get(tree, "spec"), "metricCollectPolicy");
+	const json_t *value = json_object_get(policy, "reportIntervalSeconds");
+	json_int_t seconds = json_integer_value(value);
+
+	if (!json_is_integer(value) || seconds < 0 || seconds > INTERVAL_SECONDS_MAX)
+		seconds = INTERVAL_SECONDS;
+	return seconds * INT64_C(1000000);
+}
+
 int neap_load_metric_new(const struct neap_load_args *args, const json_t *tree,
 			 struct neap_load_metric **ret, struct neap_error *err)
 {
 	const json_t *status = json_object_get(tree, "status");
 	const json_t *usage = json_object_get(status, "nodeMetric");
-	const json_t *policy =
-		json_object_get(json_object_get(tree, "spec"), "metricCollectPolicy");
-	json_int_t seconds =
-		json_integer_value(json_object_get(policy, "reportIntervalSeconds"));
 	struct neap_load_metric *metric = neap_alloc(sizeof(*metric));
 
 	if (!metric)
 		return neap_error_nomem(err);
-	if (seconds <= 0 || seconds > INTERVAL_SECONDS_MAX)
-		seconds = INTERVAL_SECONDS;
-	metric->interval_usec = seconds * 1000000;
+	metric->interval_usec = interval_usec(tree);
 	metric->has_time = neap_time_parse(neap_pod_text(status, "updateTime"),
 					   &metric->update_usec, NULL) == 0;
 	metric->has_usage = json_is_object(usage);
