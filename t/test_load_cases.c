@@ -24,7 +24,8 @@
 		time) "'}]"
 #define FACTORS(json)                                                                    \
 	"'scheduling.koordinator.sh/load-estimated-scaling-factors':'" json "'"
-#define LONG_AGO SCHEDULED("00:00:00")
+#define RAW(json) "'node.koordinator.sh/raw-allocatable':'" json "'"
+#define LONG_AGO  SCHEDULED("00:00:00")
 
 /* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 % if args have none. */
 struct row {
@@ -90,6 +91,30 @@ static const struct row rows[] = {
 	 .spec = SPEC("'reportIntervalSeconds':0"),
 	 .usage = USED("60") "," ONE_POD(POD("'cpu':'1'")),
 	 .pod = SCHEDULED("03:59:30"),
+	 .want = "fits"},
+	{.name = "what the node had before it was amplified",
+	 .node = RAW("{\\'cpu\\':\\'48\\'}"),
+	 .usage = USED("60"),
+	 .want = "usage cpu"},
+	{.name = "... as a number",
+	 .node = RAW("{\\'cpu\\':48,\\'memory\\':\\'1Gi\\'}"),
+	 .usage = USED("60"),
+	 .want = "usage cpu"},
+	{.name = "... as a broken one",
+	 .node = RAW("{\\'cpu\\':48.5}"),
+	 .usage = USED("60"),
+	 .want = "usage cpu"},
+	{.name = "... which cannot be read",
+	 .node = RAW("{\\'cpu\\':\\'48\\',\\'memory\\':\\'abc\\'}"),
+	 .usage = USED("60"),
+	 .want = "fits"},
+	{.name = "... nor what no setting names",
+	 .node = RAW("{\\'cpu\\':\\'48\\',\\'x/y\\':true}"),
+	 .usage = USED("60"),
+	 .want = "fits"},
+	{.name = "... nor as a map",
+	 .node = RAW("[\\'48\\']"),
+	 .usage = USED("60"),
 	 .want = "fits"},
 	{.name = "a name without a factor",
 	 .args = "{'usageThresholds':{'example.com/gpu':30}}",

@@ -188,25 +188,27 @@ static int number_of(const struct numbers *numbers, const char *name, uint32_t *
 	return *ret == UINT32_MAX ? find_unknown(numbers->unknown, name, ret, err) : 0;
 }
 
+const char *neap_amount_text(const json_t *value, char number[NEAP_AMOUNT_TEXT])
+{
+	if (json_is_integer(value))
+		(void)snprintf(number, NEAP_AMOUNT_TEXT, "%" JSON_INTEGER_FORMAT,
+			       json_integer_value(value));
+	else if (json_is_real(value))
+		(void)snprintf(number, NEAP_AMOUNT_TEXT, "%.15g", json_real_value(value));
+	else
+		return json_string_value(value);
+	return number;
+}
+
 static int read_one(struct neap_amounts *amounts, const char *name, const json_t *value,
 		    const struct numbers *numbers, struct neap_error *err)
 {
-	const char *text = json_string_value(value);
-	char number[32];
+	char number[NEAP_AMOUNT_TEXT];
+	const char *text = neap_amount_text(value, number);
 	uint32_t resource = 0;
 	int64_t amount = 0;
 	int ret;
 
-	if (json_is_integer(value)) {
-		(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
-			       json_integer_value(value));
-		text = number;
-	}
-	/* cpu: 0.5, as people write it in YAML where no schema asks for a text. */
-	if (json_is_real(value)) {
-		(void)snprintf(number, sizeof(number), "%.15g", json_real_value(value));
-		text = number;
-	}
 	if (!text)
 		return neap_error_set(err, NEAP_EINVAL, "must be a quantity");
 	ret = number_of(numbers, name, &resource, err);

@@ -68,6 +68,10 @@ static inline int64_t neap_amount_sum(int64_t a, int64_t b)
 	return sum;
 }
 
+/* One quantity of JSON as text: a string, or a number, as people write it in YAML where no schema asks for a string
+ * (cpu: 0.5), which is put into number. NULL: it is none. */
+#define NEAP_AMOUNT_TEXT 32
+const char *neap_amount_text(const json_t *value, char number[NEAP_AMOUNT_TEXT]);
 /* A map of quantities ({"cpu": "500m"}), set on top of what is there; what does not count is left out, and a negative
  * amount is 0. What cannot be read is left out, too, and the first such fault is told: it has the name of the quantity in
  * field. NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */

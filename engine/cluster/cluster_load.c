@@ -169,23 +169,26 @@ static bool read_limits(const struct neap_load_args *args, struct neap_cluster_n
 	return ret >= 0;
 }
 
+/* As the reference: one amount that cannot be read spoils all of them. False without memory. */
 static bool read_raw(const struct neap_load_args *args, struct neap_cluster_node *node,
 		     const char *text)
 {
+	int64_t *raw = neap_arena_array(&node->arena, args->count, sizeof(*raw));
 	json_error_t where;
 	json_t *map = NULL;
-	int ret = neap_json_parse(text, strlen(text), 0, &map, &where);
+	int ret;
 
+	if (!raw)
+		return false;
+	ret = neap_json_parse(text, strlen(text), 0, &map, &where);
 	if (ret < 0)
 		return ret != -NEAP_ENOMEM;
-	node->load_raw =
-		neap_arena_array(&node->arena, args->count, sizeof(*node->load_raw));
-	for (size_t i = 0; node->load_raw && i < args->count; i++)
-		node->load_raw[i] = -1;
-	if (node->load_raw)
-		neap_load_vector(args, map, node->load_raw);
+	for (size_t i = 0; i < args->count; i++)
+		raw[i] = -1;
+	if (neap_load_vector(args, map, raw))
+		node->load_raw = raw;
 	json_decref(map);
-	return node->load_raw != NULL;
+	return true;
 }
 
 bool neap_cluster_read_load(const struct neap_cluster *cluster,

@@ -73,8 +73,9 @@ int neap_load_args_read(struct neap_load_args *ret, const json_t *json,
  * -NEAP_ENOMEM. */
 int neap_load_limits_put(const struct neap_load_args *args, const char *annotation,
 			 struct neap_load_limits *limits);
-/* Amounts of a map of quantities by name; what is missing or cannot be read stays. */
-void neap_load_vector(const struct neap_load_args *args, const json_t *map, int64_t *ret);
+/* Amounts of a map of quantities by name; what is missing or cannot be read stays. False: something in it, whatever its
+ * name, cannot be read. */
+bool neap_load_vector(const struct neap_load_args *args, const json_t *map, int64_t *ret);
 
 /* --- one report --- */
 

@@ -333,24 +333,25 @@ int neap_load_args_read(struct neap_load_args *ret, const json_t *json,
 	return failed;
 }
 
-void neap_load_vector(const struct neap_load_args *args, const json_t *map, int64_t *ret)
+bool neap_load_vector(const struct neap_load_args *args, const json_t *map, int64_t *ret)
 {
-	for (size_t i = 0; i < args->count; i++) {
-		const json_t *value = json_object_get(map, args->names[i]);
-		const char *text = json_string_value(value);
-		bool is_cpu = strcmp(args->names[i], "cpu") == 0;
-		int64_t amount = 0;
-		char number[32];
+	bool is_whole = true;
+	const char *name;
+	json_t *value;
 
-		if (json_is_integer(value)) {
-			(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
-				       json_integer_value(value));
-			text = number;
-		}
+	json_object_foreach ((json_t *)(uintptr_t)map, name, value) {
+		char number[NEAP_AMOUNT_TEXT];
+		const char *text = neap_amount_text(value, number);
+		size_t i = index_of(args, name);
+		int64_t amount = 0;
+
 		if (!text ||
-		    (is_cpu ? neap_quantity_parse_milli(text, &amount, NULL)
-			    : neap_quantity_parse_units(text, &amount, NULL)) < 0)
-			continue;
-		ret[i] = amount < 0 ? 0 : amount;
+		    (strcmp(name, "cpu") == 0
+			     ? neap_quantity_parse_milli(text, &amount, NULL)
+			     : neap_quantity_parse_units(text, &amount, NULL)) < 0)
+			is_whole = false;
+		else if (i < args->count)
+			ret[i] = amount < 0 ? 0 : amount;
 	}
+	return is_whole;
 }

@@ -44,7 +44,7 @@ static bool read_aggregated(struct neap_load_metric *metric,
 				continue;
 			which.type = (enum neap_load_type)n;
 			row->which = which;
-			neap_load_vector(args, map, row->used);
+			(void)neap_load_vector(args, map, row->used);
 			metric->aggregated_count++;
 		}
 	}
@@ -67,7 +67,7 @@ static bool read_pods(struct neap_load_metric *metric, const struct neap_load_ar
 		if (!pod)
 			return false;
 		pod->is_prod = strcmp(neap_pod_text(json, "priority"), "koord-prod") == 0;
-		neap_load_vector(args, used, pod->used);
+		(void)neap_load_vector(args, used, pod->used);
 		(void)neap_pod_key(neap_pod_text(json, "namespace"),
 				   neap_pod_text(json, "name"), key);
 		if (!neap_map_set(metric->pods, key, pod))
@@ -102,8 +102,8 @@ int neap_load_metric_new(const struct neap_load_args *args, const json_t *tree,
 	metric->has_time = neap_time_parse(neap_pod_text(status, "updateTime"),
 					   &metric->update_usec, NULL) == 0;
 	metric->has_usage = json_is_object(usage);
-	neap_load_vector(args, resources_of(usage, "nodeUsage"), metric->used);
-	neap_load_vector(args, resources_of(usage, "systemUsage"), metric->system);
+	(void)neap_load_vector(args, resources_of(usage, "nodeUsage"), metric->used);
+	(void)neap_load_vector(args, resources_of(usage, "systemUsage"), metric->system);
 	metric->pods = neap_map_new();
 	if (!metric->pods ||
 	    !read_aggregated(metric, args,
