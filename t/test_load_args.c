@@ -51,6 +51,10 @@ static void test_settings(void **state)
 		{"{'aggregated':{'scoreAggregationType':'p95','scoreAggregatedDuration':"
 		 "'x'}}",
 		 "scoreAggregatedDuration"},
+		{"{'aggregated':[]}", "aggregated"},
+		{"{'aggregated':{'usageAggregationType':95}}", "usageAggregationType"},
+		{"{'aggregated':{'usageAggregatedDuration':300}}",
+		 "usageAggregatedDuration"},
 		{"{'filterExpiredNodeMetrics':'no'}", "filterExpiredNodeMetrics"},
 		{"{'supportedResources':['a','b','c','d','e','f','g','h','i','j','k','l',"
 		 "'m','n']}",

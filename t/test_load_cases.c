@@ -24,8 +24,9 @@
 		time) "'}]"
 #define FACTORS(json)                                                                    \
 	"'scheduling.koordinator.sh/load-estimated-scaling-factors':'" json "'"
-#define RAW(json) "'node.koordinator.sh/raw-allocatable':'" json "'"
-#define LONG_AGO  SCHEDULED("00:00:00")
+#define RAW(json)    "'node.koordinator.sh/raw-allocatable':'" json "'"
+#define LIMITS(json) "'scheduling.koordinator.sh/usage-thresholds':'" json "'"
+#define LONG_AGO     SCHEDULED("00:00:00")
 
 /* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 % if args have none. */
 struct row {
@@ -116,6 +117,30 @@ static const struct row rows[] = {
 	 .node = RAW("[\\'48\\']"),
 	 .usage = USED("60"),
 	 .want = "fits"},
+	{.name = "a limit of the node",
+	 .node = LIMITS("{\\'usageThresholds\\':{\\'cpu\\':50}}"),
+	 .usage = USED("60"),
+	 .want = "usage cpu"},
+	{.name = "... beside what is no map",
+	 .node = LIMITS("{\\'usageThresholds\\':{\\'cpu\\':50},\\'aggregatedUsage\\':5}"),
+	 .usage = USED("60"),
+	 .want = "fits"},
+	{.name = "... beside a type that is no text",
+	 .node = LIMITS("{\\'usageThresholds\\':{\\'cpu\\':50},\\'aggregatedUsage\\':{"
+			"\\'usageAggregationType\\':95}}"),
+	 .usage = USED("60"),
+	 .want = "fits"},
+	{.name = "... beside a duration that is no text",
+	 .node = LIMITS("{\\'usageThresholds\\':{\\'cpu\\':50},\\'aggregatedUsage\\':{"
+			"\\'usageAggregatedDuration\\':300}}"),
+	 .usage = USED("60"),
+	 .want = "fits"},
+	{.name = "... beside what is not said",
+	 .node = LIMITS(
+		 "{\\'usageThresholds\\':{\\'cpu\\':50},\\'aggregatedUsage\\':null,"
+		 "\\'prodUsageThresholds\\':null}"),
+	 .usage = USED("60"),
+	 .want = "usage cpu"},
 	{.name = "a name without a factor",
 	 .args = "{'usageThresholds':{'example.com/gpu':30}}",
 	 .usage = USED("1"),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/members.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
 #include "engine/cluster/pod_priv.h"
@@ -142,13 +143,18 @@ static int read_flag(const json_t *json, const char *field, bool *ret,
 static int read_which(const json_t *json, const char *type, const char *duration,
 		      struct neap_load_which *ret, struct neap_error *err)
 {
-	const char *text = neap_pod_text(json, duration);
+	const char *type_text = "", *text = NULL;
+	int failed = neap_members_text(json, type, &type_text, err);
 
+	if (failed == 0)
+		failed = neap_members_text(json, duration, &text, err);
+	if (failed < 0)
+		return failed;
 	*ret = (struct neap_load_which){NEAP_LOAD_PLAIN, 0};
-	if (!type_parse(neap_pod_text(json, type), &ret->type))
+	if (!type_parse(type_text, &ret->type))
 		return neap_error_field(err, NEAP_EINVAL, type,
 					"must be avg, p50, p90, p95 or p99");
-	if (*text && neap_duration_parse(text, &ret->usec, err) < 0)
+	if (text && neap_duration_parse(text, &ret->usec, err) < 0)
 		return neap_error_field(err, NEAP_EINVAL, duration,
 					"must be a duration (\"5m0s\")");
 	return 0;
@@ -164,10 +170,12 @@ static int read_limits(const struct neap_load_args *args, const json_t *json,
 		       const char *aggregated, int64_t max, struct neap_load_limits *ret,
 		       struct neap_error *err)
 {
-	const json_t *more = json_object_get(json, aggregated);
+	const json_t *more = NULL;
 	struct neap_load_limits read = {.which = {NEAP_LOAD_PLAIN, 0}};
-	int failed = read_map(args, json, "usageThresholds", 0, max, read.usage, err);
+	int failed = neap_members_object(json, aggregated, &more, err);
 
+	if (failed == 0)
+		failed = read_map(args, json, "usageThresholds", 0, max, read.usage, err);
 	if (failed == 0)
 		failed = read_map(args, json, "prodUsageThresholds", 0, max, read.prod,
 				  err);
