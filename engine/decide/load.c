@@ -57,6 +57,11 @@ static enum neap_load_answer compare(const struct neap_load_ask *ask, uint32_t r
 	return NEAP_LOAD_FITS;
 }
 
+bool neap_load_can_refuse(const struct neap_cluster *cluster, const struct neap_pod *pod)
+{
+	return !pod->load.is_daemon && neap_cluster_load(cluster)->flags;
+}
+
 enum neap_load_answer neap_load_filter(const struct neap_load_ask *ask, uint32_t row,
 				       uint32_t *ret_name)
 {
@@ -129,7 +134,7 @@ int64_t neap_load_score(const struct neap_load_ask *ask, uint32_t row)
 
 static bool prepare_filter(struct neap_cycle *cycle)
 {
-	if (cycle->pod->load.is_daemon || !neap_cluster_load(cycle->cluster)->flags)
+	if (!neap_load_can_refuse(cycle->cluster, cycle->pod))
 		return false;
 	neap_load_ask_init(&cycle->load, cycle->cluster, cycle->pod, cycle->now_usec);
 	return true;

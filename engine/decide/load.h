@@ -25,8 +25,11 @@ enum neap_load_answer {
 /* Valid until the cluster changes. */
 void neap_load_ask_init(struct neap_load_ask *ask, const struct neap_cluster *cluster,
 			const struct neap_pod *pod, int64_t now_usec);
-/* Whether the row's limits would hold with the pod. *ret_name: of the two that are too high, the first such name of
- * the settings. A pod of a DaemonSet is not to be asked about. */
+/* Whether the filter has anything to say about the pod: it lets all of DaemonSets pass, and everything before the first
+ * report. */
+bool neap_load_can_refuse(const struct neap_cluster *cluster, const struct neap_pod *pod);
+/* Whether the row's limits would hold with the pod, which can be refused. *ret_name: of the two that are too high, the
+ * first such name of the settings. */
 enum neap_load_answer neap_load_filter(const struct neap_load_ask *ask, uint32_t row,
 				       uint32_t *ret_name);
 /* 0 to 100, more for a node that would be less used. */

@@ -159,7 +159,7 @@ static int filter(struct vector_context *context, json_t *given, json_t **ret,
 	int rc = prepare(given, &asked, err);
 
 	(void)context;
-	if (rc == 0 && !asked.pod->load.is_daemon)
+	if (rc == 0 && neap_load_can_refuse(asked.cluster, asked.pod))
 		answer = neap_load_filter(&asked.ask, asked.row, &name);
 	if (rc == 0)
 		object = answer == NEAP_LOAD_FITS
