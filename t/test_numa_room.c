@@ -391,6 +391,38 @@ static void test_trim(void **state)
 	neap_resources_free(resources);
 }
 
+/* A member of the wrong form spoils all of it. */
+static void test_reservation_of_wrong_form(void **state)
+{
+	static const struct {
+		const char *text;
+		int wanted;
+	} table[] = {
+		{"{\"resources\": {\"cpu\": 2}, \"reservedCPUs\": null, "
+		 "\"applyPolicy\": \"\"}",
+		 0},
+		{"{\"resources\": {\"cpu\": 2}, \"reservedCPUs\": 1}", -NEAP_EINVAL},
+		{"{\"resources\": {\"cpu\": 2}, \"applyPolicy\": true}", -NEAP_EINVAL},
+		{"{\"resources\": [2], \"reservedCPUs\": \"1\"}", -NEAP_EINVAL},
+		{"{\"resources\": {\"cpu\": \"two\"}, \"reservedCPUs\": \"1\"}",
+		 -NEAP_EINVAL},
+		{"[1]", -NEAP_EINVAL},
+	};
+	struct neap_resources *resources = neap_resources_new();
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(table); i++) {
+		json_t *annotation = json_loads(table[i].text, 0, NULL);
+		struct neap_node_reserve reserve;
+		int got = neap_node_reserve_read(annotation, resources, &reserve, NULL);
+
+		if (got != table[i].wanted)
+			fail_msg("%s: %d", table[i].text, got);
+		json_decref(annotation);
+	}
+	neap_resources_free(resources);
+}
+
 /* Every allocation fails once. */
 static void test_without_memory(void **state)
 {
@@ -460,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_reservation_of_wrong_form),
 		cmocka_unit_test(test_score_of_one),
 		cmocka_unit_test(test_without_memory),
 	};

@@ -3,16 +3,13 @@
 
 #include <string.h>
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
+#include "engine/base/members.h"
 
 int neap_node_reserve_read(const json_t *annotation, struct neap_resources *resources,
 			   struct neap_node_reserve *ret, struct neap_error *err)
 {
+	const json_t *amounts = NULL;
+	const char *policy = "";
 	int64_t milli;
 	int failed;
 
@@ -23,13 +20,17 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 	if (!json_is_object(annotation))
 		return neap_error_field(err, NEAP_EINVAL, NEAP_KEY_NODE_RESERVATION,
 					"is no JSON object");
-	failed = neap_amounts_read(
-		&ret->amounts, json_object_get(annotation, "resources"), resources, err);
+	failed = neap_members_object(annotation, "resources", &amounts, err);
+	if (failed == 0)
+		failed = neap_members_text(annotation, "reservedCPUs", &ret->cpu_text,
+					   err);
+	if (failed == 0)
+		failed = neap_members_text(annotation, "applyPolicy", &policy, err);
+	if (failed == 0)
+		failed = neap_amounts_read(&ret->amounts, amounts, resources, err);
 	if (failed < 0)
 		return failed;
-	ret->cpu_text = text_of(annotation, "reservedCPUs");
-	ret->is_only_cpus =
-		strcmp(text_of(annotation, "applyPolicy"), "ReservedCPUsOnly") == 0;
+	ret->is_only_cpus = strcmp(policy, "ReservedCPUsOnly") == 0;
 	if (*ret->cpu_text != '\0') {
 		ret->has_cpus = neap_cpuset_parse(&ret->cpus, ret->cpu_text, NULL) == 0;
 		if (ret->has_cpus &&

@@ -19,7 +19,8 @@ struct neap_node_reserve {
 	struct neap_amounts amounts; /* with the CPUs in them */
 };
 
-/* The annotation as JSON, NULL: nothing is kept. A list of CPUs that cannot be read counts as none. */
+/* The annotation as JSON, NULL: nothing is kept. A list of CPUs that cannot be read counts as none; anything else that
+ * cannot is an error, as for the reference: NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_node_reserve_read(const json_t *annotation, struct neap_resources *resources,
 			   struct neap_node_reserve *ret, struct neap_error *err);
 /* Takes it off what is allocatable, down to 0; never off kubernetes.io/batch-*. True: something changed. */
