@@ -242,8 +242,12 @@ static const struct {
 	 "{\\\"applyPolicy\\\":\\\"ReservedCPUsOnly\\\",\\\"reservedCPUs\\\":\\\"0\\\"}",
 	 0, 0},
 	{"all and more", "{\\\"resources\\\":{\\\"cpu\\\":\\\"9k\\\"}}", INT32_MAX, 0},
+	{"broken amount",
+	 "{\\\"resources\\\":{\\\"cpu\\\":\\\"x\\\",\\\"memory\\\":1048576}}", 0, 0},
 	{"broken list", "{\\\"reservedCPUs\\\":\\\"x\\\"}", 0, 0},
 	{"negative", "{\\\"resources\\\":{\\\"cpu\\\":\\\"-1\\\"}}", 0, 0},
+	{"broken policy",
+	 "{\\\"applyPolicy\\\":1,\\\"resources\\\":{\\\"cpu\\\":\\\"300m\\\"}}", 0, 0},
 	{"broken", "{", 0, 0},
 	{"no object", "[[1]]", 0, 0},
 };

@@ -14,8 +14,8 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/cluster/node_reserve.h"
 
-#define RESERVATION "node.koordinator.sh/reservation"
 /* Limits of a kubelet, but for the disk: a tenth of a large one is no shortage. */
 #define MEMORY_LEFT_BYTES ((int64_t)100 * 1024 * 1024)
 #define DISK_LEFT_BYTES   ((int64_t)1024 * 1024 * 1024)
@@ -123,57 +123,40 @@ static int64_t positive(int64_t amount)
 	return amount > 0 ? amount : 0;
 }
 
-/* A quantity in JSON is a text or a number. NEAP_MISSING: none. */
-static int64_t amount_of(const json_t *value, bool is_milli)
-{
-	char buf[32];
-	const char *text = json_string_value(value);
-	int64_t amount;
-
-	if (json_is_integer(value)) {
-		(void)snprintf(buf, sizeof(buf), "%" JSON_INTEGER_FORMAT,
-			       json_integer_value(value));
-		text = buf;
-	}
-	if (!text)
-		return NEAP_MISSING;
-	if ((is_milli ? neap_quantity_parse_milli(text, &amount, NULL)
-		      : neap_quantity_parse_units(text, &amount, NULL)) < 0)
-		return NEAP_MISSING;
-	return positive(amount);
-}
-
-/* What the annotation keeps back. One that is broken keeps nothing, nor does one that is for CPU numbers only. */
-static void read_reservation(const json_t *node, struct amounts *ret)
+/* What the annotation keeps back. One that is broken keeps nothing, nor does one that is for CPU numbers only. False
+ * without memory. */
+static bool read_reservation(const json_t *node, struct amounts *ret)
 {
 	const char *text = json_string_value(json_object_get(
 		json_object_get(json_object_get(node, "metadata"), "annotations"),
-		RESERVATION));
-	const json_t *resources;
-	const char *policy, *cpus;
+		NEAP_KEY_NODE_RESERVATION));
+	struct neap_resources *names;
+	struct neap_node_reserve kept;
 	json_error_t where;
 	json_t *asked = NULL;
-	struct neap_cpuset set;
+	int failed;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!text || neap_json_parse(text, strlen(text), 0, &asked, &where) < 0)
-		return;
-	resources = json_object_get(asked, "resources");
-	policy = json_string_value(json_object_get(asked, "applyPolicy"));
-	cpus = json_string_value(json_object_get(asked, "reservedCPUs"));
-	if (!policy || !policy[0] || strcmp(policy, "Default") == 0) {
+	if (!text)
+		return true;
+	names = neap_resources_new();
+	failed = names ? neap_json_parse(text, strlen(text), 0, &asked, &where)
+		       : -NEAP_ENOMEM;
+	if (failed == 0)
+		failed = neap_node_reserve_read(asked, names, &kept, NULL);
+	if (failed == 0 && !kept.is_only_cpus) {
+		/* A list that cannot be read is none, but amounts of CPU do not stand in for it. */
 		ret->cpu_milli =
-			positive(amount_of(json_object_get(resources, "cpu"), true));
-		ret->memory_bytes =
-			positive(amount_of(json_object_get(resources, "memory"), false));
-		ret->disk_bytes = positive(amount_of(
-			json_object_get(resources, "ephemeral-storage"), false));
-		if (cpus && cpus[0])
-			ret->cpu_milli = neap_cpuset_parse(&set, cpus, NULL) < 0
-						 ? 0
-						 : neap_cpuset_count(&set) * 1000LL;
+			*kept.cpu_text && !kept.has_cpus
+				? 0
+				: neap_amounts_get(&kept.amounts, NEAP_RESOURCE_CPU);
+		ret->memory_bytes = neap_amounts_get(&kept.amounts, NEAP_RESOURCE_MEMORY);
+		ret->disk_bytes =
+			neap_amounts_get(&kept.amounts, NEAP_RESOURCE_EPHEMERAL);
 	}
+	neap_resources_free(names);
 	json_decref(asked);
+	return failed != -NEAP_ENOMEM;
 }
 
 static json_t *amounts_json(const struct amounts *amounts)
@@ -358,7 +341,8 @@ json_t *node_status_make(struct node_state *state, const json_t *node, int64_t n
 	};
 	struct amounts kept, left = capacity;
 
-	read_reservation(node, &kept);
+	if (!read_reservation(node, &kept))
+		return NULL;
 	left.cpu_milli =
 		positive(left.cpu_milli - config->kube_reserved_milli - kept.cpu_milli);
 	left.memory_bytes = positive(left.memory_bytes - config->kube_reserved_bytes -
