@@ -26,7 +26,12 @@
 	"'scheduling.koordinator.sh/load-estimated-scaling-factors':'" json "'"
 #define RAW(json)    "'node.koordinator.sh/raw-allocatable':'" json "'"
 #define LIMITS(json) "'scheduling.koordinator.sh/usage-thresholds':'" json "'"
-#define LONG_AGO     SCHEDULED("00:00:00")
+#define P95          "{'aggregated':{'usageThresholds':{'cpu':50},'usageAggregationType':'p95'}}"
+#define AGGREGATED(list)                                                                    \
+	"'nodeMetric':{'nodeUsage':{'resources':{'cpu':'1'}},'aggregatedNodeUsages':[" list \
+	"]}"
+#define OVER(cpu) "'usage':{'p95':{'resources':{'cpu':'" cpu "'}}}"
+#define LONG_AGO  SCHEDULED("00:00:00")
 
 /* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 % if args have none. */
 struct row {
@@ -78,6 +83,19 @@ static const struct row rows[] = {
 			     "'status':'False','lastTransitionTime':'" AT(
 				     "00:00:00") "'}]",
 	 .want = "usage cpu"},
+	{.name = "an aggregated usage over no time",
+	 .args = P95,
+	 .usage = AGGREGATED("{" OVER("60") "}"),
+	 .want = "aggregated cpu"},
+	{.name = "... beside one over a longer time",
+	 .args = P95,
+	 .usage = AGGREGATED("{'duration':'5m0s'," OVER("10") "},{" OVER("60") "}"),
+	 .want = "fits"},
+	{.name = "two over the same time: the last one",
+	 .args = P95,
+	 .usage = AGGREGATED(
+		 "{'duration':'5m0s'," OVER("10") "},{'duration':'300s'," OVER("60") "}"),
+	 .want = "aggregated cpu"},
 	{.name = "a report every minute",
 	 .spec = SPEC("'reportIntervalSeconds':60"),
 	 .usage = USED("60") "," ONE_POD(POD("'cpu':'1'")),

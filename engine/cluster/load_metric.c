@@ -29,10 +29,10 @@ static bool read_aggregated(struct neap_load_metric *metric,
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *json = json_array_get(list, i);
 		const json_t *usage = json_object_get(json, "usage");
+		const char *duration = neap_pod_text(json, "duration");
 		struct neap_load_which which = {0};
 
-		if (neap_duration_parse(neap_pod_text(json, "duration"), &which.usec,
-					NULL) < 0)
+		if (*duration && neap_duration_parse(duration, &which.usec, NULL) < 0)
 			continue;
 		for (int n = NEAP_LOAD_AVG; n < NEAP_LOAD_TYPE_COUNT; n++) {
 			const json_t *map = resources_of(usage, neap_load_types[n]);
@@ -138,7 +138,7 @@ const int64_t *neap_load_metric_get(const struct neap_load_metric *metric,
 		if (row->which.type != which.type ||
 		    (which.usec && row->which.usec != which.usec))
 			continue;
-		if (!best || row->which.usec > best->which.usec)
+		if (!best || row->which.usec >= best->which.usec)
 			best = row;
 	}
 	return best ? best->used : NULL;
