@@ -270,9 +270,8 @@ void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod
 			continue;
 		}
 		used = round((double)most * (double)factor / 100);
-		ret[i] = used >= 0x1p63   ? INT64_MAX
-			 : used < -0x1p63 ? INT64_MIN
-					  : (int64_t)used;
+		/* Factors of the pod's own may be below 0: it does not make the node emptier. */
+		ret[i] = used >= 0x1p63 ? INT64_MAX : used > 0 ? (int64_t)used : 0;
 		if (limit && ret[i] > limit)
 			ret[i] = limit;
 	}

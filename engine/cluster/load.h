@@ -138,7 +138,7 @@ struct neap_load {
 	int64_t *columns[NEAP_LOAD_COLUMN_COUNT][NEAP_LOAD_NAMES_MAX];
 };
 
-/* What a pod will use, by name; less than nothing where its own factors are. */
+/* What a pod will use, by name; never less than nothing. */
 void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod,
 			int64_t *ret);
 

@@ -96,8 +96,6 @@ static int64_t free_part(int64_t capacity, int64_t used)
 
 static int64_t part_of(int64_t capacity, int64_t used)
 {
-	/* A pod's own factors may make it less than nothing. */
-	used = used < 0 ? 0 : used;
 	if (capacity <= 0 || used > capacity)
 		return 0;
 	if (capacity > CAPACITY_MAX)
