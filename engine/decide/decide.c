@@ -224,31 +224,6 @@ static void filter(struct neap_decide *decide, struct neap_choice *ret)
 	}
 }
 
-static void scale(int64_t *part, size_t count, int how)
-{
-	int64_t most = part[0], least = part[0];
-
-	if (how == NEAP_SCORE_AS_IS)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		most = part[i] > most ? part[i] : most;
-		least = part[i] < least ? part[i] : least;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (how == NEAP_SCORE_SPAN) {
-			part[i] = most == least ? 0
-						: NEAP_SCORE_MAX * (part[i] - least) /
-							  (most - least);
-			continue;
-		}
-		/* Divisions are what takes time, and most may have none. */
-		if (most && part[i])
-			part[i] = NEAP_SCORE_MAX * part[i] / most;
-		if (how == NEAP_SCORE_DOWN)
-			part[i] = NEAP_SCORE_MAX - part[i];
-	}
-}
-
 static void add_scores(struct neap_decide *decide)
 {
 	struct neap_cycle *cycle = &decide->cycle;
@@ -264,7 +239,7 @@ static void add_scores(struct neap_decide *decide)
 		if (!weight || (score->prepare && !score->prepare(cycle)))
 			continue;
 		score->score(cycle, cycle->rows, cycle->row_count, cycle->part);
-		scale(cycle->part, cycle->row_count, score->scale);
+		neap_score_scale(cycle->part, cycle->row_count, score->scale);
 		for (size_t n = 0; n < cycle->row_count; n++)
 			cycle->scores[n] += weight * cycle->part[n];
 	}
@@ -542,7 +517,7 @@ bool neap_decide_score(struct neap_decide *decide, int which, int64_t *raw,
 		return false;
 	score->score(cycle, cycle->rows, cycle->row_count, raw);
 	memcpy(points, raw, cycle->row_count * sizeof(*points));
-	scale(points, cycle->row_count, score->scale);
+	neap_score_scale(points, cycle->row_count, score->scale);
 	return true;
 }
 

@@ -224,6 +224,8 @@ struct neap_score {
 		      int64_t *ret);
 };
 extern const struct neap_score *const neap_scores[NEAP_SCORE_COUNT];
+/* Points of count nodes, 1 at least; how: as scale above. */
+void neap_score_scale(int64_t *part, size_t count, int how);
 extern const struct neap_score neap_score_spread, neap_score_near, neap_score_load,
 	neap_score_cpus, neap_score_kept;
 

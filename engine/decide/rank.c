@@ -1,9 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the nodes that fit is the best, and which come after it. */
+ * Which of the nodes that fit is the best, and which come after it; how points of nodes become those that are compared. */
 #include <stdlib.h>
 
 #include "engine/decide/decide_priv.h"
+
+void neap_score_scale(int64_t *part, size_t count, int how)
+{
+	int64_t most = part[0], least = part[0];
+
+	if (how == NEAP_SCORE_AS_IS)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		most = part[i] > most ? part[i] : most;
+		least = part[i] < least ? part[i] : least;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (how == NEAP_SCORE_SPAN) {
+			part[i] = most == least ? 0
+						: NEAP_SCORE_MAX * (part[i] - least) /
+							  (most - least);
+			continue;
+		}
+		/* Divisions are what takes time, and most may have none. */
+		if (most && part[i])
+			part[i] = NEAP_SCORE_MAX * part[i] / most;
+		if (how == NEAP_SCORE_DOWN)
+			part[i] = NEAP_SCORE_MAX - part[i];
+	}
+}
 
 static bool is_better(const struct neap_cycle *cycle, size_t one, size_t other)
 {

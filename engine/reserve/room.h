@@ -70,8 +70,6 @@ size_t neap_reserve_nominate(const struct neap_reserve_part *parts, size_t count
 /* Points of nodes, each of the reservation that would be taken there: that with the smallest order of all (0: none)
  * gets NEAP_RESERVE_SCORE_ORDER. */
 void neap_reserve_order(int64_t *scores, const int64_t *orders, size_t count);
-/* Brought to 0..100. */
-void neap_reserve_scale(int64_t *scores, size_t count);
 
 /* --- taking over running pods --- */
 

@@ -65,14 +65,3 @@ void neap_reserve_order(int64_t *scores, const int64_t *orders, size_t count)
 	if (first < count)
 		scores[first] = NEAP_RESERVE_SCORE_ORDER;
 }
-
-void neap_reserve_scale(int64_t *scores, size_t count)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (scores[i] > most)
-			most = scores[i];
-	for (size_t i = 0; most > 0 && i < count; i++)
-		scores[i] = scores[i] * 100 / most;
-}

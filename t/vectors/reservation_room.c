@@ -6,6 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/decide/decide_priv.h"
 #include "t/vectors/reservation_rig.h"
 #include "t/vectors/vectors.h"
 
@@ -324,7 +325,8 @@ static int score_with_order(struct vector_context *context, json_t *given, json_
 		}
 		neap_reserve_order(scores, orders, rig->count);
 		raw = points_of(rig, scores);
-		neap_reserve_scale(scores, rig->count);
+		if (rig->count > 0)
+			neap_score_scale(scores, rig->count, neap_score_kept.scale);
 		for (size_t i = 0; i < rig->count; i++)
 			if (scores[i] > scores[best])
 				best = i;
