@@ -121,16 +121,30 @@ static void tell_part(struct lacking *lacking, const char *what, const char *nam
 	lacking->told++;
 }
 
+/* So many pods may use it; -1: it does not say. */
+static int64_t places_of(const struct neap_reserve_part *part)
+{
+	for (size_t i = 0; i < part->allocatable->count; i++)
+		if (part->allocatable->of[i].resource == NEAP_RESOURCE_PODS)
+			return part->allocatable->of[i].amount;
+	return -1;
+}
+
 /* Of a restricted one, what it has must do. */
 static bool fits_part(const struct neap_reserve_part *part,
 		      const struct neap_amounts *requests, bool with_amounts,
 		      struct lacking *lacking)
 {
-	int64_t places = get(part->allocatable, NEAP_RESOURCE_PODS);
+	int64_t places = places_of(part);
 	int64_t pods =
 		(int64_t)part->assigned - get(part->preemptible, NEAP_RESOURCE_PODS);
 	bool fits = true;
 
+	if (places >= 0 && floored(pods) + 1 > places) {
+		tell_part(lacking, "Too many pods", "", with_amounts,
+			  (const int64_t[]){1, floored(pods), places});
+		fits = false;
+	}
 	for (size_t i = 0; i < part->name_count; i++) {
 		uint32_t resource = part->names[i];
 		int64_t asked = get(requests, resource);
@@ -146,11 +160,6 @@ static bool fits_part(const struct neap_reserve_part *part,
 			tell_part(lacking, "Insufficient ",
 				  neap_resources_name(lacking->resources, resource),
 				  with_amounts, (const int64_t[]){asked, used, capacity});
-		fits = false;
-	}
-	if (places > 0 && floored(pods) + 1 > places) {
-		tell_part(lacking, "Too many pods", "", with_amounts,
-			  (const int64_t[]){1, floored(pods), places});
 		fits = false;
 	}
 	return fits;
