@@ -332,6 +332,71 @@ static void test_room_random(void **state)
 	neap_resources_free(resources);
 }
 
+/* By itself: what the pod need not use it does not, and what is for one pod is for one. */
+static void test_alone(void **state)
+{
+	static const struct {
+		const char *name, *requests;
+		bool is_required, is_once;
+		size_t assigned, count;
+		const char *want; /* NULL: it may be given */
+	} rows[] = {
+		{"room", "{'cpu':'2'}", false, true, 0, 1, NULL},
+		{"none", "{'cpu':'3'}", false, true, 0, 1,
+		 "Insufficient cpu by node\nReservation(s) Insufficient cpu\n"},
+		{"used", "{'cpu':'1'}", false, true, 1, 1,
+		 "reservation has allocateOnce enabled and has already been allocated\n"},
+		{"no name in common", "{'memory':'1Gi'}", false, true, 0, 1,
+		 "node(s) no reservation(s) to meet the requirements\n"},
+		{"nothing asked for", "{}", false, true, 0, 1,
+		 "node(s) no reservation(s) to meet the requirements\n"},
+		{"nothing asked for, and it must", "{}", true, true, 0, 2, NULL},
+		{"the only one", "{'cpu':'3'}", true, false, 1, 1, NULL},
+		{"one of two", "{'cpu':'3'}", true, false, 1, 2,
+		 "Insufficient cpu by node\nReservation(s) Insufficient cpu\n"},
+	};
+	struct neap_resources *resources = neap_resources_new();
+	struct neap_amounts kept = {.count = 1, .of = {{NEAP_RESOURCE_CPU, 2000}}};
+	struct neap_amounts nothing = {0}, asked;
+	const struct neap_reserve_room room = {.resources = resources,
+					       .node_allocatable = &kept,
+					       .requested = &kept,
+					       .given = &nothing};
+	const uint32_t cpu = NEAP_RESOURCE_CPU;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		const struct neap_reserve_part part = {.name = "r",
+						       .is_restricted = true,
+						       .allocatable = &kept,
+						       .allocated = &nothing,
+						       .names = &cpu,
+						       .name_count = 1,
+						       .assigned = rows[i].assigned,
+						       .is_once = rows[i].is_once};
+		const struct neap_reserve_part parts[] = {part, part};
+		const struct neap_reserve_need need = {.requests = &asked,
+						       .is_required = rows[i].is_required,
+						       .has_passed = true};
+		neap_auto_buf struct neap_buf reasons = {0};
+		json_t *tree = tree_of(rows[i].requests);
+
+		print_message("%s\n", rows[i].name);
+		neap_buf_init(&reasons, NEAP_BUF_LINE);
+		asked.count = 0;
+		assert_int_equal(neap_amounts_read(&asked, tree, resources, NULL), 0);
+		assert_int_equal(neap_reserve_may_give(&room, &need, parts, rows[i].count,
+						       rows[i].count - 1),
+				 !rows[i].want);
+		if (rows[i].want) {
+			assert_false(neap_reserve_accepts(&room, &need, &part, &reasons));
+			assert_string_equal(reasons.data, rows[i].want);
+		}
+		json_decref(tree);
+	}
+	neap_resources_free(resources);
+}
+
 /* --- memory --- */
 
 static void test_no_memory(void **state)
@@ -381,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_owners_of_a_status),
 		cmocka_unit_test(test_room_random),
+		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_no_memory),
 	};
 

@@ -383,8 +383,8 @@ size_t neap_kept_nominate(struct neap_cycle *cycle, uint32_t row,
 		size_t at;
 
 		if (option->match->reserve->object->is_deleting ||
-		    !neap_reserve_accepts(&work->room.room, &work->room.need,
-					  option->part, NULL))
+		    !neap_reserve_may_give(&work->room.room, &work->room.need,
+					   work->parts, work->count, i))
 			continue;
 		option->rank = rank_of(cycle, option);
 		option->points = option->rank >= 0

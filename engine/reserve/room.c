@@ -79,7 +79,8 @@ static bool fits_node(const struct neap_reserve_room *room,
 		      const struct neap_amounts *less, struct lacking *lacking)
 {
 	int64_t places = get(room->node_allocatable, NEAP_RESOURCE_PODS);
-	size_t before = room->pods - room->matched;
+	/* Without a part all of them stay. */
+	size_t before = room->pods - (part ? room->matched : 0);
 	bool fits = true;
 
 	if (room->pods > 0 && (int64_t)before + 1 > places) {
@@ -182,10 +183,11 @@ static bool is_tried(const struct neap_reserve_need *need,
 	return need->is_required || shares_a_name(part, need->requests);
 }
 
-bool neap_reserve_fits(const struct neap_reserve_room *room,
-		       const struct neap_reserve_need *need,
-		       const struct neap_reserve_part *parts, size_t count,
-		       struct neap_buf *reasons)
+/* must: the node alone is not enough, also where the pod may do without. */
+static bool fits(const struct neap_reserve_room *room,
+		 const struct neap_reserve_need *need,
+		 const struct neap_reserve_part *parts, size_t count, bool must,
+		 struct neap_buf *reasons)
 {
 	struct lacking lacking = {.resources = room->resources};
 	struct neap_buf words;
@@ -194,48 +196,59 @@ bool neap_reserve_fits(const struct neap_reserve_room *room,
 	neap_buf_init(&words, NEAP_BUF_LINE);
 	lacking.reasons = reasons ? &words : NULL;
 	for (size_t i = 0; i < count && !is_there; i++) {
-		bool fits;
-
 		if (!is_tried(need, &parts[i]))
 			continue;
-		fits = (need->skips_node && count == 1) ||
-		       fits_node(room, need->requests, &parts[i], NULL, &lacking);
+		is_there = (need->skips_node && count == 1) ||
+			   fits_node(room, need->requests, &parts[i], NULL, &lacking);
 		/* Asked in any case, for its reasons. */
 		if (parts[i].is_restricted &&
 		    !fits_part(&parts[i], need->requests, need->named != NULL, &lacking))
-			fits = false;
-		is_there = fits;
+			is_there = false;
 	}
-	if (!is_there && !need->is_required && lacking.count == 0)
+	if (!is_there && !must && lacking.count == 0)
 		is_there = fits_node(room, need->requests, NULL, NULL, &lacking);
 	if (!is_there && reasons) {
 		lacking.reasons = reasons;
 		tell_node(&lacking);
-		if (need->is_required && lacking.told == 0)
+		if (must && lacking.told == 0)
 			neap_buf_adds(
 				reasons,
 				"node(s) no reservation(s) to meet the requirements\n");
-		else if (need->is_required)
+		else if (must)
 			neap_buf_add(reasons, words.data, words.len);
 	}
 	neap_buf_done(&words);
 	return is_there;
 }
 
+bool neap_reserve_fits(const struct neap_reserve_room *room,
+		       const struct neap_reserve_need *need,
+		       const struct neap_reserve_part *parts, size_t count,
+		       struct neap_buf *reasons)
+{
+	return fits(room, need, parts, count, need->is_required, reasons);
+}
+
 bool neap_reserve_accepts(const struct neap_reserve_room *room,
 			  const struct neap_reserve_need *need,
 			  const struct neap_reserve_part *part, struct neap_buf *reasons)
 {
-	struct neap_reserve_need alone = *need;
-
 	if (part->is_once && part->assigned > 0) {
 		if (reasons)
 			neap_buf_adds(reasons, "reservation has allocateOnce enabled and "
 					       "has already been allocated\n");
 		return false;
 	}
-	alone.is_required = true;
-	return neap_reserve_fits(room, &alone, part, 1, reasons);
+	return fits(room, need, part, 1, true, reasons);
+}
+
+bool neap_reserve_may_give(const struct neap_reserve_room *room,
+			   const struct neap_reserve_need *need,
+			   const struct neap_reserve_part *parts, size_t count,
+			   size_t which)
+{
+	return (count == 1 && need->is_required && need->has_passed) ||
+	       neap_reserve_accepts(room, need, &parts[which], NULL);
 }
 
 /* --- the books of a node --- */

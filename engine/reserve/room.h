@@ -35,9 +35,10 @@ struct neap_reserve_room {
 
 struct neap_reserve_need {
 	const struct neap_amounts *requests;
-	bool is_required;  /* it must use a reservation */
+	bool is_required; /* it must use a reservation, also one of which it asks nothing */
 	const char *named; /* that one, and reasons have amounts; NULL */
 	bool skips_node;   /* with one match the ordinary filter has looked at the node */
+	bool has_passed;   /* the filter has found room for it */
 };
 
 /* Whether some part has room for the pod. reasons: one a line, in order, when it has not; may be NULL. */
@@ -45,10 +46,16 @@ bool neap_reserve_fits(const struct neap_reserve_room *room,
 		       const struct neap_reserve_need *need,
 		       const struct neap_reserve_part *parts, size_t count,
 		       struct neap_buf *reasons);
-/* Whether this one can be the pod's, by itself. */
+/* Whether this one can be the pod's, by itself; the node alone is not enough. */
 bool neap_reserve_accepts(const struct neap_reserve_room *room,
 			  const struct neap_reserve_need *need,
 			  const struct neap_reserve_part *part, struct neap_buf *reasons);
+/* Whether the pod may be given that one of all that there are for it. The only one of a pod that must use one, and has
+ * passed, is not looked at again. */
+bool neap_reserve_may_give(const struct neap_reserve_room *room,
+			   const struct neap_reserve_need *need,
+			   const struct neap_reserve_part *parts, size_t count,
+			   size_t which);
 
 /* R0 of what the pods of a node request: takes off what an unmatched one has given. */
 void neap_reserve_uncount(struct neap_amounts *requested,

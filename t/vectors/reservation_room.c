@@ -339,10 +339,13 @@ static int score_with_order(struct vector_context *context, json_t *given, json_
 	return done(rig, rc);
 }
 
-/* Of those that have room by themselves, on a node of which all is reserved. */
-static size_t keep_fitting(struct room_rig *rig, struct neap_reserve_part *ret)
+/* Those that the pod may be given, on a node of which all is reserved. */
+static size_t keep_fitting(struct room_rig *rig, bool is_required,
+			   struct neap_reserve_part *ret)
 {
-	struct neap_reserve_need need = {.requests = &rig->requests};
+	const struct neap_reserve_need need = {.requests = &rig->requests,
+					       .is_required = is_required,
+					       .has_passed = true};
 	size_t count = 0;
 
 	for (size_t i = 0; i < rig->count; i++) {
@@ -350,7 +353,7 @@ static size_t keep_fitting(struct room_rig *rig, struct neap_reserve_part *ret)
 		rig->requested = rig->allocatable[i];
 		rig->given = rig->allocated[i];
 		(void)neap_amounts_add(&rig->requested, &rig->given);
-		if (neap_reserve_accepts(&rig->room, &need, &rig->parts[i], NULL))
+		if (neap_reserve_may_give(&rig->room, &need, rig->parts, rig->count, i))
 			ret[count++] = rig->parts[i];
 	}
 	return count;
@@ -369,7 +372,10 @@ static int nominate(struct vector_context *context, json_t *given, json_t **ret,
 	if (rc == 0)
 		rc = read_parts(rig, json_object_get(given, "reservations"), NULL, err);
 	if (rc == 0) {
-		count = keep_fitting(rig, fitting);
+		count = keep_fitting(
+			rig,
+			json_is_true(json_object_get(given, "required_from_reservation")),
+			fitting);
 		if (count > 0 && !json_is_true(json_object_get(given, "reserve_pod")))
 			name = fitting[neap_reserve_nominate(fitting, count,
 							     &rig->requests)]
