@@ -102,6 +102,15 @@ static const struct place_row place_rows[] = {
 	 {{"r", NULL, CPU("4"), TAKES}},
 	 {{"m", "b", CPU("1")}, {"o", "a", CPU("4"), APP, KEPT_USES("gone")}},
 	 NO_ROOM},
+	{"... with its place, where all have been given out",
+	 {{"r", NULL, "'cpu':'2'", TAKES, .template = "'nodeSelector':{'is':'c'}"}},
+	 {{"m", "c", CPU("1")}, {"o", "c", CPU("2"), APP}},
+	 "c"},
+	{"... which one that it does not take over keeps",
+	 {{"r", NULL, "'cpu':'1'", TAKES, .template = "'nodeSelector':{'is':'c'}"}},
+	 {{"m", "c", CPU("1")}, {"o", "c", CPU("1")}},
+	 "0/3 nodes are available: 1 Insufficient pods by node, 2 node(s) didn't match "
+	 "Pod's node affinity/selector."},
 	{"room that is made for a more important pod is not taken",
 	 {{"r", NULL, CPU("4"), TAKES, .template = "'priority':5"}},
 	 {{"m", "b", CPU("1")}, MADE_ROOM("10")},
@@ -125,6 +134,11 @@ static struct kept_rig *start(const struct kept_reservation *kept,
 			       "'cpu':'4','pods':'110'");
 	(void)cluster_set_node(rig->cluster, "b", "'labels':{'is':'b'}", "{}",
 			       "'cpu':'4','pods':'110'");
+	/* Of few places; only where a row speaks of it. */
+	for (size_t i = 0; i < ITEMS && pods[i].name; i++)
+		if (pods[i].node && strcmp(pods[i].node, "c") == 0)
+			(void)cluster_set_node(rig->cluster, "c", "'labels':{'is':'c'}",
+					       "{}", "'cpu':'4','pods':'2'");
 	for (size_t i = 0; i < ITEMS && kept[i].name; i++)
 		(void)kept_set(rig, &kept[i]);
 	for (size_t i = 0; i < ITEMS && pods[i].name; i++)

@@ -72,15 +72,16 @@ static int64_t left_of(const struct neap_reserve_part *part, uint32_t resource)
 		       get(part->inner, resource));
 }
 
-/* less: what else is taken off, as that of a pod that becomes the reservation's. */
+/* less, fewer: what else is taken off, and of how many pods, as of those that become the reservation's. */
 static bool fits_node(const struct neap_reserve_room *room,
 		      const struct neap_amounts *requests,
 		      const struct neap_reserve_part *part,
-		      const struct neap_amounts *less, struct lacking *lacking)
+		      const struct neap_amounts *less, size_t fewer,
+		      struct lacking *lacking)
 {
 	int64_t places = get(room->node_allocatable, NEAP_RESOURCE_PODS);
 	/* Without a part all of them stay. */
-	size_t before = room->pods - (part ? room->matched : 0);
+	size_t before = room->pods - (part ? room->matched : 0) - fewer;
 	bool fits = true;
 
 	if (room->pods > 0 && (int64_t)before + 1 > places) {
@@ -199,14 +200,14 @@ static bool fits(const struct neap_reserve_room *room,
 		if (!is_tried(need, &parts[i]))
 			continue;
 		is_there = (need->skips_node && count == 1) ||
-			   fits_node(room, need->requests, &parts[i], NULL, &lacking);
+			   fits_node(room, need->requests, &parts[i], NULL, 0, &lacking);
 		/* Asked in any case, for its reasons. */
 		if (parts[i].is_restricted &&
 		    !fits_part(&parts[i], need->requests, need->named != NULL, &lacking))
 			is_there = false;
 	}
 	if (!is_there && !must && lacking.count == 0)
-		is_there = fits_node(room, need->requests, NULL, NULL, &lacking);
+		is_there = fits_node(room, need->requests, NULL, NULL, 0, &lacking);
 	if (!is_there && reasons) {
 		lacking.reasons = reasons;
 		tell_node(&lacking);
@@ -305,7 +306,7 @@ static bool take_one(const struct neap_reserve_room *room,
 	for (size_t i = 0; i < takeover->count; i++) {
 		const struct neap_amounts *candidate = takeover->candidates[i].requests;
 		bool fits = fits_node(room, takeover->requests, NULL,
-				      given_of(&takeover->candidates[i]), lacking);
+				      given_of(&takeover->candidates[i]), 1, lacking);
 
 		if (is_within(takeover->requests, candidate, lacking) && fits) {
 			selected[i] = true;
@@ -320,6 +321,7 @@ static bool take_several(const struct neap_reserve_room *room,
 			 struct lacking *lacking)
 {
 	struct neap_amounts sum = {0}, given = {0}, more;
+	size_t count = 0;
 
 	for (size_t i = 0; i < takeover->count; i++) {
 		more = sum;
@@ -331,7 +333,7 @@ static bool take_several(const struct neap_reserve_room *room,
 		(void)neap_amounts_add(&given, given_of(&takeover->candidates[i]));
 		selected[i] = true;
 		lacking->count = 0;
-		if (fits_node(room, takeover->requests, NULL, &given, lacking))
+		if (fits_node(room, takeover->requests, NULL, &given, ++count, lacking))
 			return true;
 	}
 	for (size_t i = 0; i < takeover->count; i++)
@@ -355,13 +357,13 @@ bool neap_reserve_take_over(const struct neap_reserve_room *room,
 	is_there = !takeover->is_required &&
 		   (takeover->count == 0 ||
 		    (takeover->prefers_free &&
-		     fits_node(room, takeover->requests, NULL, NULL, &lacking)));
+		     fits_node(room, takeover->requests, NULL, NULL, 0, &lacking)));
 	if (!is_there)
 		is_there = takeover->takes_several
 				   ? take_several(room, takeover, selected, &lacking)
 				   : take_one(room, takeover, selected, &lacking);
 	if (!is_there && !takeover->is_required)
-		is_there = fits_node(room, takeover->requests, NULL, NULL, &lacking);
+		is_there = fits_node(room, takeover->requests, NULL, NULL, 0, &lacking);
 	if (!is_there && reasons) {
 		lacking.reasons = reasons;
 		tell_node(&lacking);
