@@ -275,6 +275,11 @@ static void test_owners_of_a_status(void **state)
 	assert_int_equal(json_object_size(json_object_get(again, "allocated")), 0);
 	assert_int_equal(json_array_size(json_object_get(again, "currentOwners")), 0);
 	json_decref(again);
+	/* One for one owner that has it stays as it is, too, while nothing else changes. */
+	reserve->is_once = true;
+	assert_int_equal(neap_reserve_status_owned(tree, reserve, users, 2, resources, 0,
+						   &again, NULL),
+			 0);
 	json_decref(tree);
 	(void)neap_reserve_unref(reserve);
 	neap_resources_free(resources);

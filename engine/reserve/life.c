@@ -290,9 +290,7 @@ int neap_reserve_status_owned(const json_t *reservation,
 	sum_up(reserve, users, count, &sums);
 	status = status_of(reservation);
 	owners = users_json(users, count);
-	/* One for one owner that has it, and lives, is behind as well. */
-	if (status && owners && !(reserve->is_once && count > 0) &&
-	    !have_changed(status, reserve, owners, &sums)) {
+	if (status && owners && !have_changed(status, reserve, owners, &sums)) {
 		json_decref(status);
 		json_decref(owners);
 		return 0;

@@ -59,14 +59,28 @@ static int next_sync(struct vector_context *context, json_t *given, json_t **ret
 
 #define USERS_MAX 16
 
-/* The status of before, with owners as their uids. */
-static json_t *tree_with_owners(const json_t *brief)
+/* What a status says of an owner: of a pod that is there all, else the uid alone. */
+static json_t *owner_new(const json_t *pods, json_t *uid)
+{
+	json_t *pod;
+	size_t i;
+
+	json_array_foreach (pods, i, pod)
+		if (json_equal(json_object_get(pod, "uid"), uid))
+			return json_pack("{s:O, s:O, s:O}", "namespace",
+					 json_object_get(pod, "namespace"), "name",
+					 json_object_get(pod, "name"), "uid", uid);
+	return json_pack("{s:O}", "uid", uid);
+}
+
+/* The status of before, with owners by their uids. */
+static json_t *tree_with_owners(const json_t *brief, const json_t *pods)
 {
 	json_t *tree = reservation_tree(brief, 0), *list = json_array(), *uid;
 	size_t i;
 
 	json_array_foreach (json_object_get(brief, "owners"), i, uid)
-		(void)json_array_append_new(list, json_pack("{s:O}", "uid", uid));
+		(void)json_array_append_new(list, owner_new(pods, uid));
 	(void)json_object_set_new(json_object_get(tree, "status"), "currentOwners", list);
 	(void)json_object_set_new(json_object_get(tree, "spec"), "owners",
 				  json_pack("[{}]"));
@@ -102,7 +116,7 @@ static int sync_owners(struct vector_context *context, json_t *given, json_t **r
 	struct neap_reserve_user users[USERS_MAX];
 	struct neap_amounts requests[USERS_MAX];
 	json_t *pods = json_object_get(given, "pods"), *pod, *status = NULL;
-	json_t *tree = tree_with_owners(json_object_get(given, "reservation"));
+	json_t *tree = tree_with_owners(json_object_get(given, "reservation"), pods);
 	struct reservation_rig rig;
 	size_t i;
 	int rc = reservation_begin(&rig, err);
