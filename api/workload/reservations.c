@@ -12,6 +12,9 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
+/* From one round of collection to the next. */
+#define ROUND_USEC (INT64_C(60) * 1000000)
+
 static int64_t clock_now(void)
 {
 	return neap_clock_usec(CLOCK_REALTIME);
@@ -125,13 +128,24 @@ static int64_t settle(struct look *look, int64_t until_usec)
 	return neap_reserve_next_look(until_usec, look->now);
 }
 
+/* One whose node is gone goes with the next round, and is seen until then. */
+static int64_t collection_of(const struct look *look)
+{
+	int64_t keep = look->reservations->keep_usec;
+	int64_t until = neap_reserve_collection(look->reserve, look->node_exists, keep);
+
+	return until > INT64_MIN
+		       ? until
+		       : neap_reserve_collection(look->reserve, true,
+						 keep < ROUND_USEC ? keep : ROUND_USEC);
+}
+
 static int64_t collect(struct look *look)
 {
 	struct neap_reservations *reservations = look->reservations;
 	const struct neap_round_ask what = {RESERVATION_COLLECTED, RESERVATIONS, "",
 					    look->object->name, look->object->uid};
-	int64_t until = neap_reserve_collection(look->reserve, look->node_exists,
-						reservations->keep_usec);
+	int64_t until = collection_of(look);
 	struct neap_kube_ask ask;
 
 	if (look->now <= until || look->object->is_deleting)

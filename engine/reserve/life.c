@@ -10,9 +10,6 @@
 #include "engine/base/quantity.h"
 #include "engine/reserve/reserve_priv.h"
 
-/* What has ended with its node is seen for so long. */
-#define COLLECT_USEC (INT64_C(60) * 1000000)
-
 /* --- time --- */
 
 static bool is_over(const struct neap_reserve *reserve)
@@ -51,8 +48,8 @@ int64_t neap_reserve_collection(const struct neap_reserve *reserve, bool node_ex
 {
 	if (!is_over(reserve) || keep_usec == 0)
 		return INT64_MAX;
-	if (*reserve->node_name && !node_exists && keep_usec > COLLECT_USEC)
-		keep_usec = COLLECT_USEC;
+	if (*reserve->node_name && !node_exists)
+		return INT64_MIN;
 	return later(reserve->phase == NEAP_RESERVE_SUCCEEDED ? reserve->probed_usec
 							      : reserve->moved_usec,
 		     keep_usec);

@@ -16,8 +16,8 @@ int64_t neap_reserve_end(const struct neap_reserve *reserve);
 /* Over that, placed or not, or its node is gone. */
 bool neap_reserve_has_expired(const struct neap_reserve *reserve, bool node_exists,
 			      int64_t now_usec);
-/* Until when one that has ended stays: so long, or a minute where its node is gone. INT64_MAX: it has not, or keep_usec
- * is 0. */
+/* Until when one that has ended stays: so long. INT64_MIN: its node is gone, and it is not kept; INT64_MAX: it has not
+ * ended, or keep_usec is 0. */
 int64_t neap_reserve_collection(const struct neap_reserve *reserve, bool node_exists,
 				int64_t keep_usec);
 /* Microseconds until a look at one that nothing happens to before that time. The clock may be set meanwhile, so that a
