@@ -285,6 +285,60 @@ static void test_owners_of_a_status(void **state)
 	neap_resources_free(resources);
 }
 
+/* --- time --- */
+
+#define SECOND INT64_C(1000000)
+
+static void test_times(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t ttl, expires; /* seconds; expires 0: none */
+		enum neap_reserve_phase phase;
+		int64_t age, want_next;
+		bool want_expired;
+	} rows[] = {
+		{"its age", 60, 0, NEAP_RESERVE_AVAILABLE, 50, 10, false},
+		{"not too soon", 60, 0, NEAP_RESERVE_AVAILABLE, 59, 3, false},
+		{"not too late", 600, 0, NEAP_RESERVE_AVAILABLE, 50, 15, false},
+		{"too old", 60, 0, NEAP_RESERVE_AVAILABLE, 61, 3, true},
+		{"no limit", 0, 0, NEAP_RESERVE_AVAILABLE, 50, 0, false},
+		{"a limit that is off", 0, 60, NEAP_RESERVE_AVAILABLE, 50, 10, false},
+		{"... and past", 0, 60, NEAP_RESERVE_AVAILABLE, 70, 3, false},
+		{"expires is looked at first", 60, 600, NEAP_RESERVE_AVAILABLE, 59, 15,
+		 false},
+		{"... and either ends it", 60, 600, NEAP_RESERVE_AVAILABLE, 61, 15, true},
+		{"both", 600, 60, NEAP_RESERVE_PENDING, 50, 10, false},
+		{"over", 60, 60, NEAP_RESERVE_SUCCEEDED, 50, 0, false},
+	};
+	struct neap_resources *resources = neap_resources_new();
+	struct neap_reserve *reserve = new_reserve(resources, "", SPEC, PLACED);
+
+	(void)state;
+	reserve->created_usec = 7 * SECOND;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		int64_t now = (7 + rows[i].age) * SECOND;
+
+		print_message("%s\n", rows[i].name);
+		reserve->phase = rows[i].phase;
+		reserve->ttl_usec = rows[i].ttl * SECOND;
+		reserve->expires_usec =
+			rows[i].expires ? (7 + rows[i].expires) * SECOND : INT64_MAX;
+		assert_int_equal(neap_reserve_next_sync(reserve, now),
+				 rows[i].want_next * SECOND);
+		assert_int_equal(neap_reserve_has_expired(reserve, true, now),
+				 rows[i].want_expired);
+	}
+	/* With its node it goes at once, and without a limit never. */
+	reserve->phase = NEAP_RESERVE_FAILED;
+	reserve->moved_usec = 60 * SECOND;
+	assert_int_equal(neap_reserve_collection(reserve, true, SECOND), 61 * SECOND);
+	assert_true(neap_reserve_collection(reserve, false, SECOND) < 60 * SECOND);
+	assert_true(neap_reserve_collection(reserve, false, 0) == INT64_MAX);
+	(void)neap_reserve_unref(reserve);
+	neap_resources_free(resources);
+}
+
 /* --- room --- */
 
 /* By the formulas, one resource at a time, without any list. */
@@ -450,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_bad_pods),
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_owners_of_a_status),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_room_random),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_no_memory),

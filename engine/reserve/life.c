@@ -66,6 +66,17 @@ int64_t neap_reserve_next_look(int64_t until_usec, int64_t now_usec)
 	return left < NEAP_RESERVE_LOOK_MAX_USEC ? left : NEAP_RESERVE_LOOK_MAX_USEC;
 }
 
+int64_t neap_reserve_next_sync(const struct neap_reserve *reserve, int64_t now_usec)
+{
+	int64_t until = reserve->expires_usec;
+
+	if (is_over(reserve) || reserve->is_pod)
+		return 0;
+	if (until == INT64_MAX && reserve->ttl_usec > 0)
+		until = later(reserve->created_usec, reserve->ttl_usec);
+	return neap_reserve_next_look(until, now_usec);
+}
+
 /* --- statuses --- */
 
 static bool set_text(json_t *object, const char *name, const char *value)

@@ -24,6 +24,10 @@ int64_t neap_reserve_collection(const struct neap_reserve *reserve, bool node_ex
  * long time is cut. 0, for INT64_MAX: not by time. */
 int64_t neap_reserve_next_look(int64_t until_usec, int64_t now_usec);
 
+/* ... until the next look at one by its limits, as the reference has it: by expires where that is given, else by ttl, and
+ * also where ttl 0 has switched both off. 0: not by time. */
+int64_t neap_reserve_next_sync(const struct neap_reserve *reserve, int64_t now_usec);
+
 struct neap_reserve_user {
 	const char *ns, *name, *uid; /* borrowed */
 	const struct neap_amounts *requests;

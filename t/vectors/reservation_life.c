@@ -49,9 +49,8 @@ static int next_sync(struct vector_context *context, json_t *given, json_t **ret
 	if (rc == 0)
 		rc = vector_answer_new(
 			json_pack("{s:I}", "want_seconds",
-				  (json_int_t)(neap_reserve_next_look(
-						       neap_reserve_end(rig.reserve),
-						       RESERVATION_NOW) /
+				  (json_int_t)(neap_reserve_next_sync(rig.reserve,
+								      RESERVATION_NOW) /
 					       1000000)),
 			ret, err);
 	return reservation_done(&rig, rc);
