@@ -232,7 +232,7 @@ static void test_rows(void **state)
 		for (size_t n = 0; n < ITEMS && row->kept[n].name; n++)
 			(void)kept_set(rig, &row->kept[n]);
 		for (size_t n = 0; n < ITEMS && row->pods[n].name; n++)
-			kept_set_pod(rig, &row->pods[n]);
+			(void)kept_set_pod(rig, &row->pods[n]);
 		answer = kept_place(rig, &row->pod, true);
 		if (strcmp(answer, row->want) != 0)
 			fail_msg("%s: '%s', want '%s'", row->name, answer, row->want);
@@ -269,15 +269,15 @@ static void test_hands(void **state)
 	assert_string_equal(kept_place(rig, &p, true), "a r 0-1");
 	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 2);
 	assert_int_equal(cpus_refs(rig->cluster, "a", 2), 1);
-	kept_set_pod(rig, &p_bound);
+	(void)kept_set_pod(rig, &p_bound);
 	assert_string_equal(kept_place(rig, &m, true), "a 4-7");
 	/* The owner goes, and they are kept again. */
-	kept_remove_pod(rig, "p");
+	(void)kept_remove_pod(rig, "p");
 	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 1);
-	kept_remove_pod(rig, "m");
+	(void)kept_remove_pod(rig, "m");
 	assert_string_equal(kept_place(rig, &m, false), "a 4-7");
 	/* It goes, and its owner stays. */
-	kept_set_pod(rig, &p_bound);
+	(void)kept_set_pod(rig, &p_bound);
 	kept_remove(rig, "r");
 	assert_int_equal(cpus_refs(rig->cluster, "a", 0), 1);
 	assert_int_equal(cpus_refs(rig->cluster, "a", 2), 0);
@@ -333,7 +333,7 @@ static void test_wakes(void **state)
 	(void)state;
 	add_machine(rig, 1);
 	(void)kept_set(rig, &r);
-	kept_set_pod(rig, &i);
+	(void)kept_set_pod(rig, &i);
 	assert_string_equal(
 		kept_place(rig, &p, true),
 		"Reservation(s) not enough cpus available to satisfy request");

@@ -142,7 +142,7 @@ static struct kept_rig *start(const struct kept_reservation *kept,
 	for (size_t i = 0; i < ITEMS && kept[i].name; i++)
 		(void)kept_set(rig, &kept[i]);
 	for (size_t i = 0; i < ITEMS && pods[i].name; i++)
-		kept_set_pod(rig, &pods[i]);
+		(void)kept_set_pod(rig, &pods[i]);
 	return rig;
 }
 
@@ -193,7 +193,7 @@ static void test_assumed(void **state)
 	assert_int_equal(kept_used(rig, "a", "cpu"), 8000);
 	assert_string_equal(kept_place(rig, &q, true), "a s");
 	/* The other is seen; then its reservation has done its work. */
-	kept_set_pod(rig, &p_bound);
+	(void)kept_set_pod(rig, &p_bound);
 	assert_int_equal(kept_used(rig, "a", "cpu"), 8000);
 	(void)kept_set(rig, &(struct kept_reservation){"r", "a", CPU("4"),
 						       .phase = "Succeeded"});
@@ -240,7 +240,7 @@ static void test_resized(void **state)
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'8','pods':'110'");
 	(void)kept_set(
 		rig, &(struct kept_reservation){"r", "a", CPU("4"), RESTRICTED "," MANY});
-	kept_set_pod(rig, &o);
+	(void)kept_set_pod(rig, &o);
 	assert_int_equal(kept_used(rig, "a", "cpu"), 4000);
 	assert_string_equal(kept_place(rig, &p, false),
 			    ONE("Reservation(s) Insufficient cpu"));
@@ -251,7 +251,7 @@ static void test_resized(void **state)
 	(void)kept_set(
 		rig, &(struct kept_reservation){"r", "a", CPU("1"), RESTRICTED "," MANY});
 	assert_int_equal(kept_used(rig, "a", "cpu"), 3000);
-	kept_remove_pod(rig, "o");
+	(void)kept_remove_pod(rig, "o");
 	assert_int_equal(kept_used(rig, "a", "cpu"), 1000);
 	kept_free(rig);
 }
@@ -278,7 +278,7 @@ static void test_points(void **state)
 	}
 	(void)kept_set(rig, &(struct kept_reservation){"r", "a", CPU("4")});
 	(void)kept_set(rig, &(struct kept_reservation){"s", "b", CPU("2")});
-	kept_set_pod(rig, &p);
+	(void)kept_set_pod(rig, &p);
 	pod = neap_cluster_find_pod(rig->cluster, "default", "p");
 	assert_int_equal(neap_decide_scores(rig->decide, pod, asked, 3, &verdict, &err),
 			 0);
@@ -316,7 +316,7 @@ static void test_chosen_rows(void **state)
 	asked[0] = neap_cluster_find_node(rig->cluster, "a")->row;
 	asked[1] = neap_cluster_find_node(rig->cluster, "b")->row;
 	(void)kept_set(rig, &(struct kept_reservation){"r", "b", CPU("4")});
-	kept_set_pod(rig, &p);
+	(void)kept_set_pod(rig, &p);
 	assert_int_equal(
 		neap_decide_rows(rig->decide,
 				 neap_cluster_find_pod(rig->cluster, "default", "p"),

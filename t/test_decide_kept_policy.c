@@ -203,7 +203,7 @@ static void test_full(void **state)
 		for (size_t n = 0; full_rows[i].kept[n].name; n++)
 			(void)kept_set(rig, &full_rows[i].kept[n]);
 		for (size_t n = 0; full_rows[i].pods[n].name; n++)
-			kept_set_pod(rig, &full_rows[i].pods[n]);
+			(void)kept_set_pod(rig, &full_rows[i].pods[n]);
 		answer = kept_place(rig, &full_rows[i].pod, false);
 		if (strcmp(answer, full_rows[i].want) != 0)
 			fail_msg("%s: '%s', want '%s'", full_rows[i].name, answer,

@@ -88,7 +88,7 @@ static const char *victims_of(struct kept_rig *rig, const struct kept_pod *pod)
 	struct neap_pod *found;
 	int rc;
 
-	kept_set_pod(rig, pod);
+	(void)kept_set_pod(rig, pod);
 	found = neap_cluster_find_pod(rig->cluster, "default", pod->name);
 	assert_int_equal(neap_decide_pod(decide, found, &choice, &err), 0);
 	rc = neap_decide_preempt(decide, found, &victims, &err);
@@ -109,7 +109,7 @@ static struct kept_rig *set_up(const struct kept_reservation *kept,
 	for (size_t n = 0; n < ITEMS && kept[n].name; n++)
 		(void)kept_set(rig, &kept[n]);
 	for (size_t n = 0; n < ITEMS && pods[n].name; n++)
-		kept_set_pod(rig, &pods[n]);
+		(void)kept_set_pod(rig, &pods[n]);
 	return rig;
 }
 
@@ -398,7 +398,7 @@ static void test_policy_and_chosen_victims(void **state)
 		uint32_t row;
 
 		ask_policy(rig, &policy, &matcher);
-		kept_set_pod(rig, &(struct kept_pod)HIGH);
+		(void)kept_set_pod(rig, &(struct kept_pod)HIGH);
 		gone = neap_cluster_find_pod(rig->cluster, "default", "o");
 		pod = neap_cluster_find_pod(rig->cluster, "default", "p");
 		row = gone->seat.node->row;
@@ -423,8 +423,8 @@ static void test_reservation_preempts_nobody(void **state)
 	(void)state;
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'4','pods':'110'");
 	(void)kept_set(rig, &(struct kept_reservation){"r", NULL, CPU("4")});
-	kept_set_pod(rig,
-		     &(struct kept_pod){"m", "a", CPU("4"), NULL, NULL, PRIORITY("1")});
+	(void)kept_set_pod(
+		rig, &(struct kept_pod){"m", "a", CPU("4"), NULL, NULL, PRIORITY("1")});
 	stand = neap_cluster_find_stand(rig->cluster, "r");
 	assert_int_equal(stand->priority, INT32_MAX);
 	assert_int_equal(neap_decide_pod(rig->decide, stand, &choice, &err), 0);

@@ -134,8 +134,8 @@ static struct kept_rig *make(size_t row)
 	for (size_t i = 0; i < KEPT_ITEMS && rows[row].kept[i].name; i++)
 		(void)kept_set(rig, &rows[row].kept[i]);
 	for (size_t i = 0; i < KEPT_ITEMS && rows[row].pods[i].name; i++)
-		kept_set_pod(rig, &rows[row].pods[i]);
-	kept_set_pod(rig, &rows[row].pod);
+		(void)kept_set_pod(rig, &rows[row].pods[i]);
+	(void)kept_set_pod(rig, &rows[row].pod);
 	return rig;
 }
 
@@ -211,7 +211,8 @@ static void test_policy(void **state)
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'8','pods':'110'");
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(kept); i++)
 		(void)kept_set(rig, &kept[i]);
-	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("1"), APP ",'team':'red'"});
+	(void)kept_set_pod(rig,
+			   &(struct kept_pod){"p", NULL, CPU("1"), APP ",'team':'red'"});
 	assert_string_equal(
 		offers(rig, decide, "p", "a"),
 		"full: it has no room | night: at night only | open: first | other: "
@@ -240,8 +241,8 @@ static void test_off(void **state)
 	(void)neap_settings_unref(settings);
 	(void)cluster_set_node(rig->cluster, "a", "", "{}", "'cpu':'8','pods':'110'");
 	(void)kept_set(rig, &(struct kept_reservation){"r", "a", CPU("6"), ""});
-	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("2"), APP});
-	kept_set_pod(rig, &(struct kept_pod){"q", NULL, CPU("3"), APP});
+	(void)kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("2"), APP});
+	(void)kept_set_pod(rig, &(struct kept_pod){"q", NULL, CPU("3"), APP});
 	assert_string_equal(offers(rig, rig->decide, "p", "a"), "");
 	assert_string_equal(
 		kept_decide(rig, neap_cluster_find_pod(rig->cluster, "default", "p"),
@@ -279,7 +280,7 @@ static void test_is_found(void **state)
 	}
 	(void)kept_set(rig, &(struct kept_reservation){"r", "n399", CPU("2"), ""});
 	(void)kept_set(rig, &(struct kept_reservation){"s", "n200", CPU("4"), ""});
-	kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("2"), APP});
+	(void)kept_set_pod(rig, &(struct kept_pod){"p", NULL, CPU("2"), APP});
 	for (int i = 0; i < 5; i++)
 		assert_string_equal(
 			kept_decide(rig,

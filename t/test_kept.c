@@ -120,12 +120,12 @@ static void tell_pod(struct world *world, int i)
 					 "}") "%s%s",
 			       pod->uses, *status ? "," : "", status);
 	if (pod->node == NOWHERE)
-		kept_remove_pod(world->rig, name);
+		(void)kept_remove_pod(world->rig, name);
 	else
-		kept_set_pod(world->rig, &(struct kept_pod){.name = name,
-							    .node = node,
-							    .requests = requests,
-							    .notes = notes});
+		(void)kept_set_pod(world->rig, &(struct kept_pod){.name = name,
+								  .node = node,
+								  .requests = requests,
+								  .notes = notes});
 }
 
 static void tell_kept(struct world *world, int i)

@@ -376,18 +376,18 @@ static void test_pods(void **state)
 	struct neap_reserve **list;
 
 	(void)state;
-	kept_set_pod(rig, &plain);
+	(void)kept_set_pod(rig, &plain);
 	assert_int_equal(find(rig, pod, NULL, false, &list), 0);
-	kept_set_pod(rig, &operating);
+	(void)kept_set_pod(rig, &operating);
 	assert_int_equal(find(rig, pod, NULL, false, &list), 1);
 	assert_ptr_equal(neap_reserve_book_stand(rig->book, list[0]),
 			 neap_cluster_find_pod(rig->cluster, "default", "op"));
 	/* It is none that is found by the name of a Reservation. */
 	assert_null(neap_reserve_book_find(rig->book, "op"));
-	kept_set_pod(rig, &plain);
+	(void)kept_set_pod(rig, &plain);
 	assert_int_equal(neap_reserve_book_count(rig->book), 0);
-	kept_set_pod(rig, &operating);
-	kept_remove_pod(rig, "op");
+	(void)kept_set_pod(rig, &operating);
+	(void)kept_remove_pod(rig, "op");
 	assert_int_equal(find(rig, pod, NULL, false, &list), 0);
 	(void)neap_pod_unref(pod);
 	kept_free(rig);

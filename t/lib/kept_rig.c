@@ -103,7 +103,7 @@ static struct neap_object *pod_object(const struct kept_pod *pod)
 	return cluster_object(pod->name, "default", meta, spec, status);
 }
 
-void kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod)
+unsigned kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod)
 {
 	struct neap_object *object = pod_object(pod);
 	struct neap_error err = {0};
@@ -113,14 +113,16 @@ void kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod)
 	    neap_reserve_book_set_pod(rig->book, object, &moved, &err) < 0)
 		fail_msg("%s: %s", pod->name, err.msg);
 	(void)neap_object_unref(object);
+	return moved;
 }
 
-void kept_remove_pod(struct kept_rig *rig, const char *name)
+unsigned kept_remove_pod(struct kept_rig *rig, const char *name)
 {
 	unsigned moved;
 
 	neap_cluster_remove_pod(rig->cluster, "default", name, &moved);
 	neap_reserve_book_remove_pod(rig->book, "default", name);
+	return moved;
 }
 
 /* --- deciding --- */
@@ -185,7 +187,7 @@ const char *kept_place(struct kept_rig *rig, const struct kept_pod *pod, bool ke
 	const char *ret;
 
 	if (keeps) {
-		kept_set_pod(rig, pod);
+		(void)kept_set_pod(rig, pod);
 		read = neap_cluster_find_pod(rig->cluster, "default", pod->name);
 		ret = kept_decide(rig, read, true);
 	} else {
@@ -232,7 +234,7 @@ static void add_all(struct kept_rig *rig, const struct kept_row *row)
 	for (size_t i = 0; i < KEPT_ITEMS && row->kept[i].name; i++)
 		(void)kept_set(rig, &row->kept[i]);
 	for (size_t i = 0; i < KEPT_ITEMS && row->pods[i].name; i++)
-		kept_set_pod(rig, &row->pods[i]);
+		(void)kept_set_pod(rig, &row->pods[i]);
 }
 
 void kept_run(const struct kept_row *rows, size_t count)

@@ -65,9 +65,9 @@ struct kept_pod {
 	const char *status;         /* members; NULL: none */
 };
 
-/* Tells the cluster, and the book. */
-void kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod);
-void kept_remove_pod(struct kept_rig *rig, const char *name);
+/* Tells the cluster, and the book; what moved. */
+unsigned kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod);
+unsigned kept_remove_pod(struct kept_rig *rig, const char *name);
 /* What is to be placed: "NODE", "NODE RESERVATION", with CPUs "NODE RESERVATION 0-1"; or the message. In a static
  * buffer. With keep it is assumed there. */
 const char *kept_decide(struct kept_rig *rig, struct neap_pod *pod, bool keeps);
