@@ -44,6 +44,7 @@
 #define IGNORES  "'" KEPT_KEY "reservation-ignored':'true'"
 #define PORT     "{'containerPort':80,'hostPort':80}"
 #define NO_MATCH ONE("node(s) no reservations match reservation affinity")
+#define CONFLICT ONE("node(s) reservation allocate policy conflict")
 
 static const struct kept_row rows[] = {
 	/* --- whose it is --- */
@@ -394,6 +395,24 @@ static const struct kept_row rows[] = {
 	 {{"op", "a", CPU("3"), OPERATING, KEPT_USES("r") "," FOR_P, .status = READY}},
 	 {"p", NULL, CPU("2"), APP},
 	 "a op"},
+	{"it is Aligned, and so not beside one without a policy",
+	 {A("8")},
+	 {{"r", "a", CPU("1")}},
+	 {{0}},
+	 {"op", NULL, CPU("1"), OPERATING},
+	 CONFLICT},
+	{"... not that of which it is an owner, either",
+	 {A("8")},
+	 {{"r", "a", CPU("1")}},
+	 {{0}},
+	 {"op", NULL, CPU("1"), OPERATING "," APP},
+	 CONFLICT},
+	{"... but beside one with a policy",
+	 {A("8")},
+	 {{"r", "a", CPU("1"), RESTRICTED}},
+	 {{"o", "a", CPU("1"), OPERATING}},
+	 {"op", NULL, CPU("1"), OPERATING},
+	 "a"},
 };
 
 static void test_rows(void **state)

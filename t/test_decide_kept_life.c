@@ -19,7 +19,8 @@
 		"n", NULL, CPU("3"), .spec = "'priority':" priority,                     \
 				     .status = "'nominatedNodeName':'a'"                 \
 	}
-#define NO_ROOM "0/2 nodes are available: 2 Insufficient cpu by node."
+#define OPERATING "'" KEPT_KEY "operating-mode':'Reservation'"
+#define NO_ROOM   "0/2 nodes are available: 2 Insufficient cpu by node."
 
 /* --- Reservations that are to be placed --- */
 
@@ -62,6 +63,14 @@ static const struct place_row place_rows[] = {
 	 {{"r", NULL, CPU("1"), RESTRICTED}, {"s", "a", CPU("1")}, {"t", "b", CPU("1")}},
 	 {{0}},
 	 "0/2 nodes are available: 2 node(s) reservation allocate policy conflict."},
+	{"... nor one without a policy beside a pod in operating mode, before it is ready",
+	 {{"r", NULL, CPU("1")}},
+	 {{"m", "b", CPU("2")}, {"o", "a", CPU("1"), OPERATING}},
+	 "b"},
+	{"... but one with a policy",
+	 {{"r", NULL, CPU("1"), RESTRICTED}},
+	 {{"m", "b", CPU("4")}, {"o", "a", CPU("1"), OPERATING}},
+	 "a"},
 	{"different policies do not mind",
 	 {{"r", NULL, CPU("1"), RESTRICTED}, {"s", "a", CPU("1"), ALIGNED}},
 	 {{"m", "b", CPU("3")}},

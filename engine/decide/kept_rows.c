@@ -11,9 +11,15 @@
 
 /* --- the filter --- */
 
+/* A pod in operating mode, which is to be a reservation. */
+static bool is_operating(const struct neap_cycle *cycle)
+{
+	return cycle->kept.book && cycle->pod->keep && !neap_pod_is_stand(cycle->pod);
+}
+
 static bool prepare(struct neap_cycle *cycle)
 {
-	return cycle->kept.placed || cycle->kept.count ||
+	return cycle->kept.placed || cycle->kept.count || is_operating(cycle) ||
 	       neap_kept_is_required(&cycle->kept);
 }
 
@@ -28,24 +34,32 @@ static bool has_policy(const struct neap_reserve *reserve)
 	return reserve->policy != NEAP_RESERVE_NO_POLICY;
 }
 
-/* One without a policy shares no node with one that has one. */
-static bool has_conflict(const struct neap_cycle *cycle,
-			 const struct neap_cluster_node *node)
+/* One without a policy shares no node with one that has one; a pod in operating mode is Aligned. Those that were lifted
+ * off for it are there, too. */
+static bool has_conflict(struct neap_cycle *cycle, uint32_t row)
 {
-	const struct neap_kept *kept = &cycle->kept;
+	const struct neap_cluster_node *node = cycle->columns->nodes[row];
+	const struct neap_reserve *placed = cycle->kept.placed, *other;
+	bool has_one = !placed || has_policy(placed);
+	size_t count = 0;
+	const struct neap_kept_match *matches =
+		cycle->kept.count ? neap_kept_on(cycle, row, &count) : NULL;
 
+	for (size_t i = 0; i < count; i++)
+		if (has_policy(matches[i].reserve) != has_one)
+			return true;
 	for (size_t i = 0; i < node->pod_count; i++) {
-		const struct neap_pod *pod = node->pods[i];
-		const struct neap_reserve *other =
-			neap_pod_is_stand(pod)
-				? neap_reserve_book_find(kept->book, pod->keep->name)
-				: NULL;
-
-		if (other && other != kept->placed &&
-		    has_policy(other) != has_policy(kept->placed))
+		other = neap_reserve_book_of(cycle->kept.book, node->pods[i]);
+		if (other && other != placed && has_policy(other) != has_one)
 			return true;
 	}
 	return false;
+}
+
+static bool refuse_conflict(struct neap_cycle *cycle, uint32_t row)
+{
+	return refuse(cycle, row, NEAP_REASON_KEPT,
+		      "node(s) reservation allocate policy conflict");
 }
 
 /* Each reason has a line. */
@@ -80,9 +94,8 @@ static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
 		return refuse(
 			cycle, row, NEAP_REASON_KEPT,
 			"node(s) didn't match the nodeName specified by reservation");
-	if ((cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT) && has_conflict(cycle, node))
-		return refuse(cycle, row, NEAP_REASON_KEPT,
-			      "node(s) reservation allocate policy conflict");
+	if ((cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT) && has_conflict(cycle, row))
+		return refuse_conflict(cycle, row);
 	return !neap_kept_takes_over(&cycle->kept) || fits_takeover(cycle, row);
 }
 
@@ -107,6 +120,10 @@ static bool fits_user(struct neap_cycle *cycle, uint32_t row)
 	size_t count;
 	struct neap_kept_match *matches = neap_kept_on(cycle, row, &count);
 
+	if (is_operating(cycle) &&
+	    (matches || (cycle->columns->flags[row] & NEAP_ROW_HAS_KEPT)) &&
+	    has_conflict(cycle, row))
+		return refuse_conflict(cycle, row);
 	return cycle->kept.ask.is_ignoring || !matches ||
 	       has_enough(cycle, row, matches, count);
 }
