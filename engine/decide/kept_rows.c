@@ -157,8 +157,9 @@ static bool has_match(struct neap_cycle *cycle, uint32_t row)
 					   "reservation affinity");
 }
 
+/* Labels of the node are looked at, too. */
 const struct neap_filter neap_filter_match = {"Reservation", prepare_match, has_match,
-					      NEAP_MOVED_RESERVATION};
+					      NEAP_MOVED_RESERVATION | NEAP_MOVED_LABELS};
 const struct neap_filter neap_filter_kept = {"Reservation", prepare, fits,
 					     NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM |
 						     NEAP_MOVED_RESERVATION};
