@@ -81,8 +81,11 @@ static bool fits_takeover(struct neap_cycle *cycle, uint32_t row)
 	neap_auto_buf struct neap_buf reasons = {0};
 
 	neap_buf_init(&reasons, NEAP_BUF_LINE);
-	return neap_takeover_fits(cycle, row, &reasons) ||
-	       refuse_lines(cycle, row, reasons.data);
+	if (neap_takeover_fits(cycle, row, &reasons))
+		return true;
+	/* There may be another pod there, or one that is another's may be its own. */
+	cycle->wakes |= NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_LABELS;
+	return refuse_lines(cycle, row, reasons.data);
 }
 
 static bool fits_stand(struct neap_cycle *cycle, uint32_t row)
