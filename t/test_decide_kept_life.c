@@ -265,6 +265,95 @@ static void test_resized(void **state)
 	kept_free(rig);
 }
 
+/* --- what may help one that has no place --- */
+
+#define ZONE(name)                                                                       \
+	KEPT_NOTE("reservation-affinity",                                                \
+		  "{" QUOTE "reservationSelector" QUOTE ":{" QUOTE "zone" QUOTE          \
+		  ":" QUOTE name QUOTE "}}")
+
+static unsigned set_node(struct kept_rig *rig, const char *labels)
+{
+	return cluster_set_node(rig->cluster, "a", labels, "{}", "'cpu':'4','pods':'9'");
+}
+
+static bool is_woken(struct kept_rig *rig, unsigned moved)
+{
+	return neap_decide_wakes(rig->decide) & moved;
+}
+
+/* Labels of the node are those of its reservations. */
+static void test_wakes_by_labels(void **state)
+{
+	struct kept_rig *rig = kept_new();
+	const struct kept_pod p = {"p", NULL, CPU("4"), APP, ZONE("z")};
+
+	(void)state;
+	(void)set_node(rig, "'labels':{}");
+	(void)kept_set(rig, &(struct kept_reservation){"r", "a", CPU("4")});
+	assert_string_equal(kept_place(rig, &p, false),
+			    ONE("node(s) no reservations match reservation affinity"));
+	assert_true(is_woken(rig, set_node(rig, "'labels':{'zone':'z'}")));
+	assert_string_equal(kept_place(rig, &p, false), "a r");
+	kept_free(rig);
+}
+
+/* Pods that can be taken over come, and become so. */
+static void test_wakes_to_take_over(void **state)
+{
+	struct kept_rig *rig = kept_new();
+	const struct kept_pod other = {"x", "a", CPU("2")},
+			      own = {"x", "a", CPU("2"), APP},
+			      more = {"y", "a", CPU("2")};
+	unsigned moved;
+
+	(void)state;
+	(void)set_node(rig, "'labels':{}");
+	(void)kept_set(rig,
+		       &(struct kept_reservation){
+			       "r", NULL, CPU("2"), TAKES,
+			       .labels = "'" KEPT_KEY "pre-allocation-required':'true'"});
+	for (int i = 0; i < 2; i++) {
+		const struct kept_pod *pod = i ? &own : &other;
+
+		(void)kept_set_pod(rig, i ? &other : &more);
+		assert_string_equal(
+			kept_decide(rig, neap_cluster_find_stand(rig->cluster, "r"),
+				    false),
+			ONE("node(s) no pod match reservation with pre allocation "
+			    "required"));
+		moved = kept_set_pod(rig, pod);
+		assert_true(is_woken(rig, moved & ~(unsigned)NEAP_MOVED_RESERVATION));
+	}
+	assert_string_equal(
+		kept_decide(rig, neap_cluster_find_stand(rig->cluster, "r"), false), "a");
+	kept_free(rig);
+}
+
+/* What a pod does not use any more another may use, be the pod there or not. */
+static void test_gives_back(void **state)
+{
+	struct kept_rig *rig = kept_new();
+	const struct kept_pod p = {"p", NULL, CPU("4"), APP, MUST},
+			      q = {"q", NULL, CPU("4"), APP, MUST},
+			      bound = {"p", "a", CPU("4"), APP, KEPT_USES("r")},
+			      free = {"p", "a", CPU("4"), APP};
+
+	(void)state;
+	(void)set_node(rig, "'labels':{}");
+	(void)kept_set(rig, &(struct kept_reservation){"r", "a", CPU("4")});
+	assert_string_equal(kept_place(rig, &p, true), "a r");
+	assert_string_equal(kept_place(rig, &q, false),
+			    ONE("node(s) no reservations match reservation affinity"));
+	assert_true(is_woken(rig, kept_remove_pod(rig, "p")));
+	assert_string_equal(kept_place(rig, &p, true), "a r");
+	/* Bound where it was to be it gives nothing back. */
+	assert_false(kept_set_pod(rig, &bound) & NEAP_MOVED_RESERVATION);
+	assert_true(kept_set_pod(rig, &free) & NEAP_MOVED_RESERVATION);
+	assert_false(kept_remove_pod(rig, "p") & NEAP_MOVED_RESERVATION);
+	kept_free(rig);
+}
+
 /* --- points --- */
 
 static void test_points(void **state)
@@ -348,6 +437,9 @@ int main(void)
 		cmocka_unit_test(test_assumed),
 		cmocka_unit_test(test_assumed_reservation),
 		cmocka_unit_test(test_resized),
+		cmocka_unit_test(test_wakes_by_labels),
+		cmocka_unit_test(test_wakes_to_take_over),
+		cmocka_unit_test(test_gives_back),
 		cmocka_unit_test(test_points),
 		cmocka_unit_test(test_chosen_rows),
 	};

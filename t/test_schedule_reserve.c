@@ -12,7 +12,9 @@
 
 #include "api/kube/inside.h"
 #include "api/schedule/schedule_priv.h"
+#include "engine/base/mem.h"
 #include "engine/cluster/kept.h"
+#include "engine/decide/claim.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -308,6 +310,70 @@ static void test_may_not_take(void **state)
 	     "pre-allocation which is disabled.");
 }
 
+/* As if its binding to that node had been asked for; it is somebody else's pod, so that nobody else asks. */
+static struct bind *decide(struct neap_scheduler *scheduler, const char *name)
+{
+	struct neap_pod *pod = neap_cluster_find_pod(scheduler->cluster, "default", name);
+	struct bind *bind = neap_alloc(sizeof(*bind));
+	struct neap_choice choice;
+	struct neap_claim *claim;
+	struct neap_error err;
+
+	assert_non_null(pod);
+	assert_non_null(bind);
+	assert_int_equal(neap_decide_pod(scheduler->decide, pod, &choice, &err), 1);
+	assert_int_equal(
+		neap_decide_claim(scheduler->decide, pod, choice.row, &claim, &err), 1);
+	assert_string_equal(claim->reservation, "web");
+	assert_int_equal(neap_cluster_assume_with(scheduler->cluster, pod, choice.row,
+						  claim, &err),
+			 0);
+	neap_claim_free(claim);
+	scheduler_add_bind(scheduler, pod, choice.node, bind);
+	return bind;
+}
+
+static void add_owner(struct kube_rig *rig, const char *name, const char *scheduler,
+		      const char *notes)
+{
+	char body[512];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'metadata':{'name':'%s','labels':{'app':'web'},'annotations':{%s}},"
+		"'spec':{'schedulerName':'%s','containers':[{'name':'c','image':'i',"
+		"'resources':{'requests':{'cpu':'3'}}}]}}",
+		name, notes, scheduler);
+	assert_int_equal(kube_ask(rig, "POST " PODS, body), 201);
+}
+
+/* What a pod was to use, and does not, is used by one that waits for it. */
+static void test_not_used(void **state)
+{
+	const struct neap_kube_failure failure = {.message = "no"};
+	struct kube_rig *rig = *state;
+	struct bind *bind;
+	int64_t since;
+
+	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
+	schedule_add_reservation(rig, "web", "", "'cpu':'3'", "", "");
+	schedule_wait_phase(rig, "web", "Available", "a");
+	add_owner(rig, "web-0", "other", "");
+	kube_run(rig, 20);
+	bind = decide(schedule_scheduler, "web-0");
+	add_owner(rig, "web-1", "neap-scheduler",
+		  "'" NEAP_KEY_RESERVATION_AFFINITY "':'{}'");
+	schedule_wait_message(rig, "web-1",
+			      "0/1 nodes are available: 1 node(s) no reservations match "
+			      "reservation affinity.");
+	since = kube_now;
+	scheduler_bound(bind, NULL, &failure);
+	assert_string_equal(schedule_wait_node(rig, "web-1"), "a");
+	/* And not as all are tried that have waited for long. */
+	assert_true(kube_now - since < NEAP_QUEUE_PARK_MAX_USEC / 2);
+	until_uses(rig, "web-1", "web");
+}
+
 /* What was decided on an older state is not written onto one that has ended. */
 static void test_ended_meanwhile(void **state)
 {
@@ -335,7 +401,7 @@ int main(void)
 		TEST(keeps),        TEST(is_preferred),     TEST(waits_for_a_node),
 		TEST(waiting),      TEST(takes_over),       TEST(takes_several),
 		TEST(may_not_take), TEST(waiting_in_order), TEST(told_before),
-		TEST(told_in_vain), TEST(ended_meanwhile),
+		TEST(told_in_vain), TEST(ended_meanwhile),  TEST(not_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

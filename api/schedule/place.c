@@ -25,13 +25,17 @@ static struct neap_pod *find_same(struct neap_scheduler *scheduler,
 
 static void undo(struct neap_scheduler *scheduler, struct neap_pod *pod, const char *key)
 {
+	unsigned moved = NEAP_MOVED_POD_GONE | NEAP_MOVED_CPUS;
+
+	/* That may be used again. */
+	if (*neap_pod_reservation(pod))
+		moved |= NEAP_MOVED_RESERVATION;
 	if (pod->seat.is_assumed)
 		neap_cluster_forget(scheduler->cluster, pod);
 	else
 		neap_cluster_take_back(scheduler->cluster, pod);
 	neap_queue_retry(scheduler->queue, key, scheduler->now());
-	neap_queue_wake(scheduler->queue, NEAP_MOVED_POD_GONE | NEAP_MOVED_CPUS,
-			scheduler->now());
+	neap_queue_wake(scheduler->queue, moved, scheduler->now());
 }
 
 void scheduler_wake_for_room(struct neap_scheduler *scheduler)

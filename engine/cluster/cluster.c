@@ -216,6 +216,15 @@ static unsigned compare(const struct neap_pod *before, const struct neap_pod *po
 	return NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | room;
 }
 
+/* It uses a reservation no more, which another may use now. now: NULL when it is gone. */
+static unsigned gives_back(const struct neap_pod *before, const struct neap_pod *now)
+{
+	const char *had = before && before->seat.node ? neap_pod_reservation(before) : "";
+	bool has = now && now->seat.node && strcmp(neap_pod_reservation(now), had) == 0;
+
+	return *had && !has ? NEAP_MOVED_RESERVATION : 0;
+}
+
 static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
 		const struct neap_pod *before, struct neap_error *err)
 {
@@ -271,7 +280,7 @@ static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 		(void)neap_pod_unref(pod);
 		return ret;
 	}
-	*ret_moved = compare(before, pod);
+	*ret_moved = compare(before, pod) | gives_back(before, pod);
 	cluster->generation++;
 	if (before && strcmp(before->object->uid, pod->object->uid) == 0)
 		keep_trials(pod, before);
@@ -319,8 +328,9 @@ static void remove_pod(struct neap_cluster *cluster, const char *key, unsigned *
 	*ret_moved = 0;
 	if (!pod)
 		return;
+	*ret_moved = gives_back(pod, NULL);
 	if (neap_cluster_end_nomination(cluster, pod) || pod->seat.node)
-		*ret_moved = NEAP_MOVED_POD_GONE;
+		*ret_moved |= NEAP_MOVED_POD_GONE;
 	cluster->generation++;
 	end_assumption(cluster, pod);
 	neap_cluster_unseat(cluster, pod);
