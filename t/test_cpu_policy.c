@@ -64,6 +64,11 @@ static void test_wishes(void **state)
 		 "{\"numaTopologyPolicy\": \"Restricted\", \"singleNUMANodeExclusive\": "
 		 "\"Preferred\"}",
 		 2000, 0, true, NEAP_NUMA_EXCLUSIVE_PREFERRED},
+		/* A word that is none is not the same as no word. */
+		{"{}",
+		 "{\"numaTopologyPolicy\": \"Restricted\", \"singleNUMANodeExclusive\": "
+		 "\"preferred\"}",
+		 2000, 0, true, NEAP_NUMA_EXCLUSIVE_NONE},
 		{"{\"preferredCPUBindPolicy\": \"ConstrainedBurst\"}", NULL, 2500, 0,
 		 false, NEAP_NUMA_EXCLUSIVE_NONE},
 		{"{\"preferredCPUBindPolicy\": \"odd\", \"requiredCPUBindPolicy\": "

@@ -126,7 +126,8 @@ static int read_numa(const json_t *spec, struct neap_cpu_wish *ret,
 		return failed;
 	ret->numa = neap_numa_policy_parse(policy);
 	ret->numa_exclusive = is(exclusive, "Preferred") ? NEAP_NUMA_EXCLUSIVE_PREFERRED
-			      : is(exclusive, "Required") || ret->numa != NEAP_NUMA_ANY
+			      : is(exclusive, "Required") || (is(exclusive, "") &&
+							      ret->numa != NEAP_NUMA_ANY)
 				      ? NEAP_NUMA_EXCLUSIVE_REQUIRED
 				      : NEAP_NUMA_EXCLUSIVE_NONE;
 	return 0;
