@@ -40,9 +40,12 @@ static int64_t score(const struct making *making, uint64_t zones)
 	if (some.count > NEAP_NUMA_RESOURCES_MAX)
 		some.count = NEAP_NUMA_RESOURCES_MAX;
 	for (size_t i = 0; i < some.count; i++) {
-		int at = neap_numa_node_resource(node, some.weights[i].resource);
+		uint32_t name = some.weights[i].resource;
+		int at = neap_numa_node_resource(node, name);
 
-		for (uint64_t left = zones; at >= 0 && left != 0; left &= left - 1) {
+		if (at < 0 || !neap_numa_weighs(making->ask, name))
+			continue;
+		for (uint64_t left = zones; left != 0; left &= left - 1) {
 			int cell = __builtin_ctzll(left) * node->resource_count + at;
 
 			capacity[i] = neap_amount_sum(capacity[i], node->total[cell]);

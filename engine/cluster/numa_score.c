@@ -27,12 +27,17 @@ int64_t neap_numa_requested_cpu(int64_t requested, int64_t bound, double ratio)
 	return neap_amount_sum(requested - bound, neap_numa_amplify(bound, ratio));
 }
 
-static bool is_asked(const struct neap_numa_ask *ask, uint32_t resource)
+static int64_t asked(const struct neap_numa_ask *ask, uint32_t resource)
 {
 	for (size_t i = 0; i < ask->request_count; i++)
 		if (ask->requests[i].resource == resource)
-			return ask->requests[i].amount > 0;
-	return false;
+			return ask->requests[i].amount;
+	return 0;
+}
+
+bool neap_numa_weighs(const struct neap_numa_ask *ask, uint32_t resource)
+{
+	return resource < NEAP_RESOURCE_FIXED || asked(ask, resource) > 0;
 }
 
 /* CPUs that anybody has, this pod included. */
@@ -65,7 +70,7 @@ int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 		uint32_t name = some.weights[i].resource;
 		int at = neap_numa_node_resource(node, name);
 
-		if (at < 0 || (name >= NEAP_RESOURCE_FIXED && !is_asked(ask, name)))
+		if (at < 0 || !neap_numa_weighs(ask, name))
 			continue;
 		for (int zone = 0; zone < node->zone_count; zone++) {
 			int cell = zone * node->resource_count + at;

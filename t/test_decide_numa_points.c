@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * By what NUMA nodes and nodes are compared: which of them a pod gets, and how many points NodeNUMAResource gives. */
+#include "engine/decide/claim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "t/lib/cluster_rig.h"
+#include "t/lib/cpus_rig.h"
+
+#define LSR               "'labels':{'koordinator.sh/qosClass':'LSR'}"
+#define PLAIN             "'labels':{}"
+#define LABEL(key, value) "'labels':{'" key "':'" value "'}"
+#define STATUS(zones)                                                                    \
+	PLAIN ",'annotations':{'" NEAP_KEY_RESOURCE_STATUS                               \
+	      "':'{\\\"numaNodeResources\\\":[" zones "]}'}"
+#define ZONE(node, amounts)  "{\\\"node\\\":" node ",\\\"resources\\\":{" amounts "}}"
+#define AMOUNT(name, amount) "\\\"" name "\\\":\\\"" amount "\\\""
+#define ASKS(amounts)                                                                    \
+	"{'priority':9500,'containers':[{'resources':{'requests':{" amounts "}}}]}"
+#define ON(node, cpu)                                                                    \
+	"{'nodeName':'" node "','priority':9500,'containers':[{'resources':{'requests'"  \
+	":{'cpu':'" cpu "'}}}]}"
+#define SINGLE "'topologyPolicies':['SingleNUMANodePodLevel']"
+#define ROOM   "'cpu':'8','memory':'8Gi','pods':'9'"
+
+/* NUMA nodes of 4 CPUs and 4Gi. */
+static const struct cpus_machine single = {
+	.nodes = 2, .cores = 2, .threads = 2, .more = SINGLE};
+/* One of 8. */
+
+static struct neap_decide *new_decide(struct neap_cluster *cluster)
+{
+	struct neap_decide_config config = {.cluster = cluster};
+	struct neap_decide *decide = NULL;
+	struct neap_error err = {0};
+	int weights[NEAP_SCORE_COUNT] = {[NEAP_SCORE_NUMA] = 1};
+
+	config.weights = weights;
+	assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
+	return decide;
+}
+
+static struct neap_pod *set_one(struct neap_cluster *cluster, const char *meta,
+				const char *spec)
+{
+	(void)cluster_set_pod(cluster, "one", meta, spec, "{}");
+	return neap_cluster_find_pod(cluster, "default", "one");
+}
+
+/* Where a claim of the pod on row 0 has its share. */
+static int zone_of(struct neap_decide *decide, const struct neap_pod *pod)
+{
+	struct neap_claim *claim = NULL;
+	struct neap_error err;
+	json_error_t where;
+	json_t *status;
+	int zone = -1;
+
+	assert_int_equal(neap_decide_claim(decide, pod, 0, &claim, &err), 1);
+	status = json_loads(claim->status, 0, &where);
+	assert_int_equal(
+		json_unpack(status, "{s:[{s:i}!]}", "numaNodeResources", "node", &zone),
+		0);
+	json_decref(status);
+	neap_claim_free(claim);
+	return zone;
+}
+
+/* A third resource in each zone. */
+static void add_gpus(struct neap_cluster *cluster, const char *name,
+		     const struct cpus_machine *machine)
+{
+	struct neap_object *from = cpus_topology(name, machine), *object = NULL;
+	json_t *tree = json_deep_copy(neap_object_tree(from)), *zone;
+	struct neap_error err;
+	unsigned moved;
+	size_t i;
+
+	json_array_foreach (json_object_get(tree, "zones"), i, zone)
+		(void)json_array_append_new(json_object_get(zone, "resources"),
+					    json_pack("{s:s,s:s}", "name",
+						      "example.com/gpu", "allocatable",
+						      "4"));
+	assert_int_equal(neap_object_new_take(tree, NULL, 1, &object, &err), 0);
+	assert_int_equal(neap_cluster_set_topology(cluster, object, &moved, &err), 0);
+	(void)neap_object_unref(object);
+	(void)neap_object_unref(from);
+}
+
+/* An extended resource counts for pods that ask for it alone. */
+static void test_resources_not_asked_for(void **state)
+{
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_cpus_args args;
+	struct neap_decide *decide;
+	struct neap_error err;
+
+	(void)state;
+	neap_cpus_args_init(&args);
+	(void)neap_strcopy(args.names[2], NEAP_CPUS_NAME, "example.com/gpu");
+	args.weights[2].weight = 100;
+	args.weight_count = 3;
+	assert_int_equal(neap_cluster_set_cpus(cluster, &args, &err), 0);
+	decide = new_decide(cluster);
+	(void)cluster_set_node(cluster, "a", "", "{}", ROOM ",'example.com/gpu':'8'");
+	add_gpus(cluster, "a", &single);
+	/* Zone 0 has less CPU left, zone 1 fewer GPUs. */
+	(void)cluster_set_pod(cluster, "p",
+			      STATUS(ZONE("0", AMOUNT("cpu", "1")) "," ZONE(
+				      "1", AMOUNT("example.com/gpu", "3"))),
+			      ON("a", "1"), "{}");
+	assert_int_equal(zone_of(decide, set_one(cluster, PLAIN, ASKS("'cpu':'1'"))), 1);
+	assert_int_equal(
+		zone_of(decide,
+			set_one(cluster, PLAIN, ASKS("'cpu':'1','example.com/gpu':'1'"))),
+		0);
+	neap_decide_free(decide);
+	neap_cluster_free(cluster);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resources_not_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
