@@ -55,6 +55,16 @@ static struct neap_pod *set_one(struct neap_cluster *cluster, const char *meta,
 	return neap_cluster_find_pod(cluster, "default", "one");
 }
 
+static int64_t points(struct neap_decide *decide, const struct neap_pod *pod,
+		      uint32_t row)
+{
+	struct neap_verdict verdict;
+	struct neap_error err;
+
+	assert_int_equal(neap_decide_scores(decide, pod, &row, 1, &verdict, &err), 0);
+	return verdict.scores[0];
+}
+
 /* Where a claim of the pod on row 0 has its share. */
 static int zone_of(struct neap_decide *decide, const struct neap_pod *pod)
 {
@@ -95,6 +105,38 @@ static void add_gpus(struct neap_cluster *cluster, const char *name,
 	(void)neap_object_unref(from);
 }
 
+static void test_numa_nodes_by_their_own_strategy(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		bool is_most = i & 1, is_score_most = i & 2;
+		struct neap_cluster *cluster = cluster_new();
+		struct neap_cpus_args args;
+		struct neap_decide *decide;
+		struct neap_error err;
+		struct neap_pod *pod;
+
+		neap_cpus_args_init(&args);
+		args.is_most_allocated = is_most;
+		args.is_score_most_allocated = is_score_most;
+		assert_int_equal(neap_cluster_set_cpus(cluster, &args, &err), 0);
+		decide = new_decide(cluster);
+		(void)cluster_set_node(cluster, "a", "", "{}", ROOM);
+		(void)cpus_set_topology(cluster, "a", &single);
+		(void)cluster_set_pod(
+			cluster, "p",
+			STATUS(ZONE("1", AMOUNT("cpu", "2") "," AMOUNT("memory", "2Gi"))),
+			ON("a", "2"), "{}");
+		pod = set_one(cluster, PLAIN, ASKS("'cpu':'1','memory':'1Gi'"));
+		assert_int_equal(zone_of(decide, pod), is_most ? 1 : 0);
+		/* Points of the node: a quarter of an empty NUMA node, three of one that is half full. */
+		assert_int_equal(points(decide, pod, 0),
+				 is_most == is_score_most ? 75 : 25);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 /* An extended resource counts for pods that ask for it alone. */
 static void test_resources_not_asked_for(void **state)
 {
@@ -129,6 +171,7 @@ static void test_resources_not_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numa_nodes_by_their_own_strategy),
 		cmocka_unit_test(test_resources_not_asked_for),
 	};
 

@@ -77,7 +77,7 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 	work = cycle->cpus;
 	if (!work)
 		return neap_error_nomem(err);
-	neap_cpu_work_begin(work, cluster, pod);
+	neap_cpu_work_begin(work, neap_cluster_cpus_args(cluster), pod);
 	work->kept = kept;
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
 	if (answer == -NEAP_ENOFIT)

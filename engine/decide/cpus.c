@@ -20,11 +20,9 @@ bool neap_cpu_concerns(const struct neap_pod *pod)
 	return false;
 }
 
-void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
+void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cpus_args *args,
 			 const struct neap_pod *pod)
 {
-	const struct neap_cpus_args *args = neap_cluster_cpus_args(cluster);
-
 	work->kept = NULL;
 	work->known_count = 0;
 	work->fitting = UINT16_MAX;
@@ -33,6 +31,8 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *
 							   args->is_score_most_allocated,
 						   .weights = args->weights,
 						   .count = args->weight_count};
+	work->numa_scoring = work->scoring;
+	work->numa_scoring.is_most_allocated = args->is_most_allocated;
 }
 
 static bool is_aligned(const struct neap_cpu_choice *choice)
@@ -67,7 +67,7 @@ int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 	}
 	if (ret == 0)
 		ret = neap_numa_align(&work->room, &work->ask, choice->numa,
-				      work->wish.numa_exclusive, &work->scoring,
+				      work->wish.numa_exclusive, &work->numa_scoring,
 				      work->kept ? &kept : NULL, &nodes, err);
 	if (ret == 0)
 		ret = work->kept ? neap_numa_take_kept(&work->room, &work->ask, nodes,
@@ -181,7 +181,7 @@ static bool prepare(struct neap_cycle *cycle)
 		cycle->is_short = true;
 		return false;
 	}
-	neap_cpu_work_begin(cycle->cpus, cycle->cluster, pod);
+	neap_cpu_work_begin(cycle->cpus, neap_cluster_cpus_args(cycle->cluster), pod);
 	return pod->cpus == NULL || cycle->cpus->wish.is_binding ||
 	       cycle->cpus->wish.numa != NEAP_NUMA_ANY ||
 	       neap_cluster_cpus_ruled(cycle->cluster);

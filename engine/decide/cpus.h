@@ -35,7 +35,8 @@ struct neap_cpu_work {
 	uint16_t fitting; /* a class that fits; UINT16_MAX, which is none: not known */
 	struct neap_cpu_wish wish;
 	struct neap_cpu_choice choice;
-	struct neap_numa_scoring scoring;
+	/* By which nodes are compared; by which the sets of NUMA nodes of one. Of the same weights, which are borrowed. */
+	struct neap_numa_scoring scoring, numa_scoring;
 	struct neap_numa_ask ask;
 	struct neap_numa_room room;   /* of the last answer 1 */
 	struct neap_numa_grant grant; /* of the last answer 1 with depth ALL */
@@ -44,8 +45,8 @@ struct neap_cpu_work {
 
 /* A pod that asks for nothing has nothing to do with any of it. */
 bool neap_cpu_concerns(const struct neap_pod *pod);
-/* For the answers that follow. */
-void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cluster *cluster,
+/* For the answers that follow; args are borrowed as long. */
+void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cpus_args *args,
 			 const struct neap_pod *pod);
 /* 1: it gets something; 0: it fits, and gets nothing of that kind. -NEAP_ENOFIT with the text that people see;
  * -NEAP_ENOMEM. */

@@ -81,7 +81,7 @@ static int keep(struct neap_cpu_nominated *nominated, struct neap_cpu_work *work
 	const struct neap_cpus *book = nominated->book;
 	int ret;
 
-	neap_cpu_work_begin(work, cluster, pod);
+	neap_cpu_work_begin(work, neap_cluster_cpus_args(cluster), pod);
 	nominated->load.requested =
 		neap_amount_sum(nominated->load.requested, work->wish.cpu_milli);
 	if (!book->numa || book->is_stale)
