@@ -35,6 +35,8 @@
 static const struct cpus_machine single = {
 	.nodes = 2, .cores = 2, .threads = 2, .more = SINGLE};
 /* One of 8. */
+static const struct cpus_machine one_zone = {
+	.nodes = 1, .cores = 4, .threads = 2, .more = SINGLE};
 
 static struct neap_decide *new_decide(struct neap_cluster *cluster)
 {
@@ -137,6 +139,27 @@ static void test_numa_nodes_by_their_own_strategy(void **state)
 	}
 }
 
+/* As in vector nscore-04: of a binding pod CPUs count that are bound, not what sharing pods ask for. */
+static void test_one_numa_node(void **state)
+{
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_decide *decide = new_decide(cluster);
+	struct neap_pod *pod;
+
+	(void)state;
+	(void)cluster_set_node(cluster, "a", "", "{}", ROOM);
+	(void)cpus_set_topology(cluster, "a", &one_zone);
+	(void)cluster_set_pod(cluster, "p", STATUS(ZONE("0", AMOUNT("cpu", "4"))),
+			      ON("a", "4"), "{}");
+	pod = set_one(cluster, LSR, ASKS("'cpu':'2','memory':'1Gi'"));
+	assert_int_equal(points(decide, pod, 0), (75 + 87) / 2);
+	/* One that shares counts beside the others. */
+	pod = set_one(cluster, PLAIN, ASKS("'cpu':'2','memory':'1Gi'"));
+	assert_int_equal(points(decide, pod, 0), (25 + 87) / 2);
+	neap_decide_free(decide);
+	neap_cluster_free(cluster);
+}
+
 /* An extended resource counts for pods that ask for it alone. */
 static void test_resources_not_asked_for(void **state)
 {
@@ -172,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numa_nodes_by_their_own_strategy),
+		cmocka_unit_test(test_one_numa_node),
 		cmocka_unit_test(test_resources_not_asked_for),
 	};
 

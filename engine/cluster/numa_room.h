@@ -107,8 +107,8 @@ static inline int64_t neap_numa_score_one(bool is_most, int64_t requested,
 }
 /* Whether the resource counts for who asks: an extended one that it does not ask for does not. */
 bool neap_numa_weighs(const struct neap_numa_ask *ask, uint32_t resource);
-/* Of a grant from NUMA nodes: what these have, and have given with it. CPUs of a binding pod count over the
- * whole machine, as in the reference. */
+/* Of a grant from NUMA nodes, of all of them when from none in particular: what these have, and have given with it. CPUs
+ * of a binding pod count over the whole machine, as in the reference. */
 int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 			      const struct neap_numa_room *room,
 			      const struct neap_numa_ask *ask,

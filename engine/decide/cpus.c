@@ -318,17 +318,22 @@ static bool is_alike(const struct weighed *of, size_t count, uint32_t a, uint32_
 static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
 {
 	struct neap_cpu_work *work = cycle->cpus;
+	const struct neap_cpus *book;
 	struct neap_error err;
 	int answer = neap_cpu_answer(work, cycle->cluster, cycle->pod, row, NEAP_CPU_ALL,
 				     &err);
 
 	cycle->is_short |= answer == -NEAP_ENOMEM;
-	if (answer > 0 && work->grant.nodes)
-		return neap_numa_score_grant(&work->scoring, &work->room, &work->ask,
-					     &work->grant);
-	if (answer >= 0 || work->choice.numa == NEAP_NUMA_ANY)
+	if (work->choice.numa == NEAP_NUMA_ANY)
 		return score_node(cycle, row);
-	return 0;
+	if (answer < 0)
+		return 0;
+	/* BestEffort is in force as well where no NUMA nodes are told. */
+	book = neap_cluster_cpus(cycle->cluster, row);
+	return book && book->numa && book->numa->zone_count
+		       ? neap_numa_score_grant(&work->scoring, &work->room, &work->ask,
+					       &work->grant)
+		       : score_node(cycle, row);
 }
 
 static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
