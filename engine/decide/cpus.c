@@ -98,13 +98,12 @@ static bool is_enough(const struct neap_cpu_choice *choice)
 	       (!choice->is_required || choice->numa != NEAP_NUMA_ANY);
 }
 
-static int answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
-		  const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
-		  const struct neap_cpu_nominated *nominated, struct neap_error *err)
+int neap_cpu_answer_by(struct neap_cpu_work *work, const struct neap_cpus *book,
+		       const struct neap_cpu_load *load, const struct neap_pod *pod,
+		       enum neap_cpu_depth depth, struct neap_error *err)
 {
-	const struct neap_cpus *book = nominated->book;
 	struct neap_cpu_choice *choice = &work->choice;
-	int ret = choose(work, book, &nominated->load, err);
+	int ret = choose(work, book, load, err);
 
 	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
 	if (ret < 0)
@@ -116,11 +115,8 @@ static int answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 			       ? neap_error_set(err, NEAP_ENOFIT,
 						"node(s) missing NUMA resources")
 			       : 0;
-	if (book->is_stale) {
-		/* It is counted again before the next decision. */
-		neap_cluster_recount(cluster, row);
+	if (book->is_stale)
 		return neap_error_nomem(err);
-	}
 	if (depth == NEAP_CPU_FILTER && is_enough(choice))
 		return 1;
 	return neap_cpu_take(work, book, pod, NULL, 0, err);
@@ -134,7 +130,11 @@ int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 	int ret = neap_cpu_nominated_begin(&nominated, cluster, pod, row, err);
 
 	if (ret == 0)
-		ret = answer(work, cluster, pod, row, depth, &nominated, err);
+		ret = neap_cpu_answer_by(work, nominated.book, &nominated.load, pod,
+					 depth, err);
+	/* It is counted again before the next decision. */
+	if (ret == -NEAP_ENOMEM && nominated.book && nominated.book->is_stale)
+		neap_cluster_recount(cluster, row);
 	neap_cpu_nominated_end(&nominated);
 	return ret;
 }

@@ -53,6 +53,11 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cpus_args
 int neap_cpu_answer(struct neap_cpu_work *work, struct neap_cluster *cluster,
 		    const struct neap_pod *pod, uint32_t row, enum neap_cpu_depth depth,
 		    struct neap_error *err);
+/* The same on the node of the book, of which load is what counts against its CPU; NULL: the node has none. Of a book that is
+ * stale -NEAP_ENOMEM. */
+int neap_cpu_answer_by(struct neap_cpu_work *work, const struct neap_cpus *book,
+		       const struct neap_cpu_load *load, const struct neap_pod *pod,
+		       enum neap_cpu_depth depth, struct neap_error *err);
 /* All of it on the node of the book, by the wish and the choice, what is in back being free; into grant, and into room
  * when nothing is in back. 1: it gets something; 0: nothing. Errors as above. */
 int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,

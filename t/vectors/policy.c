@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/cluster/cpu_policy.h"
+#include "engine/decide/cpus.h"
 #include "t/vectors/cpu_case.h"
 #include "t/vectors/numa_rig.h"
 #include "t/vectors/vectors.h"
-
-static const struct neap_numa_weight weights[] = {{NEAP_RESOURCE_CPU, 1},
-						  {NEAP_RESOURCE_MEMORY, 1}};
 
 static int64_t number(const json_t *given, const char *key)
 {
@@ -168,27 +165,19 @@ static void zones_of(struct numa_rig *rig, int64_t milli, const char *memory, in
 	rig->spec.zone_count = (size_t)count;
 }
 
-static int filter_on(struct numa_rig *rig, const struct neap_cpu_choice *choice,
-		     int64_t milli, struct neap_error *err)
+/* The pod on the rig's node, as the filter or the score has it; what it comes to is in the work. */
+static int answer_on(struct numa_rig *rig, const struct neap_cpus_args *args,
+		     const struct neap_cpu_wish *wish, struct neap_cpus *book,
+		     enum neap_cpu_depth depth, struct neap_cpu_work *work,
+		     struct neap_error *err)
 {
-	static const struct neap_numa_scoring scoring = {false, weights, 2};
-	uint64_t nodes;
-	int rc;
+	struct neap_pod pod = {.requests = rig->requests.of,
+			       .request_count = rig->requests.count};
 
-	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU, milli);
-	rig->ask.request_count = rig->requests.count;
-	rig->ask.is_binding = choice->is_binding;
-	rig->ask.is_required = choice->is_required;
-	rig->ask.bind = choice->bind;
-	rig->ask.cpus = choice->cpus;
-	rc = neap_numa_room_open(&rig->room, rig->node, NULL, 0, err);
-	if (rc == 0)
-		rc = neap_numa_align(&rig->room, &rig->ask, choice->numa,
-				     NEAP_NUMA_EXCLUSIVE_NONE, &scoring, NULL, &nodes,
-				     err);
-	if (rc == 0 && (choice->is_required || choice->numa != NEAP_NUMA_ANY))
-		rc = neap_numa_take(&rig->room, &rig->ask, nodes, &rig->grant, err);
-	return rc;
+	book->numa = rig->node;
+	neap_cpu_work_begin(work, args, &pod);
+	work->wish = *wish;
+	return neap_cpu_answer_by(work, book, &book->load, &pod, depth, err);
 }
 
 static double ratio_of(const json_t *given)
@@ -206,10 +195,10 @@ static double ratio_of(const json_t *given)
 static int filter_in(struct numa_rig *rig, const json_t *given, json_t **ret,
 		     struct neap_error *err)
 {
-	struct neap_cpu_load load = {.ratio = ratio_of(given)};
-	struct neap_cpu_choice choice;
+	struct neap_cpus book = {.load.ratio = ratio_of(given)};
+	struct neap_cpus_args args;
+	struct neap_cpu_work work = {0};
 	struct neap_cpu_wish wish;
-	struct neap_cpu_rule rule;
 	struct neap_error why;
 	int rc = cpu_case_topology(json_object_get(given, "topology"), &rig->topology,
 				   err);
@@ -218,20 +207,19 @@ static int filter_in(struct numa_rig *rig, const json_t *given, json_t **ret,
 		return rc;
 	zones_of(rig, rig->topology->cpu_count / rig->topology->node_count * 1000, NULL,
 		 rig->topology->node_count);
-	rig->ratio = (struct neap_numa_ratio){NEAP_RESOURCE_CPU, load.ratio};
+	rig->ratio = (struct neap_numa_ratio){NEAP_RESOURCE_CPU, book.load.ratio};
 	rig->spec.ratios = &rig->ratio;
 	rig->spec.ratio_count = 1;
-	load.allocatable =
-		neap_numa_amplify(rig->topology->cpu_count * INT64_C(1000), load.ratio);
+	book.load.allocatable = neap_numa_amplify(
+		rig->topology->cpu_count * INT64_C(1000), book.load.ratio);
 	rc = numa_rig_node(rig, err);
 	if (rc < 0)
 		return rc;
 	read_wish(given, &wish);
-	read_rule(given, NULL, &rule);
-	rc = neap_cpu_choose(&wish, &rule, &load, rig->node->layout->per_core, &choice,
-			     &why);
-	if (rc == 0)
-		rc = filter_on(rig, &choice, wish.cpu_milli, &why);
+	read_rule(given, NULL, &book.rule);
+	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU, wish.cpu_milli);
+	neap_cpus_args_init(&args);
+	rc = answer_on(rig, &args, &wish, &book, NEAP_CPU_FILTER, &work, &why);
 	return answer_error(rc, &why, ret, err);
 }
 
@@ -370,12 +358,14 @@ static int score_node(struct numa_rig *rig, const json_t *given, const json_t *n
 	int zones = (int)number(node, "numa_nodes");
 	int64_t cells[NEAP_NUMA_CELLS_MAX] = {0};
 	int64_t bound = number(json_object_get(given, "bound_cpus_on_node"), name);
-	struct neap_numa_weight weight[2];
-	struct neap_numa_scoring scoring = scoring_of(given, weight);
-	/* The NUMA nodes themselves are chosen by the other strategy, as they are by default. */
-	struct neap_numa_scoring choosing = {false, weight, 2};
+	struct neap_cpu_wish wish = {.is_binding = flag(pod, "binds"),
+				     .preferred = NEAP_BIND_FULL_PCPUS,
+				     .numa = neap_numa_policy_parse(policy ? policy : ""),
+				     .cpu_milli = number(pod, "cpu_milli")};
+	struct neap_cpus book = {.load.ratio = 1};
+	struct neap_cpu_work work = {0};
+	struct neap_cpus_args args;
 	char text[32] = "";
-	uint64_t nodes;
 	json_t *machine;
 	int rc;
 
@@ -399,29 +389,18 @@ static int score_node(struct numa_rig *rig, const json_t *given, const json_t *n
 		(void)snprintf(text, sizeof(text), "0-%d", (int)bound - 1);
 	if (rc == 0)
 		rc = numa_rig_hold(rig, "others", text, cells, err);
-	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU,
-			       number(pod, "cpu_milli"));
+	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU, wish.cpu_milli);
 	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_MEMORY, bytes_of(pod));
-	rig->ask.request_count = rig->requests.count;
-	rig->ask.is_binding = flag(pod, "binds");
-	rig->ask.bind = NEAP_BIND_FULL_PCPUS;
-	rig->ask.cpus = (int)(number(pod, "cpu_milli") / 1000);
+	/* The NUMA nodes themselves are chosen by the other strategy, as they are by default. */
+	neap_cpus_args_init(&args);
+	args.is_score_most_allocated = is_most(given);
+	(void)scoring_of(given, args.weights);
 	if (rc == 0)
-		rc = neap_numa_room_open(&rig->room, rig->node, NULL, 0, err);
-	if (rc == 0)
-		rc = neap_numa_align(&rig->room, &rig->ask,
-				     neap_numa_policy_parse(policy ? policy : ""),
-				     NEAP_NUMA_EXCLUSIVE_NONE, &choosing, NULL, &nodes,
-				     err);
-	/* All there is: the reference then has no set of them. */
-	if (rc == 0 && nodes == 0)
-		nodes = rig->node->nodes;
-	if (rc == 0)
-		rc = neap_numa_take(&rig->room, &rig->ask, nodes, &rig->grant, err);
-	if (rc == 0)
-		*ret = neap_numa_score_grant(&scoring, &rig->room, &rig->ask,
-					     &rig->grant);
-	return rc;
+		rc = answer_on(rig, &args, &wish, &book, NEAP_CPU_ALL, &work, err);
+	if (rc >= 0)
+		*ret = neap_numa_score_grant(&work.scoring, &work.room, &work.ask,
+					     &work.grant);
+	return rc < 0 ? rc : 0;
 }
 
 static int numa_score(struct vector_context *context, json_t *given, json_t **ret,
