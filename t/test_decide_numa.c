@@ -407,11 +407,10 @@ static void test_scores(void **state)
 	(void)cpus_set_topology(cluster, "a", &small);
 	/* (8 - 2) / 8 and (8 - 1) / 8 of it are free. */
 	assert_int_equal(points(decide, pod, 0), (75 + 87) / 2);
-	assert_int_equal(points(decide, plain, 0), 0);
+	assert_int_equal(points(decide, plain, 0), (75 + 87) / 2);
 	(void)cluster_set_node(cluster, "b", AMPLIFIED, "{}", "'cpu':'8','memory':'8Gi'");
 	(void)cpus_set_topology(cluster, "b", &small);
 	assert_int_equal(points(decide, pod, 1), (50 + 87) / 2);
-	/* From now on there is a node where plain pods are concerned, too. */
 	assert_int_equal(points(decide, plain, 1), (75 + 87) / 2);
 	(void)cluster_set_pod(cluster, "p", LSR HAS("0-1"), ON("b", "2", "9500"), "{}");
 	assert_int_equal(points(decide, pod, 1), (0 + 87) / 2);

@@ -32,6 +32,7 @@
 #define ROOM   "'cpu':'8','memory':'8Gi','pods':'9'"
 
 /* NUMA nodes of 4 CPUs and 4Gi. */
+static const struct cpus_machine small = {.nodes = 2, .cores = 2, .threads = 2};
 static const struct cpus_machine single = {
 	.nodes = 2, .cores = 2, .threads = 2, .more = SINGLE};
 /* One of 8. */
@@ -191,12 +192,41 @@ static void test_resources_not_asked_for(void **state)
 	neap_cluster_free(cluster);
 }
 
+/* What some other node says of CPUs changes nothing of a plain pod's points. */
+static void test_plain_pods(void **state)
+{
+	(void)state;
+	for (int is_ruled = 0; is_ruled < 2; is_ruled++) {
+		struct neap_cluster *cluster = cluster_new();
+		struct neap_decide *decide = new_decide(cluster);
+		struct neap_pod *pod;
+
+		(void)cluster_set_node(cluster, "a", "", "{}", ROOM);
+		(void)cluster_set_node(cluster, "b", "", "{}", ROOM);
+		(void)cpus_set_topology(cluster, "b", &small);
+		if (is_ruled)
+			(void)cluster_set_node(cluster, "c",
+					       LABEL(NEAP_KEY_NODE_BIND, "SpreadByPCPUs"),
+					       "{'unschedulable':true}", ROOM);
+		(void)cluster_set_pod(cluster, "p", PLAIN, ON("a", "4"), "{}");
+		pod = set_one(cluster, PLAIN, ASKS("'cpu':'1','memory':'1Gi'"));
+		assert_int_equal(points(decide, pod, 0), (37 + 87) / 2);
+		assert_int_equal(points(decide, pod, 1), (87 + 87) / 2);
+		/* One that asks for nothing has none. */
+		pod = set_one(cluster, PLAIN, "{'containers':[{}]}");
+		assert_int_equal(points(decide, pod, 0), 0);
+		neap_decide_free(decide);
+		neap_cluster_free(cluster);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numa_nodes_by_their_own_strategy),
 		cmocka_unit_test(test_one_numa_node),
 		cmocka_unit_test(test_resources_not_asked_for),
+		cmocka_unit_test(test_plain_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,8 +56,9 @@ static const struct row rows[] = {
 	 "a",
 	 "b"},
 	{"memory counts more",
-	 FIT("{scoringStrategy: {resources: [{name: cpu, weight: 1}, {name: memory, "
-	     "weight: 9}]}}"),
+	 ALONE("NodeResourcesFit") ", " FIT(
+		 "{scoringStrategy: {resources: [{name: cpu, weight: 1}, {name: memory, "
+		 "weight: 9}]}}"),
 	 {{"a", "", "{}", "'cpu':'100','memory':'10Gi','pods':'9'"},
 	  {"b", "", "{}", "'cpu':'2','memory':'16Gi','pods':'9'"}},
 	 {{0}},

@@ -167,13 +167,10 @@ static const struct neap_cpu_known *know(struct neap_cycle *cycle, uint32_t row)
 
 /* --- the rows --- */
 
-/* Nor has one that says nothing where no node does. */
-static bool prepare(struct neap_cycle *cycle)
+/* All that ask for something have a score. */
+static bool prepare_score(struct neap_cycle *cycle)
 {
-	const struct neap_pod *pod = cycle->pod;
-
-	if (!neap_cpu_concerns(pod) ||
-	    (!pod->cpus && !neap_cluster_cpus_ruled(cycle->cluster)))
+	if (!neap_cpu_concerns(cycle->pod))
 		return false;
 	if (!cycle->cpus)
 		cycle->cpus = neap_alloc(sizeof(*cycle->cpus));
@@ -181,10 +178,19 @@ static bool prepare(struct neap_cycle *cycle)
 		cycle->is_short = true;
 		return false;
 	}
-	neap_cpu_work_begin(cycle->cpus, neap_cluster_cpus_args(cycle->cluster), pod);
-	return pod->cpus == NULL || cycle->cpus->wish.is_binding ||
-	       cycle->cpus->wish.numa != NEAP_NUMA_ANY ||
-	       neap_cluster_cpus_ruled(cycle->cluster);
+	neap_cpu_work_begin(cycle->cpus, neap_cluster_cpus_args(cycle->cluster),
+			    cycle->pod);
+	return true;
+}
+
+/* A pod that says nothing fits where no node does. */
+static bool prepare(struct neap_cycle *cycle)
+{
+	bool is_ruled = neap_cluster_cpus_ruled(cycle->cluster);
+
+	return (cycle->pod->cpus || is_ruled) && prepare_score(cycle) &&
+	       (is_ruled || cycle->cpus->wish.is_binding ||
+		cycle->cpus->wish.numa != NEAP_NUMA_ANY);
 }
 
 /* Several reasons in one text are by ", ", but not inside of brackets. */
@@ -370,4 +376,4 @@ const struct neap_filter neap_filter_cpus = {"NodeNUMAResource", prepare, fits,
 					     NEAP_MOVED_CPUS | NEAP_MOVED_ROOM |
 						     NEAP_MOVED_POD_GONE};
 const struct neap_score neap_score_cpus = {"NodeNUMAResource", 1, NEAP_SCORE_AS_IS,
-					   prepare, score};
+					   prepare_score, score};
