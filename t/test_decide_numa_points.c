@@ -92,7 +92,7 @@ static void add_gpus(struct neap_cluster *cluster, const char *name,
 		     const struct cpus_machine *machine)
 {
 	struct neap_object *from = cpus_topology(name, machine), *object = NULL;
-	json_t *tree = json_deep_copy(neap_object_tree(from)), *zone;
+	json_t *whole = neap_object_tree(from), *tree = json_deep_copy(whole), *zone;
 	struct neap_error err;
 	unsigned moved;
 	size_t i;
@@ -106,6 +106,7 @@ static void add_gpus(struct neap_cluster *cluster, const char *name,
 	assert_int_equal(neap_cluster_set_topology(cluster, object, &moved, &err), 0);
 	(void)neap_object_unref(object);
 	(void)neap_object_unref(from);
+	json_decref(whole);
 }
 
 static void test_numa_nodes_by_their_own_strategy(void **state)
@@ -220,6 +221,44 @@ static void test_plain_pods(void **state)
 	}
 }
 
+/* Of 8 NUMA nodes with two resources: 255 sets of each are named. A claim of what the filter let pass tells as much. */
+static void test_long_reasons(void **state)
+{
+	static const struct cpus_machine wide = {
+		.nodes = 8, .cores = 2, .threads = 2, .more = SINGLE};
+	static const char cpu[] = "Unaligned NUMA Hint cause cpu prefer [11 0101 ",
+			  memory[] = " 11111111],memory prefer [11 0101 1001 ",
+			  end[] = " 11111111].";
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_decide *decide = new_decide(cluster);
+	struct neap_choice choice;
+	struct neap_claim *claim = NULL;
+	struct neap_error err;
+	struct neap_pod *pod;
+	struct neap_buf out;
+	const char *why;
+
+	(void)state;
+	(void)cluster_set_node(cluster, "a", "", "{}",
+			       "'cpu':'32','memory':'32Gi','pods':'9'");
+	(void)cpus_set_topology(cluster, "a", &wide);
+	pod = set_one(cluster, PLAIN, ASKS("'cpu':'5','memory':'1Gi'"));
+	assert_int_equal(neap_decide_pod(decide, pod, &choice, &err), 0);
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_decide_explain(decide, &out);
+	assert_non_null(strstr(out.data, cpu));
+	assert_non_null(strstr(out.data, memory));
+	assert_string_equal(out.data + out.len - strlen(end), end);
+	assert_int_equal(neap_decide_claim(decide, pod, 0, &claim, &err), -NEAP_ENOFIT);
+	assert_int_equal(strlen(err.msg), NEAP_ERROR_MSG - 1);
+	why = neap_decide_claim_why(decide, &err);
+	assert_non_null(strstr(out.data, why));
+	assert_true(strlen(why) > 4000);
+	neap_buf_done(&out);
+	neap_decide_free(decide);
+	neap_cluster_free(cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_one_numa_node),
 		cmocka_unit_test(test_resources_not_asked_for),
 		cmocka_unit_test(test_plain_pods),
+		cmocka_unit_test(test_long_reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,7 +340,8 @@ static bool add_claim(const struct maker *maker, json_t *body)
 		return true;
 	row = json_pack("{s:s}", "node", name_of(maker, best));
 	if (ret < 0)
-		neap_json_set_text(row, "trouble", err.msg);
+		neap_json_set_text(row, "trouble",
+				   neap_decide_claim_why(maker->view->decide, &err));
 	else
 		notes = neap_claim_annotations(maker->pod, claim);
 	neap_json_set_text(row, "reservation", claim ? claim->reservation : "");

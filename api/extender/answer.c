@@ -7,6 +7,8 @@
 #include "api/extender/extender_priv.h"
 
 #define REASON_BYTES 640
+/* Of an answer's words, those of one reason of each node; more than REASON_BYTES where nodes are few. */
+#define WORDS_BYTES (NEAP_BUF_REPLY / 8)
 /* Different reasons whose words are kept; more of them are made anew. */
 #define REASONS_KEPT 32
 #define UNKNOWN      "\"node(s) were not known to neap\""
@@ -15,9 +17,10 @@ struct reasons {
 	const struct neap_decide *decide;
 	struct {
 		uint32_t code;
-		char text[2 * REASON_BYTES]; /* as it stands in quotes */
+		struct neap_buf text; /* as it stands in quotes */
 	} of[REASONS_KEPT];
 	size_t count, next;
+	size_t len_max;
 };
 
 static bool needs_escape(char c)
@@ -72,26 +75,29 @@ static char *put_quoted(char *at, const struct neap_text *text)
 
 static const char *reason(struct reasons *reasons, uint32_t code)
 {
-	char buf[REASON_BYTES], *to;
+	char buf[REASON_BYTES];
+	struct neap_buf *to;
 	const char *text;
 	size_t at;
 
 	for (size_t i = 0; i < reasons->count; i++)
 		if (reasons->of[i].code == code)
-			return reasons->of[i].text;
+			return reasons->of[i].text.data;
 	at = reasons->next++ % REASONS_KEPT;
-	if (reasons->count < REASONS_KEPT)
+	to = &reasons->of[at].text;
+	if (reasons->count < REASONS_KEPT) {
 		reasons->count++;
+		neap_buf_init(to, NEAP_BUF_LINE);
+	}
+	neap_buf_clear(to);
 	reasons->of[at].code = code;
 	text = neap_decide_reason(reasons->decide, code, buf, sizeof(buf));
-	to = reasons->of[at].text;
-	for (size_t i = 0; i < REASON_BYTES - 1 && text[i]; i++) {
+	for (size_t i = 0; i < reasons->len_max && text[i]; i++) {
 		if (needs_escape(text[i]))
-			*to++ = '\\';
-		*to++ = printable(text[i]);
+			neap_buf_addc(to, '\\');
+		neap_buf_addc(to, printable(text[i]));
 	}
-	*to = '\0';
-	return reasons->of[at].text;
+	return to->data;
 }
 
 void answer_take(struct neap_http_request *request, struct neap_buf *out)
@@ -206,6 +212,9 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 
 	reasons.decide = question->view.decide;
 	reasons.count = reasons.next = 0;
+	reasons.len_max = WORDS_BYTES / (args->count + 1);
+	if (reasons.len_max < REASON_BYTES)
+		reasons.len_max = REASON_BYTES - 1;
 	/* A text that grows is copied again and again: mostly this is all that is needed. */
 	(void)neap_buf_room(out, 256 + names_len(args) + args->count);
 	if (args->is_whole) {
@@ -226,6 +235,8 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 	neap_buf_adds(out, ",\"FailedAndUnresolvableNodes\":");
 	add_refused(question, &reasons, FINAL, out);
 	neap_buf_adds(out, ",\"Error\":\"\"}\n");
+	for (size_t i = 0; i < reasons.count; i++)
+		neap_buf_done(&reasons.of[i].text);
 }
 
 /* All that can stand behind a name, alike in length but for the last. */

@@ -10,8 +10,8 @@
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 
-/* Of a message; the words of thousands of different reasons end somewhere. */
-#define MESSAGE_BYTES 4096
+/* Of a message; the words of thousands of different reasons end somewhere. Those of one node have room. */
+#define MESSAGE_BYTES (32 * 1024)
 /* What another node that is asked for CPUs counts, in looks. */
 #define CLAIM_LOOKS 10
 
@@ -239,10 +239,11 @@ static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *
 }
 
 /* On the node that was chosen, or on the next one that can give them: what the filters let pass may still not do when it
- * comes to single CPUs. choice->row: that node. *err: the words of the chosen one where none can. */
+ * comes to single CPUs. choice->row: that node. *err, and why in full: the words of the chosen one where none can. */
 static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		     struct neap_choice *choice, size_t *ret_asked,
-		     struct neap_claim **ret, struct neap_error *err)
+		     struct neap_claim **ret, struct neap_buf *why,
+		     struct neap_error *err)
 {
 	struct neap_error other;
 	int failed = neap_decide_claim(scheduler->decide, pod, choice->row, ret, err);
@@ -250,6 +251,8 @@ static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *po
 	*ret_asked = 1;
 	if (failed != -NEAP_ENOFIT)
 		return failed;
+	neap_buf_clear(why);
+	neap_buf_adds(why, neap_decide_claim_why(scheduler->decide, err));
 	failed = claim_other(scheduler, pod, &choice->row, ret_asked, ret, &other);
 	if (failed < 0 && failed != -NEAP_ENOFIT)
 		*err = other;
@@ -260,9 +263,10 @@ static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *po
  * at can, all are looked at. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		      struct neap_choice *choice, size_t *ret_asked,
-		      struct neap_claim **ret, struct neap_error *err)
+		      struct neap_claim **ret, struct neap_buf *why,
+		      struct neap_error *err)
 {
-	int failed = claim_any(scheduler, pod, choice, ret_asked, ret, err);
+	int failed = claim_any(scheduler, pod, choice, ret_asked, ret, why, err);
 
 	if (failed != -NEAP_ENOFIT ||
 	    choice->looked_at >= neap_decide_nodes(scheduler->decide))
@@ -270,11 +274,12 @@ static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *p
 	failed = neap_decide_pod_of_all(scheduler->decide, pod, choice, err);
 	if (failed <= 0)
 		return failed ? failed : -NEAP_ENOFIT;
-	return claim_any(scheduler, pod, choice, ret_asked, ret, err);
+	return claim_any(scheduler, pod, choice, ret_asked, ret, why, err);
 }
 
 static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod *pod,
-			 const char *key, size_t asked, const struct neap_error *err)
+			 const char *key, size_t asked, const char *why,
+			 const struct neap_error *err)
 {
 	bool is_room = err->code == NEAP_ENOFIT;
 	neap_auto_buf struct neap_buf message = {0};
@@ -284,7 +289,7 @@ static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod
 			scheduler->now());
 	neap_buf_init(&message, MESSAGE_BYTES);
 	if (is_room)
-		neap_decide_explain_claims(scheduler->decide, asked, err->msg, &message);
+		neap_decide_explain_claims(scheduler->decide, asked, why, &message);
 	else
 		neap_buf_adds(&message, err->msg);
 	scheduler_tell_refused(scheduler, pod, message.data, NULL);
@@ -294,14 +299,18 @@ static void refuse_claim(struct neap_scheduler *scheduler, const struct neap_pod
 static size_t bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 		       const char *key, struct neap_choice *choice)
 {
+	neap_auto_buf struct neap_buf why = {0};
 	struct neap_claim *claim = NULL;
 	struct neap_error err = {0};
 	struct bind *bind;
 	size_t asked;
-	int failed = claim_best(scheduler, pod, choice, &asked, &claim, &err);
+	int failed;
 
+	neap_buf_init(&why, MESSAGE_BYTES);
+	failed = claim_best(scheduler, pod, choice, &asked, &claim, &why, &err);
 	if (failed == -NEAP_ENOFIT || failed == -NEAP_EINVAL) {
-		refuse_claim(scheduler, pod, key, asked, &err);
+		refuse_claim(scheduler, pod, key, asked, *why.data ? why.data : err.msg,
+			     &err);
 		return asked;
 	}
 	bind = failed < 0 ? NULL : neap_alloc(sizeof(*bind));

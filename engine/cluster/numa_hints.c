@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From which NUMA nodes a pod could have what it asks for: every set of them is tried. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 struct making {
 	const struct neap_numa_room *room;
-	const struct neap_numa_ask *ask;
+	struct neap_numa_ask ask; /* which tells of no refusal */
 	const struct neap_numa_scoring *scoring;
 	const struct neap_numa_kept *kept;
 	struct neap_numa_hint_set *set;
@@ -43,7 +42,7 @@ static int64_t score(const struct making *making, uint64_t zones)
 		uint32_t name = some.weights[i].resource;
 		int at = neap_numa_node_resource(node, name);
 
-		if (at < 0 || !neap_numa_weighs(making->ask, name))
+		if (at < 0 || !neap_numa_weighs(&making->ask, name))
 			continue;
 		for (uint64_t left = zones; left != 0; left &= left - 1) {
 			int cell = __builtin_ctzll(left) * node->resource_count + at;
@@ -66,9 +65,9 @@ static void find_free(struct making *making)
 
 	for (int i = 0; i < cells; i++)
 		making->cells[i] = making->room->cells[i];
-	if (cpu < 0 || !making->ask->is_binding || !making->ask->is_required)
+	if (cpu < 0 || !making->ask.is_binding || !making->ask.is_required)
 		return;
-	neap_numa_usable(making->room, making->ask, usable);
+	neap_numa_usable(making->room, &making->ask, usable);
 	for (int zone = 0; zone < node->zone_count; zone++) {
 		int64_t *cell = &making->cells[zone * node->resource_count + cpu];
 		int64_t cut = neap_numa_node_cpus_in(node, zone, usable) * INT64_C(1000);
@@ -92,14 +91,14 @@ static bool is_given(const struct making *making, uint64_t zones, int resource)
 static int try_zones(struct making *making, uint64_t zones, struct neap_error *err)
 {
 	uint64_t nodes = nodes_of(making->room->node, zones);
-	int ret = making->kept ? neap_numa_take_kept(making->room, making->ask, nodes,
+	int ret = making->kept ? neap_numa_take_kept(making->room, &making->ask, nodes,
 						     making->kept, &making->grant, err)
 			       : -NEAP_ENOFIT;
 	int64_t points;
 
 	/* Of a restricted one nothing comes from elsewhere, and so nothing leads elsewhere. */
 	if (ret == -NEAP_ENOFIT && !(making->kept && making->kept->is_restricted))
-		ret = neap_numa_take(making->room, making->ask, nodes, &making->grant,
+		ret = neap_numa_take(making->room, &making->ask, nodes, &making->grant,
 				     err);
 	if (ret < 0)
 		return ret == -NEAP_ENOFIT ? 0 : ret;
@@ -119,8 +118,8 @@ static void make_lists(struct making *making)
 	const struct neap_numa_node *node = making->room->node;
 	struct neap_numa_hint_set *set = making->set;
 
-	for (size_t i = 0; i < making->ask->request_count; i++) {
-		uint32_t name = making->ask->requests[i].resource;
+	for (size_t i = 0; i < making->ask.request_count; i++) {
+		uint32_t name = making->ask.requests[i].resource;
 		int at = neap_numa_node_resource(node, name);
 
 		if (at < 0 || set->count == NEAP_NUMA_RESOURCES_MAX)
@@ -161,7 +160,8 @@ int neap_numa_hints_make(const struct neap_numa_room *room,
 	if (!making)
 		return neap_error_nomem(err);
 	making->room = room;
-	making->ask = ask;
+	making->ask = *ask;
+	making->ask.why = NULL;
 	making->scoring = scoring;
 	making->kept = kept;
 	making->set = ret;
@@ -195,23 +195,20 @@ void neap_numa_hints_done(struct neap_numa_hint_set *set)
 }
 
 /* The reasons by commas. */
-static int refuse(const struct neap_numa_merge *merge, struct neap_error *err)
+static int refuse(const struct neap_numa_ask *ask, const struct neap_numa_merge *merge,
+		  struct neap_error *err)
 {
-	char text[NEAP_ERROR_MSG] = "";
-	size_t len = 0;
+	neap_auto_buf struct neap_buf own = {0};
+	struct neap_buf *why = ask->why ? ask->why : &own;
 
-	for (size_t i = 0; len + 2 < sizeof(text); i++) {
-		size_t start = len;
-
-		if (len > 0)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, ", ");
-		if (!neap_numa_reason(merge, i, text + len, sizeof(text) - len)) {
-			text[start] = '\0';
-			break;
-		}
-		len += strlen(text + len);
+	neap_buf_init(&own, NEAP_NUMA_WHY_MAX);
+	for (size_t i = 0; i < neap_numa_reason_count(merge); i++) {
+		neap_buf_adds(why, i > 0 ? ", " : "");
+		neap_numa_reason(merge, i, why);
 	}
-	return neap_error_set(err, NEAP_ENOFIT, "%s", text);
+	if (why->failed && !why->is_over)
+		return neap_error_nomem(err);
+	return neap_error_set(err, NEAP_ENOFIT, "%s", why->data);
 }
 
 int neap_numa_align(const struct neap_numa_room *room, const struct neap_numa_ask *ask,
@@ -237,7 +234,7 @@ int neap_numa_align(const struct neap_numa_room *room, const struct neap_numa_as
 	merge.lists = set.lists;
 	merge.list_count = set.count;
 	if (ret == 0 && !neap_numa_merge(&merge, &hint))
-		ret = refuse(&merge, err);
+		ret = refuse(ask, &merge, err);
 	else if (ret == 0)
 		*ret_nodes = hint.nodes;
 	neap_numa_hints_done(&set);

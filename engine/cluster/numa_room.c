@@ -255,6 +255,9 @@ static int split_all(struct taking *taking, struct neap_error *err)
 		(void)snprintf(missing + len, sizeof(missing) - len,
 			       "%sInsufficient NUMA %s", len > 0 ? ", " : "",
 			       name ? name : "?");
+		if (taking->ask->why)
+			neap_buf_addf(taking->ask->why, "%sInsufficient NUMA %s",
+				      len > 0 ? ", " : "", name ? name : "?");
 	}
 	return missing[0] != '\0' ? neap_error_set(err, NEAP_ENOFIT, "%s", missing) : 0;
 }
@@ -397,6 +400,8 @@ int neap_numa_take_kept(const struct neap_numa_room *room,
 	if (failed == 0 && kept->is_restricted) {
 		struct neap_error why;
 
+		if (ask->why)
+			neap_buf_adds(ask->why, "Reservation(s) ");
 		failed = take_restricted(room, &first, nodes, kept, ret, &why);
 		if (failed == -NEAP_ENOFIT)
 			return neap_error_set(err, NEAP_ENOFIT, "Reservation(s) %s",

@@ -7,6 +7,8 @@
 
 #include "engine/cluster/numa_node.h"
 
+/* Bytes of the text of a refusal; what does not fit is left out, from some set of NUMA nodes on. */
+#define NEAP_NUMA_WHY_MAX (24 * 1024)
 /* Sets of NUMA nodes that are tried; beyond it only the smaller ones, and all of them together. */
 #define NEAP_NUMA_SUBSETS_MAX 4096
 
@@ -41,6 +43,9 @@ struct neap_numa_ask {
 	enum neap_cpu_exclusive exclusive;
 	bool is_most_allocated;
 	const uint64_t *preferred; /* CPUs to be given first; NULL: none */
+	/* A refusal for lack of NUMA nodes adds its whole text here, of which an error has only the beginning; NULL: that is
+	 * enough. To be cleared before; what it has after anything else says nothing. */
+	struct neap_buf *why;
 };
 
 struct neap_numa_grant {

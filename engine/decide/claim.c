@@ -79,6 +79,7 @@ int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint
 		return neap_error_nomem(err);
 	neap_cpu_work_begin(work, neap_cluster_cpus_args(cluster), pod);
 	work->kept = kept;
+	work->why = &cycle->cpus_why;
 	answer = neap_cpu_answer(work, cluster, pod, row, NEAP_CPU_ALL, err);
 	if (answer == -NEAP_ENOFIT)
 		cycle->wakes |= neap_filter_cpus.wakes;
@@ -100,6 +101,12 @@ int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 	if (!book || (!neap_reserve_book_count(book) && !pod->asks_reservations))
 		return neap_claim_cpus(decide, pod, row, NULL, ret, err);
 	return neap_claim_kept(decide, pod, row, ret, err);
+}
+
+const char *neap_decide_claim_why(struct neap_decide *decide,
+				  const struct neap_error *err)
+{
+	return neap_cycle_cpus_why(neap_decide_cycle(decide), err);
 }
 
 int neap_decide_has_room(struct neap_decide *decide, const struct neap_pod *pod,

@@ -13,6 +13,10 @@
  * annotations; -NEAP_ENOMEM. */
 int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_claim **ret, struct neap_error *err);
+/* All words of the last claim, that was refused with *err: that one has the first of them. Borrowed until the next one, or
+ * the next decision. */
+const char *neap_decide_claim_why(struct neap_decide *decide,
+				  const struct neap_error *err);
 /* Of a node that somebody else chose, perhaps a while ago: 1: it has the amounts, with what is kept for the pod and without
  * what is kept for others; 0: it has not; or as neap_decide_claim. */
 int neap_decide_has_room(struct neap_decide *decide, const struct neap_pod *pod,

@@ -24,6 +24,7 @@ void neap_cpu_work_begin(struct neap_cpu_work *work, const struct neap_cpus_args
 			 const struct neap_pod *pod)
 {
 	work->kept = NULL;
+	work->why = NULL;
 	work->known_count = 0;
 	work->fitting = UINT16_MAX;
 	neap_pod_cpu_wish(pod, args->default_bind, &work->wish);
@@ -57,7 +58,8 @@ int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 					   .is_required = choice->is_required,
 					   .bind = choice->bind,
 					   .exclusive = work->wish.exclusive,
-					   .is_most_allocated = book->is_most_allocated};
+					   .is_most_allocated = book->is_most_allocated,
+					   .why = work->why};
 	ret = neap_numa_room_open(&work->room, book->numa, back, back_count, err);
 	if (ret == 0 && work->kept) {
 		for (int i = 0; i < book->numa->layout->words; i++)
@@ -105,6 +107,8 @@ int neap_cpu_answer_by(struct neap_cpu_work *work, const struct neap_cpus *book,
 	struct neap_cpu_choice *choice = &work->choice;
 	int ret = choose(work, book, load, err);
 
+	if (work->why)
+		neap_buf_clear(work->why);
 	work->can_help = ret < 0 && strcmp(err->msg, "Insufficient amplified cpu") == 0;
 	if (ret < 0)
 		return ret;
@@ -180,6 +184,7 @@ static bool prepare_score(struct neap_cycle *cycle)
 	}
 	neap_cpu_work_begin(cycle->cpus, neap_cluster_cpus_args(cycle->cluster),
 			    cycle->pod);
+	cycle->cpus->why = &cycle->cpus_why;
 	return true;
 }
 
@@ -191,6 +196,14 @@ static bool prepare(struct neap_cycle *cycle)
 	return (cycle->pod->cpus || is_ruled) && prepare_score(cycle) &&
 	       (is_ruled || cycle->cpus->wish.is_binding ||
 		cycle->cpus->wish.numa != NEAP_NUMA_ANY);
+}
+
+const char *neap_cycle_cpus_why(const struct neap_cycle *cycle,
+				const struct neap_error *err)
+{
+	const char *whole = cycle->cpus_why.data;
+
+	return strncmp(whole, err->msg, strlen(err->msg)) == 0 ? whole : err->msg;
 }
 
 /* Several reasons in one text are by ", ", but not inside of brackets. */
@@ -228,7 +241,7 @@ static __attribute__((noinline)) bool ask(struct neap_cycle *cycle, uint32_t row
 	if (ret == -NEAP_ENOFIT)
 		refuse(cycle, row,
 		       cycle->cpus->can_help ? NEAP_REASON_CPUS_ROOM : NEAP_REASON_CPUS,
-		       err.msg);
+		       neap_cycle_cpus_why(cycle, &err));
 	else
 		cycle->is_short = true;
 	return false;

@@ -30,6 +30,7 @@ struct neap_cpu_known {
 /* What one answer is made in; 20 KB. */
 struct neap_cpu_work {
 	const struct neap_cpu_kept *kept; /* borrowed; NULL: there is none */
+	struct neap_buf *why; /* as of struct neap_numa_ask; cleared by each answer */
 	struct neap_cpu_known known[NEAP_CPU_CLASSES_MAX];
 	size_t known_count;
 	uint16_t fitting; /* a class that fits; UINT16_MAX, which is none: not known */

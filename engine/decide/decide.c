@@ -83,6 +83,7 @@ int neap_decide_new(const struct neap_decide_config *config, struct neap_decide 
 	decide->cycle.kept.book = config->book;
 	decide->cycle.kept.matcher = config->matcher;
 	decide->cycle.settings = settings;
+	neap_buf_init(&decide->cycle.cpus_why, NEAP_NUMA_WHY_MAX);
 	failed = number_all(decide, err);
 	if (failed < 0) {
 		neap_decide_free(decide);
@@ -102,6 +103,7 @@ void neap_decide_free(struct neap_decide *decide)
 	neap_arena_done(&decide->cycle.arena);
 	neap_kept_done(&decide->cycle.kept);
 	free(decide->cycle.cpus);
+	neap_buf_done(&decide->cycle.cpus_why);
 	free(decide->cycle.refusals);
 	free(decide->cycle.tolerated);
 	free(decide->cycle.rows);

@@ -101,6 +101,7 @@ struct neap_cycle {
 	size_t volume_count;
 	struct neap_load_ask load;
 	struct neap_cpu_work *cpus; /* from the first pod on that it concerns */
+	struct neap_buf cpus_why;   /* the last refusal, in full */
 	const char *texts[NEAP_REASON_TEXTS_MAX];
 	size_t text_count;
 	/* What others of at least its priority wait for, by resource or neap_nominated, and node. */
@@ -151,6 +152,9 @@ bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason 
 /* The same with words of its own, which are kept until the next decision. */
 bool neap_cycle_refuse_text(struct neap_cycle *cycle, uint32_t row,
 			    enum neap_reason reason, const char *text, size_t len);
+/* cpus.c: all of the words of the last answer, a refusal, of which an error has as many as it has room for. */
+const char *neap_cycle_cpus_why(const struct neap_cycle *cycle,
+				const struct neap_error *err);
 /* NULL: it is none of those that are kept. */
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/machine/numa_hint.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const policies[] = {
@@ -182,22 +181,8 @@ bool neap_numa_merge(const struct neap_numa_merge *merge, struct neap_numa_hint 
 
 /* --- why not --- */
 
-struct text {
-	char *buf;
-	size_t size, len;
-};
-
-static void add(struct text *text, const char *piece)
-{
-	size_t room = text->size - text->len;
-	int wanted = snprintf(text->buf + text->len, room, "%s", piece);
-
-	if (wanted > 0)
-		text->len += (size_t)wanted < room ? (size_t)wanted : room - 1;
-}
-
 /* Binary, an even number of digits unless it is a power of four, as kubelet prints it. */
-static void add_nodes(struct text *text, uint64_t nodes)
+static void add_nodes(struct neap_buf *out, uint64_t nodes)
 {
 	char digits[NEAP_NUMA_NODES_MAX + 1];
 	int count = NEAP_NUMA_NODES_MAX - __builtin_clzll(nodes), used = 0;
@@ -207,63 +192,66 @@ static void add_nodes(struct text *text, uint64_t nodes)
 	while (count-- > 0)
 		digits[used++] = nodes >> count & 1 ? '1' : '0';
 	digits[used] = '\0';
-	add(text, digits);
+	neap_buf_adds(out, digits);
 }
 
-static void add_hints(struct text *text, const struct neap_numa_hints *list,
+static void add_hints(struct neap_buf *out, const struct neap_numa_hints *list,
 		      bool is_for_preferred)
 {
 	const char *before = "";
 
-	add(text, "[");
+	neap_buf_adds(out, "[");
 	for (size_t i = 0; i < list->count; i++) {
 		if (is_for_preferred && !list->hints[i].is_preferred)
 			continue;
-		add(text, before);
+		neap_buf_adds(out, before);
 		if (list->hints[i].nodes == 0)
-			add(text, "any");
+			neap_buf_adds(out, "any");
 		else
-			add_nodes(text, list->hints[i].nodes);
+			add_nodes(out, list->hints[i].nodes);
 		before = " ";
 	}
-	add(text, "]");
+	neap_buf_adds(out, "]");
 }
 
-static void tell_unaligned(const struct neap_numa_merge *merge, struct text *text)
+static void tell_unaligned(const struct neap_numa_merge *merge, struct neap_buf *out)
 {
-	add(text, "Unaligned NUMA Hint cause ");
+	neap_buf_adds(out, "Unaligned NUMA Hint cause ");
 	for (size_t i = 0; i < merge->list_count; i++) {
 		if (i > 0)
-			add(text, merge->policy == NEAP_NUMA_SINGLE ? "," : " & ");
-		add(text, merge->lists[i].resource);
-		add(text, " prefer ");
-		add_hints(text, &merge->lists[i], true);
-		add(text, " among ");
-		add_hints(text, &merge->lists[i], false);
+			neap_buf_adds(out,
+				      merge->policy == NEAP_NUMA_SINGLE ? "," : " & ");
+		neap_buf_adds(out, merge->lists[i].resource);
+		neap_buf_adds(out, " prefer ");
+		add_hints(out, &merge->lists[i], true);
+		neap_buf_adds(out, " among ");
+		add_hints(out, &merge->lists[i], false);
 	}
 }
 
-bool neap_numa_reason(const struct neap_numa_merge *merge, size_t index, char *buf,
-		      size_t size)
+size_t neap_numa_reason_count(const struct neap_numa_merge *merge)
 {
-	struct text text = {buf, size, 0};
+	size_t count = 0;
 
-	if (size == 0)
-		return false;
-	buf[0] = '\0';
+	for (size_t i = 0; i < merge->list_count; i++)
+		count += merge->lists[i].count == 0;
+	return count > 0 ? count : 1;
+}
+
+void neap_numa_reason(const struct neap_numa_merge *merge, size_t index,
+		      struct neap_buf *out)
+{
 	if (!is_any_impossible(merge)) {
-		if (index == 0)
-			tell_unaligned(merge, &text);
-		return index == 0;
+		tell_unaligned(merge, out);
+		return;
 	}
 	for (size_t i = 0; i < merge->list_count; i++) {
 		if (merge->lists[i].count > 0 || index-- > 0)
 			continue;
-		add(&text, "Unsatisfied NUMA ");
-		add(&text, merge->lists[i].resource);
-		return true;
+		neap_buf_adds(out, "Unsatisfied NUMA ");
+		neap_buf_adds(out, merge->lists[i].resource);
+		return;
 	}
-	return false;
 }
 
 /* --- subsets --- */

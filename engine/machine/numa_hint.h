@@ -2,11 +2,12 @@
  *
  * Agreeing on the NUMA nodes of a pod. Everyone who gives out something on a machine says for each resource from
  * which sets of NUMA nodes it could come (hints); merged, they say where all of it comes from, and the policy
- * says whether that is good enough. Answers are those of Koordinator's topology manager. No memory is allocated. */
+ * says whether that is good enough. Answers are those of Koordinator's topology manager. No memory is allocated, but by
+ * the buffer that a reason is put into. */
 #ifndef NEAP_ENGINE_MACHINE_NUMA_HINT_H
 #define NEAP_ENGINE_MACHINE_NUMA_HINT_H
 
-#include "engine/base/error.h"
+#include "engine/base/buf.h"
 
 /* NUMA nodes are bits of a word, by the numbers of the operating system. */
 #define NEAP_NUMA_NODES_MAX 64
@@ -62,9 +63,11 @@ struct neap_numa_merge {
  * preferred answer is always found; of those that are not preferred the best of as many as
  * NEAP_NUMA_STEPS_MAX allows. More than NEAP_NUMA_LISTS_MAX lists: false. */
 bool neap_numa_merge(const struct neap_numa_merge *merge, struct neap_numa_hint *ret);
-/* For a pod that was refused: reason number index, as people see it, cut at size. False: there are no more. */
-bool neap_numa_reason(const struct neap_numa_merge *merge, size_t index, char *buf,
-		      size_t size);
+/* For a pod that was refused: how many reasons there are, and one of them as people see it, which is added to out. It names
+ * every set of the hints: 5 KB for two resources of 8 NUMA nodes, twice as much for each NUMA node more. */
+size_t neap_numa_reason_count(const struct neap_numa_merge *merge);
+void neap_numa_reason(const struct neap_numa_merge *merge, size_t index,
+		      struct neap_buf *out);
 /* Whether a pod on these nodes keeps to the exclusive policy. */
 bool neap_numa_keeps_off(uint64_t nodes, enum neap_numa_exclusive exclusive,
 			 const enum neap_numa_state *states);

@@ -121,22 +121,26 @@ static int merge(struct vector_context *context, json_t *given, json_t **ret,
 	int rc = read_question(given, &question, err);
 	json_t *reasons = json_array();
 	struct neap_numa_hint hint;
-	char why[1024];
-	bool is_admitted;
+	size_t count = 0;
 
 	(void)context;
 	if (rc < 0) {
 		json_decref(reasons);
 		return rc;
 	}
-	is_admitted = neap_numa_merge(&question.merge, &hint);
-	for (size_t i = 0;
-	     !is_admitted && neap_numa_reason(&question.merge, i, why, sizeof(why)); i++)
-		(void)json_array_append_new(reasons, json_string(why));
+	if (!neap_numa_merge(&question.merge, &hint))
+		count = neap_numa_reason_count(&question.merge);
+	for (size_t i = 0; i < count; i++) {
+		neap_auto_buf struct neap_buf why = {0};
+
+		neap_buf_init(&why, NEAP_BUF_LINE);
+		neap_numa_reason(&question.merge, i, &why);
+		(void)json_array_append_new(reasons, json_string(why.data));
+	}
 	return vector_answer_new(json_pack("{s:{s:o, s:b, s:b}, s:b, s:o}", "want",
 					   "nodes", nodes_json(hint.nodes), "preferred",
 					   hint.is_preferred, "unsatisfied",
-					   hint.is_unsatisfied, "want_admit", is_admitted,
+					   hint.is_unsatisfied, "want_admit", count == 0,
 					   "want_reasons", reasons),
 				 ret, err);
 }
