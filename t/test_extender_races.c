@@ -168,7 +168,9 @@ static void test_beside_the_loop(void **state)
 
 			if (pod >= 0 && filter(&trace, pod, &call)) {
 				again = call;
-				(void)filter(&trace, pod, &again);
+				for (int t = 0; t < 8 && !strcmp(again.node, call.node);
+				     t++)
+					(void)filter(&trace, pod, &again);
 				bind(&trace, &call);
 				if (strcmp(again.node, call.node) != 0)
 					bind(&trace, &again);
