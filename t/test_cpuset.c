@@ -45,8 +45,12 @@ static const struct {
 	{"4097-4097", NULL, "4097"},
 	{"8190-8191", NULL, "8190-8191"},
 	{"0-8192", NULL, "!"},
-	{"8192", NULL, "!"},
-	{"2147483647", NULL, "!"},
+	{"8192", "", "!"},
+	{"0,9000", "0", "!"},
+	{"9000,5-6,8192,9000", "5-6", "!"},
+	{"9000-9001", NULL, "!"},
+	{"9000,", NULL, "!"},
+	{"2147483647", "", "!"},
 	{"2147483648", NULL, "!"},
 	{"99999999999999999999", NULL, "!"},
 	{"0-99999999999999999999", NULL, "!"},
@@ -220,6 +224,35 @@ static void format_longest(void **state)
 	assert_true(neap_cpuset_is_equal(&set, &back));
 }
 
+static void parse_beyond(void **state)
+{
+	struct neap_cpuset set = {0};
+	int *beyond = NULL;
+	char text[16];
+	size_t count;
+
+	(void)state;
+	assert_int_equal(
+		neap_cpuset_parse_beyond(&set, "2147483647,9,8192,09000,8191,9000,5000-4",
+					 &beyond, &count, NULL),
+		0);
+	assert_int_equal(neap_cpuset_format(&set, text, sizeof(text)), 6);
+	assert_string_equal(text, "9,8191");
+	assert_int_equal(count, 3);
+	assert_int_equal(beyond[0], 8192);
+	assert_int_equal(beyond[1], 9000);
+	assert_int_equal(beyond[2], INT32_MAX);
+	free(beyond);
+	assert_int_equal(neap_cpuset_parse_beyond(&set, "", &beyond, &count, NULL), 0);
+	assert_true(beyond && count == 0 && neap_cpuset_is_empty(&set));
+	free(beyond);
+	beyond = NULL;
+	assert_int_equal(
+		neap_cpuset_parse_beyond(&set, "9000,2147483648", &beyond, &count, NULL),
+		-NEAP_EINVAL);
+	assert_null(beyond);
+}
+
 static void parse_too_long(void **state)
 {
 	static char text[NEAP_BUF_LINE + 3];
@@ -388,8 +421,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(list_rows),      cmocka_unit_test(mask_rows),
 		cmocka_unit_test(mask_ends),      cmocka_unit_test(format_sizes),
-		cmocka_unit_test(format_longest), cmocka_unit_test(parse_too_long),
-		cmocka_unit_test(against_slow),   cmocka_unit_test(odd_arguments),
+		cmocka_unit_test(format_longest), cmocka_unit_test(parse_beyond),
+		cmocka_unit_test(parse_too_long), cmocka_unit_test(against_slow),
+		cmocka_unit_test(odd_arguments),
 	};
 	const char *only = getenv("CASE");
 

@@ -93,6 +93,12 @@ static void test_binding_is_refused(void **state)
 	bind_pod(rig, "c", "n2", "0-5", 201);
 	add_pod(rig, "d");
 	bind_pod(rig, "d", "n1", "", 201);
+	/* Beside one that no machine has. */
+	add_pod(rig, "e");
+	bind_pod(rig, "e", "n1", "4,9000", 409);
+	bind_pod(rig, "e", "n1", "6,9000", 201);
+	add_pod(rig, "f");
+	bind_pod(rig, "f", "n1", "6", 409);
 }
 
 static void test_dry_binding_is_refused(void **state)

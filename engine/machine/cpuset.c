@@ -5,9 +5,11 @@
  * used word where that costs nothing more than what they do anyway. */
 #include "engine/machine/cpuset.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/mem.h"
 
 #define WORD_BITS     64
 #define RANGE_END_MAX 4096 /* of user text; the reference's limit */
@@ -242,8 +244,15 @@ static int bad_list(struct neap_error *err, const char *text, size_t len, const 
 		(int)(len < 60 ? len : 60), text, (int)(at - text) + 1);
 }
 
+/* What a list may hold, and where the ids go that no machine has. */
+struct bounds {
+	int id_max, range_end_max;
+	int *beyond; /* room for all; NULL: they are left out */
+	size_t count;
+};
+
 static int parse_list(struct neap_cpuset *ret_set, const char *text, size_t len,
-		      int range_end_max, struct neap_error *err)
+		      struct bounds *bounds, struct neap_error *err)
 {
 	const char *at = text, *end = text + len;
 	struct neap_cpuset set;
@@ -258,13 +267,15 @@ static int parse_list(struct neap_cpuset *ret_set, const char *text, size_t len,
 			at++;
 			if (!take_number(&at, end, &last))
 				return bad_list(err, text, len, at);
-			if (last > range_end_max)
+			if (last > bounds->range_end_max)
 				return neap_error_set(err, NEAP_EINVAL,
 						      "the CPU range %d-%d ends above %d",
-						      first, last, range_end_max);
-		} else if (first >= NEAP_CPU_MAX) {
+						      first, last, bounds->range_end_max);
+		} else if (first > bounds->id_max) {
 			return neap_error_set(err, NEAP_EINVAL, "CPU %d is above %d",
-					      first, NEAP_CPU_MAX - 1);
+					      first, bounds->id_max);
+		} else if (first >= NEAP_CPU_MAX && bounds->beyond) {
+			bounds->beyond[bounds->count++] = first;
 		}
 		neap_cpuset_add_range(&set, first, last);
 		if (at == end)
@@ -292,22 +303,59 @@ static int measure(const char *text, size_t *ret_len, struct neap_error *err)
 int neap_cpuset_parse(struct neap_cpuset *ret_set, const char *text,
 		      struct neap_error *err)
 {
+	struct bounds bounds = {.id_max = INT32_MAX, .range_end_max = RANGE_END_MAX};
 	size_t len = 0;
 	int r = measure(text, &len, err);
 
-	return r < 0 ? r : parse_list(ret_set, text, len, RANGE_END_MAX, err);
+	return r < 0 ? r : parse_list(ret_set, text, len, &bounds, err);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+int neap_cpuset_parse_beyond(struct neap_cpuset *ret_set, const char *text,
+			     int **ret_beyond, size_t *ret_count, struct neap_error *err)
+{
+	struct bounds bounds = {.id_max = INT32_MAX, .range_end_max = RANGE_END_MAX};
+	neap_auto_free int *beyond = NULL;
+	size_t len = 0, count = 0;
+	int r = measure(text, &len, err);
+
+	if (r < 0)
+		return r;
+	/* Four digits and a comma each, at least. */
+	beyond = neap_alloc_array(len / 5 + 1, sizeof(*beyond));
+	if (!beyond)
+		return neap_error_nomem(err);
+	bounds.beyond = beyond;
+	r = parse_list(ret_set, text, len, &bounds, err);
+	if (r < 0)
+		return r;
+	qsort(beyond, bounds.count, sizeof(*beyond), compare_ids);
+	for (size_t i = 0; i < bounds.count; i++)
+		if (count == 0 || beyond[count - 1] != beyond[i])
+			beyond[count++] = beyond[i];
+	*ret_count = count;
+	*ret_beyond = neap_steal(beyond);
+	return 0;
 }
 
 int neap_cpuset_parse_kernel(struct neap_cpuset *ret_set, const char *text,
 			     struct neap_error *err)
 {
+	struct bounds bounds = {.id_max = NEAP_CPU_MAX - 1,
+				.range_end_max = NEAP_CPU_MAX - 1};
 	size_t len = 0;
 	int r = measure(text, &len, err);
 
 	if (r < 0)
 		return r;
 	trim(&text, &len);
-	return parse_list(ret_set, text, len, NEAP_CPU_MAX - 1, err);
+	return parse_list(ret_set, text, len, &bounds, err);
 }
 
 static int hex_digit(char c)

@@ -53,6 +53,11 @@ one() { # op, given, expect
   raw "{\"area\":\"conversions\",\"cases\":[{\"id\":\"x\",\"op\":\"$1\",\"given\":$2,\"expect\":$3}]}"
 }
 
+ids='"want_cpus":[0,8191,8192,9000,2147483647],"want_canonical":"0,8191-8192,9000,2147483647"'
+raw "{\"area\":\"cpuset-format\",\"cases\":[{\"id\":\"x\",\"kind\":\"parse\",
+  \"input\":\"9000,0,2147483647,8191,8192,9000\",\"want_error\":false,$ids}]}"
+expect 'CPUs that no machine has are told' 0 '1 passed, 0 failed'
+
 one milli_to_quota '{"milli": 500}' '{"quota": 50000}'
 expect 'a right answer passes' 0 '1 passed, 0 failed'
 one milli_to_quota '{"milli": 500}' '{"quota": 50001}'

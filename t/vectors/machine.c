@@ -3,6 +3,7 @@
  * Areas cpuset-format, conversions, cgroup_paths. */
 #include <string.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/machine/convert.h"
@@ -10,50 +11,89 @@
 #include "engine/machine/path.h"
 #include "t/vectors/vectors.h"
 
-static int cpus_array(const struct neap_cpuset *set, json_t **ret, struct neap_error *err)
+/* beyond: ids that no machine has, above all of the set. */
+static int cpus_array(const struct neap_cpuset *set, const int *beyond, size_t count,
+		      json_t **ret, struct neap_error *err)
 {
 	json_t *array = json_array();
+	bool is_whole = array;
 	int os_cpu;
 
 	for (os_cpu = neap_cpuset_next(set, -1); os_cpu >= 0;
 	     os_cpu = neap_cpuset_next(set, os_cpu))
-		if (json_array_append_new(array, json_integer(os_cpu)) < 0) {
-			json_decref(array);
-			return neap_error_nomem(err);
-		}
+		is_whole = is_whole &&
+			   json_array_append_new(array, json_integer(os_cpu)) == 0;
+	for (size_t i = 0; i < count; i++)
+		is_whole = is_whole &&
+			   json_array_append_new(array, json_integer(beyond[i])) == 0;
+	if (!is_whole) {
+		json_decref(array);
+		return neap_error_nomem(err);
+	}
 	return vector_answer_new(array, ret, err);
+}
+
+static json_int_t id_at(const json_t *cpus, size_t i)
+{
+	return json_integer_value(json_array_get(cpus, i));
+}
+
+/* As neap_cpuset_format writes it, with ids that fit no set. */
+static void write_list(const json_t *cpus, struct neap_buf *to)
+{
+	for (size_t i = 0, end; i < json_array_size(cpus); i = end) {
+		for (end = i + 1; end < json_array_size(cpus); end++)
+			if (id_at(cpus, end) != id_at(cpus, end - 1) + 1)
+				break;
+		neap_buf_addf(to, "%s%" JSON_INTEGER_FORMAT, i > 0 ? "," : "",
+			      id_at(cpus, i));
+		if (end - i > 1)
+			neap_buf_addf(to, "-%" JSON_INTEGER_FORMAT, id_at(cpus, end - 1));
+	}
 }
 
 /* A list that cannot be parsed is an answer here, not a failure. */
 static int cpuset_parse(struct vector_context *context, json_t *given, json_t **ret,
 			struct neap_error *err)
 {
-	neap_auto_free char *canonical = neap_alloc(NEAP_CPUSET_TEXT);
+	neap_auto_free char *known = neap_alloc(NEAP_CPUSET_TEXT);
+	neap_auto_free int *beyond = NULL;
 	const char *input = vector_text(given, "input");
 	struct neap_cpuset set, again;
+	struct neap_buf canonical;
 	json_t *cpus = NULL;
+	size_t count = 0;
 	bool failed;
 	int rc;
 
 	(void)context;
 	if (input == NULL)
 		return vector_bad(err, "input is no text");
-	if (canonical == NULL)
+	if (known == NULL)
 		return neap_error_nomem(err);
-	failed = neap_cpuset_parse(&set, input, NULL) < 0;
+	failed = neap_cpuset_parse_beyond(&set, input, &beyond, &count, NULL) < 0;
 	if (failed)
 		neap_cpuset_clear(&set);
-	(void)neap_cpuset_format(&set, canonical, NEAP_CPUSET_TEXT);
-	if (neap_cpuset_parse_kernel(&again, canonical, NULL) < 0 ||
+	(void)neap_cpuset_format(&set, known, NEAP_CPUSET_TEXT);
+	if (neap_cpuset_parse_kernel(&again, known, NULL) < 0 ||
 	    !neap_cpuset_is_equal(&set, &again))
-		return vector_bad(err, "'%.80s' does not read back", canonical);
-	rc = cpus_array(&set, &cpus, err);
+		return vector_bad(err, "'%.80s' does not read back", known);
+	rc = cpus_array(&set, beyond, count, &cpus, err);
 	if (rc < 0)
 		return rc;
-	return vector_answer_new(json_pack("{s:b, s:o, s:s}", "want_error", failed,
-					   "want_cpus", cpus, "want_canonical",
-					   canonical),
-				 ret, err);
+	neap_buf_init(&canonical, NEAP_BUF_LINE * 2);
+	write_list(cpus, &canonical);
+	if (count == 0 && strcmp(canonical.data, known) != 0)
+		rc = vector_bad(err, "'%.80s' is written as '%.80s'", canonical.data,
+				known);
+	if (rc == 0)
+		rc = vector_answer_new(json_pack("{s:b, s:O, s:s}", "want_error", failed,
+						 "want_cpus", cpus, "want_canonical",
+						 canonical.data),
+				       ret, err);
+	json_decref(cpus);
+	neap_buf_done(&canonical);
+	return rc;
 }
 
 static int integer(const json_t *given, const char *key, int64_t *ret,
