@@ -389,6 +389,34 @@ static void test_topology_before_and_after_its_node(void **state)
 	neap_cluster_free(cluster);
 }
 
+static void test_what_a_status_moved(void **state)
+{
+	static const struct {
+		const char *meta;
+		bool moved;
+	} rows[] = {
+		{STATUS_OF("0-3"), false}, /* it comes with its place */
+		{STATUS_OF("0-3"), false},
+		{STATUS_OF("0-1"), true},
+		{LSR, true},
+		{LSR, false},
+		{STATUS_OF("0-1"), true},
+	};
+	struct neap_cluster *cluster = cluster_new();
+
+	(void)state;
+	(void)cluster_set_node(cluster, "a", "", "{}", "'cpu':'8'");
+	(void)cpus_set_topology(cluster, "a", &small);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		unsigned moved =
+			cluster_set_pod(cluster, "p", rows[i].meta, ON("a"), "{}");
+
+		if (!(moved & NEAP_MOVED_CPUS) == rows[i].moved)
+			fail_msg("row %zu: %u", i, moved);
+	}
+	neap_cluster_free(cluster);
+}
+
 static void test_a_trial_gives_cpus_back(void **state)
 {
 	struct neap_cluster *cluster = cluster_new();
@@ -540,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_recount),
 		cmocka_unit_test(test_nothing_is_given_twice),
 		cmocka_unit_test(test_topology_before_and_after_its_node),
+		cmocka_unit_test(test_what_a_status_moved),
 		cmocka_unit_test(test_a_trial_gives_cpus_back),
 		cmocka_unit_test(test_what_is_kept_from_pods),
 		cmocka_unit_test(test_arguments),

@@ -200,6 +200,12 @@ static bool keeps_room(const struct neap_pod *before, const struct neap_pod *pod
 	       has_same_cpus(before, pod);
 }
 
+/* CPUs and amounts of NUMA nodes that it has, as it says itself. */
+static const char *status_of(const struct neap_pod *pod)
+{
+	return pod->cpus && pod->cpus->status ? pod->cpus->status : "";
+}
+
 static unsigned compare(const struct neap_pod *before, const struct neap_pod *pod)
 {
 	unsigned room;
@@ -213,6 +219,8 @@ static unsigned compare(const struct neap_pod *before, const struct neap_pod *po
 	if (!is)
 		return 0;
 	room = is_smaller(before, pod) ? NEAP_MOVED_ROOM : 0;
+	if (strcmp(status_of(before), status_of(pod)) != 0)
+		room |= NEAP_MOVED_CPUS;
 	return NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | room;
 }
 

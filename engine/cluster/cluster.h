@@ -121,7 +121,7 @@ enum {
 	NEAP_MOVED_POD_PLACED = 32, /* or its labels changed */
 	NEAP_MOVED_OTHER = 64,      /* images, annotations, a status */
 	NEAP_MOVED_LOAD = 128,      /* a report of a node, or its limits */
-	NEAP_MOVED_CPUS = 256,      /* a topology, or how a node gives out its CPUs */
+	NEAP_MOVED_CPUS = 256,      /* a topology, how CPUs are given out, who has them */
 	NEAP_MOVED_VOLUMES = 512,   /* a volume, a claim, or a class of storage */
 	NEAP_MOVED_RESERVATION =
 		1024, /* one can be used, or is gone, or has less in use */
