@@ -365,6 +365,61 @@ static void test_objects(void **state)
 static void test_trim(void **state)
 {
 	struct neap_resources *resources = neap_resources_new();
+/* Zones and resources beside those that count, more than there is room for: those that count are there. */
+static void test_many(void **state)
+{
+	struct neap_topology *topology = machine();
+	struct neap_resources *resources = neap_resources_new();
+	json_t *object = json_object(), *zones = json_array(), *list = json_array();
+	struct neap_numa_facts facts;
+	struct neap_numa_node *node;
+	struct neap_numa_spec spec;
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		(void)snprintf(name, sizeof(name), "x.y/r%d", i);
+		json_array_append_new(
+			list, json_pack("{s:s, s:i}", "name", name, "allocatable", i));
+		json_array_append_new(
+			zones, json_pack("{s:s, s:s}", "name", name, "type", "Device"));
+	}
+	json_array_append_new(
+		list, json_pack("{s:s, s:s}", "name", "memory", "allocatable", "8Gi"));
+	json_array_append_new(list,
+			      json_pack("{s:s, s:i}", "name", "cpu", "allocatable", 8));
+	for (int i = 63; i >= 0; i--) {
+		(void)snprintf(name, sizeof(name), "node-%d", i);
+		json_array_append_new(zones,
+				      json_pack("{s:s, s:s, s:O}", "name", name, "type",
+						"Node", "resources", list));
+	}
+	json_array_append_new(zones,
+			      json_pack("{s:s, s:s}", "name", "node-3", "type", "Node"));
+	json_object_set_new(object, "zones", zones);
+	assert_int_equal(neap_numa_facts_read(object, resources, &facts, NULL), 0);
+	assert_true(facts.has_left_out);
+	assert_int_equal(facts.zone_count, 64);
+	spec = (struct neap_numa_spec){.resources = resources,
+				       .topology = topology,
+				       .zones = facts.zones,
+				       .zone_count = facts.zone_count};
+	for (size_t i = 0; i < 60; i++)
+		facts.zones[0].total.of[i].resource = (uint32_t)(500 + i);
+	assert_int_equal(neap_numa_node_new(&spec, &node, NULL), 0);
+	assert_true(node->has_left_out);
+	assert_int_equal(node->resource_count, NEAP_NUMA_RESOURCES_MAX);
+	assert_int_equal(neap_numa_node_resource(node, NEAP_RESOURCE_MEMORY), 0);
+	assert_int_equal(neap_numa_node_resource(node, NEAP_RESOURCE_CPU), 1);
+	assert_int_equal(node->total[1], 8000);
+	neap_numa_node_free(node);
+	neap_numa_facts_done(&facts);
+	json_decref(list);
+	json_decref(object);
+	neap_resources_free(resources);
+	(void)neap_topology_unref(topology);
+}
+
 	json_t *annotation = json_loads("{\"resources\": {\"cpu\": \"-3\", \"memory\": "
 					"\"1Ti\", \"kubernetes.io/batch-cpu\": 5}, "
 					"\"reservedCPUs\": \"4-3x\"}",
@@ -495,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_reservation_of_wrong_form),
 		cmocka_unit_test(test_score_of_one),
 		cmocka_unit_test(test_without_memory),
+		cmocka_unit_test(test_many),
 	};
 
 	neap_json_setup();

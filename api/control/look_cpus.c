@@ -434,6 +434,8 @@ json_t *look_cpus_json(const struct neap_look_view *view,
 					   : "its NodeResourceTopology is not told");
 		return row;
 	}
+	if (!node->trouble)
+		neap_json_set_text(row, "warning", cpus->trouble);
 	done = add_summary(row, cpus);
 	if (done && !is_summary) {
 		object = neap_object_tree(stored);

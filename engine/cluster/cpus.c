@@ -265,6 +265,8 @@ static int make_numa(struct neap_cluster *cluster,
 		return neap_error_nomem(err);
 	if (ret < 0)
 		book->trouble = "its topology cannot be used";
+	else if (facts->has_left_out || book->numa->has_left_out)
+		book->trouble = "resources of its NUMA nodes are left out";
 	return 0;
 }
 

@@ -30,7 +30,8 @@ struct neap_cpus {
 	struct neap_cpu_rule rule;
 	bool is_most_allocated;    /* the node's label, else the arguments */
 	struct neap_cpu_load load; /* of an amplified node; ratio 1: not */
-	const char *trouble; /* why its topology cannot be used; then numa is NULL */
+	/* What of its topology cannot be used, or, where numa is NULL, why none of it; NULL: nothing. */
+	const char *trouble;
 	/* There was no memory for what some pod has: nothing may be given before the next neap_cluster_settle that has. */
 	bool is_stale;
 };

@@ -39,27 +39,37 @@ int neap_numa_node_cpus_in(const struct neap_numa_node *node, int zone,
 
 /* --- making one --- */
 
-static int add_resources(struct neap_numa_node *node, const struct neap_amounts *amounts,
-			 struct neap_error *err)
+static void add_resource(struct neap_numa_node *node, uint32_t resource)
 {
-	for (size_t i = 0; i < amounts->count; i++) {
-		if (neap_numa_node_resource(node, amounts->of[i].resource) >= 0)
-			continue;
-		if (node->resource_count == NEAP_NUMA_RESOURCES_MAX)
-			return neap_error_set(err, NEAP_ETOOLARGE,
-					      "more than %d resources in NUMA nodes",
-					      NEAP_NUMA_RESOURCES_MAX);
-		node->ratio[node->resource_count] = 1;
-		node->resource[node->resource_count++] = amounts->of[i].resource;
+	if (neap_numa_node_resource(node, resource) >= 0)
+		return;
+	if (node->resource_count == NEAP_NUMA_RESOURCES_MAX) {
+		node->has_left_out = true;
+		return;
 	}
-	return 0;
+	node->ratio[node->resource_count] = 1;
+	node->resource[node->resource_count++] = resource;
+}
+
+/* In the order of the zones; CPU and memory of any of them before all others. */
+static void add_resources(struct neap_numa_node *node, const struct neap_numa_spec *spec)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < spec->zone_count; i++) {
+			const struct neap_amounts *total = &spec->zones[i].total;
+
+			for (size_t k = 0; k < total->count; k++)
+				if ((total->of[k].resource > NEAP_RESOURCE_MEMORY) ==
+				    (pass > 0))
+					add_resource(node, total->of[k].resource);
+		}
 }
 
 static int count_zones(struct neap_numa_node *node, const struct neap_numa_spec *spec,
 		       struct neap_error *err)
 {
 	for (size_t i = 0; i < spec->zone_count; i++) {
-		int number = spec->zones[i].node, ret;
+		int number = spec->zones[i].node;
 
 		if (number < 0 || number >= NEAP_NUMA_NODES_MAX ||
 		    node->nodes >> number & 1)
@@ -67,10 +77,8 @@ static int count_zones(struct neap_numa_node *node, const struct neap_numa_spec 
 					      "NUMA node %d is there twice, or above %d",
 					      number, NEAP_NUMA_NODES_MAX - 1);
 		node->nodes |= UINT64_C(1) << number;
-		ret = add_resources(node, &spec->zones[i].total, err);
-		if (ret < 0)
-			return ret;
 	}
+	add_resources(node, spec);
 	for (uint64_t left = node->nodes; left != 0; left &= left - 1)
 		node->zone_node[node->zone_count++] = __builtin_ctzll(left);
 	for (size_t i = 0; i < spec->ratio_count; i++) {
@@ -91,8 +99,10 @@ static void fill_cells(struct neap_numa_node *node, const struct neap_numa_spec 
 
 		for (size_t k = 0; k < total->count; k++) {
 			int at = neap_numa_node_resource(node, total->of[k].resource);
-			double ratio = spec->is_amplified ? 1 : node->ratio[at];
+			double ratio = spec->is_amplified || at < 0 ? 1 : node->ratio[at];
 
+			if (at < 0)
+				continue;
 			node->reported[zone] |= (uint16_t)(1U << at);
 			node->total[zone * node->resource_count + at] =
 				neap_numa_amplify(total->of[k].amount, ratio);

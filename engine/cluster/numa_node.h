@@ -9,7 +9,7 @@
 #include "engine/machine/accumulator.h"
 #include "engine/machine/numa_hint.h"
 
-/* Resources of the zones of one node. */
+/* Resources of the zones of one node; there are no zones for further ones. */
 #define NEAP_NUMA_RESOURCES_MAX 16
 #define NEAP_NUMA_CELLS_MAX     (NEAP_NUMA_NODES_MAX * NEAP_NUMA_RESOURCES_MAX)
 
@@ -52,8 +52,9 @@ struct neap_numa_node {
 	int max_refs;
 	uint64_t *reserved; /* slots */
 	int zone_count, resource_count;
-	uint64_t nodes;                         /* of all zones */
-	int zone_node[NEAP_NUMA_NODES_MAX];     /* ascending */
+	bool has_left_out;                  /* resources beyond NEAP_NUMA_RESOURCES_MAX */
+	uint64_t nodes;                     /* of all zones */
+	int zone_node[NEAP_NUMA_NODES_MAX]; /* ascending */
 	uint16_t reported[NEAP_NUMA_NODES_MAX]; /* resources of a zone, as bits */
 	uint32_t resource[NEAP_NUMA_RESOURCES_MAX];
 	double ratio[NEAP_NUMA_RESOURCES_MAX]; /* 1: none */
@@ -65,7 +66,8 @@ struct neap_numa_node {
 	size_t pod_count, pod_size;
 };
 
-/* NEAP_EINVAL: no usable topology, a zone twice or beyond NEAP_NUMA_NODES_MAX; NEAP_ETOOLARGE, NEAP_ENOMEM. */
+/* NEAP_EINVAL: no usable topology, a zone twice or beyond NEAP_NUMA_NODES_MAX; NEAP_ETOOLARGE, NEAP_ENOMEM. Of more
+ * than NEAP_NUMA_RESOURCES_MAX resources CPU and memory are there, and the first others. */
 int neap_numa_node_new(const struct neap_numa_spec *spec, struct neap_numa_node **ret,
 		       struct neap_error *err);
 void neap_numa_node_free(struct neap_numa_node *node); /* NULL is fine */

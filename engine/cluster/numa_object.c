@@ -131,24 +131,45 @@ static int zone_number(const json_t *zone)
 	return number >= 0 && number < NEAP_NUMA_NODES_MAX ? (int)number : -1;
 }
 
-static int read_zone(const json_t *zone, struct neap_resources *resources,
-		     struct neap_numa_zone *to, struct neap_error *err)
+static int read_resource(const json_t *item, struct neap_resources *resources,
+			 struct neap_numa_zone *to, struct neap_error *err)
 {
-	const json_t *item;
-	size_t i;
+	json_t *one = json_object(), *value = json_object_get(item, "allocatable");
+	int failed;
 
-	json_array_foreach (json_object_get(zone, "resources"), i, item) {
-		json_t *one = json_object(),
-		       *value = json_object_get(item, "allocatable");
-		int failed = 0;
+	if (!one || (value && json_object_set(one, text_of(item, "name"), value) < 0))
+		failed = neap_error_nomem(err);
+	else
+		failed = neap_amounts_read(&to->total, one, resources, err);
+	json_decref(one);
+	return failed;
+}
 
-		if (!one ||
-		    (value && json_object_set(one, text_of(item, "name"), value) < 0))
-			failed = neap_error_nomem(err);
-		else
-			failed = neap_amounts_read(&to->total, one, resources, err);
-		json_decref(one);
-		if (failed < 0) {
+static bool is_basic(const json_t *item)
+{
+	const char *name = text_of(item, "name");
+
+	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0;
+}
+
+/* CPU and memory first: of names that are too many it is others that are left out. */
+static int read_zone(const json_t *zone, struct neap_resources *resources,
+		     struct neap_numa_zone *to, bool *ret_left_out,
+		     struct neap_error *err)
+{
+	const json_t *list = json_object_get(zone, "resources");
+	size_t count = json_array_size(list);
+
+	for (size_t i = 0; i < count * 2; i++) {
+		const json_t *item = json_array_get(list, i % count);
+		int failed;
+
+		if (is_basic(item) != (i < count))
+			continue;
+		failed = read_resource(item, resources, to, err);
+		if (failed == -NEAP_ETOOLARGE) {
+			*ret_left_out = true;
+		} else if (failed < 0) {
 			(void)neap_error_wrap(err, "%s", text_of(zone, "name"));
 			return failed;
 		}
@@ -179,20 +200,21 @@ static int read_zones(const json_t *list, struct neap_resources *resources,
 	const json_t *zone;
 	uint64_t seen = 0;
 
+	/* Each of them once at most; others may be among them. */
 	if (count > NEAP_NUMA_NODES_MAX)
-		return neap_error_set(err, NEAP_EINVAL, "more than %d zones",
-				      NEAP_NUMA_NODES_MAX);
+		count = NEAP_NUMA_NODES_MAX;
 	ret->zones = neap_alloc_array(count, sizeof(*ret->zones));
 	if (!ret->zones)
 		return neap_error_nomem(err);
 	json_array_foreach (list, i, zone) {
-		struct neap_numa_zone *to = &ret->zones[ret->zone_count];
-		int failed;
+		int number = zone_number(zone), failed;
+		struct neap_numa_zone *to;
 
-		to->node = zone_number(zone);
-		if (to->node < 0 || seen >> to->node & 1)
+		if (number < 0 || seen >> number & 1)
 			continue;
-		failed = read_zone(zone, resources, to, err);
+		to = &ret->zones[ret->zone_count];
+		to->node = number;
+		failed = read_zone(zone, resources, to, &ret->has_left_out, err);
 		if (failed < 0)
 			return failed;
 		seen |= UINT64_C(1) << to->node;

@@ -18,6 +18,7 @@ struct neap_numa_facts {
 	enum neap_numa_policy numa;
 	bool is_kubelet_full;
 	bool is_amplified; /* it has ratios of its own in the zones */
+	bool has_left_out; /* resources of zones, as there are too many */
 };
 
 /* What cannot be read of the annotations is passed over, as if it was not there. neap_numa_facts_done in any case.
