@@ -53,6 +53,37 @@ static void test_parse(void **state)
 	}
 }
 
+static void test_note(void **state)
+{
+	static const struct {
+		const char *text, *want; /* NULL: an error */
+	} rows[] = {
+		{"{\"a\":1}", "{\"a\":1}"},
+		{"[]", "[]"},
+		{"null", "{}"},
+		{" null\n", "{}"},
+		{"nullx", NULL},
+		{"null null", NULL},
+		{"5", NULL},
+		{"\"null\"", NULL},
+		{"", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *json = NULL;
+		json_error_t where;
+		int rc = neap_json_parse_note(rows[i].text, &json, &where);
+		char *got = rc == 0 ? json_dumps(json, JSON_COMPACT) : NULL;
+
+		if (rc != (rows[i].want ? 0 : -NEAP_EINVAL) ||
+		    (got && strcmp(got, rows[i].want) != 0))
+			fail_msg("%s: %d %s", rows[i].text, rc, got ? got : "");
+		free(got);
+		json_decref(json);
+	}
+}
+
 /* What is read and written without jansson is what jansson reads and writes. */
 static void as_jansson(const char *from, size_t len, size_t flags)
 {
@@ -300,9 +331,10 @@ static void test_full_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),     cmocka_unit_test(test_fast),
-		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_utf8),      cmocka_unit_test(test_full_buffer),
+		cmocka_unit_test(test_parse),       cmocka_unit_test(test_note),
+		cmocka_unit_test(test_fast),        cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_failures),    cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_full_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

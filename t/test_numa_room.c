@@ -306,6 +306,9 @@ static void test_status(void **state)
 	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_CPU)], 0);
 	assert_int_equal(cells[neap_numa_node_resource(node, NEAP_RESOURCE_MEMORY)],
 			 1536LL << 20);
+	assert_int_equal(
+		neap_numa_status_read(node, "null", resources, cpus, cells, NULL), 0);
+	assert_int_equal(cpus[0], 0);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(bad); i++)
 		assert_int_equal(
 			neap_numa_status_read(node, bad[i], resources, cpus, cells, NULL),
@@ -362,9 +365,6 @@ static void test_objects(void **state)
 	}
 }
 
-static void test_trim(void **state)
-{
-	struct neap_resources *resources = neap_resources_new();
 /* Zones and resources beside those that count, more than there is room for: those that count are there. */
 static void test_many(void **state)
 {
@@ -420,6 +420,9 @@ static void test_many(void **state)
 	(void)neap_topology_unref(topology);
 }
 
+static void test_trim(void **state)
+{
+	struct neap_resources *resources = neap_resources_new();
 	json_t *annotation = json_loads("{\"resources\": {\"cpu\": \"-3\", \"memory\": "
 					"\"1Ti\", \"kubernetes.io/batch-cpu\": 5}, "
 					"\"reservedCPUs\": \"4-3x\"}",
@@ -546,11 +549,11 @@ int main(void)
 		cmocka_unit_test(test_handed_back),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_reservation_of_wrong_form),
 		cmocka_unit_test(test_score_of_one),
 		cmocka_unit_test(test_without_memory),
-		cmocka_unit_test(test_many),
 	};
 
 	neap_json_setup();

@@ -155,6 +155,27 @@ static void test_bad_pods(void **state)
 	neap_resources_free(resources);
 }
 
+/* Of the text null there is nothing but that it is there. */
+static void test_null(void **state)
+{
+	static const char note[] = "'annotations':{'scheduling.koordinator.sh/"
+				   "reservation-affinity':'null','scheduling.koordinator."
+				   "sh/exact-match-reservation':'null'}";
+	struct neap_resources *resources = neap_resources_new();
+	struct neap_pod *pod = cluster_pod(resources, "p", note, "{}", "{}");
+	struct neap_arena arena = {0};
+	struct neap_reserve_ask ask;
+	struct neap_error err = {0};
+
+	(void)state;
+	assert_int_equal(read_ask(resources, pod, &arena, &ask, &err), 0);
+	assert_true(ask.has_affinity && !ask.has_terms && !ask.name);
+	assert_int_equal(ask.exact_count, 0);
+	neap_arena_done(&arena);
+	(void)neap_pod_unref(pod);
+	neap_resources_free(resources);
+}
+
 /* --- statuses --- */
 
 static json_t *tree_of(const char *text)
@@ -502,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_bad_input),
 		cmocka_unit_test(test_bad_pods),
+		cmocka_unit_test(test_null),
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_owners_of_a_status),
 		cmocka_unit_test(test_times),

@@ -95,6 +95,18 @@ int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 	return 0;
 }
 
+int neap_json_parse_note(const char *text, json_t **ret, json_error_t *ret_where)
+{
+	size_t len = strspn(text, " \t\r\n");
+
+	if (strncmp(text + len, "null", 4) == 0) {
+		len += 4;
+		if (text[len + strspn(text + len, " \t\r\n")] == '\0')
+			text = "{}";
+	}
+	return neap_json_parse(text, strlen(text), 0, ret, ret_where);
+}
+
 uint64_t neap_json_failures(void)
 {
 	return failures;

@@ -18,6 +18,10 @@ char *neap_json_dump(const json_t *json, size_t flags);
 int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 		    json_error_t *ret_where);
 
+/* The same for the text of an annotation: an object or a list. null says nothing, which the reference takes as an object
+ * without members; so does this. */
+int neap_json_parse_note(const char *text, json_t **ret, json_error_t *ret_where);
+
 /* Gives jansson the allocator that neap_json_parse and neap_json_failures need. For the start of a
  * program, before it makes JSON on a second thread. */
 void neap_json_setup(void);

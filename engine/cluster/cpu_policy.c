@@ -32,7 +32,7 @@ static int parse(const char *what, const char *text, json_t **ret, struct neap_e
 	*ret = NULL;
 	if (!text)
 		return 0;
-	failed = neap_json_parse(text, strlen(text), 0, ret, &where);
+	failed = neap_json_parse_note(text, ret, &where);
 	if (failed == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	if (failed == 0 && json_is_object(*ret))

@@ -30,7 +30,7 @@ static bool annotation(struct neap_cluster_node *node, const json_t *notes,
 	*ret = NULL;
 	if (!*text)
 		return true;
-	failed = neap_json_parse(text, strlen(text), 0, ret, &where);
+	failed = neap_json_parse_note(text, ret, &where);
 	if (failed == -NEAP_ENOMEM)
 		return false;
 	if (failed < 0 || !json_is_object(*ret)) {

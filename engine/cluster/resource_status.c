@@ -66,7 +66,7 @@ int neap_resource_status_read(const char *text, struct neap_resource_status *ret
 		*ret = status;
 		return 0;
 	}
-	failed = neap_json_parse(text, strlen(text), 0, &status.tree, &where);
+	failed = neap_json_parse_note(text, &status.tree, &where);
 	if (failed == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	if (failed < 0)

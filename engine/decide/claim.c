@@ -155,7 +155,7 @@ static bool put_spec(json_t *notes, const struct neap_pod *pod,
 
 	if (!claim->choice.is_binding)
 		return true;
-	if (text && neap_json_parse(text, strlen(text), 0, &before, &where) < 0)
+	if (text && neap_json_parse_note(text, &before, &where) < 0)
 		return false;
 	spec = neap_cpu_spec_write(before, &claim->choice);
 	is_put = spec && ((before && json_equal(spec, before)) ||

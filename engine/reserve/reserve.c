@@ -41,7 +41,7 @@ int neap_reserve_annotation(const json_t *annotations, const char *key, json_t *
 	*ret = NULL;
 	if (!text || !*text)
 		return 0;
-	rc = neap_json_parse(text, strlen(text), 0, ret, &where);
+	rc = neap_json_parse_note(text, ret, &where);
 	if (rc == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	return rc < 0 ? neap_error_set(err, NEAP_EINVAL, "annotation %s: %s", key,
