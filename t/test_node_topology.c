@@ -132,7 +132,7 @@ static void test_node_and_pods(void **arg)
 		"{'metadata':{'name':'p','labels':{'koordinator.sh/qosClass':'LSR'},"
 		"'annotations':{'scheduling.koordinator.sh/resource-status':"
 		"'{\\'cpuset\\':\\'%d\\'}'}},'spec':{'nodeName':'n1','containers':"
-		"[{'name':'c','image':'i'}]}}",
+		"[{'name':'c','image':'i','resources':{'requests':{'cpu':'1'}}}]}}",
 		first_cpu(state));
 	assert_int_equal(kube_ask(state->rig, "POST " KEEP_PODS, body), 201);
 	for (int i = 0; i < 1000; i++) {

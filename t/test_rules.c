@@ -441,6 +441,63 @@ static const struct rules_row updates[] = {
 	 "NodeSelectorTerms list are allowed\n" UPDATE "spec.affinity has changed"},
 };
 
+#define QOS(text)        "metadata/labels/koordinator.sh~1qosClass='" text "'; "
+#define CLASS(text)      "metadata/labels/koordinator.sh~1priority-class='" text "'; "
+#define ASKS(text)       "spec/initContainers-; @resources={'requests':{'cpu':'" text "'}}"
+#define PRIORITY(number) "spec/priority=" number "; "
+#define AT_QOS           "metadata.labels[koordinator.sh/qosClass]: "
+#define AT_CLASS         "metadata.labels[koordinator.sh/priority-class]: "
+#define AT_CPUS          "spec.containers[*].resources.requests: "
+
+static const struct rules_row classes[] = {
+	{"Pod", QOS("LSR") "spec/priority-; " ASKS("2"), NULL, ""},
+	{"Pod", QOS("LSR") PRIORITY("0") ASKS("2"), NULL, ""},
+	{"Pod", QOS("LSR") PRIORITY("9000") ASKS("2"), NULL, ""},
+	{"Pod", QOS("LSR") PRIORITY("100") CLASS("koord-prod") ASKS("2"), NULL, ""},
+	{"Pod", QOS("LSR") PRIORITY("100") ASKS("2"), NULL, AT_QOS "Forbidden: LSR *"},
+	{"Pod", QOS("LSR") PRIORITY("9000") CLASS("koord-mid") ASKS("2"), NULL,
+	 AT_QOS "Forbidden: LSR goes with the class koord-prod only: the label "
+		"koordinator.sh/priority-class, or a priority from 9000 to 9999"},
+	{"Pod", QOS("LSR") CLASS("other") ASKS("2"), NULL, AT_QOS "Forbidden: LSR *"},
+	{"Pod", QOS("LSE") PRIORITY("100") ASKS("2"), NULL, ""},
+	{"Pod", QOS("LSE") PRIORITY("9999") ASKS("1500m"), NULL,
+	 AT_CPUS "Invalid value: \"1500m\": the CPUs that LSR and LSE pods ask for must "
+		 "be whole ones"},
+	{"Pod", QOS("LSR") PRIORITY("0") ASKS("0"), NULL,
+	 AT_CPUS "Required value: LSR and LSE pods ask for CPUs"},
+	{"Pod",
+	 QOS("LSR") PRIORITY("0")
+		 ASKS("1500m") "; spec/containers/1={'name':'b','image':'b',"
+			       "'resources':{'requests':{'cpu':'500m'}}}",
+	 NULL, ""},
+	{"Pod", QOS("LS") PRIORITY("100") ASKS("100m"), NULL, ""},
+	{"Pod", QOS("BE") PRIORITY("0"), NULL, ""},
+	{"Pod", QOS("BE") PRIORITY("5500"), NULL, ""},
+	{"Pod", QOS("BE") PRIORITY("9500"), NULL, AT_QOS "Forbidden: BE goes with *"},
+	{"Pod", QOS("BE") PRIORITY("100"), NULL, AT_QOS "Forbidden: BE goes with *"},
+	{"Pod", QOS("BE") PRIORITY("9500") CLASS("koord-batch"), NULL, ""},
+	/* Those that are there stay as they are, whatever they are. */
+	{"Pod", QOS("LSR") CLASS("koord-free") "metadata/labels/a='b'",
+	 QOS("LSR") CLASS("koord-free"), ""},
+	{"Pod", QOS("LSR"), QOS("LSE"),
+	 AT_QOS "Invalid value: \"LSR\": field is immutable"},
+	{"Pod", "", QOS("BE"), AT_QOS "Invalid value: \"\": field is immutable"},
+	{"Pod", QOS("one"), QOS("other"), ""},
+	{"Pod", PRIORITY("9500") CLASS("koord-prod"), PRIORITY("9500"), ""},
+	{"Pod", CLASS("koord-prod"), "",
+	 AT_CLASS "Invalid value: \"koord-prod\": field is immutable"},
+	{"Pod", "metadata/labels/koordinator.sh~1priority='2'",
+	 "metadata/labels/koordinator.sh~1priority='1'",
+	 "metadata.labels[koordinator.sh/priority]: Invalid value: \"2\": field is "
+	 "immutable"},
+};
+
+static void test_classes(void **state)
+{
+	(void)state;
+	rules_rows(classes, NEAP_ARRAY_LEN(classes));
+}
+
 static void test_containers(void **state)
 {
 	(void)state;
@@ -465,14 +522,14 @@ static void test_short(void **state)
 	rules_rows_short(containers, NEAP_ARRAY_LEN(containers));
 	rules_rows_short(placement, NEAP_ARRAY_LEN(placement));
 	rules_rows_short(updates, NEAP_ARRAY_LEN(updates));
+	rules_rows_short(classes, NEAP_ARRAY_LEN(classes));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_placement),
-		cmocka_unit_test(test_updates),
+		cmocka_unit_test(test_containers), cmocka_unit_test(test_placement),
+		cmocka_unit_test(test_updates),    cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_short),
 	};
 

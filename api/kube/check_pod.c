@@ -377,12 +377,14 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 {
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *old = json_object_get(before, "spec");
-	size_t from = causes->count;
+	size_t from;
 
 	if (spec == NULL) {
 		neap_causes_required(causes, "spec.containers", "");
 		return;
 	}
+	rule_pod_class(object, before, causes);
+	from = causes->count;
 	/* A pod that is as it was, as when its status changes, is not looked at again. */
 	if (before != NULL && json_equal(spec, old))
 		return;

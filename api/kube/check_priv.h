@@ -125,6 +125,8 @@ struct rule_pod {
 /* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods, too; or NULL. */
 void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 		   struct neap_causes *causes);
+/* Of a whole pod: what its labels make of it (before: NULL for a new one). */
+void rule_pod_class(const json_t *pod, const json_t *before, struct neap_causes *causes);
 /* {metadata, spec} */
 void rule_pod_template(const json_t *pod_template, const json_t *claims,
 		       struct neap_causes *causes);

@@ -228,6 +228,8 @@ struct neap_pod *neap_pod_unref(struct neap_pod *pod);
  * it was, as there is no memory, or the object says something else; it is to be read as a new one. */
 bool neap_pod_bind(struct neap_pod *pod, struct neap_object *object, const char *node,
 		   const char *spec, const char *status);
+/* The CPU that a pod with this spec asks for. NEAP_EINVAL, NEAP_ETOOLARGE: what it asks for cannot be read; NEAP_ENOMEM. */
+int neap_pod_spec_cpu(const json_t *spec, int64_t *ret_milli);
 /* What it asks for of a resource, 0 when of none; and all of that, but for its being a pod. */
 int64_t neap_pod_request(const struct neap_pod *pod, uint32_t resource);
 void neap_pod_amounts(const struct neap_pod *pod, struct neap_amounts *ret);

@@ -186,6 +186,18 @@ int neap_pod_read_limits(struct neap_amounts *ret, const json_t *spec,
 	return failed;
 }
 
+int neap_pod_spec_cpu(const json_t *spec, int64_t *ret_milli)
+{
+	struct neap_resources *resources = neap_resources_new();
+	struct sums sums = {.resources = resources, .kind = "requests"};
+	int failed = resources ? sum_up(&sums, spec, NULL) : -NEAP_ENOMEM;
+
+	if (failed == 0)
+		*ret_milli = neap_amounts_get(&sums.all, NEAP_RESOURCE_CPU);
+	neap_resources_free(resources);
+	return failed;
+}
+
 bool neap_pod_resolve(struct neap_pod *pod, const struct neap_resources *resources)
 {
 	struct neap_pod_keep *keep = pod->keep && !pod->keep->name ? pod->keep : NULL;

@@ -94,9 +94,10 @@ without() { expand "$ALL" | grep -vxF "$(printf '%s\n' "$@")" | awk '
 check "a kubelet's tree" make_group "$KUBE"
 make_group "$KUBE/burstable" && make_group "$KUBE/besteffort"
 check "neapd" neapd_start --kubepods "$KUBE" --node-name here --policy none || tap_end
-check "an LSR pod of the kubelet" pod lsr LSR burstable '"cpu":"100m"'
+check "an LSR pod of the kubelet" pod lsr LSR burstable '"cpu":"1"'
 lsr=$PID lsr_dir=$DIR
-check "with a quota" set_quota "$lsr_dir" 50000
+check "an LSE pod without CPUs yet" pod lse LSE burstable '"cpu":"1"'
+check "a quota for LSR" set_quota "$lsr_dir" 50000
 set_quota "$lsr_dir/c1" 50000
 check "an LS pod" pod ls LS burstable '"cpu":"100m"'
 ls=$PID
@@ -119,8 +120,8 @@ check "other CPUs" has "$(annotate lsr "$A")" '"uid":"'
 check "it moves" comes_to "$lsr" "$A"
 check "LS goes where it was" comes_to "$ls" "$(without "$A")"
 
-label() { TYPE=application/merge-patch+json api PATCH "$PODS/lsr" -d '{"metadata":{"labels":{"koordinator.sh/qosClass":"LSE"}}}'; }
-check "now it is LSE" has "$(label)" '"uid":"'
+check "LSR gives its CPU back" has "$(annotate lsr "")" '"uid":"'
+check "which LSE gets" has "$(annotate lse "$A")" '"uid":"'
 check "BE keeps off" comes_to "$be" "$(without "$A")"
 check "the kubelet makes a container beside it" make_group "$KUBE/$be_dir/c2"
 check "with a process" run_in "$be_dir/c2"

@@ -44,7 +44,7 @@ cpus_of() { cpus_of_pid "$(pid_of "$1")"; }
 runs_on() { is "$(cpus_of "$1")" "$2"; }
 comes_to() { eventually 30 runs_on "$1" "$2"; }
 begins_on() { has "$(api GET "$PODS/$1/log")" "begins on $2."; }
-CPU='"cpu":"100m"'
+CPU='"cpu":"100m"' WHOLE='"cpu":"1"'
 
 check "a neapd that runs pods" start
 check "an LS pod" has "$(new ls LS "$CPU")" '"uid":"'
@@ -54,7 +54,7 @@ check "both" eventually 60 api_has $PODS/be '"phase":"Running"'
 check "LS on all CPUs" comes_to ls "$ALL"
 check "BE, too" comes_to be "$ALL"
 
-check "an LSR pod with a CPU" has "$(new lsr LSR "$CPU" "$(status "$B")")" '"uid":"'
+check "an LSR pod with a CPU" has "$(new lsr LSR "$WHOLE" "$(status "$B")")" '"uid":"'
 check "runs" eventually 60 api_has $PODS/lsr '"phase":"Running"'
 check "on that" comes_to lsr "$B"
 check "from its first moment on" eventually 20 begins_on lsr "$B"
@@ -85,7 +85,7 @@ check "counts" comes_to lsr "$B"
 check "it goes" remove lsr
 check "its CPU is shared again" comes_to ls "$ALL"
 
-check "an LSE pod" has "$(new lse LSE "$CPU" "$(status "$A")")" '"uid":"'
+check "an LSE pod" has "$(new lse LSE "$WHOLE" "$(status "$A")")" '"uid":"'
 check "runs on its CPU" eventually 60 begins_on lse "$A"
 check "BE keeps off" comes_to be "$(without "$A")"
 check "LS, too" comes_to ls "$(without "$A")"
