@@ -34,13 +34,14 @@ static void put_topology(struct kube_rig *rig, const char *name)
 	(void)json_object_set_new(tree, "apiVersion",
 				  json_string("topology.node.k8s.io/v1alpha1"));
 	(void)json_object_set_new(tree, "kind", json_string("NodeResourceTopology"));
-	json_array_foreach (json_object_get(tree, "zones"), i, zone)
+	json_array_foreach (json_object_get(tree, "zones"), i, zone) {
 		json_array_foreach (json_object_get(zone, "resources"), k, amount) {
 			json_t *value = json_object_get(amount, "allocatable");
 
 			(void)json_object_set(amount, "capacity", value);
 			(void)json_object_set(amount, "available", value);
 		}
+	}
 	text = json_dumps(tree, JSON_COMPACT);
 	if (kube_ask_with(rig, "POST " NRT, "Content-Type: application/json\r\n", text,
 			  strlen(text)) != 201)
