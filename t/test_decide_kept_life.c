@@ -322,11 +322,32 @@ static void test_wakes_to_take_over(void **state)
 				    false),
 			ONE("node(s) no pod match reservation with pre allocation "
 			    "required"));
+		/* Nodes are told again and again. */
+		assert_false(is_woken(rig, set_node(rig, "'labels':{}")));
 		moved = kept_set_pod(rig, pod);
 		assert_true(is_woken(rig, moved & ~(unsigned)NEAP_MOVED_RESERVATION));
 	}
 	assert_string_equal(
 		kept_decide(rig, neap_cluster_find_stand(rig->cluster, "r"), false), "a");
+	kept_free(rig);
+}
+
+/* Beside a pod in operating mode there may be no Reservation without a policy. */
+static void test_leaves_mode(void **state)
+{
+	static const char refused[] = ONE("node(s) reservation allocate policy conflict");
+	struct kept_rig *rig = kept_new();
+	struct neap_pod *stand;
+
+	(void)state;
+	(void)set_node(rig, "'labels':{}");
+	(void)kept_set_pod(rig, &(struct kept_pod){"x", "a", CPU("1"), OPERATING});
+	(void)kept_set(rig, &(struct kept_reservation){"r", NULL, CPU("1")});
+	stand = neap_cluster_find_stand(rig->cluster, "r");
+	assert_string_equal(kept_decide(rig, stand, false), refused);
+	assert_true(
+		is_woken(rig, kept_set_pod(rig, &(struct kept_pod){"x", "a", CPU("1")})));
+	assert_string_equal(kept_decide(rig, stand, false), "a");
 	kept_free(rig);
 }
 
@@ -439,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_resized),
 		cmocka_unit_test(test_wakes_by_labels),
 		cmocka_unit_test(test_wakes_to_take_over),
+		cmocka_unit_test(test_leaves_mode),
 		cmocka_unit_test(test_gives_back),
 		cmocka_unit_test(test_points),
 		cmocka_unit_test(test_chosen_rows),

@@ -226,6 +226,8 @@ static void test_long_reasons(void **state)
 {
 	static const struct cpus_machine wide = {
 		.nodes = 8, .cores = 2, .threads = 2, .more = SINGLE};
+	static const struct cpus_machine narrow = {
+		.nodes = 8, .cores = 1, .threads = 2, .more = SINGLE};
 	static const char cpu[] = "Unaligned NUMA Hint cause cpu prefer [11 0101 ",
 			  memory[] = " 11111111],memory prefer [11 0101 1001 ",
 			  end[] = " 11111111].";
@@ -254,6 +256,19 @@ static void test_long_reasons(void **state)
 	why = neap_decide_claim_why(decide, &err);
 	assert_non_null(strstr(out.data, why));
 	assert_true(strlen(why) > 4000);
+	/* With what another node says they are too long to be whole. */
+	(void)cluster_set_node(cluster, "b", "", "{}",
+			       "'cpu':'16','memory':'32Gi','pods':'9'");
+	(void)cpus_set_topology(cluster, "b", &narrow);
+	assert_int_equal(neap_decide_pod(decide, pod, &choice, &err), 0);
+	neap_buf_clear(&out);
+	neap_decide_explain(decide, &out);
+	assert_in_range(out.len, 8192, 8300);
+	assert_non_null(
+		strstr(out.data, ": 1 Unaligned NUMA Hint cause cpu prefer [0111 "));
+	assert_non_null(
+		strstr(out.data, "..., 1 Unaligned NUMA Hint cause cpu prefer [11 "));
+	assert_string_equal(out.data + out.len - 4, "....");
 	neap_buf_done(&out);
 	neap_decide_free(decide);
 	neap_cluster_free(cluster);

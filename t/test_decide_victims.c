@@ -25,6 +25,7 @@ static const struct {
 	const char *meta, *status;
 	bool is_victim; /* it was asked to go before */
 	size_t count;
+	const char *between; /* a status that came first; NULL: none */
 } rows[] = {
 	{GOING, "{}", false, 1}, /* by its user */
 	{GOING, "{}", true, 0},
@@ -34,6 +35,11 @@ static const struct {
 	{GOING, TARGET("False", "PreemptionByScheduler"), false, 1},
 	{GOING, TARGET("True", "EvictionByEvictionAPI"), false, 1},
 	{GOING, "{'conditions':[{'type':7}]}", false, 1},
+	/* It was told why, and goes. */
+	{GOING, TARGET("True", "PreemptionByScheduler"), true, 0,
+	 TARGET("True", "PreemptionByScheduler")},
+	/* It was not asked after all, and its user has it go. */
+	{GOING, "{}", true, 1, "{}"},
 };
 
 static void check(size_t row)
@@ -53,6 +59,9 @@ static void check(size_t row)
 	if (rows[row].is_victim)
 		neap_cluster_mark_victim(
 			neap_cluster_find_pod(cluster, "default", "low"));
+	if (rows[row].between)
+		(void)cluster_set_pod(cluster, "low", "", ASKS(",'nodeName':'a'", "1"),
+				      rows[row].between);
 	(void)cluster_set_pod(cluster, "low", rows[row].meta,
 			      ASKS(",'nodeName':'a'", "1"), rows[row].status);
 	pod = neap_cluster_find_pod(cluster, "default", "new");

@@ -455,10 +455,13 @@ static void test_reservation_of_wrong_form(void **state)
 	static const struct {
 		const char *text;
 		int wanted;
+		int64_t milli;
 	} table[] = {
 		{"{\"resources\": {\"cpu\": 2}, \"reservedCPUs\": null, "
 		 "\"applyPolicy\": \"\"}",
-		 0},
+		 0, 2000},
+		/* One that no machine has counts, too. */
+		{"{\"resources\": {\"cpu\": 4}, \"reservedCPUs\": \"0,9000\"}", 0, 2000},
 		{"{\"resources\": {\"cpu\": 2}, \"reservedCPUs\": 1}", -NEAP_EINVAL},
 		{"{\"resources\": {\"cpu\": 2}, \"applyPolicy\": true}", -NEAP_EINVAL},
 		{"{\"resources\": [2], \"reservedCPUs\": \"1\"}", -NEAP_EINVAL},
@@ -476,6 +479,10 @@ static void test_reservation_of_wrong_form(void **state)
 
 		if (got != table[i].wanted)
 			fail_msg("%s: %d", table[i].text, got);
+		if (got == 0)
+			assert_int_equal(
+				neap_amounts_get(&reserve.amounts, NEAP_RESOURCE_CPU),
+				table[i].milli);
 		json_decref(annotation);
 	}
 	neap_resources_free(resources);

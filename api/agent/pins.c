@@ -215,7 +215,7 @@ static void add_cpus(struct neap_cpuset *to, const json_t *object, const char *m
 {
 	struct neap_cpuset cpus;
 
-	if (neap_cpuset_parse(&cpus, text_of(object, member), NULL) == 0)
+	if (neap_cpuset_parse_told(&cpus, text_of(object, member), NULL) == 0)
 		neap_cpuset_or(to, to, &cpus);
 }
 

@@ -228,7 +228,7 @@ static bool add_reserved(json_t *rows, const char *cpus, const char *why,
 	struct neap_cpuset set;
 	json_t *row;
 
-	if (neap_cpuset_parse(&set, cpus, NULL) < 0 || neap_cpuset_is_empty(&set))
+	if (neap_cpuset_parse_told(&set, cpus, NULL) < 0 || neap_cpuset_is_empty(&set))
 		return true;
 	row = json_pack("{s:o, s:s}", "cpus", list_of(&set), "why", why);
 	if (row)
@@ -294,7 +294,7 @@ static bool add_pools(json_t *rows, const json_t *object, const char *name,
 	json_array_foreach (list, i, item) {
 		struct neap_cpuset set;
 
-		if (neap_cpuset_parse(&set, text_of(item, "cpuset"), NULL) < 0)
+		if (neap_cpuset_parse_told(&set, text_of(item, "cpuset"), NULL) < 0)
 			continue;
 		done = done &&
 		       json_array_append_new(

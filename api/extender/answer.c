@@ -93,9 +93,11 @@ static const char *reason(struct reasons *reasons, uint32_t code)
 	reasons->of[at].code = code;
 	text = neap_decide_reason(reasons->decide, code, buf, sizeof(buf));
 	for (size_t i = 0; i < reasons->len_max && text[i]; i++) {
-		if (needs_escape(text[i]))
-			neap_buf_addc(to, '\\');
-		neap_buf_addc(to, printable(text[i]));
+		char escaped[] = {'\\', printable(text[i])};
+		bool needs = needs_escape(text[i]);
+
+		/* Both or none, where the buffer ends. */
+		neap_buf_add(to, escaped + !needs, 1 + (size_t)needs);
 	}
 	return to->data;
 }

@@ -291,7 +291,7 @@ static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 {
 	struct neap_cpuset had;
 
-	if (!holder->cpus || neap_cpuset_parse(&had, holder->cpus, NULL) < 0)
+	if (!holder->cpus || neap_cpuset_parse_told(&had, holder->cpus, NULL) < 0)
 		return -1;
 	neap_cpuset_and(&had, &had, wanted);
 	for (int cpu = -1; (cpu = neap_cpuset_next(&had, cpu)) >= 0;)
@@ -379,7 +379,7 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before)
 		return nomem(call);
 	/* A list that cannot be read gives nobody a CPU. */
 	if (!text || has_them(before, node, text, &is_short) ||
-	    neap_cpuset_parse(&wanted, text, NULL) < 0) {
+	    neap_cpuset_parse_told(&wanted, text, NULL) < 0) {
 		free(text);
 		return is_short ? nomem(call) : 0;
 	}

@@ -259,7 +259,10 @@ static void keep_trials(struct neap_pod *pod, const struct neap_pod *before)
 {
 	pod->trials_begin = before->trials_begin;
 	pod->trials_next = before->trials_next;
-	pod->seat.is_victim = before->seat.is_victim;
+	/* Until it is told to go; what else happens to it means that it was not asked to. */
+	pod->seat.is_victim =
+		before->seat.is_victim &&
+		(pod->object->is_deleting || pod->is_preempted > before->is_preempted);
 	/* Of a stand also where room is made. */
 	if (neap_pod_is_stand(pod) && *before->nominated)
 		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);

@@ -93,7 +93,7 @@ static int read_pods(const json_t *state, struct neap_kubelet_facts *ret,
 		json_object_foreach (containers, name, cpus) {
 			const char *text = json_string_value(cpus);
 
-			if (text && neap_cpuset_parse(&some, text, NULL) == 0)
+			if (text && neap_cpuset_parse_told(&some, text, NULL) == 0)
 				neap_cpuset_or(&pod->cpus, &pod->cpus, &some);
 		}
 		ret->pod_count += !neap_cpuset_is_empty(&pod->cpus);
@@ -124,7 +124,7 @@ int neap_kubelet_facts_read(const json_t *state, const json_t *config,
 	(void)neap_strcopy(ret->topology_policy, sizeof(ret->topology_policy),
 			   *policy != '\0' ? policy : "none");
 	ret->is_pod_scope = strcmp(text_of(config, "topologyManagerScope"), "pod") == 0;
-	if (neap_cpuset_parse(&ret->reserved, text_of(config, "reservedSystemCPUs"),
+	if (neap_cpuset_parse_told(&ret->reserved, text_of(config, "reservedSystemCPUs"),
 			      NULL) < 0)
 		neap_cpuset_clear(&ret->reserved);
 	ret->reserved_milli = reserved_of(config, "cpu", true);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/members.h"
 
 int neap_node_reserve_read(const json_t *annotation, struct neap_resources *resources,
@@ -10,7 +11,9 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 {
 	const json_t *amounts = NULL;
 	const char *policy = "";
-	int64_t milli;
+	neap_auto_free int *beyond = NULL;
+	size_t beyond_count = 0;
+	int64_t milli, count;
 	int failed;
 
 	memset(ret, 0, sizeof(*ret));
@@ -32,10 +35,15 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 		return failed;
 	ret->is_only_cpus = strcmp(policy, "ReservedCPUsOnly") == 0;
 	if (*ret->cpu_text != '\0') {
-		ret->has_cpus = neap_cpuset_parse(&ret->cpus, ret->cpu_text, NULL) == 0;
+		failed = neap_cpuset_parse_beyond(&ret->cpus, ret->cpu_text, &beyond,
+						  &beyond_count, err);
+		if (failed == -NEAP_ENOMEM)
+			return failed;
+		ret->has_cpus = failed == 0;
+		/* Those that the machine cannot have count in the amount, as they do for others who read it. */
+		count = neap_cpuset_count(&ret->cpus) + (int64_t)beyond_count;
 		if (ret->has_cpus &&
-		    !neap_amounts_set(&ret->amounts, NEAP_RESOURCE_CPU,
-				      neap_cpuset_count(&ret->cpus) * INT64_C(1000)))
+		    !neap_amounts_set(&ret->amounts, NEAP_RESOURCE_CPU, count * 1000))
 			return neap_error_set(err, NEAP_ETOOLARGE, "too many resources");
 		return 0;
 	}

@@ -37,7 +37,7 @@ static void add_cpus(struct neap_cpuset *to, const char *text)
 {
 	struct neap_cpuset more;
 
-	if (neap_cpuset_parse(&more, text, NULL) == 0)
+	if (neap_cpuset_parse_told(&more, text, NULL) == 0)
 		neap_cpuset_or(to, to, &more);
 }
 

@@ -46,7 +46,7 @@ static int read_tree(struct neap_resource_status *ret, struct neap_error *err)
 				      "cpuset must be a text such as \"0-3,8\"");
 	if (json_is_string(cpus))
 		ret->cpus_text = json_string_value(cpus);
-	failed = neap_cpuset_parse(&ret->cpus, ret->cpus_text, err);
+	failed = neap_cpuset_parse_told(&ret->cpus, ret->cpus_text, err);
 	if (failed < 0) {
 		(void)neap_error_wrap(err, "cpuset");
 		return failed;

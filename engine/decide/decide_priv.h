@@ -68,6 +68,7 @@ struct neap_scored {
 /* Pods in the emptiest domain, and in the one after it (INT64_MAX: there is none). */
 struct neap_emptiest {
 	int64_t first, second;
+	int64_t self; /* 1: the constraint counts the pod itself, wherever it goes */
 };
 
 struct neap_cycle {

@@ -10,6 +10,11 @@
 #include "engine/decide/decide_priv.h"
 
 #define REASON_BYTES 640
+/* Texts of NUMA nodes are long, and may be others with each look: what is more than that together, which is written for
+ * each pod that waits, has equal shares, at least so much for each; and there are not so many more. */
+#define TEXTS_WHOLE 8192
+#define TEXT_SHARE  255
+#define TEXTS_MAX   16384
 
 static const char *resource_name(const struct neap_decide *decide, uint32_t arg)
 {
@@ -143,6 +148,32 @@ void neap_decide_explain(const struct neap_decide *decide, struct neap_buf *out)
 	neap_decide_explain_claims(decide, 0, NULL, out);
 }
 
+static void put_texts(const struct counted *texts, size_t count, struct neap_buf *out)
+{
+	size_t all = 0, share = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		all += strlen(texts[i].text);
+	if (count > 1 && all > TEXTS_WHOLE)
+		share = TEXTS_WHOLE / count > TEXT_SHARE ? TEXTS_WHOLE / count
+							 : TEXT_SHARE;
+	for (size_t i = 0; i < count; i++) {
+		const char *text = texts[i].text;
+
+		if (out->len > TEXTS_MAX) {
+			neap_buf_addf(out, ", and %zu more reasons", count - i);
+			break;
+		}
+		neap_buf_adds(out, i ? ", " : " ");
+		if (strlen(text) > share)
+			neap_buf_addf(out, "%.*s...", (int)share, text);
+		else
+			neap_buf_adds(out, text);
+	}
+	if (count)
+		neap_buf_addc(out, '.');
+}
+
 void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
 				const char *why, struct neap_buf *out)
 {
@@ -167,10 +198,7 @@ void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
 			told += texts[told].text != NULL;
 			put_counts(texts, told);
 		}
-		for (size_t i = 0; i < told; i++)
-			neap_buf_addf(out, "%s%s", i ? ", " : " ", texts[i].text);
-		if (told)
-			neap_buf_addc(out, '.');
+		put_texts(texts, told, out);
 		if (neap_decide_end(decide))
 			neap_buf_addf(out, " preemption: %s", neap_decide_end(decide));
 	}

@@ -161,17 +161,18 @@ struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 	const struct neap_reserve *reserve = match->reserve;
 	size_t pods = find_given(cycle, match, given);
 
-	return (struct neap_reserve_part){.name = reserve->object->name,
-					  .is_restricted = reserve->policy ==
-							   NEAP_RESERVE_RESTRICTED,
-					  .allocatable = &reserve->allocatable,
-					  .allocated = given,
-					  .inner = &reserve->inner,
-					  .names = reserve->names,
-					  .name_count = reserve->name_count,
-					  .assigned = pods,
-					  .is_once = reserve->is_once,
-					  .order = reserve->order};
+	return (struct neap_reserve_part){
+		.name = reserve->object->name,
+		.is_restricted = reserve->policy == NEAP_RESERVE_RESTRICTED,
+		.allocatable = &reserve->allocatable,
+		.allocated = given,
+		.inner = &reserve->inner,
+		.names = reserve->names,
+		.name_count = reserve->name_count,
+		.assigned = pods,
+		.is_once = reserve->is_once,
+		.shares_ports = neap_ports_collide(cycle->pod, match->stand),
+		.order = reserve->order};
 }
 
 /* What is counted twice of one that is in its place: what its owners have, but not more than it keeps. */

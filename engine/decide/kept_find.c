@@ -116,6 +116,16 @@ static void empty(struct neap_kept *kept)
 /* FULL: a policy has a say, and was not asked. */
 enum use { CLOSED, OPEN, FULL };
 
+/* It keeps a resource or a host port that the pod asks for. */
+static bool concerns(const struct neap_reserve *reserve, const struct neap_pod *stand,
+		     const struct neap_pod *pod)
+{
+	for (size_t i = 0; i < reserve->name_count; i++)
+		if (neap_pod_request(pod, reserve->names[i]) > 0)
+			return true;
+	return neap_ports_collide(pod, stand);
+}
+
 static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *reserve,
 			const struct neap_pod *stand, bool *ret_failed)
 {
@@ -129,6 +139,9 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 	if (kept->ask.is_ignoring)
 		return OPEN;
 	if (!neap_reserve_is_usable(reserve, pods))
+		return CLOSED;
+	/* Who need not use one takes none that keeps nothing for it: there it sees the node as all others do. */
+	if (!neap_kept_is_required(kept) && !concerns(reserve, stand, cycle->pod))
 		return CLOSED;
 	is_owner = neap_reserve_owners_take(reserve, &kept->ask);
 	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_owner)

@@ -84,7 +84,7 @@ static bool fits_takeover(struct neap_cycle *cycle, uint32_t row)
 	if (neap_takeover_fits(cycle, row, &reasons))
 		return true;
 	/* There may be another pod there, or one that is another's may be its own. */
-	cycle->wakes |= NEAP_MOVED_POD_PLACED | NEAP_MOVED_OTHER | NEAP_MOVED_LABELS;
+	cycle->wakes |= NEAP_MOVED_POD_PLACED | NEAP_MOVED_LABELS;
 	return refuse_lines(cycle, row, reasons.data);
 }
 

@@ -126,7 +126,7 @@ static bool has_constraint(const struct neap_pod *pod, bool is_required)
 static struct neap_emptiest emptiest(const struct neap_cycle *cycle, uint32_t slot)
 {
 	const struct neap_tally_slot *of = &cycle->spread.slots[slot];
-	struct neap_emptiest ret = {INT64_MAX, INT64_MAX};
+	struct neap_emptiest ret = {.first = INT64_MAX, .second = INT64_MAX};
 	int64_t domains = 0;
 
 	for (uint32_t i = 1; i < of->end; i++) {
@@ -134,12 +134,13 @@ static struct neap_emptiest emptiest(const struct neap_cycle *cycle, uint32_t sl
 			continue;
 		domains++;
 		if (of->counts[i] < ret.first)
-			ret = (struct neap_emptiest){of->counts[i], ret.first};
+			ret = (struct neap_emptiest){.first = of->counts[i],
+						     .second = ret.first};
 		else if (of->counts[i] < ret.second)
 			ret.second = of->counts[i];
 	}
 	if (!domains || domains < cycle->pod->spreads[slot].min_domains)
-		ret = (struct neap_emptiest){0, 0};
+		ret = (struct neap_emptiest){0};
 	return ret;
 }
 
@@ -162,12 +163,12 @@ static void note_nominated(struct neap_cycle *cycle)
 	const struct neap_pod *pod = cycle->pod, *other;
 
 	for (size_t at = 0; (other = neap_nominated_next(cycle, &at));) {
-		const struct neap_cluster_node *node =
-			neap_cluster_find_node(cycle->cluster, other->nominated);
+		const struct neap_cluster_node *node;
 
-		if (!node || !node->object ||
-		    strcmp(other->object->ns, pod->object->ns) != 0 ||
-		    !has_keys(cycle, node->row, true))
+		if (strcmp(other->object->ns, pod->object->ns) != 0)
+			continue;
+		node = neap_cluster_find_node(cycle->cluster, other->nominated);
+		if (!node || !node->object || !has_keys(cycle, node->row, true))
 			continue;
 		for (uint32_t i = 0; i < pod->spread_count; i++)
 			if (pod->spreads[i].is_required &&
@@ -190,8 +191,10 @@ static bool prepare_spread(struct neap_cycle *cycle)
 	if (!cycle->emptiest || !count_domains(cycle, true))
 		return false;
 	for (uint32_t i = 0; i < pod->spread_count; i++)
-		if (pod->spreads[i].is_required)
+		if (pod->spreads[i].is_required) {
 			cycle->emptiest[i] = emptiest(cycle, i);
+			cycle->emptiest[i].self = is_selected(&pod->spreads[i], pod);
+		}
 	note_nominated(cycle);
 	return true;
 }
@@ -208,7 +211,7 @@ static int64_t skew_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t r
 	/* With them it may not be the emptiest any more. */
 	if (more && count == least)
 		least = count + more < emptiest->second ? count + more : emptiest->second;
-	return count + more - least + is_selected(&cycle->pod->spreads[slot], cycle->pod);
+	return count + more - least + emptiest->self;
 }
 
 static bool is_spread(struct neap_cycle *cycle, uint32_t row)

@@ -303,6 +303,17 @@ static int measure(const char *text, size_t *ret_len, struct neap_error *err)
 int neap_cpuset_parse(struct neap_cpuset *ret_set, const char *text,
 		      struct neap_error *err)
 {
+	struct bounds bounds = {.id_max = NEAP_CPU_MAX - 1,
+				.range_end_max = RANGE_END_MAX};
+	size_t len = 0;
+	int r = measure(text, &len, err);
+
+	return r < 0 ? r : parse_list(ret_set, text, len, &bounds, err);
+}
+
+int neap_cpuset_parse_told(struct neap_cpuset *ret_set, const char *text,
+			   struct neap_error *err)
+{
 	struct bounds bounds = {.id_max = INT32_MAX, .range_end_max = RANGE_END_MAX};
 	size_t len = 0;
 	int r = measure(text, &len, err);

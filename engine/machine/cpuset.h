@@ -47,11 +47,14 @@ void neap_cpuset_minus(struct neap_cpuset *ret, const struct neap_cpuset *a,
 
 /* Linux CPU list: ids and a-b ranges by commas, in any order, repeated or not; "" is the empty
  * set, b < a adds nothing. No blanks, signs, hex or empty items. A range ending above 4096 and an
- * id above INT32_MAX are errors; other ids at or above NEAP_CPU_MAX, which no machine has, are left
- * out. *ret_set is written on success only. */
+ * id at or above NEAP_CPU_MAX are errors. *ret_set is written on success only. */
 int neap_cpuset_parse(struct neap_cpuset *ret_set, const char *text,
 		      struct neap_error *err);
-/* The same, and says what is left out: ascending, each once, never NULL; the caller frees it. */
+/* The same for what others wrote into annotations and files: single ids up to INT32_MAX are fine,
+ * and those that no machine has are left out. */
+int neap_cpuset_parse_told(struct neap_cpuset *ret_set, const char *text,
+			   struct neap_error *err);
+/* That, and says what is left out: ascending, each once, never NULL; the caller frees it. */
 int neap_cpuset_parse_beyond(struct neap_cpuset *ret_set, const char *text,
 			     int **ret_beyond, size_t *ret_count, struct neap_error *err);
 /* The same for text as kernel files give it: trimmed, ranges up to NEAP_CPU_MAX, an id there or

@@ -318,6 +318,9 @@ int neap_reserve_book_set_pod(struct neap_reserve_book *book, struct neap_object
 
 	(void)neap_pod_key(object->ns, object->name, key);
 	if (!pod || !pod->keep) {
+		/* Its node may take others now. */
+		if (neap_map_find(book->entries, key))
+			*ret_moved |= NEAP_MOVED_RESERVATION;
 		drop(book, key);
 		return 0;
 	}

@@ -181,7 +181,8 @@ static bool is_tried(const struct neap_reserve_need *need,
 {
 	if (need->named)
 		return strcmp(need->named, part->name) == 0;
-	return need->is_required || shares_a_name(part, need->requests);
+	return need->is_required || part->shares_ports ||
+	       shares_a_name(part, need->requests);
 }
 
 /* must: the node alone is not enough, also where the pod may do without. */

@@ -21,6 +21,7 @@ struct neap_reserve_part {
 	size_t name_count;
 	size_t assigned; /* pods */
 	bool is_once;
+	bool shares_ports; /* it keeps a host port that the pod asks for */
 	int64_t order;
 };
 

@@ -287,6 +287,8 @@ static int read_answer(struct kube_rig *rig, bool *ret_closes)
 		       in.data);
 	*ret_closes = strcasestr(rig->head, "Connection: close") != NULL;
 	assert_int_equal(sscanf(rig->head, "HTTP/1.%*c %d", &status), 1);
+	json_decref(rig->body); /* of an answer that was not asked for in between */
+	rig->body = NULL;
 	(void)neap_json_parse(end + 4, in.len - (size_t)(end + 4 - in.data),
 			      JSON_DECODE_ANY, &rig->body, &where);
 	return status;
