@@ -125,7 +125,7 @@ int neap_kubelet_facts_read(const json_t *state, const json_t *config,
 			   *policy != '\0' ? policy : "none");
 	ret->is_pod_scope = strcmp(text_of(config, "topologyManagerScope"), "pod") == 0;
 	if (neap_cpuset_parse_told(&ret->reserved, text_of(config, "reservedSystemCPUs"),
-			      NULL) < 0)
+				   NULL) < 0)
 		neap_cpuset_clear(&ret->reserved);
 	ret->reserved_milli = reserved_of(config, "cpu", true);
 	ret->reserved_bytes = reserved_of(config, "memory", false);

@@ -126,8 +126,8 @@ static int read_system(struct book *book, struct neap_error *err)
 			return neap_error_nomem(err);
 	}
 	if (json_is_false(json_object_get(book->system, "cpusetExclusive")) ||
-	    neap_cpuset_parse_told(&book->system_only, text_of(book->system, "cpuset"), NULL) <
-		    0)
+	    neap_cpuset_parse_told(&book->system_only, text_of(book->system, "cpuset"),
+				   NULL) < 0)
 		neap_cpuset_clear(&book->system_only);
 	return 0;
 }
