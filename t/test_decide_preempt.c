@@ -340,6 +340,20 @@ static const struct {
 	 ONE("node(s) didn't match pod affinity rules")},
 };
 
+/* The node that the pod low gets, or why it gets none. */
+static void say_of_low(struct neap_cluster *cluster, struct neap_decide *decide,
+		       struct neap_buf *said)
+{
+	struct neap_choice choice = {0};
+	struct neap_error err = {0};
+
+	if (neap_decide_pod(decide, neap_cluster_find_pod(cluster, "default", "low"),
+			    &choice, &err) > 0)
+		neap_buf_adds(said, choice.node);
+	else
+		neap_decide_explain(decide, said);
+}
+
 static void test_ways(void **state)
 {
 	static const char form[] =
@@ -367,12 +381,7 @@ static void test_ways(void **state)
 			       ways[i].terms);
 		(void)cluster_set_pod(cluster, "low", "'labels':{'app':'l'}", spec, "{}");
 		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
-		if (neap_decide_pod(decide,
-				    neap_cluster_find_pod(cluster, "default", "low"),
-				    &choice, &err) > 0)
-			neap_buf_adds(&said, choice.node);
-		else
-			neap_decide_explain(decide, &said);
+		say_of_low(cluster, decide, &said);
 		if (strcmp(said.data, ways[i].want) != 0)
 			fail_msg("%s: %s", ways[i].name, said.data);
 		/* It is nobody's room but its own. */
@@ -409,7 +418,6 @@ static void test_nominated_spread(void **state)
 		const struct neap_decide_config config = {.cluster = cluster};
 		neap_auto_buf struct neap_buf said = {0};
 		struct neap_decide *decide = NULL;
-		struct neap_choice choice = {0};
 		struct neap_error err = {0};
 		char labels[64], text[512];
 
@@ -434,12 +442,7 @@ static void test_nominated_spread(void **state)
 			       spreads[i].priority);
 		(void)cluster_set_pod(cluster, "low", "'labels':{'app':'y'}", text, "{}");
 		assert_int_equal(neap_decide_new(&config, &decide, &err), 0);
-		if (neap_decide_pod(decide,
-				    neap_cluster_find_pod(cluster, "default", "low"),
-				    &choice, &err) > 0)
-			neap_buf_adds(&said, choice.node);
-		else
-			neap_decide_explain(decide, &said);
+		say_of_low(cluster, decide, &said);
 		if (strcmp(said.data, spreads[i].want) != 0)
 			fail_msg("%s: %s", spreads[i].name, said.data);
 		neap_decide_free(decide);

@@ -147,7 +147,7 @@ static void end(struct trace *trace, size_t least)
 		book_bindings(trace->book), book_cpu_bindings(trace->book), client.count,
 		client.bound, client.refused, client.lost);
 	assert_int_equal(client.bound + client.refused + client.lost, client.count);
-	assert_true(client.bound > least && client.refused > 0);
+	assert_true(client.bound > least && client.refused > 10);
 	trace_stop(trace);
 }
 
@@ -162,6 +162,9 @@ static void test_beside_the_loop(void **state)
 	start(&trace, 11);
 	for (int i = 0; i < 200; i++) {
 		trace_add_burst(&trace, 16);
+		/* So that there is room for some, all the time. */
+		for (int n = trace_some(&trace, 12); n > 0; n--)
+			trace_delete_pod(&trace, trace_some(&trace, trace.pod_count));
 		for (int n = 0; n < 8; n++) {
 			struct call call, again;
 			int pod = trace.pod_count - 1 - trace_some(&trace, 24);

@@ -271,12 +271,18 @@ static void check_outside(void)
 	}
 }
 
-/* Controllers that a group which was made needed stay on above it: others may use them by now. */
-static bool is_switched_on(const char *path)
+/* Controllers that a group which was made needed stay on above it: others may use them by now. What was on is on. */
+static bool is_switched_on(const char *path, const char *before, const char *now)
 {
+	static const char *const names[] = {"", "cpu", "cpu cpuset", "cpu cpuset memory",
+					    "cpu cpuset memory pids"};
 	const char *name = strrchr(path, '/');
+	bool is_known = false;
 
-	return has_made && name && strcmp(name, "/cgroup.subtree_control") == 0;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		is_known |= strcmp(names[i], now) == 0;
+	return has_made && name && strcmp(name, "/cgroup.subtree_control") == 0 &&
+	       is_known && strncmp(before, now, strlen(before)) == 0;
 }
 
 /* A managed file that was written to holds what it held, or, where the input said so itself, gets it again. */
@@ -291,7 +297,8 @@ static void check_managed(struct file *file)
 		return;
 	file_read(file->path, text, sizeof(text));
 	/* The kernel shows its largest number again where "-1" is written. */
-	if (strcmp(text, file->text) != 0 && !has_found && !is_switched_on(file->path) &&
+	if (strcmp(text, file->text) != 0 && !has_found &&
+	    !is_switched_on(file->path, file->text, text) &&
 	    !(strcmp(text, "-1") == 0 && strlen(file->text) == 19)) {
 		fprintf(stderr, "%s: '%s', was '%s'\n", file->path, text, file->text);
 		abort();
