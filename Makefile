@@ -4,11 +4,12 @@
 #   make laptop     the same, and pods of kubectl run here as processes of the user neap-pods
 #   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
-#   make chaos      kills, full disks, stopped processes, upgrades under load: long forms, half an hour
+#   make chaos      attacks, kills, full disks, stopped processes, upgrades under load: long forms
 #   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400), TORTURE=NAME picks
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
 #   make all        build neapd and neapctl into build/
 #   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
+#   make t/attack/http  one attack alone, in its short form; CHAOS_LONG=1 for the long one
 #   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
 #   make fuzz       fuzz all that reads hostile text: FUZZ_SECONDS=10 each, FUZZ_TARGETS="http wire" only those
 #   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
@@ -59,8 +60,12 @@ LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c hw/*.c hw/*/*.c lua/*.c
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
 T_SRC   := $(wildcard t/test_*.c)
-T_BIN   := $(T_SRC:%.c=$(O)/%)
 T_SH    := $(wildcard t/sh/*.t)
+# Attacks: programs and scripts that judge themselves; a program beside a script of its name is run by it.
+A_SRC   := $(wildcard t/attack/*.c)
+A_SH    := $(wildcard t/attack/*.t)
+A_NAMES := $(sort $(A_SRC:%.c=%) $(A_SH:%.t=%))
+T_BIN   := $(patsubst %.c,$(O)/%,$(T_SRC) $(A_SRC))
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
 VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
@@ -82,11 +87,11 @@ T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand hand_life hand_trigger hw_topology) \
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean cpu-pin cpu-pin-kubelet \
            reserved-cpus chaos-clock chaos-kill chaos-upgrade))
-T_WRONG := $(filter-out $(T_NAMES),$(filter t/%,$(MAKECMDGOALS)))
+T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
 .PHONY: all run laptop demo demo-programs chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
         fmt install deb clean help deps need-deps \
-        $(T_NAMES) $(T_WRONG) FORCE
+        $(T_NAMES) $(A_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Several goals one after the other: the makes that they start would write the same files.
@@ -203,8 +208,12 @@ $(T_NAMES): t/%: need-deps FORCE
 	else \
 	  $(SUBMAKE) test-programs && BUILD=$(O) CASE='$(CASE)' t/sh/$*.t; fi
 
+$(A_NAMES): need-deps FORCE
+	+@$(SUBMAKE) programs $(addprefix $(O)/,$(filter $@,$(A_SRC:%.c=%)))
+	@if [ -f $@.t ]; then BUILD=$(O) $@.t; else BUILD=$(O) CASE='$(CASE)' CMOCKA_MESSAGE_OUTPUT=TAP $(O)/$@; fi
+
 $(T_WRONG):
-	@echo "no test '$@'; there is:" $(sort $(T_NAMES:t/%=%)); exit 2
+	@echo "no test '$@'; there is:" $(sort $(patsubst t/%,%,$(T_NAMES) $(A_NAMES))); exit 2
 
 test-programs: $(PROGS) $(T_BIN) $(FUZZ) $(VECTORS) $(TOOLS)
 	@:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the built test programs (BUILD/t/test_*) and t/sh/*.t under prove. Last line: "N passed, N
+# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t and t/attack/*.t under prove. Last line: "N passed, N
 # failed", with ", N skipped" where so; before it the reason of every skip and the full output of
 # what failed. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program).
 # NEAP_TEST_AGAIN=1: a program that failed runs once more, when nothing else does. What it says then counts; that
@@ -19,6 +19,26 @@ if [[ $SAN == *thread* ]]; then
 	# Where the kernel spreads addresses widely (vm.mmap_rnd_bits above 28) its runtime does not start.
 	if setarch -R true 2>/dev/null; then under=(setarch -R); fi
 fi
+
+# What a program is called in output: test_json, life, attack/http; --attacks prints the paths of all attacks.
+name_of()
+{
+	case $1 in
+	*/attack/*) echo "attack/$(basename "$1" .t)" ;;
+	*) basename "$1" .t ;;
+	esac
+}
+
+list_attacks()
+{
+	local source
+	for source in t/attack/*.c; do
+		[ ! -e "$source" ] || [ -e "${source%.c}.t" ] || echo "$BUILD/${source%.c}"
+	done
+	for source in t/attack/*.t; do
+		[ ! -e "$source" ] || echo "$source"
+	done
+}
 
 mend()
 {
@@ -99,7 +119,8 @@ mend()
 run_one()
 {
 	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-}
-	name=$(basename "$program" .t)
+	name=$(name_of "$program")
+	mkdir -p "$TAP_DIR/attack"
 	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=480 || limit=240; }
 	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" ${under[@]+"${under[@]}"} "$program" \
@@ -111,10 +132,16 @@ run_one()
 	return $status
 }
 
-if [ "${1:-}" = --one ]; then
+case ${1:-} in
+--one)
 	run_one "$2"
 	exit $?
-fi
+	;;
+--attacks)
+	list_attacks
+	exit
+	;;
+esac
 
 TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
 export TAP_DIR
@@ -125,6 +152,8 @@ if [ $# -gt 0 ]; then
 	for name in "$@"; do
 		if [ -f "$name" ] && [ -x "$name" ]; then programs+=("$name")
 		elif [ -x "t/sh/$name.t" ]; then programs+=("t/sh/$name.t")
+		elif [ -x "t/$name.t" ]; then programs+=("t/$name.t")
+		elif [ -x "$BUILD/t/$name" ] && [ -f "t/$name.c" ]; then programs+=("$BUILD/t/$name")
 		else programs+=("$BUILD/t/test_$name"); fi
 	done
 else
@@ -135,6 +164,7 @@ else
 	for script in t/sh/*.t; do
 		[ -e "$script" ] && programs+=("$script")
 	done
+	mapfile -t -O ${#programs[@]} programs < <(list_attacks)
 fi
 
 # t/run-tests.sh is relative to the root, where prove runs too. The C tests have all to themselves
@@ -157,7 +187,7 @@ for program in ${units[@]+"${units[@]}"}; do case $program in *.t) ;; *) order+=
 has_failed() { [ ! -s "$TAP_DIR/$1.tap" ] || grep -q '^not ok' "$TAP_DIR/$1.tap"; }
 if [ -n "${NEAP_TEST_AGAIN:-}" ]; then
 	for program in "${programs[@]}"; do
-		name=$(basename "$program" .t)
+		name=$(name_of "$program")
 		has_failed "$name" || continue
 		echo "=== $name failed, and runs again by itself; the first time it said:"
 		if [ -s "$TAP_DIR/$name.tap" ]; then cat "$TAP_DIR/$name.tap"; fi
@@ -168,7 +198,7 @@ fi
 
 passed=0 failed=0 skipped=0
 for program in "${programs[@]}"; do
-	name=$(basename "$program" .t)
+	name=$(name_of "$program")
 	tap=$TAP_DIR/$name.tap
 	if [ ! -s "$tap" ]; then
 		echo "$name: did not run"
@@ -189,7 +219,7 @@ done
 if [ "$skipped" -gt 0 ]; then
 	echo "Skipped:"
 	for program in "${programs[@]}"; do
-		name=$(basename "$program" .t)
+		name=$(name_of "$program")
 		[ -e "$TAP_DIR/$name.tap" ] || continue
 		sed -n "s/^ok [0-9]* *-* *\(.*\) # SKIP \(.*\)/  $name: \1: \2/p" "$TAP_DIR/$name.tap"
 	done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make chaos`: the long forms of t/sh/chaos-*.t, and the figures of upgrades under load. Last line "N
-# passed, N failed[, N skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (12), CHAOS_DEPTH
+# `make chaos`: the long forms of t/sh/chaos-*.t and of the attacks in t/attack (they see CHAOS_LONG=1), and the
+# figures of upgrades under load. Last line "N passed, N failed[, N skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (12), CHAOS_DEPTH
 # (12), CHAOS_CHURN (500), CHAOS_STOP (10) seconds, CHAOS_SWAPS (10), STORE_KILLS (400). CHAOS_VM=1 runs what cgroup v2 and
 # the clock are needed for in qemu beside it, with a tenth of the kills. BUILD.
 set -u
@@ -19,8 +19,8 @@ TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
 export TAP_DIR
 trap 'rm -rf "$out" "$TAP_DIR"' EXIT
 
-for name in born-narrow chaos-kill chaos-points chaos-faults chaos-upgrade store-crash; do
-	t/run-tests.sh --one "t/sh/$name.t" | tee -a "$out" | grep -E '^(not ok|#)'
+for program in t/sh/{born-narrow,chaos-{kill,points,faults,upgrade},store-crash}.t $(t/run-tests.sh --attacks); do
+	t/run-tests.sh --one "$program" | tee -a "$out" | grep -E '^(not ok|#)'
 done
 t/chaos/upgrade.sh || status=1
 if [ -n "${CHAOS_VM:-}" ]; then

@@ -34,7 +34,7 @@ unsaid() { ! said "$1"; }
 # Two seconds later than anything built: some file systems keep whole seconds.
 newer() { touch -d '+2 seconds' "$tmp/tree/$1"; }
 
-mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,policies/qos,lua/meta,doc/internals,doc/deploy/crds}
+mkdir -p "$tmp/tree"/{engine/base,api,t/sh,t/demo,t/attack,policies/qos,lua/meta,doc/internals,doc/deploy/crds}
 cp Makefile "$tmp/tree/"
 cp t/deps.sh "$tmp/tree/t/"
 (
@@ -54,7 +54,10 @@ cp t/deps.sh "$tmp/tree/t/"
 		#!/bin/sh
 		echo 1..1; test -x $BUILD/neapd && echo ok 1 - shell
 	S
-	chmod +x t/sh/s.t
+	cp t/sh/s.t t/attack/both.t
+	printf 'int main(void) { return 0; }\n' >t/attack/both.c
+	cp t/test_x.c t/attack/alone.c
+	chmod +x t/sh/s.t t/attack/both.t
 	echo 'return {}' >policies/qos/p.lua
 	echo 'kind: CustomResourceDefinition' >doc/deploy/crds/c.yaml
 	printf '# NAME\n\nneapd - x\n' >doc/neapd.8.md
@@ -109,9 +112,14 @@ build t/x
 check 'one test program' said 'ok 1 - x'
 build t/s
 check 'one shell test' said 'ok 1 - shell'
+build t/attack/both
+check 'an attack by a script' said 'ok 1 - shell'
+check 'with the program beside it' test -x "$tmp/tree/build/t/attack/both"
+build t/attack/alone
+check 'an attack by a program' said 'ok 1 - x'
 build t/none && rc=0 || rc=$?
 check 'an unknown test fails' test "$rc" != 0
-check 'and says which there are' said 'there is: s x'
+check 'and says which there are' said 'there is: attack/alone attack/both s x'
 
 build install DESTDIR="$tmp/dest" PREFIX=/usr
 check 'install: neapd' test -x "$tmp/dest/usr/sbin/neapd"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attacks on a running neapd over TCP, by one who may even have the token: http_attack PORT TOKEN. Forms
+ * Attacks on a running neapd over TCP, by one who may even have the token: http PORT TOKEN. Forms
  * by which servers are deceived, requests without end, drips, and as many silent connections as may
  * be opened. Each must be refused or cut off; a client with the token asks in between and must be
  * served within a second. Prints a line for each kind; status 1 when something was not as it must be. */
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	pid_t drips;
 
 	if (argc != 3) {
-		fputs("usage: http_attack PORT TOKEN\n", stderr);
+		fputs("usage: http PORT TOKEN\n", stderr);
 		return 2;
 	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);

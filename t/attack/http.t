@@ -24,7 +24,7 @@ few() { [ "$(descriptors)" -le $((FDS + 8)) ] || { descriptors; return 1; }; }
 check "neapd starts" start || tap_end
 FDS=$(descriptors) BEFORE=$(anon_kib)
 steady_start 200 /readyz /control/v1/policies
-check "attacks are refused or cut off" "$BUILD/t/bench/http_attack" "$PORT" "$(cat "$WORK/data/token")"
+check "attacks are refused or cut off" "$BUILD/t/attack/http" "$PORT" "$(cat "$WORK/data/token")"
 sed 's/^/# /' "$WORK/check.out"
 steady_end
 check "its descriptors are free again" eventually 5 few
