@@ -36,6 +36,8 @@
 
 #include <lauxlib.h>
 
+#include "lua/vm_priv.h"
+
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -84,7 +86,7 @@ struct budget {
 	bool has_timer;
 	bool is_hooked; /* no timer for this call: a count hook instead */
 	int checks;
-	char where[80];
+	struct neap_spot where;
 };
 
 static _Thread_local struct budget budget;
@@ -129,19 +131,8 @@ void neap_budget_kill(lua_State *L)
 	struct budget *b = &budget;
 
 	if (!b->killed) {
-		lua_Debug ar;
-		int level = 0;
-
 		b->killed = b->spent ? b->spent : NEAP_SPENT_CPU;
-		b->where[0] = '\0';
-		for (; lua_getstack(L, level, &ar); level++) {
-			lua_getinfo(L, "Sl", &ar);
-			if (ar.currentline <= 0)
-				continue;
-			(void)snprintf(b->where, sizeof(b->where),
-				       "%s:%d: ", ar.short_src, ar.currentline);
-			break;
-		}
+		neap_vm_find_spot(L, &b->where);
 	}
 	/* No text: building one could run out of memory, and the caller knows why. */
 	lua_pushlightuserdata(L, &budget);
@@ -408,9 +399,7 @@ void neap_budget_end(struct neap_budget_end *ret)
 	if (b->spent || b->is_hooked)
 		lua_sethook(L, NULL, 0, 0);
 	ret->killed = (enum neap_spent)b->killed;
-	ret->where[0] = '\0';
-	if (b->killed)
-		memcpy(ret->where, b->where, sizeof(ret->where));
+	ret->where = b->killed ? b->where : (struct neap_spot){0};
 	if (b->is_exact)
 		ret->cpu_usec =
 			(clock_nsec(CLOCK_THREAD_CPUTIME_ID) - b->start_cpu) / 1000;

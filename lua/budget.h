@@ -10,6 +10,7 @@
 #include <lua.h>
 
 #include "engine/base/base.h"
+#include "lua/spot.h"
 
 /* The signal of the timer. It must not be blocked on a thread that runs scripts. */
 #define NEAP_BUDGET_SIGNAL (SIGRTMIN + 5)
@@ -24,7 +25,7 @@ enum neap_spent {
 struct neap_budget_end {
 	enum neap_spent
 		killed; /* why the script was stopped, NOT when it was left alone */
-	char where[80]; /* "name:line: " of the first kill, "" if unknown */
+	struct neap_spot where; /* of the first kill */
 	int64_t cpu_usec;
 };
 

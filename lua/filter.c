@@ -220,6 +220,7 @@ static enum neap_tick_verdict allow(struct block *block)
 	rc = run(block);
 	if (rc == 0)
 		return NEAP_TICK_WISHES;
+	(void)neap_policy_in(policy, NEAP_REF_TICK, "allow", block->err);
 	verdict = block->is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);
 	if (!neap_vm_is_dead(policy->vm) && verdict != NEAP_TICK_STARVED)
 		(void)neap_ctx_reset_memo(policy, &ignored); /* it may be what is wrong */

@@ -95,6 +95,27 @@ static int bad(const struct neap_policy *policy, const char *key, struct neap_er
 	return at_key(policy, key, err);
 }
 
+int neap_policy_in(const struct neap_policy *policy, enum neap_policy_ref ref,
+		   const char *name, struct neap_error *err)
+{
+	lua_State *L = neap_vm_state(policy->vm);
+	lua_Debug ar;
+	size_t len;
+
+	neap_policy_push(L, policy, ref);
+	if (!lua_isfunction(L, -1)) {
+		lua_pop(L, 1);
+		return -(int)err->code;
+	}
+	(void)lua_getinfo(L, ">S", &ar);
+	len = strlen(ar.short_src);
+	if (err->code == NEAP_ENOMEM ||
+	    (strncmp(err->msg, ar.short_src, len) == 0 && err->msg[len] == ':'))
+		return -(int)err->code;
+	return neap_error_wrap(err, "%s:%d: in function '%s'", ar.short_src,
+			       ar.linedefined, name);
+}
+
 /* --- the table --- */
 
 static bool is_in(const char *const *names, const char *key)
@@ -210,6 +231,7 @@ static int read_functions(lua_State *L, int table, struct neap_policy *policy,
 	}
 	neap_lua_get(L, table, policy->kind->functions[0]);
 	neap_policy_keep(L, policy, NEAP_REF_TICK);
+	neap_vm_set_entry(policy->vm, policy->kind->functions[0]);
 
 	if (neap_lua_get(L, table, "rules") == LUA_TNIL)
 		return 0;

@@ -78,6 +78,11 @@ void neap_policy_keep(lua_State *L, const struct neap_policy *policy,
 const char *neap_policy_where(const struct neap_policy *policy, const char *key,
 			      const char *value, char *buf, size_t size);
 
+/* spot of an error of one of the policy's functions (ref, known as name), in front of it unless it names one: a result
+ * is read when the function has returned. Returns -err->code. */
+int neap_policy_in(const struct neap_policy *policy, enum neap_policy_ref ref,
+		   const char *name, struct neap_error *err);
+
 /* qos.c: what a failed call came to. */
 enum neap_tick_verdict neap_policy_verdict_of(int rc);
 

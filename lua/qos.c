@@ -101,6 +101,7 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 	}
 	rc = run(&tick);
 	if (rc < 0) {
+		(void)neap_policy_in(policy, NEAP_REF_TICK, "tick", tick.err);
 		free(tick.wishes);
 		if (!neap_vm_is_dead(policy->vm) &&
 		    neap_policy_verdict_of(rc) != NEAP_TICK_STARVED)

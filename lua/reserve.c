@@ -169,10 +169,14 @@ static enum neap_tick_verdict ask_within(struct ask *ask, int64_t *left_usec)
 		verdict = neap_reserve_know(policy, ask->offer->reserve, ask->err);
 	if (verdict != NEAP_TICK_WISHES)
 		return verdict;
+	neap_vm_set_entry(policy->vm, ask->is_rank ? "rank" : "match");
 	lua_pushcfunction(L, ask_protected);
 	lua_pushlightuserdata(L, ask);
 	rc = neap_vm_call(policy->vm, 1, 0, policy->kind->call_budget_usec, ask->err);
 	*left_usec -= neap_vm_last_cpu_usec(policy->vm);
+	if (rc < 0 || ask->is_wrong)
+		(void)neap_policy_in(policy, ask->is_rank ? NEAP_REF_RANK : NEAP_REF_TICK,
+				     ask->is_rank ? "rank" : "match", ask->err);
 	if (rc < 0)
 		return neap_policy_verdict_of(rc);
 	return ask->is_wrong     ? NEAP_TICK_WRONG

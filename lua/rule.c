@@ -57,7 +57,9 @@ int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *
 		lua_pop(L, 3);
 		return call.rc;
 	}
+	neap_vm_set_entry(policy->vm, rule);
 	rc = neap_vm_call(policy->vm, 2, 1, policy->kind->load_budget_usec, call.err);
+	neap_vm_set_entry(policy->vm, policy->kind->functions[0]);
 	if (rc < 0)
 		return rc;
 	neap_policy_keep(L, policy, NEAP_REF_RESULT);

@@ -268,6 +268,7 @@ static enum neap_tick_verdict call_plan(struct neap_policy *policy,
 	rc = run(&plan);
 	if (rc >= 0)
 		return rc ? NEAP_TICK_WISHES : NEAP_TICK_HOLD;
+	(void)neap_policy_in(policy, NEAP_REF_TICK, "plan", err);
 	verdict = plan.is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);
 	if (!neap_vm_is_dead(policy->vm) && verdict != NEAP_TICK_STARVED)
 		(void)neap_ctx_reset_memo(policy, &ignored); /* it may be what is wrong */

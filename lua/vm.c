@@ -14,10 +14,10 @@
 #include "engine/base/mem.h"
 #include "lua/budget.h"
 #include "lua/sandbox.h"
+#include "lua/spot.h"
 #include "lua/vm_priv.h"
 
 #define NO_MEMORY   "not enough memory" /* Lua's own words */
-#define LEVELS_MAX  20                  /* of calls that are looked through for a line */
 #define STACK_BLOCK 2
 /* When an allocation fails Lua collects all its garbage, which no hook interrupts: 0.5 to 1.3 ms for
  * 4 MiB of small tables. A script whose budget ends within that time gets a little over its ceiling
@@ -27,12 +27,15 @@
 
 struct neap_vm {
 	lua_State *L;
-	size_t used, ceiling; /* bytes */
-	const void *stack;    /* block of Lua's stack */
-	int blocks;           /* made so far, counted up to the stack's */
-	char where[80];       /* "name:line: " where a block was refused last, or "" */
-	size_t overdraft;     /* bytes over the ceiling that this call has had */
-	bool is_text_refused; /* in this call: one of over NEAP_VM_STRING_BYTES */
+	size_t used, ceiling;  /* bytes */
+	const void *stack;     /* block of Lua's stack */
+	int blocks;            /* made so far, counted up to the stack's */
+	struct neap_spot spot; /* of the error, or where a block was refused last */
+	struct neap_spot deep; /* where the stack grew last in this call */
+	bool is_grown;         /* it did just now, and cannot be looked at yet */
+	const char *entry;     /* what the function that C calls is known as; borrowed */
+	size_t overdraft;      /* bytes over the ceiling that this call has had */
+	bool is_text_refused;  /* in this call: one of over NEAP_VM_STRING_BYTES */
 	bool is_short; /* the machine, not the ceiling, refused what was refused last */
 	enum neap_code dead; /* how it was killed, NEAP_OK while it lives */
 	int64_t cpu_usec;
@@ -43,23 +46,13 @@ struct neap_vm {
 };
 
 /* Where the script stands that wants too much: an error of memory has no position, and no handler is
- * called for it. Only reads. A state that is just moving its stack cannot be looked at. */
+ * called for it. Only reads. A state that is just moving its stack cannot be looked at: recursion without end is told
+ * by where the stack grew before. */
 static void *refuse(struct neap_vm *vm, const void *block)
 {
-	lua_Debug ar;
-	int level;
-
-	vm->where[0] = '\0';
-	if (!vm->L || (block && block == vm->stack))
-		return NULL;
-	for (level = 0; level < LEVELS_MAX && lua_getstack(vm->L, level, &ar); level++) {
-		(void)lua_getinfo(vm->L, "Sl", &ar);
-		if (ar.currentline <= 0)
-			continue;
-		(void)snprintf(vm->where, sizeof(vm->where), "%s:%d: ", ar.short_src,
-			       ar.currentline);
-		break;
-	}
+	vm->spot = vm->deep;
+	if (vm->L && !(block && block == vm->stack))
+		neap_spot_find(vm->L, vm->entry, &vm->spot);
 	return NULL;
 }
 
@@ -68,8 +61,13 @@ static void note_stack(struct neap_vm *vm, const void *block, const void *fresh)
 {
 	if (!block && vm->blocks < STACK_BLOCK && ++vm->blocks == STACK_BLOCK)
 		vm->stack = fresh;
-	else if (block && block == vm->stack)
+	else if (block && block == vm->stack) {
 		vm->stack = fresh;
+		vm->is_grown = true;
+	} else if (vm->is_grown) {
+		vm->is_grown = false;
+		neap_spot_find(vm->L, vm->entry, &vm->deep);
+	}
 }
 
 static bool is_refused(struct neap_vm *vm, bool is_text, size_t old_size, size_t new_size)
@@ -191,31 +189,45 @@ int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm)
 	return vm->cpu_usec;
 }
 
+/* Called where the error is raised, while the calls still stand. Runs no script and allocates nothing. */
+static int note_spot(lua_State *L)
+{
+	struct neap_vm *vm = neap_vm_of(L);
+	bool is_text = lua_type(L, 1) == LUA_TSTRING;
+
+	neap_spot_of(L, vm->entry, is_text ? lua_tostring(L, 1) : NULL, &vm->spot);
+	return 1;
+}
+
 /* Turns the error value at the top into *err. Runs unprotected, so it allocates nothing in Lua and
  * calls no metamethod: an error object's __tostring could loop. */
 static int report(struct neap_vm *vm, int status, struct neap_error *err)
 {
 	lua_State *L = vm->L;
+	char text[80];
 
 	if (status == LUA_ERRMEM && vm->is_short)
 		return neap_error_nomem(err);
 	if (status == LUA_ERRMEM && vm->is_text_refused)
 		return neap_error_set(
 			err, NEAP_ELIMIT,
-			"%sthe memory limit of one text, %d KiB, is reached", vm->where,
-			NEAP_VM_STRING_BYTES / 1024);
+			"%sthe memory limit of one text, %d KiB, is reached",
+			vm->spot.text, NEAP_VM_STRING_BYTES / 1024);
 	if (status == LUA_ERRMEM)
 		return neap_error_set(err, NEAP_ELIMIT,
 				      "%sthe memory limit of %zu KiB is reached",
-				      vm->where, vm->ceiling / 1024);
+				      vm->spot.text, vm->ceiling / 1024);
 	switch (lua_type(L, -1)) {
 	case LUA_TSTRING:
-		return neap_error_set(err, NEAP_EINVAL, "%s", lua_tostring(L, -1));
+		return neap_spot_error(&vm->spot, NEAP_EINVAL, lua_tostring(L, -1), err);
 	case LUA_TNUMBER:
-		return neap_error_set(err, NEAP_EINVAL, "%.14g", lua_tonumber(L, -1));
+		(void)snprintf(text, sizeof(text), "%.14g", lua_tonumber(L, -1));
+		break;
 	default:
-		return neap_error_set(err, NEAP_EINVAL, "non-string error");
+		(void)snprintf(text, sizeof(text), "non-string error, a %s",
+			       luaL_typename(L, -1));
 	}
+	return neap_spot_error(&vm->spot, NEAP_EINVAL, text, err);
 }
 
 static int report_dead(const struct neap_vm *vm, struct neap_error *err)
@@ -231,12 +243,12 @@ static int report_kill(struct neap_vm *vm, const struct neap_budget_end *end,
 		return neap_error_set(
 			err, vm->dead,
 			"%sstopped: the machine gave the script too little CPU time",
-			end->where);
+			end->where.text);
 	}
 	vm->dead = NEAP_EBUDGET;
 	return neap_error_set(err, vm->dead,
-			      "%sstopped: its CPU budget of %lld us is spent", end->where,
-			      (long long)budget_usec);
+			      "%sstopped: its CPU budget of %lld us is spent",
+			      end->where.text, (long long)budget_usec);
 }
 
 int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *name,
@@ -257,6 +269,7 @@ int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *n
 		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
 				      "%s: no memory for the stack", name);
 	(void)snprintf(chunk, sizeof(chunk), "@%s", name); /* a long name is cut */
+	vm->spot = (struct neap_spot){0};
 	status = luaL_loadbufferx(L, text, len, chunk, "t");
 	if (status == LUA_OK)
 		return 0;
@@ -287,9 +300,14 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 	vm->overdraft = 0;
 	vm->is_text_refused = false;
 	vm->is_short = false;
-	status = lua_pcall(L, args, results, 0);
+	vm->is_grown = false;
+	vm->deep = vm->spot = (struct neap_spot){0};
+	lua_pushcfunction(L, note_spot);
+	lua_insert(L, base + 1);
+	status = lua_pcall(L, args, results, base + 1);
 	neap_budget_end(&end);
 	vm->cpu_usec = end.cpu_usec;
+	lua_remove(L, base + 1);
 	if (status == LUA_OK && !end.killed)
 		return 0;
 	code = end.killed ? report_kill(vm, &end, budget_usec, err)
@@ -307,6 +325,7 @@ int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results
 	if (vm->dead)
 		return report_dead(vm, err);
 	vm->is_short = false;
+	vm->spot = (struct neap_spot){0};
 	if (!lua_checkstack(L, (results > 0 ? results : 0) + 2))
 		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
 				      "no memory for the stack");
@@ -337,6 +356,16 @@ void neap_vm_check(lua_State *L)
 void neap_vm_set_label(struct neap_vm *vm, const char *label)
 {
 	vm->label = label;
+}
+
+void neap_vm_set_entry(struct neap_vm *vm, const char *name)
+{
+	vm->entry = name;
+}
+
+void neap_vm_find_spot(lua_State *L, struct neap_spot *ret)
+{
+	neap_spot_find(L, neap_vm_of(L)->entry, ret);
 }
 
 void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),

@@ -43,8 +43,8 @@ bool neap_vm_is_dead(const struct neap_vm *vm);
 int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *name,
 		 struct neap_error *err);
 /* Calls the function below its args under budget_usec of CPU time. On success results are on the
- * stack (as lua_pcall); on failure function and arguments are gone. NEAP_EINVAL: the script raised
- * (message with position); NEAP_EBUDGET; NEAP_ENOMEM; NEAP_EUNAVAILABLE: the wall backstop. */
+ * stack (as lua_pcall); on failure function and arguments are gone. NEAP_EINVAL: the script raised;
+ * NEAP_ELIMIT: memory; NEAP_EBUDGET; NEAP_ENOMEM; NEAP_EUNAVAILABLE: the wall backstop. */
 int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 		 struct neap_error *err);
 /* Runs fn(L) with arg as light userdata at index 1, protected and without a budget, for C code that
@@ -62,6 +62,10 @@ void neap_vm_check(lua_State *L);
 
 /* What the last watchdog (lua/budget.h) calls the scripts of this state; borrowed as long as it lives. */
 void neap_vm_set_label(struct neap_vm *vm, const char *label);
+
+/* What messages call the function that the next neap_vm_call calls ("in function 'tick'"); borrowed, NULL: it is
+ * told by its line. */
+void neap_vm_set_entry(struct neap_vm *vm, const char *name);
 
 /* Where ctx.log(text) goes; NULL drops. Called at most NEAP_VM_LOG_LINES times per neap_vm_call. */
 void neap_vm_set_log(struct neap_vm *vm, void (*log)(void *arg, const char *text),

@@ -7,6 +7,7 @@
 #include <lua.h>
 
 #include "engine/base/base.h"
+#include "lua/spot.h"
 
 /* Longest range of list elements that one library call touches. */
 #define NEAP_VM_RANGE_MAX 200000
@@ -21,6 +22,9 @@ int neap_vm_script_xpcall(lua_State *L);
 /* vm.c: raises what Lua itself raises without memory; the call then ends with NEAP_ENOMEM. For memory
  * that is not Lua's. */
 _Noreturn void neap_vm_raise_nomem(lua_State *L);
+
+/* vm.c: where the script on L stands. */
+void neap_vm_find_spot(lua_State *L, struct neap_spot *ret);
 
 /* order.c */
 int neap_order_next(lua_State *L);

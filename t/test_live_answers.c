@@ -120,13 +120,16 @@ static void test_said(void **state)
 	assert_non_null(strstr(rig->notes, ": live, one.lua (by uid 7)\n"));
 	assert_non_null(strstr(rig->notes, "live, in place of "));
 	assert_non_null(strstr(rig->notes, ": parameters: {\"milli\":300} (by uid 7)\n"));
-	assert_non_null(strstr(rig->notes, " by itself: one.lua:7: boom B (by neapd)\n"));
+	assert_non_null(
+		strstr(rig->notes,
+		       " by itself: one.lua:7: in function 'tick': boom B (by neapd)\n"));
 	assert_non_null(
 		strstr(rig->notes, ": gone; what it set is given back (by uid 7)\n"));
 	live_play(rig, "one", "+A +B !B");
 	row = row_of(rig, "one");
 	told = json_object_get(row, "refused");
-	assert_string_equal(text_at(told, "message"), "failed in service: boom B");
+	assert_string_equal(text_at(told, "message"),
+			    "failed in service: in function 'tick': boom B");
 	assert_int_equal(json_integer_value(json_object_get(told, "line")), 7);
 	json_decref(row);
 	live_teardown(state);

@@ -76,7 +76,7 @@ static const struct {
 	{"global read", "return { name = foo }", "p.lua:1: "},
 	{"hidden index", "return setmetatable({}, { __index = function() while true do end end })", "field 'api'"},
 	{"hidden next", "return setmetatable({ api = 1, kind = \"qos\", name = \"x\" }, { __pairs = function() while true do end end, __len = function() while true do end end })", "field 'tick'"},
-	{"raises a table", "error({})", "p.lua: non-string error"},
+	{"raises a table", "error({})", "p.lua:1: non-string error, a table"},
 	{"bytecode", "\033Lua", "p.lua"},
 };
 /* clang-format on */

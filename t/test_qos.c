@@ -58,7 +58,7 @@ static const struct {
 	{"misspelt ctx", "", "return ctx.param", NEAP_TICK_ERROR, "ctx has no field 'param'"},
 	{"ctx is read-only", "", "ctx.memo = {}", NEAP_TICK_ERROR, "read-only"},
 	{"policy is read-only", "", "ctx.policy.name = \"y\"", NEAP_TICK_ERROR, "read-only"},
-	{"raises", "", "error(\"oh no\")", NEAP_TICK_ERROR, "p.lua:2: oh no"},
+	{"raises", "", "error(\"oh no\")", NEAP_TICK_ERROR, "p.lua:2: in function 'tick': oh no"},
 	{"nil", "", "", NEAP_TICK_WRONG, "tick returned: a list of writes is wanted ({} gives all back, ctx.hold keeps it), this is a nil"},
 	{"one write", "", "return " ROW("a", "cpu.idle", "1"), NEAP_TICK_WRONG, "{ { target = ... }, ... }"},
 	{"not a table", "", "return { 5 }", NEAP_TICK_WRONG, "write 1: a table { target ="},

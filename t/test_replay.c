@@ -94,8 +94,8 @@ static const struct row rows[] = {
 	 .listed = 10,
 	 .is_complete = true,
 	 .first = "{\"unix\": 1700000002, \"frame\": 2, \"older\": [],"
-		  " \"newer\": \"error: n.lua:3: now\"}",
-	 .first_fault = "n.lua:3: now"},
+		  " \"newer\": \"error: n.lua:3: in function 'tick': now\"}",
+	 .first_fault = "n.lua:3: in function 'tick': now"},
 	{.name = "three faults in a row",
 	 .older = "return {}",
 	 .newer =
