@@ -149,6 +149,11 @@ static void test_node(void **state)
 		{"POST " NODES,
 		 "{'metadata':{'name':'n1'},'spec':{'taints':[{'key':'a','effect':"
 		 "'NoSchedule'}]}}",
+		 403,
+		 {"message~a node may bring no taints but those of node.kubernetes.io"}},
+		{"POST " NODES,
+		 "{'metadata':{'name':'n1'},'spec':{'taints':[{'key':"
+		 "'node.kubernetes.io/not-ready','effect':'NoSchedule'}]}}",
 		 201,
 		 {NULL}},
 		{"MERGE " NODES "/n1", "{'metadata':{'labels':{'a':'b'}}}", 200, {NULL}},
@@ -156,6 +161,20 @@ static void test_node(void **state)
 		 "{'spec':{'taints':null}}",
 		 403,
 		 {"message~a node may not change its taints"}},
+		{"MERGE " NODES "/n1",
+		 "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap',"
+		 "'name':'none','uid':'u'}]}}",
+		 403,
+		 {"message~must be allowed to delete the object"}},
+		{"MERGE " NODES "/n1",
+		 "{'metadata':{'finalizers':['a.b/c']}}",
+		 403,
+		 {NULL}},
+		{"MERGE " NODES "/n1/status",
+		 "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap',"
+		 "'name':'none','uid':'u'}]}}",
+		 200,
+		 {"!metadata.ownerReferences"}},
 		{"MERGE " NODES "/n1/status",
 		 "{'metadata':{'labels':{'node-restriction.kubernetes.io/a':'b'}}}",
 		 403,
@@ -178,9 +197,9 @@ static void test_node(void **state)
 		{"POST " LEASE, "{'metadata':{'name':'n2'},'spec':{}}", 403, {NULL}},
 		{"PUT " LEASE "/n2", "{'metadata':{'name':'n2'},'spec':{}}", 403, {NULL}},
 		{"MERGE " PODS "/mine/status",
-		 "{'status':{'phase':'Running'}}",
+		 "{'metadata':{'labels':{'app':'other'}},'status':{'phase':'Running'}}",
 		 200,
-		 {"status.phase=Running"}},
+		 {"status.phase=Running", "!metadata.labels"}},
 		{"MERGE " PODS "/mine", "{'metadata':{'labels':{'a':'b'}}}", 403, {NULL}},
 		{"MERGE " PODS "/yours/status",
 		 "{'status':{'phase':'Running'}}",
@@ -198,6 +217,24 @@ static void test_node(void **state)
 		 201,
 		 {NULL}},
 		{"DELETE /api/v1/namespaces/default/events/e", NULL, 403, {NULL}},
+		{"MERGE /api/v1/namespaces/default/events/e",
+		 "{'count':2}",
+		 403,
+		 {"message~a node writes events only whose source it is"}},
+		{"POST /api/v1/namespaces/default/events",
+		 "{'metadata':{'name':'own'},'involvedObject':{'kind':'Pod','namespace':"
+		 "'default','name':'mine'},'reason':'x','message':'y','type':'Normal',"
+		 "'source':{'host':'n1'}}",
+		 201,
+		 {NULL}},
+		{"MERGE /api/v1/namespaces/default/events/own",
+		 "{'count':2}",
+		 200,
+		 {"count=2"}},
+		{"MERGE /api/v1/namespaces/default/events/own",
+		 "{'source':{'host':'n2'}}",
+		 403,
+		 {NULL}},
 		{"POST /apis/slo.koordinator.sh/v1alpha1/nodemetrics",
 		 "{'metadata':{'name':'n1'}}",
 		 201,
@@ -210,6 +247,39 @@ static void test_node(void **state)
 
 	make_objects(*state);
 	kube_as(*state, NODE);
+	STEPS(*state, steps);
+}
+
+/* Who holds up the end of an owner must be able to keep it. */
+static void test_blocking(void **state)
+{
+#define OWNED(group, kind, name, blocks)                                                 \
+	"{'metadata':{'name':'m','ownerReferences':[{'apiVersion':'" group               \
+	"','kind':'" kind "','name':'" name "','uid':'u','blockOwnerDeletion':" blocks   \
+	"}]}}"
+	static const struct kube_step steps[] = {
+		{"POST /api/v1/namespaces/default/configmaps?dryRun=All",
+		 OWNED("apiextensions.k8s.io/v1", "CustomResourceDefinition", "x",
+		       "true"),
+		 403,
+		 {"message=configmaps \"m\" is forbidden: cannot set blockOwnerDeletion "
+		  "if an ownerReference refers to a resource you can't set finalizers on"}},
+		{"POST /api/v1/namespaces/default/configmaps?dryRun=All",
+		 OWNED("apiextensions.k8s.io/v1", "CustomResourceDefinition", "x",
+		       "false"),
+		 201,
+		 {NULL}},
+		{"POST /api/v1/namespaces/default/configmaps?dryRun=All",
+		 OWNED("apps/v1", "Deployment", "x", "true"),
+		 201,
+		 {NULL}},
+		{"POST /api/v1/namespaces/default/configmaps?dryRun=All",
+		 OWNED("unknown.example/v1", "Thing", "x", "true"),
+		 201,
+		 {NULL}},
+	};
+
+	kube_as(*state, EDDY);
 	STEPS(*state, steps);
 }
 
@@ -493,7 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(reader),        TEST(editor), TEST(node),         TEST(nobody),
-		TEST(impersonation), TEST(may_i),  TEST(list_is_true),
+		TEST(impersonation), TEST(may_i),  TEST(list_is_true), TEST(blocking),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,57 @@ static void test_missing_owner(void **state)
 	must_stay(rig, MAPS "/d");
 }
 
+/* A reference to what is in a namespace, from what is in none: it says nothing, and an event tells so. From
+ * elsewhere it names nobody. */
+static void test_scope(void **state)
+{
+	struct kube_rig *rig = *state;
+	char a[64], b[64], body[512];
+
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'n','ownerReferences':[{'apiVersion':'v1',"
+		       "'kind':'ConfigMap','name':'a','uid':'%s'}]}}",
+		       a);
+	assert_int_equal(kube_ask(rig, "POST /api/v1/nodes", body), 201);
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/nodes",
+			 "{'metadata':{'name':'m','ownerReferences':[{'apiVersion':'v1',"
+			 "'kind':'Pod','name':'none','uid':'u'}]}}"),
+		201);
+	kube_until(rig,
+		   &(struct kube_step){
+			   "GET /api/v1/namespaces/default/events?fieldSelector="
+			   "involvedObject.name%3Dn",
+			   NULL,
+			   200,
+			   {"#items=1", "items.0.reason=OwnerRefInvalidNamespace",
+			    "items.0.type=Warning", "items.0.involvedObject.kind=Node",
+			    "items.0.message~does not exist in namespace \"\""}});
+	must_stay(rig, "/api/v1/nodes/m");
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/a", NULL), 200);
+	must_stay(rig, "/api/v1/nodes/n");
+	/* The same of a cluster-scoped owner, which counts. */
+	assert_int_equal(kube_ask(rig, "GET /api/v1/nodes/m", NULL), 200);
+	(void)snprintf(b, sizeof(b), "%s", kube_text(rig->body, "metadata.uid"));
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'d','ownerReferences':[{'apiVersion':'v1',"
+		       "'kind':'Node','name':'m','uid':'%s'}]}}",
+		       b);
+	assert_int_equal(kube_ask(rig, "POST " MAPS, body), 201);
+	must_stay(rig, MAPS "/d");
+	assert_int_equal(kube_ask(rig, "DELETE /api/v1/nodes/m", NULL), 200);
+	wait_gone(rig, MAPS "/d");
+	/* In another namespace there is none of the name. */
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces", "{'metadata':{'name':'other'}}"),
+		201);
+	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
+	add_map(rig, OTHER "/configmaps", "x", "a", a, NULL, b);
+	wait_gone(rig, OTHER "/configmaps/x");
+	must_stay(rig, MAPS "/a");
+}
+
 /* Pods of a ReplicaSet: those on a node get their time. */
 static void test_pods(void **state)
 {
@@ -251,8 +302,8 @@ static void test_restart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(background), TEST(orphan),    TEST(missing_owner),
-		TEST(pods),       TEST(namespace), TEST(restart),
+		TEST(background), TEST(orphan),  TEST(missing_owner), TEST(pods),
+		TEST(namespace),  TEST(restart), TEST(scope),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

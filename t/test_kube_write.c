@@ -282,11 +282,23 @@ static void test_status(void **state)
 		{"GET " RES "/r/status", NULL, 200, {"kind=Reservation"}},
 		{"POST " PODS, POD("p", ""), 201, {NULL}},
 		{"STRATEGIC " PODS "/p/status",
-		 "{'metadata':{'labels':{'a':'b'}},'status':{'phase':'Running',"
-		 "'conditions':[{'type':'Ready','status':'True'}]}}",
+		 "{'metadata':{'labels':{'a':'b'},'annotations':{'a':'b'},'finalizers':["
+		 "'a.b/c'],'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap','name':"
+		 "'m','uid':'u'}]},'status':{'phase':'Running','conditions':[{'type':"
+		 "'Ready','status':'True'}]}}",
 		 200,
-		 {"status.phase=Running", "metadata.labels.a=b",
+		 {"status.phase=Running", "!metadata.labels", "!metadata.annotations",
+		  "!metadata.finalizers", "!metadata.ownerReferences",
 		  "status.conditions.0.type=Ready"}},
+		/* A kubelet tells labels of its Node so; and nothing else. */
+		{"POST /api/v1/nodes", "{'metadata':{'name':'n'}}", 201, {NULL}},
+		{"MERGE /api/v1/nodes/n/status",
+		 "{'metadata':{'labels':{'a':'b'},'annotations':{'c':'d'},'finalizers':["
+		 "'a.b/c'],'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap','name':"
+		 "'m','uid':'u'}]}}",
+		 200,
+		 {"metadata.labels.a=b", "metadata.annotations.c=d",
+		  "!metadata.finalizers", "!metadata.ownerReferences"}},
 		{"STRATEGIC " PODS "/p/status",
 		 "{'status':{'conditions':[{'type':'PodScheduled','status':'False'}]}}",
 		 200,

@@ -7,16 +7,19 @@
  * node    the same; and of what belongs to it: create, update, patch of its Node and nodes/status; all but
  *         deletecollection of its Lease in kube-node-lease, its NodeMetric, its Device and its
  *         NodeResourceTopology (by its name, with their status); pods that are bound to it: delete, eviction, and
- *         update, patch of pods/status; create, update, patch of events. Taints of its Node and labels
- *         of node-restriction.kubernetes.io stay as others set them: a node does not choose its pods.
+ *         update, patch of pods/status; create, update, patch of events whose source it is. Of its Node, taints,
+ *         a cordon, and labels of kubernetes.io that no kubelet sets stay as others set them, and a new one
+ *         brings no taints but those of node.kubernetes.io: a node does not choose its pods.
  * editor  everything of all kinds but those by which others' requests come out in another way, or rights are given:
  *         CustomResourceDefinitions, ClusterColocationProfiles, and whatever is declared in the groups
  *         rbac.authorization.k8s.io, admissionregistration.k8s.io, apiregistration.k8s.io,
  *         certificates.k8s.io
  *         Where pods run here (--run-pods) whoever writes a pod runs a program on this machine: creating, changing
- *         and binding pods and what makes pods (the kinds of apps and batch, ReplicationControllers,
- *         PodTemplates) is for admins then; scaling and deleting stay
+ *         and binding pods, what makes pods (the kinds of apps and batch, ReplicationControllers, PodTemplates)
+ *         and what goes into their environment (ConfigMaps) is for admins then; scaling and deleting stay
  * admin   everything
+ *
+ * Whoever changes owners or finalizers of an object must be allowed to delete it, too: by them it goes, or stays.
  *
  * Everybody who is known may ask what he may (reviews of himself); about others asks an admin. */
 #ifndef NEAP_API_KUBE_ACCESS_H

@@ -31,6 +31,15 @@ static void put(struct neap_map *set, const char *key)
 	(void)neap_map_set(set, key, &here);
 }
 
+static void put_gone(struct neap_kube_collect *collect, const struct source *source,
+		     const char *uid)
+{
+	static struct neap_collect_scope of_namespace = {true}, of_cluster;
+
+	(void)neap_map_set(collect->gone, uid,
+			   source->kind->is_namespaced ? &of_namespace : &of_cluster);
+}
+
 /* Counts are kept in the pointers themselves. */
 static void count_owners(struct neap_kube_collect *collect,
 			 const struct neap_object *object, int step)
@@ -89,7 +98,7 @@ static void see_event(struct source *source, const struct neap_store_event *even
 		struct neap_object *place;
 
 		if (neap_map_find(collect->owned, event->object->uid))
-			put(collect->gone, event->object->uid);
+			put_gone(collect, source, event->object->uid);
 		/* Its namespace may be waiting for it. */
 		place = neap_store_find(collect->kube->store, "namespaces", "",
 					event->object->ns);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Passes over all objects, and over those of a namespace that is being deleted. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/note.h"
 #include "engine/base/mem.h"
 
 /* Its dependents are let go, then its finalizer is. */
@@ -76,21 +78,63 @@ void neap_collect_forget_orphans(struct neap_kube_collect *collect)
 		orphaned_free(neap_map_at(collect->orphans, i, NULL));
 }
 
+/* What is not in a namespace cannot be of one that is: such an owner is nobody, and never goes. */
+static bool is_out_of_scope(const struct neap_object *object, bool is_owner_namespaced)
+{
+	return !*object->ns && is_owner_namespaced;
+}
+
+/* In the words of a kube-controller-manager. */
+static void tell_out_of_scope(struct neap_kube_collect *collect,
+			      const struct neap_kube_kind *kind,
+			      const struct neap_object *object, const json_t *owner)
+{
+	char version[NEAP_OBJECT_NAME + 64];
+	const struct neap_kube_note about = {.api_version = version,
+					     .kind = kind->kind,
+					     .ns = object->ns,
+					     .name = object->name,
+					     .uid = object->uid,
+					     .is_warning = true,
+					     .reason = "OwnerRefInvalidNamespace",
+					     .component = "garbage-collector-controller"};
+
+	(void)snprintf(version, sizeof(version), "%s%s%s", kind->group,
+		       kind->group[0] ? "/" : "", kind->versions[0]);
+	neap_kube_note(collect->kube, &about,
+		       "ownerRef [%.128s/%.128s, namespace: %s, name: %.253s, uid: "
+		       "%.64s] does not exist in namespace \"%s\"",
+		       json_string_value(json_object_get(owner, "apiVersion")),
+		       json_string_value(json_object_get(owner, "kind")), object->ns,
+		       json_string_value(json_object_get(owner, "name")),
+		       json_string_value(json_object_get(owner, "uid")), object->ns);
+}
+
 /* An owner of a kind that nobody knows is taken to be there, unless it was seen to go: deleting is not to be
  * taken back. */
-static bool is_there(struct neap_kube_collect *collect, const struct neap_object *object,
-		     const json_t *owner)
+static bool is_there(struct neap_kube_collect *collect,
+		     const struct neap_kube_kind *own_kind,
+		     const struct neap_object *object, const json_t *owner)
 {
 	const char *uid = json_string_value(json_object_get(owner, "uid"));
 	const struct neap_kube_kind *kind;
+	const struct neap_collect_scope *gone;
 
-	if (uid && neap_map_find(collect->gone, uid))
+	if (kube_owner_find(collect->kube, object->ns, owner, &kind))
+		return true;
+	if (kind && is_out_of_scope(object, kind->is_namespaced)) {
+		tell_out_of_scope(collect, own_kind, object, owner);
+		return true;
+	}
+	if (kind)
 		return false;
-	return kube_owner_find(collect->kube, object->ns, owner, &kind) || !kind;
+	gone = uid ? neap_map_find(collect->gone, uid) : NULL;
+	return !gone || is_out_of_scope(object, gone->is_namespaced);
 }
 
 /* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */
 static json_t *owners_left(struct neap_kube_collect *collect,
+			   const struct neap_kube_kind *kind,
 			   const struct neap_object *object, const json_t *owners,
 			   bool *ret_let_go)
 {
@@ -106,7 +150,7 @@ static json_t *owners_left(struct neap_kube_collect *collect,
 			*ret_let_go = true;
 			continue;
 		}
-		if (is_there(collect, object, owner) &&
+		if (is_there(collect, kind, object, owner) &&
 		    json_array_append(left, owner) < 0) {
 			json_decref(left);
 			return NULL;
@@ -122,7 +166,7 @@ static void judge_tree_take(struct neap_kube_collect *collect,
 	json_t *meta = json_object_get(tree, "metadata");
 	const json_t *owners = json_object_get(meta, "ownerReferences");
 	bool let_go;
-	json_t *left = owners_left(collect, newest, owners, &let_go);
+	json_t *left = owners_left(collect, source->kind, newest, owners, &let_go);
 	int ret = 0;
 
 	if (!left || json_array_size(left) == json_array_size(owners)) {
@@ -158,8 +202,11 @@ void neap_collect_judge(struct neap_kube_collect *collect, const struct source *
 	if (!newest || !newest->owner_count || strcmp(newest->uid, object->uid) != 0)
 		return;
 	tree = neap_object_tree(newest);
-	if (tree)
-		judge_tree_take(collect, source, newest, tree);
+	if (!tree)
+		return;
+	newest = neap_object_ref(newest); /* events are told meanwhile */
+	judge_tree_take(collect, source, newest, tree);
+	(void)neap_object_unref(newest);
 }
 
 /* --- the pass --- */

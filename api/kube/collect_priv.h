@@ -8,6 +8,11 @@
 #include "api/kube/kube_priv.h"
 #include "engine/base/map.h"
 
+/* Where something was that has gone. */
+struct neap_collect_scope {
+	bool is_namespaced;
+};
+
 struct source {
 	struct neap_kube_collect *collect;
 	const struct neap_kube_kind *kind;
@@ -21,9 +26,10 @@ struct neap_kube_collect {
 	struct event *turn;
 	struct source *sources;
 	size_t source_count;
-	uint64_t generation;      /* of the registry, for which the sources are */
-	struct neap_map *owned;   /* uid: how many name it as an owner */
-	struct neap_map *gone;    /* uids whose dependents the next pass looks for */
+	uint64_t generation;    /* of the registry, for which the sources are */
+	struct neap_map *owned; /* uid: how many name it as an owner */
+	struct neap_map *
+		gone; /* uid: struct neap_collect_scope, whose dependents the next pass looks for */
 	struct neap_map *orphans; /* uid: struct orphaned, whose dependents are let go */
 	struct neap_map
 		*namespaces; /* names of those to look at, as they are being deleted */

@@ -62,7 +62,8 @@ struct neap_kube_kind {
 	const char *const *short_names, *const *categories; /* NULL ends, may be NULL */
 	bool is_namespaced;
 	bool is_custom; /* of a CustomResourceDefinition: no strategic patches, schema errors are 422 */
-	bool has_status;        /* /status, which alone changes status */
+	bool has_status; /* /status, which alone changes status */
+	bool status_has_labels; /* and there labels and annotations: of a Node, whose kubelet sets them so */
 	bool counts_generation; /* metadata.generation is raised when spec changes */
 	/* Of /scale; NULL: there is none. Paths as ".spec.replicas". */
 	const char *replicas_path, *status_replicas_path, *selector_path;

@@ -130,7 +130,8 @@ int call_permit(struct call *call, const char *verb, const json_t *before,
 int call_permit_request(struct call *call, const char *method);
 /* Nobody acts as somebody else here; what asks for it must not be done as whoever asks. */
 int call_refuse_impersonation(struct call *call);
-/* Of nodes, whose rights depend on what is in an object: everybody else's have been looked at. */
+/* What depends on what is in an object: nearly all of a node's rights, and of everybody whether owners may be
+ * held up. */
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);
 
@@ -188,7 +189,10 @@ int call_check_declared(struct call *call);
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns of what a definition says that is not heeded. */
 void call_warn_definition(struct call *call, const json_t *tree);
-/* owner.c: the newest state of what a reference in an object of ns names; NULL when it is not there, or there
+/* owner.c: the kind that a reference names; NULL: nobody knows it, it is not stored, or the reference lacks
+ * something. */
+const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner);
+/* The newest state of what a reference in an object of ns names; NULL when it is not there, or there
  * only under another uid. *ret_kind is NULL when nobody knows the kind, or the reference lacks something. */
 struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 				    const json_t *owner,

@@ -17,30 +17,37 @@ static void group_of(const char *version, char *buf, size_t size)
 	buf[len] = '\0';
 }
 
+const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner)
+{
+	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
+	const char *name = json_string_value(json_object_get(owner, "kind"));
+	const struct neap_kube_kind *kind;
+	char group[NEAP_OBJECT_NAME];
+
+	if (!version || !name || !json_is_string(json_object_get(owner, "name")) ||
+	    !json_is_string(json_object_get(owner, "uid")))
+		return NULL;
+	group_of(version, group, sizeof(group));
+	kind = neap_kube_registry_find_kind(kube->registry, group, NULL, name);
+	/* What is not stored owns nothing. */
+	return kind && !kind->make ? kind : NULL;
+}
+
 struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 				    const json_t *owner,
 				    const struct neap_kube_kind **ret_kind)
 {
-	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
-	const char *kind_name = json_string_value(json_object_get(owner, "kind"));
-	const char *name = json_string_value(json_object_get(owner, "name"));
 	const char *uid = json_string_value(json_object_get(owner, "uid"));
-	char resource[NEAP_STORE_RESOURCE], group[NEAP_OBJECT_NAME];
+	char resource[NEAP_STORE_RESOURCE];
 	struct neap_object *found;
 
-	*ret_kind = NULL;
-	if (!version || !kind_name || !name || !uid)
-		return NULL;
-	group_of(version, group, sizeof(group));
-	*ret_kind = neap_kube_registry_find_kind(kube->registry, group, NULL, kind_name);
-	/* What is not stored owns nothing. */
-	if (*ret_kind && (*ret_kind)->make)
-		*ret_kind = NULL;
+	*ret_kind = kube_owner_kind(kube, owner);
 	if (!*ret_kind)
 		return NULL;
 	neap_kube_kind_resource(neap_kube_kind_stored(*ret_kind), resource,
 				sizeof(resource));
 	found = neap_store_newest(kube->store, resource,
-				  (*ret_kind)->is_namespaced ? ns : "", name);
+				  (*ret_kind)->is_namespaced ? ns : "",
+				  json_string_value(json_object_get(owner, "name")));
 	return found && strcmp(found->uid, uid) == 0 ? found : NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "api/kube/access.h"
 #include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
 
 /* As Kubernetes calls what a method does here. */
 static const char *verb_of(struct call *call, const char *method)
@@ -92,11 +93,72 @@ int call_permit_request(struct call *call, const char *method)
 	return ret;
 }
 
+static const json_t *owners_of(const json_t *object)
+{
+	return json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+}
+
+/* References of which the owner has to wait already. */
+static bool is_blocked_by(const json_t *object, const json_t *owner)
+{
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach (owners_of(object), i, other)
+		if (json_equal(other, owner))
+			return true;
+	return false;
+}
+
+static bool may_block(struct call *call, const json_t *owner)
+{
+	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
+	const char *name = json_string_value(json_object_get(owner, "name"));
+	const struct neap_kube_kind *kind;
+	struct neap_access_ask ask = {.role = peer->role,
+				      .user = peer->user->name,
+				      .verb = "update",
+				      .sub = "finalizers",
+				      .name = name ? name : "",
+				      .runs_pods = call->kube->runs_pods};
+
+	/* Of a kind that is not served nobody knows who may; the one that says it has no owner to hold up. */
+	kind = kube_owner_kind(call->kube, owner);
+	if (!kind)
+		return true;
+	ask.group = kind->group;
+	ask.resource = kind->plural;
+	ask.ns = kind->is_namespaced ? call->target.ns : "";
+	return neap_kube_may(&ask, NULL);
+}
+
+/* An owner with such a dependent stays until that has gone: only who could keep it himself may say so. */
+static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
+{
+	const json_t *owner;
+	size_t i;
+
+	json_array_foreach (owners_of(after), i, owner) {
+		if (!json_is_true(json_object_get(owner, "blockOwnerDeletion")) ||
+		    is_blocked_by(before, owner) || may_block(call, owner))
+			continue;
+		return neap_kube_fail_refused(
+			&call->failure, call->target.kind,
+			neap_kube_meta_text(after, "name"),
+			"cannot set blockOwnerDeletion if an ownerReference refers to a "
+			"resource you can't set finalizers on");
+	}
+	return 0;
+}
+
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after)
 {
-	return call->request && is_node(call) ? call_permit(call, verb, before, after)
-					      : 0;
+	if (!call->request)
+		return 0;
+	if (is_node(call) && call_permit(call, verb, before, after) < 0)
+		return -1;
+	return permit_blocking(call, before, after);
 }
 
 int call_refuse_impersonation(struct call *call)

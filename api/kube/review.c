@@ -64,7 +64,7 @@ static json_t *find_before(struct neap_kube *kube, const struct neap_access_ask 
 
 	if (!kind || !*ask->name)
 		return NULL;
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	neap_kube_kind_resource(neap_kube_kind_stored(kind), resource, sizeof(resource));
 	newest = neap_store_newest(kube->store, resource, ask->ns, ask->name);
 	return newest ? neap_object_tree(newest) : NULL;
 }

@@ -167,6 +167,7 @@ const struct neap_kube_kind neap_kube_kind_node = {
 	.singular = "node",
 	.short_names = node_short,
 	.has_status = true,
+	.status_has_labels = true,
 	.schema = &node,
 	.fields = node_selectable,
 	COLUMNS(node),

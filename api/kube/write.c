@@ -246,8 +246,7 @@ void call_create(struct call *call)
 
 /* --- changing --- */
 
-/* Of /status only status counts, and with it labels and annotations of the kinds whose agents set them
- * there; else status stays as it was. */
+/* Of /status only status counts, and what the kind says; else status stays as it was. */
 static bool keep_part(const struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -271,7 +270,7 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 		json_decref(kept);
 		return false;
 	}
-	if (!kind->is_custom) {
+	if (kind->status_has_labels) {
 		static const char *const members[] = {"labels", "annotations"};
 
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {

@@ -306,29 +306,40 @@ static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size
 		      buf) == 0;
 }
 
+/* patch is taken; NULL: there is no memory. */
+static void write_take(struct rollout *rollout, bool is_status, json_t *patch)
+{
+	struct neap_kube_ask ask;
+
+	if (patch && rollout_ask(rollout, DEPLOYMENTS, rollout->owner->name, &ask))
+		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask,
+					 is_status, patch);
+	else
+		json_decref(patch);
+	rollout->is_short = rollout->is_short || !patch;
+}
+
+static void write_revision(struct rollout *rollout)
+{
+	char revision[32];
+
+	if (is_revision_so(rollout, revision, sizeof(revision)))
+		return;
+	write_take(rollout, false,
+		   json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", rollout->owner->uid,
+			     "annotations", REVISION, revision));
+}
+
 /* The status is taken. */
 static void write_status_take(struct rollout *rollout, json_t *status)
 {
-	char revision[32];
-	bool has_revision = is_revision_so(rollout, revision, sizeof(revision));
-	struct neap_kube_ask ask;
-	json_t *patch;
-
-	if (has_revision && is_so(json_object_get(rollout->tree, "status"), status)) {
+	if (is_so(json_object_get(rollout->tree, "status"), status)) {
 		json_decref(status);
 		return;
 	}
-	patch = json_pack("{s:{s:s}, s:o}", "metadata", "uid", rollout->owner->uid,
-			  "status", status);
-	if (!has_revision &&
-	    json_object_set_new(json_object_get(patch, "metadata"), "annotations",
-				json_pack("{s:s}", REVISION, revision)) < 0)
-		rollout->is_short = true;
-	if (rollout_ask(rollout, DEPLOYMENTS, rollout->owner->name, &ask))
-		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask, true,
-					 patch);
-	else
-		json_decref(patch);
+	write_take(rollout, true,
+		   json_pack("{s:{s:s}, s:o}", "metadata", "uid", rollout->owner->uid,
+			     "status", status));
 }
 
 /* When it will be late, a little later; 0: it cannot be. */
@@ -360,6 +371,9 @@ int64_t rollout_status(struct rollout *rollout, bool with_progress)
 	status = rollout->is_short ? NULL : make_status(rollout, &counts);
 	if (!status)
 		return -1;
+	write_revision(rollout);
 	write_status_take(rollout, status);
+	if (rollout->is_short)
+		return -1;
 	return with_progress ? next_look(rollout, &counts) : 0;
 }
