@@ -299,6 +299,60 @@ static void test_memory(void **state)
 	neap_schema_free(schema);
 }
 
+/* --- lists that are too long --- */
+
+static void test_long_lists(void **state)
+{
+	static const struct neap_schema_bound bounds_rows[] = {{"a", 2}, {"c", 4}};
+	static const struct neap_schema_bounds bounds = {bounds_rows, 2, 3, 1};
+	static const struct {
+		const char *object, *before;
+		size_t values;
+		const char *field, *message; /* NULL: all is well */
+	} rows[] = {
+		{"{'a': [1, 2], 'b': [1, 2, 3], 'c': [1, 2, 3, 4]}", NULL, 13, NULL,
+		 NULL},
+		{"{'a': [1, 2, 3]}", NULL, 5, "a",
+		 "Too many: 3: must have at most 2 items"},
+		{"{'x': {'a': {'k': 1, 'l': 2, 'm': 3}}}", NULL, 6, "x.a",
+		 "Too many: 3: must have at most 2 items"},
+		{"{'x': [{}, {'d': [1, 2, 3, 4]}]}", NULL, 9, "x[1].d",
+		 "Too many: 4: must have at most 3 items"},
+		{"{'a': [[1, 2, 3, 4]]}", NULL, 7, "a[0]",
+		 "Too many: 4: must have at most 3 items"},
+		/* The object itself has what members its kind has. */
+		{"{'q': 1, 'r': 2, 's': 3, 't': 4}", NULL, 5, NULL, NULL},
+		/* What was there may stay, and become shorter, in its place. */
+		{"{'a': [1, 2, 3]}", "{'a': [4, 5, 6]}", 5, NULL, NULL},
+		{"{'a': [1, 2, 3]}", "{'a': [4, 5, 6, 7]}", 5, NULL, NULL},
+		{"{'a': [1, 2, 3, 4]}", "{'a': [4, 5, 6]}", 6, "a",
+		 "Too many: 4: must have at most 2 items"},
+		{"{'x': [{'a': [1, 2, 3]}]}", "{'x': [{'a': [1, 2, 3]}]}", 7, NULL, NULL},
+		{"{'x': [{'a': [1, 2, 3]}]}", "{'a': [1, 2, 3]}", 7, "x[0].a",
+		 "Too many: 3: must have at most 2 items"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *object = rig_json(rows[i].object);
+		json_t *before = rows[i].before ? rig_json(rows[i].before) : NULL;
+		struct neap_causes causes = {0};
+
+		assert_int_equal(
+			neap_schema_check_bounds(&bounds, object, before, &causes),
+			rows[i].values);
+		assert_int_equal(neap_schema_values(object), rows[i].values);
+		assert_int_equal(causes.count, rows[i].field != NULL);
+		if (rows[i].field != NULL) {
+			assert_string_equal(causes.list[0].reason, "FieldValueTooMany");
+			assert_string_equal(causes.list[0].field, rows[i].field);
+			assert_string_equal(causes.list[0].message, rows[i].message);
+		}
+		json_decref(object);
+		json_decref(before);
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -311,7 +365,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_too_large),    cmocka_unit_test(test_time),
 		cmocka_unit_test(test_time_of_sets), cmocka_unit_test(test_many_defaults),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_long_lists),   cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/bounds.h"
 #include "api/kube/kube_priv.h"
 #include "api/kube/protobuf.h"
 #include "engine/base/json.h"
@@ -31,6 +32,10 @@ static int parse_json(struct call *call, json_t **ret)
 	json_error_t where;
 	struct neap_error err;
 
+	/* Making them costs far more than reading the text. */
+	if (neap_kube_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
+				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);
 	switch (neap_json_parse(text, len, JSON_REJECT_DUPLICATES, ret, &where)) {
 	case 0:
 		break;

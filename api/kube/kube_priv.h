@@ -151,8 +151,9 @@ enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
 int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 	       const json_t *before);
 
-/* prepare.c: -1 with call->failure. Unknown fields go, defaults come; as it is stored from there on. */
-int call_shape_up(struct call *call, json_t *object);
+/* prepare.c: -1 with call->failure. Unknown fields go, defaults come; as it is stored from there on. What is longer
+ * than it may be, and than it was before (NULL: a new object), is refused first. */
+int call_shape_up(struct call *call, json_t *object, const json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* metadata must be there for everything that follows; kind and apiVersion go. */
 int call_need_metadata(struct call *call, json_t *object);

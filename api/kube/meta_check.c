@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/check_priv.h"
 #include "api/kube/meta.h"
 #include "engine/base/selector.h"
 
@@ -151,14 +152,17 @@ static void check_finalizers(const json_t *list, const json_t *before,
 	bool is_deleting = before && neap_kube_meta_is_deleting(before);
 	const json_t *old =
 		json_object_get(json_object_get(before, "metadata"), "finalizers");
-	size_t i, k;
-	const json_t *value, *other;
+	struct rule_seen seen = {0};
+	size_t i;
+	const json_t *value;
 
+	json_array_foreach (is_deleting ? old : NULL, i, value)
+		if (json_is_string(value))
+			(void)rule_seen_add(&seen, json_string_value(value), causes);
 	json_array_foreach (list, i, value) {
 		const char *text = json_string_value(value);
 		char field[FIELD_SIZE];
 		struct neap_error err;
-		bool is_old = false;
 
 		(void)snprintf(field, sizeof(field), "metadata.finalizers[%zu]", i);
 		if (!text || neap_label_check_key(text, &err) < 0) {
@@ -166,15 +170,14 @@ static void check_finalizers(const json_t *list, const json_t *before,
 					    text ? err.msg : "must be a string");
 			continue;
 		}
-		json_array_foreach (old, k, other)
-			is_old = is_old || json_equal(other, value);
-		if (is_deleting && !is_old)
+		if (is_deleting && !rule_seen_has(&seen, text))
 			neap_causes_forbidden(
 				causes, "metadata.finalizers",
 				"no new finalizers can be added if the object is "
 				"being deleted, found new finalizers: \"%s\"",
 				text);
 	}
+	rule_seen_done(&seen);
 }
 
 static void check_owners(const json_t *list, struct neap_causes *causes)

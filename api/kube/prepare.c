@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/bounds.h"
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "engine/base/error.h"
 
 /* Of one answer: each is a header. */
 #define WARNINGS_MAX 16
+/* Values that one change may add to an object that has too many already. */
+#define VALUES_MORE 1000
 
 struct unknown {
 	struct call *call;
@@ -48,7 +51,35 @@ static int nomem(struct call *call)
 				    &err);
 }
 
-int call_shape_up(struct call *call, json_t *object)
+/* Than what was stored before there was a bound: a label and a status must still go in. */
+static bool is_little_more(size_t values, size_t before)
+{
+	return before > NEAP_KUBE_VALUES_MAX && values <= before + VALUES_MORE;
+}
+
+/* What is refused here costs no more than a look at each value. */
+static int check_bounds(struct call *call, const json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_causes *causes = &call->kube->causes;
+	size_t values;
+
+	neap_causes_clear(causes);
+	values = neap_kube_check_bounds(kind, object, before, causes);
+	if (causes->count)
+		return neap_kube_fail_invalid(&call->failure, kind,
+					      neap_kube_meta_text(object, "name"),
+					      causes);
+	if (values <= NEAP_KUBE_VALUES_MAX ||
+	    (before && is_little_more(values, neap_schema_values(before))))
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
+			      "the object has %zu values, lists and maps counted: it may "
+			      "have at most %d",
+			      values, NEAP_KUBE_VALUES_MAX);
+}
+
+int call_shape_up(struct call *call, json_t *object, const json_t *before)
 {
 	const char *validation = call_query(call, "fieldValidation");
 	bool is_strict = validation && strcmp(validation, "Strict") == 0;
@@ -58,6 +89,8 @@ int call_shape_up(struct call *call, json_t *object)
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
 	struct neap_error err;
 
+	if (check_bounds(call, object, before) < 0)
+		return -1;
 	if (!neap_schema_prune(kind->schema, object, note_unknown, &unknown))
 		return nomem(call);
 	if (is_strict && unknown.count)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/bounds.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
@@ -259,11 +260,17 @@ static int int_or_text_add(const struct member *member, struct in in, json_t *ob
 	return set_take(object, member->name, json_integer((int32_t)number), err);
 }
 
+/* A body while it is read. */
+struct decoding {
+	struct neap_error *err;
+	size_t fields; /* so far: each makes some values at most */
+};
+
 static int message_decode(const struct message *message, struct in in, json_t *object,
-			  struct neap_error *err);
+			  struct decoding *run);
 
 static int bytes_add(const struct member *member, const struct in *in, json_t *object,
-		     struct neap_error *err)
+		     struct decoding *run)
 {
 	json_t *value = NULL;
 	int rc = 0;
@@ -271,11 +278,11 @@ static int bytes_add(const struct member *member, const struct in *in, json_t *o
 	switch (member->type) {
 	case TEXT:
 	case TEXTS:
-		rc = text_check(in, err);
+		rc = text_check(in, run->err);
 		if (rc < 0)
 			return rc;
 		if (member->type == TEXT && left(in) > 0)
-			return set_take(object, member->name, text_json(in), err);
+			return set_take(object, member->name, text_json(in), run->err);
 		if (member->type == TEXT) {
 			(void)json_object_del(object,
 					      member->name); /* the last one counts */
@@ -283,46 +290,46 @@ static int bytes_add(const struct member *member, const struct in *in, json_t *o
 		}
 		value = member_get(object, member->name, json_array);
 		if (value == NULL || json_array_append_new(value, text_json(in)) < 0)
-			return neap_error_nomem(err);
+			return neap_error_nomem(run->err);
 		return 0;
 	case TIME:
-		rc = time_read(*in, &value, err);
+		rc = time_read(*in, &value, run->err);
 		return rc == 0 && value != NULL
-			       ? set_take(object, member->name, value, err)
+			       ? set_take(object, member->name, value, run->err)
 			       : rc;
 	case INT_OR_TEXT:
-		return int_or_text_add(member, *in, object, err);
+		return int_or_text_add(member, *in, object, run->err);
 	case MESSAGE:
 		value = member_get(object, member->name, json_object);
 		if (value == NULL)
-			return neap_error_nomem(err);
-		return message_decode(member->of, *in, value, err);
+			return neap_error_nomem(run->err);
+		return message_decode(member->of, *in, value, run);
 	case MESSAGES:
 		object = member_get(object, member->name, json_array);
 		value = json_object();
 		if (object == NULL || value == NULL ||
 		    json_array_append(object, value) < 0)
-			rc = neap_error_nomem(err);
+			rc = neap_error_nomem(run->err);
 		if (rc == 0)
-			rc = message_decode(member->of, *in, value, err);
+			rc = message_decode(member->of, *in, value, run);
 		json_decref(value);
 		return rc;
 	default:
-		return entry_add(member, *in, object, err);
+		return entry_add(member, *in, object, run->err);
 	}
 }
 
 static int member_add(const struct member *member, const struct field *field,
-		      json_t *object, struct neap_error *err)
+		      json_t *object, struct decoding *run)
 {
 	bool is_scalar = member->type == FLAG || member->type == NUMBER;
 
 	if (member->type == SKIP)
 		return 0;
 	if (field->wire != (is_scalar ? WIRE_VARINT : WIRE_BYTES))
-		return malformed(err, "a field has another type");
+		return malformed(run->err, "a field has another type");
 	if (!is_scalar)
-		return bytes_add(member, &field->bytes, object, err);
+		return bytes_add(member, &field->bytes, object, run);
 	if (field->value == 0 && !member->is_pointer) {
 		(void)json_object_del(object, member->name); /* the last one counts */
 		return 0;
@@ -330,7 +337,7 @@ static int member_add(const struct member *member, const struct field *field,
 	return set_take(object, member->name,
 			member->type == FLAG ? json_boolean(field->value != 0)
 					     : json_integer((int64_t)field->value),
-			err);
+			run->err);
 }
 
 /* Whether Go writes this for what is not set: 0, an empty text, and messages of these. A text that reads as
@@ -350,7 +357,7 @@ static bool is_zero(const struct field *field, unsigned depth)
 }
 
 static int message_decode(const struct message *message, struct in in, json_t *object,
-			  struct neap_error *err)
+			  struct decoding *run)
 {
 	struct field field;
 
@@ -359,19 +366,24 @@ static int message_decode(const struct message *message, struct in in, json_t *o
 		size_t i = 0;
 
 		if (!field_read(&in, &field))
-			return no_field(err);
+			return no_field(run->err);
+		if (run->fields++ == NEAP_KUBE_VALUES_MAX)
+			return neap_error_set(run->err, NEAP_ETOOLARGE,
+					      NEAP_KUBE_VALUES_REFUSED,
+					      NEAP_KUBE_VALUES_MAX);
 		while (i < message->count && message->members[i].number != field.number)
 			i++;
 		if (i < message->count)
-			rc = member_add(&message->members[i], &field, object, err);
+			rc = member_add(&message->members[i], &field, object, run);
 		else if (message->strict_name != NULL && !is_zero(&field, ZERO_DEPTH))
-			return neap_error_set(err, NEAP_EUNSUPPORTED,
+			return neap_error_set(run->err, NEAP_EUNSUPPORTED,
 					      "field %" PRIu32
 					      " of %s is not read here in "
 					      "protobuf: send application/json",
 					      field.number, message->strict_name);
 		if (rc == -NEAP_EINVAL)
-			(void)neap_error_infield(err, "%s", message->members[i].name);
+			(void)neap_error_infield(run->err, "%s",
+						 message->members[i].name);
 		if (rc < 0)
 			return rc;
 	}
@@ -467,6 +479,7 @@ static int object_decode(const struct message *message, const struct unknown *un
 			 json_t **ret, struct neap_error *err)
 {
 	json_auto_t *object = json_object();
+	struct decoding run = {.err = err};
 	int rc;
 
 	if (object == NULL)
@@ -476,7 +489,7 @@ static int object_decode(const struct message *message, const struct unknown *un
 		rc = set_take(object, "apiVersion", text_json(&unknown->api_version),
 			      err);
 	if (rc == 0)
-		rc = message_decode(message, unknown->raw, object, err);
+		rc = message_decode(message, unknown->raw, object, &run);
 	if (rc == 0)
 		*ret = neap_steal(object);
 	return rc;

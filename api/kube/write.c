@@ -193,7 +193,7 @@ static int make_new(struct call *call, json_t *object)
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
 		return nomem(call);
-	if (call_shape_up(call, object) < 0 ||
+	if (call_shape_up(call, object, NULL) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
 	if (call_check(call, object, NULL) < 0 || call_check_cpus(call, object, NULL) < 0)
@@ -322,7 +322,8 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
-	    check_version(call, object, newest) < 0 || call_shape_up(call, object) < 0)
+	    check_version(call, object, newest) < 0 ||
+	    call_shape_up(call, object, before) < 0)
 		return -1;
 	if (!*neap_kube_meta_text(object, "name") &&
 	    json_object_set_new(json_object_get(object, "metadata"), "name",

@@ -196,6 +196,27 @@ bool neap_schema_default(const struct neap_schema *schema, json_t *object);
  * types. Adds to causes. False without memory: a cause then says so, too, and not all was checked. */
 bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
 		       struct neap_causes *causes);
+/* How many items a list, or members a map, may have, by the name of the member that it is. */
+struct neap_schema_bound {
+	const char *name;
+	size_t max;
+};
+
+struct neap_schema_bounds {
+	const struct neap_schema_bound *rows; /* in the order of their names */
+	size_t count;
+	size_t other; /* of all that have no row */
+	size_t least; /* what is no longer than this is in no bound's way */
+};
+
+/* Adds a cause, FieldValueTooMany, for each list and map in object that is longer than it may be, and than it is
+ * at the same place in before (NULL: nothing): what was stored can be written again, and become shorter. Needs no
+ * schema, and so comes before all else. Returns how many values object has, itself and all within it. */
+size_t neap_schema_check_bounds(const struct neap_schema_bounds *bounds,
+				const json_t *object, const json_t *before,
+				struct neap_causes *causes);
+/* The number alone. */
+size_t neap_schema_values(const json_t *object);
 /* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of these, as
  * "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"
  * is told by a kube-apiserver; ours names the path and what is wanted. 0 or -NEAP_EINVAL with field. */
