@@ -93,7 +93,7 @@ static void test_bind(void **state)
 		}                                                                                         \
 	}
 #define EVICT(name) "POST " PODS "/" name "/eviction"
-#define EVICTION    "{'kind':'Eviction','apiVersion':'policy/v1','metadata':{'name':'x'}}"
+#define EVICTION    "{'kind':'Eviction','apiVersion':'policy/v1'}"
 
 static void test_evict(void **state)
 {
@@ -111,7 +111,10 @@ static void test_evict(void **state)
 		 "'matchLabels':{'app':'x'}}}}",
 		 201,
 		 {NULL}},
-		{EVICT("pending"), EVICTION, 201, {NULL}},
+		{EVICT("pending"),
+		 "{'metadata':{'name':'pending','namespace':'default'}}",
+		 201,
+		 {NULL}},
 		{EVICT("a"),
 		 "{'kind':'Eviction','apiVersion':'policy/v1beta1','metadata':{'name':"
 		 "'a'},'deleteOptions':{'preconditions':{'uid':'x'}}}",
@@ -228,7 +231,7 @@ static void test_scale(void **state)
 		 422,
 		 {"details.causes.0.field=spec.replicas"}},
 		{"MERGE " DEPLOY "/d/scale", "{'spec':null}", 422, {NULL}},
-		{"MERGE " DEPLOY "/d/scale", "[]", 422, {NULL}},
+		{"MERGE " DEPLOY "/d/scale", "[]", 400, {NULL}},
 		{"STRATEGIC " DEPLOY "/d/scale",
 		 "{'spec':{'replicas':0}}",
 		 200,
@@ -239,13 +242,159 @@ static void test_scale(void **state)
 	STEPS(*state, steps);
 }
 
+#define CRDS_ "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define POOLS "/apis/x.example/v1/namespaces/default/pools"
+
+/* Replicas that do not stand in spec itself. */
+static void test_scale_deep(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " CRDS_,
+		 "{'metadata':{'name':'pools.x.example'},'spec':{'group':'x.example',"
+		 "'scope':'Namespaced','names':{'plural':'pools','singular':'pool','kind':"
+		 "'Pool','listKind':'PoolList'},'versions':[{'name':'v1','served':true,"
+		 "'storage':true,'schema':{'openAPIV3Schema':{'type':'object',"
+		 "'x-kubernetes-preserve-unknown-fields':true}},'subresources':{'scale':{"
+		 "'specReplicasPath':'.spec.pool.size.replicas','statusReplicasPath':"
+		 "'.status.replicas'}}}]}}",
+		 201,
+		 {NULL}},
+		{"POST " POOLS,
+		 "{'metadata':{'name':'a'},'spec':{'pool':{'size':{'replicas':2,'n':1}}}}",
+		 201,
+		 {NULL}},
+		{"POST " POOLS, "{'metadata':{'name':'bare'}}", 201, {NULL}},
+		{"POST " POOLS,
+		 "{'metadata':{'name':'odd'},'spec':{'pool':'a text'}}",
+		 201,
+		 {NULL}},
+		{"MERGE " POOLS "/a/scale",
+		 "{'spec':{'replicas':3}}",
+		 200,
+		 {"spec.replicas=3"}},
+		{"GET " POOLS "/a",
+		 NULL,
+		 200,
+		 {"spec.pool.size.replicas=3", "spec.pool.size.n=1"}},
+		{"MERGE " POOLS "/bare/scale",
+		 "{'spec':{'replicas':4}}",
+		 200,
+		 {"spec.replicas=4"}},
+		{"GET " POOLS "/bare", NULL, 200, {"spec.pool.size.replicas=4"}},
+		{"MERGE " POOLS "/odd/scale",
+		 "{'spec':{'replicas':4}}",
+		 422,
+		 {"details.causes.0.field=spec.pool"}},
+		{"GET " POOLS "/odd", NULL, 200, {"spec.pool=a text"}},
+	};
+
+	STEPS(*state, steps);
+}
+
+/* Every body is decoded by a schema, and is meant for the object of the path. */
+static void test_bodies(void **state)
+{
+#define SELF "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+#define BIND "POST " PODS "/p/binding"
+#define TO   "'target':{'kind':'Node','name':'n1'}"
+	static const struct kube_step steps[] = {
+		{"POST " PODS, POD("p", ""), 201, {NULL}},
+		{BIND,
+		 "{'metadata':{'annotations':{'x':{'deep':1}}}," TO "}",
+		 400,
+		 {"message~Binding in version \"v1\" cannot be handled as a Binding: "
+		  "metadata.annotations"}},
+		{BIND,
+		 "{'target':{'name':'../no such'}}",
+		 422,
+		 {"details.causes.0.field=target.name"}},
+		{BIND, "{'target':{'name':5}}", 400, {NULL}},
+		{BIND, "{'target':[]}", 400, {NULL}},
+		{BIND, "{}", 422, {"details.causes.0.field=target.name"}},
+		{BIND, "[]", 400, {NULL}},
+		{BIND, "{'kind':'Pod'," TO "}", 400, {NULL}},
+		{BIND, "{'apiVersion':'v2'," TO "}", 400, {NULL}},
+		{BIND, "{'metadata':{'name':'q'}," TO "}", 400, {NULL}},
+		{BIND, "{'metadata':{'namespace':'other'}," TO "}", 400, {NULL}},
+		{BIND,
+		 "{'metadata':{'annotations':{'no key':'x'}}," TO "}",
+		 422,
+		 {"details.causes.0.field=metadata.annotations"}},
+		{BIND "?fieldValidation=Strict",
+		 "{'wrong':1," TO "}",
+		 400,
+		 {"message~unknown field \"wrong\""}},
+		{EVICT("p"), "{'metadata':{'name':'q'}}", 400, {NULL}},
+		{EVICT("p"), "{'metadata':{'namespace':'other'}}", 400, {NULL}},
+		{EVICT("p"), "{'kind':'Binding'}", 400, {NULL}},
+		{EVICT("p"), "{'apiVersion':'v1'}", 400, {NULL}},
+		{EVICT("p"), "{'deleteOptions':5}", 400, {NULL}},
+		{EVICT("p"), "{'deleteOptions':{'dryRun':'All'}}", 400, {NULL}},
+		{EVICT("p"),
+		 "{'deleteOptions':{'gracePeriodSeconds':'0'}}",
+		 400,
+		 {"message~deleteOptions.gracePeriodSeconds"}},
+		{"DELETE " PODS "/p", "{'preconditions':{'uid':5}}", 400, {NULL}},
+		{"DELETE " PODS "/p", "{'kind':'Pod'}", 400, {NULL}},
+		{"DELETE " PODS "/p", "[]", 400, {NULL}},
+		{"DELETE " PODS "/p",
+		 "{'propagationPolicy':'Sometimes'}",
+		 422,
+		 {"message~propagationPolicy: Unsupported value"}},
+		{"DELETE " PODS "/p",
+		 "{'propagationPolicy':'Orphan','orphanDependents':true}",
+		 422,
+		 {NULL}},
+		{"DELETE " PODS, "{'gracePeriodSeconds':[]}", 400, {NULL}},
+		{"GET " PODS "/p",
+		 NULL,
+		 200,
+		 {"!metadata.annotations", "!spec.nodeName",
+		  "!metadata.deletionTimestamp"}},
+		{"POST " DEPLOY,
+		 "{'metadata':{'name':'d'},'spec':{'selector':{'matchLabels':{'app':'x'}},"
+		 "'template':{'metadata':{'labels':{'app':'x'}},'spec':{'containers':[{"
+		 "'name':'c','image':'i'}]}}}}",
+		 201,
+		 {NULL}},
+		{"PUT " DEPLOY "/d/scale", "{'spec':{'replicas':'3'}}", 400, {NULL}},
+		{"PUT " DEPLOY "/d/scale",
+		 "{'metadata':{'name':'e'},'spec':{'replicas':3}}",
+		 400,
+		 {NULL}},
+		{"PUT " DEPLOY "/d/scale",
+		 "{'kind':'Deployment','spec':{'replicas':3}}",
+		 400,
+		 {NULL}},
+		{"MERGE " DEPLOY "/d/scale", "{'metadata':5}", 400, {NULL}},
+		{"MERGE " DEPLOY "/d/scale", "{'spec':{'replicas':1.5}}", 400, {NULL}},
+		{SELF, "{'spec':5}", 400, {NULL}},
+		{SELF, "{'spec':{'resourceAttributes':{'verb':5}}}", 400, {NULL}},
+		{"POST /apis/authorization.k8s.io/v1/subjectaccessreviews",
+		 "{'spec':{'user':'u','groups':'dev','resourceAttributes':{'verb':"
+		 "'get'}}}",
+		 400,
+		 {NULL}},
+		/* One that waits at its gates is nobody's yet. */
+		{"POST " PODS,
+		 POD("gated", "'schedulingGates':[{'name':'a.b/c'}],"),
+		 201,
+		 {NULL}},
+		{"POST " PODS "/gated/binding",
+		 "{" TO "}",
+		 409,
+		 {"message=Operation cannot be fulfilled on pods/binding \"gated\": pod "
+		  "gated has non-empty .spec.schedulingGates"}},
+	};
+
+	STEPS(*state, steps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bind),
-		TEST(evict),
-		TEST(evict_unready),
-		TEST(scale),
+		TEST(bind),  TEST(evict),      TEST(evict_unready),
+		TEST(scale), TEST(scale_deep), TEST(bodies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "api/kube/bounds.h"
 #include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
 #include "api/kube/protobuf.h"
 #include "engine/base/json.h"
 
@@ -76,58 +77,118 @@ static int unsupported(struct call *call, const char *type, const char *accepted
 		type, accepted);
 }
 
-/* What the body says it is must be what the path says. */
-static int check_type(struct call *call, const json_t *object)
+static bool is_in(const char *word, const char *const *list)
 {
-	const char *version = json_string_value(json_object_get(object, "apiVersion"));
-	const char *kind = json_string_value(json_object_get(object, "kind"));
+	for (; *list; list++)
+		if (strcmp(*list, word) == 0)
+			return true;
+	return false;
+}
 
-	if (version && *version && strcmp(version, call->api_version) != 0)
+/* What the body says it is must be what is expected. versions NULL: any. */
+static int check_type(struct call *call, const json_t *object, const char *kind,
+		      const char *const *versions)
+{
+	const char *said_version =
+		json_string_value(json_object_get(object, "apiVersion"));
+	const char *said_kind = json_string_value(json_object_get(object, "kind"));
+
+	if (said_version && *said_version && versions && !is_in(said_version, versions))
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"the API version in the data (%.100s) does not match the "
 			"expected API version (%s)",
-			version, call->api_version);
-	if (kind && *kind && strcmp(kind, call->target.kind->kind) != 0)
+			said_version, versions[0]);
+	if (said_kind && *said_kind && strcmp(said_kind, kind) != 0)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"the kind in the data (%.100s) does not match the expected "
 			"kind (%s)",
-			kind, call->target.kind->kind);
+			said_kind, kind);
 	return 0;
 }
 
-int body_any(struct call *call, json_t **ret)
+/* Of a part: it must not be meant for another. */
+static int check_place(struct call *call, const json_t *body)
+{
+	const char *name = neap_kube_meta_text(body, "name");
+	const char *ns = neap_kube_meta_text(body, "namespace");
+	const struct neap_kube_target *target = &call->target;
+
+	if (target->name[0] && *name && strcmp(name, target->name) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the name of the object (%.253s) does not match the name on "
+			"the URL (%s)",
+			name, target->name);
+	if (target->name[0] && *ns && strcmp(ns, target->ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the provided object does not match the "
+			"namespace sent on the request");
+	return 0;
+}
+
+static int need_object(struct call *call, const json_t *body, const char *what)
+{
+	if (json_is_object(body))
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "the body must be %s", what);
+}
+
+/* body is taken; it becomes *ret, or is gone. */
+static int decode_take(struct call *call, const struct neap_kube_body *what, json_t *body,
+		       json_t **ret)
+{
+	*ret = NULL;
+	if (need_object(call, body, "a JSON object") == 0 &&
+	    check_type(call, body, what->kind, what->versions) == 0 &&
+	    call_decode(call, what->kind,
+			what->versions ? what->versions[0] : call->api_version,
+			what->schema, false, body) == 0 &&
+	    check_place(call, body) == 0) {
+		*ret = body;
+		return 0;
+	}
+	json_decref(body);
+	return -1;
+}
+
+/* Whatever JSON it is. */
+static int body_any(struct call *call, json_t **ret)
 {
 	char type[128];
 
 	*ret = NULL;
 	media_type(call, type, sizeof(type));
-	if (strcmp(type, NEAP_PROTOBUF_MEDIA_TYPE) == 0) {
-		if (parse_protobuf(call, ret) < 0)
-			return -1;
-	} else if (strcmp(type, "application/json") != 0) {
+	if (strcmp(type, NEAP_PROTOBUF_MEDIA_TYPE) == 0)
+		return parse_protobuf(call, ret);
+	if (strcmp(type, "application/json") != 0)
 		return unsupported(call, type, "application/json");
-	} else if (parse_json(call, ret) < 0) {
-		return -1;
-	}
-	if (json_is_object(*ret))
-		return 0;
-	json_decref(*ret);
-	*ret = NULL;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "the body must be a JSON object");
+	return parse_json(call, ret);
 }
 
 int body_object(struct call *call, json_t **ret)
 {
+	const char *const versions[] = {call->api_version, NULL};
+
 	if (body_any(call, ret) < 0)
 		return -1;
-	if (check_type(call, *ret) == 0)
+	if (need_object(call, *ret, "a JSON object") == 0 &&
+	    check_type(call, *ret, call->target.kind->kind, versions) == 0)
 		return 0;
 	json_decref(*ret);
 	*ret = NULL;
 	return -1;
+}
+
+int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret)
+{
+	json_t *body;
+
+	*ret = NULL;
+	return body_any(call, &body) < 0 ? -1 : decode_take(call, what, body, ret);
 }
 
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
@@ -154,6 +215,7 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 
 int body_options(struct call *call, json_t **ret)
 {
+	json_t *body;
 	size_t len;
 
 	*ret = NULL;
@@ -162,21 +224,17 @@ int body_options(struct call *call, json_t **ret)
 		*ret = json_object();
 		return 0;
 	}
-	if (parse_json(call, ret) < 0)
-		return -1;
-	if (json_is_object(*ret))
-		return 0;
-	json_decref(*ret);
-	*ret = NULL;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "the body must be DeleteOptions");
+	return parse_json(call, &body) < 0
+		       ? -1
+		       : decode_take(call, &neap_kube_body_delete_options, body, ret);
 }
 
-int body_patched(struct call *call, const json_t *shown, json_t **ret)
+int body_patched(struct call *call, const struct neap_kube_body *what,
+		 const json_t *shown, json_t **ret)
 {
 	enum neap_patch_type type;
 	struct neap_error err;
-	json_t *patch;
+	json_t *patch, *body;
 	int code;
 
 	*ret = NULL;
@@ -185,10 +243,10 @@ int body_patched(struct call *call, const json_t *shown, json_t **ret)
 	/* Without lists that merge, a strategic patch is a merge patch. */
 	if (type == NEAP_PATCH_STRATEGIC)
 		type = NEAP_PATCH_MERGE;
-	code = neap_patch_apply(type, NULL, shown, patch, ret, &err);
+	code = neap_patch_apply(type, NULL, shown, patch, &body, &err);
 	json_decref(patch);
 	if (code == 0)
-		return 0;
+		return decode_take(call, what, body, ret);
 	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
 				    &err);
 }

@@ -5,6 +5,7 @@
 #define NEAP_API_KUBE_KUBE_PRIV_H
 
 #include "api/http/server.h"
+#include "api/kube/bodies.h"
 #include "api/kube/field_selector.h"
 #include "api/kube/inside.h"
 #include "api/kube/kube.h"
@@ -137,9 +138,11 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
-int body_any(struct call *call, json_t **ret); /* an object of whatever kind */
-/* shown with the patch of the body applied. */
-int body_patched(struct call *call, const json_t *shown, json_t **ret);
+/* What is no object of the kind, decoded by its schema; it names nobody but the object of the path. */
+int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret);
+/* ... shown with the patch of the body applied. */
+int body_patched(struct call *call, const struct neap_kube_body *what,
+		 const json_t *shown, json_t **ret);
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
@@ -151,8 +154,14 @@ enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
 int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 	       const json_t *before);
 
-/* prepare.c: -1 with call->failure. Unknown fields go, defaults come; as it is stored from there on. What is longer
- * than it may be, and than it was before (NULL: a new object), is refused first. */
+/* prepare.c: -1 with call->failure. */
+/* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, but of a custom
+ * kind. kind and version: for the words. */
+int call_decode(struct call *call, const char *kind, const char *version,
+		const struct neap_schema *schema, bool is_custom, json_t *object);
+/* Refuses what is longer than it may be, and than it was before (NULL: a new object). */
+int call_check_bounds(struct call *call, const json_t *object, const json_t *before);
+/* The two, and defaults come; as it is stored from there on. */
 int call_shape_up(struct call *call, json_t *object, const json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* metadata must be there for everything that follows; kind and apiVersion go. */

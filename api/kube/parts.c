@@ -100,32 +100,42 @@ static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int
 	return true;
 }
 
+/* What is wrong with the target; causes are told. */
+static int check_target(struct call *call, const json_t *target, const char **ret_node)
+{
+	static const char *const kinds[] = {"Node", NULL};
+	const char *kind = json_string_value(json_object_get(target, "kind"));
+	struct neap_causes *causes = &call->kube->causes;
+	const char *fault;
+
+	*ret_node = json_string_value(json_object_get(target, "name"));
+	neap_causes_clear(causes);
+	if (kind && *kind && strcmp(kind, "Node") != 0)
+		neap_causes_unsupported(causes, "target.kind",
+					json_object_get(target, "kind"), kinds);
+	if (!*ret_node || !**ret_node) {
+		neap_causes_required(causes, "target.name", "");
+	} else {
+		fault = neap_kube_dns_subdomain_fault(*ret_node);
+		if (fault)
+			neap_causes_invalid(causes, "target.name",
+					    json_object_get(target, "name"), "%s", fault);
+	}
+	return causes->count ? neap_kube_fail_invalid(&call->failure, call->target.kind,
+						      call->target.name, causes)
+			     : 0;
+}
+
 static int check_binding(struct call *call, const json_t *binding, const json_t *tree,
 			 const struct neap_object *newest, const char **ret_node)
 {
-	const char *kind = json_string_value(
-		json_object_get(json_object_get(binding, "target"), "kind"));
+	const json_t *spec = json_object_get(tree, "spec");
+	const char *bound = json_string_value(json_object_get(spec, "nodeName"));
 	const char *uid = neap_kube_meta_text(binding, "uid");
-	const char *bound = json_string_value(
-		json_object_get(json_object_get(tree, "spec"), "nodeName"));
 	char why[512];
 
-	*ret_node = json_string_value(
-		json_object_get(json_object_get(binding, "target"), "name"));
-	if (!*ret_node || !**ret_node || (kind && *kind && strcmp(kind, "Node") != 0)) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		neap_causes_clear(causes);
-		if (!*ret_node || !**ret_node)
-			neap_causes_required(causes, "target.name", "");
-		else
-			neap_causes_add(
-				causes, "FieldValueNotSupported", "target.kind",
-				"Unsupported value: \"%s\": supported values: \"Node\"",
-				kind);
-		return neap_kube_fail_invalid(&call->failure, call->target.kind,
-					      call->target.name, causes);
-	}
+	if (check_target(call, json_object_get(binding, "target"), ret_node) < 0)
+		return -1;
 	if (*uid && strcmp(uid, newest->uid) != 0)
 		(void)snprintf(
 			why, sizeof(why),
@@ -141,6 +151,10 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 		(void)snprintf(why, sizeof(why),
 			       "pod %s is already assigned to node \"%.253s\"",
 			       call->target.name, bound);
+	else if (json_array_size(json_object_get(spec, "schedulingGates")) > 0)
+		(void)snprintf(why, sizeof(why),
+			       "pod %s has non-empty .spec.schedulingGates",
+			       call->target.name);
 	else
 		return 0;
 	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
@@ -150,6 +164,34 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 		       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
 		       call->target.name, why);
 	return -1;
+}
+
+/* What annotations the pod has now, beside what it had. */
+static int check_annotations(struct call *call, const json_t *binding, const json_t *tree,
+			     const struct neap_object *newest)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	struct neap_error err;
+	json_t *before;
+	int ret;
+
+	if (!json_object_get(json_object_get(binding, "metadata"), "annotations"))
+		return 0;
+	before = neap_object_tree(newest);
+	if (!before) {
+		(void)neap_error_nomem(&err);
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    call->target.name, &err);
+	}
+	ret = call_check_bounds(call, tree, before);
+	neap_causes_clear(causes);
+	if (ret == 0)
+		neap_kube_meta_check(call->target.kind, tree, before, causes);
+	json_decref(before);
+	if (ret == 0 && causes->count)
+		ret = neap_kube_fail_invalid(&call->failure, call->target.kind,
+					     call->target.name, causes);
+	return ret;
 }
 
 void call_bind_with(struct call *call, const json_t *binding)
@@ -167,7 +209,8 @@ void call_bind_with(struct call *call, const json_t *binding)
 		call_fail(call);
 	} else if (!bind_tree(tree, binding, node, call->kube->now())) {
 		nomem(call);
-	} else if (call_check_cpus(call, tree, NULL) < 0) {
+	} else if (check_annotations(call, binding, tree, newest) < 0 ||
+		   call_check_cpus(call, tree, NULL) < 0) {
 		call_fail(call);
 	} else if (call->is_dry) {
 		call_answer_take(call, 201, neap_kube_success(NULL, NULL, NULL, 201));
@@ -185,7 +228,7 @@ void call_bind(struct call *call)
 
 	if (!need_newest(call))
 		return;
-	if (body_any(call, &binding) < 0) {
+	if (body_part(call, &neap_kube_body_binding, &binding) < 0) {
 		call_fail(call);
 		return;
 	}
@@ -227,7 +270,7 @@ void call_evict(struct call *call)
 
 	if (!need_newest(call))
 		return;
-	if (body_any(call, &eviction) < 0) {
+	if (body_part(call, &neap_kube_body_eviction, &eviction) < 0) {
 		call_fail(call);
 		return;
 	}
@@ -239,16 +282,10 @@ void call_evict(struct call *call)
 
 const json_t *kube_scale_at(const json_t *object, const char *path)
 {
-	char name[64];
-
 	while (object && *path == '.') {
 		size_t len = strcspn(++path, ".");
 
-		if (len >= sizeof(name))
-			return NULL;
-		memcpy(name, path, len);
-		name[len] = '\0';
-		object = json_object_get(object, name);
+		object = json_object_getn(object, path, len);
 		path += len;
 	}
 	return object;
@@ -357,14 +394,45 @@ void call_scale_get(struct call *call)
 	call_fail(call);
 }
 
-static bool set_replicas(json_t *tree, const char *path, json_int_t replicas)
+/* Makes what is missing on the way; what is there and is no object stays. */
+static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 {
-	const char *dot = strrchr(path, '.');
-	json_t *spec = member(tree, "spec");
+	const char *path = call->target.kind->replicas_path;
+	struct neap_causes *causes = &call->kube->causes;
+	struct neap_error err;
 
-	/* Paths of the built-in kinds, and nearly all others, are ".spec.NAME". */
-	return spec && strncmp(path, ".spec.", 6) == 0 && dot == path + 5 &&
-	       json_object_set_new(spec, dot + 1, json_integer(replicas)) == 0;
+	while (tree && *path == '.') {
+		size_t len = strcspn(++path, ".");
+		const char *rest = path + len;
+		json_t *next = json_object_getn(tree, path, len);
+
+		if (!*rest) {
+			if (json_object_setn_new(tree, path, len,
+						 json_integer(replicas)) == 0)
+				return 0;
+			break;
+		}
+		if ((!next || json_is_null(next)) &&
+		    json_object_setn_new(tree, path, len, json_object()) == 0)
+			next = json_object_getn(tree, path, len);
+		if (next && !json_is_object(next)) {
+			char field[256];
+
+			(void)snprintf(field, sizeof(field), "%.*s",
+				       (int)(rest - call->target.kind->replicas_path - 1),
+				       call->target.kind->replicas_path + 1);
+			neap_causes_clear(causes);
+			neap_causes_invalid(causes, field, next,
+					    "must be an object, as replicas stand in it");
+			return neap_kube_fail_invalid(&call->failure, call->target.kind,
+						      call->target.name, causes);
+		}
+		tree = next;
+		path = rest;
+	}
+	(void)neap_error_nomem(&err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
 }
 
 static void scale_with(struct call *call, const json_t *scale, struct neap_object *newest,
@@ -387,10 +455,9 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 		return;
 	}
 	tree = json_deep_copy(before);
-	if (!tree || !set_replicas(tree, call->target.kind->replicas_path,
-				   json_integer_value(replicas))) {
+	if (set_replicas(call, tree, json_integer_value(replicas)) < 0) {
 		json_decref(tree);
-		nomem(call);
+		call_fail(call);
 		return;
 	}
 	call->answers_scale = true;
@@ -417,7 +484,8 @@ void call_scale_set(struct call *call)
 		nomem(call);
 		return;
 	}
-	ret = call->is_patch ? body_patched(call, shown, &scale) : body_any(call, &scale);
+	ret = call->is_patch ? body_patched(call, &neap_kube_body_scale, shown, &scale)
+			     : body_part(call, &neap_kube_body_scale, &scale);
 	if (ret < 0)
 		call_fail(call);
 	else

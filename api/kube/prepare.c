@@ -58,7 +58,7 @@ static bool is_little_more(size_t values, size_t before)
 }
 
 /* What is refused here costs no more than a look at each value. */
-static int check_bounds(struct call *call, const json_t *object, const json_t *before)
+int call_check_bounds(struct call *call, const json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	struct neap_causes *causes = &call->kube->causes;
@@ -79,29 +79,37 @@ static int check_bounds(struct call *call, const json_t *object, const json_t *b
 			      values, NEAP_KUBE_VALUES_MAX);
 }
 
-int call_shape_up(struct call *call, json_t *object, const json_t *before)
+int call_decode(struct call *call, const char *kind, const char *version,
+		const struct neap_schema *schema, bool is_custom, json_t *object)
 {
 	const char *validation = call_query(call, "fieldValidation");
 	bool is_strict = validation && strcmp(validation, "Strict") == 0;
 	bool is_silent = validation && strcmp(validation, "Ignore") == 0;
 	struct unknown unknown = {.call = is_strict || is_silent ? NULL : call};
-	const struct neap_kube_kind *kind = call->target.kind;
-	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
 	struct neap_error err;
 
-	if (check_bounds(call, object, before) < 0)
-		return -1;
-	if (!neap_schema_prune(kind->schema, object, note_unknown, &unknown))
+	if (!neap_schema_prune(schema, object, note_unknown, &unknown))
 		return nomem(call);
 	if (is_strict && unknown.count)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 				      "strict decoding error: %s", unknown.paths);
-	if (!kind->is_custom && neap_schema_decode(kind->schema, object, &err) < 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"%s in version \"%s\" cannot be handled as a %s: %s%s%s",
-			kind->kind, call->target.version, kind->kind, err.field,
-			err.field[0] ? ": " : "", err.msg);
+	if (is_custom || neap_schema_decode(schema, object, &err) == 0)
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "%s in version \"%s\" cannot be handled as a %s: %s%s%s",
+			      kind, version, kind, err.field, err.field[0] ? ": " : "",
+			      err.msg);
+}
+
+int call_shape_up(struct call *call, json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
+
+	if (call_check_bounds(call, object, before) < 0 ||
+	    call_decode(call, kind->kind, call->target.version, kind->schema,
+			kind->is_custom, object) < 0)
+		return -1;
 	if (!neap_kube_view_store(kind->view, object) ||
 	    !neap_schema_default(stored->schema, object) ||
 	    (stored->complete && !stored->complete(object)))

@@ -20,23 +20,49 @@ struct wish {
 	enum propagation propagation;
 };
 
-static int parse_options(struct call *call, json_t *options, struct wish *ret)
+static int refuse_options(struct call *call, const char *fault)
 {
+	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+			      "DeleteOptions.meta.k8s.io \"\" is invalid: %s", fault);
+}
+
+static int parse_propagation(struct call *call, const json_t *options,
+			     enum propagation *ret)
+{
+	const json_t *orphan = json_object_get(options, "orphanDependents");
 	const char *policy =
 		json_string_value(json_object_get(options, "propagationPolicy"));
+
+	if (!policy)
+		policy = call_query(call, "propagationPolicy");
+	if (policy && !*policy)
+		policy = NULL;
+	if (policy && json_is_boolean(orphan))
+		return refuse_options(call, "orphanDependents and deletionPropagation "
+					    "cannot be both set");
+	*ret = json_is_true(orphan) ? ORPHAN : BACKGROUND;
+	if (!policy || strcmp(policy, "Background") == 0)
+		return 0;
+	*ret = ORPHAN;
+	if (strcmp(policy, "Orphan") == 0)
+		return 0;
+	if (strcmp(policy, "Foreground") != 0)
+		return refuse_options(call, "propagationPolicy: Unsupported value: "
+					    "supported values: \"Background\", "
+					    "\"Orphan\"");
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_BAD_REQUEST,
+		"propagationPolicy Foreground is not served here; use "
+		"Background or Orphan (kubectl delete --cascade=background)");
+}
+
+static int parse_options(struct call *call, json_t *options, struct wish *ret)
+{
 	const json_t *grace = json_object_get(options, "gracePeriodSeconds");
 
 	*ret = (struct wish){.options = options, .grace_s = -1};
-	if (!policy)
-		policy = call_query(call, "propagationPolicy");
-	if ((policy && strcmp(policy, "Orphan") == 0) ||
-	    json_is_true(json_object_get(options, "orphanDependents")))
-		ret->propagation = ORPHAN;
-	if (policy && strcmp(policy, "Foreground") == 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"propagationPolicy Foreground is not served here; use "
-			"Background or Orphan (kubectl delete --cascade=background)");
+	if (parse_propagation(call, options, &ret->propagation) < 0)
+		return -1;
 	if (call_parse_dry(call, json_string_value(json_array_get(
 					 json_object_get(options, "dryRun"), 0))) < 0)
 		return -1;

@@ -18,13 +18,13 @@
 
 const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS] = {
 	{AUTHENTICATION, "v1", "selfsubjectreviews", "selfsubjectreview",
-	 "SelfSubjectReview"},
+	 "SelfSubjectReview", &neap_kube_body_self_review},
 	{AUTHORIZATION, "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
-	 "SelfSubjectAccessReview"},
+	 "SelfSubjectAccessReview", &neap_kube_body_self_access_review},
 	{AUTHORIZATION, "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview",
-	 "SelfSubjectRulesReview"},
+	 "SelfSubjectRulesReview", &neap_kube_body_self_rules_review},
 	{AUTHORIZATION, "v1", "subjectaccessreviews", "subjectaccessreview",
-	 "SubjectAccessReview"},
+	 "SubjectAccessReview", &neap_kube_body_access_review},
 };
 
 /* Who is asked about. */
@@ -378,19 +378,6 @@ static void review_other(struct call *call, const struct neap_kube_review *revie
 		       lost);
 }
 
-static int check_type(struct call *call, const struct neap_kube_review *review,
-		      const json_t *object)
-{
-	const char *kind = text_of(object, "kind");
-
-	if (!*kind || strcmp(kind, review->kind) == 0)
-		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "the kind in the data (%.100s) does not match the expected "
-			      "kind (%s)",
-			      kind, review->kind);
-}
-
 static void serve(struct neap_kube *kube, struct neap_http_request *request,
 		  const struct neap_kube_review *review,
 		  void (*fn)(struct call *call, const struct neap_kube_review *review,
@@ -405,14 +392,12 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request,
 		call_fail(&call);
 		return;
 	}
-	if (call_refuse_impersonation(&call) < 0 || body_any(&call, &object) < 0) {
+	if (call_refuse_impersonation(&call) < 0 ||
+	    body_part(&call, review->body, &object) < 0) {
 		call_fail(&call);
 		return;
 	}
-	if (check_type(&call, review, object) < 0)
-		call_fail(&call);
-	else
-		fn(&call, review, json_object_get(object, "spec"));
+	fn(&call, review, json_object_get(object, "spec"));
 	json_decref(object);
 }
 

@@ -5,11 +5,13 @@
 #ifndef NEAP_API_KUBE_REVIEW_H
 #define NEAP_API_KUBE_REVIEW_H
 
+#include "api/kube/bodies.h"
 #include "api/kube/kube.h"
 
 /* For discovery: each can be created, and nothing else. */
 struct neap_kube_review {
 	const char *group, *version, *plural, *singular, *kind;
+	const struct neap_kube_body *body;
 };
 
 #define NEAP_KUBE_REVIEWS 4
