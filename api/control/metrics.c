@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 
 struct neap_metrics {
@@ -240,6 +241,12 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	add_policies(&out, rows);
 	json_decref(rows);
 	add_changes(&out, metrics);
+	neap_buf_addf(&out,
+		      "# HELP neap_log_lines_held_total Log lines of policies and others "
+		      "that repeated or were too many.\n"
+		      "# TYPE neap_log_lines_held_total counter\n"
+		      "neap_log_lines_held_total %llu\n",
+		      (unsigned long long)neap_log_held());
 	if (neap_buf_failed(&out)) {
 		(void)neap_error_nomem(&err);
 		neap_http_answer_error(request, &err);

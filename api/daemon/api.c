@@ -100,6 +100,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	neap_control_store_tick(api->control, neap_clock_usec(CLOCK_MONOTONIC));
+	neap_log_tell_held(api->log);
 }
 
 static int control_start(struct neap_daemon_api *api,

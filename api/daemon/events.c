@@ -120,6 +120,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	}
 	tell_clocks(daemon, &clocks);
 	neap_node_tick(daemon->node, now, clocks.real_usec);
+	neap_log_tell_held(&daemon->log);
 	neap_control_audit_poke(daemon->audit, now);
 	neap_daemon_watch_hand(daemon);
 	neap_daemon_tell(daemon);

@@ -244,7 +244,8 @@ static void log_policy(void *arg, const char *label, const char *text)
 {
 	const struct neap_live *live = arg;
 
-	neap_log_line(&live->config.log, NEAP_LOG_INFO, "policy %s: %s", label, text);
+	neap_log_from(&live->config.log, label, NEAP_LOG_INFO, "policy %s: %s", label,
+		      text);
 }
 
 /* Whose change it is. */

@@ -104,8 +104,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	}
 	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
 	    verdict == NEAP_TICK_BUDGET)
-		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "policy %s: %s",
-			      info.label, err.msg);
+		neap_log_from(&node->config.log, info.label, NEAP_LOG_ERROR,
+			      "policy %s: %s", info.label, err.msg);
 	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
 		return verdict != NEAP_TICK_PUT_OFF;
 	neap_log_line(&node->config.log, NEAP_LOG_ERROR,

@@ -73,7 +73,7 @@ static bool note(struct neap_schedule_policies *policies, size_t i,
 				     verdict != NEAP_TICK_HOLD;
 	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
 	    verdict == NEAP_TICK_BUDGET)
-		neap_log_line(policies->config.log, NEAP_LOG_WARN,
+		neap_log_from(policies->config.log, info.label, NEAP_LOG_WARN,
 			      "policy %s: %s; %s/%s is placed without it", info.label,
 			      err->msg, policies->place.pod->object->ns,
 			      policies->place.pod->object->name);

@@ -51,7 +51,7 @@ static void tell_failed(struct neap_policies_reserve *policies,
 
 	policies->has_failed = true;
 	neap_policy_get_info(slot->policy, &info);
-	neap_log_line(policies->config.log, NEAP_LOG_WARN,
+	neap_log_from(policies->config.log, info.label, NEAP_LOG_WARN,
 		      "policy %s: %s; owners say which reservations %s/%s uses",
 		      info.label, err->msg, pod->ns, pod->name);
 	if (policies->config.failed)

@@ -31,4 +31,22 @@ bool neap_log_is_journal(void);
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...) NEAP_PRINTF(3, 4);
 
+/* --- lines that somebody else brings about --- */
+
+#define NEAP_LOG_A_MINUTE 60 /* lines of one source */
+
+/* As neap_log_line, for what a policy, a pod or a peer can bring about again and again. source names who it is
+ * ("policy qos/half"). The same line again within a minute is held back and then told with its count, "... (repeated 57
+ * times)"; of one source at most NEAP_LOG_A_MINUTE lines a minute are said. Any thread. */
+void neap_log_from(const struct neap_log *log, const char *source,
+		   enum neap_log_level level, const char *fmt, ...) NEAP_PRINTF(4, 5);
+/* Says what was held back and is due: to be called now and then, as its source may be silent from now on. */
+void neap_log_tell_held(const struct neap_log *log);
+/* Lines that were held back since the start. */
+uint64_t neap_log_held(void);
+/* The same at a given time (monotonic), for tests. */
+void neap_log_from_at(const struct neap_log *log, int64_t now_usec, const char *source,
+		      enum neap_log_level level, const char *text);
+void neap_log_tell_held_at(const struct neap_log *log, int64_t now_usec);
+
 #endif

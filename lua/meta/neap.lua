@@ -197,7 +197,7 @@ function Topology:socket_cpus(socket) end
 ---@field time neap.Time local time of the sample
 local Ctx = {} -- ctx
 
---- Writes a line to neapd's log; ten per call are kept.
+--- Writes a line to neapd's log; ten per call and 60 a minute are kept, and one that repeats is told with its count.
 ---@param text string
 function Ctx.log(text) end
 
