@@ -184,7 +184,6 @@ static int check_annotations(struct call *call, const json_t *binding, const jso
 					    call->target.name, &err);
 	}
 	ret = call_check_bounds(call, tree, before);
-	neap_causes_clear(causes);
 	if (ret == 0)
 		neap_kube_meta_check(call->target.kind, tree, before, causes);
 	json_decref(before);
