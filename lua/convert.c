@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/machine/key.h"
 #include "lua/objects.h"
+#include "lua/vm.h"
 
 /* Elements of one list in an example. */
 #define LIST_MAX 4096
@@ -325,7 +326,10 @@ static int read_keys(lua_State *L, int index, const struct neap_field *field,
 		enum neap_key key = lua_type(L, at) == LUA_TSTRING
 					    ? neap_key_find(lua_tostring(L, at))
 					    : NEAP_KEY_COUNT;
+		int rc = neap_vm_spend_step(L, err);
 
+		if (rc < 0)
+			return rc;
 		if (key == NEAP_KEY_COUNT)
 			return mismatch(field->name,
 					"the name of a key such as \"cpu.idle\"", err);
@@ -426,8 +430,10 @@ static int read_members(lua_State *L, int index, const struct neap_field *fields
 			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
 		const struct neap_field *f = fields;
 		char known[160];
-		int rc;
+		int rc = neap_vm_spend_step(L, err);
 
+		if (rc < 0)
+			return rc;
 		while (f->name && strcmp(f->name, key) != 0)
 			f++;
 		if (!f->name) {

@@ -217,8 +217,9 @@ static int check_memo(lua_State *L, int index, int depth, int64_t *left,
 		lua_pushnil(L);
 		while (lua_next(L, index)) {
 			int top = lua_gettop(L);
-			int rc = check_memo(L, top - 1, MEMO_DEPTH, left, err);
+			int rc = neap_vm_spend_step(L, err);
 
+			rc = rc < 0 ? rc : check_memo(L, top - 1, MEMO_DEPTH, left, err);
 			rc = rc < 0 ? rc : check_memo(L, top, depth + 1, left, err);
 			if (rc < 0)
 				return rc;

@@ -14,6 +14,7 @@
 #include "engine/machine/topology.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
+#include "lua/vm.h"
 #include "lua/vm_priv.h"
 
 #define DEPTH_MAX  32
@@ -278,7 +279,9 @@ static int cpuset_json(struct writer *w, const struct neap_cpuset *set, json_t *
 
 static int list_json(struct writer *w, int index, int depth, json_t *list)
 {
-	for (size_t i = 1; i <= lua_rawlen(w->L, index); i++) {
+	size_t count = lua_rawlen(w->L, index);
+
+	for (size_t i = 1; i <= count; i++) {
 		json_t *value = NULL;
 		int rc;
 
@@ -315,7 +318,9 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 			return refuse(w, "a table with mixed keys");
 		if (!spend(w, lua_rawlen(w->L, -2)))
 			return refuse(w, "a table with so much text");
-		rc = to_json(w, lua_gettop(w->L), depth, &value);
+		rc = neap_vm_spend_step(w->L, w->err);
+		if (rc == 0)
+			rc = to_json(w, lua_gettop(w->L), depth, &value);
 		if (rc < 0) {
 			json_decref(value);
 			return neap_error_infield(w->err, "%s", key);
@@ -331,8 +336,10 @@ static int table_json(struct writer *w, int index, int depth, json_t **ret)
 {
 	size_t count, keys;
 	bool is_list;
-	int rc;
+	int rc = neap_vm_spend_step(w->L, w->err);
 
+	if (rc < 0)
+		return rc;
 	(void)neap_sandbox_push_thawed(w->L, index);
 	index = lua_gettop(w->L);
 	count = lua_rawlen(w->L, index);
@@ -345,6 +352,9 @@ static int table_json(struct writer *w, int index, int depth, json_t **ret)
 		lua_pop(w->L, 1);
 		if (keys > (size_t)w->values)
 			return refuse(w, "a table with so many values");
+		rc = neap_vm_spend_step(w->L, w->err);
+		if (rc < 0)
+			return rc;
 	}
 	if (is_list && keys > count)
 		return refuse(w, "a table with mixed keys");

@@ -166,7 +166,7 @@ static lua_Integer push_keys(lua_State *L, int index, bool is_forced)
 	if (count > KEYS_MAX)
 		return luaL_error(L, "a table of over %d keys is too large to walk",
 				  KEYS_MAX);
-	lua_createtable(L, (int)count, 0);
+	lua_createtable(L, NEAP_VM_LIST(count), 0);
 	found = lua_gettop(L);
 	keys = lua_newuserdatauv(L, 2 * sizeof(*keys) * ((size_t)count + 1), 0);
 	lua_pushnil(L);
@@ -181,7 +181,7 @@ static lua_Integer push_keys(lua_State *L, int index, bool is_forced)
 			neap_vm_check(L);
 	}
 	sort_keys(L, keys, keys + count, (size_t)count);
-	lua_createtable(L, (int)count, 0);
+	lua_createtable(L, NEAP_VM_LIST(count), 0);
 	for (i = 0; i < count; i++) {
 		lua_rawgeti(L, found, keys[i].index);
 		lua_rawseti(L, -2, i + 1);

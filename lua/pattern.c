@@ -151,11 +151,14 @@ static void add_text(struct neap_matcher *m, luaL_Buffer *buffer, const char *s,
 	size_t len;
 	const char *text = lua_tolstring(m->L, 3, &len), *end = text + len;
 
+	neap_vm_check(m->L);
 	for (; text < end; text++) {
 		if (*text != '%') {
 			luaL_addchar(buffer, *text);
 			continue;
 		}
+		neap_vm_check(
+			m->L); /* an empty capture adds nothing that would end this */
 		text++;
 		if (*text == '%' && text < end) {
 			luaL_addchar(buffer, '%');
@@ -184,6 +187,7 @@ static bool add_replacement(struct neap_matcher *m, luaL_Buffer *buffer, const c
 		lua_pushvalue(L, 3);
 		lua_call(L, neap_matcher_push_all(m, s, e), 1);
 	} else if (type == LUA_TTABLE) {
+		neap_vm_check(L);
 		neap_matcher_push(m, 0, s, e);
 		lua_gettable(L, 3);
 	} else {

@@ -155,26 +155,6 @@ static int call_codes(lua_State *L)
 	return count;
 }
 
-/* setmetatable(t, mt or nil) -> t. Finalizers run where no hook reaches them. */
-static int base_setmetatable(lua_State *L)
-{
-	luaL_checktype(L, 1, LUA_TTABLE);
-	if (!lua_isnil(L, 2))
-		luaL_checktype(L, 2, LUA_TTABLE);
-	lua_settop(L, 2);
-	if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
-		return luaL_error(L, "cannot change a protected metatable");
-	if (lua_istable(L, 2)) {
-		(void)neap_sandbox_push_thawed(L, 2);
-		lua_pushliteral(L, "__gc");
-		if (lua_rawget(L, -2) != LUA_TNIL)
-			return luaL_error(L, "a metatable with __gc is not allowed");
-		lua_settop(L, 2);
-	}
-	lua_setmetatable(L, 1);
-	return 1;
-}
-
 /* rawget(t, key) -> value */
 static int base_rawget(lua_State *L)
 {
@@ -232,7 +212,6 @@ static const luaL_Reg base_functions[] = {
 	{"rawget", base_rawget},
 	{"rawlen", base_rawlen},
 	{"rawset", base_rawset},
-	{"setmetatable", base_setmetatable},
 	{"tostring", neap_string_tostring},
 	{"xpcall", neap_vm_script_xpcall},
 	{NULL, NULL},
@@ -241,6 +220,7 @@ static const luaL_Reg base_functions[] = {
 static void base_open(lua_State *L)
 {
 	luaL_setfuncs(L, base_functions, 0);
+	neap_metatable_open(L);
 }
 
 static void no_functions(lua_State *L)

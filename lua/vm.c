@@ -17,8 +17,11 @@
 #include "lua/spot.h"
 #include "lua/vm_priv.h"
 
-#define NO_MEMORY   "not enough memory" /* Lua's own words */
-#define STACK_BLOCK 2
+#define NO_MEMORY    "not enough memory" /* Lua's own words */
+#define STACK_BLOCK  2
+#define STEPS_A_LOOK 64 /* one takes 0.15 ms at most */
+#define STEPS_USEC   20000
+#define NODE_BYTES   24 /* of a table: key, value and the next of a chain */
 /* When an allocation fails Lua collects all its garbage, which no hook interrupts: 0.5 to 1.3 ms for
  * 4 MiB of small tables. A script whose budget ends within that time gets a little over its ceiling
  * instead, which lets it come to its next instruction, where it is stopped. */
@@ -36,7 +39,11 @@ struct neap_vm {
 	const char *entry;     /* what the function that C calls is known as; borrowed */
 	size_t overdraft;      /* bytes over the ceiling that this call has had */
 	bool is_text_refused;  /* in this call: one of over NEAP_VM_STRING_BYTES */
-	bool is_short; /* the machine, not the ceiling, refused what was refused last */
+	bool is_table_refused; /* in this call: one of over NEAP_VM_KEYS_MAX keys */
+	bool is_short;  /* the machine, not the ceiling, refused what was refused last */
+	bool is_called; /* a script runs, and what C does is a part of it */
+	unsigned steps; /* of C over what a script made, in this neap_vm_protect */
+	int64_t until_usec;  /* CPU clock by which they must end; 0: not set yet */
 	enum neap_code dead; /* how it was killed, NEAP_OK while it lives */
 	int64_t cpu_usec;
 	const char *label; /* borrowed */
@@ -70,12 +77,28 @@ static void note_stack(struct neap_vm *vm, const void *block, const void *fresh)
 	}
 }
 
-static bool is_refused(struct neap_vm *vm, bool is_text, size_t old_size, size_t new_size)
+/* The keys of a table that are no list are one block of 2^k nodes; a list has 2^k elements where it grew, and a
+ * block of 3 * 2^k bytes only where it was made with just so many. Keys that a script chose to collide make Lua walk
+ * over all of them for each when a table grows, or is walked through: 24 ms for 4096. */
+static bool is_large_table(size_t size)
+{
+	size_t nodes = size / NODE_BYTES;
+
+	return nodes > NEAP_VM_KEYS_MAX && size % NODE_BYTES == 0 &&
+	       (nodes & (nodes - 1)) == 0;
+}
+
+static bool is_refused(struct neap_vm *vm, bool is_text, bool is_plain, size_t old_size,
+		       size_t new_size)
 {
 	size_t more = new_size - old_size;
 
 	if (is_text && new_size > NEAP_VM_STRING_BYTES) {
 		vm->is_text_refused = true;
+		return true;
+	}
+	if (is_plain && is_large_table(new_size)) {
+		vm->is_table_refused = true;
 		return true;
 	}
 	if (vm->used <= vm->ceiling && more <= vm->ceiling - vm->used)
@@ -92,6 +115,7 @@ static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
 {
 	struct neap_vm *vm = ud;
 	bool is_text = !block && old_size == LUA_TSTRING;
+	bool is_plain = !block && old_size == 0; /* no object by itself */
 	void *fresh;
 
 	if (!block)
@@ -101,7 +125,8 @@ static void *vm_alloc(void *ud, void *block, size_t old_size, size_t new_size)
 		vm->used -= old_size;
 		return NULL;
 	}
-	if (new_size > old_size && is_refused(vm, is_text, old_size, new_size)) {
+	if (new_size > old_size &&
+	    is_refused(vm, is_text, is_plain, old_size, new_size)) {
 		vm->is_short = false;
 		return refuse(vm, block);
 	}
@@ -213,6 +238,11 @@ static int report(struct neap_vm *vm, int status, struct neap_error *err)
 			err, NEAP_ELIMIT,
 			"%sthe memory limit of one text, %d KiB, is reached",
 			vm->spot.text, NEAP_VM_STRING_BYTES / 1024);
+	if (status == LUA_ERRMEM && vm->is_table_refused)
+		return neap_error_set(
+			err, NEAP_ELIMIT,
+			"%sthe limit of one table, %d keys beside a list, is reached",
+			vm->spot.text, NEAP_VM_KEYS_MAX);
 	if (status == LUA_ERRMEM)
 		return neap_error_set(err, NEAP_ELIMIT,
 				      "%sthe memory limit of %zu KiB is reached",
@@ -235,6 +265,11 @@ static int report_dead(const struct neap_vm *vm, struct neap_error *err)
 	return neap_error_set(err, vm->dead, "the script was stopped in an earlier call");
 }
 
+static int report_busy(struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_EINTERNAL, "a script is running on this thread");
+}
+
 static int report_kill(struct neap_vm *vm, const struct neap_budget_end *end,
 		       int64_t budget_usec, struct neap_error *err)
 {
@@ -254,6 +289,8 @@ static int report_kill(struct neap_vm *vm, const struct neap_budget_end *end,
 int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *name,
 		 struct neap_error *err)
 {
+	int64_t budget_usec = neap_budget_scale(NEAP_VM_COMPILE_USEC);
+	struct neap_budget_end end;
 	lua_State *L = vm->L;
 	char chunk[256];
 	int status, code;
@@ -264,16 +301,23 @@ int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *n
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "%s: a script of over %d bytes", name,
 				      NEAP_BUF_FILE);
-	vm->is_short = false;
+	code = neap_source_check(text, len, name, err);
+	if (code < 0)
+		return code;
+	vm->is_short = vm->is_text_refused = vm->is_table_refused = false;
 	if (!lua_checkstack(L, 2))
 		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
 				      "%s: no memory for the stack", name);
 	(void)snprintf(chunk, sizeof(chunk), "@%s", name); /* a long name is cut */
 	vm->spot = (struct neap_spot){0};
-	status = luaL_loadbufferx(L, text, len, chunk, "t");
+	if (!neap_budget_begin(L, budget_usec, vm->label))
+		return report_busy(err);
+	status = neap_source_load(L, text, len, chunk);
+	neap_budget_end(&end);
 	if (status == LUA_OK)
 		return 0;
-	code = report(vm, status, err);
+	code = end.killed ? report_kill(vm, &end, budget_usec, err)
+			  : report(vm, status, err);
 	lua_pop(L, 1);
 	return code;
 }
@@ -293,18 +337,19 @@ int neap_vm_call(struct neap_vm *vm, int args, int results, int64_t budget_usec,
 	budget_usec = neap_budget_scale(budget_usec);
 	if (!neap_budget_begin(L, budget_usec, vm->label)) {
 		lua_settop(L, base);
-		return neap_error_set(err, NEAP_EINTERNAL,
-				      "a script is running on this thread");
+		return report_busy(err);
 	}
 	vm->log_left = NEAP_VM_LOG_LINES;
 	vm->overdraft = 0;
-	vm->is_text_refused = false;
+	vm->is_text_refused = vm->is_table_refused = false;
 	vm->is_short = false;
 	vm->is_grown = false;
 	vm->deep = vm->spot = (struct neap_spot){0};
 	lua_pushcfunction(L, note_spot);
 	lua_insert(L, base + 1);
+	vm->is_called = true;
 	status = lua_pcall(L, args, results, base + 1);
+	vm->is_called = false;
 	neap_budget_end(&end);
 	vm->cpu_usec = end.cpu_usec;
 	lua_remove(L, base + 1);
@@ -326,6 +371,8 @@ int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results
 		return report_dead(vm, err);
 	vm->is_short = false;
 	vm->spot = (struct neap_spot){0};
+	vm->steps = 0;
+	vm->until_usec = 0;
 	if (!lua_checkstack(L, (results > 0 ? results : 0) + 2))
 		return neap_error_set(err, vm->is_short ? NEAP_ENOMEM : NEAP_ELIMIT,
 				      "no memory for the stack");
@@ -351,6 +398,27 @@ void neap_vm_check(lua_State *L)
 {
 	if (neap_budget_is_spent(L))
 		neap_budget_kill(L);
+}
+
+int neap_vm_spend_step(lua_State *L, struct neap_error *err)
+{
+	struct neap_vm *vm = neap_vm_of(L);
+	bool is_over;
+
+	if (vm->is_called) {
+		is_over = neap_budget_is_spent(L);
+	} else if (++vm->steps % STEPS_A_LOOK == 0) {
+		int64_t now = neap_budget_clock_usec();
+
+		if (!vm->until_usec)
+			vm->until_usec = now + neap_budget_scale(STEPS_USEC);
+		is_over = now >= vm->until_usec;
+	} else {
+		return 0;
+	}
+	return is_over ? neap_error_set(err, NEAP_ELIMIT,
+					"a table that takes too long to read")
+		       : 0;
 }
 
 void neap_vm_set_label(struct neap_vm *vm, const char *label)

@@ -25,6 +25,9 @@
 	(64 * 1024) /* longest string that a script may hand to a C function */
 #define NEAP_VM_STRING_BYTES                                                             \
 	(256 * 1024) /* longest string at all: as a key it is hashed in one piece */
+#define NEAP_VM_KEYS_MAX                                                                 \
+	4096 /* keys of one table that are no list: a script can make all collide */
+#define NEAP_VM_COMPILE_USEC 100000 /* CPU time for compiling a text */
 #define NEAP_VM_LOG_LINES 10 /* lines that one call may log */
 
 struct neap_vm;
@@ -39,7 +42,8 @@ size_t neap_vm_memory(const struct neap_vm *vm);
 bool neap_vm_is_dead(const struct neap_vm *vm);
 
 /* Compiles text (never bytecode) and pushes the function. name appears in messages as "name:line:".
- * NEAP_EINVAL with "name:line: what" on a syntax error; the stack is unchanged on failure. */
+ * NEAP_EINVAL with "name:line: what" on a syntax error; NEAP_EBUDGET after NEAP_VM_COMPILE_USEC; NEAP_ELIMIT. The
+ * stack is unchanged on failure. */
 int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *name,
 		 struct neap_error *err);
 /* Calls the function below its args under budget_usec of CPU time. On success results are on the
@@ -59,6 +63,11 @@ int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm);
 /* For C functions offered to scripts: raises when the running script's budget is spent. To be
  * called in every loop that can be long. */
 void neap_vm_check(lua_State *L);
+
+/* For C that reads what a script made, in a call or after it: to be called at every lua_next and every element that
+ * is a table, because a table of a few fields can have 100,000 empty places. Within a call it fails when the budget
+ * is spent, in a neap_vm_protect after some 20 ms: NEAP_ELIMIT. Does not raise. */
+int neap_vm_spend_step(lua_State *L, struct neap_error *err);
 
 /* What the last watchdog (lua/budget.h) calls the scripts of this state; borrowed as long as it lives. */
 void neap_vm_set_label(struct neap_vm *vm, const char *label);

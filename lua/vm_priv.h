@@ -7,12 +7,17 @@
 #include <lua.h>
 
 #include "engine/base/base.h"
+#include "engine/base/error.h"
 #include "lua/spot.h"
 
 /* Longest range of list elements that one library call touches. */
 #define NEAP_VM_RANGE_MAX 200000
 /* Steps between two calls of neap_vm_check in a loop of C. */
 #define NEAP_VM_CHECK_MASK 0xff
+
+/* Elements that lua_createtable is asked for, for a list of n: never a block that looks like a table of too many
+ * keys (vm.c). */
+#define NEAP_VM_LIST(n) ((int)(n) | 1)
 
 /* vm.c, because all pcalls are there. pcall(f, ...) and xpcall(f, handler, ...) for scripts: they
  * let a kill through, and xpcall calls its handler after the fact, where hooks work. */
@@ -25,6 +30,15 @@ _Noreturn void neap_vm_raise_nomem(lua_State *L);
 
 /* vm.c: where the script on L stands. */
 void neap_vm_find_spot(lua_State *L, struct neap_spot *ret);
+
+/* source.c: whether the compiler is fit for the text, and lua_load of it: inside, the script is killed when its
+ * budget is spent. */
+int neap_source_check(const char *text, size_t len, const char *name,
+		      struct neap_error *err);
+int neap_source_load(lua_State *L, const char *text, size_t len, const char *chunk);
+
+/* metatable.c: adds setmetatable to the table at the top. */
+void neap_metatable_open(lua_State *L);
 
 /* order.c */
 int neap_order_next(lua_State *L);

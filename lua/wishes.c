@@ -47,8 +47,11 @@ static int check_names(lua_State *L, int row, struct neap_error *err)
 	while (lua_next(L, row)) {
 		const char *name =
 			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		int rc = neap_vm_spend_step(L, err);
 		size_t i = 0;
 
+		if (rc < 0)
+			return rc;
 		while (i < NEAP_ARRAY_LEN(names) && strcmp(names[i], name) != 0)
 			i++;
 		if (i == NEAP_ARRAY_LEN(names))

@@ -44,7 +44,7 @@ function ipairs(t) end
 function next(t, key) end
 
 --- Walks a table in a fixed order: numbers ascending, strings by their bytes, false, true. Other
---- keys raise, and so do more than 200000 keys unless they are a list.
+--- keys raise.
 ---@generic T: table, K, V
 ---@param t T
 ---@return fun(table: table<K, V>, index?: K): K, V
@@ -89,7 +89,8 @@ function rawset(t, key, value) end
 ---@return any ...
 function select(n, ...) end
 
---- Sets the metatable of t. One with `__gc` is refused; what reads a metatable is not there.
+--- Sets the metatable of t, as a copy: what meta says now counts, and later only another `__index`. `__call` is a
+--- function; `__gc` and `__mode` are refused; what reads a metatable is not there.
 ---@generic T: table
 ---@param t T
 ---@param meta table|nil

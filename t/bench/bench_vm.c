@@ -240,7 +240,7 @@ static const struct runaway {
 				    "for i = 1, 25000 do t[i] = { i } end\n"
 				    "while true do local a = { {}, {} } end"},
 	{"sort and pairs", "local t = {}\n"
-			   "for i = 1, 5000 do t['k' .. i] = i end\n"
+			   "for i = 1, 4000 do t['k' .. i] = i end\n"
 			   "while true do local u = {}\n"
 			   "  for k in pairs(t) do u[#u + 1] = k end table.sort(u)\n"
 			   "end"},

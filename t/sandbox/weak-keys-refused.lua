@@ -1,0 +1,3 @@
+-- want: error __mode
+-- within: 130 ms
+setmetatable({}, { __mode = 'k' })
