@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t and t/attack/*.t under prove. Last line: "N passed, N
-# failed", with ", N skipped" where so; before it the reason of every skip and the full output of
-# what failed. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program).
-# NEAP_TEST_AGAIN=1: a program that failed runs once more, when nothing else does. What it says then counts; that
-# it failed first, and how, is told all the same.
+# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t and t/attack/*.t. A line tells each one
+# that ended: how many have, its seconds, and what failed in it, at once. Last line: "N passed, N failed", with
+# ", N skipped" where so; before it the ten that took longest, the full output of what failed and the reason of
+# every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program),
+# NEAP_TEST_JOBS (how many at a time, beside the one that governs the machine: twice the CPUs),
+# NEAP_TEST_LOCK (a file: who governs the machine waits for its lock, where several people test on one).
 #
-# prove calls this script back (--one) for each program, as its TAP needs mending: cmocka prints one
-# plan per group and a skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an
-# error or says nothing fails as one more test of its own.
+# It calls itself (--one) for each program, as its TAP needs mending: cmocka prints one plan per group and a
+# skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an error or says nothing fails as
+# one more test of its own.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} SAN=${SAN:-}
@@ -116,26 +117,61 @@ mend()
 	}'
 }
 
+# By source, not by what is built: the C tests have all to themselves that they touch, and so have the scripts that
+# say so in a line of their head; other scripts govern the machine, which only one may at a time.
+governs() { [[ $1 == *.t ]] && ! grep -qx '# Runs beside others.' "$1"; }
+
 run_one()
 {
-	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-}
+	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-} child='' from
 	name=$(name_of "$program")
 	mkdir -p "$TAP_DIR/attack"
-	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=480 || limit=240; }
+	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=900 || limit=600; }
+	if [ -n "${NEAP_TEST_LOCK:-}" ] && governs "$program"; then
+		exec 9>"$NEAP_TEST_LOCK"
+		flock 9
+	fi
+	trap '[ -z "$child" ] || kill "$child"' INT TERM
+	from=${EPOCHREALTIME/./}
 	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" ${under[@]+"${under[@]}"} "$program" \
-		>"$TAP_DIR/$name.raw" 2>&1 </dev/null
+		>"$TAP_DIR/$name.raw" 2>&1 </dev/null 9>&- &
+	child=$!
+	wait "$child"
 	status=$?
+	times >"$TAP_DIR/$name.times" # of this shell, and of what it ran
+	echo "$(((${EPOCHREALTIME/./} - from) / 1000)) $(awk 'NR == 2 {
+		gsub(/s/, ""); split($1 "m" $2, t, "m"); printf "%d", (t[1] * 60 + t[2] + t[3] * 60 + t[4]) * 1000 }' \
+		"$TAP_DIR/$name.times")" >"$TAP_DIR/$name.msec"
 	mend "$status" "$name" "$limit" <"$TAP_DIR/$name.raw" >"$TAP_DIR/$name.tap"
-	status=$?
-	cat "$TAP_DIR/$name.tap"
-	return $status
+}
+
+# Programs one after the other, each as "name" with what became of it.
+told=0
+tell()
+{
+	local name verdict='' msec cpu
+	name=$(name_of "$1")
+	told=$((told + 1))
+	read -r msec cpu <"$TAP_DIR/$name.msec" || msec=0 cpu=0
+	if [ ! -s "$TAP_DIR/$name.tap" ]; then verdict='did not run'
+	elif grep -q '^not ok' "$TAP_DIR/$name.tap"; then verdict=FAILED
+	elif grep -q '^ok .*[^\\]# SKIP' "$TAP_DIR/$name.tap"; then verdict='ok, with skips'
+	else verdict=ok; fi
+	printf '[%3d/%d] %4d s %s: %s\n' "$told" "${#programs[@]}" $(((msec + 500) / 1000)) "$name" "$verdict"
+	[ "$verdict" != FAILED ] || awk '
+		/^not ok/ { inside = 1; n = 0 }
+		/^ok/ { inside = 0 }
+		inside && n++ < 25 { print "    " $0 }' "$TAP_DIR/$name.tap"
+	echo "$msec $cpu $name" >>"$TAP_DIR/times"
 }
 
 case ${1:-} in
 --one)
 	run_one "$2"
-	exit $?
+	status=$?
+	cat "$TAP_DIR/$(name_of "$2").tap"
+	exit "$status"
 	;;
 --attacks)
 	list_attacks
@@ -146,6 +182,7 @@ esac
 TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
 export TAP_DIR
 trap 'rm -rf "$TAP_DIR"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; wait; exit 1' INT TERM
 
 programs=()
 if [ $# -gt 0 ]; then
@@ -167,34 +204,38 @@ else
 	mapfile -t -O ${#programs[@]} programs < <(list_attacks)
 fi
 
-# t/run-tests.sh is relative to the root, where prove runs too. The C tests have all to themselves
-# that they touch, and so have the scripts that say so in a line of their head; other scripts govern the
-# machine, which only one may at a time.
-units=() scripts=()
-for program in ${programs[@]+"${programs[@]}"}; do
-	case $program in
-	*.t) if grep -qx '# Runs beside others.' "$program"; then units+=("$program"); else scripts+=("$program"); fi ;;
-	*) units+=("$program") ;;
-	esac
-done
 # Most of them wait more than they work, the scripts above all: those come first.
-order=()
-for program in ${units[@]+"${units[@]}"}; do case $program in *.t) order+=("$program") ;; esac; done
-for program in ${units[@]+"${units[@]}"}; do case $program in *.t) ;; *) order+=("$program") ;; esac; done
-[ ${#order[@]} -eq 0 ] || prove -j "$((2 * $(nproc)))" --exec 't/run-tests.sh --one' "${order[@]}"
-[ ${#scripts[@]} -eq 0 ] || prove --exec 't/run-tests.sh --one' "${scripts[@]}"
+units=() scripts=() governing=()
+for program in ${programs[@]+"${programs[@]}"}; do
+	if governs "$program"; then governing+=("$program")
+	elif [[ $program == *.t ]]; then scripts+=("$program")
+	else units+=("$program"); fi
+done
+beside=(${scripts[@]+"${scripts[@]}"} ${units[@]+"${units[@]}"})
 
-has_failed() { [ ! -s "$TAP_DIR/$1.tap" ] || grep -q '^not ok' "$TAP_DIR/$1.tap"; }
-if [ -n "${NEAP_TEST_AGAIN:-}" ]; then
-	for program in "${programs[@]}"; do
-		name=$(name_of "$program")
-		has_failed "$name" || continue
-		echo "=== $name failed, and runs again by itself; the first time it said:"
-		if [ -s "$TAP_DIR/$name.tap" ]; then cat "$TAP_DIR/$name.tap"; fi
-		prove --exec 't/run-tests.sh --one' "$program"
-		if has_failed "$name"; then echo "=== $name failed twice"; else echo "=== $name: unstable, passed when by itself"; fi
+# Two lanes: one program that governs the machine, and beside it as many of the others as may be.
+width=${NEAP_TEST_JOBS:-$((2 * $(nproc)))}
+declare -A running=()
+start()
+{
+	t/run-tests.sh --one "$1" >/dev/null &
+	running[$!]=$1
+}
+governor='' at=0 governed=0
+while :; do
+	if [ -z "$governor" ] && [ "$governed" -lt ${#governing[@]} ]; then
+		start "${governing[governed++]}"
+		governor=$!
+	fi
+	while [ $((${#running[@]} - (${governor:-0} > 0))) -lt "$width" ] && [ "$at" -lt ${#beside[@]} ]; do
+		start "${beside[at++]}"
 	done
-fi
+	[ ${#running[@]} -gt 0 ] || break
+	wait -n -p ended "${!running[@]}"
+	tell "${running[$ended]}"
+	unset "running[$ended]"
+	[ "$ended" != "$governor" ] || governor=''
+done
 
 passed=0 failed=0 skipped=0
 for program in "${programs[@]}"; do
@@ -216,12 +257,17 @@ for program in "${programs[@]}"; do
 	fi
 done
 
+if [ ${#programs[@]} -gt 10 ]; then
+	echo "Slowest (seconds, of which at work):"
+	sort -rn "$TAP_DIR/times" | head -n 10 |
+		awk '{ printf "  %6.1f %6.1f  %s\n", $1 / 1000, $2 / 1000, $3 }'
+fi
 if [ "$skipped" -gt 0 ]; then
 	echo "Skipped:"
 	for program in "${programs[@]}"; do
 		name=$(name_of "$program")
 		[ -e "$TAP_DIR/$name.tap" ] || continue
-		sed -n "s/^ok [0-9]* *-* *\(.*\) # SKIP \(.*\)/  $name: \1: \2/p" "$TAP_DIR/$name.tap"
+		sed -n 's/^ok [0-9]* *-* *\(.*\) # SKIP \(.*\)/\1: \2/p' "$TAP_DIR/$name.tap" | sed "s|^|  $name: |"
 	done
 fi
 if [ "$skipped" -gt 0 ]; then

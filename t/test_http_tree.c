@@ -19,6 +19,7 @@
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
+#include "t/lib/patience.h"
 
 #define MIB ((size_t)1024 * 1024)
 
@@ -216,7 +217,7 @@ static void send_body(const struct http_server *server, const char *head, size_t
 		 head, len);
 	http_say(fd, text, strlen(text));
 	http_say(fd, body, len);
-	http_hear(fd, answer, size, 10000);
+	(void)http_hear_end(fd, answer, size); /* the caller looks at what came */
 	close(fd);
 }
 
@@ -292,7 +293,7 @@ static void test_bodies_behind_each_other(void **state)
 			http_say(fd, text + at, len - at < piece ? len - at : piece);
 		if (i % 3 == 2)
 			(void)shutdown(fd, SHUT_WR);
-		if (!http_hear(fd, answer, sizeof(answer), 5000) ||
+		if (!http_hear_end(fd, answer, sizeof(answer)) ||
 		    !strstr(answer, first) || !strstr(answer, second))
 			fail_msg("%zu bytes: want %s and %s, got %s", size, first, second,
 				 answer);
@@ -328,7 +329,17 @@ static void close_streams(const int *fds, int count)
 {
 	for (int i = 0; i < count; i++)
 		close(fds[i]);
-	usleep(100000);
+}
+
+/* As many, once the server has seen that earlier ones ended; they are closed again. */
+static bool opens(const struct http_server *server, const char *request, char *answer,
+		  size_t size, int want)
+{
+	int fds[ALL], count;
+
+	return comes_true((count = open_streams(server, request, fds, answer, size),
+			   close_streams(fds, count < ALL ? count + 1 : ALL),
+			   count == want));
 }
 
 static void test_streams(void **state)
@@ -336,12 +347,10 @@ static void test_streams(void **state)
 	char answer[4096];
 	int fds[ALL], count;
 
-	count = open_streams(*state, GET("/other/flow") "\r\n", fds, answer,
-			     sizeof(answer));
-	assert_int_equal(count, NEAP_HTTP_STREAMS_PEER_MAX);
+	assert_true(opens(*state, GET("/other/flow") "\r\n", answer, sizeof(answer),
+			  NEAP_HTTP_STREAMS_PEER_MAX));
 	assert_non_null(
 		strstr(answer, "too many streams are open: 64 in all, 8 of one client"));
-	close_streams(fds, count + 1);
 	count = open_streams(*state, GET("/tree/flow") "\r\n", fds, answer,
 			     sizeof(answer));
 	assert_int_equal(count, 100);
@@ -351,21 +360,25 @@ static void test_streams(void **state)
 	http_ask(*state, GET("/tree/open") "\r\n", answer, sizeof(answer));
 	assert_non_null(strstr(answer, " 200 "));
 	close_streams(fds, count + 1);
-	count = open_streams(*state, GET("/tree/flow") "\r\n", fds, answer,
-			     sizeof(answer));
-	assert_int_equal(count, 100);
-	close_streams(fds, count + 1);
+	assert_true(opens(*state, GET("/tree/flow") "\r\n", answer, sizeof(answer), 100));
 }
 
 static void test_streams_of_strangers(void **state)
 {
 	char answer[4096];
-	int fds[ALL], count;
 
-	count = open_streams(*state, "GET /tree/flow HTTP/1.1\r\n" HOST "\r\n", fds,
-			     answer, sizeof(answer));
-	assert_int_equal(count, NEAP_HTTP_STREAMS_PEER_MAX);
-	close_streams(fds, count + 1);
+	assert_true(opens(*state, "GET /tree/flow HTTP/1.1\r\n" HOST "\r\n", answer,
+			  sizeof(answer), NEAP_HTTP_STREAMS_PEER_MAX));
+}
+
+static int open_of(const int *fds, int count)
+{
+	char answer[1024];
+	int open_count = 0;
+
+	for (int i = 0; i < count; i++)
+		open_count += !http_hear(fds[i], answer, sizeof(answer), 0);
+	return open_count;
 }
 
 /* Says something and hears the answer; false: the connection has ended. */
@@ -376,8 +389,7 @@ static bool is_served(int fd, const char *request)
 	size_t len;
 
 	http_say(fd, request, strlen(request));
-	return http_read(fd, answer, sizeof(answer), 5000, &status, &len) &&
-	       status == 200;
+	return http_read(fd, answer, sizeof(answer), &status, &len) && status == 200;
 }
 
 /* Those who are known fill what there is for them, and no more; strangers neither drive them out nor are kept
@@ -389,7 +401,7 @@ static void test_connections(void **state)
 			  stranger[] = "GET /tree/open HTTP/1.1\r\n" HOST "\r\n";
 	struct rlimit limit, low = {1024, 0};
 	struct http_server server = {0};
-	int fds[KNOWN], others[STRANGERS], i, open_count = 0;
+	int fds[KNOWN], others[STRANGERS], i;
 	char answer[1024];
 
 	(void)state;
@@ -404,7 +416,7 @@ static void test_connections(void **state)
 	/* One more finds no room. */
 	i = http_dial(&server);
 	http_say(i, known, strlen(known));
-	assert_true(http_hear(i, answer, sizeof(answer), 2000));
+	assert_true(http_hear_end(i, answer, sizeof(answer)));
 	assert_non_null(strstr(answer, " 503 "));
 	assert_non_null(strstr(answer, "\"kind\":\"Own\",\"status\":503"));
 	close(i);
@@ -412,17 +424,14 @@ static void test_connections(void **state)
 		others[i] = http_dial(&server);
 		assert_true(is_served(others[i], stranger));
 	}
-	usleep(200000); /* the caps are kept some time after each newcomer */
-	for (i = 0; i < STRANGERS; i++)
-		open_count += !http_hear(others[i], answer, sizeof(answer), 0);
-	assert_int_equal(open_count, NEAP_HTTP_CONNECTIONS_PEER_MAX);
+	/* The caps are kept some time after each newcomer. */
+	assert_true(
+		comes_true(open_of(others, STRANGERS) == NEAP_HTTP_CONNECTIONS_PEER_MAX));
 	for (i = 0; i < KNOWN; i++)
 		assert_true(is_served(fds[i], known));
 	/* A place comes free. */
-	close(fds[0]);
-	usleep(50000);
-	fds[0] = http_dial(&server);
-	assert_true(is_served(fds[0], known));
+	assert_true(comes_true(
+		(close(fds[0]), fds[0] = http_dial(&server), is_served(fds[0], known))));
 	for (i = 0; i < KNOWN; i++)
 		close(fds[i]);
 	for (i = 0; i < STRANGERS; i++)

@@ -9,15 +9,8 @@ need_cgroups
 tap_start
 . t/lib/policy.sh
 
-# A port of its own; another one when it is taken.
-start()
-{
-	for PORT in $((20000 + $$ % 20000)) $((40000 + $$ % 10000)); do
-		neapd_start --policy none --listen "127.0.0.1:$PORT" && return 0
-		wait "$NEAPD_PID"
-	done
-	return 1
-}
+free_port
+start() { neapd_start --policy none --listen "127.0.0.1:$PORT"; }
 descriptors() { find "/proc/$NEAPD_PID/fd" -mindepth 1 | wc -l; }
 few() { [ "$(descriptors)" -le $((FDS + 8)) ] || { descriptors; return 1; }; }
 

@@ -2,9 +2,10 @@
  *
  * Steady traffic beside whatever else goes on: http_steady SOCKET RATE SECONDS CONNECTIONS PATH...
  * asks for the paths in turn over kept connections to a unix socket, RATE times a second, for so many
- * seconds or until SIGTERM, and prints "sent N failed N p50_usec N p99_usec N max_usec N". Times run
- * from the moment at which a request was due, so that a server that stalls cannot hide it by slowing
- * the client down. Status 1 when one failed: no answer, or another status than 200. */
+ * seconds or until SIGTERM, and prints "sent N failed N p50_usec N p99_usec N max_usec N held_usec N". Times
+ * run from the moment at which a request was due, so that a server that stalls cannot hide it by slowing
+ * the client down. held is the most CPU time that the first thread of the server spent while a request was out:
+ * what a busy machine cannot make longer. Status 1 when one failed: no answer, or another status than 200. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,12 +27,15 @@
 struct client {
 	int fd;
 	int64_t due; /* of the request that is out; 0: none is */
+	int64_t cpu; /* of the server when it was sent */
 	size_t len, want;
 	char *answer;
 };
 
 static int64_t *times;
 static size_t sent, failed, answered;
+static int64_t held_usec;
+static FILE *server_times; /* NULL: not to be had */
 static volatile sig_atomic_t is_ended;
 
 static void end(int signal)
@@ -48,6 +52,38 @@ static int64_t now_usec(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* CPU time of the server's first thread, 0 if unknown. */
+static int64_t server_cpu_usec(void)
+{
+	char line[64] = "";
+
+	if (server_times == NULL)
+		return 0;
+	rewind(server_times);
+	(void)fflush(server_times); /* what was read before is forgotten */
+	return fgets(line, sizeof(line), server_times) != NULL
+		       ? strtoll(line, NULL, 10) / 1000
+		       : 0;
+}
+
+static void find_server(int fd)
+{
+	struct ucred who = {0};
+	socklen_t len = sizeof(who);
+	char path[64];
+
+	if (server_times != NULL)
+		(void)fclose(server_times);
+	server_times = NULL;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)who.pid,
+		       (int)who.pid);
+	server_times = fopen(path, "re");
+	if (server_times != NULL)
+		(void)setvbuf(server_times, NULL, _IONBF, 0);
+}
+
 static int dial(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -58,6 +94,8 @@ static int dial(const char *path)
 		perror(path);
 		exit(2);
 	}
+	if (server_times == NULL)
+		find_server(fd);
 	return fd;
 }
 
@@ -69,6 +107,7 @@ static void ask(struct client *client, const char *path, int64_t due)
 
 	sent++;
 	client->due = due;
+	client->cpu = server_cpu_usec();
 	client->len = client->want = 0;
 	if (write(client->fd, request, (size_t)len) != len) {
 		failed++;
@@ -97,6 +136,7 @@ static void hear(struct client *client)
 {
 	ssize_t n = read(client->fd, client->answer + client->len,
 			 ANSWER_MAX - client->len - 1);
+	int64_t held;
 
 	if (n <= 0) {
 		failed += client->due != 0;
@@ -110,6 +150,8 @@ static void hear(struct client *client)
 		return;
 	failed += strncmp(client->answer, "HTTP/1.1 200", 12) != 0;
 	times[answered++] = now_usec() - client->due;
+	held = server_cpu_usec() - client->cpu;
+	held_usec = held > held_usec ? held : held_usec;
 	client->due = 0;
 }
 
@@ -188,10 +230,11 @@ int main(int argc, char **argv)
 	}
 	failed += sent - answered > failed ? sent - answered - failed : 0;
 	qsort(times, answered, sizeof(*times), compare);
-	printf("sent %zu failed %zu p50_usec %lld p99_usec %lld max_usec %lld\n", sent,
-	       failed, answered ? (long long)times[answered / 2] : -1,
+	printf("sent %zu failed %zu p50_usec %lld p99_usec %lld max_usec %lld held_usec %lld\n",
+	       sent, failed, answered ? (long long)times[answered / 2] : -1,
 	       answered ? (long long)times[answered * 99 / 100] : -1,
-	       answered ? (long long)times[answered - 1] : -1);
+	       answered ? (long long)times[answered - 1] : -1,
+	       server_times != NULL ? (long long)held_usec : -1);
 	for (i = 0; i < count; i++)
 		free(clients[i].answer);
 	free(times);

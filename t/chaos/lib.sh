@@ -154,7 +154,7 @@ is_running() { [ -e "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/
 # ends_by_itself PID SECONDS: a child of this shell.
 ends_by_itself()
 {
-	local tries=$(($2 * 100 * ${NEAP_TEST_SLOW:-1}))
+	local tries=$(($2 * 100 * 12))
 	while is_running "$1"; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || return 1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/http.h"
+#include "t/lib/patience.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -61,7 +62,7 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 	struct neap_error err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)alarm(120);
+	(void)alarm(600);
 	if (tls && neap_tls_new(tls, &config.tls, &err) < 0)
 		_exit(3);
 	if (neap_http_new(base, &config, &http, &err) < 0)
@@ -207,7 +208,8 @@ void http_say(int fd, const char *text, size_t len)
 	}
 }
 
-bool http_hear(int fd, char *buf, size_t size, int ms)
+/* Until the end, until text has come (NULL: anything may), or until ms pass without a byte. */
+static bool hear(int fd, char *buf, size_t size, const char *text, int ms)
 {
 	size_t len = 0;
 
@@ -216,13 +218,30 @@ bool http_hear(int fd, char *buf, size_t size, int ms)
 		ssize_t n;
 
 		buf[len] = '\0';
-		if (len + 1 == size || poll(&p, 1, ms) <= 0)
+		if (len + 1 == size || (text && strstr(buf, text)) ||
+		    poll(&p, 1, ms) <= 0)
 			return false;
 		n = recv(fd, buf + len, size - 1 - len, 0);
 		if (n <= 0)
 			return true;
 		len += (size_t)n;
 	}
+}
+
+bool http_hear(int fd, char *buf, size_t size, int ms)
+{
+	return hear(fd, buf, size, NULL, ms);
+}
+
+bool http_hear_end(int fd, char *buf, size_t size)
+{
+	return hear(fd, buf, size, NULL, PATIENCE_MS);
+}
+
+bool http_hear_text(int fd, char *buf, size_t size, const char *text)
+{
+	(void)hear(fd, buf, size, text, PATIENCE_MS); /* what came counts */
+	return strstr(buf, text) != NULL;
 }
 
 void http_ask(const struct http_server *server, const char *request, char *buf,
@@ -232,11 +251,11 @@ void http_ask(const struct http_server *server, const char *request, char *buf,
 	size_t len;
 
 	http_say(fd, request, strlen(request));
-	(void)http_read(fd, buf, size, 3000, &status, &len); /* the caller looks at buf */
+	(void)http_read(fd, buf, size, &status, &len); /* the caller looks at buf */
 	close(fd);
 }
 
-bool http_read(int fd, char *buf, size_t size, int ms, int *ret_status, size_t *ret_len)
+bool http_read(int fd, char *buf, size_t size, int *ret_status, size_t *ret_len)
 {
 	size_t len = 0, body = 0;
 	const char *end = NULL, *field;
@@ -255,7 +274,7 @@ bool http_read(int fd, char *buf, size_t size, int ms, int *ret_status, size_t *
 		}
 		if (end && len >= (size_t)(end + 4 - buf) + body)
 			break;
-		if (len + 1 == size || poll(&p, 1, ms) <= 0)
+		if (len + 1 == size || poll(&p, 1, PATIENCE_MS) <= 0)
 			return false;
 		n = recv(fd, buf + len, size - 1 - len, 0);
 		if (n <= 0)

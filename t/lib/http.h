@@ -28,7 +28,7 @@ struct http_server {
 /* Adds the routes of the test. */
 typedef void http_setup(struct neap_http *http, struct event_base *base);
 
-/* Forks a server with the token "secret" and own_uid 12345; it dies with the test, or after two
+/* Forks a server with the token "secret" and own_uid 12345; it dies with the test, or after ten
  * minutes. timeout_s 0: the server's own. */
 void http_server_start(struct http_server *server, int timeout_s, http_setup *setup);
 /* Each may be NULL. With TLS it looks for changed files every 20 ms. */
@@ -52,12 +52,17 @@ int http_dial(const struct http_server *server);
 int http_dial_unix(const struct http_server *server);
 /* Sends what it can: a refusing server may close before everything is taken. */
 void http_say(int fd, const char *text, size_t len);
-/* Reads until the end of the file (true), or until ms pass without a byte (false). */
+/* Reads until the end of the connection (true), or until ms pass without a byte (false): for what must stay open
+ * or be silent. On a busy machine that is no proof of anything that should have come. */
 bool http_hear(int fd, char *buf, size_t size, int ms);
+/* Reads until the end, as long as that takes: false if it did not come, or buf is full. */
+bool http_hear_end(int fd, char *buf, size_t size);
+/* Reads until text has come, as long as that takes: false if the end came before. */
+bool http_hear_text(int fd, char *buf, size_t size, const char *text);
 /* Asks on a connection of its own; the answer is cut to size. */
 void http_ask(const struct http_server *server, const char *request, char *buf,
 	      size_t size);
-/* Reads one answer with a Content-Length: true if it came whole within ms. *ret_status 0 else. */
-bool http_read(int fd, char *buf, size_t size, int ms, int *ret_status, size_t *ret_len);
+/* Reads one answer with a Content-Length, as long as that takes: true if it came whole. *ret_status 0 else. */
+bool http_read(int fd, char *buf, size_t size, int *ret_status, size_t *ret_len);
 
 #endif

@@ -17,6 +17,21 @@ tap_start()
 	trap 'exit 1' INT TERM
 }
 
+# remove_groups DIR...: with all that runs in them. Killed processes stay in their groups for a while.
+remove_groups()
+{
+	local dir group pid tries
+	for dir in "$@"; do
+		tries=1200
+		while [ -d "$dir" ] && [ $((tries -= 1)) -gt 0 ]; do
+			find "$dir" -depth -type d | while read -r group; do
+				while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
+				rmdir "$group" || sleep 0.05
+			done 2>/dev/null
+		done
+	done
+}
+
 tap_cleanup()
 {
 	[ -n "${NEAPD_PID:-}" ] && kill -9 "$NEAPD_PID" 2>/dev/null
@@ -31,11 +46,7 @@ tap_cleanup()
 	fi
 	for dir in /sys/fs/cgroup/*/"$GROUP" /sys/fs/cgroup/"$GROUP"; do
 		[ -d "$dir" ] || continue
-		find "$dir" -depth -type d | while read -r group; do
-			while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
-		done
-		sleep 0.1
-		find "$dir" -depth -type d -exec rmdir {} \; 2>/dev/null
+		remove_groups "$dir"
 	done
 	rm -rf "$WORK"
 }
@@ -71,11 +82,11 @@ check()
 	return 1
 }
 
-# eventually SECONDS COMMAND...: tries until it passes; says what the last try said. NEAP_TEST_SLOW=N
-# waits N times as long, for slow machines.
+# eventually SECONDS COMMAND...: tries until it passes; says what the last try said. SECONDS are what an idle
+# machine needs at most; it goes on for twelve times as long, as a test that fails is in no hurry.
 eventually()
 {
-	local tries=$(($1 * 20 * ${NEAP_TEST_SLOW:-1}))
+	local tries=$(($1 * 20 * 12))
 	shift
 	while ! "$@" >"$WORK/try.out" 2>&1; do
 		tries=$((tries - 1))

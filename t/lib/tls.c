@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/tls.h"
+#include "t/lib/patience.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -184,7 +185,7 @@ SSL_CTX *tls_context(const char *dir, const char *name, int max_version)
 
 SSL *tls_dial(const struct http_server *server, SSL_CTX *context)
 {
-	struct timeval patience = {.tv_sec = 5};
+	struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
 	int fd = http_dial(server);
 	SSL *ssl = SSL_new(context);
 
@@ -198,6 +199,8 @@ SSL *tls_dial(const struct http_server *server, SSL_CTX *context)
 
 void tls_close(SSL *ssl)
 {
+	if (!ssl)
+		return;
 	close(SSL_get_fd(ssl));
 	SSL_free(ssl);
 	ERR_clear_error();

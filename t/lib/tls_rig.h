@@ -41,6 +41,6 @@ int tls_rig_ask(const struct http_server *server, const char *name, const char *
 void tls_rig_expect_served(const struct http_server *server);
 int tls_rig_connections(const struct http_server *server);
 /* Only the one that asks is left, after at most ms. */
-void tls_rig_expect_alone(const struct http_server *server, int ms);
+void tls_rig_expect_alone(const struct http_server *server);
 
 #endif

@@ -50,17 +50,25 @@ has_stopped() { [ "$(stopped)" -ge "$1" ] || { echo "$(stopped) of $1"; return 1
 # upload_all WAY: "STATUS SCRIPT" each to $WORK/statuses.
 upload_all()
 {
-	local script name i=0
+	local script name at i wait=4 scripts=(t/sandbox/*.lua)
 	: >"$WORK/statuses"
-	for script in t/sandbox/*.lua; do
-		if [ $((i % BATCH)) -eq 0 ]; then
-			eventually 20 only_one_runs || return 1
-			FROM=$(($(date +%s) + 4 * ${NEAP_TEST_SLOW:-1}))
+	for ((at = 0; at < ${#scripts[@]};)); do
+		eventually 20 only_one_runs || return 1
+		FROM=$(($(date +%s) + wait)) i=0
+		: >"$WORK/batch"
+		for script in "${scripts[@]:at:BATCH}"; do
+			name=p$i
+			i=$((i + 1))
+			"$1" "$name" "$script" >"$WORK/script.lua"
+			echo "$(put "$name" "$WORK/script.lua") $script" >>"$WORK/batch"
+		done
+		# A machine that was too slow to bring all of them live before they act: once more.
+		if [ "$(date +%s)" -ge "$FROM" ]; then
+			wait=$((wait * 2))
+			continue
 		fi
-		name=p$((i % BATCH))
-		i=$((i + 1))
-		"$1" "$name" "$script" >"$WORK/script.lua"
-		echo "$(put "$name" "$WORK/script.lua") $script" >>"$WORK/statuses"
+		cat "$WORK/batch" >>"$WORK/statuses"
+		at=$((at + BATCH))
 	done
 	echo "# $1: $(cut -d ' ' -f 1 "$WORK/statuses" | sort | uniq -c | tr -s '\n ' ' ')"
 	eventually 20 only_one_runs

@@ -33,8 +33,7 @@ unix_code() { local path=$1; shift; code "http://localhost$path" --unix-socket "
 is_code() { is "$(code "${@:2}")" "$1"; }
 logged() { grep -qF -e "$1" "$WORK/neapd.log"; }
 says_in_log() { eventually 3 logged "$1"; }
-PORT=$(perl -MIO::Socket::INET -e \
-	'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport')
+free_port
 TCP=127.0.0.1:$PORT
 # begin [OPTION...]: as neapd_start, but until it answers anything, as without the role node it has no status.
 begin()

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-run-tests.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0
-unset NEAP_TEST_AGAIN
+unset NEAP_TEST_LOCK
 
 # row NAME LAST-LINE EXIT-STATUS [WORDS that the output has]; the program comes on standard input.
 row()
@@ -70,14 +70,30 @@ row 'not there' '0 passed, 1 failed' 1 <<'S'
 exec /nonexistent/program
 S
 
-# What fails runs once more where that is asked for, and the second time counts.
-export NEAP_TEST_AGAIN=1
-row 'unstable' '1 passed, 0 failed' 0 'one: unstable, passed when by itself' <<S
-echo 1..1
-if [ -e "$tmp/tried" ]; then echo 'ok 1 - a'; else echo 'not ok 1 - a'; fi
-touch "$tmp/tried"
+# Several at a time, each told as it ends: the one that failed while the slow one, which came first, still runs.
+cat >"$tmp/slow.t" <<S
+#!/bin/sh
+# Runs beside others.
+until [ -e "$tmp/go" ]; do sleep 0.05; done; printf '1..1\nok 1 - a\n'
 S
-row 'fails twice' '0 passed, 1 failed' 1 'one failed twice' <<'S'
-printf '1..1\nnot ok 1 - a\n'
+cat >"$tmp/bad.t" <<S
+#!/bin/sh
+printf '1..1\nnot ok 1 - b\n# for a reason\n'
 S
+chmod +x "$tmp/slow.t" "$tmp/bad.t"
+NEAP_TEST_LOCK=$tmp/lock t/run-tests.sh "$tmp/slow.t" "$tmp/bad.t" >"$tmp/out" 2>&1 &
+i=0
+until grep -q 'for a reason' "$tmp/out" || [ $((i += 1)) -gt 600 ]; do sleep 0.05; done
+n=$((n + 1))
+if grep -qE '^\[  1/2\] +[0-9]+ s bad: FAILED$' "$tmp/out" && ! grep -q 'slow: ok' "$tmp/out"; then
+	echo "ok $n - a failure is told while others run"
+else
+	echo "not ok $n - a failure is told while others run"
+	sed 's/^/# /' "$tmp/out"
+fi
+touch "$tmp/go"
+wait
+n=$((n + 1))
+if [ "$(tail -n 1 "$tmp/out")" = '1 passed, 1 failed' ]; then echo "ok $n - and all are counted"
+else echo "not ok $n - and all are counted"; fi
 echo "1..$n"

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How tests wait: for what must come, again and again, as long as the busiest machine may need. Only a test that
+ * fails waits so long. */
+#ifndef NEAP_T_LIB_PATIENCE_H
+#define NEAP_T_LIB_PATIENCE_H
+
+#include <stdbool.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 60000
+
+/* Whether condition came true; it is looked at every 10 ms. */
+#define comes_true(condition)                                                            \
+	({                                                                               \
+		int patience_left = PATIENCE_MS / 10;                                    \
+                                                                                         \
+		while (!(condition) && patience_left-- > 0)                              \
+			(void)usleep(10000);                                             \
+		patience_left >= 0;                                                      \
+	})
+
+#endif
