@@ -276,6 +276,33 @@ static void test_asked_at_the_end(void **state)
 		(void)close(asks[i]);
 }
 
+/* An editor binds, but where pods run; who has no name does not. */
+static void test_who_binds(void **state)
+{
+	static const char body[] =
+		"{\"PodName\":\"p\",\"PodNamespace\":\"default\",\"PodUID\":\"u\","
+		"\"Node\":\"node-0\"}";
+	static const struct {
+		const char *token;
+		int open, closed;
+	} who[] = {{"", 401, 401},
+		   {"rose-token-of-16", 403, 403},
+		   {"node-token-of-16", 403, 403},
+		   {"eddy-token-of-16", 200, 403},
+		   {"secret", 200, 200}};
+
+	for (int is_closed = 0; is_closed < 2; is_closed++) {
+		assert_int_equal(is_closed ? extender_setup_closed(state)
+					   : extender_setup_binder(state),
+				 0);
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(who); i++)
+			assert_int_equal(extender_ask_who(*state, who[i].token, BIND,
+							  body, strlen(body)),
+					 is_closed ? who[i].closed : who[i].open);
+		assert_int_equal(extender_teardown(state), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_some_nodes, extender_setup,
 						extender_teardown),
 		cmocka_unit_test(test_some_refused),
+		cmocka_unit_test(test_who_binds),
 		cmocka_unit_test_setup_teardown(test_some_scores, extender_setup,
 						extender_teardown),
 		cmocka_unit_test_setup_teardown(test_asked_again, extender_setup_patient,

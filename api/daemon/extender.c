@@ -72,7 +72,10 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.own_uid = daemon->account.uid,
 	};
 	struct neap_extender_config config = {
-		.may_bind = !is_plain,
+		/* As of pods/binding (access.h). */
+		.bind_role = is_plain            ? NEAP_HTTP_UNSET
+			     : options->run_pods ? NEAP_HTTP_ADMIN
+						 : NEAP_HTTP_EDITOR,
 		.deadline_usec = options->extender_deadline_usec,
 		.log = &daemon->log,
 	};

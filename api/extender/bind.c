@@ -121,6 +121,7 @@ static struct ask *new_ask(const struct neap_extender_args *args, const char *no
 void bind_verb(void *arg, struct neap_http_request *request)
 {
 	struct neap_extender *extender = arg;
+	const struct neap_http_peer *peer = neap_http_peer_get(request);
 	struct neap_extender_args args;
 	struct neap_schedule_binding binding = {.told = bind_told};
 	struct neap_http_request **place;
@@ -131,8 +132,8 @@ void bind_verb(void *arg, struct neap_http_request *request)
 	const char *body = neap_http_body_get(request, &len);
 
 	/* Also where strangers were granted a role. */
-	if (!*neap_http_peer_get(request)->name) {
-		neap_http_answer_denied(request, NEAP_HTTP_EDITOR);
+	if (!*peer->name || peer->role < extender->bind_role) {
+		neap_http_answer_denied(request, extender->bind_role);
 		return;
 	}
 	if (neap_extender_read_binding(body, len, &args, node, &err) < 0) {

@@ -430,11 +430,12 @@ int neap_extender_new(const struct neap_extender_config *config,
 		return neap_error_nomem(err);
 	extender->scheduler = config->scheduler;
 	extender->log = config->log;
+	extender->bind_role = config->bind_role;
 	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
 							: NEAP_EXTENDER_DEADLINE_USEC;
 	extender->now_usec = config->now_usec ? config->now_usec : now_usec;
 	if (neap_http_add_routes(config->http, routes, extender, err) < 0 ||
-	    (config->may_bind &&
+	    (config->bind_role &&
 	     neap_http_add_routes(config->http, bind_routes, extender, err) < 0)) {
 		free(extender);
 		return -(int)err->code;

@@ -12,9 +12,9 @@
 #ifndef NEAP_API_EXTENDER_EXTENDER_H
 #define NEAP_API_EXTENDER_EXTENDER_H
 
+#include "api/http/server.h"
 #include "engine/base/error.h"
 
-struct neap_http;
 struct neap_log;
 struct neap_scheduler;
 struct neap_extender;
@@ -32,7 +32,8 @@ struct neap_extender_config {
 	struct neap_http
 		*http; /* with no other routes; freed before neap_extender_free */
 	struct neap_scheduler *scheduler; /* outlives http */
-	bool may_bind; /* the route is there, for who shows a certificate of an editor */
+	/* The least that binds, an editor at least: who shows a certificate. NEAP_HTTP_UNSET: the route is not there. */
+	enum neap_http_role bind_role;
 	int64_t deadline_usec;      /* 0: as above */
 	int64_t (*now_usec)(void);  /* that it goes by; NULL: the monotonic clock */
 	const struct neap_log *log; /* borrowed; NULL: none */

@@ -40,6 +40,7 @@ void likely_done(struct likely *likely);
 struct neap_extender {
 	struct neap_scheduler *scheduler;
 	const struct neap_log *log; /* NULL: none */
+	enum neap_http_role bind_role;
 	int64_t deadline_usec, (*now_usec)(void);
 	/* By row: the request that named it last, so that twice is seen. */
 	uint64_t *seen;

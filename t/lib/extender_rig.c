@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "api/http/grants.h"
 #include "api/schedule/view.h"
 
 int64_t extender_step_usec;
@@ -24,11 +25,14 @@ static struct neap_http *http;
 static struct neap_extender *extender;
 static int api_port, own_port;
 
-static int setup_with(void **state, bool may_bind, int64_t deadline_usec)
+static int setup_with(void **state, enum neap_http_role bind_role, int64_t deadline_usec)
 {
+	static const struct neap_grants grants = {
+		{{NEAP_HTTP_EDITOR, NEAP_GRANT_GROUP, 0, "dev"}}, 1};
 	struct neap_http_config server = {.tls_fd = -1,
 					  .unix_fd = -1,
 					  .plain_role = NEAP_HTTP_READER,
+					  .grants = &grants,
 					  .token = "secret"};
 	struct neap_extender_config config = {0};
 	struct sockaddr_in addr;
@@ -38,11 +42,12 @@ static int setup_with(void **state, bool may_bind, int64_t deadline_usec)
 
 	assert_int_equal(schedule_setup(state), 0);
 	rig = *state;
+	server.tokens = rig->tokens;
 	assert_int_equal(neap_http_bind_tcp("127.0.0.1:0", &server.tcp_fd, &err), 0);
 	assert_int_equal(getsockname(server.tcp_fd, (struct sockaddr *)&addr, &len), 0);
 	assert_int_equal(neap_http_new(rig->base, &server, &http, &err), 0);
 	config.http = http;
-	config.may_bind = may_bind;
+	config.bind_role = bind_role;
 	config.deadline_usec = deadline_usec;
 	config.now_usec = now_usec;
 	config.scheduler = schedule_scheduler;
@@ -57,17 +62,22 @@ static int setup_with(void **state, bool may_bind, int64_t deadline_usec)
 
 int extender_setup(void **state)
 {
-	return setup_with(state, false, DEADLINE_USEC);
+	return setup_with(state, NEAP_HTTP_UNSET, DEADLINE_USEC);
 }
 
 int extender_setup_binder(void **state)
 {
-	return setup_with(state, true, DEADLINE_USEC);
+	return setup_with(state, NEAP_HTTP_EDITOR, DEADLINE_USEC);
+}
+
+int extender_setup_closed(void **state)
+{
+	return setup_with(state, NEAP_HTTP_ADMIN, DEADLINE_USEC);
 }
 
 int extender_setup_patient(void **state)
 {
-	return setup_with(state, true, INT64_C(60000000));
+	return setup_with(state, NEAP_HTTP_EDITOR, INT64_C(60000000));
 }
 
 int extender_teardown(void **state)
@@ -77,17 +87,23 @@ int extender_teardown(void **state)
 	return schedule_teardown(state);
 }
 
-int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
+int extender_ask_who(struct kube_rig *rig, const char *token, const char *what,
+		     const char *body, size_t len)
 {
 	int status;
 
 	rig->port = own_port;
-	kube_as(rig, "");
+	kube_as(rig, token);
 	status =
 		kube_ask_with(rig, what, "Content-Type: application/json\r\n", body, len);
 	rig->port = api_port;
 	kube_as(rig, NULL);
 	return status;
+}
+
+int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len)
+{
+	return extender_ask_who(rig, "", what, body, len);
 }
 
 const char *extender_pod_uid(struct kube_rig *rig, const char *name, const char *cpu,

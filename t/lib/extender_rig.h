@@ -20,11 +20,16 @@ extern int64_t extender_step_usec;
 int extender_setup(void **state);
 /* With the verb bind. */
 int extender_setup_binder(void **state);
+/* ... for admins alone. */
+int extender_setup_closed(void **state);
 /* ... which waits for a minute. */
 int extender_setup_patient(void **state);
 int extender_teardown(void **state);
 /* The status. */
 int extender_ask(struct kube_rig *rig, const char *what, const char *body, size_t len);
+/* ... by one of KUBE_TOKENS; "": by nobody. */
+int extender_ask_who(struct kube_rig *rig, const char *token, const char *what,
+		     const char *body, size_t len);
 /* bind, by somebody with a name. */
 int extender_bind(struct kube_rig *rig, const char *uid, const char *node);
 /* The same in two halves, the connection between them: the loop need not run in the first. */
