@@ -328,6 +328,8 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 {
 	request->gone = gone;
 	request->gone_arg = arg;
+	if (request->hangup)
+		return; /* somebody else's now, and looked after already */
 	neap_guard_watch(request->guard, gone_cb, request);
 	/* evhttp does not read while a request is with its handler, so it would see the client go
 	 * only at the answer. Without memory for the event it is so. */

@@ -238,7 +238,7 @@ void neap_http_answer_problem_take(struct neap_http_request *request, int status
 void neap_http_answer_denied(struct neap_http_request *request,
 			     enum neap_http_role needed);
 /* For an answer later: gone is called (once) if the client goes first; the request must not be touched
- * after it. */
+ * after it. Called again it says who is told instead. */
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		     void *arg);
 /* After neap_http_defer: late is called, with its arg, from the loop, if there is no answer after so long; it answers. Without
@@ -256,8 +256,10 @@ struct neap_http_stream;
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
 						     const char *type,
 						     void (*gone)(void *arg), void *arg);
-/* The same for an answer that ends by itself after so many bytes, given by neap_http_stream_push and then
- * ended by neap_http_stream_end: no stream in the sense of the caps, and the connection is kept. */
+#define NEAP_HTTP_LENGTH_UNKNOWN SIZE_MAX
+/* The same for an answer that ends by itself after len bytes, given by neap_http_stream_push and then
+ * ended by neap_http_stream_end: no stream in the sense of the caps, and the connection is kept (with a length that is
+ * not known where the client takes chunks). */
 struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *request,
 						    const char *type, size_t len,
 						    void (*gone)(void *arg), void *arg);

@@ -267,11 +267,15 @@ struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *re
 						    void (*gone)(void *arg), void *arg)
 {
 	struct neap_http_stream *stream;
-	char length[32];
+	bool is_known = len != NEAP_HTTP_LENGTH_UNKNOWN;
+	bool has_chunks = request->ev->major == 1 && request->ev->minor >= 1;
+	const char *name = is_known ? "Content-Length" : has_chunks ? NULL : "Connection";
+	char length[32] = "close";
 
-	(void)snprintf(length, sizeof(length), "%zu", len);
+	if (is_known)
+		(void)snprintf(length, sizeof(length), "%zu", len);
 	if (evhttp_request_get_command(request->ev) == EVHTTP_REQ_HEAD) {
-		answer_head(request, type, length);
+		answer_head(request, type, is_known ? length : NULL);
 		return NULL;
 	}
 	stream = stream_new(request);
@@ -279,7 +283,7 @@ struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *re
 		answer_nomem(request);
 		return NULL;
 	}
-	if (!finish_headers(request, type, "Content-Length", length)) {
+	if (!finish_headers(request, type, name, length)) {
 		stream_free(stream);
 		neap_http_drop_take(request);
 		return NULL;

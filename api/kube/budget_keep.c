@@ -259,7 +259,7 @@ static void finish(struct neap_kube_budgets *budgets)
 	} else {
 		int64_t version = newest->version;
 
-		neap_kube_change_take(kube, kind, tree, newest);
+		neap_kube_change_take(kube, kind, tree, newest, NULL, NULL);
 		newest =
 			neap_store_newest(kube->store, BUDGETS, budget->ns, budget->name);
 		if (newest && newest->version == version)

@@ -12,14 +12,76 @@
 
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
+
+/* Writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and when they are few enough again. */
+#define WAITING_MAX 2048
+#define WAITING_LOW 1024
+/* Until what was refused is tried again: twice as long each time that nothing at all is taken. */
+#define RETRY_USEC     500000
+#define RETRY_USEC_MAX (60 * 1000000LL)
+/* Until it starts anew, after it could not. */
+#define RESTART_USEC 100000
 
 static void wake(struct neap_kube_collect *collect)
 {
-	struct timeval now = {0};
+	neap_task_wake(collect->turn);
+}
 
-	if (!event_pending(collect->turn, EV_TIMEOUT, NULL))
-		(void)event_add(collect->turn, &now);
+/* --- writes --- */
+
+bool neap_collect_may_write(const struct neap_kube_collect *collect)
+{
+	return !collect->is_refused && collect->writes->waiting < WAITING_MAX;
+}
+
+struct collect_writes *neap_collect_write(struct neap_kube_collect *collect)
+{
+	collect->writes->waiting++;
+	return collect->writes;
+}
+
+/* A full queue, a full disk, no memory. One that was overtaken is judged at the event of the other. */
+static bool is_worth_another_try(const struct neap_kube_failure *failure)
+{
+	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
+	       failure->reason == NEAP_KUBE_SERVICE_UNAVAILABLE;
+}
+
+static void try_later(struct neap_kube_collect *collect)
+{
+	const struct timeval after = {.tv_sec = collect->retry_usec / 1000000,
+				      .tv_usec = collect->retry_usec % 1000000};
+
+	if (collect->is_refused)
+		return;
+	collect->is_refused = true;
+	collect->retry_usec *= 2;
+	if (collect->retry_usec > RETRY_USEC_MAX)
+		collect->retry_usec = RETRY_USEC_MAX;
+	(void)event_add(collect->retry, &after);
+}
+
+void neap_collect_told(void *arg, struct neap_object *object,
+		       const struct neap_kube_failure *failure)
+{
+	struct collect_writes *writes = arg;
+	struct neap_kube_collect *collect = writes->collect;
+
+	(void)object;
+	writes->waiting--;
+	if (!collect) {
+		if (!writes->waiting)
+			free(writes);
+		return;
+	}
+	if (!failure)
+		collect->retry_usec = RETRY_USEC;
+	else if (is_worth_another_try(failure))
+		try_later(collect);
+	if (writes->waiting == WAITING_LOW)
+		wake(collect);
 }
 
 /* --- sets of uids and names; without memory a later event or the next start comes back to it --- */
@@ -188,6 +250,7 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 	size_t count = neap_kube_registry_count(registry);
 
 	sources_free(collect);
+	collect->emptying.name[0] = '\0'; /* it is among those that are listed */
 	clear(collect->owned);
 	neap_collect_forget_orphans(collect);
 	clear(collect->orphans);
@@ -225,16 +288,40 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 /* --- a turn --- */
 
-static void turn(int fd, short what, void *arg)
+static bool note_namespace(void *arg, struct neap_object *object)
 {
 	struct neap_kube_collect *collect = arg;
-	size_t left = NEAP_KUBE_COLLECT_PIECE;
-	struct timeval soon = {.tv_usec = 100000};
+
+	if (object->is_deleting)
+		put(collect->namespaces, object->name);
+	return true;
+}
+
+/* Whatever was refused is among this. */
+static void retry(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_kube_collect *collect = arg;
+	struct neap_store *store = collect->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
 	struct neap_error err;
-	bool is_other;
 
 	(void)fd;
 	(void)what;
+	collect->is_refused = false;
+	collect->emptying.name[0] = '\0';
+	neap_collect_pass_all(collect);
+	(void)neap_store_list(store, "namespaces", NULL, &place, note_namespace, collect,
+			      &err); /* there are none yet */
+	wake(collect);
+}
+
+static enum neap_task_next turn(void *arg)
+{
+	struct neap_kube_collect *collect = arg;
+	size_t left = NEAP_KUBE_COLLECT_PIECE;
+	struct neap_error err;
+	bool is_other;
+
 	for (size_t i = 0; i < collect->source_count && left && !collect->is_lost; i++)
 		if (collect->sources[i].is_ready)
 			take_events(&collect->sources[i], &left);
@@ -244,15 +331,14 @@ static void turn(int fd, short what, void *arg)
 	if (collect->is_lost || (is_other && left)) {
 		if (restart(collect, &err) < 0) {
 			collect->is_lost = true;
-			(void)event_add(collect->turn, &soon);
-			return;
+			neap_task_wake_later(collect->turn, RESTART_USEC);
+			return NEAP_TASK_WAITS;
 		}
 		wake(collect);
 	}
 	neap_collect_pass(collect, &left);
 	neap_collect_namespaces(collect, &left);
-	if (!left || collect->is_lost)
-		wake(collect);
+	return !left || collect->is_lost ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
 }
 
 int neap_kube_collect_new(struct neap_kube *kube, struct neap_kube_collect **ret,
@@ -268,9 +354,15 @@ int neap_kube_collect_new(struct neap_kube *kube, struct neap_kube_collect **ret
 	collect->gone = neap_map_new();
 	collect->orphans = neap_map_new();
 	collect->namespaces = neap_map_new();
-	collect->turn = event_new(kube->base, -1, 0, turn, collect);
+	collect->turn = neap_task_new(kube->tasks, "", turn, collect);
+	collect->retry = event_new(kube->base, -1, 0, retry, collect);
+	collect->retry_usec = RETRY_USEC;
+	collect->writes = neap_alloc(sizeof(*collect->writes));
+	if (collect->writes)
+		collect->writes->collect = collect;
 	if (!collect->owned || !collect->gone || !collect->orphans ||
-	    !collect->namespaces || !collect->turn) {
+	    !collect->namespaces || !collect->turn || !collect->retry ||
+	    !collect->writes) {
 		neap_kube_collect_free(collect);
 		return neap_error_nomem(err);
 	}
@@ -291,8 +383,13 @@ void neap_kube_collect_free(struct neap_kube_collect *collect)
 	neap_map_free(collect->gone);
 	neap_map_free(collect->orphans);
 	neap_map_free(collect->namespaces);
-	if (collect->turn)
-		event_free(collect->turn);
+	neap_task_free(collect->turn);
+	if (collect->retry)
+		event_free(collect->retry);
+	if (collect->writes && collect->writes->waiting)
+		collect->writes->collect = NULL;
+	else
+		free(collect->writes);
 	free(collect);
 }
 

@@ -178,7 +178,8 @@ static void judge_tree_take(struct neap_kube_collect *collect,
 	if (json_array_size(left) == 0 && !let_go) {
 		json_decref(left);
 		json_decref(tree);
-		neap_kube_remove(collect->kube, source->kind, newest);
+		neap_kube_remove(collect->kube, source->kind, newest, neap_collect_told,
+				 neap_collect_write(collect));
 		return;
 	}
 	if (json_array_size(left) == 0)
@@ -187,7 +188,8 @@ static void judge_tree_take(struct neap_kube_collect *collect,
 		ret = json_object_set(meta, "ownerReferences", left);
 	json_decref(left);
 	if (ret == 0)
-		neap_kube_change_take(collect->kube, source->kind, tree, newest);
+		neap_kube_change_take(collect->kube, source->kind, tree, newest,
+				      neap_collect_told, neap_collect_write(collect));
 	else
 		json_decref(tree);
 }
@@ -263,8 +265,9 @@ static void end_orphans(struct neap_kube_collect *collect)
 			if (is_orphan_word(json_array_get(list, k)))
 				(void)json_array_remove(list, k);
 		if (tree)
-			neap_kube_change_take(collect->kube, orphaned->kind, tree,
-					      newest);
+			neap_kube_change_take(collect->kube, orphaned->kind, tree, newest,
+					      neap_collect_told,
+					      neap_collect_write(collect));
 		(void)neap_map_remove(collect->orphans, uid);
 		orphaned_free(orphaned);
 	}
@@ -289,6 +292,8 @@ void neap_collect_pass_all(struct neap_kube_collect *collect)
 
 static bool begin(struct neap_kube_collect *collect)
 {
+	if (!neap_collect_may_write(collect))
+		return false;
 	if (collect->is_passing)
 		return true;
 	collect->pass_gone = neap_map_count(collect->gone);
@@ -302,9 +307,12 @@ static bool begin(struct neap_kube_collect *collect)
 	return true;
 }
 
+/* What was refused on the way is found by another pass, for which everything is still known. */
 static void end(struct neap_kube_collect *collect)
 {
 	collect->is_passing = false;
+	if (collect->is_refused)
+		return;
 	collect->is_all = false;
 	drop_first(collect->gone, collect->pass_gone);
 	end_orphans(collect);
@@ -325,6 +333,8 @@ void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
 			neap_collect_judge(collect, source, piece.found[i]);
 			(void)neap_object_unref(piece.found[i]);
 		}
+		if (more > 0 && !neap_collect_may_write(collect))
+			return;
 		if (more > 0)
 			continue;
 		/* A version that is forgotten meanwhile: the rest of this kind as it is now. */
@@ -350,43 +360,52 @@ static bool take_any(void *arg, struct neap_object *object)
 	if (!*piece->left)
 		return false;
 	(*piece->left)--;
-	piece->found[piece->count++] = neap_object_ref(object);
+	piece->collect->emptying.has_any = true;
+	if (!object->is_deleting)
+		piece->found[piece->count++] = neap_object_ref(object);
 	return true;
 }
 
-/* Asks for the deletion of what is in it. 1: it is empty; 0: it will be looked at again when something of
- * it has gone; -1: there is more than fits into this turn. */
-static int empty_namespace(struct neap_kube_collect *collect, const char *ns,
-			   size_t *left)
+static void sweep(struct neap_kube_collect *collect, const char *ns)
 {
-	int is_empty = 1;
+	collect->emptying = (struct emptying){
+		.place.version = neap_store_version(collect->kube->store)};
+	(void)neap_strcopy(collect->emptying.name, sizeof(collect->emptying.name), ns);
+}
 
-	for (size_t i = 0; i < collect->source_count; i++) {
-		struct source *source = &collect->sources[i];
+/* Asks for the deletion of what is in the namespace. False: there is more than fits into this turn. */
+static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
+{
+	struct emptying *emptying = &collect->emptying;
+	struct neap_store *store = collect->kube->store;
+
+	while (*left && emptying->source < collect->source_count) {
+		struct source *source = &collect->sources[emptying->source];
 		struct piece piece = {.collect = collect, .source = source, .left = left};
-		struct neap_store_place place = {
-			.version = neap_store_version(collect->kube->store)};
 		struct neap_error err;
-		int more;
+		int more = 0;
 
-		if (!source->kind->is_namespaced)
-			continue;
-		more = neap_store_list(collect->kube->store, source->resource, ns, &place,
-				       take_any, &piece, &err);
-		if (piece.count || more < 0)
-			is_empty = 0;
+		/* As it is now, from where the last piece ended. */
+		emptying->place.version = neap_store_version(store);
+		if (source->kind->is_namespaced)
+			more = neap_store_list(store, source->resource, emptying->name,
+					       &emptying->place, take_any, &piece, &err);
 		for (size_t k = 0; k < piece.count; k++) {
-			if (!piece.found[k]->is_deleting) {
-				neap_kube_remove(collect->kube, source->kind,
-						 piece.found[k]);
-				collect->count++;
-			}
+			neap_kube_remove(collect->kube, source->kind, piece.found[k],
+					 neap_collect_told, neap_collect_write(collect));
+			collect->count++;
 			(void)neap_object_unref(piece.found[k]);
 		}
-		if (more > 0)
-			return -1;
+		if (more > 0 && !neap_collect_may_write(collect))
+			return false;
+		if (more < 0)
+			emptying->has_any = true; /* it is looked at again */
+		if (more <= 0) {
+			emptying->source++;
+			emptying->place = (struct neap_store_place){0};
+		}
 	}
-	return is_empty;
+	return emptying->source >= collect->source_count;
 }
 
 static void end_namespace(struct neap_kube_collect *collect, const char *name)
@@ -398,26 +417,33 @@ static void end_namespace(struct neap_kube_collect *collect, const char *name)
 
 	if (kind && newest && newest->is_deleting && !newest->has_finalizers) {
 		collect->count++;
-		neap_kube_end(collect->kube, kind, newest);
+		neap_kube_end(collect->kube, kind, newest, neap_collect_told,
+			      neap_collect_write(collect));
 	}
 }
 
+/* What goes of it puts it into the set again: it is swept until nothing is there. */
 void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left)
 {
-	size_t count = neap_map_count(collect->namespaces);
+	struct emptying *emptying = &collect->emptying;
 
-	while (count-- && *left) {
+	while (*left && neap_collect_may_write(collect)) {
+		size_t count = neap_map_count(collect->namespaces);
 		const char *key;
-		char name[NEAP_OBJECT_NAME];
-		int ret;
 
-		(void)neap_map_at(collect->namespaces, count, &key);
-		(void)neap_strcopy(name, sizeof(name), key);
-		ret = empty_namespace(collect, name, left);
-		if (ret < 0)
+		if (!emptying->name[0]) {
+			if (!count)
+				return;
+			(void)neap_map_at(collect->namespaces, count - 1, &key);
+			sweep(collect, key);
+			(void)neap_map_remove(collect->namespaces, emptying->name);
+		}
+		if (!empty_namespace(collect, left))
 			return;
-		(void)neap_map_remove(collect->namespaces, name);
-		if (ret > 0)
-			end_namespace(collect, name);
+		if (!emptying->has_any)
+			end_namespace(collect, emptying->name);
+		emptying->name[0] = '\0';
+		if (*left)
+			(*left)--; /* a sweep is work, too */
 	}
 }

@@ -21,9 +21,29 @@ struct source {
 	bool is_ready; /* has something to take */
 };
 
+/* Its writes that are not durable yet: they may be told of when it is no more. */
+struct collect_writes {
+	struct neap_kube_collect *collect; /* NULL: is no more */
+	size_t waiting;
+};
+
+/* The namespace that is being emptied. */
+struct emptying {
+	char name[NEAP_OBJECT_NAME]; /* "": none */
+	size_t source;
+	struct neap_store_place place;
+	bool has_any;
+};
+
 struct neap_kube_collect {
 	struct neap_kube *kube;
-	struct event *turn;
+	struct neap_task *turn;
+	struct collect_writes *writes;
+	/* Something was not taken: nothing more is asked for until the retry, which looks at everything again. */
+	bool is_refused;
+	struct event *retry;
+	int64_t retry_usec;
+	struct emptying emptying;
 	struct source *sources;
 	size_t source_count;
 	uint64_t generation;    /* of the registry, for which the sources are */
@@ -57,16 +77,21 @@ void neap_collect_pass_all(struct neap_kube_collect *collect);
 void neap_collect_pass(struct neap_kube_collect *collect, size_t *left);
 /* Empties namespaces that are being deleted. */
 void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left);
+/* Whether more may be asked for at present. */
+bool neap_collect_may_write(const struct neap_kube_collect *collect);
+/* Of a write that is asked for now, as told and arg. */
+neap_kube_told neap_collect_told;
+struct collect_writes *neap_collect_write(struct neap_kube_collect *collect);
 
-/* remove.c: deletes the newest state as a client would who wants it in the background, and waits for
- * nothing. */
+/* remove.c: deletes the newest state as a client would who wants it in the background. told: see inside.h; may be NULL. */
 void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		      const struct neap_object *object);
+		      struct neap_object *object, neap_kube_told *told, void *arg);
 /* ... and at once, whatever there was to wait for. */
 void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		   const struct neap_object *newest);
-/* Stores tree as a change of newest, and waits for nothing. Finalizers that have run out end it. */
+		   const struct neap_object *newest, neap_kube_told *told, void *arg);
+/* Stores tree as a change of newest. Finalizers that have run out end it. */
 void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
-			   json_t *tree, const struct neap_object *newest);
+			   json_t *tree, const struct neap_object *newest,
+			   neap_kube_told *told, void *arg);
 
 #endif

@@ -90,7 +90,7 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at, &piece,
 			       &err);
 	for (size_t i = 0; i < piece.count; i++) {
-		neap_kube_remove(kube, entry->kind, piece.found[i]);
+		neap_kube_remove(kube, entry->kind, piece.found[i], NULL, NULL);
 		(void)neap_object_unref(piece.found[i]);
 	}
 	entry->was_asked = entry->was_asked || piece.count;

@@ -205,7 +205,8 @@ static bool tell(struct neap_kube_declared *declared, struct declared_entry *ent
 		json_decref(said);
 		return true;
 	}
-	neap_kube_change_take(declared->kube, declared->definition, said, newest);
+	neap_kube_change_take(declared->kube, declared->definition, said, newest, NULL,
+			      NULL);
 	return false;
 }
 

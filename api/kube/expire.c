@@ -272,7 +272,7 @@ static bool ask(struct neap_kube_expire *expire, struct known *known)
 	/* Of another version the store will tell. */
 	if (newest && newest->version == known->version) {
 		neap_kube_end(expire->kube, neap_kube_kind_stored(&neap_kube_event_view),
-			      newest);
+			      newest, NULL, NULL);
 		if (neap_store_newest(store, RESOURCE, known->ns, known->name))
 			return false;
 		expire->asked_count++;

@@ -9,16 +9,18 @@
 #include "api/kube/kube.h"
 #include "api/kube/status.h"
 
+/* object, borrowed: as it is now and durable (the last state of one that is gone); or NULL, and failure. */
+typedef void neap_kube_told(void *arg, struct neap_object *object,
+			    const struct neap_kube_failure *failure);
+
 /* What an ask is about, and who is told. Texts are copied. */
 struct neap_kube_ask {
 	const char *resource; /* as the store names it: "pods", "replicasets.apps" */
 	const char *ns;       /* "" for one of the whole cluster */
 	const char *name;     /* of a creation: not needed, the object says it */
-	/* Called once, be it before the function returns (refused at once) or from the loop: object, borrowed,
-	 * as it is now and durable (the last state of one that is gone), and failure NULL; or object NULL and
-	 * failure. May be NULL. May ask again. */
-	void (*told)(void *arg, struct neap_object *object,
-		     const struct neap_kube_failure *failure);
+	/* Called once, be it before the function returns (refused at once) or from the loop. May be NULL. May ask
+	 * again. */
+	neap_kube_told *told;
 	void *arg;
 };
 

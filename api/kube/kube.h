@@ -13,6 +13,7 @@
 #define NEAP_KUBE_WATCHES_MAX 4096
 
 struct neap_kube;
+struct neap_tasks;
 
 struct neap_kube_config {
 	struct event_base *base;
@@ -27,6 +28,8 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 		  struct neap_error *err);
 /* Ends all watches. */
 void neap_kube_free(struct neap_kube *kube);
+/* In which it does what would hold the loop: for tests, and for others' work. */
+struct neap_tasks *neap_kube_tasks(struct neap_kube *kube);
 /* Before there is one: its part of the address space is answered with 503 until it serves. */
 void neap_kube_announce(struct neap_http *http);
 /* Puts its routes on the server. */

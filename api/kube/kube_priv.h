@@ -18,7 +18,8 @@
 struct event_base;
 struct neap_kube_declared;
 struct watcher;
-struct made;
+struct slow;
+struct neap_tasks;
 struct kube_notes;
 struct kube_logs;
 struct kube_cpus;
@@ -38,10 +39,11 @@ struct neap_kube {
 	struct event_base *base;
 	struct neap_store *store;
 	struct neap_kube_registry *registry;
-	struct neap_http *http; /* that it is served by; NULL before */
+	struct neap_http *http;   /* that it is served by; NULL before */
+	struct neap_tasks *tasks; /* all that is done in slices */
+	struct slow *slow;
 	struct watcher *watchers;
 	size_t watcher_count;
-	struct made *made;
 	size_t made_count;
 	struct event *tidy;
 	struct kube_logs *logs;              /* NULL: there are none here */
@@ -75,8 +77,7 @@ struct call {
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
 	/* Who is told instead of a client; NULL: nobody. See inside.h. */
-	void (*told)(void *arg, struct neap_object *object,
-		     const struct neap_kube_failure *failure);
+	neap_kube_told *told;
 	void *told_arg;
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale;
@@ -96,11 +97,16 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as it is shown: itself, or of a view what it has as names; a new reference, NULL without
  * memory. */
 struct neap_object *shape_shown(const struct call *call, struct neap_object *object);
-/* The object as text, or as a Table of one row. columns: with columnDefinitions. */
+/* The object as text, or as a Table of one row; a Table up to its first row, and a row. columns: with
+ * columnDefinitions. False without memory. */
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out);
-bool shape_table(const struct call *call, struct neap_object *const *objects,
-		 size_t count, bool columns, const char *metadata, struct neap_buf *out);
+bool shape_table(const struct call *call, const struct neap_object *object, bool columns,
+		 struct neap_buf *out);
+bool shape_head(const struct call *call, bool columns, const char *metadata,
+		struct neap_buf *out);
+bool shape_row(const struct call *call, const struct neap_object *object,
+	       struct neap_buf *out);
 /* What the Accept header and the query ask for. -1: nothing that there is. */
 int shape_parse(struct call *call);
 
@@ -207,10 +213,13 @@ const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_
 struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 				    const json_t *owner,
 				    const struct neap_kube_kind **ret_kind);
-/* list.c: the list of so many objects, which are counted references; takes them and the array that they are in. As
- * neap_store_list gave them they are sent from where they lie. metadata: of the list, as JSON. */
+/* list.c, rows.c: the list of so many objects, which are counted references, as it is or as a Table; takes them and the
+ * array that they are in. As neap_store_list gave them they are sent from where they lie. metadata: of the list,
+ * as JSON. */
 void call_answer_list_take(struct call *call, const char *metadata,
 			   struct neap_object **objects, size_t count);
+void call_answer_table_take(struct call *call, const char *metadata,
+			    struct neap_object **objects, size_t count);
 
 /* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
 void kube_tidy_later(struct neap_kube *kube);
@@ -230,12 +239,11 @@ void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 /* The verbs. Each answers, now or later. */
 void call_get(struct call *call);
 void call_list(struct call *call);
-/* read.c: those of a list that choice has, in one page. */
-void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
-		      struct neap_object *const *list, size_t count);
+/* read.c: so many objects, as in list.c, as they were at a place, in one page of a list that may have more. */
+void call_answer_page_take(struct call *call, const struct neap_store_place *place,
+			   bool has_more, struct neap_object **objects, size_t count);
 /* made.c: a list of a kind that is made when somebody asks. */
 void call_make(struct call *call);
-void call_make_end(struct made *made);
 void call_watch(struct call *call);
 /* Ends a watch from outside. */
 void call_watch_end(struct watcher *watcher);

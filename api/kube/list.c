@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/kube_priv.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 
-/* Pieces that are given at once, then it is the turn of others. */
-#define PIECES_MAX 8
-#define PARTS_MAX  (NEAP_HTTP_PARTS_MAX - 4)
-/* Of a piece: it ends with the object that reaches it. */
-#define PIECE_BYTES ((size_t)512 * 1024)
+#define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 4)
+/* Of a piece, which is a slice: it ends with the object that reaches it. */
+#define PIECE_BYTES ((size_t)128 * 1024)
 #define LIST_END    "]}\n"
 /* A client that takes longer holds what has long changed. */
 #define TIME_S 300
@@ -23,9 +21,9 @@
 #define TIDY_COUNT 1000
 
 struct list {
-	struct neap_kube *kube;
+	struct slow slow;
 	struct neap_http_stream *stream;
-	struct event *again, *late;
+	struct event *late;
 	struct neap_object **objects;
 	size_t count, at;
 	struct neap_buf head; /* up to the first object */
@@ -38,15 +36,12 @@ struct list {
 static void list_free(struct list *list)
 {
 	if (list->count > TIDY_COUNT)
-		kube_tidy_later(list->kube);
-	for (size_t i = 0; i < list->count; i++)
-		(void)neap_object_unref(list->objects[i]);
-	free(list->objects);
-	if (list->again)
-		event_free(list->again);
+		kube_tidy_later(list->slow.call.kube);
+	objects_free(list->objects, 0, list->count);
 	if (list->late)
 		event_free(list->late);
 	neap_buf_done(&list->head);
+	slow_done(&list->slow);
 	free(list);
 }
 
@@ -85,29 +80,29 @@ static size_t fill(struct list *list, struct neap_http_part *parts)
 	return count;
 }
 
-static void pump(void *arg)
+static void room(void *arg)
 {
-	static const struct neap_http_owners owners = {hold, release};
-	static const struct timeval soon = {0};
-	struct neap_http_part parts[NEAP_HTTP_PARTS_MAX];
 	struct list *list = arg;
 
-	for (int i = 0; i < PIECES_MAX && !list->has_ended; i++) {
-		size_t count = fill(list, parts);
-		int pushed = neap_http_stream_push(list->stream, parts, count, &owners,
-						   pump, list);
+	neap_task_go(list->slow.task);
+}
 
-		/* Broken: the client sees that bytes are missing. */
-		if (pushed < 0)
-			list->has_ended = true;
-		/* What is left is held by those who send it. */
-		if (pushed == 0 && !list->has_ended)
-			return;
-	}
-	if (!list->has_ended && event_add(list->again, &soon) == 0)
-		return;
+static enum neap_task_next step(void *arg)
+{
+	static const struct neap_http_owners owners = {hold, release};
+	struct neap_http_part parts[NEAP_HTTP_PARTS_MAX];
+	struct list *list = arg;
+	size_t count = fill(list, parts);
+	int pushed =
+		neap_http_stream_push(list->stream, parts, count, &owners, room, list);
+
+	/* Broken: the client sees that bytes are missing. */
+	if (pushed >= 0 && !list->has_ended)
+		return pushed ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
+	/* What is left is held by those who send it. */
 	neap_http_stream_end(list->stream);
 	list_free(list);
+	return NEAP_TASK_IS_OVER;
 }
 
 static void is_late(int fd, short what, void *arg)
@@ -119,16 +114,17 @@ static void is_late(int fd, short what, void *arg)
 	neap_http_stream_cut(list->stream);
 }
 
-static void its_turn(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	pump(arg);
-}
-
 static void client_gone(void *arg)
 {
 	list_free(arg);
+}
+
+static void list_end(struct slow *slow)
+{
+	struct list *list = (struct list *)slow;
+
+	neap_http_stream_end(list->stream);
+	list_free(list);
 }
 
 /* Items of built-in kinds have no kind of their own, as a kube-apiserver has it; those of others have. */
@@ -141,7 +137,6 @@ static struct list *list_new(const struct call *call, const char *metadata,
 
 	if (!list)
 		return NULL;
-	list->again = event_new(call->kube->base, -1, 0, its_turn, list);
 	list->late = event_new(call->kube->base, -1, 0, is_late, list);
 	neap_buf_init(&list->head, NEAP_BUF_LINE);
 	(void)snprintf(list->between, sizeof(list->between), ",");
@@ -156,12 +151,13 @@ static struct list *list_new(const struct call *call, const char *metadata,
 		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[%s",
 		kind->list_kind, call->api_version, metadata,
 		count ? list->between + 1 : "");
-	if (!list->again || !list->late || event_add(list->late, &limit) < 0 ||
-	    neap_buf_failed(&list->head)) {
+	if (!list->late || event_add(list->late, &limit) < 0 ||
+	    neap_buf_failed(&list->head) ||
+	    !slow_begin(&list->slow, call, step, list_end)) {
 		list_free(list);
 		return NULL;
 	}
-	list->kube = call->kube;
+	list->slow.call.request = NULL;
 	list->objects = objects;
 	list->count = count;
 	return list;
@@ -181,22 +177,17 @@ void call_answer_list_take(struct call *call, const char *metadata,
 			   struct neap_object **objects, size_t count)
 {
 	struct list *list = list_new(call, metadata, objects, count);
-	struct neap_error err;
 
 	if (!list) {
-		for (size_t i = 0; i < count; i++)
-			(void)neap_object_unref(objects[i]);
-		free(objects);
-		(void)neap_error_nomem(&err);
-		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-		call_fail(call);
+		objects_free(objects, 0, count);
+		call_fail_nomem(call);
 		return;
 	}
 	list->stream = neap_http_answer_long_take(call->request, "application/json",
 						  length_of(list), client_gone, list);
 	call->request = NULL;
 	if (list->stream)
-		pump(list);
+		neap_task_go(list->slow.task);
 	else
 		list_free(list);
 }

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of what is not stored but made when somebody asks: a piece a turn of the loop, then the answer. */
-#include <event2/event.h>
+ * Lists of what is not stored but made when somebody asks: a piece a slice, then the answer. */
 #include <stdlib.h>
 
-#include "api/kube/kube_priv.h"
+#include "api/kube/slow.h"
 #include "api/kube/metrics.h"
 #include "engine/base/mem.h"
 
 struct made {
-	struct made *next, **prev; /* of kube->made */
-	struct call call;
-	struct choice choice;
+	struct slow slow;
+	struct gather gather; /* what was made and is wanted */
 	int64_t version;
 	struct neap_kube_making *making;
-	struct event *turn;
 };
 
 static void made_free(struct made *made)
 {
-	*made->prev = made->next;
-	if (made->next)
-		made->next->prev = made->prev;
-	made->call.kube->made_count--;
+	struct neap_kube *kube = made->slow.call.kube;
+
+	kube->made_count--;
 	neap_kube_making_free(made->making);
-	choice_done(&made->choice);
-	if (made->turn)
-		event_free(made->turn);
+	gather_done(&made->gather);
+	slow_done(&made->slow);
 	free(made);
 }
 
@@ -35,97 +30,87 @@ static void client_gone(void *arg)
 	made_free(arg);
 }
 
+static void made_end(struct slow *slow)
+{
+	slow_refuse_end(slow);
+	made_free((struct made *)slow);
+}
+
 static void fail(struct call *call, const struct neap_error *err)
 {
 	(void)neap_kube_fail_error(&call->failure, call->target.kind, "", err);
 	call_fail(call);
 }
 
-static void turn(int fd, short what, void *arg)
+static void answer(struct made *made)
 {
-	const struct timeval now = {0};
-	struct made *made = arg;
-	struct neap_object *const *list;
-	struct neap_error err;
+	const struct neap_store_place place = {.version = made->version};
+	struct call *call = &made->slow.call;
+	struct gather *gather = &made->gather;
+	struct neap_object **objects;
 	size_t count;
-	int more = neap_kube_making_step(made->making, &err);
+	struct neap_object *const *list = neap_kube_making_get(made->making, &count);
 
-	(void)fd;
-	(void)what;
-	if (more > 0 && event_add(made->turn, &now) < 0)
-		more = neap_error_nomem(&err);
-	if (more > 0)
+	for (size_t i = 0; i < count && !gather->is_short_of_memory; i++)
+		(void)gather_take(call, gather, list[i]);
+	if (gather->is_short_of_memory) {
+		call_fail_nomem(call);
 		return;
-	list = neap_kube_making_get(made->making, &count);
-	if (more < 0)
-		fail(&made->call, &err);
-	else
-		call_answer_list(&made->call, &made->choice, made->version, list, count);
-	made_free(made);
+	}
+	objects = gather->objects;
+	gather->objects = NULL;
+	call_answer_page_take(call, &place, false, objects, gather->count);
 }
 
-static struct made *made_new(struct call *call)
+static enum neap_task_next step(void *arg)
 {
-	struct neap_kube *kube = call->kube;
-	const char *ns = call->target.ns;
-	struct made *made = neap_alloc(sizeof(*made));
+	struct made *made = arg;
+	struct neap_error err;
+	int more = neap_kube_making_step(made->making, &err);
 
-	if (!made)
-		return NULL;
-	made->call = *call;
-	made->version = neap_store_version(kube->store);
-	made->next = kube->made;
-	if (made->next)
-		made->next->prev = &made->next;
-	made->prev = &kube->made;
-	kube->made = made;
-	kube->made_count++;
-	made->turn = event_new(kube->base, -1, 0, turn, made);
-	made->making = call->target.kind->make(kube->store, *ns ? ns : NULL, NULL);
-	if (made->turn && made->making)
-		return made;
+	if (more > 0)
+		return NEAP_TASK_GOES_ON;
+	if (more < 0)
+		fail(&made->slow.call, &err);
+	else
+		answer(made);
 	made_free(made);
-	return NULL;
+	return NEAP_TASK_IS_OVER;
 }
 
 void call_make(struct call *call)
 {
-	const struct timeval now = {0};
+	struct neap_kube *kube = call->kube;
+	const char *ns = call->target.ns;
 	struct neap_error err;
 	struct made *made;
 
-	if (call->kube->made_count >= MADE_MAX) {
+	if (kube->made_count >= MADE_MAX) {
 		(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
 				     "too many such lists are being made");
 		fail(call, &err);
 		return;
 	}
-	made = made_new(call);
+	made = neap_alloc(sizeof(*made));
 	if (!made) {
-		(void)neap_error_nomem(&err);
-		fail(call, &err);
+		call_fail_nomem(call);
 		return;
 	}
-	if (choice_parse(call, &made->choice) < 0) {
+	kube->made_count++;
+	made->slow.call.kube = kube;
+	made->version = neap_store_version(kube->store);
+	if (choice_parse(call, &made->gather.choice) < 0) {
 		call_fail(call);
 		made_free(made);
 		return;
 	}
-	if (event_add(made->turn, &now) < 0) {
-		(void)neap_error_nomem(&err);
-		fail(call, &err);
+	made->making = call->target.kind->make(kube->store, *ns ? ns : NULL, NULL);
+	if (!made->making || !slow_begin(&made->slow, call, step, made_end)) {
+		call_fail_nomem(call);
 		made_free(made);
 		return;
 	}
 	neap_http_defer(call->request, client_gone, made);
 	call->request = NULL;
-}
-
-void call_make_end(struct made *made)
-{
-	struct neap_error err;
-
-	(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is ending");
-	fail(&made->call, &err);
-	made_free(made);
+	neap_task_wake(made->slow.task);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/kube_priv.h"
+#include "api/kube/slow.h"
 #include "api/kube/metrics.h"
 #include "api/kube/page.h"
 #include "engine/base/mem.h"
@@ -71,53 +71,10 @@ void call_get(struct call *call)
 	}
 	if (call->shape == SHAPE_OBJECT)
 		shape_object(call, object, &out);
-	else if (!shape_table(call, &object, 1, true, "{}", &out))
+	else if (!shape_table(call, object, true, &out))
 		out.failed = true;
 	(void)neap_object_unref(object);
 	call_answer_buf(call, 200, &out);
-}
-
-/* One page on its way. */
-struct page {
-	struct call *call;
-	struct choice choice;
-	int64_t limit; /* 0: none */
-	size_t count;
-	struct neap_object **objects; /* counted references */
-	size_t size;
-	bool is_short_of_memory;
-};
-
-static bool keep_object(struct page *page, struct neap_object *object)
-{
-	if (page->count == page->size) {
-		size_t size = page->size ? page->size * 2 : 64;
-		struct neap_object **list =
-			neap_realloc_array(page->objects, size, sizeof(*list));
-
-		if (!list)
-			return false;
-		page->objects = list;
-		page->size = size;
-	}
-	page->objects[page->count] = neap_object_ref(object);
-	return true;
-}
-
-/* False when the page is full: the object comes with the next one. */
-static bool take_object(void *arg, struct neap_object *object)
-{
-	struct page *page = arg;
-
-	if (!choice_has(&page->choice, object))
-		return true;
-	if (page->limit && (int64_t)page->count == page->limit)
-		return false;
-	page->is_short_of_memory = !keep_object(page, object);
-	if (page->is_short_of_memory)
-		return false;
-	page->count++;
-	return true;
 }
 
 /* {"resourceVersion":"7","continue":"..."} */
@@ -133,51 +90,20 @@ static void add_metadata(const struct neap_store_place *place, bool has_more,
 	neap_buf_addc(out, '}');
 }
 
-static void answer_table(struct page *page, const struct neap_buf *metadata)
-{
-	neap_auto_buf struct neap_buf out = {0};
-
-	neap_buf_init(&out, LIST_MAX);
-	if (!shape_table(page->call, page->objects, page->count, true, metadata->data,
-			 &out))
-		out.failed = true;
-	call_answer_buf(page->call, 200, &out);
-}
-
-/* Of a kind that is stored as another. Rows of a Table are made of what is stored. */
-static bool show_all(struct page *page)
-{
-	for (size_t i = 0; page->call->target.kind->view && i < page->count; i++) {
-		struct neap_object *shown = shape_shown(page->call, page->objects[i]);
-
-		if (!shown)
-			return false;
-		(void)neap_object_unref(page->objects[i]);
-		page->objects[i] = shown;
-	}
-	return true;
-}
-
-static void answer_page(struct page *page, const struct neap_store_place *place,
-			bool has_more)
+void call_answer_page_take(struct call *call, const struct neap_store_place *place,
+			   bool has_more, struct neap_object **objects, size_t count)
 {
 	neap_auto_buf struct neap_buf metadata = {0};
-	struct neap_error err;
 
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
 	add_metadata(place, has_more, &metadata);
-	if (neap_buf_failed(&metadata) ||
-	    (page->call->shape == SHAPE_OBJECT && !show_all(page))) {
-		(void)neap_error_nomem(&err);
-		(void)neap_kube_fail_error(&page->call->failure, page->call->target.kind,
-					   "", &err);
-		call_fail(page->call);
-	} else if (page->call->shape == SHAPE_TABLE) {
-		answer_table(page, &metadata);
+	if (neap_buf_failed(&metadata)) {
+		objects_free(objects, 0, count);
+		call_fail_nomem(call);
+	} else if (call->shape == SHAPE_TABLE) {
+		call_answer_table_take(call, metadata.data, objects, count);
 	} else {
-		call_answer_list_take(page->call, metadata.data, page->objects,
-				      page->count);
-		page->objects = NULL;
+		call_answer_list_take(call, metadata.data, objects, count);
 	}
 }
 
@@ -248,7 +174,8 @@ int call_check_match(struct call *call, bool is_watch)
 }
 
 /* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
-static int find_place(struct call *call, struct neap_store_place *ret)
+static int find_place(struct call *call, struct neap_store_place *ret,
+		      bool *ret_is_newest)
 {
 	const char *token = call_query(call, "continue");
 	const char *match = call_query(call, "resourceVersionMatch");
@@ -268,65 +195,89 @@ static int find_place(struct call *call, struct neap_store_place *ret)
 	if (call_number(call, "resourceVersion", 0, &version) < 0 ||
 	    call_check_version(call, version) < 0)
 		return -1;
-	ret->version = match && strcmp(match, "Exact") == 0 ? version : newest;
+	*ret_is_newest = !match || strcmp(match, "Exact") != 0;
+	ret->version = *ret_is_newest ? newest : version;
 	return 0;
 }
 
-static void page_done(struct page *page)
+/* --- a list --- */
+
+/* One page on its way. */
+struct page {
+	struct slow slow;
+	struct gather gather;
+	bool is_of_token;
+};
+
+static void page_free(struct page *page)
 {
-	for (size_t i = 0; page->objects && i < page->count; i++)
-		(void)neap_object_unref(page->objects[i]);
-	free(page->objects);
+	gather_done(&page->gather);
+	slow_done(&page->slow);
+	free(page);
 }
 
-void call_answer_list(struct call *call, const struct choice *choice, int64_t version,
-		      struct neap_object *const *list, size_t count)
+static void client_gone(void *arg)
 {
-	const struct neap_store_place place = {.version = version};
-	struct page page = {.call = call, .choice = *choice};
-	struct neap_error err;
+	page_free(arg);
+}
 
-	for (size_t i = 0; i < count && !page.is_short_of_memory; i++)
-		(void)take_object(&page, list[i]);
-	if (page.is_short_of_memory) {
-		(void)neap_error_nomem(&err);
+static void page_end(struct slow *slow)
+{
+	slow_refuse_end(slow);
+	page_free((struct page *)slow);
+}
+
+static enum neap_task_next page_step(void *arg)
+{
+	struct page *page = arg;
+	struct gather *gather = &page->gather;
+	struct call *call = &page->slow.call;
+	struct neap_error err;
+	bool has_more = false;
+	int more = gather_step(call, page->slow.task, gather, &has_more, &err);
+
+	if (more > 0)
+		return NEAP_TASK_GOES_ON;
+	if (more == -NEAP_EGONE)
+		(void)fail_expired(call, page->is_of_token);
+	else if (more < 0)
 		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	if (more < 0) {
 		call_fail(call);
 	} else {
-		answer_page(&page, &place, false);
+		struct neap_object **objects = gather->objects;
+
+		gather->objects = NULL;
+		call_answer_page_take(call, &gather->place, has_more, objects,
+				      gather->count);
 	}
-	page_done(&page);
+	page_free(page);
+	return NEAP_TASK_IS_OVER;
 }
 
 void call_list(struct call *call)
 {
-	struct page page = {.call = call};
-	struct neap_store_place place;
-	struct neap_error err;
-	const char *ns = call->target.ns;
-	int more = 0;
+	struct page *page = neap_alloc(sizeof(*page));
 
-	if (find_place(call, &place) < 0 ||
-	    call_number(call, "limit", 0, &page.limit) < 0 ||
-	    choice_parse(call, &page.choice) < 0) {
-		call_fail(call);
+	if (!page) {
+		call_fail_nomem(call);
 		return;
 	}
-	more = neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
-			       take_object, &page, &err);
-	if (more == -NEAP_EGONE)
-		(void)fail_expired(call, place.name[0]);
-	else if (more < 0)
-		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-	if (page.is_short_of_memory && more >= 0) {
-		(void)neap_error_nomem(&err);
-		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-		more = -1;
-	}
-	if (more < 0)
+	if (find_place(call, &page->gather.place, &page->gather.is_newest) < 0 ||
+	    call_number(call, "limit", 0, &page->gather.limit) < 0 ||
+	    choice_parse(call, &page->gather.choice) < 0) {
 		call_fail(call);
-	else
-		answer_page(&page, &place, more > 0);
-	page_done(&page);
-	choice_done(&page.choice);
+		page_free(page);
+		return;
+	}
+	page->is_of_token = page->gather.place.name[0];
+	page->gather.is_shown = call->shape == SHAPE_OBJECT && call->target.kind->view;
+	if (!slow_begin(&page->slow, call, page_step, page_end)) {
+		call_fail_nomem(call);
+		page_free(page);
+		return;
+	}
+	neap_http_defer(call->request, client_gone, page);
+	call->request = NULL;
+	neap_task_go(page->slow.task);
 }

@@ -7,18 +7,12 @@
 
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/remove_priv.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
 #define GRACE_DEFAULT_S 30
-
-enum propagation { BACKGROUND, ORPHAN, FOREGROUND };
-
-struct wish {
-	json_t *options;
-	int64_t grace_s; /* -1: none said */
-	enum propagation propagation;
-};
 
 static int refuse_options(struct call *call, const char *fault)
 {
@@ -75,8 +69,7 @@ static int parse_options(struct call *call, json_t *options, struct wish *ret)
 	return 0;
 }
 
-/* wish->options is the caller's to free, also after a failure. */
-static int parse_wish(struct call *call, struct wish *ret)
+int remove_parse(struct call *call, struct wish *ret)
 {
 	json_t *options;
 
@@ -173,13 +166,8 @@ static bool stays(const struct call *call, const json_t *tree, int64_t grace_s)
 
 static void nomem_take(struct call *call, json_t *tree)
 {
-	struct neap_error err;
-
 	json_decref(tree);
-	(void)neap_error_nomem(&err);
-	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				   &err);
-	call_fail(call);
+	call_fail_nomem(call);
 }
 
 /* A second deletion may only shorten the time. */
@@ -191,9 +179,8 @@ static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace
 	return is_pod(call) && grace_s < json_integer_value(left);
 }
 
-/* tree: the newest state, given away. */
-static void remove_take(struct call *call, const struct wish *wish, json_t *tree,
-			const struct neap_object *newest, int status)
+void remove_take(struct call *call, const struct wish *wish, json_t *tree,
+		 const struct neap_object *newest, int status)
 {
 	int64_t grace_s = find_grace(call, wish, tree);
 	int64_t now = call->kube->now();
@@ -273,7 +260,7 @@ void call_delete(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (parse_wish(call, &wish) < 0)
+	if (remove_parse(call, &wish) < 0)
 		call_fail(call);
 	else
 		remove_with(call, &wish, newest, 200);
@@ -283,9 +270,10 @@ void call_delete(struct call *call)
 /* --- without a client --- */
 
 static void call_begin(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		       const struct neap_object *object, struct call *ret)
+		       const struct neap_object *object, neap_kube_told *told, void *arg,
+		       struct call *ret)
 {
-	*ret = (struct call){.kube = kube};
+	*ret = (struct call){.kube = kube, .told = told, .told_arg = arg};
 	ret->target.kind = kind;
 	(void)neap_strcopy(ret->target.ns, sizeof(ret->target.ns), object->ns);
 	(void)neap_strcopy(ret->target.name, sizeof(ret->target.name), object->name);
@@ -293,133 +281,43 @@ static void call_begin(struct neap_kube *kube, const struct neap_kube_kind *kind
 }
 
 void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		      const struct neap_object *object)
+		      struct neap_object *object, neap_kube_told *told, void *arg)
 {
 	struct wish wish = {.grace_s = -1};
 	struct neap_object *newest;
 	struct call call;
 	json_t *tree;
 
-	call_begin(kube, kind, object, &call);
+	call_begin(kube, kind, object, told, arg, &call);
 	newest = neap_store_newest(kube->store, call.resource, object->ns, object->name);
-	tree = newest && strcmp(newest->uid, object->uid) == 0 ? neap_object_tree(newest)
-							       : NULL;
+	if (!newest || strcmp(newest->uid, object->uid) != 0) {
+		call_tell(&call, object); /* it has gone */
+		return;
+	}
+	tree = neap_object_tree(newest);
 	if (tree)
 		remove_take(&call, &wish, tree, newest, 200);
+	else
+		call_fail_nomem(&call);
 }
 
 void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		   const struct neap_object *newest)
+		   const struct neap_object *newest, neap_kube_told *told, void *arg)
 {
 	struct call call;
 
-	call_begin(kube, kind, newest, &call);
+	call_begin(kube, kind, newest, told, arg, &call);
 	call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version);
 }
 
 void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
-			   json_t *tree, const struct neap_object *newest)
+			   json_t *tree, const struct neap_object *newest,
+			   neap_kube_told *told, void *arg)
 {
 	bool is_end = newest->has_finalizers && neap_kube_meta_may_end(tree);
 	struct call call;
 
-	call_begin(kube, kind, newest, &call);
+	call_begin(kube, kind, newest, told, arg, &call);
 	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
 			newest->version);
-}
-
-/* --- a collection --- */
-
-struct names {
-	struct choice *choice;
-	struct neap_object **list;
-	size_t count, size;
-	bool failed;
-};
-
-static bool note_object(void *arg, struct neap_object *object)
-{
-	struct names *names = arg;
-
-	if (!choice_has(names->choice, object))
-		return true;
-	if (names->count == names->size) {
-		size_t size = names->size ? names->size * 2 : 64;
-		struct neap_object **list =
-			neap_realloc_array(names->list, size, sizeof(*list));
-
-		names->failed = !list;
-		if (!list)
-			return false;
-		names->list = list;
-		names->size = size;
-	}
-	names->list[names->count++] = neap_object_ref(object);
-	return true;
-}
-
-/* Each for itself, as by single requests: nobody waits for the answers of the single ones. One that may not
- * go stays, and call->failure tells. False then. */
-static bool remove_one(struct call *call, const struct wish *wish,
-		       const struct neap_object *object)
-{
-	struct call one = *call;
-	struct neap_object *newest = neap_store_newest(call->kube->store, call->resource,
-						       object->ns, object->name);
-	json_t *tree = newest ? neap_object_tree(newest) : NULL;
-
-	one.request = NULL;
-	(void)neap_strcopy(one.target.ns, sizeof(one.target.ns), object->ns);
-	(void)neap_strcopy(one.target.name, sizeof(one.target.name), object->name);
-	if (tree && call_admit(&one, ADMIT_DELETE, tree, NULL) < 0) {
-		call->failure = one.failure;
-		json_decref(tree);
-		return false;
-	}
-	if (tree)
-		remove_take(&one, wish, tree, newest, 200);
-	return true;
-}
-
-void call_delete_collection(struct call *call)
-{
-	struct neap_store_place place = {.version =
-						 neap_store_version(call->kube->store)};
-	const char *ns = call->target.ns;
-	struct names names = {0};
-	struct choice choice;
-	struct neap_error err;
-	bool is_kept = false;
-	struct wish wish;
-
-	if (choice_parse(call, &choice) < 0) {
-		call_fail(call);
-		return;
-	}
-	if (parse_wish(call, &wish) < 0) {
-		json_decref(wish.options);
-		choice_done(&choice);
-		call_fail(call);
-		return;
-	}
-	names.choice = &choice;
-	if (neap_store_list(call->kube->store, call->resource, *ns ? ns : NULL, &place,
-			    note_object, &names, &err) < 0)
-		names.failed = true;
-	for (size_t i = 0; i < names.count; i++) {
-		if (!names.failed && !call->is_dry &&
-		    !remove_one(call, &wish, names.list[i]))
-			is_kept = true;
-		(void)neap_object_unref(names.list[i]);
-	}
-	free(names.list);
-	json_decref(wish.options);
-	choice_done(&choice);
-	if (names.failed)
-		nomem_take(call, NULL);
-	else if (is_kept)
-		call_fail(call);
-	else
-		call_answer_take(call, 200,
-				 neap_kube_success(call->target.kind, NULL, NULL, 200));
 }

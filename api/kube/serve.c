@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "api/kube/discovery.h"
-#include "api/kube/kube_priv.h"
+#include "api/kube/slow.h"
 #include "api/kube/review.h"
 #include "engine/base/mem.h"
 
@@ -266,8 +266,12 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->runs_pods = config->runs_pods;
 	kube->cpu_refs_max = config->cpu_refs_max > 1 ? config->cpu_refs_max : 1;
 	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
-	if (kube->tidy)
+	kube->tasks = neap_tasks_new(kube->base);
+	if (kube->tidy && kube->tasks)
 		return 0;
+	if (kube->tidy)
+		event_free(kube->tidy);
+	neap_tasks_free(kube->tasks);
 	free(kube);
 	*ret = NULL;
 	return neap_error_nomem(err);
@@ -279,8 +283,8 @@ void neap_kube_free(struct neap_kube *kube)
 		return;
 	while (kube->watchers)
 		call_watch_end(kube->watchers);
-	while (kube->made)
-		call_make_end(kube->made);
+	while (kube->slow)
+		kube->slow->end(kube->slow);
 	kube_logs_free(kube->logs);
 	if (kube->tidy)
 		event_free(kube->tidy);
@@ -288,6 +292,7 @@ void neap_kube_free(struct neap_kube *kube)
 	neap_kube_shown_done(&kube->shown);
 	kube_notes_free(kube->notes);
 	kube_cpus_free(kube->cpus);
+	neap_tasks_free(kube->tasks);
 	free(kube);
 }
 

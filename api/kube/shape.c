@@ -87,8 +87,8 @@ static json_t *make_partial(json_t *tree)
 			 "meta.k8s.io/v1", "metadata", json_object_get(tree, "metadata"));
 }
 
-static bool add_row(const struct call *call, const struct neap_object *object,
-		    struct neap_buf *out)
+bool shape_row(const struct call *call, const struct neap_object *object,
+	       struct neap_buf *out)
 {
 	json_t *tree = neap_object_tree(object);
 	json_t *cells =
@@ -120,8 +120,8 @@ static bool add_row(const struct call *call, const struct neap_object *object,
 	return is_whole;
 }
 
-bool shape_table(const struct call *call, struct neap_object *const *objects,
-		 size_t count, bool columns, const char *metadata, struct neap_buf *out)
+bool shape_head(const struct call *call, bool columns, const char *metadata,
+		struct neap_buf *out)
 {
 	neap_buf_addf(
 		out,
@@ -141,12 +141,14 @@ bool shape_table(const struct call *call, struct neap_object *const *objects,
 		neap_buf_adds(out, "null");
 	}
 	neap_buf_adds(out, ",\"rows\":[");
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			neap_buf_addc(out, ',');
-		if (!add_row(call, objects[i], out))
-			return false;
-	}
+	return true;
+}
+
+bool shape_table(const struct call *call, const struct neap_object *object, bool columns,
+		 struct neap_buf *out)
+{
+	if (!shape_head(call, columns, "{}", out) || !shape_row(call, object, out))
+		return false;
 	neap_buf_adds(out, "]}");
 	return true;
 }

@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "api/kube/watch_priv.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-/* Pieces given at once: then it is the turn of others. */
-#define PIECES_MAX 8
 /* Without a wish of the client's: an hour. Clients then come again, from where they were. */
 #define TIMEOUT_S     3600
 #define TIMEOUT_S_MAX (24 * 3600)
@@ -27,8 +26,6 @@ struct wish {
 	bool is_listing;   /* what is there comes first */
 	bool is_asked_for; /* ... by name, so that its end is told */
 };
-
-static void pump(struct watcher *watcher);
 
 static void watcher_free(struct watcher *watcher)
 {
@@ -43,8 +40,7 @@ static void watcher_free(struct watcher *watcher)
 		event_free(watcher->end);
 	if (watcher->bookmark)
 		event_free(watcher->bookmark);
-	if (watcher->again)
-		event_free(watcher->again);
+	neap_task_free(watcher->task);
 	choice_done(&watcher->choice);
 	(void)neap_kube_kind_unref(watcher->call.target.kind);
 	free(watcher);
@@ -108,6 +104,7 @@ static bool what_of(const struct watcher *watcher, const struct neap_store_event
 struct listing {
 	struct watcher *watcher;
 	struct piece *piece;
+	size_t seen;
 	bool failed;
 };
 
@@ -115,8 +112,10 @@ static bool take_listed(void *arg, struct neap_object *object)
 {
 	struct listing *listing = arg;
 
-	if (piece_is_full(listing->piece, LISTED_BYTES))
+	if (piece_is_full(listing->piece, PIECE_BYTES) ||
+	    (listing->seen && !neap_task_has_time(listing->watcher->task)))
 		return false;
+	listing->seen++;
 	if (is_mine(listing->watcher, object) &&
 	    !piece_add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
 		listing->failed = true;
@@ -147,7 +146,10 @@ static bool take_listing(struct watcher *watcher, struct piece *piece)
 /* False: nothing is left for now. */
 static bool take_events(struct watcher *watcher, struct piece *piece)
 {
-	while (!piece_is_full(piece, watcher->piece_bytes)) {
+	bool has_time = true;
+
+	for (; has_time && !piece_is_full(piece, watcher->piece_bytes);
+	     has_time = neap_task_has_time(watcher->task)) {
 		struct neap_store_event *event;
 		enum neap_store_what what;
 		struct neap_error err;
@@ -175,46 +177,35 @@ void watcher_has_room(void *arg)
 	struct watcher *watcher = arg;
 
 	watcher->waits = false;
-	pump(watcher);
+	neap_task_go(watcher->task);
 }
 
-static void its_turn(int fd, short what, void *arg)
+/* A piece. Ends the watcher when there is nothing more to say. */
+static enum neap_task_next step(void *arg)
 {
-	(void)fd;
-	(void)what;
-	watcher_has_room(arg);
-}
-
-/* Ends the watcher when there is nothing more to say. */
-static void pump(struct watcher *watcher)
-{
-	static const struct timeval soon = {0};
+	struct watcher *watcher = arg;
 	bool has_more = true;
+	struct piece piece;
+	int pushed;
 
-	for (int i = 0; i < PIECES_MAX && has_more; i++) {
-		struct piece piece;
-		int pushed;
-
-		if (watcher->waits)
-			return;
-		piece_init(&piece);
-		if (!watcher->is_over &&
-		    (!watcher->is_listing || take_listing(watcher, &piece)))
-			has_more = take_events(watcher, &piece);
-		pushed = piece_push(watcher, &piece);
-		if (pushed < 0 || watcher->is_over) {
-			watcher_end(watcher); /* what was sent still arrives */
-			return;
-		}
+	if (watcher->waits)
+		return NEAP_TASK_WAITS;
+	piece_init(&piece);
+	if (!watcher->is_over && (!watcher->is_listing || take_listing(watcher, &piece)))
+		has_more = take_events(watcher, &piece);
+	pushed = piece_push(watcher, &piece);
+	if (pushed < 0 || watcher->is_over) {
+		watcher_end(watcher); /* what was sent still arrives */
+		return NEAP_TASK_IS_OVER;
 	}
-	/* It takes everything at once: others have their turn. */
-	if (has_more && !watcher->waits)
-		watcher->waits = event_add(watcher->again, &soon) == 0;
+	return has_more && !watcher->waits ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
 }
 
 static void store_ready(void *arg)
 {
-	pump(arg);
+	struct watcher *watcher = arg;
+
+	neap_task_go(watcher->task);
 }
 
 /* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
@@ -256,9 +247,8 @@ static bool start_timers(struct watcher *watcher, int64_t seconds)
 	struct event_base *base = watcher->call.kube->base;
 	struct timeval end = {.tv_sec = seconds}, each = {.tv_sec = BOOKMARK_S};
 
-	watcher->again = event_new(base, -1, 0, its_turn, watcher);
 	watcher->end = event_new(base, -1, 0, time_is_up, watcher);
-	if (!watcher->again || !watcher->end || event_add(watcher->end, &end) < 0)
+	if (!watcher->end || event_add(watcher->end, &end) < 0)
 		return false;
 	if (!watcher->wants_bookmarks)
 		return true;
@@ -271,8 +261,14 @@ static struct watcher *watcher_new(struct call *call, const struct wish *wish)
 	struct watcher *watcher = watcher_alloc(call);
 	struct neap_kube *kube = call->kube;
 
-	if (!watcher)
+	if (watcher)
+		watcher->task = neap_task_new(
+			kube->tasks, neap_http_peer_get(call->request)->user->name, step,
+			watcher);
+	if (!watcher || !watcher->task) {
+		free(watcher);
 		return NULL;
+	}
 	watcher->call = *call;
 	(void)neap_kube_kind_ref(call->target.kind);
 	watcher->call.request = NULL;
@@ -387,5 +383,5 @@ void call_watch(struct call *call)
 	else if (ret == -NEAP_EGONE)
 		end_expired(watcher, wish.version);
 	else
-		pump(watcher);
+		neap_task_go(watcher->task);
 }

@@ -45,7 +45,7 @@ void piece_init(struct piece *piece)
 {
 	piece->count = piece->bytes = piece->held_count = 0;
 	piece->is_in_frame = false;
-	neap_buf_init(&piece->text, LISTED_BYTES + FRAME_MAX);
+	neap_buf_init(&piece->text, PIECE_BYTES + FRAME_MAX);
 }
 
 bool piece_is_full(const struct piece *piece, size_t bytes)
@@ -94,8 +94,7 @@ static bool add_row(struct watcher *watcher, enum neap_store_what what,
 	size_t since = piece->text.len;
 
 	neap_buf_addf(&piece->text, "{\"type\":\"%s\",\"object\":", types[what]);
-	if (!shape_table(&watcher->call, &object, 1, !watcher->has_columns, "{}",
-			 &piece->text))
+	if (!shape_table(&watcher->call, object, !watcher->has_columns, &piece->text))
 		return false;
 	neap_buf_adds(&piece->text, FRAME_END);
 	add_text(piece, since);

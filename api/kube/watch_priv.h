@@ -11,8 +11,6 @@
 /* The first piece, and the next one of a watcher that took the last not at once: what waits for a slow one
  * is little. */
 #define PIECE_FIRST ((size_t)8 * 1024)
-/* Of what is there at the start more at once, as each piece of a state that has passed has to be found. */
-#define LISTED_BYTES (4 * PIECE_BYTES)
 
 enum { HEADS = NEAP_STORE_DELETED + 1 };
 
@@ -22,12 +20,13 @@ struct watcher {
 	struct choice choice;
 	struct neap_http_stream *stream;
 	struct neap_store_watch *watch;
-	struct event *end, *bookmark, *again;
+	struct neap_task *task; /* sends the pieces, one a slice */
+	struct event *end, *bookmark;
 	struct neap_store_place place; /* of the objects that are there already */
 	bool is_listing;
 	bool wants_bookmarks, wants_initial_end;
 	bool has_columns;    /* were sent */
-	bool waits, is_over; /* waits: for room, or for its turn */
+	bool waits, is_over; /* waits: for room */
 	size_t piece_bytes;  /* of the next piece */
 	int64_t after;       /* nothing up to this version is wanted */
 	int64_t told;        /* version of the last frame */

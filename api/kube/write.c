@@ -103,7 +103,7 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	}
 	if (call->shape == SHAPE_OBJECT)
 		shape_object(call, object, &out);
-	else if (!shape_table(call, &object, 1, true, "{}", &out))
+	else if (!shape_table(call, object, true, &out))
 		out.failed = true;
 	call_answer_buf(call, status, &out);
 }

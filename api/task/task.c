@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/task/task.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+
+TAILQ_HEAD(due_list, neap_task);
+
+/* Whoever has tasks. Of those with due ones the first has the next slice, and goes to the end. */
+struct peer {
+	struct due_list due;
+	size_t task_count;
+	TAILQ_ENTRY(peer) entry; /* in the list of those with due ones */
+	char name[];
+};
+
+struct neap_task {
+	struct neap_tasks *tasks;
+	struct peer *peer;
+	neap_task_step *step;
+	void *arg;
+	bool is_due;
+	struct event *later;
+	TAILQ_ENTRY(neap_task) entry;
+};
+
+struct neap_tasks {
+	struct event_base *base;
+	struct neap_map *peers;
+	TAILQ_HEAD(, peer) due;
+	struct event *turn;
+	int64_t slice_usec, turn_usec;
+	int64_t spent;      /* in this turn of the loop */
+	int64_t slice_ends; /* of the step at work */
+	bool is_at_work;
+	struct neap_task *at_work; /* NULL: it was freed */
+	uint64_t count;
+};
+
+static int64_t now(void)
+{
+	return neap_clock_usec(CLOCK_MONOTONIC);
+}
+
+static void arm(struct neap_tasks *tasks)
+{
+	static const struct timeval soon = {0};
+
+	if (!event_pending(tasks->turn, EV_TIMEOUT, NULL))
+		(void)event_add(tasks->turn, &soon);
+}
+
+static void put(struct neap_task *task)
+{
+	struct peer *peer = task->peer;
+
+	if (task->is_due)
+		return;
+	task->is_due = true;
+	if (TAILQ_EMPTY(&peer->due))
+		TAILQ_INSERT_TAIL(&task->tasks->due, peer, entry);
+	TAILQ_INSERT_TAIL(&peer->due, task, entry);
+}
+
+static void take_out(struct neap_task *task)
+{
+	struct peer *peer = task->peer;
+
+	if (!task->is_due)
+		return;
+	task->is_due = false;
+	TAILQ_REMOVE(&peer->due, task, entry);
+	if (TAILQ_EMPTY(&peer->due))
+		TAILQ_REMOVE(&task->tasks->due, peer, entry);
+}
+
+/* True: it goes on. */
+static bool run_one(struct neap_tasks *tasks, struct neap_task *task)
+{
+	int64_t from = now();
+	enum neap_task_next next;
+	bool is_there;
+
+	if (task->later)
+		(void)event_del(task->later); /* it has its turn now */
+	tasks->is_at_work = true;
+	tasks->at_work = task;
+	tasks->slice_ends = from + tasks->slice_usec;
+	tasks->count++;
+	next = task->step(task->arg);
+	is_there = tasks->at_work;
+	tasks->is_at_work = false;
+	tasks->at_work = NULL;
+	tasks->spent += now() - from;
+	return next == NEAP_TASK_GOES_ON && is_there;
+}
+
+static bool has_turn(const struct neap_tasks *tasks)
+{
+	return tasks->turn_usec && tasks->spent < tasks->turn_usec;
+}
+
+static void turn(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_tasks *tasks = arg;
+
+	(void)fd;
+	(void)what;
+	tasks->spent = 0;
+	do {
+		struct peer *peer = TAILQ_FIRST(&tasks->due);
+		struct neap_task *task = peer ? TAILQ_FIRST(&peer->due) : NULL;
+
+		if (!task)
+			return;
+		take_out(task);
+		/* Behind the others, if it has more. */
+		if (!TAILQ_EMPTY(&peer->due)) {
+			TAILQ_REMOVE(&tasks->due, peer, entry);
+			TAILQ_INSERT_TAIL(&tasks->due, peer, entry);
+		}
+		if (run_one(tasks, task))
+			put(task);
+	} while (has_turn(tasks));
+	arm(tasks);
+}
+
+struct neap_tasks *neap_tasks_new(struct event_base *base)
+{
+	struct neap_tasks *tasks = neap_alloc(sizeof(*tasks));
+
+	if (!tasks)
+		return NULL;
+	tasks->base = base;
+	tasks->slice_usec = NEAP_TASK_SLICE_USEC;
+	tasks->turn_usec = NEAP_TASK_TURN_USEC;
+	TAILQ_INIT(&tasks->due);
+	tasks->peers = neap_map_new();
+	tasks->turn = event_new(base, -1, 0, turn, tasks);
+	if (tasks->peers && tasks->turn)
+		return tasks;
+	neap_tasks_free(tasks);
+	return NULL;
+}
+
+void neap_tasks_free(struct neap_tasks *tasks)
+{
+	if (!tasks)
+		return;
+	if (tasks->turn)
+		event_free(tasks->turn);
+	neap_map_free(tasks->peers);
+	free(tasks);
+}
+
+void neap_tasks_set_times(struct neap_tasks *tasks, int64_t slice_usec, int64_t turn_usec)
+{
+	tasks->slice_usec = slice_usec;
+	tasks->turn_usec = turn_usec;
+}
+
+uint64_t neap_tasks_count(const struct neap_tasks *tasks)
+{
+	return tasks->count;
+}
+
+/* --- one task --- */
+
+static struct peer *find_peer(struct neap_tasks *tasks, const char *name)
+{
+	struct peer *peer = neap_map_find(tasks->peers, name);
+	size_t len = strlen(name) + 1;
+
+	if (peer)
+		return peer;
+	peer = neap_alloc(sizeof(*peer) + len);
+	if (!peer)
+		return NULL;
+	TAILQ_INIT(&peer->due);
+	memcpy(peer->name, name, len);
+	if (neap_map_set(tasks->peers, name, peer))
+		return peer;
+	free(peer);
+	return NULL;
+}
+
+static void leave_peer(struct neap_tasks *tasks, struct peer *peer)
+{
+	if (--peer->task_count)
+		return;
+	(void)neap_map_remove(tasks->peers, peer->name);
+	free(peer);
+}
+
+static void is_later(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	neap_task_wake(arg);
+}
+
+struct neap_task *neap_task_new(struct neap_tasks *tasks, const char *peer,
+				neap_task_step *step, void *arg)
+{
+	struct neap_task *task = neap_alloc(sizeof(*task));
+
+	if (!task)
+		return NULL;
+	task->peer = find_peer(tasks, peer);
+	if (!task->peer) {
+		free(task);
+		return NULL;
+	}
+	task->tasks = tasks;
+	task->peer->task_count++;
+	task->step = step;
+	task->arg = arg;
+	return task;
+}
+
+void neap_task_free(struct neap_task *task)
+{
+	struct neap_tasks *tasks = task ? task->tasks : NULL;
+
+	if (!task)
+		return;
+	take_out(task);
+	if (tasks->at_work == task)
+		tasks->at_work = NULL;
+	if (task->later)
+		event_free(task->later);
+	leave_peer(tasks, task->peer);
+	free(task);
+}
+
+void neap_task_wake(struct neap_task *task)
+{
+	put(task);
+	arm(task->tasks);
+}
+
+void neap_task_go(struct neap_task *task)
+{
+	struct neap_tasks *tasks = task->tasks;
+	bool goes_on = true;
+
+	while (goes_on && !tasks->is_at_work && TAILQ_EMPTY(&tasks->due) &&
+	       has_turn(tasks)) {
+		goes_on = run_one(tasks, task);
+		arm(tasks); /* for the time that was spent */
+	}
+	if (goes_on)
+		neap_task_wake(task);
+}
+
+void neap_task_wake_later(struct neap_task *task, int64_t usec)
+{
+	const struct timeval after = {.tv_sec = usec / 1000000,
+				      .tv_usec = usec % 1000000};
+
+	if (!task->later)
+		task->later = event_new(task->tasks->base, -1, 0, is_later, task);
+	/* Without memory it comes sooner. */
+	if (!task->later || event_add(task->later, &after) < 0)
+		neap_task_wake(task);
+}
+
+bool neap_task_has_time(const struct neap_task *task)
+{
+	return now() < task->tasks->slice_ends;
+}
