@@ -5,6 +5,7 @@
 
 #include "lua/budget.h"
 #include "lua/policy_priv.h"
+#include "lua/reserve.h"
 
 static const char *const qos_functions[] = {"tick", NULL};
 static const char *const score_functions[] = {"plan", NULL};
@@ -27,6 +28,7 @@ static const struct neap_kind kinds[] = {
 		.failsafe = "no new writes",
 		.is_short = true,
 		.has_shadow = true,
+		.loader = NEAP_BY_EDITORS,
 		.run_example = neap_qos_run_example,
 	},
 	{
@@ -41,6 +43,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.is_place = true,
+		.loader = NEAP_BY_EDITORS,
 		.run_example = neap_place_run_example,
 	},
 	{
@@ -56,6 +59,7 @@ static const struct neap_kind kinds[] = {
 		.has_shadow = true,
 		.is_place = true,
 		.read = neap_filter_read,
+		.loader = NEAP_BY_EDITORS,
 		.run_example = neap_place_run_example,
 	},
 	{
@@ -70,6 +74,11 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.is_place = true,
 		.read = neap_reserve_read,
+		.loader = NEAP_BY_TEXT,
+		.is_admins = neap_policy_replaces_owners,
+		.admins_field = "combine",
+		.admins_why = "combine = \"replace\" decides in place of the owners of "
+			      "reservations",
 		.run_example = neap_reserve_run_example,
 	},
 };
@@ -80,6 +89,26 @@ const struct neap_kind *neap_kind_find(const char *name)
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	return NULL;
+}
+
+const struct neap_kind *neap_kind_at(size_t index)
+{
+	return index < NEAP_ARRAY_LEN(kinds) ? &kinds[index] : NULL;
+}
+
+bool neap_kind_has_admins(const struct neap_kind *kind)
+{
+	return kind && kind->loader != NEAP_BY_EDITORS;
+}
+
+const char *neap_policy_admins_why(const struct neap_policy *policy)
+{
+	const struct neap_kind *kind = policy->kind;
+
+	if (kind->loader == NEAP_BY_EDITORS ||
+	    (kind->loader == NEAP_BY_TEXT && !kind->is_admins(policy)))
+		return NULL;
+	return kind->admins_why ? kind->admins_why : "it acts on what is others'";
 }
 
 int64_t neap_kind_cycle_usec(const struct neap_kind *kind)

@@ -11,6 +11,13 @@
 
 struct neap_policy;
 
+/* Who may load a policy of a kind, change it, roll it back and take it out. A kind that does not say it is of admins. */
+enum neap_kind_loader {
+	NEAP_BY_ADMINS,
+	NEAP_BY_TEXT, /* what a policy says in a field decides: neap_kind.is_admins */
+	NEAP_BY_EDITORS,
+};
+
 /* CPU budgets in microseconds, one table for all kinds (lua/kind.c). */
 struct neap_kind {
 	const char *name;             /* "qos" */
@@ -24,6 +31,10 @@ struct neap_kind {
 	bool is_short;        /* runs on the loop */
 	bool has_shadow;      /* another version may be asked beside it: lua/shadow.h */
 	bool is_place; /* asked by a decision about a place for a pod: lua/place.h, lua/reserve.h */
+	enum neap_kind_loader loader;
+	bool (*is_admins)(const struct neap_policy *policy); /* BY_TEXT */
+	const char *admins_field; /* the field that says so; of BY_ADMINS "kind" */
+	const char *admins_why;   /* what for, for people; of BY_EDITORS NULL */
 	/* Reads `more` of the table; raises. NULL: there is nothing to read. */
 	int (*read)(lua_State *L, int table, struct neap_policy *policy,
 		    struct neap_error *err);
@@ -31,6 +42,10 @@ struct neap_kind {
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };
 const struct neap_kind *neap_kind_find(const char *name);
+/* The kinds one after the other, NULL behind the last. */
+const struct neap_kind *neap_kind_at(size_t index);
+/* Some of its policies are for admins only. */
+bool neap_kind_has_admins(const struct neap_kind *kind);
 /* cycle_budget_usec as it is on this machine (NEAP_SLOWNESS): what a cycle starts with. */
 int64_t neap_kind_cycle_usec(const struct neap_kind *kind);
 /* "qos" or "qos, hook, ...": for messages. */
@@ -54,6 +69,8 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 void neap_policy_free(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
 const struct neap_kind *neap_policy_kind(const struct neap_policy *policy);
+/* Why only an admin may load it; NULL: editors may, too. */
+const char *neap_policy_admins_why(const struct neap_policy *policy);
 /* Its text, as long as the policy lives; ret_len may be NULL. */
 const char *neap_policy_text(const struct neap_policy *policy, size_t *ret_len);
 /* 1 to 47 of a-z, 0-9 and -, not beginning with -. */

@@ -210,21 +210,27 @@ static void check_named(struct judge *judge, const char *key, const char *is,
 		is, wanted);
 }
 
+static void check_rights(struct judge *judge)
+{
+	const char *why = neap_policy_admins_why(judge->policy);
+	const char *field = neap_policy_kind(judge->policy)->admins_field;
+
+	if (why && judge->input->is_by_editor)
+		problem(judge, NEAP_EFORBIDDEN,
+			neap_policy_find_line(judge->policy, field ? field : "kind",
+					      NULL),
+			"", "%s: only an admin may load it", why);
+}
+
 /* Deciding in place of what owners of reservations say takes what others have reserved. */
 static void check_replaces(struct judge *judge, const char *name)
 {
 	const char *other = judge->input->replacer;
-	int line;
 
-	if (!neap_policy_replaces_owners(judge->policy))
-		return;
-	line = neap_policy_find_line(judge->policy, "combine", NULL);
-	if (judge->input->is_by_editor)
-		problem(judge, NEAP_EFORBIDDEN, line, "",
-			"combine = \"replace\" decides in place of the owners of "
-			"reservations: only an admin may load it");
-	else if (other && *other && strcmp(other, name) != 0)
-		problem(judge, NEAP_ECONFLICT, line, "",
+	if (neap_policy_replaces_owners(judge->policy) && other && *other &&
+	    strcmp(other, name) != 0)
+		problem(judge, NEAP_ECONFLICT,
+			neap_policy_find_line(judge->policy, "combine", NULL), "",
 			"combine = \"replace\", and so has reservation/%.48s, which is "
 			"in service: one can have it, take that one out first",
 			other);
@@ -237,6 +243,7 @@ static void check_head(struct judge *judge)
 	neap_policy_get_info(judge->policy, &info);
 	check_named(judge, "kind", info.kind, judge->input->kind);
 	check_named(judge, "name", info.name, judge->input->name);
+	check_rights(judge);
 	check_replaces(judge, info.name);
 }
 

@@ -35,7 +35,7 @@ struct neap_judge_input {
 	const char *kind, *name; /* as the table must name them; NULL: whatever it says */
 	const struct neap_tape *tape; /* NULL: no replay */
 	bool has_examples_off;        /* a version that passed them before */
-	/* Whoever brings it is no admin: combine = "replace" of a reservation policy is refused. */
+	/* Whoever brings it is no admin, or it comes by itself: what only an admin may load (lua/kind.c) is refused. */
 	bool is_by_editor;
 	/* Name of the policy with that in service, of which one at a time can be; NULL: none. */
 	const char *replacer;

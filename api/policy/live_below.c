@@ -63,8 +63,9 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		.newer = {.text = text, .len = len, .origin = origin},
 		.kind = is_named ? job->id.kind : NULL,
 		.name = is_named ? job->id.name : NULL,
-		.is_by_editor = job->is_by_editor &&
-				(job->verb == VERB_PUT || job->verb == VERB_ROLLBACK),
+		.is_by_editor = job->is_by_itself ||
+				(job->is_by_editor &&
+				 (job->verb == VERB_PUT || job->verb == VERB_ROLLBACK)),
 		.replacer = job->replacer,
 	};
 
@@ -170,7 +171,8 @@ void neap_live_note_failed(struct live_job *job, const char *version, const char
 
 /* The stored version before the one named that still passes; it becomes the active one. Those that do
  * not pass are noted, so that they are not asked about again; where that cannot be written (or the
- * machine is at fault) two of them could name each other as the one before, so all are remembered. */
+ * machine is at fault) two of them could name each other as the one before, so all are remembered. One that only an
+ * admin may load follows one of its own kind that failed, and nothing else. */
 int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
 			       const char *why)
 {
@@ -182,13 +184,18 @@ int neap_live_try_predecessors(struct live_job *job, const char *verb, const cha
 	(void)neap_strcopy(older, sizeof(older), before);
 	for (;;) {
 		struct neap_error err;
+		int rc;
 
 		if (neap_versions_find_before(dir, &job->id, older, version, &err) < 0 ||
 		    count == NEAP_VERSIONS_KEPT || is_in(seen, count, version))
 			return -NEAP_ENOTFOUND;
-		if (neap_live_try_stored(job, version, version) == 0)
+		job->is_by_itself = job->verb != VERB_FAILED || !job->is_older_admins ||
+				    neap_live_is_deleted_since(job, version);
+		rc = neap_live_try_stored(job, version, version);
+		job->is_by_itself = false;
+		if (rc == 0)
 			break;
-		if (neap_live_is_refused(job))
+		if (neap_live_is_refused(job) && rc != -NEAP_EFORBIDDEN)
 			neap_live_note_failed(job, version, job->err.msg);
 		(void)neap_strcopy(seen[count++], sizeof(seen[0]), version);
 		(void)neap_strcopy(older, sizeof(older), version);

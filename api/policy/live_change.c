@@ -163,8 +163,12 @@ void neap_live_put_work(struct live_job *job)
 	struct neap_history_line line;
 	char version[12];
 
-	job->rc = neap_live_judge(job, job->text.text, job->text.len, job->text.origin,
-				  LAYER_UPLOADED);
+	job->rc = neap_live_check_stored_rights(job);
+	if (job->rc == 0)
+		job->rc = neap_live_judge(job, job->text.text, job->text.len,
+					  job->text.origin, LAYER_UPLOADED);
+	if (job->rc == 0 && !job->is_dry_run && !job->is_shadow)
+		job->rc = neap_live_check_kept_params(job);
 	if (job->rc < 0 || job->is_dry_run || job->is_shadow)
 		return;
 	neap_live_version_of(job->text.text, job->text.len, version);
@@ -236,7 +240,9 @@ void neap_live_delete_work(struct live_job *job)
 	struct neap_history_line line;
 	struct neap_error err;
 
-	job->rc = neap_live_put_none(job, "deleted", "");
+	job->rc = neap_live_check_stored_rights(job);
+	if (job->rc == 0)
+		job->rc = neap_live_put_none(job, "deleted", "");
 	if (job->rc < 0)
 		return;
 	(void)neap_live_try_configured(job); /* finish says what acts now */
@@ -299,7 +305,9 @@ void neap_live_rollback_work(struct live_job *job)
 	struct neap_history_line line;
 	char version[12] = "";
 
-	job->rc = find_target(job, version);
+	job->rc = neap_live_check_stored_rights(job);
+	if (job->rc == 0)
+		job->rc = find_target(job, version);
 	if (job->rc == -NEAP_ENOTFOUND && job->item->layer == LAYER_UPLOADED) {
 		job->rc = neap_live_try_configured(job);
 		if (job->rc == 0)
@@ -313,6 +321,8 @@ void neap_live_rollback_work(struct live_job *job)
 		(void)neap_error_set(&job->err, NEAP_ENOTFOUND,
 				     "there is no version %s of %s/%s", version,
 				     job->id.kind, job->id.name);
+	if (job->rc == 0)
+		job->rc = neap_live_check_kept_params(job);
 	if (job->rc < 0)
 		return;
 	neap_live_line(job, "rollback", version, "", &line);

@@ -87,6 +87,7 @@ struct live_job {
 	char by[64], if_match[16], to[12], why[256];
 	bool if_none, is_dry_run, is_shadow, is_asked;
 	bool is_by_editor; /* asked for by somebody who is no admin */
+	bool is_by_itself; /* nobody asked: what only an admin may load does not come back */
 	struct live_text text;
 	json_t *params;
 	struct neap_param_text *base; /* CONFIGURE */
@@ -100,6 +101,7 @@ struct live_job {
 	char replacer
 		[48]; /* the policy that decides in place of owners; "" without one */
 	char older_version[12]; /* "" when nothing is live */
+	bool is_older_admins;   /* only an admin may load what is live */
 	char older_label[96], older_origin[512];
 	char *older_text;
 	size_t older_len;
@@ -240,6 +242,15 @@ LIVE_VERB(file);
 int neap_live_shadow_check(const struct live_job *job, struct neap_error *err);
 void neap_live_shadow_start(struct live_job *job);
 void neap_live_shadow_end(struct live_job *job);
+
+/* live_rights.c: on the loop when the turn of the job has come; the others on the policy thread. */
+int neap_live_check_rights(const struct live_job *job, struct neap_error *err);
+/* The same of an uploaded version that is active on disk and not live. */
+int neap_live_check_stored_rights(struct live_job *job);
+/* Of job->verdict.policy: it does not begin with parameters that an editor may have set. */
+int neap_live_check_kept_params(struct live_job *job);
+/* The policy was deleted after this version was in force last. */
+bool neap_live_is_deleted_since(const struct live_job *job, const char *version);
 
 /* live_files.c */
 void neap_live_files_free(struct neap_live *live);

@@ -80,6 +80,7 @@ int neap_live_job_look(struct live_job *job, struct neap_error *err)
 	(void)neap_strcopy(job->older_version, sizeof(job->older_version), info.version);
 	(void)neap_strcopy(job->older_label, sizeof(job->older_label), info.label);
 	(void)neap_strcopy(job->older_origin, sizeof(job->older_origin), info.origin);
+	job->is_older_admins = neap_policy_admins_why(slot->policy) != NULL;
 	text = neap_policy_text(slot->policy, &job->older_len);
 	job->older_text = neap_strndup(text, job->older_len);
 	job->older_params = neap_policy_params(slot->policy);
@@ -101,6 +102,7 @@ int neap_live_job_turn(struct live_job *job, struct live_item *item,
 	json_decref(neap_steal(job->older_params));
 	json_decref(neap_steal(job->set_params));
 	job->older_version[0] = job->older_label[0] = job->older_origin[0] = '\0';
+	job->is_older_admins = false;
 	job->tape = neap_tape_unref(job->tape);
 	return neap_live_job_look(job, err);
 }
@@ -209,6 +211,8 @@ static void queue_go(struct neap_live *live)
 		job->next = NULL;
 		live->at_work = job;
 		rc = neap_live_job_look(job, &job->err);
+		if (rc == 0)
+			rc = neap_live_check_rights(job, &job->err);
 		if (rc == 0)
 			rc = neap_live_verbs[job->verb].prepare(job, &job->err);
 		if (rc == LIVE_LATER) {
