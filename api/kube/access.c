@@ -301,6 +301,21 @@ static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 	return true;
 }
 
+/* One that has ended does not come back: its owner has made another meanwhile, and would end one of the two,
+ * maybe that one. */
+static bool stays_ended(const struct neap_access_ask *ask, const char **ret_why)
+{
+	static const char *const ends[] = {"Succeeded", "Failed", NULL};
+	const char *was = json_string_value(
+		json_object_get(json_object_get(ask->before, "status"), "phase"));
+	const json_t *is = json_object_get(ask->after, "status");
+
+	if (!ask->after || !was || !is_in(was, ends) || is_text(is, "phase", was))
+		return true;
+	*ret_why = "a pod that has ended stays so";
+	return false;
+}
+
 static bool belongs_to(const struct neap_access_ask *ask, enum belongs belongs,
 		       const char **ret_why)
 {
@@ -315,7 +330,7 @@ static bool belongs_to(const struct neap_access_ask *ask, enum belongs belongs,
 		return false;
 	case BY_BIND:
 		if (is_bound(ask, node))
-			return true;
+			return stays_ended(ask, ret_why);
 		*ret_why = "a node writes pods only that are bound to it";
 		return false;
 	case BY_NAME:

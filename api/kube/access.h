@@ -9,7 +9,8 @@
  *         NodeResourceTopology (by its name, with their status); pods that are bound to it: delete, eviction, and
  *         update, patch of pods/status; create, update, patch of events whose source it is. Of its Node, taints,
  *         a cordon, and labels of kubernetes.io that no kubelet sets stay as others set them, and a new one
- *         brings no taints but those of node.kubernetes.io: a node does not choose its pods.
+ *         brings no taints but those of node.kubernetes.io: a node does not choose its pods. A pod that has ended
+ *         stays so: by one that came back a controller would have one too many, and end another.
  * editor  everything of all kinds but those by which others' requests come out in another way, or rights are given:
  *         CustomResourceDefinitions, ClusterColocationProfiles, and whatever is declared in the groups
  *         rbac.authorization.k8s.io, admissionregistration.k8s.io, apiregistration.k8s.io,

@@ -396,6 +396,11 @@ static void update_missing_take(struct call *call, json_t *object)
 		call_fail(call);
 		return;
 	}
+	if (call_permit_object(call, "update", NULL, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
 	call_create_take(call, object);
 }
 

@@ -30,6 +30,7 @@ ask()
 		${4:+-H 'Content-Type: application/json' -d "$4"}
 }
 body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
+body_lacks() { ! body_has "$1" >/dev/null; }
 logged() { grep -qF -e "$1" "$WORK/neapd.log" || { tail -3 "$WORK/neapd.log"; return 1; }; }
 # The last event, as jq would show it, by name of the member.
 event() { tail -n 1 "$LOG" | perl -MJSON::PP -e '
@@ -71,6 +72,16 @@ check "also when it reads" is "$(event verb) $(event responseStatus.code)" "list
 check "a node says how its pod is" is "$(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' -X PATCH \
 	-H "Authorization: Bearer node-token-of-16" -H "Content-Type: application/merge-patch+json" \
 	-d '{"status":{"phase":"Running"}}' "$URL$NS/a/pods/p/status")" 200
+NODE_ASK=(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' -X PATCH -H "Authorization: Bearer node-token-of-16"
+	-H "Content-Type: application/merge-patch+json")
+check "and no label of it" is "$("${NODE_ASK[@]}" -d '{"metadata":{"labels":{"app":"x"}}}' "$URL$NS/a/pods/p/status")" 200
+check "which stays without" body_lacks '"app"'
+check "its Node" is "$(ask node-token-of-16 POST /api/v1/nodes '{"metadata":{"name":"n1"}}')" 201
+check "has no owner by whom it goes" is "$("${NODE_ASK[@]}" -d '{"metadata":{"ownerReferences":[{"apiVersion":"v1",
+	"kind":"ConfigMap","name":"none","uid":"u"}]}}' "$URL/api/v1/nodes/n1")" 403
+check "and is told why" body_has 'must be allowed to delete the object'
+check "a node says again how it is" is "$("${NODE_ASK[@]}" -d '{"status":{"message":"m"}}' \
+	"$URL$NS/a/pods/p/status")" 200
 check "with the subresource" is "$(event objectRef.subresource) $(event user.username)" "status system:node:n1"
 check "another API is in it, too" is "$(ask eddy-token-of-16 POST /control/v1/freeze)" 503
 check "by its path" is "$(event requestURI) $(event objectRef)" "/control/v1/freeze -"
