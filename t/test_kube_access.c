@@ -294,8 +294,34 @@ static void test_blocking(void **state)
 		 {NULL}},
 	};
 
+	static const struct kube_step kept[] = {
+		{"MERGE /api/v1/namespaces/default/configmaps/kept",
+		 "{'data':{'a':'b'}}",
+		 200,
+		 {"metadata.ownerReferences.0.blockOwnerDeletion=true"}},
+		{"MERGE /api/v1/namespaces/default/configmaps/kept?dryRun=All",
+		 "{'metadata':{'ownerReferences':[{'apiVersion':'apiextensions.k8s.io/v1',"
+		 "'kind':'CustomResourceDefinition','name':'other','uid':'u',"
+		 "'blockOwnerDeletion':true}]}}",
+		 403,
+		 {NULL}},
+	};
+	struct kube_rig *rig = *state;
+	char body[512];
+
+	/* What an admin has set stays so in the hands of others. */
+	assert_int_equal(kube_ask(rig, "GET " CRDS_, NULL), 200);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'kept','ownerReferences':[{'apiVersion':"
+		       "'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition',"
+		       "'name':'%s','uid':'%s','blockOwnerDeletion':true}]}}",
+		       kube_text(rig->body, "items.0.metadata.name"),
+		       kube_text(rig->body, "items.0.metadata.uid"));
+	assert_int_equal(
+		kube_ask(rig, "POST /api/v1/namespaces/default/configmaps", body), 201);
 	kube_as(*state, EDDY);
 	STEPS(*state, steps);
+	STEPS(*state, kept);
 }
 
 static void test_nobody(void **state)

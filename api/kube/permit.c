@@ -6,6 +6,7 @@
 #include "api/kube/access.h"
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
+#include "engine/base/map.h"
 
 /* As Kubernetes calls what a method does here. */
 static const char *verb_of(struct call *call, const char *method)
@@ -98,16 +99,36 @@ static const json_t *owners_of(const json_t *object)
 	return json_object_get(json_object_get(object, "metadata"), "ownerReferences");
 }
 
-/* References of which the owner has to wait already. */
-static bool is_blocked_by(const json_t *object, const json_t *owner)
+static bool is_blocking(const json_t *owner)
 {
-	const json_t *other;
+	return json_is_true(json_object_get(owner, "blockOwnerDeletion"));
+}
+
+/* uid: a reference of which the owner has to wait already. NULL without memory. */
+static struct neap_map *find_blocking(const json_t *object)
+{
+	struct neap_map *uids = neap_map_new();
+	json_t *owner;
 	size_t i;
 
-	json_array_foreach (owners_of(object), i, other)
-		if (json_equal(other, owner))
-			return true;
-	return false;
+	json_array_foreach ((json_t *)(uintptr_t)owners_of(object), i, owner) {
+		const char *uid = json_string_value(json_object_get(owner, "uid"));
+
+		if (uid && is_blocking(owner) && uids &&
+		    !neap_map_set(uids, uid, owner)) {
+			neap_map_free(uids);
+			return NULL;
+		}
+	}
+	return uids;
+}
+
+static bool was_so(const struct neap_map *uids, const json_t *owner)
+{
+	const char *uid = json_string_value(json_object_get(owner, "uid"));
+	const json_t *was = uid ? neap_map_find(uids, uid) : NULL;
+
+	return was && json_equal(was, owner);
 }
 
 static bool may_block(struct call *call, const json_t *owner)
@@ -135,20 +156,30 @@ static bool may_block(struct call *call, const json_t *owner)
 /* An owner with such a dependent stays until that has gone: only who could keep it himself may say so. */
 static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
 {
+	struct neap_map *blocking;
+	struct neap_error err;
 	const json_t *owner;
+	bool may_all = true;
 	size_t i;
 
-	json_array_foreach (owners_of(after), i, owner) {
-		if (!json_is_true(json_object_get(owner, "blockOwnerDeletion")) ||
-		    is_blocked_by(before, owner) || may_block(call, owner))
-			continue;
-		return neap_kube_fail_refused(
-			&call->failure, call->target.kind,
-			neap_kube_meta_text(after, "name"),
-			"cannot set blockOwnerDeletion if an ownerReference refers to a "
-			"resource you can't set finalizers on");
+	if (json_array_size(owners_of(after)) == 0)
+		return 0;
+	blocking = find_blocking(before);
+	if (!blocking) {
+		(void)neap_error_nomem(&err);
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    neap_kube_meta_text(after, "name"), &err);
 	}
-	return 0;
+	json_array_foreach (owners_of(after), i, owner)
+		may_all = may_all && (!is_blocking(owner) || was_so(blocking, owner) ||
+				      may_block(call, owner));
+	neap_map_free(blocking);
+	if (may_all)
+		return 0;
+	return neap_kube_fail_refused(
+		&call->failure, call->target.kind, neap_kube_meta_text(after, "name"),
+		"cannot set blockOwnerDeletion if an ownerReference refers to a resource "
+		"you can't set finalizers on");
 }
 
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
