@@ -178,6 +178,9 @@ static const struct neap_option options[] = {
 	 0, NULL,
 	 "end at once; what a dead neapd left set is given back after --release-after, "
 	 "unless a neapd takes it over"},
+	{"new-store", NULL, NEAP_OPTION_BOOL, AT(new_store), NULL, "false", 0, 0, NULL,
+	 "set the objects of --data-dir aside, so that the next start begins with none, and "
+	 "end"},
 	{NULL, "hostApplications", NEAP_OPTION_APPS, AT(host_apps), NULL, NULL, 0, 0,
 	 NULL, "services outside pods: name, qos, cgroupPath"},
 	{"help", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_HELP, 0, NULL,
@@ -511,8 +514,8 @@ char *neap_config_help(void)
 		"Usage: neapd [OPTION...]\n\n"
 		"Keeps latency-critical services safe from batch jobs on one machine, "
 		"by Lua policies.\nEvery option but --config, --give-back, "
-		"--give-back-later, --help and "
-		"--version is also a key of the\nconfiguration file.\n\n");
+		"--give-back-later, --new-store, --help and "
+		"--version is also a key\nof the configuration file.\n\n");
 	for (i = 0; options[i].flag || options[i].key; i++) {
 		const struct neap_option *o = &options[i];
 		char choices[128] = "";

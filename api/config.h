@@ -95,6 +95,7 @@ struct neap_config {
 	char system_cpus[256]; /* --system-cpus: exclusive CPUs of class SYSTEM */
 	bool give_back;        /* --give-back: one-shot, for when no daemon runs */
 	bool give_back_later;  /* --give-back-later: sees to it that a hand waits */
+	bool new_store;        /* --new-store: sets the objects aside */
 	struct neap_policy_choice policies
 		[NEAP_POLICIES_MAX]; /* --policy NAME[:param=value,...], repeatable */
 	int policy_count; /* 0 after parsing means "none" was said; the default is qos/cpu-share */

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/daemon/api.h"
 #include "api/daemon/controllers.h"
 #include "api/daemon/extender.h"
 #include "api/daemon/format.h"
@@ -446,6 +447,8 @@ int main(int argc, char **argv)
 		return neap_hand_give_back_now(&daemon.config, &daemon.log);
 	if (daemon.config.give_back_later)
 		return neap_hand_give_back_later(&daemon.config, &daemon.log);
+	if (daemon.config.new_store)
+		return neap_daemon_api_new_store(daemon.config.data_dir);
 	if (neap_notify_open(&daemon.notify, &err) < 0)
 		neap_log_line(&daemon.log, NEAP_LOG_WARN, "%s%s%s", err.field,
 			      err.field[0] != '\0' ? ": " : "", err.msg);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/store_priv.h"
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"
 
@@ -335,7 +336,19 @@ static void test_damaged(void **state)
 	assert_int_equal(store_rig_n(find(rig, "n", "a")), 4711);
 }
 
-/* --- watching --- */
+/* Objects that are kept elsewhere are restored there. */
+static void test_store_without_restore(void **state)
+{
+	static const struct neap_store_backend elsewhere = {.replace_new = NULL};
+	struct neap_store store = {.backend = &elsewhere};
+	struct neap_store_replace *replace = NULL;
+	struct neap_error err;
+
+	(void)state;
+	assert_int_equal(neap_store_replace_new(&store, &replace, &err),
+			 -NEAP_EUNSUPPORTED);
+	assert_null(replace);
+}
 
 int main(void)
 {
@@ -360,6 +373,7 @@ int main(void)
 						store_rig_teardown),
 		cmocka_unit_test_setup_teardown(test_links, store_rig_setup,
 						store_rig_teardown),
+		cmocka_unit_test(test_store_without_restore),
 		cmocka_unit_test_setup_teardown(test_damaged, store_rig_setup,
 						store_rig_teardown),
 	};

@@ -66,8 +66,8 @@ static int copy_file(const char *from, const char *to, struct neap_error *err)
 }
 
 /* What is wrong with it goes into err, with the name of the file itself. */
-static int check_copy(const struct looked *looked, const char *dir, size_t *ret_objects,
-		      struct neap_error *err)
+static int check_copy(const struct looked *looked, const char *dir,
+		      struct neap_store_facts *ret, struct neap_error *err)
 {
 	char file[PATH_MAX], log[PATH_MAX];
 	struct neap_error why = {0};
@@ -78,7 +78,7 @@ static int check_copy(const struct looked *looked, const char *dir, size_t *ret_
 	if (copy_file(looked->file, file, err) < 0 ||
 	    (looked->has_log && copy_file(looked->log, log, err) < 0))
 		return -(int)err->code;
-	if (neap_store_sqlite_check(file, ret_objects, &why) == 0)
+	if (neap_store_sqlite_check(file, ret, &why) == 0)
 		return 0;
 	len = strlen(file);
 	return neap_error_set(err, why.code, "%s%s", looked->file,
@@ -100,17 +100,17 @@ static void sound_check(const struct looked *looked, const char *size,
 {
 	struct neap_scratch scratch;
 	struct neap_error err = {0};
-	size_t objects = 0;
+	struct neap_store_facts facts = {0};
 	int r = neap_scratch_open(&scratch, &err);
 
 	if (r == 0) {
-		r = check_copy(looked, scratch.dir, &objects, &err);
+		r = check_copy(looked, scratch.dir, &facts, &err);
 		neap_scratch_close(&scratch);
 	}
 	if (r == 0)
 		neap_finding_add(findings, NEAP_FINDING_OK, "neap.store", NULL,
-				 "%s is sound: %zu objects, %s", looked->file, objects,
-				 size);
+				 "%s is sound: %zu objects, %s, format %d", looked->file,
+				 facts.objects, size, facts.format);
 	else if (has_changed(looked))
 		neap_finding_add(findings, NEAP_FINDING_NOTE, "neap.store", NULL,
 				 "%s changed while it was looked at", looked->file);

@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/control/store.h"
 #include "api/daemon/api.h"
@@ -13,6 +14,7 @@
 #include "api/kube/declared.h"
 #include "api/kube/expire.h"
 #include "api/kube/kube.h"
+#include "api/store/marker.h"
 #include "api/store/sqlite.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -64,16 +66,22 @@ static int kinds_load(struct neap_daemon_api *api, struct neap_error *err)
 static int store_open(struct neap_daemon_api *api,
 		      const struct neap_daemon_api_config *config, struct neap_error *err)
 {
-	char file[160];
-	const struct neap_store_sqlite_config store = {
+	const char *dir = config->config->data_dir;
+	char file[160], marker[160], kubeconfig[160];
+	struct neap_store_sqlite_config store = {
 		.file = file,
+		.marker = marker,
 		.history_usec = config->config->history_usec,
 		.history_bytes = (size_t)config->config->history_bytes,
 		.say = say,
 		.arg = api,
 	};
 
-	(void)snprintf(file, sizeof(file), "%s/neap.db", config->config->data_dir);
+	(void)snprintf(file, sizeof(file), "%s/neap.db", dir);
+	(void)snprintf(marker, sizeof(marker), "%s/store", dir);
+	/* It is written when there is a store, also by neapds of before there was a marker. */
+	(void)snprintf(kubeconfig, sizeof(kubeconfig), "%s/kubeconfig", dir);
+	store.is_used = access(kubeconfig, F_OK) == 0;
 	if (neap_store_sqlite_open(&store, &api->store, err) < 0)
 		return -(int)err->code;
 	api->heard = event_new(config->base, neap_store_fd(api->store),
@@ -154,6 +162,26 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	    declare(api, config, err) < 0 || control_start(api, config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
+}
+
+static void told(const char *from, const char *to)
+{
+	printf("%s is now %s\n", from, to);
+}
+
+int neap_daemon_api_new_store(const char *data_dir)
+{
+	char file[160], marker[160];
+	struct neap_error err = {0};
+
+	(void)snprintf(file, sizeof(file), "%s/neap.db", data_dir);
+	(void)snprintf(marker, sizeof(marker), "%s/store", data_dir);
+	if (neap_store_set_aside(file, marker, told, &err) < 0) {
+		(void)fprintf(stderr, "neapd: %s\n", err.msg);
+		return EXIT_FAILURE;
+	}
+	printf("the next start begins without objects\n");
+	return EXIT_SUCCESS;
 }
 
 const struct neap_kube_registry *

@@ -44,5 +44,7 @@ struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
 void neap_daemon_api_stop(struct neap_daemon_api *api);
 /* After the server: nobody is answered any more, but what was accepted is durable when it returns. */
 void neap_daemon_api_free(struct neap_daemon_api *api);
+/* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended. The exit status. */
+int neap_daemon_api_new_store(const char *data_dir);
 
 #endif

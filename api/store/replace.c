@@ -39,10 +39,9 @@ bool neap_sqlite_replace_is_busy(const struct neap_store_replace *replace)
 	return replace != NULL && replace->phase != GATHERING;
 }
 
-int neap_store_replace_new(struct neap_store *store, struct neap_store_replace **ret,
-			   struct neap_error *err)
+int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_replace **ret,
+			    struct neap_error *err)
 {
-	struct sqlite_store *sqlite = (struct sqlite_store *)store;
 	struct neap_store_replace *replace;
 
 	if (sqlite->replace != NULL)

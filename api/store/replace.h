@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes the state of the embedded store that of a backup, in one durable commit: objects that are not in it
+ * Makes the state of a store that of a backup, in one durable commit: objects that are not in it
  * are deleted, others created or changed, those that are equal already stay. What changes gets new, larger
  * versions, so that watches see it as any change. Shaped for 50,000 objects: everything that the loop
  * does for it is done a piece at a time, from neap_store_hear. */
@@ -24,7 +24,8 @@ typedef void neap_store_replace_done(void *arg,
 				     const struct neap_store_replaced *replaced,
 				     const struct neap_error *err);
 
-/* Of the embedded store. One at a time: NEAP_ECONFLICT; NEAP_EUNAVAILABLE when nothing is written any more. */
+/* One at a time: NEAP_ECONFLICT; NEAP_EUNAVAILABLE when nothing is written any more; NEAP_EUNSUPPORTED when this
+ * store takes none. */
 int neap_store_replace_new(struct neap_store *store, struct neap_store_replace **ret,
 			   struct neap_error *err);
 /* Nothing of it is seen, and others go on writing. NEAP_EEXISTS when it was added before, NEAP_EINVAL,

@@ -273,6 +273,7 @@ void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operati
 		.resource = resource->id,
 		.object = operation->object,
 		.version = sqlite->accepted,
+		.is_there = operation->entry->newest != NULL,
 	};
 	/* Until the first write of a resource is shown, each brings its name along. */
 	if (resource->id > 0)
@@ -391,8 +392,20 @@ static void free_store(struct neap_store *store)
 	free(sqlite);
 }
 
-static const struct neap_store_backend backend = {write_take, fd_of, hear, hold,
-						  free_store};
+static int replace_new(struct neap_store *store, struct neap_store_replace **ret,
+		       struct neap_error *err)
+{
+	return neap_sqlite_replace_new(of(store), ret, err);
+}
+
+static const struct neap_store_backend backend = {
+	.write_take = write_take,
+	.fd = fd_of,
+	.hear = hear,
+	.hold = hold,
+	.replace_new = replace_new,
+	.free = free_store,
+};
 
 static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id,
 		    struct neap_object *object, struct neap_error *err)
@@ -446,6 +459,47 @@ static int start_thread(struct sqlite_store *sqlite, struct neap_error *err)
 	return 0;
 }
 
+static int open_marked(struct sqlite_store *sqlite,
+		       const struct neap_store_sqlite_config *config,
+		       struct neap_error *err)
+{
+	struct neap_sqlite_open what = {
+		.path = config->file, .say = config->say, .arg = config->arg};
+	struct neap_store_marker marker = {0};
+
+	if (config->marker != NULL) {
+		if (neap_store_marker_read(config->marker, &marker, err) < 0 ||
+		    neap_store_marker_check(&marker, config->file, config->is_used,
+					    &what.is_used, err) < 0)
+			return -(int)err->code;
+	}
+	return neap_sqlite_file_open(&what, &sqlite->file, &sqlite->store.version, err);
+}
+
+/* The folder says from now on which store it has. */
+static void mark(const struct sqlite_store *sqlite,
+		 const struct neap_store_sqlite_config *config)
+{
+	const char *id = neap_sqlite_file_id(sqlite->file);
+	struct neap_store_marker marker = {0};
+	char text[160 + 2 * NEAP_STORE_ID];
+	struct neap_error err = {0};
+
+	if (config->marker == NULL ||
+	    (neap_store_marker_read(config->marker, &marker, &err) == 0 &&
+	     strcmp(marker.id, id) == 0))
+		return;
+	if (marker.id[0] != '\0' && config->say != NULL) {
+		(void)snprintf(text, sizeof(text),
+			       "another store (%s) has been put in place of the one that "
+			       "was here (%s)",
+			       id, marker.id);
+		config->say(config->arg, false, text);
+	}
+	if (neap_store_marker_write(config->marker, id, &err) < 0 && config->say != NULL)
+		config->say(config->arg, true, err.msg);
+}
+
 int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 			   struct neap_store **ret, struct neap_error *err)
 {
@@ -466,11 +520,12 @@ int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 		    : neap_memory_init(&sqlite->store, &backend, config->history_usec,
 				       config->history_bytes, err);
 	if (r == 0)
-		r = neap_sqlite_file_open(config->file, &sqlite->file,
-					  &sqlite->store.version, err);
+		r = open_marked(sqlite, config, err);
 	sqlite->accepted = sqlite->store.loaded = sqlite->store.version;
 	if (r == 0)
 		r = neap_sqlite_file_load(sqlite->file, load_one, sqlite, err);
+	if (r == 0)
+		mark(sqlite, config);
 	if (r == 0)
 		r = start_thread(sqlite, err);
 	if (r < 0) {

@@ -9,7 +9,11 @@
 #include "api/store/store.h"
 
 struct neap_store_sqlite_config {
-	const char *file; /* DATA_DIR/neap.db; made where it is missing */
+	const char *file; /* DATA_DIR/neap.db */
+	/* DATA_DIR/store: says that there was a store, so that one which is lost is not taken for a new one. NULL: whatever
+	 * is missing is made. */
+	const char *marker;
+	bool is_used; /* the folder shows it by other means: one of before there was a marker */
 	/* What is remembered for watches and lists that go on: not older than this, not more than this. */
 	int64_t history_usec;
 	size_t history_bytes;
@@ -19,12 +23,18 @@ struct neap_store_sqlite_config {
 };
 
 /* Loads everything. Errors name the file and what to do: NEAP_EUNSUPPORTED for a file of a newer neap,
- * NEAP_EINVAL for a damaged one (nothing is changed), NEAP_ECONFLICT when another process has it. */
+ * NEAP_EINVAL for a damaged one or a lost one (nothing is changed), NEAP_ECONFLICT when another process has it. */
 int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 			   struct neap_store **ret, struct neap_error *err);
+struct neap_store_facts {
+	size_t objects, resources;
+	int64_t version;
+	int format;
+};
+
 /* Looks a file through as a start does, and SQLite's own structures as well. For a copy: what is in a log
- * beside it is taken over, and it is brought to the present format. Errors as of neap_store_sqlite_open. */
-int neap_store_sqlite_check(const char *file, size_t *ret_objects,
+ * beside it is taken over. Errors as of neap_store_sqlite_open. */
+int neap_store_sqlite_check(const char *file, struct neap_store_facts *ret,
 			    struct neap_error *err);
 
 #endif

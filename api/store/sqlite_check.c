@@ -5,30 +5,35 @@
 static int count_one(void *arg, int64_t resource, const char *name, int64_t id,
 		     struct neap_object *object, struct neap_error *err)
 {
-	size_t *count = arg;
+	struct neap_store_facts *facts = arg;
 
 	(void)resource;
 	(void)name;
 	(void)id;
 	(void)err;
-	*count += object != NULL;
+	facts->objects += object != NULL;
+	facts->resources += object == NULL;
 	neap_object_unref(object);
 	return 0;
 }
 
-int neap_store_sqlite_check(const char *file, size_t *ret_objects, struct neap_error *err)
+int neap_store_sqlite_check(const char *file, struct neap_store_facts *ret,
+			    struct neap_error *err)
 {
+	const struct neap_sqlite_open what = {
+		.path = file, .is_used = true, .is_kept = true};
+	struct neap_store_facts facts = {0};
 	struct neap_sqlite_file *opened = NULL;
-	int64_t version;
-	size_t count = 0;
-	int r = neap_sqlite_file_open(file, &opened, &version, err);
+	int r = neap_sqlite_file_open(&what, &opened, &facts.version, err);
 
 	if (r == 0)
+		r = neap_sqlite_file_load(opened, count_one, &facts, err);
+	if (r == 0)
 		r = neap_sqlite_file_check(opened, err);
-	if (r == 0)
-		r = neap_sqlite_file_load(opened, count_one, &count, err);
+	if (r == 0) {
+		facts.format = neap_sqlite_file_format(opened);
+		*ret = facts;
+	}
 	neap_sqlite_file_close(opened);
-	if (r == 0)
-		*ret_objects = count;
 	return r;
 }

@@ -18,6 +18,16 @@ void neap_sqlite_poke(const struct sqlite_store *sqlite)
 		return;
 }
 
+/* The file was read with all its sums. This looks at the rest, which later rows would be written into, and without
+ * delay for a start. */
+static int check_file(struct sqlite_store *sqlite, struct neap_error *err)
+{
+	if (!sqlite->is_checked && neap_sqlite_file_check(sqlite->file, err) < 0)
+		return -(int)err->code;
+	sqlite->is_checked = true;
+	return 0;
+}
+
 static int write_group(struct sqlite_store *sqlite, struct operations *group,
 		       struct neap_error *err)
 {
@@ -28,7 +38,8 @@ static int write_group(struct sqlite_store *sqlite, struct operations *group,
 	     operation = STAILQ_NEXT(operation, next)) {
 		if (!operation->is_write)
 			continue;
-		if (version == 0 && neap_sqlite_file_begin(sqlite->file, err) < 0)
+		if (version == 0 && (check_file(sqlite, err) < 0 ||
+				     neap_sqlite_file_begin(sqlite->file, err) < 0))
 			return -(int)err->code;
 		if (neap_sqlite_file_put(sqlite->file, &operation->row, err) < 0)
 			return -(int)err->code;
@@ -82,7 +93,9 @@ static void commit_batch(struct sqlite_store *sqlite)
 void *neap_sqlite_commit(void *arg)
 {
 	struct sqlite_store *sqlite = arg;
+	struct neap_error ignored;
 
+	(void)check_file(sqlite, &ignored); /* the first commit tries, and tells, again */
 	(void)pthread_mutex_lock(&sqlite->lock);
 	for (;;) {
 		struct operations group = STAILQ_HEAD_INITIALIZER(group);

@@ -1,77 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One table of objects by number, as look-ups are answered from memory. Each row has a check sum: SQLite
- * finds damaged pages, but not a damaged value in a sound one. */
-#include "api/store/sqlite_file.h"
-
+ * finds damaged pages, but not a damaged value in a sound one; and all rows have one together, as a page can also lose
+ * one, or be of another time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/store/sqlite_file_priv.h"
+#include "api/store/sum.h"
 #include "engine/base/mem.h"
 
-#define APPLICATION 0x6e656170 /* "neap" */
-#define FORMAT      1
-
-enum { PUT, DELETE, RESOURCE, STATE, STATEMENTS };
-
-static const char *const texts[STATEMENTS] = {
-	[PUT] = "INSERT OR REPLACE INTO objects (id, resource, version, sum, meta, text) "
+static const char *const texts[NEAP_SQLITE_STATEMENTS] = {
+	[NEAP_SQLITE_PUT] =
+		"INSERT OR REPLACE INTO objects (id, resource, version, sum, meta, text) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-	[DELETE] = "DELETE FROM objects WHERE id = ?1",
-	[RESOURCE] = "INSERT OR IGNORE INTO resources (id, name) VALUES (?1, ?2)",
-	[STATE] = "UPDATE state SET version = ?1 WHERE id = 1",
+	[NEAP_SQLITE_DELETE] = "DELETE FROM objects WHERE id = ?1",
+	[NEAP_SQLITE_SUM] = "SELECT sum FROM objects WHERE id = ?1",
+	[NEAP_SQLITE_RESOURCE] =
+		"INSERT OR IGNORE INTO resources (id, name, sum) VALUES (?1, ?2, ?3)",
+	[NEAP_SQLITE_STATE] = "UPDATE state SET version = ?1, objects = ?2, digest = ?3, "
+			      "sum = ?4 WHERE id = 1",
 };
 
-/* From nothing to format 1, from 1 to 2, and so on: one transaction each. */
-static const char *const steps[FORMAT] = {
-	"CREATE TABLE resources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE objects (id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, "
-	"version INTEGER NOT NULL, sum INTEGER NOT NULL, meta BLOB NOT NULL, "
-	"text BLOB NOT NULL);"
-	"CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT "
-	"NULL);"
-	"INSERT INTO state (id, version) VALUES (1, 0);",
-};
-
-struct neap_sqlite_file {
-	sqlite3 *db;
-	sqlite3_stmt *statements[STATEMENTS];
-	char path[256];
-};
-
-/* FNV-1a over words; it only has to tell accidents. */
-static int64_t sum_of(const struct neap_object *object)
+int neap_sqlite_damaged(const struct neap_sqlite_file *file, const char *what,
+			struct neap_error *err)
 {
-	size_t len = (size_t)object->meta_len + object->text_len, i;
-	uint64_t sum = 14695981039346656037u ^ (uint64_t)object->version, word;
-
-	for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
-		memcpy(&word, object->block + i, sizeof(word));
-		sum = (sum ^ word) * 1099511628211u;
-		sum ^= sum >> 29;
-	}
-	for (; i < len; i++)
-		sum = (sum ^ (unsigned char)object->block[i]) * 1099511628211u;
-	return (int64_t)(sum & INT64_MAX);
-}
-
-static int damaged(const struct neap_sqlite_file *file, const char *what,
-		   struct neap_error *err)
-{
-	return neap_error_set(err, NEAP_EINVAL,
-			      "%s is damaged (%s): move it away, start neapd anew, then "
-			      "restore a backup (neapctl restore FILE)",
-			      file->path, what);
+	return neap_error_set(
+		err, NEAP_EINVAL,
+		"%s is damaged (%s): set it aside with neapd --new-store, start "
+		"neapd, and restore a backup (neapctl restore FILE)",
+		file->path, what);
 }
 
 /* What became of a call, by SQLite's code. */
-static int failed(struct neap_sqlite_file *file, int code, struct neap_error *err)
+int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
+		       struct neap_error *err)
 {
 	const char *text = sqlite3_errmsg(file->db);
 
@@ -80,7 +48,9 @@ static int failed(struct neap_sqlite_file *file, int code, struct neap_error *er
 		return neap_error_nomem(err);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		return damaged(file, text, err);
+	case SQLITE_ERROR: /* what is asked of a sound file has none of these */
+	case SQLITE_CONSTRAINT:
+		return neap_sqlite_damaged(file, text, err);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return neap_error_set(err, NEAP_ECONFLICT,
@@ -107,16 +77,17 @@ static int failed(struct neap_sqlite_file *file, int code, struct neap_error *er
 	}
 }
 
-static int run(struct neap_sqlite_file *file, const char *sql, struct neap_error *err)
+int neap_sqlite_run(struct neap_sqlite_file *file, const char *sql,
+		    struct neap_error *err)
 {
 	int code = sqlite3_exec(file->db, sql, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? 0 : failed(file, code, err);
+	return code == SQLITE_OK ? 0 : neap_sqlite_failed(file, code, err);
 }
 
 /* The one number that a query gives. */
-static int ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret,
-	       struct neap_error *err)
+int neap_sqlite_ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret,
+		    struct neap_error *err)
 {
 	sqlite3_stmt *query = NULL;
 	int code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL);
@@ -128,58 +99,21 @@ static int ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret,
 	(void)sqlite3_finalize(query); /* tells the error of the step again */
 	if (code == SQLITE_ROW)
 		return 0;
-	return code == SQLITE_DONE ? damaged(file, "a row is missing", err)
-				   : failed(file, code, err);
-}
-
-static int migrate(struct neap_sqlite_file *file, struct neap_error *err)
-{
-	int64_t format = 0, application = 0, tables = 0;
-	char sql[96];
-
-	if (ask(file, "PRAGMA application_id", &application, err) < 0 ||
-	    ask(file, "PRAGMA user_version", &format, err) < 0 ||
-	    ask(file, "SELECT count(*) FROM sqlite_master", &tables, err) < 0)
-		return -(int)err->code;
-	if (tables > 0 && application != APPLICATION)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "%s is a database of another program: name another "
-				      "--data-dir, or move it away",
-				      file->path);
-	if (format < 0)
-		return damaged(file, "its format is below zero", err);
-	if (format > FORMAT)
-		return neap_error_set(
-			err, NEAP_EUNSUPPORTED,
-			"%s has format %lld, this neapd knows up to %d: start "
-			"the newer neapd again, or restore a backup of before",
-			file->path, (long long)format, FORMAT);
-	for (; format < FORMAT; format++) {
-		(void)snprintf(sql, sizeof(sql),
-			       "PRAGMA application_id = %d; PRAGMA user_version = %lld;",
-			       APPLICATION, (long long)format + 1);
-		if (run(file, "BEGIN IMMEDIATE", err) < 0)
-			return -(int)err->code;
-		if (run(file, steps[format], err) < 0 || run(file, sql, err) < 0 ||
-		    run(file, "COMMIT", err) < 0) {
-			neap_sqlite_file_undo(file);
-			return -(int)err->code;
-		}
-	}
-	return 0;
+	return code == SQLITE_DONE ? neap_sqlite_damaged(file, "a row is missing", err)
+				   : neap_sqlite_failed(file, code, err);
 }
 
 static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
 {
 	size_t i;
 
-	for (i = 0; i < STATEMENTS; i++) {
+	for (i = 0; i < NEAP_SQLITE_STATEMENTS; i++) {
 		int code = sqlite3_prepare_v3(file->db, texts[i], -1,
 					      SQLITE_PREPARE_PERSISTENT,
 					      &file->statements[i], NULL);
 
 		if (code != SQLITE_OK)
-			return failed(file, code, err);
+			return neap_sqlite_failed(file, code, err);
 	}
 	return 0;
 }
@@ -200,8 +134,8 @@ static int real_path(const char *path, char *real, size_t size, struct neap_erro
 	return 0;
 }
 
-static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
-		     struct neap_error *err)
+static int open_file(struct neap_sqlite_file *file, const struct neap_sqlite_open *what,
+		     int64_t *ret_version, struct neap_error *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
@@ -219,31 +153,40 @@ static int open_file(struct neap_sqlite_file *file, int64_t *ret_version,
 	if (file->db == NULL)
 		return neap_error_nomem(err);
 	if (code != SQLITE_OK)
-		return failed(file, code, err);
+		return neap_sqlite_failed(file, code, err);
 	(void)sqlite3_extended_result_codes(file->db, 1); /* cannot fail on an open one */
 	/* One process has it, so the index of the log can lie in its own memory. */
-	if (run(file, "PRAGMA locking_mode = EXCLUSIVE", err) < 0 ||
-	    run(file, "PRAGMA journal_mode = WAL", err) < 0 ||
-	    run(file, "PRAGMA synchronous = FULL", err) < 0 ||
-	    run(file, "PRAGMA wal_autocheckpoint = 4000", err) < 0 ||
-	    run(file, "PRAGMA journal_size_limit = 33554432", err) < 0 ||
-	    migrate(file, err) < 0 || prepare(file, err) < 0)
+	if (neap_sqlite_run(file,
+			    "PRAGMA locking_mode = EXCLUSIVE;"
+			    "PRAGMA cell_size_check = ON;"
+			    "PRAGMA journal_mode = WAL;"
+			    "PRAGMA synchronous = FULL;"
+			    "PRAGMA wal_autocheckpoint = 4000;"
+			    "PRAGMA journal_size_limit = 33554432",
+			    err) < 0 ||
+	    neap_sqlite_migrate(file, what, err) < 0)
 		return -(int)err->code;
-	return ask(file, "SELECT version FROM state WHERE id = 1", ret_version, err);
+	if (file->format < NEAP_SQLITE_FORMAT)
+		return neap_sqlite_ask(file, "SELECT version FROM state WHERE id = 1",
+				       ret_version, err);
+	if (prepare(file, err) < 0)
+		return -(int)err->code;
+	return neap_sqlite_state(file, ret_version, err);
 }
 
-int neap_sqlite_file_open(const char *path, struct neap_sqlite_file **ret,
-			  int64_t *ret_version, struct neap_error *err)
+int neap_sqlite_file_open(const struct neap_sqlite_open *what,
+			  struct neap_sqlite_file **ret, int64_t *ret_version,
+			  struct neap_error *err)
 {
 	struct neap_sqlite_file *file = neap_alloc(sizeof(*file));
 	int r;
 
 	if (file == NULL)
 		return neap_error_nomem(err);
-	r = neap_strcopy(file->path, sizeof(file->path), path)
-		    ? open_file(file, ret_version, err)
+	r = neap_strcopy(file->path, sizeof(file->path), what->path)
+		    ? open_file(file, what, ret_version, err)
 		    : neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
-				     path);
+				     what->path);
 	if (r < 0) {
 		neap_sqlite_file_close(file);
 		return r;
@@ -252,128 +195,26 @@ int neap_sqlite_file_open(const char *path, struct neap_sqlite_file **ret,
 	return 0;
 }
 
+const char *neap_sqlite_file_id(const struct neap_sqlite_file *file)
+{
+	return file->id;
+}
+
+int neap_sqlite_file_format(const struct neap_sqlite_file *file)
+{
+	return (int)file->format;
+}
+
 void neap_sqlite_file_close(struct neap_sqlite_file *file)
 {
 	size_t i;
 
 	if (file == NULL)
 		return;
-	for (i = 0; i < STATEMENTS; i++)
+	for (i = 0; i < NEAP_SQLITE_STATEMENTS; i++)
 		(void)sqlite3_finalize(file->statements[i]);
 	(void)sqlite3_close(file->db); /* whatever it says, there is nothing left to do */
 	free(file);
-}
-
-/* --- loading --- */
-
-static int load_row(struct neap_sqlite_file *file, sqlite3_stmt *query,
-		    struct neap_object **ret, struct neap_error *err)
-{
-	const void *meta = sqlite3_column_blob(query, 3);
-	size_t meta_len = (size_t)sqlite3_column_bytes(query, 3);
-	const void *text = sqlite3_column_blob(query, 4);
-	size_t text_len = (size_t)sqlite3_column_bytes(query, 4);
-	struct neap_object *object;
-	char what[64];
-	int r;
-
-	(void)snprintf(what, sizeof(what), "object %lld",
-		       (long long)sqlite3_column_int64(query, 0));
-	r = neap_object_restore(meta != NULL ? meta : "", meta_len,
-				text != NULL ? text : "", text_len,
-				sqlite3_column_int64(query, 1), &object, err);
-	if (r == -NEAP_ENOMEM)
-		return r;
-	if (r < 0)
-		return damaged(file, what, err);
-	if (sum_of(object) != sqlite3_column_int64(query, 2)) {
-		neap_object_unref(object);
-		return damaged(file, what, err);
-	}
-	*ret = object;
-	return 0;
-}
-
-/* Those without objects too: their numbers are taken. */
-static int load_resources(struct neap_sqlite_file *file, neap_sqlite_load *load,
-			  void *arg, struct neap_error *err)
-{
-	sqlite3_stmt *query = NULL;
-	int code = sqlite3_prepare_v2(file->db, "SELECT id, name FROM resources", -1,
-				      &query, NULL);
-	int r = 0;
-
-	while (r == 0 && (code == SQLITE_OK || code == SQLITE_ROW)) {
-		const char *name;
-
-		code = sqlite3_step(query);
-		if (code != SQLITE_ROW)
-			break;
-		name = (const char *)sqlite3_column_text(query, 1);
-		r = name == NULL ? neap_error_nomem(err)
-				 : load(arg, sqlite3_column_int64(query, 0), name, 0,
-					NULL, err);
-	}
-	if (r == 0 && code != SQLITE_DONE)
-		r = failed(file, code, err);
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
-	return r;
-}
-
-int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
-			  void *arg, struct neap_error *err)
-{
-	static const char sql[] =
-		"SELECT o.id, o.version, o.sum, o.meta, o.text, o.resource, r.name "
-		"FROM objects o LEFT JOIN resources r ON r.id = o.resource";
-	sqlite3_stmt *query = NULL;
-	int r = load_resources(file, load, arg, err), code;
-
-	if (r < 0)
-		return r;
-	code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL);
-	while (code == SQLITE_OK || code == SQLITE_ROW) {
-		struct neap_object *object = NULL;
-		const char *name;
-
-		code = sqlite3_step(query);
-		if (code != SQLITE_ROW)
-			break;
-		name = (const char *)sqlite3_column_text(query, 6);
-		r = name == NULL ? damaged(file, "an object of no resource", err)
-				 : load_row(file, query, &object, err);
-		if (r == 0)
-			r = load(arg, sqlite3_column_int64(query, 5), name,
-				 sqlite3_column_int64(query, 0), object, err);
-		if (r < 0)
-			break;
-	}
-	if (r == 0 && code != SQLITE_DONE)
-		r = failed(file, code, err);
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
-	return r;
-}
-
-int neap_sqlite_file_check(struct neap_sqlite_file *file, struct neap_error *err)
-{
-	sqlite3_stmt *query = NULL;
-	int code = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(1)", -1, &query,
-				      NULL);
-	const char *text;
-	int r;
-
-	if (code == SQLITE_OK)
-		code = sqlite3_step(query);
-	if (code != SQLITE_ROW) {
-		r = failed(file, code, err);
-	} else {
-		text = (const char *)sqlite3_column_text(query, 0);
-		r = text == NULL              ? neap_error_nomem(err)
-		    : strcmp(text, "ok") != 0 ? damaged(file, text, err)
-					      : 0;
-	}
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
-	return r;
 }
 
 /* --- commits --- */
@@ -382,7 +223,8 @@ int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err
 {
 	/* One that could not be taken back for want of memory. */
 	neap_sqlite_file_undo(file);
-	return run(file, "BEGIN IMMEDIATE", err);
+	file->pending = file->totals;
+	return neap_sqlite_run(file, "BEGIN IMMEDIATE", err);
 }
 
 static int step(struct neap_sqlite_file *file, sqlite3_stmt *statement, int code,
@@ -391,56 +233,107 @@ static int step(struct neap_sqlite_file *file, sqlite3_stmt *statement, int code
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
 	(void)sqlite3_reset(statement); /* tells the error of the step again */
-	return code == SQLITE_DONE ? 0 : failed(file, code, err);
+	return code == SQLITE_DONE ? 0 : neap_sqlite_failed(file, code, err);
 }
 
 static int put_resource(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
 			struct neap_error *err)
 {
-	sqlite3_stmt *statement = file->statements[RESOURCE];
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_RESOURCE];
+	int64_t sum = neap_sqlite_sum_resource(row->resource, row->resource_name);
 	int code = sqlite3_bind_int64(statement, 1, row->resource);
 
 	if (code == SQLITE_OK)
 		code = sqlite3_bind_text(statement, 2, row->resource_name, -1,
 					 SQLITE_STATIC);
-	return step(file, statement, code, err);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 3, sum);
+	if (step(file, statement, code, err) < 0)
+		return -(int)err->code;
+	/* None when another write of the resource has made it. */
+	if (sqlite3_changes(file->db) > 0)
+		file->pending.digest += (uint64_t)sum;
+	return 0;
+}
+
+/* The row that was there does not count any more. */
+static int take_off(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
+		    struct neap_error *err)
+{
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_SUM];
+	int code = sqlite3_bind_int64(statement, 1, row->id);
+	bool is_there;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	is_there = code == SQLITE_ROW;
+	if (is_there) {
+		file->pending.digest -= (uint64_t)sqlite3_column_int64(statement, 0);
+		file->pending.objects--;
+	}
+	(void)sqlite3_reset(statement); /* tells the error of the step again */
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return neap_sqlite_failed(file, code, err);
+	if (is_there == row->is_there)
+		return 0;
+	return neap_sqlite_damaged(file,
+				   is_there ? "a new row is there already"
+					    : "a row is not where it was",
+				   err);
 }
 
 int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
 			 struct neap_error *err)
 {
 	const struct neap_object *object = row->object;
-	sqlite3_stmt *statement = file->statements[object != NULL ? PUT : DELETE];
-	int code = sqlite3_bind_int64(statement, 1, row->id);
+	sqlite3_stmt *statement =
+		file->statements[object != NULL ? NEAP_SQLITE_PUT : NEAP_SQLITE_DELETE];
+	int64_t sum = 0;
+	int code;
 
-	if (row->resource_name != NULL && put_resource(file, row, err) < 0)
+	if ((row->resource_name != NULL && put_resource(file, row, err) < 0) ||
+	    take_off(file, row, err) < 0)
 		return -(int)err->code;
+	code = sqlite3_bind_int64(statement, 1, row->id);
 	if (object == NULL)
 		return step(file, statement, code, err);
+	sum = neap_sqlite_sum_row(neap_sum_object(object), row->id, row->resource);
 	if (code == SQLITE_OK)
 		code = sqlite3_bind_int64(statement, 2, row->resource);
 	if (code == SQLITE_OK)
 		code = sqlite3_bind_int64(statement, 3, object->version);
 	if (code == SQLITE_OK)
-		code = sqlite3_bind_int64(statement, 4, sum_of(object));
+		code = sqlite3_bind_int64(statement, 4, sum);
 	if (code == SQLITE_OK)
 		code = sqlite3_bind_blob(statement, 5, object->block,
 					 (int)object->meta_len, SQLITE_STATIC);
 	if (code == SQLITE_OK)
 		code = sqlite3_bind_blob(statement, 6, object->text,
 					 (int)object->text_len, SQLITE_STATIC);
+	file->pending.digest += (uint64_t)sum;
+	file->pending.objects++;
 	return step(file, statement, code, err);
 }
 
 int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
 			 struct neap_error *err)
 {
-	sqlite3_stmt *statement = file->statements[STATE];
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_STATE];
+	const struct neap_sqlite_totals *totals = &file->pending;
 	int code = sqlite3_bind_int64(statement, 1, version);
 
-	if (step(file, statement, code, err) < 0)
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 2, totals->objects);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 3, (int64_t)totals->digest);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(
+			statement, 4, neap_sqlite_sum_state(file->id, version, totals));
+	if (step(file, statement, code, err) < 0 ||
+	    neap_sqlite_run(file, "COMMIT", err) < 0)
 		return -(int)err->code;
-	return run(file, "COMMIT", err);
+	file->totals = file->pending;
+	return 0;
 }
 
 void neap_sqlite_file_undo(struct neap_sqlite_file *file)

@@ -53,6 +53,7 @@ struct sqlite_store {
 	bool is_owed; /* the thread is to be woken with the last of them */
 	int fd;
 	pthread_t thread;
+	bool is_checked; /* the thread's alone */
 	bool has_thread;
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t wake;
@@ -76,6 +77,9 @@ void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operati
 void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err);
 void neap_sqlite_written(struct sqlite_store *sqlite);
 
+/* As neap_store_replace_new. */
+int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_replace **ret,
+			    struct neap_error *err);
 /* Nothing else may be written; NULL is fine. */
 bool neap_sqlite_replace_is_busy(const struct neap_store_replace *replace);
 /* Goes on with a replacement, a piece at a time. */

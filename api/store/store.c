@@ -110,6 +110,17 @@ void neap_store_release(struct neap_store *store)
 	store->backend->hold(store, -1);
 }
 
+int neap_store_replace_new(struct neap_store *store, struct neap_store_replace **ret,
+			   struct neap_error *err)
+{
+	if (store->backend->replace_new == NULL)
+		return neap_error_set(
+			err, NEAP_EUNSUPPORTED,
+			"this store takes no backups: restore them where its "
+			"objects are kept");
+	return store->backend->replace_new(store, ret, err);
+}
+
 int neap_store_fd(const struct neap_store *store)
 {
 	return store->backend->fd(store);

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 
 #include "api/store/index.h"
+#include "api/store/replace.h"
 #include "api/store/store.h"
 #include "engine/base/map.h"
 
@@ -17,6 +18,9 @@ struct neap_store_backend {
 	int (*fd)(const struct neap_store *store);
 	void (*hear)(struct neap_store *store);
 	void (*hold)(struct neap_store *store, int step); /* 1, -1 */
+	/* NULL: it cannot. */
+	int (*replace_new)(struct neap_store *store, struct neap_store_replace **ret,
+			   struct neap_error *err);
 	void (*free)(struct neap_store *store); /* everything but the memory part */
 };
 

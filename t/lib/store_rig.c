@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/store_rig.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,10 +22,10 @@ static void say(void *arg, bool is_problem, const char *text)
 	rig->problems += is_problem;
 }
 
-void store_rig_init(struct store_rig *rig)
+static void init_below(struct store_rig *rig, const char *folder)
 {
 	memset(rig, 0, sizeof(*rig));
-	(void)snprintf(rig->dir, sizeof(rig->dir), "/tmp/neap-store.XXXXXX");
+	(void)snprintf(rig->dir, sizeof(rig->dir), "%s/neap-store.XXXXXX", folder);
 	assert_non_null(mkdtemp(rig->dir));
 	(void)snprintf(rig->file, sizeof(rig->file), "%s/neap.db", rig->dir);
 	rig->config = (struct neap_store_sqlite_config){
@@ -34,6 +35,16 @@ void store_rig_init(struct store_rig *rig)
 		.say = say,
 		.arg = rig,
 	};
+}
+
+void store_rig_init(struct store_rig *rig)
+{
+	init_below(rig, "/tmp");
+}
+
+void store_rig_init_quick(struct store_rig *rig)
+{
+	init_below(rig, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 }
 
 void store_rig_open(struct store_rig *rig)
@@ -50,17 +61,21 @@ void store_rig_close(struct store_rig *rig)
 	rig->store = NULL;
 }
 
+void store_rig_empty(const struct store_rig *rig)
+{
+	DIR *dir = opendir(rig->dir);
+	const struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL)
+		(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	(void)closedir(dir);
+}
+
 void store_rig_done(struct store_rig *rig)
 {
-	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-	char path[128];
-	size_t i;
-
 	store_rig_close(rig);
-	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++) {
-		(void)snprintf(path, sizeof(path), "%s%s", rig->file, ends[i]);
-		(void)unlink(path);
-	}
+	store_rig_empty(rig);
 	(void)rmdir(rig->dir);
 }
 
@@ -82,7 +97,8 @@ int store_rig_teardown(void **state)
 	return 0;
 }
 
-static void answered(void *arg, struct neap_object *object, const struct neap_error *err)
+void store_rig_answered(void *arg, struct neap_object *object,
+			const struct neap_error *err)
 {
 	struct store_answer *answer = arg;
 
@@ -103,7 +119,7 @@ int store_rig_write(struct store_rig *rig, enum neap_store_verb verb, const char
 		.ns = ns,
 		.name = name,
 		.version = version,
-		.done = answer != NULL ? answered : NULL,
+		.done = answer != NULL ? store_rig_answered : NULL,
 		.arg = answer,
 	};
 

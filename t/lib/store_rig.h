@@ -15,8 +15,12 @@ struct store_rig {
 };
 
 void store_rig_init(struct store_rig *rig);
+/* In memory, where there is a place, for thousands of starts. */
+void store_rig_init_quick(struct store_rig *rig);
 void store_rig_open(struct store_rig *rig);
 void store_rig_close(struct store_rig *rig);
+/* No file is left in its folder. */
+void store_rig_empty(const struct store_rig *rig);
 void store_rig_done(struct store_rig *rig);
 /* Both as cmocka wants them: *state is an open one. */
 int store_rig_setup(void **state);
@@ -27,6 +31,9 @@ struct store_answer {
 	int64_t version; /* 0 after a failure */
 	enum neap_code code;
 };
+/* A done whose arg is a struct store_answer. */
+void store_rig_answered(void *arg, struct neap_object *object,
+			const struct neap_error *err);
 /* {"metadata":{"name","namespace"},"spec":{"n":n}} as a write; the return of neap_store_write_take. */
 int store_rig_write(struct store_rig *rig, enum neap_store_verb verb, const char *ns,
 		    const char *name, int n, int64_t version, struct store_answer *answer,

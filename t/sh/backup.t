@@ -121,8 +121,32 @@ before=$(state)
 damaged() { doctor; is $? 1 && has "$(tr '\n' ' ' <"$WORK/said")" "neap.db is damaged"; }
 check "doctor tells it too" damaged
 check "and changes nothing" is "$(state)" "$before"
-mv "$WORK/data/neap.db" "$WORK/damaged"
-check "with the file moved away it starts" start
+check "and tells the way out" has "$(cat "$WORK/said")" "neapd --new-store"
+new_store() { "$BUILD/neapd" --new-store --data-dir "$WORK/data"; }
+check "neapd --new-store" new_store
+check "sets it aside" test -s "$WORK"/data/neap.db.2*Z
+check "then it starts" start
 check "and a backup brings all back" neapctl restore "$WORK/first"
 check "as it was" is "$(text_of a) $(text_of b)" "one two"
+in_use() { ! new_store && has "$(new_store 2>&1)" "in use by another process"; }
+check "not while a neapd has it" in_use
+
+# One that is lost is no new one.
+neapd_end TERM
+lost() # WHAT: it is refused
+{
+	neapd_options --roles api
+	! timeout 20 "$BUILD/neapd" "${OPTIONS[@]}" 2>"$WORK/err" && has "$(cat "$WORK/err")" "neap.db is $1, but there was a store"
+}
+mv "$WORK/data/neap.db" "$WORK/kept"
+check "a missing file is refused" lost missing
+check "and none is made" test ! -e "$WORK/data/neap.db"
+touch "$WORK/data/neap.db"
+check "so is an empty one" lost empty
+rm "$WORK/data/neap.db" "$WORK/data/store"
+touch "$WORK/data/kubeconfig"
+check "and one of a folder of before there was a marker" lost missing
+mv "$WORK/kept" "$WORK/data/neap.db"
+check "put back, it starts" start
+check "and has everything" is "$(text_of a) $(text_of b)" "one two"
 tap_end
