@@ -115,7 +115,7 @@ help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 need-deps:
-	@$(if $(PKG_OK),:,t/deps.sh build)
+	@t/deps.sh $(if $(PKG_OK),--versions,build)
 
 deps:
 	@t/deps.sh
@@ -228,7 +228,9 @@ fuzz: need-deps
 	  SAN=fuzzer-no-link,address,undefined fuzz-programs
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' BUILD=build-fuzz t/fuzz/run.sh $(FUZZ_TARGETS)
 
+# What has no package here is told, and the tests that need it are skipped.
 test: need-deps
+	@t/deps.sh lint docs test || echo 'make test: what needs these is skipped' >&2
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh $(TESTS)
 

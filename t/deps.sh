@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|bench|fuzz|vm|deb|ci]... ; without
-# a group all but fuzz, vm, deb and ci. Quiet when nothing is missing. Go is a peer of the bench only and is never
-# installed: without it that column says so. Group ci is for .ci/run alone, as the package prometheus
-# starts a service.
+# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|test|bench|fuzz|vm|deb]... ; without
+# a group all but fuzz, vm and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether what
+# is there is too old. Go is a peer of the bench only and is never installed: without it that column says so.
+# Of the package prometheus only promtool is wanted: its service is neither started nor enabled.
 set -eu
 
 # group  package  purpose
@@ -42,12 +42,15 @@ vm    cpio                 kernel tests
 deb   dpkg-dev             package
 deb   debootstrap          package tests
 deb   lintian              package tests
-ci    curl                 requests of tests
-ci    jq                   JSON in tests
-ci    prometheus           promtool
-ci    zsh                  completion
-ci    fish                 completion
-ci    kubernetes-client    kubectl
+test  curl                 requests
+test  jq                   JSON
+test  strace               system calls
+test  openssl              certificates
+test  procps               processes
+test  prometheus           promtool
+test  zsh                  completion
+test  fish                 completion
+test  kubernetes-client    kubectl
 '
 # Older ones carry known holes: package, oldest version.
 oldest='
@@ -55,11 +58,50 @@ libevent-dev   2.1.12-stable-8+deb12u1
 liblua5.4-dev  5.4.4-3+deb12u1
 '
 
-groups=${*:-build lint docs bench}
+# A package source that is missing is the usual reason why none has a package.
+remedy()
+{
+	# shellcheck source=/dev/null
+	suite=$(. "${NEAP_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo "${VERSION_CODENAME:-}") || suite=''
+	echo "deps: the package sources of this machine lack it: /etc/apt/sources.list and sources.list.d need" \
+		"component main of the suites ${suite:-CODENAME}, ${suite:-CODENAME}-updates and" \
+		"${suite:-CODENAME}-security; then: apt-get update" >&2
+}
+
+# The version that a source of this machine has, "" for none.
+candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *//p' | grep -vx '(none)' || true; }
+
+# versions PACKAGE...: a refused version fails even when everything is there.
+versions()
+{
+	echo "$oldest" | while read -r package version; do
+		[ -n "$package" ] || continue
+		case " $* " in *" $package "*) ;; *) continue ;; esac
+		have=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || have=none
+		[ "$have" != none ] && dpkg --compare-versions "$have" ge "$version" && continue
+		echo "deps: $package is $have, at least $version is needed (security fixes)" >&2
+		could=$(candidate "$package")
+		if [ -n "$could" ] && dpkg --compare-versions "$could" ge "$version"; then
+			echo "deps: as root, run: apt-get install $package" >&2
+		else
+			remedy
+		fi
+		exit 1
+	done
+}
+
+if [ "${1:-}" = --versions ]; then
+	command -v dpkg-query >/dev/null || exit 0
+	# shellcheck disable=SC2046  # a list of package names
+	versions $(echo "$oldest" | awk 'NF { print $1 }')
+	exit
+fi
+
+groups=${*:-build lint docs test bench}
 for group in $groups; do
 	case $group in
-	build | lint | docs | bench | fuzz | vm | deb | ci) ;;
-	*) echo "deps: no group '$group': build, lint, docs, bench, fuzz, vm, deb, ci" >&2 && exit 2 ;;
+	build | lint | docs | test | bench | fuzz | vm | deb) ;;
+	*) echo "deps: no group '$group': build, lint, docs, test, bench, fuzz, vm, deb" >&2 && exit 2 ;;
 	esac
 done
 if ! command -v dpkg-query >/dev/null; then
@@ -94,25 +136,39 @@ if [ -n "$missing" ]; then
 	fi
 	export DEBIAN_FRONTEND=noninteractive
 	echo "deps: installing$missing"
-	# shellcheck disable=SC2086
+	case "$missing " in
+	*' prometheus '*) [ ! -d /run/systemd/system ] || systemctl mask --runtime -q prometheus ;;
+	esac
+	failed=0
+	# shellcheck disable=SC2086  # a list of package names
 	if ! apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1; then
-		apt-get update -qq
+		apt-get update -qq || failed=1
+		# What there is none of must not keep the others away.
+		found='' lost=''
+		for package in $missing; do
+			if [ -n "$(candidate "$package")" ]; then found="$found $package"; else lost="$lost $package"; fi
+		done
 		# shellcheck disable=SC2086
-		apt-get install -y -qq --no-install-recommends $missing >/dev/null || {
-			echo "deps: apt-get could not install$missing" >&2
-			exit 1
+		[ -z "$found" ] || apt-get install -y -qq --no-install-recommends $found >/dev/null || {
+			echo "deps: apt-get could not install$found" >&2
+			failed=1
 		}
+		if [ -n "$lost" ]; then
+			echo "deps: no such package:$lost" >&2
+			remedy
+			failed=1
+		fi
 	fi
+	case "$missing " in
+	*' prometheus '*)
+		[ ! -d /run/systemd/system ] || {
+			systemctl disable -q prometheus
+			systemctl unmask --runtime -q prometheus
+		} || true # it may not have been installed
+		;;
+	esac
+	[ "$failed" = 0 ] || exit 1
 fi
 
-# A refused version fails even when everything is there.
-echo "$oldest" | while read -r package version; do
-	[ -n "$package" ] || continue
-	case " $(echo "$wanted" | tr '\n' ' ') " in *" $package "*) ;; *) continue ;; esac
-	have=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || have=none
-	if [ "$have" = none ] || ! dpkg --compare-versions "$have" ge "$version"; then
-		echo "deps: $package is $have, at least $version is needed (security fixes):" \
-			"apt-get update && apt-get install $package" >&2
-		exit 1
-	fi
-done
+# shellcheck disable=SC2086
+versions $wanted
