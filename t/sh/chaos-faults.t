@@ -155,7 +155,8 @@ check "an upload is refused" not neapctl policy put "$WORK/extra.lua"
 check "with the reason" has "$(cat "$WORK/put")" "No space left"
 check "a workload runs" neapctl run --qos BE --name full -- true
 check "with a line about its record" told "No space left"
-check "nothing else" few 3
+# The store has two lines of its own, when its time comes meanwhile.
+check "nothing else" few 5
 rm "$WORK/data/filler"
 check "with room again an upload goes" neapctl policy put "$WORK/extra.lua"
 check "and is taken away" neapctl policy delete qos/extra
