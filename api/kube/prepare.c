@@ -105,16 +105,20 @@ int call_shape_up(struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
+	bool is_over;
 
 	if (call_check_bounds(call, object, before) < 0 ||
 	    call_decode(call, kind->kind, call->target.version, kind->schema,
 			kind->is_custom, object) < 0)
 		return -1;
-	if (!neap_kube_view_store(kind->view, object) ||
-	    !neap_schema_default(stored->schema, object) ||
-	    (stored->complete && !stored->complete(object)))
+	if (!neap_kube_view_store(kind->view, object))
 		return nomem(call);
-	return 0;
+	if (!neap_schema_default_told(stored->schema, object, &is_over))
+		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
+						"filling in the defaults of this object "
+						"takes too long, or makes too many")
+			       : nomem(call);
+	return stored->complete && !stored->complete(object) ? nomem(call) : 0;
 }
 
 int call_check(struct call *call, const json_t *object, const json_t *before)

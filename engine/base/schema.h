@@ -20,10 +20,10 @@
 #define NEAP_SCHEMA_NODES_MAX 20000
 #define NEAP_SCHEMA_DEPTH_MAX 64
 /* Bytes of the compiled patterns of one such schema. */
-#define NEAP_SCHEMA_CODE_MAX (16 * 1024 * 1024)
-/* Steps of one call that fills in defaults or checks: about half a second. An object and a schema that
- * need more are refused. */
-#define NEAP_SCHEMA_WORK_MAX (64 * 1000 * 1000)
+#define NEAP_SCHEMA_CODE_MAX (4 * 1024 * 1024)
+/* Steps of one call that fills in defaults or checks: some 40 ms. An object and a schema that need more are
+ * refused. */
+#define NEAP_SCHEMA_WORK_MAX (4 * 1000 * 1000)
 /* Bytes of JSON that one call fills in as defaults. */
 #define NEAP_SCHEMA_DEFAULTS_MAX (1024 * 1024)
 
@@ -192,6 +192,9 @@ enum neap_schema_unknown {
 bool neap_schema_prune(const struct neap_schema *schema, json_t *object,
 		       void (*unknown)(void *arg, const char *path), void *arg);
 bool neap_schema_default(const struct neap_schema *schema, json_t *object);
+/* The same. When it returns false, *ret_is_over says whether a ceiling was the reason, and not memory. */
+bool neap_schema_default_told(const struct neap_schema *schema, json_t *object,
+			      bool *ret_is_over);
 /* Types, required fields, limits, enums, patterns, formats, duplicates in sets and maps, what stands around
  * types. Adds to causes. False without memory: a cause then says so, too, and not all was checked. */
 bool neap_schema_check(const struct neap_schema *schema, const json_t *object,

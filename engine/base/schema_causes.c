@@ -137,16 +137,23 @@ char *schema_show(const json_t *value, char *buf, size_t size)
 
 /* --- causes --- */
 
+/* Nothing more is told: what it would say need not be made. */
+static bool is_full(struct neap_causes *causes)
+{
+	if (causes->count < NEAP_SCHEMA_CAUSES_MAX)
+		return false;
+	causes->more++;
+	return true;
+}
+
 void schema_causes_vadd(struct neap_causes *causes, const char *reason, const char *field,
 			const char *fmt, va_list args)
 {
 	struct neap_cause *cause;
 	int len;
 
-	if (causes->count == NEAP_SCHEMA_CAUSES_MAX) {
-		causes->more++;
+	if (is_full(causes))
 		return;
-	}
 	cause = &causes->list[causes->count++];
 	cause->reason = reason;
 	(void)neap_strcopy(cause->field, sizeof(cause->field), field); /* cut is fine */
@@ -179,6 +186,8 @@ void neap_causes_invalid(struct neap_causes *causes, const char *field,
 	char shown[VALUE_MAX], detail[512];
 	va_list args;
 
+	if (is_full(causes))
+		return;
 	va_start(args, fmt);
 	(void)vsnprintf(detail, sizeof(detail), fmt, args);
 	va_end(args);
@@ -202,6 +211,8 @@ void neap_causes_forbidden(struct neap_causes *causes, const char *field, const 
 	char detail[512];
 	va_list args;
 
+	if (is_full(causes))
+		return;
 	va_start(args, fmt);
 	(void)vsnprintf(detail, sizeof(detail), fmt, args);
 	va_end(args);
@@ -215,6 +226,8 @@ void neap_causes_unsupported(struct neap_causes *causes, const char *field,
 	struct shown text = {.buf = list, .size = sizeof(list)};
 	size_t i;
 
+	if (is_full(causes))
+		return;
 	for (i = 0; values != NULL && values[i] != NULL && !text.is_cut; i++) {
 		if (i > 0)
 			(void)put(&text, ", ", 2);

@@ -337,11 +337,21 @@ static void check_by_type(struct schema_checker *checker,
 	}
 }
 
+/* The innermost value comes first. */
+static NOT_IN_FRAME void note_end(struct schema_checker *checker,
+				  const struct schema_step *at)
+{
+	if (checker->is_spent && checker->ended[0] == '\0')
+		(void)schema_path(at, checker->ended, sizeof(checker->ended));
+}
+
 void schema_check_value(struct schema_checker *checker, const struct neap_schema *schema,
 			const json_t *value, const struct schema_step *at)
 {
-	if (!schema_spend(checker, VISIT_STEPS))
+	if (!schema_spend(checker, VISIT_STEPS)) {
+		note_end(checker, at);
 		return;
+	}
 	if (json_is_null(value) && schema->is_nullable)
 		return;
 	if (!has_type(schema, value)) {
@@ -352,6 +362,8 @@ void schema_check_value(struct schema_checker *checker, const struct neap_schema
 	if (schema->values != NULL || schema->values_json != NULL)
 		check_enum(checker, schema, value, at);
 	schema_check_logic(checker, schema, value, at);
+	if (checker->is_spent)
+		note_end(checker, at);
 }
 
 bool schema_check_within(const struct neap_schema *schema, const json_t *object,
@@ -367,9 +379,9 @@ bool schema_check_within(const struct neap_schema *schema, const json_t *object,
 		neap_causes_add(causes, "InternalError", "",
 				"Internal error: out of memory");
 	} else if (checker.is_spent) {
-		neap_causes_add(causes, "FieldValueInvalid", "",
+		neap_causes_add(causes, "FieldValueInvalid", checker.ended,
 				"Invalid value: checking this object against its schema "
-				"takes too long");
+				"takes too long: it ended here");
 	}
 	return !checker.is_short;
 }

@@ -9,9 +9,10 @@
 struct schema_checker {
 	struct neap_causes *causes; /* NULL: what fails is only counted */
 	size_t failed;
-	uint64_t *work; /* that may still be done */
-	bool is_spent;  /* it was more */
-	bool is_short;  /* of memory */
+	uint64_t *work;  /* that may still be done */
+	bool is_spent;   /* it was more */
+	char ended[256]; /* where it was spent */
+	bool is_short;   /* of memory */
 	struct schema_matcher matcher;
 };
 

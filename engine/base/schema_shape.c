@@ -124,18 +124,23 @@ bool neap_schema_prune(const struct neap_schema *schema, json_t *object,
 
 /* --- defaults --- */
 
+/* Work for a value that is made: it is parsed, checked, written and freed. */
+#define MADE_STEPS 64
+
 struct filler {
 	uint64_t *work;
 	size_t bytes; /* filled in */
+	bool is_over; /* a ceiling */
 };
 
-static bool spend(uint64_t *work, uint64_t steps)
+static bool spend(struct filler *filler, uint64_t steps)
 {
-	if (*work < steps) {
-		*work = 0;
+	if (*filler->work < steps) {
+		*filler->work = 0;
+		filler->is_over = true;
 		return false;
 	}
-	*work -= steps;
+	*filler->work -= steps;
 	return true;
 }
 
@@ -147,7 +152,8 @@ static json_t *make(struct filler *filler, const char *text)
 	json_t *json = NULL;
 
 	filler->bytes += len;
-	if (filler->bytes > NEAP_SCHEMA_DEFAULTS_MAX || !spend(filler->work, 16 + len))
+	filler->is_over |= filler->bytes > NEAP_SCHEMA_DEFAULTS_MAX;
+	if (filler->is_over || !spend(filler, MADE_STEPS + len))
 		return NULL;
 	if (neap_json_parse(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &json, &where) <
 	    0)
@@ -210,7 +216,7 @@ static bool fill_members(struct filler *filler, const struct neap_schema *schema
 
 	if (!has_members(schema))
 		return true;
-	if (!spend(filler->work, 1 + schema->field_count / 4 + json_object_size(object)))
+	if (!spend(filler, 1 + schema->field_count / 4 + json_object_size(object)))
 		return false;
 	if (!fill_fields(filler, schema, object))
 		return false;
@@ -240,7 +246,7 @@ static bool fill_items(struct filler *filler, const struct neap_schema *schema,
 
 	if (child == NULL || schema->type == NEAP_SCHEMA_MAP)
 		return true;
-	if (!spend(filler->work, 1 + json_array_size(list)))
+	if (!spend(filler, 1 + json_array_size(list)))
 		return false;
 	for (i = 0; i < json_array_size(list); i++) {
 		if (json_is_null(json_array_get(list, i)) && child->fallback != NULL &&
@@ -260,7 +266,8 @@ static bool fill_items(struct filler *filler, const struct neap_schema *schema,
 static bool fill(struct filler *filler, const struct neap_schema *schema, json_t *value,
 		 unsigned depth)
 {
-	if (depth > SCHEMA_OBJECT_DEPTH_MAX)
+	filler->is_over |= depth > SCHEMA_OBJECT_DEPTH_MAX;
+	if (filler->is_over)
 		return false;
 	if (json_is_object(value))
 		return fill_members(filler, schema, value, depth);
@@ -277,11 +284,22 @@ bool schema_default_within(const struct neap_schema *schema, json_t *object,
 	return fill(&filler, schema, object, 0);
 }
 
-bool neap_schema_default(const struct neap_schema *schema, json_t *object)
+bool neap_schema_default_told(const struct neap_schema *schema, json_t *object,
+			      bool *ret_is_over)
 {
 	uint64_t work = NEAP_SCHEMA_WORK_MAX;
+	struct filler filler = {.work = &work};
+	bool is_whole = fill(&filler, schema, object, 0);
 
-	return schema_default_within(schema, object, &work);
+	*ret_is_over = filler.is_over;
+	return is_whole;
+}
+
+bool neap_schema_default(const struct neap_schema *schema, json_t *object)
+{
+	bool is_over;
+
+	return neap_schema_default_told(schema, object, &is_over);
 }
 
 /* --- types that Go could not decode --- */
