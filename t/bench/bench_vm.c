@@ -7,7 +7,8 @@
  * The unspent budget: the same function in the same state, called with and without, PAIRS times in
  * turn, median of the paired ratios; the timer of a call has stopped before the next is measured.
  * Runaways: each in a fresh policy, every second one right after another call, when its start on the
- * clock is not known. An argument picks one runaway by name. */
+ * clock is not known. Last, the longest steps that nothing interrupts (t/lib/steps). An argument picks one runaway by
+ * name, or all `steps`. */
 #include <lauxlib.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,14 +19,16 @@
 #include "lua/budget.h"
 #include "lua/policy.h"
 #include "lua/policy_priv.h"
+#include "t/lib/steps.h"
 
-#define ROUNDS       11
-#define CALLS        500000
-#define PAIRS        301
-#define RUNS         21
-#define GOAL         1.2
-#define GOAL_OF_IDLE 1.02
-#define MEMORY       ((size_t)4 << 20)
+#define ROUNDS         11
+#define CALLS          500000
+#define PAIRS          301
+#define RUNS           21
+#define GOAL           1.2
+#define GOAL_OF_IDLE   1.02
+#define STEP_GOAL_MSEC 50
+#define MEMORY         ((size_t)4 << 20)
 
 static double now_nsec(void)
 {
@@ -343,6 +346,21 @@ static void bench_overrun(const struct runaway *row, int64_t budget_usec,
 	(void)fflush(stdout); /* a row is seen as soon as it is there */
 }
 
+/* All of the corpus takes some six minutes. */
+static void bench_steps(bool is_long)
+{
+	struct steps steps;
+
+	steps_run(1, is_long, &steps);
+	for (int i = 0; i < STEPS_LONGEST; i++)
+		(void)printf("P13\tlongest step beyond a budget, ms, of %d: %.60s\t%.1f\t"
+			     "%d\t%s\n",
+			     steps.runs, steps.longest[i].name,
+			     (double)steps.longest[i].usec / 1e3, STEP_GOAL_MSEC,
+			     steps.longest[i].usec <= STEP_GOAL_MSEC * 1000 ? "met"
+									    : "missed");
+}
+
 /* Moving between CPUs changes times by more than a budget costs. */
 static void stay_on_this_cpu(void)
 {
@@ -384,6 +402,8 @@ int main(int argc, char **argv)
 		for (j = 0; j < NEAP_ARRAY_LEN(budgets_usec); j++)
 			bench_overrun(&runaways[i], budgets_usec[j], other);
 	}
+	if (argc < 2 || strcmp(argv[1], "steps") == 0)
+		bench_steps(argc > 1);
 	neap_vm_free(other);
 	return 0;
 }
