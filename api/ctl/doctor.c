@@ -12,7 +12,7 @@
 
 struct doctor_values {
 	const char *config, *run_dir, *data_dir, *user, *group, *kubepods, *listen,
-		*cgroup_root, *sys_root, *output;
+		*cgroup_root, *sys_root, *store, *output;
 };
 
 #define ROW(name, member, value, help)                                                   \
@@ -34,6 +34,8 @@ static const struct neap_option options[] = {
 	    "hierarchies below DIR, not the mounted ones"),
 	ROW("sys-root", sys_root, "DIR",
 	    "another machine's tree, with proc, sys, run and var in it"),
+	ROW("store", store, "FILE",
+	    "look at this file alone: a neap.db that no neapd has, or a backup"),
 	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct doctor_values, output), "json",
 	 "print all of it as JSON"},
 	{""},
@@ -145,6 +147,23 @@ static int print(const struct neap_findings *findings)
 	return r;
 }
 
+static int tell(const struct neap_findings *findings, const char *output)
+{
+	json_t *json;
+	int r;
+
+	if (output == NULL) {
+		r = print(findings);
+	} else {
+		json = neap_findings_json(findings);
+		r = json == NULL ? neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory")
+				 : neap_ctl_print_json_take(json);
+	}
+	if (r == 0 && neap_findings_count(findings, NEAP_FINDING_PROBLEM) > 0)
+		return NEAP_CTL_FAILED;
+	return r;
+}
+
 static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct doctor_values *values = arg;
@@ -152,7 +171,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_auto_free struct neap_doctor *doctor = neap_alloc(sizeof(*doctor));
 	neap_auto_free struct neap_config *config = neap_alloc(sizeof(*config));
 	struct neap_error err = {0};
-	json_t *status = NULL, *json;
+	json_t *status = NULL;
 	int r = neap_ctl_check_output(values->output);
 
 	(void)argc, (void)argv;
@@ -160,6 +179,10 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		return r;
 	if (findings == NULL || doctor == NULL || config == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	if (values->store != NULL) {
+		neap_doctor_file(values->store, findings);
+		return tell(findings, values->output);
+	}
 	if (config_read(values, config, findings, &err) < 0)
 		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
 	doctor->config = config;
@@ -172,21 +195,12 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_doctor_judge(doctor, findings);
 	neap_doctor_done(doctor);
 	json_decref(status);
-	if (values->output == NULL) {
-		r = print(findings);
-	} else {
-		json = neap_findings_json(findings);
-		r = json == NULL ? neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory")
-				 : neap_ctl_print_json_take(json);
-	}
-	if (r == 0 && neap_findings_count(findings, NEAP_FINDING_PROBLEM) > 0)
-		return NEAP_CTL_FAILED;
-	return r;
+	return tell(findings, values->output);
 }
 
 const struct neap_command neap_command_doctor = {
 	.name = "doctor",
-	.usage = "[--config FILE] [-o json]",
+	.usage = "[--config FILE] [--store FILE] [-o json]",
 	.summary = "what neap can use here, what is missing, what others manage",
 	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"
 		"a problem; notes and warnings need nobody.\n",

@@ -96,6 +96,8 @@ void neap_doctor_kubelet(const struct neap_doctor *doctor,
 			 struct neap_findings *findings);
 void neap_doctor_own(const struct neap_doctor *doctor, struct neap_findings *findings);
 void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *findings);
+/* One file that no neapd has: a store, or a backup of one. It stays as it is. */
+void neap_doctor_file(const char *file, struct neap_findings *findings);
 void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *findings);
 
 /* Fills *ret from the facts; root as there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DATA_DIR/neap.db: size, room, and whether it is sound. A copy is looked at, in a folder of our own, so that
- * nothing of it changes and no neapd finds it in use; while one has it, nothing is copied at all. */
+ * DATA_DIR/neap.db, or another file: size, room, and whether it is sound. A copy is looked at, in a folder of
+ * our own, so that nothing of it changes and no neapd finds it in use; while one has it, nothing is copied at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,20 +12,25 @@
 
 #include "api/ctl/doctor.h"
 #include "api/ctl/files.h"
+#include "api/store/backup.h"
+#include "api/store/marker.h"
 #include "api/store/sqlite.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
 #define AS_ROOT "look again as root"
+#define DAMAGED "see 'A damaged or lost file' in doc/operations.md"
 /* What is copied at most, and the room below which is warned. */
 #define COPY_MAX (INT64_C(4) << 30)
 #define ROOM_MIN (INT64_C(128) << 20)
 /* Where SQLite's locks lie. */
 #define LOCK_FIRST INT64_C(0x40000000)
 #define LOCK_BYTES 512
+/* Of what is read at once. */
+#define PIECE ((size_t)1 << 20)
 
 struct looked {
-	char file[192], log[200]; /* neap.db, neap.db-wal */
+	char file[PATH_MAX], log[PATH_MAX + 8]; /* neap.db, neap.db-wal */
 	struct stat st, log_st;
 	int fd;
 	bool has_log;
@@ -45,7 +50,7 @@ static int copy_file(const char *from, const char *to, struct neap_error *err)
 {
 	neap_auto_fd int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	neap_auto_fd int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	neap_auto_free char *piece = neap_alloc(1 << 20);
+	neap_auto_free char *piece = neap_alloc(PIECE);
 
 	if (piece == NULL)
 		return neap_error_nomem(err);
@@ -54,7 +59,7 @@ static int copy_file(const char *from, const char *to, struct neap_error *err)
 	if (out < 0)
 		return neap_error_sys(err, "make %s", to);
 	for (;;) {
-		ssize_t n = read(in, piece, 1 << 20);
+		ssize_t n = read(in, piece, PIECE);
 
 		if (n < 0)
 			return neap_error_sys(err, "read %s", from);
@@ -109,17 +114,16 @@ static void sound_check(const struct looked *looked, const char *size,
 	}
 	if (r == 0)
 		neap_finding_add(findings, NEAP_FINDING_OK, "neap.store", NULL,
-				 "%s is sound: %zu objects, %s, format %d", looked->file,
-				 facts.objects, size, facts.format);
+				 "%s is sound: %zu objects of %zu resources, format %d, "
+				 "version %lld, %s",
+				 looked->file, facts.objects, facts.resources,
+				 facts.format, (long long)facts.version, size);
 	else if (has_changed(looked))
 		neap_finding_add(findings, NEAP_FINDING_NOTE, "neap.store", NULL,
 				 "%s changed while it was looked at", looked->file);
 	else if (r == -NEAP_EINVAL || r == -NEAP_EUNSUPPORTED)
 		neap_finding_add(findings, NEAP_FINDING_PROBLEM, "neap.store",
-				 r == -NEAP_EINVAL
-					 ? "see 'A damaged file' in doc/operations.md"
-					 : NULL,
-				 "%s", err.msg);
+				 r == -NEAP_EINVAL ? DAMAGED : NULL, "%s", err.msg);
 	else
 		neap_finding_add(findings, NEAP_FINDING_NOTE, "neap.store", NULL,
 				 "whether %s is sound cannot be seen: %s", looked->file,
@@ -180,6 +184,25 @@ static void file_check(struct looked *looked, struct neap_findings *findings)
 		sound_check(looked, size, findings);
 }
 
+/* A neap.db that should be there and is not, or is empty. */
+static bool lost_check(const char *dir, const char *file, struct neap_findings *findings)
+{
+	char marker[PATH_MAX], kubeconfig[PATH_MAX];
+	struct neap_store_marker found;
+	struct neap_error err;
+	bool is_used;
+
+	(void)snprintf(marker, sizeof(marker), "%s/store", dir);
+	(void)snprintf(kubeconfig, sizeof(kubeconfig), "%s/kubeconfig", dir);
+	if (neap_store_marker_read(marker, &found, &err) < 0 ||
+	    neap_store_marker_check(&found, file, access(kubeconfig, F_OK) == 0, &is_used,
+				    &err) != -NEAP_EINVAL)
+		return false;
+	neap_finding_add(findings, NEAP_FINDING_PROBLEM, "neap.store", DAMAGED, "%s",
+			 err.msg);
+	return true;
+}
+
 void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *findings)
 {
 	const char *dir = doctor->config->data_dir;
@@ -189,6 +212,8 @@ void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *f
 		return;
 	(void)snprintf(looked.file, sizeof(looked.file), "%s/neap.db", dir);
 	(void)snprintf(looked.log, sizeof(looked.log), "%s-wal", looked.file);
+	if (lost_check(dir, looked.file, findings))
+		return;
 	looked.fd = open(looked.file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (looked.fd < 0 && errno == ENOENT)
 		return; /* no objects yet */
@@ -200,4 +225,66 @@ void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *f
 	file_check(&looked, findings);
 	(void)close(looked.fd);
 	room_check(dir, findings);
+}
+
+/* --- one file --- */
+
+/* As a restore reads it, but for the store that it would go to. */
+static int read_backup(int fd, const char *file, size_t *ret_objects,
+		       int64_t *ret_version, struct neap_error *err)
+{
+	neap_auto_free char *piece = neap_alloc(PIECE);
+	struct neap_backup_reader *reader = NULL;
+	int r = piece == NULL ? neap_error_nomem(err)
+			      : neap_backup_reader_new(NULL, &reader, err);
+	ssize_t n = 1;
+
+	while (r == 0 && n > 0) {
+		n = read(fd, piece, PIECE);
+		r = n < 0 ? neap_error_sys(err, "read")
+			  : neap_backup_reader_feed(reader, piece, (size_t)n, err);
+	}
+	if (r == 0)
+		r = neap_backup_reader_end(reader, ret_version, err);
+	if (r == 0)
+		*ret_objects = neap_backup_reader_objects(reader);
+	neap_backup_reader_free(reader);
+	return r < 0 ? neap_error_wrap(err, "%s", file) : 0;
+}
+
+static void backup_check(int fd, const char *file, const char *size,
+			 struct neap_findings *findings)
+{
+	struct neap_error err = {0};
+	size_t objects = 0;
+	int64_t version = 0;
+
+	if (read_backup(fd, file, &objects, &version, &err) == 0)
+		neap_finding_add(findings, NEAP_FINDING_OK, "neap.backup", NULL,
+				 "%s is a sound backup: %zu objects, version %lld, %s",
+				 file, objects, (long long)version, size);
+	else
+		neap_finding_add(findings, NEAP_FINDING_PROBLEM, "neap.backup", NULL,
+				 "%s", err.msg);
+}
+
+void neap_doctor_file(const char *file, struct neap_findings *findings)
+{
+	struct looked looked = {.fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	char size[32], first = '\0';
+	struct stat st;
+
+	if (looked.fd < 0 || fstat(looked.fd, &st) < 0 ||
+	    !neap_strcopy(looked.file, sizeof(looked.file), file)) {
+		neap_finding_add(findings, NEAP_FINDING_PROBLEM, "neap.store", NULL,
+				 "%s cannot be read: %s", file, strerror(errno));
+	} else if (pread(looked.fd, &first, 1, 0) == 1 && first == '{') {
+		(void)neap_bytes_format_human((int64_t)st.st_size, size, sizeof(size));
+		backup_check(looked.fd, file, size, findings);
+	} else {
+		(void)snprintf(looked.log, sizeof(looked.log), "%s-wal", file);
+		file_check(&looked, findings);
+	}
+	if (looked.fd >= 0)
+		(void)close(looked.fd);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/store/backup_priv.h"
+#include "api/store/sum.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -101,10 +102,13 @@ static int add_line_take(struct neap_backup *backup, json_t *head, const char *m
 		neap_buf_add(out, text, strlen(text) - 1);
 		neap_buf_adds(out, ",\"object\":");
 		neap_buf_add(out, more, more_len);
-		neap_buf_adds(out, "}\n");
 	} else {
-		neap_buf_addf(out, "%s\n", text);
+		neap_buf_add(out, text, strlen(text) - 1);
 	}
+	if (!neap_buf_failed(out))
+		neap_buf_addf(out, NEAP_BACKUP_SUM,
+			      neap_sum_bytes(NEAP_SUM_START, out->data + from,
+					     out->len - from));
 	if (neap_buf_failed(out))
 		return neap_buf_error(out, "a backup", err);
 	return neap_backup_digest_add(&backup->digest, out->data + from, out->len - from,

@@ -24,7 +24,7 @@ void neap_backup_free(struct neap_backup *backup);
 
 struct neap_backup_reader;
 
-/* What is read is added to replace, which is borrowed. */
+/* What is read is added to replace, which is borrowed; NULL: it is only read. */
 int neap_backup_reader_new(struct neap_store_replace *replace,
 			   struct neap_backup_reader **ret, struct neap_error *err);
 /* The next bytes, cut anywhere. NEAP_EINVAL names the line, NEAP_EUNSUPPORTED is a newer format; after an
@@ -34,6 +34,8 @@ int neap_backup_reader_feed(struct neap_backup_reader *reader, const char *bytes
 /* Whether it was whole. *ret_version: of the store when the backup was made. */
 int neap_backup_reader_end(struct neap_backup_reader *reader, int64_t *ret_version,
 			   struct neap_error *err);
+/* Of those read so far. */
+size_t neap_backup_reader_objects(const struct neap_backup_reader *reader);
 void neap_backup_reader_free(struct neap_backup_reader *reader);
 
 #endif

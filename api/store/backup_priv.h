@@ -4,10 +4,17 @@
 #ifndef NEAP_API_STORE_BACKUP_PRIV_H
 #define NEAP_API_STORE_BACKUP_PRIV_H
 
+#include <inttypes.h>
+
 #include "engine/base/buf.h"
 #include "engine/base/sha256.h"
 
 #define NEAP_BACKUP_FORMAT 1
+
+/* Behind each line: the check sum of what stands before it on that line, so that what is damaged is found where it
+ * stands. Backups of before have none. */
+#define NEAP_BACKUP_SUM     ",\"sum\":\"%016" PRIx64 "\"}\n"
+#define NEAP_BACKUP_SUM_LEN 27
 
 /* SHA-256 of each line with the digest of the lines before in front of it; of none: zeros. */
 struct neap_backup_digest {

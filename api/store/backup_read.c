@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reading: a line at a time, each checked as if an enemy had written it, as a file can be anybody's. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/store/backup.h"
 #include "api/store/backup_priv.h"
+#include "api/store/sum.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
@@ -19,6 +21,7 @@ struct neap_backup_reader {
 	struct neap_backup_digest digest;
 	struct neap_buf line; /* not whole yet */
 	enum part part;
+	bool has_sums;
 	size_t lines;
 	int64_t version, wanted, objects;
 	struct neap_error err; /* of a broken one */
@@ -45,6 +48,11 @@ void neap_backup_reader_free(struct neap_backup_reader *reader)
 	neap_buf_done(&reader->digest.buf);
 	neap_buf_done(&reader->line);
 	free(reader);
+}
+
+size_t neap_backup_reader_objects(const struct neap_backup_reader *reader)
+{
+	return (size_t)reader->objects;
 }
 
 static int damaged(const struct neap_backup_reader *reader, const char *what,
@@ -112,6 +120,20 @@ static const char **fields_of(const json_t *list, struct neap_error *err)
 	return fields;
 }
 
+static int add_object(struct neap_backup_reader *reader, const char *resource,
+		      json_t *object, const char *const *fields, struct neap_error *err)
+{
+	struct neap_object *made = NULL;
+	int r;
+
+	if (reader->replace != NULL)
+		return neap_store_replace_add_take(reader->replace, resource, object,
+						   fields, err);
+	r = neap_object_new_take(object, fields, 1, &made, err);
+	neap_object_unref(made);
+	return r;
+}
+
 static int read_object(struct neap_backup_reader *reader, json_t *tree,
 		       struct neap_error *err)
 {
@@ -126,8 +148,7 @@ static int read_object(struct neap_backup_reader *reader, json_t *tree,
 		return damaged(reader, "there are more objects than the head says", err);
 	fields = fields_of(json_object_get(tree, "fields"), &why);
 	if (fields != NULL &&
-	    neap_store_replace_add_take(reader->replace, resource, json_incref(object),
-					fields, &why) == 0)
+	    add_object(reader, resource, json_incref(object), fields, &why) == 0)
 		reader->objects++;
 	free(fields);
 	if (why.code == NEAP_OK)
@@ -156,6 +177,26 @@ static int read_end(struct neap_backup_reader *reader, const json_t *tree,
 	return 0;
 }
 
+/* The head says whether there are sums. */
+static int check_sum(struct neap_backup_reader *reader, const char *line, size_t len,
+		     struct neap_error *err)
+{
+	size_t before = len > NEAP_BACKUP_SUM_LEN ? len - NEAP_BACKUP_SUM_LEN : 0;
+	const char *sum = line + before;
+	bool has_sum = before > 0 && strncmp(sum, ",\"sum\":\"", 8) == 0;
+	char wanted[NEAP_BACKUP_SUM_LEN + 1];
+
+	if (reader->part == HEAD)
+		reader->has_sums = has_sum;
+	if (!has_sum && !reader->has_sums)
+		return 0;
+	(void)snprintf(wanted, sizeof(wanted), NEAP_BACKUP_SUM,
+		       neap_sum_bytes(NEAP_SUM_START, line, before));
+	return has_sum == reader->has_sums && memcmp(sum, wanted, len - before) == 0
+		       ? 0
+		       : damaged(reader, "its check sum is another", err);
+}
+
 static int read_line(struct neap_backup_reader *reader, const char *line, size_t len,
 		     struct neap_error *err)
 {
@@ -166,6 +207,8 @@ static int read_line(struct neap_backup_reader *reader, const char *line, size_t
 	reader->lines++;
 	if (reader->part == ENDED)
 		return damaged(reader, "this stands behind the end", err);
+	if (check_sum(reader, line, len, err) < 0)
+		return -(int)err->code;
 	r = neap_json_parse(line, len - 1, 0, &tree, &where);
 	if (r == -NEAP_ENOMEM)
 		return neap_error_nomem(err);

@@ -60,7 +60,7 @@ check "the log tells of it" grep -q "restored a backup: 1 objects created" "$WOR
 
 head -c -20 "$WORK/first" >"$WORK/cut"
 sed 's/two/2wo/' "$WORK/first" >"$WORK/edited"
-sed '1s/"neapBackup":1/"neapBackup":9/' "$WORK/first" >"$WORK/newer"
+sed '1s/"neapBackup":1/"neapBackup":9/; 1s/,"sum":"[0-9a-f]*"//' "$WORK/first" >"$WORK/newer"
 config PUT a kept >/dev/null
 for bad in cut:"cut off" edited:"is damaged" newer:"newer neap" ../../etc/passwd:"no backup of neap"; do
 	file=$WORK/${bad%%:*}
@@ -133,6 +133,21 @@ check "not while a neapd has it" in_use
 
 # One that is lost is no new one.
 neapd_end TERM
+file_says() # FILE STATUS TEXT: doctor about one file
+{
+	neapctl doctor --store "$1" >"$WORK/said"
+	is $? "$2" && has "$(tr -s ' \n' ' ' <"$WORK/said")" "$3"
+}
+before=$(state)
+check "doctor --store: a file at rest" file_says "$WORK/data/neap.db" 0 "resources, format 2, version"
+check "as JSON" has "$(neapctl doctor --store "$WORK/data/neap.db" -o json)" '"problems": 0'
+check "an older one" file_says t/cases/store/format-1/neap.db 0 "13 objects of 5 resources, format 1, version 15"
+check "a damaged one" file_says "$(echo "$WORK"/data/neap.db.2*Z)" 1 "is damaged"
+check "a backup" file_says "$WORK/first" 0 "is a sound backup"
+check "a damaged backup, with its line" file_says "$WORK/edited" 1 "its check sum is another"
+check "one that is cut" file_says "$WORK/cut" 1 "cut off"
+check "one that is not there" file_says "$WORK/none" 1 "cannot be read"
+check "and nothing has changed" is "$(state)" "$before"
 lost() # WHAT: it is refused
 {
 	neapd_options --roles api
