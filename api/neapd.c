@@ -226,7 +226,8 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	    neap_daemon_look_start(daemon, err) < 0)
 		return -(int)err->code;
 	return neap_metrics_new(daemon->http, &functions, daemon->live,
-				&daemon->config.open_metrics, &daemon->metrics, err);
+				&daemon->config.open_metrics, &daemon->turns,
+				&daemon->metrics, err);
 }
 
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
@@ -461,7 +462,7 @@ int main(int argc, char **argv)
 		daemon_done(&daemon);
 		return EXIT_FAILURE;
 	}
-	(void)event_base_dispatch(daemon.base);
+	neap_turns_run(daemon.base, &daemon.turns);
 	daemon_done(&daemon);
 	return daemon.exit_status;
 }

@@ -20,7 +20,7 @@ api/task         : engine/base api/task : libevent
 api/http         : engine api/http : libevent openssl
 api/kube         : engine api/kube api/http api/store api/task : libyaml libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
-api/control      : engine lua api/control api/http api/policy api/store :
+api/control      : engine lua api/control api/http api/policy api/store api/task :
 api/extender     : engine lua api/extender api/http api/schedule api/store :
 api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/run api/store :

@@ -20,6 +20,12 @@
 
 static struct neap_look *look;
 
+static struct neap_decide *decide_of(void *arg, const struct neap_pod *pod)
+{
+	(void)arg;
+	return neap_scheduler_decide(schedule_scheduler, pod);
+}
+
 static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_not)
 {
 	const struct kube_rig *rig = arg;
@@ -34,7 +40,7 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 
 static int setup(void **state)
 {
-	struct neap_look_source source = {.view = view_of};
+	struct neap_look_source source = {.view = view_of, .decide = decide_of};
 	struct neap_error err = {0};
 
 	assert_int_equal(schedule_setup(state), 0);

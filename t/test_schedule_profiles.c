@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "api/schedule/config.h"
+#include "api/schedule/view.h"
+#include "engine/cluster/cluster.h"
 #include "t/lib/schedule_rig.h"
 
 #define HEAD                                                                             \
@@ -107,6 +109,35 @@ static void test_by_the_name_of_the_pod(void **state)
 			      "0/2 nodes are available: 2 node(s) didn't match Pod's "
 			      "node affinity/selector.");
 	wants_event(rig, "three", "FailedScheduling", "pack");
+}
+
+/* So do those who look at it, and those who bind for others. */
+static void test_view_by_the_name_of_the_pod(void **state)
+{
+	static const struct {
+		const char *pod, *scheduler;
+		bool is_first;
+	} rows[] = {{"one", "spread", true},
+		    {"two", "pack", false},
+		    {"three", "of-others", true}};
+	struct kube_rig *rig = *state;
+	struct neap_schedule_view view;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		add_pod(rig, rows[i].pod, rows[i].scheduler, "");
+	(void)schedule_wait_node(rig, "one");
+	(void)schedule_wait_node(rig, "two");
+	assert_true(neap_scheduler_view(schedule_scheduler, &view));
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_pod *pod =
+			neap_cluster_find_pod(view.cluster, "default", rows[i].pod);
+
+		assert_non_null(pod);
+		if ((neap_scheduler_decide(schedule_scheduler, pod) == view.decide) !=
+		    rows[i].is_first)
+			fail_msg("%s is not decided by %s", rows[i].pod,
+				 rows[i].scheduler);
+	}
 }
 
 /* The names that neapd has without a file are nobody's then. */
@@ -207,9 +238,9 @@ static void test_volumes_come_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(by_the_name_of_the_pod), TEST(no_other_names),
-		TEST(other_settings),         TEST(without_profiles),
-		TEST(volumes_come_later),
+		TEST(by_the_name_of_the_pod), TEST(view_by_the_name_of_the_pod),
+		TEST(no_other_names),         TEST(other_settings),
+		TEST(without_profiles),       TEST(volumes_come_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

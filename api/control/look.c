@@ -170,9 +170,9 @@ static bool read_ask(struct neap_http_request *request, struct look_ask *ret,
 }
 
 /* False: not answered yet, and why. */
-static bool explain(const struct neap_look_view *view, struct neap_pod *pod,
-		    const struct look_ask *ask, struct neap_http_request *request,
-		    struct neap_error *err)
+static bool explain(const struct neap_look *look, struct neap_look_view *view,
+		    struct neap_pod *pod, const struct look_ask *ask,
+		    struct neap_http_request *request, struct neap_error *err)
 {
 	const struct neap_cluster_node *node =
 		ask->node ? neap_cluster_find_node(view->cluster, ask->node) : NULL;
@@ -183,6 +183,7 @@ static bool explain(const struct neap_look_view *view, struct neap_pod *pod,
 				     ask->node);
 		return false;
 	}
+	view->decide = look->source.decide(look->source.arg, pod);
 	if (look_explain_json(view, pod, ask, &body, err) < 0)
 		return false;
 	answer_take(request, body);
@@ -209,7 +210,7 @@ static void get_pod(void *arg, struct neap_http_request *request)
 		(void)neap_error_set(&err, NEAP_ENOTFOUND,
 				     "there is no pod %.63s/%.128s that waits or runs",
 				     ns, name);
-	else if (explain(&view, pod, &ask, request, &err))
+	else if (explain(arg, &view, pod, &ask, request, &err))
 		return;
 	neap_http_answer_error(request, &err);
 }
@@ -240,7 +241,7 @@ static void get_reservation(void *arg, struct neap_http_request *request)
 		(void)neap_error_set(&err, NEAP_EINVAL, "%s",
 				     reserve->trouble ? reserve->trouble
 						      : "it cannot be read");
-	else if (explain(&view, reserve->pod, &ask, request, &err))
+	else if (explain(arg, &view, reserve->pod, &ask, request, &err))
 		return;
 	neap_http_answer_error(request, &err);
 }

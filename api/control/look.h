@@ -12,6 +12,7 @@
 
 struct neap_cluster;
 struct neap_decide;
+struct neap_pod;
 
 /* Nodes of one answer, where the client does not say, and at most. */
 #define NEAP_LOOK_NODES           20
@@ -31,6 +32,8 @@ struct neap_look_source {
 	void *arg;
 	/* As it is now; false, with the reason, borrowed: not now, or there is none here. */
 	bool (*view)(void *arg, struct neap_look_view *ret, const char **ret_why_not);
+	/* Of a view that there is: by whose settings the pod is placed, instead of its decide. */
+	struct neap_decide *(*decide)(void *arg, const struct neap_pod *pod);
 };
 
 struct neap_look;

@@ -16,6 +16,7 @@ struct neap_metrics {
 	struct neap_control_node node;
 	struct neap_live *live;
 	const bool *is_open;
+	const struct neap_turns *turns; /* NULL: not told */
 };
 
 struct figure {
@@ -212,6 +213,30 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 		      (long long)end);
 }
 
+static void add_turns(struct neap_buf *out, const struct neap_turns *turns)
+{
+	uint64_t count = 0;
+	size_t i;
+
+	neap_buf_adds(out,
+		      "# HELP neap_loop_turn_cpu_seconds CPU time of a turn of the loop, "
+		      "for which all requests wait.\n"
+		      "# TYPE neap_loop_turn_cpu_seconds histogram\n");
+	for (i = 0; i < NEAP_TURN_BOUNDS; i++) {
+		count += turns->counts[i];
+		neap_buf_addf(out, "neap_loop_turn_cpu_seconds_bucket{le=\"%g\"} %llu\n",
+			      (double)neap_turn_bounds_usec[i] * 1e-6,
+			      (unsigned long long)count);
+	}
+	count += turns->counts[NEAP_TURN_BOUNDS];
+	neap_buf_addf(out,
+		      "neap_loop_turn_cpu_seconds_bucket{le=\"+Inf\"} %llu\n"
+		      "neap_loop_turn_cpu_seconds_sum %.15g\n"
+		      "neap_loop_turn_cpu_seconds_count %llu\n",
+		      (unsigned long long)count, (double)turns->usec * 1e-6,
+		      (unsigned long long)count);
+}
+
 static void get_metrics(void *arg, struct neap_http_request *request)
 {
 	struct neap_metrics *metrics = arg;
@@ -241,6 +266,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	add_policies(&out, rows);
 	json_decref(rows);
 	add_changes(&out, metrics);
+	if (metrics->turns != NULL)
+		add_turns(&out, metrics->turns);
 	neap_buf_addf(&out,
 		      "# HELP neap_log_lines_held_total Log lines of policies and others "
 		      "that repeated or were too many.\n"
@@ -264,13 +291,14 @@ static const struct neap_http_route routes[] = {
 
 int neap_metrics_new(struct neap_http *http, const struct neap_control_node *node,
 		     struct neap_live *live, const bool *is_open,
-		     struct neap_metrics **ret, struct neap_error *err)
+		     const struct neap_turns *turns, struct neap_metrics **ret,
+		     struct neap_error *err)
 {
 	struct neap_metrics *metrics = neap_alloc(sizeof(*metrics));
 
 	if (metrics == NULL)
 		return neap_error_nomem(err);
-	*metrics = (struct neap_metrics){http, *node, live, is_open};
+	*metrics = (struct neap_metrics){http, *node, live, is_open, turns};
 	if (neap_http_add_routes(http, routes, metrics, err) < 0) {
 		free(metrics);
 		return -(int)err->code;

@@ -6,14 +6,16 @@
 #define NEAP_API_CONTROL_METRICS_H
 
 #include "api/control/control.h"
+#include "api/task/turns.h"
 
 struct neap_metrics;
 
-/* is_open (borrowed, may change): answered without authentication. Everything is borrowed until
+/* is_open (borrowed, may change): answered without authentication. turns: of the loop; NULL: not told. Everything is borrowed until
  * neap_metrics_free, which comes after neap_http_free. */
 int neap_metrics_new(struct neap_http *http, const struct neap_control_node *node,
 		     struct neap_live *live, const bool *is_open,
-		     struct neap_metrics **ret, struct neap_error *err);
+		     const struct neap_turns *turns, struct neap_metrics **ret,
+		     struct neap_error *err);
 void neap_metrics_free(struct neap_metrics *metrics);
 
 #endif

@@ -26,9 +26,18 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 	return true;
 }
 
+static struct neap_decide *decide_of(void *arg, const struct neap_pod *pod)
+{
+	const struct neap_daemon *daemon = arg;
+
+	return neap_scheduler_decide(
+		neap_daemon_controllers_scheduler(daemon->controllers), pod);
+}
+
 int neap_daemon_look_start(struct neap_daemon *daemon, struct neap_error *err)
 {
-	const struct neap_look_source source = {.arg = daemon, .view = view_of};
+	const struct neap_look_source source = {
+		.arg = daemon, .view = view_of, .decide = decide_of};
 
 	return neap_look_new(daemon->http, &source, &daemon->look, err);
 }

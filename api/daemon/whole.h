@@ -20,6 +20,7 @@
 #include "api/http/tls.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
+#include "api/task/turns.h"
 #include "hw/keeper/keeper.h"
 
 struct event;
@@ -59,6 +60,7 @@ struct neap_daemon {
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;
 	struct neap_look *look;
+	struct neap_turns turns; /* of the loop */
 	struct neap_metrics *metrics;
 	struct neap_daemon_api *api;                 /* NULL without the role */
 	struct neap_schedule_policies *placing;      /* policies of the scheduler */

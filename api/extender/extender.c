@@ -155,6 +155,7 @@ static int find_pod(struct question *question, struct neap_error *err)
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "pod %.63s/%.64s is on node %.64s already",
 				      args->ns, args->name, pod->seat.node->name);
+	question->view.decide = neap_scheduler_decide(question->extender->scheduler, pod);
 	return 0;
 }
 

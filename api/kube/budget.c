@@ -58,20 +58,22 @@ int64_t neap_budget_need(const json_t *budget, int64_t expected)
 }
 
 struct tally {
-	struct neap_kube *kube;
 	struct neap_budget_count *count;
-	bool is_short_of_memory;
+	int new_pods;
+	bool is_short_of_memory, is_too_much;
 };
 
 static bool count_pod(void *arg, struct neap_object *object)
 {
 	struct tally *tally = arg;
-	struct neap_object *newest =
-		neap_store_newest(tally->kube->store, "pods", object->ns, object->name);
 
+	if (!neap_budget_count_has(tally->count, object))
+		return true;
+	tally->is_too_much = !neap_budget_count_knows(object) &&
+			     ++tally->new_pods > NEAP_BUDGET_NEW_PODS_MAX;
 	tally->is_short_of_memory =
-		newest && !neap_budget_count_add(tally->count, newest);
-	return !tally->is_short_of_memory;
+		!tally->is_too_much && !neap_budget_count_add(tally->count, object);
+	return !tally->is_too_much && !tally->is_short_of_memory;
 }
 
 struct question {
@@ -90,6 +92,15 @@ static void refuse(struct question *question, const char *budget, int64_t need,
 		       "The disruption budget %.120s needs %lld healthy pods and has "
 		       "%lld currently",
 		       budget, (long long)need, (long long)healthy);
+}
+
+static void refuse_now(struct question *question, const char *budget)
+{
+	question->answer.is_allowed = false;
+	(void)snprintf(question->answer.why, sizeof(question->answer.why),
+		       "The disruption budget %.120s is still being processed by the "
+		       "server.",
+		       budget);
 }
 
 static bool may_go(const struct question *question, const json_t *budget,
@@ -111,8 +122,7 @@ static void judge(struct question *question, const struct neap_object *object,
 		  const json_t *budget)
 {
 	struct neap_store *store = question->kube->store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct tally tally = {.kube = question->kube};
+	struct tally tally = {0};
 	struct neap_budget_figures figures;
 	struct neap_error err;
 
@@ -127,12 +137,13 @@ static void judge(struct question *question, const struct neap_object *object,
 			       "More than %d disruption budgets select the pod",
 			       NEAP_BUDGETS_OF_POD);
 	} else if (neap_budget_count_has(tally.count, question->pod)) {
-		if (neap_store_list(store, "pods", object->ns, &place, count_pod, &tally,
-				    &err) < 0 ||
-		    tally.is_short_of_memory)
+		neap_store_list_newest(store, "pods", object->ns, count_pod, &tally);
+		if (tally.is_short_of_memory)
 			question->answer.is_allowed = false;
 		neap_budget_count_end(tally.count, &figures);
-		if (!may_go(question, budget, &figures))
+		if (tally.is_too_much)
+			refuse_now(question, object->name);
+		else if (!may_go(question, budget, &figures))
 			refuse(question, object->name, figures.need, figures.healthy);
 	}
 	neap_budget_count_free(tally.count);

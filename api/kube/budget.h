@@ -13,6 +13,10 @@
  * one. Where there are more the pod stays. */
 #define NEAP_BUDGETS_OF_POD 8
 
+/* Pods that are read for the first time for one answer. Where there are more, as at the start, it is that the budget is
+ * still being counted: those that keep its status read the others in the meantime, and so does every further question. */
+#define NEAP_BUDGET_NEW_PODS_MAX 1000
+
 struct neap_budget_answer {
 	bool is_allowed;
 	char why[256]; /* "The disruption budget x needs 2 healthy pods and has 2 currently" */
@@ -49,8 +53,9 @@ void neap_budget_count_free(struct neap_budget_count *count);
 bool neap_budget_count_has(const struct neap_budget_count *count,
 			   const struct neap_object *pod);
 /* A pod of the budget's namespace; those of others and finished ones do not count. False without memory. */
-bool neap_budget_count_add(struct neap_budget_count *count,
-			   const struct neap_object *pod);
+bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *pod);
+/* Whether it was counted before, by whatever budget, which then costs next to nothing. */
+bool neap_budget_count_knows(const struct neap_object *pod);
 void neap_budget_count_end(const struct neap_budget_count *count,
 			   struct neap_budget_figures *ret);
 

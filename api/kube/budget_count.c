@@ -162,27 +162,89 @@ bool neap_budget_is_finished(const json_t *status)
 	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-bool neap_budget_count_add(struct neap_budget_count *count, const struct neap_object *pod)
+/* What counting asks of a pod, kept with it: text is parsed once. */
+#define IS_NOTED    1U
+#define IS_FINISHED 2U
+#define IS_READY    4U
+/* Behind these the number of its controller among its owners, from 1 on; 0: it has none. */
+#define CONTROLLER_SHIFT 8
+
+static uint32_t note_tree(const struct neap_object *pod, const json_t *tree)
 {
-	const json_t *status;
-	bool is_fine, is_owned;
-	json_t *tree;
+	const json_t *status = json_object_get(tree, "status");
+	const char *uid = json_string_value(json_object_get(controller_of(tree), "uid"));
+	const char *owner = pod->owners;
+	uint32_t noted = IS_NOTED;
+
+	if (neap_budget_is_finished(status))
+		noted |= IS_FINISHED;
+	if (neap_budget_is_true(status, "Ready"))
+		noted |= IS_READY;
+	for (uint32_t i = 0; uid && i < pod->owner_count; i++, owner += strlen(owner) + 1)
+		if (strcmp(owner, uid) == 0) {
+			noted |= (i + 1) << CONTROLLER_SHIFT;
+			break;
+		}
+	return noted;
+}
+
+static const char *controller_uid(const struct neap_object *pod)
+{
+	const char *owner = pod->owners;
+	uint32_t number = pod->noted >> CONTROLLER_SHIFT;
+
+	if (!number)
+		return NULL;
+	while (--number)
+		owner += strlen(owner) + 1;
+	return owner;
+}
+
+bool neap_budget_count_knows(const struct neap_object *pod)
+{
+	return pod->noted & IS_NOTED;
+}
+
+static bool add_pod(struct neap_budget_count *count, const struct neap_object *pod,
+		    bool is_owned)
+{
+	count->pods++;
+	if (!is_owned)
+		count->single++;
+	if (!pod->is_deleting && (pod->noted & IS_READY))
+		count->healthy++;
+	return true;
+}
+
+bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *pod)
+{
+	const char *uid;
+	void *owner = NULL;
+	bool is_fine, is_owned = false;
+	json_t *tree = NULL;
 
 	if (!neap_budget_count_has(count, pod))
 		return true;
-	tree = neap_object_tree(pod);
-	status = json_object_get(tree, "status");
-	is_fine = tree;
-	if (tree && !neap_budget_is_finished(status)) {
-		is_fine = add_controller(count, pod->ns, controller_of(tree), &is_owned);
-		count->pods++;
-		if (!is_owned)
-			count->single++;
-		if (!pod->is_deleting && neap_budget_is_true(status, "Ready"))
-			count->healthy++;
+	if (!neap_budget_count_knows(pod)) {
+		tree = neap_object_tree(pod);
+		if (!tree)
+			return false;
+		pod->noted = note_tree(pod, tree);
 	}
+	uid = controller_uid(pod);
+	if (uid)
+		owner = neap_map_find(count->owners, uid);
+	if ((pod->noted & IS_FINISHED) || !uid || owner) {
+		json_decref(tree);
+		return (pod->noted & IS_FINISHED) ||
+		       add_pod(count, pod, owner == &with_replicas);
+	}
+	/* The first of its controller. */
+	if (!tree)
+		tree = neap_object_tree(pod);
+	is_fine = tree && add_controller(count, pod->ns, controller_of(tree), &is_owned);
 	json_decref(tree);
-	return is_fine;
+	return is_fine && add_pod(count, pod, is_owned);
 }
 
 /* --- what it comes to --- */

@@ -6,13 +6,13 @@
  * missed, is seen when everything is counted again after some minutes. */
 #include "api/kube/budget_keep.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/budget.h"
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -44,7 +44,7 @@ struct looked_at {
 
 struct neap_kube_budgets {
 	struct neap_kube *kube;
-	struct event *turn;
+	struct neap_task *turn;
 	struct looked_at sources[SOURCES];
 	struct neap_map *due;    /* names of namespaces */
 	struct neap_map *unsure; /* those of which something was written lately */
@@ -61,9 +61,7 @@ struct neap_kube_budgets {
 
 static void wake(struct neap_kube_budgets *budgets, int64_t usec)
 {
-	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
-
-	(void)event_add(budgets->turn, &after);
+	neap_task_wake_later(budgets->turn, usec);
 }
 
 static void ready(void *arg)
@@ -380,21 +378,19 @@ static bool is_any_ready(const struct neap_kube_budgets *budgets)
 	return false;
 }
 
-static void turn(int fd, short what, void *arg)
+static enum neap_task_next turn(void *arg)
 {
 	struct neap_kube_budgets *budgets = arg;
 	size_t left = NEAP_KUBE_BUDGETS_PIECE;
 	struct neap_error err;
 
-	(void)fd;
-	(void)what;
 	if (budgets->is_lost) {
 		drop_budget(budgets);
 		budgets->is_at_work = false;
 		if (restart(budgets, &err) < 0) {
 			budgets->is_lost = true;
 			wake(budgets, RETRY_USEC);
-			return;
+			return NEAP_TASK_WAITS;
 		}
 	} else if (!budgets->is_at_work && !neap_map_count(budgets->due) &&
 		   !is_any_ready(budgets)) {
@@ -410,10 +406,11 @@ static void turn(int fd, short what, void *arg)
 	if (budgets->is_lost)
 		wake(budgets, RETRY_USEC);
 	else if (budgets->is_at_work || !left)
-		wake(budgets, 0);
+		return NEAP_TASK_GOES_ON;
 	else
 		wake(budgets,
 		     neap_map_count(budgets->unsure) ? UNSURE_USEC : RESYNC_USEC);
+	return NEAP_TASK_WAITS;
 }
 
 int neap_kube_budgets_new(struct neap_kube *kube, struct neap_kube_budgets **ret,
@@ -430,7 +427,7 @@ int neap_kube_budgets_new(struct neap_kube *kube, struct neap_kube_budgets **ret
 			(struct looked_at){.budgets = budgets, .resource = resources[i]};
 	budgets->due = neap_map_new();
 	budgets->unsure = neap_map_new();
-	budgets->turn = event_new(kube->base, -1, 0, turn, budgets);
+	budgets->turn = neap_task_new(kube->tasks, "", turn, budgets);
 	if (!budgets->due || !budgets->unsure || !budgets->turn) {
 		neap_kube_budgets_free(budgets);
 		return neap_error_nomem(err);
@@ -450,8 +447,7 @@ void neap_kube_budgets_free(struct neap_kube_budgets *budgets)
 		neap_store_watch_free(budgets->sources[i].watch);
 	neap_map_free(budgets->due);
 	neap_map_free(budgets->unsure);
-	if (budgets->turn)
-		event_free(budgets->turn);
+	neap_task_free(budgets->turn);
 	free(budgets);
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "api/kube/declared_priv.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 
 /* What waits for others is looked at again after. */
@@ -23,9 +24,7 @@
 
 void declared_wake(struct neap_kube_declared *declared)
 {
-	struct timeval now = {0};
-
-	(void)event_add(declared->turn, &now);
+	neap_task_wake(declared->turn);
 }
 
 static void note(struct neap_kube_declared *declared, const char *name)
@@ -178,23 +177,26 @@ static bool waits(const struct neap_kube_declared *declared)
 	return false;
 }
 
-static void turn(int fd, short what, void *arg)
+static enum neap_task_next turn(void *arg)
 {
 	struct neap_kube_declared *declared = arg;
-	struct timeval soon = {.tv_usec = RETRY_MS * 1000};
 	bool is_more;
 
-	(void)fd;
-	(void)what;
 	take_events(declared);
 	is_more = look(declared);
 	is_more = empty(declared, now_ms()) || is_more;
-	if (declared->is_lost)
-		(void)event_add(declared->turn, &soon);
-	else if (is_more)
-		declared_wake(declared);
-	else if (waits(declared) && !event_pending(declared->turn, EV_TIMEOUT, NULL))
-		(void)event_add(declared->turn, &soon);
+	if (is_more && !declared->is_lost)
+		return NEAP_TASK_GOES_ON;
+	if (declared->is_lost || waits(declared))
+		neap_task_wake_later(declared->turn, (int64_t)RETRY_MS * 1000);
+	return NEAP_TASK_WAITS;
+}
+
+static void tick_due(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	declared_wake(arg);
 }
 
 /* --- the start --- */
@@ -299,8 +301,8 @@ static int start(struct neap_kube_declared *declared,
 				      "CustomResourceDefinition");
 	declared->entries = neap_map_new();
 	declared->due = neap_map_new();
-	declared->turn = event_new(kube->base, -1, 0, turn, declared);
-	declared->tick = event_new(kube->base, -1, EV_PERSIST, turn, declared);
+	declared->turn = neap_task_new(kube->tasks, "", turn, declared);
+	declared->tick = event_new(kube->base, -1, EV_PERSIST, tick_due, declared);
 	if (!declared->entries || !declared->due || !declared->turn || !declared->tick ||
 	    event_add(declared->tick, &tick) < 0)
 		return neap_error_nomem(err);
@@ -357,8 +359,7 @@ void neap_kube_declared_free(struct neap_kube_declared *declared)
 	declared_forget_files(declared);
 	if (declared->watch)
 		neap_store_watch_free(declared->watch);
-	if (declared->turn)
-		event_free(declared->turn);
+	neap_task_free(declared->turn);
 	if (declared->tick)
 		event_free(declared->tick);
 	free(declared);

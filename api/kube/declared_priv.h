@@ -39,7 +39,8 @@ struct neap_kube_declared {
 	struct neap_kube *kube;
 	const struct neap_kube_kind *definition; /* the built-in row */
 	const struct neap_log *log;
-	struct event *turn, *tick;
+	struct neap_task *turn;
+	struct event *tick;
 	struct neap_store_watch *watch; /* of definitions */
 	struct neap_map *entries;       /* name: struct declared_entry */
 	struct neap_map *due;           /* names to be looked at */

@@ -5,13 +5,13 @@
  * until the store says that it has gone: a full disk may refuse, and then it is asked for again. */
 #include "api/kube/expire.h"
 
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "api/kube/collect_priv.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -43,7 +43,7 @@ struct neap_kube_expire {
 	struct known_list waiting, asked;
 	size_t bytes; /* of those that wait */
 	size_t count; /* ditto */
-	struct event *turn;
+	struct neap_task *turn;
 	int64_t started; /* when it looked at all of them */
 	bool is_lost;    /* events of the store were missed */
 	uint64_t asked_count;
@@ -51,9 +51,7 @@ struct neap_kube_expire {
 
 static void wake(struct neap_kube_expire *expire, int64_t usec)
 {
-	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
-
-	(void)event_add(expire->turn, &after);
+	neap_task_wake_later(expire->turn, usec);
 }
 
 static const char *key_of(const char *ns, const char *name, char *buf)
@@ -350,11 +348,14 @@ static int64_t look(struct neap_kube_expire *expire)
 	return due < LOOK_USEC ? due : LOOK_USEC;
 }
 
-static void turn(int fd, short what, void *arg)
+static enum neap_task_next turn(void *arg)
 {
-	(void)fd;
-	(void)what;
-	wake(arg, look(arg));
+	int64_t usec = look(arg);
+
+	if (usec == 0)
+		return NEAP_TASK_GOES_ON;
+	wake(arg, usec);
+	return NEAP_TASK_WAITS;
 }
 
 int neap_kube_expire_new(struct neap_kube *kube,
@@ -376,7 +377,7 @@ int neap_kube_expire_new(struct neap_kube *kube,
 	TAILQ_INIT(&expire->asked);
 	expire->is_lost = true;
 	expire->by_key = neap_map_new();
-	expire->turn = event_new(kube->base, -1, 0, turn, expire);
+	expire->turn = neap_task_new(kube->tasks, "", turn, expire);
 	if (!expire->by_key || !expire->turn) {
 		neap_kube_expire_free(expire);
 		return neap_error_nomem(err);
@@ -394,8 +395,7 @@ void neap_kube_expire_free(struct neap_kube_expire *expire)
 	if (expire->by_key)
 		forget_all(expire);
 	neap_map_free(expire->by_key);
-	if (expire->turn)
-		event_free(expire->turn);
+	neap_task_free(expire->turn);
 	free(expire);
 }
 

@@ -24,6 +24,14 @@ bool neap_scheduler_view(struct neap_scheduler *scheduler, struct neap_schedule_
 	return true;
 }
 
+struct neap_decide *neap_scheduler_decide(struct neap_scheduler *scheduler,
+					  const struct neap_pod *pod)
+{
+	scheduler_use_profile(scheduler, pod->scheduler);
+	neap_decide_set_now(scheduler->decide, scheduler->now());
+	return scheduler->decide;
+}
+
 /* Whether that very pod is on node, durably. */
 static bool is_bound_to(const struct neap_scheduler *scheduler, const char *ns,
 			const char *name, const char *uid, const char *node)
@@ -115,6 +123,7 @@ static int bind_now(struct neap_scheduler *scheduler,
 	if (!node || !node->object)
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %.200s",
 				      binding->node);
+	view.decide = neap_scheduler_decide(scheduler, pod);
 	failed = find_claim(&view, pod, node, &claim, err);
 	if (failed < 0)
 		return failed;

@@ -9,6 +9,7 @@
 
 struct neap_cluster;
 struct neap_decide;
+struct neap_pod;
 
 /* Borrowed until the loop goes on. */
 struct neap_schedule_view {
@@ -20,6 +21,11 @@ struct neap_schedule_view {
 /* As it is now: what happened up to now is heard first. False while everything is being read. */
 bool neap_scheduler_view(struct neap_scheduler *scheduler,
 			 struct neap_schedule_view *ret);
+
+/* What decides of the pod: the profile that its schedulerName names, or the first for one that no profile has. In place
+ * of the view's, which is the first; borrowed as that. */
+struct neap_decide *neap_scheduler_decide(struct neap_scheduler *scheduler,
+					  const struct neap_pod *pod);
 
 /* Texts are copied. */
 struct neap_schedule_binding {

@@ -92,6 +92,24 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 	return r;
 }
 
+void neap_store_list_newest(struct neap_store *store, const char *resource,
+			    const char *ns,
+			    bool (*take)(void *arg, struct neap_object *object),
+			    void *arg)
+{
+	struct neap_resource *of = neap_memory_resource(store, resource, false);
+	struct neap_index_walk walk;
+	const struct neap_entry *entry;
+
+	if (of == NULL)
+		return;
+	neap_index_walk_start(of->index, ns, "", &walk);
+	while ((entry = neap_index_walk_next(of->index, &walk)) != NULL &&
+	       strcmp(entry->ns, ns) == 0)
+		if (entry->newest != NULL && !take(arg, entry->newest))
+			break;
+}
+
 /* --- what the backend does --- */
 
 int neap_store_write_take(struct neap_store *store, struct neap_store_write *write,

@@ -32,9 +32,11 @@ struct neap_object {
 	uint16_t label_count, field_count, owner_count;
 	bool is_deleting;    /* has a deletionTimestamp */
 	bool has_finalizers; /* stays until they are gone */
-	int64_t version;     /* metadata.resourceVersion */
-	const char *text;    /* NUL behind it */
-	const char *ns;      /* "" for one of the whole cluster */
+	/* What whoever counts such objects has read of the text once, as it cannot change; 0: nothing yet. */
+	uint32_t noted;
+	int64_t version;  /* metadata.resourceVersion */
+	const char *text; /* NUL behind it */
+	const char *ns;   /* "" for one of the whole cluster */
 	const char *name;
 	const char *uid;
 	/* One after the other, each with its NUL: key and value; path and value; uid. */
