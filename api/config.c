@@ -146,7 +146,10 @@ static const struct neap_option options[] = {
 	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
 	 "write nothing, show what would be written"},
 	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
-	 "neap's own group, where neapctl run puts processes"},
+	 "neap's own group, where neapctl run puts services"},
+	{"best-effort-group", "best-effort-group", NEAP_OPTION_GROUP,
+	 AT(best_effort_group), "NAME", NULL, 0, 0, NULL,
+	 "group of best-effort work, beside that [the name of --group and \"-besteffort\"]"},
 	{"kubepods", "kubepods", NEAP_OPTION_GROUP, AT(kubepods), "GROUP", "auto", 0, 0,
 	 NULL, "root group of a kubelet's pods, or auto, or off"},
 	{"kubelet-dir", "kubelet-dir", NEAP_OPTION_TEXT, AT(kubelet_dir), "DIR",
@@ -424,6 +427,23 @@ static int check_extender(const struct neap_config *config, struct neap_error *e
 }
 
 /* What only shows when all is read. */
+/* Neither of neap's two groups may hold the other one: its weight would then count among neighbours only. */
+static int finish_groups(struct neap_config *config, struct neap_error *err)
+{
+	const char *group = config->group, *other = config->best_effort_group;
+
+	if (!*other)
+		(void)snprintf(config->best_effort_group,
+			       sizeof(config->best_effort_group), "%s-besteffort", group);
+	if (neap_path_is_below(group, other) || neap_path_is_below(other, group))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--best-effort-group: '%s' and --group '%s' must lie "
+			"beside each other, not one in the other",
+			other, group);
+	return 0;
+}
+
 static int finish(struct neap_config *config, struct neap_error *err)
 {
 	int n;
@@ -431,8 +451,9 @@ static int finish(struct neap_config *config, struct neap_error *err)
 	if (*config->scheduler_config && (config->roles & NEAP_ROLE_SCHEDULER) == 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--scheduler-config needs the role scheduler");
-	if (check_tls(config, err) < 0 || check_roles(config, err) < 0 ||
-	    check_extender(config, err) < 0 || finish_tls_listen(config, err) < 0)
+	if (finish_groups(config, err) < 0 || check_tls(config, err) < 0 ||
+	    check_roles(config, err) < 0 || check_extender(config, err) < 0 ||
+	    finish_tls_listen(config, err) < 0)
 		return -(int)err->code;
 	if (!*config->node_name && find_node_name(config, err) < 0)
 		return -(int)err->code;

@@ -48,14 +48,15 @@ struct neap_config {
 	char audit_log[256];                                  /* --audit-log; "" none */
 	int64_t audit_log_bytes;                              /* --audit-log-size, 64Mi */
 	char token_file[256];                                 /* --token-file; "" none */
-	char unix_socket[108]; /* --unix-socket, RUN_DIR/neap.sock */
-	char data_dir[128];    /* --data-dir, /var/lib/neap */
-	char run_dir[128];     /* --run-dir, /run/neap */
-	char share_dir[256];   /* --share-dir: below it policies/ and crds/ */
-	char user[64];         /* --user: name or uid of the loop; default neap */
-	char cgroup_root[256]; /* --cgroup-root, "" = the machine's mounts */
-	char sys_root[256];    /* --sys-root, "" = / */
-	char group[64];        /* --group: neap's own root group, "neap" */
+	char unix_socket[108];      /* --unix-socket, RUN_DIR/neap.sock */
+	char data_dir[128];         /* --data-dir, /var/lib/neap */
+	char run_dir[128];          /* --run-dir, /run/neap */
+	char share_dir[256];        /* --share-dir: below it policies/ and crds/ */
+	char user[64];              /* --user: name or uid of the loop; default neap */
+	char cgroup_root[256];      /* --cgroup-root, "" = the machine's mounts */
+	char sys_root[256];         /* --sys-root, "" = / */
+	char group[64];             /* --group: root group of neap's services, "neap" */
+	char best_effort_group[80]; /* --best-effort-group: that of best-effort work */
 	char kubelet_dir[256]; /* --kubelet-dir, /var/lib/kubelet; need not be there */
 	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
 	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */

@@ -172,35 +172,35 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 	static const enum neap_kube_qos classes[] = {
 		NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT};
 	struct neap_scan *scan = neap_alloc(sizeof(*scan));
+	int rc;
 
 	if (!scan)
 		return neap_error_nomem(err);
 	neap_places_init(&scan->places, cgroup);
 	scan->trees = neap_alloc_array(count, sizeof(*scan->trees));
-	scan->classes = neap_alloc_array(count * 3, sizeof(*scan->classes));
+	scan->classes =
+		neap_alloc_array(count * NEAP_ARRAY_LEN(classes), sizeof(*scan->classes));
 	if (!scan->trees || !scan->classes) {
 		neap_scan_free(scan);
 		return neap_error_nomem(err);
 	}
 	if (count)
 		memcpy(scan->trees, trees, count * sizeof(*trees));
-	scan->class_count = count * 3;
-	for (size_t i = 0; i < scan->class_count; i++)
-		neap_place_init(&scan->classes[i].place);
-	for (size_t i = 0; i < scan->class_count; i++) {
-		struct class_dir *class = &scan->classes[i];
-		int r;
+	for (size_t i = 0; i < count * NEAP_ARRAY_LEN(classes); i++) {
+		struct class_dir *class = &scan->classes[scan->class_count];
 
-		class->tree = &scan->trees[i / 3];
-		class->qos = classes[i % 3];
-		r = neap_path_qos_dir(class->tree->driver, class->tree->root, class->qos,
-				      class->dir, sizeof(class->dir), err);
-		if (r == 0 && !neap_path_is_safe(class->dir))
-			r = neap_error_set(err, NEAP_EINVAL,
-					   "group '%s': not a safe path", class->dir);
-		if (r < 0) {
+		class->tree = &scan->trees[i / NEAP_ARRAY_LEN(classes)];
+		class->qos = classes[i % NEAP_ARRAY_LEN(classes)];
+		if (!neap_tree_class_dir(class->tree, class->qos, class->dir,
+					 sizeof(class->dir)))
+			continue;
+		neap_place_init(&class->place);
+		scan->class_count++;
+		if (!neap_path_is_safe(class->dir)) {
+			rc = neap_error_set(err, NEAP_EINVAL,
+					    "group '%s': not a safe path", class->dir);
 			neap_scan_free(scan);
-			return r;
+			return rc;
 		}
 	}
 	*ret = scan;
@@ -298,6 +298,52 @@ size_t neap_scan_pod_count(const struct neap_scan *scan)
 const struct neap_scan_pod *neap_scan_pod_get(const struct neap_scan *scan, size_t index)
 {
 	return index < scan->pod_count ? &scan->pods[index].row : NULL;
+}
+
+bool neap_tree_class_dir(const struct neap_tree *tree, enum neap_kube_qos qos, char *buf,
+			 size_t size)
+{
+	if (tree->is_best_effort
+		    ? qos != NEAP_KUBE_BESTEFFORT
+		    : tree->has_no_best_effort && qos == NEAP_KUBE_BESTEFFORT)
+		return false;
+	if (tree->is_best_effort)
+		qos = NEAP_KUBE_GUARANTEED; /* the class whose directory is the root */
+	return neap_path_qos_dir(tree->driver, tree->root, qos, buf, size, NULL) == 0;
+}
+
+int neap_tree_pod_dir(const struct neap_tree *tree, enum neap_kube_qos qos,
+		      const char *uid, char *buf, size_t size, struct neap_error *err)
+{
+	if (tree->is_best_effort)
+		qos = NEAP_KUBE_GUARANTEED;
+	return neap_path_pod_dir(tree->driver, tree->root, qos, uid, buf, size, err);
+}
+
+const struct neap_tree *neap_tree_of_class(const struct neap_tree *trees,
+					   enum neap_kube_qos qos)
+{
+	return &trees[qos == NEAP_KUBE_BESTEFFORT];
+}
+
+void neap_trees_own(const struct neap_cgroup *cgroup, const char *group,
+		    const char *best_effort_group, struct neap_tree trees[NEAP_TREES_OWN])
+{
+	char before[NEAP_PATH_MAX];
+	int i;
+
+	memset(trees, 0, NEAP_TREES_OWN * sizeof(*trees));
+	for (i = 0; i < NEAP_TREES_OWN; i++) {
+		trees[i].driver = NEAP_DRIVER_CGROUPFS;
+		trees[i].is_own = true;
+	}
+	(void)neap_strcopy(trees[0].root, sizeof(trees[0].root), group);
+	(void)neap_strcopy(trees[1].root, sizeof(trees[1].root), best_effort_group);
+	trees[1].is_best_effort = true;
+	trees[0].has_no_best_effort =
+		!neap_tree_class_dir(&trees[0], NEAP_KUBE_BESTEFFORT, before,
+				     sizeof(before)) ||
+		neap_place_inode(cgroup, before) == 0;
 }
 
 bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *ret)

@@ -13,8 +13,30 @@
 struct neap_tree {
 	char root[128]; /* "neap", "kubepods", "kubepods.slice" */
 	enum neap_cgroup_driver driver;
-	bool is_own; /* neap made it; else a kubelet manages it */
+	bool is_own;             /* neap made it; else a kubelet manages it */
+	bool is_best_effort;     /* best-effort pods alone, directly below the root */
+	bool has_no_best_effort; /* such pods have a tree of their own */
 };
+
+#define NEAP_TREES_OWN 2 /* services, then best-effort work */
+#define NEAP_TREES_MAX (NEAP_TREES_OWN + 1)
+
+/* Fills in neap's own trees. Best-effort work has a root group of its own: the kernel compares weights
+ * between neighbours only, so below the group of the services it would share their weight against the rest
+ * of the machine. A besteffort group in that of the services, where an earlier neapd put such work, is
+ * managed as long as it is there. */
+void neap_trees_own(const struct neap_cgroup *cgroup, const char *group,
+		    const char *best_effort_group,
+		    struct neap_tree trees[NEAP_TREES_OWN]);
+/* Directory of a class; false where the tree has none. */
+bool neap_tree_class_dir(const struct neap_tree *tree, enum neap_kube_qos qos, char *buf,
+			 size_t size);
+/* Which of neap's own trees a new pod of this class belongs to. */
+const struct neap_tree *neap_tree_of_class(const struct neap_tree *trees,
+					   enum neap_kube_qos qos);
+/* Directory of a pod in the tree of its class. 0 or -NEAP_EINVAL. */
+int neap_tree_pod_dir(const struct neap_tree *tree, enum neap_kube_qos qos,
+		      const char *uid, char *buf, size_t size, struct neap_error *err);
 
 struct neap_scan_container {
 	char name[256]; /* last component */

@@ -11,8 +11,8 @@
 #include "engine/base/mem.h"
 
 struct doctor_values {
-	const char *config, *run_dir, *data_dir, *user, *group, *kubepods, *listen,
-		*cgroup_root, *sys_root, *store, *output;
+	const char *config, *run_dir, *data_dir, *user, *group, *best_effort_group,
+		*kubepods, *listen, *cgroup_root, *sys_root, *store, *output;
 };
 
 #define ROW(name, member, value, help)                                                   \
@@ -28,6 +28,7 @@ static const struct neap_option options[] = {
 	ROW("data-dir", data_dir, "DIR", "so are the next"),
 	ROW("user", user, "NAME", "user of the loop"),
 	ROW("group", group, "NAME", "neap's own group"),
+	ROW("best-effort-group", best_effort_group, "NAME", "that of best-effort work"),
 	ROW("kubepods", kubepods, "GROUP", "the kubelet's group, or auto, or off"),
 	ROW("listen", listen, "ADDR:PORT", "the address of its API, or off"),
 	ROW("cgroup-root", cgroup_root, "DIR",
@@ -84,10 +85,15 @@ static int config_read(const struct doctor_values *values, struct neap_config *r
 	const struct {
 		const char *name, *value;
 	} given[] = {
-		{"--run-dir", values->run_dir},   {"--data-dir", values->data_dir},
-		{"--user", values->user},         {"--group", values->group},
-		{"--kubepods", values->kubepods}, {"--cgroup-root", values->cgroup_root},
-		{"--sys-root", values->sys_root}, {"--listen", values->listen},
+		{"--run-dir", values->run_dir},
+		{"--data-dir", values->data_dir},
+		{"--user", values->user},
+		{"--group", values->group},
+		{"--best-effort-group", values->best_effort_group},
+		{"--kubepods", values->kubepods},
+		{"--cgroup-root", values->cgroup_root},
+		{"--sys-root", values->sys_root},
+		{"--listen", values->listen},
 		{"--config", values->config},
 	};
 	char *argv[2 * NEAP_ARRAY_LEN(given) + 3] = {(char *)"neapd"};

@@ -150,15 +150,18 @@ static bool is_unit(const char *group)
 
 static const char *manager_of(const struct neap_doctor *doctor, const char *group)
 {
-	const char *own = doctor->config->group;
+	const char *own[] = {doctor->config->group, doctor->config->best_effort_group};
 	const size_t len = strlen(group);
+	size_t i;
 
-	if (strcmp(group, own) == 0)
-		return "neapd";
-	/* The packaged one lies in a unit: neap.slice/neap-workloads.service/neap. */
-	if (strncmp(group, own, len) == 0 && own[len] == '/')
-		return is_unit(group) ? "systemd; neap's own lies in it"
-				      : "neap's own lies in it";
+	for (i = 0; i < NEAP_ARRAY_LEN(own); i++) {
+		if (strcmp(group, own[i]) == 0)
+			return "neapd";
+		/* The packaged one lies in a unit: neap.slice/neap-workloads.service/neap. */
+		if (strncmp(group, own[i], len) == 0 && own[i][len] == '/')
+			return is_unit(group) ? "systemd; neap's own lies in it"
+					      : "neap's own lies in it";
+	}
 	if (strcmp(group, "kubepods") == 0 || strcmp(group, "kubepods.slice") == 0)
 		return "the kubelet";
 	if (strcmp(group, "docker") == 0)

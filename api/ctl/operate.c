@@ -16,7 +16,7 @@ struct operate_values {
 };
 
 struct release_values {
-	const char *run_dir, *group, *cgroup_root, *output;
+	const char *run_dir, *group, *best_effort_group, *cgroup_root, *output;
 };
 
 static const struct neap_option operate_options[] = {
@@ -30,6 +30,9 @@ static const struct neap_option release_options[] = {
 	 "neapd's folder with its journal [/run/neap]; its socket is looked for there"},
 	{"group", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, group), "NAME",
 	 "neapd's own group, when no daemon runs [neap]"},
+	{"best-effort-group", 0, NEAP_OPTION_TEXT,
+	 offsetof(struct release_values, best_effort_group), "NAME",
+	 "that of best-effort work, likewise [GROUP-besteffort]"},
 	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
 	 "DIR", "where its hierarchies are, when no daemon runs"},
 	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct release_values, output), "json",
@@ -96,12 +99,13 @@ static void neapd_find(char *path, size_t size)
 
 static int give_back(const struct release_values *values)
 {
-	const char *args[9] = {"neapd", "--give-back"};
+	const char *args[11] = {"neapd", "--give-back"};
 	const struct {
 		const char *name, *value;
 	} passed[] = {
 		{"--run-dir", values->run_dir},
 		{"--group", values->group},
+		{"--best-effort-group", values->best_effort_group},
 		{"--cgroup-root", values->cgroup_root},
 	};
 	char path[4200];

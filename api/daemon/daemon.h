@@ -101,7 +101,7 @@ json_t *neap_config_labels(const struct neap_config *config);
 
 /* neap's own group and, if there is one, the kubelet's. Returns how many. */
 int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
-		    struct neap_tree trees[2]);
+		    struct neap_tree trees[NEAP_TREES_MAX]);
 /* How paths of host applications are built here. */
 enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count);
 int neap_hand_config_fill(const struct neap_config *config,

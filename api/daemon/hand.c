@@ -10,28 +10,29 @@
 #include "engine/base/mem.h"
 
 int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
-		    struct neap_tree trees[2])
+		    struct neap_tree trees[NEAP_TREES_MAX])
 {
-	struct neap_tree *own = &trees[0], *kube = &trees[1];
+	struct neap_tree *kube = &trees[NEAP_TREES_OWN];
 	size_t len = strlen(config->kubepods);
 
-	(void)neap_strcopy(own->root, sizeof(own->root), config->group);
-	own->driver = NEAP_DRIVER_CGROUPFS;
-	own->is_own = true;
+	neap_trees_own(cgroup, config->group, config->best_effort_group, trees);
+	memset(kube, 0, sizeof(*kube));
 	if (strcmp(config->kubepods, "off") == 0)
-		return 1;
+		return NEAP_TREES_OWN;
 	if (strcmp(config->kubepods, "auto") == 0)
-		return neap_scan_find_kubelet(cgroup, kube) ? 2 : 1;
+		return neap_scan_find_kubelet(cgroup, kube) ? NEAP_TREES_MAX
+							    : NEAP_TREES_OWN;
 	(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
 	kube->driver = len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
 			       ? NEAP_DRIVER_SYSTEMD
 			       : NEAP_DRIVER_CGROUPFS;
-	return 2;
+	return NEAP_TREES_MAX;
 }
 
 enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count)
 {
-	return tree_count == 2 ? trees[1].driver : NEAP_DRIVER_SYSTEMD;
+	return tree_count > NEAP_TREES_OWN ? trees[NEAP_TREES_OWN].driver
+					   : NEAP_DRIVER_SYSTEMD;
 }
 
 int neap_hand_config_fill(const struct neap_config *config,
@@ -44,7 +45,8 @@ int neap_hand_config_fill(const struct neap_config *config,
 	memset(ret, 0, sizeof(*ret));
 	ret->cgroup = cgroup;
 	(void)neap_strcopy(ret->run_dir, sizeof(ret->run_dir), config->run_dir);
-	(void)neap_strcopy(ret->own_root, sizeof(ret->own_root), config->group);
+	for (i = 0; i < NEAP_TREES_OWN; i++)
+		(void)neap_strcopy(ret->own_roots[i], NEAP_PATH_MAX, trees[i].root);
 	for (i = 0; i < tree_count; i++)
 		(void)neap_strcopy(ret->roots[ret->root_count++], NEAP_PATH_MAX,
 				   trees[i].root);
@@ -73,7 +75,7 @@ static int without_daemon_do(const struct neap_config *config, const struct neap
 			     const char *option, without_daemon *what)
 {
 	const char *root = config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL;
-	struct neap_tree trees[2] = {0};
+	struct neap_tree trees[NEAP_TREES_MAX] = {0};
 	struct neap_cgroup cgroup;
 	struct neap_hand_config hand;
 	struct neap_error err;

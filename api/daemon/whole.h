@@ -44,7 +44,7 @@ struct neap_daemon {
 	struct neap_record *record;
 	struct neap_live *live;
 	struct neap_node *node; /* NULL without the role */
-	struct neap_tree trees[2];
+	struct neap_tree trees[NEAP_TREES_MAX];
 	int tree_count;
 	struct event_base *base;
 	struct event *tick, *hand_event, *watchdog, *signals[3];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workloads that `neapctl run` starts. Each is a pod with one container below neap's own root:
- * ROOT/besteffort/podNAME/main. The client waits with its connection open while the groups are
- * made and written (groups.c), and the hand moves the client's process in; only then it execs the
- * command. When the last process of the group ended, the group goes. */
+ * Workloads that `neapctl run` starts. Each is a pod with one container in neap's own groups:
+ * ROOT-besteffort/podNAME/main or ROOT/burstable/podNAME/main. The client waits with its
+ * connection open while the groups are made and written (groups.c), and the hand moves the
+ * client's process in; only then it execs the command. When the last process of the group ended,
+ * the group goes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -190,7 +191,7 @@ static int run_start(struct neap_node *node, json_t *input, int peer_fd,
 		     struct node_run *run, struct neap_error *err)
 {
 	static const char *const containers[] = {CONTAINER};
-	const struct neap_tree *own = &node->config.trees[0];
+	enum neap_kube_qos class;
 	struct node_launch *launch = &run->launch;
 
 	if (neap_launch_check(node, err) < 0)
@@ -199,9 +200,8 @@ static int run_start(struct neap_node *node, json_t *input, int peer_fd,
 		return neap_error_set(err, NEAP_EINVAL, "the body must be a JSON object");
 	if (check_input(node, input, run, err) < 0)
 		return -(int)err->code;
-	if (neap_path_pod_dir(own->driver, own->root,
-			      run->qos == NEAP_QOS_BE ? NEAP_KUBE_BESTEFFORT
-						      : NEAP_KUBE_BURSTABLE,
+	class = run->qos == NEAP_QOS_BE ? NEAP_KUBE_BESTEFFORT : NEAP_KUBE_BURSTABLE;
+	if (neap_tree_pod_dir(neap_tree_of_class(node->config.trees, class), class,
 			      launch->id, launch->dir, sizeof(launch->dir), err) < 0)
 		return -(int)err->code;
 	run->peer_fd = fcntl(peer_fd, F_DUPFD_CLOEXEC, 0);

@@ -31,12 +31,10 @@ static void made_root(struct neap_node *node, void *arg,
 
 static void probe_keys(struct neap_node *node)
 {
-	const struct neap_tree *own = &node->config.trees[0];
-	char dir[NEAP_PATH_MAX];
+	const struct neap_tree *own =
+		neap_tree_of_class(node->config.trees, NEAP_KUBE_BESTEFFORT);
 
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
-			      sizeof(dir), NULL) == 0)
-		neap_cgroup_probe_keys(node->cgroup, dir);
+	neap_cgroup_probe_keys(node->cgroup, own->root);
 }
 
 static void opened(struct neap_node *node, void *arg,
@@ -59,7 +57,6 @@ static int ask_hand(struct neap_node *node, struct neap_error *err)
 {
 	static const enum neap_kube_qos classes[] = {
 		NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT};
-	const struct neap_tree *own = &node->config.trees[0];
 	struct neap_hand_request list = {.op = NEAP_HAND_LIST};
 	struct node_pending last = {.answered = opened};
 	size_t i;
@@ -69,8 +66,9 @@ static int ask_hand(struct neap_node *node, struct neap_error *err)
 		struct neap_hand_request request = {.op = NEAP_HAND_MAKE, .group = dir};
 		struct node_pending pending = {.answered = made_root};
 
-		if (neap_path_qos_dir(own->driver, own->root, classes[i], dir,
-				      sizeof(dir), err) < 0 ||
+		if (neap_tree_class_dir(
+			    neap_tree_of_class(node->config.trees, classes[i]),
+			    classes[i], dir, sizeof(dir)) &&
 		    neap_node_send(node, &request, &pending, err) < 0)
 			return -(int)err->code;
 	}

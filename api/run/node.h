@@ -31,7 +31,8 @@ struct neap_node_loop {
 };
 
 struct neap_node_config {
-	struct neap_tree trees[2]; /* own, then the kubelet's where there is one */
+	struct neap_tree trees
+		[NEAP_TREES_MAX]; /* own (neap_trees_own), then the kubelet's if any */
 	int tree_count;
 	const struct neap_host_app *host_apps; /* borrowed for the node's life */
 	int host_app_count;

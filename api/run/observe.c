@@ -270,8 +270,7 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 		struct node_group *group;
 		int64_t max;
 
-		if (neap_path_qos_dir(tree->driver, tree->root, qos, dir, sizeof(dir),
-				      NULL) < 0)
+		if (!neap_tree_class_dir(tree, qos, dir, sizeof(dir)))
 			continue;
 		group = neap_node_group(node, dir, CLASS_PARTS);
 		if (group == NULL)

@@ -389,7 +389,7 @@ void neap_pins_wish(struct neap_node *node)
 		/* The directory holds it. */
 		if (given.kind == NEAP_CPUS_BE &&
 		    workload->kube_qos == NEAP_KUBE_BESTEFFORT &&
-		    neap_pins_may_narrow(node, workload->is_own ? 0 : 1))
+		    neap_pins_may_narrow(node, workload->is_own ? 0 : NEAP_TREES_OWN))
 			continue;
 		wish_for(node, workload, &given);
 	}

@@ -436,13 +436,14 @@ static int pod_start(struct neap_node *node, struct node_pod *pod, struct neap_e
 static int pod_add(struct neap_node *node, struct pod_spec *spec,
 		   neap_node_pod_done *done, void *arg, struct neap_error *err)
 {
-	const struct neap_tree *own = &node->config.trees[0];
+	const struct neap_tree *own =
+		neap_tree_of_class(node->config.trees, spec->kube_qos);
 	struct node_pod *pod = neap_map_find(node->pods, spec->uid);
 	struct pod_spec *before = pod == NULL ? NULL : pod->spec;
 	char dir[NEAP_PATH_MAX];
 
-	if (neap_path_pod_dir(own->driver, own->root, spec->kube_qos, spec->uid, dir,
-			      sizeof(dir), err) < 0 ||
+	if (neap_tree_pod_dir(own, spec->kube_qos, spec->uid, dir, sizeof(dir), err) <
+		    0 ||
 	    check_present(node, pod, spec, dir, err) < 0) {
 		free(spec);
 		return -(int)err->code;

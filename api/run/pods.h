@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pods that run on this node without a kubelet: their groups below neap's own root, named as a kubelet with the
- * cgroupfs driver names them (ROOT[/burstable|/besteffort]/podUID/CONTAINER), so that every policy sees them as
+ * cgroupfs driver names them (ROOT[/burstable|-besteffort]/podUID/CONTAINER), so that every policy sees them as
  * it sees others. The node keeps what they ask for as base values of the plan: shares, quota, memory limit,
  * number of processes. Groups of an earlier neapd are taken over when the same pod is added again; empty groups
  * of pods that nobody added go. */

@@ -76,8 +76,7 @@ static void want_class(struct neap_node *node, const char *policy,
 		const struct neap_tree *tree = &node->config.trees[i];
 		char dir[NEAP_PATH_MAX];
 
-		if (neap_path_qos_dir(tree->driver, tree->root, qos, dir, sizeof(dir),
-				      NULL) == 0)
+		if (neap_tree_class_dir(tree, qos, dir, sizeof(dir)))
 			neap_triggers_want(node->triggers, policy, trigger, dir);
 	}
 }

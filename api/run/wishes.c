@@ -256,8 +256,7 @@ static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 	for (i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
-		if (neap_path_qos_dir(tree->driver, tree->root, qos, wish->group,
-				      sizeof(wish->group), NULL) < 0)
+		if (!neap_tree_class_dir(tree, qos, wish->group, sizeof(wish->group)))
 			continue;
 		if (wish->key == NEAP_KEY_CPUSET_CPUS) {
 			wish_for_class_cpus(node, wish);
@@ -284,8 +283,8 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 		const struct neap_tree *tree = &node->config.trees[i];
 
 		if (neap_pins_may_narrow(node, i) &&
-		    neap_path_qos_dir(tree->driver, tree->root, NEAP_KUBE_BESTEFFORT,
-				      wish.group, sizeof(wish.group), NULL) == 0)
+		    neap_tree_class_dir(tree, NEAP_KUBE_BESTEFFORT, wish.group,
+					sizeof(wish.group)))
 			wish_for_class_cpus(node, &wish);
 	}
 }
@@ -388,7 +387,7 @@ static void wish_for_policies(struct neap_node *node)
 
 static void wish_base(struct neap_node *node)
 {
-	const struct neap_tree *own = &node->config.trees[0];
+	const struct neap_tree *own = node->config.trees;
 	char dir[NEAP_PATH_MAX];
 	int64_t burstable_milli = 0;
 	size_t i;
@@ -425,14 +424,13 @@ static void wish_base(struct neap_node *node)
 	}
 	neap_wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
 			 neap_milli_to_shares(node->sample.capacity_milli),
-			 "weight of a whole machine for what neap runs");
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BESTEFFORT, dir,
-			      sizeof(dir), NULL) == 0)
-		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
-				 "lowest weight for best-effort work");
+			 "weight of a whole machine for the services of neap");
+	for (i = 0; i < NEAP_TREES_OWN; i++)
+		if (neap_tree_class_dir(&own[i], NEAP_KUBE_BESTEFFORT, dir, sizeof(dir)))
+			neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
+					 "lowest weight for best-effort work");
 	/* Never less than the kernel's own default: a service that named no request still counts. */
-	if (neap_path_qos_dir(own->driver, own->root, NEAP_KUBE_BURSTABLE, dir,
-			      sizeof(dir), NULL) == 0)
+	if (neap_tree_class_dir(own, NEAP_KUBE_BURSTABLE, dir, sizeof(dir)))
 		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(
 					 burstable_milli > 1000 ? burstable_milli : 1000),

@@ -60,7 +60,10 @@ static bool is_root(const struct neap_hand_config *config, const char *group)
 	for (i = 0; i < config->root_count; i++)
 		if (strcmp(group, config->roots[i]) == 0)
 			return true;
-	return strcmp(group, config->own_root) == 0;
+	for (i = 0; i < NEAP_HAND_OWN_MAX; i++)
+		if (strcmp(group, config->own_roots[i]) == 0)
+			return true;
+	return false;
 }
 
 /* A class directory of a root with another name (--kubepods), cgroupfs form. */
@@ -73,7 +76,7 @@ static bool is_class_of_root(const struct neap_hand_config *config, const char *
 	    (strcmp(slash, "/besteffort") != 0 && strcmp(slash, "/burstable") != 0))
 		return false;
 	for (i = 0; i < config->root_count; i++)
-		if (strcmp(config->roots[i], config->own_root) != 0 &&
+		if (!neap_hand_own_root(config, config->roots[i]) &&
 		    strlen(config->roots[i]) == (size_t)(slash - group) &&
 		    strncmp(config->roots[i], group, (size_t)(slash - group)) == 0)
 			return true;

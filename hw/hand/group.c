@@ -40,16 +40,27 @@ static bool group_exists(const struct neap_cgroup *cgroup, const char *group)
 	return false;
 }
 
+const char *neap_hand_own_root(const struct neap_hand_config *config, const char *group)
+{
+	int i;
+
+	for (i = 0; i < NEAP_HAND_OWN_MAX; i++)
+		if (*config->own_roots[i] && neap_path_is_safe(group) &&
+		    neap_path_is_safe(config->own_roots[i]) &&
+		    neap_path_is_below(group, config->own_roots[i]))
+			return config->own_roots[i];
+	return NULL;
+}
+
 static bool own_check(struct neap_hand_server *server, const char *group, bool with_root,
 		      struct neap_hand_answer *answer)
 {
-	const char *root = server->config.own_root;
+	const char *root = neap_hand_own_root(&server->config, group);
 
-	if (neap_path_is_safe(group) && neap_path_is_safe(root) &&
-	    neap_path_is_below(group, root) && (with_root || strcmp(group, root) != 0))
+	if (root && (with_root || strcmp(group, root) != 0))
 		return true;
-	neap_hand_refuse(server, answer, EPERM, "%s is not below neap's own root %s",
-			 group, root);
+	neap_hand_refuse(server, answer, EPERM, "%s is not below neap's own group %s",
+			 group, server->config.own_roots[0]);
 	return false;
 }
 
@@ -341,7 +352,7 @@ static void hierarchy_empty(struct neap_hand_server *server,
 	int round;
 
 	origin_path(cgroup, controller, origin, path, sizeof(path));
-	if (!neap_path_is_safe(path) || neap_path_is_below(path, server->config.own_root))
+	if (!neap_path_is_safe(path) || neap_hand_own_root(&server->config, path))
 		path[0] = '\0';
 	for (round = 0; round < MOVE_ROUNDS; round++) {
 		neap_auto_fd int fd =

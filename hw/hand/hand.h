@@ -21,6 +21,7 @@
 #include "hw/jail.h"
 
 #define NEAP_HAND_ROOTS_MAX 64
+#define NEAP_HAND_OWN_MAX   2
 
 struct neap_hand_config {
 	const struct neap_cgroup *cgroup;
@@ -28,8 +29,8 @@ struct neap_hand_config {
 	char roots[NEAP_HAND_ROOTS_MAX][NEAP_PATH_MAX]; /* groups outside are refused */
 	int root_count;
 	char kubelet_dir[512]; /* whose files the loop may be shown; "": none */
-	char own_root
-		[NEAP_PATH_MAX]; /* groups are made, removed and processes moved only below it */
+	/* Groups are made, removed and processes moved only below these; "" is none. */
+	char own_roots[NEAP_HAND_OWN_MAX][NEAP_PATH_MAX];
 	int64_t release_after_usec;
 	enum neap_weight_curve curve;
 	enum neap_jail_mode jail; /* of the hand's own filter of system calls */

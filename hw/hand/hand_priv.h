@@ -81,6 +81,8 @@ void neap_hand_files_forget(struct neap_hand_files *files, const char *group);
 /* apply.c */
 /* A safe name below one of the managed roots (or one of them). */
 bool neap_hand_is_managed(const struct neap_hand_server *server, const char *group);
+/* Which of neap's own root groups holds it or is it; NULL for neither. */
+const char *neap_hand_own_root(const struct neap_hand_config *config, const char *group);
 bool neap_hand_is_frozen(const struct neap_hand_server *server);
 void neap_hand_apply_set(struct neap_hand_server *server,
 			 const struct neap_hand_request *request,

@@ -39,8 +39,8 @@ EOF
 # Milliseconds from now until the set of CPUs of the batch work is another one; up to 10 s.
 p23_first_write()
 {
-	local file=/sys/fs/cgroup/cpuset/$group/besteffort/cpuset.cpus from=${EPOCHREALTIME/./} was
-	[ -e /sys/fs/cgroup/cgroup.controllers ] && file=/sys/fs/cgroup/$group/besteffort/cpuset.cpus
+	local file=/sys/fs/cgroup/cpuset/$group-besteffort/cpuset.cpus from=${EPOCHREALTIME/./} was
+	[ -e /sys/fs/cgroup/cgroup.controllers ] && file=/sys/fs/cgroup/$group-besteffort/cpuset.cpus
 	was=$(cat "$file" 2>/dev/null) || return 1
 	touch "$tmp/p23.go"
 	while [ "$(<"$file")" = "$was" ]; do

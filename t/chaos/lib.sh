@@ -164,14 +164,14 @@ ends_by_itself()
 logged() { grep -qF -e "$1" "$WORK/neapd.log"; }
 log_count() { grep -cF -e "$1" "$WORK/neapd.log"; }
 group_of() { sed -n 's/^[0-9]*:\(cpu\|\):\///p' "/proc/$1/cgroup" | head -n 1; }
-no_own_groups() { [ -z "$(find /sys/fs/cgroup -type d -path "*/$GROUP" 2>/dev/null)" ]; }
+no_own_groups() { [ -z "$(find /sys/fs/cgroup -type d \( -path "*/$GROUP" -o -path "*/$GROUP-besteffort" \) 2>/dev/null)" ]; }
 # Microseconds, 0 to N-1; of a fixed row, so that a test strikes alike each time.
 random() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 sleep_usec() { sleep "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))"; }
 
 # --- workloads that live through it all ---
 
-no_jobs() { [ ! -e "$CPU/$GROUP/burstable/podsvc" ] && [ ! -e "$CPU/$GROUP/besteffort/podjob" ]; }
+no_jobs() { [ ! -e "$CPU/$GROUP/burstable/podsvc" ] && [ ! -e "$CPU/$GROUP-besteffort/podjob" ]; }
 jobs_start()
 {
 	# Groups of those that ended go at a tick, and their names at the next.
@@ -189,7 +189,7 @@ jobs_start()
 jobs_run()
 {
 	has "$(group_of "${JOBS% *}")" "$GROUP/burstable/podsvc/main" &&
-		has "$(group_of "${JOBS#* }")" "$GROUP/besteffort/podjob/main"
+		has "$(group_of "${JOBS#* }")" "$GROUP-besteffort/podjob/main"
 }
 jobs_live() { is_running "${JOBS% *}" && is_running "${JOBS#* }"; }
 jobs_end()
@@ -231,10 +231,10 @@ two_of_run() { [ "$(users_of_run | wc -l)" -eq 2 ]; }
 judge_successor()
 {
 	neapctl policy delete qos/extra >/dev/null 2>&1
-	if ! eventually 15 is_snapshot "$WORK/calm" "$KUBE" "$GROUP"; then
-		fail "not as wanted: $(is_snapshot "$WORK/calm" "$KUBE" "$GROUP")"
+	if ! eventually 15 is_snapshot "$WORK/calm" "$KUBE" "$GROUP" "$GROUP-besteffort"; then
+		fail "not as wanted: $(is_snapshot "$WORK/calm" "$KUBE" "$GROUP" "$GROUP-besteffort")"
 	fi >/dev/null
-	[ ! -s "$WORK/try.out" ] || is_snapshot "$WORK/calm" "$KUBE" "$GROUP" >/dev/null ||
+	[ ! -s "$WORK/try.out" ] || is_snapshot "$WORK/calm" "$KUBE" "$GROUP" "$GROUP-besteffort" >/dev/null ||
 		echo "# $(head -n 8 "$WORK/try.out" | tr '\n' ' ')"
 	jobs_run >/dev/null || fail "workloads are in the groups $(for j in $JOBS; do group_of "$j"; done)"
 	# One whose start was killed may still wait for the lock, three seconds at most.
@@ -264,7 +264,7 @@ reference()
 	check "neapd starts" chaos_start calm || tap_end
 	check "workloads run" jobs_start
 	sleep 1
-	snapshot "$KUBE" "$GROUP" >"$WORK/calm"
+	snapshot "$KUBE" "$GROUP" "$GROUP-besteffort" >"$WORK/calm"
 	check "the calm policy wants something" not cmp -s "$WORK/first" "$WORK/calm"
 	neapd_end TERM
 }

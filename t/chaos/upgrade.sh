@@ -95,9 +95,9 @@ measure()
 	burner=$!
 	sleep 1
 	if [ "$name" = swapping ]; then
-		"$build/t/chaos/watch" 200 /sys/fs/cgroup/{cpu/,}"$group"/besteffort/{cpu.shares,cpu.weight} \
-			/sys/fs/cgroup/{cpu/,}"$group"/besteffort/podjob/cpu.idle \
-			/sys/fs/cgroup/{cpu/,}"$group"/besteffort/podjob/main/cgroup.procs >"$tmp/seen" &
+		"$build/t/chaos/watch" 200 /sys/fs/cgroup/{cpu/,}"$group"-besteffort/{cpu.shares,cpu.weight} \
+			/sys/fs/cgroup/{cpu/,}"$group"-besteffort/podjob/cpu.idle \
+			/sys/fs/cgroup/{cpu/,}"$group"-besteffort/podjob/main/cgroup.procs >"$tmp/seen" &
 		watch=$!
 	fi
 	$client "$build/t/demo/load" --port "$port" --rate "$rate" --seconds "$seconds" --warmup 1 >"$tmp/latency" &

@@ -7,6 +7,7 @@ export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractiv
 FAILED=0
 CG=/sys/fs/cgroup
 OWN=$CG/neap.slice/neap-workloads.service/neap
+BATCH=$CG/neapbatch.slice/neap-batch.service/neap
 WORK=$(mktemp -d)
 
 check()
@@ -37,9 +38,9 @@ main_pid() { systemctl show --value -p MainPID neapd; }
 hand_pid() { neapctl status -o json | sed -n 's/.*"hand_pid": *\([0-9]*\).*/\1/p'; }
 status_text() { systemctl show --value -p StatusText neapd; }
 says() { journalctl -q -u neapd -o cat | grep -q -- "$1"; }
-value() { cat "$OWN/$1" 2>/dev/null; }
-weight() { is "$(value besteffort/cpu.weight)" 1; }
-idle() { is "$(cat "$OWN"/besteffort/pod*/cpu.idle)" 1; }
+value() { cat "$BATCH/$1" 2>/dev/null; }
+weight() { is "$(value cpu.weight)" 1; }
+idle() { is "$(cat "$BATCH"/pod*/cpu.idle)" 1; }
 other_main() { local now; now=$(main_pid); [ "$now" != 0 ] && [ "$now" != "$1" ] && active; }
 settings() { printf '%s\n' "[Service]" "$@" >/run/systemd/system/neapd.service.d/test.conf; systemctl daemon-reload; }
 
@@ -52,7 +53,7 @@ watch_begin()
 		n=0 bad=0
 		while [ ! -e "$WORK/enough" ]; do
 			w=gone i=gone
-			read -r w <"$OWN/besteffort/cpu.weight"
+			read -r w <"$BATCH/cpu.weight"
 			read -r i <"$POD/cpu.idle"
 			n=$((n + 1))
 			[ "$w $i" = "1 1" ] || { bad=$((bad + 1)); echo "let loose: weight $w idle $i"; }
@@ -81,7 +82,8 @@ check "it told that it is up" is "$(systemctl show --value -p NotifyAccess neapd
 acts() { case $(status_text) in "acting; qos/cpu-share@"*) ;; *) status_text; return 1 ;; esac; }
 check "systemctl status shows what it does" acts
 check "the delegated group is systemd's" is "$(systemctl show --value -p ControlGroup neap-workloads)" "/neap.slice/neap-workloads.service"
-check "neap's groups are below it" test -d "$OWN/besteffort"
+check "neap's groups are below it" test -d "$OWN/burstable" -a -d "$BATCH"
+check "best-effort work is lowest of all" is "$(cat $CG/neapbatch.slice/cpu.weight)" 1
 check "none is at the root" test ! -e "$CG/neap"
 check "neapd has a group beside the others" is "$(cat $CG/neapd.service/cpu.weight) $(cat $CG/neapd.service/memory.min)" "10000 67108864"
 check "its data is the loop's" is "$(stat -c %U /var/lib/neap/token)" neap
@@ -94,9 +96,9 @@ release_after 10m
 # --- work that is held ---
 neapctl run --qos BE -- sh -c 'while :; do :; done' &
 BURNER=$!
-runs() { grep -qsx "$BURNER" "$OWN"/besteffort/pod*/main/cgroup.procs; }
+runs() { grep -qsx "$BURNER" "$BATCH"/pod*/main/cgroup.procs; }
 check "best-effort work runs" eventually 60 runs
-POD=$(dirname "$(dirname "$(grep -lx "$BURNER" "$OWN"/besteffort/pod*/main/cgroup.procs)")")
+POD=$(dirname "$(dirname "$(grep -lx "$BURNER" "$BATCH"/pod*/main/cgroup.procs)")")
 [ -d "$POD" ] || /exit 1
 check "it is restrained" eventually 60 weight
 check "down to its pod" eventually 60 idle

@@ -118,7 +118,7 @@ part_chroot()
 	check "the user is there" within getent passwd neap
 	check "the service is enabled" test -L "$TREE/etc/systemd/system/multi-user.target.wants/neapd.service"
 	check "systemd finds no fault with the units" within systemd-analyze verify --man=no neapd.service \
-		neap-workloads.service neap.slice
+		neap-workloads.service neap.slice neap-batch.service neapbatch.slice
 	inventory >"$WORK/installed"
 	check "installed once more: nothing else" within dpkg -i /old.deb
 	inventory >"$WORK/again"

@@ -36,7 +36,7 @@ getent passwd neap >/dev/null || user=nobody
 ctl() { "$build/neapctl" --socket "$sock" "$@"; }
 
 # Groups of the demo in any hierarchy.
-groups() { find /sys/fs/cgroup -type d -name "$group" 2>/dev/null; }
+groups() { find /sys/fs/cgroup -type d \( -name "$group" -o -name "$group-besteffort" \) 2>/dev/null; }
 
 # end PID...: TERM, and KILL for what does not end within five seconds.
 end()
@@ -147,10 +147,30 @@ measure()
 	printf '%-14s %9s %9s %9s %9s %8s %9s\n' "$name" "$2" "$3" "$4" "$5" "$1" "${work:--}"
 }
 
+# An ordinary process and the batch work, a thread on every CPU each; what each got of the CPU time of both.
+# NAME, how the batch work is started.
+beside()
+{
+	local name=$1 burner_by=$2
+
+	"$build/t/demo/burner" --warmup $warmup --seconds "$seconds" >"$tmp/ordinary" 2>>"$tmp/err" &
+	server=$!
+	$burner_by "$build/t/demo/burner" --warmup $warmup --seconds "$seconds" >"$tmp/work" 2>>"$tmp/err" &
+	burner=$!
+	wait "$server"
+	wait "$burner"
+	server='' burner=''
+	# shellcheck disable=SC2046
+	set -- $(cut -f 3 "$tmp/ordinary") $(cut -f 3 "$tmp/work")
+	[ $# = 2 ] || { cat "$tmp/err" >&2; die "the ordinary process or the batch work did not run ($name)"; }
+	awk -v name="$name" -v a="$1" -v b="$2" \
+		'BEGIN { printf "%-14s %7.1f %% %7.1f %%\n", name, a * 100 / (a + b), b * 100 / (a + b) }'
+}
+
 # Started in the background, so each is a process of its own; exec, so that signals reach the program.
 exec_ls() { exec "$build/neapctl" --socket "$sock" run --qos LS --name demo-server \
 	--cpu-request 1 -- "$@"; }
-exec_be() { exec "$build/neapctl" --socket "$sock" run --qos BE --name demo-batch -- "$@"; }
+exec_be() { exec "$build/neapctl" --socket "$sock" run --qos BE -- "$@"; }
 
 client=
 chrt -f 10 true 2>/dev/null && client='chrt -f 10'
@@ -163,13 +183,20 @@ echo
 printf '%-14s %9s %9s %9s %9s %8s %9s\n' '' p50 p99 p99.9 max errors 'BE work'
 measure 'alone' exec ''
 measure 'without neap' exec exec
+beside 'without neap' exec >"$tmp/beside"
 for policy in cpu-suppress cpu-share; do
 	start_neapd $policy
 	measure $policy exec_ls exec_be
+	beside $policy exec_be >>"$tmp/beside"
 	ctl audit >"$tmp/audit-$policy" 2>&1
 	stop_neapd
 done
 
+echo
+echo "CPU time of an ordinary process, in no group of neap's, beside the same batch work:"
+echo
+printf '%-14s %9s %9s\n' '' ordinary 'BE work'
+cat "$tmp/beside"
 for policy in cpu-suppress cpu-share; do
 	lines=$(wc -l <"$tmp/audit-$policy")
 	echo

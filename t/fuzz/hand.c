@@ -153,7 +153,7 @@ static void server_make(bool v2)
 		.cgroup = &m->cgroup,
 		.roots = {"kubepods", "neap"},
 		.root_count = 2,
-		.own_root = "neap",
+		.own_roots = {"neap"},
 		.log = {.fd = -1, .program = "fuzz"},
 	};
 	snprintf(m->config.run_dir, sizeof(m->config.run_dir), "%s/run%d", fuzz_folder(),

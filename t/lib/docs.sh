@@ -46,7 +46,7 @@ script_of()
 		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
 		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
 		-e "s|127\.0\.0\.1:6330|127.0.0.1:$((PORT + 2))|g" \
-		-e "s|/neap/besteffort|/$GROUP/besteffort|g; s|\\\$PWD/build|$WORK/bin|; s|build/t/demo|$BUILD/t/demo|g"
+		-e "s|/neap-besteffort|/$GROUP-besteffort|g; s|\\\$PWD/build|$WORK/bin|; s|build/t/demo|$BUILD/t/demo|g"
 }
 
 cat >"$WORK/prelude.sh" <<'S'
@@ -114,5 +114,5 @@ run_document()
 	left=$(cat "$WORK/daemon" 2>/dev/null)
 	NEAPD_PID=
 	[ "$(cat "/proc/${left:-none}/comm" 2>/dev/null)" = neapd ] && NEAPD_PID=$left && neapd_end TERM
-	check "nothing is left" test -z "$(find /sys/fs/cgroup -type d -name "$GROUP")"
+	check "nothing is left" test -z "$(find /sys/fs/cgroup -type d \( -name "$GROUP" -o -name "$GROUP-besteffort" \))"
 }

@@ -93,7 +93,8 @@ struct hand_rig *rig_new(const char **ret_why)
 		 (int)getpid());
 	snprintf(rig->config.roots[0], NEAP_PATH_MAX, "%s", rig->base);
 	rig->config.root_count = 1;
-	snprintf(rig->config.own_root, NEAP_PATH_MAX, "%s", rig->own);
+	snprintf(rig->config.own_roots[0], NEAP_PATH_MAX, "%s", rig->own);
+	snprintf(rig->config.own_roots[1], NEAP_PATH_MAX, "%.200s-besteffort", rig->own);
 	rig->config.release_after_usec = 60000000;
 	rig->config.log = (struct neap_log){getenv("NEAP_TEST_LOG") ? 2 : -1,
 					    NEAP_LOG_DEBUG, NEAP_LOG_TEXT, "test"};

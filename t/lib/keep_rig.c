@@ -43,7 +43,7 @@ void keep_put(struct keep_rig *rig, const char *path, const char *text)
 
 void keep_start_node(struct keep_rig *rig)
 {
-	struct neap_node_config config = {.tree_count = 1,
+	struct neap_node_config config = {.tree_count = NEAP_TREES_OWN,
 					  .sys_root = "",
 					  .kubelet_dir = rig->kubelet,
 					  .record_dir = "",
@@ -54,14 +54,13 @@ void keep_start_node(struct keep_rig *rig)
 	struct neap_error err = {0};
 
 	keep_put(rig, "cgroup.controllers", "cpu cpuset memory pids\n");
-	(void)snprintf(config.trees[0].root, sizeof(config.trees[0].root), "neap");
-	config.trees[0].driver = NEAP_DRIVER_CGROUPFS;
-	config.trees[0].is_own = true;
 	rig->registry = neap_registry_new();
 	assert_non_null(rig->registry);
-	if (neap_cgroup_probe(rig->root, &rig->cgroup, &err) < 0 ||
-	    neap_node_new(&config, &rig->cgroup, NULL, rig->registry, &rig->node, &err) <
-		    0)
+	if (neap_cgroup_probe(rig->root, &rig->cgroup, &err) < 0)
+		fail_msg("%s", err.msg);
+	neap_trees_own(&rig->cgroup, "neap", "neap-besteffort", config.trees);
+	if (neap_node_new(&config, &rig->cgroup, NULL, rig->registry, &rig->node, &err) <
+	    0)
 		fail_msg("%s", err.msg);
 	rig->mono = neap_clock_usec(CLOCK_MONOTONIC);
 }

@@ -50,7 +50,7 @@ pod_group()
 {
 	local uid dir
 	uid=$(k get pod "$1" -o 'jsonpath={.metadata.uid}') || return 1
-	dir=$(find "$(hierarchy cpu)/$GROUP" -type d -name "pod$uid" 2>/dev/null) || return 1
+	dir=$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name "pod$uid" 2>/dev/null) || return 1
 	[ -n "$dir" ] || { echo "no group of pod $1 ($uid)"; return 1; }
 	echo "$dir${2:+/$2}"
 }
@@ -90,7 +90,7 @@ shims()
 pods_are_gone()
 {
 	local left
-	left=$(find "$(hierarchy cpu)/$GROUP" -type d -name 'pod*' 2>/dev/null)
+	left=$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name 'pod*' 2>/dev/null)
 	[ -z "$left" ] || { echo "groups: $left"; return 1; }
 	left=$(ls "$WORK/data/pods" 2>/dev/null)
 	[ -z "$left" ] || { echo "folders: $left"; return 1; }

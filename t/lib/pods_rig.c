@@ -86,7 +86,9 @@ static struct hand_rig *hand_of_files(const char *dir, enum pods_kind kind,
 	hand->config.cgroup = &hand->cgroup;
 	snprintf(hand->config.roots[0], NEAP_PATH_MAX, "%s", hand->base);
 	hand->config.root_count = 1;
-	snprintf(hand->config.own_root, NEAP_PATH_MAX, "%s", hand->own);
+	snprintf(hand->config.own_roots[0], NEAP_PATH_MAX, "%s", hand->own);
+	snprintf(hand->config.own_roots[1], NEAP_PATH_MAX, "%.200s-besteffort",
+		 hand->own);
 	hand->config.release_after_usec = 60000000;
 	hand->config.log = (struct neap_log){-1, NEAP_LOG_DEBUG, NEAP_LOG_TEXT, "test"};
 	hand->bystander = -1;
@@ -126,7 +128,6 @@ void pods_rig_open(struct pods_rig *rig)
 struct pods_rig *pods_rig_new(enum pods_kind kind, const char **ret_why)
 {
 	struct pods_rig *rig = neap_alloc(sizeof(*rig));
-	struct neap_tree *own = &rig->config.trees[0];
 
 	rig->kind = kind;
 	snprintf(rig->dir, sizeof(rig->dir), "/tmp/neap-pods-XXXXXX");
@@ -145,10 +146,9 @@ struct pods_rig *pods_rig_new(enum pods_kind kind, const char **ret_why)
 		 rig->dir);
 	snprintf(rig->freeze, sizeof(rig->freeze), "%s/freeze",
 		 rig->hand->config.run_dir);
-	(void)neap_strcopy(own->root, sizeof(own->root), rig->hand->own);
-	own->driver = NEAP_DRIVER_CGROUPFS;
-	own->is_own = true;
-	rig->config.tree_count = 1;
+	neap_trees_own(&rig->hand->cgroup, rig->hand->own, rig->hand->config.own_roots[1],
+		       rig->config.trees);
+	rig->config.tree_count = NEAP_TREES_OWN;
 	rig->config.sys_root = "";
 	rig->config.record_dir = rig->records;
 	rig->config.freeze_file = rig->freeze;
@@ -280,7 +280,9 @@ const char *pods_path(const struct pods_rig *rig, const char *name)
 	static unsigned at;
 	char *buf = ring[at++ % 8];
 
-	snprintf(buf, NEAP_PATH_MAX, "%.200s/%.200s", rig->hand->own, name);
+	/* Best-effort work has a root of its own beside the one of services. */
+	snprintf(buf, NEAP_PATH_MAX, "%.200s%s%.200s", rig->hand->own,
+		 strncmp(name, "besteffort", 10) == 0 ? "-" : "/", name);
 	return buf;
 }
 

@@ -4,8 +4,8 @@
 # Policies over HTTP, for shell tests: sourced by t/sh/*.t after tap.sh and tap_start.
 
 CPU=$(hierarchy cpu)
-QUOTA=$CPU/$GROUP/besteffort/cpu.cfs_quota_us
-[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP/besteffort/cpu.max
+QUOTA=$CPU/$GROUP-besteffort/cpu.cfs_quota_us
+[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP-besteffort/cpu.max
 is_quota() { grep -qs "^$1\\b" "$QUOTA"; }
 
 # policy NAME MILLI [EXTRA]: holds the best-effort quota at MILLI.

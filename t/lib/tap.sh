@@ -37,14 +37,14 @@ tap_cleanup()
 	[ -n "${NEAPD_PID:-}" ] && kill -9 "$NEAPD_PID" 2>/dev/null
 	# Pods outlive it, and giving back would let them out of their groups.
 	if [ -d "$WORK/data/pods" ]; then
-		find /sys/fs/cgroup -path "*/$GROUP/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u |
+		find /sys/fs/cgroup \( -path "*/$GROUP/*" -o -path "*/$GROUP-besteffort/*" \) -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u |
 			while read -r pid; do kill -9 "$pid" 2>/dev/null; done
 	fi
 	if [ -d "$WORK/run" ]; then
 		# Whatever the test left: given back by the journal, then by hand.
 		"$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" >/dev/null 2>&1
 	fi
-	for dir in /sys/fs/cgroup/*/"$GROUP" /sys/fs/cgroup/"$GROUP"; do
+	for dir in /sys/fs/cgroup/{*/,}"$GROUP"{,-besteffort}; do
 		[ -d "$dir" ] || continue
 		remove_groups "$dir"
 	done

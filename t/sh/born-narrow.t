@@ -63,7 +63,7 @@ job_start()
 {
 	"$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name "$1" -- sleep 100000 &
 	JOB=$!
-	eventually 5 test -d "$SET/$GROUP/besteffort/pod$1/main"
+	eventually 5 test -d "$SET/$GROUP-besteffort/pod$1/main"
 }
 jobs_end() { [ -z "$JOB" ] || { kill -9 "$JOB"; wait "$JOB"; } 2>/dev/null; JOB=; }
 
@@ -79,7 +79,7 @@ sets()
 	return "$bad"
 }
 ALL=("$KUBE/besteffort" "$KUBE/besteffort/podlate" "$KUBE/$LATE")
-OWN=("$GROUP/besteffort" "$GROUP/besteffort/podjob" "$GROUP/besteffort/podjob/main")
+OWN=("$GROUP-besteffort" "$GROUP-besteffort/podjob" "$GROUP-besteffort/podjob/main")
 
 policy 1 >"$WORK/narrow.lua"
 policy 2 >"$WORK/wider.lua"

@@ -45,14 +45,14 @@ POD=''
 watched()
 {
 	local group file h
-	for group in "$KUBE/besteffort" "$KUBE/besteffort/$POD" "$GROUP/besteffort" "$GROUP/besteffort/podjob"; do
+	for group in "$KUBE/besteffort" "$KUBE/besteffort/$POD" "$GROUP-besteffort" "$GROUP-besteffort/podjob"; do
 		for file in "${FILES[@]}"; do
 			for h in "$CPU" "$SET" "$MEM"; do
 				[ ! -e "$h/$group/$file" ] || { echo "$h/$group/$file"; break; }
 			done
 		done
 	done
-	h=$CPU/$GROUP/besteffort/podjob/main/cgroup.procs
+	h=$CPU/$GROUP-besteffort/podjob/main/cgroup.procs
 	[ ! -e "$h" ] || echo "$h"
 }
 watch_start()
@@ -93,7 +93,7 @@ start_b()
 	eventually 10 neapctl status >/dev/null 2>&1
 }
 is_narrow() { grep -qx 0 "$SET/$KUBE/besteffort/cpuset.cpus" && grep -qE "^30000\b" "$BE_QUOTA" && held; }
-held() { [ ! -e "$CPU/$GROUP/besteffort/podjob/cpu.idle" ] || grep -qx 1 "$CPU/$GROUP/besteffort/podjob/cpu.idle"; }
+held() { [ ! -e "$CPU/$GROUP-besteffort/podjob/cpu.idle" ] || grep -qx 1 "$CPU/$GROUP-besteffort/podjob/cpu.idle"; }
 
 check "a tree with $PODS pods" tree_make
 snapshot "$KUBE" >"$WORK/first"

@@ -38,7 +38,7 @@ new()
 annotate() { TYPE=application/merge-patch+json api PATCH "$PODS/$1" -d '{"metadata":{"annotations":{'"$(status "$2")"'}}}'; }
 remove() { api DELETE "$PODS/$1" >/dev/null; eventually 60 api_has "$PODS/$1" '"code":404'; }
 uid_of() { api GET "$PODS/$1" | tr -d '\n' | sed 's/.*"uid":"\([^"]*\)".*/\1/'; }
-pid_of() { head -n 1 "$(find "$(hierarchy cpu)/$GROUP" -type d -name "pod$(uid_of "$1")")/main/cgroup.procs"; }
+pid_of() { head -n 1 "$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name "pod$(uid_of "$1")")/main/cgroup.procs"; }
 cpus_of_pid() { awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$1/status"; }
 cpus_of() { cpus_of_pid "$(pid_of "$1")"; }
 runs_on() { is "$(cpus_of "$1")" "$2"; }

@@ -16,8 +16,8 @@ DATA=$WORK/data
 NEWER='neap data 2
 written by neapd 9.0.0'
 CPU=$(hierarchy cpu)
-SHARES=$CPU/$GROUP/besteffort/cpu.shares LOWEST=2
-[ -e "$CPU/cgroup.controllers" ] && SHARES=$CPU/$GROUP/besteffort/cpu.weight LOWEST=1
+SHARES=$CPU/$GROUP-besteffort/cpu.shares LOWEST=2
+[ -e "$CPU/cgroup.controllers" ] && SHARES=$CPU/$GROUP-besteffort/cpu.weight LOWEST=1
 is_lowest() { grep -qsx "$LOWEST" "$SHARES"; }
 
 # refused PART...: a start fails with status 1 and one line that has every PART.

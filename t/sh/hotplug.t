@@ -14,7 +14,7 @@ CPUS=/sys/devices/system/cpu
 [ "$(nproc)" -ge 4 ] || skip_all "needs four CPUs"
 tap_start
 
-SET=$(hierarchy cpuset)/$GROUP/besteffort/cpuset.cpus
+SET=$(hierarchy cpuset)/$GROUP-besteffort/cpuset.cpus
 OFF=
 all_back() { for cpu in $OFF; do echo 1 >$CPUS/cpu"$cpu"/online; done; }
 trap 'all_back; tap_cleanup' EXIT

@@ -9,8 +9,8 @@ need_cgroups
 tap_start
 
 CPU=$(hierarchy cpu)
-SHARES=$CPU/$GROUP/besteffort/cpu.shares
-[ -e "$CPU/cgroup.controllers" ] && SHARES=$CPU/$GROUP/besteffort/cpu.weight
+SHARES=$CPU/$GROUP-besteffort/cpu.shares
+[ -e "$CPU/cgroup.controllers" ] && SHARES=$CPU/$GROUP-besteffort/cpu.weight
 LOWEST=2 DEFAULT=1024
 [ -e "$CPU/cgroup.controllers" ] && LOWEST=1 DEFAULT=100
 is_lowest() { grep -qsx "$LOWEST" "$SHARES"; }

@@ -137,10 +137,10 @@ my %answers = (
     "limited_by":"cpu.shares","why":"best effort"},{"name":"svc","qos":"LS"},7]',
   'POST /control/v1/release' => '{"state":"released","given_back":3}',
   'POST /control/v1/freeze' => '{"state":"frozen","given_back":0}',
-  'POST /control/v1/run' => '{"id":"job-1","name":"job-1","group":"neap/besteffort/podjob-1","qos":"BE"}',
+  'POST /control/v1/run' => '{"id":"job-1","name":"job-1","group":"neap-besteffort/podjob-1","qos":"BE"}',
 );
 $answers{'GET /control/v1/policies'} = '[' . ($answers{'GET /control/v1/status'} =~ /"policies":\[(.*)\]/s)[0] . ']';
-my @entries = map { qq({"seq":$_,"time":"2026-01-02T03:04:05.000Z","what":"write","group":"neap/besteffort",
+my @entries = map { qq({"seq":$_,"time":"2026-01-02T03:04:05.000Z","what":"write","group":"neap-besteffort",
   "key":"cpu.shares","old_value":"1024","new_value":"$_","policy":"qos/x\@1","why":"w\\u001b[2J$_"}) } 1 .. 1500;
 while (my $client = $server->accept) {
   while (defined(my $line = <$client>)) {
@@ -193,7 +193,7 @@ check "top on a terminal comes and goes" has "$(printf q | TERM=xterm script -qe
 	"$C --socket $WORK/fake.sock top -n 1" /dev/null 2>/dev/null || echo 'no script: 1049l 1049h')" 1049l
 check "policy list" prints "qos/cpu-share  3f2a91c0  -      active" fake policy list
 check "cost of a call" prints "100 us" fake policy list
-check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap/besteffort cpu.shares 1024 -> 1500 qos/x@1: w?[2J1500" \
+check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap-besteffort cpu.shares 1024 -> 1500 qos/x@1: w?[2J1500" \
 	fake audit
 check "it gives the newest" is "$(fake audit | wc -l)" 200
 check "fewer" is "$(fake audit --limit 3 | cut -d ' ' -f 1 | tr '\n' ' ')" "1498 1499 1500 "
@@ -221,7 +221,7 @@ check "topology with a daemon" prints "est-effort" fake topology
 # shellcheck disable=SC2016  # the command expands them
 check "run becomes the command" is "$(fake run --qos BE -- sh -c 'echo "$0 $1"' a b)" "a b"
 check "without a word of its own" is "$(fake run --qos BE -- true 2>&1)" ""
-check "with one if asked" has "$(fake run --qos BE -v -- true 2>&1)" "neap/besteffort/podjob-1"
+check "with one if asked" has "$(fake run --qos BE -v -- true 2>&1)" "neap-besteffort/podjob-1"
 fake run --qos LS --name n --cpu-request 500m --cpu-limit 2 --memory-limit 1Ki -- sh -c 'exit 7'
 check "the exit status is the command's" is $? 7
 check "the daemon is told all" grep -qF '"cpu_request_milli":500,"cpu_limit_milli":2000,"memory_limit_bytes":1024' "$WORK/asked"

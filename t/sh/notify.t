@@ -57,7 +57,7 @@ with WATCHDOG_USEC=400000 -- --config "$WORK/neap.yaml" --release-after 1s
 check "it tells that it is up" hears "READY=1|STATUS=acting; qos/mine@"
 check "once" is "$(count READY=1)" 1
 check "the first look is done by then" has "$(neapctl status)" "ticks"
-check "the groups are made by then" test -d "$(hierarchy cpu)/$GROUP/besteffort"
+check "the groups are made by then" test -d "$(hierarchy cpu)/$GROUP-besteffort"
 sleep 1
 beats=$(count WATCHDOG=1)
 check "the watchdog hears twice in its time (5 in a second, some late: $beats)" \

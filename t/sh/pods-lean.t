@@ -26,7 +26,7 @@ check "a pod" has "$(api POST $PODS -d '{"metadata":{"name":"lean"},"spec":{"con
 	"resources":{"requests":{"cpu":"500m","memory":"16Mi"},"limits":{"cpu":"1","memory":"32Mi"}}}]}}')" '"uid":"'
 check "runs" eventually 60 api_has $PODS/lean '"phase":"Running"'
 uid=$(api GET $PODS/lean | tr -d '\n' | sed 's/.*"uid":"\([^"]*\)".*/\1/')
-group=$(find "$(hierarchy cpu)/$GROUP" -type d -name "pod$uid")/main
+group=$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name "pod$uid")/main
 check "in a group of its own" test -d "$group"
 is_full() { is "$(sort -u "$group/cgroup.procs" | while read -r pid; do cat "/proc/$pid/comm"; done | sort | tr '\n' ' ')" "sleep sleep "; }
 check "that has its processes, and no other" eventually 20 is_full

@@ -56,7 +56,7 @@ check "as JSON too" has "$(neapctl status -o json | tr -d ' \n')" '"capabilities
 # A process that may do more than the hand goes into a CPU set: the kernel asks for sys_nice.
 neapctl run --qos BE --name strong -- sleep 100 >"$WORK/run.out" 2>&1 &
 run=$!
-strong=$(hierarchy cpuset)/$GROUP/besteffort/podstrong/main/cgroup.procs
+strong=$(hierarchy cpuset)/$GROUP-besteffort/podstrong/main/cgroup.procs
 in_group() { grep -q . "$strong"; }
 check "root's processes are moved" eventually 5 in_group
 while read -r pid; do kill "$pid"; done <"$strong"

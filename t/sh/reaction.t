@@ -9,7 +9,7 @@ need_cgroups
 [ -w /proc/pressure/cpu ] || skip_all "no /proc/pressure/cpu on this kernel"
 tap_start
 
-SET=$(hierarchy cpuset)/$GROUP/besteffort/cpuset.cpus
+SET=$(hierarchy cpuset)/$GROUP-besteffort/cpuset.cpus
 CPUS=$(nproc)
 [ "$CPUS" -ge 2 ] || skip_all "one CPU: nothing to take away"
 cat >"$WORK/stall.lua" <<'EOF'

@@ -22,8 +22,8 @@ policy()
 	LUA
 }
 CPU=$(hierarchy cpu)
-QUOTA=$CPU/$GROUP/besteffort/cpu.cfs_quota_us
-[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP/besteffort/cpu.max
+QUOTA=$CPU/$GROUP-besteffort/cpu.cfs_quota_us
+[ -e "$CPU/cgroup.controllers" ] && QUOTA=$CPU/$GROUP-besteffort/cpu.max
 is_quota() { grep -qs "^$1\\b" "$QUOTA"; }
 acts() { eventually 3 is_quota "$1"; }
 logged() { grep -qF -e "$1" "$WORK/neapd.log"; }

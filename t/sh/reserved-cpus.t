@@ -55,7 +55,7 @@ uid_of() { get "$1" | sed 's/.*"uid":"\([^"]*\)".*/\1/'; }
 runs_on()
 {
 	local dir
-	dir=$(find "$(hierarchy cpu)/$GROUP" -type d -name "pod$(uid_of "$PODS/$1")")
+	dir=$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name "pod$(uid_of "$PODS/$1")")
 	is "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$(head -n 1 "$dir/main/cgroup.procs")/status")" "$2"
 }
 begins_on() { has "$(api GET "$PODS/$1/log")" "begins on $2."; }

@@ -19,7 +19,7 @@ check "neapd starts" neapd_start || tap_end
 client=$!
 check "the process starts" eventually 5 test -s "$WORK/pid"
 pid=$(cat "$WORK/pid")
-dir=$GROUP/besteffort/podburn/main
+dir=$GROUP-besteffort/podburn/main
 check "it is the client's own process" is "$pid" "$client"
 check "it sits in the group that is told" grep -qx "$pid" "$CPU/$dir/cgroup.procs"
 check "top names it" eventually 5 sh -c "$BUILD/neapctl --socket $WORK/neap.sock top -n 1 -b | grep -q burn"
@@ -31,21 +31,21 @@ rising_use()
 }
 check "its percentiles are told" eventually 5 rising_use
 check "the class has the lowest weight" eventually 5 grep -qx -e 2 -e 1 \
-	"$CPU/$GROUP/besteffort/cpu.shares" "$CPU/$GROUP/besteffort/cpu.weight"
+	"$CPU/$GROUP-besteffort/cpu.shares" "$CPU/$GROUP-besteffort/cpu.weight"
 if [ -e "$CPU/$dir/cpu.idle" ]; then
 	check "cpu-share can use idle priority" neapctl policy params qos/cpu-share priority=idle
-	check "it holds the pod idle" eventually 5 grep -qx 1 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
+	check "it holds the pod idle" eventually 5 grep -qx 1 "$CPU/$GROUP-besteffort/podburn/cpu.idle"
 	check "the audit says so" eventually 5 sh -c "$BUILD/neapctl --socket $WORK/neap.sock audit | grep -q cpu.idle"
-	check "the class directory itself is not idle" grep -qx 0 "$CPU/$GROUP/besteffort/cpu.idle"
+	check "the class directory itself is not idle" grep -qx 0 "$CPU/$GROUP-besteffort/cpu.idle"
 	check "and go back to the weight" neapctl policy params qos/cpu-share priority=
-	check "the pod is not idle any more" eventually 5 grep -qx 0 "$CPU/$GROUP/besteffort/podburn/cpu.idle"
+	check "the pod is not idle any more" eventually 5 grep -qx 0 "$CPU/$GROUP-besteffort/podburn/cpu.idle"
 fi
 check "the audit names the move" has "$(neapctl audit)" "process $pid"
 check "a second one of that name is refused" not "$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name burn -- true
 kill -TERM "$pid"
 wait "$client"
 check "a signal passes through" is $? 143
-check "the group goes when it is empty" eventually 5 test ! -e "$CPU/$GROUP/besteffort/podburn"
+check "the group goes when it is empty" eventually 5 test ! -e "$CPU/$GROUP-besteffort/podburn"
 
 # --- latency-critical, with limits ---
 "$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos LS --name svc --cpu-request 500m --memory-limit 64Mi -- sleep 60 &
@@ -71,7 +71,7 @@ check "bad input is named" has "$(neapctl run --qos LSX -- true 2>&1)" "LS"
 check "a bad quantity is named" has "$(neapctl run --qos LS --cpu-request 5x -- true 2>&1)" "5x"
 
 # --- the end ---
-no_pods() { [ -z "$(find "$CPU/$GROUP" -mindepth 2 -type d -name 'pod*' 2>/dev/null)" ]; }
+no_pods() { [ -z "$(find "$CPU/$GROUP" "$CPU/$GROUP-besteffort" -mindepth 1 -type d -name 'pod*' 2>/dev/null)" ]; }
 check "all groups of workloads are gone" eventually 5 no_pods
 check "release gives back" neapctl release
 neapd_end TERM

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 tap_start
 
 skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
-UNITS=(neapd.service neap-workloads.service neap.slice)
+UNITS=(neapd.service neap-workloads.service neap.slice neap-batch.service neapbatch.slice)
 
 # As installed, but with the program of this build: verify looks for it.
 for unit in "${UNITS[@]}"; do
@@ -55,4 +55,8 @@ check "nonsense would be found" not valid "$WORK/neap.yaml"
 group=$(sed -n 's/^group: //p' doc/deploy/deb/neap.yaml)
 check "its group is below the unit that is delegated" is "$group" "neap.slice/neap-workloads.service/neap"
 check "which is in that slice" grep -qx 'Slice=neap.slice' doc/deploy/neap-workloads.service
+group=$(sed -n 's/^best-effort-group: //p' doc/deploy/deb/neap.yaml)
+check "best-effort work has a unit of its own" is "$group" "neapbatch.slice/neap-batch.service/neap"
+check "in a slice of the lowest weight" grep -qx 'CPUWeight=1' doc/deploy/neapbatch.slice
+check "which is no part of the other" grep -qx 'Slice=neapbatch.slice' doc/deploy/neap-batch.service
 tap_end
