@@ -326,10 +326,12 @@ static int look_at_all(struct kube_rig *rig, enum who who)
 
 	assert_int_equal(kube_ask(rig, "GET /apis", NULL), 200);
 	groups = json_incref(rig->body);
-	json_array_foreach (kube_at(groups, "groups"), i, group)
-		json_array_foreach (kube_at(group, "versions"), k, version)
+	json_array_foreach (kube_at(groups, "groups"), i, group) {
+		json_array_foreach (kube_at(group, "versions"), k, version) {
 			wrong += look_at_version(rig, who, kube_text(group, "name"),
 						 kube_text(version, "version"));
+		}
+	}
 	json_decref(groups);
 	return wrong;
 }
