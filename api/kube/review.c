@@ -254,7 +254,7 @@ static json_t *rules_status(struct neap_kube *kube, const struct subject *subjec
 		(void)json_object_set_new(
 			status, "evaluationError",
 			json_string("what a node may do with a pod depends on "
-				    "spec.nodeName"));
+				    "spec.nodeName, with an event on its source"));
 	return status;
 }
 
