@@ -206,6 +206,10 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.grants = &daemon->config.grants;
 	http.tokens = daemon->tokens;
 	http.own_uid = daemon->account.uid;
+	http.limits.user_max[NEAP_HTTP_CONNECTIONS] =
+		(size_t)daemon->config.user_connections;
+	http.limits.user_max[NEAP_HTTP_WATCHES] = (size_t)daemon->config.user_watches;
+	http.limits.user_max[NEAP_HTTP_REQUESTS] = (size_t)daemon->config.user_requests;
 	if (daemon->tls != NULL && daemon->config.tls_cert[0] != '\0' &&
 	    neap_daemon_tls_start(daemon->tls, &daemon->config, daemon->base,
 				  &daemon->log, kubeconfig_write, daemon,
@@ -276,12 +280,13 @@ static void format_note(struct neap_daemon *daemon)
 			      err.msg);
 }
 
-/* A connection is a descriptor: watchers may be thousands. What the limit stays at is what the server makes do
- * with. */
+/* A connection is a descriptor: watchers may be thousands, and have half of them. What the limit stays at is what
+ * the server makes do with. */
 static void descriptors_allow(void)
 {
 	const rlim_t enough =
-		NEAP_HTTP_KNOWN_MAX + NEAP_HTTP_CONNECTIONS_MAX + 4 * NEAP_HTTP_OTHER_FDS;
+		(rlim_t)2 * (NEAP_HTTP_KNOWN_MAX + NEAP_HTTP_CONNECTIONS_MAX +
+			     NEAP_HTTP_RESERVE + NEAP_HTTP_OTHER_FDS);
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= enough)

@@ -17,7 +17,7 @@
 #include "engine/base/mem.h"
 #include "hw/readings_priv.h"
 
-#define FD_RESERVE 256 /* for connections, files, the rest of the daemon */
+#define FD_OTHERS_SHARE 2 /* the half is for connections, files, the rest of the daemon */
 
 static const char *const node_paths[NODE_FILES] = {
 	[NODE_STAT] = "/proc/stat",
@@ -85,7 +85,7 @@ static long descriptors_to_keep(void)
 	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 1000000)
 		limit.rlim_cur = 1000000;
 	left = (long)limit.rlim_cur - (long)limit.rlim_cur / NEAP_FD_SCAN_SHARE -
-	       FD_RESERVE;
+	       (long)limit.rlim_cur / FD_OTHERS_SHARE;
 	return left > 0 ? left : 0;
 }
 

@@ -177,6 +177,49 @@ static void add_workloads(struct neap_buf *out, json_t *workloads)
 	}
 }
 
+static void add_things(struct neap_buf *out, const struct neap_http_shares *shares)
+{
+	static const struct figure held = {
+		NULL, "neap_http_held", false, 1,
+		"Connections, watches and requests being answered, by whose they are."};
+	static const struct figure refused = {
+		NULL, "neap_http_refused_total", true, 1,
+		"What was refused or cut off, as too many of them were there."};
+	static const struct figure all_max = {
+		NULL, "neap_http_connections_limit", false, 1,
+		"Connections that there may be before one of these is refused."};
+	static const struct figure user_max = {NULL, "neap_http_user_limit", false, 1,
+					       "What one user below admin may have."};
+	static const struct figure descriptors = {
+		NULL, "neap_http_out_of_descriptors_total", true, 1,
+		"Connections that had to wait, as neapd had no descriptor left."};
+
+	for (int table = 0; table < 2; table++) {
+		add_head(out, table ? &refused : &held);
+		for (int rank = 0; rank < NEAP_HTTP_RANK_COUNT; rank++)
+			for (int thing = 0; thing < NEAP_HTTP_THING_COUNT; thing++)
+				neap_buf_addf(out, "%s{what=\"%s\",class=\"%s\"} %llu\n",
+					      table ? refused.name : held.name,
+					      neap_http_thing_name(thing),
+					      neap_http_rank_name(rank),
+					      table ? (unsigned long long)
+							      shares->refused[rank][thing]
+						    : (unsigned long long)
+							      shares->held[rank][thing]);
+	}
+	add_head(out, &all_max);
+	for (int rank = 0; rank < NEAP_HTTP_RANK_COUNT; rank++)
+		neap_buf_addf(out, "%s{class=\"%s\"} %zu\n", all_max.name,
+			      neap_http_rank_name(rank), shares->all_max[rank]);
+	add_head(out, &user_max);
+	for (int thing = 0; thing < NEAP_HTTP_THING_COUNT; thing++)
+		neap_buf_addf(out, "%s{what=\"%s\"} %zu\n", user_max.name,
+			      neap_http_thing_name(thing), shares->user_max[thing]);
+	add_head(out, &descriptors);
+	neap_buf_addf(out, "%s %llu\n", descriptors.name,
+		      (unsigned long long)shares->out_of_descriptors);
+}
+
 static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics)
 {
 	static const struct figure changes = {NULL, "neap_policy_changes_total", true, 1,
@@ -206,6 +249,7 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 	add_head(out, &connections);
 	neap_buf_addf(out, "neap_http_connections %zu\n",
 		      neap_http_connection_count(metrics->http));
+	add_things(out, neap_http_shares_get(metrics->http));
 	if (end == 0)
 		return;
 	add_head(out, &expiry);

@@ -11,6 +11,9 @@
 #include "api/extender/extender.h"
 #include "engine/base/mem.h"
 
+/* Of a few schedulers; the descriptors are the API's. */
+#define CONNECTIONS_MAX 64
+
 struct neap_daemon_extender {
 	int fd; /* -1 once the server has it */
 	struct neap_http *http;
@@ -70,6 +73,7 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.tls_fd = -1,
 		.unix_fd = -1,
 		.own_uid = daemon->account.uid,
+		.limits = {.known_max = CONNECTIONS_MAX},
 	};
 	struct neap_extender_config config = {
 		/* As of pods/binding (access.h). */

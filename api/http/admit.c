@@ -15,6 +15,9 @@
 #include "api/http/guard_priv.h"
 #include "engine/base/mem.h"
 
+/* Connections that a user keeps when descriptors run out. */
+#define SPARED 8
+
 static bool resolve_tcp(struct neap_guard *guard, int fd)
 {
 	struct sockaddr_storage addr;
@@ -33,6 +36,14 @@ static bool resolve_tcp(struct neap_guard *guard, int fd)
 	return true;
 }
 
+void neap_guard_join_known(struct neap_guard *guard)
+{
+	enum neap_http_role role = neap_guard_find_role(guard);
+
+	if (role > NEAP_HTTP_ANYBODY)
+		neap_guard_join(guard, guard->peer.user, role);
+}
+
 bool neap_guard_resolve(struct neap_guard *guard)
 {
 	int fd = bufferevent_getfd(guard->bev), domain = 0;
@@ -44,8 +55,7 @@ bool neap_guard_resolve(struct neap_guard *guard)
 	if (domain != AF_UNIX) {
 		if (!resolve_tcp(guard, fd))
 			return false;
-		if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
-			neap_guard_set_proved(guard);
+		neap_guard_join_known(guard);
 		return true;
 	}
 	len = sizeof(cred);
@@ -59,8 +69,7 @@ bool neap_guard_resolve(struct neap_guard *guard)
 		       (unsigned)cred.uid);
 	guard->unix_user.name = guard->unix_name;
 	guard->peer.user = &guard->unix_user;
-	if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
-		neap_guard_set_proved(guard);
+	neap_guard_join_known(guard);
 	return true;
 }
 
@@ -93,7 +102,7 @@ void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size)
 		buf[0] = '\0';
 }
 
-static bool is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
+bool neap_guard_is_same_peer(const struct neap_guard *a, const struct neap_guard *b)
 {
 	if (a->peer.is_unix != b->peer.is_unix)
 		return false;
@@ -108,19 +117,7 @@ static size_t count_strangers(const struct neap_guard *of)
 	size_t count = 0;
 
 	TAILQ_FOREACH(guard, &of->guards->list, next)
-	if (!guard->is_refused && !guard->is_proved && is_same_peer(guard, of))
-		count++;
-	return count;
-}
-
-static size_t count_streams(const struct neap_guard *of)
-{
-	const struct neap_guard *guard;
-	size_t count = 0;
-
-	TAILQ_FOREACH(guard, &of->guards->list, next)
-	if (!guard->is_refused && guard->is_stream && !guard->is_of_tree &&
-	    is_same_peer(guard, of))
+	if (!guard->is_refused && !guard->share && neap_guard_is_same_peer(guard, of))
 		count++;
 	return count;
 }
@@ -132,32 +129,64 @@ static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_pee
 	struct neap_guard *guard;
 
 	TAILQ_FOREACH(guard, &newcomer->guards->list, next)
-	if (!guard->is_refused && !guard->is_proved && !guard->is_busy &&
-	    guard != newcomer && (!only_peer || is_same_peer(guard, newcomer)))
+	if (!guard->is_refused && !guard->share && !guard->is_busy && guard != newcomer &&
+	    (!only_peer || neap_guard_is_same_peer(guard, newcomer)))
 		return guard;
 	return newcomer;
 }
 
+static size_t strangers(const struct neap_guards *guards)
+{
+	return guards->facts.held[NEAP_HTTP_RANK_STRANGER][NEAP_HTTP_CONNECTIONS];
+}
+
+static void drop(struct neap_guard *guard)
+{
+	neap_guard_note_refused(guard, NEAP_HTTP_CONNECTIONS);
+	neap_guard_refuse(guard);
+}
+
+bool neap_guards_make_descriptor(struct neap_guards *guards)
+{
+	struct neap_guard *guard;
+
+	guards->facts.out_of_descriptors++;
+	if (guards->leaving)
+		return false; /* theirs come free in a moment */
+	TAILQ_FOREACH(guard, &guards->list, next)
+	if (!guard->is_refused && !guard->share && !guard->is_busy)
+		break;
+	for (int rank = NEAP_HTTP_RANK_USER; !guard && rank <= NEAP_HTTP_RANK_ADMIN;
+	     rank++)
+		guard = neap_guards_find_greedy(guards, (enum neap_http_rank)rank,
+						SPARED);
+	if (!guard)
+		return false;
+	drop(guard);
+	return true;
+}
+
 void neap_guard_admit(struct neap_guard *guard)
 {
-	const struct neap_guards *guards = guard->guards;
+	const size_t *max = guard->guards->facts.all_max;
 
-	if (!guard->is_proved &&
-	    guards->alive > guards->known_max + NEAP_HTTP_CONNECTIONS_MAX)
-		neap_guard_refuse(find_victim(guard, false));
+	if (!guard->share &&
+	    strangers(guard->guards) + neap_guards_known(guard->guards) >
+		    max[NEAP_HTTP_RANK_LOCAL] + max[NEAP_HTTP_RANK_STRANGER])
+		drop(find_victim(guard, false));
 }
 
 void neap_guard_keep_caps(struct neap_guard *guard)
 {
 	const struct neap_guards *guards = guard->guards;
 
-	if (guard->is_proved || guard->is_refused)
+	if (guard->share || guard->is_refused)
 		return;
-	if (guards->strangers > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
+	if (strangers(guards) > NEAP_HTTP_CONNECTIONS_PEER_MAX &&
 	    count_strangers(guard) > NEAP_HTTP_CONNECTIONS_PEER_MAX)
-		neap_guard_refuse(find_victim(guard, true));
-	if (guards->strangers > NEAP_HTTP_CONNECTIONS_MAX)
-		neap_guard_refuse(find_victim(guard, false));
+		drop(find_victim(guard, true));
+	if (strangers(guards) > guards->facts.all_max[NEAP_HTTP_RANK_STRANGER])
+		drop(find_victim(guard, false));
 }
 
 void neap_guards_make_room(struct neap_guards *guards)
@@ -167,28 +196,7 @@ void neap_guards_make_room(struct neap_guards *guards)
 	for (guard = TAILQ_FIRST(&guards->list); guard; guard = TAILQ_NEXT(guard, next)) {
 		if (guards->unfinished_unknown <= NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX)
 			return;
-		if (guard->unfinished && !guard->is_proved && !guard->is_busy)
+		if (guard->unfinished && !guard->share && !guard->is_busy)
 			neap_guard_refuse(guard);
 	}
-}
-
-bool neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree)
-{
-	struct neap_guards *guards = guard->guards;
-
-	if (guard->is_refused)
-		return false;
-	if (tree && guard->is_proved) {
-		if (guards->tree_streams >= tree->streams_max)
-			return false;
-		guard->is_of_tree = true;
-		guards->tree_streams++;
-	} else {
-		if (guards->streams >= NEAP_HTTP_STREAMS_MAX ||
-		    count_streams(guard) >= NEAP_HTTP_STREAMS_PEER_MAX)
-			return false;
-		guards->streams++;
-	}
-	guard->is_stream = true;
-	return true;
 }

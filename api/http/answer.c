@@ -263,11 +263,19 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 	if (body && details && !request->tree)
 		(void)json_object_update_missing(body, details); /* the code says most */
 	json_decref(details);
-	if (status == 503 &&
+	if ((status == 503 || status == 429) &&
 	    !evhttp_find_header(evhttp_request_get_output_headers(request->ev),
 				"Retry-After"))
 		(void)neap_http_header_add(request, "Retry-After", "1");
 	neap_http_answer_json_take(request, status, body);
+}
+
+void neap_http_answer_busy_take(struct neap_http_request *request, int status,
+				const struct neap_error *err)
+{
+	neap_http_answer_coded_take(
+		request, status,
+		status == 429 ? "TooManyRequests" : neap_code_name(err->code), err, NULL);
 }
 
 void neap_http_answer_problem_take(struct neap_http_request *request, int status,

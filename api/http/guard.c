@@ -13,31 +13,23 @@
 #include <event2/http.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "api/http/guard_priv.h"
 #include "api/http/server_priv.h"
+#include "engine/base/map.h"
 #include "engine/base/mem.h"
 
 /* Newcomers that the caps are looked at for in one turn of the loop. */
 #define CAPS_EACH 64
 
-/* It counts no more. */
-static void note_end(struct neap_guard *guard)
-{
-	if (!guard->is_admitted || guard->is_refused)
-		return;
-	guard->guards->alive--;
-	guard->guards->strangers -= !guard->is_proved;
-}
-
 void neap_guard_refuse(struct neap_guard *guard)
 {
 	if (guard->is_refused)
 		return;
-	note_end(guard);
+	neap_guard_count_out(guard);
 	guard->is_refused = true;
+	guard->guards->leaving++;
 	/* Its memory is as good as free; counting it on would refuse the innocent, too. */
 	neap_guard_set_unfinished(guard, 0);
 	(void)shutdown(bufferevent_getfd(guard->bev),
@@ -53,10 +45,11 @@ static void guard_free(struct neap_guard *guard)
 	else
 		TAILQ_REMOVE(&guards->fresh, guard, next);
 	guards->count--;
-	note_end(guard);
+	guards->leaving -= guard->is_refused;
 	guards->streams -= guard->is_stream && !guard->is_of_tree;
 	guards->tree_streams -= guard->is_of_tree;
 	neap_guard_set_unfinished(guard, 0);
+	neap_guard_leave(guard);
 	if (guards->last == guard)
 		guards->last = NULL;
 	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold half a token */
@@ -142,15 +135,15 @@ static void admission_cb(evutil_socket_t fd, short what, void *arg)
 		TAILQ_REMOVE(&guards->fresh, guard, next);
 		TAILQ_INSERT_TAIL(&guards->list, guard, next);
 		guard->is_admitted = true;
-		guards->alive += !guard->is_refused;
-		guards->strangers += !guard->is_refused && !guard->is_proved;
+		if (!guard->is_refused)
+			neap_guard_count_in(guard);
 		if (guard->is_tls)
 			neap_guard_handshake_start(guard);
 		if (!neap_guard_resolve(guard)) {
 			neap_guard_refuse(guard);
 			continue;
 		}
-		has_new |= guard->is_new = !guard->is_proved;
+		has_new |= guard->is_new = !guard->share;
 		neap_guard_admit(guard);
 	}
 	if (has_new && !evtimer_pending(guards->caps, NULL) &&
@@ -256,9 +249,9 @@ void neap_guards_set_bearers(struct neap_guards *guards,
 	guards->bearers = *bearers;
 }
 
-void neap_guard_note_known(struct neap_guard *guard)
+void neap_guard_note_known(struct neap_guard *guard, const struct neap_http_peer *peer)
 {
-	neap_guard_set_proved(guard);
+	neap_guard_join(guard, peer->user, peer->role);
 }
 
 bool neap_guard_is_tls(const struct neap_guard *guard)
@@ -276,6 +269,7 @@ bool neap_guard_explain(const struct neap_guard *guard, enum neap_http_role need
 void neap_guard_note_answer(struct neap_guard *guard)
 {
 	neap_guard_watch(guard, NULL, NULL);
+	neap_guard_end_request(guard);
 	guard->is_busy = false;
 	neap_guard_look_at_line(guard); /* of the next request */
 	if (guard->unfinished)
@@ -311,23 +305,15 @@ size_t neap_guards_count(const struct neap_guards *guards)
 	return guards->count;
 }
 
-/* Each connection is a descriptor, and others need some, too. */
-static size_t find_known_max(void)
+const struct neap_http_shares *neap_guards_shares(const struct neap_guards *guards)
 {
-	const rlim_t taken = NEAP_HTTP_CONNECTIONS_MAX + NEAP_HTTP_OTHER_FDS;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur < taken + NEAP_HTTP_CONNECTIONS_PEER_MAX)
-		return NEAP_HTTP_CONNECTIONS_PEER_MAX;
-	return limit.rlim_cur - taken < NEAP_HTTP_KNOWN_MAX
-		       ? (size_t)(limit.rlim_cur - taken)
-		       : NEAP_HTTP_KNOWN_MAX;
+	return &guards->facts;
 }
 
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 				    const struct neap_bearers *bearers,
-				    struct neap_tls *tls, int timeout_s)
+				    struct neap_tls *tls, int timeout_s,
+				    const struct neap_http_limits *limits)
 {
 	struct neap_guards *guards = neap_alloc(sizeof(*guards));
 
@@ -338,13 +324,14 @@ struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 	guards->bearers = *bearers;
 	guards->tls = tls;
 	guards->timeout_s = timeout_s;
-	guards->known_max = find_known_max();
+	neap_guards_set_limits(guards, limits);
+	guards->shares = neap_map_new();
 	TAILQ_INIT(&guards->list);
 	TAILQ_INIT(&guards->fresh);
 	guards->admission = event_new(base, -1, 0, admission_cb, guards);
 	guards->caps = evtimer_new(base, caps_cb, guards);
 	guards->second = event_new(base, -1, EV_PERSIST, second_cb, guards);
-	if (!guards->admission || !guards->caps || !guards->second) {
+	if (!guards->admission || !guards->caps || !guards->second || !guards->shares) {
 		neap_guards_free(guards);
 		return NULL;
 	}
@@ -368,5 +355,6 @@ void neap_guards_free(struct neap_guards *guards)
 		event_free(guards->caps);
 	if (guards->second)
 		event_free(guards->second);
+	neap_map_free(guards->shares);
 	free(guards);
 }

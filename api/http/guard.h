@@ -20,7 +20,8 @@ struct neap_tls;
  * borrowed. tls: borrowed, of the TCP connections; NULL: they are plain. timeout_s: from the first byte of a request to its last. */
 struct neap_guards *neap_guards_new(struct event_base *base, uid_t own_uid,
 				    const struct neap_bearers *bearers,
-				    struct neap_tls *tls, int timeout_s);
+				    struct neap_tls *tls, int timeout_s,
+				    const struct neap_http_limits *limits);
 /* What everybody over plain TCP is, without showing anything; NEAP_HTTP_ANYBODY at first. */
 void neap_guards_set_plain_role(struct neap_guards *guards, enum neap_http_role role);
 /* After the evhttp is gone, and with it all connections. */
@@ -37,7 +38,9 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 void neap_guards_set_bearers(struct neap_guards *guards,
 			     const struct neap_bearers *bearers);
 /* Who asks is known, and so is the connection from now on. */
-void neap_guard_note_known(struct neap_guard *guard);
+void neap_guard_note_known(struct neap_guard *guard, const struct neap_http_peer *peer);
+/* The request at hand counts until its answer. False: its user has too many of them. */
+bool neap_guard_take_request(struct neap_guard *guard, struct neap_error *err);
 /* "127.0.0.1", "::1"; "unix". */
 void neap_guard_address(const struct neap_guard *guard, char *buf, size_t size);
 /* It speaks TLS. */
@@ -51,9 +54,10 @@ void neap_guard_note_answer(struct neap_guard *guard);
 void neap_guard_watch(struct neap_guard *guard, void (*gone)(void *arg), void *arg);
 /* The tree whose connections are counted and refused as it says; borrowed. */
 void neap_guards_set_tree(struct neap_guards *guards, const struct neap_http_tree *tree);
-/* A place for a stream, which has no time limit. tree: of its request, or NULL. False: all are taken, or all of
- * this peer. It comes free with the connection. */
-bool neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree);
+/* A place for a stream, which has no time limit. tree: of its request, or NULL. It comes free with the connection.
+ * 0, or the status to refuse it with: 429 when its peer has all that it may have, 503 when all are taken. */
+int neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree,
+			   struct neap_error *err);
 /* Ends the connection: from the loop, not from this call. */
 void neap_guard_refuse(struct neap_guard *guard);
 /* Other NUL bytes came than the so many that the body of the request at hand may have; else these are
@@ -68,5 +72,9 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 			     struct neap_error *err);
 /* Connections at this moment. */
 size_t neap_guards_count(const struct neap_guards *guards);
+const struct neap_http_shares *neap_guards_shares(const struct neap_guards *guards);
+/* accept had no descriptor: somebody goes, if there is one to spare. False: nobody is, or enough are on their
+ * way. */
+bool neap_guards_make_descriptor(struct neap_guards *guards);
 
 #endif

@@ -65,8 +65,7 @@ void neap_guard_handshake_done(struct neap_guard *guard)
 	guard->user = neap_tls_user_new(guard->bev);
 	if (guard->user)
 		guard->peer.user = guard->user;
-	if (neap_guard_find_role(guard) > NEAP_HTTP_ANYBODY)
-		neap_guard_set_proved(guard);
+	neap_guard_join_known(guard);
 }
 
 void neap_guard_handshake_end(struct neap_guard *guard)

@@ -34,7 +34,9 @@ void neap_guard_set_unfinished(struct neap_guard *guard, size_t len)
 	struct neap_guards *guards = guard->guards;
 
 	guards->unfinished += len - guard->unfinished; /* modulo, as sizes are */
-	if (!guard->is_proved)
+	if (guard->share)
+		guard->share->unfinished += len - guard->unfinished;
+	else
 		guards->unfinished_unknown += len - guard->unfinished;
 	guard->unfinished = len;
 }
@@ -44,20 +46,20 @@ static char *refusal_text(const struct neap_guard *guard, int status,
 			  const struct neap_error *err)
 {
 	const struct neap_http_tree *tree = guard->guards->tree;
-	json_t *body = tree && guard->asks_in_tree ? tree->refusal(status, err)
-						   : json_pack("{s:s, s:s}", "code",
-							       neap_code_name(err->code),
-							       "message", err->msg);
+	json_t *body = tree && guard->asks_in_tree
+			       ? tree->refusal(status, err)
+			       : json_pack("{s:s, s:s}", "code",
+					   status == 429 ? "TooManyRequests"
+							 : neap_code_name(err->code),
+					   "message", err->msg);
 	char *text = body ? neap_json_dump(body, JSON_COMPACT) : NULL;
 
 	json_decref(body);
 	return text;
 }
 
-/* Amid a request, past evhttp; the connection has to be refused after it. Best effort: a client that still
- * sends may see a reset before it looks at this. */
-static void tell(struct neap_guard *guard, const char *status, const char *headers,
-		 const struct neap_error *err)
+void neap_guard_tell(struct neap_guard *guard, const char *status, const char *headers,
+		     const struct neap_error *err)
 {
 	neap_auto_buf struct neap_buf out = {0};
 	neap_auto_free char *text = NULL;
@@ -86,13 +88,13 @@ static void tell_unknown(struct neap_guard *guard)
 	if (guard->peer.is_unix) {
 		neap_error_set(&err, NEAP_EFORBIDDEN,
 			       "only who has a role may send large bodies");
-		tell(guard, "403 Forbidden", "", &err);
+		neap_guard_tell(guard, "403 Forbidden", "", &err);
 		return;
 	}
 	neap_error_set(&err, NEAP_EAUTH,
 		       "no token or a wrong one: send \"Authorization: Bearer TOKEN\" "
 		       "before a large body");
-	tell(guard, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", &err);
+	neap_guard_tell(guard, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", &err);
 }
 
 static void tell_too_large(struct neap_guard *guard, size_t max)
@@ -100,7 +102,7 @@ static void tell_too_large(struct neap_guard *guard, size_t max)
 	struct neap_error err;
 
 	neap_error_set(&err, NEAP_ETOOLARGE, "the request has more than %zu bytes", max);
-	tell(guard, "413 Content Too Large", "", &err);
+	neap_guard_tell(guard, "413 Content Too Large", "", &err);
 }
 
 static void tell_busy(struct neap_guard *guard)
@@ -109,7 +111,7 @@ static void tell_busy(struct neap_guard *guard)
 
 	neap_error_set(&err, NEAP_EUNAVAILABLE,
 		       "too many large requests are on their way: try again");
-	tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
+	neap_guard_tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
 }
 
 /* Its first lines may never end for evhttp, and the client would wait for half a minute. */
@@ -119,31 +121,11 @@ static void tell_plain(struct neap_guard *guard)
 
 	neap_error_set(&err, NEAP_EINVAL,
 		       "plain HTTP is spoken here, not TLS: ask http://");
-	tell(guard, "400 Bad Request", "", &err);
+	neap_guard_tell(guard, "400 Bad Request", "", &err);
 }
 
-void neap_guard_set_proved(struct neap_guard *guard)
-{
-	struct neap_guards *guards = guard->guards;
-	struct neap_error err;
-
-	if (guard->is_proved)
-		return;
-	guard->guards->unfinished_unknown -= guard->unfinished;
-	guard->is_proved = true;
-	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold the token */
-	if (!guard->is_admitted || guard->is_refused)
-		return;
-	guards->strangers--;
-	if (guards->alive - guards->strangers <= guards->known_max)
-		return;
-	neap_error_set(&err, NEAP_EUNAVAILABLE, "too many connections are open: %zu",
-		       guards->known_max);
-	tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
-	neap_guard_refuse(guard);
-}
-
-static bool is_line_right(struct neap_guard *guard)
+/* The line names somebody with a role, whose the connection is now. */
+static bool join_by_line(struct neap_guard *guard)
 {
 	static const char name[] = "Authorization:";
 	char *value = guard->line + sizeof(name) - 1;
@@ -158,8 +140,11 @@ static bool is_line_right(struct neap_guard *guard)
 		end--;
 	*end = '\0';
 	value += strspn(value, " \t");
-	return neap_bearers_find(&guard->guards->bearers, value, &role, &user) &&
-	       role > NEAP_HTTP_ANYBODY;
+	if (!neap_bearers_find(&guard->guards->bearers, value, &role, &user) ||
+	    role == NEAP_HTTP_ANYBODY)
+		return false;
+	neap_guard_join(guard, user, role);
+	return guard->share != NULL;
 }
 
 /* Lines may come in any number of pieces. */
@@ -175,10 +160,8 @@ static void scan(struct neap_guard *guard, const char *data, size_t len)
 		guard->line_len += kept;
 		if (!end)
 			return;
-		if (is_line_right(guard)) {
-			neap_guard_set_proved(guard);
+		if (join_by_line(guard))
 			return;
-		}
 		guard->line_len = 0;
 		data += part + 1;
 		len -= part + 1;
@@ -270,7 +253,7 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 		if (!guard->has_line &&
 		    memchr(pieces[i].iov_base, '\n', pieces[i].iov_len))
 			neap_guard_look_at_line(guard);
-		if (!guard->is_proved)
+		if (!guard->share)
 			scan(guard, pieces[i].iov_base, pieces[i].iov_len);
 	}
 }
@@ -302,6 +285,26 @@ static size_t largest(const struct neap_guard *guard)
 	return guard->asks_in_tree ? NEAP_HTTP_REQUEST_LARGE_MAX : NEAP_HTTP_REQUEST_MAX;
 }
 
+/* Requests on the way of one user. */
+static bool is_over_share(const struct neap_guard *guard)
+{
+	return neap_guard_rank(guard) == NEAP_HTTP_RANK_USER &&
+	       guard->share->unfinished > NEAP_HTTP_UNFINISHED_USER_MAX;
+}
+
+/* What all may hold with this one, so that users leave room for admins, and these for root. */
+static size_t all_unfinished(const struct neap_guard *guard)
+{
+	switch (neap_guard_rank(guard)) {
+	case NEAP_HTTP_RANK_LOCAL:
+		return NEAP_HTTP_UNFINISHED_MAX + NEAP_HTTP_UNFINISHED_RESERVE;
+	case NEAP_HTTP_RANK_ADMIN:
+		return NEAP_HTTP_UNFINISHED_MAX + NEAP_HTTP_UNFINISHED_RESERVE / 2;
+	default:
+		return NEAP_HTTP_UNFINISHED_MAX;
+	}
+}
+
 void neap_guard_input_changed(struct evbuffer *buffer,
 			      const struct evbuffer_cb_info *info, void *arg)
 {
@@ -330,7 +333,9 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 		return;
 	}
 	look_through(guard, buffer, info->n_added);
-	if (!guard->is_proved && guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX) {
+	if (guard->is_refused)
+		return;
+	if (!guard->share && guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX) {
 		tell_unknown(guard);
 		neap_guard_refuse(guard);
 		return;
@@ -339,11 +344,11 @@ void neap_guard_input_changed(struct evbuffer *buffer,
 	if (guard->unfinished > largest(guard)) {
 		tell_too_large(guard, largest(guard));
 		neap_guard_refuse(guard);
-	} else if (guards->unfinished > NEAP_HTTP_UNFINISHED_MAX) {
+	} else if (is_over_share(guard) || guards->unfinished > all_unfinished(guard)) {
 		tell_busy(guard);
 		neap_guard_refuse(guard);
 	} else if (info->n_added >= LIBEVENT_READ_MAX && guard->asks_in_tree &&
-		   guard->is_proved && !guard->is_tls && !guard->is_reading_on) {
+		   guard->share && !guard->is_tls && !guard->is_reading_on) {
 		read_on(guard, buffer);
 	}
 }

@@ -21,7 +21,6 @@
 #include "api/http/server_priv.h"
 #include "api/http/tls.h"
 #include "api/http/tokens.h"
-#include "api/http/url.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -55,7 +54,8 @@ struct neap_http {
 	int table_count;
 	struct neap_http_lines lines;
 	struct neap_http_watcher watcher;
-	struct event *reopen; /* listening pauses for a second when descriptors run out */
+	struct event *
+		reopen; /* listening pauses for a second when descriptors run out; always pending */
 	struct evconnlistener *listeners[LISTENERS];
 	int listener_count;
 	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
@@ -84,60 +84,6 @@ find_route(struct neap_http *http, const char *method, const char *path, void **
 				      route->method, is_get ? ", HEAD" : "");
 		}
 	return NULL;
-}
-
-/* Finds path and query in the request line, as they stand there: evhttp_uri takes "//x/y" for the
- * path "/y" of a host x, and who reads it otherwise would let through what it should not. */
-static int find_path(const char *uri, const char **ret_path, size_t *ret_len,
-		     const char **ret_query, struct neap_error *err)
-{
-	static const char scheme[] = "http://";
-	const char *path = uri;
-	size_t len;
-
-	if (evutil_ascii_strncasecmp(uri, scheme, sizeof(scheme) - 1) == 0) {
-		path = uri + sizeof(scheme) - 1;
-		path += strcspn(path, "/?#");
-	}
-	if (*path != '/') {
-		neap_error_set(err, NEAP_EINVAL, "refused: an address without a path");
-		return -NEAP_EINVAL;
-	}
-	if (path[strcspn(path, " \t#")]) {
-		neap_error_set(err, NEAP_EINVAL,
-			       "refused: a blank or a '#' in the address");
-		return -NEAP_EINVAL;
-	}
-	len = strcspn(path, "?");
-	*ret_path = path;
-	*ret_len = len;
-	*ret_query = path[len] ? path + len + 1 : "";
-	return 0;
-}
-
-/* Path and query, decoded. */
-static int read_address(struct neap_http_request *request, struct neap_error *err)
-{
-	const char *uri = evhttp_request_get_uri(request->ev), *path, *query;
-	size_t len;
-	int count;
-
-	if (!uri)
-		return neap_error_nomem(err);
-	if (find_path(uri, &path, &len, &query, err) < 0)
-		return -NEAP_EINVAL;
-	request->path = neap_strndup(path, len);
-	request->query = *query ? neap_strdup(query) : NULL;
-	if (!request->path || (*query && !request->query))
-		return neap_error_nomem(err);
-	if (neap_url_decode(request->path, false, err) < 0)
-		return -NEAP_EINVAL;
-	count = neap_url_query_parse(request->query, request->names, request->values,
-				     NEAP_HTTP_QUERY_MAX, err);
-	if (count < 0)
-		return count;
-	request->query_count = count;
-	return 0;
 }
 
 /* Copies what the pattern took; the path itself stays whole for messages. */
@@ -264,7 +210,8 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	neap_buf_init(&allowed, 256);
 	request->rest = "";
 	find_tree(http, request, evhttp_request_get_uri(request->ev));
-	if (check_framing(request, &is_last, &err) < 0 || read_address(request, &err) < 0)
+	if (check_framing(request, &is_last, &err) < 0 ||
+	    neap_http_read_address(request, &err) < 0)
 		is_last = is_wrong = true;
 	if (is_last && evhttp_add_header(evhttp_request_get_output_headers(request->ev),
 					 "Connection", "close") < 0) {
@@ -278,6 +225,10 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	}
 	find_tree(http, request, request->path);
 	neap_http_identify(request);
+	if (!neap_guard_take_request(request->guard, &err)) {
+		neap_http_answer_busy_take(request, 429, &err);
+		return;
+	}
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
 	/* Who may look at all may know what there is. */
 	needed = route ? route->role : NEAP_HTTP_READER;
@@ -330,19 +281,6 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	dispatch(http, request);
 }
 
-/* Out of descriptors: accepting again at once would only spin. */
-static void accept_failed(struct evconnlistener *listener, void *arg)
-{
-	static const struct timeval pause = {.tv_sec = 1};
-	struct neap_http *http = arg;
-
-	if (errno == ECONNABORTED || errno == EINTR)
-		return;
-	/* Without a way back it stays as it is. */
-	if (event_add(http->reopen, &pause) == 0)
-		(void)evconnlistener_disable(listener);
-}
-
 static bool listen_all(struct neap_http *http)
 {
 	bool is_all = true;
@@ -353,15 +291,57 @@ static bool listen_all(struct neap_http *http)
 	return is_all;
 }
 
+static const struct timeval pause = {.tv_sec = 1};
+/* As good as never. */
+static const struct timeval dormant = {.tv_sec = 365 * 24 * 3600};
+
 static void reopen_cb(evutil_socket_t fd, short what, void *arg)
 {
-	static const struct timeval pause = {.tv_sec = 1};
 	struct neap_http *http = arg;
 
 	(void)fd;
 	(void)what;
-	if (!listen_all(http))
-		(void)event_add(http->reopen, &pause); /* its place just became free */
+	/* Cannot fail: its place just became free. */
+	(void)event_add(http->reopen, listen_all(http) ? &dormant : &pause);
+}
+
+struct search {
+	const struct evconnlistener *listener;
+	struct neap_http *found;
+};
+
+static int is_of_listener(const struct event_base *base, const struct event *event,
+			  void *arg)
+{
+	struct search *search = arg;
+	struct neap_http *http;
+
+	(void)base;
+	if (event_get_callback(event) != reopen_cb)
+		return 0;
+	http = event_get_callback_arg(event);
+	for (int i = 0; i < http->listener_count; i++)
+		if (http->listeners[i] == search->listener)
+			search->found = http;
+	return search->found != NULL;
+}
+
+/* The callback's argument is the evhttp that the listener was given to, whatever it was set with, and that
+ * leads nowhere; but the timer that is always pending leads to the server. */
+static void accept_failed(struct evconnlistener *listener, void *evhttp)
+{
+	struct search search = {.listener = listener};
+
+	(void)evhttp;
+	if (errno == ECONNABORTED || errno == EINTR)
+		return;
+	(void)event_base_foreach_event(evconnlistener_get_base(listener), is_of_listener,
+				       &search);
+	if (!search.found || neap_guards_make_descriptor(search.found->guards))
+		return;
+	/* Accepting again at once would only spin. Without a way back it stays as it is. */
+	if (event_add(search.found->reopen, &pause) == 0)
+		(void)evconnlistener_disable(listener);
 }
 
 static int add_listener(struct neap_http *http, struct evhttp *evhttp, int fd,
@@ -437,7 +417,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->tokens = neap_tokens_ref(config->tokens);
 	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
 	http->guards = neap_guards_new(base, config->own_uid, &http->bearers, config->tls,
-				       timeout_s);
+				       timeout_s, &config->limits);
 	if (http->guards && config->plain_role > NEAP_HTTP_ANYBODY)
 		neap_guards_set_plain_role(http->guards, config->plain_role);
 	if (!http->guards || !http->reopen || (config->token && !http->token)) {
@@ -451,7 +431,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 			neap_http_free(http);
 			return neap_error_nomem(err);
 		}
-	if (!listen_all(http)) {
+	if (event_add(http->reopen, &dormant) < 0 || !listen_all(http)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
@@ -563,6 +543,11 @@ void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tre
 int64_t neap_http_certificate_end(const struct neap_http *http)
 {
 	return http->tls ? neap_tls_facts_get(http->tls)->not_after_sec : 0;
+}
+
+const struct neap_http_shares *neap_http_shares_get(const struct neap_http *http)
+{
+	return neap_guards_shares(http->guards);
 }
 
 size_t neap_http_connection_count(const struct neap_http *http)

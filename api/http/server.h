@@ -28,14 +28,26 @@ struct neap_tokens;
 #define NEAP_HTTP_CONNECTIONS_MAX      512
 #define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
 /* Of those who have shown a token or a certificate with a role, in all; fewer where the process may have fewer
- * descriptors: what is left of them after strangers and NEAP_HTTP_OTHER_FDS, but at least 64. */
+ * descriptors. Half of these are the server's: NEAP_HTTP_OTHER_FDS and a quarter of the rest for strangers come
+ * first, and the reserve. */
 #define NEAP_HTTP_KNOWN_MAX 4096
 #define NEAP_HTTP_OTHER_FDS 256
+/* Connections above NEAP_HTTP_KNOWN_MAX: half of them for admins, all for root and the daemon's user over the
+ * unix socket. */
+#define NEAP_HTTP_RESERVE 128
+/* Of one user that is no admin, unless configured: connections, watches, requests being answered. */
+#define NEAP_HTTP_USER_CONNECTIONS 1024
+#define NEAP_HTTP_USER_WATCHES     896
+#define NEAP_HTTP_USER_REQUESTS    256
 /* Bytes of a request on the wire, as chunks can be many times what they carry; of one whose tree takes larger
  * bodies; and of all requests still being read. */
 #define NEAP_HTTP_REQUEST_MAX       (2 * 1024 * 1024)
 #define NEAP_HTTP_REQUEST_LARGE_MAX (6 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX    (32 * 1024 * 1024)
+/* Of these, of one user that is no admin; and what admins, and root over the unix socket, have above all of them, as
+ * with connections. */
+#define NEAP_HTTP_UNFINISHED_USER_MAX (12 * 1024 * 1024)
+#define NEAP_HTTP_UNFINISHED_RESERVE  (16 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
  * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
  * handshake needs counts as such. */
@@ -45,6 +57,7 @@ struct neap_tokens;
  * pieces skipped in a row before it is cut off. */
 #define NEAP_HTTP_STREAMS_MAX       64
 #define NEAP_HTTP_STREAMS_PEER_MAX  8
+#define NEAP_HTTP_STREAMS_RESERVE   16
 #define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
 #define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
@@ -113,6 +126,42 @@ struct neap_http_tree {
 	json_t *(*refusal)(int status, const struct neap_error *err);
 };
 
+/* Who takes up room, those first that go first. */
+enum neap_http_rank {
+	NEAP_HTTP_RANK_STRANGER,
+	NEAP_HTTP_RANK_USER, /* a role below admin */
+	NEAP_HTTP_RANK_ADMIN, /* with a token, a certificate, or by a grant to an account */
+	NEAP_HTTP_RANK_LOCAL, /* root and the daemon's user, over the unix socket */
+	NEAP_HTTP_RANK_COUNT
+};
+
+/* What is shared out. */
+enum neap_http_thing {
+	NEAP_HTTP_CONNECTIONS,
+	NEAP_HTTP_WATCHES,  /* streams of the tree */
+	NEAP_HTTP_REQUESTS, /* with their handlers */
+	NEAP_HTTP_THING_COUNT
+};
+
+/* For metrics: "stranger", ...; "connections", .... */
+const char *neap_http_rank_name(enum neap_http_rank rank);
+const char *neap_http_thing_name(enum neap_http_thing thing);
+
+struct neap_http_shares {
+	size_t held[NEAP_HTTP_RANK_COUNT][NEAP_HTTP_THING_COUNT];
+	uint64_t refused[NEAP_HTTP_RANK_COUNT][NEAP_HTTP_THING_COUNT];
+	size_t user_max[NEAP_HTTP_THING_COUNT]; /* of one user */
+	/* Connections in all, by rank: each may use what those below it have left. */
+	size_t all_max[NEAP_HTTP_RANK_COUNT];
+	uint64_t out_of_descriptors; /* times that accept failed for them */
+};
+
+/* 0: as above. */
+struct neap_http_limits {
+	size_t known_max;
+	size_t user_max[NEAP_HTTP_THING_COUNT];
+};
+
 struct neap_http_config {
 	const char *listen_fd_name; /* for messages */
 	/* Bound and listening, each or -1. */
@@ -129,6 +178,7 @@ struct neap_http_config {
 	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
 	/* Of everybody over plain TCP, where only this machine can reach it; UNSET: of nobody. */
 	enum neap_http_role plain_role;
+	struct neap_http_limits limits;
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
@@ -179,6 +229,8 @@ const struct neap_grants *neap_http_grants_get(const struct neap_http *http);
 int64_t neap_http_certificate_end(const struct neap_http *http);
 /* Connections that are open at this moment. */
 size_t neap_http_connection_count(const struct neap_http *http);
+/* Who holds what, and what was refused; borrowed. */
+const struct neap_http_shares *neap_http_shares_get(const struct neap_http *http);
 
 /* --- in a handler --- */
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request);
@@ -251,8 +303,8 @@ struct neap_http_stream;
 
 /* Starts an answer of status 200 that goes on until its end or until the client goes; then gone is
  * called, once, always from the loop and never from a call of these, and the stream is no more.
- * NULL: the request has been answered already (to HEAD with the headers, with a 503 when too many
- * streams are open or memory is short), and gone will not be called. */
+ * NULL: the request has been answered already (to HEAD with the headers, with a 429 when its user has too many
+ * streams, with a 503 when there are too many in all or memory is short), and gone will not be called. */
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
 						     const char *type,
 						     void (*gone)(void *arg), void *arg);

@@ -69,8 +69,15 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 				 const char *code, const struct neap_error *err,
 				 json_t *details);
 
+/* 429 of whoever has too much already, 503 when all is taken. */
+void neap_http_answer_busy_take(struct neap_http_request *request, int status,
+				const struct neap_error *err);
+
 /* Completes the peer, with a token, or as a stranger: a token says more than where the request comes from. */
 void neap_http_identify(struct neap_http_request *request);
+
+/* Path and query, decoded, into the request. 0 or -code. */
+int neap_http_read_address(struct neap_http_request *request, struct neap_error *err);
 
 /* Whether the path (up to a blank or '?', too) is in the tree, which may be NULL. */
 bool neap_http_tree_has(const struct neap_http_tree *tree, const char *path);

@@ -164,20 +164,6 @@ static void set_timeouts(struct bufferevent *bev, int timeout_s)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-static void answer_full(struct neap_http_request *request)
-{
-	struct neap_error err;
-
-	neap_error_set(&err, NEAP_EUNAVAILABLE,
-		       "too many streams are open: %d in all, %d of one client",
-		       NEAP_HTTP_STREAMS_MAX, NEAP_HTTP_STREAMS_PEER_MAX);
-	if (request->tree && request->peer.role > NEAP_HTTP_ANYBODY)
-		neap_error_set(&err, NEAP_EUNAVAILABLE, "too many streams are open: %zu",
-			       request->tree->streams_max);
-	(void)neap_http_header_add(request, "Retry-After", RETRY_AFTER_S);
-	neap_http_answer_error(request, &err);
-}
-
 static void answer_nomem(struct neap_http_request *request)
 {
 	struct neap_error err;
@@ -234,6 +220,8 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 						     void (*gone)(void *arg), void *arg)
 {
 	struct neap_http_stream *stream;
+	struct neap_error err;
+	int status;
 
 	if (evhttp_request_get_command(request->ev) == EVHTTP_REQ_HEAD) {
 		answer_head(request, type, NULL);
@@ -244,9 +232,11 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 		answer_nomem(request);
 		return NULL;
 	}
-	if (!neap_guard_take_stream(request->guard, request->tree)) {
+	status = neap_guard_take_stream(request->guard, request->tree, &err);
+	if (status) {
 		stream_free(stream);
-		answer_full(request);
+		(void)neap_http_header_add(request, "Retry-After", RETRY_AFTER_S);
+		neap_http_answer_busy_take(request, status, &err);
 		return NULL;
 	}
 	/* Whatever the client says meanwhile is not read as a request. */

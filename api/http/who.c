@@ -35,7 +35,7 @@ void neap_http_identify(struct neap_http_request *request)
 			peer->name = "token";
 	}
 	if (peer->role > NEAP_HTTP_ANYBODY)
-		neap_guard_note_known(request->guard);
+		neap_guard_note_known(request->guard, peer);
 	else if (!request->has_wrong_token)
 		peer->role = neap_grants_find_anonymous(bearers->grants);
 }

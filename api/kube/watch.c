@@ -354,10 +354,6 @@ void call_watch(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->kube->watcher_count >= NEAP_KUBE_WATCHES_MAX) {
-		refuse(call, NEAP_EUNAVAILABLE, "too many watches are open");
-		return;
-	}
 	watcher = watcher_new(call, &wish);
 	if (!watcher) {
 		refuse(call, NEAP_ENOMEM, "no memory for a watch");

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -57,7 +58,8 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 					  .own_uid = 12345,
 					  .grants = access->grants,
 					  .tokens = access->tokens,
-					  .timeout_s = timeout_s};
+					  .timeout_s = timeout_s,
+					  .limits = access->limits};
 	struct neap_http *http;
 	struct neap_error err;
 
@@ -67,6 +69,12 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 		_exit(3);
 	if (neap_http_new(base, &config, &http, &err) < 0)
 		_exit(2);
+	if (access->descriptors) {
+		const struct rlimit few = {(rlim_t)access->descriptors,
+					   (rlim_t)access->descriptors};
+
+		(void)setrlimit(RLIMIT_NOFILE, &few);
+	}
 	event_add(term, NULL);
 	if (tls) {
 		look = event_new(base, -1, EV_PERSIST, look_cb, config.tls);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "api/http/server.h"
+
 #define HOST      "Host: x\r\n"
 #define AUTH      "Authorization: Bearer secret\r\n"
 #define GET(path) "GET " path " HTTP/1.1\r\n" HOST AUTH
@@ -36,6 +38,8 @@ struct http_access {
 	const struct neap_tls_config *tls;
 	const struct neap_grants *grants;
 	struct neap_tokens *tokens;
+	struct neap_http_limits limits;
+	int descriptors; /* RLIMIT_NOFILE that it gets without knowing of it; 0: as it is */
 };
 
 void http_server_start_as(struct http_server *server, int timeout_s, http_setup *setup,
