@@ -93,6 +93,13 @@ static const struct neap_option options[] = {
 	{"history-size", "history-size", NEAP_OPTION_BYTES, AT(history_bytes), "SIZE",
 	 "64Mi", INT64_C(1) << 20, INT64_C(1) << 34, NULL,
 	 "how much of them, in memory; the oldest go first"},
+	{"max-objects", "max-objects", NEAP_OPTION_COUNT, AT(objects_max), "COUNT",
+	 "200000", 100, 100000000, NULL, "objects that are stored at most"},
+	{"max-objects-size", "max-objects-size", NEAP_OPTION_BYTES, AT(objects_bytes),
+	 "SIZE", "512Mi", INT64_C(1) << 20, INT64_C(1) << 40, NULL,
+	 "bytes of all of them, in memory and on the disk"},
+	{"max-owned", "max-owned", NEAP_OPTION_COUNT, AT(owned_max), "COUNT", "10000", 1,
+	 100000000, NULL, "objects of one owner, such as pods of a ReplicaSet or Job"},
 	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...",
 	 "api,scheduler,manager,node", 0, 0, NULL,
 	 "what this neapd does: api (serves objects, answers over TCP), scheduler (places "

@@ -65,6 +65,9 @@ struct neap_config {
 	int64_t release_after_usec; /* --release-after, 60s */
 	int64_t history_usec;       /* --history-age, 5m: of the store */
 	int64_t history_bytes;      /* --history-size, 64Mi */
+	int64_t objects_max;        /* --max-objects, 200000 */
+	int64_t objects_bytes;      /* --max-objects-size, 512Mi */
+	int64_t owned_max;          /* --max-owned, 10000 */
 	bool dry_run;               /* --dry-run */
 	bool open_metrics;          /* --open-metrics */
 	unsigned roles;             /* --roles */

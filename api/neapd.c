@@ -252,6 +252,7 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	     neap_daemon_controllers_start(&api, daemon->api, &daemon->controllers, err) <
 		     0))
 		return -(int)err->code;
+	neap_metrics_set_store(daemon->metrics, neap_daemon_api_store(daemon->api));
 	if (neap_daemon_extender_start(daemon, err) < 0)
 		return -(int)err->code;
 	neap_daemon_scheduling_tell(daemon);

@@ -17,6 +17,7 @@ struct neap_metrics {
 	struct neap_live *live;
 	const bool *is_open;
 	const struct neap_turns *turns; /* NULL: not told */
+	const struct neap_store *store; /* NULL: nothing is stored here */
 };
 
 struct figure {
@@ -281,6 +282,37 @@ static void add_turns(struct neap_buf *out, const struct neap_turns *turns)
 		      (unsigned long long)count);
 }
 
+static void add_store(struct neap_buf *out, const struct neap_store *store)
+{
+	const struct neap_store_used used = neap_store_used(store);
+	const struct neap_store_limits limits = neap_store_limits(store);
+	const struct {
+		struct figure figure;
+		uint64_t value;
+	} rows[] = {
+		{{NULL, "neap_store_objects", false, 1, "Objects that are stored."},
+		 used.objects},
+		{{NULL, "neap_store_objects_limit", false, 1, "How many there may be."},
+		 limits.objects},
+		{{NULL, "neap_store_bytes", false, 1, "Bytes of all objects."},
+		 used.bytes},
+		{{NULL, "neap_store_bytes_limit", false, 1, "How many there may be."},
+		 limits.bytes},
+		{{NULL, "neap_store_owned_most", false, 1,
+		  "Objects of the owner that has the most."},
+		 neap_store_owned_most(store)},
+		{{NULL, "neap_store_owned_limit", false, 1,
+		  "How many one owner may have."},
+		 limits.owned},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		add_head(out, &rows[i].figure);
+		neap_buf_addf(out, "%s %llu\n", rows[i].figure.name,
+			      (unsigned long long)rows[i].value);
+	}
+}
+
 static void get_metrics(void *arg, struct neap_http_request *request)
 {
 	struct neap_metrics *metrics = arg;
@@ -312,6 +344,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 	add_changes(&out, metrics);
 	if (metrics->turns != NULL)
 		add_turns(&out, metrics->turns);
+	if (metrics->store != NULL)
+		add_store(&out, metrics->store);
 	neap_buf_addf(&out,
 		      "# HELP neap_log_lines_held_total Log lines of policies and others "
 		      "that repeated or were too many.\n"
@@ -342,13 +376,18 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 
 	if (metrics == NULL)
 		return neap_error_nomem(err);
-	*metrics = (struct neap_metrics){http, *node, live, is_open, turns};
+	*metrics = (struct neap_metrics){http, *node, live, is_open, turns, NULL};
 	if (neap_http_add_routes(http, routes, metrics, err) < 0) {
 		free(metrics);
 		return -(int)err->code;
 	}
 	*ret = metrics;
 	return 0;
+}
+
+void neap_metrics_set_store(struct neap_metrics *metrics, const struct neap_store *store)
+{
+	metrics->store = store;
 }
 
 void neap_metrics_free(struct neap_metrics *metrics)

@@ -6,6 +6,7 @@
 #define NEAP_API_CONTROL_METRICS_H
 
 #include "api/control/control.h"
+#include "api/store/store.h"
 #include "api/task/turns.h"
 
 struct neap_metrics;
@@ -16,6 +17,8 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 		     struct neap_live *live, const bool *is_open,
 		     const struct neap_turns *turns, struct neap_metrics **ret,
 		     struct neap_error *err);
+/* What is stored is told from now on, with its limits. Borrowed for as long as there is a server; NULL: nothing. */
+void neap_metrics_set_store(struct neap_metrics *metrics, const struct neap_store *store);
 void neap_metrics_free(struct neap_metrics *metrics);
 
 #endif

@@ -76,6 +76,11 @@ static int store_open(struct neap_daemon_api *api,
 		.say = say,
 		.arg = api,
 	};
+	const struct neap_store_limits limits = {
+		.objects = (size_t)config->config->objects_max,
+		.bytes = (uint64_t)config->config->objects_bytes,
+		.owned = (size_t)config->config->owned_max,
+	};
 
 	(void)snprintf(file, sizeof(file), "%s/neap.db", dir);
 	(void)snprintf(marker, sizeof(marker), "%s/store", dir);
@@ -84,6 +89,7 @@ static int store_open(struct neap_daemon_api *api,
 	store.is_used = access(kubeconfig, F_OK) == 0;
 	if (neap_store_sqlite_open(&store, &api->store, err) < 0)
 		return -(int)err->code;
+	neap_store_set_limits(api->store, &limits);
 	api->heard = event_new(config->base, neap_store_fd(api->store),
 			       EV_READ | EV_PERSIST, hear, api);
 	if (api->heard == NULL || event_add(api->heard, NULL) < 0)

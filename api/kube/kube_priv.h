@@ -172,6 +172,10 @@ int call_shape_up(struct call *call, json_t *object, const json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* metadata must be there for everything that follows; kind and apiVersion go. */
 int call_need_metadata(struct call *call, json_t *object);
+/* quota.c: -1 with call->failure. Whether there is room for object: a new one (newest NULL), or what becomes of
+ * newest. */
+int call_check_quota(struct call *call, const json_t *object,
+		     const struct neap_object *newest);
 /* write.c: as POST, PUT and PATCH do once they know what was sent; object is taken. */
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);

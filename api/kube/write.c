@@ -196,7 +196,9 @@ static int make_new(struct call *call, json_t *object)
 	if (call_shape_up(call, object, NULL) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
-	if (call_check(call, object, NULL) < 0 || call_check_cpus(call, object, NULL) < 0)
+	if (call_check(call, object, NULL) < 0 ||
+	    call_check_quota(call, object, NULL) < 0 ||
+	    call_check_cpus(call, object, NULL) < 0)
 		return -1;
 	call_warn_definition(call, object);
 	return 0;
@@ -344,6 +346,7 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 		return nomem(call);
 	if (call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
 	    call_check(call, object, before) < 0 ||
+	    call_check_quota(call, object, newest) < 0 ||
 	    call_check_cpus(call, object, before) < 0)
 		return -1;
 	call_warn_definition(call, object);

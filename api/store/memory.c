@@ -20,7 +20,9 @@ int neap_memory_init(struct neap_store *store, const struct neap_store_backend *
 	store->history_bytes = history_bytes;
 	TAILQ_INIT(&store->due);
 	store->resources = neap_map_new();
-	return store->resources != NULL ? 0 : neap_error_nomem(err);
+	store->owned = neap_map_new();
+	return store->resources != NULL && store->owned != NULL ? 0
+								: neap_error_nomem(err);
 }
 
 static void event_done(struct past_event *past)
@@ -32,6 +34,63 @@ static void event_done(struct past_event *past)
 static struct past_event *event_at(const struct neap_store_past *past, size_t index)
 {
 	return &past->events[(past->start + index) % past->room];
+}
+
+/* Without memory one is not counted. */
+static void count_owners(struct neap_store *store, const struct neap_object *object,
+			 bool is_more)
+{
+	const char *uid = object->owners;
+
+	for (unsigned i = 0; i < object->owner_count; i++, uid += strlen(uid) + 1) {
+		uintptr_t count = (uintptr_t)neap_map_find(store->owned, uid);
+
+		if (is_more)
+			(void)neap_map_set(store->owned, uid, (void *)(count + 1));
+		else if (count > 1)
+			(void)neap_map_set(store->owned, uid, (void *)(count - 1));
+		else
+			(void)neap_map_remove(store->owned, uid);
+	}
+}
+
+static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
+{
+	const char *left = a->owners, *right = b->owners;
+
+	if (a->owner_count != b->owner_count)
+		return false;
+	for (unsigned i = 0; i < a->owner_count; i++) {
+		if (strcmp(left, right) != 0)
+			return false;
+		left += strlen(left) + 1;
+		right += strlen(right) + 1;
+	}
+	return true;
+}
+
+static size_t bytes_of(const struct neap_object *object)
+{
+	return object == NULL ? 0 : sizeof(*object) + object->meta_len + object->text_len;
+}
+
+void neap_memory_accept_take(struct neap_store *store, struct neap_entry *entry,
+			     struct neap_object *object)
+{
+	struct neap_object *before = entry->newest;
+
+	if (object == NULL || before == NULL || !has_same_owners(object, before)) {
+		if (object != NULL)
+			count_owners(store, object, true);
+		if (before != NULL)
+			count_owners(store, before, false);
+	}
+	store->used.objects += object != NULL;
+	store->used.objects -= before != NULL;
+	store->used.bytes += bytes_of(object);
+	store->used.bytes -= bytes_of(before);
+	entry->newest = object;
+	neap_object_unref(before);
 }
 
 void neap_memory_drop(struct neap_resource *resource, struct neap_entry *entry)
@@ -91,6 +150,7 @@ void neap_memory_done(struct neap_store *store)
 		free(resource);
 	}
 	neap_map_free(store->resources);
+	neap_map_free(store->owned);
 }
 
 struct neap_resource *neap_memory_resource(struct neap_store *store, const char *name,
@@ -135,11 +195,6 @@ static bool past_grow(struct neap_store_past *past)
 	past->room = room;
 	past->start = 0;
 	return true;
-}
-
-static size_t bytes_of(const struct neap_object *object)
-{
-	return object == NULL ? 0 : sizeof(*object) + object->meta_len + object->text_len;
 }
 
 static void add_to_entry(const struct neap_store_past *past, struct neap_entry *entry,

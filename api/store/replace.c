@@ -166,8 +166,8 @@ static int make_operation(struct neap_store_replace *replace,
 		operation->last = object;
 	sqlite->accepted++;
 	neap_sqlite_fill_row(sqlite, operation);
-	neap_object_unref(entry->newest);
-	entry->newest = wanted != NULL ? neap_object_ref(object) : NULL;
+	neap_memory_accept_take(&sqlite->store, entry,
+				wanted != NULL ? neap_object_ref(object) : NULL);
 	entry->writes++;
 	STAILQ_INSERT_TAIL(&replace->made, operation, next);
 	return 0;
@@ -289,7 +289,7 @@ static void take_back(struct neap_store_replace *replace, const struct neap_erro
 
 	for (operation = STAILQ_FIRST(&replace->made); operation != NULL;
 	     operation = STAILQ_NEXT(operation, next))
-		neap_sqlite_forget_failed(operation);
+		neap_sqlite_forget_failed(replace->sqlite, operation);
 	end(replace, err);
 }
 

@@ -111,12 +111,13 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 		operation->err = err;
 }
 
-void neap_sqlite_forget_failed(struct operation *operation)
+void neap_sqlite_forget_failed(struct sqlite_store *sqlite, struct operation *operation)
 {
 	struct neap_entry *entry = operation->entry;
 
-	neap_object_unref(entry->newest);
-	entry->newest = entry->visible != NULL ? neap_object_ref(entry->visible) : NULL;
+	neap_memory_accept_take(&sqlite->store, entry,
+				entry->visible != NULL ? neap_object_ref(entry->visible)
+						       : NULL);
 }
 
 /* First everything is shown, then it is told: who hears of one write sees them all. */
@@ -131,7 +132,7 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 		if (operation->err.code == NEAP_OK)
 			neap_sqlite_show(sqlite, operation, now);
 		else
-			neap_sqlite_forget_failed(operation);
+			neap_sqlite_forget_failed(sqlite, operation);
 		if (operation->err.code == NEAP_OK && operation->is_write)
 			neap_sqlite_written(sqlite);
 	}
@@ -293,10 +294,10 @@ static void accept_write(struct sqlite_store *sqlite, struct operation *operatio
 	if (operation->is_write) {
 		sqlite->accepted++;
 		neap_sqlite_fill_row(sqlite, operation);
-		neap_object_unref(entry->newest);
-		entry->newest = operation->object != NULL
-					? neap_object_ref(operation->object)
-					: NULL;
+		neap_memory_accept_take(&sqlite->store, entry,
+					operation->object != NULL
+						? neap_object_ref(operation->object)
+						: NULL);
 	}
 	entry->writes++;
 	sqlite->waiting++;
@@ -436,7 +437,7 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 	resource->visible_count++;
 	entry->id = id;
 	entry->visible = object;
-	entry->newest = neap_object_ref(object);
+	neap_memory_accept_take(&sqlite->store, entry, neap_object_ref(object));
 	if (id > sqlite->last_id)
 		sqlite->last_id = id;
 	return 0;

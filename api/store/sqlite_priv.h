@@ -67,7 +67,7 @@ struct sqlite_store {
 void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
 		      int64_t now);
 /* It never was. */
-void neap_sqlite_forget_failed(struct operation *operation);
+void neap_sqlite_forget_failed(struct sqlite_store *sqlite, struct operation *operation);
 /* One write less is on its way to the entry, which may go with it. */
 void neap_sqlite_leave_entry(struct operation *operation);
 void neap_sqlite_operation_free(struct operation *operation);

@@ -118,6 +118,39 @@ int neap_store_write_take(struct neap_store *store, struct neap_store_write *wri
 	return store->backend->write_take(store, write, err);
 }
 
+struct neap_store_used neap_store_used(const struct neap_store *store)
+{
+	return store->used;
+}
+
+void neap_store_set_limits(struct neap_store *store,
+			   const struct neap_store_limits *limits)
+{
+	store->limits = *limits;
+}
+
+struct neap_store_limits neap_store_limits(const struct neap_store *store)
+{
+	return store->limits;
+}
+
+size_t neap_store_owned(const struct neap_store *store, const char *uid)
+{
+	return (size_t)(uintptr_t)neap_map_find(store->owned, uid);
+}
+
+size_t neap_store_owned_most(const struct neap_store *store)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < neap_map_count(store->owned); i++) {
+		size_t count = (size_t)(uintptr_t)neap_map_at(store->owned, i, NULL);
+
+		most = count > most ? count : most;
+	}
+	return most;
+}
+
 void neap_store_hold(struct neap_store *store)
 {
 	store->backend->hold(store, 1);

@@ -83,6 +83,26 @@ struct neap_store_write {
 int neap_store_write_take(struct neap_store *store, struct neap_store_write *write,
 			  struct neap_error *err);
 
+/* What is accepted, durable or not. */
+struct neap_store_used {
+	size_t objects;
+	uint64_t bytes; /* of their texts and of what selectors ask for */
+};
+struct neap_store_used neap_store_used(const struct neap_store *store);
+/* How much there may be; 0: any number. Whoever writes for somebody keeps them (api/kube/quota.c): the store itself
+ * takes all, as what keeps a system going must go on. */
+struct neap_store_limits {
+	size_t objects;
+	uint64_t bytes;
+	size_t owned; /* by one owner */
+};
+void neap_store_set_limits(struct neap_store *store,
+			   const struct neap_store_limits *limits);
+struct neap_store_limits neap_store_limits(const struct neap_store *store);
+/* Objects that name an owner of that uid; and those of the owner that has the most. */
+size_t neap_store_owned(const struct neap_store *store, const char *uid);
+size_t neap_store_owned_most(const struct neap_store *store);
+
 /* Until the same number of neap_store_release, what is accepted may wait for a commit in common: for a piece of a turn of
  * the loop that writes much. What is begun is not stopped. */
 void neap_store_hold(struct neap_store *store);

@@ -70,11 +70,18 @@ struct neap_store {
 	int64_t history_usec;
 	size_t history_bytes, past_bytes;
 	struct neap_watch_list due;
+	/* Of what is accepted, durable or not. */
+	struct neap_store_used used;
+	struct neap_store_limits limits;
+	struct neap_map *owned; /* uid of an owner: how many name it, in the pointer */
 };
 
 int neap_memory_init(struct neap_store *store, const struct neap_store_backend *backend,
 		     int64_t history_usec, size_t history_bytes, struct neap_error *err);
 void neap_memory_done(struct neap_store *store);
+/* The entry's newest accepted state is object from now on (NULL: nothing), which is taken. */
+void neap_memory_accept_take(struct neap_store *store, struct neap_entry *entry,
+			     struct neap_object *object);
 /* With is_made a new one is made; NULL then means that there is no memory, or no such name. */
 struct neap_resource *neap_memory_resource(struct neap_store *store, const char *name,
 					   bool is_made);

@@ -69,6 +69,8 @@ check "it has no node" is "$(unix_code /control/v1/status)" 503
 check "and says why" has "$(cat "$WORK/body")" "no role node"
 check "the same for the audit" is "$(unix_code /control/v1/audit)" 503
 check "and for what needs a hand" is "$(unix_code /control/v1/freeze -X POST)" 503
+check "and of what is stored, with limits" \
+	has "$(unix /metrics)" 'neap_store_objects_limit 200000'
 check "metrics are those of policies and server" has "$(unix /metrics)" 'neap_policy_state{policy="qos/one"'
 check "its policies are listed" has "$(neapctl policy list)" "qos/one"
 check "and can be changed" has "$(policy one 600 >"$WORK/two.lua"; neapctl policy put "$WORK/two.lua" 2>&1)" "live"
