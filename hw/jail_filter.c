@@ -5,6 +5,7 @@
  * have is left out. Since Linux 5.11 a call that is allowed whatever its arguments costs a look at a bit map,
  * so arguments are looked at only where it is worth it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static const struct {
 	{BOTH, "open openat openat2 stat lstat fstat newfstatat statx statfs fstatfs"},
 	{BOTH, "access faccessat faccessat2 readlink readlinkat getdents64 getcwd"},
 	{BOTH, "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2"},
-	{BOTH, "ftruncate fsync fdatasync fcntl umask"},
+	{BOTH, "ftruncate fsync fdatasync umask"},
 	{BOTH, "poll ppoll recvmsg sendmsg sendto getsockopt getpeername getsockname"},
 	{BOTH, "brk munmap mremap madvise futex sched_yield membarrier"},
 	{BOTH, "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack"},
@@ -128,6 +129,15 @@ static const struct term {
 	{LOOP, ALLOW, "ioctl", 1, INT, FIONBIO},
 	{BOTH, ALLOW, "ioctl", 1, INT, TCGETS},
 	{HAND, ALLOW, "ioctl", 1, 0xffff, PIDFD_GET_INFO_ANY},
+	/* No signals of descriptors, which can be sent to others: F_SETOWN, F_SETSIG, leases; O_ASYNC is below. */
+	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFD},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_SETFD},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFL},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_DUPFD},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_DUPFD_CLOEXEC},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_GETLK},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_SETLK},
+	{BOTH, ALLOW, "fcntl", 1, INT, F_SETLKW},
 	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_NAME},
 	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_VMA},
 	{BOTH, ALLOW, "prctl", 0, INT, PR_CAPBSET_READ},
@@ -247,6 +257,10 @@ static void sockets_add(struct build *build)
 static void rules_add(struct build *build)
 {
 	const struct scmp_arg_cmp own = {0, SCMP_CMP_MASKED_EQ, INT, (uint64_t)getpid()};
+	const struct scmp_arg_cmp flags[] = {
+		{1, SCMP_CMP_MASKED_EQ, INT, F_SETFL},
+		{2, SCMP_CMP_MASKED_EQ, O_ASYNC, 0},
+	};
 	const struct scmp_arg_cmp foreign = {0, SCMP_CMP_NE, AF_UNIX, 0};
 	size_t i;
 
@@ -260,6 +274,7 @@ static void rules_add(struct build *build)
 			list_add(build, KILL, deadly[i].names);
 	for (i = 0; i < NEAP_ARRAY_LEN(terms); i++)
 		term_add(build, &terms[i]);
+	rule_add_all(build, ALLOW, "fcntl", flags, NEAP_ARRAY_LEN(flags));
 	/* abort(3) and raise(3). */
 	if (!IS_SANITIZED)
 		rule_add(build, ALLOW, "tgkill", &own);

@@ -303,7 +303,8 @@ static void test_bodies(void **state)
 		 "{'metadata':{'annotations':{'x':{'deep':1}}}," TO "}",
 		 400,
 		 {"message~Binding in version \"v1\" cannot be handled as a Binding: "
-		  "metadata.annotations"}},
+		  "json: cannot unmarshal object into field metadata.annotations[x] of "
+		  "type string"}},
 		{BIND,
 		 "{'target':{'name':'../no such'}}",
 		 422,

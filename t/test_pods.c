@@ -418,6 +418,35 @@ static void operate(struct pods_rig *rig, const char *verb)
 	assert_int_equal(outcome.err.code, NEAP_OK);
 }
 
+/* What there is no memory for is told so, and leaves everything as it was. */
+static void operate_without_memory(void **state)
+{
+	struct pods_rig *rig = rig_of(state);
+	int failed = 0;
+
+	for (uint64_t n = 1; n < 100; n++) {
+		struct pods_outcome outcome = {0};
+		json_t *status;
+
+		neap_mem_fail_at(n);
+		neap_node_operate(rig->node, "release", "test", operated, &outcome);
+		neap_mem_fail_at(0);
+		if (outcome.calls == 0) {
+			pods_await(rig, &outcome);
+			assert_int_equal(outcome.err.code, NEAP_OK);
+			break;
+		}
+		failed++;
+		assert_int_equal(outcome.err.code, NEAP_ENOMEM);
+		status = neap_node_status(rig->node);
+		assert_string_equal(json_string_value(json_object_get(status, "state")),
+				    "acting");
+		json_decref(status);
+	}
+	assert_in_range(failed, 1, 20);
+	operate(rig, "resume");
+}
+
 static void refuse(struct pods_rig *rig, const char *text)
 {
 	struct pods_outcome outcome;
@@ -555,6 +584,7 @@ int main(void)
 		ALL(new_numbers),
 		ALL(processes),
 		ALL(restart),
+		ALL(operate_without_memory),
 		ALL(states),
 		{"stale_records", stale_records, setup, teardown, &kinds[2]},
 		{"bad_input", bad_input, setup, teardown, &kinds[2]},

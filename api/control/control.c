@@ -213,47 +213,54 @@ static void post_rotate(void *arg, struct neap_http_request *request)
 
 /* --- run --- */
 
-static int check_name(const json_t *value, struct neap_error *err)
+static int check_name(const json_t *value, int64_t min, struct neap_error *err)
 {
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	const char *text = json_string_value(value);
 
+	(void)min;
 	if (!text || !*text || strlen(text) > NAME_MAX_BYTES || strspn(text, "._-") ||
 	    text[strspn(text, allowed)])
 		return neap_error_field(
 			err, NEAP_EINVAL, "name",
-			"a name has 1 to %d letters, digits, '.', '_', '-', "
-			"and starts with a letter or digit",
+			"a name has 1 to %d of a-z 0-9 . _ -, and starts with a letter "
+			"or digit",
 			NAME_MAX_BYTES);
 	return 0;
 }
 
-static int check_qos(const json_t *value, struct neap_error *err)
+static int check_qos(const json_t *value, int64_t min, struct neap_error *err)
 {
 	const char *text = json_string_value(value);
 
+	(void)min;
 	if (!text || (strcmp(text, "LS") != 0 && strcmp(text, "BE") != 0))
 		return neap_error_field(err, NEAP_EINVAL, "qos",
 					"LS (latency-critical) or BE (best effort)");
 	return 0;
 }
 
-static int check_amount(const json_t *value, struct neap_error *err)
+static int check_amount(const json_t *value, int64_t min, struct neap_error *err)
 {
-	if (!json_is_integer(value) || json_integer_value(value) <= 0)
-		return neap_error_set(err, NEAP_EINVAL, "a whole number above 0");
+	if (!json_is_integer(value) || json_integer_value(value) < min)
+		return neap_error_set(err, NEAP_EINVAL, "a whole number of at least %lld",
+				      (long long)min);
 	return 0;
 }
 
-static int check_command(const json_t *value, struct neap_error *err)
+static int check_command(const json_t *value, int64_t min, struct neap_error *err)
 {
 	const json_t *word;
 	size_t i;
 
+	(void)min;
 	if (!json_array_size(value) || json_array_size(value) > COMMAND_WORDS_MAX)
 		return neap_error_field(err, NEAP_EINVAL, "command",
 					"a list of 1 to %d words", COMMAND_WORDS_MAX);
+	if (!json_string_length(json_array_get(value, 0)))
+		return neap_error_field(err, NEAP_EINVAL, "command",
+					"every word is a string, and the first one names "
+					"a program");
 	json_array_foreach (value, i, word)
 		if (!json_is_string(word))
 			return neap_error_field(err, NEAP_EINVAL, "command",
@@ -263,15 +270,16 @@ static int check_command(const json_t *value, struct neap_error *err)
 
 static const struct {
 	const char *name;
-	int (*check)(const json_t *value, struct neap_error *err);
+	int (*check)(const json_t *value, int64_t min, struct neap_error *err);
 	bool is_needed;
+	int64_t min;
 } run_fields[] = {
-	{"name", check_name, false},
-	{"qos", check_qos, true},
-	{"cpu_request_milli", check_amount, false},
-	{"cpu_limit_milli", check_amount, false},
-	{"memory_limit_bytes", check_amount, false},
-	{"command", check_command, true},
+	{"name", check_name, false, 0},
+	{"qos", check_qos, true, 0},
+	{"cpu_request_milli", check_amount, false, 1},
+	{"cpu_limit_milli", check_amount, false, 20}, /* what the kernel takes */
+	{"memory_limit_bytes", check_amount, false, INT64_C(4) << 20},
+	{"command", check_command, true, 0},
 };
 
 static int check_run(json_t *input, struct neap_error *err)
@@ -287,7 +295,7 @@ static int check_run(json_t *input, struct neap_error *err)
 		if (!value && run_fields[i].is_needed)
 			return neap_error_field(err, NEAP_EINVAL, run_fields[i].name,
 						"is missing");
-		if (value && run_fields[i].check(value, err) < 0) {
+		if (value && run_fields[i].check(value, run_fields[i].min, err) < 0) {
 			neap_strcopy(err->field, sizeof(err->field), run_fields[i].name);
 			return -NEAP_EINVAL;
 		}

@@ -96,9 +96,8 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	if (is_custom || neap_schema_decode(schema, object, &err) == 0)
 		return 0;
 	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "%s in version \"%s\" cannot be handled as a %s: %s%s%s",
-			      kind, version, kind, err.field, err.field[0] ? ": " : "",
-			      err.msg);
+			      "%s in version \"%s\" cannot be handled as a %s: %s", kind,
+			      version, kind, err.msg); /* which names the field */
 }
 
 int call_shape_up(struct call *call, json_t *object, const json_t *before)

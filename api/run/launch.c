@@ -15,8 +15,7 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-#define NAME_LEN_MAX 63
-#define CONTAINER    "main"
+#define CONTAINER "main"
 
 struct node_run {
 	struct node_launch launch; /* first; its id is the name */
@@ -32,21 +31,6 @@ static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
 	       c == '_';
-}
-
-static int check_name(const char *name, struct neap_error *err)
-{
-	size_t i, len = strlen(name);
-
-	for (i = 0; i < len && is_name_char(name[i]); i++)
-		;
-	if (len == 0 || len > NAME_LEN_MAX || i < len || name[0] == '.' || name[0] == '-')
-		return neap_error_field(
-			err, NEAP_EINVAL, "name",
-			"'%.64s' is no name: 1 to %d of a-z 0-9 . _ -, beginning with "
-			"a letter or digit",
-			name, NAME_LEN_MAX);
-	return 0;
 }
 
 /* "/usr/bin/My Job" becomes "my-job-1", "my-job-2", ... */
@@ -73,22 +57,8 @@ static void make_name(const struct neap_node *node, const char *command, char *n
 	}
 }
 
-static int check_amount(json_t *input, const char *name, int64_t min,
-			struct neap_error *err)
-{
-	json_t *number = json_object_get(input, name);
-
-	if (number == NULL)
-		return 0;
-	if (!json_is_integer(number) || json_integer_value(number) < min)
-		return neap_error_field(err, NEAP_EINVAL, name,
-					"must be a whole number of at least %lld",
-					(long long)min);
-	return 0;
-}
-
-static int check_input(struct neap_node *node, json_t *input, struct node_run *run,
-		       struct neap_error *err)
+static int take_input(struct neap_node *node, json_t *input, struct node_run *run,
+		      struct neap_error *err)
 {
 	char *id = run->launch.id;
 	size_t size = sizeof(run->launch.id);
@@ -97,26 +67,15 @@ static int check_input(struct neap_node *node, json_t *input, struct node_run *r
 	const char *command =
 		json_string_value(json_array_get(json_object_get(input, "command"), 0));
 
-	if (qos == NULL || (strcmp(qos, "LS") != 0 && strcmp(qos, "BE") != 0))
-		return neap_error_field(err, NEAP_EINVAL, "qos", "must be LS or BE");
 	run->qos = neap_qos_parse(qos);
-	if (command == NULL || command[0] == '\0')
-		return neap_error_field(err, NEAP_EINVAL, "command",
-					"must name a program");
 	if (name == NULL)
 		make_name(node, command, id, size);
-	else if (check_name(name, err) < 0)
-		return -(int)err->code;
 	else if (neap_launch_has_id(node, name))
 		return neap_error_field(
 			err, NEAP_EEXISTS, "name",
 			"a workload '%s' runs already: choose another --name", name);
 	else
 		(void)neap_strcopy(id, size, name);
-	if (check_amount(input, "cpu_request_milli", 1, err) < 0 ||
-	    check_amount(input, "cpu_limit_milli", 20, err) < 0 ||
-	    check_amount(input, "memory_limit_bytes", 4 * 1024 * 1024, err) < 0)
-		return -(int)err->code;
 	return 0;
 }
 
@@ -196,9 +155,7 @@ static int run_start(struct neap_node *node, json_t *input, int peer_fd,
 
 	if (neap_launch_check(node, err) < 0)
 		return -(int)err->code;
-	if (!json_is_object(input))
-		return neap_error_set(err, NEAP_EINVAL, "the body must be a JSON object");
-	if (check_input(node, input, run, err) < 0)
+	if (take_input(node, input, run, err) < 0)
 		return -(int)err->code;
 	class = run->qos == NEAP_QOS_BE ? NEAP_KUBE_BESTEFFORT : NEAP_KUBE_BURSTABLE;
 	if (neap_tree_pod_dir(neap_tree_of_class(node->config.trees, class), class,

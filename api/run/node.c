@@ -291,17 +291,22 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 	};
 	struct neap_hand_request request = {0};
 	struct node_pending pending = {0};
+	const enum node_state before = node->state;
 	struct operation *operation;
 	struct neap_error err;
 	size_t i;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(verbs) && strcmp(verb, verbs[i].verb) != 0; i++)
 		;
-	operation = neap_alloc(sizeof(*operation));
-	if (i == NEAP_ARRAY_LEN(verbs) || operation == NULL) {
-		free(operation);
+	if (i == NEAP_ARRAY_LEN(verbs)) {
 		(void)neap_error_set(&err, NEAP_EINVAL,
 				     "'%s': there is freeze, release, resume", verb);
+		done(arg, NULL, &err);
+		return;
+	}
+	operation = neap_alloc(sizeof(*operation));
+	if (operation == NULL) {
+		(void)neap_error_nomem(&err);
 		done(arg, NULL, &err);
 		return;
 	}
@@ -324,6 +329,7 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 	if (i == OP_RELEASE && node->hand != NULL)
 		node->state = NODE_RELEASED;
 	if (neap_node_send(node, &request, &pending, &err) < 0) {
+		node->state = before;
 		done(arg, NULL, &err);
 		free(operation);
 		return;

@@ -16,6 +16,7 @@
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
 
+/* Those of a cycle; filters.c sees that all fit. */
 #define NEAP_FILTERS_MAX 16
 
 struct neap_filter;

@@ -279,6 +279,13 @@ const struct neap_filter *const neap_filters[] = {
 	&neap_filter_kept,    NULL,
 };
 
+/* Beside those of the table filter_stop and neap_filter_match may come first. */
+_Static_assert(NEAP_ARRAY_LEN(neap_filters) - 1 + 2 <= NEAP_FILTERS_MAX,
+	       "NEAP_FILTERS_MAX has no room for all filters: one would be left out");
+_Static_assert(NEAP_ARRAY_LEN(neap_filters) - 1 <=
+		       8 * sizeof(((struct neap_settings *)0)->filters_off),
+	       "filters_off has a bit for each filter");
+
 /* --- those that have something to say of a pod --- */
 
 static bool refuse_all(struct neap_cycle *cycle, uint32_t row)
@@ -293,8 +300,6 @@ static const struct neap_filter filter_stop = {"VolumeBinding", NULL, refuse_all
 static size_t put_first(const struct neap_filter **active, size_t count,
 			const struct neap_filter *filter)
 {
-	if (count == NEAP_FILTERS_MAX)
-		return count;
 	memmove(&active[1], &active[0], count * sizeof(*active));
 	active[0] = filter;
 	return count + 1;
@@ -306,7 +311,7 @@ size_t neap_filters_prepare(struct neap_cycle *cycle, const struct neap_filter *
 
 	cycle->stop = NULL;
 	neap_cycle_find_nominated(cycle);
-	for (size_t i = 0; neap_filters[i] && count < NEAP_FILTERS_MAX; i++)
+	for (size_t i = 0; neap_filters[i]; i++)
 		if (!(cycle->settings->filters_off >> i & 1) &&
 		    (!neap_filters[i]->prepare || neap_filters[i]->prepare(cycle)))
 			active[count++] = neap_filters[i];

@@ -291,6 +291,9 @@ const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
 	[NEAP_SCORE_RESERVATION] = &neap_score_kept,
 };
 
+/* A score that is added is added above, too: a hole would be asked. */
+_Static_assert(NEAP_SCORE_COUNT == 11, "neap_scores has a row for each score");
+
 /* --- resources of the settings --- */
 
 int neap_cycle_number(struct neap_cluster *cluster,
