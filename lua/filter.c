@@ -97,7 +97,9 @@ static int refuse(lua_State *L)
 	size_t at = (size_t)lua_tointeger(L, 1);
 	int is = lua_type(L, 2), why = lua_type(L, 3);
 
-	if (is == LUA_TBOOLEAN && (why == LUA_TSTRING || why == LUA_TNIL)) {
+	if (is == LUA_TBOOLEAN &&
+	    (why == LUA_TNIL ||
+	     (why == LUA_TSTRING && lua_rawlen(L, 3) <= NEAP_RESULT_TEXT_MAX))) {
 		block->answers[at] = note_reason(
 			block->call, why == LUA_TSTRING ? lua_tostring(L, 3) : "");
 		return 0;
@@ -109,7 +111,7 @@ static int refuse(lua_State *L)
 	block->rc =
 		neap_error_set(block->err, NEAP_EINVAL,
 			       "allow returned a %s%s%s for node %.60s: true, or false "
-			       "and a text, is wanted",
+			       "and a text of at most 1000 bytes, is wanted",
 			       lua_typename(L, is), is == LUA_TBOOLEAN ? " and a " : "",
 			       is == LUA_TBOOLEAN ? lua_typename(L, why) : "",
 			       columns->nodes[block->rows[at]]->name);

@@ -168,11 +168,10 @@ enum neap_tick_verdict {
 	NEAP_TICK_WRONG, /* it ended well, but its result or its memo is wrong: a fault */
 };
 
-#define NEAP_TICK_WISHES_MAX 4096
-
-/* ret_wishes (to be freed by the caller with free) only with NEAP_TICK_WISHES. Unknown targets are
- * not judged here; unknown keys, keys not for policies, and values out of range are
- * NEAP_TICK_WRONG. */
+/* ret_wishes (to be freed by the caller with free) only with NEAP_TICK_WISHES. What is beyond the bounds of
+ * lua/result.h, twice the same target and key, unknown targets and keys, and values out of range are
+ * NEAP_TICK_WRONG; whether a target is there now is not judged. The CPU time of reading the result is in
+ * neap_vm_last_cpu_usec. */
 enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 					const struct neap_sample *sample,
 					struct neap_policy_wish **ret_wishes,

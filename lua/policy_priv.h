@@ -6,11 +6,10 @@
 
 #include "lua/params.h"
 #include "lua/policy.h"
+#include "lua/result.h"
 
 #define NEAP_POLICY_API 1
 #define NEAP_NEEDS_MAX  64
-/* ctx.memo: 16 bytes for every entry and the bytes of its texts. */
-#define NEAP_MEMO_BYTES (64 * 1024)
 
 /* A field of the sample that a policy asked for. */
 struct neap_need {

@@ -64,20 +64,43 @@ enum neap_tick_verdict neap_policy_verdict_of(int rc)
 	}
 }
 
+/* What C does for a call is of the policy, too: the budget is that of the script and of reading what it returned. */
+static int charge(struct tick *tick, int64_t args_usec, int64_t result_usec)
+{
+	struct neap_vm *vm = tick->policy->vm;
+	int64_t budget = neap_budget_scale(tick->policy->kind->call_budget_usec);
+	bool is_spent =
+		result_usec > 0 && neap_vm_last_cpu_usec(vm) + result_usec > budget;
+
+	neap_vm_charge(vm, args_usec + result_usec);
+	if (!is_spent)
+		return 0;
+	return neap_error_set(
+		tick->err, NEAP_EBUDGET,
+		"its CPU budget of %lld us is spent with reading its result",
+		(long long)budget);
+}
+
 static int run(struct tick *tick)
 {
 	struct neap_vm *vm = tick->policy->vm;
 	lua_State *L = neap_vm_state(vm);
-	int rc;
+	int64_t from = neap_budget_clock_usec(), called, ended;
+	int rc, spent;
 
 	rc = neap_vm_protect(vm, push_call, tick, 3, tick->err);
 	if (rc < 0)
 		return rc;
+	called = neap_budget_clock_usec();
 	rc = neap_vm_call(vm, 2, 1, tick->policy->kind->call_budget_usec, tick->err);
 	if (rc < 0)
 		return rc;
+	ended = neap_budget_clock_usec();
 	neap_policy_keep(L, tick->policy, NEAP_REF_RESULT);
 	rc = neap_vm_protect(vm, read_result, tick, 0, tick->err);
+	spent = charge(tick, called - from, neap_budget_clock_usec() - ended);
+	if (rc == 0 && tick->rc == 0)
+		rc = spent;
 	tick->is_wrong = rc == 0 && tick->rc < 0 && tick->rc != -NEAP_ENOMEM;
 	lua_pushboolean(L, 0);
 	neap_policy_keep(L, tick->policy, NEAP_REF_RESULT);

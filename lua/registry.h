@@ -30,6 +30,8 @@ struct neap_registry_slot {
 	/* What it, or the version before it, asked for last; held until it says otherwise. */
 	struct neap_policy_wish *wishes;
 	size_t wish_count;
+	size_t planned;        /* kernel files that they came to in the last plan */
+	int64_t plan_usec;     /* CPU time that took */
 	char wishes_label[80]; /* whose wishes they are, for the audit */
 	int order;             /* as given with it last */
 	bool is_elsewhere;     /* its `where` is not for this node: never called */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/budget.h"
 #include "lua/registry.h"
 
 struct neap_shadow {
@@ -100,6 +101,7 @@ void neap_shadow_ask(struct neap_shadow *shadow, const struct neap_sample *sampl
 		     int64_t *left_usec)
 {
 	struct neap_answer own = {0}, active = {.verdict = verdict};
+	int64_t started;
 
 	if (shadow->is_failed)
 		return;
@@ -110,6 +112,7 @@ void neap_shadow_ask(struct neap_shadow *shadow, const struct neap_sample *sampl
 		neap_answer_done(&own);
 		return;
 	}
+	started = neap_budget_clock_usec();
 	shadow->calls++;
 	note_fault(shadow, &own);
 	/* Lent for the comparison, taken back before the end. */
@@ -120,6 +123,7 @@ void neap_shadow_ask(struct neap_shadow *shadow, const struct neap_sample *sampl
 	active.wishes = NULL;
 	neap_answer_done(&active);
 	neap_answer_done(&own);
+	*left_usec -= neap_budget_clock_usec() - started;
 }
 
 /* --- of a decision --- */

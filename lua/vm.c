@@ -224,6 +224,11 @@ static int note_spot(lua_State *L)
 	return 1;
 }
 
+void neap_vm_charge(struct neap_vm *vm, int64_t cpu_usec)
+{
+	vm->cpu_usec += cpu_usec;
+}
+
 /* Turns the error value at the top into *err. Runs unprotected, so it allocates nothing in Lua and
  * calls no metamethod: an error object's __tostring could loop. */
 static int report(struct neap_vm *vm, int status, struct neap_error *err)

@@ -28,7 +28,7 @@
 #define NEAP_VM_KEYS_MAX                                                                 \
 	4096 /* keys of one table that are no list: a script can make all collide */
 #define NEAP_VM_COMPILE_USEC 100000 /* CPU time for compiling a text */
-#define NEAP_VM_LOG_LINES 10 /* lines that one call may log */
+#define NEAP_VM_LOG_LINES    10     /* lines that one call may log */
 
 struct neap_vm;
 
@@ -59,6 +59,8 @@ int neap_vm_protect(struct neap_vm *vm, lua_CFunction fn, void *arg, int results
  * 20 ms before it). Calls in close succession read no clock: each is charged what the ticks that
  * fell into it saw, so that only their sum means something. */
 int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm);
+/* Adds what C did for that call before or after it. */
+void neap_vm_charge(struct neap_vm *vm, int64_t cpu_usec);
 
 /* For C functions offered to scripts: raises when the running script's budget is spent. To be
  * called in every loop that can be long. */

@@ -64,6 +64,16 @@ static const struct {
 	{"not a table", "", "return { 5 }", NEAP_TICK_WRONG, "write 1: a table { target ="},
 	{"unknown field", "", "return { { traget = 1 } }", NEAP_TICK_WRONG, "write 1: there is no field 'traget'; known: target, key, value, why"},
 	{"no target", "", "return { { key = \"cpu.idle\" } }", NEAP_TICK_WRONG, "write 1: target: a text"},
+	{"unknown target", "", RETURN(ROW("best-effort", "cpu.idle", "1")), NEAP_TICK_WRONG, "p.lua:1: in function 'tick': tick returned: write 1: target: there is no 'best-effort'; there is besteffort and burstable, each also with .pods or .containers, and workload:ID"},
+	{"unknown part", "", RETURN(ROW("besteffort.pod", "cpu.idle", "1")), NEAP_TICK_WRONG, "there is no 'besteffort.pod'"},
+	{"no id", "", RETURN(ROW("workload:", "cpu.idle", "1")), NEAP_TICK_WRONG, "there is no 'workload:'"},
+	{"a workload that is not there", "", RETURN(ROW("workload:gone", "cpu.idle", "1")), NEAP_TICK_WISHES, "workload:gone cpu.idle 1;"},
+	{"twice the same", "", "return { " ROW("besteffort", "cpu.idle", "1") ", " ROW("burstable", "cpu.idle", "1") ", " ROW("besteffort", "cpu.idle", "0") " }", NEAP_TICK_WRONG, "writes 1 and 3 are both about besteffort cpu.idle: one is wanted"},
+	{"one row many times", "", "local r = {} for i = 1, 2000 do r[i] = " ROW("besteffort", "cpu.idle", "1") " end return r", NEAP_TICK_WRONG, "both about besteffort cpu.idle"},
+	{"long why", "", "return { { target = \"besteffort\", key = \"cpu.idle\", value = 1, why = (\"w\"):rep(1001) } }", NEAP_TICK_WRONG, "why: one line that tells the reason, of at most 1000 bytes"},
+	{"longest why", "", "return { { target = \"besteffort\", key = \"cpu.idle\", value = 1, why = (\"w\"):rep(1000) } }", NEAP_TICK_WISHES, "besteffort cpu.idle 1;"},
+	{"texts that are too much together", "", "local r, why = {}, (\"w\"):rep(999) for i = 1, 600 do r[i] = { target = \"workload:\" .. i, key = \"cpu.idle\", value = 1, why = why } end return r", NEAP_TICK_WRONG, "all texts together have over 524288 bytes"},
+	{"cpus as texts that are too much", "", "local r, cpus = {}, (\"0,\"):rep(30000) .. \"1\" for i = 1, 20 do r[i] = { target = \"workload:\" .. i, key = \"cpuset.cpus\", value = cpus, why = \"w\" } end return r", NEAP_TICK_WRONG, "all texts together have over 524288 bytes"},
 	{"control character", "", RETURN(ROW("a\\nb", "cpu.idle", "1")), NEAP_TICK_WRONG, "write 1: target"},
 	{"no key", "", RETURN(ROW("besteffort", "cpu.idel", "1")), NEAP_TICK_WRONG, "write 1: key: 'cpu.idel' is no key for policies; known: cpu.max_milli"},
 	{"not for policies", "", RETURN(ROW("besteffort", "cpuset.mems", "\"0\"")), NEAP_TICK_WRONG, "'cpuset.mems' is no key for policies"},
@@ -74,8 +84,8 @@ static const struct {
 	{"bad list", "", RETURN(ROW("besteffort", "cpuset.cpus", "\"0-x\"")), NEAP_TICK_WRONG, "write 1 (besteffort cpuset.cpus): value: "},
 	{"no why", "", "return { { target = \"besteffort\", key = \"cpu.idle\", value = 1 } }", NEAP_TICK_WRONG, "why: one line that tells the reason"},
 	{"empty why", "", "return { { target = \"besteffort\", key = \"cpu.idle\", value = 1, why = \"\" } }", NEAP_TICK_WRONG, "why: one line"},
-	{"second row", "", "return { " ROW("a", "cpu.idle", "1") ", " ROW("a", "cpu.idle", "9") " }", NEAP_TICK_WRONG, "write 2 (a cpu.idle)"},
-	{"too many", "", "local t = {} for i = 1, 4097 do t[i] = 1 end return t", NEAP_TICK_WRONG, "4097 writes; at most 4096"},
+	{"second row", "", "return { " ROW("besteffort", "cpu.idle", "1") ", " ROW("burstable", "cpu.idle", "9") " }", NEAP_TICK_WRONG, "write 2 (burstable cpu.idle)"},
+	{"too many", "", "local t = {} for i = 1, 2049 do t[i] = 1 end return t", NEAP_TICK_WRONG, "2049 writes; at most 2048"},
 	{"memo function", "", "ctx.memo.f = function() end return {}", NEAP_TICK_WRONG, "ctx.memo holds a function"},
 	{"memo set", "", "ctx.memo.s = ctx.cpuset(\"1\") return {}", NEAP_TICK_WRONG, "ctx.memo holds a userdata"},
 	{"memo loop", "", "ctx.memo.m = ctx.memo return {}", NEAP_TICK_WRONG, "ctx.memo has more than 8 levels"},
@@ -195,7 +205,7 @@ static void test_memo(void **state)
 		"",
 		"local m = ctx.memo m.n = (m.n or 0) + 1\n"
 		"if m.n == 3 then error(\"three\") end\n"
-		"return { { target = \"a\", key = \"cpu.shares\", value = m.n + 10, why = \"w\" } }");
+		"return { { target = \"besteffort\", key = \"cpu.shares\", value = m.n + 10, why = \"w\" } }");
 	static const int64_t want[] = {11, 12, 0, 11, 12, 0};
 	struct neap_policy_wish *wishes;
 	struct neap_error err;
@@ -261,10 +271,10 @@ static const char example_text[] =
 	"params = { p = { type = \"percent\", default = 50, doc = \"d\" } },\n"
 	"tick = function(ctx, node) ctx.memo.n = (ctx.memo.n or 0) + 1\n"
 	"if node.capacity_milli == 0 then return ctx.hold end\n"
-	"return { { target = \"a\", key = \"cpu.max_milli\", why = \"now \" .. ctx.now_unix - 1700000000,\n"
+	"return { { target = \"besteffort\", key = \"cpu.max_milli\", why = \"now \" .. ctx.now_unix - 1700000000,\n"
 	"value = node.capacity_milli * ctx.params.p // 100 + ctx.memo.n } } end,\n"
 	"examples = { ";
-#define WANT(n) "want = { { target = \"a\", key = \"cpu.max_milli\", value = " n " } }"
+#define WANT(n) "want = { { target = \"besteffort\", key = \"cpu.max_milli\", value = " n " } }"
 
 /* clang-format off */
 static const struct {
@@ -274,13 +284,13 @@ static const struct {
 	{"{ name = \"a\", node = { capacity_milli = 1000 }, params = { p = 10 }, " WANT("101") " }", NULL},
 	{"{ name = \"a\", node = { capacity_milli = 0 }, want = \"hold\" }", NULL},
 	{"{ name = \"a\", want = \"skip\" }", NULL},
-	{"{ name = \"a\", node = { capacity_milli = 1000 }, steps = { { " WANT("501") " }, { node = { capacity_milli = 2000 }, " WANT("1002") " }, { after_s = 5, want = { { target = \"a\", key = \"cpu.max_milli\", value = 503, why = \"now 5\" } } } } }", NULL},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, steps = { { " WANT("501") " }, { node = { capacity_milli = 2000 }, " WANT("1002") " }, { after_s = 5, want = { { target = \"besteffort\", key = \"cpu.max_milli\", value = 503, why = \"now 5\" } } } } }", NULL},
 	{"{ name = \"a\", node = { capacity_milli = 1000, besteffort = { cpus = \"0-3\" }, topology = { sockets = 2, cores = 2 }, workloads = { { id = \"x\" } } }, " WANT("501") " }", NULL},
-	{"{ name = \"a\", node = { capacity_milli = 1000 }, " WANT("502") " }", "p.lua:8: example 'a': wanted a cpu.max_milli=502; got a cpu.max_milli=501"},
-	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = {} }", "wanted nothing more; got a cpu.max_milli=501"},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, " WANT("502") " }", "p.lua:8: example 'a': wanted besteffort cpu.max_milli=502; got besteffort cpu.max_milli=501"},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = {} }", "wanted nothing more; got besteffort cpu.max_milli=501"},
 	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = \"hold\" }", "wanted hold; got a list of writes"},
 	{"{ name = \"a\", want = {} }", "wanted a list of writes; got skip, skipped: node.capacity_milli is missing"},
-	{"{ name = \"a\", node = { capacity_milli = 1000 }, steps = { { " WANT("501") " }, { " WANT("501") " } } }", "step 2: wanted a cpu.max_milli=501; got a cpu.max_milli=502"},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, steps = { { " WANT("501") " }, { " WANT("501") " } } }", "step 2: wanted besteffort cpu.max_milli=501; got besteffort cpu.max_milli=502"},
 	{"{ name = \"a\", node = { capacity = 1000 }, want = {} }", "node: there is no field 'capacity'; did you mean 'capacity_milli'?"},
 	{"{ name = \"a\", node = { capacity_milli = \"x\" }, want = {} }", "node: field 'capacity_milli': a number is wanted"},
 	{"{ name = \"a\", node = { capacity_milli = 1.5 }, want = {} }", "a whole number"},
@@ -291,7 +301,7 @@ static const struct {
 	{"{ name = \"a\", params = { q = 1 }, want = {} }", "there is no parameter 'q'; known: p"},
 	{"{ name = \"a\", params = { p = 101 }, want = {} }", "parameter 'p': '101' is not allowed"},
 	{"{ name = \"a\", want = \"nothing\" }", "want: a list of writes, \"hold\" or \"skip\""},
-	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = { { target = \"a\" } } }", "want: write 1: key"},
+	{"{ name = \"a\", node = { capacity_milli = 1000 }, want = { { target = \"besteffort\" } } }", "want: write 1: key"},
 	{"{ name = \"a\", wnat = {} }", "there is no field 'wnat' here"},
 	{"{ name = \"a\" }", "want is missing"},
 	{"{ want = {} }", "a name is wanted"},

@@ -41,14 +41,19 @@ static int64_t member(const struct neap_shadow *shadow, const char *name)
 #define WRITE(value)                                                                     \
 	"{ target = 'besteffort', key = 'cpu.max_milli', value = " value ", why = 'w' }"
 
+#define IDLE "{ target = 'besteffort', key = 'cpu.idle', value = 1, why = 'w' }"
+
 /* What the one in service answers, what the shadow's body is, which of them count. */
 static const struct {
 	const char *name, *active, *body;
 	int64_t same, different, faults;
 } rows[] = {
 	{"alike", "return { " WRITE("100") " }", "return { " WRITE("100") " }", 1, 0, 0},
-	{"order", "return { " WRITE("100") "," WRITE("200") " }",
-	 "return { " WRITE("200") "," WRITE("100") " }", 1, 0, 0},
+	{"order", "return { " WRITE("100") "," IDLE " }",
+	 "return { " IDLE "," WRITE("100") " }", 1, 0, 0},
+	{"an unknown target", "return {}",
+	 "return { { target = 'best-effort', key = 'cpu.idle', value = 1, why = 'w' } }",
+	 0, 1, 1},
 	{"another value", "return { " WRITE("100") " }", "return { " WRITE("101") " }", 0,
 	 1, 0},
 	{"nothing wanted", "return { " WRITE("100") " }", "return {}", 0, 1, 0},

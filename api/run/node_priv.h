@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
- * react.c and triggers.c (pressure events between ticks), wishes.c (policies and base values to one plan), writes.c (plan to hand, answers to audit),
+ * react.c and triggers.c (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base values to one plan), writes.c (plan to hand, answers to audit),
  * inherit.c (groups born
  * narrow), trouble.c (what is told of refusals),
  * groups.c (neap's own groups come and go), launch.c (those of `neapctl run`), pods.c and pods_spec.c
@@ -231,6 +231,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
 /* The version beside it, after it was asked itself. */
 void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
 void neap_gather_wishes(struct neap_node *node);
+/* CPU time of building the plan, onto the policies whose wishes it is made of. */
+void neap_charge_plan(struct neap_node *node, int64_t cpu_usec);
 /* A base value of neap's own. */
 void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
 		      int64_t number, const char *why);

@@ -10,6 +10,8 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
+#include "engine/machine/target.h"
+#include "lua/budget.h"
 
 /* Order of equal claims: CPUs that were given out, policies by the configuration, then neap's own base values. */
 #define RANK_PIN     (-1)
@@ -51,8 +53,8 @@ static void wish_add(struct neap_node *node, struct neap_wish *wish)
 		kept->is_taken_over = false;
 	}
 	if (neap_plan_add(node->plan, wish, &err) < 0)
-		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s", wish->group,
-			      neap_key_get(wish->key)->name, err.msg);
+		neap_log_from(&node->config.log, wish->policy, NEAP_LOG_WARN, "%s %s: %s",
+			      wish->group, neap_key_get(wish->key)->name, err.msg);
 }
 
 void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
@@ -75,74 +77,6 @@ void neap_wish_cpus(struct neap_node *node, const char *group,
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
 	neap_cpuset_copy(&wish.value.cpus, cpus);
 	wish_add(node, &wish);
-}
-
-/* --- policies --- */
-
-/* One call of one policy. A fault that takes it out of service is told to whoever can put its
- * predecessor in its place. */
-bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
-{
-	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
-	struct neap_policy_wish *wishes = NULL;
-	struct neap_policy_info info;
-	enum neap_tick_verdict verdict;
-	struct neap_error err = {0};
-	size_t wish_count = 0;
-
-	if (neap_policy_kind(slot->policy)->is_place)
-		return true; /* the scheduler asks it */
-	if (slot->stats.is_failed || slot->is_elsewhere)
-		return true; /* fail-safe of qos: no new wishes, what was set is held */
-	neap_policy_get_info(slot->policy, &info);
-	verdict = neap_policy_tick_within(slot->policy, &node->sample, left_usec, &wishes,
-					  &wish_count, &err);
-	slot->last_verdict = verdict;
-	if (verdict == NEAP_TICK_WISHES) {
-		neap_registry_hold_take(slot, wishes, wish_count);
-		slot->stats.wishes += wish_count;
-	}
-	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
-	    verdict == NEAP_TICK_BUDGET)
-		neap_log_from(&node->config.log, info.label, NEAP_LOG_ERROR,
-			      "policy %s: %s", info.label, err.msg);
-	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
-		return verdict != NEAP_TICK_PUT_OFF;
-	neap_log_line(&node->config.log, NEAP_LOG_ERROR,
-		      "policy %s is out of service; what it set is held", info.label);
-	neap_node_note(node, "note", "", info.label, err.msg, 0);
-	if (node->config.policy_failed != NULL)
-		node->config.policy_failed(node->config.arg, info.kind, info.name,
-					   err.msg);
-	return true;
-}
-
-void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec)
-{
-	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
-
-	if (slot->shadow == NULL || slot->stats.is_failed || slot->is_elsewhere)
-		return;
-	neap_shadow_ask(slot->shadow, &node->sample, slot->last_verdict, slot->wishes,
-			slot->wish_count, left_usec);
-}
-
-/* One budget for all policies of a tick, shadows last. Whoever was put off for it is first in the next. */
-void neap_ask_policies(struct neap_node *node)
-{
-	size_t count = neap_registry_count(node->registry), i;
-	size_t first = node->ask_first < count ? node->ask_first : 0;
-	int64_t left_usec = neap_kind_cycle_usec(neap_kind_find("qos"));
-
-	node->ask_first = 0;
-	for (i = 0; i < count; i++) {
-		size_t index = (first + i) % count;
-
-		if (!neap_ask_policy(node, index, &left_usec) && node->ask_first == 0)
-			node->ask_first = index;
-	}
-	for (i = 0; i < count; i++)
-		neap_ask_shadow(node, i, &left_usec);
 }
 
 /* --- below a narrowed group --- */
@@ -207,21 +141,6 @@ static void imply_for_workload(struct neap_node *node, const struct neap_wish *p
 }
 
 /* --- targets --- */
-
-enum scope { SCOPE_CLASS, SCOPE_PODS, SCOPE_CONTAINERS };
-
-static const struct {
-	const char *target;
-	enum neap_kube_qos qos;
-	enum scope scope;
-} class_targets[] = {
-	{"besteffort", NEAP_KUBE_BESTEFFORT, SCOPE_CLASS},
-	{"besteffort.pods", NEAP_KUBE_BESTEFFORT, SCOPE_PODS},
-	{"besteffort.containers", NEAP_KUBE_BESTEFFORT, SCOPE_CONTAINERS},
-	{"burstable", NEAP_KUBE_BURSTABLE, SCOPE_CLASS},
-	{"burstable.pods", NEAP_KUBE_BURSTABLE, SCOPE_PODS},
-	{"burstable.containers", NEAP_KUBE_BURSTABLE, SCOPE_CONTAINERS},
-};
 
 /* Whoever has CPUs apart from its class keeps them: the directory has them too, and then each of the others is
  * narrowed by itself, also where the kernel would see to that. */
@@ -292,7 +211,7 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 /* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
  * the group, would fail on an idle one (spec decisions 20). */
 static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
-			      const struct node_workload *workload, enum scope scope)
+			      const struct node_workload *workload, enum neap_scope scope)
 {
 	struct neap_wish one = *from, *wish = &one;
 	size_t i;
@@ -301,7 +220,7 @@ static void wish_for_workload(struct neap_node *node, const struct neap_wish *fr
 		return;
 	if (wish->key == NEAP_KEY_CPUSET_CPUS)
 		neap_pins_cut(node, workload, &wish->value.cpus);
-	if (scope == SCOPE_PODS) {
+	if (scope != NEAP_SCOPE_CONTAINERS) {
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
 				   workload->group->dir);
 		wish_add(node, wish);
@@ -318,68 +237,111 @@ static void wish_for_workload(struct neap_node *node, const struct neap_wish *fr
 	}
 }
 
-/* False when there is no such target. A class without members is a target all the same. */
-static bool wish_for_target(struct neap_node *node, struct neap_wish *wish,
-			    const char *target)
+static void wish_for_members(struct neap_node *node, const struct neap_wish *wish,
+			     const struct neap_target *target)
 {
-	size_t i, j;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(class_targets); i++) {
-		if (strcmp(target, class_targets[i].target) != 0)
-			continue;
-		if (class_targets[i].scope == SCOPE_CLASS) {
-			wish_for_class(node, wish, class_targets[i].qos);
-			return true;
-		}
-		for (j = 0; j < neap_map_count(node->workloads); j++) {
-			const struct node_workload *workload =
-				neap_map_at(node->workloads, j, NULL);
-
-			if (workload->kube_qos == class_targets[i].qos &&
-			    !workload->is_removing)
-				wish_for_workload(node, wish, workload,
-						  class_targets[i].scope);
-		}
-		return true;
-	}
-	if (strncmp(target, "workload:", 9) != 0)
-		return false;
-	for (j = 0; j < neap_map_count(node->workloads); j++) {
+	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, j, NULL);
+			neap_map_at(node->workloads, i, NULL);
 
-		if (strcmp(workload->id, target + 9) == 0) {
-			wish_for_workload(node, wish, workload, SCOPE_PODS);
-			return true;
-		}
+		if (workload->kube_qos == target->qos && !workload->is_removing)
+			wish_for_workload(node, wish, workload, target->scope);
 	}
-	return true; /* it ended since the policy looked: normal */
 }
 
+/* Workloads by their id, borrowed; an id that two have is the first one's. NULL without memory. */
+static struct neap_map *map_ids(const struct neap_node *node)
+{
+	struct neap_map *ids = neap_map_new();
+
+	for (size_t i = 0; ids != NULL && i < neap_map_count(node->workloads); i++) {
+		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+
+		if (neap_map_find(ids, workload->id) == NULL &&
+		    !neap_map_set(ids, workload->id, workload)) {
+			neap_map_free(ids);
+			return NULL;
+		}
+	}
+	return ids;
+}
+
+/* Without memory nothing is added for workloads by their id, and what they have stays. */
+static void wish_for_target(struct neap_node *node, struct neap_wish *wish,
+			    const char *text, struct neap_map **ids)
+{
+	const struct node_workload *workload;
+	struct neap_target target;
+	struct neap_error ignored; /* it was refused when the result was read */
+
+	if (!neap_target_parse(text, &target, &ignored))
+		return;
+	switch (target.scope) {
+	case NEAP_SCOPE_CLASS:
+		wish_for_class(node, wish, target.qos);
+		break;
+	case NEAP_SCOPE_PODS:
+	case NEAP_SCOPE_CONTAINERS:
+		wish_for_members(node, wish, &target);
+		break;
+	case NEAP_SCOPE_WORKLOAD:
+		if (*ids == NULL)
+			*ids = map_ids(node);
+		workload = *ids != NULL ? neap_map_find(*ids, target.id) : NULL;
+		if (workload != NULL) /* else it ended since the policy looked: normal */
+			wish_for_workload(node, wish, workload, NEAP_SCOPE_WORKLOAD);
+	}
+}
+
+static void wish_for_slot(struct neap_node *node, struct neap_registry_slot *slot,
+			  int rank, struct neap_map **ids)
+{
+	for (size_t i = 0; i < slot->wish_count; i++) {
+		const struct neap_policy_wish *from = &slot->wishes[i];
+		struct neap_wish wish;
+
+		wish_start(&wish, from->key, slot->wishes_label, from->why, rank);
+		wish.value.number = from->value.number;
+		neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
+		wish_for_target(node, &wish, from->target, ids);
+	}
+}
+
+static void charge(struct neap_registry_slot *slot, int64_t cpu_usec)
+{
+	slot->plan_usec += cpu_usec;
+	slot->stats.cpu_usec += cpu_usec;
+}
+
+/* What making the plan costs is of those whose wishes it is made of. */
 static void wish_for_policies(struct neap_node *node)
 {
-	size_t i, j;
+	struct neap_map *ids = NULL;
 
-	for (i = 0; i < neap_registry_count(node->registry); i++) {
-		const struct neap_registry_slot *slot =
-			neap_registry_get(node->registry, i);
+	for (size_t i = 0; i < neap_registry_count(node->registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
+		size_t before = neap_plan_added(node->plan);
+		int64_t started = neap_budget_clock_usec();
 
-		for (j = 0; j < slot->wish_count; j++) {
-			const struct neap_policy_wish *from = &slot->wishes[j];
-			struct neap_wish wish;
+		slot->planned = 0;
+		slot->plan_usec = 0;
+		if (slot->wish_count == 0)
+			continue;
+		wish_for_slot(node, slot, (int)i, &ids);
+		slot->planned = neap_plan_added(node->plan) - before;
+		charge(slot, neap_budget_clock_usec() - started);
+	}
+	neap_map_free(ids);
+}
 
-			wish_start(&wish, from->key, slot->wishes_label, from->why,
-				   (int)i);
-			wish.value.number = from->value.number;
-			neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
-			if (!wish_for_target(node, &wish, from->target))
-				neap_log_line(
-					&node->config.log, NEAP_LOG_WARN,
-					"policy %s: no target '%s': there is besteffort, "
-					"burstable, each also with .pods or .containers, and "
-					"workload:ID",
-					slot->wishes_label, from->target);
-		}
+void neap_charge_plan(struct neap_node *node, int64_t cpu_usec)
+{
+	size_t all = neap_plan_added(node->plan);
+
+	for (size_t i = 0; all > 0 && i < neap_registry_count(node->registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
+
+		charge(slot, cpu_usec * (int64_t)slot->planned / (int64_t)all);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
+#include "lua/budget.h"
 
 /* --- kept values --- */
 
@@ -244,7 +245,9 @@ bool neap_plan_and_write(struct neap_node *node)
 	neap_auto_free char *text = NULL;
 	struct neap_error err;
 	bool is_whole = true;
+	int64_t started;
 	size_t i;
+	int rc;
 
 	if (node->state == NODE_WATCHING)
 		return false;
@@ -261,7 +264,10 @@ bool neap_plan_and_write(struct neap_node *node)
 	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL,
 			       &bounds.cpu_is_v2);
 	bounds.curve = node->config.curve;
-	if (neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err) < 0) {
+	started = neap_budget_clock_usec();
+	rc = neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err);
+	neap_charge_plan(node, neap_budget_clock_usec() - started);
+	if (rc < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
 		return false;
 	}

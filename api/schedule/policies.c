@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/budget.h"
 #include "lua/place.h"
 #include "lua/registry.h"
 
 #define POLICIES_MAX 64 /* of the registry */
+/* A term costs some 100 ns a node; the most that a plan can have come to this. */
+#define CURVE_NODE_USEC 5
 
 _Static_assert(POLICIES_MAX *NEAP_PLACE_REASONS_MAX <= NEAP_MORE_REASONS_MAX,
 	       "each policy has its reasons");
@@ -252,6 +255,31 @@ static bool find_score(const struct neap_schedule_policies *policies, size_t ind
 	return false;
 }
 
+/* The curves over all nodes, which is work of the policy that made them: its budget is that of a call and of each node. */
+static enum neap_tick_verdict weigh(struct neap_schedule_policies *policies,
+				    struct neap_registry_slot *slot, const uint32_t *rows,
+				    size_t count, int64_t *ret, struct neap_error *err)
+{
+	int64_t most =
+		neap_budget_scale(neap_policy_kind(slot->policy)->call_budget_usec +
+				  (int64_t)count * CURVE_NODE_USEC);
+	int64_t started = neap_budget_clock_usec(), took;
+
+	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
+			 policies->place.now_usec, rows, count, ret);
+	took = neap_budget_clock_usec() - started;
+	slot->stats.cpu_usec += took;
+	policies->score_left_usec -= took;
+	if (took <= most)
+		return NEAP_TICK_WISHES;
+	(void)neap_error_set(
+		err, NEAP_EBUDGET,
+		"its %zu terms took %lld us of CPU time for %zu nodes; at most "
+		"%lld us are allowed",
+		policies->score.count, (long long)took, count, (long long)most);
+	return NEAP_TICK_BUDGET;
+}
+
 static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 		 int64_t *ret)
 {
@@ -273,10 +301,10 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 		neap_shadow_plan(slot->shadow, &policies->place, verdict,
 				 &policies->score, rows, count,
 				 &policies->shadows_left_usec);
+	if (verdict == NEAP_TICK_WISHES)
+		verdict = weigh(policies, slot, rows, count, ret, &err);
 	if (!note(policies, i, verdict, &err))
 		return 0;
-	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
-			 policies->place.now_usec, rows, count, ret);
 	return policies->score.weight;
 }
 

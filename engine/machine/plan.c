@@ -398,6 +398,11 @@ int neap_plan_build(struct neap_plan *plan, const struct neap_plan_bounds *bound
 	return rc;
 }
 
+size_t neap_plan_added(const struct neap_plan *plan)
+{
+	return plan->wish_count;
+}
+
 size_t neap_plan_wish_count(const struct neap_plan *plan)
 {
 	return plan->entry_count;

@@ -77,6 +77,8 @@ int neap_plan_add(struct neap_plan *plan, const struct neap_wish *wish,
 int neap_plan_build(struct neap_plan *plan, const struct neap_plan_bounds *bounds,
 		    neap_plan_read_fn *read, void *read_arg, struct neap_error *err);
 
+/* Wishes that were added since it was cleared, several for one file included. */
+size_t neap_plan_added(const struct neap_plan *plan);
 /* Merged wishes, one per (group, key), sorted by group then key. */
 size_t neap_plan_wish_count(const struct neap_plan *plan);
 const struct neap_wish *neap_plan_wish_get(const struct neap_plan *plan, size_t index);

@@ -8,6 +8,7 @@
 
 #include "lua/answer.h"
 #include "lua/policy.h"
+#include "lua/result.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static const char policy_text[] =
@@ -82,7 +83,7 @@ static void tick(struct neap_policy *policy)
 	answer.verdict = neap_policy_tick(policy, &sample, &answer.wishes, &answer.count,
 					  &answer.err);
 	if (answer.verdict == NEAP_TICK_WISHES) {
-		FUZZ_CHECK(answer.count <= NEAP_TICK_WISHES_MAX);
+		FUZZ_CHECK(answer.count <= NEAP_RESULT_ROWS_MAX);
 		for (size_t i = 0; i < answer.count; i++)
 			check_wish(&answer.wishes[i]);
 	} else {
