@@ -44,7 +44,12 @@ share()
 	for pid in "$@"; do echo -n "$(($(used "$pid") - before[$pid])) "; done
 }
 # less A B FACTOR: A times FACTOR is less than B.
-less() { [ -n "$1" ] && [ -n "$2" ] && [ $(($1 * $3)) -lt "$2" ] || { echo "$1 us beside $2 us, wanted: less than 1/$3"; return 1; }; }
+less()
+{
+	if [ -n "$1" ] && [ -n "$2" ] && [ $(($1 * $3)) -lt "$2" ]; then return 0; fi
+	echo "$1 us beside $2 us, wanted: less than 1/$3"
+	return 1
+}
 
 # Weight alone: no policy takes CPUs away.
 check "neapd starts" neapd_start --policy qos/cpu-share:priority=weight,pressure_high=1 || tap_end
@@ -62,15 +67,16 @@ mkdir "$CPU/$SYSTEM"
 check "one in a group of the system starts" begin OTHER bash
 echo "$OTHER" >"$CPU/$SYSTEM/cgroup.procs"
 
-set -- $(share 1000000 "$NICE" "$BE")
-check "less than nice 19" less "${2:-}" "${1:-}" 1
-set -- $(share 1000000 "$PLAIN" "$BE")
-check "next to nothing beside an ordinary process" less "${2:-}" "${1:-}" 20
-set -- $(share 1000000 "$OTHER" "$BE")
-check "nor beside a service of the system" less "${2:-}" "${1:-}" 20
+read -r first second <<<"$(share 1000000 "$NICE" "$BE")"
+check "less than nice 19" less "$second" "$first" 1
+read -r first second <<<"$(share 1000000 "$PLAIN" "$BE")"
+check "next to nothing beside an ordinary process" less "$second" "$first" 20
+read -r first second <<<"$(share 1000000 "$OTHER" "$BE")"
+check "nor beside a service of the system" less "$second" "$first" 20
 
+# shellcheck disable=SC2046
 check "a latency-critical workload starts" begin LS $(run LS ls)
-set -- $(share 500000 "$PLAIN" "$LS" "$BE")
-check "it keeps its weight beside ordinary processes" less "${1:-}" "${2:+$(($2 * 2))}" 1
-check "and best-effort work gets next to nothing" less "${3:-}" "${1:-}" 10
+read -r first second third <<<"$(share 500000 "$PLAIN" "$LS" "$BE")"
+check "it keeps its weight beside ordinary processes" less "$first" "${second:+$((second * 2))}" 1
+check "and best-effort work gets next to nothing" less "$third" "$first" 10
 tap_end
