@@ -13,6 +13,8 @@
 struct neap_registry {
 	size_t count;
 	struct neap_registry_slot slots[SLOTS_MAX];
+	void (*renew)(void *arg, const char *kind, const char *name);
+	void *renew_arg;
 };
 
 struct neap_registry *neap_registry_new(void)
@@ -135,6 +137,7 @@ int neap_registry_put_take(struct neap_registry *registry, struct neap_policy *p
 			      &info);
 	if (slot->policy != policy)
 		neap_policy_free(slot->policy);
+	slot->registry = registry;
 	slot->policy = policy;
 	neap_shadow_free(slot->shadow);
 	slot->shadow = NULL;
@@ -177,17 +180,30 @@ struct neap_registry_slot *neap_registry_get(struct neap_registry *registry, siz
 	return index < registry->count ? &registry->slots[index] : NULL;
 }
 
-/* A script that the machine starved is not punished: it gets a state anew. A machine that has no time
- * for that either is asked again: each call of a state killed so counts as starved, and comes here. */
-static void replace_starved(struct neap_registry_slot *slot)
+void neap_registry_set_renew(struct neap_registry *registry,
+			     void (*renew)(void *arg, const char *kind, const char *name),
+			     void *arg)
 {
-	struct neap_policy *fresh = NULL;
-	struct neap_error ignored;
+	registry->renew = renew;
+	registry->renew_arg = arg;
+}
 
-	if (neap_policy_load_again(slot->policy, &fresh, &ignored) < 0)
-		return;
+void neap_registry_renew_take(struct neap_registry_slot *slot, struct neap_policy *policy)
+{
 	neap_policy_free(slot->policy);
-	slot->policy = fresh;
+	slot->policy = policy;
+}
+
+/* A script that the machine starved is not punished: it gets a state anew. */
+static void ask_for_state(const struct neap_registry_slot *slot)
+{
+	const struct neap_registry *registry = slot->registry;
+	struct neap_policy_info info;
+
+	if (!registry->renew)
+		return;
+	neap_policy_get_info(slot->policy, &info);
+	registry->renew(registry->renew_arg, info.kind, info.name);
 }
 
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
@@ -225,7 +241,7 @@ bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict 
 	if (stats->is_failed)
 		return false;
 	if (is_dead && verdict == NEAP_TICK_STARVED)
-		replace_starved(slot);
+		ask_for_state(slot);
 	/* A state that was killed cannot be called again. */
 	stats->is_failed =
 		(is_dead && is_fault) || stats->faults_in_row >= NEAP_POLICY_FAULTS_MAX ||

@@ -25,6 +25,7 @@ struct neap_policy_stats {
 };
 
 struct neap_registry_slot {
+	const struct neap_registry *registry; /* that it is in */
 	struct neap_policy *policy;
 	struct neap_policy_stats stats;
 	/* What it, or the version before it, asked for last; held until it says otherwise. */
@@ -73,9 +74,15 @@ struct neap_registry_slot *neap_registry_find(struct neap_registry *registry,
 /* Replaces what it wants; takes wishes over. */
 void neap_registry_hold_take(struct neap_registry_slot *slot,
 			     struct neap_policy_wish *wishes, size_t count);
-/* Counts a verdict; true when this one took the policy out of service. One whose state was killed by
- * the wall backstop gets a new one, now or, if the machine is too busy for that, at a later call; the
- * policy of the slot is another then. */
+/* Who brings a new state for a policy whose state was killed by the wall backstop. Loading runs the text of the
+ * policy, so it is not done within a call: each call of the dead state counts as starved, and asks again. */
+void neap_registry_set_renew(struct neap_registry *registry,
+			     void (*renew)(void *arg, const char *kind, const char *name),
+			     void *arg);
+/* Puts a fresh state of the same version in place of the slot's; all else stays. */
+void neap_registry_renew_take(struct neap_registry_slot *slot,
+			      struct neap_policy *policy);
+/* Counts a verdict; true when this one took the policy out of service. */
 bool neap_registry_note(struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
 			const struct neap_error *err, int64_t now_unix_usec);
 

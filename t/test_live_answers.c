@@ -366,6 +366,48 @@ static void test_params(void **state)
 	live_teardown(state);
 }
 
+/* A state that a busy machine killed comes back, and its text does not run on the loop. */
+static void test_renewed(void **state)
+{
+	static const char text[] =
+		"local n = 0 for i = 1, 100000 do n = n + 1 end\n"
+		"return { api = 1, kind = 'qos', name = 'one',\n"
+		"  params = { milli = { type = 'integer', default = 1, doc = 'n' } },\n"
+		"  rules = { spin = function() while true do end end },\n"
+		"  tick = function(ctx) return {} end }";
+	struct live_rig *rig = live_open(state);
+	struct neap_registry_slot *slot;
+	struct neap_policy *before;
+	json_t *none = json_null(), *got = NULL;
+	struct neap_error err = {0};
+	int i;
+
+	assert_int_equal(live_put(rig, "one", text), 201);
+	assert_int_equal(live_set(rig, "{\"milli\": 7}"), 200);
+	slot = neap_registry_find(rig->registry, "qos", "one");
+	before = slot->policy;
+	assert_true(neap_policy_call_rule(before, "spin", none, &got, &err) < 0);
+	assert_true(neap_vm_is_dead(neap_policy_vm(before)));
+	for (i = 0; i < 3; i++) /* asked for once, however often it is called */
+		assert_false(neap_registry_note(slot, NEAP_TICK_STARVED, &err, 9));
+	assert_ptr_equal(slot->policy, before);
+	assert_true(neap_vm_is_dead(neap_policy_vm(before)));
+	live_settle(rig);
+	assert_false(neap_vm_is_dead(neap_policy_vm(slot->policy)));
+	assert_int_equal(live_milli(rig), 7);
+	assert_int_equal(slot->stats.starved, 3);
+	live_play(rig, "one", "x");
+	/* What is gone is not brought back. */
+	assert_int_equal(live_put(rig, "one", text), 201);
+	slot = neap_registry_find(rig->registry, "qos", "one");
+	(void)neap_policy_call_rule(slot->policy, "spin", none, &got, &err);
+	assert_false(neap_registry_note(slot, NEAP_TICK_STARVED, &err, 9));
+	neap_registry_remove(rig->registry, "qos", "one");
+	live_settle(rig);
+	assert_null(neap_registry_find(rig->registry, "qos", "one"));
+	live_teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_conditions), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_versions),   cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_end),        cmocka_unit_test(test_params),
+		cmocka_unit_test(test_renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,6 +331,7 @@ static int open_live(struct neap_live *live, struct neap_error *err)
 	live->kick = evtimer_new(live->config.base, neap_live_on_kick, live);
 	if (live->items == NULL || live->files == NULL || live->kick == NULL)
 		return neap_error_nomem(err);
+	neap_registry_set_renew(live->config.registry, neap_live_renew, live);
 	return neap_thread_new(live->config.base, 1, &live->thread, err);
 }
 
@@ -361,6 +362,7 @@ void neap_live_free(struct neap_live *live)
 	if (live == NULL)
 		return;
 	live->is_ending = true;
+	neap_registry_set_renew(live->config.registry, NULL, NULL);
 	neap_watch_free(live->watch);
 	neap_thread_free(live->thread); /* frees the job at work */
 	while ((job = live->first) != NULL) {

@@ -191,6 +191,8 @@ const struct live_verb_row neap_live_verbs[VERB_COUNT] = {
 			   neap_live_versions_work, neap_live_versions_finish},
 	[VERB_FAILED] = {"failed", neap_live_failed_prepare, neap_live_failed_work,
 			 neap_live_failed_finish},
+	[VERB_RENEW] = {"renew", neap_live_renew_prepare, neap_live_renew_work,
+			neap_live_renew_finish},
 	[VERB_FILE] = {"file", neap_live_file_prepare, neap_live_file_work,
 		       neap_live_file_finish},
 	[VERB_FILE_GONE] = {"file gone", neap_live_gone_prepare, neap_live_gone_work,

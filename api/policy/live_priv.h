@@ -70,6 +70,7 @@ enum live_verb {
 	VERB_PARAMS,
 	VERB_VERSIONS,
 	VERB_FAILED,    /* in service; to: the version */
+	VERB_RENEW,     /* its state was killed because the machine was too busy */
 	VERB_FILE,      /* came or changed */
 	VERB_FILE_GONE, /* or names another policy now; text.origin: the file */
 	VERB_BELOW,     /* what lies below acts: at the start, and when a layer went */
@@ -107,7 +108,8 @@ struct live_job {
 	size_t older_len;
 	json_t *older_params;
 	struct neap_tape *tape;
-	bool is_late; /* was put behind others already */
+	bool is_late;                      /* was put behind others already */
+	const struct neap_policy *starved; /* RENEW: the registry's; only jobs free one */
 	/* What came out. */
 	bool has_worked; /* false: there was no thread for it, and rc says why */
 	int rc;
@@ -235,8 +237,12 @@ LIVE_VERB(rollback);
 LIVE_VERB(params);
 LIVE_VERB(versions);
 LIVE_VERB(failed);
+LIVE_VERB(renew);
 LIVE_VERB(gone);
 LIVE_VERB(file);
+
+/* live_renew.c: told by the registry. */
+void neap_live_renew(void *arg, const char *kind, const char *name);
 
 /* live_shadow.c: what put and delete do when they are about a shadow. */
 int neap_live_shadow_check(const struct live_job *job, struct neap_error *err);
