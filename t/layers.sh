@@ -17,7 +17,7 @@ engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
 api/task         : engine/base api/task : libevent
-api/http         : engine api/http : libevent openssl
+api/http         : engine api/http api/task : libevent openssl
 api/kube         : engine api/kube api/http api/store api/task : libyaml libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
 api/control      : engine lua api/control api/http api/policy api/store api/task :

@@ -143,6 +143,33 @@ static void test_forgotten(void **state)
 	kube_steps(rig, found, 1);
 }
 
+/* --- requests --- */
+
+/* Where the loop is busy each waits for its turn, with its body, and may go before it comes. */
+static void test_requests_wait(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " MAPS, "{'metadata':{'name':'a'},'data':{'x':'y'}}", 201, {NULL}},
+		{"GET " MAPS "/a", NULL, 200, {"data.x=y"}},
+		{"GET " MAPS, NULL, 200, {"#items=1"}},
+		{"DELETE " MAPS "/a", NULL, 200, {NULL}},
+		{"GET " MAPS "/a", NULL, 404, {NULL}},
+	};
+	struct kube_rig *rig = *state;
+	struct neap_tasks *tasks = neap_http_tasks(rig->http);
+	struct kube_watch watch;
+
+	neap_tasks_set_times(tasks, 0, 0);
+	kube_steps(rig, steps, NEAP_ARRAY_LEN(steps));
+	assert_int_equal(neap_tasks_count(tasks), NEAP_ARRAY_LEN(steps));
+	kube_watch_open(rig, &watch, MAPS "?watch=1");
+	kube_watch_close(&watch);
+	kube_send(rig, "POST " MAPS, "{'metadata':{'name':'b'}}");
+	(void)close(rig->fd);
+	rig->fd = -1;
+	kube_steps(rig, steps, NEAP_ARRAY_LEN(steps));
+}
+
 /* --- what the store does not take --- */
 
 #define LARGE_BYTES ((size_t)1000 * 1000)
@@ -251,6 +278,7 @@ int main(void)
 		TEST(slices),
 		TEST(first_list),
 		TEST(forgotten),
+		TEST(requests_wait),
 		TEST(collection_is_refused),
 		TEST(namespace_is_refused),
 		TEST(dependents_are_refused),

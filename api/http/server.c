@@ -21,6 +21,7 @@
 #include "api/http/server_priv.h"
 #include "api/http/tls.h"
 #include "api/http/tokens.h"
+#include "api/task/task.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -54,6 +55,7 @@ struct neap_http {
 	int table_count;
 	struct neap_http_lines lines;
 	struct neap_http_watcher watcher;
+	struct neap_http_turns turns;
 	struct event *
 		reopen; /* listening pauses for a second when descriptors run out; always pending */
 	struct evconnlistener *listeners[LISTENERS];
@@ -250,7 +252,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	route->handler(arg, request);
+	neap_http_turn_run(&http->turns, request, route, arg);
 }
 
 static void request_cb(struct evhttp_request *ev, void *arg)
@@ -413,6 +415,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 	http->timeout_s = timeout_s;
 	http->tls = config->tls;
 	http->reopen = evtimer_new(base, reopen_cb, http);
+	http->turns.tasks = neap_tasks_new(base);
 	http->token = config->token ? neap_strdup(config->token) : NULL;
 	http->tokens = neap_tokens_ref(config->tokens);
 	http->bearers = (struct neap_bearers){http->token, http->tokens, config->grants};
@@ -420,7 +423,8 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 				       timeout_s, &config->limits);
 	if (http->guards && config->plain_role > NEAP_HTTP_ANYBODY)
 		neap_guards_set_plain_role(http->guards, config->plain_role);
-	if (!http->guards || !http->reopen || (config->token && !http->token)) {
+	if (!http->guards || !http->reopen || !http->turns.tasks ||
+	    (config->token && !http->token)) {
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
@@ -484,6 +488,7 @@ void neap_http_free(struct neap_http *http)
 		event_free(http->reopen);
 	token_forget(http);
 	neap_tokens_unref(http->tokens);
+	neap_tasks_free(http->turns.tasks);
 	free(http);
 }
 
@@ -548,6 +553,11 @@ int64_t neap_http_certificate_end(const struct neap_http *http)
 const struct neap_http_shares *neap_http_shares_get(const struct neap_http *http)
 {
 	return neap_guards_shares(http->guards);
+}
+
+struct neap_tasks *neap_http_tasks(struct neap_http *http)
+{
+	return http->turns.tasks;
 }
 
 size_t neap_http_connection_count(const struct neap_http *http)

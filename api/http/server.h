@@ -16,6 +16,7 @@ struct sockaddr;
 struct neap_grants;
 struct neap_http;
 struct neap_http_request;
+struct neap_tasks;
 struct neap_tls;
 struct neap_tokens;
 
@@ -227,6 +228,8 @@ enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
 const struct neap_grants *neap_http_grants_get(const struct neap_http *http);
 /* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
 int64_t neap_http_certificate_end(const struct neap_http *http);
+/* In which requests wait for their turn: for tests. */
+struct neap_tasks *neap_http_tasks(struct neap_http *http);
 /* Connections that are open at this moment. */
 size_t neap_http_connection_count(const struct neap_http *http);
 /* Who holds what, and what was refused; borrowed. */

@@ -13,6 +13,8 @@ struct event;
 struct evhttp_request;
 struct neap_bearers;
 struct neap_guard;
+struct neap_task;
+struct neap_tasks;
 
 #define NEAP_HTTP_QUERY_MAX 16
 /* Largest single write; libevent's own limit makes pieces of 16 KB. */
@@ -23,6 +25,12 @@ struct neap_http_lines {
 	time_t at; /* 0: not made yet */
 	char type[64];
 	char text[256]; /* the value of Date, and further lines with their names */
+};
+
+/* Requests that wait for their turn (turn.c). */
+struct neap_http_turns {
+	struct neap_tasks *tasks;
+	size_t bytes; /* of their bodies */
 };
 
 struct neap_http_watcher {
@@ -57,6 +65,11 @@ struct neap_http_request {
 	int64_t received_usec;
 	const struct neap_http_watcher *watcher; /* of the server */
 	char note[254];
+	/* Of one that waits for its turn; task is NULL before and after it. */
+	struct neap_http_turns *turns;
+	struct neap_task *task;
+	neap_http_handler *handler;
+	void *handler_arg;
 	struct event *hangup; /* of a deferred request */
 	bool is_polled; /* hangup is a timer, as there is input that nobody reads yet */
 	struct event *end; /* of one that is not deferred for ever */
@@ -81,6 +94,10 @@ int neap_http_read_address(struct neap_http_request *request, struct neap_error 
 
 /* Whether the path (up to a blank or '?', too) is in the tree, which may be NULL. */
 bool neap_http_tree_has(const struct neap_http_tree *tree, const char *path);
+
+/* Gives the request to the route's handler, now or when it is its turn. */
+void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request *request,
+			const struct neap_http_route *route, void *arg);
 
 /* A name as RFC 9110 has it for headers and methods. */
 bool neap_http_is_token(const char *text);

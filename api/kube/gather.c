@@ -40,6 +40,7 @@ bool gather_take(struct call *call, struct gather *gather, struct neap_object *o
 		return true;
 	if (gather->limit && (int64_t)gather->count == gather->limit)
 		return false;
+	gather->kube = call->kube;
 	object = gather->is_shown ? shape_shown(call, object) : neap_object_ref(object);
 	if (object && keep(gather, object))
 		return true;
@@ -63,7 +64,7 @@ static bool take(void *arg, struct neap_object *object)
 
 static void drop(struct gather *gather)
 {
-	objects_free(gather->objects, 0, gather->count);
+	objects_free(gather->kube, gather->objects, 0, gather->count);
 	gather->objects = NULL;
 	gather->count = gather->size = 0;
 }

@@ -18,6 +18,8 @@
 struct event_base;
 struct neap_kube_declared;
 struct watcher;
+struct kube_trash;
+struct neap_task;
 struct slow;
 struct neap_tasks;
 struct kube_notes;
@@ -42,6 +44,8 @@ struct neap_kube {
 	struct neap_http *http;   /* that it is served by; NULL before */
 	struct neap_tasks *tasks; /* all that is done in slices */
 	struct slow *slow;
+	struct kube_trash *trash;  /* objects that nobody here needs any more */
+	struct neap_task *sweeper; /* NULL until there were many */
 	struct watcher *watchers;
 	size_t watcher_count;
 	size_t made_count;
@@ -225,6 +229,8 @@ void call_answer_list_take(struct call *call, const char *metadata,
 void call_answer_table_take(struct call *call, const char *metadata,
 			    struct neap_object **objects, size_t count);
 
+/* slow.c: lets go of what is left. */
+void kube_trash_free(struct neap_kube *kube);
 /* serve.c: many small blocks are free now; the system gets them back when there is a moment. */
 void kube_tidy_later(struct neap_kube *kube);
 

@@ -37,7 +37,7 @@ static void list_free(struct list *list)
 {
 	if (list->count > TIDY_COUNT)
 		kube_tidy_later(list->slow.call.kube);
-	objects_free(list->objects, 0, list->count);
+	objects_free(list->slow.call.kube, list->objects, 0, list->count);
 	if (list->late)
 		event_free(list->late);
 	neap_buf_done(&list->head);
@@ -179,7 +179,7 @@ void call_answer_list_take(struct call *call, const char *metadata,
 	struct list *list = list_new(call, metadata, objects, count);
 
 	if (!list) {
-		objects_free(objects, 0, count);
+		objects_free(call->kube, objects, 0, count);
 		call_fail_nomem(call);
 		return;
 	}

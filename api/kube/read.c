@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/slow.h"
 #include "api/kube/metrics.h"
 #include "api/kube/page.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 
 /* Of one list: a hundred thousand objects of 2 KB, and some. */
@@ -98,7 +98,7 @@ void call_answer_page_take(struct call *call, const struct neap_store_place *pla
 	neap_buf_init(&metadata, NEAP_BUF_LINE);
 	add_metadata(place, has_more, &metadata);
 	if (neap_buf_failed(&metadata)) {
-		objects_free(objects, 0, count);
+		objects_free(call->kube, objects, 0, count);
 		call_fail_nomem(call);
 	} else if (call->shape == SHAPE_TABLE) {
 		call_answer_table_take(call, metadata.data, objects, count);

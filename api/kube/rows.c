@@ -24,7 +24,7 @@ struct rows {
 
 static void rows_free(struct rows *rows)
 {
-	objects_free(rows->objects, rows->at, rows->count);
+	objects_free(rows->slow.call.kube, rows->objects, rows->at, rows->count);
 	neap_buf_done(&rows->text);
 	slow_done(&rows->slow);
 	free(rows);
@@ -142,7 +142,7 @@ void call_answer_table_take(struct call *call, const char *metadata,
 		neap_buf_init(&rows->text, TEXT_MAX);
 	if (!rows || !shape_head(call, true, metadata, &rows->text) ||
 	    !slow_begin(&rows->slow, call, step, rows_end)) {
-		objects_free(objects, 0, count);
+		objects_free(call->kube, objects, 0, count);
 		if (rows)
 			neap_buf_done(&rows->text);
 		free(rows);

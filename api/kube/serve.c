@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "api/kube/discovery.h"
-#include "api/kube/slow.h"
 #include "api/kube/review.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 
 /* Free memory is given back when it is more than so much, and than a part of what is used. */
@@ -292,6 +292,7 @@ void neap_kube_free(struct neap_kube *kube)
 	neap_kube_shown_done(&kube->shown);
 	kube_notes_free(kube->notes);
 	kube_cpus_free(kube->cpus);
+	kube_trash_free(kube);
 	neap_tasks_free(kube->tasks);
 	free(kube);
 }

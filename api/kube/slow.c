@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "engine/base/mem.h"
+
 struct neap_tasks *neap_kube_tasks(struct neap_kube *kube)
 {
 	return kube->tasks;
@@ -14,7 +16,7 @@ static const char *peer_of(const struct call *call)
 }
 
 bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step,
-	       void (*end)(struct slow *slow))
+		void (*end)(struct slow *slow))
 {
 	struct neap_kube *kube = call->kube;
 
@@ -63,9 +65,75 @@ void call_fail_nomem(struct call *call)
 	call_fail(call);
 }
 
-void objects_free(struct neap_object **objects, size_t from, size_t count)
+/* --- letting go --- */
+
+/* So many at once take a part of a millisecond. */
+#define AT_ONCE 2000
+
+struct kube_trash {
+	struct kube_trash *next;
+	struct neap_object **objects;
+	size_t at, count;
+};
+
+/* False: it is all gone. */
+static bool let_go(struct kube_trash *trash, size_t most)
 {
-	for (size_t i = from; objects && i < count; i++)
-		(void)neap_object_unref(objects[i]);
-	free(objects);
+	for (; trash->at < trash->count && most; most--)
+		(void)neap_object_unref(trash->objects[trash->at++]);
+	if (trash->at < trash->count)
+		return true;
+	free(trash->objects);
+	return false;
+}
+
+static enum neap_task_next sweep(void *arg)
+{
+	struct neap_kube *kube = arg;
+
+	do {
+		struct kube_trash *trash = kube->trash;
+
+		if (!trash)
+			return NEAP_TASK_WAITS;
+		if (let_go(trash, AT_ONCE / 8))
+			continue;
+		kube->trash = trash->next;
+		free(trash);
+	} while (neap_task_has_time(kube->sweeper));
+	return NEAP_TASK_GOES_ON;
+}
+
+void objects_free(struct neap_kube *kube, struct neap_object **objects, size_t from,
+		  size_t count)
+{
+	struct kube_trash now = {.objects = objects, .at = from, .count = count};
+	struct kube_trash *later = NULL;
+
+	if (!objects)
+		return;
+	if (!kube->sweeper)
+		kube->sweeper = neap_task_new(kube->tasks, "", sweep, kube);
+	if (count - from > AT_ONCE && kube->sweeper)
+		later = neap_alloc(sizeof(*later));
+	if (!later) {
+		(void)let_go(&now, SIZE_MAX);
+		return;
+	}
+	*later = now;
+	later->next = kube->trash;
+	kube->trash = later;
+	neap_task_wake(kube->sweeper);
+}
+
+void kube_trash_free(struct neap_kube *kube)
+{
+	struct kube_trash *next;
+
+	for (struct kube_trash *trash = kube->trash; trash; trash = next) {
+		next = trash->next;
+		(void)let_go(trash, SIZE_MAX);
+		free(trash);
+	}
+	neap_task_free(kube->sweeper);
 }

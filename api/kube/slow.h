@@ -10,8 +10,8 @@
 
 struct slow {
 	struct slow *next, **prev; /* of kube->slow */
-	struct call call;         /* its own; the kind is held */
-	struct neap_task *task;   /* of whoever asks; its step gets the struct */
+	struct call call;          /* its own; the kind is held */
+	struct neap_task *task;    /* of whoever asks; its step gets the struct */
 	/* neapd ends: answers what is not answered yet, and frees it. */
 	void (*end)(struct slow *slow);
 };
@@ -19,7 +19,7 @@ struct slow {
 /* slow is all zero. False without memory, and
  * nothing is to be undone. */
 bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step,
-	       void (*end)(struct slow *slow));
+		void (*end)(struct slow *slow));
 /* Before its memory is freed; of one that did not begin, too. */
 void slow_done(struct slow *slow);
 /* Answers that neapd ends. */
@@ -28,6 +28,7 @@ void call_fail_nomem(struct call *call);
 
 /* gather.c: objects of a collection, all as they were at one version. */
 struct gather {
+	struct neap_kube *kube;
 	struct choice choice;
 	struct neap_store_place place;
 	int64_t limit;  /* 0: none */
@@ -47,7 +48,8 @@ int gather_step(struct call *call, const struct neap_task *task, struct gather *
 /* One more, if it is among those that are wanted. False: there is no room for it. */
 bool gather_take(struct call *call, struct gather *gather, struct neap_object *object);
 void gather_done(struct gather *gather);
-/* count references, and the array that they are in. */
-void objects_free(struct neap_object **objects, size_t from, size_t count);
+/* Lets go of count references but for the first ones, and frees the array that they are in; of many in slices. */
+void objects_free(struct neap_kube *kube, struct neap_object **objects, size_t from,
+		  size_t count);
 
 #endif

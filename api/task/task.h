@@ -37,6 +37,11 @@ void neap_tasks_set_times(struct neap_tasks *tasks, int64_t slice_usec,
 /* Slices that were done. */
 uint64_t neap_tasks_count(const struct neap_tasks *tasks);
 
+/* For work that has no slices. True: it may be done now, and neap_tasks_leave ends it. False: others wait, or this turn
+ * has been used up; it has to wait as a task. */
+bool neap_tasks_enter(struct neap_tasks *tasks);
+void neap_tasks_leave(struct neap_tasks *tasks);
+
 /* Waits. peer (copied): whose work it is; "": neapd's own. NULL without memory. */
 struct neap_task *neap_task_new(struct neap_tasks *tasks, const char *peer,
 				neap_task_step *step, void *arg);
