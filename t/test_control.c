@@ -213,6 +213,9 @@ static void ask(struct fake *fake, const char *method, const char *path, const c
 
 #define RUN "/control/v1/run"
 
+/* "[,1,1,...", which is refused before it is seen to be no JSON. */
+static char many[2 * 32001 + 1];
+
 static void test_routes(void **state)
 {
 	static const struct {
@@ -250,6 +253,7 @@ static void test_routes(void **state)
 		 " 200 ", "run-1"},
 		{"run no body", "POST", RUN, "", " 422 ", "no JSON"},
 		{"run list", "POST", RUN, "[]", " 422 ", "no JSON object"},
+		{"run many values", "POST", RUN, many, " 413 ", "more than 32000 values"},
 		{"run twice", "POST", RUN, "{\"qos\":\"BE\",\"qos\":\"LS\"}", " 422 ",
 		 "duplicate"},
 		{"run no qos", "POST", RUN, "{\"command\":[\"a\"]}", " 422 ",
@@ -284,6 +288,9 @@ static void test_routes(void **state)
 	char answer[8192];
 	size_t i;
 
+	for (i = 0; i + 1 < sizeof(many); i++)
+		many[i] = i % 2 ? ',' : '1';
+	many[0] = '[';
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		if (getenv("CASE") && *getenv("CASE") &&
 		    strcmp(getenv("CASE"), rows[i].name) != 0)

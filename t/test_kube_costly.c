@@ -194,6 +194,15 @@ static const struct schema_row {
 		     "1)].y'}],") "{'type':'array','items':{'type':'integer'}}" ENDED,
 	  "", 0, ""},
 	 {WIDGET "[", "#", SOME, "]}"}},
+	{"all columns, each over all",
+	 201,
+	 {"{'metadata':{'name':'widgets.x.io'},'spec':{'group':'x.io','names':{'plural':"
+	  "'widgets','kind':'Widget'},'scope':'Namespaced','versions':[{'name':'v1',"
+	  "'served':true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object',"
+	  "'properties':{'spec':{'type':'array','items':{'type':'integer'}}}}},"
+	  "'additionalPrinterColumns':[",
+	  "{'name':'c#','type':'string','jsonPath':'.spec[?(@==#)]'}", 64, "]}]}}"},
+	 {WIDGET "[", "#", 19000, "]}"}},
 	{"all of a large schema",
 	 -422,
 	 {DEFINITION("") "{'type':'object','allOf':[",
@@ -201,6 +210,8 @@ static const struct schema_row {
 	  "],'properties':{'a':{'type':'string'}}}" ENDED},
 	 {WIDGET "{'a':'", "\\aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 30000, "'}}"}},
 };
+
+#define TABLE "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n"
 
 static void wants(struct kube_rig *rig, const char *what, int status, int want)
 {
@@ -224,6 +235,8 @@ static void test_schemas(void **state)
 		status = send_text(rig, "POST " WIDGETS, row->what, &row->object);
 		wants(rig, row->what, status, row->status);
 		if (status == 201) {
+			status = wide_ask_as(rig, "GET " WIDGETS "/a", row->what, TABLE);
+			wants(rig, row->what, status, 200);
 			status = send_text(rig, "PUT " WIDGETS "/a", row->what,
 					   &row->object);
 			wants(rig, row->what, status, 200);

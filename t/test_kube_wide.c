@@ -304,11 +304,11 @@ static void test_values_of_text(void **state)
 			*at = *at == '\'' ? '"' : *at;
 		assert_int_equal(neap_json_parse(text, strlen(text), 0, &json, &where),
 				 0);
-		if (neap_kube_values_of_text(text, strlen(text)) !=
+		if (neap_json_values_of_text(text, strlen(text)) !=
 		    neap_schema_values(json))
 			fail_msg("%s has %zu values, not %zu", text,
 				 neap_schema_values(json),
-				 neap_kube_values_of_text(text, strlen(text)));
+				 neap_json_values_of_text(text, strlen(text)));
 		json_decref(json);
 	}
 }

@@ -335,10 +335,15 @@ static void post_run(void *arg, struct neap_http_request *request)
 		return;
 	}
 	body = neap_http_body_get(request, &len);
-	rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, &input, &where);
+	if (neap_json_values_of_text(body, len) > NEAP_CONTROL_VALUES_MAX)
+		rc = neap_error_set(&err, NEAP_ETOOLARGE,
+				    "the body has more than %d values",
+				    NEAP_CONTROL_VALUES_MAX);
+	else
+		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, &input, &where);
 	if (rc == -NEAP_ENOMEM)
 		neap_error_nomem(&err);
-	else if (rc < 0)
+	else if (rc == -NEAP_EINVAL)
 		neap_error_set(&err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
 			       where.line, where.text);
 	if (rc < 0 || check_run(input, &err) < 0) {

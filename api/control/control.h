@@ -9,6 +9,9 @@
 #include "engine/base/audit.h"
 #include "engine/machine/topology.h"
 
+/* Values of JSON that a body may have: what comes is a command, or parameters. */
+#define NEAP_CONTROL_VALUES_MAX 32000
+
 /* Answer of an asynchronous operation: err NULL and body (taken over by the callee), or err. Exactly
  * once, at once or later. */
 typedef void neap_control_done(void *done_arg, json_t *body,

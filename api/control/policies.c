@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/control/control.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
@@ -312,6 +313,10 @@ static int read_object(struct neap_http_request *request, json_t **ret,
 
 	*ret = NULL;
 	body = neap_http_body_get(request, &len);
+	if (neap_json_values_of_text(body, len) > NEAP_CONTROL_VALUES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "the body has more than %d values",
+				      NEAP_CONTROL_VALUES_MAX);
 	if (len > 0)
 		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, ret, &where);
 	else

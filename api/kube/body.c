@@ -34,7 +34,7 @@ static int parse_json(struct call *call, json_t **ret)
 	struct neap_error err;
 
 	/* Making them costs far more than reading the text. */
-	if (neap_kube_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
+	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);
 	switch (neap_json_parse(text, len, JSON_REJECT_DUPLICATES, ret, &where)) {

@@ -7,6 +7,7 @@
  * t/test_kube_wide.c sends each list of each kind over its bound. */
 static const struct neap_schema_bound rows[] = {
 	{"add", 64}, /* capabilities */
+	{"additionalPrinterColumns", 64},
 	{"addresses", 256},
 	{"annotations", 8192}, /* and 256 KiB in all */
 	{"args", 4096},
@@ -66,30 +67,6 @@ static const struct neap_schema_bounds bounds = {
 	.other = 1024,
 	.least = SMALL,
 };
-
-size_t neap_kube_values_of_text(const char *text, size_t len)
-{
-	const char *end = text + len;
-	size_t count = 1;
-	bool is_inside = false; /* a text */
-	char last = ' ';
-
-	for (; text < end; text++) {
-		if (is_inside && *text == '\\') {
-			text++;
-		} else if (*text == '"') {
-			is_inside = !is_inside;
-			last = '"';
-		} else if (!is_inside && (unsigned char)*text > ' ') {
-			/* One more behind each comma, and the first of a list that is not empty. */
-			count += *text == ',' || *text == '[' || *text == '{';
-			count -= (*text == ']' && last == '[') ||
-				 (*text == '}' && last == '{');
-			last = *text;
-		}
-	}
-	return count;
-}
 
 size_t neap_kube_check_bounds(const struct neap_kube_kind *kind, const json_t *object,
 			      const json_t *before, struct neap_causes *causes)

@@ -13,9 +13,6 @@
 #define NEAP_KUBE_VALUES_REFUSED                                                         \
 	"the body has more than %d values, lists and maps counted"
 
-/* Values that the text of a JSON document has, without parsing it; what is no JSON has some number. */
-size_t neap_kube_values_of_text(const char *text, size_t len);
-
 /* Adds a cause for each list and map that is too long, of metadata, and of built-in kinds all of them. Not of what
  * was there before (NULL: a new object). Returns how many values the object has. */
 size_t neap_kube_check_bounds(const struct neap_kube_kind *kind, const json_t *object,

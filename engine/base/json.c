@@ -107,6 +107,30 @@ int neap_json_parse_note(const char *text, json_t **ret, json_error_t *ret_where
 	return neap_json_parse(text, strlen(text), 0, ret, ret_where);
 }
 
+size_t neap_json_values_of_text(const char *text, size_t len)
+{
+	const char *end = text + len;
+	size_t count = 1;
+	bool is_inside = false; /* a text */
+	char last = ' ';
+
+	for (; text < end; text++) {
+		if (is_inside && *text == '\\') {
+			text++;
+		} else if (*text == '"') {
+			is_inside = !is_inside;
+			last = '"';
+		} else if (!is_inside && (unsigned char)*text > ' ') {
+			/* One more behind each comma, and the first of a list that is not empty. */
+			count += *text == ',' || *text == '[' || *text == '{';
+			count -= (*text == ']' && last == '[') ||
+				 (*text == '}' && last == '{');
+			last = *text;
+		}
+	}
+	return count;
+}
+
 uint64_t neap_json_failures(void)
 {
 	return failures;

@@ -36,4 +36,8 @@ void neap_json_set_int(json_t *object, const char *name, int64_t value);
 /* Left out when it is not finite. */
 void neap_json_set_real(json_t *object, const char *name, double value);
 
+/* Values that the text of a JSON document has, itself and all within it, without parsing it; what is no JSON has some
+ * number. Making them costs far more than reading the text, and bytes bound little: a megabyte can be 500,000 lists. */
+size_t neap_json_values_of_text(const char *text, size_t len);
+
 #endif

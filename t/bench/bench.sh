@@ -3,7 +3,7 @@
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same run, in turn;
 # medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19
-# P21 P23 P24 P33; default all).
+# P21 P23 P24 P33 P34; default all).
 # Needs root, as real cgroups are made; all groups and files are its own and go at the end.
 # A part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2 containers.
 set -u
@@ -307,7 +307,7 @@ part_P19()
 # shellcheck source=t/bench/extender.sh
 . t/bench/extender.sh # part_P3, part_P4, part_P5
 # shellcheck source=t/bench/kube.sh
-. t/bench/kube.sh     # part_P11, part_P16, part_P17, and objects of P14, P18, P19
+. t/bench/kube.sh     # part_P11, part_P16, part_P17, part_P34, and objects of P14, P18, P19
 # shellcheck source=t/bench/schedule.sh
 . t/bench/schedule.sh # part_P21
 # shellcheck source=t/bench/reaction.sh
@@ -319,7 +319,7 @@ part_P19()
 # shellcheck source=t/bench/slow.sh
 . t/bench/slow.sh     # part_P33
 
-all=(P3 P4 P5 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33)
+all=(P3 P4 P5 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34)
 parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do

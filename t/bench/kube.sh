@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 #
-# P11, P14, P16, P17, P18 and P19 of objects, for bench.sh, which reads this file and http.sh before it.
+# P11, P14, P16, P17, P18, P19 and P34 of objects, for bench.sh, which reads this file and http.sh before it.
 # The programs: kube_server (neap's API and store, nothing beside), kube_limit (the physical work
 # alone), kube_load (the client). Peer of P16: Debian's etcd (package etcd-server), when it is on PATH; through its
 # HTTP gateway, as its etcdctl has no benchmark of puts.
@@ -198,4 +198,25 @@ kube_memory()
 	http_stop
 	under P19 '10000 objects of 2 KB and a list of them, against their text' 2.00 \
 		"$(ratio $(((after - before) * 1024)) "$len")" x
+}
+
+# Bodies that are made to cost, of every kind of attack: the slowest answer of each, in CPU time, client and all.
+part_P34()
+{
+	local test line name count slowest what
+	rm -f "$tmp/p34.all"
+	for test in test_kube_wide test_kube_costly; do
+		if ! "$build/t/$test" >"$tmp/p34" 2>&1; then
+			skip P34 'the slowest write of an attack' "$test fails"
+			return
+		fi
+		while IFS=$'\t' read -r name count slowest what; do
+			[ "${#what}" -gt 60 ] && what="...${what: -57}"
+			row P34 "  $name, $count requests, slowest:" - "$slowest ms" ''
+			row P34 "    $what" - - ''
+			echo "$slowest" >>"$tmp/p34.all"
+		done < <(sed -n 's/^# \([a-z ]*\): \([0-9]*\) requests .*; slowest \([0-9]*\) ms: \(.*\)/\1\t\2\t\3\t\4/p' "$tmp/p34")
+	done
+	line=$(sort -n "$tmp/p34.all" | tail -n 1)
+	under P34 'the slowest write, whatever its body is' 100 "$line" ms
 }

@@ -36,11 +36,11 @@ static double cpu_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-int wide_ask(struct kube_rig *rig, const char *how, const char *what, const char *body,
-	     size_t len)
+static int ask(struct kube_rig *rig, const char *how, const char *what,
+	       const char *headers, const char *body, size_t len)
 {
 	double start = cpu_ms(), took;
-	int status = kube_ask_with(rig, how, "", body, len);
+	int status = kube_ask_with(rig, how, headers, body, len);
 
 	took = cpu_ms() - start;
 	wide_slowest.sum += took;
@@ -59,6 +59,18 @@ int wide_ask(struct kube_rig *rig, const char *how, const char *what, const char
 		fail_msg("%s %s: status %d %s", how, what, status,
 			 kube_text(rig->body, "message"));
 	return status;
+}
+
+int wide_ask(struct kube_rig *rig, const char *how, const char *what, const char *body,
+	     size_t len)
+{
+	return ask(rig, how, what, "", body, len);
+}
+
+int wide_ask_as(struct kube_rig *rig, const char *how, const char *what,
+		const char *headers)
+{
+	return ask(rig, how, what, headers, NULL, 0);
 }
 
 int wide_ask_json(struct kube_rig *rig, const char *how, const char *what,

@@ -19,6 +19,9 @@ extern struct wide_slowest {
  * times that pass, as a machine may be slow. WIDE_SHOW=1 tells those over 60 ms. Returns the status. */
 int wide_ask(struct kube_rig *rig, const char *how, const char *what, const char *body,
 	     size_t len);
+/* Without a body, with lines of headers. */
+int wide_ask_as(struct kube_rig *rig, const char *how, const char *what,
+		const char *headers);
 int wide_ask_json(struct kube_rig *rig, const char *how, const char *what,
 		  const json_t *body);
 /* Asks "GET path" until the status is as wanted, up to ten seconds. */
