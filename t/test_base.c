@@ -326,9 +326,14 @@ static const struct {
 	{"\xff", "\\xff", "\\ufffd"},
 	{"\xc2\x9b"
 	 "1m",
-	 "\\xc2\\x9b1m", "\\ufffd\\ufffd1m"},         /* C1 control */
+	 "\\u009b1m", "\\u009b1m"},                   /* C1 control */
 	{"\xc0\x8a", "\\xc0\\x8a", "\\ufffd\\ufffd"}, /* newline in two bytes */
-	{"\xe2\x80\xa8", "\\xe2\\x80\\xa8", "\\ufffd\\ufffd\\ufffd"}, /* line separator */
+	{"\xe2\x80\xa8", "\\u2028", "\\u2028"},       /* line separator */
+	{"a\xe2\x80\xae"
+	 "b",
+	 "a\\u202eb", "a\\u202eb"}, /* writing that turns */
+	{"\xe2\x80\x8b\xe2\x81\xa7", "\\u200b\\u2067", "\\u200b\\u2067"},
+	{"\xf3\xa0\x80\x81", "\\U000e0001", "\\udb40\\udc01"},        /* a tag */
 	{"\xed\xa0\x80", "\\xed\\xa0\\x80", "\\ufffd\\ufffd\\ufffd"}, /* surrogate */
 	{"\xe2\x82", "\\xe2\\x82", "\\ufffd\\ufffd"},
 };

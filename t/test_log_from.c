@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 
@@ -129,6 +130,31 @@ static void test_a_minute(void **state)
 	assert_string_equal(said, "again");
 }
 
+/* Whoever brings them about, and however they differ: a kind of line has so many a minute. */
+static void test_a_kind(void **state)
+{
+	static char said[256 * 1024];
+	uint64_t before = neap_log_held();
+	int lines = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		neap_log_line(&log_to, NEAP_LOG_WARN, "peer %d: refused", i);
+		take(said, sizeof(said));
+		lines += *said != '\0';
+	}
+	assert_int_equal(lines, NEAP_LOG_KIND_A_MINUTE);
+	assert_int_equal(neap_log_held() - before, 1000 - NEAP_LOG_KIND_A_MINUTE);
+	neap_log_line(&log_to, NEAP_LOG_WARN, "another kind");
+	take(said, sizeof(said));
+	assert_string_equal(said, "another kind");
+	neap_log_tell_held_at(&log_to, neap_clock_usec(CLOCK_MONOTONIC) + 61 * SECOND);
+	take(said, sizeof(said));
+	assert_string_equal(said,
+			    "760 lines left out, at most 240 of a kind a minute are "
+			    "said: peer %d: refused");
+}
+
 /* More sources than are remembered: what the oldest owes is told when it has to go. */
 static void test_many_sources(void **state)
 {
@@ -152,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_a_minute),
+		cmocka_unit_test(test_a_kind),
 		cmocka_unit_test(test_many_sources),
 	};
 

@@ -6,58 +6,25 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "engine/base/utf8.h"
+
 /* The character at text: its length in bytes, 0 for what is no UTF-8. */
 static size_t decode(const char *text, uint32_t *ret)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *c = (const unsigned char *)text;
-	size_t len = 1, i;
-
-	*ret = c[0];
-	if (c[0] < 0x80)
-		return 1;
-	if (c[0] < 0xc2 || c[0] > 0xf4)
-		return 0;
-	len = c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-	*ret = c[0] & (0xffU >> (len + 1));
-	for (i = 1; i < len; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		*ret = *ret << 6 | (c[i] & 0x3f);
-	}
-	if (*ret < least[len] || *ret > 0x10ffff || (*ret >= 0xd800 && *ret <= 0xdfff))
-		return 0;
-	return len;
-}
-
-static bool is_harmful(uint32_t point)
-{
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{0x00, 0x1f},     {0x7f, 0x9f},     {0x061c, 0x061c}, {0x200b, 0x200f},
-		{0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f},
-	};
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(ranges); i++)
-		if (point >= ranges[i].first && point <= ranges[i].last)
-			return true;
-	return false;
+	*ret = (unsigned char)*text;
+	return neap_utf8_next(text, SIZE_MAX, ret);
 }
 
 /* Bytes of kept stay as they are. */
 static void clean(struct neap_buf *out, const char *text, const char *kept)
 {
-	uint32_t point;
+	char escaped[NEAP_UTF8_ESCAPE];
 	size_t len;
 
-	for (; *text; text += len > 0 ? len : 1) {
-		len = decode(text, &point);
-		if (strchr(kept, *text) != NULL)
-			neap_buf_addc(out, *text);
-		else if (len == 0 || is_harmful(point))
-			neap_buf_addc(out, '?');
+	for (; *text; text += len) {
+		len = neap_utf8_escape(text, escaped);
+		if (*escaped && strchr(kept, *text) == NULL)
+			neap_buf_adds(out, escaped);
 		else
 			neap_buf_add(out, text, len);
 	}

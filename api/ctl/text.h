@@ -7,9 +7,8 @@
 
 #include "engine/base/buf.h"
 
-/* Adds text with everything that could act on a terminal as '?': control characters (C0, C1, DEL),
- * marks that turn the direction of writing, bytes that are no UTF-8. Line ends stay with
- * keep_lines. */
+/* Adds text with everything that could act on a terminal escaped, as "\u202e" (engine/base/utf8.h), and bytes that
+ * are no UTF-8. Line ends stay with keep_lines. */
 void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines);
 /* The same for the text of a program: line ends and tabs stay. */
 void neap_text_add_source(struct neap_buf *out, const char *text);

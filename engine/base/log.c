@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/log_priv.h"
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
 
@@ -59,31 +60,29 @@ int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 	return 0;
 }
 
-/* Length of the UTF-8 character at s, 0 if there is none or it is a control character. */
-static size_t printable(const unsigned char *s)
+/* JSON has two escapes only: what is no character has one that says so. Returns the bytes at s; to stays "" where
+ * these may stand as they are. */
+static size_t escape(const char *s, enum neap_log_format format,
+		     char to[NEAP_UTF8_ESCAPE])
 {
-	uint32_t code;
-	/* The NUL at the end is no continuation, so no byte behind it is looked at. */
-	size_t len = neap_utf8_next((const char *)s, SIZE_MAX, &code);
+	size_t take = neap_utf8_escape(s, to);
+	uint32_t code = 0;
 
-	/* Terminals obey the C1 characters as well; line separators end a line for some readers. */
-	if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
-	    code == 0x2029)
-		return 0;
-	return len;
-}
-
-/* One byte that may not stand as it is. Returns the length of the escape. */
-static size_t escape(unsigned char c, enum neap_log_format format, char to[8])
-{
-	static const char from[] = "\n\t\r", name[] = "ntr";
-	const char *at = c ? strchr(from, c) : NULL;
-
-	if (at)
-		return (size_t)snprintf(to, 8, "\\%c", name[at - from]);
 	if (format == NEAP_LOG_TEXT)
-		return (size_t)snprintf(to, 8, "\\x%02x", c);
-	return (size_t)snprintf(to, 8, c < 0x80 ? "\\u%04x" : "\\ufffd", c);
+		return take;
+	if (*s == '"' || *s == '\\')
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\%c", *s);
+	if (to[0] == '\0' || strchr("ntr\"\\", to[1]))
+		return take;
+	if (!neap_utf8_next(s, SIZE_MAX, &code))
+		code = 0xfffd;
+	if (code < 0x10000)
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\u%04x", (unsigned)code);
+	else
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\u%04x\\u%04x",
+			       (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
+			       (unsigned)(0xdc00 + ((code - 0x10000) & 0x3ff)));
+	return take;
 }
 
 /* Adds text with escapes and keeps back room for what must follow. */
@@ -93,17 +92,12 @@ static void add_escaped(struct line *line, const char *text, enum neap_log_forma
 	static const char cut[] = "...";
 	size_t end = sizeof(line->text) - keep_back - (sizeof(cut) - 1);
 
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		size_t take = printable(s), len = take;
-		char esc[8];
-		const void *from = s;
+	for (const char *s = text; *s;) {
+		char esc[NEAP_UTF8_ESCAPE];
+		size_t take = escape(s, format, esc);
+		size_t len = esc[0] ? strlen(esc) : take;
+		const void *from = esc[0] ? esc : s;
 
-		if (!take || (format == NEAP_LOG_JSON && (*s == '"' || *s == '\\'))) {
-			len = take ? (size_t)snprintf(esc, sizeof(esc), "\\%c", *s)
-				   : escape(*s, format, esc);
-			take = 1;
-			from = esc;
-		}
 		if (line->len + len > end) {
 			memcpy(line->text + line->len, cut, sizeof(cut) - 1);
 			line->len += sizeof(cut) - 1;
@@ -157,27 +151,44 @@ void neap_log_override(enum neap_log_level level, enum neap_log_format format)
 	override_format = (int)format;
 }
 
+static bool is_said(const struct neap_log *log, enum neap_log_level level)
+{
+	return log->fd >= 0 &&
+	       level <= (override_level >= 0 ? (enum neap_log_level)override_level
+					     : log->level);
+}
+
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...)
 {
 	int saved = errno;
-	char message[PIPE_BUF + 1], when[32], mark[8] = "";
-	enum neap_log_format format;
-	struct line line;
-	const char *tail;
+	char message[PIPE_BUF + 1];
 	va_list args;
 
-	if (level > (override_level >= 0 ? (enum neap_log_level)override_level
-					 : log->level) ||
-	    log->fd < 0)
+	if (!is_said(log, level) ||
+	    (level != NEAP_LOG_DEBUG &&
+	     !log_kind_may(log, neap_clock_usec(CLOCK_MONOTONIC), fmt)))
 		return;
-	format = override_format >= 0 ? (enum neap_log_format)override_format
-				      : log->format;
 	va_start(args, fmt);
 	if (vsnprintf(message, sizeof(message), fmt, args) < 0)
 		(void)snprintf(message, sizeof(message), "%s", fmt);
 	va_end(args);
+	log_write(log, level, message);
+	errno = saved;
+}
 
+void log_write(const struct neap_log *log, enum neap_log_level level, const char *message)
+{
+	int saved = errno;
+	char when[32], mark[8] = "";
+	enum neap_log_format format;
+	struct line line;
+	const char *tail;
+
+	if (!is_said(log, level))
+		return;
+	format = override_format >= 0 ? (enum neap_log_format)override_format
+				      : log->format;
 	neap_time_format(neap_clock_usec(CLOCK_REALTIME), 0, when, sizeof(when));
 	if (format == NEAP_LOG_JSON) {
 		tail = "\"}\n";

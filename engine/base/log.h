@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Log lines to one descriptor. Only api/ and the hand log; library folders return errors. One
- * write(2) a line, so that lines of two processes do not mix. Control characters are escaped. */
+ * write(2) a line, so that lines of two processes do not mix. What acts on terminals is escaped (utf8.h). */
 #ifndef NEAP_ENGINE_BASE_LOG_H
 #define NEAP_ENGINE_BASE_LOG_H
 
@@ -28,6 +28,9 @@ void neap_log_override(enum neap_log_level level, enum neap_log_format format);
  * which the journal has itself. */
 void neap_log_set_journal(bool is);
 bool neap_log_is_journal(void);
+/* Of lines with one fmt, which must be a literal, at most NEAP_LOG_KIND_A_MINUTE a minute are said; then how many
+ * were left out. Those of level debug are not counted: who asks for them wants all. */
+#define NEAP_LOG_KIND_A_MINUTE 240
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...) NEAP_PRINTF(3, 4);
 

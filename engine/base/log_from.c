@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/log.h"
+#include "engine/base/log_priv.h"
 #include "engine/base/mem.h"
 
 #define SOURCES     64
@@ -48,20 +48,27 @@ static uint64_t hash_of(const char *text)
 
 static void tell_more(const struct neap_log *log, struct said *said, int64_t now)
 {
+	char text[TEXT + 64];
+
 	if (!said->more)
 		return;
-	neap_log_line(log, said->level, "%s (repeated %u time%s)", said->text, said->more,
-		      said->more == 1 ? "" : "s");
+	(void)snprintf(text, sizeof(text), "%s (repeated %u time%s)", said->text,
+		       said->more, said->more == 1 ? "" : "s");
+	log_write(log, said->level, text);
 	said->more = 0;
 	said->usec = now;
 }
 
 static void tell_left_out(const struct neap_log *log, struct source *source)
 {
-	if (source->left_out)
-		neap_log_line(log, NEAP_LOG_WARN,
-			      "%s: %u lines left out: at most %d a minute are said",
-			      source->name, source->left_out, NEAP_LOG_A_MINUTE);
+	char text[256];
+
+	if (source->left_out) {
+		(void)snprintf(text, sizeof(text),
+			       "%s: %u lines left out: at most %d a minute are said",
+			       source->name, source->left_out, NEAP_LOG_A_MINUTE);
+		log_write(log, NEAP_LOG_WARN, text);
+	}
 	source->left_out = source->lines = 0;
 }
 
@@ -144,7 +151,7 @@ void neap_log_from_at(const struct neap_log *log, int64_t now_usec, const char *
 	held += !is_said;
 	(void)pthread_mutex_unlock(&lock);
 	if (is_said)
-		neap_log_line(log, level, "%s", text);
+		log_write(log, level, text);
 }
 
 void neap_log_from(const struct neap_log *log, const char *source,
@@ -168,6 +175,7 @@ void neap_log_tell_held_at(const struct neap_log *log, int64_t now_usec)
 		if (sources[i].hash)
 			tell_source(log, &sources[i], now_usec, false);
 	(void)pthread_mutex_unlock(&lock);
+	log_kind_tell(log, now_usec);
 }
 
 void neap_log_tell_held(const struct neap_log *log)
@@ -182,5 +190,5 @@ uint64_t neap_log_held(void)
 	(void)pthread_mutex_lock(&lock);
 	count = held;
 	(void)pthread_mutex_unlock(&lock);
-	return count;
+	return count + log_kind_held();
 }

@@ -3,6 +3,9 @@
  * UTF-8, a character at a time. */
 #include "engine/base/utf8.h"
 
+#include <stdio.h>
+#include <string.h>
+
 size_t neap_utf8_next(const char *text, size_t left, uint32_t *ret_code)
 {
 	static const struct {
@@ -44,4 +47,44 @@ bool neap_utf8_is_valid(const char *text, size_t len)
 		i += n;
 	}
 	return true;
+}
+
+bool neap_utf8_is_hidden(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},
+		{0x34f, 0x34f},     {0x600, 0x605},     {0x61c, 0x61c},
+		{0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x115f, 0x1160},
+		{0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
+		{0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},
+		{0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+		{0xfff0, 0xfffb},   {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(ranges); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
+}
+
+size_t neap_utf8_escape(const char *text, char to[NEAP_UTF8_ESCAPE])
+{
+	static const char from[] = "\n\t\r", name[] = "ntr";
+	const char *at = strchr(from, *text);
+	uint32_t code = 0;
+	/* The NUL at the end is no continuation, so no byte behind it is looked at. */
+	size_t len = neap_utf8_next(text, SIZE_MAX, &code);
+
+	to[0] = '\0';
+	if (at)
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\%c", name[at - from]);
+	else if (!len || (code < 0x80 && neap_utf8_is_hidden(code)))
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\x%02x", (unsigned char)*text);
+	else if (neap_utf8_is_hidden(code))
+		(void)snprintf(to, NEAP_UTF8_ESCAPE,
+			       code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+	return len ? len : 1;
 }

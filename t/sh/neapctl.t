@@ -184,7 +184,7 @@ check "what is missing" prints "cpu.cfs_burst_us: not on this kernel" fake statu
 check "status as JSON" is_json fake status -o json
 check "a member of it" prints '"hand_pid": 13' fake status -o json
 check "top" prints "acting" fake top
-row='burn?\[2J?  BE   1.50       25 %      50 %  1.00 MiB  0-3   cpu.shares  best effort'
+row='burn\\x1b\[2J\\u009b  BE   1.50       25 %      50 %  1.00 MiB  0-3   cpu.shares  best effort'
 check "a row of top, without control characters" grep -qx "$row" "$WORK/out"
 check "absent members are dashes" grep -qx 'svc  *LS  *-  *-  *-  *-  *-  *-  *-' "$WORK/out"
 check "two tables" is "$(fake top -b -n 2 -d 100ms | grep -c '^NAME')" 2
@@ -193,7 +193,7 @@ check "top on a terminal comes and goes" has "$(printf q | TERM=xterm script -qe
 	"$C --socket $WORK/fake.sock top -n 1" /dev/null 2>/dev/null || echo 'no script: 1049l 1049h')" 1049l
 check "policy list" prints "qos/cpu-share  3f2a91c0  -      active" fake policy list
 check "cost of a call" prints "100 us" fake policy list
-check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap-besteffort cpu.shares 1024 -> 1500 qos/x@1: w?[2J1500" \
+check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap-besteffort cpu.shares 1024 -> 1500 qos/x@1: w\x1b[2J1500" \
 	fake audit
 check "it gives the newest" is "$(fake audit | wc -l)" 200
 check "fewer" is "$(fake audit --limit 3 | cut -d ' ' -f 1 | tr '\n' ' ')" "1498 1499 1500 "
@@ -236,7 +236,7 @@ check "words after the last are none" is "$(fake run --qos BE -- sh -c 'echo $#'
 # shellcheck disable=SC2016
 list='for fd in /proc/$$/fd/*; do readlink "$fd"; done'
 check "no socket is left to it" not has "$(fake run --qos BE -- sh -c "$list" </dev/null)" socket
-check "a refusal starts nothing" says 125 "name: taken?[2J" fake run --qos BE --name taken -- echo no
+check "a refusal starts nothing" says 125 "name: taken\x1b[2J" fake run --qos BE --name taken -- echo no
 kill "$server"
 wait "$server" 2>/dev/null
 check "the server had no trouble" is "$(cat "$WORK/server.err")" ""

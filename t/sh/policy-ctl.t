@@ -185,20 +185,20 @@ fake() { "$C" --socket "$WORK/fake.sock" "$@"; }
 
 # --- list and show ---
 check "list" prints 0 "qos/x   bbbbbbbb  uploaded  active       4       2      0    100 us  upload" fake policy list
-check "a file that did not pass, as editors read it" grep -qxF "qos/y: /etc/neap/y.lua:12: no '?[2J'" "$WORK/out"
+check "a file that did not pass, as editors read it" grep -qxF "qos/y: /etc/neap/y.lua:12: no '\x1b[2J'" "$WORK/out"
 check "an upload that did not pass" grep -qxF "qos/z: z.lua:1: bad" "$WORK/out"
 check "list as JSON" is_json fake policy list -o json
 check "colours on a terminal" has "$(terminal '' "$C --socket $WORK/fake.sock policy list")" "$(printf '\033[31mqos/y')"
 check "none with NO_COLOR" not has "$(NO_COLOR=1 terminal '' "$C --socket $WORK/fake.sock policy list")" "$(printf '\033')"
 check "show" prints 0 "policy     qos/x@bbbbbbbb" fake policy show qos/x
 check "its counters" grep -qx "calls      4: 3 wishes, 1 times held, 0 skipped for want of data, 0 starved" "$WORK/out"
-check "its last error, clean" grep -qF 'boom?[2J' "$WORK/out"
+check "its last error, clean" grep -qF 'boom\x1b[2J' "$WORK/out"
 check "its parameters" grep -qE '^threshold +65 +65 +percent 1\.\.100 +share of the node$' "$WORK/out"
 check "an enum's values" grep -qE '^mode +soft +soft +enum soft\|hard +-$' "$WORK/out"
 check "show as JSON" is_json fake policy show qos/x -o json
 check "its text" run 0 fake policy show --text qos/x
 check "byte for byte" cmp <(printf -- '-- two\n\treturn 1 -- \033[2J\n') "$WORK/out"
-check "clean on a terminal" has "$(terminal '' "$C --socket $WORK/fake.sock policy show --text qos/x")" "-- ?[2J"
+check "clean on a terminal" has "$(terminal '' "$C --socket $WORK/fake.sock policy show --text qos/x")" "-- \x1b[2J"
 check "text or JSON" says 2 "not both" fake policy show --text -o json qos/x
 check "a policy that there is not" says 1 "no policy of this name" fake policy show qos/none
 for name in x qos qos/ /x qos/x/y 'qos/x?a' QOS/x qos/../x; do
@@ -230,7 +230,7 @@ check "goes without quotes" asked 'if-match=*'
 check "another version" says 1 "version d0000001 is live" fake policy put --if-version aaaaaaaa "$WORK/x.lua"
 check "no version" says 2 "8 hex digits" fake policy put --if-version new "$WORK/x.lua"
 check "a refused one ends in 1" run 1 fake policy put "$WORK/wrong.lua"
-check "its problems, with the file given" has "$(cat "$WORK/err")" "$WORK/wrong.lua:2: wrong?[2J
+check "its problems, with the file given" has "$(cat "$WORK/err")" "$WORK/wrong.lua:2: wrong\x1b[2J
 $WORK/wrong.lua: example 'busy': got 1, wanted 2
 60 recorded ticks tried
 60 of them failed: nil
@@ -259,7 +259,7 @@ check "in its form" says 2 "hex digits" fake policy rollback qos/x latest
 check "history" run 0 fake policy history qos/x
 check "the active version" grep -qE '^bbbbbbbb +active' "$WORK/out"
 check "a failed one" grep -qE '^cccccccc +failed' "$WORK/out"
-check "what happened, clean" grep -qE '^T1 +put +aaaaaaaa +token +one\?\[2J$' "$WORK/out"
+check "what happened, clean" grep -qE '^T1 +put +aaaaaaaa +token +one\\x1b\[2J$' "$WORK/out"
 check "history as JSON" is_json fake policy history qos/x -o json
 check "diff" run 1 fake policy diff qos/x
 check "of the version before" has "$(head -n 2 "$WORK/out")" "--- qos/x@aaaaaaaa
@@ -277,7 +277,7 @@ check "no diff is trouble" says 2 "diff: " env PATH=/nowhere "$C" --socket "$WOR
 check "versions or a file" says 2 "not both" fake policy diff qos/x aaaaaaaa --file "$WORK/x.lua"
 colored=$(terminal '' "$C --socket $WORK/fake.sock policy diff qos/x")
 check "coloured on a terminal" has "$colored" "$(printf '\033[32m+-- two')"
-check "and clean" has "$colored" "-- ?[2J"
+check "and clean" has "$colored" "-- \x1b[2J"
 check "no file is left" clean_tmp
 
 # --- params ---
