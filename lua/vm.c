@@ -321,8 +321,9 @@ int neap_vm_load(struct neap_vm *vm, const char *text, size_t len, const char *n
 	neap_budget_end(&end);
 	if (status == LUA_OK)
 		return 0;
-	code = end.killed ? report_kill(vm, &end, budget_usec, err)
-			  : report(vm, status, err);
+	code = report(vm, status, err);
+	if (end.killed && report_kill(vm, &end, budget_usec, err) < 0)
+		code = neap_error_wrap(err, "compiling");
 	lua_pop(L, 1);
 	return code;
 }

@@ -128,6 +128,43 @@ static void test_source_too_large(void **state)
 	neap_vm_free(vm);
 }
 
+/* Texts that take Lua's compiler seconds, in which nothing interrupts it. */
+static void test_dear_sources(void **state)
+{
+	static const struct {
+		const char *head, *each, *tail;
+		int times, code;
+		const char *message;
+	} sources[] = {
+		{"", "x = 1 ", "", 40000, 0, ""},
+		{"while x do ", "break ", "end", 2000, 0, ""},
+		{"while x do ", "break ", "end", 2001, -NEAP_ELIMIT,
+		 "'break' is there over 2000 times"},
+		{"", "goto a ", "::a::", 2001, -NEAP_ELIMIT, "'goto'"},
+		{"", "::a:: ", "", 2001, -NEAP_ELIMIT, "'::'"},
+		{"x = a ", "and a ", "", 60000, -NEAP_EBUDGET, "compiling: stopped"},
+	};
+	static char text[400000];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(sources); i++) {
+		struct neap_vm *vm = new_vm(0);
+		struct neap_error err = {0};
+		size_t each = strlen(sources[i].each), len = strlen(sources[i].head);
+		int code;
+
+		memcpy(text, sources[i].head, len);
+		for (int n = 0; n < sources[i].times; n++, len += each)
+			memcpy(text + len, sources[i].each, each);
+		memcpy(text + len, sources[i].tail, strlen(sources[i].tail) + 1);
+		code = neap_vm_load(vm, text, strlen(text), "p.lua", &err);
+		if (code != sources[i].code || !strstr(err.msg, sources[i].message))
+			fail_msg("%s%s: %d '%s'", sources[i].head, sources[i].each, code,
+				 err.msg);
+		neap_vm_free(vm);
+	}
+}
+
 static void test_kill(void **state)
 {
 	struct neap_vm *vm = new_vm(0);
@@ -451,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_args_and_results),
 		cmocka_unit_test(test_source_too_large),
+		cmocka_unit_test(test_dear_sources),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_budget_is_per_call),
 		cmocka_unit_test(test_timer_goes_to_sleep),
