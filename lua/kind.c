@@ -29,6 +29,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_qos,
 		.run_example = neap_qos_run_example,
 	},
 	{
@@ -44,6 +45,7 @@ static const struct neap_kind kinds[] = {
 		.has_shadow = true,
 		.is_place = true,
 		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_place,
 		.run_example = neap_place_run_example,
 	},
 	{
@@ -60,6 +62,7 @@ static const struct neap_kind kinds[] = {
 		.is_place = true,
 		.read = neap_filter_read,
 		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_place,
 		.run_example = neap_place_run_example,
 	},
 	{
@@ -79,6 +82,7 @@ static const struct neap_kind kinds[] = {
 		.admins_field = "combine",
 		.admins_why = "combine = \"replace\" decides in place of the owners of "
 			      "reservations",
+		.made = neap_made_reservation,
 		.run_example = neap_reserve_run_example,
 	},
 };

@@ -166,9 +166,7 @@ static int read_row(lua_State *L, struct neap_place_row *row)
 {
 	int at, rc;
 
-	neap_policy_push(L, row->policy, NEAP_REF_TABLE);
-	neap_lua_get(L, -1, "examples");
-	lua_rawgeti(L, -1, row->index);
+	neap_policy_push_row(L, row->policy, row->index);
 	at = lua_gettop(L);
 	if (neap_lua_get(L, at, "name") == LUA_TSTRING)
 		(void)neap_strcopy(row->name, sizeof(row->name),

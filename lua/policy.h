@@ -38,7 +38,8 @@ struct neap_kind {
 	/* Reads `more` of the table; raises. NULL: there is nothing to read. */
 	int (*read)(lua_State *L, int table, struct neap_policy *policy,
 		    struct neap_error *err);
-	/* Checks and runs row index (1, 2, ...) of `examples`. */
+	const char *made; /* a row for policies without examples, as Lua */
+	/* Checks and runs row index (1, 2, ...) of `examples`; 0: the made row, of which any answer but a fault is right. */
 	int (*run_example)(struct neap_policy *policy, int index, struct neap_error *err);
 };
 const struct neap_kind *neap_kind_find(const char *name);
@@ -109,7 +110,7 @@ json_t *neap_policy_params(struct neap_policy *policy);
 json_t *neap_policy_schema(struct neap_policy *policy);
 
 int neap_policy_example_count(const struct neap_policy *policy);
-/* Runs row index (1, 2, ...) with the parameters in force and what it sets itself; its name, or number
+/* Runs row index (1, 2, ...; 0: the made input of the kind) with the parameters in force and what it sets itself; its name, or number
  * without one, goes to ret_name. At most budget_usec of CPU time for all its steps (0: no bound but
  * that of each call), else NEAP_EBUDGET. Errors read "origin:line: example 'name': what". */
 int neap_policy_run_example(struct neap_policy *policy, int index, int64_t budget_usec,

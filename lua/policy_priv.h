@@ -116,6 +116,10 @@ int neap_where_read(lua_State *L, int index, struct neap_policy *policy,
 int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 		       struct neap_error *err);
 
+/* made.c: pushes row index of `examples`, of 0 the made input of the kind; raises. */
+void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);
+extern const char neap_made_qos[], neap_made_place[], neap_made_reservation[];
+
 /* wishes.c: a list of writes at index. ret_count is kept up to date, so that *ret can be freed also
  * when it raises. A row's why may be left out in examples. */
 int neap_wishes_read(lua_State *L, int index, bool needs_why,

@@ -28,7 +28,19 @@ static void example_add(void *arg, const char *name, const struct neap_error *er
 	(void)json_array_append_new(arg, row);
 }
 
-/* {"file", "policy", "version", "examples": [{"name", "passed", "what"}], "problem"}, without what there
+/* It has no examples: it is asked once about an input of its kind. */
+static int run_made(struct neap_policy *policy, json_t *report, struct neap_error *err)
+{
+	char name[80];
+
+	(void)json_object_set_new(
+		report, "warning",
+		json_string("no examples: it was tried on one made input only; write "
+			    "down in `examples` what it is to do"));
+	return neap_policy_run_example(policy, 0, 0, name, sizeof(name), err);
+}
+
+/* {"file", "policy", "version", "examples": [{"name", "passed", "what"}], "problem", "warning"}, without what there
  * is none of. *ret_problems grows by what is wrong. */
 static json_t *file_check(const char *file, int *ret_problems)
 {
@@ -45,6 +57,8 @@ static json_t *file_check(const char *file, int *ret_problems)
 		(void)json_object_set_new(report, "version", json_string(info.version));
 		failed = neap_policy_run_examples(policy, example_add, examples, &err);
 		(void)json_object_set(report, "examples", examples);
+		if (neap_policy_example_count(policy) == 0)
+			failed = run_made(policy, report, &err);
 		neap_policy_free(policy);
 	}
 	if (failed < 0)
@@ -77,6 +91,10 @@ static void report_add(const json_t *report, struct neap_buf *out)
 			neap_text_add_clean(out, neap_cell_text(row, "what"), true);
 		}
 		neap_buf_addc(out, '\n');
+	}
+	if (json_object_get(report, "warning") != NULL) {
+		neap_text_add_clean(out, file, false);
+		neap_buf_addf(out, ": warning: %s\n", neap_cell_text(report, "warning"));
 	}
 	if (problem == NULL)
 		return;

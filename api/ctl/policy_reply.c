@@ -206,8 +206,11 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 	neap_buf_addf(out, "%s\n", behind);
 	if (json_is_object(examples)) {
 		neap_cell_integer(examples, "passed", number);
-		neap_buf_addf(out, "%s example%s passed", number,
-			      strcmp(number, "1") == 0 ? "" : "s");
+		if (json_is_true(json_object_get(reply, "is_made")))
+			neap_buf_adds(out, "it has no examples: one made input passed");
+		else
+			neap_buf_addf(out, "%s example%s passed", number,
+				      strcmp(number, "1") == 0 ? "" : "s");
 		if (neap_member_integer(reply, "cpu_usec", NEAP_MISSING) != NEAP_MISSING)
 			neap_buf_addf(out, ", %s us of CPU time",
 				      neap_cell_integer(reply, "cpu_usec", usec));

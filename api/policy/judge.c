@@ -383,6 +383,22 @@ static void run_examples(struct judge *judge)
 	neap_policy_free(trial);
 }
 
+/* Without examples and recorded inputs nothing has run it yet: it is asked once about an input of its kind. */
+static void run_made(struct judge *judge)
+{
+	const json_t *ran = json_object_get(judge->verdict->replay, "ran");
+	struct neap_policy *trial = NULL;
+
+	if (neap_policy_example_count(judge->policy) || json_integer_value(ran) > 0 ||
+	    !renew(judge, &trial))
+		return;
+	(void)run_example(judge, trial, 0);
+	judge->verdict->examples = 0;
+	judge->verdict->examples_failed = 0;
+	judge->verdict->is_made = true;
+	neap_policy_free(trial);
+}
+
 /* --- recorded inputs --- */
 
 /* What runs now, in a state of its own; NULL when there is nothing, or it does not load any more. Fails
@@ -466,6 +482,8 @@ static void run(struct judge *judge)
 	if (judge->input->tape && !judge->verdict->problem_count &&
 	    !neap_policy_kind(judge->policy)->is_place)
 		replay(judge);
+	if (!judge->input->has_examples_off && !judge->verdict->problem_count)
+		run_made(judge);
 }
 
 int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,

@@ -2,7 +2,7 @@
  *
  * Is this text fit to go live? The checks of an upload, in order: size and text, compile, the chunk
  * under its budget, the table against its kind, parameters in force against its schema, its
- * examples, then the recorded inputs of the running version. Pure: it reads no file, touches nothing
+ * examples, the recorded inputs of this node, and without either an input made up for its kind. Pure: it reads no file, touches nothing
  * that runs, and may be called on any thread.
  *
  * Up to the table only the first problem can be known; parameters and examples are checked as a whole.
@@ -59,6 +59,7 @@ struct neap_verdict {
 	struct neap_problem problems[NEAP_PROBLEMS_MAX];
 	int problem_count;             /* of those listed */
 	int examples, examples_failed; /* that were run, and of these */
+	bool is_made; /* there were neither examples nor recorded inputs: a made one was tried */
 	json_t *replay;   /* lua/replay.h, NULL without or when something else is wrong */
 	int64_t cpu_usec; /* of all of it */
 };

@@ -83,8 +83,9 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		input.older.len = job->older_len;
 		input.older.origin = job->older_version;
 		input.older.params = job->older_params;
-		input.tape = job->tape;
 	}
+	if (is_new)
+		input.tape = job->tape;
 	job->is_banned = neap_live_find_ban(job->live, text, len) != NULL;
 	if (job->is_banned) { /* no line of it may run */
 		neap_verdict_done(&job->verdict);

@@ -55,6 +55,7 @@ static json_t *outcome(const struct live_job *job, const char *result,
 		"failed", verdict->examples_failed, "cpu_usec",
 		(json_int_t)verdict->cpu_usec);
 
+	(void)json_object_set_new(body, "is_made", json_boolean(verdict->is_made));
 	(void)json_object_set(body, "replay",
 			      verdict->replay != NULL ? verdict->replay : json_null());
 	return body;

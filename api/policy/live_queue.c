@@ -73,6 +73,9 @@ int neap_live_job_look(struct live_job *job, struct neap_error *err)
 		if (job->set_params == NULL)
 			return neap_error_nomem(err);
 	}
+	if (live->config.record != NULL && job->tape == NULL &&
+	    (job->verb == VERB_PUT || job->verb == VERB_FILE))
+		job->tape = neap_record_share(live->config.record);
 	slot = job->item != NULL ? neap_live_slot(live, job->item) : NULL;
 	if (slot == NULL || job->older_text != NULL)
 		return 0;
@@ -86,8 +89,6 @@ int neap_live_job_look(struct live_job *job, struct neap_error *err)
 	job->older_params = neap_policy_params(slot->policy);
 	if (job->older_text == NULL || job->older_params == NULL)
 		return neap_error_nomem(err);
-	if (live->config.record != NULL)
-		job->tape = neap_record_share(live->config.record);
 	return 0;
 }
 

@@ -81,6 +81,11 @@ printf 'return { api = 1, kind = "qos", name = "fine", tick = function() return 
 printf 'return {\n  api = 1,,\n}\n' >"$WORK/syntax.lua"
 printf 'error("a\\27[2Jb")\n' >"$WORK/escape.lua"
 check "a good policy" prints "qos/fine@" "$C" policy check "$WORK/fine.lua"
+check "one without examples is told so" prints "fine.lua: warning: no examples" "$C" policy check "$WORK/fine.lua"
+sed 's/return {}/return { { target = "best-effort", key = "cpu.idle", value = 1, why = "w" } }/' \
+	"$WORK/fine.lua" >"$WORK/typo.lua"
+check "and tried on a made input" not "$C" policy check "$WORK/typo.lua"
+check "a target that is none" has "$("$C" policy check "$WORK/typo.lua" 2>&1)" "there is no 'best-effort'"
 check "a bad one fails" not "$C" policy check "$WORK/fine.lua" "$WORK/syntax.lua"
 check "with file and line" has "$("$C" policy check "$WORK/syntax.lua" 2>&1)" "syntax.lua:2"
 check "nothing of it acts on the terminal" not grep -q "$(printf '\033')" \
