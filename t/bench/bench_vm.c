@@ -346,7 +346,7 @@ static void bench_overrun(const struct runaway *row, int64_t budget_usec,
 	(void)fflush(stdout); /* a row is seen as soon as it is there */
 }
 
-/* All of the corpus takes some six minutes. */
+/* The long form takes some minutes. */
 static void bench_steps(bool is_long)
 {
 	struct steps steps;

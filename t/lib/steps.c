@@ -19,17 +19,17 @@
 #define TEXT_MAX      (256 * 1024)
 #define BUDGET_USEC   1000
 #define ALARM_SECONDS 120
-/* In the short form one in so many is taken; of the uses of metamethods one in LONG_ONE_IN in the long one. */
-#define ONE_IN        160
-#define TEXTS_ONE_IN  3 /* that have 100 ms */
-#define EVENTS_ONE_IN 2000
-#define LONG_ONE_IN   40
+/* One in so many is taken, in the short form and in the long one. */
+enum form { SHORT, LONG };
+static const unsigned pairs_one_in[] = {160, 4};
+static const unsigned texts_one_in[] = {3, 1}; /* that have 100 ms */
+static const unsigned events_one_in[] = {2000, 40};
 
 static char running[160];
 
 struct corpus {
 	unsigned seed;
-	bool is_long;
+	enum form form;
 	struct steps *steps;
 	char text[TEXT_MAX + 4096];
 };
@@ -107,7 +107,9 @@ static void call(struct corpus *corpus, struct neap_policy *policy)
 	start = now_usec();
 	(void)neap_vm_call(neap_policy_vm(policy), 1, 0, BUDGET_USEC, &err);
 	note(corpus, now_usec() - start - neap_budget_scale(BUDGET_USEC));
-	neap_policy_free(policy);
+	start = now_usec();
+	neap_policy_free(policy); /* on the loop, too */
+	note(corpus, now_usec() - start);
 }
 
 /* CODE is an expression of a, b and o: o has a metatable of one event. */
@@ -130,9 +132,9 @@ static void run_pair(struct corpus *corpus, const char *form, const char *code,
 	call(corpus, load(corpus, before, body, ""));
 }
 
-static bool is_chosen(struct corpus *corpus, unsigned one_in)
+static bool is_chosen(struct corpus *corpus, const unsigned *one_in)
 {
-	return corpus->is_long || next_number(corpus) % one_in == 0;
+	return next_number(corpus) % one_in[corpus->form] == 0;
 }
 
 static void run_functions(struct corpus *corpus)
@@ -150,7 +152,7 @@ static void run_functions(struct corpus *corpus)
 				const char *third = steps_thirds[next_number(corpus) %
 								 steps_third_count];
 
-				if (!is_chosen(corpus, ONE_IN))
+				if (!is_chosen(corpus, pairs_one_in))
 					continue;
 				(void)snprintf(code, sizeof(code), "%s(a, b%s)", name,
 					       third);
@@ -165,7 +167,7 @@ static void run_operators(struct corpus *corpus)
 	for (size_t i = 0; i < steps_operator_count; i++)
 		for (size_t j = 0; j < steps_value_count; j++)
 			for (size_t k = 0; k < steps_value_count; k++)
-				if (is_chosen(corpus, ONE_IN))
+				if (is_chosen(corpus, pairs_one_in))
 					run_pair(corpus, "operator", steps_operators[i],
 						 &steps_values[j], &steps_values[k],
 						 "nil");
@@ -175,7 +177,7 @@ static void run_events(struct corpus *corpus)
 {
 	size_t all = steps_event_count * steps_handler_count * steps_value_count *
 		     steps_use_count;
-	unsigned one_in = corpus->is_long ? LONG_ONE_IN : EVENTS_ONE_IN;
+	unsigned one_in = events_one_in[corpus->form];
 	char meta[160];
 
 	for (size_t n = next_number(corpus) % one_in; n < all;
@@ -208,7 +210,7 @@ static void run_bodies(struct corpus *corpus)
 		(void)snprintf(all, sizeof(all), "%s %s", before, bar ? bar + 1 : row);
 		begin("in tick:", row, "", "");
 		call(corpus, load(corpus, before, bar ? bar + 1 : row, ""));
-		if (!is_chosen(corpus, TEXTS_ONE_IN))
+		if (!is_chosen(corpus, texts_one_in))
 			continue;
 		begin("at load:", row, "", "");
 		neap_policy_free(load(corpus, all, "return {}", ""));
@@ -225,7 +227,7 @@ static void run_sources(struct corpus *corpus)
 		struct neap_vm *vm = NULL;
 		int64_t start;
 
-		if (!is_chosen(corpus, TEXTS_ONE_IN))
+		if (!is_chosen(corpus, texts_one_in))
 			continue;
 		begin("compile", row->each, row->tail, "");
 		len = (size_t)snprintf(corpus->text, room, "%s", row->head);
@@ -297,7 +299,7 @@ void steps_run(unsigned seed, bool is_long, struct steps *ret)
 	(void)signal(SIGALRM, on_alarm);
 	memset(ret, 0, sizeof(*ret));
 	corpus->seed = seed;
-	corpus->is_long = is_long;
+	corpus->form = is_long ? LONG : SHORT;
 	corpus->steps = ret;
 	run_bodies(corpus);
 	run_sources(corpus);

@@ -21,7 +21,7 @@ struct steps {
 	} longest[STEPS_LONGEST];
 };
 
-/* is_long: all pairs of values; else some, and the seed says which. A script that never comes back ends the program
+/* is_long: every fourth pair of values, else every 160th; the seed says which. A script that never comes back ends the program
  * by an alarm, with its name. */
 void steps_run(unsigned seed, bool is_long, struct steps *ret);
 /* CPU time that Lua needs for the largest table of colliding keys to be made anew, the longest step that is known: a
