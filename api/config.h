@@ -89,7 +89,8 @@ struct neap_config {
 	char scheduler_config[256]; /* --scheduler-config; "" none */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;
-	char policy_dir[256]; /* --policy-dir, "" none */
+	char policy_dir[256];           /* --policy-dir, "" none */
+	int64_t deleted_policies_bytes; /* --deleted-policies-size, 16Mi */
 	enum neap_log_level log_level;
 	enum neap_log_format log_format;
 	enum neap_jail_mode seccomp;         /* --seccomp on|off|log */

@@ -53,6 +53,7 @@ static int live_new(struct neap_daemon *daemon, struct neap_error *err)
 		.registry = daemon->registry,
 		.record = daemon->record,
 		.own_uid = daemon->account.uid,
+		.deleted_bytes = daemon->config.deleted_policies_bytes,
 		.labels = daemon->labels,
 		.log = daemon->log,
 		.note = note_policy,

@@ -379,6 +379,116 @@ static void test_history_text(void **state)
 	assert_non_null(strstr(err.msg, "history.jsonl"));
 }
 
+/* --- what was deleted --- */
+
+static void put_named(int number, char letter)
+{
+	struct neap_policy_id id = {.kind = "qos"};
+	struct neap_history_line line = {.unix_usec = versions_now_usec++, .by = "uid 0"};
+	char version[NEAP_VERSION_SIZE] = "";
+	const char *text = letter ? versions_text(letter, version) : NULL;
+	struct neap_error err;
+
+	(void)snprintf(id.name, sizeof(id.name), "p%d", number);
+	(void)snprintf(line.verb, sizeof(line.verb), "%s", letter ? "put" : "deleted");
+	assert_int_equal(neap_versions_put(versions_dir, &id, version, text,
+					   text ? strlen(text) : 0, &line, &err),
+			 0);
+}
+
+static bool is_there(int number)
+{
+	char path[160];
+
+	(void)snprintf(path, sizeof(path), "%s/qos/p%d", versions_dir, number);
+	return access(path, F_OK) == 0;
+}
+
+/* The deleted ones go, the oldest first; what is live, and has parameters, stays. */
+static void test_deleted(void **state)
+{
+	struct neap_policy_id with_params = {"qos", "p1"};
+	struct neap_history_line line = {.verb = "params"};
+	json_t *params = json_pack("{s:i}", "a", 1);
+	struct neap_error err;
+	int64_t bytes = -1;
+
+	(void)state;
+	assert_int_equal(neap_versions_bound(versions_dir, 0, &bytes, &err), 0);
+	assert_int_equal(bytes, 0);
+	for (int i = 0; i < 6; i++) {
+		put_named(i, (char)('A' + i));
+		if (i == 1)
+			assert_int_equal(neap_versions_save_params(versions_dir,
+								   &with_params, params,
+								   &line, &err),
+					 0);
+		if (i != 2)
+			put_named(i, 0);
+		usleep(20000); /* the clock of files has steps */
+	}
+	json_decref(params);
+	assert_int_equal(neap_versions_bound(versions_dir, 1 << 20, &bytes, &err), 0);
+	assert_in_range(bytes, 4 * 4096, 4 * 8192); /* p0, p3, p4, p5 */
+	assert_int_equal(neap_versions_bound(versions_dir, bytes / 2, &bytes, &err), 0);
+	for (int i = 0; i < 6; i++)
+		if (is_there(i) != (i != 0 && i != 3))
+			fail_msg("p%d", i);
+	assert_int_equal(neap_versions_bound(versions_dir, 0, &bytes, &err), 0);
+	assert_int_equal(bytes, 0);
+	for (int i = 0; i < 6; i++)
+		if (is_there(i) != (i == 1 || i == 2))
+			fail_msg("p%d", i);
+}
+
+static void test_many_deleted(void **state)
+{
+	struct neap_error err;
+	int64_t bytes;
+	int there = 0;
+
+	(void)state;
+	for (int i = 0; i < NEAP_DELETED_KEPT + 10; i++) {
+		put_named(1000 + i, 'A');
+		put_named(1000 + i, 0);
+	}
+	assert_int_equal(neap_versions_bound(versions_dir, INT64_MAX, &bytes, &err), 0);
+	for (int i = 0; i < NEAP_DELETED_KEPT + 10; i++)
+		there += is_there(1000 + i);
+	assert_int_equal(there, NEAP_DELETED_KEPT);
+}
+
+/* Texts of 200 KB: as many as fit, and what is needed. */
+static void test_prune_bytes(void **state)
+{
+	enum { LEN = 200 * 1024 };
+	char *text = malloc(LEN + 1);
+	char version[NEAP_VERSION_SIZE];
+	struct neap_history_line line = {.verb = "put", .by = "uid 0"};
+	struct neap_error err;
+	json_t *list;
+
+	(void)state;
+	memset(text, ' ', LEN);
+	text[LEN] = '\0';
+	for (int i = 0; i < 12; i++) {
+		text[0] = (char)('a' + i);
+		neap_version_of(text, LEN, version);
+		line.unix_usec = versions_now_usec++;
+		assert_int_equal(neap_versions_put(versions_dir, &versions_id, version,
+						   text, LEN, &line, &err),
+				 0);
+	}
+	free(text);
+	assert_int_equal(neap_versions_list(versions_dir, &versions_id, &list, &err), 0);
+	assert_int_equal(json_array_size(json_object_get(list, "versions")),
+			 NEAP_VERSIONS_KEPT_BYTES / LEN);
+	assert_int_equal(
+		neap_versions_find_before(versions_dir, &versions_id, "", version, &err),
+		0);
+	json_decref(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +498,9 @@ int main(void)
 		cmocka_unit_test(test_history_is_bounded),
 		cmocka_unit_test(test_long_text),
 		cmocka_unit_test(test_same_version),
+		cmocka_unit_test(test_prune_bytes),
+		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_many_deleted),
 		cmocka_unit_test(test_params),
 		cmocka_unit_test(test_history_text),
 	};

@@ -227,6 +227,9 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 					      "What became of changes of policies."};
 	static const struct figure waiting = {NULL, "neap_policy_changes_waiting", false,
 					      1, "Changes that wait for their turn."};
+	static const struct figure deleted = {
+		NULL, "neap_policy_deleted_bytes", false, 1,
+		"Disk that uploaded policies take which were deleted."};
 	static const struct figure connections = {NULL, "neap_http_connections", false, 1,
 						  "Connections that are open."};
 	static const struct figure expiry = {
@@ -247,6 +250,8 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 		      (unsigned long long)counts.unchanged);
 	add_head(out, &waiting);
 	neap_buf_addf(out, "neap_policy_changes_waiting %zu\n", counts.waiting);
+	add_head(out, &deleted);
+	neap_buf_addf(out, "%s %lld\n", deleted.name, (long long)counts.deleted_bytes);
 	add_head(out, &connections);
 	neap_buf_addf(out, "neap_http_connections %zu\n",
 		      neap_http_connection_count(metrics->http));

@@ -556,6 +556,7 @@ void neap_live_count(const struct neap_live *live, struct neap_live_counts *ret)
 {
 	*ret = live->counts;
 	ret->waiting = live->waiting;
+	ret->deleted_bytes = live->deleted_bytes;
 }
 
 bool neap_live_is_open(const struct neap_live *live)

@@ -26,6 +26,7 @@ struct neap_live_config {
 		*registry;          /* borrowed; this is the only one who changes it */
 	struct neap_record *record; /* borrowed; NULL: uploads are not replayed */
 	char dir[256];              /* DATA_DIR/policies */
+	int64_t deleted_bytes;      /* on disk, of policies that were deleted */
 	uid_t own_uid;
 	const json_t *labels; /* borrowed: of this node, for `where` */
 	struct neap_log log;
@@ -128,6 +129,7 @@ int neap_live_params(struct neap_live *live, const char *kind, const char *name,
 struct neap_live_counts {
 	uint64_t live, refused, rolled_back, unchanged; /* changes since the start */
 	size_t waiting;
+	int64_t deleted_bytes; /* on disk */
 };
 void neap_live_count(const struct neap_live *live, struct neap_live_counts *ret);
 

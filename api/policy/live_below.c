@@ -217,14 +217,31 @@ int neap_live_try_configured(struct live_job *job)
 	return judge_below(job, text->text, text->len, text->origin, LAYER_CONFIGURED);
 }
 
+/* It is no failure of the change when old ones stay: the next one tries again. */
+void neap_live_bound_deleted(struct neap_live *live)
+{
+	struct neap_error err;
+	int64_t bytes = 0;
+
+	if (neap_versions_bound(live->config.dir, live->config.deleted_bytes, &bytes,
+				&err) == 0)
+		live->deleted_bytes = bytes;
+	else
+		neap_log_from(&live->config.log, "policies", NEAP_LOG_WARN,
+			      "deleted policies stay on disk: %s", err.msg);
+}
+
 /* No uploaded version is active any more. */
 int neap_live_put_none(struct live_job *job, const char *verb, const char *why)
 {
 	struct neap_history_line line;
 
 	neap_live_line(job, verb, "", why, &line);
-	return neap_versions_put(job->live->config.dir, &job->id, "", NULL, 0, &line,
-				 &job->err);
+	if (neap_versions_put(job->live->config.dir, &job->id, "", NULL, 0, &line,
+			      &job->err) < 0)
+		return -(int)job->err.code;
+	neap_live_bound_deleted(job->live);
+	return 0;
 }
 
 /* Of what acts now nothing is left: its wishes go with it. */

@@ -142,6 +142,7 @@ struct neap_live {
 	int banned_count;
 	uint64_t bad_generation; /* of the configuration: not all of it passed */
 	struct neap_live_counts counts;
+	_Atomic int64_t deleted_bytes; /* found by the policy thread */
 };
 
 /* What a verb does. prepare runs on the loop when its turn has come: 0 goes on, LIVE_DONE, or
@@ -221,6 +222,7 @@ int neap_live_try_stored(struct live_job *job, const char *version, char *ret_ve
 int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
 			       const char *why);
 int neap_live_try_configured(struct live_job *job);
+void neap_live_bound_deleted(struct neap_live *live);
 int neap_live_put_none(struct live_job *job, const char *verb, const char *why);
 void neap_live_note_failed(struct live_job *job, const char *version, const char *why);
 void neap_live_go_nowhere(struct live_job *job);

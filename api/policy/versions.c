@@ -112,9 +112,13 @@ static void prune(const struct neap_folder *folder, const struct neap_history *h
 	char back[NEAP_VERSION_SIZE] = "", name[NEAP_VERSION_SIZE + 8];
 	struct neap_error ignored;
 	size_t count, left, i;
+	int64_t bytes = 0;
 
-	if (neap_folder_versions(folder, &files, &count, &ignored) < 0 ||
-	    count <= NEAP_VERSIONS_KEPT)
+	if (neap_folder_versions(folder, &files, &count, &ignored) < 0)
+		return;
+	for (i = 0; i < count; i++)
+		bytes += files[i].bytes;
+	if (count <= NEAP_VERSIONS_KEPT && bytes <= NEAP_VERSIONS_KEPT_BYTES)
 		return;
 	ranked = neap_alloc_array(count, sizeof(*ranked));
 	if (!ranked)
@@ -125,15 +129,19 @@ static void prune(const struct neap_folder *folder, const struct neap_history *h
 	}
 	qsort(ranked, count, sizeof(*ranked), by_rank);
 	(void)neap_history_find_before(history, folder, active, "", back);
-	for (i = 0, left = count; i < count && left > NEAP_VERSIONS_KEPT; i++) {
+	for (i = 0, left = count; i < count; i++) {
 		const char *version = ranked[i].file.version;
 
+		if (left <= NEAP_VERSIONS_KEPT && bytes <= NEAP_VERSIONS_KEPT_BYTES)
+			break;
 		if (!strcmp(version, active) || !strcmp(version, newest) ||
 		    !strcmp(version, back))
 			continue;
 		(void)snprintf(name, sizeof(name), "%s.lua", version);
-		if (neap_folder_remove(folder, name, &ignored) == 0)
-			left--;
+		if (neap_folder_remove(folder, name, &ignored) < 0)
+			continue;
+		left--;
+		bytes -= ranked[i].file.bytes;
 	}
 }
 

@@ -21,7 +21,10 @@
 
 #define NEAP_VERSIONS_KEPT                                                               \
 	20 /* files per policy; the active and its predecessors stay longest */
-#define NEAP_HISTORY_KEPT 200 /* lines */
+/* And bytes of these, beside the active one, the newest and the one to go back to. */
+#define NEAP_VERSIONS_KEPT_BYTES (1024 * 1024)
+#define NEAP_DELETED_KEPT        256 /* policies that were deleted */
+#define NEAP_HISTORY_KEPT        200 /* lines */
 
 struct neap_policy_id {
 	char kind[24], name[48];
@@ -40,7 +43,7 @@ struct neap_history_line {
 
 /* Saves the text of a version unless it is there (with this very text), then, with line, makes it the active one and
  * notes the line. version: 8 hex digits. text NULL: the version must be there already; version "":
- * no version is active any more (line required). Old versions beyond NEAP_VERSIONS_KEPT go. */
+ * no version is active any more (line required). Old versions beyond NEAP_VERSIONS_KEPT and their bytes go. */
 int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 		      const char *version, const char *text, size_t len,
 		      const struct neap_history_line *line, struct neap_error *err);
@@ -74,6 +77,11 @@ int neap_versions_walk(const char *dir,
 				     bool has_active),
 		       void (*refused)(void *arg, const struct neap_error *err),
 		       void *arg, struct neap_error *err);
+
+/* Lets policies go that were deleted longest ago, with all that is kept of them, until the others have at most max_bytes and are
+ * NEAP_DELETED_KEPT at most. ret_bytes: what is left of them. */
+int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
+			struct neap_error *err);
 
 /* One file on disk that is not ours to trust blindly: a plain file, owner root or own_uid, not
  * writable by others (group included, unless the group is the owner's own), nor the directory it is in; symbolic links are

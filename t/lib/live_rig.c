@@ -146,6 +146,7 @@ int live_start(struct live_rig *rig, struct neap_error *err)
 	struct neap_live_config config = {
 		.base = rig->base,
 		.own_uid = geteuid(),
+		.deleted_bytes = 1 << 24,
 		.labels = rig->labels,
 		.log = {rig->log_fd, NEAP_LOG_DEBUG, NEAP_LOG_TEXT, "t"},
 		.note = note,

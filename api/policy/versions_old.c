@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What stays of policies that were deleted: they can be brought back, but not without bound. A folder is one of
+ * these if it has neither an active version nor parameters; it counts from when it was changed last. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/policy/folder.h"
+#include "engine/base/mem.h"
+
+/* What a folder takes beside its texts: its inode, and the history. */
+#define FOLDER_BYTES 4096
+
+struct old {
+	struct neap_policy_id id;
+	struct timespec changed;
+	int64_t bytes;
+};
+
+struct olds {
+	const char *dir;
+	struct old *list;
+	size_t count, size;
+	int64_t bytes;
+	bool is_short; /* of memory */
+};
+
+static int64_t bytes_of(const struct neap_folder *folder)
+{
+	neap_auto_free struct neap_folder_version *files = NULL;
+	int64_t bytes = FOLDER_BYTES;
+	size_t count;
+
+	if (neap_folder_versions(folder, &files, &count, NULL) < 0)
+		return bytes;
+	for (size_t i = 0; i < count; i++)
+		bytes += files[i].bytes;
+	return bytes;
+}
+
+static void found(void *arg, const struct neap_policy_id *id, bool has_active)
+{
+	neap_auto_folder struct neap_folder folder = {.fd = -1};
+	struct olds *olds = arg;
+	struct old *old;
+	struct stat st;
+
+	if (has_active || neap_folder_open(olds->dir, id, false, &folder, NULL) < 0 ||
+	    neap_folder_has(&folder, NEAP_FILE_PARAMS) || fstat(folder.fd, &st) < 0)
+		return;
+	if (olds->count == olds->size) {
+		size_t size = olds->size ? olds->size * 2 : 64;
+		struct old *list = neap_realloc_array(olds->list, size, sizeof(*list));
+
+		if (!list) {
+			olds->is_short = true;
+			return;
+		}
+		olds->list = list;
+		olds->size = size;
+	}
+	old = &olds->list[olds->count++];
+	*old = (struct old){*id, st.st_mtim, bytes_of(&folder)};
+	olds->bytes += old->bytes;
+}
+
+static void refused(void *arg, const struct neap_error *err)
+{
+	(void)arg; /* told by whoever loads them */
+	(void)err;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct old *x = a, *y = b;
+
+	if (x->changed.tv_sec != y->changed.tv_sec)
+		return x->changed.tv_sec < y->changed.tv_sec ? -1 : 1;
+	if (x->changed.tv_nsec != y->changed.tv_nsec)
+		return x->changed.tv_nsec < y->changed.tv_nsec ? -1 : 1;
+	return strcmp(x->id.name, y->id.name);
+}
+
+/* The texts first: a kill on the way leaves fewer of them, and what is empty is no policy. */
+static int remove_all(const char *dir, const struct old *old, struct neap_error *err)
+{
+	static const char *const others[] = {NEAP_FILE_PENDING, NEAP_FILE_HISTORY};
+	neap_auto_folder struct neap_folder folder = {.fd = -1};
+	neap_auto_free struct neap_folder_version *files = NULL;
+	char name[NEAP_VERSION_SIZE + 8];
+	size_t count;
+
+	if (neap_folder_open(dir, &old->id, true, &folder, err) < 0 ||
+	    neap_folder_versions(&folder, &files, &count, err) < 0)
+		return -(int)err->code;
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(name, sizeof(name), "%s.lua", files[i].version);
+		if (neap_folder_remove(&folder, name, err) < 0)
+			return -(int)err->code;
+	}
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(others); i++)
+		if (neap_folder_remove(&folder, others[i], err) < 0)
+			return -(int)err->code;
+	/* Files that are not ours keep it; it counts no more. */
+	(void)rmdir(folder.path);
+	return 0;
+}
+
+int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
+			struct neap_error *err)
+{
+	struct olds olds = {.dir = dir};
+	struct neap_error own_err;
+	size_t left;
+	int rc;
+
+	if (!err)
+		err = &own_err;
+	rc = neap_versions_walk(dir, found, refused, &olds, err);
+	if (olds.count)
+		qsort(olds.list, olds.count, sizeof(*olds.list), oldest_first);
+	left = olds.count;
+	for (size_t i = 0; rc == 0 && i < olds.count; i++) {
+		if (olds.bytes <= max_bytes && left <= NEAP_DELETED_KEPT)
+			break;
+		rc = remove_all(dir, &olds.list[i], err);
+		olds.bytes -= olds.list[i].bytes;
+		left--;
+	}
+	free(olds.list);
+	if (rc == 0 && olds.is_short)
+		rc = neap_error_nomem(err);
+	if (rc == 0)
+		*ret_bytes = olds.bytes;
+	return rc;
+}
