@@ -17,6 +17,7 @@
 #include "lua/budget.h"
 #include "lua/sandbox.h"
 #include "lua/vm.h"
+#include "t/lib/patience.h"
 
 #define SECOND INT64_C(1000000)
 
@@ -310,11 +311,13 @@ static void *run_in_thread(void *arg)
 	bool *is_fine = arg;
 	struct neap_vm *vm = NULL;
 	struct neap_error err;
+	int code;
 
 	if (neap_vm_new(0, &vm, &err) < 0)
 		return NULL;
-	*is_fine = run(vm, "pcall(function() while true do end end) while true do end", 0,
-		       20000, &err) == -NEAP_EBUDGET;
+	code = run(vm, "pcall(function() while true do end end) while true do end", 0,
+		   20000, &err);
+	*is_fine = was_stopped(-code);
 	neap_vm_free(vm);
 	return NULL;
 }

@@ -20,4 +20,7 @@
 		patience_left >= 0;                                                      \
 	})
 
+/* Whether a script was stopped: by its budget, or by the wall where the machine had no time for it. */
+#define was_stopped(code) ((code) == NEAP_EBUDGET || (code) == NEAP_EUNAVAILABLE)
+
 #endif
