@@ -56,9 +56,9 @@
 #define TICK_FAR_NSEC INT64_C(20000000) /* and no later, so that the timer ends soon */
 #define IDLE_TICKS    4
 #define WALL_BUDGETS  20
-#define HOOK_COUNT    1000 /* instructions between two looks at the clock without a timer */
+#define HOOK_COUNT    100 /* instructions between two looks at the clock without a timer */
 #define CHECKS_A_LOOK                                                                    \
-	256 /* calls of neap_budget_is_spent between two looks without a timer */
+	16 /* calls of neap_budget_is_spent between two looks without a timer */
 #define NSEC_A_SEC   INT64_C(1000000000)
 #define SLOWNESS_MAX 100
 /* No script that can be stopped comes near: it has ended after 1.2 budgets. */

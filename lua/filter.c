@@ -85,6 +85,7 @@ static int following(lua_State *L)
 			top += each;
 		else
 			lua_settop(L, top);
+		neap_vm_check(L); /* there may be thousands that it is not for */
 	}
 	return top;
 }
