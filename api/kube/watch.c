@@ -15,6 +15,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
+/* Events between two looks at the time. */
+#define EVENTS_A_LOOK 16
 /* Without a wish of the client's: an hour. Clients then come again, from where they were. */
 #define TIMEOUT_S     3600
 #define TIMEOUT_S_MAX (24 * 3600)
@@ -146,10 +148,9 @@ static bool take_listing(struct watcher *watcher, struct piece *piece)
 /* False: nothing is left for now. */
 static bool take_events(struct watcher *watcher, struct piece *piece)
 {
-	bool has_time = true;
-
-	for (; has_time && !piece_is_full(piece, watcher->piece_bytes);
-	     has_time = neap_task_has_time(watcher->task)) {
+	for (size_t i = 1; !piece_is_full(piece, watcher->piece_bytes) &&
+			   (i % EVENTS_A_LOOK || neap_task_has_time(watcher->task));
+	     i++) {
 		struct neap_store_event *event;
 		enum neap_store_what what;
 		struct neap_error err;
