@@ -379,6 +379,18 @@ static void test_bounds(void **state)
 	assert_int_equal(json_integer_value(json_object_get(row, "left_out")), 70);
 	assert_string_equal(state_of("p5", 0), "no group");
 	(void)report_row("none", 0);
+	/* The same ones again, in another order: whoever has an arm keeps it, the others are left out. */
+	neap_triggers_begin(fake.set);
+	for (int i = 69; i >= 0; i--) {
+		snprintf(group, sizeof(group), "g%d", i);
+		neap_triggers_want(fake.set, "p0", &stall, group);
+	}
+	neap_triggers_end(fake.set);
+	row = report_row("p0", 0);
+	assert_int_equal(json_integer_value(json_object_get(row, "groups")),
+			 NEAP_TRIGGER_GROUPS_MAX);
+	assert_int_equal(json_integer_value(json_object_get(row, "left_out")), 6);
+	assert_int_equal(fake.asked, NEAP_TRIGGERS_OPEN_MAX);
 }
 
 /* Every allocation fails once; nothing is lost for good. */

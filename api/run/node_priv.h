@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample),
+ * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample), topology.c,
  * react.c and triggers.c (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base values to one plan), writes.c (plan to hand, answers to audit),
  * inherit.c (groups born
  * narrow), trouble.c (what is told of refusals),
@@ -22,18 +22,19 @@
 #define SLOW_EVERY 10
 
 /* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
- * host applications. Kept in node->groups by its path. */
+ * host applications. Kept in node->groups by its path. A tick comes to each when the kernel's reads have taken it out
+ * of the CPU's caches, so what every tick needs lies together, and the texts last. */
 struct node_group {
 	struct neap_group *files;
-	char dir[NEAP_PATH_MAX];
-	struct neap_reading now, before;
-	bool has_now, has_before;
 	unsigned parts;
-	uint64_t born, seen; /* ticks of the first and the last look at it */
-	unsigned turn;       /* what is slow is read when ticks % SLOW_EVERY is this */
+	unsigned turn; /* what is slow is read when ticks % SLOW_EVERY is this */
+	bool has_now, has_before;
 	/* A container in which a process was seen: whoever made the group has set it up. */
 	bool is_settled;
 	bool is_birth_noted; /* what it was made with was looked at */
+	uint64_t born, seen; /* ticks of the first and the last look at it */
+	struct neap_reading now, before;
+	char dir[NEAP_PATH_MAX];
 };
 
 /* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in
@@ -46,21 +47,23 @@ struct node_workload {
 	double used_p50_cores, used_p90_cores,
 		used_p99_cores;           /* as of its last slow turn */
 	const struct neap_workload *view; /* that holds its names, NULL when none does */
-	char id[128], name[128];
 	const char *source;
 	enum neap_qos qos;
 	enum neap_kube_qos kube_qos;
 	bool is_host_app, is_own;
-	bool is_settled;     /* one of its containers is */
+	bool is_settled; /* one of its containers is */
+	uint64_t
+		young_until; /* tick: until then one of its containers is asked every time */
 	bool is_run, is_pod; /* which of both, where neap made it and knows */
 	/* What `neapctl run` or the pod asked for; missing where it did not. */
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;
 	int64_t processes;
 	int64_t asked_usage_usec; /* of the pod when it was last asked for first processes */
-	struct neap_cpuset cpus; /* in force, as last read */
 	int64_t max_milli;
 	uint64_t seen;
+	char id[128], name[128];
+	struct neap_cpuset cpus; /* in force, as last read */
 };
 
 /* A (group, key) whose value neap changed, by "group\nkey" in node->kept. */

@@ -10,7 +10,6 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
-#include "hw/topology.h"
 
 #define POD_PARTS                                                                        \
 	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
@@ -133,6 +132,7 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 		workload->containers = grown;
 		workload->container_count = pod->container_count;
 	}
+	workload->young_until = node->ticks + 1; /* those that are there are looked at */
 	for (i = 0; i < pod->container_count; i++) {
 		char dir[NEAP_PATH_MAX * 2];
 
@@ -143,6 +143,10 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 			workload->container_count = i;
 			return -NEAP_ENOMEM;
 		}
+		if (workload->young_until <
+		    workload->containers[i]->born + UNSETTLED_LOOKS)
+			workload->young_until =
+				workload->containers[i]->born + UNSETTLED_LOOKS;
 	}
 	return 0;
 }
@@ -327,6 +331,10 @@ static void count_processes(const struct neap_node *node, struct node_workload *
 	size_t i;
 
 	workload->processes = workload->is_own ? 0 : NEAP_MISSING;
+	/* Nobody is to be asked, and nothing has changed. */
+	if (!workload->is_own && !is_due && workload->container_count > 0 &&
+	    node->ticks >= workload->young_until)
+		return;
 	workload->is_settled = workload->is_own || workload->is_host_app;
 	for (i = 0; i < workload->container_count; i++) {
 		struct node_group *container = workload->containers[i];
@@ -418,6 +426,28 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->processes = workload->processes;
 }
 
+/* So that what a tick needs of the next workload has come from memory while the kernel reads for this one: else it
+ * waits longer for that than for all that it computes. */
+static void fetch_ahead(const struct neap_node *node, size_t next, size_t shown)
+{
+	const struct node_workload *workload;
+	const struct neap_workload *view = &node->views[shown];
+	size_t count = neap_map_count(node->workloads);
+
+	if (next + 1 < count)
+		neap_prefetch(neap_map_at(node->workloads, next + 1, NULL),
+			      offsetof(struct node_workload, id));
+	if (next >= count)
+		return;
+	workload = neap_map_at(node->workloads, next, NULL);
+	neap_prefetch(workload->group, offsetof(struct node_group, dir));
+	neap_window_prefetch(workload->used);
+	neap_prefetch(&view->source, offsetof(struct neap_workload, cpus) + 64 -
+					     offsetof(struct neap_workload, source));
+	neap_prefetch(&view->exclusive_cpus, 1);
+	neap_prefetch(&view->max_milli, 16);
+}
+
 static int observe_workloads(struct neap_node *node, double seconds,
 			     struct neap_error *err)
 {
@@ -436,6 +466,7 @@ static int observe_workloads(struct neap_node *node, double seconds,
 	for (i = 0; i < count; i++) {
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
 
+		fetch_ahead(node, i + 1, shown + 1);
 		read_group(node, workload->group);
 		if (!workload->group->has_now) {
 			workload->view = NULL;
@@ -445,40 +476,6 @@ static int observe_workloads(struct neap_node *node, double seconds,
 	}
 	node->sample.workloads = node->views;
 	node->sample.workload_count = shown;
-	return 0;
-}
-
-int neap_observe_topology(struct neap_node *node, struct neap_error *err)
-{
-	struct neap_topology *topology = NULL;
-	struct neap_cpuset online;
-	bool is_changed = false;
-	int rc;
-
-	if (node->topology != NULL) {
-		is_changed = neap_readings_online(node->readings, &online) &&
-			     !neap_cpuset_is_equal(&online, &node->topology->online);
-		if (!is_changed && !node->is_topology_young)
-			return 0;
-	}
-	/* A CPU counts as online before its caches are shown, so a changed machine is looked at
-	 * once more a tick later. */
-	node->is_topology_young = is_changed;
-	if (node->config.sys_root[0] != '\0')
-		rc = neap_topology_discover_root(node->config.sys_root, &topology, err);
-	else
-		rc = neap_topology_discover(&topology, err);
-	if (rc < 0)
-		return neap_error_wrap(err, "discover the machine");
-	if (is_changed) {
-		char text[64];
-
-		(void)neap_cpuset_format(&topology->online, text, sizeof(text));
-		neap_log_line(&node->config.log, NEAP_LOG_INFO, "CPUs online now: %s",
-			      text);
-	}
-	(void)neap_topology_unref(node->topology);
-	node->topology = topology;
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct spec {
 	size_t at; /* in this round: where the next one was the last time */
 	uint64_t round, fired;
 	size_t left_out; /* groups over the limit, in this round */
+	size_t met;      /* arms whose group was wanted in this round */
 	bool is_fired;
 	int64_t fired_usec, told_usec;
 };
@@ -201,18 +202,20 @@ static struct spec *spec_of(struct neap_triggers *set, const char *policy,
 
 static struct arm *arm_of(struct spec *spec, const char *group)
 {
+	bool is_full = spec->count >= NEAP_TRIGGER_GROUPS_MAX ||
+		       spec->set->open >= NEAP_TRIGGERS_OPEN_MAX;
 	struct arm *arm;
 	size_t i;
 
-	for (i = 0; i < spec->count; i++) {
+	/* On a machine of many pods most are left out: none is compared with arms that all have their group. */
+	for (i = 0; i < spec->count && !(is_full && spec->met == spec->count); i++) {
 		arm = spec->arms[(spec->at + i) % spec->count];
 		if (strcmp(arm->group, group) != 0)
 			continue;
 		spec->at = (spec->at + i + 1) % spec->count;
 		return arm;
 	}
-	if (spec->count >= NEAP_TRIGGER_GROUPS_MAX ||
-	    spec->set->open >= NEAP_TRIGGERS_OPEN_MAX) {
+	if (is_full) {
 		spec->left_out++;
 		return NULL;
 	}
@@ -250,12 +253,14 @@ void neap_triggers_want(struct neap_triggers *set, const char *policy,
 		spec->round = set->round;
 		spec->at = 0;
 		spec->left_out = 0;
+		spec->met = 0;
 	}
 	if (group == NULL)
 		return;
 	arm = arm_of(spec, group);
 	if (arm == NULL)
 		return;
+	spec->met += arm->round != set->round;
 	arm->round = set->round;
 	if (arm->state == REFUSED && arm->retry_round <= set->round)
 		arm_ask(arm);

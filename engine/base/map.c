@@ -127,8 +127,11 @@ size_t neap_map_count(const struct neap_map *map)
 
 void *neap_map_find(const struct neap_map *map, const char *key)
 {
-	size_t slot = slot_of(map, key, hash_of(map, key));
+	size_t slot;
 
+	if (map->count == 0)
+		return NULL; /* spares the hash */
+	slot = slot_of(map, key, hash_of(map, key));
 	return map->slots[slot] == SLOT_EMPTY ? NULL
 					      : map->entries[map->slots[slot]].value;
 }

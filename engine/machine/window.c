@@ -71,28 +71,50 @@ void neap_window_add(struct neap_window *window, int64_t mono_usec, float value)
 		window->count++;
 }
 
+void neap_window_prefetch(const struct neap_window *window)
+{
+	neap_prefetch(window->value, (size_t)window->size * sizeof(window->value[0]));
+	/* The newest, the next one, and the oldest in a full ring lie together. */
+	neap_prefetch(&window->time[window->next], 1);
+}
+
+static bool is_within(const struct neap_window *w, int age, int64_t now, int64_t span)
+{
+	int64_t since;
+
+	return !__builtin_sub_overflow(now, w->time[place(w, age)], &since) &&
+	       since < span;
+}
+
 /* The ages of the samples in (now - span, now]: *ret_first is the newest of them; returns how many. */
 static int find_span(const struct neap_window *w, int64_t now, int64_t span,
 		     int *ret_first)
 {
 	int first = 0, low, high;
-	int64_t since;
 
 	if (span <= 0)
 		return 0;
 	while (first < w->count && w->time[place(w, first)] > now)
 		first++;
-	/* Times fall with the age: the first that is too old is at or above low, at most at high. */
+	/* Times fall with the age: the first that is too old is at or above low, at most at high. A ring mostly holds
+	 * what is asked for and little more. */
 	low = first;
 	high = w->count;
+	for (int step = 1; high - step >= low; step *= 2) {
+		if (!is_within(w, high - step, now, span)) {
+			high -= step;
+			continue;
+		}
+		low = high - step + 1;
+		break;
+	}
 	while (low < high) {
 		int middle = low + (high - low) / 2;
 
-		if (__builtin_sub_overflow(now, w->time[place(w, middle)], &since) ||
-		    since >= span)
-			high = middle;
-		else
+		if (is_within(w, middle, now, span))
 			low = middle + 1;
+		else
+			high = middle;
 	}
 	*ret_first = first;
 	return low - first;

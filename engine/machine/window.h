@@ -29,6 +29,9 @@ void neap_window_clear(struct neap_window *window);
 /* NaN is missing and not added. Times must not go back: an older one empties the window first. */
 void neap_window_add(struct neap_window *window, int64_t mono_usec, float value);
 
+/* What an add and a get of the whole ring need is brought nearer, see neap_prefetch. */
+void neap_window_prefetch(const struct neap_window *window);
+
 struct neap_window_result {
 	float value[NEAP_AGG_COUNT];
 	int count;            /* samples in the span */
