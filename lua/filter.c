@@ -81,10 +81,11 @@ static int following(lua_State *L)
 
 		lua_pushinteger(L, (lua_Integer)block->at++);
 		if (is_for(block, row) &&
-		    neap_place_push_fields(L, needs, block->views, row))
+		    neap_place_push_fields(L, needs, block->views, row)) {
 			top += each;
-		else
-			lua_settop(L, top);
+			continue;
+		}
+		lua_settop(L, top);
 		neap_vm_check(L); /* there may be thousands that it is not for */
 	}
 	return top;
