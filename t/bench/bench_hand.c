@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 	config.cgroup = &cgroup;
 	(void)snprintf(config.run_dir, sizeof(config.run_dir), "%s", argv[1]);
 	(void)snprintf(config.roots[0], sizeof(config.roots[0]), "%s", argv[2]);
-	(void)snprintf(config.own_root, sizeof(config.own_root), "%s", argv[2]);
+	(void)snprintf(config.own_roots[0], sizeof(config.own_roots[0]), "%s", argv[2]);
 	config.root_count = 1;
 	config.release_after_usec = 1000;
 	config.log = (struct neap_log){
