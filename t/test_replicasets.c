@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ReplicaSets: their pods, which go first, whose they are, and what the status says. */
+#include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "api/workload/pod_control.h"
+#include "api/workload/replicasets_priv.h"
 #include "engine/base/mem.h"
 #include "t/lib/workload_rig.h"
 
@@ -176,6 +178,46 @@ static void test_many(void **state)
 	until(rig,
 	      (struct kube_step){"GET " SETS "/web", NULL, 200, {"status.replicas=3"}});
 	assert_int_equal(count_pods(rig), 3);
+}
+
+static int count_owned(struct sets_rig *rig)
+{
+	json_t *pods = workload_list(rig->kube, "pods", "default");
+	const json_t *pod;
+	int count = 0;
+	size_t i;
+
+	json_array_foreach (pods, i, pod)
+		count += *kube_text(pod, "metadata.ownerReferences.0.uid") != '\0';
+	json_decref(pods);
+	return count;
+}
+
+/* Those that are to be adopted come in pieces, too, and nothing is made or deleted before all are. */
+static void test_adopt_many(void **state)
+{
+	const int pods = NEAP_REPLICASET_PIECE * 5 / 4;
+	struct sets_rig *rig = *state;
+	char body[256];
+
+	for (int i = 0; i < pods; i++) {
+		(void)snprintf(body, sizeof(body),
+			       "{'metadata':{'name':'p-%d','labels':{'a':'b'}},'spec':{"
+			       "'containers':[{'name':'c','image':'i'}]}}",
+			       i);
+		must(rig, "POST " PODS, body, 201);
+	}
+	must(rig, "POST " SETS, SET("web", 125), 201);
+	for (int before = 0, owned; before < pods; before = owned) {
+		(void)event_base_loop(rig->kube->base, EVLOOP_ONCE);
+		owned = count_owned(rig);
+		if (owned - before > NEAP_REPLICASET_PIECE)
+			fail_msg("%d pods at once", owned - before);
+	}
+	until(rig,
+	      (struct kube_step){"GET " SETS "/web", NULL, 200, {"status.replicas=125"}});
+	assert_int_equal(count_pods(rig), pods);
+	assert_int_equal(count_owned(rig), pods);
 }
 
 /* Pods that fail, are deleted, finish or are evicted are made up for. */
@@ -478,9 +520,16 @@ static void test_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(pods_and_status),   TEST(many),    TEST(replaced),
-		TEST(adopt_and_release), TEST(refused), TEST(min_ready),
-		TEST(restarts),          TEST(cost),    cmocka_unit_test(test_ranking),
+		TEST(pods_and_status),
+		TEST(many),
+		TEST(adopt_many),
+		TEST(replaced),
+		TEST(adopt_and_release),
+		TEST(refused),
+		TEST(min_ready),
+		TEST(restarts),
+		TEST(cost),
+		cmocka_unit_test(test_ranking),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,6 @@
 #include "api/workload/replicasets_priv.h"
 #include "engine/base/mem.h"
 
-/* In one look. The rest follows when these are there: the loop has others to serve. */
-#define PIECE 100
-
 /* --- what is told --- */
 
 static void note(struct neap_replicasets *sets, const struct neap_round_told *told,
@@ -131,7 +128,7 @@ static void delete_some(struct look *look, int64_t count)
 		set_ranks(look);
 		neap_pods_rank(look->pods, look->count, look->now);
 	}
-	for (int64_t i = 0; i < count && i < PIECE; i++) {
+	for (int64_t i = 0; i < count && i < NEAP_REPLICASET_PIECE; i++) {
 		const struct neap_object *pod = look->pods[i].pod;
 		struct neap_round_ask what = {ASK_DELETE, "pods", look->set->ns,
 					      pod->name, look->set->uid};
@@ -157,7 +154,8 @@ int64_t neap_replicaset_scale(struct look *look)
 		(int64_t)look->count - neap_tree_int(look->tree, "spec.replicas", 1);
 
 	if (diff < 0 && !is_ending(look))
-		create_some(look, -diff < PIECE ? -diff : PIECE);
+		create_some(look, -diff < NEAP_REPLICASET_PIECE ? -diff
+								: NEAP_REPLICASET_PIECE);
 	else if (diff > 0)
 		delete_some(look, diff);
 	return diff;

@@ -135,6 +135,9 @@ static void ask_patch_take(struct look *look, const char *name, json_t *patch)
 		json_decref(patch);
 }
 
+/* Until the rest of many that are to be claimed. */
+#define NEXT_PIECE_USEC 20000
+
 static bool may_adopt(const struct look *look)
 {
 	const struct neap_object *newest = neap_store_newest(
@@ -143,16 +146,20 @@ static bool may_adopt(const struct look *look)
 	return newest && !newest->is_deleting && strcmp(newest->uid, look->set->uid) == 0;
 }
 
-/* False: somebody else was faster, or the like. */
+/* False: somebody else was faster, or the like; or there are more than one look may ask for. */
 static bool claim(struct look *look)
 {
 	bool may = may_adopt(look);
+	int left = NEAP_REPLICASET_PIECE;
 	json_t *pod;
 
 	for (size_t i = 0; i < look->count; i++) {
 		if (look->pods[i].facts->controller[0] != '\0')
 			continue;
 		if (!may)
+			return false;
+		look->is_partial = left-- == 0;
+		if (look->is_partial)
 			return false;
 		pod = neap_object_tree(look->pods[i].pod);
 		ask_patch_take(
@@ -162,6 +169,9 @@ static bool claim(struct look *look)
 		json_decref(pod);
 	}
 	for (size_t i = 0; i < look->stray_count; i++) {
+		look->is_partial = left-- == 0;
+		if (look->is_partial)
+			return false;
 		pod = neap_object_tree(look->strays[i]);
 		ask_patch_take(look, look->strays[i]->name,
 			       pod ? neap_tree_release_new(pod, look->set->uid) : NULL);
@@ -196,6 +206,8 @@ static int64_t look_at_tree(struct neap_replicasets *sets,
 			diff = neap_replicaset_scale(&look);
 		again = neap_replicaset_status(&look, diff);
 	}
+	if (look.is_partial)
+		again = NEXT_PIECE_USEC;
 	look_done(&look);
 	return again;
 }

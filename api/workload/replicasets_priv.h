@@ -25,6 +25,9 @@ struct neap_replicasets {
 };
 
 /* A look at one. */
+/* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
+#define NEAP_REPLICASET_PIECE 100
+
 struct look {
 	struct neap_replicasets *sets;
 	const struct neap_owner *set;
@@ -35,7 +38,8 @@ struct look {
 	/* Those to be adopted are among pods; these are to be let go. */
 	struct neap_object **strays;
 	size_t stray_count, stray_size;
-	bool is_short; /* of memory */
+	bool is_short;   /* of memory */
+	bool is_partial; /* more are to be claimed than one look asks for */
 };
 
 /* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */
