@@ -20,6 +20,7 @@
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
 
 #define MAPS   "/api/v1/namespaces/default/configmaps"
+#define PODS   "/api/v1/namespaces/default/pods"
 #define EVENTS "/api/v1/namespaces/default/events"
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 #define SETS   "/apis/apps/v1/namespaces/default/replicasets"
@@ -75,6 +76,33 @@ static void test_objects(void **state)
 		assert_int_equal(kube_ask(rig, "POST " MAPS, body), 201);
 	}
 	limit(rig, used(rig).objects, 0, 0);
+	STEPS(rig, full);
+}
+
+/* A pod that is there can be bound, and its status written, when nothing else grows. */
+static void test_pods_go_on(void **state)
+{
+	static const struct kube_step fill[] = {
+		{"POST " PODS,
+		 "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]}}",
+		 201,
+		 {NULL}},
+	};
+	static const struct kube_step full[] = {
+		{"MERGE " PODS "/p", "{'metadata':{'labels':{'a':'b'}}}", 403, {NULL}},
+		{"POST " PODS "/p/binding",
+		 "{'metadata':{'name':'p'},'target':{'kind':'Node','name':'n'}}",
+		 201,
+		 {NULL}},
+		{"MERGE " PODS "/p/status",
+		 "{'status':{'phase':'Running'}}",
+		 200,
+		 {NULL}},
+	};
+	struct kube_rig *rig = *state;
+
+	STEPS(rig, fill);
+	limit(rig, 0, used(rig).bytes, 0);
 	STEPS(rig, full);
 }
 
@@ -224,7 +252,8 @@ static void test_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(objects), TEST(bytes), TEST(counts), TEST(replicaset), TEST(job),
+		TEST(objects), TEST(bytes),      TEST(pods_go_on),
+		TEST(counts),  TEST(replicaset), TEST(job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  *
  * How much is stored: objects in all, their bytes, and the objects of one owner, so that neither a client nor a
  * controller (a ReplicaSet of two thousand million pods) fills memory and disk. What keeps the system going has a
- * tenth more: Leases, events, status, and all that neapd writes by itself but pods. Deletions, and changes that
+ * tenth more: Leases, events, status and bindings, and all that neapd writes by itself but new pods. Deletions, and changes that
  * make an object smaller, always go on. */
 #include <inttypes.h>
 #include <string.h>
@@ -12,16 +12,16 @@
 
 #define RESERVE_PART 10 /* the tenth more */
 
-static bool is_system(const struct call *call)
+static bool is_system(const struct call *call, bool is_new)
 {
 	static const char *const resources[] = {"events", "leases.coordination.k8s.io"};
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(resources); i++)
 		if (strcmp(call->resource, resources[i]) == 0)
 			return true;
-	if (strcmp(call->target.sub, "status") == 0)
+	if (call->target.sub[0])
 		return true;
-	return !call->request && strcmp(call->resource, "pods") != 0;
+	return !call->request && (!is_new || strcmp(call->resource, "pods") != 0);
 }
 
 /* In the words of a ResourceQuota; the quota is the option that says how much. */
@@ -70,7 +70,7 @@ int call_check_quota(struct call *call, const json_t *object,
 	struct neap_store_used used = neap_store_used(store);
 	struct neap_store_limits limits = neap_store_limits(store);
 
-	if (is_system(call)) {
+	if (is_system(call, !newest)) {
 		limits.objects += limits.objects / RESERVE_PART;
 		limits.bytes += limits.bytes / RESERVE_PART;
 	}
