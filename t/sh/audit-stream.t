@@ -122,7 +122,7 @@ kill "$READER" 2>/dev/null
 pids=() SEEN=$(last)
 for _ in 1 2 3 4 5 6 7 8; do listen /dev/null "$API/audit?since=$SEEN"; pids+=("$LISTENER"); done
 check "eight streams begin" eventually 3 begun 9
-full() { is "$(ask -o "$WORK/body" -m 2 -w '%{http_code}' -H 'Accept: text/event-stream' "$API/audit" 2>/dev/null)" 503; }
+full() { is "$(ask -o "$WORK/body" -m 2 -w '%{http_code}' -H 'Accept: text/event-stream' "$API/audit" 2>/dev/null)" 429; }
 check "a ninth of one client is refused" eventually 3 full
 check "with the reason" has "$(cat "$WORK/body")" "too many streams"
 kill "${pids[@]}" 2>/dev/null
