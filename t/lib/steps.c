@@ -292,7 +292,7 @@ static void run_results(struct corpus *corpus)
 
 void steps_run(unsigned seed, bool is_long, struct steps *ret)
 {
-	struct corpus *corpus = calloc(1, sizeof(*corpus)); /* lint: allow calloc, test */
+	struct corpus *corpus = calloc(1, sizeof(*corpus));
 
 	if (!corpus)
 		abort();
