@@ -92,8 +92,8 @@ check "but not one in place of owners" is "$(ask eddy-token-of-16 PUT $ONE_POLIC
 check "and hears why" body_has 'only an admin may load it'
 UNIX=(curl -sS -m 10 -o "$WORK/body" -w '%{http_code}' --unix-socket "$WORK/neap.sock")
 check "an admin does" is "$("${UNIX[@]}" -X PUT --data-binary "$(policy replace)" "http://x$ONE_POLICY")" 200
-check "whom an editor may follow" is "$(ask eddy-token-of-16 PUT $ONE_POLICY "$(policy narrow)")" 200
-check "but not take back" is "$(ask eddy-token-of-16 POST $ONE_POLICY/rollback)" 403
+check "whose an editor does not change" is "$(ask eddy-token-of-16 PUT $ONE_POLICY "$(policy narrow)")" 403
+check "nor take back" is "$(ask eddy-token-of-16 POST $ONE_POLICY/rollback)" 403
 check "root over the unix socket" is "$("${UNIX[@]}" -X DELETE "http://x$NS/nothing")" 404
 check "goes by its number" is "$(event user.username) $(event sourceIPs.0)" "unix:0 unix"
 # as ACCOUNT METHOD: over the unix socket.
