@@ -48,6 +48,7 @@ struct neap_config {
 	char audit_log[256];                                  /* --audit-log; "" none */
 	int64_t audit_log_bytes;                              /* --audit-log-size, 64Mi */
 	char token_file[256];                                 /* --token-file; "" none */
+	char host_names[256];                                 /* --host-names */
 	int64_t user_connections, user_watches, user_requests; /* of one below admin */
 	char unix_socket[108];      /* --unix-socket, RUN_DIR/neap.sock */
 	char data_dir[128];         /* --data-dir, /var/lib/neap */

@@ -56,6 +56,9 @@ void neap_config_list_choices(const char *const *choices, char *buf, size_t size
 /* The name nearest to text among names, NULL when none is near. */
 const char *neap_config_nearest(const char *text, const char *const *names, size_t count);
 
+/* When all is read: what goes together, and what is left to find. */
+int neap_config_finish(struct neap_config *config, struct neap_error *err);
+
 int neap_config_read_file(struct neap_config *config, const char *file,
 			  struct neap_error *err);
 

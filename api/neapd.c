@@ -207,6 +207,7 @@ static int http_start(struct neap_daemon *daemon, struct neap_error *err)
 	http.grants = &daemon->config.grants;
 	http.tokens = daemon->tokens;
 	http.own_uid = daemon->account.uid;
+	http.host_names = daemon->config.host_names;
 	http.limits.user_max[NEAP_HTTP_CONNECTIONS] =
 		(size_t)daemon->config.user_connections;
 	http.limits.user_max[NEAP_HTTP_WATCHES] = (size_t)daemon->config.user_watches;

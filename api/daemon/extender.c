@@ -74,6 +74,7 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.unix_fd = -1,
 		.own_uid = daemon->account.uid,
 		.limits = {.known_max = CONNECTIONS_MAX},
+		.host_names = daemon->config.host_names,
 	};
 	struct neap_extender_config config = {
 		/* As of pods/binding (access.h). */

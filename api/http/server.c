@@ -49,6 +49,7 @@ struct neap_http {
 	struct neap_tokens *tokens;
 	struct neap_bearers bearers; /* borrows both */
 	int timeout_s;
+	const char *host_names;
 	const struct neap_http_tree *tree;
 	bool is_tree_open;
 	struct table tables[TABLES_MAX];
@@ -207,6 +208,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	enum neap_http_role needed;
 	struct neap_error err;
 	bool is_last = false, is_wrong = false;
+	int foreign;
 	void *arg = NULL;
 
 	neap_buf_init(&allowed, 256);
@@ -227,6 +229,11 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 	}
 	find_tree(http, request, request->path);
 	neap_http_identify(request);
+	foreign = neap_http_check_origin(request, &err);
+	if (foreign) {
+		neap_http_answer_problem_take(request, foreign, &err, NULL);
+		return;
+	}
 	if (!neap_guard_take_request(request->guard, &err)) {
 		neap_http_answer_busy_take(request, 429, &err);
 		return;
@@ -275,6 +282,7 @@ static void request_cb(struct evhttp_request *ev, void *arg)
 	request->base = http->base;
 	request->timeout_s = http->timeout_s;
 	request->lines = &http->lines;
+	request->host_names = http->host_names;
 	request->bearers = &http->bearers;
 	request->json_failures = neap_json_failures();
 	request->watcher = &http->watcher;
@@ -414,6 +422,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 		http->owned_fds[i] = -1;
 	http->timeout_s = timeout_s;
 	http->tls = config->tls;
+	http->host_names = config->host_names;
 	http->reopen = evtimer_new(base, reopen_cb, http);
 	http->turns.tasks = neap_tasks_new(base);
 	http->token = config->token ? neap_strdup(config->token) : NULL;

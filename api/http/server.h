@@ -180,6 +180,9 @@ struct neap_http_config {
 	/* Of everybody over plain TCP, where only this machine can reach it; UNSET: of nobody. */
 	enum neap_http_role plain_role;
 	struct neap_http_limits limits;
+	/* Borrowed: "a.example,b": what this server is called, beside its addresses and localhost. NULL: names are not
+	 * looked at, nor where a page comes from. */
+	const char *host_names;
 };
 
 /* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */

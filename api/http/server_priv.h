@@ -52,7 +52,8 @@ struct neap_http_request {
 	struct neap_tokens *tokens;         /* whose user may be the peer's */
 	bool has_wrong_token;
 	char *path;
-	const char *rest;   /* into path */
+	const char *host_names; /* of the server */
+	const char *rest;       /* into path */
 	char *segment_text; /* NULL when the pattern has none; cut into the segments */
 	const char *segments[NEAP_ROUTE_SEGMENT_MAX];
 	int segment_count;
@@ -88,6 +89,10 @@ void neap_http_answer_busy_take(struct neap_http_request *request, int status,
 
 /* Completes the peer, with a token, or as a stranger: a token says more than where the request comes from. */
 void neap_http_identify(struct neap_http_request *request);
+
+/* Where no token is shown: 0, or the status to refuse it with, as it was sent for a page of somebody else. */
+int neap_http_check_origin(const struct neap_http_request *request,
+			   struct neap_error *err);
 
 /* Path and query, decoded, into the request. 0 or -code. */
 int neap_http_read_address(struct neap_http_request *request, struct neap_error *err);

@@ -59,7 +59,8 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 					  .grants = access->grants,
 					  .tokens = access->tokens,
 					  .timeout_s = timeout_s,
-					  .limits = access->limits};
+					  .limits = access->limits,
+					  .host_names = access->host_names};
 	struct neap_http *http;
 	struct neap_error err;
 

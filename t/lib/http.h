@@ -39,6 +39,7 @@ struct http_access {
 	const struct neap_grants *grants;
 	struct neap_tokens *tokens;
 	struct neap_http_limits limits;
+	const char *host_names;
 	int descriptors; /* RLIMIT_NOFILE that it gets without knowing of it; 0: as it is */
 };
 
