@@ -467,7 +467,7 @@ static void test_odd_files(void **state)
 		assert_false(neap_buf_failed(&out));
 		assert_null(strchr(out.data,
 				   '\033')); /* files of others act on no terminal */
-		assert_non_null(strstr(out.data, "?[31m7 are offline"));
+		assert_non_null(strstr(out.data, "\\x1b[31m7 are offline"));
 		neap_buf_done(&out);
 	}
 }
