@@ -3,8 +3,8 @@
  * Lists of what is not stored but made when somebody asks: a piece a slice, then the answer. */
 #include <stdlib.h>
 
-#include "api/kube/slow.h"
 #include "api/kube/metrics.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 
 struct made {

@@ -133,7 +133,8 @@ static void servers_new(struct web *web)
 	    neap_control_new(web->http, &node, live, &web->control, &err) < 0 ||
 	    neap_control_policies_new(web->http, live, &web->policies, &err) < 0 ||
 	    neap_control_audit_new(web->http, &node, &web->stream, &err) < 0 ||
-	    neap_metrics_new(web->http, &node, live, &is_open, NULL, &web->metrics, &err) < 0)
+	    neap_metrics_new(web->http, &node, live, &is_open, NULL, &web->metrics,
+			     &err) < 0)
 		torture_fail("%s", err.msg);
 }
 
