@@ -316,7 +316,7 @@ static int open_streams(const struct http_server *server, const char *request, i
 		while (!strstr(answer, "begun") && !strstr(answer, "too many")) {
 			size_t len = strlen(answer);
 
-			if (http_hear(fds[i], answer + len, size - len, 50))
+			if (http_hear(fds[i], answer + len, size - len, 1))
 				break;
 		}
 		if (!strstr(answer, "begun"))
