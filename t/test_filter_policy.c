@@ -367,6 +367,8 @@ static const struct {
 	{"allow = function() error('no idea') end", "no idea"},
 	{"allow = function() error({}) end", ""},
 	{"allow = function() end", "allow returned a nil for node"},
+	{"allow = function() return false, ('x'):rep(1001) end",
+	 "a text of at most 1000 bytes, is wanted"},
 	{"allow = function() return 1 end", "allow returned a number for node"},
 	{"allow = function() return 'yes' end", "allow returned a string for node"},
 	{"allow = function() return false, {} end",

@@ -305,6 +305,8 @@ static const struct {
 	{"match = function() error('no idea') end", "no idea"},
 	{"match = function() error({}) end", "non-string error"},
 	{"match = function() end", "match returned a nil for reservation r"},
+	{"match = function() return false, ('x'):rep(1001) end",
+	 "false and a text of at most 1000 bytes is wanted"},
 	{"match = function() return 1 end", "match returned a number"},
 	{"match = function() return 'yes' end", "match returned a string"},
 	{"match = function(ctx) return ctx.hold end", "match returned a userdata"},
