@@ -331,14 +331,22 @@ static void hangup_cb(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
-		     void *arg)
+void neap_http_hold(struct neap_http_request *request, void (*gone)(void *arg), void *arg)
 {
 	request->gone = gone;
 	request->gone_arg = arg;
-	if (request->hangup)
-		return; /* somebody else's now, and looked after already */
 	neap_guard_watch(request->guard, gone_cb, request);
+}
+
+void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
+		     void *arg)
+{
+	if (request->hangup) { /* somebody else's now, and looked after already */
+		request->gone = gone;
+		request->gone_arg = arg;
+		return;
+	}
+	neap_http_hold(request, gone, arg);
 	/* evhttp does not read while a request is with its handler, so it would see the client go
 	 * only at the answer. Without memory for the event it is so. */
 	request->hangup = event_new(request->base, neap_http_fd_get(request),

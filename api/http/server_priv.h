@@ -100,6 +100,9 @@ int neap_http_read_address(struct neap_http_request *request, struct neap_error 
 /* Whether the path (up to a blank or '?', too) is in the tree, which may be NULL. */
 bool neap_http_tree_has(const struct neap_http_tree *tree, const char *path);
 
+/* The request waits for a moment: gone is called if its connection is freed meanwhile. */
+void neap_http_hold(struct neap_http_request *request, void (*gone)(void *arg),
+		    void *arg);
 /* Gives the request to the route's handler, now or when it is its turn. */
 void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request *request,
 			const struct neap_http_route *route, void *arg);

@@ -57,6 +57,7 @@ void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request 
 	request->handler = route->handler;
 	request->handler_arg = arg;
 	turns->bytes += request->body_len;
-	neap_http_defer(request, client_gone, request);
+	/* Not deferred: one that has said all and closed its side is answered, as it is where nobody waits. */
+	neap_http_hold(request, client_gone, request);
 	neap_task_wake(request->task);
 }
