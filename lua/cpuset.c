@@ -10,6 +10,9 @@
 #include "lua/vm.h"
 
 #define CPUSET_TYPE "neap.CpuSet"
+/* Fields of the metatable: the empty set, and the last other one that was pushed. */
+#define FIELD_EMPTY 1
+#define FIELD_LAST  2
 
 struct object {
 	uint32_t len;
@@ -22,17 +25,32 @@ static void expand(const struct object *object, struct neap_cpuset *ret)
 	memcpy(ret->word, object->word, object->len * sizeof(object->word[0]));
 }
 
+/* A set never changes, and most pods of a node have the same one: an equal one is pushed again. */
 void neap_lua_push_cpuset(lua_State *L, const struct neap_cpuset *set)
 {
 	uint32_t len = set->len;
 	struct object *object;
+	int field;
 
 	while (len && !set->word[len - 1])
 		len--;
-	object = lua_newuserdatauv(L, sizeof(*object) + len * sizeof(object->word[0]), 0);
-	object->len = len;
-	memcpy(object->word, set->word, len * sizeof(object->word[0]));
-	luaL_setmetatable(L, CPUSET_TYPE);
+	field = len ? FIELD_LAST : FIELD_EMPTY;
+	luaL_getmetatable(L, CPUSET_TYPE);
+	lua_rawgeti(L, -1, field);
+	object = lua_touserdata(L, -1);
+	if (!object || object->len != len ||
+	    memcmp(object->word, set->word, len * sizeof(object->word[0])) != 0) {
+		lua_pop(L, 1);
+		object = lua_newuserdatauv(
+			L, sizeof(*object) + len * sizeof(object->word[0]), 0);
+		object->len = len;
+		memcpy(object->word, set->word, len * sizeof(object->word[0]));
+		lua_pushvalue(L, -2);
+		lua_setmetatable(L, -2);
+		lua_pushvalue(L, -1);
+		lua_rawseti(L, -3, field);
+	}
+	lua_remove(L, -2);
 }
 
 bool neap_lua_to_cpuset(lua_State *L, int index, struct neap_cpuset *ret)
@@ -220,6 +238,10 @@ static const luaL_Reg set_operators[] = {
 void neap_lua_open_cpuset(lua_State *L)
 {
 	luaL_newmetatable(L, CPUSET_TYPE);
+	for (int field = FIELD_EMPTY; field <= FIELD_LAST; field++) {
+		lua_pushboolean(L, 0);
+		lua_rawseti(L, -2, field);
+	}
 	luaL_setfuncs(L, set_operators, 0);
 	luaL_newlib(L, set_methods);
 	lua_setfield(L, -2, "__index");

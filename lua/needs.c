@@ -211,11 +211,14 @@ static void push_elements(lua_State *L, const struct neap_policy *policy,
 	const char *base = (const char *)sample;
 	const char *element = *(const char *const *)(const void *)(base + list->offset);
 	size_t count = *(const size_t *)(const void *)(base + list->count_offset);
+	int members = 0;
 
+	for (size_t i = 0; i < policy->need_count; i++)
+		members += policy->needs[i].parent == list;
 	lua_createtable(L, (int)count, 0);
 	lua_getfield(L, metas, list->name);
 	for (size_t i = 0; i < count; i++, element += list->element_size) {
-		lua_createtable(L, 0, 4);
+		lua_createtable(L, 0, members);
 		set_members(L, policy, list, element);
 		lua_pushvalue(L, -2);
 		lua_setmetatable(L, -2);

@@ -25,7 +25,8 @@ void neap_lua_open_block(lua_State *L);
 void **neap_lua_new_block(lua_State *L);
 void neap_lua_drop_block(void **block);
 
-/* Pushes a copy; memory: 16 bytes and 8 for every 64 CPUs up to the highest member. */
+/* Pushes a copy, or the object of an equal set pushed before; memory: 16 bytes and 8 for every 64 CPUs up to the
+ * highest member. */
 void neap_lua_push_cpuset(lua_State *L, const struct neap_cpuset *set);
 /* False when the value at index is no CPU set; ret is written on success only. */
 bool neap_lua_to_cpuset(lua_State *L, int index, struct neap_cpuset *ret);
