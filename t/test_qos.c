@@ -276,7 +276,8 @@ static const char example_text[] =
 	"return { { target = \"besteffort\", key = \"cpu.max_milli\", why = \"now \" .. ctx.now_unix - 1700000000,\n"
 	"value = node.capacity_milli * ctx.params.p // 100 + ctx.memo.n } } end,\n"
 	"examples = { ";
-#define WANT(n) "want = { { target = \"besteffort\", key = \"cpu.max_milli\", value = " n " } }"
+#define WANT(n)                                                                          \
+	"want = { { target = \"besteffort\", key = \"cpu.max_milli\", value = " n " } }"
 
 /* clang-format off */
 static const struct {

@@ -43,7 +43,7 @@ typedef int neap_sqlite_load(void *arg, int64_t resource, const char *name, int6
 			     struct neap_object *object, struct neap_error *err);
 /* Every resource that has a number, also without objects; then every object that is there. The error names what is
  * not as it was written. */
-int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *load,
+int neap_sqlite_file_load(struct neap_sqlite_file *file, neap_sqlite_load *give,
 			  void *arg, struct neap_error *err);
 
 /* SQLite's own look at every page: also what no row lies in, but later ones would. */

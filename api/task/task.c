@@ -14,6 +14,7 @@
 #define SAMPLE 4
 
 TAILQ_HEAD(due_list, neap_task);
+TAILQ_HEAD(peer_list, peer);
 
 /* Whoever has tasks. Of those with due ones the first has the next slice, and goes to the end. */
 struct peer {
@@ -36,7 +37,7 @@ struct neap_task {
 struct neap_tasks {
 	struct event_base *base;
 	struct neap_map *peers;
-	TAILQ_HEAD(, peer) due;
+	struct peer_list due;
 	struct event *turn;
 	int64_t slice_usec, turn_usec;
 	int64_t spent;      /* in this turn of the loop */

@@ -69,10 +69,12 @@ static void visit(struct extent *extent, const json_t *value,
 	if (extent->bounds != NULL && at->up != NULL &&
 	    size_of(value) > extent->bounds->least)
 		look(extent, value, at);
-	json_array_foreach (value, step.index, child)
+	json_array_foreach (value, step.index, child) {
 		visit(extent, child, &step);
-	json_object_foreach ((json_t *)(uintptr_t)value, step.name, child)
+	}
+	json_object_foreach ((json_t *)(uintptr_t)value, step.name, child) {
 		visit(extent, child, &step);
+	}
 }
 
 size_t neap_schema_check_bounds(const struct neap_schema_bounds *bounds,

@@ -118,7 +118,7 @@ static bool discover(void)
 	bool is_whole = groups != NULL && add_version("/api/v1", "v1");
 	size_t i, k;
 
-	json_array_foreach (json_object_get(groups, "groups"), i, group)
+	json_array_foreach (json_object_get(groups, "groups"), i, group) {
 		json_array_foreach (json_object_get(group, "versions"), k, version) {
 			char base[160];
 
@@ -126,6 +126,7 @@ static bool discover(void)
 				       text_of(version, "groupVersion"));
 			is_whole &= add_version(base, text_of(version, "groupVersion"));
 		}
+	}
 	json_decref(groups);
 	return is_whole;
 }

@@ -82,7 +82,7 @@ policy_checks()
 	check "every kernel file of a key" all_named "$(section $POLICY '# KEYS')" '`%s`' 20 \
 		$(sed -nE 's/^\t\t\t\.v[12]_file = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
 	check "every target" all_named "$(section $POLICY '# TARGETS')" '`%s`' 6 \
-		$(sed -n '/class_targets\[\]/,/^};/p' api/run/wishes.c | grep -oE '"[a-z.]+"' | tr -d '"')
+		$(sed -n '/} classes\[\]/,/^};/p' engine/machine/target.c | grep -oE '"[a-z.]+"' | tr -d '"')
 	for file in policies/qos/*.lua; do
 		check "parameters of $(basename "$file")" all_named "$(section $POLICY '# SHIPPED POLICIES')" \
 			'    %s ' 4 $(sed -n '/^  params = {/,/^  },/p' "$file" | sed -nE 's/^    ([a-z_]+) = \{.*/\1/p')
@@ -203,7 +203,7 @@ fi
 API_DOC=doc/control-api.md
 check "every path of the API is in $API_DOC" all_named "$(cat $API_DOC)" '%s`' 18 \
 	$(sed -nE 's/^\t\{"[A-Z]+", (ONE )?"([^"]*)".*/\2/p' api/control/*.c)
-metric_names() { grep -oE '"(# TYPE )?neap_[a-z0-9_]+' api/control/metrics.c | sed 's/.*neap_/neap_/' | sort -u; }
+metric_names() { grep -oE '"(# TYPE )?neap_[a-z0-9_]+' api/control/metrics.c | sed -E 's/.*neap_/neap_/; s/(seconds|bytes)_(bucket|sum|count)$/\1/' | sort -u; }
 metrics_named()
 {
 	local text name

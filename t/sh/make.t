@@ -146,6 +146,7 @@ fi
 mkdir "$tmp/bin"
 printf '#!/bin/sh\n[ -e "%s/installed" ] || exit 1\nexec %s "$@"\n' "$tmp" "$(command -v pkg-config)" \
 	>"$tmp/bin/pkg-config"
+# shellcheck disable=SC2016  # for that sh
 printf '#!/bin/sh\n[ "$1" != --versions ] || exit 0\necho "deps $*"\ntouch "%s/installed"\n' "$tmp" >"$tmp/tree/t/deps.sh"
 chmod +x "$tmp/bin/pkg-config"
 rm -rf "$tmp/tree/build"
