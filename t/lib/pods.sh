@@ -56,9 +56,12 @@ pod_group()
 }
 pod_pids() { cat "$(pod_group "$1" "$2")/cgroup.procs"; }
 
-# pod NAME COMMAND [MORE OF spec [MORE OF the container]]: a manifest with a shell command, in YAML.
+# pod NAME COMMAND [MORE OF spec [MORE OF the container]]: a manifest with a shell command, in YAML. It asks for
+# a little CPU: best-effort work gets none on a machine that is busy otherwise.
 pod()
 {
+	local ask='resources: {requests: {cpu: 10m}}'
+	case ${4:-} in *resources:*) ask='' ;; esac
 	cat <<-YAML
 	apiVersion: v1
 	kind: Pod
@@ -71,6 +74,7 @@ pod()
 	    image: none
 	    command: ["/bin/sh", "-c", $(printf '%s' "$2" | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&"/')]
 	    ${4:-}
+	    $ask
 	YAML
 }
 apply() { k apply -f - >/dev/null; }
