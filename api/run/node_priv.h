@@ -23,7 +23,7 @@
 
 /* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
  * host applications. Kept in node->groups by its path. A tick comes to each when the kernel's reads have taken it out
- * of the CPU's caches, so what every tick needs lies together, and the texts last. */
+ * of the CPU's caches, so what every tick needs lies together, on few pages. */
 struct node_group {
 	struct neap_group *files;
 	unsigned parts;
@@ -34,7 +34,7 @@ struct node_group {
 	bool is_birth_noted; /* what it was made with was looked at */
 	uint64_t born, seen; /* ticks of the first and the last look at it */
 	struct neap_reading now, before;
-	char dir[NEAP_PATH_MAX];
+	const char *dir; /* of files */
 };
 
 /* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in

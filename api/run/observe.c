@@ -26,13 +26,13 @@ struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 		group = neap_alloc(sizeof(*group));
 		if (group == NULL)
 			return NULL;
-		(void)neap_strcopy(group->dir, sizeof(group->dir), dir);
 		group->files = neap_group_new(node->readings, dir, NEAP_READ_ALL);
 		if (group->files == NULL || !neap_map_set(node->groups, dir, group)) {
 			neap_group_free(group->files);
 			free(group);
 			return NULL;
 		}
+		group->dir = neap_group_dir(group->files);
 		group->born = node->ticks;
 		group->turn = (unsigned)(node->groups_made++ % SLOW_EVERY);
 	}
@@ -440,7 +440,7 @@ static void fetch_ahead(const struct neap_node *node, size_t next, size_t shown)
 	if (next >= count)
 		return;
 	workload = neap_map_at(node->workloads, next, NULL);
-	neap_prefetch(workload->group, offsetof(struct node_group, dir));
+	neap_prefetch(workload->group, sizeof(*workload->group));
 	neap_window_prefetch(workload->used);
 	neap_prefetch(&view->source, offsetof(struct neap_workload, cpus) + 64 -
 					     offsetof(struct neap_workload, source));
