@@ -38,6 +38,7 @@ static const struct {
 	 {UINT64_MAX, NEAP_HAND_RESTORE, GROUP, NEAP_KEY_CPU_IDLE, NULL, -1},
 	 0},
 	{"make", {1, NEAP_HAND_MAKE, GROUP, NEAP_KEY_COUNT, NULL, -1}, 0},
+	{"make of a pod", {1, NEAP_HAND_MAKE_POD, GROUP, NEAP_KEY_COUNT, NULL, -1}, 0},
 	{"remove, parts it has no use for", {1, NEAP_HAND_REMOVE, GROUP, 3, "x", -1}, 0},
 	{"move", {1, NEAP_HAND_MOVE, GROUP, 0, NULL, -1}, 0},
 	{"freeze", {2, NEAP_HAND_FREEZE, NULL, 0, NULL, -1}, 0},

@@ -133,7 +133,8 @@ static void own_root_only(void **state)
 	static unsigned char buf[1024];
 	const char *groups[] = {attack->rig->base, attack->inside,
 				rig_path(attack->rig, "new"), "neap-canary-new"};
-	enum neap_hand_op ops[] = {NEAP_HAND_MAKE, NEAP_HAND_REMOVE, NEAP_HAND_MOVE};
+	enum neap_hand_op ops[] = {NEAP_HAND_MAKE, NEAP_HAND_REMOVE, NEAP_HAND_MOVE,
+				   NEAP_HAND_MAKE_POD};
 	int pid, fd = hijack_connect(attack, 0, &pid);
 	size_t i, j;
 

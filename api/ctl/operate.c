@@ -165,6 +165,10 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
 	       neap_cell_integer(reply, "given_back", number),
 	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");
+	if (neap_member_integer(reply, "stays_with_pods", 0) > 0)
+		printf("%s values of pods that run stay, as they are limits: 'kubectl delete "
+		       "pod' ends them\n",
+		       neap_cell_integer(reply, "stays_with_pods", number));
 	json_decref(reply);
 	return 0;
 }

@@ -80,7 +80,8 @@ static int make(struct neap_node *node, struct node_launch *launch, const char *
 		struct neap_error *err)
 {
 	char dir[NEAP_PATH_MAX];
-	struct neap_hand_request request = {.op = NEAP_HAND_MAKE, .group = dir};
+	struct neap_hand_request request = {
+		.op = launch->is_pod ? NEAP_HAND_MAKE_POD : NEAP_HAND_MAKE, .group = dir};
 	struct node_pending pending = {.answered = made, .arg = launch};
 
 	if (snprintf(dir, sizeof(dir), "%s%s%s", launch->dir,

@@ -13,6 +13,7 @@
 #include "api/run/triggers.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 
 /* --- start --- */
 
@@ -249,8 +250,11 @@ static void operated(struct neap_node *node, void *arg,
 		     const struct neap_hand_answer *answer)
 {
 	static const char *const said[] = {"frozen", "released", "acting"};
+	struct neap_hand_request list = {.op = NEAP_HAND_LIST};
+	struct node_pending listed = {0};
 	struct operation *operation = arg;
 	struct neap_error err;
+	int64_t given, stays = 0;
 	char why[96];
 
 	if (answer->errnum != 0) {
@@ -266,14 +270,24 @@ static void operated(struct neap_node *node, void *arg,
 		node->is_frozen = false;
 		node->state = NODE_ACTING;
 	}
-	if (operation->verb == OP_RELEASE)
+	/* Of pods that run, values stay. */
+	if (answer->old_value[0] != '\0' &&
+	    neap_int_parse(answer->old_value, &stays, NULL) < 0)
+		stays = 0;
+	if (operation->verb == OP_RELEASE) {
 		neap_kept_clear(node);
+		/* What stays is known still, as at the start; without memory it is restored at the end. */
+		if (stays > 0)
+			(void)neap_node_send(node, &list, &listed, &err);
+	}
 	(void)snprintf(why, sizeof(why), "%s (%s)", said[operation->verb], operation->by);
 	neap_node_note(node, "note", "", "operator", why, 0);
 	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s", why);
+	given = (int64_t)operation->kept - stays;
 	operation->done(operation->arg,
-			json_pack("{s:s, s:I}", "state", said[operation->verb],
-				  "given_back", (json_int_t)operation->kept),
+			json_pack("{s:s, s:I, s:I}", "state", said[operation->verb],
+				  "given_back", (json_int_t)(given > 0 ? given : 0),
+				  "stays_with_pods", (json_int_t)stays),
 			NULL);
 	free(operation);
 }

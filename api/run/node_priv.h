@@ -119,6 +119,7 @@ struct node_launch {
 	size_t container_count;
 	size_t unmade;  /* answers that the hand owes */
 	bool is_strict; /* fails when one of its own values is refused */
+	bool is_pod; /* the hand gives its groups back only when nothing runs in them */
 	struct neap_error err;
 	/* Once: all is done, or err tells why not. The launch is then in the map still. */
 	void (*ready)(struct neap_node *node, struct node_launch *launch);

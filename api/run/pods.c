@@ -323,6 +323,7 @@ static struct node_pod *pod_new(struct neap_node *node, struct pod_spec *spec,
 	(void)neap_strcopy(pod->launch.id, sizeof(pod->launch.id), spec->uid);
 	(void)neap_strcopy(pod->launch.dir, sizeof(pod->launch.dir), dir);
 	pod->launch.is_strict = true;
+	pod->launch.is_pod = true;
 	pod->launch.ready = pod_ready;
 	if (!neap_map_set(node->pods, spec->uid, pod)) {
 		free(pod);

@@ -358,6 +358,7 @@ static int give_back(const struct neap_hand_config *config, struct neap_error *e
 	}
 	done = neap_hand_values_undo(server, &left);
 	groups = neap_hand_groups_undo(server);
+	(void)neap_hand_stay_tell(server);
 	neap_hand_server_free(server);
 	if (left || groups)
 		return neap_error_set(

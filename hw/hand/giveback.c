@@ -59,7 +59,7 @@ static int wish_add(struct neap_hand_server *server,
 		    const struct neap_journal_entry *entry, struct neap_wish *wish)
 {
 	memset(wish, 0, sizeof(*wish));
-	if (!*entry->value ||
+	if (entry->stays || !*entry->value ||
 	    !neap_strcopy(wish->group, sizeof(wish->group), entry->group))
 		return 0;
 	wish->key = entry->key;
@@ -120,6 +120,7 @@ struct item {
 	char *group; /* borrowed from the journal until its entry is dropped */
 	enum neap_key key;
 	int depth;
+	bool stays;
 };
 
 static int by_depth(const void *a, const void *b)
@@ -147,12 +148,14 @@ static int rest_run(struct neap_hand_server *server, bool upwards)
 		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
 
 		items[i] = (struct item){entry->group, entry->key,
-					 neap_path_depth(entry->group)};
+					 neap_path_depth(entry->group), entry->stays};
 	}
 	qsort(items, (size_t)count, sizeof(*items), by_depth);
 	for (i = 0; i < count; i++) {
 		const struct item *item = &items[upwards ? count - 1 - i : i];
-		int index = neap_journal_find(journal, item->group, item->key);
+		int index = item->stays
+				    ? -1
+				    : neap_journal_find(journal, item->group, item->key);
 		bool is_gone;
 
 		if (index >= 0 && neap_hand_entry_restore(server, index, &is_gone) == 0)
@@ -168,7 +171,8 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 	int done = 0;
 
 	neap_hand_inherited_note(server);
-	for (round = 0; round < ROUNDS && neap_journal_count(journal); round++) {
+	neap_hand_stay_look(server);
+	for (round = 0; round < ROUNDS && neap_hand_stay_left(server); round++) {
 		if (round)
 			(void)poll(NULL, 0,
 				   20); /* what is busy may be so for a moment only */
@@ -180,8 +184,11 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
 		bool is_gone;
 		int left = neap_journal_count(journal);
-		int rc = neap_hand_entry_restore(server, i, &is_gone);
+		int rc;
 
+		if (entry->stays)
+			continue;
+		rc = neap_hand_entry_restore(server, i, &is_gone);
 		if (rc == 0) {
 			done += !is_gone;
 			i -= neap_journal_count(journal) < left;
@@ -193,6 +200,6 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 			      neap_key_get(entry->key)->name, entry->group, entry->value,
 			      strerror(rc));
 	}
-	*ret_left = neap_journal_count(journal);
+	*ret_left = neap_hand_stay_left(server);
 	return done;
 }

@@ -81,7 +81,7 @@ void neap_hand_group_make(struct neap_hand_server *server,
 	bool exists;
 	int index, rc;
 
-	if (!own_check(server, request->group, true, answer))
+	if (!own_check(server, request->group, request->op == NEAP_HAND_MAKE, answer))
 		return;
 	/* Level by level, so that parents that come into being are known as neap's too. */
 	do {
@@ -95,6 +95,16 @@ void neap_hand_group_make(struct neap_hand_server *server,
 		index = neap_journal_made_find(server->journal, part);
 		if (!exists && index < 0) {
 			rc = neap_journal_made_add(server->journal, part, &err);
+			index = neap_journal_made_count(server->journal) - 1;
+			if (rc < 0) {
+				refuse_by(server, answer, &err);
+				return;
+			}
+		}
+		/* Of a pod are the levels that come into being for it; one that is left over, too. */
+		if (request->op == NEAP_HAND_MAKE_POD && index >= 0) {
+			rc = neap_journal_origin_add(server->journal, index,
+						     NEAP_JOURNAL_ORIGIN_POD, &err);
 			if (rc < 0) {
 				refuse_by(server, answer, &err);
 				return;
@@ -462,8 +472,14 @@ int neap_hand_groups_undo(struct neap_hand_server *server)
 				    sizeof(*is_tried));
 	if (!is_tried)
 		return neap_journal_made_count(journal);
-	for (i = 0; i < neap_journal_made_count(journal); i++)
-		group_empty(server, neap_journal_made_get(journal, i));
+	neap_hand_stay_look(server);
+	for (i = 0; i < neap_journal_made_count(journal); i++) {
+		const struct neap_journal_made *made = neap_journal_made_get(journal, i);
+
+		is_tried[i] = made->stays;
+		if (!made->stays)
+			group_empty(server, made);
+	}
 	for (i = deepest_find(journal, is_tried); i >= 0;
 	     i = deepest_find(journal, is_tried)) {
 		const char *group = neap_journal_made_get(journal, i)->group;

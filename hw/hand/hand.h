@@ -45,13 +45,16 @@ enum neap_hand_op {
 	NEAP_HAND_MOVE, /* group, fd of the peer's connection: the process at its other end (SO_PEERCRED) */
 	NEAP_HAND_FREEZE, /* makes the freeze file */
 	NEAP_HAND_RESUME, /* removes it */
-	NEAP_HAND_GIVE_BACK, /* all values back, in order; explicit, so it works while frozen */
+	NEAP_HAND_GIVE_BACK, /* all values back, in order, but those of pods that run; explicit, so it
+				works while frozen */
 	NEAP_HAND_LIST,  /* answers one ENTRY per journal entry, then itself; EBUSY when
 			    another one came in the same packet */
 	NEAP_HAND_ENTRY, /* answer only */
 	NEAP_HAND_TRIGGER, /* group ("" for the node), value as neap_hand_trigger_format gives it;
 			      the answer brings a descriptor */
 	NEAP_HAND_KUBELET, /* value: neap_kubelet_file_name; the answer brings a descriptor for reading */
+	NEAP_HAND_MAKE_POD, /* group, as MAKE: of a pod, whose processes are never moved out of it. While
+			       one is inside, giving back leaves it with its limits, see stay.c */
 	NEAP_HAND_OP_COUNT
 };
 
@@ -76,7 +79,9 @@ struct neap_hand_answer {
 	int errnum; /* 0 done; EPERM refused by the hand itself, text says why; else the kernel's */
 	int pid; /* MOVE: the process moved */
 	const char *group;
-	const char *old_value; /* SET: text before; ENTRY: the value found at first */
+	const char *
+		old_value; /* SET: text before; ENTRY: the value found at first; GIVE_BACK: how
+				  many values stay with pods that run */
 	const char *
 		new_value; /* SET, RESTORE: text read back; ENTRY: text now; TRIGGER: as it is
 				  in force */
@@ -133,7 +138,8 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 		   struct neap_error *err);
 
 /* Without a daemon, as root: gives back what the journal in run_dir holds. If an orphaned hand is at
- * work it is told to do so and waited for. Returns how many values were given back. */
+ * work it is told to do so and waited for. Returns how many values were given back. Groups of pods that
+ * run stay with their limits, which a line of the log tells; that is no error. */
 int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err);
 /* Without a daemon, as root: where no hand is at work, one is started that has no daemon either, so that
  * what the journal holds is given back after release_after_usec unless a successor comes. Does not

@@ -112,8 +112,8 @@ void neap_hand_group_remove(struct neap_hand_server *server,
 void neap_hand_group_move(struct neap_hand_server *server,
 			  const struct neap_hand_request *request,
 			  struct neap_hand_answer *answer);
-/* Processes out of the groups that neap made, then the groups away, deepest first. How many groups
- * stay; each is logged. */
+/* Processes out of the groups that neap made, then the groups away, deepest first, but those of pods that
+ * run and what is above them. How many others stay; each is logged. */
 int neap_hand_groups_undo(struct neap_hand_server *server);
 
 /* Removes groups of neap's own that are not in all hierarchies: no look of the loop would find them. */
@@ -144,9 +144,17 @@ void neap_hand_out_flush(struct neap_hand_server *server);
 /* Throws the first packet away. */
 void neap_hand_out_drop(struct neap_hand_server *server);
 
-/* giveback.c: all values, in an order the kernel takes. How many went back; *ret_left stay and are
- * logged by name. Vanished groups count as neither. */
+/* giveback.c: all values but those that stay, in an order the kernel takes. How many
+ * went back; *ret_left could not and are logged by name. Vanished groups count as neither. */
 int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
+
+/* stay.c */
+/* Notes in the journal, in memory, which groups and values stay: those of pods that run. */
+void neap_hand_stay_look(struct neap_hand_server *server);
+/* How many values are to be given back still. */
+int neap_hand_stay_left(const struct neap_hand_server *server);
+/* Logs how many groups of pods stay and what ends them, where some do. How many values stay. */
+int neap_hand_stay_tell(struct neap_hand_server *server);
 
 /* inherit.c: entries for groups that were made narrow, as their parent was. */
 void neap_hand_inherited_note(struct neap_hand_server *server);

@@ -555,6 +555,21 @@ void neap_journal_made_drop(struct neap_journal *journal, int index)
 	neap_journal_made_remove(journal, index);
 }
 
+bool neap_journal_made_is_pod(const struct neap_journal_made *made)
+{
+	return made->origin && strcmp(made->origin, NEAP_JOURNAL_ORIGIN_POD) == 0;
+}
+
+void neap_journal_stay(struct neap_journal *journal, int index, bool stays)
+{
+	journal->entries[index].stays = stays;
+}
+
+void neap_journal_made_stay(struct neap_journal *journal, int index, bool stays)
+{
+	journal->made[index].stays = stays;
+}
+
 int neap_journal_count(const struct neap_journal *journal)
 {
 	return journal->count;

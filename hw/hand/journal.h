@@ -18,6 +18,9 @@
 #define NEAP_JOURNAL_ENTRIES_MAX 16384
 #define NEAP_JOURNAL_MADE_MAX    8192
 #define NEAP_JOURNAL_ORIGIN_MAX  8192 /* bytes of one /proc/PID/cgroup with its NUL */
+/* An origin that is none: the group is of a pod, whose processes stay in it. An older hand finds no
+ * group in it, as in that of a process whose group is gone. */
+#define NEAP_JOURNAL_ORIGIN_POD "pod"
 
 struct neap_journal_entry {
 	char *group;
@@ -26,6 +29,7 @@ struct neap_journal_entry {
 	enum neap_key key;
 	/* Nobody asked for this key: the kernel changes it as a side effect of another one. */
 	bool is_side_effect;
+	bool stays; /* not given back now, see neap_hand_stay_look; in memory only */
 	uint32_t hash;
 	int next; /* index in the same bucket, -1 ends; the journal's own */
 };
@@ -33,6 +37,7 @@ struct neap_journal_entry {
 struct neap_journal_made {
 	char *group;
 	char *origin; /* /proc/PID/cgroup of the first process moved in, NULL without one */
+	bool stays;   /* as with an entry */
 };
 
 struct neap_journal;
@@ -86,6 +91,11 @@ int neap_journal_made_add(struct neap_journal *journal, const char *group,
 int neap_journal_origin_add(struct neap_journal *journal, int index, const char *origin,
 			    struct neap_error *err);
 void neap_journal_made_drop(struct neap_journal *journal, int index);
+bool neap_journal_made_is_pod(const struct neap_journal_made *made);
+
+/* In memory only, until the next such call. */
+void neap_journal_stay(struct neap_journal *journal, int index, bool stays);
+void neap_journal_made_stay(struct neap_journal *journal, int index, bool stays);
 
 /* Lines in the file, for tests of the compaction. */
 size_t neap_journal_line_count(const struct neap_journal *journal);

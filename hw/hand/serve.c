@@ -149,6 +149,9 @@ static void do_give_back(struct neap_hand_server *server, struct neap_hand_answe
 	int done = neap_hand_values_undo(server, &left);
 
 	neap_log_line(&server->log, NEAP_LOG_INFO, "gave %d values back", done);
+	(void)snprintf(server->old_value, sizeof(server->old_value), "%d",
+		       neap_hand_stay_tell(server));
+	answer->old_value = server->old_value;
 	if (left)
 		neap_hand_refuse(
 			server, answer, EBUSY,
@@ -166,7 +169,8 @@ static void request_do(struct neap_hand_server *server,
 		.group = request->group,
 		.fd = -1,
 	};
-	bool is_writing = request->op <= NEAP_HAND_MOVE;
+	bool is_writing =
+		request->op <= NEAP_HAND_MOVE || request->op == NEAP_HAND_MAKE_POD;
 
 	if (is_writing && server->is_frozen) {
 		neap_hand_refuse(server, &answer, EBUSY, "frozen");
@@ -181,6 +185,7 @@ static void request_do(struct neap_hand_server *server,
 		neap_hand_apply_restore(server, request, &answer);
 		break;
 	case NEAP_HAND_MAKE:
+	case NEAP_HAND_MAKE_POD:
 		neap_hand_group_make(server, request, &answer);
 		break;
 	case NEAP_HAND_REMOVE:
@@ -325,6 +330,7 @@ static int finish(struct neap_hand_server *server, const char *why)
 				     : NEAP_LOG_DEBUG,
 		      "%s: gave %d values back, %d values and %d groups stay", why, done,
 		      left, groups);
+	(void)neap_hand_stay_tell(server);
 	return left || groups ? 1 : 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * The hand as a loop that was taken over could use it: packets through its real socket, over a tree of
  * plain files (v1 or v2). Nothing outside the managed roots is touched, every answer can be read, and
- * giving back leaves everything as it was found. */
+ * giving back leaves everything as it was found: no process runs in these groups, so none of a pod stays. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -239,7 +239,7 @@ static void packet_make(struct fuzz_in *in)
 	request.found = key & 0x80 ? fuzz_line(in) : NULL;
 	/* Only there it counts, see apply.c. */
 	has_found |= request.found && neap_key_get(request.key)->form == NEAP_FORM_CPUSET;
-	has_made |= op == NEAP_HAND_MAKE;
+	has_made |= op == NEAP_HAND_MAKE || op == NEAP_HAND_MAKE_POD;
 	has_removed |= op == NEAP_HAND_REMOVE;
 	if (neap_wire_format_request(&request, packet, sizeof(packet), &len, NULL) < 0)
 		return;
