@@ -361,7 +361,10 @@ static void walk_types(lua_State *L)
 		count++;
 		lua_pushnil(L);
 		while (lua_next(L, -2) != 0) {
-			const char *event = lua_tostring(L, -2);
+			/* What C keeps in there for itself has numbers. */
+			const char *event = lua_type(L, -2) == LUA_TSTRING
+						    ? lua_tostring(L, -2)
+						    : "__name";
 
 			if (strcmp(event, "__index") == 0) {
 				assert_int_equal(lua_type(L, -1), LUA_TTABLE);
