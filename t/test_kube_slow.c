@@ -16,6 +16,7 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
@@ -145,7 +146,8 @@ static void test_forgotten(void **state)
 
 /* --- requests --- */
 
-/* Where the loop is busy each waits for its turn, with its body, and may go before it comes. */
+/* Where the loop is busy each waits for its turn, with its body. A client that goes before it comes looks like
+ * one that has said all: what it asked for is done. */
 static void test_requests_wait(void **state)
 {
 	static const struct kube_step steps[] = {
@@ -167,6 +169,8 @@ static void test_requests_wait(void **state)
 	kube_send(rig, "POST " MAPS, "{'metadata':{'name':'b'}}");
 	(void)close(rig->fd);
 	rig->fd = -1;
+	assert_true(comes_true(kube_ask(rig, "GET " MAPS "/b", NULL) == 200));
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS "/b", NULL), 200);
 	kube_steps(rig, steps, NEAP_ARRAY_LEN(steps));
 }
 

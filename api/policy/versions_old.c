@@ -32,9 +32,10 @@ static int64_t bytes_of(const struct neap_folder *folder)
 {
 	neap_auto_free struct neap_folder_version *files = NULL;
 	int64_t bytes = FOLDER_BYTES;
+	struct neap_error err;
 	size_t count;
 
-	if (neap_folder_versions(folder, &files, &count, NULL) < 0)
+	if (neap_folder_versions(folder, &files, &count, &err) < 0)
 		return bytes;
 	for (size_t i = 0; i < count; i++)
 		bytes += files[i].bytes;
@@ -45,10 +46,11 @@ static void found(void *arg, const struct neap_policy_id *id, bool has_active)
 {
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
 	struct olds *olds = arg;
+	struct neap_error err; /* told by whoever loads it */
 	struct old *old;
 	struct stat st;
 
-	if (has_active || neap_folder_open(olds->dir, id, false, &folder, NULL) < 0 ||
+	if (has_active || neap_folder_open(olds->dir, id, false, &folder, &err) < 0 ||
 	    neap_folder_has(&folder, NEAP_FILE_PARAMS) || fstat(folder.fd, &st) < 0)
 		return;
 	if (olds->count == olds->size) {
