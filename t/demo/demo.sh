@@ -147,21 +147,23 @@ measure()
 	printf '%-14s %9s %9s %9s %9s %8s %9s\n' "$name" "$2" "$3" "$4" "$5" "$1" "${work:--}"
 }
 
-# An ordinary process and the batch work, a thread on every CPU each; what each got of the CPU time of both.
+# An ordinary process and the batch work, a thread on every CPU each; what each got done of the work of both. The
+# ordinary one goes on until the other has measured, so that this has company all the time.
 # NAME, how the batch work is started.
 beside()
 {
 	local name=$1 burner_by=$2
 
-	"$build/t/demo/burner" --warmup $warmup --seconds "$seconds" >"$tmp/ordinary" 2>>"$tmp/err" &
+	"$build/t/demo/burner" --warmup $warmup >"$tmp/ordinary" 2>>"$tmp/err" &
 	server=$!
 	$burner_by "$build/t/demo/burner" --warmup $warmup --seconds "$seconds" >"$tmp/work" 2>>"$tmp/err" &
 	burner=$!
-	wait "$server"
 	wait "$burner"
-	server='' burner=''
+	burner=''
+	end "$server"
+	server=''
 	# shellcheck disable=SC2046
-	set -- $(cut -f 3 "$tmp/ordinary") $(cut -f 3 "$tmp/work")
+	set -- $(cut -f 2 "$tmp/ordinary") $(cut -f 2 "$tmp/work")
 	[ $# = 2 ] || { cat "$tmp/err" >&2; die "the ordinary process or the batch work did not run ($name)"; }
 	awk -v name="$name" -v a="$1" -v b="$2" \
 		'BEGIN { printf "%-14s %7.1f %% %7.1f %%\n", name, a * 100 / (a + b), b * 100 / (a + b) }'
@@ -193,7 +195,7 @@ for policy in cpu-suppress cpu-share; do
 done
 
 echo
-echo "CPU time of an ordinary process, in no group of neap's, beside the same batch work:"
+echo "Work of an ordinary process, in no group of neap's, beside the same batch work:"
 echo
 printf '%-14s %9s %9s\n' '' ordinary 'BE work'
 cat "$tmp/beside"
