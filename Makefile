@@ -86,7 +86,7 @@ T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 # What depends on the kernel: cgroup v2 and a topology of two sockets.
 T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand hand_life hand_trigger hw_topology) \
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean cpu-pin cpu-pin-kubelet \
-           reserved-cpus chaos-clock chaos-kill chaos-upgrade))
+           reserved-cpus lowest chaos-clock chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
 .PHONY: all run laptop demo demo-programs chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \

@@ -140,12 +140,11 @@ static bool is_chosen(struct corpus *corpus, const unsigned *one_in)
 static void run_functions(struct corpus *corpus)
 {
 	const char *const *names = neap_sandbox_names();
+	size_t count = steps_name_count(names);
 	char code[200];
 
-	for (size_t i = 0; names[i] || steps_more[i - steps_name_count(names)]; i++) {
-		const char *name = i < steps_name_count(names)
-					   ? names[i]
-					   : steps_more[i - steps_name_count(names)];
+	for (size_t i = 0; i < count || steps_more[i - count]; i++) {
+		const char *name = i < count ? names[i] : steps_more[i - count];
 
 		for (size_t j = 0; j < steps_value_count; j++)
 			for (size_t k = 0; k < steps_value_count; k++) {

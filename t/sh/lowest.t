@@ -17,6 +17,8 @@ PIDS=()
 clean() { kill -9 "${PIDS[@]}" 2>/dev/null; wait "${PIDS[@]}" 2>/dev/null; rmdir "$CPU/$SYSTEM" 2>/dev/null; tap_cleanup; }
 trap clean EXIT
 
+# Before Linux 6.2 a move to another group forgets which CPUs a process asked for.
+pin() { taskset -cp "$ONE" "$1"; }
 # begin VARIABLE COMMAND...: a burner on that CPU, stopped until all are there.
 begin()
 {
@@ -25,7 +27,7 @@ begin()
 	taskset -c "$ONE" "$@" -c "kill -STOP \$\$; $BURN" 2>>"$WORK/err" &
 	printf -v "$variable" '%s' $!
 	PIDS+=($!)
-	eventually 20 grep -qs '^State:.*stopped' "/proc/$!/status"
+	eventually 20 grep -qs '^State:.*stopped' "/proc/$!/status" && pin "$!"
 }
 # Microseconds on the CPU.
 used() { awk '{ print int($1 / 1000) }' "/proc/$1/schedstat"; }
@@ -66,6 +68,7 @@ check "an ordinary one starts" begin PLAIN bash
 mkdir "$CPU/$SYSTEM"
 check "one in a group of the system starts" begin OTHER bash
 echo "$OTHER" >"$CPU/$SYSTEM/cgroup.procs"
+pin "$OTHER" >/dev/null
 
 read -r first second <<<"$(share 1000000 "$NICE" "$BE")"
 check "less than nice 19" less "$second" "$first" 1

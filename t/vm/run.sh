@@ -69,7 +69,7 @@ build_root()
 {
 	local applet program files list=()
 	mkdir -p "$ROOT"/{bin,usr/bin,sbin,proc,sys,dev,tmp,run,etc,neap/build} || return 1
-	cp /usr/bin/busybox "$ROOT/bin/busybox" && cp /bin/bash "$ROOT/bin/bash" || return 1
+	cp /usr/bin/busybox "$ROOT/bin/busybox" && cp /bin/bash /usr/bin/nice "$ROOT/bin/" || return 1
 	for applet in $APPLETS sh; do ln -s busybox "$ROOT/bin/$applet"; done
 	ln -s ../../bin/env "$ROOT/usr/bin/env"
 	printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' >"$ROOT/etc/passwd"
@@ -80,7 +80,7 @@ build_root()
 	[ ! -d lua/runtime ] || { mkdir "$ROOT/neap/lua" && cp -r lua/runtime "$ROOT/neap/lua/"; }
 	mkdir -p "$ROOT/neap/build/t"
 	cp "$BUILD/t/vm/exit" "$ROOT/neap/exit" && cp "$BUILD/neapd" "$ROOT/neap/build/" || return 1
-	files=("$BUILD/t/vm/exit" "$BUILD/neapd" /bin/bash)
+	files=("$BUILD/t/vm/exit" "$BUILD/neapd" /bin/bash /usr/bin/nice)
 	if command -v curl >/dev/null; then # what needs it skips without
 		cp -L "$(command -v curl)" "$ROOT/usr/bin/curl" || return 1
 		files+=("$ROOT/usr/bin/curl")
