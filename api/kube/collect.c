@@ -361,7 +361,8 @@ int neap_kube_collect_new(struct neap_kube *kube, struct neap_kube_collect **ret
 	if (collect->writes)
 		collect->writes->collect = collect;
 	if (!collect->owned || !collect->gone || !collect->orphans ||
-	    !collect->namespaces || !collect->turn || !collect->retry ||
+	    !collect->namespaces || !collect->turn ||
+	    !neap_task_prepare_later(collect->turn) || !collect->retry ||
 	    !collect->writes) {
 		neap_kube_collect_free(collect);
 		return neap_error_nomem(err);

@@ -44,6 +44,7 @@ struct neap_tasks {
 	int64_t slice_ends; /* of the step at work */
 	int64_t entered;    /* see neap_tasks_enter */
 	bool is_at_work;
+	bool is_short; /* of memory: somebody could not be put off in this turn */
 	struct neap_task *at_work; /* NULL: it was freed */
 	uint64_t count;
 };
@@ -119,6 +120,7 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	tasks->spent = 0;
+	tasks->is_short = false;
 	do {
 		struct peer *peer = TAILQ_FIRST(&tasks->due);
 		struct neap_task *task = peer ? TAILQ_FIRST(&peer->due) : NULL;
@@ -133,7 +135,7 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		}
 		if (run_one(tasks, task, 1))
 			put(task);
-	} while (has_turn(tasks));
+	} while (has_turn(tasks) && !tasks->is_short);
 	arm(tasks);
 }
 
@@ -287,16 +289,23 @@ void neap_task_go(struct neap_task *task)
 		neap_task_wake(task);
 }
 
+bool neap_task_prepare_later(struct neap_task *task)
+{
+	if (!task->later)
+		task->later = event_new(task->tasks->base, -1, 0, is_later, task);
+	return task->later;
+}
+
 void neap_task_wake_later(struct neap_task *task, int64_t usec)
 {
 	const struct timeval after = {.tv_sec = usec / 1000000,
 				      .tv_usec = usec % 1000000};
 
-	if (!task->later)
-		task->later = event_new(task->tasks->base, -1, 0, is_later, task);
-	/* Without memory it comes sooner. */
-	if (!task->later || event_add(task->later, &after) < 0)
-		neap_task_wake(task);
+	if (neap_task_prepare_later(task) && event_add(task->later, &after) == 0)
+		return;
+	/* Without memory it comes sooner, but does not have the rest of this turn for itself. */
+	task->tasks->is_short = true;
+	neap_task_wake(task);
 }
 
 bool neap_task_has_time(const struct neap_task *task)

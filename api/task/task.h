@@ -53,6 +53,8 @@ void neap_task_wake(struct neap_task *task);
 void neap_task_go(struct neap_task *task);
 /* ... or after so long, if it is not woken before. */
 void neap_task_wake_later(struct neap_task *task, int64_t usec);
+/* Takes the memory for that, for whoever waits for memory to come back. False without. */
+bool neap_task_prepare_later(struct neap_task *task);
 /* Within a step: whether the slice may go on. */
 bool neap_task_has_time(const struct neap_task *task);
 

@@ -110,7 +110,7 @@ static void *setup_heard(void)
 static void run(void)
 {
 	for (int i = 0; i < 10; i++) {
-		(void)event_base_loop(rig->rig->base, EVLOOP_NONBLOCK);
+		(void)event_base_loop(rig->rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 		(void)poll(NULL, 0, i > 5 ? 1 : 0);
 	}
 }

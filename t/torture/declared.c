@@ -93,7 +93,7 @@ static void run(struct kube_rig *rig, const bool *is_done)
 	struct pollfd ready = {.fd = neap_store_fd(rig->store.store), .events = POLLIN};
 
 	for (int i = 0, left = 10; i < TRIES && left > 0; i++) {
-		(void)event_base_loop(rig->base, EVLOOP_NONBLOCK);
+		(void)event_base_loop(rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 		(void)poll(&ready, 1, 2);
 		neap_store_hear(rig->store.store);
 		left -= is_done == NULL || *is_done;

@@ -67,7 +67,7 @@ static void *setup(void)
 static void run(int turns)
 {
 	for (int i = 0; i < turns; i++) {
-		(void)event_base_loop(kept.rig->base, EVLOOP_NONBLOCK);
+		(void)event_base_loop(kept.rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 		(void)poll(NULL, 0, i > 5 ? 1 : 0);
 	}
 }
