@@ -20,33 +20,9 @@
 #include "hw/hand/wire.h"
 #include "t/lib/hand_rig.h"
 
-static const char *why;
-
-static int setup(void **state)
-{
-	*state = rig_new(&why);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		rig_free(*state);
-	return 0;
-}
-
-static struct hand_rig *rig_of(void **state)
-{
-	if (!*state) {
-		print_message("SKIP %s\n", why);
-		skip();
-	}
-	return *state;
-}
-
 static void set_and_restore(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	char first[256];
 	struct rig_answer a;
@@ -97,7 +73,7 @@ static void restores_forms(void **state)
 		{NEAP_KEY_CPU_SHARES, "77", "77"},
 		{NEAP_KEY_CPU_IDLE, "1", "1"},
 	};
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "forms");
 	char first[NEAP_ARRAY_LEN(rows)][256];
 	bool done[NEAP_ARRAY_LEN(rows)] = {0};
@@ -171,7 +147,7 @@ static void refusals(void **state)
 		{"shares of a class", "kubepods/besteffort", NEAP_KEY_CPU_SHARES, "300",
 		 ENOENT},
 	};
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	struct neap_hand_request bad = {1, NEAP_HAND_SET, "x", (enum neap_key)200, "1",
 					-1};
 	struct rig_answer a;
@@ -216,7 +192,7 @@ static void refusals(void **state)
 /* Bytes past the client's checks, as a loop that was taken over could send them. */
 static void raw_messages(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	struct neap_hand_request request = {
 		9, NEAP_HAND_SET, rig_path(rig, "a"), NEAP_KEY_CPU_IDLE, "0", -1};
 	unsigned char msg[NEAP_WIRE_MAX];
@@ -249,7 +225,7 @@ static void freeze(void **state)
 		    {NEAP_HAND_MAKE, NULL},
 		    {NEAP_HAND_REMOVE, NULL},
 		    {NEAP_HAND_MOVE, NULL}};
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct rig_answer a;
 	size_t i;
@@ -305,7 +281,7 @@ static int child_connect(const struct hand_rig *rig, int *ret_pid)
 
 static void moves(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	char group[NEAP_PATH_MAX];
 	struct rig_answer a;
 	int pair[2];
@@ -356,7 +332,7 @@ static void moves(void **state)
 /* At the hand's end a process goes back to where it was found, and what neap made goes. */
 static void moves_back(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *home = rig_path(rig, "home");
 	const char *group = rig_path(rig, "own/w");
 	int pid, fd;
@@ -377,7 +353,7 @@ static void moves_back(void **state)
 
 static void groups_vanish(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "v");
 	struct rig_answer a;
 
@@ -420,7 +396,7 @@ static void groups_vanish(void **state)
 /* Leaving idle resets the shares, in the kernel; they must be as before all the same. */
 static void idle_keeps_shares(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "i");
 
 	rig_make(rig, group);
@@ -445,7 +421,7 @@ static void idle_keeps_shares(void **state)
 /* v1: a group that is in one hierarchy only keeps what was set there, whatever is asked of others. */
 static void half_a_group(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const struct neap_cgroup_mount *cpuset = &rig->cgroup.mount[NEAP_CTL_CPUSET];
 	const char *group = rig_path(rig, "half");
 	char path[1024];
@@ -472,7 +448,7 @@ static void half_a_group(void **state)
 /* The client never waits: a hand that is stopped costs the queue's end, then an error. */
 static void queue_is_bounded(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	struct neap_hand_request request = {1, NEAP_HAND_LIST, NULL, 0, NULL, -1};
 	struct neap_error err = {0};
 	int added = 0;
@@ -493,17 +469,27 @@ static void queue_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(set_and_restore, setup, teardown),
-		cmocka_unit_test_setup_teardown(restores_forms, setup, teardown),
-		cmocka_unit_test_setup_teardown(refusals, setup, teardown),
-		cmocka_unit_test_setup_teardown(raw_messages, setup, teardown),
-		cmocka_unit_test_setup_teardown(freeze, setup, teardown),
-		cmocka_unit_test_setup_teardown(moves, setup, teardown),
-		cmocka_unit_test_setup_teardown(moves_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(groups_vanish, setup, teardown),
-		cmocka_unit_test_setup_teardown(idle_keeps_shares, setup, teardown),
-		cmocka_unit_test_setup_teardown(half_a_group, setup, teardown),
-		cmocka_unit_test_setup_teardown(queue_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(set_and_restore, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(restores_forms, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(refusals, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(raw_messages, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(freeze, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(moves, hand_rig_setup, hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(moves_back, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(groups_vanish, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(idle_keeps_shares, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(half_a_group, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(queue_is_bounded, hand_rig_setup,
+						hand_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

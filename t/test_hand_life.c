@@ -20,30 +20,6 @@
 
 #include "t/lib/hand_rig.h"
 
-static const char *why;
-
-static int setup(void **state)
-{
-	*state = rig_new(&why);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		rig_free(*state);
-	return 0;
-}
-
-static struct hand_rig *rig_of(void **state)
-{
-	if (!*state) {
-		print_message("SKIP %s\n", why);
-		skip();
-	}
-	return *state;
-}
-
 /* A daemon of its own process: starts a hand, sets shares of base/a to 300, makes own/w, puts a
  * child of its own there by hand, then waits to be killed. */
 struct daemon {
@@ -99,7 +75,7 @@ static void kill_wait(int pid)
 
 static void starts_clean(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	char path[300], text[64] = "";
 	struct dirent *entry;
 	struct stat st;
@@ -140,7 +116,7 @@ static void starts_clean(void **state)
 
 static void run_dir_must_be_safe(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	struct neap_error err = {0};
 
 	assert_int_equal(mkdir(rig->config.run_dir, 0755), 0);
@@ -158,7 +134,7 @@ static void run_dir_must_be_safe(void **state)
 
 static void killed_daemon_releases(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	char group[NEAP_PATH_MAX], first[256];
 	struct daemon daemon;
 	int child;
@@ -187,7 +163,7 @@ static void killed_daemon_releases(void **state)
 
 static void freeze_holds_the_release(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	char path[300];
 	struct daemon daemon;
@@ -210,7 +186,7 @@ static void freeze_holds_the_release(void **state)
 
 static void successor_takes_over(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct neap_error err = {0};
 	struct daemon daemon;
@@ -252,7 +228,7 @@ static void successor_takes_over(void **state)
 /* What a daemon asked for at last is done, also when it left an answer unread. */
 static void last_request(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct neap_hand_request request = {
 		1, NEAP_HAND_SET, group, NEAP_KEY_CPU_SHARES, "300", -1};
@@ -284,7 +260,7 @@ static void last_request(void **state)
 
 static void both_killed(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct daemon daemon;
 	struct rig_answer a;
@@ -319,7 +295,7 @@ static void both_killed(void **state)
 /* Killed while a group was removed: it is left in some hierarchies, where no look would find it. */
 static void half_removed(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "own/w");
 	char path[NEAP_PATH_MAX * 2];
 	struct daemon daemon;
@@ -348,7 +324,7 @@ static void half_removed(void **state)
 
 static void release_of_an_orphan(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct daemon daemon;
 
@@ -363,7 +339,7 @@ static void release_of_an_orphan(void **state)
 
 static void terminated_gives_back(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *group = rig_path(rig, "a");
 	struct neap_hand_answer answer;
 	int rc = 0, i;
@@ -397,7 +373,7 @@ static void order_of_cpusets(void **state)
 		{"child only", "0-1", "0-1", "0-1", "1", false},
 		{"moved over", "0-1", "0", "0-1", "1", false},
 	};
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	const char *parent = rig_path(rig, "p");
 	const char *child = rig_path(rig, "p/c");
 	size_t i;
@@ -439,7 +415,7 @@ static void order_of_cpusets(void **state)
 /* What the kernel refuses to take back stays known, and is tried again by the next one. */
 static void what_cannot_go_back_stays(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	char parent[NEAP_PATH_MAX], child[NEAP_PATH_MAX];
 	struct rig_answer a;
 	bool v2 = false;
@@ -473,7 +449,7 @@ static void what_cannot_go_back_stays(void **state)
 static void born_narrow(void **state)
 {
 	static const char *const born[] = {"p/c", "p/c/d", "own/w/f"};
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	char full[256];
 	bool v2 = false;
 	size_t i;
@@ -509,7 +485,7 @@ static void born_narrow(void **state)
 /* v2 takes no empty set back while a process is inside: all CPUs are given, which is the same. */
 static void a_full_set_gets_all_back(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	struct neap_cpuset got, possible;
 	char group[NEAP_PATH_MAX], text[NEAP_CPUSET_TEXT] = "";
 	struct neap_error err = {0};
@@ -553,23 +529,34 @@ static void a_full_set_gets_all_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(starts_clean, setup, teardown),
-		cmocka_unit_test_setup_teardown(run_dir_must_be_safe, setup, teardown),
-		cmocka_unit_test_setup_teardown(killed_daemon_releases, setup, teardown),
-		cmocka_unit_test_setup_teardown(freeze_holds_the_release, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(successor_takes_over, setup, teardown),
-		cmocka_unit_test_setup_teardown(last_request, setup, teardown),
-		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(half_removed, setup, teardown),
-		cmocka_unit_test_setup_teardown(release_of_an_orphan, setup, teardown),
-		cmocka_unit_test_setup_teardown(terminated_gives_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(order_of_cpusets, setup, teardown),
-		cmocka_unit_test_setup_teardown(born_narrow, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_go_back_stays, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_full_set_gets_all_back, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(starts_clean, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(run_dir_must_be_safe, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(killed_daemon_releases, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(freeze_holds_the_release, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(successor_takes_over, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(last_request, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(both_killed, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(half_removed, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(release_of_an_orphan, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(terminated_gives_back, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(order_of_cpusets, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(born_narrow, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(what_cannot_go_back_stays, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(a_full_set_gets_all_back, hand_rig_setup,
+						hand_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,30 +15,6 @@
 
 #include "t/lib/hand_rig.h"
 
-static const char *why;
-
-static int setup(void **state)
-{
-	*state = rig_new(&why);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		rig_free(*state);
-	return 0;
-}
-
-static struct hand_rig *rig_of(void **state)
-{
-	if (!*state) {
-		print_message("SKIP %s\n", why);
-		skip();
-	}
-	return *state;
-}
-
 /* A process of no other use, in a group. */
 static int sleeper(struct hand_rig *rig, const char *group)
 {
@@ -123,7 +99,7 @@ static void rows_check(struct hand_rig *rig)
 
 static void pods_stay(void **state)
 {
-	struct hand_rig *rig = rig_of(state);
+	struct hand_rig *rig = hand_rig_of(state);
 	int pod, run;
 	struct rig_answer a;
 
@@ -176,7 +152,8 @@ static void pods_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(pods_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(pods_stay, hand_rig_setup,
+						hand_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,32 +20,15 @@
 
 #define WINDOW "cpu some 50000 500000"
 
-static const char *why;
-
-static int setup(void **state)
-{
-	*state = rig_new(&why);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		rig_free(*state);
-	return 0;
-}
-
 static struct hand_rig *rig_of(void **state)
 {
-	if (!*state) {
-		print_message("SKIP %s\n", why);
-		skip();
-	}
+	struct hand_rig *rig = hand_rig_of(state);
+
 	if (access("/proc/pressure/cpu", F_OK) < 0) {
 		print_message("SKIP no /proc/pressure/cpu on this kernel\n");
 		skip();
 	}
-	return *state;
+	return rig;
 }
 
 static struct rig_answer trigger(struct hand_rig *rig, const char *group,
@@ -223,10 +206,14 @@ static void unfetched(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(tells_of_a_stall, setup, teardown),
-		cmocka_unit_test_setup_teardown(of_the_node, setup, teardown),
-		cmocka_unit_test_setup_teardown(refusals, setup, teardown),
-		cmocka_unit_test_setup_teardown(unfetched, setup, teardown),
+		cmocka_unit_test_setup_teardown(tells_of_a_stall, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(of_the_node, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(refusals, hand_rig_setup,
+						hand_rig_teardown),
+		cmocka_unit_test_setup_teardown(unfetched, hand_rig_setup,
+						hand_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,8 @@ struct neap_look_source {
 	void *arg;
 	/* As it is now; false, with the reason, borrowed: not now, or there is none here. */
 	bool (*view)(void *arg, struct neap_look_view *ret, const char **ret_why_not);
-	/* Of a view that there is: by whose settings the pod is placed, instead of its decide. */
+	/* The settings by which the pod is placed: those of its schedulerName. Borrowed. They replace the view's own
+	 * decide; asked only after view() has succeeded. */
 	struct neap_decide *(*decide)(void *arg, const struct neap_pod *pod);
 };
 

@@ -17,7 +17,8 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 		     struct neap_live *live, const bool *is_open,
 		     const struct neap_turns *turns, struct neap_metrics **ret,
 		     struct neap_error *err);
-/* What is stored is told from now on, with its limits. Borrowed for as long as there is a server; NULL: nothing. */
+/* Adds counts and limits of the store to the metrics. Borrows the store, which must outlive the server; NULL
+ * takes them out again. */
 void neap_metrics_set_store(struct neap_metrics *metrics, const struct neap_store *store);
 void neap_metrics_free(struct neap_metrics *metrics);
 

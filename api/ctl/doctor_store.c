@@ -26,7 +26,7 @@
 /* Where SQLite's locks lie. */
 #define LOCK_FIRST INT64_C(0x40000000)
 #define LOCK_BYTES 512
-/* Of what is read at once. */
+/* Bytes that one read takes. */
 #define PIECE ((size_t)1 << 20)
 
 struct looked {

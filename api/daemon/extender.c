@@ -11,7 +11,7 @@
 #include "api/extender/extender.h"
 #include "engine/base/mem.h"
 
-/* Of a few schedulers; the descriptors are the API's. */
+/* The extender serves a few schedulers only, so that descriptors are left for the API. */
 #define CONNECTIONS_MAX 64
 
 struct neap_daemon_extender {

@@ -36,7 +36,7 @@ struct neap_tokens;
 /* Connections above NEAP_HTTP_KNOWN_MAX: half of them for admins, all for root and the daemon's user over the
  * unix socket. */
 #define NEAP_HTTP_RESERVE 128
-/* Of one user that is no admin, unless configured: connections, watches, requests being answered. */
+/* Defaults for each user below admin: how many connections, watches and open requests it may have. */
 #define NEAP_HTTP_USER_CONNECTIONS 1024
 #define NEAP_HTTP_USER_WATCHES     896
 #define NEAP_HTTP_USER_REQUESTS    256
@@ -45,8 +45,8 @@ struct neap_tokens;
 #define NEAP_HTTP_REQUEST_MAX       (2 * 1024 * 1024)
 #define NEAP_HTTP_REQUEST_LARGE_MAX (6 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX    (32 * 1024 * 1024)
-/* Of these, of one user that is no admin; and what admins, and root over the unix socket, have above all of them, as
- * with connections. */
+/* Share of these bytes for each user below admin. The reserve above all shares serves admins (one half) and root
+ * over the unix socket (all of it), as the one of connections does. */
 #define NEAP_HTTP_UNFINISHED_USER_MAX (12 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_RESERVE  (16 * 1024 * 1024)
 /* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
@@ -127,7 +127,7 @@ struct neap_http_tree {
 	json_t *(*refusal)(int status, const struct neap_error *err);
 };
 
-/* Who takes up room, those first that go first. */
+/* Classes of clients, in the order in which they lose their places. */
 enum neap_http_rank {
 	NEAP_HTTP_RANK_STRANGER,
 	NEAP_HTTP_RANK_USER, /* a role below admin */
@@ -136,7 +136,7 @@ enum neap_http_rank {
 	NEAP_HTTP_RANK_COUNT
 };
 
-/* What is shared out. */
+/* Resources of which each user has a share. */
 enum neap_http_thing {
 	NEAP_HTTP_CONNECTIONS,
 	NEAP_HTTP_WATCHES,  /* streams of the tree */

@@ -79,7 +79,7 @@ void neap_collect_pass(struct neap_kube_collect *collect, size_t *left);
 void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left);
 /* Whether more may be asked for at present. */
 bool neap_collect_may_write(const struct neap_kube_collect *collect);
-/* Of a write that is asked for now, as told and arg. */
+/* Callback and argument for the next write: neap_collect_write counts it, neap_collect_told takes its answer. */
 neap_kube_told neap_collect_told;
 struct collect_writes *neap_collect_write(struct neap_kube_collect *collect);
 

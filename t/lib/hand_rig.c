@@ -324,3 +324,29 @@ int rig_wait(int pid)
 	}
 	return -1;
 }
+
+/* --- fixture --- */
+
+static const char *why_none;
+
+int hand_rig_setup(void **state)
+{
+	*state = rig_new(&why_none);
+	return 0;
+}
+
+int hand_rig_teardown(void **state)
+{
+	if (*state)
+		rig_free(*state);
+	return 0;
+}
+
+struct hand_rig *hand_rig_of(void **state)
+{
+	if (!*state) {
+		print_message("SKIP %s\n", why_none);
+		skip();
+	}
+	return *state;
+}

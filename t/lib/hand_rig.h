@@ -29,6 +29,11 @@ struct rig_answer {
 struct hand_rig *rig_new(const char **ret_why);
 /* Ends every child, removes every group and file. */
 void rig_free(struct hand_rig *rig);
+/* As a fixture of cmocka: the state is a rig, or NULL where the machine has none. hand_rig_of skips the test then,
+ * with the reason. */
+int hand_rig_setup(void **state);
+int hand_rig_teardown(void **state);
+struct hand_rig *hand_rig_of(void **state);
 
 /* Fails the test when the hand does not start or not answer. */
 void rig_start(struct hand_rig *rig);
