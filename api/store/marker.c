@@ -72,7 +72,9 @@ static int put(int folder, const char *fresh, const char *name, const char *text
 	if (fd < 0 || fstat(folder, &st) < 0)
 		return neap_error_sys(err, "make %s", fresh);
 	errno = ENOSPC; /* of a short write */
-	if ((geteuid() == 0 && fchown(fd, st.st_uid, st.st_gid) < 0) ||
+	/* Root sets it for the loop's user; a loop that is root itself may not call fchown, and need not. */
+	if ((st.st_uid != geteuid() && geteuid() == 0 &&
+	     fchown(fd, st.st_uid, st.st_gid) < 0) ||
 	    write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0 ||
 	    renameat(folder, fresh, folder, name) < 0) {
 		(void)neap_error_sys(err, "write %s", name);

@@ -164,4 +164,12 @@ check "and one of a folder of before there was a marker" lost missing
 mv "$WORK/kept" "$WORK/data/neap.db"
 check "put back, it starts" start
 check "and has everything" is "$(text_of a) $(text_of b)" "one two"
+# The filter of system calls is the same for a loop that is root.
+mkdir "$WORK/root"
+"$BUILD/neapd" --roles api --share-dir . --run-dir "$WORK/root/run" --data-dir "$WORK/root/data" --listen off \
+	--unix-socket "$WORK/root/sock" --group "$GROUP-root" --kubepods off --user root >/dev/null 2>"$WORK/root.log" &
+pid=$!
+check "a loop that is root names its store, too" eventually 5 test -s "$WORK/root/data/store"
+kill "$pid"
+wait "$pid"
 tap_end
