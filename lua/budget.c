@@ -55,7 +55,6 @@
 	INT64_C(20000) /* the tick that is moved onto the deadline comes no sooner */
 #define TICK_FAR_NSEC INT64_C(20000000) /* and no later, so that the timer ends soon */
 #define IDLE_TICKS    4
-#define WALL_BUDGETS  20
 #define HOOK_COUNT    100 /* instructions between two looks at the clock without a timer */
 #define CHECKS_A_LOOK                                                                    \
 	16 /* calls of neap_budget_is_spent between two looks without a timer */
@@ -93,8 +92,9 @@ static _Thread_local struct budget budget;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
-static bool is_set_up;       /* written once, under `once` */
-static int64_t slowness = 1; /* so is this */
+static bool is_set_up;                /* written once, under `once` */
+static int64_t slowness = 1;          /* so is this */
+static int walls = NEAP_BUDGET_WALLS; /* and this */
 /* Written before any script runs. */
 static struct neap_budget_watchdog watchdog;
 
@@ -157,7 +157,7 @@ static void look(struct budget *b, int64_t cpu, int64_t wall)
 		return;
 	if (cpu - b->start_cpu >= b->budget)
 		b->spent = NEAP_SPENT_CPU;
-	else if ((wall - b->start_wall) / WALL_BUDGETS >= b->budget)
+	else if ((wall - b->start_wall) / walls >= b->budget)
 		b->spent = NEAP_SPENT_WALL;
 }
 
@@ -291,6 +291,11 @@ static void set_up(void)
 	is_set_up = pthread_key_create(&thread_key, end_thread) == 0 &&
 		    pthread_atfork(NULL, NULL, forget_timer) == 0 &&
 		    sigaction(NEAP_BUDGET_SIGNAL, &sa, NULL) == 0;
+}
+
+void neap_budget_set_walls(int budgets)
+{
+	walls = budgets;
 }
 
 int64_t neap_budget_scale(int64_t budget_usec)

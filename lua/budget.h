@@ -15,10 +15,13 @@
 /* The signal of the timer. It must not be blocked on a thread that runs scripts. */
 #define NEAP_BUDGET_SIGNAL (SIGRTMIN + 5)
 
+/* A call that has lasted so many budgets of wall time is stopped, too, whatever CPU time it had. */
+#define NEAP_BUDGET_WALLS 20
+
 enum neap_spent {
 	NEAP_SPENT_NOT,
 	NEAP_SPENT_CPU,
-	NEAP_SPENT_WALL, /* 20 budgets of wall time: the machine starves us */
+	NEAP_SPENT_WALL, /* NEAP_BUDGET_WALLS of wall time: the machine starves us */
 };
 
 /* How a finished call went. */
@@ -59,6 +62,9 @@ struct neap_budget_watchdog {
 	int budgets;
 };
 void neap_budget_set_watchdog(const struct neap_budget_watchdog *to);
+/* How many budgets of wall time a call may last, for every thread; before any script runs. For tests: who wants
+ * to see a script stopped by its budget gives it more than NEAP_BUDGET_WALLS where the machine is busy. */
+void neap_budget_set_walls(int budgets);
 /* Whether the timer of this thread ticks. For tests. */
 bool neap_budget_is_ticking(void);
 

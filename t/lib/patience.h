@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How tests wait: for what must come, again and again, as long as the busiest machine may need. Only a test that
- * fails waits so long. */
+ * fails waits so long. patience.c: and scripts are stopped by their CPU budgets alone, not because the machine has no
+ * time for them, but for the test of just that. */
 #ifndef NEAP_T_LIB_PATIENCE_H
 #define NEAP_T_LIB_PATIENCE_H
 
@@ -19,8 +20,5 @@
 			(void)usleep(10000);                                             \
 		patience_left >= 0;                                                      \
 	})
-
-/* Whether a script was stopped: by its budget, or by the wall where the machine had no time for it. */
-#define was_stopped(code) ((code) == NEAP_EBUDGET || (code) == NEAP_EUNAVAILABLE)
 
 #endif

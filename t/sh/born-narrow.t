@@ -55,8 +55,9 @@ late_drop()
 {
 	local pid h
 	while read -r pid; do kill -9 "$pid"; done <"$CPU/$KUBE/$LATE/cgroup.procs"
-	sleep 0.1
-	for h in $CONTROLLERS; do rmdir "$h/$KUBE/$LATE" "$h/$KUBE/besteffort/podlate"; done
+	for h in $CONTROLLERS; do # once the kernel has let the processes go
+		eventually 5 rmdir "$h/$KUBE/$LATE" && rmdir "$h/$KUBE/besteffort/podlate"
+	done
 }
 # job_start NAME
 job_start()

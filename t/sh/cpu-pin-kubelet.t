@@ -52,8 +52,7 @@ has_quota() { if [ -n "$V2" ]; then has "$(cat "$CPU/$KUBE/$1/cpu.max")" "$2 "; 
 drop_kube()
 {
 	local pid h
-	for pid in ${PIDS:-}; do kill -9 "$pid" 2>/dev/null; done
-	sleep 0.1
+	for pid in ${PIDS:-}; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
 	for h in $CONTROLLERS; do
 		[ -d "$h/$KUBE" ] && find "$h/$KUBE" -depth -type d -exec rmdir {} \;
 	done

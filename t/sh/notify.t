@@ -58,10 +58,11 @@ check "it tells that it is up" hears "READY=1|STATUS=acting; qos/mine@"
 check "once" is "$(count READY=1)" 1
 check "the first look is done by then" has "$(neapctl status)" "ticks"
 check "the groups are made by then" test -d "$(hierarchy cpu)/$GROUP-besteffort"
-sleep 1
-beats=$(count WATCHDOG=1)
-check "the watchdog hears twice in its time (5 in a second, some late: $beats)" \
-	test "$beats" -ge 2 -a "$beats" -le 12
+# One beat each half of its time: as many as have room between the first and the last, on a busy machine fewer.
+beats() { [ "$(count WATCHDOG=1)" -ge "$1" ]; }
+check "the watchdog hears again and again" eventually 5 beats 5
+check "twice in its time" awk '/WATCHDOG=1/ { last = $1; first = n++ ? first : $1 }
+	END { print n, "beats in", last - first, "s"; exit n > (last - first) / 0.2 + 2 }' "$HEARD"
 check "a state that stays is not told again" is "$(count STATUS=)" 1
 neapctl freeze >/dev/null
 check "a freeze is told" hears "STATUS=frozen: nothing is written until 'neapctl resume'; qos/mine@"
@@ -78,7 +79,10 @@ check "in this order" order 'RELOADING=1' 'STATUS=.*qos/other@'
 
 # --- a loop that is stuck ---
 kill -STOP "$NEAPD_PID"
-sleep 0.2
+check "what came before is read" perl -MSocket -e '
+	socket(my $s, AF_UNIX, SOCK_DGRAM, 0) or die "$!\n";
+	send($s, "MARK=1", 0, pack_sockaddr_un($ARGV[0])) or die "$!\n"' "$NOTIFY"
+check "to the end" hears MARK=1
 beats=$(count WATCHDOG=1)
 sleep 0.6
 check "of a stopped loop the watchdog hears nothing" is "$(count WATCHDOG=1)" "$beats"
