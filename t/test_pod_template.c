@@ -33,6 +33,15 @@ static void test_templates(void **state)
 		 "\"limits\":{}}}],\"y\":null}}",
 		 true},
 		{"{\"spec\":{\"labelSelector\":{}}}", "{\"spec\":{}}", false},
+		/* An amount by what it is. */
+		{"{\"spec\":{\"c\":[{\"resources\":{\"limits\":{\"cpu\":1,\"m\":\"1024Mi\"}}}]}}",
+		 "{\"spec\":{\"c\":[{\"resources\":{\"limits\":{\"cpu\":\"1000m\",\"m\":"
+		 "\"1Gi\"}}}]}}",
+		 true},
+		{"{\"spec\":{\"c\":[{\"resources\":{\"limits\":{\"cpu\":1}}}]}}",
+		 "{\"spec\":{\"c\":[{\"resources\":{\"limits\":{\"cpu\":2}}}]}}", false},
+		{"{\"spec\":{\"args\":[\"1\"]}}", "{\"spec\":{\"args\":[\"1000m\"]}}",
+		 false},
 		{"{\"spec\":{\"c\":[1,2]}}", "{\"spec\":{\"c\":[2,1]}}", false},
 	};
 

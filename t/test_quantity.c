@@ -110,6 +110,86 @@ static void quantity_rows(void **state)
 	}
 }
 
+/* As a kube-apiserver shows what it was sent, and another text of the same amount; NULL: refused. */
+static const struct {
+	const char *text, *want, *same;
+} canonical[] = {
+	{"0", "0", "0Ki"},
+	{"0.0", "0", "-0"},
+	{"500m", "500m", "0.5"},
+	{"0.5", "500m", ".5"},
+	{"1000m", "1", "1.0"},
+	{"1", "1", "1e0"},
+	{"1500m", "1500m", "1.5"},
+	{"1000", "1k", "1e3"},
+	{"1024", "1024", "1Ki"},
+	{"128974848", "128974848", "123Mi"},
+	{"1000000", "1M", "1000k"},
+	{"1e3", "1e3", "1k"},
+	{"1E3", "1e3", "1000"},
+	{"1e4", "10e3", "10k"},
+	{"12e-1", "1200e-3", "1200m"},
+	{"1E", "1E", "1e18"},
+	{"1024Mi", "1Gi", "1073741824"},
+	{"1.5Gi", "1536Mi", "1610612736"},
+	{"1.5Ki", "1536", "1536"},
+	{"1.1Ki", "1126400m", "1126.4"},
+	{"0.5Ki", "512", "512"},
+	{"1023", "1023", "1023"},
+	{"-1Ki", "-1Ki", "-1024"},
+	{"+2", "2", "2"},
+	{"007", "7", "7"},
+	{"1u", "1m", "1n"},
+	{"1.0005", "1001m", "1.001"},
+	{"-1n", "-1m", "-1u"},
+	{"0.1Ki", "102400m", "102.4"},
+	{"0.00001Ki", "11m", "11m"},
+	{"8Ei", "9223372036854775807", "9Ei"},
+	{"9999999999999999.999Ki", "9223372036854775807", "8Ei"},
+	{"9223372036854775807", "9223372036854775807", "8Ei"},
+	{"9223372036854775808", "9223372036854775808", "9223372036854775808000m"},
+	{"1e21", "1e21", "1000E"},
+	{"1000E", "1e21", "1e21"},
+	{"", NULL, NULL},
+	{"1K", NULL, NULL},
+	{"lots", NULL, NULL},
+	{" 1", NULL, NULL},
+};
+
+static void canonical_rows(void **state)
+{
+	char longest[300];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(canonical); i++) {
+		const char *text = canonical[i].text, *want = canonical[i].want;
+		char buf[NEAP_QUANTITY_SIZE] = "", again[NEAP_QUANTITY_SIZE] = "";
+		int rc = neap_quantity_canonical(text, buf, NULL);
+
+		if ((rc < 0) != !want || (want && strcmp(buf, want) != 0))
+			fail_msg("'%s': '%s'", text, buf);
+		if (!want)
+			continue;
+		if (neap_quantity_canonical(buf, again, NULL) < 0 ||
+		    strcmp(again, buf) != 0)
+			fail_msg("'%s' becomes '%s'", buf, again);
+		if (!neap_quantity_is_same(text, canonical[i].same) ||
+		    neap_quantity_is_same(text, "3141m"))
+			fail_msg("'%s' and '%s'", text, canonical[i].same);
+	}
+	assert_false(neap_quantity_is_same("1", "one"));
+	memset(longest, '9', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	for (size_t len = 0; len < sizeof(longest); len++) {
+		char buf[NEAP_QUANTITY_SIZE];
+
+		assert_int_equal(neap_quantity_canonical(longest + len, buf, NULL),
+				 sizeof(longest) - 1 - len < 256 && longest[len]
+					 ? 0
+					 : -NEAP_EINVAL);
+	}
+}
+
 static const struct {
 	int64_t milli;
 	const char *text;
@@ -385,9 +465,10 @@ static void time_every_day(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantity_rows), cmocka_unit_test(quantity_texts),
-		cmocka_unit_test(duration_rows), cmocka_unit_test(int_rows),
-		cmocka_unit_test(time_rows),     cmocka_unit_test(time_every_day),
+		cmocka_unit_test(quantity_rows),  cmocka_unit_test(canonical_rows),
+		cmocka_unit_test(quantity_texts), cmocka_unit_test(duration_rows),
+		cmocka_unit_test(int_rows),       cmocka_unit_test(time_rows),
+		cmocka_unit_test(time_every_day),
 	};
 	const char *only = getenv("CASE");
 

@@ -93,8 +93,16 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	if (is_strict && unknown.count)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 				      "strict decoding error: %s", unknown.paths);
-	if (is_custom || neap_schema_decode(schema, object, &err) == 0)
+	if (is_custom)
 		return 0;
+	switch (neap_schema_decode(schema, object, &err)) {
+	case 0:
+		return 0;
+	case -NEAP_ENOMEM:
+		return nomem(call);
+	default:
+		break;
+	}
 	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 			      "%s in version \"%s\" cannot be handled as a %s: %s", kind,
 			      version, kind, err.msg); /* which names the field */
@@ -110,7 +118,8 @@ int call_shape_up(struct call *call, json_t *object, const json_t *before)
 	    call_decode(call, kind->kind, call->target.version, kind->schema,
 			kind->is_custom, object) < 0)
 		return -1;
-	if (!neap_kube_view_store(kind->view, object))
+	if (!neap_kube_view_store(kind->view, object) ||
+	    (before && !neap_schema_keep_amounts(stored->schema, object, before)))
 		return nomem(call);
 	if (!neap_schema_default_told(stored->schema, object, &is_over))
 		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,

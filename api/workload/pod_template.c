@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/schema.h"
 
 /* Members whose empty object is as none at all. An empty labelSelector, say, is not. */
 static bool is_void_when_empty(const char *name)
@@ -30,9 +31,31 @@ static bool is_void(const char *name, const json_t *value)
 	       is_void_when_empty(name);
 }
 
+/* Whether members of that name are amounts, or an amount. */
+static bool is_amounts(const char *name)
+{
+	static const char *const names[] = {"limits", "requests", "overhead", "sizeLimit",
+					    "divisor"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* An amount is the same however it is written: what older versions stored was not canonical. */
+static json_t *bare_amount(const json_t *value)
+{
+	char amount[NEAP_QUANTITY_SIZE];
+
+	return neap_schema_amount(value, amount)
+		       ? json_string(amount)
+		       : json_incref((json_t *)(uintptr_t)value);
+}
+
 /* What counts of value, without what is void; a new reference, NULL without memory. Depth is that of a checked
  * object. */
-static json_t *bare(const json_t *value)
+static json_t *bare(const json_t *value, bool has_amounts)
 {
 	json_t *copy, *item;
 	const char *name;
@@ -41,16 +64,19 @@ static json_t *bare(const json_t *value)
 	if (json_is_array(value)) {
 		copy = json_array();
 		json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
-			if (json_array_append_new(copy, bare(item)) < 0)
+			if (json_array_append_new(copy, bare(item, false)) < 0)
 				goto nomem;
 		}
 		return copy;
 	}
 	if (!json_is_object(value))
-		return json_incref((json_t *)(uintptr_t)value);
+		return has_amounts ? bare_amount(value)
+				   : json_incref((json_t *)(uintptr_t)value);
 	copy = json_object();
 	json_object_foreach ((json_t *)(uintptr_t)value, name, item) {
-		json_t *inner = is_void(name, item) ? NULL : bare(item);
+		json_t *inner = is_void(name, item)
+					? NULL
+					: bare(item, has_amounts || is_amounts(name));
 
 		if (!inner && !is_void(name, item))
 			goto nomem;
@@ -69,7 +95,8 @@ nomem:
 
 static json_t *bare_template(const json_t *pod_template)
 {
-	json_t *copy = bare(pod_template), *metadata = json_object_get(copy, "metadata"),
+	json_t *copy = bare(pod_template, false),
+	       *metadata = json_object_get(copy, "metadata"),
 	       *labels = json_object_get(metadata, "labels");
 
 	if (labels && json_object_del(labels, NEAP_HASH_LABEL) == 0 &&

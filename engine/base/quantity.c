@@ -164,6 +164,126 @@ int neap_quantity_parse_units(const char *text, int64_t *ret_units,
 	return parse(text, 0, ret_units, err);
 }
 
+/* --- as a kube-apiserver writes them --- */
+
+/* Milli: what is finer is rounded up. */
+#define FINEST (-3)
+
+struct digits {
+	u128 value;
+	int exponent; /* of 10 */
+};
+
+/* Without zeros at the end; of binary amounts up to the point. */
+static struct digits digits_of(const struct number *n)
+{
+	struct digits d = {n->mantissa << n->shift, n->exponent};
+	u128 most = INT64_MAX;
+
+	for (d.value += n->has_more; d.exponent < FINEST && d.value > 1; d.exponent++)
+		d.value = d.value / 10 + (d.value % 10 != 0);
+	if (d.exponent < FINEST)
+		d.exponent = FINEST;
+	for (; d.value % 10 == 0 && (!n->shift || d.exponent < 0); d.exponent++)
+		d.value /= 10;
+	if (!n->shift)
+		return d;
+	for (int i = d.exponent; i < 0; i++)
+		most *= 10;
+	return d.exponent > 0 || d.value > most ? (struct digits){INT64_MAX, 0} : d;
+}
+
+static void put_digits(u128 value, char *buf, size_t size)
+{
+	static const uint64_t part = UINT64_C(10000000000000000000);
+
+	if (value < part)
+		(void)snprintf(buf, size, "%" PRIu64, (uint64_t)value);
+	else
+		(void)snprintf(buf, size, "%" PRIu64 "%019" PRIu64,
+			       (uint64_t)(value / part), (uint64_t)(value % part));
+}
+
+/* The name of so many times ten and two; NULL when there is none. */
+static const char *find_suffix(int exponent, int shift)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(suffixes); i++)
+		if (suffixes[i].exponent == exponent && suffixes[i].shift == shift)
+			return suffixes[i].text;
+	return NULL;
+}
+
+static void put_decimal(struct digits d, bool has_exponent, char *buf, size_t size)
+{
+	const char *suffix;
+	size_t len;
+
+	for (; d.exponent % 3 != 0; d.exponent--)
+		d.value *= 10;
+	put_digits(d.value, buf, size);
+	len = strlen(buf);
+	suffix = has_exponent && d.exponent ? NULL : find_suffix(d.exponent, 0);
+	if (suffix)
+		(void)snprintf(buf + len, size - len, "%s", suffix);
+	else
+		(void)snprintf(buf + len, size - len, "e%d", d.exponent);
+}
+
+static void put_binary(u128 value, char *buf, size_t size)
+{
+	int shift = 0;
+	size_t len;
+
+	for (; value % 1024 == 0 && shift < 60; shift += 10)
+		value /= 1024;
+	put_digits(value, buf, size);
+	len = strlen(buf);
+	(void)snprintf(buf + len, size - len, "%s", find_suffix(0, shift));
+}
+
+static int write_amount(const char *text, bool is_plain, char buf[NEAP_QUANTITY_SIZE],
+			struct neap_error *err)
+{
+	size_t size = NEAP_QUANTITY_SIZE;
+	struct number n = {0};
+	struct digits d;
+	const char *end = strnlen(text, 256) < 256 ? take_number(text, &n) : NULL;
+	bool has_exponent;
+
+	if (!end || !take_suffix(end, &n))
+		return bad_quantity(err, text);
+	if (!n.mantissa) {
+		(void)snprintf(buf, size, "0");
+		return 0;
+	}
+	d = digits_of(&n);
+	if (n.is_negative) {
+		*buf++ = '-';
+		size--;
+	}
+	has_exponent = (*end == 'e' || *end == 'E') && end[1];
+	if (n.shift && !is_plain && d.exponent == 0 && d.value >= 1024)
+		put_binary(d.value, buf, size);
+	else
+		put_decimal(d, has_exponent && !is_plain, buf, size);
+	return 0;
+}
+
+int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
+			    struct neap_error *err)
+{
+	return write_amount(text, false, buf, err);
+}
+
+bool neap_quantity_is_same(const char *a, const char *b)
+{
+	char left[NEAP_QUANTITY_SIZE], right[NEAP_QUANTITY_SIZE];
+
+	return strcmp(a, b) == 0 ||
+	       (write_amount(a, true, left, NULL) == 0 &&
+		write_amount(b, true, right, NULL) == 0 && strcmp(left, right) == 0);
+}
+
 static uint64_t magnitude(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;

@@ -13,6 +13,15 @@ int neap_quantity_parse_milli(const char *text, int64_t *ret_milli,
 /* Whole units (bytes), rounded up. */
 int neap_quantity_parse_units(const char *text, int64_t *ret_units,
 			      struct neap_error *err);
+/* Bytes of a canonical text, with NUL. */
+#define NEAP_QUANTITY_SIZE 48
+/* As a kube-apiserver writes an amount that it was sent as text: "0.5" is "500m", "1000m" is "1", "1.5Gi" is "1536Mi",
+ * "1000" is "1k". Decimal, binary and exponent stay what they are; what is finer than a thousandth is rounded up, and a
+ * binary amount beyond int64 is the largest int64. NEAP_EINVAL for what is no quantity; any size is one. */
+int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
+			    struct neap_error *err);
+/* Whether two texts are the same amount, however written: "1Ki" and "1024". False when one is none. */
+bool neap_quantity_is_same(const char *a, const char *b);
 /* Shortest exact form: "500m", "2"; buf of at least 32 bytes. Returns buf. */
 char *neap_quantity_format_milli(int64_t milli, char *buf, size_t size);
 /* Shortest exact form with a binary suffix: "128Mi", "1000". */

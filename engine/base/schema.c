@@ -115,6 +115,17 @@ static const struct neap_schema *step_into(const struct neap_schema *schema,
 	return schema->type == NEAP_SCHEMA_ANY ? &neap_schema_any : NULL;
 }
 
+const struct neap_schema *schema_member(const struct neap_schema *schema,
+					const char *name)
+{
+	const struct neap_schema_field *field;
+
+	if (schema->type == NEAP_SCHEMA_MAP)
+		return schema->items != NULL ? schema->items : &neap_schema_any;
+	field = neap_schema_field_find(schema, name);
+	return field != NULL ? field->schema : NULL;
+}
+
 const struct neap_schema *neap_schema_find(const struct neap_schema *schema,
 					   const char *path)
 {

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "engine/base/error.h"
+#include "engine/base/quantity.h"
 
 /* Causes that one check tells at most; the rest is counted. */
 #define NEAP_SCHEMA_CAUSES_MAX 32
@@ -222,9 +223,16 @@ size_t neap_schema_check_bounds(const struct neap_schema_bounds *bounds,
 size_t neap_schema_values(const json_t *object);
 /* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of these, as
  * "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"
- * is told by a kube-apiserver; ours names the path and what is wanted. 0 or -NEAP_EINVAL with field. */
-int neap_schema_decode(const struct neap_schema *schema, const json_t *object,
+ * is told by a kube-apiserver; ours names the path and what is wanted. Quantities become canonical texts, as the type of Go writes
+ * them: 0.5 is "500m". 0; -NEAP_EINVAL with field; -NEAP_ENOMEM. */
+int neap_schema_decode(const struct neap_schema *schema, json_t *object,
 		       struct neap_error *err);
+/* The canonical text of a string or a number that Kubernetes takes for a quantity; false for anything else. */
+bool neap_schema_amount(const json_t *value, char buf[NEAP_QUANTITY_SIZE]);
+/* Quantities of object that are the same amount as at the same place in before get the spelling that they have
+ * there: what is the same compares as such, and changes nothing. False without memory. */
+bool neap_schema_keep_amounts(const struct neap_schema *schema, json_t *object,
+			      const json_t *before);
 
 /* --- schemas that are not built in --- */
 

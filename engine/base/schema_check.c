@@ -321,7 +321,9 @@ static void check_by_type(struct schema_checker *checker,
 			  const struct schema_step *at)
 {
 	if (schema->type == NEAP_SCHEMA_QUANTITY) {
-		if (!schema_is_quantity(value))
+		char amount[NEAP_QUANTITY_SIZE];
+
+		if (!neap_schema_amount(value, amount))
 			schema_tell_value(
 				checker, schema, value, at,
 				"quantities must match the regular expression "

@@ -241,15 +241,21 @@ enum neap_schema_format schema_format_parse(const char *name)
 	return NEAP_FORMAT_NONE;
 }
 
-bool schema_is_quantity(const json_t *value)
+bool neap_schema_amount(const json_t *value, char buf[NEAP_QUANTITY_SIZE])
 {
-	struct neap_error err;
-	int64_t units;
+	const char *text = json_string_value(value);
+	char number[64];
 
-	if (!json_is_string(value))
-		return json_is_number(value);
-	return strlen(json_string_value(value)) == json_string_length(value) &&
-	       neap_quantity_parse_units(json_string_value(value), &units, &err) == 0;
+	if (json_is_integer(value)) {
+		(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
+			       json_integer_value(value));
+		text = number;
+	} else if (json_is_real(value)) {
+		text = schema_show_number(json_real_value(value), number, sizeof(number));
+	} else if (!text || strlen(text) != json_string_length(value)) {
+		return false;
+	}
+	return neap_quantity_canonical(text, buf, NULL) == 0;
 }
 
 bool schema_is_whole(const json_t *value, int64_t *ret)

@@ -22,6 +22,10 @@ struct schema_step {
 	bool is_key; /* name is data, and stands in brackets */
 };
 
+/* What a member is; NULL: nothing is known of it. */
+const struct neap_schema *schema_member(const struct neap_schema *schema,
+					const char *name);
+
 /* Writes "spec.ports[1].name"; cut to what fits. Returns buf. */
 char *schema_path(const struct schema_step *at, char *buf, size_t size);
 
@@ -39,8 +43,6 @@ bool schema_format_fits(enum neap_schema_format format, const char *text, size_t
 const char *schema_format_name(enum neap_schema_format format);
 /* Of the format of an openAPIV3Schema; NONE when it is not one that is checked. */
 enum neap_schema_format schema_format_parse(const char *name);
-/* A string or a number that Kubernetes takes for a quantity. */
-bool schema_is_quantity(const json_t *value);
 /* A number without a fraction that is an int64. */
 bool schema_is_whole(const json_t *value, int64_t *ret);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bringing objects into shape: pruning, defaults, and the types that Go would not decode. */
-#include <inttypes.h>
+ * Bringing objects into shape: pruning and defaults. */
 #include <string.h>
 
 #include "engine/base/json.h"
@@ -25,18 +24,6 @@ static bool is_own_of_embedded(const struct neap_schema *schema, const char *nam
 	return schema->is_embedded &&
 	       (strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0 ||
 		strcmp(name, "metadata") == 0);
-}
-
-/* What a member is; NULL: nothing is known of it. */
-static const struct neap_schema *member_of(const struct neap_schema *schema,
-					   const char *name)
-{
-	const struct neap_schema_field *field;
-
-	if (schema->type == NEAP_SCHEMA_MAP)
-		return schema->items != NULL ? schema->items : &neap_schema_any;
-	field = neap_schema_field_find(schema, name);
-	return field != NULL ? field->schema : NULL;
 }
 
 /* A type that has no members leaves what it finds to the check. */
@@ -80,7 +67,7 @@ static void prune_members(struct pruner *pruner, const struct neap_schema *schem
 		return;
 	json_object_foreach_safe(object, next, name, member)
 	{
-		const struct neap_schema *child = member_of(schema, name);
+		const struct neap_schema *child = schema_member(schema, name);
 		struct schema_step step = {at, name, 0, schema->type == NEAP_SCHEMA_MAP};
 
 		if (child == NULL) {
@@ -221,7 +208,7 @@ static bool fill_members(struct filler *filler, const struct neap_schema *schema
 	if (!fill_fields(filler, schema, object))
 		return false;
 	json_object_foreach (object, name, member) {
-		const struct neap_schema *child = member_of(schema, name);
+		const struct neap_schema *child = schema_member(schema, name);
 
 		if (child == NULL)
 			continue;
@@ -300,192 +287,4 @@ bool neap_schema_default(const struct neap_schema *schema, json_t *object)
 	bool is_over;
 
 	return neap_schema_default_told(schema, object, &is_over);
-}
-
-/* --- types that Go could not decode --- */
-
-static const char *json_name(const json_t *value)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "object", [JSON_ARRAY] = "array",
-		[JSON_STRING] = "string", [JSON_INTEGER] = "number",
-		[JSON_REAL] = "number",   [JSON_TRUE] = "bool",
-		[JSON_FALSE] = "bool",    [JSON_NULL] = "null",
-	};
-
-	return names[json_typeof(value)];
-}
-
-static const char *wanted_name(const struct neap_schema *schema)
-{
-	static const char *const names[] = {
-		[NEAP_SCHEMA_ANY] = "any",
-		[NEAP_SCHEMA_OBJECT] = "object",
-		[NEAP_SCHEMA_MAP] = "map",
-		[NEAP_SCHEMA_LIST] = "array",
-		[NEAP_SCHEMA_STRING] = "string",
-		[NEAP_SCHEMA_INTEGER] = "int64",
-		[NEAP_SCHEMA_NUMBER] = "float64",
-		[NEAP_SCHEMA_BOOLEAN] = "bool",
-		[NEAP_SCHEMA_INT_OR_STRING] = "int32 or string",
-		[NEAP_SCHEMA_QUANTITY] = "quantity",
-	};
-
-	return schema->format == NEAP_FORMAT_INT32 ? "int32" : names[schema->type];
-}
-
-static __attribute__((noinline)) int tell_type(const struct neap_schema *schema,
-					       const json_t *value,
-					       const struct schema_step *at,
-					       struct neap_error *err)
-{
-	char path[SCHEMA_PATH_MAX], number[64] = "";
-	const char *what = json_name(value);
-
-	if (json_is_number(value)) {
-		number[0] = ' ';
-		(void)schema_show(value, number + 1, sizeof(number) - 1);
-	}
-	(void)schema_path(at, path, sizeof(path));
-	return neap_error_field(
-		err, NEAP_EINVAL, path,
-		"json: cannot unmarshal %s%s into field %.100s of type %s", what, number,
-		*path ? path : "(root)", wanted_name(schema));
-}
-
-static const char *format_hint(enum neap_schema_format format)
-{
-	switch (format) {
-	case NEAP_FORMAT_TIME:
-		return "a time such as 2026-01-02T03:04:05Z";
-	case NEAP_FORMAT_MICRO_TIME:
-		return "a time with six decimals such as 2026-01-02T03:04:05.000006Z";
-	case NEAP_FORMAT_DURATION:
-		return "a duration such as 1h30m, 90s, 300ms";
-	case NEAP_FORMAT_BYTES:
-		return "base64";
-	default:
-		return schema_format_name(format);
-	}
-}
-
-static __attribute__((noinline)) int tell_format(const struct neap_schema *schema,
-						 const json_t *value,
-						 const struct schema_step *at,
-						 struct neap_error *err)
-{
-	char path[SCHEMA_PATH_MAX], shown[64];
-
-	(void)schema_path(at, path, sizeof(path));
-	(void)schema_show(value, shown, sizeof(shown));
-	if (schema->type == NEAP_SCHEMA_QUANTITY)
-		return neap_error_field(
-			err, NEAP_EINVAL, path,
-			"%.100s: %s: quantities must match the regular expression "
-			"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-			path, shown);
-	return neap_error_field(err, NEAP_EINVAL, path, "%.100s: %s is not %s", path,
-				shown, format_hint(schema->format));
-}
-
-static int decode(const struct neap_schema *schema, const json_t *value,
-		  const struct schema_step *at, struct neap_error *err);
-
-static int decode_members(const struct neap_schema *schema, const json_t *object,
-			  const struct schema_step *at, struct neap_error *err)
-{
-	const char *name;
-	json_t *member;
-
-	json_object_foreach ((json_t *)object, name, member) {
-		const struct neap_schema *child = member_of(schema, name);
-		struct schema_step step = {at, name, 0, schema->type == NEAP_SCHEMA_MAP};
-		int rc = child != NULL ? decode(child, member, &step, err) : 0;
-
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static int decode_items(const struct neap_schema *schema, const json_t *list,
-			const struct schema_step *at, struct neap_error *err)
-{
-	struct schema_step step = {.up = at};
-	int rc = 0;
-
-	if (schema->items == NULL)
-		return 0;
-	for (; rc == 0 && step.index < json_array_size(list); step.index++)
-		rc = decode(schema->items, json_array_get(list, step.index), &step, err);
-	return rc;
-}
-
-static bool is_int32(int64_t number)
-{
-	return number >= INT32_MIN && number <= INT32_MAX;
-}
-
-/* Whether the JSON type is right; numbers of Go have no fraction, and a width. */
-static bool is_decodable(const struct neap_schema *schema, const json_t *value)
-{
-	switch (schema->type) {
-	case NEAP_SCHEMA_OBJECT:
-	case NEAP_SCHEMA_MAP:
-		return json_is_object(value);
-	case NEAP_SCHEMA_LIST:
-		return json_is_array(value);
-	case NEAP_SCHEMA_STRING:
-		return json_is_string(value);
-	case NEAP_SCHEMA_INTEGER:
-		return json_is_integer(value) && (schema->format != NEAP_FORMAT_INT32 ||
-						  is_int32(json_integer_value(value)));
-	case NEAP_SCHEMA_NUMBER:
-		return json_is_number(value);
-	case NEAP_SCHEMA_BOOLEAN:
-		return json_is_boolean(value);
-	case NEAP_SCHEMA_INT_OR_STRING:
-		return json_is_string(value) ||
-		       (json_is_integer(value) && is_int32(json_integer_value(value)));
-	case NEAP_SCHEMA_QUANTITY:
-		return json_is_string(value) || json_is_number(value);
-	case NEAP_SCHEMA_ANY:
-		break;
-	}
-	return true;
-}
-
-static int decode(const struct neap_schema *schema, const json_t *value,
-		  const struct schema_step *at, struct neap_error *err)
-{
-	/* Go takes a null for every type and leaves the field as it is. */
-	if (json_is_null(value))
-		return 0;
-	if (!is_decodable(schema, value))
-		return tell_type(schema, value, at, err);
-	if (schema->type == NEAP_SCHEMA_QUANTITY) {
-		if (!schema_is_quantity(value))
-			return tell_format(schema, value, at, err);
-		return 0;
-	}
-	if (json_is_string(value)) {
-		if (schema->type == NEAP_SCHEMA_STRING &&
-		    !schema_format_fits(schema->format, json_string_value(value),
-					json_string_length(value)))
-			return tell_format(schema, value, at, err);
-		return 0;
-	}
-	if (json_is_object(value))
-		return decode_members(schema, value, at, err);
-	if (json_is_array(value))
-		return decode_items(schema, value, at, err);
-	return 0;
-}
-
-int neap_schema_decode(const struct neap_schema *schema, const json_t *object,
-		       struct neap_error *err)
-{
-	struct schema_step root = {0};
-
-	return decode(schema, object, &root, err);
 }
