@@ -12,6 +12,9 @@
 #include "lua/convert.h"
 #include "lua/place_priv.h"
 
+/* Nodes of one call: of more there are several, so that none may hold the loop for long. */
+#define NODES_MAX 2048
+
 struct block {
 	struct neap_policy *policy;
 	const struct neap_place *place;
@@ -236,23 +239,30 @@ neap_policy_allow_within(struct neap_policy *policy, const struct neap_place *pl
 			 struct neap_place_call *call, const uint32_t *rows, size_t count,
 			 int64_t *left_usec, uint32_t *ret, struct neap_error *err)
 {
-	struct block block = {.policy = policy,
-			      .place = place,
-			      .call = call,
-			      .rows = rows,
-			      .count = count,
-			      .answers = ret,
-			      .err = err};
-	int64_t started = neap_budget_clock_usec();
-	enum neap_tick_verdict verdict;
+	enum neap_tick_verdict verdict = NEAP_TICK_WISHES;
+	int64_t before_usec = 0; /* of the calls before the last */
 
-	if (*left_usec < neap_budget_scale(policy->kind->call_budget_usec)) {
-		(void)neap_error_set(err, NEAP_EUNAVAILABLE,
-				     "put off: the policies before it used up the CPU "
-				     "time of this decision");
-		return NEAP_TICK_PUT_OFF;
+	for (size_t at = 0; at < count && verdict == NEAP_TICK_WISHES; at += NODES_MAX) {
+		struct block block = {.policy = policy,
+				      .place = place,
+				      .call = call,
+				      .rows = rows + at,
+				      .count = count - at < NODES_MAX ? count - at
+								      : NODES_MAX,
+				      .answers = ret + at,
+				      .err = err};
+		int64_t started = neap_budget_clock_usec();
+
+		if (*left_usec < neap_budget_scale(budget_of(policy, block.count))) {
+			(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+					     "put off: the policies before it used up "
+					     "the CPU time of this decision");
+			return NEAP_TICK_PUT_OFF;
+		}
+		before_usec += at ? neap_vm_last_cpu_usec(policy->vm) : 0;
+		verdict = allow(&block);
+		*left_usec -= neap_budget_clock_usec() - started;
 	}
-	verdict = allow(&block);
-	*left_usec -= neap_budget_clock_usec() - started;
+	neap_vm_charge(policy->vm, before_usec);
 	return verdict;
 }

@@ -41,6 +41,10 @@ enum neap_tick_verdict neap_policy_plan_within(struct neap_policy *policy,
 					       int64_t *left_usec,
 					       struct neap_curve_score *ret,
 					       struct neap_error *err);
+/* Points by the terms of a plan; of as many of the rows, from the first on, as there is time for. Returns how many. */
+size_t neap_place_weigh(const struct neap_curve_score *score,
+			const struct neap_place *place, const uint32_t *rows,
+			size_t count, int64_t *left_usec, int64_t *ret);
 /* allow(ctx, pod, node) for each of the rows. WISHES: ret[i] is 0 where the pod may go, else a reason's index and one;
  * HOLD is not given. SKIPPED: the pod misses what is needed; a node that does may be gone to. */
 enum neap_tick_verdict

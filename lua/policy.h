@@ -25,7 +25,8 @@ struct neap_kind {
 	const char *const *more;      /* fields that may be there, too, NULL at the end */
 	int64_t call_budget_usec;     /* one call */
 	int64_t load_budget_usec;     /* running the chunk */
-	int64_t cycle_budget_usec; /* all calls of one tick, over all policies of the kind */
+	/* All calls of one tick, or for one question about a pod, over all policies of the kind; see lua/purse.h. */
+	int64_t cycle_budget_usec;
 	int64_t upload_budget_usec; /* chunk, examples and replay of one upload together */
 	const char *failsafe; /* what happens without a working policy, for people */
 	bool is_short;        /* runs on the loop */

@@ -30,7 +30,8 @@ struct neap_registry_slot {
 	struct neap_policy_stats stats;
 	/* What it, or the version before it, asked for last; held until it says otherwise. */
 	struct neap_policy_wish *wishes;
-	size_t wish_count;
+	size_t wish_count,
+		wish_files;    /* kernel files that they came to when they were held */
 	size_t planned;        /* kernel files that they came to in the last plan */
 	int64_t plan_usec;     /* CPU time that took */
 	char wishes_label[80]; /* whose wishes they are, for the audit */

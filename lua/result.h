@@ -10,6 +10,9 @@
 #define NEAP_RESULT_ROWS_MAX 2048
 /* Kernel files that these rows come to: a row for besteffort.containers counts for each of them. */
 #define NEAP_RESULT_WRITES_MAX 4096
+/* ... and those of all policies together, but that a list of so few is always held. */
+#define NEAP_RESULT_ALL_WRITES_MAX 6144
+#define NEAP_RESULT_FEW_WRITES     64
 /* Bytes of a text that is kept or shown: why, a reason of a filter or a reservation. */
 #define NEAP_RESULT_TEXT_MAX 1000
 /* Bytes of all texts of one list. */

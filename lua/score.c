@@ -12,6 +12,8 @@
 #include "lua/place_priv.h"
 
 #define WEIGHT_MAX 100
+/* Nodes between two looks at the clock: 6 ms at most. */
+#define WEIGH_PIECE 1024
 
 static int wrong(struct neap_error *err, const char *field, const char *what)
 {
@@ -293,4 +295,22 @@ enum neap_tick_verdict neap_policy_plan_within(struct neap_policy *policy,
 	verdict = call_plan(policy, place, ret, err);
 	*left_usec -= neap_budget_clock_usec() - started;
 	return verdict;
+}
+
+size_t neap_place_weigh(const struct neap_curve_score *score,
+			const struct neap_place *place, const uint32_t *rows,
+			size_t count, int64_t *left_usec, int64_t *ret)
+{
+	size_t done = 0;
+
+	while (done<count && * left_usec> 0) {
+		size_t piece = count - done < WEIGH_PIECE ? count - done : WEIGH_PIECE;
+		int64_t started = neap_budget_clock_usec();
+
+		neap_curve_score(score, place->cluster, place->pod, place->now_usec,
+				 rows + done, piece, ret + done);
+		*left_usec -= neap_budget_clock_usec() - started;
+		done += piece;
+	}
+	return done;
 }

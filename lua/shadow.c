@@ -199,13 +199,15 @@ static void compare_places(struct neap_shadow *shadow, const struct neap_place *
 			  "active", side_json(active, at), "shadow", side_json(own, at)));
 }
 
-static void weigh(const struct neap_curve_score *score, const struct neap_place *place,
-		  const uint32_t *rows, size_t count, int64_t *ret)
+/* Returns how many there was time for. */
+static size_t weigh(const struct neap_curve_score *score, const struct neap_place *place,
+		    const uint32_t *rows, size_t count, int64_t *left_usec, int64_t *ret)
 {
-	neap_curve_score(score, place->cluster, place->pod, place->now_usec, rows, count,
-			 ret);
-	for (size_t i = 0; i < count; i++)
+	size_t done = neap_place_weigh(score, place, rows, count, left_usec, ret);
+
+	for (size_t i = 0; i < done; i++)
 		ret[i] *= score->weight;
+	return done;
 }
 
 void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place,
@@ -215,8 +217,9 @@ void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place
 {
 	neap_auto_free struct neap_curve_score *mine = neap_alloc(sizeof(*mine));
 	neap_auto_free int64_t *points = neap_alloc_array(count + 1, 2 * sizeof(*points));
+	int64_t *own_points = points ? points + count : NULL, always = INT64_MAX;
 	struct side active = {.verdict = verdict, .points = points};
-	struct side own = {.points = points ? points + count : NULL};
+	struct side own = {.points = own_points};
 
 	if (shadow->is_failed || !count)
 		return;
@@ -226,14 +229,17 @@ void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place
 	}
 	own.verdict =
 		neap_policy_plan_within(shadow->policy, place, left_usec, mine, &own.err);
-	if (verdict == NEAP_TICK_WISHES && own.verdict == NEAP_TICK_WISHES) {
-		weigh(score, place, rows, count, points);
-		weigh(mine, place, rows, count, points + count);
-	} else if (verdict == NEAP_TICK_WISHES) {
-		weigh(score, place, rows, 1, points);
-	} else if (own.verdict == NEAP_TICK_WISHES) {
-		weigh(mine, place, rows, 1, points + count);
+	if (verdict != own.verdict) {
+		/* They differ whatever they say; one row is told of. */
+		count = 1;
+		left_usec = &always;
 	}
+	if (verdict == NEAP_TICK_WISHES)
+		count = weigh(score, place, rows, count, left_usec, points);
+	if (own.verdict == NEAP_TICK_WISHES)
+		count = weigh(mine, place, rows, count, left_usec, own_points);
+	if (!count)
+		own.verdict = NEAP_TICK_PUT_OFF;
 	compare_places(shadow, place, &active, &own, rows, count);
 }
 

@@ -17,6 +17,7 @@
 
 #include "api/run/node.h"
 #include "engine/base/mem.h"
+#include "lua/result.h"
 
 #define PODS       100
 #define CONTAINERS 10 /* of each */
@@ -52,7 +53,8 @@ static void plant_file(const struct rig *rig, const char *name, const char *text
 static int setup(void **state)
 {
 	struct rig *rig = neap_alloc(sizeof(*rig));
-	static const char *const files[] = {"cpu.weight", "cpu.max", "cpu.idle"};
+	static const char *const files[] = {"cpu.weight", "cpu.max", "cpu.idle",
+					    "memory.max", "memory.high"};
 	struct neap_error err;
 	char dir[300], file[340];
 
@@ -152,7 +154,7 @@ static const struct row {
 	 0, NULL},
 };
 
-static void run_row(struct rig *rig, const struct row *row)
+static struct neap_node_config config_of(struct rig *rig)
 {
 	struct neap_node_config config = {.tree_count = 2,
 					  .sys_root = "",
@@ -165,6 +167,17 @@ static void run_row(struct rig *rig, const struct row *row)
 					  .log = {.fd = -1, .program = "test"},
 					  .policy_failed = failed,
 					  .arg = rig};
+
+	(void)snprintf(config.trees[0].root, sizeof(config.trees[0].root), "neap");
+	(void)snprintf(config.trees[1].root, sizeof(config.trees[1].root), "kubepods");
+	config.trees[0].driver = config.trees[1].driver = NEAP_DRIVER_CGROUPFS;
+	config.trees[0].is_own = true;
+	return config;
+}
+
+static void run_row(struct rig *rig, const struct row *row)
+{
+	struct neap_node_config config = config_of(rig);
 	struct neap_registry *registry = neap_registry_new();
 	const struct neap_registry_slot *slot;
 	struct neap_policy *policy = NULL;
@@ -172,10 +185,6 @@ static void run_row(struct rig *rig, const struct row *row)
 	struct neap_error err = {0};
 	char text[1200];
 
-	(void)snprintf(config.trees[0].root, sizeof(config.trees[0].root), "neap");
-	(void)snprintf(config.trees[1].root, sizeof(config.trees[1].root), "kubepods");
-	config.trees[0].driver = config.trees[1].driver = NEAP_DRIVER_CGROUPFS;
-	config.trees[0].is_own = true;
 	(void)snprintf(text, sizeof(text),
 		       "return { api = 1, kind = 'qos', name = 'p', tick = function() %s "
 		       "end }",
@@ -212,10 +221,67 @@ static void test_rows(void **state)
 		run_row(*state, &rows[i]);
 }
 
+#define MANY 24
+#define ALL_FILES                                                                        \
+	"local r = {} for _, k in ipairs({ 'cpu.shares', 'cpu.max_milli', "              \
+	"'memory.max_bytes', 'memory.high_bytes' }) do r[#r + 1] = { target = "          \
+	"'besteffort.containers', key = k, value = 200000, why = 'w' } end return r"
+
+static void put(struct neap_registry *registry, int order, const char *body)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+	char text[1200];
+
+	(void)snprintf(text, sizeof(text),
+		       "return { api = 1, kind = 'qos', name = 'p%d', tick = function() "
+		       "%s end }",
+		       order, body);
+	if (neap_policy_load(text, strlen(text), "p.lua", &policy, &err) < 0 ||
+	    neap_registry_put_take(registry, policy, order, 60, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* Each could have what it wants, all of them together cannot: the later ones are put off, and none is at fault. A list of
+ * few files is held beside them. */
+static void test_many(void **state)
+{
+	struct rig *rig = *state;
+	struct neap_node_config config = config_of(rig);
+	struct neap_registry *registry = neap_registry_new();
+	struct neap_node *node = NULL;
+	struct neap_error err = {0};
+	size_t planned = 0;
+
+	for (int i = 0; i < MANY; i++)
+		put(registry, i, ALL_FILES);
+	put(registry, MANY, "return { " WRITE("besteffort", "cpu.shares", "100") " }");
+	assert_int_equal(
+		neap_node_new(&config, &rig->cgroup, NULL, registry, &node, &err), 0);
+	for (int i = 0; i < 3 * TICKS; i++)
+		neap_node_tick(node, 1000000 * (int64_t)(i + 1),
+			       1700000000000000 + 1000000 * (int64_t)i);
+	for (int i = 0; i <= MANY; i++) {
+		const struct neap_registry_slot *slot =
+			neap_registry_get(registry, (size_t)i);
+
+		planned += slot->planned;
+		assert_int_equal(slot->stats.faults, 0);
+		assert_int_equal(slot->wish_files, i == 0      ? 4 * PODS * CONTAINERS
+						   : i == MANY ? 1
+							       : 0);
+		assert_true(i == 0 || i == MANY || slot->stats.put_off > 0);
+	}
+	assert_in_range(planned, PODS * CONTAINERS, NEAP_RESULT_ALL_WRITES_MAX);
+	neap_node_free(node);
+	neap_registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("results of policies", tests, NULL, NULL);

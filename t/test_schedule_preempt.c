@@ -11,6 +11,7 @@
 #include "api/schedule/config.h"
 #include "api/schedule/policies_reserve.h"
 #include "engine/decide/decide.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 #include "t/lib/schedule_rig.h"
 
@@ -319,6 +320,7 @@ static void test_off_by_default(void **state)
 
 static struct neap_registry *registry;
 static struct neap_policies_reserve *policies;
+static struct neap_purse purse;
 
 static void put_policy(const char *name, const char *text)
 {
@@ -352,12 +354,13 @@ static int setup_policies(void **state)
 	registry = neap_registry_new();
 	assert_non_null(registry);
 	policies = neap_policies_reserve_new(&(struct neap_policies_reserve_config){
-		.registry = registry, .log = &log});
+		.registry = registry, .purse = &purse, .log = &log});
 	assert_non_null(policies);
 	config.base = rig->base;
 	config.kube = rig->kube;
 	config.store = rig->store.store;
 	config.matcher = neap_policies_reserve_matcher(policies);
+	config.purse = &purse;
 	assert_int_equal(neap_scheduler_new(&config, &schedule_scheduler, &err), 0);
 	return 0;
 }

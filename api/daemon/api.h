@@ -12,6 +12,7 @@
 struct event_base;
 struct neap_daemon_api;
 struct neap_decide_more;
+struct neap_purse;
 struct neap_reserve_matcher;
 struct neap_kube;
 struct neap_kube_registry;
@@ -27,6 +28,7 @@ struct neap_daemon_api_config {
 	const struct neap_kube_declared_folder *crds; /* for the start alone */
 	const struct neap_decide_more *more; /* policies of the scheduler; NULL: none */
 	const struct neap_reserve_matcher *matcher; /* ... about reservations */
+	struct neap_purse *purse;                   /* the CPU time of both */
 	struct neap_schedule_config *scheduling;    /* counted; NULL: without */
 };
 

@@ -52,6 +52,7 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 		.names = options->schedule_default ? names : own_names,
 		.more = config->more,
 		.matcher = config->matcher,
+		.purse = config->purse,
 		.settings = config->scheduling,
 		.log = config->log,
 	};

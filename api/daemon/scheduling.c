@@ -122,11 +122,13 @@ int neap_daemon_scheduling_policies(struct neap_daemon *daemon,
 {
 	const struct neap_schedule_policies_config placing = {.registry =
 								      daemon->registry,
+							      .purse = &daemon->purse,
 							      .log = &daemon->log,
 							      .failed = failed,
 							      .arg = daemon};
 	const struct neap_policies_reserve_config matching = {.registry =
 								      daemon->registry,
+							      .purse = &daemon->purse,
 							      .log = &daemon->log,
 							      .out_of_service = failed,
 							      .failed = tell_pod,
@@ -138,6 +140,7 @@ int neap_daemon_scheduling_policies(struct neap_daemon *daemon,
 		return neap_error_nomem(err);
 	ret->more = neap_schedule_policies_more(daemon->placing);
 	ret->matcher = neap_policies_reserve_matcher(daemon->matching);
+	ret->purse = &daemon->purse;
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "api/run/node.h"
 #include "api/task/turns.h"
 #include "hw/keeper/keeper.h"
+#include "lua/purse.h"
 
 struct event;
 struct neap_daemon_controllers;
@@ -65,6 +66,7 @@ struct neap_daemon {
 	struct neap_daemon_api *api;                 /* NULL without the role */
 	struct neap_schedule_policies *placing;      /* policies of the scheduler */
 	struct neap_policies_reserve *matching;      /* ... about reservations */
+	struct neap_purse purse;                     /* CPU time of both */
 	struct neap_daemon_controllers *controllers; /* NULL without the role api */
 	struct neap_schedule_config *scheduling;     /* NULL without --scheduler-config */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */

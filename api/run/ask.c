@@ -8,7 +8,7 @@
 #include "engine/machine/target.h"
 #include "lua/result.h"
 
-#define PLAN_CYCLES 10
+#define PLAN_CYCLES 3
 
 /* Kernel files that a list of writes comes to: more than its rows, as one can be for every container of a class. */
 static size_t count_writes(const struct neap_node *node,
@@ -38,19 +38,49 @@ static size_t count_writes(const struct neap_node *node,
 	return sum;
 }
 
-static bool is_too_much(const struct neap_node *node,
-			const struct neap_policy_wish *wishes, size_t count,
-			struct neap_error *err)
+/* Kernel files of what the others wish for. */
+static size_t count_others(const struct neap_node *node,
+			   const struct neap_registry_slot *slot)
 {
-	size_t sum = count_writes(node, wishes, count);
+	size_t sum = 0;
 
-	if (sum <= NEAP_RESULT_WRITES_MAX)
-		return false;
-	(void)neap_error_set(err, NEAP_ETOOLARGE,
-			     "its %zu writes come to %zu kernel files; at most %d are "
-			     "allowed",
-			     count, sum, NEAP_RESULT_WRITES_MAX);
-	return true;
+	for (size_t i = 0; i < neap_registry_count(node->registry); i++) {
+		const struct neap_registry_slot *other =
+			neap_registry_get(node->registry, i);
+
+		if (other != slot && other->wish_count > 0)
+			sum += other->wish_files;
+	}
+	return sum;
+}
+
+/* Whether a list may be held. What is too much by itself is wrong; what is too much beside the lists of others is put off,
+ * so that who has something keeps it. */
+static enum neap_tick_verdict judge(const struct neap_node *node,
+				    const struct neap_registry_slot *slot,
+				    const struct neap_policy_wish *wishes, size_t count,
+				    size_t *ret_files, struct neap_error *err)
+{
+	size_t files = count_writes(node, wishes, count), others;
+
+	if (files > NEAP_RESULT_WRITES_MAX) {
+		(void)neap_error_set(
+			err, NEAP_ETOOLARGE,
+			"its %zu writes come to %zu kernel files; at most %d are "
+			"allowed",
+			count, files, NEAP_RESULT_WRITES_MAX);
+		return NEAP_TICK_WRONG;
+	}
+	*ret_files = files;
+	others = count_others(node, slot);
+	if (files <= NEAP_RESULT_FEW_WRITES ||
+	    files + others <= NEAP_RESULT_ALL_WRITES_MAX)
+		return NEAP_TICK_WISHES;
+	(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+			     "put off: its writes come to %zu kernel files, those of the "
+			     "other policies to %zu; at most %d are allowed together",
+			     files, others, NEAP_RESULT_ALL_WRITES_MAX);
+	return NEAP_TICK_PUT_OFF;
 }
 
 /* The last plan of what it wished for took many times what all policies of a tick together may: most of it is reading and
@@ -79,7 +109,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	struct neap_policy_info info;
 	enum neap_tick_verdict verdict;
 	struct neap_error err = {0};
-	size_t wish_count = 0;
+	size_t wish_count = 0, files = 0;
+	bool is_late;
 
 	if (neap_policy_kind(slot->policy)->is_place)
 		return true; /* the scheduler asks it */
@@ -91,21 +122,24 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 			? NEAP_TICK_BUDGET
 			: neap_policy_tick_within(slot->policy, &node->sample, left_usec,
 						  &wishes, &wish_count, &err);
-	if (verdict == NEAP_TICK_WISHES && is_too_much(node, wishes, wish_count, &err)) {
-		free(wishes);
-		verdict = NEAP_TICK_WRONG;
+	is_late = verdict == NEAP_TICK_PUT_OFF;
+	if (verdict == NEAP_TICK_WISHES) {
+		verdict = judge(node, slot, wishes, wish_count, &files, &err);
+		if (verdict != NEAP_TICK_WISHES)
+			free(wishes);
 	}
 	slot->last_verdict = verdict;
 	if (verdict == NEAP_TICK_WISHES) {
 		neap_registry_hold_take(slot, wishes, wish_count);
+		slot->wish_files = files;
 		slot->stats.wishes += wish_count;
 	}
 	if (verdict == NEAP_TICK_ERROR || verdict == NEAP_TICK_WRONG ||
-	    verdict == NEAP_TICK_BUDGET)
+	    verdict == NEAP_TICK_BUDGET || (verdict == NEAP_TICK_PUT_OFF && !is_late))
 		neap_log_from(&node->config.log, info.label, NEAP_LOG_ERROR,
 			      "policy %s: %s", info.label, err.msg);
 	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
-		return verdict != NEAP_TICK_PUT_OFF;
+		return !is_late;
 	neap_log_line(&node->config.log, NEAP_LOG_ERROR,
 		      "policy %s is out of service; what it set is held", info.label);
 	neap_node_note(node, "note", "", info.label, err.msg, 0);

@@ -8,6 +8,7 @@
 
 #include "api/kube/inside.h"
 #include "api/schedule/schedule_priv.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 /* Of a message; the words of thousands of different reasons end somewhere. Those of one node have room. */
@@ -445,11 +446,12 @@ static void expire(struct neap_scheduler *scheduler)
 
 bool scheduler_place(struct neap_scheduler *scheduler)
 {
+	int64_t until = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) + TURN_USEC;
 	size_t cost = 0;
 
 	expire(scheduler);
 	while (cost < TURN_LOOKS && scheduler->bind_count < BINDS_MAX &&
-	       !scheduler->is_lost) {
+	       !scheduler->is_lost && neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) < until) {
 		const char *key = neap_queue_take(scheduler->queue, scheduler->now());
 
 		if (!key)

@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "lua/budget.h"
 #include "lua/place.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 
 #define POLICIES_MAX 64 /* of the registry */
@@ -32,8 +33,6 @@ struct neap_schedule_policies {
 	struct neap_schedule_policies_config config;
 	struct neap_decide_more more;
 	struct neap_place place;
-	int64_t filter_left_usec, score_left_usec;
-	int64_t shadows_left_usec; /* their own, so that they take nothing from the others */
 	size_t count;
 	struct one of[POLICIES_MAX]; /* by slot */
 	struct neap_curve_score score;
@@ -92,6 +91,28 @@ static bool note(struct neap_schedule_policies *policies, size_t i,
 	return verdict == NEAP_TICK_WISHES;
 }
 
+/* --- time --- */
+
+/* One of this kind is asked; NULL: a shadow. */
+struct turn {
+	const struct neap_kind *kind;
+	int64_t had_usec, left_usec;
+};
+
+static struct turn turn_begin(const struct neap_schedule_policies *policies,
+			      const struct neap_kind *kind)
+{
+	int64_t left = neap_purse_left(policies->config.purse, kind);
+
+	return (struct turn){kind, left, left};
+}
+
+static void turn_end(struct neap_schedule_policies *policies, const struct turn *turn)
+{
+	neap_purse_take(policies->config.purse, turn->kind,
+			turn->had_usec - turn->left_usec);
+}
+
 /* --- filters --- */
 
 static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod *pod,
@@ -103,9 +124,6 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 	bool has_filters = false;
 
 	policies->place = (struct neap_place){cluster, pod, now_usec};
-	policies->filter_left_usec = neap_kind_cycle_usec(filter);
-	policies->score_left_usec = neap_kind_cycle_usec(neap_kind_find("score"));
-	policies->shadows_left_usec = neap_kind_cycle_usec(filter);
 	policies->count = count < POLICIES_MAX ? count : POLICIES_MAX;
 	for (size_t i = 0; i < policies->count; i++) {
 		const struct neap_registry_slot *slot =
@@ -145,17 +163,22 @@ static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left
 	struct one *one = &policies->of[i];
 	struct neap_error err = {0};
 	enum neap_tick_verdict verdict;
+	struct turn turn;
 	size_t kept = 0;
 
 	name_one(policies, i);
-	verdict = neap_policy_allow_within(
-		slot->policy, &policies->place, &one->call, policies->rows, left,
-		&policies->filter_left_usec, policies->answers, &err);
+	turn = turn_begin(policies, neap_policy_kind(slot->policy));
+	verdict = neap_policy_allow_within(slot->policy, &policies->place, &one->call,
+					   policies->rows, left, &turn.left_usec,
+					   policies->answers, &err);
+	turn_end(policies, &turn);
 	/* What is only tried is nothing that anybody decides. */
+	turn = turn_begin(policies, NULL);
 	if (slot->shadow && !is_trial)
 		neap_shadow_allow(slot->shadow, &policies->place, verdict, &one->call,
 				  policies->answers, policies->rows, left,
-				  &policies->shadows_left_usec);
+				  &turn.left_usec);
+	turn_end(policies, &turn);
 	if (!note(policies, i, verdict, &err))
 		return left;
 	for (size_t n = 0; n < left; n++) {
@@ -255,29 +278,50 @@ static bool find_score(const struct neap_schedule_policies *policies, size_t ind
 	return false;
 }
 
-/* The curves over all nodes, which is work of the policy that made them: its budget is that of a call and of each node. */
+/* The curves over all nodes, which is work of the policy that made them: its budget is that of a call and of each node,
+ * and of that what is left. */
 static enum neap_tick_verdict weigh(struct neap_schedule_policies *policies,
 				    struct neap_registry_slot *slot, const uint32_t *rows,
-				    size_t count, int64_t *ret, struct neap_error *err)
+				    size_t count, int64_t *left_usec, int64_t *ret,
+				    struct neap_error *err)
 {
 	int64_t most =
 		neap_budget_scale(neap_policy_kind(slot->policy)->call_budget_usec +
 				  (int64_t)count * CURVE_NODE_USEC);
-	int64_t started = neap_budget_clock_usec(), took;
+	int64_t had = most < *left_usec ? most : *left_usec, left = had;
+	size_t done = neap_place_weigh(&policies->score, &policies->place, rows, count,
+				       &left, ret);
+	int64_t took = had - left;
 
-	neap_curve_score(&policies->score, policies->place.cluster, policies->place.pod,
-			 policies->place.now_usec, rows, count, ret);
-	took = neap_budget_clock_usec() - started;
 	slot->stats.cpu_usec += took;
-	policies->score_left_usec -= took;
-	if (took <= most)
+	*left_usec -= took;
+	if (took > most) {
+		(void)neap_error_set(
+			err, NEAP_EBUDGET,
+			"its %zu terms took %lld us of CPU time for %zu nodes; at most "
+			"%lld us are allowed",
+			policies->score.count, (long long)took, done, (long long)most);
+		return NEAP_TICK_BUDGET;
+	}
+	if (done == count)
 		return NEAP_TICK_WISHES;
-	(void)neap_error_set(
-		err, NEAP_EBUDGET,
-		"its %zu terms took %lld us of CPU time for %zu nodes; at most "
-		"%lld us are allowed",
-		policies->score.count, (long long)took, count, (long long)most);
-	return NEAP_TICK_BUDGET;
+	(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+			     "put off: its %zu terms took what was left of the CPU time "
+			     "of this decision, for %zu of %zu nodes",
+			     policies->score.count, done, count);
+	return NEAP_TICK_PUT_OFF;
+}
+
+/* Of a score: what it said is not weighed yet. */
+static void ask_shadow(struct neap_schedule_policies *policies,
+		       struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
+		       const uint32_t *rows, size_t count)
+{
+	struct turn turn = turn_begin(policies, NULL);
+
+	neap_shadow_plan(slot->shadow, &policies->place, verdict, &policies->score, rows,
+			 count, &turn.left_usec);
+	turn_end(policies, &turn);
 }
 
 static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
@@ -287,6 +331,7 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	struct neap_error err = {0};
 	struct neap_registry_slot *slot;
 	enum neap_tick_verdict verdict;
+	struct turn turn;
 	size_t i;
 
 	if (!find_score(policies, index, &i))
@@ -294,15 +339,14 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	slot = neap_registry_get(policies->config.registry, i);
 	if (slot->stats.is_failed)
 		return 0;
-	verdict = neap_policy_plan_within(slot->policy, &policies->place,
-					  &policies->score_left_usec, &policies->score,
-					  &err);
+	turn = turn_begin(policies, neap_policy_kind(slot->policy));
+	verdict = neap_policy_plan_within(slot->policy, &policies->place, &turn.left_usec,
+					  &policies->score, &err);
 	if (slot->shadow)
-		neap_shadow_plan(slot->shadow, &policies->place, verdict,
-				 &policies->score, rows, count,
-				 &policies->shadows_left_usec);
+		ask_shadow(policies, slot, verdict, rows, count);
 	if (verdict == NEAP_TICK_WISHES)
-		verdict = weigh(policies, slot, rows, count, ret, &err);
+		verdict = weigh(policies, slot, rows, count, &turn.left_usec, ret, &err);
+	turn_end(policies, &turn);
 	if (!note(policies, i, verdict, &err))
 		return 0;
 	return policies->score.weight;

@@ -9,11 +9,13 @@
 #include "engine/base/log.h"
 #include "engine/decide/more.h"
 
+struct neap_purse;
 struct neap_registry;
 struct neap_schedule_policies;
 
 struct neap_schedule_policies_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
+	struct neap_purse *purse; /* borrowed; who begins with a question fills it */
 	const struct neap_log *log;
 	/* A policy was taken out of service, within a decision: the registry must not be changed yet. NULL: nobody asks. */
 	void (*failed)(void *arg, const char *kind, const char *name, const char *why);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 #include "lua/reserve.h"
 
@@ -24,7 +25,6 @@ struct neap_policies_reserve {
 	struct neap_policies_reserve_config config;
 	struct neap_reserve_matcher matcher;
 	struct neap_place_pod pod;
-	int64_t left_usec;
 	bool has_failed; /* somebody, in this decision: nobody is asked any more */
 	bool is_replaced;
 	struct one of[POLICIES_MAX]; /* those that are asked, in order */
@@ -38,6 +38,18 @@ static struct neap_registry_slot *slot_of(const struct neap_policies_reserve *po
 					  const struct one *one)
 {
 	return neap_registry_get(policies->config.registry, one->slot);
+}
+
+static int64_t left_of(const struct neap_policies_reserve *policies,
+		       const struct neap_registry_slot *slot)
+{
+	return neap_purse_left(policies->config.purse, neap_policy_kind(slot->policy));
+}
+
+static void take(struct neap_policies_reserve *policies,
+		 const struct neap_registry_slot *slot, int64_t cpu_usec)
+{
+	neap_purse_take(policies->config.purse, neap_policy_kind(slot->policy), cpu_usec);
 }
 
 /* --- one answer --- */
@@ -137,7 +149,6 @@ static void begin(void *arg, const struct neap_resources *resources,
 
 	*ret = (struct neap_reserve_asked){.rule = NEAP_RESERVE_BY_OWNERS};
 	policies->pod = (struct neap_place_pod){pod, resources, now_usec};
-	policies->left_usec = neap_kind_cycle_usec(neap_kind_find("reservation"));
 	policies->has_failed = policies->is_replaced = false;
 	policies->count = policies->pair_count = 0;
 	for (size_t i = 0; i < count && i < POLICIES_MAX && !policies->has_failed; i++)
@@ -181,9 +192,11 @@ static bool match(void *arg, const struct neap_reserve_offer *offer,
 		struct neap_registry_slot *slot = slot_of(policies, one);
 		struct neap_reserve_verdict verdict = {0};
 		struct neap_error err = {0};
+		int64_t had = left_of(policies, slot), left = had;
 		enum neap_tick_verdict how = neap_policy_match_within(
-			slot->policy, offer, &policies->left_usec, &verdict, &err);
+			slot->policy, offer, &left, &verdict, &err);
 
+		take(policies, slot, had - left);
 		if (!note(policies, one, how, &err))
 			return false;
 		if (how == NEAP_TICK_SKIPPED)
@@ -218,12 +231,14 @@ static int rank(void *arg, const struct neap_reserve_offer *offer)
 		struct neap_registry_slot *slot = slot_of(policies, one);
 		struct neap_error err = {0};
 		enum neap_tick_verdict how;
+		int64_t had, left;
 		int ret = -1;
 
 		if (!neap_policy_has_rank(slot->policy))
 			continue;
-		how = neap_policy_rank_within(slot->policy, offer, &policies->left_usec,
-					      &ret, &err);
+		had = left = left_of(policies, slot);
+		how = neap_policy_rank_within(slot->policy, offer, &left, &ret, &err);
+		take(policies, slot, had - left);
 		return note(policies, one, how, &err) ? ret : -1;
 	}
 	return -1;

@@ -10,11 +10,13 @@
 #include "engine/base/log.h"
 #include "engine/reserve/matcher.h"
 
+struct neap_purse;
 struct neap_registry;
 struct neap_policies_reserve;
 
 struct neap_policies_reserve_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
+	struct neap_purse *purse; /* borrowed; who begins with a question fills it */
 	const struct neap_log *log;
 	/* A policy was taken out of service, within a decision: the registry must not be changed yet. NULL: nobody asks. */
 	void (*out_of_service)(void *arg, const char *kind, const char *name,

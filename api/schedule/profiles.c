@@ -8,6 +8,7 @@
 #include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
+#include "lua/purse.h"
 
 void scheduler_profiles_free(struct neap_decide **profiles)
 {
@@ -93,6 +94,8 @@ void scheduler_use_profile(struct neap_scheduler *scheduler, const char *name)
 	int index = scheduler_profile(scheduler, name);
 
 	scheduler->decide = scheduler->profiles[index < 0 ? 0 : index];
+	if (scheduler->purse)
+		neap_purse_fill(scheduler->purse);
 }
 
 void neap_scheduler_configure(struct neap_scheduler *scheduler,

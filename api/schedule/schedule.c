@@ -96,6 +96,7 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler->log = config->log;
 	scheduler->more = config->more;
 	scheduler->matcher = config->matcher;
+	scheduler->purse = config->purse;
 	if (config->settings)
 		scheduler->settings = neap_schedule_config_ref(config->settings);
 	if (config->load) {

@@ -12,6 +12,7 @@ struct event_base;
 struct neap_cpus_args;
 struct neap_decide_more;
 struct neap_load_args;
+struct neap_purse;
 struct neap_reserve_matcher;
 struct neap_schedule_config;
 struct neap_scheduler;
@@ -30,6 +31,8 @@ struct neap_scheduler_config {
 	const struct neap_decide_more *more;
 	/* Who has a say in which pods use which reservation, beside its owners, borrowed; NULL: nobody. */
 	const struct neap_reserve_matcher *matcher;
+	/* The CPU time of more and matcher, filled for each question about a pod. Borrowed; NULL: they need none. */
+	struct neap_purse *purse;
 	/* Counted. Its profiles beat names and load; NULL: one profile, kube-scheduler's. */
 	struct neap_schedule_config *settings;
 	const struct neap_log *log;

@@ -19,6 +19,8 @@
 /* Looks at nodes in one turn of the loop, a decision counting as DECISION_LOOKS more: a millisecond or two. */
 #define TURN_LOOKS     20000
 #define DECISION_LOOKS 200
+/* CPU time after which a turn ends all the same: policies take what they need. */
+#define TURN_USEC 10000
 /* Objects that are read, and events that are heard, in one turn. */
 #define TURN_OBJECTS 100
 #define TURN_EVENTS  100
@@ -77,6 +79,7 @@ struct neap_scheduler {
 	struct neap_cluster *cluster;
 	struct neap_reserve_book *book;
 	const struct neap_reserve_matcher *matcher; /* NULL: none */
+	struct neap_purse *purse;                   /* NULL: none */
 	/* The first time at which a policy may open a reservation to somebody who waits; 0: none. */
 	int64_t again_usec;
 	struct neap_queue *queue;

@@ -13,6 +13,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 
 #define ROUNDS 51
@@ -96,6 +97,8 @@ static void set_up(struct bench *bench, size_t count)
 	(void)neap_object_unref(object);
 }
 
+static struct neap_purse purse;
+
 static int64_t now(void)
 {
 	return neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
@@ -120,6 +123,7 @@ static int64_t run_policy(const struct bench *bench,
 	struct neap_reserve_asked asked;
 	int64_t start;
 
+	neap_purse_fill(&purse);
 	matcher->begin(matcher->arg, bench->resources, bench->pod, 1700000000000000,
 		       &asked);
 	start = now();
@@ -154,7 +158,7 @@ static struct neap_policy *load(const char *text)
 static struct neap_policies_reserve *serve(const char *text)
 {
 	static const struct neap_log log = {.fd = 2, .program = "bench"};
-	struct neap_policies_reserve_config config = {.log = &log};
+	struct neap_policies_reserve_config config = {.log = &log, .purse = &purse};
 	struct neap_policies_reserve *policies;
 	struct neap_error err = {0};
 

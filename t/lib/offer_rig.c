@@ -47,6 +47,7 @@ struct offer_rig *offer_new(void)
 	rig->resources = neap_resources_new();
 	rig->registry = neap_registry_new();
 	config.registry = rig->registry;
+	config.purse = &rig->purse;
 	rig->policies = neap_policies_reserve_new(&config);
 	assert_non_null(rig->policies);
 	rig->matcher = neap_policies_reserve_matcher(rig->policies);
@@ -169,6 +170,7 @@ void offer_begin_pod(struct offer_rig *rig, struct neap_pod *pod_taken)
 	struct neap_pod *before = rig->pod;
 
 	rig->pod = pod_taken;
+	neap_purse_fill(&rig->purse);
 	rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod, OFFER_NOW,
 			    &rig->asked);
 	(void)neap_pod_unref(before);
@@ -227,6 +229,7 @@ const char *offer_match_alone(struct offer_rig *rig, const struct neap_reserve *
 
 	for (int i = 0; i < 20 && strcmp(text, "failed") == 0 && faults_of(rig) == faults;
 	     i++) {
+		neap_purse_fill(&rig->purse);
 		rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod,
 				    OFFER_NOW, &rig->asked);
 		text = offer_match(rig, reserve, is_owner);

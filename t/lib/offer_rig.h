@@ -5,6 +5,7 @@
 #define NEAP_T_LIB_OFFER_RIG_H
 
 #include "api/schedule/policies_reserve.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 
 #define OFFER_NOW INT64_C(1700000000000000)
@@ -14,7 +15,8 @@ struct offer_rig {
 	struct neap_registry *registry;
 	struct neap_policies_reserve *policies;
 	const struct neap_reserve_matcher *matcher;
-	struct neap_pod *pod; /* of the decision */
+	struct neap_purse purse; /* filled for each decision */
+	struct neap_pod *pod;    /* of the decision */
 	struct neap_object *node;
 	struct neap_reserve_asked asked;
 	int out_of_service, failed; /* calls */

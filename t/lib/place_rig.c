@@ -37,6 +37,8 @@ struct place_rig *place_new(void)
 	rig->registry = neap_registry_new();
 	policies.registry = rig->registry;
 	policies.log = &log;
+	policies.purse = &rig->purse;
+	neap_purse_fill(&rig->purse);
 	rig->policies = neap_schedule_policies_new(&policies);
 	assert_non_null(rig->policies);
 	config.cluster = rig->cluster;
@@ -104,6 +106,7 @@ const char *place_decide(struct place_rig *rig, const char *labels)
 		neap_cluster_resources(rig->cluster), "pod", meta,
 		"{'priority':7,'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",
 		"{}");
+	neap_purse_fill(&rig->purse);
 	rc = neap_decide_pod(rig->decide, pod, &choice, &err);
 	neap_buf_init(&message, sizeof(text) - 1);
 	if (rc == 0)

@@ -6,6 +6,7 @@
 
 #include "api/schedule/policies.h"
 #include "engine/decide/decide.h"
+#include "lua/purse.h"
 #include "lua/registry.h"
 #include "t/lib/cluster_rig.h"
 
@@ -14,7 +15,8 @@ struct place_rig {
 	struct neap_registry *registry;
 	struct neap_schedule_policies *policies;
 	struct neap_decide *decide;
-	int failed; /* policies that were taken out of service */
+	struct neap_purse purse; /* filled for each place_decide */
+	int failed;              /* policies that were taken out of service */
 };
 
 struct place_rig *place_new(void);

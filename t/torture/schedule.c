@@ -52,17 +52,19 @@ static int decide(void *arg, struct neap_error *err)
 {
 	static const struct neap_log log = {.fd = -1, .program = "torture"};
 	struct placing *state = arg;
-	struct neap_schedule_policies_config config = {.registry = state->rig->registry,
-						       .log = &log};
+	struct neap_schedule_policies_config config = {
+		.registry = state->rig->registry, .purse = &purse, .log = &log};
 	struct neap_schedule_policies *policies = neap_schedule_policies_new(&config);
 	struct neap_decide_config deciding = {.cluster = state->rig->cluster,
 					      .percentage = 100};
 	struct neap_decide *decide = NULL;
 	struct neap_choice choice;
+	struct neap_purse purse;
 	int rc;
 
 	if (!policies)
 		return neap_error_nomem(err);
+	neap_purse_fill(&purse);
 	deciding.more = neap_schedule_policies_more(policies);
 	rc = neap_decide_new(&deciding, &decide, err);
 	if (rc == 0)
