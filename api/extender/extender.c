@@ -295,36 +295,44 @@ static void prioritize(void *arg, struct neap_http_request *request)
 
 /* --- preempt --- */
 
-static struct neap_pod *find_victim(const struct neap_cluster_node *node,
-				    const struct neap_text *uid)
+static int by_text(const void *a, const void *b)
 {
-	char text[NEAP_OBJECT_UID];
+	const struct neap_text *left = a, *right = b;
 
-	if (!neap_text_name(uid, text, sizeof(text)))
-		return NULL;
-	for (size_t i = 0; i < node->pod_count; i++)
-		if (strcmp(node->pods[i]->object->uid, text) == 0)
-			return neap_decide_is_spared(node->pods[i]) ? NULL
-								    : node->pods[i];
-	return NULL;
+	if (left->len != right->len)
+		return left->len < right->len ? -1 : 1;
+	return left->len ? memcmp(left->at, right->at, left->len) : 0;
 }
 
-/* The victims are there, each once, and may go. */
+/* The victims are there, each once, and may go. Whoever asks chooses how many there are, so each pod of the node is looked
+ * for among them, and not the other way round. */
 static bool find_victims(const struct question *question,
 			 const struct neap_extender_node *asked,
 			 const struct neap_cluster_node *node, struct neap_pod **ret)
 {
-	if (asked->victim_count > VICTIMS_MAX)
+	struct neap_text sorted[VICTIMS_MAX];
+	size_t count = asked->victim_count, found = 0;
+
+	if (!count)
+		return true;
+	if (count > VICTIMS_MAX)
 		return false;
-	for (size_t i = 0; i < asked->victim_count; i++) {
-		ret[i] = find_victim(node, &question->args.victims[asked->victims + i]);
-		if (!ret[i])
+	memcpy(sorted, &question->args.victims[asked->victims], count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_text);
+	for (size_t i = 1; i < count; i++)
+		if (by_text(&sorted[i - 1], &sorted[i]) == 0)
 			return false;
-		for (size_t n = 0; n < i; n++)
-			if (ret[n] == ret[i])
-				return false;
+	for (size_t i = 0; i < node->pod_count && found < count; i++) {
+		struct neap_pod *pod = node->pods[i];
+		const struct neap_text uid = {pod->object->uid, strlen(pod->object->uid)};
+
+		if (!bsearch(&uid, sorted, count, sizeof(*sorted), by_text))
+			continue;
+		if (neap_decide_is_spared(pod))
+			return false;
+		ret[found++] = pod;
 	}
-	return true;
+	return found == count;
 }
 
 /* 1: a place for the pod when its victims are gone; 0: none. */

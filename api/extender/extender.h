@@ -24,7 +24,7 @@ struct neap_extender;
 /* The largest request. */
 #define NEAP_EXTENDER_BODY_MAX (3 * 1024 * 1024)
 /* What preempt tries nodes for; those that are left are answered as they came. */
-#define NEAP_EXTENDER_TRIAL_USEC INT64_C(200000)
+#define NEAP_EXTENDER_TRIAL_USEC INT64_C(60000)
 /* Points of prioritize, from the node with the least of the engine's points to the one with the most. */
 #define NEAP_EXTENDER_SCORE_MAX 10
 

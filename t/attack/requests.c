@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole requests against a running neapd, by one who may everything: all kinds and verbs that discovery tells of, their
- * parts, the control API and what is served beside them, with bodies, paths and headers that were valid before they
- * were changed. What must hold for each: an answer, none of the server's own failures, and not more than half a second
- * of the loop's CPU time until it is there. At the end the server is alive, lists what it has, and keeps to its memory. */
+ * Whole requests against a running neapd, by root, by every role over TCP and by strangers: all kinds and verbs that
+ * discovery tells of, their parts, the control API, the extender over TLS and what is served beside them, with bodies,
+ * paths and headers that were valid before they were changed. What must hold for each: an answer, none of the server's own
+ * failures, not more than half a second of the loop's CPU time until it is there, and nothing done for who may not do it.
+ * At the end the server is alive, lists what it has, and has used no more CPU time and memory than its bounds. */
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/buf.h"
@@ -18,21 +22,52 @@
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
 #include "t/lib/strange.h"
+#include "t/lib/tls.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HELD_MAX_USEC 5000000
+#define MEAN_MAX_USEC 200000
 #else
 #define HELD_MAX_USEC 500000
+#define MEAN_MAX_USEC 2500 /* of all threads, a request */
 #endif
-#define ANON_MAX_KIB (400 * 1024)
-#define ANSWER_MAX   ((size_t)32 * 1024 * 1024)
-#define FAILURES_MAX 20
+/* Beside what is stored: a copy of it, and what is kept for the next request. */
+#define ANON_MAX_KIB  (40 * 1024)
+#define AGAIN_MAX_KIB 768
+#define ROUNDS        4
+#define ANSWER_MAX    ((size_t)32 * 1024 * 1024)
+#define FAILURES_MAX  20
+#define RAW_MS        100 /* for an answer that may not come */
 
 static const char help[] =
-	"usage: requests SOCKET SEED COUNT DIR\n"
-	"Sends COUNT requests to neapd at SOCKET. Those that broke something lie below DIR.\n";
+	"usage: requests SOCKET PORT EXTENDER_PORT CERTIFICATES SEED COUNT DIR\n"
+	"Sends COUNT requests to neapd at SOCKET, at PORT, and at EXTENDER_PORT with certificates of these folder. "
+	"Those that broke something lie below DIR.\n";
 
-static const char *socket_path, *found_dir;
+enum may { MAY_ALL, MAY_CHANGE, MAY_READ, MAY_NOTHING };
+
+/* Who asks. */
+static const struct who {
+	const char *name;
+	const char *token; /* NULL: over the unix socket; "": none is shown */
+	enum may may;
+	int share; /* of the requests */
+} whos[] = {
+	{"root", NULL, MAY_ALL, 6},
+	{"admin", "ada-token-of-16b", MAY_ALL, 3},
+	{"editor", "eve-token-of-16b", MAY_CHANGE, 3},
+	{"node", "nod-token-of-16b", MAY_CHANGE, 2},
+	{"reader", "rea-token-of-16b", MAY_READ, 1},
+	{"stranger", "", MAY_NOTHING, 1},
+	{"liar", "lie-token-of-16b", MAY_NOTHING, 1},
+};
+/* With which certificate; NULL: with none. */
+#define NO_CERT 6
+static const char *const asking[NO_CERT + 1] = {"scheduler", "scheduler", "scheduler",
+						"scheduler", "reader",    "none"};
+
+static const char *socket_path, *certs, *found_dir;
+static long port, extender_port;
 static pid_t server;
 static unsigned seed;
 static int failures;
@@ -74,7 +109,25 @@ static long anon_kib(void)
 	return kib;
 }
 
-static int dial(void)
+/* CPU time of all its threads. */
+static int64_t cpu_usec(void)
+{
+	struct timespec ts = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(server, &clock) == 0)
+		(void)clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* --- connections --- */
+
+struct conn {
+	int fd;
+	SSL *ssl;
+};
+
+static int dial_unix(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct ucred who = {0};
@@ -92,10 +145,64 @@ static int dial(void)
 	return fd;
 }
 
-static void send_all(int fd, const char *bytes, size_t len)
+/* By whom: NO_CERT, or one of asking. */
+static SSL *dial_tls(long to, size_t by, int ms)
+{
+	static SSL_CTX *contexts[NO_CERT + 1];
+	const struct http_server at = {.port = (int)to};
+	struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	SSL *ssl;
+
+	if (!contexts[by])
+		contexts[by] = tls_context(certs, asking[by], 0);
+	ssl = tls_dial(&at, contexts[by]);
+	if (ssl)
+		(void)setsockopt(SSL_get_fd(ssl), SOL_SOCKET, SO_RCVTIMEO, &wait,
+				 sizeof(wait));
+	return ssl;
+}
+
+static bool dial(struct conn *conn, const struct who *who,
+		 const struct strange_request *request, size_t by)
+{
+	int ms = request->is_raw ? RAW_MS : PATIENCE_MS;
+
+	*conn = (struct conn){.fd = -1};
+	if (request->is_extender)
+		conn->ssl = dial_tls(extender_port, by, ms);
+	else if (who->token)
+		conn->ssl = dial_tls(port, NO_CERT, ms);
+	else
+		conn->fd = dial_unix();
+	return conn->ssl || conn->fd >= 0;
+}
+
+static void hang_up(struct conn *conn)
+{
+	tls_close(conn->ssl);
+	if (conn->fd >= 0)
+		(void)close(conn->fd);
+}
+
+static ssize_t put(const struct conn *conn, const char *bytes, size_t len)
+{
+	return conn->ssl ? SSL_write(conn->ssl, bytes, len > 16000 ? 16000 : (int)len)
+			 : send(conn->fd, bytes, len, MSG_NOSIGNAL);
+}
+
+static ssize_t take(const struct conn *conn, char *bytes, size_t len, int ms)
+{
+	struct pollfd p = {.fd = conn->fd, .events = POLLIN};
+
+	if (conn->ssl) /* waits as long, as was said when it was dialled */
+		return SSL_read(conn->ssl, bytes, len > 16000 ? 16000 : (int)len);
+	return poll(&p, 1, ms) > 0 ? recv(conn->fd, bytes, len, 0) : 0;
+}
+
+static void send_all(const struct conn *conn, const char *bytes, size_t len)
 {
 	while (len > 0) {
-		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
+		ssize_t n = put(conn, bytes, len);
 
 		if (n <= 0)
 			return; /* refused: the answer says why */
@@ -105,14 +212,14 @@ static void send_all(int fd, const char *bytes, size_t len)
 }
 
 /* Reads an answer to its end, of a stream only its head. Its status; 0: none came; -1: the server went. */
-static int hear(int fd, bool is_raw, bool is_head, char *answer, const char **ret_body)
+static int hear(const struct conn *conn, bool is_raw, bool is_head, char *answer,
+		const char **ret_body)
 {
 	size_t len = 0, want = 0;
 	const char *end = NULL, *field;
 
 	*ret_body = "";
 	for (;;) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
 		ssize_t n;
 
 		answer[len] = '\0';
@@ -127,9 +234,8 @@ static int hear(int fd, bool is_raw, bool is_head, char *answer, const char **re
 		}
 		if (len == ANSWER_MAX || (want > 0 && len >= want))
 			break;
-		if (poll(&p, 1, is_raw ? 100 : PATIENCE_MS) <= 0)
-			break;
-		n = recv(fd, answer + len, ANSWER_MAX - len, 0);
+		n = take(conn, answer + len, ANSWER_MAX - len,
+			 is_raw ? RAW_MS : PATIENCE_MS);
 		if (n <= 0)
 			break;
 		len += (size_t)n;
@@ -139,17 +245,19 @@ static int hear(int fd, bool is_raw, bool is_head, char *answer, const char **re
 	return strncmp(answer, "HTTP/1.", 7) == 0 ? (int)strtol(answer + 9, NULL, 10) : 0;
 }
 
-static int ask(const struct strange_request *request, char *answer, const char **ret_body)
+static int ask(const struct strange_request *request, const struct who *who, size_t by,
+	       char *answer, const char **ret_body)
 {
-	int fd = dial(), status;
+	struct conn conn;
+	int status;
 
 	*ret_body = "";
-	if (fd < 0)
+	if (!dial(&conn, who, request, by))
 		return -1;
-	send_all(fd, request->bytes.data, request->bytes.len);
-	status = hear(fd, request->is_raw, strncmp(request->what, "HEAD", 4) == 0, answer,
-		      ret_body);
-	(void)close(fd);
+	send_all(&conn, request->bytes.data, request->bytes.len);
+	status = hear(&conn, request->is_raw, strncmp(request->what, "HEAD", 4) == 0,
+		      answer, ret_body);
+	hang_up(&conn);
 	return status;
 }
 
@@ -164,11 +272,30 @@ static json_t *get(const char *path)
 	answer = answer ? answer : neap_alloc(ANSWER_MAX + 1);
 	neap_buf_init(&request.bytes, 65536);
 	neap_buf_addf(&request.bytes, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
-	status = ask(&request, answer, &body);
+	status = ask(&request, &whos[0], NO_CERT, answer, &body);
 	if (status == 200)
 		json = json_loads(body, JSON_DECODE_ANY, NULL);
 	neap_buf_done(&request.bytes);
 	return json;
+}
+
+static int64_t stored_kib(void)
+{
+	static const char field[] = "\nneap_store_bytes ";
+	struct strange_request request = {0};
+	char *answer = neap_alloc(ANSWER_MAX + 1);
+	const char *body, *at;
+	int64_t kib = 0;
+
+	neap_buf_init(&request.bytes, 65536);
+	neap_buf_adds(&request.bytes, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+	(void)ask(&request, &whos[0], NO_CERT, answer, &body);
+	at = strstr(body, field);
+	if (at)
+		kib = strtoll(at + sizeof(field) - 1, NULL, 10) / 1024;
+	neap_buf_done(&request.bytes);
+	free(answer);
+	return kib;
 }
 
 /* --- judging --- */
@@ -203,12 +330,31 @@ static bool is_told(const char *what, int status)
 		return true; /* of a method or a version of HTTP that there is not */
 	if (status == 504)
 		return strstr(what, "resourceVersion=") != NULL; /* a state yet to come */
-	return status == 503 &&
-	       strstr(what, "/control/v1/") != NULL; /* without the role node */
+	/* In a dry run. */
+	return status == 503 && (strncmp(what, "POST /control/v1/freeze", 23) == 0 ||
+				 strncmp(what, "POST /control/v1/release", 24) == 0 ||
+				 strncmp(what, "POST /control/v1/resume", 23) == 0);
 }
 
-static void judge(const struct strange_request *request, size_t n, int status,
-		  int64_t held, const char *body)
+/* Done for somebody who may not have it done. */
+static bool is_beyond(const struct strange_request *request, const struct who *who,
+		      int status)
+{
+	static const char *const open[] = {"/version", "/readyz", "/livez", "/healthz"};
+	const char *what = request->what, *path = strchr(what, ' ');
+
+	if (request->is_raw || request->is_extender || status < 200 || status > 299)
+		return false;
+	for (size_t i = 0; path && i < NEAP_ARRAY_LEN(open); i++)
+		if (strncmp(path + 1, open[i], strlen(open[i])) == 0)
+			return false;
+	return who->may == MAY_NOTHING ||
+	       (who->may == MAY_READ && strncmp(what, "GET", 3) != 0 &&
+		strncmp(what, "HEAD", 4) != 0 && !strstr(what, "reviews"));
+}
+
+static void judge(const struct strange_request *request, const struct who *who, size_t n,
+		  int status, int64_t held, const char *body)
 {
 	if (status > 0 && status < 600)
 		statuses[status]++;
@@ -218,6 +364,8 @@ static void judge(const struct strange_request *request, size_t n, int status,
 		broke(request, n, "no answer");
 	else if (status >= 500 && !request->is_raw && !is_told(request->what, status))
 		broke(request, n, "%d %.300s", status, body);
+	else if (is_beyond(request, who, status))
+		broke(request, n, "%d for %s", status, who->name);
 	if (held > HELD_MAX_USEC)
 		broke(request, n, "%lld ms of the loop's time", (long long)held / 1000);
 	if (held > held_most) {
@@ -245,53 +393,127 @@ static void judge_lists(void)
 	printf("%zu objects at the end\n", listed);
 }
 
+static const struct who *draw_who(size_t n)
+{
+	size_t at = 0, i = 0, sum = 0;
+
+	for (size_t k = 0; k < NEAP_ARRAY_LEN(whos); k++)
+		sum += (size_t)whos[k].share;
+	/* Neighbours are of different ones. */
+	at = (n * 7919 + seed) % sum;
+	while (at >= (size_t)whos[i].share)
+		at -= (size_t)whos[i++].share;
+	return &whos[i];
+}
+
+/* Returns how it ended. */
+static int ask_one(size_t n, char *answer)
+{
+	const struct who *who = draw_who(n);
+	struct strange_request request;
+	char head[128] = "";
+	const char *body;
+	int64_t from;
+	int status;
+
+	if (who->token && *who->token)
+		(void)snprintf(head, sizeof(head), "Authorization: Bearer %s\r\n",
+			       who->token);
+	strange_make(seed, n, head, &request);
+	from = loop_usec();
+	status = ask(&request, who, n % NEAP_ARRAY_LEN(asking), answer, &body);
+	judge(&request, who, n, status, loop_usec() - from, body);
+	neap_buf_done(&request.bytes);
+	return status;
+}
+
+/* All of them; false: it is not worth while to go on. */
+static bool ask_all(size_t count, char *answer)
+{
+	size_t n = 0;
+
+	while (n < count && failures < FAILURES_MAX && ask_one(n, answer) != -1)
+		n++;
+	return n == count;
+}
+
+static void judge_cpu(size_t count, int64_t cpu)
+{
+	int64_t mean = count ? cpu / (int64_t)count : 0;
+
+	printf("at most %lld ms of the loop's time: %s\n", (long long)held_most / 1000,
+	       held_what);
+	printf("%lld us of CPU time for each, at most %d\n", (long long)mean,
+	       MEAN_MAX_USEC);
+	if (mean <= MEAN_MAX_USEC)
+		return;
+	printf("that is too much CPU time\n");
+	failures++;
+}
+
+static void judge_memory(const char *when, long more, long most)
+{
+	printf("%s: %ld KiB of private memory more, at most %ld\n", when, more, most);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	if (more > most) {
+		printf("that is too much memory\n");
+		failures++;
+	}
+#endif
+}
+
+/* The same requests in rounds: what the first one leaves is what is stored and what is kept for the next request. Some
+ * round behind it leaves next to nothing more, as only what is lost grows with each. */
+static void attack(size_t count, char *answer)
+{
+	int64_t cpu = cpu_usec();
+	long before = anon_kib(), least = LONG_MAX;
+	bool goes_on = ask_all(count, answer);
+
+	judge_cpu(count, cpu_usec() - cpu);
+	judge_memory("first round", anon_kib() - before,
+		     ANON_MAX_KIB + 3 * (long)stored_kib());
+	for (int i = 1; goes_on && i < ROUNDS; i++) {
+		int64_t stored = stored_kib();
+		long more;
+
+		before = anon_kib();
+		goes_on = ask_all(count, answer);
+		more = anon_kib() - before - 3 * (long)(stored_kib() - stored);
+		least = more < least ? more : least;
+	}
+	if (goes_on)
+		judge_memory("the least of another", least, AGAIN_MAX_KIB);
+}
+
 int main(int argc, char **argv)
 {
 	char *answer = neap_alloc(ANSWER_MAX + 1);
-	const char *body;
-	size_t count, n;
-	long before;
+	size_t count;
 
-	if (argc != 5) {
+	if (argc != 8) {
 		fputs(help, stderr);
 		return 2;
 	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	(void)signal(SIGPIPE, SIG_IGN);
 	socket_path = argv[1];
-	seed = (unsigned)strtoul(argv[2], NULL, 10);
-	count = strtoul(argv[3], NULL, 10);
-	found_dir = argv[4];
+	port = strtol(argv[2], NULL, 10);
+	extender_port = strtol(argv[3], NULL, 10);
+	certs = argv[4];
+	seed = (unsigned)strtoul(argv[5], NULL, 10);
+	count = strtoul(argv[6], NULL, 10);
+	found_dir = argv[7];
 	if (!strange_init(get))
 		return 1;
 	printf("%zu verbs of discovery\n", strange_verbs());
-	before = anon_kib();
-	for (n = 0; n < count && failures < FAILURES_MAX; n++) {
-		struct strange_request request = {0};
-		int64_t from;
-		int status;
-
-		strange_make(seed, n, &request);
-		from = loop_usec();
-		status = ask(&request, answer, &body);
-		judge(&request, n, status, loop_usec() - from, body);
-		neap_buf_done(&request.bytes);
-		if (status == -1)
-			break;
-	}
+	attack(count, answer);
 	judge_lists();
-	printf("%zu requests:", n);
+	printf("%zu requests in each round, all together:", count);
 	for (int i = 0; i < 600; i++)
 		if (statuses[i])
 			printf(" %zu of %d", statuses[i], i);
-	printf("\nat most %lld ms of the loop's time: %s\n", (long long)held_most / 1000,
-	       held_what);
-	printf("private memory: %ld KiB, then %ld KiB\n", before, anon_kib());
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	if (anon_kib() > before + ANON_MAX_KIB) {
-		printf("that is too much\n");
-		failures++;
-	}
-#endif
+	(void)putchar('\n');
 	strange_done();
 	free(answer);
 	return failures > 0;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "t/lib/strange.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "t/lib/mutate.h"
+#include "t/lib/strange_priv.h"
 
 #define OPS_MAX 1024
 
@@ -20,8 +18,9 @@ struct op {
 
 static struct op ops[OPS_MAX];
 static size_t op_count;
-static struct mutate rng;
-static strange_get *get_it;
+struct mutate strange_rng;
+strange_get *strange_ask;
+static const char *header = "";
 
 /* --- what there is --- */
 
@@ -66,7 +65,7 @@ static void load_seeds(void)
 	json_object_foreach (seeds, kind, list)
 		if (json_array_size(list) == 0)
 			exit(2);
-	rng.others = seeds;
+	strange_rng.others = seeds;
 }
 
 /* False: a kind that no body is known of. */
@@ -100,7 +99,7 @@ static bool add_resource(const char *base, const char *version, const json_t *re
 
 static bool add_version(const char *base, const char *version)
 {
-	json_t *list = get_it(base);
+	json_t *list = strange_ask(base);
 	const json_t *resource;
 	bool is_whole = list != NULL;
 	size_t i;
@@ -113,7 +112,7 @@ static bool add_version(const char *base, const char *version)
 
 static bool discover(void)
 {
-	json_t *groups = get_it("/apis");
+	json_t *groups = strange_ask("/apis");
 	const json_t *group, *version;
 	bool is_whole = groups != NULL && add_version("/api/v1", "v1");
 	size_t i, k;
@@ -181,16 +180,16 @@ static const char *const queries[] = {
 	"a=b&a=c&&=&%",
 };
 
-static const char *draw_name(void)
+const char *strange_name(void)
 {
-	if (mutate_draw(&rng, 20) == 0)
-		return mutate_pick(&rng, odd_names, NEAP_ARRAY_LEN(odd_names));
-	return mutate_pick(&rng, names, NEAP_ARRAY_LEN(names));
+	if (mutate_draw(&strange_rng, 20) == 0)
+		return mutate_pick(&strange_rng, odd_names, NEAP_ARRAY_LEN(odd_names));
+	return mutate_pick(&strange_rng, names, NEAP_ARRAY_LEN(names));
 }
 
 static const char *draw_name_of(const struct op *op)
 {
-	const char *name = draw_name();
+	const char *name = strange_name();
 
 	if (strcmp(op->plural, "customresourcedefinitions") == 0)
 		return "widgets.example.com";
@@ -201,20 +200,20 @@ static const char *draw_name_of(const struct op *op)
 		       : name;
 }
 
-static json_t *draw_seed(const char *kind)
+json_t *strange_seed(const char *kind)
 {
 	const json_t *list = json_object_get(seeds, kind);
 
 	if (!list)
 		return json_object();
-	return json_deep_copy(
-		json_array_get(list, mutate_draw(&rng, (uint32_t)json_array_size(list))));
+	return json_deep_copy(json_array_get(
+		list, mutate_draw(&strange_rng, (uint32_t)json_array_size(list))));
 }
 
 /* A valid body for this name, as far as the kind allows any. */
 static json_t *make_body(const struct op *op, const char *name, const char *ns)
 {
-	json_t *body = draw_seed(op->kind), *meta = json_object_get(body, "metadata");
+	json_t *body = strange_seed(op->kind), *meta = json_object_get(body, "metadata");
 
 	json_object_set_new(body, "kind", json_string(op->kind));
 	if (strcmp(op->kind, "Scale") == 0)
@@ -227,7 +226,7 @@ static json_t *make_body(const struct op *op, const char *name, const char *ns)
 		meta = json_object();
 		json_object_set_new(body, "metadata", meta);
 	}
-	if (mutate_draw(&rng, 12) == 0)
+	if (mutate_draw(&strange_rng, 12) == 0)
 		json_object_set_new(meta, "generateName", json_string("g-"));
 	else
 		json_object_set_new(meta, "name", json_string(name));
@@ -240,47 +239,50 @@ static json_t *make_body(const struct op *op, const char *name, const char *ns)
 	return body;
 }
 
-static void add_text(char *path, size_t size, const char *text)
+void strange_add_text(char *path, size_t size, const char *text)
 {
 	size_t len = strlen(path);
 
 	(void)snprintf(path + len, size - len, "%s", text);
 }
 
-static void add_query(char *path, size_t size)
+void strange_add_query(char *path, size_t size)
 {
-	uint32_t left = mutate_draw(&rng, 3);
+	uint32_t left = mutate_draw(&strange_rng, 3);
 	const char *sign = strchr(path, '?') ? "&" : "?";
 
 	for (; left > 0; left--, sign = "&") {
 		size_t len = strlen(path);
 
-		(void)snprintf(path + len, size - len, "%s%s", sign,
-			       mutate_pick(&rng, queries, NEAP_ARRAY_LEN(queries)));
+		(void)snprintf(
+			path + len, size - len, "%s%s", sign,
+			mutate_pick(&strange_rng, queries, NEAP_ARRAY_LEN(queries)));
 	}
 }
 
 /* Method, path, type and body as one; body NULL: none. It is changed here and there. */
-static void fill(struct strange_request *request, const char *method, char *path,
-		 const char *type, char *body, size_t len, size_t size)
+void strange_fill(struct strange_request *request, const char *method, char *path,
+		  const char *type, char *body, size_t len, size_t size)
 {
-	if (body && mutate_draw(&rng, 12) == 0)
-		len = mutate_bytes(&rng, body, len, size);
+	if (body && mutate_draw(&strange_rng, 12) == 0)
+		len = mutate_bytes(&strange_rng, body, len, size);
 	(void)snprintf(request->what, sizeof(request->what), "%s %s", method, path);
-	neap_buf_addf(&request->bytes, "%s %s HTTP/1.1\r\nHost: x\r\n", method, path);
-	if (mutate_draw(&rng, 10) == 0)
-		neap_buf_addf(&request->bytes, "Accept: %s\r\n",
-			      mutate_pick(&rng, accepts, NEAP_ARRAY_LEN(accepts)));
+	neap_buf_addf(&request->bytes, "%s %s HTTP/1.1\r\nHost: %s\r\n%s", method, path,
+		      request->is_extender ? "127.0.0.1" : "x", header);
+	if (mutate_draw(&strange_rng, 10) == 0)
+		neap_buf_addf(
+			&request->bytes, "Accept: %s\r\n",
+			mutate_pick(&strange_rng, accepts, NEAP_ARRAY_LEN(accepts)));
 	if (body)
 		neap_buf_addf(&request->bytes,
 			      "Content-Type: %s\r\nContent-Length: %zu\r\n", type, len);
 	neap_buf_addf(&request->bytes, "\r\n");
-	if (mutate_draw(&rng, 40) == 0) { /* the head, too */
+	if (mutate_draw(&strange_rng, 40) == 0) { /* the head, too */
 		size_t head = request->bytes.len;
 		neap_auto_free char *text = neap_alloc(head + 257);
 
 		memcpy(text, request->bytes.data, head);
-		head = mutate_bytes(&rng, text, head, head + 256);
+		head = mutate_bytes(&strange_rng, text, head, head + 256);
 		neap_buf_clear(&request->bytes);
 		neap_buf_add(&request->bytes, text, head);
 		request->is_raw = true;
@@ -289,15 +291,15 @@ static void fill(struct strange_request *request, const char *method, char *path
 		neap_buf_add(&request->bytes, body, len);
 }
 
-static void fill_json(struct strange_request *request, const char *method, char *path,
-		      const char *type, json_t *body)
+void strange_fill_json(struct strange_request *request, const char *method, char *path,
+		       const char *type, json_t *body)
 {
 	size_t len = body ? json_dumpb(body, NULL, 0, JSON_ENCODE_ANY) : 0;
 	neap_auto_free char *text = body ? neap_alloc(len + 257) : NULL;
 
 	if (body)
 		(void)json_dumpb(body, text, len, JSON_ENCODE_ANY);
-	fill(request, method, path, type, text, len, len + 256);
+	strange_fill(request, method, path, type, text, len, len + 256);
 	json_decref(body);
 }
 
@@ -307,8 +309,9 @@ static const char *draw_type(void)
 					    "application/vnd.kubernetes.protobuf",
 					    "application/json; charset=utf-8"};
 
-	return mutate_draw(&rng, 30) ? "application/json"
-				     : mutate_pick(&rng, types, NEAP_ARRAY_LEN(types));
+	return mutate_draw(&strange_rng, 30)
+		       ? "application/json"
+		       : mutate_pick(&strange_rng, types, NEAP_ARRAY_LEN(types));
 }
 
 static void make_patch(struct strange_request *request, const struct op *op, char *path,
@@ -316,22 +319,25 @@ static void make_patch(struct strange_request *request, const struct op *op, cha
 {
 	json_t *body = make_body(op, name, ns), *patch;
 
-	switch (mutate_draw(&rng, 7)) {
+	switch (mutate_draw(&strange_rng, 7)) {
 	case 0:
 	case 1:
-		patch = mutate_json_patch(&rng, body);
+		patch = mutate_json_patch(&strange_rng, body);
 		json_decref(body);
-		fill_json(request, "PATCH", path, "application/json-patch+json", patch);
+		strange_fill_json(request, "PATCH", path, "application/json-patch+json",
+				  patch);
 		return;
 	case 2:
-		fill_json(request, "PATCH", path, "application/apply-patch+yaml", body);
+		strange_fill_json(request, "PATCH", path, "application/apply-patch+yaml",
+				  body);
 		return;
 	default:
-		mutate_object(&rng, body, 4);
-		fill_json(request, "PATCH", path,
-			  mutate_draw(&rng, 2) ? "application/merge-patch+json"
-					       : "application/strategic-merge-patch+json",
-			  body);
+		mutate_object(&strange_rng, body, 4);
+		strange_fill_json(request, "PATCH", path,
+				  mutate_draw(&strange_rng, 2)
+					  ? "application/merge-patch+json"
+					  : "application/strategic-merge-patch+json",
+				  body);
 	}
 }
 
@@ -339,21 +345,21 @@ static void make_patch(struct strange_request *request, const struct op *op, cha
  * away together, as their kinds go with them. */
 static const struct op *draw_op(void)
 {
-	bool is_creating = mutate_draw(&rng, 3) == 0;
+	bool is_creating = mutate_draw(&strange_rng, 3) == 0;
 
 	for (;;) {
-		const struct op *op = &ops[mutate_draw(&rng, (uint32_t)op_count)];
+		const struct op *op = &ops[mutate_draw(&strange_rng, (uint32_t)op_count)];
 		bool is_reading = strcmp(op->verb, "get") == 0 ||
 				  strcmp(op->verb, "list") == 0 ||
 				  strcmp(op->verb, "watch") == 0;
 
 		if (is_creating && strcmp(op->verb, "create") != 0)
 			continue;
-		if (is_reading && mutate_draw(&rng, 2))
+		if (is_reading && mutate_draw(&strange_rng, 2))
 			continue;
 		if (strcmp(op->verb, "deletecollection") == 0 &&
 		    (strcmp(op->plural, "customresourcedefinitions") == 0 ||
-		     mutate_draw(&rng, 4)))
+		     mutate_draw(&strange_rng, 4)))
 			continue;
 		return op;
 	}
@@ -363,7 +369,8 @@ static void make_kube(struct strange_request *request)
 {
 	const struct op *op = draw_op();
 	const char *name = draw_name_of(op);
-	const char *ns = mutate_pick(&rng, namespaces, NEAP_ARRAY_LEN(namespaces));
+	const char *ns =
+		mutate_pick(&strange_rng, namespaces, NEAP_ARRAY_LEN(namespaces));
 	bool is_review = strstr(op->kind, "Review") != NULL, is_all;
 	bool is_create = strcmp(op->verb, "create") == 0;
 	char path[4096], place[2048] = "";
@@ -372,161 +379,57 @@ static void make_kube(struct strange_request *request)
 	is_all = is_review || strcmp(op->verb, "list") == 0 ||
 		 strcmp(op->verb, "watch") == 0 ||
 		 strcmp(op->verb, "deletecollection") == 0 || (is_create && !*op->sub);
-	if (op->is_namespaced && !(is_all && !is_create && mutate_draw(&rng, 2)))
+	if (op->is_namespaced && !(is_all && !is_create && mutate_draw(&strange_rng, 2)))
 		(void)snprintf(place, sizeof(place), "/namespaces/%s",
-			       mutate_draw(&rng, 20) ? ns : draw_name());
+			       mutate_draw(&strange_rng, 20) ? ns : strange_name());
 	(void)snprintf(path, sizeof(path), "%s%s/%s%s%s%s%s", op->base, place, op->plural,
 		       is_all ? "" : "/", is_all ? "" : name, *op->sub ? "/" : "",
 		       op->sub);
 	if (strcmp(op->verb, "watch") == 0)
-		add_text(path, sizeof(path), "?watch=true&timeoutSeconds=1");
-	if (mutate_draw(&rng, 4) == 0)
-		add_query(path, sizeof(path));
+		strange_add_text(path, sizeof(path), "?watch=true&timeoutSeconds=1");
+	if (mutate_draw(&strange_rng, 4) == 0)
+		strange_add_query(path, sizeof(path));
 	if (strcmp(op->verb, "patch") == 0) {
 		make_patch(request, op, path, name, ns);
 		return;
 	}
 	if (is_create || strcmp(op->verb, "update") == 0) {
 		/* An update of what is there goes further than one of what is not. */
-		body = is_create || mutate_draw(&rng, 3) == 0 ? NULL : get_it(path);
+		body = is_create || mutate_draw(&strange_rng, 3) == 0 ? NULL
+								      : strange_ask(path);
 		if (!json_is_object(body)) {
 			json_decref(body);
 			body = make_body(op, name, ns);
 		}
-		mutate_object(&rng, body, mutate_draw(&rng, 3) ? 4 : 0);
-		fill_json(request, is_create ? "POST" : "PUT", path, draw_type(), body);
+		mutate_object(&strange_rng, body, mutate_draw(&strange_rng, 3) ? 4 : 0);
+		strange_fill_json(request, is_create ? "POST" : "PUT", path, draw_type(),
+				  body);
 		return;
 	}
 	if (strncmp(op->verb, "delete", 6) == 0) {
-		body = mutate_draw(&rng, 2) ? draw_seed("DeleteOptions") : NULL;
+		body = mutate_draw(&strange_rng, 2) ? strange_seed("DeleteOptions")
+						    : NULL;
 		if (body)
-			mutate_object(&rng, body, 2);
-		fill_json(request, "DELETE", path, draw_type(), body);
+			mutate_object(&strange_rng, body, 2);
+		strange_fill_json(request, "DELETE", path, draw_type(), body);
 		return;
 	}
-	fill_json(request, "GET", path, NULL, NULL);
-}
-
-static char *read_file(const char *path, size_t *ret_len)
-{
-	FILE *file = fopen(path, "re");
-	char *text = neap_alloc(65536 + 257);
-
-	*ret_len = file ? fread(text, 1, 65536, file) : 0;
-	if (file)
-		(void)fclose(file);
-	return text;
-}
-
-/* Policies as they are shipped, and what was written against the sandbox, changed. */
-static void make_policy(struct strange_request *request, char *path)
-{
-	static const char *const files[] = {
-		"policies/filter/allow-by-team.lua", "policies/qos/cpu-share.lua",
-		"policies/reservation/owner-match.lua", "policies/score/binpack.lua",
-		"policies/score/spread.lua"};
-	size_t len;
-	neap_auto_free char *text =
-		read_file(mutate_pick(&rng, files, NEAP_ARRAY_LEN(files)), &len);
-
-	if (mutate_draw(&rng, 3))
-		len = mutate_bytes(&rng, text, len, len + 256);
-	fill(request, "PUT", path, "text/x-lua", text, len, len + 256);
-}
-
-static void make_control(struct strange_request *request)
-{
-	/* Not: stopping to answer on purpose. */
-	static const char *const ways[] = {
-		"GET /control/v1/status",
-		"GET /control/v1/workloads",
-		"GET /control/v1/topology",
-		"GET /control/v1/policies",
-		"GET /control/v1/audit?limit=3",
-		"GET /control/v1/audit?since=x",
-		"POST /control/v1/freeze",
-		"POST /control/v1/release",
-		"POST /control/v1/resume",
-		"POST /control/v1/token/rotate",
-		"POST /control/v1/run",
-		"GET /control/v1/store",
-		"POST /control/v1/store/backups",
-		"GET /control/v1/store/backups/1",
-		"DELETE /control/v1/store/backups/1",
-		"POST /control/v1/store/restores",
-		"POST /control/v1/store/restores/1/data",
-		"POST /control/v1/store/restores/1/commit",
-		"DELETE /control/v1/store/restores/1",
-		"GET /metrics",
-		"GET /version",
-		"GET /readyz",
-		"GET /livez?verbose",
-		"GET /api",
-		"GET /apis",
-		"GET /openapi/v2",
-		"GET /openapi/v3",
-		"GET /",
-		"OPTIONS /api/v1/pods",
-		"TRACE /",
-		"HEAD /api/v1/pods",
-	};
-	static const char *const kinds[] = {"qos",         "score", "filter", "rule",
-					    "reservation", "none",  "..",     "q%2fx"};
-	static const char *const parts[] = {"", "/versions", "/versions/00000000",
-					    "/rollback", "/params"};
-	const char *way, *method;
-	char path[1024];
-	json_t *body;
-
-	if (mutate_draw(&rng, 2)) {
-		const char *part = mutate_pick(&rng, parts, NEAP_ARRAY_LEN(parts));
-
-		(void)snprintf(path, sizeof(path), "/control/v1/policies/%s/%s%s",
-			       mutate_pick(&rng, kinds, NEAP_ARRAY_LEN(kinds)),
-			       draw_name(), part);
-		if (!*part && mutate_draw(&rng, 3)) {
-			add_text(path, sizeof(path),
-				 mutate_draw(&rng, 2) ? "?dryRun=true" : "");
-			make_policy(request, path);
-			return;
-		}
-		method = strcmp(part, "/params") == 0     ? "PATCH"
-			 : *part == '/' && part[1] == 'r' ? "POST"
-			 : mutate_draw(&rng, 2)           ? "GET"
-							  : "DELETE";
-		body = strcmp(method, "PATCH") == 0 ? draw_seed("ConfigMap") : NULL;
-		if (body)
-			mutate_object(&rng, body, 3);
-		fill_json(request, method, path, "application/json", body);
-		return;
-	}
-	way = mutate_pick(&rng, ways, NEAP_ARRAY_LEN(ways));
-	(void)neap_strcopy(path, sizeof(path), strchr(way, ' ') + 1);
-	if (mutate_draw(&rng, 4) == 0)
-		add_query(path, sizeof(path));
-	body = way[0] == 'P' && mutate_draw(&rng, 2) ? draw_seed("Scale") : NULL;
-	if (body)
-		mutate_object(&rng, body, 3);
-	{
-		char verb[16];
-
-		(void)snprintf(verb, sizeof(verb), "%.*s", (int)strcspn(way, " "), way);
-		fill_json(request, verb, path, "application/json", body);
-	}
+	strange_fill_json(request, "GET", path, NULL, NULL);
 }
 
 /* --- for all of it --- */
 
 bool strange_init(strange_get *get)
 {
-	get_it = get;
+	strange_ask = get;
 	load_seeds();
-	return discover();
+	return discover() && strange_load_extender();
 }
 
 void strange_done(void)
 {
 	json_decref(seeds);
+	strange_drop_extender();
 }
 
 size_t strange_verbs(void)
@@ -544,14 +447,22 @@ bool strange_list(size_t index, char *path, size_t size)
 	return false;
 }
 
-void strange_make(unsigned seed, size_t number, struct strange_request *ret)
+void strange_make(unsigned seed, size_t number, const char *head,
+		  struct strange_request *ret)
 {
 	*ret = (struct strange_request){0};
+	header = head;
 	neap_buf_init(&ret->bytes, (size_t)64 * 1024 * 1024);
-	rng.state = ((uint64_t)seed << 32) + number * 0x9e3779b97f4a7c15u;
-	(void)mutate_draw(&rng, 2);
-	if (mutate_draw(&rng, 8))
+	strange_rng.state = ((uint64_t)seed << 32) + number * 0x9e3779b97f4a7c15u;
+	(void)mutate_draw(&strange_rng, 2);
+	switch (mutate_draw(&strange_rng, 8)) {
+	case 0:
+		strange_make_control(ret);
+		break;
+	case 1:
+		strange_make_extender(ret);
+		break;
+	default:
 		make_kube(ret);
-	else
-		make_control(ret);
+	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests that were valid before they were changed: of all kinds, parts and verbs that discovery tells of, of the
- * control API, and of what is served beside them. The same number gives the same request of the same server. */
+ * control API, of the extender, and of what is served beside them. The same number gives the same request of the same server. */
 #ifndef NEAP_T_LIB_STRANGE_H
 #define NEAP_T_LIB_STRANGE_H
 
@@ -13,7 +13,8 @@
 struct strange_request {
 	char what[256]; /* "GET /api/v1/pods" */
 	struct neap_buf bytes;
-	bool is_raw; /* bytes of its head were changed: there may be no answer */
+	bool is_raw;      /* bytes of its head were changed: there may be no answer */
+	bool is_extender; /* for the address of the extender */
 };
 
 /* The body of a good answer to GET; NULL for none. A new reference. */
@@ -25,6 +26,8 @@ void strange_done(void);
 size_t strange_verbs(void);
 /* The paths of all collections that can be listed, from 0 on; false behind the last. */
 bool strange_list(size_t index, char *path, size_t size);
-void strange_make(unsigned seed, size_t number, struct strange_request *ret);
+/* head: lines of its head that say who asks; not in what is for the extender. */
+void strange_make(unsigned seed, size_t number, const char *head,
+		  struct strange_request *ret);
 
 #endif
