@@ -88,7 +88,7 @@ static void test_paths(void **state)
 
 static void test_labels(void **state)
 {
-	/* Against {"app":"web","tier":"a","empty":""}: 1, 0; -1: no selector. */
+	/* Against {"app":"web","tier":"a","empty":"","size":"5"}: 1, 0; -1: no selector. */
 	static const struct {
 		const char *text;
 		int want;
@@ -127,12 +127,26 @@ static void test_labels(void **state)
 		{"app in (web))", -1},
 		{"app=web=x", -1},
 		{"app=a b", -1},
-		{"app>1", -1},
+		{"app>1", 0},
+		{"size>3", 1},
+		{"size > 5", 0},
+		{"size<6,app", 1},
+		{"size<5", 0},
+		{"none<5", 0},
+		{"far>1", 0}, /* no number of 64 bits */
+		{"size>", -1},
+		{"size>x", -1},
+		{"size>=4", -1},
+		{"size>1.5", -1},
+		{"size>-1", -1}, /* no value of a label */
+		{"!size>1", -1},
+		{">1", -1},
 		{"-app=x", -1},
 		{"app=not/a/value", -1},
 	};
 	json_t *labels =
-		json_pack("{s:s, s:s, s:s}", "app", "web", "tier", "a", "empty", "");
+		json_pack("{s:s, s:s, s:s, s:s, s:s}", "app", "web", "tier", "a", "empty",
+			  "", "size", "5", "far", "99999999999999999999");
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {

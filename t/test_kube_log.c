@@ -68,7 +68,7 @@ static void refusals(void **state)
 		 {"message=previous terminated container \"main\" in pod \"one\" not "
 		  "found"}},
 		{"GET " PODS "/one/log?tailLines=x", NULL, 400, {"message~tailLines"}},
-		{"GET " PODS "/one/log?tailLines=-1", NULL, 400, {"message~tailLines"}},
+		{"GET " PODS "/one/log?tailLines=-1", NULL, 422, {"message~tailLines"}},
 		{"GET " PODS "/one/log?limitBytes=0",
 		 NULL,
 		 422,

@@ -83,14 +83,20 @@ const char *neap_http_rest_get(const struct neap_http_request *request)
 	return request->rest;
 }
 
-const char *neap_http_query_find(struct neap_http_request *request, const char *name)
+const char *neap_http_query_nth(const struct neap_http_request *request, const char *name,
+				int n)
 {
 	int i;
 
 	for (i = 0; i < request->query_count; i++)
-		if (strcmp(request->names[i], name) == 0)
+		if (strcmp(request->names[i], name) == 0 && n-- == 0)
 			return request->values[i];
 	return NULL;
+}
+
+const char *neap_http_query_find(struct neap_http_request *request, const char *name)
+{
+	return neap_http_query_nth(request, name, 0);
 }
 
 const char *neap_http_body_get(struct neap_http_request *request, size_t *ret_len)

@@ -267,6 +267,9 @@ const char *neap_http_header_find(const struct neap_http_request *request,
 bool neap_http_accepts(const struct neap_http_request *request, const char *type);
 /* Decoded query parameter, NULL if absent; valid until the answer. */
 const char *neap_http_query_find(struct neap_http_request *request, const char *name);
+/* The n-th value of a parameter that is given more than once, from 0 on; NULL when there are not so many. */
+const char *neap_http_query_nth(const struct neap_http_request *request, const char *name,
+				int n);
 /* Borrowed, with NUL at data[len]. */
 const char *neap_http_body_get(struct neap_http_request *request, size_t *ret_len);
 /* Descriptor of the connection, for SO_PEERCRED; borrowed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ends of requests. */
+#include <event2/util.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,36 +84,32 @@ const char *call_query(const struct call *call, const char *name)
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret)
 {
 	const char *text = call_query(call, name);
-	struct neap_error err;
 
 	*ret = fallback;
-	if (!text || !*text)
-		return 0;
-	if (neap_int_parse(text, ret, &err) == 0 && *ret >= 0)
+	if (!text || neap_int_parse(text, ret, NULL) == 0)
 		return 0;
 	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "strconv.ParseUint: parsing \"%.40s\": invalid syntax (%s)",
+			      "strconv.ParseInt: parsing \"%.40s\": invalid syntax (%s)",
 			      text, name);
+}
+
+int call_version(struct call *call, int64_t *ret)
+{
+	const char *text = call_query(call, "resourceVersion");
+
+	*ret = 0;
+	if (!text || !*text || (neap_int_parse(text, ret, NULL) == 0 && *ret >= 0))
+		return 0;
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "resourceVersion: Invalid value: \"%.40s\": "
+			      "strconv.ParseUint: parsing \"%.40s\": invalid syntax",
+			      text, text);
 }
 
 bool call_flag(struct call *call, const char *name)
 {
 	const char *text = call_query(call, name);
 
-	return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
-}
-
-int call_parse_dry(struct call *call, const char *value)
-{
-	struct neap_causes *causes = &call->kube->causes;
-
-	if (!value || !*value)
-		return 0;
-	call->is_dry = true;
-	if (strcmp(value, "All") == 0)
-		return 0;
-	neap_causes_clear(causes);
-	neap_causes_add(causes, "FieldValueNotSupported", "dryRun",
-			"Unsupported value: \"%.40s\": supported values: \"All\"", value);
-	return neap_kube_fail_invalid(&call->failure, call->target.kind, "", causes);
+	return text && strcmp(text, "0") != 0 &&
+	       evutil_ascii_strcasecmp(text, "false") != 0;
 }

@@ -19,8 +19,13 @@ int choice_parse(struct call *call, struct choice *ret)
 	const char *labels = call_query(call, "labelSelector");
 	const char *fields = call_query(call, "fieldSelector");
 	struct neap_error err;
+	int64_t ignored;
 
 	*ret = (struct choice){0};
+	/* Whoever asks for a collection may say them, whether they are of use or not. */
+	if (call_number(call, "limit", 0, &ignored) < 0 ||
+	    call_number(call, "timeoutSeconds", 0, &ignored) < 0)
+		return -1;
 	if (labels && *labels && neap_selector_parse_text(labels, &ret->labels, &err) < 0)
 		return bad_selector(call, "labelSelector", &err);
 	if (fields && neap_field_selector_parse(fields, call->target.kind->fields,

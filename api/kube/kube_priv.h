@@ -124,14 +124,23 @@ void call_tell(struct call *call, struct neap_object *object);
 const char *call_query(const struct call *call, const char *name);
 /* The value of a query parameter as a number; fallback when it is absent. -1 when it is none. */
 int call_number(struct call *call, const char *name, int64_t fallback, int64_t *ret);
-bool call_flag(struct call *call, const char *name); /* "true" or "1" */
+/* resourceVersion; 0 when it is absent or empty. -1 when it is none. */
+int call_version(struct call *call, int64_t *ret);
+/* Whether it is there, and neither "0" nor "false" in any case: as Go's clients and servers read it. */
+bool call_flag(struct call *call, const char *name);
 /* Fails for a version that is yet to come. */
 int call_check_version(struct call *call, int64_t version);
 /* Whether resourceVersionMatch is one, and of use with what else is asked. */
 int call_check_match(struct call *call, bool is_watch);
 
-/* Whether a write is only tried: "All" is the only value. -1 with call->failure. */
+/* options.c: -1 with call->failure. */
+/* What every write may say in its query: dryRun, fieldManager, force, fieldValidation. */
+int call_parse_options(struct call *call);
+/* One value of dryRun: whether a write is only tried. "All" is the only one; NULL: none. */
 int call_parse_dry(struct call *call, const char *value);
+/* An option of a write that is not taken; fmt: what is wrong with the field. Returns -1. */
+int call_refuse_option(struct call *call, const char *reason, const char *field,
+		       const char *fmt, ...) NEAP_PRINTF(4, 5);
 
 /* permit.c: whether who asks may; before and after as in access.h. -1 with call->failure. */
 int call_permit(struct call *call, const char *verb, const json_t *before,

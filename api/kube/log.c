@@ -324,23 +324,33 @@ static int fail_option(struct call *call, const char *field, const char *value,
 			      call->target.name, field, value, why);
 }
 
+/* -1 when it is not said. */
+static int option_number(struct call *call, const char *name, int64_t least, int64_t *ret)
+{
+	const char *text = call_query(call, name);
+
+	if (call_number(call, name, -1, ret) < 0)
+		return -1;
+	if (!text || *ret >= least)
+		return 0;
+	return fail_option(call, name, text,
+			   least ? "must be greater than 0"
+				 : "must be greater than or equal to 0");
+}
+
 static int parse_since(struct call *call, int64_t *ret)
 {
 	const char *time = call_query(call, "sinceTime");
-	const char *seconds = call_query(call, "sinceSeconds");
 	int64_t count, now = call->kube->now();
 	struct neap_error err;
 
 	*ret = 0;
-	if (call_number(call, "sinceSeconds", -1, &count) < 0)
+	if (option_number(call, "sinceSeconds", 1, &count) < 0)
 		return -1;
-	if (count >= 0 && time && *time)
+	if (count > 0 && time && *time)
 		return fail_option(call, "sinceTime", time,
 				   "at most one of `sinceTime` or `sinceSeconds` may be "
 				   "specified");
-	if (count == 0)
-		return fail_option(call, "sinceSeconds", seconds,
-				   "must be greater than 0");
 	if (count > 0 && count < now / 1000000)
 		*ret = now - count * 1000000;
 	if (time && *time && neap_time_parse(time, ret, &err) < 0)
@@ -350,12 +360,10 @@ static int parse_since(struct call *call, int64_t *ret)
 
 static int parse_wish(struct call *call, struct neap_log_wish *ret)
 {
-	if (call_number(call, "tailLines", -1, &ret->tail_lines) < 0 ||
-	    call_number(call, "limitBytes", -1, &ret->limit_bytes) < 0 ||
+	if (option_number(call, "tailLines", 0, &ret->tail_lines) < 0 ||
+	    option_number(call, "limitBytes", 1, &ret->limit_bytes) < 0 ||
 	    parse_since(call, &ret->since_usec) < 0)
 		return -1;
-	if (ret->limit_bytes == 0)
-		return fail_option(call, "limitBytes", "0", "must be greater than 0");
 	ret->has_times = call_flag(call, "timestamps");
 	ret->is_follow = call_flag(call, "follow");
 	return 0;

@@ -192,8 +192,7 @@ static int find_place(struct call *call, struct neap_store_place *ret,
 		/* Of another past, as before a restored copy: as good as forgotten. */
 		return ret->version > newest ? fail_expired(call, true) : 0;
 	}
-	if (call_number(call, "resourceVersion", 0, &version) < 0 ||
-	    call_check_version(call, version) < 0)
+	if (call_version(call, &version) < 0 || call_check_version(call, version) < 0)
 		return -1;
 	*ret_is_newest = !match || strcmp(match, "Exact") != 0;
 	ret->version = *ret_is_newest ? newest : version;
@@ -270,6 +269,8 @@ void call_list(struct call *call)
 		page_free(page);
 		return;
 	}
+	if (page->gather.limit < 0)
+		page->gather.limit = 0; /* all */
 	page->is_of_token = page->gather.place.name[0];
 	page->gather.is_shown = call->shape == SHAPE_OBJECT && call->target.kind->view;
 	if (!slow_begin(&page->slow, call, page_step, page_end)) {

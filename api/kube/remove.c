@@ -14,36 +14,44 @@
 
 #define GRACE_DEFAULT_S 30
 
-static int refuse_options(struct call *call, const char *fault)
+/* -1: not said. The query counts where the body says nothing. */
+static int orphans_of(struct call *call, const json_t *options)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-			      "DeleteOptions.meta.k8s.io \"\" is invalid: %s", fault);
+	const json_t *orphan = json_object_get(options, "orphanDependents");
+
+	if (json_is_boolean(orphan))
+		return json_is_true(orphan);
+	return call_query(call, "orphanDependents") ? call_flag(call, "orphanDependents")
+						    : -1;
 }
 
 static int parse_propagation(struct call *call, const json_t *options,
 			     enum propagation *ret)
 {
-	const json_t *orphan = json_object_get(options, "orphanDependents");
+	int orphan = orphans_of(call, options);
 	const char *policy =
 		json_string_value(json_object_get(options, "propagationPolicy"));
 
 	if (!policy)
 		policy = call_query(call, "propagationPolicy");
-	if (policy && !*policy)
-		policy = NULL;
-	if (policy && json_is_boolean(orphan))
-		return refuse_options(call, "orphanDependents and deletionPropagation "
-					    "cannot be both set");
-	*ret = json_is_true(orphan) ? ORPHAN : BACKGROUND;
+	if (policy && orphan >= 0)
+		return call_refuse_option(
+			call, "FieldValueInvalid", "propagationPolicy",
+			"Invalid value: \"%.40s\": orphanDependents and "
+			"deletionPropagation cannot be both set",
+			policy);
+	*ret = orphan > 0 ? ORPHAN : BACKGROUND;
 	if (!policy || strcmp(policy, "Background") == 0)
 		return 0;
 	*ret = ORPHAN;
 	if (strcmp(policy, "Orphan") == 0)
 		return 0;
 	if (strcmp(policy, "Foreground") != 0)
-		return refuse_options(call, "propagationPolicy: Unsupported value: "
-					    "supported values: \"Background\", "
-					    "\"Orphan\"");
+		return call_refuse_option(
+			call, "FieldValueNotSupported", "propagationPolicy",
+			"Unsupported value: \"%.40s\": supported values: "
+			"\"Background\", \"Orphan\"",
+			policy);
 	return neap_kube_fail(
 		&call->failure, NEAP_KUBE_BAD_REQUEST,
 		"propagationPolicy Foreground is not served here; use "
@@ -53,13 +61,15 @@ static int parse_propagation(struct call *call, const json_t *options,
 static int parse_options(struct call *call, json_t *options, struct wish *ret)
 {
 	const json_t *grace = json_object_get(options, "gracePeriodSeconds");
+	const json_t *dry;
+	size_t i;
 
 	*ret = (struct wish){.options = options, .grace_s = -1};
 	if (parse_propagation(call, options, &ret->propagation) < 0)
 		return -1;
-	if (call_parse_dry(call, json_string_value(json_array_get(
-					 json_object_get(options, "dryRun"), 0))) < 0)
-		return -1;
+	json_array_foreach (json_object_get(options, "dryRun"), i, dry)
+		if (call_parse_dry(call, json_string_value(dry)) < 0)
+			return -1;
 	if (json_is_integer(grace))
 		ret->grace_s = json_integer_value(grace);
 	else if (call_number(call, "gracePeriodSeconds", -1, &ret->grace_s) < 0)
@@ -89,6 +99,8 @@ static int check_preconditions(struct call *call, const struct wish *wish,
 	char why[256];
 	int64_t number;
 
+	if (!conditions)
+		uid = call_query(call, "uid");
 	if (uid && strcmp(uid, object->uid) != 0) {
 		(void)snprintf(
 			why, sizeof(why),

@@ -147,7 +147,7 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	/* What was printed is text, whatever else would be taken. */
 	if (call_permit_request(&call, method) < 0 ||
 	    (verb != call_log && shape_parse(&call) < 0) ||
-	    call_parse_dry(&call, neap_http_query_find(request, "dryRun")) < 0) {
+	    (strcmp(method, "GET") != 0 && call_parse_options(&call) < 0)) {
 		call_fail(&call);
 		return;
 	}

@@ -324,6 +324,8 @@ static int parse_timeout(struct call *call, int64_t *ret)
 		*ret = TIMEOUT_S;
 	if (*ret > TIMEOUT_S_MAX)
 		*ret = TIMEOUT_S_MAX;
+	if (*ret < 0)
+		*ret = 0; /* over before it began */
 	return 0;
 }
 
@@ -333,11 +335,11 @@ static int parse_wish(struct call *call, struct wish *ret)
 	const char *initial = call_query(call, "sendInitialEvents");
 	const char *match = call_query(call, "resourceVersionMatch");
 
-	if (call_number(call, "resourceVersion", 0, &ret->version) < 0 ||
+	if (call_version(call, &ret->version) < 0 ||
 	    parse_timeout(call, &ret->seconds) < 0 || call_check_match(call, true) < 0)
 		return -1;
-	ret->is_asked_for = initial && *initial && call_flag(call, "sendInitialEvents");
-	ret->is_listing = initial && *initial ? ret->is_asked_for : !ret->version;
+	ret->is_asked_for = call_flag(call, "sendInitialEvents");
+	ret->is_listing = initial ? ret->is_asked_for : !ret->version;
 	/* What there is must not be older than that. */
 	if (ret->is_asked_for && match && *match)
 		return call_check_version(call, ret->version);

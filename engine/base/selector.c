@@ -10,14 +10,17 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 
 #define NAME_MAX_BYTES   63
 #define PREFIX_MAX_BYTES 253
 #define SHOWN_BYTES      48 /* of a value in a message */
 
-enum op { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OP_COUNT };
+/* The last two only texts have. */
+enum op { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OP_GT, OP_LT, OP_COUNT };
 
-static const char *const operators[OP_COUNT] = {"In", "NotIn", "Exists", "DoesNotExist"};
+static const char *const operators[OP_COUNT] = {"In",           "NotIn", "Exists",
+						"DoesNotExist", "Gt",    "Lt"};
 
 struct requirement {
 	uint32_t op;
@@ -35,6 +38,7 @@ struct neap_selector {
 struct builder {
 	struct requirement rows[NEAP_SELECTOR_REQUIREMENTS];
 	size_t count, values;
+	enum op op_end; /* of those that are known */
 	struct neap_buf texts;
 	struct neap_error *err;
 };
@@ -236,6 +240,7 @@ static int read_labels(struct builder *b, const json_t *labels, const char *fiel
 
 static int read_values(struct builder *b, enum op op, const json_t *values)
 {
+	int64_t number;
 	char at[32];
 	int rc = 0;
 
@@ -246,7 +251,7 @@ static int read_values(struct builder *b, enum op op, const json_t *values)
 			return neap_error_field(b->err, NEAP_EINVAL, "values",
 						"Required value: must be specified when "
 						"`operator` is 'In' or 'NotIn'");
-	} else if (json_array_size(values)) {
+	} else if (op < OP_GT && json_array_size(values)) {
 		return neap_error_field(
 			b->err, NEAP_EINVAL, "values",
 			"Forbidden: may not be specified when `operator` is "
@@ -260,6 +265,11 @@ static int read_values(struct builder *b, enum op op, const json_t *values)
 			return bad_type(b, at, "a text");
 		if (neap_label_check_value(value, b->err) < 0)
 			return invalid(b, at, value);
+		if (op >= OP_GT && neap_int_parse(value, &number, b->err) < 0)
+			return neap_error_field(
+				b->err, NEAP_EINVAL, at,
+				"for 'Gt', 'Lt' operators, the value must "
+				"be an integer");
 		rc = add_value(b, value);
 	}
 	return rc < 0 ? neap_error_infield(b->err, "%s", at) : 0;
@@ -309,9 +319,9 @@ static int read_expression(struct builder *b, const json_t *json)
 		return neap_error_field(
 			b->err, NEAP_EINVAL, "operator",
 			"Required value: In, NotIn, Exists or DoesNotExist");
-	while (op < OP_COUNT && strcmp(operators[op], name) != 0)
+	while (op < b->op_end && strcmp(operators[op], name) != 0)
 		op++;
-	if (op == OP_COUNT) {
+	if (op == b->op_end) {
 		(void)neap_error_set(b->err, NEAP_EINVAL,
 				     "not a valid selector operator; known: In, NotIn, "
 				     "Exists, DoesNotExist");
@@ -364,11 +374,11 @@ static int build(struct builder *b, struct neap_selector **ret)
 	return 0;
 }
 
-static int parse(const json_t *json, bool is_map, struct neap_selector **ret,
-		 struct neap_error *err)
+static int parse(const json_t *json, bool is_map, enum op op_end,
+		 struct neap_selector **ret, struct neap_error *err)
 {
 	struct neap_error own = {0};
-	struct builder b = {.err = err ? err : &own};
+	struct builder b = {.op_end = op_end, .err = err ? err : &own};
 	int rc;
 
 	neap_buf_init(&b.texts, NEAP_BUF_LINE);
@@ -381,13 +391,19 @@ static int parse(const json_t *json, bool is_map, struct neap_selector **ret,
 int neap_selector_parse(const json_t *json, struct neap_selector **ret,
 			struct neap_error *err)
 {
-	return parse(json, false, ret, err);
+	return parse(json, false, OP_GT, ret, err);
+}
+
+int neap_selector_parse_of_text(const json_t *json, struct neap_selector **ret,
+				struct neap_error *err)
+{
+	return parse(json, false, OP_COUNT, ret, err);
 }
 
 int neap_selector_parse_map(const json_t *json, struct neap_selector **ret,
 			    struct neap_error *err)
 {
-	return parse(json, true, ret, err);
+	return parse(json, true, OP_GT, ret, err);
 }
 
 void neap_selector_free(struct neap_selector *selector)
@@ -407,6 +423,22 @@ size_t neap_selector_size(const struct neap_selector *selector)
 
 /* --- matching --- */
 
+/* Both sides as whole numbers; what is none is neither above nor below. */
+static bool is_beyond(enum op op, const char *value, size_t len, const char *wanted)
+{
+	char text[24];
+	int64_t has, than;
+
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, value, len);
+	text[len] = '\0';
+	if (neap_int_parse(text, &has, NULL) < 0 ||
+	    neap_int_parse(wanted, &than, NULL) < 0)
+		return false;
+	return op == OP_GT ? has > than : has < than;
+}
+
 bool neap_selector_matches_with(const struct neap_selector *selector,
 				neap_label_get_fn *get, void *arg)
 {
@@ -420,12 +452,15 @@ bool neap_selector_matches_with(const struct neap_selector *selector,
 
 		for (uint32_t k = 0; has && k < row->value_count && !is_in; k++) {
 			wanted += strlen(wanted) + 1;
-			is_in = strlen(wanted) == len && memcmp(wanted, value, len) == 0;
+			is_in = row->op >= OP_GT
+					? is_beyond(row->op, value, len, wanted)
+					: strlen(wanted) == len &&
+						  memcmp(wanted, value, len) == 0;
 		}
-		if (row->op == OP_IN       ? !is_in
-		    : row->op == OP_NOT_IN ? is_in
-		    : row->op == OP_EXISTS ? !has
-					   : has)
+		if (row->op == OP_IN || row->op >= OP_GT ? !is_in
+		    : row->op == OP_NOT_IN               ? is_in
+		    : row->op == OP_EXISTS               ? !has
+							 : has)
 			return false;
 	}
 	return true;

@@ -24,10 +24,14 @@ int neap_selector_parse(const json_t *json, struct neap_selector **ret,
 /* A map of labels that must all be there, as nodeSelector; field is the label at fault. */
 int neap_selector_parse_map(const json_t *json, struct neap_selector **ret,
 			    struct neap_error *err);
-/* "app=web,tier in (a,b),x!=y,!old", as kubectl -l takes it; "" matches everything. Equal values are told
+/* "app=web,tier in (a,b),x!=y,!old,size>3", as kubectl -l takes it; "" matches everything. Equal values are told
  * by "=" or "=="; blanks are free. */
 int neap_selector_parse_text(const char *selector, struct neap_selector **ret,
 			     struct neap_error *err);
+/* The same as a LabelSelector that may have the operators Gt and Lt, too, each with one whole number: only texts have
+ * them. */
+int neap_selector_parse_of_text(const json_t *json, struct neap_selector **ret,
+				struct neap_error *err);
 void neap_selector_free(struct neap_selector *selector);
 /* Demands nothing, and so matches everything. */
 bool neap_selector_is_empty(const struct neap_selector *selector);

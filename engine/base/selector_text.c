@@ -98,8 +98,11 @@ static int parse_operator(struct text *text, const char *key, size_t key_len)
 		operator= len == 2 ? "In" : "NotIn";
 		text->at += len;
 		ret = parse_set(text, values);
-	} else if (*text->at == '=' || strncmp(text->at, "!=", 2) == 0) {
-		operator= * text->at == '=' ? "In" : "NotIn";
+	} else if (strchr("=<>", *text->at) || strncmp(text->at, "!=", 2) == 0) {
+		operator= * text->at == '=' ? "In"
+		: * text->at == '!'         ? "NotIn"
+		: * text->at == '>'         ? "Gt"
+					    : "Lt";
 		text->at += strncmp(text->at, "==", 2) == 0 || *text->at == '!' ? 2 : 1;
 		skip_blanks(text);
 		len = word_len(text->at);
@@ -108,7 +111,7 @@ static int parse_operator(struct text *text, const char *key, size_t key_len)
 		text->at += len;
 	} else {
 		operator= "";
-		ret = fail(text, "in, notin, =, ==, !=");
+		ret = fail(text, "in, notin, =, ==, !=, >, <");
 	}
 	if (ret < 0) {
 		json_decref(values);
@@ -171,7 +174,7 @@ int neap_selector_parse_text(const char *selector, struct neap_selector **ret,
 		}
 	}
 	if (!code)
-		code = neap_selector_parse(object, ret, err);
+		code = neap_selector_parse_of_text(object, ret, err);
 	json_decref(text.list);
 	json_decref(object);
 	return code;
