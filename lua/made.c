@@ -28,8 +28,9 @@ const char neap_made_qos[] =
 	"return { name = 'a made input', want = 'any', node = {\n"
 	"now_unix = 1700000000, mono_usec = 1000000000, seconds = 1.0, "
 	"capacity_milli = 8000, allocatable_milli = 8000, reserved_milli = 0, "
-	"reserved_cpus = '', system_cpus = '', " USE
-	"stolen_ratio = 0.0, critical_used_milli = 2000, besteffort_used_milli = 1000, "
+	"reserved_cpus = '', system_cpus = '', exclusive_cpus = '', " USE
+	"stolen_ratio = 0.0, critical_used_milli = 2000, "
+	"critical_used_avg_milli = 2000, besteffort_used_milli = 1000, "
 	"system_used_milli = 200, memory_capacity_bytes = 17179869184, "
 	"memory_used_bytes = 4294967296, cpu_pressure = 0.05, memory_pressure = 0.0, "
 	"io_pressure = 0.0, critical_pressure = 0.02, kubelet_cpu_policy = 'none', "

@@ -214,9 +214,9 @@ static void sum_rows(void **state)
 static void node_gauges(void **state)
 {
 	struct neap_workload workloads[3] = {
-		{.is_critical = true, .cpu_pressure = NAN},
-		{.is_critical = true, .cpu_pressure = 0.25},
-		{.is_critical = false, .cpu_pressure = 0.75},
+		{.is_critical = true, .cpu_pressure = NAN, .used_avg_cores = NAN},
+		{.is_critical = true, .cpu_pressure = 0.25, .used_avg_cores = 1.5},
+		{.is_critical = false, .cpu_pressure = 0.75, .used_avg_cores = 4},
 	};
 	struct neap_sample s = {.seconds = 1,
 				.capacity_milli = 2000,
@@ -230,7 +230,13 @@ static void node_gauges(void **state)
 					.memory_pressure = NAN};
 
 	(void)state;
+	for (int i = 0; i < 3; i++)
+		neap_cpuset_add(&workloads[i].exclusive_cpus, 70 - 35 * i);
 	neap_sample_sum(&s, &before, &now);
+	assert_int_equal(s.critical_used_avg_milli, 1500);
+	assert_int_equal(neap_cpuset_count(&s.exclusive_cpus), 2);
+	assert_true(neap_cpuset_has(&s.exclusive_cpus, 70));
+	assert_true(neap_cpuset_has(&s.exclusive_cpus, 35));
 	assert_true(s.stolen_ratio == 0.25);
 	assert_int_equal(s.memory_capacity_bytes, 100);
 	assert_int_equal(s.memory_used_bytes, 70);
@@ -246,8 +252,13 @@ static void node_gauges(void **state)
 		    s.system_used_milli == NEAP_MISSING);
 	assert_int_equal(s.memory_capacity_bytes, 100);
 	assert_true(s.memory_used_bytes == NEAP_MISSING);
+	workloads[1].used_avg_cores = NAN;
+	neap_sample_sum(&s, &before, &now);
+	assert_true(s.critical_used_avg_milli == NEAP_MISSING);
 	s.workload_count = 0;
 	neap_sample_sum(&s, &before, NULL);
+	assert_int_equal(s.critical_used_avg_milli, 0);
+	assert_true(neap_cpuset_is_empty(&s.exclusive_cpus));
 	assert_true(isnan(s.critical_pressure) && isnan(s.cpu_pressure));
 	assert_true(s.used_milli == NEAP_MISSING &&
 		    s.memory_capacity_bytes == NEAP_MISSING);

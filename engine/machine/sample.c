@@ -73,6 +73,7 @@ const struct neap_field neap_sample_fields[] = {
 	SAMPLE(INT, reserved_milli, "kept back by annotation or configuration, 0 if nothing is"),
 	SAMPLE(CPUSET, reserved_cpus, "CPUs that nobody gets"),
 	SAMPLE(CPUSET, system_cpus, "exclusive CPUs of class SYSTEM"),
+	SAMPLE(CPUSET, exclusive_cpus, "CPUs given to single workloads that are not best-effort"),
 	SAMPLE(REAL, used_cores, "CPU use of the whole node since the tick before, CPUs"),
 	SAMPLE(INT, used_milli, "CPU use of the whole node, thousandths of a CPU"),
 	SAMPLE(REAL, used_avg_cores, "average CPU use of the node over the window (neapd --window), CPUs"),
@@ -82,6 +83,7 @@ const struct neap_field neap_sample_fields[] = {
 	SAMPLE(REAL, used_p99_cores, "99th percentile of the node's CPU use over the window, CPUs"),
 	SAMPLE(REAL, stolen_ratio, "share of CPU time that the hypervisor gave to others, 0..1"),
 	SAMPLE(INT, critical_used_milli, "CPU use of the workloads that are not best-effort"),
+	SAMPLE(INT, critical_used_avg_milli, "sum of the average CPU uses over the window (neapd --window) of the workloads that are not best-effort"),
 	SAMPLE(INT, besteffort_used_milli, "CPU use of the workloads that are best-effort"),
 	SAMPLE(INT, system_used_milli, "CPU use of the node that belongs to no workload"),
 	SAMPLE(INT, memory_capacity_bytes, "memory of the node, bytes"),
@@ -227,10 +229,16 @@ struct sum {
 	double pods,
 		hosts; /* CPUs; truncated to milli one by one, as the reference does */
 	size_t known, missing;
+	double average; /* of the window */
+	size_t averages;
 };
 
 static void sum_add(struct sum *sum, const struct neap_workload *w)
 {
+	if (!isnan(w->used_avg_cores)) {
+		sum->average += w->used_avg_cores;
+		sum->averages++;
+	}
 	if (isnan(w->used_cores)) {
 		sum->missing++;
 		return;
@@ -290,14 +298,22 @@ void neap_sample_sum(struct neap_sample *sample, const struct neap_node_reading 
 
 	sum_node(sample, before, now);
 	sample->critical_pressure = NAN;
+	neap_cpuset_clear(&sample->exclusive_cpus);
 	for (size_t i = 0; i < sample->workload_count; i++) {
 		const struct neap_workload *w = &sample->workloads[i];
 
 		sum_add(w->is_critical ? &critical : &besteffort, w);
-		if (w->is_critical) /* fmax passes over NaN */
-			sample->critical_pressure =
-				fmax(sample->critical_pressure, w->cpu_pressure);
+		if (!w->is_critical)
+			continue;
+		/* fmax passes over NaN */
+		sample->critical_pressure =
+			fmax(sample->critical_pressure, w->cpu_pressure);
+		neap_cpuset_or(&sample->exclusive_cpus, &sample->exclusive_cpus,
+			       &w->exclusive_cpus);
 	}
+	sample->critical_used_avg_milli = NEAP_MISSING;
+	if (critical.averages || critical.known + critical.missing == 0)
+		sample->critical_used_avg_milli = milli_from_cores(critical.average);
 
 	sample->critical_used_milli = NEAP_MISSING;
 	sample->besteffort_used_milli = NEAP_MISSING;

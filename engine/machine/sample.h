@@ -79,14 +79,17 @@ struct neap_sample {
 	int64_t reserved_milli; /* kept back by annotation or configuration, 0 if not */
 	struct neap_cpuset reserved_cpus; /* nobody's CPUs */
 	struct neap_cpuset system_cpus;   /* exclusive CPUs of class SYSTEM */
-	double used_cores; /* all CPU use of the node since the last tick */
+	struct neap_cpuset
+		exclusive_cpus; /* those of all workloads that are not best-effort */
+	double used_cores;      /* all CPU use of the node since the last tick */
 	int64_t used_milli;
 	double used_avg_cores; /* average of the window, then percentiles of it */
 	double used_p50_cores, used_p90_cores, used_p95_cores, used_p99_cores;
 	double stolen_ratio; /* share of CPU time that the hypervisor gave to others */
-	int64_t critical_used_milli;   /* workloads that are not best-effort */
-	int64_t besteffort_used_milli; /* workloads that are */
-	int64_t system_used_milli;     /* node less both, not below 0 */
+	int64_t critical_used_milli;     /* workloads that are not best-effort */
+	int64_t critical_used_avg_milli; /* sum of their averages of the window */
+	int64_t besteffort_used_milli;   /* workloads that are */
+	int64_t system_used_milli;       /* node less both, not below 0 */
 	int64_t memory_capacity_bytes, memory_used_bytes;
 	double cpu_pressure, memory_pressure,
 		io_pressure;            /* of the node, "some" avg10, 0..1 */
@@ -112,7 +115,7 @@ const struct neap_field *neap_sample_field_find(const char *name);
 bool neap_sample_field_is_missing(const struct neap_sample *sample, const char *name);
 
 /* Fills all sums and ratios from the workloads and the two node readings: used, critical,
- * besteffort, system. before may be NULL (the first tick: everything that grows is missing). */
+ * besteffort, system, exclusive CPUs. before may be NULL (the first tick: everything that grows is missing). */
 void neap_sample_sum(struct neap_sample *sample, const struct neap_node_reading *before,
 		     const struct neap_node_reading *now);
 /* The same for one group over seconds. */

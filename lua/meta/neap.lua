@@ -70,6 +70,7 @@ error("a meta file is never run")
 ---@field reserved_milli integer kept back by annotation or configuration, 0 if nothing is
 ---@field reserved_cpus neap.CpuSet CPUs that nobody gets
 ---@field system_cpus neap.CpuSet exclusive CPUs of class SYSTEM
+---@field exclusive_cpus neap.CpuSet CPUs given to single workloads that are not best-effort
 ---@field used_cores number CPU use of the whole node since the tick before, CPUs
 ---@field used_milli integer CPU use of the whole node, thousandths of a CPU
 ---@field used_avg_cores number average CPU use of the node over the window (neapd --window), CPUs
@@ -79,6 +80,7 @@ error("a meta file is never run")
 ---@field used_p99_cores number 99th percentile of the node's CPU use over the window, CPUs
 ---@field stolen_ratio number share of CPU time that the hypervisor gave to others, 0..1
 ---@field critical_used_milli integer CPU use of the workloads that are not best-effort
+---@field critical_used_avg_milli integer sum of the average CPU uses over the window (neapd --window) of the workloads that are not best-effort
 ---@field besteffort_used_milli integer CPU use of the workloads that are best-effort
 ---@field system_used_milli integer CPU use of the node that belongs to no workload, not below 0
 ---@field memory_capacity_bytes integer memory of the node, bytes

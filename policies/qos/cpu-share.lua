@@ -28,24 +28,12 @@ local STALL_PAUSE_USEC = 400000
 --- Critical use now or on average, whichever is more: a burst counts at once, its end
 --- slowly.
 local function critical_milli(node)
-  local average = 0.0
-  for _, w in ipairs(node.workloads) do
-    if w.is_critical then
-      average = average + (w.used_avg_cores or 0)
-    end
-  end
-  return math.max(node.critical_used_milli, math.floor(average * 1000))
+  return math.max(node.critical_used_milli, node.critical_used_avg_milli or 0)
 end
 
 --- CPUs that best-effort pods can be given at all.
 local function find_pool(node)
-  local pool = node.topology:cpus() - node.reserved_cpus - node.system_cpus
-  for _, w in ipairs(node.workloads) do
-    if w.is_critical then
-      pool = pool - w.exclusive_cpus
-    end
-  end
-  return pool
+  return node.topology:cpus() - node.reserved_cpus - node.system_cpus - node.exclusive_cpus
 end
 
 --- How CPUs can be taken away here: the pool, the fewest that stay, and the size of a
@@ -208,7 +196,6 @@ local function using(milli, pressure)
     capacity_milli = 8000, critical_used_milli = milli,
     critical_pressure = pressure or 0.0,
     topology = machine, supports = can,
-    workloads = { { id = "web", qos = "LS", is_critical = true } },
   }
 end
 
@@ -267,10 +254,10 @@ return {
       doc = "share of the fewest CPUs that the quota leaves" },
   },
 
-  needs = { "mono_usec", "capacity_milli", "critical_used_milli?", "critical_pressure?",
-            "topology", "supports", "reserved_cpus", "system_cpus", "kubelet_cpu_policy?",
-            "workloads.is_critical", "workloads.used_avg_cores",
-            "workloads.exclusive_cpus", "trigger?" },
+  -- No field of single workloads: on a full node making those costs more than all the rest.
+  needs = { "mono_usec", "capacity_milli", "critical_used_milli?", "critical_used_avg_milli?",
+            "critical_pressure?", "topology", "supports", "reserved_cpus", "system_cpus",
+            "exclusive_cpus", "kubelet_cpu_policy?", "trigger?" },
 
   -- Two fifths of half a second: a service that stalls. Waiting for a moment now and then is
   -- how CPUs are shared; what of it lasts, pressure_high sees in the average of ten seconds.
@@ -345,10 +332,8 @@ return {
       steps = {
         { node = stalled(2500), want = narrowed("0-3") },
         { node = using(4500), after_s = 1, want = narrowed("0-1") },
-        { node = { capacity_milli = 8000, critical_used_milli = 100, topology = machine,
-                   supports = can,
-                   workloads = { { id = "web", is_critical = true,
-                                   used_avg_cores = 4.5 } } },
+        { node = { capacity_milli = 8000, critical_used_milli = 100,
+                   critical_used_avg_milli = 4500, topology = machine, supports = can },
           after_s = 25, want = narrowed("0-1") },
       } },
     { name = "who uses nearly all of the machine is not crowded onto a part of it",
@@ -419,8 +404,7 @@ return {
     { name = "exclusive and reserved CPUs are nobody else's",
       node = { capacity_milli = 8000, critical_used_milli = 4500, trigger = "stall",
                topology = machine, supports = can, reserved_cpus = "0-1",
-               workloads = { { id = "db", qos = "LSE", is_critical = true,
-                               exclusive_cpus = "2-3" } } },
+               exclusive_cpus = "2-3" },
       want = narrowed("4-5") },
     { name = "the static CPU manager: only containers are narrowed",
       node = { capacity_milli = 8000, critical_used_milli = 4500, trigger = "stall",
