@@ -291,6 +291,11 @@ void neap_group_doubt(struct neap_group *group)
 	close_all(group);
 }
 
+void neap_group_prefetch(const struct neap_group *group)
+{
+	neap_prefetch(group, sizeof(*group));
+}
+
 int neap_group_read(struct neap_group *group, unsigned parts, struct neap_reading *ret)
 {
 	const struct neap_cgroup *cgroup = group->readings->cgroup;

@@ -42,6 +42,8 @@ void neap_group_free(struct neap_group *group);
 /* 1 and *ret; 0 when the group is gone (descriptors are closed; a later call tries afresh). Parts that
  * were not asked for or cannot be read are missing. */
 int neap_group_read(struct neap_group *group, unsigned parts, struct neap_reading *ret);
+/* What reading it needs is brought nearer, see neap_prefetch. */
+void neap_group_prefetch(const struct neap_group *group);
 /* Present value of a key of this group, through a descriptor kept as well. As neap_plan_read_fn: 1, 0 gone, -code. */
 int neap_group_read_key(struct neap_group *group, enum neap_key key,
 			struct neap_value *ret, struct neap_error *err);

@@ -25,8 +25,13 @@ struct neap_record {
 	/* Where a frame is put together; kept from one to the next. */
 	unsigned char *data;
 	size_t len, size;
+	size_t block_count; /* so far */
+	/* So far they are those of the newest frame, in its order; else they stand in blocks. */
+	bool is_same;
+	size_t cursor; /* where in the newest frame's list the next one is likely to be */
 	struct neap_block **blocks;
-	size_t block_count, block_size;
+	uint64_t *marks; /* of the blocks */
+	size_t block_size;
 	char *text;
 	size_t text_len, text_size;
 	bool is_failed; /* no memory, or too large */
@@ -34,7 +39,13 @@ struct neap_record {
 
 static size_t frame_bytes(const struct neap_frame *frame)
 {
-	return sizeof(*frame) + frame->len + (frame->block_count + 1) * sizeof(void *);
+	return sizeof(*frame) + frame->len + sizeof(void *);
+}
+
+static size_t list_bytes(const struct neap_block_list *list)
+{
+	return sizeof(*list) +
+	       list->count * (sizeof(list->blocks[0]) + sizeof(list->marks[0]));
 }
 
 /* --- packing --- */
@@ -167,24 +178,30 @@ static bool has_text(const struct neap_block *block, const struct neap_record *r
 	       memcmp(block->text, record->text, block->len) == 0;
 }
 
+/* Those of the newest frame; NULL when there is none. */
+static struct neap_block_list *newest_texts(const struct neap_record *record)
+{
+	if (!record->count)
+		return NULL;
+	return record->ring[(record->first + record->count - 1) % record->frames_max]
+		->texts;
+}
+
 /* The block of the newest frame with the gathered text, with a reference; NULL when there is none.
  * Workloads keep their order but for those that come and go, so the search starts where the last
  * one ended. */
-static struct neap_block *find_block(const struct neap_record *record, size_t *cursor)
+static struct neap_block *find_block(struct neap_record *record)
 {
-	const struct neap_frame *frame;
+	const struct neap_block_list *list = newest_texts(record);
 
-	if (!record->count)
-		return NULL;
-	frame = record->ring[(record->first + record->count - 1) % record->frames_max];
-	for (size_t i = 0; i < frame->block_count; i++) {
-		size_t at = (*cursor + i) % frame->block_count;
+	for (size_t i = 0; list && i < list->count; i++) {
+		size_t at = (record->cursor + i) % list->count;
 
-		if (!has_text(frame->blocks[at], record))
+		if (!has_text(list->blocks[at], record))
 			continue;
-		*cursor = at + 1;
-		neap_count_up(&frame->blocks[at]->refs);
-		return frame->blocks[at];
+		record->cursor = at + 1;
+		neap_count_up(&list->blocks[at]->refs);
+		return list->blocks[at];
 	}
 	return NULL;
 }
@@ -202,42 +219,93 @@ static struct neap_block *make_block(struct neap_record *record)
 	return block;
 }
 
-static void put_block(struct neap_record *record, const struct neap_field *fields,
-		      const void *base, size_t *cursor)
+/* Room for one more block. */
+static bool grow_blocks(struct neap_record *record)
 {
+	size_t size = record->block_size * 2 + 16;
+	struct neap_block **blocks;
+	uint64_t *marks;
+
+	if (record->block_count < record->block_size)
+		return true;
+	while (size <= record->block_count)
+		size *= 2;
+	blocks = neap_realloc_array(record->blocks, size, sizeof(struct neap_block *));
+	if (!blocks)
+		return false;
+	record->blocks = blocks;
+	marks = neap_realloc_array(record->marks, size, sizeof(*marks));
+	if (!marks)
+		return false;
+	record->marks = marks;
+	record->block_size = size;
+	return true;
+}
+
+/* Something is not as it was: this frame gets a list of its own. */
+static bool part(struct neap_record *record)
+{
+	const struct neap_block_list *list = newest_texts(record);
+
+	if (!record->is_same)
+		return true;
+	if (!grow_blocks(record))
+		return false;
+	record->is_same = false;
+	for (size_t i = 0; i < record->block_count; i++) {
+		record->blocks[i] = list->blocks[i];
+		record->marks[i] = list->marks[i];
+		neap_count_up(&list->blocks[i]->refs);
+	}
+	record->cursor = record->block_count;
+	return true;
+}
+
+/* mark: another one when a text changed, 0 when that is not known. */
+static void put_block(struct neap_record *record, const struct neap_field *fields,
+		      const void *base, uint64_t mark)
+{
+	struct neap_block_list *list = record->is_same ? newest_texts(record) : NULL;
+	size_t at = record->block_count;
 	struct neap_block *block;
 
+	if (list && at < list->count && mark && list->marks[at] == mark) {
+		record->block_count++;
+		return;
+	}
 	record->text_len = 0;
 	put_texts(record, fields, base);
 	if (record->is_failed)
 		return;
-	if (record->block_count == record->block_size) {
-		size_t size = record->block_size * 2 + 16;
-		struct neap_block **grown = neap_realloc_array(
-			record->blocks, size, sizeof(struct neap_block *));
-
-		record->is_failed = !grown;
-		if (!grown)
-			return;
-		record->blocks = grown;
-		record->block_size = size;
+	if (list && at < list->count && has_text(list->blocks[at], record)) {
+		list->marks[at] = mark;
+		record->block_count++;
+		return;
 	}
-	block = find_block(record, cursor);
+	record->is_failed = !part(record) || !grow_blocks(record);
+	if (record->is_failed)
+		return;
+	block = find_block(record);
 	if (!block)
 		block = make_block(record);
 	record->is_failed = !block;
-	if (block)
-		record->blocks[record->block_count++] = block;
+	if (!block)
+		return;
+	record->blocks[at] = block;
+	record->marks[at] = mark;
+	record->block_count++;
 }
 
-/* What goes from field to field. */
-struct packing {
-	const struct neap_cpuset *cpus; /* the set before */
-	size_t cursor;
-};
+static uint64_t mark_of(const struct neap_field *list, const char *element)
+{
+	return list->mark_offset
+		       ? *(const uint64_t *)(const void *)(element + list->mark_offset)
+		       : 0;
+}
 
+/* cpus: the set before. */
 static void put_struct(struct neap_record *record, const struct neap_field *fields,
-		       const void *base, struct packing *packing)
+		       const void *base, const struct neap_cpuset **cpus)
 {
 	for (const struct neap_field *f = fields; f->name; f++) {
 		const void *at = (const char *)base + f->offset;
@@ -258,10 +326,10 @@ static void put_struct(struct neap_record *record, const struct neap_field *fiel
 			put_number(record, *(const uint32_t *)at);
 			break;
 		case NEAP_FIELD_CPUSET:
-			put_cpus(record, at, &packing->cpus);
+			put_cpus(record, at, cpus);
 			break;
 		case NEAP_FIELD_STRUCT:
-			put_struct(record, f->fields, at, packing);
+			put_struct(record, f->fields, at, cpus);
 			break;
 		case NEAP_FIELD_LIST:
 			element = *(const char *const *)at;
@@ -269,8 +337,9 @@ static void put_struct(struct neap_record *record, const struct neap_field *fiel
 								f->count_offset);
 			put_number(record, count);
 			for (size_t i = 0; i < count && !record->is_failed; i++) {
-				put_block(record, f->fields, element, &packing->cursor);
-				put_struct(record, f->fields, element, packing);
+				put_block(record, f->fields, element,
+					  mark_of(f, element));
+				put_struct(record, f->fields, element, cpus);
 				element += f->element_size;
 			}
 			break;
@@ -284,24 +353,36 @@ static void put_struct(struct neap_record *record, const struct neap_field *fiel
 
 /* --- the ring --- */
 
+static size_t block_bytes(const struct neap_block *block)
+{
+	return sizeof(*block) + block->len;
+}
+
 static void count_in(struct neap_record *record, struct neap_frame *frame)
 {
+	struct neap_block_list *list = frame->texts;
+
 	record->bytes += frame_bytes(frame);
-	for (size_t i = 0; i < frame->block_count; i++)
-		if (frame->blocks[i]->users++ == 0)
-			record->bytes +=
-				sizeof(struct neap_block) + frame->blocks[i]->len;
+	if (list->users++ > 0)
+		return;
+	record->bytes += list_bytes(list);
+	for (size_t i = 0; i < list->count; i++)
+		if (list->blocks[i]->users++ == 0)
+			record->bytes += block_bytes(list->blocks[i]);
 }
 
 static void drop_first(struct neap_record *record)
 {
 	struct neap_frame *frame = record->ring[record->first];
+	struct neap_block_list *list = frame->texts;
 
 	record->bytes -= frame_bytes(frame);
-	for (size_t i = 0; i < frame->block_count; i++)
-		if (--frame->blocks[i]->users == 0)
-			record->bytes -=
-				sizeof(struct neap_block) + frame->blocks[i]->len;
+	if (--list->users == 0) {
+		record->bytes -= list_bytes(list);
+		for (size_t i = 0; i < list->count; i++)
+			if (--list->blocks[i]->users == 0)
+				record->bytes -= block_bytes(list->blocks[i]);
+	}
 	record->first = (record->first + 1) % record->frames_max;
 	record->count--;
 	neap_frame_unref(frame);
@@ -310,54 +391,79 @@ static void drop_first(struct neap_record *record)
 /* The frame alone, as if it shared nothing with others. */
 static bool fits(const struct neap_record *record, const struct neap_frame *frame)
 {
-	size_t bytes = frame_bytes(frame);
+	size_t bytes = frame_bytes(frame) + list_bytes(frame->texts);
 
-	for (size_t i = 0; i < frame->block_count; i++)
-		bytes += sizeof(struct neap_block) + frame->blocks[i]->len;
+	for (size_t i = 0; i < frame->texts->count; i++)
+		bytes += block_bytes(frame->texts->blocks[i]);
 	return bytes <= record->bytes_max;
 }
 
-/* Takes the packed bytes and the references to the blocks over. */
+/* The list of the blocks that were put, with a reference. It takes theirs over; NULL without memory. */
+static struct neap_block_list *take_list(struct neap_record *record)
+{
+	struct neap_block_list *list = newest_texts(record);
+	size_t count = record->block_count;
+
+	if (record->is_same && list->count == count) {
+		neap_count_up(&list->refs);
+		return list;
+	}
+	if (!part(record)) /* the last ones went */
+		return NULL;
+	list = neap_alloc(sizeof(*list) +
+			  count * (sizeof(list->blocks[0]) + sizeof(list->marks[0])));
+	if (!list)
+		return NULL;
+	atomic_init(&list->refs, 1);
+	list->count = count;
+	list->marks = (uint64_t *)(void *)(list->blocks + count);
+	memcpy(list->blocks, record->blocks, count * sizeof(list->blocks[0]));
+	memcpy(list->marks, record->marks, count * sizeof(list->marks[0]));
+	record->block_count = 0;
+	return list;
+}
+
 static struct neap_frame *make_frame(struct neap_record *record,
 				     struct neap_topology *topology)
 {
-	size_t pad = -record->len % sizeof(void *);
-	size_t at = record->len + pad;
-	struct neap_frame *frame = neap_alloc(
-		sizeof(*frame) + at + record->block_count * sizeof(frame->blocks[0]));
+	struct neap_frame *frame = neap_alloc(sizeof(*frame) + record->len);
 
 	if (!frame)
 		return NULL;
+	frame->texts = take_list(record);
+	if (!frame->texts) {
+		free(frame);
+		return NULL;
+	}
 	atomic_init(&frame->refs, 1);
 	frame->topology = topology ? neap_topology_ref(topology) : NULL;
 	frame->len = record->len;
 	memcpy(frame->data, record->data, record->len);
-	frame->blocks = (struct neap_block **)(void *)(frame->data + at);
-	frame->block_count = record->block_count;
-	memcpy(frame->blocks, record->blocks,
-	       record->block_count * sizeof(frame->blocks[0]));
-	record->block_count = 0;
 	return frame;
 }
 
 void neap_record_add(struct neap_record *record, const struct neap_sample *sample)
 {
-	struct packing packing = {0};
+	const struct neap_cpuset *cpus = NULL;
 	struct neap_frame *frame = NULL;
 
 	record->is_failed = false;
 	record->len = 0;
 	record->block_count = 0;
-	put_block(record, neap_sample_fields, sample, &packing.cursor);
-	put_struct(record, neap_sample_fields, sample, &packing);
+	record->is_same = newest_texts(record) != NULL;
+	record->cursor = 0;
+	put_block(record, neap_sample_fields, sample, 0);
+	put_struct(record, neap_sample_fields, sample, &cpus);
 	if (!record->is_failed)
 		frame = make_frame(record, sample->topology);
+	if (!frame && !record->is_same) { /* of a frame left out */
+		for (size_t i = 0; i < record->block_count; i++)
+			neap_block_unref(record->blocks[i]);
+	}
 	if (frame && !fits(record, frame)) {
 		neap_frame_unref(frame);
 		return;
 	}
-	for (size_t i = 0; i < record->block_count; i++) /* of a frame left out */
-		neap_block_unref(record->blocks[i]);
 	if (!frame)
 		return;
 	if (record->count == record->frames_max)
@@ -394,6 +500,7 @@ void neap_record_free(struct neap_record *record)
 	free(record->ring);
 	free(record->data);
 	free(record->blocks);
+	free(record->marks);
 	free(record->text);
 	free(record);
 }

@@ -26,12 +26,20 @@ void neap_block_unref(struct neap_block *block)
 		free(block);
 }
 
+void neap_block_list_unref(struct neap_block_list *list)
+{
+	if (!is_last(&list->refs))
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		neap_block_unref(list->blocks[i]);
+	free(list);
+}
+
 void neap_frame_unref(struct neap_frame *frame)
 {
 	if (!is_last(&frame->refs))
 		return;
-	for (size_t i = 0; i < frame->block_count; i++)
-		neap_block_unref(frame->blocks[i]);
+	neap_block_list_unref(frame->texts);
 	(void)neap_topology_unref(frame->topology);
 	free(frame);
 }
@@ -186,7 +194,7 @@ static int get_list(struct reader *reader, const struct neap_field *field, char 
 	*(void **)(void *)(base + field->offset) = element;
 	*(size_t *)(void *)(base + field->count_offset) = count;
 	for (size_t i = 0; i < count; i++) {
-		const char *text = reader->frame->blocks[reader->block++]->text;
+		const char *text = reader->frame->texts->blocks[reader->block++]->text;
 		int rc = get_struct(reader, field->fields, element, &text);
 
 		if (rc < 0)
@@ -228,7 +236,7 @@ int neap_tape_get(const struct neap_tape *tape, size_t index, struct neap_sample
 	reader.frame = tape->frames[index];
 	reader.at = reader.frame->data;
 	memset(ret, 0, sizeof(*ret));
-	text = reader.frame->blocks[reader.block++]->text;
+	text = reader.frame->texts->blocks[reader.block++]->text;
 	rc = get_struct(&reader, neap_sample_fields, (char *)ret, &text);
 	if (rc < 0)
 		neap_tape_forget(ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared inside api/run only. The files: node.c (life and tick), observe.c (readings to sample), topology.c,
+ * Shared inside api/run only. The files: node.c (life and tick), find.c (which workloads there are), observe.c (readings to sample), topology.c,
  * react.c and triggers.c (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base values to one plan), writes.c (plan to hand, answers to audit),
  * inherit.c (groups born
  * narrow), trouble.c (what is told of refusals),
@@ -20,6 +20,8 @@
  * together) is read in every tenth tick, groups in turn: memory.stat, pressure of memory and I/O,
  * and limits that neap did not write itself just now. */
 #define SLOW_EVERY 10
+/* Ticks in which a new container is asked for its first process each time. */
+#define UNSETTLED_LOOKS 20
 
 /* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
  * host applications. Kept in node->groups by its path. A tick comes to each when the kernel's reads have taken it out
@@ -183,6 +185,7 @@ struct neap_node {
 	struct neap_sample sample;
 	struct neap_workload *views;
 	size_t view_size;
+	uint64_t texts_mark; /* the last one given to a view */
 	struct neap_node_reading reading, reading_before;
 	bool has_reading;
 	int64_t mono_usec, mono_before_usec;
@@ -216,8 +219,11 @@ struct neap_node {
 	uint64_t late_plans;    /* ticks without a plan because the hand was still busy */
 };
 
-/* observe.c */
+/* find.c */
+/* Looks for workloads; node->workloads are those that are there. */
 int neap_find_workloads(struct neap_node *node, struct neap_error *err);
+void neap_workload_free(struct node_workload *workload);
+/* observe.c */
 int neap_observe(struct neap_node *node, struct neap_error *err);
 struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 				   unsigned parts);
@@ -351,7 +357,4 @@ void neap_workload_forget(struct neap_node *node, const char *id);
 /* Whose group of neap's own this is, and what it asked for. */
 void neap_workload_recall(struct neap_node *node, struct node_workload *workload);
 void neap_workload_sweep(struct neap_node *node);
-/* node.c */
-void neap_workload_free(struct node_workload *workload);
-
 #endif

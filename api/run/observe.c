@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Readings to sample: finds the workloads, reads their groups, and fills what policies see. The
+ * Readings to sample: reads the groups of the workloads, and fills what policies see. The
  * cost of a tick lies here: three or four small files for each pod. The kernel's counters of a pod
  * include its containers, so theirs are not read: nothing asks for them. */
 #include <math.h>
@@ -11,11 +11,8 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-#define POD_PARTS                                                                        \
-	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
-#define CLASS_PARTS     (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_CPU_PRESSURE)
-#define UNSETTLED_LOOKS 20
-#define IDLE_LOOKS      200
+#define CLASS_PARTS (NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_CPU_PRESSURE)
+#define IDLE_LOOKS  200
 
 struct node_group *neap_node_group(struct neap_node *node, const char *dir,
 				   unsigned parts)
@@ -70,167 +67,6 @@ static void read_group(struct neap_node *node, struct node_group *group)
 	group->now.memory_working_bytes = last.memory_working_bytes;
 	group->now.memory_pressure = last.memory_pressure;
 	group->now.io_pressure = last.io_pressure;
-}
-
-static struct node_workload *workload_of(struct neap_node *node, const char *dir,
-					 struct node_group *group)
-{
-	struct node_workload *workload = neap_map_find(node->workloads, dir);
-
-	if (workload != NULL) {
-		workload->group = group;
-		return workload;
-	}
-	workload = neap_alloc(sizeof(*workload));
-	if (workload == NULL)
-		return NULL;
-	workload->group = group;
-	workload->used = neap_window_new(node->config.window_samples);
-	workload->cpu_request_milli = NEAP_MISSING;
-	workload->cpu_limit_milli = NEAP_MISSING;
-	workload->memory_limit_bytes = NEAP_MISSING;
-	workload->processes = NEAP_MISSING;
-	if (workload->used == NULL || !neap_map_set(node->workloads, dir, workload)) {
-		neap_workload_free(workload);
-		return NULL;
-	}
-	return workload;
-}
-
-static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
-{
-	struct node_group *group = neap_node_group(node, pod->dir, POD_PARTS);
-	struct node_workload *workload;
-	bool is_new;
-	size_t i;
-
-	workload = group == NULL ? NULL : workload_of(node, pod->dir, group);
-	if (workload == NULL)
-		return -NEAP_ENOMEM;
-	is_new = workload->id[0] == '\0';
-	if (is_new) {
-		(void)neap_strcopy(workload->id, sizeof(workload->id), pod->uid);
-		(void)neap_strcopy(workload->name, sizeof(workload->name), pod->uid);
-		workload->kube_qos = pod->kube_qos;
-		workload->is_own = pod->tree->is_own;
-		workload->source = pod->tree->is_own ? "run" : "kubelet";
-		if (pod->tree->is_own) {
-			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT
-						? NEAP_QOS_BE
-						: NEAP_QOS_LS;
-			neap_workload_recall(node, workload);
-		}
-	}
-	workload->seen = node->ticks;
-	if (workload->container_count != pod->container_count) {
-		struct node_group **grown =
-			neap_realloc_array(workload->containers, pod->container_count + 1,
-					   sizeof(struct node_group *));
-
-		if (grown == NULL)
-			return -NEAP_ENOMEM;
-		workload->containers = grown;
-		workload->container_count = pod->container_count;
-	}
-	workload->young_until = node->ticks + 1; /* those that are there are looked at */
-	for (i = 0; i < pod->container_count; i++) {
-		char dir[NEAP_PATH_MAX * 2];
-
-		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
-			       pod->containers[i].name);
-		workload->containers[i] = neap_node_group(node, dir, 0);
-		if (workload->containers[i] == NULL) {
-			workload->container_count = i;
-			return -NEAP_ENOMEM;
-		}
-		if (workload->young_until <
-		    workload->containers[i]->born + UNSETTLED_LOOKS)
-			workload->young_until =
-				workload->containers[i]->born + UNSETTLED_LOOKS;
-	}
-	return 0;
-}
-
-static int note_host_app(struct neap_node *node, const struct neap_host_app *app)
-{
-	char dir[NEAP_PATH_MAX];
-	struct node_workload *workload;
-	struct node_group *group;
-	struct neap_error err;
-
-	if (neap_path_host_app(node->config.host_driver, app, dir, sizeof(dir), &err) < 0)
-		return 0; /* told at start */
-	group = neap_node_group(node, dir, POD_PARTS);
-	workload = group == NULL ? NULL : workload_of(node, dir, group);
-	if (workload == NULL)
-		return -NEAP_ENOMEM;
-	if (workload->id[0] == '\0') {
-		(void)snprintf(workload->id, sizeof(workload->id), "host:%s", app->name);
-		(void)neap_strcopy(workload->name, sizeof(workload->name), app->name);
-		workload->source = "host";
-		workload->is_host_app = true;
-		workload->qos = app->qos;
-		workload->kube_qos = NEAP_KUBE_GUARANTEED;
-		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BURSTABLE)
-			workload->kube_qos = NEAP_KUBE_BURSTABLE;
-		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BESTEFFORT)
-			workload->kube_qos = NEAP_KUBE_BESTEFFORT;
-	}
-	workload->seen = node->ticks;
-	return 0;
-}
-
-void neap_workload_free(struct node_workload *workload)
-{
-	if (workload == NULL)
-		return;
-	neap_window_free(workload->used);
-	free(workload->containers);
-	free(workload);
-}
-
-static void drop_unseen_workloads(struct neap_node *node)
-{
-	size_t i;
-
-	for (i = neap_map_count(node->workloads); i-- > 0;) {
-		const char *dir;
-		struct node_workload *workload = neap_map_at(node->workloads, i, &dir);
-
-		if (workload->seen == node->ticks)
-			continue;
-		(void)neap_map_remove(node->workloads, dir);
-		neap_workload_free(workload);
-	}
-}
-
-/* Looks for workloads; node->workloads are those that are there. */
-int neap_find_workloads(struct neap_node *node, struct neap_error *err)
-{
-	size_t i;
-	int j, rc;
-
-	rc = neap_scan_look(node->scan, err);
-	if (rc < 0) {
-		node->has_found = false;
-		return neap_error_wrap(err, "look for workloads");
-	}
-	/* Nothing came or went: nothing has to be looked up by name. */
-	if (rc == 0 && node->has_found)
-		return 0;
-	node->has_found = false;
-	node->found_tick = node->ticks;
-	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
-		if (note_pod(node, neap_scan_pod_get(node->scan, i)) < 0)
-			return neap_error_nomem(err);
-	}
-	for (j = 0; j < node->config.host_app_count; j++) {
-		if (note_host_app(node, &node->config.host_apps[j]) < 0)
-			return neap_error_nomem(err);
-	}
-	drop_unseen_workloads(node);
-	node->has_found = true;
-	return 0;
 }
 
 static void read_cpus(struct neap_node *node, struct node_group *group,
@@ -367,12 +203,29 @@ static double window_value(const struct neap_node *node, const struct neap_windo
 		       : NAN;
 }
 
-static void observe_name(const struct node_workload *workload, struct neap_workload *view)
+/* What a workload is called never changes, and its class seldom does. */
+static void observe_texts(struct neap_node *node, struct node_workload *workload,
+			  struct neap_workload *view)
 {
-	(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
-	(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
-	(void)snprintf(view->target, sizeof(view->target), "workload:%s", workload->id);
-	(void)neap_strcopy(view->group, sizeof(view->group), workload->group->dir);
+	const char *qos_name = neap_qos_name(workload->qos);
+	const char *kube_qos_name = neap_kube_qos_name(workload->kube_qos);
+
+	if (workload->view == view && view->source == workload->source &&
+	    view->qos_name == qos_name && view->kube_qos_name == kube_qos_name)
+		return;
+	if (workload->view != view) {
+		(void)neap_strcopy(view->id, sizeof(view->id), workload->id);
+		(void)neap_strcopy(view->name, sizeof(view->name), workload->name);
+		(void)snprintf(view->target, sizeof(view->target), "workload:%s",
+			       workload->id);
+		(void)neap_strcopy(view->group, sizeof(view->group),
+				   workload->group->dir);
+	}
+	view->source = workload->source;
+	view->qos_name = qos_name;
+	view->kube_qos_name = kube_qos_name;
+	view->texts_mark = ++node->texts_mark;
+	workload->view = view;
 }
 
 /* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared first. */
@@ -381,16 +234,10 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 {
 	struct node_group *group = workload->group;
 
-	/* What a workload is called never changes. */
-	if (workload->view != view)
-		observe_name(workload, view);
-	workload->view = view;
-	view->source = workload->source;
 	view->qos = workload->qos;
 	neap_pins_show(node, workload, view);
 	view->kube_qos = workload->kube_qos;
-	view->qos_name = neap_qos_name(workload->qos);
-	view->kube_qos_name = neap_kube_qos_name(workload->kube_qos);
+	observe_texts(node, workload, view);
 	view->is_critical = neap_workload_decide_critical(
 		workload->qos, workload->kube_qos, workload->is_host_app);
 	view->cpu_request_milli = workload->cpu_request_milli;
@@ -426,26 +273,57 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->processes = workload->processes;
 }
 
-/* So that what a tick needs of the next workload has come from memory while the kernel reads for this one: else it
- * waits longer for that than for all that it computes. */
-static void fetch_ahead(const struct neap_node *node, size_t next, size_t shown)
+/* So that what a tick needs of a workload has come from memory when its turn is there: else it waits longer for that
+ * than for all that it computes. Each thing is named by one that has to be there first, so it takes three turns; and a
+ * CPU asks for some ten lines at a time, so a turn does it in two halves: these while the kernel reads, */
+static void fetch_next(const struct neap_node *node, size_t next)
 {
 	const struct node_workload *workload;
-	const struct neap_workload *view = &node->views[shown];
-	size_t count = neap_map_count(node->workloads);
 
-	if (next + 1 < count)
-		neap_prefetch(neap_map_at(node->workloads, next + 1, NULL),
-			      offsetof(struct node_workload, id));
-	if (next >= count)
+	if (next >= neap_map_count(node->workloads))
 		return;
 	workload = neap_map_at(node->workloads, next, NULL);
-	neap_prefetch(workload->group, sizeof(*workload->group));
+	neap_group_prefetch(workload->group->files);
 	neap_window_prefetch(workload->used);
-	neap_prefetch(&view->source, offsetof(struct neap_workload, cpus) + 64 -
-					     offsetof(struct neap_workload, source));
-	neap_prefetch(&view->exclusive_cpus, 1);
-	neap_prefetch(&view->max_milli, 16);
+}
+
+/* and these after it. */
+static void fetch_later(const struct neap_node *node, size_t later, size_t shown)
+{
+	const struct node_workload *workload;
+	size_t count = neap_map_count(node->workloads);
+
+	if (later + 1 < count)
+		neap_prefetch(neap_map_at(node->workloads, later + 1, NULL),
+			      offsetof(struct node_workload, id));
+	if (later >= count)
+		return;
+	workload = neap_map_at(node->workloads, later, NULL);
+	neap_prefetch(workload->group, sizeof(*workload->group));
+	neap_prefetch(workload->used, 1);
+	neap_prefetch(&workload->cpus, 16);
+	neap_prefetch(&node->views[shown].texts_mark,
+		      offsetof(struct neap_workload, cpus) + 16 -
+			      offsetof(struct neap_workload, texts_mark));
+	neap_prefetch(&node->views[shown].exclusive_cpus, 1);
+}
+
+/* The files that every tick reads of groups that just came are opened one after the other: the kernel then has what it keeps
+ * of them side by side, and not between files that are seldom read. That makes each later tick faster by some percent. */
+static void open_new(const struct neap_node *node)
+{
+	struct neap_reading ignored;
+
+	if (node->found_tick != node->ticks)
+		return;
+	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+		const struct node_group *group = workload->group;
+
+		if (!group->has_now)
+			(void)neap_group_read(group->files, group->parts, &ignored);
+	}
 }
 
 static int observe_workloads(struct neap_node *node, double seconds,
@@ -463,11 +341,13 @@ static int observe_workloads(struct neap_node *node, double seconds,
 		node->views = grown;
 		node->view_size = count + count / 2;
 	}
+	open_new(node);
 	for (i = 0; i < count; i++) {
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
 
-		fetch_ahead(node, i + 1, shown + 1);
+		fetch_next(node, i + 1);
 		read_group(node, workload->group);
+		fetch_later(node, i + 2, shown + 2);
 		if (!workload->group->has_now) {
 			workload->view = NULL;
 			continue; /* not started, or gone since the look */

@@ -35,7 +35,8 @@ void neap_cleanup_fd(int *fd);
 /* Has the bytes brought nearer, for whoever needs them soon. Nothing is read: any address will do. */
 static inline void neap_prefetch(const void *from, size_t bytes)
 {
-	const char *at = from, *end = at + bytes;
+	const char *end = (const char *)from + bytes;
+	const char *at = (const char *)from - (uintptr_t)from % 64;
 
 	for (; at < end; at += 64) /* a line of the cache */
 		__builtin_prefetch(at);

@@ -28,7 +28,10 @@ struct neap_field {
 	const struct neap_field *fields; /* of STRUCT and LIST elements */
 	size_t element_size;             /* of LIST */
 	size_t count_offset;             /* of LIST */
-	const char *doc;                 /* one line: meaning and unit */
+	/* Of LIST: a uint64_t of each element that is another one whenever a TEXT or NAME of it changes, and 0 where
+	 * nobody knows. 0: they have none. */
+	size_t mark_offset;
+	const char *doc; /* one line: meaning and unit */
 };
 
 #endif

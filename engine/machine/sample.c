@@ -104,6 +104,7 @@ const struct neap_field neap_sample_fields[] = {
 	 .offset = offsetof(struct neap_sample, workloads), .fields = neap_workload_fields,
 	 .element_size = sizeof(struct neap_workload),
 	 .count_offset = offsetof(struct neap_sample, workload_count),
+	 .mark_offset = offsetof(struct neap_workload, texts_mark),
 	 .doc = "pods, runs and host applications"},
 	SAMPLE(KEYS, supports, "keys whose kernel file exists here: name = true"),
 	SAMPLE(NAME, trigger, "name of the policy's trigger that fired; missing on a plain tick"),

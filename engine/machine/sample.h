@@ -37,6 +37,7 @@ struct neap_workload {
 	char name[128];   /* for people */
 	char target[160]; /* what a wish names: "workload:ID" */
 	char group[NEAP_PATH_MAX]; /* directory below the hierarchies */
+	uint64_t texts_mark;       /* another one whenever a text changes; 0: not known */
 	const char *source;        /* "run", "pod", "kubelet", "host" */
 	enum neap_qos qos;         /* as labelled; NONE when unknown */
 	enum neap_kube_qos kube_qos;
@@ -51,11 +52,11 @@ struct neap_workload {
 	double throttled_ratio; /* throttled periods / periods since the last tick */
 	int64_t memory_bytes;
 	double cpu_pressure, memory_pressure, io_pressure;
+	int64_t max_milli; /* quota in force, -1 unlimited */
+	int64_t processes;
 	struct neap_cpuset cpus; /* what its group may use now */
 	struct neap_cpuset
 		exclusive_cpus; /* allocated to it alone (LSE, LSR); empty when none */
-	int64_t max_milli;      /* quota in force, -1 unlimited */
-	int64_t processes;
 };
 
 /* A QoS class directory, all trees together. */

@@ -29,7 +29,8 @@ void neap_window_clear(struct neap_window *window);
 /* NaN is missing and not added. Times must not go back: an older one empties the window first. */
 void neap_window_add(struct neap_window *window, int64_t mono_usec, float value);
 
-/* What an add and a get of the whole ring need is brought nearer, see neap_prefetch. */
+/* What an add and a get of the whole ring need is brought nearer, see neap_prefetch. It waits for the first bytes of the
+ * window itself, unless they were prefetched before. */
 void neap_window_prefetch(const struct neap_window *window);
 
 struct neap_window_result {

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which workloads there are: the pods that the scan finds and the host applications of the configuration, each with
+ * the groups that belong to it. When nothing came or went nothing is looked up by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+#define POD_PARTS                                                                        \
+	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
+
+static struct node_workload *workload_of(struct neap_node *node, const char *dir,
+					 struct node_group *group)
+{
+	struct node_workload *workload = neap_map_find(node->workloads, dir);
+
+	if (workload != NULL) {
+		workload->group = group;
+		return workload;
+	}
+	workload = neap_alloc(sizeof(*workload));
+	if (workload == NULL)
+		return NULL;
+	workload->group = group;
+	workload->used = neap_window_new(node->config.window_samples);
+	workload->cpu_request_milli = NEAP_MISSING;
+	workload->cpu_limit_milli = NEAP_MISSING;
+	workload->memory_limit_bytes = NEAP_MISSING;
+	workload->processes = NEAP_MISSING;
+	if (workload->used == NULL || !neap_map_set(node->workloads, dir, workload)) {
+		neap_workload_free(workload);
+		return NULL;
+	}
+	return workload;
+}
+
+static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
+{
+	struct node_group *group = neap_node_group(node, pod->dir, POD_PARTS);
+	struct node_workload *workload;
+	bool is_new;
+	size_t i;
+
+	workload = group == NULL ? NULL : workload_of(node, pod->dir, group);
+	if (workload == NULL)
+		return -NEAP_ENOMEM;
+	is_new = workload->id[0] == '\0';
+	if (is_new) {
+		(void)neap_strcopy(workload->id, sizeof(workload->id), pod->uid);
+		(void)neap_strcopy(workload->name, sizeof(workload->name), pod->uid);
+		workload->kube_qos = pod->kube_qos;
+		workload->is_own = pod->tree->is_own;
+		workload->source = pod->tree->is_own ? "run" : "kubelet";
+		if (pod->tree->is_own) {
+			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT
+						? NEAP_QOS_BE
+						: NEAP_QOS_LS;
+			neap_workload_recall(node, workload);
+		}
+	}
+	workload->seen = node->ticks;
+	if (workload->container_count != pod->container_count) {
+		struct node_group **grown =
+			neap_realloc_array(workload->containers, pod->container_count + 1,
+					   sizeof(struct node_group *));
+
+		if (grown == NULL)
+			return -NEAP_ENOMEM;
+		workload->containers = grown;
+		workload->container_count = pod->container_count;
+	}
+	workload->young_until = node->ticks + 1; /* those that are there are looked at */
+	for (i = 0; i < pod->container_count; i++) {
+		char dir[NEAP_PATH_MAX * 2];
+
+		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
+			       pod->containers[i].name);
+		workload->containers[i] = neap_node_group(node, dir, 0);
+		if (workload->containers[i] == NULL) {
+			workload->container_count = i;
+			return -NEAP_ENOMEM;
+		}
+		if (workload->young_until <
+		    workload->containers[i]->born + UNSETTLED_LOOKS)
+			workload->young_until =
+				workload->containers[i]->born + UNSETTLED_LOOKS;
+	}
+	return 0;
+}
+
+static int note_host_app(struct neap_node *node, const struct neap_host_app *app)
+{
+	char dir[NEAP_PATH_MAX];
+	struct node_workload *workload;
+	struct node_group *group;
+	struct neap_error err;
+
+	if (neap_path_host_app(node->config.host_driver, app, dir, sizeof(dir), &err) < 0)
+		return 0; /* told at start */
+	group = neap_node_group(node, dir, POD_PARTS);
+	workload = group == NULL ? NULL : workload_of(node, dir, group);
+	if (workload == NULL)
+		return -NEAP_ENOMEM;
+	if (workload->id[0] == '\0') {
+		(void)snprintf(workload->id, sizeof(workload->id), "host:%s", app->name);
+		(void)neap_strcopy(workload->name, sizeof(workload->name), app->name);
+		workload->source = "host";
+		workload->is_host_app = true;
+		workload->qos = app->qos;
+		workload->kube_qos = NEAP_KUBE_GUARANTEED;
+		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BURSTABLE)
+			workload->kube_qos = NEAP_KUBE_BURSTABLE;
+		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BESTEFFORT)
+			workload->kube_qos = NEAP_KUBE_BESTEFFORT;
+	}
+	workload->seen = node->ticks;
+	return 0;
+}
+
+void neap_workload_free(struct node_workload *workload)
+{
+	if (workload == NULL)
+		return;
+	neap_window_free(workload->used);
+	free(workload->containers);
+	free(workload);
+}
+
+static void drop_unseen_workloads(struct neap_node *node)
+{
+	size_t i;
+
+	for (i = neap_map_count(node->workloads); i-- > 0;) {
+		const char *dir;
+		struct node_workload *workload = neap_map_at(node->workloads, i, &dir);
+
+		if (workload->seen == node->ticks)
+			continue;
+		(void)neap_map_remove(node->workloads, dir);
+		neap_workload_free(workload);
+	}
+}
+
+int neap_find_workloads(struct neap_node *node, struct neap_error *err)
+{
+	size_t i;
+	int j, rc;
+
+	rc = neap_scan_look(node->scan, err);
+	if (rc < 0) {
+		node->has_found = false;
+		return neap_error_wrap(err, "look for workloads");
+	}
+	/* Nothing came or went: nothing has to be looked up by name. */
+	if (rc == 0 && node->has_found)
+		return 0;
+	node->has_found = false;
+	node->found_tick = node->ticks;
+	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
+		if (note_pod(node, neap_scan_pod_get(node->scan, i)) < 0)
+			return neap_error_nomem(err);
+	}
+	for (j = 0; j < node->config.host_app_count; j++) {
+		if (note_host_app(node, &node->config.host_apps[j]) < 0)
+			return neap_error_nomem(err);
+	}
+	drop_unseen_workloads(node);
+	node->has_found = true;
+	return 0;
+}
