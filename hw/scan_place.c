@@ -6,7 +6,7 @@
  * Not every directory has a watch (limits of the user, trees of plain files): its number of links is
  * that of the groups in it and is asked in every look. One group that went and one that came leave
  * it as it was, and not every kernel moves the change time then, so it is read in every tenth look
- * too. As a net below the watches, their directories are asked and read as well, ten times less.
+ * too. As a net below the watches, their directories are read as well, ten times less.
  *
  * The kernel refuses to read a removed directory (ENOENT); then the path is asked again. */
 #include <dirent.h>
@@ -24,7 +24,6 @@
 #include "hw/readings_priv.h"
 #include "hw/scan_priv.h"
 
-#define EVERY     10   /* looks between those that do not trust what is cheaper */
 #define ROOM      8192 /* for entries of a directory, or events, at a time */
 #define HEARD_MAX 256  /* reads of events in one look; who makes more loses them */
 #define WATCH_MASK                                                                       \
@@ -309,11 +308,12 @@ static bool is_same(const struct neap_place_stamp *a, const struct neap_place_st
 
 enum neap_place_look neap_place_due(const struct neap_place *place, size_t turn)
 {
-	size_t every = place->watch < 0 ? EVERY : EVERY * EVERY;
+	bool is_watched = place->watch >= 0;
+	size_t every = is_watched ? NEAP_PLACE_WATCHED_EVERY : NEAP_PLACE_EVERY;
 
 	if (place->is_moved || turn % every == 0)
 		return NEAP_LOOK_READ;
-	return place->watch < 0 || turn % EVERY == 0 ? NEAP_LOOK_STAT : NEAP_LOOK_NONE;
+	return is_watched ? NEAP_LOOK_NONE : NEAP_LOOK_STAT;
 }
 
 int neap_place_refresh(struct neap_places *places, struct neap_place *place,

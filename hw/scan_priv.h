@@ -8,6 +8,9 @@
 #include "hw/scan.h"
 
 #define NEAP_PLACE_NAMES_MAX 65536 /* entries of one directory; more is an error */
+/* Looks between those that do not trust what is cheaper. */
+#define NEAP_PLACE_EVERY         10  /* without a watch */
+#define NEAP_PLACE_WATCHED_EVERY 100 /* with one */
 
 /* What a directory looked like when it was read. All zero: never read, or not there. */
 struct neap_place_stamp {
