@@ -70,7 +70,7 @@ static int send_text(struct kube_rig *rig, const char *how, const char *what,
 	"'served':true,'storage':true," more "'schema':{'openAPIV3Schema':{'type':"      \
 	"'object','properties':{'spec':"
 #define ENDED  "}}}}]}}"
-#define WIDGET "{'metadata':{'name':'a'},'spec':"
+#define WIDGET "{'kind':'Widget','apiVersion':'x.io/v1','metadata':{'name':'a'},'spec':"
 #define LIST_OF(items)                                                                   \
 	{                                                                                \
 		DEFINITION("") "{'type':'array','items':" items "}" ENDED, "", 0, ""     \
@@ -243,7 +243,7 @@ static void test_schemas(void **state)
 		if (status == 201) {
 			status = wide_ask_as(rig, "GET " WIDGETS "/a", row->what, TABLE);
 			wants(rig, row->what, status, 200);
-			status = send_text(rig, "PUT " WIDGETS "/a", row->what,
+			status = send_text(rig, "MERGE " WIDGETS "/a", row->what,
 					   &row->object);
 			wants(rig, row->what, status, 200);
 			(void)wide_ask(rig, "DELETE " WIDGETS "/a", row->what, NULL, 0);
@@ -257,7 +257,7 @@ static void test_schemas(void **state)
 
 /* --- patches --- */
 
-#define ITEMS              "{'metadata':{'name':'a'},'spec':["
+#define ITEMS              WIDGET "["
 #define OP(op, path, more) "{'op':'" op "','path':'" path "'" more "}"
 
 static const struct {
@@ -354,7 +354,8 @@ static void test_deep(void **state)
 		int status;
 
 		neap_buf_init(&buf, (size_t)4 * 1024 * 1024);
-		neap_buf_adds(&buf, "{\"metadata\":{\"name\":\"a\"},\"spec\":");
+		neap_buf_adds(&buf, "{\"kind\":\"Widget\",\"apiVersion\":\"x.io/v1\","
+				    "\"metadata\":{\"name\":\"a\"},\"spec\":");
 		for (int k = 0; k < rows[i].depth; k++)
 			neap_buf_adds(&buf, "{\"a\":1,\"b\":");
 		neap_buf_adds(&buf, "1");

@@ -71,7 +71,7 @@ static void test_written_in_the_view(void **state)
 		 {"message~message: Invalid"}},
 		{"MERGE " CORE "/a", "{'message':'other'}", 200, {"message=other"}},
 		{"GET " VIEW "/a", NULL, 200, {"note=other"}},
-		{"DELETE " VIEW "/a", NULL, 200, {"note=other", "regarding.name=p"}},
+		{"DELETE " VIEW "/a", NULL, 200, {"kind=Status", "details.name=a"}},
 		{"GET " CORE "/a", NULL, 404, {"message=events \"a\" not found"}},
 		{"GET " VIEW "/a",
 		 NULL,

@@ -181,12 +181,227 @@ static void test_options(void **state)
 	assert_int_equal(kube_ask(rig, ask, MAP("m")), 201);
 }
 
+/* --- versions and names of updates --- */
+
+#define GROUP(g, p) "/apis/" g "/namespaces/default/" p
+#define TEMPLATE                                                                         \
+	"'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':"         \
+	"{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i'}]}}"
+
+/* An update that says no version, version "0", and one of what is not there; whether a deletion answers with the
+ * object. */
+static void test_kinds(void **state)
+{
+	static const struct {
+		const char *path, *more;
+		bool is_free, is_made, is_shown;
+	} rows[] = {
+		{MAPS, "", true, false, false},
+		{PODS, ",'spec':{'containers':[{'name':'c','image':'i'}]}", true, false,
+		 true},
+		{NS "/services", ",'spec':{'clusterIP':'None','ports':[{'port':80}]}",
+		 true, true, true},
+		{NS "/serviceaccounts", "", true, false, true},
+		{NS "/events",
+		 ",'involvedObject':{'kind':'Pod','namespace':'default','name':'x'}",
+		 true, true, false},
+		{"/api/v1/nodes", "", true, false, false},
+		{"/api/v1/persistentvolumes",
+		 ",'spec':{'capacity':{'storage':'1Gi'},'accessModes':['ReadWriteOnce'],"
+		 "'hostPath':{'path':'/x'}}",
+		 true, false, true},
+		{NS "/persistentvolumeclaims",
+		 ",'spec':{'accessModes':['ReadWriteOnce'],'resources':{'requests':"
+		 "{'storage':'1Gi'}}}",
+		 true, false, true},
+		{GROUP("apps/v1", "deployments"), ",'spec':{" TEMPLATE "}", true, false,
+		 false},
+		{GROUP("coordination.k8s.io/v1", "leases"), ",'spec':{}", false, true,
+		 false},
+		{GROUP("policy/v1", "poddisruptionbudgets"), ",'spec':{'minAvailable':1}",
+		 false, false, false},
+		{"/apis/scheduling.k8s.io/v1/priorityclasses", ",'value':5", true, false,
+		 false},
+		{"/apis/storage.k8s.io/v1/storageclasses", ",'provisioner':'x'", true,
+		 false, true},
+		{"/apis/storage.k8s.io/v1/csinodes", ",'spec':{'drivers':[]}", false,
+		 false, true},
+		{"/apis/scheduling.koordinator.sh/v1alpha1/reservations",
+		 ",'spec':{'template':{'spec':{}},'owners':[{'object':{'name':'x'}}],"
+		 "'ttl':'1h'}",
+		 false, false, false},
+	};
+	struct kube_rig *rig = *state;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		int refused = rows[i].is_free ? 200 : 422;
+		const struct {
+			const char *method, *name, *meta;
+			int status;
+		} steps[] = {
+			{"POST", "", "'name':'u','resourceVersion':'7'", 400},
+			{"POST", "", "'name':'u','resourceVersion':'0'", 201},
+			{"PUT", "/u", "'name':'u'", refused},
+			{"PUT", "/u", "'name':'u','resourceVersion':''", refused},
+			{"PUT", "/u", "'name':'u','resourceVersion':'0'", refused},
+			{"PUT", "/u", "'name':'u','resourceVersion':'1'", 409},
+			{"PUT", "/u", "'name':'u','resourceVersion':'x'", 400},
+			{"PUT", "/u", "'resourceVersion':'0'",
+			 rows[i].is_free ? 400 : 422},
+			{"PUT", "/u", "'name':'v','resourceVersion':'0'",
+			 rows[i].is_free ? 400 : 422},
+			{"MERGE", "/u", "'labels':{'a':'b'}", 200},
+			{"MERGE", "/u", "'resourceVersion':'0'", refused},
+			{"MERGE", "/u", "'resourceVersion':'1'", 409},
+			{"MERGE", "/u", "'name':null", 400},
+			{"PUT", "/made", "'name':'made'", rows[i].is_made ? 201 : 404},
+			{"DELETE", "/u?gracePeriodSeconds=0", NULL, 200},
+		};
+
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(steps); k++) {
+			char ask[256], body[1024];
+			int got;
+
+			(void)snprintf(ask, sizeof(ask), "%s %s%s", steps[k].method,
+				       rows[i].path, steps[k].name);
+			(void)snprintf(body, sizeof(body), "{'metadata':{%s}%s}",
+				       steps[k].meta ? steps[k].meta : "",
+				       strcmp(steps[k].method, "MERGE") == 0
+					       ? ""
+					       : rows[i].more);
+			got = kube_ask(rig, ask, steps[k].meta ? body : NULL);
+			if (got != steps[k].status)
+				fail_msg("%s %s: %d: %s", ask, body, got,
+					 kube_text(rig->body, "message"));
+		}
+		if ((strcmp(kube_text(rig->body, "kind"), "Status") != 0) !=
+		    rows[i].is_shown)
+			fail_msg("DELETE %s: %s", rows[i].path,
+				 kube_text(rig->body, "kind"));
+	}
+}
+
+static void test_words(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " MAPS, MAP("a"), 201, {NULL}},
+		/* What it is stays. */
+		{"MERGE " MAPS "/a", "{'kind':'Secret'}", 422, {"reason=Invalid"}},
+		{"STRATEGIC " MAPS "/a", "{'kind':'Secret'}", 422, {NULL}},
+		{"MERGE " MAPS "/a", "{'apiVersion':'v2'}", 422, {NULL}},
+		{"MERGE " MAPS "/a", "{'kind':5}", 422, {NULL}},
+		{"MERGE " MAPS "/a", "{'kind':null}", 200, {"kind=ConfigMap"}},
+		{"POST " MAPS, "{'kind':5,'metadata':{'name':'b'}}", 400, {NULL}},
+		{"JSON " MAPS "/a",
+		 "[{'op':'test','path':'/kind','value':'ConfigMap'},{'op':'test','path':"
+		 "'/apiVersion','value':'v1'}]",
+		 200,
+		 {NULL}},
+		{"JSON " MAPS "/a",
+		 "[{'op':'replace','path':'','value':{}}]",
+		 400,
+		 {"message~name must be provided"}},
+		{"MERGE " MAPS "/a", "{'metadata':null}", 400, {NULL}},
+		{"MERGE " MAPS "/a",
+		 "{'metadata':{'namespace':'x'}}",
+		 400,
+		 {"message~does not match the namespace on the request (default)"}},
+		/* Times that none is are not dropped with those that are the server's. */
+		{"POST " MAPS,
+		 "{'metadata':{'name':'t','creationTimestamp':'yesterday'}}",
+		 400,
+		 {"message~creationTimestamp"}},
+		{"POST " MAPS,
+		 "{'metadata':{'name':'t','creationTimestamp':5}}",
+		 400,
+		 {NULL}},
+		{"POST " MAPS,
+		 "{'metadata':{'name':'t','deletionTimestamp':''}}",
+		 400,
+		 {NULL}},
+		{"POST " MAPS,
+		 "{'metadata':{'name':'t','creationTimestamp':'2020-01-01T00:00:00Z'}}",
+		 201,
+		 {"metadata.creationTimestamp=2026-09-21T14:13:20Z"}},
+		/* What is in no namespace. */
+		{"POST /api/v1/nodes",
+		 "{'metadata':{'name':'n','namespace':'default'}}",
+		 201,
+		 {"!metadata.namespace"}},
+		{"PUT /api/v1/nodes/n",
+		 "{'metadata':{'name':'n','namespace':'other'}}",
+		 200,
+		 {"!metadata.namespace"}},
+		{"MERGE /api/v1/nodes/n",
+		 "{'metadata':{'namespace':'other'}}",
+		 200,
+		 {"!metadata.namespace"}},
+		{"DELETE /api/v1/configmaps", NULL, 405, {NULL}},
+		/* Finalizers. */
+		{"MERGE " MAPS "/a",
+		 "{'metadata':{'finalizers':['badname']}}",
+		 422,
+		 {"details.causes.0.field=metadata.finalizers[0]",
+		  "message~name is neither a standard finalizer name nor is it fully "
+		  "qualified"}},
+		{"MERGE /api/v1/nodes/n",
+		 "{'metadata':{'finalizers':['orphan','a/b','x.y']}}",
+		 422,
+		 {"details.causes.0.field=metadata.finalizers[2]"}},
+	};
+
+	STEPS(*state, steps);
+}
+
+#define RES      "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
+#define RES_TYPE "'kind':'Reservation','apiVersion':'scheduling.koordinator.sh/v1alpha1'"
+#define RES_SPEC                                                                         \
+	"'spec':{'template':{'spec':{}},'owners':[{'object':{'name':'x'}}],'ttl':'1h'}"
+#define BARE_META "{\"metadata\":{\"name\":\"r\"}"
+
+static void test_declared(void **state)
+{
+	static const char *const bare[] = {
+		BARE_META "}", BARE_META ",\"kind\":\"Reservation\"}",
+		BARE_META ",\"apiVersion\":\"scheduling.koordinator.sh/v1alpha1\"}"};
+	static const struct kube_step steps[] = {
+		{"POST " RES,
+		 "{" RES_TYPE
+		 ",'metadata':{'name':'r','creationTimestamp':'now'}," RES_SPEC "}",
+		 400,
+		 {NULL}},
+		{"POST " RES,
+		 "{" RES_TYPE ",'metadata':{'name':'r','labels':{'a':1}}," RES_SPEC "}",
+		 400,
+		 {NULL}},
+		/* Single words, as there. */
+		{"POST " RES,
+		 "{" RES_TYPE ",'metadata':{'name':'r','finalizers':['word']}," RES_SPEC
+		 "}",
+		 201,
+		 {NULL}},
+		{"MERGE " RES "/r", "{'kind':null}", 422, {NULL}},
+		{"MERGE " RES "/r", "{'kind':'Moon'}", 422, {NULL}},
+		{"MERGE " RES "/r", "{'apiVersion':null}", 422, {NULL}},
+		{"JSON " RES "/r",
+		 "[{'op':'replace','path':'','value':{}}]",
+		 422,
+		 {NULL}},
+	};
+	struct kube_rig *rig = *state;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(bare); i++)
+		assert_int_equal(
+			kube_ask_with(rig, "POST " RES, "", bare[i], strlen(bare[i])),
+			400);
+	STEPS(rig, steps);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(flags),
-		TEST(numbers),
-		TEST(options),
+		TEST(flags), TEST(numbers), TEST(options),
+		TEST(kinds), TEST(words),   TEST(declared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

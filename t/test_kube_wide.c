@@ -69,14 +69,17 @@ static const struct {
 static json_t *seed(const struct neap_kube_kind *kind)
 {
 	json_t *object = NULL, *meta;
+	char version[256];
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(seeds) && object == NULL; i++)
 		if (strcmp(seeds[i].kind, kind->kind) == 0)
 			object = json_rig_make(seeds[i].body);
 	if (object == NULL)
 		object = wide_sample(kind->schema, 1, 8);
-	(void)json_object_del(object, "kind");
-	(void)json_object_del(object, "apiVersion");
+	(void)snprintf(version, sizeof(version), "%s%s%s", kind->group,
+		       kind->group[0] != '\0' ? "/" : "", kind->versions[0]);
+	(void)json_object_set_new(object, "kind", json_string(kind->kind));
+	(void)json_object_set_new(object, "apiVersion", json_string(version));
 	meta = json_object_get(object, "metadata");
 	if (!json_is_object(meta)) {
 		meta = json_object();

@@ -85,27 +85,57 @@ static bool is_in(const char *word, const char *const *list)
 	return false;
 }
 
-/* What the body says it is must be what is expected. versions NULL: any. */
+/* What the body says it is must be what is expected. versions NULL: any. reason: of the refusal. */
 static int check_type(struct call *call, const json_t *object, const char *kind,
-		      const char *const *versions)
+		      const char *const *versions, enum neap_kube_reason reason)
 {
+	static const char *const members[] = {"apiVersion", "kind"};
 	const char *said_version =
 		json_string_value(json_object_get(object, "apiVersion"));
 	const char *said_kind = json_string_value(json_object_get(object, "kind"));
 
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+		const json_t *value = json_object_get(object, members[i]);
+
+		if (value && !json_is_null(value) && !json_is_string(value))
+			return neap_kube_fail(&call->failure, reason,
+					      "%s: it must be a text", members[i]);
+	}
 	if (said_version && *said_version && versions && !is_in(said_version, versions))
 		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			&call->failure, reason,
 			"the API version in the data (%.100s) does not match the "
 			"expected API version (%s)",
 			said_version, versions[0]);
 	if (said_kind && *said_kind && strcmp(said_kind, kind) != 0)
 		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			&call->failure, reason,
 			"the kind in the data (%.100s) does not match the expected "
 			"kind (%s)",
 			said_kind, kind);
 	return 0;
+}
+
+/* Of a declared kind both have to be said: nothing else there says what it is. */
+static int check_object_type(struct call *call, const json_t *object,
+			     enum neap_kube_reason reason)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *const versions[] = {call->api_version, NULL};
+	const char *missing = !json_string_length(json_object_get(object, "kind"))
+				      ? "kind"
+			      : !json_string_length(json_object_get(object, "apiVersion"))
+				      ? "apiVersion"
+				      : NULL;
+
+	if (check_type(call, object, kind->kind, versions, reason) < 0)
+		return -1;
+	if (!kind->is_custom || !missing)
+		return 0;
+	return neap_kube_fail(&call->failure, reason,
+			      "%s in version \"%s\" cannot be handled as a %s: "
+			      "'%s' is missing",
+			      kind->kind, call->target.version, kind->kind, missing);
 }
 
 /* Of a part: it must not be meant for another. */
@@ -143,7 +173,8 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 {
 	*ret = NULL;
 	if (need_object(call, body, "a JSON object") == 0 &&
-	    check_type(call, body, what->kind, what->versions) == 0 &&
+	    check_type(call, body, what->kind, what->versions, NEAP_KUBE_BAD_REQUEST) ==
+		    0 &&
 	    call_decode(call, what->kind,
 			what->versions ? what->versions[0] : call->api_version,
 			what->schema, false, body) == 0 &&
@@ -171,16 +202,20 @@ static int body_any(struct call *call, json_t **ret)
 
 int body_object(struct call *call, json_t **ret)
 {
-	const char *const versions[] = {call->api_version, NULL};
-
 	if (body_any(call, ret) < 0)
 		return -1;
 	if (need_object(call, *ret, "a JSON object") == 0 &&
-	    check_type(call, *ret, call->target.kind->kind, versions) == 0)
+	    check_object_type(call, *ret, NEAP_KUBE_BAD_REQUEST) == 0)
 		return 0;
 	json_decref(*ret);
 	*ret = NULL;
 	return -1;
+}
+
+int body_check_patched(struct call *call, const json_t *object)
+{
+	return json_is_object(object) ? check_object_type(call, object, NEAP_KUBE_INVALID)
+				      : 0; /* which is refused with what it should be */
 }
 
 int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret)

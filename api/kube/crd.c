@@ -429,6 +429,7 @@ static int read_definition(struct neap_crd *crd, const json_t *definition,
 		return 0;
 	}
 	crd->kind.is_custom = true;
+	crd->kind.needs_version = true;
 	crd->kind.counts_generation = true;
 	neap_crd_names(crd, definition, spec);
 	if (neap_crd_bool(crd, spec, "spec", "preserveUnknownFields"))

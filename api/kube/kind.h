@@ -65,6 +65,9 @@ struct neap_kube_kind {
 	bool has_status; /* /status, which alone changes status */
 	bool status_has_labels; /* and there labels and annotations: of a Node, whose kubelet sets them so */
 	bool counts_generation; /* metadata.generation is raised when spec changes */
+	bool needs_version; /* a PUT has to say by resourceVersion what it is a change of */
+	bool is_made_by_update; /* a PUT of what is not there makes it */
+	bool shows_deleted;     /* DELETE answers with the object, not with a Status */
 	/* Of /scale; NULL: there is none. Paths as ".spec.replicas". */
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema

@@ -84,7 +84,7 @@ struct call {
 	neap_kube_told *told;
 	void *told_arg;
 	/* What a write is answered with, where it is not the object. */
-	bool answers_success, answers_scale;
+	bool answers_success, answers_scale, answers_deleted;
 };
 
 /* Which objects of a collection. */
@@ -157,6 +157,8 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
+/* A patch must leave kind and apiVersion as they are (422). */
+int body_check_patched(struct call *call, const json_t *object);
 /* What is no object of the kind, decoded by its schema; it names nobody but the object of the path. */
 int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret);
 /* ... shown with the patch of the body applied. */
@@ -174,14 +176,16 @@ int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 	       const json_t *before);
 
 /* prepare.c: -1 with call->failure. */
-/* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, but of a custom
- * kind. kind and version: for the words. */
+/* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
+ * kind those of its metadata. kind and version: for the words. */
 int call_decode(struct call *call, const char *kind, const char *version,
 		const struct neap_schema *schema, bool is_custom, json_t *object);
 /* Refuses what is longer than it may be, and than it was before (NULL: a new object). */
 int call_check_bounds(struct call *call, const json_t *object, const json_t *before);
-/* The two, and defaults come; as it is stored from there on. */
-int call_shape_up(struct call *call, json_t *object, const json_t *before);
+/* The two. */
+int call_take_in(struct call *call, json_t *object, const json_t *before);
+/* Defaults come; as it is stored from there on. */
+int call_fill_in(struct call *call, json_t *object, const json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* metadata must be there for everything that follows; kind and apiVersion go. */
 int call_need_metadata(struct call *call, json_t *object);

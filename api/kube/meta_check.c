@@ -146,8 +146,23 @@ static void check_annotations(const json_t *annotations, struct neap_causes *cau
 				NEAP_KUBE_ANNOTATIONS_MAX);
 }
 
-static void check_finalizers(const json_t *list, const json_t *before,
-			     struct neap_causes *causes)
+/* Those of Kubernetes itself are single words, and everybody's have a domain; definitions and what they declare are
+ * not so bound. */
+static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
+{
+	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};
+
+	if (kind->is_custom || strcmp(kind->group, "apiextensions.k8s.io") == 0 ||
+	    strchr(text, '/'))
+		return true;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(known); i++)
+		if (strcmp(known[i], text) == 0)
+			return true;
+	return false;
+}
+
+static void check_finalizers(const struct neap_kube_kind *kind, const json_t *list,
+			     const json_t *before, struct neap_causes *causes)
 {
 	bool is_deleting = before && neap_kube_meta_is_deleting(before);
 	const json_t *old =
@@ -156,7 +171,7 @@ static void check_finalizers(const json_t *list, const json_t *before,
 	size_t i;
 	const json_t *value;
 
-	json_array_foreach (is_deleting ? old : NULL, i, value)
+	json_array_foreach (old, i, value)
 		if (json_is_string(value))
 			(void)rule_seen_add(&seen, json_string_value(value), causes);
 	json_array_foreach (list, i, value) {
@@ -170,6 +185,11 @@ static void check_finalizers(const json_t *list, const json_t *before,
 					    text ? err.msg : "must be a string");
 			continue;
 		}
+		/* What was there before may stay. */
+		if (!is_finalizer_word(kind, text) && !rule_seen_has(&seen, text))
+			neap_causes_invalid(causes, field, value,
+					    "name is neither a standard finalizer name "
+					    "nor is it fully qualified");
 		if (is_deleting && !rule_seen_has(&seen, text))
 			neap_causes_forbidden(
 				causes, "metadata.finalizers",
@@ -237,6 +257,6 @@ void neap_kube_meta_check(const struct neap_kube_kind *kind, const json_t *objec
 	}
 	check_labels(json_object_get(meta, "labels"), causes);
 	check_annotations(json_object_get(meta, "annotations"), causes);
-	check_finalizers(json_object_get(meta, "finalizers"), before, causes);
+	check_finalizers(kind, json_object_get(meta, "finalizers"), before, causes);
 	check_owners(json_object_get(meta, "ownerReferences"), causes);
 }

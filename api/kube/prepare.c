@@ -93,8 +93,11 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	if (is_strict && unknown.count)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 				      "strict decoding error: %s", unknown.paths);
-	if (is_custom)
-		return 0;
+	/* What is wrong with the rest of one is told by its own schema. */
+	if (is_custom) {
+		schema = &neap_kube_object_meta;
+		object = json_object_get(object, "metadata");
+	}
 	switch (neap_schema_decode(schema, object, &err)) {
 	case 0:
 		return 0;
@@ -104,20 +107,27 @@ int call_decode(struct call *call, const char *kind, const char *version,
 		break;
 	}
 	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "%s in version \"%s\" cannot be handled as a %s: %s", kind,
-			      version, kind, err.msg); /* which names the field */
+			      "%s in version \"%s\" cannot be handled as a %s: %s%s",
+			      kind, version, kind, is_custom ? "metadata: " : "",
+			      err.msg); /* which names the field */
 }
 
-int call_shape_up(struct call *call, json_t *object, const json_t *before)
+int call_take_in(struct call *call, json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+
+	return call_check_bounds(call, object, before) < 0
+		       ? -1
+		       : call_decode(call, kind->kind, call->target.version, kind->schema,
+				     kind->is_custom, object);
+}
+
+int call_fill_in(struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
 	bool is_over;
 
-	if (call_check_bounds(call, object, before) < 0 ||
-	    call_decode(call, kind->kind, call->target.version, kind->schema,
-			kind->is_custom, object) < 0)
-		return -1;
 	if (!neap_kube_view_store(kind->view, object) ||
 	    (before && !neap_schema_keep_amounts(stored->schema, object, before)))
 		return nomem(call);

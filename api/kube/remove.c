@@ -207,6 +207,7 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		return;
 	}
 	if (!stays(call, tree, grace_s)) {
+		call->answers_deleted = !call->target.kind->shows_deleted;
 		if (call->is_dry)
 			call_answer_dry_take(call, status, tree);
 		else

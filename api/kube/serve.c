@@ -53,6 +53,10 @@ static call_fn *find_verb(struct call *call, const char *method)
 	if (call->target.kind->make &&
 	    (strcmp(method, "GET") != 0 || call_flag(call, "watch")))
 		return NULL;
+	/* All namespaces together are only read. */
+	if (is_collection && call->target.kind->is_namespaced && !call->target.ns[0] &&
+	    strcmp(method, "GET") != 0)
+		return NULL;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(verbs); i++)
 		if (strcmp(verbs[i].method, method) == 0 &&

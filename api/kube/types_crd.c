@@ -250,6 +250,7 @@ const struct neap_kube_kind neap_kube_kind_customresourcedefinition = {
 	.kind = "CustomResourceDefinition",
 	.list_kind = "CustomResourceDefinitionList",
 	.plural = "customresourcedefinitions",
+	.needs_version = true,
 	.singular = "customresourcedefinition",
 	.short_names = crd_short,
 	.categories = crd_categories,

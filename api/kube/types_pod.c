@@ -200,6 +200,7 @@ const struct neap_kube_kind neap_kube_kind_pod = {
 	.kind = "Pod",
 	.list_kind = "PodList",
 	.plural = "pods",
+	.shows_deleted = true,
 	.singular = "pod",
 	.short_names = pod_short,
 	.categories = neap_kube_category_all,

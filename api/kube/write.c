@@ -94,11 +94,15 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	neap_auto_buf struct neap_buf out = {0};
 
 	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
-	if (call->answers_success || call->answers_scale) {
+	if (call->answers_success || call->answers_scale || call->answers_deleted) {
 		call_answer_take(call, status,
-				 call->answers_scale
+				 call->answers_success
+					 ? neap_kube_success(NULL, NULL, NULL, status)
+				 : call->answers_scale
 					 ? neap_kube_scale(call, object)
-					 : neap_kube_success(NULL, NULL, NULL, status));
+					 : neap_kube_success(call->target.kind,
+							     object->name, object->uid,
+							     status));
 		return;
 	}
 	if (call->shape == SHAPE_OBJECT)
@@ -116,11 +120,16 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 				 neap_kube_success(NULL, NULL, NULL, status));
 		return;
 	}
-	if (call->answers_scale) {
-		json_t *scale = neap_kube_scale_of(call, object);
+	if (call->answers_scale || call->answers_deleted) {
+		json_t *body =
+			call->answers_scale
+				? neap_kube_scale_of(call, object)
+				: neap_kube_success(call->target.kind, call->target.name,
+						    neap_kube_meta_text(object, "uid"),
+						    status);
 
 		json_decref(object);
-		call_answer_take(call, status, scale);
+		call_answer_take(call, status, body);
 		return;
 	}
 	if (!neap_kube_view_show(call->target.kind->view, object) ||
@@ -152,16 +161,10 @@ static int check_namespace(struct call *call, const json_t *object)
 	const struct neap_kube_kind *kind;
 
 	if (!call->target.kind->is_namespaced) {
-		if (*ns)
-			return neap_kube_fail(
-				&call->failure, NEAP_KUBE_BAD_REQUEST,
-				"metadata.namespace: %s are not in a namespace",
-				call->target.kind->plural);
+		/* It says nothing of what is in none. */
+		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 		return 0;
 	}
-	if (!*call->target.ns)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the path must name a namespace");
 	if (*ns && strcmp(ns, call->target.ns) != 0)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
@@ -182,18 +185,23 @@ static int check_namespace(struct call *call, const json_t *object)
 
 static int make_new(struct call *call, json_t *object)
 {
+	const char *version;
+
 	if (call_need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
 	    call_check_declared(call) < 0)
 		return -1;
-	if (*neap_kube_meta_text(object, "resourceVersion"))
+	version = neap_kube_meta_text(object, "resourceVersion");
+	if (*version && strcmp(version, "0") != 0)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"resourceVersion should not be set on objects to be created");
-	/* First, as what is made of other fields may be made of name and uid. */
+	/* What the server sets is decoded before it goes, and set before what is made of name and uid. */
+	if (call_take_in(call, object, NULL) < 0)
+		return -1;
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
 		return nomem(call);
-	if (call_shape_up(call, object, NULL) < 0 ||
+	if (call_fill_in(call, object, NULL) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
 	if (call_check(call, object, NULL) < 0 ||
@@ -294,16 +302,40 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 	return true;
 }
 
-/* The version that the client has seen, "" for any, must be the newest. */
+static int refuse_no_version(struct call *call)
+{
+	struct neap_causes *causes = &call->kube->causes;
+
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "FieldValueInvalid", "metadata.resourceVersion",
+			"Invalid value: 0x0: must be specified for an update");
+	return neap_kube_fail_invalid(&call->failure, call->target.kind,
+				      call->target.name, causes);
+}
+
+/* A patch and a Scale are changes of what there is, and so is what neap itself writes. */
+static bool is_put_of_client(const struct call *call)
+{
+	return call->request && !call->is_patch && !call->answers_scale;
+}
+
+/* The version that the client has seen must be the newest; "" and "0" are any. */
 static int check_version(struct call *call, const json_t *object,
 			 const struct neap_object *newest)
 {
 	const char *version = neap_kube_meta_text(object, "resourceVersion");
 	const char *uid = neap_kube_meta_text(object, "uid");
-	int64_t number;
+	int64_t number = 0;
 
-	if (*version &&
-	    (neap_int_parse(version, &number, NULL) < 0 || number != newest->version))
+	if (*version && neap_int_parse(version, &number, NULL) < 0)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "metadata.resourceVersion: Invalid value: "
+				      "\"%.40s\": it must be a whole number",
+				      version);
+	if (!number && call->target.kind->needs_version &&
+	    (*version || is_put_of_client(call)))
+		return refuse_no_version(call);
+	if (number && number != newest->version)
 		return neap_kube_fail_conflict(&call->failure, call->target.kind,
 					       call->target.name, neap_kube_modified);
 	if (*uid && strcmp(uid, newest->uid) != 0) {
@@ -324,13 +356,17 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
+	    call_take_in(call, object, before) < 0 ||
 	    check_version(call, object, newest) < 0 ||
-	    call_shape_up(call, object, before) < 0)
+	    call_fill_in(call, object, before) < 0)
 		return -1;
-	if (!*neap_kube_meta_text(object, "name") &&
-	    json_object_set_new(json_object_get(object, "metadata"), "name",
-				json_string(newest->name)) < 0)
-		return nomem(call);
+	if (!*neap_kube_meta_text(object, "name"))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the name of the object (%s based on URL) was "
+				      "undeterminable: name must be provided",
+				      newest->name);
+	if (!*newest->ns)
+		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
 	    json_object_set_new(json_object_get(object, "metadata"), "namespace",
 				json_string(newest->ns)) < 0)
@@ -341,6 +377,13 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 			"the name of the object (%.253s) does not match the name on "
 			"the URL (%s)",
 			neap_kube_meta_text(object, "name"), newest->name);
+	if (*newest->ns &&
+	    strcmp(neap_kube_meta_text(object, "namespace"), newest->ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the object (%.63s) does not match the "
+			"namespace on the request (%s)",
+			neap_kube_meta_text(object, "namespace"), newest->ns);
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
@@ -374,15 +417,9 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 				object, newest->version);
 }
 
-/* A Lease may be made by writing it where it will be. */
-static bool may_be_made(const struct call *call)
-{
-	return strcmp(call->resource, "leases.coordination.k8s.io") == 0;
-}
-
 static void update_missing_take(struct call *call, json_t *object)
 {
-	if (!may_be_made(call)) {
+	if (!call->target.kind->is_made_by_update) {
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
 					     call->target.name);
 		json_decref(object);
@@ -433,7 +470,7 @@ void call_update(struct call *call)
 	json_t *object;
 
 	/* What is not there is told before what is wrong with the body. */
-	if (!may_be_made(call) &&
+	if (!call->target.kind->is_made_by_update &&
 	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
 			       call->target.name)) {
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
@@ -469,10 +506,12 @@ static int apply_patch(struct call *call, enum neap_patch_type type, const json_
 /* What the client sees of before; a new reference, NULL without memory. */
 static json_t *make_shown(const struct call *call, json_t *before)
 {
-	const struct neap_kube_view *view = call->target.kind->view;
-	json_t *shown = view ? json_deep_copy(before) : json_incref(before);
+	const struct neap_kube_kind *kind = call->target.kind;
+	json_t *shown = kind->view ? json_deep_copy(before) : json_copy(before);
 
-	if (shown && neap_kube_view_show(view, shown))
+	if (shown && neap_kube_view_show(kind->view, shown) &&
+	    json_object_set_new(shown, "kind", json_string(kind->kind)) == 0 &&
+	    json_object_set_new(shown, "apiVersion", json_string(call->api_version)) == 0)
 		return shown;
 	json_decref(shown);
 	return NULL;
@@ -498,10 +537,14 @@ void call_patch_with(struct call *call, enum neap_patch_type type, const json_t 
 		call_fail(call);
 		return;
 	}
-	if (apply_patch(call, type, patch, shown, &object) < 0)
+	if (apply_patch(call, type, patch, shown, &object) < 0) {
 		call_fail(call);
-	else
+	} else if (body_check_patched(call, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+	} else {
 		call_change_take(call, object, before, newest);
+	}
 	json_decref(shown);
 	json_decref(before);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/kube_rig.h"
 
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -20,6 +21,7 @@
 
 #include "api/http/grants.h"
 #include "api/http/tokens.h"
+#include "api/kube/target.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
@@ -352,11 +354,39 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	return kube_receive(rig);
 }
 
+/* Puts what it is before a whole object of a declared kind that does not begin with it, as rows of tables leave it out.
+ * Returns how much of body is in text then. */
+static size_t add_type(struct kube_rig *rig, const char *ask, const char *body,
+		       struct neap_buf *text)
+{
+	struct neap_kube_target target;
+	const char *path = strstr(ask, " /apis/");
+	char rest[512];
+
+	if (body == NULL || *body != '{' || strncmp(body, "{'kind'", 7) == 0 ||
+	    strncmp(body, "{'apiVersion'", 13) == 0 || path == NULL ||
+	    (strncmp(ask, "POST ", 5) != 0 && strncmp(ask, "PUT ", 4) != 0))
+		return 0;
+	path += strlen(" /apis/");
+	(void)snprintf(rest, sizeof(rest), "%.*s", (int)strcspn(path, "?"), path);
+	if (neap_kube_target_parse(rig->registry, false, rest, &target, NULL) < 0 ||
+	    target.kind == NULL || !target.kind->is_custom ||
+	    strcmp(target.sub, "scale") == 0)
+		return 0;
+	neap_buf_addf(text, "{\"kind\":\"%s\",\"apiVersion\":\"%s/%s\"%s",
+		      target.kind->kind, target.group, target.version,
+		      body[1] == '}' ? "" : ",");
+	return 1;
+}
+
 void kube_send(struct kube_rig *rig, const char *ask, const char *body)
 {
 	neap_auto_buf struct neap_buf text = {0};
+	size_t done;
 
 	neap_buf_init(&text, ANSWER_MAX);
+	done = add_type(rig, ask, body, &text);
+	body = body != NULL ? body + done : NULL;
 	for (const char *at = body; at != NULL && *at != '\0'; at++) {
 		if (at[0] == '\'' && at[1] == '@' && at[2] >= '0' && at[2] <= '9') {
 			char *end;

@@ -51,7 +51,7 @@ check "all of it" is "$(ask GET "$CRDS" | grep -o '"type":"Established"' | wc -l
 check "with the sum of its file" is "$(annotation)" "$(sum)"
 check "a definition" created "$CRDS" "$(define)"
 check "is established" eventually 5 shows "$CRDS/widgets.example.com" InitialNamesAccepted
-check "an object of it" created "$WIDGETS" '{"metadata":{"name":"a"},"spec":{}}'
+check "an object of it" created "$WIDGETS" '{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"a"},"spec":{}}'
 neapd_end TERM
 check "a new neapd" start
 check "has kind and object" shows "$WIDGETS/a" '"size":3'
@@ -60,7 +60,7 @@ check "so has one after a killed one" start
 check "which has them" shows "$WIDGETS/a" '"size":3'
 
 # Deleted while nobody looks to the end.
-check "an object that waits" created "$WIDGETS" '{"metadata":{"name":"b","finalizers":["example.com/wait"]}}'
+check "an object that waits" created "$WIDGETS" '{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"b","finalizers":["example.com/wait"]}}'
 check "the definition is deleted" status DELETE "$CRDS/widgets.example.com"
 check "and waits with it" eventually 5 missing "$WIDGETS/a"
 neapd_end KILL

@@ -45,7 +45,8 @@ pod()
 # reservation NAME CPUS TEAM
 reservation()
 {
-	has "$(api POST "$RESERVATIONS" -d '{"metadata":{"name":"'"$1"'"},"spec":{"allocateOnce":false,"ttl":"0s",
+	has "$(api POST "$RESERVATIONS" -d '{"kind":"Reservation",
+		"apiVersion":"scheduling.koordinator.sh/v1alpha1","metadata":{"name":"'"$1"'"},"spec":{"allocateOnce":false,"ttl":"0s",
 		"owners":[{"labelSelector":{"matchLabels":{"team":"'"$3"'"}}}],
 		"template":{"metadata":{"labels":{'"$LSR"'}},
 		"spec":{"schedulerName":"neap-scheduler","containers":['"$(container "$2")"']}}}}')" '"uid":"'
