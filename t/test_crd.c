@@ -296,8 +296,8 @@ static const struct row bad[] = {
 	{"another schema",
 	 BEFORE("  - name: v2\n    served: true\n    storage: false\n    schema: "
 		"{openAPIV3Schema: {type: object}}\n"),
-	 "spec.versions[0].schema.openAPIV3Schema: Forbidden: must be equal to that of the version "
-	 "that stores: objects are not converted"},
+	 "spec.versions[0].schema.openAPIV3Schema: Forbidden: may differ from that of the version "
+	 "that stores only in what describes and what validates: objects are not converted"},
 	{"other subresources",
 	 {{"    schema:\n", "    schema: &schema\n"},
 	  {"items: {type: string}}\n",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How objects are stored: amounts as canonical texts, and compared by value. */
+ * How objects are stored: amounts as canonical texts, and compared by value; objects of declared kinds that a later
+ * definition would refuse, and of several versions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,11 +121,158 @@ static void test_generation(void **state)
 	STEPS(*state, steps);
 }
 
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define RATS "/apis/t.example.com/v1/namespaces/default/rats"
+#define OLD  "/apis/t.example.com/v1beta1/namespaces/default/rats"
+
+#define DEFINITION(versions)                                                                \
+	"{'metadata':{'name':'rats.t.example.com'},'spec':{'group':'t.example.com',"        \
+	"'names':{'kind':'Rat','plural':'rats'},'scope':'Namespaced','versions':[" versions \
+	"]}}"
+#define VERSION(name, stores, schema)                                                    \
+	"{'name':'" name "','served':true,'storage':" stores                             \
+	",'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':" schema     \
+	"}}}}"
+#define FIELDS(size, tail)                                                               \
+	"{'type':'object','properties':{'size':{'type':'string'" size                    \
+	"},'other':{'type':'string'},'list':{'type':'array','x-kubernetes-list-type':"   \
+	"'map','x-kubernetes-list-map-keys':['name'],'items':{'type':'object',"          \
+	"'required':['name'],'properties':{'name':{'type':'string'},'n':{'type':"        \
+	"'integer'" tail "}}}},'plain':{'type':'array','items':{'type':'integer'" tail   \
+	"}}}}"
+
+static void define(struct kube_rig *rig, const char *definition)
+{
+	const struct kube_step served = {"GET " RATS, NULL, 200, {NULL}};
+
+	if (kube_ask(rig, "POST " CRDS, definition) != 201)
+		fail_msg("%s", kube_text(rig->body, "message"));
+	kube_until(rig, &served);
+}
+
+/* What a later definition would refuse may stay, and all else may change. */
+static void test_ratchet(void **state)
+{
+	static const struct kube_step before[] = {
+		{"POST " RATS,
+		 "{'metadata':{'name':'r'},'spec':{'size':'HUGE','other':'a','list':["
+		 "{'name':'a','n':9},{'name':'b','n':9}],'plain':[9]}}",
+		 201,
+		 {NULL}},
+		{"MERGE " CRDS "/rats.t.example.com",
+		 DEFINITION(VERSION("v1", "true",
+				    FIELDS(",'enum':['small','big']", ",'maximum':5"))),
+		 200,
+		 {NULL}},
+	};
+	static const struct kube_step steps[] = {
+		{"POST " RATS,
+		 "{'metadata':{'name':'s'},'spec':{'size':'HUGE'}}",
+		 422,
+		 {NULL}},
+		{"MERGE " RATS "/r", "{'metadata':{'labels':{'a':'b'}}}", 200, {NULL}},
+		{"MERGE " RATS "/r",
+		 "{'spec':{'other':'b'}}",
+		 200,
+		 {"spec.size=HUGE", "spec.other=b"}},
+		{"MERGE " RATS "/r",
+		 "{'spec':{'size':'MAX'}}",
+		 422,
+		 {"message~spec.size: Unsupported value: \"MAX\"", "#details.causes=1"}},
+		/* Items of a map are known by their keys, wherever they are. */
+		{"MERGE " RATS "/r",
+		 "{'spec':{'list':[{'name':'c','n':1},{'name':'b','n':9}]}}",
+		 200,
+		 {"#spec.list=2"}},
+		{"MERGE " RATS "/r",
+		 "{'spec':{'list':[{'name':'b','n':8}]}}",
+		 422,
+		 {"details.causes.0.field=spec.list[0].n", "#details.causes=1"}},
+		{"MERGE " RATS "/r",
+		 "{'spec':{'list':[{'name':'d','n':9}]}}",
+		 422,
+		 {"details.causes.0.field=spec.list[0].n"}},
+		/* Any other list is as it was, or is not. */
+		{"MERGE " RATS "/r",
+		 "{'spec':{'plain':[9,1]}}",
+		 422,
+		 {"details.causes.0.field=spec.plain[0]"}},
+		{"MERGE " RATS "/r", "{'spec':{'size':'big'}}", 200, {"spec.plain=[9]"}},
+		{"MERGE " RATS "/r", "{'spec':{'size':'HUGE'}}", 422, {NULL}},
+	};
+	struct kube_rig *rig = *state;
+	struct kube_step until = {"POST " RATS "?dryRun=All",
+				  "{'metadata':{'name':'s'},'spec':{'size':'HUGE'}}",
+				  422,
+				  {NULL}};
+
+	define(rig, DEFINITION(VERSION("v1", "true", FIELDS("", ""))));
+	STEPS(rig, before);
+	kube_until(rig, &until);
+	STEPS(rig, steps);
+}
+
+/* Versions may say more or less of the same; each is checked by its own. */
+static void test_versions(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " RATS,
+		 "{'metadata':{'name':'a'},'spec':{'size':'HUGE'}}",
+		 422,
+		 {"message~spec.size"}},
+		{"POST " OLD,
+		 "{'metadata':{'name':'a'},'spec':{'size':'HUGE','more':1}}",
+		 201,
+		 {"!spec.more", "apiVersion=t.example.com/v1beta1"}},
+		{"GET " RATS "/a", NULL, 200, {"spec.size=HUGE"}},
+		{"MERGE " RATS "/a", "{'spec':{'other':'x'}}", 200, {NULL}},
+		{"POST " CRDS "?dryRun=All",
+		 DEFINITION(VERSION("v1", "true", FIELDS("", "")) "," VERSION(
+			 "v2", "false", "{'type':'object'}")),
+		 422,
+		 {"details.causes.0.field=spec.versions[1].schema.openAPIV3Schema",
+		  "message~only in what describes and what validates"}},
+	};
+	struct kube_rig *rig = *state;
+
+	define(rig,
+	       DEFINITION(
+		       VERSION("v1", "true", FIELDS(",'enum':['small']", "")) "," VERSION(
+			       "v1beta1", "false",
+			       FIELDS(",'description':'How large.'", ""))));
+	STEPS(rig, steps);
+}
+
+static void test_int_or_string(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " RATS,
+		 "{'metadata':{'name':'a'},'spec':{'size':'10Gi'}}",
+		 201,
+		 {"spec.size=10Gi"}},
+		{"POST " RATS,
+		 "{'metadata':{'name':'b'},'spec':{'size':10}}",
+		 422,
+		 {NULL}},
+		{"POST " RATS,
+		 "{'metadata':{'name':'b'},'spec':{'size':'Gi'}}",
+		 422,
+		 {NULL}},
+	};
+	struct kube_rig *rig = *state;
+
+	define(rig, DEFINITION(VERSION("v1", "true",
+				       FIELDS(",'pattern':'^[0-9]+',"
+					      "'x-kubernetes-int-or-string':true",
+					      ""))));
+	STEPS(rig, steps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(amounts),
-		TEST(generation),
+		TEST(amounts),  TEST(generation),    TEST(ratchet),
+		TEST(versions), TEST(int_or_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,8 +64,6 @@ static const struct {
 	{RIG_ROOT(
 		 "'a': {'type': 'object', 'x-kubernetes-preserve-unknown-fields': false}"),
 	 "properties[a].x-kubernetes-preserve-unknown-fields|FieldValueInvalid|Invalid value: false: must be true or undefined"},
-	{RIG_ROOT("'a': {'type': 'integer', 'x-kubernetes-int-or-string': true}"),
-	 "properties[a].type|FieldValueForbidden|Forbidden: must be empty if x-kubernetes-int-or-string is true"},
 	{RIG_ROOT("'a': {'type': 'object', 'x-kubernetes-embedded-resource': true}"),
 	 "properties[a].properties|FieldValueRequired|Required value: must not be empty if "
 	 "x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"},

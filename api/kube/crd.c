@@ -20,6 +20,7 @@ struct neap_crd_piece {
 struct version {
 	const json_t *json;
 	const char *name, *warning;
+	const struct neap_schema *checks; /* NULL: that of the one that stores */
 	bool is_served, stores;
 };
 
@@ -236,9 +237,11 @@ static void served_names(struct neap_crd *crd, const struct version *versions,
 {
 	const char **names = neap_crd_keep(crd, count + 1, sizeof(*names));
 	const char **warnings = neap_crd_keep(crd, count + 1, sizeof(*warnings));
+	const struct neap_schema **checks =
+		neap_crd_keep(crd, count + 1, sizeof(*checks));
 	size_t served = 0, i, j;
 
-	if (names == NULL || warnings == NULL)
+	if (names == NULL || warnings == NULL || checks == NULL)
 		return;
 	for (i = 0; i < count; i++) {
 		if (!versions[i].is_served || versions[i].name == NULL)
@@ -247,42 +250,42 @@ static void served_names(struct neap_crd *crd, const struct version *versions,
 		     j > 0 && version_is_before(versions[i].name, names[j - 1]); j--) {
 			names[j] = names[j - 1];
 			warnings[j] = warnings[j - 1];
+			checks[j] = checks[j - 1];
 		}
 		names[j] = neap_crd_keep_text(crd, versions[i].name);
 		warnings[j] = versions[i].warning;
+		checks[j] = versions[i].checks;
 	}
 	crd->kind.versions = names;
 	crd->kind.warnings = warnings;
+	crd->kind.checks = checks;
 }
 
 /* That all versions are one and the same kind in storage. */
-static void check_equal(struct neap_crd *crd, const struct version *versions,
-			size_t count, size_t stored)
+static int read_others(struct neap_crd *crd, struct version *versions, size_t count,
+		       size_t stored, struct neap_error *err)
 {
-	const struct version *main_one = &versions[stored];
+	const json_t *main_one = versions[stored].json;
 	char field[NEAP_CRD_PATH];
-	size_t i;
+	int r = 0;
 
-	for (i = 0; i < count; i++) {
-		const json_t *schema = member(versions[i].json, "schema");
+	for (size_t i = 0; i < count && r == 0; i++) {
 		const json_t *sub = member(versions[i].json, "subresources");
-		const json_t *main_sub = member(main_one->json, "subresources");
+		const json_t *main_sub = member(main_one, "subresources");
 
-		if (i == stored || !versions[i].is_served)
+		if (i == stored || !versions[i].is_served ||
+		    member(versions[i].json, "schema") == NULL)
 			continue;
-		version_path(i, ".schema.openAPIV3Schema", field, sizeof(field));
-		if (schema != NULL &&
-		    !json_equal(schema, member(main_one->json, "schema")))
-			neap_causes_forbidden(crd->causes, field,
-					      "must be equal to that of the version that "
-					      "stores: objects are not converted");
+		r = neap_crd_check_schema(crd, versions[i].json, i, main_one,
+					  &versions[i].checks, err);
 		version_path(i, ".subresources", field, sizeof(field));
-		if (schema != NULL && sub != main_sub && !json_equal(sub, main_sub))
+		if (sub != main_sub && !json_equal(sub, main_sub))
 			neap_causes_forbidden(
 				crd->causes, field,
 				"must be equal to those of the version that "
 				"stores: objects are not converted");
 	}
+	return r;
 }
 
 static void check_conversion(struct neap_crd *crd, const json_t *spec, size_t served)
@@ -379,9 +382,10 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 				    json_object_get(versions[stored].json, "served"),
 				    "the version that stores must be served");
 	}
+	r = read_others(crd, versions, count, stored, err);
 	served_names(crd, versions, count);
-	check_equal(crd, versions, count, stored);
-	r = neap_crd_schema(crd, versions[stored].json, stored, err);
+	if (r == 0)
+		r = neap_crd_schema(crd, versions[stored].json, stored, err);
 	version_path(stored, "", path, sizeof(path));
 	if (r == 0 && crd->kind.schema != NULL)
 		neap_crd_fields(crd, versions[stored].json, path);
@@ -451,6 +455,8 @@ void neap_kube_crd_free(struct neap_kube_kind *kind)
 		free(piece);
 	}
 	neap_schema_free(crd->parsed);
+	for (size_t i = 0; i < crd->other_count; i++)
+		neap_schema_free(crd->others[i]);
 	free(crd);
 }
 

@@ -14,7 +14,10 @@ struct neap_crd_piece;
 struct neap_crd {
 	struct neap_kube_kind kind; /* first: the row that callers have */
 	struct neap_kube_life life;
-	struct neap_schema *parsed;    /* the schema of the kind, to be freed */
+	struct neap_schema *parsed; /* the schema of the kind, to be freed */
+	struct neap_schema *others
+		[NEAP_KUBE_CRD_VERSIONS]; /* of versions that check otherwise; as parsed */
+	size_t other_count;
 	struct neap_crd_piece *pieces; /* all else that is freed with it */
 	struct neap_causes *causes;    /* while it is being made */
 	bool is_short;                 /* memory was missing */
@@ -57,5 +60,10 @@ void neap_crd_fields(struct neap_crd *crd, const json_t *version, const char *pa
  * neap_kube_crd_parse. */
 int neap_crd_schema(struct neap_crd *crd, const json_t *version, size_t index,
 		    struct neap_error *err);
+/* That of another version, *ret, which lives as long as the row; NULL where it is the same as that of main, the one that
+ * stores, or wrong: it may differ only in what describes and what validates. */
+int neap_crd_check_schema(struct neap_crd *crd, const json_t *version, size_t index,
+			  const json_t *main, const struct neap_schema **ret,
+			  struct neap_error *err);
 
 #endif

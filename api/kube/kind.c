@@ -2,6 +2,7 @@
  *
  * What a kind is called, and as which it is stored. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/kube/kind.h"
 
@@ -29,4 +30,13 @@ const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *k
 const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind)
 {
 	return kind->view ? kind->view->of : kind;
+}
+
+const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kind,
+						const char *version)
+{
+	for (size_t i = 0; kind->checks && kind->versions[i]; i++)
+		if (kind->checks[i] && strcmp(kind->versions[i], version) == 0)
+			return kind->checks[i];
+	return neap_kube_kind_stored(kind)->schema;
 }

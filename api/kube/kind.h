@@ -72,6 +72,9 @@ struct neap_kube_kind {
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
 		*schema; /* of the whole object, with kind, apiVersion and metadata */
+	/* What objects of a version are checked by, as versions has them; NULL: schema. May be NULL. They differ in
+	 * nothing by which objects are brought into shape. */
+	const struct neap_schema *const *checks;
 	/* What field selectors may name beside metadata.name and metadata.namespace, as neap_object_new_take
 	 * has it; NULL ends. */
 	const char *const *fields;
@@ -101,6 +104,9 @@ const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *k
 
 /* The kind as which objects of this one are stored: nearly always itself. */
 const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind);
+/* What an object of that version is checked by. */
+const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kind,
+						const char *version);
 /* The name by which messages know it, and of one that is no view the store: "pods",
  * "reservations.scheduling.koordinator.sh". */
 void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);

@@ -146,7 +146,8 @@ int call_check(struct call *call, const json_t *object, const json_t *before)
 
 	neap_causes_clear(causes);
 	neap_kube_meta_check(kind, object, before, causes);
-	(void)neap_schema_check(neap_kube_kind_stored(kind)->schema, object, causes);
+	(void)neap_schema_check_change(neap_kube_kind_checks(kind, call->target.version),
+				       object, kind->is_custom ? before : NULL, causes);
 	if (kind->check)
 		kind->check(object, before, causes);
 	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,

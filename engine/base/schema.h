@@ -200,6 +200,12 @@ bool neap_schema_default_told(const struct neap_schema *schema, json_t *object,
  * types. Adds to causes. False without memory: a cause then says so, too, and not all was checked. */
 bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
 		       struct neap_causes *causes);
+/* The same of what becomes of before: what a value and all within it is as it was is no cause, though a schema
+ * of today would refuse it. Items of a map of a list are compared with those of the same keys, of other lists with
+ * nothing: they are as before as a whole, or are checked. What stands in allOf, anyOf, oneOf and not is always looked at
+ * where its value is another. */
+bool neap_schema_check_change(const struct neap_schema *schema, const json_t *object,
+			      const json_t *before, struct neap_causes *causes);
 /* How many items a list, or members a map, may have, by the name of the member that it is. */
 struct neap_schema_bound {
 	const char *name;

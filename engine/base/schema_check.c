@@ -224,7 +224,8 @@ static void check_object(struct schema_checker *checker, const struct neap_schem
 	if (is_map ? schema->items == NULL : schema->field_count == 0)
 		return;
 	json_object_foreach ((json_t *)object, name, member) {
-		struct schema_step step = {at, name, 0, is_map};
+		struct schema_step step = {at, name, 0, is_map,
+					   json_object_get(at->before, name)};
 		const struct neap_schema *child = schema->items;
 
 		if (!is_map) {
@@ -248,9 +249,14 @@ static void check_list(struct schema_checker *checker, const struct neap_schema 
 		schema_check_unique(checker, schema, list, at);
 	if (schema->items == NULL || schema->type == NEAP_SCHEMA_MAP)
 		return;
-	for (; step.index < json_array_size(list); step.index++)
-		schema_check_value(checker, schema->items,
-				   json_array_get(list, step.index), &step);
+	for (; step.index < json_array_size(list); step.index++) {
+		const json_t *item = json_array_get(list, step.index);
+
+		if (checker->is_change && schema->list == NEAP_LIST_MAP)
+			step.before = schema_item_before(checker, schema, at->before,
+							 item, step.index);
+		schema_check_value(checker, schema->items, item, &step);
+	}
 }
 
 /* --- enums --- */
@@ -339,6 +345,35 @@ static void check_by_type(struct schema_checker *checker,
 	}
 }
 
+/* Whether all of it is; costs work as a check of it does. */
+static bool is_as_before(struct schema_checker *checker, const json_t *value,
+			 const json_t *before)
+{
+	const char *name;
+	json_t *child;
+	size_t i;
+
+	if (before == NULL || json_typeof(value) != json_typeof(before) ||
+	    !schema_spend(checker, 1))
+		return false;
+	if (json_is_array(value)) {
+		if (json_array_size(value) != json_array_size(before))
+			return false;
+		json_array_foreach (value, i, child)
+			if (!is_as_before(checker, child, json_array_get(before, i)))
+				return false;
+		return true;
+	}
+	if (!json_is_object(value))
+		return json_equal(value, before);
+	if (json_object_size(value) != json_object_size(before))
+		return false;
+	json_object_foreach ((json_t *)(uintptr_t)value, name, child)
+		if (!is_as_before(checker, child, json_object_get(before, name)))
+			return false;
+	return true;
+}
+
 /* The innermost value comes first. */
 static NOT_IN_FRAME void note_end(struct schema_checker *checker,
 				  const struct schema_step *at)
@@ -356,6 +391,8 @@ void schema_check_value(struct schema_checker *checker, const struct neap_schema
 	}
 	if (json_is_null(value) && schema->is_nullable)
 		return;
+	if (checker->is_change && is_as_before(checker, value, at->before))
+		return;
 	if (!has_type(schema, value)) {
 		tell_type(checker, schema, value, at);
 		return;
@@ -368,6 +405,23 @@ void schema_check_value(struct schema_checker *checker, const struct neap_schema
 		note_end(checker, at);
 }
 
+static bool finish(struct schema_checker *checker)
+{
+	struct neap_causes *causes = checker->causes;
+
+	schema_matcher_done(&checker->matcher);
+	if (checker->is_short) {
+		causes->is_short = true;
+		neap_causes_add(causes, "InternalError", "",
+				"Internal error: out of memory");
+	} else if (checker->is_spent) {
+		neap_causes_add(causes, "FieldValueInvalid", checker->ended,
+				"Invalid value: checking this object against its schema "
+				"takes too long: it ended here");
+	}
+	return !checker->is_short;
+}
+
 bool schema_check_within(const struct neap_schema *schema, const json_t *object,
 			 struct neap_causes *causes, uint64_t *work)
 {
@@ -375,17 +429,7 @@ bool schema_check_within(const struct neap_schema *schema, const json_t *object,
 	struct schema_step root = {0};
 
 	schema_check_value(&checker, schema, object, &root);
-	schema_matcher_done(&checker.matcher);
-	if (checker.is_short) {
-		causes->is_short = true;
-		neap_causes_add(causes, "InternalError", "",
-				"Internal error: out of memory");
-	} else if (checker.is_spent) {
-		neap_causes_add(causes, "FieldValueInvalid", checker.ended,
-				"Invalid value: checking this object against its schema "
-				"takes too long: it ended here");
-	}
-	return !checker.is_short;
+	return finish(&checker);
 }
 
 bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
@@ -394,4 +438,24 @@ bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
 	uint64_t work = NEAP_SCHEMA_WORK_MAX;
 
 	return schema_check_within(schema, object, causes, &work);
+}
+
+/* Nearly all that is written is right: only what is not is compared with what it was. */
+bool neap_schema_check_change(const struct neap_schema *schema, const json_t *object,
+			      const json_t *before, struct neap_causes *causes)
+{
+	uint64_t work = NEAP_SCHEMA_WORK_MAX;
+	struct schema_checker checker = {.work = &work};
+	struct schema_step root = {.before = before};
+
+	if (before == NULL)
+		return neap_schema_check(schema, object, causes);
+	schema_check_value(&checker, schema, object, &root);
+	checker.causes = causes;
+	if (checker.failed > 0 && !checker.is_spent && !checker.is_short) {
+		checker.is_change = true;
+		work = NEAP_SCHEMA_WORK_MAX;
+		schema_check_value(&checker, schema, object, &root);
+	}
+	return finish(&checker);
 }

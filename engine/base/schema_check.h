@@ -13,6 +13,7 @@ struct schema_checker {
 	bool is_spent;   /* it was more */
 	char ended[256]; /* where it was spent */
 	bool is_short;   /* of memory */
+	bool is_change;  /* what is as it was before is not looked at */
 	struct schema_matcher matcher;
 };
 
@@ -23,6 +24,10 @@ void schema_check_value(struct schema_checker *checker, const struct neap_schema
 /* allOf, anyOf, oneOf, not. */
 void schema_check_logic(struct schema_checker *checker, const struct neap_schema *schema,
 			const json_t *value, const struct schema_step *at);
+/* The item that a list, a map by its keys, had with those of item; guess: where it may be. NULL: none. */
+const json_t *schema_item_before(struct schema_checker *checker,
+				 const struct neap_schema *schema, const json_t *list,
+				 const json_t *item, size_t guess);
 /* The items of a list that is a set or a map. */
 void schema_check_unique(struct schema_checker *checker, const struct neap_schema *schema,
 			 const json_t *list, const struct schema_step *at);

@@ -98,7 +98,8 @@ static void check_one(struct schema_checker *checker, const struct neap_schema *
 		schema_check_value(checker, best, value, at);
 }
 
-void schema_check_logic(struct schema_checker *checker, const struct neap_schema *schema,
+/* All of the value, also where it is as before: else a part could make an alternative fit that the whole does not. */
+static void check_logic(struct schema_checker *checker, const struct neap_schema *schema,
 			const json_t *value, const struct schema_step *at)
 {
 	size_t i;
@@ -111,6 +112,16 @@ void schema_check_logic(struct schema_checker *checker, const struct neap_schema
 		check_one(checker, schema, value, at);
 	if (schema->not != NULL && faults(checker, schema->not, value, at) == 0)
 		tell_logic(checker, at, "must not validate the schema (not)");
+}
+
+void schema_check_logic(struct schema_checker *checker, const struct neap_schema *schema,
+			const json_t *value, const struct schema_step *at)
+{
+	bool is_change = checker->is_change;
+
+	checker->is_change = false;
+	check_logic(checker, schema, value, at);
+	checker->is_change = is_change;
 }
 
 /* --- each once --- */
@@ -195,6 +206,41 @@ static void tell_keys(struct schema_checker *checker, const struct neap_schema *
 	checker->is_short |= shown == NULL;
 	schema_tell_duplicate(checker, shown, at);
 	json_decref(shown);
+}
+
+static bool has_keys_of(const struct neap_schema *schema, const json_t *item,
+			const json_t *other)
+{
+	size_t i;
+
+	for (i = 0; schema->list_keys[i] != NULL; i++) {
+		const json_t *key = json_object_get(item, schema->list_keys[i]);
+		const json_t *was = json_object_get(other, schema->list_keys[i]);
+
+		if (key != was && (key == NULL || was == NULL || !json_equal(key, was)))
+			return false;
+	}
+	return true;
+}
+
+const json_t *schema_item_before(struct schema_checker *checker,
+				 const struct neap_schema *schema, const json_t *list,
+				 const json_t *item, size_t guess)
+{
+	const json_t *other = json_array_get(list, guess);
+	size_t i;
+
+	if (schema->list_keys == NULL || !json_is_object(item))
+		return NULL;
+	if (other != NULL && has_keys_of(schema, item, other))
+		return other;
+	json_array_foreach (list, i, other) {
+		if (!schema_spend(checker, KEY_STEPS))
+			return NULL;
+		if (has_keys_of(schema, item, other))
+			return other;
+	}
+	return NULL;
 }
 
 void schema_check_unique(struct schema_checker *checker, const struct neap_schema *schema,

@@ -95,15 +95,12 @@ static void parse_type(struct schema_parser *parser, struct neap_schema *node,
 					"must be empty to be structural");
 		return;
 	}
-	if (is_either) {
-		node->type = NEAP_SCHEMA_INT_OR_STRING;
-		if (has_type)
-			schema_complain(
-				parser, SCHEMA_FORBIDDEN, at, "type", NULL,
-				"must be empty if x-kubernetes-int-or-string is true");
-	} else if (has_type) {
+	if (has_type) {
+		/* Both hold: of an int-or-string it leaves the one or the other. */
 		if (!type_of(parser, json, name, at, &node->type))
 			return;
+	} else if (is_either) {
+		node->type = NEAP_SCHEMA_INT_OR_STRING;
 	} else if (!node->keeps_unknown) {
 		tell_no_type(parser, at, place);
 	}
@@ -417,7 +414,7 @@ static void parse_logic(struct schema_parser *parser, struct neap_schema *node,
 			enum schema_place place, unsigned depth,
 			const struct neap_schema **extras, size_t extra_count)
 {
-	bool is_either = node->type == NEAP_SCHEMA_INT_OR_STRING;
+	bool is_either = json_is_true(schema_word(json, "x-kubernetes-int-or-string"));
 	bool may_be_pair = is_either || place == SCHEMA_IN_EITHER;
 	const json_t *not = schema_word(json, "not");
 

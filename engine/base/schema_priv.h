@@ -20,6 +20,8 @@ struct schema_step {
 	const char *name;             /* NULL: an item of a list */
 	size_t index;
 	bool is_key; /* name is data, and stands in brackets */
+	/* Of a change: what is now there; NULL: nothing, or it is not looked for. */
+	const json_t *before;
 };
 
 /* What a member is; NULL: nothing is known of it. */
