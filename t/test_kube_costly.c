@@ -394,7 +394,7 @@ static const struct {
 	 "POST " MAPS,
 	 {"{'a':0.", "\\1234567890", 200000, "}"}},
 	{"escapes", 422, "POST " MAPS, {"{'data':{'a':'", "\\\\u0041", 230000, "'}}"}},
-	{"the same key", 400, "POST " MAPS, {"{'data':{", "'a':'b'", SOME, "}}"}},
+	{"the same key", 422, "POST " MAPS, {"{'data':{", "'a':'b'", SOME, "}}"}},
 	{"unknown fields",
 	 400,
 	 "POST " MAPS "?fieldValidation=Strict",

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "api/kube/bounds.h"
+#include "api/kube/crd.h"
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "api/kube/protobuf.h"
-#include "engine/base/json.h"
 
 /* The media type without its parameters. A missing one is JSON: kubectl 1.20 sends none with some. */
 static void media_type(const struct call *call, char *buf, size_t size)
@@ -22,7 +22,8 @@ static void media_type(const struct call *call, char *buf, size_t size)
 	len = strcspn(type, "; \t");
 	if (len >= size)
 		len = size - 1;
-	memcpy(buf, type, len);
+	for (size_t i = 0; i < len; i++)
+		buf[i] = type[i] >= 'A' && type[i] <= 'Z' ? type[i] | 0x20 : type[i];
 	buf[len] = '\0';
 }
 
@@ -30,25 +31,32 @@ static int parse_json(struct call *call, json_t **ret)
 {
 	size_t len;
 	const char *text = neap_http_body_get(call->request, &len);
-	json_error_t where;
+
+	return body_json(call, text, len, ret);
+}
+
+static int parse_yaml(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *text = neap_http_body_get(call->request, &len);
 	struct neap_error err;
 
-	/* Making them costs far more than reading the text. */
-	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
+	if (len > NEAP_KUBE_YAML_BODY_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);
-	switch (neap_json_parse(text, len, JSON_REJECT_DUPLICATES, ret, &where)) {
+				      "a body of YAML may have at most %d bytes; send "
+				      "JSON",
+				      NEAP_KUBE_YAML_BODY_MAX);
+	switch (neap_kube_yaml_parse_one(text, len, NEAP_KUBE_VALUES_MAX, ret, &err)) {
 	case 0:
-		break;
+		return 0;
+	case -NEAP_ETOOLARGE:
+		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE, "%s", err.msg);
 	case -NEAP_ENOMEM:
-		(void)neap_error_nomem(&err);
 		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	default:
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the body is no JSON: line %d, column %d: %s",
-				      where.line, where.column, where.text);
+				      "the body is no YAML: %s", err.msg);
 	}
-	return 0;
 }
 
 static int parse_protobuf(struct call *call, json_t **ret)
@@ -195,8 +203,10 @@ static int body_any(struct call *call, json_t **ret)
 	media_type(call, type, sizeof(type));
 	if (strcmp(type, NEAP_PROTOBUF_MEDIA_TYPE) == 0)
 		return parse_protobuf(call, ret);
+	if (strcmp(type, "application/yaml") == 0)
+		return parse_yaml(call, ret);
 	if (strcmp(type, "application/json") != 0)
-		return unsupported(call, type, "application/json");
+		return unsupported(call, type, "application/json, application/yaml");
 	return parse_json(call, ret);
 }
 
@@ -259,7 +269,7 @@ int body_options(struct call *call, json_t **ret)
 		*ret = json_object();
 		return 0;
 	}
-	return parse_json(call, &body) < 0
+	return body_any(call, &body) < 0
 		       ? -1
 		       : decode_take(call, &neap_kube_body_delete_options, body, ret);
 }

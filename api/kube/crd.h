@@ -20,6 +20,8 @@
 /* In all documents, keys too, each alias counted as what it stands for: how many, and bytes of text. */
 #define NEAP_KUBE_YAML_VALUES 500000
 #define NEAP_KUBE_YAML_TEXT   (16 * 1024 * 1024)
+/* Of the body of a request: reading it costs many times what JSON does, and others wait meanwhile. */
+#define NEAP_KUBE_YAML_BODY_MAX (512 * 1024)
 
 /* Checks a CustomResourceDefinition and makes its row. Absent singular and list kind are made of the kind.
  * The version that stores is served, and so are others whose schema and subresources are equal to its own, or
@@ -38,6 +40,10 @@ void neap_kube_crd_free(struct neap_kube_kind *kind);
  * "FILE:12: ...". NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t **ret,
 			 struct neap_error *err);
+/* The same of the first document alone, with its own bound of values; *ret is null where there is none. Errors name
+ * the line: "line:12: ...". */
+int neap_kube_yaml_parse_one(const char *text, size_t len, size_t values_max,
+			     json_t **ret, struct neap_error *err);
 /* In which line of YAML (or JSON) the field of that path ("spec.rules[1].name") begins, or what of the path there is;
  * 0: nobody knows. For messages. */
 size_t neap_kube_yaml_line(const char *text, size_t len, const char *path);

@@ -155,6 +155,8 @@ int call_refuse_impersonation(struct call *call);
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);
 
+/* body_json.c: the text as JSON, as Go's decoders take it. -1 with call->failure. */
+int body_json(struct call *call, const char *text, size_t len, json_t **ret);
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
 /* A patch must leave kind and apiVersion as they are (422). */

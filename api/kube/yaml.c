@@ -35,6 +35,8 @@ struct reader {
 	/* Of the document at hand; name to json_t, or to the reader itself while its node is unfinished. NULL:
 	 * there are none. */
 	struct neap_map *anchors;
+	size_t values_max;
+	bool is_one;          /* what follows the first document is not read */
 	size_t values, bytes; /* so far, in the whole file */
 	json_t *root;         /* of the document at hand */
 	json_t *documents;
@@ -55,8 +57,8 @@ static int over(struct reader *reader, int count, const char *what)
 /* One more value, with the bytes of its text. */
 static int spend(struct reader *reader, size_t bytes)
 {
-	if (reader->values == NEAP_KUBE_YAML_VALUES)
-		return over(reader, NEAP_KUBE_YAML_VALUES, "values");
+	if (reader->values == reader->values_max)
+		return over(reader, reader->values_max, "values");
 	reader->values++;
 	if (bytes > NEAP_KUBE_YAML_TEXT - reader->bytes)
 		return over(reader, NEAP_KUBE_YAML_TEXT,
@@ -439,15 +441,16 @@ static int read_all(struct reader *reader)
 	while (r == 0 && !is_end) {
 		if (!yaml_parser_parse(&reader->parser, &event))
 			return parser_error(reader);
-		is_end = event.type == YAML_STREAM_END_EVENT;
+		is_end = event.type == YAML_STREAM_END_EVENT ||
+			 (reader->is_one && event.type == YAML_DOCUMENT_END_EVENT);
 		r = event_read(reader, &event);
 		yaml_event_delete(&event);
 	}
 	return r;
 }
 
-int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t **ret,
-			 struct neap_error *err)
+static int parse(const char *text, size_t len, const char *file, size_t values_max,
+		 bool is_one, json_t **ret, struct neap_error *err)
 {
 	struct reader *reader;
 	int r;
@@ -460,6 +463,8 @@ int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t 
 		return neap_error_nomem(err);
 	reader->file = file;
 	reader->err = err;
+	reader->values_max = values_max;
+	reader->is_one = is_one;
 	reader->documents = json_array();
 	if (reader->documents == NULL || !yaml_parser_initialize(&reader->parser)) {
 		json_decref(reader->documents);
@@ -478,4 +483,24 @@ int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t 
 	yaml_parser_delete(&reader->parser);
 	free(reader);
 	return r;
+}
+
+int neap_kube_yaml_parse(const char *text, size_t len, const char *file, json_t **ret,
+			 struct neap_error *err)
+{
+	return parse(text, len, file, NEAP_KUBE_YAML_VALUES, false, ret, err);
+}
+
+int neap_kube_yaml_parse_one(const char *text, size_t len, size_t values_max,
+			     json_t **ret, struct neap_error *err)
+{
+	json_t *documents;
+	int r = parse(text, len, "line", values_max, true, &documents, err);
+
+	if (r < 0)
+		return r;
+	*ret = json_array_size(documents) != 0 ? json_incref(json_array_get(documents, 0))
+					       : json_null();
+	json_decref(documents);
+	return 0;
 }
