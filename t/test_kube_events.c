@@ -159,7 +159,7 @@ static void test_checks(void **state)
 		{"POST " VIEW,
 		 "{'metadata':{'name':'x'},'regarding':{'namespace':'other'},'type':'Normal',"
 		 "'eventTime':'2026-11-20T23:19:38.702768Z',"
-		 "'series':{'count':1,'lastObservedTime':'2026-11-20T23:19:38.702768Z'}}",
+		 "'series':{'count':0,'lastObservedTime':'2026-11-20T23:19:38.702768Z'}}",
 		 422,
 		 {"message~involvedObject.namespace",
 		  "message~reportingController: Required",

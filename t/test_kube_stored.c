@@ -121,6 +121,74 @@ static void test_generation(void **state)
 	STEPS(*state, steps);
 }
 
+#define WHOLE(pod, container)                                                            \
+	"{'metadata':{'name':'w'},'spec':{'resources':" pod                              \
+	",'containers':[{'name':'c','image':'x','resources':" container "}]}}"
+
+static void test_pod_resources(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " PODS "?fieldValidation=Strict",
+		 WHOLE("{'requests':{'cpu':'3'},'limits':{'cpu':3,'memory':'1024Mi'}}",
+		       "{'requests':{'cpu':'1'}}"),
+		 201,
+		 {"spec.resources.requests={\"cpu\":\"3\",\"memory\":\"1Gi\"}",
+		  "spec.resources.limits.cpu=3", "status.qosClass=Guaranteed"}},
+		{"MERGE " PODS "/w",
+		 "{'spec':{'resources':{'requests':{'cpu':'2'}}}}",
+		 422,
+		 {"message~spec.resources"}},
+		{"POST " PODS,
+		 WHOLE("{'requests':{'cpu':'1'}}", "{'requests':{'cpu':'1001m'}}"),
+		 422,
+		 {"details.causes.0.field=spec.resources.requests[cpu]",
+		  "#details.causes=1"}},
+		{"POST " PODS,
+		 WHOLE("{'limits':{'cpu':'1'}}",
+		       "{'limits':{'cpu':'2'},'requests':{'cpu':1}}"),
+		 422,
+		 {"message~spec.containers[0].resources.limits[cpu]"}},
+		{"POST " PODS,
+		 WHOLE("{'requests':{'cpu':'2'},'limits':{'cpu':'1'}}", "{}"),
+		 422,
+		 {"message~must be less than or equal to cpu limit"}},
+		{"POST " PODS,
+		 WHOLE("{'requests':{'ephemeral-storage':'1'}}", "{}"),
+		 422,
+		 {"message~spec.resources.requests[ephemeral-storage]"}},
+	};
+
+	STEPS(*state, steps);
+}
+
+/* Go makes the zero value of a null in a map or a list. */
+static void test_nulls(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " DEPLOY,
+		 "{'metadata':{'name':'d','annotations':{'gone':null}},'spec':{'replicas':0,"
+		 "'paused':null,'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':"
+		 "{'labels':{'a':'b','c':null}},'spec':{'nodeSelector':{'disk':null},"
+		 "'containers':[{'name':'c','image':'x','args':['a',null]}]}}}}",
+		 201,
+		 {"metadata.annotations={\"gone\":\"\"}",
+		  "spec.template.metadata.labels={\"a\":\"b\",\"c\":\"\"}",
+		  "spec.template.spec.nodeSelector.disk=", "!spec.paused",
+		  "spec.template.spec.containers.0.args=[\"a\",\"\"]"}},
+		{"POST " PODS,
+		 POD("{'cpu':'100m'}", "{'cpu':null}"),
+		 422,
+		 {"message~must be less than or equal to cpu limit of 0"}},
+		/* A patch takes it away. */
+		{"MERGE " DEPLOY "/d",
+		 "{'metadata':{'annotations':{'gone':null}}}",
+		 200,
+		 {"!metadata.annotations.gone"}},
+	};
+
+	STEPS(*state, steps);
+}
+
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define RATS "/apis/t.example.com/v1/namespaces/default/rats"
 #define OLD  "/apis/t.example.com/v1beta1/namespaces/default/rats"
@@ -271,8 +339,8 @@ static void test_int_or_string(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(amounts),  TEST(generation),    TEST(ratchet),
-		TEST(versions), TEST(int_or_string),
+		TEST(amounts), TEST(generation), TEST(pod_resources), TEST(nulls),
+		TEST(ratchet), TEST(versions),   TEST(int_or_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

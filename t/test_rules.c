@@ -476,6 +476,15 @@ static const struct rules_row classes[] = {
 	{"Pod", QOS("BE") PRIORITY("9500"), NULL, AT_QOS "Forbidden: BE goes with *"},
 	{"Pod", QOS("BE") PRIORITY("100"), NULL, AT_QOS "Forbidden: BE goes with *"},
 	{"Pod", QOS("BE") PRIORITY("9500") CLASS("koord-batch"), NULL, ""},
+#define BATCH "@resources={'requests':{'kubernetes.io/batch-cpu':'1000'}}"
+	{"Pod", QOS("BE") PRIORITY("5500") BATCH, NULL, ""},
+	{"Pod", QOS("LS") BATCH, NULL, AT_QOS "Forbidden: pods that ask for *"},
+	{"Pod", "metadata/labels-; " BATCH, NULL,
+	 AT_QOS "Forbidden: pods that ask for *"},
+	{"Pod",
+	 "spec/initContainers/0/resources={'limits':{'kubernetes.io/batch-memory':'1Gi'}}",
+	 NULL, AT_QOS "Forbidden: pods that ask for *"},
+	{"Pod", BATCH "; metadata/labels/a='b'", BATCH, ""},
 	/* Those that are there stay as they are, whatever they are. */
 	{"Pod", QOS("LSR") CLASS("koord-free") "metadata/labels/a='b'",
 	 QOS("LSR") CLASS("koord-free"), ""},

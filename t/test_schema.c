@@ -174,7 +174,7 @@ static void test_prune(void **state)
 		 "{'spec': {'ports': [{'name': 'a'}, {}, 5]}}",
 		 "spec.ports[0].x;spec.ports[1].y;"},
 		{"{'spec': {'name': null, 'nullable': null, 'labels': {'a': null, 'b': 'c'}}}",
-		 "{'spec': {'nullable': null, 'labels': {'b': 'c'}}}", ""},
+		 "{'spec': {'nullable': null, 'labels': {'a': null, 'b': 'c'}}}", ""},
 		{"{'spec': {'raw': {'a': null, 'b': {'c': 1}}, 'labels': {'any': 'thing'}}}",
 		 "{'spec': {'raw': {'a': null, 'b': {'c': 1}}, 'labels': {'any': 'thing'}}}",
 		 ""},

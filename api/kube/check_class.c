@@ -86,6 +86,45 @@ static void check_cpus(const json_t *spec, struct neap_causes *causes)
 		"the CPUs that LSR and LSE pods ask for must be whole ones");
 }
 
+/* Names of what best-effort pods are given of other pods' shares. */
+static bool is_batch(const char *name)
+{
+	return strcmp(name, "kubernetes.io/batch-cpu") == 0 ||
+	       strcmp(name, "kubernetes.io/batch-memory") == 0;
+}
+
+static bool asks_for_batch(const json_t *resources)
+{
+	static const char *const lists[] = {"requests", "limits"};
+	const char *name;
+	json_t *amount;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(lists); i++)
+		json_object_foreach (json_object_get(resources, lists[i]), name, amount)
+			if (is_batch(name))
+				return true;
+	return false;
+}
+
+static void check_batch(const json_t *spec, enum neap_qos qos, struct neap_causes *causes)
+{
+	static const char *const lists[] = {"containers", "initContainers"};
+	const json_t *container;
+	size_t i, k;
+
+	for (k = 0; k < NEAP_ARRAY_LEN(lists) && qos != NEAP_QOS_BE; k++)
+		json_array_foreach (json_object_get(spec, lists[k]), i, container) {
+			if (!asks_for_batch(json_object_get(container, "resources")))
+				continue;
+			neap_causes_forbidden(
+				causes, FIELD(QOS),
+				"pods that ask for kubernetes.io/batch-cpu or "
+				"kubernetes.io/batch-memory must have the label " QOS
+				" with the value BE");
+			return;
+		}
+}
+
 static void keep_label(const json_t *pod, const char *label, const char *field,
 		       bool is_same, struct neap_causes *causes)
 {
@@ -111,6 +150,7 @@ void rule_pod_class(const json_t *pod, const json_t *before, struct neap_causes 
 		return;
 	}
 	check_pair(qos, pod, causes);
+	check_batch(json_object_get(pod, "spec"), qos, causes);
 	if (qos == NEAP_QOS_LSR || qos == NEAP_QOS_LSE)
 		check_cpus(json_object_get(pod, "spec"), causes);
 }

@@ -62,8 +62,9 @@ static void check_series(const json_t *series, struct neap_causes *causes)
 {
 	if (!json_is_object(series))
 		return;
-	if (rule_int(series, "count") < 2)
-		rule_invalid_text(causes, "series.count", "", "should be at least 2");
+	/* Clients before 1.26 begin a series with 1. */
+	if (rule_int(series, "count") < 1)
+		rule_invalid_text(causes, "series.count", "", "should be at least 1");
 	if (!json_is_string(json_object_get(series, "lastObservedTime")))
 		neap_causes_required(causes, "series.lastObservedTime", "");
 }

@@ -148,6 +148,7 @@ void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 	check_conditions(spec, causes);
 	check_gates(spec, causes);
 	check_claims(spec, causes);
+	rule_pod_resources(spec, causes);
 	rule_amounts(json_object_get(spec, "overhead"), "overhead", causes);
 }
 

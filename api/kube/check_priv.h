@@ -111,6 +111,8 @@ bool rule_quantity_is_whole(const json_t *value);
 void rule_amounts(json_t *amounts, const char *field, struct neap_causes *causes);
 /* resources of a container. */
 void rule_resources(const json_t *resources, struct neap_causes *causes);
+/* resources of a pod: of CPU and memory as much as its containers ask for, or more. */
+void rule_pod_resources(const json_t *spec, struct neap_causes *causes);
 /* Names of resources without a prefix are those of Kubernetes; such of others may not be overcommitted. */
 bool rule_resource_is_native(const char *name);
 

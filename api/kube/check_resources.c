@@ -237,3 +237,93 @@ void rule_resources(const json_t *resources, struct neap_causes *causes)
 	    !has_main(requests))
 		neap_causes_forbidden(causes, "", "HugePages require cpu or memory");
 }
+
+/* --- pods --- */
+
+/* What all containers ask for; false when it is out of reach. */
+static bool sum_of(const json_t *containers, const char *name, __int128 *ret)
+{
+	const json_t *container;
+	size_t i;
+
+	*ret = 0;
+	json_array_foreach (containers, i, container) {
+		const json_t *resources = json_object_get(container, "resources");
+		const json_t *value =
+			json_object_get(json_object_get(resources, "requests"), name);
+		__int128 one = 0;
+
+		if (value != NULL && !thousandths(value, &one))
+			return false;
+		*ret += one;
+	}
+	return true;
+}
+
+static void check_within(const json_t *spec, const char *name, const json_t *request,
+			 const json_t *limit, struct neap_causes *causes)
+{
+	const json_t *containers = json_object_get(spec, "containers"), *container;
+	__int128 sum, all;
+	char field[FIELD_SIZE];
+	size_t i;
+
+	if (request != NULL && sum_of(containers, name, &sum) &&
+	    thousandths(request, &all) && sum > all) {
+		(void)snprintf(field, sizeof(field), "resources.requests[%s]", name);
+		neap_causes_invalid(causes, field, request,
+				    "must be greater than or equal to aggregate "
+				    "container requests");
+	}
+	json_array_foreach (containers, i, container) {
+		const json_t *resources = json_object_get(container, "resources");
+		const json_t *own =
+			json_object_get(json_object_get(resources, "limits"), name);
+
+		if (limit == NULL || own == NULL ||
+		    rule_quantity_compare(own, limit) <= 0)
+			continue;
+		(void)snprintf(field, sizeof(field),
+			       "containers[%zu].resources.limits[%s]", i, name);
+		neap_causes_invalid(causes, field, own,
+				    "must be less than or equal to that of the pod");
+	}
+}
+
+void rule_pod_resources(const json_t *spec, struct neap_causes *causes)
+{
+	static const char *const names[] = {"cpu", "memory"};
+	static const char *const kinds[] = {"limits", "requests"};
+	const json_t *resources = json_object_get(spec, "resources");
+	size_t from = causes->count;
+
+	if (resources == NULL)
+		return;
+	rule_resources(resources, causes);
+	if (json_array_size(json_object_get(resources, "claims")) > 0)
+		neap_causes_forbidden(causes, "claims",
+				      "claims of devices are those of containers");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++) {
+		const char *name;
+		json_t *amount;
+
+		json_object_foreach (json_object_get(resources, kinds[i]), name, amount) {
+			char field[FIELD_SIZE];
+
+			if (strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0)
+				continue;
+			(void)snprintf(field, sizeof(field), "%s[%.100s]", kinds[i],
+				       name);
+			neap_causes_forbidden(causes, field,
+					      "a pod as a whole asks for cpu and memory "
+					      "only");
+		}
+	}
+	neap_causes_infield(causes, from, "resources");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		check_within(
+			spec, names[i],
+			json_object_get(json_object_get(resources, "requests"), names[i]),
+			json_object_get(json_object_get(resources, "limits"), names[i]),
+			causes);
+}

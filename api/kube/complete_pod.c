@@ -121,6 +121,24 @@ static bool complete_requests(const json_t *containers)
 	return true;
 }
 
+/* So it is of the pod as a whole, but that is at least what its containers ask for. */
+static bool complete_pod_requests(json_t *spec)
+{
+	json_t *resources = json_object_get(spec, "resources"), *requests;
+	json_t *limits = json_object_get(resources, "limits");
+	const char *name;
+	const json_t *limit;
+
+	if (json_object_size(limits) == 0)
+		return true;
+	if (!neap_kube_child(resources, "requests", &requests))
+		return false;
+	json_object_foreach (limits, name, limit)
+		if (!neap_kube_default_copy(requests, name, limit))
+			return false;
+	return true;
+}
+
 /* In the host's network a port of a container is one of the host. */
 static bool complete_ports(const json_t *ports)
 {
@@ -194,25 +212,28 @@ static bool add(int64_t *total, int64_t more)
 	return true;
 }
 
-static void add_containers(struct totals *totals, const json_t *containers)
+static void add_resources(struct totals *totals, const json_t *resources)
 {
 	static const char *const names[RESOURCES] = {"cpu", "memory"};
+	const json_t *requests = json_object_get(resources, "requests");
+	const json_t *limits = json_object_get(resources, "limits");
+
+	for (int r = 0; r < RESOURCES; r++) {
+		(void)add(&totals->requests[r],
+			  amount(json_object_get(requests, names[r]), r));
+		if (!add(&totals->limits[r],
+			 amount(json_object_get(limits, names[r]), r)))
+			totals->all_limited = false;
+	}
+}
+
+static void add_containers(struct totals *totals, const json_t *containers)
+{
 	const json_t *container;
 	size_t i;
 
-	json_array_foreach (containers, i, container) {
-		const json_t *resources = json_object_get(container, "resources");
-		const json_t *requests = json_object_get(resources, "requests");
-		const json_t *limits = json_object_get(resources, "limits");
-
-		for (int r = 0; r < RESOURCES; r++) {
-			(void)add(&totals->requests[r],
-				  amount(json_object_get(requests, names[r]), r));
-			if (!add(&totals->limits[r],
-				 amount(json_object_get(limits, names[r]), r)))
-				totals->all_limited = false;
-		}
-	}
+	json_array_foreach (containers, i, container)
+		add_resources(totals, json_object_get(container, "resources"));
 }
 
 /* Guaranteed: every container has limits of CPU and memory, and as much is asked for. BestEffort: nothing
@@ -222,8 +243,14 @@ static const char *qos_class(const json_t *spec)
 	struct totals totals = {{-1, -1}, {-1, -1}, true};
 	bool none = true, equal = true;
 
-	add_containers(&totals, json_object_get(spec, "containers"));
-	add_containers(&totals, json_object_get(spec, "initContainers"));
+	/* What the pod says of itself counts, and else its containers. */
+	if (json_object_size(json_object_get(json_object_get(spec, "resources"),
+					     "requests")) > 0) {
+		add_resources(&totals, json_object_get(spec, "resources"));
+	} else {
+		add_containers(&totals, json_object_get(spec, "containers"));
+		add_containers(&totals, json_object_get(spec, "initContainers"));
+	}
 	for (int r = 0; r < RESOURCES; r++) {
 		none = none && totals.requests[r] < 0 && totals.limits[r] < 0;
 		equal = equal && totals.requests[r] == totals.limits[r];
@@ -251,7 +278,7 @@ bool neap_kube_complete_pod(json_t *object)
 	const json_t *init = json_object_get(spec, "initContainers");
 
 	if (!complete_spec(spec) || !complete_requests(containers) ||
-	    !complete_requests(init))
+	    !complete_requests(init) || !complete_pod_requests(spec))
 		return false;
 	if (json_is_true(json_object_get(spec, "hostNetwork")) &&
 	    (!complete_host_ports(containers) || !complete_host_ports(init)))

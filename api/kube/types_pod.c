@@ -141,6 +141,8 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	 .merge_key = "name",
 	 .retains_keys = true,
 	 .doc = "Claims of devices for the pod."},
+	FIELD("resources", &neap_kube_resources,
+	      "How much of CPU and memory the containers use together."),
 	FILL("restartPolicy", &restart_policy, "\"Always\"",
 	     "When ended containers are started anew: Always, OnFailure, Never."),
 	FIELD("runtimeClassName", STR, "Name of a RuntimeClass."),

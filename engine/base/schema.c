@@ -15,7 +15,9 @@
 
 const struct neap_schema neap_schema_any = {
 	.type = NEAP_SCHEMA_ANY, .keeps_unknown = true, .is_nullable = true};
-const struct neap_schema neap_schema_string = {.type = NEAP_SCHEMA_STRING};
+/* In a list or map Go makes the zero value of a null. */
+const struct neap_schema neap_schema_string = {.type = NEAP_SCHEMA_STRING,
+					       .fallback = "\"\""};
 const struct neap_schema neap_schema_int32 = {.type = NEAP_SCHEMA_INTEGER,
 					      .format = NEAP_FORMAT_INT32};
 const struct neap_schema neap_schema_int64 = {.type = NEAP_SCHEMA_INTEGER};
@@ -30,6 +32,7 @@ const struct neap_schema neap_schema_quantity = {
 	.name = "io.k8s.apimachinery.pkg.api.resource.Quantity",
 	.doc = "An amount: a decimal number with a suffix, such as 500m, 2, 1.5, 128Mi, 1e3.",
 	.type = NEAP_SCHEMA_QUANTITY,
+	.fallback = "\"0\"",
 };
 const struct neap_schema neap_schema_time = {
 	.name = META "Time",

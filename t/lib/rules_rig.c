@@ -52,7 +52,7 @@ static const char *const manifests[] = {
 	"    ports: [{name: http, containerPort: 8080}, {name: dns, containerPort: 53, "
 	"protocol: UDP, hostPort: 5353}]\n"
 	"    resources:\n"
-	"      requests: {cpu: 500m, memory: 1Gi, kubernetes.io/batch-cpu: 1k}\n"
+	"      requests: {cpu: 500m, memory: 1Gi, kubernetes.io/mid-cpu: 1k}\n"
 	"      limits: {cpu: 2, memory: 1.5Gi, example.com/gpu: 1}\n"
 	"    livenessProbe: {httpGet: {path: /live, port: http}, periodSeconds: 5}\n"
 	"    readinessProbe: {tcpSocket: {port: 8080}, successThreshold: 2}\n"
