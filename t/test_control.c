@@ -223,6 +223,10 @@ static void test_routes(void **state)
 	} rows[] = {
 		{"healthz", "GET", "/healthz", "", " 200 ", "\r\n\r\nok\n"},
 		{"livez", "GET", "/livez", "", " 200 ", "ok\n"},
+		{"ping", "GET", "/healthz/ping", "", " 200 ", "ok\n"},
+		{"ping, ready", "GET", "/readyz/ping", "", " 200 ", "ok\n"},
+		{"version with a slash", "GET", "/version/", "", " 200 ", NEAP_VERSION},
+		{"options", "OPTIONS", "/version", "", " 405 ", "Allow: GET, HEAD"},
 		{"version", "GET", "/version", "", " 200 ", NEAP_VERSION},
 		{"version of kubernetes", "GET", "/version?timeout=32s", "", " 200 ",
 		 "\"major\":\"1\",\"minor\":\"31\","

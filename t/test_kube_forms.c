@@ -37,6 +37,15 @@ static void test_paths(void **state)
 		{true, "v1/namespaces/status/pods", "pods status//"},
 		{true, "v1/nodes/n", "nodes /n/"},
 		{true, "v1/nodes/n/status", "nodes /n/status"},
+		{true, "v1/watch/pods", "watch pods //"},
+		{true, "v1/watch/namespaces", "watch namespaces //"},
+		{true, "v1/watch/namespaces/a", "watch namespaces /a/"},
+		{true, "v1/watch/namespaces/a/pods/b", "watch pods a/b/"},
+		{false, "apps/v1/watch/namespaces/a/deployments",
+		 "watch deployments a//"},
+		{true, "v1/watch", NULL},
+		{true, "v1/watch/nothings", NULL},
+		{true, "v1/watch/namespaces/a/pods/b/log", NULL},
 		{false, "apps/v1/deployments", "deployments //"},
 		{false, "apps/v1/namespaces/a/deployments/d/scale",
 		 "deployments a/d/scale"},
@@ -76,7 +85,8 @@ static void test_paths(void **state)
 				fail_msg("%s: %d", rows[i].path, ret);
 			continue;
 		}
-		(void)snprintf(got, sizeof(got), "%s %s/%s/%s", target.plural, target.ns,
+		(void)snprintf(got, sizeof(got), "%s%s %s/%s/%s",
+			       target.is_watch ? "watch " : "", target.plural, target.ns,
 			       target.name, target.sub);
 		if (strcmp(got, rows[i].want) != 0)
 			fail_msg("%s: %s", rows[i].path, got);

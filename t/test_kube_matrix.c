@@ -97,6 +97,7 @@ struct row {
 /* clang-format off */
 static const struct row rows[] = {
 	{"", "configmaps", RUNS},
+	{"", "endpoints", CLOSED},
 	/* Of whom it is told says the event, which a review does not know. */
 	{"", "events", {"", "cup", "c", ALL, ALL}},
 	{"", "namespaces", FREE},
@@ -115,6 +116,7 @@ static const struct row rows[] = {
 	{"", "replicationcontrollers", RUNS},
 	{"", "replicationcontrollers/scale", FREE},
 	{"", "replicationcontrollers/status", FREE},
+	{"", "secrets", CLOSED},
 	{"", "serviceaccounts", FREE},
 	{"", "services", FREE},
 	{"", "services/status", FREE},
@@ -135,14 +137,17 @@ static const struct row rows[] = {
 	{"authorization.k8s.io", "selfsubjectaccessreviews", ASKED},
 	{"authorization.k8s.io", "selfsubjectrulesreviews", ASKED},
 	{"authorization.k8s.io", "subjectaccessreviews", CLOSED},
+	{"batch", "cronjobs", CLOSED},
 	{"batch", "jobs", RUNS},
 	{"batch", "jobs/status", FREE},
 	{"config.koordinator.sh", "clustercolocationprofiles", CLOSED},
 	{"config.koordinator.sh", "clustercolocationprofiles/status", CLOSED},
 	{"coordination.k8s.io", "leases", NAMED},
 	{"events.k8s.io", "events", {"", "cup", "c", ALL, ALL}},
+	{"extensions", "ingresses", CLOSED},
 	{"metrics.k8s.io", "nodes", CLOSED},
 	{"metrics.k8s.io", "pods", CLOSED},
+	{"networking.k8s.io", "ingresses", CLOSED},
 	{"policy", "poddisruptionbudgets", FREE},
 	{"policy", "poddisruptionbudgets/status", FREE},
 	{"scheduling.k8s.io", "priorityclasses", FREE},

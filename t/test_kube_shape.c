@@ -397,141 +397,88 @@ static void test_declared(void **state)
 	STEPS(rig, steps);
 }
 
-/* --- bodies --- */
+/* --- paths --- */
 
-#define DOUBLE "{'metadata':{'name':'d'},'data':{'a':'1','b':'[,{','a':'2'}}"
+#define BIND "'target':{'kind':'Node','name':'n'}"
 
-static void test_json(void **state)
+static void test_paths(void **state)
 {
-	static const struct {
-		const char *query, *body;
-		int status;
-		const char *want, *warning;
-	} rows[] = {
-		{"", DOUBLE, 201, "data.a=2", "duplicate field \\\"data.a\\\""},
-		{"?fieldValidation=Ignore", DOUBLE, 201, "data.a=2", NULL},
-		{"?fieldValidation=Warn", DOUBLE, 201, "data.a=2", "data.a"},
-		{"?fieldValidation=Strict", DOUBLE, 400,
-		 "message=strict decoding error: duplicate field \"data.a\"", NULL},
-		{"", "{'metadata':{'name':'d','name':'d'}}", 201, "metadata.name=d",
-		 "metadata.name"},
-		{"",
-		 "{'metadata':{'name':'d','ownerReferences':[{'kind':'A','name':'n',"
-		 "'apiVersion':'v1','uid':'u'},{'kind':'A','name':'n','apiVersion':'v1',"
-		 "'uid':'u','uid':'v'}]}}",
-		 201, "metadata.ownerReferences.1.uid=v",
-		 "metadata.ownerReferences[1].uid"},
-		{"", "{'metadata':{'name':'d'},'immutable':18446744073709551616}", 400,
-		 "message~immutable", NULL},
-		{"", "{'metadata':{'name':'d'},'x':18446744073709551616}", 201,
-		 "metadata.name=d", "unknown field"},
-		{"", "{'metadata':{'name':'d'},'x':1e400}", 400, "reason=BadRequest",
-		 NULL},
-		{"", "{'metadata':{'name':'d'},'x':99999999999999999999,'x':1}", 201,
-		 "metadata.name=d", "unknown field"},
-		{"", "{'metadata':{'name':'d'},'data':{'a':'\\u0000'}}", 400,
-		 "reason=BadRequest", NULL},
+	static const struct kube_step steps[] = {
+		{"GET /", NULL, 200, {"paths.0=/"}},
+		{"GET /api/", NULL, 200, {"kind=APIVersions"}},
+		{"GET /apis/", NULL, 200, {"kind=APIGroupList"}},
+		{"OPTIONS " MAPS, NULL, 405, {"reason=MethodNotAllowed"}},
+		{"OPTIONS /", NULL, 405, {NULL}},
+		{"POST " PODS, POD("p"), 201, {NULL}},
+		{"POST " NS "/bindings", "{" BIND "}", 400, {"message~metadata.name"}},
+		{"POST " NS "/bindings",
+		 "{'kind':'Pod','metadata':{'name':'p'}}",
+		 400,
+		 {NULL}},
+		{"POST " NS "/bindings",
+		 "{'metadata':{'name':'q'}," BIND "}",
+		 404,
+		 {NULL}},
+		{"POST " NS "/bindings?dryRun=x",
+		 "{'metadata':{'name':'p'}," BIND "}",
+		 422,
+		 {NULL}},
+		{"POST " NS "/bindings?dryRun=All",
+		 "{'metadata':{'name':'p'}," BIND "}",
+		 201,
+		 {"status=Success"}},
+		{"GET " PODS "/p", NULL, 200, {"!spec.nodeName"}},
+		{"POST " NS "/bindings",
+		 "{'metadata':{'name':'p'}," BIND "}",
+		 201,
+		 {NULL}},
+		{"GET " PODS "/p", NULL, 200, {"spec.nodeName=n"}},
+		/* Known by name. */
+		{"GET " NS "/secrets", NULL, 200, {"kind=SecretList", "items=[]"}},
+		{"GET /api/v1/endpoints?limit=500", NULL, 200, {"#items=0"}},
+		{"GET " NS "/secrets/a", NULL, 404, {"message=secrets \"a\" not found"}},
+		{"GET /apis/batch/v1beta1/cronjobs",
+		 NULL,
+		 200,
+		 {"apiVersion=batch/v1beta1"}},
+		{"GET /apis/extensions/v1beta1/ingresses", NULL, 200, {"#items=0"}},
+		{"POST " NS "/secrets", "{'metadata':{'name':'a'}}", 405, {NULL}},
+		{"DELETE " NS "/secrets", NULL, 405, {NULL}},
+		{"POST /api/v1/watch/pods", POD("p"), 405, {NULL}},
 	};
 	struct kube_rig *rig = *state;
+	struct kube_watch watch;
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		const char *why;
-		char ask[128];
-		int got;
-
-		(void)snprintf(ask, sizeof(ask), "POST " MAPS "%s", rows[i].query);
-		got = kube_ask(rig, ask, rows[i].body);
-		why = kube_differs(rig->body, rows[i].want);
-		if (got != rows[i].status || why)
-			fail_msg("%s %s: %d %s", ask, rows[i].body, got, why);
-		if ((strstr(rig->head, "Warning: ") != NULL) !=
-			    (rows[i].warning != NULL) ||
-		    (rows[i].warning && !strstr(rig->head, rows[i].warning)))
-			fail_msg("%s %s: %s", ask, rows[i].body, rig->head);
-		(void)kube_ask(rig, "DELETE " MAPS "/d", NULL);
-	}
-	/* Kept where anything may stand. */
-	assert_int_equal(
-		kube_ask(rig, "POST " RES,
-			 "{" RES_TYPE ",'metadata':{'name':'big'},'spec':{"
-			 "'template':{'spec':{'x':18446744073709551615,'y':"
-			 "-9223372036854775809,'z':9223372036854775807}},'owners':"
-			 "[{'object':{'name':'x'}}],'ttl':'1h'}}"),
-		201);
-	assert_null(kube_differs(rig->body,
-				 "spec.template.spec={\"x\":1.8446744073709552e19,\"y\":"
-				 "-9.2233720368547758e18,\"z\":9223372036854775807}"));
-}
-
-#define YAML     "Content-Type: application/yaml\r\n"
-#define YAML_MAP "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ya}\ndata:\n  a: "
-
-static void test_yaml(void **state)
-{
-	static const struct {
-		const char *ask, *headers, *body;
-		int status;
-		const char *want;
-	} rows[] = {
-		{"POST " MAPS, YAML, YAML_MAP "b\n", 201, "data.a=b"},
-		{"POST " MAPS, YAML, YAML_MAP "b\n", 409, "reason=AlreadyExists"},
-		{"PUT " MAPS "/ya", "Content-Type: Application/YAML; charset=utf-8\r\n",
-		 YAML_MAP "&x c\n  d: *x\n---\nnot: [read", 200, "data.d=c"},
-		{"PUT " MAPS "/ya", YAML, "{\"metadata\":{\"name\":\"ya\"}}", 200,
-		 "!data"},
-		{"PUT " MAPS "/ya", YAML, YAML_MAP "5\n", 400, "message~data"},
-		{"PUT " MAPS "/ya", YAML, "a: [b", 400, "message~no YAML: line:"},
-		{"PUT " MAPS "/ya", YAML, "text", 400, "reason=BadRequest"},
-		{"PUT " MAPS "/ya", YAML, "", 400, "reason=BadRequest"},
-		{"PUT " MAPS "/ya", "Content-Type: application/JSON\r\n",
-		 "{\"metadata\":{\"name\":\"ya\"}}", 200, "metadata.name=ya"},
-		{"PUT " MAPS "/ya", "Content-Type: text/plain\r\n",
-		 "{\"metadata\":{\"name\":\"ya\"}}", 415,
-		 "message~application/json, application/yaml"},
-		{"MERGE " MAPS "/ya", "", YAML_MAP "b\n", 400, "reason=BadRequest"},
-		{"DELETE " MAPS "/ya", "Content-Type: text/plain\r\n", "{}", 415, NULL},
-		{"DELETE " MAPS "/ya", YAML, "dryRun: [all]", 422, NULL},
-		{"DELETE " MAPS "/ya", YAML, "kind: DeleteOptions\ndryRun: [All]\n", 200,
-		 NULL},
-		{"GET " MAPS "/ya", "", NULL, 200, NULL},
-	};
-	struct kube_rig *rig = *state;
-	neap_auto_buf struct neap_buf bomb = {0};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		size_t len = rows[i].body ? strlen(rows[i].body) : 0;
-		int got = kube_ask_with(rig, rows[i].ask, rows[i].headers, rows[i].body,
-					len);
-		const char *why =
-			rows[i].want ? kube_differs(rig->body, rows[i].want) : NULL;
-
-		if (got != rows[i].status || why)
-			fail_msg("%s %s: %d %s: %s", rows[i].ask, rows[i].body, got, why,
-				 kube_text(rig->body, "message"));
-	}
-	/* Aliases count as what they stand for, and texts have a bound of their own. */
-	neap_buf_init(&bomb, (size_t)1024 * 1024);
-	neap_buf_adds(&bomb, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
-	for (int i = 1; i < 9; i++) {
-		neap_buf_addf(&bomb, "a%d: &a%d [", i, i);
-		for (int k = 0; k < 10; k++)
-			neap_buf_addf(&bomb, "%s*a%d", k ? "," : "", i - 1);
-		neap_buf_adds(&bomb, "]\n");
-	}
-	assert_int_equal(kube_ask_with(rig, "POST " MAPS, YAML, bomb.data, bomb.len),
-			 413);
-	neap_buf_clear(&bomb);
-	while (bomb.len <= (size_t)512 * 1024)
-		neap_buf_adds(&bomb, "# a comment\n");
-	assert_int_equal(kube_ask_with(rig, "POST " MAPS, YAML, bomb.data, bomb.len),
-			 413);
+	STEPS(rig, steps);
+	assert_int_equal(kube_ask(rig, "POST " MAPS, MAP("a")), 201);
+	assert_int_equal(kube_ask(rig, "POST " MAPS, MAP("b")), 201);
+	kube_watch_open(rig, &watch,
+			"/api/v1/watch/namespaces/default/configmaps/b?timeoutSeconds=1");
+	kube_watch_wants(&watch, "ADDED b");
+	kube_watch_wants(&watch, "end");
+	kube_watch_close(&watch);
+	kube_watch_open(rig, &watch, "/api/v1/watch/configmaps");
+	kube_watch_wants(&watch, "ADDED a");
+	kube_watch_wants(&watch, "ADDED b");
+	kube_watch_close(&watch);
+	kube_watch_open(rig, &watch, NS "/secrets?watch=1&timeoutSeconds=1");
+	kube_watch_wants(&watch, "end");
+	kube_watch_close(&watch);
+	/* A reader may look, and no more. */
+	kube_as(rig, "rose-token-of-16");
+	assert_int_equal(kube_ask(rig, "POST " NS "/bindings",
+				  "{'metadata':{'name':'p'}," BIND "}"),
+			 403);
+	kube_watch_open(rig, &watch, "/api/v1/watch/configmaps?resourceVersion=x");
+	assert_int_equal(watch.status, 400);
+	kube_watch_close(&watch);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(flags), TEST(numbers),  TEST(options), TEST(kinds),
-		TEST(words), TEST(declared), TEST(json),    TEST(yaml),
+		TEST(words), TEST(declared), TEST(paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,9 +364,13 @@ static void post_run(void *arg, struct neap_http_request *request)
 
 static const struct neap_http_route routes[] = {
 	{"GET", "/healthz", NEAP_HTTP_ANYBODY, get_health},
+	{"GET", "/healthz/ping", NEAP_HTTP_ANYBODY, get_health},
 	{"GET", "/livez", NEAP_HTTP_ANYBODY, get_health},
+	{"GET", "/livez/ping", NEAP_HTTP_ANYBODY, get_health},
 	{"GET", "/readyz", NEAP_HTTP_ANYBODY, get_ready},
+	{"GET", "/readyz/ping", NEAP_HTTP_ANYBODY, get_health},
 	{"GET", "/version", NEAP_HTTP_ANYBODY, get_version},
+	{"GET", "/version/", NEAP_HTTP_ANYBODY, get_version},
 	{"GET", "/control/v1/status", NEAP_HTTP_READER, get_status},
 	{"GET", "/control/v1/workloads", NEAP_HTTP_READER, get_workloads},
 	{"GET", "/control/v1/topology", NEAP_HTTP_READER, get_topology},

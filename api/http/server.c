@@ -30,7 +30,7 @@
 #define BODY_OF_NOBODY (1024 * 1024 * 1024)
 #define METHODS                                                                          \
 	(EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |           \
-	 EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE)
+	 EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS)
 
 struct table {
 	const struct neap_http_route *routes;

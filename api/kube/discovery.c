@@ -10,8 +10,8 @@
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
 					 "list",   "patch",  "update",           "watch"};
-/* Of what is not stored. */
-static const char *const read_verbs[] = {"get", "list"};
+/* Of what is not stored; of what is made, without the last. */
+static const char *const read_verbs[] = {"get", "list", "watch"};
 
 /* What objects have beside themselves. group and version: of the kind that goes over the wire; NULL: those
  * of the object. */
@@ -171,12 +171,13 @@ json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *g
 
 static json_t *make_resource(const struct neap_kube_kind *kind)
 {
-	json_t *row =
-		json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
-			  "singularName", kind->singular, "namespaced",
-			  kind->is_namespaced, "kind", kind->kind, "verbs",
-			  kind->make ? texts(read_verbs, NEAP_ARRAY_LEN(read_verbs))
-				     : texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
+	json_t *row = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
+				"singularName", kind->singular, "namespaced",
+				kind->is_namespaced, "kind", kind->kind, "verbs",
+				kind->make ? texts(read_verbs, 2)
+				: kind->is_named_only
+					? texts(read_verbs, 3)
+					: texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
 
 	if (count_of(kind->short_names))
 		(void)json_object_set_new(
@@ -275,6 +276,41 @@ void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 
 	(void)registry;
 	answer_take(request, neap_kube_api_versions(), lost);
+}
+
+/* The paths that there are, as a list. */
+static json_t *path_list(const struct neap_kube_registry *registry)
+{
+	static const char *const own[] = {
+		"/",      "/api",     "/api/v1",     "/apis",   "/healthz",
+		"/livez", "/metrics", "/openapi/v2", "/readyz", "/version"};
+	uint64_t lost = neap_json_failures();
+	json_t *paths = texts(own, NEAP_ARRAY_LEN(own));
+	json_t *list = neap_kube_group_list(registry), *group, *version;
+	char text[400];
+	size_t i, k;
+
+	json_array_foreach (json_object_get(list, "groups"), i, group) {
+		(void)snprintf(text, sizeof(text), "/apis/%s",
+			       json_string_value(json_object_get(group, "name")));
+		(void)json_array_append_new(paths, json_string(text));
+		json_array_foreach (json_object_get(group, "versions"), k, version) {
+			(void)snprintf(text, sizeof(text), "/apis/%s",
+				       json_string_value(
+					       json_object_get(version, "groupVersion")));
+			(void)json_array_append_new(paths, json_string(text));
+		}
+	}
+	json_decref(list);
+	return whole(json_pack("{s:o}", "paths", paths), lost);
+}
+
+void neap_kube_discover_paths(const struct neap_kube_registry *registry,
+			      struct neap_http_request *request)
+{
+	uint64_t lost = neap_json_failures();
+
+	answer_take(request, path_list(registry), lost);
 }
 
 void neap_kube_discover_groups(const struct neap_kube_registry *registry,

@@ -22,6 +22,9 @@ bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part);
 /* Answer with them. group "": core; version "": the group itself. */
 void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 				 struct neap_http_request *request);
+/* GET /: the paths that there are. */
+void neap_kube_discover_paths(const struct neap_kube_registry *registry,
+			      struct neap_http_request *request);
 void neap_kube_discover_groups(const struct neap_kube_registry *registry,
 			       struct neap_http_request *request);
 void neap_kube_discover(const struct neap_kube_registry *registry,

@@ -215,6 +215,7 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 			      .is_custom = kind->is_custom,
 			      .of = kind->kind,
 			      .part = ""};
+	bool is_read = kind->make != NULL || kind->is_named_only;
 
 	(void)snprintf(base, sizeof(base), "%s%s/%s", *kind->group ? "/apis/" : "/api",
 		       kind->group, of_version);
@@ -223,12 +224,12 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 		       kind->plural);
 	place.has_namespace = kind->is_namespaced;
 	place.path = list;
-	place.methods = kind->make != NULL ? of_made_collection : of_collection;
+	place.methods = is_read ? of_made_collection : of_collection;
 	write_path(buf, &place);
 
 	place.path = path;
 	place.has_name = true;
-	place.methods = kind->make != NULL ? of_made : of_object;
+	place.methods = is_read ? of_made : of_object;
 	(void)snprintf(path, sizeof(path), "%s/{name}", list);
 	write_path(buf, &place);
 

@@ -13,6 +13,8 @@ static const char *verb_of(struct call *call, const char *method)
 {
 	bool is_collection = !call->target.name[0];
 
+	if (call->target.is_watch)
+		return "watch";
 	if (strcmp(method, "GET") == 0 && is_collection)
 		return call_flag(call, "watch") ? "watch" : "list";
 	if (strcmp(method, "GET") == 0)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/kube/discovery.h"
+#include "api/kube/meta.h"
 #include "api/kube/review.h"
 #include "api/kube/slow.h"
 #include "engine/base/mem.h"
@@ -50,6 +51,11 @@ static call_fn *find_verb(struct call *call, const char *method)
 	bool is_collection = !call->target.name[0];
 	const char *sub = call->target.sub;
 
+	if (call->target.is_watch)
+		return strcmp(method, "GET") == 0 && !call->target.kind->make ? call_watch
+									      : NULL;
+	if (call->target.kind->is_named_only && strcmp(method, "GET") != 0)
+		return NULL;
 	if (call->target.kind->make &&
 	    (strcmp(method, "GET") != 0 || call_flag(call, "watch")))
 		return NULL;
@@ -199,11 +205,60 @@ static void serve_document(void *arg, struct neap_http_request *request)
 	kube_document(arg, request);
 }
 
+static void serve_paths(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_paths(kube->registry, request);
+}
+
+/* The older form of POST pods/NAME/binding: which pod says the body. */
+static void bind_by_body(void *arg, struct neap_http_request *request)
+{
+	struct call call = {.kube = arg, .request = request};
+	struct neap_kube_target *target = &call.target;
+	json_t *binding = NULL;
+
+	target->kind = neap_kube_registry_find(call.kube->registry, "", "v1", "pods");
+	(void)neap_strcopy(target->version, sizeof(target->version), "v1");
+	(void)neap_strcopy(target->plural, sizeof(target->plural), "pods");
+	(void)neap_strcopy(target->sub, sizeof(target->sub), "binding");
+	if (!target->kind || !neap_strcopy(target->ns, sizeof(target->ns),
+					   neap_http_segment_get(request, 0))) {
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
+				     "the server could not find the requested resource");
+		call_fail(&call);
+		return;
+	}
+	name_target(&call);
+	if (call_refuse_impersonation(&call) < 0 || shape_parse(&call) < 0 ||
+	    body_part(&call, &neap_kube_body_binding, &binding) < 0) {
+		call_fail(&call);
+		return;
+	}
+	if (!neap_strcopy(target->name, sizeof(target->name),
+			  neap_kube_meta_text(binding, "name")) ||
+	    !target->name[0])
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_BAD_REQUEST,
+				     "metadata.name: the pod has to be named");
+	if (!target->name[0] || call_permit_request(&call, "POST") < 0 ||
+	    call_parse_options(&call) < 0)
+		call_fail(&call);
+	else
+		call_bind_with(&call, binding);
+	json_decref(binding);
+}
+
 /* Everybody who is known comes through; what he may is asked when it is known what for (permit.c). */
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
+	{"GET", "/", NEAP_HTTP_READER, serve_paths},
+	{"GET", "/api/", NEAP_HTTP_READER, serve_versions},
+	{"GET", "/apis/", NEAP_HTTP_READER, serve_groups},
 	{"GET", "/openapi/v2", NEAP_HTTP_READER, serve_document},
+	{"POST", "/api/v1/namespaces/{namespace}/bindings", NEAP_HTTP_READER,
+	 bind_by_body},
 	{"GET", "/api/*", NEAP_HTTP_READER, core_get},
 	{"POST", "/api/*", NEAP_HTTP_READER, core_post},
 	{"PUT", "/api/*", NEAP_HTTP_READER, core_put},

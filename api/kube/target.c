@@ -77,6 +77,11 @@ int neap_kube_target_parse(const struct neap_kube_registry *registry, bool is_co
 	count--;
 	if (!count)
 		return 0;
+	if (count > 1 && is_word(at, "watch")) {
+		ret->is_watch = true;
+		at++;
+		count--;
+	}
 	is_in_namespace = count >= 3 && is_word(at, "namespaces") &&
 			  !(is_core && count == 3 && is_of_namespace(at + 2));
 	if (is_in_namespace) {
@@ -88,6 +93,8 @@ int neap_kube_target_parse(const struct neap_kube_registry *registry, bool is_co
 	if (count > 3 || !take(at, ret->plural, sizeof(ret->plural)) ||
 	    (count > 1 && !take(at + 1, ret->name, sizeof(ret->name))) ||
 	    (count > 2 && !take(at + 2, ret->sub, sizeof(ret->sub))))
+		return not_served(err);
+	if (ret->is_watch && ret->sub[0])
 		return not_served(err);
 	ret->kind =
 		neap_kube_registry_find(registry, ret->group, ret->version, ret->plural);

@@ -155,6 +155,7 @@ const char *const neap_kube_category_all[] = {"all", NULL};
 
 const struct neap_kube_kind *const neap_kube_core_kinds[] = {
 	&neap_kube_kind_configmap,
+	&neap_kube_kind_endpoints,
 	&neap_kube_kind_event,
 	&neap_kube_kind_namespace,
 	&neap_kube_kind_node,
@@ -162,15 +163,20 @@ const struct neap_kube_kind *const neap_kube_core_kinds[] = {
 	&neap_kube_kind_persistentvolume,
 	&neap_kube_kind_pod,
 	&neap_kube_kind_replicationcontroller,
+	&neap_kube_kind_secret,
 	&neap_kube_kind_serviceaccount,
 	&neap_kube_kind_service,
 	NULL,
 };
 
 const struct neap_kube_kind *const neap_kube_apps_kinds[] = {
-	&neap_kube_kind_daemonset,  &neap_kube_kind_deployment,
-	&neap_kube_kind_replicaset, &neap_kube_kind_statefulset,
-	&neap_kube_kind_job,        NULL,
+	&neap_kube_kind_daemonset,
+	&neap_kube_kind_deployment,
+	&neap_kube_kind_replicaset,
+	&neap_kube_kind_statefulset,
+	&neap_kube_kind_job,
+	&neap_kube_kind_cronjob,
+	NULL,
 };
 
 const struct neap_kube_kind *const neap_kube_other_kinds[] = {
@@ -182,6 +188,8 @@ const struct neap_kube_kind *const neap_kube_other_kinds[] = {
 	&neap_kube_event_view,
 	&neap_kube_kind_nodemetrics,
 	&neap_kube_kind_podmetrics,
+	&neap_kube_kind_ingress,
+	&neap_kube_kind_old_ingress,
 	&neap_kube_kind_customresourcedefinition,
 	NULL,
 };

@@ -150,6 +150,8 @@ extern const struct neap_kube_kind neap_kube_kind_pod, neap_kube_kind_node,
 	neap_kube_kind_job, neap_kube_kind_poddisruptionbudget,
 	neap_kube_kind_priorityclass, neap_kube_kind_storageclass, neap_kube_kind_csinode,
 	neap_kube_kind_lease, neap_kube_kind_customresourcedefinition,
-	neap_kube_kind_nodemetrics, neap_kube_kind_podmetrics;
+	neap_kube_kind_nodemetrics, neap_kube_kind_podmetrics, neap_kube_kind_endpoints,
+	neap_kube_kind_secret, neap_kube_kind_cronjob, neap_kube_kind_ingress,
+	neap_kube_kind_old_ingress;
 
 #endif

@@ -79,9 +79,10 @@ void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
 
 static bool is_mine(const struct watcher *watcher, const struct neap_object *object)
 {
-	const char *ns = watcher->call.target.ns;
+	const char *ns = watcher->call.target.ns, *name = watcher->call.target.name;
 
 	return object && (!*ns || strcmp(object->ns, ns) == 0) &&
+	       (!*name || strcmp(object->name, name) == 0) &&
 	       choice_has(&watcher->choice, object);
 }
 
