@@ -391,11 +391,60 @@ static void test_tables(void **state)
 	assert_null(kube_differs(rig->body, "kind=PodList"));
 }
 
+#define PARTIAL(list)                                                                    \
+	"Accept: application/vnd.kubernetes.protobuf;as=PartialObjectMetadata" list      \
+	";g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata" list             \
+	";g=meta.k8s.io;v=v1,application/json\r\n"
+
+static void test_metadata(void **state)
+{
+	static const struct kube_step pods[] = {
+		{"POST " PODS, POD("a", "'app':'web'", ""), 201, {NULL}},
+		{"POST " PODS, POD("b", "", ""), 201, {NULL}},
+	};
+	static const struct {
+		const char *ask, *headers, *body;
+		const char *want[6];
+	} rows[] = {
+		{"GET " PODS,
+		 PARTIAL("List"),
+		 NULL,
+		 {"kind=PartialObjectMetadataList", "apiVersion=meta.k8s.io/v1",
+		  "#items=2", "items.0.kind=PartialObjectMetadata",
+		  "items.0.metadata.labels.app=web", "!items.0.spec"}},
+		{"GET " PODS "?limit=1",
+		 PARTIAL("List"),
+		 NULL,
+		 {"#items=1", "metadata.continue", "items.0.apiVersion=meta.k8s.io/v1"}},
+		{"GET " PODS "/a",
+		 PARTIAL(""),
+		 NULL,
+		 {"kind=PartialObjectMetadata", "apiVersion=meta.k8s.io/v1",
+		  "metadata.name=a", "!spec", "!status"}},
+		{"MERGE " PODS "/a",
+		 PARTIAL(""),
+		 "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}",
+		 {"kind=PartialObjectMetadata", "metadata.labels.x=y", "!spec"}},
+	};
+	struct kube_rig *rig = *state;
+
+	STEPS(rig, pods);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		assert_int_equal(kube_ask_with(rig, rows[i].ask, rows[i].headers,
+					       rows[i].body,
+					       rows[i].body ? strlen(rows[i].body) : 0),
+				 200);
+		for (size_t k = 0; k < 6 && rows[i].want[k]; k++)
+			if (kube_differs(rig->body, rows[i].want[k]))
+				fail_msg("%s", kube_differs(rig->body, rows[i].want[k]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(discovery), TEST(get_and_list), TEST(pages),  TEST(bad_places),
-		TEST(gone),      TEST(selectors),    TEST(tables),
+		TEST(gone),      TEST(selectors),    TEST(tables), TEST(metadata),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

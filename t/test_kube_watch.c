@@ -259,6 +259,29 @@ static void test_tables(void **state)
 	kube_watch_close(&watch);
 }
 
+static void test_metadata(void **state)
+{
+	static const char *const wants[] = {"type=ADDED",
+					    "object.kind=PartialObjectMetadata",
+					    "object.apiVersion=meta.k8s.io/v1",
+					    "object.metadata.name=a", "!object.data"};
+	struct kube_rig *rig = *state;
+	struct kube_watch watch;
+
+	add(rig, "a", "1");
+	kube_watch_open(rig, &watch,
+			MAPS "?watch=true HTTP/1.1\r\nAccept: application/json;as="
+			     "PartialObjectMetadata;g=meta.k8s.io;v=v1\r\nX-Rest: ");
+	assert_non_null(kube_watch_next(&watch, 5000));
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(wants); i++)
+		assert_null(kube_differs(watch.frame, wants[i]));
+	add(rig, "b", "1");
+	assert_non_null(kube_watch_next(&watch, 5000));
+	assert_null(kube_differs(watch.frame, "object.metadata.name=b"));
+	assert_null(kube_differs(watch.frame, "!object.data"));
+	kube_watch_close(&watch);
+}
+
 /* Fills what the store remembers. */
 static void churn(struct kube_rig *rig, const char *name, int count)
 {
@@ -378,8 +401,9 @@ int main(void)
 		TEST(from_nothing), TEST(from_a_version),
 		TEST(selectors),    TEST(initial_events),
 		TEST(end),          TEST(tables),
-		TEST(too_old),      TEST(slow),
-		TEST(long_listing), TEST(server_ends),
+		TEST(metadata),     TEST(too_old),
+		TEST(slow),         TEST(long_listing),
+		TEST(server_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

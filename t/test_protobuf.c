@@ -270,6 +270,92 @@ static void write_meta(struct out *body)
 	put_body(body, "v1", "Namespace", &raw);
 }
 
+static void put_time(struct out *out, uint32_t number, uint64_t seconds, uint64_t nanos)
+{
+	struct out time = {0};
+
+	put_number(&time, 1, seconds);
+	put_number(&time, 2, nanos);
+	put_message(out, number, &time);
+}
+
+static void write_lease(struct out *body)
+{
+	struct out raw = {0}, spec = {0};
+
+	put_name(&raw, 1, "kube-scheduler");
+	put_text(&spec, 1, "");
+	put_number(&spec, 2, 15);
+	put_time(&spec, 3, 1700000000, 702768999);
+	put_time(&spec, 4, 1700000001, 0);
+	put_number(&spec, 5, 0);
+	put_message(&raw, 2, &spec);
+	put_body(body, "coordination.k8s.io/v1", "Lease", &raw);
+}
+
+static void put_pod(struct out *out, uint32_t number)
+{
+	struct out pod = {0};
+
+	put_text(&pod, 1, "Pod");
+	put_text(&pod, 2, "default");
+	put_text(&pod, 3, "p");
+	put_text(&pod, 5, "v1");
+	put_message(out, number, &pod);
+}
+
+static void write_event(struct out *body)
+{
+	struct out raw = {0}, source = {0}, series = {0};
+
+	put_name(&raw, 1, "e");
+	put_pod(&raw, 2);
+	put_text(&raw, 3, "Killing");
+	put_text(&raw, 4, "Stopping");
+	put_text(&source, 1, "kubelet");
+	put_text(&source, 2, "n1");
+	put_message(&raw, 5, &source);
+	put_time(&raw, 6, 1700000000, 5);
+	put_time(&raw, 7, 1700000001, 5);
+	put_number(&raw, 8, 2);
+	put_text(&raw, 9, "Normal");
+	put_time(&raw, 10, 1700000000, 1000);
+	put_number(&series, 1, 3);
+	put_time(&series, 2, 1700000002, 0);
+	put_message(&raw, 11, &series);
+	put_body(body, "v1", "Event", &raw);
+}
+
+static void write_event_view(struct out *body)
+{
+	struct out raw = {0}, none = {0};
+
+	put_name(&raw, 1, "e");
+	put_time(&raw, 2, 1700000000, 702768000);
+	put_text(&raw, 4, "sigs.k8s.io/descheduler");
+	put_text(&raw, 5, "d-1");
+	put_text(&raw, 6, "Descheduled");
+	put_text(&raw, 7, "PodLifeTime");
+	put_pod(&raw, 8);
+	put_text(&raw, 10, "pod evicted");
+	put_text(&raw, 11, "Normal");
+	put_message(&raw, 13, &none);
+	put_message(&raw, 14, &none);
+	put_number(&raw, 15, 0);
+	put_body(body, "events.k8s.io/v1", "Event", &raw);
+}
+
+static void write_binding(struct out *body)
+{
+	struct out raw = {0}, node = {0};
+
+	put_name(&raw, 1, "p");
+	put_text(&node, 1, "Node");
+	put_text(&node, 3, "n1");
+	put_message(&raw, 2, &node);
+	put_body(body, "v1", "Binding", &raw);
+}
+
 static void write_nothing(struct out *body)
 {
 	struct out raw = {0};
@@ -319,6 +405,31 @@ static const struct {
 	 "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
 	 "\"name\":\"r\",\"uid\":\"u\",\"controller\":true,\"blockOwnerDeletion\":false}],"
 	 "\"finalizers\":[\"f1\",\"f2\"]}}"},
+	{"lease", write_lease,
+	 "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"
+	 "\"name\":\"kube-scheduler\"},\"spec\":{\"holderIdentity\":\"\","
+	 "\"leaseDurationSeconds\":15,\"acquireTime\":\"2023-11-14T22:13:20.702768Z\","
+	 "\"renewTime\":\"2023-11-14T22:13:21.000000Z\",\"leaseTransitions\":0}}"},
+	{"event", write_event,
+	 "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"e\"},"
+	 "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"default\",\"name\":\"p\","
+	 "\"apiVersion\":\"v1\"},\"reason\":\"Killing\",\"message\":\"Stopping\","
+	 "\"source\":{\"component\":\"kubelet\",\"host\":\"n1\"},"
+	 "\"firstTimestamp\":\"2023-11-14T22:13:20Z\","
+	 "\"lastTimestamp\":\"2023-11-14T22:13:21Z\",\"count\":2,\"type\":\"Normal\","
+	 "\"eventTime\":\"2023-11-14T22:13:20.000001Z\",\"series\":{\"count\":3,"
+	 "\"lastObservedTime\":\"2023-11-14T22:13:22.000000Z\"}}"},
+	{"event of events.k8s.io", write_event_view,
+	 "{\"kind\":\"Event\",\"apiVersion\":\"events.k8s.io/v1\",\"metadata\":{\"name\":"
+	 "\"e\"},\"eventTime\":\"2023-11-14T22:13:20.702768Z\","
+	 "\"reportingController\":\"sigs.k8s.io/descheduler\","
+	 "\"reportingInstance\":\"d-1\",\"action\":\"Descheduled\","
+	 "\"reason\":\"PodLifeTime\",\"regarding\":{\"kind\":\"Pod\",\"namespace\":"
+	 "\"default\",\"name\":\"p\",\"apiVersion\":\"v1\"},\"note\":\"pod evicted\","
+	 "\"type\":\"Normal\"}"},
+	{"binding", write_binding,
+	 "{\"kind\":\"Binding\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},"
+	 "\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}"},
 	{"nothing", write_nothing, "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"}"},
 };
 
@@ -437,6 +548,8 @@ static void test_refused(void **state)
 		 "metadata.creationTimestamp", "it is cut off"},
 		{"\x0a\x0c\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 14,
 		 "metadata.creationTimestamp", "not within the years 1 to 9999"},
+		{"\x0a\x08\x42\x06\x10\x80\x94\xeb\xdc\x03", 10,
+		 "metadata.creationTimestamp", "not within the years 1 to 9999"},
 	};
 
 	(void)state;
@@ -469,7 +582,9 @@ static void test_kinds(void **state)
 		{"v1", "SelfSubjectRulesReview", false},
 		{"authorization.k8s.io/", "SelfSubjectRulesReview", false},
 		{"authorization.k8s.io/v1/x", "SelfSubjectRulesReview", false},
-		{"coordination.k8s.io/v1", "Lease", false},
+		{"coordination.k8s.io/v1", "Lease", true},
+		{"v1", "Lease", false},
+		{"storage.k8s.io/v1", "Event", false},
 		{"", "ConfigMap", false},
 		{"v1", "", false},
 		{"v1", "ConfigMapList", false},

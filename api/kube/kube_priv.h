@@ -63,8 +63,8 @@ struct neap_kube {
 		causes; /* of the request at work: too large for the stack of each */
 };
 
-/* As whom an object is shown: its own JSON, or a row of a Table. */
-enum shape { SHAPE_OBJECT, SHAPE_TABLE };
+/* As whom an object is shown: its own JSON, its metadata alone (PartialObjectMetadata), or a row of a Table. */
+enum shape { SHAPE_OBJECT, SHAPE_METADATA, SHAPE_TABLE };
 /* What of the object goes with a row. */
 enum include { INCLUDE_METADATA, INCLUDE_OBJECT, INCLUDE_NONE };
 
@@ -101,6 +101,12 @@ bool choice_has(const struct choice *choice, const struct neap_object *object);
 /* shape.c: the object as it is shown: itself, or of a view what it has as names; a new reference, NULL without
  * memory. */
 struct neap_object *shape_shown(const struct call *call, struct neap_object *object);
+/* Whether that is another object than the stored one. */
+bool shape_is_other(const struct call *call);
+/* What kind it is shown as, and in which version. */
+const char *shape_kind(const struct call *call);
+const char *shape_list_kind(const struct call *call);
+const char *shape_version(const struct call *call);
 /* The object as text, or as a Table of one row; a Table up to its first row, and a row. columns: with
  * columnDefinitions. False without memory. */
 void shape_object(const struct call *call, const struct neap_object *object,

@@ -132,7 +132,8 @@ static struct list *list_new(const struct call *call, const char *metadata,
 			     struct neap_object **objects, size_t count)
 {
 	struct list *list = neap_alloc(sizeof(*list));
-	const struct neap_kube_kind *kind = call->target.kind;
+	/* Those of metadata alone, too. */
+	bool has_kind = call->target.kind->is_custom || call->shape == SHAPE_METADATA;
 	static const struct timeval limit = {.tv_sec = TIME_S};
 
 	if (!list)
@@ -140,16 +141,16 @@ static struct list *list_new(const struct call *call, const char *metadata,
 	list->late = event_new(call->kube->base, -1, 0, is_late, list);
 	neap_buf_init(&list->head, NEAP_BUF_LINE);
 	(void)snprintf(list->between, sizeof(list->between), ",");
-	if (kind->is_custom)
+	if (has_kind)
 		(void)snprintf(list->between, sizeof(list->between),
-			       ",{\"kind\":\"%s\",\"apiVersion\":\"%s\",", kind->kind,
-			       call->api_version);
+			       ",{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
+			       shape_kind(call), shape_version(call));
 	list->between_len = strlen(list->between);
-	list->skip = kind->is_custom;
+	list->skip = has_kind;
 	neap_buf_addf(
 		&list->head,
 		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[%s",
-		kind->list_kind, call->api_version, metadata,
+		shape_list_kind(call), shape_version(call), metadata,
 		count ? list->between + 1 : "");
 	if (!list->late || event_add(list->late, &limit) < 0 ||
 	    neap_buf_failed(&list->head) ||

@@ -146,11 +146,11 @@ static json_t *base64_json(const struct in *in)
 	return json;
 }
 
-/* Timestamp {1 seconds, 2 nanos}; whole seconds are told. Without any it is none, and *ret NULL. */
-static int time_read(struct in in, json_t **ret, struct neap_error *err)
+/* Timestamp {1 seconds, 2 nanos}. Without any it is none, and *ret NULL. */
+static int time_read(struct in in, bool is_micro, json_t **ret, struct neap_error *err)
 {
 	bool is_empty = in.at == in.end;
-	int64_t seconds = 0;
+	int64_t seconds = 0, nanos = 0;
 	struct field field;
 	char text[32];
 
@@ -159,14 +159,18 @@ static int time_read(struct in in, json_t **ret, struct neap_error *err)
 			return no_field(err);
 		if (field.number == 1 && field.wire == WIRE_VARINT)
 			seconds = (int64_t)field.value;
+		if (field.number == 2 && field.wire == WIRE_VARINT)
+			nanos = (int64_t)field.value;
 	}
 	*ret = NULL;
 	if (is_empty)
 		return 0;
-	if (seconds < SECONDS_MIN || seconds > SECONDS_MAX)
+	if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || nanos < 0 ||
+	    nanos >= USEC_PER_SEC * 1000)
 		return malformed(err, "a time is not within the years 1 to 9999");
 	*ret = json_string(
-		neap_time_format(seconds * USEC_PER_SEC, 0, text, sizeof(text)));
+		neap_time_format(seconds * USEC_PER_SEC + (is_micro ? nanos / 1000 : 0),
+				 is_micro ? 6 : 0, text, sizeof(text)));
 	return *ret != NULL ? 0 : neap_error_nomem(err);
 }
 
@@ -281,7 +285,7 @@ static int bytes_add(const struct member *member, const struct in *in, json_t *o
 		rc = text_check(in, run->err);
 		if (rc < 0)
 			return rc;
-		if (member->type == TEXT && left(in) > 0)
+		if (member->type == TEXT && (left(in) > 0 || member->is_pointer))
 			return set_take(object, member->name, text_json(in), run->err);
 		if (member->type == TEXT) {
 			(void)json_object_del(object,
@@ -293,7 +297,8 @@ static int bytes_add(const struct member *member, const struct in *in, json_t *o
 			return neap_error_nomem(run->err);
 		return 0;
 	case TIME:
-		rc = time_read(*in, &value, run->err);
+	case MICRO_TIME:
+		rc = time_read(*in, member->type == MICRO_TIME, &value, run->err);
 		return rc == 0 && value != NULL
 			       ? set_take(object, member->name, value, run->err)
 			       : rc;

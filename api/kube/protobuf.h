@@ -2,7 +2,8 @@
  *
  * Bodies in the protobuf of Kubernetes. kubectl of 1.32 and later writes a few kinds in it and does not
  * come again with JSON when it is refused, so these are read: all of ConfigMap, Namespace,
- * SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview, and what its create and drain set of Deployment, Job,
+ * SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview; what schedulers and deschedulers write by default: Lease,
+ * Event of both groups, Binding; and what its create and drain set of Deployment, Job,
  * Service, ServiceAccount, PodDisruptionBudget, PriorityClass, Eviction. Answers are JSON, which everybody takes. */
 #ifndef NEAP_API_KUBE_PROTOBUF_H
 #define NEAP_API_KUBE_PROTOBUF_H

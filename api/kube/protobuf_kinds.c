@@ -86,6 +86,78 @@ static const struct message rules_review = MESSAGE_OF(rules_members);
 static const struct member self_members[] = {{1, "metadata", MESSAGE, false, &meta}};
 static const struct message self_review = MESSAGE_OF(self_members);
 
+/* --- what schedulers, controllers and deschedulers write --- */
+
+static const struct member reference_members[] = {
+	{1, "kind", TEXT},      {2, "namespace", TEXT},  {3, "name", TEXT},
+	{4, "uid", TEXT},       {5, "apiVersion", TEXT}, {6, "resourceVersion", TEXT},
+	{7, "fieldPath", TEXT},
+};
+static const struct message reference = MESSAGE_OF(reference_members);
+
+static const struct member lease_spec_members[] = {
+	{1, "holderIdentity", TEXT, true},     {2, "leaseDurationSeconds", NUMBER, true},
+	{3, "acquireTime", MICRO_TIME},        {4, "renewTime", MICRO_TIME},
+	{5, "leaseTransitions", NUMBER, true}, {6, "strategy", TEXT},
+	{7, "preferredHolder", TEXT},
+};
+static const struct message lease_spec = MESSAGE_OF(lease_spec_members);
+static const struct member lease_members[] = {
+	{1, "metadata", MESSAGE, false, &meta},
+	{2, "spec", MESSAGE, false, &lease_spec},
+};
+static const struct message lease = MESSAGE_OF(lease_members);
+
+static const struct member source_members[] = {{1, "component", TEXT}, {2, "host", TEXT}};
+static const struct message source = MESSAGE_OF(source_members);
+static const struct member series_members[] = {
+	{1, "count", NUMBER},
+	{2, "lastObservedTime", MICRO_TIME},
+};
+static const struct message series = MESSAGE_OF(series_members);
+static const struct member event_members[] = {
+	{1, "metadata", MESSAGE, false, &meta},
+	{2, "involvedObject", MESSAGE, false, &reference},
+	{3, "reason", TEXT},
+	{4, "message", TEXT},
+	{5, "source", MESSAGE, false, &source},
+	{6, "firstTimestamp", TIME},
+	{7, "lastTimestamp", TIME},
+	{8, "count", NUMBER},
+	{9, "type", TEXT},
+	{10, "eventTime", MICRO_TIME},
+	{11, "series", MESSAGE, false, &series},
+	{12, "action", TEXT},
+	{13, "related", MESSAGE, false, &reference},
+	{14, "reportingComponent", TEXT},
+	{15, "reportingInstance", TEXT},
+};
+static const struct message event = MESSAGE_OF(event_members);
+static const struct member event_view_members[] = {
+	{1, "metadata", MESSAGE, false, &meta},
+	{2, "eventTime", MICRO_TIME},
+	{3, "series", MESSAGE, false, &series},
+	{4, "reportingController", TEXT},
+	{5, "reportingInstance", TEXT},
+	{6, "action", TEXT},
+	{7, "reason", TEXT},
+	{8, "regarding", MESSAGE, false, &reference},
+	{9, "related", MESSAGE, false, &reference},
+	{10, "note", TEXT},
+	{11, "type", TEXT},
+	{12, "deprecatedSource", MESSAGE, false, &source},
+	{13, "deprecatedFirstTimestamp", TIME},
+	{14, "deprecatedLastTimestamp", TIME},
+	{15, "deprecatedCount", NUMBER},
+};
+static const struct message event_view = MESSAGE_OF(event_view_members);
+
+static const struct member binding_members[] = {
+	{1, "metadata", MESSAGE, false, &meta},
+	{2, "target", MESSAGE, false, &reference},
+};
+static const struct message binding = MESSAGE_OF(binding_members);
+
 /* --- what kubectl create makes of its flags, and kubectl drain --- */
 
 #define STRICT(table, name)                                                              \
@@ -220,6 +292,10 @@ const struct proto_kind neap_kube_proto_kinds[] = {
 	{"authorization.k8s.io/", "SelfSubjectAccessReview", &access_review},
 	{"authorization.k8s.io/", "SelfSubjectRulesReview", &rules_review},
 	{"authentication.k8s.io/", "SelfSubjectReview", &self_review},
+	{"coordination.k8s.io/", "Lease", &lease},
+	{"", "Event", &event},
+	{"events.k8s.io/", "Event", &event_view},
+	{"", "Binding", &binding},
 	{"apps/", "Deployment", &deployment},
 	{"batch/", "Job", &job},
 	{"", "ServiceAccount", &service_account},

@@ -15,7 +15,8 @@ enum type {
 	TEXTS,
 	FLAG,
 	NUMBER,
-	TIME,
+	TIME,       /* whole seconds */
+	MICRO_TIME, /* with six decimals */
 	MESSAGE,
 	MESSAGES,
 	TEXT_MAP,
@@ -30,7 +31,7 @@ struct member {
 	uint32_t number;
 	const char *name;
 	enum type type;
-	bool is_pointer; /* of FLAG and NUMBER: false and 0 are told, too */
+	bool is_pointer; /* of FLAG, NUMBER and TEXT: false, 0 and "" are told, too */
 	const struct message *of;
 };
 

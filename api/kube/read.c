@@ -69,7 +69,7 @@ void call_get(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->shape == SHAPE_OBJECT)
+	if (call->shape != SHAPE_TABLE)
 		shape_object(call, object, &out);
 	else if (!shape_table(call, object, true, &out))
 		out.failed = true;
@@ -272,7 +272,7 @@ void call_list(struct call *call)
 	if (page->gather.limit < 0)
 		page->gather.limit = 0; /* all */
 	page->is_of_token = page->gather.place.name[0];
-	page->gather.is_shown = call->shape == SHAPE_OBJECT && call->target.kind->view;
+	page->gather.is_shown = shape_is_other(call);
 	if (!slow_begin(&page->slow, call, page_step, page_end)) {
 		call_fail_nomem(call);
 		page_free(page);

@@ -10,7 +10,7 @@
 #include "engine/base/json.h"
 
 /* Of the parts of an Accept header, in their order, the first that can be served: JSON in any disguise, and
- * Table where it is asked for. Everybody who prefers protobuf takes JSON too. */
+ * Table or metadata alone where that is asked for. Everybody who prefers protobuf takes JSON too. */
 int shape_parse(struct call *call)
 {
 	const char *accept = neap_http_header_find(call->request, "Accept");
@@ -38,7 +38,11 @@ int shape_parse(struct call *call)
 				call->shape = SHAPE_TABLE;
 				return 0;
 			}
-			/* Other shapes ("as=PartialObjectMetadata") are not served. */
+			if (strncmp(part, "application/json", 16) == 0 &&
+			    strstr(part, "as=PartialObjectMetadata")) {
+				call->shape = SHAPE_METADATA;
+				return 0;
+			}
 			if ((strncmp(part, "application/json", 16) == 0 &&
 			     !strstr(part, "as=")) ||
 			    strncmp(part, "*/*", 3) == 0 ||
@@ -56,8 +60,33 @@ struct neap_object *shape_shown(const struct call *call, struct neap_object *obj
 {
 	const struct neap_kube_view *view = call->target.kind->view;
 
+	if (call->shape == SHAPE_METADATA)
+		return neap_kube_view_metadata(object);
 	return view ? neap_kube_view_object(&call->kube->shown, view, object)
 		    : neap_object_ref(object);
+}
+
+bool shape_is_other(const struct call *call)
+{
+	return call->shape == SHAPE_METADATA ||
+	       (call->shape == SHAPE_OBJECT && call->target.kind->view);
+}
+
+const char *shape_kind(const struct call *call)
+{
+	return call->shape == SHAPE_METADATA ? "PartialObjectMetadata"
+					     : call->target.kind->kind;
+}
+
+const char *shape_list_kind(const struct call *call)
+{
+	return call->shape == SHAPE_METADATA ? "PartialObjectMetadataList"
+					     : call->target.kind->list_kind;
+}
+
+const char *shape_version(const struct call *call)
+{
+	return call->shape == SHAPE_METADATA ? "meta.k8s.io/v1" : call->api_version;
 }
 
 static void write_object(const struct call *call, const struct neap_object *object,
@@ -68,7 +97,7 @@ static void write_object(const struct call *call, const struct neap_object *obje
 		shape_shown(call, (struct neap_object *)(uintptr_t)object);
 
 	if (shown)
-		neap_object_write(shown, kind, call->api_version, out);
+		neap_object_write(shown, kind, shape_version(call), out);
 	else
 		out->failed = true;
 	(void)neap_object_unref(shown);
@@ -77,7 +106,7 @@ static void write_object(const struct call *call, const struct neap_object *obje
 void shape_object(const struct call *call, const struct neap_object *object,
 		  struct neap_buf *out)
 {
-	write_object(call, object, call->target.kind->kind, out);
+	write_object(call, object, shape_kind(call), out);
 }
 
 /* {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}} */

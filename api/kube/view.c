@@ -105,6 +105,32 @@ struct neap_object *neap_kube_view_object(struct neap_kube_shown *last,
 	return shown;
 }
 
+struct neap_object *neap_kube_view_metadata(const struct neap_object *object)
+{
+	static const char name[] = "metadata";
+	neap_auto_buf struct neap_buf text = {0};
+	const char *at = object->text + 1;
+
+	neap_buf_init(&text, NEAP_OBJECT_TEXT_MAX + NEAP_BUF_LINE);
+	while (*at == '"') {
+		const char *end = string_end(at);
+		const char *value = value_end(end);
+
+		if (is_word(at + 1, (size_t)(end - at) - 2, name)) {
+			neap_buf_addc(&text, '{');
+			neap_buf_add(&text, at, (size_t)(value - at));
+			neap_buf_addc(&text, '}');
+			break;
+		}
+		at = value + (*value == ',');
+	}
+	if (!text.len)
+		neap_buf_adds(&text, "{}");
+	return neap_buf_failed(&text)
+		       ? NULL
+		       : neap_object_with_text(object, text.data, text.len);
+}
+
 /* --- trees --- */
 
 static bool rename_member(json_t *object, const char *from, const char *to)

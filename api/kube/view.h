@@ -20,6 +20,8 @@ void neap_kube_shown_done(struct neap_kube_shown *last);
 struct neap_object *neap_kube_view_object(struct neap_kube_shown *last,
 					  const struct neap_kube_view *view,
 					  struct neap_object *object);
+/* The object with its metadata alone; a new reference, NULL without memory. */
+struct neap_object *neap_kube_view_metadata(const struct neap_object *object);
 /* A tree, in place, from the names that are shown to those that are stored, and back. view may be NULL:
  * nothing is to be done. False without memory: the tree is then half done. */
 bool neap_kube_view_store(const struct neap_kube_view *view, json_t *object);

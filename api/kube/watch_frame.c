@@ -26,17 +26,16 @@ struct watcher *watcher_alloc(const struct call *call)
 {
 	static const char head[] = FRAME_END
 		"{\"type\":\"%s\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",";
-	const char *kind = call->target.kind->kind;
-	size_t size = sizeof(head) + strlen("MODIFIED") + strlen(kind) +
-		      strlen(call->api_version);
+	const char *kind = shape_kind(call), *version = shape_version(call);
+	size_t size = sizeof(head) + strlen("MODIFIED") + strlen(kind) + strlen(version);
 	struct watcher *watcher = neap_alloc(sizeof(*watcher) + size * HEADS);
 
 	for (size_t i = 0; watcher && i < HEADS; i++) {
 		char *to = watcher->head_text + size * i;
 
 		watcher->heads[i] = to;
-		watcher->head_lens[i] = (size_t)snprintf(to, size, head, types[i], kind,
-							 call->api_version);
+		watcher->head_lens[i] =
+			(size_t)snprintf(to, size, head, types[i], kind, version);
 	}
 	return watcher;
 }
@@ -107,7 +106,7 @@ bool piece_add_frame(struct watcher *watcher, enum neap_store_what what,
 {
 	if (watcher->call.shape == SHAPE_TABLE)
 		return add_row(watcher, what, object, piece);
-	if (watcher->call.target.kind->view) {
+	if (shape_is_other(&watcher->call)) {
 		object = shape_shown(&watcher->call, object);
 		if (!object)
 			return false;
@@ -130,7 +129,7 @@ void piece_add_bookmark(const struct watcher *watcher, int64_t version,
 		&piece->text,
 		"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\","
 		"\"metadata\":{\"resourceVersion\":\"%lld\",\"creationTimestamp\":null%s}}}\n",
-		watcher->call.target.kind->kind, watcher->call.api_version,
+		shape_kind(&watcher->call), shape_version(&watcher->call),
 		(long long)version, annotations);
 	add_text(piece, since);
 }

@@ -105,7 +105,7 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 							     status));
 		return;
 	}
-	if (call->shape == SHAPE_OBJECT)
+	if (call->shape != SHAPE_TABLE)
 		shape_object(call, object, &out);
 	else if (!shape_table(call, object, true, &out))
 		out.failed = true;
