@@ -122,6 +122,7 @@ static const struct row rows[] = {
 	{"", "services/status", FREE},
 	{"apiextensions.k8s.io", "customresourcedefinitions", CLOSED},
 	{"apiextensions.k8s.io", "customresourcedefinitions/status", CLOSED},
+	{"apps", "controllerrevisions", RUNS},
 	{"apps", "daemonsets", RUNS},
 	{"apps", "daemonsets/status", FREE},
 	{"apps", "deployments", RUNS},

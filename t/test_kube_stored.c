@@ -189,6 +189,48 @@ static void test_nulls(void **state)
 	STEPS(*state, steps);
 }
 
+#define REVISIONS "/apis/apps/v1/namespaces/default/controllerrevisions"
+
+/* As the controllers of StatefulSets and DaemonSets keep what was. */
+static void test_revisions(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " REVISIONS "?fieldValidation=Strict",
+		 "{'metadata':{'name':'web-1','ownerReferences':[{'apiVersion':'x.io/v1',"
+		 "'kind':'StatefulSet','name':'web','uid':'u','controller':true}]},'data':{"
+		 "'spec':{'template':{'$patch':'replace','x':null}}},'revision':1}",
+		 201,
+		 {"kind=ControllerRevision", "revision=1",
+		  "data.spec.template={\"$patch\":\"replace\",\"x\":null}"}},
+		{"MERGE " REVISIONS "/web-1", "{'revision':3}", 200, {"revision=3"}},
+		{"MERGE " REVISIONS "/web-1",
+		 "{'data':{'spec':1}}",
+		 422,
+		 {"message~data"}},
+		{"MERGE " REVISIONS "/web-1",
+		 "{'revision':-1}",
+		 422,
+		 {"message~revision"}},
+		{"POST " REVISIONS,
+		 "{'metadata':{'name':'b'}}",
+		 422,
+		 {"message~data: Required value"}},
+		{"GET " REVISIONS,
+		 NULL,
+		 200,
+		 {"kind=ControllerRevisionList", "#items=1"}},
+	};
+	struct kube_rig *rig = *state;
+
+	STEPS(rig, steps);
+	assert_int_equal(kube_ask_with(rig, "GET " REVISIONS,
+				       "Accept: application/json;as=Table;v=v1;"
+				       "g=meta.k8s.io\r\n",
+				       NULL, 0),
+			 200);
+	assert_null(kube_differs(rig->body, "rows.0.cells.1=statefulset.x.io/web"));
+}
+
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define RATS "/apis/t.example.com/v1/namespaces/default/rats"
 #define OLD  "/apis/t.example.com/v1beta1/namespaces/default/rats"
@@ -339,8 +381,9 @@ static void test_int_or_string(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(amounts), TEST(generation), TEST(pod_resources), TEST(nulls),
-		TEST(ratchet), TEST(versions),   TEST(int_or_string),
+		TEST(amounts),  TEST(generation),    TEST(pod_resources),
+		TEST(nulls),    TEST(revisions),     TEST(ratchet),
+		TEST(versions), TEST(int_or_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,8 @@ json_t *neap_kube_cells_storageclass(const struct neap_kube_kind *kind,
 				     const json_t *object, int64_t now);
 json_t *neap_kube_cells_csinode(const struct neap_kube_kind *kind, const json_t *object,
 				int64_t now);
+json_t *neap_kube_cells_controllerrevision(const struct neap_kube_kind *kind,
+					   const json_t *object, int64_t now);
 json_t *neap_kube_cells_lease(const struct neap_kube_kind *kind, const json_t *object,
 			      int64_t now);
 json_t *neap_kube_cells_customresourcedefinition(const struct neap_kube_kind *kind,

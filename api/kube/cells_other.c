@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kinds of the small groups: disruption budgets, priority classes, leases, declared kinds. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "api/kube/cells_priv.h"
 
 const struct neap_kube_column neap_kube_columns_poddisruptionbudget[] = {
@@ -79,6 +84,56 @@ json_t *neap_kube_cells_lease(const struct neap_kube_kind *kind, const json_t *o
 	neap_kube_row_init(&row, object, now);
 	neap_kube_row_name(&row);
 	neap_kube_row_text(&row, neap_kube_cell_text(object, "spec.holderIdentity"));
+	neap_kube_row_age(&row);
+	return neap_kube_row_take(&row);
+}
+
+const struct neap_kube_column neap_kube_columns_controllerrevision[] = {
+	NEAP_KUBE_COLUMN_NAME,
+	NEAP_KUBE_COLUMN("Controller", "string", 0, "Whose state it is."),
+	NEAP_KUBE_COLUMN("Revision", "string", 0, "Which one it is."),
+	NEAP_KUBE_COLUMN_AGE,
+};
+
+/* "statefulset.apps/web" */
+static void put_controller(const json_t *object, char *buf, size_t size)
+{
+	const json_t *owners = neap_kube_cell_get(object, "metadata.ownerReferences");
+	const json_t *owner;
+	size_t i, len;
+
+	(void)snprintf(buf, size, "<none>");
+	json_array_foreach (owners, i, owner) {
+		const char *version = neap_kube_cell_text(owner, "apiVersion");
+
+		if (!neap_kube_cell_is_true(owner, "controller"))
+			continue;
+		(void)snprintf(buf, size, "%.63s", neap_kube_cell_text(owner, "kind"));
+		for (char *at = buf; *at; at++)
+			*at = (char)tolower((unsigned char)*at);
+		len = strlen(buf);
+		(void)snprintf(buf + len, size - len, "%s%.*s/%.253s",
+			       strchr(version, '/') ? "." : "",
+			       strchr(version, '/') ? (int)strcspn(version, "/") : 0,
+			       version, neap_kube_cell_text(owner, "name"));
+		return;
+	}
+}
+
+json_t *neap_kube_cells_controllerrevision(const struct neap_kube_kind *kind,
+					   const json_t *object, int64_t now)
+{
+	char controller[640], revision[24];
+	struct neap_kube_row row;
+
+	(void)kind;
+	put_controller(object, controller, sizeof(controller));
+	(void)snprintf(revision, sizeof(revision), "%" PRId64,
+		       neap_kube_cell_int(object, "revision", 0));
+	neap_kube_row_init(&row, object, now);
+	neap_kube_row_name(&row);
+	neap_kube_row_text(&row, controller);
+	neap_kube_row_text(&row, revision);
 	neap_kube_row_age(&row);
 	return neap_kube_row_take(&row);
 }

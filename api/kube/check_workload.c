@@ -279,6 +279,19 @@ void neap_kube_check_daemonset(const json_t *object, const json_t *before,
 		neap_causes_required(causes, "spec.selector", "");
 }
 
+void neap_kube_check_controllerrevision(const json_t *object, const json_t *before,
+					struct neap_causes *causes)
+{
+	const json_t *data = json_object_get(object, "data");
+
+	if (data == NULL || json_is_null(data))
+		neap_causes_required(causes, "data", "data is mandatory");
+	rule_not_negative(object, "revision", causes);
+	if (before != NULL && data != NULL &&
+	    !json_equal(data, json_object_get(before, "data")))
+		neap_causes_invalid(causes, "data", data, "%s", RULE_IMMUTABLE);
+}
+
 /* --- jobs --- */
 
 static void check_numbers(const json_t *spec, struct neap_causes *causes)

@@ -27,6 +27,7 @@ extern const struct neap_kube_column neap_kube_columns_priorityclass[4];
 extern const struct neap_kube_column neap_kube_columns_storageclass[6];
 extern const struct neap_kube_column neap_kube_columns_csinode[3];
 extern const struct neap_kube_column neap_kube_columns_lease[3];
+extern const struct neap_kube_column neap_kube_columns_controllerrevision[4];
 extern const struct neap_kube_column neap_kube_columns_customresourcedefinition[2];
 
 /* Name and Age by paths, for kinds that have nothing else to show and no cells of their own. */

@@ -170,6 +170,7 @@ const struct neap_kube_kind *const neap_kube_core_kinds[] = {
 };
 
 const struct neap_kube_kind *const neap_kube_apps_kinds[] = {
+	&neap_kube_kind_controllerrevision,
 	&neap_kube_kind_daemonset,
 	&neap_kube_kind_deployment,
 	&neap_kube_kind_replicaset,

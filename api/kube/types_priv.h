@@ -147,11 +147,11 @@ extern const struct neap_kube_kind neap_kube_kind_pod, neap_kube_kind_node,
 	neap_kube_kind_persistentvolume, neap_kube_kind_persistentvolumeclaim,
 	neap_kube_kind_replicationcontroller, neap_kube_kind_deployment,
 	neap_kube_kind_replicaset, neap_kube_kind_statefulset, neap_kube_kind_daemonset,
-	neap_kube_kind_job, neap_kube_kind_poddisruptionbudget,
-	neap_kube_kind_priorityclass, neap_kube_kind_storageclass, neap_kube_kind_csinode,
-	neap_kube_kind_lease, neap_kube_kind_customresourcedefinition,
-	neap_kube_kind_nodemetrics, neap_kube_kind_podmetrics, neap_kube_kind_endpoints,
-	neap_kube_kind_secret, neap_kube_kind_cronjob, neap_kube_kind_ingress,
-	neap_kube_kind_old_ingress;
+	neap_kube_kind_controllerrevision, neap_kube_kind_job,
+	neap_kube_kind_poddisruptionbudget, neap_kube_kind_priorityclass,
+	neap_kube_kind_storageclass, neap_kube_kind_csinode, neap_kube_kind_lease,
+	neap_kube_kind_customresourcedefinition, neap_kube_kind_nodemetrics,
+	neap_kube_kind_podmetrics, neap_kube_kind_endpoints, neap_kube_kind_secret,
+	neap_kube_kind_cronjob, neap_kube_kind_ingress, neap_kube_kind_old_ingress;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StatefulSet: pods with names and volumes of their own. DaemonSet: a pod on every node. */
+ * StatefulSet: pods with names and volumes of their own. DaemonSet: a pod on every node. ControllerRevision: what one of them
+ * was. */
 #include "api/kube/types_priv.h"
 
 #define APPS(x) "io.k8s.api.apps.v1." x
@@ -156,6 +157,30 @@ static const struct neap_schema_field daemonset_fields[] = {
 	FIELD("status", &daemonset_status, NULL),
 };
 OBJECT(daemonset, APPS("DaemonSet"), "Keeps a pod on every node that is selected.");
+
+/* --- ControllerRevision --- */
+
+static const struct neap_schema_field controllerrevision_fields[] = {
+	WHOLE,
+	FIELD("data", ANY, "The state that was; a patch, as its controller reads it."),
+	ZERO("revision", I64, "0", "Which one it is; later ones have higher numbers."),
+};
+OBJECT(controllerrevision, APPS("ControllerRevision"),
+       "What a StatefulSet or DaemonSet was at one time; its controller's own.");
+
+const struct neap_kube_kind neap_kube_kind_controllerrevision = {
+	.group = "apps",
+	.versions = neap_kube_v1,
+	.kind = "ControllerRevision",
+	.list_kind = "ControllerRevisionList",
+	.plural = "controllerrevisions",
+	.singular = "controllerrevision",
+	.is_namespaced = true,
+	.schema = &controllerrevision,
+	COLUMNS(controllerrevision),
+	.cells = neap_kube_cells_controllerrevision,
+	.check = neap_kube_check_controllerrevision,
+};
 
 static const char *const statefulset_short[] = {"sts", NULL};
 
