@@ -178,7 +178,7 @@ part_P9()
 	limit=$(median <"$tmp/p9.limit")
 	row P9 "tick CPU, $pods pods / $((pods * 2)) containers; limit ${limit} us" - "$mine us" ''
 	row P9 "  limit and peer read: $reads_from" - - ''
-	under P9 '  against the limit (preads alone)' 1.5 "$(ratio "$mine" "$limit")" x
+	under P9 '  against the limit (preads alone)' 1.3 "$(ratio "$mine" "$limit")" x
 	if [ -n "$go" ]; then
 		peer=$(median <"$tmp/p9.go")
 		under P9 "  against the Go reader ($peer us)" 0.25 "$(ratio "$mine" "$peer")" x
