@@ -474,11 +474,79 @@ static void test_paths(void **state)
 	kube_watch_close(&watch);
 }
 
+/* --- what follows from it --- */
+
+#define PDB(v) "/apis/policy/" v "/namespaces/default/poddisruptionbudgets"
+#define NOBODY                                                                           \
+	"spec.selector={\"matchExpressions\":[{\"key\":\"pdb.kubernetes.io/"             \
+	"deprecated-v1beta1-empty-selector-match\",\"operator\":\"Exists\"}]}"
+
+static void test_meaning(void **state)
+{
+	static const struct kube_step steps[] = {
+		/* An empty selector means none of the pods, or all. */
+		{"POST " PDB("v1beta1"),
+		 "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':{}}}",
+		 201,
+		 {NOBODY}},
+		{"GET " PDB("v1") "/b", NULL, 200, {NOBODY}},
+		{"POST " PDB("v1"),
+		 "{'metadata':{'name':'a'},'spec':{'minAvailable':1,'selector':{}}}",
+		 201,
+		 {"spec.selector={}"}},
+		{"MERGE " PDB("v1beta1") "/a",
+		 "{'metadata':{'labels':{'a':'b'}}}",
+		 200,
+		 {"spec.selector={}"}},
+		{"MERGE " PDB("v1beta1") "/b",
+		 "{'spec':{'selector':{'matchExpressions':null}}}",
+		 200,
+		 {NOBODY}},
+		/* Nothing is left of what is empty. */
+		{"POST " MAPS,
+		 "{'metadata':{'name':'e','labels':{},'annotations':{},'finalizers':[],"
+		 "'ownerReferences':[]}}",
+		 201,
+		 {"!metadata.labels", "!metadata.annotations", "!metadata.finalizers",
+		  "!metadata.ownerReferences"}},
+		{"MERGE " MAPS "/e",
+		 "{'metadata':{'finalizers':['a/b']}}",
+		 200,
+		 {"metadata.finalizers=[\"a/b\"]"}},
+		{"MERGE " MAPS "/e",
+		 "{'metadata':{'finalizers':[]}}",
+		 200,
+		 {"!metadata.finalizers"}},
+		/* A pod is told why it goes. */
+		{"POST " PODS,
+		 "{'metadata':{'name':'p'},'spec':{'nodeName':'n','containers':[{'name':"
+		 "'c','image':'i'}]}}",
+		 201,
+		 {NULL}},
+		{"POST " PODS "/p/eviction",
+		 "{'metadata':{'name':'p'},'deleteOptions':{'dryRun':['All']}}",
+		 201,
+		 {NULL}},
+		{"GET " PODS "/p", NULL, 200, {"!status.conditions"}},
+		{"POST " PODS "/p/eviction", "{'metadata':{'name':'p'}}", 201, {NULL}},
+		{"GET " PODS "/p",
+		 NULL,
+		 200,
+		 {"metadata.deletionTimestamp",
+		  "status.conditions.0.type=DisruptionTarget",
+		  "status.conditions.0.status=True",
+		  "status.conditions.0.reason=EvictionByEvictionAPI",
+		  "status.conditions.0.lastTransitionTime=2026-09-21T14:13:20Z"}},
+	};
+
+	STEPS(*state, steps);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(flags), TEST(numbers),  TEST(options), TEST(kinds),
-		TEST(words), TEST(declared), TEST(paths),
+		TEST(words), TEST(declared), TEST(paths),   TEST(meaning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

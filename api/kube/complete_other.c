@@ -219,3 +219,28 @@ bool neap_kube_complete_customresourcedefinition(json_t *object)
 	return complete_names(json_object_get(spec, "names")) &&
 	       complete_stored(object, json_object_get(spec, "versions"));
 }
+
+/* By this name a kube-apiserver shows it, too. */
+#define BETA_LABEL "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+
+static bool is_empty_selector(const json_t *budget)
+{
+	const json_t *selector =
+		json_object_get(json_object_get(budget, "spec"), "selector");
+
+	return json_is_object(selector) &&
+	       json_object_size(json_object_get(selector, "matchLabels")) == 0 &&
+	       json_array_size(json_object_get(selector, "matchExpressions")) == 0;
+}
+
+bool neap_kube_budget_from_version(const char *version, json_t *object,
+				   const json_t *before)
+{
+	if (strcmp(version, "v1beta1") != 0 || !is_empty_selector(object) ||
+	    is_empty_selector(before))
+		return true;
+	return json_object_set_new(json_object_get(object, "spec"), "selector",
+				   json_pack("{s:[{s:s, s:s}]}", "matchExpressions",
+					     "key", BETA_LABEL, "operator", "Exists")) ==
+	       0;
+}

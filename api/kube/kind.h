@@ -68,7 +68,7 @@ struct neap_kube_kind {
 	bool needs_version; /* a PUT has to say by resourceVersion what it is a change of */
 	bool is_made_by_update; /* a PUT of what is not there makes it */
 	bool is_named_only; /* nothing of it is kept: it is got, listed and watched in vain */
-	bool shows_deleted;     /* DELETE answers with the object, not with a Status */
+	bool shows_deleted; /* DELETE answers with the object, not with a Status */
 	/* Of /scale; NULL: there is none. Paths as ".spec.replicas". */
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
@@ -85,6 +85,9 @@ struct neap_kube_kind {
 	 * memory. NULL: every column has its path. now: Unix microseconds, for ages. */
 	json_t *(*cells)(const struct neap_kube_kind *kind, const json_t *object,
 			 int64_t now);
+	/* What a client of a version means by it otherwise than the stored form does; before the defaults. before:
+	 * NULL for a new object. false without memory. May be NULL. */
+	bool (*from_version)(const char *version, json_t *object, const json_t *before);
 	/* Defaults that depend on more than one field; after those of the schema. false without memory. May be NULL. */
 	bool (*complete)(json_t *object);
 	/* What a schema cannot say. before: NULL for a new object. May be NULL. */

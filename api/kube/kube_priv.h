@@ -83,6 +83,7 @@ struct call {
 	/* Who is told instead of a client; NULL: nobody. See inside.h. */
 	neap_kube_told *told;
 	void *told_arg;
+	bool evicts;
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale, answers_deleted;
 };
@@ -221,6 +222,8 @@ void call_change_take(struct call *call, json_t *object, const json_t *before,
 /* remove.c: as DELETE, with DeleteOptions that may be NULL. */
 void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
 		      int status);
+/* parts.c: the condition of a pod that is evicted; false without memory. */
+bool call_tell_evicted(const struct call *call, json_t *tree);
 /* parts.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
 /* What stands at a path of a kind's scale (".spec.replicas"); borrowed, NULL: nothing. */

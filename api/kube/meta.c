@@ -108,6 +108,21 @@ static bool set_time(json_t *meta, const char *member, int64_t usec)
 		   json_string(neap_time_format(usec, 0, text, sizeof(text))));
 }
 
+void neap_kube_meta_tidy(json_t *object)
+{
+	static const char *const members[] = {"annotations", "finalizers", "labels",
+					      "ownerReferences"};
+	json_t *meta = meta_of(object);
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+		const json_t *value = json_object_get(meta, members[i]);
+
+		if (value && (json_is_array(value) || json_is_object(value)) &&
+		    json_array_size(value) + json_object_size(value) == 0)
+			(void)json_object_del(meta, members[i]);
+	}
+}
+
 bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 			  const char *ns, int64_t now)
 {
@@ -118,6 +133,7 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(server_members); i++)
 		(void)json_object_del(meta, server_members[i]);
 	(void)json_object_del(meta, "managedFields");
+	neap_kube_meta_tidy(object);
 	if (*ns && !set(meta, "namespace", json_string(ns)))
 		return false;
 	if (!*neap_kube_meta_text(object, "name") && *prefix && !make_name(meta, prefix))
@@ -164,6 +180,7 @@ bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 			return false;
 	}
 	(void)json_object_del(meta, "managedFields");
+	neap_kube_meta_tidy(object);
 	if (kind->counts_generation && has_changed(object, before)) {
 		json_int_t generation =
 			json_integer_value(json_object_get(meta_before, "generation"));

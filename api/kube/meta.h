@@ -14,6 +14,8 @@
 #define NEAP_KUBE_UUID_SIZE 37
 void neap_kube_uuid(char to[NEAP_KUBE_UUID_SIZE]);
 
+/* Lists and maps of metadata that are empty are none. */
+void neap_kube_meta_tidy(json_t *object);
 /* A new object: takes out what clients cannot set, makes a name out of generateName, sets uid,
  * creationTimestamp and generation. ns: that of the path. False without memory. */
 bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,

@@ -46,7 +46,9 @@ static json_t *member(json_t *object, const char *name)
 
 /* --- binding --- */
 
-static bool set_condition(json_t *status, int64_t now)
+/* A condition that is so. reason and message: NULL: none. */
+static bool set_condition(json_t *status, const char *name, const char *reason,
+			  const char *message, int64_t now)
 {
 	json_t *list = json_object_get(status, "conditions");
 	json_t *condition;
@@ -61,15 +63,16 @@ static bool set_condition(json_t *status, int64_t now)
 	json_array_foreach (list, i, condition) {
 		const char *type = json_string_value(json_object_get(condition, "type"));
 
-		if (!type || strcmp(type, "PodScheduled") != 0)
+		if (!type || strcmp(type, name) != 0)
 			continue;
 		if (json_array_remove(list, i) < 0)
 			return false;
 		break;
 	}
 	return json_array_append_new(
-		       list, json_pack("{s:s, s:s, s:s}", "type", "PodScheduled",
-				       "status", "True", "lastTransitionTime",
+		       list, json_pack("{s:s, s:s, s:s*, s:s*, s:s}", "type", name,
+				       "status", "True", "reason", reason, "message",
+				       message, "lastTransitionTime",
 				       neap_time_format(now, 0, text, sizeof(text)))) ==
 	       0;
 }
@@ -84,7 +87,7 @@ static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int
 
 	if (!spec || !status ||
 	    json_object_set_new(spec, "nodeName", json_string(node)) < 0 ||
-	    !set_condition(status, now))
+	    !set_condition(status, "PodScheduled", NULL, NULL, now))
 		return false;
 	if (json_object_size(annotations) == 0)
 		return true;
@@ -237,6 +240,15 @@ void call_bind(struct call *call)
 
 /* --- eviction --- */
 
+bool call_tell_evicted(const struct call *call, json_t *tree)
+{
+	json_t *status = member(tree, "status");
+
+	return status &&
+	       set_condition(status, "DisruptionTarget", "EvictionByEvictionAPI",
+			     "Eviction API: evicting", call->kube->now());
+}
+
 void call_evict_with(struct call *call, const json_t *eviction)
 {
 	struct neap_object *newest = need_newest(call);
@@ -258,6 +270,7 @@ void call_evict_with(struct call *call, const json_t *eviction)
 		call_fail(call);
 	} else {
 		call->answers_success = true;
+		call->evicts = true;
 		call_delete_with(call, json_object_get(eviction, "deleteOptions"), newest,
 				 201);
 	}

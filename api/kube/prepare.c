@@ -131,6 +131,9 @@ int call_fill_in(struct call *call, json_t *object, const json_t *before)
 	if (!neap_kube_view_store(kind->view, object) ||
 	    (before && !neap_schema_keep_amounts(stored->schema, object, before)))
 		return nomem(call);
+	if (kind->from_version &&
+	    !kind->from_version(call->target.version, object, before))
+		return nomem(call);
 	if (!neap_schema_default_told(stored->schema, object, &is_over))
 		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 						"filling in the defaults of this object "

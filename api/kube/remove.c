@@ -202,6 +202,11 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		nomem_take(call, tree);
 		return;
 	}
+	if (call->evicts && !neap_kube_meta_is_deleting(tree) &&
+	    !call_tell_evicted(call, tree)) {
+		nomem_take(call, tree);
+		return;
+	}
 	if (!neap_kube_meta_is_deleting(tree) && !call_mark_definition(call, tree)) {
 		nomem_take(call, tree);
 		return;
@@ -330,6 +335,7 @@ void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *
 	bool is_end = newest->has_finalizers && neap_kube_meta_may_end(tree);
 	struct call call;
 
+	neap_kube_meta_tidy(tree);
 	call_begin(kube, kind, newest, told, arg, &call);
 	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
 			newest->version);

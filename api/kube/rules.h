@@ -36,6 +36,10 @@ neap_kube_complete_fn neap_kube_complete_deployment;
 neap_kube_complete_fn neap_kube_complete_replicaset;
 neap_kube_complete_fn neap_kube_complete_statefulset;
 neap_kube_complete_fn neap_kube_complete_daemonset;
+/* struct neap_kube_kind.from_version: of policy/v1beta1 an empty selector selects no pod, of policy/v1 all. One that
+ * is stored empty, and comes back so, still selects all. */
+bool neap_kube_budget_from_version(const char *version, json_t *object,
+				   const json_t *before);
 /* Counts, backoffLimit, podReplacementPolicy, and selector and labels by metadata.uid where there is one. */
 neap_kube_complete_fn neap_kube_complete_job;
 /* singular, listKind, conversion. */

@@ -167,6 +167,7 @@ const struct neap_kube_kind neap_kube_kind_poddisruptionbudget = {
 	.kind = "PodDisruptionBudget",
 	.list_kind = "PodDisruptionBudgetList",
 	.plural = "poddisruptionbudgets",
+	.from_version = neap_kube_budget_from_version,
 	.needs_version = true,
 	.singular = "poddisruptionbudget",
 	.short_names = poddisruptionbudget_short,
