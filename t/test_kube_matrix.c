@@ -135,6 +135,8 @@ static const struct row rows[] = {
 	{"apps", "statefulsets/scale", FREE},
 	{"apps", "statefulsets/status", FREE},
 	{"authentication.k8s.io", "selfsubjectreviews", ASKED},
+	{"authentication.k8s.io", "tokenreviews", CLOSED},
+	{"authorization.k8s.io", "localsubjectaccessreviews", CLOSED},
 	{"authorization.k8s.io", "selfsubjectaccessreviews", ASKED},
 	{"authorization.k8s.io", "selfsubjectrulesreviews", ASKED},
 	{"authorization.k8s.io", "subjectaccessreviews", CLOSED},

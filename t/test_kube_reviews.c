@@ -42,6 +42,8 @@ static void make_pods(struct kube_rig *rig)
 #define MAY        "POST " AUTH_ "selfsubjectaccessreviews"
 #define LIST       "POST " AUTH_ "selfsubjectrulesreviews"
 #define WHO        "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
+#define LOCAL      "POST " AUTH_ "namespaces/default/localsubjectaccessreviews"
+#define TOKEN      "POST /apis/authentication.k8s.io/v1/tokenreviews"
 #define ATTR(more) "{'spec':{'resourceAttributes':{" more "}}}"
 #define PATH(verb, path)                                                                 \
 	"{'spec':{'nonResourceAttributes':{'verb':'" verb "','path':'" path "'}}}"
@@ -73,6 +75,8 @@ static void test_may_i(void **state)
 		 "{'spec':{}}",
 		 403,
 		 {"reason=Forbidden"}},
+		{LOCAL, "{'spec':{}}", 403, {"reason=Forbidden"}},
+		{TOKEN, "{'spec':{'token':'" EDDY "'}}", 403, {"reason=Forbidden"}},
 		{"POST /apis/authorization.k8s.io/v9/selfsubjectaccessreviews",
 		 "{}",
 		 404,
@@ -134,6 +138,36 @@ static void test_may_i(void **state)
 		 {"status.userInfo.username=neap:admin",
 		  "status.userInfo.groups=[\"system:masters\",\"system:authenticated\"]"}},
 		{LIST, "{'spec':{}}", 201, {"status.resourceRules.0.verbs=[\"*\"]"}},
+		{LOCAL,
+		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'get','resource':"
+		 "'pods','namespace':'default'}}}",
+		 201,
+		 {"status.allowed=true", "kind=LocalSubjectAccessReview"}},
+		{LOCAL,
+		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'get','resource':"
+		 "'pods','namespace':'other'}}}",
+		 422,
+		 {"message~must match metadata.namespace"}},
+		{LOCAL,
+		 "{'spec':{'user':'rose','nonResourceAttributes':{'verb':'get','path':"
+		 "'/'}}}",
+		 422,
+		 {NULL}},
+		{TOKEN,
+		 "{'spec':{'token':'" EDDY "'}}",
+		 201,
+		 {"kind=TokenReview", "status.authenticated=true",
+		  "status.user.username=eddy"}},
+		{TOKEN,
+		 "{'spec':{'token':'secret'}}",
+		 201,
+		 {"status.user.username=neap:admin"}},
+		{TOKEN,
+		 "{'spec':{'token':'nobodys-token-of-16'}}",
+		 201,
+		 {"!status.authenticated", "status.user={}"}},
+		{TOKEN, "{'spec':{}}", 400, {"message~token is required"}},
+		{TOKEN, "{'spec':{'token':5}}", 400, {NULL}},
 		{"POST " AUTH_ "subjectaccessreviews",
 		 "{'spec':{'user':'x','groups':['dev'],'resourceAttributes':{'verb':'create',"
 		 "'resource':'pods'}}}",
@@ -155,7 +189,7 @@ static void test_may_i(void **state)
 		 "/apis/authorization.k8s.io/v1",
 		 NULL,
 		 200,
-		 {"#resources=3", "resources.0.verbs=[\"create\"]",
+		 {"#resources=4", "resources.0.verbs=[\"create\"]",
 		  "resources.0.kind=SelfSubjectAccessReview"}},
 		{"GET /apis/authentication.k8s.io",
 		 NULL,

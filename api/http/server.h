@@ -262,6 +262,9 @@ const char *neap_http_segment_get(const struct neap_http_request *request, int i
  * the answer. */
 const char *neap_http_header_find(const struct neap_http_request *request,
 				  const char *name);
+/* Whose token that is, the admin's and those of the file; NULL: nobody's. Valid until the answer. */
+const struct neap_http_user *neap_http_token_find(const struct neap_http_request *request,
+						  const char *token);
 /* Whether the Accept header names this media type by itself: a client that says nothing, or takes
  * anything, gets JSON. */
 bool neap_http_accepts(const struct neap_http_request *request, const char *type);

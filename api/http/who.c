@@ -2,6 +2,7 @@
  *
  * Who asks, and what is said to those who may not. */
 #include <event2/http.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/http/bearer.h"
@@ -38,6 +39,19 @@ void neap_http_identify(struct neap_http_request *request)
 		neap_guard_note_known(request->guard, peer);
 	else if (!request->has_wrong_token)
 		peer->role = neap_grants_find_anonymous(bearers->grants);
+}
+
+const struct neap_http_user *neap_http_token_find(const struct neap_http_request *request,
+						  const char *token)
+{
+	char value[sizeof("Bearer ") + NEAP_TOKEN_MAX];
+	const struct neap_http_user *user;
+	enum neap_http_role role;
+
+	if (strlen(token) > NEAP_TOKEN_MAX)
+		return NULL;
+	(void)snprintf(value, sizeof(value), "Bearer %s", token);
+	return neap_bearers_find(request->bearers, value, &role, &user) ? user : NULL;
 }
 
 /* Of a user by token or by uid. */

@@ -17,6 +17,7 @@ struct neap_kube_body {
 extern const struct neap_kube_body neap_kube_body_binding, neap_kube_body_eviction,
 	neap_kube_body_scale, neap_kube_body_delete_options, neap_kube_body_self_review,
 	neap_kube_body_self_access_review, neap_kube_body_self_rules_review,
-	neap_kube_body_access_review;
+	neap_kube_body_access_review, neap_kube_body_local_access_review,
+	neap_kube_body_token_review;
 
 #endif

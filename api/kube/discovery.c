@@ -205,8 +205,8 @@ static json_t *make_part(const struct neap_kube_kind *kind, const struct part *p
 static json_t *make_review(const struct neap_kube_review *review)
 {
 	return json_pack("{s:s, s:s, s:b, s:s, s:[s]}", "name", review->plural,
-			 "singularName", review->singular, "namespaced", 0, "kind",
-			 review->kind, "verbs", "create");
+			 "singularName", review->singular, "namespaced",
+			 review->is_namespaced, "kind", review->kind, "verbs", "create");
 }
 
 json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,

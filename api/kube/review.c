@@ -25,6 +25,10 @@ const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS] = {
 	 "SelfSubjectRulesReview", &neap_kube_body_self_rules_review},
 	{AUTHORIZATION, "v1", "subjectaccessreviews", "subjectaccessreview",
 	 "SubjectAccessReview", &neap_kube_body_access_review},
+	{AUTHORIZATION, "v1", "localsubjectaccessreviews", "localsubjectaccessreview",
+	 "LocalSubjectAccessReview", &neap_kube_body_local_access_review, true},
+	{AUTHENTICATION, "v1", "tokenreviews", "tokenreview", "TokenReview",
+	 &neap_kube_body_token_review},
 };
 
 /* Who is asked about. */
@@ -209,7 +213,7 @@ static json_t *resource_rules(struct neap_kube *kube, const struct subject *subj
 			rules, rule(json_pack("[s]", "*"), "*", json_pack("[s]", "*")));
 		return rules;
 	}
-	for (size_t i = 0; i + 1 < NEAP_KUBE_REVIEWS; i++)
+	for (size_t i = 0; i < NEAP_KUBE_REVIEWS_FREE; i++)
 		(void)json_array_append_new(
 			rules,
 			rule(json_pack("[s]", "create"), neap_kube_reviews[i].group,
@@ -356,26 +360,80 @@ static void review_access(struct call *call, const struct neap_kube_review *revi
 		       lost);
 }
 
+static int need_admin(struct call *call, const struct neap_kube_review *review)
+{
+	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
+
+	if (peer->role == NEAP_HTTP_ADMIN)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_FORBIDDEN,
+		"%s.%s is forbidden: User \"%s\" cannot create resource \"%s\" in "
+		"API group \"%s\" at the cluster scope",
+		review->plural, review->group, peer->user->name, review->plural,
+		review->group);
+}
+
 static void review_other(struct call *call, const struct neap_kube_review *review,
 			 const json_t *spec)
 {
 	uint64_t lost = neap_json_failures();
-	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 	const struct subject subject = {role_of(call->kube, spec), text_of(spec, "user"),
 					call->kube->runs_pods};
 
-	if (peer->role != NEAP_HTTP_ADMIN)
-		(void)neap_kube_fail(
-			&call->failure, NEAP_KUBE_FORBIDDEN,
-			"%s.%s is forbidden: User \"%s\" cannot create resource \"%s\" in "
-			"API group \"%s\" at the cluster scope",
-			review->plural, review->group, peer->user->name, review->plural,
-			review->group);
-	if (peer->role != NEAP_HTTP_ADMIN || check_spec(call, review->kind, spec) < 0)
+	if (need_admin(call, review) < 0 || check_spec(call, review->kind, spec) < 0)
 		call_fail(call);
 	else
 		answer(call, review, spec, access_status(call->kube, &subject, spec),
 		       lost);
+}
+
+/* The same within the namespace of the path alone. */
+static void review_local(struct call *call, const struct neap_kube_review *review,
+			 const json_t *spec)
+{
+	const json_t *resource = json_object_get(spec, "resourceAttributes");
+
+	if (need_admin(call, review) < 0) {
+		call_fail(call);
+	} else if (json_object_get(spec, "nonResourceAttributes") ||
+		   strcmp(text_of(resource, "namespace"),
+			  neap_http_segment_get(call->request, 1)) != 0) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+				     "%s." AUTHORIZATION " \"\" is invalid: "
+				     "spec.resourceAttributes.namespace: Invalid value: "
+				     "\"%.63s\": must match metadata.namespace",
+				     review->kind, text_of(resource, "namespace"));
+		call_fail(call);
+	} else {
+		review_other(call, review, spec);
+	}
+}
+
+/* What it answers to a wrong one is that, and no more. */
+static void review_token(struct call *call, const struct neap_kube_review *review,
+			 const json_t *spec)
+{
+	uint64_t lost = neap_json_failures();
+	const char *token = text_of(spec, "token");
+	const struct neap_http_user *user;
+
+	if (need_admin(call, review) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (!*token) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "token is required for TokenReview in "
+				     "authentication");
+		call_fail(call);
+		return;
+	}
+	user = neap_http_token_find(call->request, token);
+	answer(call, review, spec,
+	       user ? json_pack("{s:b, s:o}", "authenticated", 1, "user", user_info(user))
+		    : json_pack("{s:{}}", "user"),
+	       lost);
 }
 
 static void serve(struct neap_kube *kube, struct neap_http_request *request,
@@ -421,6 +479,16 @@ static void serve_other(void *arg, struct neap_http_request *request)
 	serve(arg, request, &neap_kube_reviews[3], review_other);
 }
 
+static void serve_local(void *arg, struct neap_http_request *request)
+{
+	serve(arg, request, &neap_kube_reviews[4], review_local);
+}
+
+static void serve_token(void *arg, struct neap_http_request *request)
+{
+	serve(arg, request, &neap_kube_reviews[5], review_token);
+}
+
 #define PATH(group, plural) "/apis/" group "/{version}/" plural
 
 static const struct neap_http_route routes[] = {
@@ -432,6 +500,9 @@ static const struct neap_http_route routes[] = {
 	 serve_rules},
 	{"POST", PATH(AUTHORIZATION, "subjectaccessreviews"), NEAP_HTTP_READER,
 	 serve_other},
+	{"POST", PATH(AUTHORIZATION, "namespaces/{namespace}/localsubjectaccessreviews"),
+	 NEAP_HTTP_READER, serve_local},
+	{"POST", PATH(AUTHENTICATION, "tokenreviews"), NEAP_HTTP_READER, serve_token},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
 };
 

@@ -12,9 +12,12 @@
 struct neap_kube_review {
 	const char *group, *version, *plural, *singular, *kind;
 	const struct neap_kube_body *body;
+	bool is_namespaced;
 };
 
-#define NEAP_KUBE_REVIEWS 4
+#define NEAP_KUBE_REVIEWS 6
+/* The first of them are everybody's about himself; the others tell an admin about others. */
+#define NEAP_KUBE_REVIEWS_FREE 3
 extern const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS];
 
 /* Routes, which have to come before those of all objects; arg: the struct neap_kube. */

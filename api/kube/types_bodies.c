@@ -127,6 +127,13 @@ static const struct neap_schema_field self_review_fields[] = {
 OBJECT(self_review, "io.k8s.api.authentication.v1.SelfSubjectReview",
        "Asks who the asker is.");
 
+static const struct neap_schema_field token_spec_fields[] = {
+	FIELD("audiences", STRS, "Not used: a token is for this server."),
+	FIELD("token", STR, "The token that is asked about."),
+};
+OBJECT(token_spec, "io.k8s.api.authentication.v1.TokenReviewSpec", "Whose token it is.");
+REVIEW(token_review, &token_spec, "io.k8s.api.authentication.v1.TokenReview");
+
 /* --- the rows --- */
 
 static const char *const policy[] = {"policy/v1", "policy/v1beta1", NULL},
@@ -148,3 +155,7 @@ const struct neap_kube_body neap_kube_body_self_rules_review = {
 	"SelfSubjectRulesReview", authorization, &self_rules_review};
 const struct neap_kube_body neap_kube_body_access_review = {
 	"SubjectAccessReview", authorization, &access_review};
+const struct neap_kube_body neap_kube_body_local_access_review = {
+	"LocalSubjectAccessReview", authorization, &access_review};
+const struct neap_kube_body neap_kube_body_token_review = {"TokenReview", authentication,
+							   &token_review};
