@@ -94,8 +94,8 @@ static void index_random(void **state)
 /* --- plans --- */
 
 /* Pods, a word each: a active, r running and ready, s succeeded, f failed, i failed and to be ignored, x failed
- * and fails the job, t being ended, T ended; then "-" when it is not tracked, "+" when its uid is listed; ":3" its
- * index; "@20" ended so many seconds ago. */
+ * and fails the job, y failed and fails its index, t being ended, T ended; then "-" when it is not tracked, "+" when its uid is listed; ":3" its
+ * index; "^2" failures of that before it; "@20" ended so many seconds ago. */
 static void make_pod(const char *word, struct neap_job_pod *pod)
 {
 	*pod = (struct neap_job_pod){.is_tracked = true,
@@ -112,6 +112,10 @@ static void make_pod(const char *word, struct neap_job_pod *pod)
 	case 'i':
 	case 'x':
 		pod->action = word[-1] == 'i' ? NEAP_JOB_IGNORE : NEAP_JOB_FAIL;
+		pod->phase = NEAP_JOB_POD_FAILED;
+		break;
+	case 'y':
+		pod->action = NEAP_JOB_FAIL_INDEX;
 		pod->phase = NEAP_JOB_POD_FAILED;
 		break;
 	case 'f':
@@ -135,6 +139,8 @@ static void make_pod(const char *word, struct neap_job_pod *pod)
 					    : NEAP_JOB_LIST_FAILED;
 		else if (*word == ':')
 			pod->index = strtol(word + 1, NULL, 10);
+		else if (*word == '^')
+			pod->failures = strtol(word + 1, NULL, 10);
 		else if (*word == '@')
 			pod->finished_usec = NOW - strtol(word + 1, NULL, 10) * SECOND;
 	}
@@ -146,8 +152,11 @@ static void describe(const struct neap_job_pod *pods, size_t count,
 		     const struct neap_job_plan *plan, bool is_indexed, char *to,
 		     size_t size)
 {
-	static const char *const ends[] = {"", " failing", " failed", " complete"};
-	static const char *const whys[] = {"", " backoff", " deadline", " policy"};
+	static const char *const ends[] = {"", " failing", " failed", " enough",
+					   " complete"};
+	static const char *const whys[] = {"",        " backoff", " deadline",
+					   " policy", " indexes", " many"};
+	neap_auto_buf struct neap_buf lost = {0};
 	size_t len = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -161,16 +170,23 @@ static void describe(const struct neap_job_pod *pods, size_t count,
 	}
 	if (plan->create && !is_indexed)
 		len += (size_t)snprintf(to + len, size - len, " +%zu", plan->create);
-	for (size_t i = 0; is_indexed && i < plan->create; i++)
+	for (size_t i = 0; is_indexed && i < plan->create; i++) {
 		len += (size_t)snprintf(to + len, size - len, "%s%d", i ? "," : " +",
 					(int)plan->indexes[i]);
-	(void)snprintf(to + len, size - len, "%s%s%s", ends[plan->end], whys[plan->why],
-		       plan->is_expired ? " expired" : "");
+		if (plan->failures[i])
+			len += (size_t)snprintf(to + len, size - len, "^%d",
+						(int)plan->failures[i]);
+	}
+	neap_buf_init(&lost, NEAP_BUF_LINE);
+	neap_job_indexes_write(&plan->lost, &lost);
+	(void)snprintf(to + len, size - len, "%s%s%s%s%s", ends[plan->end],
+		       whys[plan->why], plan->is_expired ? " expired" : "",
+		       lost.len ? " lost=" : "", lost.len ? lost.data : "");
 }
 
 #define SPEC(p, c)                                                                       \
 	.parallelism = (p), .completions = (c), .backoff_limit = 6, .deadline_s = -1,    \
-	.ttl_s = -1
+	.ttl_s = -1, .index_limit = -1, .max_failed_indexes = -1
 #define BEGUN .start_usec = NOW - 50 * SECOND
 
 static const struct {
@@ -268,6 +284,44 @@ static const struct {
 	 0},
 	{"one that is ended is waited for", "2/2 indexed waits", "begun", "t:0", ". +1",
 	 0, 0, 0},
+	/* indexes with limits of their own */
+	{"an index waits by itself", "3/3 indexed each=1", "begun", "r:0 f:1@4 r:2",
+	 ". . .", 0, 0, 6},
+	{"... and is made again", "3/3 indexed each=1", "begun", "r:0 f:1@10 r:2",
+	 ". . . +1^1", 0, 0, 0},
+	{"... for longer after the second failure", "3/3 indexed each=2", "begun",
+	 "r:0 f:1@99 f:1^1@12 r:2", ". L . .", 0, 0, 8},
+	{"others need not wait", "3/3 indexed each=1", "begun", "r:0 f:1@4", ". . +2", 0,
+	 0, 6},
+	{"what failed is counted when the next is there", "3/3 indexed each=1", "begun",
+	 "r:0 f:1 r:1^1 r:2", ". L . .", 0, 0, 0},
+	{"an index is lost", "3/3 indexed each=0", "begun", "r:0 f:1@4 r:2",
+	 ". L . lost=1", 0, 0, 0},
+	{"... by its second failure", "3/3 indexed each=1", "begun", "f:1^1@4 r:0 r:2",
+	 "L . . lost=1", 0, 0, 0},
+	{"... by the policy", "3/3 indexed each=6", "begun", "y:1 r:0 r:2",
+	 "L . . lost=1", 0, 0, 0},
+	{"a pod of a lost index goes", "3/3 indexed each=0", "begun lost=1",
+	 "r:1 r:0 r:2", "RD . . lost=1", 0, 0, 0},
+	{"each is done or lost", "2/2 indexed each=0", "begun failed=1 done=0 lost=1",
+	 "s-:0 f-:1", ". . failing indexes lost=1", 1, 1, 0},
+	{"too many are lost", "3/3 indexed each=0 max=0", "begun", "f:1 r:0",
+	 "L D failing many lost=1", 0, 0, 0},
+	{"as many as may be", "3/3 indexed each=0 max=1", "begun", "f:1 r:0 r:2",
+	 "L . . lost=1", 0, 0, 0},
+	{"ignored: again at once", "3/3 indexed each=0", "begun", "i:1@0 r:0 r:2",
+	 ". . . +1", 0, 0, 0},
+	{"... and let go when the next is there", "3/3 indexed each=0", "begun",
+	 "i:1@9 r:1 r:0 r:2", "R . . .", 0, 0, 0},
+	{"a failure of an index that is done", "3/3 indexed each=0", "begun done=1",
+	 "f:1 r:0 r:2", "L . .", 1, 0, 0},
+	{"failing: nothing is kept", "3/3 indexed each=1", "begun failing", "f:1",
+	 "L failing", 0, 0, 0},
+	/* enough */
+	{"enough: its pods are ended", "3/3 indexed", "begun done=0 enough", "r:1 s-:0",
+	 "D . enough", 1, 0, 0},
+	{"enough, and all have ended", "3/3 indexed", "begun done=0 enough", "s-:0",
+	 ". complete", 1, 0, 0},
 	{"all indexes", "2/2 indexed", "begun done=0,1", "s-:0 s-:1", ". . complete", 2,
 	 0, 0},
 };
@@ -290,15 +344,28 @@ static void make_spec(const char *words, struct neap_job_spec *spec)
 		spec->completions = strtol(slash + 1, NULL, 10);
 	spec->deadline_s = number_of(words, "deadline", -1);
 	spec->ttl_s = number_of(words, "ttl", -1);
+	spec->index_limit = number_of(words, "each", -1);
+	spec->max_failed_indexes = number_of(words, "max", -1);
 	spec->is_indexed = strstr(words, "indexed");
 	spec->is_suspended = strstr(words, "suspended");
 	spec->only_replace_failed = strstr(words, "waits");
 }
 
+/* The indexes behind "NAME=" in words. */
+static void read_indexes(const char *words, const char *name,
+			 struct neap_job_indexes *ret)
+{
+	const char *at = strstr(words, name);
+	char text[64] = "";
+
+	if (at)
+		(void)snprintf(text, sizeof(text), "%.*s",
+			       (int)strcspn(at + strlen(name), " "), at + strlen(name));
+	assert_true(neap_job_indexes_parse(text, 1000, ret));
+}
+
 static void make_state(const char *words, struct neap_job_state *job)
 {
-	const char *done = strstr(words, "done=");
-
 	*job = (struct neap_job_state){
 		.start_usec = strstr(words, "begun") ? NOW - 50 * SECOND : 0,
 		.succeeded = number_of(words, "succeeded", 0),
@@ -307,12 +374,14 @@ static void make_state(const char *words, struct neap_job_state *job)
 		.uncounted_failed = (size_t)number_of(words, "listed-", 0),
 		.end = strstr(words, "failing")    ? NEAP_JOB_FAILING
 		       : strstr(words, "over")     ? NEAP_JOB_FAILED
+		       : strstr(words, "enough")   ? NEAP_JOB_SUCCEEDING
 		       : strstr(words, "complete") ? NEAP_JOB_COMPLETE
 						   : NEAP_JOB_RUNS,
 		.is_deleting = strstr(words, "deleting")};
 	job->end_usec = NOW - SECOND * (number_of(words, "over", 0) +
 					number_of(words, "complete", 0));
-	assert_true(neap_job_indexes_parse(done ? done + 5 : "", 1000, &job->completed));
+	read_indexes(words, "done=", &job->completed);
+	read_indexes(words, "lost=", &job->lost);
 }
 
 static void check_row(size_t i)
@@ -342,6 +411,7 @@ static void check_row(size_t i)
 		fail_msg("%s: waits %lld", rows[i].name, (long long)plan.wait_usec);
 	neap_job_plan_done(&plan);
 	neap_job_indexes_done(&job.completed);
+	neap_job_indexes_done(&job.lost);
 }
 
 static void plan_rows(void **state)
@@ -349,6 +419,49 @@ static void plan_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
 		check_row(i);
+}
+
+/* Rules for success: "INDEXES/COUNT", of which each may be empty. */
+static void rules(void **state)
+{
+	static const struct {
+		const char *rules[2], *done;
+		size_t met; /* 2: none */
+	} cases[] = {{{"0-2/", "/4"}, "0,1", 2},    {{"0-2/", "/4"}, "0-2", 0},
+		     {{"0-2/", "/4"}, "1-4", 1},    {{"0-2/2", "/9"}, "2,7", 2},
+		     {{"0-2/2", "/9"}, "0,2,7", 0}, {{"0-2/0", "/0"}, "", 2},
+		     {{"7/", "3/1"}, "3", 1}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(cases); i++) {
+		struct neap_job_rule list[2] = {0};
+		struct neap_job_spec spec = {SPEC(10, 10), .is_indexed = true,
+					     .rules = list, .rule_count = 2};
+		struct neap_job_state job = {BEGUN};
+		struct neap_job_plan plan;
+
+		for (size_t k = 0; k < 2; k++) {
+			const char *text = cases[i].rules[k], *slash = strchr(text, '/');
+			char indexes[16];
+
+			(void)snprintf(indexes, sizeof(indexes), "%.*s",
+				       (int)(slash - text), text);
+			list[k].has_indexes = *indexes;
+			list[k].count = slash[1] ? strtol(slash + 1, NULL, 10) : -1;
+			assert_true(
+				neap_job_indexes_parse(indexes, 10, &list[k].indexes));
+		}
+		assert_true(neap_job_indexes_parse(cases[i].done, 10, &job.completed));
+		assert_int_equal(
+			neap_job_plan_make(&spec, &job, NULL, 0, NOW, &plan, NULL), 0);
+		if (plan.why_rule != cases[i].met ||
+		    (plan.end != NEAP_JOB_RUNS) != (cases[i].met < 2))
+			fail_msg("row %zu: %zu", i, plan.why_rule);
+		neap_job_plan_done(&plan);
+		neap_job_indexes_done(&job.completed);
+		neap_job_indexes_done(&list[0].indexes);
+		neap_job_indexes_done(&list[1].indexes);
+	}
 }
 
 static void restarts(void **state)
@@ -432,8 +545,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(index_rows), cmocka_unit_test(index_random),
-		cmocka_unit_test(plan_rows),  cmocka_unit_test(restarts),
-		cmocka_unit_test(resumed),    cmocka_unit_test(large),
+		cmocka_unit_test(plan_rows),  cmocka_unit_test(rules),
+		cmocka_unit_test(restarts),   cmocka_unit_test(resumed),
+		cmocka_unit_test(large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -329,18 +329,114 @@ static void test_policy(void **state)
 	jobs_until_event(rig, "PodFailurePolicy", "exit code 42");
 }
 
+/* The pod of an index that is at work. */
+static const json_t *pod_of(const json_t *pods, const char *index)
+{
+	const json_t *pod;
+	size_t i;
+
+	json_array_foreach (pods, i, pod) {
+		const char *has = json_string_value(
+			json_object_get(kube_at(pod, "metadata.labels"),
+					"batch.kubernetes.io/job-completion-index"));
+
+		if (jobs_is_active(pod) && has && strcmp(has, index) == 0)
+			return pod;
+	}
+	fail_msg("no pod of index %s", index);
+	return NULL;
+}
+
+static const char *failures_of(const json_t *pod)
+{
+	return json_string_value(
+		json_object_get(kube_at(pod, "metadata.annotations"),
+				"batch.kubernetes.io/job-index-failure-count"));
+}
+
+/* An index has failures of its own, which its pods remember, also over a start of the controller. */
+static void test_per_index(void **state)
+{
+	struct kube_rig *rig = *state;
+	json_t *pods;
+
+	jobs_add(rig, "x", "Never",
+		 ",'completions':3,'parallelism':3,'completionMode':'Indexed',"
+		 "'backoffLimitPerIndex':1,'maxFailedIndexes':3");
+	pods = jobs_until_active(rig, 3);
+	assert_string_equal(failures_of(pod_of(pods, "1")), "0");
+	jobs_set_phase(rig, pod_of(pods, "0"), "Succeeded");
+	jobs_set_phase(rig, pod_of(pods, "1"), "Failed");
+	json_decref(pods);
+	UNTIL(rig, "GET " JOBS "/x", "status.completedIndexes=0", "!status.failedIndexes",
+	      "status.active=1");
+	jobs_again(rig);
+	kube_run(rig, 30);
+	jobs_pass_time(rig, 20, "x");
+	pods = jobs_until_active(rig, 2);
+	assert_string_equal(failures_of(pod_of(pods, "1")), "1");
+	jobs_set_phase(rig, pod_of(pods, "1"), "Failed");
+	json_decref(pods);
+	UNTIL(rig, "GET " JOBS "/x", "status.failedIndexes=1", "status.failed=2",
+	      "status.active=1", "!status.conditions");
+	jobs_again(rig);
+	pods = jobs_until_active(rig, 1);
+	jobs_set_phase(rig, pod_of(pods, "2"), "Succeeded");
+	json_decref(pods);
+	UNTIL(rig, "GET " JOBS "/x", "status.conditions.0.type=FailureTarget",
+	      "status.conditions.1.type=Failed",
+	      "status.conditions.1.reason=FailedIndexes", "status.completedIndexes=0,2",
+	      "status.failedIndexes=1", "status.failed=2", "status.succeeded=2");
+	jobs_until_event(rig, "FailedIndexes", "Job has failed indexes");
+}
+
+static void test_lost_index(void **state)
+{
+	struct kube_rig *rig = *state;
+	json_t *pods;
+
+	jobs_add(rig, "x", "Never",
+		 ",'completions':3,'parallelism':2,'completionMode':'Indexed',"
+		 "'backoffLimitPerIndex':5,'maxFailedIndexes':0,'podFailurePolicy':{"
+		 "'rules':[{'action':'FailIndex','onExitCodes':{'operator':'In',"
+		 "'values':[42]}}]}");
+	pods = jobs_until_active(rig, 2);
+	jobs_set_status(rig, pod_of(pods, "0"),
+			"{'phase':'Failed','containerStatuses':[{'name':'c',"
+			"'image':'i','imageID':'','ready':false,'restartCount':"
+			"0,'state':{'terminated':{'exitCode':42}}}]}");
+	json_decref(pods);
+	UNTIL(rig, "GET " JOBS "/x", "status.failedIndexes=0",
+	      "status.conditions.0.reason=MaxFailedIndexesExceeded");
+}
+
+static void test_success_policy(void **state)
+{
+	struct kube_rig *rig = *state;
+	json_t *pods;
+
+	jobs_add(rig, "x", "Never",
+		 ",'completions':3,'parallelism':3,'completionMode':'Indexed',"
+		 "'successPolicy':{'rules':[{'succeededIndexes':'0'},{'succeededIndexes':"
+		 "'1-2','succeededCount':1}]}");
+	pods = jobs_until_active(rig, 3);
+	jobs_set_phase(rig, pod_of(pods, "2"), "Succeeded");
+	json_decref(pods);
+	UNTIL(rig, "GET " JOBS "/x", "status.completedIndexes=2",
+	      "status.conditions.0.type=SuccessCriteriaMet",
+	      "status.conditions.0.reason=SuccessPolicy",
+	      "status.conditions.0.message=Matched rules at index 1",
+	      "status.conditions.1.type=Complete",
+	      "status.conditions.1.reason=SuccessPolicy", "!status.active");
+}
+
 static void test_others(void **state)
 {
 	struct kube_rig *rig = *state;
 
 	jobs_add(rig, "m", "Never", ",'managedBy':'example.com/other'");
 	jobs_add(rig, "none", "Never", ",'completions':0");
-	jobs_add(rig, "u", "Never",
-		 ",'completionMode':'Indexed','completions':1,'successPolicy':{'rules':[{"
-		 "'succeededCount':1}]}");
 	UNTIL(rig, "GET " JOBS "/none", "status.conditions.0.type=Complete");
-	UNTIL(rig, "GET " JOBS "/u", "status.active=1");
-	jobs_until_event(rig, "UnsupportedField", "spec.successPolicy");
 	UNTIL(rig, "GET " JOBS "/m", "!status.startTime");
 }
 
@@ -367,11 +463,12 @@ static void test_slow_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(completions),  TEST(work_queue),  TEST(indexed),
-		TEST(backoff),      TEST(restarts),    TEST(deadline),
-		TEST(suspend),      TEST(parallelism), TEST(ttl),
-		TEST(deleted_pods), TEST(job_deleted), TEST(policy),
-		TEST(others),       TEST(slow_disk),
+		TEST(completions),  TEST(work_queue),     TEST(indexed),
+		TEST(backoff),      TEST(restarts),       TEST(deadline),
+		TEST(suspend),      TEST(parallelism),    TEST(ttl),
+		TEST(deleted_pods), TEST(job_deleted),    TEST(policy),
+		TEST(others),       TEST(slow_disk),      TEST(per_index),
+		TEST(lost_index),   TEST(success_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

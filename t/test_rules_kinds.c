@@ -404,6 +404,28 @@ static const struct rules_row workloads[] = {
 	 "spec.template: Invalid value: {*"},
 	{"Job", "spec/completionMode='NonIndexed'; spec/backoffLimitPerIndex=1", NULL,
 	 "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
+	{"Job", "spec/maxFailedIndexes=1", NULL,
+	 "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
+	{"Job", "spec/maxFailedIndexes=1; spec/backoffLimitPerIndex=0", NULL, ""},
+	{"Job", "spec/backoffLimitPerIndex=0; " TEMPLATE "spec/restartPolicy='OnFailure'",
+	 NULL,
+	 "spec.template.spec.restartPolicy: Invalid value: \"OnFailure\": must be Never when "
+	 "backoffLimitPerIndex is specified"},
+	{"Job",
+	 "spec/podFailurePolicy={'rules':[{'action':'FailIndex','onExitCodes':{'operator':"
+	 "'In','values':[1]}}]}",
+	 NULL,
+	 "spec.podFailurePolicy.rules[0].action: Invalid value: \"FailIndex\": requires the "
+	 "backoffLimitPerIndex to be set"},
+	{"Job", "spec/successPolicy={'rules':[{'succeededCount':8}]}", NULL, ""},
+	{"Job", "spec/successPolicy={'rules':[]}", NULL,
+	 "spec.successPolicy.rules: Required value: at least one rules must be specified when "
+	 "the successPolicy is specified"},
+	{"Job", "spec/successPolicy={'rules':[{'succeededCount':9},{}]}", NULL,
+	 "spec.successPolicy.rules[0].succeededCount: Invalid value: 9: must be less than or "
+	 "equal to 8 (the number of specified completions)\n"
+	 "spec.successPolicy.rules[1]: Required value: at least one of succeededCount or "
+	 "succeededIndexes must be specified"},
 	{"Job", TEMPLATE "spec/restartPolicy='Always'", NULL,
 	 "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
 	 "\"Never\""},

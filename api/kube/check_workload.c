@@ -315,6 +315,10 @@ static void check_numbers(const json_t *spec, struct neap_causes *causes)
 			neap_causes_invalid(causes, indexed[i],
 					    json_object_get(spec, indexed[i]),
 					    "requires indexed completion mode");
+	if (json_object_get(spec, "maxFailedIndexes") != NULL &&
+	    json_object_get(spec, "backoffLimitPerIndex") == NULL)
+		neap_causes_required(causes, "backoffLimitPerIndex",
+				     "when maxFailedIndexes is specified");
 	if (!is_indexed)
 		return;
 	if (json_object_get(spec, "completions") == NULL)
@@ -325,6 +329,64 @@ static void check_numbers(const json_t *spec, struct neap_causes *causes)
 			causes, "parallelism", json_object_get(spec, "parallelism"),
 			"must be less than or equal to 100000 when completion "
 			"mode is Indexed");
+}
+
+static void check_failure_rules(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *rules =
+		json_object_get(json_object_get(spec, "podFailurePolicy"), "rules");
+	const json_t *rule;
+	char field[64];
+	size_t i;
+
+	json_array_foreach (rules, i, rule) {
+		if (!is_text(rule, "action", "FailIndex") ||
+		    json_object_get(spec, "backoffLimitPerIndex") != NULL)
+			continue;
+		(void)snprintf(field, sizeof(field), "podFailurePolicy.rules[%zu].action",
+			       i);
+		neap_causes_invalid(causes, field, json_object_get(rule, "action"),
+				    "requires the backoffLimitPerIndex to be set");
+	}
+}
+
+static void check_success_rules(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *policy = json_object_get(spec, "successPolicy"), *rule;
+	const json_t *rules = json_object_get(policy, "rules");
+	char field[64];
+	size_t i;
+
+	if (policy == NULL)
+		return;
+	if (!is_text(spec, "completionMode", "Indexed"))
+		neap_causes_invalid(causes, "successPolicy", policy,
+				    "requires indexed completion mode");
+	if (json_array_size(rules) == 0)
+		neap_causes_required(causes, "successPolicy.rules",
+				     "at least one rules must be specified when the "
+				     "successPolicy is specified");
+	json_array_foreach (rules, i, rule) {
+		const json_t *count = json_object_get(rule, "succeededCount");
+
+		(void)snprintf(field, sizeof(field), "successPolicy.rules[%zu]", i);
+		if (count == NULL && neap_kube_text(rule, "succeededIndexes")[0] == '\0')
+			neap_causes_required(causes, field,
+					     "at least one of succeededCount or "
+					     "succeededIndexes must be specified");
+		if (count == NULL)
+			continue;
+		(void)snprintf(field, sizeof(field),
+			       "successPolicy.rules[%zu].succeededCount", i);
+		if (rule_int(rule, "succeededCount") < 0)
+			neap_causes_invalid(causes, field, count, "%s",
+					    RULE_NOT_NEGATIVE);
+		else if (rule_int(rule, "succeededCount") > rule_int(spec, "completions"))
+			neap_causes_invalid(causes, field, count,
+					    "must be less than or equal to %lld (the "
+					    "number of specified completions)",
+					    (long long)rule_int(spec, "completions"));
+	}
 }
 
 static void check_job_template(const json_t *spec, struct neap_causes *causes)
@@ -342,6 +404,12 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 		 !is_text(pod, "restartPolicy", "Never"))
 		neap_causes_required(causes, "spec.restartPolicy",
 				     "valid values: \"OnFailure\", \"Never\"");
+	else if (json_object_get(spec, "backoffLimitPerIndex") != NULL &&
+		 !is_text(pod, "restartPolicy", "Never"))
+		neap_causes_invalid(
+			causes, "spec.restartPolicy",
+			json_object_get(pod, "restartPolicy"),
+			"must be Never when backoffLimitPerIndex is specified");
 	neap_causes_infield(causes, from, "template");
 }
 
@@ -402,6 +470,8 @@ void neap_kube_check_job(const json_t *object, const json_t *before,
 	size_t from = causes->count;
 
 	check_numbers(spec, causes);
+	check_failure_rules(spec, causes);
+	check_success_rules(spec, causes);
 	/* Without manualSelector it is made by uid, which a new job has not got yet. */
 	if (json_is_true(json_object_get(spec, "manualSelector")) &&
 	    json_object_get(spec, "selector") == NULL)

@@ -262,7 +262,8 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 
 		neap_kube_ask_create_take(
 			flight->jobs->config.kube, &ask,
-			job_pod(job, plan->indexes ? plan->indexes[i] : -1));
+			job_pod(job, plan->indexes ? plan->indexes[i] : -1,
+				plan->failures ? plan->failures[i] : 0));
 	}
 }
 
@@ -273,16 +274,18 @@ static void set_note(struct flight *flight, const struct job *job,
 	const json_t *target =
 		job_condition(json_object_get(job->tree, "status"), "FailureTarget");
 	const char *reason = job_text(target, "reason");
+	static const char *const reasons[] = {"DeadlineExceeded", "PodFailurePolicy",
+					      "FailedIndexes",
+					      "MaxFailedIndexesExceeded"};
 
 	flight->reason = NULL;
 	flight->is_warning = plan->end == NEAP_JOB_FAILED;
 	if (plan->end == NEAP_JOB_FAILED) {
 		/* A text that stays. */
-		flight->reason = strcmp(reason, "DeadlineExceeded") == 0
-					 ? "DeadlineExceeded"
-				 : strcmp(reason, "PodFailurePolicy") == 0
-					 ? "PodFailurePolicy"
-					 : "BackoffLimitExceeded";
+		flight->reason = "BackoffLimitExceeded";
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(reasons); i++)
+			if (strcmp(reason, reasons[i]) == 0)
+				flight->reason = reasons[i];
 		(void)neap_strcopy(flight->message, sizeof(flight->message),
 				   job_text(target, "message"));
 	} else if (plan->end == NEAP_JOB_COMPLETE) {
@@ -317,24 +320,11 @@ static bool ask_status(struct flight *flight, const struct job *job,
 	return true;
 }
 
-static void warn_unserved(struct flight *flight, const struct job *job)
-{
-	const char *field = job_unserved(json_object_get(job->tree, "spec"));
-	struct neap_kube_note note = note_of(flight, true, "UnsupportedField");
-
-	if (field && !job->state.start_usec && !job->state.is_suspended)
-		neap_kube_note(flight->jobs->config.kube, &note,
-			       "spec.%s asks for what is not done here; the job runs "
-			       "without it",
-			       field);
-}
-
 bool job_ask_all(struct flight *flight, const struct job *job,
 		 const struct neap_job_plan *plan)
 {
 	bool is_fine;
 
-	warn_unserved(flight, job);
 	/* First the status: what ends or is counted is to be written whatever becomes of the rest. */
 	is_fine = ask_status(flight, job, plan);
 	ask_pods(flight, job);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spec.podFailurePolicy: the first rule that fits a failed pod says what it leads to. */
+ * spec.podFailurePolicy: the first rule that fits a failed pod says what it leads to. spec.successPolicy: what is enough. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/workload/jobs_priv.h"
+#include "engine/base/mem.h"
 
 static bool has_value(const json_t *values, json_int_t code)
 {
@@ -108,26 +109,35 @@ enum neap_job_action job_judge(const json_t *spec, const json_t *pod, char *why)
 		}
 		if (strcmp(action, "FailJob") == 0)
 			return NEAP_JOB_FAIL;
+		if (strcmp(action, "FailIndex") == 0)
+			return NEAP_JOB_FAIL_INDEX;
 		return strcmp(action, "Ignore") == 0 ? NEAP_JOB_IGNORE : NEAP_JOB_COUNT;
 	}
 	return NEAP_JOB_COUNT;
 }
 
-const char *job_unserved(const json_t *spec)
+bool job_read_rules(struct job *job, const json_t *spec)
 {
-	static const char *const names[] = {"backoffLimitPerIndex", "maxFailedIndexes",
-					    "successPolicy"};
 	const json_t *rules =
-		json_object_get(json_object_get(spec, "podFailurePolicy"), "rules");
-	const json_t *rule;
-	size_t i;
+		json_object_get(json_object_get(spec, "successPolicy"), "rules");
+	size_t count = json_array_size(rules);
 
-	for (i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (json_object_get(spec, names[i]))
-			return names[i];
-	json_array_foreach (rules, i, rule) {
-		if (strcmp(job_text(rule, "action"), "FailIndex") == 0)
-			return "podFailurePolicy";
+	if (!count || !job->spec.is_indexed)
+		return true;
+	job->rules = neap_alloc_array(count, sizeof(*job->rules));
+	if (!job->rules)
+		return false;
+	job->spec.rules = job->rules;
+	for (; job->spec.rule_count < count; job->spec.rule_count++) {
+		struct neap_job_rule *rule = &job->rules[job->spec.rule_count];
+		const json_t *from = json_array_get(rules, job->spec.rule_count);
+		const json_t *number = json_object_get(from, "succeededCount");
+
+		rule->count = json_is_integer(number) ? json_integer_value(number) : -1;
+		rule->has_indexes = *job_text(from, "succeededIndexes") != '\0';
+		if (!neap_job_indexes_parse(job_text(from, "succeededIndexes"),
+					    job->spec.completions, &rule->indexes))
+			return false;
 	}
-	return NULL;
+	return true;
 }

@@ -10,6 +10,7 @@
 
 #define JOB_FINALIZER "batch.kubernetes.io/job-tracking"
 #define JOB_INDEX     "batch.kubernetes.io/job-completion-index"
+#define JOB_FAILURES  "batch.kubernetes.io/job-index-failure-count"
 #define JOB_MESSAGE   512
 
 struct job {
@@ -17,7 +18,8 @@ struct job {
 	const char *ns, *name, *uid; /* in the tree */
 	struct neap_job_spec spec;
 	struct neap_job_state state;
-	struct neap_map *listed; /* uid: enum neap_job_list */
+	struct neap_job_rule *rules; /* of spec */
+	struct neap_map *listed;     /* uid: enum neap_job_list */
 	/* pods[i] is what objects[i] says. */
 	struct neap_job_pod *pods;
 	struct neap_object **objects;
@@ -66,8 +68,8 @@ json_t *job_condition(const json_t *status, const char *type);
 
 /* What spec.podFailurePolicy says of a pod that has failed, and why (JOB_MESSAGE bytes; may be NULL). */
 enum neap_job_action job_judge(const json_t *spec, const json_t *pod, char *why);
-/* A field of the spec that asks for what is not done here; NULL: none. */
-const char *job_unserved(const json_t *spec);
+/* spec.successPolicy, into job->spec and job->rules. False without memory. */
+bool job_read_rules(struct job *job, const json_t *spec);
 
 /* --- jobs_write.c --- */
 
@@ -75,8 +77,9 @@ const char *job_unserved(const json_t *spec);
  * memory. */
 bool job_status(const struct job *job, const struct neap_job_plan *plan, int64_t now,
 		json_t **ret);
-/* A pod to be made; index -1: none. NULL without memory. */
-json_t *job_pod(const struct job *job, int64_t index);
+/* A pod to be made; index -1: none; failures of it before, where indexes have limits of their own. NULL without
+ * memory. */
+json_t *job_pod(const struct job *job, int64_t index, int64_t failures);
 /* A merge patch that takes the finalizer off; NULL without memory. */
 json_t *job_release(const json_t *pod);
 

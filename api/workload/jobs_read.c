@@ -83,6 +83,8 @@ static void read_spec(const json_t *spec, struct neap_job_spec *ret)
 		.backoff_limit = read_int(spec, "backoffLimit", 6),
 		.deadline_s = read_int(spec, "activeDeadlineSeconds", -1),
 		.ttl_s = read_int(spec, "ttlSecondsAfterFinished", -1),
+		.index_limit = read_int(spec, "backoffLimitPerIndex", -1),
+		.max_failed_indexes = read_int(spec, "maxFailedIndexes", -1),
 		.is_indexed = strcmp(job_text(spec, "completionMode"), "Indexed") == 0,
 		.is_suspended = json_is_true(json_object_get(spec, "suspend")),
 		.counts_restarts =
@@ -123,6 +125,8 @@ static void read_end(const json_t *status, struct neap_job_state *state)
 		state->end_usec = read_time(failed, "lastTransitionTime");
 	} else if (is_true(job_condition(status, "FailureTarget"))) {
 		state->end = NEAP_JOB_FAILING;
+	} else if (is_true(job_condition(status, "SuccessCriteriaMet"))) {
+		state->end = NEAP_JOB_SUCCEEDING;
 	}
 }
 
@@ -144,8 +148,10 @@ static bool read_state(struct job *job)
 	       read_list(json_object_get(uncounted, "failed"), NEAP_JOB_LIST_FAILED,
 			 job->listed, &state->uncounted_failed) &&
 	       (!job->spec.is_indexed ||
-		neap_job_indexes_parse(job_text(status, "completedIndexes"),
-				       job->spec.completions, &state->completed));
+		(neap_job_indexes_parse(job_text(status, "completedIndexes"),
+					job->spec.completions, &state->completed) &&
+		 neap_job_indexes_parse(job_text(status, "failedIndexes"),
+					job->spec.completions, &state->lost)));
 }
 
 /* --- its pods --- */
@@ -200,7 +206,9 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 {
 	const json_t *meta = json_object_get(tree, "metadata");
 	const json_t *status = json_object_get(tree, "status");
-	const char *index = job_text(json_object_get(meta, "annotations"), JOB_INDEX);
+	const json_t *annotations = json_object_get(meta, "annotations");
+	const char *index = job_text(annotations, JOB_INDEX);
+	const char *failures = job_text(annotations, JOB_FAILURES);
 	const char *phase = job_text(status, "phase");
 
 	pod->is_scheduled = *job_text(json_object_get(tree, "spec"), "nodeName") != '\0';
@@ -220,6 +228,9 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 	read_finish(meta, status, pod);
 	if (!*index || neap_int_parse(index, &pod->index, NULL) < 0)
 		pod->index = -1;
+	if (!*failures || neap_int_parse(failures, &pod->failures, NULL) < 0 ||
+	    pod->failures < 0 || pod->failures > INT32_MAX)
+		pod->failures = 0;
 	pod->list = (enum neap_job_list)(uintptr_t)neap_map_find(job->listed,
 								 job_text(meta, "uid"));
 	if (pod->phase == NEAP_JOB_POD_FAILED && pod->is_tracked)
@@ -341,7 +352,7 @@ int job_read(struct neap_store *store, const struct neap_object *object, struct 
 	ret->uid = job_text(meta, "uid");
 	read_spec(json_object_get(ret->tree, "spec"), &ret->spec);
 	ret->state.is_deleting = object->is_deleting;
-	if (!read_state(ret))
+	if (!job_read_rules(ret, json_object_get(ret->tree, "spec")) || !read_state(ret))
 		return neap_error_nomem(err);
 	return find_pods(store, ret, err);
 }
@@ -353,6 +364,10 @@ void job_done(struct job *job)
 	free(job->pods);
 	neap_map_free(job->listed);
 	neap_job_indexes_done(&job->state.completed);
+	neap_job_indexes_done(&job->state.lost);
+	for (size_t i = 0; job->rules && i < job->spec.rule_count; i++)
+		neap_job_indexes_done(&job->rules[i].indexes);
+	free(job->rules);
 	json_decref(job->tree);
 	*job = (struct job){0};
 }

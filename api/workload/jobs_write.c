@@ -88,6 +88,16 @@ static void set_failing(const struct job *job, const struct neap_job_plan *plan,
 		set_condition(status, "FailureTarget", true, "DeadlineExceeded",
 			      "Job was active longer than specified deadline", now);
 		return;
+	case NEAP_JOB_LOST_INDEXES:
+		set_condition(status, "FailureTarget", true, "FailedIndexes",
+			      "Job has failed indexes", now);
+		return;
+	case NEAP_JOB_MANY_INDEXES:
+		set_condition(status, "FailureTarget", true, "MaxFailedIndexesExceeded",
+			      "Job has exceeded the specified maximal number of failed "
+			      "indexes",
+			      now);
+		return;
 	case NEAP_JOB_POLICY:
 		pod = neap_object_tree(job->objects[plan->why_pod]);
 		(void)job_judge(json_object_get(job->tree, "spec"), pod, why);
@@ -103,6 +113,7 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 		    json_t *status, int64_t now)
 {
 	const json_t *target;
+	char text[64];
 
 	switch (plan->end) {
 	case NEAP_JOB_RUNS:
@@ -115,9 +126,22 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 		set_condition(status, "Failed", true, job_text(target, "reason"),
 			      job_text(target, "message"), now);
 		return;
+	case NEAP_JOB_SUCCEEDING:
+		if (job->state.end == NEAP_JOB_SUCCEEDING)
+			return;
+		(void)snprintf(text, sizeof(text), "Matched rules at index %zu",
+			       plan->why_rule);
+		set_condition(status, "SuccessCriteriaMet", true, "SuccessPolicy", text,
+			      now);
+		return;
 	case NEAP_JOB_COMPLETE:
-		set_condition(status, "Complete", true, "CompletionsReached",
-			      "Reached expected number of succeeded pods", now);
+		target = job_condition(status, "SuccessCriteriaMet");
+		if (target)
+			set_condition(status, "Complete", true, "SuccessPolicy",
+				      job_text(target, "message"), now);
+		else
+			set_condition(status, "Complete", true, "CompletionsReached",
+				      "Reached expected number of succeeded pods", now);
 		set_time(status, "completionTime", now);
 		return;
 	}
@@ -138,19 +162,19 @@ static void set_list(const struct job *job, json_t *uncounted, const char *name,
 		json_decref(list);
 }
 
-static void set_indexes(json_t *status, const struct neap_job_indexes *completed)
+static void set_indexes(json_t *status, const char *name,
+			const struct neap_job_indexes *indexes)
 {
 	struct neap_buf text;
 
-	if (!completed->count) {
-		(void)json_object_del(status, "completedIndexes");
+	if (!indexes->count) {
+		(void)json_object_del(status, name);
 		return;
 	}
 	neap_buf_init(&text, NEAP_OBJECT_TEXT_MAX);
-	neap_job_indexes_write(completed, &text);
+	neap_job_indexes_write(indexes, &text);
 	neap_buf_addc(&text, '\0');
-	set(status, "completedIndexes",
-	    neap_buf_failed(&text) ? NULL : json_string(text.data));
+	set(status, name, neap_buf_failed(&text) ? NULL : json_string(text.data));
 	neap_buf_done(&text);
 }
 
@@ -170,7 +194,9 @@ static void set_status(const struct job *job, const struct neap_job_plan *plan,
 	set_list(job, uncounted, "failed", NEAP_JOB_LIST_FAILED);
 	set(status, "uncountedTerminatedPods", uncounted);
 	if (job->spec.is_indexed)
-		set_indexes(status, &plan->completed);
+		set_indexes(status, "completedIndexes", &plan->completed);
+	if (job->spec.is_indexed)
+		set_indexes(status, "failedIndexes", &plan->lost);
 	if (plan->end == NEAP_JOB_RUNS && plan->is_suspended && !job->state.is_suspended)
 		set_condition(status, "Suspended", true, "JobSuspended", "Job suspended",
 			      now);
@@ -257,13 +283,14 @@ static void set_prefix(const struct job *job, json_t *meta, int64_t index)
 	set(meta, "generateName", json_string(prefix));
 }
 
-json_t *job_pod(const struct job *job, int64_t index)
+json_t *job_pod(const struct job *job, int64_t index, int64_t failures_before)
 {
 	const json_t *from =
 		json_object_get(json_object_get(job->tree, "spec"), "template");
 	uint64_t failures = neap_json_failures();
 	json_t *pod = json_deep_copy(from);
 	json_t *meta, *spec;
+	char number[24];
 
 	if (!json_is_object(pod)) {
 		json_decref(pod);
@@ -283,6 +310,11 @@ json_t *job_pod(const struct job *job, int64_t index)
 				    json_string(JOB_FINALIZER));
 	if (index >= 0)
 		set_index(job, meta, spec, index);
+	if (index >= 0 && job->spec.index_limit >= 0) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, failures_before);
+		set(child(meta, "annotations", json_object()), JOB_FAILURES,
+		    json_string(number));
+	}
 	if (neap_json_failures() == failures)
 		return pod;
 	json_decref(pod);

@@ -2,25 +2,13 @@
  *
  * The order is that of the controller of Kubernetes: count what ended, see whether it has failed, else make or
  * delete pods, then see whether it is complete. */
-#include "engine/cluster/job_plan.h"
+#include "engine/cluster/job_plan_priv.h"
 
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
 
-struct work {
-	const struct neap_job_spec *spec;
-	const struct neap_job_state *state;
-	struct neap_job_pod *pods;
-	size_t count;
-	int64_t now;
-	struct neap_job_plan *plan;
-	int64_t succeeded, failed; /* with those that are not counted yet */
-	size_t open;   /* tracked pods that are still to be counted or released */
-	bool is_short; /* of memory */
-};
-
-static bool is_active(const struct neap_job_pod *pod)
+bool job_pod_is_active(const struct neap_job_pod *pod)
 {
 	return pod->phase == NEAP_JOB_POD_ACTIVE && !pod->is_deleting;
 }
@@ -30,14 +18,14 @@ static bool is_terminating(const struct neap_job_pod *pod)
 	return pod->phase == NEAP_JOB_POD_ACTIVE && pod->is_deleting && !pod->is_stopped;
 }
 
-static bool has_index(const struct neap_job_spec *spec, const struct neap_job_pod *pod)
+bool job_pod_has_index(const struct neap_job_spec *spec, const struct neap_job_pod *pod)
 {
 	return !spec->is_indexed || (pod->index >= 0 && pod->index < spec->completions);
 }
 
 /* A pod that is being ended has failed, as it may have nobody who ever says more of it; unless such pods are to be
  * waited for, and then as soon as nothing of it runs. */
-static bool has_failed(const struct neap_job_spec *spec, const struct neap_job_pod *pod)
+bool job_pod_has_failed(const struct neap_job_spec *spec, const struct neap_job_pod *pod)
 {
 	if (pod->phase == NEAP_JOB_POD_SUCCEEDED)
 		return pod->list == NEAP_JOB_LIST_FAILED;
@@ -54,7 +42,7 @@ static void wait_for(struct neap_job_plan *plan, int64_t usec)
 
 /* --- counting --- */
 
-static void list(struct work *work, struct neap_job_pod *pod, enum neap_job_list list)
+static void list(struct job_work *work, struct neap_job_pod *pod, enum neap_job_list list)
 {
 	pod->plan_list = list;
 	if (pod->list == list)
@@ -67,17 +55,15 @@ static void list(struct work *work, struct neap_job_pod *pod, enum neap_job_list
 		work->succeeded++;
 }
 
-static void count_index(struct work *work, struct neap_job_pod *pod)
+/* Only when the status says so. */
+static void count_index(struct job_work *work, struct neap_job_pod *pod)
 {
-	struct neap_job_plan *plan = work->plan;
-
-	if (neap_job_indexes_has(&work->state->completed, pod->index))
+	if (!job_pod_has_index(work->spec, pod) ||
+	    neap_job_indexes_has(&work->state->completed, pod->index))
 		pod->todo |= NEAP_JOB_RELEASE;
-	else if (!neap_job_indexes_add(&plan->completed, pod->index))
-		work->is_short = true;
 }
 
-static void count_failure(struct work *work, struct neap_job_pod *pod)
+static void count_failure(struct job_work *work, struct neap_job_pod *pod)
 {
 	struct neap_job_plan *plan = work->plan;
 	enum neap_job_action action =
@@ -87,17 +73,19 @@ static void count_failure(struct work *work, struct neap_job_pod *pod)
 		plan->why = NEAP_JOB_POLICY;
 		plan->why_pod = (size_t)(pod - work->pods);
 	}
+	if (pod->list == NEAP_JOB_NO_LIST && job_failure_is_needed(work, pod))
+		return;
 	if (action == NEAP_JOB_IGNORE && pod->list == NEAP_JOB_NO_LIST)
 		pod->todo |= NEAP_JOB_RELEASE;
 	else
 		list(work, pod, NEAP_JOB_LIST_FAILED);
 }
 
-static void count_pod(struct work *work, struct neap_job_pod *pod)
+static void count_pod(struct job_work *work, struct neap_job_pod *pod)
 {
-	bool is_failure = has_failed(work->spec, pod);
+	bool is_failure = job_pod_has_failed(work->spec, pod);
 
-	if (is_active(pod)) {
+	if (job_pod_is_active(pod)) {
 		work->plan->active++;
 		work->plan->ready += pod->is_ready;
 	}
@@ -107,7 +95,7 @@ static void count_pod(struct work *work, struct neap_job_pod *pod)
 	work->open++;
 	if (!is_failure && pod->phase == NEAP_JOB_POD_ACTIVE)
 		return;
-	if (!has_index(work->spec, pod) && pod->list == NEAP_JOB_NO_LIST)
+	if (!job_pod_has_index(work->spec, pod) && pod->list == NEAP_JOB_NO_LIST)
 		pod->todo |= NEAP_JOB_RELEASE;
 	else if (is_failure)
 		count_failure(work, pod);
@@ -118,7 +106,7 @@ static void count_pod(struct work *work, struct neap_job_pod *pod)
 }
 
 /* Those in the lists whose finalizer is off become numbers. */
-static void count(struct work *work)
+static void count(struct job_work *work)
 {
 	const struct neap_job_state *state = work->state;
 	size_t tracked[3] = {0};
@@ -133,6 +121,16 @@ static void count(struct work *work)
 						       tracked[NEAP_JOB_LIST_FAILED]);
 	work->succeeded = work->plan->succeeded;
 	work->failed = work->plan->failed;
+	/* What is done first: it cannot be lost any more. */
+	for (size_t i = 0; work->spec->is_indexed && i < work->count; i++)
+		if (work->pods[i].is_tracked &&
+		    job_pod_has_index(work->spec, &work->pods[i]) &&
+		    work->pods[i].phase == NEAP_JOB_POD_SUCCEEDED &&
+		    !job_pod_has_failed(work->spec, &work->pods[i]) &&
+		    !neap_job_indexes_add(&work->plan->completed, work->pods[i].index))
+			work->is_short = true;
+	if (!job_failures_lose(work))
+		work->is_short = true;
 	for (size_t i = 0; i < work->count; i++)
 		count_pod(work, &work->pods[i]);
 	if (!work->spec->is_indexed)
@@ -141,7 +139,7 @@ static void count(struct work *work)
 	work->succeeded = work->plan->succeeded;
 }
 
-static void release_all(struct work *work)
+static void release_all(struct job_work *work)
 {
 	for (size_t i = 0; i < work->count; i++)
 		if (work->pods[i].is_tracked)
@@ -151,7 +149,7 @@ static void release_all(struct work *work)
 /* --- failing --- */
 
 /* Containers that were started again are failures, too. */
-static bool has_restarted_enough(const struct work *work)
+static bool has_restarted_enough(const struct job_work *work)
 {
 	int64_t restarts = 0, limit = work->spec->backoff_limit;
 
@@ -163,7 +161,7 @@ static bool has_restarted_enough(const struct work *work)
 	return restarts > 0 && restarts >= limit;
 }
 
-static bool is_too_late(struct work *work)
+static bool is_too_late(struct job_work *work)
 {
 	const struct neap_job_spec *spec = work->spec;
 	int64_t left;
@@ -179,7 +177,21 @@ static bool is_too_late(struct work *work)
 	return false;
 }
 
-static bool is_failing(struct work *work)
+/* Why its indexes make it fail. */
+static enum neap_job_why index_reason(const struct job_work *work)
+{
+	const struct neap_job_spec *spec = work->spec;
+	int64_t lost = neap_job_indexes_total(&work->plan->lost);
+
+	if (!job_has_index_limit(spec) || !lost)
+		return NEAP_JOB_NO_REASON;
+	if (spec->max_failed_indexes >= 0 && lost > spec->max_failed_indexes)
+		return NEAP_JOB_MANY_INDEXES;
+	return lost + work->succeeded >= spec->completions ? NEAP_JOB_LOST_INDEXES
+							   : NEAP_JOB_NO_REASON;
+}
+
+static bool is_failing(struct job_work *work)
 {
 	struct neap_job_plan *plan = work->plan;
 
@@ -192,23 +204,23 @@ static bool is_failing(struct work *work)
 	else if (is_too_late(work))
 		plan->why = NEAP_JOB_DEADLINE;
 	else
-		return false;
-	return true;
+		plan->why = index_reason(work);
+	return plan->why != NEAP_JOB_NO_REASON || work->state->end == NEAP_JOB_FAILING;
 }
 
-/* Its pods are ended, and count as failed. */
-static void fail(struct work *work)
+/* Its pods are ended, and count as failed; when that is done it has come from one end to the other. */
+static void wind_up(struct job_work *work, enum neap_job_end from, enum neap_job_end to)
 {
 	struct neap_job_plan *plan = work->plan;
 
 	for (size_t i = 0; i < work->count; i++)
-		if (is_active(&work->pods[i]))
+		if (job_pod_is_active(&work->pods[i]))
 			work->pods[i].todo |= NEAP_JOB_DELETE;
 	plan->wait_usec = -1;
-	plan->end = work->state->end == NEAP_JOB_FAILING && !plan->active &&
-				    !plan->terminating && !work->open
-			    ? NEAP_JOB_FAILED
-			    : NEAP_JOB_FAILING;
+	plan->end = work->state->end == from && !plan->active && !plan->terminating &&
+				    !work->open
+			    ? to
+			    : from;
 }
 
 /* --- making and deleting --- */
@@ -244,7 +256,7 @@ static int compare_index(const void *a_, const void *b_)
 }
 
 /* Pods that take part: active ones, and those that are still waited for. NULL without memory. */
-static struct neap_job_pod **sorted(const struct work *work, size_t *ret_count,
+static struct neap_job_pod **sorted(const struct job_work *work, size_t *ret_count,
 				    int (*compare)(const void *, const void *))
 {
 	struct neap_job_pod **pods = neap_alloc_array(work->count ? work->count : 1,
@@ -252,7 +264,7 @@ static struct neap_job_pod **sorted(const struct work *work, size_t *ret_count,
 
 	*ret_count = 0;
 	for (size_t i = 0; pods && i < work->count; i++)
-		if (is_active(&work->pods[i]) ||
+		if (job_pod_is_active(&work->pods[i]) ||
 		    (work->spec->only_replace_failed && is_terminating(&work->pods[i])))
 			pods[(*ret_count)++] = &work->pods[i];
 	if (pods && *ret_count > 1)
@@ -262,7 +274,7 @@ static struct neap_job_pod **sorted(const struct work *work, size_t *ret_count,
 
 static bool drop(struct neap_job_pod *pod, size_t *dropped)
 {
-	if (*dropped >= NEAP_JOB_STEP_MAX || !is_active(pod) ||
+	if (*dropped >= NEAP_JOB_STEP_MAX || !job_pod_is_active(pod) ||
 	    (pod->todo & NEAP_JOB_DELETE) != 0)
 		return false;
 	pod->todo |= NEAP_JOB_DELETE | (pod->is_tracked ? NEAP_JOB_RELEASE : 0U);
@@ -271,7 +283,7 @@ static bool drop(struct neap_job_pod *pod, size_t *dropped)
 }
 
 /* Without an index, with one that is out of range or done, or the second with the same. */
-static bool drop_wrong(struct work *work, size_t *dropped)
+static bool drop_wrong(struct job_work *work, size_t *dropped)
 {
 	size_t count;
 	struct neap_job_pod **pods = sorted(work, &count, compare_index);
@@ -280,7 +292,8 @@ static bool drop_wrong(struct work *work, size_t *dropped)
 	if (!pods)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (!has_index(work->spec, pods[i]) || pods[i]->index == last ||
+		if (!job_pod_has_index(work->spec, pods[i]) || pods[i]->index == last ||
+		    neap_job_indexes_has(&work->plan->lost, pods[i]->index) ||
 		    neap_job_indexes_has(&work->plan->completed, pods[i]->index))
 			(void)drop(pods[i], dropped);
 		last = pods[i]->index;
@@ -289,7 +302,7 @@ static bool drop_wrong(struct work *work, size_t *dropped)
 	return true;
 }
 
-static bool drop_most(struct work *work, int64_t too_many, size_t *dropped)
+static bool drop_most(struct job_work *work, int64_t too_many, size_t *dropped)
 {
 	size_t count;
 	struct neap_job_pod **pods;
@@ -306,15 +319,33 @@ static bool drop_most(struct work *work, int64_t too_many, size_t *dropped)
 	return true;
 }
 
+/* Whether there may be a pod of an index now, and how often it has failed before. */
+static bool may_begin(struct job_work *work, int64_t index, int64_t *ret_failures)
+{
+	const struct job_failure *failure = job_failure_find(work, index);
+	int64_t left = 0;
+
+	*ret_failures = failure ? failure->failures : 0;
+	if (neap_job_indexes_has(&work->plan->lost, index))
+		return false;
+	/* What was ignored is none, and goes on at once. */
+	if (failure && failure->failures > 0)
+		left = job_failure_backoff(work, failure);
+	if (left > 0)
+		wait_for(work->plan, left);
+	return left <= 0;
+}
+
 /* The first indexes that are neither done nor at work. */
-static bool pick_indexes(struct work *work, size_t want)
+static bool pick_indexes(struct job_work *work, size_t want)
 {
 	const struct neap_job_indexes *completed = &work->plan->completed;
 	size_t count, at = 0, range = 0;
 	struct neap_job_pod **pods = sorted(work, &count, compare_index);
 	int64_t *picked = neap_alloc_array(want, sizeof(*picked));
+	int64_t *failures = neap_alloc_array(want, sizeof(*failures));
 	size_t have = 0;
-	bool is_fine = pods && picked;
+	bool is_fine = pods && picked && failures;
 
 	for (int64_t i = 0; is_fine && have < want && i < work->spec->completions; i++) {
 		while (range < completed->count && completed->ranges[range].last < i)
@@ -323,16 +354,18 @@ static bool pick_indexes(struct work *work, size_t want)
 			at++;
 		if (range < completed->count && completed->ranges[range].first <= i)
 			i = completed->ranges[range].last;
-		else if (at == count || pods[at]->index > i)
+		else if ((at == count || pods[at]->index > i) &&
+			 may_begin(work, i, &failures[have]))
 			picked[have++] = i;
 	}
 	work->plan->indexes = picked;
+	work->plan->failures = failures;
 	work->plan->create = is_fine ? have : 0;
 	free(pods);
 	return is_fine;
 }
 
-static int64_t wanted(const struct work *work)
+static int64_t wanted(const struct job_work *work)
 {
 	const struct neap_job_spec *spec = work->spec;
 	int64_t left;
@@ -341,13 +374,14 @@ static int64_t wanted(const struct work *work)
 		return work->succeeded > 0 && work->plan->active < spec->parallelism
 			       ? work->plan->active
 			       : spec->parallelism;
-	left = spec->completions - work->succeeded;
+	left = spec->completions - work->succeeded -
+	       neap_job_indexes_total(&work->plan->lost);
 	left = left > 0 ? left : 0;
 	return left < spec->parallelism ? left : spec->parallelism;
 }
 
 /* Either makes or deletes. False without memory. */
-static bool manage(struct work *work)
+static bool manage(struct job_work *work)
 {
 	const struct neap_job_spec *spec = work->spec;
 	struct neap_job_plan *plan = work->plan;
@@ -364,7 +398,9 @@ static bool manage(struct work *work)
 		there += plan->terminating;
 	if (dropped || want <= there)
 		return true;
-	backoff = neap_job_backoff(work->pods, work->count, work->now);
+	backoff = job_has_index_limit(spec)
+			  ? 0
+			  : neap_job_backoff(work->pods, work->count, work->now);
 	if (backoff > 0) {
 		wait_for(plan, backoff);
 		return true;
@@ -414,7 +450,7 @@ int64_t neap_job_backoff(const struct neap_job_pod *pods, size_t count, int64_t 
 
 /* --- the whole --- */
 
-static bool is_complete(const struct work *work)
+static bool is_complete(const struct job_work *work)
 {
 	const struct neap_job_spec *spec = work->spec;
 	const struct neap_job_plan *plan = work->plan;
@@ -425,7 +461,7 @@ static bool is_complete(const struct work *work)
 				     : work->succeeded >= spec->completions;
 }
 
-static void end(struct work *work)
+static void end(struct job_work *work)
 {
 	const struct neap_job_spec *spec = work->spec;
 	struct neap_job_plan *plan = work->plan;
@@ -441,11 +477,8 @@ static void end(struct work *work)
 		wait_for(plan, left);
 }
 
-static bool copy_completed(struct work *work)
+static bool copy(const struct neap_job_indexes *from, struct neap_job_indexes *to)
 {
-	const struct neap_job_indexes *from = &work->state->completed;
-	struct neap_job_indexes *to = &work->plan->completed;
-
 	if (!from->count)
 		return true;
 	to->ranges = neap_alloc_array(from->count, sizeof(*to->ranges));
@@ -457,7 +490,7 @@ static bool copy_completed(struct work *work)
 	return true;
 }
 
-static void begin(struct work *work)
+static void begin(struct job_work *work)
 {
 	const struct neap_job_state *state = work->state;
 	struct neap_job_plan *plan = work->plan;
@@ -473,12 +506,12 @@ int neap_job_plan_make(const struct neap_job_spec *spec,
 		       size_t count_, int64_t now_usec, struct neap_job_plan *ret,
 		       struct neap_error *err)
 {
-	struct work work = {.spec = spec,
-			    .state = state,
-			    .pods = pods,
-			    .count = count_,
-			    .now = now_usec,
-			    .plan = ret};
+	struct job_work work = {.spec = spec,
+				.state = state,
+				.pods = pods,
+				.count = count_,
+				.now = now_usec,
+				.plan = ret};
 
 	*ret = (struct neap_job_plan){.start_usec = state->start_usec,
 				      .end = state->end,
@@ -497,14 +530,23 @@ int neap_job_plan_make(const struct neap_job_spec *spec,
 		return 0;
 	}
 	begin(&work);
-	if (!copy_completed(&work))
+	if (!copy(&state->completed, &ret->completed) ||
+	    !copy(&state->lost, &ret->lost) || !job_failures_read(&work))
 		work.is_short = true;
 	if (!work.is_short)
 		count(&work);
-	if (!work.is_short && is_failing(&work))
-		fail(&work);
+	ret->why_rule = job_rule_met(&work);
+	if (!work.is_short &&
+	    (state->end == NEAP_JOB_SUCCEEDING ||
+	     (state->end == NEAP_JOB_RUNS && ret->why == NEAP_JOB_NO_REASON &&
+	      index_reason(&work) == NEAP_JOB_NO_REASON &&
+	      ret->why_rule < spec->rule_count)))
+		wind_up(&work, NEAP_JOB_SUCCEEDING, NEAP_JOB_COMPLETE);
+	else if (!work.is_short && is_failing(&work))
+		wind_up(&work, NEAP_JOB_FAILING, NEAP_JOB_FAILED);
 	else if (!work.is_short)
 		work.is_short = !manage(&work);
+	free(work.failures);
 	if (work.is_short) {
 		neap_job_plan_done(ret);
 		return neap_error_nomem(err);
@@ -517,7 +559,9 @@ int neap_job_plan_make(const struct neap_job_spec *spec,
 void neap_job_plan_done(struct neap_job_plan *plan)
 {
 	free(plan->indexes);
-	plan->indexes = NULL;
+	free(plan->failures);
+	plan->indexes = plan->failures = NULL;
 	plan->create = 0;
 	neap_job_indexes_done(&plan->completed);
+	neap_job_indexes_done(&plan->lost);
 }
