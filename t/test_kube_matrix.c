@@ -101,6 +101,7 @@ static const struct row rows[] = {
 	/* Of whom it is told says the event, which a review does not know. */
 	{"", "events", {"", "cup", "c", ALL, ALL}},
 	{"", "namespaces", FREE},
+	{"", "namespaces/finalize", FREE},
 	{"", "namespaces/status", FREE},
 	{"", "nodes", {"", "cup", "", ALL, ALL}},
 	{"", "nodes/status", NAMED_STATUS},

@@ -20,6 +20,7 @@ static const struct part {
 	const char *const verbs[4];
 } parts[] = {
 	{"status", NULL, NULL, NULL, {"get", "patch", "update"}},
+	{"finalize", NULL, NULL, NULL, {"update"}},
 	{"scale", "Scale", "autoscaling", "v1", {"get", "patch", "update"}},
 	{"binding", "Binding", NULL, NULL, {"create"}},
 	{"eviction", "Eviction", "policy", "v1", {"create"}},
@@ -34,6 +35,8 @@ bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part)
 		return kind->has_status;
 	if (strcmp(part, "scale") == 0)
 		return kind->replicas_path;
+	if (strcmp(part, "finalize") == 0)
+		return strcmp(kind->plural, "namespaces") == 0 && !kind->group[0];
 	return is_pod && (strcmp(part, "binding") == 0 || strcmp(part, "eviction") == 0 ||
 			  strcmp(part, "log") == 0);
 }

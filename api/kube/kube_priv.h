@@ -290,6 +290,7 @@ void call_delete(struct call *call);
 void call_delete_collection(struct call *call);
 void call_bind(struct call *call);
 void call_evict(struct call *call);
+void call_finalize(struct call *call);
 void call_scale_get(struct call *call);
 void call_scale_set(struct call *call);
 /* log.c */

@@ -290,6 +290,49 @@ void call_evict(struct call *call)
 	json_decref(eviction);
 }
 
+/* --- finalize --- */
+
+/* The older form of finalizers, of namespaces alone: PUT of one, of which spec.finalizers counts and nothing else. They
+ * hold nothing up here: a namespace goes when what is in it has gone. */
+void call_finalize(struct call *call)
+{
+	struct neap_object *newest = need_newest(call);
+	json_t *body = NULL, *before, *tree, *spec, *list;
+	bool is_done;
+
+	if (!newest)
+		return;
+	if (body_object(call, &body) < 0) {
+		call_fail(call);
+		return;
+	}
+	before = neap_object_tree(newest);
+	tree = json_deep_copy(before);
+	spec = tree ? member(tree, "spec") : NULL;
+	list = json_object_get(json_object_get(body, "spec"), "finalizers");
+	(void)json_object_del(spec, "finalizers"); /* may not be there */
+	is_done = spec && (!list || json_object_set(spec, "finalizers", list) == 0);
+	if (is_done && *neap_kube_meta_text(body, "name"))
+		is_done =
+			json_object_set(json_object_get(tree, "metadata"), "name",
+					json_object_get(json_object_get(body, "metadata"),
+							"name")) == 0;
+	if (is_done && *neap_kube_meta_text(body, "resourceVersion"))
+		is_done = json_object_set(
+				  json_object_get(tree, "metadata"), "resourceVersion",
+				  json_object_get(json_object_get(body, "metadata"),
+						  "resourceVersion")) == 0;
+	call->target.sub[0] = '\0'; /* a change of the object itself from here on */
+	if (is_done) {
+		call_change_take(call, tree, before, newest);
+	} else {
+		json_decref(tree);
+		nomem(call);
+	}
+	json_decref(before);
+	json_decref(body);
+}
+
 /* --- scale --- */
 
 const json_t *kube_scale_at(const json_t *object, const char *path)

@@ -205,7 +205,8 @@ static void add_part(json_t *rules, const struct subject *subject,
 static json_t *resource_rules(struct neap_kube *kube, const struct subject *subject,
 			      const char *ns)
 {
-	static const char *const parts[] = {"status", "scale", "binding", "eviction"};
+	static const char *const parts[] = {"status", "finalize", "scale", "binding",
+					    "eviction"};
 	json_t *rules = json_array();
 
 	if (subject->role == NEAP_HTTP_ADMIN) {

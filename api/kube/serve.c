@@ -40,6 +40,7 @@ static const struct {
 	{"PATCH", "status", false, call_patch},
 	{"POST", "binding", false, call_bind},
 	{"POST", "eviction", false, call_evict},
+	{"PUT", "finalize", false, call_finalize},
 	{"GET", "scale", false, call_scale_get},
 	{"PUT", "scale", false, call_scale_set},
 	{"PATCH", "scale", false, call_scale_set},
