@@ -11,6 +11,7 @@ struct neap_daemon_controllers {
 	struct neap_replicasets *replicasets;
 	struct neap_deployments *deployments;
 	struct neap_jobs *jobs;
+	struct neap_unserved *unserved;
 	struct neap_node_watch *nodes;
 	struct neap_reservations *reservations;
 	struct neap_scheduler *scheduler;
@@ -27,7 +28,8 @@ static int manager_start(struct neap_daemon_controllers *controllers,
 {
 	if (neap_replicasets_new(config, &controllers->replicasets, err) < 0 ||
 	    neap_deployments_new(config, &controllers->deployments, err) < 0 ||
-	    neap_jobs_new(config, &controllers->jobs, err) < 0)
+	    neap_jobs_new(config, &controllers->jobs, err) < 0 ||
+	    neap_unserved_new(config, &controllers->unserved, err) < 0)
 		return -(int)err->code;
 	return neap_node_watch_new(config, grace_usec, &controllers->nodes, err);
 }
@@ -84,6 +86,7 @@ void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers)
 	neap_scheduler_free(controllers->scheduler);
 	neap_reservations_free(controllers->reservations);
 	neap_node_watch_free(controllers->nodes);
+	neap_unserved_free(controllers->unserved);
 	neap_jobs_free(controllers->jobs);
 	neap_deployments_free(controllers->deployments);
 	neap_replicasets_free(controllers->replicasets);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their status, what deals
- * with nodes whose heartbeat stops, and what keeps the status of Reservations. Each watches what it works on and writes through api/kube/inside.h; each can
+ * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/kube/inside.h; each can
  * be stopped and started at any moment, as everything that it knows stands in the objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H
@@ -14,6 +14,7 @@ struct neap_deployments;
 struct neap_jobs;
 struct neap_node_watch;
 struct neap_reservations;
+struct neap_unserved;
 
 struct neap_workload_config {
 	struct event_base *base;
@@ -40,6 +41,11 @@ void neap_jobs_free(struct neap_jobs *jobs);
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
 			struct neap_node_watch **ret, struct neap_error *err);
 void neap_node_watch_free(struct neap_node_watch *watch);
+
+/* Tells by events which StatefulSets and DaemonSets no controller works on. */
+int neap_unserved_new(const struct neap_workload_config *config,
+		      struct neap_unserved **ret, struct neap_error *err);
+void neap_unserved_free(struct neap_unserved *unserved);
 
 /* keep_usec: one that has ended, well or not, is deleted after so long; 0: never. Placing them is the scheduler's. */
 int neap_reservations_new(const struct neap_workload_config *config, int64_t keep_usec,
