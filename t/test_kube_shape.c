@@ -287,7 +287,7 @@ static void test_words(void **state)
 		{"POST " MAPS, MAP("a"), 201, {NULL}},
 		/* What it is stays. */
 		{"MERGE " MAPS "/a", "{'kind':'Secret'}", 422, {"reason=Invalid"}},
-		{"STRATEGIC " MAPS "/a", "{'kind':'Secret'}", 422, {NULL}},
+		{"STRATEGIC " MAPS "/a", "{'kind':'Secret'}", 200, {"kind=ConfigMap"}},
 		{"MERGE " MAPS "/a", "{'apiVersion':'v2'}", 422, {NULL}},
 		{"MERGE " MAPS "/a", "{'kind':5}", 422, {NULL}},
 		{"MERGE " MAPS "/a", "{'kind':null}", 200, {"kind=ConfigMap"}},

@@ -166,7 +166,7 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 int body_json(struct call *call, const char *text, size_t len, json_t **ret);
 /* body.c: what the client sent. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
-/* A patch must leave kind and apiVersion as they are (422). */
+/* A JSON or merge patch must leave kind and apiVersion as they are (422). */
 int body_check_patched(struct call *call, const json_t *object);
 /* What is no object of the kind, decoded by its schema; it names nobody but the object of the path. */
 int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret);
