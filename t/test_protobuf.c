@@ -13,359 +13,261 @@
 #include "api/kube/protobuf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-
-#define BODY_MAX 4096
-
-/* --- writing --- */
-
-struct out {
-	uint8_t data[BODY_MAX];
-	size_t len;
-};
-
-static void put(struct out *out, const void *data, size_t len)
-{
-	assert_true(out->len + len <= BODY_MAX);
-	memcpy(out->data + out->len, data, len);
-	out->len += len;
-}
-
-static void put_varint(struct out *out, uint64_t value)
-{
-	uint8_t byte;
-
-	for (; value > 127; value >>= 7) {
-		byte = (uint8_t)(value | 128);
-		put(out, &byte, 1);
-	}
-	byte = (uint8_t)value;
-	put(out, &byte, 1);
-}
-
-static void put_number(struct out *out, uint32_t number, uint64_t value)
-{
-	put_varint(out, (uint64_t)number << 3);
-	put_varint(out, value);
-}
-
-static void put_bytes(struct out *out, uint32_t number, const void *data, size_t len)
-{
-	put_varint(out, (uint64_t)number << 3 | 2);
-	put_varint(out, len);
-	put(out, data, len);
-}
-
-static void put_text(struct out *out, uint32_t number, const char *text)
-{
-	put_bytes(out, number, text, strlen(text));
-}
-
-static void put_message(struct out *out, uint32_t number, const struct out *message)
-{
-	put_bytes(out, number, message->data, message->len);
-}
-
-static void put_entry(struct out *out, uint32_t number, const char *key,
-		      const void *value, size_t len)
-{
-	struct out entry = {0};
-
-	put_text(&entry, 1, key);
-	put_bytes(&entry, 2, value, len);
-	put_message(out, number, &entry);
-}
-
-/* ObjectMeta with what Go writes for a name alone. */
-static void put_name(struct out *out, uint32_t number, const char *name)
-{
-	struct out meta = {0}, none = {0};
-
-	put_text(&meta, 1, name);
-	put_text(&meta, 2, "");
-	put_text(&meta, 3, "");
-	put_text(&meta, 4, "");
-	put_text(&meta, 5, "");
-	put_text(&meta, 6, "");
-	put_number(&meta, 7, 0);
-	put_message(&meta, 8, &none);
-	put_message(out, number, &meta);
-}
-
-static void put_body(struct out *out, const char *version, const char *kind,
-		     const struct out *raw)
-{
-	struct out type = {0};
-
-	put(out, "k8s", 4);
-	put_text(&type, 1, version);
-	put_text(&type, 2, kind);
-	put_message(out, 1, &type);
-	put_message(out, 2, raw);
-	put_text(out, 3, "");
-	put_text(out, 4, "");
-}
+#include "t/lib/proto_out.h"
 
 /* --- bodies --- */
 
-static void write_config_map(struct out *body)
+static void write_config_map(struct proto_out *body)
 {
-	struct out raw = {0};
+	struct proto_out raw = {0};
 
-	put_name(&raw, 1, "cm");
-	put_entry(&raw, 2, "a", "1", 1);
-	put_entry(&raw, 2, "empty", "", 0);
-	put_entry(&raw, 2, "\303\244", "x\ny", 3);
-	put_entry(&raw, 3, "b0", "", 0);
-	put_entry(&raw, 3, "b1", "\0", 1);
-	put_entry(&raw, 3, "b2", "\377\376", 2);
-	put_entry(&raw, 3, "b3", "Man", 3);
-	put_number(&raw, 4, 0);
-	put_body(body, "v1", "ConfigMap", &raw);
+	proto_put_name(&raw, 1, "cm");
+	proto_put_entry(&raw, 2, "a", "1", 1);
+	proto_put_entry(&raw, 2, "empty", "", 0);
+	proto_put_entry(&raw, 2, "\303\244", "x\ny", 3);
+	proto_put_entry(&raw, 3, "b0", "", 0);
+	proto_put_entry(&raw, 3, "b1", "\0", 1);
+	proto_put_entry(&raw, 3, "b2", "\377\376", 2);
+	proto_put_entry(&raw, 3, "b3", "Man", 3);
+	proto_put_number(&raw, 4, 0);
+	proto_put_body(body, "v1", "ConfigMap", &raw);
 }
 
-static void write_namespace(struct out *body)
+static void write_namespace(struct proto_out *body)
 {
-	struct out raw = {0}, spec = {0}, status = {0};
+	struct proto_out raw = {0}, spec = {0}, status = {0};
 
-	put_name(&raw, 1, "ns");
-	put_text(&spec, 1, "kubernetes");
-	put_message(&raw, 2, &spec);
-	put_text(&status, 1, "");
-	put_message(&raw, 3, &status);
-	put_body(body, "v1", "Namespace", &raw);
+	proto_put_name(&raw, 1, "ns");
+	proto_put_text(&spec, 1, "kubernetes");
+	proto_put_message(&raw, 2, &spec);
+	proto_put_text(&status, 1, "");
+	proto_put_message(&raw, 3, &status);
+	proto_put_body(body, "v1", "Namespace", &raw);
 }
 
-static void write_access(struct out *body)
+static void write_access(struct proto_out *body)
 {
-	struct out raw = {0}, meta = {0}, spec = {0}, resource = {0}, status = {0};
+	struct proto_out raw = {0}, meta = {0}, spec = {0}, resource = {0}, status = {0};
 
-	put_message(&raw, 1, &meta);
-	put_text(&resource, 1, "default");
-	put_text(&resource, 2, "list");
-	put_text(&resource, 3, "apps");
-	put_text(&resource, 4, "*");
-	put_text(&resource, 5, "deployments");
-	put_text(&resource, 6, "scale");
-	put_text(&resource, 7, "");
-	put_message(&spec, 1, &resource);
-	put_message(&raw, 2, &spec);
-	put_number(&status, 1, 0);
-	put_message(&raw, 3, &status);
-	put_body(body, "authorization.k8s.io/v1", "SelfSubjectAccessReview", &raw);
+	proto_put_message(&raw, 1, &meta);
+	proto_put_text(&resource, 1, "default");
+	proto_put_text(&resource, 2, "list");
+	proto_put_text(&resource, 3, "apps");
+	proto_put_text(&resource, 4, "*");
+	proto_put_text(&resource, 5, "deployments");
+	proto_put_text(&resource, 6, "scale");
+	proto_put_text(&resource, 7, "");
+	proto_put_message(&spec, 1, &resource);
+	proto_put_message(&raw, 2, &spec);
+	proto_put_number(&status, 1, 0);
+	proto_put_message(&raw, 3, &status);
+	proto_put_body(body, "authorization.k8s.io/v1", "SelfSubjectAccessReview", &raw);
 }
 
-static void write_path(struct out *body)
+static void write_path(struct proto_out *body)
 {
-	struct out raw = {0}, spec = {0}, path = {0};
+	struct proto_out raw = {0}, spec = {0}, path = {0};
 
-	put_text(&path, 1, "/metrics");
-	put_text(&path, 2, "get");
-	put_message(&spec, 2, &path);
-	put_message(&raw, 2, &spec);
-	put_body(body, "authorization.k8s.io/v1beta1", "SelfSubjectAccessReview", &raw);
+	proto_put_text(&path, 1, "/metrics");
+	proto_put_text(&path, 2, "get");
+	proto_put_message(&spec, 2, &path);
+	proto_put_message(&raw, 2, &spec);
+	proto_put_body(body, "authorization.k8s.io/v1beta1", "SelfSubjectAccessReview",
+		       &raw);
 }
 
-static void write_rules(struct out *body)
+static void write_rules(struct proto_out *body)
 {
-	struct out raw = {0}, spec = {0};
+	struct proto_out raw = {0}, spec = {0};
 
-	put_text(&spec, 1, "default");
-	put_message(&raw, 2, &spec);
-	put_body(body, "authorization.k8s.io/v1", "SelfSubjectRulesReview", &raw);
+	proto_put_text(&spec, 1, "default");
+	proto_put_message(&raw, 2, &spec);
+	proto_put_body(body, "authorization.k8s.io/v1", "SelfSubjectRulesReview", &raw);
 }
 
-static void put_either(struct out *out, uint32_t number, uint64_t type, uint64_t value,
-		       const char *text)
+static void put_either(struct proto_out *out, uint32_t number, uint64_t type,
+		       uint64_t value, const char *text)
 {
-	struct out either = {0};
+	struct proto_out either = {0};
 
-	put_number(&either, 1, type);
-	put_number(&either, 2, value);
-	put_text(&either, 3, text);
-	put_message(out, number, &either);
+	proto_put_number(&either, 1, type);
+	proto_put_number(&either, 2, value);
+	proto_put_text(&either, 3, text);
+	proto_put_message(out, number, &either);
 }
 
 /* What kubectl create service and create pdb send. */
-static void write_service(struct out *body)
+static void write_service(struct proto_out *body)
 {
-	struct out raw = {0}, spec = {0}, port = {0}, status = {0}, none = {0};
+	struct proto_out raw = {0}, spec = {0}, port = {0}, status = {0}, none = {0};
 
-	put_name(&raw, 1, "web");
-	put_text(&port, 1, "80-8080");
-	put_text(&port, 2, "TCP");
-	put_number(&port, 3, 80);
+	proto_put_name(&raw, 1, "web");
+	proto_put_text(&port, 1, "80-8080");
+	proto_put_text(&port, 2, "TCP");
+	proto_put_number(&port, 3, 80);
 	put_either(&port, 4, 0, 8080, "");
-	put_number(&port, 5, 0);
-	put_message(&spec, 1, &port);
+	proto_put_number(&port, 5, 0);
+	proto_put_message(&spec, 1, &port);
 	port.len = 0;
-	put_number(&port, 3, 81);
+	proto_put_number(&port, 3, 81);
 	put_either(&port, 4, 1, 0, "http");
-	put_message(&spec, 1, &port);
+	proto_put_message(&spec, 1, &port);
 	port.len = 0;
-	put_number(&port, 3, 82);
+	proto_put_number(&port, 3, 82);
 	put_either(&port, 4, 0, 0, "");
-	put_message(&spec, 1, &port);
-	put_entry(&spec, 2, "app", "web", 3);
-	put_text(&spec, 3, "");
-	put_text(&spec, 4, "ClusterIP");
-	put_text(&spec, 7, ""); /* not read, and not set */
-	put_message(&spec, 14, &none);
-	put_number(&spec, 13, 0);
-	put_message(&raw, 2, &spec);
-	put_message(&status, 1, &spec);
-	put_message(&raw, 3, &status);
-	put_body(body, "v1", "Service", &raw);
+	proto_put_message(&spec, 1, &port);
+	proto_put_entry(&spec, 2, "app", "web", 3);
+	proto_put_text(&spec, 3, "");
+	proto_put_text(&spec, 4, "ClusterIP");
+	proto_put_text(&spec, 7, ""); /* not read, and not set */
+	proto_put_message(&spec, 14, &none);
+	proto_put_number(&spec, 13, 0);
+	proto_put_message(&raw, 2, &spec);
+	proto_put_message(&status, 1, &spec);
+	proto_put_message(&raw, 3, &status);
+	proto_put_body(body, "v1", "Service", &raw);
 }
 
-static void write_budget(struct out *body)
+static void write_budget(struct proto_out *body)
 {
-	struct out raw = {0}, spec = {0}, selector = {0};
+	struct proto_out raw = {0}, spec = {0}, selector = {0};
 
-	put_name(&raw, 1, "web");
+	proto_put_name(&raw, 1, "web");
 	put_either(&spec, 1, 0, 0, "");
-	put_entry(&selector, 1, "app", "web", 3);
-	put_message(&spec, 2, &selector);
+	proto_put_entry(&selector, 1, "app", "web", 3);
+	proto_put_message(&spec, 2, &selector);
 	put_either(&spec, 3, 1, 0, "20%");
-	put_message(&raw, 2, &spec);
-	put_body(body, "policy/v1", "PodDisruptionBudget", &raw);
+	proto_put_message(&raw, 2, &spec);
+	proto_put_body(body, "policy/v1", "PodDisruptionBudget", &raw);
 }
 
 /* All of ObjectMeta, fields that are not known, and a message in two parts. */
-static void write_meta(struct out *body)
+static void write_meta(struct proto_out *body)
 {
-	struct out raw = {0}, meta = {0}, owner = {0}, time = {0};
+	struct proto_out raw = {0}, meta = {0}, owner = {0}, time = {0};
 	static const uint8_t fixed[] = {0x99, 0x06, 1,    2,    3, 4, 5, 6,
 					7,    8,    0x9d, 0x06, 1, 2, 3, 4};
 
-	put_text(&meta, 1, "old");
-	put_text(&meta, 1, "ns");
-	put_text(&meta, 2, "gen-");
-	put_text(&meta, 2, "");
-	put_text(&meta, 5, "0f");
-	put_text(&meta, 6, "17");
-	put_number(&meta, 7, 3);
-	put_number(&time, 1, 1700000000);
-	put_number(&time, 2, 500);
-	put_message(&meta, 8, &time);
-	put_message(&meta, 9, &time);
-	put_number(&meta, 10, 0);
-	put_message(&raw, 1, &meta);
+	proto_put_text(&meta, 1, "old");
+	proto_put_text(&meta, 1, "ns");
+	proto_put_text(&meta, 2, "gen-");
+	proto_put_text(&meta, 2, "");
+	proto_put_text(&meta, 5, "0f");
+	proto_put_text(&meta, 6, "17");
+	proto_put_number(&meta, 7, 3);
+	proto_put_number(&time, 1, 1700000000);
+	proto_put_number(&time, 2, 500);
+	proto_put_message(&meta, 8, &time);
+	proto_put_message(&meta, 9, &time);
+	proto_put_number(&meta, 10, 0);
+	proto_put_message(&raw, 1, &meta);
 	meta.len = 0;
-	put_entry(&meta, 11, "a", "1", 1);
-	put_entry(&meta, 11, "a", "2", 1);
-	put_entry(&meta, 12, "", "x", 1);
-	put_text(&owner, 5, "apps/v1");
-	put_text(&owner, 1, "ReplicaSet");
-	put_text(&owner, 3, "r");
-	put_text(&owner, 4, "u");
-	put_number(&owner, 6, 1);
-	put_number(&owner, 7, 0);
-	put_message(&meta, 13, &owner);
-	put_text(&meta, 14, "f1");
-	put_text(&meta, 14, "f2");
-	put_text(&meta, 17, "managed fields are not read, so this need not be any");
-	put(&meta, fixed, sizeof(fixed));
-	put_number(&meta, 99, UINT64_MAX);
-	put_message(&raw, 1, &meta);
-	put_body(body, "v1", "Namespace", &raw);
+	proto_put_entry(&meta, 11, "a", "1", 1);
+	proto_put_entry(&meta, 11, "a", "2", 1);
+	proto_put_entry(&meta, 12, "", "x", 1);
+	proto_put_text(&owner, 5, "apps/v1");
+	proto_put_text(&owner, 1, "ReplicaSet");
+	proto_put_text(&owner, 3, "r");
+	proto_put_text(&owner, 4, "u");
+	proto_put_number(&owner, 6, 1);
+	proto_put_number(&owner, 7, 0);
+	proto_put_message(&meta, 13, &owner);
+	proto_put_text(&meta, 14, "f1");
+	proto_put_text(&meta, 14, "f2");
+	proto_put_text(&meta, 17, "managed fields are not read, so this need not be any");
+	proto_put(&meta, fixed, sizeof(fixed));
+	proto_put_number(&meta, 99, UINT64_MAX);
+	proto_put_message(&raw, 1, &meta);
+	proto_put_body(body, "v1", "Namespace", &raw);
 }
 
-static void put_time(struct out *out, uint32_t number, uint64_t seconds, uint64_t nanos)
+static void write_lease(struct proto_out *body)
 {
-	struct out time = {0};
+	struct proto_out raw = {0}, spec = {0};
 
-	put_number(&time, 1, seconds);
-	put_number(&time, 2, nanos);
-	put_message(out, number, &time);
+	proto_put_name(&raw, 1, "kube-scheduler");
+	proto_put_text(&spec, 1, "");
+	proto_put_number(&spec, 2, 15);
+	proto_put_time(&spec, 3, 1700000000, 702768999);
+	proto_put_time(&spec, 4, 1700000001, 0);
+	proto_put_number(&spec, 5, 0);
+	proto_put_message(&raw, 2, &spec);
+	proto_put_body(body, "coordination.k8s.io/v1", "Lease", &raw);
 }
 
-static void write_lease(struct out *body)
+static void put_pod(struct proto_out *out, uint32_t number)
 {
-	struct out raw = {0}, spec = {0};
+	struct proto_out pod = {0};
 
-	put_name(&raw, 1, "kube-scheduler");
-	put_text(&spec, 1, "");
-	put_number(&spec, 2, 15);
-	put_time(&spec, 3, 1700000000, 702768999);
-	put_time(&spec, 4, 1700000001, 0);
-	put_number(&spec, 5, 0);
-	put_message(&raw, 2, &spec);
-	put_body(body, "coordination.k8s.io/v1", "Lease", &raw);
+	proto_put_text(&pod, 1, "Pod");
+	proto_put_text(&pod, 2, "default");
+	proto_put_text(&pod, 3, "p");
+	proto_put_text(&pod, 5, "v1");
+	proto_put_message(out, number, &pod);
 }
 
-static void put_pod(struct out *out, uint32_t number)
+static void write_event(struct proto_out *body)
 {
-	struct out pod = {0};
+	struct proto_out raw = {0}, source = {0}, series = {0};
 
-	put_text(&pod, 1, "Pod");
-	put_text(&pod, 2, "default");
-	put_text(&pod, 3, "p");
-	put_text(&pod, 5, "v1");
-	put_message(out, number, &pod);
-}
-
-static void write_event(struct out *body)
-{
-	struct out raw = {0}, source = {0}, series = {0};
-
-	put_name(&raw, 1, "e");
+	proto_put_name(&raw, 1, "e");
 	put_pod(&raw, 2);
-	put_text(&raw, 3, "Killing");
-	put_text(&raw, 4, "Stopping");
-	put_text(&source, 1, "kubelet");
-	put_text(&source, 2, "n1");
-	put_message(&raw, 5, &source);
-	put_time(&raw, 6, 1700000000, 5);
-	put_time(&raw, 7, 1700000001, 5);
-	put_number(&raw, 8, 2);
-	put_text(&raw, 9, "Normal");
-	put_time(&raw, 10, 1700000000, 1000);
-	put_number(&series, 1, 3);
-	put_time(&series, 2, 1700000002, 0);
-	put_message(&raw, 11, &series);
-	put_body(body, "v1", "Event", &raw);
+	proto_put_text(&raw, 3, "Killing");
+	proto_put_text(&raw, 4, "Stopping");
+	proto_put_text(&source, 1, "kubelet");
+	proto_put_text(&source, 2, "n1");
+	proto_put_message(&raw, 5, &source);
+	proto_put_time(&raw, 6, 1700000000, 5);
+	proto_put_time(&raw, 7, 1700000001, 5);
+	proto_put_number(&raw, 8, 2);
+	proto_put_text(&raw, 9, "Normal");
+	proto_put_time(&raw, 10, 1700000000, 1000);
+	proto_put_number(&series, 1, 3);
+	proto_put_time(&series, 2, 1700000002, 0);
+	proto_put_message(&raw, 11, &series);
+	proto_put_body(body, "v1", "Event", &raw);
 }
 
-static void write_event_view(struct out *body)
+static void write_event_view(struct proto_out *body)
 {
-	struct out raw = {0}, none = {0};
+	struct proto_out raw = {0}, none = {0};
 
-	put_name(&raw, 1, "e");
-	put_time(&raw, 2, 1700000000, 702768000);
-	put_text(&raw, 4, "sigs.k8s.io/descheduler");
-	put_text(&raw, 5, "d-1");
-	put_text(&raw, 6, "Descheduled");
-	put_text(&raw, 7, "PodLifeTime");
+	proto_put_name(&raw, 1, "e");
+	proto_put_time(&raw, 2, 1700000000, 702768000);
+	proto_put_text(&raw, 4, "sigs.k8s.io/descheduler");
+	proto_put_text(&raw, 5, "d-1");
+	proto_put_text(&raw, 6, "Descheduled");
+	proto_put_text(&raw, 7, "PodLifeTime");
 	put_pod(&raw, 8);
-	put_text(&raw, 10, "pod evicted");
-	put_text(&raw, 11, "Normal");
-	put_message(&raw, 13, &none);
-	put_message(&raw, 14, &none);
-	put_number(&raw, 15, 0);
-	put_body(body, "events.k8s.io/v1", "Event", &raw);
+	proto_put_text(&raw, 10, "pod evicted");
+	proto_put_text(&raw, 11, "Normal");
+	proto_put_message(&raw, 13, &none);
+	proto_put_message(&raw, 14, &none);
+	proto_put_number(&raw, 15, 0);
+	proto_put_body(body, "events.k8s.io/v1", "Event", &raw);
 }
 
-static void write_binding(struct out *body)
+static void write_binding(struct proto_out *body)
 {
-	struct out raw = {0}, node = {0};
+	struct proto_out raw = {0}, node = {0};
 
-	put_name(&raw, 1, "p");
-	put_text(&node, 1, "Node");
-	put_text(&node, 3, "n1");
-	put_message(&raw, 2, &node);
-	put_body(body, "v1", "Binding", &raw);
+	proto_put_name(&raw, 1, "p");
+	proto_put_text(&node, 1, "Node");
+	proto_put_text(&node, 3, "n1");
+	proto_put_message(&raw, 2, &node);
+	proto_put_body(body, "v1", "Binding", &raw);
 }
 
-static void write_nothing(struct out *body)
+static void write_nothing(struct proto_out *body)
 {
-	struct out raw = {0};
+	struct proto_out raw = {0};
 
-	put_body(body, "v1", "ConfigMap", &raw);
+	proto_put_body(body, "v1", "ConfigMap", &raw);
 }
 
 static const struct {
 	const char *name;
-	void (*write)(struct out *body);
+	void (*write)(struct proto_out *body);
 	const char *want;
 } good[] = {
 	{"config map", write_config_map,
@@ -434,7 +336,7 @@ static const struct {
 };
 
 /* In a block of exactly its size, so that a read past the end is seen. */
-static int decode(const struct out *body, json_t **ret, struct neap_error *err)
+static int decode(const struct proto_out *body, json_t **ret, struct neap_error *err)
 {
 	uint8_t *copy = malloc(body->len + (body->len == 0));
 	int rc;
@@ -449,7 +351,7 @@ static int decode(const struct out *body, json_t **ret, struct neap_error *err)
 	return rc;
 }
 
-static void check_good(size_t i, const struct out *body)
+static void check_good(size_t i, const struct proto_out *body)
 {
 	json_t *want = json_loads(good[i].want, 0, NULL), *json = NULL;
 	struct neap_error err;
@@ -480,7 +382,7 @@ static void test_good(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(good); i++) {
-		struct out body = {0};
+		struct proto_out body = {0};
 
 		good[i].write(&body);
 		check_good(i, &body);
@@ -495,7 +397,7 @@ static void test_broken(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(good); i++) {
-		struct out body = {0}, broken;
+		struct proto_out body = {0}, broken;
 
 		good[i].write(&body);
 		for (size_t len = 0; len < body.len; len++) {
@@ -554,12 +456,12 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct out raw = {0}, body = {0};
+		struct proto_out raw = {0}, body = {0};
 		struct neap_error err;
 		json_t *json;
 
-		put(&raw, rows[i].bytes, rows[i].len);
-		put_body(&body, "v1", "ConfigMap", &raw);
+		proto_put(&raw, rows[i].bytes, rows[i].len);
+		proto_put_body(&body, "v1", "ConfigMap", &raw);
 		if (decode(&body, &json, &err) != -NEAP_EINVAL ||
 		    strcmp(err.field, rows[i].field) != 0 ||
 		    strstr(err.msg, rows[i].msg) == NULL)
@@ -589,41 +491,41 @@ static void test_kinds(void **state)
 		{"v1", "", false},
 		{"v1", "ConfigMapList", false},
 	};
-	struct out raw = {0}, body = {0};
+	struct proto_out raw = {0}, body = {0};
 	struct neap_error err;
 	json_t *json;
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		body.len = 0;
-		put_body(&body, rows[i].version, rows[i].kind, &raw);
+		proto_put_body(&body, rows[i].version, rows[i].kind, &raw);
 		if (decode(&body, &json, &err) !=
 		    (rows[i].is_read ? 0 : -NEAP_EUNSUPPORTED))
 			fail_msg("%s %s: %s", rows[i].version, rows[i].kind, err.msg);
 		json_decref(json);
 	}
 	body.len = 0;
-	put_body(&body, "apps/v1", "StatefulSet", &raw);
+	proto_put_body(&body, "apps/v1", "StatefulSet", &raw);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
 	assert_string_equal(err.msg,
 			    "protobuf bodies of kind \"StatefulSet\" in version "
 			    "\"apps/v1\" are not read here: send application/json");
 	body.len = 0;
-	put_body(&body, "v1", "ConfigMap", &raw);
-	put_text(&body, 3, "gzip");
+	proto_put_body(&body, "v1", "ConfigMap", &raw);
+	proto_put_text(&body, 3, "gzip");
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
 
 	body.len = 0;
-	put(&body, "{}\n\n", 4);
+	proto_put(&body, "{}\n\n", 4);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
 	assert_string_equal(err.msg, "provided data does not appear to be a protobuf "
 				     "message, expected prefix [107 56 115 0]");
 	body.len = 0;
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
 	body.len = 0;
-	put(&body, "k8s", 4);
+	proto_put(&body, "k8s", 4);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
-	put(&body, "\x0a", 1);
+	proto_put(&body, "\x0a", 1);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EINVAL);
 	assert_int_equal(neap_protobuf_decode("", 0, &json, NULL), -NEAP_EINVAL);
 }
@@ -650,14 +552,14 @@ static void test_partly(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct out raw = {0}, spec = {0}, body = {0};
+		struct proto_out raw = {0}, spec = {0}, body = {0};
 		struct neap_error err;
 		json_t *json;
 		int rc;
 
-		put_bytes(&spec, rows[i].number, rows[i].bytes, rows[i].len);
-		put_message(&raw, 2, &spec);
-		put_body(&body, "v1", "Service", &raw);
+		proto_put_bytes(&spec, rows[i].number, rows[i].bytes, rows[i].len);
+		proto_put_message(&raw, 2, &spec);
+		proto_put_body(&body, "v1", "Service", &raw);
 		rc = decode(&body, &json, &err);
 		if (rc != (rows[i].is_good ? 0 : -NEAP_EUNSUPPORTED))
 			fail_msg("row %zu: %d %s", i, rc, err.msg);

@@ -11,9 +11,10 @@
 
 typedef unsigned __int128 u128;
 
-/* 20 digits and the factor 2^60 fit 128 bits. Further digits only say "and a little more", which
- * rounding up has to know; no number that fits the result has a 21st digit that matters else. */
-#define DIGITS_MAX   20
+/* 20 digits and the factor 2^60 fit 128 bits, and so do 24 and what is done to numbers without it; a canonical text
+ * has no more. Further digits only say "and a little more", which rounding up has to know. */
+#define DIGITS_MAX   24
+#define SHIFTED_MAX  ((u128)UINT64_C(10000000000) * UINT64_C(10000000000))
 #define EXPONENT_MAX 1000 /* far beyond any result; keeps the arithmetic small */
 
 struct number {
@@ -80,6 +81,15 @@ static const char *take_number(const char *s, struct number *n)
 	return any ? s : NULL;
 }
 
+/* What is to be shifted has room for it. */
+static void make_room(struct number *n)
+{
+	for (; n->shift && n->mantissa >= SHIFTED_MAX; n->exponent++) {
+		n->has_more |= n->mantissa % 10 != 0;
+		n->mantissa /= 10;
+	}
+}
+
 static bool take_suffix(const char *s, struct number *n)
 {
 	int exponent = 0, sign = 1;
@@ -89,6 +99,7 @@ static bool take_suffix(const char *s, struct number *n)
 			continue;
 		n->exponent += suffixes[i].exponent;
 		n->shift = suffixes[i].shift;
+		make_room(n);
 		return true;
 	}
 	if (*s != 'e' && *s != 'E')

@@ -31,6 +31,19 @@ static void quantities(const char *text)
 		FUZZ_CHECK(again == value);
 		FUZZ_CHECK(strlen(neap_bytes_format_human(value, buf, sizeof(buf))) < 16);
 	}
+	/* Any size is one; it stays what it is, and the same amount. */
+	if (neap_quantity_canonical(text, buf, &err) == 0) {
+		char twice[NEAP_QUANTITY_SIZE];
+		int64_t before = 0, after = 0;
+
+		FUZZ_CHECK(neap_quantity_canonical(buf, twice, &err) == 0);
+		FUZZ_CHECK(strcmp(buf, twice) == 0);
+		if (neap_quantity_parse_milli(text, &before, &err) == 0)
+			FUZZ_CHECK(neap_quantity_parse_milli(buf, &after, &err) == 0 &&
+				   before == after);
+	} else {
+		FUZZ_CHECK(neap_quantity_parse_units(text, &value, &err) < 0);
+	}
 	if (neap_duration_parse(text, &value, &err) == 0) {
 		FUZZ_CHECK(value >= 0);
 		neap_duration_format(value, buf, sizeof(buf));
