@@ -13,9 +13,10 @@ typedef unsigned __int128 u128;
 
 /* 20 digits and the factor 2^60 fit 128 bits, and so do 24 and what is done to numbers without it; a canonical text
  * has no more. Further digits only say "and a little more", which rounding up has to know. */
-#define DIGITS_MAX   24
-#define SHIFTED_MAX  ((u128)UINT64_C(10000000000) * UINT64_C(10000000000))
-#define EXPONENT_MAX 1000 /* far beyond any result; keeps the arithmetic small */
+#define DIGITS_MAX     24
+#define SHIFTED_MAX    ((u128)UINT64_C(10000000000) * UINT64_C(10000000000))
+#define EXPONENT_MAX   1000 /* far beyond any result; keeps the arithmetic small */
+#define EXPONENT_SHOWN 900  /* of a canonical text, so that it is read as what it is */
 
 struct number {
 	bool is_negative;
@@ -268,6 +269,8 @@ static int write_amount(const char *text, bool is_plain, char buf[NEAP_QUANTITY_
 		return 0;
 	}
 	d = digits_of(&n);
+	if (d.exponent > EXPONENT_SHOWN)
+		return too_large(err, text);
 	if (n.is_negative) {
 		*buf++ = '-';
 		size--;

@@ -17,7 +17,7 @@ int neap_quantity_parse_units(const char *text, int64_t *ret_units,
 #define NEAP_QUANTITY_SIZE 48
 /* As a kube-apiserver writes an amount that it was sent as text: "0.5" is "500m", "1000m" is "1", "1.5Gi" is "1536Mi",
  * "1000" is "1k". Decimal, binary and exponent stay what they are; what is finer than a thousandth is rounded up, and a
- * binary amount beyond int64 is the largest int64. NEAP_EINVAL for what is no quantity; any size is one. */
+ * binary amount beyond int64 is the largest int64. NEAP_EINVAL for what is no quantity, or 10^900 and more. */
 int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
 			    struct neap_error *err);
 /* Whether two texts are the same amount, however written: "1Ki" and "1024". False when one is none. */

@@ -31,7 +31,7 @@ static void quantities(const char *text)
 		FUZZ_CHECK(again == value);
 		FUZZ_CHECK(strlen(neap_bytes_format_human(value, buf, sizeof(buf))) < 16);
 	}
-	/* Any size is one; it stays what it is, and the same amount. */
+	/* It stays what it is, and the same amount. */
 	if (neap_quantity_canonical(text, buf, &err) == 0) {
 		char twice[NEAP_QUANTITY_SIZE];
 		int64_t before = 0, after = 0;
