@@ -300,7 +300,7 @@ static void test_bodies(void **state)
 	static const struct kube_step steps[] = {
 		{"POST " PODS, POD("p", ""), 201, {NULL}},
 		{BIND,
-		 "{'metadata':{'annotations':{'x':{'deep':1}}}," TO "}",
+		 "{'metadata':{'name':'p','annotations':{'x':{'deep':1}}}," TO "}",
 		 400,
 		 {"message~Binding in version \"v1\" cannot be handled as a Binding: "
 		  "json: cannot unmarshal object into field metadata.annotations[x] of "
@@ -318,7 +318,7 @@ static void test_bodies(void **state)
 		{BIND, "{'metadata':{'name':'q'}," TO "}", 400, {NULL}},
 		{BIND, "{'metadata':{'namespace':'other'}," TO "}", 400, {NULL}},
 		{BIND,
-		 "{'metadata':{'annotations':{'no key':'x'}}," TO "}",
+		 "{'metadata':{'name':'p','annotations':{'no key':'x'}}," TO "}",
 		 422,
 		 {"details.causes.0.field=metadata.annotations"}},
 		{BIND "?fieldValidation=Strict",

@@ -547,6 +547,9 @@ static void test_meaning(void **state)
 		 "['kubernetes','a/b']}}",
 		 200,
 		 {"spec.finalizers=[\"kubernetes\",\"a/b\"]", "!metadata.labels.not"}},
+		/* Whom it is meant for has to be said. */
+		{"POST " PODS "/p/eviction", "{'metadata':{}}", 400, {"message~name"}},
+		{"POST " PODS "/p/binding", "{'metadata':{}," BIND "}", 400, {NULL}},
 		{"PUT /api/v1/namespaces/f/finalize",
 		 "{'metadata':{'name':'f'},'spec':{'finalizers':['bad']}}",
 		 422,

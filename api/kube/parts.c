@@ -224,6 +224,16 @@ void call_bind_with(struct call *call, const json_t *binding)
 	json_decref(tree);
 }
 
+/* As one that is sent to another pod is refused, so is one that says none. */
+static int need_name(struct call *call, const json_t *body, const char *kind)
+{
+	return *neap_kube_meta_text(body, "name")
+		       ? 0
+		       : neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+					"name in URL does not match name in %s object",
+					kind);
+}
+
 void call_bind(struct call *call)
 {
 	json_t *binding;
@@ -234,7 +244,10 @@ void call_bind(struct call *call)
 		call_fail(call);
 		return;
 	}
-	call_bind_with(call, binding);
+	if (need_name(call, binding, "Binding") < 0)
+		call_fail(call);
+	else
+		call_bind_with(call, binding);
 	json_decref(binding);
 }
 
@@ -286,7 +299,10 @@ void call_evict(struct call *call)
 		call_fail(call);
 		return;
 	}
-	call_evict_with(call, eviction);
+	if (need_name(call, eviction, "Eviction") < 0)
+		call_fail(call);
+	else
+		call_evict_with(call, eviction);
 	json_decref(eviction);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/kube_rig.h"
 
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -354,6 +353,24 @@ int kube_ask_with(struct kube_rig *rig, const char *ask, const char *headers,
 	return kube_receive(rig);
 }
 
+/* The same for whom a Binding or an Eviction without metadata is meant. */
+static size_t add_name(const char *ask, const char *body, struct neap_buf *text)
+{
+	const char *end = strstr(ask, "/binding"), *name;
+
+	if (end == NULL)
+		end = strstr(ask, "/eviction");
+	if (end == NULL || body == NULL || *body != '{' || strstr(body, "'metadata'"))
+		return 0;
+	for (name = end; name > ask && name[-1] != '/'; name--)
+		;
+	if (strncmp(name, "default", 7) == 0)
+		return 0; /* POST namespaces/default/bindings */
+	neap_buf_addf(text, "{\"metadata\":{\"name\":\"%.*s\"}%s", (int)(end - name),
+		      name, body[1] == '}' ? "" : ",");
+	return 1;
+}
+
 /* Puts what it is before a whole object of a declared kind that does not begin with it, as rows of tables leave it out.
  * Returns how much of body is in text then. */
 static size_t add_type(struct kube_rig *rig, const char *ask, const char *body,
@@ -386,6 +403,8 @@ void kube_send(struct kube_rig *rig, const char *ask, const char *body)
 
 	neap_buf_init(&text, ANSWER_MAX);
 	done = add_type(rig, ask, body, &text);
+	if (done == 0)
+		done = add_name(ask, body, &text);
 	body = body != NULL ? body + done : NULL;
 	for (const char *at = body; at != NULL && *at != '\0'; at++) {
 		if (at[0] == '\'' && at[1] == '@' && at[2] >= '0' && at[2] <= '9') {

@@ -65,7 +65,7 @@ void kube_as(struct kube_rig *rig, const char *token);
 /* One request. ask: "GET /api/v1/pods"; the methods "MERGE", "STRATEGIC", "JSON" and "APPLY" are PATCH
  * with such a body. body: JSON with ' for ", and '@2' for
  * the second version after kube_version; an object of a declared kind gets its kind and apiVersion where it does not
- * begin with them; NULL: none. Returns the status; rig->body is the answer, borrowed until the
+ * begin with them, and a Binding or Eviction without metadata the name of the path; NULL: none. Returns the status; rig->body is the answer, borrowed until the
  * next one, NULL when it was no JSON. */
 int kube_ask(struct kube_rig *rig, const char *ask, const char *body);
 /* ... with lines of headers of one's own ("Accept: x\r\n"); body goes as it is. */
