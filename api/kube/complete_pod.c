@@ -232,8 +232,9 @@ static void add_containers(struct totals *totals, const json_t *containers)
 	const json_t *container;
 	size_t i;
 
-	json_array_foreach (containers, i, container)
+	json_array_foreach (containers, i, container) {
 		add_resources(totals, json_object_get(container, "resources"));
+	}
 }
 
 /* Guaranteed: every container has limits of CPU and memory, and as much is asked for. BestEffort: nothing
