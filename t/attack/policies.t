@@ -83,7 +83,7 @@ fill()
 			-H 'Content-Type: application/merge-patch+json' \
 			-d '{"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"110"}}}')" 200 || return 1
 	done
-	object /apis/scheduling.koordinator.sh/v1alpha1/reservations '{"metadata":{"name":"web"},"spec":{"allocateOnce":false,
+	object /apis/scheduling.koordinator.sh/v1alpha1/reservations '{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation","metadata":{"name":"web"},"spec":{"allocateOnce":false,
 		"ttl":"1h","owners":[{"labelSelector":{"matchLabels":{"app":"web"}}}],"template":{"spec":{"containers":[{"name":"c",
 		"image":"i","resources":{"requests":{"cpu":"4"}}}]}}}}' &&
 		object /apis/apps/v1/namespaces/default/deployments '{"metadata":{"name":"web"},"spec":{"replicas":0,
