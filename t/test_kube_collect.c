@@ -185,6 +185,14 @@ static void test_scope(void **state)
 	add_map(rig, MAPS, "a", NULL, NULL, NULL, a);
 	add_map(rig, OTHER "/configmaps", "x", "a", a, NULL, b);
 	wait_gone(rig, OTHER "/configmaps/x");
+	kube_until(rig,
+		   &(struct kube_step){
+			   "GET " OTHER "/events?fieldSelector=involvedObject.name%3Dx",
+			   NULL,
+			   200,
+			   {"#items=1", "items.0.reason=OwnerRefInvalidNamespace",
+			    "items.0.involvedObject.kind=ConfigMap",
+			    "items.0.message~does not exist in namespace \"other\""}});
 	must_stay(rig, MAPS "/a");
 }
 

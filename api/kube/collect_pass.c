@@ -10,6 +10,9 @@
 #include "api/kube/note.h"
 #include "engine/base/mem.h"
 
+/* Namespaces that are looked into for owners of one object that are in the wrong one: this must stay cheap. */
+#define ELSEWHERE_MAX 64
+
 /* Its dependents are let go, then its finalizer is. */
 struct orphaned {
 	const struct neap_kube_kind *kind;
@@ -110,11 +113,54 @@ static void tell_out_of_scope(struct neap_kube_collect *collect,
 		       json_string_value(json_object_get(owner, "uid")), object->ns);
 }
 
+struct elsewhere {
+	struct neap_kube_collect *collect;
+	const struct neap_kube_kind *kind;
+	const char *name, *uid;
+	size_t left;
+	bool is_found;
+};
+
+static bool look_in(void *arg, struct neap_object *space)
+{
+	struct elsewhere *elsewhere = arg;
+	const struct neap_object *found = newest_of(elsewhere->collect, elsewhere->kind,
+						    space->name, elsewhere->name);
+
+	elsewhere->is_found = found && strcmp(found->uid, elsewhere->uid) == 0;
+	return !elsewhere->is_found && --elsewhere->left;
+}
+
+/* Whether the owner is in another namespace, where it owns nothing of this one. looks: namespaces that may
+ * still be looked into. */
+static bool is_elsewhere(struct neap_kube_collect *collect,
+			 const struct neap_kube_kind *kind, const json_t *owner,
+			 size_t *looks)
+{
+	struct neap_store *store = collect->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct elsewhere elsewhere = {
+		.collect = collect,
+		.kind = kind,
+		.name = json_string_value(json_object_get(owner, "name")),
+		.uid = json_string_value(json_object_get(owner, "uid")),
+		.left = *looks,
+	};
+	struct neap_error err;
+
+	if (!*looks)
+		return false;
+	(void)neap_store_list(store, "namespaces", NULL, &place, look_in, &elsewhere,
+			      &err);                      /* there are none yet */
+	*looks = elsewhere.is_found ? 0 : elsewhere.left; /* one event says enough */
+	return elsewhere.is_found;
+}
+
 /* An owner of a kind that nobody knows is taken to be there, unless it was seen to go: deleting is not to be
  * taken back. */
 static bool is_there(struct neap_kube_collect *collect,
 		     const struct neap_kube_kind *own_kind,
-		     const struct neap_object *object, const json_t *owner)
+		     const struct neap_object *object, const json_t *owner, size_t *looks)
 {
 	const char *uid = json_string_value(json_object_get(owner, "uid"));
 	const struct neap_kube_kind *kind;
@@ -126,9 +172,12 @@ static bool is_there(struct neap_kube_collect *collect,
 		tell_out_of_scope(collect, own_kind, object, owner);
 		return true;
 	}
+	gone = uid ? neap_map_find(collect->gone, uid) : NULL;
+	if (kind && kind->is_namespaced && !gone &&
+	    is_elsewhere(collect, kind, owner, looks))
+		tell_out_of_scope(collect, own_kind, object, owner);
 	if (kind)
 		return false;
-	gone = uid ? neap_map_find(collect->gone, uid) : NULL;
 	return !gone || is_out_of_scope(object, gone->is_namespaced);
 }
 
@@ -139,6 +188,7 @@ static json_t *owners_left(struct neap_kube_collect *collect,
 			   bool *ret_let_go)
 {
 	json_t *left = json_array();
+	size_t looks = ELSEWHERE_MAX;
 	json_t *owner;
 	size_t i;
 
@@ -150,7 +200,7 @@ static json_t *owners_left(struct neap_kube_collect *collect,
 			*ret_let_go = true;
 			continue;
 		}
-		if (is_there(collect, kind, object, owner) &&
+		if (is_there(collect, kind, object, owner, &looks) &&
 		    json_array_append(left, owner) < 0) {
 			json_decref(left);
 			return NULL;
