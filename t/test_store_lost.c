@@ -108,8 +108,10 @@ static void run_row(const struct row *row)
 		assert_string_equal(text, row->marker != NULL ? row->marker : "");
 		assert_int_equal(stat(rig.file, &st) == 0, row->file != NULL);
 	} else {
-		assert_int_equal(strlen(text), strlen("neap store " ID "\n"));
+		assert_int_equal(strlen(text), strlen("neap store " ID " open\n"));
 		store_rig_close(&rig);
+		read_text(marker, wanted, sizeof(wanted));
+		assert_int_equal(strlen(wanted), strlen("neap store " ID "\n"));
 		/* The next start finds it marked. */
 		store_rig_open(&rig);
 		read_text(marker, wanted, sizeof(wanted));
@@ -174,6 +176,7 @@ static void test_another_store(void **state)
 	assert_non_null(strstr(rig.said, "another store"));
 	assert_non_null(strstr(rig.said, ID));
 	assert_int_equal(neap_store_count(rig.store, "pods"), 1);
+	store_rig_close(&rig);
 	read_text(marker, other, sizeof(other));
 	assert_string_equal(text, other);
 	store_rig_done(&rig);

@@ -13,6 +13,7 @@
 #include "engine/base/mem.h"
 
 #define HEAD     "neap store "
+#define OPEN     " open"
 #define PATH_LEN 256
 /* Where SQLite's locks lie. */
 #define LOCK_FIRST INT64_C(0x40000000)
@@ -41,9 +42,13 @@ int neap_store_marker_read(const char *path, struct neap_store_marker *ret,
 		return 0;
 	if (strcmp(word, "new\n") == 0)
 		ret->mark = NEAP_STORE_NEW;
-	else if (strspn(word, "0123456789abcdef") == sizeof(ret->id) - 1 &&
-		 strcmp(word + sizeof(ret->id) - 1, "\n") == 0)
-		memcpy(ret->id, word, sizeof(ret->id) - 1);
+	else if (strspn(word, "0123456789abcdef") == sizeof(ret->id) - 1) {
+		const char *end = word + sizeof(ret->id) - 1;
+
+		ret->is_open = strcmp(end, OPEN "\n") == 0;
+		if (ret->is_open || strcmp(end, "\n") == 0)
+			memcpy(ret->id, word, sizeof(ret->id) - 1);
+	}
 	return 0;
 }
 
@@ -87,7 +92,8 @@ static int put(int folder, const char *fresh, const char *name, const char *text
 	return 0;
 }
 
-int neap_store_marker_write(const char *path, const char *id, struct neap_error *err)
+int neap_store_marker_write(const char *path, const char *id, bool is_open,
+			    struct neap_error *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	char text[80], fresh[64];
@@ -95,7 +101,8 @@ int neap_store_marker_write(const char *path, const char *id, struct neap_error 
 
 	if (folder < 0)
 		return folder;
-	(void)snprintf(text, sizeof(text), HEAD "%s\n", id != NULL ? id : "new");
+	(void)snprintf(text, sizeof(text), HEAD "%s%s\n", id != NULL ? id : "new",
+		       is_open ? OPEN : "");
 	(void)snprintf(fresh, sizeof(fresh), ".%s.new", name);
 	r = put(folder, fresh, name, text, err);
 	(void)close(folder);
@@ -115,8 +122,15 @@ int neap_store_marker_check(const struct neap_store_marker *marker, const char *
 	is_missing = lstat(file, &st) < 0;
 	if (is_missing && errno != ENOENT)
 		return neap_error_sys(err, "look at %s", file);
-	if (!is_missing && (st.st_size > 0 || !S_ISREG(st.st_mode)))
-		return 0;
+	if (!is_missing && (st.st_size > 0 || !S_ISREG(st.st_mode))) {
+		if (!marker->is_open || lstat(log, &st) == 0 || errno != ENOENT)
+			return 0;
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s is missing, but no neapd has closed %s: put it back, as "
+			"durable writes may be in it alone; or give those up: touch %s",
+			log, file, log);
+	}
 	has_log = lstat(log, &st) == 0 && st.st_size > 0;
 	if (!*ret_is_used && !has_log)
 		return 0;
@@ -179,5 +193,5 @@ int neap_store_set_aside(const char *file, const char *marker,
 		if (r > 0)
 			told(from, to);
 	}
-	return neap_store_marker_write(marker, NULL, err);
+	return neap_store_marker_write(marker, NULL, false, err);
 }

@@ -363,6 +363,21 @@ static int fd_of(const struct neap_store *store)
 	return of(store)->fd;
 }
 
+/* Nobody writes any more. Where it cannot be told that the log is not needed, it stays. */
+static void close_marked(struct sqlite_store *sqlite)
+{
+	struct neap_error err;
+
+	if (sqlite->file == NULL)
+		return;
+	if (sqlite->marker[0] != '\0' &&
+	    (!sqlite->is_marked ||
+	     neap_store_marker_write(sqlite->marker, neap_sqlite_file_id(sqlite->file),
+				     false, &err) < 0))
+		neap_sqlite_file_keep_log(sqlite->file);
+	neap_sqlite_file_close(sqlite->file);
+}
+
 static void free_store(struct neap_store *store)
 {
 	struct sqlite_store *sqlite = of(store);
@@ -384,7 +399,7 @@ static void free_store(struct neap_store *store)
 		}
 		(void)pthread_join(sqlite->thread, NULL);
 	}
-	neap_sqlite_file_close(sqlite->file);
+	close_marked(sqlite);
 	neap_memory_done(store);
 	if (sqlite->fd >= 0)
 		(void)close(sqlite->fd);
@@ -469,6 +484,9 @@ static int open_marked(struct sqlite_store *sqlite,
 	struct neap_store_marker marker = {0};
 
 	if (config->marker != NULL) {
+		if (!neap_strcopy(sqlite->marker, sizeof(sqlite->marker), config->marker))
+			return neap_error_set(err, NEAP_ETOOLARGE,
+					      "%s: the path is too long", config->marker);
 		if (neap_store_marker_read(config->marker, &marker, err) < 0 ||
 		    neap_store_marker_check(&marker, config->file, config->is_used,
 					    &what.is_used, err) < 0)
@@ -477,8 +495,8 @@ static int open_marked(struct sqlite_store *sqlite,
 	return neap_sqlite_file_open(&what, &sqlite->file, &sqlite->store.version, err);
 }
 
-/* The folder says from now on which store it has. */
-static void mark(const struct sqlite_store *sqlite,
+/* The folder says from now on which store it has, and that its log is needed. */
+static void mark(struct sqlite_store *sqlite,
 		 const struct neap_store_sqlite_config *config)
 {
 	const char *id = neap_sqlite_file_id(sqlite->file);
@@ -486,18 +504,21 @@ static void mark(const struct sqlite_store *sqlite,
 	char text[160 + 2 * NEAP_STORE_ID];
 	struct neap_error err = {0};
 
-	if (config->marker == NULL ||
-	    (neap_store_marker_read(config->marker, &marker, &err) == 0 &&
-	     strcmp(marker.id, id) == 0))
+	if (config->marker == NULL)
 		return;
-	if (marker.id[0] != '\0' && config->say != NULL) {
+	sqlite->is_marked = neap_store_marker_read(config->marker, &marker, &err) == 0 &&
+			    strcmp(marker.id, id) == 0 && marker.is_open;
+	if (sqlite->is_marked)
+		return;
+	if (marker.id[0] != '\0' && strcmp(marker.id, id) != 0 && config->say != NULL) {
 		(void)snprintf(text, sizeof(text),
 			       "another store (%s) has been put in place of the one that "
 			       "was here (%s)",
 			       id, marker.id);
 		config->say(config->arg, false, text);
 	}
-	if (neap_store_marker_write(config->marker, id, &err) < 0 && config->say != NULL)
+	sqlite->is_marked = neap_store_marker_write(config->marker, id, true, &err) == 0;
+	if (!sqlite->is_marked && config->say != NULL)
 		config->say(config->arg, true, err.msg);
 }
 

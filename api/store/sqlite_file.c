@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/store/log.h"
 #include "api/store/sqlite_file_priv.h"
 #include "api/store/sum.h"
 #include "engine/base/mem.h"
@@ -142,7 +143,8 @@ static int open_file(struct neap_sqlite_file *file, const struct neap_sqlite_ope
 	char real[PATH_MAX + sizeof(file->path)];
 	int code, made;
 
-	if (real_path(file->path, real, sizeof(real), err) < 0)
+	if (real_path(file->path, real, sizeof(real), err) < 0 ||
+	    neap_store_log_check(file->path, err) < 0)
 		return -(int)err->code;
 	/* SQLite would let others read it; the log beside it gets the mode of the file. What cannot be made
 	 * here SQLite cannot make either, and says why. */
@@ -188,6 +190,8 @@ int neap_sqlite_file_open(const struct neap_sqlite_open *what,
 		    : neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
 				     what->path);
 	if (r < 0) {
+		if (file->db != NULL)
+			neap_sqlite_file_keep_log(file);
 		neap_sqlite_file_close(file);
 		return r;
 	}
@@ -203,6 +207,13 @@ const char *neap_sqlite_file_id(const struct neap_sqlite_file *file)
 int neap_sqlite_file_format(const struct neap_sqlite_file *file)
 {
 	return (int)file->format;
+}
+
+void neap_sqlite_file_keep_log(struct neap_sqlite_file *file)
+{
+	int is_kept = 1;
+
+	(void)sqlite3_file_control(file->db, "main", SQLITE_FCNTL_PERSIST_WAL, &is_kept);
 }
 
 void neap_sqlite_file_close(struct neap_sqlite_file *file)

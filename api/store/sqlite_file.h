@@ -35,6 +35,8 @@ int neap_sqlite_file_open(const struct neap_sqlite_open *what,
 			  struct neap_sqlite_file **ret, int64_t *ret_version,
 			  struct neap_error *err);
 void neap_sqlite_file_close(struct neap_sqlite_file *file);
+/* The end leaves the log where it is, be it empty: else SQLite removes it. */
+void neap_sqlite_file_keep_log(struct neap_sqlite_file *file);
 /* Of the store, for as long as it lives; "" in a format without. */
 const char *neap_sqlite_file_id(const struct neap_sqlite_file *file);
 int neap_sqlite_file_format(const struct neap_sqlite_file *file);

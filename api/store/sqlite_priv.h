@@ -40,6 +40,8 @@ struct batch {
 struct sqlite_store {
 	struct neap_store store; /* first: what callers hold */
 	struct neap_sqlite_file *file;
+	char marker[256];               /* "": none */
+	bool is_marked;                 /* as open */
 	int64_t accepted;               /* version of the newest accepted write */
 	int64_t last_id, last_resource; /* given to entries and resources */
 	size_t waiting, waiting_bytes;  /* accepted, not shown yet */

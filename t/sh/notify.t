@@ -112,7 +112,7 @@ check "a manager" listen
 with A=b -- --policy "$WORK/none.lua"
 wait "$NEAPD_PID"
 NEAPD_PID=
-check "why it does not start is told" heard "^[0-9.]* ERRNO=2|STATUS=.*none.lua"
+check "why it does not start is told" hears "^[0-9.]* ERRNO=2|STATUS=.*none.lua"
 check "and never that it is up" not heard READY
 deaf
 NOTIFY=$WORK/nobody
