@@ -14,7 +14,7 @@ struct neap_kube_target {
 	char ns[NEAP_OBJECT_NAMESPACE]; /* "": none: of all namespaces, or of the cluster */
 	char name[NEAP_OBJECT_NAME];    /* "": the collection */
 	char sub[32];                   /* "": the object itself */
-	bool is_watch; /* the older form of a watch: /api/v1/watch/... */
+	bool is_watch;                  /* the older form of a watch: /api/v1/watch/... */
 };
 
 /* path: what follows "/api/" (core) or "/apis/", decoded, without a query. A namespace is both the

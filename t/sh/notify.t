@@ -61,6 +61,7 @@ check "the groups are made by then" test -d "$(hierarchy cpu)/$GROUP-besteffort"
 # One beat each half of its time: as many as have room between the first and the last, on a busy machine fewer.
 beats() { [ "$(count WATCHDOG=1)" -ge "$1" ]; }
 check "the watchdog hears again and again" eventually 5 beats 5
+# shellcheck disable=SC2016  # awk's own
 check "twice in its time" awk '/WATCHDOG=1/ { last = $1; first = n++ ? first : $1 }
 	END { print n, "beats in", last - first, "s"; exit n > (last - first) / 0.2 + 2 }' "$HEARD"
 check "a state that stays is not told again" is "$(count STATUS=)" 1
@@ -79,6 +80,7 @@ check "in this order" order 'RELOADING=1' 'STATUS=.*qos/other@'
 
 # --- a loop that is stuck ---
 kill -STOP "$NEAPD_PID"
+# shellcheck disable=SC2016  # perl's own
 check "what came before is read" perl -MSocket -e '
 	socket(my $s, AF_UNIX, SOCK_DGRAM, 0) or die "$!\n";
 	send($s, "MARK=1", 0, pack_sockaddr_un($ARGV[0])) or die "$!\n"' "$NOTIFY"

@@ -52,6 +52,7 @@ static int decide(void *arg, struct neap_error *err)
 {
 	static const struct neap_log log = {.fd = -1, .program = "torture"};
 	struct placing *state = arg;
+	struct neap_purse purse;
 	struct neap_schedule_policies_config config = {
 		.registry = state->rig->registry, .purse = &purse, .log = &log};
 	struct neap_schedule_policies *policies = neap_schedule_policies_new(&config);
@@ -59,7 +60,6 @@ static int decide(void *arg, struct neap_error *err)
 					      .percentage = 100};
 	struct neap_decide *decide = NULL;
 	struct neap_choice choice;
-	struct neap_purse purse;
 	int rc;
 
 	if (!policies)
