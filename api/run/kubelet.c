@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The files of a kubelet, read for all who want to know of it. They are another program's, which renames new ones into
- * place: looked at every few seconds, within bounds, plain files only. What the loop's user may not read the hand opens;
+ * place: looked at every second, within bounds, plain files only. What the loop's user may not read the hand opens;
  * that comes with its answer. Of a file that cannot be read the last reading counts. */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,8 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
-#define LOOK_USEC INT64_C(5000000)
+/* Each tick of a second: what it gave away just now a plan must not take back. */
+#define LOOK_USEC INT64_C(900000)
 
 static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_error *err)
 {
@@ -34,14 +35,25 @@ static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_e
 	return neap_buf_failed(to) ? neap_buf_error(to, name, err) : 0;
 }
 
-static void set_state(struct neap_node *node, json_t *state)
+/* Takes the state. On an error the one before counts. */
+static int set_state(struct neap_node *node, json_t *state, struct neap_error *err)
 {
-	const char *policy = json_string_value(json_object_get(state, "policyName"));
+	struct node_kubelet *kubelet = &node->kubelet;
+	struct neap_kubelet_facts facts;
+	int rc = neap_kubelet_facts_read(state, NULL, &facts, err);
 
-	json_decref(node->kubelet.state);
-	node->kubelet.state = state;
+	if (rc < 0) {
+		neap_kubelet_facts_done(&facts);
+		json_decref(state);
+		return rc;
+	}
+	neap_kubelet_facts_done(&kubelet->facts);
+	kubelet->facts = facts;
+	json_decref(kubelet->state);
+	kubelet->state = state;
 	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
-			   policy && *policy ? policy : "none");
+			   facts.cpu_policy);
+	return 0;
 }
 
 static int parse_state(struct neap_node *node, const struct neap_buf *buf,
@@ -57,8 +69,7 @@ static int parse_state(struct neap_node *node, const struct neap_buf *buf,
 		return neap_error_set(err, NEAP_EINVAL, "%s:%d: no JSON: %s",
 				      neap_kubelet_file_name(NEAP_KUBELET_STATE),
 				      where.line, where.text);
-	set_state(node, state);
-	return 0;
+	return set_state(node, state, err);
 }
 
 static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
@@ -84,7 +95,7 @@ static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
 static void is_not_there(struct neap_node *node, enum neap_kubelet_file file)
 {
 	if (file == NEAP_KUBELET_STATE)
-		set_state(node, NULL);
+		(void)set_state(node, NULL, NULL); /* takes no memory */
 	else
 		node->kubelet.has_config = false;
 }
@@ -190,7 +201,7 @@ void neap_node_kubelet_look(struct neap_node *node)
 void neap_kubelet_open(struct neap_node *node)
 {
 	neap_buf_init(&node->kubelet.config, NEAP_KUBELET_FILE_MAX);
-	set_state(node, NULL);
+	(void)set_state(node, NULL, NULL);
 	neap_node_kubelet_look(node);
 }
 
@@ -203,6 +214,7 @@ void neap_kubelet_tick(struct neap_node *node)
 void neap_kubelet_close(struct neap_node *node)
 {
 	json_decref(node->kubelet.state);
+	neap_kubelet_facts_done(&node->kubelet.facts);
 	neap_buf_done(&node->kubelet.config);
 }
 

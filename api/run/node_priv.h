@@ -12,6 +12,7 @@
 #include "api/run/node.h"
 #include "engine/base/buf.h"
 #include "engine/base/map.h"
+#include "engine/cluster/kubelet_facts.h"
 #include "engine/machine/window.h"
 #include "hw/readings.h"
 
@@ -85,7 +86,10 @@ enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
 
 /* kubelet.c: its files as they were read last. */
 struct node_kubelet {
-	json_t *state; /* NULL: not there */
+	json_t *state;                   /* NULL: not there */
+	struct neap_kubelet_facts facts; /* of the state alone */
+	/* CPUs that it gave to pods, for the plan at hand. Those that a scheduler named are not its own. */
+	struct neap_cpuset given;
 	struct neap_buf config;
 	bool has_config;
 	int asked;                 /* answers of the hand that are awaited */
@@ -341,12 +345,16 @@ bool neap_pins_is_apart(const struct neap_node *node,
 /* Adds the CPUs of those below the directory; false: there are none. */
 bool neap_pins_add_below(const struct neap_node *node, const char *dir,
 			 struct neap_cpuset *cpus);
-/* What a policy wishes for, cut to what the workload, or those of the class, may have; never empty then. */
-void neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
+/* What a policy wishes for, cut to what the workload, or those of the class, may have: never a CPU that a kubelet gave
+ * to a pod, whoever knows of that pod. False: nothing is left, or the kubelet alone says what the workload has. */
+bool neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
 		   struct neap_cpuset *cpus);
-void neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 			 struct neap_cpuset *cpus);
-/* Whether the class directories of that tree may be narrowed. */
+/* What the group had at first, without CPUs that a kubelet has given to a pod since. False: nothing is left. */
+bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
+			struct neap_cpuset *cpus);
+/* Whether directories of classes and pods of that tree may be narrowed. */
 bool neap_pins_may_narrow(const struct neap_node *node, int tree);
 void neap_pins_show(const struct neap_node *node, struct node_workload *workload,
 		    struct neap_workload *view);

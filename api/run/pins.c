@@ -142,6 +142,49 @@ void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node 
 	pins->is_system_shared = told->is_system_shared;
 }
 
+/* --- what a kubelet gave --- */
+
+static const struct node_pin *pin_find(const struct neap_node *node, const char *uid)
+{
+	return node->pins == NULL ? NULL : neap_map_find(node->pins->map, uid);
+}
+
+/* Told by its own file. Until that was read, or where it is another machine's, what the objects tell of it counts. */
+static void look_given(struct neap_node *node)
+{
+	const struct neap_kubelet_facts *facts = &node->kubelet.facts;
+	struct neap_cpuset *given = &node->kubelet.given;
+
+	neap_cpuset_copy(given, &facts->unnamed);
+	if (!facts->is_here && node->pins != NULL)
+		neap_cpuset_copy(given, &node->pins->kubelet);
+	for (size_t i = 0; i < facts->pod_count; i++) {
+		const struct node_pin *pin = pin_find(node, facts->pods[i].uid);
+
+		if (pin == NULL || neap_cpuset_is_empty(&pin->said.cpus))
+			neap_cpuset_or(given, given, &facts->pods[i].cpus);
+	}
+}
+
+static int compare_uid(const void *uid, const void *pod)
+{
+	return strcmp(uid, ((const struct neap_kubelet_pod *)pod)->uid);
+}
+
+/* NULL: the workload is none of the pods that a kubelet gave CPUs. */
+static const struct neap_kubelet_pod *kubelet_pod(const struct neap_node *node,
+						  const struct node_workload *workload)
+{
+	const struct neap_kubelet_facts *facts = &node->kubelet.facts;
+	const struct node_pin *pin = pin_find(node, workload->id);
+
+	if (workload->is_own || facts->pod_count == 0 ||
+	    (pin != NULL && !neap_cpuset_is_empty(&pin->said.cpus)))
+		return NULL;
+	return bsearch(workload->id, facts->pods, facts->pod_count, sizeof(*facts->pods),
+		       compare_uid);
+}
+
 /* --- what is shared now --- */
 
 static void tell(struct node_pins *pins, const char *uid, struct node_pin *pin)
@@ -165,6 +208,7 @@ void neap_pins_look(struct neap_node *node)
 	size_t count = pins == NULL ? 0 : neap_map_count(pins->map), i;
 	const char *uid;
 
+	look_given(node);
 	if (pins == NULL)
 		return;
 	(void)neap_topology_unref(pins->topology);
@@ -176,7 +220,7 @@ void neap_pins_look(struct neap_node *node)
 		pins->list[i].cpus = &pin->said.cpus;
 	}
 	from.topology = pins->topology;
-	neap_cpuset_copy(&from.kubelet, &pins->kubelet);
+	neap_cpuset_copy(&from.kubelet, &node->kubelet.given);
 	neap_cpuset_copy(&from.reserved, &pins->reserved);
 	neap_cpuset_copy(&from.system, &pins->system);
 	from.is_system_shared = pins->is_system_shared;
@@ -193,7 +237,7 @@ void neap_pins_look(struct neap_node *node)
 static const struct node_pin *pin_of(const struct neap_node *node,
 				     const struct node_workload *workload)
 {
-	return node->pins == NULL ? NULL : neap_map_find(node->pins->map, workload->id);
+	return pin_find(node, workload->id);
 }
 
 static bool is_kubelet_static(const struct neap_node *node)
@@ -307,23 +351,59 @@ static void cut(struct neap_cpuset *cpus, const struct neap_cpuset *to)
 		neap_cpuset_copy(cpus, to);
 }
 
-void neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
+/* Where the wish lies wholly in what was given away, the whole rest is what comes nearest. */
+static bool cut_given(const struct neap_node *node, struct neap_cpuset *cpus)
+{
+	struct neap_cpuset rest;
+
+	if (neap_cpuset_is_empty(&node->kubelet.given))
+		return true;
+	neap_cpuset_minus(&rest, &node->topology->online, &node->kubelet.given);
+	if (neap_cpuset_is_empty(&rest))
+		return false;
+	cut(cpus, &rest);
+	return true;
+}
+
+bool neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
 		   struct neap_cpuset *cpus)
 {
 	struct neap_cpu_given given;
 
+	if (kubelet_pod(node, workload) != NULL)
+		return false;
 	given_to(node, workload, &given);
 	cut(cpus, &given.cpus);
+	return cut_given(node, cpus);
 }
 
-void neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
+			struct neap_cpuset *cpus)
+{
+	if (neap_cpuset_is_empty(&node->kubelet.given))
+		return true;
+	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+
+		/* A directory stays wide, as the kubelet writes below it. */
+		if (strcmp(dir, workload->group->dir) != 0 &&
+		    neap_path_is_below(dir, workload->group->dir))
+			return kubelet_pod(node, workload) != NULL ||
+			       cut_given(node, cpus);
+	}
+	return true;
+}
+
+bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 			 struct neap_cpuset *cpus)
 {
 	const struct node_pins *pins = node->pins;
 
-	if (pins == NULL || pins->topology == NULL)
-		return;
-	cut(cpus, qos == NEAP_KUBE_BESTEFFORT ? &pins->rooms.be : &pins->rooms.ls);
+	if (pins != NULL && pins->topology != NULL)
+		cut(cpus,
+		    qos == NEAP_KUBE_BESTEFFORT ? &pins->rooms.be : &pins->rooms.ls);
+	return cut_given(node, cpus);
 }
 
 /* --- wishes --- */
@@ -401,13 +481,19 @@ void neap_pins_show(const struct neap_node *node, struct node_workload *workload
 		    struct neap_workload *view)
 {
 	const struct node_pin *pin = pin_of(node, workload);
+	const struct neap_kubelet_pod *given = kubelet_pod(node, workload);
 
 	neap_cpuset_clear(&view->exclusive_cpus);
+	if (given != NULL)
+		neap_cpuset_and(&view->exclusive_cpus, &given->cpus,
+				&node->topology->online);
 	if (pin == NULL)
 		return;
 	workload->qos = pin->said.qos;
 	view->qos = workload->qos;
-	neap_cpuset_and(&view->exclusive_cpus, &pin->said.cpus, &node->topology->online);
+	if (given == NULL)
+		neap_cpuset_and(&view->exclusive_cpus, &pin->said.cpus,
+				&node->topology->online);
 }
 
 void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sample)

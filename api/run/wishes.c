@@ -142,6 +142,51 @@ static void imply_for_workload(struct neap_node *node, const struct neap_wish *p
 
 /* --- targets --- */
 
+/* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
+ * the group, would fail on an idle one (spec decisions 20). */
+static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
+			      const struct node_workload *workload, enum neap_scope scope)
+{
+	struct neap_wish one = *from, *wish = &one;
+	size_t i;
+
+	if (!workload->is_own && !workload->is_settled)
+		return;
+	if (wish->key == NEAP_KEY_CPUSET_CPUS) {
+		if (!neap_pins_cut(node, workload, &wish->value.cpus))
+			return;
+		if (!neap_pins_may_narrow(node, workload->is_own ? 0 : NEAP_TREES_OWN))
+			scope = NEAP_SCOPE_CONTAINERS;
+	}
+	if (scope != NEAP_SCOPE_CONTAINERS) {
+		(void)neap_strcopy(wish->group, sizeof(wish->group),
+				   workload->group->dir);
+		wish_add(node, wish);
+		if (must_imply(node, wish->key))
+			imply_for_workload(node, wish, workload);
+		return;
+	}
+	for (i = 0; i < workload->container_count; i++) {
+		if (!workload->is_own && !workload->containers[i]->is_settled)
+			continue;
+		(void)neap_strcopy(wish->group, sizeof(wish->group),
+				   workload->containers[i]->dir);
+		wish_add(node, wish);
+	}
+}
+
+static void wish_for_members(struct neap_node *node, const struct neap_wish *wish,
+			     const struct neap_target *target)
+{
+	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+
+		if (workload->kube_qos == target->qos && !workload->is_removing)
+			wish_for_workload(node, wish, workload, target->scope);
+	}
+}
+
 /* Whoever has CPUs apart from its class keeps them: the directory has them too, and then each of the others is
  * narrowed by itself, also where the kernel would see to that. */
 static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *wish)
@@ -164,19 +209,38 @@ static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *
 	}
 }
 
+/* Where the directory has to stay wide the containers alone are narrowed. */
+static void wish_below_class(struct neap_node *node, const struct neap_wish *wish,
+			     const char *dir)
+{
+	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+
+		if (!workload->is_removing &&
+		    neap_path_is_below(workload->group->dir, dir))
+			wish_for_workload(node, wish, workload, NEAP_SCOPE_CONTAINERS);
+	}
+}
+
 static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 			   enum neap_kube_qos qos)
 {
 	size_t j;
 	int i;
 
-	if (wish->key == NEAP_KEY_CPUSET_CPUS)
-		neap_pins_cut_class(node, qos, &wish->value.cpus);
+	if (wish->key == NEAP_KEY_CPUSET_CPUS &&
+	    !neap_pins_cut_class(node, qos, &wish->value.cpus))
+		return;
 	for (i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
 		if (!neap_tree_class_dir(tree, qos, wish->group, sizeof(wish->group)))
 			continue;
+		if (wish->key == NEAP_KEY_CPUSET_CPUS && !neap_pins_may_narrow(node, i)) {
+			wish_below_class(node, wish, wish->group);
+			continue;
+		}
 		if (wish->key == NEAP_KEY_CPUSET_CPUS) {
 			wish_for_class_cpus(node, wish);
 			continue;
@@ -205,47 +269,6 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 		    neap_tree_class_dir(tree, NEAP_KUBE_BESTEFFORT, wish.group,
 					sizeof(wish.group)))
 			wish_for_class_cpus(node, &wish);
-	}
-}
-
-/* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
- * the group, would fail on an idle one (spec decisions 20). */
-static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
-			      const struct node_workload *workload, enum neap_scope scope)
-{
-	struct neap_wish one = *from, *wish = &one;
-	size_t i;
-
-	if (!workload->is_own && !workload->is_settled)
-		return;
-	if (wish->key == NEAP_KEY_CPUSET_CPUS)
-		neap_pins_cut(node, workload, &wish->value.cpus);
-	if (scope != NEAP_SCOPE_CONTAINERS) {
-		(void)neap_strcopy(wish->group, sizeof(wish->group),
-				   workload->group->dir);
-		wish_add(node, wish);
-		if (must_imply(node, wish->key))
-			imply_for_workload(node, wish, workload);
-		return;
-	}
-	for (i = 0; i < workload->container_count; i++) {
-		if (!workload->is_own && !workload->containers[i]->is_settled)
-			continue;
-		(void)neap_strcopy(wish->group, sizeof(wish->group),
-				   workload->containers[i]->dir);
-		wish_add(node, wish);
-	}
-}
-
-static void wish_for_members(struct neap_node *node, const struct neap_wish *wish,
-			     const struct neap_target *target)
-{
-	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
-		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
-
-		if (workload->kube_qos == target->qos && !workload->is_removing)
-			wish_for_workload(node, wish, workload, target->scope);
 	}
 }
 
@@ -442,6 +465,20 @@ static void wish_back(struct neap_node *node)
 			   "no longer wanted: as it was before", RANK_BASE);
 		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
 		wish.is_restore = true;
+		/* Whoever releases wants it as it was found, whatever happened since. */
+		if (node->state != NODE_RELEASED && kept->key == NEAP_KEY_CPUSET_CPUS &&
+		    kept_value(node, kept, &wish.value)) {
+			struct neap_cpuset found;
+
+			neap_cpuset_copy(&found, &wish.value.cpus);
+			if (!neap_pins_cut_back(node, kept->group, &wish.value.cpus))
+				continue;
+			/* Not yet all of it: kept until it is. */
+			if (!neap_cpuset_is_equal(&found, &wish.value.cpus)) {
+				(void)neap_plan_add(node->plan, &wish, &err);
+				continue;
+			}
+		}
 		if (!kept_value(node, kept, &wish.value) ||
 		    neap_node_read_key(node, kept->group, kept->key, &now, &err) != 1 ||
 		    neap_value_is_equal(kept->key, &now, &wish.value)) {

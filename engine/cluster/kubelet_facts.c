@@ -67,6 +67,15 @@ static int read_options(const json_t *config, struct neap_kubelet_facts *ret,
 	return 0;
 }
 
+static void add_told(struct neap_cpuset *to, const json_t *cpus)
+{
+	const char *text = json_string_value(cpus);
+	struct neap_cpuset some;
+
+	if (text && neap_cpuset_parse_told(&some, text, NULL) == 0)
+		neap_cpuset_or(to, to, &some);
+}
+
 /* {"uid": {"container": "0-3"}}; of older kubelets {"container": "0-3"}, which tells no pod. */
 static int read_pods(const json_t *state, struct neap_kubelet_facts *ret,
 		     struct neap_error *err)
@@ -85,17 +94,13 @@ static int read_pods(const json_t *state, struct neap_kubelet_facts *ret,
 		return neap_error_nomem(err);
 	json_object_foreach (entries, uid, containers) {
 		struct neap_kubelet_pod *pod = &ret->pods[ret->pod_count];
-		struct neap_cpuset some;
 
+		add_told(&ret->unnamed, containers);
 		if (*uid == '\0' || !neap_strcopy(pod->uid, sizeof(pod->uid), uid))
 			continue;
 		neap_cpuset_clear(&pod->cpus);
-		json_object_foreach (containers, name, cpus) {
-			const char *text = json_string_value(cpus);
-
-			if (text && neap_cpuset_parse_told(&some, text, NULL) == 0)
-				neap_cpuset_or(&pod->cpus, &pod->cpus, &some);
-		}
+		json_object_foreach (containers, name, cpus)
+			add_told(&pod->cpus, cpus);
 		ret->pod_count += !neap_cpuset_is_empty(&pod->cpus);
 	}
 	return 0;

@@ -27,6 +27,7 @@ struct neap_kubelet_facts {
 	bool is_pod_scope;        /* pods are aligned as a whole */
 	struct neap_kubelet_pod *pods;
 	size_t pod_count;
+	struct neap_cpuset unnamed; /* given to containers whose pods are not told */
 };
 
 /* Either may be NULL: the file is not there. Entries that cannot be used are passed over: both are files of

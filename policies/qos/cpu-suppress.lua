@@ -119,7 +119,8 @@ local function sum_cpus(ctx, node)
   local cpus = { lse = ctx.cpuset(), lsr = ctx.cpuset(),
                  reserved = node.reserved_cpus, system = node.system_cpus }
   for _, w in ipairs(node.workloads) do
-    if w.qos == "LSE" then
+    -- What a kubelet gave to a pod without a class is nobody else's either.
+    if w.qos == "LSE" or w.qos == "" and w.source == "kubelet" then
       cpus.lse = cpus.lse + w.exclusive_cpus
     elseif w.qos == "LSR" then
       cpus.lsr = cpus.lsr + w.exclusive_cpus
