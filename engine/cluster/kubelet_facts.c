@@ -99,8 +99,9 @@ static int read_pods(const json_t *state, struct neap_kubelet_facts *ret,
 		if (*uid == '\0' || !neap_strcopy(pod->uid, sizeof(pod->uid), uid))
 			continue;
 		neap_cpuset_clear(&pod->cpus);
-		json_object_foreach (containers, name, cpus)
+		json_object_foreach (containers, name, cpus) {
 			add_told(&pod->cpus, cpus);
+		}
 		ret->pod_count += !neap_cpuset_is_empty(&pod->cpus);
 	}
 	return 0;
