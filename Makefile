@@ -20,6 +20,7 @@
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
 #   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in a booted one
 #   make install    programs, policies, types for editors, manuals, completion, units; DESTDIR= PREFIX=
+#   make uninstall  takes away what make install puts there; with the same DESTDIR= PREFIX=
 #   make clean      remove what was built
 #
 #   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds with
@@ -90,7 +91,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand
 T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES),$(filter t/%,$(MAKECMDGOALS)))
 
 .PHONY: all run laptop demo demo-programs chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
-        fmt install deb clean help deps need-deps \
+        fmt install uninstall deb clean help deps need-deps \
         $(T_NAMES) $(A_NAMES) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -101,8 +102,10 @@ ifneq ($(word 2,$(MAKECMDGOALS)),)
 endif
 endif
 
-# What is built is decided in a second make, as packages may come in between.
-SUBMAKE := $(MAKE) --no-print-directory O=$(O)
+# What is built is decided in a second make, as packages may come in between. It uses every CPU, unless -j says
+# how many, or another make did. Expanded late: a makefile that is read does not see -j yet.
+JOBS     = $(if $(filter 0,$(MAKELEVEL)),$(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc)))
+SUBMAKE  = $(MAKE) --no-print-directory $(JOBS) O=$(O)
 
 all: need-deps
 	+@$(SUBMAKE) programs
@@ -255,11 +258,10 @@ laptop: all
 	@t/run.sh $(O) --run-pods --run-pods-user neap-pods
 
 # What the demo and the tutorials measure with.
-demo-programs: need-deps
+demo-programs: all
 	+@$(SUBMAKE) $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c))
 
-demo: all
-	+@$(SUBMAKE) test-programs
+demo: all demo-programs
 	@BUILD=$(O) t/demo/demo.sh
 
 chaos: need-deps
@@ -304,6 +306,14 @@ install: all
 	for f in $$(cd doc/deploy 2>/dev/null && ls *.service *.slice); do \
 	  mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
 	  sed 's,/usr/sbin/,$(PREFIX)/sbin/,' doc/deploy/$$f >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$f || exit 1; done
+
+# What an install would put there now, so that there is one list; folders go when nothing else is in them.
+uninstall: all
+	@tree=$$(mktemp -d) && trap 'rm -rf "$$tree"' EXIT && \
+	$(SUBMAKE) DESTDIR="$$tree" PREFIX='$(PREFIX)' install >/dev/null && \
+	(cd "$$tree" && find . ! -type d) | while read -r f; do rm -f "$(DESTDIR)/$$f"; done && \
+	for d in share/neap share/doc/neap; do [ ! -d "$(DESTDIR)$(PREFIX)/$$d" ] || \
+	  find "$(DESTDIR)$(PREFIX)/$$d" -depth -type d -exec rmdir --ignore-fail-on-non-empty {} +; done
 
 # Built for /usr, beside the other objects.
 DEB := $(O)/deb-$(VERSION)

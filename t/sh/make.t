@@ -141,6 +141,23 @@ else
 	echo "not ok $n - install: manual pages"
 fi
 
+# As much as an install puts there goes again, and nothing else.
+echo mine >"$tmp/dest/usr/share/neap/policies/mine.lua"
+build uninstall DESTDIR="$tmp/dest" PREFIX=/usr
+check 'uninstall: what is left is what somebody else put there' test "$(cd "$tmp/dest" && find . ! -type d)" = \
+	./usr/share/neap/policies/mine.lua
+check 'uninstall: no empty folder of documents' test ! -e "$tmp/dest/usr/share/doc/neap"
+
+# Which second make is called, with how many at a time.
+cpus=$(nproc)
+build -n all
+check 'every CPU builds' said " -j$cpus O="
+build -n -j$((cpus + 1)) all
+check 'or as many as -j says' unsaid " -j$cpus O="
+build -n demo
+check 'the demo builds what it runs' said 'build/t/demo/d'
+check 'and no test' unsaid 'test-programs'
+
 # A fresh machine: packages first, then the build, in one call. pkg-config knows nothing until
 # deps.sh was called.
 mkdir "$tmp/bin"
