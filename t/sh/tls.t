@@ -133,7 +133,7 @@ routes()
 rows=$(grep -cE '^	\{"(GET|HEAD|POST|PUT|PATCH|DELETE)"' api/control/*.c | awk -F: '{ n += $2 } END { print n }')
 check "every route is found" is "$(routes | wc -l)" "$rows"
 check "what everybody may ask" is "$(routes | awk '$3 == "ANYBODY" { printf "%s ", $2 }')" \
-	"/healthz /livez /readyz /version /metrics "
+	"/healthz /healthz/ping /livez /livez/ping /readyz /readyz/ping /version /version/ /metrics "
 # What is in a backup is all that there is.
 check "what only the administrator may" is "$(routes | awk '$3 == "ADMIN" { print $2 }' | sort -u | tr '\n' ' ')" \
 	"$(printf "%s\n" /control/v1/store/backups "/control/v1/store/backups/{id}" /control/v1/store/restores \
