@@ -512,8 +512,8 @@ static void test_broken_objects(void **state)
 			       "'{\\\"reservedCPUs\\\":\\\"0-x\\\"}'}",
 			       "{}", "'cpu':'8'");
 	assert_non_null(neap_cluster_find_node(cluster, "a")->trouble);
-	assert_non_null(strstr(neap_cluster_find_node(cluster, "a")->trouble,
-			       "reservedCPUs"));
+	assert_non_null(
+		strstr(neap_cluster_find_node(cluster, "a")->trouble, "reservedCPUs"));
 	(void)cluster_set_node(cluster, "a",
 			       "'annotations':{'node.koordinator.sh/reservation':"
 			       "'{\\\"reservedCPUs\\\":\\\"0-1\\\"}'}",
