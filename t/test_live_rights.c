@@ -221,6 +221,32 @@ static void test_among_admins(void **state)
 	live_teardown(state);
 }
 
+/* An editor has the name that an admin deleted, and the admin's version is there for the admin. */
+static void test_not_displaced(void **state)
+{
+	struct live_rig *rig = live_open(state);
+	struct neap_live_change change;
+	const char *text = text_of("replace", 1);
+	struct neap_error err = {0};
+	char version[12];
+
+	neap_live_version_of(text, strlen(text), version);
+	assert_int_equal(put(rig, "replace", 1, ADMIN, false, false), 201);
+	assert_int_equal(act(rig, DELETE, ADMIN), 200);
+	for (int i = 0; i < 2 * NEAP_VERSIONS_KEPT; i++)
+		assert_int_equal(put(rig, "narrow", i, EDITOR, false, false),
+				 i == 0 ? 201 : 200);
+	change = live_change(rig, "one");
+	change.kind = "reservation";
+	change.is_admin = true;
+	assert_int_equal(live_ask(rig,
+				  neap_live_rollback(rig->live, &change, version, &err),
+				  &err),
+			 200);
+	assert_int_equal(sort_of(rig), 'R');
+	live_teardown(state);
+}
+
 /* Parameters that an editor set do not come live with what only an admin may load. */
 static void test_kept_parameters(void **state)
 {
@@ -260,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_not_by_a_failure),
 		cmocka_unit_test(test_passed_over),
 		cmocka_unit_test(test_among_admins),
+		cmocka_unit_test(test_not_displaced),
 		cmocka_unit_test(test_kept_parameters),
 		cmocka_unit_test(test_kinds),
 	};

@@ -384,7 +384,9 @@ static void test_history_text(void **state)
 static void put_named(int number, char letter)
 {
 	struct neap_policy_id id = {.kind = "qos"};
-	struct neap_history_line line = {.unix_usec = versions_now_usec++, .by = "uid 0"};
+	struct neap_history_line line = {.unix_usec = versions_now_usec++,
+					 .by = "uid 0",
+					 .is_by_editor = versions_is_editor};
 	char version[NEAP_VERSION_SIZE] = "";
 	const char *text = letter ? versions_text(letter, version) : NULL;
 	struct neap_error err;
@@ -458,6 +460,83 @@ static void test_many_deleted(void **state)
 	assert_int_equal(there, NEAP_DELETED_KEPT);
 }
 
+/* What an admin put stays, whatever an editor does under its name, and goes for the admin's next ones. */
+static void test_admins_stay(void **state)
+{
+	struct neap_error err;
+	int letter;
+
+	(void)state;
+	versions_run("rm -rf %s", versions_dir);
+	versions_play("+0 +1 x");
+	versions_is_editor = true;
+	for (letter = 'A'; letter <= 'Z'; letter++)
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
+	/* The same text, and lines enough for all that came before. */
+	versions_play("+0");
+	for (int i = 0; i < NEAP_HISTORY_KEPT; i++)
+		assert_int_equal(versions_put("put", i % 2 ? 'Y' : 'Z', &err), 0);
+	for (int i = 0; i < NEAP_HISTORY_KEPT; i++)
+		assert_int_equal(versions_note("failed", (char)('A' + i % 26), &err), 0);
+	versions_is_editor = false;
+	/* One that failed goes by itself, which is no admin's act. */
+	for (letter = 'a'; letter <= 'z'; letter++) {
+		versions_is_editor = true;
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
+		versions_is_editor = false;
+		assert_int_equal(versions_put("rolled-back", 'Z', &err), 0);
+	}
+	assert_int_equal(count_of("versions"), NEAP_VERSIONS_KEPT);
+	assert_int_equal(versions_put("rollback", '0', &err), 0);
+	assert_int_equal(versions_put("rollback", '1', &err), 0);
+	for (letter = 'A'; letter <= 'Z'; letter++)
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
+	assert_int_equal(count_of("versions"), NEAP_VERSIONS_KEPT);
+	assert_int_equal(versions_put("rollback", '0', &err), -NEAP_ENOTFOUND);
+	/* A store of admins alone does not grow for an editor. */
+	versions_is_editor = true;
+	for (letter = 'a'; letter <= 'z'; letter++)
+		assert_int_equal(versions_put("put", (char)letter, &err), 0);
+	versions_is_editor = false;
+	assert_int_equal(count_of("versions"), NEAP_VERSIONS_KEPT + 2);
+	assert_int_equal(versions_put("rollback", 'H', &err), 0);
+}
+
+/* Of deleted policies those of editors go first, also what they put under an admin's name. */
+static void test_admins_deleted_stay(void **state)
+{
+	struct neap_error err;
+	int64_t all, bytes;
+
+	(void)state;
+	versions_run("rm -rf %s", versions_dir);
+	for (int i = 0; i < 6; i++) {
+		if (i < 2) { /* an admin's, and older */
+			put_named(i, 'A');
+			put_named(i, 0);
+		}
+		versions_is_editor = true;
+		put_named(i, 'B');
+		put_named(i, 0);
+		versions_is_editor = false;
+		usleep(20000);
+	}
+	assert_int_equal(neap_versions_bound(versions_dir, INT64_MAX, &all, &err), 0);
+	assert_int_equal(neap_versions_bound(versions_dir, all / 2, &bytes, &err), 0);
+	assert_in_range(bytes, 2 * 4096, all / 2);
+	for (int i = 0; i < 6; i++)
+		if (is_there(i) != (i < 2 || i == 5))
+			fail_msg("p%d", i);
+	assert_int_equal(neap_versions_bound(versions_dir, all / 3 + 40, &bytes, &err),
+			 0);
+	for (int i = 0; i < 6; i++)
+		if (is_there(i) != (i < 2))
+			fail_msg("p%d", i);
+	assert_int_equal(neap_versions_bound(versions_dir, 0, &bytes, &err), 0);
+	assert_int_equal(bytes, 0);
+	assert_false(is_there(0) || is_there(1));
+}
+
 /* Texts of 200 KB: as many as fit, and what is needed. */
 static void test_prune_bytes(void **state)
 {
@@ -501,6 +580,8 @@ int main(void)
 		cmocka_unit_test(test_prune_bytes),
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_many_deleted),
+		cmocka_unit_test(test_admins_stay),
+		cmocka_unit_test(test_admins_deleted_stay),
 		cmocka_unit_test(test_params),
 		cmocka_unit_test(test_history_text),
 	};

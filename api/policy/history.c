@@ -30,6 +30,13 @@ static bool is_about(const struct neap_history_entry *entry, const char *version
 	return is_verb(entry, "rolled-back") && !strcmp(entry->from, version);
 }
 
+/* An admin's own act, which makes the version in force after it an admin's. */
+static bool is_admins_act(const struct neap_history_entry *entry)
+{
+	return entry->is_change && !entry->line.is_by_editor &&
+	       (is_verb(entry, "put") || is_verb(entry, "rollback"));
+}
+
 /* Nothing is lost without line i: later ones say the same. */
 static bool is_superseded(const struct neap_history *history, size_t i)
 {
@@ -40,7 +47,9 @@ static bool is_superseded(const struct neap_history *history, size_t i)
 	for (k = i + 1; k < history->count; k++) {
 		const struct neap_history_entry *later = &history->list[k];
 
-		if (later->is_change && !strcmp(later->line.version, entry->line.version))
+		if (later->is_change &&
+		    !strcmp(later->line.version, entry->line.version) &&
+		    (is_admins_act(later) || !is_admins_act(entry)))
 			is_live_later = true;
 		if (is_about(later, entry->line.version))
 			is_told_later = true;
@@ -60,17 +69,24 @@ static void drop(struct neap_history *history, size_t i)
 }
 
 /* Old lines that still matter (who was live before whom, who failed) outlive those that do not, so
- * that many changes of parameters do not take a rollback away. */
+ * that many changes of parameters do not take a rollback away. Then what an admin did outlives what others did. */
+static size_t find_least(const struct neap_history *history)
+{
+	size_t i, last = history->count - 1; /* the newest line always stays */
+
+	for (i = 0; i < last; i++)
+		if (is_superseded(history, i))
+			return i;
+	for (i = 0; i < last; i++)
+		if (!is_admins_act(&history->list[i]))
+			return i;
+	return 0;
+}
+
 static void trim(struct neap_history *history)
 {
-	while (history->count > NEAP_HISTORY_KEPT) {
-		size_t i = 0;
-
-		/* The newest line always stays. */
-		while (i + 1 < history->count && !is_superseded(history, i))
-			i++;
-		drop(history, i + 1 < history->count ? i : 0);
-	}
+	while (history->count > NEAP_HISTORY_KEPT)
+		drop(history, find_least(history));
 }
 
 static int append(struct neap_history *history, const struct neap_history_entry *entry,
@@ -153,6 +169,7 @@ static int parse_line(const char *text, size_t len, struct neap_history_entry *r
 	    !take_text(object, "why", entry.line.why, sizeof(entry.line.why)))
 		return 0;
 	entry.line.unix_usec = json_integer_value(usec);
+	entry.line.is_by_editor = json_is_true(json_object_get(object, "editor"));
 	entry.is_change = take_version(object, "from", entry.from);
 	entry.has_params = take_version(object, "params", entry.params);
 	*ret = entry;
@@ -315,6 +332,8 @@ static void format_line(struct neap_buf *buf, const struct neap_history_entry *e
 	char *text = NULL;
 
 	if (object &&
+	    (!entry->line.is_by_editor ||
+	     json_object_set_new(object, "editor", json_true()) == 0) &&
 	    (!entry->is_change ||
 	     json_object_set_new(object, "from", json_string(entry->from)) == 0) &&
 	    (!entry->has_params ||
@@ -355,6 +374,15 @@ bool neap_history_has_failed(const struct neap_history *history, const char *ver
 			return !entry->is_change ||
 			       strcmp(entry->line.version, version) != 0;
 	}
+	return false;
+}
+
+bool neap_history_is_admins(const struct neap_history *history, const char *version)
+{
+	for (size_t i = 0; i < history->count; i++)
+		if (is_admins_act(&history->list[i]) &&
+		    !strcmp(history->list[i].line.version, version))
+			return true;
 	return false;
 }
 

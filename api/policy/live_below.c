@@ -125,7 +125,8 @@ static int judge_below(struct live_job *job, const char *text, size_t len,
 void neap_live_line(const struct live_job *job, const char *verb, const char *version,
 		    const char *why, struct neap_history_line *ret)
 {
-	*ret = (struct neap_history_line){.unix_usec = neap_live_now()};
+	*ret = (struct neap_history_line){.unix_usec = neap_live_now(),
+					  .is_by_editor = job->is_by_editor};
 	(void)neap_strcopy(ret->verb, sizeof(ret->verb), verb);
 	(void)neap_strcopy(ret->version, sizeof(ret->version), version);
 	(void)neap_strcopy(ret->by, sizeof(ret->by),

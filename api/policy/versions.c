@@ -102,11 +102,15 @@ static int by_rank(const void *a, const void *b)
 	return strcmp(x->file.version, y->file.version);
 }
 
-/* Lets those go that were never live, then those that were so longest ago. It is no failure of the
+/* Lets those go that were never live, then those that were so longest ago. An admin's goes for an admin's put
+ * alone, so that up to NEAP_VERSIONS_KEPT of these stay beside an editor's newest ones. It is no failure of the
  * change when a file stays: the next one tries again. */
 static void prune(const struct neap_folder *folder, const struct neap_history *history,
-		  const char *active, const char *newest)
+		  const char *active, const char *newest,
+		  const struct neap_history_line *line)
 {
+	bool is_admins_kept =
+		line && (line->is_by_editor || strcmp(line->verb, "put") != 0);
 	neap_auto_free struct neap_folder_version *files = NULL;
 	neap_auto_free struct ranked *ranked = NULL;
 	char back[NEAP_VERSION_SIZE] = "", name[NEAP_VERSION_SIZE + 8];
@@ -135,7 +139,8 @@ static void prune(const struct neap_folder *folder, const struct neap_history *h
 		if (left <= NEAP_VERSIONS_KEPT && bytes <= NEAP_VERSIONS_KEPT_BYTES)
 			break;
 		if (!strcmp(version, active) || !strcmp(version, newest) ||
-		    !strcmp(version, back))
+		    !strcmp(version, back) ||
+		    (is_admins_kept && neap_history_is_admins(history, version)))
 			continue;
 		(void)snprintf(name, sizeof(name), "%s.lua", version);
 		if (neap_folder_remove(folder, name, &ignored) < 0)
@@ -252,7 +257,7 @@ int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 			(void)neap_folder_remove(&folder, name, &ignored);
 		return rc;
 	}
-	prune(&folder, &history, line ? version : active, version);
+	prune(&folder, &history, line ? version : active, version, line);
 	return 0;
 }
 

@@ -39,11 +39,13 @@ struct neap_history_line {
 		[12]; /* that is live after it, "" when none is; of "failed": the one that failed */
 	char by[64]; /* "uid 0", "token", "neapd" */
 	char why[256];
+	bool is_by_editor; /* asked for by somebody who is no admin */
 };
 
 /* Saves the text of a version unless it is there (with this very text), then, with line, makes it the active one and
  * notes the line. version: 8 hex digits. text NULL: the version must be there already; version "":
- * no version is active any more (line required). Old versions beyond NEAP_VERSIONS_KEPT and their bytes go. */
+ * no version is active any more (line required). Old versions beyond NEAP_VERSIONS_KEPT and their bytes go; for an
+ * editor's change only those that no admin put or rolled back to. */
 int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 		      const char *version, const char *text, size_t len,
 		      const struct neap_history_line *line, struct neap_error *err);
@@ -79,7 +81,7 @@ int neap_versions_walk(const char *dir,
 		       void *arg, struct neap_error *err);
 
 /* Lets policies go that were deleted longest ago, with all that is kept of them, until the others have at most max_bytes and are
- * NEAP_DELETED_KEPT at most. ret_bytes: what is left of them. */
+ * NEAP_DELETED_KEPT at most. What no admin put or rolled back to goes before what one did. ret_bytes: what is left of them. */
 int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 			struct neap_error *err);
 

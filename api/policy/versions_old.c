@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/policy/folder.h"
+#include "api/policy/history.h"
 #include "engine/base/mem.h"
 
 /* What a folder takes beside its texts: its inode, and the history. */
@@ -86,23 +86,34 @@ static int oldest_first(const void *a, const void *b)
 	return strcmp(x->id.name, y->id.name);
 }
 
-/* The texts first: a kill on the way leaves fewer of them, and what is empty is no policy. */
-static int remove_all(const char *dir, const struct old *old, struct neap_error *err)
+/* Removes one, or, without is_all, what no admin put there; old has then what is left (no bytes: nothing). The
+ * texts first: a kill on the way leaves fewer of them, and what is empty is no policy. */
+static int let_go(const char *dir, struct old *old, bool is_all, struct neap_error *err)
 {
 	static const char *const others[] = {NEAP_FILE_PENDING, NEAP_FILE_HISTORY};
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
+	neap_auto_history struct neap_history history = {NULL, 0, 0};
 	neap_auto_free struct neap_folder_version *files = NULL;
 	char name[NEAP_VERSION_SIZE + 8];
-	size_t count;
+	size_t count, kept = 0;
 
 	if (neap_folder_open(dir, &old->id, true, &folder, err) < 0 ||
-	    neap_folder_versions(&folder, &files, &count, err) < 0)
+	    neap_folder_versions(&folder, &files, &count, err) < 0 ||
+	    (!is_all && neap_history_load(&folder, &history, err) < 0))
 		return -(int)err->code;
 	for (size_t i = 0; i < count; i++) {
+		if (neap_history_is_admins(&history, files[i].version)) {
+			kept++;
+			continue;
+		}
 		(void)snprintf(name, sizeof(name), "%s.lua", files[i].version);
 		if (neap_folder_remove(&folder, name, err) < 0)
 			return -(int)err->code;
+		old->bytes -= files[i].bytes;
 	}
+	if (kept)
+		return 0;
+	old->bytes = 0;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(others); i++)
 		if (neap_folder_remove(&folder, others[i], err) < 0)
 			return -(int)err->code;
@@ -125,12 +136,18 @@ int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 	if (olds.count)
 		qsort(olds.list, olds.count, sizeof(*olds.list), oldest_first);
 	left = olds.count;
-	for (size_t i = 0; rc == 0 && i < olds.count; i++) {
+	/* First what no admin put there, then all. */
+	for (size_t i = 0; rc == 0 && i < 2 * olds.count; i++) {
+		struct old *old = &olds.list[i % olds.count];
+		int64_t bytes = old->bytes;
+
 		if (olds.bytes <= max_bytes && left <= NEAP_DELETED_KEPT)
 			break;
-		rc = remove_all(dir, &olds.list[i], err);
-		olds.bytes -= olds.list[i].bytes;
-		left--;
+		if (bytes == 0)
+			continue;
+		rc = let_go(dir, old, i >= olds.count, err);
+		olds.bytes -= bytes - old->bytes;
+		left -= old->bytes == 0;
 	}
 	free(olds.list);
 	if (rc == 0 && olds.is_short)

@@ -15,6 +15,7 @@
 const struct neap_policy_id versions_id = {"qos", "one"};
 char versions_base[64], versions_dir[80], versions_folder[96];
 int64_t versions_now_usec = 1700000000000000;
+bool versions_is_editor;
 
 void versions_run(const char *fmt, ...)
 {
@@ -62,8 +63,10 @@ int versions_put(const char *verb, char letter, struct neap_error *err)
 {
 	char version[NEAP_VERSION_SIZE] = "";
 	const char *text = letter ? versions_text(letter, version) : NULL;
-	struct neap_history_line line = {
-		.unix_usec = versions_now_usec++, .by = "uid 0", .why = "a test"};
+	struct neap_history_line line = {.unix_usec = versions_now_usec++,
+					 .by = "uid 0",
+					 .why = "a test",
+					 .is_by_editor = versions_is_editor};
 
 	snprintf(line.verb, sizeof(line.verb), "%s", verb);
 	return neap_versions_put(versions_dir, &versions_id, version,

@@ -12,6 +12,7 @@ extern char versions_base[64];    /* exists */
 extern char versions_dir[80];     /* below it; does not */
 extern char versions_folder[96];  /* of the policy */
 extern int64_t versions_now_usec; /* of the next line */
+extern bool versions_is_editor;   /* so are they who put next */
 
 int versions_setup(void **state);
 int versions_teardown(void **state);
