@@ -57,32 +57,55 @@ int64_t neap_budget_need(const json_t *budget, int64_t expected)
 	return 0;
 }
 
-struct tally {
+/* A budget that has a say about the pod. */
+struct voice {
+	const char *name;
+	json_t *tree; /* counted */
 	struct neap_budget_count *count;
-	int new_pods;
-	bool is_short_of_memory, is_too_much;
 };
-
-static bool count_pod(void *arg, struct neap_object *object)
-{
-	struct tally *tally = arg;
-
-	if (!neap_budget_count_has(tally->count, object))
-		return true;
-	tally->is_too_much = !neap_budget_count_knows(object) &&
-			     ++tally->new_pods > NEAP_BUDGET_NEW_PODS_MAX;
-	tally->is_short_of_memory =
-		!tally->is_too_much && !neap_budget_count_add(tally->count, object);
-	return !tally->is_too_much && !tally->is_short_of_memory;
-}
 
 struct question {
 	struct neap_kube *kube;
 	const struct neap_object *pod;
-	bool is_ready;
-	int asked; /* budgets that have counted all their pods */
+	bool is_ready, is_short_of_memory;
+	struct voice voices[NEAP_BUDGETS_OF_POD];
+	int asked;
+	int new_pods;
+	size_t owners;
+	const struct voice *wide; /* one of too many controllers' pods */
+	const struct voice *late; /* one of whose pods too many were never looked at */
 	struct neap_budget_answer answer;
 };
+
+/* For all budgets in one look: there may be many pods. */
+static bool count_pod(void *arg, struct neap_object *object)
+{
+	struct question *question = arg;
+	bool is_new = !neap_budget_count_knows(object);
+
+	for (int i = 0; i < question->asked; i++) {
+		struct voice *voice = &question->voices[i];
+		size_t owners = neap_budget_count_owners(voice->count);
+
+		if (!neap_budget_count_has(voice->count, object))
+			continue;
+		if (is_new && ++question->new_pods > NEAP_BUDGET_NEW_PODS_MAX) {
+			question->late = voice;
+			return false;
+		}
+		is_new = false;
+		if (!neap_budget_count_add(voice->count, object)) {
+			question->is_short_of_memory = true;
+			return false;
+		}
+		question->owners += neap_budget_count_owners(voice->count) - owners;
+		if (question->owners > NEAP_BUDGET_OWNERS_MAX) {
+			question->wide = voice;
+			return false;
+		}
+	}
+	return true;
+}
 
 static void refuse(struct question *question, const char *budget, int64_t need,
 		   int64_t healthy)
@@ -103,6 +126,16 @@ static void refuse_now(struct question *question, const char *budget)
 		       budget);
 }
 
+static void refuse_wide(struct question *question, const char *budget)
+{
+	question->answer.is_allowed = false;
+	(void)snprintf(
+		question->answer.why, sizeof(question->answer.why),
+		"The disruption budget %.120s has pods of too many controllers: %d "
+		"are looked up for an eviction",
+		budget, NEAP_BUDGET_OWNERS_MAX);
+}
+
 static bool may_go(const struct question *question, const json_t *budget,
 		   const struct neap_budget_figures *figures)
 {
@@ -118,48 +151,65 @@ static bool may_go(const struct question *question, const json_t *budget,
 }
 
 /* What cannot be judged for want of memory is not allowed. */
-static void judge(struct question *question, const struct neap_object *object,
-		  const json_t *budget)
+static bool hear(struct question *question, const struct neap_object *object,
+		 json_t *tree)
 {
-	struct neap_store *store = question->kube->store;
-	struct tally tally = {0};
-	struct neap_budget_figures figures;
+	struct neap_budget_count *count;
 	struct neap_error err;
 
-	if (neap_budget_count_new(question->kube, budget, &tally.count, &err) < 0) {
-		question->answer.is_allowed = err.code != NEAP_ENOMEM;
-		return;
+	if (neap_budget_count_new(question->kube, tree, &count, &err) < 0)
+		return err.code != NEAP_ENOMEM;
+	if (!neap_budget_count_has(count, question->pod)) {
+		neap_budget_count_free(count);
+		return true;
 	}
-	if (neap_budget_count_has(tally.count, question->pod) &&
-	    question->asked++ == NEAP_BUDGETS_OF_POD) {
-		question->answer.is_allowed = false;
+	if (question->asked == NEAP_BUDGETS_OF_POD) {
+		neap_budget_count_free(count);
 		(void)snprintf(question->answer.why, sizeof(question->answer.why),
 			       "More than %d disruption budgets select the pod",
 			       NEAP_BUDGETS_OF_POD);
-	} else if (neap_budget_count_has(tally.count, question->pod)) {
-		neap_store_list_newest(store, "pods", object->ns, count_pod, &tally);
-		if (tally.is_short_of_memory)
-			question->answer.is_allowed = false;
-		neap_budget_count_end(tally.count, &figures);
-		if (tally.is_too_much)
-			refuse_now(question, object->name);
-		else if (!may_go(question, budget, &figures))
-			refuse(question, object->name, figures.need, figures.healthy);
+		return false;
 	}
-	neap_budget_count_free(tally.count);
+	question->voices[question->asked++] = (struct voice){
+		.name = object->name, .tree = json_incref(tree), .count = count};
+	return true;
 }
 
-static bool ask_budget(void *arg, struct neap_object *object)
+static bool hear_budget(void *arg, struct neap_object *object)
 {
 	struct question *question = arg;
-	json_t *budget = neap_object_tree(object);
+	json_t *tree = neap_object_tree(object);
 
-	if (budget)
-		judge(question, object, budget);
-	else
-		question->answer.is_allowed = false;
-	json_decref(budget);
+	question->answer.is_allowed = tree && hear(question, object, tree);
+	json_decref(tree);
 	return question->answer.is_allowed;
+}
+
+static void judge(struct question *question)
+{
+	neap_store_list_newest(question->kube->store, "pods", question->pod->ns,
+			       count_pod, question);
+	question->answer.is_allowed = !question->is_short_of_memory;
+	if (question->late)
+		refuse_now(question, question->late->name);
+	else if (question->wide)
+		refuse_wide(question, question->wide->name);
+	for (int i = 0; i < question->asked && question->answer.is_allowed; i++) {
+		const struct voice *voice = &question->voices[i];
+		struct neap_budget_figures figures;
+
+		neap_budget_count_end(voice->count, &figures);
+		if (!may_go(question, voice->tree, &figures))
+			refuse(question, voice->name, figures.need, figures.healthy);
+	}
+}
+
+static void question_done(struct question *question)
+{
+	for (int i = 0; i < question->asked; i++) {
+		neap_budget_count_free(question->voices[i].count);
+		json_decref(question->voices[i].tree);
+	}
 }
 
 struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
@@ -180,7 +230,10 @@ struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
 		question.answer.is_allowed = false;
 	else if (!is_free &&
 		 neap_store_list(kube->store, "poddisruptionbudgets.policy", pod->ns,
-				 &place, ask_budget, &question, &err) < 0)
+				 &place, hear_budget, &question, &err) < 0)
 		question.answer.is_allowed = false;
+	if (question.answer.is_allowed && question.asked)
+		judge(&question);
+	question_done(&question);
 	return question.answer;
 }

@@ -17,6 +17,10 @@
  * still being counted: those that keep its status read the others in the meantime, and so does every further question. */
 #define NEAP_BUDGET_NEW_PODS_MAX 1000
 
+/* Controllers of pods that are looked up for one answer, by all its budgets. Those of budgets with minAvailable as a
+ * number are not. Where there are more the pod stays. */
+#define NEAP_BUDGET_OWNERS_MAX 8192
+
 struct neap_budget_answer {
 	bool is_allowed;
 	char why[256]; /* "The disruption budget x needs 2 healthy pods and has 2 currently" */
@@ -52,8 +56,10 @@ void neap_budget_count_free(struct neap_budget_count *count);
 /* Whether it is one of its pods. */
 bool neap_budget_count_has(const struct neap_budget_count *count,
 			   const struct neap_object *pod);
-/* A pod of the budget's namespace; those of others and finished ones do not count. False without memory. */
+/* One of its pods; finished ones do not count. False without memory. */
 bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *pod);
+/* Controllers that were looked up. */
+size_t neap_budget_count_owners(const struct neap_budget_count *count);
 /* Whether it was counted before, by whatever budget, which then costs next to nothing. */
 bool neap_budget_count_knows(const struct neap_object *pod);
 void neap_budget_count_end(const struct neap_budget_count *count,

@@ -15,7 +15,9 @@ struct neap_budget_count {
 	struct neap_kube *kube;
 	const json_t *budget;           /* borrowed */
 	struct neap_selector *selector; /* NULL: of no pod */
+	bool is_number;                 /* minAvailable is one: owners do not matter */
 	struct neap_map *owners;        /* uid: with_replicas or without */
+	size_t looked_up;               /* of the owners */
 	int64_t pods, healthy;
 	int64_t replicas; /* of all owners */
 	int64_t single;   /* pods without an owner that has replicas */
@@ -35,6 +37,8 @@ int neap_budget_count_new(struct neap_kube *kube, const json_t *budget,
 		return neap_error_nomem(err);
 	count->kube = kube;
 	count->budget = budget;
+	count->is_number = json_is_integer(
+		json_object_get(json_object_get(budget, "spec"), "minAvailable"));
 	count->owners = neap_map_new();
 	if (!count->owners)
 		code = neap_error_nomem(err);
@@ -200,6 +204,11 @@ static const char *controller_uid(const struct neap_object *pod)
 	return owner;
 }
 
+size_t neap_budget_count_owners(const struct neap_budget_count *count)
+{
+	return count->looked_up;
+}
+
 bool neap_budget_count_knows(const struct neap_object *pod)
 {
 	return pod->noted & IS_NOTED;
@@ -223,15 +232,13 @@ bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *
 	bool is_fine, is_owned = false;
 	json_t *tree = NULL;
 
-	if (!neap_budget_count_has(count, pod))
-		return true;
 	if (!neap_budget_count_knows(pod)) {
 		tree = neap_object_tree(pod);
 		if (!tree)
 			return false;
 		pod->noted = note_tree(pod, tree);
 	}
-	uid = controller_uid(pod);
+	uid = count->is_number ? NULL : controller_uid(pod);
 	if (uid)
 		owner = neap_map_find(count->owners, uid);
 	if ((pod->noted & IS_FINISHED) || !uid || owner) {
@@ -240,6 +247,7 @@ bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *
 		       add_pod(count, pod, owner == &with_replicas);
 	}
 	/* The first of its controller. */
+	count->looked_up++;
 	if (!tree)
 		tree = neap_object_tree(pod);
 	is_fine = tree && add_controller(count, pod->ns, controller_of(tree), &is_owned);
@@ -252,11 +260,9 @@ bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *
 void neap_budget_count_end(const struct neap_budget_count *count,
 			   struct neap_budget_figures *ret)
 {
-	const json_t *spec = json_object_get(count->budget, "spec");
-	bool is_number = json_is_integer(json_object_get(spec, "minAvailable"));
 	int64_t allowed;
 
-	ret->expected = is_number ? count->pods : count->replicas + count->single;
+	ret->expected = count->is_number ? count->pods : count->replicas + count->single;
 	ret->healthy = count->healthy;
 	ret->need = neap_budget_need(count->budget, ret->expected);
 	allowed = ret->healthy - ret->need;

@@ -314,7 +314,8 @@ static bool count_pod(void *arg, struct neap_object *object)
 	if (!*piece->left)
 		return false;
 	(*piece->left)--;
-	if (!neap_budget_count_add(piece->budgets->count, object)) {
+	if (neap_budget_count_has(piece->budgets->count, object) &&
+	    !neap_budget_count_add(piece->budgets->count, object)) {
 		piece->budgets->is_lost = true;
 		return false;
 	}

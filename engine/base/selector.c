@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Label selectors. Shaped for few requirements and many matches: rows in an array, their texts one
- * after the other behind it. */
+ * Label selectors. Shaped for few requirements and many matches: rows in an array, behind it the places of their
+ * values, sorted where they are looked up, then all texts. */
 #include "engine/base/selector.h"
 
 #include <stdio.h>
@@ -24,20 +24,21 @@ static const char *const operators[OP_COUNT] = {"In",           "NotIn", "Exists
 
 struct requirement {
 	uint32_t op;
-	uint32_t
-		text; /* offset in the texts: the key, then the values, each with its NUL */
-	uint32_t value_count;
+	uint32_t key;          /* offset in the texts */
+	uint32_t first, count; /* of the places of its values */
 };
 
 struct neap_selector {
-	uint32_t size, count;
-	struct requirement rows[];
+	uint32_t size, count, value_count;
+	struct requirement rows
+		[]; /* then the offsets of the values in the texts, then these, each with its NUL */
 };
 
 /* What is being built. */
 struct builder {
 	struct requirement rows[NEAP_SELECTOR_REQUIREMENTS];
-	size_t count, values;
+	uint32_t values[NEAP_SELECTOR_VALUES];
+	size_t count, value_count;
 	enum op op_end; /* of those that are known */
 	struct neap_buf texts;
 	struct neap_error *err;
@@ -188,20 +189,21 @@ static int add_row(struct builder *b, enum op op, const char *key)
 		return neap_error_set(b->err, NEAP_ETOOLARGE,
 				      "Too many: a selector has at most %d requirements",
 				      NEAP_SELECTOR_REQUIREMENTS);
-	b->rows[b->count++] =
-		(struct requirement){.op = op, .text = (uint32_t)b->texts.len};
+	b->rows[b->count++] = (struct requirement){.op = op,
+						   .key = (uint32_t)b->texts.len,
+						   .first = (uint32_t)b->value_count};
 	neap_buf_add(&b->texts, key, strlen(key) + 1);
 	return 0;
 }
 
 static int add_value(struct builder *b, const char *value)
 {
-	if (b->values == NEAP_SELECTOR_VALUES)
+	if (b->value_count == NEAP_SELECTOR_VALUES)
 		return neap_error_set(b->err, NEAP_ETOOLARGE,
 				      "Too many: a selector has at most %d values",
 				      NEAP_SELECTOR_VALUES);
-	b->values++;
-	b->rows[b->count - 1].value_count++;
+	b->values[b->value_count++] = (uint32_t)b->texts.len;
+	b->rows[b->count - 1].count++;
 	neap_buf_add(&b->texts, value, strlen(value) + 1);
 	return 0;
 }
@@ -355,21 +357,42 @@ static int read_selector(struct builder *b, const json_t *json)
 	return 0;
 }
 
+/* Insertion: lists that come sorted cost nothing, and none is long. */
+static void sort_values(struct builder *b, const struct requirement *row)
+{
+	uint32_t *values = b->values + row->first;
+
+	for (uint32_t i = 1; row->op < OP_GT && i < row->count; i++) {
+		uint32_t value = values[i], at = i;
+
+		for (; at > 0 &&
+		       strcmp(b->texts.data + values[at - 1], b->texts.data + value) > 0;
+		     at--)
+			values[at] = values[at - 1];
+		values[at] = value;
+	}
+}
+
 static int build(struct builder *b, struct neap_selector **ret)
 {
 	size_t rows = b->count * sizeof(b->rows[0]);
-	size_t size = sizeof(struct neap_selector) + rows + b->texts.len;
+	size_t values = b->value_count * sizeof(b->values[0]);
+	size_t size = sizeof(struct neap_selector) + rows + values + b->texts.len;
 	struct neap_selector *selector;
 
 	if (neap_buf_failed(&b->texts)) /* the limits keep it below its ceiling */
 		return neap_error_nomem(b->err);
+	for (size_t i = 0; i < b->count; i++)
+		sort_values(b, &b->rows[i]);
 	selector = neap_alloc(size);
 	if (!selector)
 		return neap_error_nomem(b->err);
 	selector->size = (uint32_t)size;
 	selector->count = (uint32_t)b->count;
+	selector->value_count = (uint32_t)b->value_count;
 	memcpy(selector->rows, b->rows, rows);
-	memcpy((char *)selector->rows + rows, b->texts.data, b->texts.len);
+	memcpy((char *)selector->rows + rows, b->values, values);
+	memcpy((char *)selector->rows + rows + values, b->texts.data, b->texts.len);
 	*ret = selector;
 	return 0;
 }
@@ -439,24 +462,52 @@ static bool is_beyond(enum op op, const char *value, size_t len, const char *wan
 	return op == OP_GT ? has > than : has < than;
 }
 
+/* The sign of the text before or behind the value, which need not end in a NUL. */
+static int compare_value(const char *text, const char *value, size_t len)
+{
+	size_t text_len = strlen(text);
+	int sign = memcmp(text, value, text_len < len ? text_len : len);
+
+	return sign ? sign : (text_len > len) - (text_len < len);
+}
+
+static bool is_among(const char *texts, const uint32_t *values, uint32_t count,
+		     const char *value, size_t len)
+{
+	while (count) {
+		uint32_t middle = count / 2;
+		int sign = compare_value(texts + values[middle], value, len);
+
+		if (sign == 0)
+			return true;
+		if (sign < 0) {
+			values += middle + 1;
+			count -= middle + 1;
+		} else {
+			count = middle;
+		}
+	}
+	return false;
+}
+
 bool neap_selector_matches_with(const struct neap_selector *selector,
 				neap_label_get_fn *get, void *arg)
 {
-	const char *texts = (const char *)(selector->rows + selector->count);
+	const uint32_t *places = (const uint32_t *)(selector->rows + selector->count);
+	const char *texts = (const char *)(places + selector->value_count);
 
 	for (uint32_t i = 0; i < selector->count; i++) {
 		const struct requirement *row = &selector->rows[i];
-		const char *key = texts + row->text, *wanted = key, *value = NULL;
+		const uint32_t *values = places + row->first;
+		const char *value = NULL;
 		size_t len = 0;
-		bool has = get(arg, key, &value, &len), is_in = false;
+		bool has = get(arg, texts + row->key, &value, &len), is_in = false;
 
-		for (uint32_t k = 0; has && k < row->value_count && !is_in; k++) {
-			wanted += strlen(wanted) + 1;
-			is_in = row->op >= OP_GT
-					? is_beyond(row->op, value, len, wanted)
-					: strlen(wanted) == len &&
-						  memcmp(wanted, value, len) == 0;
-		}
+		if (has && row->op < OP_GT)
+			is_in = is_among(texts, values, row->count, value, len);
+		for (uint32_t k = 0; has && row->op >= OP_GT && k < row->count && !is_in;
+		     k++)
+			is_in = is_beyond(row->op, value, len, texts + values[k]);
 		if (row->op == OP_IN || row->op >= OP_GT ? !is_in
 		    : row->op == OP_NOT_IN               ? is_in
 		    : row->op == OP_EXISTS               ? !has
