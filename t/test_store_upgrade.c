@@ -3,12 +3,15 @@
  * A store of an older neapd (t/cases/store/format-1: its neap.db, and a backup that it made of it): nothing is lost on
  * the way to the present format, whenever the power goes, and the file of before stays beside. */
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -226,12 +229,126 @@ static void test_faults(void **state)
 	crash_vfs_free(vfs);
 }
 
+/* --- killed in the middle --- */
+
+/* SQLite's calls that change what is on disk; the process ends before the one whose turn it is. */
+enum { OPEN, WRITE, WRITE64, CUT, UNLINK, CALLS };
+
+static const char *const calls[CALLS] = {"open", "pwrite", "pwrite64", "ftruncate",
+					 "unlink"};
+static sqlite3_syscall_ptr real[CALLS];
+static int kill_at, call_count;
+
+static void step(void)
+{
+	if (++call_count == kill_at)
+		(void)raise(SIGKILL);
+}
+
+static int step_open(const char *path, int flags, int mode)
+{
+	step();
+	return ((int (*)(const char *, int, int))real[OPEN])(path, flags, mode);
+}
+
+static ssize_t step_write(int fd, const void *bytes, size_t len, off_t at)
+{
+	step();
+	return ((ssize_t(*)(int, const void *, size_t, off_t))real[WRITE])(fd, bytes, len,
+									   at);
+}
+
+static ssize_t step_write64(int fd, const void *bytes, size_t len, off_t at)
+{
+	step();
+	return ((ssize_t(*)(int, const void *, size_t, off_t))real[WRITE64])(fd, bytes,
+									     len, at);
+}
+
+static int step_cut(int fd, off_t size)
+{
+	step();
+	return ((int (*)(int, off_t))real[CUT])(fd, size);
+}
+
+static int step_unlink(const char *path)
+{
+	step();
+	return ((int (*)(const char *))real[UNLINK])(path);
+}
+
+static void count_calls(void)
+{
+	static const sqlite3_syscall_ptr steps[CALLS] = {
+		(sqlite3_syscall_ptr)step_open, (sqlite3_syscall_ptr)step_write,
+		(sqlite3_syscall_ptr)step_write64, (sqlite3_syscall_ptr)step_cut,
+		(sqlite3_syscall_ptr)step_unlink};
+	sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+
+	for (size_t i = 0; i < CALLS; i++) {
+		real[i] = vfs->xGetSystemCall(vfs, calls[i]);
+		if (real[i] != NULL)
+			(void)vfs->xSetSystemCall(vfs, calls[i], steps[i]);
+	}
+}
+
+/* True: it was killed. */
+static bool open_and_die(struct store_rig *rig, int at)
+{
+	struct neap_error err;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		kill_at = at;
+		count_calls();
+		if (neap_store_sqlite_open(&rig->config, &rig->store, &err) < 0)
+			_exit(1);
+		store_rig_close(rig);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return true;
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	return false;
+}
+
+/* Killed before any call, once or twice in a row: the next start has everything, and the copy is the file of before. */
+static void test_kills(void **state)
+{
+	struct store_rig rig;
+	char copy[128];
+	int at, kills = 0;
+	bool is_killed = true;
+
+	(void)state;
+	store_rig_init(&rig);
+	(void)snprintf(copy, sizeof(copy), "%s.format-1", rig.file);
+	for (at = 1; is_killed; at++) {
+		store_rig_empty(&rig);
+		put_old(&rig, NULL);
+		is_killed = open_and_die(&rig, at);
+		if (at % 2 == 0)
+			(void)open_and_die(&rig, at / 2);
+		kills += is_killed;
+		store_rig_open(&rig);
+		check_objects(&rig);
+		store_rig_close(&rig);
+		assert_int_equal(format_of(rig.file), 2);
+		assert_int_equal(format_of(copy), 1);
+	}
+	assert_true(kills > 20);
+	printf("# %d kills\n", kills);
+	store_rig_done(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_upgrade),
-		cmocka_unit_test(test_damaged_before),
-		cmocka_unit_test(test_power_cuts),
+		cmocka_unit_test(test_upgrade), cmocka_unit_test(test_damaged_before),
+		cmocka_unit_test(test_kills),   cmocka_unit_test(test_power_cuts),
 		cmocka_unit_test(test_faults),
 	};
 

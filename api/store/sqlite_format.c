@@ -184,6 +184,13 @@ static int check_room(struct neap_sqlite_file *file, const char *copy,
 		file->path, copy, (wanted >> 20) + 1);
 }
 
+static int copy_failed(int code, struct neap_error *err)
+{
+	return code == SQLITE_NOMEM ? neap_error_nomem(err)
+				    : neap_error_set(err, NEAP_EUNAVAILABLE, "%s",
+						     sqlite3_errstr(code));
+}
+
 /* All of it in one transaction of the copy's own, which is whole or nothing. */
 static int copy_pages(struct neap_sqlite_file *file, sqlite3 *to, struct neap_error *err)
 {
@@ -191,14 +198,10 @@ static int copy_pages(struct neap_sqlite_file *file, sqlite3 *to, struct neap_er
 	int code;
 
 	if (backup == NULL)
-		return neap_error_set(err, NEAP_EINTERNAL, "%s", sqlite3_errmsg(to));
+		return copy_failed(sqlite3_errcode(to), err);
 	(void)sqlite3_backup_step(backup, -1); /* finish tells */
 	code = sqlite3_backup_finish(backup);
-	if (code == SQLITE_OK)
-		return 0;
-	return code == SQLITE_NOMEM ? neap_error_nomem(err)
-				    : neap_error_set(err, NEAP_EUNAVAILABLE, "%s",
-						     sqlite3_errstr(code));
+	return code == SQLITE_OK ? 0 : copy_failed(code, err);
 }
 
 static int copy(struct neap_sqlite_file *file, const char *path, struct neap_error *err)
@@ -217,9 +220,7 @@ static int copy(struct neap_sqlite_file *file, const char *path, struct neap_err
 		(void)close(fd); /* of mode 0600 from the start */
 	code = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 			       NULL);
-	r = code == SQLITE_OK
-		    ? copy_pages(file, to, err)
-		    : neap_error_set(err, NEAP_EUNAVAILABLE, "%s", sqlite3_errstr(code));
+	r = code == SQLITE_OK ? copy_pages(file, to, err) : copy_failed(code, err);
 	if (sqlite3_close(to) != SQLITE_OK && r == 0)
 		r = neap_error_set(err, NEAP_EUNAVAILABLE, "it does not close");
 	if (r == 0)

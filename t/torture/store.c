@@ -119,6 +119,74 @@ static void open_check(void *state, int rc)
 	check_count(tortured, OBJECTS - 3);
 }
 
+/* --- a file of an older neapd --- */
+
+#define OLD         "t/cases/store/format-1/neap.db"
+#define OLD_OBJECTS 13
+#define OLD_VERSION 15
+
+static void *upgrade_setup(void)
+{
+	struct tortured *tortured = neap_alloc(sizeof(*tortured));
+	char bytes[64 * 1024];
+	FILE *from, *to;
+	size_t len;
+
+	if (tortured == NULL)
+		abort();
+	neap_json_setup();
+	store_rig_init(&tortured->rig);
+	from = fopen(OLD, "rb");
+	to = fopen(tortured->rig.file, "wb");
+	if (from == NULL || to == NULL)
+		torture_fail("%s cannot be copied", OLD);
+	len = fread(bytes, 1, sizeof(bytes), from);
+	if (len == sizeof(bytes) || fwrite(bytes, 1, len, to) != len || fclose(to) != 0 ||
+	    fclose(from) != 0)
+		torture_fail("%s is not copied", OLD);
+	return tortured;
+}
+
+static int upgrade_act(void *state, struct neap_error *err)
+{
+	struct tortured *tortured = state;
+	int rc = neap_store_sqlite_open(&tortured->rig.config, &tortured->rig.store, err);
+
+	if (rc < 0)
+		tortured->rig.store = NULL;
+	else
+		torture_tell(
+			"%lld %s", (long long)neap_store_version(tortured->rig.store),
+			strstr(tortured->rig.said, "brought to format") != NULL ? "told"
+										: "");
+	return rc;
+}
+
+/* As it was, or as it is now: all is there, and it opens again. The copy is the file of before, or there is none. */
+static void upgrade_check(void *state, int rc)
+{
+	struct tortured *tortured = state;
+	struct neap_store_facts facts = {0};
+	struct neap_error err;
+	char copy[128];
+
+	(void)snprintf(copy, sizeof(copy), "%s.format-1", tortured->rig.file);
+	if (rc < 0)
+		store_rig_open(&tortured->rig);
+	if (neap_store_version(tortured->rig.store) != OLD_VERSION)
+		torture_fail("version %lld",
+			     (long long)neap_store_version(tortured->rig.store));
+	store_rig_close(&tortured->rig);
+	if (neap_store_sqlite_check(tortured->rig.file, &facts, &err) < 0 ||
+	    facts.objects != OLD_OBJECTS || facts.format != 2)
+		torture_fail("%lld objects in format %d: %s", (long long)facts.objects,
+			     facts.format, err.msg);
+	if (neap_store_sqlite_check(copy, &facts, &err) < 0 ||
+	    facts.objects != OLD_OBJECTS || facts.format != 1)
+		torture_fail("the copy has %lld objects in format %d: %s",
+			     (long long)facts.objects, facts.format, err.msg);
+}
+
 /* --- write --- */
 
 static int write_act(void *state, struct neap_error *err)
@@ -209,6 +277,7 @@ static void restore_check(void *state, int rc)
 
 const struct torture torture_store[] = {
 	{"store: open", open_setup, open_act, open_check, teardown},
+	{"store: upgrade", upgrade_setup, upgrade_act, upgrade_check, teardown},
 	{"store: write", setup, write_act, write_check, teardown},
 	{"store: backup", setup, backup_act, NULL, teardown},
 	{"store: restore", setup, restore_act, restore_check, teardown},
