@@ -503,6 +503,57 @@ static void test_leftovers(void **state)
 	close(fd);
 }
 
+/* What is left of pods that run is as it is to be; one value of anybody else is not. */
+static void test_leftovers_of_pods(void **state)
+{
+	struct neap_log quiet = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, "test"};
+	static const struct {
+		const char *group;
+		enum neap_key key;
+		enum neap_finding_level level;
+		const char *said;
+	} rows[] = {
+		{"neap/pod", NEAP_KEY_CPU_SHARES, NEAP_FINDING_NOTE,
+		 "1 values and 2 groups are of pods"},
+		{"neap", NEAP_KEY_CPU_SHARES, NEAP_FINDING_NOTE,
+		 "2 values and 2 groups are of pods"},
+		{"neap/pod", NEAP_KEY_CPUSET_CPUS, NEAP_FINDING_PROBLEM,
+		 "3 values and 2 groups of a neapd that was killed"},
+	};
+	struct neap_journal *journal = NULL;
+	int fd;
+
+	(void)state;
+	put("/run/neap/x", "");
+	fd = open(config.run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_journal_entry entry = {.group = (char *)rows[i].group,
+						   .value = (char *)"7",
+						   .key = rows[i].key};
+
+		assert_int_equal(neap_journal_open(fd, NULL, &quiet, &journal, NULL), 0);
+		if (i == 0) {
+			assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
+			assert_int_equal(neap_journal_made_add(journal, "neap/pod", NULL),
+					 0);
+			assert_int_equal(
+				neap_journal_origin_add(
+					journal,
+					neap_journal_made_find(journal, "neap/pod"),
+					NEAP_JOURNAL_ORIGIN_POD, NULL),
+				0);
+		}
+		assert_int_equal(neap_journal_add(journal, &entry, NULL), 0);
+		neap_journal_free(journal);
+		memset(&findings, 0, sizeof(findings));
+		neap_doctor_done(&doctor);
+		look();
+		has(rows[i].level, "neap.leftovers", rows[i].said);
+	}
+	close(fd);
+}
+
 static void test_json(void **state)
 {
 	json_t *json, *first;
@@ -537,6 +588,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_odd_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leftovers_of_pods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
 	};
 

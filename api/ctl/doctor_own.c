@@ -175,6 +175,15 @@ static void leftover_check(const struct neap_doctor *doctor,
 			"%d values and %d groups are in force; hand %d keeps them for a "
 			"successor and then gives them back",
 			look->values, look->groups, hand);
+	else if (look->values == look->values_of_pods &&
+		 look->groups == look->groups_of_pods)
+		neap_finding_add(
+			findings, NEAP_FINDING_NOTE, "neap.leftovers",
+			"start neapd, which takes them over; 'neapctl release' as root takes "
+			"away those of pods that have ended",
+			"%d values and %d groups are of pods, which keep their limits while "
+			"they run",
+			look->values, look->groups);
 	else
 		neap_finding_add(
 			findings, NEAP_FINDING_PROBLEM, "neap.leftovers",

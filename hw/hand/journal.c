@@ -408,29 +408,6 @@ int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *lo
 	return 0;
 }
 
-int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look *ret,
-		      struct neap_error *err)
-{
-	/* Whoever opens it tells of wrong lines. */
-	static const struct neap_log silent = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, ""};
-	struct neap_journal *journal = NULL;
-	struct neap_journal_look look = {0};
-	int rc = neap_journal_new(dir_fd, boot_id, &silent, &journal, err);
-
-	if (rc < 0)
-		return rc;
-	rc = neap_journal_load(journal, &look.is_there, err);
-	look.is_void = journal->is_void;
-	look.values = journal->count;
-	look.groups = journal->made_count;
-	neap_journal_free(journal); /* has no file of its own, so none is removed */
-	if (rc < 0)
-		return rc;
-	if (ret)
-		*ret = look;
-	return 0;
-}
-
 void neap_journal_free(struct neap_journal *journal)
 {
 	int i;
@@ -553,21 +530,6 @@ void neap_journal_made_drop(struct neap_journal *journal, int index)
 	if (append_simple(journal, "gone", journal->made[index].group, NULL, NULL) < 0)
 		journal->is_behind = true;
 	neap_journal_made_remove(journal, index);
-}
-
-bool neap_journal_made_is_pod(const struct neap_journal_made *made)
-{
-	return made->origin && strcmp(made->origin, NEAP_JOURNAL_ORIGIN_POD) == 0;
-}
-
-void neap_journal_stay(struct neap_journal *journal, int index, bool stays)
-{
-	journal->entries[index].stays = stays;
-}
-
-void neap_journal_made_stay(struct neap_journal *journal, int index, bool stays)
-{
-	journal->made[index].stays = stays;
 }
 
 int neap_journal_count(const struct neap_journal *journal)

@@ -29,7 +29,7 @@ struct neap_journal_entry {
 	enum neap_key key;
 	/* Nobody asked for this key: the kernel changes it as a side effect of another one. */
 	bool is_side_effect;
-	bool stays; /* not given back now, see neap_hand_stay_look; in memory only */
+	bool stays; /* not given back now, see neap_journal_stay_look; in memory only */
 	uint32_t hash;
 	int next; /* index in the same bucket, -1 ends; the journal's own */
 };
@@ -47,6 +47,8 @@ struct neap_journal_look {
 	bool is_there;
 	bool is_void; /* of an earlier boot: nothing of it is in force */
 	int values, groups;
+	int values_of_pods,
+		groups_of_pods; /* of these, what a give-back leaves while the pods run */
 };
 
 /* Looks without changing anything, also while a hand writes it. NEAP_EUNSUPPORTED when a newer neapd
@@ -93,9 +95,10 @@ int neap_journal_origin_add(struct neap_journal *journal, int index, const char 
 void neap_journal_made_drop(struct neap_journal *journal, int index);
 bool neap_journal_made_is_pod(const struct neap_journal_made *made);
 
-/* In memory only, until the next such call. */
-void neap_journal_stay(struct neap_journal *journal, int index, bool stays);
-void neap_journal_made_stay(struct neap_journal *journal, int index, bool stays);
+/* Marks what stays, in memory only and until the next such call. runs: whether a process is in the group of a pod;
+ * NULL: in all. */
+void neap_journal_stay_look(struct neap_journal *journal,
+			    bool (*runs)(void *arg, const char *group), void *arg);
 
 /* Lines in the file, for tests of the compaction. */
 size_t neap_journal_line_count(const struct neap_journal *journal);

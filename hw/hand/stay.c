@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is not given back: pods outlive the daemon, and one that runs without its limits could take the
- * machine. So a pod's group stays with all that is set in it while a process is inside, and so do
- * the groups of neap's own above it with their weights, by which their pods share the machine. CPU
- * sets go back in any case: to have more CPUs hurts nobody, and others want the ones that a policy kept
- * apart. A later neapd takes over what stays; a later give-back takes what has become empty. */
+ * What is not given back (journal_stay.c says why): who has processes inside is read from the kernel. A later neapd
+ * takes over what stays; a later give-back takes what has become empty. */
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "hw/hand/hand_priv.h"
 
-static bool has_process(const struct neap_cgroup *cgroup, const char *group)
+static bool has_process(void *arg, const char *group)
 {
+	const struct neap_cgroup *cgroup = arg;
 	char byte;
 	int i;
 
@@ -30,45 +28,10 @@ static bool has_process(const struct neap_cgroup *cgroup, const char *group)
 	return false;
 }
 
-static bool value_stays(const struct neap_journal *journal,
-			const struct neap_journal_entry *entry)
-{
-	int index = neap_journal_made_find(journal, entry->group);
-	const struct neap_journal_made *made;
-
-	if (index < 0 || neap_key_get(entry->key)->form == NEAP_FORM_CPUSET)
-		return false;
-	made = neap_journal_made_get(journal, index);
-	return made->stays &&
-	       (neap_journal_made_is_pod(made) || entry->key == NEAP_KEY_CPU_SHARES ||
-		entry->key == NEAP_KEY_CPU_IDLE);
-}
-
 void neap_hand_stay_look(struct neap_hand_server *server)
 {
-	struct neap_journal *journal = server->journal;
-	int count = neap_journal_made_count(journal);
-	bool any = false;
-	int i, k;
-
-	for (i = 0; i < count; i++)
-		neap_journal_made_stay(journal, i, false);
-	for (i = 0; i < count; i++) {
-		const struct neap_journal_made *made = neap_journal_made_get(journal, i);
-
-		if (!neap_journal_made_is_pod(made) ||
-		    !has_process(server->config.cgroup, made->group))
-			continue;
-		any = true;
-		for (k = 0; k < count; k++)
-			if (neap_path_is_below(made->group,
-					       neap_journal_made_get(journal, k)->group))
-				neap_journal_made_stay(journal, k, true);
-	}
-	for (i = 0; i < neap_journal_count(journal); i++)
-		neap_journal_stay(
-			journal, i,
-			any && value_stays(journal, neap_journal_get(journal, i)));
+	neap_journal_stay_look(server->journal, has_process,
+			       (void *)(uintptr_t)server->config.cgroup);
 }
 
 int neap_hand_stay_left(const struct neap_hand_server *server)
