@@ -16,7 +16,8 @@
 
 static const struct neap_option global_options[] = {
 	{"socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
-	 "neapd's unix socket [$NEAP_SOCKET, else " NEAP_FIND_SOCKET "]"},
+	 "neapd's unix socket [$NEAP_SOCKET, else that of make run, else " NEAP_FIND_SOCKET
+	 "]"},
 	{"unix-socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
 	 NULL},
 	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDRESS",

@@ -26,8 +26,10 @@ void neap_ctl_place(struct neap_ctl *ctl)
 	if (ctl->socket == NULL)
 		ctl->socket = getenv("NEAP_SOCKET");
 	ctl->is_socket_given = ctl->socket != NULL && *ctl->socket;
-	if (!ctl->is_socket_given)
-		ctl->socket = NEAP_FIND_SOCKET;
+	if (!ctl->is_socket_given) {
+		neap_socket_find(ctl->found, sizeof(ctl->found));
+		ctl->socket = ctl->found;
+	}
 }
 
 int neap_ctl_complain(int status, const struct neap_error *err)

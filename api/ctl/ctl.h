@@ -22,6 +22,7 @@
 /* Where neapd is, as the global options say. */
 struct neap_ctl {
 	const char *socket;              /* path; never NULL after parsing */
+	char found[108];                 /* the path when nothing names one */
 	const char *server;              /* "ADDR:PORT" or a URL, NULL: the unix socket */
 	const char *cacert, *cert, *key; /* files for https, NULL: see api/ctl/secure.h */
 	const char *token_file;          /* for TCP, NULL: see api/ctl/find.h */

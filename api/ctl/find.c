@@ -7,10 +7,13 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "api/ctl/secure.h"
@@ -18,6 +21,7 @@
 #include "engine/base/mem.h"
 
 #define TCP_LISTENING 0x0a
+#define OWN_PATHS     2
 
 static void token_trim(char *text)
 {
@@ -44,6 +48,72 @@ static int token_read(const char *file, struct neap_token *ret, struct neap_erro
 	return 0;
 }
 
+/* Where t/run.sh lets the neapd of an ordinary user keep its files, the nth of them. */
+static bool own_path(int n, const char *name, char *ret, size_t size)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	char program[PATH_MAX], *end;
+	ssize_t len;
+	int need;
+
+	if (n == 0 && (dir == NULL || *dir != '/'))
+		return false;
+	if (n == 0) {
+		need = snprintf(ret, size, "%s/neap/%s", dir, name);
+		return need < (int)size;
+	}
+	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	if (len <= 0)
+		return false;
+	program[len] = '\0';
+	end = strrchr(program, '/');
+	if (end == NULL)
+		return false;
+	*end = '\0';
+	need = snprintf(ret, size, "%s/state/%s", program, name);
+	return need < (int)size;
+}
+
+/* A socket of ours where somebody listens: one that an ended neapd left says no. */
+static bool is_answered(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	neap_auto_fd int fd = -1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ||
+	    !neap_strcopy(addr.sun_path, sizeof(addr.sun_path), path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
+}
+
+void neap_socket_find(char *ret, size_t size)
+{
+	int i;
+
+	for (i = 0; geteuid() != 0 && i < OWN_PATHS; i++) {
+		if (own_path(i, "run/neap.sock", ret, size) && is_answered(ret))
+			return;
+	}
+	(void)neap_strcopy(ret, size, NEAP_FIND_SOCKET);
+}
+
+static int token_default(struct neap_token *ret)
+{
+	char path[PATH_MAX];
+	int i;
+
+	if (token_read(NEAP_FIND_TOKEN_FILE, ret, NULL) == 0)
+		return 0;
+	for (i = 0; geteuid() != 0 && i < OWN_PATHS; i++) {
+		if (own_path(i, "data/token", path, sizeof(path)) &&
+		    token_read(path, ret, NULL) == 0 && ret->owner == geteuid())
+			return 0;
+	}
+	return -NEAP_ENOTFOUND;
+}
+
 int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 		    struct neap_error *err)
 {
@@ -62,7 +132,7 @@ int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 	}
 	if ((ctl->server == NULL ||
 	     neap_http_listen_is_local(neap_secure_host(ctl->server))) &&
-	    token_read(NEAP_FIND_TOKEN_FILE, ret, NULL) < 0)
+	    token_default(ret) < 0)
 		ret->text[0] = '\0';
 	return 0;
 }

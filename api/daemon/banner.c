@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What neapd says at its start: what it found, what it does, where to look. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "api/ctl/find.h"
 #include "api/daemon/whole.h"
 #include "engine/base/quantity.h"
 
@@ -77,6 +79,27 @@ static void print_policies(FILE *out, struct neap_live *live)
 	json_decref(policies);
 }
 
+/* How a shell calls neapctl for this neapd, wherever it stands: beside this program, unless that is
+ * installed, and with the socket when it is not the usual one. */
+static void name_neapctl(const struct neap_config *config, struct neap_buf *ret)
+{
+	char program[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	const char *last;
+	char *end;
+
+	program[len > 0 ? len : 0] = '\0';
+	end = strrchr(program, '/');
+	if (end != NULL)
+		*end = '\0';
+	last = strrchr(program, '/');
+	if (end != NULL && (last == NULL || strcmp(last, "/sbin") != 0))
+		neap_buf_addf(ret, "%s/", program);
+	neap_buf_adds(ret, "neapctl");
+	if (strcmp(config->unix_socket, NEAP_FIND_SOCKET) != 0)
+		neap_buf_addf(ret, " --socket %s", config->unix_socket);
+}
+
 void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 {
 	const struct neap_config *config = &daemon->config;
@@ -86,7 +109,10 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 	json_t *hand = json_object_get(status, "hand_pid");
 	char release[32];
 	struct utsname system;
+	struct neap_buf neapctl;
 
+	neap_buf_init(&neapctl, NEAP_BUF_LINE);
+	name_neapctl(config, &neapctl);
 	(void)uname(&system);
 	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename,
 		system.release);
@@ -114,20 +140,26 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 			config->tls_cert[0] != '\0' ? config->listen
 						    : config->tls_listen);
 	fputc('\n', out);
+	if (node != NULL && hand != NULL)
+		fprintf(out,
+			"  try       %s run --qos BE -- sleep 60\n            %s top\n",
+			neapctl.data, neapctl.data);
+	else if (node != NULL)
+		fprintf(out, "  try       %s top\n", neapctl.data);
 	if (node != NULL)
-		fputs("  try       neapctl run --qos BE -- COMMAND; neapctl top; neapctl "
-		      "audit\n",
-		      out);
+		fprintf(out, "            %s audit\n", neapctl.data);
 	if (daemon->api != NULL && daemon->tls_fd >= 0)
 		fprintf(out,
 			"  objects   kubectl --kubeconfig %s/kubeconfig get nodes,pods\n",
 			config->data_dir);
 	if (hand != NULL)
 		fprintf(out,
-			"  stop      Ctrl-C; what is set stays %s for a successor, 'neapctl release' "
-			"gives it back at once\n",
+			"  stop      Ctrl-C; what is set stays %s for a successor; back at once:\n"
+			"            %s release\n",
 			neap_duration_format(config->release_after_usec, release,
-					     sizeof(release)));
+					     sizeof(release)),
+			neapctl.data);
+	neap_buf_done(&neapctl);
 	(void)fflush(out);
 	json_decref(status);
 }
