@@ -43,12 +43,14 @@ static int version(struct neap_ctl *ctl, void *values, int argc, char **argv);
 static const struct neap_command command_version = {
 	.name = "version",
 	.usage = "",
+	.example = "version",
 	.summary = "of neapctl, and of neapd where one answers",
 	.run = version,
 };
 static const struct neap_command command_help = {
 	.name = "help",
 	.usage = "[COMMAND]",
+	.example = "help policy put",
 	.summary = "options of a command",
 	.args_max = 2,
 	.run = help,
@@ -69,6 +71,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_explain_reservation,
 	&neap_command_policy_list,
 	&neap_command_policy_show,
+	&neap_command_policy_new,
 	&neap_command_policy_check,
 	&neap_command_policy_put,
 	&neap_command_policy_edit,
@@ -123,8 +126,10 @@ static int print_help(const struct neap_command *command)
 		neap_buf_adds(&out, "\nOptions:\n");
 		neap_options_help(command->options, &out);
 	}
-	neap_buf_adds(&out, "\nOptions of every command:\n");
-	neap_options_help(global_options, &out);
+	neap_buf_addf(&out,
+		      "\nExample:\n  neapctl %s\n\n"
+		      "'neapctl --help' tells the options that say where neapd is.\n",
+		      command->example);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	return r;

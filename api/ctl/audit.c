@@ -276,6 +276,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_audit = {
 	.name = "audit",
 	.usage = "[-f] [--since SEQ] [--limit N] [-o json]",
+	.example = "audit -f --since 100",
 	.summary = "what was written, when and why",
 	.text = "One line each: number, time, what, group, key, old and new value, policy, reason.\n",
 	.options = options,

@@ -323,6 +323,7 @@ static int run_restore(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_backup = {
 	.name = "backup",
 	.usage = "[-f] [-o json] FILE",
+	.example = "backup neap-objects.json",
 	.summary = "all objects of neapd into a file, while it runs",
 	.text = "FILE appears when it is whole, with mode 0600. Everything in it is of one moment.\n",
 	.options = backup_options,
@@ -335,6 +336,7 @@ const struct neap_command neap_command_backup = {
 const struct neap_command neap_command_restore = {
 	.name = "restore",
 	.usage = "[-o json] FILE",
+	.example = "restore neap-objects.json",
 	.summary = "make neapd's objects those of a backup",
 	.text = "FILE is checked wholly first; then all changes at once, or nothing. Objects that are not\n"
 		"in it are deleted. \"-\" is standard input.\n",

@@ -124,6 +124,7 @@ static int run(struct neap_ctl *ctl, void *values, int argc, char **argv)
 const struct neap_command neap_command_completion = {
 	.name = "completion",
 	.usage = "bash|zsh|fish",
+	.example = "completion bash >~/.local/share/bash-completion/completions/neapctl",
 	.summary = "print the completion script of a shell",
 	.text = "For neapctl and neapd. In bash: source <(neapctl completion bash). The script asks neapctl\n"
 		"at every TAB, also for names of policies when a daemon answers.\n",

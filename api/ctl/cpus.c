@@ -207,6 +207,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_cpus = {
 	.name = "cpus",
 	.usage = "[NODE] [-o json]",
+	.example = "cpus node-0",
 	.summary = "which pods have which CPUs of a node",
 	.text = "\nA letter is a CPU, a group of letters a core. Without NODE: a line for "
 		"each node,\nor the only one drawn.\n",

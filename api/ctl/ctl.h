@@ -34,6 +34,7 @@ struct neap_ctl {
 struct neap_command {
 	const char *name;    /* "top", "policy check" */
 	const char *usage;   /* what follows the name */
+	const char *example; /* a call of it, without "neapctl" */
 	const char *summary; /* one line, for the list of commands */
 	const char *text;    /* more lines for its own --help, may be NULL */
 	const struct neap_option *options; /* NULL without any */
@@ -47,12 +48,12 @@ extern const struct neap_command neap_command_run, neap_command_top, neap_comman
 	neap_command_audit, neap_command_freeze, neap_command_release,
 	neap_command_resume, neap_command_topology, neap_command_policy_list,
 	neap_command_policy_show, neap_command_policy_check, neap_command_policy_put,
-	neap_command_policy_edit, neap_command_policy_diff, neap_command_policy_history,
-	neap_command_policy_rollback, neap_command_policy_delete,
-	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
-	neap_command_cpus, neap_command_explain_pod, neap_command_explain_reservation,
-	neap_command_backup, neap_command_restore, neap_command_completion,
-	neap_command_complete;
+	neap_command_policy_edit, neap_command_policy_new, neap_command_policy_diff,
+	neap_command_policy_history, neap_command_policy_rollback,
+	neap_command_policy_delete, neap_command_policy_params, neap_command_token_rotate,
+	neap_command_doctor, neap_command_cpus, neap_command_explain_pod,
+	neap_command_explain_reservation, neap_command_backup, neap_command_restore,
+	neap_command_completion, neap_command_complete;
 
 /* Where the global options name neither server nor socket: $NEAP_SERVER; and $NEAP_SOCKET, else the
  * usual one. */

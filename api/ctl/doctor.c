@@ -207,6 +207,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_doctor = {
 	.name = "doctor",
 	.usage = "[--config FILE] [--store FILE] [-o json]",
+	.example = "doctor --config /etc/neap/neap.yaml",
 	.summary = "what neap can use here, what is missing, what others manage",
 	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"
 		"a problem; notes and warnings need nobody.\n",

@@ -393,6 +393,7 @@ static int run_reservation(struct neap_ctl *ctl, void *arg, int argc, char **arg
 const struct neap_command neap_command_explain_pod = {
 	.name = "explain pod",
 	.usage = "NAMESPACE/NAME [--node NODE] [-n N] [-o json]",
+	.example = "explain pod default/web -n 3",
 	.summary = "why a pod goes where it goes, or nowhere",
 	.text = "\nWhat every filter says of every node, and the points of those that fit; and "
 		"which\nreservation it uses or would use, and why none of the others. A pod that "
@@ -407,6 +408,7 @@ const struct neap_command neap_command_explain_pod = {
 const struct neap_command neap_command_explain_reservation = {
 	.name = "explain reservation",
 	.usage = "NAME [--node NODE] [-n N] [-o json]",
+	.example = "explain reservation web-room",
 	.summary = "why a Reservation goes where it goes, or nowhere",
 	.text = "\nAs explain pod. One that has a place is looked at as if it was not there.\n",
 	.options = options,

@@ -176,6 +176,7 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 const struct neap_command neap_command_freeze = {
 	.name = "freeze",
 	.usage = "[-o json]",
+	.example = "freeze",
 	.summary = "hold everything as it is, write nothing",
 	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
 		"RUN_DIR/freeze does the same.\n",
@@ -187,6 +188,7 @@ const struct neap_command neap_command_freeze = {
 const struct neap_command neap_command_release = {
 	.name = "release",
 	.usage = "[--run-dir DIR] [--group NAME] [-o json]",
+	.example = "release",
 	.summary = "give back all that neap set, at once",
 	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
 		"When no daemon answers, root does it from the journal by 'neapd --give-back'.\n",
@@ -198,6 +200,7 @@ const struct neap_command neap_command_release = {
 const struct neap_command neap_command_resume = {
 	.name = "resume",
 	.usage = "[-o json]",
+	.example = "resume",
 	.summary = "go on after freeze or release",
 	.options = operate_options,
 	.values_size = sizeof(struct operate_values),

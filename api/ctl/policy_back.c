@@ -140,6 +140,7 @@ static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_rollback = {
 	.name = "policy rollback",
 	.usage = "[-o json] KIND/NAME [VERSION]",
+	.example = "policy rollback qos/cpu-share",
 	.summary = "back to the version before, or to a named one",
 	.text = "'neapctl policy history KIND/NAME' shows which there are.\n",
 	.options = rollback_options,
@@ -152,6 +153,7 @@ const struct neap_command neap_command_policy_rollback = {
 const struct neap_command neap_command_policy_delete = {
 	.name = "policy delete",
 	.usage = "[--shadow] [--if-version VERSION] [-o json] KIND/NAME",
+	.example = "policy delete qos/mine",
 	.summary = "take an uploaded policy away",
 	.text = "What the configuration says acts again. Its versions and history are kept.\n",
 	.options = delete_options,

@@ -148,6 +148,7 @@ static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_check = {
 	.name = "policy check",
 	.usage = "[-o json] FILE...",
+	.example = "policy check mine.lua",
 	.summary = "prove policy files: compile, check, run their examples",
 	.text = "Needs no daemon and changes nothing. Problems read FILE:LINE: what, and end in status "
 		"1.\n",

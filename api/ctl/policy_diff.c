@@ -225,6 +225,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_diff = {
 	.name = "policy diff",
 	.usage = "[-o json] KIND/NAME [VERSION [VERSION]|--file FILE]",
+	.example = "policy diff qos/cpu-share --file mine.lua",
 	.summary = "what differs between two versions",
 	.text = "Without a version: the one before against the one in force. With one: that against the\n"
 		"one in force. With --file: the one in force against the file ('-': standard input).\n"

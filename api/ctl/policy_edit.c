@@ -236,6 +236,7 @@ static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_edit = {
 	.name = "policy edit",
 	.usage = "[-o json] KIND/NAME",
+	.example = "policy edit qos/cpu-share",
 	.summary = "change its text in an editor",
 	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"
 		"'policy put', unless somebody else changed the policy meanwhile. A text that did not\n"

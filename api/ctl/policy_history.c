@@ -136,6 +136,7 @@ static int history(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_history = {
 	.name = "policy history",
 	.usage = "[-o json] KIND/NAME",
+	.example = "policy history qos/cpu-share",
 	.summary = "its versions, and what happened to it",
 	.text = "Both newest first. 'neapctl policy rollback' takes any that was uploaded.\n",
 	.options = options,

@@ -183,6 +183,7 @@ static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_list = {
 	.name = "policy list",
 	.usage = "[-o json]",
+	.example = "policy list",
 	.summary = "the policies that are loaded, and how they fare",
 	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "
 		"what.\n",

@@ -216,6 +216,7 @@ static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_params = {
 	.name = "policy params",
 	.usage = "[-o json] KIND/NAME [PARAM=VALUE...]",
+	.example = "policy params qos/mine share=40",
 	.summary = "its parameters; set some while it runs",
 	.text = "PARAM= with nothing behind it goes back to the configuration or the default. All are\n"
 		"set or none. A list or a map is JSON text.\n",

@@ -116,6 +116,7 @@ const struct neap_command neap_command_policy_put = {
 	.name = "policy put",
 	.usage =
 		"[--dry-run | --shadow] [--if-version VERSION] [-o json] FILE [KIND/NAME]",
+	.example = "policy put mine.lua",
 	.summary = "prove a policy and let it go live",
 	.text = "FILE '-' is standard input. Its kind and name are those that the file says. The daemon\n"
 		"compiles it, runs its examples, and tries it on recorded ticks; only then it replaces\n"

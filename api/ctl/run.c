@@ -212,6 +212,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_run = {
 	.name = "run",
 	.usage = "--qos LS|BE [OPTIONS] -- COMMAND [ARGS...]",
+	.example = "run --qos BE --cpu-limit 500m -- make -j8",
 	.summary = "run a command in a group of its own",
 	.text = "The command replaces neapctl, so signals and exit status are its own. Exit statuses of\n"
 		"neapctl itself: 125 neapd refuses or does not answer, 126 the command cannot be\n"

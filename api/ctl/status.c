@@ -184,6 +184,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_status = {
 	.name = "status",
 	.usage = "[-o json]",
+	.example = "status -o json",
 	.summary = "what neapd does, node figures, what is missing",
 	.options = options,
 	.values_size = sizeof(struct status_values),

@@ -44,6 +44,7 @@ static int rotate(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_token_rotate = {
 	.name = "token rotate",
 	.usage = "[-o json]",
+	.example = "token rotate",
 	.summary = "a new token for TCP, in the daemon's file",
 	.text = "The one before is refused from then on.\n",
 	.options = options,

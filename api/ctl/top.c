@@ -280,6 +280,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_top = {
 	.name = "top",
 	.usage = "[-n COUNT] [-d SECONDS] [-b] [-o json]",
+	.example = "top -n 1",
 	.summary = "live: what each workload uses, what limits it and why",
 	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. q or Ctrl-C ends.\n",
 	.options = options,

@@ -215,6 +215,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_topology = {
 	.name = "topology",
 	.usage = "[--xml FILE | --synthetic TEXT] [-o json]",
+	.example = "topology --synthetic 'pack:2 numa:1 l3:1 core:4 pu:2'",
 	.summary = "draw sockets, NUMA nodes, caches, cores, CPUs",
 	.text = "Works without a daemon. Where one answers, marks show whose CPUs are whose.\n",
 	.options = options,

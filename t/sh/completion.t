@@ -28,13 +28,13 @@ offered() { "$BUILD/neapctl" __complete -- "$@" | cut -f 1; }
 check "every command of the help, and no other" is "$(offered '' | sort | xargs)" "$(all_commands | xargs)"
 check "the group" gives policy d = delete diff
 check "half a command" gives sta = status
-# Every option that a command's help has, and only those.
+# Every option that a command's help and that of neapctl have, and only those.
 options_agree()
 {
 	local name wanted got
 	while read -r name; do
 		# shellcheck disable=SC2086  # two words
-		wanted=$("$BUILD/neapctl" $name --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+' | sort)
+		wanted=$({ "$BUILD/neapctl" $name --help; "$BUILD/neapctl" --help; } | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+' | sort)
 		# shellcheck disable=SC2086
 		got=$(offered $name - | sort)
 		if [ -z "$wanted" ] || [ "$got" != "$wanted" ]; then

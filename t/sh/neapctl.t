@@ -32,13 +32,29 @@ is_json() { "$@" | perl -MJSON::PP -0777 -ne 'decode_json($_)'; }
 # --- help ---
 check "help lists the commands" prints "policy check" "$C" help
 check "--help too" prints "topology" "$C" --help
-for command in run top status audit freeze release resume topology cpus "explain pod" "explain reservation" "policy list" "policy show" \
+for command in run top status audit freeze release resume topology cpus "explain pod" "explain reservation" "policy list" "policy show" "policy new" \
 	"policy check" "policy put" "policy edit" "policy diff" "policy history" "policy rollback" \
 	"policy delete" "policy params" "token rotate" version help; do
 	# shellcheck disable=SC2086  # two words are two words
 	check "$command --help" prints "neapctl $command" "$C" $command --help
 	# shellcheck disable=SC2086
 	check "help $command" prints "neapctl $command" "$C" help $command
+done
+# Its call in an example is one of its own, with options that it has.
+with_example()
+{
+	local wanted=$1
+	# shellcheck disable=SC2086  # two words are two words
+	"$C" help $wanted >"$WORK/out" && has "$(cat "$WORK/out")" "Example:
+  neapctl $wanted" && not grep -q -- '--cacert' "$WORK/out" || return 1
+	while read -r option; do
+		sed '/^Example:/,$d' "$WORK/out" | grep -qE -- "(^| )$option( |,|$)" || { echo "no option $option"; return 1; }
+	done < <(sed -n '/^Example:/{n;p}' "$WORK/out" | sed 's/ -- .*//' | grep -oE ' --?[a-z-]+')
+}
+mapfile -t named < <("$C" --help | sed -nE 's/^  ([a-z]+( [a-z]+)?)  .*/\1/p')
+check "the list of commands is read" test "${#named[@]}" -ge 29
+for command in "${named[@]}"; do
+	check "help of $command has an example, and options of its own only" with_example "$command"
 done
 check "help of a group" prints "policy list" "$C" policy --help
 check "version" prints "neapctl " "$C" --version
@@ -47,9 +63,9 @@ check "version" prints "neapctl " "$C" --version
 check "no command" says 2 "help" "$C"
 check "an unknown command names what there is" says 2 "topology" "$C" frobnicate
 check "a near one is named" says 2 "did you mean status" "$C" statsu
-check "an unknown word of a group" says 2 "list, show, check" "$C" policy frob
+check "an unknown word of a group" says 2 "list, show, new, check" "$C" policy frob
 check "a near one of it is named" says 2 "did you mean policy show" "$C" policy shw
-check "a group alone" says 2 "there is list, show, check" "$C" policy
+check "a group alone" says 2 "there is list, show, new, check" "$C" policy
 check "a group stands once in the list" says 2 "topology, cpus, explain, policy, backup, restore, token, completion, version" "$C" frobnicate
 check "an unknown option" says 2 "--interval" "$C" top --frob
 check "a near option is named" says 2 "did you mean --synthetic" "$C" topology --syntetic x
@@ -76,6 +92,22 @@ check "no colour in a file" not grep -q "$(printf '\033')" "$WORK/out"
 check "this machine" prints "socket" "$C" --socket "$WORK/none.sock" topology
 
 # --- policies ---
+mkdir "$WORK/new"
+N="$(realpath "$C")"
+fresh() { (cd "$WORK/new" && "$N" policy new "$@"); }
+mapfile -t kinds < <(sed -nE 's/^\t\t\.name = "([a-z]+)",/\1/p' lua/kind.c)
+check "the kinds are read" test "${#kinds[@]}" -ge 4
+for kind in "${kinds[@]}"; do
+	check "policy new $kind" prints "my-$kind.lua is written" fresh "$kind" "my-$kind"
+	check "it passes its check, with examples" prints "$kind/my-$kind@" "$C" policy check "$WORK/new/my-$kind.lua"
+	check "of which it has some" not grep -q "no examples" "$WORK/out"
+	cp "$WORK/new/my-$kind.lua" "$WORK/kept"
+	check "one that is there stays" says 1 "is there already" fresh "$kind" "my-$kind"
+	check "as it is" cmp "$WORK/new/my-$kind.lua" "$WORK/kept"
+done
+check "a kind that there is not" says 2 "there is qos, score" fresh frob mine
+check "a name that is none" says 2 "'../mine' is no name" fresh qos ../mine
+check "a folder that takes nothing" says 1 "mine.lua" sh -c "mkdir -p '$WORK/new/gone' && cd '$WORK/new/gone' && rmdir ../gone && exec '$N' policy new qos mine"
 printf 'return { api = 1, kind = "qos", name = "fine", tick = function() return {} end }\n' \
 	>"$WORK/fine.lua"
 printf 'return {\n  api = 1,,\n}\n' >"$WORK/syntax.lua"
