@@ -161,8 +161,10 @@ tell()
 	else verdict=ok; fi
 	printf '[%3d/%d] %4d s %s: %s\n' "$told" "${#programs[@]}" $(((msec + 500) / 1000)) "$name" "$verdict"
 	[ "$verdict" != FAILED ] || awk '
-		/^not ok/ { inside = 1; n = 0 }
-		/^ok/ { inside = 0 }
+		# What cmocka says of it comes before.
+		/^not ok/ { for (i = m > 5 ? m - 5 : 0; i < m; i++) print "    " said[i]; inside = 1; m = n = 0 }
+		/^ok/ { inside = m = 0; next }
+		!inside { said[m++] = $0 }
 		inside && n++ < 25 { print "    " $0 }' "$TAP_DIR/$name.tap"
 	echo "$msec $cpu $name" >>"$TAP_DIR/times"
 }

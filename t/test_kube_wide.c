@@ -365,7 +365,7 @@ static void test_stored_above(void **state)
 	(void)json_object_set_new(json_object_get(object, "metadata"), "finalizers",
 				  list);
 	assert_int_equal(neap_store_write_take(rig->store.store, &write, &err), 0);
-	kube_run(rig, 50);
+	wide_until(rig, "GET /api/v1/nodes/old", 200);
 	assert_int_equal(
 		wide_ask(rig, "GET /api/v1/nodes/old", "many finalizers", NULL, 0), 200);
 	body = json_incref(rig->body);

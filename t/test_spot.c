@@ -236,8 +236,6 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 	};
 
-#if defined(__SANITIZE_ADDRESS__)
 	(void)setenv("NEAP_SLOWNESS", "10", 0); /* memory is to end before time */
-#endif
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

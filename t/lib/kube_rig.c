@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -482,7 +483,7 @@ void kube_steps(struct kube_rig *rig, const struct kube_step *steps, size_t coun
 
 void kube_until(struct kube_rig *rig, const struct kube_step *step)
 {
-	int64_t end = now_ms() + 5000;
+	int64_t end = now_ms() + PATIENCE_MS;
 	const char *why;
 
 	while ((why = try_step(rig, step)) != NULL) {
@@ -566,7 +567,7 @@ const json_t *kube_watch_next(struct kube_watch *watch, int ms)
 void kube_watch_wants(struct kube_watch *watch, const char *want)
 {
 	bool is_none = strcmp(want, "-") == 0, is_end = strcmp(want, "end") == 0;
-	const json_t *frame = kube_watch_next(watch, is_none ? 50 : 5000);
+	const json_t *frame = kube_watch_next(watch, is_none ? 50 : PATIENCE_MS);
 	char text[512];
 
 	if (frame == NULL)

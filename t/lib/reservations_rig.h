@@ -17,6 +17,7 @@ struct reservations_rig {
 	struct kube_rig *kube;
 	struct neap_reservations *reservations; /* NULL: it is stopped */
 	int64_t keep_usec;
+	bool may_be_gone; /* a 404 will do, too: time takes things away */
 };
 
 int reservations_setup(void **state);
