@@ -4,6 +4,8 @@
 #   make laptop     the same, and pods of kubectl run here as processes of the user neap-pods
 #   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
+#   make peers      build real parts of Kubernetes into PEERS=DIR (~/.cache/neap-peers): ten minutes, once
+#   make test-peers neap beside them, in full; TESTS='differ'
 #   make chaos      attacks, kills, full disks, stopped processes, upgrades under load: long forms
 #   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400), TORTURE=NAME picks
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
@@ -62,6 +64,8 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
 T_SRC   := $(wildcard t/test_*.c)
 T_SH    := $(wildcard t/sh/*.t)
+# Beside real parts of Kubernetes, where make peers has built them.
+T_PEERS := $(wildcard t/peers/*.t)
 # Attacks: programs and scripts that judge themselves; a program beside a script of its name is run by it.
 A_SRC   := $(wildcard t/attack/*.c)
 A_SH    := $(wildcard t/attack/*.t)
@@ -88,11 +92,11 @@ T_NAMES := $(T_SRC:t/test_%.c=t/%) $(T_SH:t/sh/%.t=t/%)
 T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand hand_life hand_trigger hw_topology) \
            $(addsuffix .t,$(addprefix t/sh/,run life live kubelet hostapp hotplug reaction doctor pods-lean cpu-pin cpu-pin-kubelet \
            reserved-cpus lowest chaos-clock chaos-kill chaos-upgrade))
-T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES),$(filter t/%,$(MAKECMDGOALS)))
+T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run laptop demo demo-programs chaos test torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+.PHONY: all run laptop demo demo-programs chaos peers test test-peers torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
         fmt install uninstall deb clean help deps need-deps \
-        $(T_NAMES) $(A_NAMES) $(T_WRONG) FORCE
+        $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Several goals one after the other: the makes that they start would write the same files.
@@ -216,8 +220,12 @@ $(A_NAMES): need-deps FORCE
 	+@$(SUBMAKE) programs $(addprefix $(O)/,$(filter $@,$(A_SRC:%.c=%)))
 	@if [ -f $@.t ]; then BUILD=$(O) $@.t; else BUILD=$(O) CASE='$(CASE)' CMOCKA_MESSAGE_OUTPUT=TAP $(O)/$@; fi
 
+$(T_PEERS:.t=): need-deps FORCE
+	+@$(SUBMAKE) programs
+	@BUILD=$(O) PEERS='$(PEERS)' PEERS_LONG=1 $@.t
+
 $(T_WRONG):
-	@echo "no test '$@'; there is:" $(sort $(patsubst t/%,%,$(T_NAMES) $(A_NAMES))); exit 2
+	@echo "no test '$@'; there is:" $(sort $(patsubst t/%,%,$(T_NAMES) $(A_NAMES) $(T_PEERS:.t=))); exit 2
 
 test-programs: $(PROGS) $(T_BIN) $(FUZZ) $(VECTORS) $(TOOLS)
 	@:
@@ -236,7 +244,17 @@ fuzz: need-deps
 test: need-deps
 	@t/deps.sh lint docs test || echo 'make test: what needs these is skipped' >&2
 	+@$(SUBMAKE) test-programs
-	@BUILD=$(O) SAN=$(SAN) t/run-tests.sh $(TESTS)
+	@BUILD=$(O) SAN=$(SAN) PEERS='$(PEERS)' t/run-tests.sh $(TESTS)
+
+# Outside the tree, as it takes minutes: make clean leaves it.
+peers:
+	@t/deps.sh peers
+	@PEERS='$(PEERS)' t/peers/build.sh
+
+test-peers: need-deps
+	@t/deps.sh test peers || echo 'make test-peers: what needs these is skipped' >&2
+	+@$(SUBMAKE) programs
+	@BUILD=$(O) SAN=$(SAN) PEERS='$(PEERS)' PEERS_LONG=1 t/run-tests.sh $(or $(TESTS:%=peers/%),$(T_PEERS))
 
 torture: need-deps
 	@$(if $(filter address thread,$(subst $(comma), ,$(SAN))),echo 'torture: an allocator of its own: without SAN=$(SAN)' >&2; exit 2,:)

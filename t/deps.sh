@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|test|bench|fuzz|vm|deb]... ; without
-# a group all but fuzz, vm and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether what
+# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|test|bench|fuzz|vm|peers|deb]... ; without
+# a group all but fuzz, vm, peers and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether what
 # is there is too old. Go is a peer of the bench only and is never installed: without it that column says so.
 # Of the package prometheus only promtool is wanted: its service is neither started nor enabled.
 set -eu
@@ -39,6 +39,9 @@ fuzz  libclang-rt-dev      fuzzers and their sanitizers
 vm    qemu-system-x86      kernel tests
 vm    busybox-static       kernel tests
 vm    cpio                 kernel tests
+peers golang-1.19-go       real parts of Kubernetes
+peers dpkg-dev             their sources
+peers python3              requests to both
 deb   dpkg-dev             package
 deb   debootstrap          package tests
 deb   lintian              package tests
@@ -100,8 +103,8 @@ fi
 groups=${*:-build lint docs test bench}
 for group in $groups; do
 	case $group in
-	build | lint | docs | test | bench | fuzz | vm | deb) ;;
-	*) echo "deps: no group '$group': build, lint, docs, test, bench, fuzz, vm, deb" >&2 && exit 2 ;;
+	build | lint | docs | test | bench | fuzz | vm | peers | deb) ;;
+	*) echo "deps: no group '$group': build, lint, docs, test, bench, fuzz, vm, peers, deb" >&2 && exit 2 ;;
 	esac
 done
 if ! command -v dpkg-query >/dev/null; then

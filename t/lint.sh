@@ -64,7 +64,7 @@ part_banned()
 part_length()
 {
 	local f
-	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.go' || return 0
+	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.py' '*.go' || return 0
 	wc -l "${f[@]}" | awk '$2 != "total" && $1 > 600 {
 		print $2 ": " $1 " lines, 600 is the limit: split it by noun"; bad = 1 }
 		END { exit bad }'
@@ -73,7 +73,7 @@ part_length()
 part_licence()
 {
 	local f name bad=0
-	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.go' || return 0
+	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.py' '*.go' || return 0
 	for name in "${f[@]}"; do
 		case $name in t/cases/* | t/sandbox/* | t/lua/* | t/policies/*) continue ;; esac
 		head -n 3 "$name" | grep -q 'SPDX-License-Identifier: Apache-2.0' && continue
@@ -86,7 +86,7 @@ part_licence()
 part_space()
 {
 	local f
-	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.go' '*.md' '*.yml' '*.yaml' Makefile || return 0
+	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.py' '*.go' '*.md' '*.yml' '*.yaml' Makefile || return 0
 	awk 'function bad(text) { print FILENAME ":" FNR ": " text; failed = 1 }
 		FNR == 1 && blank { print last ": blank line at the end"; failed = 1 }
 		/[ \t]+$/ { bad("space at the end of the line") }

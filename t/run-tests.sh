@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t and t/attack/*.t. A line tells each one
-# that ended: how many have, its seconds, and what failed in it, at once. Last line: "N passed, N failed", with
-# ", N skipped" where so; before it the ten that took longest, the full output of what failed and the reason of
-# every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program),
+# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t, t/attack/*.t and t/peers/*.t. A line
+# tells each one that ended: how many have, its seconds, and what failed in it, at once. Last line: "N passed, N
+# failed", with ", N skipped" where so; before it the ten that took longest, the full output of what failed and the
+# reason of every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program),
 # NEAP_TEST_JOBS (how many at a time, beside the one that governs the machine: twice the CPUs),
 # NEAP_TEST_LOCK (a file: who governs the machine waits for its lock, where several people test on one),
 # NEAP_TEST_AGAIN=1 (what failed runs once more, when nothing else does; what it says then counts).
@@ -22,11 +22,12 @@ if [[ $SAN == *thread* ]]; then
 	if setarch -R true 2>/dev/null; then under=(setarch -R); fi
 fi
 
-# What a program is called in output: test_json, life, attack/http; --attacks prints the paths of all attacks.
+# What a program is called in output: test_json, life, attack/http, peers/differ; --attacks prints the paths of all attacks.
 name_of()
 {
 	case $1 in
 	*/attack/*) echo "attack/$(basename "$1" .t)" ;;
+	*/peers/*) echo "peers/$(basename "$1" .t)" ;;
 	*) basename "$1" .t ;;
 	esac
 }
@@ -126,7 +127,7 @@ run_one()
 {
 	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-} child='' from
 	name=$(name_of "$program")
-	mkdir -p "$TAP_DIR/attack"
+	mkdir -p "$TAP_DIR"/{attack,peers}
 	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=900 || limit=600; }
 	if [ -n "${NEAP_TEST_LOCK:-}" ] && governs "$program"; then
 		exec 9>"$NEAP_TEST_LOCK"
@@ -201,7 +202,7 @@ else
 	for source in t/test_*.c; do
 		[ -e "$source" ] && programs+=("$BUILD/${source%.c}")
 	done
-	for script in t/sh/*.t; do
+	for script in t/sh/*.t t/peers/*.t; do
 		[ -e "$script" ] && programs+=("$script")
 	done
 	mapfile -t -O ${#programs[@]} programs < <(list_attacks)

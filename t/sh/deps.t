@@ -91,5 +91,5 @@ check "how to get it" said "as root, run: apt-get install libevent-dev"
 machine "$NEW" ''
 check "as old as may be" deps --versions
 check "an unknown group" not deps nothing
-check "is told" said "no group 'nothing': build, lint, docs, test, bench, fuzz, vm, deb"
+check "is told" said "no group 'nothing': build, lint, docs, test, bench, fuzz, vm, peers, deb"
 tap_end
