@@ -9,6 +9,7 @@
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
 #include "api/ctl/text.h"
+#include "api/ctl/yaml.h"
 #include "engine/base/json.h"
 
 #define PAGE         1000 /* the most that one request gives */
@@ -19,7 +20,7 @@
 struct audit_values {
 	bool follow;
 	int64_t since, limit;
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -29,8 +30,8 @@ static const struct neap_option options[] = {
 	 "only entries after this number [the newest ones]", 0, 0},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct audit_values, limit), "N",
 	 "at most so many entries [200, with -f 20]", 1, 1000000},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct audit_values, output), "json",
-	 "print JSON; with -f one entry a line"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct audit_values, output),
+	 NEAP_OUTPUT_NAMES, "print JSON or YAML; with -f each entry by itself"},
 	{""},
 };
 
@@ -79,7 +80,7 @@ static void entry_add(const json_t *entry, struct neap_buf *out)
 	neap_buf_addc(out, '\n');
 }
 
-static int print_entries(const json_t *entries, bool is_json)
+static int print_entries(const json_t *entries, enum neap_output output)
 {
 	const json_t *entry;
 	struct neap_buf out;
@@ -89,8 +90,13 @@ static int print_entries(const json_t *entries, bool is_json)
 
 	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
 	json_array_foreach (entries, i, entry) {
-		if (!is_json) {
+		if (output == NEAP_OUTPUT_TEXT) {
 			entry_add(entry, &out);
+			continue;
+		}
+		if (output == NEAP_OUTPUT_YAML) {
+			neap_buf_adds(&out, "---\n");
+			neap_yaml_add(&out, entry);
 			continue;
 		}
 		text = neap_json_dump(entry, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -172,7 +178,7 @@ static int all_get(struct neap_client *client, int64_t *since, int64_t limit,
 
 struct follower {
 	int64_t since;
-	bool is_json;
+	enum neap_output output;
 	int status; /* of the last printing */
 };
 
@@ -189,7 +195,7 @@ static bool event_line(void *arg, const char *text)
 		return true;
 	follower->since = neap_member_integer(entry, "seq", follower->since);
 	entries = json_pack("[o]", entry);
-	follower->status = print_entries(entries, follower->is_json);
+	follower->status = print_entries(entries, follower->output);
 	json_decref(entries);
 	return follower->status == 0;
 }
@@ -208,9 +214,10 @@ static int stream(struct neap_client *client, struct follower *follower,
 /* Ends only by a signal or when stdout or the daemon goes. A page first, which also tells that a
  * new daemon counts from 1 again, then the stream; a daemon without streams is asked again and
  * again. */
-static int follow(struct neap_client *client, int64_t since, int64_t limit, bool is_json)
+static int follow(struct neap_client *client, int64_t since, int64_t limit,
+		  enum neap_output output)
 {
-	struct follower follower = {.since = since, .is_json = is_json};
+	struct follower follower = {.since = since, .output = output};
 	struct neap_error err = {0};
 	json_t *page = NULL;
 	size_t count;
@@ -220,7 +227,7 @@ static int follow(struct neap_client *client, int64_t since, int64_t limit, bool
 		if (page_get(client, &follower.since, limit, &page, &err) < 0)
 			return neap_ctl_fail(&err);
 		count = json_array_size(json_object_get(page, "entries"));
-		r = print_entries(json_object_get(page, "entries"), is_json);
+		r = print_entries(json_object_get(page, "entries"), output);
 		json_decref(page);
 		if (r != 0)
 			return r;
@@ -236,7 +243,8 @@ static int follow(struct neap_client *client, int64_t since, int64_t limit, bool
 	}
 }
 
-static int once(struct neap_client *client, int64_t since, int64_t limit, bool is_json)
+static int once(struct neap_client *client, int64_t since, int64_t limit,
+		enum neap_output output)
 {
 	struct neap_error err = {0};
 	json_t *reply = NULL;
@@ -244,8 +252,8 @@ static int once(struct neap_client *client, int64_t since, int64_t limit, bool i
 
 	if (all_get(client, &since, limit, &reply, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (is_json)
-		return neap_ctl_print_json_take(reply);
+	if (output)
+		return neap_ctl_print_take(output, reply);
 	r = print_entries(json_object_get(reply, "entries"), false);
 	json_decref(reply);
 	return r;
@@ -258,24 +266,22 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	int64_t limit = values->limit;
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (limit == NEAP_MISSING)
 		limit = values->follow ? FOLLOW_LIMIT : LIMIT;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
-	r = values->follow ? follow(client, since, limit, values->output != NULL)
-			   : once(client, since, limit, values->output != NULL);
+	r = values->follow ? follow(client, since, limit, values->output)
+			   : once(client, since, limit, values->output);
 	neap_client_free(client);
 	return r;
 }
 
 const struct neap_command neap_command_audit = {
 	.name = "audit",
-	.usage = "[-f] [--since SEQ] [--limit N] [-o json]",
+	.usage = "[-f] [--since SEQ] [--limit N] [-o json|yaml]",
 	.example = "audit -f --since 100",
 	.summary = "what was written, when and why",
 	.text = "One line each: number, time, what, group, key, old and new value, policy, reason.\n",

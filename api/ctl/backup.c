@@ -19,14 +19,14 @@
 
 struct backup_values {
 	bool force;
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option backup_options[] = {
 	{"force", 'f', NEAP_OPTION_FLAG, offsetof(struct backup_values, force), NULL,
 	 "also in place of a file that is there"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct backup_values, output), "json",
-	 "print JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct backup_values, output),
+	 NEAP_OUTPUT_NAMES, "print JSON or YAML"},
 	{""},
 };
 
@@ -192,18 +192,16 @@ static int run_backup(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r = 0;
 
 	(void)argc;
-	if (r != 0)
-		return r;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (backup_to(client, &target, values->force, &reply, &err) < 0)
 		r = neap_ctl_fail(&err);
 	neap_client_free(client);
-	if (r == 0 && values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (r == 0 && values->output)
+		return neap_ctl_print_take(values->output, reply);
 	if (r == 0)
 		printf("%s: %lld objects, %lld bytes\n", target.file,
 		       (long long)neap_member_integer(reply, "objects", 0),
@@ -215,12 +213,12 @@ static int run_backup(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 /* --- restore --- */
 
 struct restore_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option restore_options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct restore_values, output), "json",
-	 "print JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct restore_values, output),
+	 NEAP_OUTPUT_NAMES, "print JSON or YAML"},
 	{""},
 };
 
@@ -297,18 +295,16 @@ static int run_restore(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r = 0;
 
 	(void)argc;
-	if (r != 0)
-		return r;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (restore_from(client, argv[0], &reply, &err) < 0)
 		r = neap_ctl_fail(&err);
 	neap_client_free(client);
-	if (r == 0 && values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (r == 0 && values->output)
+		return neap_ctl_print_take(values->output, reply);
 	if (r == 0)
 		printf("restored: %lld objects created, %lld changed, %lld deleted, %lld as "
 		       "they were\n",
@@ -322,7 +318,7 @@ static int run_restore(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_backup = {
 	.name = "backup",
-	.usage = "[-f] [-o json] FILE",
+	.usage = "[-f] [-o json|yaml] FILE",
 	.example = "backup neap-objects.json",
 	.summary = "all objects of neapd into a file, while it runs",
 	.text = "FILE appears when it is whole, with mode 0600. Everything in it is of one moment.\n",
@@ -335,7 +331,7 @@ const struct neap_command neap_command_backup = {
 
 const struct neap_command neap_command_restore = {
 	.name = "restore",
-	.usage = "[-o json] FILE",
+	.usage = "[-o json|yaml] FILE",
 	.example = "restore neap-objects.json",
 	.summary = "make neapd's objects those of a backup",
 	.text = "FILE is checked wholly first; then all changes at once, or nothing. Objects that are not\n"

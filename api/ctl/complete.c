@@ -264,7 +264,7 @@ static void offer_commands(const struct line *line, const char *group)
 	}
 }
 
-/* kind: of a value or a word, as help has it: "FILE", "KIND/NAME", "LS|BE", "json". */
+/* kind: of a value or a word, as help has it: "FILE", "KIND/NAME", "json|yaml". */
 static void offer_kind(const struct line *line, const char *kind)
 {
 	char choices[KIND_BYTES], *choice, *rest = NULL;
@@ -283,7 +283,7 @@ static void offer_kind(const struct line *line, const char *kind)
 		offer_pods(line);
 	else if (strcmp(kind, "PARAM=VALUE") == 0)
 		offer_params(line);
-	else if (strchr(kind, '|') != NULL || strcmp(kind, "json") == 0) {
+	else if (strchr(kind, '|') != NULL) {
 		(void)neap_strcopy(choices, sizeof(choices), kind);
 		for (choice = strtok_r(choices, "|", &rest); choice != NULL;
 		     choice = strtok_r(NULL, "|", &rest))

@@ -15,12 +15,12 @@
 #define PAGE 500
 
 struct cpus_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct cpus_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct cpus_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -156,7 +156,7 @@ static int print_one(const json_t *body)
 }
 
 /* Of a single node the picture is what is wanted. */
-static int show_all(const struct neap_ctl *ctl, bool is_json)
+static int show_all(const struct neap_ctl *ctl, enum neap_output output)
 {
 	struct neap_error err = {0};
 	json_t *nodes = NULL, *body = NULL;
@@ -165,8 +165,8 @@ static int show_all(const struct neap_ctl *ctl, bool is_json)
 
 	if (fetch(ctl, &nodes, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (is_json)
-		return neap_ctl_print_json_take(json_pack("{s:o}", "nodes", nodes));
+	if (output)
+		return neap_ctl_print_take(output, json_pack("{s:o}", "nodes", nodes));
 	only = json_array_size(nodes) == 1
 		       ? neap_cell_text(json_array_get(nodes, 0), "node")
 		       : "";
@@ -186,19 +186,17 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	const struct cpus_values *values = arg;
 	struct neap_error err = {0};
 	json_t *body = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
-	if (r != 0)
-		return r;
 	if (argc == 0)
-		return show_all(ctl, values->output != NULL);
+		return show_all(ctl, values->output);
 	if (!neap_ctl_is_kube_name(argv[0]))
 		return neap_ctl_complainf(NEAP_CTL_USAGE, "'%.64s' is no name of a node",
 					  argv[0]);
 	if (fetch_one(ctl, argv[0], &body, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(body);
+	if (values->output)
+		return neap_ctl_print_take(values->output, body);
 	r = print_one(body);
 	json_decref(body);
 	return r;
@@ -206,7 +204,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_cpus = {
 	.name = "cpus",
-	.usage = "[NODE] [-o json]",
+	.usage = "[NODE] [-o json|yaml]",
 	.example = "cpus node-0",
 	.summary = "which pods have which CPUs of a node",
 	.text = "\nA letter is a CPU, a group of letters a core. Without NODE: a line for "

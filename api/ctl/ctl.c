@@ -12,6 +12,7 @@
 
 #include "api/ctl/find.h"
 #include "api/ctl/text.h"
+#include "api/ctl/yaml.h"
 #include "engine/base/json.h"
 
 void neap_ctl_place(struct neap_ctl *ctl)
@@ -75,20 +76,29 @@ int neap_ctl_print(const struct neap_buf *out)
 	return 0;
 }
 
-int neap_ctl_print_json_take(json_t *value)
+int neap_ctl_print_take(enum neap_output output, json_t *value)
 {
-	char *text =
-		neap_json_dump(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
-					      JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-	int status = 0;
+	struct neap_buf out;
+	char *text;
+	int status;
 
+	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
+	if (value == NULL) {
+		out.failed = true;
+	} else if (output == NEAP_OUTPUT_YAML) {
+		neap_yaml_add(&out, value);
+	} else {
+		text = neap_json_dump(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+						     JSON_ENCODE_ANY |
+						     JSON_REAL_PRECISION(15));
+		neap_buf_adds(&out, text != NULL ? text : "");
+		neap_buf_addc(&out, '\n');
+		out.failed |= text == NULL;
+		free(text);
+	}
 	json_decref(value);
-	if (text == NULL)
-		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
-	if (puts(text) < 0 || fflush(stdout) != 0)
-		status = neap_ctl_complainf(NEAP_CTL_FAILED,
-					    "standard output: cannot write");
-	free(text);
+	status = neap_ctl_print(&out);
+	neap_buf_done(&out);
 	return status;
 }
 
@@ -109,12 +119,4 @@ int neap_ctl_columns(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
 		return 80;
 	return size.ws_col;
-}
-
-int neap_ctl_check_output(const char *output)
-{
-	if (output == NULL || strcmp(output, "json") == 0)
-		return 0;
-	return neap_ctl_complainf(NEAP_CTL_USAGE, "-o '%.64s': there is only json",
-				  output);
 }

@@ -12,7 +12,8 @@
 
 struct doctor_values {
 	const char *config, *run_dir, *data_dir, *user, *group, *best_effort_group,
-		*kubepods, *listen, *cgroup_root, *sys_root, *store, *output;
+		*kubepods, *listen, *cgroup_root, *sys_root, *store;
+	enum neap_output output;
 };
 
 #define ROW(name, member, value, help)                                                   \
@@ -37,8 +38,8 @@ static const struct neap_option options[] = {
 	    "another machine's tree, with proc, sys, run and var in it"),
 	ROW("store", store, "FILE",
 	    "look at this file alone: a neap.db that no neapd has, or a backup"),
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct doctor_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct doctor_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -153,18 +154,11 @@ static int print(const struct neap_findings *findings)
 	return r;
 }
 
-static int tell(const struct neap_findings *findings, const char *output)
+static int tell(const struct neap_findings *findings, enum neap_output output)
 {
-	json_t *json;
-	int r;
+	int r = output ? neap_ctl_print_take(output, neap_findings_json(findings))
+		       : print(findings);
 
-	if (output == NULL) {
-		r = print(findings);
-	} else {
-		json = neap_findings_json(findings);
-		r = json == NULL ? neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory")
-				 : neap_ctl_print_json_take(json);
-	}
 	if (r == 0 && neap_findings_count(findings, NEAP_FINDING_PROBLEM) > 0)
 		return NEAP_CTL_FAILED;
 	return r;
@@ -178,11 +172,8 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_auto_free struct neap_config *config = neap_alloc(sizeof(*config));
 	struct neap_error err = {0};
 	json_t *status = NULL;
-	int r = neap_ctl_check_output(values->output);
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (findings == NULL || doctor == NULL || config == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
 	if (values->store != NULL) {
@@ -206,7 +197,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_doctor = {
 	.name = "doctor",
-	.usage = "[--config FILE] [--store FILE] [-o json]",
+	.usage = "[--config FILE] [--store FILE] [-o json|yaml]",
 	.example = "doctor --config /etc/neap/neap.yaml",
 	.summary = "what neap can use here, what is missing, what others manage",
 	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"

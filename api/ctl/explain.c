@@ -17,7 +17,8 @@
 #define LIMIT_MAX  500
 
 struct explain_values {
-	const char *node, *output;
+	const char *node;
+	enum neap_output output;
 	int64_t limit;
 };
 
@@ -26,8 +27,8 @@ static const struct neap_option options[] = {
 	 "only this one, score by score"},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct explain_values, limit), "N",
 	 "so many nodes [20]", 1, LIMIT_MAX},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct explain_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct explain_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -361,18 +362,17 @@ static int explain(struct neap_ctl *ctl, const struct explain_values *values,
 	struct neap_error err = {0};
 	char path[PATH_BYTES];
 	json_t *body = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
-	if (r == 0)
-		r = make_path(subject, path);
+	r = make_path(subject, path);
 	if (r == 0)
 		r = add_query(values, path);
 	if (r != 0)
 		return r;
 	if (neap_client_ask(ctl, "GET", path, &body, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(body);
+	if (values->output)
+		return neap_ctl_print_take(values->output, body);
 	r = print(body, values->node != NULL);
 	json_decref(body);
 	return r;
@@ -392,7 +392,7 @@ static int run_reservation(struct neap_ctl *ctl, void *arg, int argc, char **arg
 
 const struct neap_command neap_command_explain_pod = {
 	.name = "explain pod",
-	.usage = "NAMESPACE/NAME [--node NODE] [-n N] [-o json]",
+	.usage = "NAMESPACE/NAME [--node NODE] [-n N] [-o json|yaml]",
 	.example = "explain pod default/web -n 3",
 	.summary = "why a pod goes where it goes, or nowhere",
 	.text = "\nWhat every filter says of every node, and the points of those that fit; and "
@@ -407,7 +407,7 @@ const struct neap_command neap_command_explain_pod = {
 
 const struct neap_command neap_command_explain_reservation = {
 	.name = "explain reservation",
-	.usage = "NAME [--node NODE] [-n N] [-o json]",
+	.usage = "NAME [--node NODE] [-n N] [-o json|yaml]",
 	.example = "explain reservation web-room",
 	.summary = "why a Reservation goes where it goes, or nowhere",
 	.text = "\nAs explain pod. One that has a place is looked at as if it was not there.\n",

@@ -12,16 +12,17 @@
 #include "api/ctl/client.h"
 
 struct operate_values {
-	const char *output;
+	enum neap_output output;
 };
 
 struct release_values {
-	const char *run_dir, *group, *best_effort_group, *cgroup_root, *output;
+	const char *run_dir, *group, *best_effort_group, *cgroup_root;
+	enum neap_output output;
 };
 
 static const struct neap_option operate_options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct operate_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct operate_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -35,8 +36,8 @@ static const struct neap_option release_options[] = {
 	 "that of best-effort work, likewise [GROUP-besteffort]"},
 	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
 	 "DIR", "where its hierarchies are, when no daemon runs"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct release_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct release_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -46,14 +47,11 @@ static int operate(struct neap_ctl *ctl, const struct operate_values *values,
 {
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = neap_ctl_check_output(values->output);
 
-	if (r != 0)
-		return r;
 	if (neap_client_ask(ctl, "POST", path, &reply, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (values->output)
+		return neap_ctl_print_take(values->output, reply);
 	json_decref(reply);
 	puts(says);
 	return 0;
@@ -133,11 +131,9 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	char path[512], number[NEAP_CELL_BYTES];
 	json_t *reply = NULL;
 	bool is_absent;
-	int r = neap_ctl_check_output(given->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (given->run_dir != NULL && !ctl->is_socket_given && ctl->server == NULL) {
 		(void)snprintf(path, sizeof(path), "%s/neap.sock", given->run_dir);
 		ctl->socket = path;
@@ -160,8 +156,8 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	}
 	if (r < 0)
 		return neap_ctl_fail(&err);
-	if (given->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (given->output)
+		return neap_ctl_print_take(given->output, reply);
 	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
 	       neap_cell_integer(reply, "given_back", number),
 	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");
@@ -175,7 +171,7 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 const struct neap_command neap_command_freeze = {
 	.name = "freeze",
-	.usage = "[-o json]",
+	.usage = "[-o json|yaml]",
 	.example = "freeze",
 	.summary = "hold everything as it is, write nothing",
 	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
@@ -187,7 +183,7 @@ const struct neap_command neap_command_freeze = {
 
 const struct neap_command neap_command_release = {
 	.name = "release",
-	.usage = "[--run-dir DIR] [--group NAME] [-o json]",
+	.usage = "[--run-dir DIR] [--group NAME] [-o json|yaml]",
 	.example = "release",
 	.summary = "give back all that neap set, at once",
 	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
@@ -199,7 +195,7 @@ const struct neap_command neap_command_release = {
 
 const struct neap_command neap_command_resume = {
 	.name = "resume",
-	.usage = "[-o json]",
+	.usage = "[-o json|yaml]",
 	.example = "resume",
 	.summary = "go on after freeze or release",
 	.options = operate_options,

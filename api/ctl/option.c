@@ -27,6 +27,8 @@ void neap_options_clear(const struct neap_option_set *set)
 			*(bool *)(values + row->offset) = false;
 		else if (row->type == NEAP_OPTION_TEXT)
 			*(const char **)(values + row->offset) = NULL;
+		else if (row->type == NEAP_OPTION_OUTPUT)
+			*(enum neap_output *)(values + row->offset) = NEAP_OUTPUT_TEXT;
 		else
 			*(int64_t *)(values + row->offset) = NEAP_MISSING;
 	}
@@ -95,6 +97,16 @@ static int number_check(const struct neap_option *row, const char *shown,
 				"'%.64s' is not between %s and %s", text, min, max);
 }
 
+static int output_set(const char *shown, const char *text, enum neap_output *ret,
+		      struct neap_error *err)
+{
+	if (strcmp(text, "json") != 0 && strcmp(text, "yaml") != 0)
+		return neap_error_field(err, NEAP_EINVAL, shown,
+					"'%.64s' is neither json nor yaml", text);
+	*ret = *text == 'j' ? NEAP_OUTPUT_JSON : NEAP_OUTPUT_YAML;
+	return 0;
+}
+
 static int value_set(const struct neap_option *row, const char *shown, const char *text,
 		     void *values, struct neap_error *err)
 {
@@ -110,6 +122,8 @@ static int value_set(const struct neap_option *row, const char *shown, const cha
 	case NEAP_OPTION_TEXT:
 		*(const char **)to = text;
 		return 0;
+	case NEAP_OPTION_OUTPUT:
+		return output_set(shown, text, to, err);
 	case NEAP_OPTION_INT:
 		right = "a whole number";
 		r = neap_int_parse(text, &number, NULL);

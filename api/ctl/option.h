@@ -11,11 +11,20 @@
 enum neap_option_type {
 	NEAP_OPTION_FLAG,     /* bool */
 	NEAP_OPTION_TEXT,     /* const char *, borrowed from argv */
+	NEAP_OPTION_OUTPUT,   /* enum neap_output */
 	NEAP_OPTION_INT,      /* int64_t, min to max */
 	NEAP_OPTION_DURATION, /* int64_t microseconds, min to max */
 	NEAP_OPTION_MILLI,    /* int64_t thousandths, above 0 */
 	NEAP_OPTION_BYTES,    /* int64_t, above 0 */
 };
+
+/* How a command prints what it found. */
+enum neap_output {
+	NEAP_OUTPUT_TEXT, /* for people, when nothing else is asked for */
+	NEAP_OUTPUT_JSON,
+	NEAP_OUTPUT_YAML,
+};
+#define NEAP_OUTPUT_NAMES "json|yaml"
 
 struct neap_option {
 	const char *name; /* without "--"; "" ends the table */

@@ -9,13 +9,14 @@
 #include "api/ctl/text.h"
 
 struct back_values {
-	const char *if_version, *output;
+	const char *if_version;
+	enum neap_output output;
 	bool is_shadow;
 };
 
 static const struct neap_option rollback_options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct back_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct back_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -24,19 +25,19 @@ static const struct neap_option delete_options[] = {
 	 "VERSION", "only if this version is live"},
 	{"shadow", 0, NEAP_OPTION_FLAG, offsetof(struct back_values, is_shadow), NULL,
 	 "end the version that runs beside it, and tell how it fared"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct back_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct back_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
-static int print_deleted(struct neap_client_reply *reply, bool is_json)
+static int print_deleted(struct neap_client_reply *reply, enum neap_output output)
 {
 	const json_t *now = json_object_get(reply->json, "now");
 	struct neap_buf out;
 	int r;
 
-	if (is_json && reply->json != NULL)
-		return neap_ctl_print_json_take(json_incref(reply->json));
+	if (output && reply->json != NULL)
+		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_LINE);
 	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
 	neap_buf_addc(&out, '@');
@@ -56,13 +57,13 @@ static int print_deleted(struct neap_client_reply *reply, bool is_json)
 	return r;
 }
 
-static int print_shadow_ended(struct neap_client_reply *reply, bool is_json)
+static int print_shadow_ended(struct neap_client_reply *reply, enum neap_output output)
 {
 	struct neap_buf out;
 	int r;
 
-	if (is_json && reply->json != NULL)
-		return neap_ctl_print_json_take(json_incref(reply->json));
+	if (output && reply->json != NULL)
+		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
 	neap_buf_adds(&out, ": ");
@@ -74,8 +75,8 @@ static int print_shadow_ended(struct neap_client_reply *reply, bool is_json)
 
 static int change(struct neap_ctl *ctl, const char *name,
 		  const struct neap_client_request *request,
-		  int (*print)(struct neap_client_reply *reply, bool is_json),
-		  bool is_json)
+		  int (*print)(struct neap_client_reply *reply, enum neap_output output),
+		  enum neap_output output)
 {
 	struct neap_client *client = NULL;
 	struct neap_client_reply reply;
@@ -85,9 +86,9 @@ static int change(struct neap_ctl *ctl, const char *name,
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (neap_client_send(client, request, &reply, &err) < 0)
-		r = neap_ctl_policy_print_refusal(&reply, &err, name, is_json);
+		r = neap_ctl_policy_print_refusal(&reply, &err, name, output);
 	else
-		r = print(&reply, is_json);
+		r = print(&reply, output);
 	neap_client_reply_done(&reply);
 	neap_client_free(client);
 	return r;
@@ -99,11 +100,10 @@ static int rollback(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	char path[NEAP_POLICY_PATH], body[64] = "";
 	struct neap_client_request request = {
 		.method = "POST", .path = path, .body = body};
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
-	if (r == 0)
-		r = neap_ctl_policy_check_version(argc > 1 ? argv[1] : NULL, false,
-						  "policy rollback");
+	r = neap_ctl_policy_check_version(argc > 1 ? argv[1] : NULL, false,
+					  "policy rollback");
 	if (r == 0)
 		r = neap_ctl_policy_path(argv[0], "/rollback", path);
 	if (r != 0)
@@ -112,7 +112,7 @@ static int rollback(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		(void)snprintf(body, sizeof(body), "{\"to\":\"%s\"}", argv[1]);
 	request.body_len = strlen(body);
 	return change(ctl, argv[0], &request, neap_ctl_policy_print_result,
-		      values->output != NULL);
+		      values->output);
 }
 
 static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -121,12 +121,10 @@ static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	char path[NEAP_POLICY_PATH];
 	const struct neap_client_request request = {
 		.method = "DELETE", .path = path, .if_match = values->if_version};
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc;
-	if (r == 0)
-		r = neap_ctl_policy_check_version(values->if_version, true,
-						  "--if-version");
+	r = neap_ctl_policy_check_version(values->if_version, true, "--if-version");
 	if (r == 0)
 		r = neap_ctl_policy_path(argv[0], values->is_shadow ? "?shadow=true" : "",
 					 path);
@@ -134,12 +132,12 @@ static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		return r;
 	return change(ctl, argv[0], &request,
 		      values->is_shadow ? print_shadow_ended : print_deleted,
-		      values->output != NULL);
+		      values->output);
 }
 
 const struct neap_command neap_command_policy_rollback = {
 	.name = "policy rollback",
-	.usage = "[-o json] KIND/NAME [VERSION]",
+	.usage = "[-o json|yaml] KIND/NAME [VERSION]",
 	.example = "policy rollback qos/cpu-share",
 	.summary = "back to the version before, or to a named one",
 	.text = "'neapctl policy history KIND/NAME' shows which there are.\n",
@@ -152,7 +150,7 @@ const struct neap_command neap_command_policy_rollback = {
 
 const struct neap_command neap_command_policy_delete = {
 	.name = "policy delete",
-	.usage = "[--shadow] [--if-version VERSION] [-o json] KIND/NAME",
+	.usage = "[--shadow] [--if-version VERSION] [-o json|yaml] KIND/NAME",
 	.example = "policy delete qos/mine",
 	.summary = "take an uploaded policy away",
 	.text = "What the configuration says acts again. Its versions and history are kept.\n",

@@ -10,12 +10,12 @@
 #include "lua/policy.h"
 
 struct check_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct check_values, output), "json",
-	 "print what was found as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct check_values, output),
+	 NEAP_OUTPUT_NAMES, "print what was found as JSON or YAML"},
 	{""},
 };
 
@@ -127,7 +127,7 @@ static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct check_values *values = arg;
 	json_t *reports = json_array();
-	int i, r = neap_ctl_check_output(values->output), problems = 0;
+	int i, r = 0, problems = 0;
 
 	(void)ctl;
 	for (i = 0; i < argc && r == 0; i++)
@@ -138,8 +138,8 @@ static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 				"short",
 				argv[i]);
 	if (r == 0)
-		r = values->output != NULL
-			    ? neap_ctl_print_json_take(json_incref(reports))
+		r = values->output
+			    ? neap_ctl_print_take(values->output, json_incref(reports))
 			    : print(reports);
 	json_decref(reports);
 	return r == 0 && problems > 0 ? NEAP_CTL_FAILED : r;
@@ -147,7 +147,7 @@ static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_check = {
 	.name = "policy check",
-	.usage = "[-o json] FILE...",
+	.usage = "[-o json|yaml] FILE...",
 	.example = "policy check mine.lua",
 	.summary = "prove policy files: compile, check, run their examples",
 	.text = "Needs no daemon and changes nothing. Problems read FILE:LINE: what, and end in status "

@@ -17,18 +17,18 @@
 #define HTTP_INVALID             422
 
 struct edit_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct edit_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct edit_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
 struct edit {
 	struct neap_client *client;
-	bool is_json;
+	enum neap_output output;
 	const char *name; /* "qos/cpu-share" */
 	struct neap_scratch scratch;
 	char file[PATH_MAX];
@@ -122,7 +122,7 @@ static int offer(struct edit *edit, int *ret_status)
 	if (*ret_status != 0)
 		return -1;
 	if (neap_client_send(edit->client, &request, &reply, &err) == 0) {
-		*ret_status = neap_ctl_policy_print_result(&reply, edit->is_json);
+		*ret_status = neap_ctl_policy_print_result(&reply, edit->output);
 		r = 0;
 	} else if (reply.status == HTTP_PRECONDITION_FAILED) {
 		*ret_status =
@@ -130,7 +130,7 @@ static int offer(struct edit *edit, int *ret_status)
 				   "replaced");
 	} else {
 		*ret_status = neap_ctl_policy_print_refusal(&reply, &err, edit->file,
-							    edit->is_json);
+							    edit->output);
 		if (reply.status == HTTP_INVALID && wants_again())
 			r = 1;
 		else
@@ -205,13 +205,12 @@ static int file_make(struct edit *edit)
 static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct edit_values *values = arg;
-	struct edit edit = {.name = argv[0], .is_json = values->output != NULL};
+	struct edit edit = {.name = argv[0], .output = values->output};
 	struct neap_error err = {0};
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc;
-	if (r == 0)
-		r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
+	r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	if (r != 0)
 		return r;
 	if (neap_client_new(ctl, &edit.client, &err) < 0)
@@ -235,7 +234,7 @@ static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_edit = {
 	.name = "policy edit",
-	.usage = "[-o json] KIND/NAME",
+	.usage = "[-o json|yaml] KIND/NAME",
 	.example = "policy edit qos/cpu-share",
 	.summary = "change its text in an editor",
 	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"

@@ -9,12 +9,12 @@
 #include "api/ctl/table.h"
 
 struct history_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct history_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct history_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -115,19 +115,17 @@ static int history(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc;
-	if (r != 0)
-		return r;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	r = neap_ctl_policy_get(client, argv[0], "/versions", &reply);
 	neap_client_free(client);
 	if (r != 0)
 		return r;
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (values->output)
+		return neap_ctl_print_take(values->output, reply);
 	r = print(argv[0], reply);
 	json_decref(reply);
 	return r;
@@ -135,7 +133,7 @@ static int history(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_history = {
 	.name = "policy history",
-	.usage = "[-o json] KIND/NAME",
+	.usage = "[-o json|yaml] KIND/NAME",
 	.example = "policy history qos/cpu-share",
 	.summary = "its versions, and what happened to it",
 	.text = "Both newest first. 'neapctl policy rollback' takes any that was uploaded.\n",

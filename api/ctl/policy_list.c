@@ -11,12 +11,12 @@
 #include "engine/base/json.h"
 
 struct list_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct list_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct list_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -166,15 +166,13 @@ static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	const struct list_values *values = arg;
 	struct neap_error err = {0};
 	json_t *policies = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (neap_client_ask(ctl, "GET", "/control/v1/policies", &policies, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(policies);
+	if (values->output)
+		return neap_ctl_print_take(values->output, policies);
 	r = list_print(policies);
 	json_decref(policies);
 	return r;
@@ -182,7 +180,7 @@ static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_list = {
 	.name = "policy list",
-	.usage = "[-o json]",
+	.usage = "[-o json|yaml]",
 	.example = "policy list",
 	.summary = "the policies that are loaded, and how they fare",
 	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "

@@ -15,12 +15,12 @@
 #include "engine/base/quantity.h"
 
 struct params_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct params_values, output), "json",
-	 "print values and schema as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct params_values, output),
+	 NEAP_OUTPUT_NAMES, "print values and schema as JSON or YAML"},
 	{""},
 };
 
@@ -191,7 +191,7 @@ static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int i, r = neap_ctl_check_output(values->output);
+	int i, r = 0;
 
 	if (r != 0)
 		return r;
@@ -205,8 +205,8 @@ static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (r == 0 && argc > 1)
 		r = set(client, argv[0], argc - 1, argv + 1, &reply);
 	neap_client_free(client);
-	if (r == 0 && values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (r == 0 && values->output)
+		return neap_ctl_print_take(values->output, reply);
 	if (r == 0)
 		r = print(argv[0], reply);
 	json_decref(reply);
@@ -215,7 +215,7 @@ static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_params = {
 	.name = "policy params",
-	.usage = "[-o json] KIND/NAME [PARAM=VALUE...]",
+	.usage = "[-o json|yaml] KIND/NAME [PARAM=VALUE...]",
 	.example = "policy params qos/mine share=40",
 	.summary = "its parameters; set some while it runs",
 	.text = "PARAM= with nothing behind it goes back to the configuration or the default. All are\n"

@@ -26,12 +26,13 @@ int neap_ctl_policy_fetch(struct neap_client *client, const char *name,
 			  const char *version, struct neap_buf *ret, char *etag);
 
 /* A change was taken: says on stdout what it came to, as JSON if so. */
-int neap_ctl_policy_print_result(struct neap_client_reply *reply, bool is_json);
+int neap_ctl_policy_print_result(struct neap_client_reply *reply,
+				 enum neap_output output);
 /* A change was refused: one line per problem on stderr, "FILE:LINE: what" with the file as the user
- * knows it, or what err says. With is_json the answer goes to stdout. */
+ * knows it, or what err says. With output the answer goes to stdout. */
 int neap_ctl_policy_print_refusal(struct neap_client_reply *reply,
 				  const struct neap_error *err, const char *file,
-				  bool is_json);
+				  enum neap_output output);
 
 /* Adds what recorded ticks came to. has_older: against the version in force, with differences. */
 void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,

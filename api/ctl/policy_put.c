@@ -11,7 +11,8 @@
 
 struct put_values {
 	bool is_dry_run, is_shadow;
-	const char *if_version, *output;
+	const char *if_version;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -21,8 +22,8 @@ static const struct neap_option options[] = {
 	 "run it beside the one that is live, and count differences"},
 	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct put_values, if_version),
 	 "VERSION", "only if this version is live; *: if any is"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct put_values, output), "json",
-	 "print the daemon's answer as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct put_values, output),
+	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -72,10 +73,9 @@ static int send(struct neap_ctl *ctl, const struct put_values *values, const cha
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (neap_client_send(client, &request, &reply, &err) < 0)
-		r = neap_ctl_policy_print_refusal(&reply, &err, file,
-						  values->output != NULL);
+		r = neap_ctl_policy_print_refusal(&reply, &err, file, values->output);
 	else
-		r = neap_ctl_policy_print_result(&reply, values->output != NULL);
+		r = neap_ctl_policy_print_result(&reply, values->output);
 	neap_client_reply_done(&reply);
 	neap_client_free(client);
 	return r;
@@ -88,11 +88,9 @@ static int put(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_error err = {0};
 	struct neap_buf text;
 	char name[96];
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
-	if (r == 0)
-		r = neap_ctl_policy_check_version(values->if_version, true,
-						  "--if-version");
+	r = neap_ctl_policy_check_version(values->if_version, true, "--if-version");
 	if (r == 0 && values->is_dry_run && values->is_shadow)
 		r = neap_ctl_complainf(NEAP_CTL_USAGE,
 				       "--dry-run changes nothing, --shadow runs it: "
@@ -115,7 +113,7 @@ static int put(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 const struct neap_command neap_command_policy_put = {
 	.name = "policy put",
 	.usage =
-		"[--dry-run | --shadow] [--if-version VERSION] [-o json] FILE [KIND/NAME]",
+		"[--dry-run | --shadow] [--if-version VERSION] [-o json|yaml] FILE [KIND/NAME]",
 	.example = "policy put mine.lua",
 	.summary = "prove a policy and let it go live",
 	.text = "FILE '-' is standard input. Its kind and name are those that the file says. The daemon\n"

@@ -230,15 +230,15 @@ static int no_json(void)
 				  "the daemon answers, but not with JSON: is it neapd?");
 }
 
-int neap_ctl_policy_print_result(struct neap_client_reply *reply, bool is_json)
+int neap_ctl_policy_print_result(struct neap_client_reply *reply, enum neap_output output)
 {
 	struct neap_buf out;
 	int r;
 
 	if (reply->json == NULL)
 		return no_json();
-	if (is_json)
-		return neap_ctl_print_json_take(json_incref(reply->json));
+	if (output)
+		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	add_result(reply->json, &out);
 	r = neap_ctl_print(&out);
@@ -269,14 +269,14 @@ static void add_problems(const json_t *problems, const char *file, struct neap_b
 
 int neap_ctl_policy_print_refusal(struct neap_client_reply *reply,
 				  const struct neap_error *err, const char *file,
-				  bool is_json)
+				  enum neap_output output)
 {
 	const json_t *problems = json_object_get(reply->json, "problems");
 	struct neap_buf out;
 
-	if (is_json && reply->json != NULL)
-		(void)neap_ctl_print_json_take(json_incref(reply->json));
-	if (json_array_size(problems) == 0 || is_json)
+	if (output && reply->json != NULL)
+		(void)neap_ctl_print_take(output, json_incref(reply->json));
+	if (json_array_size(problems) == 0 || output)
 		return neap_ctl_fail(err);
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	add_problems(problems, file, &out);

@@ -10,14 +10,14 @@
 
 struct show_values {
 	bool is_text;
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
 	{"text", 0, NEAP_OPTION_FLAG, offsetof(struct show_values, is_text), NULL,
 	 "print the Lua text only"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct show_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct show_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -152,12 +152,10 @@ static int show(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *row = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc;
-	if (r != 0)
-		return r;
-	if (values->is_text && values->output != NULL)
+	if (values->is_text && values->output)
 		return neap_ctl_complainf(NEAP_CTL_USAGE, "--text or -o json, not both");
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
@@ -168,8 +166,8 @@ static int show(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_client_free(client);
 	if (r != 0 || values->is_text)
 		return r;
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(row);
+	if (values->output)
+		return neap_ctl_print_take(values->output, row);
 	r = print_row(row);
 	json_decref(row);
 	return r;

@@ -10,12 +10,12 @@
 #include "engine/base/quantity.h"
 
 struct status_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct status_values, output), "json",
-	 "print all of it as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct status_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -167,15 +167,13 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	const struct status_values *values = arg;
 	struct neap_error err = {0};
 	json_t *status = NULL;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (neap_client_ask(ctl, "GET", "/control/v1/status", &status, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(status);
+	if (values->output)
+		return neap_ctl_print_take(values->output, status);
 	r = print(status);
 	json_decref(status);
 	return r;
@@ -183,7 +181,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_status = {
 	.name = "status",
-	.usage = "[-o json]",
+	.usage = "[-o json|yaml]",
 	.example = "status -o json",
 	.summary = "what neapd does, node figures, what is missing",
 	.options = options,

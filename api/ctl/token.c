@@ -7,12 +7,12 @@
 #include "api/ctl/text.h"
 
 struct rotate_values {
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct rotate_values, output), "json",
-	 "print JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct rotate_values, output),
+	 NEAP_OUTPUT_NAMES, "print JSON or YAML"},
 	{""},
 };
 
@@ -22,15 +22,13 @@ static int rotate(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_error err = {0};
 	json_t *reply = NULL;
 	struct neap_buf out;
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (neap_client_ask(ctl, "POST", "/control/v1/token/rotate", &reply, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL)
-		return neap_ctl_print_json_take(reply);
+	if (values->output)
+		return neap_ctl_print_take(values->output, reply);
 	neap_buf_init(&out, NEAP_BUF_LINE);
 	neap_buf_adds(&out, "rotated: the new token is in ");
 	neap_text_add_clean(&out, neap_cell_text(reply, "token_file"), false);
@@ -43,7 +41,7 @@ static int rotate(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_token_rotate = {
 	.name = "token rotate",
-	.usage = "[-o json]",
+	.usage = "[-o json|yaml]",
 	.example = "token rotate",
 	.summary = "a new token for TCP, in the daemon's file",
 	.text = "The one before is refused from then on.\n",

@@ -18,7 +18,7 @@
 struct top_values {
 	int64_t count, interval_usec;
 	bool is_batch;
-	const char *output;
+	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -30,8 +30,8 @@ static const struct neap_option options[] = {
 	 100000, 3600 * 1000000LL},
 	{"batch", 'b', NEAP_OPTION_FLAG, offsetof(struct top_values, is_batch), NULL,
 	 "plain tables one after the other"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct top_values, output), "json",
-	 "print node, state and workloads as JSON"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct top_values, output),
+	 NEAP_OUTPUT_NAMES, "print node, state and workloads as JSON or YAML"},
 	{""},
 };
 
@@ -163,7 +163,7 @@ static void picture_add(const struct picture *picture, int rows, struct neap_buf
 	neap_table_free(table);
 }
 
-static int print_once(struct neap_client *client, bool is_json)
+static int print_once(struct neap_client *client, enum neap_output output)
 {
 	struct picture picture = {0};
 	struct neap_error err = {0};
@@ -172,7 +172,7 @@ static int print_once(struct neap_client *client, bool is_json)
 
 	if (picture_get(client, &picture, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (is_json) {
+	if (output) {
 		json_t *json =
 			json_pack("{s:O?, s:O?, s:O?, s:O}", "state",
 				  json_object_get(picture.status, "state"), "node",
@@ -180,9 +180,7 @@ static int print_once(struct neap_client *client, bool is_json)
 				  json_object_get(picture.status, "policies"),
 				  "workloads", picture.workloads);
 		picture_done(&picture);
-		return json != NULL
-			       ? neap_ctl_print_json_take(json)
-			       : neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+		return neap_ctl_print_take(output, json);
 	}
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	picture_add(&picture, 0, &out);
@@ -193,7 +191,7 @@ static int print_once(struct neap_client *client, bool is_json)
 }
 
 static int plain(struct neap_client *client, int64_t count, int64_t interval_usec,
-		 bool is_json)
+		 enum neap_output output)
 {
 	int64_t i;
 	int r = 0;
@@ -201,10 +199,10 @@ static int plain(struct neap_client *client, int64_t count, int64_t interval_use
 	for (i = 0; i < count && r == 0; i++) {
 		if (i > 0) {
 			(void)usleep((useconds_t)interval_usec);
-			if (!is_json)
+			if (!output)
 				(void)puts("");
 		}
-		r = print_once(client, is_json);
+		r = print_once(client, output);
 	}
 	return r;
 }
@@ -251,19 +249,17 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_screen *screen = NULL;
 	struct neap_error err = {0};
 	int64_t count = values->count, interval = values->interval_usec;
-	bool is_json = values->output != NULL;
-	int r = neap_ctl_check_output(values->output);
+	enum neap_output output = values->output;
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (interval == NEAP_MISSING)
 		interval = INTERVAL_USEC;
 	if (count == NEAP_MISSING)
-		count = isatty(STDOUT_FILENO) && !is_json ? INT64_MAX : 1;
+		count = isatty(STDOUT_FILENO) && !output ? INT64_MAX : 1;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (!values->is_batch && !is_json)
+	if (!values->is_batch && !output)
 		screen = neap_screen_open();
 	if (screen != NULL) {
 		r = live(client, count, interval, screen, &err);
@@ -271,7 +267,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		if (r < 0)
 			r = neap_ctl_fail(&err);
 	} else {
-		r = plain(client, count, interval, is_json);
+		r = plain(client, count, interval, output);
 	}
 	neap_client_free(client);
 	return r;
@@ -279,7 +275,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_top = {
 	.name = "top",
-	.usage = "[-n COUNT] [-d SECONDS] [-b] [-o json]",
+	.usage = "[-n COUNT] [-d SECONDS] [-b] [-o json|yaml]",
 	.example = "top -n 1",
 	.summary = "live: what each workload uses, what limits it and why",
 	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. q or Ctrl-C ends.\n",

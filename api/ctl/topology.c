@@ -15,7 +15,8 @@
 #include "hw/topology.h"
 
 struct topology_values {
-	const char *xml, *synthetic, *output;
+	const char *xml, *synthetic;
+	enum neap_output output;
 	bool is_full;
 };
 
@@ -26,8 +27,9 @@ static const struct neap_option options[] = {
 	 "TEXT", "a made-up machine: 'pack:2 numa:1 l3:1 core:8 pu:2'"},
 	{"full", 0, NEAP_OPTION_FLAG, offsetof(struct topology_values, is_full), NULL,
 	 "draw every core of a large machine"},
-	{"output", 'o', NEAP_OPTION_TEXT, offsetof(struct topology_values, output),
-	 "json", "print JSON, with the numbers of the operating system"},
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct topology_values, output),
+	 NEAP_OUTPUT_NAMES,
+	 "print JSON or YAML, with the numbers of the operating system"},
 	{""},
 };
 
@@ -182,7 +184,7 @@ static int print_json(const struct neap_ctl *ctl, const struct topology_values *
 	}
 	if (json == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
-	return neap_ctl_print_json_take(json);
+	return neap_ctl_print_take(values->output, json);
 }
 
 static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -191,17 +193,15 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	const struct topology_values *values = arg;
 	struct neap_topology *topology = NULL;
 	struct neap_error err = {0};
-	int r = neap_ctl_check_output(values->output);
+	int r;
 
 	(void)argc, (void)argv;
-	if (r != 0)
-		return r;
 	if (values->xml != NULL && values->synthetic != NULL)
 		return neap_ctl_complainf(NEAP_CTL_USAGE,
 					  "--xml or --synthetic, not both");
 	if (load(ctl, values, &topology, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output != NULL) {
+	if (values->output) {
 		r = print_json(ctl, values, topology);
 	} else {
 		if (values->xml == NULL && values->synthetic == NULL)
@@ -214,7 +214,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_topology = {
 	.name = "topology",
-	.usage = "[--xml FILE | --synthetic TEXT] [-o json]",
+	.usage = "[--xml FILE | --synthetic TEXT] [-o json|yaml]",
 	.example = "topology --synthetic 'pack:2 numa:1 l3:1 core:4 pu:2'",
 	.summary = "draw sockets, NUMA nodes, caches, cores, CPUs",
 	.text = "Works without a daemon. Where one answers, marks show whose CPUs are whose.\n",

@@ -46,7 +46,7 @@ options_agree()
 check "every option of every command" options_agree
 check "values of an option" gives run --qos '' = LS BE
 check "behind =" gives run --qos=B = --qos=BE
-check "output" gives top -o '' = json
+check "output" gives top -o '' = json yaml
 check "files" gives policy check '' = :file
 check "folders" gives release --run-dir '' = :dir
 check "a program's own words are its own" gives run --qos BE -- make --so = :file

@@ -77,7 +77,7 @@ check "it names the line" grep -q 'neap.yaml:1' "$WORK/said"
 usage() { look "$@"; is $? 2; }
 check "a wrong option is the caller's" usage --no-such-thing
 check "so is a wrong value of one" usage --group /../x
-check "and an output that is not there" usage -o yaml
+check "and an output that is not there" usage -o xml
 
 # --- JSON ---
 look -o json

@@ -56,6 +56,17 @@ check "the list of commands is read" test "${#named[@]}" -ge 29
 for command in "${named[@]}"; do
 	check "help of $command has an example, and options of its own only" with_example "$command"
 done
+# Where there is JSON there is YAML, in help and usage.
+yaml_too() { not grep -qE -- '-o json( |\]|$)' "$WORK/out" && ! grep -q -- '--output' "$WORK/out" || grep -q -- '--output json|yaml' "$WORK/out"; }
+outputs=0
+for command in "${named[@]}"; do
+	# shellcheck disable=SC2086  # two words are two words
+	"$C" help $command >"$WORK/out"
+	grep -q -- '-o json' "$WORK/out" || continue
+	outputs=$((outputs + 1))
+	check "$command prints YAML, too" yaml_too
+done
+check "many do" test "$outputs" -ge 20
 check "help of a group" prints "policy list" "$C" policy --help
 check "version" prints "neapctl " "$C" --version
 
@@ -73,7 +84,7 @@ check "an unknown option before the command" says 2 "--socket" "$C" --frob statu
 check "an option without its value" says 2 "-n: needs a value" "$C" top -n
 check "a number out of its range" says 2 "-n: '0'" "$C" top -n 0
 check "a time below its range" says 2 "100ms" "$C" top -d 1ms
-check "an output that there is not" says 2 "json" "$C" status -o yaml
+check "an output that there is not" says 2 "yaml" "$C" status -o xml
 check "too many words" says 2 "'more' is too much" "$C" status more
 check "too few words" says 2 "FILE" "$C" policy check
 check "help of what there is not" says 2 "frob" "$C" help frob
@@ -220,6 +231,10 @@ check "the uptime" prints "up 1h2m5s" fake status
 check "what is missing" prints "cpu.cfs_burst_us: not on this kernel" fake status
 check "status as JSON" is_json fake status -o json
 check "a member of it" prints '"hand_pid": 13' fake status -o json
+check "status as YAML" prints 'hand_pid: 13' fake status -o yaml
+check "without control characters" not grep -q "$(printf '\033')" "$WORK/out"
+check "top as YAML" prints 'name: "burn\e[2J\x9B"' fake top -o yaml
+check "audit as YAML" prints "- seq: 1500" fake audit -o yaml --limit 1
 check "top" prints "acting" fake top
 row='burn\\x1b\[2J\\u009b  BE   1.50       25 %      50 %  1.00 MiB  0-3   cpu.shares  best effort'
 check "a row of top, without control characters" grep -qx "$row" "$WORK/out"
