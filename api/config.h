@@ -59,7 +59,7 @@ struct neap_config {
 	char sys_root[256];         /* --sys-root, "" = / */
 	char group[64];             /* --group: root group of neap's services, "neap" */
 	char best_effort_group[80]; /* --best-effort-group: that of best-effort work */
-	char kubelet_dir[256]; /* --kubelet-dir, /var/lib/kubelet; need not be there */
+	char kubelet_dir[256]; /* --kubelet-dir, or auto until the start; need not be there */
 	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
 	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */
 	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */

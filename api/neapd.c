@@ -88,6 +88,9 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_hand_config_fill(&daemon->config, &daemon->cgroup, daemon->trees,
 				  daemon->tree_count, &daemon->log, &hand, err) < 0)
 		return -(int)err->code;
+	if (daemon->kubelet_dir[0] != '\0')
+		(void)snprintf(hand.kubelet_dir, sizeof(hand.kubelet_dir), "%s%s",
+			       daemon->config.sys_root, daemon->kubelet_dir);
 	return neap_hand_start(&hand, &daemon->hand, err);
 }
 
@@ -134,6 +137,13 @@ static void policy_failed(void *arg, const char *kind, const char *name, const c
 	neap_live_failed(((struct neap_daemon *)arg)->live, kind, name, why);
 }
 
+static void kubelet_came(void *arg)
+{
+	const struct neap_daemon *daemon = arg;
+
+	neap_kubelet_dir_tell(&daemon->config, daemon->kubelet_dir, &daemon->log);
+}
+
 static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
@@ -147,7 +157,8 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.host_app_count = config->host_app_count;
 	node.host_driver = neap_host_driver(daemon->trees, daemon->tree_count);
 	node.sys_root = config->sys_root;
-	node.kubelet_dir = config->kubelet_dir;
+	node.finds_kubelet = neap_finds_kubelet(config, daemon->tree_count);
+	node.kubelet_dir = daemon->kubelet_dir;
 	(void)snprintf(daemon->record_dir, sizeof(daemon->record_dir), "%s/workloads",
 		       config->data_dir);
 	(void)snprintf(daemon->freeze_file, sizeof(daemon->freeze_file), "%s/freeze",
@@ -169,6 +180,7 @@ static int node_start(struct neap_daemon *daemon, struct neap_error *err)
 	node.log = daemon->log;
 	node.record = daemon->record;
 	node.policy_failed = policy_failed;
+	node.kubelet_came = kubelet_came;
 	node.arg = daemon;
 	daemon->loop = neap_loop_new(daemon->base, neap_daemon_react, daemon);
 	if (daemon->loop == NULL)
@@ -313,6 +325,7 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_cgroup_probe(config->cgroup_root[0] != '\0' ? config->cgroup_root : NULL,
 			      &daemon->cgroup, err) < 0)
 		return -(int)err->code;
+	neap_kubelet_dir_find(config, daemon->kubelet_dir, sizeof(daemon->kubelet_dir));
 	daemon->tree_count = neap_trees_find(config, &daemon->cgroup, daemon->trees);
 	if (hand_start(daemon, err) < 0 || neap_daemon_keeper_start(daemon, err) < 0 ||
 	    sockets_open(daemon, err) < 0 ||

@@ -368,33 +368,3 @@ void neap_trees_own(const struct neap_cgroup *cgroup, const char *group,
 				     sizeof(before)) ||
 		neap_place_inode(cgroup, before) == 0;
 }
-
-bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *ret)
-{
-	static const enum neap_cgroup_driver drivers[] = {NEAP_DRIVER_SYSTEMD,
-							  NEAP_DRIVER_CGROUPFS};
-	static const enum neap_kube_qos classes[] = {NEAP_KUBE_BURSTABLE,
-						     NEAP_KUBE_BESTEFFORT};
-	const struct neap_cgroup_mount *mount = &cgroup->mount[NEAP_CTL_CPU];
-
-	for (size_t i = 0; mount->is_present && i < NEAP_ARRAY_LEN(drivers); i++) {
-		const char *root = neap_path_kube_root(drivers[i]);
-		bool has_all = true;
-
-		for (size_t j = 0; j < NEAP_ARRAY_LEN(classes); j++) {
-			char dir[NEAP_PATH_MAX];
-
-			has_all &= neap_path_qos_dir(drivers[i], root, classes[j], dir,
-						     sizeof(dir), NULL) == 0 &&
-				   neap_place_inode(cgroup, dir) != 0;
-		}
-		if (!has_all)
-			continue;
-		(void)neap_strcopy(ret->root, sizeof(ret->root),
-				   root); /* a constant that fits */
-		ret->driver = drivers[i];
-		ret->is_own = false;
-		return true;
-	}
-	return false;
-}

@@ -183,13 +183,71 @@ static void no_folder_no_file(void **state)
 	refused(rig, "config.yaml", ENOTDIR);
 }
 
+/* Landlock opens no more places after the start: the folder above is one. */
+static void folder_made_later(void **state)
+{
+	struct hand_rig *rig = rig_of(state);
+
+	(void)snprintf(rig->config.kubelet_dir, sizeof(rig->config.kubelet_dir),
+		       "%s/lib/kubelet", dir);
+	rig_start(rig);
+	refused(rig, "config.yaml", ENOENT);
+	assert_int_equal(mkdir(in_dir("lib"), 0700), 0);
+	assert_int_equal(mkdir(in_dir("lib/kubelet"), 0700), 0);
+	refused(rig, "config.yaml", ENOENT);
+	put("lib/kubelet/config.yaml", "a: 1\n", 0600);
+	brings_a_file(rig, "config.yaml", "a: 1\n");
+}
+
+/* A kubelet that comes later: its group is found by the hand alone, once, and is managed from then on. */
+static void group_comes_later(void **state)
+{
+	static const char *const below[] = {"", "/kubepods", "/kubepods/burstable",
+					    "/kubepods/besteffort"};
+	struct hand_rig *rig = rig_of(state);
+	char group[NEAP_ARRAY_LEN(below)][NEAP_PATH_MAX];
+	struct rig_answer a;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(below); i++)
+		(void)snprintf(group[i], sizeof(group[i]), "%.100s-late%s", rig->base,
+			       below[i]);
+	rig->config.finds_kubelet = true;
+	rig_start(rig);
+	assert_int_equal(rig_ask(rig, NEAP_HAND_FIND, NULL, 0, NULL, -1).errnum, ENOENT);
+	for (i = 0; i < NEAP_ARRAY_LEN(below); i++)
+		rig_make(rig, group[i]);
+	assert_int_equal(
+		rig_ask(rig, NEAP_HAND_SET, group[3], NEAP_KEY_CPU_SHARES, "77", -1)
+			.errnum,
+		EPERM);
+	a = rig_ask(rig, NEAP_HAND_FIND, NULL, 0, NULL, -1);
+	assert_int_equal(a.errnum, 0);
+	assert_string_equal(a.new_value, group[1]);
+	assert_int_equal(
+		rig_ask(rig, NEAP_HAND_SET, group[3], NEAP_KEY_CPU_SHARES, "77", -1)
+			.errnum,
+		0);
+	assert_int_equal(
+		rig_ask(rig, NEAP_HAND_SET, group[0], NEAP_KEY_CPU_SHARES, "77", -1)
+			.errnum,
+		EPERM);
+	/* Known is known; and it is a kubelet's: no group is made there. */
+	assert_int_equal(rig_ask(rig, NEAP_HAND_FIND, NULL, 0, NULL, -1).errnum, EPERM);
+	(void)snprintf(group[0], sizeof(group[0]), "%s/podx", group[1]);
+	assert_int_equal(rig_ask(rig, NEAP_HAND_MAKE, group[0], 0, NULL, -1).errnum,
+			 EPERM);
+	for (i = NEAP_ARRAY_LEN(below); i-- > 1;)
+		rig_remove(rig, group[i]);
+	(void)snprintf(group[0], sizeof(group[0]), "%.100s-late", rig->base);
+	rig_remove(rig, group[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_are_shown),
-		TEST(no_other_name),
-		TEST(plain_files_only),
-		TEST(no_folder_no_file),
+		TEST(files_are_shown),   TEST(no_other_name),     TEST(plain_files_only),
+		TEST(no_folder_no_file), TEST(folder_made_later), TEST(group_comes_later),
 	};
 
 	return cmocka_run_group_tests_name("hand_kubelet", tests, NULL, NULL);

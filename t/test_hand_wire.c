@@ -51,6 +51,7 @@ static const struct {
 	{"trigger that was found",
 	 {6, NEAP_HAND_TRIGGER, GROUP, 0, "cpu some 20000 500000", -1, "x"},
 	 0},
+	{"look for a kubelet", {6, NEAP_HAND_FIND, NULL, NEAP_KEY_COUNT, NULL, -1}, 0},
 	{"file of a kubelet", {6, NEAP_HAND_KUBELET, NULL, 0, "config.yaml", -1}, 0},
 	{"file of no name", {6, NEAP_HAND_KUBELET, NULL, 0, NULL, -1}, NEAP_EINVAL},
 	{"file below a group", {6, NEAP_HAND_KUBELET, GROUP, 0, "config.yaml", -1}, 0},

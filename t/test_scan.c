@@ -344,22 +344,41 @@ static void test_bad_trees(void **state)
 
 static void test_find_kubelet(void **state)
 {
-	struct neap_tree found;
+	/* In this order: what stands behind wins over what was there before. */
+	static const struct {
+		const char *group, *root; /* NULL: none is found */
+		enum neap_cgroup_driver driver;
+	} rows[] = {
+		{"docker/77aa/kubelet/kubepods/burstable", NULL},
+		{"docker/77aa/kubelet/kubepods/besteffort", NULL},
+		{"own/kubepods/burstable", NULL},
+		{"own/kubepods/besteffort", "own/kubepods", NEAP_DRIVER_CGROUPFS},
+		{"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice",
+		 "own/kubepods", NEAP_DRIVER_CGROUPFS},
+		{"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice",
+		 "kubelet.slice/kubelet-kubepods.slice", NEAP_DRIVER_SYSTEMD},
+		{"kubepods/burstable", "kubelet.slice/kubelet-kubepods.slice",
+		 NEAP_DRIVER_SYSTEMD},
+		{"kubepods/besteffort", "kubepods", NEAP_DRIVER_CGROUPFS},
+		{"kubepods.slice/kubepods-burstable.slice", "kubepods",
+		 NEAP_DRIVER_CGROUPFS},
+		{"kubepods.slice/kubepods-besteffort.slice", "kubepods.slice",
+		 NEAP_DRIVER_SYSTEMD},
+	};
 
 	(void)state;
-	assert_false(neap_scan_find_kubelet(&cgroup, &found));
-	make("kubepods/burstable");
-	assert_false(neap_scan_find_kubelet(&cgroup, &found));
-	make("kubepods/besteffort");
-	assert_true(neap_scan_find_kubelet(&cgroup, &found));
-	assert_string_equal(found.root, "kubepods");
-	assert_int_equal(found.driver, NEAP_DRIVER_CGROUPFS);
-	assert_false(found.is_own);
-	make("kubepods.slice/kubepods-burstable.slice");
-	make("kubepods.slice/kubepods-besteffort.slice");
-	assert_true(neap_scan_find_kubelet(&cgroup, &found));
-	assert_string_equal(found.root, "kubepods.slice");
-	assert_int_equal(found.driver, NEAP_DRIVER_SYSTEMD);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_tree found = {.is_own = true};
+
+		make(rows[i].group);
+		if (neap_scan_find_kubelet(&cgroup, &found) != (rows[i].root != NULL))
+			fail_msg("with %s: found %s", rows[i].group, found.root);
+		if (rows[i].root == NULL)
+			continue;
+		assert_string_equal(found.root, rows[i].root);
+		assert_int_equal(found.driver, rows[i].driver);
+		assert_false(found.is_own);
+	}
 }
 
 /* After a look that failed anywhere the next one sees everything. */

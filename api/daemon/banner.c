@@ -49,7 +49,8 @@ static void print_cgroups(FILE *out, const struct neap_cgroup *cgroup)
 	fprintf(out, "%s\n", is_any ? "" : "has every file that neap can use");
 }
 
-static void print_trees(FILE *out, const struct neap_tree *trees, int tree_count)
+static void print_trees(FILE *out, const struct neap_tree *trees, int tree_count,
+			bool is_looking)
 {
 	int i;
 
@@ -57,7 +58,7 @@ static void print_trees(FILE *out, const struct neap_tree *trees, int tree_count
 	for (i = 0; i < tree_count; i++)
 		fprintf(out, "%s%s (%s)", i > 0 ? ", " : "", trees[i].root,
 			trees[i].is_own ? "neap's own" : "the kubelet's");
-	fputs(tree_count == 1 ? "; no kubelet here\n" : "\n", out);
+	fputs(is_looking ? "; no kubelet here yet\n" : "\n", out);
 }
 
 static void print_policies(FILE *out, struct neap_live *live)
@@ -119,7 +120,8 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 	if (node != NULL) {
 		print_machine(out, neap_node_topology(node));
 		print_cgroups(out, &daemon->cgroup);
-		print_trees(out, daemon->trees, daemon->tree_count);
+		print_trees(out, daemon->trees, daemon->tree_count,
+			    neap_finds_kubelet(config, daemon->tree_count));
 	}
 	print_policies(out, daemon->live);
 	if (node == NULL)

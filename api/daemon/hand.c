@@ -8,12 +8,12 @@
 
 #include "api/daemon/daemon.h"
 #include "engine/base/mem.h"
+#include "hw/doctor/facts.h"
 
 int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
 		    struct neap_tree trees[NEAP_TREES_MAX])
 {
 	struct neap_tree *kube = &trees[NEAP_TREES_OWN];
-	size_t len = strlen(config->kubepods);
 
 	neap_trees_own(cgroup, config->group, config->best_effort_group, trees);
 	memset(kube, 0, sizeof(*kube));
@@ -23,10 +23,44 @@ int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *
 		return neap_scan_find_kubelet(cgroup, kube) ? NEAP_TREES_MAX
 							    : NEAP_TREES_OWN;
 	(void)neap_strcopy(kube->root, sizeof(kube->root), config->kubepods);
-	kube->driver = len > 6 && strcmp(config->kubepods + len - 6, ".slice") == 0
-			       ? NEAP_DRIVER_SYSTEMD
-			       : NEAP_DRIVER_CGROUPFS;
+	kube->driver = neap_path_root_driver(config->kubepods);
 	return NEAP_TREES_MAX;
+}
+
+bool neap_finds_kubelet(const struct neap_config *config, int tree_count)
+{
+	return tree_count == NEAP_TREES_OWN && strcmp(config->kubepods, "auto") == 0;
+}
+
+void neap_kubelet_dir_find(const struct neap_config *config, char *buf, size_t size)
+{
+	neap_auto_free struct neap_kubelet_process *kubelet = NULL;
+
+	(void)neap_strcopy(buf, size, config->kubelet_dir);
+	if (strcmp(buf, "auto") != 0)
+		return;
+	(void)neap_strcopy(buf, size, "/var/lib/kubelet");
+	kubelet = neap_alloc(sizeof(*kubelet));
+	if (kubelet == NULL)
+		return;
+	neap_facts_kubelet_find(config->sys_root, kubelet);
+	(void)neap_strcopy(buf, size, kubelet->dir);
+}
+
+void neap_kubelet_dir_tell(const struct neap_config *config, const char *dir,
+			   const struct neap_log *log)
+{
+	char now[256];
+
+	if (strcmp(config->kubelet_dir, "auto") != 0)
+		return;
+	neap_kubelet_dir_find(config, now, sizeof(now));
+	if (strcmp(now, dir) != 0)
+		neap_log_line(
+			log, NEAP_LOG_WARN,
+			"the kubelet has its folder in %s, and %s is read: which CPUs "
+			"it gives to pods is not known; start neapd again",
+			now, dir);
 }
 
 enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count)
@@ -56,9 +90,7 @@ int neap_hand_config_fill(const struct neap_config *config,
 			    ret->roots[ret->root_count++], NEAP_PATH_MAX, err) < 0)
 			return neap_error_wrap(err, "hostApplications[%d]", i);
 	}
-	(void)snprintf(ret->kubelet_dir, sizeof(ret->kubelet_dir), "%s%s",
-		       config->kubelet_dir[0] ? config->sys_root : "",
-		       config->kubelet_dir);
+	ret->finds_kubelet = neap_finds_kubelet(config, tree_count);
 	ret->release_after_usec = config->release_after_usec;
 	ret->curve = config->weight_curve;
 	ret->jail = config->seccomp;

@@ -47,6 +47,7 @@ struct neap_daemon {
 	struct neap_node *node; /* NULL without the role */
 	struct neap_tree trees[NEAP_TREES_MAX];
 	int tree_count;
+	char kubelet_dir[256]; /* "": none is read */
 	struct event_base *base;
 	struct event *tick, *hand_event, *watchdog, *signals[3];
 	struct neap_loop *loop;

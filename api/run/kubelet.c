@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The files of a kubelet, read for all who want to know of it. They are another program's, which renames new ones into
+ * The kubelet: its groups, where it came later than neapd, and its files, read for all who want to know of it. They are another program's, which renames new ones into
  * place: looked at every second, within bounds, plain files only. What the loop's user may not read the hand opens;
  * that comes with its answer. Of a file that cannot be read the last reading counts. */
 #include <errno.h>
@@ -205,10 +205,65 @@ void neap_kubelet_open(struct neap_node *node)
 	neap_node_kubelet_look(node);
 }
 
+/* --- its groups --- */
+
+static void tree_add(struct neap_node *node, const char *root)
+{
+	struct neap_tree *tree = &node->config.trees[node->config.tree_count];
+	struct neap_scan *scan;
+	struct neap_error err;
+
+	memset(tree, 0, sizeof(*tree));
+	(void)neap_strcopy(tree->root, sizeof(tree->root), root);
+	tree->driver = neap_path_root_driver(root);
+	if (neap_scan_new(node->cgroup, node->config.trees,
+			  (size_t)node->config.tree_count + 1, &scan, &err) < 0) {
+		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+			      "the kubelet's group %s: %s", root, err.msg);
+		return;
+	}
+	neap_scan_free(node->scan);
+	node->scan = scan;
+	node->has_found = false;
+	node->config.tree_count++;
+	node->config.finds_kubelet = false;
+	neap_log_line(&node->config.log, NEAP_LOG_INFO,
+		      "a kubelet has come: its pods are below %s", root);
+	if (node->config.kubelet_came != NULL)
+		node->config.kubelet_came(node->config.arg);
+}
+
+static void found(struct neap_node *node, void *arg,
+		  const struct neap_hand_answer *answer)
+{
+	(void)arg;
+	if (answer->errnum == 0 && node->config.finds_kubelet)
+		tree_add(node, answer->new_value);
+}
+
+/* The hand looks by itself, so that no name of a group comes over the wire. */
+static void group_look(struct neap_node *node)
+{
+	const struct neap_hand_request request = {.op = NEAP_HAND_FIND};
+	const struct node_pending pending = {.answered = found};
+	struct neap_tree tree;
+	struct neap_error err;
+
+	if (!node->config.finds_kubelet || !neap_scan_find_kubelet(node->cgroup, &tree))
+		return;
+	if (node->hand == NULL)
+		tree_add(node, tree.root);
+	else
+		(void)neap_node_send(node, &request, &pending, &err); /* or next time */
+}
+
 void neap_kubelet_tick(struct neap_node *node)
 {
-	if (node->mono_usec - node->kubelet.looked_usec >= LOOK_USEC)
-		neap_node_kubelet_look(node);
+	if (node->mono_usec - node->kubelet.looked_usec < LOOK_USEC)
+		return;
+	node->kubelet.looked_usec = node->mono_usec;
+	group_look(node);
+	neap_node_kubelet_look(node);
 }
 
 void neap_kubelet_close(struct neap_node *node)

@@ -34,6 +34,7 @@ struct neap_node_config {
 	struct neap_tree trees
 		[NEAP_TREES_MAX]; /* own (neap_trees_own), then the kubelet's if any */
 	int tree_count;
+	bool finds_kubelet; /* the kubelet's tree is not known yet, and is looked for */
 	const struct neap_host_app *host_apps; /* borrowed for the node's life */
 	int host_app_count;
 	enum neap_cgroup_driver host_driver; /* how host application paths are built */
@@ -56,6 +57,8 @@ struct neap_node_config {
 	 * not be changed by it. */
 	void (*policy_failed)(void *arg, const char *kind, const char *name,
 			      const char *why);
+	/* May be NULL: the kubelet's tree was found. Its folder may be another one than is read. */
+	void (*kubelet_came)(void *arg);
 	void *arg;
 	struct neap_node_loop loop;
 };

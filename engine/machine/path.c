@@ -145,6 +145,12 @@ static bool has_suffix(const char *text, size_t len, const char *suffix)
 	       memcmp(text + len - suffix_len, suffix, suffix_len) == 0;
 }
 
+enum neap_cgroup_driver neap_path_root_driver(const char *root)
+{
+	return has_suffix(root, strlen(root), SLICE) ? NEAP_DRIVER_SYSTEMD
+						     : NEAP_DRIVER_CGROUPFS;
+}
+
 static const char *last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');

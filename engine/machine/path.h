@@ -33,6 +33,8 @@ int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret,
 int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret,
 		      struct neap_error *err);
 
+/* systemd for "X.slice". */
+enum neap_cgroup_driver neap_path_root_driver(const char *root);
 /* "kubepods.slice" or "kubepods". */
 const char *neap_path_kube_root(enum neap_cgroup_driver driver);
 

@@ -108,6 +108,16 @@ struct neap_facts {
 	struct neap_agent_facts agents;
 };
 
+/* A kubelet that runs here. Of several the one of the lowest pid. */
+struct neap_kubelet_process {
+	int pid;                     /* 0: none is seen */
+	char group[NEAP_FACTS_TEXT]; /* its own */
+	char command[8192];          /* its words parted by newlines, "" unseen */
+	char dir[NEAP_FACTS_PATH];   /* --root-dir, else /var/lib/kubelet */
+	char file[NEAP_FACTS_PATH];  /* --config, "" without */
+	bool is_file_unseen; /* file is relative to a directory that we may not see */
+};
+
 /* root "" is this machine. *ret is filled whatever is missing. */
 void neap_facts_gather(const char *root, struct neap_facts *ret);
 
@@ -117,6 +127,11 @@ int neap_facts_read(const char *root, const char *path, char *buf, size_t size);
 int neap_facts_command(const char *root, int pid, char *buf, size_t size);
 /* The value of "--NAME=VALUE" or "--NAME VALUE" in such a text, "" without. */
 void neap_facts_option(const char *command, const char *name, char *buf, size_t size);
+/* Of the processes of facts; paths that are relative are taken from its working directory. */
+void neap_facts_kubelet(const char *root, const struct neap_agent_facts *facts,
+			struct neap_kubelet_process *ret);
+/* The same, of a look at the processes of its own. */
+void neap_facts_kubelet_find(const char *root, struct neap_kubelet_process *ret);
 /* True when word is one of the words of text. */
 bool neap_facts_has_word(const char *text, const char *word);
 

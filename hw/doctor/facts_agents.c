@@ -79,7 +79,7 @@ static int by_pid(const void *a, const void *b)
 	       ((const struct neap_facts_process *)b)->pid;
 }
 
-static void processes_read(const char *root, struct neap_agent_facts *ret)
+void neap_facts_processes(const char *root, struct neap_agent_facts *ret)
 {
 	char path[NEAP_FACTS_PATH];
 	const struct dirent *entry;
@@ -142,7 +142,7 @@ void neap_facts_agents(const char *root, struct neap_agent_facts *ret)
 	static const char kubelet[] = "/var/lib/kubelet";
 	size_t i;
 
-	processes_read(root, ret);
+	neap_facts_processes(root, ret);
 	systemd_look(root, ret);
 	for (i = 0; i < NEAP_ARRAY_LEN(sockets); i++)
 		if (neap_facts_is_there(root, sockets[i]) == NEAP_YES)

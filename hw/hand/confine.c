@@ -36,7 +36,8 @@ static int places_set(const struct neap_hand_server *server, struct neap_error *
 		{.fd = sys},
 		{.fd = pressure, .can_write = true},
 		{.fd = server->run_dir_fd, .can_write = true, .makes_files = true},
-		{.fd = server->kubelet_fd},
+		{.fd = server->kubelet_fd >= 0 ? server->kubelet_fd
+					       : server->kubelet_place_fd},
 	};
 	size_t count = FIXED_PLACES;
 	int i;

@@ -28,6 +28,7 @@ struct neap_hand_config {
 	char run_dir[128]; /* "/run/neap": holds hand.lock, hand.journal, freeze */
 	char roots[NEAP_HAND_ROOTS_MAX][NEAP_PATH_MAX]; /* groups outside are refused */
 	int root_count;
+	bool finds_kubelet; /* its root group is not known yet, and may be looked for */
 	char kubelet_dir[512]; /* whose files the loop may be shown; "": none */
 	/* Groups are made, removed and processes moved only below these; "" is none. */
 	char own_roots[NEAP_HAND_OWN_MAX][NEAP_PATH_MAX];
@@ -55,6 +56,8 @@ enum neap_hand_op {
 	NEAP_HAND_KUBELET, /* value: neap_kubelet_file_name; the answer brings a descriptor for reading */
 	NEAP_HAND_MAKE_POD, /* group, as MAKE: of a pod, whose processes are never moved out of it. While
 			       one is inside, giving back leaves it with its limits, see stay.c */
+	NEAP_HAND_FIND, /* looks for a kubelet's root group, which is managed from then on; the answer
+			   has it as new_value. ENOENT: there is none (yet) */
 	NEAP_HAND_OP_COUNT
 };
 
@@ -84,7 +87,7 @@ struct neap_hand_answer {
 				  many values stay with pods that run */
 	const char *
 		new_value; /* SET, RESTORE: text read back; ENTRY: text now; TRIGGER: as it is
-				  in force */
+				  in force; FIND: the group */
 	const char *
 		text; /* explanation when errnum is set, "" else; TRIGGER: "coarse: why" when
 			     the window had to become larger */

@@ -45,9 +45,10 @@ struct neap_hand_server {
 	int run_dir_fd;
 	int lock_fd;
 	int signal_fd;
-	int daemon_pid; /* 0 in neap_hand_give_back */
-	int daemon_fd;  /* pidfd of the daemon, -1 without one */
-	int kubelet_fd; /* the kubelet's folder, -1 without one */
+	int daemon_pid;       /* 0 in neap_hand_give_back */
+	int daemon_fd;        /* pidfd of the daemon, -1 without one */
+	int kubelet_fd;       /* the kubelet's folder, -1 as long as it is not there */
+	int kubelet_place_fd; /* where it will lie, -1 once it was there at the start */
 	struct neap_journal *journal;
 	struct neap_hand_files files;
 	struct neap_plan *plan;
@@ -125,8 +126,11 @@ void neap_hand_trigger_open(struct neap_hand_server *server,
 			    struct neap_hand_answer *answer);
 
 /* kubelet.c */
-/* Opens the folder, where it is there; before neap_hand_confine. */
+/* Opens the folder, or the nearest one above it that is there; before neap_hand_confine. */
 void neap_hand_kubelet_find(struct neap_hand_server *server);
+/* Looks for the group of a kubelet that was not there at the start. */
+void neap_hand_kubelet_group(struct neap_hand_server *server,
+			     struct neap_hand_answer *answer);
 /* The descriptor is in the answer, to be closed once sent. */
 void neap_hand_kubelet_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of a kubelet that only root may read. The folder is fixed at the fork and the names are those of a table, so that no path
+ * A kubelet's group, where it comes later than neapd, and files of it that only root may read. The folder is fixed at the fork and the names are those of a table, so that no path
  * comes over the wire. The loop gets a descriptor for reading, closes it when it has read, and asks again for what is
  * renamed into its place. */
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
+#include "hw/scan.h"
 
 static const char *const names[] = {
 	[NEAP_KUBELET_STATE] = "cpu_manager_state",
@@ -22,12 +23,50 @@ const char *neap_kubelet_file_name(enum neap_kubelet_file file)
 	return names[file];
 }
 
-void neap_hand_kubelet_find(struct neap_hand_server *server)
+static void folder_open(struct neap_hand_server *server)
 {
 	const char *dir = server->config.kubelet_dir;
 
-	if (dir[0] != '\0')
+	if (dir[0] != '\0' && server->kubelet_fd < 0)
 		server->kubelet_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void neap_hand_kubelet_find(struct neap_hand_server *server)
+{
+	char above[sizeof(server->config.kubelet_dir)];
+	char *slash;
+
+	folder_open(server);
+	if (server->kubelet_fd >= 0 || server->config.kubelet_dir[0] == '\0')
+		return;
+	/* A kubelet that is set up later makes it. Landlock opens no more places then. */
+	(void)neap_strcopy(above, sizeof(above), server->config.kubelet_dir);
+	while (server->kubelet_place_fd < 0 && (slash = strrchr(above, '/')) != NULL &&
+	       slash != above) {
+		*slash = '\0';
+		server->kubelet_place_fd = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+}
+
+void neap_hand_kubelet_group(struct neap_hand_server *server,
+			     struct neap_hand_answer *answer)
+{
+	struct neap_hand_config *config = &server->config;
+	struct neap_tree tree;
+
+	if (!config->finds_kubelet) {
+		neap_hand_refuse(server, answer, EPERM,
+				 "the kubelet's group was settled when neapd started");
+		return;
+	}
+	if (config->root_count == NEAP_HAND_ROOTS_MAX ||
+	    !neap_scan_find_kubelet(config->cgroup, &tree)) {
+		neap_hand_refuse(server, answer, ENOENT, "no group of a kubelet");
+		return;
+	}
+	config->finds_kubelet = false;
+	(void)neap_strcopy(config->roots[config->root_count], NEAP_PATH_MAX, tree.root);
+	answer->new_value = config->roots[config->root_count++];
 }
 
 static const char *known(const char *text)
@@ -69,9 +108,11 @@ void neap_hand_kubelet_open(struct neap_hand_server *server,
 				 request->value);
 		return;
 	}
+	folder_open(server);
 	if (server->kubelet_fd < 0) {
-		neap_hand_refuse(server, answer, ENOTDIR,
-				 "the kubelet's folder was not there when neapd started");
+		neap_hand_refuse(server, answer,
+				 server->config.kubelet_dir[0] ? ENOENT : ENOTDIR,
+				 "the kubelet's folder is not there");
 		return;
 	}
 	rc = file_open(server->kubelet_fd, name, &answer->fd);

@@ -35,7 +35,7 @@ int neap_hand_server_new(const struct neap_hand_config *config,
 	server->log = config->log;
 	server->log.program = "neap-hand";
 	server->sock = server->run_dir_fd = server->lock_fd = server->signal_fd = -1;
-	server->daemon_fd = server->kubelet_fd = -1;
+	server->daemon_fd = server->kubelet_fd = server->kubelet_place_fd = -1;
 	server->out_end = &server->out;
 	rc = neap_hand_files_init(&server->files, config->cgroup, err);
 	if (rc < 0) {
@@ -89,6 +89,7 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	fd_close(&server->signal_fd);
 	fd_close(&server->daemon_fd);
 	fd_close(&server->kubelet_fd);
+	fd_close(&server->kubelet_place_fd);
 	fd_close(&server->run_dir_fd);
 	fd_close(
 		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
@@ -217,6 +218,9 @@ static void request_do(struct neap_hand_server *server,
 		break;
 	case NEAP_HAND_KUBELET:
 		neap_hand_kubelet_open(server, request, &answer);
+		break;
+	case NEAP_HAND_FIND:
+		neap_hand_kubelet_group(server, &answer);
 		break;
 	case NEAP_HAND_ENTRY:
 	case NEAP_HAND_OP_COUNT:
