@@ -293,6 +293,63 @@ static void test_default_zero(void **state)
 	}
 }
 
+/* Decoding takes out what Go does not write: no struct, no amount, and nothing of another type. */
+static void test_decode_zero(void **state)
+{
+	static const struct neap_schema_field struct_fields[] = {
+		{.name = "text", .schema = &neap_schema_string, .zero_is_missing = true},
+	};
+	static const struct neap_schema struct_of = {NEAP_SCHEMA_FIELDS(struct_fields)};
+	static const struct neap_schema_field fields[] = {
+		{.name = "text", .schema = &neap_schema_string, .zero_is_missing = true},
+		{.name = "number", .schema = &neap_schema_int32, .zero_is_missing = true},
+		{.name = "flag", .schema = &neap_schema_boolean, .zero_is_missing = true},
+		{.name = "list", .schema = &neap_schema_strings, .zero_is_missing = true},
+		{.name = "map",
+		 .schema = &neap_schema_string_map,
+		 .zero_is_missing = true},
+		{.name = "struct", .schema = &struct_of, .zero_is_missing = true},
+		{.name = "amount",
+		 .schema = &neap_schema_quantity,
+		 .zero_is_missing = true},
+		{.name = "port",
+		 .schema = &neap_schema_int_or_string,
+		 .zero_is_missing = true},
+		{.name = "any", .schema = &neap_schema_any, .zero_is_missing = true},
+		{.name = "pointer", .schema = &neap_schema_boolean},
+	};
+	static const struct neap_schema zeros = {NEAP_SCHEMA_FIELDS(fields)};
+	static const struct {
+		const char *object, *want;
+	} rows[] = {
+		{"{'text': '', 'number': 0, 'flag': false, 'list': [], 'map': {}}", "{}"},
+		{"{'text': 'x', 'number': 1, 'flag': true, 'list': [''], 'map': {'': ''}}",
+		 "{'text': 'x', 'number': 1, 'flag': true, 'list': [''], 'map': {'': ''}}"},
+		{"{'struct': {}, 'amount': 0, 'port': 0, 'any': [], 'pointer': false}",
+		 "{'struct': {}, 'amount': '0', 'port': 0, 'any': [], 'pointer': false}"},
+		{"{'struct': {'text': ''}}", "{'struct': {}}"},
+		{"{'number': false}", NULL},
+		{"{'flag': 0}", NULL},
+		{"{'list': {}}", NULL},
+		{"{'text': 0}", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *object = rig_json(rows[i].object),
+		       *want = rows[i].want ? rig_json(rows[i].want) : NULL;
+		struct neap_error err;
+		int rc = neap_schema_decode(&zeros, object, &err);
+
+		if (rc != (want ? 0 : -NEAP_EINVAL) ||
+		    (want && !json_equal(object, want)))
+			fail_msg("%s: %d %s", rows[i].object, rc,
+				 json_dumps(object, JSON_ENCODE_ANY));
+		json_decref(object);
+		json_decref(want);
+	}
+}
+
 /* --- checks --- */
 
 static void test_check(void **state)
@@ -492,10 +549,11 @@ static void test_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),    cmocka_unit_test(test_prune),
-		cmocka_unit_test(test_default), cmocka_unit_test(test_default_zero),
-		cmocka_unit_test(test_check),   cmocka_unit_test(test_decode),
-		cmocka_unit_test(test_deep),    cmocka_unit_test(test_many_unknown),
+		cmocka_unit_test(test_find),         cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_default),      cmocka_unit_test(test_default_zero),
+		cmocka_unit_test(test_decode_zero),  cmocka_unit_test(test_check),
+		cmocka_unit_test(test_decode),       cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_many_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,8 +215,8 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 void call_answer_object(struct call *call, int status, struct neap_object *object);
 /* What would have been stored: a change with the version that it was made from, a new one without. */
 void call_answer_dry_take(struct call *call, int status, json_t *object);
-/* Checks object as a change of before, which is newest as a tree, and stores it. */
-void call_change_take(struct call *call, json_t *object, const json_t *before,
+/* Checks object as a change of before, which is newest as a tree, and is decoded here, too; and stores it. */
+void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest);
 
 /* remove.c: as DELETE, with DeleteOptions that may be NULL. */

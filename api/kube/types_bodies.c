@@ -15,21 +15,21 @@ OBJECT(binding, CORE("Binding"), "Binds a pod to a node.");
 /* --- deletion, eviction --- */
 
 static const struct neap_schema_field preconditions_fields[] = {
-	FIELD("resourceVersion", STR, "State that the object must be in."),
-	FIELD("uid", STR, "UID that the object must have."),
+	PTR("resourceVersion", STR, "State that the object must be in."),
+	PTR("uid", STR, "UID that the object must have."),
 };
 OBJECT(preconditions, META("Preconditions"), "What must be so of the object.");
 
 static const struct neap_schema_field delete_options_fields[] = {
 	FIELD("apiVersion", STR, "Group and version of the options."),
 	FIELD("dryRun", STRS, "All: nothing is deleted."),
-	FIELD("gracePeriodSeconds", I64, "Time that a pod gets; 0: none."),
-	FIELD("ignoreStoreReadErrorWithClusterBreakingPotential", BOOL,
-	      "Not used: what cannot be read is not served."),
+	PTR("gracePeriodSeconds", I64, "Time that a pod gets; 0: none."),
+	PTR("ignoreStoreReadErrorWithClusterBreakingPotential", BOOL,
+	    "Not used: what cannot be read is not served."),
 	FIELD("kind", STR, "DeleteOptions."),
-	FIELD("orphanDependents", BOOL, "Older form of propagationPolicy Orphan."),
+	PTR("orphanDependents", BOOL, "Older form of propagationPolicy Orphan."),
 	FIELD("preconditions", &preconditions, NULL),
-	FIELD("propagationPolicy", STR, "What becomes of dependents."),
+	PTR("propagationPolicy", STR, "What becomes of dependents."),
 };
 OBJECT(delete_options, META("DeleteOptions"), "How an object is to be deleted.");
 
@@ -43,7 +43,7 @@ OBJECT(eviction, "io.k8s.api.policy.v1.Eviction",
 /* --- scale --- */
 
 static const struct neap_schema_field scale_spec_fields[] = {
-	FIELD("replicas", I32, "How many there shall be."),
+	PTR("replicas", I32, "How many there shall be."),
 };
 OBJECT(scale_spec, "io.k8s.api.autoscaling.v1.ScaleSpec", "What is wanted.");
 

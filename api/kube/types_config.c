@@ -42,7 +42,7 @@ static const struct neap_schema_field configmap_fields[] = {
 	FIELD("binaryData", BYTE_MAP,
 	      "Values that are no UTF-8, in base64; its keys are none of data."),
 	FIELD("data", STR_MAP, "Values by their keys."),
-	FIELD("immutable", BOOL, "The values cannot be changed any more."),
+	PTR("immutable", BOOL, "The values cannot be changed any more."),
 };
 OBJECT(configmap, CORE("ConfigMap"), "Configuration as keys and values.");
 
@@ -50,7 +50,7 @@ OBJECT(configmap, CORE("ConfigMap"), "Configuration as keys and values.");
 
 static const struct neap_schema_field serviceaccount_fields[] = {
 	WHOLE,
-	FIELD("automountServiceAccountToken", BOOL, "Its pods get a token mounted."),
+	PTR("automountServiceAccountToken", BOOL, "Its pods get a token mounted."),
 	FIELD("imagePullSecrets", &neap_kube_local_reference_list,
 	      "Secrets with which its pods pull images."),
 	KEYED("secrets", &neap_kube_object_reference_list, "name",

@@ -55,8 +55,8 @@ static const struct neap_schema_field probe_fields[] = {
 	FILL("periodSeconds", I32, "10", "Seconds between probes."),
 	FILL("successThreshold", I32, "1", "Successes in a row that count as one."),
 	FIELD("tcpSocket", &tcp_socket, NULL),
-	FIELD("terminationGracePeriodSeconds", I64,
-	      "Seconds the container has to end after a failure; those of the pod where none are set."),
+	PTR("terminationGracePeriodSeconds", I64,
+	    "Seconds the container has to end after a failure; those of the pod where none are set."),
 	FILL("timeoutSeconds", I32, "1", "Seconds a probe may take."),
 };
 OBJECT(probe, CORE("Probe"), "How it is found out that a container is well.");
@@ -97,12 +97,12 @@ ENUM(recursive_read_only, "Disabled", "Enabled", "IfPossible");
 
 static const struct neap_schema_field volume_mount_fields[] = {
 	NEED("mountPath", STR, "Path in the container."),
-	FIELD("mountPropagation", &propagation,
-	      "Whether later mounts are seen: None, HostToContainer, Bidirectional."),
+	PTR("mountPropagation", &propagation,
+	    "Whether later mounts are seen: None, HostToContainer, Bidirectional."),
 	NEED("name", STR, "Name of the volume."),
 	FIELD("readOnly", BOOL, "The container may not write."),
-	FIELD("recursiveReadOnly", &recursive_read_only,
-	      "Nor below mounts in it: Disabled, IfPossible, Enabled."),
+	PTR("recursiveReadOnly", &recursive_read_only,
+	    "Nor below mounts in it: Disabled, IfPossible, Enabled."),
 	FIELD("subPath", STR, "Path within the volume that is mounted."),
 	FIELD("subPathExpr", STR,
 	      "The same with $(NAME) for variables of the environment."),
@@ -142,18 +142,17 @@ OBJECT(capabilities, CORE("Capabilities"),
 ENUM(proc_mount, "Default", "Unmasked");
 
 static const struct neap_schema_field security_fields[] = {
-	FIELD("allowPrivilegeEscalation", BOOL,
-	      "A process may gain more rights than its parent has."),
+	PTR("allowPrivilegeEscalation", BOOL,
+	    "A process may gain more rights than its parent has."),
 	FIELD("appArmorProfile", &neap_kube_apparmor, NULL),
 	FIELD("capabilities", &capabilities, NULL),
-	FIELD("privileged", BOOL, "Has all rights on the host."),
-	FIELD("procMount", &proc_mount, "How /proc is mounted: Default or Unmasked."),
-	FIELD("readOnlyRootFilesystem", BOOL, "The image's files cannot be written."),
-	FIELD("runAsGroup", I64, "Group of the processes."),
-	FIELD("runAsNonRoot", BOOL,
-	      "A container that would run as user 0 is not started."),
-	FIELD("runAsUser", I64,
-	      "User of the processes; that of the image where none is set."),
+	PTR("privileged", BOOL, "Has all rights on the host."),
+	PTR("procMount", &proc_mount, "How /proc is mounted: Default or Unmasked."),
+	PTR("readOnlyRootFilesystem", BOOL, "The image's files cannot be written."),
+	PTR("runAsGroup", I64, "Group of the processes."),
+	PTR("runAsNonRoot", BOOL, "A container that would run as user 0 is not started."),
+	PTR("runAsUser", I64,
+	    "User of the processes; that of the image where none is set."),
 	FIELD("seLinuxOptions", &neap_kube_selinux, NULL),
 	FIELD("seccompProfile", &neap_kube_seccomp, NULL),
 	FIELD("windowsOptions", &neap_kube_windows_options, NULL),
@@ -184,8 +183,8 @@ OBJECT(security, CORE("SecurityContext"),
 		FIELD("resizePolicy", &resize_policy_list,                                                                                \
 		      "What changes of resources do to the container."),                                                                  \
 		GIVE("resources", &neap_kube_resources, "{}", NULL),                                                                      \
-		FIELD("restartPolicy", &restart_policy,                                                                                   \
-		      "Always makes an init container one that runs beside the others."),                                                 \
+		PTR("restartPolicy", &restart_policy,                                                                                     \
+		    "Always makes an init container one that runs beside the others."),                                                   \
 		FIELD("securityContext", &security, NULL),                                                                                \
 		FIELD("startupProbe", &probe,                                                                                             \
 		      "The other probes begin when it has succeeded."),                                                                   \

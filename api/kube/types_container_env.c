@@ -22,14 +22,14 @@ SHARED(neap_kube_resource_field_ref, CORE("ResourceFieldSelector"),
 static const struct neap_schema_field config_map_key_fields[] = {
 	NEED("key", STR, "Key in the ConfigMap."),
 	FIELD("name", STR, "Name of the ConfigMap."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(config_map_key, CORE("ConfigMapKeySelector"), "A key of a ConfigMap.");
 
 static const struct neap_schema_field secret_key_fields[] = {
 	NEED("key", STR, "Key in the secret."),
 	FIELD("name", STR, "Name of the secret."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(secret_key, CORE("SecretKeySelector"), "A key of a secret.");
 
@@ -55,14 +55,14 @@ SHARED_LIST(neap_kube_env);
 
 static const struct neap_schema_field config_map_env_fields[] = {
 	FIELD("name", STR, "Name of the ConfigMap."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(config_map_env, CORE("ConfigMapEnvSource"),
        "All keys of a ConfigMap as variables.");
 
 static const struct neap_schema_field secret_env_fields[] = {
 	FIELD("name", STR, "Name of the secret."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(secret_env, CORE("SecretEnvSource"), "All keys of a secret as variables.");
 
@@ -111,24 +111,23 @@ SHARED(neap_kube_selinux, CORE("SELinuxOptions"), "A label of SELinux.");
 ENUM(profile_type, "Localhost", "RuntimeDefault", "Unconfined");
 
 static const struct neap_schema_field neap_kube_seccomp_fields[] = {
-	FIELD("localhostProfile", STR, "Path of a profile on the node, with Localhost."),
+	PTR("localhostProfile", STR, "Path of a profile on the node, with Localhost."),
 	NEED("type", &profile_type, "Localhost, RuntimeDefault or Unconfined."),
 };
 SHARED(neap_kube_seccomp, CORE("SeccompProfile"), "Which system calls may be made.");
 
 static const struct neap_schema_field neap_kube_apparmor_fields[] = {
-	FIELD("localhostProfile", STR,
-	      "Name of a profile that is loaded on the node, with Localhost."),
+	PTR("localhostProfile", STR,
+	    "Name of a profile that is loaded on the node, with Localhost."),
 	NEED("type", &profile_type, "Localhost, RuntimeDefault or Unconfined."),
 };
 SHARED(neap_kube_apparmor, CORE("AppArmorProfile"), "A profile of AppArmor.");
 
 static const struct neap_schema_field neap_kube_windows_options_fields[] = {
-	FIELD("gmsaCredentialSpec", STR,
-	      "Credential spec of the managed service account."),
-	FIELD("gmsaCredentialSpecName", STR, "Name of that spec."),
-	FIELD("hostProcess", BOOL, "Runs as a process of the host."),
-	FIELD("runAsUserName", STR, "User name under which it runs."),
+	PTR("gmsaCredentialSpec", STR, "Credential spec of the managed service account."),
+	PTR("gmsaCredentialSpecName", STR, "Name of that spec."),
+	PTR("hostProcess", BOOL, "Runs as a process of the host."),
+	PTR("runAsUserName", STR, "User name under which it runs."),
 };
 SHARED(neap_kube_windows_options, CORE("WindowsSecurityContextOptions"),
        "What applies on Windows only.");

@@ -14,7 +14,7 @@ OBJECT(source, CORE("EventSource"), "Who tells an event.");
 /* --- core --- */
 
 static const struct neap_schema_field series_fields[] = {
-	FIELD("count", I32, "How often it happened so far."),
+	PTR("count", I32, "How often it happened so far."),
 	FIELD("lastObservedTime", MICRO, "When it happened last."),
 };
 OBJECT(series, CORE("EventSeries"), "Something that happens again and again.");

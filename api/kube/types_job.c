@@ -10,7 +10,7 @@ static const struct neap_schema codes_list = {.type = NEAP_SCHEMA_LIST,
 ENUM(code_operator, "In", "NotIn");
 
 static const struct neap_schema_field exit_codes_fields[] = {
-	FIELD("containerName", STR, "Name of the container; without it any."),
+	PTR("containerName", STR, "Name of the container; without it any."),
 	NEED("operator", &code_operator, "In or NotIn."),
 	NEED("values", &codes_list, "Exit statuses, in order."),
 };
@@ -43,8 +43,8 @@ static const struct neap_schema_field failure_policy_fields[] = {
 OBJECT(failure_policy, BATCH("PodFailurePolicy"), "What failed pods lead to.");
 
 static const struct neap_schema_field success_rule_fields[] = {
-	FIELD("succeededCount", I32, "How many indexes have to succeed."),
-	FIELD("succeededIndexes", STR, "Which indexes have to succeed, as \"1,3-5\"."),
+	PTR("succeededCount", I32, "How many indexes have to succeed."),
+	PTR("succeededIndexes", STR, "Which indexes have to succeed, as \"1,3-5\"."),
 };
 OBJECT(success_rule, BATCH("SuccessPolicyRule"), "What is enough for success.");
 LIST(success_rule);
@@ -59,28 +59,28 @@ ENUM(completion_mode, "Indexed", "NonIndexed");
 ENUM(replacement_policy, "Failed", "TerminatingOrFailed");
 
 static const struct neap_schema_field job_spec_fields[] = {
-	FIELD("activeDeadlineSeconds", I64, "Seconds the job may run."),
-	FIELD("backoffLimit", I32, "Failures after which the job has failed; 6."),
-	FIELD("backoffLimitPerIndex", I32, "Failures after which an index has failed."),
+	PTR("activeDeadlineSeconds", I64, "Seconds the job may run."),
+	PTR("backoffLimit", I32, "Failures after which the job has failed; 6."),
+	PTR("backoffLimitPerIndex", I32, "Failures after which an index has failed."),
 	GIVE("completionMode", &completion_mode, "\"NonIndexed\"",
 	     "NonIndexed, or Indexed: each pod has a number."),
-	FIELD("completions", I32, "How many pods have to succeed."),
-	FIELD("managedBy", STR,
-	      "Controller that runs it; that of Kubernetes where none is named."),
-	FIELD("manualSelector", BOOL,
-	      "selector and labels are given, not made by the server."),
-	FIELD("maxFailedIndexes", I32, "Failed indexes after which the job has failed."),
-	FIELD("parallelism", I32, "How many pods run at a time."),
+	PTR("completions", I32, "How many pods have to succeed."),
+	PTR("managedBy", STR,
+	    "Controller that runs it; that of Kubernetes where none is named."),
+	PTR("manualSelector", BOOL,
+	    "selector and labels are given, not made by the server."),
+	PTR("maxFailedIndexes", I32, "Failed indexes after which the job has failed."),
+	PTR("parallelism", I32, "How many pods run at a time."),
 	FIELD("podFailurePolicy", &failure_policy, NULL),
-	FIELD("podReplacementPolicy", &replacement_policy,
-	      "When a pod is replaced: TerminatingOrFailed, Failed."),
+	PTR("podReplacementPolicy", &replacement_policy,
+	    "When a pod is replaced: TerminatingOrFailed, Failed."),
 	FIELD("selector", &neap_kube_label_selector,
 	      "Selects its pods; made by the server."),
 	FIELD("successPolicy", &success_policy, NULL),
 	GIVE("suspend", BOOL, "false", "It has no pods for now."),
 	NEED("template", &neap_kube_pod_template_spec, "What the pods are made from."),
-	FIELD("ttlSecondsAfterFinished", I32,
-	      "Seconds after its end when it is deleted; without it never."),
+	PTR("ttlSecondsAfterFinished", I32,
+	    "Seconds after its end when it is deleted; without it never."),
 };
 OBJECT(job_spec, BATCH("JobSpec"), "What a job is to do.");
 
@@ -106,14 +106,14 @@ OBJECT(uncounted, BATCH("UncountedTerminatedPods"),
 static const struct neap_schema_field job_status_fields[] = {
 	FIELD("active", I32, "Pods that run or wait."),
 	FIELD("completedIndexes", STR, "Indexes that succeeded, as \"1,3-5\"."),
-	FIELD("completionTime", TIME, "When it had succeeded."),
+	PTR("completionTime", TIME, "When it had succeeded."),
 	KEYED("conditions", &job_condition_list, "type", "What is so, or not."),
 	FIELD("failed", I32, "Pods that failed."),
-	FIELD("failedIndexes", STR, "Indexes that failed, as \"1,3-5\"."),
-	FIELD("ready", I32, "Pods that are ready."),
-	FIELD("startTime", TIME, "When it began."),
+	PTR("failedIndexes", STR, "Indexes that failed, as \"1,3-5\"."),
+	PTR("ready", I32, "Pods that are ready."),
+	PTR("startTime", TIME, "When it began."),
 	FIELD("succeeded", I32, "Pods that succeeded."),
-	FIELD("terminating", I32, "Pods that are being ended."),
+	PTR("terminating", I32, "Pods that are being ended."),
 	FIELD("uncountedTerminatedPods", &uncounted, NULL),
 };
 OBJECT(job_status, BATCH("JobStatus"), "What is known of a job.");

@@ -6,10 +6,10 @@
 
 static const struct neap_schema_field owner_fields[] = {
 	NEED("apiVersion", STR, "Group and version of the owner."),
-	FIELD("blockOwnerDeletion", BOOL,
-	      "The owner stays until this object is gone, in a foreground deletion."),
-	FIELD("controller", BOOL,
-	      "The owner is the controller of this object; there is one at most."),
+	PTR("blockOwnerDeletion", BOOL,
+	    "The owner stays until this object is gone, in a foreground deletion."),
+	PTR("controller", BOOL,
+	    "The owner is the controller of this object; there is one at most."),
 	NEED("kind", STR, "Kind of the owner."),
 	NEED("name", STR, "Name of the owner."),
 	NEED("uid", STR, "UID of the owner."),
@@ -32,7 +32,7 @@ static const struct neap_schema_field managed_fields[] = {
 	FIELD("manager", STR, "Who manages them."),
 	FIELD("operation", STR, "How they were set: Apply or Update."),
 	FIELD("subresource", STR, "Subresource through which they were set, if any."),
-	FIELD("time", TIME, "When they were changed last."),
+	PTR("time", TIME, "When they were changed last."),
 };
 OBJECT(managed, META("ManagedFieldsEntry"), "Fields that one manager set.");
 LIST(managed);
@@ -40,10 +40,10 @@ LIST(managed);
 static const struct neap_schema_field neap_kube_object_meta_fields[] = {
 	FIELD("annotations", STR_MAP, "Texts for tools, not for selecting."),
 	FIELD("creationTimestamp", TIME, "When the object was made; set by the server."),
-	FIELD("deletionGracePeriodSeconds", I64,
-	      "Seconds that the object may take to end; set by the server."),
-	FIELD("deletionTimestamp", TIME,
-	      "When the object is to go; set by the server when it is asked to delete it."),
+	PTR("deletionGracePeriodSeconds", I64,
+	    "Seconds that the object may take to end; set by the server."),
+	PTR("deletionTimestamp", TIME,
+	    "When the object is to go; set by the server when it is asked to delete it."),
 	UNITED("finalizers", STRS,
 	       "Names that have to be taken out before a deleted object goes."),
 	FIELD("generateName", STR,
@@ -121,7 +121,7 @@ SHARED(neap_kube_secret_reference, CORE("SecretReference"),
        "Names a secret in any namespace.");
 
 static const struct neap_schema_field neap_kube_typed_local_reference_fields[] = {
-	FIELD("apiGroup", STR, "Group of the object; empty for core."),
+	PTR("apiGroup", STR, "Group of the object; empty for core."),
 	NEED("kind", STR, "Kind of the object."),
 	NEED("name", STR, "Name of the object."),
 };
@@ -129,10 +129,10 @@ SHARED(neap_kube_typed_local_reference, CORE("TypedLocalObjectReference"),
        "Names an object of some kind in the same namespace.");
 
 static const struct neap_schema_field neap_kube_typed_reference_fields[] = {
-	FIELD("apiGroup", STR, "Group of the object; empty for core."),
+	PTR("apiGroup", STR, "Group of the object; empty for core."),
 	NEED("kind", STR, "Kind of the object."),
 	NEED("name", STR, "Name of the object."),
-	FIELD("namespace", STR, "Namespace of the object."),
+	PTR("namespace", STR, "Namespace of the object."),
 };
 SHARED(neap_kube_typed_reference, CORE("TypedObjectReference"),
        "Names an object of some kind.");

@@ -25,7 +25,7 @@ static const struct neap_schema_field taint_fields[] = {
 	NEED("effect", &taint_effect,
 	     "What it does to pods that do not tolerate it: NoSchedule, PreferNoSchedule, NoExecute."),
 	NEED("key", STR, "Key of the taint."),
-	FIELD("timeAdded", TIME, "When it was put on, of NoExecute."),
+	PTR("timeAdded", TIME, "When it was put on, of NoExecute."),
 	FIELD("value", STR, "Value of the taint."),
 };
 OBJECT(taint, CORE("Taint"), "Keeps pods off a node that do not tolerate it.");
@@ -82,8 +82,8 @@ static const struct neap_schema_field endpoints_fields[] = {
 OBJECT(endpoints, CORE("NodeDaemonEndpoints"), "Where the daemons of a node listen.");
 
 static const struct neap_schema_field features_fields[] = {
-	FIELD("supplementalGroupsPolicy", BOOL,
-	      "The runtime knows supplementalGroupsPolicy."),
+	PTR("supplementalGroupsPolicy", BOOL,
+	    "The runtime knows supplementalGroupsPolicy."),
 };
 OBJECT(features, CORE("NodeFeatures"), "What the runtime of a node can do.");
 
@@ -111,8 +111,8 @@ static const struct neap_schema_field system_info_fields[] = {
 OBJECT(system_info, CORE("NodeSystemInfo"), "What the node is and runs.");
 
 static const struct neap_schema_field handler_features_fields[] = {
-	FIELD("recursiveReadOnlyMounts", BOOL, "Knows recursiveReadOnly."),
-	FIELD("userNamespaces", BOOL, "Knows user namespaces."),
+	PTR("recursiveReadOnlyMounts", BOOL, "Knows recursiveReadOnly."),
+	PTR("userNamespaces", BOOL, "Knows user namespaces."),
 };
 OBJECT(handler_features, CORE("NodeRuntimeHandlerFeatures"), "What a runtime can do.");
 

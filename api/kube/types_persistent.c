@@ -31,7 +31,7 @@ static const struct neap_schema_field csi_fields[] = {
 OBJECT(csi, CORE("CSIPersistentVolumeSource"), "A volume of a CSI driver.");
 
 static const struct neap_schema_field local_fields[] = {
-	FIELD("fsType", STR, "Kind of the file system, of a block device."),
+	PTR("fsType", STR, "Kind of the file system, of a block device."),
 	NEED("path", STR, "Path of the folder or block device on the node."),
 };
 OBJECT(local, CORE("LocalVolumeSource"), "A disk of one node.");
@@ -74,7 +74,7 @@ static const struct neap_schema_field persistentvolume_spec_fields[] = {
 	FIELD("scaleIO", &neap_kube_scaleio_pv, NULL),
 	FIELD("storageClassName", STR, "Name of its StorageClass; empty: none."),
 	FIELD("storageos", &neap_kube_storageos_pv, NULL),
-	FIELD("volumeAttributesClassName", STR, "Name of its VolumeAttributesClass."),
+	PTR("volumeAttributesClassName", STR, "Name of its VolumeAttributesClass."),
 	GIVE("volumeMode", &volume_mode, "\"Filesystem\"",
 	     "Filesystem, or Block: a device without one."),
 	FIELD("vsphereVolume", &neap_kube_vsphere, NULL),
@@ -83,7 +83,7 @@ OBJECT(persistentvolume_spec, CORE("PersistentVolumeSpec"),
        "What a volume is, and who has it.");
 
 static const struct neap_schema_field persistentvolume_status_fields[] = {
-	FIELD("lastPhaseTransitionTime", TIME, "When the phase changed last."),
+	PTR("lastPhaseTransitionTime", TIME, "When the phase changed last."),
 	FIELD("message", STR, "Why it is so, for people."),
 	FIELD("phase", STR, "Pending, Available, Bound, Released or Failed."),
 	FIELD("reason", STR, "Why it failed, in one word."),
@@ -116,10 +116,10 @@ static const struct neap_schema_field neap_kube_claim_spec_fields[] = {
 	FIELD("dataSourceRef", &neap_kube_typed_reference, "The same, of any kind."),
 	GIVE("resources", &claim_resources, "{}", NULL),
 	FIELD("selector", &neap_kube_label_selector, "Selects volumes."),
-	FIELD("storageClassName", STR,
-	      "Name of the StorageClass that is asked for; empty: none."),
-	FIELD("volumeAttributesClassName", STR,
-	      "Name of the VolumeAttributesClass that is asked for."),
+	PTR("storageClassName", STR,
+	    "Name of the StorageClass that is asked for; empty: none."),
+	PTR("volumeAttributesClassName", STR,
+	    "Name of the VolumeAttributesClass that is asked for."),
 	GIVE("volumeMode", &volume_mode, "\"Filesystem\"",
 	     "Filesystem, or Block: a device without one."),
 	FIELD("volumeName", STR, "Volume that it is bound to."),
@@ -151,7 +151,7 @@ static const struct neap_schema_field claim_status_fields[] = {
 	FIELD("allocatedResources", QTY_MAP, "What is set aside for it."),
 	FIELD("capacity", QTY_MAP, "How much the volume holds."),
 	KEYED("conditions", &claim_condition_list, "type", "What is so, or not."),
-	FIELD("currentVolumeAttributesClassName", STR, "Class that the volume has now."),
+	PTR("currentVolumeAttributesClassName", STR, "Class that the volume has now."),
 	FIELD("modifyVolumeStatus", &modify_status, NULL),
 	FIELD("phase", STR, "Pending, Bound or Lost."),
 };

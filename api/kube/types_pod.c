@@ -5,7 +5,7 @@
 
 static const struct neap_schema_field dns_option_fields[] = {
 	FIELD("name", STR, "Name of the option."),
-	FIELD("value", STR, "Its value."),
+	PTR("value", STR, "Its value."),
 };
 OBJECT(dns_option, CORE("PodDNSConfigOption"), "An option of the resolver.");
 LIST(dns_option);
@@ -42,9 +42,9 @@ LIST(readiness_gate);
 
 static const struct neap_schema_field resource_claim_fields[] = {
 	NEED("name", STR, "Name by which containers refer to it."),
-	FIELD("resourceClaimName", STR, "Name of a ResourceClaim."),
-	FIELD("resourceClaimTemplateName", STR,
-	      "Name of a ResourceClaimTemplate, of which a claim is made for the pod."),
+	PTR("resourceClaimName", STR, "Name of a ResourceClaim."),
+	PTR("resourceClaimTemplateName", STR,
+	    "Name of a ResourceClaimTemplate, of which a claim is made for the pod."),
 };
 OBJECT(resource_claim, CORE("PodResourceClaim"), "A claim of devices for the pod.");
 LIST(resource_claim);
@@ -71,20 +71,18 @@ ENUM(groups_policy, "Merge", "Strict");
 
 static const struct neap_schema_field pod_security_fields[] = {
 	FIELD("appArmorProfile", &neap_kube_apparmor, NULL),
-	FIELD("fsGroup", I64,
-	      "Group that owns the volumes, as far as they can be owned."),
-	FIELD("fsGroupChangePolicy", &fs_group_policy,
-	      "When the owner of a volume's files is changed: Always, OnRootMismatch."),
-	FIELD("runAsGroup", I64, "Group of the processes."),
-	FIELD("runAsNonRoot", BOOL,
-	      "A container that would run as user 0 is not started."),
-	FIELD("runAsUser", I64,
-	      "User of the processes; that of the image where none is set."),
+	PTR("fsGroup", I64, "Group that owns the volumes, as far as they can be owned."),
+	PTR("fsGroupChangePolicy", &fs_group_policy,
+	    "When the owner of a volume's files is changed: Always, OnRootMismatch."),
+	PTR("runAsGroup", I64, "Group of the processes."),
+	PTR("runAsNonRoot", BOOL, "A container that would run as user 0 is not started."),
+	PTR("runAsUser", I64,
+	    "User of the processes; that of the image where none is set."),
 	FIELD("seLinuxOptions", &neap_kube_selinux, NULL),
 	FIELD("seccompProfile", &neap_kube_seccomp, NULL),
 	FIELD("supplementalGroups", &groups_list, "More groups of the processes."),
-	FIELD("supplementalGroupsPolicy", &groups_policy,
-	      "Whether the groups of the image count as well: Merge, Strict."),
+	PTR("supplementalGroupsPolicy", &groups_policy,
+	    "Whether the groups of the image count as well: Merge, Strict."),
 	FIELD("sysctls", &sysctl_list, "Parameters of the kernel."),
 	FIELD("windowsOptions", &neap_kube_windows_options, NULL),
 };
@@ -96,11 +94,11 @@ ENUM(dns_policy, "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None");
 ENUM(preemption_policy, "PreemptLowerPriority", "Never");
 
 static const struct neap_schema_field pod_spec_fields[] = {
-	FIELD("activeDeadlineSeconds", I64,
-	      "Seconds the pod may be on a node before it is ended."),
+	PTR("activeDeadlineSeconds", I64,
+	    "Seconds the pod may be on a node before it is ended."),
 	FIELD("affinity", &neap_kube_affinity, NULL),
-	FIELD("automountServiceAccountToken", BOOL,
-	      "A token of the service account is mounted."),
+	PTR("automountServiceAccountToken", BOOL,
+	    "A token of the service account is mounted."),
 	{.name = "containers",
 	 .schema = &neap_kube_container_list,
 	 .is_required = true,
@@ -110,16 +108,16 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	FIELD("dnsConfig", &dns_config, NULL),
 	FILL("dnsPolicy", &dns_policy, "\"ClusterFirst\"",
 	     "How names are resolved: ClusterFirst, ClusterFirstWithHostNet, Default, None."),
-	FIELD("enableServiceLinks", BOOL,
-	      "Services are told in variables of the environment; true in pods where it is not set."),
+	PTR("enableServiceLinks", BOOL,
+	    "Services are told in variables of the environment; true in pods where it is not set."),
 	KEYED("ephemeralContainers", &neap_kube_ephemeral_container_list, "name",
 	      "Containers that were put into the running pod."),
 	KEYED("hostAliases", &host_alias_list, "ip", "Lines of the pod's /etc/hosts."),
 	FIELD("hostIPC", BOOL, "Shares the host's IPC namespace."),
 	FIELD("hostNetwork", BOOL, "Shares the host's network."),
 	FIELD("hostPID", BOOL, "Shares the host's PID namespace."),
-	FIELD("hostUsers", BOOL,
-	      "Shares the host's user namespace; true where it is not set."),
+	PTR("hostUsers", BOOL,
+	    "Shares the host's user namespace; true where it is not set."),
 	FIELD("hostname", STR, "Host name; that of the pod where none is set."),
 	KEYED("imagePullSecrets", &neap_kube_local_reference_list, "name",
 	      "Secrets for pulling images."),
@@ -129,9 +127,9 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	FIELD("nodeSelector", STR_MAP, "Labels that the node has to have."),
 	FIELD("os", &os, NULL),
 	FIELD("overhead", QTY_MAP, "What running the pod takes beside its containers."),
-	FIELD("preemptionPolicy", &preemption_policy,
-	      "Whether pods of lower priority make room for it: PreemptLowerPriority, Never."),
-	FIELD("priority", I32, "Priority, that of its class; higher goes first."),
+	PTR("preemptionPolicy", &preemption_policy,
+	    "Whether pods of lower priority make room for it: PreemptLowerPriority, Never."),
+	PTR("priority", I32, "Priority, that of its class; higher goes first."),
 	FIELD("priorityClassName", STR, "Name of a PriorityClass."),
 	FIELD("readinessGates", &readiness_gate_list,
 	      "Conditions that have to be True for the pod to be ready."),
@@ -140,12 +138,13 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	 .merge = NEAP_LIST_MAP,
 	 .merge_key = "name",
 	 .retains_keys = true,
+	 .zero_is_missing = true,
 	 .doc = "Claims of devices for the pod."},
 	FIELD("resources", &neap_kube_resources,
 	      "How much of CPU and memory the containers use together."),
 	FILL("restartPolicy", &restart_policy, "\"Always\"",
 	     "When ended containers are started anew: Always, OnFailure, Never."),
-	FIELD("runtimeClassName", STR, "Name of a RuntimeClass."),
+	PTR("runtimeClassName", STR, "Name of a RuntimeClass."),
 	FILL("schedulerName", STR, "\"default-scheduler\"",
 	     "Which scheduler finds a node."),
 	KEYED("schedulingGates", &scheduling_gate_list, "name",
@@ -154,8 +153,8 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	FIELD("serviceAccount", STR, "The former name of serviceAccountName."),
 	FIELD("serviceAccountName", STR,
 	      "Name of the service account that the pod runs as."),
-	FIELD("setHostnameAsFQDN", BOOL, "The host name is the full domain name."),
-	FIELD("shareProcessNamespace", BOOL, "The containers share one PID namespace."),
+	PTR("setHostnameAsFQDN", BOOL, "The host name is the full domain name."),
+	PTR("shareProcessNamespace", BOOL, "The containers share one PID namespace."),
 	FIELD("subdomain", STR, "Subdomain: HOSTNAME.SUBDOMAIN.NAMESPACE.svc.DOMAIN."),
 	GIVE("terminationGracePeriodSeconds", I64, "30",
 	     "Seconds the processes have to end before they are killed."),
@@ -168,6 +167,7 @@ static const struct neap_schema_field pod_spec_fields[] = {
 	 .merge = NEAP_LIST_MAP,
 	 .merge_key = "name",
 	 .retains_keys = true,
+	 .zero_is_missing = true,
 	 .doc = "Volumes that containers can mount."},
 };
 OBJECT(pod_spec, CORE("PodSpec"), "What a pod is to be.");

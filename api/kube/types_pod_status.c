@@ -82,7 +82,7 @@ static const struct neap_schema_field mount_status_fields[] = {
 	NEED("mountPath", STR, "Path in the container."),
 	NEED("name", STR, "Name of the volume."),
 	FIELD("readOnly", BOOL, "The container cannot write."),
-	FIELD("recursiveReadOnly", STR, "Nor below mounts in it: Disabled, Enabled."),
+	PTR("recursiveReadOnly", STR, "Nor below mounts in it: Disabled, Enabled."),
 };
 OBJECT(mount_status, CORE("VolumeMountStatus"), "A volume that is mounted.");
 LIST(mount_status);
@@ -100,7 +100,7 @@ static const struct neap_schema_field container_status_fields[] = {
 	FIELD("resources", &neap_kube_resources,
 	      "What it asked for when it was started."),
 	ZERO("restartCount", I32, "0", "How often it was started anew."),
-	FIELD("started", BOOL, "It has been started, and its startup probe succeeded."),
+	PTR("started", BOOL, "It has been started, and its startup probe succeeded."),
 	GIVE("state", &state, "{}", NULL),
 	FIELD("user", &user, NULL),
 	KEYED("volumeMounts", &mount_status_list, "mountPath",
@@ -126,8 +126,7 @@ LIST(pod_ip);
 
 static const struct neap_schema_field claim_status_fields[] = {
 	NEED("name", STR, "Name of one of spec.resourceClaims."),
-	FIELD("resourceClaimName", STR,
-	      "Name of the ResourceClaim that was made for it."),
+	PTR("resourceClaimName", STR, "Name of the ResourceClaim that was made for it."),
 };
 OBJECT(claim_status, CORE("PodResourceClaimStatus"),
        "A claim of the pod that was made from a template.");
@@ -159,8 +158,9 @@ static const struct neap_schema_field neap_kube_pod_status_fields[] = {
 	 .merge = NEAP_LIST_MAP,
 	 .merge_key = "name",
 	 .retains_keys = true,
+	 .zero_is_missing = true,
 	 .doc = "Claims of the pod that were made from templates."},
-	FIELD("startTime", TIME, "When the node took the pod on."),
+	PTR("startTime", TIME, "When the node took the pod on."),
 };
 SHARED(neap_kube_pod_status, CORE("PodStatus"),
        "What is known of the pod; those who run it tell it.");

@@ -28,10 +28,17 @@
 
 /* --- rows --- */
 
+/* As its type in Go has it, with "omitempty" and no pointer: a zero value is none, and is not kept. */
 #define FIELD(n, s, d)                                                                   \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .zero_is_missing = true          \
+	}
+/* A pointer in Go, if it is no struct: a zero value is one. */
+#define PTR(n, s, d)                                                                     \
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d)                                   \
 	}
+/* Always written by Go, zero or not, or by a pointer that must be there. */
 #define NEED(n, s, d)                                                                    \
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .is_required = true              \
@@ -57,11 +64,12 @@
 #define KEYED(n, s, k, d)                                                                \
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_MAP,          \
-		.merge_key = (k)                                                         \
+		.merge_key = (k), .zero_is_missing = true                                \
 	}
 #define UNITED(n, s, d)                                                                  \
 	{                                                                                \
-		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_SET           \
+		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_SET,          \
+		.zero_is_missing = true                                                  \
 	}
 /* kind, apiVersion and metadata of a whole object. */
 #define WHOLE                                                                            \

@@ -21,10 +21,10 @@
 /* --- Deployment --- */
 
 static const struct neap_schema_field rolling_fields[] = {
-	FIELD("maxSurge", INT_STR,
-	      "How many pods may be too many, a number or percentage; 25%."),
-	FIELD("maxUnavailable", INT_STR,
-	      "How many pods may be missing, a number or percentage; 25%."),
+	PTR("maxSurge", INT_STR,
+	    "How many pods may be too many, a number or percentage; 25%."),
+	PTR("maxUnavailable", INT_STR,
+	    "How many pods may be missing, a number or percentage; 25%."),
 };
 OBJECT(rolling, APPS("RollingUpdateDeployment"),
        "How far a rolling update goes at a time.");
@@ -65,7 +65,7 @@ LIST(deployment_condition);
 
 static const struct neap_schema_field deployment_status_fields[] = {
 	FIELD("availableReplicas", I32, "Pods that are available."),
-	FIELD("collisionCount", I32, "Counts names of ReplicaSets that were taken."),
+	PTR("collisionCount", I32, "Counts names of ReplicaSets that were taken."),
 	KEYED("conditions", &deployment_condition_list, "type", "What is so, or not."),
 	FIELD("observedGeneration", I64, "Generation that was acted on."),
 	FIELD("readyReplicas", I32, "Pods that are ready."),

@@ -13,16 +13,16 @@ static const struct neap_schema disrupted_map = {.type = NEAP_SCHEMA_MAP,
 ENUM(unhealthy_policy, "AlwaysAllow", "IfHealthyBudget");
 
 static const struct neap_schema_field poddisruptionbudget_spec_fields[] = {
-	FIELD("maxUnavailable", INT_STR,
-	      "How many pods may be missing, a number or percentage; it, or minAvailable."),
-	FIELD("minAvailable", INT_STR,
-	      "How many pods have to be there, a number or percentage."),
+	PTR("maxUnavailable", INT_STR,
+	    "How many pods may be missing, a number or percentage; it, or minAvailable."),
+	PTR("minAvailable", INT_STR,
+	    "How many pods have to be there, a number or percentage."),
 	{.name = "selector",
 	 .schema = &neap_kube_label_selector,
 	 .retains_keys = true,
 	 .doc = "Selects the pods; an empty one all of the namespace."},
-	FIELD("unhealthyPodEvictionPolicy", &unhealthy_policy,
-	      "When pods that are not ready may be evicted: IfHealthyBudget, AlwaysAllow."),
+	PTR("unhealthyPodEvictionPolicy", &unhealthy_policy,
+	    "When pods that are not ready may be evicted: IfHealthyBudget, AlwaysAllow."),
 };
 OBJECT(poddisruptionbudget_spec, POLICY("PodDisruptionBudgetSpec"),
        "How many pods have to be there.");
@@ -88,7 +88,7 @@ ENUM(binding_mode, "Immediate", "WaitForFirstConsumer");
 
 static const struct neap_schema_field storageclass_fields[] = {
 	WHOLE,
-	FIELD("allowVolumeExpansion", BOOL, "Volumes can be made larger."),
+	PTR("allowVolumeExpansion", BOOL, "Volumes can be made larger."),
 	FIELD("allowedTopologies", &topology_term_list, "Where volumes are made."),
 	FIELD("mountOptions", STRS, "Options for mounting its volumes."),
 	FIELD("parameters", STR_MAP, "What the provisioner is told."),
@@ -102,7 +102,7 @@ OBJECT(storageclass, STORAGE("StorageClass"),
        "A kind of storage that is made on demand.");
 
 static const struct neap_schema_field node_resources_fields[] = {
-	FIELD("count", I32, "How many volumes the node can use."),
+	PTR("count", I32, "How many volumes the node can use."),
 };
 OBJECT(node_resources, STORAGE("VolumeNodeResources"),
        "How many volumes a node can use.");
@@ -137,15 +137,15 @@ OBJECT(csinode, STORAGE("CSINode"), "The CSI drivers of the node of the same nam
 #define COORDINATION(x) "io.k8s.api.coordination.v1." x
 
 static const struct neap_schema_field lease_spec_fields[] = {
-	FIELD("acquireTime", MICRO, "When the holder got it."),
-	FIELD("holderIdentity", STR, "Who holds it; empty: nobody."),
-	FIELD("leaseDurationSeconds", I32,
-	      "Seconds after renewTime when others may take it."),
-	FIELD("leaseTransitions", I32, "How often it changed hands."),
-	FIELD("preferredHolder", STR, "Who should take it over."),
-	FIELD("renewTime", MICRO, "When the holder renewed it last."),
-	FIELD("strategy", STR,
-	      "How a holder is chosen, where one is: OldestEmulationVersion."),
+	PTR("acquireTime", MICRO, "When the holder got it."),
+	PTR("holderIdentity", STR, "Who holds it; empty: nobody."),
+	PTR("leaseDurationSeconds", I32,
+	    "Seconds after renewTime when others may take it."),
+	PTR("leaseTransitions", I32, "How often it changed hands."),
+	PTR("preferredHolder", STR, "Who should take it over."),
+	PTR("renewTime", MICRO, "When the holder renewed it last."),
+	PTR("strategy", STR,
+	    "How a holder is chosen, where one is: OldestEmulationVersion."),
 };
 OBJECT(lease_spec, COORDINATION("LeaseSpec"), "Who holds a lease, and for how long.");
 

@@ -5,7 +5,7 @@
 #include "api/kube/types_priv.h"
 
 static const struct neap_schema_field port_fields[] = {
-	FIELD("appProtocol", STR, "What is spoken over the port."),
+	PTR("appProtocol", STR, "What is spoken over the port."),
 	FIELD("name", STR, "Name of the port; needed where there are several."),
 	FIELD("nodePort", I32, "Port of every node that leads to it."),
 	NEED("port", I32, "Number of the port, 1 to 65535."),
@@ -17,7 +17,7 @@ OBJECT(port, CORE("ServicePort"), "A port of a service.");
 LIST(port);
 
 static const struct neap_schema_field client_ip_fields[] = {
-	FIELD("timeoutSeconds", I32, "How long a client stays with a pod, 1 to 86400."),
+	PTR("timeoutSeconds", I32, "How long a client stays with a pod, 1 to 86400."),
 };
 OBJECT(client_ip, CORE("ClientIPConfig"), "How ClientIP works.");
 
@@ -35,8 +35,8 @@ ENUM(ip_family_policy, "PreferDualStack", "RequireDualStack", "SingleStack");
 ENUM(distribution, "PreferClose");
 
 static const struct neap_schema_field service_spec_fields[] = {
-	FIELD("allocateLoadBalancerNodePorts", BOOL,
-	      "Ports of nodes are taken for a LoadBalancer."),
+	PTR("allocateLoadBalancerNodePorts", BOOL,
+	    "Ports of nodes are taken for a LoadBalancer."),
 	FIELD("clusterIP", STR,
 	      "Address of the service; None: it has none, and names lead to the pods."),
 	FIELD("clusterIPs", STRS,
@@ -47,12 +47,12 @@ static const struct neap_schema_field service_spec_fields[] = {
 	      "Where requests from outside go: Cluster, Local (pods of the same node)."),
 	FIELD("healthCheckNodePort", I32,
 	      "Port where nodes tell whether they have pods of it."),
-	FIELD("internalTrafficPolicy", &traffic_policy,
-	      "Where requests from within go: Cluster, Local."),
+	PTR("internalTrafficPolicy", &traffic_policy,
+	    "Where requests from within go: Cluster, Local."),
 	FIELD("ipFamilies", &ip_family_list, "IPv4, IPv6."),
-	FIELD("ipFamilyPolicy", &ip_family_policy,
-	      "SingleStack, PreferDualStack or RequireDualStack."),
-	FIELD("loadBalancerClass", STR, "Which kind of load balancer."),
+	PTR("ipFamilyPolicy", &ip_family_policy,
+	    "SingleStack, PreferDualStack or RequireDualStack."),
+	PTR("loadBalancerClass", STR, "Which kind of load balancer."),
 	FIELD("loadBalancerIP", STR, "Address that is wished of the load balancer."),
 	FIELD("loadBalancerSourceRanges", STRS,
 	      "Addresses that may come through the load balancer."),
@@ -62,15 +62,15 @@ static const struct neap_schema_field service_spec_fields[] = {
 	FILL("sessionAffinity", &session_affinity, "\"None\"",
 	     "Whether clients stay with a pod: ClientIP, None."),
 	FIELD("sessionAffinityConfig", &affinity_config, NULL),
-	FIELD("trafficDistribution", &distribution,
-	      "Which pods are preferred: PreferClose."),
+	PTR("trafficDistribution", &distribution,
+	    "Which pods are preferred: PreferClose."),
 	FILL("type", &service_type, "\"ClusterIP\"",
 	     "ClusterIP, NodePort, LoadBalancer or ExternalName."),
 };
 OBJECT(service_spec, CORE("ServiceSpec"), "What a service is to be.");
 
 static const struct neap_schema_field port_status_fields[] = {
-	FIELD("error", STR, "Why the port is not served."),
+	PTR("error", STR, "Why the port is not served."),
 	NEED("port", I32, "Number of the port."),
 	NEED("protocol", &neap_kube_protocol, "TCP, UDP or SCTP."),
 };
@@ -80,7 +80,7 @@ LIST(port_status);
 static const struct neap_schema_field ingress_fields[] = {
 	FIELD("hostname", STR, "Its name."),
 	FIELD("ip", STR, "Its address."),
-	FIELD("ipMode", STR, "VIP or Proxy."),
+	PTR("ipMode", STR, "VIP or Proxy."),
 	FIELD("ports", &port_status_list, "Its ports."),
 };
 OBJECT(ingress, CORE("LoadBalancerIngress"), "Where a load balancer is.");

@@ -38,9 +38,9 @@ OBJECT(retention_policy, APPS("StatefulSetPersistentVolumeClaimRetentionPolicy")
        "What becomes of the pods' claims.");
 
 static const struct neap_schema_field statefulset_rolling_fields[] = {
-	FIELD("maxUnavailable", INT_STR,
-	      "How many pods may be missing, a number or percentage."),
-	FIELD("partition", I32, "Pods with lower numbers are left alone."),
+	PTR("maxUnavailable", INT_STR,
+	    "How many pods may be missing, a number or percentage."),
+	PTR("partition", I32, "Pods with lower numbers are left alone."),
 };
 OBJECT(statefulset_rolling, APPS("RollingUpdateStatefulSetStrategy"),
        "How far a rolling update goes.");
@@ -83,7 +83,7 @@ LIST(statefulset_condition);
 
 static const struct neap_schema_field statefulset_status_fields[] = {
 	GIVE("availableReplicas", I32, "0", "Pods that are available."),
-	FIELD("collisionCount", I32, "Counts names of revisions that were taken."),
+	PTR("collisionCount", I32, "Counts names of revisions that were taken."),
 	KEYED("conditions", &statefulset_condition_list, "type", "What is so, or not."),
 	FIELD("currentReplicas", I32, "Pods of currentRevision."),
 	FIELD("currentRevision", STR, "Revision that an update starts from."),
@@ -105,10 +105,10 @@ OBJECT(statefulset, APPS("StatefulSet"), "Pods with names and volumes of their o
 /* --- DaemonSet --- */
 
 static const struct neap_schema_field daemonset_rolling_fields[] = {
-	FIELD("maxSurge", INT_STR,
-	      "On how many nodes there may be two pods, a number or percentage; 0."),
-	FIELD("maxUnavailable", INT_STR,
-	      "On how many nodes there may be none, a number or percentage; 1."),
+	PTR("maxSurge", INT_STR,
+	    "On how many nodes there may be two pods, a number or percentage; 0."),
+	PTR("maxUnavailable", INT_STR,
+	    "On how many nodes there may be none, a number or percentage; 1."),
 };
 OBJECT(daemonset_rolling, APPS("RollingUpdateDaemonSet"),
        "How far a rolling update goes at a time.");
@@ -137,7 +137,7 @@ OBJECT(daemonset_condition, APPS("DaemonSetCondition"),
 LIST(daemonset_condition);
 
 static const struct neap_schema_field daemonset_status_fields[] = {
-	FIELD("collisionCount", I32, "Counts names of revisions that were taken."),
+	PTR("collisionCount", I32, "Counts names of revisions that were taken."),
 	KEYED("conditions", &daemonset_condition_list, "type", "What is so, or not."),
 	ZERO("currentNumberScheduled", I32, "0", "Nodes that have a pod and should."),
 	ZERO("desiredNumberScheduled", I32, "0", "Nodes that should have a pod."),

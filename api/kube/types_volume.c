@@ -5,8 +5,7 @@
 
 static const struct neap_schema_field key_path_fields[] = {
 	NEED("key", STR, "Key whose value the file has."),
-	FIELD("mode", I32,
-	      "Mode of the file, 0 to 0777; defaultMode where there is none."),
+	PTR("mode", I32, "Mode of the file, 0 to 0777; defaultMode where there is none."),
 	NEED("path", STR, "Path of the file within the volume."),
 };
 OBJECT(key_path, CORE("KeyToPath"), "A key as a file.");
@@ -15,8 +14,7 @@ LIST(key_path);
 static const struct neap_schema_field downward_file_fields[] = {
 	FIELD("fieldRef", &neap_kube_field_ref,
 	      "A field of the pod: labels, annotations, name, namespace, uid."),
-	FIELD("mode", I32,
-	      "Mode of the file, 0 to 0777; defaultMode where there is none."),
+	PTR("mode", I32, "Mode of the file, 0 to 0777; defaultMode where there is none."),
 	NEED("path", STR, "Path of the file within the volume."),
 	FIELD("resourceFieldRef", &neap_kube_resource_field_ref,
 	      "A request or limit of a container."),
@@ -31,14 +29,14 @@ static const struct neap_schema_field config_map_fields[] = {
 	DEFAULT_MODE,
 	FIELD("items", &key_path_list, "Which keys become files; without it all do."),
 	FIELD("name", STR, "Name of the ConfigMap."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(config_map, CORE("ConfigMapVolumeSource"), "The values of a ConfigMap as files.");
 
 static const struct neap_schema_field secret_fields[] = {
 	DEFAULT_MODE,
 	FIELD("items", &key_path_list, "Which keys become files; without it all do."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 	FIELD("secretName", STR, "Name of the secret."),
 };
 OBJECT(secret, CORE("SecretVolumeSource"), "The values of a secret as files.");
@@ -52,10 +50,10 @@ OBJECT(downward, CORE("DownwardAPIVolumeSource"), "Facts about the pod as files.
 static const struct neap_schema_field projected_trust_fields[] = {
 	FIELD("labelSelector", &neap_kube_label_selector,
 	      "Selects bundles of signerName."),
-	FIELD("name", STR, "Name of one bundle."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("name", STR, "Name of one bundle."),
+	PTR("optional", BOOL, "It need not be there."),
 	NEED("path", STR, "Path of the file within the volume."),
-	FIELD("signerName", STR, "Signer whose bundles are taken."),
+	PTR("signerName", STR, "Signer whose bundles are taken."),
 };
 OBJECT(projected_trust, CORE("ClusterTrustBundleProjection"),
        "Trusted certificates as a file.");
@@ -63,7 +61,7 @@ OBJECT(projected_trust, CORE("ClusterTrustBundleProjection"),
 static const struct neap_schema_field projected_config_map_fields[] = {
 	FIELD("items", &key_path_list, "Which keys become files; without it all do."),
 	FIELD("name", STR, "Name of the ConfigMap."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(projected_config_map, CORE("ConfigMapProjection"),
        "The values of a ConfigMap as files.");
@@ -77,7 +75,7 @@ OBJECT(projected_downward, CORE("DownwardAPIProjection"),
 static const struct neap_schema_field projected_secret_fields[] = {
 	FIELD("items", &key_path_list, "Which keys become files; without it all do."),
 	FIELD("name", STR, "Name of the secret."),
-	FIELD("optional", BOOL, "It need not be there."),
+	PTR("optional", BOOL, "It need not be there."),
 };
 OBJECT(projected_secret, CORE("SecretProjection"), "The values of a secret as files.");
 
@@ -110,7 +108,7 @@ OBJECT(projected, CORE("ProjectedVolumeSource"), "Several sources in one folder.
 static const struct neap_schema_field empty_dir_fields[] = {
 	FIELD("medium", STR,
 	      "What it lies on: empty (the node's disk), Memory, HugePages, HugePages-2Mi."),
-	FIELD("sizeLimit", QUANTITY, "How much it may hold."),
+	PTR("sizeLimit", QUANTITY, "How much it may hold."),
 };
 OBJECT(empty_dir, CORE("EmptyDirVolumeSource"),
        "A folder that is empty at first and goes with the pod.");
@@ -131,10 +129,10 @@ OBJECT(ephemeral, CORE("EphemeralVolumeSource"),
 
 static const struct neap_schema_field csi_fields[] = {
 	NEED("driver", STR, "Name of the driver."),
-	FIELD("fsType", STR, "Kind of the file system, as ext4."),
+	PTR("fsType", STR, "Kind of the file system, as ext4."),
 	FIELD("nodePublishSecretRef", &neap_kube_local_reference,
 	      "Secret for mounting and unmounting."),
-	FIELD("readOnly", BOOL, "Nobody may write."),
+	PTR("readOnly", BOOL, "Nobody may write."),
 	FIELD("volumeAttributes", STR_MAP, "What the driver is told."),
 };
 OBJECT(csi, CORE("CSIVolumeSource"), "A volume that a CSI driver makes for the pod.");

@@ -41,8 +41,8 @@ SHARED(neap_kube_azure_file, CORE("AzureFileVolumeSource"), "A file share of Azu
 static const struct neap_schema_field neap_kube_azure_file_pv_fields[] = {
 	READ_ONLY,
 	NEED("secretName", STR, "Secret with the account's name and key."),
-	FIELD("secretNamespace", STR,
-	      "Namespace of the secret; that of the pod where none is named."),
+	PTR("secretNamespace", STR,
+	    "Namespace of the secret; that of the pod where none is named."),
 	NEED("shareName", STR, "Name of the share."),
 };
 SHARED(neap_kube_azure_file_pv, CORE("AzureFilePersistentVolumeSource"),
@@ -75,7 +75,7 @@ SHARED(neap_kube_cinder_pv, CORE("CinderPersistentVolumeSource"),
 
 static const struct neap_schema_field neap_kube_fc_fields[] = {
 	FS_TYPE,
-	FIELD("lun", I32, "Number of the unit at the target."),
+	PTR("lun", I32, "Number of the unit at the target."),
 	READ_ONLY,
 	FIELD("targetWWNs", STRS, "World wide names of the targets."),
 	FIELD("wwids", STRS, "World wide identifiers: these, or targetWWNs and lun."),
@@ -119,8 +119,8 @@ SHARED(neap_kube_glusterfs, CORE("GlusterfsVolumeSource"), "A volume of GlusterF
 
 static const struct neap_schema_field neap_kube_glusterfs_pv_fields[] = {
 	NEED("endpoints", STR, "Name of the Endpoints object with the servers."),
-	FIELD("endpointsNamespace", STR,
-	      "Namespace of it; that of the claim where none is named."),
+	PTR("endpointsNamespace", STR,
+	    "Namespace of it; that of the claim where none is named."),
 	NEED("path", STR, "Name of the volume."),
 	READ_ONLY,
 };
@@ -140,7 +140,7 @@ SHARED(neap_kube_host_path, CORE("HostPathVolumeSource"),
 #define ISCSI(secret)                                                                    \
 	FIELD("chapAuthDiscovery", BOOL, "CHAP is used when targets are discovered."),   \
 		FIELD("chapAuthSession", BOOL, "CHAP is used in sessions."), FS_TYPE,    \
-		FIELD("initiatorName", STR, "Name of the initiator."),                   \
+		PTR("initiatorName", STR, "Name of the initiator."),                     \
 		NEED("iqn", STR, "Name of the target."),                                 \
 		FILL("iscsiInterface", STR, "\"default\"",                               \
 		     "Interface of the initiator."),                                     \

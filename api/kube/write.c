@@ -396,11 +396,15 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	return 0;
 }
 
-void call_change_take(struct call *call, json_t *object, const json_t *before,
+void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest)
 {
+	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
 	bool is_end;
 
+	/* An older version kept zero values, which are no change. What is stored and does not fit stays as it is. */
+	if (!stored->is_custom)
+		(void)neap_schema_decode(stored->schema, before, NULL);
 	if (make_changed(call, object, before, newest) < 0 ||
 	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
 			       object) < 0) {

@@ -129,6 +129,26 @@ const struct neap_schema *schema_member(const struct neap_schema *schema,
 	return field != NULL ? field->schema : NULL;
 }
 
+bool schema_is_zero(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return json_object_size(value) == 0;
+	case JSON_ARRAY:
+		return json_array_size(value) == 0;
+	case JSON_STRING:
+		return json_string_length(value) == 0;
+	case JSON_INTEGER:
+		return json_integer_value(value) == 0;
+	case JSON_REAL:
+		return json_real_value(value) == 0;
+	case JSON_FALSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 const struct neap_schema *neap_schema_find(const struct neap_schema *schema,
 					   const char *path)
 {

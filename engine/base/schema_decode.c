@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding as Go does: the types that it would not take, and amounts, which are kept as canonical texts. */
+ * Decoding as Go does: the types that it would not take, amounts, which are kept as canonical texts, and zero values, which
+ * are kept only where Go tells them from nothing. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -153,15 +154,41 @@ static bool is_quantity(const struct neap_schema *schema, const json_t *value)
 	return schema->type == NEAP_SCHEMA_QUANTITY && !json_is_null(value);
 }
 
+/* A value of the field that says as much as none. Of structs Go writes an empty one, too, and so of what is one there: amounts,
+ * and what is a number or a text. */
+static bool is_nothing(const struct neap_schema_field *field, const json_t *value)
+{
+	if (!field->zero_is_missing || !schema_is_zero(value))
+		return false;
+	switch (field->schema->type) {
+	case NEAP_SCHEMA_MAP:
+	case NEAP_SCHEMA_LIST:
+	case NEAP_SCHEMA_STRING:
+	case NEAP_SCHEMA_INTEGER:
+	case NEAP_SCHEMA_NUMBER:
+	case NEAP_SCHEMA_BOOLEAN:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int decode_members(const struct neap_schema *schema, json_t *object,
 			  const struct schema_step *at, struct neap_error *err)
 {
 	const char *name;
 	json_t *member;
+	void *next;
 
-	json_object_foreach (object, name, member) {
-		const struct neap_schema *child = schema_member(schema, name);
-		struct schema_step step = {at, name, 0, schema->type == NEAP_SCHEMA_MAP};
+	json_object_foreach_safe(object, next, name, member)
+	{
+		bool is_map = schema->type == NEAP_SCHEMA_MAP;
+		const struct neap_schema_field *field =
+			is_map ? NULL : neap_schema_field_find(schema, name);
+		const struct neap_schema *child = is_map ? schema_member(schema, name)
+						  : field != NULL ? field->schema
+								  : NULL;
+		struct schema_step step = {at, name, 0, is_map};
 		json_t *amount = NULL;
 		int rc;
 
@@ -175,6 +202,8 @@ static int decode_members(const struct neap_schema *schema, json_t *object,
 			rc = neap_error_nomem(err);
 		if (rc < 0)
 			return rc;
+		if (field != NULL && is_nothing(field, member))
+			(void)json_object_del(object, name); /* it is there */
 	}
 	return 0;
 }

@@ -28,6 +28,9 @@ struct schema_step {
 const struct neap_schema *schema_member(const struct neap_schema *schema,
 					const char *name);
 
+/* "", 0, false, [] and {}: what Go cannot tell from a member that is missing. */
+bool schema_is_zero(const json_t *value);
+
 /* Writes "spec.ports[1].name"; cut to what fits. Returns buf. */
 char *schema_path(const struct schema_step *at, char *buf, size_t size);
 

@@ -151,27 +151,6 @@ static json_t *make(struct filler *filler, const char *text)
 static bool fill(struct filler *filler, const struct neap_schema *schema, json_t *value,
 		 unsigned depth);
 
-/* What Go cannot tell from a member that is missing. */
-static bool is_zero(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return json_object_size(value) == 0;
-	case JSON_ARRAY:
-		return json_array_size(value) == 0;
-	case JSON_STRING:
-		return json_string_length(value) == 0;
-	case JSON_INTEGER:
-		return json_integer_value(value) == 0;
-	case JSON_REAL:
-		return json_real_value(value) == 0;
-	case JSON_FALSE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool fill_fields(struct filler *filler, const struct neap_schema *schema,
 			json_t *object)
 {
@@ -185,7 +164,7 @@ static bool fill_fields(struct filler *filler, const struct neap_schema *schema,
 		if (field->fallback == NULL)
 			continue;
 		value = json_object_get(object, field->name);
-		if (value != NULL && !(field->zero_is_missing && is_zero(value)))
+		if (value != NULL && !(field->zero_is_missing && schema_is_zero(value)))
 			continue;
 		filler->bytes += strlen(field->name);
 		made = make(filler, field->fallback);

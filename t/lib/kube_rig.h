@@ -80,7 +80,7 @@ int kube_receive(struct kube_rig *rig);
  * turns has had its time. False: that, or something else, has written, so that there may be more to come. */
 bool kube_is_at_rest(struct kube_rig *rig);
 
-#define KUBE_WANTS 7
+#define KUBE_WANTS 12
 
 struct kube_step {
 	const char *ask, *body;
