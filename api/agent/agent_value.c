@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/agent/agent_priv.h"
 #include "engine/base/mem.h"
@@ -91,11 +90,13 @@ static const json_t *find_named(const json_t *list, const char *name)
 }
 
 /* What is not limited is as much as the machine has. */
-static int64_t machine_amount(bool is_cpu)
+static int64_t machine_amount(const struct neap_node *node, bool is_cpu)
 {
+	int64_t bytes = neap_node_memory_bytes(node);
+
 	if (is_cpu)
-		return (int64_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000;
-	return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+		return neap_node_topology(node)->cpu_count * INT64_C(1000);
+	return bytes == NEAP_MISSING ? 0 : bytes;
 }
 
 static int make_resource(const struct agent_container *container, const json_t *from,
@@ -105,6 +106,7 @@ static int make_resource(const struct agent_container *container, const json_t *
 	const char *name = agent_text(from, "containerName");
 	const char *divisor = agent_text(from, "divisor");
 	const json_t *spec = agent_container_spec(container);
+	const struct neap_node *node = container->pod->agent->config.node;
 	const char *what = strncmp(resource, "limits.", 7) == 0 ? "limits" : "requests";
 	const char *kind = strchr(resource, '.');
 	bool is_cpu = kind != NULL && strcmp(kind, ".cpu") == 0;
@@ -124,7 +126,7 @@ static int make_resource(const struct agent_container *container, const json_t *
 				      resource);
 	amount = agent_amount(spec, what, kind + 1);
 	if (amount == NEAP_MISSING)
-		amount = strcmp(what, "limits") == 0 ? machine_amount(is_cpu) : 0;
+		amount = strcmp(what, "limits") == 0 ? machine_amount(node, is_cpu) : 0;
 	if (divisor[0] != '\0' &&
 	    (is_cpu ? neap_quantity_parse_milli(divisor, &unit, err)
 		    : neap_quantity_parse_units(divisor, &unit, err)) < 0)

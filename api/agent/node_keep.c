@@ -508,7 +508,7 @@ int neap_node_keep_new(const struct neap_node_keep_config *config,
 		keep->config.look_usec = SECOND;
 	if (keep->config.look_usec < LOOK_MIN_USEC)
 		keep->config.look_usec = LOOK_MIN_USEC;
-	node_facts_read(&keep->state.facts);
+	node_facts_read(config->sys_root, &keep->state.facts);
 	keep->started = keep->config.now();
 	keep->labels = make_labels(keep);
 	keep->state.memory_used = neap_window_new(MEMORY_SAMPLES);

@@ -15,7 +15,6 @@ struct neap_window;
 struct node_facts {
 	char os_image[128], kernel[128], arch[32];
 	char boot_id[64], machine_id[64];
-	int64_t memory_bytes;
 };
 
 /* A pressure stays for a while after it was seen last, so that it does not flap. */
@@ -32,8 +31,8 @@ struct node_state {
 	int64_t sampled_usec;            /* of the newest in it */
 };
 
-/* Small files of /proc and /etc; what cannot be read is "". */
-void node_facts_read(struct node_facts *ret);
+/* Small files of /proc, below sys_root (NULL, "": of this machine), and /etc; what cannot be read is "". */
+void node_facts_read(const char *sys_root, struct node_facts *ret);
 /* The status that the Node should have, as a merge patch of the one it has (NULL: none): times of conditions are
  * those that it has as long as nothing differs, unless is_beat. A new reference; NULL without memory. */
 json_t *node_status_make(struct node_state *state, const json_t *node, int64_t now,

@@ -63,16 +63,6 @@ static void read_os_image(char *to, size_t size)
 		(void)neap_strcopy(to, size, "Linux");
 }
 
-static int64_t read_memory(void)
-{
-	char text[4096];
-	const char *at;
-
-	read_file("/proc/meminfo", false, text, sizeof(text));
-	at = strstr(text, "MemTotal:");
-	return at ? (int64_t)strtoll(at + 9, NULL, 10) * 1024 : 0;
-}
-
 /* Architectures have the names of Go. */
 static void read_kernel(struct node_facts *facts)
 {
@@ -89,15 +79,17 @@ static void read_kernel(struct node_facts *facts)
 			(void)neap_strcopy(facts->arch, sizeof(facts->arch), archs[i][1]);
 }
 
-void node_facts_read(struct node_facts *ret)
+void node_facts_read(const char *sys_root, struct node_facts *ret)
 {
+	char path[512];
+
 	memset(ret, 0, sizeof(*ret));
+	(void)snprintf(path, sizeof(path), "%s/proc/sys/kernel/random/boot_id",
+		       sys_root ? sys_root : "");
 	read_kernel(ret);
 	read_os_image(ret->os_image, sizeof(ret->os_image));
-	read_file("/proc/sys/kernel/random/boot_id", true, ret->boot_id,
-		  sizeof(ret->boot_id));
+	read_file(path, true, ret->boot_id, sizeof(ret->boot_id));
 	read_file("/etc/machine-id", true, ret->machine_id, sizeof(ret->machine_id));
-	ret->memory_bytes = read_memory();
 }
 
 /* --- amounts --- */
@@ -116,6 +108,16 @@ static int cpu_count(const struct node_state *state)
 		return topology->cpu_count;
 	count = sysconf(_SC_NPROCESSORS_ONLN);
 	return count > 0 ? (int)count : 1;
+}
+
+static int64_t memory_bytes(const struct node_state *state)
+{
+	int64_t bytes;
+
+	if (!state->config->node)
+		return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	bytes = neap_node_memory_bytes(state->config->node);
+	return bytes == NEAP_MISSING ? 0 : bytes;
 }
 
 static int64_t positive(int64_t amount)
@@ -334,7 +336,7 @@ json_t *node_status_make(struct node_state *state, const json_t *node, int64_t n
 	bool has_disk = config->data_dir && statvfs(config->data_dir, &disk) == 0;
 	struct amounts capacity = {
 		.cpu_milli = cpu_count(state) * 1000LL,
-		.memory_bytes = state->facts.memory_bytes,
+		.memory_bytes = memory_bytes(state),
 		.disk_bytes = has_disk ? (int64_t)(disk.f_blocks * disk.f_frsize)
 				       : NEAP_MISSING,
 		.pods = config->pods_max,

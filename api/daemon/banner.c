@@ -11,13 +11,15 @@
 #include "api/daemon/whole.h"
 #include "engine/base/quantity.h"
 
-static void print_machine(FILE *out, const struct neap_topology *topology)
+static void print_machine(FILE *out, const struct neap_node *node)
 {
-	char cpus[64], memory[32] = "";
-	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	const struct neap_topology *topology = neap_node_topology(node);
+	char cpus[64], memory[32] = "memory unknown";
+	int64_t bytes = neap_node_memory_bytes(node);
 
 	(void)neap_cpuset_format(&topology->online, cpus, sizeof(cpus));
-	(void)neap_bytes_format_human(bytes, memory, sizeof(memory));
+	if (bytes != NEAP_MISSING)
+		(void)neap_bytes_format_human(bytes, memory, sizeof(memory));
 	fprintf(out,
 		"  machine   %d socket%s, %d core%s, %d CPU%s (%s), %d NUMA node%s, %s\n",
 		topology->socket_count, topology->socket_count == 1 ? "" : "s",
@@ -118,7 +120,7 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 	fprintf(out, "neapd %s on %s, Linux %s\n", NEAP_VERSION, system.nodename,
 		system.release);
 	if (node != NULL) {
-		print_machine(out, neap_node_topology(node));
+		print_machine(out, node);
 		print_cgroups(out, &daemon->cgroup);
 		print_trees(out, daemon->trees, daemon->tree_count,
 			    neap_finds_kubelet(config, daemon->tree_count));

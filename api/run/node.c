@@ -81,6 +81,8 @@ static int ask_hand(struct neap_node *node, struct neap_error *err)
 
 static int node_open(struct neap_node *node, struct neap_error *err)
 {
+	struct neap_node_reading reading;
+
 	node->audit = neap_audit_new(AUDIT_ENTRIES);
 	node->groups = neap_map_new();
 	node->workloads = neap_map_new();
@@ -107,6 +109,8 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	    neap_scan_new(node->cgroup, node->config.trees,
 			  (size_t)node->config.tree_count, &node->scan, err) < 0)
 		return -(int)err->code;
+	neap_readings_node(node->readings, &reading);
+	node->memory_bytes = reading.memory_total_bytes;
 	return neap_observe_topology(node, err);
 }
 
@@ -354,6 +358,11 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 const struct neap_topology *neap_node_topology(const struct neap_node *node)
 {
 	return node->topology;
+}
+
+int64_t neap_node_memory_bytes(const struct neap_node *node)
+{
+	return node->memory_bytes;
 }
 
 const struct neap_sample *neap_node_sample(const struct neap_node *node)

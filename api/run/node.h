@@ -100,6 +100,8 @@ const char *neap_node_state(const struct neap_node *node, const char **ret_why);
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);
+/* Memory of the machine that is looked at, as it was at the start; NEAP_MISSING: it cannot be read. */
+int64_t neap_node_memory_bytes(const struct neap_node *node);
 /* The kubelet's files are read anew, as at every second of ticks; those that the hand has to open come later. */
 void neap_node_kubelet_look(struct neap_node *node);
 /* As they were read last, NULL: not there. Borrowed until the next look, or answer of the hand. */

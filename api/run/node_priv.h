@@ -163,6 +163,7 @@ struct neap_node {
 	struct neap_registry *registry;
 	struct neap_audit *audit;
 	struct neap_topology *topology;
+	int64_t memory_bytes;   /* of the machine; NEAP_MISSING: it cannot be read */
 	bool is_topology_young; /* CPUs came or went at the last look */
 	struct neap_readings *readings;
 	struct neap_scan *scan;
