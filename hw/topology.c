@@ -312,6 +312,19 @@ static void fill_model(struct neap_topology *t, hwloc_topology_t tree)
 	}
 }
 
+/* Firmware may give several packages one number, in each NUMA node anew: a number that names no package is worth nothing,
+ * so then they are counted through. */
+static void tell_sockets_apart(struct neap_topology *t)
+{
+	bool is_repeated = false;
+
+	for (int i = 0; i < t->socket_count; i++)
+		for (int k = 0; k < i; k++)
+			is_repeated |= t->sockets[i].os_socket == t->sockets[k].os_socket;
+	for (int i = 0; is_repeated && i < t->socket_count; i++)
+		t->sockets[i].os_socket = i;
+}
+
 /* One row per PU, in rising OS number, and what it sits in. scratch has room for every object. */
 static int fill_cpus(struct neap_topology *t, hwloc_topology_t tree, hwloc_obj_t *pus,
 		     int count, hwloc_obj_t *scratch, struct neap_error *err)
@@ -354,6 +367,7 @@ static int fill_cpus(struct neap_topology *t, hwloc_topology_t tree, hwloc_obj_t
 		}
 	}
 	t->cpu_count = count;
+	tell_sockets_apart(t);
 	return 0;
 }
 

@@ -62,8 +62,13 @@ static void layout_memory(void **state)
 	struct neap_error err;
 
 	(void)state;
+	/* One without a NUMA node is in a group of its own. */
 	assert_int_equal(neap_topology_new_from_processors(rows, 3, &topology, &err), 0);
-	assert_int_equal(neap_cpu_layout_new(topology, &layout, &err), -NEAP_EINVAL);
+	assert_int_equal(neap_cpu_layout_new(topology, &layout, &err), 0);
+	assert_int_equal(layout->cpus, 3);
+	assert_int_equal(layout->node_count, 2);
+	assert_true(layout->nodes[0].mask[0] == UINT64_C(1) << layout->slot_of[2]);
+	(void)neap_cpu_layout_unref(layout);
 	(void)neap_topology_unref(topology);
 	assert_int_equal(neap_topology_new_from_processors(rows, 0, &topology, &err), 0);
 	assert_int_equal(neap_cpu_layout_new(topology, &layout, &err), -NEAP_EINVAL);

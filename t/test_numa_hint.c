@@ -250,6 +250,39 @@ static void test_reason(void **state)
 	}
 }
 
+/* Bits are those of the numbers, as everybody else prints them, unless these are too high for a word. */
+static void test_reason_by_number(void **state)
+{
+	static const struct {
+		int numbers[3];
+		const char *text;
+	} table[] = {{{0, 2, 5}, "100100"},
+		     {{0, 1, 63},
+		      "1000000000000000000000000000000000000000000000000000000000000010"},
+		     {{0, 1, 64}, "0110"},
+		     {{33, 72, 73}, "0110"}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(table); i++) {
+		struct neap_numa_hint hint = {.nodes = 6};
+		struct neap_numa_hints list = {"cpu", &hint, 1};
+		struct neap_numa_merge merge = {.policy = NEAP_NUMA_RESTRICTED,
+						.all = 7,
+						.numbers = table[i].numbers,
+						.lists = &list,
+						.list_count = 1};
+		struct neap_buf text;
+
+		neap_buf_init(&text, NEAP_BUF_LINE);
+		neap_numa_reason(&merge, 0, &text);
+		assert_non_null(strstr(text.data, "among ["));
+		assert_memory_equal(strstr(text.data, "among [") + 7, table[i].text,
+				    strlen(table[i].text));
+		assert_string_equal(text.data + text.len - 1, "]");
+		neap_buf_done(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_merge_has_an_end),
 		cmocka_unit_test(test_subsets),
 		cmocka_unit_test(test_reason),
+		cmocka_unit_test(test_reason_by_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

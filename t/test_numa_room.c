@@ -336,7 +336,7 @@ static void test_objects(void **state)
 		{"{\"zones\": [{\"name\": \"node-0\", \"type\": \"Node\"}, {\"name\": "
 		 "\"node-0\", \"type\": \"Node\"}, {\"name\": \"node-64\", \"type\": "
 		 "\"Node\"}, {\"name\": \"gpu-0\", \"type\": \"Node\"}, 3]}",
-		 0, 1},
+		 0, 2},
 		{"{\"zones\": [{\"name\": \"node-1\", \"type\": \"Node\", \"resources\": "
 		 "[{\"name\": \"cpu\", \"allocatable\": \"many\"}]}]}",
 		 -NEAP_EINVAL, 0},

@@ -373,7 +373,8 @@ static bool are_alike(const struct neap_topology *a, const struct neap_topology 
 		if (!neap_cpuset_is_equal(&a->cores[x->core].cpus,
 					  &b->cores[y->core].cpus) ||
 		    a->sockets[x->socket].os_socket != b->sockets[y->socket].os_socket ||
-		    (x->node < 0) != (y->node < 0) ||
+		    /* Without any the whole machine is reported as one. */
+		    (x->node < 0 && a->node_count) != (y->node < 0) ||
 		    (x->node >= 0 &&
 		     a->nodes[x->node].os_node != b->nodes[y->node].os_node))
 			return false;
@@ -394,7 +395,9 @@ static void round_trip(const char *what, const struct neap_topology *topology,
 					     .pod_count = 1};
 	struct neap_resources *names = neap_resources_new();
 	struct neap_cpuset all_reserved;
+	struct neap_cpu_layout *layout;
 	struct neap_numa_facts facts;
+	size_t near = 0;
 	struct neap_error err = {0};
 	json_t *made;
 
@@ -409,6 +412,14 @@ static void round_trip(const char *what, const struct neap_topology *topology,
 		fail_msg("%s: %s", what, err.msg);
 	if (!facts.topology || !are_alike(topology, facts.topology))
 		fail_msg("%s: another machine", what);
+	for (int i = 0; i < topology->node_count; i++)
+		near += topology->nodes[i].is_near;
+	assert_int_equal(facts.zone_count, topology->node_count ? near : 1);
+	if (neap_cpu_layout_new(facts.topology, &layout, &err) < 0)
+		fail_msg("%s: no CPUs can be given out: %s", what, err.msg);
+	assert_int_equal(layout->cpus, topology->cpu_count);
+	assert_int_equal(layout->cores, topology->core_count);
+	(void)neap_cpu_layout_unref(layout);
 	neap_cpuset_or(&all_reserved, kubelet_cpus, reserved);
 	neap_cpuset_or(&all_reserved, &all_reserved, system);
 	assert_true(neap_cpuset_is_equal(&facts.reserved, &all_reserved));
@@ -462,7 +473,9 @@ static void random_machines_are_read_back(void **state)
 		for (size_t i = 0; i < count; i++)
 			rows[i] = (struct neap_processor){
 				(int)(i * 2 + draw(&seed) % 2), (int)(draw(&seed) % 40),
-				(int)(draw(&seed) % 3) * 5, (int)(draw(&seed) % 5)};
+				(int)(draw(&seed) % 3) * 5,
+				/* CPUs of an offline NUMA node have none; there is no number 0 then. */
+				(int)(draw(&seed) % 6) * 40 - 1};
 		assert_int_equal(
 			neap_topology_new_from_processors(rows, count, &topology, NULL),
 			0);
@@ -495,10 +508,10 @@ static void read_back_file(const char *path)
 
 static void odd_machines_are_read_back(void **state)
 {
-	static const char *const files[] = {"hbm-first.xml",        "hybrid.xml",
-					    "memory-less-node.xml", "no-smt.xml",
-					    "offline-holes.xml",    "shared-cpus.xml",
-					    "uneven-cores.xml"};
+	static const char *const files[] = {"hbm-first.xml",         "hybrid.xml",
+					    "memory-less-node.xml",  "no-smt.xml",
+					    "offline-holes.xml",     "shared-cpus.xml",
+					    "repeated-packages.xml", "uneven-cores.xml"};
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(files); i++) {

@@ -265,6 +265,9 @@ static int make_numa(struct neap_cluster *cluster,
 		return neap_error_nomem(err);
 	if (ret < 0)
 		book->trouble = "its topology cannot be used";
+	else if (facts->has_more_zones)
+		book->trouble =
+			"it has more than 64 NUMA nodes: further ones are left out";
 	else if (facts->has_left_out || book->numa->has_left_out)
 		book->trouble = "resources of its NUMA nodes are left out";
 	return 0;

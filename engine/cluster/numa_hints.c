@@ -19,15 +19,6 @@ struct making {
 	struct neap_numa_grant grant;
 };
 
-static uint64_t nodes_of(const struct neap_numa_node *node, uint64_t zones)
-{
-	uint64_t nodes = 0;
-
-	for (; zones != 0; zones &= zones - 1)
-		nodes |= UINT64_C(1) << node->zone_node[__builtin_ctzll(zones)];
-	return nodes;
-}
-
 /* As full as the zones are without the pod. */
 static int64_t score(const struct making *making, uint64_t zones)
 {
@@ -90,15 +81,14 @@ static bool is_given(const struct making *making, uint64_t zones, int resource)
 
 static int try_zones(struct making *making, uint64_t zones, struct neap_error *err)
 {
-	uint64_t nodes = nodes_of(making->room->node, zones);
-	int ret = making->kept ? neap_numa_take_kept(making->room, &making->ask, nodes,
+	int ret = making->kept ? neap_numa_take_kept(making->room, &making->ask, zones,
 						     making->kept, &making->grant, err)
 			       : -NEAP_ENOFIT;
 	int64_t points;
 
 	/* Of a restricted one nothing comes from elsewhere, and so nothing leads elsewhere. */
 	if (ret == -NEAP_ENOFIT && !(making->kept && making->kept->is_restricted))
-		ret = neap_numa_take(making->room, &making->ask, nodes, &making->grant,
+		ret = neap_numa_take(making->room, &making->ask, zones, &making->grant,
 				     err);
 	if (ret < 0)
 		return ret == -NEAP_ENOFIT ? 0 : ret;
@@ -108,7 +98,7 @@ static int try_zones(struct making *making, uint64_t zones, struct neap_error *e
 
 		if (is_given(making, zones, making->resource[i]))
 			making->set->hints[i * making->each + list->count++] =
-				(struct neap_numa_hint){.nodes = nodes, .score = points};
+				(struct neap_numa_hint){.nodes = zones, .score = points};
 	}
 	return 0;
 }
@@ -154,7 +144,7 @@ int neap_numa_hints_make(const struct neap_numa_room *room,
 {
 	struct making *making = neap_alloc(sizeof(*making));
 	int zones = room->node->zone_count, failed = 0;
-	uint64_t all = zones < 64 ? (UINT64_C(1) << zones) - 1 : ~UINT64_C(0), set = 0;
+	uint64_t set = 0;
 
 	*ret = (struct neap_numa_hint_set){0};
 	if (!making)
@@ -180,7 +170,7 @@ int neap_numa_hints_make(const struct neap_numa_room *room,
 		if (set == 0)
 			break;
 		if (i + 1 == making->each)
-			set = all;
+			set = room->node->zones;
 		failed = try_zones(making, set, err);
 	}
 	prefer(ret, making->each, policy == NEAP_NUMA_RESTRICTED);
@@ -220,7 +210,8 @@ int neap_numa_align(const struct neap_numa_room *room, const struct neap_numa_as
 	enum neap_numa_state states[NEAP_NUMA_NODES_MAX];
 	struct neap_numa_hint_set set;
 	struct neap_numa_merge merge = {.policy = policy,
-					.all = room->node->nodes,
+					.all = room->node->zones,
+					.numbers = room->node->zone_node,
 					.exclusive = exclusive,
 					.states = states};
 	struct neap_numa_hint hint;

@@ -68,19 +68,22 @@ static void add_resources(struct neap_numa_node *node, const struct neap_numa_sp
 static int count_zones(struct neap_numa_node *node, const struct neap_numa_spec *spec,
 		       struct neap_error *err)
 {
+	if (spec->zone_count > NEAP_NUMA_NODES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%zu NUMA nodes: at most %d",
+				      spec->zone_count, NEAP_NUMA_NODES_MAX);
 	for (size_t i = 0; i < spec->zone_count; i++) {
-		int number = spec->zones[i].node;
+		int number = spec->zones[i].node, at = node->zone_count++;
 
-		if (number < 0 || number >= NEAP_NUMA_NODES_MAX ||
-		    node->nodes >> number & 1)
+		for (; at > 0 && node->zone_node[at - 1] > number; at--)
+			node->zone_node[at] = node->zone_node[at - 1];
+		if (number < 0 || (at > 0 && node->zone_node[at - 1] == number))
 			return neap_error_set(err, NEAP_EINVAL,
-					      "NUMA node %d is there twice, or above %d",
-					      number, NEAP_NUMA_NODES_MAX - 1);
-		node->nodes |= UINT64_C(1) << number;
+					      "NUMA node %d is there twice, or below 0",
+					      number);
+		node->zone_node[at] = number;
+		node->zones = node->zones << 1 | 1;
 	}
 	add_resources(node, spec);
-	for (uint64_t left = node->nodes; left != 0; left &= left - 1)
-		node->zone_node[node->zone_count++] = __builtin_ctzll(left);
 	for (size_t i = 0; i < spec->ratio_count; i++) {
 		int at = neap_numa_node_resource(node, spec->ratios[i].resource);
 
@@ -90,12 +93,19 @@ static int count_zones(struct neap_numa_node *node, const struct neap_numa_spec 
 	return 0;
 }
 
+int neap_numa_node_zone(const struct neap_numa_node *node, int64_t number)
+{
+	for (int zone = 0; zone < node->zone_count; zone++)
+		if (node->zone_node[zone] == number)
+			return zone;
+	return -1;
+}
+
 static void fill_cells(struct neap_numa_node *node, const struct neap_numa_spec *spec)
 {
 	for (size_t i = 0; i < spec->zone_count; i++) {
 		const struct neap_amounts *total = &spec->zones[i].total;
-		uint64_t below = (UINT64_C(1) << spec->zones[i].node) - 1;
-		int zone = __builtin_popcountll(node->nodes & below);
+		int zone = neap_numa_node_zone(node, spec->zones[i].node);
 
 		for (size_t k = 0; k < total->count; k++) {
 			int at = neap_numa_node_resource(node, total->of[k].resource);
@@ -116,12 +126,11 @@ static void fill_cpus(struct neap_numa_node *node, const struct neap_numa_spec *
 
 	for (int i = 0; i < spec->topology->node_count; i++) {
 		const struct neap_numa *numa = &spec->topology->nodes[i];
+		int zone = neap_numa_node_zone(node, numa->os_node);
 
-		for (int zone = 0; zone < node->zone_count; zone++)
-			if (node->zone_node[zone] == numa->os_node)
-				neap_cpu_layout_to_slots(node->layout, &numa->cpus,
-							 node->zone_cpus +
-								 (size_t)zone * words);
+		if (zone >= 0)
+			neap_cpu_layout_to_slots(node->layout, &numa->cpus,
+						 node->zone_cpus + (size_t)zone * words);
 	}
 	if (spec->reserved)
 		neap_cpu_layout_to_slots(node->layout, spec->reserved, node->reserved);
@@ -318,7 +327,7 @@ void neap_numa_node_states(const struct neap_numa_node *node,
 
 		for (int zone = 0; held->cpus && zone < node->zone_count; zone++)
 			if (neap_numa_node_cpus_in(node, zone, held->cpus) > 0)
-				on |= UINT64_C(1) << node->zone_node[zone];
+				on |= UINT64_C(1) << zone;
 		for (uint64_t left = on; left != 0; left &= left - 1) {
 			enum neap_numa_state *state = &states[__builtin_ctzll(left)];
 

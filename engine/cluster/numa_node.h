@@ -53,7 +53,7 @@ struct neap_numa_node {
 	uint64_t *reserved; /* slots */
 	int zone_count, resource_count;
 	bool has_left_out;                  /* resources beyond NEAP_NUMA_RESOURCES_MAX */
-	uint64_t nodes;                     /* of all zones */
+	uint64_t zones;                     /* all of them, as a set */
 	int zone_node[NEAP_NUMA_NODES_MAX]; /* ascending */
 	uint16_t reported[NEAP_NUMA_NODES_MAX]; /* resources of a zone, as bits */
 	uint32_t resource[NEAP_NUMA_RESOURCES_MAX];
@@ -66,7 +66,8 @@ struct neap_numa_node {
 	size_t pod_count, pod_size;
 };
 
-/* NEAP_EINVAL: no usable topology, a zone twice or beyond NEAP_NUMA_NODES_MAX; NEAP_ETOOLARGE, NEAP_ENOMEM. Of more
+/* NEAP_EINVAL: no usable topology, a zone twice; NEAP_ETOOLARGE: more than
+ * NEAP_NUMA_NODES_MAX zones; NEAP_ENOMEM. Of more
  * than NEAP_NUMA_RESOURCES_MAX resources CPU and memory are there, and the first others. */
 int neap_numa_node_new(const struct neap_numa_spec *spec, struct neap_numa_node **ret,
 		       struct neap_error *err);
@@ -80,9 +81,11 @@ void neap_numa_node_release(struct neap_numa_node *node, const char *uid);
 /* NULL: nothing is held. Borrowed until the next change. */
 const struct neap_numa_held *neap_numa_node_find(const struct neap_numa_node *node,
 						 const char *uid);
-/* Who has CPUs of each NUMA node, for neap_numa_merge. */
+/* Who has CPUs of each zone, for neap_numa_merge. */
 void neap_numa_node_states(const struct neap_numa_node *node,
 			   enum neap_numa_state states[NEAP_NUMA_NODES_MAX]);
+/* The zone of the NUMA node of that number; -1: none. */
+int neap_numa_node_zone(const struct neap_numa_node *node, int64_t number);
 /* Where the resource stands in a zone's cells; -1: no zone reports it. */
 int neap_numa_node_resource(const struct neap_numa_node *node, uint32_t resource);
 /* How many CPUs of the set lie in the zone. */

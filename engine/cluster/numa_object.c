@@ -128,7 +128,7 @@ static int zone_number(const json_t *zone)
 	if (strcmp(text_of(zone, "type"), "Node") != 0 ||
 	    strncmp(name, "node-", 5) != 0 || neap_int_parse(name + 5, &number, NULL) < 0)
 		return -1;
-	return number >= 0 && number < NEAP_NUMA_NODES_MAX ? (int)number : -1;
+	return number >= 0 && number < NEAP_STATUS_NODES_MAX ? (int)number : -1;
 }
 
 static int read_resource(const json_t *item, struct neap_resources *resources,
@@ -193,12 +193,19 @@ static void take_reserved(struct neap_numa_facts *facts, struct neap_numa_zone *
 			zone->total.of[i].amount = milli > 0 ? milli : 0;
 }
 
+static bool has_zone(const struct neap_numa_facts *facts, int number)
+{
+	for (size_t i = 0; i < facts->zone_count; i++)
+		if (facts->zones[i].node == number)
+			return true;
+	return false;
+}
+
 static int read_zones(const json_t *list, struct neap_resources *resources,
 		      struct neap_numa_facts *ret, struct neap_error *err)
 {
 	size_t count = json_array_size(list), i;
 	const json_t *zone;
-	uint64_t seen = 0;
 
 	/* Each of them once at most; others may be among them. */
 	if (count > NEAP_NUMA_NODES_MAX)
@@ -210,14 +217,17 @@ static int read_zones(const json_t *list, struct neap_resources *resources,
 		int number = zone_number(zone), failed;
 		struct neap_numa_zone *to;
 
-		if (number < 0 || seen >> number & 1)
+		if (number < 0 || has_zone(ret, number))
 			continue;
+		if (ret->zone_count == count) {
+			ret->has_more_zones = true;
+			break;
+		}
 		to = &ret->zones[ret->zone_count];
 		to->node = number;
 		failed = read_zone(zone, resources, to, &ret->has_left_out, err);
 		if (failed < 0)
 			return failed;
-		seen |= UINT64_C(1) << to->node;
 		take_reserved(ret, to);
 		ret->zone_count++;
 	}
@@ -279,14 +289,6 @@ void neap_numa_facts_done(struct neap_numa_facts *facts)
 
 /* --- the allocation of a pod --- */
 
-static int zone_of(const struct neap_numa_node *node, json_int_t number)
-{
-	for (int zone = 0; zone < node->zone_count; zone++)
-		if (node->zone_node[zone] == number)
-			return zone;
-	return -1;
-}
-
 /* An amount that cannot be read is none: the CPUs beside it stay the pod's. A pod tells of no names. */
 static int read_cells(const struct neap_numa_node *node, const json_t *list,
 		      const struct neap_resources *resources, int64_t *ret,
@@ -296,8 +298,8 @@ static int read_cells(const struct neap_numa_node *node, const json_t *list,
 	size_t i;
 
 	json_array_foreach (list, i, item) {
-		int zone =
-			zone_of(node, json_integer_value(json_object_get(item, "node")));
+		int zone = neap_numa_node_zone(
+			node, json_integer_value(json_object_get(item, "node")));
 		struct neap_unknown_names unknown = {0};
 		struct neap_amounts amounts = {0};
 
@@ -390,7 +392,7 @@ json_t *neap_numa_status_write(const struct neap_numa_node *node,
 		is_whole = json_object_set_new(status, "cpuset", json_string(text)) == 0;
 	}
 	for (int zone = 0; is_whole && zone < node->zone_count; zone++)
-		if (grant->nodes >> node->zone_node[zone] & 1)
+		if (grant->nodes >> zone & 1)
 			is_whole = add_zone(zones, node, grant, zone);
 	if (is_whole && json_array_size(zones) > 0)
 		is_whole = json_object_set(status, "numaNodeResources", zones) == 0;

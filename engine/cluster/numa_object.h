@@ -17,8 +17,9 @@ struct neap_numa_facts {
 	size_t zone_count;
 	enum neap_numa_policy numa;
 	bool is_kubelet_full;
-	bool is_amplified; /* it has ratios of its own in the zones */
-	bool has_left_out; /* resources of zones, as there are too many */
+	bool is_amplified;   /* it has ratios of its own in the zones */
+	bool has_left_out;   /* resources of zones, as there are too many */
+	bool has_more_zones; /* than NEAP_NUMA_NODES_MAX, which are the first ones */
 };
 
 /* What cannot be read of the annotations is passed over, as if it was not there. neap_numa_facts_done in any case.

@@ -129,7 +129,7 @@ struct taking {
 
 static bool has_zone(const struct taking *taking, int zone)
 {
-	return taking->nodes >> taking->room->node->zone_node[zone] & 1;
+	return taking->nodes >> zone & 1;
 }
 
 /* The CPUs of one core that may be used when the policy is required. */

@@ -51,11 +51,12 @@ struct neap_numa_ask {
 struct neap_numa_grant {
 	uint64_t cpus[NEAP_CPU_WORDS_MAX];
 	int cpu_count;
-	uint64_t nodes; /* 0: from no NUMA nodes in particular; then cells are 0 */
+	uint64_t
+		nodes; /* zones of the node; 0: from none in particular, then cells are 0 */
 	int64_t cells[NEAP_NUMA_CELLS_MAX];
 };
 
-/* All of it on those NUMA nodes, 0: anywhere. NEAP_ENOFIT with the text that people see. */
+/* All of it on those NUMA nodes, by their zones, 0: anywhere. NEAP_ENOFIT with the text that people see. */
 int neap_numa_take(const struct neap_numa_room *room, const struct neap_numa_ask *ask,
 		   uint64_t nodes, struct neap_numa_grant *ret, struct neap_error *err);
 

@@ -63,7 +63,7 @@ int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 	int64_t capacity[NEAP_NUMA_RESOURCES_MAX] = {0};
 	struct neap_numa_scoring some = *scoring;
 	const struct neap_numa_node *node = room->node;
-	uint64_t nodes = grant->nodes ? grant->nodes : node->nodes;
+	uint64_t nodes = grant->nodes ? grant->nodes : node->zones;
 
 	if (some.count > NEAP_NUMA_RESOURCES_MAX)
 		some.count = NEAP_NUMA_RESOURCES_MAX;
@@ -78,7 +78,7 @@ int64_t neap_numa_score_grant(const struct neap_numa_scoring *scoring,
 		for (int zone = 0; zone < node->zone_count; zone++) {
 			int cell = zone * node->resource_count + at;
 
-			if (!(nodes >> node->zone_node[zone] & 1))
+			if (!(nodes >> zone & 1))
 				continue;
 			capacity[i] = neap_amount_sum(capacity[i], node->total[cell]);
 			requested[i] = neap_amount_sum(

@@ -8,7 +8,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/amounts.h"
-#include "engine/machine/numa_hint.h"
 
 #define TYPE          "Node"
 #define HUGEPAGES     "hugepages-"
@@ -199,11 +198,6 @@ static void add_zone(const struct neap_topology_report_from *from, struct zone *
 
 /* --- all --- */
 
-static bool is_reported(const struct neap_numa *numa)
-{
-	return numa->is_near && numa->os_node >= 0 && numa->os_node < NEAP_NUMA_NODES_MAX;
-}
-
 static int64_t share(int64_t amount, int count)
 {
 	return amount / count + (amount % count != 0);
@@ -237,12 +231,12 @@ json_t *neap_topology_zones(const struct neap_topology_report_from *from,
 	size_t i;
 
 	for (int n = 0; n < topology->node_count; n++)
-		count += is_reported(&topology->nodes[n]);
+		count += topology->nodes[n].is_near;
 	for (int n = 0; list && n < topology->node_count; n++) {
 		struct zone ours = {.os_node = topology->nodes[n].os_node,
 				    .numa = &topology->nodes[n]};
 
-		if (!is_reported(ours.numa))
+		if (!ours.numa->is_near)
 			continue;
 		keep_back(from, &ours, count);
 		add_zone(from, &ours, before, list);

@@ -35,6 +35,12 @@ static int compare_slots(const void *a_, const void *b_)
 	return a->cpu->os_cpu < b->cpu->os_cpu ? -1 : 1;
 }
 
+/* CPUs without a NUMA node, as of one that is offline, are a group of their own. */
+static int node_number(const struct neap_topology *t, const struct neap_cpu *cpu)
+{
+	return cpu->node < 0 ? -1 : t->nodes[cpu->node].os_node;
+}
+
 /* Everything in one block. */
 struct block {
 	struct neap_cpu_layout layout;
@@ -199,7 +205,7 @@ static int fill(struct block *block, const struct row *rows, int count,
 	for (int i = 0; i < count; i++)
 		if (add_part(block,
 			     find_id(block->node_ids, layout->node_count,
-				     topology->nodes[rows[i].cpu->node].os_node),
+				     node_number(topology, rows[i].cpu)),
 			     find_id(block->socket_ids, layout->socket_count,
 				     topology->sockets[rows[i].cpu->socket].os_socket)) <
 		    0)
@@ -219,7 +225,7 @@ static int fill(struct block *block, const struct row *rows, int count,
 	for (int i = 0; i < count; i++) {
 		const struct neap_cpu *cpu = rows[i].cpu;
 		int node = find_id(block->node_ids, layout->node_count,
-				   topology->nodes[cpu->node].os_node);
+				   node_number(topology, cpu));
 		int socket = find_id(block->socket_ids, layout->socket_count,
 				     topology->sockets[cpu->socket].os_socket);
 		int part = find_part(block, node, socket), slot = rows[i].slot;
@@ -293,11 +299,8 @@ static int collect(struct block *block, const struct neap_topology *topology,
 	for (int i = 0; i < count; i++) {
 		const struct neap_cpu *cpu = &topology->cpus[i];
 
-		if (cpu->node < 0)
-			return neap_error_set(err, NEAP_EINVAL, "CPU %d has no NUMA node",
-					      cpu->os_cpu);
 		rows[i] = (struct row){.topology = topology, .cpu = cpu};
-		block->node_ids[i] = topology->nodes[cpu->node].os_node;
+		block->node_ids[i] = node_number(topology, cpu);
 		block->socket_ids[i] = topology->sockets[cpu->socket].os_socket;
 	}
 	layout->node_count = sort_ids(block->node_ids, count);

@@ -51,8 +51,8 @@ struct neap_cpu_layout {
 	int slot_of[NEAP_CPU_MAX];         /* of a CPU; -1: none */
 };
 
-/* NEAP_EINVAL: no CPUs, or one without a NUMA node; NEAP_ETOOLARGE: too many slots,
- * nodes or sockets; NEAP_ENOMEM. */
+/* CPUs without a NUMA node count as those of one more, before all others. NEAP_EINVAL: no CPUs; NEAP_ETOOLARGE: too
+ * many slots, nodes or sockets; NEAP_ENOMEM. */
 int neap_cpu_layout_new(const struct neap_topology *topology,
 			struct neap_cpu_layout **ret, struct neap_error *err);
 struct neap_cpu_layout *neap_cpu_layout_ref(struct neap_cpu_layout *layout);

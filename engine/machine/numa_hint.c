@@ -181,6 +181,20 @@ bool neap_numa_merge(const struct neap_numa_merge *merge, struct neap_numa_hint 
 
 /* --- why not --- */
 
+/* The bits that others know, by numbers; where these are too high for a word, by places. */
+static uint64_t by_number(const struct neap_numa_merge *merge, uint64_t nodes)
+{
+	const int *numbers = merge->numbers;
+	uint64_t told = 0;
+
+	if (!numbers ||
+	    numbers[NEAP_NUMA_NODES_MAX - 1 - __builtin_clzll(merge->all)] >= 64)
+		return nodes;
+	for (; nodes != 0; nodes &= nodes - 1)
+		told |= UINT64_C(1) << numbers[__builtin_ctzll(nodes)];
+	return told;
+}
+
 /* Binary, an even number of digits unless it is a power of four, as kubelet prints it. */
 static void add_nodes(struct neap_buf *out, uint64_t nodes)
 {
@@ -195,8 +209,8 @@ static void add_nodes(struct neap_buf *out, uint64_t nodes)
 	neap_buf_adds(out, digits);
 }
 
-static void add_hints(struct neap_buf *out, const struct neap_numa_hints *list,
-		      bool is_for_preferred)
+static void add_hints(struct neap_buf *out, const struct neap_numa_merge *merge,
+		      const struct neap_numa_hints *list, bool is_for_preferred)
 {
 	const char *before = "";
 
@@ -208,7 +222,7 @@ static void add_hints(struct neap_buf *out, const struct neap_numa_hints *list,
 		if (list->hints[i].nodes == 0)
 			neap_buf_adds(out, "any");
 		else
-			add_nodes(out, list->hints[i].nodes);
+			add_nodes(out, by_number(merge, list->hints[i].nodes));
 		before = " ";
 	}
 	neap_buf_adds(out, "]");
@@ -223,9 +237,9 @@ static void tell_unaligned(const struct neap_numa_merge *merge, struct neap_buf 
 				      merge->policy == NEAP_NUMA_SINGLE ? "," : " & ");
 		neap_buf_adds(out, merge->lists[i].resource);
 		neap_buf_adds(out, " prefer ");
-		add_hints(out, &merge->lists[i], true);
+		add_hints(out, merge, &merge->lists[i], true);
 		neap_buf_adds(out, " among ");
-		add_hints(out, &merge->lists[i], false);
+		add_hints(out, merge, &merge->lists[i], false);
 	}
 }
 

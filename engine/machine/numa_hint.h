@@ -9,7 +9,8 @@
 
 #include "engine/base/buf.h"
 
-/* NUMA nodes are bits of a word, by the numbers of the operating system. */
+/* NUMA nodes of a machine that are told apart. A set of them is a word, with a bit for each by its place among them, and not
+ * by its number, which the operating system may choose much higher. */
 #define NEAP_NUMA_NODES_MAX 64
 /* Resources of all who have hints together. */
 #define NEAP_NUMA_LISTS_MAX 64
@@ -52,7 +53,8 @@ struct neap_numa_hints {
 
 struct neap_numa_merge {
 	enum neap_numa_policy policy;
-	uint64_t all; /* the NUMA nodes of the machine */
+	uint64_t all;       /* the NUMA nodes of the machine */
+	const int *numbers; /* of them, ascending, for reasons; NULL: their places */
 	enum neap_numa_exclusive exclusive;
 	const enum neap_numa_state *states; /* by node; NULL: all are idle */
 	const struct neap_numa_hints *lists;

@@ -42,7 +42,7 @@ struct neap_numa {
 };
 
 struct neap_socket {
-	int os_socket;
+	int os_socket; /* of the firmware; its index where numbers repeat: no two are equal */
 	struct neap_cpuset cpus;
 };
 
