@@ -128,7 +128,7 @@ run_one()
 	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-} child='' from
 	name=$(name_of "$program")
 	mkdir -p "$TAP_DIR"/{attack,peers}
-	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=900 || limit=600; }
+	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=1800 || limit=1200; }
 	if [ -n "${NEAP_TEST_LOCK:-}" ] && governs "$program"; then
 		exec 9>"$NEAP_TEST_LOCK"
 		flock 9
