@@ -58,6 +58,9 @@ static const struct neap_command command_help = {
 
 static const struct neap_command *const commands[] = {
 	&neap_command_run,
+	&neap_command_ps,
+	&neap_command_logs,
+	&neap_command_stop,
 	&neap_command_top,
 	&neap_command_status,
 	&neap_command_doctor,

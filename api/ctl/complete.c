@@ -203,6 +203,19 @@ static void offer_nodes(const struct line *line)
 	json_decref(reply);
 }
 
+static void offer_workloads(const struct line *line)
+{
+	json_t *reply = ask(line, "/control/v1/workloads"), *row;
+	size_t i;
+
+	json_array_foreach (reply, i, row) {
+		if (strcmp(neap_cell_text(row, "source"), "run") == 0)
+			offer(line, neap_cell_text(row, "name"),
+			      neap_cell_text(row, "qos"));
+	}
+	json_decref(reply);
+}
+
 static void offer_pods(const struct line *line)
 {
 	json_t *reply = ask(line, "/api/v1/pods?limit=500"), *pod;
@@ -281,6 +294,8 @@ static void offer_kind(const struct line *line, const char *kind)
 		offer_nodes(line);
 	else if (strcmp(kind, "NAMESPACE/NAME") == 0)
 		offer_pods(line);
+	else if (strcmp(kind, "WORKLOAD") == 0)
+		offer_workloads(line);
 	else if (strcmp(kind, "PARAM=VALUE") == 0)
 		offer_params(line);
 	else if (strchr(kind, '|') != NULL) {

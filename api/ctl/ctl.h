@@ -44,16 +44,17 @@ struct neap_command {
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
-extern const struct neap_command neap_command_run, neap_command_top, neap_command_status,
-	neap_command_audit, neap_command_freeze, neap_command_release,
-	neap_command_resume, neap_command_topology, neap_command_policy_list,
-	neap_command_policy_show, neap_command_policy_check, neap_command_policy_put,
-	neap_command_policy_edit, neap_command_policy_new, neap_command_policy_diff,
-	neap_command_policy_history, neap_command_policy_rollback,
-	neap_command_policy_delete, neap_command_policy_params, neap_command_token_rotate,
-	neap_command_doctor, neap_command_cpus, neap_command_explain_pod,
-	neap_command_explain_reservation, neap_command_backup, neap_command_restore,
-	neap_command_completion, neap_command_complete;
+extern const struct neap_command neap_command_run, neap_command_ps, neap_command_logs,
+	neap_command_stop, neap_command_top, neap_command_status, neap_command_audit,
+	neap_command_freeze, neap_command_release, neap_command_resume,
+	neap_command_topology, neap_command_policy_list, neap_command_policy_show,
+	neap_command_policy_check, neap_command_policy_put, neap_command_policy_edit,
+	neap_command_policy_new, neap_command_policy_diff, neap_command_policy_history,
+	neap_command_policy_rollback, neap_command_policy_delete,
+	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
+	neap_command_cpus, neap_command_explain_pod, neap_command_explain_reservation,
+	neap_command_backup, neap_command_restore, neap_command_completion,
+	neap_command_complete;
 
 /* Where the global options name neither server nor socket: $NEAP_SERVER; and $NEAP_SOCKET, else the
  * usual one. */

@@ -4,15 +4,18 @@
  * the command. The daemon finds whom to move by the credentials of the socket, so the connection
  * is made here and not in a child. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/ctl/cells.h"
 #include "api/ctl/client.h"
+#include "api/ctl/logs.h"
 #include "api/ctl/text.h"
 #include "engine/base/mem.h"
 
@@ -23,7 +26,7 @@
 struct run_values {
 	const char *qos, *name;
 	int64_t cpu_request, cpu_limit, memory_limit;
-	bool is_verbose;
+	bool is_verbose, is_background;
 };
 
 static const struct neap_option options[] = {
@@ -37,6 +40,8 @@ static const struct neap_option options[] = {
 	 "CPUS", "CPUs that it never exceeds"},
 	{"memory-limit", 0, NEAP_OPTION_BYTES, offsetof(struct run_values, memory_limit),
 	 "BYTES", "memory that it never exceeds: 512Mi, 1Gi"},
+	{"background", 'b', NEAP_OPTION_FLAG, offsetof(struct run_values, is_background),
+	 NULL, "leave it to itself; 'neapctl logs' prints what it writes"},
 	{"verbose", 'v', NEAP_OPTION_FLAG, offsetof(struct run_values, is_verbose), NULL,
 	 "tell on stderr where the command runs"},
 	{""},
@@ -178,21 +183,34 @@ static int check(const struct neap_ctl *ctl, const struct run_values *values)
 	return 0;
 }
 
-static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+/* Standard input becomes empty, output and errors the log of that name. */
+static int output_turn(const char *dir, const char *name, struct neap_error *err)
 {
-	const struct run_values *values = arg;
-	json_t *request, *reply = NULL;
-	struct neap_error err = {0};
+	neap_auto_fd int log = -1, null = -1;
 	char path[PATH_MAX];
-	int r = check(ctl, values);
 
-	if (r != 0)
-		return r;
-	r = program_find(argv[0], path, sizeof(path));
-	if (r != 0)
-		return cannot(argv[0], r);
-	ctl->is_socket_given = true; /* TCP would be of no use */
-	request = request_new(values, argc, argv);
+	if (neap_logs_path(dir, name, path, err) < 0)
+		return -(int)err->code;
+	log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		   0600);
+	if (log < 0)
+		return neap_error_sys(err, "open %s", path);
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
+	    dup2(log, STDERR_FILENO) < 0)
+		return neap_error_sys(err, "turn the output to %s", path);
+	return 0;
+}
+
+/* This very process: by its own group, then by being the command. told: where the name goes once
+ * it is known, and why it failed after that; -1 in the foreground. */
+static int become(const struct neap_ctl *ctl, const struct run_values *values,
+		  const char *path, int argc, char **argv, const char *log_dir, int told)
+{
+	json_t *request = request_new(values, argc, argv), *reply = NULL;
+	struct neap_error err = {0};
+	int r;
+
 	if (request == NULL)
 		return neap_ctl_complainf(NEAP_CTL_REFUSED,
 					  "no memory, or --name is no UTF-8");
@@ -204,9 +222,78 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		neap_ctl_complainf(0, "%s runs as %s in %s", argv[0],
 				   neap_cell_text(reply, "name"),
 				   neap_cell_text(reply, "group"));
+	if (told >= 0) {
+		const char *name = neap_cell_text(reply, "name");
+
+		r = output_turn(log_dir, name, &err);
+		if (r == 0)
+			(void)!write(told, name, strlen(name));
+	}
 	json_decref(reply);
+	if (r < 0)
+		return neap_ctl_complain(NEAP_CTL_REFUSED, &err);
 	(void)execvp(path, argv); /* has a slash, so PATH is not asked again */
-	return cannot(argv[0], errno);
+	r = errno;
+	if (told >= 0)
+		(void)!write(told, "\n", 1);
+	return cannot(argv[0], r);
+}
+
+/* A child is moved and becomes the command; we tell its name and end. */
+static int background(const struct neap_ctl *ctl, const struct run_values *values,
+		      const char *path, int argc, char **argv)
+{
+	struct neap_error err = {0};
+	char dir[PATH_MAX], name[128];
+	ssize_t len = 0, got;
+	int pipes[2], status;
+	pid_t pid;
+
+	if (neap_logs_dir(dir, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_REFUSED, &err);
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return neap_ctl_complainf(NEAP_CTL_REFUSED, "pipe: %s", strerror(errno));
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		(void)close(pipes[0]);
+		(void)setsid();
+		_exit(become(ctl, values, path, argc, argv, dir, pipes[1]));
+	}
+	(void)close(pipes[1]);
+	if (pid < 0) {
+		(void)close(pipes[0]);
+		return neap_ctl_complainf(NEAP_CTL_REFUSED, "fork: %s", strerror(errno));
+	}
+	/* Up to its end: the command has no such descriptor, so it is there. */
+	while ((got = read(pipes[0], name + len, sizeof(name) - 1 - (size_t)len)) > 0)
+		len += got;
+	(void)close(pipes[0]);
+	name[len] = '\0';
+	if (len == 0 || name[len - 1] == '\n') {
+		if (waitpid(pid, &status, 0) == pid && WIFEXITED(status))
+			return WEXITSTATUS(status);
+		return neap_ctl_complainf(NEAP_CTL_REFUSED, "the command did not start");
+	}
+	printf("%s runs in the background, process %d\n", name, (int)pid);
+	return 0;
+}
+
+static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct run_values *values = arg;
+	char path[PATH_MAX];
+	int r = check(ctl, values);
+
+	if (r != 0)
+		return r;
+	r = program_find(argv[0], path, sizeof(path));
+	if (r != 0)
+		return cannot(argv[0], r);
+	ctl->is_socket_given = true; /* TCP would be of no use */
+	if (values->is_background)
+		return background(ctl, values, path, argc, argv);
+	return become(ctl, values, path, argc, argv, NULL, -1);
 }
 
 const struct neap_command neap_command_run = {
@@ -214,7 +301,8 @@ const struct neap_command neap_command_run = {
 	.usage = "--qos LS|BE [OPTIONS] -- COMMAND [ARGS...]",
 	.example = "run --qos BE --cpu-limit 500m -- make -j8",
 	.summary = "run a command in a group of its own",
-	.text = "The command replaces neapctl, so signals and exit status are its own. Exit statuses of\n"
+	.text = "The command replaces neapctl, so signals and exit status are its own; with --background\n"
+		"neapctl ends when the command runs, and tells its name. Exit statuses of\n"
 		"neapctl itself: 125 neapd refuses or does not answer, 126 the command cannot be\n"
 		"executed, 127 there is no such command.\n",
 	.options = options,

@@ -32,7 +32,7 @@ is_json() { "$@" | perl -MJSON::PP -0777 -ne 'decode_json($_)'; }
 # --- help ---
 check "help lists the commands" prints "policy check" "$C" help
 check "--help too" prints "topology" "$C" --help
-for command in run top status audit freeze release resume topology cpus "explain pod" "explain reservation" "policy list" "policy show" "policy new" \
+for command in run ps logs stop top status audit freeze release resume topology cpus "explain pod" "explain reservation" "policy list" "policy show" "policy new" \
 	"policy check" "policy put" "policy edit" "policy diff" "policy history" "policy rollback" \
 	"policy delete" "policy params" "token rotate" version help; do
 	# shellcheck disable=SC2086  # two words are two words
@@ -52,7 +52,7 @@ with_example()
 	done < <(sed -n '/^Example:/{n;p}' "$WORK/out" | sed 's/ -- .*//' | grep -oE ' --?[a-z-]+')
 }
 mapfile -t named < <("$C" --help | sed -nE 's/^  ([a-z]+( [a-z]+)?)  .*/\1/p')
-check "the list of commands is read" test "${#named[@]}" -ge 29
+check "the list of commands is read" test "${#named[@]}" -ge 32
 for command in "${named[@]}"; do
 	check "help of $command has an example, and options of its own only" with_example "$command"
 done
@@ -101,6 +101,13 @@ check "no XML file" says 1 "none.xml" "$C" topology --xml "$WORK/none.xml"
 check "one of the two" says 2 "not both" "$C" topology --xml a --synthetic b
 check "no colour in a file" not grep -q "$(printf '\033')" "$WORK/out"
 check "this machine" prints "socket" "$C" --socket "$WORK/none.sock" topology
+
+# --- workloads ---
+check "ps of another machine" says 2 "unix socket" "$C" --server 127.0.0.1:1 ps
+check "stop without a name" says 2 "usage: neapctl stop" "$C" stop
+check "logs of no name" says 1 "is no name" env XDG_STATE_HOME="$WORK" "$C" logs ../etc
+check "logs of what there is not" says 1 "without --background" env XDG_STATE_HOME="$WORK" "$C" logs nobody
+check "a folder of logs that cannot be" says 1 "neap" env XDG_STATE_HOME=/dev/null "$C" logs nobody
 
 # --- policies ---
 mkdir "$WORK/new"

@@ -61,6 +61,46 @@ check "its memory limit holds" eventually 5 grep -qsx 67108864 \
 kill "$client"
 wait "$client" 2>/dev/null
 
+# --- in the background ---
+export XDG_STATE_HOME=$WORK/state
+neapctl run --qos BE --name job --background -- sh -c 'trap "echo told; exit 0" TERM; echo begins; echo wrong >&2; cat; while :; do sleep 0.05; done' \
+	<"$WORK/pid" >"$WORK/told"
+check "run --background comes back" is $? 0
+check "it tells the name" has "$(cat "$WORK/told")" "job runs in the background, process "
+lists() { has "$(neapctl ps)" "$1"; }
+check "ps lists it" eventually 5 lists "sh -c trap"
+check "with its process" has "$(neapctl ps -o yaml)" "- $(sed 's/.* //' "$WORK/told")"
+wrote() { is "$(neapctl logs job)" "begins
+wrong"; }
+check "logs prints what it wrote" eventually 5 wrote
+check "it has a session of its own" is "$(ps -o sid= -p "$(sed 's/.* //' "$WORK/told")" | tr -d ' ')" "$(sed 's/.* //' "$WORK/told")"
+check "stop ends it" is "$(neapctl stop job)" "job ended"
+check "by SIGTERM" has "$(neapctl logs job)" told
+check "ps lists it no more" eventually 5 not lists "sh -c trap"
+check "its log stays" has "$(neapctl logs job)" begins
+neapctl run --qos BE --name deaf -b -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.05; done' >"$WORK/told"
+heard() { has "$(neapctl logs deaf)" deaf; }
+check "one that does not listen" eventually 5 heard
+check "is killed, with all its processes" is "$(neapctl stop --grace 200ms deaf)" "deaf is killed"
+check "nothing of it is left" eventually 5 sh -c "! test -s '$CPU/$GROUP-besteffort/poddeaf/main/cgroup.procs'"
+neapctl run --qos BE -b -- /no/such/program >"$WORK/told" 2>"$WORK/err"
+check "a missing program ends with 127 there, too" is $? 127
+neapctl run --qos BE -b --name .bad -- true >"$WORK/told" 2>"$WORK/err"
+check "what neapd refuses ends with 125" is $? 125
+check "nothing is told then" is "$(cat "$WORK/told")" ""
+printf '#!/no/such/interpreter\n' >"$WORK/broken"
+chmod 755 "$WORK/broken"
+neapctl run --qos BE -b -- "$WORK/broken" >"$WORK/told" 2>"$WORK/err"
+check "what cannot be executed ends with 127" is $? 127
+check "an unknown name is refused with those that there are" has "$(neapctl stop nothing 2>&1)" "is called 'nothing'"
+check "what runs in the foreground has no log" has "$(neapctl logs svc 2>&1)" "without --background"
+(cd "$WORK" && trap '' TERM && exec "$OLDPWD/$BUILD/neapctl" --socket "$WORK/neap.sock" run --qos BE --name many -- sh -c 'sleep 61 & sleep 62 & wait') &
+client=$!
+check "another one" eventually 5 lists many
+check "stop also takes several processes" has "$(neapctl stop --grace 200ms many)" "many "
+wait "$client" 2>/dev/null
+unset XDG_STATE_HOME
+
 # --- exit status ---
 neapctl run --qos BE -- sh -c 'exit 7'
 check "the exit status passes through" is $? 7
