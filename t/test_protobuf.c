@@ -119,11 +119,10 @@ static void write_service(struct proto_out *body)
 	proto_put_entry(&spec, 2, "app", "web", 3);
 	proto_put_text(&spec, 3, "");
 	proto_put_text(&spec, 4, "ClusterIP");
-	proto_put_text(&spec, 7, ""); /* not read, and not set */
-	proto_put_message(&spec, 14, &none);
+	proto_put_text(&spec, 7, "");
 	proto_put_number(&spec, 13, 0);
 	proto_put_message(&raw, 2, &spec);
-	proto_put_message(&status, 1, &spec);
+	proto_put_message(&status, 1, &none);
 	proto_put_message(&raw, 3, &status);
 	proto_put_body(body, "v1", "Service", &raw);
 }
@@ -293,7 +292,8 @@ static const struct {
 	 "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web\"},"
 	 "\"spec\":{\"ports\":[{\"name\":\"80-8080\",\"protocol\":\"TCP\",\"port\":80,"
 	 "\"targetPort\":8080},{\"port\":81,\"targetPort\":\"http\"},{\"port\":82}],"
-	 "\"selector\":{\"app\":\"web\"},\"type\":\"ClusterIP\"}}"},
+	 "\"selector\":{\"app\":\"web\"},\"type\":\"ClusterIP\"},"
+	 "\"status\":{\"loadBalancer\":{}}}"},
 	{"budget", write_budget,
 	 "{\"kind\":\"PodDisruptionBudget\",\"apiVersion\":\"policy/v1\","
 	 "\"metadata\":{\"name\":\"web\"},\"spec\":{\"minAvailable\":0,"
@@ -365,9 +365,9 @@ static void check_good(size_t i, const struct proto_out *body)
 		rc = decode(body, &json, &err);
 		neap_mem_fail_at(0);
 		failures = neap_mem_failures() - failures;
-		if (failures > 0)
-			assert_int_equal(rc, -NEAP_ENOMEM);
-		else if (rc < 0)
+		if (failures > 0 && rc != -NEAP_ENOMEM)
+			fail_msg("%s, allocation %d: %d", good[i].name, (int)n, rc);
+		if (failures == 0 && rc < 0)
 			fail_msg("%s: %s: %s", good[i].name, err.field, err.msg);
 		if (rc == 0 && !json_equal(json, want))
 			fail_msg("%s: %s", good[i].name, json_dumps(json, 0));
@@ -479,7 +479,16 @@ static void test_kinds(void **state)
 		{"v1", "Namespace", true},
 		{"authorization.k8s.io/v1", "SelfSubjectRulesReview", true},
 		{"authentication.k8s.io/v1", "SelfSubjectReview", true},
-		{"v1", "Pod", false},
+		{"v1", "Pod", true},
+		{"v1", "PersistentVolume", true},
+		{"apps/v1", "StatefulSet", true},
+		{"batch/v1", "Job", true},
+		{"policy/v1beta1", "PodDisruptionBudget", true},
+		{"policy/v1", "Eviction", true},
+		{"autoscaling/v1", "Scale", true},
+		{"v1", "DeleteOptions", true},
+		{"apps/v1", "DeleteOptions", true},
+		{"apiextensions.k8s.io/v1", "CustomResourceDefinition", false},
 		{"apps/v1", "ConfigMap", false},
 		{"v1", "SelfSubjectRulesReview", false},
 		{"authorization.k8s.io/", "SelfSubjectRulesReview", false},
@@ -505,11 +514,11 @@ static void test_kinds(void **state)
 		json_decref(json);
 	}
 	body.len = 0;
-	proto_put_body(&body, "apps/v1", "StatefulSet", &raw);
+	proto_put_body(&body, "v1", "Secret", &raw);
 	assert_int_equal(decode(&body, &json, &err), -NEAP_EUNSUPPORTED);
-	assert_string_equal(err.msg,
-			    "protobuf bodies of kind \"StatefulSet\" in version "
-			    "\"apps/v1\" are not read here: send application/json");
+	assert_string_equal(
+		err.msg, "protobuf bodies of kind \"Secret\" in version \"v1\" are not "
+			 "read here: send application/json");
 	body.len = 0;
 	proto_put_body(&body, "v1", "ConfigMap", &raw);
 	proto_put_text(&body, 3, "gzip");
@@ -530,47 +539,6 @@ static void test_kinds(void **state)
 	assert_int_equal(neap_protobuf_decode("", 0, &json, NULL), -NEAP_EINVAL);
 }
 
-/* Where only a part of the fields is read, none gets lost: another one is refused, if it is set. */
-static void test_partly(void **state)
-{
-	static const struct {
-		uint32_t number;
-		const char *bytes;
-		size_t len;
-		bool is_good;
-	} rows[] = {
-		{7, "", 0, true},
-		{7, "ClientIP", 8, false},
-		{14, "\x0a\x00\x10\x00", 4, true},
-		{14, "\x0a\x02\x08\x00", 4, true},
-		{14, "\x0a\x02\x08\x05", 4, false},
-		/* deeper than anything is */
-		{14,
-		 "\x0a\x12\x0a\x10\x0a\x0e\x0a\x0c\x0a\x0a\x0a\x08\x0a\x06\x0a\x04\x0a\x02\x0a\x00",
-		 20, false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct proto_out raw = {0}, spec = {0}, body = {0};
-		struct neap_error err;
-		json_t *json;
-		int rc;
-
-		proto_put_bytes(&spec, rows[i].number, rows[i].bytes, rows[i].len);
-		proto_put_message(&raw, 2, &spec);
-		proto_put_body(&body, "v1", "Service", &raw);
-		rc = decode(&body, &json, &err);
-		if (rc != (rows[i].is_good ? 0 : -NEAP_EUNSUPPORTED))
-			fail_msg("row %zu: %d %s", i, rc, err.msg);
-		if (rc == 0)
-			json_decref(json);
-		else
-			assert_non_null(
-				strstr(err.msg, "of ServiceSpec is not read here"));
-	}
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -581,9 +549,11 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),    cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_partly),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_kinds),
+
 	};
 
 	return cmocka_run_group_tests_name("protobuf", tests, setup, NULL);

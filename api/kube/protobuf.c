@@ -1,180 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding},
- * whose raw is the object. What it can have stands in tables; they end, so nesting does too. */
-#include "api/kube/protobuf_priv.h"
+ * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding}, whose raw is the
+ * object. It is read by the schema of its kind, as JSON is; a table has only the numbers that the fields have. Schemas
+ * that have numbers are not recursive, so nesting ends. */
+#include "api/kube/protobuf.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/bodies.h"
 #include "api/kube/bounds.h"
+#include "api/kube/kind.h"
+#include "api/kube/protobuf_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
 
-#define USEC_PER_SEC INT64_C(1000000)
-/* The years 1 to 9999, as RFC 3339 and Go have them. */
-#define SECONDS_MIN INT64_C(-62135596800)
-#define SECONDS_MAX INT64_C(253402300799)
-#define ZERO_DEPTH  8  /* of messages that are not set */
 #define SHOWN_BYTES 64 /* of a kind in a message */
 
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+/* --- numbers --- */
 
-/* --- bytes --- */
-
-struct in {
-	const uint8_t *at, *end;
-};
-
-struct field {
-	uint32_t number;
-	enum wire wire;
-	uint64_t value;  /* of WIRE_VARINT */
-	struct in bytes; /* of WIRE_BYTES */
-};
-
-static size_t left(const struct in *in)
+static int by_name(const void *name, const void *row)
 {
-	return (size_t)(in->end - in->at);
+	return strcmp(name, ((const struct proto_numbers *)row)->name);
 }
 
-/* False when it is cut off, or has more than 64 bits. */
-static bool varint_read(struct in *in, uint64_t *ret)
+const struct proto_numbers *neap_proto_numbers_find(const char *name)
 {
-	uint64_t value = 0;
+	static const struct proto_table *const tables[] = {&neap_kube_proto_core,
+							   &neap_kube_proto_groups};
+	const struct proto_numbers *found = NULL;
 
-	for (unsigned shift = 0; shift < 64 && in->at < in->end; shift += 7) {
-		uint8_t byte = *in->at++;
-
-		if (shift == 63 && byte > 1)
-			return false;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		*ret = value;
-		return true;
-	}
-	return false;
-}
-
-static bool bytes_read(struct in *in, uint64_t len, struct in *ret)
-{
-	if (len > left(in))
-		return false;
-	*ret = (struct in){in->at, in->at + len};
-	in->at += len;
-	return true;
-}
-
-/* False when what is there is no field. */
-static bool field_read(struct in *in, struct field *ret)
-{
-	uint64_t tag = 0, len = 0;
-
-	if (!varint_read(in, &tag) || tag >> 3 == 0 || tag >> 32 != 0)
-		return false;
-	*ret = (struct field){.number = (uint32_t)(tag >> 3),
-			      .wire = (enum wire)(tag & 7)};
-	switch (ret->wire) {
-	case WIRE_VARINT:
-		return varint_read(in, &ret->value);
-	case WIRE_64:
-		return bytes_read(in, 8, &ret->bytes);
-	case WIRE_32:
-		return bytes_read(in, 4, &ret->bytes);
-	case WIRE_BYTES:
-		return varint_read(in, &len) && bytes_read(in, len, &ret->bytes);
-	}
-	return false; /* groups, which Kubernetes never had */
-}
-
-static int malformed(struct neap_error *err, const char *what)
-{
-	return neap_error_set(err, NEAP_EINVAL, "unable to decode the protobuf body: %s",
-			      what);
-}
-
-static int no_field(struct neap_error *err)
-{
-	return malformed(err, "it is cut off, or has what is no field");
-}
-
-/* --- values --- */
-
-/* As the parser of JSON takes them: UTF-8 without NUL. */
-static int text_check(const struct in *in, struct neap_error *err)
-{
-	if (!neap_utf8_is_valid((const char *)in->at, left(in)))
-		return malformed(err, "a text is no UTF-8");
-	if (left(in) > 0 && memchr(in->at, '\0', left(in)) != NULL)
-		return malformed(err, "a text has a NUL");
-	return 0;
-}
-
-static json_t *text_json(const struct in *in)
-{
-	return json_stringn_nocheck(left(in) > 0 ? (const char *)in->at : "", left(in));
-}
-
-static json_t *base64_json(const struct in *in)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789+/";
-	size_t len = 0, count = left(in);
-	char *text = neap_alloc_array(count / 3 + 1, 4);
-	json_t *json;
-
-	if (text == NULL)
-		return NULL;
-	for (size_t i = 0; i < count; i += 3) {
-		uint32_t word = (uint32_t)in->at[i] << 16;
-
-		if (i + 1 < count)
-			word |= (uint32_t)in->at[i + 1] << 8;
-		if (i + 2 < count)
-			word |= in->at[i + 2];
-		text[len++] = digits[word >> 18];
-		text[len++] = digits[word >> 12 & 63];
-		text[len++] = i + 1 < count ? digits[word >> 6 & 63] : '=';
-		text[len++] = i + 2 < count ? digits[word & 63] : '=';
-	}
-	json = json_stringn_nocheck(text, len);
-	free(text);
-	return json;
-}
-
-/* Timestamp {1 seconds, 2 nanos}. Without any it is none, and *ret NULL. */
-static int time_read(struct in in, bool is_micro, json_t **ret, struct neap_error *err)
-{
-	bool is_empty = in.at == in.end;
-	int64_t seconds = 0, nanos = 0;
-	struct field field;
-	char text[32];
-
-	while (in.at < in.end) {
-		if (!field_read(&in, &field))
-			return no_field(err);
-		if (field.number == 1 && field.wire == WIRE_VARINT)
-			seconds = (int64_t)field.value;
-		if (field.number == 2 && field.wire == WIRE_VARINT)
-			nanos = (int64_t)field.value;
-	}
-	*ret = NULL;
-	if (is_empty)
-		return 0;
-	if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || nanos < 0 ||
-	    nanos >= USEC_PER_SEC * 1000)
-		return malformed(err, "a time is not within the years 1 to 9999");
-	*ret = json_string(
-		neap_time_format(seconds * USEC_PER_SEC + (is_micro ? nanos / 1000 : 0),
-				 is_micro ? 6 : 0, text, sizeof(text)));
-	return *ret != NULL ? 0 : neap_error_nomem(err);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables) && name && !found; i++)
+		found = bsearch(name, tables[i]->rows, tables[i]->count, sizeof(*found),
+				by_name);
+	return found;
 }
 
 /* --- members --- */
+
+/* A body while it is read. */
+struct decoding {
+	struct neap_error *err;
+	size_t fields; /* so far: each makes some values at most */
+};
+
+static int message_decode(const struct neap_schema *schema,
+			  const struct proto_numbers *numbers, struct proto_in in,
+			  json_t *object, struct decoding *run);
 
 /* What is there under the name, or a new one; NULL without memory. Borrowed. */
 static json_t *member_get(json_t *object, const char *name, json_t *(*make)(void))
@@ -196,221 +69,296 @@ static int set_take(json_t *object, const char *name, json_t *value,
 	return 0;
 }
 
-/* One entry {1 key, 2 value} of a map. */
-static int entry_add(const struct member *member, struct in in, json_t *object,
+static int made(const json_t *value, struct neap_error *err)
+{
+	return value != NULL ? 0 : neap_error_nomem(err);
+}
+
+/* The first field of a message, which is bytes: Quantity {1 string}, RawExtension {1 raw}. */
+static int inner_read(struct proto_in in, struct proto_in *ret, struct neap_error *err)
+{
+	struct proto_field field;
+
+	*ret = (struct proto_in){0};
+	while (in.at < in.end) {
+		if (!neap_proto_field_read(&in, &field))
+			return neap_proto_no_field(err);
+		if (field.number != 1)
+			continue;
+		if (field.wire != PROTO_BYTES)
+			return neap_proto_other_type(err);
+		*ret = field.bytes;
+	}
+	return 0;
+}
+
+static int text_read(const struct neap_schema *schema, struct proto_in in, json_t **ret,
 		     struct neap_error *err)
 {
-	json_t *map = member_get(object, member->name, json_object), *value;
-	struct in key = {0}, bytes = {0};
-	struct field field;
+	int rc;
+
+	switch (schema->format) {
+	case NEAP_FORMAT_TIME:
+	case NEAP_FORMAT_MICRO_TIME:
+		return neap_proto_time_read(in, schema->format == NEAP_FORMAT_MICRO_TIME,
+					    ret, err);
+	case NEAP_FORMAT_BYTES:
+		*ret = neap_proto_base64_json(&in);
+		return made(*ret, err);
+	default:
+		rc = neap_proto_text_check(&in, err);
+		if (rc < 0)
+			return rc;
+		*ret = neap_proto_text_json(&in);
+		return made(*ret, err);
+	}
+}
+
+static int any_read(struct proto_in in, json_t **ret, struct neap_error *err)
+{
+	int rc;
+
+	if (in.at == in.end)
+		return 0;
+	rc = neap_json_parse((const char *)in.at, proto_left(&in), 0, ret, NULL);
+	if (rc == -NEAP_EINVAL)
+		return neap_proto_malformed(err, "what should be JSON is none");
+	return rc < 0 ? neap_error_nomem(err) : 0;
+}
+
+/* A new value in *ret; NULL: it is none, as a time that is not set. */
+static int value_read(const struct neap_schema *schema, const struct proto_field *field,
+		      json_t **ret, struct decoding *run)
+{
+	bool is_number = schema->type == NEAP_SCHEMA_INTEGER ||
+			 schema->type == NEAP_SCHEMA_BOOLEAN;
+	struct proto_in in = field->bytes;
+	int rc;
+
+	*ret = NULL;
+	if (field->wire != (is_number ? PROTO_VARINT : PROTO_BYTES))
+		return neap_proto_other_type(run->err);
+	switch (schema->type) {
+	case NEAP_SCHEMA_INTEGER:
+		*ret = json_integer((json_int_t)field->value);
+		return made(*ret, run->err);
+	case NEAP_SCHEMA_BOOLEAN:
+		*ret = json_boolean(field->value != 0);
+		return 0;
+	case NEAP_SCHEMA_STRING:
+		return text_read(schema, in, ret, run->err);
+	case NEAP_SCHEMA_INT_OR_STRING:
+		return neap_proto_either_read(in, ret, run->err);
+	case NEAP_SCHEMA_QUANTITY:
+		rc = inner_read(in, &in, run->err);
+		return rc < 0 ? rc : text_read(schema, in, ret, run->err);
+	case NEAP_SCHEMA_ANY:
+		rc = inner_read(in, &in, run->err);
+		return rc < 0 ? rc : any_read(in, ret, run->err);
+	case NEAP_SCHEMA_OBJECT:
+		*ret = json_object();
+		rc = made(*ret, run->err);
+		if (rc == 0)
+			rc = message_decode(schema, neap_proto_numbers_find(schema->name),
+					    in, *ret, run);
+		break;
+	default: /* a list within a map: {1 items} */
+		*ret = json_array();
+		rc = made(*ret, run->err);
+		while (rc == 0 && in.at < in.end) {
+			struct proto_field inner;
+			json_t *item = NULL;
+
+			if (!neap_proto_field_read(&in, &inner))
+				rc = neap_proto_no_field(run->err);
+			else if (inner.number == 1)
+				rc = value_read(schema->items, &inner, &item, run);
+			if (rc == 0 && item && json_array_append_new(*ret, item) < 0)
+				rc = neap_error_nomem(run->err);
+		}
+		break;
+	}
+	if (rc < 0) {
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+/* One entry {1 key, 2 value} of a map. */
+static int entry_add(const struct neap_schema *schema, struct proto_in in, json_t *map,
+		     struct decoding *run)
+{
+	struct proto_field field, entry = {.wire = PROTO_BYTES};
+	struct proto_in key = {0};
+	json_t *value = NULL;
 	char *name;
 	int rc;
 
-	if (map == NULL)
-		return neap_error_nomem(err);
 	while (in.at < in.end) {
-		if (!field_read(&in, &field))
-			return no_field(err);
-		if (field.number <= 2 && field.wire != WIRE_BYTES)
-			return malformed(err, "a field has another type");
+		if (!neap_proto_field_read(&in, &field))
+			return neap_proto_no_field(run->err);
+		if (field.number <= 2 && field.wire != PROTO_BYTES)
+			return neap_proto_other_type(run->err);
 		if (field.number == 1)
 			key = field.bytes;
 		else if (field.number == 2)
-			bytes = field.bytes;
+			entry = field;
 	}
-	rc = text_check(&key, err);
-	if (rc == 0 && member->type == TEXT_MAP)
-		rc = text_check(&bytes, err);
+	rc = neap_proto_text_check(&key, run->err);
+	if (rc == 0)
+		rc = value_read(schema, &entry, &value, run);
 	if (rc < 0)
 		return rc;
-	name = neap_strndup(left(&key) > 0 ? (const char *)key.at : "", left(&key));
-	if (name == NULL)
-		return neap_error_nomem(err);
-	value = member->type == TEXT_MAP ? text_json(&bytes) : base64_json(&bytes);
-	rc = set_take(map, name, value, err);
+	name = neap_strndup(proto_left(&key) > 0 ? (const char *)key.at : "",
+			    proto_left(&key));
+	if (name == NULL) {
+		json_decref(value);
+		return neap_error_nomem(run->err);
+	}
+	rc = set_take(map, name, value ? value : json_null(), run->err);
 	free(name);
 	return rc;
 }
 
-/* IntOrString {1 type, 2 intVal, 3 strVal}. */
-static int int_or_text_add(const struct member *member, struct in in, json_t *object,
-			   struct neap_error *err)
+static int too_many(struct neap_error *err)
 {
-	uint64_t type = 0, number = 0;
-	struct in text = {0};
-	struct field field;
+	return neap_error_set(err, NEAP_ETOOLARGE, NEAP_KUBE_VALUES_REFUSED,
+			      NEAP_KUBE_VALUES_MAX);
+}
+
+/* One item of a list, or numbers of it side by side in one field. */
+static int items_add(const struct neap_schema *schema, const struct proto_field *field,
+		     json_t *list, struct decoding *run)
+{
+	struct proto_field item = *field;
+	struct proto_in in = field->bytes;
+	bool is_packed =
+		schema->type == NEAP_SCHEMA_INTEGER && field->wire == PROTO_BYTES;
+	json_t *value;
 	int rc;
 
-	while (in.at < in.end) {
-		if (!field_read(&in, &field))
-			return no_field(err);
-		if (field.number <= 3 &&
-		    field.wire != (field.number == 3 ? WIRE_BYTES : WIRE_VARINT))
-			return malformed(err, "a field has another type");
-		if (field.number == 1)
-			type = field.value;
-		else if (field.number == 2)
-			number = field.value;
-		else if (field.number == 3)
-			text = field.bytes;
-	}
-	rc = text_check(&text, err);
-	if (rc < 0)
-		return rc;
-	if (type != 0)
-		return set_take(object, member->name, text_json(&text), err);
-	if (number == 0 && !member->is_pointer)
-		return 0;
-	return set_take(object, member->name, json_integer((int32_t)number), err);
+	do {
+		if (is_packed && in.at == in.end)
+			return 0;
+		if (is_packed && !neap_proto_varint_read(&in, &item.value))
+			return neap_proto_no_field(run->err);
+		if (is_packed)
+			item.wire = PROTO_VARINT;
+		if (is_packed && run->fields++ == NEAP_KUBE_VALUES_MAX)
+			return too_many(run->err);
+		rc = value_read(schema, &item, &value, run);
+		if (rc == 0 &&
+		    json_array_append_new(list, value ? value : json_null()) < 0)
+			rc = neap_error_nomem(run->err);
+	} while (rc == 0 && is_packed);
+	return rc;
 }
 
-/* A body while it is read. */
-struct decoding {
-	struct neap_error *err;
-	size_t fields; /* so far: each makes some values at most */
-};
+/* As Go has it for what is not set. */
+static bool is_zero(const json_t *value)
+{
+	return json_is_false(value) ||
+	       (json_is_integer(value) && json_integer_value(value) == 0) ||
+	       (json_is_string(value) && json_string_length(value) == 0);
+}
 
-static int message_decode(const struct message *message, struct in in, json_t *object,
-			  struct decoding *run);
-
-static int bytes_add(const struct member *member, const struct in *in, json_t *object,
-		     struct decoding *run)
+static int member_add(const struct neap_schema *schema, const char *name, bool has_zero,
+		      const struct proto_field *field, json_t *object,
+		      struct decoding *run)
 {
 	json_t *value = NULL;
-	int rc = 0;
+	int rc;
 
-	switch (member->type) {
-	case TEXT:
-	case TEXTS:
-		rc = text_check(in, run->err);
-		if (rc < 0)
-			return rc;
-		if (member->type == TEXT && (left(in) > 0 || member->is_pointer))
-			return set_take(object, member->name, text_json(in), run->err);
-		if (member->type == TEXT) {
-			(void)json_object_del(object,
-					      member->name); /* the last one counts */
-			return 0;
-		}
-		value = member_get(object, member->name, json_array);
-		if (value == NULL || json_array_append_new(value, text_json(in)) < 0)
-			return neap_error_nomem(run->err);
-		return 0;
-	case TIME:
-	case MICRO_TIME:
-		rc = time_read(*in, member->type == MICRO_TIME, &value, run->err);
-		return rc == 0 && value != NULL
-			       ? set_take(object, member->name, value, run->err)
-			       : rc;
-	case INT_OR_TEXT:
-		return int_or_text_add(member, *in, object, run->err);
-	case MESSAGE:
-		value = member_get(object, member->name, json_object);
+	if (schema->type == NEAP_SCHEMA_LIST) {
+		value = member_get(object, name, json_array);
+		return value == NULL ? neap_error_nomem(run->err)
+				     : items_add(schema->items, field, value, run);
+	}
+	if (schema->type == NEAP_SCHEMA_MAP || schema->type == NEAP_SCHEMA_OBJECT) {
+		if (field->wire != PROTO_BYTES)
+			return neap_proto_other_type(run->err);
+		value = member_get(object, name, json_object);
 		if (value == NULL)
 			return neap_error_nomem(run->err);
-		return message_decode(member->of, *in, value, run);
-	case MESSAGES:
-		object = member_get(object, member->name, json_array);
-		value = json_object();
-		if (object == NULL || value == NULL ||
-		    json_array_append(object, value) < 0)
-			rc = neap_error_nomem(run->err);
-		if (rc == 0)
-			rc = message_decode(member->of, *in, value, run);
-		json_decref(value);
+		return schema->type == NEAP_SCHEMA_MAP
+			       ? entry_add(schema->items, field->bytes, value, run)
+			       : message_decode(schema,
+						neap_proto_numbers_find(schema->name),
+						field->bytes, value, run);
+	}
+	rc = value_read(schema, field, &value, run);
+	if (rc < 0)
 		return rc;
-	default:
-		return entry_add(member, *in, object, run->err);
-	}
-}
-
-static int member_add(const struct member *member, const struct field *field,
-		      json_t *object, struct decoding *run)
-{
-	bool is_scalar = member->type == FLAG || member->type == NUMBER;
-
-	if (member->type == SKIP)
-		return 0;
-	if (field->wire != (is_scalar ? WIRE_VARINT : WIRE_BYTES))
-		return malformed(run->err, "a field has another type");
-	if (!is_scalar)
-		return bytes_add(member, &field->bytes, object, run);
-	if (field->value == 0 && !member->is_pointer) {
-		(void)json_object_del(object, member->name); /* the last one counts */
-		return 0;
-	}
-	return set_take(object, member->name,
-			member->type == FLAG ? json_boolean(field->value != 0)
-					     : json_integer((int64_t)field->value),
-			run->err);
-}
-
-/* Whether Go writes this for what is not set: 0, an empty text, and messages of these. A text that reads as
- * such a message counts as one, which no name or number does. */
-static bool is_zero(const struct field *field, unsigned depth)
-{
-	struct in in = field->bytes;
-	struct field inner;
-
-	if (field->wire == WIRE_VARINT)
-		return field->value == 0;
-	while (in.at < in.end)
-		if (field->wire != WIRE_BYTES || depth == 0 || !field_read(&in, &inner) ||
-		    !is_zero(&inner, depth - 1))
-			return false;
-	return true;
-}
-
-static int message_decode(const struct message *message, struct in in, json_t *object,
-			  struct decoding *run)
-{
-	struct field field;
-
-	while (in.at < in.end) {
-		int rc = 0;
-		size_t i = 0;
-
-		if (!field_read(&in, &field))
-			return no_field(run->err);
-		if (run->fields++ == NEAP_KUBE_VALUES_MAX)
-			return neap_error_set(run->err, NEAP_ETOOLARGE,
-					      NEAP_KUBE_VALUES_REFUSED,
-					      NEAP_KUBE_VALUES_MAX);
-		while (i < message->count && message->members[i].number != field.number)
-			i++;
-		if (i < message->count)
-			rc = member_add(&message->members[i], &field, object, run);
-		else if (message->strict_name != NULL && !is_zero(&field, ZERO_DEPTH))
-			return neap_error_set(run->err, NEAP_EUNSUPPORTED,
-					      "field %" PRIu32
-					      " of %s is not read here in "
-					      "protobuf: send application/json",
-					      field.number, message->strict_name);
-		if (rc == -NEAP_EINVAL)
-			(void)neap_error_infield(run->err, "%s",
-						 message->members[i].name);
-		if (rc < 0)
-			return rc;
-	}
+	if (value != NULL && (has_zero || !is_zero(value)))
+		return set_take(object, name, value, run->err);
+	json_decref(value);
+	(void)json_object_del(object, name); /* the last one counts */
 	return 0;
+}
+
+static int field_decode(const struct neap_schema *schema, const char *name,
+			const struct proto_field *field, json_t *object,
+			struct decoding *run)
+{
+	bool has_zero = *name == '*';
+	const struct neap_schema_field *member;
+	int rc;
+
+	if (*name == '~')
+		return 0;
+	if (*name == '>')
+		return field->wire == PROTO_BYTES
+			       ? message_decode(schema, neap_proto_numbers_find(name + 1),
+						field->bytes, object, run)
+			       : neap_proto_other_type(run->err);
+	name += has_zero;
+	member = neap_schema_field_find(schema, name);
+	if (member == NULL)
+		return 0;
+	rc = member_add(member->schema, name, has_zero, field, object, run);
+	if (rc == -NEAP_EINVAL)
+		(void)neap_error_infield(run->err, "%s", name);
+	return rc;
+}
+
+/* Fields that are not known are skipped, as protobuf wants it. */
+static int message_decode(const struct neap_schema *schema,
+			  const struct proto_numbers *numbers, struct proto_in in,
+			  json_t *object, struct decoding *run)
+{
+	struct proto_field field;
+	int rc = 0;
+
+	while (rc == 0 && in.at < in.end) {
+		if (!neap_proto_field_read(&in, &field))
+			return neap_proto_no_field(run->err);
+		if (run->fields++ == NEAP_KUBE_VALUES_MAX)
+			return too_many(run->err);
+		if (numbers && field.number <= numbers->count &&
+		    numbers->fields[field.number - 1])
+			rc = field_decode(schema, numbers->fields[field.number - 1],
+					  &field, object, run);
+	}
+	return rc;
 }
 
 /* --- the body --- */
 
 struct unknown {
-	struct in api_version, kind, raw, encoding;
+	struct proto_in api_version, kind, raw, encoding;
 };
 
-static bool unknown_read(struct in in, struct unknown *ret)
+static bool unknown_read(struct proto_in in, struct unknown *ret)
 {
-	struct in type = {0};
-	struct field field;
+	struct proto_in type = {0};
+	struct proto_field field;
 
 	*ret = (struct unknown){0};
 	while (in.at < in.end) {
-		if (!field_read(&in, &field))
+		if (!neap_proto_field_read(&in, &field))
 			return false;
-		if (field.number <= 3 && field.wire != WIRE_BYTES)
+		if (field.number <= 3 && field.wire != PROTO_BYTES)
 			return false;
 		if (field.number == 1)
 			type = field.bytes;
@@ -420,9 +368,9 @@ static bool unknown_read(struct in in, struct unknown *ret)
 			ret->encoding = field.bytes;
 	}
 	while (type.at < type.end) {
-		if (!field_read(&type, &field))
+		if (!neap_proto_field_read(&type, &field))
 			return false;
-		if (field.number <= 2 && field.wire != WIRE_BYTES)
+		if (field.number <= 2 && field.wire != PROTO_BYTES)
 			return false;
 		if (field.number == 1)
 			ret->api_version = field.bytes;
@@ -432,35 +380,63 @@ static bool unknown_read(struct in in, struct unknown *ret)
 	return true;
 }
 
-static bool is_text(const struct in *in, const char *text, size_t len)
+static bool is_text(const struct proto_in *in, const char *text, size_t len)
 {
-	return left(in) == len && (len == 0 || memcmp(in->at, text, len) == 0);
+	return proto_left(in) == len && (len == 0 || memcmp(in->at, text, len) == 0);
 }
 
 /* The group is the same, and there is but a version behind it. */
-static bool is_of_group(const struct in *api_version, const char *group)
+static bool is_of_group(const struct proto_in *api_version, const char *group)
 {
-	size_t len = strlen(group), all = left(api_version);
+	size_t len = strlen(group), all = proto_left(api_version);
 
-	return all > len && memcmp(api_version->at, group, len) == 0 &&
-	       memchr(api_version->at + len, '/', all - len) == NULL;
+	if (len > 0 && (all <= len || memcmp(api_version->at, group, len) != 0 ||
+			api_version->at[len++] != '/'))
+		return false;
+	return all > len && memchr(api_version->at + len, '/', all - len) == NULL;
 }
 
-static const struct message *message_find(const struct unknown *unknown)
+static bool is_of(const struct unknown *unknown, const char *group, const char *kind)
 {
-	for (size_t i = 0; i < neap_kube_proto_kind_count; i++) {
-		const struct proto_kind *kind = &neap_kube_proto_kinds[i];
+	return is_text(&unknown->kind, kind, strlen(kind)) &&
+	       (group == NULL || is_of_group(&unknown->api_version, group));
+}
 
-		if (is_text(&unknown->kind, kind->kind, strlen(kind->kind)) &&
-		    is_of_group(&unknown->api_version, kind->group))
-			return kind->message;
-	}
+/* NULL: there is no such kind. */
+static const struct neap_schema *schema_find(const struct unknown *unknown)
+{
+	static const struct neap_kube_kind *const *const tables[] = {
+		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
+	/* Clients name the group of what they delete. */
+	static const struct {
+		const char *group;
+		const struct neap_kube_body *body;
+	} bodies[] = {
+		{"", &neap_kube_body_binding},
+		{"policy", &neap_kube_body_eviction},
+		{"autoscaling", &neap_kube_body_scale},
+		{NULL, &neap_kube_body_delete_options},
+		{"authentication.k8s.io", &neap_kube_body_self_review},
+		{"authentication.k8s.io", &neap_kube_body_token_review},
+		{"authorization.k8s.io", &neap_kube_body_self_access_review},
+		{"authorization.k8s.io", &neap_kube_body_self_rules_review},
+		{"authorization.k8s.io", &neap_kube_body_access_review},
+		{"authorization.k8s.io", &neap_kube_body_local_access_review},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables); i++)
+		for (const struct neap_kube_kind *const *kind = tables[i]; *kind; kind++)
+			if (is_of(unknown, (*kind)->group, (*kind)->kind))
+				return (*kind)->schema;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(bodies); i++)
+		if (is_of(unknown, bodies[i].group, bodies[i].body->kind))
+			return bodies[i].body->schema;
 	return NULL;
 }
 
-static void show(const struct in *in, char *to)
+static void show(const struct proto_in *in, char *to)
 {
-	size_t len = left(in) < SHOWN_BYTES ? left(in) : SHOWN_BYTES;
+	size_t len = proto_left(in) < SHOWN_BYTES ? proto_left(in) : SHOWN_BYTES;
 
 	if (len > 0)
 		memcpy(to, in->at, len);
@@ -480,8 +456,10 @@ static int unsupported(const struct unknown *unknown, struct neap_error *err)
 			      kind, version);
 }
 
-static int object_decode(const struct message *message, const struct unknown *unknown,
-			 json_t **ret, struct neap_error *err)
+static int object_decode(const struct neap_schema *schema,
+			 const struct proto_numbers *numbers,
+			 const struct unknown *unknown, json_t **ret,
+			 struct neap_error *err)
 {
 	json_auto_t *object = json_object();
 	struct decoding run = {.err = err};
@@ -489,12 +467,12 @@ static int object_decode(const struct message *message, const struct unknown *un
 
 	if (object == NULL)
 		return neap_error_nomem(err);
-	rc = set_take(object, "kind", text_json(&unknown->kind), err);
+	rc = set_take(object, "kind", neap_proto_text_json(&unknown->kind), err);
 	if (rc == 0)
-		rc = set_take(object, "apiVersion", text_json(&unknown->api_version),
-			      err);
+		rc = set_take(object, "apiVersion",
+			      neap_proto_text_json(&unknown->api_version), err);
 	if (rc == 0)
-		rc = message_decode(message, unknown->raw, object, &run);
+		rc = message_decode(schema, numbers, unknown->raw, object, &run);
 	if (rc == 0)
 		*ret = neap_steal(object);
 	return rc;
@@ -504,7 +482,8 @@ int neap_protobuf_decode(const void *body, size_t len, json_t **ret,
 			 struct neap_error *err)
 {
 	static const char magic[4] = {'k', '8', 's', '\0'};
-	const struct message *message;
+	const struct neap_schema *schema;
+	const struct proto_numbers *numbers;
 	struct unknown unknown;
 	struct neap_error unheard = {0};
 	int rc;
@@ -515,21 +494,22 @@ int neap_protobuf_decode(const void *body, size_t len, json_t **ret,
 		return neap_error_set(err, NEAP_EINVAL,
 				      "provided data does not appear to be a protobuf "
 				      "message, expected prefix [107 56 115 0]");
-	if (!unknown_read((struct in){(const uint8_t *)body + sizeof(magic),
-				      (const uint8_t *)body + len},
+	if (!unknown_read((struct proto_in){(const uint8_t *)body + sizeof(magic),
+					    (const uint8_t *)body + len},
 			  &unknown))
-		return no_field(err);
-	rc = text_check(&unknown.kind, err);
+		return neap_proto_no_field(err);
+	rc = neap_proto_text_check(&unknown.kind, err);
 	if (rc == 0)
-		rc = text_check(&unknown.api_version, err);
+		rc = neap_proto_text_check(&unknown.api_version, err);
 	if (rc < 0)
 		return rc;
-	message = message_find(&unknown);
-	if (message == NULL)
+	schema = schema_find(&unknown);
+	numbers = schema != NULL ? neap_proto_numbers_find(schema->name) : NULL;
+	if (numbers == NULL)
 		return unsupported(&unknown, err);
-	if (left(&unknown.encoding) > 0)
+	if (proto_left(&unknown.encoding) > 0)
 		return neap_error_set(err, NEAP_EUNSUPPORTED,
 				      "protobuf bodies with an encoding of their own are "
 				      "not read here");
-	return object_decode(message, &unknown, ret, err);
+	return object_decode(schema, numbers, &unknown, ret, err);
 }
