@@ -61,7 +61,12 @@ static const struct {
 	{"\n", NULL, ""},
 	{"1-3-4", NULL, "!"},
 	{"-1", NULL, "!"},
-	{"+1", NULL, "!"},
+	{"+1", "1", NULL}, /* as Go reads numbers */
+	{"0,+2-+3", "0,2-3", NULL},
+	{"+", NULL, "!"},
+	{"++1", NULL, "!"},
+	{"+-1", NULL, "!"},
+	{"-+1", NULL, "!"},
 	{"1-", NULL, "!"},
 	{"1--2", NULL, "!"},
 	{"a", NULL, "!"},

@@ -218,18 +218,19 @@ static void trim(const char **text, size_t *len)
 	}
 }
 
-/* Digits from *at; false when there are none or the number is above INT32_MAX. */
+/* Digits from *at, which may have a plus before them, as Go reads them; false when there are none or the number is above INT32_MAX. */
 static bool take_number(const char **at, const char *end, int *ret)
 {
-	const char *s = *at;
+	const char *s = *at, *digits;
 	int64_t n = 0;
 
-	while (s < end && *s >= '0' && *s <= '9') {
-		n = n * 10 + (*s++ - '0');
+	s += s < end && *s == '+';
+	for (digits = s; s < end && *s >= '0' && *s <= '9'; s++) {
+		n = n * 10 + (*s - '0');
 		if (n > INT32_MAX)
 			return false;
 	}
-	if (s == *at)
+	if (s == digits)
 		return false;
 	*at = s;
 	*ret = (int)n;

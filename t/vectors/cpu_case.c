@@ -34,6 +34,9 @@ int cpu_case_topology(const json_t *given, struct neap_topology **ret,
 	size_t count = (size_t)all * (size_t)threads;
 	struct neap_processor *rows;
 
+	*ret = NULL;
+	if (!given || json_is_null(given))
+		return 0;
 	if (!is_split && strcmp(text(given, "numbering"), "adjacent") != 0)
 		return bad(err, "topology");
 	rows = neap_alloc_array(count, sizeof(*rows));
@@ -119,6 +122,10 @@ int cpu_case_parse(const json_t *given, struct cpu_case *ret, struct neap_error 
 	*ret = (struct cpu_case){0};
 	failed = cpu_case_topology(json_object_get(given, "topology"), &ret->topology,
 				   err);
+	if (failed == 0 && !ret->topology) {
+		ret->take.need = member(given, "need");
+		return 0;
+	}
 	if (failed == 0)
 		failed = neap_cpu_layout_new(ret->topology, &ret->layout, err);
 	if (failed == 0)

@@ -11,6 +11,15 @@ static int answer(const struct cpu_case *cpus, json_t **ret, struct neap_error *
 	struct neap_cpuset set;
 	struct neap_error why;
 
+	/* Nothing is to be had of a machine that is not told. */
+	if (!cpus->layout)
+		return vector_answer_new(
+			cpus->take.need > 0
+				? json_pack(
+					  "{s:s, s:s}", "want", "", "want_error",
+					  "not enough cpus available to satisfy request")
+				: json_pack("{s:s, s:n}", "want", "", "want_error"),
+			ret, err);
 	if (neap_accumulator_take(&cpus->take, slots, &why) < 0)
 		return vector_answer_new(
 			json_pack("{s:s, s:s}", "want", "", "want_error", why.msg), ret,

@@ -15,7 +15,7 @@ static int make_object(const json_t *json, const char *name, struct neap_object 
 	json_t *meta = json_object_get(tree, "metadata"), *owner;
 	size_t i;
 
-	if (!meta) {
+	if (!json_is_object(meta)) {
 		meta = json_object();
 		(void)json_object_set_new(tree, "metadata", meta);
 	}
@@ -240,6 +240,37 @@ static int estimate_pod(struct vector_context *context, json_t *given, json_t **
 	return rc < 0 ? rc : vector_answer_new(object, ret, err);
 }
 
+/* Every name that the node tells of is one of the settings, as the estimate has all of them. */
+static json_t *settings_of(const json_t *node)
+{
+	static const char key[] = "node.koordinator.sh/raw-allocatable";
+	const json_t *meta = json_object_get(node, "metadata");
+	const char *text = vector_text(json_object_get(meta, "annotations"), key), *name;
+	json_t *told = json_copy(
+		json_object_get(json_object_get(node, "status"), "allocatable"));
+	json_t *raw = text ? json_loads(text, 0, NULL) : NULL, *names = json_array(),
+	       *value;
+
+	told = told ? told : json_object();
+	(void)json_object_update(told, raw);
+	json_object_foreach (told, name, value)
+		(void)json_array_append_new(names, json_string(name));
+	json_decref(told);
+	json_decref(raw);
+	return json_pack("{s:o}", "supportedResources", names);
+}
+
+static bool is_named(const json_t *settings, const char *name)
+{
+	const json_t *list = json_object_get(settings, "supportedResources"), *one;
+	size_t i;
+
+	json_array_foreach (list, i, one)
+		if (strcmp(json_string_value(one), name) == 0)
+			return true;
+	return false;
+}
+
 static int estimate_node(struct vector_context *context, json_t *given, json_t **ret,
 			 struct neap_error *err)
 {
@@ -247,13 +278,14 @@ static int estimate_node(struct vector_context *context, json_t *given, json_t *
 	json_t *object = json_object();
 	/* A report, so that there are columns. */
 	const json_t *node = json_object_get(given, "node");
-	int rc = make_cluster(NULL, &asked.cluster, err);
+	json_t *settings = settings_of(node);
+	int rc = make_cluster(settings, &asked.cluster, err);
 
 	(void)context;
 	if (rc == 0)
 		rc = set_node(asked.cluster, node, err);
 	if (rc == 0) {
-		json_t *metric = json_pack("{s:O?}", "metadata",
+		json_t *metric = json_pack("{s:O*}", "metadata",
 					   json_object_get(node, "metadata"));
 
 		rc = set_metric(asked.cluster, metric, err);
@@ -268,6 +300,8 @@ static int estimate_node(struct vector_context *context, json_t *given, json_t *
 			const char *name = load->args.names[i];
 			char text[32];
 
+			if (!is_named(settings, name))
+				continue;
 			if (strcmp(name, "cpu") == 0)
 				(void)neap_quantity_format_milli(amount, text,
 								 sizeof(text));
@@ -277,6 +311,7 @@ static int estimate_node(struct vector_context *context, json_t *given, json_t *
 			(void)json_object_set_new(object, name, json_string(text));
 		}
 	}
+	json_decref(settings);
 	done(&asked);
 	if (rc < 0)
 		json_decref(object);
@@ -350,7 +385,7 @@ static const char *const pod_keys[] = {"estimatedScalingFactors",
 				       "pod",
 				       POD("pod"),
 				       NULL};
-static const char *const node_keys[] = {"node", DEEP("node"), NULL};
+static const char *const node_keys[] = {"node", POD("node"), DEEP("node.*.*"), NULL};
 
 const struct vector_row vector_load_rows[] = {
 	{.area = "load-aware", .op = "loadaware.filter", .keys = ask_keys, .fn = filter},

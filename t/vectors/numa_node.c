@@ -75,11 +75,11 @@ static int set_allocate(struct numa_rig *rig, json_t *given, struct neap_error *
 {
 	struct neap_numa_ask *ask = &rig->ask;
 	const char *strategy = vector_text(given, "numa_strategy");
-	int rc = cpu_case_topology(json_object_get(given, "topology"), &rig->topology,
-				   err);
+	const json_t *zones = json_object_get(given, "numa_node_cpu_milli");
+	int rc = numa_rig_topology(rig, given, (int)json_array_size(zones), err);
 
 	if (rc == 0)
-		rc = cpu_zones(rig, json_object_get(given, "numa_node_cpu_milli"), err);
+		rc = cpu_zones(rig, zones, err);
 	set_ratio(rig, given);
 	if (rc == 0)
 		rc = numa_rig_node(rig, err);
@@ -121,8 +121,11 @@ static int tell_allocate(struct numa_rig *rig, json_t *given, json_t **ret,
 {
 	struct neap_error why;
 	uint64_t nodes = nodes_of(json_object_get(given, "affinity"));
-	int rc = neap_numa_take(&rig->room, &rig->ask, nodes, &rig->grant, &why);
+	int rc;
 
+	if (!rig->is_told && rig->ask.is_binding)
+		return numa_rig_answer(rig, NUMA_RIG_UNTOLD, ret, err);
+	rc = neap_numa_take(&rig->room, &rig->ask, nodes, &rig->grant, &why);
 	if (rc == 0 && rig->grant.cpu_count != (rig->ask.is_binding ? rig->ask.cpus : 0))
 		return vector_bad(err, "not as many CPUs as are needed");
 	return numa_rig_answer(rig, rc < 0 ? why.msg : NULL, ret, err);
@@ -139,8 +142,7 @@ static int allocate(struct vector_context *context, json_t *given, json_t **ret,
 
 static int set_available(struct numa_rig *rig, json_t *given, struct neap_error *err)
 {
-	int rc = cpu_case_topology(json_object_get(given, "topology"), &rig->topology,
-				   err);
+	int rc = numa_rig_topology(rig, given, 1, err);
 	const json_t *operation;
 	size_t i;
 
@@ -188,6 +190,8 @@ static int tell_available(struct numa_rig *rig, json_t *given, json_t **ret,
 	if (rc < 0)
 		return rc;
 	neap_cpu_layout_from_slots(rig->node->layout, rig->room.cpus, &set);
+	if (!rig->is_told)
+		neap_cpuset_clear(&set);
 	(void)neap_cpuset_format(&set, free_text, sizeof(free_text));
 	return vector_answer_new(json_pack("{s:s}", "want_available", free_text), ret,
 				 err);
@@ -286,17 +290,19 @@ static int set_generate(struct numa_rig *rig, json_t *given, struct neap_error *
 	const char *bind = vector_text(given, "required_bind_policy");
 	const json_t *list = json_object_get(given, "allocated_numa"), *map;
 	int64_t cells[NEAP_NUMA_CELLS_MAX] = {0};
-	int rc = cpu_case_topology(json_object_get(given, "topology"), &rig->topology,
-				   err);
-	size_t i;
+	int rc = numa_rig_topology(rig, given, (int)json_array_size(list), err);
+	size_t i, count = rc == 0 ? (size_t)rig->topology->node_count : 0;
 
-	json_array_foreach (list, i, map) {
+	/* The list is empty where nothing is allocated. */
+	if (rc == 0 &&
+	    (count > NEAP_ARRAY_LEN(rig->zones) || json_array_size(list) > count))
+		rc = vector_bad(err, "NUMA nodes have another form");
+	for (i = 0; rc == 0 && i < count; i++) {
 		rig->zones[i].node = (int)i;
-		if (rc == 0)
-			rc = numa_rig_amounts(rig, json_object_get(given, "numa_total"),
-					      &rig->zones[i].total, err);
+		rc = numa_rig_amounts(rig, json_object_get(given, "numa_total"),
+				      &rig->zones[i].total, err);
 	}
-	rig->spec.zone_count = i;
+	rig->spec.zone_count = count;
 	set_ratio(rig, given);
 	if (rc == 0)
 		rc = numa_rig_node(rig, err);
@@ -309,8 +315,9 @@ static int set_generate(struct numa_rig *rig, json_t *given, struct neap_error *
 			int at = neap_numa_node_resource(rig->node,
 							 amounts.of[k].resource);
 
-			cells[(int)i * rig->node->resource_count + at] =
-				amounts.of[k].amount;
+			if (at >= 0)
+				cells[(int)i * rig->node->resource_count + at] =
+					amounts.of[k].amount;
 		}
 	}
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "t/vectors/cpu_case.h"
 #include "t/vectors/vectors.h"
 
 int numa_rig_init(struct numa_rig *rig, struct neap_error *err)
@@ -24,6 +25,24 @@ void numa_rig_done(struct numa_rig *rig)
 	neap_resources_free(rig->resources);
 }
 
+int numa_rig_topology(struct numa_rig *rig, const json_t *given, int zones,
+		      struct neap_error *err)
+{
+	const json_t *told = json_object_get(given, "topology");
+	json_t *machine;
+	int rc = cpu_case_topology(told, &rig->topology, err);
+
+	rig->is_told = rig->topology;
+	if (rc < 0 || rig->topology)
+		return rc;
+	machine = json_pack("{s:i, s:i, s:i, s:i, s:s}", "sockets", 1, "nodes_per_socket",
+			    zones > 0 ? zones : 1, "cores_per_node", 1,
+			    "threads_per_core", 1, "numbering", "adjacent");
+	rc = cpu_case_topology(machine, &rig->topology, err);
+	json_decref(machine);
+	return rc;
+}
+
 int numa_rig_node(struct numa_rig *rig, struct neap_error *err)
 {
 	rig->spec.topology = rig->topology;
@@ -35,7 +54,8 @@ int numa_rig_slots(const struct numa_rig *rig, const char *text, uint64_t *ret,
 {
 	struct neap_cpuset set;
 
-	if (text == NULL || neap_cpuset_parse(&set, text, NULL) < 0)
+	/* Not told is none. */
+	if (neap_cpuset_parse(&set, text == NULL ? "" : text, NULL) < 0)
 		return vector_bad(err, "no set of CPUs");
 	neap_cpu_layout_to_slots(rig->node->layout, &set, ret);
 	return 0;

@@ -11,6 +11,7 @@
 struct numa_rig {
 	struct neap_resources *resources;
 	struct neap_topology *topology;
+	bool is_told; /* of the machine; else there is one CPU for each NUMA node, to stand in for it */
 	struct neap_numa_node *node;
 	struct neap_numa_zone zones[8];
 	struct neap_numa_ratio ratio;
@@ -25,6 +26,11 @@ struct numa_rig {
 /* numa_rig_done in any case. */
 int numa_rig_init(struct numa_rig *rig, struct neap_error *err);
 void numa_rig_done(struct numa_rig *rig);
+/* What a pod that binds is refused with where the machine is not told. */
+#define NUMA_RIG_UNTOLD "node(s) invalid CPU Topology"
+/* rig->topology of the case. zones: NUMA nodes where it is null. */
+int numa_rig_topology(struct numa_rig *rig, const json_t *given, int zones,
+		      struct neap_error *err);
 /* The node of rig->spec. */
 int numa_rig_node(struct numa_rig *rig, struct neap_error *err);
 /* One pod with CPUs as text, and cells (NULL: none). */

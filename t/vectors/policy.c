@@ -10,6 +10,10 @@
 #include "t/vectors/numa_rig.h"
 #include "t/vectors/vectors.h"
 
+#define KUBELET                                                                          \
+	"kubelet_policy", "kubelet_policy.policy", "kubelet_policy.options",             \
+		"kubelet_policy.options.*", "kubelet_policy.reservedCPUs"
+
 static int64_t number(const json_t *given, const char *key)
 {
 	return json_integer_value(json_object_get(given, key));
@@ -205,14 +209,18 @@ static int filter_in(struct numa_rig *rig, const json_t *given, json_t **ret,
 
 	if (rc < 0)
 		return rc;
-	zones_of(rig, rig->topology->cpu_count / rig->topology->node_count * 1000, NULL,
-		 rig->topology->node_count);
 	rig->ratio = (struct neap_numa_ratio){NEAP_RESOURCE_CPU, book.load.ratio};
 	rig->spec.ratios = &rig->ratio;
 	rig->spec.ratio_count = 1;
-	book.load.allocatable = neap_numa_amplify(
-		rig->topology->cpu_count * INT64_C(1000), book.load.ratio);
-	rc = numa_rig_node(rig, err);
+	if (rig->topology) {
+		zones_of(rig, rig->topology->cpu_count / rig->topology->node_count * 1000,
+			 NULL, rig->topology->node_count);
+		book.load.allocatable = neap_numa_amplify(
+			rig->topology->cpu_count * INT64_C(1000), book.load.ratio);
+		rc = numa_rig_node(rig, err);
+	} else { /* how much there is is not told either */
+		book.load.allocatable = INT64_MAX / 2;
+	}
 	if (rc < 0)
 		return rc;
 	read_wish(given, &wish);
@@ -449,17 +457,18 @@ static const char *const filter_keys[] = {"topology",
 					  "node_labels.*",
 					  "node_annotations",
 					  "node_annotations.*",
-					  "kubelet_policy",
-					  "kubelet_policy.policy",
-					  "kubelet_policy.options",
-					  "kubelet_policy.options.*",
+					  KUBELET,
 					  NULL};
-static const char *const effective_keys[] = {"kubelet_policy", "node_label", "required",
+static const char *const effective_keys[] = {KUBELET, "node_label", "required",
 					     "preferred", NULL};
 static const char *const merge_keys[] = {"node", "pod", NULL};
-static const char *const write_keys[] = {"resource_spec",  "resource_spec.*",
-					 "state_required", "state_preferred",
-					 "node_label",     NULL};
+static const char *const write_keys[] = {"resource_spec",
+					 "resource_spec.*",
+					 "state_required",
+					 "state_preferred",
+					 "node_label",
+					 KUBELET,
+					 NULL};
 static const char *const amplified_keys[] = {"node_raw_cpu_milli",
 					     "cpu_amplification_ratio",
 					     "pod_cpu_milli",

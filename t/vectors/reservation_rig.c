@@ -97,6 +97,22 @@ static void set_time(json_t *object, const char *name, int64_t usec)
 		object, name, json_string(neap_time_format(usec, 6, text, sizeof(text))));
 }
 
+/* Amounts by name, or as the annotation has them. */
+static void add_resize(json_t *meta, const json_t *resize)
+{
+	const json_t *amounts = json_object_get(resize, "resources");
+	json_t *note =
+		json_pack("{s:o}", "resources",
+			  named(json_is_object(amounts) ? amounts : resize, false));
+	char *text = json_dumps(note, JSON_COMPACT);
+
+	(void)json_object_set_new(json_object_get(meta, "annotations"),
+				  NEAP_KEY_RESERVATION_RESIZE,
+				  json_string(text ? text : ""));
+	neap_cleanup_free(&text);
+	json_decref(note);
+}
+
 json_t *reservation_tree(const json_t *brief, int64_t age_s)
 {
 	static const char *const spec_fields[] = {"owners",        "ttl",
@@ -138,6 +154,8 @@ json_t *reservation_tree(const json_t *brief, int64_t age_s)
 	if (json_is_integer(expires))
 		set_time(spec, "expires",
 			 RESERVATION_NOW + json_integer_value(expires) * 1000000);
+	if (json_is_object(json_object_get(brief, "resize")))
+		add_resize(meta, json_object_get(brief, "resize"));
 	if (json_object_get(brief, "containers"))
 		(void)json_object_set_new(
 			pod, "containers",

@@ -128,7 +128,7 @@ static json_t *object_of(const json_t *given, const struct neap_topology *topolo
 	char name[32], cpus[32];
 	size_t i;
 
-	for (int k = 0; k < topology->cpu_count; k++) {
+	for (int k = 0; topology && k < topology->cpu_count; k++) {
 		const struct neap_cpu *cpu = &topology->cpus[k];
 
 		(void)json_array_append_new(
@@ -199,8 +199,7 @@ static int topology_options(struct vector_context *context, json_t *given, json_
 
 static int make_node(struct numa_rig *rig, json_t *given, struct neap_error *err)
 {
-	int rc = cpu_case_topology(json_object_get(given, "topology"), &rig->topology,
-				   err);
+	int rc = numa_rig_topology(rig, given, 1, err);
 
 	for (int i = 0; rc == 0 && i < rig->topology->node_count && i < 8; i++) {
 		rig->zones[i].node = i;
@@ -264,12 +263,15 @@ static int reserve_in(struct numa_rig *rig, json_t *given, json_t **ret,
 
 	if (rc < 0)
 		return rc;
-	neap_cpu_rule_make(vector_text(labels, NEAP_KEY_NODE_BIND), NULL, false,
-			   NEAP_NUMA_ANY, &rule);
-	rc = neap_cpu_choose(&wish, &rule, NULL, rig->node->layout->per_core, &choice,
-			     err);
+	neap_cpu_rule_make(
+		vector_text(labels, NEAP_KEY_NODE_BIND), NULL,
+		neap_cpu_kubelet_is_full(json_object_get(given, "kubelet_policy")),
+		NEAP_NUMA_ANY, &rule);
+	rc = neap_cpu_choose(&wish, &rule, NULL,
+			     rig->is_told ? rig->node->layout->per_core : 0, &choice,
+			     &why);
 	if (rc < 0)
-		return rc;
+		return rc == -NEAP_ENOFIT ? numa_rig_answer(rig, why.msg, ret, err) : rc;
 	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU, wish.cpu_milli);
 	rig->ask.request_count = rig->requests.count;
 	rig->ask.is_binding = choice.is_binding;
@@ -332,6 +334,10 @@ static const char *const reserve_keys[] = {"topology",
 					   "reservation.remaining_numa_cpu_milli.*",
 					   "reservation_required",
 					   "reservation_ignored",
+					   "kubelet_policy",
+					   "kubelet_policy.policy",
+					   "kubelet_policy.options",
+					   "kubelet_policy.options.*",
 					   "affinity",
 					   "request_cpu_milli",
 					   NULL};
