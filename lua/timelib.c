@@ -159,7 +159,8 @@ static int time_now(lua_State *L)
 	return 1;
 }
 
-/* ctx.time.is_between(from, to, zone) -> boolean | nil, message */
+/* ctx.time.is_between(from, to, zone) -> boolean | nil, message. What is no time raises: nil would
+ * read as "not now", for ever. */
 static int time_is_between(lua_State *L)
 {
 	struct neap_zone_clock clock;
@@ -167,8 +168,9 @@ static int time_is_between(lua_State *L)
 	int64_t now_unix;
 	int from, to, now;
 
-	if (!read_time(L, 1, false, &from) || !read_time(L, 2, true, &to) ||
-	    !read_now(L, &now_unix))
+	if (!read_time(L, 1, false, &from) || !read_time(L, 2, true, &to))
+		return luaL_error(L, "%s", lua_tostring(L, -1));
+	if (!read_now(L, &now_unix))
 		return 2;
 	zone = find_zone(L, 3);
 	if (!zone)

@@ -14,8 +14,9 @@ error("a meta file is never run")
 --- A pod, a command started by `neapctl run`, or a host application. A name that is not in
 --- this list raises.
 ---
---- In this version `qos` is nil for pods of a kubelet, as neap does not read the Kubernetes
---- API yet, and `exclusive_cpus` is always empty. Requests and limits are what `neapctl run`
+--- In this version `qos` is nil for pods of a kubelet that neap's own API does not know.
+--- `exclusive_cpus` are those that a pod was given for itself, by neap's scheduler or by the
+--- static CPU manager of a kubelet; others have none. Requests and limits are what `neapctl run`
 --- was told, and nil for others; so is `processes`. A host application is not critical only
 --- with qos BE *and* below the best-effort directory.
 ---@class neap.Workload
@@ -266,7 +267,7 @@ function Time.next(time, zone) end
 function Time.now(zone) end
 
 --- Returns whether it is from or later, and earlier than to. With from after to it goes over
---- midnight; to may be "24:00".
+--- midnight; to may be "24:00". Raises for what is no time of day.
 ---@param from string
 ---@param to string
 ---@param zone string
