@@ -52,30 +52,41 @@ static int distance(const char *a, const char *b)
 	return row[b_len];
 }
 
-void neap_field_print_known(const struct neap_field *fields, const char *wrong, char *buf,
-			    size_t size)
+static void print_known(const struct neap_known *known, const char *wrong, char *buf,
+			size_t size)
 {
-	const char *guess = NULL;
+	const char *guess = NULL, *name;
 	int best = (int)strnlen(wrong, 64) / 3 + 2;
-	size_t len = 0;
+	size_t len = 0, n;
 
-	for (const struct neap_field *f = fields; f->name; f++) {
-		int d = distance(wrong, f->name);
+	for (n = 0; (name = known->name(known->arg, n)) != NULL; n++) {
+		int d = distance(wrong, name);
 
 		/* A unit was left out. */
-		if (strlen(wrong) >= 3 && strncmp(wrong, f->name, strlen(wrong)) == 0)
+		if (strlen(wrong) >= 3 && strncmp(wrong, name, strlen(wrong)) == 0)
 			d = 1;
 		if (d >= best)
 			continue;
 		best = d;
-		guess = f->name;
+		guess = name;
 	}
 	buf[0] = '\0';
 	if (guess)
 		len = (size_t)snprintf(buf, size, "did you mean '%s'? ", guess);
-	for (const struct neap_field *f = fields; f->name && len < size; f++)
+	for (n = 0; len < size && (name = known->name(known->arg, n)) != NULL; n++)
 		len += (size_t)snprintf(buf + len, size - len, "%s%s",
-					f == fields ? "known: " : ", ", f->name);
+					n == 0 ? "known: " : ", ", name);
+}
+
+const char *neap_field_known(const void *fields, size_t n)
+{
+	return ((const struct neap_field *)fields)[n].name; /* NULL ends a table */
+}
+
+void neap_field_print_known(const struct neap_field *fields, const char *wrong, char *buf,
+			    size_t size)
+{
+	print_known(&(struct neap_known){neap_field_known, fields}, wrong, buf, size);
 }
 
 /* --- C to Lua --- */
@@ -87,24 +98,58 @@ int neap_lua_get(lua_State *L, int index, const char *name)
 	return lua_rawget(L, index);
 }
 
-/* Upvalues: table of names, message. Keys that are there never come here. */
+/* The key is no name at all: "there is no node.capacity; did you mean 'capacity_milli'?" */
+static int raise_unknown(lua_State *L, const struct neap_known *known, const char *key)
+{
+	const char *message = lua_tostring(L, lua_upvalueindex(2));
+	const char *rest = strstr(message, "%s");
+	char text[200];
+
+	print_known(known, key, text, sizeof(text));
+	return luaL_error(
+		L, "there is no %s%s; %s",
+		lua_pushlstring(L, message, rest ? (size_t)(rest - message) : 0), key,
+		text);
+}
+
+static bool is_known(const struct neap_known *known, const char *key)
+{
+	const char *name;
+
+	for (size_t n = 0; (name = known->name(known->arg, n)) != NULL; n++)
+		if (strcmp(name, key) == 0)
+			return true;
+	return false;
+}
+
+/* Upvalues: table of names, message, what names there are, or nil. Keys that are there never come
+ * here. */
 static int strict_index(lua_State *L)
 {
+	const struct neap_known *known;
 	const char *key =
 		lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
 
 	lua_pushvalue(L, 2);
 	if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
 		return 0;
+	known = lua_touserdata(L, lua_upvalueindex(3));
+	if (known && !is_known(known, key))
+		return raise_unknown(L, known, key);
 	return luaL_error(L, lua_tostring(L, lua_upvalueindex(2)), key);
 }
 
-static void push_strict_meta(lua_State *L, int names, const char *message)
+static void push_strict_meta(lua_State *L, int names, const char *message,
+			     const struct neap_known *known)
 {
 	lua_createtable(L, 0, 2);
 	lua_pushvalue(L, names);
 	lua_pushstring(L, message);
-	lua_pushcclosure(L, strict_index, 2);
+	if (known)
+		lua_pushlightuserdata(L, (void *)known);
+	else
+		lua_pushnil(L);
+	lua_pushcclosure(L, strict_index, 3);
 	lua_setfield(L, -2, "__index");
 	lua_pushboolean(L, 0);
 	lua_setfield(L, -2, "__metatable");
@@ -112,7 +157,13 @@ static void push_strict_meta(lua_State *L, int names, const char *message)
 
 void neap_lua_set_strict(lua_State *L, int index, const char *message)
 {
-	push_strict_meta(L, lua_absindex(L, index), message);
+	neap_lua_set_strict_of(L, index, message, NULL);
+}
+
+void neap_lua_set_strict_of(lua_State *L, int index, const char *message,
+			    const struct neap_known *known)
+{
+	push_strict_meta(L, lua_absindex(L, index), message, known);
 	lua_setmetatable(L, -2);
 }
 
@@ -131,7 +182,7 @@ static void push_strict(lua_State *L, const struct neap_field *fields, const cha
 		lua_pushboolean(L, 1);
 		lua_setfield(L, -2, f->name);
 	}
-	push_strict_meta(L, lua_gettop(L), message);
+	push_strict_meta(L, lua_gettop(L), message, NULL);
 	lua_replace(L, -3);
 	lua_pop(L, 1);
 	lua_pushvalue(L, -1);

@@ -27,6 +27,16 @@ void neap_lua_push_struct(lua_State *L, const struct neap_field *fields, const v
  * the table of names (name = true) at index. message has one %s for that key. */
 void neap_lua_set_strict(lua_State *L, int index, const char *message);
 
+/* Names that there are: the nth of arg, NULL behind the last. */
+struct neap_known {
+	const char *(*name)(const void *arg, size_t n);
+	const void *arg;
+};
+/* The same where a key can be one of those that there are and still not be in the table: only then
+ * message is right, and another key is told to be none. known is borrowed by the state. */
+void neap_lua_set_strict_of(lua_State *L, int index, const char *message,
+			    const struct neap_known *known);
+
 /* All members missing or empty. */
 void neap_struct_clear(const struct neap_field *fields, void *base);
 /* Reads the table at index over the struct: only members that it names are touched. CPU sets may
@@ -60,5 +70,7 @@ int neap_lua_read_topology(lua_State *L, int index, struct neap_topology **ret,
  * first ("did you mean 'x'? "). As snprintf. */
 void neap_field_print_known(const struct neap_field *fields, const char *wrong, char *buf,
 			    size_t size);
+/* The nth name of a table of fields, as struct neap_known wants it. */
+const char *neap_field_known(const void *fields, size_t n);
 
 #endif

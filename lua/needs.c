@@ -61,8 +61,10 @@ static void find_field(struct neap_need *need)
 	for (const struct neap_field *f = row->fields; f && f->name; f++)
 		if (strcmp(f->name, dot + 1) == 0)
 			need->field = f;
-	if (need->field)
-		need->parent = row;
+	if (!need->field)
+		return;
+	need->parent = row;
+	need->siblings = (struct neap_known){neap_field_known, row->fields};
 }
 
 /* True when one of the two includes the other. */
@@ -99,13 +101,16 @@ static int read_need(lua_State *L, struct neap_policy *policy, size_t index,
 	return 0;
 }
 
+static const struct neap_known sample_known = {neap_field_known, neap_sample_fields};
+
 /* Makes the metatables "node" and one for each struct of which only some fields were asked for. */
 static void make_metas(lua_State *L, struct neap_policy *policy)
 {
 	neap_policy_push(L, policy, NEAP_REF_METAS);
 	lua_newtable(L); /* the names below "node" */
 	lua_newtable(L); /* something to hang the metatable on */
-	neap_lua_set_strict(L, -2, "node.%s is not declared: add it to needs");
+	neap_lua_set_strict_of(L, -2, "node.%s is not declared: add it to needs",
+			       &sample_known);
 	lua_getmetatable(L, -1);
 	lua_setfield(L, -4, "node");
 	lua_pop(L, 1);
@@ -134,7 +139,7 @@ static void make_metas(lua_State *L, struct neap_policy *policy)
 			lua_setfield(L, -2, policy->needs[k].field->name);
 		}
 		lua_newtable(L);
-		neap_lua_set_strict(L, -2, message);
+		neap_lua_set_strict_of(L, -2, message, &need->siblings);
 		lua_getmetatable(L, -1);
 		lua_setfield(L, -6, top);
 		lua_pop(L, 3);

@@ -221,6 +221,35 @@ static void push_family(lua_State *L, const struct neap_place_needs *needs,
 	lua_pop(L, 1);
 }
 
+/* The nth name that a pod or a reservation has. */
+static const char *known_field(const void *arg, size_t n)
+{
+	const enum neap_place_of of = *(const enum neap_place_of *)arg;
+
+	for (size_t i = 0; i < NEAP_PLACE_FIELDS; i++)
+		if (i != NEAP_PLACE_NODE && fields[i].of == of && n-- == 0)
+			return fields[i].name;
+	return NULL;
+}
+
+static const char *known_column(const void *arg, size_t n)
+{
+	(void)arg;
+	return n < NEAP_COLUMN_FAMILY_COUNT ? neap_column_family_name(n) : NULL;
+}
+
+static const enum neap_place_of of_pod = NEAP_OF_POD, of_resv = NEAP_OF_RESV;
+static const struct neap_known known[] = {
+	[NEAP_OF_POD] = {known_field, &of_pod},
+	[NEAP_OF_NODE] = {known_column, NULL},
+	[NEAP_OF_RESV] = {known_field, &of_resv},
+};
+static const char *const undeclared[] = {
+	[NEAP_OF_POD] = "pod.%s is not declared: add it to needs",
+	[NEAP_OF_NODE] = "node.%s is not declared: add it to needs",
+	[NEAP_OF_RESV] = "resv.%s is not declared: add it to needs",
+};
+
 void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
 			  enum neap_place_of of)
 {
@@ -246,11 +275,7 @@ void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
 		}
 		lua_pop(L, 1);
 	}
-	neap_lua_set_strict(L, names,
-			    of == NEAP_OF_POD ? "pod.%s is not declared: add it to needs"
-			    : of == NEAP_OF_NODE
-				    ? "node.%s is not declared: add it to needs"
-				    : "resv.%s is not declared: add it to needs");
+	neap_lua_set_strict_of(L, names, undeclared[of], &known[of]);
 	lua_remove(L, names);
 }
 

@@ -4,6 +4,7 @@
 #ifndef NEAP_LUA_POLICY_PRIV_H
 #define NEAP_LUA_POLICY_PRIV_H
 
+#include "lua/convert.h"
 #include "lua/params.h"
 #include "lua/policy.h"
 #include "lua/result.h"
@@ -14,8 +15,8 @@
 /* A field of the sample that a policy asked for. */
 struct neap_need {
 	char name[64];
-	const struct neap_field *field,
-		*parent; /* parent: the struct around it, or NULL */
+	const struct neap_field *field, *parent; /* the struct around it, or NULL */
+	struct neap_known siblings;              /* what the parent has */
 	bool is_optional;
 };
 

@@ -375,6 +375,8 @@ static const struct {
 	 "allow returned a boolean and a table"},
 	{"allow = function(ctx, pod, node) return node.free.cpu > 0 end",
 	 "node.free is not declared"},
+	{"allow = function(ctx, pod, node) return node.requestd.cpu > 0 end",
+	 "there is no node.requestd; did you mean 'requested'?"},
 	{"needs = { 'node.free.cpu' }, allow = function(ctx, pod, node) return "
 	 "node.free.memory > 0 end",
 	 "node.free.memory is not declared"},

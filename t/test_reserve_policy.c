@@ -317,6 +317,8 @@ static const struct {
 	{"match = function() return true, nil, 0/0 end", "no time to come"},
 	{"match = function(_, _, resv) return resv.labels.x == nil end",
 	 "resv.labels is not declared"},
+	{"match = function(_, _, resv) return resv.ownrs end",
+	 "there is no resv.ownrs; did you mean 'owners'?"},
 	{"needs = { 'resv.labels.team?' }, match = function(_, _, resv) return "
 	 "resv.labels.x == nil end",
 	 "resv.labels.x is not declared"},

@@ -201,6 +201,8 @@ static const struct {
 	 NULL, false},
 	{"plan = function(ctx, pod) return pod.name end", "pod.name is not declared",
 	 false},
+	{"plan = function(ctx, pod) return pod.prio end",
+	 "there is no pod.prio; did you mean 'priority'?", false},
 	{"plan = function(ctx) ctx.memo.x = ('x'):rep(60000) ctx.memo.y = ctx.memo.x .. 'y' "
 	 "return nil end",
 	 "ctx.memo", false},
