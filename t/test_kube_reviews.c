@@ -137,15 +137,25 @@ static void test_may_i(void **state)
 		 201,
 		 {"status.userInfo.username=neap:admin",
 		  "status.userInfo.groups=[\"system:masters\",\"system:authenticated\"]"}},
-		{LIST, "{'spec':{}}", 201, {"status.resourceRules.0.verbs=[\"*\"]"}},
+		{LIST, "{'spec':{}}", 400, {"message=no namespace on request"}},
+		{LIST,
+		 "{'spec':{'namespace':'default'}}",
+		 201,
+		 {"status.resourceRules.0.verbs=[\"*\"]", "!spec"}},
 		{LOCAL,
-		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'get','resource':"
-		 "'pods','namespace':'default'}}}",
+		 "{'metadata':{'namespace':'default'},'spec':{'user':'rose',"
+		 "'resourceAttributes':{'verb':'get','resource':'pods','namespace':"
+		 "'default'}}}",
 		 201,
 		 {"status.allowed=true", "kind=LocalSubjectAccessReview"}},
 		{LOCAL,
 		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'get','resource':"
 		 "'pods','namespace':'other'}}}",
+		 422,
+		 {"message~must match metadata.namespace"}},
+		{LOCAL,
+		 "{'spec':{'user':'rose','resourceAttributes':{'verb':'get','resource':"
+		 "'pods','namespace':'default'}}}",
 		 422,
 		 {"message~must match metadata.namespace"}},
 		{LOCAL,

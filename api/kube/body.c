@@ -10,15 +10,15 @@
 #include "api/kube/meta.h"
 #include "api/kube/protobuf.h"
 
-/* The media type without its parameters. A missing one is JSON: kubectl 1.20 sends none with some. */
+/* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20 sends none with some. */
 static void media_type(const struct call *call, char *buf, size_t size)
 {
 	const char *type = neap_http_header_find(call->request, "Content-Type");
 	size_t len;
 
-	if (!type)
+	type = type ? type + strspn(type, " \t") : "";
+	if (!*type)
 		type = "application/json";
-	type += strspn(type, " \t");
 	len = strcspn(type, "; \t");
 	if (len >= size)
 		len = size - 1;
@@ -194,6 +194,22 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 	return -1;
 }
 
+/* null says nothing: it is as good as what is empty. Takes both; nothing is what that is. */
+static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
+{
+	struct neap_error err;
+
+	if (!json_is_null(*ret)) {
+		json_decref(nothing);
+		return 0;
+	}
+	*ret = nothing;
+	if (nothing)
+		return 0;
+	(void)neap_error_nomem(&err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+}
+
 /* Whatever JSON it is. */
 static int body_any(struct call *call, json_t **ret)
 {
@@ -207,7 +223,9 @@ static int body_any(struct call *call, json_t **ret)
 		return parse_yaml(call, ret);
 	if (strcmp(type, "application/json") != 0)
 		return unsupported(call, type, "application/json, application/yaml");
-	return parse_json(call, ret);
+	if (parse_json(call, ret) < 0)
+		return -1;
+	return nothing_take(call, ret, json_object());
 }
 
 int body_object(struct call *call, json_t **ret)
@@ -255,7 +273,10 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 	if (!neap_patch_type_parse(type, ret_type) ||
 	    (*ret_type == NEAP_PATCH_STRATEGIC && call->target.kind->is_custom))
 		return unsupported(call, type, accepted);
-	return parse_json(call, ret);
+	if (parse_json(call, ret) < 0)
+		return -1;
+	return nothing_take(call, ret,
+			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
 }
 
 int body_options(struct call *call, json_t **ret)

@@ -134,6 +134,17 @@ static void make_real(const char *text, size_t len, struct neap_buf *out)
 
 /* --- all of it --- */
 
+static bool is_null(const char *text, size_t len)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (len && strchr(blanks, *text))
+		text++, len--;
+	while (len && strchr(blanks, text[len - 1]))
+		len--;
+	return len == 4 && memcmp(text, "null", 4) == 0;
+}
+
 int body_json(struct call *call, const char *text, size_t len, json_t **ret)
 {
 	neap_auto_buf struct neap_buf real = {0};
@@ -142,6 +153,11 @@ int body_json(struct call *call, const char *text, size_t len, json_t **ret)
 	struct neap_error err;
 	char path[256];
 
+	/* As Go decodes it: nothing that is said. */
+	if (is_null(text, len)) {
+		*ret = json_null();
+		return 0;
+	}
 	/* Making them costs far more than reading the text. */
 	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,

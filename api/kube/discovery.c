@@ -10,6 +10,8 @@
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
 					 "list",   "patch",  "update",           "watch"};
+static const char *const single_verbs[] = {"create", "delete", "get",  "list",
+					   "patch",  "update", "watch"};
 /* Of what is not stored; of what is made, without the last. */
 static const char *const read_verbs[] = {"get", "list", "watch"};
 
@@ -174,13 +176,15 @@ json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *g
 
 static json_t *make_resource(const struct neap_kube_kind *kind)
 {
-	json_t *row = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
-				"singularName", kind->singular, "namespaced",
-				kind->is_namespaced, "kind", kind->kind, "verbs",
-				kind->make ? texts(read_verbs, 2)
-				: kind->is_named_only
-					? texts(read_verbs, 3)
-					: texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
+	json_t *row =
+		json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", kind->plural,
+			  "singularName", kind->singular, "namespaced",
+			  kind->is_namespaced, "kind", kind->kind, "verbs",
+			  kind->make            ? texts(read_verbs, 2)
+			  : kind->is_named_only ? texts(read_verbs, 3)
+			  : kind->is_deleted_singly
+				  ? texts(single_verbs, NEAP_ARRAY_LEN(single_verbs))
+				  : texts(full_verbs, NEAP_ARRAY_LEN(full_verbs)));
 
 	if (count_of(kind->short_names))
 		(void)json_object_set_new(

@@ -20,6 +20,17 @@ static bool is_known(const char *path, const char *const *known)
 	return false;
 }
 
+/* Only what would mean something is escaped. */
+static int check_escapes(const char *text, struct neap_error *err)
+{
+	for (; (text = strchr(text, '\\')); text += 2)
+		if (!text[1] || !strchr(",=\\", text[1]))
+			return neap_error_set(err, NEAP_EINVAL,
+					      "invalid escape sequence: \\%.1s",
+					      text + 1);
+	return 0;
+}
+
 /* Up to the next comma that is not escaped; takes the escapes out in place. Returns what follows, NULL
  * at the end. */
 static char *cut_term(char *text)
@@ -70,6 +81,8 @@ int neap_field_selector_parse(const char *text, const char *const *known,
 	if (strlen(text) >= NEAP_BUF_LINE)
 		return neap_error_set(err, NEAP_ETOOLARGE, "over %d bytes",
 				      NEAP_BUF_LINE);
+	if (check_escapes(text, err) < 0)
+		return -(int)err->code;
 	ret->text = neap_strdup(text);
 	if (!ret->text)
 		return neap_error_nomem(err);

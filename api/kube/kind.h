@@ -68,7 +68,8 @@ struct neap_kube_kind {
 	bool needs_version; /* a PUT has to say by resourceVersion what it is a change of */
 	bool is_made_by_update; /* a PUT of what is not there makes it */
 	bool is_named_only; /* nothing of it is kept: it is got, listed and watched in vain */
-	bool shows_deleted; /* DELETE answers with the object, not with a Status */
+	bool is_deleted_singly; /* there is no DELETE of a collection */
+	bool shows_deleted;     /* DELETE answers with the object, not with a Status */
 	/* Of /scale; NULL: there is none. Paths as ".spec.replicas". */
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema

@@ -78,6 +78,7 @@ struct call {
 	char api_version[NEAP_OBJECT_NAME + 64]; /* "apps/v1" */
 	enum shape shape;
 	enum include include;
+	bool is_meta_beta; /* a Table or metadata alone in their version before v1 */
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
 	/* Who is told instead of a client; NULL: nobody. See inside.h. */
@@ -187,6 +188,11 @@ int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 /* prepare.c: -1 with call->failure. */
 /* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
  * kind those of its metadata. kind and version: for the words. */
+/* change_check.c: -1 with call->failure. The version that the client has seen must be the newest, where it says one. */
+int change_check_version(struct call *call, const json_t *object,
+			 const struct neap_object *newest);
+/* Before what does not count is taken out of the object. */
+int change_check_meta(struct call *call, const json_t *object, const json_t *before);
 int call_decode(struct call *call, const char *kind, const char *version,
 		const struct neap_schema *schema, bool is_custom, json_t *object);
 /* Refuses what is longer than it may be, and than it was before (NULL: a new object). */

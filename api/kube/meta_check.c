@@ -7,11 +7,14 @@
 
 #include "api/kube/check_priv.h"
 #include "api/kube/meta.h"
+#include "engine/base/mem.h"
 #include "engine/base/selector.h"
 
 #define LABEL_MAX     63
 #define SUBDOMAIN_MAX 253
 #define FIELD_SIZE    256
+/* Of a name with its prefix; what is longer is wrong in any case. */
+#define ANNOTATION_KEY_MAX (SUBDOMAIN_MAX + 1 + LABEL_MAX)
 
 #define LABEL_RULE                                                                          \
 	"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or " \
@@ -126,9 +129,13 @@ static void check_annotations(const json_t *annotations, struct neap_causes *cau
 		return;
 	}
 	json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
+		char lower[ANNOTATION_KEY_MAX + 1];
 		struct neap_error err;
+		bool fits = neap_strcopy(lower, sizeof(lower), key);
 
-		if (neap_label_check_key(key, &err) < 0) {
+		for (char *at = lower; fits && *at; at++)
+			*at = *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at;
+		if (neap_label_check_key(fits ? lower : key, &err) < 0) {
 			json_t *shown = json_string(key);
 
 			neap_causes_invalid(causes, "metadata.annotations", shown, "%s",
@@ -200,6 +207,23 @@ static void check_finalizers(const struct neap_kube_kind *kind, const json_t *li
 	rule_seen_done(&seen);
 }
 
+/* An apiVersion has one slash at most; an event owns nothing. */
+static void check_owner_type(const json_t *owner, const json_t *list,
+			     struct neap_causes *causes)
+{
+	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
+	const char *kind = json_string_value(json_object_get(owner, "kind"));
+	const char *slash = version ? strchr(version, '/') : NULL;
+
+	if (slash && (!slash[1] || strchr(slash + 1, '/')))
+		neap_causes_invalid(causes, "metadata.ownerReferences.apiVersion",
+				    json_object_get(owner, "apiVersion"),
+				    "version must not be empty");
+	if (version && kind && strcmp(version, "v1") == 0 && strcmp(kind, "Event") == 0)
+		neap_causes_invalid(causes, "metadata.ownerReferences", list,
+				    "an Event is disallowed from being an owner");
+}
+
 static void check_owners(const json_t *list, struct neap_causes *causes)
 {
 	static const char *const members[] = {"apiVersion", "kind", "name", "uid"};
@@ -219,6 +243,7 @@ static void check_owners(const json_t *list, struct neap_causes *causes)
 			if (!text || !*text)
 				neap_causes_required(causes, field, "must not be empty");
 		}
+		check_owner_type(owner, list, causes);
 		if (!json_is_true(json_object_get(owner, "controller")))
 			continue;
 		if (has_controller)

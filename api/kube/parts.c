@@ -513,7 +513,8 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 		json_object_get(json_object_get(scale, "spec"), "replicas");
 	json_t *tree;
 
-	if (!json_is_integer(replicas) || json_integer_value(replicas) < 0 ||
+	/* None is 0, as everywhere in this API. */
+	if (json_integer_value(replicas) < 0 ||
 	    json_integer_value(replicas) > INT32_MAX) {
 		struct neap_causes *causes = &call->kube->causes;
 

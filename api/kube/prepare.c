@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Bringing what was sent into shape: unknown fields, defaults, checks. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,24 @@ int call_check_bounds(struct call *call, const json_t *object, const json_t *bef
 			      values, NEAP_KUBE_VALUES_MAX);
 }
 
+/* What a client sent is a bad request; what its patch makes of an object is an invalid object. */
+static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt, ...)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	char why[sizeof(call->failure.message)];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	if (!call->is_patch)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST, "%s", why);
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "FieldValueInvalid", "patch", "%s", why);
+	return neap_kube_fail_invalid(&call->failure, call->target.kind,
+				      call->target.name, causes);
+}
+
 int call_decode(struct call *call, const char *kind, const char *version,
 		const struct neap_schema *schema, bool is_custom, json_t *object)
 {
@@ -91,8 +110,7 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	if (!neap_schema_prune(schema, object, note_unknown, &unknown))
 		return nomem(call);
 	if (is_strict && unknown.count)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "strict decoding error: %s", unknown.paths);
+		return refuse_undecoded(call, "strict decoding error: %s", unknown.paths);
 	/* What is wrong with the rest of one is told by its own schema. */
 	if (is_custom) {
 		schema = &neap_kube_object_meta;
@@ -106,10 +124,10 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	default:
 		break;
 	}
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "%s in version \"%s\" cannot be handled as a %s: %s%s",
-			      kind, version, kind, is_custom ? "metadata: " : "",
-			      err.msg); /* which names the field */
+	return refuse_undecoded(call,
+				"%s in version \"%s\" cannot be handled as a %s: %s%s",
+				kind, version, kind, is_custom ? "metadata: " : "",
+				err.msg); /* which names the field */
 }
 
 int call_take_in(struct call *call, json_t *object, const json_t *before)
@@ -165,9 +183,8 @@ int call_need_metadata(struct call *call, json_t *object)
 
 	/* A patch can make anything of an object. */
 	if (!json_is_object(object))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "a %s must be a JSON object",
-				      call->target.kind->kind);
+		return refuse_undecoded(call, "a %s must be a JSON object",
+					call->target.kind->kind);
 	(void)json_object_del(object, "kind");
 	(void)json_object_del(object, "apiVersion");
 	if (!meta || json_is_null(meta))
@@ -176,6 +193,5 @@ int call_need_metadata(struct call *call, json_t *object)
 			       : 0;
 	if (json_is_object(meta))
 		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "metadata: must be an object");
+	return refuse_undecoded(call, "metadata: must be an object");
 }

@@ -56,10 +56,14 @@ static struct neap_object *find_object(struct call *call)
 void call_get(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
-	struct neap_object *object = find_object(call);
+	struct neap_object *object = NULL;
 	neap_auto_buf struct neap_buf out = {0};
+	int64_t version;
 
 	neap_buf_init(&out, LIST_MAX);
+	/* What is there now is newer than any version that there was. */
+	if (call_version(call, &version) == 0 && call_check_version(call, version) == 0)
+		object = find_object(call);
 	if (!object && call->failure.message[0]) {
 		call_fail(call);
 		return;

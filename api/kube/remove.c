@@ -89,8 +89,8 @@ int remove_parse(struct call *call, struct wish *ret)
 	return parse_options(call, options, ret);
 }
 
-static int check_preconditions(struct call *call, const struct wish *wish,
-			       const struct neap_object *object)
+int remove_check(struct call *call, const struct wish *wish,
+		 const struct neap_object *object)
 {
 	const json_t *conditions = json_object_get(wish->options, "preconditions");
 	const char *uid = json_string_value(json_object_get(conditions, "uid"));
@@ -212,6 +212,12 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		return;
 	}
 	if (!stays(call, tree, grace_s)) {
+		/* The last of a pod that is seen says that it was deleted, and without grace. */
+		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
+		    !neap_kube_meta_delete(call->target.kind, tree, now, 0)) {
+			nomem_take(call, tree);
+			return;
+		}
 		call->answers_deleted = !call->target.kind->shows_deleted;
 		if (call->is_dry)
 			call_answer_dry_take(call, status, tree);
@@ -240,7 +246,7 @@ static void remove_with(struct call *call, const struct wish *wish,
 {
 	json_t *tree;
 
-	if (check_preconditions(call, wish, newest) < 0) {
+	if (remove_check(call, wish, newest) < 0) {
 		call_fail(call);
 		return;
 	}

@@ -2,7 +2,7 @@
  *
  * Deleting a collection: each object for itself, as by single requests, in slices, and no more at a time than leaves the
  * queue of writes to others. What the store does not take now is asked for again; the answer comes when all are
- * gone, or are durably on their way, and tells of what stays. */
+ * gone, or are durably on their way: the list of them as they were, or what one of those that stay was refused for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +134,13 @@ static void remove_one(struct removal *removal, struct one *one)
 		call_tell(&call, one->object);
 		return;
 	}
+	if (remove_check(&call, &removal->wish, newest) < 0) {
+		/* Another version does not make it fit. */
+		removal->waiting--;
+		removal->failure = call.failure;
+		removal->kept++;
+		return;
+	}
 	tree = neap_object_tree(newest);
 	if (!tree) {
 		call_fail_nomem(&call);
@@ -170,12 +177,11 @@ static bool gather(struct removal *removal, enum neap_task_next *ret)
 		return false;
 	}
 	for (size_t i = gather->count; i-- > 0;) {
-		removal->ones[i] =
-			(struct one){removal, gather->objects[i], removal->left};
+		removal->ones[i] = (struct one){
+			removal, neap_object_ref(gather->objects[i]), removal->left};
 		removal->left = &removal->ones[i];
 	}
 	removal->count = gather->count;
-	gather->count = 0; /* their references are with the ones now */
 	removal->taken_usec = now();
 	return true;
 }
@@ -190,8 +196,13 @@ static void answer(struct removal *removal)
 	for (const struct one *one = removal->left; one; one = one->next)
 		kept++;
 	if (!kept) {
-		call_answer_take(call, 200,
-				 neap_kube_success(call->target.kind, NULL, NULL, 200));
+		struct gather *gather = &removal->gather;
+		struct neap_object **objects = gather->objects;
+
+		gather->objects = NULL;
+		call_answer_page_take(call, &gather->place, false, objects,
+				      gather->count);
+		gather->count = 0;
 		return;
 	}
 	call->failure = removal->failure;
@@ -256,6 +267,7 @@ static enum neap_task_next step(void *arg)
 void call_delete_collection(struct call *call)
 {
 	struct removal *removal = neap_alloc(sizeof(*removal));
+	int64_t ignored;
 
 	if (!removal) {
 		call_fail_nomem(call);
@@ -263,7 +275,9 @@ void call_delete_collection(struct call *call)
 	}
 	removal->gather.is_newest = true;
 	removal->gather.place.version = neap_store_version(call->kube->store);
-	if (choice_parse(call, &removal->gather.choice) < 0 ||
+	removal->gather.is_shown = shape_is_other(call);
+	if (call_version(call, &ignored) < 0 ||
+	    choice_parse(call, &removal->gather.choice) < 0 ||
 	    remove_parse(call, &removal->wish) < 0) {
 		call_fail(call);
 		leave(removal);

@@ -8,6 +8,7 @@
 #include "api/kube/access.h"
 #include "api/kube/discovery.h"
 #include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 
@@ -305,17 +306,21 @@ static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 
 /* --- requests --- */
 
-/* The question with its answer. lost: failures of memory before it was made. */
+/* The question with its answer; object NULL: the answer alone. lost: failures of memory before it was made. */
 static void answer(struct call *call, const struct neap_kube_review *review,
-		   const json_t *spec, json_t *status, uint64_t lost)
+		   const json_t *object, json_t *status, uint64_t lost)
 {
+	json_t *spec = json_object_get(object, "spec");
+	json_t *sent = json_object_get(object, "metadata");
 	char version[64];
-	json_t *body;
+	json_t *body, *meta;
 
 	(void)snprintf(version, sizeof(version), "%s/%s", review->group, review->version);
-	body = json_pack("{s:s, s:s, s:{s:n}, s:O*, s:o}", "kind", review->kind,
-			 "apiVersion", version, "metadata", "creationTimestamp", "spec",
-			 spec, "status", status);
+	meta = json_pack("{s:n}", "creationTimestamp");
+	if (sent)
+		(void)json_object_update(meta, sent); /* a failure is counted */
+	body = json_pack("{s:s, s:s, s:o, s:O*, s:o}", "kind", review->kind, "apiVersion",
+			 version, "metadata", meta, "spec", spec, "status", status);
 	if (neap_json_failures() != lost) {
 		json_decref(body);
 		body = NULL;
@@ -324,31 +329,38 @@ static void answer(struct call *call, const struct neap_kube_review *review,
 }
 
 static void review_self(struct call *call, const struct neap_kube_review *review,
-			const json_t *spec)
+			const json_t *object)
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 
-	(void)spec;
+	(void)object;
 	answer(call, review, NULL, json_pack("{s:o}", "userInfo", user_info(peer->user)),
 	       lost);
 }
 
 static void review_rules(struct call *call, const struct neap_kube_review *review,
-			 const json_t *spec)
+			 const json_t *object)
 {
+	const char *ns = text_of(json_object_get(object, "spec"), "namespace");
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 	const struct subject subject = {peer->role, peer->user->name,
 					call->kube->runs_pods};
 
-	answer(call, review, spec,
-	       rules_status(call->kube, &subject, text_of(spec, "namespace")), lost);
+	if (!*ns) {
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "no namespace on request");
+		call_fail(call);
+		return;
+	}
+	answer(call, review, NULL, rules_status(call->kube, &subject, ns), lost);
 }
 
 static void review_access(struct call *call, const struct neap_kube_review *review,
-			  const json_t *spec)
+			  const json_t *object)
 {
+	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 	const struct subject subject = {peer->role, peer->user->name,
@@ -357,7 +369,7 @@ static void review_access(struct call *call, const struct neap_kube_review *revi
 	if (check_spec(call, review->kind, spec) < 0)
 		call_fail(call);
 	else
-		answer(call, review, spec, access_status(call->kube, &subject, spec),
+		answer(call, review, object, access_status(call->kube, &subject, spec),
 		       lost);
 }
 
@@ -375,31 +387,48 @@ static int need_admin(struct call *call, const struct neap_kube_review *review)
 		review->group);
 }
 
-static void review_other(struct call *call, const struct neap_kube_review *review,
-			 const json_t *spec)
+static int check_subject(struct call *call, const char *kind, const json_t *spec)
 {
+	if (*text_of(spec, "user") || json_array_size(json_object_get(spec, "groups")))
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_INVALID,
+		"%s." AUTHORIZATION
+		" \"\" is invalid: spec.user: Invalid value: \"\": at least "
+		"one of user or group must be specified",
+		kind);
+}
+
+static void review_other(struct call *call, const struct neap_kube_review *review,
+			 const json_t *object)
+{
+	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
 	const struct subject subject = {role_of(call->kube, spec), text_of(spec, "user"),
 					call->kube->runs_pods};
 
-	if (need_admin(call, review) < 0 || check_spec(call, review->kind, spec) < 0)
+	if (need_admin(call, review) < 0 || check_spec(call, review->kind, spec) < 0 ||
+	    check_subject(call, review->kind, spec) < 0)
 		call_fail(call);
 	else
-		answer(call, review, spec, access_status(call->kube, &subject, spec),
+		answer(call, review, object, access_status(call->kube, &subject, spec),
 		       lost);
 }
 
-/* The same within the namespace of the path alone. */
+/* The same within the namespace of the path alone, which the body says, too. */
 static void review_local(struct call *call, const struct neap_kube_review *review,
-			 const json_t *spec)
+			 const json_t *object)
 {
+	const json_t *spec = json_object_get(object, "spec");
 	const json_t *resource = json_object_get(spec, "resourceAttributes");
+
+	const char *ns = neap_kube_meta_text(object, "namespace");
 
 	if (need_admin(call, review) < 0) {
 		call_fail(call);
 	} else if (json_object_get(spec, "nonResourceAttributes") ||
-		   strcmp(text_of(resource, "namespace"),
-			  neap_http_segment_get(call->request, 1)) != 0) {
+		   strcmp(ns, neap_http_segment_get(call->request, 1)) != 0 ||
+		   strcmp(text_of(resource, "namespace"), ns) != 0) {
 		(void)neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
 				     "%s." AUTHORIZATION " \"\" is invalid: "
 				     "spec.resourceAttributes.namespace: Invalid value: "
@@ -407,14 +436,15 @@ static void review_local(struct call *call, const struct neap_kube_review *revie
 				     review->kind, text_of(resource, "namespace"));
 		call_fail(call);
 	} else {
-		review_other(call, review, spec);
+		review_other(call, review, object);
 	}
 }
 
 /* What it answers to a wrong one is that, and no more. */
 static void review_token(struct call *call, const struct neap_kube_review *review,
-			 const json_t *spec)
+			 const json_t *object)
 {
+	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
 	const char *token = text_of(spec, "token");
 	const struct neap_http_user *user;
@@ -431,16 +461,16 @@ static void review_token(struct call *call, const struct neap_kube_review *revie
 		return;
 	}
 	user = neap_http_token_find(call->request, token);
-	answer(call, review, spec,
+	answer(call, review, object,
 	       user ? json_pack("{s:b, s:o}", "authenticated", 1, "user", user_info(user))
-		    : json_pack("{s:{}}", "user"),
+		    : json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token"),
 	       lost);
 }
 
 static void serve(struct neap_kube *kube, struct neap_http_request *request,
 		  const struct neap_kube_review *review,
 		  void (*fn)(struct call *call, const struct neap_kube_review *review,
-			     const json_t *spec))
+			     const json_t *object))
 {
 	struct call call = {.kube = kube, .request = request};
 	json_t *object;
@@ -451,12 +481,12 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request,
 		call_fail(&call);
 		return;
 	}
-	if (call_refuse_impersonation(&call) < 0 ||
+	if (call_refuse_impersonation(&call) < 0 || call_parse_options(&call) < 0 ||
 	    body_part(&call, review->body, &object) < 0) {
 		call_fail(&call);
 		return;
 	}
-	fn(&call, review, json_object_get(object, "spec"));
+	fn(&call, review, object);
 	json_decref(object);
 }
 
@@ -506,6 +536,21 @@ static const struct neap_http_route routes[] = {
 	{"POST", PATH(AUTHENTICATION, "tokenreviews"), NEAP_HTTP_READER, serve_token},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
 };
+
+bool neap_kube_is_review(const char *rest)
+{
+	const char *plural = strrchr(rest, '/');
+
+	for (size_t i = 0; plural && i < NEAP_KUBE_REVIEWS; i++) {
+		const struct neap_kube_review *review = &neap_kube_reviews[i];
+		size_t len = strlen(review->group);
+
+		if (strncmp(rest, review->group, len) == 0 && rest[len] == '/' &&
+		    strcmp(plural + 1, review->plural) == 0)
+			return true;
+	}
+	return false;
+}
 
 int neap_kube_reviews_serve(struct neap_kube *kube, struct neap_http *http,
 			    struct neap_error *err)

@@ -20,6 +20,8 @@ struct neap_kube_review {
 #define NEAP_KUBE_REVIEWS_FREE 3
 extern const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS];
 
+/* Whether what follows /apis/ is one of them: they are only asked by POST. */
+bool neap_kube_is_review(const char *rest);
 /* Routes, which have to come before those of all objects; arg: the struct neap_kube. */
 int neap_kube_reviews_serve(struct neap_kube *kube, struct neap_http *http,
 			    struct neap_error *err);

@@ -60,6 +60,9 @@ static call_fn *find_verb(struct call *call, const char *method)
 	if (call->target.kind->make &&
 	    (strcmp(method, "GET") != 0 || call_flag(call, "watch")))
 		return NULL;
+	if (is_collection && call->target.kind->is_deleted_singly &&
+	    strcmp(method, "DELETE") == 0)
+		return NULL;
 	/* All namespaces together are only read. */
 	if (is_collection && call->target.kind->is_namespaced && !call->target.ns[0] &&
 	    strcmp(method, "GET") != 0)
@@ -128,6 +131,11 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	}
 	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
 				   &call.target, &err) < 0) {
+		/* Those that are asked for as they should are routes of their own. */
+		if (!is_core && neap_kube_is_review(neap_http_rest_get(request))) {
+			not_allowed(&call);
+			return;
+		}
 		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);
 		call_fail(&call);
 		return;

@@ -67,6 +67,7 @@ const struct neap_kube_kind neap_kube_kind_namespace = {
 	.kind = "Namespace",
 	.list_kind = "NamespaceList",
 	.plural = "namespaces",
+	.is_deleted_singly = true,
 	.shows_deleted = true,
 	.singular = "namespace",
 	.short_names = namespace_short,

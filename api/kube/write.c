@@ -302,62 +302,12 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 	return true;
 }
 
-static int refuse_no_version(struct call *call)
-{
-	struct neap_causes *causes = &call->kube->causes;
-
-	neap_causes_clear(causes);
-	neap_causes_add(causes, "FieldValueInvalid", "metadata.resourceVersion",
-			"Invalid value: 0x0: must be specified for an update");
-	return neap_kube_fail_invalid(&call->failure, call->target.kind,
-				      call->target.name, causes);
-}
-
-/* A patch and a Scale are changes of what there is, and so is what neap itself writes. */
-static bool is_put_of_client(const struct call *call)
-{
-	return call->request && !call->is_patch && !call->answers_scale;
-}
-
-/* The version that the client has seen must be the newest; "" and "0" are any. */
-static int check_version(struct call *call, const json_t *object,
-			 const struct neap_object *newest)
-{
-	const char *version = neap_kube_meta_text(object, "resourceVersion");
-	const char *uid = neap_kube_meta_text(object, "uid");
-	int64_t number = 0;
-
-	if (*version && neap_int_parse(version, &number, NULL) < 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "metadata.resourceVersion: Invalid value: "
-				      "\"%.40s\": it must be a whole number",
-				      version);
-	if (!number && call->target.kind->needs_version &&
-	    (*version || is_put_of_client(call)))
-		return refuse_no_version(call);
-	if (number && number != newest->version)
-		return neap_kube_fail_conflict(&call->failure, call->target.kind,
-					       call->target.name, neap_kube_modified);
-	if (*uid && strcmp(uid, newest->uid) != 0) {
-		char why[256];
-
-		(void)snprintf(
-			why, sizeof(why),
-			"Precondition failed: UID in precondition: %.64s, UID in object "
-			"meta: %s",
-			uid, newest->uid);
-		return neap_kube_fail_conflict(&call->failure, call->target.kind,
-					       call->target.name, why);
-	}
-	return 0;
-}
-
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
 	    call_take_in(call, object, before) < 0 ||
-	    check_version(call, object, newest) < 0 ||
+	    change_check_version(call, object, newest) < 0 ||
 	    call_fill_in(call, object, before) < 0)
 		return -1;
 	if (!*neap_kube_meta_text(object, "name"))
@@ -384,6 +334,8 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 			"the namespace of the object (%.63s) does not match the "
 			"namespace on the request (%s)",
 			neap_kube_meta_text(object, "namespace"), newest->ns);
+	if (change_check_meta(call, object, before) < 0)
+		return -1;
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
@@ -469,17 +421,30 @@ void call_update_take(struct call *call, json_t *object)
 	json_decref(before);
 }
 
+static void update_nothing(struct call *call)
+{
+	json_t *object = NULL;
+
+	if (body_object(call, &object) == 0 && *neap_kube_meta_text(object, "uid"))
+		(void)neap_kube_fail_conflict(
+			&call->failure, call->target.kind, call->target.name,
+			"Precondition failed: UID in precondition, and no such object");
+	else
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+	json_decref(object);
+	call_fail(call);
+}
+
 void call_update(struct call *call)
 {
 	json_t *object;
 
-	/* What is not there is told before what is wrong with the body. */
+	/* What is not there is told before what is wrong with the body, unless it names one that was. */
 	if (!call->target.kind->is_made_by_update &&
 	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
 			       call->target.name)) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
+		update_nothing(call);
 	} else if (body_object(call, &object) < 0) {
 		call_fail(call);
 	} else {

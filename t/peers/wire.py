@@ -52,7 +52,7 @@ class Server:
                 if not again:
                     raise
 
-    def watch(self, path, headers=None, frames=1, timeout=2):
+    def watch(self, path, headers=None, frames=1, timeout=20):
         """Reads the first frames of what may be a watch; on a plain answer the whole of it."""
         connection = self.connect(timeout)
         try:

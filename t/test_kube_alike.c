@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers in which neapd once differed from a kube-apiserver (t/peers), a row each, in the order in which they are asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/base.h"
+#include "t/lib/kube_rig.h"
+
+#define TEST(name)                                                                       \
+	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
+
+#define MAPS   "/api/v1/namespaces/default/configmaps"
+#define PODS   "/api/v1/namespaces/default/pods"
+#define DEPLOY "/apis/apps/v1/namespaces/default/deployments"
+#define SPEC                                                                                   \
+	"\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"  \
+	"\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}" \
+	"]}}}"
+#define TABLE(v) "Accept: application/json;as=Table;v=" v ";g=meta.k8s.io\r\n"
+#define PARTIAL(s)                                                                       \
+	"Accept: application/json;as=PartialObjectMetadata" s ";v=v1;g=meta.k8s.io\r\n"
+#define MAP(meta) "{\"metadata\":{\"name\":\"a\"" meta "}}"
+#define OWNER(v, k)                                                                      \
+	",\"ownerReferences\":[{\"apiVersion\":\"" v "\",\"kind\":\"" k                  \
+	"\",\"name\":\"o\",\"uid\":\"u\"}]"
+#define MANY(v) "{\"preconditions\":{" v "}}"
+
+struct row {
+	const char *ask, *headers, *body;
+	int status;
+	const char *want;
+};
+
+static void ask(struct kube_rig *rig, const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct row *row = &rows[i];
+		int got = kube_ask_with(rig, row->ask, row->headers, row->body,
+					row->body ? strlen(row->body) : 0);
+		const char *why = row->want ? kube_differs(rig->body, row->want) : NULL;
+
+		if (got != row->status || why)
+			fail_msg("%zu: %s %s: %d %s: %s", i, row->ask,
+				 row->body ? row->body : "", got, why ? why : "",
+				 kube_text(rig->body, "message"));
+	}
+}
+
+static void test_bodies(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " MAPS, "", "null", 422, "message~name or generateName"},
+		{"POST " MAPS, "Content-Type: \r\n", MAP(""), 201, NULL},
+		{"MERGE " MAPS "/a", "", " null ", 200, NULL},
+		{"JSON " MAPS "/a", "", "null", 200, NULL},
+		{"JSON " MAPS "/a", "", "{}", 400, NULL},
+		{"MERGE " MAPS "/a", "", "{\"data\":5}", 422,
+		 "details.causes.0.field=patch"},
+		{"MERGE " MAPS "/a", "", "{\"metadata\":[]}", 422, NULL},
+		{"MERGE " MAPS "/a?fieldValidation=Strict", "", "{\"nosuch\":5}", 422,
+		 "message~unknown field"},
+		{"MERGE " MAPS "/a", "", "{\"data\":", 400, "reason=BadRequest"},
+		{"DELETE " MAPS "/a?dryRun=All", "", "null", 200, NULL},
+		{"DELETE " MAPS "/a", "", "5", 400, NULL},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+static void test_metadata(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " MAPS, "", MAP(",\"annotations\":{\"Example.com/X\":\"y\"}"), 201,
+		 NULL},
+		{"POST " MAPS "?dryRun=All", "", MAP(OWNER("a/b/c", "X")), 422,
+		 "message~version must not be empty"},
+		{"POST " MAPS "?dryRun=All", "", MAP(OWNER("v1", "Event")), 422,
+		 "message~disallowed from being an owner"},
+		{"POST " MAPS "?dryRun=All", "",
+		 "{\"metadata\":{\"name\":\"b\"" OWNER("events.k8s.io/v1", "Event") "}}",
+		 201, NULL},
+		{"MERGE " MAPS "/a", "", "{\"metadata\":{\"uid\":\"x\"}}", 422,
+		 "message~metadata.uid: Invalid value: \"x\": field is immutable"},
+		{"PUT " MAPS "/a", "", MAP(",\"uid\":\"x\""), 409, "reason=Conflict"},
+		{"PUT " MAPS "/a", "",
+		 MAP(",\"deletionTimestamp\":\"2020-01-02T03:04:05Z\""), 422,
+		 "message~metadata.deletionTimestamp: Invalid value"},
+		{"MERGE " MAPS "/a", "",
+		 "{\"metadata\":{\"deletionGracePeriodSeconds\":5}}", 422, NULL},
+		{"PUT " MAPS "/none", "", "{\"metadata\":{\"name\":\"none\"}}", 404,
+		 NULL},
+		{"PUT " MAPS "/none", "",
+		 "{\"metadata\":{\"name\":\"none\",\"uid\":\"u\"}}", 409, NULL},
+		{"POST " DEPLOY, "", "{\"metadata\":{\"name\":\"d\"}," SPEC "}", 201,
+		 NULL},
+		{"MERGE " DEPLOY "/d/status", "",
+		 "{\"metadata\":{\"annotations\":{\"a b\":\"x\"}}}", 422,
+		 "message~metadata.annotations"},
+		{"MERGE " DEPLOY "/d/status", "",
+		 "{\"metadata\":{\"finalizers\":[\"f\"]}}", 422, NULL},
+		{"MERGE " DEPLOY "/d/scale", "", "{\"spec\":null}", 200,
+		 "spec.replicas=0"},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+static void test_reads(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " MAPS, "", MAP(""), 201, NULL},
+		{"GET " MAPS "/a?resourceVersion=x", "", NULL, 400, NULL},
+		{"GET " MAPS "/a?resourceVersion=99999999", "", NULL, 504,
+		 "reason=Timeout"},
+		{"GET " MAPS "/a?resourceVersion=1", "", NULL, 200, NULL},
+		{"GET " MAPS "?fieldSelector=metadata.name%3Da%5Cx", "", NULL, 400,
+		 "message~invalid escape sequence"},
+		{"GET " MAPS "?fieldSelector=metadata.name%3Da%5C,b", "", NULL, 200,
+		 "#items=0"},
+		{"GET " MAPS "/a", TABLE("v1beta1"), NULL, 200,
+		 "apiVersion=meta.k8s.io/v1beta1"},
+		{"GET " MAPS "/a", TABLE("v1"), NULL, 200, "metadata.resourceVersion"},
+		{"GET " MAPS "/a", TABLE("v9"), NULL, 406, "reason=NotAcceptable"},
+		{"GET " MAPS "/a", PARTIAL(""), NULL, 200, "kind=PartialObjectMetadata"},
+		{"GET " MAPS, PARTIAL(""), NULL, 406, "message~is a list"},
+		{"GET " MAPS, PARTIAL("List"), NULL, 200,
+		 "kind=PartialObjectMetadataList"},
+		{"GET " MAPS "/a", PARTIAL("List"), NULL, 406, "message~is not a list"},
+		{"GET " MAPS "?watch=1", PARTIAL("List"), NULL, 406, NULL},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+static void test_many(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " MAPS, "", MAP(""), 201, NULL},
+		{"DELETE " MAPS, "", MANY("\"uid\":\"x\""), 409, "reason=Conflict"},
+		{"DELETE " MAPS, "", MANY("\"uid\":\"\""), 409, NULL},
+		{"DELETE " MAPS, "", MANY("\"resourceVersion\":\"0\""), 409, NULL},
+		{"DELETE " MAPS "?resourceVersion=x", "", NULL, 400, NULL},
+		{"DELETE /api/v1/namespaces", "", NULL, 405, NULL},
+		{"GET " MAPS, "", NULL, 200, "#items=1"},
+		{"DELETE " MAPS, PARTIAL("List"), NULL, 200,
+		 "items.0.kind=PartialObjectMetadata"},
+		{"GET " MAPS, "", NULL, 200, "#items=0"},
+		{"POST " PODS, "",
+		 "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+		 "\"image\":\"i\"}]}}",
+		 201, NULL},
+		{"DELETE " PODS "/p", "", NULL, 200,
+		 "metadata.deletionGracePeriodSeconds=0"},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+#define ACCESS "/apis/authorization.k8s.io/v1/"
+
+static void test_reviews(void **state)
+{
+	static const struct row rows[] = {
+		{"GET " ACCESS "subjectaccessreviews", "", NULL, 405, NULL},
+		{"DELETE " ACCESS "namespaces/default/localsubjectaccessreviews", "",
+		 NULL, 405, NULL},
+		{"GET " ACCESS "nosuch", "", NULL, 404, NULL},
+		{"POST " ACCESS "selfsubjectaccessreviews?dryRun=x", "", "{}", 422, NULL},
+		{"POST " ACCESS "subjectaccessreviews", "",
+		 "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\"}}}", 422,
+		 "message~at least one of user or group"},
+		{"POST /apis/authentication.k8s.io/v1/tokenreviews", "",
+		 "{\"spec\":{\"token\":\"x\"}}", 201,
+		 "status.error=invalid bearer token"},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {TEST(bodies), TEST(metadata),
+						  TEST(reads), TEST(many), TEST(reviews)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
