@@ -211,6 +211,10 @@ void neap_kube_check_customresourcedefinition(const json_t *object, const json_t
 	size_t from, inner;
 
 	check_definition(object, causes);
+	if (json_object_get(spec, "version") != NULL)
+		neap_causes_invalid(causes, "spec.version",
+				    json_object_get(spec, "version"),
+				    "must be the name of the first of spec.versions");
 	check_stored(object, causes);
 	if (before == NULL)
 		return;

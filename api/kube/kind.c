@@ -32,6 +32,15 @@ const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *
 	return kind->view ? kind->view->of : kind;
 }
 
+const struct neap_schema *neap_kube_kind_body(const struct neap_kube_kind *kind,
+					      const char *version)
+{
+	for (size_t i = 0; kind->bodies && kind->versions[i]; i++)
+		if (kind->bodies[i] && strcmp(kind->versions[i], version) == 0)
+			return kind->bodies[i];
+	return kind->schema;
+}
+
 const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kind,
 						const char *version)
 {

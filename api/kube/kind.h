@@ -74,6 +74,9 @@ struct neap_kube_kind {
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
 		*schema; /* of the whole object, with kind, apiVersion and metadata */
+	/* What bodies of a version are decoded by where their form is not the stored one, which from_version makes of
+	 * it; as versions has them, NULL: schema. May be NULL. */
+	const struct neap_schema *const *bodies;
 	/* What objects of a version are checked by, as versions has them; NULL: schema. May be NULL. They differ in
 	 * nothing by which objects are brought into shape. */
 	const struct neap_schema *const *checks;
@@ -109,6 +112,9 @@ const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *k
 
 /* The kind as which objects of this one are stored: nearly always itself. */
 const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind);
+/* What a body of that version is decoded by. */
+const struct neap_schema *neap_kube_kind_body(const struct neap_kube_kind *kind,
+					      const char *version);
 /* What an object of that version is checked by. */
 const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kind,
 						const char *version);

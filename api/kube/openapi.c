@@ -25,6 +25,7 @@
 struct definition {
 	const struct neap_schema *schema;
 	const struct neap_kube_kind *kind; /* NULL: a part */
+	size_t body; /* of that version alone, whose bodies differ; SIZE_MAX: of all others */
 	char name[NAME_SIZE];
 };
 
@@ -70,6 +71,7 @@ static struct definition *definition_add(struct writer *writer, const char *name
 	    neap_strcopy(definition->name, sizeof(definition->name), name)) {
 		definition->schema = schema;
 		definition->kind = kind;
+		definition->body = SIZE_MAX;
 		if (neap_map_set(writer->names, definition->name, definition))
 			return definition;
 	}
@@ -111,6 +113,16 @@ static void kind_add(struct writer *writer, const struct neap_kube_kind *kind)
 	}
 	if (neap_map_find(writer->names, name) == NULL)
 		(void)definition_add(writer, name, kind->schema, kind);
+	for (size_t i = 0; kind->bodies != NULL && kind->versions[i] != NULL; i++) {
+		const struct neap_schema *schema = kind->bodies[i];
+		struct definition *body =
+			schema != NULL
+				? definition_add(writer, schema->name, schema, kind)
+				: NULL;
+
+		if (body != NULL)
+			body->body = i;
+	}
 }
 
 /* --- schemas --- */
@@ -338,17 +350,24 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 
 /* --- definitions --- */
 
-/* All versions of a kind. */
-static void write_kind(struct neap_buf *buf, const struct neap_kube_kind *kind)
+/* The versions of a kind whose bodies it describes. */
+static void write_kind(struct neap_buf *buf, const struct definition *definition)
 {
+	const struct neap_kube_kind *kind = definition->kind;
 	neap_auto_buf struct neap_buf text = {0};
 	size_t i;
 
 	neap_buf_init(&text, NEAP_BUF_LINE);
-	for (i = 0; kind->versions[i] != NULL; i++)
-		neap_buf_addf(
-			&text, "%s{\"group\":\"%s\",\"kind\":\"%s\",\"version\":\"%s\"}",
-			i > 0 ? "," : "[", kind->group, kind->kind, kind->versions[i]);
+	for (i = 0; kind->versions[i] != NULL; i++) {
+		bool has_own = kind->bodies != NULL && kind->bodies[i] != NULL;
+
+		if (has_own ? definition->body == i : definition->body == SIZE_MAX)
+			neap_buf_addf(&text,
+				      "%s{\"group\":\"%s\",\"kind\":\"%s\","
+				      "\"version\":\"%s\"}",
+				      text.len > 0 ? "," : "[", kind->group, kind->kind,
+				      kind->versions[i]);
+	}
 	neap_buf_addc(&text, ']');
 	if (neap_buf_failed(&text))
 		buf->failed = true;
@@ -372,7 +391,7 @@ static void write_definition(struct writer *writer, const struct definition *def
 	else
 		write_by_type(writer, definition->schema, 0);
 	if (definition->kind != NULL)
-		write_kind(buf, definition->kind);
+		write_kind(buf, definition);
 	neap_proto_end(buf, value);
 	neap_proto_end(buf, named);
 }

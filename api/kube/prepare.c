@@ -136,7 +136,8 @@ int call_take_in(struct call *call, json_t *object, const json_t *before)
 
 	return call_check_bounds(call, object, before) < 0
 		       ? -1
-		       : call_decode(call, kind->kind, call->target.version, kind->schema,
+		       : call_decode(call, kind->kind, call->target.version,
+				     neap_kube_kind_body(kind, call->target.version),
 				     kind->is_custom, object);
 }
 

@@ -240,12 +240,73 @@ static const struct neap_schema_field crd_fields[] = {
 };
 OBJECT(crd, EXTENSIONS("CustomResourceDefinition"), "Declares a kind.");
 
+/* --- the form of v1beta1, of which a definition is made --- */
+
+#define BETA(x) "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1." x
+
+static const struct neap_schema_field beta_column_fields[] = {
+	FIELD("JSONPath", STR, "Where the value is, as .spec.replicas."),
+	FIELD("description", STR, "What the column shows."),
+	FIELD("format", STR, "What the value is, as name or int32."),
+	FIELD("jsonPath", STR, "JSONPath as v1 calls it."),
+	NEED("name", STR, "Name of the column."),
+	FIELD("priority", I32, "Over 0: shown with -o wide only."),
+	NEED("type", STR, "boolean, date, integer, number or string."),
+};
+OBJECT(beta_column, BETA("CustomResourceColumnDefinition"), "A column of kubectl get.");
+LIST(beta_column);
+
+static const struct neap_schema_field beta_version_fields[] = {
+	FIELD("additionalPrinterColumns", &beta_column_list,
+	      "Columns of kubectl get after Name; Age where there are none."),
+	FIELD("deprecated", BOOL, "Clients are warned."),
+	PTR("deprecationWarning", STR, "What they are told."),
+	NEED("name", STR, "Name of the version, as v1alpha1."),
+	FIELD("schema", &validation, NULL),
+	FIELD("selectableFields", &selectable_list,
+	      "Fields that field selectors may name."),
+	NEED("served", BOOL, "It is served."),
+	NEED("storage", BOOL, "Objects are stored in it; true of one version."),
+	FIELD("subresources", &subresources, NULL),
+};
+OBJECT(beta_version, BETA("CustomResourceDefinitionVersion"), "A version of the kind.");
+LIST(beta_version);
+
+static const struct neap_schema_field beta_spec_fields[] = {
+	FIELD("additionalPrinterColumns", &beta_column_list, "Columns of all versions."),
+	FIELD("conversion", &conversion, NULL),
+	NEED("group", STR, "Group of the kind."),
+	NEED("names", &names, NULL),
+	PTR("preserveUnknownFields", BOOL,
+	    "Members that no schema names are kept, as they are where this is not said."),
+	NEED("scope", &scope, "Cluster or Namespaced."),
+	FIELD("subresources", &subresources, "Subresources of all versions."),
+	FIELD("validation", &validation, "Schema of all versions."),
+	FIELD("version", STR, "The only version, or the first of versions."),
+	FIELD("versions", &beta_version_list, "Versions of the kind."),
+};
+OBJECT(beta_spec, BETA("CustomResourceDefinitionSpec"), "What a kind is.");
+
+static const struct neap_schema_field beta_fields[] = {
+	WHOLE,
+	NEED("spec", &beta_spec, NULL),
+	FIELD("status", &crd_status, NULL),
+};
+OBJECT(beta, BETA("CustomResourceDefinition"), "Declares a kind.");
+
+static const char *const crd_versions[] = {"v1", "v1beta1", NULL};
+static const struct neap_schema *const crd_bodies[] = {NULL, &beta};
+static const char *const crd_warnings[] = {
+	NULL,
+	"apiextensions.k8s.io/v1beta1 CustomResourceDefinition is deprecated in v1.16+, "
+	"unavailable in v1.22+; use apiextensions.k8s.io/v1 CustomResourceDefinition"};
 static const char *const crd_short[] = {"crd", "crds", NULL};
 static const char *const crd_categories[] = {"api-extensions", NULL};
 
 const struct neap_kube_kind neap_kube_kind_customresourcedefinition = {
 	.group = "apiextensions.k8s.io",
-	.versions = neap_kube_v1,
+	.versions = crd_versions,
+	.warnings = crd_warnings,
 	.kind = "CustomResourceDefinition",
 	.list_kind = "CustomResourceDefinitionList",
 	.plural = "customresourcedefinitions",
@@ -256,6 +317,8 @@ const struct neap_kube_kind neap_kube_kind_customresourcedefinition = {
 	.has_status = true,
 	.counts_generation = true,
 	.schema = &crd,
+	.bodies = crd_bodies,
+	.from_version = neap_kube_definition_from_version,
 	COLUMNS(customresourcedefinition),
 	.cells = neap_kube_cells_customresourcedefinition,
 	.complete = neap_kube_complete_customresourcedefinition,
