@@ -57,9 +57,14 @@ static void test_bodies(void **state)
 	static const struct row rows[] = {
 		{"POST " MAPS, "", "null", 422, "message~name or generateName"},
 		{"POST " MAPS, "Content-Type: \r\n", MAP(""), 201, NULL},
-		{"MERGE " MAPS "/a", "", " null ", 200, NULL},
+		{"MERGE " MAPS "/a", "", " null ", 400, NULL},
 		{"JSON " MAPS "/a", "", "null", 200, NULL},
 		{"JSON " MAPS "/a", "", "{}", 400, NULL},
+		{"JSON " MAPS "/a", "", "[5]", 400, NULL},
+		{"JSON " MAPS "/a", "", "[{\"op\":\"bid\",\"path\":\"/data\"}]", 422,
+		 "message~Unexpected kind: bid"},
+		{"JSON " MAPS "/a", "", "[{\"op\":\"remove\",\"path\":\"data\"}]", 422,
+		 NULL},
 		{"MERGE " MAPS "/a", "", "{\"data\":5}", 422,
 		 "details.causes.0.field=patch"},
 		{"MERGE " MAPS "/a", "", "{\"metadata\":[]}", 422, NULL},
@@ -162,6 +167,62 @@ static void test_many(void **state)
 	ask(*state, rows, NEAP_ARRAY_LEN(rows));
 }
 
+#define STORAGE            "/apis/storage.k8s.io/v1/"
+#define DRIVER(name, more) "{\"name\":\"" name "\",\"nodeID\":\"n\"" more "}"
+#define DRIVERS(list)      "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"drivers\":[" list "]}}"
+#define CLASS(terms)                                                                         \
+	"{\"metadata\":{\"name\":\"c\"},\"provisioner\":\"p\",\"allowedTopologies\":[" terms \
+	"]}"
+#define TERM(rows)       "{\"matchLabelExpressions\":[" rows "]}"
+#define KEY(key, values) "{\"key\":\"" key "\",\"values\":[" values "]}"
+
+static void test_storage(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " STORAGE "csinodes", "",
+		 DRIVERS(DRIVER("A.example", ",\"topologyKeys\":[\"k\"]")), 201, NULL},
+		{"MERGE " STORAGE "csinodes/n", "",
+		 DRIVERS(DRIVER("A.example", ",\"topologyKeys\":[\"l\"]")), 422,
+		 "details.causes.0.field=spec.drivers[0]"},
+		{"MERGE " STORAGE "csinodes/n", "",
+		 DRIVERS(DRIVER("A.example",
+				",\"topologyKeys\":[\"k\"]") "," DRIVER("b.example", "")),
+		 200, NULL},
+		{"POST " STORAGE "csinodes", "", DRIVERS(DRIVER("a b", "")), 422,
+		 "details.causes.0.field=spec.drivers[0].name"},
+		{"POST " STORAGE "csinodes", "",
+		 DRIVERS(DRIVER("a", "") "," DRIVER("a", "")), 422,
+		 "details.causes.0.reason=FieldValueDuplicate"},
+		{"POST " STORAGE "csinodes", "",
+		 DRIVERS(DRIVER("a", ",\"allocatable\":{\"count\":-1}")), 422,
+		 "details.causes.0.field=spec.drivers[0].allocatable.count"},
+		{"POST " STORAGE "csinodes", "",
+		 DRIVERS(DRIVER("a", ",\"topologyKeys\":[\"k\",\"k\"]")), 422,
+		 "details.causes.0.field=spec.drivers[0]"},
+		{"POST " STORAGE "csinodes", "",
+		 DRIVERS("{\"name\":\"a\",\"nodeID\":\"\"}"), 422,
+		 "details.causes.0.field=spec.drivers[0].nodeID"},
+		{"POST " STORAGE "storageclasses?dryRun=All", "",
+		 CLASS(TERM(KEY("k", "\"v\"")) "," TERM(KEY("k", "\"w\""))), 201, NULL},
+		{"POST " STORAGE "storageclasses", "",
+		 CLASS(TERM(KEY("k", "\"v\"")) "," TERM(KEY("k", "\"v\""))), 422,
+		 "details.causes.0.field=allowedTopologies[1].matchLabelExpressions"},
+		{"POST " STORAGE "storageclasses", "", CLASS(TERM("")), 422, NULL},
+		{"POST " STORAGE "storageclasses", "",
+		 CLASS(TERM(KEY("k", "\"v\"") "," KEY("k", "\"w\""))), 422,
+		 "details.causes.0.field=allowedTopologies[0].matchLabelExpressions[1]"
+		 ".key"},
+		{"POST " STORAGE "storageclasses", "",
+		 CLASS(TERM(KEY("k", "\"v\",\"v\""))), 422,
+		 "details.causes.0.field=allowedTopologies[0].matchLabelExpressions[0]"
+		 ".values[1]"},
+		{"POST " STORAGE "storageclasses", "", CLASS(TERM(KEY("k k", "\"v\""))),
+		 422, NULL},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
 #define ACCESS "/apis/authorization.k8s.io/v1/"
 
 static void test_reviews(void **state)
@@ -185,8 +246,9 @@ static void test_reviews(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {TEST(bodies), TEST(metadata),
-						  TEST(reads), TEST(many), TEST(reviews)};
+	static const struct CMUnitTest tests[] = {TEST(bodies),  TEST(metadata),
+						  TEST(reads),   TEST(many),
+						  TEST(storage), TEST(reviews)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

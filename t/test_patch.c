@@ -92,23 +92,23 @@ static const struct patch_case json_rows[] = {
 	{"copy from nothing", NULL, "{}", "[{'op':'copy','from':'/a/b','path':'/b'}]", NULL, NEAP_ECONFLICT, "[0]", "copy operation does not apply: doc is missing from path: /a/b: missing value"},
 	{"copy into nothing", NULL, "{'a':1}", "[{'op':'copy','from':'/a','path':'/b/c'}]", NULL, NEAP_ECONFLICT, "[0]", "copy operation does not apply: doc is missing destination path: /b/c: missing value"},
 
-	{"move into its own child", NULL, "{'a':{'b':{}}}", "[{'op':'move','from':'/a','path':'/a/b/c'}]", NULL, NEAP_EINVAL, "[0].from", "move operation cannot move '/a' into its own child '/a/b/c'"},
-	{"the document into itself", NULL, "{'a':{}}", "[{'op':'move','from':'','path':'/a/b'}]", NULL, NEAP_EINVAL, "[0].from", "into its own child"},
+	{"move into its own child", NULL, "{'a':{'b':{}}}", "[{'op':'move','from':'/a','path':'/a/b/c'}]", NULL, NEAP_ECONFLICT, "[0].from", "move operation cannot move '/a' into its own child '/a/b/c'"},
+	{"the document into itself", NULL, "{'a':{}}", "[{'op':'move','from':'','path':'/a/b'}]", NULL, NEAP_ECONFLICT, "[0].from", "into its own child"},
 	{"no list", NULL, "{}", "{'op':'remove','path':'/a'}", NULL, NEAP_EINVAL, "", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
 	{"no operation", NULL, "{}", "[5]", NULL, NEAP_EINVAL, "[0]", "json: cannot unmarshal number into Go value of type jsonpatch.Operation"},
-	{"an unknown operation", NULL, "{}", "[{'op':'set','path':'/a'}]", NULL, NEAP_EINVAL, "[0].op", "Unexpected kind: set"},
-	{"operations are small letters", NULL, "{}", "[{'op':'Add','path':'/a','value':1}]", NULL, NEAP_EINVAL, "[0].op", "Unexpected kind: Add"},
-	{"an operation without a word", NULL, "{}", "[{'path':'/a'}]", NULL, NEAP_EINVAL, "[0].op", "Unexpected kind: unknown"},
-	{"without a path", NULL, "{}", "[{'op':'add','value':1}]", NULL, NEAP_EINVAL, "[0].path", "add operation failed to decode path"},
-	{"a path that is no text", NULL, "{}", "[{'op':'add','path':5,'value':1}]", NULL, NEAP_EINVAL, "[0].path", "json: cannot unmarshal number into Go value of type string"},
-	{"a path without a slash", NULL, "{'a':1}", "[{'op':'remove','path':'a'}]", NULL, NEAP_EINVAL, "[0].path", "\"a\" is no JSON pointer"},
-	{"a wrong escape", NULL, "{'~2':1}", "[{'op':'remove','path':'/~2'}]", NULL, NEAP_EINVAL, "[0].path", "\"/~2\" is no JSON pointer"},
-	{"an escape that ends early", NULL, "{'~':1}", "[{'op':'remove','path':'/~'}]", NULL, NEAP_EINVAL, "[0].path", "\"/~\" is no JSON pointer"},
-	{"without a value", NULL, "{}", "[{'op':'add','path':'/a'}]", NULL, NEAP_EINVAL, "[0].value", "add operation missing value field"},
-	{"test without a value", NULL, "{}", "[{'op':'test','path':'/a'}]", NULL, NEAP_EINVAL, "[0].value", "test operation missing value field"},
-	{"without from", NULL, "{}", "[{'op':'copy','path':'/a'}]", NULL, NEAP_EINVAL, "[0].from", "copy operation failed to decode from: operation missing from field"},
-	{"from is no pointer", NULL, "{}", "[{'op':'move','path':'/a','from':'b'}]", NULL, NEAP_EINVAL, "[0].from", "\"b\" is no JSON pointer"},
-	{"malformed behind what does not fit", NULL, "{}", "[{'op':'remove','path':'/a'},{'op':'remove'}]", NULL, NEAP_EINVAL, "[1].path", "remove operation failed to decode path"},
+	{"an unknown operation", NULL, "{}", "[{'op':'set','path':'/a'}]", NULL, NEAP_ECONFLICT, "[0].op", "Unexpected kind: set"},
+	{"operations are small letters", NULL, "{}", "[{'op':'Add','path':'/a','value':1}]", NULL, NEAP_ECONFLICT, "[0].op", "Unexpected kind: Add"},
+	{"an operation without a word", NULL, "{}", "[{'path':'/a'}]", NULL, NEAP_ECONFLICT, "[0].op", "Unexpected kind: unknown"},
+	{"without a path", NULL, "{}", "[{'op':'add','value':1}]", NULL, NEAP_ECONFLICT, "[0].path", "add operation failed to decode path"},
+	{"a path that is no text", NULL, "{}", "[{'op':'add','path':5,'value':1}]", NULL, NEAP_ECONFLICT, "[0].path", "json: cannot unmarshal number into Go value of type string"},
+	{"a path without a slash", NULL, "{'a':1}", "[{'op':'remove','path':'a'}]", NULL, NEAP_ECONFLICT, "[0].path", "\"a\" is no JSON pointer"},
+	{"a wrong escape", NULL, "{'~2':1}", "[{'op':'remove','path':'/~2'}]", NULL, NEAP_ECONFLICT, "[0].path", "\"/~2\" is no JSON pointer"},
+	{"an escape that ends early", NULL, "{'~':1}", "[{'op':'remove','path':'/~'}]", NULL, NEAP_ECONFLICT, "[0].path", "\"/~\" is no JSON pointer"},
+	{"without a value", NULL, "{}", "[{'op':'add','path':'/a'}]", NULL, NEAP_ECONFLICT, "[0].value", "add operation missing value field"},
+	{"test without a value", NULL, "{}", "[{'op':'test','path':'/a'}]", NULL, NEAP_ECONFLICT, "[0].value", "test operation missing value field"},
+	{"without from", NULL, "{}", "[{'op':'copy','path':'/a'}]", NULL, NEAP_ECONFLICT, "[0].from", "copy operation failed to decode from: operation missing from field"},
+	{"from is no pointer", NULL, "{}", "[{'op':'move','path':'/a','from':'b'}]", NULL, NEAP_ECONFLICT, "[0].from", "\"b\" is no JSON pointer"},
+	{"malformed behind what does not fit", NULL, "{}", "[{'op':'remove','path':'/a'},{'op':'remove'}]", NULL, NEAP_ECONFLICT, "[1].path", "remove operation failed to decode path"},
 };
 
 static const struct patch_case merge_rows[] = {
@@ -395,7 +395,7 @@ static void test_hostile_text(void **state)
 	json_object_set_new(json_array_get(patch, 0), "path", json_stringn("/a\0b", 4));
 	assert_int_equal(
 		apply_take(NEAP_PATCH_JSON, NULL, json_object(), patch, &result, &err),
-		-NEAP_EINVAL);
+		-NEAP_ECONFLICT);
 	free(path);
 	assert_int_equal(
 		neap_patch_apply(NEAP_PATCH_JSON, NULL, NULL, NULL, &result, NULL),

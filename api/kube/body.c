@@ -275,6 +275,10 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 		return unsupported(call, type, accepted);
 	if (parse_json(call, ret) < 0)
 		return -1;
+	/* Go's merge patches know no null. */
+	if (*ret_type == NEAP_PATCH_MERGE && json_is_null(*ret))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "Invalid JSON Patch: null");
 	return nothing_take(call, ret,
 			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
 }

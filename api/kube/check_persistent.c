@@ -247,6 +247,7 @@ void neap_kube_check_storageclass(const json_t *object, const json_t *before,
 	if (rule_need(object, "provisioner", causes) != NULL)
 		rule_qualified(object, "provisioner", causes);
 	check_parameters(json_object_get(object, "parameters"), causes);
+	rule_topologies(json_object_get(object, "allowedTopologies"), causes);
 	if (before == NULL)
 		return;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(kept); i++)

@@ -89,6 +89,9 @@ void rule_selector(const json_t *selector, const char *field, struct neap_select
 /* Whether it has no requirement. */
 bool rule_selector_is_empty(const json_t *selector);
 
+/* allowedTopologies of a StorageClass. */
+void rule_topologies(const json_t *list, struct neap_causes *causes);
+
 /* --- updates --- */
 
 /* Whether two values mean the same: nothing, null, [] and {} are one; so is what Kubernetes leaves out. */

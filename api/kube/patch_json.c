@@ -474,19 +474,19 @@ static int pointer_check(struct doc *doc, const struct op *op, const char *membe
 			 const json_t *pointer, char *shown)
 {
 	if (pointer == NULL)
-		return refuse(doc, member, NEAP_EINVAL,
+		return refuse(doc, member, NEAP_ECONFLICT,
 			      "%s operation failed to decode %s: operation missing %s "
 			      "field: missing value",
 			      op->name, member, member);
 	if (!json_is_string(pointer))
-		return refuse(doc, member, NEAP_EINVAL,
+		return refuse(doc, member, NEAP_ECONFLICT,
 			      "%s operation failed to decode %s: json: cannot unmarshal "
 			      "%s into Go value of type string",
 			      op->name, member, json_kind(pointer));
 	(void)neap_strcopy(shown, SHOWN_BYTES,
 			   json_string_value(pointer)); /* cut is fine */
 	if (!is_pointer(pointer))
-		return refuse(doc, member, NEAP_EINVAL,
+		return refuse(doc, member, NEAP_ECONFLICT,
 			      "%s operation failed to decode %s: \"%s\" is no JSON "
 			      "pointer (RFC 6901)",
 			      op->name, member, shown);
@@ -520,7 +520,7 @@ static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 		name = json_object_get(row, "op");
 		if (json_is_string(name))
 			(void)neap_strcopy(shown, sizeof(shown), json_string_value(name));
-		return refuse(doc, "op", NEAP_EINVAL, "Unexpected kind: %s", shown);
+		return refuse(doc, "op", NEAP_ECONFLICT, "Unexpected kind: %s", shown);
 	}
 	doc->path = json_object_get(row, "path");
 	doc->from = (*ret)->has_from ? json_object_get(row, "from") : NULL;
@@ -531,11 +531,11 @@ static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 	if (rc < 0)
 		return rc;
 	if ((*ret)->has_value && doc->value == NULL)
-		return refuse(doc, "value", NEAP_EINVAL,
+		return refuse(doc, "value", NEAP_ECONFLICT,
 			      "%s operation missing value field: missing value",
 			      (*ret)->name);
 	if ((*ret)->apply == op_move && is_below(doc->path, doc->from))
-		return refuse(doc, "from", NEAP_EINVAL,
+		return refuse(doc, "from", NEAP_ECONFLICT,
 			      "move operation cannot move '%s' into its own child '%s'",
 			      doc->shown_from, doc->shown);
 	return 0;

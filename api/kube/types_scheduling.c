@@ -225,6 +225,7 @@ const struct neap_kube_kind neap_kube_kind_csinode = {
 	.schema = &csinode,
 	COLUMNS(csinode),
 	.cells = neap_kube_cells_csinode,
+	.check = neap_kube_check_csinode,
 };
 
 const struct neap_kube_kind neap_kube_kind_lease = {
