@@ -34,6 +34,8 @@ static json_t *parse(const char *text)
 }
 
 /* Images, and when they are pulled. */
+#define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static const struct {
 	const char *image, *policy;
 } images[] = {
@@ -48,12 +50,39 @@ static const struct {
 	{"latest", "Always"},
 	{"nginx@sha256:00", "IfNotPresent"},
 	{"nginx:1@sha256:00", "IfNotPresent"},
-	{"nginx:latest@sha256:00", "Always"},
+	{"nginx:latest@sha256:00", "IfNotPresent"},
+	{"nginx:latest@sha256:" HEX64, "Always"},
+	{"nginx:latest@sha256:" HEX64 "0", "IfNotPresent"},
+	{"nginx:latest@md5:" HEX64, "IfNotPresent"},
+	{"nginx@sha256:" HEX64, "IfNotPresent"},
 	{"registry.example.com:5000/nginx@sha256:00", "IfNotPresent"},
 	{"", "IfNotPresent"},
 	{"@", "IfNotPresent"},
 	{":", "IfNotPresent"},
-	{"/", "Always"},
+	{"/", "IfNotPresent"},
+	/* What is no name of an image has no newest one. */
+	{"A b!", "IfNotPresent"},
+	{"Nginx", "IfNotPresent"},
+	{"Example.COM/nginx", "Always"},
+	{"library/Nginx", "IfNotPresent"},
+	{"localhost/nginx", "Always"},
+	{"-a.example.com/nginx", "IfNotPresent"},
+	{"a.example.com:/nginx", "IfNotPresent"},
+	{"a.example.com:x/nginx", "IfNotPresent"},
+	{"a..b/nginx", "IfNotPresent"},
+	{"a/b/c/d_e__f-g--h.i", "Always"},
+	{"a/b/c___d", "IfNotPresent"},
+	{"a//b", "IfNotPresent"},
+	{"a/", "IfNotPresent"},
+	{"nginx:", "IfNotPresent"},
+	{"nginx:.x", "IfNotPresent"},
+	{"nginx:latest ", "IfNotPresent"},
+	{"nginx:latest:latest", "IfNotPresent"},
+	{HEX64, "IfNotPresent"},
+	{HEX64 "0", "Always"},
+	{HEX64 HEX64 HEX64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "Always"},
+	{HEX64 HEX64 HEX64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	 "IfNotPresent"},
 };
 
 static void test_images(void **state)
@@ -144,8 +173,8 @@ static const struct {
 	 "'a','image':{'reference':'a','pullPolicy':'Always'}}]}}}}"},
 	{"claims of a StatefulSet", neap_kube_complete_statefulset,
 	 "{'spec':{'updateStrategy':{'type':'OnDelete'},'volumeClaimTemplates':[{'metadata':{}}]}}",
-	 "{'spec':{'updateStrategy':{'type':'OnDelete'},'volumeClaimTemplates':[{'metadata':{},'status':{"
-	 "'phase':'Pending'}}]}}"},
+	 "{'spec':{'updateStrategy':{'type':'OnDelete'},'volumeClaimTemplates':[{'apiVersion':'v1','kind':"
+	 "'PersistentVolumeClaim','metadata':{},'status':{'phase':'Pending'}}]}}"},
 	{"a load balancer", neap_kube_complete_service,
 	 "{'spec':{'type':'LoadBalancer','externalTrafficPolicy':'Local'},'status':{'loadBalancer':{"
 	 "'ingress':[{'ip':'10.0.0.1'},{'ip':'10.0.0.2','ipMode':'Proxy'},{'hostname':'a'}]}}}",

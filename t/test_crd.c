@@ -442,7 +442,7 @@ static void test_good(void **state)
 		crd_add_row(&got, kind);
 		if (strcmp(got.data, good[i].want) != 0)
 			fail_msg("%s: %s", good[i].name, got.data);
-		assert_true(kind->is_custom && kind->counts_generation);
+		assert_true(kind->is_custom && kind->generation == NEAP_GENERATION_SPEC);
 		assert_non_null(neap_schema_find(kind->schema, "metadata.labels"));
 		assert_non_null(neap_schema_find(kind->schema, "kind"));
 		assert_non_null(neap_schema_find(kind->schema, "spec.size"));

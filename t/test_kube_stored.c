@@ -189,6 +189,83 @@ static void test_nulls(void **state)
 	STEPS(*state, steps);
 }
 
+#define SETS    "/apis/apps/v1/namespaces/default/statefulsets"
+#define CLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
+#define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+/* What is counted: annotations of a Deployment, but for that of its controller; of a PriorityClass nothing; of kinds that
+ * count nothing it is what their maker writes. A deletion that waits is counted, too. */
+static void test_generations(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " DEPLOY, DEPLOYMENT("{}"), 201, {"metadata.generation=1"}},
+		{"MERGE " DEPLOY "/web",
+		 "{'metadata':{'annotations':{'deployment.kubernetes.io/revision':'1'}}}",
+		 200,
+		 {"metadata.generation=1"}},
+		{"MERGE " DEPLOY "/web",
+		 "{'metadata':{'annotations':{'a':'b'}}}",
+		 200,
+		 {"metadata.generation=2"}},
+		{"MERGE " DEPLOY "/web",
+		 "{'metadata':{'annotations':{'deployment.kubernetes.io/revision':null},"
+		 "'labels':{'c':'d'}}}",
+		 200,
+		 {"metadata.generation=2"}},
+		{"MERGE " DEPLOY "/web",
+		 "{'metadata':{'annotations':null,'finalizers':['t.example.com/x']}}",
+		 200,
+		 {"metadata.generation=3"}},
+		{"DELETE " DEPLOY "/web", NULL, 200, {"metadata.generation=4"}},
+		{"POST " CLASSES,
+		 "{'metadata':{'name':'p','generation':5},'value':1}",
+		 201,
+		 {"metadata.generation=1"}},
+		{"MERGE " CLASSES "/p",
+		 "{'description':'x'}",
+		 200,
+		 {"metadata.generation=1"}},
+		{"POST " PODS,
+		 "{'metadata':{'name':'p','generation':7},'spec':{'containers':[{'name':'c',"
+		 "'image':'x'}]}}",
+		 201,
+		 {"metadata.generation=7"}},
+		{"MERGE " PODS "/p",
+		 "{'metadata':{'generation':9,'labels':{'a':'b'}}}",
+		 200,
+		 {"metadata.generation=7"}},
+	};
+
+	STEPS(*state, steps);
+}
+
+/* A status that counts is there from the beginning. */
+static void test_statuses(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " BUDGETS,
+		 "{'metadata':{'name':'b'},'spec':{'minAvailable':1},'status':"
+		 "{'expectedPods':7}}",
+		 201,
+		 {"status={\"currentHealthy\":0,\"desiredHealthy\":0,"
+		  "\"disruptionsAllowed\":0,\"expectedPods\":0}"}},
+		{"POST " DEPLOY, DEPLOYMENT("{}"), 201, {"status={}"}},
+		{"POST " SETS,
+		 "{'metadata':{'name':'s'},'spec':{'selector':{'matchLabels':{'a':'b'}},"
+		 "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':"
+		 "'c','image':'x'}]}},'volumeClaimTemplates':[{'metadata':{'name':'d'},"
+		 "'spec':{'accessModes':['ReadWriteOnce'],'resources':{'requests':{"
+		 "'storage':'1'}}}}]}}",
+		 201,
+		 {"status.replicas=0", "spec.volumeClaimTemplates.0.apiVersion=v1",
+		  "spec.volumeClaimTemplates.0.kind=PersistentVolumeClaim",
+		  "spec.volumeClaimTemplates.0.status.phase=Pending"}},
+		{"MERGE " SETS "/s", "{'spec':{'replicas':0}}", 200, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
 #define REVISIONS "/apis/apps/v1/namespaces/default/controllerrevisions"
 
 /* As the controllers of StatefulSets and DaemonSets keep what was. */
@@ -381,9 +458,9 @@ static void test_int_or_string(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(amounts),  TEST(generation),    TEST(pod_resources),
-		TEST(nulls),    TEST(revisions),     TEST(ratchet),
-		TEST(versions), TEST(int_or_string),
+		TEST(amounts),   TEST(generation),    TEST(pod_resources), TEST(nulls),
+		TEST(revisions), TEST(generations),   TEST(statuses),      TEST(ratchet),
+		TEST(versions),  TEST(int_or_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void test_create(void **state)
 		 201,
 		 {"kind=ConfigMap", "apiVersion=v1", "metadata.namespace=default",
 		  "metadata.creationTimestamp=2026-09-21T14:13:20Z",
-		  "metadata.labels.x=y", "!metadata.generation", "data.k=v"}},
+		  "metadata.labels.x=y", "metadata.generation=7", "data.k=v"}},
 		{"POST " MAPS,
 		 "{'metadata':{'name':'a'}}",
 		 409,

@@ -9,29 +9,11 @@
 #include "api/kube/rules.h"
 #include "engine/base/quantity.h"
 
-/* Whether a name of an image means the newest one: its tag is latest, or it has neither tag nor digest. A
- * colon before the last slash is that of a port. */
-static bool image_is_latest(const char *image)
-{
-	const char *digest = strchr(image, '@');
-	size_t len = digest == NULL ? strlen(image) : (size_t)(digest - image);
-	size_t tag = len;
-
-	if (len == 0)
-		return false;
-	while (tag > 0 && image[tag - 1] != ':' && image[tag - 1] != '/')
-		tag--;
-	if (tag == 0 || image[tag - 1] == '/')
-		return digest == NULL;
-	return len - tag == strlen("latest") &&
-	       memcmp(image + tag, "latest", len - tag) == 0;
-}
-
 /* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of manifests leave it. */
 static bool complete_policy(json_t *object, const char *image, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
-	bool latest = image_is_latest(neap_kube_text(object, image));
+	bool latest = neap_kube_image_is_latest(neap_kube_text(object, image));
 
 	if (value != NULL && (!json_is_string(value) || json_string_length(value) > 0))
 		return true;

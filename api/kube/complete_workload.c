@@ -41,14 +41,17 @@ bool neap_kube_complete_replicaset(json_t *object)
 	return complete_template(object);
 }
 
-/* Templates of claims show the phase that a new claim has. */
+/* Templates of claims show what they are, and the phase that a new claim has. */
 static bool complete_claims(const json_t *claims)
 {
 	json_t *claim, *status;
 	size_t i;
 
 	json_array_foreach (claims, i, claim)
-		if (!neap_kube_child(claim, "status", &status) ||
+		if (!neap_kube_default_take(claim, "apiVersion", json_string("v1")) ||
+		    !neap_kube_default_take(claim, "kind",
+					    json_string("PersistentVolumeClaim")) ||
+		    !neap_kube_child(claim, "status", &status) ||
 		    !neap_kube_default_take(status, "phase", json_string("Pending")))
 			return false;
 	return true;

@@ -434,7 +434,7 @@ static int read_definition(struct neap_crd *crd, const json_t *definition,
 	}
 	crd->kind.is_custom = true;
 	crd->kind.needs_version = true;
-	crd->kind.counts_generation = true;
+	crd->kind.generation = NEAP_GENERATION_SPEC;
 	neap_crd_names(crd, definition, spec);
 	if (neap_crd_bool(crd, spec, "spec", "preserveUnknownFields"))
 		neap_causes_invalid(crd->causes, "spec.preserveUnknownFields",

@@ -43,6 +43,14 @@ struct neap_kube_view {
 	const char *nulled; /* a member that is shown as null where it is missing */
 };
 
+/* What metadata.generation counts. */
+enum neap_kube_generation {
+	NEAP_GENERATION_NONE,  /* nothing: it is what its maker wrote there */
+	NEAP_GENERATION_FIXED, /* nothing: it is 1 */
+	NEAP_GENERATION_SPEC,  /* changes of all but metadata and a status */
+	NEAP_GENERATION_NOTES, /* and of annotations */
+};
+
 struct neap_store;
 struct neap_kube_making;
 
@@ -64,7 +72,7 @@ struct neap_kube_kind {
 	bool is_custom; /* of a CustomResourceDefinition: no strategic patches, schema errors are 422 */
 	bool has_status; /* /status, which alone changes status */
 	bool status_has_labels; /* and there labels and annotations: of a Node, whose kubelet sets them so */
-	bool counts_generation; /* metadata.generation is raised when spec changes */
+	enum neap_kube_generation generation;
 	bool needs_version; /* a PUT has to say by resourceVersion what it is a change of */
 	bool is_made_by_update; /* a PUT of what is not there makes it */
 	bool is_named_only; /* nothing of it is kept: it is got, listed and watched in vain */

@@ -12,6 +12,7 @@
 
 #define SUFFIX_LEN   5
 #define NAME_MADE    63 /* of a name with a suffix */
+#define REVISION     "deployment.kubernetes.io/revision"
 #define GRACE_MEMBER "deletionGracePeriodSeconds"
 
 /* No vowels, and nothing that looks like another: as generateName of Kubernetes. */
@@ -131,40 +132,87 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 	char uuid[NEAP_KUBE_UUID_SIZE];
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(server_members); i++)
-		(void)json_object_del(meta, server_members[i]);
+		if (kind->generation != NEAP_GENERATION_NONE ||
+		    strcmp(server_members[i], "generation") != 0)
+			(void)json_object_del(meta, server_members[i]);
 	(void)json_object_del(meta, "managedFields");
 	neap_kube_meta_tidy(object);
 	if (*ns && !set(meta, "namespace", json_string(ns)))
 		return false;
 	if (!*neap_kube_meta_text(object, "name") && *prefix && !make_name(meta, prefix))
 		return false;
-	/* A Node comes with the status that its kubelet knows; all others begin with none. */
-	if (kind->has_status && strcmp(kind->plural, "nodes") != 0)
+	/* A Node comes with the status that its kubelet knows; all others begin with an empty one, and declared ones with none. */
+	if (kind->has_status && strcmp(kind->plural, "nodes") != 0) {
 		(void)json_object_del(object, "status");
+		if (!kind->is_custom && !set(object, "status", json_object()))
+			return false;
+	}
 	neap_kube_uuid(uuid);
 	return set(meta, "uid", json_string(uuid)) &&
 	       set_time(meta, "creationTimestamp", now) &&
-	       (!kind->counts_generation || set(meta, "generation", json_integer(1)));
+	       (kind->generation == NEAP_GENERATION_NONE ||
+		set(meta, "generation", json_integer(1)));
 }
 
-/* Everything but metadata and status. */
-static bool has_changed(const json_t *object, const json_t *before)
+/* A status that is no part of its own is counted as all else. */
+static bool is_counted(const struct neap_kube_kind *kind, const char *member)
+{
+	return strcmp(member, "metadata") != 0 &&
+	       (!kind->has_status || strcmp(member, "status") != 0);
+}
+
+static bool has_changed(const struct neap_kube_kind *kind, const json_t *object,
+			const json_t *before)
 {
 	const json_t *value;
 	const char *member;
 	size_t count = 0, count_before = 0;
 
 	json_object_foreach ((json_t *)(uintptr_t)before, member, value)
-		count_before +=
-			strcmp(member, "metadata") != 0 && strcmp(member, "status") != 0;
+		count_before += is_counted(kind, member);
 	json_object_foreach ((json_t *)(uintptr_t)object, member, value) {
-		if (strcmp(member, "metadata") == 0 || strcmp(member, "status") == 0)
+		if (!is_counted(kind, member))
 			continue;
 		count++;
 		if (!json_equal(value, json_object_get(before, member)))
 			return true;
 	}
 	return count != count_before;
+}
+
+/* The revision is its controller's, which is no change of what is wanted. */
+static bool notes_changed(const json_t *meta, const json_t *meta_before)
+{
+	json_t *notes = json_object_get(meta, "annotations"),
+	       *was = json_object_get(meta_before, "annotations"), *value;
+	size_t count = json_object_size(was) - (json_object_get(was, REVISION) != NULL);
+	const char *name;
+
+	json_object_foreach (notes, name, value) {
+		if (strcmp(name, REVISION) == 0)
+			continue;
+		if (!json_equal(value, json_object_get(was, name)))
+			return true;
+		count--;
+	}
+	return count > 0;
+}
+
+static bool raises_generation(const struct neap_kube_kind *kind, const json_t *object,
+			      const json_t *before)
+{
+	switch (kind->generation) {
+	case NEAP_GENERATION_NONE:
+	case NEAP_GENERATION_FIXED:
+		return false;
+	case NEAP_GENERATION_NOTES:
+		if (notes_changed(meta_of(object), meta_of(before)))
+			return true;
+		break;
+	case NEAP_GENERATION_SPEC:
+		break;
+	}
+	return has_changed(kind, object, before);
 }
 
 bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
@@ -181,7 +229,7 @@ bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 	}
 	(void)json_object_del(meta, "managedFields");
 	neap_kube_meta_tidy(object);
-	if (kind->counts_generation && has_changed(object, before)) {
+	if (raises_generation(kind, object, before)) {
 		json_int_t generation =
 			json_integer_value(json_object_get(meta_before, "generation"));
 
@@ -190,15 +238,14 @@ bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 	return true;
 }
 
-bool neap_kube_meta_delete(const struct neap_kube_kind *kind, json_t *object, int64_t now,
-			   int64_t grace_s)
+bool neap_kube_meta_delete(json_t *object, int64_t now, int64_t grace_s)
 {
 	json_t *meta = meta_of(object);
+	json_int_t generation = json_integer_value(json_object_get(meta, "generation"));
 
-	if (kind->counts_generation &&
-	    !set(meta, "generation",
-		 json_integer(json_integer_value(json_object_get(meta, "generation")) +
-			      1)))
+	/* Whoever works on the object has to see that it is to go. */
+	if (generation > 0 && generation < INT64_MAX &&
+	    !set(meta, "generation", json_integer(generation + 1)))
 		return false;
 	return set_time(meta, "deletionTimestamp", now + grace_s * 1000000) &&
 	       set(meta, GRACE_MEMBER, json_integer(grace_s));

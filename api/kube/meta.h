@@ -25,8 +25,7 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 			 const json_t *before);
 /* Marks it as being deleted. grace_s: of pods; 0 else. */
-bool neap_kube_meta_delete(const struct neap_kube_kind *kind, json_t *object, int64_t now,
-			   int64_t grace_s);
+bool neap_kube_meta_delete(json_t *object, int64_t now, int64_t grace_s);
 
 /* Name (RFC 1123 subdomain, or as the kind has it), namespace, labels, annotations, finalizers,
  * owner references. before: NULL for a new one; name, namespace and uid must be the same. */

@@ -214,7 +214,7 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 	if (!stays(call, tree, grace_s)) {
 		/* The last of a pod that is seen says that it was deleted, and without grace. */
 		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
-		    !neap_kube_meta_delete(call->target.kind, tree, now, 0)) {
+		    !neap_kube_meta_delete(tree, now, 0)) {
 			nomem_take(call, tree);
 			return;
 		}
@@ -227,7 +227,7 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		return;
 	}
 	if ((!neap_kube_meta_is_deleting(tree) || is_sooner(call, tree, grace_s)) &&
-	    !neap_kube_meta_delete(call->target.kind, tree, now, grace_s)) {
+	    !neap_kube_meta_delete(tree, now, grace_s)) {
 		nomem_take(call, tree);
 		return;
 	}

@@ -35,7 +35,7 @@ static const struct neap_schema_field event_fields[] = {
 	     "Who tells it, as \"example.com/controller\"."),
 	GIVE("reportingInstance", STR, "\"\"", "Which one of those."),
 	FIELD("series", &series, NULL),
-	FIELD("source", &source, NULL),
+	GIVE("source", &source, "{}", NULL),
 	FIELD("type", STR, "Normal or Warning."),
 };
 OBJECT(event, CORE("Event"), "Something that happened to an object.");
@@ -56,7 +56,7 @@ static const struct neap_schema_field view_fields[] = {
 	FIELD("deprecatedCount", I32, "The count of core."),
 	FIELD("deprecatedFirstTimestamp", TIME, "The firstTimestamp of core."),
 	FIELD("deprecatedLastTimestamp", TIME, "The lastTimestamp of core."),
-	FIELD("deprecatedSource", &source, "The source of core."),
+	GIVE("deprecatedSource", &source, "{}", "The source of core."),
 	NEED("eventTime", MICRO, "When it happened first."),
 	FIELD("note", STR, "What happened, for people."),
 	FIELD("reason", STR, "What happened, in one word."),

@@ -138,7 +138,7 @@ const struct neap_kube_kind neap_kube_kind_job = {
 	.categories = neap_kube_category_all,
 	.is_namespaced = true,
 	.has_status = true,
-	.counts_generation = true,
+	.generation = NEAP_GENERATION_SPEC,
 	.schema = &job,
 	.fields = job_selectable,
 	COLUMNS(job),

@@ -354,9 +354,16 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
 	bool is_end;
 
-	/* An older version kept zero values, which are no change. What is stored and does not fit stays as it is. */
+	/* As it would be stored today: zero values that an older version kept, and what it did not fill in, are no change.
+	 * What is stored and does not fit stays as it is. */
 	if (!stored->is_custom)
 		(void)neap_schema_decode(stored->schema, before, NULL);
+	if (!stored->is_custom && stored->complete && !stored->complete(before)) {
+		json_decref(object);
+		(void)nomem(call);
+		call_fail(call);
+		return;
+	}
 	if (make_changed(call, object, before, newest) < 0 ||
 	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
 			       object) < 0) {

@@ -52,8 +52,8 @@ const struct neap_schema neap_schema_duration = {
 	.type = NEAP_SCHEMA_STRING,
 	.format = NEAP_FORMAT_DURATION,
 };
-const struct neap_schema neap_schema_bytes = {.type = NEAP_SCHEMA_STRING,
-					      .format = NEAP_FORMAT_BYTES};
+const struct neap_schema neap_schema_bytes = {
+	.type = NEAP_SCHEMA_STRING, .format = NEAP_FORMAT_BYTES, .fallback = "\"\""};
 const struct neap_schema neap_schema_strings = {.type = NEAP_SCHEMA_LIST,
 						.items = &neap_schema_string};
 const struct neap_schema neap_schema_string_map = {.type = NEAP_SCHEMA_MAP,
