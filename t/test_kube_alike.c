@@ -52,6 +52,30 @@ static void ask(struct kube_rig *rig, const struct row *rows, size_t count)
 	}
 }
 
+static void test_names(void **state)
+{
+	static const struct row rows[] = {
+		{"PUT " MAPS "/none", "", "{\"metadata\":{}}", 400,
+		 "message~undeterminable"},
+		{"PUT " MAPS "/none", "", MAP(""), 400,
+		 "message~does not match the name"},
+		{"PUT " MAPS "/a", "", MAP(""), 404, NULL},
+		{"POST " MAPS, "", MAP(""), 201, NULL},
+		{"PUT " MAPS "/a", "", "{\"metadata\":{}}", 400,
+		 "message~undeterminable"},
+		{"MERGE " MAPS "/a", "", "{\"metadata\":{\"resourceVersion\":null}}", 200,
+		 NULL},
+		{"STRATEGIC " MAPS "/a", "", "{\"metadata\":null}", 400,
+		 "message~undeterminable"},
+		{"GET /api/v1//pods", "", NULL, 404, NULL},
+		{"GET /api//v1/pods", "", NULL, 404, NULL},
+		{"GET " MAPS "//a", "", NULL, 404, NULL},
+		{"GET " MAPS "/a/", "", NULL, 200, NULL},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
 static void test_bodies(void **state)
 {
 	static const struct row rows[] = {
@@ -246,9 +270,9 @@ static void test_reviews(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {TEST(bodies),  TEST(metadata),
-						  TEST(reads),   TEST(many),
-						  TEST(storage), TEST(reviews)};
+	static const struct CMUnitTest tests[] = {
+		TEST(names), TEST(bodies),  TEST(metadata), TEST(reads),
+		TEST(many),  TEST(storage), TEST(reviews)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of images, as far as their tags decide when an image is pulled: [DOMAIN/]PATH[:TAG][@DIGEST]. */
+ * Names of images, as far as their tags decide when an image is pulled:
+ * [DOMAIN/]PATH[:TAG][@DIGEST]. */
 #include <string.h>
 
 #include "api/kube/complete_priv.h"
@@ -9,7 +10,8 @@
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 #define WORD   LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS
-/* Of domain and path; what has no domain is in this one, and there in a folder if it names none. */
+/* Of domain and path. What has no domain is in this one, and there in a folder if it names
+ * none. */
 #define NAME_MAX_BYTES 255
 #define HOME           "docker.io/"
 #define HOME_FOLDER    "library/"
@@ -42,7 +44,8 @@ static bool domain_fits(const char *at, const char *end)
 	}
 }
 
-/* Small letters and digits, with ".", "_", "__" or dashes between, in folders. Returns the end; NULL: it does not fit. */
+/* Small letters and digits, with ".", "_", "__" or dashes between, in folders. Returns the
+ * end; NULL: it does not fit. */
 static const char *path_end(const char *at)
 {
 	for (;;) {

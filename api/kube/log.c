@@ -354,7 +354,8 @@ static int parse_since(struct call *call, int64_t *ret)
 	if (count > 0 && count < now / 1000000)
 		*ret = now - count * 1000000;
 	if (time && *time && neap_time_parse(time, ret, &err) < 0)
-		return fail_option(call, "sinceTime", time, err.msg);
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "sinceTime: %s", err.msg);
 	return 0;
 }
 

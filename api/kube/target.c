@@ -25,7 +25,7 @@ static bool take(const struct segment *segment, char *to, size_t size)
 	return true;
 }
 
-/* Empty ones do not count, so that a slash at the end does no harm. -1: too many. */
+/* A slash at the end does no harm. -1: too many, or one in between is empty. */
 static int split(const char *path, struct segment *segments)
 {
 	int count = 0;
@@ -33,11 +33,9 @@ static int split(const char *path, struct segment *segments)
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
-		if (len) {
-			if (count == SEGMENTS_MAX)
-				return -1;
-			segments[count++] = (struct segment){path, len};
-		}
+		if (!len || count == SEGMENTS_MAX)
+			return -1;
+		segments[count++] = (struct segment){path, len};
 		path += len + (path[len] == '/');
 	}
 	return count;

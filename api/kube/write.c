@@ -302,6 +302,24 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 	return true;
 }
 
+/* A body that replaces an object names the one of the path. */
+static int check_named(struct call *call, const json_t *object)
+{
+	const char *name = neap_kube_meta_text(object, "name");
+
+	if (!*name)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the name of the object (%s based on URL) was "
+				      "undeterminable: name must be provided",
+				      call->target.name);
+	if (strcmp(name, call->target.name) == 0)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_BAD_REQUEST,
+		"the name of the object (%.253s) does not match the name on the URL (%s)",
+		name, call->target.name);
+}
+
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
@@ -310,23 +328,14 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 	    change_check_version(call, object, newest) < 0 ||
 	    call_fill_in(call, object, before) < 0)
 		return -1;
-	if (!*neap_kube_meta_text(object, "name"))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the name of the object (%s based on URL) was "
-				      "undeterminable: name must be provided",
-				      newest->name);
+	if (check_named(call, object) < 0)
+		return -1;
 	if (!*newest->ns)
 		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
 	    json_object_set_new(json_object_get(object, "metadata"), "namespace",
 				json_string(newest->ns)) < 0)
 		return nomem(call);
-	if (strcmp(neap_kube_meta_text(object, "name"), newest->name) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the name of the object (%.253s) does not match the name on "
-			"the URL (%s)",
-			neap_kube_meta_text(object, "name"), newest->name);
 	if (*newest->ns &&
 	    strcmp(neap_kube_meta_text(object, "namespace"), newest->ns) != 0)
 		return neap_kube_fail(
@@ -354,8 +363,8 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
 	bool is_end;
 
-	/* As it would be stored today: zero values that an older version kept, and what it did not fill in, are no change.
-	 * What is stored and does not fit stays as it is. */
+	/* As it would be stored today: zero values that an older version kept, and what it did
+	 * not fill in, are no change. What is stored and does not fit stays as it is. */
 	if (!stored->is_custom)
 		(void)neap_schema_decode(stored->schema, before, NULL);
 	if (!stored->is_custom && stored->complete && !stored->complete(before)) {
@@ -389,12 +398,7 @@ static void update_missing_take(struct call *call, json_t *object)
 		call_fail(call);
 		return;
 	}
-	if (strcmp(neap_kube_meta_text(object, "name"), call->target.name) != 0) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "the name of the object (%.253s) does not match the "
-				     "name on the URL (%s)",
-				     neap_kube_meta_text(object, "name"),
-				     call->target.name);
+	if (check_named(call, object) < 0) {
 		json_decref(object);
 		call_fail(call);
 		return;
@@ -431,8 +435,11 @@ void call_update_take(struct call *call, json_t *object)
 static void update_nothing(struct call *call)
 {
 	json_t *object = NULL;
+	bool is_read = body_object(call, &object) == 0;
 
-	if (body_object(call, &object) == 0 && *neap_kube_meta_text(object, "uid"))
+	if (is_read && check_named(call, object) < 0)
+		; /* it has said so */
+	else if (is_read && *neap_kube_meta_text(object, "uid"))
 		(void)neap_kube_fail_conflict(
 			&call->failure, call->target.kind, call->target.name,
 			"Precondition failed: UID in precondition, and no such object");

@@ -79,9 +79,9 @@ struct neap_schema_field {
 	/* Instead of being merged, an object is replaced ($retainKeys of Kubernetes: Deployment.spec.strategy, volumes' items). */
 	bool retains_keys;
 	const char *fallback; /* default as JSON text; NULL: none */
-	/* Of built-in kinds, where Go has no pointer: "", 0, false, [] and {} are no values. Decoding takes them out, but an
-	 * empty object, which Go writes, too; the default takes their place. Of a CustomResourceDefinition only what is
-	 * missing is. */
+	/* Of built-in kinds, where Go has no pointer: "", 0, false, [] and {} are no values.
+	 * Decoding takes them out, but an empty object, which Go writes, too; the default takes
+	 * their place. Of a CustomResourceDefinition only what is missing is. */
 	bool zero_is_missing;
 };
 

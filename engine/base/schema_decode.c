@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding as Go does: the types that it would not take, amounts, which are kept as canonical texts, and zero values, which
- * are kept only where Go tells them from nothing. */
+ * Decoding as Go does: the types that it would not take, amounts, which are kept as
+ * canonical texts, and zero values, which are kept only where Go tells them from nothing. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -154,8 +154,8 @@ static bool is_quantity(const struct neap_schema *schema, const json_t *value)
 	return schema->type == NEAP_SCHEMA_QUANTITY && !json_is_null(value);
 }
 
-/* A value of the field that says as much as none. Of structs Go writes an empty one, too, and so of what is one there: amounts,
- * and what is a number or a text. */
+/* A value of the field that says as much as none. Of structs Go writes an empty one, too,
+ * and so of what is one there: amounts, and what is a number or a text. */
 static bool is_nothing(const struct neap_schema_field *field, const json_t *value)
 {
 	if (!field->zero_is_missing || !schema_is_zero(value))
