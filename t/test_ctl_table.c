@@ -202,6 +202,73 @@ static void test_last_column(void **state)
 	}
 }
 
+/* Columns that go, and that are cut, so that the last one has some place. */
+static void test_narrow(void **state)
+{
+	static const struct neap_table_column narrow[] = {
+		{"NAME", .shrinks_to = 6},
+		{"CPU", true},
+		{"THROTTLED", true, .is_minor = true},
+		{"CPUS", .is_minor = true},
+		{"WHY", .columns_min = 12},
+		{NULL},
+	};
+	static const struct {
+		const char *name;
+		struct neap_table_style style;
+		const char *want;
+	} rows[] = {
+		{"all",
+		 {.columns = 80},
+		 "NAME        CPU  THROTTLED  CPUS  WHY\n"
+		 "long-name  1.00        2 %  0-3   a reason of words\n"
+		 "b          2.00        3 %  1     short\n"},
+		{"no terminal",
+		 {0},
+		 "NAME        CPU  THROTTLED  CPUS  WHY\n"
+		 "long-name  1.00        2 %  0-3   a reason of words\n"
+		 "b          2.00        3 %  1     short\n"},
+		{"the last minor one goes first",
+		 {.columns = 41},
+		 "NAME        CPU  THROTTLED  WHY\n"
+		 "long-name  1.00        2 %  a reason of ~\n"
+		 "b          2.00        3 %  short\n"},
+		{"all minor ones go",
+		 {.columns = 33},
+		 "NAME        CPU  WHY\n"
+		 "long-name  1.00  a reason of wor~\n"
+		 "b          2.00  short\n"},
+		{"names are cut",
+		 {.columns = 27},
+		 "NAME      CPU  WHY\n"
+		 "long-n~  1.00  a reason of~\n"
+		 "b        2.00  short\n"},
+		{"some rows, from the second on",
+		 {.columns = 33, .rows_skip = 1, .rows_max = 4},
+		 "NAME   CPU  THROTTLED  WHY\n"
+		 "b     2.00        3 %  short\n"},
+		{"beyond the last",
+		 {.columns = 33, .rows_skip = 9},
+		 "NAME  CPU  THROTTLED  CPUS  WHY\n"},
+	};
+	struct neap_buf out;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_table *table = neap_table_new(narrow);
+
+		neap_table_add(table, (const char *[]){"long-name", "1.00", "2 %", "0-3",
+						       "a reason of words"});
+		neap_table_add(table, (const char *[]){"b", "2.00", "3 %", "1", "short"});
+		neap_buf_init(&out, NEAP_BUF_LINE);
+		assert_true(neap_table_format(table, &rows[i].style, &out));
+		check_text(rows[i].name, out.data, rows[i].want);
+		neap_buf_done(&out);
+		neap_table_free(table);
+	}
+}
+
 /* Every allocation fails once: told, nothing leaks, nothing is touched that is not there. */
 static void test_table_without_memory(void **state)
 {
@@ -338,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_last_column),
+		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_table_without_memory),
 		cmocka_unit_test(test_options),
 	};

@@ -114,13 +114,40 @@ static enum neap_screen_event signal_read(struct neap_screen *screen)
 	return event;
 }
 
-enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec)
+/* Arrows and the like come as a sequence; those that we do not know are no key: 0. */
+static int key_parse(const char *text, size_t len)
+{
+	static const struct {
+		const char *text;
+		int key;
+	} rows[] = {
+		{"[A", NEAP_KEY_UP},       {"OA", NEAP_KEY_UP},
+		{"[B", NEAP_KEY_DOWN},     {"OB", NEAP_KEY_DOWN},
+		{"[5~", NEAP_KEY_PAGE_UP}, {"[6~", NEAP_KEY_PAGE_DOWN},
+		{"[H", NEAP_KEY_HOME},     {"OH", NEAP_KEY_HOME},
+		{"[1~", NEAP_KEY_HOME},
+	};
+	size_t i;
+
+	if (*text != '\033')
+		return (unsigned char)*text;
+	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		if (len >= strlen(rows[i].text) + 1 &&
+		    strncmp(text + 1, rows[i].text, strlen(rows[i].text)) == 0)
+			return rows[i].key;
+	}
+	return 0;
+}
+
+enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec,
+					int *ret_key)
 {
 	int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + usec, left;
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 			       {.fd = screen->signals, .events = POLLIN}};
 	enum neap_screen_event event;
-	char key;
+	char text[8];
+	ssize_t len;
 
 	while ((left = end - neap_clock_usec(CLOCK_MONOTONIC)) > 0) {
 		if (poll(fds, NEAP_ARRAY_LEN(fds), (int)((left + 999) / 1000)) <= 0)
@@ -130,10 +157,19 @@ enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec
 			return event;
 		if (fds[0].revents == 0)
 			continue;
-		/* 0 bytes: the terminal is gone. */
-		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' ||
-		    key == 3)
+		/* 0 bytes: the terminal is gone. A sequence comes at once, and a character alone. */
+		len = read(STDIN_FILENO, text, 1);
+		if (len == 1 && *text == '\033')
+			len += read(STDIN_FILENO, text + 1, 1) == 1 &&
+					       read(STDIN_FILENO, text + 2, 1) == 1
+				       ? 2
+				       : 0;
+		if (len == 3 && text[2] >= '1' && text[2] <= '9')
+			len += read(STDIN_FILENO, text + 3, 1) == 1;
+		if (len < 1 || *text == 'q' || *text == 'Q' || *text == 3)
 			return NEAP_SCREEN_END;
+		*ret_key = key_parse(text, (size_t)len);
+		return NEAP_SCREEN_KEY;
 	}
 	return NEAP_SCREEN_TIME;
 }

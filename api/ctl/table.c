@@ -12,6 +12,8 @@
 #define CELL_BYTES_MAX 4096
 #define GAP            2
 #define WRAP_MIN       20 /* columns; with less a cell is cut */
+#define LAST_MIN       10
+#define LEFT_OUT       (-1) /* width of a column that has no place */
 
 struct neap_table {
 	const struct neap_table_column *columns;
@@ -97,14 +99,15 @@ size_t neap_table_rows(const struct neap_table *table)
 	return table->row_count;
 }
 
-static void widths_find(const struct neap_table *table, size_t rows, int *widths)
+static void widths_find(const struct neap_table *table, size_t first, size_t rows,
+			int *widths)
 {
 	size_t row, column;
 	int columns;
 
 	for (column = 0; column < table->column_count; column++) {
 		widths[column] = neap_text_columns(table->columns[column].title);
-		for (row = 0; row < rows; row++) {
+		for (row = first; row < rows; row++) {
 			columns = neap_text_columns(
 				table->cells[row * table->column_count + column]);
 			if (columns > widths[column])
@@ -113,6 +116,40 @@ static void widths_find(const struct neap_table *table, size_t rows, int *widths
 		if (table->columns[column].max_columns > 0 &&
 		    widths[column] > table->columns[column].max_columns)
 			widths[column] = table->columns[column].max_columns;
+	}
+}
+
+/* How many columns more than there are the line wants. */
+static int excess(const struct neap_table *table, const int *widths, int columns)
+{
+	const size_t last = table->column_count - 1;
+	int least = table->columns[last].columns_min > 0
+			    ? table->columns[last].columns_min
+			    : LAST_MIN;
+	int total = widths[last] < least ? widths[last] : least;
+	size_t i;
+
+	for (i = 0; i < last; i++) {
+		if (widths[i] != LEFT_OUT)
+			total += widths[i] + GAP;
+	}
+	return total - columns;
+}
+
+static void widths_fit(const struct neap_table *table, int columns, int *widths)
+{
+	int over, room;
+	size_t i;
+
+	for (i = table->column_count - 1; i-- > 0;) {
+		if (table->columns[i].is_minor && excess(table, widths, columns) > 0)
+			widths[i] = LEFT_OUT;
+	}
+	for (i = 0; i < table->column_count - 1; i++) {
+		over = excess(table, widths, columns);
+		room = widths[i] - table->columns[i].shrinks_to;
+		if (table->columns[i].shrinks_to > 0 && over > 0 && room > 0)
+			widths[i] -= over < room ? over : room;
 	}
 }
 
@@ -131,10 +168,12 @@ static void line_add(const struct neap_table *table, const char *const *cells,
 
 	for (i = 0; i < table->column_count; i++) {
 		width = widths[i];
+		if (width == LEFT_OUT)
+			continue;
 		if (left >= 0 && width > left)
 			width = left;
 		pad = width - neap_text_columns(cells[i]);
-		if (left >= 0 && left < table->columns[i].columns_min)
+		if (left >= 0 && left < widths[i] && left < table->columns[i].columns_min)
 			break;
 		if (table->columns[i].is_right)
 			add_blanks(out, pad);
@@ -164,18 +203,22 @@ bool neap_table_format(const struct neap_table *table,
 	const char *titles[NEAP_TABLE_COLUMNS_MAX];
 	int widths[NEAP_TABLE_COLUMNS_MAX];
 	int left = style->columns > 0 ? style->columns : -1;
+	size_t first =
+		style->rows_skip < table->row_count ? style->rows_skip : table->row_count;
 	size_t i, rows = table->row_count;
 
-	if (style->rows_max > 0 && rows > style->rows_max)
-		rows = style->rows_max - 1;
+	if (style->rows_max > 0 && rows - first > style->rows_max)
+		rows = first + style->rows_max - 1;
 	for (i = 0; i < table->column_count; i++)
 		titles[i] = table->columns[i].title;
-	widths_find(table, rows, widths);
+	widths_find(table, first, rows, widths);
+	if (style->columns > 0)
+		widths_fit(table, style->columns, widths);
 	if (style->use_color)
 		neap_buf_adds(out, "\033[1m");
 	line_add(table, titles, widths, left, out);
 	neap_buf_adds(out, style->use_color ? "\033[0m\n" : "\n");
-	for (i = 0; i < rows; i++) {
+	for (i = first; i < rows; i++) {
 		line_add(table,
 			 (const char *const *)table->cells + i * table->column_count,
 			 widths, left, out);

@@ -13,8 +13,12 @@ struct neap_table_column {
 	const char *title; /* NULL ends the list */
 	bool is_right;     /* numbers */
 	int max_columns;   /* longer cells are cut, 0 never */
-	/* Of the last column: left out where the line has room for fewer. */
+	/* Of the last column: left out where the line has room for fewer, if it wants more. */
 	int columns_min;
+	/* Where a line is too narrow to leave the last column its columns_min (else 10): minor
+	 * columns are left out, the last one first; then columns are cut down to shrinks_to. */
+	bool is_minor;
+	int shrinks_to; /* 0 never */
 	bool wraps; /* of the last column: goes on below itself, if there is some room */
 };
 
@@ -28,9 +32,10 @@ void neap_table_add(struct neap_table *table, const char *const *cells);
 size_t neap_table_rows(const struct neap_table *table);
 
 struct neap_table_style {
-	int columns;     /* lines are cut there, 0 never */
-	size_t rows_max; /* more rows become a line that counts them, 0 all */
-	bool use_color;  /* bold titles */
+	int columns;      /* lines are cut there, 0 never */
+	size_t rows_max;  /* more rows become a line that counts them, 0 all */
+	size_t rows_skip; /* so many are left out before */
+	bool use_color;   /* bold titles */
 };
 /* Every line ended. False when memory was short: what is there is incomplete. */
 bool neap_table_format(const struct neap_table *table,

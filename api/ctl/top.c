@@ -12,12 +12,15 @@
 #include "api/ctl/screen.h"
 #include "api/ctl/table.h"
 #include "api/ctl/text.h"
+#include "api/ctl/top_order.h"
+#include "engine/base/clock.h"
 
 #define INTERVAL_USEC 1000000
 
 struct top_values {
 	int64_t count, interval_usec;
 	bool is_batch;
+	const char *sort;
 	enum neap_output output;
 };
 
@@ -30,6 +33,8 @@ static const struct neap_option options[] = {
 	 100000, 3600 * 1000000LL},
 	{"batch", 'b', NEAP_OPTION_FLAG, offsetof(struct top_values, is_batch), NULL,
 	 "plain tables one after the other"},
+	{"sort", 's', NEAP_OPTION_TEXT, offsetof(struct top_values, sort),
+	 NEAP_TOP_ORDERS, "which workloads come first [as neapd found them]"},
 	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct top_values, output),
 	 NEAP_OUTPUT_NAMES, "print node, state and workloads as JSON or YAML"},
 	{""},
@@ -39,12 +44,29 @@ struct picture {
 	json_t *status, *workloads;
 };
 
+/* How a picture is looked at. */
+struct look {
+	int order;  /* of api/ctl/top_order.h, -1: as they came */
+	int first;  /* row at the top */
+	int height; /* lines there are in all, 0 any number */
+};
+
 static void picture_done(struct picture *picture)
 {
 	json_decref(picture->status);
 	json_decref(picture->workloads);
 	picture->status = NULL;
 	picture->workloads = NULL;
+}
+
+static void picture_sort(struct picture *picture, int order)
+{
+	json_t *sorted = order >= 0 ? neap_top_order(picture->workloads, order) : NULL;
+
+	if (sorted == NULL)
+		return;
+	json_decref(picture->workloads);
+	picture->workloads = sorted;
 }
 
 static int picture_get(struct neap_client *client, struct picture *picture,
@@ -122,19 +144,26 @@ static void row_add(struct neap_table *table, const json_t *row)
 				 neap_cell_text(row, "why")});
 }
 
-/* rows: lines there are in all, 0 any number. */
-static void picture_add(const struct picture *picture, int rows, struct neap_buf *out)
+/* Rows of workloads that a screen of so many lines has; the head, the titles and the keys take the
+ * others. */
+static int rows_at_once(const struct look *look)
+{
+	return look->height > 8 ? look->height - 6 : 2;
+}
+
+static void picture_add(const struct picture *picture, const struct look *look,
+			struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"NAME", false, 32},
+		{"NAME", false, 32, .shrinks_to = 8},
 		{"QOS"},
 		{"CPU", true},
-		{"THROTTLED", true},
-		{"PRESSURE", true},
+		{"THROTTLED", true, .is_minor = true},
+		{"PRESSURE", true, .is_minor = true},
 		{"MEMORY", true},
-		{"CPUS", false, 24},
-		{"LIMIT", false, 40},
-		{"WHY"},
+		{"CPUS", false, 24, .is_minor = true},
+		{"LIMIT", false, 40, .shrinks_to = 8},
+		{"WHY", .columns_min = 16},
 		{NULL},
 	};
 	struct neap_table_style style = {.columns = neap_ctl_columns(),
@@ -152,8 +181,10 @@ static void picture_add(const struct picture *picture, int rows, struct neap_buf
 	json_array_foreach (picture->workloads, i, row) {
 		row_add(table, row);
 	}
-	if (rows > 0)
-		style.rows_max = rows > 7 ? (size_t)rows - 5 : 2;
+	if (look->height > 0) {
+		style.rows_max = (size_t)rows_at_once(look);
+		style.rows_skip = (size_t)look->first;
+	}
 	if (!neap_table_format(table, &style, out))
 		out->failed = true;
 	if (neap_table_rows(table) == 0)
@@ -161,10 +192,13 @@ static void picture_add(const struct picture *picture, int rows, struct neap_buf
 			out,
 			"no workloads: start one with 'neapctl run --qos BE -- COMMAND'\n");
 	neap_table_free(table);
+	if (look->height > 0)
+		neap_buf_adds(out, "c m t p n: sort; up, down, page: scroll; q: end\n");
 }
 
-static int print_once(struct neap_client *client, enum neap_output output)
+static int print_once(struct neap_client *client, int order, enum neap_output output)
 {
+	const struct look look = {.order = order};
 	struct picture picture = {0};
 	struct neap_error err = {0};
 	struct neap_buf out;
@@ -172,6 +206,7 @@ static int print_once(struct neap_client *client, enum neap_output output)
 
 	if (picture_get(client, &picture, &err) < 0)
 		return neap_ctl_fail(&err);
+	picture_sort(&picture, order);
 	if (output) {
 		json_t *json =
 			json_pack("{s:O?, s:O?, s:O?, s:O}", "state",
@@ -183,7 +218,7 @@ static int print_once(struct neap_client *client, enum neap_output output)
 		return neap_ctl_print_take(output, json);
 	}
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	picture_add(&picture, 0, &out);
+	picture_add(&picture, &look, &out);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	picture_done(&picture);
@@ -191,7 +226,7 @@ static int print_once(struct neap_client *client, enum neap_output output)
 }
 
 static int plain(struct neap_client *client, int64_t count, int64_t interval_usec,
-		 enum neap_output output)
+		 int order, enum neap_output output)
 {
 	int64_t i;
 	int r = 0;
@@ -202,41 +237,92 @@ static int plain(struct neap_client *client, int64_t count, int64_t interval_use
 			if (!output)
 				(void)puts("");
 		}
-		r = print_once(client, output);
+		r = print_once(client, order, output);
 	}
 	return r;
 }
 
+/* A key: another order, other rows. */
+static void look_turn(struct look *look, int key, int count)
+{
+	const char text[] = {(char)key, '\0'};
+	int page = rows_at_once(look) - 1, last = count - page;
+
+	if (key < 128 && neap_top_order_find(text) >= 0) {
+		look->order = neap_top_order_find(text);
+		look->first = 0;
+	} else if (key == NEAP_KEY_UP || key == 'k') {
+		look->first--;
+	} else if (key == NEAP_KEY_DOWN || key == 'j') {
+		look->first++;
+	} else if (key == NEAP_KEY_PAGE_UP) {
+		look->first -= page;
+	} else if (key == NEAP_KEY_PAGE_DOWN || key == ' ') {
+		look->first += page;
+	} else if (key == NEAP_KEY_HOME) {
+		look->first = 0;
+	}
+	if (look->first > last)
+		look->first = last;
+	if (look->first < 0)
+		look->first = 0;
+}
+
+/* Draws picture and waits; a key draws the same figures anew. */
+static enum neap_screen_event picture_show(struct picture *picture, struct look *look,
+					   struct neap_screen *screen,
+					   int64_t interval_usec, struct neap_buf *out)
+{
+	const int64_t end = neap_clock_usec(CLOCK_MONOTONIC) + interval_usec;
+	enum neap_screen_event event;
+	int key = 0;
+
+	do {
+		look->height = neap_screen_rows(screen);
+		picture_sort(picture, look->order);
+		neap_buf_clear(out);
+		picture_add(picture, look, out);
+		neap_screen_show(screen, out);
+		event = neap_screen_wait(screen, end - neap_clock_usec(CLOCK_MONOTONIC),
+					 &key);
+		if (event == NEAP_SCREEN_KEY)
+			look_turn(look, key, (int)json_array_size(picture->workloads));
+	} while (event == NEAP_SCREEN_KEY || event == NEAP_SCREEN_RESIZED);
+	return event;
+}
+
 /* A daemon that is away for a while (an upgrade) is waited for; one that was never there is not. */
 static int live(struct neap_client *client, int64_t count, int64_t interval_usec,
-		struct neap_screen *screen, struct neap_error *err)
+		int order, struct neap_screen *screen, struct neap_error *err)
 {
 	enum neap_screen_event event = NEAP_SCREEN_TIME;
+	struct look look = {.order = order};
 	struct picture picture = {0};
 	struct neap_buf out;
 	bool was_there = false;
-	int64_t i = 0;
-	int r = 0;
+	int64_t i;
+	int r = 0, key;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	while (event != NEAP_SCREEN_END && i < count) {
-		neap_buf_clear(&out);
+	for (i = 0; event != NEAP_SCREEN_END && i < count; i++) {
+		/* The last table is not waited for. */
+		const int64_t wait = i + 1 < count ? interval_usec : 0;
+
 		r = picture_get(client, &picture, err);
 		if (r < 0 && !was_there)
 			break;
 		was_there = true;
 		if (r == 0) {
-			picture_add(&picture, neap_screen_rows(screen), &out);
+			event = picture_show(&picture, &look, screen, wait, &out);
 		} else {
+			neap_buf_clear(&out);
 			neap_text_add_clean(&out, err->msg, false);
 			neap_buf_addc(&out, '\n');
+			neap_screen_show(screen, &out);
+			event = neap_screen_wait(screen, wait, &key);
 		}
 		picture_done(&picture);
-		neap_screen_show(screen, &out);
-		i++;
 		r = 0;
-		if (i < count)
-			event = neap_screen_wait(screen, interval_usec);
 	}
 	neap_buf_done(&out);
 	return r;
@@ -250,9 +336,13 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_error err = {0};
 	int64_t count = values->count, interval = values->interval_usec;
 	enum neap_output output = values->output;
-	int r;
+	int r, order = values->sort != NULL ? neap_top_order_find(values->sort) : -1;
 
 	(void)argc, (void)argv;
+	if (values->sort != NULL && order < 0)
+		return neap_ctl_complainf(NEAP_CTL_USAGE,
+					  "--sort: '%.32s' is none of " NEAP_TOP_ORDERS,
+					  values->sort);
 	if (interval == NEAP_MISSING)
 		interval = INTERVAL_USEC;
 	if (count == NEAP_MISSING)
@@ -262,12 +352,12 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (!values->is_batch && !output)
 		screen = neap_screen_open();
 	if (screen != NULL) {
-		r = live(client, count, interval, screen, &err);
+		r = live(client, count, interval, order, screen, &err);
 		neap_screen_close(screen);
 		if (r < 0)
 			r = neap_ctl_fail(&err);
 	} else {
-		r = plain(client, count, interval, output);
+		r = plain(client, count, interval, order, output);
 	}
 	neap_client_free(client);
 	return r;
@@ -275,10 +365,11 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_top = {
 	.name = "top",
-	.usage = "[-n COUNT] [-d SECONDS] [-b] [-o json|yaml]",
+	.usage = "[-n COUNT] [-d SECONDS] [-s ORDER] [-b] [-o json|yaml]",
 	.example = "top -n 1",
 	.summary = "live: what each workload uses, what limits it and why",
-	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. q or Ctrl-C ends.\n",
+	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. The last line names the keys;\n"
+		"a narrow terminal lacks THROTTLED, PRESSURE and CPUS.\n",
 	.options = options,
 	.values_size = sizeof(struct top_values),
 	.run = run,

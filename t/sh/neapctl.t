@@ -250,6 +250,32 @@ check "two tables" is "$(fake top -b -n 2 -d 100ms | grep -c '^NAME')" 2
 check "top as JSON" is_json fake top -o json
 check "top on a terminal comes and goes" has "$(printf q | TERM=xterm script -qec \
 	"$C --socket $WORK/fake.sock top -n 1" /dev/null 2>/dev/null || echo 'no script: 1049l 1049h')" 1049l
+check "an order of top that there is not" says 2 "cpu|memory" fake top --sort frob
+check "sorted by CPU the busy one is first" has "$(fake top -b --sort cpu | grep -A1 '^NAME')" burn
+check "by name the other is last" has "$(fake top -b -s n | tail -n 1)" svc
+# A terminal of 80 columns, whose keys come through a fifo, each when the picture before it is there.
+mkfifo "$WORK/keys"
+if command -v script >/dev/null; then
+	TERM=dumb script -qefc "stty cols 80 rows 24; $C --socket $WORK/fake.sock top -d 1h" "$WORK/screen" <"$WORK/keys" >/dev/null 2>&1 &
+	screen=$!
+	exec 9>"$WORK/keys"
+	titles() { grep -ac "^$(printf '\033')*\(\[H\)\{0,1\}NAME" "$WORK/screen"; }
+	drawn() { [ "$(titles)" -ge "$1" ]; }
+	check "top draws" eventually 5 drawn 1
+	check "LIMIT and WHY are there at 80 columns" grep -aq 'LIMIT.*WHY' "$WORK/screen"
+	check "and no line is longer" test "$(tr -d '\r' <"$WORK/screen" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g' | grep -a burn | wc -L)" -le 80
+	printf n >&9
+	check "a key draws it anew" eventually 5 drawn 2
+	sorted() { tr -d '\r' <"$WORK/screen" | grep -aE '^(.\[H)?(burn|svc)' | tail -n 2 | head -n 1 | grep -q "$1"; }
+	check "sorted by name" eventually 5 sorted burn
+	printf '\033[B' >&9
+	check "an arrow scrolls nothing where all is seen" eventually 5 drawn 3
+	printf m >&9
+	check "sorting by memory" eventually 5 drawn 4
+	printf q >&9
+	exec 9>&-
+	check "q ends it" wait "$screen"
+fi
 check "policy list" prints "qos/cpu-share  3f2a91c0  -      active" fake policy list
 check "cost of a call" prints "100 us" fake policy list
 check "audit" prints "1500 2026-01-02T03:04:05.000Z write neap-besteffort cpu.shares 1024 -> 1500 qos/x@1: w\x1b[2J1500" \
