@@ -155,6 +155,14 @@ static void check_case(const char *name)
 	compare(name, "want.txt", out.data);
 	neap_buf_done(&out);
 
+	in.options.columns = 60;
+	neap_buf_init(&out, NEAP_BUF_REPLY);
+	neap_topology_draw(t, &in.options, &out);
+	if (neap_buf_failed(&out) || widest_line(out.data) > 60)
+		fail_msg("%s: %d columns of 60:\n%s", name, widest_line(out.data),
+			 out.data);
+	neap_buf_done(&out);
+
 	json = neap_topology_json(t);
 	assert_non_null(json);
 	text = json_dumps(json, JSON_INDENT(1));

@@ -142,8 +142,10 @@ static int draw(const struct neap_topology *topology, const struct owners *owner
 		bool is_full)
 {
 	struct neap_draw_owner shown[OWNER_COUNT];
-	struct neap_draw_options look = {
-		.owners = shown, .use_color = neap_ctl_use_color(), .is_full = is_full};
+	struct neap_draw_options look = {.owners = shown,
+					 .use_color = neap_ctl_use_color(),
+					 .is_full = is_full,
+					 .columns = neap_ctl_columns()};
 	struct neap_buf out;
 	bool is_wide =
 		neap_cpuset_is_subset(&topology->online, &owners->cpus[OWNER_BESTEFFORT]);

@@ -17,9 +17,11 @@
 
 #include "engine/base/mem.h"
 
-#define BOXES_MAX  192 /* CPUs; above, lists in place of boxes */
-#define ALIKE_MAX  32  /* rows of one level; more that are alike are cut short */
-#define LABEL_SIZE 256
+#define BOXES_MAX   192 /* CPUs; above, lists in place of boxes */
+#define ALIKE_MAX   32  /* rows of one level; more that are alike are cut short */
+#define LABEL_SIZE  256
+#define COLUMNS_MIN 40
+#define COLUMNS_MAX 100
 
 static int compare_cpus(const void *a, const void *b)
 {
@@ -270,15 +272,39 @@ static void draw_sockets(const struct canvas *c, struct run all)
 	}
 }
 
-static void add_count(struct neap_buf *out, int count, const char *noun)
+/* One of the parts of the head, parted by commas, in lines that end at the canvas. */
+static void add_part(const struct canvas *c, int *at, const char *text)
 {
-	neap_buf_addf(out, "%d %s%s, ", count, noun, count == 1 ? "" : "s");
+	int width = neap_draw_width_of(text);
+
+	if (*at > 0)
+		neap_buf_addc(c->out, ',');
+	if (*at > 0 && *at + 2 + width >= c->columns) {
+		neap_buf_addc(c->out, '\n');
+		*at = 0;
+	} else if (*at > 0) {
+		neap_buf_addc(c->out, ' ');
+		*at += 2;
+	}
+	neap_buf_adds(c->out, text);
+	*at += width;
+}
+
+static void add_count(const struct canvas *c, int *at, int count, const char *noun)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%d %s%s", count, noun,
+		 count == 1 || strcmp(noun, "L3") == 0 ? "" : "s");
+	add_part(c, at, text);
 }
 
 static void draw_head(const struct canvas *c)
 {
 	const struct neap_topology *t = c->topology;
-	int fewest = t->cpu_count, most = 0;
+	int fewest = t->cpu_count, most = 0, at = 0;
+	char text[96];
+	size_t len;
 
 	for (int i = 0; i < t->core_count; i++) {
 		int threads = neap_cpuset_count(&t->cores[i].cpus);
@@ -288,15 +314,18 @@ static void draw_head(const struct canvas *c)
 	}
 	if (*t->model)
 		neap_buf_addf(c->out, "%s\n", t->model);
-	add_count(c->out, t->socket_count, "socket");
-	add_count(c->out, t->node_count, "NUMA node");
-	neap_buf_addf(c->out, "%d L3, ", t->l3_count);
-	add_count(c->out, t->core_count, "core");
-	neap_buf_addf(c->out, "%d CPU%s", t->cpu_count, t->cpu_count == 1 ? "" : "s");
+	add_count(c, &at, t->socket_count, "socket");
+	add_count(c, &at, t->node_count, "NUMA node");
+	add_count(c, &at, t->l3_count, "L3");
+	add_count(c, &at, t->core_count, "core");
+	len = (size_t)snprintf(text, sizeof(text), "%d CPU%s", t->cpu_count,
+			       t->cpu_count == 1 ? "" : "s");
 	if (most > 1 && fewest == most)
-		neap_buf_addf(c->out, " (%d threads a core)", most);
+		snprintf(text + len, sizeof(text) - len, " (%d threads a core)", most);
 	else if (most > 1)
-		neap_buf_addf(c->out, " (%d to %d threads a core)", fewest, most);
+		snprintf(text + len, sizeof(text) - len, " (%d to %d threads a core)",
+			 fewest, most);
+	add_part(c, &at, text);
 	neap_buf_addc(c->out, '\n');
 	if (neap_cpuset_last(&t->online) + 1 != t->cpu_count) {
 		neap_buf_adds(c->out, "online ");
@@ -385,7 +414,8 @@ void neap_topology_draw(const struct neap_topology *topology,
 {
 	static const struct neap_draw_options plain;
 	neap_auto_free const struct neap_cpu **cpus = NULL;
-	struct canvas canvas = {topology, options ? options : &plain, out, NULL, 1, true};
+	struct canvas canvas = {
+		topology, options ? options : &plain, out, NULL, 1, COLUMNS_MAX, true};
 	struct run all = {0, topology->cpu_count};
 
 	cpus = neap_alloc_array((size_t)topology->cpu_count, sizeof(struct neap_cpu *));
@@ -399,6 +429,10 @@ void neap_topology_draw(const struct neap_topology *topology,
 		qsort(cpus, (size_t)topology->cpu_count, sizeof(struct neap_cpu *),
 		      compare_cpus);
 	canvas.cpus = cpus;
+	if (canvas.options->columns > 0 && canvas.options->columns < COLUMNS_MAX)
+		canvas.columns = canvas.options->columns > COLUMNS_MIN
+					 ? canvas.options->columns
+					 : COLUMNS_MIN;
 	for (int n = neap_cpuset_last(&topology->online); n >= 10; n /= 10)
 		canvas.digits++;
 	canvas.has_boxes = canvas.options->is_full || topology->cpu_count <= BOXES_MAX;

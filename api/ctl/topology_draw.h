@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Draws a topology for a terminal of 100 columns: sockets, NUMA nodes, L3 caches, cores as boxes
+ * Draws a topology for a terminal of 100 columns, or fewer: sockets, NUMA nodes, L3 caches, cores as boxes
  * with the numbers of their CPUs, and by marks whose CPUs they are. All numbers are those of the
  * operating system. Machines above 192 CPUs get CPU lists in place of boxes, and long rows of
  * equal caches or sockets are cut short. */
@@ -22,6 +22,7 @@ struct neap_draw_options {
 	size_t owner_count;
 	bool use_color; /* ANSI colours for the marks */
 	bool is_full;   /* boxes and every row on machines of any size */
+	int columns;    /* of the terminal, 0 unknown; 40 to 100 are used */
 };
 
 /* Adds the drawing to out, UTF-8, every line ended; whether it fitted, neap_buf_failed tells.

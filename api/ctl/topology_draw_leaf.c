@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The right-hand side of the drawing: boxes of cores, CPU lists, marks, and the runs they are made
- * of. Rows end at 100 columns; what goes on below begins with the branches of the tree. */
+ * of. Rows end at the canvas; what goes on below begins with the branches of the tree. */
 #include <stdio.h>
 #include <string.h>
 
 #include "api/ctl/topology_draw_priv.h"
 
-#define COLUMNS     100
 #define FIRST_COLOR 31
 
 int neap_draw_key_at(const struct neap_cpu *cpu, enum level level)
@@ -111,7 +110,7 @@ void neap_draw_boxes(const struct canvas *c, struct run leaf, const char *margin
 		int threads = core.last - core.first;
 		int width = threads * (c->digits + has_marks) + threads - 1 + 1;
 
-		if (at + width > COLUMNS && at > column + 1) {
+		if (at + width > c->columns && at > column + 1) {
 			next_row(c->out, margin, column);
 			neap_buf_adds(c->out, "│");
 			at = column + 1;
@@ -143,7 +142,7 @@ int neap_draw_add_list(const struct canvas *c, const struct neap_cpuset *cpus, i
 		int len = (int)strcspn(item, ",");
 
 		len += item[len] == ',';
-		if (at + len > COLUMNS && at > column) {
+		if (at + len > c->columns && at > column) {
 			next_row(c->out, margin, column);
 			at = column;
 		}

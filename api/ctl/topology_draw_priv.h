@@ -14,6 +14,7 @@ struct canvas {
 	struct neap_buf *out;
 	const struct neap_cpu **cpus; /* sorted */
 	int digits;                   /* of the highest CPU number */
+	int columns;                  /* where rows end */
 	bool has_boxes;
 };
 
