@@ -18,6 +18,7 @@
 #define MAPS   "/api/v1/namespaces/default/configmaps"
 #define PODS   "/api/v1/namespaces/default/pods"
 #define DEPLOY "/apis/apps/v1/namespaces/default/deployments"
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 #define SPEC                                                                                   \
 	"\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"  \
 	"\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}" \
@@ -133,6 +134,19 @@ static void test_metadata(void **state)
 		 "message~metadata.annotations"},
 		{"MERGE " DEPLOY "/d/status", "",
 		 "{\"metadata\":{\"finalizers\":[\"f\"]}}", 422, NULL},
+		{"MERGE " DEPLOY "/d/scale", "", "{\"kind\":\"Secret\"}", 422, NULL},
+		{"PUT " DEPLOY "/d/scale", "", "{\"kind\":\"Secret\"}", 400, NULL},
+		{"MERGE /api/v1/namespaces/default", "",
+		 "{\"metadata\":{\"namespace\":\"other\"}}", 400,
+		 "message~does not match the namespace"},
+		{"MERGE /api/v1/namespaces/default", "",
+		 "{\"metadata\":{\"namespace\":\"default\"}}", 200, NULL},
+		{"PUT /api/v1/namespaces/default/finalize", "",
+		 "{\"metadata\":{\"name\":\"default\"},\"spec\":5}", 400, NULL},
+		{"PUT " LEASES "/l", "", "{\"metadata\":{\"name\":\"l\",\"uid\":\"u\"}}",
+		 409, NULL},
+		{"PUT " LEASES "/l", "",
+		 "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"5\"}}", 201, NULL},
 		{"MERGE " DEPLOY "/d/scale", "", "{\"spec\":null}", 200,
 		 "spec.replicas=0"},
 	};
@@ -186,6 +200,40 @@ static void test_many(void **state)
 		 201, NULL},
 		{"DELETE " PODS "/p", "", NULL, 200,
 		 "metadata.deletionGracePeriodSeconds=0"},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+#define POD(spec)                                                                             \
+	"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":" \
+	"\"i\"}]," spec "}}"
+
+static void test_pods(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"hostAliases\":[{\"ip\":\"1.2.3.4\",\"hostnames\":[\"A b\"]}]"),
+		 422, "message~hostAliases.hostnames"},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"securityContext\":{\"runAsUser\":2147483648}"), 422,
+		 "details.causes.0.field=spec.securityContext.runAsUser"},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"securityContext\":{\"supplementalGroups\":[1,-1]}"), 422,
+		 "details.causes.0.field=spec.securityContext.supplementalGroups[1]"},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"securityContext\":{\"fsGroup\":2147483647}"), 201, NULL},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"dnsConfig\":{\"searches\":[\"a.b.\",\"c\"],\"options\":[{\"name\":\"n\"}]}"),
+		 201, NULL},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"dnsConfig\":{\"searches\":[null]}"), 422,
+		 "details.causes.0.field=spec.dnsConfig.searches[0]"},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"dnsConfig\":{\"options\":[{\"value\":\"n\"}]}"), 422,
+		 "details.causes.0.field=spec.dnsConfig.options[0]"},
+		{"POST " PODS "?dryRun=All", "", POD("\"imagePullSecrets\":[null]"), 201,
+		 "#spec.imagePullSecrets=1"},
 	};
 
 	ask(*state, rows, NEAP_ARRAY_LEN(rows));
@@ -272,7 +320,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(names), TEST(bodies),  TEST(metadata), TEST(reads),
-		TEST(many),  TEST(storage), TEST(reviews)};
+		TEST(many),  TEST(storage), TEST(pods),     TEST(reviews)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

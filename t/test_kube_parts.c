@@ -234,7 +234,7 @@ static void test_scale(void **state)
 		 "{'spec':null}",
 		 200,
 		 {"spec.replicas=0"}},
-		{"MERGE " DEPLOY "/d/scale", "[]", 400, {NULL}},
+		{"MERGE " DEPLOY "/d/scale", "[]", 422, {NULL}},
 		{"STRATEGIC " DEPLOY "/d/scale",
 		 "{'spec':{'replicas':0}}",
 		 200,

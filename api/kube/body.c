@@ -167,12 +167,18 @@ static int check_place(struct call *call, const json_t *body)
 	return 0;
 }
 
+/* What is told of what was sent, and of what a patch made of a part. */
+static enum neap_kube_reason reason_of(const struct call *call)
+{
+	return call->is_patch ? NEAP_KUBE_INVALID : NEAP_KUBE_BAD_REQUEST;
+}
+
 static int need_object(struct call *call, const json_t *body, const char *what)
 {
 	if (json_is_object(body))
 		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "the body must be %s", what);
+	return neap_kube_fail(&call->failure, reason_of(call), "the body must be %s",
+			      what);
 }
 
 /* body is taken; it becomes *ret, or is gone. */
@@ -181,8 +187,7 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 {
 	*ret = NULL;
 	if (need_object(call, body, "a JSON object") == 0 &&
-	    check_type(call, body, what->kind, what->versions, NEAP_KUBE_BAD_REQUEST) ==
-		    0 &&
+	    check_type(call, body, what->kind, what->versions, reason_of(call)) == 0 &&
 	    call_decode(call, what->kind,
 			what->versions ? what->versions[0] : call->api_version,
 			what->schema, false, body) == 0 &&

@@ -140,6 +140,11 @@ void rule_not_negative(const json_t *object, const char *name, struct neap_cause
 				    RULE_NOT_NEGATIVE);
 }
 
+bool rule_is_id(int64_t id)
+{
+	return id >= 0 && id <= INT32_MAX;
+}
+
 bool rule_is_port(int64_t number)
 {
 	return number >= 1 && number <= 65535;

@@ -186,11 +186,9 @@ static void check_security(const json_t *security, struct neap_causes *causes)
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(ids); i++) {
 		int64_t id = rule_int(security, ids[i]);
 
-		if (id < 0 || id > INT32_MAX)
+		if (!rule_is_id(id))
 			neap_causes_invalid(causes, ids[i],
-					    json_object_get(security, ids[i]),
-					    "must be between 0 and 2147483647, "
-					    "inclusive");
+					    json_object_get(security, ids[i]), RULE_ID);
 	}
 	if (json_is_true(json_object_get(security, "privileged")) &&
 	    json_is_false(json_object_get(security, "allowPrivilegeEscalation")))

@@ -51,8 +51,9 @@ static void check_conditions(const json_t *spec, struct neap_causes *causes)
 
 static void check_aliases(const json_t *spec, struct neap_causes *causes)
 {
-	size_t i;
-	const json_t *alias;
+	const char *fault;
+	size_t i, k;
+	const json_t *alias, *host;
 
 	json_array_foreach (json_object_get(spec, "hostAliases"), i, alias) {
 		const json_t *ip = json_object_get(alias, "ip");
@@ -61,6 +62,66 @@ static void check_aliases(const json_t *spec, struct neap_causes *causes)
 		(void)snprintf(field, sizeof(field), "hostAliases[%zu].ip", i);
 		if (json_is_string(ip) && !rule_is_ip(json_string_value(ip)))
 			neap_causes_invalid(causes, field, ip, "%s", RULE_IP);
+		json_array_foreach (json_object_get(alias, "hostnames"), k, host) {
+			fault = json_is_string(host) ? neap_kube_dns_subdomain_fault(
+							       json_string_value(host))
+						     : NULL;
+			if (fault)
+				neap_causes_invalid(causes, "hostAliases.hostnames", host,
+						    "%s", fault);
+		}
+	}
+}
+
+/* Of users and groups. */
+static void check_ids(const json_t *spec, struct neap_causes *causes)
+{
+	static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
+	const json_t *security = json_object_get(spec, "securityContext");
+	const json_t *group;
+	char field[64];
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(ids); i++) {
+		(void)snprintf(field, sizeof(field), "securityContext.%s", ids[i]);
+		if (!rule_is_id(rule_int(security, ids[i])))
+			neap_causes_invalid(causes, field,
+					    json_object_get(security, ids[i]), RULE_ID);
+	}
+	json_array_foreach (json_object_get(security, "supplementalGroups"), i, group) {
+		(void)snprintf(field, sizeof(field),
+			       "securityContext.supplementalGroups[%zu]", i);
+		if (!rule_is_id(json_integer_value(group)))
+			neap_causes_invalid(causes, field, group, RULE_ID);
+	}
+}
+
+/* Domains, which may end in a dot; options have names. */
+static void check_searches(const json_t *config, struct neap_causes *causes)
+{
+	const json_t *search, *option;
+	char name[256], field[64];
+	size_t i;
+
+	json_array_foreach (json_object_get(config, "searches"), i, search) {
+		const char *text = json_string_value(search), *fault = NULL;
+		size_t len = json_string_length(search);
+
+		if (text != NULL && neap_strcopy(name, sizeof(name), text)) {
+			if (len > 1 && name[len - 1] == '.')
+				name[len - 1] = '\0';
+			text = name;
+		}
+		if (text != NULL)
+			fault = neap_kube_dns_subdomain_fault(text);
+		(void)snprintf(field, sizeof(field), "dnsConfig.searches[%zu]", i);
+		if (fault)
+			neap_causes_invalid(causes, field, search, "%s", fault);
+	}
+	json_array_foreach (json_object_get(config, "options"), i, option) {
+		(void)snprintf(field, sizeof(field), "dnsConfig.options[%zu]", i);
+		if (json_string_length(json_object_get(option, "name")) == 0)
+			neap_causes_required(causes, field, "must not be empty");
 	}
 }
 
@@ -87,6 +148,7 @@ static void check_dns(const json_t *spec, struct neap_causes *causes)
 		if (json_is_string(server) && !rule_is_ip(json_string_value(server)))
 			neap_causes_invalid(causes, field, server, "%s", RULE_IP);
 	}
+	check_searches(config, causes);
 }
 
 static void check_seconds(const json_t *spec, struct neap_causes *causes)
@@ -144,6 +206,7 @@ void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 	neap_causes_infield(causes, from, "affinity");
 	rule_spread(json_object_get(spec, "topologySpreadConstraints"), causes);
 	check_aliases(spec, causes);
+	check_ids(spec, causes);
 	check_dns(spec, causes);
 	check_conditions(spec, causes);
 	check_gates(spec, causes);

@@ -318,7 +318,10 @@ void call_finalize(struct call *call)
 
 	if (!newest)
 		return;
-	if (body_object(call, &body) < 0) {
+	if (body_object(call, &body) < 0 ||
+	    call_decode(call, call->target.kind->kind, call->target.version,
+			call->target.kind->schema, false, body) < 0) {
+		json_decref(body);
 		call_fail(call);
 		return;
 	}

@@ -29,8 +29,8 @@ bool neap_patch_type_parse(const char *media_type, enum neap_patch_type *ret);
  * says by $retainKeys what stays. No directive is ever in the result, wherever it stood in the patch.
  * Time and memory grow with both trees, not with their product.
  * Errors: -NEAP_EINVAL: the patch is malformed (a kube-apiserver's 400) with the place in field where
- * there is one ("[3].path", "spec.containers[0]"); -NEAP_ECONFLICT: it is well formed and does not fit
- * the object (a failing "test", a path that is not there: 422); -NEAP_ETOOLARGE: too many operations, too
+ * there is one ("[3]", "spec.containers[0]"); -NEAP_ECONFLICT: it does not fit the object, or is no such
+ * operation (a failing "test", a path that is not there, "[3].path": 422); -NEAP_ETOOLARGE: too many operations, too
  * many levels, or a result or a way to it that is far larger than both; -NEAP_ENOMEM. */
 int neap_patch_apply(enum neap_patch_type type, const struct neap_schema *schema,
 		     const json_t *object, const json_t *patch, json_t **ret,

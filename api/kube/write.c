@@ -330,6 +330,15 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 		return -1;
 	if (check_named(call, object) < 0)
 		return -1;
+	/* It says nothing of what is in none, but that of a Namespace is its name. */
+	if (strcmp(call->resource, "namespaces") == 0 &&
+	    *neap_kube_meta_text(object, "namespace") &&
+	    strcmp(neap_kube_meta_text(object, "namespace"), newest->name) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the object (%.63s) does not match the "
+			"namespace on the request (%s)",
+			neap_kube_meta_text(object, "namespace"), newest->name);
 	if (!*newest->ns)
 		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
@@ -389,6 +398,15 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 				object, newest->version);
 }
 
+/* One by its uid, which is not there any more. */
+static void fail_gone(struct call *call)
+{
+	(void)neap_kube_fail_conflict(
+		&call->failure, call->target.kind, call->target.name,
+		"Precondition failed: UID in precondition, and no such object");
+	call_fail(call);
+}
+
 static void update_missing_take(struct call *call, json_t *object)
 {
 	if (!call->target.kind->is_made_by_update) {
@@ -403,11 +421,18 @@ static void update_missing_take(struct call *call, json_t *object)
 		call_fail(call);
 		return;
 	}
+	if (*neap_kube_meta_text(object, "uid")) {
+		json_decref(object);
+		fail_gone(call);
+		return;
+	}
 	if (call_permit_object(call, "update", NULL, object) < 0) {
 		json_decref(object);
 		call_fail(call);
 		return;
 	}
+	/* Of which version it would be a change is of no matter. */
+	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
 	call_create_take(call, object);
 }
 
@@ -437,17 +462,16 @@ static void update_nothing(struct call *call)
 	json_t *object = NULL;
 	bool is_read = body_object(call, &object) == 0;
 
-	if (is_read && check_named(call, object) < 0)
-		; /* it has said so */
-	else if (is_read && *neap_kube_meta_text(object, "uid"))
-		(void)neap_kube_fail_conflict(
-			&call->failure, call->target.kind, call->target.name,
-			"Precondition failed: UID in precondition, and no such object");
-	else
+	if (is_read && check_named(call, object) < 0) {
+		call_fail(call);
+	} else if (is_read && *neap_kube_meta_text(object, "uid")) {
+		fail_gone(call);
+	} else {
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
 					     call->target.name);
+		call_fail(call);
+	}
 	json_decref(object);
-	call_fail(call);
 }
 
 void call_update(struct call *call)

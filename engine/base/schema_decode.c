@@ -216,8 +216,14 @@ static int decode_items(const struct neap_schema *schema, json_t *list,
 
 	if (schema->items == NULL)
 		return 0;
-	for (; rc == 0 && step.index < json_array_size(list); step.index++)
+	for (; rc == 0 && step.index < json_array_size(list); step.index++) {
+		/* Go makes an empty struct of it. */
+		if (json_is_null(json_array_get(list, step.index)) &&
+		    schema->items->type == NEAP_SCHEMA_OBJECT &&
+		    json_array_set_new(list, step.index, json_object()) < 0)
+			return neap_error_nomem(err);
 		rc = decode(schema->items, json_array_get(list, step.index), &step, err);
+	}
 	return rc;
 }
 
