@@ -26,7 +26,7 @@ from wire import Server
 HERE = os.path.dirname(os.path.abspath(__file__))
 CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 # Members whose values are each server's own.
-OWN = {'uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'selfLink', 'deletionTimestamp', 'continue'}
+OWN = {'uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'selfLink', 'deletionTimestamp', 'continue', 'remainingItemCount'}
 TIMES = re.compile(r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d')
 UID = re.compile(r'^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
 CHARS = 'bcdfghjklmnpqrstvwxz2456789'
@@ -226,7 +226,8 @@ def compare(row, real, ours, excuse):
         return None
     if real['code'] >= 300:
         ra, rb = (x.get('reason') if isinstance(x, dict) else None for x in (a, b))
-        return ('reason', words) if ra != rb else None
+        # Refusals of media types have no Status there.
+        return ('reason', words) if ra and ra != rb else None
     if row.ident.startswith('path ') or row.watch:
         # What is listed or watched first depends on the order; who is asked says whether it is JSON.
         return None if (a is None) == (b is None) else ('answer', '%s / %s' % (short(a), short(b)))
