@@ -279,6 +279,7 @@ static void operated(struct neap_node *node, void *arg,
 	    neap_int_parse(answer->old_value, &stays, NULL) < 0)
 		stays = 0;
 	if (operation->verb == OP_RELEASE) {
+		node->is_given_back = true;
 		neap_kept_clear(node);
 		/* What stays is known still, as at the start; without memory it is restored at the end. */
 		if (stays > 0)
@@ -344,8 +345,10 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 		return;
 	}
 	/* No plan after this moment may undo it: the state changes before the hand is asked. */
-	if (i == OP_RELEASE && node->hand != NULL)
+	if (i == OP_RELEASE && node->hand != NULL) {
 		node->state = NODE_RELEASED;
+		node->is_given_back = false;
+	}
 	if (neap_node_send(node, &request, &pending, &err) < 0) {
 		node->state = before;
 		done(arg, NULL, &err);

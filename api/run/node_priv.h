@@ -168,6 +168,7 @@ struct neap_node {
 	struct neap_readings *readings;
 	struct neap_scan *scan;
 	enum node_state state;
+	bool is_given_back; /* released, and the hand has done it */
 	bool is_frozen;
 	bool is_open; /* the hand has made our groups and told its journal */
 	struct neap_error open_err;  /* why it could not */

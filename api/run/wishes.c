@@ -511,5 +511,7 @@ void neap_gather_wishes(struct neap_node *node)
 		wish_for_policies(node);
 		wish_base(node);
 	}
-	wish_back(node);
+	/* What the hand left of a release stays, as pods run with it. */
+	if (node->state != NODE_RELEASED || !node->is_given_back)
+		wish_back(node);
 }

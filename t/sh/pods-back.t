@@ -38,6 +38,8 @@ is_held()
 }
 hand_ended() { ! kill -0 "$HAND" 2>/dev/null || grep -qs '^State:[[:space:]]*Z' "/proc/$HAND/status"; }
 give_back() { "$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" 2>&1; }
+ticks() { curl -s --unix-socket "$WORK/neap.sock" http://localhost/metrics | awk '$1 == "neap_ticks_total" { print $2 }'; }
+ticked() { [ "$(ticks)" -ge "$1" ]; }
 start() { pods_start --policy none --release-after 1s && HAND=$(hand_pid) && [ -n "$HAND" ]; }
 
 check "a neapd that runs pods" start
@@ -74,7 +76,12 @@ check "the next neapd takes it over" start
 check "the same pod" eventually 20 k_says "$uid Running 0" get pod held -o \
 	'jsonpath={.metadata.uid} {.status.phase} {.status.containerStatuses[0].restartCount}'
 check "held as before" is_held
+# By then it no longer waits for whoever wants what was taken over.
+check "some looks later" eventually 60 ticked 12
 check "neapctl release leaves it and says so" has "$(neapctl release)" "values of pods that run stay"
+check "held as before" is_held
+looks=$(ticks)
+check "two looks later" eventually 60 ticked $((looks + 2))
 check "held as before" is_held
 check "resume" neapctl resume
 check "held as before" is_held
