@@ -194,7 +194,7 @@ void kube_run(struct kube_rig *rig, int ms)
 {
 	int64_t end = now_ms() + ms;
 
-	while (now_ms() < end)
+	for (int turns = 0; turns < ms / 2 || now_ms() < end; turns++)
 		turn(rig, -1, 1);
 }
 

@@ -101,7 +101,7 @@ const char *kube_differs(const json_t *json, const char *want);
 const json_t *kube_at(const json_t *json, const char *path);
 /* Its text, "" when it is none. */
 const char *kube_text(const json_t *json, const char *path);
-/* Runs the loop for so long. */
+/* Runs the loop for so long, and for as many turns as it would be on an idle machine. */
 void kube_run(struct kube_rig *rig, int ms);
 
 /* --- a watch --- */
