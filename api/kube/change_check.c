@@ -90,7 +90,8 @@ int change_check_version(struct call *call, const json_t *object,
 	if (number && number != newest->version)
 		return neap_kube_fail_conflict(&call->failure, call->target.kind,
 					       call->target.name, neap_kube_modified);
-	if (*uid && strcmp(uid, newest->uid) != 0 && call->is_patch)
+	if (*uid && strcmp(uid, newest->uid) != 0 && call->is_patch &&
+	    !call->answers_scale)
 		return refuse_immutable(call, object, "uid");
 	if (*uid && strcmp(uid, newest->uid) != 0) {
 		char why[256];

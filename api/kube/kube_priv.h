@@ -212,6 +212,8 @@ int call_check_quota(struct call *call, const json_t *object,
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
+/* parts.c: the newest state of what is named; NULL: there is none, and that is answered. */
+struct neap_object *call_need_newest(struct call *call);
 /* parts.c: as POST of pods/NAME/binding and pods/NAME/eviction. */
 void call_bind_with(struct call *call, const json_t *binding);
 void call_evict_with(struct call *call, const json_t *eviction);
@@ -230,7 +232,7 @@ void call_delete_with(struct call *call, json_t *options, struct neap_object *ne
 		      int status);
 /* parts.c: the condition of a pod that is evicted; false without memory. */
 bool call_tell_evicted(const struct call *call, json_t *tree);
-/* parts.c: the Scale of an object; a new reference, NULL without memory. */
+/* scale.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
 /* What stands at a path of a kind's scale (".spec.replicas"); borrowed, NULL: nothing. */
 const json_t *kube_scale_at(const json_t *object, const char *path);

@@ -264,6 +264,32 @@ static enum neap_task_next step(void *arg)
 	return NEAP_TASK_IS_OVER;
 }
 
+/* Options are of v1, and of every group that is served. */
+static int check_options(struct call *call, const json_t *options)
+{
+	const char *version = json_string_value(json_object_get(options, "apiVersion"));
+	const struct neap_kube_registry *registry = call->kube->registry;
+
+	if (!version || !*version || strcmp(version, "v1") == 0 ||
+	    !json_object_get(options, "kind"))
+		return 0;
+	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+		size_t len = strlen(kind->group);
+
+		if (!len || strncmp(version, kind->group, len) != 0 ||
+		    version[len] != '/')
+			continue;
+		for (const char *const *at = kind->versions; *at; at++)
+			if (strcmp(*at, version + len + 1) == 0)
+				return 0;
+	}
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "no kind \"DeleteOptions\" is registered for version "
+			      "\"%.100s\"",
+			      version);
+}
+
 void call_delete_collection(struct call *call)
 {
 	struct removal *removal = neap_alloc(sizeof(*removal));
@@ -278,7 +304,8 @@ void call_delete_collection(struct call *call)
 	removal->gather.is_shown = shape_is_other(call);
 	if (call_version(call, &ignored) < 0 ||
 	    choice_parse(call, &removal->gather.choice) < 0 ||
-	    remove_parse(call, &removal->wish) < 0) {
+	    remove_parse(call, &removal->wish) < 0 ||
+	    check_options(call, removal->wish.options) < 0) {
 		call_fail(call);
 		leave(removal);
 		return;

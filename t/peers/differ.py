@@ -97,6 +97,12 @@ def run_row(server, number, row):
         code, headers, text = server.watch(path, row.headers)
     else:
         code, headers, text = server.ask(row.method, path, body, row.headers)
+        # What was just made is in the kube-apiserver's cache a moment later.
+        for _ in range(40):
+            if code != 404 or row.method != 'GET' or row.setup is None or 'resourceVersion=' not in path:
+                break
+            time.sleep(0.05)
+            code, headers, text = server.ask(row.method, path, body, row.headers)
     out['code'] = code
     out['type'] = headers.get('Content-Type', headers.get('content-type', '')).split(';')[0]
     out['watch'] = row.watch and b'"type":"' in text[:40]
