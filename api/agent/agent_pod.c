@@ -137,6 +137,14 @@ static void prepared(void *arg, const struct neap_error *failure)
 	agent_pod_unref(pod);
 }
 
+/* Of a container, or of the pod's spec, which may have resources of its own. */
+static void set_amounts(struct neap_node_container *to, const json_t *spec)
+{
+	to->cpu_request_milli = agent_amount(spec, "requests", "cpu");
+	to->cpu_limit_milli = agent_amount(spec, "limits", "cpu");
+	to->memory_limit_bytes = agent_amount(spec, "limits", "memory");
+}
+
 static void prepare(struct agent_pod *pod)
 {
 	const struct neap_agent_config *config = &pod->agent->config;
@@ -158,17 +166,14 @@ static void prepare(struct agent_pod *pod)
 		agent_text(json_object_get(pod->tree, "status"), "qosClass"),
 		&group.kube_qos, NULL);
 	for (size_t i = 0; i < pod->life.count; i++) {
-		const json_t *spec = agent_container_spec(&pod->containers[i]);
-
 		list[i] = (struct neap_node_container){
 			.name = pod->life.containers[i].name,
-			.cpu_request_milli = agent_amount(spec, "requests", "cpu"),
-			.cpu_limit_milli = agent_amount(spec, "limits", "cpu"),
-			.memory_limit_bytes = agent_amount(spec, "limits", "memory"),
 			.processes_max = config->processes_max,
 			.is_init = pod->life.containers[i].is_init,
 		};
+		set_amounts(&list[i], agent_container_spec(&pod->containers[i]));
 	}
+	set_amounts(&group.whole, agent_spec(pod));
 	/* Before its first process, so that none ever runs elsewhere; changes come by themselves (pins.h). */
 	if (neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM)
 		(void)neap_node_pin(config->node, pod->uid, &said, NULL);

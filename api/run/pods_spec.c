@@ -49,8 +49,6 @@ static void fill(struct pod_container *to, const struct neap_node_container *fro
 {
 	const struct neap_key_info *quota = neap_key_get(NEAP_KEY_CPU_MAX_MILLI);
 
-	(void)neap_strcopy(to->name, sizeof(to->name), from->name); /* checked */
-	to->is_init = from->is_init;
 	to->cpu_request_milli =
 		bounded(from->cpu_request_milli, 0, 0, NEAP_KEY_CPU_MAX_MILLI);
 	to->cpu_limit_milli =
@@ -58,6 +56,14 @@ static void fill(struct pod_container *to, const struct neap_node_container *fro
 	to->memory_limit_bytes =
 		bounded(from->memory_limit_bytes, 1, 1, NEAP_KEY_MEMORY_MAX_BYTES);
 	to->processes_max = bounded(from->processes_max, 1, 1, NEAP_KEY_PIDS_MAX);
+}
+
+static void fill_container(struct pod_container *to,
+			   const struct neap_node_container *from)
+{
+	(void)neap_strcopy(to->name, sizeof(to->name), from->name); /* checked */
+	to->is_init = from->is_init;
+	fill(to, from);
 }
 
 static int check(const struct neap_node_pod *pod, struct neap_error *err)
@@ -120,7 +126,8 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 	spec->qos = pod->qos;
 	spec->kube_qos = pod->kube_qos;
 	for (i = 0; i < spec->count; i++)
-		fill(&spec->containers[i], &pod->containers[i]);
+		fill_container(&spec->containers[i], &pod->containers[i]);
+	fill(&spec->whole, &pod->whole);
 	return spec;
 }
 
@@ -143,6 +150,27 @@ static const struct {
 	{"processes_max", offsetof(struct neap_node_container, processes_max)},
 };
 
+static void write_amounts(json_t *row, const struct pod_container *container)
+{
+	neap_json_set_int(row, amounts[0].name, container->cpu_request_milli);
+	neap_json_set_int(row, amounts[1].name, container->cpu_limit_milli);
+	neap_json_set_int(row, amounts[2].name, container->memory_limit_bytes);
+	neap_json_set_int(row, amounts[3].name, container->processes_max);
+}
+
+static void read_amounts(const json_t *row, struct neap_node_container *container)
+{
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(amounts); i++) {
+		const json_t *number = json_object_get(row, amounts[i].name);
+		int64_t *member = (int64_t *)((char *)container + amounts[i].offset);
+
+		*member = json_is_integer(number) ? json_integer_value(number)
+						  : NEAP_MISSING;
+	}
+}
+
 json_t *neap_pod_spec_json(const struct pod_spec *spec)
 {
 	json_t *containers = json_array(), *pod = json_object();
@@ -152,15 +180,13 @@ json_t *neap_pod_spec_json(const struct pod_spec *spec)
 	neap_json_set_text(pod, "name", spec->name);
 	neap_json_set_text(pod, "qos", neap_qos_name(spec->qos));
 	neap_json_set_text(pod, "kube_qos", neap_kube_qos_name(spec->kube_qos));
+	write_amounts(pod, &spec->whole);
 	for (i = 0; i < spec->count; i++) {
 		const struct pod_container *container = &spec->containers[i];
 		json_t *row = json_object();
 
 		neap_json_set_text(row, "name", container->name);
-		neap_json_set_int(row, amounts[0].name, container->cpu_request_milli);
-		neap_json_set_int(row, amounts[1].name, container->cpu_limit_milli);
-		neap_json_set_int(row, amounts[2].name, container->memory_limit_bytes);
-		neap_json_set_int(row, amounts[3].name, container->processes_max);
+		write_amounts(row, container);
 		if (container->is_init)
 			(void)json_object_set_new(row, "init", json_true());
 		(void)json_array_append_new(containers, row);
@@ -183,8 +209,9 @@ struct pod_spec *neap_pod_spec_of_json(const json_t *json, const char *uid)
 		.containers = list,
 		.container_count = json_array_size(containers),
 	};
-	size_t i, j;
+	size_t i;
 
+	read_amounts(json, &pod.whole);
 	if (kube == NULL || neap_kube_qos_parse(kube, &pod.kube_qos, NULL) < 0)
 		return NULL;
 	for (i = 0; i < pod.container_count && i < NEAP_ARRAY_LEN(list); i++) {
@@ -192,14 +219,7 @@ struct pod_spec *neap_pod_spec_of_json(const json_t *json, const char *uid)
 
 		list[i].name = json_string_value(json_object_get(row, "name"));
 		list[i].is_init = json_is_true(json_object_get(row, "init"));
-		for (j = 0; j < NEAP_ARRAY_LEN(amounts); j++) {
-			const json_t *number = json_object_get(row, amounts[j].name);
-			int64_t *member =
-				(int64_t *)((char *)&list[i] + amounts[j].offset);
-
-			*member = json_is_integer(number) ? json_integer_value(number)
-							  : NEAP_MISSING;
-		}
+		read_amounts(row, &list[i]);
 	}
 	return neap_pod_spec_new(&pod, NULL);
 }
@@ -255,4 +275,10 @@ void neap_pod_spec_sum(const struct pod_spec *spec, int64_t *ret_cpu_request_mil
 	*ret_cpu_request_milli = total_get(&request, false);
 	*ret_cpu_limit_milli = up_to(total_get(&quota, true), NEAP_KEY_CPU_MAX_MILLI);
 	*ret_memory_limit_bytes = total_get(&memory, true);
+	if (spec->whole.cpu_request_milli > 0)
+		*ret_cpu_request_milli = spec->whole.cpu_request_milli;
+	if (spec->whole.cpu_limit_milli > 0)
+		*ret_cpu_limit_milli = spec->whole.cpu_limit_milli;
+	if (spec->whole.memory_limit_bytes > 0)
+		*ret_memory_limit_bytes = spec->whole.memory_limit_bytes;
 }
