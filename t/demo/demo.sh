@@ -136,7 +136,7 @@ measure()
 	fi
 	end "$server"
 	server=''
-	latency=$(cut -f 2-6 "$tmp/latency")
+	latency=$(cut -f 2-6 "$tmp/latency" | sed 's/-\?nan/-/g') # -: no request was answered in time
 	[ -n "$latency" ] || { cat "$tmp/err" >&2; die "the load did not run ($name)"; }
 	[ "$name" = 'without neap' ] && base=$work
 	# shellcheck disable=SC2086

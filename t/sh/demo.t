@@ -10,7 +10,8 @@ tap_start
 check "the demo runs to its end" env DEMO_SECONDS=2 BUILD="$BUILD" t/demo/demo.sh
 cp "$WORK/check.out" "$WORK/demo.out"
 for variant in alone "without neap" cpu-suppress cpu-share; do
-	check "it measures: $variant" grep -Eq "^$variant +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+ " \
+	# -: on a busy machine it may answer none of the requests of two seconds.
+	check "it measures: $variant" grep -Eq "^$variant( +[0-9.]+| +-){4} +[0-9]+ " \
 		"$WORK/demo.out"
 done
 for variant in "without neap" cpu-suppress cpu-share; do
