@@ -163,7 +163,7 @@ static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 				    &err);
 }
 
-/* It has metadata of its own, and must name what it is of. */
+/* It has metadata of its own, which is looked at for built-in kinds alone, and must name what it is of. */
 static int check_scale_meta(struct call *call, const json_t *scale)
 {
 	struct neap_causes *causes = &call->kube->causes;
@@ -173,6 +173,8 @@ static int check_scale_meta(struct call *call, const json_t *scale)
 				      "the name of the object (%s based on URL) was "
 				      "undeterminable: name must be provided",
 				      call->target.name);
+	if (call->target.kind->is_custom)
+		return 0;
 	neap_causes_clear(causes);
 	neap_kube_meta_check(call->target.kind, scale, NULL, causes);
 	return causes->count ? neap_kube_fail_invalid(&call->failure, call->target.kind,
@@ -213,7 +215,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	}
 	call->answers_scale = true;
 	/* Each is a condition, or absent. */
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+	for (size_t i = 0; i < (call->target.kind->is_custom ? 1 : 2); i++) {
 		json_t *value =
 			json_object_get(json_object_get(scale, "metadata"), members[i]);
 
