@@ -261,6 +261,18 @@ static void test_statuses(void **state)
 		  "spec.volumeClaimTemplates.0.kind=PersistentVolumeClaim",
 		  "spec.volumeClaimTemplates.0.status.phase=Pending"}},
 		{"MERGE " SETS "/s", "{'spec':{'replicas':0}}", 200, {NULL}},
+		{"MERGE " SETS "/s/status",
+		 "{'status':{'replicas':1,'readyReplicas':0}}",
+		 200,
+		 {"status.replicas=1", "!status.readyReplicas"}},
+		{"MERGE " SETS "/s/status",
+		 "{'status':null}",
+		 200,
+		 {"status.replicas=0"}},
+		{"PUT " BUDGETS "/b/status",
+		 "{'metadata':{'name':'b','resourceVersion':'1'}}",
+		 409,
+		 {NULL}},
 	};
 
 	STEPS(*state, steps);

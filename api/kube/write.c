@@ -320,13 +320,27 @@ static int check_named(struct call *call, const json_t *object)
 		name, call->target.name);
 }
 
+/* A status that is not told is one that says nothing. */
+static bool need_status(const struct call *call, json_t *object)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+
+	return kind->is_custom || !kind->has_status ||
+	       strcmp(call->target.sub, "status") != 0 ||
+	       json_object_get(object, "status") ||
+	       json_object_set_new(object, "status", json_object()) == 0;
+}
+
 static int make_changed(struct call *call, json_t *object, const json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
 	    call_take_in(call, object, before) < 0 ||
-	    change_check_version(call, object, newest) < 0 ||
-	    call_fill_in(call, object, before) < 0)
+	    change_check_version(call, object, newest) < 0)
+		return -1;
+	if (!need_status(call, object))
+		return nomem(call);
+	if (call_fill_in(call, object, before) < 0)
 		return -1;
 	if (check_named(call, object) < 0)
 		return -1;
