@@ -162,8 +162,8 @@ static bool is_counted(const struct neap_kube_kind *kind, const char *member)
 	       (!kind->has_status || strcmp(member, "status") != 0);
 }
 
-static bool has_changed(const struct neap_kube_kind *kind, const json_t *object,
-			const json_t *before)
+bool neap_kube_meta_wants_other(const struct neap_kube_kind *kind, const json_t *object,
+				const json_t *before)
 {
 	const json_t *value;
 	const char *member;
@@ -213,7 +213,7 @@ static bool raises_generation(const struct neap_kube_kind *kind, const json_t *o
 	case NEAP_GENERATION_SPEC:
 		break;
 	}
-	return has_changed(kind, object, before);
+	return neap_kube_meta_wants_other(kind, object, before);
 }
 
 bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,

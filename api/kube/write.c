@@ -331,7 +331,19 @@ static bool need_status(const struct call *call, json_t *object)
 	       json_object_set_new(object, "status", json_object()) == 0;
 }
 
-static int make_changed(struct call *call, json_t *object, const json_t *before,
+/* Before as it would be stored today: zero values that an older version kept, and what it
+ * did not fill in, are no change. What is stored and does not fit stays as it is. */
+static bool renew(const struct call *call, const json_t *object, json_t *before)
+{
+	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
+
+	if (stored->is_custom || !neap_kube_meta_wants_other(stored, object, before))
+		return true;
+	(void)neap_schema_decode(stored->schema, before, NULL);
+	return !stored->complete || stored->complete(before);
+}
+
+static int make_changed(struct call *call, json_t *object, json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
@@ -342,6 +354,8 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 		return nomem(call);
 	if (call_fill_in(call, object, before) < 0)
 		return -1;
+	if (!renew(call, object, before))
+		return nomem(call);
 	if (check_named(call, object) < 0)
 		return -1;
 	/* It says nothing of what is in none, but that of a Namespace is its name. */
@@ -383,19 +397,8 @@ static int make_changed(struct call *call, json_t *object, const json_t *before,
 void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest)
 {
-	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
 	bool is_end;
 
-	/* As it would be stored today: zero values that an older version kept, and what it did
-	 * not fill in, are no change. What is stored and does not fit stays as it is. */
-	if (!stored->is_custom)
-		(void)neap_schema_decode(stored->schema, before, NULL);
-	if (!stored->is_custom && stored->complete && !stored->complete(before)) {
-		json_decref(object);
-		(void)nomem(call);
-		call_fail(call);
-		return;
-	}
 	if (make_changed(call, object, before, newest) < 0 ||
 	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
 			       object) < 0) {
