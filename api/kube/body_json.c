@@ -145,50 +145,67 @@ static bool is_null(const char *text, size_t len)
 	return len == 4 && memcmp(text, "null", 4) == 0;
 }
 
-int body_json(struct call *call, const char *text, size_t len, json_t **ret)
+int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twice,
+		   char path[BODY_PATH], json_error_t *where)
 {
 	neap_auto_buf struct neap_buf real = {0};
 	size_t flags = JSON_REJECT_DUPLICATES;
-	json_error_t where;
-	struct neap_error err;
-	char path[256];
 
+	*ret_is_twice = false;
+	path[0] = '\0';
 	/* As Go decodes it: nothing that is said. */
 	if (is_null(text, len)) {
 		*ret = json_null();
 		return 0;
 	}
+	for (;;) {
+		int code = neap_json_parse(text, len, flags, ret, where);
+
+		if (code == 0 || code == -NEAP_ENOMEM)
+			return code;
+		if (flags && json_error_code(where) == json_error_duplicate_key) {
+			flags = 0;
+			*ret_is_twice = true;
+			path_at(text, text + where->position, path, BODY_PATH);
+		} else if (!real.data &&
+			   json_error_code(where) == json_error_numeric_overflow) {
+			neap_buf_init(&real, len + len / 8 + 64);
+			make_real(text, len, &real);
+			if (neap_buf_failed(&real))
+				return -NEAP_ENOMEM;
+			text = real.data;
+			len = real.len;
+		} else {
+			return -NEAP_EINVAL;
+		}
+	}
+}
+
+int body_json(struct call *call, const char *text, size_t len, json_t **ret)
+{
+	char path[BODY_PATH];
+	bool is_twice;
+	json_error_t where;
+	struct neap_error err;
+	int code;
+
 	/* Making them costs far more than reading the text. */
 	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);
-	for (;;) {
-		int code = neap_json_parse(text, len, flags, ret, &where);
-
-		if (code == 0)
-			return 0;
-		if (code == -NEAP_ENOMEM)
-			break;
-		if (flags && json_error_code(&where) == json_error_duplicate_key) {
-			flags = 0;
-			path_at(text, text + where.position, path, sizeof(path));
-			if (note_duplicate(call, path) < 0)
-				return -1;
-		} else if (!real.data &&
-			   json_error_code(&where) == json_error_numeric_overflow) {
-			neap_buf_init(&real, len + len / 8 + 64);
-			make_real(text, len, &real);
-			if (neap_buf_failed(&real))
-				break;
-			text = real.data;
-			len = real.len;
-		} else {
-			return neap_kube_fail(
-				&call->failure, NEAP_KUBE_BAD_REQUEST,
-				"the body is no JSON: line %d, column %d: %s", where.line,
-				where.column, where.text);
-		}
+	code = body_json_read(text, len, ret, &is_twice, path, &where);
+	if (code == -NEAP_EINVAL)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the body is no JSON: line %d, column %d: %s",
+				      where.line, where.column, where.text);
+	if (code < 0) {
+		(void)neap_error_nomem(&err);
+		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	}
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	if (is_twice && note_duplicate(call, path) < 0) {
+		json_decref(*ret);
+		*ret = NULL;
+		return -1;
+	}
+	return 0;
 }

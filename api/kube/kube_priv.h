@@ -163,6 +163,11 @@ int call_refuse_impersonation(struct call *call);
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);
 
+/* body_json.c: JSON as Go's decoders take it. path: of the first member that stands twice, "" where
+ * it lies too deep. 0; -NEAP_EINVAL with *where; -NEAP_ENOMEM. */
+#define BODY_PATH 256
+int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twice,
+		   char path[BODY_PATH], json_error_t *where);
 /* body_json.c: the text as JSON, as Go's decoders take it. -1 with call->failure. */
 int body_json(struct call *call, const char *text, size_t len, json_t **ret);
 /* body.c: what the client sent. -1 with call->failure. */
