@@ -1,6 +1,6 @@
 # neap: a Lua-scriptable policy engine that lets latency-critical services and batch jobs share machines.
 #
-#   make run        set up what is missing, build, start neapd on this machine
+#   make run        set up what is missing, build, start neapd on this machine; DATA=DIR keeps its objects there
 #   make laptop     the same, and pods of kubectl run here as processes of the user neap-pods
 #   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
@@ -55,8 +55,15 @@ Q :=
 say = @:
 else
 Q := @
-say = @printf '  %-6s %s\n' $(1) $(patsubst $(O)/%,%,$(2))
+say = $(eval SAID += x)@printf '  $(COUNT)%-6s %s\n' $(1) $(patsubst $(O)/%,%,$(2))
 endif
+
+# "[12/310]": how far a build is. What there is to do is told by a make that does nothing, behind one that notes the flags.
+SAID :=
+TO_SAY := $(if $(COUNTED),$(shell $(MAKE) COUNTED= O='$(O)' $(O)/flags $(O)/objects >/dev/null 2>&1; \
+            $(MAKE) -n COUNTED= COUNTING=1 O='$(O)' $(MAKECMDGOALS) \
+            2>/dev/null | grep -c "^printf '  "))
+COUNT = $(if $(filter-out 0 1,$(TO_SAY)),[$(words $(SAID))/$(TO_SAY)] )
 
 MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c hw/*.c hw/*/*.c lua/*.c api/*.c api/*/*.c))
@@ -109,7 +116,7 @@ endif
 # What is built is decided in a second make, as packages may come in between. It uses every CPU, unless -j says
 # how many, or another make did. Expanded late: a makefile that is read does not see -j yet.
 JOBS     = $(if $(filter 0,$(MAKELEVEL)),$(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc)))
-SUBMAKE  = $(MAKE) --no-print-directory $(JOBS) O=$(O)
+SUBMAKE  = $(MAKE) --no-print-directory $(JOBS) O=$(O) COUNTED=1
 
 all: need-deps
 	+@$(SUBMAKE) programs
@@ -122,6 +129,9 @@ help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 need-deps:
+	@if [ -d '$(O)' ] && ! [ -w '$(O)' ]; then \
+	  echo "make: $(O) belongs to $$(stat -c %U '$(O)'), who built here before: build elsewhere with 'make O=DIR', or give" \
+	    "the tree to $$(id -un) as root: chown -R $$(id -un) ." >&2; exit 1; fi
 	@t/deps.sh $(if $(PKG_OK),--versions,build)
 
 deps:
@@ -132,10 +142,10 @@ deps:
 STAMP = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' > $@.new; \
         if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
 
-$(O)/flags: FORCE
+$(O)/flags: $(if $(COUNTING),,FORCE)
 	$(call STAMP,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS))
 
-$(O)/objects: FORCE
+$(O)/objects: $(if $(COUNTING),,FORCE)
 	$(call STAMP,$(LIB_OBJ))
 
 $(O)/%.o: %.c $(O)/flags
@@ -269,11 +279,14 @@ soak: all
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/soak/soak.sh
 
+# Objects, token and uploaded policies in a folder of one's own.
+DATA_OPTION = $(if $(DATA),--data-dir $(DATA))
+
 run: all
-	@t/run.sh $(O)
+	@t/run.sh $(O) $(DATA_OPTION)
 
 laptop: all
-	@t/run.sh $(O) --run-pods --run-pods-user neap-pods
+	@t/run.sh $(O) --run-pods --run-pods-user neap-pods $(DATA_OPTION)
 
 # What the demo and the tutorials measure with.
 demo-programs: all

@@ -26,8 +26,7 @@
 static const char *scalar_text(const struct neap_param *param, const json_t *json,
 			       char *buf, size_t size)
 {
-	bool wants_text =
-		param->type == NEAP_PARAM_STRING || param->type == NEAP_PARAM_ENUM;
+	bool wants_text = neap_param_types[param->type].is_text;
 	const char *unit =
 		param->type == NEAP_PARAM_QUANTITY && param->is_milli ? "m" : "";
 
@@ -263,10 +262,6 @@ void neap_param_push(lua_State *L, const struct neap_param *param,
 	case NEAP_PARAM_BOOLEAN:
 		lua_pushboolean(L, value->integer != 0);
 		return;
-	case NEAP_PARAM_STRING:
-	case NEAP_PARAM_ENUM:
-		lua_pushstring(L, value->text);
-		return;
 	case NEAP_PARAM_DURATION:
 		if (value->integer % 1000000 == 0)
 			lua_pushinteger(L, value->integer / 1000000);
@@ -282,6 +277,9 @@ void neap_param_push(lua_State *L, const struct neap_param *param,
 		push_elements(L, param, value->json);
 		return;
 	default:
-		lua_pushinteger(L, value->integer);
+		if (neap_param_types[param->type].is_text)
+			lua_pushstring(L, value->text);
+		else
+			lua_pushinteger(L, value->integer);
 	}
 }

@@ -94,11 +94,13 @@ static int read_type(lua_State *L, int index, struct neap_param *param, const ch
 		param->type = (enum neap_param_type)i;
 		return 0;
 	}
-	return bad_field(param, of, "type", err,
-			 of[0] ? "known types of elements: integer, number, boolean, "
-				 "string, enum, percent, quantity, duration"
-			       : "known types: integer, number, boolean, string, enum, "
-				 "percent, quantity, duration, selector, list, map");
+	return bad_field(
+		param, of, "type", err,
+		of[0] ? "known types of elements: integer, number, boolean, "
+			"string, enum, percent, quantity, duration, time, zone"
+		      : "known types: integer, number, boolean, string, enum, "
+			"percent, quantity, duration, time, zone, selector, list, "
+			"map");
 }
 
 static int read_bounds(lua_State *L, int index, struct neap_param *param, const char *of,

@@ -14,24 +14,31 @@
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
 #include "lua/params_priv.h"
+#include "lua/zone.h"
 
 const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
-	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", true, false},
-	[NEAP_PARAM_NUMBER] = {"number", "a number", true, false},
-	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false", false, false},
-	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes (UTF-8)", false,
-			       false},
-	[NEAP_PARAM_ENUM] = {"enum", "one of", false, false},
-	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", true, false},
-	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi", true,
-				 false},
-	[NEAP_PARAM_DURATION] = {"duration", "a duration such as 10s or 1m30s", true,
-				 false},
+	[NEAP_PARAM_INTEGER] = {"integer", "a whole number", .has_range = true},
+	[NEAP_PARAM_NUMBER] = {"number", "a number", .has_range = true},
+	[NEAP_PARAM_BOOLEAN] = {"boolean", "true or false"},
+	[NEAP_PARAM_STRING] = {"string", "a text of less than 128 bytes (UTF-8)",
+			       .is_text = true},
+	[NEAP_PARAM_ENUM] = {"enum", "one of", .is_text = true},
+	[NEAP_PARAM_PERCENT] = {"percent", "a whole percentage", .has_range = true},
+	[NEAP_PARAM_QUANTITY] = {"quantity", "a quantity such as 500m or 4Gi",
+				 .has_range = true},
+	[NEAP_PARAM_DURATION] = {"duration", "a duration such as 10s or 1m30s",
+				 .has_range = true},
+	[NEAP_PARAM_TIME] = {"time", "a time of day from 00:00 to 23:59:59, or 24:00",
+			     .is_text = true},
+	[NEAP_PARAM_ZONE] = {"zone",
+			     "a time zone such as Europe/Berlin that this machine knows "
+			     "(package tzdata), or UTC",
+			     .is_text = true},
 	[NEAP_PARAM_SELECTOR] = {"selector",
-				 "an object with matchLabels and matchExpressions", false,
-				 true},
-	[NEAP_PARAM_LIST] = {"list", "a list", false, true},
-	[NEAP_PARAM_MAP] = {"map", "an object by label names", false, true},
+				 "an object with matchLabels and matchExpressions",
+				 .is_composite = true},
+	[NEAP_PARAM_LIST] = {"list", "a list", .is_composite = true},
+	[NEAP_PARAM_MAP] = {"map", "an object by label names", .is_composite = true},
 };
 
 static void print_value(const struct neap_param *param,
@@ -57,11 +64,11 @@ static void print_value(const struct neap_param *param,
 	case NEAP_PARAM_BOOLEAN:
 		neap_buf_adds(buf, value->integer ? "true" : "false");
 		return;
-	case NEAP_PARAM_STRING:
-	case NEAP_PARAM_ENUM:
-		neap_buf_adds(buf, value->text);
-		return;
 	default:
+		if (neap_param_types[param->type].is_text) {
+			neap_buf_adds(buf, value->text);
+			return;
+		}
 		neap_buf_addf(buf, "%lld", (long long)value->integer);
 	}
 }
@@ -132,10 +139,22 @@ static int parse_enum(const struct neap_param *param, const char *text)
 	return -NEAP_EINVAL;
 }
 
+static int parse_zone(const char *text)
+{
+	struct neap_zone *zone = NULL;
+	struct neap_error err;
+	int r = neap_zone_load(text, &zone, &err);
+
+	neap_zone_free(zone);
+	return r;
+}
+
 /* Form only; the range is checked after it. */
 static int parse_form(const struct neap_param *param, const char *text,
 		      struct neap_param_value *ret)
 {
+	int second;
+
 	switch (param->type) {
 	case NEAP_PARAM_INTEGER:
 		return neap_int_parse(text, &ret->integer, NULL);
@@ -154,6 +173,10 @@ static int parse_form(const struct neap_param *param, const char *text,
 		return neap_duration_parse(text, &ret->integer, NULL);
 	case NEAP_PARAM_ENUM:
 		return parse_enum(param, text);
+	case NEAP_PARAM_TIME:
+		return neap_zone_time_parse(text, true, &second);
+	case NEAP_PARAM_ZONE:
+		return parse_zone(text);
 	case NEAP_PARAM_STRING: /* what is in force is shown as JSON */
 		return neap_utf8_is_valid(text, strlen(text)) ? 0 : -NEAP_EINVAL;
 	default:
@@ -191,8 +214,12 @@ int neap_param_parse(const struct neap_param *param, const char *text,
 		json_decref(json);
 		return rc;
 	}
-	if (!neap_strcopy(value.text, sizeof(value.text), text) ||
-	    parse_form(param, text, &value) < 0 || !is_in_range(param, &value))
+	if (!neap_strcopy(value.text, sizeof(value.text), text))
+		return neap_param_refuse(param, text, err);
+	rc = parse_form(param, text, &value);
+	if (rc == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	if (rc < 0 || !is_in_range(param, &value))
 		return neap_param_refuse(param, text, err);
 	*ret = value;
 	return 0;

@@ -27,6 +27,8 @@ enum neap_param_type {
 	NEAP_PARAM_PERCENT, /* whole percents, 0 to 100 unless min and max say otherwise */
 	NEAP_PARAM_QUANTITY, /* "4Gi" in bytes, or with unit = "milli" "500m" in thousandths */
 	NEAP_PARAM_DURATION, /* "10s"; seconds in Lua */
+	NEAP_PARAM_TIME,     /* "22:00", or "24:00" as an end; a text in Lua */
+	NEAP_PARAM_ZONE, /* "Europe/Berlin", of which the machine has a file; a text in Lua */
 	NEAP_PARAM_SELECTOR, /* a LabelSelector; an object with :matches(labels) in Lua */
 	NEAP_PARAM_LIST,     /* of scalars, read-only in Lua */
 	NEAP_PARAM_MAP,      /* the same by label keys */
@@ -35,7 +37,7 @@ enum neap_param_type {
 
 struct neap_param_value {
 	bool is_set;
-	int64_t integer; /* all but number, string, enum; duration in microseconds, boolean 0 or 1 */
+	int64_t integer; /* of number-like ones; duration in microseconds, boolean 0 or 1 */
 	double real;
 	char text[NEAP_PARAM_TEXT];
 	json_t *json; /* selector, list, map: as neap_params_values_json gives it; never changed */

@@ -10,6 +10,7 @@ struct neap_param_type_info {
 	const char *name;
 	const char *what; /* for messages */
 	bool has_range;
+	bool is_text;      /* Lua has the text that was given */
 	bool is_composite; /* a JSON value holds it, not the members of neap_param_value */
 };
 extern const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT];

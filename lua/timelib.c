@@ -81,32 +81,13 @@ static bool read_now(lua_State *L, int64_t *ret)
 	return false;
 }
 
-static bool read_two_digits(const char **at, int max, int *ret)
-{
-	int digits = 0;
-
-	for (*ret = 0; **at >= '0' && **at <= '9' && digits < 2; digits++)
-		*ret = *ret * 10 + (*(*at)++ - '0');
-	return digits && *ret <= max;
-}
-
 /* "22:00", "6:30", "06:30:15"; with is_end also "24:00". False after pushing nil and a message. */
 static bool read_time(lua_State *L, int arg, bool is_end, int *ret)
 {
-	const char *text = neap_lua_check_text(L, arg), *at = text;
-	int hour, minute, second = 0;
-	bool ok = read_two_digits(&at, is_end ? 24 : 23, &hour) && *at++ == ':' &&
-		  read_two_digits(&at, 59, &minute) && at[-2] != ':';
+	const char *text = neap_lua_check_text(L, arg);
 
-	if (ok && *at == ':') {
-		at++;
-		ok = read_two_digits(&at, 59, &second) && at[-2] != ':';
-	}
-	if (ok && !*at) {
-		*ret = hour * 3600 + minute * 60 + second;
-		if (*ret <= DAY)
-			return true;
-	}
+	if (neap_zone_time_parse(text, is_end, ret) == 0)
+		return true;
 	luaL_pushfail(L);
 	lua_pushfstring(L,
 			"'%s' is no time of day: HH:MM or HH:MM:SS is wanted, 00:00 to "

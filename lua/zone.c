@@ -339,3 +339,30 @@ int64_t neap_zone_next(const struct neap_zone *zone, int64_t unix_s, int second_
 			return at;
 	}
 }
+
+static bool read_two_digits(const char **at, int max, int *ret)
+{
+	int digits = 0;
+
+	for (*ret = 0; **at >= '0' && **at <= '9' && digits < 2; digits++)
+		*ret = *ret * 10 + (*(*at)++ - '0');
+	return digits && *ret <= max;
+}
+
+int neap_zone_time_parse(const char *text, bool is_end, int *ret)
+{
+	const char *at = text;
+	int hour, minute, second = 0, seconds;
+	bool ok = read_two_digits(&at, is_end ? 24 : 23, &hour) && *at++ == ':' &&
+		  read_two_digits(&at, 59, &minute) && at[-2] != ':';
+
+	if (ok && *at == ':') {
+		at++;
+		ok = read_two_digits(&at, 59, &second) && at[-2] != ':';
+	}
+	seconds = ok ? hour * 3600 + minute * 60 + second : 0;
+	if (!ok || *at || seconds > DAY)
+		return -NEAP_EINVAL;
+	*ret = seconds;
+	return 0;
+}

@@ -47,4 +47,7 @@ void neap_zone_read_clock(const struct neap_zone *zone, int64_t unix_s,
  * moment after the gap. */
 int64_t neap_zone_next(const struct neap_zone *zone, int64_t unix_s, int second_of_day);
 
+/* "22:00", "6:30", "06:30:15", with is_end also "24:00": seconds of the day. NEAP_EINVAL. */
+int neap_zone_time_parse(const char *text, bool is_end, int *ret);
+
 #endif

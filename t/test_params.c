@@ -24,7 +24,9 @@ static const char text[] =
 	"p = { type = \"percent\", min = 1, doc = \"d\" },\n"
 	"q = { type = \"quantity\", default = \"4Gi\", doc = \"d\" },\n"
 	"m = { type = \"quantity\", unit = \"milli\", default = 250, max = \"2\", doc = \"d\" },\n"
-	"d = { type = \"duration\", default = 10, min = \"1s\", doc = \"d\" } },\n"
+	"d = { type = \"duration\", default = 10, min = \"1s\", doc = \"d\" },\n"
+	"t = { type = \"time\", default = \"22:00\", doc = \"d\" },\n"
+	"z = { type = \"zone\", default = \"UTC\", doc = \"d\" } },\n"
 	"tick = function() return {} end,\n"
 	"rules = { get = function(ctx, name) return { ctx.params[name] } end,\n"
 	"set = function(ctx) ctx.params.i = 1 end,\n"
@@ -66,8 +68,19 @@ static const struct {
 	{"d", NULL, "\"10s\"", "[10]", NULL},
 	{"d", "1500ms", "\"1s500ms\"", "[1.5]", NULL},
 	{"d", "500ms", "\"1s500ms\"", "[1.5]", "at least 1s"},
+	{"t", NULL, "\"22:00\"", "[\"22:00\"]", NULL},
+	{"t", "24:00", "\"24:00\"", "[\"24:00\"]", NULL},
+	{"t", "6:30:15", "\"6:30:15\"", "[\"6:30:15\"]", NULL},
+	{"t", "25:00", "\"6:30:15\"", "[\"6:30:15\"]",
+	 "parameter 't': '25:00' is not allowed; it takes a time of day from 00:00 to "
+	 "23:59:59, or 24:00"},
+	{"t", "24:01", "\"6:30:15\"", "[\"6:30:15\"]", "not allowed"},
+	{"t", "", "\"6:30:15\"", "[\"6:30:15\"]", "not allowed"},
+	{"z", NULL, "\"UTC\"", "[\"UTC\"]", NULL},
+	{"z", "No/Where", "\"UTC\"", "[\"UTC\"]", "it takes a time zone such as"},
+	{"z", "../passwd", "\"UTC\"", "[\"UTC\"]", "not allowed"},
 	{"zz", "1", NULL, NULL,
-	 "there is no parameter 'zz'; known: b, d, e, i, m, n, p, q, s"},
+	 "there is no parameter 'zz'; known: b, d, e, i, m, n, p, q, s, t, z"},
 };
 
 static struct neap_policy *load(void)
@@ -137,7 +150,7 @@ static void test_read_only(void **state)
 			 -NEAP_EINVAL);
 	assert_non_null(strstr(err.msg, "read-only"));
 	assert_int_equal(neap_policy_call_rule(policy, "all", name, &ret, &err), 0);
-	assert_int_equal(json_integer_value(ret), 8);
+	assert_int_equal(json_integer_value(ret), 10);
 	json_decref(ret);
 	json_decref(name);
 	neap_policy_free(policy);
@@ -153,7 +166,7 @@ static void test_schema(void **state)
 			   0, NULL);
 
 	(void)state;
-	assert_int_equal(json_object_size(schema), 9);
+	assert_int_equal(json_object_size(schema), 11);
 	assert_true(json_equal(json_object_get(schema, "m"), want));
 	assert_int_equal(
 		json_array_size(json_object_get(json_object_get(schema, "e"), "values")),

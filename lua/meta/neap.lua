@@ -308,7 +308,7 @@ function Quantity.bytes(text) end
 --- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration
 --- in seconds; that is also what `ctx.params` holds.
 ---@class neap.Param
----@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"selector"|"list"|"map" see PARAMETERS in neap-policy(5)
+---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"time"|"zone"|"selector"|"list"|"map" see PARAMETERS in neap-policy(5)
 ---@field doc string what it does
 ---@field default? any the value when nothing else is said; without one it may be unset, and is nil then
 ---@field min? number|string for types with a range

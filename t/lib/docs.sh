@@ -20,9 +20,10 @@ exec "$BUILD/neapctl" --socket "$WORK/neap.sock" "\$@"
 W
 cat >"$WORK/bin/make" <<W
 #!/bin/bash
-case "\$*" in
-run) exec neapd --share-dir . ;;
-laptop) exec neapd --share-dir . --node-name here --run-pods --run-pods-user daemon ;;
+data=\${2#DATA=}
+case "\$1" in
+run) exec neapd --share-dir . \${data:+--data-dir "\$data"} ;;
+laptop) exec neapd --share-dir . --node-name here --run-pods --run-pods-user daemon \${data:+--data-dir "\$data"} ;;
 demo-programs) exit 0 ;; # built with the tests
 esac
 W

@@ -158,6 +158,37 @@ build -n demo
 check 'the demo builds what it runs' said 'build/t/demo/d'
 check 'and no test' unsaid 'test-programs'
 
+# Who has a tree that somebody else built in is told so, before a compiler complains.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$tmp"
+	build_as() { setpriv --reuid 12345 --regid 12345 --clear-groups make --no-print-directory -C "$tmp/tree" "$@" >"$tmp/out" 2>&1; }
+	! build_as all
+	check "another user's tree is refused" test $? = 0
+	check 'with its owner' said 'build belongs to root'
+	check 'and what to do' said 'make O=DIR'
+	mkdir "$tmp/other" && chown 12345 "$tmp/other"
+	build_as O="$tmp/other" all
+	check 'which works' test -x "$tmp/other/neapd"
+fi
+
+# How far a build is, where there is something to wait for.
+rm -rf "$tmp/tree/build"
+build all
+counts()
+{
+	local total
+	total=$(sed -nE 's/^  \[1\/([0-9]+)\] .*/\1/p' "$tmp/out")
+	[ "${total:-0}" -ge "$1" ] && said "  [$total/$total] " && [ "$(grep -c '^  \[' "$tmp/out")" = "$total" ]
+}
+check 'a build counts up to all of it' counts 5
+touch "$tmp/tree/engine/base/o.c"
+build all
+check 'one of a part counts the part' counts 4
+check 'and no other' unsaid n.o
+build all CFLAGS=-O1
+check 'so does one with other flags' counts 5
+build all
+
 # A fresh machine: packages first, then the build, in one call. pkg-config knows nothing until
 # deps.sh was called.
 mkdir "$tmp/bin"
