@@ -57,7 +57,7 @@ for command in "${named[@]}"; do
 	check "help of $command has an example, and options of its own only" with_example "$command"
 done
 # Where there is JSON there is YAML, in help and usage.
-yaml_too() { not grep -qE -- '-o json( |\]|$)' "$WORK/out" && ! grep -q -- '--output' "$WORK/out" || grep -q -- '--output json|yaml' "$WORK/out"; }
+yaml_too() { not grep -qE -- '-o json( |\]|$)|--output json( |$)' <(sed '/^Example:/,$d' "$WORK/out") && grep -q 'json|yaml' "$WORK/out"; }
 outputs=0
 for command in "${named[@]}"; do
 	# shellcheck disable=SC2086  # two words are two words
