@@ -42,6 +42,7 @@ vm    cpio                 kernel tests
 peers golang-1.19-go       real parts of Kubernetes
 peers dpkg-dev             their sources
 peers python3              requests to both
+peers python3-kubernetes   a client
 deb   dpkg-dev             package
 deb   debootstrap          package tests
 deb   lintian              package tests
