@@ -240,6 +240,12 @@ int node_topology_make(const struct neap_node_keep_config *config, const json_t 
 
 	*ret = NULL;
 	look_at_kubelet(config->node, kubelet, ret_trouble);
+	for (size_t i = 0; i < kubelet->pod_count; i++) {
+		struct neap_kubelet_pod *pod = &kubelet->pods[i];
+
+		(void)neap_node_pod_name(config->node, pod->uid, pod->ns, sizeof(pod->ns),
+					 pod->name, sizeof(pod->name));
+	}
 	if (pages &&
 	    neap_store_list(config->store, "pods", NULL, &place, take_pod, &pods, &err) >=
 		    0 &&

@@ -46,6 +46,7 @@ static json_t *entry_to_json(const struct neap_audit_entry *entry)
 			   neap_time_format(entry->unix_usec, 3, when, sizeof(when)));
 	neap_json_set_text(object, "what", entry->what);
 	neap_json_set_text(object, "group", entry->group);
+	neap_json_set_text(object, "pod", entry->pod);
 	neap_json_set_text(object, "key", entry->key);
 	neap_json_set_text(object, "old_value", entry->old_value);
 	neap_json_set_text(object, "new_value", entry->new_value);

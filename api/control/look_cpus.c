@@ -244,8 +244,12 @@ static bool add_kubelet_pods(json_t *rows, const json_t *list)
 	json_array_foreach (list, i, item) {
 		char key[NEAP_POD_KEY];
 
-		(void)snprintf(key, sizeof(key), "%s/%s", text_of(item, "namespace"),
-			       text_of(item, "name"));
+		/* A kubelet's file has uids alone; who reported it may know the name. */
+		if (*text_of(item, "name"))
+			(void)snprintf(key, sizeof(key), "%s/%s",
+				       text_of(item, "namespace"), text_of(item, "name"));
+		else
+			(void)snprintf(key, sizeof(key), "%s", text_of(item, "uid"));
 		if (json_is_true(json_object_get(item, "managedByKubelet")) &&
 		    *text_of(item, "uid") &&
 		    !add_reserved(rows, text_of(item, "cpuset"),

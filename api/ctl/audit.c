@@ -35,10 +35,10 @@ static const struct neap_option options[] = {
 	{""},
 };
 
-/* "SEQ TIME WHAT GROUP KEY OLD -> NEW POLICY: WHY [error]" */
+/* "SEQ TIME WHAT GROUP (POD) KEY OLD -> NEW POLICY: WHY [error]" */
 static void entry_add(const json_t *entry, struct neap_buf *out)
 {
-	static const char *const plain[] = {"time", "what", "group", "key"};
+	static const char *const plain[] = {"time", "what", "group", "pod", "key"};
 	const char *old_value = json_string_value(json_object_get(entry, "old_value"));
 	const char *new_value = json_string_value(json_object_get(entry, "new_value"));
 	const char *text;
@@ -50,8 +50,10 @@ static void entry_add(const json_t *entry, struct neap_buf *out)
 		text = json_string_value(json_object_get(entry, plain[i]));
 		if (text == NULL || !*text)
 			continue;
-		neap_buf_addc(out, ' ');
+		neap_buf_adds(out, strcmp(plain[i], "pod") == 0 ? " (" : " ");
 		neap_text_add_clean(out, text, false);
+		if (strcmp(plain[i], "pod") == 0)
+			neap_buf_addc(out, ')');
 	}
 	if (old_value != NULL || new_value != NULL) {
 		neap_buf_addc(out, ' ');

@@ -52,10 +52,12 @@ struct neap_kubelet {
 	bool is_running, has_file;
 	int pid;
 	char group[NEAP_FACTS_TEXT];  /* its own */
+	char dir[NEAP_FACTS_PATH];    /* where it has its files */
 	char file[NEAP_FACTS_PATH];   /* its configuration, "" unknown */
 	char why_not[NEAP_ERROR_MSG]; /* the file could not be read or understood */
 	char cgroup_driver[32], cgroup_root[128], cpu_policy[32], topology_policy[32];
 	char reserved_cpus[128];
+	char runtime[NEAP_FACTS_PATH]; /* "unix:///run/containerd/containerd.sock" */
 	/* cpu_manager_state */
 	char state_policy[32], shared_cpus[NEAP_FACTS_TEXT],
 		exclusive_cpus[NEAP_FACTS_TEXT];

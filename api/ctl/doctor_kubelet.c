@@ -29,6 +29,7 @@ static const struct {
 	SETTING("cpuManagerPolicy", "cpu-manager-policy", cpu_policy),
 	SETTING("topologyManagerPolicy", "topology-manager-policy", topology_policy),
 	SETTING("reservedSystemCPUs", "reserved-cpus", reserved_cpus),
+	SETTING("containerRuntimeEndpoint", "container-runtime-endpoint", runtime),
 #undef SETTING
 };
 
@@ -131,50 +132,41 @@ static void state_look(const char *root, const char *dir, struct neap_kubelet *r
 void neap_kubelet_look(const char *root, const struct neap_agent_facts *facts,
 		       struct neap_kubelet *ret)
 {
-	char command[8192], value[256];
-	int i, n = -1;
+	neap_auto_free struct neap_kubelet_process *process =
+		neap_alloc(sizeof(*process));
+	char value[NEAP_FACTS_PATH];
 	size_t s;
 
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < facts->process_count && !ret->is_running; i++) {
-		if (strcmp(facts->processes[i].comm, "kubelet") != 0)
-			continue;
-		ret->is_running = true;
-		ret->pid = facts->processes[i].pid;
-		(void)neap_strcopy(ret->group, sizeof(ret->group),
-				   facts->processes[i].group);
-		n = neap_facts_command(root, ret->pid, command, sizeof(command));
-	}
+	if (process == NULL)
+		return;
+	neap_facts_kubelet(root, facts, process);
+	ret->is_running = process->pid != 0;
+	ret->pid = process->pid;
 	if (facts->kubelet_dir[0] == '\0' && !ret->is_running)
 		return;
-	if (n > 0)
-		neap_facts_option(command, "config", ret->file, sizeof(ret->file));
+	(void)neap_strcopy(ret->group, sizeof(ret->group), process->group);
+	(void)neap_strcopy(ret->dir, sizeof(ret->dir), process->dir);
+	(void)neap_strcopy(ret->file, sizeof(ret->file), process->file);
 	if (ret->file[0] == '\0')
 		(void)snprintf(ret->file, sizeof(ret->file), "%.480s/config.yaml",
-			       facts->kubelet_dir[0] != '\0' ? facts->kubelet_dir
-							     : "/var/lib/kubelet");
-	file_look(root, ret);
-	for (s = 0; n > 0 && s < NEAP_ARRAY_LEN(settings); s++) {
-		neap_facts_option(command, settings[s].flag, value, sizeof(value));
+			       ret->dir);
+	if (process->is_file_unseen)
+		(void)snprintf(
+			ret->why_not, sizeof(ret->why_not),
+			"--config %.100s is relative to the kubelet's working directory, "
+			"which only root may see",
+			ret->file);
+	else
+		file_look(root, ret);
+	for (s = 0; s < NEAP_ARRAY_LEN(settings); s++) {
+		neap_facts_option(process->command, settings[s].flag, value,
+				  sizeof(value));
 		if (value[0] != '\0')
 			(void)neap_strcopy((char *)ret + settings[s].offset,
 					   settings[s].size, value);
 	}
-	if (facts->kubelet_dir[0] != '\0')
-		state_look(root, facts->kubelet_dir, ret);
-}
-
-/* Are all CPUs of list kept from best-effort work? */
-static bool are_reserved(const struct neap_config *config, const char *list)
-{
-	struct neap_cpuset cpus, reserved, more;
-
-	if (neap_cpuset_parse(&cpus, list, NULL) < 0 ||
-	    neap_cpuset_parse(&reserved, config->reserved_cpus, NULL) < 0 ||
-	    neap_cpuset_parse(&more, config->system_cpus, NULL) < 0)
-		return false;
-	neap_cpuset_or(&reserved, &reserved, &more);
-	return neap_cpuset_is_subset(&cpus, &reserved);
+	state_look(root, ret->dir, ret);
 }
 
 static void cpu_manager_check(const struct neap_doctor *doctor,
@@ -184,7 +176,6 @@ static void cpu_manager_check(const struct neap_doctor *doctor,
 	const char *policy = kubelet->cpu_policy[0] != '\0' ? kubelet->cpu_policy
 							    : kubelet->state_policy;
 	const bool no_pods = strcmp(doctor->config->kubepods, "off") == 0;
-	char todo[384];
 
 	if (strcmp(policy, "static") != 0) {
 		neap_finding_add(
@@ -202,37 +193,25 @@ static void cpu_manager_check(const struct neap_doctor *doctor,
 			"(--kubepods off)");
 		return;
 	}
-	if (kubelet->exclusive_cpus[0] == '\0') {
+	if (kubelet->state_why_not[0] != '\0') {
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, "others.cpu-manager",
-			"when a Guaranteed pod with whole CPUs comes, keep its CPUs from best-effort "
-			"work by --reserved-cpus; or set cpuManagerPolicy: none",
-			"the kubelet's CPU manager is static: it writes cpuset.cpus of containers, "
-			"against which cpuset.cpus of neap's policies works%s%s",
-			kubelet->state_why_not[0] != '\0'
-				? "; cpu_manager_state cannot be read: "
-				: "; no pod has CPUs for itself now",
-			kubelet->state_why_not);
+			"look again as root",
+			"the kubelet's CPU manager is static; which CPUs it gave out "
+			"is not known: %s/cpu_manager_state: %s",
+			kubelet->dir, kubelet->state_why_not);
 		return;
 	}
-	if (are_reserved(doctor->config, kubelet->exclusive_cpus)) {
+	if (kubelet->exclusive_cpus[0] == '\0') {
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "others.cpu-manager", NULL,
-			"the kubelet's CPU manager is static and gave CPUs %s to single "
-			"pods; neapd keeps best-effort work off them",
-			kubelet->exclusive_cpus);
+			"the kubelet's CPU manager is static; no pod has CPUs for itself now");
 		return;
 	}
-	(void)snprintf(
-		todo, sizeof(todo),
-		"keep best-effort work off them: neapd --reserved-cpus %.160s; or leave pods "
-		"alone: --kubepods off; or set the kubelet's cpuManagerPolicy: none",
-		kubelet->exclusive_cpus);
 	neap_finding_add(
-		findings, NEAP_FINDING_PROBLEM, "others.cpu-manager", todo,
+		findings, NEAP_FINDING_NOTE, "others.cpu-manager", NULL,
 		"the kubelet's CPU manager is static and gave CPUs %s to single pods (the "
-		"rest share %s): it writes cpuset.cpus of containers every few seconds, and neap's "
-		"policies write it too",
+		"rest share %s); no policy of neap brings others onto them",
 		kubelet->exclusive_cpus,
 		kubelet->shared_cpus[0] != '\0' ? kubelet->shared_cpus : "what is left");
 }
@@ -311,9 +290,9 @@ void neap_doctor_kubelet(const struct neap_doctor *doctor, struct neap_findings 
 			kubelet->pid, kubelet->group[0] != '\0' ? ", in " : "",
 			kubelet->group);
 	else
-		neap_finding_add(
-			findings, NEAP_FINDING_NOTE, "others.kubelet", NULL,
-			"a kubelet was set up here (/var/lib/kubelet) and is not seen running");
+		neap_finding_add(findings, NEAP_FINDING_NOTE, "others.kubelet", NULL,
+				 "a kubelet was set up here (%s) and is not seen running",
+				 kubelet->dir);
 	if (kubelet->why_not[0] != '\0')
 		neap_finding_add(findings, NEAP_FINDING_WARNING, "others.kubelet-config",
 				 "look again as root",

@@ -80,17 +80,34 @@ static void systemd_check(const struct neap_doctor *doctor,
 		group, is_in_unit ? "in one of them" : "beside them");
 }
 
+/* The sockets that are usual, else the one that the kubelet uses, else a process. */
 static void runtimes_check(const struct neap_doctor *doctor,
 			   struct neap_findings *findings)
 {
+	static const char *const comms[] = {"containerd", "crio", "dockerd"};
+	static const char scheme[] = "unix://";
 	const char *runtimes = doctor->facts.agents.runtimes;
+	const struct neap_facts_process *process = NULL;
+	size_t i;
 
+	if (runtimes[0] == '\0')
+		runtimes = doctor->kubelet.runtime;
+	if (strncmp(runtimes, scheme, sizeof(scheme) - 1) == 0)
+		runtimes += sizeof(scheme) - 1;
+	for (i = 0; i < NEAP_ARRAY_LEN(comms) && process == NULL; i++)
+		process = neap_doctor_process(doctor, comms[i]);
 	if (runtimes[0] != '\0')
 		neap_finding_add(
 			findings, NEAP_FINDING_OK, "others.runtime", NULL,
 			"container runtime at %s. It sets values of a container when that "
 			"starts; neap acts afterwards",
 			runtimes);
+	else if (process != NULL)
+		neap_finding_add(
+			findings, NEAP_FINDING_OK, "others.runtime", NULL,
+			"container runtime: %s runs (pid %d), with a socket of its own. It sets "
+			"values of a container when that starts; neap acts afterwards",
+			process->comm, process->pid);
 	else
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "others.runtime", NULL,

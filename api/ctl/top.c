@@ -132,9 +132,13 @@ static void row_add(struct neap_table *table, const json_t *row)
 	char cpu[NEAP_CELL_BYTES], throttled[NEAP_CELL_BYTES], pressure[NEAP_CELL_BYTES],
 		memory[NEAP_CELL_BYTES];
 
+	/* A kubelet tells a pod's Kubernetes class alone. */
 	neap_table_add(
 		table,
-		(const char *[]){neap_cell_text(row, "name"), neap_cell_text(row, "qos"),
+		(const char *[]){neap_cell_text(row, "name"),
+				 neap_cell_text(row, json_object_get(row, "qos") != NULL
+							     ? "qos"
+							     : "kube_qos"),
 				 neap_cell_cpus(row, "used_milli", cpu),
 				 neap_cell_percent(row, "throttled_ratio", throttled),
 				 neap_cell_percent(row, "cpu_pressure", pressure),

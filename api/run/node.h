@@ -107,6 +107,9 @@ void neap_node_kubelet_look(struct neap_node *node);
 /* As they were read last, NULL: not there. Borrowed until the next look, or answer of the hand. */
 const json_t *neap_node_kubelet_state(const struct neap_node *node);
 const char *neap_node_kubelet_config(const struct neap_node *node, size_t *ret_len);
+/* Namespace and name of a kubelet's pod, as far as its kubelet tells; false: not known. */
+bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,
+			size_t ns_size, char *name, size_t name_size);
 /* What the last look saw, borrowed until the next; NULL before the first. */
 const struct neap_sample *neap_node_sample(const struct neap_node *node);
 const struct neap_audit *neap_node_audit(const struct neap_node *node);

@@ -69,7 +69,7 @@ static void read_group(struct neap_node *node, struct node_group *group)
 	group->now.io_pressure = last.io_pressure;
 }
 
-static void read_cpus(struct neap_node *node, struct node_group *group,
+static void read_cpus(const struct neap_node *node, struct node_group *group,
 		      struct neap_cpuset *ret)
 {
 	struct neap_value value;
@@ -79,6 +79,30 @@ static void read_cpus(struct neap_node *node, struct node_group *group,
 	if (neap_group_read_key(group->files, NEAP_KEY_CPUSET_CPUS, &value, &err) == 1 &&
 	    !neap_cpuset_is_empty(&value.cpus))
 		neap_cpuset_copy(ret, &value.cpus);
+}
+
+/* A kubelet's static CPU manager writes the sets of containers and leaves those of pods wide; and it knows nothing of the
+ * sandbox, a container like the others here. */
+static void read_container_cpus(const struct neap_node *node,
+				struct node_workload *workload,
+				const struct neap_cpuset *exclusive)
+{
+	struct neap_cpuset all = {0}, one;
+	size_t i;
+
+	if (workload->is_own || workload->container_count == 0 ||
+	    strcmp(node->kubelet_cpu_policy, "static") != 0)
+		return;
+	for (i = 0; i < workload->container_count; i++) {
+		read_cpus(node, workload->containers[i], &one);
+		neap_cpuset_or(&all, &all, &one);
+	}
+	neap_cpuset_minus(&all, &all, &node->kubelet.given);
+	neap_cpuset_and(&all, &all, &workload->cpus);
+	if (!neap_cpuset_is_empty(exclusive))
+		neap_cpuset_copy(&workload->cpus, exclusive);
+	else if (!neap_cpuset_is_empty(&all))
+		neap_cpuset_copy(&workload->cpus, &all);
 }
 
 static int64_t read_number(struct node_group *group, enum neap_key key)
@@ -265,6 +289,7 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	if (node->has_written || node->ticks - group->born < 2 ||
 	    is_slow_turn(node, group)) {
 		read_cpus(node, group, &workload->cpus);
+		read_container_cpus(node, workload, &view->exclusive_cpus);
 		workload->max_milli = read_number(group, NEAP_KEY_CPU_MAX_MILLI);
 	}
 	neap_cpuset_copy(&view->cpus, &workload->cpus);
@@ -423,6 +448,7 @@ int neap_observe(struct neap_node *node, struct neap_error *err)
 		return -(int)err->code;
 	if (neap_find_workloads(node, err) < 0)
 		return -(int)err->code;
+	neap_names_look(node);
 	if (node->has_reading && node->mono_usec > node->mono_before_usec)
 		seconds = (double)(node->mono_usec - node->mono_before_usec) / 1e6;
 	if (!node->was_reaction)

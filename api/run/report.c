@@ -17,6 +17,30 @@ static void set_milli(json_t *object, const char *name, double cores)
 		neap_json_set_int(object, name, (int64_t)(cores * 1000));
 }
 
+/* Left out where there are none. */
+static void set_cpus(json_t *object, const char *name, const struct neap_cpuset *cpus)
+{
+	char text[256];
+
+	if (neap_cpuset_is_empty(cpus))
+		return;
+	(void)neap_cpuset_format(cpus, text, sizeof(text));
+	neap_json_set_text(object, name, text);
+}
+
+/* A group may be held back by the quota of its class's directory, which the kernel counts there. */
+static double throttled_ratio(const struct neap_node *node,
+			      const struct neap_workload *view)
+{
+	const struct neap_sample *sample = &node->sample;
+
+	if (view->kube_qos == NEAP_KUBE_BESTEFFORT)
+		return fmax(view->throttled_ratio, sample->besteffort.throttled_ratio);
+	if (view->kube_qos == NEAP_KUBE_BURSTABLE)
+		return fmax(view->throttled_ratio, sample->burstable.throttled_ratio);
+	return view->throttled_ratio;
+}
+
 const char *neap_node_state(const struct neap_node *node, const char **ret_why)
 {
 	*ret_why = "";
@@ -56,6 +80,8 @@ static json_t *report_node(const struct neap_node *node)
 	neap_json_set_real(out, "memory_pressure", sample->memory_pressure);
 	neap_json_set_real(out, "io_pressure", sample->io_pressure);
 	neap_json_set_real(out, "stolen_ratio", sample->stolen_ratio);
+	set_cpus(out, "reserved_cpus", &sample->reserved_cpus);
+	set_cpus(out, "system_cpus", &sample->system_cpus);
 	return out;
 }
 
@@ -181,7 +207,6 @@ static int64_t key_number(struct neap_node *node, const char *dir, enum neap_key
 static json_t *report_workload(struct neap_node *node, const struct neap_workload *view)
 {
 	json_t *row = json_object();
-	char cpus[256];
 
 	neap_json_set_text(row, "id", view->id);
 	neap_json_set_text(row, "name", view->name);
@@ -195,14 +220,14 @@ static json_t *report_workload(struct neap_node *node, const struct neap_workloa
 	set_milli(row, "used_p90_milli", view->used_p90_cores);
 	set_milli(row, "used_p95_milli", view->used_p95_cores);
 	set_milli(row, "used_p99_milli", view->used_p99_cores);
-	neap_json_set_real(row, "throttled_ratio", view->throttled_ratio);
+	neap_json_set_real(row, "throttled_ratio", throttled_ratio(node, view));
 	neap_json_set_real(row, "cpu_pressure", view->cpu_pressure);
 	neap_json_set_real(row, "memory_pressure", view->memory_pressure);
 	neap_json_set_int(row, "memory_bytes", view->memory_bytes);
 	neap_json_set_int(row, "memory_limit_bytes", view->memory_limit_bytes);
 	neap_json_set_int(row, "cpu_request_milli", view->cpu_request_milli);
-	(void)neap_cpuset_format(&view->cpus, cpus, sizeof(cpus));
-	neap_json_set_text(row, "cpus", cpus);
+	set_cpus(row, "cpus", &view->cpus);
+	set_cpus(row, "exclusive_cpus", &view->exclusive_cpus);
 	neap_json_set_int(row, "max_milli", view->max_milli);
 	neap_json_set_int(row, "idle", key_number(node, view->group, NEAP_KEY_CPU_IDLE));
 	neap_json_set_int(row, "shares",

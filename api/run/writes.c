@@ -144,6 +144,27 @@ void neap_kept_restore(struct neap_node *node, struct node_kept *kept)
 	}
 }
 
+/* The kernel's text in the unit of its key: a quota of 50000 us is 500 milli. */
+static void value_show(const struct neap_node *node, enum neap_key key, const char *text,
+		       char *buf, size_t size)
+{
+	struct neap_value value;
+	bool v2 = false;
+
+	(void)neap_cgroup_file(node->cgroup, key, NULL, &v2);
+	if (text[0] != '\0' && neap_value_parse(key, v2, text, &value, NULL) == 0)
+		(void)neap_value_print(key, &value, buf, size);
+	else
+		(void)neap_strcopy(buf, size, text);
+}
+
+static void group_show(const struct neap_node *node, const char *group,
+		       struct neap_audit_entry *entry)
+{
+	(void)neap_strcopy(entry->group, sizeof(entry->group), group);
+	(void)neap_strcopy(entry->pod, sizeof(entry->pod), neap_names_pod(node, group));
+}
+
 static void dry_note(struct neap_node *node, const struct neap_write *write,
 		     const struct neap_wish *wish)
 {
@@ -154,7 +175,7 @@ static void dry_note(struct neap_node *node, const struct neap_write *write,
 	entry.unix_usec = node->unix_usec;
 	entry.dry_run = true;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), "set");
-	(void)neap_strcopy(entry.group, sizeof(entry.group), write->group);
+	group_show(node, write->group, &entry);
 	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(write->key)->name);
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), wish->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), wish->why);
@@ -305,7 +326,7 @@ void neap_node_note(struct neap_node *node, const char *what, const char *group,
 	entry.unix_usec = node->unix_usec;
 	entry.errnum = errnum;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
-	(void)neap_strcopy(entry.group, sizeof(entry.group), group);
+	group_show(node, group, &entry);
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), why);
 	(void)neap_audit_add(node->audit, &entry);
@@ -331,11 +352,13 @@ static void audit_write(struct neap_node *node, const struct node_pending *pendi
 	entry.unix_usec = node->unix_usec;
 	entry.errnum = answer->errnum;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
-	(void)neap_strcopy(entry.group, sizeof(entry.group), pending->group);
+	group_show(node, pending->group, &entry);
 	(void)neap_strcopy(entry.key, sizeof(entry.key),
 			   neap_key_get(pending->key)->name);
-	(void)neap_strcopy(entry.old_value, sizeof(entry.old_value), answer->old_value);
-	(void)neap_strcopy(entry.new_value, sizeof(entry.new_value), answer->new_value);
+	value_show(node, pending->key, answer->old_value, entry.old_value,
+		   sizeof(entry.old_value));
+	value_show(node, pending->key, answer->new_value, entry.new_value,
+		   sizeof(entry.new_value));
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
 	(void)neap_audit_add(node->audit, &entry);

@@ -13,6 +13,8 @@
 
 struct neap_kubelet_pod {
 	char uid[64];
+	char ns[64],
+		name[256]; /* "": only its uid is known; whoever knows them fills them in */
 	struct neap_cpuset cpus; /* of all its containers */
 };
 

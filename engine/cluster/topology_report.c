@@ -341,12 +341,18 @@ static json_t *allocs_json(struct book *book)
 
 		if (!neap_topology_is_kubelets(book->from, pod))
 			continue;
-		(void)json_array_append_new(
-			list,
-			json_pack("{s:s*, s:s*, s:s, s:s, s:b}", "namespace",
-				  known ? known->ns : NULL, "name",
-				  known ? known->name : NULL, "uid", pod->uid, "cpuset",
-				  cpus_text(book, &pod->cpus), "managedByKubelet", 1));
+		(void)json_array_append_new(list, json_pack("{s:s*, s:s*, s:s, s:s, s:b}",
+							    "namespace",
+							    known        ? known->ns
+							    : *pod->name ? pod->ns
+									 : NULL,
+							    "name",
+							    known        ? known->name
+							    : *pod->name ? pod->name
+									 : NULL,
+							    "uid", pod->uid, "cpuset",
+							    cpus_text(book, &pod->cpus),
+							    "managedByKubelet", 1));
 	}
 	return list;
 }

@@ -21,7 +21,7 @@ error("a meta file is never run")
 --- with qos BE *and* below the best-effort directory.
 ---@class neap.Workload
 ---@field id string unique on the node: pod uid, run name, "host:NAME"
----@field name string name for people
+---@field name string name for people; NAMESPACE/NAME of a kubelet's pod
 ---@field target string what a write names to mean this workload
 ---@field group string its cgroup directory below the hierarchies
 ---@field source string|nil where it comes from: "run", "pod", "kubelet" or "host"

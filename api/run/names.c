@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a kubelet's pods are called. Their groups carry uids only; the kubelet makes a folder for the logs of each pod,
+ * named NAMESPACE_NAME_UID, before it starts anything of it. Reading their names needs neither rights nor credentials, and
+ * works without an API server. */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+#define YOUNG_TICKS 30 /* in which a new pod's folder is looked for at each tick */
+#define OLD_EVERY   60 /* later; one that was made by no kubelet has none */
+
+static bool is_unnamed(const struct node_workload *workload)
+{
+	return !workload->is_named && strcmp(workload->source, "kubelet") == 0;
+}
+
+static bool is_due(const struct neap_node *node)
+{
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+
+		if (is_unnamed(workload) &&
+		    (node->ticks - workload->group->born < YOUNG_TICKS ||
+		     node->ticks % OLD_EVERY == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Neither a namespace nor a name of a pod has "_" in it. */
+static void name_take(struct neap_node *node, const char *folder)
+{
+	const char *name = strchr(folder, '_');
+	const char *uid = name != NULL ? strchr(name + 1, '_') : NULL;
+	size_t i;
+
+	if (uid == NULL || name == folder || uid == name + 1)
+		return;
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+
+		if (!is_unnamed(workload) || strcmp(workload->id, uid + 1) != 0)
+			continue;
+		(void)snprintf(workload->name, sizeof(workload->name), "%.*s/%.*s",
+			       (int)(name - folder), folder, (int)(uid - name - 1),
+			       name + 1);
+		workload->is_named = true;
+		workload->view = NULL; /* it shows the name before */
+	}
+}
+
+void neap_names_look(struct neap_node *node)
+{
+	const struct dirent *entry;
+	char path[512];
+	DIR *dir;
+
+	if (!is_due(node))
+		return;
+	(void)snprintf(path, sizeof(path), "%s/var/log/pods", node->config.sys_root);
+	dir = opendir(path);
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		name_take(node, entry->d_name);
+	(void)closedir(dir);
+}
+
+const char *neap_names_pod(const struct neap_node *node, const char *group)
+{
+	const struct node_workload *workload = neap_map_find(node->workloads, group);
+	const char *slash = strrchr(group, '/');
+	char above[NEAP_PATH_MAX];
+
+	if (workload == NULL && slash != NULL) {
+		(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - group), group);
+		workload = neap_map_find(node->workloads, above);
+	}
+	return workload != NULL && workload->is_named ? workload->name : "";
+}
+
+bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,
+			size_t ns_size, char *name, size_t name_size)
+{
+	size_t i;
+
+	for (i = 0; i < neap_map_count(node->workloads); i++) {
+		const struct node_workload *workload =
+			neap_map_at(node->workloads, i, NULL);
+		const char *slash = strchr(workload->name, '/');
+
+		if (!workload->is_named || slash == NULL ||
+		    strcmp(workload->id, uid) != 0)
+			continue;
+		(void)snprintf(ns, ns_size, "%.*s", (int)(slash - workload->name),
+			       workload->name);
+		return neap_strcopy(name, name_size, slash + 1);
+	}
+	return false;
+}
