@@ -70,8 +70,9 @@ for event in again.stream(core.list_namespaced_config_map, NS, label_selector="a
     if event["object"].metadata.name == "three":
         again.stop()
 later = watch.Watch()
-for event in later.stream(core.list_namespaced_config_map, NS, label_selector="app=py", timeout_seconds=1):
-    say("watched without a version", (event["type"], event["object"].metadata.name))
+began = [(event["type"], event["object"].metadata.name) for event in later.stream(
+    core.list_namespaced_config_map, NS, label_selector="app=py", timeout_seconds=1)]
+say("watched without a version", sorted(began))  # a kube-apiserver begins in any order
 say("which ends by itself")
 core.create_namespaced_config_map(NS, config_map("four"))
 names, more = [], None
