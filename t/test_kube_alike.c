@@ -139,7 +139,7 @@ static void test_metadata(void **state)
 		{"PUT " DEPLOY "/d/scale", "", "{\"spec\":{\"replicas\":2}}", 400,
 		 "message~name must be provided"},
 		{"PUT " DEPLOY "/d/scale", "",
-		 "{\"metadata\":{\"name\":\"d\",\"uid\":\"x\"},\"spec\":{\"replicas\":2}}",
+		 "{\"metadata\":{\"name\":\"d\",\"namespace\":\"default\",\"uid\":\"x\"},\"spec\":{\"replicas\":2}}",
 		 409, NULL},
 		{"MERGE " DEPLOY "/d/scale", "", "{\"metadata\":{\"uid\":\"x\"}}", 409,
 		 NULL},

@@ -153,8 +153,8 @@ static void check_annotations(const json_t *annotations, struct neap_causes *cau
 				NEAP_KUBE_ANNOTATIONS_MAX);
 }
 
-/* Those of Kubernetes itself are single words, and everybody's have a domain; definitions, what they declare, events and
- * leases are not so bound. */
+/* Those of Kubernetes itself are single words, and everybody's have a domain; definitions, what they declare, events
+ * of core and leases are not so bound. */
 static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
 {
 	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};
@@ -162,7 +162,8 @@ static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *tex
 	static const char *const free_groups[] = {"apiextensions.k8s.io",
 						  "coordination.k8s.io"};
 
-	if (kind->is_custom || strcmp(kind->plural, "events") == 0 || strchr(text, '/'))
+	if (kind->is_custom || (strcmp(kind->plural, "events") == 0 && !kind->group[0]) ||
+	    strchr(text, '/'))
 		return true;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(free_groups); i++)
 		if (strcmp(free_groups[i], kind->group) == 0)
