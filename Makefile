@@ -6,6 +6,7 @@
 #   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
 #   make peers      build real parts of Kubernetes into PEERS=DIR (~/.cache/neap-peers): ten minutes, once
 #   make test-peers neap beside them, in full; TESTS='differ'
+#   make test-node  neap beside a real kubelet with containerd and runc, for minutes; NODE_LONG=1 for every case
 #   make chaos      attacks, kills, full disks, stopped processes, upgrades under load: long forms
 #   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400), TORTURE=NAME picks
 #   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
@@ -73,6 +74,7 @@ T_SRC   := $(wildcard t/test_*.c)
 T_SH    := $(wildcard t/sh/*.t)
 # Beside real parts of Kubernetes, where make peers has built them.
 T_PEERS := $(wildcard t/peers/*.t)
+T_NODE  := $(wildcard t/node/*.t)
 # Attacks: programs and scripts that judge themselves; a program beside a script of its name is run by it.
 A_SRC   := $(wildcard t/attack/*.c)
 A_SH    := $(wildcard t/attack/*.t)
@@ -101,7 +103,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand
            reserved-cpus lowest chaos-clock chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run laptop demo demo-programs chaos peers test test-peers torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+.PHONY: all run laptop demo demo-programs chaos peers test test-peers test-node torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
         fmt install uninstall deb clean help deps need-deps \
         $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
@@ -265,6 +267,10 @@ test-peers: need-deps
 	@t/deps.sh test peers || echo 'make test-peers: what needs these is skipped' >&2
 	+@$(SUBMAKE) programs
 	@BUILD=$(O) SAN=$(SAN) PEERS='$(PEERS)' PEERS_LONG=1 t/run-tests.sh $(or $(TESTS:%=peers/%),$(T_PEERS))
+
+test-node: need-deps
+	+@$(SUBMAKE) $(PROGS)
+	@BUILD=$(O) SAN=$(SAN) PEERS='$(PEERS)' NODE_LONG='$(NODE_LONG)' t/run-tests.sh $(or $(TESTS:%=node/%),$(T_NODE))
 
 torture: need-deps
 	@$(if $(filter address thread,$(subst $(comma), ,$(SAN))),echo 'torture: an allocator of its own: without SAN=$(SAN)' >&2; exit 2,:)

@@ -28,6 +28,7 @@ name_of()
 	case $1 in
 	*/attack/*) echo "attack/$(basename "$1" .t)" ;;
 	*/peers/*) echo "peers/$(basename "$1" .t)" ;;
+	*/node/*) echo "node/$(basename "$1" .t)" ;;
 	*) basename "$1" .t ;;
 	esac
 }
@@ -127,7 +128,7 @@ run_one()
 {
 	local program=$1 name status limit=${NEAP_TEST_TIMEOUT:-} child='' from
 	name=$(name_of "$program")
-	mkdir -p "$TAP_DIR"/{attack,peers}
+	mkdir -p "$TAP_DIR"/{attack,peers,node}
 	[ -n "$limit" ] || { [ -n "$SAN" ] && limit=1800 || limit=1200; }
 	if [ -n "${NEAP_TEST_LOCK:-}" ] && governs "$program"; then
 		exec 9>"$NEAP_TEST_LOCK"

@@ -10,6 +10,7 @@ command -v jq >/dev/null || skip_all "jq is not installed"
 # Folders of logs that nobody else sees.
 if [ -z "${NEAP_INSIDE:-}" ]; then
 	unshare --mount mount -t tmpfs none /var/log 2>/dev/null || skip_all "no mounts of its own here"
+	# shellcheck disable=SC2016  # for that shell
 	NEAP_INSIDE=yes exec unshare --mount sh -c 'mount -t tmpfs none /var/log && exec "$0"' "$0"
 fi
 ALL=$(cat /sys/devices/system/cpu/online)
@@ -26,7 +27,8 @@ kubelet_starts()
 {
 	local h group
 	mkdir -p "$DIR" /var/log/pods/{shop_be_11-be,shop_web_11-web,lost,a_b,shop_other_11-other}/main || return 1
-	echo '{"policyName":"static","defaultCpuSet":"'"$B"'","entries":{"11-web":{"main":"'"$A"'"}},"checksum":1}' >"$DIR/cpu_manager_state"
+	echo '{"policyName":"static","defaultCpuSet":"'"$B"'","entries":{"11-web":{"main":"'"$A"'"}},"checksum":1}' \
+		>"$DIR/cpu_manager_state"
 	for h in $CONTROLLERS; do
 		for group in "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" "$KUBE/besteffort/pod11-be" "$KUBE/besteffort/pod11-be/c1" \
 			"$KUBE/pod11-web" "$KUBE/pod11-web/c1" "$KUBE/burstable/pod11-late" "$KUBE/burstable/pod11-late/c1"; do
