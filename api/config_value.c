@@ -249,6 +249,7 @@ int neap_config_policy_add_param(struct neap_policy_choice *choice, const char *
 			err, NEAP_ETOOLARGE,
 			"policy %s: the value of %s is longer than %zu bytes",
 			choice->source, name, sizeof(choice->params[i].value) - 1);
+	choice->params[i].line = 0;
 	choice->param_count++;
 	return 0;
 }

@@ -144,6 +144,7 @@ static int param_pair(struct reader *reader, void *arg, const char *key,
 		      yaml_node_t *key_node, yaml_node_t *value)
 {
 	const char *text = scalar(value);
+	struct neap_policy_choice *choice = arg;
 
 	if (!text) {
 		neap_error_set(reader->err, NEAP_EINVAL,
@@ -151,8 +152,9 @@ static int param_pair(struct reader *reader, void *arg, const char *key,
 			       key);
 		return located(reader, value);
 	}
-	if (neap_config_policy_add_param(arg, key, text, reader->err) < 0)
+	if (neap_config_policy_add_param(choice, key, text, reader->err) < 0)
 		return located(reader, key_node);
+	choice->params[choice->param_count - 1].line = key_node->start_mark.line + 1;
 	return 0;
 }
 

@@ -104,6 +104,7 @@ int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err)
 /* The defaults, then base, then values (may be NULL): all of it is in force then, or nothing changed. */
 struct neap_param_text {
 	char name[64], value[128];
+	size_t line; /* of the configuration file, 0 elsewhere; for messages */
 };
 int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
 			   int base_count, const json_t *values, struct neap_error *err);

@@ -294,15 +294,23 @@ static void set_params(struct judge *judge)
 {
 	const struct neap_judge_side *side = &judge->input->newer;
 	struct neap_error err = {0};
+	char remedy[96];
 	const char *name;
 	json_t *value;
 
-	for (int i = 0; i < side->base_count; i++)
+	for (int i = 0; i < side->base_count; i++) {
 		if (neap_policy_set_param(judge->policy, side->base[i].name,
-					  side->base[i].value, &err) < 0)
-			refuse_param(judge, "parameter ", side->base[i].name,
-				     side->base[i].value, &err,
-				     "the configuration does that, change it first");
+					  side->base[i].value, &err) == 0)
+			continue;
+		(void)snprintf(remedy, sizeof(remedy),
+			       side->base[i].line > 0
+				       ? "line %zu of the configuration file does that, "
+					 "change it first"
+				       : "the configuration does that, change it first",
+			       side->base[i].line);
+		refuse_param(judge, "parameter ", side->base[i].name, side->base[i].value,
+			     &err, remedy);
+	}
 	/* Only read; the macro's type has no const. */
 	json_object_foreach ((json_t *)side->params, name, value) {
 		neap_auto_free char *text = NULL;
