@@ -132,11 +132,11 @@ static bool has_zone(const struct taking *taking, int zone)
 	return taking->nodes >> zone & 1;
 }
 
-/* The CPUs of one core that may be used when the policy is required. */
-static uint64_t core_part(const struct neap_numa_ask *ask, uint64_t cpus, int per_core)
+/* The CPUs of one core that may be used when the policy is required. all: that it has. */
+static uint64_t core_part(const struct neap_numa_ask *ask, uint64_t cpus, uint64_t all)
 {
 	if (ask->bind == NEAP_BIND_FULL_PCPUS)
-		return __builtin_popcountll(cpus) >= per_core ? cpus : 0;
+		return cpus == all ? cpus : 0;
 	return ask->bind == NEAP_BIND_SPREAD ? cpus & -cpus : cpus;
 }
 
@@ -157,9 +157,11 @@ void neap_numa_usable(const struct neap_numa_room *room, const struct neap_numa_
 			ret[i] = cpus;
 			continue;
 		}
-		for (int at = 0; at < 64; at += layout->stride)
-			usable |= core_part(ask, cpus & core_mask(layout) << at,
-					    layout->per_core);
+		for (int at = 0; at < 64; at += layout->stride) {
+			uint64_t core = core_mask(layout) << at;
+
+			usable |= core_part(ask, cpus & core, layout->all[i] & core);
+		}
 		ret[i] = usable;
 	}
 }
@@ -174,6 +176,14 @@ static int64_t free_of(const struct taking *taking, int zone, int resource)
 		return amount;
 	cut = (int64_t)neap_numa_node_cpus_in(node, zone, taking->usable) * 1000;
 	return cut < amount ? cut : amount;
+}
+
+static bool needs_whole_cores(const struct taking *taking, int resource)
+{
+	return taking->room->node->layout->is_mixed &&
+	       taking->room->node->resource[resource] == NEAP_RESOURCE_CPU &&
+	       taking->ask->is_binding && taking->ask->is_required &&
+	       taking->ask->bind == NEAP_BIND_FULL_PCPUS;
 }
 
 /* What the amount of a zone is a multiple of. */
@@ -219,6 +229,37 @@ static bool is_reported(const struct taking *taking, int resource)
 	return false;
 }
 
+/* Usable CPUs of these zones. */
+static void cpus_of(const struct taking *taking, const int *zones, int count,
+		    uint64_t *ret)
+{
+	const struct neap_numa_node *node = taking->room->node;
+	size_t words = (size_t)node->layout->words;
+
+	memset(ret, 0, words * sizeof(*ret));
+	for (int k = 0; k < count; k++)
+		for (size_t i = 0; i < words; i++)
+			ret[i] |= taking->usable[i] &
+				  node->zone_cpus[(size_t)zones[k] * words + i];
+}
+
+/* Cores of unequal threads: the most, up to share, that whole cores of the first zone come to and leaves what those of
+ * the others can. */
+static int64_t whole_share(const struct taking *taking, const int *zones, int count,
+			   int64_t share, int64_t amount)
+{
+	const struct neap_cpu_layout *layout = taking->room->node->layout;
+	uint64_t here[NEAP_CPU_WORDS_MAX], others[NEAP_CPU_WORDS_MAX];
+	int cpus = (int)(share / 1000), all = (int)(amount / 1000);
+
+	cpus_of(taking, zones, 1, here);
+	cpus_of(taking, zones + 1, count - 1, others);
+	while (cpus > 0 && !(neap_accumulator_can_make(layout, here, cpus) &&
+			     neap_accumulator_can_make(layout, others, all - cpus)))
+		cpus--;
+	return cpus * INT64_C(1000);
+}
+
 /* As evenly as the zones can. False: some is left over. */
 static bool split(struct taking *taking, int resource, int64_t amount)
 {
@@ -231,6 +272,8 @@ static bool split(struct taking *taking, int resource, int64_t amount)
 
 		share -= share % unit;
 		share = share < room ? share : room;
+		if (needs_whole_cores(taking, resource))
+			share = whole_share(taking, zones + k, count - k, share, amount);
 		taking->grant->cells[zones[k] * taking->room->node->resource_count +
 				     resource] = share;
 		amount -= share;
@@ -321,14 +364,20 @@ static int check_cores(const struct taking *taking, struct neap_error *err)
 {
 	const struct neap_cpu_layout *layout = taking->room->node->layout;
 	bool is_full = taking->ask->bind == NEAP_BIND_FULL_PCPUS;
-	int cores = 0;
+	int count = 0; /* of CPUs that so many cores stand for */
 
 	if (!taking->ask->is_required || taking->ask->bind == NEAP_BIND_DEFAULT)
 		return 0;
 	for (int i = 0; i < layout->words; i++)
-		for (int at = 0; at < 64; at += layout->stride)
-			cores += (taking->grant->cpus[i] & core_mask(layout) << at) != 0;
-	if (cores * (is_full ? layout->per_core : 1) == taking->grant->cpu_count)
+		for (int at = 0; at < 64; at += layout->stride) {
+			uint64_t core = core_mask(layout) << at;
+
+			if (taking->grant->cpus[i] & core)
+				count += is_full ? __builtin_popcountll(layout->all[i] &
+									core)
+						 : 1;
+		}
+	if (count == taking->grant->cpu_count)
 		return 0;
 	return neap_error_set(err, NEAP_ENOFIT,
 			      "insufficient CPUs to satisfy required cpu bind policy %s",

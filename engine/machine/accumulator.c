@@ -59,10 +59,8 @@ static void exclude_given(struct work *work)
 
 /* --- the order of nodes and sockets --- */
 
-/* Of those with at least need CPUs the first; -1 for none. sizes: what counts as room, orders: what they are ordered
- * by, sockets: free CPUs of sockets, by which equal ones are. */
-static int pick(const struct work *work, const struct neap_cpu_part *parts, int count,
-		const int *sizes, const int *orders, const int *sockets, int need)
+int acc_pick(const struct work *work, const struct neap_cpu_part *parts, int count,
+	     const int *sizes, const int *orders, const int *sockets, int need)
 {
 	int best = -1;
 
@@ -87,8 +85,7 @@ static int pick(const struct work *work, const struct neap_cpu_part *parts, int 
 
 /* --- whole cores --- */
 
-/* Those of which all CPUs are free. */
-static void find_whole(const struct work *work, bool is_strict, uint64_t *whole)
+void acc_find_whole(const struct work *work, bool is_strict, uint64_t *whole)
 {
 	const struct neap_cpu_layout *layout = work->layout;
 	int i;
@@ -105,12 +102,13 @@ static void find_whole(const struct work *work, bool is_strict, uint64_t *whole)
 	for (i = 0; i < layout->words; i++) {
 		uint64_t set = acc_free_of(work, i, is_strict);
 
-		whole[i] = set & cores_with(layout, set, layout->per_core);
+		whole[i] = set & ~whole_cores(layout,
+					      any_of_core(layout, layout->all[i] & ~set));
 	}
 }
 
-static void give_cores(struct work *work, const uint64_t *whole,
-		       const struct neap_cpu_part *part, int need)
+void acc_give_cores(struct work *work, const uint64_t *whole,
+		    const struct neap_cpu_part *part, int need)
 {
 	uint64_t cores[NEAP_CPU_WORDS_MAX];
 
@@ -154,7 +152,7 @@ static bool has_tie(const struct work *work, const int *sizes, const int *orders
 	return ties > 0;
 }
 
-static void count_sockets(const struct work *work, bool is_strict, int *ret)
+void acc_count_sockets(const struct work *work, bool is_strict, int *ret)
 {
 	const struct neap_cpu_layout *layout = work->layout;
 	uint64_t set[NEAP_CPU_WORDS_MAX];
@@ -171,15 +169,15 @@ static bool take_node_cores(struct work *work, bool is_strict)
 	uint64_t whole[NEAP_CPU_WORDS_MAX];
 	bool has_sockets;
 
-	find_whole(work, is_strict, whole);
+	acc_find_whole(work, is_strict, whole);
 	acc_count_all(whole, layout->nodes, layout->node_count, sizes);
 	has_sockets = has_tie(work, sizes, sizes, layout->node_count);
 	if (has_sockets)
-		count_sockets(work, is_strict, sockets);
-	best = pick(work, layout->nodes, layout->node_count, sizes, sizes,
-		    has_sockets ? sockets : NULL, work->left);
+		acc_count_sockets(work, is_strict, sockets);
+	best = acc_pick(work, layout->nodes, layout->node_count, sizes, sizes,
+			has_sockets ? sockets : NULL, work->left);
 	if (best >= 0)
-		give_cores(work, whole, &layout->nodes[best], work->left);
+		acc_give_cores(work, whole, &layout->nodes[best], work->left);
 	return best >= 0;
 }
 
@@ -202,7 +200,7 @@ static void take_sockets(struct work *work, const uint64_t *whole, const int *si
 		if (size > work->left)
 			order[aside++] = order[i];
 		else
-			give_cores(work, whole, &layout->sockets[order[i]], size);
+			acc_give_cores(work, whole, &layout->sockets[order[i]], size);
 	}
 	/* From the largest to the smallest; equal ones are to come by id. */
 	while (aside > 0 && work->left >= layout->per_core) {
@@ -213,7 +211,7 @@ static void take_sockets(struct work *work, const uint64_t *whole, const int *si
 			from--;
 		for (int i = from; i < aside && room > 0; i++) {
 			size = sizes[order[i]] < room ? sizes[order[i]] : room;
-			give_cores(work, whole, &layout->sockets[order[i]], size);
+			acc_give_cores(work, whole, &layout->sockets[order[i]], size);
 			room -= size;
 		}
 		aside = from;
@@ -232,13 +230,13 @@ static bool take_whole(struct work *work)
 	     strict--)
 		if (take_node_cores(work, strict))
 			return true;
-	find_whole(work, false, whole);
+	acc_find_whole(work, false, whole);
 	acc_count_all(whole, layout->sockets, layout->socket_count, sizes);
 	if (work->left <= layout->per_socket)
-		best = pick(work, layout->sockets, layout->socket_count, sizes, sizes,
-			    NULL, work->left);
+		best = acc_pick(work, layout->sockets, layout->socket_count, sizes, sizes,
+				NULL, work->left);
 	if (best >= 0)
-		give_cores(work, whole, &layout->sockets[best], work->left);
+		acc_give_cores(work, whole, &layout->sockets[best], work->left);
 	else
 		take_sockets(work, whole, sizes);
 	return !work->left;
@@ -345,8 +343,8 @@ static bool spread_over_nodes(struct work *work, bool is_strict)
 	}
 	if (has_sockets)
 		acc_count_all(set, layout->sockets, layout->socket_count, sockets);
-	best = pick(work, layout->nodes, count, sizes, orders,
-		    has_sockets ? sockets : NULL, work->left);
+	best = acc_pick(work, layout->nodes, count, sizes, orders,
+			has_sockets ? sockets : NULL, work->left);
 	if (best >= 0)
 		spread_in(work, &layout->nodes[best], set, is_strict ? cut : NULL,
 			  sizes[best]);
@@ -365,8 +363,8 @@ static bool spread_over_sockets(struct work *work, bool is_strict)
 	find_set(work, is_strict, excludes, set, cut);
 	acc_count_all(is_strict ? cut : set, layout->sockets, layout->socket_count,
 		      sizes);
-	best = pick(work, layout->sockets, layout->socket_count, sizes, sizes, NULL,
-		    work->left);
+	best = acc_pick(work, layout->sockets, layout->socket_count, sizes, sizes, NULL,
+			work->left);
 	if (best >= 0)
 		spread_in(work, &layout->sockets[best], set, is_strict ? cut : NULL,
 			  sizes[best]);
@@ -396,7 +394,9 @@ static void accumulate(struct work *work)
 
 	work->has_excluded = false;
 	exclude_held(work);
-	if ((is_full || layout->per_core == 1) && take_whole(work))
+	if (is_full && layout->is_mixed      ? acc_take_mixed(work)
+	    : is_full || layout->stride == 1 ? take_whole(work)
+					     : false)
 		return;
 	exclude_given(work);
 	if (!is_full && take_spread(work))

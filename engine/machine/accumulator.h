@@ -51,4 +51,8 @@ struct neap_cpu_take {
 int neap_accumulator_take(const struct neap_cpu_take *take, uint64_t *ret,
 			  struct neap_error *err);
 
+/* Whether some whole cores out of a set of slots have just so many CPUs. */
+bool neap_accumulator_can_make(const struct neap_cpu_layout *layout, const uint64_t *cpus,
+			       int count);
+
 #endif

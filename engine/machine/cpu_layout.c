@@ -122,6 +122,17 @@ static uint64_t low_slots(int stride)
 	return low;
 }
 
+static int common_divisor(int a, int b)
+{
+	while (b) {
+		int rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* Counts, and the slot of each row. */
 static int measure(struct block *block, struct row *rows, int count,
 		   struct neap_error *err)
@@ -130,11 +141,12 @@ static int measure(struct block *block, struct row *rows, int count,
 	int cores = 0, threads = 0, most = 0;
 
 	for (int i = 0; i < count; i++) {
-		bool is_new = !i || rows[i].cpu->core != rows[i - 1].cpu->core;
-
-		cores += is_new;
-		threads = is_new ? 1 : threads + 1;
+		cores += !i || rows[i].cpu->core != rows[i - 1].cpu->core;
+		threads =
+			i && rows[i].cpu->core == rows[i - 1].cpu->core ? threads + 1 : 1;
 		most = threads > most ? threads : most;
+		if (i + 1 == count || rows[i + 1].cpu->core != rows[i].cpu->core)
+			layout->per_core = common_divisor(layout->per_core, threads);
 	}
 	if (most > 64)
 		return neap_error_set(err, NEAP_ETOOLARGE,
@@ -148,11 +160,10 @@ static int measure(struct block *block, struct row *rows, int count,
 	layout->low = low_slots(layout->stride);
 	layout->cpus = count;
 	layout->cores = cores;
-	layout->per_core = count / cores;
+	layout->is_mixed = cores * most != count;
 	layout->per_node = count / layout->node_count;
 	layout->per_socket = count / layout->socket_count;
-	layout->is_even =
-		layout->per_core == layout->stride && layout->per_core * cores == count;
+	layout->is_even = cores * layout->stride == count;
 	for (int i = 0, core = -1, thread = 0; i < count; i++) {
 		bool is_new = !i || rows[i].cpu->core != rows[i - 1].cpu->core;
 

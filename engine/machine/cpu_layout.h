@@ -36,8 +36,11 @@ struct neap_cpu_layout {
 	int cpus, cores, node_count, socket_count, part_count;
 	int stride; /* slots of a core: 1, 2, 4 ... 64 */
 	int words;
-	/* CPUs by cores, nodes, sockets; floored, as machines may be uneven. */
-	int per_core, per_node, per_socket;
+	/* CPUs of each core; of unequal ones the most that divides all of them, as no set of cores is of anything between. */
+	int per_core;
+	int per_node,
+		per_socket; /* CPUs by nodes, sockets; floored, as machines may be uneven */
+	bool is_mixed;      /* cores have unequal numbers of CPUs */
 	enum neap_cpu_order order;
 	bool is_identity;       /* slots are the ids */
 	bool nodes_are_sockets; /* each node is a socket, and each socket a node */

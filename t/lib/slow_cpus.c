@@ -20,14 +20,35 @@ struct list {
 
 static struct slow_machine *sorted; /* what a comparison is about */
 
-static int at_least_one(int n)
+static int of_core(const struct slow_machine *m, int core)
 {
-	return n > 1 ? n : 1;
+	int count = 0;
+
+	for (int i = 0; i < m->count; i++)
+		count += m->cpus[i].core == core;
+	return count;
 }
 
+/* What divides the CPUs of every core. */
 static int per_core(const struct slow_machine *m)
 {
-	return m->count / at_least_one(m->cores);
+	for (int by = of_core(m, 0); by > 1; by--) {
+		bool divides = true;
+
+		for (int core = 0; core < m->cores; core++)
+			divides = divides && of_core(m, core) % by == 0;
+		if (divides)
+			return by;
+	}
+	return 1;
+}
+
+static bool is_mixed(const struct slow_machine *m)
+{
+	for (int core = 1; core < m->cores; core++)
+		if (of_core(m, core) != of_core(m, 0))
+			return true;
+	return false;
 }
 
 static bool is_core_out(const struct slow_machine *m, const struct slow_cpu *cpu)
@@ -187,7 +208,7 @@ static void whole_cores(struct slow_machine *m, int node, int socket, bool no_no
 				free++;
 				sum += is_shared(m) ? cpu->refs : 0;
 			}
-			if (done[core] || free != per_core(m))
+			if (done[core] || free != of_core(m, core))
 				continue;
 			if (best < 0 || sum < best_sum) {
 				best = core;
@@ -210,6 +231,137 @@ static bool first_with_room(struct slow_machine *m, struct list *lists, int coun
 			give_some(m, &lists[i], m->left);
 			return true;
 		}
+	return false;
+}
+
+/* --- cores of unequal threads --- */
+
+/* Cores of a list, in its order: the CPUs of each lie side by side. */
+static int list_cores(const struct slow_machine *m, const struct list *list, int *ret)
+{
+	int count = 0;
+
+	for (int i = 0; i < list->count; i++)
+		if (!i || m->cpus[list->cpus[i]].core != m->cpus[list->cpus[i - 1]].core)
+			ret[count++] = m->cpus[list->cpus[i]].core;
+	return count;
+}
+
+/* Whether some of the lists' cores from a place on come to sum. */
+static bool come_to(const struct slow_machine *m, const int *cores, int count, int sum)
+{
+	bool can[SLOW_CPUS + 1] = {true};
+
+	for (int i = 0; i < count; i++)
+		for (int s = SLOW_CPUS; s >= of_core(m, cores[i]); s--)
+			can[s] = can[s] || can[s - of_core(m, cores[i])];
+	return sum >= 0 && can[sum];
+}
+
+static void give_core(struct slow_machine *m, int core)
+{
+	for (int i = 0; i < m->count; i++)
+		if (m->cpus[i].core == core)
+			give(m, i);
+}
+
+/* Cores by list, then by their size: each is taken if what is left can then be made of those behind it. */
+static void give_cores_for(struct slow_machine *m, const struct list *lists, int count,
+			   int sum)
+{
+	int cores[SLOW_CPUS], some[SLOW_CPUS], have = 0;
+
+	for (int l = 0; l < count; l++) {
+		int of = list_cores(m, &lists[l], some);
+
+		for (int size = 1; size <= SLOW_CPUS; size++)
+			for (int i = 0; i < of; i++)
+				if (of_core(m, some[i]) == size)
+					cores[have++] = some[i];
+	}
+	for (int i = 0; i < have; i++) {
+		int size = of_core(m, cores[i]);
+
+		if (!come_to(m, cores + i + 1, have - i - 1, sum - size))
+			continue;
+		give_core(m, cores[i]);
+		sum -= size;
+	}
+}
+
+static int largest(const struct slow_machine *m, const struct list *lists, int count,
+		   int most)
+{
+	int cores[SLOW_CPUS], have = 0;
+
+	for (int l = 0; l < count; l++)
+		have += list_cores(m, &lists[l], cores + have);
+	while (!come_to(m, cores, have, most))
+		most--;
+	return most;
+}
+
+static bool one_of(struct slow_machine *m, struct list *lists, int count, bool exact)
+{
+	sort_lists(m, lists, count);
+	for (int l = 0; l < count; l++) {
+		int sum;
+
+		if (lists[l].count < m->left)
+			continue;
+		sum = largest(m, &lists[l], 1, m->left);
+		if (exact && sum != m->left)
+			continue;
+		give_cores_for(m, &lists[l], 1, sum);
+		for (int i = 0; i < lists[l].count && m->left; i++)
+			if (m->cpus[lists[l].cpus[i]].is_free)
+				give(m, lists[l].cpus[i]);
+		return true;
+	}
+	return false;
+}
+
+static bool step_mixed(struct slow_machine *m)
+{
+	struct list lists[SLOW_PARTS];
+
+	for (int exact = 1; exact >= 0; exact--) {
+		for (int strict = 1; strict >= 0; strict--) {
+			for (int n = 0; n < m->nodes; n++) {
+				whole_cores(m, n, -1, strict, &lists[n]);
+				lists[n].id = n;
+				lists[n].keys[0] = lists[n].count;
+				lists[n].keys[1] = count_free(m, -1, m->node_socket[n],
+							      false, strict);
+			}
+			if (one_of(m, lists, m->nodes, exact))
+				return true;
+		}
+		for (int s = 0; s < m->sockets; s++) {
+			whole_cores(m, -1, s, false, &lists[s]);
+			lists[s].id = s;
+			lists[s].keys[0] = lists[s].count;
+			lists[s].keys[1] = 0;
+		}
+		if (one_of(m, lists, m->sockets, exact))
+			return true;
+		/* The largest first, equal ones by id. */
+		for (int i = 0; i < m->sockets; i++)
+			for (int k = i + 1; k < m->sockets; k++)
+				if (lists[k].count > lists[i].count ||
+				    (lists[k].count == lists[i].count &&
+				     lists[k].id < lists[i].id)) {
+					struct list swap = lists[i];
+
+					lists[i] = lists[k];
+					lists[k] = swap;
+				}
+		if (exact && largest(m, lists, m->sockets, m->left) != m->left)
+			continue;
+		give_cores_for(m, lists, m->sockets,
+			       largest(m, lists, m->sockets, m->left));
+		return !m->left;
+	}
 	return false;
 }
 
@@ -383,7 +535,9 @@ static void accumulate(struct slow_machine *m)
 		if (m->cpus[i].policy == NEAP_EXCLUSIVE_NUMA)
 			m->node_out[m->cpus[i].node] = true;
 	}
-	if ((is_full || per_core(m) == 1) && step_whole(m))
+	if (is_full && is_mixed(m)                          ? step_mixed(m)
+	    : is_full || (per_core(m) == 1 && !is_mixed(m)) ? step_whole(m)
+							    : false)
 		return;
 	if (!is_full && step_spread(m))
 		return;
