@@ -180,9 +180,8 @@ void neap_cluster_count_cpus(struct neap_cluster *cluster, struct neap_cluster_n
 
 static void free_book(struct neap_cpus *book)
 {
-	if (!book)
-		return;
-	neap_numa_node_free(book->numa);
+	if (book)
+		neap_numa_node_free(book->numa);
 	free(book);
 }
 
@@ -204,8 +203,7 @@ uint16_t neap_cpus_class(const struct neap_cpus *book)
 	if (book->is_stale || book->load.ratio > 1 || isnan(book->load.ratio) ||
 	    per_core > UINT8_MAX)
 		return NEAP_CPUS_SINGLE;
-	class |= book->numa ? 4 : 0;
-	class |= book->numa && book->numa->zone_count ? 8 : 0;
+	class |= !book->numa ? 0 : book->numa->zone_count ? 4 | 8 : 4;
 	class |= (unsigned)book->rule.bind << 4 | (unsigned)book->rule.numa << 6;
 	return (uint16_t)(class | (unsigned)per_core << 8);
 }
@@ -266,8 +264,7 @@ static int make_numa(struct neap_cluster *cluster,
 	if (ret < 0)
 		book->trouble = "its topology cannot be used";
 	else if (facts->has_more_zones)
-		book->trouble =
-			"it has more than 64 NUMA nodes: further ones are left out";
+		book->trouble = "NUMA nodes beyond its first 64 are left out";
 	else if (facts->has_left_out || book->numa->has_left_out)
 		book->trouble = "resources of its NUMA nodes are left out";
 	return 0;
