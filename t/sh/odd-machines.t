@@ -97,4 +97,18 @@ check "repeated: and packages" is "$(cpus id socket)" "0/0 1/1 2/2 3/3"
 pod one 1 resource-spec '{"requiredCPUBindPolicy":"FullPCPUs"}' >/dev/null
 check "repeated: one CPU is a whole core" eventually 10 gets one 0
 ends
+# --- cores of two threads beside cores of one ---
+
+{
+	for c in 0 1 2 3; do echo "$c $((c / 2 * 4)) 0 0"; done
+	for c in 4 5 6; do echo "$c $((c + 4)) 0 0"; done
+} | sysroot "$WORK/hybrid" 4194304 2097152
+check "hybrid: it starts" machine hybrid || tap_end
+pod spread 2 resource-spec '{"requiredCPUBindPolicy":"SpreadByPCPUs"}' >/dev/null
+check "hybrid: one of each core" eventually 10 gets spread 0,2
+pod halves 4 resource-spec '{"requiredCPUBindPolicy":"FullPCPUs"}' >/dev/null
+check "hybrid: halves are no whole cores" eventually 10 waits halves "not enough cpus"
+pod whole 3 resource-spec '{"requiredCPUBindPolicy":"FullPCPUs"}' >/dev/null
+check "hybrid: cores of one thread are" eventually 10 gets whole 4-6
+ends
 tap_end
