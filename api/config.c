@@ -30,7 +30,8 @@ static const struct neap_option options[] = {
 	{"config", NULL, NEAP_OPTION_TEXT, AT(config_file), "FILE", NULL, 0, 0, NULL,
 	 "settings as YAML; without it " FILE_FALLBACK " where it exists"},
 	{"listen", "listen", NEAP_OPTION_LISTEN, AT(listen), "ADDR:PORT",
-	 "127.0.0.1:6327", 0, 0, NULL, "where the API answers over TCP, or off"},
+	 "127.0.0.1:6327", 0, 0, NULL,
+	 "where it answers over TCP, or off; without the role api only when it is named"},
 	{"tls-listen", "tls-listen", NEAP_OPTION_LISTEN, AT(tls_listen), "ADDR:PORT",
 	 NULL, 0, 0, NULL,
 	 "where it answers over TLS beside --listen, with a certificate that it makes, or "
@@ -79,117 +80,139 @@ static const struct neap_option options[] = {
 	 "user (name or number) that the loop becomes; the hand stays root"},
 	{"policy", "policies", NEAP_OPTION_POLICY, AT(policies), "NAME[:PARAM=VALUE,...]",
 	 "qos/cpu-share", 0, 0, NULL,
-	 "policy to run: a shipped one or a file; may be repeated; none for none"},
+	 "policy to run: a shipped one or a file; may be repeated; none for none",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
 	{"policy-dir", "policy-dir", NEAP_OPTION_TEXT, AT(policy_dir), "DIR", "", 0, 0,
-	 NULL, "policies as files: one saved in DIR goes live once it passes its checks"},
+	 NULL, "policies as files: one saved in DIR goes live once it passes its checks",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
 	{"deleted-policies-size", "deleted-policies-size", NEAP_OPTION_BYTES,
 	 AT(deleted_policies_bytes), "SIZE", "16Mi", 0, INT64_C(1) << 40, NULL,
-	 "disk for uploaded policies that were deleted; those of longest ago go"},
+	 "disk for uploaded policies that were deleted; those of longest ago go",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
 	{"tick", "tick", NEAP_OPTION_DURATION, AT(tick_usec), "TIME", "1s", SECOND / 10,
-	 MINUTE, NULL, "time from one look at the machine to the next"},
+	 MINUTE, NULL, "time from one look at the machine to the next", NEAP_ROLE_NODE},
 	{"window", "window", NEAP_OPTION_DURATION, AT(window_usec), "TIME", "60s",
-	 10 * SECOND, 60 * MINUTE, NULL, "span of averages and percentiles"},
+	 10 * SECOND, 60 * MINUTE, NULL, "span of averages and percentiles",
+	 NEAP_ROLE_NODE},
 	{"release-after", "release-after", NEAP_OPTION_DURATION, AT(release_after_usec),
 	 "TIME", "60s", 0, 24 * 60 * MINUTE, NULL,
-	 "how long settings stay for a successor when neapd ends"},
+	 "how long settings stay for a successor when neapd ends", NEAP_ROLE_NODE},
 	{"history-age", "history-age", NEAP_OPTION_DURATION, AT(history_usec), "TIME",
 	 "5m", 10 * SECOND, 24 * 60 * MINUTE, NULL,
-	 "how long changes of objects are remembered for watches that come back"},
+	 "how long changes of objects are remembered for watches that come back",
+	 NEAP_ROLE_API},
 	{"history-size", "history-size", NEAP_OPTION_BYTES, AT(history_bytes), "SIZE",
 	 "64Mi", INT64_C(1) << 20, INT64_C(1) << 34, NULL,
-	 "how much of them, in memory; the oldest go first"},
+	 "how much of them, in memory; the oldest go first", NEAP_ROLE_API},
 	{"max-objects", "max-objects", NEAP_OPTION_COUNT, AT(objects_max), "COUNT",
-	 "200000", 100, 100000000, NULL, "objects that are stored at most"},
+	 "200000", 100, 100000000, NULL, "objects that are stored at most",
+	 NEAP_ROLE_API},
 	{"max-objects-size", "max-objects-size", NEAP_OPTION_BYTES, AT(objects_bytes),
 	 "SIZE", "512Mi", INT64_C(1) << 20, INT64_C(1) << 40, NULL,
-	 "bytes of all of them, in memory and on the disk"},
+	 "bytes of all of them, in memory and on the disk", NEAP_ROLE_API},
 	{"max-owned", "max-owned", NEAP_OPTION_COUNT, AT(owned_max), "COUNT", "10000", 1,
-	 100000000, NULL, "objects of one owner, such as pods of a ReplicaSet or Job"},
+	 100000000, NULL, "objects of one owner, such as pods of a ReplicaSet or Job",
+	 NEAP_ROLE_API},
 	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...",
 	 "api,scheduler,manager,node", 0, 0, NULL,
 	 "what this neapd does: api (serves objects, answers over TCP), scheduler (places "
 	 "pods), manager (Deployments, Jobs, lost nodes), node (governs this machine)"},
 	{"run-pods", "run-pods", NEAP_OPTION_BOOL, AT(run_pods), NULL, "false", 0, 0,
 	 NULL,
-	 "pods that are bound to this node run here, as processes of --run-pods-user"},
+	 "pods that are bound to this node run here, as processes of --run-pods-user",
+	 NEAP_ROLE_NODE},
 	{"run-pods-user", "run-pods-user", NEAP_OPTION_TEXT, AT(run_pods_user), "NAME",
-	 "", 0, 0, NULL, "user (name or number) of what pods run; never root"},
+	 "", 0, 0, NULL, "user (name or number) of what pods run; never root",
+	 NEAP_ROLE_NODE},
 	{"max-pods", "max-pods", NEAP_OPTION_COUNT, AT(pods_max), "COUNT", "110", 1,
-	 10000, NULL, "pods that run here at once"},
+	 10000, NULL, "pods that run here at once", NEAP_ROLE_NODE},
 	{"pod-processes", "pod-processes", NEAP_OPTION_COUNT, AT(pod_processes_max),
 	 "COUNT", "1024", 1, 4000000, NULL,
-	 "processes and threads of one container of a pod"},
+	 "processes and threads of one container of a pod", NEAP_ROLE_NODE},
 	{"pod-log-size", "pod-log-size", NEAP_OPTION_BYTES, AT(pod_log_bytes), "SIZE",
 	 "10Mi", INT64_C(1) << 12, INT64_C(1) << 34, NULL,
-	 "of one file of what a container prints; then another is begun"},
+	 "of one file of what a container prints; then another is begun", NEAP_ROLE_NODE},
 	{"pod-log-files", "pod-log-files", NEAP_OPTION_COUNT, AT(pod_log_files), "COUNT",
-	 "5", 1, 100, NULL, "files of what a container printed; the oldest goes"},
+	 "5", 1, 100, NULL, "files of what a container printed; the oldest goes",
+	 NEAP_ROLE_NODE},
 	{"reserve-memory", "reserve-memory", NEAP_OPTION_BYTES, AT(reserve_bytes), "SIZE",
 	 "0", 0, INT64_C(1) << 50, NULL,
-	 "memory that pods may not ask for, kept for the system, like 512Mi"},
+	 "memory that pods may not ask for, kept for the system, like 512Mi",
+	 NEAP_ROLE_NODE},
 	{"node-grace", "node-grace", NEAP_OPTION_DURATION, AT(node_grace_usec), "TIME",
 	 "40s", SECOND, 60 * MINUTE, NULL,
-	 "a node that is silent for so long is NotReady (role manager)"},
+	 "a node that is silent for so long is NotReady", NEAP_ROLE_MANAGER},
 	{"reservation-gc-age", "reservation-gc-age", NEAP_OPTION_DURATION,
 	 AT(reservation_keep_usec), "TIME", "24h", 0, 365 * 24 * 60 * MINUTE, NULL,
-	 "Reservations that have ended so long ago are deleted, or 0: they stay (role "
-	 "scheduler)"},
+	 "Reservations that have ended so long ago are deleted, or 0: they stay",
+	 NEAP_ROLE_SCHEDULER},
 	{"schedule-default", "schedule-default", NEAP_OPTION_BOOL, AT(schedule_default),
 	 NULL, "true", 0, 0, NULL,
 	 "the role scheduler also places pods of default-scheduler; false where a "
-	 "kube-scheduler does"},
+	 "kube-scheduler does",
+	 NEAP_ROLE_SCHEDULER},
 	{"scheduler-config", "scheduler-config", NEAP_OPTION_TEXT, AT(scheduler_config),
 	 "FILE", "", 0, 0, NULL,
-	 "profiles, plugins and their arguments: a KubeSchedulerConfiguration"},
+	 "profiles, plugins and their arguments: a KubeSchedulerConfiguration",
+	 NEAP_ROLE_SCHEDULER},
 	{"extender-listen", "extender-listen", NEAP_OPTION_LISTEN, AT(extender_listen),
 	 "ADDR:PORT", "off", 0, 0, NULL,
 	 "where a kube-scheduler finds the extender, over TLS with client certificates "
-	 "(--tls-client-ca), or off"},
+	 "(--tls-client-ca), or off",
+	 NEAP_ROLE_SCHEDULER},
 	{"extender-plain", "extender-plain", NEAP_OPTION_BOOL, AT(extender_plain), NULL,
 	 "false", 0, 0, NULL,
 	 "--extender-listen, of this machine, without TLS: all but bind, for everybody "
-	 "here"},
+	 "here",
+	 NEAP_ROLE_SCHEDULER},
 	{"extender-deadline", "extender-deadline", NEAP_OPTION_DURATION,
 	 AT(extender_deadline_usec), "TIME", "4s", SECOND / 10, 60 * MINUTE, NULL,
 	 "until when the extender answers, with what it knows then; below the httpTimeout "
-	 "of the kube-scheduler"},
+	 "of the kube-scheduler",
+	 NEAP_ROLE_SCHEDULER},
 	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
 	 0, 30 * 24 * 60 * MINUTE, NULL,
 	 "how long the API keeps events after they were written last, or 0: as long as "
-	 "there is room"},
+	 "there is room",
+	 NEAP_ROLE_API},
 	{"node-name", "node-name", NEAP_OPTION_NAME, AT(node_name), "NAME", NULL, 0, 0,
 	 NULL, "name of this node [the host's name]"},
 	{"node-label", "node-labels", NEAP_OPTION_LABEL, AT(node_labels), "KEY=VALUE",
-	 NULL, 0, 0, NULL,
-	 "label of this node, for `where` of policies; may be repeated"},
+	 NULL, 0, 0, NULL, "label of this node, for `where` of policies; may be repeated",
+	 NEAP_ROLE_NODE},
 	{"open-metrics", "open-metrics", NEAP_OPTION_BOOL, AT(open_metrics), NULL,
 	 "false", 0, 0, NULL, "answer /metrics without authentication"},
 	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
-	 "write nothing, show what would be written"},
+	 "write nothing, show what would be written", NEAP_ROLE_NODE},
 	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
-	 "neap's own group, where neapctl run puts services"},
+	 "neap's own group, where neapctl run puts services", NEAP_ROLE_NODE},
 	{"best-effort-group", "best-effort-group", NEAP_OPTION_GROUP,
 	 AT(best_effort_group), "NAME", NULL, 0, 0, NULL,
-	 "group of best-effort work, beside that [the name of --group and \"-besteffort\"]"},
+	 "group of best-effort work, beside that [the name of --group and \"-besteffort\"]",
+	 NEAP_ROLE_NODE},
 	{"kubepods", "kubepods", NEAP_OPTION_GROUP, AT(kubepods), "GROUP", "auto", 0, 0,
-	 NULL, "root group of a kubelet's pods, or auto, or off"},
+	 NULL, "root group of a kubelet's pods, or auto, or off", NEAP_ROLE_NODE},
 	{"kubelet-dir", "kubelet-dir", NEAP_OPTION_TEXT, AT(kubelet_dir), "DIR", "auto",
 	 0, 0, NULL,
-	 "where a kubelet of this machine keeps cpu_manager_state and config.yaml, or auto"},
+	 "where a kubelet of this machine keeps cpu_manager_state and config.yaml, or auto",
+	 NEAP_ROLE_NODE},
 	{"cgroup-root", "cgroup-root", NEAP_OPTION_TEXT, AT(cgroup_root), "DIR", "", 0, 0,
-	 NULL, "cgroup hierarchies below DIR instead of the mounted ones"},
+	 NULL, "cgroup hierarchies below DIR instead of the mounted ones",
+	 NEAP_ROLE_NODE},
 	{"sys-root", "sys-root", NEAP_OPTION_TEXT, AT(sys_root), "DIR", "", 0, 0, NULL,
-	 "proc and sys below DIR instead of /"},
+	 "proc and sys below DIR instead of /", NEAP_ROLE_NODE},
 	{"weight-curve", "weight-curve", NEAP_OPTION_CHOICE, AT(weight_curve), "CURVE",
 	 "linear", 0, 0, curve_names,
-	 "how cpu.shares become cpu.weight, as the machine's runtime does it"},
+	 "how cpu.shares become cpu.weight, as the machine's runtime does it",
+	 NEAP_ROLE_NODE},
 	{"reserve-cpu", "reserve-cpu", NEAP_OPTION_MILLI, AT(reserve_milli), "CPUS", "0",
 	 0, INT64_C(1000) * NEAP_CPU_MAX, NULL,
-	 "CPU kept back for the system, like 500m or 2"},
+	 "CPU kept back for the system, like 500m or 2", NEAP_ROLE_NODE},
 	{"reserved-cpus", "reserved-cpus", NEAP_OPTION_CPUS, AT(reserved_cpus), "LIST",
-	 "", 0, 0, NULL, "CPUs that best-effort work never gets, like 0-1,8"},
+	 "", 0, 0, NULL, "CPUs that best-effort work never gets, like 0-1,8",
+	 NEAP_ROLE_NODE},
 	{"system-cpus", "system-cpus", NEAP_OPTION_CPUS, AT(system_cpus), "LIST", "", 0,
-	 0, NULL, "CPUs that belong to work of class SYSTEM alone"},
+	 0, NULL, "CPUs that belong to work of class SYSTEM alone", NEAP_ROLE_NODE},
 	{"log-level", "log-level", NEAP_OPTION_CHOICE, AT(log_level), "LEVEL", "info", 0,
 	 0, level_names, "what is logged"},
 	{"log-format", "log-format", NEAP_OPTION_CHOICE, AT(log_format), "FORMAT", "text",
@@ -206,7 +229,7 @@ static const struct neap_option options[] = {
 	 "set the objects of --data-dir aside, so that the next start begins with none, and "
 	 "end"},
 	{NULL, "hostApplications", NEAP_OPTION_APPS, AT(host_apps), NULL, NULL, 0, 0,
-	 NULL, "services outside pods: name, qos, cgroupPath"},
+	 NULL, "services outside pods: name, qos, cgroupPath", NEAP_ROLE_NODE},
 	{"help", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_HELP, 0, NULL,
 	 "print this"},
 	{"version", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_VERSION, 0,
@@ -301,13 +324,40 @@ static int read_flags(int argc, char **argv, struct neap_config *config,
 		r = neap_config_set(config, option, value, err);
 		if (r < 0)
 			return neap_error_wrap(err, "--%s", option->flag);
+		neap_config_note_given(config, option);
 	}
 	return 0;
+}
+
+void neap_config_note_given(struct neap_config *config, const struct neap_option *option)
+{
+	config->is_given[option - options] = true;
+}
+
+bool neap_config_idle_get(const struct neap_config *config, size_t *index,
+			  struct neap_config_idle *ret)
+{
+	for (; options[*index].flag || options[*index].key; ++*index) {
+		const struct neap_option *option = &options[*index];
+
+		if (!config->is_given[*index] || !option->roles ||
+		    (option->roles & config->roles))
+			continue;
+		ret->dashes = option->flag ? "--" : "";
+		ret->name = option->flag ? option->flag : option->key;
+		neap_config_list_roles(option->roles, ret->roles, sizeof(ret->roles));
+		++*index;
+		return true;
+	}
+	return false;
 }
 
 static int set_defaults(struct neap_config *config, struct neap_error *err)
 {
 	size_t i;
+
+	_Static_assert(NEAP_ARRAY_LEN(options) <= NEAP_CONFIG_OPTIONS_MAX,
+		       "a row for each in is_given");
 
 	memset(config, 0, sizeof(*config));
 	for (i = 0; options[i].flag || options[i].key; i++) {
@@ -399,6 +449,9 @@ char *neap_config_help(void)
 			      *choices ? ": " : "", choices);
 		if (o->fallback && *o->fallback && o->type != NEAP_OPTION_BOOL)
 			neap_buf_addf(&out, " [%s]", o->fallback);
+		neap_config_list_roles(o->roles, choices, sizeof(choices));
+		if (*choices)
+			neap_buf_addf(&out, " (role %s)", choices);
 		neap_buf_addc(&out, '\n');
 	}
 	neap_buf_adds(

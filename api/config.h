@@ -12,8 +12,9 @@
 #include "engine/machine/path.h"
 #include "hw/jail.h"
 
-#define NEAP_HOST_APPS_MAX 32
-#define NEAP_POLICIES_MAX  16
+#define NEAP_HOST_APPS_MAX      32
+#define NEAP_POLICIES_MAX       16
+#define NEAP_CONFIG_OPTIONS_MAX 96
 
 struct neap_policy_choice {
 	char source[256]; /* "qos/cpu-share" (shipped) or a file */
@@ -59,10 +60,11 @@ struct neap_config {
 	char sys_root[256];         /* --sys-root, "" = / */
 	char group[64];             /* --group: root group of neap's services, "neap" */
 	char best_effort_group[80]; /* --best-effort-group: that of best-effort work */
-	char kubelet_dir[256]; /* --kubelet-dir, or auto until the start; need not be there */
-	char kubepods[128];    /* --kubepods: auto, off, or the kubelet's root group */
-	int64_t window_usec;   /* --window, 60s: span of averages and percentiles */
-	int64_t tick_usec;     /* --tick, 1s (at least 100ms) */
+	char kubelet_dir
+		[256]; /* --kubelet-dir, or auto until the start; need not be there */
+	char kubepods[128];  /* --kubepods: auto, off, or the kubelet's root group */
+	int64_t window_usec; /* --window, 60s: span of averages and percentiles */
+	int64_t tick_usec;   /* --tick, 1s (at least 100ms) */
 	int64_t release_after_usec; /* --release-after, 60s */
 	int64_t history_usec;       /* --history-age, 5m: of the store */
 	int64_t history_bytes;      /* --history-size, 64Mi */
@@ -109,6 +111,7 @@ struct neap_config {
 	struct neap_host_app
 		host_apps[NEAP_HOST_APPS_MAX]; /* file only: hostApplications */
 	int host_app_count;
+	bool is_given[NEAP_CONFIG_OPTIONS_MAX]; /* by its row of the table */
 };
 
 enum neap_config_action { NEAP_CONFIG_RUN, NEAP_CONFIG_HELP, NEAP_CONFIG_VERSION };
@@ -124,7 +127,15 @@ struct neap_config_flag {
 };
 /* The index-th of the table; false behind the last. */
 bool neap_config_flag_get(size_t index, struct neap_config_flag *ret);
-/* It answers over TCP. */
+/* An option that does nothing, as it is for other roles. */
+struct neap_config_idle {
+	const char *dashes, *name; /* "--", "window"; "", "hostApplications" */
+	char roles[64];            /* "node", "node or scheduler" */
+};
+/* The next one from *index on, which goes on behind it; false: there is none. */
+bool neap_config_idle_get(const struct neap_config *config, size_t *index,
+			  struct neap_config_idle *ret);
+/* It answers over TCP: with the role api, or where --listen was named. */
 bool neap_config_has_tcp(const struct neap_config *config);
 /* The help text, made from the table. To be freed. */
 char *neap_config_help(void);

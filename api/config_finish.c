@@ -2,6 +2,7 @@
  *
  * What only shows when all options are read: which go together, and defaults that come of others. */
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,13 @@ static int check_tls(const struct neap_config *config, struct neap_error *err)
 
 bool neap_config_has_tcp(const struct neap_config *config)
 {
-	return strcmp(config->listen, "off") != 0 && (config->roles & NEAP_ROLE_API) != 0;
+	const struct neap_option *option = neap_config_options();
+
+	while (option->offset != offsetof(struct neap_config, listen))
+		option++;
+	return strcmp(config->listen, "off") != 0 &&
+	       ((config->roles & NEAP_ROLE_API) != 0 ||
+		config->is_given[option - neap_config_options()]);
 }
 
 /* The second address has its default from the first. */
@@ -77,7 +84,8 @@ static int finish_tls_listen(struct neap_config *config, struct neap_error *err)
 					      "--listen that speaks TLS; leave one out");
 		return 0;
 	}
-	if (!neap_config_has_tcp(config) || *config->tls_cert || port == 65535) {
+	if ((config->roles & NEAP_ROLE_API) == 0 || strcmp(config->listen, "off") == 0 ||
+	    *config->tls_cert || port == 65535) {
 		(void)neap_strcopy(config->tls_listen, sizeof(config->tls_listen), "off");
 		return 0;
 	}

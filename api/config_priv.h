@@ -37,6 +37,7 @@ struct neap_option {
 	int64_t min, max;
 	const char *const *choices; /* NULL at the end */
 	const char *doc;
+	unsigned roles; /* those that it is for; 0: all */
 };
 
 /* Ends with type ACTION and both names NULL. */
@@ -53,6 +54,10 @@ int neap_config_add_label(struct neap_config *config, const char *key, const cha
 			  struct neap_error *err);
 /* "a, b, c" */
 void neap_config_list_choices(const char *const *choices, char *buf, size_t size);
+/* "node or scheduler"; "" for none. */
+void neap_config_list_roles(unsigned roles, char *buf, size_t size);
+/* It stood in the file, or on the command line. */
+void neap_config_note_given(struct neap_config *config, const struct neap_option *option);
 /* The name nearest to text among names, NULL when none is near. */
 const char *neap_config_nearest(const char *text, const char *const *names, size_t count);
 

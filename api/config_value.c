@@ -355,6 +355,20 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 
 static const char *const role_names[] = {"api", "node", "scheduler", "manager"};
 
+void neap_config_list_roles(unsigned roles, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(role_names) && len < size; i++) {
+		int n = roles & 1U << i ? snprintf(buf + len, size - len, "%s%s",
+						   len ? " or " : "", role_names[i])
+					: 0;
+
+		len += n > 0 ? (size_t)n : 0;
+	}
+}
+
 static int set_roles(unsigned *to, const char *text, struct neap_error *err)
 {
 	neap_auto_free char *copy = neap_strdup(text);

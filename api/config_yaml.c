@@ -354,6 +354,7 @@ static int top_pair(struct reader *reader, void *arg, const char *key,
 		}
 	if (!option->flag && !option->key)
 		return unknown_key(reader, key, key_node, names, count);
+	neap_config_note_given(reader->config, option);
 	if (option->type == NEAP_OPTION_POLICY) {
 		reader->config->policy_count = 0;
 		return walk_list(reader, value, key, policy_item);

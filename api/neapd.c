@@ -104,8 +104,7 @@ static int tls_open(struct neap_daemon *daemon, struct neap_error *err)
 		daemon->tcp_fd = -1;
 		return 0;
 	}
-	if ((config->roles & NEAP_ROLE_API) == 0 ||
-	    strcmp(config->tls_listen, "off") == 0)
+	if (strcmp(config->tls_listen, "off") == 0)
 		return 0;
 	if (neap_http_bind_tcp(config->tls_listen, &daemon->tls_fd, err) == 0)
 		return 0;
@@ -310,11 +309,25 @@ static void descriptors_allow(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* One file for machines of different roles is no fault, but nobody is to wonder why nothing happens. */
+static void idle_options_tell(const struct neap_daemon *daemon)
+{
+	struct neap_config_idle idle;
+	size_t i = 0;
+
+	while (neap_config_idle_get(&daemon->config, &i, &idle))
+		neap_log_line(
+			&daemon->log, NEAP_LOG_WARN,
+			"%s%s does nothing here: it is for the role %s (see --roles)",
+			idle.dashes, idle.name, idle.roles);
+}
+
 /* Everything that needs root comes first; the policies are loaded when it is given up. */
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_config *config = &daemon->config;
 
+	idle_options_tell(daemon);
 	/* The format is looked at before anything is touched. */
 	if (neap_daemon_scheduling_load(daemon, err) < 0 ||
 	    neap_account_find(config->user, &daemon->account, err) < 0 ||

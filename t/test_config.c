@@ -156,10 +156,11 @@ static const struct row good[] = {
 	 NULL,
 	 {"--listen=127.9.9.9:1"},
 	 "127.9.9.9:1 /run/neap/neap.sock 1000000 60000000 " REST " qos/cpu-share"},
-	{"an address that is not used",
+	{"an address of a node alone",
 	 NULL,
-	 {"--listen=0.0.0.0:1", "--roles=node"},
-	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST " qos/cpu-share"},
+	 {"--listen=0.0.0.0:1", "--roles=node", "--insecure-listen"},
+	 "0.0.0.0:1 /run/neap/neap.sock 1000000 60000000 " REST
+	 " insecure tls    qos/cpu-share"},
 	{"host applications",
 	 "hostApplications:\n- name: nginx\n  qos: LS\n  cgroupPath:\n    base: CgroupRoot\n"
 	 "    parentDir: system.slice\n    relativePath: nginx.service\n"
