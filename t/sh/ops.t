@@ -59,8 +59,8 @@ says()
 # --- roles ---
 check "an unknown role is refused by name" says 2 "'kubelet' is no role" --roles api,kubelet
 check "only node: it starts" begin --listen "$TCP" --roles node --policy none || tap_end
-check "nobody answers over TCP" is_code 000 "http://$TCP/version"
-check "nor is an address shown" not grep -q "http://" "$WORK/neapd.out"
+check "it answers over TCP, as that was asked for" is_code 200 "http://$TCP/version"
+check "the address is shown" grep -q "http://$TCP" "$WORK/neapd.out"
 check "it governs" is "$(unix_code /control/v1/status)" 200
 neapd_end TERM
 check "only api: it starts" begin --listen "$TCP" --roles api --policy "$WORK/one.lua"
