@@ -110,9 +110,8 @@ static void test_equal(void **state)
 
 static void test_errors(void **state)
 {
-	static const struct neap_processor unknown[] = {{0, 0, 0, -1}};
 	struct neap_machines machines = {0};
-	struct neap_topology *topology = new_topology(unknown, 1), *as_it_was = topology;
+	struct neap_topology *topology = new_topology(plain, 0), *as_it_was = topology;
 	struct neap_cpu_layout *layout = NULL;
 	struct neap_error err;
 	int ret = -1;

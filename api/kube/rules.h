@@ -71,7 +71,8 @@ neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_na
 	neap_kube_check_replicaset, neap_kube_check_statefulset,
 	neap_kube_check_controllerrevision, neap_kube_check_daemonset,
 	neap_kube_check_job, neap_kube_check_poddisruptionbudget,
-	neap_kube_check_priorityclass, neap_kube_check_storageclass, neap_kube_check_csinode,
-	neap_kube_check_lease, neap_kube_check_customresourcedefinition;
+	neap_kube_check_priorityclass, neap_kube_check_storageclass,
+	neap_kube_check_csinode, neap_kube_check_lease,
+	neap_kube_check_customresourcedefinition;
 
 #endif

@@ -100,7 +100,7 @@ ends
 # --- cores of two threads beside cores of one ---
 
 {
-	for c in 0 1 2 3; do echo "$c $((c / 2 * 4)) 0 0"; done
+	for c in 0 1 2 3; do echo "$c $(((c - c % 2) * 2)) 0 0"; done
 	for c in 4 5 6; do echo "$c $((c + 4)) 0 0"; done
 } | sysroot "$WORK/hybrid" 4194304 2097152
 check "hybrid: it starts" machine hybrid || tap_end
