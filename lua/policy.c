@@ -18,12 +18,14 @@
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 #include "engine/base/sha256.h"
+#include "engine/base/utf8.h"
 #include "lua/budget.h"
 #include "lua/convert.h"
 #include "lua/objects.h"
 #include "lua/place_priv.h"
 
 #define EXAMPLES_MAX 1000
+#define BYTECODE     '\x1b' /* first byte of what luac writes */
 
 static const char *const table_keys[] = {"api",   "kind",     "name",  "doc", "params",
 					 "needs", "examples", "rules", NULL};
@@ -377,6 +379,50 @@ static int load_into(struct neap_policy *policy, size_t len, struct neap_error *
 	return check.rc;
 }
 
+/* What no Lua compiler needs to see: whoever loads a policy, from wherever, hears the same. */
+static int check_text(const char *text, size_t len, const char *origin,
+		      struct neap_error *err)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	int line = 1;
+
+	if (!text || !len)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "%s: the text is empty; a policy is a Lua file "
+				      "that returns one table",
+				      origin);
+	if (len > NEAP_UPLOAD_BYTES)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "%s: the text has %zu bytes; at most %d are taken",
+				      origin, len, NEAP_UPLOAD_BYTES);
+	if (bytes[0] == BYTECODE)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s:1: this is compiled Lua; the source text is wanted", origin);
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s:1: the file begins with a byte order mark; save "
+			"it as UTF-8 without one",
+			origin);
+	for (size_t i = 0; i < len;) {
+		size_t next = neap_utf8_next(text + i, len - i, NULL);
+
+		if (!bytes[i] || !next)
+			return neap_error_set(
+				err, NEAP_EINVAL,
+				bytes[i] ? "%s:%d: byte 0x%02x is no UTF-8; save the "
+					   "file as UTF-8, or write \\x%02x inside a "
+					   "string"
+					 : "%s:%d: a NUL byte (0x%02x); a policy is "
+					   "plain text, \\x%02x inside a string is fine",
+				origin, line, bytes[i], bytes[i]);
+		line += bytes[i] == '\n';
+		i += next;
+	}
+	return 0;
+}
+
 int neap_policy_load(const char *text, size_t len, const char *origin,
 		     struct neap_policy **ret, struct neap_error *err)
 {
@@ -385,13 +431,9 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 	char hex[NEAP_SHA256_HEX];
 	int rc;
 
-	if (len > NEAP_BUF_FILE)
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "%s: a policy of over %d bytes", origin,
-				      NEAP_BUF_FILE);
-	if (memchr(text, '\0', len))
-		return neap_error_set(err, NEAP_EINVAL, "%s: a NUL byte in the text",
-				      origin);
+	rc = check_text(text, len, origin, err);
+	if (rc < 0)
+		return rc;
 	policy = neap_alloc(sizeof(*policy));
 	if (!policy)
 		return neap_error_nomem(err);
@@ -407,11 +449,7 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 	/* Until the table names it. */
 	snprintf(policy->label, sizeof(policy->label), "@%s", policy->version);
 
-	rc = load_into(policy, strlen(policy->text) == len ? len : strlen(policy->text),
-		       err ? err : &own);
-	if (rc == 0 && strlen(policy->text) != len)
-		rc = neap_error_set(err, NEAP_EINVAL, "%s: a NUL byte in the text",
-				    origin);
+	rc = load_into(policy, len, err ? err : &own);
 	if (rc < 0) {
 		neap_policy_free(policy);
 		return rc;

@@ -62,6 +62,7 @@ struct neap_policy_info {
 	int api;
 };
 
+#define NEAP_UPLOAD_BYTES (256 * 1024) /* longest text of a policy that is taken */
 /* Compiles and runs the chunk, checks the returned table against its kind and its parameter schema.
  * Examples are not run. Errors read "origin:line: what, and what would be right". */
 int neap_policy_load(const char *text, size_t len, const char *origin,

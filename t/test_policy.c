@@ -27,7 +27,7 @@ static const struct {
 	{"syntax", "return {", "p.lua:1:"},
 	{"raises", "local x = 1\nerror(\"no\")", "p.lua:2: no"},
 	{"no table", "return 5", "p.lua: a policy returns one table, this returns a number"},
-	{"nothing", "", "this returns a nil"},
+	{"nothing", "", "the text is empty; a policy is a Lua file"},
 	{"no api", "return { kind = \"qos\" }", "p.lua: field 'api': api = 1"},
 	{"new api", "return {\n  api = 2 }", "p.lua:2: field 'api': this neap knows api = 1 only"},
 	{"no kind", "return { api = 1 }", "field 'kind': there is no such kind; known: qos, score, filter, reservation"},

@@ -21,7 +21,6 @@
 #include "lua/replay.h"
 #include "lua/reserve.h"
 
-#define BYTECODE    '\x1b' /* first byte of what luac writes */
 #define PATCH_FIRST "PATCH it first, null takes the setting back"
 
 struct judge {
@@ -137,48 +136,6 @@ static void problem_of(struct judge *judge, const struct neap_error *err,
 	(void)neap_strcopy(what, sizeof(what), rest); /* no longer than that */
 	inner = example[0] ? cut_inner_line(what, judge->origin) : 0;
 	problem(judge, err->code, inner ? inner : line, example, "%s%s", what, hint);
-}
-
-/* --- text --- */
-
-static bool check_text(struct judge *judge)
-{
-	const struct neap_judge_side *side = &judge->input->newer;
-	const unsigned char *text = (const unsigned char *)side->text;
-	int line = 1;
-
-	if (!text || !side->len) {
-		problem(judge, NEAP_EINVAL, 0, "",
-			"the text is empty; a policy is a Lua file that returns one table");
-		return false;
-	}
-	if (side->len > NEAP_UPLOAD_BYTES) {
-		problem(judge, NEAP_ETOOLARGE, 0, "",
-			"the text has %zu bytes; at most %d are taken", side->len,
-			NEAP_UPLOAD_BYTES);
-		return false;
-	}
-	if (text[0] == BYTECODE) {
-		problem(judge, NEAP_EINVAL, 1, "",
-			"this is compiled Lua; the source text is wanted");
-		return false;
-	}
-	for (size_t i = 0; i < side->len;) {
-		size_t len = neap_utf8_next(side->text + i, side->len - i, NULL);
-
-		if (!text[i] || !len) {
-			problem(judge, NEAP_EINVAL, line, "",
-				text[i] ? "byte 0x%02x is no UTF-8; save the file as "
-					  "UTF-8, or write \\x%02x inside a string"
-					: "a NUL byte (0x%02x); a policy is plain text, "
-					  "\\x%02x inside a string is fine",
-				text[i], text[i]);
-			return false;
-		}
-		line += text[i] == '\n';
-		i += len;
-	}
-	return true;
 }
 
 /* --- compile, chunk, table --- */
@@ -480,7 +437,7 @@ static void replay(struct judge *judge)
 
 static void run(struct judge *judge)
 {
-	if (!check_text(judge) || !load(judge))
+	if (!load(judge))
 		return;
 	check_head(judge);
 	set_params(judge);

@@ -16,8 +16,6 @@
 #include "lua/policy.h"
 #include "lua/record.h"
 
-#define NEAP_UPLOAD_BYTES (256 * 1024) /* longest text of a policy that is taken */
-
 /* A text with the parameters that it is to run under. Borrowed by the judge. */
 struct neap_judge_side {
 	const char *text; /* NULL: there is none */

@@ -91,6 +91,26 @@ check "a dry run" prints 0 "would go live" neapctl policy put --dry-run "$WORK/t
 check "equal differences stand together" is "$(grep -c 'cpu.max_milli=500' "$WORK/out")" 1
 check "with their time and number" grep -qE '^  [-0-9T:]+Z to [-0-9T:]+Z, [0-9]+ ticks$' "$WORK/out"
 check "put as JSON" member 0 result '"live"' neapctl policy put "$WORK/two.lua"
+
+# What policy check refuses, policy put refuses, and in the same words.
+alike()
+{
+	local said
+	printf '%b' "$1" >"$WORK/bad.lua"
+	run 1 neapctl policy check "$WORK/bad.lua"
+	said=$(sed -n "s,^$WORK/bad\.lua:\([0-9]*:\)\{0\,1\} *,,p" "$WORK/out" "$WORK/err" | tail -n 1)
+	[ -n "$said" ] || { cat "$WORK/out"; return 1; }
+	run 1 neapctl policy put "$WORK/bad.lua" qos/one && has "$(cat "$WORK/out" "$WORK/err")" "$said"
+}
+HEAD='return { api = 1, kind = "qos", name = "one",'
+check "a byte that is no UTF-8" alike "-- \\xf6\n$HEAD tick = function() return {} end }"
+check "a byte order mark" alike "\\xef\\xbb\\xbf$HEAD tick = function() return {} end }"
+check "compiled Lua" alike "\\x1bLua"
+check "nothing at all" alike ""
+check "a syntax error" alike "\n$HEAD tick = }"
+check "no function" alike "$HEAD }"
+check "an unknown field" alike "$HEAD tick = function() return {} end, tock = 1 }"
+check "a chunk without end" alike "while true do end"
 check "a refusal as JSON" member 1 code '"Invalid"' neapctl policy put <(policy two 500) qos/one
 check "check as JSON" member 0 passed true neapctl policy check "$WORK/one.lua"
 check "a problem as JSON" member 1 problem '"open' neapctl policy check "$WORK/none.lua"
