@@ -281,6 +281,23 @@ static void test_definitions(void **state)
 	neap_schema_free(schema);
 }
 
+static void test_bodies(void **state)
+{
+	static const struct neap_schema old = {.name = "Old"}, *const bodies[] = {NULL,
+										  &old};
+	struct neap_kube_kind kind = sets, *one = &kind;
+	json_t *json;
+
+	(void)state;
+	kind.bodies = bodies;
+	json = document_of((const struct neap_kube_kind *const *)&one, 1);
+	assert_json(at(json, "definitions", "all", "Old", "x",
+		       "x-kubernetes-group-version-kind", NULL),
+		    "{'yaml': '[{\\'group\\':\\'apps\\',\\'kind\\':\\'Set\\',"
+		    "\\'version\\':\\'v1beta1\\'}]'}");
+	json_decref(json);
+}
+
 /* Whether an operation takes a query parameter. */
 static bool has_query(json_t *operation, const char *name)
 {
@@ -574,9 +591,9 @@ static int setup(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_definitions), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_refs),        cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_definitions), cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_paths),       cmocka_unit_test(test_refs),
+		cmocka_unit_test(test_limits),      cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
