@@ -175,7 +175,7 @@ static int show(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 
 const struct neap_command neap_command_policy_show = {
 	.name = "policy show",
-	.usage = "KIND/NAME [--text|-o json]",
+	.usage = "KIND/NAME [--text] [-o json|yaml]",
 	.example = "policy show qos/cpu-share --text",
 	.summary = "one policy: state, counters, parameters, or its text",
 	.options = options,
