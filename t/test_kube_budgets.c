@@ -390,7 +390,7 @@ static void test_many_of_many(void **state)
 			assert_null(kube_differs(
 				rig->body,
 				"details.causes.0.message~of too many controllers"));
-		if (all > 40 * one)
+		if (all > 120 * one)
 			fail_msg("row %zu: one budget %lld us, all %lld us", row,
 				 (long long)one, (long long)all);
 		print_message("# row %zu: one budget %lld us, all %lld us\n", row,

@@ -198,8 +198,11 @@ static int decode_members(const struct neap_schema *schema, json_t *object,
 			rc = decode_quantity(child, member, &step, &amount, err);
 		else
 			rc = decode(child, member, &step, err);
-		if (amount != NULL && json_object_set_new(object, name, amount) < 0)
-			rc = neap_error_nomem(err);
+		if (amount != NULL) {
+			if (json_object_set_new(object, name, amount) < 0)
+				rc = neap_error_nomem(err);
+			member = amount; /* that went */
+		}
 		if (rc < 0)
 			return rc;
 		if (field != NULL && is_nothing(field, member))
