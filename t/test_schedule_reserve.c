@@ -279,18 +279,23 @@ static void test_told_in_vain(void **state)
 		.resource = RESERVATIONS, .ns = "", .name = "web"};
 	struct kube_rig *rig = *state;
 
-	schedule_add_node(rig, "a", "", "", "'cpu':'2'");
-	schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
-	assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
-	schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", TAKES);
-	for (int i = 0; i < 1000000 && !schedule_scheduler->bind_count; i++)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-	/* On a busy machine it may begin and end within one turn. */
-	if (!schedule_scheduler->bind_count) {
-		print_message("# nobody could come in between\n");
-		until_uses(rig, "web-0", "web");
-		return;
+	/* A binding may begin and end within one turn: then another one is begun, elsewhere. */
+	for (int tries = 0; tries < 100; tries++) {
+		if (tries) {
+			assert_int_equal(schedule_teardown(state), 0);
+			assert_int_equal(schedule_setup(state), 0);
+			rig = *state;
+		}
+		schedule_add_node(rig, "a", "", "", "'cpu':'2'");
+		schedule_add_pod(rig, "web-0", "'app':'web'", "'cpu':'2'", "");
+		assert_string_equal(schedule_wait_node(rig, "web-0"), "a");
+		schedule_add_reservation(rig, "web", "", "'cpu':'2'", "", TAKES);
+		for (int i = 0; i < 100000 && !schedule_scheduler->bind_count; i++)
+			(void)event_base_loop(rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		if (schedule_scheduler->bind_count)
+			break;
 	}
+	assert_int_equal(schedule_scheduler->bind_count, 1);
 	neap_kube_ask_patch_take(
 		rig->kube, &ask, false,
 		json_pack("{s:{s:s}}", "spec", "allocatePolicy", "Aligned"));

@@ -211,6 +211,19 @@ static int decode_members(const struct neap_schema *schema, json_t *object,
 	return 0;
 }
 
+/* Go makes an empty struct, or an empty text, of a null among the items of a list. */
+static int replace_null(const struct neap_schema *items, json_t *list, size_t index)
+{
+	switch (items->type) {
+	case NEAP_SCHEMA_OBJECT:
+		return json_array_set_new(list, index, json_object());
+	case NEAP_SCHEMA_STRING:
+		return json_array_set_new(list, index, json_string(""));
+	default:
+		return 0;
+	}
+}
+
 static int decode_items(const struct neap_schema *schema, json_t *list,
 			const struct schema_step *at, struct neap_error *err)
 {
@@ -220,10 +233,8 @@ static int decode_items(const struct neap_schema *schema, json_t *list,
 	if (schema->items == NULL)
 		return 0;
 	for (; rc == 0 && step.index < json_array_size(list); step.index++) {
-		/* Go makes an empty struct of it. */
 		if (json_is_null(json_array_get(list, step.index)) &&
-		    schema->items->type == NEAP_SCHEMA_OBJECT &&
-		    json_array_set_new(list, step.index, json_object()) < 0)
+		    replace_null(schema->items, list, step.index) < 0)
 			return neap_error_nomem(err);
 		rc = decode(schema->items, json_array_get(list, step.index), &step, err);
 	}

@@ -364,7 +364,7 @@ def main():
         '%.1f of 100 %s' % (100.0 * counts[name] / total, words) for name, words in (
             ('equal', 'equal'), ('member', 'of them but for members as doc/api.md says'), ('failure', 'of them refused where a kube-apiserver says 500'), ('row', 'differ as doc/api.md says'), ('fault', 'by a fault that is known'))),
         counts['untold'], ', '.join('%s %d' % pair for pair in sorted(kinds.items()))))
-    return 1 if counts['untold'] > (allowed if whole else 3 * allowed / args.every) or stale else 0
+    return 1 if counts['untold'] > (allowed if whole else 2 * allowed / args.every) or stale else 0
 
 
 if __name__ == '__main__':
