@@ -309,7 +309,8 @@ static void descriptors_allow(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* One file for machines of different roles is no fault, but nobody is to wonder why nothing happens. */
+/* One file for machines of different roles is no fault, but nobody is to wonder why
+ * nothing happens. */
 static void idle_options_tell(const struct neap_daemon *daemon)
 {
 	struct neap_config_idle idle;

@@ -66,8 +66,8 @@ void neap_scan_doubt(struct neap_scan *scan);
 /* Result of the last look, sorted by dir; valid until the next. */
 size_t neap_scan_pod_count(const struct neap_scan *scan);
 const struct neap_scan_pod *neap_scan_pod_get(const struct neap_scan *scan, size_t index);
-/* Finds the kubelet's tree: kubepods.slice or kubepods with the QoS directories in it, at the root of the hierarchy or
- * directly below a group of it. False if none. */
+/* Finds the kubelet's tree: kubepods.slice or kubepods with the QoS directories in it, at
+ * the root of the hierarchy or directly below a group of it. False if none. */
 bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *ret);
 
 #endif

@@ -15,7 +15,8 @@
 static const enum neap_cgroup_driver drivers[] = {NEAP_DRIVER_SYSTEMD,
 						  NEAP_DRIVER_CGROUPFS};
 
-/* The kubelet's root below a group, "" for the root of the hierarchy: systemd's slices carry the names of those above. */
+/* The kubelet's root below a group, "" for the root of the hierarchy: systemd's slices
+ * carry the names of those above. */
 static bool root_name(enum neap_cgroup_driver driver, const char *group, char *buf,
 		      size_t size)
 {

@@ -312,8 +312,8 @@ static void fill_model(struct neap_topology *t, hwloc_topology_t tree)
 	}
 }
 
-/* Firmware may give several packages one number, in each NUMA node anew: a number that names no package is worth nothing,
- * so then they are counted through. */
+/* Firmware may give several packages one number, in each NUMA node anew: a number that
+ * names no package is worth nothing, so then they are counted through. */
 static void tell_sockets_apart(struct neap_topology *t)
 {
 	bool is_repeated = false;

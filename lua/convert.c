@@ -122,8 +122,8 @@ static bool is_known(const struct neap_known *known, const char *key)
 	return false;
 }
 
-/* Upvalues: table of names, message, what names there are, or nil. Keys that are there never come
- * here. */
+/* Upvalues: table of names, message, what names there are, or nil. Keys that are there
+ * never come here. */
 static int strict_index(lua_State *L)
 {
 	const struct neap_known *known;

@@ -32,8 +32,9 @@ struct neap_known {
 	const char *(*name)(const void *arg, size_t n);
 	const void *arg;
 };
-/* The same where a key can be one of those that there are and still not be in the table: only then
- * message is right, and another key is told to be none. known is borrowed by the state. */
+/* The same where a key can be one of those that there are and still not be in the table:
+ * only then message is right, and another key is told to be none. known is borrowed by
+ * the state. */
 void neap_lua_set_strict_of(lua_State *L, int index, const char *message,
 			    const struct neap_known *known);
 

@@ -379,7 +379,8 @@ static int load_into(struct neap_policy *policy, size_t len, struct neap_error *
 	return check.rc;
 }
 
-/* What no Lua compiler needs to see: whoever loads a policy, from wherever, hears the same. */
+/* What no Lua compiler needs to see: whoever loads a policy, from wherever, hears the
+ * same. */
 static int check_text(const char *text, size_t len, const char *origin,
 		      struct neap_error *err)
 {

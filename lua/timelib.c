@@ -140,8 +140,8 @@ static int time_now(lua_State *L)
 	return 1;
 }
 
-/* ctx.time.is_between(from, to, zone) -> boolean | nil, message. What is no time raises: nil would
- * read as "not now", for ever. */
+/* ctx.time.is_between(from, to, zone) -> boolean | nil, message. What is no time raises:
+ * nil would read as "not now", for ever. */
 static int time_is_between(lua_State *L)
 {
 	struct neap_zone_clock clock;

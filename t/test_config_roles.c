@@ -137,7 +137,8 @@ static void test_each(void **state)
 			bool is_idle;
 
 			assert_non_null(config);
-			/* A grant and a token file want to be read; that is another matter. */
+			/* A grant and a token file want to be read; that is another
+			 * matter. */
 			if (neap_config_parse(4, argv, config, &action, &err) < 0)
 				fail_msg("%s %s: %s", sets[k], flag, err.msg);
 			is_idle = neap_config_idle_get(config, &index, &idle);

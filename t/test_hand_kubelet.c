@@ -199,7 +199,8 @@ static void folder_made_later(void **state)
 	brings_a_file(rig, "config.yaml", "a: 1\n");
 }
 
-/* A kubelet that comes later: its group is found by the hand alone, once, and is managed from then on. */
+/* A kubelet that comes later: its group is found by the hand alone, once, and is managed
+ * from then on. */
 static void group_comes_later(void **state)
 {
 	static const char *const below[] = {"", "/kubepods", "/kubepods/burstable",

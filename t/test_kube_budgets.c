@@ -271,7 +271,8 @@ static void wait_pods(struct kube_rig *rig, int count)
 	fail_msg("%d pods are not there", count);
 }
 
-/* Straight into the store, as it was when neapd started. is_chain: each is controlled by the one before. */
+/* Straight into the store, as it was when neapd started. is_chain: each is controlled by
+ * the one before. */
 static void put_pods(struct kube_rig *rig, int count, bool is_chain)
 {
 	for (int i = 0; i < count; i++) {
@@ -346,8 +347,9 @@ static int64_t ask_usec(struct kube_rig *rig, int status)
 	return best;
 }
 
-/* Eight budgets of 30,000 pods, in whose selectors 500 values are, do not hold the loop, nor do pods of which each has a
- * controller of its own: measured by what one plain budget takes. */
+/* Eight budgets of 30,000 pods, in whose selectors 500 values are, do not hold the loop,
+ * nor do pods of which each has a controller of its own: measured by what one plain
+ * budget takes. */
 static void test_many_of_many(void **state)
 {
 	static const struct {

@@ -193,8 +193,9 @@ static void test_nulls(void **state)
 #define CLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
 #define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
-/* What is counted: annotations of a Deployment, but for that of its controller; of a PriorityClass nothing; of kinds that
- * count nothing it is what their maker writes. A deletion that waits is counted, too. */
+/* What is counted: annotations of a Deployment, but for that of its controller; of a
+ * PriorityClass nothing; of kinds that count nothing it is what their maker writes. A
+ * deletion that waits is counted, too. */
 static void test_generations(void **state)
 {
 	static const struct kube_step steps[] = {

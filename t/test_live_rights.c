@@ -221,7 +221,8 @@ static void test_among_admins(void **state)
 	live_teardown(state);
 }
 
-/* An editor has the name that an admin deleted, and the admin's version is there for the admin. */
+/* An editor has the name that an admin deleted, and the admin's version is there for the
+ * admin. */
 static void test_not_displaced(void **state)
 {
 	struct live_rig *rig = live_open(state);

@@ -250,7 +250,8 @@ static void test_reason(void **state)
 	}
 }
 
-/* Bits are those of the numbers, as everybody else prints them, unless these are too high for a word. */
+/* Bits are those of the numbers, as everybody else prints them, unless these are too high
+ * for a word. */
 static void test_reason_by_number(void **state)
 {
 	static const struct {

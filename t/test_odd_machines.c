@@ -15,7 +15,8 @@
 #include "engine/base/base.h"
 #include "engine/cluster/numa_object.h"
 
-/* A NodeResourceTopology of NUMA nodes of two cores with two threads, numbered first, first + step ... */
+/* A NodeResourceTopology of NUMA nodes of two cores with two threads, numbered first,
+ * first + step ... */
 static json_t *object_of(int nodes, int first, int step)
 {
 	json_t *zones = json_array(), *detail = json_array(), *object;
@@ -80,7 +81,8 @@ static void rig_free(struct rig *rig)
 	free(rig);
 }
 
-/* All of it on one NUMA node: the text of resource-status, "": none has the room. The pod then holds it. */
+/* All of it on one NUMA node: the text of resource-status, "": none has the room. The pod
+ * then holds it. */
 static void place(struct rig *rig, const char *uid, int cpus, char *ret, size_t size)
 {
 	static const struct neap_numa_weight weights[] = {{NEAP_RESOURCE_CPU, 1}};

@@ -125,7 +125,8 @@ static const struct {
 	 "\"dryRun\":[\"All\"]}"},
 };
 
-/* Whole, and with each allocation failing in turn: the parser of JSON does without some of its memory. */
+/* Whole, and with each allocation failing in turn: the parser of JSON does without some
+ * of its memory. */
 static void test_shapes(void **state)
 {
 	(void)state;
@@ -164,7 +165,8 @@ static bool is_whole(const char *field)
 	return strcmp(field, "kind") == 0 || strcmp(field, "apiVersion") == 0;
 }
 
-/* Which of its fields a message names, those of its parts among them; each is a field of the schema, or skipped. */
+/* Which of its fields a message names, those of its parts among them; each is a field of
+ * the schema, or skipped. */
 static size_t check_names(const struct neap_schema *schema, const char *name)
 {
 	const struct proto_numbers *numbers = neap_proto_numbers_find(name);

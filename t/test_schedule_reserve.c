@@ -279,7 +279,8 @@ static void test_told_in_vain(void **state)
 		.resource = RESERVATIONS, .ns = "", .name = "web"};
 	struct kube_rig *rig = *state;
 
-	/* A binding may begin and end within one turn: then another one is begun, elsewhere. */
+	/* A binding may begin and end within one turn: then another one is begun,
+	 * elsewhere. */
 	for (int tries = 0; tries < 100; tries++) {
 		if (tries) {
 			assert_int_equal(schedule_teardown(state), 0);

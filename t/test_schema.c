@@ -293,7 +293,8 @@ static void test_default_zero(void **state)
 	}
 }
 
-/* Decoding takes out what Go does not write: no struct, no amount, and nothing of another type. */
+/* Decoding takes out what Go does not write: no struct, no amount, and nothing of another
+ * type. */
 static void test_decode_zero(void **state)
 {
 	static const struct neap_schema_field struct_fields[] = {

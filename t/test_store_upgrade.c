@@ -231,7 +231,8 @@ static void test_faults(void **state)
 
 /* --- killed in the middle --- */
 
-/* SQLite's calls that change what is on disk; the process ends before the one whose turn it is. */
+/* SQLite's calls that change what is on disk; the process ends before the one whose turn
+ * it is. */
 enum { OPEN, WRITE, WRITE64, CUT, UNLINK, CALLS };
 
 static const char *const calls[CALLS] = {"open", "pwrite", "pwrite64", "ftruncate",
@@ -315,7 +316,8 @@ static bool open_and_die(struct store_rig *rig, int at)
 	return false;
 }
 
-/* Killed before any call, once or twice in a row: the next start has everything, and the copy is the file of before. */
+/* Killed before any call, once or twice in a row: the next start has everything, and the
+ * copy is the file of before. */
 static void test_kills(void **state)
 {
 	struct store_rig rig;

@@ -474,7 +474,8 @@ static void random_machines_are_read_back(void **state)
 			rows[i] = (struct neap_processor){
 				(int)(i * 2 + draw(&seed) % 2), (int)(draw(&seed) % 40),
 				(int)(draw(&seed) % 3) * 5,
-				/* CPUs of an offline NUMA node have none; there is no number 0 then. */
+				/* CPUs of an offline NUMA node have none; there is no
+				 * number 0 then. */
 				(int)(draw(&seed) % 6) * 40 - 1};
 		assert_int_equal(
 			neap_topology_new_from_processors(rows, count, &topology, NULL),

@@ -460,7 +460,8 @@ static void test_many_deleted(void **state)
 	assert_int_equal(there, NEAP_DELETED_KEPT);
 }
 
-/* What an admin put stays, whatever an editor does under its name, and goes for the admin's next ones. */
+/* What an admin put stays, whatever an editor does under its name, and goes for the
+ * admin's next ones. */
 static void test_admins_stay(void **state)
 {
 	struct neap_error err;
@@ -502,7 +503,8 @@ static void test_admins_stay(void **state)
 	assert_int_equal(versions_put("rollback", 'H', &err), 0);
 }
 
-/* Of deleted policies those of editors go first, also what they put under an admin's name. */
+/* Of deleted policies those of editors go first, also what they put under an admin's
+ * name. */
 static void test_admins_deleted_stay(void **state)
 {
 	struct neap_error err;

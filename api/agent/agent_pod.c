@@ -137,7 +137,7 @@ static void prepared(void *arg, const struct neap_error *failure)
 	agent_pod_unref(pod);
 }
 
-/* Of a container, or of the pod's spec, which may have resources of its own. */
+/* Reads the resources of a container, or those that the pod's spec has for the whole pod. */
 static void set_amounts(struct neap_node_container *to, const json_t *spec)
 {
 	to->cpu_request_milli = agent_amount(spec, "requests", "cpu");

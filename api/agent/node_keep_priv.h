@@ -31,7 +31,8 @@ struct node_state {
 	int64_t sampled_usec;            /* of the newest in it */
 };
 
-/* Small files of /proc, below sys_root (NULL, "": of this machine), and /etc; what cannot be read is "". */
+/* Small files of /proc, below sys_root (NULL, "": of this machine), and /etc; what cannot
+ * be read is "". */
 void node_facts_read(const char *sys_root, struct node_facts *ret);
 /* The status that the Node should have, as a merge patch of the one it has (NULL: none): times of conditions are
  * those that it has as long as nothing differs, unless is_beat. A new reference; NULL without memory. */

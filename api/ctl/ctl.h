@@ -66,8 +66,8 @@ int neap_ctl_complainf(int status, const char *fmt, ...) NEAP_PRINTF(2, 3);
 int neap_ctl_fail(const struct neap_error *err);
 /* Writes to stdout; NEAP_CTL_FAILED with a line on stderr when it is full, closed, or out failed. */
 int neap_ctl_print(const struct neap_buf *out);
-/* JSON or YAML, ASCII only, so that no name acts on a terminal. Takes the value over; NULL
- * is one for which there was no memory. */
+/* JSON or YAML, ASCII only, so that no name acts on a terminal. Takes the value over;
+ * NULL is one for which there was no memory. */
 int neap_ctl_print_take(enum neap_output output, json_t *value);
 /* stdout is a terminal that wants colours. */
 bool neap_ctl_use_color(void);

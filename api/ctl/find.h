@@ -25,9 +25,10 @@ struct neap_token {
  * `make run`, if it answers, else NEAP_FIND_SOCKET. Root has the latter alone. */
 void neap_socket_find(char *ret, size_t size);
 
-/* From the file that --token-file names, else $NEAP_TOKEN, else NEAP_FIND_TOKEN_FILE, else
- * that of the caller's own neapd; these two are never used for another machine than this.
- * Errors: a named file that cannot be read or is empty; without any token *ret is empty. */
+/* From the file that --token-file names, else $NEAP_TOKEN, else NEAP_FIND_TOKEN_FILE,
+ * else that of the caller's own neapd; these two are never used for another machine than
+ * this. Errors: a named file that cannot be read or is empty; without any token *ret is
+ * empty. */
 int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 		    struct neap_error *err);
 

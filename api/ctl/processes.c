@@ -111,7 +111,8 @@ int neap_processes_signal(const char *group, int number, struct neap_error *err)
 	for (i = 0; i < count; i++) {
 		neap_auto_fd int fd = pidfd_open(pids[i], 0);
 
-		/* The number is the process's own while we hold it: so ask once more whose it is. */
+		/* The number is the process's own while we hold it: so ask once more
+		 * whose it is. */
 		if (fd < 0 || !is_in(pids[i], group))
 			continue;
 		if (pidfd_send_signal(fd, number, NULL, 0) < 0 && errno != ESRCH)

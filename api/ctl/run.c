@@ -202,8 +202,8 @@ static int output_turn(const char *dir, const char *name, struct neap_error *err
 	return 0;
 }
 
-/* This very process: by its own group, then by being the command. told: where the name goes once
- * it is known, and why it failed after that; -1 in the foreground. */
+/* This very process: by its own group, then by being the command. told: where the name
+ * goes once it is known, and why it failed after that; -1 in the foreground. */
 static int become(const struct neap_ctl *ctl, const struct run_values *values,
 		  const char *path, int argc, char **argv, const char *log_dir, int told)
 {

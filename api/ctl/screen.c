@@ -114,7 +114,7 @@ static enum neap_screen_event signal_read(struct neap_screen *screen)
 	return event;
 }
 
-/* Arrows and the like come as a sequence; those that we do not know are no key: 0. */
+/* A terminal sends an arrow as a sequence of bytes. Returns 0 for an unknown sequence. */
 static int key_parse(const char *text, size_t len)
 {
 	static const struct {
@@ -157,7 +157,8 @@ enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec
 			return event;
 		if (fds[0].revents == 0)
 			continue;
-		/* 0 bytes: the terminal is gone. A sequence comes at once, and a character alone. */
+		/* 0 bytes: the terminal is gone. A sequence comes at once, and a
+		 * character alone. */
 		len = read(STDIN_FILENO, text, 1);
 		if (len == 1 && *text == '\033')
 			len += read(STDIN_FILENO, text + 1, 1) == 1 &&

@@ -32,8 +32,8 @@ void neap_screen_close(struct neap_screen *screen);
 int neap_screen_rows(const struct neap_screen *screen);
 /* Lines of picture, each ended, replace what is there; those that do not fit are left out. */
 void neap_screen_show(struct neap_screen *screen, const struct neap_buf *picture);
-/* Until usec passed, the window changed, a key came (*ret_key: a character or one of the above), or
- * q, Ctrl-C or a signal to end. */
+/* Until usec passed, the window changed, a key came (*ret_key: a character or one of the
+ * above), or q, Ctrl-C or a signal to end. */
 enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec,
 					int *ret_key);
 

@@ -13,10 +13,12 @@ struct neap_table_column {
 	const char *title; /* NULL ends the list */
 	bool is_right;     /* numbers */
 	int max_columns;   /* longer cells are cut, 0 never */
-	/* Of the last column: left out where the line has room for fewer, if it wants more. */
+	/* For the last column alone: the table drops it where fewer columns are left for
+	 * it. */
 	int columns_min;
-	/* Where a line is too narrow to leave the last column its columns_min (else 10): minor
-	 * columns are left out, the last one first; then columns are cut down to shrinks_to. */
+	/* Where a line is too narrow to leave the last column its columns_min (else 10):
+	 * minor columns are left out, the last one first; then columns are cut down to
+	 * shrinks_to. */
 	bool is_minor;
 	int shrinks_to; /* 0 never */
 	bool wraps; /* of the last column: goes on below itself, if there is some room */

@@ -148,8 +148,8 @@ static void row_add(struct neap_table *table, const json_t *row)
 				 neap_cell_text(row, "why")});
 }
 
-/* Rows of workloads that a screen of so many lines has; the head, the titles and the keys take the
- * others. */
+/* Rows of workloads that a screen of so many lines has; the head, the titles and the keys
+ * take the others. */
 static int rows_at_once(const struct look *look)
 {
 	return look->height > 8 ? look->height - 6 : 2;
@@ -272,7 +272,8 @@ static void look_turn(struct look *look, int key, int count)
 		look->first = 0;
 }
 
-/* Draws picture and waits; a key draws the same figures anew. */
+/* Draws the picture and waits for a key or the next tick. A key draws the same figures
+ * again. */
 static enum neap_screen_event picture_show(struct picture *picture, struct look *look,
 					   struct neap_screen *screen,
 					   int64_t interval_usec, struct neap_buf *out)

@@ -13,8 +13,8 @@
 /* The order of a name or of the letter of a key ("c"), -1 when there is none. */
 int neap_top_order_find(const char *text);
 const char *neap_top_order_name(int order);
-/* A new array of the same rows: highest first, names rising; where a figure is missing, last. Equal
- * ones stay as they were. NULL without memory. */
+/* A new array of the same rows: highest first, names rising; where a figure is missing,
+ * last. Equal ones stay as they were. NULL without memory. */
 json_t *neap_top_order(const json_t *rows, int order);
 
 #endif

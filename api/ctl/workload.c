@@ -208,7 +208,8 @@ static int signal_until(const char *group, int number, int64_t usec,
 	while (count > 0 && neap_clock_usec(CLOCK_MONOTONIC) < end) {
 		(void)usleep(LOOK_USEC);
 		free(neap_steal(pids));
-		/* Children may have come since; SIGTERM is not repeated, it could be counted. */
+		/* Children may have come since; SIGTERM is not repeated, it could be
+		 * counted. */
 		count = number == SIGKILL ? neap_processes_signal(group, number, err)
 					  : neap_processes_find(group, &pids, err);
 	}

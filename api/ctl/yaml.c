@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 128
 
-/* Words that are no texts without quotes, to one reader or another. */
+/* Some YAML readers take these words for booleans or null, so they are written in quotes. */
 static const char *const words[] = {"y",  "n",   "yes",  "no",   "true",
 				    "on", "off", "null", "false"};
 

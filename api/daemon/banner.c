@@ -82,8 +82,8 @@ static void print_policies(FILE *out, struct neap_live *live)
 	json_decref(policies);
 }
 
-/* How a shell calls neapctl for this neapd, wherever it stands: beside this program, unless that is
- * installed, and with the socket when it is not the usual one. */
+/* How a shell calls neapctl for this neapd, wherever it stands: beside this program,
+ * unless that is installed, and with the socket when it is not the usual one. */
 static void name_neapctl(const struct neap_config *config, struct neap_buf *ret)
 {
 	char program[PATH_MAX];

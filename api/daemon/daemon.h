@@ -104,9 +104,11 @@ int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *
 		    struct neap_tree trees[NEAP_TREES_MAX]);
 /* Whether the kubelet's group is looked for still. */
 bool neap_finds_kubelet(const struct neap_config *config, int tree_count);
-/* --kubelet-dir; for auto that of the kubelet that runs. As root, who sees relative paths of it. */
+/* --kubelet-dir; for auto that of the kubelet that runs. As root, who sees relative paths
+ * of it. */
 void neap_kubelet_dir_find(const struct neap_config *config, char *buf, size_t size);
-/* A kubelet came after the start, when dir was found: told where its folder is another one. */
+/* A kubelet came after the start, when dir was found: told where its folder is another
+ * one. */
 void neap_kubelet_dir_tell(const struct neap_config *config, const char *dir,
 			   const struct neap_log *log);
 /* How paths of host applications are built here. */

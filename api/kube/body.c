@@ -10,7 +10,8 @@
 #include "api/kube/meta.h"
 #include "api/kube/protobuf.h"
 
-/* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20 sends none with some. */
+/* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20
+ * sends none with some. */
 static void media_type(const struct call *call, char *buf, size_t size)
 {
 	const char *type = neap_http_header_find(call->request, "Content-Type");
@@ -167,7 +168,7 @@ static int check_place(struct call *call, const json_t *body)
 	return 0;
 }
 
-/* What is told of what was sent, and of what a patch made of a part. */
+/* A wrong body is BadRequest. A patch that makes the object wrong is Invalid. */
 static enum neap_kube_reason reason_of(const struct call *call)
 {
 	return call->is_patch ? NEAP_KUBE_INVALID : NEAP_KUBE_BAD_REQUEST;

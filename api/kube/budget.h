@@ -17,8 +17,8 @@
  * still being counted: those that keep its status read the others in the meantime, and so does every further question. */
 #define NEAP_BUDGET_NEW_PODS_MAX 1000
 
-/* Controllers of pods that are looked up for one answer, by all its budgets. Those of budgets with minAvailable as a
- * number are not. Where there are more the pod stays. */
+/* Controllers of pods that are looked up for one answer, by all its budgets. Those of
+ * budgets with minAvailable as a number are not. Where there are more the pod stays. */
 #define NEAP_BUDGET_OWNERS_MAX 8192
 
 struct neap_budget_answer {

@@ -73,7 +73,7 @@ static void check_aliases(const json_t *spec, struct neap_causes *causes)
 	}
 }
 
-/* Of users and groups. */
+/* Checks the numbers of users and groups in a securityContext. */
 static void check_ids(const json_t *spec, struct neap_causes *causes)
 {
 	static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};

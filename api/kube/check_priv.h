@@ -69,7 +69,7 @@ void rule_not_negative(const json_t *object, const char *name,
 /* 1 to 65535. */
 bool rule_is_port(int64_t number);
 #define RULE_PORT "must be between 1 and 65535, inclusive"
-/* Of a user or a group. */
+/* Whether a user or a group may have this number. */
 bool rule_is_id(int64_t id);
 #define RULE_ID "must be between 0 and 2147483647, inclusive"
 /* A number or name of a port. */

@@ -34,7 +34,8 @@ static void check_values(const json_t *values, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
-/* As {key: {value: true}}, which is equal where two terms mean the same; NULL without memory, which is told. */
+/* As {key: {value: true}}, which is equal where two terms mean the same; NULL without
+ * memory, which is told. */
 static json_t *check_term(const json_t *term, struct neap_causes *causes)
 {
 	json_t *known = json_object();

@@ -28,8 +28,9 @@ bool neap_kube_child(json_t *object, const char *name, json_t **ret_child);
 bool neap_kube_first_of(json_t *object, const char *one, const char *many,
 			const char *key);
 
-/* image.c: whether a name of an image ([DOMAIN/]PATH[:TAG][@DIGEST]) means the newest one:
- * its tag is latest, or it has neither tag nor digest. What is no such name means none. */
+/* image.c: whether a name of an image ([DOMAIN/]PATH[:TAG][@DIGEST]) means the newest
+ * one: its tag is latest, or it has neither tag nor digest. What is no such name means
+ * none. */
 bool neap_kube_image_is_latest(const char *image);
 
 #endif

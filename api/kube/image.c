@@ -10,8 +10,8 @@
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 #define WORD   LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS
-/* Of domain and path. What has no domain is in this one, and there in a folder if it names
- * none. */
+/* Of domain and path. What has no domain is in this one, and there in a folder if it
+ * names none. */
 #define NAME_MAX_BYTES 255
 #define HOME           "docker.io/"
 #define HOME_FOLDER    "library/"
@@ -44,8 +44,8 @@ static bool domain_fits(const char *at, const char *end)
 	}
 }
 
-/* Small letters and digits, with ".", "_", "__" or dashes between, in folders. Returns the
- * end; NULL: it does not fit. */
+/* Small letters and digits, with ".", "_", "__" or dashes between, in folders. Returns
+ * the end; NULL: it does not fit. */
 static const char *path_end(const char *at)
 {
 	for (;;) {

@@ -82,8 +82,9 @@ struct neap_kube_kind {
 	const char *replicas_path, *status_replicas_path, *selector_path;
 	const struct neap_schema
 		*schema; /* of the whole object, with kind, apiVersion and metadata */
-	/* What bodies of a version are decoded by where their form is not the stored one, which from_version makes of
-	 * it; as versions has them, NULL: schema. May be NULL. */
+	/* What bodies of a version are decoded by where their form is not the stored one,
+	 * which from_version makes of it; as versions has them, NULL: schema. May be
+	 * NULL. */
 	const struct neap_schema *const *bodies;
 	/* What objects of a version are checked by, as versions has them; NULL: schema. May be NULL. They differ in
 	 * nothing by which objects are brought into shape. */

@@ -163,8 +163,8 @@ int call_refuse_impersonation(struct call *call);
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);
 
-/* body_json.c: JSON as Go's decoders take it. path: of the first member that stands twice, "" where
- * it lies too deep. 0; -NEAP_EINVAL with *where; -NEAP_ENOMEM. */
+/* body_json.c: JSON as Go's decoders take it. path: of the first member that stands
+ * twice, "" where it lies too deep. 0; -NEAP_EINVAL with *where; -NEAP_ENOMEM. */
 #define BODY_PATH 256
 int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twice,
 		   char path[BODY_PATH], json_error_t *where);
@@ -193,7 +193,8 @@ int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 /* prepare.c: -1 with call->failure. */
 /* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
  * kind those of its metadata. kind and version: for the words. */
-/* change_check.c: -1 with call->failure. The version that the client has seen must be the newest, where it says one. */
+/* change_check.c: -1 with call->failure. The version that the client has seen must be the
+ * newest, where it says one. */
 int change_check_version(struct call *call, const json_t *object,
 			 const struct neap_object *newest);
 /* Before what does not count is taken out of the object. */
@@ -228,7 +229,8 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 void call_answer_object(struct call *call, int status, struct neap_object *object);
 /* What would have been stored: a change with the version that it was made from, a new one without. */
 void call_answer_dry_take(struct call *call, int status, json_t *object);
-/* Checks object as a change of before, which is newest as a tree, and is decoded here, too; and stores it. */
+/* Checks object as a change of before, which is newest as a tree, and is decoded here,
+ * too; and stores it. */
 void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest);
 

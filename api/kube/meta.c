@@ -141,8 +141,8 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 		return false;
 	if (!*neap_kube_meta_text(object, "name") && *prefix && !make_name(meta, prefix))
 		return false;
-	/* A Node comes with the status that its kubelet knows; all others begin with an empty
-	 * one, and declared ones with none. */
+	/* A Node comes with the status that its kubelet knows; all others begin with an
+	 * empty one, and declared ones with none. */
 	if (kind->has_status && strcmp(kind->plural, "nodes") != 0) {
 		(void)json_object_del(object, "status");
 		if (!kind->is_custom && !set(object, "status", json_object()))

@@ -24,7 +24,8 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
  * status differs, for kinds that count it. */
 bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 			 const json_t *before);
-/* Whether anything but metadata, and a status that is a part of its own, is not as before. */
+/* Whether anything but metadata, and a status that is a part of its own, is not as
+ * before. */
 bool neap_kube_meta_wants_other(const struct neap_kube_kind *kind, const json_t *object,
 				const json_t *before);
 /* Marks it as being deleted. grace_s: of pods; 0 else. */

@@ -153,8 +153,8 @@ static void check_annotations(const json_t *annotations, struct neap_causes *cau
 				NEAP_KUBE_ANNOTATIONS_MAX);
 }
 
-/* Those of Kubernetes itself are single words, and everybody's have a domain; definitions, what they declare, events
- * of core and leases are not so bound. */
+/* Those of Kubernetes itself are single words, and everybody's have a domain;
+ * definitions, what they declare, events of core and leases are not so bound. */
 static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
 {
 	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};

@@ -80,7 +80,8 @@ int call_check_bounds(struct call *call, const json_t *object, const json_t *bef
 			      values, NEAP_KUBE_VALUES_MAX);
 }
 
-/* What a client sent is a bad request; what its patch makes of an object is an invalid object. */
+/* What a client sent is a bad request; what its patch makes of an object is an invalid
+ * object. */
 static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt, ...)
 {
 	struct neap_causes *causes = &call->kube->causes;

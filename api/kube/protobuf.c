@@ -74,7 +74,8 @@ static int made(const json_t *value, struct neap_error *err)
 	return value != NULL ? 0 : neap_error_nomem(err);
 }
 
-/* The first field of a message, which is bytes: Quantity {1 string}, RawExtension {1 raw}. */
+/* The first field of a message, which is bytes: Quantity {1 string}, RawExtension {1
+ * raw}. */
 static int inner_read(struct proto_in in, struct proto_in *ret, struct neap_error *err)
 {
 	struct proto_field field;

@@ -12,11 +12,11 @@
 
 #define NEAP_PROTOBUF_MEDIA_TYPE "application/vnd.kubernetes.protobuf"
 
-/* The object as its JSON would have been, with kind and apiVersion; the caller's. As in JSON, members
- * that are empty and no pointers in Go are left out. Fields that are not known are skipped, as protobuf
- * wants it; so are metadata.managedFields and the status of reviews. len: in bytes.
- * -NEAP_EUNSUPPORTED: another kind; -NEAP_EINVAL: it is no such body, with the place in field where there
- * is one; -NEAP_ENOMEM. */
+/* The object as its JSON would have been, with kind and apiVersion; the caller's. As in
+ * JSON, members that are empty and no pointers in Go are left out. Fields that are not
+ * known are skipped, as protobuf wants it; so are metadata.managedFields and the status
+ * of reviews. len: in bytes. -NEAP_EUNSUPPORTED: another kind; -NEAP_EINVAL: it is no
+ * such body, with the place in field where there is one; -NEAP_ENOMEM. */
 int neap_protobuf_decode(const void *body, size_t len, json_t **ret,
 			 struct neap_error *err);
 

@@ -212,7 +212,8 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		return;
 	}
 	if (!stays(call, tree, grace_s)) {
-		/* The last of a pod that is seen says that it was deleted, and without grace. */
+		/* The last of a pod that is seen says that it was deleted, and without
+		 * grace. */
 		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
 		    !neap_kube_meta_delete(tree, now, 0)) {
 			nomem_take(call, tree);

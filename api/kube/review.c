@@ -306,7 +306,8 @@ static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 
 /* --- requests --- */
 
-/* The question with its answer; object NULL: the answer alone. lost: failures of memory before it was made. */
+/* The question with its answer; object NULL: the answer alone. lost: failures of memory
+ * before it was made. */
 static void answer(struct call *call, const struct neap_kube_review *review,
 		   const json_t *object, json_t *status, uint64_t lost)
 {

@@ -40,9 +40,10 @@ neap_kube_complete_fn neap_kube_complete_daemonset;
  * is stored empty, and comes back so, still selects all. */
 bool neap_kube_budget_from_version(const char *version, json_t *object,
 				   const json_t *before);
-/* The same of definitions in v1beta1: what stands beside the versions holds for all of them, JSONPath is jsonPath, and
- * where preserveUnknownFields is not false the schemas keep unknown fields. A version that is not the first one of
- * versions stays, and is refused by the check. */
+/* The same of definitions in v1beta1: what stands beside the versions holds for all of
+ * them, JSONPath is jsonPath, and where preserveUnknownFields is not false the schemas
+ * keep unknown fields. A version that is not the first one of versions stays, and is
+ * refused by the check. */
 bool neap_kube_definition_from_version(const char *version, json_t *object,
 				       const json_t *before);
 /* Counts, backoffLimit, podReplacementPolicy, and selector and labels by metadata.uid where there is one. */

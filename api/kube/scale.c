@@ -163,7 +163,8 @@ static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 				    &err);
 }
 
-/* It has metadata of its own, which is looked at for built-in kinds alone, and must name what it is of. */
+/* It has metadata of its own, which is looked at for built-in kinds alone, and must name
+ * what it is of. */
 static int check_scale_meta(struct call *call, const json_t *scale)
 {
 	struct neap_causes *causes = &call->kube->causes;

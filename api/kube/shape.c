@@ -56,8 +56,8 @@ static bool is_list(struct call *call)
 		 !call_flag(call, "watch")));
 }
 
-/* 1: this part of an Accept header is served, and the shape is set; 0: it is not known; -1: it is none of what is asked
- * for. */
+/* 1: this part of an Accept header is served, and the shape is set; 0: it is not known;
+ * -1: it is none of what is asked for. */
 static int take_part(struct call *call, const char *part)
 {
 	char as[32], version[16], group[32];

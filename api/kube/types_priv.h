@@ -28,7 +28,8 @@
 
 /* --- rows --- */
 
-/* As its type in Go has it, with "omitempty" and no pointer: a zero value is none, and is not kept. */
+/* As its type in Go has it, with "omitempty" and no pointer: a zero value is none, and is
+ * not kept. */
 #define FIELD(n, s, d)                                                                   \
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .zero_is_missing = true          \

@@ -495,7 +495,8 @@ void call_update(struct call *call)
 {
 	json_t *object;
 
-	/* What is not there is told before what is wrong with the body, unless it names one that was. */
+	/* What is not there is told before what is wrong with the body, unless it names
+	 * one that was. */
 	if (!call->target.kind->is_made_by_update &&
 	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
 			       call->target.name)) {

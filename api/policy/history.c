@@ -68,8 +68,9 @@ static void drop(struct neap_history *history, size_t i)
 		(history->count - i) * sizeof(*history->list));
 }
 
-/* Old lines that still matter (who was live before whom, who failed) outlive those that do not, so
- * that many changes of parameters do not take a rollback away. Then what an admin did outlives what others did. */
+/* Old lines that still matter (who was live before whom, who failed) outlive those that
+ * do not, so that many changes of parameters do not take a rollback away. Then what an
+ * admin did outlives what others did. */
 static size_t find_least(const struct neap_history *history)
 {
 	size_t i, last = history->count - 1; /* the newest line always stays */

@@ -50,7 +50,8 @@ int neap_params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_S
 bool neap_history_has_failed(const struct neap_history *history, const char *version);
 /* How late it was live: 0 never (as far as is known), else the higher the later. */
 size_t neap_history_rank(const struct neap_history *history, const char *version);
-/* An admin put it or rolled back to it. Nobody whose rights are known did: of a history of before, an admin. */
+/* An admin put it or rolled back to it. Nobody whose rights are known did: of a history
+ * of before, an admin. */
 bool neap_history_is_admins(const struct neap_history *history, const char *version);
 /* See neap_versions_find_before. False without one. */
 bool neap_history_find_before(const struct neap_history *history,

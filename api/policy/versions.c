@@ -102,9 +102,10 @@ static int by_rank(const void *a, const void *b)
 	return strcmp(x->file.version, y->file.version);
 }
 
-/* Lets those go that were never live, then those that were so longest ago. An admin's goes for an admin's put
- * alone, so that up to NEAP_VERSIONS_KEPT of these stay beside an editor's newest ones. It is no failure of the
- * change when a file stays: the next one tries again. */
+/* Lets those go that were never live, then those that were so longest ago. An admin's
+ * goes for an admin's put alone, so that up to NEAP_VERSIONS_KEPT of these stay beside an
+ * editor's newest ones. It is no failure of the change when a file stays: the next one
+ * tries again. */
 static void prune(const struct neap_folder *folder, const struct neap_history *history,
 		  const char *active, const char *newest,
 		  const struct neap_history_line *line)

@@ -42,10 +42,11 @@ struct neap_history_line {
 	bool is_by_editor; /* asked for by somebody who is no admin */
 };
 
-/* Saves the text of a version unless it is there (with this very text), then, with line, makes it the active one and
- * notes the line. version: 8 hex digits. text NULL: the version must be there already; version "":
- * no version is active any more (line required). Old versions beyond NEAP_VERSIONS_KEPT and their bytes go; for an
- * editor's change only those that no admin put or rolled back to. */
+/* Saves the text of a version unless it is there (with this very text), then, with line,
+ * makes it the active one and notes the line. version: 8 hex digits. text NULL: the
+ * version must be there already; version "": no version is active any more (line
+ * required). Old versions beyond NEAP_VERSIONS_KEPT and their bytes go; for an editor's
+ * change only those that no admin put or rolled back to. */
 int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 		      const char *version, const char *text, size_t len,
 		      const struct neap_history_line *line, struct neap_error *err);
@@ -80,8 +81,9 @@ int neap_versions_walk(const char *dir,
 		       void (*refused)(void *arg, const struct neap_error *err),
 		       void *arg, struct neap_error *err);
 
-/* Lets policies go that were deleted longest ago, with all that is kept of them, until the others have at most max_bytes and are
- * NEAP_DELETED_KEPT at most. What no admin put or rolled back to goes before what one did. ret_bytes: what is left of them. */
+/* Lets policies go that were deleted longest ago, with all that is kept of them, until
+ * the others have at most max_bytes and are NEAP_DELETED_KEPT at most. What no admin put
+ * or rolled back to goes before what one did. ret_bytes: what is left of them. */
 int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 			struct neap_error *err);
 

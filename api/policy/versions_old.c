@@ -86,8 +86,9 @@ static int oldest_first(const void *a, const void *b)
 	return strcmp(x->id.name, y->id.name);
 }
 
-/* Removes one, or, without is_all, what no admin put there; old has then what is left (no bytes: nothing). The
- * texts first: a kill on the way leaves fewer of them, and what is empty is no policy. */
+/* Removes one, or, without is_all, what no admin put there; old has then what is left (no
+ * bytes: nothing). The texts first: a kill on the way leaves fewer of them, and what is
+ * empty is no policy. */
 static int let_go(const char *dir, struct old *old, bool is_all, struct neap_error *err)
 {
 	static const char *const others[] = {NEAP_FILE_PENDING, NEAP_FILE_HISTORY};

@@ -57,7 +57,8 @@ struct neap_node_config {
 	 * not be changed by it. */
 	void (*policy_failed)(void *arg, const char *kind, const char *name,
 			      const char *why);
-	/* May be NULL: the kubelet's tree was found. Its folder may be another one than is read. */
+	/* May be NULL: the kubelet's tree was found. Its folder may be another one than
+	 * is read. */
 	void (*kubelet_came)(void *arg);
 	void *arg;
 	struct neap_node_loop loop;
@@ -100,7 +101,8 @@ const char *neap_node_state(const struct neap_node *node, const char **ret_why);
 json_t *neap_node_status(struct neap_node *node);
 json_t *neap_node_workloads(struct neap_node *node);
 const struct neap_topology *neap_node_topology(const struct neap_node *node);
-/* Memory of the machine that is looked at, as it was at the start; NEAP_MISSING: it cannot be read. */
+/* Memory of the machine that is looked at, as it was at the start; NEAP_MISSING: it
+ * cannot be read. */
 int64_t neap_node_memory_bytes(const struct neap_node *node);
 /* The kubelet's files are read anew, as at every second of ticks; those that the hand has to open come later. */
 void neap_node_kubelet_look(struct neap_node *node);

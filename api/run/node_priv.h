@@ -282,7 +282,8 @@ void neap_kubelet_close(struct neap_node *node);
 /* names.c */
 /* Names of pods that came; at each look, once they are found. */
 void neap_names_look(struct neap_node *node);
-/* "shop/web" of the kubelet's pod that the group is, or is a container of; "" for all others. */
+/* "shop/web" of the kubelet's pod that the group is, or is a container of; "" for all
+ * others. */
 const char *neap_names_pod(const struct neap_node *node, const char *group);
 /* inherit.c */
 /* What a group that was made while its parent was narrowed should get back one day: what the parent

@@ -81,8 +81,8 @@ static void read_cpus(const struct neap_node *node, struct node_group *group,
 		neap_cpuset_copy(ret, &value.cpus);
 }
 
-/* A kubelet's static CPU manager writes the sets of containers and leaves those of pods wide; and it knows nothing of the
- * sandbox, a container like the others here. */
+/* A kubelet's static CPU manager writes the sets of containers and leaves those of pods
+ * wide; and it knows nothing of the sandbox, a container like the others here. */
 static void read_container_cpus(const struct neap_node *node,
 				struct node_workload *workload,
 				const struct neap_cpuset *exclusive)

@@ -28,7 +28,8 @@ struct neap_node_pod {
 	enum neap_kube_qos kube_qos;
 	const struct neap_node_container *containers;
 	size_t container_count;
-	/* What the pod says of itself, of which cpu and memory count; 0 or missing: what its containers say. */
+	/* What the pod says of itself, of which cpu and memory count; 0 or missing: what
+	 * its containers say. */
 	struct neap_node_container whole;
 };
 

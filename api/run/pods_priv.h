@@ -52,8 +52,9 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 json_t *neap_pod_spec_json(const struct pod_spec *spec);
 /* NULL when it is none. */
 struct pod_spec *neap_pod_spec_of_json(const json_t *json, const char *uid);
-/* The pod's own amounts as a kubelet has them: what it says itself, else the sum of the containers that run side by side or the
- * largest of those that come before, whichever is more; a limit only where each container has one. */
+/* The pod's own amounts as a kubelet has them: what it says itself, else the sum of the
+ * containers that run side by side or the largest of those that come before, whichever is
+ * more; a limit only where each container has one. */
 void neap_pod_spec_sum(const struct pod_spec *spec, int64_t *ret_cpu_request_milli,
 		       int64_t *ret_cpu_limit_milli, int64_t *ret_memory_limit_bytes);
 /* The last component of the container's group. */

@@ -28,7 +28,8 @@ static void set_cpus(json_t *object, const char *name, const struct neap_cpuset 
 	neap_json_set_text(object, name, text);
 }
 
-/* A group may be held back by the quota of its class's directory, which the kernel counts there. */
+/* A group may be held back by the quota of its class's directory, which the kernel counts
+ * there. */
 static double throttled_ratio(const struct neap_node *node,
 			      const struct neap_workload *view)
 {

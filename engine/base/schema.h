@@ -79,9 +79,10 @@ struct neap_schema_field {
 	/* Instead of being merged, an object is replaced ($retainKeys of Kubernetes: Deployment.spec.strategy, volumes' items). */
 	bool retains_keys;
 	const char *fallback; /* default as JSON text; NULL: none */
-	/* Of built-in kinds, where Go has no pointer: "", 0, false, [] and {} are no values.
-	 * Decoding takes them out, but an empty object, which Go writes, too; the default takes
-	 * their place. Of a CustomResourceDefinition only what is missing is. */
+	/* Of built-in kinds, where Go has no pointer: "", 0, false, [] and {} are no
+	 * values. Decoding takes them out, but an empty object, which Go writes, too; the
+	 * default takes their place. Of a CustomResourceDefinition only what is missing
+	 * is. */
 	bool zero_is_missing;
 };
 
@@ -228,10 +229,12 @@ size_t neap_schema_check_bounds(const struct neap_schema_bounds *bounds,
 				struct neap_causes *causes);
 /* The number alone. */
 size_t neap_schema_values(const json_t *object);
-/* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of these, as
- * "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"
- * is told by a kube-apiserver; ours names the path and what is wanted. Quantities become canonical texts, as the type of Go writes
- * them: 0.5 is "500m". Zero values go where they are none (zero_is_missing). 0; -NEAP_EINVAL with field; -NEAP_ENOMEM. */
+/* A type that Go could not decode is a 400 and not a 422 of built-in kinds: the first of
+ * these, as "json: cannot unmarshal string into Go struct field PodSpec.spec.containers
+ * of type []v1.Container" is told by a kube-apiserver; ours names the path and what is
+ * wanted. Quantities become canonical texts, as the type of Go writes them: 0.5 is
+ * "500m". Zero values go where they are none (zero_is_missing). 0; -NEAP_EINVAL with
+ * field; -NEAP_ENOMEM. */
 int neap_schema_decode(const struct neap_schema *schema, json_t *object,
 		       struct neap_error *err);
 /* The canonical text of a string or a number that Kubernetes takes for a quantity; false for anything else. */

@@ -243,8 +243,8 @@ static void cpus_of(const struct taking *taking, const int *zones, int count,
 				  node->zone_cpus[(size_t)zones[k] * words + i];
 }
 
-/* Cores of unequal threads: the most, up to share, that whole cores of the first zone come to and leaves what those of
- * the others can. */
+/* Cores of unequal threads: the most, up to share, that whole cores of the first zone
+ * come to and leaves what those of the others can. */
 static int64_t whole_share(const struct taking *taking, const int *zones, int count,
 			   int64_t share, int64_t amount)
 {

@@ -56,7 +56,8 @@ struct neap_numa_grant {
 	int64_t cells[NEAP_NUMA_CELLS_MAX];
 };
 
-/* All of it on those NUMA nodes, by their zones, 0: anywhere. NEAP_ENOFIT with the text that people see. */
+/* All of it on those NUMA nodes, by their zones, 0: anywhere. NEAP_ENOFIT with the text
+ * that people see. */
 int neap_numa_take(const struct neap_numa_room *room, const struct neap_numa_ask *ask,
 		   uint64_t nodes, struct neap_numa_grant *ret, struct neap_error *err);
 

@@ -28,7 +28,8 @@ static void find_sums(const int counts[SIZES], int most, uint64_t *ret)
 	memset(ret, 0, (size_t)words * sizeof(*ret));
 	ret[0] = 1;
 	for (int size = 1; size < SIZES; size++)
-		/* By 1, 2, 4 ... and what is left of them: any number of them is such a sum. */
+		/* By 1, 2, 4 ... and what is left of them: any number of them is such a
+		 * sum. */
 		for (int left = counts[size], step = 1; left > 0;
 		     left -= step, step *= 2) {
 			int64_t by = (int64_t)(step < left ? step : left) * size;
@@ -99,8 +100,8 @@ static void give_sum(struct work *work, const uint64_t *whole,
 	}
 }
 
-/* From one of them, the first that has just so many in whole cores; else, when it is not to be exact, the first that has
- * enough, and the last core is split. */
+/* From one of them, the first that has just so many in whole cores; else, when it is not
+ * to be exact, the first that has enough, and the last core is split. */
 static bool take_part(struct work *work, const struct neap_cpu_part *parts, int count,
 		      bool has_sockets, bool is_strict, bool is_exact)
 {

@@ -161,14 +161,16 @@ void acc_give_cores(struct work *work, const uint64_t *whole,
 		    const struct neap_cpu_part *part, int need);
 /* Free CPUs of each socket. */
 void acc_count_sockets(const struct work *work, bool is_strict, int *ret);
-/* Of those with at least need CPUs the first; -1 for none. sizes: what counts as room, orders: what they are ordered
- * by, sockets: free CPUs of sockets, by which equal ones are; NULL: none. */
+/* Of those with at least need CPUs the first; -1 for none. sizes: what counts as room,
+ * orders: what they are ordered by, sockets: free CPUs of sockets, by which equal ones
+ * are; NULL: none. */
 int acc_pick(const struct work *work, const struct neap_cpu_part *parts, int count,
 	     const int *sizes, const int *orders, const int *sockets, int need);
 
 /* --- accumulator_mixed.c --- */
 
-/* Whole cores of a machine whose cores have unequal numbers of CPUs. True when that was enough. */
+/* Whole cores of a machine whose cores have unequal numbers of CPUs. True when that was
+ * enough. */
 bool acc_take_mixed(struct work *work);
 
 /* --- accumulator_any.c --- */

@@ -36,7 +36,8 @@ struct neap_cpu_layout {
 	int cpus, cores, node_count, socket_count, part_count;
 	int stride; /* slots of a core: 1, 2, 4 ... 64 */
 	int words;
-	/* CPUs of each core; of unequal ones the most that divides all of them, as no set of cores is of anything between. */
+	/* CPUs of each core; of unequal ones the most that divides all of them, as no set
+	 * of cores is of anything between. */
 	int per_core;
 	int per_node,
 		per_socket; /* CPUs by nodes, sockets; floored, as machines may be uneven */
@@ -54,8 +55,8 @@ struct neap_cpu_layout {
 	int slot_of[NEAP_CPU_MAX];         /* of a CPU; -1: none */
 };
 
-/* CPUs without a NUMA node count as those of one more, before all others. NEAP_EINVAL: no CPUs; NEAP_ETOOLARGE: too
- * many slots, nodes or sockets; NEAP_ENOMEM. */
+/* CPUs without a NUMA node count as those of one more, before all others. NEAP_EINVAL: no
+ * CPUs; NEAP_ETOOLARGE: too many slots, nodes or sockets; NEAP_ENOMEM. */
 int neap_cpu_layout_new(const struct neap_topology *topology,
 			struct neap_cpu_layout **ret, struct neap_error *err);
 struct neap_cpu_layout *neap_cpu_layout_ref(struct neap_cpu_layout *layout);

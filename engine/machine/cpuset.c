@@ -218,7 +218,8 @@ static void trim(const char **text, size_t *len)
 	}
 }
 
-/* Digits from *at, which may have a plus before them, as Go reads them; false when there are none or the number is above INT32_MAX. */
+/* Digits from *at, which may have a plus before them, as Go reads them; false when there
+ * are none or the number is above INT32_MAX. */
 static bool take_number(const char **at, const char *end, int *ret)
 {
 	const char *s = *at, *digits;

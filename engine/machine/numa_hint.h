@@ -9,8 +9,9 @@
 
 #include "engine/base/buf.h"
 
-/* NUMA nodes of a machine that are told apart. A set of them is a word, with a bit for each by its place among them, and not
- * by its number, which the operating system may choose much higher. */
+/* NUMA nodes of a machine that are told apart. A set of them is a word, with a bit for
+ * each by its place among them, and not by its number, which the operating system may
+ * choose much higher. */
 #define NEAP_NUMA_NODES_MAX 64
 /* Resources of all who have hints together. */
 #define NEAP_NUMA_LISTS_MAX 64

@@ -127,7 +127,8 @@ int neap_facts_read(const char *root, const char *path, char *buf, size_t size);
 int neap_facts_command(const char *root, int pid, char *buf, size_t size);
 /* The value of "--NAME=VALUE" or "--NAME VALUE" in such a text, "" without. */
 void neap_facts_option(const char *command, const char *name, char *buf, size_t size);
-/* Of the processes of facts; paths that are relative are taken from its working directory. */
+/* Of the processes of facts; paths that are relative are taken from its working
+ * directory. */
 void neap_facts_kubelet(const char *root, const struct neap_agent_facts *facts,
 			struct neap_kubelet_process *ret);
 /* The same, of a look at the processes of its own. */

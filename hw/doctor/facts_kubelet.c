@@ -9,7 +9,8 @@
 
 static const char usual_dir[] = "/var/lib/kubelet";
 
-/* A path that a process was given is one from where it stands. False: that cannot be seen. */
+/* A path that a process was given is one from where it stands. False: that cannot be
+ * seen. */
 static bool path_resolve(const char *root, int pid, const char *path, char *buf,
 			 size_t size)
 {

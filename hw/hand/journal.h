@@ -95,8 +95,8 @@ int neap_journal_origin_add(struct neap_journal *journal, int index, const char 
 void neap_journal_made_drop(struct neap_journal *journal, int index);
 bool neap_journal_made_is_pod(const struct neap_journal_made *made);
 
-/* Marks what stays, in memory only and until the next such call. runs: whether a process is in the group of a pod;
- * NULL: in all. */
+/* Marks what stays, in memory only and until the next such call. runs: whether a process
+ * is in the group of a pod; NULL: in all. */
 void neap_journal_stay_look(struct neap_journal *journal,
 			    bool (*runs)(void *arg, const char *group), void *arg);
 

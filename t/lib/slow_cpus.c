@@ -265,7 +265,8 @@ static void give_core(struct slow_machine *m, int core)
 			give(m, i);
 }
 
-/* Cores by list, then by their size: each is taken if what is left can then be made of those behind it. */
+/* Cores by list, then by their size: each is taken if what is left can then be made of
+ * those behind it. */
 static void give_cores_for(struct slow_machine *m, const struct list *lists, int count,
 			   int sum)
 {

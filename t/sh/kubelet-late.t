@@ -6,47 +6,23 @@
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
-ALL=$(cat /sys/devices/system/cpu/online)
-A=${ALL%%[-,]*} B=${ALL##*[-,]}
-[ "$A" != "$B" ] || skip_all "this machine has one CPU"
+. t/lib/kubelet.sh
 tap_start
 
 KUBE=$GROUP-late/kubepods DIR=$WORK/lib/kubelet
-V2=
-[ -e /sys/fs/cgroup/cgroup.controllers ] && V2=yes
-CONTROLLERS=$(for c in cpu cpuacct cpuset memory; do hierarchy "$c"; done | sort -u)
 SET=$(hierarchy cpuset)
-PIDS=()
 kubelet_starts()
 {
-	local h group
 	mkdir -p "$DIR" || return 1
 	echo '{"policyName":"static","defaultCpuSet":"'"$B"'","entries":{"ex":{"main":"'"$A"'"}},"checksum":1}' >"$DIR/cpu_manager_state"
 	chmod 600 "$DIR/cpu_manager_state"
-	for h in $CONTROLLERS; do
-		for group in "${KUBE%/*}" "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" "$KUBE/besteffort/podbe" "$KUBE/besteffort/podbe/c1" \
-			"$KUBE/podex" "$KUBE/podex/c1"; do
-			mkdir "$h/$group" || return 1
-			if [ -n "$V2" ]; then echo "+cpu +cpuset +memory" >"$h/$(dirname "$group")/cgroup.subtree_control" || return 1
-			elif [ -e "$h/$group/cpuset.cpus" ]; then
-				echo "$ALL" >"$h/$group/cpuset.cpus" && echo 0 >"$h/$group/cpuset.mems" || return 1
-			fi
-		done
-	done
+	kubelet_groups "${KUBE%/*}" "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" "$KUBE/besteffort/podbe" \
+		"$KUBE/besteffort/podbe/c1" "$KUBE/podex" "$KUBE/podex/c1" || return 1
 	echo "$A" >"$SET/$KUBE/podex/c1/cpuset.cpus"
 	sleep 1000 &
-	PIDS+=($!)
-	for h in $CONTROLLERS; do echo "$!" >"$h/$KUBE/besteffort/podbe/c1/cgroup.procs" || return 1; done
+	kubelet_put "$!" "$KUBE/besteffort/podbe/c1"
 }
-kubelet_ends()
-{
-	local pid h
-	for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-	for h in $CONTROLLERS; do
-		[ ! -d "$h/${KUBE%/*}" ] || find "$h/${KUBE%/*}" -depth -type d -exec rmdir {} \;
-	done
-}
-trap 'kubelet_ends; tap_cleanup' EXIT
+trap 'kubelet_ends "${KUBE%/*}"; tap_cleanup' EXIT
 runs_on() { is "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$1/status")" "$2"; }
 sees() { has "$(neapctl status -o json)" "\"$KUBE\""; }
 cat >"$WORK/all.lua" <<EOF2

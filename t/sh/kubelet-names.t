@@ -13,48 +13,25 @@ if [ -z "${NEAP_INSIDE:-}" ]; then
 	# shellcheck disable=SC2016  # for that shell
 	NEAP_INSIDE=yes exec unshare --mount sh -c 'mount -t tmpfs none /var/log && exec "$0"' "$0"
 fi
-ALL=$(cat /sys/devices/system/cpu/online)
-A=${ALL%%[-,]*} B=${ALL##*[-,]}
-[ "$A" != "$B" ] || skip_all "this machine has one CPU"
+. t/lib/kubelet.sh
 tap_start
 
 KUBE=$GROUP-names DIR=$WORK/kubelet
-V2=
-[ -e /sys/fs/cgroup/cgroup.controllers ] && V2=yes
-CONTROLLERS=$(for c in cpu cpuacct cpuset memory; do hierarchy "$c"; done | sort -u)
-PIDS=()
 kubelet_starts()
 {
-	local h group
+	local group
 	mkdir -p "$DIR" /var/log/pods/{shop_be_11-be,shop_web_11-web,lost,a_b,shop_other_11-other}/main || return 1
 	echo '{"policyName":"static","defaultCpuSet":"'"$B"'","entries":{"11-web":{"main":"'"$A"'"}},"checksum":1}' \
 		>"$DIR/cpu_manager_state"
-	for h in $CONTROLLERS; do
-		for group in "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" "$KUBE/besteffort/pod11-be" "$KUBE/besteffort/pod11-be/c1" \
-			"$KUBE/pod11-web" "$KUBE/pod11-web/c1" "$KUBE/burstable/pod11-late" "$KUBE/burstable/pod11-late/c1"; do
-			mkdir "$h/$group" || return 1
-			if [ -n "$V2" ]; then echo "+cpu +cpuset +memory" >"$h/$(dirname "$group")/cgroup.subtree_control" || return 1
-			elif [ -e "$h/$group/cpuset.cpus" ]; then
-				echo "$ALL" >"$h/$group/cpuset.cpus" && echo 0 >"$h/$group/cpuset.mems" || return 1
-			fi
-		done
-	done
+	kubelet_groups "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" "$KUBE/besteffort/pod11-be" "$KUBE/besteffort/pod11-be/c1" \
+		"$KUBE/pod11-web" "$KUBE/pod11-web/c1" "$KUBE/burstable/pod11-late" "$KUBE/burstable/pod11-late/c1" || return 1
 	# As the CPU manager writes it, containers alone.
 	echo "$A" >"$(hierarchy cpuset)/$KUBE/pod11-web/c1/cpuset.cpus"
 	for group in besteffort/pod11-be burstable/pod11-late; do echo "$B" >"$(hierarchy cpuset)/$KUBE/$group/c1/cpuset.cpus"; done
 	sh -c 'while :; do :; done' &
-	PIDS+=($!)
-	for h in $CONTROLLERS; do echo "$!" >"$h/$KUBE/besteffort/pod11-be/c1/cgroup.procs" || return 1; done
+	kubelet_put "$!" "$KUBE/besteffort/pod11-be/c1"
 }
-kubelet_ends()
-{
-	local pid h
-	for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-	for h in $CONTROLLERS; do
-		[ ! -d "$h/$KUBE" ] || find "$h/$KUBE" -depth -type d -exec rmdir {} \;
-	done
-}
-trap 'kubelet_ends; tap_cleanup' EXIT
+trap 'kubelet_ends "$KUBE"; tap_cleanup' EXIT
 cat >"$WORK/quota.lua" <<'EOF2'
 --- Wishes.
 return { api = 1, kind = "qos", name = "quota", needs = { "topology" },

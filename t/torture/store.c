@@ -162,7 +162,8 @@ static int upgrade_act(void *state, struct neap_error *err)
 	return rc;
 }
 
-/* As it was, or as it is now: all is there, and it opens again. The copy is the file of before, or there is none. */
+/* As it was, or as it is now: all is there, and it opens again. The copy is the file of
+ * before, or there is none. */
 static void upgrade_check(void *state, int rc)
 {
 	struct tortured *tortured = state;

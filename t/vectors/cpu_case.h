@@ -16,9 +16,9 @@ struct cpu_case {
 	struct neap_cpu_take take;
 };
 
-/* given: the fields of the case, with the topology itself in place of its name. cpu_case_done in any case. Of a machine that is
- * not told there is no layout, and only take.need is set. An input
- * of another form is NEAP_EINTERNAL. */
+/* given: the fields of the case, with the topology itself in place of its name.
+ * cpu_case_done in any case. Of a machine that is not told there is no layout, and only
+ * take.need is set. An input of another form is NEAP_EINTERNAL. */
 int cpu_case_parse(const json_t *given, struct cpu_case *ret, struct neap_error *err);
 /* The machine that a case describes; NULL: it is not told. */
 int cpu_case_topology(const json_t *given, struct neap_topology **ret,

@@ -240,7 +240,8 @@ static int estimate_pod(struct vector_context *context, json_t *given, json_t **
 	return rc < 0 ? rc : vector_answer_new(object, ret, err);
 }
 
-/* Every name that the node tells of is one of the settings, as the estimate has all of them. */
+/* Every name that the node tells of is one of the settings, as the estimate has all of
+ * them. */
 static json_t *settings_of(const json_t *node)
 {
 	static const char key[] = "node.koordinator.sh/raw-allocatable";
