@@ -84,7 +84,9 @@ pod be - sh -c "$BURN"
 pod web 200m httpd -f -p 8080 -h /www
 pod busy + sh -c "$BURN_SOME"
 for name in be web busy; do check "pod $name runs" eventually 20 pod_runs "$name"; done
-check "the kubelet's groups are found" eventually 20 has "$(neapctl status -o json)" "\"$KUBEPODS\""
+names_pod() { has "$(neapctl cpus)" "given out by the kubelet to shop/excl-node"; }
+has_kubepods() { has "$(neapctl status -o json)" "\"$KUBEPODS\""; }
+check "the kubelet's groups are found" eventually 20 has_kubepods
 check "top has names and classes" eventually 20 top_has shop/be-node BestEffort
 check "... of Guaranteed pods" eventually 20 top_has shop/web-node Guaranteed
 check "... of Burstable pods" eventually 20 top_has shop/busy-node Burstable
@@ -127,7 +129,7 @@ for policy in cpu-share cpu-suppress; do
 		check "$is: and what is left for others" eventually 20 top_has shop/be-node " $A "
 		check "$is: topology tells it" has "$(neapctl topology)" exclusive
 		if [ "$roles" != node ]; then
-			check "$is: cpus names the pod" eventually 20 has "$(neapctl cpus)" "given out by the kubelet to shop/excl-node"
+			check "$is: cpus names the pod" eventually 20 names_pod
 		fi
 		check "$is: a pod starts" starts_at_once "be$((N += 1))" - sh -c "$BURN"
 		check "$is: off the CPU, too" eventually 20 on_cpus "be$N" "$A"

@@ -57,7 +57,8 @@ check "a pod with CPUs of its own has those" eventually 10 has_cpus shop/web "$A
 check "others have the rest" eventually 10 has_cpus shop/be "$B"
 check "one that its class's quota holds is throttled" eventually 20 is_held
 check "topology tells what is given out" has "$(neapctl topology)" exclusive
-check "cpus tells to whom" eventually 20 has "$(neapctl cpus here)" "given out by the kubelet to shop/web"
+names_owner() { has "$(neapctl cpus here)" "given out by the kubelet to shop/web"; }
+check "cpus tells to whom" eventually 20 names_owner
 check "a quota in the audit has the unit of its key" grep -q "besteffort cpu.max_milli max -> 100 " <(neapctl audit)
 check "... also of a pod, with its name" \
 	grep -q "besteffort/pod11-be (shop/be) cpu.max_milli max -> 90 " <(neapctl audit)
