@@ -166,7 +166,10 @@ for case in "${CASES[@]}"; do
 	done
 	check "${steps[0]}: pods ran on" eventually 20 is_container be "$ID"
 	check "${steps[0]}: the pod keeps its CPU" on_cpus excl "$B"
-	check "${steps[0]}: best-effort work stays off it" stays_on be "$A"
+	# A kubelet takes others off when it looks through its containers the next time, every ten seconds.
+	check "${steps[0]}: the kubelet takes best-effort work off it" eventually 30 on_cpus be "$A"
+	check "${steps[0]}: where it stays" stays_on be "$A"
+	check "${steps[0]}: nobody wished it back" not wished_for "$B"
 	check "${steps[0]}: a pod starts" starts_at_once "be$((N += 1))" - sh -c "$BURN"
 	check "${steps[0]}: and ends" ends "be$N"
 	check "${steps[0]}: no write failed" nothing_failed
