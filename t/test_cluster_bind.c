@@ -32,6 +32,7 @@ static const struct row {
 	{"a pod that waited", "'labels':{}", "{" CPU("1") "}",
 	 "{'conditions':[{'type':'PodScheduled','status':'False','reason':'Unschedulable',"
 	 "'lastTransitionTime':'2025-01-01T00:00:00Z'}]}"},
+#define TERMS 3
 	{"terms", "'labels':{'app':'a'}",
 	 "{" CPU("1") ",'affinity':{'podAntiAffinity':{"
 		      "'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':{"
@@ -254,10 +255,36 @@ static void test_not_alone(void **state)
 	end(&side);
 }
 
+/* What it was read from goes, once it is bound: nothing of it may be looked at any more. */
+static void test_object_goes(void **state)
+{
+	struct side side = {0};
+	const struct neap_pod_term *term;
+	struct neap_object *object;
+	const char *block, *name;
+	size_t size;
+
+	(void)state;
+	place(&side, &rows[TERMS]);
+	object = bound(side.object, "n", NULL, "2026-02-03T04:05:06Z");
+	block = side.object->block;
+	size = side.object->meta_len + side.object->text_len;
+	assert_true(neap_cluster_bind(side.cluster, side.pod, object, NULL, NULL));
+	assert_int_equal(side.pod->near[NEAP_AWAY_REQUIRED].count, 1);
+	term = &side.pod->near[NEAP_AWAY_REQUIRED].terms[0];
+	name = term->namespaces[0];
+	assert_false(name >= block && name < block + size);
+	side.object = neap_object_unref(side.object);
+	assert_true(neap_pod_term_takes(term, side.pod, NULL));
+	(void)neap_object_unref(object);
+	end(&side);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_object_goes),
 		cmocka_unit_test(test_not_alone),
 	};
 
