@@ -120,9 +120,15 @@ mend()
 	}'
 }
 
-# By source, not by what is built: the C tests have all to themselves that they touch, and so have the scripts that
-# say so in a line of their head; other scripts govern the machine, which only one may at a time.
-governs() { [[ $1 == *.t ]] && ! grep -qx '# Runs beside others.' "$1"; }
+# By source, not by what is built: the C tests have all to themselves that they touch, but those that say so in their
+# head, and so have the scripts that say so in a line of theirs; others govern the machine, which only one may at a time.
+governs()
+{
+	case $1 in
+	*.t) ! grep -qx '# Runs beside others.' "$1" ;;
+	*) head -n 9 "t/${1#"$BUILD"/t/}.c" 2>/dev/null | grep -q ' Governs the machine\.' ;;
+	esac
+}
 
 run_one()
 {
@@ -149,13 +155,37 @@ run_one()
 	mend "$status" "$name" "$limit" <"$TAP_DIR/$name.raw" >"$TAP_DIR/$name.tap"
 }
 
+# Groups of tests that have ended: the number in a group's name is its process.
+ended_groups()
+{
+	local dir
+	for dir in /sys/fs/cgroup/{*/,}neap-{test,node}-*; do
+		[[ ! -d $dir || ! $dir =~ -([0-9]+) || -d /proc/${BASH_REMATCH[1]} ]] || echo "$dir"
+	done | sort
+}
+
+# What is left of it, others would take for theirs: a failure of whoever ended last.
+look_for_groups()
+{
+	local tap=$TAP_DIR/$1.tap now
+	now=$(ended_groups)
+	comm -13 <(echo "$known_groups") <(echo "$now") >"$TAP_DIR/left"
+	known_groups=$now
+	[ ! -s "$TAP_DIR/left" ] ||
+		awk '{ print "not ok - leaves a group: " $0 }' "$TAP_DIR/left" >>"$tap"
+}
+
 # Programs one after the other, each as "name" with what became of it.
 told=0
+# What an earlier run that was killed left.
+ended_groups | while read -r dir; do find "$dir" -depth -type d -exec rmdir {} +; done 2>/dev/null
+known_groups=$(ended_groups)
 tell()
 {
 	local name verdict='' msec cpu
 	name=$(name_of "$1")
 	told=$((told + 1))
+	look_for_groups "$name"
 	read -r msec cpu <"$TAP_DIR/$name.msec" || msec=0 cpu=0
 	if [ ! -s "$TAP_DIR/$name.tap" ]; then verdict='did not run'
 	elif grep -q '^not ok' "$TAP_DIR/$name.tap"; then verdict=FAILED

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kubelet's files through the hand: those of the table, for reading, plain and not too large; nothing else. */
+ * A kubelet's files through the hand: those of the table, for reading, plain and not too large; nothing else;
+ * and its group, which is looked for on the whole machine. Governs the machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -36,7 +36,5 @@ kubelet_ends()
 {
 	local pid h
 	for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-	for h in $CONTROLLERS; do
-		[ ! -d "$h/$1" ] || find "$h/$1" -depth -type d -exec rmdir {} \;
-	done
+	for h in $CONTROLLERS; do remove_groups "$h/$1"; done
 }
