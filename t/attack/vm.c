@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "t/lib/steps.h"
+#include "t/lib/steps_kinds.h"
 
 #define STEP_USEC    50000
 #define MEASURE_USEC 24000 /* on the machine of the figures */
@@ -26,13 +27,14 @@ static void test_steps(void **state)
 {
 	const char *text = getenv("STEPS_SEED"), *is_long = getenv("CHAOS_LONG");
 	int64_t measure = steps_measure_usec(), bound = (int64_t)STEP_USEC * SLOWNESS;
+	unsigned seed = text ? (unsigned)strtoul(text, NULL, 10) : 1;
 	struct steps steps;
 
 	(void)state;
 	if (measure > MEASURE_USEC)
 		bound = bound * measure / MEASURE_USEC;
-	steps_run(text ? (unsigned)strtoul(text, NULL, 10) : 1, is_long && *is_long,
-		  &steps);
+	steps_run(seed, is_long && *is_long, &steps);
+	steps_kinds_run(seed, is_long && *is_long, &steps);
 	print_message("# %d runs, bound %lld us\n", steps.runs, (long long)bound);
 	for (int i = 0; i < STEPS_LONGEST; i++)
 		print_message("# %lld us: %s\n", (long long)steps.longest[i].usec,

@@ -53,9 +53,8 @@ static int64_t now_usec(void)
 	return neap_budget_clock_usec();
 }
 
-static void note(struct corpus *corpus, int64_t usec)
+void steps_note(struct steps *steps, const char *name, int64_t usec)
 {
-	struct steps *steps = corpus->steps;
 	int i = STEPS_LONGEST - 1;
 
 	steps->runs++;
@@ -63,14 +62,28 @@ static void note(struct corpus *corpus, int64_t usec)
 		return;
 	for (; i > 0 && steps->longest[i - 1].usec < usec; i--)
 		steps->longest[i] = steps->longest[i - 1];
-	memcpy(steps->longest[i].name, running, sizeof(running));
+	(void)snprintf(steps->longest[i].name, sizeof(steps->longest[i].name), "%s",
+		       name);
 	steps->longest[i].usec = usec;
+}
+
+void steps_begin(const char *name)
+{
+	(void)signal(SIGALRM, on_alarm);
+	if (name && name != running)
+		(void)snprintf(running, sizeof(running), "%s", name);
+	(void)alarm(name ? ALARM_SECONDS : 0);
+}
+
+static void note(struct corpus *corpus, int64_t usec)
+{
+	steps_note(corpus->steps, running, usec);
 }
 
 static void begin(const char *form, const char *what, const char *a, const char *b)
 {
 	(void)snprintf(running, sizeof(running), "%s %.90s %s %s", form, what, a, b);
-	(void)alarm(ALARM_SECONDS);
+	steps_begin(running);
 }
 
 /* A policy of which the text is all but the wrapping; NULL when it does not load, which is an end like any other. */
@@ -295,7 +308,6 @@ void steps_run(unsigned seed, bool is_long, struct steps *ret)
 
 	if (!corpus)
 		abort();
-	(void)signal(SIGALRM, on_alarm);
 	memset(ret, 0, sizeof(*ret));
 	corpus->seed = seed;
 	corpus->form = is_long ? LONG : SHORT;
@@ -306,7 +318,7 @@ void steps_run(unsigned seed, bool is_long, struct steps *ret)
 	run_functions(corpus);
 	run_operators(corpus);
 	run_events(corpus);
-	(void)alarm(0);
+	steps_begin(NULL);
 	free(corpus);
 }
 

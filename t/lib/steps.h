@@ -24,6 +24,10 @@ struct steps {
 /* is_long: every fourth pair of values, else every 160th; the seed says which. A script that never comes back ends the program
  * by an alarm, with its name. */
 void steps_run(unsigned seed, bool is_long, struct steps *ret);
+/* One of this name begins, NULL: none; it ends the program when it does not come back. */
+void steps_begin(const char *name);
+/* Notes one run and how long its step was. */
+void steps_note(struct steps *steps, const char *name, int64_t usec);
 /* CPU time that Lua needs for the largest table of colliding keys to be made anew, the longest step that is known: a
  * measure of the machine. 24 ms on that of the figures. */
 int64_t steps_measure_usec(void);
