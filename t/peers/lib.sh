@@ -75,13 +75,13 @@ kubeconfig_write()
 }
 
 # real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it is ready. Sets REAL_URL,
-# REAL_TOKEN, REAL_CA, REAL_CONFIG. ServiceAccount objects are not asked for, and a node gets no taint, as in neapd.
+# REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount objects are not asked for, and a node gets no taint, as in neapd.
 real_api_start()
 {
 	local port=$1 dir=$WORK/real
 	shift
 	mkdir -p "$dir"
-	REAL_URL=https://127.0.0.1:$port REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
+	REAL_URL=https://127.0.0.1:$port ETCD_URL=http://127.0.0.1:$((port + 1)) REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
 	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout "$dir/ca.key" -out "$dir/ca.crt" 2>/dev/null
 	openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver -keyout "$dir/api.key" -out "$dir/api.csr" 2>/dev/null
 	openssl x509 -req -in "$dir/api.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 2 \

@@ -8,7 +8,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export PATH=$BUILD:$PATH
 export NEAP_SOCKET=$WORK/neap.sock

@@ -13,8 +13,6 @@ tap_start
 PAGES='neapd.8 neapctl.1 neap-policy.5'
 POLICY=doc/neap-policy.5.md
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
-
 # The part of a Markdown file below a heading, to the next one of the same depth or less.
 section()
 {

@@ -10,8 +10,6 @@ cd "$(dirname "$0")/../.." || exit 1
 need_cgroups
 tap_start
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
-
 DATA=$WORK/data
 NEWER='neap data 2
 written by neapd 9.0.0'

@@ -8,8 +8,6 @@ need_cgroups
 command -v curl >/dev/null || skip_all "curl is not installed"
 tap_start
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
-
 # policy NAME MILLI [FIELD]: holds the best-effort quota at MILLI; a parameter of that name.
 policy()
 {

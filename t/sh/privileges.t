@@ -9,8 +9,6 @@ cd "$(dirname "$0")/../.." || exit 1
 need_cgroups
 tap_start
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
-
 # field PID NAME: a line of every thread's status, each value once.
 field() { sed -n "s/^$2:[[:blank:]]*//p" /proc/"$1"/task/*/status | tr '\t' ' ' | sort -u; }
 NONE=0000000000000000

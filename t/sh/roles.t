@@ -9,7 +9,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_root
 tap_start
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
 
 free_port
 LOG=$WORK/data/audit.log

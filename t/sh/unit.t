@@ -7,7 +7,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
 
-skip() { TAP_N=$((TAP_N + 1)); echo "ok $TAP_N - $1 # SKIP $2"; }
 UNITS=(neapd.service neap-workloads.service neap.slice neap-batch.service neapbatch.slice)
 
 # As installed, but with the program of this build: verify looks for it.
