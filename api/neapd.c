@@ -82,8 +82,8 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	struct neap_hand_config hand;
 
-	if (geteuid() != 0 || daemon->config.dry_run ||
-	    (daemon->config.roles & NEAP_ROLE_NODE) == 0)
+	if (geteuid() != 0 || (daemon->config.roles & NEAP_ROLE_NODE) == 0 ||
+	    (daemon->config.dry_run && daemon->kubelet_dir[0] == '\0'))
 		return 0;
 	if (neap_hand_config_fill(&daemon->config, &daemon->cgroup, daemon->trees,
 				  daemon->tree_count, &daemon->log, &hand, err) < 0)
@@ -91,6 +91,7 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (daemon->kubelet_dir[0] != '\0')
 		(void)snprintf(hand.kubelet_dir, sizeof(hand.kubelet_dir), "%s%s",
 			       daemon->config.sys_root, daemon->kubelet_dir);
+	hand.only_reads = daemon->config.dry_run;
 	return neap_hand_start(&hand, &daemon->hand, err);
 }
 

@@ -245,11 +245,50 @@ static void group_comes_later(void **state)
 	rig_remove(rig, group[0]);
 }
 
+/* Of a dry run: nothing but the files is to be had, nothing is left in the run directory, and it goes
+ * with its daemon. */
+static void one_that_only_reads(void **state)
+{
+	struct hand_rig *rig = rig_of(state);
+	int pid, op;
+
+	put("cpu_manager_state", "{}", 0600);
+	rig->config.only_reads = true;
+	rig->config.finds_kubelet = true;
+	rig_start(rig);
+	for (op = 0; op < NEAP_HAND_OP_COUNT; op++) {
+		bool has_key = op == NEAP_HAND_SET || op == NEAP_HAND_RESTORE;
+		bool has_group = has_key || op == NEAP_HAND_MAKE ||
+				 op == NEAP_HAND_MAKE_POD || op == NEAP_HAND_REMOVE;
+
+		/* MOVE brings a connection, TRIGGER has a wording of its own, ENTRY is no request. */
+		if (op == NEAP_HAND_KUBELET || op == NEAP_HAND_MOVE ||
+		    op == NEAP_HAND_TRIGGER || op == NEAP_HAND_ENTRY)
+			continue;
+		struct rig_answer a =
+			rig_ask(rig, (enum neap_hand_op)op, has_group ? rig->base : NULL,
+				has_key ? NEAP_KEY_CPU_SHARES : 0,
+				op == NEAP_HAND_SET ? "77" : NULL, -1);
+
+		if (a.errnum != EPERM || strstr(a.text, "only reads") == NULL)
+			fail_msg("op %d: %d, %s", op, a.errnum, a.text);
+	}
+	brings_a_file(rig, "cpu_manager_state", "{}");
+	assert_false(rig_has_file(rig, "hand.lock"));
+	assert_false(rig_has_file(rig, "hand.journal"));
+	pid = neap_hand_pid(rig->hand);
+	neap_hand_free(rig->hand);
+	rig->hand = NULL;
+	assert_int_equal(rig_wait(pid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_are_shown),   TEST(no_other_name),     TEST(plain_files_only),
-		TEST(no_folder_no_file), TEST(folder_made_later), TEST(group_comes_later),
+		TEST(files_are_shown),     TEST(no_other_name),
+		TEST(plain_files_only),    TEST(no_folder_no_file),
+		TEST(folder_made_later),   TEST(group_comes_later),
+		TEST(one_that_only_reads),
 	};
 
 	return cmocka_run_group_tests_name("hand_kubelet", tests, NULL, NULL);

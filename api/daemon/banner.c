@@ -109,7 +109,7 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 	struct neap_node *node = daemon->node;
 	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
-	json_t *hand = json_object_get(status, "hand_pid");
+	json_t *hand = config->dry_run ? NULL : json_object_get(status, "hand_pid");
 	char release[32];
 	struct utsname system;
 	struct neap_buf neapctl;

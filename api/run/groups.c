@@ -14,7 +14,7 @@
 
 int neap_launch_check(const struct neap_node *node, struct neap_error *err)
 {
-	if (node->hand == NULL)
+	if (!neap_node_writes(node))
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"neapd only watches (no root, or --dry-run): it cannot run "

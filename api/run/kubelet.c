@@ -251,7 +251,7 @@ static void group_look(struct neap_node *node)
 
 	if (!node->config.finds_kubelet || !neap_scan_find_kubelet(node->cgroup, &tree))
 		return;
-	if (node->hand == NULL)
+	if (!neap_node_writes(node))
 		tree_add(node, tree.root);
 	else
 		(void)neap_node_send(node, &request, &pending, &err); /* or next time */

@@ -232,7 +232,7 @@ void neap_launch_collect(struct neap_node *node)
 {
 	size_t i;
 
-	if (node->hand == NULL || node->is_frozen)
+	if (!neap_node_writes(node) || node->is_frozen)
 		return;
 	for (i = 0; i < neap_map_count(node->workloads); i++) {
 		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);

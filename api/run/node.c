@@ -99,8 +99,8 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 	if (neap_react_open(node, err) < 0)
 		return -(int)err->code;
 	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
-	node->is_open = node->hand == NULL;
-	if (node->hand == NULL)
+	node->is_open = !neap_node_writes(node);
+	if (node->is_open)
 		probe_keys(node);
 	else if (ask_hand(node, err) < 0)
 		return -(int)err->code;
@@ -127,8 +127,10 @@ int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgr
 	node->hand = hand;
 	node->registry = registry;
 	node->state = NODE_ACTING;
-	if (hand == NULL)
-		node->state = config->dry_run ? NODE_DRY_RUN : NODE_WATCHING;
+	if (config->dry_run)
+		node->state = NODE_DRY_RUN;
+	else if (hand == NULL)
+		node->state = NODE_WATCHING;
 	neap_kubelet_open(node);
 	if (node_open(node, err) < 0) {
 		neap_node_free(node);
@@ -338,14 +340,14 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 	pending.answered = operated;
 	pending.arg = operation;
 	pending.is_arg_owned = true;
-	if (!node->is_open && node->hand != NULL) {
+	if (!node->is_open && neap_node_writes(node)) {
 		(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is starting");
 		done(arg, NULL, &err);
 		free(operation);
 		return;
 	}
 	/* No plan after this moment may undo it: the state changes before the hand is asked. */
-	if (i == OP_RELEASE && node->hand != NULL) {
+	if (i == OP_RELEASE && neap_node_writes(node)) {
 		node->state = NODE_RELEASED;
 		node->is_given_back = false;
 	}

@@ -190,7 +190,7 @@ static bool pod_go(struct neap_node *node, struct node_pod *pod)
 
 	if (pod->is_removing)
 		return true;
-	if (node->hand == NULL || node->is_frozen ||
+	if (!neap_node_writes(node) || node->is_frozen ||
 	    neap_launch_is_active(node, &pod->launch) || has_process(workload))
 		return false;
 	for (i = 0; workload != NULL && i < workload->container_count; i++)
@@ -221,7 +221,7 @@ void neap_node_pod_remove(struct neap_node *node, const char *uid,
 			done(arg, NULL);
 		return;
 	}
-	if (node->hand == NULL)
+	if (!neap_node_writes(node))
 		(void)neap_launch_check(node, &err);
 	else if (done != NULL) {
 		wait = neap_alloc(sizeof(*wait));
@@ -249,7 +249,7 @@ void neap_pods_collect(struct neap_node *node)
 	bool is_late = node->mono_usec - node->started_mono_usec >= GRACE_USEC;
 	size_t i;
 
-	if (node->hand == NULL || node->is_frozen)
+	if (!neap_node_writes(node) || node->is_frozen)
 		return;
 	for (i = neap_map_count(node->pods); i-- > 0;) {
 		struct node_pod *pod = neap_map_at(node->pods, i, NULL);

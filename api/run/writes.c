@@ -86,12 +86,18 @@ void neap_kept_clear(struct neap_node *node)
 
 /* --- sending --- */
 
+bool neap_node_writes(const struct neap_node *node)
+{
+	return node->hand != NULL && node->state != NODE_DRY_RUN;
+}
+
 int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
 		   const struct node_pending *pending, struct neap_error *err)
 {
 	struct neap_hand_request numbered = *request;
 
-	if (node->hand == NULL)
+	if (!neap_node_writes(node) &&
+	    (node->hand == NULL || request->op != NEAP_HAND_KUBELET))
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"neapd runs without root or with --dry-run: it only watches");

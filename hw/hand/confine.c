@@ -28,13 +28,14 @@ static int place_open(const char *path)
 static int places_set(const struct neap_hand_server *server, struct neap_error *err)
 {
 	const struct neap_cgroup *cgroup = server->config.cgroup;
+	const bool writes = !server->config.only_reads;
 	neap_auto_fd int proc = place_open("/proc");
 	neap_auto_fd int sys = place_open("/sys/devices/system");
 	neap_auto_fd int pressure = place_open("/proc/pressure");
 	struct neap_jail_place places[FIXED_PLACES + NEAP_CTL_COUNT] = {
 		{.fd = proc},
 		{.fd = sys},
-		{.fd = pressure, .can_write = true},
+		{.fd = pressure, .can_write = writes},
 		{.fd = server->run_dir_fd, .can_write = true, .makes_files = true},
 		{.fd = server->kubelet_fd >= 0 ? server->kubelet_fd
 					       : server->kubelet_place_fd},
@@ -47,9 +48,9 @@ static int places_set(const struct neap_hand_server *server, struct neap_error *
 			continue;
 		places[count++] = (struct neap_jail_place){
 			.fd = cgroup->mount[i].fd,
-			.can_write = true,
-			.has_groups = true,
-			.makes_files = cgroup->is_fake,
+			.can_write = writes,
+			.has_groups = writes,
+			.makes_files = writes && cgroup->is_fake,
 		};
 	}
 	return neap_jail_places(places, count, err);

@@ -534,7 +534,7 @@ void neap_journal_made_drop(struct neap_journal *journal, int index)
 
 int neap_journal_count(const struct neap_journal *journal)
 {
-	return journal->count;
+	return journal != NULL ? journal->count : 0;
 }
 
 const struct neap_journal_entry *neap_journal_get(const struct neap_journal *journal,

@@ -68,6 +68,7 @@ void neap_journal_free(struct neap_journal *journal);
 
 /* Entries and records by index, for loops; a drop moves the last one to its place, so that a loop
  * that drops runs downwards. Pointers die at the next change. */
+/* NULL: 0. */
 int neap_journal_count(const struct neap_journal *journal);
 const struct neap_journal_entry *neap_journal_get(const struct neap_journal *journal,
 						  int index);

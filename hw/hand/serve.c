@@ -173,6 +173,12 @@ static void request_do(struct neap_hand_server *server,
 	bool is_writing =
 		request->op <= NEAP_HAND_MOVE || request->op == NEAP_HAND_MAKE_POD;
 
+	if (server->config.only_reads && request->op != NEAP_HAND_KUBELET) {
+		neap_hand_refuse(server, &answer, EPERM,
+				 "the hand of a dry run only reads");
+		neap_hand_out_add(server, &answer);
+		return;
+	}
 	if (is_writing && server->is_frozen) {
 		neap_hand_refuse(server, &answer, EBUSY, "frozen");
 		neap_hand_out_add(server, &answer);
@@ -323,10 +329,12 @@ static bool peer_is_closed(const struct neap_hand_server *server)
 
 static int finish(struct neap_hand_server *server, const char *why)
 {
-	int left = 0;
-	int done = neap_hand_values_undo(server, &left);
-	int groups = neap_hand_groups_undo(server);
+	int left = 0, groups, done;
 
+	if (server->config.only_reads)
+		return 0;
+	done = neap_hand_values_undo(server, &left);
+	groups = neap_hand_groups_undo(server);
 	/* A daemon whose start failed has told why; there is nothing to add. */
 	neap_log_line(&server->log,
 		      left || groups ? NEAP_LOG_WARN
@@ -524,12 +532,13 @@ static int server_start(const struct neap_hand_config *config, int sock, int dae
 	server->signal_fd = signal_fd;
 	server->daemon_pid = daemon_pid;
 	server->daemon_fd = neap_hand_daemon_watch(daemon_pid);
-	rc = neap_hand_server_open(server, true, err);
+	rc = config->only_reads ? 0 : neap_hand_server_open(server, true, err);
 	if (rc < 0) {
 		neap_hand_server_free(server);
 		return rc;
 	}
-	neap_hand_groups_tidy(server);
+	if (!config->only_reads)
+		neap_hand_groups_tidy(server);
 	neap_hand_kubelet_find(server);
 	server->sock = sock;
 	*ret = server;

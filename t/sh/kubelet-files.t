@@ -47,4 +47,17 @@ check "and all is well" eventually 30 logged "the kubelet's files can be read ag
 state u-4
 check "until it comes back" eventually 30 tells '\"uid\":\"u-4\"'
 neapd_end TERM
+
+# A dry run shows what would be done with what the kubelet gave away; its hand does nothing else.
+check "a dry run" neapd_start --node-name here --policy none --kubelet-dir "$DIR" --dry-run --run-dir "$WORK/dry"
+check "it knows the files, too" eventually 30 tells '\"uid\":\"u-4\"'
+state u-5
+check "and those that come" eventually 30 tells '\"uid\":\"u-5\"'
+status() { has "$(neapctl status)" "$1"; }
+check "it writes nothing" status dry-run
+freeze_fails() { has "$(neapctl freeze 2>&1)" "only watches"; }
+check "nor may its hand be asked to" freeze_fails
+check "it has no journal" not test -e "$WORK/dry/hand.journal"
+check "its start says so" grep -q 'acting    no: dry-run' "$WORK/neapd.out"
+neapd_end TERM
 tap_end
