@@ -206,11 +206,15 @@ static void test_end(void **state)
 	struct kube_rig *rig = *state;
 	struct kube_watch watch, other;
 
-	kube_watch_open(rig, &watch, MAPS "?watch=true&timeoutSeconds=1");
+	/* timeoutSeconds alone ends a watch. */
 	kube_watch_open(rig, &other, MAPS "?watch=true&timeout=1s");
+	kube_watch_open(rig, &watch, MAPS "?watch=true&timeoutSeconds=1&timeout=1h");
 	kube_run(rig, 1100);
 	WANTS(&watch, "end");
-	WANTS(&other, "end");
+	add(rig, "later", "1");
+	WANTS(&other, "ADDED later", "-");
+	drop(rig, "later");
+	WANTS(&other, "DELETED later", "-");
 	kube_watch_close(&watch);
 	kube_watch_close(&other);
 	/* The last word is how far it came: another namespace's changes too. */
@@ -221,7 +225,7 @@ static void test_end(void **state)
 	add(rig, "a", "1");
 	add(rig, "b", "2");
 	WANTS(&watch, "ADDED a", "BOOKMARK ");
-	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=@3"));
+	assert_null(kube_differs(watch.frame, "object.metadata.resourceVersion=@5"));
 	WANTS(&watch, "end");
 	kube_watch_close(&watch);
 	assert_int_equal(kube_ask(rig, "GET " MAPS "?watch=true&resourceVersion=x", NULL),

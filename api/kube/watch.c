@@ -13,7 +13,6 @@
 #include "api/kube/watch_priv.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 
 /* Events between two looks at the time. */
 #define EVENTS_A_LOOK 16
@@ -311,16 +310,12 @@ static void end_expired(struct watcher *watcher, int64_t version)
 	watcher_end(watcher); /* what was sent still arrives */
 }
 
-/* "timeoutSeconds=300"; "timeout=5s", too, as kubectl has it for every request. */
+/* "timeoutSeconds=300". What clients send with every request, as kubectl does "timeout=5s" for --request-timeout, is
+ * no matter of watches: they keep to it by themselves. */
 static int parse_timeout(struct call *call, int64_t *ret)
 {
-	const char *text = call_query(call, "timeout");
-	int64_t usec;
-
 	if (call_number(call, "timeoutSeconds", 0, ret) < 0)
 		return -1;
-	if (!*ret && text && neap_duration_parse(text, &usec, NULL) == 0 && usec > 0)
-		*ret = (usec + 999999) / 1000000;
 	if (!*ret)
 		*ret = TIMEOUT_S;
 	if (*ret > TIMEOUT_S_MAX)

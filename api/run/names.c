@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kubelet's pods are called. Their groups carry uids only; the kubelet makes a folder for the logs of each pod,
+ * What pods are called. Those of neap's own say it. A kubelet's groups carry uids only; the kubelet makes a folder for the logs of each pod,
  * named NAMESPACE_NAME_UID, before it starts anything of it. Reading their names needs neither rights nor credentials, and
  * works without an API server. */
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/run/node_priv.h"
+#include "api/run/pods_priv.h"
 #include "engine/base/mem.h"
 
 #define YOUNG_TICKS 30 /* in which a new pod's folder is looked for at each tick */
@@ -73,17 +74,37 @@ void neap_names_look(struct neap_node *node)
 	(void)closedir(dir);
 }
 
-const char *neap_names_pod(const struct neap_node *node, const char *group)
+/* The group of a pod, not of a container. A pod of neap's own has values before the first look finds its group. */
+static bool name_group(const struct neap_node *node, const char *group, char *buf,
+		       size_t size)
 {
 	const struct node_workload *workload = neap_map_find(node->workloads, group);
+	size_t i;
+
+	if (workload != NULL && workload->is_named)
+		return neap_strcopy(buf, size, workload->name);
+	for (i = 0; i < neap_map_count(node->pods); i++) {
+		const struct node_pod *pod = neap_map_at(node->pods, i, NULL);
+
+		if (strcmp(pod->launch.dir, group) != 0)
+			continue;
+		(void)snprintf(buf, size, "%s/%s", pod->spec->ns, pod->spec->name);
+		return true;
+	}
+	return false;
+}
+
+void neap_names_pod(const struct neap_node *node, const char *group, char *buf,
+		    size_t size)
+{
 	const char *slash = strrchr(group, '/');
 	char above[NEAP_PATH_MAX];
 
-	if (workload == NULL && slash != NULL) {
-		(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - group), group);
-		workload = neap_map_find(node->workloads, above);
-	}
-	return workload != NULL && workload->is_named ? workload->name : "";
+	buf[0] = '\0';
+	if (name_group(node, group, buf, size) || slash == NULL)
+		return;
+	(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - group), group);
+	(void)name_group(node, above, buf, size);
 }
 
 bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,

@@ -57,7 +57,7 @@ struct node_workload {
 	bool is_settled; /* one of its containers is */
 	uint64_t
 		young_until; /* tick: until then one of its containers is asked every time */
-	bool is_named;       /* of a kubelet's pod: name is NAMESPACE/NAME */
+	bool is_named;       /* of a pod: name is NAMESPACE/NAME */
 	bool is_run, is_pod; /* which of both, where neap made it and knows */
 	/* What `neapctl run` or the pod asked for; missing where it did not. */
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
@@ -285,9 +285,9 @@ void neap_kubelet_close(struct neap_node *node);
 /* names.c */
 /* Names of pods that came; at each look, once they are found. */
 void neap_names_look(struct neap_node *node);
-/* "shop/web" of the kubelet's pod that the group is, or is a container of; "" for all
- * others. */
-const char *neap_names_pod(const struct neap_node *node, const char *group);
+/* "shop/web" of the pod that the group is, or is a container of; "" for all others. */
+void neap_names_pod(const struct neap_node *node, const char *group, char *buf,
+		    size_t size);
 /* inherit.c */
 /* What a group that was made while its parent was narrowed should get back one day: what the parent
  * had at first, and what it has now. NULL: it was not; the hand notes what it finds. */

@@ -72,6 +72,7 @@ void neap_pod_apply(const struct node_pod *pod, struct node_workload *workload)
 	workload->qos = spec->qos;
 	(void)snprintf(workload->name, sizeof(workload->name), "%s/%s", spec->ns,
 		       spec->name);
+	workload->is_named = true;
 	neap_pod_spec_sum(spec, &workload->cpu_request_milli, &workload->cpu_limit_milli,
 			  &workload->memory_limit_bytes);
 }

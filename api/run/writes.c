@@ -168,7 +168,7 @@ static void group_show(const struct neap_node *node, const char *group,
 		       struct neap_audit_entry *entry)
 {
 	(void)neap_strcopy(entry->group, sizeof(entry->group), group);
-	(void)neap_strcopy(entry->pod, sizeof(entry->pod), neap_names_pod(node, group));
+	neap_names_pod(node, group, entry->pod, sizeof(entry->pod));
 }
 
 static void dry_note(struct neap_node *node, const struct neap_write *write,

@@ -13,8 +13,8 @@ struct neap_audit_entry {
 	int64_t unix_usec; /* when it was answered */
 	char what[16];     /* "set", "restore", "move", "remove", "note", "refused" */
 	char group[160];   /* path below the hierarchy, "" for none */
-	char pod[96]; /* "shop/web" of a kubelet's pod that the group belongs to, "" for others */
-	char key[32];       /* "cpu.max_milli", "" for none */
+	char pod[96]; /* "shop/web" of the pod that the group belongs to, "" for others */
+	char key[32]; /* "cpu.max_milli", "" for none */
 	char old_value[64]; /* text of the kernel file before, "" if unknown */
 	char new_value[64]; /* text read back after */
 	char policy[64];    /* "qos/cpu-share@3f2a91c0", "neapd", "operator" */
