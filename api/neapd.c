@@ -88,9 +88,6 @@ static int hand_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_hand_config_fill(&daemon->config, &daemon->cgroup, daemon->trees,
 				  daemon->tree_count, &daemon->log, &hand, err) < 0)
 		return -(int)err->code;
-	if (daemon->kubelet_dir[0] != '\0')
-		(void)snprintf(hand.kubelet_dir, sizeof(hand.kubelet_dir), "%s%s",
-			       daemon->config.sys_root, daemon->kubelet_dir);
 	hand.only_reads = daemon->config.dry_run;
 	return neap_hand_start(&hand, &daemon->hand, err);
 }

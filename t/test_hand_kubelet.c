@@ -239,10 +239,6 @@ static void group_comes_later(void **state)
 	(void)snprintf(group[0], sizeof(group[0]), "%s/podx", group[1]);
 	assert_int_equal(rig_ask(rig, NEAP_HAND_MAKE, group[0], 0, NULL, -1).errnum,
 			 EPERM);
-	for (i = NEAP_ARRAY_LEN(below); i-- > 1;)
-		rig_remove(rig, group[i]);
-	(void)snprintf(group[0], sizeof(group[0]), "%.100s-late", rig->base);
-	rig_remove(rig, group[0]);
 }
 
 /* Of a dry run: nothing but the files is to be had, nothing is left in the run directory, and it goes

@@ -74,6 +74,7 @@ int neap_hand_config_fill(const struct neap_config *config,
 			  int tree_count, const struct neap_log *log,
 			  struct neap_hand_config *ret, struct neap_error *err)
 {
+	char kubelet_dir[256];
 	int i;
 
 	memset(ret, 0, sizeof(*ret));
@@ -91,6 +92,10 @@ int neap_hand_config_fill(const struct neap_config *config,
 			return neap_error_wrap(err, "hostApplications[%d]", i);
 	}
 	ret->finds_kubelet = neap_finds_kubelet(config, tree_count);
+	neap_kubelet_dir_find(config, kubelet_dir, sizeof(kubelet_dir));
+	if (kubelet_dir[0] != '\0')
+		(void)snprintf(ret->kubelet_dir, sizeof(ret->kubelet_dir), "%s%s",
+			       config->sys_root, kubelet_dir);
 	ret->release_after_usec = config->release_after_usec;
 	ret->curve = config->weight_curve;
 	ret->jail = config->seccomp;

@@ -108,6 +108,7 @@ static void end_look(struct neap_node *node)
 
 	if (kubelet->asked > 0)
 		return;
+	kubelet->is_known = true;
 	kubelet->is_wrong = kubelet->trouble.code != NEAP_OK;
 	if (kubelet->is_wrong && !was_wrong)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
@@ -183,6 +184,8 @@ void neap_node_kubelet_look(struct neap_node *node)
 {
 	struct node_kubelet *kubelet = &node->kubelet;
 
+	if (!node->config.kubelet_dir || !node->config.kubelet_dir[0])
+		kubelet->is_known = true;
 	if (!node->config.kubelet_dir || !node->config.kubelet_dir[0] ||
 	    kubelet->asked > 0)
 		return;

@@ -96,6 +96,7 @@ struct node_kubelet {
 	int asked;                 /* answers of the hand that are awaited */
 	struct neap_error trouble; /* of the look at hand or the last one; code 0: none */
 	bool is_wrong;             /* and that is told */
+	bool is_known; /* looked at: what it gave away counts in the first plan */
 	int64_t looked_usec;
 };
 

@@ -278,6 +278,9 @@ bool neap_plan_and_write(struct neap_node *node)
 
 	if (node->state == NODE_WATCHING)
 		return false;
+	/* What a kubelet gave away must be known before anything is given to others. */
+	if (!node->kubelet.is_known)
+		return false;
 	if (node->plan_inflight > 0 || node->is_frozen) {
 		node->late_plans += node->plan_inflight > 0;
 		return false;

@@ -171,6 +171,7 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 	int done = 0;
 
 	neap_hand_inherited_note(server);
+	neap_hand_given_note(server);
 	neap_hand_stay_look(server);
 	for (round = 0; round < ROUNDS && neap_hand_stay_left(server); round++) {
 		if (round)

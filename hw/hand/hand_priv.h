@@ -131,6 +131,8 @@ void neap_hand_kubelet_find(struct neap_hand_server *server);
 /* Looks for the group of a kubelet that was not there at the start. */
 void neap_hand_kubelet_group(struct neap_hand_server *server,
 			     struct neap_hand_answer *answer);
+/* The file for reading, to be closed; -1: it cannot be read. */
+int neap_hand_kubelet_file(struct neap_hand_server *server, enum neap_kubelet_file file);
 /* The descriptor is in the answer, to be closed once sent. */
 void neap_hand_kubelet_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,
@@ -159,6 +161,9 @@ void neap_hand_stay_look(struct neap_hand_server *server);
 int neap_hand_stay_left(const struct neap_hand_server *server);
 /* Logs how many groups of pods stay and what ends them, where some do. How many values stay. */
 int neap_hand_stay_tell(struct neap_hand_server *server);
+
+/* given.c: of CPUs that a kubelet gave away since, containers of others get nothing back. */
+void neap_hand_given_note(struct neap_hand_server *server);
 
 /* inherit.c: entries for groups that were made narrow, as their parent was. */
 void neap_hand_inherited_note(struct neap_hand_server *server);

@@ -453,6 +453,17 @@ int neap_journal_add(struct neap_journal *journal, const struct neap_journal_ent
 	return 0;
 }
 
+void neap_journal_reword(struct neap_journal *journal, int index, const char *value)
+{
+	struct neap_journal_entry *entry = &journal->entries[index];
+	char *text = neap_strdup(value);
+
+	if (text == NULL)
+		return;
+	free(entry->value);
+	entry->value = text;
+}
+
 int neap_journal_claim(struct neap_journal *journal, int index, struct neap_error *err)
 {
 	struct neap_journal_entry *entry = &journal->entries[index];

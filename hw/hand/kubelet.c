@@ -95,6 +95,16 @@ static int file_open(int dir, const char *name, int *ret)
 	return 0;
 }
 
+int neap_hand_kubelet_file(struct neap_hand_server *server, enum neap_kubelet_file file)
+{
+	int fd = -1;
+
+	folder_open(server);
+	if (server->kubelet_fd >= 0)
+		(void)file_open(server->kubelet_fd, names[file], &fd);
+	return fd;
+}
+
 void neap_hand_kubelet_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,
 			    struct neap_hand_answer *answer)

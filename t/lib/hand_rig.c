@@ -138,6 +138,28 @@ static int entry_remove(const char *path, const struct stat *st, int kind,
 	return 0;
 }
 
+/* With what a failed test left in them; what is busy goes in a later round. */
+static void groups_remove(struct hand_rig *rig)
+{
+	static const char *const ends[] = {"", "-late"};
+	char path[1024];
+
+	for (int round = 0; round < 5; round++)
+		for (int i = 0; i < NEAP_CTL_COUNT * 2; i++) {
+			const struct neap_cgroup_mount *mount = &rig->cgroup.mount[i / 2];
+
+			if (!mount->is_present)
+				continue;
+			snprintf(path, sizeof(path), "%s/%s%s", mount->path, rig->base,
+				 ends[i % 2]);
+			if (access(path, F_OK) < 0)
+				continue;
+			if (round)
+				rig_sleep_ms(20);
+			(void)nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+		}
+}
+
 static int file_remove(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	(void)st;
@@ -147,23 +169,9 @@ static int file_remove(const char *path, const struct stat *st, int kind, struct
 
 void rig_free(struct hand_rig *rig)
 {
-	char path[1024];
-	int i, round;
-
 	neap_hand_free(rig->hand);
 	children_end();
-	for (round = 0; round < 5; round++)
-		for (i = 0; i < NEAP_CTL_COUNT; i++) {
-			if (!rig->cgroup.mount[i].is_present)
-				continue;
-			snprintf(path, sizeof(path), "%s/%s", rig->cgroup.mount[i].path,
-				 rig->base);
-			if (access(path, F_OK) < 0)
-				continue;
-			if (round)
-				rig_sleep_ms(20);
-			(void)nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
-		}
+	groups_remove(rig);
 	(void)nftw(rig->config.run_dir, file_remove, 8, FTW_DEPTH | FTW_PHYS);
 	if (rig->bystander >= 0)
 		(void)close(rig->bystander);

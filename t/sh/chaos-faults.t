@@ -114,9 +114,7 @@ late_drop()
 	local h pid
 	for pid in $LATE_PIDS; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
 	LATE_PIDS=
-	for h in $CONTROLLERS; do
-		[ ! -d "$h/$BE/podlate0" ] || find "$h/$BE"/podlate* -depth -type d -exec rmdir {} +
-	done
+	for h in $CONTROLLERS; do remove_groups "$h/$BE"/podlate*; done
 }
 IDLE=cpu.idle
 [ -e "$CPU/$BE/cpu.idle" ] || IDLE=

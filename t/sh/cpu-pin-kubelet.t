@@ -53,9 +53,7 @@ drop_kube()
 {
 	local pid h
 	for pid in ${PIDS:-}; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-	for h in $CONTROLLERS; do
-		[ -d "$h/$KUBE" ] && find "$h/$KUBE" -depth -type d -exec rmdir {} \;
-	done
+	for h in $CONTROLLERS; do remove_groups "$h/$KUBE"; done
 }
 trap 'drop_kube; tap_cleanup' EXIT
 

@@ -21,7 +21,7 @@ drop_app()
 {
 	kill -9 "$burner" 2>/dev/null
 	wait "$burner" 2>/dev/null
-	for h in $(for c in cpu cpuacct memory; do hierarchy "$c"; done | sort -u); do rmdir "$h/$APP"; done
+	for h in $(for c in cpu cpuacct memory; do hierarchy "$c"; done | sort -u); do remove_groups "$h/$APP"; done
 }
 trap 'drop_app; tap_cleanup' EXIT
 

@@ -41,6 +41,6 @@ sees_pod() { neapctl top -o json | grep -q '"id": *"be"'; }
 check "its pods are seen" eventually 10 sees_pod
 check "and held, off the CPU that is given out" eventually 20 runs_on "${PIDS[0]}" "$B"
 check "release" neapctl release
-check "all is as before" eventually 20 runs_on "${PIDS[0]}" "$ALL"
+check "what a kubelet gave away since is not given back to others" eventually 20 runs_on "${PIDS[0]}" "$B"
 neapd_end TERM
 tap_end

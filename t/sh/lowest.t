@@ -14,7 +14,7 @@ ONE=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
 SYSTEM=$GROUP-system # as system.slice: default weight
 BURN='while :; do :; done'
 PIDS=()
-clean() { kill -9 "${PIDS[@]}" 2>/dev/null; wait "${PIDS[@]}" 2>/dev/null; rmdir "$CPU/$SYSTEM" 2>/dev/null; tap_cleanup; }
+clean() { kill -9 "${PIDS[@]}" 2>/dev/null; wait "${PIDS[@]}" 2>/dev/null; remove_groups "$CPU/$SYSTEM"; tap_cleanup; }
 trap clean EXIT
 
 # Before Linux 6.2 a move to another group forgets which CPUs a process asked for.

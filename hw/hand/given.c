@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CPUs that a kubelet gave to one container alone. It takes all others off them at that time, and does not do so again
+ * for what it knows; a value that was found before then would put somebody back on them. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/cluster/kubelet_facts.h"
+#include "hw/hand/hand_priv.h"
+
+/* False: there is no such file, or it is none of a kubelet. */
+static bool state_read(struct neap_hand_server *server, json_t **ret)
+{
+	neap_auto_fd int fd = neap_hand_kubelet_file(server, NEAP_KUBELET_STATE);
+	neap_auto_buf struct neap_buf buf = {0};
+	json_error_t where;
+	char part[4096];
+	ssize_t n = -1;
+
+	neap_buf_init(&buf, NEAP_KUBELET_FILE_MAX);
+	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0 &&
+	       !neap_buf_failed(&buf))
+		neap_buf_add(&buf, part, (size_t)n);
+	return n == 0 && !neap_buf_failed(&buf) &&
+	       neap_json_parse(buf.data, buf.len, 0, ret, &where) == 0;
+}
+
+static void given_read(struct neap_hand_server *server, struct neap_cpuset *ret)
+{
+	struct neap_kubelet_facts facts;
+	json_t *state = NULL;
+
+	neap_cpuset_clear(ret);
+	if (!state_read(server, &state))
+		return;
+	if (neap_kubelet_facts_read(state, NULL, &facts, NULL) == 0) {
+		neap_cpuset_copy(ret, &facts.unnamed);
+		for (size_t i = 0; i < facts.pod_count; i++)
+			neap_cpuset_or(ret, ret, &facts.pods[i].cpus);
+	}
+	neap_kubelet_facts_done(&facts);
+	json_decref(state);
+}
+
+/* Below the group of a pod. Its directory and those above stay wide, as the kubelet writes below them. */
+static bool is_container(const char *group)
+{
+	char above[NEAP_PATH_MAX], uid[128];
+	char *slash;
+
+	if (!neap_strcopy(above, sizeof(above), group))
+		return false;
+	while ((slash = strrchr(above, '/')) != NULL) {
+		const char *name;
+
+		*slash = '\0';
+		name = strrchr(above, '/');
+		name = name ? name + 1 : above;
+		if (neap_path_parse_pod(neap_path_root_driver(name), name, uid,
+					sizeof(uid), NULL) == 0)
+			return true;
+	}
+	return false;
+}
+
+void neap_hand_given_note(struct neap_hand_server *server)
+{
+	struct neap_cpuset given, cpus;
+
+	given_read(server, &given);
+	for (int i = 0;
+	     !neap_cpuset_is_empty(&given) && i < neap_journal_count(server->journal);
+	     i++) {
+		const struct neap_journal_entry *entry =
+			neap_journal_get(server->journal, i);
+
+		if (entry->key != NEAP_KEY_CPUSET_CPUS || !*entry->value ||
+		    neap_hand_own_root(&server->config, entry->group) ||
+		    !is_container(entry->group) ||
+		    neap_cpuset_parse_kernel(&cpus, entry->value, NULL) < 0 ||
+		    !neap_cpuset_intersects(&cpus, &given))
+			continue;
+		neap_cpuset_minus(&cpus, &cpus, &given);
+		/* Nothing else: it is the one that has them. */
+		if (!neap_cpuset_is_empty(&cpus) &&
+		    neap_cpuset_format(&cpus, server->scratch, sizeof(server->scratch)) <
+			    sizeof(server->scratch))
+			neap_journal_reword(server->journal, i, server->scratch);
+	}
+}
