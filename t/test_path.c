@@ -351,13 +351,46 @@ static void names(void **state)
 	assert_string_equal(neap_path_kube_root(SYSTEMD), "kubepods.slice");
 }
 
+static void containers(void **state)
+{
+	static const struct {
+		const char *root, *path;
+		bool is;
+	} rows[] = {
+		{"kubepods", "kubepods", false},
+		{"kubepods", "kubepods/podx", false},
+		{"kubepods", "kubepods/podx/c", true},
+		{"kubepods", "kubepods/besteffort", false},
+		{"kubepods", "kubepods/besteffort/podx", false},
+		{"kubepods", "kubepods/besteffort/podx/c", true},
+		{"kubepods", "kubepods/besteffort/podx/c/sub", true},
+		{"kubepods", "other/podx/c", false},
+		{"podman/kubepods", "podman/kubepods/besteffort/podx", false},
+		{"podman/kubepods", "podman/kubepods/besteffort/podx/c", true},
+		{"kubepods.slice",
+		 "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podx.slice",
+		 false},
+		{"kubepods.slice",
+		 "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podx.slice/"
+		 "cri-containerd-c.scope",
+		 true},
+		{"kubepods.slice", "kubepods.slice/kubepods-besteffort.slice", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		if (neap_path_is_container(rows[i].root, rows[i].path) != rows[i].is)
+			fail_msg("%s: %d", rows[i].path, !rows[i].is);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pod_dirs),       cmocka_unit_test(too_long),
-		cmocka_unit_test(container_dirs), cmocka_unit_test(parse_back),
-		cmocka_unit_test(host_apps),      cmocka_unit_test(safe),
-		cmocka_unit_test(below),          cmocka_unit_test(names),
+		cmocka_unit_test(containers), cmocka_unit_test(pod_dirs),
+		cmocka_unit_test(too_long),   cmocka_unit_test(container_dirs),
+		cmocka_unit_test(parse_back), cmocka_unit_test(host_apps),
+		cmocka_unit_test(safe),       cmocka_unit_test(below),
+		cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);

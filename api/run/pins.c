@@ -392,6 +392,10 @@ bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
 			return kubelet_pod(node, workload) != NULL ||
 			       cut_given(node, cpus);
 	}
+	/* Of a pod that is not seen, or not any more. */
+	for (int i = 0; i < node->config.tree_count; i++)
+		if (neap_path_is_container(node->config.trees[i].root, dir))
+			return cut_given(node, cpus);
 	return true;
 }
 

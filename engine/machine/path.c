@@ -439,6 +439,23 @@ bool neap_path_is_below(const char *path, const char *dir)
 	       strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
+bool neap_path_is_container(const char *root, const char *path)
+{
+	char name[COMPONENT_MAX + 1], uid[COMPONENT_MAX + 1];
+	const char *from = path + strlen(root), *end;
+
+	if (!neap_path_is_below(path, root))
+		return false;
+	for (; *from != '\0' && (end = strchr(from + 1, '/')) != NULL; from = end) {
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(end - from - 1),
+			       from + 1);
+		if (neap_path_parse_pod(neap_path_root_driver(name), name, uid,
+					sizeof(uid), NULL) == 0)
+			return true;
+	}
+	return false;
+}
+
 int neap_path_depth(const char *path)
 {
 	int depth = path[0] != '\0';

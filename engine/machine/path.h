@@ -86,6 +86,8 @@ int neap_path_host_app(enum neap_cgroup_driver driver, const struct neap_host_ap
 bool neap_path_is_safe(const char *path);
 /* path is dir or lies below it; both safe. */
 bool neap_path_is_below(const char *path, const char *dir);
+/* path lies below root, and there below the group of a pod, of whichever driver. */
+bool neap_path_is_container(const char *root, const char *path);
 /* Number of components. */
 int neap_path_depth(const char *path);
 /* The kubelet's own root or one of its QoS class directories, whichever driver: it sets

@@ -46,27 +46,16 @@ static void given_read(struct neap_hand_server *server, struct neap_cpuset *ret)
 	json_decref(state);
 }
 
-/* Below the group of a pod. Its directory and those above stay wide, as the kubelet writes below them. */
-static bool is_container(const char *group)
+/* Of a kubelet, or of who else has such groups. */
+static bool is_container(const struct neap_hand_server *server, const char *group)
 {
-	char above[NEAP_PATH_MAX], uid[128];
-	char *slash;
-
-	if (!neap_strcopy(above, sizeof(above), group))
-		return false;
-	while ((slash = strrchr(above, '/')) != NULL) {
-		const char *name;
-
-		*slash = '\0';
-		name = strrchr(above, '/');
-		name = name ? name + 1 : above;
-		if (neap_path_parse_pod(neap_path_root_driver(name), name, uid,
-					sizeof(uid), NULL) == 0)
-			return true;
-	}
+	for (int i = 0; i < server->config.root_count; i++)
+		if (neap_path_is_container(server->config.roots[i], group))
+			return !neap_hand_own_root(&server->config, group);
 	return false;
 }
 
+/* Directories of pods and those above stay wide, as the kubelet writes below them. */
 void neap_hand_given_note(struct neap_hand_server *server)
 {
 	struct neap_cpuset given, cpus;
@@ -79,8 +68,7 @@ void neap_hand_given_note(struct neap_hand_server *server)
 			neap_journal_get(server->journal, i);
 
 		if (entry->key != NEAP_KEY_CPUSET_CPUS || !*entry->value ||
-		    neap_hand_own_root(&server->config, entry->group) ||
-		    !is_container(entry->group) ||
+		    !is_container(server, entry->group) ||
 		    neap_cpuset_parse_kernel(&cpus, entry->value, NULL) < 0 ||
 		    !neap_cpuset_intersects(&cpus, &given))
 			continue;

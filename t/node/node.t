@@ -27,14 +27,18 @@ top_row() { neapctl top -b -n 1 | awk -v name="$1" '$1 == name'; }
 top_has() { has "$(top_row "$1")" "$2"; }
 on_cpus() { is "$(pod_cpus "$1")" "$2"; }
 
-# Every value of a pod's groups that neap can change, without what differs by itself.
+# Every value of a pod's groups that neap can change, without what differs by itself. Of the sandbox beside the container,
+# whose CPUs the kubelet never writes again, its own CPU set is left out: what is given back of it depends on what the kubelet
+# had given away by then.
 values_of() # NAME...
 {
-	local name dir file
+	local name dir file main
 	for name in "$@"; do
+		main=$(pod_container "$name")
 		for dir in $(cd "$CPU/$NODE" && find . -type d -path "*pod$(pod_uid "$name")*" | sort); do
 			for file in cpu/cpu.shares cpu/cpu.cfs_quota_us cpu/cpu.cfs_burst_us cpu/cpu.idle cpuset/cpuset.cpus \
 				memory/memory.limit_in_bytes pids/pids.max; do
+				[[ $file != cpuset/* || $dir == */"$main" || $dir == */pod*([!/]) ]] || continue
 				[ ! -e "/sys/fs/cgroup/${file%%/*}/$NODE/$dir/${file#*/}" ] ||
 					echo "$name ${dir##*/} $file $(cat "/sys/fs/cgroup/${file%%/*}/$NODE/$dir/${file#*/}")"
 			done
@@ -124,7 +128,7 @@ for policy in cpu-share cpu-suppress; do
 		check "$is: neapd" neap --roles "$roles" --policy "qos/$policy" || continue
 		check "$is: best-effort work stays off the CPU" stays_on be "$A"
 		check "$is: nobody wished for it" not wished_for "$B"
-		check "$is: the pod keeps it" on_cpus excl "$B"
+		check "$is: the pod keeps it" eventually 5 on_cpus excl "$B"
 		check "$is: top shows whose it is" eventually 20 top_has shop/excl-node " $B "
 		check "$is: and what is left for others" eventually 20 top_has shop/be-node " $A "
 		check "$is: topology tells it" has "$(neapctl topology)" exclusive
@@ -143,6 +147,7 @@ for policy in cpu-share cpu-suppress; do
 		check "$is: no write failed" nothing_failed
 		for name in be$((N - 1)) be$N; do check "$is: $name ends" ends "$name"; done
 		check "$is: release" neapctl release
+		check "$is: which brings nobody onto the CPU" stays_on be "$A"
 		neapd_end TERM
 	done
 done
@@ -165,7 +170,7 @@ for case in "${CASES[@]}"; do
 		check "${steps[0]}: $step" $step
 	done
 	check "${steps[0]}: pods ran on" eventually 20 is_container be "$ID"
-	check "${steps[0]}: the pod keeps its CPU" on_cpus excl "$B"
+	check "${steps[0]}: the pod keeps its CPU" eventually 5 on_cpus excl "$B"
 	# A kubelet takes others off when it looks through its containers the next time, every ten seconds.
 	check "${steps[0]}: the kubelet takes best-effort work off it" eventually 30 on_cpus be "$A"
 	check "${steps[0]}: where it stays" stays_on be "$A"
