@@ -307,7 +307,7 @@ chaos: need-deps
 
 bench: all
 	+@$(SUBMAKE) test-programs
-	@BUILD=$(O) t/bench/bench.sh
+	@BUILD=$(O) PEERS='$(PEERS)' t/bench/bench.sh
 
 bench-colocation: all
 	+@$(SUBMAKE) test-programs

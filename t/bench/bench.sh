@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same run, in turn;
-# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19
+# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19
 # P21 P23 P24 P33 P34; default all).
 # Needs root, as real cgroups are made; all groups and files are its own and go at the end.
 # A part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2 containers.
@@ -13,6 +13,7 @@ build=${BUILD:-build}
 case $build in /*) ;; *) build=$root/$build ;; esac
 rounds=${BENCH_ROUNDS:-5}
 pods=${BENCH_PODS:-250}
+peers=${PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/neap-peers}
 pods_root=neap-bench-pods
 group=neap-bench
 tools=$build/t/bench
@@ -56,6 +57,7 @@ cleanup()
 {
 	trap - EXIT INT TERM
 	http_stop 2>/dev/null
+	extended_end 2>/dev/null
 	stop
 	[ -x "$tools/make_groups" ] && "$tools/make_groups" remove "$pods_root" 2>/dev/null
 	rm -rf "$tmp"
@@ -306,6 +308,8 @@ part_P19()
 . t/bench/http.sh     # part_P14, part_P15
 # shellcheck source=t/bench/extender.sh
 . t/bench/extender.sh # part_P3, part_P4, part_P5
+# shellcheck source=t/bench/extended.sh
+. t/bench/extended.sh # part_P6
 # shellcheck source=t/bench/kube.sh
 . t/bench/kube.sh     # part_P11, part_P16, part_P17, part_P34, and objects of P14, P18, P19
 # shellcheck source=t/bench/schedule.sh
@@ -319,7 +323,7 @@ part_P19()
 # shellcheck source=t/bench/slow.sh
 . t/bench/slow.sh     # part_P33
 
-all=(P3 P4 P5 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34)
+all=(P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34)
 parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What P3 to P5 are measured against: extender_limit scan|jansson NODES answers filter and prioritize of as many nodes as
- * extender_server has, with the same answer of filter. scan: the physical work alone (read 256 KB at a time, find each
- * name in a table, compare a number or two, write); jansson: the same with its trees both ways. Prints its port;
- * ends when its standard input does. */
+ * What P3 to P6 are measured against: extender_limit scan|jansson|null NODES answers
+ * filter and prioritize of as many nodes as extender_server has, with the same answer of
+ * filter. scan: the physical work alone (read 256 KB at a time, find each name in a
+ * table, compare a number or two, write); jansson: the same with its trees both ways;
+ * null: the names back as they came, each with 0 points. Prints its port; ends when its
+ * standard input does. */
 #include <jansson.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,7 +37,7 @@ struct node {
 static struct node *table;
 static char *in, *out;
 static size_t got;
-static bool is_jansson;
+static enum { SCAN, JANSSON, NONE } how;
 
 static size_t slot_of(const char *name, size_t len)
 {
@@ -96,8 +98,9 @@ static char *answer_scan(char *at, const char *body, bool is_filter)
 		if (!end)
 			break;
 		name = end + 1;
-		node = &table[slot_of(start, (size_t)(end - start))];
-		if (is_filter && !fits(node))
+		node = how == NONE ? &table[0]
+				   : &table[slot_of(start, (size_t)(end - start))];
+		if (how != NONE && is_filter && !fits(node))
 			continue;
 		if (!is_first)
 			*at++ = ',';
@@ -107,7 +110,7 @@ static char *answer_scan(char *at, const char *body, bool is_filter)
 		at = add(at, start - 1, (size_t)(end - start) + 2);
 		if (!is_filter) {
 			at = ADD(at, ",\"Score\":");
-			*at++ = (char)('0' + score(node) % 10);
+			*at++ = (char)('0' + (how == NONE ? 0 : score(node) % 10));
 			*at++ = '}';
 		}
 	}
@@ -152,8 +155,8 @@ static bool answer(int fd, const char *body, size_t len)
 	char *start = out + HEAD_ROOM, *end, head[HEAD_ROOM];
 	int head_len;
 
-	end = is_jansson ? answer_jansson(start, body, len, is_filter)
-			 : answer_scan(start, body, is_filter);
+	end = how == JANSSON ? answer_jansson(start, body, len, is_filter)
+			     : answer_scan(start, body, is_filter);
 	head_len = snprintf(head, sizeof(head),
 			    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 			    "Content-Length: %zu\r\n\r\n",
@@ -212,10 +215,12 @@ int main(int argc, char **argv)
 	int nodes = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 0;
 
 	if (nodes < 1 || (size_t)nodes > TABLE_SLOTS / 2) {
-		(void)fprintf(stderr, "usage: extender_limit scan|jansson NODES\n");
+		(void)fprintf(stderr, "usage: extender_limit scan|jansson|null NODES\n");
 		return 2;
 	}
-	is_jansson = strcmp(argv[1], "jansson") == 0;
+	how = strcmp(argv[1], "jansson") == 0 ? JANSSON
+	      : strcmp(argv[1], "null") == 0  ? NONE
+					      : SCAN;
 	neap_json_setup();
 	table = neap_alloc_array(TABLE_SLOTS, sizeof(*table));
 	in = neap_alloc(REQUEST_MAX);

@@ -148,7 +148,8 @@ await informer.stop();
 const template = { metadata: { labels: { app: 'd' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const deployment = await apps.createNamespacedDeployment({ namespace: NS,
 	body: { metadata: { name: 'd' }, spec: { selector: { matchLabels: { app: 'd' } }, template } } });
-say('deployment', [deployment.spec.replicas, deployment.spec.strategy.type, deployment.metadata.creationTimestamp instanceof Date]);
+say('deployment', [deployment.spec.replicas, deployment.spec.strategy.type,
+	deployment.metadata.creationTimestamp instanceof Date]);
 say('scale', (await apps.patchNamespacedDeploymentScale({ namespace: NS, name: 'd', body: { spec: { replicas: 3 } } },
 	k8s.setHeaderOptions('Content-Type', k8s.PatchStrategy.MergePatch))).spec.replicas);
 await refused('wrong', apps.patchNamespacedDeployment({ namespace: NS, name: 'd', body: { spec: { replicas: -1 } } },
