@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * No body keeps the loop: every list and map that the schema of any served kind has is sent as wide as a body can be,
- * and as wide as its bound lets it, as a new object and as a change of every sort; and bodies that are made to
- * cost. What is bounded is the CPU time of a request, client and all. The goal is 100 ms on an ordinary
+ * and as wide as its bound lets it, as a new object and as a change of every sort; so is every text. Served are the kinds
+ * that are built in, those that come with neap, and one that a user declares, with all that a schema may say. What is bounded is the CPU time of a request, client and all. The goal is 100 ms on an ordinary
  * machine; the test lets ten times that pass, as a machine may be slow. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include "api/kube/bounds.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "t/lib/declared_rig.h"
 #include "t/lib/json_rig.h"
 #include "t/lib/wide_rig.h"
 
@@ -289,16 +290,143 @@ static void try_place(struct kube_rig *rig, const struct wide_place *place, size
 	json_decref(value);
 }
 
+/* Of every type that a schema of a user can have what may be wide. */
+#define NAMED                                                                            \
+	"'type':'object','required':['name'],'properties':{'name':{'type':'string'},"
+#define WIDE                                                                              \
+	DEFINE("wides", "'kind':'Wide'", "",                                              \
+	       "'texts':{'type':'array','items':{'type':'string','maxLength':63}},"       \
+	       "'patterns':{'type':'array','items':{'type':'string','pattern':"           \
+	       "'^(n|m)[0-9a-z]*$'}},"                                                    \
+	       "'times':{'type':'array','items':{'type':'string','format':'date-time'}}," \
+	       "'enums':{'type':'array','items':{'type':'string','enum':['a','b']}},"     \
+	       "'numbers':{'type':'array','items':{'type':'number','multipleOf':1}},"     \
+	       "'either':{'type':'array','items':{'x-kubernetes-int-or-string':true}},"   \
+	       "'set':{'type':'array','x-kubernetes-list-type':'set','items':{'type':"    \
+	       "'string'}},"                                                              \
+	       "'numberSet':{'type':'array','x-kubernetes-list-type':'set','items':{"     \
+	       "'type':'integer'}},"                                                      \
+	       "'listMap':{'type':'array','x-kubernetes-list-type':'map',"                \
+	       "'x-kubernetes-list-map-keys':['name'],'items':{" NAMED                    \
+	       "'size':{'type':'integer','default':3}}}},"                                \
+	       "'anyOf':{'type':'array','items':{'type':'string','anyOf':[{'pattern':"    \
+	       "'^m'},{'maxLength':1},{'minLength':2}]}},"                                \
+	       "'lists':{'type':'array','items':{'type':'array','items':{'type':"         \
+	       "'string'}}},"                                                             \
+	       "'maps':{'type':'object','additionalProperties':{" NAMED                   \
+	       "'more':{'type':'object','additionalProperties':{'type':'integer'}}}}},"   \
+	       "'loose':{'type':'object','additionalProperties':{'type':'object',"        \
+	       "'x-kubernetes-preserve-unknown-fields':true}},"                           \
+	       "'text':{'type':'string'},'pattern':{'type':'string','pattern':"           \
+	       "'^(x|y|1)+$'},'time':{'type':'string','format':'date-time'},"             \
+	       "'either1':{'x-kubernetes-int-or-string':true}")
+
 static void test_each_list(void **state)
 {
 	struct kube_rig *rig = *state;
 	struct wide_place *places;
-	size_t count = wide_places_find(rig, &places);
+	size_t count;
 
+	declared_define(rig, WIDE, "wides.example.com");
+	count = wide_places_find(rig, &places);
 	for (size_t i = 0; i < count; i++)
 		try_place(rig, &places[i], i,
 			  i == 0 || places[i].kind != places[i - 1].kind);
 	wide_tell("each list");
+	free(places);
+}
+
+/* --- texts --- */
+
+/* Texts of one body: each has an equal part of what a body may have. */
+#define TEXTS 16
+
+/* Refused before others of the same body are looked at. */
+static bool is_refused_first(const struct wide_place *place)
+{
+	const struct neap_schema *schema = place->steps[place->depth - 1].schema;
+
+	const char *name = place->steps[0].name;
+
+	return schema->type != NEAP_SCHEMA_STRING || schema->format != NEAP_FORMAT_NONE ||
+	       strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0 ||
+	       strcmp(name, "metadata") == 0;
+}
+
+static json_t *long_text(size_t which, size_t bytes)
+{
+	static const char *const pieces[] = {"x", "1", "a.", "-", "a/", "=",
+					     "%", "é", "(",  " ", "a-"};
+	const char *piece = pieces[which % NEAP_ARRAY_LEN(pieces)];
+	size_t len = strlen(piece), count = bytes / len;
+	neap_auto_free char *text = neap_alloc(count * len + 1);
+
+	assert_non_null(text);
+	for (size_t i = 0; i < count; i++)
+		memcpy(text + i * len, piece, len);
+	return json_stringn(text, count * len);
+}
+
+/* Of such texts one of each type is enough, none comes further: of all kinds that are built in, and of each declared
+ * one. */
+static bool was_refused(const struct wide_place *places, size_t at)
+{
+	const struct wide_place *place = &places[at];
+	const struct neap_schema *is = place->steps[place->depth - 1].schema;
+
+	while (is_refused_first(place) && at-- > 0 &&
+	       (!place->kind->is_custom || places[at].kind == place->kind)) {
+		const struct wide_place *other = &places[at];
+		const struct neap_schema *was = other->steps[other->depth - 1].schema;
+
+		if (is_refused_first(other) && was->type == is->type &&
+		    was->format == is->format && was->pattern == is->pattern)
+			return true;
+	}
+	return false;
+}
+
+/* As a new object, or a new status. */
+static void try_texts(struct kube_rig *rig, const struct wide_place *places, size_t count,
+		      size_t which)
+{
+	const struct neap_kube_kind *kind = places->kind;
+	bool is_status = is_of_status(places);
+	json_t *object = seed(kind);
+	char path[256];
+
+	for (size_t i = 0; i < count; i++)
+		put_take(object, &places[i],
+			 long_text(which + i, WIDE_BODY_BYTES / count));
+	if (is_status)
+		make_small(rig, kind);
+	collection(kind, "POST", path, sizeof(path));
+	(void)wide_ask_json(rig, is_status ? object_path(kind, "PUT", true) : path,
+			    wide_show(places), object);
+	remove_object(rig, kind);
+	json_decref(object);
+}
+
+static void test_each_text(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct wide_place *places;
+	size_t count, n;
+
+	declared_define(rig, WIDE, "wides.example.com");
+	count = wide_texts_find(rig, &places);
+	assert_true(count > 500);
+	for (size_t i = 0; i < count; i += n) {
+		for (n = 1; i + n < count && n < TEXTS && !is_refused_first(&places[i]) &&
+			    !is_refused_first(&places[i + n]) &&
+			    places[i + n].kind == places[i].kind &&
+			    is_of_status(&places[i + n]) == is_of_status(&places[i]);
+		     n++)
+			;
+		if (!was_refused(places, i))
+			try_texts(rig, &places[i], n, i);
+	}
+	wide_tell("each text");
 	free(places);
 }
 
@@ -399,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_values_of_text),
 		TEST(stored_above),
 		TEST(each_list),
+		TEST(each_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

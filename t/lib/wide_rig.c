@@ -20,7 +20,6 @@
 #else
 #define CPU_MAX_MS 1000
 #endif
-#define BODY_BYTES  (1400 * 1024) /* an object may have 1.5 MiB */
 #define BODY_VALUES (NEAP_KUBE_VALUES_MAX - 200)
 #define PLACES_MAX  4096
 
@@ -172,6 +171,7 @@ struct places {
 	struct wide_place *list;
 	size_t count;
 	const struct neap_kube_kind *kind;
+	bool is_of_texts;
 	struct wide_step steps[WIDE_DEPTH];
 	int depth;
 	/* Fields that were met: schemas are shared by kinds. */
@@ -205,28 +205,74 @@ static void step_in(struct places *places, const char *name,
 	places->depth--;
 }
 
+static bool is_text(const struct neap_schema *schema)
+{
+	return schema->type == NEAP_SCHEMA_STRING ||
+	       schema->type == NEAP_SCHEMA_QUANTITY ||
+	       schema->type == NEAP_SCHEMA_INT_OR_STRING;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_same_type(const struct neap_schema *a, const struct neap_schema *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return a->type == b->type && a->format == b->format && a->list == b->list &&
+	       a->field_count == b->field_count && is_same_text(a->pattern, b->pattern);
+}
+
+/* Declared kinds write a type out wherever it is used: of one name, in two of the same types. */
+static bool is_alike(const struct wide_place *a, const struct wide_place *b)
+{
+	const struct wide_step *x = &a->steps[a->depth - 1], *y = &b->steps[b->depth - 1];
+
+	if (a->kind != b->kind || !is_same_text(x->name, y->name) ||
+	    !is_same_type(x->schema->items, y->schema->items))
+		return false;
+	for (int i = 0; i < 3; i++, x--, y--)
+		if (i == a->depth || i == b->depth || !is_same_type(x->schema, y->schema))
+			return i == a->depth && i == b->depth;
+	return true;
+}
+
+static void add_place(struct places *places)
+{
+	struct wide_place *place = &places->list[places->count];
+
+	assert_true(places->count + 1 < PLACES_MAX);
+	place->kind = places->kind;
+	place->depth = places->depth;
+	memcpy(place->steps, places->steps, sizeof(place->steps));
+	for (size_t i = places->count; places->kind->is_custom && i-- > 0;)
+		if (is_alike(&places->list[i], place))
+			return;
+	places->count++;
+}
+
 static void walk(struct places *places, const struct neap_schema *schema)
 {
 	if (schema->type == NEAP_SCHEMA_LIST || schema->type == NEAP_SCHEMA_MAP) {
-		struct wide_place *place = &places->list[places->count++];
-
-		assert_true(places->count < PLACES_MAX);
-		place->kind = places->kind;
-		place->depth = places->depth;
-		memcpy(place->steps, places->steps, sizeof(place->steps));
+		if (!places->is_of_texts)
+			add_place(places);
 		if (schema->items != NULL)
 			step_in(places, schema->type == NEAP_SCHEMA_LIST ? NULL : "k",
 				schema->items);
 		return;
 	}
+	if (places->is_of_texts && is_text(schema))
+		add_place(places);
 	for (size_t i = 0; i < schema->field_count; i++)
 		if (!is_met(places, &schema->fields[i]))
 			step_in(places, schema->fields[i].name, schema->fields[i].schema);
 }
 
-size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret)
+static size_t find(struct kube_rig *rig, bool is_of_texts, struct wide_place **ret)
 {
-	struct places places = {0};
+	struct places places = {.is_of_texts = is_of_texts};
 
 	places.list = neap_alloc_array(PLACES_MAX, sizeof(*places.list));
 	assert_non_null(places.list);
@@ -237,6 +283,16 @@ size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret)
 	}
 	*ret = places.list;
 	return places.count;
+}
+
+size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret)
+{
+	return find(rig, false, ret);
+}
+
+size_t wide_texts_find(struct kube_rig *rig, struct wide_place **ret)
+{
+	return find(rig, true, ret);
 }
 
 const char *wide_show(const struct wide_place *place)
@@ -263,8 +319,8 @@ json_t *wide_value(const struct neap_schema *schema, size_t most)
 	char *text = json_dumps(one, JSON_COMPACT | JSON_ENCODE_ANY);
 	size_t values = neap_schema_values(one), bytes = strlen(text) + 12;
 
-	for (size_t n = 0;
-	     n < most && (n + 1) * values <= BODY_VALUES && (n + 1) * bytes <= BODY_BYTES;
+	for (size_t n = 0; n < most && (n + 1) * values <= BODY_VALUES &&
+			   (n + 1) * bytes <= WIDE_BODY_BYTES;
 	     n++) {
 		json_t *item = wide_sample(items, n, 4);
 		char key[32];

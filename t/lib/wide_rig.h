@@ -7,6 +7,8 @@
 
 #include "t/lib/kube_rig.h"
 
+#define WIDE_BODY_BYTES (1400 * 1024) /* an object may have 1.5 MiB */
+
 /* The slowest request so far, and all of them. */
 extern struct wide_slowest {
 	double ms;
@@ -45,9 +47,11 @@ struct wide_place {
 	int depth;
 };
 
-/* Every list and map of every kind that is stored, those that kinds share once. The caller frees *ret. Returns how
- * many. */
+/* Every list and map of every kind that is stored, those that kinds share once, and of a declared kind those that are
+ * alike (one type in several places) once. The caller frees *ret. Returns how many. */
 size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret);
+/* The same of every text, quantity, and number that may be a text. */
+size_t wide_texts_find(struct kube_rig *rig, struct wide_place **ret);
 /* "Pod.spec.containers.0.env", in a static buffer. */
 const char *wide_show(const struct wide_place *place);
 /* A list or a map as wide as it may be by values and bytes of an object, and no wider than most. */
