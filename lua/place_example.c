@@ -75,7 +75,17 @@ static int set_topology(struct example *ex, json_t *tree)
 	return rc;
 }
 
-static int set_pod(struct example *ex, const char *node, int number,
+/* Pods with labels are in the namespace of the pod that is decided about; those that are only counted in one of their own. */
+static const char *namespace_of(const struct example *ex, const json_t *labels)
+{
+	const char *ns = json_string_value(
+		json_object_get(json_object_get(ex->row->json, "pod"), "namespace"));
+
+	return !labels ? "there" : ns ? ns : "default";
+}
+
+/* A pod of a node; labels NULL: only counted. */
+static int set_pod(struct example *ex, const char *node, int number, const json_t *labels,
 		   const json_t *requested, const json_t *annotations)
 {
 	json_t *requests = json_object();
@@ -93,8 +103,9 @@ static int set_pod(struct example *ex, const char *node, int number,
 	}
 	rc = neap_place_row_object(
 		ex->row,
-		json_pack("{s:{s:s,s:s,s:s,s:O*},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
-			  "metadata", "name", name, "namespace", "there", "uid", name,
+		json_pack("{s:{s:s,s:s,s:s,s:o,s:O*},s:{s:s,s:[{s:{s:o}}]},s:{s:s,s:s}}",
+			  "metadata", "name", name, "namespace", namespace_of(ex, labels),
+			  "uid", name, "labels", neap_place_row_map(labels),
 			  "annotations", annotations, "spec", "nodeName", node,
 			  "containers", "resources", "requests", requests, "status",
 			  "phase", "Running", "startTime", LONG_AGO),
@@ -134,12 +145,16 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 			rc = neap_error_nomem(ex->row->err);
 	}
 	for (int i = 0; rc == 0 && i < pods; i++)
-		if (json_array_append_new(list,
-					  json_pack("{s:s,s:o,s:{s:{s:s,s:s}}}",
-						    "namespace", "there", "name",
-						    json_sprintf("%.250s-%d", name, i),
-						    "podUsage", "resources", "cpu", "0",
-						    "memory", "0")) < 0)
+		if (json_array_append_new(
+			    list,
+			    json_pack("{s:s,s:o,s:{s:{s:s,s:s}}}", "namespace",
+				      namespace_of(ex,
+						   json_array_get(
+							   json_object_get(node, "pods"),
+							   (size_t)i)),
+				      "name", json_sprintf("%.250s-%d", name, i),
+				      "podUsage", "resources", "cpu", "0", "memory",
+				      "0")) < 0)
 			rc = neap_error_nomem(ex->row->err);
 	if (rc < 0) {
 		json_decref(used);
@@ -159,6 +174,32 @@ static int set_metric(struct example *ex, const char *name, const json_t *node, 
 	return rc;
 }
 
+/* How many are told; -1: it is neither a number nor labels of each. */
+static int count_pods(const json_t *told, bool has_any)
+{
+	const json_t *labels, *value;
+	const char *key;
+	size_t i;
+
+	if (!told)
+		return has_any;
+	if (json_is_integer(told))
+		return json_integer_value(told) > PODS_MAX
+			       ? -1
+			       : (int)json_integer_value(told);
+	if (!json_is_array(told) || json_array_size(told) > PODS_MAX)
+		return -1;
+	json_array_foreach (told, i, labels) {
+		/* An empty table of Lua is a list. */
+		if (!json_is_object(labels) && json_array_size(labels))
+			return -1;
+		json_object_foreach ((json_t *)labels, key, value)
+			if (!json_is_string(value))
+				return -1;
+	}
+	return (int)json_array_size(told);
+}
+
 /* The first pod has what is taken: all of requested, and the CPUs and memory of NUMA nodes. */
 static int add_pods(struct example *ex, const char *name, const json_t *node,
 		    const json_t *annotations)
@@ -166,18 +207,19 @@ static int add_pods(struct example *ex, const char *name, const json_t *node,
 	const json_t *requested = json_object_get(node, "requested");
 	const json_t *told = json_object_get(node, "pods");
 	bool has_any = json_object_size(requested) || json_object_size(annotations);
-	int rc = 0, pods;
+	int rc = 0, pods = count_pods(told, has_any);
 
-	if (told && (!json_is_integer(told) || json_integer_value(told) < 0 ||
-		     json_integer_value(told) > PODS_MAX))
-		return neap_place_row_fail(ex->row, "pods",
-					   "a whole number up to 256 is wanted");
-	pods = told ? (int)json_integer_value(told) : has_any;
+	if (pods < 0 || pods > PODS_MAX)
+		return neap_place_row_fail(
+			ex->row, "pods",
+			"a whole number, or a list of tables of labels, "
+			"up to 256, is wanted");
 	if (!pods && has_any)
 		return neap_place_row_fail(
 			ex->row, "pods", "no pods, and something is requested or bound");
 	for (int i = 0; rc == 0 && i < pods; i++)
-		rc = set_pod(ex, name, i, i ? NULL : requested, i ? NULL : annotations);
+		rc = set_pod(ex, name, i, json_array_get(told, (size_t)i),
+			     i ? NULL : requested, i ? NULL : annotations);
 	if (rc == 0 && json_object_get(node, "load_share"))
 		rc = set_metric(ex, name, node, pods);
 	return rc;

@@ -120,8 +120,15 @@ static int parse_need(const struct neap_policy *policy, struct neap_place_need *
 	if (strncmp(need->name, "resv.", 5) == 0 && is_reservation)
 		return parse_field(need->name + 5, NEAP_OF_RESV, need, err);
 	if (strncmp(need->name, "node.", 5) == 0 && is_filter) {
+		int rc = neap_column_parse(need->name + 5, &need->column, err);
+
 		need->field = NEAP_PLACE_NODE;
-		return neap_column_parse(need->name + 5, &need->column, err);
+		/* A filter is asked about a node at a time. */
+		if (rc == 0 && neap_column_is_counted(need->column.family))
+			return neap_error_set(err, NEAP_EINVAL,
+					      "'%.60s' is for terms of kind score only",
+					      need->name);
+		return rc;
 	}
 	return neap_error_set(err, NEAP_EINVAL, "'%.60s' is no field; known: pod.FIELD%s",
 			      need->name,

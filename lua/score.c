@@ -12,6 +12,8 @@
 #include "lua/place_priv.h"
 
 #define WEIGHT_MAX 100
+/* Terms that look at every node before they give points: what is done in one go stays a few milliseconds. */
+#define COUNTED_MAX 4
 /* Nodes between two looks at the clock: 6 ms at most. */
 #define WEIGH_PIECE 1024
 
@@ -195,6 +197,11 @@ int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *poli
 		if (rc < 0)
 			return neap_error_wrap(err, "[%zu]", i + 1);
 	}
+	ret->count = count;
+	if (neap_curve_counted(ret) > COUNTED_MAX)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "at most %d terms of pods_same are taken",
+				      COUNTED_MAX);
 	ret->count = ret->weight ? count : 0;
 	return ret->count > 0;
 }
@@ -301,16 +308,20 @@ size_t neap_place_weigh(const struct neap_curve_score *score,
 			const struct neap_place *place, const uint32_t *rows,
 			size_t count, int64_t *left_usec, int64_t *ret)
 {
+	int64_t started = neap_budget_clock_usec();
+	struct neap_curve_view view;
 	size_t done = 0;
 
+	neap_curve_open(&view, score, place->cluster, place->pod, place->now_usec);
+	*left_usec -= neap_budget_clock_usec() - started;
 	while (done<count && * left_usec> 0) {
 		size_t piece = count - done < WEIGH_PIECE ? count - done : WEIGH_PIECE;
-		int64_t started = neap_budget_clock_usec();
 
-		neap_curve_score(score, place->cluster, place->pod, place->now_usec,
-				 rows + done, piece, ret + done);
+		started = neap_budget_clock_usec();
+		neap_curve_points(&view, rows + done, piece, ret + done);
 		*left_usec -= neap_budget_clock_usec() - started;
 		done += piece;
 	}
+	neap_curve_close(&view);
 	return done;
 }

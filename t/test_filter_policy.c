@@ -531,6 +531,9 @@ static void test_refused_at_load(void **state)
 		 "needs = { 'node.magic' } }",
 		 "there is no column 'magic'"},
 		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
+		 "needs = { 'node.pods_same.app' } }",
+		 "is for terms of kind score only"},
+		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "
 		 "needs = { 'free.cpu' } }",
 		 "is no field"},
 		{"return { api = 1, kind = 'filter', name = 'x', allow = function() end, "

@@ -279,15 +279,17 @@ static bool find_score(const struct neap_schedule_policies *policies, size_t ind
 }
 
 /* The curves over all nodes, which is work of the policy that made them: its budget is that of a call and of each node,
- * and of that what is left. */
+ * also of those that are only counted, and of that what is left. */
 static enum neap_tick_verdict weigh(struct neap_schedule_policies *policies,
 				    struct neap_registry_slot *slot, const uint32_t *rows,
 				    size_t count, int64_t *left_usec, int64_t *ret,
 				    struct neap_error *err)
 {
+	size_t looks = neap_curve_counted(&policies->score) *
+		       neap_cluster_settle(policies->place.cluster)->rows;
 	int64_t most =
 		neap_budget_scale(neap_policy_kind(slot->policy)->call_budget_usec +
-				  (int64_t)count * CURVE_NODE_USEC);
+				  (int64_t)(count + looks) * CURVE_NODE_USEC);
 	int64_t had = most < *left_usec ? most : *left_usec, left = had;
 	size_t done = neap_place_weigh(&policies->score, &policies->place, rows, count,
 				       &left, ret);

@@ -10,6 +10,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
+#include "engine/decide/same.h"
 
 static const struct {
 	const char *name;
@@ -18,6 +19,7 @@ static const struct {
 	[NEAP_COLUMN_NAME] = {"name", false, true, false},
 	[NEAP_COLUMN_LABELS] = {"labels", true, true, false},
 	[NEAP_COLUMN_PODS] = {"pods", false, false, false},
+	[NEAP_COLUMN_PODS_SAME] = {"pods_same", true, false, false},
 	[NEAP_COLUMN_ALLOCATABLE] = {"allocatable", true, false, false},
 	[NEAP_COLUMN_REQUESTED] = {"requested", true, false, false},
 	[NEAP_COLUMN_FREE] = {"free", true, false, false},
@@ -43,6 +45,11 @@ bool neap_column_is_share(enum neap_column_family family)
 	return families[family].is_share;
 }
 
+bool neap_column_is_counted(enum neap_column_family family)
+{
+	return family == NEAP_COLUMN_PODS_SAME;
+}
+
 int neap_column_parse(const char *text, struct neap_column *ret, struct neap_error *err)
 {
 	const char *dot = strchr(text, '.');
@@ -56,14 +63,16 @@ int neap_column_parse(const char *text, struct neap_column *ret, struct neap_err
 			break;
 		ret->family = (enum neap_column_family)i;
 		ret->key[0] = '\0';
-		if (!dot || neap_strcopy(ret->key, sizeof(ret->key), dot + 1))
+		if (dot && !neap_strcopy(ret->key, sizeof(ret->key), dot + 1))
+			break;
+		if (ret->family != NEAP_COLUMN_PODS_SAME || neap_same_is_key(ret->key))
 			return 0;
 		break;
 	}
 	return neap_error_set(
 		err, NEAP_EINVAL,
 		"there is no column '%.60s'; known: name, labels.KEY, pods, "
-		"core_share, and with a resource allocatable.cpu, requested.cpu, "
+		"pods_same.LABEL, pods_same.LABEL@NODE_LABEL, core_share, and with a resource allocatable.cpu, requested.cpu, "
 		"free.cpu, requested_share.cpu, free_share.cpu, load_share.cpu, "
 		"numa_share.cpu",
 		text);
@@ -136,6 +145,14 @@ static void open_load(struct neap_column_view *view, const struct neap_cluster *
 	}
 }
 
+static void open_same(struct neap_column_view *view, struct neap_cluster *cluster,
+		      const struct neap_pod *pod)
+{
+	view->own = neap_same_count(cluster, pod, view->column->key);
+	view->amounts = view->own;
+	view->is_missing = !view->own;
+}
+
 void neap_column_open(struct neap_column_view *view, const struct neap_column *column,
 		      struct neap_cluster *cluster, const struct neap_pod *pod,
 		      int64_t now_usec)
@@ -145,12 +162,19 @@ void neap_column_open(struct neap_column_view *view, const struct neap_column *c
 	/* Each pod takes one of them; where no node tells how many it has room for there is no column. */
 	if (column->family == NEAP_COLUMN_PODS)
 		view->amounts = view->columns->used[NEAP_RESOURCE_PODS];
+	else if (column->family == NEAP_COLUMN_PODS_SAME)
+		open_same(view, cluster, pod);
 	else if (column->family == NEAP_COLUMN_LOAD_SHARE)
 		open_load(view, cluster, pod, now_usec);
 	else if (column->family >= NEAP_COLUMN_NUMA_SHARE)
 		open_numa(view, cluster, pod);
 	else if (column->family >= NEAP_COLUMN_ALLOCATABLE)
 		open_amount(view, cluster, pod);
+}
+
+void neap_column_close(struct neap_column_view *view)
+{
+	free(view->own);
 }
 
 const char *neap_column_text(const struct neap_column_view *view, uint32_t row)

@@ -11,9 +11,10 @@
 #define NEAP_COLUMN_KEY 320
 
 enum neap_column_family {
-	NEAP_COLUMN_NAME,        /* text */
-	NEAP_COLUMN_LABELS,      /* text, by key */
-	NEAP_COLUMN_PODS,        /* how many are there */
+	NEAP_COLUMN_NAME,   /* text */
+	NEAP_COLUMN_LABELS, /* text, by key */
+	NEAP_COLUMN_PODS,   /* how many are there */
+	NEAP_COLUMN_PODS_SAME, /* ... with the pod's value of a label: engine/decide/same.h */
 	NEAP_COLUMN_ALLOCATABLE, /* amount, by resource; the next two, too */
 	NEAP_COLUMN_REQUESTED,   /* of the pods that are there */
 	NEAP_COLUMN_FREE,        /* what is left; below 0 where too much was promised */
@@ -35,6 +36,8 @@ struct neap_column {
 const char *neap_column_family_name(enum neap_column_family family);
 bool neap_column_is_text(enum neap_column_family family);
 bool neap_column_is_share(enum neap_column_family family);
+/* Opening it is a look at every node, so it is for what opens a column once a decision. */
+bool neap_column_is_counted(enum neap_column_family family);
 /* "free.cpu", "labels.example.com/team", "name"; NEAP_EINVAL with what there is. */
 int neap_column_parse(const char *text, struct neap_column *ret, struct neap_error *err);
 
@@ -50,16 +53,18 @@ struct neap_column_view {
 	/* Whole numbers, by row: what the first has less what the second has, where there is one. NULL: they are not in a
 	 * column, or missing. */
 	const int64_t *amounts, *less;
+	int64_t *own; /* what amounts is then, where it is counted for the view alone */
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;
 	int64_t fresh_usec; /* reports from then on count */
 };
 
-/* Of a settled cluster, until it changes. */
+/* Of a settled cluster, until it changes; to be closed. */
 void neap_column_open(struct neap_column_view *view, const struct neap_column *column,
 		      struct neap_cluster *cluster, const struct neap_pod *pod,
 		      int64_t now_usec);
+void neap_column_close(struct neap_column_view *view);
 /* The number of a node, NaN: it is missing there. A label is read as a decimal number. */
 double neap_column_number(const struct neap_column_view *view, uint32_t row);
 void neap_column_numbers(const struct neap_column_view *view, const uint32_t *rows,

@@ -59,33 +59,67 @@ static void add_term(const struct neap_curve_term *term, const double *x, size_t
 		sum[i] += term->weight * (x[i] == x[i] ? points[i] : term->missing);
 }
 
-void neap_curve_score(const struct neap_curve_score *score, struct neap_cluster *cluster,
-		      const struct neap_pod *pod, int64_t now_usec, const uint32_t *rows,
-		      size_t count, int64_t *ret)
+void neap_curve_open(struct neap_curve_view *view, const struct neap_curve_score *score,
+		     struct neap_cluster *cluster, const struct neap_pod *pod,
+		     int64_t now_usec)
 {
-	struct neap_column_view views[NEAP_CURVE_TERMS_MAX];
-	double x[PIECE], sum[PIECE], weights = 0;
-
+	view->score = score;
+	view->weights = 0;
 	for (size_t k = 0; k < score->count; k++) {
-		neap_column_open(&views[k], &score->terms[k].column, cluster, pod,
+		neap_column_open(&view->columns[k], &score->terms[k].column, cluster, pod,
 				 now_usec);
-		weights += score->terms[k].weight;
+		view->weights += score->terms[k].weight;
 	}
+}
+
+void neap_curve_close(struct neap_curve_view *view)
+{
+	for (size_t k = 0; k < view->score->count; k++)
+		neap_column_close(&view->columns[k]);
+}
+
+void neap_curve_points(const struct neap_curve_view *view, const uint32_t *rows,
+		       size_t count, int64_t *ret)
+{
+	const struct neap_curve_score *score = view->score;
+	double x[PIECE], sum[PIECE];
+
 	for (size_t done = 0; done < count; done += PIECE) {
 		size_t piece = count - done < PIECE ? count - done : PIECE;
 
 		for (size_t i = 0; i < piece; i++)
 			sum[i] = 0;
 		for (size_t k = 0; k < score->count; k++) {
-			read_term(&score->terms[k], &views[k], rows + done, piece, x);
+			read_term(&score->terms[k], &view->columns[k], rows + done, piece,
+				  x);
 			add_term(&score->terms[k], x, piece, sum);
 		}
 		for (size_t i = 0; i < piece; i++) {
-			double points = weights > 0 ? sum[i] / weights : 0;
+			double points = view->weights > 0 ? sum[i] / view->weights : 0;
 
 			points = points > 0 ? points : 0;
 			points = points < NEAP_SCORE_MAX ? points : NEAP_SCORE_MAX;
 			ret[done + i] = (int64_t)(points + 0.5);
 		}
 	}
+}
+
+void neap_curve_score(const struct neap_curve_score *score, struct neap_cluster *cluster,
+		      const struct neap_pod *pod, int64_t now_usec, const uint32_t *rows,
+		      size_t count, int64_t *ret)
+{
+	struct neap_curve_view view;
+
+	neap_curve_open(&view, score, cluster, pod, now_usec);
+	neap_curve_points(&view, rows, count, ret);
+	neap_curve_close(&view);
+}
+
+size_t neap_curve_counted(const struct neap_curve_score *score)
+{
+	size_t counted = 0;
+
+	for (size_t k = 0; k < score->count; k++)
+		counted += neap_column_is_counted(score->terms[k].column.family);
+	return counted;
 }

@@ -31,9 +31,26 @@ struct neap_curve_score {
 	size_t count; /* 0: it has nothing to say */
 };
 
-/* The mean of the terms by weight, rounded to whole points, for each row of a settled cluster. */
+/* A score in one decision; borrows all of them. */
+struct neap_curve_view {
+	const struct neap_curve_score *score;
+	struct neap_column_view columns[NEAP_CURVE_TERMS_MAX];
+	double weights;
+};
+
+/* In a settled cluster, until it changes; to be closed. */
+void neap_curve_open(struct neap_curve_view *view, const struct neap_curve_score *score,
+		     struct neap_cluster *cluster, const struct neap_pod *pod,
+		     int64_t now_usec);
+void neap_curve_close(struct neap_curve_view *view);
+/* The mean of the terms by weight, rounded to whole points, for each of the rows. */
+void neap_curve_points(const struct neap_curve_view *view, const uint32_t *rows,
+		       size_t count, int64_t *ret);
+/* All of that. */
 void neap_curve_score(const struct neap_curve_score *score, struct neap_cluster *cluster,
 		      const struct neap_pod *pod, int64_t now_usec, const uint32_t *rows,
 		      size_t count, int64_t *ret);
+/* How many terms look at every node of the cluster before they give points. */
+size_t neap_curve_counted(const struct neap_curve_score *score);
 
 #endif

@@ -402,7 +402,7 @@ function Quantity.bytes(text) end
 
 --- One part of a score: a column of the nodes, through a curve of straight lines.
 ---@class neap.Term
----@field column string "free_share.cpu", "labels.example.com/zone", "pods"
+---@field column string "free_share.cpu", "labels.example.com/zone", "pods", "pods_same.app", "pods_same.app@topology.kubernetes.io/zone"
 ---@field weight? number among the terms, above 0 [1]
 ---@field curve? number[][] 1 to 16 pairs { x, points }, x growing, points 0 to 100; level before and behind; of a share and with `is` [{ { 0, 0 }, { 1, 100 } }]
 ---@field is? string|string[] of labels and name: 1 where it is that text or one of these, else 0
@@ -417,7 +417,7 @@ function Quantity.bytes(text) end
 ---@field labels? table<string, string>
 ---@field allocatable? table<string, integer> [110 pods]
 ---@field requested? table<string, integer>
----@field pods? integer at most 256 [1 where something is requested or bound, else 0]
+---@field pods? integer|table<string, string>[] how many, or the labels of each, which is then in the pod's namespace; at most 256 [1 where something is requested or bound, else 0]
 ---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
 ---@field numa? neap.PlaceExampleNuma[] its NUMA nodes; without them none are told
 
