@@ -17,6 +17,7 @@
 #   make fuzz       fuzz all that reads hostile text: FUZZ_SECONDS=10 each, FUZZ_TARGETS="http wire" only those
 #   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
 #   make bench      the figures of t/bench as ratios
+#   make bench-node  a server beside best-effort burners, as pods of a real kubelet, minutes (doc/internals/tick.md)
 #   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
@@ -103,7 +104,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand
            reserved-cpus lowest chaos-clock chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run laptop demo demo-programs chaos peers test test-peers test-node torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation \
+.PHONY: all run laptop demo demo-programs chaos peers test test-peers test-node torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation bench-node \
         fmt install uninstall deb clean help deps need-deps \
         $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
@@ -312,6 +313,10 @@ bench: all
 bench-colocation: all
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) t/bench/colocation.sh
+
+bench-node: all
+	+@$(SUBMAKE) test-programs
+	@BUILD=$(O) PEERS='$(PEERS)' t/bench/node.sh
 
 lint: need-deps
 	@t/deps.sh lint
