@@ -248,6 +248,24 @@ static void test_pods(void **state)
 		 "details.causes.0.field=spec.dnsConfig.options[0]"},
 		{"POST " PODS "?dryRun=All", "", POD("\"imagePullSecrets\":[null]"), 201,
 		 "#spec.imagePullSecrets=1"},
+		{"POST " PODS "?dryRun=All", "",
+		 POD("\"securityContext\":{\"supplementalGroups\":[null]}"), 201,
+		 "spec.securityContext.supplementalGroups.0=0"},
+		{"POST " PODS, "", POD("\"terminationGracePeriodSeconds\":-1"), 201,
+		 NULL},
+		{"PUT " PODS "/p/status", "",
+		 "{\"metadata\":{\"name\":\"p\",\"deletionTimestamp\":"
+		 "\"2020-01-02T03:04:05Z\"}}",
+		 200, "!metadata.deletionTimestamp"},
+		{"PUT " PODS "/p/status", "",
+		 "{\"metadata\":{\"name\":\"p\",\"deletionGracePeriodSeconds\":5}}", 422,
+		 NULL},
+		{"POST " PODS "/p/binding", "",
+		 "{\"metadata\":{\"name\":\"p\"},\"target\":{\"name\":\"n\"}}", 201,
+		 NULL},
+		/* Not at once: a kubelet has to end it. */
+		{"DELETE " PODS "/p", "", NULL, 200,
+		 "metadata.deletionGracePeriodSeconds=1"},
 	};
 
 	ask(*state, rows, NEAP_ARRAY_LEN(rows));
@@ -261,6 +279,14 @@ static void test_pods(void **state)
 	"]}"
 #define TERM(rows)       "{\"matchLabelExpressions\":[" rows "]}"
 #define KEY(key, values) "{\"key\":\"" key "\",\"values\":[" values "]}"
+
+#define SETS  "/apis/apps/v1/namespaces/default/statefulsets"
+#define CLAIM "spec.volumeClaimTemplates.0."
+#define SET(claim)                                                                       \
+	"{\"metadata\":{\"name\":\"s\"},\"spec\":{\"volumeClaimTemplates\":[" claim      \
+	"],\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"    \
+	"\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","           \
+	"\"image\":\"i\"}]}}}}"
 
 static void test_storage(void **state)
 {
@@ -294,6 +320,18 @@ static void test_storage(void **state)
 		 CLASS(TERM(KEY("k", "\"v\"")) "," TERM(KEY("k", "\"v\""))), 422,
 		 "details.causes.0.field=allowedTopologies[1].matchLabelExpressions"},
 		{"POST " STORAGE "storageclasses", "", CLASS(TERM("")), 422, NULL},
+		{"POST " STORAGE "storageclasses?dryRun=All", "",
+		 "{\"metadata\":{\"name\":\"c\"},\"provisioner\":\"p\","
+		 "\"reclaimPolicy\":\"\"}",
+		 201, "reclaimPolicy="},
+		{"POST " SETS "?dryRun=All", "", SET("null"), 201,
+		 CLAIM "spec.volumeMode=Filesystem"},
+		{"POST " SETS "?dryRun=All", "",
+		 SET("{\"metadata\":{\"name\":\"v\"},\"spec\":{\"accessModes\":[\"x\",null]}}"),
+		 201, CLAIM "spec.accessModes.0=x"},
+		{"POST /api/v1/namespaces/default/persistentvolumeclaims", "",
+		 "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"accessModes\":[\"x\"]}}",
+		 422, "message~spec.accessModes[0]: Unsupported value: \"x\""},
 		{"POST " STORAGE "storageclasses", "",
 		 CLASS(TERM(KEY("k", "\"v\"") "," KEY("k", "\"w\""))), 422,
 		 "details.causes.0.field=allowedTopologies[0].matchLabelExpressions[1]"
@@ -330,11 +368,100 @@ static void test_reviews(void **state)
 	ask(*state, rows, NEAP_ARRAY_LEN(rows));
 }
 
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define CRD(plural, kind, scope, schema)                                                 \
+	"{\"metadata\":{\"name\":\"" plural ".x.example\"},\"spec\":{\"group\":"         \
+	"\"x.example\",\"scope\":\"" scope "\",\"names\":{\"plural\":\"" plural          \
+	"\",\"kind\":\"" kind "\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"      \
+	"\"storage\":true,\"subresources\":{\"status\":{},\"scale\":{"                   \
+	"\"specReplicasPath\":\".spec.n\",\"statusReplicasPath\":\".status.n\","         \
+	"\"labelSelectorPath\":\".status.of\"}},\"schema\":{\"openAPIV3Schema\":"        \
+	"{\"type\":\"object\",\"properties\":{" schema "}}}}]}}"
+#define OPEN    "{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}"
+#define BOTH    "\"spec\":" OPEN ",\"status\":" OPEN
+#define KEPT(x) "\"spec\":{\"type\":\"object\",\"properties\":{\"a\":" x "}}"
+#define ROOT    "spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.a."
+#define DRAWERS "/apis/x.example/v1/drawers"
+#define DRAWER(more)                                                                     \
+	"{\"apiVersion\":\"x.example/v1\",\"kind\":\"Drawer\",\"metadata\":{\"name\":"   \
+	"\"a\"}" more "}"
+
+/* Values of Go that are no pointers come of a null, and so do schemas. */
+static void test_definitions(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " CRDS "?dryRun=All", "", CRD("ps", "P", "Cluster", KEPT("null")),
+		 422, "message~properties[spec].properties[a].type"},
+		{"POST " CRDS "?dryRun=All", "",
+		 CRD("ps", "P", "Cluster", KEPT("{\"type\":\"array\",\"items\":[5]}")),
+		 422, "message~properties[spec].properties[a].items"},
+		{"POST " CRDS "?dryRun=All", "",
+		 CRD("ps", "P", "Cluster",
+		     KEPT("{\"type\":\"object\",\"additionalProperties\":{\"type\":5}}")),
+		 400, "message~additionalProperties.type"},
+		{"POST " CRDS "?dryRun=All", "",
+		 CRD("ps", "P", "Cluster",
+		     KEPT("{\"type\":\"object\",\"additionalProperties\":{\"type\":"
+			  "\"string\",\"nosuch\":1}}")),
+		 201, "!" ROOT "additionalProperties.nosuch"},
+		{"POST " CRDS "?dryRun=All", "",
+		 CRD("ps", "P", "Cluster",
+		     KEPT("{\"type\":\"object\",\"additionalProperties\":true}")),
+		 201, ROOT "additionalProperties=true"},
+		{"POST " CRDS "?dryRun=All", PARTIAL(""), CRD("ps", "P", "Cluster", BOTH),
+		 201, "kind=PartialObjectMetadata"},
+		{"POST " CRDS "?dryRun=All", TABLE("v1"), CRD("ps", "P", "Cluster", BOTH),
+		 201, "#rows=1"},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
+static void test_declared(void **state)
+{
+	static const struct row rows[] = {
+		{"POST " CRDS, "", CRD("drawers", "Drawer", "Cluster", BOTH), 201, NULL},
+		{"POST " DRAWERS, "",
+		 "{\"apiVersion\":\"x.example/v1\",\"kind\":\"Secret\",\"metadata\":{"
+		 "\"name\":\"a\"}}",
+		 422, "details.causes.0.field=kind"},
+		{"POST " DRAWERS, "", DRAWER(",\"spec\":{\"n\":-1}"), 422,
+		 "message~.spec.n: Invalid value: -1: should be a non-negative integer"},
+		{"POST " DRAWERS, "", DRAWER(",\"spec\":{\"n\":2147483648}"), 422,
+		 "message~should be less than or equal to 2147483647"},
+		{"POST " DRAWERS, "", DRAWER(",\"spec\":{\"n\":\"x\"}"), 422,
+		 "details.causes.0.field=.spec.n"},
+		{"POST " DRAWERS, "", DRAWER(",\"spec\":{\"n\":2147483647}"), 201, NULL},
+		{"MERGE " DRAWERS "/a/status", "", "{\"status\":{\"n\":-1}}", 422,
+		 "details.causes.0.field=.status.n"},
+		{"MERGE " DRAWERS "/a/status", "", "{\"status\":{\"of\":5}}", 422,
+		 "details.causes.0.field=.status.of"},
+		{"MERGE " DRAWERS "/a/status", "",
+		 "{\"kind\":\"X\",\"apiVersion\":\"y/v9\",\"metadata\":{\"uid\":\"x\","
+		 "\"deletionTimestamp\":\"2020-01-02T03:04:05Z\"},\"status\":{\"n\":1}}",
+		 200, "!metadata.deletionTimestamp"},
+		{"MERGE " DRAWERS "/a", "", "{\"kind\":\"X\"}", 422, NULL},
+		{"GET " DRAWERS "?fieldSelector=metadata.namespace%3Dx", "", NULL, 400,
+		 "message~field label not supported"},
+		{"GET /api/v1/nodes?fieldSelector=metadata.namespace%3Dx", "", NULL, 400,
+		 NULL},
+		{"GET /api/v1/persistentvolumes?fieldSelector=metadata.namespace%3Dx", "",
+		 NULL, 200, NULL},
+		{"GET /apis/apps/v1/replicasets?fieldSelector=status.replicas%3D0", "",
+		 NULL, 400, NULL},
+		{"GET /api/v1/replicationcontrollers?fieldSelector=status.replicas%3D0",
+		 "", NULL, 200, NULL},
+	};
+
+	ask(*state, rows, NEAP_ARRAY_LEN(rows));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(names), TEST(bodies),  TEST(metadata), TEST(reads),
-		TEST(many),  TEST(storage), TEST(pods),     TEST(reviews)};
+		TEST(names),       TEST(bodies),  TEST(metadata), TEST(reads),
+		TEST(many),        TEST(storage), TEST(pods),     TEST(reviews),
+		TEST(definitions), TEST(declared)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

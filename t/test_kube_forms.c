@@ -212,7 +212,8 @@ static void test_fields(void **state)
 	assert_int_equal(neap_object_new_take(tree, known, 1, &object, &err), 0);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		struct neap_field_selector selector;
-		int got = neap_field_selector_parse(rows[i].text, known, &selector, &err);
+		int got = neap_field_selector_parse(rows[i].text, known, true, &selector,
+						    &err);
 
 		got = got < 0 ? -1 : neap_field_selector_matches(&selector, object);
 		neap_field_selector_done(&selector);

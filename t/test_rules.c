@@ -23,8 +23,9 @@
 	"digits, '_', '-', or '.', and must not start with a digit (e.g. 'my.env-name',  " \
 	"or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is "                \
 	"'[-._a-zA-Z][-._a-zA-Z0-9]*')"
-#define IP "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-#define C0 "spec.containers[0]."
+#define IP            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+#define C0            "spec.containers[0]."
+#define SYSCTLS(list) "spec/securityContext={'sysctls':[" list "]}"
 
 static const struct rules_row containers[] = {
 	{"Pod", "", NULL, ""},
@@ -332,9 +333,32 @@ static const struct rules_row placement[] = {
 	 "spec.nodeSelector: Invalid value: \"/a\": prefix part must be non-empty"},
 	{"Pod", "spec/terminationGracePeriodSeconds=0; spec/activeDeadlineSeconds=1",
 	 NULL, ""},
-	{"Pod", "spec/terminationGracePeriodSeconds=-1; @lifecycle-", NULL,
-	 "spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or "
-	 "equal to 0"},
+	{"Pod", "spec/terminationGracePeriodSeconds=-1; @lifecycle-", NULL, ""},
+	{"Pod",
+	 SYSCTLS("{'name':'kernel.shm_rmid_forced','value':'0'},{'name':'net/a-b.c_d','value':'0'}"),
+	 NULL, ""},
+	{"Pod", SYSCTLS("{'name':'a.b','value':'0'},{'name':'a.b','value':'1'}"), NULL,
+	 "spec.securityContext.sysctls[1].name: Duplicate value: \"a.b\""},
+	{"Pod", SYSCTLS("{'name':'','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Required value"},
+	{"Pod", SYSCTLS("{'name':'a..b','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"a..b\": must have*"},
+	{"Pod", SYSCTLS("{'name':'a.-b','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"a.-b\": must have*"},
+	{"Pod", SYSCTLS("{'name':'-a','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"-a\": must have*"},
+	{"Pod", SYSCTLS("{'name':'a/','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"a/\": must have*"},
+	{"Pod", SYSCTLS("{'name':'A','value':'0'}"), NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"A\": must have*"},
+	{"Pod",
+	 SYSCTLS("{'name':'net.core.somaxconn','value':'0'}") "; spec/hostNetwork=true; @ports-",
+	 NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"net.core.somaxconn\": may "
+	 "not be specified when 'hostNetwork' is true"},
+	{"Pod", SYSCTLS("{'name':'kernel.sem','value':'0'}") "; spec/hostIPC=true", NULL,
+	 "spec.securityContext.sysctls[0].name: Invalid value: \"kernel.sem\": may not be "
+	 "specified when 'hostIPC' is true"},
 	{"Pod", "spec/activeDeadlineSeconds=0", NULL,
 	 "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, "
 	 "inclusive"},

@@ -59,6 +59,8 @@ static const struct rules_row core[] = {
 	 "status.capacity[cpu]: Invalid value: \"-1\": " NOT_NEGATIVE "\n"
 	 "status.allocatable[pods]: Invalid value: \"1.5\": must be an integer"},
 	{"Node", "status/addresses/1={'type':'InternalIP','address':'10.1.0.1'}", NULL,
+	 ""},
+	{"Node", "status/addresses/1={'type':'InternalIP','address':'10.1.0.1'}", "",
 	 "status.addresses[1]: Duplicate value: "
 	 "{\"type\":\"InternalIP\",\"address\":\"10.1.0.1\"}"},
 	/* namespaces */
@@ -93,7 +95,8 @@ static const struct rules_row core[] = {
 	 "immutable: Forbidden: " SET "\nbinaryData: Forbidden: " SET},
 	/* events */
 	{"Event", "", NULL, ""},
-	{"Event", "metadata/namespace='default'", NULL,
+	{"Event", "metadata/namespace='default'", NULL, ""},
+	{"Event", "eventTime-; metadata/namespace='default'", NULL,
 	 "involvedObject.namespace: Invalid value: \"lab\": does not match "
 	 "event.namespace"},
 	{"Event", "involvedObject={'kind':'Node','name':'node-1'}", NULL,
@@ -101,6 +104,14 @@ static const struct rules_row core[] = {
 	{"Event",
 	 "involvedObject={'kind':'Node','name':'node-1'}; metadata/namespace='default'",
 	 NULL, ""},
+	{"Event",
+	 "involvedObject={'kind':'Node','name':'node-1'}; metadata/namespace='kube-system'",
+	 NULL, ""},
+	{"Event",
+	 "eventTime-; involvedObject={'kind':'Node','name':'node-1'}; "
+	 "metadata/namespace='kube-system'",
+	 NULL,
+	 "involvedObject.namespace: Invalid value: \"\": does not match event.namespace"},
 	{"Event", "reportingComponent=''; reportingInstance=''; action=''; reason-", NULL,
 	 "reportingComponent: Required value\nreportingInstance: Required value\n"
 	 "action: Required value\nreason: Required value"},

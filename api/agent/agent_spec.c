@@ -250,6 +250,8 @@ int agent_decode(struct agent_pod *pod, struct neap_error *err)
 			: strcmp(restart, "OnFailure") == 0 ? NEAP_POD_ON_FAILURE
 							    : NEAP_POD_ALWAYS;
 	life->grace_s = seconds(spec, "terminationGracePeriodSeconds", 30);
+	if (life->grace_s < 0) /* as when it is deleted */
+		life->grace_s = 1;
 	life->deadline_s = seconds(spec, "activeDeadlineSeconds", 0);
 	life->second_usec = pod->agent->config.second_usec;
 	for (size_t k = 0; k < NEAP_ARRAY_LEN(lists); k++) {

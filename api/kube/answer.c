@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
+#include "api/kube/meta.h"
+#include "api/kube/view.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 
@@ -47,6 +49,81 @@ void call_answer_buf(struct call *call, int status, struct neap_buf *body)
 	text = neap_buf_take(body);
 	neap_http_answer_text_take(call->request, status, JSON_TYPE, text, len + 1);
 	call->request = NULL;
+}
+
+void call_answer_object(struct call *call, int status, struct neap_object *object)
+{
+	neap_auto_buf struct neap_buf out = {0};
+
+	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
+	if (call->answers_success || call->answers_scale || call->answers_deleted) {
+		call_answer_take(call, status,
+				 call->answers_success
+					 ? neap_kube_success(NULL, NULL, NULL, status)
+				 : call->answers_scale
+					 ? neap_kube_scale(call, object)
+					 : neap_kube_success(call->target.kind,
+							     object->name, object->uid,
+							     status));
+		return;
+	}
+	if (call->shape != SHAPE_TABLE)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, object, true, &out))
+		out.failed = true;
+	call_answer_buf(call, status, &out);
+}
+
+/* A table, or metadata alone, of what is not stored. */
+static void answer_dry_shaped_take(struct call *call, int status, json_t *object)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_object *made;
+	struct neap_error err;
+
+	if (neap_object_new_take(object, neap_kube_kind_stored(kind)->fields, 0, &made,
+				 &err) < 0) {
+		(void)neap_kube_fail_error(&call->failure, kind, call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	call_answer_object(call, status, made);
+	(void)neap_object_unref(made);
+}
+
+void call_answer_dry_take(struct call *call, int status, json_t *object)
+{
+	if (call->answers_success) {
+		json_decref(object);
+		call_answer_take(call, status,
+				 neap_kube_success(NULL, NULL, NULL, status));
+		return;
+	}
+	if (call->answers_scale || call->answers_deleted) {
+		json_t *body =
+			call->answers_scale
+				? neap_kube_scale_of(call, object)
+				: neap_kube_success(call->target.kind, call->target.name,
+						    neap_kube_meta_text(object, "uid"),
+						    status);
+
+		json_decref(object);
+		call_answer_take(call, status, body);
+		return;
+	}
+	if (call->shape != SHAPE_OBJECT) {
+		answer_dry_shaped_take(call, status, object);
+		return;
+	}
+	if (!neap_kube_view_show(call->target.kind->view, object) ||
+	    json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
+		    0 ||
+	    json_object_set_new(object, "apiVersion", json_string(call->api_version)) <
+		    0) {
+		json_decref(object);
+		object = NULL;
+	}
+	call_answer_take(call, status, object);
 }
 
 void call_tell(struct call *call, struct neap_object *object)

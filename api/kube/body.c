@@ -94,7 +94,7 @@ static bool is_in(const char *word, const char *const *list)
 	return false;
 }
 
-/* What the body says it is must be what is expected. versions NULL: any. reason: of the refusal. */
+/* What the body says it is must be what is expected. kind, versions NULL: any. reason: of the refusal. */
 static int check_type(struct call *call, const json_t *object, const char *kind,
 		      const char *const *versions, enum neap_kube_reason reason)
 {
@@ -116,13 +116,28 @@ static int check_type(struct call *call, const json_t *object, const char *kind,
 			"the API version in the data (%.100s) does not match the "
 			"expected API version (%s)",
 			said_version, versions[0]);
-	if (said_kind && *said_kind && strcmp(said_kind, kind) != 0)
+	if (kind && said_kind && *said_kind && strcmp(said_kind, kind) != 0)
 		return neap_kube_fail(
 			&call->failure, reason,
 			"the kind in the data (%.100s) does not match the expected "
 			"kind (%s)",
 			said_kind, kind);
 	return 0;
+}
+
+/* Of a declared kind it is a member as all others: nothing decodes by it. */
+static int check_declared_kind(struct call *call, const json_t *object)
+{
+	const json_t *said = json_object_get(object, "kind");
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (strcmp(json_string_value(said), kind->kind) == 0)
+		return 0;
+	neap_causes_clear(causes);
+	neap_causes_invalid(causes, "kind", said, "must be %s", kind->kind);
+	return neap_kube_fail_invalid(&call->failure, kind,
+				      neap_kube_meta_text(object, "name"), causes);
 }
 
 /* Of a declared kind both have to be said: nothing else there says what it is. */
@@ -136,11 +151,17 @@ static int check_object_type(struct call *call, const json_t *object,
 			      : !json_string_length(json_object_get(object, "apiVersion"))
 				      ? "apiVersion"
 				      : NULL;
+	/* What a patch makes of both is not looked at there. */
+	bool is_any = call->is_patch && call_is_declared_status(call);
 
-	if (check_type(call, object, kind->kind, versions, reason) < 0)
+	if (check_type(call, object, kind->is_custom ? NULL : kind->kind,
+		       is_any ? NULL : versions, reason) < 0)
 		return -1;
-	if (!kind->is_custom || !missing)
+	if (!kind->is_custom)
 		return 0;
+	if (!missing)
+		return call_is_declared_status(call) ? 0
+						     : check_declared_kind(call, object);
 	return neap_kube_fail(&call->failure, reason,
 			      "%s in version \"%s\" cannot be handled as a %s: "
 			      "'%s' is missing",

@@ -9,6 +9,11 @@
 #include "api/kube/meta.h"
 #include "engine/base/quantity.h"
 
+bool call_is_declared_status(const struct call *call)
+{
+	return call->target.kind->is_custom && strcmp(call->target.sub, "status") == 0;
+}
+
 static int refuse_no_version(struct call *call)
 {
 	struct neap_causes *causes = &call->kube->causes;
@@ -34,6 +39,16 @@ static int refuse_immutable(struct call *call, const json_t *object, const char 
 				      call->target.name, causes);
 }
 
+/* What a status came with is not looked at here. */
+static bool is_passed_over(const struct call *call, const char *member)
+{
+	if (call_is_declared_status(call))
+		return true;
+	return strcmp(call->target.sub, "status") == 0 &&
+	       strcmp(call->resource, "pods") == 0 &&
+	       strcmp(member, "deletionTimestamp") == 0;
+}
+
 /* What only a deletion sets. */
 static int check_deletion(struct call *call, const json_t *object, const json_t *before)
 {
@@ -45,7 +60,7 @@ static int check_deletion(struct call *call, const json_t *object, const json_t 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
 		const json_t *value = json_object_get(meta, members[i]);
 
-		if (value && !json_is_null(value) &&
+		if (value && !json_is_null(value) && !is_passed_over(call, members[i]) &&
 		    !json_equal(value, json_object_get(was, members[i])))
 			return refuse_immutable(call, object, members[i]);
 	}
@@ -92,7 +107,9 @@ int change_check_version(struct call *call, const json_t *object,
 					       call->target.name, neap_kube_modified);
 	if (*uid && strcmp(uid, newest->uid) != 0 && call->is_patch &&
 	    !call->answers_scale)
-		return refuse_immutable(call, object, "uid");
+		return call_is_declared_status(call)
+			       ? 0
+			       : refuse_immutable(call, object, "uid");
 	if (*uid && strcmp(uid, newest->uid) != 0) {
 		char why[256];
 

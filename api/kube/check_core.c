@@ -116,7 +116,8 @@ void neap_kube_check_node(const json_t *object, const json_t *before,
 	from = causes->count;
 	rule_amounts(json_object_get(status, "capacity"), "capacity", causes);
 	rule_amounts(json_object_get(status, "allocatable"), "allocatable", causes);
-	check_addresses(json_object_get(status, "addresses"), causes);
+	if (before != NULL) /* nobody looks at those of a new one */
+		check_addresses(json_object_get(status, "addresses"), causes);
 	neap_causes_infield(causes, from, "status");
 }
 

@@ -21,6 +21,16 @@ static void need_up_to(const json_t *object, const char *name, const char *shown
 				    "can have at most %zu characters", max);
 }
 
+/* Whether an event of what is in space may be in own. Those that say their time may be anywhere, but not of
+ * what is in no namespace. */
+static bool is_place(const char *own, const char *space, bool is_new)
+{
+	if (space[0] != '\0')
+		return is_new || strcmp(space, own) == 0;
+	return strcmp(own, "default") == 0 ||
+	       (is_new ? strcmp(own, "kube-system") == 0 : own[0] == '\0');
+}
+
 static void check_event(const json_t *object, const char *reporter,
 			struct neap_causes *causes)
 {
@@ -28,15 +38,12 @@ static void check_event(const json_t *object, const char *reporter,
 	const char *space = neap_kube_text(about, "namespace");
 	const char *own = neap_kube_meta_text(object, "namespace");
 	const json_t *message = json_object_get(object, "message");
-	bool is_right = strcmp(space, own) == 0;
+	bool is_new = json_is_string(json_object_get(object, "eventTime"));
 
-	/* Events of what is in no namespace are in the default one. */
-	if (space[0] == '\0')
-		is_right = own[0] == '\0' || strcmp(own, "default") == 0;
-	if (!is_right)
+	if (!is_place(own, space, is_new))
 		rule_invalid_text(causes, "involvedObject.namespace", space,
 				  "does not match event.namespace");
-	if (!json_is_string(json_object_get(object, "eventTime")))
+	if (!is_new)
 		return;
 	need_up_to(object, "reportingComponent", reporter, 253 + 1 + 63, causes);
 	if (neap_kube_text(object, "reportingComponent")[0] != '\0')

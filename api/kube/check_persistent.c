@@ -13,17 +13,29 @@
 static void check_modes(const json_t *spec, const char *detail,
 			struct neap_causes *causes)
 {
+	static const char *const known[] = {"ReadOnlyMany", "ReadWriteMany",
+					    "ReadWriteOnce", "ReadWriteOncePod", NULL};
 	const json_t *modes = json_object_get(spec, "accessModes");
+	char field[64];
 	bool has_single = false;
 	size_t i;
 	const json_t *mode;
 
 	if (json_array_size(modes) == 0)
 		neap_causes_required(causes, "accessModes", detail);
-	json_array_foreach (modes, i, mode)
+	json_array_foreach (modes, i, mode) {
+		const char *const *at = known;
+
+		if (!json_is_string(mode))
+			continue;
+		while (*at != NULL && strcmp(*at, json_string_value(mode)) != 0)
+			at++;
+		(void)snprintf(field, sizeof(field), "accessModes[%zu]", i);
+		if (*at == NULL)
+			neap_causes_unsupported(causes, field, mode, known);
 		has_single = has_single ||
-			     (json_is_string(mode) &&
-			      strcmp(json_string_value(mode), "ReadWriteOncePod") == 0);
+			     strcmp(json_string_value(mode), "ReadWriteOncePod") == 0;
+	}
 	if (has_single && json_array_size(modes) > 1)
 		neap_causes_forbidden(
 			causes, "accessModes",

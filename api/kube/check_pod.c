@@ -96,6 +96,79 @@ static void check_ids(const json_t *spec, struct neap_causes *causes)
 	}
 }
 
+#define SYSCTL_MAX 253
+#define SYSCTL_RULE                                                                      \
+	"must have at most 253 characters and match regex "                              \
+	"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+
+/* Segments of letters and digits, with "-" and "_" inside, that "." or "/" divides. */
+static bool is_sysctl(const char *name)
+{
+	static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	enum { START, INNER, END } at = START;
+
+	if (strlen(name) > SYSCTL_MAX)
+		return false;
+	for (; *name != '\0'; name++) {
+		if (strchr(ends, *name) != NULL)
+			at = END;
+		else if ((*name == '-' || *name == '_') && at != START)
+			at = INNER;
+		else if ((*name == '.' || *name == '/') && at == END)
+			at = START;
+		else
+			return false;
+	}
+	return at == END;
+}
+
+/* Which namespace of the kernel a parameter is of; NULL: of none that a pod can share. */
+static const char *sysctl_sharer(const char *name)
+{
+	static const struct {
+		const char *prefix, *sharer;
+	} rows[] = {
+		{"net.", "hostNetwork"},   {"kernel.shm", "hostIPC"},
+		{"kernel.msg", "hostIPC"}, {"kernel.sem", "hostIPC"},
+		{"fs.mqueue.", "hostIPC"},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+			return rows[i].sharer;
+	return NULL;
+}
+
+/* Each once, and none of what the pod shares with its node. */
+static void check_sysctls(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *security = json_object_get(spec, "securityContext");
+	struct rule_seen seen = {0};
+	const json_t *sysctl;
+	size_t i;
+
+	json_array_foreach (json_object_get(security, "sysctls"), i, sysctl) {
+		const json_t *value = json_object_get(sysctl, "name");
+		const char *name = neap_kube_text(sysctl, "name");
+		const char *sharer = sysctl_sharer(name);
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "securityContext.sysctls[%zu].name",
+			       i);
+		if (value != NULL && name[0] == '\0')
+			neap_causes_required(causes, field, "");
+		else if (name[0] != '\0' && !is_sysctl(name))
+			neap_causes_invalid(causes, field, value, "%s", SYSCTL_RULE);
+		else if (name[0] != '\0' && rule_seen_add(&seen, name, causes))
+			neap_causes_duplicate(causes, field, value);
+		if (sharer != NULL && json_is_true(json_object_get(spec, sharer)))
+			neap_causes_invalid(causes, field, value,
+					    "may not be specified when '%s' is true",
+					    sharer);
+	}
+	rule_seen_done(&seen);
+}
+
 /* Domains, which may end in a dot; options have names. */
 static void check_searches(const json_t *config, struct neap_causes *causes)
 {
@@ -207,6 +280,7 @@ void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 	rule_spread(json_object_get(spec, "topologySpreadConstraints"), causes);
 	check_aliases(spec, causes);
 	check_ids(spec, causes);
+	check_sysctls(spec, causes);
 	check_dns(spec, causes);
 	check_conditions(spec, causes);
 	check_gates(spec, causes);
@@ -227,7 +301,6 @@ void rule_pod_template(const json_t *pod_template, const json_t *claims,
 	neap_causes_infield(causes, from, "metadata");
 	from = causes->count;
 	rule_pod_spec(spec, false, claims, causes);
-	rule_not_negative(spec, "terminationGracePeriodSeconds", causes);
 	if (json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
 		neap_causes_forbidden(causes, "ephemeralContainers",
 				      "ephemeral containers not allowed in pod template");
@@ -453,9 +526,6 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 	if (before != NULL && json_equal(spec, old))
 		return;
 	rule_pod_spec(spec, true, NULL, causes);
-	/* Below 0 none can be given: it would be taken as no time at all when the pod is deleted. */
-	if (before == NULL || rule_int(old, "terminationGracePeriodSeconds") >= 0)
-		rule_not_negative(spec, "terminationGracePeriodSeconds", causes);
 	if (before == NULL)
 		check_new(spec, causes);
 	else

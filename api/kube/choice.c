@@ -14,8 +14,15 @@ static int bad_selector(struct call *call, const char *parameter,
 			      err->field[0] ? ": " : "", err->msg);
 }
 
+/* Of what is in none, only kinds that name no fields of their own take it. */
+static bool knows_namespace(const struct neap_kube_kind *kind)
+{
+	return kind->is_namespaced || (!kind->is_custom && !kind->fields);
+}
+
 int choice_parse(struct call *call, struct choice *ret)
 {
+	const struct neap_kube_kind *kind = call->target.kind;
 	const char *labels = call_query(call, "labelSelector");
 	const char *fields = call_query(call, "fieldSelector");
 	struct neap_error err;
@@ -28,8 +35,9 @@ int choice_parse(struct call *call, struct choice *ret)
 		return -1;
 	if (labels && *labels && neap_selector_parse_text(labels, &ret->labels, &err) < 0)
 		return bad_selector(call, "labelSelector", &err);
-	if (fields && neap_field_selector_parse(fields, call->target.kind->fields,
-						&ret->fields, &err) < 0) {
+	if (fields &&
+	    neap_field_selector_parse(fields, kind->fields, knows_namespace(kind),
+				      &ret->fields, &err) < 0) {
 		choice_done(ret);
 		return bad_selector(call, "fieldSelector", &err);
 	}

@@ -7,9 +7,10 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
-static bool is_known(const char *path, const char *const *known)
+static bool is_known(const char *path, const char *const *known, bool has_namespace)
 {
-	if (strcmp(path, "metadata.name") == 0 || strcmp(path, "metadata.namespace") == 0)
+	if (strcmp(path, "metadata.name") == 0 ||
+	    (has_namespace && strcmp(path, "metadata.namespace") == 0))
 		return true;
 	for (; known && *known; known++) {
 		size_t len = strcspn(*known, "=");
@@ -52,8 +53,8 @@ static char *cut_term(char *text)
 	return text + 1;
 }
 
-static int parse_term(char *text, const char *const *known, struct neap_field_term *ret,
-		      struct neap_error *err)
+static int parse_term(char *text, const char *const *known, bool has_namespace,
+		      struct neap_field_term *ret, struct neap_error *err)
 {
 	char *equals = strchr(text, '=');
 
@@ -65,14 +66,15 @@ static int parse_term(char *text, const char *const *known, struct neap_field_te
 	equals[ret->is_not ? -1 : 0] = '\0';
 	ret->value = equals + (!ret->is_not && equals[1] == '=' ? 2 : 1);
 	ret->path = text;
-	if (!is_known(text, known))
+	if (!is_known(text, known, has_namespace))
 		return neap_error_set(err, NEAP_EINVAL,
 				      "field label not supported: %.80s", text);
 	return 0;
 }
 
 int neap_field_selector_parse(const char *text, const char *const *known,
-			      struct neap_field_selector *ret, struct neap_error *err)
+			      bool has_namespace, struct neap_field_selector *ret,
+			      struct neap_error *err)
 {
 	char *at;
 	int code = 0;
@@ -93,7 +95,8 @@ int neap_field_selector_parse(const char *text, const char *const *known,
 			code = neap_error_set(err, NEAP_ETOOLARGE, "over %d terms",
 					      NEAP_FIELD_SELECTOR_TERMS);
 		else if (*at)
-			code = parse_term(at, known, &ret->terms[ret->count++], err);
+			code = parse_term(at, known, has_namespace,
+					  &ret->terms[ret->count++], err);
 		at = next;
 	}
 	if (code < 0)

@@ -173,6 +173,8 @@ int call_check(struct call *call, const json_t *object, const json_t *before)
 				       object, kind->is_custom ? before : NULL, causes);
 	if (kind->check)
 		kind->check(object, before, causes);
+	if (kind->is_custom)
+		kube_scale_check(kind, object, causes);
 	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
 						      neap_kube_meta_text(object, "name"),
 						      causes)

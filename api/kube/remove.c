@@ -137,7 +137,9 @@ static int64_t find_grace(const struct call *call, const struct wish *wish,
 		return 0;
 	if (wish->grace_s >= 0)
 		return wish->grace_s;
-	return json_is_integer(grace) ? json_integer_value(grace) : GRACE_DEFAULT_S;
+	if (!json_is_integer(grace))
+		return GRACE_DEFAULT_S;
+	return json_integer_value(grace) < 0 ? 1 : json_integer_value(grace);
 }
 
 static bool add_orphan_finalizer(json_t *tree)

@@ -60,9 +60,10 @@ bool neap_kube_complete_pod_template(json_t *pod_template);
  * of neap_kube_meta_check. Their time is linear in the size of the object. Without memory a cause says so
  * (InternalError), and not all was checked. Values of any type are survived.
  *
- * A pod whose spec is as it was is not looked at again. Not as a kube-apiserver has it: a grace below 0 is
- * refused; ranges of nodePort and clusterIP are nobody's; what followed from a former type of a service may
- * stay in it; sysctls, Windows options and sources of volumes that are rare have no rules. */
+ * A pod whose spec is as it was is not looked at again. Not as a kube-apiserver has it:
+ * ranges of nodePort and clusterIP are nobody's; what followed from a former type of a
+ * service may stay in it; Windows options and sources of volumes that are rare have no
+ * rules. */
 
 neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_namespace,
 	neap_kube_check_service, neap_kube_check_configmap, neap_kube_check_event,

@@ -122,6 +122,36 @@ void call_scale_get(struct call *call)
 	call_fail(call);
 }
 
+static void check_count(const json_t *object, const char *path,
+			struct neap_causes *causes)
+{
+	const json_t *value = path ? kube_scale_at(object, path) : NULL;
+
+	if (!value || json_is_null(value))
+		return;
+	if (!json_is_integer(value))
+		neap_causes_invalid(causes, path, value, "should be an integer");
+	else if (json_integer_value(value) < 0)
+		neap_causes_invalid(causes, path, value,
+				    "should be a non-negative integer");
+	else if (json_integer_value(value) > INT32_MAX)
+		neap_causes_invalid(causes, path, value,
+				    "should be less than or equal to %d", INT32_MAX);
+}
+
+void kube_scale_check(const struct neap_kube_kind *kind, const json_t *object,
+		      struct neap_causes *causes)
+{
+	const json_t *selector =
+		kind->selector_path ? kube_scale_at(object, kind->selector_path) : NULL;
+
+	check_count(object, kind->replicas_path, causes);
+	check_count(object, kind->status_replicas_path, causes);
+	if (selector && !json_is_null(selector) && !json_is_string(selector))
+		neap_causes_invalid(causes, kind->selector_path, selector,
+				    "should be a string");
+}
+
 /* Makes what is missing on the way; what is there and is no object stays. */
 static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 {
@@ -189,6 +219,9 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	const json_t *replicas =
 		json_object_get(json_object_get(scale, "spec"), "replicas");
 	static const char *const members[] = {"resourceVersion", "uid"};
+	/* Of a declared kind a patch may say any uid. */
+	size_t count = NEAP_ARRAY_LEN(members) -
+		       (call->target.kind->is_custom && call->is_patch);
 	json_t *tree;
 
 	if (check_scale_meta(call, scale) < 0) {
@@ -216,7 +249,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	}
 	call->answers_scale = true;
 	/* Each is a condition, or absent. */
-	for (size_t i = 0; i < (call->target.kind->is_custom ? 1 : 2); i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_t *value =
 			json_object_get(json_object_get(scale, "metadata"), members[i]);
 

@@ -11,7 +11,7 @@ static const struct neap_schema any_list = {.type = NEAP_SCHEMA_LIST,
 					    .items = &neap_schema_any};
 
 /* It contains itself; the table follows. */
-static const struct neap_schema json_schema;
+static const struct neap_schema json_schema, json_schema_or_other;
 LIST(json_schema);
 static const struct neap_schema json_schema_map = {.type = NEAP_SCHEMA_MAP,
 						   .items = &json_schema};
@@ -42,7 +42,7 @@ static const struct neap_schema_field json_schema_fields[] = {
 	PTR("$ref", STR, "Not allowed."),
 	FIELD("$schema", STR, "Which JSON schema this is."),
 	PTR("additionalItems", ANY, "Not allowed."),
-	PTR("additionalProperties", ANY,
+	PTR("additionalProperties", &json_schema_or_other,
 	    "Schema of members that are not named, or whether there may be any."),
 	FIELD("allOf", &json_schema_list, "Schemas, all of which have to hold."),
 	FIELD("anyOf", &json_schema_list, "Schemas, one of which has to hold."),
@@ -57,7 +57,7 @@ static const struct neap_schema_field json_schema_fields[] = {
 	FIELD("externalDocs", &external_docs, NULL),
 	FIELD("format", STR, "What a string or number is, as date-time or int32."),
 	FIELD("id", STR, "Not allowed."),
-	FIELD("items", &json_schema, "Schema of the elements of an array."),
+	FIELD("items", &json_schema_or_other, "Schema of the elements of an array."),
 	PTR("maxItems", I64, "How many elements there may be."),
 	PTR("maxLength", I64, "How many characters there may be."),
 	PTR("maxProperties", I64, "How many members there may be."),
@@ -91,8 +91,16 @@ static const struct neap_schema_field json_schema_fields[] = {
 	FIELD("x-kubernetes-validations", &validation_rule_list,
 	      "Expressions that have to hold."),
 };
-OBJECT(json_schema, EXTENSIONS("JSONSchemaProps"),
-       "A JSON schema, as OpenAPI v3 has it.");
+static const struct neap_schema json_schema = {
+	.name = EXTENSIONS("JSONSchemaProps"),
+	.doc = "A JSON schema, as OpenAPI v3 has it.",
+	NEAP_SCHEMA_FIELDS(json_schema_fields),
+	.fallback = "{}"};
+/* What else there may be is told of the schema as a whole. */
+static const struct neap_schema json_schema_or_other = {
+	.type = NEAP_SCHEMA_ANY,
+	.fields = json_schema_fields,
+	.field_count = NEAP_ARRAY_LEN(json_schema_fields)};
 
 static const struct neap_schema_field validation_fields[] = {
 	FIELD("openAPIV3Schema", &json_schema,

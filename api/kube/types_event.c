@@ -81,8 +81,8 @@ static const char *const event_selectable[] = {
 	"involvedObject.fieldPath",
 	"reason",
 	"reportingComponent",
-	"source=source.component|reportingComponent",
 	"type",
+	"source=source.component|reportingComponent",
 	NULL};
 
 const struct neap_kube_kind neap_kube_kind_event = {
@@ -102,20 +102,18 @@ const struct neap_kube_kind neap_kube_kind_event = {
 	.check = neap_kube_check_event,
 };
 
-/* As this view names them; source has no other name here. */
-static const char *const view_selectable[] = {
-	"regarding.kind",
-	"regarding.namespace",
-	"regarding.name",
-	"regarding.uid",
-	"regarding.apiVersion",
-	"regarding.resourceVersion",
-	"regarding.fieldPath",
-	"reason",
-	"reportingController",
-	"source=deprecatedSource.component|reportingController",
-	"type",
-	NULL};
+/* As this view names them, in the order above; source has no name here. */
+static const char *const view_selectable[] = {"regarding.kind",
+					      "regarding.namespace",
+					      "regarding.name",
+					      "regarding.uid",
+					      "regarding.apiVersion",
+					      "regarding.resourceVersion",
+					      "regarding.fieldPath",
+					      "reason",
+					      "reportingController",
+					      "type",
+					      NULL};
 
 static const struct neap_kube_name view_names[] = {
 	{"involvedObject", "regarding"},

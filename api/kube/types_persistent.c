@@ -3,8 +3,6 @@
  * PersistentVolumes, and the claims on them. */
 #include "api/kube/types_priv.h"
 
-ENUM(access_mode, "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod");
-LIST(access_mode);
 ENUM(volume_mode, "Block", "Filesystem");
 ENUM(reclaim_policy, "Delete", "Recycle", "Retain");
 
@@ -44,7 +42,7 @@ OBJECT(volume_affinity, CORE("VolumeNodeAffinity"),
        "From which nodes a volume can be reached.");
 
 static const struct neap_schema_field persistentvolume_spec_fields[] = {
-	FIELD("accessModes", &access_mode_list,
+	FIELD("accessModes", STRS,
 	      "How it can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
 	FIELD("awsElasticBlockStore", &neap_kube_aws_disk, NULL),
 	FIELD("azureDisk", &neap_kube_azure_disk, NULL),
@@ -109,7 +107,7 @@ OBJECT(claim_resources, CORE("VolumeResourceRequirements"),
        "How much storage is asked for.");
 
 static const struct neap_schema_field neap_kube_claim_spec_fields[] = {
-	FIELD("accessModes", &access_mode_list,
+	FIELD("accessModes", STRS,
 	      "How it is to be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
 	FIELD("dataSource", &neap_kube_typed_local_reference,
 	      "What it holds at first: a VolumeSnapshot or another claim."),
@@ -145,7 +143,7 @@ static const struct neap_schema_field modify_status_fields[] = {
 OBJECT(modify_status, CORE("ModifyVolumeStatus"), "How far a change of the class is.");
 
 static const struct neap_schema_field claim_status_fields[] = {
-	FIELD("accessModes", &access_mode_list, "How the volume can be mounted."),
+	FIELD("accessModes", STRS, "How the volume can be mounted."),
 	FIELD("allocatedResourceStatuses", STR_MAP,
 	      "How far a change of each resource is."),
 	FIELD("allocatedResources", QTY_MAP, "What is set aside for it."),
@@ -159,7 +157,7 @@ OBJECT(claim_status, CORE("PersistentVolumeClaimStatus"), "What is known of the 
 
 static const struct neap_schema_field neap_kube_claim_fields[] = {
 	WHOLE,
-	FIELD("spec", &neap_kube_claim_spec, NULL),
+	GIVE("spec", &neap_kube_claim_spec, "{}", NULL),
 	FIELD("status", &claim_status, NULL),
 };
 SHARED(neap_kube_claim, CORE("PersistentVolumeClaim"), "Asks for a volume.");

@@ -173,7 +173,6 @@ const struct neap_kube_kind neap_kube_kind_deployment = {
 	.check = neap_kube_check_deployment,
 };
 
-static const char *const replicas_selectable[] = {"status.replicas", NULL};
 static const char *const replicaset_short[] = {"rs", NULL};
 
 const struct neap_kube_kind neap_kube_kind_replicaset = {
@@ -192,13 +191,13 @@ const struct neap_kube_kind neap_kube_kind_replicaset = {
 	.status_replicas_path = ".status.replicas",
 	.selector_path = ".spec.selector",
 	.schema = &replicaset,
-	.fields = replicas_selectable,
 	COLUMNS(replicaset),
 	.cells = neap_kube_cells_replicaset,
 	.complete = neap_kube_complete_replicaset,
 	.check = neap_kube_check_replicaset,
 };
 
+static const char *const replicas_selectable[] = {"status.replicas", NULL};
 static const char *const replicationcontroller_short[] = {"rc", NULL};
 
 const struct neap_kube_kind neap_kube_kind_replicationcontroller = {

@@ -83,7 +83,8 @@ static const struct neap_schema_field topology_term_fields[] = {
 OBJECT(topology_term, CORE("TopologySelectorTerm"), "Selects nodes by their labels.");
 LIST(topology_term);
 
-ENUM(reclaim_policy, "Delete", "Retain");
+/* "" is one that nobody looks at. */
+ENUM(reclaim_policy, "", "Delete", "Retain");
 ENUM(binding_mode, "Immediate", "WaitForFirstConsumer");
 
 static const struct neap_schema_field storageclass_fields[] = {

@@ -89,60 +89,6 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	call->told = NULL; /* the write has it */
 }
 
-void call_answer_object(struct call *call, int status, struct neap_object *object)
-{
-	neap_auto_buf struct neap_buf out = {0};
-
-	neap_buf_init(&out, 4 * (size_t)NEAP_OBJECT_TEXT_MAX);
-	if (call->answers_success || call->answers_scale || call->answers_deleted) {
-		call_answer_take(call, status,
-				 call->answers_success
-					 ? neap_kube_success(NULL, NULL, NULL, status)
-				 : call->answers_scale
-					 ? neap_kube_scale(call, object)
-					 : neap_kube_success(call->target.kind,
-							     object->name, object->uid,
-							     status));
-		return;
-	}
-	if (call->shape != SHAPE_TABLE)
-		shape_object(call, object, &out);
-	else if (!shape_table(call, object, true, &out))
-		out.failed = true;
-	call_answer_buf(call, status, &out);
-}
-
-void call_answer_dry_take(struct call *call, int status, json_t *object)
-{
-	if (call->answers_success) {
-		json_decref(object);
-		call_answer_take(call, status,
-				 neap_kube_success(NULL, NULL, NULL, status));
-		return;
-	}
-	if (call->answers_scale || call->answers_deleted) {
-		json_t *body =
-			call->answers_scale
-				? neap_kube_scale_of(call, object)
-				: neap_kube_success(call->target.kind, call->target.name,
-						    neap_kube_meta_text(object, "uid"),
-						    status);
-
-		json_decref(object);
-		call_answer_take(call, status, body);
-		return;
-	}
-	if (!neap_kube_view_show(call->target.kind->view, object) ||
-	    json_object_set_new(object, "kind", json_string(call->target.kind->kind)) <
-		    0 ||
-	    json_object_set_new(object, "apiVersion", json_string(call->api_version)) <
-		    0) {
-		json_decref(object);
-		object = NULL;
-	}
-	call_answer_take(call, status, object);
-}
-
 static int nomem(struct call *call)
 {
 	struct neap_error err;
@@ -347,7 +293,7 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 			const struct neap_object *newest)
 {
 	if (call_need_metadata(call, object) < 0 ||
-	    call_take_in(call, object, before) < 0 ||
+	    call_take_in(call, object, before) < 0 || check_named(call, object) < 0 ||
 	    change_check_version(call, object, newest) < 0)
 		return -1;
 	if (!need_status(call, object))
@@ -356,8 +302,6 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 		return -1;
 	if (!renew(call, object, before))
 		return nomem(call);
-	if (check_named(call, object) < 0)
-		return -1;
 	/* It says nothing of what is in none, but that of a Namespace is its name. */
 	if (strcmp(call->resource, "namespaces") == 0 &&
 	    *neap_kube_meta_text(object, "namespace") &&

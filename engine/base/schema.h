@@ -95,7 +95,8 @@ struct neap_schema {
 	bool is_nullable;
 	bool keeps_unknown; /* x-kubernetes-preserve-unknown-fields */
 	bool is_embedded; /* x-kubernetes-embedded-resource: has kind, apiVersion, metadata */
-	const struct neap_schema_field *fields; /* of an OBJECT */
+	const struct neap_schema_field
+		*fields; /* of an OBJECT; of an ANY: what an object that it is has */
 	size_t field_count;
 	/* Set by neap_schema_parse: fields, when they lie in the order of their names. */
 	const struct neap_schema_field *sorted;

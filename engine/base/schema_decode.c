@@ -173,6 +173,24 @@ static bool is_nothing(const struct neap_schema_field *field, const json_t *valu
 	}
 }
 
+/* What Go makes of a null among the items of a list, a new reference: an empty struct or
+ * text, 0, false. NULL: the null stays. */
+static json_t *zero_of(const struct neap_schema *items)
+{
+	switch (items->type) {
+	case NEAP_SCHEMA_OBJECT:
+		return json_object();
+	case NEAP_SCHEMA_STRING:
+		return json_string("");
+	case NEAP_SCHEMA_INTEGER:
+		return json_integer(0);
+	case NEAP_SCHEMA_BOOLEAN:
+		return json_false();
+	default:
+		return NULL;
+	}
+}
+
 static int decode_members(const struct neap_schema *schema, json_t *object,
 			  const struct schema_step *at, struct neap_error *err)
 {
@@ -211,19 +229,6 @@ static int decode_members(const struct neap_schema *schema, json_t *object,
 	return 0;
 }
 
-/* Go makes an empty struct, or an empty text, of a null among the items of a list. */
-static int replace_null(const struct neap_schema *items, json_t *list, size_t index)
-{
-	switch (items->type) {
-	case NEAP_SCHEMA_OBJECT:
-		return json_array_set_new(list, index, json_object());
-	case NEAP_SCHEMA_STRING:
-		return json_array_set_new(list, index, json_string(""));
-	default:
-		return 0;
-	}
-}
-
 static int decode_items(const struct neap_schema *schema, json_t *list,
 			const struct schema_step *at, struct neap_error *err)
 {
@@ -233,8 +238,11 @@ static int decode_items(const struct neap_schema *schema, json_t *list,
 	if (schema->items == NULL)
 		return 0;
 	for (; rc == 0 && step.index < json_array_size(list); step.index++) {
-		if (json_is_null(json_array_get(list, step.index)) &&
-		    replace_null(schema->items, list, step.index) < 0)
+		json_t *zero = NULL;
+
+		if (json_is_null(json_array_get(list, step.index)))
+			zero = zero_of(schema->items);
+		if (zero != NULL && json_array_set_new(list, step.index, zero) < 0)
 			return neap_error_nomem(err);
 		rc = decode(schema->items, json_array_get(list, step.index), &step, err);
 	}

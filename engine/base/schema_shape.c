@@ -58,7 +58,8 @@ static void prune(struct pruner *pruner, const struct neap_schema *schema, json_
 static void prune_members(struct pruner *pruner, const struct neap_schema *schema,
 			  json_t *object, const struct schema_step *at)
 {
-	bool is_open = schema->keeps_unknown || schema->type == NEAP_SCHEMA_ANY;
+	bool is_open = schema->keeps_unknown ||
+		       (schema->type == NEAP_SCHEMA_ANY && schema->field_count == 0);
 	const char *name;
 	json_t *member;
 	void *next;
