@@ -54,6 +54,12 @@ static struct row {
 	{"own/podr/c", NEAP_KEY_MEMORY_MAX_BYTES, "67108864", "67108864", true},
 	{"own/podr/c", NEAP_KEY_PIDS_MAX, "50", "50", true},
 	{"own/podr/c", NEAP_KEY_CPUSET_CPUS, "0", "0", false},
+	/* Policies alone set these. */
+	{"own/podr/c", NEAP_KEY_CPU_BURST_USEC, "10000", "10000", false},
+	{"own/podr/c", NEAP_KEY_MEMORY_HIGH_BYTES, "33554432", "33554432", false},
+	{"own/podr/c", NEAP_KEY_MEMORY_LOW_BYTES, "4194304", "4194304", false},
+	{"own/podr/c", NEAP_KEY_MEMORY_MIN_BYTES, "4194304", "4194304", false},
+	{"own/podr", NEAP_KEY_CPU_IDLE, "1", "1", false},
 	{"own/podr", NEAP_KEY_CPU_MAX_MILLI, "60000", "60000 100000", true},
 	{"a", NEAP_KEY_CPU_SHARES, "400", "400", false},
 };
@@ -75,6 +81,8 @@ static void rows_set(struct hand_rig *rig)
 			 rig_read(rig, group, row->key));
 		a = rig_ask(rig, NEAP_HAND_SET, group, row->key, v2 ? row->v2 : row->v1,
 			    -1);
+		if (strstr(a.text, "not on this kernel"))
+			continue;
 		assert_string_equal(a.text, "");
 		assert_int_equal(a.errnum, 0);
 		row->is_set = true;

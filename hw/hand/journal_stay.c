@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What of a journal stays when the rest is given back: pods outlive the daemon, and one that runs without its limits
- * could take the machine. So a pod's group stays with all that is set in it while a process is inside, and so do
- * the groups of neap's own above it with their weights, by which their pods share the machine. CPU
- * sets go back in any case: to have more CPUs hurts nobody, and others want the ones that a policy kept
- * apart. */
+ * could take the machine. So a pod's group stays with its weight and limits while a process is inside, and so do the
+ * groups of neap's own above it with their weights, by which their pods share the machine. What only policies
+ * set goes back as everywhere: nobody is there any more to take it away when its reason has gone. */
 #include <string.h>
 
 #include "engine/machine/path.h"
@@ -15,18 +14,27 @@ bool neap_journal_made_is_pod(const struct neap_journal_made *made)
 	return made->origin && strcmp(made->origin, NEAP_JOURNAL_ORIGIN_POD) == 0;
 }
 
+/* What a pod has of its own: its weight, and limits of CPU time, memory and processes. */
+static bool is_of_pods(enum neap_key key)
+{
+	return key == NEAP_KEY_CPU_SHARES || key == NEAP_KEY_CPU_MAX_MILLI ||
+	       key == NEAP_KEY_MEMORY_MAX_BYTES || key == NEAP_KEY_PIDS_MAX;
+}
+
 static bool value_stays(const struct neap_journal *journal,
 			const struct neap_journal_entry *entry)
 {
 	int index = neap_journal_made_find(journal, entry->group);
 	const struct neap_journal_made *made;
 
-	if (index < 0 || neap_key_get(entry->key)->form == NEAP_FORM_CPUSET)
+	if (index < 0)
 		return false;
 	made = &journal->made[index];
-	return made->stays &&
-	       (neap_journal_made_is_pod(made) || entry->key == NEAP_KEY_CPU_SHARES ||
-		entry->key == NEAP_KEY_CPU_IDLE);
+	if (!made->stays)
+		return false;
+	return neap_journal_made_is_pod(made) ? is_of_pods(entry->key)
+					      : entry->key == NEAP_KEY_CPU_SHARES ||
+							entry->key == NEAP_KEY_CPU_IDLE;
 }
 
 void neap_journal_stay_look(struct neap_journal *journal,
