@@ -100,6 +100,7 @@ real_api_start()
 		--service-account-issuer https://kubernetes.default.svc --service-account-key-file "$dir/sa.key" \
 		--service-account-signing-key-file "$dir/sa.key" --service-cluster-ip-range 10.0.0.0/24 \
 		--endpoint-reconciler-type none --disable-admission-plugins ServiceAccount,TaintNodesByCondition \
+		--allow-privileged=true \
 		--max-requests-inflight 2000 --max-mutating-requests-inflight 1000 "$@"
 	eventually 30 real_ready
 }
