@@ -328,6 +328,23 @@ static void test_small_unknown_uploads(void **state)
 	expect_alone(*state);
 }
 
+/* What a test that failed left open is not held by the server of the next one. */
+static void test_clients_of_before(void **state)
+{
+	struct http_server next = {0};
+	int fds[60], i;
+
+	for (i = 0; i < 60; i++) {
+		fds[i] = http_dial(*state);
+		assert_true(fds[i] >= 0);
+	}
+	http_server_start(&next, 0, setup);
+	expect_alone(&next);
+	http_server_stop(&next);
+	close_all(fds, 60);
+	expect_alone(*state);
+}
+
 /* Who has the token may take the one budget and half of the reserve, and not more. */
 static void test_known_uploads(void **state)
 {
@@ -434,6 +451,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_drips, start_impatient, stop),
 		cmocka_unit_test_setup_teardown(test_unknown_uploads, start, stop),
 		cmocka_unit_test_setup_teardown(test_small_unknown_uploads, start, stop),
+		cmocka_unit_test_setup_teardown(test_clients_of_before, start, stop),
 		cmocka_unit_test_setup_teardown(test_known_uploads, start, stop),
 		cmocka_unit_test_setup_teardown(test_token_in_pieces, start, stop),
 		cmocka_unit_test_setup_teardown(test_idle, start, stop),

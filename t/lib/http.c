@@ -27,6 +27,8 @@
 #include "api/http/tls.h"
 #include "engine/base/mem.h"
 
+#define CLIENTS_MAX 16384 /* descriptors that are looked at */
+
 static void term_cb(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -93,6 +95,19 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 	exit(0); /* not _exit: a leak is found here */
 }
 
+/* Clients that a test left open when it failed are no descriptors of the next test's server. */
+static void let_go_of_clients(void)
+{
+	for (int fd = 3; fd < CLIENTS_MAX; fd++) {
+		struct sockaddr_in peer;
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+		    peer.sin_family == AF_INET)
+			(void)close(fd);
+	}
+}
+
 void http_server_start(struct http_server *server, int timeout_s, http_setup *setup)
 {
 	http_server_start_as(server, timeout_s, setup, &(struct http_access){0});
@@ -116,8 +131,10 @@ void http_server_start_as(struct http_server *server, int timeout_s, http_setup 
 	getsockname(tcp_fd, (struct sockaddr *)&addr, &len);
 	server->port = ntohs(addr.sin_port);
 	server->pid = fork();
-	if (!server->pid)
+	if (!server->pid) {
+		let_go_of_clients();
 		serve(tcp_fd, unix_fd, timeout_s, setup, access);
+	}
 	close(tcp_fd);
 	close(unix_fd);
 }
