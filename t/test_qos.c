@@ -174,6 +174,26 @@ static void print(const struct neap_policy_wish *wishes, size_t count, char *buf
 	}
 }
 
+/* A virtual machine that has to wait for its host counts that as CPU time of whoever runs, and no budget is larger than
+ * such a wait: so is a row tried again that was to come to its end. */
+#define TRIES 5
+
+static enum neap_tick_verdict tick_row(const struct machine *m, size_t row, char *got,
+				       size_t size, struct neap_error *err)
+{
+	struct neap_policy *policy = load(rows[row].needs, rows[row].body);
+	struct neap_policy_wish *wishes = NULL;
+	size_t count = 0;
+	enum neap_tick_verdict ret =
+		neap_policy_tick(policy, &m->sample, &wishes, &count, err);
+
+	if (ret == NEAP_TICK_WISHES)
+		print(wishes, count, got, size);
+	free(wishes);
+	neap_policy_free(policy);
+	return ret;
+}
+
 static void test_rows(void **state)
 {
 	struct machine m;
@@ -181,23 +201,17 @@ static void test_rows(void **state)
 	(void)state;
 	fill(&m);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		struct neap_policy *policy = load(rows[i].needs, rows[i].body);
-		struct neap_policy_wish *wishes = NULL;
 		struct neap_error err = {.msg = ""};
-		size_t count = 0;
 		char got[300] = "";
-		enum neap_tick_verdict verdict =
-			neap_policy_tick(policy, &m.sample, &wishes, &count, &err);
+		enum neap_tick_verdict verdict = NEAP_TICK_BUDGET;
 
-		if (verdict == NEAP_TICK_WISHES)
-			print(wishes, count, got, sizeof(got));
+		for (int n = 0; n < TRIES && verdict == NEAP_TICK_BUDGET; n++)
+			verdict = tick_row(&m, i, got, sizeof(got), &err);
 		if (verdict != rows[i].verdict ||
 		    (verdict == NEAP_TICK_WISHES ? strcmp(got, rows[i].want) != 0
 						 : !strstr(err.msg, rows[i].want)))
 			fail_msg("%s: verdict %d, \"%s\", \"%s\"", rows[i].name, verdict,
 				 got, err.msg);
-		free(wishes);
-		neap_policy_free(policy);
 	}
 	(void)neap_topology_unref(m.sample.topology);
 }
@@ -396,18 +410,26 @@ static void test_upload_budget(void **state)
 		"for i = 1, 1000 do rows[i] = { name = 'row ' .. i, steps = steps } end\n"
 		"return { api = 1, kind = 'qos', name = 'x', examples = rows,\n"
 		"tick = function() for i = 1, 3000 do end return {} end }";
-	struct neap_policy *policy = NULL;
-	struct neap_error err, row_err = {.msg = ""};
+	bool is_used_up = false;
 
 	(void)state;
-	assert_int_equal(neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
-	assert_int_equal(neap_policy_run_examples(policy, keep_err, &row_err, &err), 1);
-	assert_non_null(strstr(row_err.msg, "step "));
-	assert_non_null(strstr(row_err.msg, "the CPU time of an upload is used up, 2 s "
-					    "for loading, examples and replay together"));
-	assert_int_equal(row_err.code, NEAP_EBUDGET);
-	assert_false(neap_vm_is_dead(neap_policy_vm(policy)));
-	neap_policy_free(policy);
+	for (int n = 0; n < TRIES && !is_used_up; n++) {
+		struct neap_policy *policy = NULL;
+		struct neap_error err, row_err = {.msg = ""};
+
+		assert_int_equal(
+			neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+		assert_int_equal(
+			neap_policy_run_examples(policy, keep_err, &row_err, &err), 1);
+		assert_non_null(strstr(row_err.msg, "step "));
+		is_used_up = strstr(row_err.msg,
+				    "the CPU time of an upload is used up, 2 s for "
+				    "loading, examples and replay together") != NULL;
+		assert_int_equal(row_err.code, NEAP_EBUDGET);
+		assert_false(neap_vm_is_dead(neap_policy_vm(policy)));
+		neap_policy_free(policy);
+	}
+	assert_true(is_used_up);
 }
 
 int main(void)
