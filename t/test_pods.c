@@ -182,27 +182,6 @@ static void values(void **state)
 	assert_int_equal(pods_remove(rig, "u-g"), NEAP_OK); /* gone already */
 }
 
-/* By the name of its pod, also what is written before the first look finds the group. */
-static void named_in_the_audit(void **state)
-{
-	struct pods_rig *rig = rig_of(state);
-	const struct neap_audit *audit = neap_node_audit(rig->node);
-	const struct neap_audit_entry *entry;
-	size_t named = 0;
-
-	add(rig, &guaranteed);
-	for (uint64_t seq = 1; (entry = neap_audit_find_from(audit, seq)) != NULL;
-	     seq = entry->seq + 1) {
-		if (strstr(entry->group, "podu-g") == NULL)
-			continue;
-		if (strcmp(entry->pod, "default/the-u-g") != 0)
-			fail_msg("%s %s: '%s'", entry->group, entry->key, entry->pod);
-		named++;
-	}
-	assert_true(named > 0);
-	assert_int_equal(pods_remove(rig, guaranteed.uid), NEAP_OK);
-}
-
 static void new_numbers(void **state)
 {
 	static const struct neap_node_container more[] = {
@@ -602,7 +581,6 @@ int main(void)
 	static enum pods_kind kinds[] = {PODS_MACHINE, PODS_V1, PODS_V2, PODS_V1_NO_PIDS};
 	const struct CMUnitTest tests[] = {
 		ALL(values),
-		{"named_in_the_audit", named_in_the_audit, setup, teardown, &kinds[2]},
 		ALL(new_numbers),
 		ALL(processes),
 		ALL(restart),

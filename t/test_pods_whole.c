@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a pod says of itself counts instead of what its containers say, also of what a record
- * tells to a later neapd. Over files as cgroup v1 and v2 have them. */
+ * tells to a later neapd; and its name in the audit. Over files as cgroup v1 and v2 have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +67,30 @@ static void check_rows(struct pods_rig *rig)
 	}
 }
 
+/* The audit has the name of the pod, also of what is written before the first look finds the group. */
+static void check_names(struct pods_rig *rig)
+{
+	const struct neap_audit *audit = neap_node_audit(rig->node);
+	const struct neap_audit_entry *entry;
+	size_t named = 0;
+
+	for (uint64_t seq = 1; (entry = neap_audit_find_from(audit, seq)) != NULL;
+	     seq = entry->seq + 1) {
+		const char *uid = strstr(entry->group, "/podu-");
+		char name[80];
+
+		if (uid == NULL)
+			continue;
+		uid += strlen("/pod");
+		(void)snprintf(name, sizeof(name), "default/%.*s", (int)strcspn(uid, "/"),
+			       uid);
+		if (strcmp(entry->pod, name) != 0)
+			fail_msg("%s %s: '%s'", entry->group, entry->key, entry->pod);
+		named++;
+	}
+	assert_true(named > 0);
+}
+
 static void whole(void **state)
 {
 	const char *why = "";
@@ -83,6 +107,7 @@ static void whole(void **state)
 		(void)pods_process(rig, rows[i].pod.uid, "web", &outcome);
 	}
 	check_rows(rig);
+	check_names(rig);
 	pods_rig_restart(rig);
 	pods_rig_open(rig);
 	for (int i = 0; i < 5; i++)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Pods of the same app keep apart: nodes, and zones, that have fewer of them have more points. Unlike
---- topologySpreadConstraints it needs nothing in the pods but the label.
+--- Pods of the same app keep apart: nodes, and zones, that have fewer of them have more
+--- points. Unlike topologySpreadConstraints it needs nothing in the pods but the label.
 ---@type neap.ScorePolicy
 return {
   api = 1,

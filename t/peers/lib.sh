@@ -81,7 +81,9 @@ real_api_start()
 	local port=$1 dir=$WORK/real
 	shift
 	mkdir -p "$dir"
-	REAL_URL=https://127.0.0.1:$port ETCD_URL=http://127.0.0.1:$((port + 1)) REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
+	# shellcheck disable=SC2034  # for the test
+	ETCD_URL=http://127.0.0.1:$((port + 1))
+	REAL_URL=https://127.0.0.1:$port REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
 	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout "$dir/ca.key" -out "$dir/ca.crt" 2>/dev/null
 	openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver -keyout "$dir/api.key" -out "$dir/api.csr" 2>/dev/null
 	openssl x509 -req -in "$dir/api.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 2 \
