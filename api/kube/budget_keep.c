@@ -13,6 +13,7 @@
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
 #include "api/task/task.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -248,7 +249,7 @@ static void finish(struct neap_kube_budgets *budgets)
 	if (!kind || !newest || newest->version != budget->version)
 		return;
 	neap_budget_count_end(budgets->count, &figures);
-	tree = json_deep_copy(budgets->tree);
+	tree = neap_json_deep_copy(budgets->tree);
 	if (!tree || !set_status(kube, tree, &figures)) {
 		budgets->is_lost = true;
 		json_decref(tree);

@@ -13,17 +13,6 @@ const char *neap_kube_text(const json_t *object, const char *name)
 	return text == NULL ? "" : text;
 }
 
-json_t *neap_kube_copy(const json_t *value)
-{
-	uint64_t before = neap_json_failures();
-	json_t *copy = json_deep_copy(value);
-
-	if (neap_json_failures() == before)
-		return copy;
-	json_decref(copy);
-	return NULL;
-}
-
 bool neap_kube_is_empty(const json_t *value)
 {
 	return json_object_size(value) == 0 && json_array_size(value) == 0 &&
@@ -52,7 +41,7 @@ bool neap_kube_default_copy(json_t *object, const char *name, const json_t *valu
 {
 	if (value == NULL || json_object_get(object, name) != NULL)
 		return true;
-	return neap_kube_member_take(object, name, neap_kube_copy(value));
+	return neap_kube_member_take(object, name, neap_json_deep_copy(value));
 }
 
 bool neap_kube_child(json_t *object, const char *name, json_t **ret_child)
@@ -104,7 +93,7 @@ bool neap_kube_first_of(json_t *object, const char *one, const char *many,
 	first_text = json_string_value(first);
 	if (text[0] == '\0')
 		return first_text == NULL || first_text[0] == '\0' ||
-		       neap_kube_member_take(object, one, json_copy(first));
+		       neap_kube_member_take(object, one, neap_json_copy(first));
 	if (first_text != NULL && strcmp(first_text, text) == 0)
 		return true;
 	return neap_kube_member_take(object, many, list_of(key, text));

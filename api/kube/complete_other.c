@@ -5,6 +5,7 @@
 
 #include "api/kube/complete_priv.h"
 #include "api/kube/rules.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 bool neap_kube_complete_node(json_t *object)
@@ -79,7 +80,7 @@ static bool complete_ports(const json_t *ports)
 
 		if (none && json_is_integer(number) &&
 		    !neap_kube_member_take(port, "targetPort",
-					   json_copy((json_t *)number)))
+					   neap_json_copy((json_t *)number)))
 			return false;
 	}
 	return true;

@@ -7,6 +7,7 @@
 
 #include "api/kube/complete_priv.h"
 #include "api/kube/rules.h"
+#include "engine/base/json.h"
 #include "engine/base/quantity.h"
 
 /* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of manifests leave it. */
@@ -60,9 +61,9 @@ static bool complete_account(json_t *spec)
 		name = json_object_get(spec, "serviceAccount");
 		return neap_kube_is_empty(name) ||
 		       neap_kube_member_take(spec, "serviceAccountName",
-					     neap_kube_copy(name));
+					     neap_json_deep_copy(name));
 	}
-	return neap_kube_member_take(spec, "serviceAccount", neap_kube_copy(name));
+	return neap_kube_member_take(spec, "serviceAccount", neap_json_deep_copy(name));
 }
 
 /* What pods and templates share. */
@@ -133,7 +134,7 @@ static bool complete_ports(const json_t *ports)
 		if (json_integer_value(json_object_get(port, "hostPort")) != 0 ||
 		    !json_is_integer(number))
 			continue;
-		if (!neap_kube_member_take(port, "hostPort", json_copy(number)))
+		if (!neap_kube_member_take(port, "hostPort", neap_json_copy(number)))
 			return false;
 	}
 	return true;

@@ -10,8 +10,6 @@
 
 /* The string that is there, "" for none. */
 const char *neap_kube_text(const json_t *object, const char *name);
-/* A copy in depth, whole or NULL: json_deep_copy(3) leaves out what memory is short for. */
-json_t *neap_kube_copy(const json_t *value);
 /* Whether it is no object, array or string with something in it. */
 bool neap_kube_is_empty(const json_t *value);
 

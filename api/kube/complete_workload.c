@@ -6,6 +6,7 @@
 
 #include "api/kube/complete_priv.h"
 #include "api/kube/rules.h"
+#include "engine/base/json.h"
 
 static bool complete_template(const json_t *object)
 {
@@ -100,7 +101,7 @@ static bool complete_labels(json_t *object)
 		return false;
 	if (!neap_kube_is_empty(json_object_get(metadata, "labels")))
 		return true;
-	return neap_kube_member_take(metadata, "labels", neap_kube_copy(labels));
+	return neap_kube_member_take(metadata, "labels", neap_json_deep_copy(labels));
 }
 
 bool neap_kube_complete_replicationcontroller(json_t *object)
@@ -109,7 +110,7 @@ bool neap_kube_complete_replicationcontroller(json_t *object)
 	const json_t *labels = template_labels(object);
 
 	if (labels != NULL && neap_kube_is_empty(json_object_get(spec, "selector")) &&
-	    !neap_kube_member_take(spec, "selector", neap_kube_copy(labels)))
+	    !neap_kube_member_take(spec, "selector", neap_json_deep_copy(labels)))
 		return false;
 	return complete_labels(object) && complete_template(object);
 }

@@ -103,7 +103,7 @@ static int parse(const json_t *tree, const json_t *names, bool is_other,
 		 struct neap_kube_kind **ret, struct neap_causes *causes,
 		 struct neap_error *err)
 {
-	json_t *definition = is_other ? json_deep_copy(tree) : NULL;
+	json_t *definition = is_other ? neap_json_deep_copy(tree) : NULL;
 	int code;
 
 	if (!is_other)
@@ -186,7 +186,7 @@ static bool tell(struct neap_kube_declared *declared, struct declared_entry *ent
 		 bool is_empty)
 {
 	int64_t now = declared->kube->now();
-	json_t *said = json_deep_copy(tree);
+	json_t *said = neap_json_deep_copy(tree);
 
 	if (!said || !declared_set_status(said, entry, names, now)) {
 		json_decref(said);

@@ -13,6 +13,7 @@
 #include "api/kube/crd.h"
 #include "api/kube/declared_priv.h"
 #include "api/kube/meta.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
@@ -140,7 +141,7 @@ static bool merge(json_t *to, const json_t *from, const char *member)
 static json_t *make_changed(struct neap_kube_declared *declared, const json_t *fresh,
 			    const json_t *before)
 {
-	json_t *object = json_deep_copy(before);
+	json_t *object = neap_json_deep_copy(before);
 
 	if (object &&
 	    json_object_set(object, "spec", json_object_get(fresh, "spec")) == 0 &&
@@ -241,7 +242,7 @@ static int take_one(struct neap_kube_declared *declared, const char *path,
 		return neap_error_wrap(err, "%s", path);
 	}
 	neap_kube_crd_free(kind);
-	fresh = json_deep_copy(definition);
+	fresh = neap_json_deep_copy(definition);
 	meta = json_object_get(fresh, "metadata");
 	annotations = json_object_get(meta, "annotations");
 	if (!json_is_object(annotations)) {

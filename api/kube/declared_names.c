@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/kube/declared_priv.h"
+#include "engine/base/json.h"
 
 static bool is_in(const char *name, const char *const *list)
 {
@@ -79,7 +80,7 @@ json_t *declared_names(const struct neap_kube_registry *registry, const json_t *
 	const json_t *accepted =
 		json_object_get(json_object_get(tree, "status"), "acceptedNames");
 	const json_t *wants = json_object_get(spec, "names");
-	json_t *ret = json_is_object(wants) ? json_deep_copy(wants) : json_object();
+	json_t *ret = json_is_object(wants) ? neap_json_deep_copy(wants) : json_object();
 	struct names names = {
 		registry, own, json_string_value(json_object_get(spec, "group")),
 		reason,   why, reason_size,

@@ -7,6 +7,7 @@
 #include "api/kube/budget.h"
 #include "api/kube/collect_priv.h"
 #include "api/kube/meta.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -326,7 +327,7 @@ void call_finalize(struct call *call)
 		return;
 	}
 	before = neap_object_tree(newest);
-	tree = json_deep_copy(before);
+	tree = neap_json_deep_copy(before);
 	spec = tree ? member(tree, "spec") : NULL;
 	list = json_object_get(json_object_get(body, "spec"), "finalizers");
 	(void)json_object_del(spec, "finalizers"); /* may not be there */

@@ -7,6 +7,7 @@
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "api/kube/slow.h"
+#include "engine/base/json.h"
 
 const json_t *kube_scale_at(const json_t *object, const char *path)
 {
@@ -241,7 +242,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 		call_fail(call);
 		return;
 	}
-	tree = json_deep_copy(before);
+	tree = neap_json_deep_copy(before);
 	if (set_replicas(call, tree, json_integer_value(replicas)) < 0) {
 		json_decref(tree);
 		call_fail(call);

@@ -218,7 +218,7 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 		return !status || json_object_set(object, "status",
 						  (json_t *)(uintptr_t)status) == 0;
 	}
-	kept = json_deep_copy(before);
+	kept = neap_json_deep_copy(before);
 	if (!kept)
 		return false;
 	(void)json_object_del(kept, "status");
@@ -476,7 +476,7 @@ static int apply_patch(struct call *call, enum neap_patch_type type, const json_
 static json_t *make_shown(const struct call *call, json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
-	json_t *shown = kind->view ? json_deep_copy(before) : json_copy(before);
+	json_t *shown = kind->view ? neap_json_deep_copy(before) : neap_json_copy(before);
 
 	if (shown && neap_kube_view_show(kind->view, shown) &&
 	    json_object_set_new(shown, "kind", json_string(kind->kind)) == 0 &&

@@ -139,6 +139,28 @@ uint64_t neap_json_failures(void)
 	return failures;
 }
 
+static json_t *whole_or_none(json_t *copy, uint64_t lost)
+{
+	if (failures == lost)
+		return copy;
+	json_decref(copy);
+	return NULL;
+}
+
+json_t *neap_json_deep_copy(const json_t *json)
+{
+	uint64_t lost = failures;
+
+	return whole_or_none(json_deep_copy(json), lost);
+}
+
+json_t *neap_json_copy(const json_t *json)
+{
+	uint64_t lost = failures;
+
+	return whole_or_none(json_copy((json_t *)(uintptr_t)json), lost);
+}
+
 static int add_piece(const char *text, size_t len, void *arg)
 {
 	neap_buf_add(arg, text, len);

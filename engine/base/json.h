@@ -13,6 +13,11 @@
  * short, and calls it done. NULL without memory, or over NEAP_BUF_REPLY; free with free(3). */
 char *neap_json_dump(const json_t *json, size_t flags);
 
+/* As json_deep_copy(3) and json_copy(3), but whole or not at all: those leave out members for which memory is short.
+ * NULL without memory, and of NULL. */
+json_t *neap_json_deep_copy(const json_t *json);
+json_t *neap_json_copy(const json_t *json);
+
 /* As json_loadb(3), which ends the process when memory is short inside a token, and else does not tell
  * that from bad input. 0; -NEAP_EINVAL with *ret_where filled; -NEAP_ENOMEM. */
 int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
