@@ -75,7 +75,8 @@ static int set_topology(struct example *ex, json_t *tree)
 	return rc;
 }
 
-/* Pods with labels are in the namespace of the pod that is decided about; those that are only counted in one of their own. */
+/* Pods with labels are in the namespace of the pod that is decided about; those that
+ * are only counted in one of their own. */
 static const char *namespace_of(const struct example *ex, const json_t *labels)
 {
 	const char *ns = json_string_value(
@@ -183,10 +184,11 @@ static int count_pods(const json_t *told, bool has_any)
 
 	if (!told)
 		return has_any;
-	if (json_is_integer(told))
-		return json_integer_value(told) > PODS_MAX
-			       ? -1
-			       : (int)json_integer_value(told);
+	if (json_is_integer(told)) {
+		json_int_t count = json_integer_value(told);
+
+		return count < 0 || count > PODS_MAX ? -1 : (int)count;
+	}
 	if (!json_is_array(told) || json_array_size(told) > PODS_MAX)
 		return -1;
 	json_array_foreach (told, i, labels) {
@@ -209,7 +211,7 @@ static int add_pods(struct example *ex, const char *name, const json_t *node,
 	bool has_any = json_object_size(requested) || json_object_size(annotations);
 	int rc = 0, pods = count_pods(told, has_any);
 
-	if (pods < 0 || pods > PODS_MAX)
+	if (pods < 0)
 		return neap_place_row_fail(
 			ex->row, "pods",
 			"a whole number, or a list of tables of labels, "

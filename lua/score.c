@@ -12,7 +12,8 @@
 #include "lua/place_priv.h"
 
 #define WEIGHT_MAX 100
-/* Terms that look at every node before they give points: what is done in one go stays a few milliseconds. */
+/* Terms that look at every node before they give points: what is done in one go stays
+ * a few milliseconds. */
 #define COUNTED_MAX 4
 /* Nodes between two looks at the clock: 6 ms at most. */
 #define WEIGH_PIECE 1024

@@ -255,7 +255,8 @@ static void test_not_alone(void **state)
 	end(&side);
 }
 
-/* What it was read from goes, once it is bound: nothing of it may be looked at any more. */
+/* What it was read from goes, once it is bound: nothing of it may be looked at any
+ * more. */
 static void test_object_goes(void **state)
 {
 	struct side side = {0};

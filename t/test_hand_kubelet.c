@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kubelet's files through the hand: those of the table, for reading, plain and not too large; nothing else;
- * and its group, which is looked for on the whole machine. Governs the machine. */
+ * A kubelet's files through the hand: those of the table, for reading, plain and not
+ * too large; nothing else; and its group, which is looked for on the whole machine.
+ * Governs the machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -241,8 +242,8 @@ static void group_comes_later(void **state)
 			 EPERM);
 }
 
-/* Of a dry run: nothing but the files is to be had, nothing is left in the run directory, and it goes
- * with its daemon. */
+/* Of a dry run: nothing but the files is to be had, nothing is left in the run
+ * directory, and it goes with its daemon. */
 static void one_that_only_reads(void **state)
 {
 	struct hand_rig *rig = rig_of(state);
@@ -257,7 +258,8 @@ static void one_that_only_reads(void **state)
 		bool has_group = has_key || op == NEAP_HAND_MAKE ||
 				 op == NEAP_HAND_MAKE_POD || op == NEAP_HAND_REMOVE;
 
-		/* MOVE brings a connection, TRIGGER has a wording of its own, ENTRY is no request. */
+		/* MOVE brings a connection, TRIGGER has a wording of its own, ENTRY is
+		 * no request. */
 		if (op == NEAP_HAND_KUBELET || op == NEAP_HAND_MOVE ||
 		    op == NEAP_HAND_TRIGGER || op == NEAP_HAND_ENTRY)
 			continue;

@@ -315,7 +315,8 @@ static const struct {
 	 "i:1@9 r:1 r:0 r:2", "R . . .", 0, 0, 0},
 	{"a failure of an index that is done", "3/3 indexed each=0", "begun done=1",
 	 "f:1 r:0 r:2", "L . .", 1, 0, 0},
-	/* The next pod has the count, and takes it along, as with the controller of Kubernetes. */
+	/* The next pod has the count, and takes it along, as with the controller of
+	 * Kubernetes. */
 	{"suspended: what is at work goes at once", "2/2 indexed each=2 suspended",
 	 "begun", "f:1^1@4 r:0 r:1^2", "L RD RD", 0, 0, 0},
 	{"... and what failed last is kept", "2/2 indexed each=2 suspended", "begun",

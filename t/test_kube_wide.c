@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No body keeps the loop: every list and map that the schema of any served kind has is sent as wide as a body can be,
- * and as wide as its bound lets it, as a new object and as a change of every sort; so is every text. Served are the kinds
- * that are built in, those that come with neap, and one that a user declares, with all that a schema may say. What is bounded is the CPU time of a request, client and all. The goal is 100 ms on an ordinary
- * machine; the test lets ten times that pass, as a machine may be slow. */
+ * No body keeps the loop: every list and map that the schema of any served kind has is
+ * sent as wide as a body can be, and as wide as its bound lets it, as a new object and
+ * as a change of every sort; so is every text. Served are the kinds that are built in,
+ * those that come with neap, and one that a user declares, with all that a schema may
+ * say. What is bounded is the CPU time of a request, client and all. The goal is 100
+ * ms on an ordinary machine; the test lets ten times that pass, as a machine may be
+ * slow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -367,8 +370,8 @@ static json_t *long_text(size_t which, size_t bytes)
 	return json_stringn(text, count * len);
 }
 
-/* Of such texts one of each type is enough, none comes further: of all kinds that are built in, and of each declared
- * one. */
+/* Of such texts one of each type is enough, none comes further: of all kinds that are
+ * built in, and of each declared one. */
 static bool was_refused(const struct wide_place *places, size_t at)
 {
 	const struct wide_place *place = &places[at];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod says of itself counts instead of what its containers say, also of what a record
- * tells to a later neapd; and its name in the audit. Over files as cgroup v1 and v2 have them. */
+ * What a pod says of itself counts instead of what its containers say, also of what a
+ * record tells to a later neapd; and its name in the audit. Over files as cgroup v1
+ * and v2 have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,7 +68,8 @@ static void check_rows(struct pods_rig *rig)
 	}
 }
 
-/* The audit has the name of the pod, also of what is written before the first look finds the group. */
+/* The audit has the name of the pod, also of what is written before the first look
+ * finds the group. */
 static void check_names(struct pods_rig *rig)
 {
 	const struct neap_audit *audit = neap_node_audit(rig->node);

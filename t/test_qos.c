@@ -174,8 +174,9 @@ static void print(const struct neap_policy_wish *wishes, size_t count, char *buf
 	}
 }
 
-/* A virtual machine that has to wait for its host counts that as CPU time of whoever runs, and no budget is larger than
- * such a wait: so is a row tried again that was to come to its end. */
+/* A virtual machine that has to wait for its host counts that as CPU time of whoever
+ * runs, and no budget is larger than such a wait: so is a row tried again that was to
+ * come to its end. */
 #define TRIES 5
 
 static enum neap_tick_verdict tick_row(const struct machine *m, size_t row, char *got,

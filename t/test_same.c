@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The column pods_same against all pods looked at one by one, while pods and nodes come, change and go. */
+ * The column pods_same against all pods looked at one by one, while pods and nodes
+ * come, change and go. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

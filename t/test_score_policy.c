@@ -291,6 +291,55 @@ static void test_refused_at_load(void **state)
 	}
 }
 
+static void ignore_row(void *arg, const char *name, const struct neap_error *row_err)
+{
+	(void)arg;
+	(void)name;
+	(void)row_err;
+}
+
+/* What an example may say of the pods of a node. */
+static void test_pods_of_examples(void **state)
+{
+	static const struct {
+		const char *pods;
+		int failed;
+	} rows[] = {
+		{"0", 0},
+		{"256", 0},
+		{"{}", 0},
+		{"{ { a = 'b' } }", 0},
+		{"257", 1},
+		{"-1", 1},
+		{"-4294967296", 1},
+		{"4294967296", 1},
+		{"1.5", 1},
+		{"'x'", 1},
+		{"{ { a = 1 } }", 1},
+	};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_policy *policy = NULL;
+		struct neap_error err = {0};
+
+		(void)snprintf(
+			text, sizeof(text),
+			"return { api = 1, kind = 'score', name = 'x', plan = "
+			"function() return { { column = 'pods', curve = { { 0, 7 } "
+			"} } } end, examples = { { name = 'e', pod = {}, nodes = { "
+			"a = { pods = %s } }, want = { a = 7 } } } }",
+			rows[i].pods);
+		if (neap_policy_load(text, strlen(text), "p.lua", &policy, &err) < 0)
+			fail_msg("%s: %s", rows[i].pods, err.msg);
+		if (neap_policy_run_examples(policy, ignore_row, NULL, &err) !=
+		    rows[i].failed)
+			fail_msg("%s", rows[i].pods);
+		neap_policy_free(policy);
+	}
+}
+
 /* --- curves, once more and slowly --- */
 
 static double slow_curve(const struct neap_curve_term *term, double x)
@@ -473,6 +522,7 @@ int main(void)
 		TEST(pod_is_seen),
 		cmocka_unit_test(test_bad_ones),
 		cmocka_unit_test(test_refused_at_load),
+		cmocka_unit_test(test_pods_of_examples),
 		cmocka_unit_test(test_curves_random),
 		cmocka_unit_test(test_numbers_of_labels),
 	};

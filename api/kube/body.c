@@ -94,7 +94,8 @@ static bool is_in(const char *word, const char *const *list)
 	return false;
 }
 
-/* What the body says it is must be what is expected. kind, versions NULL: any. reason: of the refusal. */
+/* What the body says it is must be what is expected. kind, versions NULL: any. reason:
+ * of the refusal. */
 static int check_type(struct call *call, const json_t *object, const char *kind,
 		      const char *const *versions, enum neap_kube_reason reason)
 {
@@ -125,7 +126,8 @@ static int check_type(struct call *call, const json_t *object, const char *kind,
 	return 0;
 }
 
-/* Of a declared kind it is a member as all others: nothing decodes by it. */
+/* Nothing decodes an object of a declared kind by its kind, so a wrong one is invalid like
+ * any other member. */
 static int check_declared_kind(struct call *call, const json_t *object)
 {
 	const json_t *said = json_object_get(object, "kind");

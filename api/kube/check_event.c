@@ -21,8 +21,8 @@ static void need_up_to(const json_t *object, const char *name, const char *shown
 				    "can have at most %zu characters", max);
 }
 
-/* Whether an event of what is in space may be in own. Those that say their time may be anywhere, but not of
- * what is in no namespace. */
+/* Whether an event of what is in space may be in own. Those that say their time may be
+ * anywhere, but not of what is in no namespace. */
 static bool is_place(const char *own, const char *space, bool is_new)
 {
 	if (space[0] != '\0')

@@ -14,7 +14,8 @@ static int bad_selector(struct call *call, const char *parameter,
 			      err->field[0] ? ": " : "", err->msg);
 }
 
-/* Of what is in none, only kinds that name no fields of their own take it. */
+/* A built-in kind without a namespace takes metadata.namespace only where it names no
+ * selectable fields, as a kube-apiserver does. */
 static bool knows_namespace(const struct neap_kube_kind *kind)
 {
 	return kind->is_namespaced || (!kind->is_custom && !kind->fields);

@@ -193,7 +193,8 @@ int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 /* prepare.c: -1 with call->failure. */
 /* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
  * kind those of its metadata. kind and version: for the words. */
-/* change_check.c: whether it is /status of a declared kind, of which all but the status is passed over. */
+/* change_check.c: whether it is /status of a declared kind, of which all but the
+ * status is passed over. */
 bool call_is_declared_status(const struct call *call);
 /* -1 with call->failure. The version that the client has seen must be the
  * newest, where it says one. */
@@ -228,7 +229,8 @@ void call_evict_with(struct call *call, const json_t *eviction);
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);
-/* answer.c: the object in the shape that is asked for, or what else the call answers of it. */
+/* answer.c: the object in the shape that is asked for, or what else the call answers
+ * of it. */
 void call_answer_object(struct call *call, int status, struct neap_object *object);
 /* What would have been stored: a change with the version that it was made from, a new one without. */
 void call_answer_dry_take(struct call *call, int status, json_t *object);
@@ -247,7 +249,8 @@ json_t *neap_kube_scale(const struct call *call, const struct neap_object *objec
 /* What stands at a path of a kind's scale (".spec.replicas"); borrowed, NULL: nothing. */
 const json_t *kube_scale_at(const json_t *object, const char *path);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
-/* That numbers and the selector of a declared kind's scale are such, where they are there. */
+/* That numbers and the selector of a declared kind's scale are such, where they are
+ * there. */
 void kube_scale_check(const struct neap_kube_kind *kind, const json_t *object,
 		      struct neap_causes *causes);
 

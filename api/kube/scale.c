@@ -220,7 +220,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	const json_t *replicas =
 		json_object_get(json_object_get(scale, "spec"), "replicas");
 	static const char *const members[] = {"resourceVersion", "uid"};
-	/* Of a declared kind a patch may say any uid. */
+	/* A patch of a declared kind's scale may name any uid. */
 	size_t count = NEAP_ARRAY_LEN(members) -
 		       (call->target.kind->is_custom && call->is_patch);
 	json_t *tree;

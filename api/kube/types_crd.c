@@ -96,7 +96,8 @@ static const struct neap_schema json_schema = {
 	.doc = "A JSON schema, as OpenAPI v3 has it.",
 	NEAP_SCHEMA_FIELDS(json_schema_fields),
 	.fallback = "{}"};
-/* What else there may be is told of the schema as a whole. */
+/* items and additionalProperties: a schema, or something else that the check of the whole
+ * schema refuses. */
 static const struct neap_schema json_schema_or_other = {
 	.type = NEAP_SCHEMA_ANY,
 	.fields = json_schema_fields,

@@ -310,8 +310,9 @@ static void end_expired(struct watcher *watcher, int64_t version)
 	watcher_end(watcher); /* what was sent still arrives */
 }
 
-/* "timeoutSeconds=300". What clients send with every request, as kubectl does "timeout=5s" for --request-timeout, is
- * no matter of watches: they keep to it by themselves. */
+/* "timeoutSeconds=300". What clients send with every request, as kubectl does
+ * "timeout=5s" for --request-timeout, is no matter of watches: they keep to it by
+ * themselves. */
 static int parse_timeout(struct call *call, int64_t *ret)
 {
 	if (call_number(call, "timeoutSeconds", 0, ret) < 0)

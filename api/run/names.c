@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What pods are called. Those of neap's own say it. A kubelet's groups carry uids only; the kubelet makes a folder for the logs of each pod,
- * named NAMESPACE_NAME_UID, before it starts anything of it. Reading their names needs neither rights nor credentials, and
- * works without an API server. */
+ * What pods are called. Those of neap's own say it. A kubelet's groups carry uids
+ * only; the kubelet makes a folder for the logs of each pod, named NAMESPACE_NAME_UID,
+ * before it starts anything of it. Reading their names needs neither rights nor
+ * credentials, and works without an API server. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,8 @@ void neap_names_look(struct neap_node *node)
 	(void)closedir(dir);
 }
 
-/* The group of a pod, not of a container. A pod of neap's own has values before the first look finds its group. */
+/* The group of a pod, not of a container. A pod of neap's own has values before the
+ * first look finds its group. */
 static bool name_group(const struct neap_node *node, const char *group, char *buf,
 		       size_t size)
 {

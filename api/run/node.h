@@ -64,9 +64,11 @@ struct neap_node_config {
 	struct neap_node_loop loop;
 };
 
-/* hand NULL: it only watches (no root, or dry run). The hand of a dry run only reads (only_reads of
- * neap_hand_config). cgroup, registry are borrowed and outlive the node. With a hand that writes its own groups are made and the journal's values taken up first: the node is
- * open when the hand has answered that, and ticks before do nothing. */
+/* hand NULL: it only watches (no root, or dry run). The hand of a dry run only reads
+ * (only_reads of neap_hand_config). cgroup, registry are borrowed and outlive the
+ * node. With a hand that writes its own groups are made and the journal's values taken
+ * up first: the node is open when the hand has answered that, and ticks before do
+ * nothing. */
 int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgroup,
 		  struct neap_hand *hand, struct neap_registry *registry,
 		  struct neap_node **ret, struct neap_error *err);

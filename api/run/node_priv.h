@@ -264,7 +264,8 @@ int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 /* writes.c */
 /* False when no plan could be made or not all of it sent. */
 bool neap_plan_and_write(struct neap_node *node);
-/* Whether there is a hand that writes. Without one, and in a dry run, neap only watches. */
+/* Whether there is a hand that writes. Without one, and in a dry run, neap only
+ * watches. */
 bool neap_node_writes(const struct neap_node *node);
 /* In a dry run for NEAP_HAND_KUBELET alone. */
 int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,

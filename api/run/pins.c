@@ -392,7 +392,7 @@ bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
 			return kubelet_pod(node, workload) != NULL ||
 			       cut_given(node, cpus);
 	}
-	/* Of a pod that is not seen, or not any more. */
+	/* The node does not list the pod yet, or does not list it any more. */
 	for (int i = 0; i < node->config.tree_count; i++)
 		if (neap_path_is_container(node->config.trees[i].root, dir))
 			return cut_given(node, cpus);

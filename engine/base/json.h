@@ -13,8 +13,8 @@
  * short, and calls it done. NULL without memory, or over NEAP_BUF_REPLY; free with free(3). */
 char *neap_json_dump(const json_t *json, size_t flags);
 
-/* As json_deep_copy(3) and json_copy(3), but whole or not at all: those leave out members for which memory is short.
- * NULL without memory, and of NULL. */
+/* As json_deep_copy(3) and json_copy(3), but whole or not at all: those leave out
+ * members for which memory is short. NULL without memory, and of NULL. */
 json_t *neap_json_deep_copy(const json_t *json);
 json_t *neap_json_copy(const json_t *json);
 

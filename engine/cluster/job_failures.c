@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs whose indexes have limits of their own. How often an index has failed stands in its pods: each has the number of
- * failures before it as an annotation, so the last failed one is kept (its finalizer stays on) until the next pod of the
- * index is there, or the index is done or has failed for good. A pod that is deleted to have less of them, as of a
- * suspended job, takes its annotation along and the index begins anew: so does the controller of Kubernetes. */
+ * Jobs whose indexes have limits of their own. How often an index has failed stands in
+ * its pods: each has the number of failures before it as an annotation, so the last
+ * failed one is kept (its finalizer stays on) until the next pod of the index is
+ * there, or the index is done or has failed for good.
+ *
+ * The controller deletes pods when a job is suspended or runs fewer at a time. Such a pod takes
+ * its annotation along and the index begins anew, as in Kubernetes. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"

@@ -98,7 +98,8 @@ static int read_namespaces(struct neap_pod *pod, struct neap_pod_term *term,
 	if (!term->namespaces)
 		return -(int)err->code;
 	for (size_t i = 0; i < (is_own ? 1 : count); i++) {
-		/* A copy of its own, too: the object is another one once the pod is bound. */
+		/* A copy of its own, too: the object is another one once the pod is
+		 * bound. */
 		const char *ns = is_own ? pod->object->ns
 					: json_string_value(json_array_get(list, i));
 		const char *copy = neap_arena_strdup(&pod->arena, ns ? ns : "");

@@ -36,7 +36,8 @@ struct neap_column {
 const char *neap_column_family_name(enum neap_column_family family);
 bool neap_column_is_text(enum neap_column_family family);
 bool neap_column_is_share(enum neap_column_family family);
-/* Opening it is a look at every node, so it is for what opens a column once a decision. */
+/* Opening it is a look at every node, so it is for what opens a column once a
+ * decision. */
 bool neap_column_is_counted(enum neap_column_family family);
 /* "free.cpu", "labels.example.com/team", "name"; NEAP_EINVAL with what there is. */
 int neap_column_parse(const char *text, struct neap_column *ret, struct neap_error *err);
@@ -60,7 +61,8 @@ struct neap_column_view {
 	int64_t fresh_usec; /* reports from then on count */
 };
 
-/* Of a settled cluster, until it changes; to be closed. */
+/* Opens the column for one pod. The cluster is settled, and does not change until
+ * neap_column_close. */
 void neap_column_open(struct neap_column_view *view, const struct neap_column *column,
 		      struct neap_cluster *cluster, const struct neap_pod *pod,
 		      int64_t now_usec);

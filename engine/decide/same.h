@@ -11,9 +11,10 @@
 
 /* "LABEL" or "LABEL@KEY". */
 bool neap_same_is_key(const char *key);
-/* By row of a settled cluster, the caller's to free: how many pods there have the label as pod has it. key is "LABEL", or
- * "LABEL@KEY" for all nodes that have the same value of the label KEY; a node without it is for itself. NULL: pod has no
- * such label, or there is no memory. */
+/* By row of a settled cluster, the caller's to free: how many pods there have the
+ * label as pod has it. key is "LABEL", or "LABEL@KEY" for all nodes that have the same
+ * value of the label KEY; a node without it is for itself. NULL: pod has no such
+ * label, or there is no memory. */
 int64_t *neap_same_count(struct neap_cluster *cluster, const struct neap_pod *pod,
 			 const char *key);
 

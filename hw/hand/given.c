@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs that a kubelet gave to one container alone. It takes all others off them at that time, and does not do so again
- * for what it knows; a value that was found before then would put somebody back on them. */
+ * CPUs that a kubelet gave to one container alone. It takes all others off them at
+ * that time, and does not do so again for what it knows; a value that was found before
+ * then would put somebody back on them. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +47,7 @@ static void given_read(struct neap_hand_server *server, struct neap_cpuset *ret)
 	json_decref(state);
 }
 
-/* Of a kubelet, or of who else has such groups. */
+/* Whether a kubelet, or another program with such groups, made the container. */
 static bool is_container(const struct neap_hand_server *server, const char *group)
 {
 	for (int i = 0; i < server->config.root_count; i++)

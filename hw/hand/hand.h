@@ -30,8 +30,9 @@ struct neap_hand_config {
 	int root_count;
 	bool finds_kubelet; /* its root group is not known yet, and may be looked for */
 	char kubelet_dir[512]; /* whose files the loop may be shown; "": none */
-	/* Of a dry run: opens the kubelet's files and refuses all else. It takes neither lock nor journal, so it
-	 * may run beside another daemon's hand, and ends with its daemon. */
+	/* Of a dry run: opens the kubelet's files and refuses all else. It takes
+	 * neither lock nor journal, so it may run beside another daemon's hand, and
+	 * ends with its daemon. */
 	bool only_reads;
 	/* Groups are made, removed and processes moved only below these; "" is none. */
 	char own_roots[NEAP_HAND_OWN_MAX][NEAP_PATH_MAX];

@@ -162,7 +162,8 @@ int neap_hand_stay_left(const struct neap_hand_server *server);
 /* Logs how many groups of pods stay and what ends them, where some do. How many values stay. */
 int neap_hand_stay_tell(struct neap_hand_server *server);
 
-/* given.c: of CPUs that a kubelet gave away since, containers of others get nothing back. */
+/* given.c: of CPUs that a kubelet gave away since, containers of others get nothing
+ * back. */
 void neap_hand_given_note(struct neap_hand_server *server);
 
 /* inherit.c: entries for groups that were made narrow, as their parent was. */

@@ -78,7 +78,8 @@ int neap_journal_find(const struct neap_journal *journal, const char *group,
 /* A new entry, on disk when this returns 0. The pair must not be there. */
 int neap_journal_add(struct neap_journal *journal, const struct neap_journal_entry *entry,
 		     struct neap_error *err);
-/* Another value is given back: in memory, and on disk when it is written anew. Without memory it stays. */
+/* Another value is given back: in memory, and on disk when it is written anew. Without
+ * memory it stays. */
 void neap_journal_reword(struct neap_journal *journal, int index, const char *value);
 /* Somebody asked for the key after all. */
 int neap_journal_claim(struct neap_journal *journal, int index, struct neap_error *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a journal stays when the rest is given back: pods outlive the daemon, and one that runs without its limits
- * could take the machine. So a pod's group stays with its weight and limits while a process is inside, and so do the
- * groups of neap's own above it with their weights, by which their pods share the machine. What only policies
- * set goes back as everywhere: nobody is there any more to take it away when its reason has gone. */
+ * What of a journal stays when the rest is given back: pods outlive the daemon, and
+ * one that runs without its limits could take the machine. So a pod's group stays with
+ * its weight and limits while a process is inside, and so do the groups of neap's own
+ * above it with their weights, by which their pods share the machine. What only
+ * policies set goes back as everywhere: nobody is there any more to take it away when
+ * its reason has gone. */
 #include <string.h>
 
 #include "engine/machine/path.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No Lua text holds its thread: the longest step of a generated corpus (t/lib/steps) that nothing interrupts is at
- * most 50 ms of CPU time. A slow machine is measured by a step that is known, and gets as much more; what a virtual one
- * waits for its host counts as CPU time, and does not come at the same step again. STEPS_SEED: of the short form's choice (1). */
+ * No Lua text holds its thread: the longest step of a generated corpus (t/lib/steps)
+ * that nothing interrupts is at most 50 ms of CPU time. A slow machine is measured by
+ * a step that is known, and gets as much more; what a virtual one waits for its host
+ * counts as CPU time, and does not come at the same step again. STEPS_SEED: of the
+ * short form's choice (1). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

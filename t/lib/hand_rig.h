@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * For the tests of the hand: groups of their own on this machine's real hierarchies
- * (neap-test-PID and neap-test-PID-late), a run directory, and questions that wait for their answer. */
+ * (neap-test-PID and neap-test-PID-late), a run directory, and questions that wait for
+ * their answer. */
 #ifndef NEAP_T_LIB_HAND_RIG_H
 #define NEAP_T_LIB_HAND_RIG_H
 

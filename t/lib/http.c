@@ -95,7 +95,8 @@ static void serve(int tcp_fd, int unix_fd, int timeout_s, http_setup *setup,
 	exit(0); /* not _exit: a leak is found here */
 }
 
-/* Clients that a test left open when it failed are no descriptors of the next test's server. */
+/* Clients that a test left open when it failed are no descriptors of the next test's
+ * server. */
 static void let_go_of_clients(void)
 {
 	for (int fd = 3; fd < CLIENTS_MAX; fd++) {

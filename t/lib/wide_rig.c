@@ -225,7 +225,8 @@ static bool is_same_type(const struct neap_schema *a, const struct neap_schema *
 	       a->field_count == b->field_count && is_same_text(a->pattern, b->pattern);
 }
 
-/* Declared kinds write a type out wherever it is used: of one name, in two of the same types. */
+/* Declared kinds write a type out wherever it is used: of one name, in two of the same
+ * types. */
 static bool is_alike(const struct wide_place *a, const struct wide_place *b)
 {
 	const struct wide_step *x = &a->steps[a->depth - 1], *y = &b->steps[b->depth - 1];

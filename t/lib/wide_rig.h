@@ -47,8 +47,9 @@ struct wide_place {
 	int depth;
 };
 
-/* Every list and map of every kind that is stored, those that kinds share once, and of a declared kind those that are
- * alike (one type in several places) once. The caller frees *ret. Returns how many. */
+/* Every list and map of every kind that is stored, those that kinds share once, and of
+ * a declared kind those that are alike (one type in several places) once. The caller
+ * frees *ret. Returns how many. */
 size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret);
 /* The same of every text, quantity, and number that may be a text. */
 size_t wide_texts_find(struct kube_rig *rig, struct wide_place **ret);
