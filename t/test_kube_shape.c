@@ -130,7 +130,7 @@ static void test_options(void **state)
 		 422,
 		 {"message=PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: "
 		  "may not be specified for non-apply patch"}},
-		{"APPLY " MAPS "/a?force=true", MAP("a"), 415, {NULL}},
+		{"APPLY " MAPS "/a?force=true", MAP("a"), 422, {"message~fieldManager"}},
 		{"MERGE " MAPS "/a?fieldValidation=strict",
 		 "{}",
 		 422,

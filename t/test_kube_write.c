@@ -246,8 +246,6 @@ static void test_patch(void **state)
 		 {"details.causes.0.field=metadata.labels"}},
 		{"MERGE " PODS "/z", "{}", 404, {NULL}},
 		{"PATCH " PODS "/p", "{}", 415, {"reason=UnsupportedMediaType"}},
-		{"APPLY " PODS "/p", "{}", 415, {NULL}},
-		{"APPLY " PODS "/z", "{}", 415, {"message~server-side apply is not"}},
 		{"POST " RES, RESERVATION("r"), 201, {NULL}},
 		{"STRATEGIC " RES "/r",
 		 "{'spec':{'ttl':'2h'}}",

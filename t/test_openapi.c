@@ -409,12 +409,12 @@ static void test_paths(void **state)
 				    (strcmp(m, "put") == 0 || strcmp(m, "post") == 0 ||
 				     strcmp(m, "patch") == 0))
 				fail_msg("%s of %s", m, rows[i].path);
-			/* JSON, merge, and strategic but for declared kinds. */
+			/* JSON, merge, apply, and strategic but for declared kinds. */
 			assert_int_equal(
 				json_array_size(json_object_get(operation, "consumes")),
 				strcmp(m, "patch") != 0                    ? 0
-				: strcmp(rows[i].kind, "Reservation") == 0 ? 2
-									   : 3);
+				: strcmp(rows[i].kind, "Reservation") == 0 ? 3
+									   : 4);
 		}
 		assert_string_equal(have, rows[i].methods);
 	}

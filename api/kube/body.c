@@ -287,18 +287,13 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 {
 	const char *accepted =
 		call->target.kind->is_custom
-			? "application/json-patch+json, application/merge-patch+json"
+			? "application/json-patch+json, application/merge-patch+json, " NEAP_KUBE_APPLY_TYPE
 			: "application/json-patch+json, application/merge-patch+json, "
-			  "application/strategic-merge-patch+json";
+			  "application/strategic-merge-patch+json, " NEAP_KUBE_APPLY_TYPE;
 	char type[128];
 
 	*ret = NULL;
 	media_type(call, type, sizeof(type));
-	if (strcmp(type, "application/apply-patch+yaml") == 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
-			"server-side apply is not served here; use kubectl apply "
-			"without --server-side");
 	if (!neap_patch_type_parse(type, ret_type) ||
 	    (*ret_type == NEAP_PATCH_STRATEGIC && call->target.kind->is_custom))
 		return unsupported(call, type, accepted);
@@ -310,6 +305,55 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 				      "Invalid JSON Patch: null");
 	return nothing_take(call, ret,
 			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
+}
+
+/* kubectl sends JSON under the name of YAML, which it is, too. */
+static int parse_either(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *text = neap_http_body_get(call->request, &len);
+
+	if (memchr(text, '{', len < 64 ? len : 64) &&
+	    body_json(call, text, len, ret) == 0)
+		return 0;
+	return parse_yaml(call, ret);
+}
+
+int body_apply(struct call *call, json_t **ret)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *version, *said;
+
+	*ret = NULL;
+	/* There the fields have other names than those that are stored. */
+	if (kind->view || neap_kube_kind_body(kind, call->target.version) != kind->schema)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+				      "server-side apply of this kind is served in "
+				      "another version, %s",
+				      neap_kube_kind_stored(kind)->versions[0]);
+	if (parse_either(call, ret) < 0)
+		return -1;
+	version = json_string_value(json_object_get(*ret, "apiVersion"));
+	said = json_string_value(json_object_get(*ret, "kind"));
+	if (!json_is_object(*ret) && !json_is_null(*ret))
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "the body must be an object");
+	else if (!version || strcmp(version, call->api_version) != 0)
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "Incorrect version specified in apply patch. "
+				     "Specified patch version: %.100s, expected: %s",
+				     version ? version : "", call->api_version);
+	else if (!said || strcmp(said, kind->kind) != 0)
+		(void)neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the kind in the data (%.100s) does not match the expected "
+			"kind (%s)",
+			said ? said : "", kind->kind);
+	else
+		return 0;
+	json_decref(*ret);
+	*ret = NULL;
+	return -1;
 }
 
 int body_options(struct call *call, json_t **ret)
@@ -333,11 +377,14 @@ int body_patched(struct call *call, const struct neap_kube_body *what,
 {
 	enum neap_patch_type type;
 	struct neap_error err;
+	bool is_apply = call_is_apply(call);
 	json_t *patch, *body;
 	int code;
 
 	*ret = NULL;
-	if (body_patch(call, &type, &patch) < 0)
+	if (is_apply)
+		type = NEAP_PATCH_MERGE;
+	if ((is_apply ? parse_either(call, &patch) : body_patch(call, &type, &patch)) < 0)
 		return -1;
 	/* Without lists that merge, a strategic patch is a merge patch. */
 	if (type == NEAP_PATCH_STRATEGIC)

@@ -68,6 +68,13 @@ enum shape { SHAPE_OBJECT, SHAPE_METADATA, SHAPE_TABLE };
 /* What of the object goes with a row. */
 enum include { INCLUDE_METADATA, INCLUDE_OBJECT, INCLUDE_NONE };
 
+/* What an apply patch says beside the object; see apply_priv.h. */
+struct apply {
+	json_t *set;      /* the fields that it names */
+	char *annotation; /* of client-side apply, where kubectl applies; NULL */
+	bool is_forced;
+};
+
 struct call {
 	struct neap_kube *kube;
 	/* NULL once it is answered, and of one that nobody waits for */
@@ -85,6 +92,8 @@ struct call {
 	neap_kube_told *told;
 	void *told_arg;
 	bool evicts;
+	/* Of server-side apply, until the write is handed to the store; NULL of all else. */
+	const struct apply *apply;
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale, answers_deleted;
 };
@@ -180,6 +189,9 @@ int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret
 int body_patched(struct call *call, const struct neap_kube_body *what,
 		 const json_t *shown, json_t **ret);
 int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret);
+/* ... of server-side apply: an object that says what it is. */
+#define NEAP_KUBE_APPLY_TYPE "application/apply-patch+yaml"
+int body_apply(struct call *call, json_t **ret);
 /* DeleteOptions; {} when there is no body. */
 int body_options(struct call *call, json_t **ret);
 
@@ -189,6 +201,23 @@ int body_options(struct call *call, json_t **ret);
 enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
 int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 	       const json_t *before);
+
+/* apply.c: whether it is a patch of server-side apply; and doing it. */
+bool call_is_apply(const struct call *call);
+void call_apply(struct call *call);
+/* The set of the one field at a path as ".spec.replicas"; NULL without memory. */
+json_t *kube_set_of_path(const char *path);
+/* apply_managers.c: who owns which fields. */
+/* Takes managedFields out of an object; a new reference, NULL: there are none. */
+json_t *kube_managers_take(json_t *object);
+/* Puts them where they always stand, as what is stored is compared as text. False without
+ * memory. */
+bool kube_managers_last(json_t *object);
+/* Of a new object, and of what becomes of before: once it is whole, and before anything
+ * comes in because of others. sent: what the client sent. -1 with call->failure. */
+int kube_managers_begin(struct call *call, json_t *object);
+int kube_managers_change(struct call *call, json_t *object, const json_t *before,
+			 const json_t *sent);
 
 /* prepare.c: -1 with call->failure. */
 /* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
@@ -218,6 +247,9 @@ int call_need_metadata(struct call *call, json_t *object);
 int call_check_quota(struct call *call, const json_t *object,
 		     const struct neap_object *newest);
 /* write.c: as POST, PUT and PATCH do once they know what was sent; object is taken. */
+/* A body that replaces an object, or is applied, names the one of the path. -1 with
+ * call->failure. */
+int call_check_named(struct call *call, const json_t *object);
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);

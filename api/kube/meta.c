@@ -228,7 +228,6 @@ bool neap_kube_meta_keep(const struct neap_kube_kind *kind, json_t *object,
 		if (value && json_object_set(meta, server_members[i], value) < 0)
 			return false;
 	}
-	(void)json_object_del(meta, "managedFields");
 	neap_kube_meta_tidy(object);
 	if (raises_generation(kind, object, before)) {
 		json_int_t generation =

@@ -154,6 +154,7 @@ static void write_patch_types(struct neap_buf *buf, const struct place *place)
 	if (!place->is_custom)
 		neap_proto_text(buf, OPERATION_CONSUMES,
 				"application/strategic-merge-patch+json");
+	neap_proto_text(buf, OPERATION_CONSUMES, "application/apply-patch+yaml");
 }
 
 static void write_operation(struct neap_buf *buf, const struct method *method,

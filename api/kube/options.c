@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
+#include "engine/base/utf8.h"
 
 #define MANAGER_MAX 128
 
@@ -87,14 +88,15 @@ int call_parse_options(struct call *call)
 		return call_refuse_option(call, "FieldValueTooLong", "fieldManager",
 					  "Too long: must have at most %d bytes",
 					  MANAGER_MAX);
-	/* Server-side apply is refused by its media type, which says more. */
-	if (call->is_patch && call_query(call, "force")) {
-		const char *type = neap_http_header_find(call->request, "Content-Type");
-
-		if (!type || strncmp(type, "application/apply-patch", 23) != 0)
-			return call_refuse_option(
-				call, "FieldValueForbidden", "force",
-				"Forbidden: may not be specified for non-apply patch");
-	}
+	if (manager && !neap_utf8_is_valid(manager, strlen(manager)))
+		return call_refuse_option(call, "FieldValueInvalid", "fieldManager",
+					  "Invalid value: it must be UTF-8");
+	if (call->is_patch && call_is_apply(call) && (!manager || !*manager))
+		return call_refuse_option(call, "FieldValueRequired", "fieldManager",
+					  "Required value: is required for apply patch");
+	if (call->is_patch && !call_is_apply(call) && call_query(call, "force"))
+		return call_refuse_option(
+			call, "FieldValueForbidden", "force",
+			"Forbidden: may not be specified for non-apply patch");
 	return check_validation(call);
 }

@@ -269,6 +269,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 void call_scale_set(struct call *call)
 {
 	struct neap_object *newest = call_need_newest(call);
+	struct apply apply = {.is_forced = call_flag(call, "force")};
 	json_t *before, *scale = NULL, *shown;
 	int ret;
 
@@ -283,10 +284,17 @@ void call_scale_set(struct call *call)
 	}
 	ret = call->is_patch ? body_patched(call, &neap_kube_body_scale, shown, &scale)
 			     : body_part(call, &neap_kube_body_scale, &scale);
+	if (ret == 0 && call->is_patch && call_is_apply(call)) {
+		apply.set = kube_set_of_path(call->target.kind->replicas_path);
+		call->apply = &apply;
+	}
 	if (ret < 0)
 		call_fail(call);
+	else if (call->apply && !apply.set)
+		call_fail_nomem(call);
 	else
 		scale_with(call, scale, newest, before);
+	json_decref(apply.set);
 	json_decref(scale);
 	json_decref(shown);
 	json_decref(before);

@@ -176,8 +176,8 @@ OBJECT(security, CORE("SecurityContext"),
 		FIELD("lifecycle", &lifecycle, NULL),                                                                                     \
 		FIELD("livenessProbe", &probe,                                                                                            \
 		      "A container that fails it is started anew."),                                                                      \
-		KEYED("ports", &container_port_list, "containerPort",                                                                     \
-		      "Ports that the container listens on."),                                                                            \
+		PAIRED("ports", &container_port_list, "containerPort", "protocol",                                                        \
+		       "Ports that the container listens on."),                                                                           \
 		FIELD("readinessProbe", &probe,                                                                                           \
 		      "A container that fails it gets no requests from services."),                                                       \
 		FIELD("resizePolicy", &resize_policy_list,                                                                                \

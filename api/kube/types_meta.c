@@ -90,8 +90,11 @@ static const struct neap_schema_field neap_kube_label_selector_fields[] = {
 	      "Requirements, all of which have to hold."),
 	FIELD("matchLabels", STR_MAP, "Labels with the values that they have to have."),
 };
-SHARED(neap_kube_label_selector, META("LabelSelector"),
-       "Selects objects by their labels; an empty one selects all.");
+const struct neap_schema neap_kube_label_selector = {
+	.name = META("LabelSelector"),
+	.doc = "Selects objects by their labels; an empty one selects all.",
+	NEAP_SCHEMA_FIELDS(neap_kube_label_selector_fields),
+	.is_atomic = true};
 
 static const struct neap_schema_field neap_kube_object_reference_fields[] = {
 	FIELD("apiVersion", STR, "Group and version of the object."),

@@ -67,6 +67,11 @@
 		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_MAP,          \
 		.merge_key = (k), .zero_is_missing = true                                \
 	}
+#define PAIRED(n, s, k, o, d)                                                            \
+	{                                                                                \
+		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_MAP,          \
+		.merge_key = (k), .other_key = (o), .zero_is_missing = true              \
+	}
 #define UNITED(n, s, d)                                                                  \
 	{                                                                                \
 		.name = (n), .schema = (s), .doc = (d), .merge = NEAP_LIST_SET,          \

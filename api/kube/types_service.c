@@ -56,7 +56,7 @@ static const struct neap_schema_field service_spec_fields[] = {
 	FIELD("loadBalancerIP", STR, "Address that is wished of the load balancer."),
 	FIELD("loadBalancerSourceRanges", STRS,
 	      "Addresses that may come through the load balancer."),
-	KEYED("ports", &port_list, "port", "Ports of the service."),
+	PAIRED("ports", &port_list, "port", "protocol", "Ports of the service."),
 	FIELD("publishNotReadyAddresses", BOOL, "Pods count that are not ready."),
 	FIELD("selector", STR_MAP, "Labels of the pods."),
 	FILL("sessionAffinity", &session_affinity, "\"None\"",

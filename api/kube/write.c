@@ -63,7 +63,8 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	};
 	struct neap_error err;
 
-	if (!pending) {
+	if (!pending || !kube_managers_last(object)) {
+		free(pending);
 		json_decref(object);
 		(void)neap_error_nomem(&err);
 		(void)neap_kube_fail_error(&call->failure, call->target.kind,
@@ -136,6 +137,7 @@ static int make_new(struct call *call, json_t *object)
 	if (call_need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
 	    call_check_declared(call) < 0)
 		return -1;
+	json_decref(kube_managers_take(object)); /* those of another object */
 	version = neap_kube_meta_text(object, "resourceVersion");
 	if (*version && strcmp(version, "0") != 0)
 		return neap_kube_fail(
@@ -148,6 +150,7 @@ static int make_new(struct call *call, json_t *object)
 				  call->kube->now()))
 		return nomem(call);
 	if (call_fill_in(call, object, NULL) < 0 ||
+	    kube_managers_begin(call, object) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
 		return -1;
 	if (call_check(call, object, NULL) < 0 ||
@@ -248,8 +251,7 @@ static bool keep_part(const struct call *call, json_t *object, const json_t *bef
 	return true;
 }
 
-/* A body that replaces an object names the one of the path. */
-static int check_named(struct call *call, const json_t *object)
+int call_check_named(struct call *call, const json_t *object)
 {
 	const char *name = neap_kube_meta_text(object, "name");
 
@@ -290,10 +292,11 @@ static bool renew(const struct call *call, const json_t *object, json_t *before)
 }
 
 static int make_changed(struct call *call, json_t *object, json_t *before,
-			const struct neap_object *newest)
+			const struct neap_object *newest, const json_t *managers)
 {
 	if (call_need_metadata(call, object) < 0 ||
-	    call_take_in(call, object, before) < 0 || check_named(call, object) < 0 ||
+	    call_take_in(call, object, before) < 0 ||
+	    call_check_named(call, object) < 0 ||
 	    change_check_version(call, object, newest) < 0)
 		return -1;
 	if (!need_status(call, object))
@@ -329,7 +332,8 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
 		return nomem(call);
-	if (call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
+	if (kube_managers_change(call, object, before, managers) < 0 ||
+	    call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
 	    call_check(call, object, before) < 0 ||
 	    call_check_quota(call, object, newest) < 0 ||
 	    call_check_cpus(call, object, before) < 0)
@@ -341,9 +345,10 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest)
 {
+	json_auto_t *managers = kube_managers_take(object);
 	bool is_end;
 
-	if (make_changed(call, object, before, newest) < 0 ||
+	if (make_changed(call, object, before, newest, managers) < 0 ||
 	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
 			       object) < 0) {
 		json_decref(object);
@@ -377,7 +382,7 @@ static void update_missing_take(struct call *call, json_t *object)
 		call_fail(call);
 		return;
 	}
-	if (check_named(call, object) < 0) {
+	if (call_check_named(call, object) < 0) {
 		json_decref(object);
 		call_fail(call);
 		return;
@@ -423,7 +428,7 @@ static void update_nothing(struct call *call)
 	json_t *object = NULL;
 	bool is_read = body_object(call, &object) == 0;
 
-	if (is_read && check_named(call, object) < 0) {
+	if (is_read && call_check_named(call, object) < 0) {
 		call_fail(call);
 	} else if (is_read && *neap_kube_meta_text(object, "uid")) {
 		fail_gone(call);
@@ -524,6 +529,10 @@ void call_patch(struct call *call)
 	enum neap_patch_type type;
 	json_t *patch;
 
+	if (call_is_apply(call)) {
+		call_apply(call);
+		return;
+	}
 	if (body_patch(call, &type, &patch) < 0)
 		call_fail(call);
 	else

@@ -217,7 +217,8 @@ void schema_rule_lists(struct schema_parser *parser, struct neap_schema *node,
 	int type = -1;
 
 	if (map != NULL) {
-		(void)which(parser, map, map_types, at, "x-kubernetes-map-type");
+		node->is_atomic =
+			which(parser, map, map_types, at, "x-kubernetes-map-type") == 0;
 		if (node->type != NEAP_SCHEMA_OBJECT && node->type != NEAP_SCHEMA_MAP)
 			schema_complain(
 				parser, SCHEMA_INVALID, at, "type",

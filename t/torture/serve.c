@@ -20,6 +20,7 @@
 #define PODS       "/api/v1/namespaces/default/pods"
 #define VIEW       "/apis/events.k8s.io/v1/namespaces/default/events"
 #define METRICS    "/apis/metrics.k8s.io/v1beta1"
+#define MAPS       "/api/v1/namespaces/default/configmaps"
 #define DEPLOY     "/apis/apps/v1/namespaces/default/deployments"
 #define SPEC       "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}"
 
@@ -137,6 +138,9 @@ static void *setup(void)
 	     "{'metadata':{'name':'d'},'spec':{'replicas':2,'selector':{'matchLabels':{"
 	     "'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
 	     "'name':'c','image':'i'}]}}}}");
+	must(rig, "APPLY " MAPS "/m?fieldManager=one",
+	     "{'kind':'ConfigMap','apiVersion':'v1','metadata':{'name':'m'},'data':{"
+	     "'x':'1','y':'2'}}");
 	must(rig, "POST /api/v1/namespaces/default/events",
 	     "{'metadata':{'name':'e'},'involvedObject':{'namespace':'default','name':'p'},"
 	     "'message':'m','count':2}");
@@ -189,6 +193,7 @@ static int act(void *arg, const struct form *form, struct neap_error *err)
 
 #define MERGE     "Content-Type: application/merge-patch+json\r\n"
 #define STRATEGIC "Content-Type: application/strategic-merge-patch+json\r\n"
+#define APPLY     "Content-Type: application/apply-patch+yaml\r\n"
 #define TABLE     "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n"
 
 FORM(groups, "GET /apis", "", "", NULL)
@@ -205,6 +210,23 @@ FORM(invalid, "POST " PODS, "", "{\"metadata\":{\"name\":\"A B\"}," SPEC "}", NU
 FORM(merge, "PATCH " PODS "/p", MERGE, "{\"metadata\":{\"labels\":{\"a\":null}}}", NULL)
 FORM(strategic, "PATCH " PODS "/p", STRATEGIC,
      "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"j\"}]}}", NULL)
+FORM(apply_new, "PATCH " PODS "/new?fieldManager=two", APPLY,
+     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"new\"}," SPEC "}",
+     NULL)
+FORM(apply_over, "PATCH " PODS "/p?fieldManager=kubectl&force=true", APPLY,
+     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},\"spec\":{"
+     "\"containers\":[{\"name\":\"c\",\"image\":\"j\"}]}}",
+     NULL)
+FORM(apply_less, "PATCH " MAPS "/m?fieldManager=one", APPLY,
+     "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"m\"},"
+     "\"data\":{\"x\":\"3\"}}",
+     NULL)
+FORM(apply_conflict, "PATCH " MAPS "/m?fieldManager=two", APPLY,
+     "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"m\"},"
+     "\"data\":{\"x\":\"3\",\"y\":\"3\"}}",
+     NULL)
+FORM(merge_owned, "PATCH " MAPS "/m?fieldManager=two", MERGE, "{\"data\":{\"x\":\"3\"}}",
+     NULL)
 FORM(delete_pod, "DELETE " PODS "/p", "", "{\"gracePeriodSeconds\":5}", NULL)
 FORM(delete_all, "DELETE " PODS "?labelSelector=a%3Db", "", "", NULL)
 FORM(bind_pod, "POST " PODS "/q/binding", "",
@@ -266,6 +288,11 @@ const struct torture torture_serve[] = {
 	ROW("invalid", invalid),
 	ROW("merge patch", merge),
 	ROW("strategic patch", strategic),
+	ROW("apply new", apply_new),
+	ROW("apply over", apply_over),
+	ROW("apply less", apply_less),
+	ROW("apply conflict", apply_conflict),
+	ROW("merge owned", merge_owned),
 	ROW("delete", delete_pod),
 	ROW("delete collection", delete_all),
 	ROW("bind", bind_pod),
