@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every kubectl that is there, against one neapd: a short form of t/sh/kubectl.t.
+# Every kubectl that is there, against one neapd: a short form of t/sh/kubectl.t, and server-side apply.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,7 +12,7 @@ tap_start
 
 check "a neapd" kubectl_serve
 while read -r version path; do
-	kubectl_tour "$version" "$path" 00-short
+	kubectl_tour "$version" "$path" 00-short 25-apply
 done < <(kubectl_list)
 check "there was one" test "$TAP_N" -gt 2
 tap_end
