@@ -14,7 +14,7 @@
 
 static int nomem(struct call *call)
 {
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	(void)neap_error_nomem(&err);
 	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
@@ -61,7 +61,7 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 	const char *ns = neap_kube_meta_text(config, "namespace");
 	json_auto_t *alone = NULL;
 	struct unknown unknown = {{0}};
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	if (meta && !json_is_object(meta))
 		return refuse_config(call, "metadata", "must be an object");
@@ -133,7 +133,7 @@ static int merge(struct call *call, const json_t *before, json_t *config, json_t
 	const struct neap_schema *schema = call->target.kind->schema;
 	json_auto_t *kept = neap_json_deep_copy(call->apply->set);
 	const json_t *last = NULL;
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	(void)json_object_del(json_object_get(object, "metadata"), "managedFields");
 	if (!kept || apply_last(call, before, &last, kept) < 0 ||
@@ -179,6 +179,7 @@ void call_apply(struct call *call)
 			    : create_take(call, json_incref(config));
 	if (rc < 0)
 		call_fail(call);
+	call->apply = NULL;
 	json_decref(config);
 	json_decref(apply.set);
 	free(apply.annotation);

@@ -67,7 +67,7 @@ static json_t *allowed_of(const struct call *call, const json_t *before)
 	const char *text =
 		json_string_value(json_object_get(annotations_of(before), LAST_APPLIED));
 	json_auto_t *last = NULL, *set = NULL, *changed = NULL, *removed = NULL;
-	struct neap_error err;
+	struct neap_error err = {0};
 	json_error_t where;
 	int rc = -NEAP_EINVAL;
 
@@ -177,7 +177,7 @@ int apply_conflicts(struct call *call, const json_t *before, const json_t *list,
 {
 	struct conflicts conflicts = {.causes = &call->kube->causes};
 	json_auto_t *allowed = NULL;
-	struct neap_error err;
+	struct neap_error err = {0};
 	bool is_short = false;
 	int rc = 0;
 

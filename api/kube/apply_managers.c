@@ -61,7 +61,7 @@ static const char *version_of(const struct call *call)
 
 static int nomem(struct call *call)
 {
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	(void)neap_error_nomem(&err);
 	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
@@ -183,7 +183,7 @@ static bool is_entry(const json_t *entry)
 					      "fieldsV1"};
 	const char *operation = text_of(entry, "operation");
 	const json_t *value;
-	struct neap_error err;
+	struct neap_error err = {0};
 	const char *name;
 	int64_t when;
 
@@ -382,7 +382,7 @@ int kube_managers_begin(struct call *call, json_t *object)
 	const char *name = call_query(call, "fieldManager");
 	json_auto_t *list = json_array(), *set = NULL;
 	char manager[NAME_SIZE];
-	struct neap_error err;
+	struct neap_error err = {0};
 	json_t *entry;
 
 	if (!call->apply && (!name || !*name))
@@ -404,7 +404,7 @@ int kube_managers_begin(struct call *call, json_t *object)
 static int begin_before(struct call *call, const json_t *before, json_t *list)
 {
 	json_auto_t *set = NULL;
-	struct neap_error err;
+	struct neap_error err = {0};
 	json_t *entry;
 
 	if (apply_set_of(schema_of(call), before, APPLY_WHOLE, &set, &err) < 0)
@@ -506,7 +506,7 @@ int kube_managers_change(struct call *call, json_t *object, const json_t *before
 {
 	const json_t *from = json_object_get(json_object_get(before, "metadata"), MEMBER);
 	json_auto_t *changed = NULL, *removed = NULL, *list = NULL;
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	if (!call->apply && is_reset(sent))
 		return 0;

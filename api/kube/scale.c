@@ -294,6 +294,7 @@ void call_scale_set(struct call *call)
 		call_fail_nomem(call);
 	else
 		scale_with(call, scale, newest, before);
+	call->apply = NULL;
 	json_decref(apply.set);
 	json_decref(scale);
 	json_decref(shown);
