@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
+#include "t/lib/declared_rig.h"
 #include "t/lib/kube_rig.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
@@ -394,11 +395,66 @@ static void test_bodies(void **state)
 	STEPS(*state, steps);
 }
 
+#define CLASSED                                                                          \
+	"{'metadata':{'name':'c'},'spec':{'containers':[{'name':'c','image':'i',"        \
+	"'resources':{'limits':{'cpu':'1','memory':'1Gi'}}}]}}"
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+/* What a status lacks follows from the object that is stored, not from the rest of the
+ * body, which may be none. */
+static void test_status_of_stored(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " PODS, CLASSED, 201, {"status.qosClass=Guaranteed"}},
+		{"PUT " PODS "/c/status",
+		 "{'metadata':{'name':'c'},'status':{'phase':'Running'}}",
+		 200,
+		 {"status.qosClass=Guaranteed", "status.phase=Running",
+		  "spec.containers.0.resources.limits.cpu=1"}},
+		{"PUT " PODS "/c/status",
+		 "{'metadata':{'name':'c'},'spec':{'containers':[{'name':'x','image':'y'"
+		 "}]}}",
+		 200,
+		 {"status.qosClass=Guaranteed", "status.phase=Pending",
+		  "spec.containers.0.name=c", "#spec.containers=1"}},
+		{"MERGE " PODS "/c/status",
+		 "{'spec':null,'status':{'qosClass':null}}",
+		 200,
+		 {"status.qosClass=Guaranteed", "spec.containers.0.name=c"}},
+		/* It is decoded all the same. */
+		{"PUT " PODS "/c/status",
+		 "{'metadata':{'name':'c'},'spec':{'containers':5}}",
+		 400,
+		 {NULL}},
+		{"POST " CRDS, DEFINE("as", "'kind':'A'", "", ""), 201, {NULL}},
+		{"MERGE " CRDS "/as.example.com/status",
+		 "{'spec':{'versions':[{'name':'v7','served':true,'storage':true,"
+		 "'schema':{'openAPIV3Schema':{'type':'object'}}}]},'status':{"
+		 "'storedVersions':null}}",
+		 200,
+		 {"status.storedVersions=[\"v1\"]", "spec.versions.0.name=v1",
+		  "metadata.generation=1"}},
+		{"POST " DEPLOY,
+		 "{'metadata':{'name':'d','labels':{'l':'1'}},'spec':{'selector':{"
+		 "'matchLabels':{'app':'x'}},'template':{'metadata':{'labels':{'app':'x'"
+		 "}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}",
+		 201,
+		 {NULL}},
+		{"PUT " DEPLOY "/d/status",
+		 "{'metadata':{'name':'d'},'status':{'replicas':2}}",
+		 200,
+		 {"spec.replicas=1", "spec.template.spec.containers.0.name=c",
+		  "status.replicas=2", "metadata.labels.l=1", "metadata.generation=1"}},
+	};
+
+	STEPS(*state, steps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bind),  TEST(evict),      TEST(evict_unready),
-		TEST(scale), TEST(scale_deep), TEST(bodies),
+		TEST(bind),       TEST(evict),  TEST(evict_unready),    TEST(scale),
+		TEST(scale_deep), TEST(bodies), TEST(status_of_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 bool call_is_declared_status(const struct call *call)
 {
-	return call->target.kind->is_custom && strcmp(call->target.sub, "status") == 0;
+	return call->target.kind->is_custom && call_is_status(call);
 }
 
 static int refuse_no_version(struct call *call)

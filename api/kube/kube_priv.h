@@ -237,8 +237,11 @@ int call_decode(struct call *call, const char *kind, const char *version,
 int call_check_bounds(struct call *call, const json_t *object, const json_t *before);
 /* The two. */
 int call_take_in(struct call *call, json_t *object, const json_t *before);
-/* Defaults come; as it is stored from there on. */
-int call_fill_in(struct call *call, json_t *object, const json_t *before);
+/* Whether it is /status of a kind that has one. */
+bool call_is_status(const struct call *call);
+/* Defaults come; as it is stored from there on. Of a status all but status and metadata
+ * is what before has, and its defaults come into before, too. */
+int call_fill_in(struct call *call, json_t *object, json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* metadata must be there for everything that follows; kind and apiVersion go. */
 int call_need_metadata(struct call *call, json_t *object);

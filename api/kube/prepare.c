@@ -142,7 +142,35 @@ int call_take_in(struct call *call, json_t *object, const json_t *before)
 				     kind->is_custom, object);
 }
 
-int call_fill_in(struct call *call, json_t *object, const json_t *before)
+static bool is_part_of_status(const char *member)
+{
+	return strcmp(member, "metadata") == 0 || strcmp(member, "status") == 0;
+}
+
+bool call_is_status(const struct call *call)
+{
+	return call->target.kind->has_status && strcmp(call->target.sub, "status") == 0;
+}
+
+/* What a body for a status says of all else is not heard, and what is made of the whole
+ * object is made of what is stored. Shared: defaults that it lacks go into both. */
+static bool take_stored(json_t *object, json_t *before)
+{
+	const char *member;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, member,
+				 value) if (!is_part_of_status(member))(void)
+		json_object_del(object, member);
+	json_object_foreach (before, member, value)
+		if (!is_part_of_status(member) &&
+		    json_object_set(object, member, value) < 0)
+			return false;
+	return true;
+}
+
+int call_fill_in(struct call *call, json_t *object, json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
@@ -153,6 +181,8 @@ int call_fill_in(struct call *call, json_t *object, const json_t *before)
 		return nomem(call);
 	if (kind->from_version &&
 	    !kind->from_version(call->target.version, object, before))
+		return nomem(call);
+	if (before && call_is_status(call) && !take_stored(object, before))
 		return nomem(call);
 	if (!neap_schema_default_told(stored->schema, object, &is_over))
 		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,

@@ -205,50 +205,38 @@ void call_create(struct call *call)
 
 /* --- changing --- */
 
-/* Of /status only status counts, and what the kind says; else status stays as it was. */
+/* Of the metadata of a status only what the kind says counts. */
+static bool keep_metadata(const struct neap_kube_kind *kind, json_t *object,
+			  const json_t *before)
+{
+	static const char *const members[] = {"labels", "annotations"};
+	const json_t *meta = json_object_get(object, "metadata");
+	json_auto_t *kept = neap_json_deep_copy(json_object_get(before, "metadata"));
+
+	if (!kept)
+		return false;
+	for (size_t i = 0; kind->status_has_labels && i < NEAP_ARRAY_LEN(members); i++) {
+		json_t *value = json_object_get(meta, members[i]);
+
+		if (value && json_object_set(kept, members[i], value) < 0)
+			return false;
+	}
+	return json_object_set(object, "metadata", kept) == 0;
+}
+
+/* Of /status only status counts, of all else that stays as it was: call_fill_in took the
+ * rest from the stored object. */
 static bool keep_part(const struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
-	const json_t *status = json_object_get(
-		strcmp(call->target.sub, "status") == 0 ? object : before, "status");
-	const json_t *meta = json_object_get(object, "metadata");
-	json_t *kept;
+	json_t *status = json_object_get(before, "status");
 
 	if (!kind->has_status)
 		return true;
-	if (strcmp(call->target.sub, "status") != 0) {
-		(void)json_object_del(object, "status");
-		return !status || json_object_set(object, "status",
-						  (json_t *)(uintptr_t)status) == 0;
-	}
-	kept = neap_json_deep_copy(before);
-	if (!kept)
-		return false;
-	(void)json_object_del(kept, "status");
-	if (status && json_object_set(kept, "status", (json_t *)(uintptr_t)status) < 0) {
-		json_decref(kept);
-		return false;
-	}
-	if (kind->status_has_labels) {
-		static const char *const members[] = {"labels", "annotations"};
-
-		for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
-			json_t *value = json_object_get(meta, members[i]);
-
-			if (value && json_object_set(json_object_get(kept, "metadata"),
-						     members[i], value) < 0) {
-				json_decref(kept);
-				return false;
-			}
-		}
-	}
-	(void)json_object_clear(object);
-	if (json_object_update(object, kept) < 0) {
-		json_decref(kept);
-		return false;
-	}
-	json_decref(kept);
-	return true;
+	if (call_is_status(call))
+		return keep_metadata(kind, object, before);
+	(void)json_object_del(object, "status");
+	return !status || json_object_set(object, "status", status) == 0;
 }
 
 int call_check_named(struct call *call, const json_t *object)
@@ -273,8 +261,7 @@ static bool need_status(const struct call *call, json_t *object)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 
-	return kind->is_custom || !kind->has_status ||
-	       strcmp(call->target.sub, "status") != 0 ||
+	return kind->is_custom || !call_is_status(call) ||
 	       json_object_get(object, "status") ||
 	       json_object_set_new(object, "status", json_object()) == 0;
 }
