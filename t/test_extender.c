@@ -49,14 +49,17 @@ static void test_recorded(void **state)
 		{"prioritize-names",
 		 PRIORITIZE,
 		 "px1",
-		 {"0.Host=node-0", "0.Score=0", "1.Host=node-2", "1.Score=10"}},
+		 {"#=1", "0.Host=node-2", "0.Score=10"}},
 		{"filter-full",
 		 FILTER,
 		 "px2",
 		 {"#Nodes.items=2", "Nodes.items.0.metadata.name=node-0",
 		  "Nodes.items.1.metadata.name=node-2", "NodeNames=null",
 		  "FailedNodes.node-1=Insufficient cpu"}},
-		{"prioritize-full", PRIORITIZE, "px2", {"0.Score=0", "1.Score=10"}},
+		{"prioritize-full",
+		 PRIORITIZE,
+		 "px2",
+		 {"#=1", "0.Host=node-2", "0.Score=10"}},
 	};
 	struct kube_rig *rig = *state;
 	const char *pod = "";
@@ -127,12 +130,22 @@ static void test_forms(void **state)
 		 PRIORITIZE,
 		 "{" POD ",'NodeNames':['gone','node-2']}",
 		 200,
-		 {"0.Score=0", "1.Score=10"}},
-		{"nodes alike",
+		 {"#=1", "0.Host=node-2", "0.Score=10"}},
+		{"one node",
 		 PRIORITIZE,
 		 "{" POD ",'NodeNames':['node-2']}",
 		 200,
-		 {"0.Score=10"}},
+		 {"#=0"}},
+		{"no node is asked about",
+		 PRIORITIZE,
+		 "{" POD ",'NodeNames':[]}",
+		 200,
+		 {"#=0"}},
+		{"no node that is known",
+		 PRIORITIZE,
+		 "{" POD ",'NodeNames':['gone','lost']}",
+		 200,
+		 {"#=0"}},
 		{"another uid",
 		 FILTER,
 		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
@@ -144,7 +157,7 @@ static void test_forms(void **state)
 		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
 		 "'NodeNames':['node-0']}",
 		 200,
-		 {"#=1", "0.Host=node-0", "0.Score=0"}},
+		 {"#=0"}},
 		{"... with victims",
 		 PREEMPT,
 		 "{'Pod':{'metadata':{'name':'p','namespace':'default','uid':'1'}},"
@@ -443,14 +456,11 @@ static void test_between(void **state)
 				rig, PRIORITIZE,
 				i < 3 ? names : "{" POD ",'NodeNames':['node-2']}", uid),
 			200);
-		extender_must_be(
-			rig, "prioritize",
-			i == 0  ? (const char *const[]){"0.Score=10", "1.Score=0", NULL}
-			: i < 2 ? (const char *const[]){"0.Score=0", "1.Score=10", NULL}
-			: i < 3 ? (const char *const[]){"0.Host=node-2", "0.Score=10",
-							"1.Score=0", NULL}
-				: (const char *const[]){"0.Host=node-2", "0.Score=10",
-							"#=1", NULL});
+		extender_must_be(rig, "prioritize",
+				 i < 3 ? (const char *const[]){i == 1 ? "0.Host=node-0"
+								      : "0.Host=node-2",
+							       "0.Score=10", "#=1", NULL}
+				       : (const char *const[]){"#=0", NULL});
 	}
 }
 
@@ -518,8 +528,7 @@ static void test_bind(void **state)
 					 "{" POD ",'NodeNames':['node-0','gone']}", uid),
 			 200);
 	extender_must_be(rig, "points of a bound one",
-			 (const char *const[]){"#=2", "0.Score=0", "1.Host=gone",
-					       "1.Score=0", NULL});
+			 (const char *const[]){"#=0", NULL});
 	assert_int_equal(
 		extender_ask_as(
 			rig, PREEMPT,

@@ -31,8 +31,8 @@ static void test_late(void **state)
 		 {"Error~no time: 0 of 3 nodes", "!NodeNames"},
 		 {"Error=", "#NodeNames=2"}},
 		{PRIORITIZE,
-		 {"0.Host=node-0", "0.Score=10", "1.Score=10", "2.Score=10"},
-		 {"0.Host=node-0", "1.Score=0", "2.Score=10"}},
+		 {"#=0"},
+		 {"#=2", "0.Host=node-0", "1.Host=node-2", "1.Score=10"}},
 		/* node-1 is too small, which nobody looked at. */
 		{PREEMPT,
 		 {"#NodeNameToMetaVictims.node-1.Pods=0",
@@ -181,10 +181,12 @@ static void test_some_scores(void **state)
 	for (int looks = 1; looks < 24; looks++) {
 		extender_step_usec = DEADLINE_USEC / looks;
 		assert_int_equal(extender_ask_as(rig, PRIORITIZE, names, uid), 200);
+		if (!kube_differs(rig->body, "#=0"))
+			continue;
+		with_scores++;
 		extender_must_be(rig, "names",
-				 (const char *const[]){"0.Host=node-0", "1.Host=node-2",
-						       "1.Score=10", NULL});
-		with_scores += kube_differs(rig->body, "0.Score=10") != NULL;
+				 (const char *const[]){"#=1", "0.Host=node-2",
+						       "0.Score=10", NULL});
 	}
 	/* node-2 has more room, which the third score knows. */
 	assert_in_range(with_scores, 12, 22);

@@ -248,6 +248,8 @@ static const char scores[NEAP_EXTENDER_SCORE_MAX + 1][16] = {
 	",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}"};
 #define HOST "{\"Host\":"
 
+/* A node that is not listed has 0 points. So only those that have some are told: a kube-scheduler takes longer to read
+ * a list than neap to make it, and where all are alike there is nothing to read. */
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out)
 {
@@ -263,30 +265,36 @@ void answer_prioritize(const struct question *question,
 		least = score < least ? score : least;
 		most = score > most ? score : most;
 	}
+	if (!count || (most == least && count == args->count)) {
+		neap_buf_adds(out, "[]\n");
+		return;
+	}
 	to = neap_buf_room(out, names_len(args) +
 					args->count * (sizeof(HOST) + sizeof(scores[0])) +
 					4);
 	if (!to)
 		return;
-	to = put(to, "[", 1);
+	*to = '[';
 	for (size_t i = 0; i < args->count; i++) {
-		int64_t score = 0;
+		int64_t score;
 
-		if (verdict && question->rows[i] != EXTENDER_NO_ROW) {
-			score = most == least ? NEAP_EXTENDER_SCORE_MAX
-					      : NEAP_EXTENDER_SCORE_MAX *
-							(verdict->scores[at] - least) /
-							(most - least);
-			at++;
-		}
-		if (i)
-			*to++ = ',';
-		to = put(to, HOST, sizeof(HOST) - 1);
+		if (question->rows[i] == EXTENDER_NO_ROW)
+			continue;
+		score = most == least
+				? NEAP_EXTENDER_SCORE_MAX
+				: NEAP_EXTENDER_SCORE_MAX *
+					  (verdict->scores[at] - least) / (most - least);
+		at++;
+		if (!score)
+			continue;
+		to = put(to + 1, HOST, sizeof(HOST) - 1);
 		to = put_quoted(to, &args->names[i]);
 		/* All of them, whatever the number: that is one move. */
 		memcpy(to, scores[score], sizeof(scores[score]));
 		to += sizeof(",\"Score\":0}") - (score < NEAP_EXTENDER_SCORE_MAX ? 1 : 0);
+		*to = ',';
 	}
+	/* In place of the last comma: the best node has points. */
 	to = put(to, "]\n", 2);
 	neap_buf_added(out, to);
 }
