@@ -135,6 +135,39 @@ static void test_conflict(void **state)
 	STEPS(*state, steps);
 }
 
+/* Whoever had all there was of a member takes it with him, but for the metadata: a patch
+ * always says the name. */
+static void test_last_label(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"APPLY " MAPS "/a?fieldManager=one",
+		 "{'kind':'ConfigMap','apiVersion':'v1','metadata':{'name':'a','labels':{"
+		 "'a':'b'},'annotations':{'c':'d'}}}",
+		 201,
+		 {"metadata.labels.a=b"}},
+		{"APPLY " MAPS "/a?fieldManager=one",
+		 MAP("a", ""),
+		 200,
+		 {"metadata.name=a", "!metadata.labels", "!metadata.annotations",
+		  "!metadata.managedFields"}},
+		{"MERGE " MAPS "/a", "{'metadata':{'labels':{'mine':'x'}}}", 200, {NULL}},
+		/* Not even where a client wrote that it is one's own. */
+		{"JSON " MAPS "/a",
+		 "[{'op':'add','path':'/metadata/managedFields','value':[{'manager':"
+		 "'one','operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1',"
+		 "'fieldsV1':{'f:metadata':{'.':{},'f:name':{},'f:uid':{},"
+		 "'f:labels':{'f:mine':{}}}}}]}]",
+		 200,
+		 {OWNS("0", "one", "Apply")}},
+		{"APPLY " MAPS "/a?fieldManager=one",
+		 MAP("a", ""),
+		 200,
+		 {"metadata.name=a", "metadata.uid", "!metadata.labels"}},
+	};
+
+	STEPS(*state, steps);
+}
+
 /* Keyed lists, sets, and what is one value. */
 static void test_lists(void **state)
 {
@@ -472,8 +505,9 @@ static void test_rights(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(apply),   TEST(conflict), TEST(lists),    TEST(parts),
-		TEST(refused), TEST(kubectl),  TEST(declared), TEST(rights),
+		TEST(apply),   TEST(conflict), TEST(last_label),
+		TEST(lists),   TEST(parts),    TEST(refused),
+		TEST(kubectl), TEST(declared), TEST(rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

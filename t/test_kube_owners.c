@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "api/kube/apply_priv.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -219,7 +221,8 @@ static void test_bounds(void **state)
 		size_t keys;
 		int bytes;
 		bool is_fine;
-	} rows[] = {{2000, 64, true}, {3000, 100, false}, {16300, 5, false}};
+	} rows[] = {
+		{2000, 64, true}, {3000, 100, false}, {9900, 5, true}, {10100, 5, false}};
 	struct kube_rig *rig = *state;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
@@ -243,13 +246,94 @@ static void test_bounds(void **state)
 	assert_null(kube_at(rig->body, "metadata.managedFields"));
 }
 
+/* Writes so many entries of managers that apply one field. */
+static void write_entries(struct kube_rig *rig, int count, int name_bytes, int status)
+{
+	neap_auto_buf struct neap_buf body = {0};
+
+	neap_buf_init(&body, NEAP_BUF_FILE);
+	neap_buf_adds(&body, "[{\"op\":\"replace\",\"path\":\"/metadata/managedFields\","
+			     "\"value\":[");
+	for (int i = 0; i < count; i++)
+		neap_buf_addf(&body,
+			      "%s{\"manager\":\"%0*d\",\"operation\":\"Apply\","
+			      "\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\","
+			      "\"fieldsV1\":{\"f:data\":{\"f:x\":{}}}}",
+			      i ? "," : "", name_bytes, i);
+	neap_buf_adds(&body, "]}]");
+	assert_int_equal(kube_ask_with(rig, "JSON " MAPS "/a", "", body.data, body.len),
+			 status);
+}
+
+/* As many managers as may be written may apply; a name may be as long as one may say. */
+static void test_managers(void **state)
+{
+	struct kube_rig *rig = *state;
+
+	assert_int_equal(kube_ask(rig, "APPLY " MAPS "/a?fieldManager=one",
+				  MAP("a", ",'data':{'x':'1'}")),
+			 201);
+	write_entries(rig, 1, 129, 200);
+	assert_null(kube_differs(rig->body, "metadata.managedFields.0.manager=one"));
+	write_entries(rig, 257, 3, 200);
+	assert_null(kube_differs(rig->body, "#metadata.managedFields=1"));
+	write_entries(rig, 256, 128, 200);
+	assert_null(kube_differs(rig->body, "#metadata.managedFields=256"));
+	assert_int_equal(kube_ask(rig, "APPLY " MAPS "/a?fieldManager=one",
+				  MAP("a", ",'data':{'x':'1'}")),
+			 413);
+	/* The others go on, and an update takes the field from all of them. */
+	write_entries(rig, 256, 3, 200);
+	assert_int_equal(kube_ask(rig, "APPLY " MAPS "/a?fieldManager=007",
+				  MAP("a", ",'data':{'x':'1','y':'1'}")),
+			 200);
+	assert_null(kube_differs(rig->body, "#metadata.managedFields=256"));
+	assert_int_equal(kube_ask(rig, "MERGE " MAPS "/a?fieldManager=m",
+				  "{'data':{'x':'2','y':'2'}}"),
+			 200);
+	assert_null(kube_differs(rig->body, "#metadata.managedFields=1"));
+}
+
+static int64_t cpu_usec(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* What is in two sets costs what the smaller has: each of many managers has little. */
+static void test_smaller(void **state)
+{
+	json_t *wide = json_object(), *small = json_pack("{s:{}}", "f:x");
+	json_t *both = NULL;
+	char name[16];
+	int64_t start;
+
+	(void)state;
+	for (int i = 0; i < 30000; i++) {
+		(void)snprintf(name, sizeof(name), "f:%d", i);
+		assert_int_equal(json_object_set_new(wide, name, json_object()), 0);
+	}
+	start = cpu_usec();
+	for (int i = 0; i < 5000; i++) {
+		apply_set_drop(small, wide);
+		apply_set_drop_trees(small, wide);
+		assert_int_equal(apply_set_meet(small, wide, &both), 0);
+		json_decref(both);
+	}
+	/* The wider one takes 10 s and more. */
+	assert_in_range(cpu_usec() - start, 0, 2000000);
+	assert_int_equal(json_object_size(small), 1);
+	json_decref(small);
+	json_decref(wide);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(updates),
-		TEST(written),
-		TEST(many),
-		TEST(bounds),
+		TEST(updates), TEST(written),  TEST(many),
+		TEST(bounds),  TEST(managers), cmocka_unit_test(test_smaller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,16 +127,19 @@ static int create_take(struct call *call, json_t *config)
 	return -1;
 }
 
-/* The object with config in it, and without what only this manager had. */
+/* The object with config in it, and without what only this manager had. Its name is said
+ * by every apply patch, so that the metadata stays when nothing else of it is. */
 static int merge(struct call *call, const json_t *before, json_t *config, json_t *object)
 {
 	const struct neap_schema *schema = call->target.kind->schema;
 	json_auto_t *kept = neap_json_deep_copy(call->apply->set);
+	json_auto_t *name = kube_set_of_path(".metadata.name");
 	const json_t *last = NULL;
 	struct neap_error err = {0};
 
 	(void)json_object_del(json_object_get(object, "metadata"), "managedFields");
-	if (!kept || apply_last(call, before, &last, kept) < 0 ||
+	if (!kept || !name || apply_set_add(kept, name) < 0 ||
+	    apply_last(call, before, &last, kept) < 0 ||
 	    apply_merge(schema, object, config, &err) < 0 ||
 	    (last && apply_prune(schema, object, last, kept, &err) < 0))
 		return nomem(call);

@@ -7,9 +7,9 @@
  * apply patch that is not forced: that one is refused.
  *
  * Whatever follows from here on is as a kube-apiserver has it, but for its bounds: the
- * sets of an object have at most SETS_BYTES_MAX bytes of names, and the object with them
- * as many values and bytes as any. An update beyond that ends the keeping, and an apply
- * patch is refused.
+ * sets of an object have at most SETS_BYTES_MAX bytes of names and SETS_VALUES_MAX
+ * fields, and the object with them as many values and bytes as any. An update beyond that
+ * ends the keeping, and an apply patch is refused.
  *
  * A write of an object whose fields are kept costs a walk over it as it was and as it
  * is, a copy of its sets where something differs, and a walk over each. */
@@ -24,15 +24,18 @@
 #include "engine/base/quantity.h"
 
 #define UPDATES_MAX    10  /* then the oldest become one, ANCIENT */
-#define ENTRIES_MAX    256 /* that a client may write itself */
+#define ENTRIES_MAX    256 /* that clients may write themselves, and managers that apply */
+#define TEXT_MAX       256 /* bytes of a text of an entry that a client writes */
 #define SETS_BYTES_MAX (256 * 1024)
-#define OBJECT_MORE    4096 /* bytes that an object gets on its way to the store */
-#define NAME_SIZE      129
-#define ANCIENT        "ancient-changes"
-#define BEFORE_APPLY   "before-first-apply"
-#define APPLY          "Apply"
-#define UPDATE         "Update"
-#define MEMBER         "managedFields"
+/* Each is made and compared some times in a write: so many take 60 ms. */
+#define SETS_VALUES_MAX 10000
+#define OBJECT_MORE     4096 /* bytes that an object gets on its way to the store */
+#define NAME_SIZE       129
+#define ANCIENT         "ancient-changes"
+#define BEFORE_APPLY    "before-first-apply"
+#define APPLY           "Apply"
+#define UPDATE          "Update"
+#define MEMBER          "managedFields"
 
 static const char *text_of(const json_t *entry, const char *member)
 {
@@ -193,10 +196,12 @@ static bool is_entry(const json_t *entry)
 		while (i < NEAP_ARRAY_LEN(members) && strcmp(members[i], name) != 0)
 			i++;
 		if (i == NEAP_ARRAY_LEN(members) ||
-		    (strcmp(name, "fieldsV1") != 0 && !json_is_string(value)))
+		    (strcmp(name, "fieldsV1") != 0 &&
+		     (!json_is_string(value) || json_string_length(value) > TEXT_MAX)))
 			return false;
 	}
 	return json_is_object(entry) && *text_of(entry, "manager") &&
+	       strlen(text_of(entry, "manager")) < NAME_SIZE &&
 	       *text_of(entry, "apiVersion") &&
 	       strcmp(text_of(entry, "fieldsType"), "FieldsV1") == 0 &&
 	       (strcmp(operation, APPLY) == 0 || strcmp(operation, UPDATE) == 0) &&
@@ -337,13 +342,13 @@ static size_t text_len(const json_t *json)
 bool apply_is_too_large(const json_t *object, const json_t *list)
 {
 	struct neap_patch_size size;
-	size_t bytes = 0, i;
+	size_t bytes = 0, values = neap_schema_values(list), i;
 	json_t *entry;
 
 	json_array_foreach ((json_t *)(uintptr_t)list, i, entry)
 		bytes += apply_set_bytes(set_of(entry));
-	if (bytes > SETS_BYTES_MAX ||
-	    neap_schema_values(object) + neap_schema_values(list) > NEAP_KUBE_VALUES_MAX)
+	if (bytes > SETS_BYTES_MAX || values > SETS_VALUES_MAX ||
+	    neap_schema_values(object) + values > NEAP_KUBE_VALUES_MAX)
 		return true;
 	/* Most are far from what an object may have. */
 	return neap_patch_measure(object, &size) &&
@@ -355,8 +360,8 @@ int apply_refuse_large(struct call *call)
 {
 	return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 			      "who owns which fields of this object would take more than "
-			      "%d bytes, or %d values",
-			      SETS_BYTES_MAX, NEAP_KUBE_VALUES_MAX);
+			      "%d bytes, %d fields or %d managers",
+			      SETS_BYTES_MAX, SETS_VALUES_MAX, ENTRIES_MAX);
 }
 
 /* Puts what is left of the list into the object. */
@@ -450,35 +455,45 @@ static int take_from_others(struct call *call, const json_t *before, const json_
 	return 0;
 }
 
+/* The fields of who writes. *ret_is_other: they are others than before; the same in
+ * another order is no change. */
+static int give_fields(struct call *call, json_t *self, const json_t *changed,
+		       bool *ret_is_other)
+{
+	json_t *set = set_of(self);
+	json_auto_t *former = NULL;
+
+	if (call->apply) {
+		*ret_is_other = !json_equal(set, call->apply->set);
+		return *ret_is_other ? json_object_set(self, "fieldsV1", call->apply->set)
+				     : 0;
+	}
+	former = neap_json_deep_copy(set);
+	if (!former || apply_set_add(set, changed) < 0)
+		return -1;
+	*ret_is_other = !json_equal(former, set);
+	return 0;
+}
+
 /* The entry of who writes has its new set, and its time where that says something new. */
 static int give_self(struct call *call, json_t *list, json_t *self, const char *manager,
 		     const json_t *changed, bool is_change)
 {
-	json_auto_t *former = self ? neap_json_deep_copy(set_of(self)) : json_object();
+	const char *version = version_of(call);
 	bool is_other;
 
 	if (!self)
 		self = entry_add(call, list, manager, call->apply ? APPLY : UPDATE,
 				 apply_part(call));
-	if (!self || !former)
+	if (!self || give_fields(call, self, changed, &is_other) < 0)
 		return nomem(call);
 	if (call->apply) {
-		is_other = is_change ||
-			   strcmp(text_of(self, "apiVersion"), version_of(call)) != 0;
-		/* The same in another order is no change. */
-		if ((!json_equal(former, call->apply->set) &&
-		     json_object_set(self, "fieldsV1", call->apply->set) < 0) ||
-		    json_object_set_new(self, "apiVersion",
-					json_string(version_of(call))) < 0)
-			return nomem(call);
-	} else {
-		is_other = false;
-		if (apply_set_add(set_of(self), changed) < 0)
+		is_other |=
+			is_change || strcmp(text_of(self, "apiVersion"), version) != 0;
+		if (json_object_set_new(self, "apiVersion", json_string(version)) < 0)
 			return nomem(call);
 	}
-	if ((is_other || !json_equal(former, set_of(self))) && stamp(call, self) < 0)
-		return nomem(call);
-	return 0;
+	return is_other && stamp(call, self) < 0 ? nomem(call) : 0;
 }
 
 static int change_list(struct call *call, const json_t *before, json_t *list,
@@ -494,6 +509,8 @@ static int change_list(struct call *call, const json_t *before, json_t *list,
 		return -1;
 	self = find(list, manager, call->apply ? APPLY : UPDATE, version_of(call),
 		    apply_part(call));
+	if (call->apply && !self && json_array_size(list) >= ENTRIES_MAX)
+		return apply_refuse_large(call);
 	if (take_from_others(call, before, list, self, changed, removed) < 0)
 		return -1;
 	return call->apply || json_object_size(changed) > 0

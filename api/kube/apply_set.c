@@ -67,26 +67,39 @@ static bool settle(json_t *node, bool has)
 	return has;
 }
 
+static void drop(json_t *set, const json_t *gone, bool is_tree);
+
+/* One member of both. */
+static void drop_member(json_t *set, const char *name, const json_t *gone, bool is_tree)
+{
+	json_t *own = is_self(name) ? NULL : json_object_get(set, name);
+	bool has;
+
+	if (!own || !gone)
+		return;
+	if (is_tree && json_object_size(gone) == 0) {
+		(void)json_object_del(set, name);
+		return;
+	}
+	has = apply_set_has(own) && (is_tree || !apply_set_has(gone));
+	drop(own, gone, is_tree);
+	if (!settle(own, has))
+		(void)json_object_del(set, name);
+}
+
 static void drop(json_t *set, const json_t *gone, bool is_tree)
 {
 	const char *name;
 	json_t *child;
+	void *next;
 
-	json_object_foreach ((json_t *)(uintptr_t)gone, name, child) {
-		json_t *own = is_self(name) ? NULL : json_object_get(set, name);
-		bool has;
-
-		if (!own)
-			continue;
-		if (is_tree && json_object_size(child) == 0) {
-			(void)json_object_del(set, name);
-			continue;
-		}
-		has = apply_set_has(own) && (is_tree || !apply_set_has(child));
-		drop(own, child, is_tree);
-		if (!settle(own, has))
-			(void)json_object_del(set, name);
+	if (json_object_size(gone) <= json_object_size(set)) {
+		json_object_foreach ((json_t *)(uintptr_t)gone, name, child)
+			drop_member(set, name, child, is_tree);
+		return;
 	}
+	json_object_foreach_safe(set, next, name, child)
+		drop_member(set, name, json_object_get(gone, name), is_tree);
 }
 
 void apply_set_drop(json_t *set, const json_t *gone)

@@ -73,6 +73,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		return;
 	}
 	pending->call = *call;
+	pending->call.apply = NULL; /* its caller's */
 	pending->status = status;
 	(void)neap_kube_kind_ref(call->target.kind);
 	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
