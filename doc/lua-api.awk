@@ -257,7 +257,7 @@ END {
 	print "<!-- Made from lua/meta by doc/lua-api.awk: change those, then make doc/lua-api.md. -->"
 	print "# What policies can use\n"
 	print "Every type, field and function that neap has for policies; nothing else is there. The rules that go with them, the"
-	print "keys and the targets are in neap-policy(5). What ends in `?` may be left out or is not always given; a field of a"
+	print "keys and the targets are in neap-policy-kinds(5). What ends in `?` may be left out or is not always given; a field of a"
 	print "type with `|nil` can be nil."
 	print ""
 	print "The declarations serve editors, too, as LuaCATS annotations. For lua-language-server a `.luarc.json` beside the"

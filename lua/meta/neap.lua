@@ -297,7 +297,7 @@ function Quantity.bytes(text) end
 
 --- One wanted value. All four fields are needed.
 ---@class neap.Write
----@field target string whom it is for, see TARGETS in neap-policy(5)
+---@field target string whom it is for, see TARGETS in neap-policy-kinds(5)
 ---@field key string what is set, see KEYS there
 ---@field value integer|neap.CpuSet|string a CPU set also as list text; -1 lifts a limit
 ---@field why string the reason, one line without control characters, for the audit; cut after 159 bytes
@@ -360,7 +360,7 @@ function Quantity.bytes(text) end
 
 -- # Places for pods
 -- Kinds score and filter: asked by neapd's scheduler, once a pod or for many nodes in a row. CPU is in
--- thousandths, everything else in whole units. See SCORE and FILTER in neap-policy(5).
+-- thousandths, everything else in whole units. See SCORE and FILTER in neap-policy-kinds(5).
 
 --- The pod that a place is looked for. Only what `needs` names as `pod.FIELD` is there; a part of
 --- a table is named with its key, `pod.labels.team`; of `labels` also the whole can be.
@@ -464,7 +464,7 @@ function Quantity.bytes(text) end
 
 -- # Reservations
 -- Kind reservation: asked by neapd's scheduler which reservations a pod may use, and which of several it takes. See
--- RESERVATION in neap-policy(5).
+-- RESERVATION in neap-policy-kinds(5).
 
 --- One reservation that a pod is offered: it is usable, and has some room left, or room is to be made for the pod. Only
 --- what `needs` names as `resv.FIELD` is there; a part of a table is named with its key, `resv.labels.team`; of `labels`

@@ -10,8 +10,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
 
-PAGES='neapd.8 neapctl.1 neap-policy.5'
+PAGES='neapd.8 neapctl.1 neap-policy.5 neap-policy-kinds.5'
 POLICY=doc/neap-policy.5.md
+KINDS=doc/neap-policy-kinds.5.md
 
 # The part of a Markdown file below a heading, to the next one of the same depth or less.
 section()
@@ -64,7 +65,7 @@ else
 	skip "neapctl(1)" "neapctl is not built"
 fi
 
-# --- neap-policy(5) ---
+# --- neap-policy(5), neap-policy-kinds(5) ---
 
 policy_checks()
 {
@@ -75,14 +76,14 @@ policy_checks()
 			grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
 		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c)
-	check "every key" all_named "$(section $POLICY '# KEYS')" '`%s`' 10 \
+	check "every key" all_named "$(section $KINDS '# KEYS')" '`%s`' 10 \
 		$(sed -nE 's/^\t\t\t\.name = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
-	check "every kernel file of a key" all_named "$(section $POLICY '# KEYS')" '`%s`' 20 \
+	check "every kernel file of a key" all_named "$(section $KINDS '# KEYS')" '`%s`' 20 \
 		$(sed -nE 's/^\t\t\t\.v[12]_file = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
-	check "every target" all_named "$(section $POLICY '# TARGETS')" '`%s`' 6 \
+	check "every target" all_named "$(section $KINDS '# TARGETS')" '`%s`' 6 \
 		$(sed -n '/} classes\[\]/,/^};/p' engine/machine/target.c | grep -oE '"[a-z.]+"' | tr -d '"')
 	for file in policies/qos/*.lua; do
-		check "parameters of $(basename "$file")" all_named "$(section $POLICY '# SHIPPED POLICIES')" \
+		check "parameters of $(basename "$file")" all_named "$(section $KINDS '# SHIPPED POLICIES')" \
 			'    %s ' 4 $(sed -n '/^  params = {/,/^  },/p' "$file" | sed -nE 's/^    ([a-z_]+) = \{.*/\1/p')
 	done
 }
