@@ -106,6 +106,13 @@ static const struct row good[] = {
 	   "items: {type: string}}\n  - {name: v1beta1, served: true, storage: false, schema: "
 	   "*schema}\n"}},
 	 "Widget WidgetList widgets.example.com widget namespaced versions,v1,v1beta1" NAME_AGE},
+	{"the one that stores is not served",
+	 {{"served: true", "served: false"},
+	  {"    schema:\n", "    schema: &schema\n"},
+	  {"items: {type: string}}\n",
+	   "items: {type: string}}\n  - {name: v1beta1, served: true, storage: false, schema: "
+	   "*schema}\n"}},
+	 "Widget WidgetList widgets.example.com widget namespaced versions,v1beta1" NAME_AGE},
 	{"no type, and nothing is unknown",
 	 {{"        type: object\n        prop",
 	   "        x-kubernetes-preserve-unknown-fields: true\n        prop"}},
@@ -279,14 +286,15 @@ static const struct row bad[] = {
 	 "spec.versions[0].name: Required value"},
 	{"version is a text", BEFORE("  - v2\n"),
 	 "spec.versions[0].name: Required value"},
-	{"the one that stores is not served",
+	{"no version is served",
 	 {{"served: true", "served: false"}},
-	 "spec.versions[0].served: Invalid value: false: the version that stores must be served"},
+	 "spec.versions: Invalid value: one of them must be served: nobody could ask for "
+	 "the kind"},
 	{"served is a text",
 	 {{"served: true", "served: \"true\""}},
 	 "spec.versions[0].served: Invalid value: must be of type boolean | "
-	 "spec.versions[0].served: Invalid value: \"true\": the version that stores must be "
-	 "served"},
+	 "spec.versions: Invalid value: one of them must be served: nobody could ask for "
+	 "the kind"},
 	{"no schema",
 	 {{"    schema:\n", "    scheme:\n"}},
 	 SCHEMA_0 ": Required value: schemas are required"},

@@ -447,6 +447,43 @@ static void test_refused(void **state)
 	STEPS(rig, changes);
 }
 
+#define HUBS "/apis/example.com/v1/namespaces/default/hubs"
+
+/* Objects are stored in a version that nobody can ask for. */
+static void test_unserved(void **state)
+{
+	static const char hub[] =
+		"{'metadata':{'name':'hubs.example.com'},'spec':{'group':'example.com',"
+		"'scope':'Namespaced','names':{'plural':'hubs','kind':'Hub'},'versions':["
+		"{'name':'v1','served':true,'storage':false,'schema':{'openAPIV3Schema':{"
+		"'type':'object','properties':{'size':{'type':'integer','default':3}}}}},"
+		"{'name':'v2','served':false,'storage':true,'schema':{"
+		"'openAPIV3Schema':{'type':'object','properties':{'size':{'type':"
+		"'integer','default':3}}}}}]}}";
+	static const struct kube_step steps[] = {
+		{"GET " CRDS "/hubs.example.com",
+		 NULL,
+		 200,
+		 {"status.storedVersions=[\"v2\"]"}},
+		{"GET /apis/example.com/v2", NULL, 404, {NULL}},
+		{"POST " HUBS,
+		 "{'apiVersion':'example.com/v1','kind':'Hub','metadata':{'name':'a'}}",
+		 201,
+		 {"size=3", "apiVersion=example.com/v1"}},
+		{"GET " HUBS "/a", NULL, 200, {"size=3"}},
+		{"GET /apis/example.com/v2/namespaces/default/hubs", NULL, 404, {NULL}},
+		/* Options that say half of what they are. */
+		{"DELETE " HUBS,
+		 "{'apiVersion':'v1'}",
+		 400,
+		 {"message~Object 'Kind' is missing"}},
+		{"DELETE " HUBS, "{'dryRun':['All']}", 200, {"#items=1"}},
+	};
+
+	declared_define(*state, hub, "hubs.example.com");
+	STEPS(*state, steps);
+}
+
 /* As long as it is not served, the kind may change its name. */
 static void test_rename(void **state)
 {
@@ -545,6 +582,7 @@ int main(void)
 		TEST(users),          TEST(forced),
 		TEST(refused),        TEST(rename),
 		TEST(warning),        TEST(deprecated),
+		TEST(unserved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

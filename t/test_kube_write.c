@@ -127,7 +127,13 @@ static void test_create_status(void **state)
 		 "{'metadata':{'name':'j'},'spec':{'template':{'spec':{'restartPolicy':"
 		 "'Never','containers':[{'name':'c','image':'i'}]}}}}",
 		 201,
-		 {"spec.template.metadata.labels~controller-uid", "spec.selector"}},
+		 {"spec.template.metadata.labels~controller-uid", "spec.selector",
+		  "metadata.labels~controller-uid"}},
+		/* The selector is made once: a change that leaves it out is none to nothing. */
+		{"MERGE /apis/batch/v1/namespaces/default/jobs/j",
+		 "{'spec':{'selector':null,'template':{'metadata':{'labels':null}}}}",
+		 422,
+		 {"details.causes.0.field=spec.selector"}},
 		{"POST /api/v1/namespaces",
 		 "{'metadata':{'generateName':'ns-'}}",
 		 201,

@@ -8,6 +8,7 @@
 
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/rules.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"
 /* How long a pod stays on a node that is lost, where it does not say. */
@@ -259,6 +260,14 @@ static int add_tolerations(struct call *call, json_t *object, const json_t *befo
 	return 0;
 }
 
+/* --- jobs --- */
+
+static int add_selector(struct call *call, json_t *object, const json_t *before)
+{
+	(void)before;
+	return neap_kube_begin_job(object) ? 0 : nomem(call);
+}
+
 /* --- namespaces --- */
 
 static int keep_namespaces(struct call *call, json_t *object, const json_t *before)
@@ -282,6 +291,7 @@ static const struct {
 	{"pods", ADMIT_CREATE, add_priority},
 	{"pods", ADMIT_UPDATE, keep_priority},
 	{"pods", ADMIT_CREATE | ADMIT_UPDATE, add_tolerations},
+	{"jobs.batch", ADMIT_CREATE, add_selector},
 	{CLASSES, ADMIT_CREATE | ADMIT_UPDATE, keep_one_default},
 	{CLASSES, ADMIT_DELETE, keep_system_classes},
 	{"namespaces", ADMIT_DELETE, keep_namespaces},

@@ -146,6 +146,12 @@ static bool complete_selector(json_t *object)
 				      json_string(uid));
 }
 
+/* Labels that it has none of are those of its pods: these, where nothing else is told. */
+bool neap_kube_begin_job(json_t *object)
+{
+	return complete_selector(object) && complete_labels(object);
+}
+
 bool neap_kube_complete_job(json_t *object)
 {
 	json_t *spec = json_object_get(object, "spec");
@@ -161,6 +167,5 @@ bool neap_kube_complete_job(json_t *object)
 	       neap_kube_default_take(
 		       spec, "podReplacementPolicy",
 		       json_string(policy ? "Failed" : "TerminatingOrFailed")) &&
-	       complete_labels(object) && complete_selector(object) &&
 	       complete_labels(object) && complete_template(object);
 }

@@ -376,12 +376,10 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 	check_conversion(crd, spec, served);
 	if (stored == count)
 		return 0;
-	if (!versions[stored].is_served) {
-		version_path(stored, ".served", path, sizeof(path));
-		neap_causes_invalid(crd->causes, path,
-				    json_object_get(versions[stored].json, "served"),
-				    "the version that stores must be served");
-	}
+	if (served == 0)
+		neap_causes_add(crd->causes, "FieldValueInvalid", "spec.versions",
+				"Invalid value: one of them must be served: nobody could "
+				"ask for the kind");
 	r = read_others(crd, versions, count, stored, err);
 	served_names(crd, versions, count);
 	if (r == 0)

@@ -270,8 +270,14 @@ static int check_options(struct call *call, const json_t *options)
 	const char *version = json_string_value(json_object_get(options, "apiVersion"));
 	const struct neap_kube_registry *registry = call->kube->registry;
 
-	if (!version || !*version || strcmp(version, "v1") == 0 ||
-	    !json_object_get(options, "kind"))
+	if (!version || !*version)
+		return 0;
+	if (!json_object_get(options, "kind"))
+		return call->target.kind->is_custom
+			       ? neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+						"Object 'Kind' is missing in the options")
+			       : 0;
+	if (strcmp(version, "v1") == 0)
 		return 0;
 	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
 		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);

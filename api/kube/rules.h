@@ -46,8 +46,10 @@ bool neap_kube_budget_from_version(const char *version, json_t *object,
  * refused by the check. */
 bool neap_kube_definition_from_version(const char *version, json_t *object,
 				       const json_t *before);
-/* Counts, backoffLimit, podReplacementPolicy, and selector and labels by metadata.uid where there is one. */
+/* Counts, backoffLimit, podReplacementPolicy. */
 neap_kube_complete_fn neap_kube_complete_job;
+/* And of a new one: selector and labels by metadata.uid, unless manualSelector says no. */
+bool neap_kube_begin_job(json_t *object);
 /* singular, listKind, conversion. */
 neap_kube_complete_fn neap_kube_complete_customresourcedefinition;
 
