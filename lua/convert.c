@@ -98,6 +98,21 @@ int neap_lua_get(lua_State *L, int index, const char *name)
 	return lua_rawget(L, index);
 }
 
+const char *neap_lua_text(lua_State *L, int index)
+{
+	const char *text =
+		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
+
+	return text && strlen(text) == lua_rawlen(L, index) ? text : NULL;
+}
+
+const char *neap_lua_name(lua_State *L, int index)
+{
+	const char *text = neap_lua_text(L, index);
+
+	return text ? text : "?";
+}
+
 /* The key is no name at all: "there is no node.capacity; did you mean 'capacity_milli'?" */
 static int raise_unknown(lua_State *L, const struct neap_known *known, const char *key)
 {
@@ -328,9 +343,9 @@ static int read_cpuset(lua_State *L, int index, const char *name, struct neap_cp
 
 	if (neap_lua_to_cpuset(L, index, ret))
 		return 0;
-	if (lua_type(L, index) != LUA_TSTRING)
+	if (!neap_lua_text(L, index))
 		return mismatch(name, "a CPU list such as \"0-3,8\"", err);
-	rc = neap_cpuset_parse(ret, lua_tostring(L, index), err);
+	rc = neap_cpuset_parse(ret, neap_lua_text(L, index), err);
 	return rc < 0 ? neap_error_wrap(err, "field '%s'", name) : 0;
 }
 
@@ -374,9 +389,7 @@ static int read_keys(lua_State *L, int index, const struct neap_field *field,
 	while (lua_next(L, index)) {
 		int at = lua_type(L, -2) == LUA_TNUMBER ? -1 : -2;
 		bool is_on = at == -1 || lua_toboolean(L, -1);
-		enum neap_key key = lua_type(L, at) == LUA_TSTRING
-					    ? neap_key_find(lua_tostring(L, at))
-					    : NEAP_KEY_COUNT;
+		enum neap_key key = neap_key_find(neap_lua_name(L, at));
 		int rc = neap_vm_spend_step(L, err);
 
 		if (rc < 0)
@@ -389,15 +402,6 @@ static int read_keys(lua_State *L, int index, const struct neap_field *field,
 		lua_pop(L, 1);
 	}
 	return 0;
-}
-
-/* Text of a Lua string without NUL; NULL otherwise. */
-static const char *plain_text(lua_State *L, int index)
-{
-	const char *text =
-		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
-
-	return text && strlen(text) == lua_rawlen(L, index) ? text : NULL;
 }
 
 /* A text member ends where the next one of the struct could begin: its size is not in the table,
@@ -436,13 +440,13 @@ static int read_field(lua_State *L, int index, const struct neap_field *field, v
 		*(bool *)at = lua_toboolean(L, index);
 		return 0;
 	case NEAP_FIELD_TEXT:
-		text = plain_text(L, index);
+		text = neap_lua_text(L, index);
 		if (!text || !neap_strcopy(at, TEXT_MAX, text))
 			return mismatch(field->name, "a text of less than 128 bytes",
 					err);
 		return 0;
 	case NEAP_FIELD_NAME:
-		text = plain_text(L, index);
+		text = neap_lua_text(L, index);
 		if (!text)
 			return mismatch(field->name, "a text", err);
 		*(const char **)at = text; /* the example's table keeps it */
@@ -477,8 +481,7 @@ static int read_members(lua_State *L, int index, const struct neap_field *fields
 	lua_pushnil(L);
 	key_at = lua_gettop(L);
 	while (lua_next(L, index)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		const struct neap_field *f = fields;
 		char known[160];
 		int rc = neap_vm_spend_step(L, err);

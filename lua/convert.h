@@ -17,6 +17,12 @@
  * outside a budgeted call, as its metamethods could loop for ever. */
 int neap_lua_get(lua_State *L, int index, const char *name);
 
+/* A string of a script as C reads it: NULL for what is none, and for one with a NUL in it,
+ * of which C would read the beginning alone. Borrowed from the state. */
+const char *neap_lua_text(lua_State *L, int index);
+/* The same of what may be the name of a field: "?", which none has, in place of NULL. */
+const char *neap_lua_name(lua_State *L, int index);
+
 /* Pushes one member of the struct at base; nil when it is missing. */
 void neap_lua_push_field(lua_State *L, const struct neap_field *field, const void *base);
 /* Pushes a table of all members. Asking it for a name that is not in fields raises; what names the

@@ -52,8 +52,7 @@ static int check_names(lua_State *L, int table, const char *const *names,
 {
 	lua_pushnil(L);
 	while (lua_next(L, table)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		const char *const *name = names;
 
 		while (*name && strcmp(*name, key) != 0)
@@ -263,7 +262,7 @@ static int judge(lua_State *L, struct example *ex)
 		lua_rawgeti(L, -1, ex->step);
 	}
 	if (neap_lua_get(L, -1, "want") == LUA_TSTRING) {
-		const char *want = lua_tostring(L, -1);
+		const char *want = neap_lua_name(L, -1);
 
 		if (strcmp(want, "hold") != 0 && strcmp(want, "skip") != 0)
 			return fail(ex, "want: a list of writes, \"hold\" or \"skip\"");

@@ -104,7 +104,7 @@ static int refuse(lua_State *L)
 
 	if (is == LUA_TBOOLEAN &&
 	    (why == LUA_TNIL ||
-	     (why == LUA_TSTRING && lua_rawlen(L, 3) <= NEAP_RESULT_TEXT_MAX))) {
+	     (neap_lua_text(L, 3) && lua_rawlen(L, 3) <= NEAP_RESULT_TEXT_MAX))) {
 		block->answers[at] = note_reason(
 			block->call, why == LUA_TSTRING ? lua_tostring(L, 3) : "");
 		return 0;

@@ -83,8 +83,8 @@ static int read_need(lua_State *L, struct neap_policy *policy, size_t index,
 	struct neap_need *need = &policy->needs[index];
 	size_t len;
 
-	if (lua_type(L, -1) != LUA_TSTRING ||
-	    !neap_strcopy(need->name, sizeof(need->name), lua_tostring(L, -1)))
+	if (!neap_lua_text(L, -1) ||
+	    !neap_strcopy(need->name, sizeof(need->name), neap_lua_text(L, -1)))
 		return bad_need(index, err, "a name such as ", "critical_used_milli",
 				" is wanted, with ? behind it when it may be missing");
 	len = strlen(need->name);

@@ -34,13 +34,9 @@ static int bad_field(const struct neap_param *param, const char *of, const char 
 /* The text at index, which JSON can show too; NULL for anything else and for "". */
 static const char *get_text(lua_State *L, int index)
 {
-	const char *text =
-		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
+	const char *text = neap_lua_text(L, index);
 
-	return *text && strlen(text) == lua_rawlen(L, index) &&
-			       neap_utf8_is_valid(text, strlen(text))
-		       ? text
-		       : NULL;
+	return text && *text && neap_utf8_is_valid(text, strlen(text)) ? text : NULL;
 }
 
 static int read_values(lua_State *L, int index, struct neap_param *param, const char *of,
@@ -70,8 +66,7 @@ static int read_values(lua_State *L, int index, struct neap_param *param, const 
 static int read_unit(lua_State *L, int index, struct neap_param *param, const char *of,
 		     struct neap_error *err)
 {
-	const char *unit =
-		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
+	const char *unit = neap_lua_name(L, index);
 
 	param->is_milli = strcmp(unit, "milli") == 0;
 	if (param->type != NEAP_PARAM_QUANTITY ||
@@ -84,8 +79,7 @@ static int read_unit(lua_State *L, int index, struct neap_param *param, const ch
 static int read_type(lua_State *L, int index, struct neap_param *param, const char *of,
 		     struct neap_error *err)
 {
-	const char *type =
-		lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
+	const char *type = neap_lua_name(L, index);
 
 	for (int i = 0; i < NEAP_PARAM_TYPE_COUNT; i++) {
 		if (strcmp(type, neap_param_types[i].name) != 0 ||
@@ -156,8 +150,7 @@ static int check_keys(lua_State *L, int index, const struct neap_param *param,
 {
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		const char *const *name = names;
 
 		while (*name && strcmp(*name, key) != 0)

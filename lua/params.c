@@ -66,8 +66,8 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 			return neap_error_set(err, NEAP_EINVAL,
 					      "field 'params': at most %d parameters",
 					      NEAP_PARAMS_MAX);
-		if (lua_type(L, -2) != LUA_TSTRING || !is_name(lua_tostring(L, -2)) ||
-		    !neap_strcopy(param->name, sizeof(param->name), lua_tostring(L, -2)))
+		if (lua_type(L, -2) != LUA_TSTRING || !is_name(neap_lua_name(L, -2)) ||
+		    !neap_strcopy(param->name, sizeof(param->name), neap_lua_name(L, -2)))
 			return neap_error_set(
 				err, NEAP_EINVAL,
 				"field 'params': a name has 1 to 47 of a-z, 0-9, _");
@@ -196,8 +196,7 @@ int neap_params_set_lua(lua_State *L, int index, struct neap_params *params,
 				      luaL_typename(L, index));
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
-		const char *name =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *name = neap_lua_name(L, -2);
 		struct neap_param *param = find(params, name);
 		struct neap_param_value value = {0};
 		int rc;

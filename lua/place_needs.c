@@ -178,8 +178,8 @@ static int read_need(lua_State *L, const struct neap_policy *policy, size_t inde
 	size_t len;
 	int rc;
 
-	if (lua_type(L, -1) != LUA_TSTRING ||
-	    !neap_strcopy(need->name, sizeof(need->name), lua_tostring(L, -1)))
+	if (!neap_lua_text(L, -1) ||
+	    !neap_strcopy(need->name, sizeof(need->name), neap_lua_text(L, -1)))
 		return neap_error_set(err, NEAP_EINVAL,
 				      "field 'needs[%zu]': a name such as "
 				      "'pod.namespace' is wanted, with ? behind it when "

@@ -158,8 +158,7 @@ static int check_keys(lua_State *L, int table, const struct neap_policy *policy,
 
 	lua_pushnil(L);
 	while (lua_next(L, table)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		char known[160] = "", what[220];
 
 		if (is_in(table_keys, key) || is_in(kind->functions, key) ||
@@ -195,28 +194,26 @@ static int read_head(lua_State *L, int table, struct neap_policy *policy,
 		return bad(policy, "api", err, "this neap knows api = 1 only");
 	policy->api = NEAP_POLICY_API;
 
-	if (neap_lua_get(L, table, "kind") == LUA_TSTRING)
-		policy->kind = neap_kind_find(lua_tostring(L, -1));
+	neap_lua_get(L, table, "kind");
+	policy->kind = neap_kind_find(neap_lua_name(L, -1));
 	if (!policy->kind) {
 		snprintf(known, sizeof(known), "there is no such kind; known: %s",
 			 neap_kind_names());
 		return bad(policy, "kind", err, known);
 	}
-	if (neap_lua_get(L, table, "name") != LUA_TSTRING ||
-	    !neap_policy_is_name(lua_tostring(L, -1)) ||
-	    !neap_strcopy(policy->name, sizeof(policy->name), lua_tostring(L, -1)))
+	neap_lua_get(L, table, "name");
+	if (!neap_policy_is_name(neap_lua_name(L, -1)) ||
+	    !neap_strcopy(policy->name, sizeof(policy->name), neap_lua_name(L, -1)))
 		return bad(policy, "name", err, "1 to 47 of a-z, 0-9 and - are wanted");
 	snprintf(policy->label, sizeof(policy->label), "%s/%s@%s", policy->kind->name,
 		 policy->name, policy->version);
 
-	if (neap_lua_get(L, table, "doc") == LUA_TSTRING) {
-		policy->doc = neap_strdup(lua_tostring(L, -1));
-		if (!policy->doc)
-			return neap_error_nomem(err);
-	} else if (!lua_isnil(L, -1)) {
+	if (neap_lua_get(L, table, "doc") == LUA_TNIL)
+		return 0;
+	if (!neap_lua_text(L, -1))
 		return bad(policy, "doc", err, "a text is wanted");
-	}
-	return 0;
+	policy->doc = neap_strdup(neap_lua_text(L, -1));
+	return policy->doc ? 0 : neap_error_nomem(err);
 }
 
 static int read_functions(lua_State *L, int table, struct neap_policy *policy,

@@ -59,7 +59,8 @@ static void read_match(lua_State *L, struct ask *ask)
 	ask->verdict.is_open = is == LUA_TBOOLEAN && lua_toboolean(L, -3);
 	ask->verdict.reason = NULL;
 	if (is != LUA_TBOOLEAN || (why != LUA_TSTRING && why != LUA_TNIL) ||
-	    (why == LUA_TSTRING && lua_rawlen(L, -2) > NEAP_RESULT_TEXT_MAX)) {
+	    (why == LUA_TSTRING &&
+	     (!neap_lua_text(L, -2) || lua_rawlen(L, -2) > NEAP_RESULT_TEXT_MAX))) {
 		wrong(ask, lua_typename(L, is),
 		      is != LUA_TBOOLEAN ? "" : " and no text of a reason",
 		      "true, or false and a text of at most 1000 bytes");

@@ -25,8 +25,8 @@ static bool read_key(lua_State *L, int index, char *ret)
 {
 	struct neap_error ignored;
 
-	return lua_type(L, index) == LUA_TSTRING &&
-	       neap_strcopy(ret, NEAP_COLUMN_KEY, lua_tostring(L, index)) &&
+	return neap_lua_text(L, index) &&
+	       neap_strcopy(ret, NEAP_COLUMN_KEY, neap_lua_text(L, index)) &&
 	       neap_label_check_key(ret, &ignored) == 0;
 }
 
@@ -93,16 +93,14 @@ int neap_reserve_read(lua_State *L, int table, struct neap_policy *policy,
 	policy->reserve->has_rank = type == LUA_TFUNCTION;
 	neap_policy_keep(L, policy, NEAP_REF_RANK);
 	type = neap_lua_get(L, table, "combine");
-	if (type != LUA_TNIL &&
-	    (type != LUA_TSTRING || (strcmp(lua_tostring(L, -1), "replace") != 0 &&
-				     strcmp(lua_tostring(L, -1), "narrow") != 0)))
+	policy->reserve->replaces = strcmp(neap_lua_name(L, -1), "replace") == 0;
+	if (type != LUA_TNIL && !policy->reserve->replaces &&
+	    strcmp(neap_lua_name(L, -1), "narrow") != 0)
 		return bad(
 			policy, "combine",
 			"\"narrow\" (of those whom the owners take) or \"replace\" (in "
 			"place of the owners) is wanted",
 			err);
-	policy->reserve->replaces =
-		type == LUA_TSTRING && strcmp(lua_tostring(L, -1), "replace") == 0;
 	lua_newtable(L);
 	neap_policy_keep(L, policy, NEAP_REF_FACTS);
 	return read_index(L, table, policy, err);

@@ -46,18 +46,23 @@ static int read_values(lua_State *L, int index, struct neap_curve_term *term,
 		return wrong(err, "is", "of name and labels.KEY only");
 	if (lua_type(L, index) == LUA_TSTRING) {
 		term->value_count = 1;
-		if (neap_strcopy(term->values[0], NEAP_CURVE_VALUE,
-				 lua_tostring(L, index)))
+		if (neap_lua_text(L, index) &&
+		    neap_strcopy(term->values[0], NEAP_CURVE_VALUE,
+				 neap_lua_text(L, index)))
 			return 0;
-		return wrong(err, "is", "a text of at most 63 bytes is wanted");
+		return wrong(err, "is",
+			     "a text of at most 63 bytes, without NUL, is wanted");
 	}
 	if (!count || count > NEAP_CURVE_VALUES_MAX)
 		return wrong(err, "is", "a text or a list of 1 to 16 is wanted");
 	for (size_t i = 0; i < count; i++) {
 		lua_rawgeti(L, index, (lua_Integer)i + 1);
-		if (lua_type(L, -1) != LUA_TSTRING ||
-		    !neap_strcopy(term->values[i], NEAP_CURVE_VALUE, lua_tostring(L, -1)))
-			return wrong(err, "is", "texts of at most 63 bytes are wanted");
+		if (!neap_lua_text(L, -1) ||
+		    !neap_strcopy(term->values[i], NEAP_CURVE_VALUE,
+				  neap_lua_text(L, -1)))
+			return wrong(
+				err, "is",
+				"texts of at most 63 bytes, without NUL, are wanted");
 		lua_pop(L, 1);
 	}
 	term->value_count = count;
@@ -107,8 +112,7 @@ static int check_keys(lua_State *L, int index, struct neap_error *err)
 
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		size_t i = 0;
 
 		while (i < NEAP_ARRAY_LEN(names) && strcmp(names[i], key) != 0)
@@ -133,10 +137,11 @@ static int read_term(lua_State *L, int index, struct neap_curve_term *term,
 	rc = check_keys(L, index, err);
 	if (rc < 0)
 		return rc;
-	if (neap_lua_get(L, index, "column") != LUA_TSTRING)
+	neap_lua_get(L, index, "column");
+	if (!neap_lua_text(L, -1))
 		return wrong(err, "column",
 			     "a name such as \"free_share.cpu\" is wanted");
-	rc = neap_column_parse(lua_tostring(L, -1), &term->column, err);
+	rc = neap_column_parse(neap_lua_text(L, -1), &term->column, err);
 	if (rc < 0)
 		return rc;
 	term->weight = 1;

@@ -31,8 +31,7 @@ static int check_names(lua_State *L, int table, size_t index, struct neap_error 
 {
 	lua_pushnil(L);
 	while (lua_next(L, table)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 		bool is_known = false;
 
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
@@ -54,10 +53,10 @@ static bool read_word(lua_State *L, int table, const char *name, const char *con
 {
 	bool is_found = false;
 
-	if (neap_lua_get(L, table, name) == LUA_TSTRING)
-		for (; *words && !is_found; words++)
-			is_found = strcmp(*words, lua_tostring(L, -1)) == 0 &&
-				   neap_strcopy(ret, size, *words);
+	neap_lua_get(L, table, name);
+	for (; *words && !is_found; words++)
+		is_found = strcmp(*words, neap_lua_name(L, -1)) == 0 &&
+			   neap_strcopy(ret, size, *words);
 	lua_pop(L, 1);
 	return is_found;
 }
@@ -90,8 +89,8 @@ static int read_trigger(lua_State *L, int table, struct neap_policy *policy, siz
 
 	if (rc < 0)
 		return rc;
-	if (neap_lua_get(L, table, "name") != LUA_TSTRING ||
-	    !neap_strcopy(trigger->name, sizeof(trigger->name), lua_tostring(L, -1)) ||
+	neap_lua_get(L, table, "name");
+	if (!neap_strcopy(trigger->name, sizeof(trigger->name), neap_lua_name(L, -1)) ||
 	    !is_name(trigger->name))
 		return bad(index, "name", err, "1 to 47 of a-z, 0-9, - and _ are wanted");
 	lua_pop(L, 1);

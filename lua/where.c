@@ -44,8 +44,7 @@ int neap_where_read(lua_State *L, int index, struct neap_policy *policy,
 			luaL_typename(L, index));
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
-		const char *key =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = neap_lua_name(L, -2);
 
 		if (strcmp(key, "nodeSelector") != 0)
 			return neap_error_set(

@@ -46,8 +46,7 @@ static int check_names(lua_State *L, int row, struct neap_error *err)
 
 	lua_pushnil(L);
 	while (lua_next(L, row)) {
-		const char *name =
-			lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *name = neap_lua_name(L, -2);
 		int rc = neap_vm_spend_step(L, err);
 		size_t i = 0;
 
@@ -77,11 +76,11 @@ static const char *get_text(lua_State *L, int row, const char *name, int64_t *le
 	*left -= (int64_t)lua_rawlen(L, -1);
 	if (lua_rawlen(L, -1) > NEAP_RESULT_TEXT_MAX)
 		return NULL;
-	text = lua_tostring(L, -1);
-	for (const char *c = text; *c; c++)
+	text = neap_lua_text(L, -1);
+	for (const char *c = text; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
 			return NULL;
-	return text[0] && strlen(text) == lua_rawlen(L, -1) ? text : NULL;
+	return text && text[0] ? text : NULL;
 }
 
 static int read_number(lua_State *L, struct neap_policy_wish *wish,
@@ -124,7 +123,7 @@ static int read_cpus(lua_State *L, struct neap_policy_wish *wish, int64_t *left,
 	*left -= (int64_t)lua_rawlen(L, -1);
 	if (*left < 0)
 		return too_long(err);
-	rc = neap_cpuset_parse(&wish->value.cpus, lua_tostring(L, -1), err);
+	rc = neap_cpuset_parse(&wish->value.cpus, neap_lua_name(L, -1), err);
 	return rc < 0 ? neap_error_wrap(err, "value") : 0;
 }
 

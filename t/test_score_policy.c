@@ -190,6 +190,15 @@ static const struct {
 	 "missing: points", false},
 	{"plan = function() return { { column = 'free_share.cpu', is = 'x' } } end",
 	 "is: of name", false},
+	/* C would read what is before the NUL alone. */
+	{"plan = function() return { { column = 'name', is = '\\0x' } } end",
+	 "is: a text of at most 63 bytes, without NUL", false},
+	{"plan = function() return { { column = 'name', is = { 'a', 'b\\0c' } } } end",
+	 "is: texts of at most 63 bytes, without NUL", false},
+	{"plan = function() return { { column = 'name\\0x', is = 'x' } } end",
+	 "column: a name", false},
+	{"plan = function() return { { column = 'name', ['is\\0'] = 'x' } } end",
+	 "no field '?'", false},
 	{"plan = function() return { { column = 'free_share.cpu', curve = {} } } end",
 	 "1 to 16 pairs", false},
 	{"plan = function() return { { column = 'free_share.cpu', curve = { { 1, 1 }, { 1, 2 } } "
