@@ -78,7 +78,7 @@ static int open_row(lua_State *L, struct example *ex)
 	row = lua_gettop(L);
 	if (neap_lua_get(L, row, "name") == LUA_TSTRING)
 		(void)neap_strcopy(ex->name, sizeof(ex->name),
-				   lua_tostring(L, -1)); /* cut */
+				   neap_lua_name(L, -1)); /* cut */
 	rc = check_names(L, row, names, ex);
 	if (rc < 0)
 		return rc;
@@ -421,7 +421,7 @@ static int read_name(lua_State *L)
 	neap_policy_push_row(L, row->policy, row->index);
 	if (neap_lua_get(L, -1, "name") == LUA_TSTRING)
 		(void)neap_strcopy(row->name, sizeof(row->name),
-				   lua_tostring(L, -1)); /* cut */
+				   neap_lua_name(L, -1)); /* cut */
 	return 0;
 }
 

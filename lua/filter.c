@@ -106,7 +106,7 @@ static int refuse(lua_State *L)
 	    (why == LUA_TNIL ||
 	     (neap_lua_text(L, 3) && lua_rawlen(L, 3) <= NEAP_RESULT_TEXT_MAX))) {
 		block->answers[at] = note_reason(
-			block->call, why == LUA_TSTRING ? lua_tostring(L, 3) : "");
+			block->call, why == LUA_TSTRING ? neap_lua_name(L, 3) : "");
 		return 0;
 	}
 	if (block->is_wrong)

@@ -309,13 +309,14 @@ static int object_json(struct writer *w, int index, int depth, json_t *object)
 {
 	lua_pushnil(w->L);
 	while (lua_next(w->L, index)) {
-		const char *key =
-			lua_type(w->L, -2) == LUA_TSTRING ? lua_tostring(w->L, -2) : NULL;
+		const char *key = neap_lua_text(w->L, -2);
 		json_t *value = NULL;
 		int rc;
 
 		if (!key)
-			return refuse(w, "a table with mixed keys");
+			return refuse(w, lua_type(w->L, -2) == LUA_TSTRING
+						 ? "a key with a NUL byte"
+						 : "a table with mixed keys");
 		if (!spend(w, lua_rawlen(w->L, -2)))
 			return refuse(w, "a table with so much text");
 		rc = neap_vm_spend_step(w->L, w->err);

@@ -54,7 +54,7 @@ static int read_values(lua_State *L, int index, struct neap_param *param, const 
 
 		lua_rawgeti(L, index, i);
 		if (!get_text(L, -1) ||
-		    !neap_strcopy(to, sizeof(param->values[0]), lua_tostring(L, -1)))
+		    !neap_strcopy(to, sizeof(param->values[0]), get_text(L, -1)))
 			return bad_field(
 				param, of, "values", err,
 				"every value is a text of 1 to 47 bytes (UTF-8)");
@@ -235,7 +235,7 @@ int neap_param_read_schema(lua_State *L, int index, struct neap_param *param,
 		return bad_field(param, "", "doc", err,
 				 "every parameter says in one text (UTF-8) what it does");
 	(void)neap_strcopy(param->doc, sizeof(param->doc),
-			   lua_tostring(L, -1)); /* cut is fine */
+			   get_text(L, -1)); /* cut is fine */
 	rc = read_items(L, index, param, err);
 	if (rc < 0)
 		return rc;

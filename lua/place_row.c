@@ -170,7 +170,7 @@ static int read_row(lua_State *L, struct neap_place_row *row)
 	at = lua_gettop(L);
 	if (neap_lua_get(L, at, "name") == LUA_TSTRING)
 		(void)neap_strcopy(row->name, sizeof(row->name),
-				   lua_tostring(L, -1)); /* cut */
+				   neap_lua_name(L, -1)); /* cut */
 	if (!row->name[0])
 		return neap_place_row_fail(row, "name", "a text is wanted");
 	rc = neap_lua_to_json_within(L, at, VALUES_MAX, ROW_BYTES, &row->json, row->err);

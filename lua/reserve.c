@@ -73,7 +73,7 @@ static void read_match(lua_State *L, struct ask *ask)
 	}
 	if (ask->verdict.is_open)
 		return;
-	neap_place_clean(why == LUA_TSTRING ? lua_tostring(L, -2) : "",
+	neap_place_clean(why == LUA_TSTRING ? neap_lua_name(L, -2) : "",
 			 ask->policy->reserve->reason);
 	ask->verdict.reason = ask->policy->reserve->reason;
 }

@@ -32,6 +32,7 @@ json_dump_file : t/        : neap_json_dump
 json_dumps : t/            : neap_json_dump
 lua_pcall  : lua/vm.c     : neap_vm_call
 lua_pcallk : lua/vm.c     : neap_vm_call
+lua_tostring : lua/convert.c lua/vm.c lua/sandbox.c lua/timelib.c t/ : neap_lua_text, as C stops at a NUL
 '
 
 # shellcheck disable=SC2046  # no file of ours has a blank in its name

@@ -86,6 +86,9 @@ C
 row 'lua_pcall outside lua/vm.c' banned bad lua/sandbox.c 'lua_pcall() is banned' <<'C'
 	lua_pcall(L, 0, 0, 0);
 C
+row 'lua_tostring of what a script says' banned bad lua/score.c 'lua_tostring() is banned here: neap_lua_text' <<'C'
+	neap_strcopy(to, 64, lua_tostring(L, -1));
+C
 row 'banned names in words, strings, longer names' banned ok hw/x.c <<'C'
 /* never strcpy(a, b)
  * nor atoi(x) */
