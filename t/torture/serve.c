@@ -168,6 +168,16 @@ struct form {
 	const char *head, *type, *body, *until;
 };
 
+/* Who owns which fields: all of them, or the write fails. */
+static void tell_owned(void)
+{
+	const char *owned = strstr(answer, "\"managedFields\":");
+	const char *end = owned ? strstr(owned, "\"resourceVersion\":") : NULL;
+
+	if (end)
+		torture_tell(" %.*s", (int)(end - owned), owned);
+}
+
 static int act(void *arg, const struct form *form, struct neap_error *err)
 {
 	int status;
@@ -180,6 +190,7 @@ static int act(void *arg, const struct form *form, struct neap_error *err)
 	    (status == 400 && strstr(answer, "<HTML>") != NULL))
 		return neap_error_nomem(err);
 	torture_tell("%d", status);
+	tell_owned();
 	return 0;
 }
 
