@@ -537,6 +537,9 @@ static void test_leftovers_of_pods(void **state)
 				0);
 		}
 		assert_int_equal(neap_journal_add(journal, &entry, NULL), 0);
+		if (rows[i].level == NEAP_FINDING_NOTE)
+			assert_int_equal(neap_journal_own_set(journal, (int)i, "5", NULL),
+					 0);
 		neap_journal_free(journal);
 		memset(&findings, 0, sizeof(findings));
 		neap_doctor_done(&doctor);

@@ -254,7 +254,8 @@ static void one_that_only_reads(void **state)
 	rig->config.finds_kubelet = true;
 	rig_start(rig);
 	for (op = 0; op < NEAP_HAND_OP_COUNT; op++) {
-		bool has_key = op == NEAP_HAND_SET || op == NEAP_HAND_RESTORE;
+		bool has_key = op == NEAP_HAND_SET || op == NEAP_HAND_RESTORE ||
+			       op == NEAP_HAND_OWN;
 		bool has_group = has_key || op == NEAP_HAND_MAKE ||
 				 op == NEAP_HAND_MAKE_POD || op == NEAP_HAND_REMOVE;
 
@@ -263,10 +264,9 @@ static void one_that_only_reads(void **state)
 		if (op == NEAP_HAND_KUBELET || op == NEAP_HAND_MOVE ||
 		    op == NEAP_HAND_TRIGGER || op == NEAP_HAND_ENTRY)
 			continue;
-		struct rig_answer a =
-			rig_ask(rig, (enum neap_hand_op)op, has_group ? rig->base : NULL,
-				has_key ? NEAP_KEY_CPU_SHARES : 0,
-				op == NEAP_HAND_SET ? "77" : NULL, -1);
+		struct rig_answer a = rig_ask(
+			rig, (enum neap_hand_op)op, has_group ? rig->base : NULL,
+			has_key ? NEAP_KEY_CPU_SHARES : 0, has_key ? "77" : NULL, -1);
 
 		if (a.errnum != EPERM || strstr(a.text, "only reads") == NULL)
 			fail_msg("op %d: %d, %s", op, a.errnum, a.text);

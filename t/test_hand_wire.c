@@ -34,6 +34,14 @@ static const struct {
 	{"set of a wrong key",
 	 {8, NEAP_HAND_SET, GROUP, (enum neap_key)77, "2", -1},
 	 NEAP_EINVAL},
+	{"own", {9, NEAP_HAND_OWN, GROUP, NEAP_KEY_CPU_SHARES, "512", -1}, 0},
+	{"own, nothing", {9, NEAP_HAND_OWN, GROUP, NEAP_KEY_CPU_SHARES, "", -1}, 0},
+	{"own of no value",
+	 {9, NEAP_HAND_OWN, GROUP, NEAP_KEY_CPU_SHARES, NULL, -1},
+	 NEAP_EINVAL},
+	{"own of no key",
+	 {9, NEAP_HAND_OWN, GROUP, NEAP_KEY_COUNT, "512", -1},
+	 NEAP_EINVAL},
 	{"restore",
 	 {UINT64_MAX, NEAP_HAND_RESTORE, GROUP, NEAP_KEY_CPU_IDLE, NULL, -1},
 	 0},
@@ -66,6 +74,7 @@ static const struct neap_hand_answer answers[] = {
 	{5, NEAP_HAND_TRIGGER, NEAP_KEY_COUNT, 0, 0, GROUP, "", "cpu some 80000 2000000",
 	 "coarse: why", 7},
 	{4, NEAP_HAND_ENTRY, NEAP_KEY_CPUSET_CPUS, 0, 0, GROUP, "0-3", "", ""},
+	{4, NEAP_HAND_ENTRY, NEAP_KEY_CPU_SHARES, 0, 0, GROUP, "1024", "600", "250"},
 };
 
 static bool texts_equal(const char *a, const char *b)

@@ -15,91 +15,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "hw/hand/journal.h"
-
-#define BOOT "11111111-2222-3333-4444-555555555555"
-
-static char dir[64];
-static int dir_fd = -1;
-static struct neap_log quiet = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, "test"};
-
-static int setup(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/neap-journal-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir_fd < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	static const char *const names[] = {"hand.journal", "hand.journal.bad",
-					    "hand.journal.new"};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		(void)unlinkat(dir_fd, names[i], 0);
-	(void)close(dir_fd);
-	return rmdir(dir);
-}
-
-static struct neap_journal *journal_open(const char *boot)
-{
-	struct neap_journal *journal = NULL;
-	struct neap_error err = {0};
-
-	if (neap_journal_open(dir_fd, boot, &quiet, &journal, &err) < 0)
-		fail_msg("open: %s", err.msg);
-	return journal;
-}
-
-static int add(struct neap_journal *journal, const char *group, enum neap_key key,
-	       const char *value, struct neap_error *err)
-{
-	struct neap_journal_entry entry = {
-		.group = (char *)group,
-		.value = (char *)value,
-		.dev = 24,
-		.ino = UINT64_MAX - 1,
-		.key = key,
-	};
-
-	return neap_journal_add(journal, &entry, err);
-}
-
-static size_t file_read(char *buf, size_t size)
-{
-	int fd = openat(dir_fd, "hand.journal", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	assert_true(fd >= 0);
-	n = read(fd, buf, size - 1);
-	assert_true(n >= 0);
-	close(fd);
-	buf[n] = '\0';
-	return (size_t)n;
-}
-
-static void file_write(const char *data, size_t len)
-{
-	int fd = openat(dir_fd, "hand.journal", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, data, len), len);
-	close(fd);
-}
-
-static const char *value_of(struct neap_journal *journal, const char *group,
-			    enum neap_key key)
-{
-	int index = neap_journal_find(journal, group, key);
-
-	return index < 0 ? NULL : neap_journal_get(journal, index)->value;
-}
+#include "t/lib/journal_rig.h"
 
 static const struct {
 	const char *group;
@@ -123,8 +39,9 @@ static void remembers(void **state)
 
 	(void)state;
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++)
-		assert_int_equal(
-			add(journal, rows[i].group, rows[i].key, rows[i].value, NULL), 0);
+		assert_int_equal(journal_add(journal, rows[i].group, rows[i].key,
+					     rows[i].value, NULL),
+				 0);
 	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
 	assert_int_equal(neap_journal_made_add(journal, "neap/x", NULL), 0);
 	index = neap_journal_made_find(journal, "neap/x");
@@ -132,7 +49,7 @@ static void remembers(void **state)
 		neap_journal_origin_add(journal, index, "3:cpu:/u\n0::/\n", NULL), 0);
 	assert_int_equal(neap_journal_origin_add(journal, index, "later", NULL), 0);
 	neap_journal_free(journal);
-	assert_int_equal(fstatat(dir_fd, "hand.journal", &st, 0), 0);
+	assert_int_equal(fstatat(journal_dir_fd, "hand.journal", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 
 	journal = journal_open(BOOT);
@@ -155,13 +72,13 @@ static void remembers(void **state)
 	neap_journal_free(journal);
 	journal = journal_open(BOOT);
 	assert_int_equal(neap_journal_count(journal), NEAP_ARRAY_LEN(rows) - 2);
-	assert_null(value_of(journal, "neap", NEAP_KEY_CPU_SHARES));
+	assert_null(journal_value_of(journal, "neap", NEAP_KEY_CPU_SHARES));
 	assert_int_equal(neap_journal_made_count(journal), 1);
 	while (neap_journal_count(journal))
 		neap_journal_drop(journal, 0);
 	neap_journal_made_drop(journal, 0);
 	neap_journal_free(journal);
-	assert_true(fstatat(dir_fd, "hand.journal", &st, 0) < 0);
+	assert_true(fstatat(journal_dir_fd, "hand.journal", &st, 0) < 0);
 }
 
 static void side_effects_are_claimed(void **state)
@@ -192,26 +109,30 @@ static void torn_anywhere(void **state)
 	size_t len, cut;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
-	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	neap_journal_free(journal);
-	len = file_read(text, sizeof(text));
+	len = journal_file_read(text, sizeof(text));
 	for (cut = 0; cut <= len; cut++) {
 		int lines = 0;
 		size_t i;
 
 		for (i = 0; i < cut; i++)
 			lines += text[i] == '\n';
-		file_write(text, cut);
+		journal_file_write(text, cut);
 		journal = journal_open(BOOT);
 		assert_int_equal(neap_journal_count(journal), lines > 1 ? lines - 1 : 0);
 		/* And it can be written on. */
-		assert_int_equal(
-			add(journal, "neap/three", NEAP_KEY_CPU_SHARES, "3", NULL), 0);
+		assert_int_equal(journal_add(journal, "neap/three", NEAP_KEY_CPU_SHARES,
+					     "3", NULL),
+				 0);
 		neap_journal_free(journal);
 		journal = journal_open(BOOT);
-		assert_string_equal(value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
-				    "3");
+		assert_string_equal(
+			journal_value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
+			"3");
 		neap_journal_free(journal);
 	}
 }
@@ -227,30 +148,35 @@ static void full_disk_at_start(void **state)
 	size_t len, i;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
-	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	neap_journal_free(journal);
-	len = file_read(text, sizeof(text));
+	len = journal_file_read(text, sizeof(text));
 	/* What takes the place of the new file stands in for a disk that has no room for it. */
-	assert_int_equal(mkdirat(dir_fd, "hand.journal.new", 0700), 0);
+	assert_int_equal(mkdirat(journal_dir_fd, "hand.journal.new", 0700), 0);
 	for (i = 0; i < NEAP_ARRAY_LEN(boots); i++) {
-		file_write(text, len - 3);
+		journal_file_write(text, len - 3);
 		journal = journal_open(boots[i]);
 		assert_int_equal(neap_journal_count(journal), i == 0 ? 1 : 0);
-		assert_int_equal(
-			add(journal, "neap/three", NEAP_KEY_CPU_SHARES, "3", NULL), 0);
+		assert_int_equal(journal_add(journal, "neap/three", NEAP_KEY_CPU_SHARES,
+					     "3", NULL),
+				 0);
 		neap_journal_free(journal);
 		journal = journal_open(boots[i]);
 		assert_int_equal(neap_journal_count(journal), i == 0 ? 2 : 1);
-		assert_string_equal(value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
-				    "3");
+		assert_string_equal(
+			journal_value_of(journal, "neap/three", NEAP_KEY_CPU_SHARES),
+			"3");
 		neap_journal_free(journal);
 	}
-	file_write("something else\n", 15);
-	assert_true(neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err) < 0);
+	journal_file_write("something else\n", 15);
+	assert_true(neap_journal_open(journal_dir_fd, BOOT, &journal_quiet, &journal,
+				      &err) < 0);
 	assert_non_null(strstr(err.msg, "hand.journal.new"));
-	assert_int_equal(file_read(text, sizeof(text)), 15);
-	assert_int_equal(unlinkat(dir_fd, "hand.journal.new", AT_REMOVEDIR), 0);
+	assert_int_equal(journal_file_read(text, sizeof(text)), 15);
+	assert_int_equal(unlinkat(journal_dir_fd, "hand.journal.new", AT_REMOVEDIR), 0);
 }
 
 /* Any changed byte loses the line it is in (the head: everything) and never yields another value. */
@@ -262,19 +188,21 @@ static void flipped_anywhere(void **state)
 	size_t len, at;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
-	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	neap_journal_free(journal);
-	len = file_read(text, sizeof(text));
+	len = journal_file_read(text, sizeof(text));
 	for (at = 0; at < len; at++) {
 		const char *one, *two;
 
-		text[at] ^= 0x01;
-		file_write(text, len);
-		text[at] ^= 0x01;
+		text[at] ^= FLIP;
+		journal_file_write(text, len);
+		text[at] ^= FLIP;
 		journal = journal_open(BOOT);
-		one = value_of(journal, "neap/one", NEAP_KEY_CPU_SHARES);
-		two = value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES);
+		one = journal_value_of(journal, "neap/one", NEAP_KEY_CPU_SHARES);
+		two = journal_value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES);
 		if ((one && strcmp(one, "111") != 0) ||
 		    (two && strcmp(two, "222") != 0) ||
 		    neap_journal_count(journal) != (one != NULL) + (two != NULL) ||
@@ -283,7 +211,7 @@ static void flipped_anywhere(void **state)
 				 neap_journal_count(journal));
 		neap_journal_free(journal);
 	}
-	assert_int_equal(fstatat(dir_fd, "hand.journal.bad", &st, 0), 0);
+	assert_int_equal(fstatat(journal_dir_fd, "hand.journal.bad", &st, 0), 0);
 }
 
 /* Bytes that a disk lost are no end of the file. */
@@ -296,20 +224,23 @@ static void zeroed_in_between(void **state)
 	char *at;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
-	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	neap_journal_free(journal);
-	len = file_read(text, sizeof(text) - 1);
+	len = journal_file_read(text, sizeof(text) - 1);
 	text[len] = '\0';
 	at = strstr(text, "\t111\t");
 	assert_non_null(at);
 	memset(at, 0, 5);
-	file_write(text, len);
+	journal_file_write(text, len);
 	journal = journal_open(BOOT);
 	assert_int_equal(neap_journal_count(journal), 1);
-	assert_string_equal(value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES), "222");
+	assert_string_equal(journal_value_of(journal, "neap/two", NEAP_KEY_CPU_SHARES),
+			    "222");
 	neap_journal_free(journal);
-	assert_int_equal(fstatat(dir_fd, "hand.journal.bad", &st, 0), 0);
+	assert_int_equal(fstatat(journal_dir_fd, "hand.journal.bad", &st, 0), 0);
 }
 
 static void other_boot(void **state)
@@ -317,7 +248,7 @@ static void other_boot(void **state)
 	struct neap_journal *journal = journal_open(BOOT);
 
 	(void)state;
-	assert_int_equal(add(journal, "neap", NEAP_KEY_CPU_SHARES, "1", NULL), 0);
+	assert_int_equal(journal_add(journal, "neap", NEAP_KEY_CPU_SHARES, "1", NULL), 0);
 	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
 	neap_journal_free(journal);
 	journal = journal_open("another");
@@ -328,18 +259,6 @@ static void other_boot(void **state)
 	neap_journal_free(journal);
 }
 
-/* A line with the check sum of journal_line.c. */
-static size_t line_make(char *buf, size_t size, const char *fields)
-{
-	uint32_t sum = 2166136261u;
-	const char *p;
-
-	for (p = fields; *p; p++)
-		sum = (sum ^ (unsigned char)*p) * 16777619u;
-	return (size_t)snprintf(buf, size, "%s\t#%08x\n", fields, (unsigned)sum);
-}
-
-#define HEAD_1      "neap-hand-journal\t1\t" BOOT
 #define VALUE_KNOWN "value\tneap/one\tcpu.shares\t1\t2\tasked\t111"
 
 /* What a newer neapd left in force is neither acted on nor lost. */
@@ -350,17 +269,21 @@ static void newer_is_refused(void **state)
 		bool refused;
 		const char *says;
 	} newer[] = {
-		{"next version", "neap-hand-journal\t2\t" BOOT, VALUE_KNOWN, true,
-		 "version 2,"},
+		{"next version", HEAD("3"), VALUE_KNOWN, true, "version 3,"},
 		{"with a longer head", "neap-hand-journal\t12\t" BOOT "\tmore", "any",
 		 true, "version 12,"},
-		{"next version, other boot", "neap-hand-journal\t2\tother", VALUE_KNOWN,
+		{"next version, other boot", "neap-hand-journal\t3\tother", VALUE_KNOWN,
 		 false, ""},
-		{"new key", HEAD_1, "value\tneap\tcpu.novel\t1\t2\tasked\t1", true,
+		{"new key", HEAD("2"), "value\tneap\tcpu.novel\t1\t2\tasked\t1", true,
 		 "the key cpu.novel,"},
 		{"new key, other boot", "neap-hand-journal\t1\tother",
 		 "value\tneap\tcpu.novel\t1\t2\tasked\t1", false, ""},
-		{"new kind", HEAD_1, "moved\tneap\t7", true, "a line of another kind,"},
+		{"new kind", HEAD("2"), "moved\tneap\t7", true,
+		 "a line of another kind,"},
+		{"new key in an older one", HEAD("1"),
+		 "value\tneap\tcpu.novel\t1\t2\tasked\t1", true, "the key cpu.novel,"},
+		{"own value of a later form", HEAD("2"),
+		 "own\tneap/one\tcpu.shares\t7\tmore", true, "a line of another kind,"},
 	};
 	size_t i;
 
@@ -374,15 +297,16 @@ static void newer_is_refused(void **state)
 		size_t len;
 		int rc;
 
-		len = line_make(text, sizeof(text), newer[i].head);
-		len += line_make(text + len, sizeof(text) - len, newer[i].line);
-		file_write(text, len);
-		rc = neap_journal_look(dir_fd, BOOT, &look, &err);
+		len = journal_line_make(text, sizeof(text), newer[i].head);
+		len += journal_line_make(text + len, sizeof(text) - len, newer[i].line);
+		journal_file_write(text, len);
+		rc = neap_journal_look(journal_dir_fd, BOOT, &look, &err);
 		if (rc != (newer[i].refused ? -NEAP_EUNSUPPORTED : 0))
 			fail_msg("%s: look gives %d", newer[i].name, rc);
 		if (!newer[i].refused)
 			assert_true(look.is_there && look.is_void && look.values == 0);
-		rc = neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err);
+		rc = neap_journal_open(journal_dir_fd, BOOT, &journal_quiet, &journal,
+				       &err);
 		neap_journal_free(journal);
 		if (!newer[i].refused) {
 			assert_int_equal(rc, 0);
@@ -391,10 +315,10 @@ static void newer_is_refused(void **state)
 		if (rc != -NEAP_EUNSUPPORTED || !strstr(err.msg, newer[i].says) ||
 		    !strstr(err.msg, "then start this one"))
 			fail_msg("%s: %d '%s'", newer[i].name, rc, err.msg);
-		if (file_read(after, sizeof(after)) != len ||
+		if (journal_file_read(after, sizeof(after)) != len ||
 		    memcmp(after, text, len) != 0)
 			fail_msg("%s: the file was changed", newer[i].name);
-		assert_true(fstatat(dir_fd, "hand.journal.bad", &st, 0) < 0);
+		assert_true(fstatat(journal_dir_fd, "hand.journal.bad", &st, 0) < 0);
 	}
 }
 
@@ -405,8 +329,9 @@ static void newer_with_another_sum(void **state)
 	struct neap_error err = {0};
 
 	(void)state;
-	file_write(text, sizeof(text) - 1);
-	assert_int_equal(neap_journal_look(dir_fd, BOOT, NULL, &err), -NEAP_EUNSUPPORTED);
+	journal_file_write(text, sizeof(text) - 1);
+	assert_int_equal(neap_journal_look(journal_dir_fd, BOOT, NULL, &err),
+			 -NEAP_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "version 3,"));
 }
 
@@ -418,18 +343,20 @@ static void look_counts(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
-	assert_int_equal(add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/one", NEAP_KEY_CPU_SHARES, "111", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	assert_int_equal(neap_journal_made_add(journal, "neap", NULL), 0);
-	len = file_read(text, sizeof(text));
-	assert_int_equal(neap_journal_look(dir_fd, BOOT, &look, NULL), 0);
+	len = journal_file_read(text, sizeof(text));
+	assert_int_equal(neap_journal_look(journal_dir_fd, BOOT, &look, NULL), 0);
 	assert_true(look.is_there && !look.is_void);
 	assert_int_equal(look.values, 2);
 	assert_int_equal(look.groups, 1);
-	assert_int_equal(file_read(after, sizeof(after)), len);
+	assert_int_equal(journal_file_read(after, sizeof(after)), len);
 	neap_journal_free(journal);
-	assert_int_equal(unlinkat(dir_fd, "hand.journal", 0), 0);
-	assert_int_equal(neap_journal_look(dir_fd, BOOT, &look, NULL), 0);
+	assert_int_equal(unlinkat(journal_dir_fd, "hand.journal", 0), 0);
+	assert_int_equal(neap_journal_look(journal_dir_fd, BOOT, &look, NULL), 0);
 	assert_false(look.is_there);
 }
 
@@ -440,11 +367,14 @@ static void stays_small(void **state)
 	int i;
 
 	(void)state;
-	assert_int_equal(add(journal, "neap/kept", NEAP_KEY_CPU_SHARES, "9", NULL), 0);
+	assert_int_equal(
+		journal_add(journal, "neap/kept", NEAP_KEY_CPU_SHARES, "9", NULL), 0);
 	for (i = 0; i < 5000; i++) {
-		assert_int_equal(add(journal, "neap", NEAP_KEY_CPU_IDLE, "0", NULL), 0);
+		assert_int_equal(
+			journal_add(journal, "neap", NEAP_KEY_CPU_IDLE, "0", NULL), 0);
 		neap_journal_drop(journal,
 				  neap_journal_find(journal, "neap", NEAP_KEY_CPU_IDLE));
+		journal_own_put(journal, "neap/kept", i % 2 ? "1" : "2");
 		if (neap_journal_line_count(journal) > most)
 			most = neap_journal_line_count(journal);
 	}
@@ -474,18 +404,22 @@ static void unsafe_files(void **state)
 		struct neap_error err = {0};
 
 		if (bad[i].is_link)
-			assert_int_equal(symlinkat("/dev/null", dir_fd, "hand.journal"),
-					 0);
+			assert_int_equal(
+				symlinkat("/dev/null", journal_dir_fd, "hand.journal"),
+				0);
 		else if (bad[i].is_dir)
-			assert_int_equal(mkdirat(dir_fd, "hand.journal", 0700), 0);
-		else
-			file_write("", 0);
-		if (!bad[i].is_link)
-			assert_int_equal(fchmodat(dir_fd, "hand.journal", bad[i].mode, 0),
+			assert_int_equal(mkdirat(journal_dir_fd, "hand.journal", 0700),
 					 0);
-		if (neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err) >= 0)
+		else
+			journal_file_write("", 0);
+		if (!bad[i].is_link)
+			assert_int_equal(
+				fchmodat(journal_dir_fd, "hand.journal", bad[i].mode, 0),
+				0);
+		if (neap_journal_open(journal_dir_fd, BOOT, &journal_quiet, &journal,
+				      &err) >= 0)
 			fail_msg("%s: taken", bad[i].name);
-		assert_int_equal(unlinkat(dir_fd, "hand.journal",
+		assert_int_equal(unlinkat(journal_dir_fd, "hand.journal",
 					  bad[i].is_dir ? AT_REMOVEDIR : 0),
 				 0);
 	}
@@ -504,18 +438,24 @@ static void torture(void **state)
 		int added = -1;
 
 		neap_mem_fail_at(n);
-		rc = neap_journal_open(dir_fd, BOOT, &quiet, &journal, &err);
+		rc = neap_journal_open(journal_dir_fd, BOOT, &journal_quiet, &journal,
+				       &err);
 		if (rc == 0) {
-			rc = added = add(journal, "neap", NEAP_KEY_CPU_SHARES, "5", &err);
+			rc = added = journal_add(journal, "neap", NEAP_KEY_CPU_SHARES,
+						 "5", &err);
 			if (rc == 0)
 				rc = neap_journal_made_add(journal, "neap", &err);
 			if (rc == 0)
 				rc = neap_journal_origin_add(journal, 0, "0::/", &err);
+			if (rc == 0)
+				rc = neap_journal_own_set(journal, 0, "7", &err);
 		}
 		neap_mem_fail_at(0);
 		neap_journal_free(journal);
 		journal = journal_open(BOOT);
 		assert_int_equal(neap_journal_count(journal), added == 0);
+		if (rc == 0)
+			assert_string_equal(neap_journal_get(journal, 0)->own, "7");
 		if (rc == 0)
 			assert_int_equal(neap_journal_made_count(journal), 1);
 		if (neap_journal_count(journal))
@@ -531,20 +471,32 @@ static void torture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(remembers, setup, teardown),
-		cmocka_unit_test_setup_teardown(side_effects_are_claimed, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(torn_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(full_disk_at_start, setup, teardown),
-		cmocka_unit_test_setup_teardown(flipped_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(zeroed_in_between, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_boot, setup, teardown),
-		cmocka_unit_test_setup_teardown(newer_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(newer_with_another_sum, setup, teardown),
-		cmocka_unit_test_setup_teardown(look_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(stays_small, setup, teardown),
-		cmocka_unit_test_setup_teardown(unsafe_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(torture, setup, teardown),
+		cmocka_unit_test_setup_teardown(remembers, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(side_effects_are_claimed,
+						journal_rig_setup, journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(torn_anywhere, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(full_disk_at_start, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(flipped_anywhere, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(zeroed_in_between, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(other_boot, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(newer_is_refused, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(newer_with_another_sum, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(look_counts, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(stays_small, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(unsafe_files, journal_rig_setup,
+						journal_rig_teardown),
+		cmocka_unit_test_setup_teardown(torture, journal_rig_setup,
+						journal_rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

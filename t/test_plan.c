@@ -34,7 +34,7 @@ struct wish {
 	enum neap_key key;
 	const char *value;
 	int rank;
-	bool is_restore;
+	bool is_restore, is_own;
 };
 
 #define FILES 8
@@ -44,6 +44,7 @@ struct row {
 	struct wish wishes[FILES];
 	const char *writes; /* "group key value" by ";" */
 	const char *bounds; /* reasons by ";" */
+	const char *own;    /* what groups have by themselves: "group key value" by ";" */
 	int gone, unread;
 };
 
@@ -101,6 +102,7 @@ static struct neap_wish wish_of(const struct wish *from)
 		.value = value_of(from->key, from->value),
 		.rank = from->rank,
 		.is_restore = from->is_restore,
+		.is_own = from->is_own,
 	};
 
 	(void)neap_strcopy(wish.group, sizeof(wish.group), from->group);
@@ -130,6 +132,25 @@ static void describe(const struct neap_plan *plan, char *writes, char *why, size
 						 used > 0 ? ";" : "", reason);
 }
 
+static void describe_own(const struct neap_plan *plan, char *own, size_t size)
+{
+	size_t used = 0;
+
+	own[0] = '\0';
+	for (size_t i = 0; i < neap_plan_wish_count(plan); i++) {
+		const struct neap_wish *wish = neap_plan_wish_get(plan, i);
+		struct neap_value value;
+		char text[64];
+
+		if (!neap_plan_wish_own(plan, i, &value))
+			continue;
+		(void)neap_value_print(wish->key, &value, text, sizeof(text));
+		used += (size_t)snprintf(own + used, size - used, "%s%s %s %s",
+					 used > 0 ? ";" : "", wish->group,
+					 neap_key_get(wish->key)->name, text);
+	}
+}
+
 static const struct row rows[] = {
 	{.name = "nothing"},
 	{.name = "already so",
@@ -149,6 +170,26 @@ static const struct row rows[] = {
 	 .files = {{"a", SHARES, "1024"}},
 	 .wishes = {{"p", "a", SHARES, "5", 2}, {"q", "a", SHARES, "7", 1}},
 	 .writes = "a cpu.shares 7"},
+	{.name = "what a group has by itself, beside a policy and alone",
+	 .files = {{"a", SHARES, "5"}, {"a", MAX, "300"}, {"b", LIMIT, "max"}},
+	 .wishes = {{"p", "a", SHARES, "7", 1},
+		    {"neapd", "a", SHARES, "200", 9, false, true},
+		    {"p", "a", MAX, "100", 1},
+		    {"neapd", "a", MAX, "300", 9, false, true},
+		    {"neapd", "b", LIMIT, "2097152", 9, false, true}},
+	 .writes = "a cpu.shares 7;a cpu.max_milli 100;b memory.max_bytes 2097152",
+	 .own = "a cpu.max_milli 300;a cpu.shares 200;b memory.max_bytes 2097152"},
+	{.name = "it is bounded, and none of a group that is gone",
+	 .files = {{"a", MAX, "300"}, {"b", MAX, NULL}},
+	 .wishes = {{"p", "a", MAX, "100", 1},
+		    {"neapd", "a", MAX, "10", 9, false, true},
+		    {"neapd", "b", MAX, "50", 9, false, true},
+		    {"neapd", "c", MAX, "50", 9, false, true}},
+	 .writes = "a cpu.max_milli 20",
+	 .bounds = "10 raised to the floor of 20",
+	 .own = "a cpu.max_milli 20",
+	 .gone = 1,
+	 .unread = 1},
 	{.name = "common CPUs",
 	 .files = {{"a", CPUS, "0-7"}},
 	 .wishes = {{"p", "a", CPUS, "0-4", 1},
@@ -277,7 +318,7 @@ static void tables(void **state)
 		/* The order of adding must not matter. */
 		for (int backward = 0; backward < 2; backward++) {
 			struct tree tree = {.files = row->files};
-			char writes[1024], why[1024];
+			char writes[1024], why[1024], own[1024];
 			const struct neap_error *first;
 
 			neap_plan_clear(plan);
@@ -295,6 +336,9 @@ static void tables(void **state)
 				neap_plan_build(plan, &limits, read_file, &tree, &err),
 				0);
 			describe(plan, writes, why, sizeof(writes));
+			describe_own(plan, own, sizeof(own));
+			if (strcmp(own, row->own == NULL ? "" : row->own) != 0)
+				fail_msg("%s: own is '%s'", row->name, own);
 			if (strcmp(writes, row->writes == NULL ? "" : row->writes) != 0 ||
 			    strcmp(why, row->bounds == NULL ? "" : row->bounds) != 0 ||
 			    (int)neap_plan_gone_count(plan) != row->gone ||

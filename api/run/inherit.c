@@ -50,9 +50,7 @@ const char *neap_inherited_found(struct neap_node *node, const char *dir,
 	    neap_cpuset_is_equal(&ret_own->cpus, &found.cpus))
 		return NULL;
 	/* Nobody else sets what is neap's own. */
-	if (!neap_path_is_below(dir, node->config.trees[0].root) &&
-	    !neap_path_is_below(dir, node->config.trees[1].root) &&
-	    !is_of_parent(node, kept, &ret_own->cpus))
+	if (!neap_node_is_own(node, dir) && !is_of_parent(node, kept, &ret_own->cpus))
 		return NULL;
 	return kept->found;
 }

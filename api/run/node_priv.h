@@ -80,6 +80,10 @@ struct node_kept {
 	char why[160];
 	uint64_t wished_tick; /* the last tick in which somebody wanted it */
 	bool is_restoring;    /* the hand was asked to put it back and forget it */
+	/* What the hand knows as the group's own, "": nothing; and the last tick in which
+	 * it had some. */
+	char own[32];
+	uint64_t own_tick;
 	bool is_taken_over; /* an earlier neapd set it, and nobody has asked for it since */
 };
 
@@ -278,8 +282,21 @@ struct node_kept *neap_kept_find(const struct neap_node *node, const char *group
 /* Notes what was found at first, unless that is known. False without memory. */
 bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key,
 		    const char *found);
+/* The hand's answer to a write into audit, counts and log. */
+void neap_audit_write(struct neap_node *node, const struct node_pending *pending,
+		      const struct neap_hand_answer *answer, const char *what);
+void neap_kept_drop(struct neap_node *node, const char *group, enum neap_key key);
 void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
 void neap_kept_clear(struct neap_node *node);
+bool neap_node_is_settling(const struct neap_node *node);
+/* own.c */
+/* Whether the group is below neap's own. */
+bool neap_node_is_own(const struct neap_node *node, const char *group);
+/* Tells the hand what groups have by themselves where that is another than it knows.
+ * Before the writes of a plan are sent. */
+int neap_own_tell(struct neap_node *node, struct neap_error *err);
+void neap_own_answered(struct neap_node *node, const struct node_pending *pending,
+		       const struct neap_hand_answer *answer);
 /* kubelet.c */
 void neap_kubelet_open(struct neap_node *node);
 void neap_kubelet_tick(struct neap_node *node);

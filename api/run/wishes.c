@@ -37,7 +37,7 @@ static void wish_start(struct neap_wish *wish, enum neap_key key, const char *po
 	(void)neap_strcopy(wish->policy, sizeof(wish->policy), policy);
 	(void)neap_strcopy(wish->why, sizeof(wish->why), why);
 	wish->rank = rank;
-	wish->is_restore = false;
+	wish->is_restore = wish->is_own = false;
 }
 
 static void wish_add(struct neap_node *node, struct neap_wish *wish)
@@ -49,6 +49,8 @@ static void wish_add(struct neap_node *node, struct neap_wish *wish)
 		return; /* neapctl status names what this kernel lacks */
 	if (kept != NULL) {
 		kept->wished_tick = node->ticks;
+		if (wish->is_own)
+			kept->own_tick = node->ticks;
 		kept->is_restoring = false;
 		kept->is_taken_over = false;
 	}
@@ -65,6 +67,7 @@ void neap_wish_number(struct neap_node *node, const char *group, enum neap_key k
 	wish_start(&wish, key, "neapd", why, RANK_BASE);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
 	wish.value.number = number;
+	wish.is_own = neap_node_is_own(node, group);
 	wish_add(node, &wish);
 }
 
@@ -438,7 +441,7 @@ static bool kept_value(const struct neap_node *node, const struct node_kept *kep
 	return ret->form != NEAP_FORM_CPUSET || !neap_cpuset_is_empty(&ret->cpus);
 }
 
-static bool is_settling(const struct neap_node *node)
+bool neap_node_is_settling(const struct neap_node *node)
 {
 	return node->ticks <= SETTLE_TICKS_MIN ||
 	       (node->ticks <= SETTLE_TICKS &&
@@ -459,7 +462,10 @@ static void wish_back(struct neap_node *node)
 
 		if (kept->wished_tick == node->ticks || kept->is_restoring)
 			continue;
-		if (kept->is_taken_over && is_settling(node))
+		if (kept->is_taken_over && neap_node_is_settling(node))
+			continue;
+		/* The hand alone knows whether a pod runs in it still. */
+		if (kept->own[0] != '\0' && node->state == NODE_RELEASED)
 			continue;
 		wish_start(&wish, kept->key, "neapd",
 			   "no longer wanted: as it was before", RANK_BASE);

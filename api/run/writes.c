@@ -66,7 +66,7 @@ bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key
 	return kept_add(node, group, key, found) != NULL;
 }
 
-static void kept_drop(struct neap_node *node, const char *group, enum neap_key key)
+void neap_kept_drop(struct neap_node *node, const char *group, enum neap_key key)
 {
 	char name[NEAP_PATH_MAX + 16];
 
@@ -309,6 +309,10 @@ bool neap_plan_and_write(struct neap_node *node)
 	if (text == NULL)
 		return false;
 	neap_inherit_look(node);
+	if (neap_own_tell(node, &err) < 0) {
+		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
+		return false;
+	}
 	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
 		if (send_write(node, neap_plan_write_get(node->plan, i), text,
 			       NEAP_CPUSET_TEXT, &err) < 0) {
@@ -341,8 +345,8 @@ void neap_node_note(struct neap_node *node, const char *what, const char *group,
 	(void)neap_audit_add(node->audit, &entry);
 }
 
-static void audit_write(struct neap_node *node, const struct node_pending *pending,
-			const struct neap_hand_answer *answer, const char *what)
+void neap_audit_write(struct neap_node *node, const struct node_pending *pending,
+		      const struct neap_hand_answer *answer, const char *what)
 {
 	struct neap_audit_entry entry = {0};
 
@@ -386,9 +390,9 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 {
 	struct node_kept *kept;
 
-	audit_write(node, pending, answer, "set");
+	neap_audit_write(node, pending, answer, "set");
 	if (answer->errnum == ENOENT)
-		kept_drop(node, pending->group, pending->key);
+		neap_kept_drop(node, pending->group, pending->key);
 	if (answer->errnum != 0) {
 		neap_launch_refused(node, pending, answer);
 		return;
@@ -412,9 +416,9 @@ static void restore_answered(struct neap_node *node, const struct node_pending *
 {
 	struct node_kept *kept = neap_kept_find(node, pending->group, pending->key);
 
-	audit_write(node, pending, answer, "restore");
+	neap_audit_write(node, pending, answer, "restore");
 	if (answer->errnum == 0 || answer->errnum == ENOENT)
-		kept_drop(node, pending->group, pending->key);
+		neap_kept_drop(node, pending->group, pending->key);
 	else if (kept != NULL)
 		kept->is_restoring = false;
 }
@@ -428,8 +432,11 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 	neap_trouble_answered(node);
 	if (answer->op == NEAP_HAND_ENTRY) {
 		kept = kept_add(node, answer->group, answer->key, answer->old_value);
-		if (kept != NULL)
-			kept->is_taken_over = true;
+		if (kept == NULL)
+			return;
+		kept->is_taken_over = true;
+		if (answer->errnum == 0)
+			(void)neap_strcopy(kept->own, sizeof(kept->own), answer->text);
 		return;
 	}
 	for (i = 0; i < node->pending_count; i++) {
@@ -445,7 +452,8 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 	memmove(&node->pending[i], &node->pending[i + 1],
 		(node->pending_count - i - 1) * sizeof(pending));
 	node->pending_count--;
-	if (pending.op == NEAP_HAND_SET || pending.op == NEAP_HAND_RESTORE) {
+	if (pending.op == NEAP_HAND_SET || pending.op == NEAP_HAND_RESTORE ||
+	    pending.op == NEAP_HAND_OWN) {
 		if (node->plan_inflight > 0)
 			node->plan_inflight--;
 		if (answer->errnum == EBUSY && strcmp(answer->text, "frozen") == 0)
@@ -453,6 +461,8 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 		node->has_written = true;
 		if (pending.op == NEAP_HAND_SET)
 			set_answered(node, &pending, answer);
+		else if (pending.op == NEAP_HAND_OWN)
+			neap_own_answered(node, &pending, answer);
 		else
 			restore_answered(node, &pending, answer);
 		if (node->plan_inflight == 0)

@@ -153,6 +153,10 @@ static void merge(struct entry *entry, struct neap_wish *const *wishes, size_t c
 	while (count > 1 && wishes[count - 1]->is_restore)
 		count--; /* they stand last and count only when alone */
 	memset(entry, 0, sizeof(*entry));
+	for (size_t i = 0; i < count && !entry->has_own; i++) {
+		entry->has_own = wishes[i]->is_own;
+		entry->own = wishes[i]->value.number;
+	}
 	if (info->form == NEAP_FORM_NUMBER && info->merge != NEAP_MERGE_FIRST)
 		for (size_t i = 1; i < count; i++) {
 			int64_t best = winner->value.number,
@@ -418,6 +422,17 @@ bool neap_plan_wish_was_bounded(const struct neap_plan *plan, size_t index,
 {
 	*ret_why = plan->entries[index].why;
 	return plan->entries[index].was_bounded;
+}
+
+bool neap_plan_wish_own(const struct neap_plan *plan, size_t index,
+			struct neap_value *ret)
+{
+	const struct entry *entry = &plan->entries[index];
+
+	if (!entry->has_own || entry->state != ENTRY_KNOWN)
+		return false;
+	*ret = (struct neap_value){.form = NEAP_FORM_NUMBER, .number = entry->own};
+	return true;
 }
 
 size_t neap_plan_write_count(const struct neap_plan *plan)

@@ -24,6 +24,9 @@ struct neap_wish {
 	/* The value found before neap came is given back: taken as it is, not bounded (on
 	 * v2 it may be the empty CPU set); any other wish for the file wins over it. */
 	bool is_restore;
+	/* What the group has by itself: a number that counts as a wish, and is known
+	 * beside a wish that wins over it (neap_plan_wish_own). */
+	bool is_own;
 };
 
 /* A write in the order in which it is to be done. A file may have two: a step on the way
@@ -86,6 +89,10 @@ const struct neap_wish *neap_plan_wish_get(const struct neap_plan *plan, size_t 
  * ("" else). */
 bool neap_plan_wish_was_bounded(const struct neap_plan *plan, size_t index,
 				const char **ret_why);
+/* What the group of this file has by itself, bounded as wishes are. False: nothing, or
+ * the file is gone or cannot be read. */
+bool neap_plan_wish_own(const struct neap_plan *plan, size_t index,
+			struct neap_value *ret);
 size_t neap_plan_write_count(const struct neap_plan *plan);
 const struct neap_write *neap_plan_write_get(const struct neap_plan *plan, size_t index);
 size_t neap_plan_gone_count(const struct neap_plan *plan);

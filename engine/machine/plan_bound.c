@@ -29,6 +29,8 @@ static void raise_to(struct entry *entry, int64_t floor)
 {
 	struct neap_value *value = &entry->wish.value;
 
+	if (entry->has_own && neap_number_is_above(entry->wish.key, floor, entry->own))
+		entry->own = floor;
 	if (floor <= 0 || !neap_number_is_above(entry->wish.key, floor, value->number))
 		return;
 	neap_plan_note(entry, "%" PRId64 " raised to the floor of %" PRId64,

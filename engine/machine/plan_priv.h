@@ -16,6 +16,8 @@ struct entry {
 	uint32_t group; /* number of the group, in sorted order */
 	bool is_so;     /* nothing to write */
 	bool is_forced; /* to be written even if the value is equal */
+	bool has_own;
+	int64_t own; /* number of a wish that is_own */
 	bool was_bounded;
 	char why[128]; /* of was_bounded */
 };

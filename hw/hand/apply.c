@@ -344,6 +344,59 @@ void neap_hand_apply_set(struct neap_hand_server *server,
 		set_forget(server, request->group, request->key);
 }
 
+/* What a policy writes over it is not to outlive its reason, and the loop may be gone
+ * by then. */
+void neap_hand_apply_own(struct neap_hand_server *server,
+			 const struct neap_hand_request *request,
+			 struct neap_hand_answer *answer)
+{
+	struct neap_error err = {0};
+	struct neap_journal_entry entry = {
+		.group = (char *)request->group,
+		.value = server->old_value,
+		.key = request->key,
+	};
+	const char *own = *request->value ? request->value : NULL;
+	int index, rc;
+
+	if (!neap_hand_own_root(&server->config, request->group) ||
+	    !neap_journal_key_stays(request->key, true)) {
+		neap_hand_refuse(server, answer, EPERM, "%s of %s: not one of its own",
+				 neap_key_get(request->key)->name, request->group);
+		return;
+	}
+	if (own && !set_check(server, request, answer))
+		return;
+	rc = neap_hand_file_read(&server->files, entry.group, entry.key,
+				 server->old_value, &entry.dev, &entry.ino);
+	if (rc == ENOENT) {
+		gone(server, request->group, answer);
+		return;
+	}
+	if (rc) {
+		neap_hand_refuse(server, answer, rc, "read %s: %s",
+				 neap_key_get(entry.key)->name, strerror(rc));
+		return;
+	}
+	index = entry_of(server, entry.group, entry.key, entry.dev, entry.ino);
+	rc = 0;
+	if (index >= 0)
+		rc = neap_journal_claim(server->journal, index, &err);
+	else if (own)
+		rc = neap_journal_add(server->journal, &entry, &err);
+	index = neap_journal_find(server->journal, entry.group, entry.key);
+	if (rc == 0 && index >= 0)
+		rc = neap_journal_own_set(server->journal, index, own, &err);
+	if (rc < 0) {
+		neap_hand_refuse(server, answer, neap_hand_errnum(&err),
+				 "the journal cannot take it: %s", err.msg);
+		return;
+	}
+	answer->old_value =
+		index >= 0 ? neap_journal_get(server->journal, index)->value : NULL;
+	answer->new_value = own;
+}
+
 const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text)
 {
 	const struct neap_key_info *info = neap_key_get(key);
@@ -390,6 +443,7 @@ static int widest_write(struct neap_hand_server *server,
 int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone)
 {
 	struct neap_journal_entry entry = *neap_journal_get(server->journal, index);
+	const char *text = neap_journal_back(&entry);
 	uint64_t dev, ino;
 	bool v2 = false;
 	int rc;
@@ -403,18 +457,20 @@ int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *re
 		return rc;
 	if (rc == 0 && (dev != entry.dev || ino != entry.ino))
 		rc = ENOENT;
-	if (rc == 0 && strcmp(server->scratch, entry.value) != 0) {
+	if (rc == 0 && strcmp(server->scratch, text) != 0) {
 		(void)neap_cgroup_file(server->config.cgroup, entry.key, NULL, &v2);
-		rc = neap_hand_file_write(
-			&server->files, entry.group, entry.key, dev, ino,
-			neap_hand_text_back(entry.key, v2, entry.value));
+		rc = neap_hand_file_write(&server->files, entry.group, entry.key, dev,
+					  ino, neap_hand_text_back(entry.key, v2, text));
 		if (rc == ENOSPC && v2)
 			rc = widest_write(server, &entry);
 		if (rc && rc != ENOENT)
 			return rc;
 	}
 	*ret_gone = rc == ENOENT;
-	neap_journal_drop(server->journal, index);
+	if (entry.stays && !*ret_gone)
+		neap_journal_back_note(server->journal, index);
+	else
+		neap_journal_drop(server->journal, index);
 	return 0;
 }
 
@@ -433,6 +489,7 @@ void neap_hand_apply_restore(struct neap_hand_server *server,
 	index = neap_journal_find(server->journal, request->group, request->key);
 	if (index < 0)
 		return; /* nothing to bring back */
+	neap_journal_stay_end(server->journal);
 	if (neap_hand_file_read(&server->files, request->group, request->key,
 				server->old_value, &dev, &ino) == 0)
 		answer->old_value = server->old_value;

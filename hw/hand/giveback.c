@@ -58,14 +58,16 @@ static int present_read(void *arg, const char *group, enum neap_key key,
 static int wish_add(struct neap_hand_server *server,
 		    const struct neap_journal_entry *entry, struct neap_wish *wish)
 {
+	const char *text = neap_journal_back(entry);
+
 	memset(wish, 0, sizeof(*wish));
-	if (entry->stays || !*entry->value ||
+	if (entry->is_back || !*text ||
 	    !neap_strcopy(wish->group, sizeof(wish->group), entry->group))
 		return 0;
 	wish->key = entry->key;
 	wish->is_restore = true;
 	(void)neap_strcopy(wish->policy, sizeof(wish->policy), "neap-hand");
-	if (neap_value_parse(entry->key, key_is_v2(server, entry->key), entry->value,
+	if (neap_value_parse(entry->key, key_is_v2(server, entry->key), text,
 			     &wish->value, NULL) < 0)
 		return 0;
 	return neap_plan_add(server->plan, wish, NULL);
@@ -83,7 +85,7 @@ static void step_write(struct neap_hand_server *server, const struct neap_write 
 		return;
 	entry = neap_journal_get(server->journal, index);
 	if (neap_value_is_equal(write->key, &wish->value, &write->value)) {
-		text = neap_hand_text_back(write->key, v2, entry->value);
+		text = neap_hand_text_back(write->key, v2, neap_journal_back(entry));
 	} else {
 		if (neap_value_format(write->key, v2, server->config.curve, &write->value,
 				      server->scratch,
@@ -120,7 +122,6 @@ struct item {
 	char *group; /* borrowed from the journal until its entry is dropped */
 	enum neap_key key;
 	int depth;
-	bool stays;
 };
 
 static int by_depth(const void *a, const void *b)
@@ -131,6 +132,23 @@ static int by_depth(const void *a, const void *b)
 	if (x->depth != y->depth)
 		return x->depth < y->depth ? -1 : 1;
 	return (int)x->key - (int)y->key;
+}
+
+/* As neap_hand_entry_restore, of what is not back yet; *count grows by one that is as
+ * it was found. */
+static int entry_back(struct neap_hand_server *server, int index, int *count)
+{
+	const struct neap_journal_entry *entry =
+		index < 0 ? NULL : neap_journal_get(server->journal, index);
+	bool stays, is_gone;
+	int rc;
+
+	if (!entry || entry->is_back)
+		return 0;
+	stays = entry->stays;
+	rc = neap_hand_entry_restore(server, index, &is_gone);
+	*count += rc == 0 && !is_gone && !stays;
+	return rc;
 }
 
 /* One by one, parents first or children first. Returns how many went back. */
@@ -148,18 +166,14 @@ static int rest_run(struct neap_hand_server *server, bool upwards)
 		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
 
 		items[i] = (struct item){entry->group, entry->key,
-					 neap_path_depth(entry->group), entry->stays};
+					 neap_path_depth(entry->group)};
 	}
 	qsort(items, (size_t)count, sizeof(*items), by_depth);
 	for (i = 0; i < count; i++) {
 		const struct item *item = &items[upwards ? count - 1 - i : i];
-		int index = item->stays
-				    ? -1
-				    : neap_journal_find(journal, item->group, item->key);
-		bool is_gone;
+		int index = neap_journal_find(journal, item->group, item->key);
 
-		if (index >= 0 && neap_hand_entry_restore(server, index, &is_gone) == 0)
-			done += !is_gone;
+		(void)entry_back(server, index, &done);
 	}
 	return done;
 }
@@ -182,24 +196,20 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 		done += rest_run(server, true);
 	}
 	for (i = 0; i < neap_journal_count(journal); i++) {
-		const struct neap_journal_entry *entry = neap_journal_get(journal, i);
-		bool is_gone;
+		const struct neap_journal_entry *entry;
 		int left = neap_journal_count(journal);
-		int rc;
+		int rc = entry_back(server, i, &done);
 
-		if (entry->stays)
-			continue;
-		rc = neap_hand_entry_restore(server, i, &is_gone);
 		if (rc == 0) {
-			done += !is_gone;
 			i -= neap_journal_count(journal) < left;
 			continue;
 		}
+		entry = neap_journal_get(journal, i);
 		neap_log_line(&server->log, NEAP_LOG_WARN,
 			      "%s of %s stays, '%s' could not be "
 			      "written: %s",
-			      neap_key_get(entry->key)->name, entry->group, entry->value,
-			      strerror(rc));
+			      neap_key_get(entry->key)->name, entry->group,
+			      neap_journal_back(entry), strerror(rc));
 	}
 	*ret_left = neap_hand_stay_left(server);
 	return done;

@@ -62,6 +62,10 @@ enum neap_hand_op {
 			       one is inside, giving back leaves it with its limits, see stay.c */
 	NEAP_HAND_FIND, /* looks for a kubelet's root group, which is managed from then on; the answer
 			   has it as new_value. ENOENT: there is none (yet) */
+	/* group, key, value: what a group of neap's own has by itself, whatever SET
+	 * writes; "" for nothing. It is given back while the group stays with a pod that
+	 * runs. The answer has what was found as old_value, and this as new_value. */
+	NEAP_HAND_OWN,
 	NEAP_HAND_OP_COUNT
 };
 
@@ -70,9 +74,9 @@ struct neap_hand_request {
 	enum neap_hand_op op;
 	const char *group; /* NULL where there is none */
 	enum neap_key key;
-	const char *
-		value; /* SET: kernel text as neap_value_format gives it; TRIGGER, KUBELET */
-	int fd;        /* MOVE only */
+	/* SET, OWN: kernel text as neap_value_format gives it; TRIGGER, KUBELET */
+	const char *value;
+	int fd; /* MOVE only */
 	/* SET: what to note as found at first instead of what the file holds now, for a v1 group
 	 * that was made with a narrowed CPU set of its parent; NULL otherwise. Checked like a
 	 * value, and taken only if the parent had it at first. */
@@ -92,9 +96,9 @@ struct neap_hand_answer {
 	const char *
 		new_value; /* SET, RESTORE: text read back; ENTRY: text now; TRIGGER: as it is
 				  in force; FIND: the group */
-	const char *
-		text; /* explanation when errnum is set, "" else; TRIGGER: "coarse: why" when
-			     the window had to become larger */
+	/* Explanation when errnum is set, "" else; TRIGGER: "coarse: why" when the window
+	 * had to become larger; ENTRY: what the group has by itself. */
+	const char *text;
 	int fd; /* TRIGGER: poll it for EPOLLPRI, close it to end the trigger; KUBELET: read it; belongs
 		   to who takes the answer. -1 in all others */
 };

@@ -88,11 +88,14 @@ bool neap_hand_is_frozen(const struct neap_hand_server *server);
 void neap_hand_apply_set(struct neap_hand_server *server,
 			 const struct neap_hand_request *request,
 			 struct neap_hand_answer *answer);
+void neap_hand_apply_own(struct neap_hand_server *server,
+			 const struct neap_hand_request *request,
+			 struct neap_hand_answer *answer);
 void neap_hand_apply_restore(struct neap_hand_server *server,
 			     const struct neap_hand_request *request,
 			     struct neap_hand_answer *answer);
-/* Entry index back to what was found at first. 0: done or gone, the entry is dropped (*ret_gone
- * tells); else the kernel's errno and the entry stays. */
+/* Entry index back to what neap_journal_back says. 0: done or gone (*ret_gone tells),
+ * and the entry is dropped, or noted as back where it stays; else the kernel's errno. */
 int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone);
 /* What to write so that the kernel shows text again. */
 const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text);
@@ -150,8 +153,9 @@ void neap_hand_out_flush(struct neap_hand_server *server);
 /* Throws the first packet away. */
 void neap_hand_out_drop(struct neap_hand_server *server);
 
-/* giveback.c: all values but those that stay, in an order the kernel takes. How many
- * went back; *ret_left could not and are logged by name. Vanished groups count as neither. */
+/* giveback.c: all values, in an order the kernel takes; of groups that stay to what
+ * they have by themselves. How many went back to what was found; *ret_left could not
+ * and are logged by name. Vanished groups count as neither. */
 int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
 
 /* stay.c */

@@ -32,6 +32,7 @@ static void entry_done(struct neap_journal_entry *entry)
 {
 	free(entry->group);
 	free(entry->value);
+	free(entry->own);
 }
 
 static void made_done(struct neap_journal_made *made)
@@ -57,13 +58,57 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
+/* A line into the new file; the buffer is empty then. */
+static int line_write(int fd, struct neap_buf *line, size_t *lines,
+		      struct neap_error *err)
+{
+	if (neap_buf_failed(line))
+		return neap_error_nomem(err);
+	if (write_all(fd, line->data, line->len) < 0)
+		return neap_error_sys(err, "write %s", NEW_NAME);
+	neap_buf_clear(line);
+	(*lines)++;
+	return 0;
+}
+
+static int lines_write(const struct neap_journal *journal, int fd, size_t *lines,
+		       struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf line = {0};
+	int i, rc;
+
+	neap_buf_init(&line, NEAP_BUF_LINE);
+	neap_journal_header_line(journal, &line);
+	rc = line_write(fd, &line, lines, err);
+	for (i = 0; rc == 0 && i < journal->count; i++) {
+		const struct neap_journal_entry *entry = &journal->entries[i];
+
+		neap_journal_entry_line(entry, &line);
+		rc = line_write(fd, &line, lines, err);
+		if (rc < 0 || !entry->own)
+			continue;
+		neap_journal_own_line(&line, entry->group, entry->key, entry->own);
+		rc = line_write(fd, &line, lines, err);
+	}
+	for (i = 0; rc == 0 && i < journal->made_count; i++) {
+		const struct neap_journal_made *made = &journal->made[i];
+
+		neap_journal_simple_line(&line, "made", made->group, NULL);
+		rc = line_write(fd, &line, lines, err);
+		if (rc < 0 || !made->origin)
+			continue;
+		neap_journal_simple_line(&line, "origin", made->group, made->origin);
+		rc = line_write(fd, &line, lines, err);
+	}
+	return rc;
+}
+
 /* Writes everything that lives into a new file and puts it in the old one's place. */
 static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
-	size_t lines = 1;
-	int total = journal->count + journal->made_count;
-	int i;
+	size_t lines = 0;
+	int rc;
 
 	(void)unlinkat(journal->dir_fd, NEW_NAME, 0); /* of one that was killed here */
 	fd = openat(journal->dir_fd, NEW_NAME,
@@ -71,38 +116,9 @@ static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 		    0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", NEW_NAME);
-	for (i = -1; i < total; i++) {
-		neap_auto_buf struct neap_buf buf = {0};
-		int m = i - journal->count;
-
-		neap_buf_init(&buf, NEAP_BUF_LINE * 2);
-		if (i < 0) {
-			neap_journal_header_line(journal, &buf);
-		} else if (m < 0) {
-			neap_journal_entry_line(&journal->entries[i], &buf);
-			lines++;
-		} else {
-			neap_auto_buf struct neap_buf origin = {0};
-
-			neap_journal_simple_line(&buf, "made", journal->made[m].group,
-						 NULL);
-			lines++;
-			neap_buf_init(&origin, NEAP_BUF_LINE);
-			if (journal->made[m].origin) {
-				neap_journal_simple_line(&origin, "origin",
-							 journal->made[m].group,
-							 journal->made[m].origin);
-				neap_buf_add(&buf, origin.data, origin.len);
-				lines++;
-			}
-			if (neap_buf_failed(&origin))
-				return neap_error_nomem(err);
-		}
-		if (neap_buf_failed(&buf))
-			return neap_error_nomem(err);
-		if (write_all(fd, buf.data, buf.len) < 0)
-			return neap_error_sys(err, "write %s", NEW_NAME);
-	}
+	rc = lines_write(journal, fd, &lines, err);
+	if (rc < 0)
+		return rc;
 	if (renameat(journal->dir_fd, NEW_NAME, journal->dir_fd, FILE_NAME) < 0)
 		return neap_error_sys(err, "put %s in place", FILE_NAME);
 
@@ -122,6 +138,12 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 	if (rc < 0) /* half of it would take the room that is missing */
 		(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
 	return rc;
+}
+
+/* At most: an own value and an origin have a line each. */
+static size_t lines_alive(const struct neap_journal *journal)
+{
+	return 2 * ((size_t)journal->count + (size_t)journal->made_count) + 1;
 }
 
 /* Goes on with the file that is there, as a full disk has no room for another: without a journal the
@@ -145,7 +167,7 @@ static int reuse(struct neap_journal *journal, struct neap_error *err)
 	}
 	journal->fd = fd;
 	fd = -1;
-	journal->lines = (size_t)journal->count + 2 * (size_t)journal->made_count + 1;
+	journal->lines = lines_alive(journal);
 	return 0;
 }
 
@@ -165,12 +187,12 @@ static int first_write(struct neap_journal *journal, struct neap_error *err)
 	return 0;
 }
 
-static int append(struct neap_journal *journal, struct neap_buf *line,
-		  struct neap_error *err)
+int neap_journal_append(struct neap_journal *journal, struct neap_buf *line,
+			struct neap_error *err)
 {
 	struct stat st;
 	ssize_t n;
-	size_t alive = (size_t)journal->count + 2 * (size_t)journal->made_count + 1;
+	size_t alive = lines_alive(journal);
 	int rc;
 
 	if (neap_buf_failed(line))
@@ -203,7 +225,7 @@ static int append_simple(struct neap_journal *journal, const char *what,
 
 	neap_buf_init(&line, NEAP_BUF_LINE);
 	neap_journal_simple_line(&line, what, group, more);
-	return append(journal, &line, err);
+	return neap_journal_append(journal, &line, err);
 }
 
 /* Memory */
@@ -274,6 +296,7 @@ static int entry_copy(const struct neap_journal_entry *from,
 	*to = *from;
 	to->group = neap_strdup(from->group);
 	to->value = neap_strdup(from->value);
+	to->own = NULL;
 	to->hash = pair_hash(from->group, from->key);
 	if (to->group && to->value)
 		return 0;
@@ -444,7 +467,7 @@ int neap_journal_add(struct neap_journal *journal, const struct neap_journal_ent
 	if (rc < 0)
 		return rc;
 	neap_journal_entry_line(&copy, &line);
-	rc = append(journal, &line, err);
+	rc = neap_journal_append(journal, &line, err);
 	if (rc < 0) {
 		entry_done(&copy);
 		return rc;

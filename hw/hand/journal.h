@@ -21,15 +21,23 @@
 /* An origin that is none: the group is of a pod, whose processes stay in it. An older hand finds no
  * group in it, as in that of a process whose group is gone. */
 #define NEAP_JOURNAL_ORIGIN_POD "pod"
+/* An own value that is none: a journal of format 1 does not say it. It is no text of
+ * any key. */
+#define NEAP_JOURNAL_OWN_AS_IS "-"
 
 struct neap_journal_entry {
 	char *group;
-	char *value;       /* kernel text found at first, without its newline */
+	char *value; /* kernel text found at first, without its newline */
+	/* Kernel text of what a group of neap's own has by itself, whatever a policy
+	 * writes: it is given back while the group stays. NULL: nothing. */
+	char *own;
 	uint64_t dev, ino; /* the group's directory at that time */
 	enum neap_key key;
 	/* Nobody asked for this key: the kernel changes it as a side effect of another one. */
 	bool is_side_effect;
-	bool stays; /* not given back now, see neap_journal_stay_look; in memory only */
+	/* Its own value is given back now, see neap_journal_stay_look; and that is done.
+	 * In memory only. */
+	bool stays, is_back;
 	uint32_t hash;
 	int next; /* index in the same bucket, -1 ends; the journal's own */
 };
@@ -81,6 +89,10 @@ int neap_journal_add(struct neap_journal *journal, const struct neap_journal_ent
 /* Another value is given back: in memory, and on disk when it is written anew. Without
  * memory it stays. */
 void neap_journal_reword(struct neap_journal *journal, int index, const char *value);
+/* What the group has by itself from now on; NULL: nothing. On disk when this returns
+ * 0. */
+int neap_journal_own_set(struct neap_journal *journal, int index, const char *own,
+			 struct neap_error *err);
 /* Somebody asked for the key after all. */
 int neap_journal_claim(struct neap_journal *journal, int index, struct neap_error *err);
 /* Forgets. Memory forgets in any case; when the disk cannot follow now it does so later. */
@@ -99,10 +111,20 @@ int neap_journal_origin_add(struct neap_journal *journal, int index, const char 
 void neap_journal_made_drop(struct neap_journal *journal, int index);
 bool neap_journal_made_is_pod(const struct neap_journal_made *made);
 
+/* Whether a value of the key can be one that the group of a pod, or one above it, has
+ * by itself. */
+bool neap_journal_key_stays(enum neap_key key, bool is_of_pod);
+/* What a give-back writes: what the group has by itself where it stays, else what was
+ * found. */
+const char *neap_journal_back(const struct neap_journal_entry *entry);
+void neap_journal_back_note(struct neap_journal *journal, int index);
 /* Marks what stays, in memory only and until the next such call. runs: whether a process
  * is in the group of a pod; NULL: in all. */
 void neap_journal_stay_look(struct neap_journal *journal,
 			    bool (*runs)(void *arg, const char *group), void *arg);
+
+/* All goes back to what was found from here on. */
+void neap_journal_stay_end(struct neap_journal *journal);
 
 /* Lines in the file, for tests of the compaction. */
 size_t neap_journal_line_count(const struct neap_journal *journal);

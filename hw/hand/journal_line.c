@@ -140,6 +140,17 @@ void neap_journal_entry_line(const struct neap_journal_entry *entry,
 	line_end(line);
 }
 
+void neap_journal_own_line(struct neap_buf *line, const char *group, enum neap_key key,
+			   const char *own)
+{
+	field_add(line, "own");
+	field_add(line, group);
+	field_add(line, neap_key_get(key)->name);
+	if (own)
+		field_add(line, own);
+	line_end(line);
+}
+
 void neap_journal_simple_line(struct neap_buf *line, const char *what, const char *group,
 			      const char *more)
 {

@@ -64,6 +64,15 @@ static int load_value(struct neap_journal *journal, char **fields, struct neap_e
 	return neap_journal_entry_put(journal, &entry, err);
 }
 
+static int load_own(struct neap_journal *journal, char **fields, const char *own,
+		    struct neap_error *err)
+{
+	int i = neap_journal_find(journal, fields[1], neap_key_find(fields[2]));
+
+	/* The line of its entry was damaged. */
+	return i >= 0 ? neap_journal_own_put(&journal->entries[i], own, err) : 0;
+}
+
 static int load_line(struct neap_journal *journal, char *line, struct neap_error *err)
 {
 	char *fields[NEAP_JOURNAL_FIELDS];
@@ -76,6 +85,8 @@ static int load_line(struct neap_journal *journal, char *line, struct neap_error
 		return neap_error_set(err, NEAP_EINVAL, "unsafe group");
 	if (strcmp(fields[0], "value") == 0 && n == 7)
 		return load_value(journal, fields, err);
+	if (strcmp(fields[0], "own") == 0 && (n == 3 || n == 4))
+		return load_own(journal, fields, n == 4 ? fields[3] : NULL, err);
 	if ((strcmp(fields[0], "drop") == 0 || strcmp(fields[0], "claim") == 0) &&
 	    n == 3) {
 		i = neap_journal_find(journal, fields[1], neap_key_find(fields[2]));
@@ -113,7 +124,8 @@ static uint64_t version_find(const char *line)
 	return strtoull(line + len + 1, NULL, 10);
 }
 
-static int load_header(struct neap_journal *journal, char *line, struct neap_error *err)
+static int load_header(struct neap_journal *journal, char *line, uint64_t *ret_version,
+		       struct neap_error *err)
 {
 	char *fields[NEAP_JOURNAL_FIELDS];
 	const uint64_t version = version_find(line);
@@ -127,9 +139,10 @@ static int load_header(struct neap_journal *journal, char *line, struct neap_err
 		(void)snprintf(what, sizeof(what), "version %" PRIu64, version);
 		return refuse_newer(err, what);
 	}
-	if (n != 3 || version == 0)
+	if (n != 3 || version < NEAP_JOURNAL_VERSION_MIN)
 		return neap_error_set(err, NEAP_EINVAL, "no head of a journal");
 	journal->is_void = false;
+	*ret_version = version;
 	return 0;
 }
 
@@ -138,6 +151,7 @@ static int load_text(struct neap_journal *journal, char *text, size_t len,
 		     struct neap_error *err)
 {
 	struct neap_error bad;
+	uint64_t version = 0;
 	int line_number = 0;
 	int wrong = 0;
 	char *line = text;
@@ -151,7 +165,7 @@ static int load_text(struct neap_journal *journal, char *text, size_t len,
 			break; /* nothing more, or a torn last line */
 		*end = '\0';
 		line_number++;
-		rc = line_number == 1 ? load_header(journal, line, &bad)
+		rc = line_number == 1 ? load_header(journal, line, &version, &bad)
 				      : load_line(journal, line, &bad);
 		if (rc == -NEAP_ENOMEM)
 			return neap_error_nomem(err);
@@ -167,6 +181,8 @@ static int load_text(struct neap_journal *journal, char *text, size_t len,
 			journal->good_len = journal->is_void ? 0 : end + 1 - text;
 		line = end + 1;
 	}
+	if (version == 1 && neap_journal_own_assume(journal, err) < 0)
+		return -NEAP_ENOMEM;
 	return wrong;
 }
 

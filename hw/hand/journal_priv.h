@@ -13,9 +13,11 @@
 #define NEAP_JOURNAL_MAGIC "neap-hand-journal"
 /* Raised when an older hand would misread a line. The head of every version begins with the same
  * three fields: magic, version, boot id. */
-#define NEAP_JOURNAL_VERSION 1
-#define NEAP_JOURNAL_BUCKETS 4096
-#define NEAP_JOURNAL_FIELDS  8
+#define NEAP_JOURNAL_VERSION 2
+/* The oldest one that is read. */
+#define NEAP_JOURNAL_VERSION_MIN 1
+#define NEAP_JOURNAL_BUCKETS     4096
+#define NEAP_JOURNAL_FIELDS      8
 
 struct neap_journal {
 	int dir_fd; /* not ours */
@@ -41,9 +43,16 @@ void neap_journal_entry_line(const struct neap_journal_entry *entry,
 			     struct neap_buf *line);
 void neap_journal_simple_line(struct neap_buf *line, const char *what, const char *group,
 			      const char *more);
+/* own NULL: the group has nothing by itself. */
+void neap_journal_own_line(struct neap_buf *line, const char *group, enum neap_key key,
+			   const char *own);
 /* Cuts a line (without its newline) into fields, in place. Their number, -1 when the line is not
  * what was written. */
 int neap_journal_line_split(char *line, char *fields[NEAP_JOURNAL_FIELDS]);
+
+/* Writes one whole line to the end of the file, or nothing. */
+int neap_journal_append(struct neap_journal *journal, struct neap_buf *line,
+			struct neap_error *err);
 
 /* In memory only. */
 int neap_journal_entry_put(struct neap_journal *journal,
@@ -53,6 +62,13 @@ void neap_journal_entry_remove(struct neap_journal *journal, int index);
 int neap_journal_made_put(struct neap_journal *journal, const char *group,
 			  struct neap_error *err);
 void neap_journal_made_remove(struct neap_journal *journal, int index);
+
+/* own NULL: nothing. */
+int neap_journal_own_put(struct neap_journal_entry *entry, const char *own,
+			 struct neap_error *err);
+/* The journal was of format 1, where what a pod had by itself was not told from what a
+ * policy had written: it stays as it is until a neapd says. */
+int neap_journal_own_assume(struct neap_journal *journal, struct neap_error *err);
 
 /* In memory, with nothing in it. */
 int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log,

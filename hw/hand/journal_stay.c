@@ -2,12 +2,14 @@
  *
  * What of a journal stays when the rest is given back: pods outlive the daemon, and
  * one that runs without its limits could take the machine. So a pod's group stays with
- * its weight and limits while a process is inside, and so do the groups of neap's own
- * above it with their weights, by which their pods share the machine. What only
- * policies set goes back as everywhere: nobody is there any more to take it away when
- * its reason has gone. */
+ * the weight and limits that it has by itself while a process is inside, and so do the
+ * groups of neap's own above it with their weights, by which their pods share the
+ * machine. What policies wrote over these goes, and what only policies set goes back as
+ * everywhere: nobody is there any more to take it away when its reason has gone. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/machine/path.h"
 #include "hw/hand/journal_priv.h"
 
@@ -16,27 +18,95 @@ bool neap_journal_made_is_pod(const struct neap_journal_made *made)
 	return made->origin && strcmp(made->origin, NEAP_JOURNAL_ORIGIN_POD) == 0;
 }
 
-/* What a pod has of its own: its weight, and limits of CPU time, memory and processes. */
-static bool is_of_pods(enum neap_key key)
+bool neap_journal_key_stays(enum neap_key key, bool is_of_pod)
 {
-	return key == NEAP_KEY_CPU_SHARES || key == NEAP_KEY_CPU_MAX_MILLI ||
-	       key == NEAP_KEY_MEMORY_MAX_BYTES || key == NEAP_KEY_PIDS_MAX;
+	switch (key) {
+	case NEAP_KEY_CPU_SHARES:
+		return true;
+	case NEAP_KEY_CPU_MAX_MILLI:
+	case NEAP_KEY_MEMORY_MAX_BYTES:
+	case NEAP_KEY_PIDS_MAX:
+		return is_of_pod;
+	default:
+		return false;
+	}
 }
 
-static bool value_stays(const struct neap_journal *journal,
-			const struct neap_journal_entry *entry)
+/* The group that neap made, where it can have such a value by itself. */
+static const struct neap_journal_made *holder_of(const struct neap_journal *journal,
+						 const struct neap_journal_entry *entry)
 {
 	int index = neap_journal_made_find(journal, entry->group);
-	const struct neap_journal_made *made;
+	const struct neap_journal_made *made = index >= 0 ? &journal->made[index] : NULL;
 
-	if (index < 0)
-		return false;
-	made = &journal->made[index];
-	if (!made->stays)
-		return false;
-	return neap_journal_made_is_pod(made) ? is_of_pods(entry->key)
-					      : entry->key == NEAP_KEY_CPU_SHARES ||
-							entry->key == NEAP_KEY_CPU_IDLE;
+	return made && neap_journal_key_stays(entry->key, neap_journal_made_is_pod(made))
+		       ? made
+		       : NULL;
+}
+
+int neap_journal_own_put(struct neap_journal_entry *entry, const char *own,
+			 struct neap_error *err)
+{
+	char *copy = own ? neap_strdup(own) : NULL;
+
+	if (own && !copy)
+		return neap_error_nomem(err);
+	free(entry->own);
+	entry->own = copy;
+	return 0;
+}
+
+int neap_journal_own_assume(struct neap_journal *journal, struct neap_error *err)
+{
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < journal->count; i++)
+		if (!journal->entries[i].own && holder_of(journal, &journal->entries[i]))
+			rc = neap_journal_own_put(&journal->entries[i],
+						  NEAP_JOURNAL_OWN_AS_IS, err);
+	return rc;
+}
+
+int neap_journal_own_set(struct neap_journal *journal, int index, const char *own,
+			 struct neap_error *err)
+{
+	struct neap_journal_entry *entry = &journal->entries[index];
+	struct neap_journal_entry next = {0};
+	neap_auto_buf struct neap_buf line = {0};
+	int rc = neap_journal_own_put(&next, own, err);
+
+	if (rc < 0)
+		return rc;
+	neap_buf_init(&line, NEAP_BUF_LINE);
+	neap_journal_own_line(&line, entry->group, entry->key, own);
+	rc = neap_journal_append(journal, &line, err);
+	if (rc < 0) {
+		free(next.own);
+		return rc;
+	}
+	free(entry->own);
+	entry->own = next.own;
+	return 0;
+}
+
+const char *neap_journal_back(const struct neap_journal_entry *entry)
+{
+	return entry->stays ? entry->own : entry->value;
+}
+
+void neap_journal_back_note(struct neap_journal *journal, int index)
+{
+	journal->entries[index].is_back = true;
+}
+
+void neap_journal_stay_end(struct neap_journal *journal)
+{
+	int i;
+
+	for (i = 0; i < journal->made_count; i++)
+		journal->made[i].stays = false;
+	for (i = 0; i < journal->count; i++)
+		journal->entries[i].stays = journal->entries[i].is_back = false;
 }
 
 void neap_journal_stay_look(struct neap_journal *journal,
@@ -44,8 +114,7 @@ void neap_journal_stay_look(struct neap_journal *journal,
 {
 	int i, k;
 
-	for (i = 0; i < journal->made_count; i++)
-		journal->made[i].stays = false;
+	neap_journal_stay_end(journal);
 	for (i = 0; i < journal->made_count; i++) {
 		const struct neap_journal_made *made = &journal->made[i];
 
@@ -55,8 +124,15 @@ void neap_journal_stay_look(struct neap_journal *journal,
 			if (neap_path_is_below(made->group, journal->made[k].group))
 				journal->made[k].stays = true;
 	}
-	for (i = 0; i < journal->count; i++)
-		journal->entries[i].stays = value_stays(journal, &journal->entries[i]);
+	for (i = 0; i < journal->count; i++) {
+		struct neap_journal_entry *entry = &journal->entries[i];
+		const struct neap_journal_made *made =
+			entry->own ? holder_of(journal, entry) : NULL;
+
+		entry->stays = made && made->stays;
+		entry->is_back =
+			entry->stays && strcmp(entry->own, NEAP_JOURNAL_OWN_AS_IS) == 0;
+	}
 }
 
 int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look *ret,

@@ -128,6 +128,7 @@ static void do_list(struct neap_hand_server *server, uint64_t id)
 			.key = entry->key,
 			.group = entry->group,
 			.old_value = entry->value,
+			.text = entry->own,
 			.fd = -1,
 		};
 		uint64_t dev, ino;
@@ -170,8 +171,9 @@ static void request_do(struct neap_hand_server *server,
 		.group = request->group,
 		.fd = -1,
 	};
-	bool is_writing =
-		request->op <= NEAP_HAND_MOVE || request->op == NEAP_HAND_MAKE_POD;
+	bool is_writing = request->op <= NEAP_HAND_MOVE ||
+			  request->op == NEAP_HAND_MAKE_POD ||
+			  request->op == NEAP_HAND_OWN;
 
 	if (server->config.only_reads && request->op != NEAP_HAND_KUBELET) {
 		neap_hand_refuse(server, &answer, EPERM,
@@ -190,6 +192,9 @@ static void request_do(struct neap_hand_server *server,
 		break;
 	case NEAP_HAND_RESTORE:
 		neap_hand_apply_restore(server, request, &answer);
+		break;
+	case NEAP_HAND_OWN:
+		neap_hand_apply_own(server, request, &answer);
 		break;
 	case NEAP_HAND_MAKE:
 	case NEAP_HAND_MAKE_POD:

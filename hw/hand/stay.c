@@ -41,14 +41,14 @@ int neap_hand_stay_left(const struct neap_hand_server *server)
 	int i;
 
 	for (i = 0; i < count; i++)
-		left += !neap_journal_get(server->journal, i)->stays;
+		left += !neap_journal_get(server->journal, i)->is_back;
 	return left;
 }
 
 int neap_hand_stay_tell(struct neap_hand_server *server)
 {
 	const struct neap_journal *journal = server->journal;
-	int groups = 0;
+	int groups = 0, values = 0;
 	int i;
 
 	for (i = 0; i < neap_journal_made_count(journal); i++) {
@@ -63,5 +63,7 @@ int neap_hand_stay_tell(struct neap_hand_server *server)
 			"pods ('kubectl delete pod' while a neapd runs) or kill their "
 			"processes, then give back again",
 			groups);
-	return neap_journal_count(journal) - neap_hand_stay_left(server);
+	for (i = 0; i < neap_journal_count(journal); i++)
+		values += neap_journal_get(journal, i)->stays;
+	return values;
 }

@@ -43,6 +43,7 @@ static const struct shape {
 	[NEAP_HAND_KUBELET] = {true, false, false, true, true},
 	[NEAP_HAND_MAKE_POD] = {true, true, false, false},
 	[NEAP_HAND_FIND] = {true, false, false, false},
+	[NEAP_HAND_OWN] = {true, true, true, true},
 };
 
 static const size_t request_limits[TEXTS] = {NEAP_PATH_MAX, NEAP_CPUSET_TEXT,

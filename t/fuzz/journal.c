@@ -75,8 +75,9 @@ static void check_same(const struct neap_journal *a, const struct neap_journal *
 
 		FUZZ_CHECK(at >= 0);
 		y = neap_journal_get(b, at);
-		FUZZ_CHECK(is_same(x->value, y->value) && x->dev == y->dev &&
-			   x->ino == y->ino && x->is_side_effect == y->is_side_effect);
+		FUZZ_CHECK(is_same(x->value, y->value) && is_same(x->own, y->own) &&
+			   x->dev == y->dev && x->ino == y->ino &&
+			   x->is_side_effect == y->is_side_effect);
 	}
 	for (int i = 0; i < neap_journal_made_count(a); i++) {
 		const struct neap_journal_made *made = neap_journal_made_get(a, i);

@@ -123,26 +123,26 @@ sum() # of a line, as hw/hand/journal_line.c makes it
 boot=$(cat /proc/sys/kernel/random/boot_id)
 JOURNAL=$WORK/run/hand.journal
 cp "$JOURNAL" "$WORK/journal"
-sum "$(printf 'neap-hand-journal\t2\t%s' "$boot")" >"$JOURNAL"
+sum "$(printf 'neap-hand-journal\t3\t%s' "$boot")" >"$JOURNAL"
 sed 1d "$WORK/journal" >>"$JOURNAL"
 state_of "$WORK/run" >"$WORK/before"
-check "a newer journal is refused" refused "hand.journal has version 2, unknown to neapd" \
+check "a newer journal is refused" refused "hand.journal has version 3, unknown to neapd" \
 	"'neapd --give-back' of the newer one"
 check "it is as it was" unchanged "$WORK/run"
 check "the newer hand still waits to give back" lives "$hand"
 check "what is set stays" is_lowest
 give_back() { "$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" 2>&1; }
-check "--give-back refuses too" has "$(give_back)" "hand.journal has version 2"
+check "--give-back refuses too" has "$(give_back)" "hand.journal has version 3"
 check "without a change" unchanged "$WORK/run"
 check "and the newer hand is there" lives "$hand"
 cp "$WORK/journal" "$JOURNAL"
 sum "$(printf 'value\t%s\tcpu.novel\t1\t2\tasked\t7' "$GROUP")" >>"$JOURNAL"
 check "so is a key that is not known" refused "the key cpu.novel"
 check "the line is still in it" grep -q 'cpu\.novel' "$JOURNAL"
-sum "$(printf 'neap-hand-journal\t2\t%s' "another-boot")" >"$JOURNAL"
+sum "$(printf 'neap-hand-journal\t3\t%s' "another-boot")" >"$JOURNAL"
 kill -9 "$hand" 2>/dev/null
 check "a newer journal of another boot says nothing" neapd_start
-check "its place is taken" grep -q "^neap-hand-journal	1	$boot" "$JOURNAL"
+check "its place is taken" grep -q "^neap-hand-journal	2	$boot" "$JOURNAL"
 neapd_end TERM
 cp "$WORK/journal" "$JOURNAL"
 tap_end
