@@ -29,6 +29,10 @@
 
 #define MAP(name, more)                                                                  \
 	"{'kind':'ConfigMap','apiVersion':'v1','metadata':{'name':'" name "'}" more "}"
+#define POD(name, node, image)                                                           \
+	"{'kind':'Pod','apiVersion':'v1','metadata':{'name':'" name                      \
+	"'},'spec':{'nodeName':'" node "','containers':[{'name':'c','image':'" image     \
+	"'}]}}"
 #define OWNS(n, who, how)                                                                \
 	"metadata.managedFields." n ".manager=" who,                                     \
 		"metadata.managedFields." n ".operation=" how
@@ -492,7 +496,38 @@ static void test_rights(void **state)
 		 "{'kind':'Node','apiVersion':'v1','metadata':{'name':'n1'}}",
 		 201,
 		 {NULL}},
+		{"APPLY " NODES "/n1?fieldManager=one",
+		 "{'kind':'Node','apiVersion':'v1','metadata':{'name':'n1','labels':{"
+		 "'node-restriction.kubernetes.io/a':'b'}}}",
+		 403,
+		 {NULL}},
+		/* Of its own pods it may change the status, and nothing of others. */
+		{"APPLY " PODS "/mine/status?fieldManager=one",
+		 "{'kind':'Pod','apiVersion':'v1','metadata':{'name':'mine','labels':{"
+		 "'a':'b'}},'spec':{'nodeName':'n2'},'status':{'phase':'Running'}}",
+		 200,
+		 {"status.phase=Running", "spec.nodeName=n1", "!metadata.labels"}},
+		{"APPLY " PODS "/mine?fieldManager=one&force=1",
+		 POD("mine", "n1", "j"),
+		 403,
+		 {NULL}},
+		{"APPLY " PODS "/other/status?fieldManager=one",
+		 "{'kind':'Pod','apiVersion':'v1','metadata':{'name':'other'},'status':{"
+		 "'phase':'Failed'}}",
+		 403,
+		 {NULL}},
+		{"APPLY " PODS "/new?fieldManager=one",
+		 POD("new", "n2", "i"),
+		 403,
+		 {NULL}},
+		{"APPLY " MAPS "/a?fieldManager=one", MAP("a", ""), 403, {NULL}},
 	};
+	static const struct kube_step pods[] = {
+		{"POST " PODS, POD("mine", "n1", "i"), 201, {NULL}},
+		{"POST " PODS, POD("other", "n2", "i"), 201, {NULL}},
+	};
+
+	STEPS(*state, pods);
 
 	kube_as(*state, "rose-token-of-16");
 	STEPS(*state, reader);

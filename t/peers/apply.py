@@ -75,6 +75,11 @@ STORIES = [
         ('apply two', meta(configmap(), labels={'e': 'f'}, finalizers=['y/y'])),
         ('apply one', meta(configmap(), labels={'a': 'b'})), ('apply one', configmap()),
         ('merge ed', {'metadata': {'labels': None, 'finalizers': None}})]),
+    ('all labels go', [
+        ('apply one', meta(configmap(x='1'), labels={'a': 'b'}, annotations={'c': 'd'}, finalizers=['x/y'])),
+        ('apply one', configmap(x='1')), ('apply one', configmap())]),
+    ('all of a spec goes', [
+        ('apply one', meta(pod(C), labels={'a': 'b'})), ('apply one', pod(C)), ('apply one', pod())]),
     ('containers', [
         ('apply one', pod(C, {'name': 'd', 'image': 'j'})), ('apply two', pod({**C, 'image': 'i:2'})),
         ('force two', pod({**C, 'image': 'i:2'})), ('strategic ed', {'spec': {'containers': [{'name': 'd', 'image': 'k'}]}}),
