@@ -14,6 +14,7 @@
 #include "engine/base/base.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpu_enforce.h"
+#include "t/lib/patience.h"
 
 #define PODS 6
 
@@ -363,5 +364,6 @@ int main(void)
 		cmocka_unit_test(whatever_is_given_out_nobody_is_left_without_cpus),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "api/run/pins.h"
 #include "engine/base/mem.h"
+#include "t/lib/patience.h"
 #include "t/lib/pods_rig.h"
 
 #define NONE NEAP_MISSING
@@ -376,5 +377,6 @@ int main(void)
 		TEST(cpus_that_are_missing_are_told_once),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpu_policy.h"
+#include "t/lib/patience.h"
 
 static void test_bands(void **state)
 {
@@ -133,5 +134,6 @@ int main(void)
 	};
 
 	neap_json_setup();
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "api/extender/extender_priv.h"
 #include "t/lib/extender_rig.h"
+#include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 
 /* --- as a kube-scheduler asks --- */
@@ -598,5 +599,6 @@ int main(void)
 		TEST(preempt),       cmocka_unit_test(test_policies),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/decide/report.h"
 #include "lua/place.h"
+#include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 
 static int setup(void **state)
@@ -579,5 +580,6 @@ int main(void)
 		cmocka_unit_test(test_refused_at_load),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("filter policies", tests, NULL, NULL);
 }

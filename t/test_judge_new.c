@@ -13,6 +13,7 @@
 
 #include "api/policy/judge.h"
 #include "lua/convert.h"
+#include "t/lib/patience.h"
 
 #define HEAD "return {\n  api = 1,\n  kind = 'qos',\n  name = 'p',\n"
 #define TICK "  tick = function(ctx, node) return {} end,\n"
@@ -155,5 +156,6 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_missing),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

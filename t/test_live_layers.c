@@ -16,6 +16,7 @@
 #include "api/policy/folder.h"
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 
 /* --- scripts --- */
 
@@ -350,5 +351,6 @@ int main(void)
 		cmocka_unit_test(test_reconfigure), cmocka_unit_test(test_ban),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 
 #define NARROW  "narrow"
 #define REPLACE "replace"
@@ -191,5 +192,6 @@ int main(void)
 		cmocka_unit_test(test_parameters),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("policies that replace", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 
 #define EDITOR false
 #define ADMIN  true
@@ -292,5 +293,6 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("rights on policies", tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "api/run/node.h"
 #include "engine/base/mem.h"
 #include "lua/result.h"
+#include "t/lib/patience.h"
 
 #define PODS       100
 #define CONTAINERS 10 /* of each */
@@ -284,6 +285,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	};
 
-	(void)setenv("NEAP_SLOWNESS", "10", 0); /* what it slows down is no fault */
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("results of policies", tests, NULL, NULL);
 }

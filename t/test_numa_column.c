@@ -16,6 +16,7 @@
 #include "engine/decide/column.h"
 #include "lua/place.h"
 #include "t/lib/cpus_rig.h"
+#include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 
 #define GI (INT64_C(1) << 30)
@@ -262,5 +263,6 @@ int main(void)
 		cmocka_unit_test(test_shipped),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("columns of NUMA nodes", tests, NULL, NULL);
 }

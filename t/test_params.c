@@ -13,6 +13,7 @@
 
 #include "engine/base/base.h"
 #include "lua/policy.h"
+#include "t/lib/patience.h"
 
 static const char text[] =
 	"return { api = 1, kind = \"qos\", name = \"x\", params = {\n"
@@ -184,5 +185,6 @@ int main(void)
 		cmocka_unit_test(test_schema),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("params", tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/policy.h"
+#include "t/lib/patience.h"
 
 #define WORKLOADS 6
 #define ROUNDS    3000
@@ -231,5 +232,6 @@ int main(void)
 		cmocka_unit_test(test_random),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/record.h"
+#include "t/lib/patience.h"
 
 #define WORKLOADS_MAX 4096
 #define BENCH_FRAMES  200
@@ -550,5 +551,6 @@ int main(void)
 		cmocka_unit_test(test_torture),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

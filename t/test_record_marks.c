@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/record.h"
+#include "t/lib/patience.h"
 
 /* A workload for each letter, which is its id, with the digit below as its mark. */
 static const struct {
@@ -116,5 +117,6 @@ int main(void)
 		cmocka_unit_test(test_marks),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "lua/reserve_priv.h"
 #include "t/lib/offer_rig.h"
+#include "t/lib/patience.h"
 
 static int set_up(void **state)
 {
@@ -357,7 +358,6 @@ int main(void)
 		TEST(full_state),
 	};
 
-	/* What it costs is a bench's matter, and dear with sanitizers. */
-	(void)setenv("NEAP_SLOWNESS", "10", 0);
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("facts of reservations", tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/offer_rig.h"
+#include "t/lib/patience.h"
 
 static int set_up(void **state)
 {
@@ -227,7 +228,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
 	};
 
-	/* What it costs is a bench's matter, and dear with sanitizers. */
-	(void)setenv("NEAP_SLOWNESS", "10", 0);
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("owners in Lua", tests, NULL, NULL);
 }

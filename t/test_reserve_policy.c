@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "lua/place.h"
 #include "t/lib/offer_rig.h"
+#include "t/lib/patience.h"
 
 #define NIGHT "match = function(ctx) return false, 'it is day', ctx.now_unix + 3600 end"
 #define OPEN  "match = function() return true end"
@@ -505,5 +506,6 @@ int main(void)
 		cmocka_unit_test(test_refused_at_load),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("reservation policies", tests, NULL, NULL);
 }

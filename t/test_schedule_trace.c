@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ten thousand pods on five hundred nodes, in bursts, with pods and nodes that go in between. Whoever checks (the
+ * Four thousand pods on two hundred nodes, in bursts, with pods and nodes that go in between. Whoever checks (the
  * books) knows nothing of the scheduler and reads objects: at no moment is more on a node than it has; and whenever
  * nothing moves any more, each pod that waits says truly why. NEAP_TRACE_PODS: so many pods, and a node for twenty. */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "t/lib/trace_rig.h"
 
-#define PODS       10000
+#define PODS       4000
 #define PODS_SMALL 1200
 #define CHECKS     4 /* of those that wait, in all */
 
@@ -125,7 +125,7 @@ static void test_cpus(void **state)
 	(void)state;
 	trace_start(&trace, 43);
 	trace.has_cpus = true;
-	run(&trace, pods_wanted(4000));
+	run(&trace, pods_wanted(2000));
 	assert_true(book_cpu_bindings(trace.book) > (size_t)trace.pod_count / 12);
 	trace_stop(&trace);
 }

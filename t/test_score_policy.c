@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
 #include "lua/place.h"
+#include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 
 static int setup(void **state)
@@ -536,5 +537,6 @@ int main(void)
 		cmocka_unit_test(test_numbers_of_labels),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests_name("score policies", tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/shadow.h"
+#include "t/lib/patience.h"
 
 static struct neap_policy *load(const char *body)
 {
@@ -134,5 +135,6 @@ int main(void)
 		cmocka_unit_test(test_no_memory),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include "api/policy/judge.h"
 #include "lua/convert.h"
+#include "t/lib/patience.h"
 
 #define IN_TICK "p.lua:4: in function 'tick': "
 
@@ -236,6 +237,6 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 	};
 
-	(void)setenv("NEAP_SLOWNESS", "10", 0); /* memory is to end before time */
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

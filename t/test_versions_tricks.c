@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "t/lib/patience.h"
+
 #include "t/lib/versions_rig.h"
 
 #define NOBODY 65534
@@ -301,5 +303,6 @@ int main(void)
 		cmocka_unit_test(test_two_writers),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, versions_setup, versions_teardown);
 }

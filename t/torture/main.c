@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "engine/base/json.h"
+#include "t/lib/patience.h"
 #include "t/torture/failmalloc.h"
 #include "t/torture/torture.h"
 
@@ -484,7 +485,7 @@ static bool page_make(void)
 		return false;
 	(void)setenv("NEAP_TEST_DIR", own_dir, 1);
 	/* A fork's first touch of a page is CPU time of the policy that does it; what is tortured here is memory. */
-	(void)setenv("NEAP_SLOWNESS", "10", 0);
+	patience_with_scripts();
 	(void)snprintf(page_file, sizeof(page_file), "%s/page", own_dir);
 	page = failmalloc_page_new(page_file);
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE,
