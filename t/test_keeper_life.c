@@ -331,17 +331,20 @@ static void nothing_is_left(void **state)
 	}
 }
 
-/* Processes that fork as fast as they can, and go away from their parents; as many as a limit allows, which
- * stands here for the limit of the pod's group. */
+/* Processes that fork as fast as they can, and go away from their parents; as many as a limit allows,
+ * which stands here for the limit of the pod's group. It does not bind root, so another user forks. */
 static void fork_bomb_is_ended(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);
 	struct neap_keeper_order order = keeper_rig_order(
 		"bomb",
 		"ulimit -p 400 2>/dev/null || ulimit -u 400 || exit 2\n"
-		"bomb() { while :; do (bomb &) ; done; }\n"
+		"bomb='bomb() { while :; do (bomb &) ; done; }; bomb'\n"
+		"as=; [ \"$(id -u)\" != 0 ] ||\n"
+		"as='setpriv --reuid=64009 --regid=64009 --clear-groups'\n"
 		"set -- /proc/[0-9]*; before=$#; now=$#\n"
-		"(bomb 2009 &) 2>/dev/null; (bomb &) 2>/dev/null\n"
+		"($as sh -c \"$bomb\" 2009 &) 2>/dev/null\n"
+		"($as sh -c \"$bomb\" 2009 &) 2>/dev/null\n"
 		"while [ $now -lt $((before + 50)) ]; do set -- /proc/[0-9]*; now=$#; done\n"
 		"exit 1");
 	struct keeper_seen seen = keeper_rig_do(rig, &order);

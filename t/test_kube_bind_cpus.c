@@ -10,6 +10,7 @@
 
 #include "api/kube/inside.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define PODS   "/api/v1/namespaces/default/pods"
 #define STATUS "scheduling.koordinator.sh/resource-status"
@@ -217,7 +218,7 @@ static void test_both_at_once(void **state)
 	}
 	json_decref(notes);
 	assert_int_equal(answered[1], 409);
-	for (int i = 0; i < 2000 && !answered[0]; i++)
+	for (int i = 0; i < PATIENCE_MS && !answered[0]; i++)
 		kube_run(rig, 1);
 	assert_int_equal(answered[0], 201);
 }

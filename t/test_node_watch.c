@@ -17,6 +17,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
 #define TEST(name)        cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -92,7 +93,7 @@ static void wait_looks(struct state *state, uint64_t count)
 {
 	uint64_t until = state->watch->looks + count;
 
-	for (int i = 0; i < 2000 && state->watch->looks < until; i++)
+	for (int i = 0; i < PATIENCE_MS / 5 && state->watch->looks < until; i++)
 		kube_run(state->rig, 5);
 	assert_true(state->watch->looks >= until);
 }

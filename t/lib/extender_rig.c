@@ -12,6 +12,7 @@
 
 #include "api/http/grants.h"
 #include "api/schedule/view.h"
+#include "t/lib/patience.h"
 
 int64_t extender_step_usec;
 static int64_t seen_usec;
@@ -217,7 +218,7 @@ const char *extender_bind_to(struct kube_rig *rig, const char *pod, const char *
 
 	binding = (struct binding){0};
 	neap_scheduler_bind(schedule_scheduler, &ask_bind);
-	for (int i = 0; i < 4000 && !binding.told; i++)
+	for (int i = 0; i < PATIENCE_MS / 5 && !binding.told; i++)
 		kube_run(rig, 5);
 	assert_int_equal(binding.told, 1);
 	return binding.trouble;

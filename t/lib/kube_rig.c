@@ -25,7 +25,6 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 
-#define ANSWER_MS  20000
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /* Longer than the delays of controllers, but for those after failures. */
 #define REST_TURNS   24
@@ -276,7 +275,7 @@ static int read_answer(struct kube_rig *rig, bool *ret_closes)
 
 	neap_buf_init(&in, ANSWER_MAX);
 	while (end == NULL || in.len < want) {
-		if (!hear_more(rig, rig->fd, &in, ANSWER_MS))
+		if (!hear_more(rig, rig->fd, &in, PATIENCE_MS))
 			return 0;
 		end = strstr(in.data, "\r\n\r\n");
 		if (end == NULL)
@@ -509,7 +508,7 @@ void kube_watch_open(struct kube_rig *rig, struct kube_watch *watch, const char 
 	neap_buf_init(&watch->text, ANSWER_MAX);
 	say(rig, watch->fd, text, (size_t)len);
 	do {
-		if (!hear_more(rig, watch->fd, &watch->raw, ANSWER_MS))
+		if (!hear_more(rig, watch->fd, &watch->raw, PATIENCE_MS))
 			fail_msg("%s: no answer", query);
 		end = strstr(watch->raw.data, "\r\n\r\n");
 	} while (end == NULL);

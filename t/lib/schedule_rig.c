@@ -9,8 +9,9 @@
 #include <cmocka.h>
 
 #include "engine/base/log.h"
+#include "t/lib/patience.h"
 
-#define TRIES 4000 /* of 5 ms */
+#define TRIES (PATIENCE_MS / 5)
 
 struct neap_scheduler *schedule_scheduler;
 struct neap_schedule_config *schedule_settings;
