@@ -14,6 +14,7 @@
 #include "api/kube/inside.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
+#include "engine/decide/queue.h"
 
 /* What is remembered for those that are behind: all of a step. */
 #define HISTORY_BYTES ((size_t)48 * 1024 * 1024)
@@ -21,7 +22,7 @@
 #define MARK_TURNS    100000
 #define ROUNDS_MAX    60
 /* All that waits is tried again after that. */
-#define RETRY_USEC INT64_C(301000000)
+#define RETRY_USEC (NEAP_QUEUE_PARK_MAX_USEC + 1000000)
 
 /* --- the books --- */
 
@@ -198,6 +199,13 @@ void trace_check_waiting(struct trace *trace)
 		before = book_moves(trace->book);
 		kube_now += RETRY_USEC;
 		trace_settle(trace);
+		/* Making room takes several tries where many nodes may give it. All come to
+		 * their end before the first is tried anew. */
+		for (int64_t n = NEAP_QUEUE_PARK_MAX_USEC / NEAP_QUEUE_PAUSE_MAX_USEC;
+		     n > 1 && are_paused(trace); n--) {
+			kube_now += NEAP_QUEUE_PAUSE_MAX_USEC;
+			trace_settle(trace);
+		}
 		assert_true(++i < ROUNDS_MAX);
 	} while (book_moves(trace->book) != before || are_paused(trace));
 	book_rest(trace->book);
