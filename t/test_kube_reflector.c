@@ -222,22 +222,31 @@ static void writer_step(struct model *model, int index)
 	struct writer *writer = &model->writers[index];
 
 	switch (wire_step(&writer->wire, SIZE_MAX)) {
-	case WIRE_IDLE:
-		if (model->changes < model->wanted)
-			begin(model, writer, index);
-		break;
 	case WIRE_DONE:
 		end(model, writer);
-		if (model->changes < model->wanted)
-			begin(model, writer, index);
 		break;
 	case WIRE_BROKEN:
 		fail_msg("a writer was cut off");
 		break;
+	case WIRE_IDLE:
 	case WIRE_WAITS:
 	case WIRE_MORE:
 		break;
 	}
+}
+
+/* Whether all that is durable was answered: a follower may hear of a change before its writer does. */
+static bool is_noted(const struct model *model)
+{
+	return model->base + model->changes ==
+	       neap_store_version(model->rig->store.store);
+}
+
+static void begin_all(struct model *model)
+{
+	for (int i = 0; i < WRITERS && model->changes < model->wanted; i++)
+		if (!model->writers[i].wire.is_asked)
+			begin(model, &model->writers[i], i);
 }
 
 /* --- what a follower must see --- */
@@ -447,6 +456,9 @@ static bool turn(struct model *model)
 		writer_step(model, i);
 		is_writing |= model->writers[i].wire.is_asked;
 	}
+	if (!is_noted(model))
+		return true;
+	begin_all(model);
 	for (size_t i = 0; i < model->follower_count; i++) {
 		follower_step(model, i, !is_writing);
 		is_busy |= is_behind(&model->followers[i]);

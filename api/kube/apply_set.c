@@ -91,15 +91,18 @@ static void drop(json_t *set, const json_t *gone, bool is_tree)
 {
 	const char *name;
 	json_t *child;
+	json_t *names = (json_t *)(uintptr_t)gone; /* for the macro, which only reads */
 	void *next;
 
 	if (json_object_size(gone) <= json_object_size(set)) {
-		json_object_foreach ((json_t *)(uintptr_t)gone, name, child)
+		json_object_foreach (names, name, child) {
 			drop_member(set, name, child, is_tree);
+		}
 		return;
 	}
-	json_object_foreach_safe(set, next, name, child)
+	json_object_foreach_safe(set, next, name, child) {
 		drop_member(set, name, json_object_get(gone, name), is_tree);
+	}
 }
 
 void apply_set_drop(json_t *set, const json_t *gone)

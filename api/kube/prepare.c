@@ -9,6 +9,7 @@
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "engine/base/error.h"
+#include "engine/base/json.h"
 
 /* Of one answer: each is a header. */
 #define WARNINGS_MAX 16
@@ -142,31 +143,30 @@ int call_take_in(struct call *call, json_t *object, const json_t *before)
 				     kind->is_custom, object);
 }
 
-static bool is_part_of_status(const char *member)
-{
-	return strcmp(member, "metadata") == 0 || strcmp(member, "status") == 0;
-}
-
 bool call_is_status(const struct call *call)
 {
 	return call->target.kind->has_status && strcmp(call->target.sub, "status") == 0;
 }
 
 /* What a body for a status says of all else is not heard, and what is made of the whole
- * object is made of what is stored. Shared: defaults that it lacks go into both. */
+ * object is made of what is stored. Shared: defaults that it lacks go into both. Members
+ * keep their order, so that a status that says nothing new changes nothing. */
 static bool take_stored(json_t *object, json_t *before)
 {
-	const char *member;
-	json_t *value;
-	void *next;
+	static const char *const own[] = {"metadata", "status"};
+	json_auto_t *body = neap_json_copy(object);
 
-	json_object_foreach_safe(object, next, member,
-				 value) if (!is_part_of_status(member))(void)
-		json_object_del(object, member);
-	json_object_foreach (before, member, value)
-		if (!is_part_of_status(member) &&
-		    json_object_set(object, member, value) < 0)
+	(void)json_object_clear(object);
+	if (!body || json_object_update(object, before) < 0)
+		return false;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(own); i++) {
+		json_t *value = json_object_get(body, own[i]);
+
+		if (!value)
+			(void)json_object_del(object, own[i]);
+		else if (json_object_set(object, own[i], value) < 0)
 			return false;
+	}
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "api/kube/crd.h"
+#include "api/kube/rules.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -350,6 +351,10 @@ json_t *rules_object(const char *name, const char *changes)
 	assert_true(neap_schema_prune(kind->schema, object, NULL, NULL));
 	assert_true(neap_schema_default(kind->schema, object));
 	assert_true(kind->complete == NULL || kind->complete(object));
+	/* One that has a uid was created. */
+	if (strcmp(name, "Job") == 0 &&
+	    json_object_get(json_object_get(object, "metadata"), "uid"))
+		assert_true(neap_kube_begin_job(object));
 	return object;
 }
 
