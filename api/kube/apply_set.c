@@ -100,7 +100,8 @@ static void drop(json_t *set, const json_t *gone, bool is_tree)
 		}
 		return;
 	}
-	json_object_foreach_safe(set, next, name, child) {
+	json_object_foreach_safe(set, next, name, child)
+	{
 		drop_member(set, name, json_object_get(gone, name), is_tree);
 	}
 }
