@@ -17,8 +17,8 @@
  * outside a budgeted call, as its metamethods could loop for ever. */
 int neap_lua_get(lua_State *L, int index, const char *name);
 
-/* A string of a script as C reads it: NULL for what is none, and for one with a NUL in it,
- * of which C would read the beginning alone. Borrowed from the state. */
+/* A string of a script as C reads it: NULL for what is none, and for one with a NUL in
+ * it, of which C would read the beginning alone. Borrowed from the state. */
 const char *neap_lua_text(lua_State *L, int index);
 /* The same of what may be the name of a field: "?", which none has, in place of NULL. */
 const char *neap_lua_name(lua_State *L, int index);

@@ -49,7 +49,8 @@ static json_t *filter_rows(struct place_rig *rig, const struct neap_pod *pod,
 	return json;
 }
 
-/* Of nodes that a policy refuses, and of those that a filter of neap's does, each is told, whatever the order. */
+/* Of nodes that a policy refuses, and of those that a filter of neap's does, each is
+ * told, whatever the order. */
 static void test_policies(void **state)
 {
 	static const char *const orders[] = {"abcdef", "fedcba", "beadfc", "acfbed"};

@@ -331,8 +331,9 @@ static void nothing_is_left(void **state)
 	}
 }
 
-/* Processes that fork as fast as they can, and go away from their parents; as many as a limit allows,
- * which stands here for the limit of the pod's group. It does not bind root, so another user forks. */
+/* Processes that fork as fast as they can, and go away from their parents; as many as a
+ * limit allows, which stands here for the limit of the pod's group. It does not bind
+ * root, so another user forks. */
 static void fork_bomb_is_ended(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who owns which fields (metadata.managedFields): since when, after which writes, and how many. */
+ * Who owns which fields (metadata.managedFields): since when, after which writes, and
+ * how many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,8 +196,8 @@ static void ask_wide(struct kube_rig *rig, const char *ask, size_t keys, int byt
 	assert_int_equal(kube_ask_with(rig, ask, "", body.data, body.len), status);
 }
 
-/* One that is nearly as large as an object may be: 1260 keys of 200 bytes, with texts that
- * are twice as long in JSON. */
+/* One that is nearly as large as an object may be: 1260 keys of 200 bytes, with texts
+ * that are twice as long in JSON. */
 static void ask_full(struct kube_rig *rig, const char *ask, int status)
 {
 	neap_auto_buf struct neap_buf body = {0};

@@ -235,7 +235,8 @@ static void writer_step(struct model *model, int index)
 	}
 }
 
-/* Whether all that is durable was answered: a follower may hear of a change before its writer does. */
+/* Whether all that is durable was answered: a follower may hear of a change before its
+ * writer does. */
 static bool is_noted(const struct model *model)
 {
 	return model->base + model->changes ==

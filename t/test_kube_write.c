@@ -129,7 +129,8 @@ static void test_create_status(void **state)
 		 201,
 		 {"spec.template.metadata.labels~controller-uid", "spec.selector",
 		  "metadata.labels~controller-uid"}},
-		/* The selector is made once: a change that leaves it out is none to nothing. */
+		/* The selector is made once: a change that leaves it out is none to
+		 * nothing. */
 		{"MERGE /apis/batch/v1/namespaces/default/jobs/j",
 		 "{'spec':{'selector':null,'template':{'metadata':{'labels':null}}}}",
 		 422,

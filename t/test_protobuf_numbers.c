@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protobuf numbers of the fields that came to Kubernetes after 1.20, which no part that the
- * other tests run sends. A table of api/kube/protobuf_*.c is read by position, so one name
- * too many or too few moves all that follow; here each number stands beside its field. They
- * are those of the descriptors that kubectl 1.31 to 1.33 carry. */
+ * Protobuf numbers of the fields that came to Kubernetes after 1.20, which no part
+ * that the other tests run sends. A table of api/kube/protobuf_*.c is read by
+ * position, so one name too many or too few moves all that follow; here each number
+ * stands beside its field. They are those of the descriptors that kubectl 1.31 to 1.33
+ * carry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four thousand pods on two hundred nodes, in bursts, with pods and nodes that go in between. Whoever checks (the
- * books) knows nothing of the scheduler and reads objects: at no moment is more on a node than it has; and whenever
- * nothing moves any more, each pod that waits says truly why. NEAP_TRACE_PODS: so many pods, and a node for twenty. */
+ * Four thousand pods on two hundred nodes, in bursts, with pods and nodes that go in
+ * between. Whoever checks (the books) knows nothing of the scheduler and reads
+ * objects: at no moment is more on a node than it has; and whenever nothing moves any
+ * more, each pod that waits says truly why. NEAP_TRACE_PODS: so many pods, and a node
+ * for twenty. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

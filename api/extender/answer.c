@@ -248,9 +248,9 @@ static const char scores[NEAP_EXTENDER_SCORE_MAX + 1][16] = {
 	",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}"};
 #define HOST "{\"Host\":"
 
-/* A node that is not listed has 0 points. So only those that have some are told: a
- * kube-scheduler takes longer to read a list than neap to make it, and where all are
- * alike there is nothing to read. */
+/* kube-scheduler gives 0 points to a node that the answer leaves out. The answer lists
+ * only nodes with points, as kube-scheduler takes longer to read a list than neap takes
+ * to write it. Where all nodes have the same points the list is empty. */
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out)
 {

@@ -9,6 +9,7 @@
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "api/kube/rules.h"
+#include "api/kube/slow.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"
 /* How long a pod stays on a node that is lost, where it does not say. */
@@ -18,15 +19,6 @@ static int forbid(struct call *call, const json_t *object, const char *why)
 {
 	return neap_kube_fail_refused(&call->failure, call->target.kind,
 				      neap_kube_meta_text(object, "name"), why);
-}
-
-static int nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
 }
 
 /* --- classes of priority --- */
@@ -76,7 +68,7 @@ static int find_fallback(struct call *call, json_t **ret)
 		return 0;
 	json_decref(fallback.found);
 	*ret = NULL;
-	return nomem(call);
+	return call_nomem(call);
 }
 
 /* As find_fallback. */
@@ -96,7 +88,7 @@ static int find_class(struct call *call, const json_t *object, const char *name,
 		return forbid(call, object, why);
 	}
 	*ret = neap_object_tree(newest);
-	return *ret ? 0 : nomem(call);
+	return *ret ? 0 : call_nomem(call);
 }
 
 static int check_priority(struct call *call, const json_t *object, const json_t *spec,
@@ -154,7 +146,7 @@ static int add_priority(struct call *call, json_t *object, const json_t *before)
 	     (class &&
 	      json_object_set_new(spec, "priorityClassName",
 				  json_string(neap_kube_meta_text(class, "name"))) < 0)))
-		ret = nomem(call);
+		ret = call_nomem(call);
 	json_decref(class);
 	return ret;
 }
@@ -171,7 +163,7 @@ static int keep_priority(struct call *call, json_t *object, const json_t *before
 
 		if (value && json_is_object(spec) && !json_object_get(spec, names[i]) &&
 		    json_object_set(spec, names[i], value) < 0)
-			return nomem(call);
+			return call_nomem(call);
 	}
 	return 0;
 }
@@ -248,14 +240,14 @@ static int add_tolerations(struct call *call, json_t *object, const json_t *befo
 			continue;
 		if (!list) {
 			if (json_object_set_new(spec, "tolerations", json_array()) < 0)
-				return nomem(call);
+				return call_nomem(call);
 			list = json_object_get(spec, "tolerations");
 		}
 		if (json_array_append_new(
 			    list, json_pack("{s:s, s:s, s:s, s:i}", "key", taints[i],
 					    "operator", "Exists", "effect", "NoExecute",
 					    "tolerationSeconds", TOLERATION_S)) < 0)
-			return nomem(call);
+			return call_nomem(call);
 	}
 	return 0;
 }
@@ -265,7 +257,7 @@ static int add_tolerations(struct call *call, json_t *object, const json_t *befo
 static int add_selector(struct call *call, json_t *object, const json_t *before)
 {
 	(void)before;
-	return neap_kube_begin_job(object) ? 0 : nomem(call);
+	return neap_kube_begin_job(object) ? 0 : call_nomem(call);
 }
 
 /* --- namespaces --- */

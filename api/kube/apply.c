@@ -10,16 +10,8 @@
 
 #include "api/kube/apply_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/slow.h"
 #include "engine/base/json.h"
-
-static int nomem(struct call *call)
-{
-	struct neap_error err = {0};
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
-}
 
 bool call_is_apply(const struct call *call)
 {
@@ -77,25 +69,25 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 	if (call_check_bounds(call, config, NULL) < 0)
 		return -1;
 	if (!neap_schema_prune(kind->schema, config, note_unknown, &unknown))
-		return nomem(call);
+		return call_nomem(call);
 	if (unknown.path[0])
 		return refuse_config(call, unknown.path, "field not declared in schema");
 	if (manager && strcmp(manager, "kubectl") == 0 &&
 	    apply_annotation(config, &apply->annotation) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	switch (apply_set_of(kind->schema, config, APPLY_NAMED, &apply->set, &err)) {
 	case 0:
 		break;
 	case -NEAP_EINVAL:
 		return refuse_config(call, err.field, err.msg);
 	default:
-		return nomem(call);
+		return call_nomem(call);
 	}
 	apply_strip(kind, apply_part(call), apply->set);
 	/* It would be told in the end, too, after all the work. */
 	alone = json_pack("[{s:O}]", "fieldsV1", apply->set);
 	if (!alone)
-		return nomem(call);
+		return call_nomem(call);
 	return apply_is_too_large(config, alone) ? apply_refuse_large(call) : 0;
 }
 
@@ -142,7 +134,7 @@ static int merge(struct call *call, const json_t *before, json_t *config, json_t
 	    apply_last(call, before, &last, kept) < 0 ||
 	    apply_merge(schema, object, config, &err) < 0 ||
 	    (last && apply_prune(schema, object, last, kept, &err) < 0))
-		return nomem(call);
+		return call_nomem(call);
 	return 0;
 }
 
@@ -153,7 +145,7 @@ static int change(struct call *call, json_t *config, const struct neap_object *n
 
 	if (!object) {
 		json_decref(before);
-		return nomem(call);
+		return call_nomem(call);
 	}
 	if (merge(call, before, config, object) < 0) {
 		json_decref(object);

@@ -9,6 +9,7 @@
 #include "api/kube/apply_priv.h"
 #include "api/kube/bounds.h"
 #include "api/kube/meta.h"
+#include "api/kube/slow.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 
@@ -22,13 +23,6 @@ struct conflicts {
 	size_t count;
 	char first[WHO_SIZE]; /* the path of the first */
 };
-
-static const char *text_of(const json_t *entry, const char *member)
-{
-	const char *text = json_string_value(json_object_get(entry, member));
-
-	return text ? text : "";
-}
 
 static const json_t *annotations_of(const json_t *object)
 {
@@ -74,7 +68,7 @@ static json_t *allowed_of(const struct call *call, const json_t *before)
 	if (text && neap_json_values_of_text(text, strlen(text)) <= NEAP_KUBE_VALUES_MAX)
 		rc = neap_json_parse(text, strlen(text), 0, &last, &where);
 	if (rc == 0 && (!json_is_object(last) ||
-			strcmp(text_of(last, "apiVersion"), call->api_version) != 0))
+			strcmp(apply_text(last, "apiVersion"), call->api_version) != 0))
 		rc = -NEAP_EINVAL;
 	if (rc == 0)
 		rc = apply_set_of(schema, last, APPLY_NAMED, &set, &err);
@@ -91,13 +85,13 @@ static json_t *allowed_of(const struct call *call, const json_t *before)
 
 static void name_manager(const json_t *entry, char *buf, size_t size)
 {
-	const char *part = text_of(entry, "subresource");
-	bool is_update = strcmp(text_of(entry, "operation"), "Update") == 0;
+	const char *part = apply_text(entry, "subresource");
+	bool is_update = strcmp(apply_text(entry, "operation"), "Update") == 0;
 
 	(void)snprintf(buf, size, "\"%.128s\"%s%.32s%s%s%.128s",
-		       text_of(entry, "manager"), *part ? " with subresource \"" : "",
+		       apply_text(entry, "manager"), *part ? " with subresource \"" : "",
 		       part, *part ? "\"" : "", is_update ? " using " : "",
-		       is_update ? text_of(entry, "apiVersion") : "");
+		       is_update ? apply_text(entry, "apiVersion") : "");
 }
 
 static void tell(void *arg, const char *path)
@@ -150,7 +144,8 @@ static int by_name(const void *a, const void *b)
 	int order = 0;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(text_of(left, members[i]), text_of(right, members[i]));
+		order = strcmp(apply_text(left, members[i]),
+			       apply_text(right, members[i]));
 	return order;
 }
 
@@ -177,7 +172,6 @@ int apply_conflicts(struct call *call, const json_t *before, const json_t *list,
 {
 	struct conflicts conflicts = {.causes = &call->kube->causes};
 	json_auto_t *allowed = NULL;
-	struct neap_error err = {0};
 	bool is_short = false;
 	int rc = 0;
 
@@ -190,9 +184,7 @@ int apply_conflicts(struct call *call, const json_t *before, const json_t *list,
 	if (!is_short)
 		is_short = look_at_all(list, self, changed, allowed, &conflicts) < 0;
 	if (is_short) {
-		(void)neap_error_nomem(&err);
-		rc = neap_kube_fail_error(&call->failure, call->target.kind,
-					  call->target.name, &err);
+		rc = call_nomem(call);
 	} else if (conflicts.count) {
 		rc = refuse(call, &conflicts);
 	}

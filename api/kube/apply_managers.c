@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metadata.managedFields: an entry for each manager, way and part, with the fields that it
- * owns. It is kept of objects that were made by a request with ?fieldManager=, as kubectl
- * sends them, and of those that were ever applied on the server: what kubelets and
- * controllers make costs nothing. What changes a field takes it from all others, but an
- * apply patch that is not forced: that one is refused.
+ * metadata.managedFields: an entry for each manager, way and part, with the fields
+ * that it owns. It is kept of objects that were made by a request with ?fieldManager=,
+ * as kubectl sends them, and of those that were ever applied on the server: what
+ * kubelets and controllers make costs nothing. What changes a field takes it from all
+ * others, but an apply patch that is not forced: that one is refused.
  *
  * Whatever follows from here on is as a kube-apiserver has it, but for its bounds: the
  * sets of an object have at most SETS_BYTES_MAX bytes of names and SETS_VALUES_MAX
- * fields, and the object with them as many values and bytes as any. An update beyond that
- * ends the keeping, and an apply patch is refused.
+ * fields, and the object with them as many values and bytes as any. An update beyond
+ * that ends the keeping, and an apply patch is refused.
  *
  * A write of an object whose fields are kept costs a walk over it as it was and as it
  * is, a copy of its sets where something differs, and a walk over each. */
@@ -20,11 +20,12 @@
 #include "api/kube/bounds.h"
 #include "api/kube/meta.h"
 #include "api/kube/patch_priv.h"
+#include "api/kube/slow.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 
 #define UPDATES_MAX    10  /* then the oldest become one, ANCIENT */
-#define ENTRIES_MAX    256 /* that clients may write themselves, and managers that apply */
+#define ENTRIES_MAX    256 /* of a client's own list; and managers that apply */
 #define TEXT_MAX       256 /* bytes of a text of an entry that a client writes */
 #define SETS_BYTES_MAX (256 * 1024)
 /* Each is made and compared some times in a write: so many take 60 ms. */
@@ -37,7 +38,7 @@
 #define UPDATE          "Update"
 #define MEMBER          "managedFields"
 
-static const char *text_of(const json_t *entry, const char *member)
+const char *apply_text(const json_t *entry, const char *member)
 {
 	const char *text = json_string_value(json_object_get(entry, member));
 
@@ -60,15 +61,6 @@ static const char *version_of(const struct call *call)
 	return call->target.kind->view
 		       ? neap_kube_kind_stored(call->target.kind)->versions[0]
 		       : call->api_version;
-}
-
-static int nomem(struct call *call)
-{
-	struct neap_error err = {0};
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
 }
 
 const char *apply_part(const struct call *call)
@@ -109,7 +101,7 @@ void apply_strip(const struct neap_kube_kind *kind, const char *part, json_t *se
 		(void)json_object_del(set, "f:metadata");
 }
 
-/* Who asks, by name: the option, or the program that the User-Agent begins with. */
+/* The manager's name: fieldManager, or the program at the start of the User-Agent. */
 static void manager_of(const struct call *call, char buf[NAME_SIZE])
 {
 	const char *name = call_query(call, "fieldManager"), *agent = NULL;
@@ -133,11 +125,11 @@ static void manager_of(const struct call *call, char buf[NAME_SIZE])
 static bool is_of(const json_t *entry, const char *manager, const char *operation,
 		  const char *version, const char *part)
 {
-	return strcmp(text_of(entry, "manager"), manager) == 0 &&
-	       strcmp(text_of(entry, "operation"), operation) == 0 &&
+	return strcmp(apply_text(entry, "manager"), manager) == 0 &&
+	       strcmp(apply_text(entry, "operation"), operation) == 0 &&
 	       (strcmp(operation, APPLY) == 0 ||
-		strcmp(text_of(entry, "apiVersion"), version) == 0) &&
-	       strcmp(text_of(entry, "subresource"), part) == 0;
+		strcmp(apply_text(entry, "apiVersion"), version) == 0) &&
+	       strcmp(apply_text(entry, "subresource"), part) == 0;
 }
 
 static json_t *find(const json_t *list, const char *manager, const char *operation,
@@ -184,7 +176,7 @@ static bool is_entry(const json_t *entry)
 	static const char *const members[] = {"manager", "operation",   "apiVersion",
 					      "time",    "subresource", "fieldsType",
 					      "fieldsV1"};
-	const char *operation = text_of(entry, "operation");
+	const char *operation = apply_text(entry, "operation");
 	const json_t *value;
 	struct neap_error err = {0};
 	const char *name;
@@ -200,13 +192,13 @@ static bool is_entry(const json_t *entry)
 		     (!json_is_string(value) || json_string_length(value) > TEXT_MAX)))
 			return false;
 	}
-	return json_is_object(entry) && *text_of(entry, "manager") &&
-	       strlen(text_of(entry, "manager")) < NAME_SIZE &&
-	       *text_of(entry, "apiVersion") &&
-	       strcmp(text_of(entry, "fieldsType"), "FieldsV1") == 0 &&
+	return json_is_object(entry) && *apply_text(entry, "manager") &&
+	       strlen(apply_text(entry, "manager")) < NAME_SIZE &&
+	       *apply_text(entry, "apiVersion") &&
+	       strcmp(apply_text(entry, "fieldsType"), "FieldsV1") == 0 &&
 	       (strcmp(operation, APPLY) == 0 || strcmp(operation, UPDATE) == 0) &&
 	       (!json_object_get(entry, "time") ||
-		neap_time_parse(text_of(entry, "time"), &when, &err) == 0) &&
+		neap_time_parse(apply_text(entry, "time"), &when, &err) == 0) &&
 	       set_of(entry) && apply_set_is(set_of(entry));
 }
 
@@ -270,7 +262,8 @@ static int by_age(const void *a, const void *b)
 	int order = 0;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(text_of(left, members[i]), text_of(right, members[i]));
+		order = strcmp(apply_text(left, members[i]),
+			       apply_text(right, members[i]));
 	return order;
 }
 
@@ -303,17 +296,17 @@ static int cap_updates(json_t *list)
 	json_t *entry;
 
 	json_array_foreach (list, i, entry)
-		updates += strcmp(text_of(entry, "operation"), UPDATE) == 0;
+		updates += strcmp(apply_text(entry, "operation"), UPDATE) == 0;
 	while (updates > UPDATES_MAX && at < json_array_size(list)) {
 		json_t *bucket, *oldest = json_array_get(list, at);
 
-		if (strcmp(text_of(oldest, "operation"), UPDATE) != 0 ||
-		    strcmp(text_of(oldest, "manager"), ANCIENT) == 0) {
+		if (strcmp(apply_text(oldest, "operation"), UPDATE) != 0 ||
+		    strcmp(apply_text(oldest, "manager"), ANCIENT) == 0) {
 			at++;
 			continue;
 		}
-		bucket = find(list, ANCIENT, UPDATE, text_of(oldest, "apiVersion"),
-			      text_of(oldest, "subresource"));
+		bucket = find(list, ANCIENT, UPDATE, apply_text(oldest, "apiVersion"),
+			      apply_text(oldest, "subresource"));
 		if (!bucket) {
 			if (json_object_set_new(oldest, "manager", json_string(ANCIENT)) <
 			    0)
@@ -370,13 +363,13 @@ static int store(struct call *call, json_t *object, const json_t *list)
 	json_auto_t *kept = sorted(list);
 
 	if (!kept || cap_updates(kept) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	if (json_array_size(kept) == 0)
 		return 0;
 	if (apply_is_too_large(object, kept))
 		return call->apply ? apply_refuse_large(call) : 0;
 	return json_object_set(json_object_get(object, "metadata"), MEMBER, kept) < 0
-		       ? nomem(call)
+		       ? call_nomem(call)
 		       : 0;
 }
 
@@ -395,13 +388,13 @@ int kube_managers_begin(struct call *call, json_t *object)
 	manager_of(call, manager);
 	if (!call->apply &&
 	    apply_set_of(schema_of(call), object, APPLY_WHOLE, &set, &err) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	apply_strip(call->target.kind, "", set);
 	entry = list ? entry_add(call, list, manager, call->apply ? APPLY : UPDATE, "")
 		     : NULL;
 	if (!entry ||
 	    json_object_set(entry, "fieldsV1", call->apply ? call->apply->set : set) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	return store(call, object, list);
 }
 
@@ -413,10 +406,11 @@ static int begin_before(struct call *call, const json_t *before, json_t *list)
 	json_t *entry;
 
 	if (apply_set_of(schema_of(call), before, APPLY_WHOLE, &set, &err) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	apply_strip(call->target.kind, "", set);
 	entry = entry_add(call, list, BEFORE_APPLY, UPDATE, "");
-	return !entry || json_object_set(entry, "fieldsV1", set) < 0 ? nomem(call) : 0;
+	return !entry || json_object_set(entry, "fieldsV1", set) < 0 ? call_nomem(call)
+								     : 0;
 }
 
 int apply_last(const struct call *call, const json_t *before, const json_t **ret_last,
@@ -486,14 +480,14 @@ static int give_self(struct call *call, json_t *list, json_t *self, const char *
 		self = entry_add(call, list, manager, call->apply ? APPLY : UPDATE,
 				 apply_part(call));
 	if (!self || give_fields(call, self, changed, &is_other) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	if (call->apply) {
 		is_other |=
-			is_change || strcmp(text_of(self, "apiVersion"), version) != 0;
+			is_change || strcmp(apply_text(self, "apiVersion"), version) != 0;
 		if (json_object_set_new(self, "apiVersion", json_string(version)) < 0)
-			return nomem(call);
+			return call_nomem(call);
 	}
-	return is_other && stamp(call, self) < 0 ? nomem(call) : 0;
+	return is_other && stamp(call, self) < 0 ? call_nomem(call) : 0;
 }
 
 static int change_list(struct call *call, const json_t *before, json_t *list,
@@ -532,15 +526,15 @@ int kube_managers_change(struct call *call, json_t *object, const json_t *before
 	if (!call->apply && json_array_size(from) == 0)
 		return 0;
 	if (apply_compare(schema_of(call), before, object, &changed, &removed, &err) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	apply_strip(call->target.kind, apply_part(call), changed);
 	apply_strip(call->target.kind, apply_part(call), removed);
 	list = from ? neap_json_deep_copy(from) : json_array();
 	if (!list)
-		return nomem(call);
+		return call_nomem(call);
 	if (change_list(call, before, list, changed, removed) < 0)
 		return -1;
 	return call->apply && apply_annotate(call, object) < 0
-		       ? nomem(call)
+		       ? call_nomem(call)
 		       : store(call, object, list);
 }

@@ -121,7 +121,8 @@ static bool has(const struct apply_place *place, const char *name, const json_t 
 static int prune(const struct apply_place *place, json_t *value, const json_t *last,
 		 const json_t *kept, struct neap_error *err);
 
-/* Of members, under their names in the set, that skip bytes are before. */
+/* Takes members out that last has and kept has not. A name in the set is the member's
+ * name after skip bytes: 2 ("f:") in a map, 0 in an indexed list. */
 static int prune_all(const struct apply_place *place, json_t *members, size_t skip,
 		     const json_t *last, const json_t *kept, struct neap_error *err)
 {

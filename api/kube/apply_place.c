@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What lies where in an object, as far as its schema tells: which maps and lists are
- * merged, and by which keys the items of a list are told apart. Without a schema maps are
- * merged, and lists are one value. */
+ * The schema tells for each place of an object whether apply merges its map or list, and
+ * which keys identify the items of a list. Without a schema apply merges maps, and takes
+ * a list as one value. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

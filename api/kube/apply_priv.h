@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who owns which fields of an object (metadata.managedFields), and server-side apply.
+ * Server-side apply. metadata.managedFields names the manager that owns a field.
  *
  * A set of fields is a tree of JSON objects, in the form of FieldsV1 in which it is
  * stored and shown: a member of a map is "f:NAME", an item of a keyed list
@@ -18,13 +18,13 @@
 
 /* --- apply_set.c: 0, or -1 without memory --- */
 
-/* What from has comes into to. */
+/* Adds all fields of from to the set to. */
 int apply_set_add(json_t *to, const json_t *from);
-/* The fields of gone go; what is below them stays. */
+/* Takes the fields of gone out of set, and keeps fields below them. */
 void apply_set_drop(json_t *set, const json_t *gone);
-/* Where gone has a place everything goes, with all below it. */
+/* Takes the fields of gone out of set, with all fields below them. */
 void apply_set_drop_trees(json_t *set, const json_t *gone);
-/* What is in both; *ret is a new tree. */
+/* Writes the fields that both sets have into *ret, a new tree. */
 int apply_set_meet(const json_t *a, const json_t *b, json_t **ret);
 /* Whether a node is in its set. */
 bool apply_set_has(const json_t *node);
@@ -32,13 +32,18 @@ bool apply_set_has(const json_t *node);
 bool apply_set_is(const json_t *set);
 /* Bytes of its names. */
 size_t apply_set_bytes(const json_t *set);
-/* Told for each field, in the order of names; path: ".spec.list[name="x"].a". */
+/* Calls told for each field, in the order of names; path: ".spec.list[name="x"].a". */
 typedef void apply_told(void *arg, const char *path);
 int apply_set_tell(const json_t *set, apply_told *told, void *arg);
 
+/* --- apply_managers.c --- */
+
+/* A text member of an entry of managedFields; "": it has none. Borrowed from it. */
+const char *apply_text(const json_t *entry, const char *member);
+
 /* --- apply_place.c --- */
 
-/* What is known of a place in an object. */
+/* What the schema says of one place in an object. */
 struct apply_place {
 	const struct neap_schema *schema; /* NULL: nothing */
 	enum neap_schema_list list;
@@ -97,7 +102,8 @@ int apply_last(const struct call *call, const json_t *before, const json_t **ret
 
 /* --- apply_conflict.c --- */
 
-/* Fails with 409 where others than self own some of what is changed. list: all entries. */
+/* Fails with 409 where another entry than self owns a changed field. list: all of
+ * them. */
 int apply_conflicts(struct call *call, const json_t *before, const json_t *list,
 		    const json_t *self, const json_t *changed);
 /* The annotation of client-side apply, which kubectl keeps current; -1 without memory. */

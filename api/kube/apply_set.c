@@ -279,7 +279,7 @@ static int tell(const json_t *node, const char *before, apply_told *told, void *
 		if (is_self(names[i]))
 			continue;
 		child = json_object_get(node, names[i]);
-		/* What is longer is cut, as messages are. */
+		/* A longer path is cut, as a longer message is. */
 		neap_buf_init(&path, NEAP_BUF_LINE);
 		neap_buf_addf(&path, "%.*s", PATH_BYTES_MAX, before);
 		if (!add_step(names[i], &path))

@@ -126,8 +126,8 @@ static int check_type(struct call *call, const json_t *object, const char *kind,
 	return 0;
 }
 
-/* Nothing decodes an object of a declared kind by its kind, so a wrong one is invalid like
- * any other member. */
+/* Nothing decodes an object of a declared kind by its kind, so a wrong one is invalid
+ * like any other member. */
 static int check_declared_kind(struct call *call, const json_t *object)
 {
 	const json_t *said = json_object_get(object, "kind");

@@ -10,6 +10,7 @@
 
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/slow.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpu_policy.h"
@@ -300,15 +301,6 @@ static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 	return -1;
 }
 
-static int nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
-}
-
 /* name: of the pod, as the path of a new one has none. */
 static int refuse(struct call *call, const char *name, const struct holder *holder,
 		  int cpu)
@@ -336,7 +328,7 @@ static int check(struct call *call, const char *ns, const char *name, const char
 	bool is_shared = call->kube->cpu_refs_max > 1;
 	uint16_t *counts =
 		is_shared ? neap_alloc_array(NEAP_CPU_MAX, sizeof(*counts)) : NULL;
-	int found = -1, failed = is_shared && !counts ? nomem(call) : 0;
+	int found = -1, failed = is_shared && !counts ? call_nomem(call) : 0;
 	struct holder *holder, *next;
 
 	for (holder = seats ? seats->first : NULL; holder && failed == 0; holder = next) {
@@ -350,7 +342,7 @@ static int check(struct call *call, const char *ns, const char *name, const char
 		if (!newest || !may_hold(newest, &there) || strcmp(there, node) != 0)
 			continue;
 		if (!refresh(holder, newest)) {
-			failed = nomem(call);
+			failed = call_nomem(call);
 			break;
 		}
 		found = count(holder, wanted, counts, call->kube->cpu_refs_max);
@@ -376,12 +368,12 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before)
 	if (!node)
 		return 0;
 	if (!read_cpus(pod, &text))
-		return nomem(call);
+		return call_nomem(call);
 	/* A list that cannot be read gives nobody a CPU. */
 	if (!text || has_them(before, node, text, &is_short) ||
 	    neap_cpuset_parse_told(&wanted, text, NULL) < 0) {
 		free(text);
-		return is_short ? nomem(call) : 0;
+		return is_short ? call_nomem(call) : 0;
 	}
 	free(text);
 	if (call->kube->cpus && call->kube->cpus->is_stale) {

@@ -92,7 +92,8 @@ struct call {
 	neap_kube_told *told;
 	void *told_arg;
 	bool evicts;
-	/* Of server-side apply, until the write is handed to the store; NULL of all else. */
+	/* Of server-side apply, until the write is handed to the store; NULL of all
+	 * else. */
 	const struct apply *apply;
 	/* What a write is answered with, where it is not the object. */
 	bool answers_success, answers_scale, answers_deleted;

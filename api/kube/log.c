@@ -13,6 +13,7 @@
 
 #include "api/kube/kube_priv.h"
 #include "api/kube/log_read.h"
+#include "api/kube/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -370,15 +371,6 @@ static int parse_wish(struct call *call, struct neap_log_wish *ret)
 	return 0;
 }
 
-static int nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
-}
-
 /* Takes container_fd. NULL without memory. */
 static struct follower *follower_new_take(struct call *call,
 					  const struct neap_object *pod, int container_fd)
@@ -431,12 +423,12 @@ static struct follower *make_follower(struct call *call, struct neap_object *pod
 	follower = follower_new_take(call, pod, container_fd);
 	if (!follower) {
 		close(fd);
-		(void)nomem(call);
+		(void)call_nomem(call);
 		return NULL;
 	}
 	follower->attempt = attempt;
 	if (neap_log_read_new_take(fd, &wish, &follower->read, &err) < 0) {
-		(void)nomem(call);
+		(void)call_nomem(call);
 		follower_free(follower);
 		return NULL;
 	}
@@ -466,7 +458,7 @@ void call_log(struct call *call)
 	if (!pod) {
 		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
 	} else if (!tree) {
-		(void)nomem(call);
+		(void)call_nomem(call);
 	} else if (logs->count >= NEAP_KUBE_LOGS_MAX) {
 		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
 				     "%d answers of pods/log are open already",

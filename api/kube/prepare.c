@@ -8,6 +8,7 @@
 #include "api/kube/bounds.h"
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
+#include "api/kube/slow.h"
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 
@@ -42,15 +43,6 @@ static void note_unknown(void *arg, const char *path)
 			       "299 - \"unknown field \\\"%.250s\\\"\"", path);
 		(void)neap_http_header_add(unknown->call->request, "Warning", warning);
 	}
-}
-
-static int nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
 }
 
 /* Than what was stored before there was a bound: a label and a status must still go in. */
@@ -110,7 +102,7 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	struct neap_error err;
 
 	if (!neap_schema_prune(schema, object, note_unknown, &unknown))
-		return nomem(call);
+		return call_nomem(call);
 	if (is_strict && unknown.count)
 		return refuse_undecoded(call, "strict decoding error: %s", unknown.paths);
 	/* What is wrong with the rest of one is told by its own schema. */
@@ -122,7 +114,7 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	case 0:
 		return 0;
 	case -NEAP_ENOMEM:
-		return nomem(call);
+		return call_nomem(call);
 	default:
 		break;
 	}
@@ -178,18 +170,18 @@ int call_fill_in(struct call *call, json_t *object, json_t *before)
 
 	if (!neap_kube_view_store(kind->view, object) ||
 	    (before && !neap_schema_keep_amounts(stored->schema, object, before)))
-		return nomem(call);
+		return call_nomem(call);
 	if (kind->from_version &&
 	    !kind->from_version(call->target.version, object, before))
-		return nomem(call);
+		return call_nomem(call);
 	if (before && call_is_status(call) && !take_stored(object, before))
-		return nomem(call);
+		return call_nomem(call);
 	if (!neap_schema_default_told(stored->schema, object, &is_over))
 		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 						"filling in the defaults of this object "
 						"takes too long, or makes too many")
-			       : nomem(call);
-	return stored->complete && !stored->complete(object) ? nomem(call) : 0;
+			       : call_nomem(call);
+	return stored->complete && !stored->complete(object) ? call_nomem(call) : 0;
 }
 
 int call_check(struct call *call, const json_t *object, const json_t *before)
@@ -223,7 +215,7 @@ int call_need_metadata(struct call *call, json_t *object)
 	(void)json_object_del(object, "apiVersion");
 	if (!meta || json_is_null(meta))
 		return json_object_set_new(object, "metadata", json_object()) < 0
-			       ? nomem(call)
+			       ? call_nomem(call)
 			       : 0;
 	if (json_is_object(meta))
 		return 0;

@@ -48,7 +48,8 @@ bool neap_kube_definition_from_version(const char *version, json_t *object,
 				       const json_t *before);
 /* Counts, backoffLimit, podReplacementPolicy. */
 neap_kube_complete_fn neap_kube_complete_job;
-/* And of a new one: selector and labels by metadata.uid, unless manualSelector says no. */
+/* Of a new Job: selector and labels by metadata.uid, unless manualSelector is true.
+ * False without memory. */
 bool neap_kube_begin_job(json_t *object);
 /* singular, listKind, conversion. */
 neap_kube_complete_fn neap_kube_complete_customresourcedefinition;

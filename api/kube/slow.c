@@ -55,13 +55,18 @@ void slow_refuse_end(struct slow *slow)
 	call_fail(&slow->call);
 }
 
-void call_fail_nomem(struct call *call)
+int call_nomem(struct call *call)
 {
 	struct neap_error err;
 
 	(void)neap_error_nomem(&err);
-	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				   &err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
+}
+
+void call_fail_nomem(struct call *call)
+{
+	(void)call_nomem(call);
 	call_fail(call);
 }
 

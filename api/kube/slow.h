@@ -25,6 +25,8 @@ void slow_done(struct slow *slow);
 /* Answers that neapd ends. */
 void slow_refuse_end(struct slow *slow);
 void call_fail_nomem(struct call *call);
+/* Notes it in call->failure alone; -1. */
+int call_nomem(struct call *call);
 
 /* gather.c: objects of a collection, all as they were at one version. */
 struct gather {

@@ -9,6 +9,7 @@
 #include "api/kube/kube_priv.h"
 #include "api/kube/meta.h"
 #include "api/kube/rules.h"
+#include "api/kube/slow.h"
 #include "api/kube/view.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -91,15 +92,6 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	call->told = NULL; /* the write has it */
 }
 
-static int nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
-}
-
 /* --- creating --- */
 
 static int check_namespace(struct call *call, const json_t *object)
@@ -149,7 +141,7 @@ static int make_new(struct call *call, json_t *object)
 		return -1;
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
 				  call->kube->now()))
-		return nomem(call);
+		return call_nomem(call);
 	if (call_fill_in(call, object, NULL) < 0 ||
 	    kube_managers_begin(call, object) < 0 ||
 	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
@@ -288,11 +280,11 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 	    change_check_version(call, object, newest) < 0)
 		return -1;
 	if (!need_status(call, object))
-		return nomem(call);
+		return call_nomem(call);
 	if (call_fill_in(call, object, before) < 0)
 		return -1;
 	if (!renew(call, object, before))
-		return nomem(call);
+		return call_nomem(call);
 	/* It says nothing of what is in none, but that of a Namespace is its name. */
 	if (strcmp(call->resource, "namespaces") == 0 &&
 	    *neap_kube_meta_text(object, "namespace") &&
@@ -307,7 +299,7 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
 	    json_object_set_new(json_object_get(object, "metadata"), "namespace",
 				json_string(newest->ns)) < 0)
-		return nomem(call);
+		return call_nomem(call);
 	if (*newest->ns &&
 	    strcmp(neap_kube_meta_text(object, "namespace"), newest->ns) != 0)
 		return neap_kube_fail(
@@ -319,7 +311,7 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 		return -1;
 	if (!keep_part(call, object, before) ||
 	    !neap_kube_meta_keep(call->target.kind, object, before))
-		return nomem(call);
+		return call_nomem(call);
 	if (kube_managers_change(call, object, before, managers) < 0 ||
 	    call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
 	    call_check(call, object, before) < 0 ||
@@ -405,7 +397,7 @@ void call_update_take(struct call *call, json_t *object)
 		call_change_take(call, object, before, newest);
 	} else {
 		json_decref(object);
-		(void)nomem(call);
+		(void)call_nomem(call);
 		call_fail(call);
 	}
 	json_decref(before);
@@ -495,7 +487,7 @@ void call_patch_with(struct call *call, enum neap_patch_type type, const json_t 
 	shown = before ? make_shown(call, before) : NULL;
 	if (!shown) {
 		json_decref(before);
-		(void)nomem(call);
+		(void)call_nomem(call);
 		call_fail(call);
 		return;
 	}

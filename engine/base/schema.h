@@ -76,7 +76,8 @@ struct neap_schema_field {
 	/* Of lists, in this place; the key is that of the strategic patch ("containerPort"). */
 	enum neap_schema_list merge;
 	const char *merge_key;
-	/* And of server-side apply, which tells items apart by this one, too; NULL: it does not. */
+	/* And of server-side apply, which tells items apart by this one, too; NULL: it
+	 * does not. */
 	const char *other_key;
 	/* Instead of being merged, an object is replaced ($retainKeys of Kubernetes: Deployment.spec.strategy, volumes' items). */
 	bool retains_keys;
@@ -110,7 +111,8 @@ struct neap_schema {
 	/* List as CRDs declare it: x-kubernetes-list-type, -list-map-keys. */
 	enum neap_schema_list list;
 	const char *const *list_keys; /* NULL ends */
-	bool is_atomic; /* x-kubernetes-map-type: server-side apply replaces it as a whole */
+	/* x-kubernetes-map-type: server-side apply replaces it as a whole. */
+	bool is_atomic;
 	const char *const *values; /* strings of an enum; NULL ends; NULL: any */
 	const json_t
 		*values_json; /* an enum whose values are not all strings: an array */

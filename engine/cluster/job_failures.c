@@ -5,8 +5,8 @@
  * failed one is kept (its finalizer stays on) until the next pod of the index is
  * there, or the index is done or has failed for good.
  *
- * The controller deletes pods when a job is suspended or runs fewer at a time. Such a pod takes
- * its annotation along and the index begins anew, as in Kubernetes. */
+ * The controller deletes pods when a job is suspended or runs fewer at a time. Such a
+ * pod takes its annotation along and the index begins anew, as in Kubernetes. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"

@@ -21,8 +21,9 @@
 		patience_left >= 0;                                                      \
 	})
 
-/* Scripts get a hundred times their CPU budgets: where a test is not about time, neither a
- * sanitizer nor a host that gives this machine no time ends one. Before any script runs. */
+/* Scripts get a hundred times their CPU budgets: where a test is not about time,
+ * neither a sanitizer nor a host that gives this machine no time ends one. Before any
+ * script runs. */
 void patience_with_scripts(void);
 
 #endif

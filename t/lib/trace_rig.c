@@ -199,8 +199,8 @@ void trace_check_waiting(struct trace *trace)
 		before = book_moves(trace->book);
 		kube_now += RETRY_USEC;
 		trace_settle(trace);
-		/* Making room takes several tries where many nodes may give it. All come to
-		 * their end before the first is tried anew. */
+		/* Making room takes several tries where many nodes may give it. All
+		 * come to their end before the first is tried anew. */
 		for (int64_t n = NEAP_QUEUE_PARK_MAX_USEC / NEAP_QUEUE_PAUSE_MAX_USEC;
 		     n > 1 && are_paused(trace); n--) {
 			kube_now += NEAP_QUEUE_PAUSE_MAX_USEC;
