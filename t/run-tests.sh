@@ -6,8 +6,7 @@
 # failed", with ", N skipped" where so; before it the ten that took longest, the full output of what failed and the
 # reason of every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program),
 # NEAP_TEST_JOBS (how many at a time, beside the one that governs the machine: twice the CPUs),
-# NEAP_TEST_LOCK (a file: who governs the machine waits for its lock, where several people test on one),
-# NEAP_TEST_AGAIN=1 (what failed runs once more, when nothing else does; what it says then counts).
+# NEAP_TEST_LOCK (a file: who governs the machine waits for its lock, where several people test on one).
 #
 # It calls itself (--one) for each program, as its TAP needs mending: cmocka prints one plan per group and a
 # skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an error or says nothing fails as
@@ -271,19 +270,6 @@ while :; do
 	unset "running[$ended]"
 	[ "$ended" != "$governor" ] || governor=''
 done
-
-# Whether what failed holds when nothing else runs: that it failed first is told all the same.
-has_failed() { [ ! -s "$1" ] || grep -q '^not ok' "$1"; }
-if [ -n "${NEAP_TEST_AGAIN:-}" ]; then
-	for program in "${programs[@]}"; do
-		tap=$TAP_DIR/$(name_of "$program").tap
-		has_failed "$tap" || continue
-		echo "=== $(name_of "$program"): failed, and runs again by itself; the first time it said:"
-		[ ! -e "$tap" ] || cat "$tap"
-		t/run-tests.sh --one "$program" >/dev/null
-		has_failed "$tap" || echo "=== $(name_of "$program"): unstable, passed when by itself"
-	done
-fi
 
 passed=0 failed=0 skipped=0
 for program in "${programs[@]}"; do
