@@ -216,7 +216,8 @@ esac
 TAP_DIR=$(mktemp -d "${TMPDIR:-/tmp}/neap-tap.XXXXXX") || exit 1
 export TAP_DIR
 trap 'rm -rf "$TAP_DIR"' EXIT
-trap 'kill $(jobs -p) 2>/dev/null; wait; exit 1' INT TERM
+trap 'echo "ended from outside; these still ran:" "${running[@]}"; kill $(jobs -p) 2>/dev/null; wait; exit 1' INT TERM
+declare -A running=()
 
 programs=()
 if [ $# -gt 0 ]; then
@@ -249,7 +250,6 @@ beside=(${scripts[@]+"${scripts[@]}"} ${units[@]+"${units[@]}"})
 
 # Two lanes: one program that governs the machine, and beside it as many of the others as may be.
 width=${NEAP_TEST_JOBS:-$((2 * $(nproc)))}
-declare -A running=()
 start()
 {
 	t/run-tests.sh --one "$1" >/dev/null &
