@@ -92,12 +92,35 @@ static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt
 				      call->target.name, causes);
 }
 
+/* As clients of a kube-apiserver know it of a patch: "cannot restore map from string: ";
+ * text: of a value that has not its schema's type. */
+static const char *restored(const struct call *call, const char *text, char *buf,
+			    size_t size)
+{
+	static const char *const words[][2] = {
+		{"map", "map from"}, {"array", "slice from"}, {"object", "struct from:"}};
+	const char *wanted = strrchr(text, ' ');
+	char what[16];
+
+	*buf = '\0';
+	if (!call->is_patch ||
+	    sscanf(text, "json: cannot unmarshal %15[a-z]", what) != 1 || !wanted)
+		return buf;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(words); i++) {
+		if (strcmp(wanted + 1, words[i][0]) == 0)
+			(void)snprintf(buf, size, "cannot restore %s %s: ", words[i][1],
+				       what);
+	}
+	return buf;
+}
+
 int call_decode(struct call *call, const char *kind, const char *version,
 		const struct neap_schema *schema, bool is_custom, json_t *object)
 {
 	const char *validation = call_query(call, "fieldValidation");
 	bool is_strict = validation && strcmp(validation, "Strict") == 0;
 	bool is_silent = validation && strcmp(validation, "Ignore") == 0;
+	char known[64];
 	struct unknown unknown = {.call = is_strict || is_silent ? NULL : call};
 	struct neap_error err;
 
@@ -118,10 +141,10 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	default:
 		break;
 	}
-	return refuse_undecoded(call,
-				"%s in version \"%s\" cannot be handled as a %s: %s%s",
-				kind, version, kind, is_custom ? "metadata: " : "",
-				err.msg); /* which names the field */
+	return refuse_undecoded(
+		call, "%s%s in version \"%s\" cannot be handled as a %s: %s%s",
+		restored(call, err.msg, known, sizeof(known)), kind, version, kind,
+		is_custom ? "metadata: " : "", err.msg); /* which names the field */
 }
 
 int call_take_in(struct call *call, json_t *object, const json_t *before)
