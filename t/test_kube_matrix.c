@@ -114,6 +114,7 @@ static const struct row rows[] = {
 	{"", "pods/eviction", {"", "c", "", ALL, ALL}},
 	{"", "pods/log", CLOSED},
 	{"", "pods/status", NAMED_STATUS},
+	{"", "podtemplates", RUNS},
 	{"", "replicationcontrollers", RUNS},
 	{"", "replicationcontrollers/scale", FREE},
 	{"", "replicationcontrollers/status", FREE},

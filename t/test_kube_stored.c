@@ -279,6 +279,37 @@ static void test_statuses(void **state)
 	STEPS(*state, steps);
 }
 
+#define TEMPLATES "/api/v1/namespaces/default/podtemplates"
+
+static void test_templates(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " TEMPLATES "?fieldValidation=Strict",
+		 "{'metadata':{'name':'t'},'template':{'metadata':{'labels':{'a':'b'}},"
+		 "'spec':{'containers':[{'name':'c','image':'i'}],'restartPolicy':"
+		 "'Never'}}}",
+		 201,
+		 {"kind=PodTemplate", "template.spec.dnsPolicy=ClusterFirst",
+		  "!metadata.generation"}},
+		{"STRATEGIC " TEMPLATES "/t",
+		 "{'template':{'spec':{'containers':[{'name':'c','image':'j'}]}}}",
+		 200,
+		 {"#template.spec.containers=1", "template.spec.containers.0.image=j"}},
+		{"MERGE " TEMPLATES "/t",
+		 "{'template':{'spec':{'containers':[]}}}",
+		 422,
+		 {"message~template.spec.containers: Required value"}},
+		{"POST " TEMPLATES,
+		 "{'metadata':{'name':'u'}}",
+		 422,
+		 {"message~template.spec.containers: Required value"}},
+		{"GET " TEMPLATES, NULL, 200, {"kind=PodTemplateList", "#items=1"}},
+		{"DELETE " TEMPLATES "/t", NULL, 200, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
 #define REVISIONS "/apis/apps/v1/namespaces/default/controllerrevisions"
 
 /* As the controllers of StatefulSets and DaemonSets keep what was. */
@@ -471,9 +502,9 @@ static void test_int_or_string(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(amounts),   TEST(generation),    TEST(pod_resources), TEST(nulls),
-		TEST(revisions), TEST(generations),   TEST(statuses),      TEST(ratchet),
-		TEST(versions),  TEST(int_or_string),
+		TEST(amounts),   TEST(generation), TEST(pod_resources), TEST(nulls),
+		TEST(templates), TEST(revisions),  TEST(generations),   TEST(statuses),
+		TEST(ratchet),   TEST(versions),   TEST(int_or_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

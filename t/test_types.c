@@ -334,6 +334,7 @@ static const struct {
 	{"", "configmaps", "Name,Data,Age"},
 	{"", "services", "Name,Type,Cluster-IP,External-IP,Port(s),Age|Selector"},
 	{"coordination.k8s.io", "leases", "Name,Holder,Age"},
+	{"", "podtemplates", "Name,Containers,Images,Pod Labels"},
 	{"apps", "controllerrevisions", "Name,Controller,Revision,Age"},
 	{"apps", "deployments",
 	 "Name,Ready,Up-to-date,Available,Age|Containers,Images,Selector"},

@@ -26,6 +26,8 @@ json_t *neap_kube_cells_persistentvolume(const struct neap_kube_kind *kind,
 					 const json_t *object, int64_t now);
 json_t *neap_kube_cells_persistentvolumeclaim(const struct neap_kube_kind *kind,
 					      const json_t *object, int64_t now);
+json_t *neap_kube_cells_podtemplate(const struct neap_kube_kind *kind,
+				    const json_t *object, int64_t now);
 json_t *neap_kube_cells_replicationcontroller(const struct neap_kube_kind *kind,
 					      const json_t *object, int64_t now);
 json_t *neap_kube_cells_deployment(const struct neap_kube_kind *kind,

@@ -6,10 +6,11 @@
 #include "api/kube/cells_priv.h"
 #include "api/kube/table.h"
 
-#define CONTAINERS                                                                       \
-	NEAP_KUBE_COLUMN("Containers", "string", 1,                                      \
+/* priority: 1 with -o wide alone. */
+#define CONTAINERS(priority)                                                             \
+	NEAP_KUBE_COLUMN("Containers", "string", (priority),                             \
 			 "Names of the containers of its pods."),                        \
-		NEAP_KUBE_COLUMN("Images", "string", 1, "Images of these.")
+		NEAP_KUBE_COLUMN("Images", "string", (priority), "Images of these.")
 #define SELECTOR                                                                         \
 	NEAP_KUBE_COLUMN("Selector", "string", 1, "What tells its pods from others.")
 
@@ -29,6 +30,29 @@ static void add_number(struct neap_kube_row *row, const char *path, int64_t fall
 	neap_kube_row_int(row, neap_kube_cell_int(row->object, path, fallback));
 }
 
+/* --- none --- */
+
+const struct neap_kube_column neap_kube_columns_podtemplate[] = {
+	NEAP_KUBE_COLUMN_NAME,
+	CONTAINERS(0),
+	NEAP_KUBE_COLUMN("Pod Labels", "string", 0, "Labels of its pods."),
+};
+
+json_t *neap_kube_cells_podtemplate(const struct neap_kube_kind *kind,
+				    const json_t *object, int64_t now)
+{
+	struct neap_kube_row row;
+
+	(void)kind;
+	neap_kube_row_init(&row, object, now);
+	neap_kube_row_name(&row);
+	neap_kube_row_containers(&row,
+				 neap_kube_cell_get(object, "template.spec.containers"));
+	neap_kube_row_labels(&row,
+			     neap_kube_cell_get(object, "template.metadata.labels"));
+	return neap_kube_row_take(&row);
+}
+
 /* --- a number of equal pods --- */
 
 #define REPLICAS                                                                         \
@@ -37,7 +61,7 @@ static void add_number(struct neap_kube_row *row, const char *path, int64_t fall
 				 "How many pods there are to be."),                      \
 		NEAP_KUBE_COLUMN("Current", "integer", 0, "How many there are."),        \
 		NEAP_KUBE_COLUMN("Ready", "integer", 0, "How many of them are ready."),  \
-		NEAP_KUBE_COLUMN_AGE, CONTAINERS, SELECTOR
+		NEAP_KUBE_COLUMN_AGE, CONTAINERS(1), SELECTOR
 
 const struct neap_kube_column neap_kube_columns_replicationcontroller[] = {REPLICAS};
 const struct neap_kube_column neap_kube_columns_replicaset[] = {REPLICAS};
@@ -90,7 +114,7 @@ const struct neap_kube_column neap_kube_columns_deployment[] = {
 	NEAP_KUBE_COLUMN("Available", "string", 0,
 			 "Pods that have been ready for long enough."),
 	NEAP_KUBE_COLUMN_AGE,
-	CONTAINERS,
+	CONTAINERS(1),
 	SELECTOR,
 };
 
@@ -127,7 +151,7 @@ const struct neap_kube_column neap_kube_columns_statefulset[] = {
 	NEAP_KUBE_COLUMN_NAME,
 	NEAP_KUBE_COLUMN("Ready", "string", 0, "Pods that are ready, of how many."),
 	NEAP_KUBE_COLUMN_AGE,
-	CONTAINERS,
+	CONTAINERS(1),
 };
 
 json_t *neap_kube_cells_statefulset(const struct neap_kube_kind *kind,
@@ -157,7 +181,7 @@ const struct neap_kube_column neap_kube_columns_daemonset[] = {
 			 "Nodes whose pod has been ready for long enough."),
 	NEAP_KUBE_COLUMN("Node Selector", "string", 0, "Labels of the nodes."),
 	NEAP_KUBE_COLUMN_AGE,
-	CONTAINERS,
+	CONTAINERS(1),
 	SELECTOR,
 };
 
@@ -190,7 +214,7 @@ const struct neap_kube_column neap_kube_columns_job[] = {
 			 "Pods that succeeded, of how many have to."),
 	NEAP_KUBE_COLUMN("Duration", "string", 0, "How long it took, or has taken."),
 	NEAP_KUBE_COLUMN_AGE,
-	CONTAINERS,
+	CONTAINERS(1),
 	SELECTOR,
 };
 

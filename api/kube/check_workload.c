@@ -121,6 +121,19 @@ void neap_kube_check_replicationcontroller(const json_t *object, const json_t *b
 	neap_causes_infield(causes, from, "spec");
 }
 
+void neap_kube_check_podtemplate(const json_t *object, const json_t *before,
+				 struct neap_causes *causes)
+{
+	const json_t *pod_template = json_object_get(object, "template");
+	size_t from = causes->count;
+
+	(void)before;
+	rule_pod_template(pod_template, NULL, causes);
+	if (json_object_get(pod_template, "spec") == NULL)
+		neap_causes_required(causes, "spec.containers", "");
+	neap_causes_infield(causes, from, "template");
+}
+
 void neap_kube_check_replicaset(const json_t *object, const json_t *before,
 				struct neap_causes *causes)
 {

@@ -16,6 +16,7 @@ extern const struct neap_kube_column neap_kube_columns_service[7];
 extern const struct neap_kube_column neap_kube_columns_serviceaccount[3];
 extern const struct neap_kube_column neap_kube_columns_persistentvolume[10];
 extern const struct neap_kube_column neap_kube_columns_persistentvolumeclaim[8];
+extern const struct neap_kube_column neap_kube_columns_podtemplate[4];
 extern const struct neap_kube_column neap_kube_columns_replicationcontroller[8];
 extern const struct neap_kube_column neap_kube_columns_deployment[8];
 extern const struct neap_kube_column neap_kube_columns_replicaset[8];

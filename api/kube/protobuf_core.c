@@ -223,6 +223,7 @@ static const struct proto_numbers rows[] = {
 		"initContainerStatuses", "nominatedNodeName", "podIPs",
 		"ephemeralContainerStatuses", "resize", "resourceClaimStatuses",
 		"hostIPs"),
+	NUMBERS(CORE("PodTemplate"), "metadata", "template"),
 	NUMBERS(CORE("PodTemplateSpec"), "metadata", "spec"),
 	NUMBERS(CORE("PortStatus"), "*port", "*protocol", "*error"),
 	NUMBERS(CORE("PortworxVolumeSource"), "*volumeID", "fsType", "readOnly"),

@@ -72,12 +72,12 @@ neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_na
 	neap_kube_check_service, neap_kube_check_configmap, neap_kube_check_event,
 	neap_kube_check_event_view /* of events.k8s.io/v1, which is stricter */,
 	neap_kube_check_persistentvolume, neap_kube_check_persistentvolumeclaim,
-	neap_kube_check_replicationcontroller, neap_kube_check_deployment,
-	neap_kube_check_replicaset, neap_kube_check_statefulset,
-	neap_kube_check_controllerrevision, neap_kube_check_daemonset,
-	neap_kube_check_job, neap_kube_check_poddisruptionbudget,
-	neap_kube_check_priorityclass, neap_kube_check_storageclass,
-	neap_kube_check_csinode, neap_kube_check_lease,
+	neap_kube_check_podtemplate, neap_kube_check_replicationcontroller,
+	neap_kube_check_deployment, neap_kube_check_replicaset,
+	neap_kube_check_statefulset, neap_kube_check_controllerrevision,
+	neap_kube_check_daemonset, neap_kube_check_job,
+	neap_kube_check_poddisruptionbudget, neap_kube_check_priorityclass,
+	neap_kube_check_storageclass, neap_kube_check_csinode, neap_kube_check_lease,
 	neap_kube_check_customresourcedefinition;
 
 #endif

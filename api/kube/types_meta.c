@@ -165,6 +165,7 @@ const struct neap_kube_kind *const neap_kube_core_kinds[] = {
 	&neap_kube_kind_persistentvolumeclaim,
 	&neap_kube_kind_persistentvolume,
 	&neap_kube_kind_pod,
+	&neap_kube_kind_podtemplate,
 	&neap_kube_kind_replicationcontroller,
 	&neap_kube_kind_secret,
 	&neap_kube_kind_serviceaccount,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds that keep a number of equal pods: Deployment, ReplicaSet, ReplicationController. */
+ * Kinds that keep a number of equal pods: Deployment, ReplicaSet, ReplicationController; and PodTemplate, which keeps none. */
 #include "api/kube/types_priv.h"
 
 #define APPS(x) "io.k8s.api.apps.v1." x
@@ -221,4 +221,27 @@ const struct neap_kube_kind neap_kube_kind_replicationcontroller = {
 	.cells = neap_kube_cells_replicationcontroller,
 	.complete = neap_kube_complete_replicationcontroller,
 	.check = neap_kube_check_replicationcontroller,
+};
+
+/* --- PodTemplate --- */
+
+static const struct neap_schema_field podtemplate_fields[] = {
+	WHOLE,
+	FIELD("template", &neap_kube_pod_template_spec, "What pods can be made from."),
+};
+OBJECT(podtemplate, "io.k8s.api.core.v1.PodTemplate",
+       "A template of pods that stands by itself; nothing makes pods from it.");
+
+const struct neap_kube_kind neap_kube_kind_podtemplate = {
+	.group = "",
+	.versions = neap_kube_v1,
+	.kind = "PodTemplate",
+	.list_kind = "PodTemplateList",
+	.plural = "podtemplates",
+	.singular = "podtemplate",
+	.is_namespaced = true,
+	.schema = &podtemplate,
+	COLUMNS(podtemplate),
+	.cells = neap_kube_cells_podtemplate,
+	.check = neap_kube_check_podtemplate,
 };
