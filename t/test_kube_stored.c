@@ -289,7 +289,7 @@ static void test_templates(void **state)
 		 "'spec':{'containers':[{'name':'c','image':'i'}],'restartPolicy':"
 		 "'Never'}}}",
 		 201,
-		 {"kind=PodTemplate", "template.spec.dnsPolicy=ClusterFirst",
+		 {"kind=PodTemplate", "template.spec.containers.0.imagePullPolicy=Always",
 		  "!metadata.generation"}},
 		{"STRATEGIC " TEMPLATES "/t",
 		 "{'template':{'spec':{'containers':[{'name':'c','image':'j'}]}}}",

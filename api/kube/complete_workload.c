@@ -27,6 +27,11 @@ static bool rolling_update(const json_t *object, const char *name, json_t **ret_
 	return neap_kube_child(strategy, "rollingUpdate", ret_rolling);
 }
 
+bool neap_kube_complete_podtemplate(json_t *object)
+{
+	return neap_kube_complete_pod_template(json_object_get(object, "template"));
+}
+
 bool neap_kube_complete_deployment(json_t *object)
 {
 	json_t *rolling;

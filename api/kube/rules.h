@@ -31,6 +31,7 @@ neap_kube_complete_fn neap_kube_complete_persistentvolume;
 neap_kube_complete_fn neap_kube_complete_persistentvolumeclaim;
 /* What goes with the kind of update, and the pod template as that of a pod, but for what only pods
  * have. apps/v1 takes no selector from labels; a ReplicationController does. */
+neap_kube_complete_fn neap_kube_complete_podtemplate;
 neap_kube_complete_fn neap_kube_complete_replicationcontroller;
 neap_kube_complete_fn neap_kube_complete_deployment;
 neap_kube_complete_fn neap_kube_complete_replicaset;

@@ -243,5 +243,6 @@ const struct neap_kube_kind neap_kube_kind_podtemplate = {
 	.schema = &podtemplate,
 	COLUMNS(podtemplate),
 	.cells = neap_kube_cells_podtemplate,
+	.complete = neap_kube_complete_podtemplate,
 	.check = neap_kube_check_podtemplate,
 };
