@@ -450,7 +450,7 @@ static const struct {
 } probes[] = {
 	{"good", "echo fine", 60000000, 0, false, "fine\n"},
 	{"bad", "echo broken >&2; exit 1", 60000000, 1, false, "broken\n"},
-	{"slow", "echo begun; sleep 1000", 100000, 137, true, "begun\n"},
+	{"slow", "echo begun; sleep 1000", 3000000, 137, true, "begun\n"},
 	{"stubborn", "trap '' TERM INT; setsid sleep 1001 & sleep 1001", 100000, 137,
 	 true, ""},
 	{"binary", "printf 'a\\001\\377b\\000c'", 60000000, 0, false, "a??b?c"},

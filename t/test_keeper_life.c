@@ -256,14 +256,17 @@ static void killed_keeper_is_told(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);
 	struct neap_keeper_order order = keeper_rig_order(
-		"goes-on", "trap 'exit 3' TERM; while :; do sleep 0.02; done");
+		"goes-on", "trap 'exit 3' TERM; echo up; while :; do sleep 0.02; done");
 	uint64_t id = keeper_rig_run(rig, &order);
 	struct neap_keeper_event event;
 	struct neap_error err = {0};
+	char path[256];
 	int i, rc = 0;
 
 	assert_int_equal(keeper_rig_until(rig, id, NEAP_KEEPER_STARTED).event.what,
 			 NEAP_KEEPER_STARTED);
+	(void)snprintf(path, sizeof(path), "%s/p-1/goes-on/0/log", rig->config.dir);
+	(void)keeper_rig_await(path);
 	assert_int_equal(kill(neap_keeper_pid(rig->keeper), SIGKILL), 0);
 	for (i = 0; i < 6000 && rc == 0; i++) {
 		struct pollfd p = {.fd = neap_keeper_fd(rig->keeper), .events = POLLIN};
