@@ -16,6 +16,7 @@
 #include "api/kube/budget_keep.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
 #define TEST(name)        cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -382,8 +383,8 @@ static void test_many_of_many(void **state)
 
 		put_pods(rig, 30000, rows[row].is_chain);
 		add_budget(rig, "plain", "'minAvailable':1");
-		while (kube_ask(rig, EVICT("p-0000") "?dryRun=All", "{}") == 429)
-			continue;
+		assert_true(comes_true(
+			kube_ask(rig, EVICT("p-0000") "?dryRun=All", "{}") != 429));
 		one = ask_usec(rig, 201);
 		assert_int_equal(kube_ask(rig, "DELETE " PDBS "/plain", NULL), 200);
 		for (int i = 0; i < NEAP_BUDGETS_OF_POD; i++) {

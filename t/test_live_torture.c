@@ -18,6 +18,7 @@
 #include "api/policy/folder.h"
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 
 /* --- disk --- */
 
@@ -45,8 +46,7 @@ static void fail_disk(struct live_rig *rig, uint64_t at)
 
 	assert_int_equal(
 		neap_thread_give(rig->live->thread, set_fault, ignore, &fault, NULL), 0);
-	while (neap_thread_count(rig->live->thread) > 0)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	assert_true(comes_true_in(rig->base, neap_thread_count(rig->live->thread) == 0));
 }
 
 /* Each step of each change in turn: what acts is what is on disk, or it says that it is not. */
@@ -119,8 +119,7 @@ static void fail_memory(struct live_rig *rig, bool is_thread, uint64_t n)
 	}
 	assert_int_equal(
 		neap_thread_give(rig->live->thread, set_memory, ignore, &n, NULL), 0);
-	while (neap_thread_count(rig->live->thread) > 0)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	assert_true(comes_true_in(rig->base, neap_thread_count(rig->live->thread) == 0));
 }
 
 /* On either thread every allocation fails in turn: the old or the new acts, and the next change goes

@@ -15,6 +15,7 @@
 #include "api/workload/pod_control.h"
 #include "api/workload/replicasets_priv.h"
 #include "engine/base/mem.h"
+#include "t/lib/patience.h"
 #include "t/lib/workload_rig.h"
 
 #define PODS   "/api/v1/namespaces/default/pods"
@@ -209,8 +210,8 @@ static void test_adopt_many(void **state)
 	}
 	must(rig, "POST " SETS, SET("web", 125), 201);
 	for (int before = 0, owned; before < pods; before = owned) {
-		(void)event_base_loop(rig->kube->base, EVLOOP_ONCE);
-		owned = count_owned(rig);
+		assert_true(comes_true_in(rig->kube->base,
+					  (owned = count_owned(rig)) > before));
 		if (owned - before > NEAP_REPLICASET_PIECE)
 			fail_msg("%d pods at once", owned - before);
 	}

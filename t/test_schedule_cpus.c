@@ -15,6 +15,7 @@
 #include "engine/cluster/cpu_policy.h"
 #include "engine/decide/decide.h"
 #include "engine/machine/cpuset.h"
+#include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -22,7 +23,6 @@
 
 #define PODS    SCHEDULE_PODS
 #define NRT     "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
-#define TURNS   20000
 #define TOO_FEW "0/1 nodes are available: 1 not enough cpus available to satisfy request."
 
 /* cores of two threads, in two NUMA nodes; reserved: CPUs that the kubelet has, "" for none. */
@@ -353,9 +353,7 @@ static void create(struct kube_rig *rig, const char *name,
 			  "schedulerName", "neap-scheduler", "containers", "name", "c",
 			  "image", "i", "resources", "requests", "cpu", "2", "limits",
 			  "cpu", "2"));
-	for (int i = 0; i < TURNS && !is_created; i++)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	assert_true(is_created);
+	assert_true(comes_true_in(rig->base, is_created));
 }
 
 /* Before the scheduler hears of the new pod somebody else gives its CPUs away. */
@@ -435,6 +433,16 @@ static void note_created(void *arg, struct neap_object *object,
 	is_created = true;
 }
 
+/* As it is accepted; that may not be shown yet. */
+static bool is_placed(struct kube_rig *rig)
+{
+	struct neap_object *object =
+		neap_store_newest(rig->store.store, "pods", "default", "p");
+
+	assert_non_null(object);
+	return *neap_object_field(object, "spec.nodeName") != '\0';
+}
+
 /* Accepted, and not shown yet: the new scheduler sees the pod without a place, and its CPUs free. */
 static void test_restart(void **state)
 {
@@ -442,15 +450,7 @@ static void test_restart(void **state)
 
 	add_node(rig, "a", 4, "");
 	create(rig, "p", note_created);
-	for (int i = 0; i < TURNS; i++) {
-		struct neap_object *object =
-			neap_store_newest(rig->store.store, "pods", "default", "p");
-
-		assert_non_null(object);
-		if (*neap_object_field(object, "spec.nodeName"))
-			break;
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	}
+	assert_true(comes_true_in(rig->base, is_placed(rig)));
 	assert_string_equal(neap_object_field(neap_store_find(rig->store.store, "pods",
 							      "default", "p"),
 					      "spec.nodeName"),
@@ -564,9 +564,7 @@ static void test_extender_beside(void **state)
 			neap_scheduler_bind(schedule_scheduler, &binding);
 		}
 	}
-	for (int i = 0; i < TURNS && told_count < 8; i++)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	assert_int_equal(told_count, 8);
+	assert_true(comes_true_in(rig->base, told_count == 8));
 	assert_int_equal(refused_count, 0);
 	for (int i = 0; i < 8; i++) {
 		(void)snprintf(name, sizeof(name), "x%d", i);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/kube/inside.h"
+#include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -42,9 +43,7 @@ static void create(struct kube_rig *rig, const char *name,
 			  "name", name, "spec", "schedulerName", "neap-scheduler",
 			  "containers", "name", "c", "image", "i", "resources",
 			  "requests", "cpu", "3"));
-	for (int i = 0; i < 20000 && !is_created; i++)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	assert_true(is_created);
+	assert_true(comes_true_in(rig->base, is_created));
 }
 
 /* The scheduler has heard of the pod and not decided yet. */
@@ -112,6 +111,16 @@ static void note_created(void *arg, struct neap_object *object,
 	is_created = true;
 }
 
+/* As it is accepted; that may not be shown yet. */
+static bool is_placed(struct kube_rig *rig)
+{
+	struct neap_object *object =
+		neap_store_newest(rig->store.store, "pods", "default", "p");
+
+	assert_non_null(object);
+	return *neap_object_field(object, "spec.nodeName") != '\0';
+}
+
 static void test_pod_goes(void **state)
 {
 	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
@@ -119,15 +128,7 @@ static void test_pod_goes(void **state)
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	create(rig, "p", note_created);
-	for (int i = 0; i < 20000; i++) {
-		struct neap_object *object =
-			neap_store_newest(rig->store.store, "pods", "default", "p");
-
-		assert_non_null(object);
-		if (*neap_object_field(object, "spec.nodeName"))
-			break;
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	}
+	assert_true(comes_true_in(rig->base, is_placed(rig)));
 	/* Accepted, and not shown yet. */
 	assert_string_equal(neap_object_field(neap_store_find(rig->store.store, "pods",
 							      "default", "p"),
@@ -146,13 +147,7 @@ static void test_restart(void **state)
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
 	create(rig, "p", note_created);
-	for (int i = 0; i < 20000; i++) {
-		if (*neap_object_field(
-			    neap_store_newest(rig->store.store, "pods", "default", "p"),
-			    "spec.nodeName"))
-			break;
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
-	}
+	assert_true(comes_true_in(rig->base, is_placed(rig)));
 	schedule_stop();
 	schedule_add_pod(rig, "q", "", "'cpu':'2'", "");
 	schedule_start(rig);

@@ -17,6 +17,7 @@
 
 #include "api/http/server.h"
 #include "engine/base/mem.h"
+#include "t/lib/patience.h"
 
 #define ONE "one"
 
@@ -199,8 +200,8 @@ void live_settle(struct live_rig *rig)
 {
 	/* What is in the queue of the loop only, too. */
 	(void)event_base_loop(rig->base, EVLOOP_NONBLOCK);
-	while (rig->live->at_work != NULL || rig->live->first != NULL)
-		(void)event_base_loop(rig->base, EVLOOP_ONCE);
+	assert_true(comes_true_in(rig->base, rig->live->at_work == NULL &&
+						     rig->live->first == NULL));
 }
 
 /* --- ticks --- */

@@ -6,8 +6,12 @@
 #ifndef NEAP_T_LIB_PATIENCE_H
 #define NEAP_T_LIB_PATIENCE_H
 
+#include <event2/event.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "engine/base/clock.h"
 
 #define PATIENCE_MS 60000
 
@@ -19,6 +23,18 @@
 		while (!(condition) && patience_left-- > 0)                              \
 			(void)usleep(10000);                                             \
 		patience_left >= 0;                                                      \
+	})
+
+/* As comes_true, with turns of an event loop (struct event_base) instead of rest. */
+#define comes_true_in(base, condition)                                                   \
+	({                                                                               \
+		const int64_t patience_end =                                             \
+			neap_clock_usec(CLOCK_MONOTONIC) + PATIENCE_MS * INT64_C(1000);  \
+                                                                                         \
+		while (!(condition) && neap_clock_usec(CLOCK_MONOTONIC) < patience_end)  \
+			if (event_base_loop(base, EVLOOP_NONBLOCK) >= 0)                 \
+				(void)usleep(100);                                       \
+		condition;                                                               \
 	})
 
 /* Scripts get a hundred times their CPU budgets: where a test is not about time,
