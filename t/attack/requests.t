@@ -53,7 +53,7 @@ start()
 		--grant editor=user:scheduler --grant reader=user:reader
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!
-	eventually 5 neapctl status
+	eventually 5 answers_or_ended && is_alive
 }
 attack() { "$BUILD/t/attack/requests" "$WORK/neap.sock" "$PORT" $((PORT + 2)) "$D" "$SEED" "$1" "$WORK/found"; }
 tell() { sed 's/^/# /' "$WORK/check.out"; }

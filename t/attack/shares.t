@@ -25,11 +25,9 @@ start()
 	local before
 	before=$(ulimit -Sn)
 	[ $# = 0 ] || ulimit -Sn "$1"
-	for PORT in $((20000 + $$ % 20000)) $((40000 + $$ % 10000)); do
-		neapd_start --policy none --listen "127.0.0.1:$PORT" --tls-listen "127.0.0.1:$((PORT + 1))" \
-			--token-file "$WORK/tokens" --grant reader=group:readers && break
-		wait "$NEAPD_PID"
-	done
+	free_port
+	neapd_start --policy none --listen "127.0.0.1:$PORT" --tls-listen "127.0.0.1:$((PORT + 1))" \
+		--token-file "$WORK/tokens" --grant reader=group:readers
 	ulimit -Sn "$before"
 	ADMIN=$(cat "$WORK/data/token")
 	is_alive

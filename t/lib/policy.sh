@@ -68,4 +68,3 @@ steady_end()
 
 # Private memory of neapd in KiB.
 anon_kib() { awk '/^RssAnon:/ { print $2 }' "/proc/$NEAPD_PID/status"; }
-is_alive() { kill -0 "$NEAPD_PID"; }
