@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/workload/replicasets_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 /* --- what is told --- */
@@ -53,7 +54,7 @@ static bool create(struct look *look, const json_t *pod)
 
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
 		neap_kube_ask_create_take(look->sets->config.kube, &ask,
-					  json_deep_copy(pod));
+					  neap_json_deep_copy(pod));
 	return neap_rounds_refused(look->sets->rounds, NULL) == 0;
 }
 
