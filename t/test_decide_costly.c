@@ -12,6 +12,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/decide/decide.h"
+#include "engine/reserve/book.h"
 #include "t/lib/cluster_rig.h"
 
 #define NODES 500
@@ -143,7 +144,9 @@ static void fill(struct neap_cluster *cluster)
 	}
 }
 
-static struct neap_pod *add(struct neap_cluster *cluster, const char *name, json_t *spec)
+/* notes: annotations. */
+static struct neap_pod *add_noted(struct neap_cluster *cluster, const char *name,
+				  json_t *spec, json_t *notes)
 {
 	static const char *const fields[] = {"spec.nodeName", NULL};
 	struct neap_object *object = NULL;
@@ -151,14 +154,30 @@ static struct neap_pod *add(struct neap_cluster *cluster, const char *name, json
 	unsigned moved = 0;
 
 	assert_int_equal(
-		neap_object_new_take(json_pack("{s:{s:s,s:s,s:s},s:o,s:{}}", "metadata",
-					       "name", name, "namespace", "default",
-					       "uid", name, "spec", spec, "status"),
+		neap_object_new_take(json_pack("{s:{s:s,s:s,s:s,s:o},s:o,s:{}}",
+					       "metadata", "name", name, "namespace",
+					       "default", "uid", name, "annotations",
+					       notes, "spec", spec, "status"),
 				     fields, 1, &object, &err),
 		0);
 	assert_int_equal(neap_cluster_set_pod(cluster, object, &moved, &err), 0);
 	(void)neap_object_unref(object);
 	return neap_cluster_find_pod(cluster, "default", name);
+}
+
+static struct neap_pod *add(struct neap_cluster *cluster, const char *name, json_t *spec)
+{
+	return add_noted(cluster, name, spec, json_object());
+}
+
+/* One that must have a reservation. */
+static struct neap_pod *add_asking(struct neap_cluster *cluster, const char *name,
+				   json_t *spec)
+{
+	return add_noted(cluster, name, spec,
+			 json_pack("{s:s}",
+				   "scheduling.koordinator.sh/reservation-affinity",
+				   "{\"reservationSelector\":{}}"));
 }
 
 /* What came of it, into *said: the explanation, "victims", "" for a place. */
@@ -245,11 +264,66 @@ static void test_others(void **state)
 	neap_cluster_free(cluster);
 }
 
+/* So do rules by which Reservations know their owners. */
+static void test_owners(void **state)
+{
+	static const struct row plain = {.cpu = "1"};
+	struct neap_cluster *cluster = cluster_new();
+	struct neap_decide_config config = {.cluster = cluster};
+	struct neap_reserve_book *book = NULL;
+	struct neap_decide *one = NULL;
+	struct neap_error err = {0};
+	neap_auto_buf struct neap_buf said = {0};
+	json_t *owners = json_array();
+	char name[16];
+
+	(void)state;
+	neap_buf_init(&said, 4096);
+	for (int i = 0; i < 150; i++)
+		json_array_append_new(
+			owners, json_pack("{s:o}", "labelSelector", rules_of(59, false)));
+	(void)cluster_set_node(cluster, "n0", "'labels':{'host':'n0'}", "{}",
+			       "'cpu':'100','pods':'2000'");
+	assert_int_equal(neap_reserve_book_new(cluster, &book, &err), 0);
+	config.book = book;
+	assert_int_equal(neap_decide_new(&config, &one, &err), 0);
+	for (int i = 0; i < 40; i++) {
+		struct neap_object *object = NULL;
+		unsigned moved;
+
+		(void)snprintf(name, sizeof(name), "r%d", i);
+		assert_int_equal(
+			neap_object_new_take(
+				json_pack(
+					"{s:{s:s,s:s},s:{s:O,s:{s:{s:[{s:{s:{s:s}}}]}}},"
+					"s:{s:s,s:s,s:{s:s}}}",
+					"metadata", "name", name, "uid", name, "spec",
+					"owners", owners, "template", "spec",
+					"containers", "resources", "requests", "cpu", "1",
+					"status", "phase", "Available", "nodeName", "n0",
+					"allocatable", "cpu", "1"),
+				NULL, 1, &object, &err),
+			0);
+		assert_int_equal(neap_reserve_book_set(book, object, &moved, &err), 0);
+		(void)neap_object_unref(object);
+	}
+	decide(one, add(cluster, "new", spec_of(&plain)), "rules of owners", &said);
+	assert_int_equal(said.len, 0); /* it needs none of them */
+	decide(one, add_asking(cluster, "asks", spec_of(&plain)), "... that it must have",
+	       &said);
+	assert_non_null(strstr(said.data, "too many rules of owners"));
+	neap_decide_free(one);
+	neap_reserve_book_free(book);
+	neap_cluster_free(cluster);
+	json_decref(owners);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_owners),
 	};
 
 	return cmocka_run_group_tests_name("what a decision costs", tests, NULL, NULL);
