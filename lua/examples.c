@@ -76,9 +76,10 @@ static int open_row(lua_State *L, struct example *ex)
 
 	push_row(L, ex);
 	row = lua_gettop(L);
-	if (neap_lua_get(L, row, "name") == LUA_TSTRING)
+	(void)neap_lua_get(L, row, "name");
+	if (neap_lua_text(L, -1))
 		(void)neap_strcopy(ex->name, sizeof(ex->name),
-				   neap_lua_name(L, -1)); /* cut */
+				   neap_lua_text(L, -1)); /* cut */
 	rc = check_names(L, row, names, ex);
 	if (rc < 0)
 		return rc;

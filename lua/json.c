@@ -392,7 +392,10 @@ static int to_json(struct writer *w, int index, int depth, json_t **ret)
 	case LUA_TSTRING:
 		if (!spend(w, lua_rawlen(w->L, index)))
 			return refuse(w, "a table with so much text");
-		text = lua_tolstring(w->L, index, &len);
+		text = neap_lua_text(w->L, index);
+		if (!text) /* JSON that comes from outside has none either */
+			return refuse(w, "a text with a NUL byte");
+		len = strlen(text);
 		*ret = json_stringn(text, len);
 		return *ret ? 0 : refuse_text(w, text, len);
 	case LUA_TTABLE:

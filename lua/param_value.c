@@ -254,7 +254,7 @@ json_t *neap_param_json(const struct neap_param *param,
 	if (!value->is_set)
 		return json_null();
 	if (value->json)
-		return json_deep_copy(value->json);
+		return neap_json_deep_copy(value->json);
 	switch (param->type) {
 	case NEAP_PARAM_NUMBER:
 		return json_real(value->real);

@@ -76,7 +76,7 @@ int neap_place_row_object(const struct neap_place_row *row, json_t *tree,
 
 json_t *neap_place_row_map(const json_t *object)
 {
-	return json_is_object(object) ? json_deep_copy(object) : json_object();
+	return json_is_object(object) ? neap_json_deep_copy(object) : json_object();
 }
 
 /* The requests are those of the first. */
@@ -107,7 +107,7 @@ static json_t *containers_of(const json_t *images, json_t *requests)
 
 static json_t *list_of(const json_t *list)
 {
-	return json_is_array(list) ? json_deep_copy(list) : json_array();
+	return json_is_array(list) ? neap_json_deep_copy(list) : json_array();
 }
 
 static const char *text_of(const json_t *object, const char *name, const char *otherwise)
@@ -162,20 +162,31 @@ int neap_place_row_pod(const struct neap_place_row *row, struct neap_resources *
 
 /* --- running --- */
 
+/* Examples are told by their message alone. */
+static int tell_field(const struct neap_place_row *row)
+{
+	char field[sizeof(row->err->field)];
+
+	memcpy(field, row->err->field, sizeof(field));
+	row->err->field[0] = '\0';
+	return field[0] ? neap_error_wrap(row->err, "%s", field) : -(int)row->err->code;
+}
+
 static int read_row(lua_State *L, struct neap_place_row *row)
 {
 	int at, rc;
 
 	neap_policy_push_row(L, row->policy, row->index);
 	at = lua_gettop(L);
-	if (neap_lua_get(L, at, "name") == LUA_TSTRING)
+	(void)neap_lua_get(L, at, "name");
+	if (neap_lua_text(L, -1))
 		(void)neap_strcopy(row->name, sizeof(row->name),
-				   neap_lua_name(L, -1)); /* cut */
+				   neap_lua_text(L, -1)); /* cut */
 	if (!row->name[0])
 		return neap_place_row_fail(row, "name", "a text is wanted");
 	rc = neap_lua_to_json_within(L, at, VALUES_MAX, ROW_BYTES, &row->json, row->err);
 	if (rc < 0)
-		return rc;
+		return tell_field(row);
 	rc = neap_place_row_check(row, row->json, "an example of this kind", row->fields);
 	if (rc < 0)
 		return rc;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "lua/reserve_priv.h"
@@ -60,7 +61,7 @@ static int make_objects(json_t *json)
 /* Without owners it is everybody's. */
 static json_t *owners_of(const json_t *owners)
 {
-	json_t *copy = owners ? json_deep_copy(owners) : json_pack("[{}]");
+	json_t *copy = owners ? neap_json_deep_copy(owners) : json_pack("[{}]");
 
 	if (copy && make_objects(copy) == 0)
 		return copy;

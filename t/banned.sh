@@ -30,6 +30,8 @@ json_loads : t/            : neap_json_parse
 json_load_file : t/        : neap_json_parse
 json_dump_file : t/        : neap_json_dump
 json_dumps : t/            : neap_json_dump
+json_copy  : engine/base/ t/ : neap_json_copy
+json_deep_copy : engine/base/ t/ : neap_json_deep_copy
 lua_pcall  : lua/vm.c     : neap_vm_call
 lua_pcallk : lua/vm.c     : neap_vm_call
 lua_tostring : lua/convert.c lua/vm.c lua/sandbox.c lua/timelib.c t/ : neap_lua_text, as C stops at a NUL

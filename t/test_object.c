@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 static const char *const pod_fields[] = {
@@ -253,12 +254,59 @@ static void test_refused(void **state)
 			 -NEAP_ENOMEM);
 }
 
+#define MANY    1000
+#define LOOKUPS 400000
+
+/* Some twenty times what it takes; one after the other they take two seconds. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMIT_USEC (20 * INT64_C(1000000))
+#else
+#define LIMIT_USEC INT64_C(1000000)
+#endif
+
+/* Each of many labels is found, in whatever order they stand, and none that is not there;
+ * and that soon. */
+static void test_many_labels(void **state)
+{
+	json_t *labels = json_object();
+	struct neap_object *object = NULL;
+	struct neap_error err;
+	char key[32], value[32];
+	int64_t start;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i * 7 % MANY * 2);
+		(void)snprintf(value, sizeof(value), "%d", i * 7 % MANY * 2);
+		json_object_set_new(labels, key, json_string(i % 10 ? value : ""));
+	}
+	assert_int_equal(neap_object_new_take(json_pack("{s:{s:s,s:o}}", "metadata",
+							"name", "n", "labels", labels),
+					      pod_fields, 1, &object, &err),
+			 0);
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i * 7 % MANY * 2);
+		(void)snprintf(value, sizeof(value), "%d", i * 7 % MANY * 2);
+		assert_string_equal(neap_object_label(object, key), i % 10 ? value : "");
+		(void)snprintf(key, sizeof(key), "k%d", i * 2 + 1);
+		assert_null(neap_object_label(object, key));
+		(void)snprintf(key, sizeof(key), "%d", i * 2); /* a value */
+		assert_null(neap_object_label(object, key));
+	}
+	start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+	for (int i = 0; i < LOOKUPS; i++)
+		assert_null(neap_object_label(object, "none"));
+	assert_true(neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start < LIMIT_USEC);
+	neap_object_unref(object);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),        cmocka_unit_test(test_with_text),
-		cmocka_unit_test(test_annotation), cmocka_unit_test(test_selector),
-		cmocka_unit_test(test_restore),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_many_labels), cmocka_unit_test(test_new),
+		cmocka_unit_test(test_with_text),   cmocka_unit_test(test_annotation),
+		cmocka_unit_test(test_selector),    cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,7 @@ static void test_where(void **state)
 	"cpus = function(ctx, i) return { all = i.processors:cpus(), n = #ctx.cpuset(i.list) } end,\n"                   \
 	"loop = function() local t = {} t[1] = t return t end,\n"                                                        \
 	"mixed = function() return { 1, x = 2 } end, nul = function() return { ['a\\0b'] = 2 } end,"                     \
+	"text = function() return { 'a\\0b' } end,\n"                                                                    \
 	"fn = function() return print end,\n"                                                                            \
 	"nan = function() return 0/0 end, spin = function() while true do end end,\n"                                    \
 	"none = function() end, what = function(ctx, i) return #i.list, 5 end,\n"                                        \
@@ -224,6 +225,7 @@ static const struct {
 	{"loop", "{}", "!32 levels"},
 	{"mixed", "{}", "!mixed keys"},
 	{"nul", "{}", "!a key with a NUL byte"},
+	{"text", "{}", "!a text with a NUL byte"},
 	{"fn", "{}", "!there is no 'print'"},
 	{"nan", "{}", "!endless number"},
 	{"set", "{}", "!read-only"},

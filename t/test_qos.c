@@ -325,6 +325,7 @@ static const struct {
 	{"{ name = \"a\", wnat = {} }", "there is no field 'wnat' here"},
 	{"{ name = \"a\" }", "want is missing"},
 	{"{ want = {} }", "a name is wanted"},
+	{"{ name = \"a\\0b\", want = {} }", "a name is wanted"},
 	{"{ name = \"a\", steps = {} }", "steps: a list"},
 	{"{ name = \"a\", steps = { { after_s = -1, want = {} } } }", "step 1: after_s"},
 };

@@ -194,20 +194,26 @@ static int count_owned(struct sets_rig *rig)
 	return count;
 }
 
-/* Those that are to be adopted come in pieces, too, and nothing is made or deleted before all are. */
-static void test_adopt_many(void **state)
+static void add_strays(struct sets_rig *rig, int count)
 {
-	const int pods = NEAP_REPLICASET_PIECE * 5 / 4;
-	struct sets_rig *rig = *state;
 	char body[256];
 
-	for (int i = 0; i < pods; i++) {
+	for (int i = 0; i < count; i++) {
 		(void)snprintf(body, sizeof(body),
 			       "{'metadata':{'name':'p-%d','labels':{'a':'b'}},'spec':{"
 			       "'containers':[{'name':'c','image':'i'}]}}",
 			       i);
 		must(rig, "POST " PODS, body, 201);
 	}
+}
+
+/* Those that are to be adopted come in pieces, too, and nothing is made or deleted before all are. */
+static void test_adopt_many(void **state)
+{
+	const int pods = NEAP_REPLICASET_PIECE * 5 / 4;
+	struct sets_rig *rig = *state;
+
+	add_strays(rig, pods);
 	must(rig, "POST " SETS, SET("web", 125), 201);
 	for (int before = 0, owned; before < pods; before = owned) {
 		assert_true(comes_true_in(rig->kube->base,
@@ -222,6 +228,35 @@ static void test_adopt_many(void **state)
 }
 
 /* Pods that fail, are deleted, finish or are evicted are made up for. */
+static int looks;
+
+static int64_t count_look(void)
+{
+	looks++;
+	return kube_now;
+}
+
+/* No look reads so many pods that others wait for it: what it has read the next one knows. */
+static void test_read_many(void **state)
+{
+	struct sets_rig *rig = *state;
+	struct neap_workload_config config = workload_config(rig->kube);
+	struct neap_error err = {0};
+
+	config.now = count_look;
+	neap_replicasets_free(rig->sets);
+	add_strays(rig, NEAP_REPLICASET_READ + 10);
+	must(rig, "POST " SETS, SET("web", 1010), 201);
+	looks = 0;
+	assert_int_equal(neap_replicasets_new(&config, &rig->sets, &err), 0);
+	while (!count_owned(rig))
+		(void)event_base_loop(rig->kube->base, EVLOOP_ONCE);
+	assert_int_equal(looks, 2);
+	until(rig, (struct kube_step){
+			   "GET " SETS "/web", NULL, 200, {"status.replicas=1010"}});
+	assert_int_equal(count_pods(rig), NEAP_REPLICASET_READ + 10);
+}
+
 static void test_replaced(void **state)
 {
 	static const struct {
@@ -524,6 +559,7 @@ int main(void)
 		TEST(pods_and_status),
 		TEST(many),
 		TEST(adopt_many),
+		TEST(read_many),
 		TEST(replaced),
 		TEST(adopt_and_release),
 		TEST(refused),

@@ -451,6 +451,11 @@ static void test_refused_at_load(void **state)
 		 "the policy has no rank"},
 		{OPEN ", examples = { { name = 'x', want = { again_unix = 5 } } }",
 		 "wanted want.again_unix 5; got none"},
+		{OPEN ", examples = { { name = 'x\\0y', want = true } }",
+		 "name: a text is wanted"},
+		{OPEN
+		 ", examples = { { name = 'x', pod = { uid = 'a\\0b' }, want = true } }",
+		 "pod.uid: a text with a NUL byte"},
 		{OPEN ", examples = { { name = 'x', now_unix = -1, want = true } }",
 		 "now_unix"},
 		{OPEN ", examples = { { name = 'x', reservation = { owner = {} }, want = "

@@ -6,6 +6,7 @@
 
 #include "api/agent/agent_priv.h"
 #include "api/kube/inside.h"
+#include "engine/base/json.h"
 
 #define PAUSE_USEC     500000
 #define PAUSE_MAX_USEC 30000000
@@ -73,7 +74,7 @@ static bool make(struct agent_pod *pod, struct neap_object *newest, json_t **ret
 	const struct neap_pod_who who = {pod->ns, pod->name, pod->uid, ADDRESS, gates};
 	json_t *tree = neap_object_tree(newest);
 	const json_t *before = json_object_get(tree, "status");
-	json_t *status = before != NULL ? json_deep_copy(before) : json_object();
+	json_t *status = before != NULL ? neap_json_deep_copy(before) : json_object();
 	bool is_made =
 		tree != NULL && status != NULL &&
 		neap_pod_life_set_status(&pod->life, &who, agent_now(pod->agent), status);

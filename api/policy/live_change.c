@@ -343,7 +343,8 @@ void neap_live_rollback_finish(struct live_job *job)
 
 static json_t *merged(const struct live_item *item, json_t *change)
 {
-	json_t *out = item->params != NULL ? json_deep_copy(item->params) : json_object();
+	json_t *out =
+		item->params != NULL ? neap_json_deep_copy(item->params) : json_object();
 	const char *name;
 	json_t *value;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/policy/live_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "lua/reserve.h"
 
@@ -69,7 +70,7 @@ int neap_live_job_look(struct live_job *job, struct neap_error *err)
 	if (job->item == NULL && job->id.name[0] != '\0')
 		job->item = neap_live_find(live, &job->id);
 	if (job->item != NULL && job->item->params != NULL && job->set_params == NULL) {
-		job->set_params = json_deep_copy(job->item->params);
+		job->set_params = neap_json_deep_copy(job->item->params);
 		if (job->set_params == NULL)
 			return neap_error_nomem(err);
 	}
@@ -375,7 +376,7 @@ int neap_live_set_params(struct neap_live *live, const struct neap_live_change *
 
 	if (job == NULL)
 		return -(int)err->code;
-	job->params = json_deep_copy(params);
+	job->params = neap_json_deep_copy(params);
 	if (job->params == NULL) {
 		change_drop(job);
 		return neap_error_nomem(err);

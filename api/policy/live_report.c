@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/policy/live_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -258,7 +259,7 @@ json_t *neap_live_report_params(struct neap_live *live, const struct live_item *
 		json_sprintf("%s/%s", item->id.kind, item->id.name), "version",
 		info.version, "values",
 		slot != NULL ? neap_policy_params(slot->policy) : json_object(), "set",
-		item->params != NULL ? json_deep_copy(item->params) : json_object(),
+		item->params != NULL ? neap_json_deep_copy(item->params) : json_object(),
 		"schema",
 		slot != NULL ? neap_policy_schema(slot->policy) : json_object());
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/schedule/config_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/members.h"
 
 #define ARGS_MAX 64
@@ -106,7 +107,7 @@ static json_t *strip(const struct config_reader *reader, const json_t *args,
 		(void)config_wrong(reader, err, path);
 		return NULL;
 	}
-	copy = json_copy((json_t *)(uintptr_t)args);
+	copy = neap_json_copy(args);
 	if (!copy) {
 		(void)neap_error_nomem(err);
 		return NULL;

@@ -6,6 +6,7 @@
 #include "api/kube/inside.h"
 #include "api/kube/note.h"
 #include "api/schedule/schedule_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/quantity.h"
 
 #define GATED_MESSAGE "Scheduling is blocked due to non-empty scheduling gates"
@@ -65,8 +66,7 @@ static json_t *change_conditions(const json_t *tree, const struct says *says, in
 {
 	const json_t *was =
 		json_object_get(json_object_get(tree, "status"), "conditions");
-	json_t *list =
-		json_is_array(was) ? json_copy((json_t *)(uintptr_t)was) : json_array();
+	json_t *list = json_is_array(was) ? neap_json_copy(was) : json_array();
 	const json_t *before = NULL;
 	size_t i;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/workload/deployments_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -342,7 +343,7 @@ bool rollout_find(struct rollout *rollout)
 
 static json_t *with_hash(const json_t *map, const char *hash)
 {
-	json_t *copy = map ? json_deep_copy(map) : json_object();
+	json_t *copy = map ? neap_json_deep_copy(map) : json_object();
 
 	if (copy && json_object_set_new(copy, NEAP_HASH_LABEL, json_string(hash)) < 0) {
 		json_decref(copy);
@@ -354,8 +355,9 @@ static json_t *with_hash(const json_t *map, const char *hash)
 /* The template with the label, and the selector that has it. */
 static bool fill_spec(json_t *spec, const struct rollout *rollout, const char *hash)
 {
-	json_t *selector = json_deep_copy(neap_tree_at(rollout->tree, "spec.selector"));
-	json_t *pods = json_deep_copy(neap_tree_at(rollout->tree, "spec.template"));
+	json_t *selector =
+		neap_json_deep_copy(neap_tree_at(rollout->tree, "spec.selector"));
+	json_t *pods = neap_json_deep_copy(neap_tree_at(rollout->tree, "spec.template"));
 	int ret = 0;
 
 	ret |= json_object_set_new(spec, "selector", selector);

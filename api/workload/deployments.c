@@ -9,6 +9,7 @@
 #include "api/kube/note.h"
 #include "api/workload/deployments_priv.h"
 #include "engine/base/clock.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 /* Nobody means more. */
@@ -141,8 +142,8 @@ static bool read_spec(struct rollout *rollout)
 		neap_tree_int(rollout->tree, "status.collisionCount", NEAP_MISSING);
 	rollout->revision = NEAP_MISSING;
 	read_strategy(rollout);
-	rollout->conditions =
-		json_is_array(conditions) ? json_deep_copy(conditions) : json_array();
+	rollout->conditions = json_is_array(conditions) ? neap_json_deep_copy(conditions)
+							: json_array();
 	return rollout->conditions != NULL;
 }
 

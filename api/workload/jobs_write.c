@@ -218,7 +218,7 @@ bool job_status(const struct job *job, const struct neap_job_plan *plan, int64_t
 	*ret = NULL;
 	if (is_over)
 		return true;
-	tree = json_deep_copy(job->tree);
+	tree = neap_json_deep_copy(job->tree);
 	if (!tree)
 		return false;
 	set_status(job, plan, child(tree, "status", json_object()), now);
@@ -288,7 +288,7 @@ json_t *job_pod(const struct job *job, int64_t index, int64_t failures_before)
 	const json_t *from =
 		json_object_get(json_object_get(job->tree, "spec"), "template");
 	uint64_t failures = neap_json_failures();
-	json_t *pod = json_deep_copy(from);
+	json_t *pod = neap_json_deep_copy(from);
 	json_t *meta, *spec;
 	char number[24];
 

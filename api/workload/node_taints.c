@@ -126,7 +126,7 @@ bool node_taints_read(struct node_record *record, const json_t *node, int64_t no
 				    0)
 				since = node_text(old, "timeAdded");
 		}
-		copy = json_copy((json_t *)(uintptr_t)taint);
+		copy = neap_json_copy(taint);
 		neap_json_set_text(copy, "timeAdded", since[0] ? since : time);
 		(void)json_array_append_new(made, copy);
 	}

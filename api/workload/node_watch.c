@@ -60,7 +60,7 @@ json_t *node_conditions_with(const json_t *status, const char *type, const char 
 	(void)neap_time_format(now, 0, time, sizeof(time));
 	json_array_foreach (list, i, condition) {
 		if (strcmp(node_text(condition, "type"), type) == 0) {
-			own = json_copy(condition);
+			own = neap_json_copy(condition);
 			(void)json_array_append_new(made, own);
 		} else {
 			(void)json_array_append(made, condition);

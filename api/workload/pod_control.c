@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/workload/tree.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 /* --- making --- */
@@ -14,7 +15,7 @@ static bool copy_member(json_t *meta, const json_t *from, const char *name)
 {
 	const json_t *value = json_object_get(from, name);
 
-	return !value || json_object_set_new(meta, name, json_deep_copy(value)) == 0;
+	return !value || json_object_set_new(meta, name, neap_json_deep_copy(value)) == 0;
 }
 
 static bool fill_meta(json_t *meta, const json_t *owner, const char *api_version,
@@ -43,7 +44,8 @@ json_t *neap_pod_from_template(const json_t *owner, const char *api_version,
 			       const char *kind)
 {
 	const json_t *spec = neap_tree_at(owner, "spec.template.spec");
-	json_t *pod = json_pack("{s:{}, s:o}", "metadata", "spec", json_deep_copy(spec));
+	json_t *pod =
+		json_pack("{s:{}, s:o}", "metadata", "spec", neap_json_deep_copy(spec));
 
 	if (pod &&
 	    !fill_meta(json_object_get(pod, "metadata"), owner, api_version, kind)) {

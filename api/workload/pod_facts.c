@@ -123,6 +123,15 @@ static void read_facts(const struct neap_object *pod, const json_t *tree,
 			   neap_tree_text(tree, "spec.nodeName"));
 }
 
+bool neap_pod_facts_has(const struct neap_pod_facts_cache *cache,
+			const struct neap_object *pod)
+{
+	const struct neap_pod_facts *facts =
+		cache->by_uid ? neap_map_find(cache->by_uid, pod->uid) : NULL;
+
+	return facts && facts->version == pod->version;
+}
+
 const struct neap_pod_facts *neap_pod_facts_get(struct neap_pod_facts_cache *cache,
 						const struct neap_object *pod)
 {

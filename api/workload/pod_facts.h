@@ -36,6 +36,9 @@ void neap_pod_facts_free(struct neap_pod_facts_cache *cache);
 /* Borrowed, until the next call of neap_pod_facts_tidy; NULL without memory. */
 const struct neap_pod_facts *neap_pod_facts_get(struct neap_pod_facts_cache *cache,
 						const struct neap_object *pod);
+/* Whether that is but a look-up. */
+bool neap_pod_facts_has(const struct neap_pod_facts_cache *cache,
+			const struct neap_object *pod);
 /* Forgets those of pods that have gone, now and then: pods is how many there are. */
 void neap_pod_facts_tidy(struct neap_pod_facts_cache *cache, size_t pods);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/workload/replicasets_priv.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 
 /* --- what is told --- */
@@ -53,7 +54,7 @@ static bool create(struct look *look, const json_t *pod)
 
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
 		neap_kube_ask_create_take(look->sets->config.kube, &ask,
-					  json_deep_copy(pod));
+					  neap_json_deep_copy(pod));
 	return neap_rounds_refused(look->sets->rounds, NULL) == 0;
 }
 
@@ -80,7 +81,8 @@ struct nodes {
 static bool count_node(void *arg, struct neap_object *pod)
 {
 	struct nodes *nodes = arg;
-	struct neap_replicasets *sets = nodes->look->sets;
+	struct look *look = nodes->look;
+	struct neap_replicasets *sets = look->sets;
 	const struct neap_owner *mine = nodes->look->set;
 	const char *uid = pod->owners;
 
@@ -93,7 +95,9 @@ static bool count_node(void *arg, struct neap_object *pod)
 		    (set != mine && (mine->controller[0] == '\0' ||
 				     strcmp(set->controller, mine->controller) != 0)))
 			continue;
-		facts = neap_pod_facts_get(sets->facts, pod);
+		facts = neap_replicaset_facts(look, pod);
+		if (!facts && look->is_partial)
+			return false;
 		if (!facts || !facts->is_active || strcmp(facts->controller, uid) != 0)
 			continue;
 		n = (uintptr_t)neap_map_find(nodes->counts, facts->node);
@@ -126,6 +130,8 @@ static void delete_some(struct look *look, int64_t count)
 	/* Where all are to go it does not matter which first. */
 	if ((size_t)count < look->count) {
 		set_ranks(look);
+		if (look->is_partial)
+			return;
 		neap_pods_rank(look->pods, look->count, look->now);
 	}
 	for (int64_t i = 0; i < count && i < NEAP_REPLICASET_PIECE; i++) {

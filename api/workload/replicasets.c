@@ -84,6 +84,18 @@ static bool is_deleting(const struct look *look)
 	return *neap_tree_text(look->tree, "metadata.deletionTimestamp") != '\0';
 }
 
+const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
+						   const struct neap_object *pod)
+{
+	struct neap_pod_facts_cache *cache = look->sets->facts;
+
+	if (!neap_pod_facts_has(cache, pod) && look->read++ >= NEAP_REPLICASET_READ) {
+		look->is_partial = true;
+		return NULL;
+	}
+	return neap_pod_facts_get(cache, pod);
+}
+
 static bool sort_out(void *arg, struct neap_object *pod)
 {
 	struct look *look = arg;
@@ -95,8 +107,8 @@ static bool sort_out(void *arg, struct neap_object *pod)
 	/* Most are of somebody else. */
 	if (!is_ours && (!is_selected || pod->is_deleting))
 		return true;
-	facts = neap_pod_facts_get(look->sets->facts, pod);
-	look->is_short = !facts;
+	facts = neap_replicaset_facts(look, pod);
+	look->is_short = !facts && !look->is_partial;
 	if (!facts)
 		return false;
 	if (!facts->is_active)
@@ -119,7 +131,7 @@ static bool find_pods(struct look *look)
 	neap_pod_facts_tidy(look->sets->facts, neap_store_count(store, "pods"));
 	return neap_store_list(store, "pods", look->set->ns, &place, sort_out, look,
 			       &err) == 0 &&
-	       !look->is_short;
+	       !look->is_short && !look->is_partial;
 }
 
 /* The patch is taken. */

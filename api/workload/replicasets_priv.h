@@ -27,6 +27,8 @@ struct neap_replicasets {
 /* A look at one. */
 /* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
 #define NEAP_REPLICASET_PIECE 100
+/* Pods that one look reads for the first time, 5 to 10 us each; the next look knows them. */
+#define NEAP_REPLICASET_READ 1000
 
 struct look {
 	struct neap_replicasets *sets;
@@ -39,9 +41,13 @@ struct look {
 	struct neap_object **strays;
 	size_t stray_count, stray_size;
 	bool is_short;   /* of memory */
-	bool is_partial; /* more are to be claimed than one look asks for */
+	int read;        /* pods that were not known */
+	bool is_partial; /* more are to be claimed, or read, than one look does */
 };
 
+/* Of one of its pods. NULL: memory is short, or is_partial as there are more to be read. */
+const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
+						   const struct neap_object *pod);
 /* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */
 int64_t neap_replicaset_scale(struct look *look);
 /* ... what became of an ask. */

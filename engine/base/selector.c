@@ -439,6 +439,11 @@ bool neap_selector_is_empty(const struct neap_selector *selector)
 	return selector->count == 0;
 }
 
+size_t neap_selector_count(const struct neap_selector *selector)
+{
+	return selector->count;
+}
+
 size_t neap_selector_size(const struct neap_selector *selector)
 {
 	return selector->size;

@@ -281,7 +281,7 @@ json_t *neap_cpu_spec_write(const json_t *spec, const struct neap_cpu_choice *ch
 {
 	static const char required[] = "requiredCPUBindPolicy";
 	static const char preferred[] = "preferredCPUBindPolicy";
-	json_t *ret = spec ? json_copy((json_t *)(uintptr_t)spec) : json_object();
+	json_t *ret = spec ? neap_json_copy(spec) : json_object();
 	const char *add = NULL;
 
 	if (ret && choice->is_from_node)

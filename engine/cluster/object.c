@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One block: the struct, meta, the text. Meta is four numbers and then strings, each with its NUL;
- * it is what a store keeps, so that a start need not parse a hundred megabytes of JSON. */
+ * One block: the struct, meta, the text, and where there are many labels their keys in
+ * order, as selectors and labels both come from clients: 64 rules times a thousand labels
+ * would take half a millisecond an object. Meta is four numbers and then strings, each
+ * with its NUL; it is what a store keeps, so that a start need not parse a hundred
+ * megabytes of JSON. */
 #include "engine/cluster/object.h"
 
 #include <inttypes.h>
@@ -257,12 +260,43 @@ static bool take_meta(struct neap_object *object)
 	return step(&at, end, object->owner_count) && at == end;
 }
 
-/* NULL without memory; no object yet. */
+/* So many labels are looked through one after the other. */
+#define LABELS_FEW 16
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Behind the text there is room for them, aligned. */
+static void sort_keys(struct neap_object *object, size_t at)
+{
+	const char *key = object->labels;
+
+	object->by_key = (const char **)(void *)((char *)object + at);
+	for (size_t i = 0; i < object->label_count; i++) {
+		object->by_key[i] = key;
+		key += strlen(key) + 1;
+		key += strlen(key) + 1;
+	}
+	qsort(object->by_key, object->label_count, sizeof(*object->by_key), by_text);
+}
+
+/* Bytes of an object before its keys. */
+static size_t keys_at(size_t meta_len, size_t text_len)
+{
+	size_t align = _Alignof(const char *);
+	size_t at = sizeof(struct neap_object) + meta_len + text_len + 1;
+
+	return (at + align - 1) / align * align;
+}
+
+/* NULL without memory; no object yet. keys: that there is room for. */
 static struct neap_object *block_new(const char *meta, size_t meta_len, const char *text,
-				     size_t text_len, int64_t version)
+				     size_t text_len, size_t keys, int64_t version)
 {
 	struct neap_object *object =
-		neap_alloc(sizeof(*object) + meta_len + text_len + 1);
+		neap_alloc(keys_at(meta_len, text_len) + keys * sizeof(char *));
 
 	if (object == NULL)
 		return NULL;
@@ -280,13 +314,15 @@ int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 			size_t text_len, int64_t version, struct neap_object **ret,
 			struct neap_error *err)
 {
+	size_t keys = meta_len >= META_NUMBERS ? number_at(meta, 2) : 0;
 	struct neap_object *object;
 
 	if (meta_len > META_MAX || text_len > NEAP_OBJECT_TEXT_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "an object takes at most %d bytes",
 				      NEAP_OBJECT_TEXT_MAX);
-	object = block_new(meta, meta_len, text, text_len, version);
+	keys = keys > LABELS_FEW ? keys : 0;
+	object = block_new(meta, meta_len, text, text_len, keys, version);
 	if (object == NULL)
 		return neap_error_nomem(err);
 	if (text_len < 2 || text[0] != '{' || text[text_len - 1] != '}' ||
@@ -294,6 +330,8 @@ int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 		free(object);
 		return neap_error_set(err, NEAP_EINVAL, "no object of this format");
 	}
+	if (keys)
+		sort_keys(object, keys_at(meta_len, text_len));
 	*ret = object;
 	return 0;
 }
@@ -302,7 +340,7 @@ struct neap_object *neap_object_with_text(const struct neap_object *object,
 					  const char *text, size_t text_len)
 {
 	struct neap_object *other = block_new(object->block, object->meta_len, text,
-					      text_len, object->version);
+					      text_len, 0, object->version);
 
 	if (other != NULL)
 		(void)take_meta(other); /* it is the same */
@@ -404,7 +442,23 @@ static const char *find_pair(const char *pairs, size_t count, const char *key)
 
 const char *neap_object_label(const struct neap_object *object, const char *key)
 {
-	return find_pair(object->labels, object->label_count, key);
+	size_t low = 0, high = object->label_count;
+
+	if (!object->by_key)
+		return find_pair(object->labels, high, key);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *is = object->by_key[middle];
+		int sign = strcmp(is, key);
+
+		if (sign == 0)
+			return is + strlen(is) + 1;
+		if (sign < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
 }
 
 const char *neap_object_field(const struct neap_object *object, const char *path)

@@ -41,7 +41,9 @@ struct neap_object {
 	const char *uid;
 	/* One after the other, each with its NUL: key and value; path and value; uid. */
 	const char *labels, *fields, *owners;
-	char block[]; /* meta, then text */
+	const char *
+		*by_key; /* where there are many labels: their keys in order; else NULL */
+	char block[];    /* meta, then text */
 };
 
 /* Takes the tree, also when it fails; kind and apiVersion are left out, and metadata.resourceVersion is

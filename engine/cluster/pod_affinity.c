@@ -51,7 +51,7 @@ static bool add_keys(const struct neap_pod *pod, json_t *expressions, const json
 static json_t *with_keys(const struct neap_pod *pod, const json_t *selector,
 			 const json_t *same, const json_t *other)
 {
-	json_t *copy = json_deep_copy(selector);
+	json_t *copy = neap_json_deep_copy(selector);
 	json_t *expressions = json_object_get(copy, "matchExpressions");
 
 	if (!json_is_array(expressions)) {

@@ -186,7 +186,7 @@ static void add_zone(const struct neap_topology_report_from *from, struct zone *
 	}
 	(void)snprintf(name, sizeof(name), "node-%d", zone->os_node);
 	old = find(before, name);
-	made = old ? json_copy((json_t *)(uintptr_t)old) : json_object();
+	made = old ? neap_json_copy(old) : json_object();
 	if (made) {
 		(void)json_object_set_new(made, "name", json_string(name));
 		(void)json_object_set_new(made, "type", json_string(TYPE));

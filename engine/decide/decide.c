@@ -175,6 +175,22 @@ static size_t enough(const struct neap_decide *decide)
 /* Further filters are asked about at least so many nodes at once. */
 #define BLOCK_MIN 64
 
+/* Whether it fits there; of a row that is refused *ret_wakes is what may help. */
+static bool fits_row(struct neap_cycle *cycle, const struct neap_filter *const *active,
+		     size_t count, uint32_t row, unsigned *ret_wakes)
+{
+	size_t n = 0;
+
+	*ret_wakes = NEAP_MOVED_POD_GONE | NEAP_MOVED_LABELS;
+	if (!neap_cycle_spend(cycle, cycle->row_cost))
+		return neap_cycle_refuse(cycle, row, NEAP_REASON_COSTLY, 0);
+	while (n < count && active[n]->fits(cycle, row))
+		n++;
+	if (n < count)
+		*ret_wakes = active[n]->wakes;
+	return n == count;
+}
+
 /* False: to be done anew. */
 static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 {
@@ -186,17 +202,15 @@ static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 	uint32_t row;
 
 	while (walk.at < walk.total && cycle->row_count < until) {
-		size_t n = 0;
+		unsigned wakes;
 
 		if (neap_kept_next(cycle, &walk, &row) &&
 		    (cycle->columns->flags[row] & NEAP_ROW_IS_THERE)) {
 			ret->looked_at++;
-			while (n < count && active[n]->fits(cycle, row))
-				n++;
-			if (n == count)
+			if (fits_row(cycle, active, count, row, &wakes))
 				cycle->rows[cycle->row_count++] = row;
 			else
-				cycle->wakes |= active[n]->wakes;
+				cycle->wakes |= wakes;
 		}
 		if (!cycle->has_more_filters ||
 		    (cycle->row_count < until && walk.at < walk.total))
@@ -259,7 +273,10 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 	neap_cluster_trim_labels(decide->cluster);
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	cycle->pod = pod;
-	cycle->is_short = false;
+	cycle->is_short = cycle->near_known = cycle->spread_known = false;
+	cycle->steps = NEAP_DECIDE_STEPS;
+	cycle->node_rules = neap_cost_of_term(&pod->node_selector) +
+			    (pod->has_affinity ? neap_cost_of_terms(&pod->affinity) : 0);
 	neap_arena_done(&cycle->arena);
 	cycle->refusal_count = cycle->row_count = cycle->text_count = 0;
 	cycle->wakes = NEAP_MOVED_NODE_ADDED;
@@ -381,13 +398,11 @@ static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t
 	size_t filters = neap_filters_prepare(cycle, active), seen = 0, refused;
 
 	for (; seen < count && seen < cycle->row_size; seen++) {
-		size_t n = 0;
+		unsigned ignored;
 
 		if (seen % ROWS_AT_ONCE == 0 && is_late(decide))
 			break;
-		while (n < filters && active[n]->fits(cycle, rows[seen]))
-			n++;
-		if (n == filters)
+		if (fits_row(cycle, active, filters, rows[seen], &ignored))
 			cycle->rows[cycle->row_count++] = rows[seen];
 	}
 	for (size_t i = seen; i < count; i++)
@@ -482,14 +497,17 @@ bool neap_decide_fits(struct neap_decide *decide, uint32_t row)
 {
 	struct neap_cycle *cycle = &decide->cycle;
 	const struct neap_filter *active[NEAP_FILTERS_MAX];
-	size_t refusals = cycle->refusal_count, count, n = 0;
+	size_t refusals = cycle->refusal_count, count;
+	unsigned ignored;
+	bool fits;
 
+	if (cycle->steps < 0)
+		return false;
 	cycle->columns = neap_cluster_settle(decide->cluster);
 	count = neap_filters_prepare(cycle, active);
-	while (n < count && active[n]->fits(cycle, row))
-		n++;
+	fits = fits_row(cycle, active, count, row, &ignored);
 	cycle->refusal_count = refusals;
-	return n == count && neap_more_fits(cycle, row);
+	return fits && neap_more_fits(cycle, row);
 }
 
 int neap_decide_begin(struct neap_decide *decide, const struct neap_pod *pod,

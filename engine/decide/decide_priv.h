@@ -16,6 +16,12 @@
 /* Topology keys that the terms of other pods may have, together; others do not count. */
 #define NEAP_NEAR_KEYS_MAX 64
 
+/* Steps of one decision, some 10 to 80 ns each: one is a rule of a selector or a term
+ * that is asked of a kind of pods or of a node, or eight kinds that are counted on a node.
+ * Without a bound a pod with 200 terms takes four seconds among 50,000 kinds of pods, and
+ * one with a single term a second when room is made for it. */
+#define NEAP_DECIDE_STEPS 500000
+
 /* Those of a cycle; filters.c sees that all fit. */
 #define NEAP_FILTERS_MAX 16
 
@@ -50,6 +56,7 @@ enum neap_reason {
 	NEAP_REASON_KEPT_ROOM,
 	NEAP_REASON_MORE,
 	NEAP_REASON_LATE,
+	NEAP_REASON_COSTLY,
 	NEAP_REASON_COUNT
 };
 
@@ -83,6 +90,9 @@ struct neap_cycle {
 	const struct neap_columns *columns;
 	const struct neap_pod *pod;
 	bool is_short; /* of memory */
+	int64_t steps; /* that are left; below 0: not all was looked at */
+	int64_t node_rules,
+		row_cost; /* of the pod's affinity; of what is asked of a row */
 	struct neap_refusal *refusals;
 	size_t refusal_count, refusal_size;
 	unsigned wakes;
@@ -91,6 +101,7 @@ struct neap_cycle {
 	size_t tolerated_size;
 	/* Of affinities between pods, and of spreading: first the filter's, then the score's. */
 	struct neap_tally near, spread;
+	bool near_known, spread_known; /* the filter's, as of this decision */
 	const char *near_keys[NEAP_NEAR_KEYS_MAX];
 	uint32_t near_key_count, near_first; /* the slot of the first of them */
 	bool is_first; /* nobody is there yet whom the pod must be near, and it is so itself */
@@ -160,6 +171,15 @@ const char *neap_cycle_cpus_why(const struct neap_cycle *cycle,
 /* NULL: it is none of those that are kept. */
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
+
+/* --- what a decision may cost: cost.c --- */
+
+/* Takes steps off those that are left; false when they are used up. */
+bool neap_cycle_spend(struct neap_cycle *cycle, int64_t steps);
+/* In steps. */
+int64_t neap_cost_of_term(const struct neap_term *term);
+int64_t neap_cost_of_terms(const struct neap_terms *terms);
+int64_t neap_cost_of_pod_term(const struct neap_pod_term *term);
 
 /* more.c */
 void neap_more_begin(struct neap_cycle *cycle);

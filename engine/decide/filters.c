@@ -44,6 +44,10 @@ const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_CPUS_ROOM] = {"node(s) didn't have the CPUs or NUMA nodes", true},
 	[NEAP_REASON_MORE] = {"%s", true},
 	[NEAP_REASON_LATE] = {"node(s) were not looked at in time", true},
+	[NEAP_REASON_COSTLY] =
+		{"node(s) were not looked at: the pod's rules, or those of other pods, "
+		 "ask for too much",
+		 false},
 };
 
 /* --- spec.unschedulable --- */
@@ -78,6 +82,7 @@ bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *tai
 	if (*known)
 		return *known == 1;
 	*known = 2;
+	(void)neap_cycle_spend(cycle, (int64_t)cycle->pod->toleration_count);
 	for (size_t i = 0; i < cycle->pod->toleration_count; i++)
 		if (neap_toleration_takes(&cycle->pod->tolerations[i], taint->key,
 					  taint->value, taint->effect))
@@ -107,6 +112,7 @@ static bool has_no_taint(struct neap_cycle *cycle, uint32_t row)
 
 static bool prepare_affinity(struct neap_cycle *cycle)
 {
+	cycle->row_cost += cycle->node_rules;
 	return cycle->pod->node_selector.count || cycle->pod->has_affinity ||
 	       cycle->settings->has_added;
 }
@@ -126,6 +132,8 @@ static bool has_labels(struct neap_cycle *cycle, uint32_t row)
 }
 
 /* --- ports --- */
+
+#define PORTS_A_STEP 32 /* pairs */
 
 bool neap_ports_collide(const struct neap_pod *a, const struct neap_pod *b)
 {
@@ -161,9 +169,14 @@ static bool has_ports(struct neap_cycle *cycle, uint32_t row)
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
 	if (!(cycle->columns->flags[row] & NEAP_ROW_HAS_PORTS))
 		return true;
-	for (size_t i = 0; i < node->pod_count; i++)
+	for (size_t i = 0; i < node->pod_count; i++) {
+		size_t pairs = cycle->pod->port_count * node->pods[i]->port_count;
+
+		if (!neap_cycle_spend(cycle, (int64_t)(pairs / PORTS_A_STEP)))
+			return neap_cycle_refuse(cycle, row, NEAP_REASON_COSTLY, 0);
 		if (neap_ports_collide(cycle->pod, node->pods[i]))
 			return neap_cycle_refuse(cycle, row, NEAP_REASON_PORTS, 0);
+	}
 	return true;
 }
 
@@ -310,6 +323,7 @@ size_t neap_filters_prepare(struct neap_cycle *cycle, const struct neap_filter *
 	size_t count = 0;
 
 	cycle->stop = NULL;
+	cycle->row_cost = 0;
 	neap_cycle_find_nominated(cycle);
 	for (size_t i = 0; neap_filters[i]; i++)
 		if (!(cycle->settings->filters_off >> i & 1) &&

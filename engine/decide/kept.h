@@ -37,7 +37,8 @@ struct neap_kept {
 	struct neap_kept_work *work; /* of the row at hand; from the first one on */
 	/* The first time at which a policy may answer otherwise; 0: none. */
 	int64_t again_usec;
-	const char *closed; /* what a policy said of one that it did not open; NULL */
+	int64_t owner_steps; /* that are left for rules of owners */
+	const char *closed;  /* what a policy said of one that it did not open; NULL */
 	/* The pod stands for this one, which is to be placed; NULL: it is an ordinary pod. */
 	const struct neap_reserve *placed;
 };

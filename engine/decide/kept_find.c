@@ -126,6 +126,26 @@ static bool concerns(const struct neap_reserve *reserve, const struct neap_pod *
 	return neap_ports_collide(pod, stand);
 }
 
+/* Steps (cost.c) for the owners of all Reservations together; beyond them the others are
+ * closed to the pod. */
+#define OWNER_STEPS 200000
+
+/* False: there are none left. */
+static bool spend(struct neap_kept *kept, const struct neap_reserve *reserve)
+{
+	kept->owner_steps -= (int64_t)reserve->owner_count;
+	for (size_t i = 0; i < reserve->owner_count; i++)
+		if (reserve->owners[i].selector)
+			kept->owner_steps -=
+				(int64_t)neap_selector_count(reserve->owners[i].selector);
+	if (kept->owner_steps >= 0)
+		return true;
+	if (!kept->closed)
+		kept->closed =
+			"node(s) had reservations that were not looked at: too many rules of owners";
+	return false;
+}
+
 static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *reserve,
 			const struct neap_pod *stand, bool *ret_failed)
 {
@@ -142,6 +162,8 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 		return CLOSED;
 	/* Who need not use one takes none that keeps nothing for it: there it sees the node as all others do. */
 	if (!neap_kept_is_required(kept) && !concerns(reserve, stand, cycle->pod))
+		return CLOSED;
+	if (!spend(kept, reserve))
 		return CLOSED;
 	is_owner = neap_reserve_owners_take(reserve, &kept->ask);
 	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_owner)
@@ -209,6 +231,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 					       is_ignoring, &list, &count, err);
 
 	empty(kept);
+	kept->owner_steps = OWNER_STEPS;
 	if (ret == 0 && !kept->has_ask && asks_controller(list, count))
 		ret = read_ask(cycle, err);
 	for (size_t i = 0; ret == 0 && i < count && !*ret_failed; i++) {

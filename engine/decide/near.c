@@ -43,6 +43,14 @@ static void begin(struct neap_cycle *cycle)
 {
 	neap_tally_clear(&cycle->near, neap_cluster_kind_end(cycle->cluster));
 	cycle->near_key_count = cycle->near_first = 0;
+	cycle->near_known = false;
+}
+
+static bool takes(struct neap_cycle *cycle, const struct neap_pod_term *term,
+		  const struct neap_pod *one, const struct neap_object *ns)
+{
+	return neap_cycle_spend(cycle, neap_cost_of_pod_term(term)) &&
+	       neap_pod_term_takes(term, one, ns);
 }
 
 /* Rows with any of those flags, 0: all. Whether anything was counted anywhere. */
@@ -52,18 +60,23 @@ static bool count_rows(struct neap_cycle *cycle, uint8_t flags,
 	const struct neap_columns *columns = cycle->columns;
 	struct neap_tally *tally = &cycle->near;
 	bool is_any = false;
+	size_t seen = 0;
 
-	for (uint32_t row = 0; row < columns->rows; row++) {
+	for (uint32_t row = 0; row < columns->rows && cycle->steps >= 0; row++) {
 		const struct neap_row_kinds *kinds = &columns->kinds[row];
 
 		if (!(columns->flags[row] & NEAP_ROW_IS_THERE) ||
 		    (flags && !(columns->flags[row] & flags)))
 			continue;
+		(void)neap_cycle_spend(cycle, (int64_t)seen / NEAP_TALLY_STEP);
+		seen %= NEAP_TALLY_STEP;
+		seen++;
 		for (size_t i = 0; i < kinds->count; i++) {
 			size_t count;
 			const struct neap_tally_part *parts = neap_tally_parts(
 				tally, &kinds->list[i], ask, cycle, &count);
 
+			seen += 1 + count;
 			for (size_t n = 0; n < count; n++) {
 				uint32_t domain =
 					neap_tally_domain(tally, parts[n].slot, row);
@@ -82,11 +95,11 @@ static bool count_rows(struct neap_cycle *cycle, uint8_t flags,
 
 /* --- the filter --- */
 
-static bool takes_all(const struct neap_pod_terms *terms, const struct neap_pod *other,
-		      const struct neap_object *ns)
+static bool takes_all(struct neap_cycle *cycle, const struct neap_pod_terms *terms,
+		      const struct neap_pod *other, const struct neap_object *ns)
 {
 	for (size_t i = 0; i < terms->count; i++)
-		if (!neap_pod_term_takes(&terms->terms[i], other, ns))
+		if (!takes(cycle, &terms->terms[i], other, ns))
 			return false;
 	return true;
 }
@@ -102,22 +115,22 @@ static void ask_required(void *arg, const struct neap_pod *one)
 	const struct neap_object *ns = namespace_of(cycle, cycle->pod);
 	uint32_t slot = 0;
 
-	if (near->count && takes_all(near, one, its))
+	if (near->count && takes_all(cycle, near, one, its))
 		for (size_t i = 0; i < near->count; i++)
 			neap_tally_add_part(&cycle->near, slot + (uint32_t)i, 1);
 	slot = (uint32_t)near->count;
 	for (size_t i = 0; i < away->count; i++)
-		if (neap_pod_term_takes(&away->terms[i], one, its))
+		if (takes(cycle, &away->terms[i], one, its))
 			neap_tally_add_part(&cycle->near, slot + (uint32_t)i, 1);
 	for (size_t i = 0; i < others->count; i++)
-		if (neap_pod_term_takes(&others->terms[i], cycle->pod, ns))
+		if (takes(cycle, &others->terms[i], cycle->pod, ns))
 			neap_tally_add_part(
 				&cycle->near,
 				slot_of_key(cycle, others->terms[i].topology_key), 1);
 }
 
 /* Whether nobody anywhere is what the pod wants to be near, and it is so itself. */
-static bool is_first(const struct neap_cycle *cycle)
+static bool is_first(struct neap_cycle *cycle)
 {
 	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
 
@@ -125,16 +138,17 @@ static bool is_first(const struct neap_cycle *cycle)
 		for (uint32_t n = 1; n < cycle->near.slots[i].end; n++)
 			if (cycle->near.slots[i].counts[n])
 				return false;
-	return takes_all(near, cycle->pod, namespace_of(cycle, cycle->pod));
+	return takes_all(cycle, near, cycle->pod, namespace_of(cycle, cycle->pod));
 }
 
 /* Whether one of the terms speaks of other, and the node has its label. */
-static bool is_kept_away(const struct neap_pod_terms *away, const struct neap_pod *other,
-			 const struct neap_object *ns, const struct neap_object *node)
+static bool is_kept_away(struct neap_cycle *cycle, const struct neap_pod_terms *away,
+			 const struct neap_pod *other, const struct neap_object *ns,
+			 const struct neap_object *node)
 {
 	for (size_t i = 0; i < away->count; i++)
 		if (neap_object_label(node, away->terms[i].topology_key) &&
-		    neap_pod_term_takes(&away->terms[i], other, ns))
+		    takes(cycle, &away->terms[i], other, ns))
 			return true;
 	return false;
 }
@@ -154,9 +168,9 @@ static bool ask_nominated(struct neap_cycle *cycle)
 			node = neap_cluster_find_node(cycle->cluster, other->nominated);
 		if (!node || !node->object)
 			continue;
-		is_away = is_kept_away(&pod->near[NEAP_AWAY_REQUIRED], other,
+		is_away = is_kept_away(cycle, &pod->near[NEAP_AWAY_REQUIRED], other,
 				       namespace_of(cycle, other), node->object);
-		is_unwanted = is_kept_away(&other->near[NEAP_AWAY_REQUIRED], pod,
+		is_unwanted = is_kept_away(cycle, &other->near[NEAP_AWAY_REQUIRED], pod,
 					   namespace_of(cycle, pod), node->object);
 		if (is_away)
 			neap_nominated_note(cycle, other, NEAP_NOMINATED_AWAY);
@@ -172,10 +186,14 @@ static bool prepare_near(struct neap_cycle *cycle)
 	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
 	const struct neap_pod_terms *away = &cycle->pod->near[NEAP_AWAY_REQUIRED];
 	bool has_own = near->count || away->count, is_any = ask_nominated(cycle);
+	bool is_again = cycle->near_known;
 
 	if (!has_own && !is_any && !cycle->columns->away_rows)
 		return false;
-	begin(cycle);
+	if (is_again)
+		neap_tally_again(&cycle->near);
+	else
+		begin(cycle);
 	for (size_t i = 0; i < near->count; i++)
 		(void)add_slot(cycle, near->terms[i].topology_key);
 	for (size_t i = 0; i < away->count; i++)
@@ -185,6 +203,9 @@ static bool prepare_near(struct neap_cycle *cycle)
 		cycle->is_short = true;
 		return false;
 	}
+	for (uint32_t i = 0; i < cycle->near_key_count; i++)
+		(void)add_slot(cycle, cycle->near_keys[i]);
+	cycle->near_known = true;
 	is_any |= count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_AWAY, ask_required);
 	cycle->is_first = is_first(cycle);
 	return has_own || is_any;
@@ -243,7 +264,7 @@ static void weigh(struct neap_cycle *cycle, const struct neap_pod_terms *terms,
 	for (size_t i = 0; i < terms->count; i++) {
 		const struct neap_pod_term *term = &terms->terms[i];
 
-		if (neap_pod_term_takes(term, about, ns))
+		if (takes(cycle, term, about, ns))
 			neap_tally_add_part(
 				&cycle->near, slot_of_key(cycle, term->topology_key),
 				factor * (required ? required : term->weight));
@@ -278,7 +299,8 @@ static bool prepare_wishes(struct neap_cycle *cycle)
 	if (!has_own && !cycle->columns->near_rows)
 		return false;
 	begin(cycle);
-	return count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_NEAR, ask_wishes);
+	return count_rows(cycle, has_own ? 0 : NEAP_ROW_HAS_NEAR, ask_wishes) &&
+	       cycle->steps >= 0;
 }
 
 static void score_wishes(struct neap_cycle *cycle, const uint32_t *rows, size_t count,

@@ -159,7 +159,8 @@ static bool try_node(struct trial *trial)
 		if (trial->of[i].goes)
 			neap_cluster_put_back(neap_decide_cluster(trial->decide),
 					      trial->of[i].pod, trial->node);
-	return helps;
+	/* Who would have to go is not known when not all was tried. */
+	return helps && neap_decide_cycle(trial->decide)->steps >= 0;
 }
 
 static struct price price_of(const struct trial *trial)
@@ -383,7 +384,7 @@ static int try_all(struct neap_decide *decide, struct neap_pod *pod, const uint3
 	trial->pod = pod;
 	turn = find_turn(pod, rows, count,
 			 neap_cluster_generation(neap_decide_cluster(decide)), &first);
-	for (at = 0; at < turn && left && wanted; at++) {
+	for (at = 0; at < turn && left && wanted && cycle->steps >= 0; at++) {
 		struct price price;
 		bool helps;
 

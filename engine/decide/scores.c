@@ -27,8 +27,13 @@ static void score_taints(struct neap_cycle *cycle, const uint32_t *rows, size_t 
 
 static bool prepare_affinity(struct neap_cycle *cycle)
 {
-	return cycle->pod->preferred_count > 0 ||
-	       cycle->settings->added_preferred_count > 0;
+	const struct neap_pod *pod = cycle->pod;
+	int64_t rules = 0;
+
+	for (size_t i = 0; i < pod->preferred_count; i++)
+		rules += 1 + neap_cost_of_term(&pod->preferred[i].term);
+	return (pod->preferred_count > 0 || cycle->settings->added_preferred_count > 0) &&
+	       neap_cycle_spend(cycle, rules * (int64_t)cycle->row_count);
 }
 
 static int64_t weigh(const struct neap_preferred *list, size_t count,

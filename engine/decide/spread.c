@@ -23,6 +23,8 @@ static bool is_counted(struct neap_cycle *cycle, uint32_t row,
 	const struct neap_cluster_node *node = cycle->columns->nodes[row];
 	const struct neap_pod *pod = cycle->pod;
 
+	if (!spread->ignores_affinity && !neap_cycle_spend(cycle, cycle->node_rules))
+		return false;
 	if (!spread->ignores_affinity &&
 	    ((pod->node_selector.count &&
 	      !neap_term_matches(&pod->node_selector, node->object)) ||
@@ -48,6 +50,8 @@ static void ask_selected(void *arg, const struct neap_pod *one)
 	for (uint32_t i = 0; i < pod->spread_count; i++)
 		if (cycle->spread.slots[i].at && pod->spreads[i].selector &&
 		    !neap_selector_is_empty(pod->spreads[i].selector) &&
+		    neap_cycle_spend(cycle, (int64_t)neap_selector_count(
+						    pod->spreads[i].selector)) &&
 		    neap_object_is_selected(one->object, pod->spreads[i].selector))
 			neap_tally_add_part(&cycle->spread, i, 1);
 }
@@ -60,6 +64,7 @@ static void count_row(struct neap_cycle *cycle, uint32_t row, bool is_required)
 	const struct neap_row_kinds *kinds = &cycle->columns->kinds[row];
 	struct neap_tally *tally = &cycle->spread;
 	uint64_t counted[NEAP_POD_ITEMS_MAX / 64] = {0};
+	size_t seen = cycle->pod->spread_count;
 	bool is_any = false;
 
 	for (uint32_t i = 0; i < cycle->pod->spread_count; i++) {
@@ -78,12 +83,14 @@ static void count_row(struct neap_cycle *cycle, uint32_t row, bool is_required)
 		const struct neap_tally_part *parts = neap_tally_parts(
 			tally, &kinds->list[i], ask_selected, cycle, &count);
 
+		seen += 1 + count;
 		for (size_t n = 0; n < count; n++)
 			if (counted[parts[n].slot / 64] >> parts[n].slot % 64 & 1)
 				tally->slots[parts[n].slot].counts[neap_tally_domain(
 					tally, parts[n].slot, row)] +=
 					kinds->list[i].count - kinds->list[i].deleting;
 	}
+	(void)neap_cycle_spend(cycle, (int64_t)(seen / NEAP_TALLY_STEP));
 }
 
 /* Counts of all required (or all other) constraints, by the number of the constraint and the domain. False without
@@ -93,7 +100,11 @@ static bool count_domains(struct neap_cycle *cycle, bool is_required)
 	const struct neap_columns *columns = cycle->columns;
 	const struct neap_pod *pod = cycle->pod;
 
-	neap_tally_clear(&cycle->spread, neap_cluster_kind_end(cycle->cluster));
+	if (is_required && cycle->spread_known)
+		neap_tally_again(&cycle->spread);
+	else
+		neap_tally_clear(&cycle->spread, neap_cluster_kind_end(cycle->cluster));
+	cycle->spread_known = is_required;
 	for (size_t i = 0; i < pod->spread_count; i++) {
 		if (pod->spreads[i].is_required == is_required)
 			(void)neap_tally_add_slot(
@@ -104,7 +115,8 @@ static bool count_domains(struct neap_cycle *cycle, bool is_required)
 		else
 			neap_tally_skip_slot(&cycle->spread);
 	}
-	for (uint32_t row = 0; !cycle->spread.is_short && row < columns->rows; row++)
+	for (uint32_t row = 0;
+	     !cycle->spread.is_short && cycle->steps >= 0 && row < columns->rows; row++)
 		if (columns->flags[row] & NEAP_ROW_IS_THERE &&
 		    has_keys(cycle, row, is_required))
 			count_row(cycle, row, is_required);
@@ -240,7 +252,8 @@ const struct neap_filter neap_filter_spread = {
 
 static bool prepare_even(struct neap_cycle *cycle)
 {
-	return has_constraint(cycle->pod, false) && count_domains(cycle, false);
+	return has_constraint(cycle->pod, false) && count_domains(cycle, false) &&
+	       cycle->steps >= 0;
 }
 
 /* More domains make a pod in one of them weigh more. */

@@ -20,6 +20,11 @@ void neap_tally_clear(struct neap_tally *tally, uint32_t kinds)
 	}
 }
 
+void neap_tally_again(struct neap_tally *tally)
+{
+	tally->slot_count = 0;
+}
+
 void neap_tally_done(struct neap_tally *tally)
 {
 	for (size_t i = 0; i < tally->slot_size; i++)

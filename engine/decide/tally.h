@@ -8,6 +8,9 @@
 
 #include "engine/cluster/cluster.h"
 
+#define NEAP_TALLY_STEP                                                                  \
+	8 /* kinds and parts of them that are counted in a step of a decision */
+
 struct neap_tally_slot {
 	const uint32_t
 		*at;     /* the domain by row, 0: none; NULL: the slot is not counted */
@@ -39,6 +42,8 @@ struct neap_tally {
 
 /* Begins anew, without slots. kinds: numbers of kinds are below. */
 void neap_tally_clear(struct neap_tally *tally, uint32_t kinds);
+/* The same, but what kinds count stays known: the slots will be the same ones. */
+void neap_tally_again(struct neap_tally *tally);
 void neap_tally_done(struct neap_tally *tally);
 /* The next slot: by the domains of column, NULL (without memory) is short; each begins with first. Returns its number. */
 uint32_t neap_tally_add_slot(struct neap_tally *tally,

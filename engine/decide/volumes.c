@@ -156,7 +156,11 @@ static bool find_volumes(struct neap_cycle *cycle, bool stops)
 
 static bool prepare_volumes(struct neap_cycle *cycle)
 {
-	return find_volumes(cycle, true);
+	if (!find_volumes(cycle, true))
+		return false;
+	for (size_t i = 0; i < cycle->volume_count; i++)
+		cycle->row_cost += neap_cost_of_terms(&cycle->volumes[i]->affinity);
+	return true;
 }
 
 static bool reaches_volumes(struct neap_cycle *cycle, uint32_t row)
@@ -195,6 +199,7 @@ static bool prepare_zones(struct neap_cycle *cycle)
 {
 	if (!find_volumes(cycle, false))
 		return false;
+	cycle->row_cost += (int64_t)cycle->volume_count;
 	for (size_t n = 0; n < cycle->volume_count; n++)
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(zones); i++)
 			if (zone_of(cycle->volumes[n]->object, i))

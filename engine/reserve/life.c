@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/reserve/reserve_priv.h"
@@ -88,7 +89,7 @@ static json_t *status_of(const json_t *reservation)
 {
 	const json_t *status = json_object_get(reservation, "status");
 
-	return json_is_object(status) ? json_deep_copy(status) : json_object();
+	return json_is_object(status) ? neap_json_deep_copy(status) : json_object();
 }
 
 /* NULL: there is none of that type. */

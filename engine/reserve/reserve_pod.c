@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/quantity.h"
 #include "engine/reserve/reserve.h"
 
@@ -97,8 +98,7 @@ static bool set_requests(json_t *spec, const struct neap_amounts *requests,
 static bool overlay(json_t *meta, const char *name, const json_t *under,
 		    const json_t *over)
 {
-	json_t *map = json_is_object(under) ? json_copy((json_t *)(uintptr_t)under)
-					    : json_object();
+	json_t *map = json_is_object(under) ? neap_json_copy(under) : json_object();
 
 	if (map && json_is_object(over) &&
 	    json_object_update(map, (json_t *)(uintptr_t)over) < 0) {
@@ -177,7 +177,7 @@ json_t *neap_reserve_pod_tree(const json_t *reservation,
 		json_object_get(at(reservation, "spec", "template"), "spec");
 	const char *phase = text_at(json_object_get(reservation, "status"), "phase");
 	json_t *spec =
-		json_is_object(template) ? json_deep_copy(template) : json_object();
+		json_is_object(template) ? neap_json_deep_copy(template) : json_object();
 	json_t *pod = json_pack("{s:{}, s:{}}", "metadata", "status");
 	bool is_good = spec && pod &&
 		       fill_meta(json_object_get(pod, "metadata"), reservation) &&

@@ -89,6 +89,9 @@ C
 row 'lua_tostring of what a script says' banned bad lua/score.c 'lua_tostring() is banned here: neap_lua_text' <<'C'
 	neap_strcopy(to, 64, lua_tostring(L, -1));
 C
+row 'a copy that may lack members' banned bad api/workload/x.c 'json_deep_copy() is banned here: neap_json_deep_copy' <<'C'
+	json_t *pod = json_deep_copy(template);
+C
 row 'banned names in words, strings, longer names' banned ok hw/x.c <<'C'
 /* never strcpy(a, b)
  * nor atoi(x) */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a decision may cost. Pods, their rules and what they are asked about come from
+ * clients; each alone is bounded, but not their product. So a decision has steps: when
+ * they are used up, the nodes that are left are refused, wishes do not count, and no more
+ * room is made. Steps are counted, so that the same is decided on every machine. */
+#include "engine/decide/decide_priv.h"
+
+#define VALUES_A_STEP 8 /* texts that are compared one after the other */
+
+bool neap_cycle_spend(struct neap_cycle *cycle, int64_t steps)
+{
+	cycle->steps -= steps;
+	return cycle->steps >= 0;
+}
+
+int64_t neap_cost_of_term(const struct neap_term *term)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < term->count; i++)
+		sum += 1 + (int64_t)term->requirements[i].value_count / VALUES_A_STEP;
+	return sum;
+}
+
+int64_t neap_cost_of_terms(const struct neap_terms *terms)
+{
+	int64_t sum = (int64_t)terms->count;
+
+	for (size_t i = 0; i < terms->count; i++)
+		sum += neap_cost_of_term(&terms->terms[i]);
+	return sum;
+}
+
+int64_t neap_cost_of_pod_term(const struct neap_pod_term *term)
+{
+	int64_t sum = 1 + (int64_t)term->namespace_count / VALUES_A_STEP;
+
+	if (term->selector)
+		sum += (int64_t)neap_selector_count(term->selector);
+	if (term->namespace_selector)
+		sum += (int64_t)neap_selector_count(term->namespace_selector);
+	return sum;
+}
