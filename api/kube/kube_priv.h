@@ -254,6 +254,9 @@ int call_check_quota(struct call *call, const json_t *object,
 /* A body that replaces an object, or is applied, names the one of the path. -1 with
  * call->failure. */
 int call_check_named(struct call *call, const json_t *object);
+/* Whether the namespace takes anything new: an object, or what is made of one (a binding,
+ * an eviction), of that name; not while it ends. -1 with call->failure. */
+int call_check_ending(struct call *call, const char *name);
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
