@@ -454,6 +454,10 @@ static void test_decode(void **state)
 		 "spec.limits[cpu]: \"lots\": quantities must match the regular expression "
 		 "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 		{"{'limits': {'cpu': 1.5, 'm': '1Gi', 'e': '1e3', 'n': '-1'}}", "", ""},
+		{"{'limits': {'cpu': ' 1', 'm': '1Gi  '}}", "", ""},
+		{"{'limits': {'cpu': ' '}}", "spec.limits[cpu]",
+		 "spec.limits[cpu]: \" \": quantities must match the regular expression "
+		 "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 		{"{'at': 'yesterday'}", "spec.at",
 		 "spec.at: \"yesterday\" is not a time such as 2026-01-02T03:04:05Z"},
 		{"{'exactly': '2026-01-02T03:04:05Z'}", "spec.exactly",
