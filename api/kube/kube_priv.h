@@ -300,7 +300,10 @@ int call_check_declared(struct call *call);
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns of what a definition says that is not heeded. */
 void call_warn_definition(struct call *call, const json_t *tree);
-/* owner.c: the kind that a reference names; NULL: nobody knows it, it is not stored, or the reference lacks
+/* owner.c: of an object's owner references that say the same one stays, with a warning.
+ * -1 with call->failure. */
+int kube_owners_unite(struct call *call, json_t *object);
+/* The kind that a reference names; NULL: nobody knows it, it is not stored, or the reference lacks
  * something. */
 const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner);
 /* The newest state of what a reference in an object of ns names; NULL when it is not there, or there
