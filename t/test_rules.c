@@ -427,6 +427,11 @@ static const struct rules_row updates[] = {
 	{"Pod", "spec/nodeSelector/gpu='a100'", "",
 	 UPDATE "spec.nodeSelector has changed"},
 	{"Pod", "spec/affinity-", "", UPDATE "spec.affinity has changed"},
+	/* What is empty is not none, where Go has a pointer. */
+	{"Pod", "spec/affinity={}", "spec/affinity-", UPDATE "spec.affinity has changed"},
+	{"Pod", "@lifecycle={}", "@lifecycle-", UPDATE "spec.containers has changed"},
+	{"Pod", "", "spec/dnsConfig={}", UPDATE "spec.dnsConfig has changed"},
+	{"Pod", "spec/nodeSelector={}", "spec/nodeSelector-", ""},
 	{"Pod", "spec/automountServiceAccountToken=false", "",
 	 UPDATE "spec.automountServiceAccountToken has changed"},
 	{"Pod", "spec/containers/1={'name':'more','image':'a'}", "",
