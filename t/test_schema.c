@@ -400,6 +400,19 @@ static void test_check(void **state)
 		 "spec.ttl|FieldValueInvalid|Invalid value: \"5\": must be of type duration: \"5\""},
 		{"{'name': 'a', 'circle': {'type': 'a', 'not': {}}}",
 		 "spec.circle.not.type|FieldValueRequired|Required value"},
+		{"{'name': 'a', 'embedded': {'kind': 'p_q', 'apiVersion': 'a/b/c', "
+		 "'metadata': {'labels': {'a b': 'c', 'd': 'e'}}}}",
+		 "spec.embedded.apiVersion|FieldValueInvalid|Invalid value: \"a/b/c\": unexpected "
+		 "GroupVersion string: a/b/c\n"
+		 "spec.embedded.kind|FieldValueInvalid|Invalid value: \"p_q\": may have mixed "
+		 "case, but should otherwise match: a DNS-1035 label must consist of lower case "
+		 "alphanumeric characters or '-', start with an alphabetic character, and end with "
+		 "an alphanumeric character\n"
+		 "spec.embedded.metadata.labels|FieldValueInvalid|Invalid value: \"a b\": name part "
+		 "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+		 "with an alphanumeric character"},
+		{"{'name': 'a', 'embedded': {'kind': 'Pod', 'apiVersion': 'apps/v1'}}",
+		 ""},
 		{"{'name': 'a', 'embedded': {'kind': ''}}",
 		 "spec.embedded.apiVersion|FieldValueRequired|Required value\n"
 		 "spec.embedded.kind|FieldValueInvalid|Invalid value: \"\": must not be empty"},
