@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owner references: those that say the same are one; and from one to the object that it names. */
+ * Owner references: those that say the same are one; and from one to the object that it
+ * names. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -184,7 +184,8 @@ bool schema_text_is_uri(const char *text, size_t len)
 
 /* --- times --- */
 
-/* Nanoseconds of a unit, by one of its names or by what begins as the longest; 0: none. */
+/* Nanoseconds of a unit, by one of its names or by what begins as the longest; 0: it is
+ * none. */
 static double unit_of(const char *text, size_t len)
 {
 	static const struct {
