@@ -38,13 +38,16 @@ static const struct neap_option options[] = {
 	 "off; for kubectl [the port after that of --listen]"},
 	{"insecure-listen", "insecure-listen", NEAP_OPTION_BOOL, AT(insecure_listen),
 	 NULL, "false", 0, 0, NULL,
-	 "plain HTTP also where other machines reach it: all is readable on the way"},
+	 "plain HTTP also where other machines reach it: all is readable on the way",
+	 .with = "listen"},
 	{"tls-cert", "tls-cert", NEAP_OPTION_TEXT, AT(tls_cert), "FILE", "", 0, 0, NULL,
-	 "certificate (PEM, with its chain): the TCP address speaks TLS only"},
+	 "certificate (PEM, with its chain): the TCP address speaks TLS only",
+	 .with = "listen"},
 	{"tls-key", "tls-key", NEAP_OPTION_TEXT, AT(tls_key), "FILE", "", 0, 0, NULL,
-	 "its private key (PEM), closed to others"},
+	 "its private key (PEM), closed to others", .with = "listen"},
 	{"tls-client-ca", "tls-client-ca", NEAP_OPTION_TEXT, AT(tls_client_ca), "FILE",
-	 "", 0, 0, NULL, "CA of the clients (PEM): they may show certificates"},
+	 "", 0, 0, NULL, "CA of the clients (PEM): they may show certificates",
+	 .with = "listen"},
 	{"grant", "grants", NEAP_OPTION_GRANT, AT(grants), "ROLE=WHO", NULL, 0, 0, NULL,
 	 "who is reader, editor, admin or node: user:NAME, group:NAME, unix:ACCOUNT or "
 	 "anonymous; may be repeated"},
@@ -54,11 +57,12 @@ static const struct neap_option options[] = {
 	 NULL, "a line of JSON for each request that changes something or is refused"},
 	{"audit-log-size", "audit-log-size", NEAP_OPTION_BYTES, AT(audit_log_bytes),
 	 "SIZE", "64Mi", INT64_C(1) << 16, INT64_C(1) << 40, NULL,
-	 "when it is renamed to FILE.1 and begun anew"},
+	 "when it is renamed to FILE.1 and begun anew", .with = "audit-log"},
 	{"host-names", "host-names", NEAP_OPTION_TEXT, AT(host_names), "NAME,...", "", 0,
 	 0, NULL,
 	 "what clients call this machine where they need no token, beside its addresses, "
-	 "localhost and its node name"},
+	 "localhost and its node name",
+	 .with = "listen"},
 	{"user-connections", "user-connections", NEAP_OPTION_COUNT, AT(user_connections),
 	 "COUNT", "1024", 8, NEAP_HTTP_KNOWN_MAX, NULL,
 	 "connections that one user who is no admin may have"},
@@ -123,18 +127,20 @@ static const struct neap_option options[] = {
 	 NEAP_ROLE_NODE},
 	{"run-pods-user", "run-pods-user", NEAP_OPTION_TEXT, AT(run_pods_user), "NAME",
 	 "", 0, 0, NULL, "user (name or number) of what pods run; never root",
-	 NEAP_ROLE_NODE},
+	 NEAP_ROLE_NODE, .with = "run-pods"},
 	{"max-pods", "max-pods", NEAP_OPTION_COUNT, AT(pods_max), "COUNT", "110", 1,
 	 10000, NULL, "pods that run here at once", NEAP_ROLE_NODE},
 	{"pod-processes", "pod-processes", NEAP_OPTION_COUNT, AT(pod_processes_max),
 	 "COUNT", "1024", 1, 4000000, NULL,
-	 "processes and threads of one container of a pod", NEAP_ROLE_NODE},
+	 "processes and threads of one container of a pod", NEAP_ROLE_NODE,
+	 .with = "run-pods"},
 	{"pod-log-size", "pod-log-size", NEAP_OPTION_BYTES, AT(pod_log_bytes), "SIZE",
 	 "10Mi", INT64_C(1) << 12, INT64_C(1) << 34, NULL,
-	 "of one file of what a container prints; then another is begun", NEAP_ROLE_NODE},
+	 "of one file of what a container prints; then another is begun", NEAP_ROLE_NODE,
+	 .with = "run-pods"},
 	{"pod-log-files", "pod-log-files", NEAP_OPTION_COUNT, AT(pod_log_files), "COUNT",
 	 "5", 1, 100, NULL, "files of what a container printed; the oldest goes",
-	 NEAP_ROLE_NODE},
+	 NEAP_ROLE_NODE, .with = "run-pods"},
 	{"reserve-memory", "reserve-memory", NEAP_OPTION_BYTES, AT(reserve_bytes), "SIZE",
 	 "0", 0, INT64_C(1) << 50, NULL,
 	 "memory that pods may not ask for, kept for the system, like 512Mi",
@@ -169,7 +175,7 @@ static const struct neap_option options[] = {
 	 AT(extender_deadline_usec), "TIME", "4s", SECOND / 10, 60 * MINUTE, NULL,
 	 "until when the extender answers, with what it knows then; below the httpTimeout "
 	 "of the kube-scheduler",
-	 NEAP_ROLE_SCHEDULER},
+	 NEAP_ROLE_SCHEDULER, .with = "extender-listen"},
 	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
 	 0, 30 * 24 * 60 * MINUTE, NULL,
 	 "how long the API keeps events after they were written last, or 0: as long as "
@@ -181,7 +187,7 @@ static const struct neap_option options[] = {
 	 NULL, 0, 0, NULL, "label of this node, for `where` of policies; may be repeated",
 	 NEAP_ROLE_NODE},
 	{"open-metrics", "open-metrics", NEAP_OPTION_BOOL, AT(open_metrics), NULL,
-	 "false", 0, 0, NULL, "answer /metrics without authentication"},
+	 "false", 0, 0, NULL, "answer /metrics without authentication", .with = "listen"},
 	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
 	 "write nothing, show what would be written", NEAP_ROLE_NODE},
 	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
@@ -195,7 +201,7 @@ static const struct neap_option options[] = {
 	{"kubelet-dir", "kubelet-dir", NEAP_OPTION_TEXT, AT(kubelet_dir), "DIR", "auto",
 	 0, 0, NULL,
 	 "where a kubelet of this machine keeps cpu_manager_state and config.yaml, or auto",
-	 NEAP_ROLE_NODE},
+	 NEAP_ROLE_NODE, .with = "kubepods"},
 	{"cgroup-root", "cgroup-root", NEAP_OPTION_TEXT, AT(cgroup_root), "DIR", "", 0, 0,
 	 NULL, "cgroup hierarchies below DIR instead of the mounted ones",
 	 NEAP_ROLE_NODE},
@@ -334,17 +340,37 @@ void neap_config_note_given(struct neap_config *config, const struct neap_option
 	config->is_given[option - options] = true;
 }
 
+/* Whether that option is in effect, which others go with. */
+static bool is_on(const struct neap_config *config, const char *flag)
+{
+	const struct neap_option *option = options;
+	const void *value;
+
+	while (strcmp(option->flag ? option->flag : "", flag) != 0)
+		option++;
+	value = (const char *)config + option->offset;
+	if (option->offset == offsetof(struct neap_config, listen))
+		return neap_config_has_tcp(config) ||
+		       strcmp(config->tls_listen, "off") != 0 ||
+		       strcmp(config->extender_listen, "off") != 0;
+	if (option->type == NEAP_OPTION_BOOL)
+		return *(const bool *)value;
+	return *(const char *)value && strcmp(value, "off") != 0;
+}
+
 bool neap_config_idle_get(const struct neap_config *config, size_t *index,
 			  struct neap_config_idle *ret)
 {
 	for (; options[*index].flag || options[*index].key; ++*index) {
 		const struct neap_option *option = &options[*index];
+		bool is_others = option->roles && !(option->roles & config->roles);
+		bool is_alone = option->with && !is_on(config, option->with);
 
-		if (!config->is_given[*index] || !option->roles ||
-		    (option->roles & config->roles))
+		if (!config->is_given[*index] || (!is_others && !is_alone))
 			continue;
 		ret->dashes = option->flag ? "--" : "";
 		ret->name = option->flag ? option->flag : option->key;
+		ret->with = is_others ? NULL : option->with;
 		neap_config_list_roles(option->roles, ret->roles, sizeof(ret->roles));
 		++*index;
 		return true;

@@ -127,9 +127,10 @@ struct neap_config_flag {
 };
 /* The index-th of the table; false behind the last. */
 bool neap_config_flag_get(size_t index, struct neap_config_flag *ret);
-/* An option that does nothing, as it is for other roles. */
+/* An option that does nothing, as it is for other roles, or goes with another option. */
 struct neap_config_idle {
 	const char *dashes, *name; /* "--", "window"; "", "hostApplications" */
+	const char *with;          /* "run-pods"; NULL: it is for other roles */
 	char roles[64];            /* "node", "node or scheduler" */
 };
 /* The next one from *index on, which goes on behind it; false: there is none. */

@@ -37,7 +37,8 @@ struct neap_option {
 	int64_t min, max;
 	const char *const *choices; /* NULL at the end */
 	const char *doc;
-	unsigned roles; /* those that it is for; 0: all */
+	unsigned roles;   /* those that it is for; 0: all */
+	const char *with; /* the flag without which it does nothing; NULL: none */
 };
 
 /* Ends with type ACTION and both names NULL. */

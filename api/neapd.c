@@ -314,11 +314,17 @@ static void idle_options_tell(const struct neap_daemon *daemon)
 	struct neap_config_idle idle;
 	size_t i = 0;
 
-	while (neap_config_idle_get(&daemon->config, &i, &idle))
-		neap_log_line(
-			&daemon->log, NEAP_LOG_WARN,
-			"%s%s does nothing here: it is for the role %s (see --roles)",
-			idle.dashes, idle.name, idle.roles);
+	while (neap_config_idle_get(&daemon->config, &i, &idle)) {
+		if (idle.with)
+			neap_log_line(&daemon->log, NEAP_LOG_WARN,
+				      "%s%s does nothing here: it goes with --%s",
+				      idle.dashes, idle.name, idle.with);
+		else
+			neap_log_line(&daemon->log, NEAP_LOG_WARN,
+				      "%s%s does nothing here: it is for the role %s "
+				      "(see --roles)",
+				      idle.dashes, idle.name, idle.roles);
+	}
 }
 
 /* Everything that needs root comes first; the policies are loaded when it is given up. */

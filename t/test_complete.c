@@ -119,10 +119,11 @@ static const struct {
 	 "Guaranteed"},
 	{"{'limits':{'cpu':1,'memory':'1Gi'},'requests':{'cpu':'999m'}}", "Burstable"},
 	{"{'limits':{'cpu':1,'memory':'1Gi'},'requests':{'memory':'1'}}", "Burstable"},
-	{"{'limits':{'cpu':'9E','memory':'9E'}}", "Burstable"}, /* CPU out of reach */
+	{"{'limits':{'cpu':'9E','memory':'9E'}}", "Guaranteed"},
+	{"{'requests':{'cpu':'1e30'}}", "Burstable"},
 	{"{'limits':{'cpu':1,'memory':'7Ei'}}", "Guaranteed"},
 	{"{'limits':{'cpu':'lots','memory':[]},'requests':5}", "BestEffort"},
-	{"{'limits':{'cpu':1e300,'memory':-1}}", "BestEffort"},
+	{"{'limits':{'cpu':1e300,'memory':-1}}", "Burstable"},
 };
 
 static void test_classes(void **state)

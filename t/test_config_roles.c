@@ -14,22 +14,22 @@
 #include "api/config.h"
 #include "api/config_priv.h"
 
-/* value NULL: none is needed; roles "": it is for all. */
+/* value NULL: none is needed; roles "": it is for all. with: the option that it goes with. */
 static const struct {
-	const char *name, *value, *roles;
+	const char *name, *value, *roles, *with;
 } rows[] = {
 	{"config", "/dev/null", ""},
 	{"listen", "127.0.0.1:1234", ""},
 	{"tls-listen", "127.0.0.1:1235", ""},
-	{"insecure-listen", "true", ""},
-	{"tls-cert", NULL, ""}, /* what goes together: test_config.c */
-	{"tls-key", NULL, ""},
-	{"tls-client-ca", NULL, ""},
+	{"insecure-listen", "true", "", "listen"},
+	{"tls-cert", NULL, "", "listen"}, /* what goes together: test_config.c */
+	{"tls-key", NULL, "", "listen"},
+	{"tls-client-ca", NULL, "", "listen"},
 	{"grant", "reader=anonymous", ""},
 	{"token-file", "f", ""},
 	{"audit-log", "f", ""},
-	{"audit-log-size", "1Mi", ""},
-	{"host-names", "a", ""},
+	{"audit-log-size", "1Mi", "", "audit-log"},
+	{"host-names", "a", "", "listen"},
 	{"user-connections", "8", ""},
 	{"user-watches", "8", ""},
 	{"user-requests", "8", ""},
@@ -51,11 +51,11 @@ static const struct {
 	{"max-owned", "10", "api"},
 	{"roles", NULL, ""},
 	{"run-pods", NULL, "node"}, /* refused without: test_config_node.c */
-	{"run-pods-user", "nobody", "node"},
+	{"run-pods-user", "nobody", "node", "run-pods"},
 	{"max-pods", "10", "node"},
-	{"pod-processes", "10", "node"},
-	{"pod-log-size", "1Mi", "node"},
-	{"pod-log-files", "2", "node"},
+	{"pod-processes", "10", "node", "run-pods"},
+	{"pod-log-size", "1Mi", "node", "run-pods"},
+	{"pod-log-files", "2", "node", "run-pods"},
 	{"reserve-memory", "1Mi", "node"},
 	{"node-grace", "40s", "manager"},
 	{"reservation-gc-age", "1h", "scheduler"},
@@ -63,16 +63,16 @@ static const struct {
 	{"scheduler-config", NULL, "scheduler"},
 	{"extender-listen", NULL, "scheduler"}, /* refused without: test_config.c */
 	{"extender-plain", NULL, "scheduler"},
-	{"extender-deadline", "1s", "scheduler"},
+	{"extender-deadline", "1s", "scheduler", "extender-listen"},
 	{"event-ttl", "1h", "api"},
 	{"node-name", "n", ""},
 	{"node-label", "a=b", "node"},
-	{"open-metrics", "true", ""},
+	{"open-metrics", "true", "", "listen"},
 	{"dry-run", "true", "node"},
 	{"group", "g", "node"},
 	{"best-effort-group", "h", "node"},
 	{"kubepods", "off", "node"},
-	{"kubelet-dir", "/d", "node"},
+	{"kubelet-dir", "/d", "node", "kubepods"},
 	{"cgroup-root", "/c", "node"},
 	{"sys-root", "/s", "node"},
 	{"weight-curve", "log", "node"},
@@ -117,6 +117,13 @@ static bool is_for(const char *roles, const char *set)
 	return false;
 }
 
+/* Whether that option is in effect where nobody names it. */
+static bool is_on(const char *with, const char *set)
+{
+	return (strcmp(with, "listen") == 0 && strstr(set, "api")) ||
+	       strcmp(with, "kubepods") == 0;
+}
+
 static void test_each(void **state)
 {
 	(void)state;
@@ -131,7 +138,10 @@ static void test_each(void **state)
 					(char *)(uintptr_t)sets[k], flag, NULL};
 			struct neap_config *config = calloc(1, sizeof(*config));
 			enum neap_config_action action;
-			struct neap_config_idle idle = {"", "", ""};
+			struct neap_config_idle idle = {.name = "", .roles = ""};
+			const char *with = rows[i].with;
+			bool is_others = !is_for(rows[i].roles, sets[k]);
+			bool is_alone = !is_others && with && !is_on(with, sets[k]);
 			struct neap_error err;
 			size_t index = 0;
 			bool is_idle;
@@ -142,9 +152,10 @@ static void test_each(void **state)
 			if (neap_config_parse(4, argv, config, &action, &err) < 0)
 				fail_msg("%s %s: %s", sets[k], flag, err.msg);
 			is_idle = neap_config_idle_get(config, &index, &idle);
-			if (is_idle == is_for(rows[i].roles, sets[k]) ||
+			if (is_idle != (is_others || is_alone) ||
 			    strcmp(idle.name, is_idle ? rows[i].name : "") != 0 ||
-			    strcmp(idle.roles, is_idle ? rows[i].roles : "") != 0)
+			    strcmp(idle.roles, is_idle ? rows[i].roles : "") != 0 ||
+			    strcmp(idle.with ? idle.with : "", is_alone ? with : "") != 0)
 				fail_msg("--roles %s %s: \"%s\" for \"%s\"", sets[k],
 					 flag, idle.name, idle.roles);
 			if (neap_config_idle_get(config, &index, &idle))
@@ -152,6 +163,56 @@ static void test_each(void **state)
 					 idle.name);
 			free(config);
 		}
+	}
+}
+
+/* What goes with another option, with it and without. */
+static void test_with(void **state)
+{
+	static const struct {
+		const char *args[5];
+		const char *idle; /* NULL: none */
+	} with_rows[] = {
+		{{"--pod-log-size=1Mi"}, "pod-log-size"},
+		{{"--pod-log-size=1Mi", "--run-pods", "--run-pods-user=nobody"}, NULL},
+		{{"--run-pods=false", "--run-pods-user=nobody"}, "run-pods-user"},
+		{{"--audit-log-size=1Mi"}, "audit-log-size"},
+		{{"--audit-log-size=1Mi", "--audit-log=f"}, NULL},
+		{{"--extender-deadline=1s"}, "extender-deadline"},
+		{{"--extender-deadline=1s", "--extender-listen=127.0.0.1:1",
+		  "--extender-plain"},
+		 NULL},
+		{{"--kubelet-dir=/d", "--kubepods=off"}, "kubelet-dir"},
+		{{"--kubelet-dir=/d", "--kubepods=pods"}, NULL},
+		{{"--open-metrics", "--roles=node"}, "open-metrics"},
+		{{"--open-metrics", "--listen=off"}, "open-metrics"},
+		{{"--open-metrics", "--roles=node", "--listen=127.0.0.1:1"}, NULL},
+		{{"--open-metrics", "--listen=off", "--tls-listen=127.0.0.1:1"}, NULL},
+		{{"--roles=node", "--tls-cert=c", "--tls-key=k"}, "tls-cert"},
+		{{"--tls-cert=c", "--tls-key=k"}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(with_rows); i++) {
+		struct neap_config *config = calloc(1, sizeof(*config));
+		struct neap_config_idle idle = {.name = ""};
+		enum neap_config_action action;
+		struct neap_error err;
+		char *argv[6] = {(char *)(uintptr_t) "neapd"};
+		size_t index = 0;
+		int argc = 1;
+
+		assert_non_null(config);
+		while (argc < 6 && with_rows[i].args[argc - 1]) {
+			argv[argc] = (char *)(uintptr_t)with_rows[i].args[argc - 1];
+			argc++;
+		}
+		if (neap_config_parse(argc, argv, config, &action, &err) < 0)
+			fail_msg("row %zu: %s", i, err.msg);
+		if (neap_config_idle_get(config, &index, &idle) != !!with_rows[i].idle ||
+		    strcmp(idle.name, with_rows[i].idle ? with_rows[i].idle : "") != 0)
+			fail_msg("row %zu: \"%s\"", i, idle.name);
+		free(config);
 	}
 }
 
@@ -211,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_with),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_listen),
 	};

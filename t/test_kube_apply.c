@@ -76,6 +76,19 @@ static void test_apply(void **state)
 		 MAP("a", ""),
 		 200,
 		 {"!data", "!metadata.managedFields"}},
+		/* Metadata of null is none; a name of null takes the name away. */
+		{"APPLY " MAPS "/a?fieldManager=two",
+		 "{'kind':'ConfigMap','apiVersion':'v1','metadata':null}",
+		 200,
+		 {"metadata.name=a"}},
+		{"APPLY " MAPS "/a?fieldManager=two",
+		 "{'kind':'ConfigMap','apiVersion':'v1','metadata':{'name':null}}",
+		 400,
+		 {"message~undeterminable: name must be provided"}},
+		{"APPLY " MAPS "/new?fieldManager=two",
+		 "{'kind':'ConfigMap','apiVersion':'v1','metadata':null}",
+		 400,
+		 {"message~undeterminable: name must be provided"}},
 	};
 
 	STEPS(*state, steps);

@@ -307,11 +307,51 @@ static void test_restart(void **state)
 	wait_gone(rig, OTHER);
 }
 
+/* References that say the same are one, with a warning; what differs stays. */
+#define REF(uid, more)                                                                   \
+	"{'apiVersion':'v1','kind':'Node','name':'n','uid':'" uid "'" more "}"
+
+static void test_same_owner(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST " MAPS "?dryRun=All",
+		 "{'metadata':{'name':'m','ownerReferences':[" REF("u", "") "," REF(
+			 "v", "") "," REF("u", "") "," REF("u",
+							   ",'controller':true") "]}}",
+		 201,
+		 {"#metadata.ownerReferences=3", "metadata.ownerReferences.1.uid=v",
+		  "metadata.ownerReferences.2.controller=true"}},
+		{"POST " MAPS "?dryRun=All",
+		 "{'metadata':{'name':'m','ownerReferences':[" REF(
+			 "u", ",'controller':true") "," REF("u",
+							    ",'controller':true") "]}}",
+		 201,
+		 {"#metadata.ownerReferences=1"}},
+		{"POST " MAPS "?dryRun=All",
+		 "{'metadata':{'name':'m','ownerReferences':[" REF(
+			 "u", ",'controller':true") "," REF("v",
+							    ",'controller':true") "]}}",
+		 422,
+		 {NULL}},
+		{"POST " MAPS, "{'metadata':{'name':'m'}}", 201, {NULL}},
+		{"MERGE " MAPS "/m?dryRun=All",
+		 "{'metadata':{'ownerReferences':[" REF("u", "") "," REF("u", "") "]}}",
+		 200,
+		 {"#metadata.ownerReferences=1"}},
+	};
+	struct kube_rig *rig = *state;
+
+	STEPS(rig, steps);
+	assert_non_null(strstr(rig->head, "Warning: 299 - \".metadata.ownerReferences "
+					  "contains duplicate entries; "));
+	assert_non_null(strstr(rig->head, "duplicate UID(s) observed: u\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(background), TEST(orphan),  TEST(missing_owner), TEST(pods),
-		TEST(namespace),  TEST(restart), TEST(scope),
+		TEST(namespace),  TEST(restart), TEST(scope),         TEST(same_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

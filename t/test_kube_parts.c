@@ -155,6 +155,71 @@ static void test_evict(void **state)
 	STEPS(*state, steps);
 }
 
+/* Nothing new comes into a namespace that ends, neither a binding nor an eviction; kubectl
+ * drain knows by the cause that it is to wait. */
+#define ENDING "/api/v1/namespaces/ending"
+#define ENDED(what)                                                                      \
+	"reason=Forbidden",                                                              \
+		"message=" what " is forbidden: unable to create new content in "        \
+		"namespace ending because it is being terminated",                       \
+		"#details.causes=1", "details.causes.0.reason=NamespaceTerminating",     \
+		"details.causes.0.field=metadata.namespace",                             \
+		"details.causes.0.message=namespace ending is being terminated"
+
+static void test_ending(void **state)
+{
+	static const struct kube_step steps[] = {
+		{"POST /api/v1/namespaces",
+		 "{'metadata':{'name':'ending'}}",
+		 201,
+		 {NULL}},
+		{"POST " ENDING "/pods",
+		 "{'metadata':{'name':'p','finalizers':['example.com/x']},'spec':{"
+		 "'containers':[{'name':'c','image':'i'}]}}",
+		 201,
+		 {NULL}},
+		{"DELETE " ENDING, NULL, 200, {"status.phase=Terminating"}},
+		{"POST " ENDING "/configmaps",
+		 "{'metadata':{'name':'d'}}",
+		 403,
+		 {ENDED("configmaps \"d\""), "details.name=d",
+		  "details.kind=configmaps"}},
+		{"POST " ENDING "/configmaps",
+		 "{'metadata':{'generateName':'d-'}}",
+		 403,
+		 {ENDED("configmaps \"d-\""), "details.name=d-"}},
+		{"POST " ENDING "/configmaps",
+		 "{}",
+		 403,
+		 {ENDED("configmaps \"Unknown\"")}},
+		{"APPLY " ENDING "/configmaps/d?fieldManager=m",
+		 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'d'}}",
+		 403,
+		 {ENDED("configmaps \"d\"")}},
+		{"PUT /apis/coordination.k8s.io/v1/namespaces/ending/leases/l",
+		 "{'metadata':{'name':'l'}}",
+		 403,
+		 {ENDED("leases.coordination.k8s.io \"l\""),
+		  "details.group=coordination.k8s.io"}},
+		{"POST " ENDING "/pods/p/binding",
+		 "{'metadata':{'name':'p'},'target':{'name':'n'}}",
+		 403,
+		 {ENDED("pods \"p\"")}},
+		{"POST " ENDING "/pods/p/eviction",
+		 "{'metadata':{'name':'p'}}",
+		 403,
+		 {ENDED("pods \"p\"")}},
+		/* What is there is changed and deleted as ever. */
+		{"MERGE " ENDING "/pods/p",
+		 "{'metadata':{'labels':{'a':'b'}}}",
+		 200,
+		 {"metadata.labels.a=b"}},
+		{"DELETE " ENDING "/pods/p", NULL, 200, {NULL}},
+	};
+
+	STEPS(*state, steps);
+}
+
 static void test_evict_unready(void **state)
 {
 	static const struct kube_step steps[] = {
@@ -453,8 +518,10 @@ static void test_status_of_stored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bind),       TEST(evict),  TEST(evict_unready),    TEST(scale),
-		TEST(scale_deep), TEST(bodies), TEST(status_of_stored),
+		TEST(bind),          TEST(evict),
+		TEST(evict_unready), TEST(ending),
+		TEST(scale),         TEST(scale_deep),
+		TEST(bodies),        TEST(status_of_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

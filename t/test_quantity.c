@@ -196,6 +196,42 @@ static void canonical_rows(void **state)
 	}
 }
 
+/* Of any size, however written. */
+static void compare_rows(void **state)
+{
+	static const struct {
+		const char *less, *more;
+	} order[] = {
+		{"-1e30", "-1e29"},
+		{"-1", "0"},
+		{"0", "1m"},
+		{"999m", "1"},
+		{"1", "9223372036854775808"},
+		{"1", "1e30"},
+		{"1e30", "2e30"},
+		{"10E", "1e30"},
+		{"7Ei", "9223372036854775807"},
+		{"9223372036854775807", "9223372036854775808"},
+		{"9223372036854775807", "9223372036854775807.5"},
+		{"12345678901234567890", "12345678901234567891"},
+		{"1Gi", "1073741825"},
+		{"99999999999999999999m", "100E"},
+		{"9e899", "1e900"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(order); i++) {
+		const char *less = order[i].less, *more = order[i].more;
+		int up = 0, down = 0, same = 1;
+
+		assert_true(neap_quantity_compare(less, more, &up));
+		assert_true(neap_quantity_compare(more, less, &down));
+		assert_true(neap_quantity_compare(more, more, &same));
+		if (up >= 0 || down <= 0 || same != 0)
+			fail_msg("'%s' and '%s': %d, %d, %d", less, more, up, down, same);
+	}
+}
+
 static const struct {
 	int64_t milli;
 	const char *text;
@@ -471,10 +507,10 @@ static void time_every_day(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantity_rows),  cmocka_unit_test(canonical_rows),
-		cmocka_unit_test(quantity_texts), cmocka_unit_test(duration_rows),
-		cmocka_unit_test(int_rows),       cmocka_unit_test(time_rows),
-		cmocka_unit_test(time_every_day),
+		cmocka_unit_test(quantity_rows), cmocka_unit_test(canonical_rows),
+		cmocka_unit_test(compare_rows),  cmocka_unit_test(quantity_texts),
+		cmocka_unit_test(duration_rows), cmocka_unit_test(int_rows),
+		cmocka_unit_test(time_rows),     cmocka_unit_test(time_every_day),
 	};
 	const char *only = getenv("CASE");
 

@@ -125,6 +125,11 @@ static const struct rules_row containers[] = {
 	{"Pod", "@resources/requests/cpu='2001m'", NULL,
 	 C0 "resources.requests: Invalid value: \"2001m\": must be less than or equal to "
 	    "cpu limit of 2"},
+	{"Pod", "@resources/requests/cpu='1e30'", NULL,
+	 C0 "resources.requests: Invalid value: \"1e30\": must be less than or equal to "
+	    "cpu limit of 2"},
+	{"Pod", "@resources/requests/cpu='1e30'; @resources/limits/cpu='1000000e24'",
+	 NULL, ""},
 	{"Pod", "@resources/requests/memory='1537Mi'", NULL,
 	 C0
 	 "resources.requests: Invalid value: \"1537Mi\": must be less than or equal to "
@@ -422,6 +427,11 @@ static const struct rules_row updates[] = {
 	{"Pod", "spec/nodeSelector/gpu='a100'", "",
 	 UPDATE "spec.nodeSelector has changed"},
 	{"Pod", "spec/affinity-", "", UPDATE "spec.affinity has changed"},
+	/* What is empty is not none, where Go has a pointer. */
+	{"Pod", "spec/affinity={}", "spec/affinity-", UPDATE "spec.affinity has changed"},
+	{"Pod", "@lifecycle={}", "@lifecycle-", UPDATE "spec.containers has changed"},
+	{"Pod", "", "spec/dnsConfig={}", UPDATE "spec.dnsConfig has changed"},
+	{"Pod", "spec/nodeSelector={}", "spec/nodeSelector-", ""},
 	{"Pod", "spec/automountServiceAccountToken=false", "",
 	 UPDATE "spec.automountServiceAccountToken has changed"},
 	{"Pod", "spec/containers/1={'name':'more','image':'a'}", "",

@@ -400,6 +400,19 @@ static void test_check(void **state)
 		 "spec.ttl|FieldValueInvalid|Invalid value: \"5\": must be of type duration: \"5\""},
 		{"{'name': 'a', 'circle': {'type': 'a', 'not': {}}}",
 		 "spec.circle.not.type|FieldValueRequired|Required value"},
+		{"{'name': 'a', 'embedded': {'kind': 'p_q', 'apiVersion': 'a/b/c', "
+		 "'metadata': {'labels': {'a b': 'c', 'd': 'e'}}}}",
+		 "spec.embedded.apiVersion|FieldValueInvalid|Invalid value: \"a/b/c\": unexpected "
+		 "GroupVersion string: a/b/c\n"
+		 "spec.embedded.kind|FieldValueInvalid|Invalid value: \"p_q\": may have mixed "
+		 "case, but should otherwise match: a DNS-1035 label must consist of lower case "
+		 "alphanumeric characters or '-', start with an alphabetic character, and end with "
+		 "an alphanumeric character\n"
+		 "spec.embedded.metadata.labels|FieldValueInvalid|Invalid value: \"a b\": name part "
+		 "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+		 "with an alphanumeric character"},
+		{"{'name': 'a', 'embedded': {'kind': 'Pod', 'apiVersion': 'apps/v1'}}",
+		 ""},
 		{"{'name': 'a', 'embedded': {'kind': ''}}",
 		 "spec.embedded.apiVersion|FieldValueRequired|Required value\n"
 		 "spec.embedded.kind|FieldValueInvalid|Invalid value: \"\": must not be empty"},
@@ -454,6 +467,10 @@ static void test_decode(void **state)
 		 "spec.limits[cpu]: \"lots\": quantities must match the regular expression "
 		 "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 		{"{'limits': {'cpu': 1.5, 'm': '1Gi', 'e': '1e3', 'n': '-1'}}", "", ""},
+		{"{'limits': {'cpu': ' 1', 'm': '1Gi  '}}", "", ""},
+		{"{'limits': {'cpu': ' '}}", "spec.limits[cpu]",
+		 "spec.limits[cpu]: \" \": quantities must match the regular expression "
+		 "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 		{"{'at': 'yesterday'}", "spec.at",
 		 "spec.at: \"yesterday\" is not a time such as 2026-01-02T03:04:05Z"},
 		{"{'exactly': '2026-01-02T03:04:05Z'}", "spec.exactly",

@@ -3,6 +3,7 @@
  * What commands print, and how they fail. */
 #include "api/ctl/ctl.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,11 @@ int neap_ctl_print_take(enum neap_output output, json_t *value)
 	status = neap_ctl_print(&out);
 	neap_buf_done(&out);
 	return status;
+}
+
+const char *neap_ctl_name(void)
+{
+	return strchr(program_invocation_name, '/') ? program_invocation_name : "neapctl";
 }
 
 bool neap_ctl_use_color(void)

@@ -46,10 +46,14 @@ static void policies_check(const json_t *status, struct neap_findings *findings)
 	size_t i;
 
 	json_array_foreach (json_object_get(status, "policies"), i, policy) {
+		char more[128];
+
 		if (json_object_get(policy, "last_error") == NULL)
 			continue;
-		neap_finding_add(findings, NEAP_FINDING_WARNING, "daemon.policy",
-				 "'neapctl policy history' tells more",
+		(void)snprintf(more, sizeof(more),
+			       "'neapctl policy history %.80s' tells more",
+			       neap_cell_text(policy, "policy"));
+		neap_finding_add(findings, NEAP_FINDING_WARNING, "daemon.policy", more,
 				 "policy %s@%s is %s; its last error: %s",
 				 neap_cell_text(policy, "policy"),
 				 neap_cell_text(policy, "version"),
@@ -58,7 +62,7 @@ static void policies_check(const json_t *status, struct neap_findings *findings)
 	}
 	if (json_array_size(json_object_get(status, "policies")) == 0)
 		neap_finding_add(findings, NEAP_FINDING_NOTE, "daemon.policy",
-				 "'neapctl policy put', or --policy",
+				 "'neapctl policy put FILE', or --policy",
 				 "no policy runs: nothing is decided");
 }
 

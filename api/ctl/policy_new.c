@@ -156,8 +156,8 @@ static int new_policy(struct neap_ctl *ctl, void *values, int argc, char **argv)
 				   : file_write(file, &text);
 	neap_buf_done(&text);
 	if (r == 0)
-		printf("%s is written: change it, then 'neapctl policy check %s'\n", file,
-		       file);
+		printf("%s is written: change it, then '%s policy check %s'\n", file,
+		       neap_ctl_name(), file);
 	return r;
 }
 

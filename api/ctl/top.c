@@ -192,9 +192,10 @@ static void picture_add(const struct picture *picture, const struct look *look,
 	if (!neap_table_format(table, &style, out))
 		out->failed = true;
 	if (neap_table_rows(table) == 0)
-		neap_buf_adds(
+		neap_buf_addf(
 			out,
-			"no workloads: start one with 'neapctl run --qos BE -- COMMAND'\n");
+			"no workloads: start one with '%s run --qos BE -- COMMAND'\n",
+			neap_ctl_name());
 	neap_table_free(table);
 	if (look->height > 0)
 		neap_buf_adds(out, "c m t p n: sort; up, down, page: scroll; q: end\n");

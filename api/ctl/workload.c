@@ -123,8 +123,10 @@ static int table_print(const json_t *rows)
 	if (table == NULL || !neap_table_format(table, &style, &out))
 		out.failed = true;
 	if (json_array_size(rows) == 0)
-		neap_buf_adds(&out, "nothing runs: start something with 'neapctl run "
-				    "--qos BE -- COMMAND'\n");
+		neap_buf_addf(&out,
+			      "nothing runs: start something with '%s run --qos BE -- "
+			      "COMMAND'\n",
+			      neap_ctl_name());
 	neap_table_free(table);
 	r = neap_ctl_print(&out);
 	neap_buf_done(&out);

@@ -49,14 +49,21 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const json_t *meta = json_object_get(config, "metadata");
+	const json_t *name = json_object_get(meta, "name");
 	const char *manager = call_query(call, "fieldManager");
 	const char *ns = neap_kube_meta_text(config, "namespace");
 	json_auto_t *alone = NULL;
 	struct unknown unknown = {{0}};
 	struct neap_error err = {0};
 
+	if (json_is_null(meta)) { /* as if it were not there */
+		(void)json_object_del(config, "metadata");
+		meta = NULL;
+	}
 	if (meta && !json_is_object(meta))
 		return refuse_config(call, "metadata", "must be an object");
+	if (json_is_null(name)) /* which takes it away */
+		return call_check_named(call, config);
 	if (kind->is_namespaced && *ns && strcmp(ns, call->target.ns) != 0)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,

@@ -307,6 +307,25 @@ static bool is_left_out(const char *name)
 	return false;
 }
 
+/* Maps, and structs that Go has no pointer to: empty they are as none. An empty
+ * labelSelector, which fits all, is not, nor is an emptyDir. */
+static bool is_void_when_empty(const char *name)
+{
+	static const char *const names[] = {
+		"",           "metadata",        "labels",     "annotations",
+		"spec",       "status",          "template",   "nodeSelector",
+		"resources",  "limits",          "requests",   "overhead",
+		"capacity",   "allocatable",     "parameters", "matchLabels",
+		"preference", "podAffinityTerm", "options",    "volumeAttributes",
+		"strategy",   "updateStrategy",
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static bool is_nothing(const char *name, const json_t *value)
 {
 	if (value == NULL || json_is_null(value))
@@ -314,8 +333,10 @@ static bool is_nothing(const char *name, const json_t *value)
 	if (json_is_string(value))
 		return json_string_length(value) == 0 &&
 		       strcmp(name, "storageClassName") != 0;
-	if (json_is_array(value) || json_is_object(value))
-		return json_array_size(value) == 0 && json_object_size(value) == 0;
+	if (json_is_array(value))
+		return json_array_size(value) == 0;
+	if (json_is_object(value))
+		return json_object_size(value) == 0 && is_void_when_empty(name);
 	return is_left_out(name) &&
 	       (json_is_false(value) ||
 		(json_is_integer(value) && json_integer_value(value) == 0));

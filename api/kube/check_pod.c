@@ -445,10 +445,12 @@ static bool grace_may_change(const json_t *spec, const json_t *before)
 static bool same_affinity(const json_t *spec, const json_t *before, bool is_gated)
 {
 	static const char *const nodes[] = {"nodeAffinity", NULL};
+	const json_t *now = json_object_get(spec, "affinity"),
+		     *was = json_object_get(before, "affinity");
 
-	return rule_same_but(json_object_get(spec, "affinity"),
-			     json_object_get(before, "affinity"), is_gated ? nodes : NULL,
-			     NULL);
+	/* An empty one is not none. */
+	return (is_gated || !now == !was) &&
+	       rule_same_but(now, was, is_gated ? nodes : NULL, NULL);
 }
 
 void rule_pod_update(const json_t *spec, const json_t *before, struct neap_causes *causes)

@@ -45,25 +45,32 @@ static bool thousandths(const json_t *value, __int128 *ret)
 
 int rule_quantity_compare(const json_t *a, const json_t *b)
 {
-	__int128 left, right;
+	char left[NEAP_QUANTITY_SIZE], right[NEAP_QUANTITY_SIZE];
+	int order = 0;
 
-	if (!thousandths(a, &left) || !thousandths(b, &right))
-		return 0;
-	return (left > right) - (left < right);
+	return neap_schema_amount(a, left) && neap_schema_amount(b, right) &&
+			       neap_quantity_compare(left, right, &order)
+		       ? order
+		       : 0;
 }
 
 int rule_quantity_sign(const json_t *value)
 {
-	__int128 number;
+	char text[NEAP_QUANTITY_SIZE];
+	int order = 0;
 
-	return thousandths(value, &number) ? (number > 0) - (number < 0) : 0;
+	return neap_schema_amount(value, text) && neap_quantity_compare(text, "0", &order)
+		       ? order
+		       : 0;
 }
 
 bool rule_quantity_is_whole(const json_t *value)
 {
-	__int128 number;
+	char text[NEAP_QUANTITY_SIZE];
 
-	return !thousandths(value, &number) || number % 1000 == 0;
+	/* Nothing else is below one in a canonical text. */
+	return !neap_schema_amount(value, text) ||
+	       !(strchr(text, 'm') || strstr(text, "e-"));
 }
 
 /* --- names --- */

@@ -2,7 +2,6 @@
  *
  * Defaults of pods and of the templates that they are made from. */
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "api/kube/complete_priv.h"
@@ -161,26 +160,19 @@ struct totals {
 	bool all_limited; /* each container has limits of both */
 };
 
-/* What an amount is, CPU in thousandths; 0 for what is none. */
+/* What an amount is, CPU in thousandths; 0 for what is none, and for less. */
 static int64_t amount(const json_t *value, int which)
 {
+	char text[NEAP_QUANTITY_SIZE];
 	int64_t ret = 0;
+	int rc, order = 0;
 
-	if (json_is_string(value)) {
-		int rc = which == CPU
-				 ? neap_quantity_parse_milli(json_string_value(value),
-							     &ret, NULL)
-				 : neap_quantity_parse_units(json_string_value(value),
-							     &ret, NULL);
-
-		return rc < 0 ? 0 : ret;
-	}
-	if (json_is_number(value)) {
-		double number = json_number_value(value) * (which == CPU ? 1000 : 1);
-
-		return number > 0 && number < 9e18 ? (int64_t)ceil(number) : 0;
-	}
-	return 0;
+	if (!neap_schema_amount(value, text) ||
+	    !neap_quantity_compare(text, "0", &order) || order <= 0)
+		return 0;
+	rc = which == CPU ? neap_quantity_parse_milli(text, &ret, NULL)
+			  : neap_quantity_parse_units(text, &ret, NULL);
+	return rc < 0 ? INT64_MAX : ret;
 }
 
 /* Whether there was something to add. */

@@ -254,6 +254,9 @@ int call_check_quota(struct call *call, const json_t *object,
 /* A body that replaces an object, or is applied, names the one of the path. -1 with
  * call->failure. */
 int call_check_named(struct call *call, const json_t *object);
+/* Whether the namespace takes anything new: an object, or what is made of one (a binding,
+ * an eviction), of that name; not while it ends. -1 with call->failure. */
+int call_check_ending(struct call *call, const char *name);
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
@@ -297,7 +300,10 @@ int call_check_declared(struct call *call);
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns of what a definition says that is not heeded. */
 void call_warn_definition(struct call *call, const json_t *tree);
-/* owner.c: the kind that a reference names; NULL: nobody knows it, it is not stored, or the reference lacks
+/* owner.c: of an object's owner references that say the same one stays, with a warning.
+ * -1 with call->failure. */
+int kube_owners_unite(struct call *call, json_t *object);
+/* The kind that a reference names; NULL: nobody knows it, it is not stored, or the reference lacks
  * something. */
 const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner);
 /* The newest state of what a reference in an object of ns names; NULL when it is not there, or there

@@ -205,6 +205,10 @@ void call_bind_with(struct call *call, const json_t *binding)
 
 	if (!newest)
 		return;
+	if (call_check_ending(call, call->target.name) < 0) {
+		call_fail(call);
+		return;
+	}
 	tree = neap_object_tree(newest);
 	if (!tree) {
 		nomem(call);
@@ -270,6 +274,10 @@ void call_evict_with(struct call *call, const json_t *eviction)
 
 	if (!newest)
 		return;
+	if (call_check_ending(call, call->target.name) < 0) {
+		call_fail(call);
+		return;
+	}
 	answer = neap_budget_ask(call->kube, newest);
 	if (!answer.is_allowed) {
 		struct neap_causes *causes = &call->kube->causes;

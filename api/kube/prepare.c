@@ -151,11 +151,12 @@ int call_take_in(struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 
-	return call_check_bounds(call, object, before) < 0
-		       ? -1
-		       : call_decode(call, kind->kind, call->target.version,
-				     neap_kube_kind_body(kind, call->target.version),
-				     kind->is_custom, object);
+	if (call_check_bounds(call, object, before) < 0 ||
+	    call_decode(call, kind->kind, call->target.version,
+			neap_kube_kind_body(kind, call->target.version), kind->is_custom,
+			object) < 0)
+		return -1;
+	return kube_owners_unite(call, object);
 }
 
 bool call_is_status(const struct call *call)

@@ -94,10 +94,41 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 
 /* --- creating --- */
 
+int call_check_ending(struct call *call, const char *name)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	const char *ns = call->target.ns;
+	const struct neap_object *place =
+		neap_store_newest(call->kube->store, "namespaces", "", ns);
+	char why[128];
+
+	if (!place || !place->is_deleting)
+		return 0;
+	(void)snprintf(why, sizeof(why),
+		       "unable to create new content in namespace %s because it is being "
+		       "terminated",
+		       ns);
+	(void)neap_kube_fail_refused(&call->failure, call->target.kind, name, why);
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "NamespaceTerminating", "metadata.namespace",
+			"namespace %s is being terminated", ns);
+	call->failure.causes = causes;
+	return -1;
+}
+
+/* What a new object is called where it is refused before it has a name. */
+static const char *name_to_be(const json_t *object)
+{
+	const char *name = neap_kube_meta_text(object, "name");
+
+	if (!*name)
+		name = neap_kube_meta_text(object, "generateName");
+	return *name ? name : "Unknown";
+}
+
 static int check_namespace(struct call *call, const json_t *object)
 {
 	const char *ns = neap_kube_meta_text(object, "namespace");
-	struct neap_object *place;
 	const struct neap_kube_kind *kind;
 
 	if (!call->target.kind->is_namespaced) {
@@ -110,17 +141,11 @@ static int check_namespace(struct call *call, const json_t *object)
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"the namespace of the provided object does not match the "
 			"namespace sent on the request");
-	place = neap_store_newest(call->kube->store, "namespaces", "", call->target.ns);
 	kind = neap_kube_registry_find(call->kube->registry, "", NULL, "namespaces");
-	if (!place && kind)
+	if (kind &&
+	    !neap_store_newest(call->kube->store, "namespaces", "", call->target.ns))
 		return neap_kube_fail_missing(&call->failure, kind, call->target.ns);
-	if (place && place->is_deleting)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_FORBIDDEN,
-			"unable to create new content in namespace %s because it "
-			"is being terminated",
-			call->target.ns);
-	return 0;
+	return call_check_ending(call, name_to_be(object));
 }
 
 static int make_new(struct call *call, json_t *object)

@@ -253,16 +253,24 @@ static void put_binary(u128 value, char *buf, size_t size)
 	(void)snprintf(buf + len, size - len, "%s", find_suffix(0, shift));
 }
 
-static int write_amount(const char *text, bool is_plain, char buf[NEAP_QUANTITY_SIZE],
-			struct neap_error *err)
+/* Where the number ends, with its suffix in *n; NULL: text is no quantity. */
+static const char *take_amount(const char *text, struct number *n)
+{
+	const char *end = strnlen(text, 256) < 256 ? take_number(text, n) : NULL;
+
+	return end && take_suffix(end, n) ? end : NULL;
+}
+
+int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
+			    struct neap_error *err)
 {
 	size_t size = NEAP_QUANTITY_SIZE;
 	struct number n = {0};
 	struct digits d;
-	const char *end = strnlen(text, 256) < 256 ? take_number(text, &n) : NULL;
+	const char *end = take_amount(text, &n);
 	bool has_exponent;
 
-	if (!end || !take_suffix(end, &n))
+	if (!end)
 		return bad_quantity(err, text);
 	if (!n.mantissa) {
 		(void)snprintf(buf, size, "0");
@@ -276,26 +284,60 @@ static int write_amount(const char *text, bool is_plain, char buf[NEAP_QUANTITY_
 		size--;
 	}
 	has_exponent = (*end == 'e' || *end == 'E') && end[1];
-	if (n.shift && !is_plain && d.exponent == 0 && d.value >= 1024)
+	if (n.shift && d.exponent == 0 && d.value >= 1024)
 		put_binary(d.value, buf, size);
 	else
-		put_decimal(d, has_exponent && !is_plain, buf, size);
+		put_decimal(d, has_exponent, buf, size);
 	return 0;
 }
 
-int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
-			    struct neap_error *err)
+/* --- which is more --- */
+
+static int order_of(u128 a, u128 b)
 {
-	return write_amount(text, false, buf, err);
+	return (a > b) - (a < b);
+}
+
+/* Of amounts above 0. */
+static int order_of_digits(struct digits a, struct digits b)
+{
+	int a_size = a.exponent, b_size = b.exponent;
+
+	for (u128 left = a.value; left; left /= 10)
+		a_size++;
+	for (u128 left = b.value; left; left /= 10)
+		b_size++;
+	if (a_size != b_size)
+		return a_size < b_size ? -1 : 1;
+	/* They have so many digits before the point: what has fewer gets zeros. */
+	for (; a.exponent > b.exponent; a.exponent--)
+		a.value *= 10;
+	for (; b.exponent > a.exponent; b.exponent--)
+		b.value *= 10;
+	return order_of(a.value, b.value);
+}
+
+bool neap_quantity_compare(const char *a, const char *b, int *ret)
+{
+	struct number left = {0}, right = {0};
+	int signs[2];
+
+	if (!take_amount(a, &left) || !take_amount(b, &right))
+		return false;
+	signs[0] = !left.mantissa ? 0 : left.is_negative ? -1 : 1;
+	signs[1] = !right.mantissa ? 0 : right.is_negative ? -1 : 1;
+	if (signs[0] != signs[1] || signs[0] == 0)
+		*ret = signs[0] - signs[1];
+	else
+		*ret = signs[0] * order_of_digits(digits_of(&left), digits_of(&right));
+	return true;
 }
 
 bool neap_quantity_is_same(const char *a, const char *b)
 {
-	char left[NEAP_QUANTITY_SIZE], right[NEAP_QUANTITY_SIZE];
+	int order = 0;
 
-	return strcmp(a, b) == 0 ||
-	       (write_amount(a, true, left, NULL) == 0 &&
-		write_amount(b, true, right, NULL) == 0 && strcmp(left, right) == 0);
+	return strcmp(a, b) == 0 || (neap_quantity_compare(a, b, &order) && order == 0);
 }
 
 static uint64_t magnitude(int64_t value)

@@ -44,19 +44,29 @@ enum neap_schema_type {
 /* What a string has to be. */
 enum neap_schema_format {
 	NEAP_FORMAT_NONE,
-	NEAP_FORMAT_TIME,       /* RFC 3339 */
-	NEAP_FORMAT_MICRO_TIME, /* RFC 3339 with exactly six decimals */
-	NEAP_FORMAT_DURATION,   /* as Go has it: "1h30m", "-1.5h", "300ms" */
-	NEAP_FORMAT_BYTES,      /* base64 */
-	NEAP_FORMAT_INT32,      /* of an INTEGER; without it int64 */
+	NEAP_FORMAT_TIME,         /* RFC 3339 */
+	NEAP_FORMAT_MICRO_TIME,   /* RFC 3339 with exactly six decimals */
+	NEAP_FORMAT_ANY_DURATION, /* of declared kinds: also "1d", "5 days" */
+	NEAP_FORMAT_DURATION,     /* as Go has it: "1h30m", "-1.5h", "300ms" */
+	NEAP_FORMAT_BYTES,        /* base64 */
+	NEAP_FORMAT_INT32,        /* of an INTEGER; without it int64 */
 	/* Of schemas that are not built in. What else they can name is not checked. */
 	NEAP_FORMAT_DATE, /* "2026-01-31" */
 	NEAP_FORMAT_IPV4,
 	NEAP_FORMAT_IPV6,
 	NEAP_FORMAT_CIDR, /* of both */
 	NEAP_FORMAT_UUID,
+	NEAP_FORMAT_UUID3,
+	NEAP_FORMAT_UUID4,
+	NEAP_FORMAT_UUID5,
 	NEAP_FORMAT_MAC,
 	NEAP_FORMAT_HOSTNAME,
+	NEAP_FORMAT_EMAIL,
+	NEAP_FORMAT_URI,
+	NEAP_FORMAT_HEX_COLOR,
+	NEAP_FORMAT_RGB_COLOR,
+	NEAP_FORMAT_BSON_ID,
+	NEAP_FORMAT_SSN,
 };
 
 /* How a list is merged by a strategic merge patch. */

@@ -6,10 +6,12 @@
  * of 300,000 would else take an hour.
  *
  * Declared kinds hear "spec.x in body must be ...", the built-in ones "must be ...", as Kubernetes has it. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/base/schema_check.h"
+#include "engine/base/selector.h"
 
 /* Work of a visit, and fields that are looked at for one step. */
 #define VISIT_STEPS   4
@@ -170,9 +172,49 @@ static NOT_IN_FRAME void tell_type(struct schema_checker *checker,
 
 /* --- objects and lists --- */
 
+/* A DNS-1035 label, but for capitals. */
+static bool is_kind(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len > 63 || !isalpha((unsigned char)text[0]) ||
+	    !isalnum((unsigned char)text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if ((!isalnum((unsigned char)text[i]) && text[i] != '-') ||
+		    (unsigned char)text[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* Those of an object's metadata. */
+static void check_embedded_labels(struct schema_checker *checker, const json_t *metadata,
+				  const struct schema_step *at)
+{
+	struct schema_step meta = {.up = at, .name = "metadata"};
+	struct schema_step step = {.up = &meta, .name = "labels"};
+	const char *name;
+	json_t *value;
+
+	json_object_foreach (json_object_get(metadata, "labels"), name, value) {
+		const char *text = json_string_value(value);
+		struct neap_error err;
+
+		if (!schema_spend(checker, 1))
+			return;
+		if (neap_label_check_key(name, &err) < 0)
+			schema_tell_as(checker, "FieldValueInvalid", &step,
+				       "Invalid value: \"%.100s\": %s", name, err.msg);
+		if (text && neap_label_check_value(text, &err) < 0)
+			schema_tell_as(checker, "FieldValueInvalid", &step,
+				       "Invalid value: \"%.100s\": %s", text, err.msg);
+	}
+}
+
 /* What lies whole inside another object says what it is. */
-static void check_embedded(struct schema_checker *checker, const json_t *object,
-			   const struct schema_step *at)
+static NOT_IN_FRAME void check_embedded(struct schema_checker *checker,
+					const json_t *object,
+					const struct schema_step *at)
 {
 	static const char *const names[] = {"apiVersion", "kind"};
 	size_t i;
@@ -181,12 +223,29 @@ static void check_embedded(struct schema_checker *checker, const json_t *object,
 		const json_t *value = json_object_get(object, names[i]);
 		struct schema_step step = {.up = at, .name = names[i]};
 
+		const char *text = json_string_value(value);
+
 		if (value == NULL)
 			schema_tell_required(checker, &step, NULL);
-		else if (json_is_string(value) && json_string_length(value) == 0)
+		else if (text && !*text)
 			schema_tell_as(checker, "FieldValueInvalid", &step,
 				       "Invalid value: \"\": must not be empty");
+		else if (text && i == 0 && strchr(text, '/') != strrchr(text, '/'))
+			schema_tell_as(checker, "FieldValueInvalid", &step,
+				       "Invalid value: \"%.100s\": unexpected "
+				       "GroupVersion string: %.100s",
+				       text, text);
+		else if (text && i == 1 && !is_kind(text))
+			schema_tell_as(
+				checker, "FieldValueInvalid", &step,
+				"Invalid value: \"%.100s\": may have mixed case, "
+				"but should otherwise match: a DNS-1035 label must "
+				"consist of lower case alphanumeric characters or "
+				"'-', start with an alphabetic character, and end "
+				"with an alphanumeric character",
+				text);
 	}
+	check_embedded_labels(checker, json_object_get(object, "metadata"), at);
 }
 
 static void check_required(struct schema_checker *checker,

@@ -135,12 +135,24 @@ static int decode_quantity(const struct neap_schema *schema, const json_t *value
 			   struct neap_error *err)
 {
 	const char *text = json_string_value(value);
+	size_t from = text ? strspn(text, " ") : 0;
+	json_auto_t *trimmed = NULL;
 	char amount[NEAP_QUANTITY_SIZE];
 
 	*ret = NULL;
 	if (!is_decodable(schema, value))
 		return tell_type(schema, value, at, err);
-	if (!neap_schema_amount(value, amount))
+	if (from || (text && *text && text[strlen(text) - 1] == ' ')) {
+		/* Go's decoder passes blanks over. */
+		size_t len = json_string_length(value);
+
+		while (len > from && text[len - 1] == ' ')
+			len--;
+		trimmed = json_stringn(text + from, len - from);
+		if (!trimmed)
+			return neap_error_nomem(err);
+	}
+	if (!neap_schema_amount(trimmed ? trimmed : value, amount))
 		return tell_format(schema, value, at, err);
 	if (text && strcmp(text, amount) == 0)
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "engine/base/quantity.h"
 #include "engine/base/schema_priv.h"
+#include "engine/base/schema_text.h"
 
 /* Longer than any text of a format whose texts have a bound. */
 #define SHORT_MAX 256
@@ -145,28 +146,16 @@ static bool is_cidr(const char *text, size_t len)
 	return bits <= (is_4 ? 32 : 128);
 }
 
-/* 8-4-4-4-12 hexadecimal digits; the hyphens may be left out. */
-static bool is_uuid(const char *text, size_t len)
-{
-	size_t digits = 0, i;
-
-	for (i = 0; i < len; i++) {
-		if (isxdigit((unsigned char)text[i])) {
-			digits++;
-			continue;
-		}
-		if (text[i] != '-' || i == 0 || text[i - 1] == '-' ||
-		    (digits != 8 && digits != 12 && digits != 16 && digits != 20))
-			return false;
-	}
-	return digits == 32;
-}
-
-/* Six or eight pairs of hexadecimal digits between colons or hyphens. */
+/* Six or eight pairs of hexadecimal digits between colons or hyphens, or fours between dots. */
 static bool is_mac(const char *text, size_t len)
 {
 	size_t i;
 
+	for (i = 0; (len == 14 || len == 19) && i < len; i++)
+		if (i % 5 == 4 ? text[i] != '.' : !isxdigit((unsigned char)text[i]))
+			return false;
+	if (len == 14 || len == 19)
+		return true;
 	if (len != 17 && len != 23)
 		return false;
 	for (i = 0; i < len; i++) {
@@ -179,25 +168,11 @@ static bool is_mac(const char *text, size_t len)
 	return true;
 }
 
-static bool is_hostname(const char *text, size_t len)
+/* Of declared kinds. */
+static bool is_any_duration(const char *text, size_t len)
 {
-	size_t label = 0, i;
-
-	if (len == 0 || len > 253)
-		return false;
-	for (i = 0; i < len; i++) {
-		if (text[i] == '.') {
-			if (label == 0 || text[i - 1] == '-')
-				return false;
-			label = 0;
-			continue;
-		}
-		if (!isalnum((unsigned char)text[i]) && (text[i] != '-' || label == 0))
-			return false;
-		if (++label > 63)
-			return false;
-	}
-	return label > 0 && text[len - 1] != '-';
+	return is_duration(text, len) ||
+	       (len < SHORT_MAX && schema_text_is_words_duration(text, len));
 }
 
 static const struct {
@@ -207,6 +182,7 @@ static const struct {
 	[NEAP_FORMAT_NONE] = {"", NULL},
 	[NEAP_FORMAT_TIME] = {"date-time", is_time},
 	[NEAP_FORMAT_MICRO_TIME] = {"date-time", is_micro_time},
+	[NEAP_FORMAT_ANY_DURATION] = {"duration", is_any_duration},
 	[NEAP_FORMAT_DURATION] = {"duration", is_duration},
 	[NEAP_FORMAT_BYTES] = {"byte", is_bytes},
 	[NEAP_FORMAT_INT32] = {"int32", NULL},
@@ -214,9 +190,18 @@ static const struct {
 	[NEAP_FORMAT_IPV4] = {"ipv4", is_ipv4},
 	[NEAP_FORMAT_IPV6] = {"ipv6", is_ipv6},
 	[NEAP_FORMAT_CIDR] = {"cidr", is_cidr},
-	[NEAP_FORMAT_UUID] = {"uuid", is_uuid},
+	[NEAP_FORMAT_UUID] = {"uuid", schema_text_is_uuid},
+	[NEAP_FORMAT_UUID3] = {"uuid3", schema_text_is_uuid3},
+	[NEAP_FORMAT_UUID4] = {"uuid4", schema_text_is_uuid4},
+	[NEAP_FORMAT_UUID5] = {"uuid5", schema_text_is_uuid5},
 	[NEAP_FORMAT_MAC] = {"mac", is_mac},
-	[NEAP_FORMAT_HOSTNAME] = {"hostname", is_hostname},
+	[NEAP_FORMAT_HOSTNAME] = {"hostname", schema_text_is_hostname},
+	[NEAP_FORMAT_EMAIL] = {"email", schema_text_is_email},
+	[NEAP_FORMAT_URI] = {"uri", schema_text_is_uri},
+	[NEAP_FORMAT_HEX_COLOR] = {"hexcolor", schema_text_is_hex_color},
+	[NEAP_FORMAT_RGB_COLOR] = {"rgbcolor", schema_text_is_rgb_color},
+	[NEAP_FORMAT_BSON_ID] = {"bsonobjectid", schema_text_is_bson_id},
+	[NEAP_FORMAT_SSN] = {"ssn", schema_text_is_ssn},
 };
 
 bool schema_format_fits(enum neap_schema_format format, const char *text, size_t len)
@@ -269,9 +254,8 @@ bool schema_is_whole(const json_t *value, int64_t *ret)
 	if (!json_is_real(value))
 		return false;
 	real = json_real_value(value);
-	/* 2^63 itself is no int64. */
-	if (real != floor(real) || real < -9223372036854775808.0 ||
-	    real >= 9223372036854775808.0)
+	/* Beyond, a double stands for several integers, and Go takes it for none. */
+	if (real != floor(real) || fabs(real) > 9007199254740991.0)
 		return false;
 	*ret = (int64_t)real;
 	return true;

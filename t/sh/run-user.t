@@ -30,6 +30,14 @@ start()
 		sleep 0.1
 	done
 }
+# The command that the answer of one tells to go on with.
+goes_on()
+{
+	local said
+	said=$(somebody sh -c "cd '$WORK/xdg' && '$TREE/build/neapctl' policy new qos told" | sed -nE "s/.*then '(.*)'/\1/p")
+	echo "$said"
+	[ -n "$said" ] && somebody sh -c "cd '$WORK/xdg' && $said"
+}
 stop() { kill "$NEAPD_PID" && wait "$NEAPD_PID"; NEAPD_PID=; }
 # Commands of the banner, one a line.
 told() { sed -nE 's/^  (try|stop)? +(.*neapctl .*)/\2/p; s/^            (.*neapctl .*)/\1/p' "$WORK/neapd.log" | sort -u; }
@@ -48,6 +56,7 @@ all_work()
 check "it starts, with its files in the folder of the build" start
 check "what the banner tells works as printed" all_work
 check "neapctl finds it by itself" somebody "$TREE/build/neapctl" status
+check "what neapctl tells to go on with works as printed" goes_on
 check "nobody else does" not setpriv --reuid 12346 --regid 12346 --clear-groups "$TREE/build/neapctl" status
 check "it ends" stop
 check "a socket that nobody answers is passed over" not somebody "$TREE/build/neapctl" status
