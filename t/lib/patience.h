@@ -30,11 +30,13 @@
 	({                                                                               \
 		const int64_t patience_end =                                             \
 			neap_clock_usec(CLOCK_MONOTONIC) + PATIENCE_MS * INT64_C(1000);  \
+		bool patience_came;                                                      \
                                                                                          \
-		while (!(condition) && neap_clock_usec(CLOCK_MONOTONIC) < patience_end)  \
+		while (!(patience_came = (condition)) &&                                 \
+		       neap_clock_usec(CLOCK_MONOTONIC) < patience_end)                  \
 			if (event_base_loop(base, EVLOOP_NONBLOCK) >= 0)                 \
 				(void)usleep(100);                                       \
-		condition;                                                               \
+		patience_came;                                                           \
 	})
 
 /* Scripts get a hundred times their CPU budgets: where a test is not about time,
