@@ -387,6 +387,7 @@ static void test_paths(void **state)
 			json_t *operation = json_object_get(item, methods[j]);
 			const char *m = methods[j];
 			size_t len = strlen(have);
+			bool is_write;
 
 			if (operation == NULL)
 				continue;
@@ -404,10 +405,11 @@ static void test_paths(void **state)
 			assert_non_null(
 				at(operation, "x", "x-kubernetes-action", "yaml", NULL));
 			assert_non_null(at(operation, "responses", "codes", "200", NULL));
+			is_write = strcmp(m, "put") == 0 || strcmp(m, "post") == 0 ||
+				   strcmp(m, "patch") == 0;
 			if (has_query(operation, "dryRun") != (strcmp(m, "get") != 0) ||
-			    has_query(operation, "fieldManager") !=
-				    (strcmp(m, "put") == 0 || strcmp(m, "post") == 0 ||
-				     strcmp(m, "patch") == 0))
+			    has_query(operation, "fieldManager") != is_write ||
+			    has_query(operation, "fieldValidation") != is_write)
 				fail_msg("%s of %s", m, rows[i].path);
 			/* JSON, merge, apply, and strategic but for declared kinds. */
 			assert_int_equal(

@@ -14,6 +14,10 @@ static const struct parameter dry_run = {
 	"dryRun", "string", "All: everything is done but storing the result."};
 static const struct parameter field_manager = {"fieldManager", "string",
 					       "Who makes this change."};
+/* A kubectl from 1.27 on leaves checks to a server that has this for PATCH. */
+static const struct parameter field_validation = {
+	"fieldValidation", "string",
+	"What becomes of unknown fields: Strict refuses, Warn tells, Ignore drops them."};
 static const struct parameter force = {
 	"force", "boolean", "Of an apply patch: takes over fields of other managers."};
 static const struct parameter label_selector = {"labelSelector", "string",
@@ -49,7 +53,7 @@ static const struct method to_list = {
 	"list",
 	{&label_selector, &field_selector, &limit, &from, &version, &watch, &timeout}};
 static const struct method to_create = {
-	ITEM_POST, "post", "create", {&dry_run, &field_manager}};
+	ITEM_POST, "post", "create", {&dry_run, &field_manager, &field_validation}};
 static const struct method to_delete_all = {
 	ITEM_DELETE,
 	"deletecollection",
@@ -57,11 +61,14 @@ static const struct method to_delete_all = {
 	{&label_selector, &field_selector, &dry_run, &grace, &propagation}};
 static const struct method to_read = {ITEM_GET, "get", "read", {NULL}};
 static const struct method to_replace = {
-	ITEM_PUT, "put", "replace", {&dry_run, &field_manager}};
+	ITEM_PUT, "put", "replace", {&dry_run, &field_manager, &field_validation}};
 static const struct method to_delete = {
 	ITEM_DELETE, "delete", "delete", {&dry_run, &grace, &propagation}};
 static const struct method to_patch = {
-	ITEM_PATCH, "patch", "patch", {&dry_run, &field_manager, &force}};
+	ITEM_PATCH,
+	"patch",
+	"patch",
+	{&dry_run, &field_manager, &field_validation, &force}};
 
 /* What is named here ends in NULL. */
 static const struct method *const of_all_namespaces[] = {&to_list, NULL};

@@ -127,7 +127,11 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	if (!neap_schema_prune(schema, object, note_unknown, &unknown))
 		return call_nomem(call);
 	if (is_strict && unknown.count)
-		return refuse_undecoded(call, "strict decoding error: %s", unknown.paths);
+		return refuse_undecoded(
+			call,
+			"%s in version \"%s\" cannot be handled as a %s: strict "
+			"decoding error: %s",
+			kind, version, kind, unknown.paths);
 	/* What is wrong with the rest of one is told by its own schema. */
 	if (is_custom) {
 		schema = &neap_kube_object_meta;
