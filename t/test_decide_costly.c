@@ -6,12 +6,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "engine/base/clock.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/report.h"
 #include "engine/reserve/book.h"
 #include "t/lib/cluster_rig.h"
 
@@ -274,6 +276,9 @@ static void test_owners(void **state)
 	struct neap_decide *one = NULL;
 	struct neap_error err = {0};
 	neap_auto_buf struct neap_buf said = {0};
+	struct neap_report_offer *offers = NULL;
+	struct neap_pod *pod;
+	size_t count = 0, unseen = 0;
 	json_t *owners = json_array();
 	char name[16];
 
@@ -309,9 +314,17 @@ static void test_owners(void **state)
 	}
 	decide(one, add(cluster, "new", spec_of(&plain)), "rules of owners", &said);
 	assert_int_equal(said.len, 0); /* it needs none of them */
-	decide(one, add_asking(cluster, "asks", spec_of(&plain)), "... that it must have",
-	       &said);
+	pod = add_asking(cluster, "asks", spec_of(&plain));
+	decide(one, pod, "... that it must have", &said);
 	assert_non_null(strstr(said.data, "too many rules of owners"));
+	/* Who asks why is told of the last ones, too. */
+	assert_int_equal(neap_decide_offers(one, pod, 0, &offers, &count, &err), 0);
+	assert_int_equal(count, 40);
+	for (size_t i = 0; i < count; i++)
+		unseen += strcmp(offers[i].why,
+				 "it was not looked at: too many rules of owners") == 0;
+	assert_in_range(unseen, 1, 39);
+	free(offers);
 	neap_decide_free(one);
 	neap_reserve_book_free(book);
 	neap_cluster_free(cluster);

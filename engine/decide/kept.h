@@ -19,6 +19,10 @@ struct neap_kept_match {
 	struct neap_cluster_node *lifted;
 };
 
+/* Steps (cost.c) for the owners of all reservations together; beyond them the others are
+ * closed to the pod. */
+#define NEAP_KEPT_OWNER_STEPS 200000
+
 /* Of one decision, in struct neap_cycle. */
 struct neap_kept {
 	struct neap_reserve_book *book;             /* NULL: there are no reservations */
@@ -53,6 +57,9 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
  * one fails, owners alone decide from here on. 1: there may be others now that the pod may use, and what was found of
  * nodes is to be found anew; 0: there are not; -NEAP_EINVAL, -NEAP_ENOMEM. */
 int neap_kept_open_full(struct neap_cycle *cycle, uint32_t row, struct neap_error *err);
+/* Takes the rules of its owners off the steps of the decision; false: there are none left,
+ * and its owners are not asked. */
+bool neap_kept_spend(struct neap_kept *kept, const struct neap_reserve *reserve);
 /* Whether pods of the profile use reservations at all. */
 bool neap_kept_is_on(const struct neap_cycle *cycle);
 void neap_kept_lift(struct neap_cycle *cycle);

@@ -126,12 +126,7 @@ static bool concerns(const struct neap_reserve *reserve, const struct neap_pod *
 	return neap_ports_collide(pod, stand);
 }
 
-/* Steps (cost.c) for the owners of all Reservations together; beyond them the others are
- * closed to the pod. */
-#define OWNER_STEPS 200000
-
-/* False: there are none left. */
-static bool spend(struct neap_kept *kept, const struct neap_reserve *reserve)
+bool neap_kept_spend(struct neap_kept *kept, const struct neap_reserve *reserve)
 {
 	kept->owner_steps -= (int64_t)reserve->owner_count;
 	for (size_t i = 0; i < reserve->owner_count; i++)
@@ -163,7 +158,7 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 	/* Who need not use one takes none that keeps nothing for it: there it sees the node as all others do. */
 	if (!neap_kept_is_required(kept) && !concerns(reserve, stand, cycle->pod))
 		return CLOSED;
-	if (!spend(kept, reserve))
+	if (!neap_kept_spend(kept, reserve))
 		return CLOSED;
 	is_owner = neap_reserve_owners_take(reserve, &kept->ask);
 	if (kept->by.rule != NEAP_RESERVE_REPLACED && !is_owner)
@@ -231,7 +226,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 					       is_ignoring, &list, &count, err);
 
 	empty(kept);
-	kept->owner_steps = OWNER_STEPS;
+	kept->owner_steps = NEAP_KEPT_OWNER_STEPS;
 	if (ret == 0 && !kept->has_ask && asks_controller(list, count))
 		ret = read_ask(cycle, err);
 	for (size_t i = 0; ret == 0 && i < count && !*ret_failed; i++) {

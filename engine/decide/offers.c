@@ -66,21 +66,26 @@ static void say_unusable(struct neap_report_offer *offer, size_t pods)
 static void say_why_not(const struct look *look, struct neap_report_offer *offer,
 			const struct neap_pod *stand)
 {
-	const struct neap_kept *kept = &look->cycle->kept;
+	struct neap_kept *kept = &look->cycle->kept;
 	struct neap_amounts given;
-	const struct neap_reserve_offer what = {
+	struct neap_reserve_offer what = {
 		.reserve = offer->reserve,
 		.node = look->node->object,
-		.is_owner = neap_reserve_owners_take(offer->reserve, &kept->ask),
 		.allocated = &given,
 		.pods = neap_kept_given(look->node, stand->keep, &given)};
-	bool counts = what.is_owner || kept->by.rule == NEAP_RESERVE_REPLACED;
 	const char *why;
+	bool counts;
 
 	if (stand->seat.is_assumed) {
 		say(offer, "it is being placed");
 		return;
 	}
+	if (!neap_kept_spend(kept, offer->reserve)) {
+		say(offer, "it was not looked at: too many rules of owners");
+		return;
+	}
+	what.is_owner = neap_reserve_owners_take(offer->reserve, &kept->ask);
+	counts = what.is_owner || kept->by.rule == NEAP_RESERVE_REPLACED;
 	if (counts && !neap_reserve_is_usable(offer->reserve, what.pods)) {
 		say_unusable(offer, what.pods);
 		return;
@@ -169,6 +174,7 @@ static int look_at(struct look *look, struct neap_report_offer *list, size_t *re
 	if (!look->nominees)
 		return neap_error_nomem(err);
 	cycle->is_short = false;
+	cycle->kept.owner_steps = NEAP_KEPT_OWNER_STEPS; /* to say why not */
 	if (!cycle->kept.ask.is_ignoring)
 		look->nominee_count =
 			neap_kept_nominate(cycle, look->node->row, look->nominees, NULL);
