@@ -304,7 +304,7 @@ static void test_templates(void **state)
 		 422,
 		 {"message~template.spec.containers: Required value"}},
 		{"GET " TEMPLATES, NULL, 200, {"kind=PodTemplateList", "#items=1"}},
-		{"DELETE " TEMPLATES "/t", NULL, 200, {NULL}},
+		{"DELETE " TEMPLATES "/t", NULL, 200, {"kind=PodTemplate"}},
 	};
 
 	STEPS(*state, steps);

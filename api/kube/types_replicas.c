@@ -240,6 +240,7 @@ const struct neap_kube_kind neap_kube_kind_podtemplate = {
 	.plural = "podtemplates",
 	.singular = "podtemplate",
 	.is_namespaced = true,
+	.shows_deleted = true,
 	.schema = &podtemplate,
 	COLUMNS(podtemplate),
 	.cells = neap_kube_cells_podtemplate,
