@@ -22,6 +22,7 @@
 
 #include "engine/base/mem.h"
 #include "hw/jail.h"
+#include "hw/keeper/client.h"
 #include "t/lib/hand_rig.h"
 #include "t/lib/keeper_rig.h"
 
@@ -300,6 +301,25 @@ static void forgotten_goes_on(void **state)
 	assert_int_equal(seen.event.exit_code, 2);
 }
 
+/* The keeper may still have a connection open that the loop has closed: nothing of it is
+ * heard any more. */
+static void closed_is_silent(void **state)
+{
+	struct keeper_rig *rig = rig_of(state);
+	struct neap_keeper_order order = keeper_rig_order("silent", "sleep 0.05; exit 2");
+	uint64_t id = keeper_rig_run(rig, &order);
+	struct pollfd other = {.events = POLLIN}, own = {.events = POLLIN};
+
+	(void)keeper_rig_until(rig, id, NEAP_KEEPER_STARTED);
+	other.fd = dup(neap_keeper_task_find(rig->keeper, id)->fd);
+	assert_true(other.fd >= 0);
+	neap_keeper_forget(rig->keeper, id);
+	assert_int_equal(poll(&other, 1, 60000), 1);
+	own.fd = neap_keeper_fd(rig->keeper);
+	assert_int_equal(poll(&own, 1, 0), 0);
+	(void)close(other.fd);
+}
+
 /* --- what commands leave behind --- */
 
 static const struct {
@@ -521,6 +541,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(killed_shim_is_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(killed_keeper_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgotten_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(closed_is_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork_bomb_is_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_is_killed_at_once, setup, teardown),

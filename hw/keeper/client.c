@@ -222,7 +222,7 @@ int neap_keeper_run(struct neap_keeper *keeper, uint64_t id,
 	rc = neap_keeper_order_format(order, &task->order, &task->len, err);
 	ask = rc < 0 ? NULL : neap_alloc(sizeof(*ask));
 	if (!ask) {
-		neap_keeper_task_free(task);
+		neap_keeper_task_free(keeper, task);
 		return rc < 0 ? rc : neap_error_nomem(err);
 	}
 	ask->id = id;
@@ -299,7 +299,7 @@ int neap_keeper_attach(struct neap_keeper *keeper, uint64_t id, const char *pod_
 		if (folder_fd >= 0)
 			fd = shim_connect(folder_fd, &rc, err);
 		if (folder_fd < 0 || rc < 0) {
-			neap_keeper_task_free(task);
+			neap_keeper_task_free(keeper, task);
 			return folder_fd < 0 ? folder_fd : rc;
 		}
 		if (fd < 0)
@@ -313,7 +313,7 @@ int neap_keeper_attach(struct neap_keeper *keeper, uint64_t id, const char *pod_
 		rc = neap_keeper_note_add(keeper, &event, err);
 	}
 	if (rc < 0) {
-		neap_keeper_task_free(task);
+		neap_keeper_task_free(keeper, task);
 		return rc;
 	}
 	neap_keeper_task_add(keeper, task);

@@ -60,7 +60,7 @@ int neap_keeper_task_new(struct neap_keeper *keeper, uint64_t id, const char *po
 			 const char *container, unsigned attempt,
 			 struct keeper_task **ret, struct neap_error *err);
 void neap_keeper_task_add(struct neap_keeper *keeper, struct keeper_task *task);
-void neap_keeper_task_free(struct keeper_task *task);
+void neap_keeper_task_free(struct neap_keeper *keeper, struct keeper_task *task);
 /* Out of the list, and freed. */
 void neap_keeper_task_remove(struct neap_keeper *keeper, struct keeper_task *task);
 /* Sends what is queued, as far as the shim takes it. */

@@ -106,6 +106,7 @@ static int keeper_take(struct neap_keeper *keeper, struct neap_keeper_event *ret
 	}
 	if (n != sizeof(spawn) || spawn.magic != NEAP_KEEPER_SPAWN) {
 		neap_keeper_fd_close(&fd);
+		(void)neap_keeper_watch(keeper, EPOLL_CTL_DEL, keeper->sock, 0, NULL);
 		neap_keeper_fd_close(&keeper->sock);
 		return 0;
 	}

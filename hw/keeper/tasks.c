@@ -21,9 +21,13 @@ struct keeper_task *neap_keeper_task_find(const struct neap_keeper *keeper, uint
 	return task;
 }
 
-void neap_keeper_task_free(struct keeper_task *task)
+/* Closing takes it out of the epoll only when the keeper, which sent it, has closed its own,
+ * too; until then events would name a task that is no more. */
+void neap_keeper_task_free(struct neap_keeper *keeper, struct keeper_task *task)
 {
-	neap_keeper_fd_close(&task->fd); /* goes out of the epoll by itself */
+	if (task->fd >= 0)
+		(void)neap_keeper_watch(keeper, EPOLL_CTL_DEL, task->fd, 0, NULL);
+	neap_keeper_fd_close(&task->fd);
 	free(task->order);
 	free(task);
 }
@@ -35,7 +39,7 @@ void neap_keeper_task_remove(struct neap_keeper *keeper, struct keeper_task *tas
 	while (*at != task)
 		at = &(*at)->next;
 	*at = task->next;
-	neap_keeper_task_free(task);
+	neap_keeper_task_free(keeper, task);
 }
 
 int neap_keeper_task_new(struct neap_keeper *keeper, uint64_t id, const char *pod_uid,
