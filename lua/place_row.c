@@ -162,7 +162,7 @@ int neap_place_row_pod(const struct neap_place_row *row, struct neap_resources *
 
 /* --- running --- */
 
-/* Examples are told by their message alone. */
+/* The message of an example that fails says all. */
 static int tell_field(const struct neap_place_row *row)
 {
 	char field[sizeof(row->err->field)];

@@ -252,7 +252,7 @@ static void test_others(void **state)
 		json_t *spec = spec_of(&terms);
 
 		json_object_set_new(spec, "nodeName", json_string("n0"));
-		/* Of a kind of its own by its terms. */
+		/* Its terms make it a kind of its own. */
 		json_object_set_new(json_object_get(spec, "affinity"), "podAffinity",
 				    json_pack("{s:[]}", REQUIRED));
 		(void)snprintf(name, sizeof(name), "p%d", i);

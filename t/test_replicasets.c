@@ -242,7 +242,7 @@ static void ends_well(struct sets_rig *rig, int pods)
 	assert_int_equal(count_owned(rig), pods);
 }
 
-/* Those that are to be adopted come in pieces, too, and nothing is made or deleted before all are. */
+/* Pods are adopted in pieces, too, and nothing is made or deleted before all are. */
 static void test_adopt_many(void **state)
 {
 	const int pods = NEAP_REPLICASET_PIECE * 5 / 4;
@@ -257,7 +257,7 @@ static void test_adopt_many(void **state)
 	ends_well(rig, pods);
 }
 
-/* No look reads so many pods that others wait for it: what it has read the next one knows. */
+/* No look reads so many pods that others wait for it; the next look knows them. */
 static void test_read_many(void **state)
 {
 	struct sets_rig *rig = *state;

@@ -105,7 +105,10 @@ int neap_ctl_print_take(enum neap_output output, json_t *value)
 
 const char *neap_ctl_name(void)
 {
-	return strchr(program_invocation_name, '/') ? program_invocation_name : "neapctl";
+	return strchr(program_invocation_name, '/') &&
+			       strcmp(program_invocation_short_name, "neapctl") == 0
+		       ? program_invocation_name
+		       : "neapctl";
 }
 
 bool neap_ctl_use_color(void)

@@ -71,7 +71,8 @@ int neap_ctl_print(const struct neap_buf *out);
 int neap_ctl_print_take(enum neap_output output, json_t *value);
 /* stdout is a terminal that wants colours. */
 bool neap_ctl_use_color(void);
-/* neapctl as it was called, where that was by a path: what is told to type works so. */
+/* The name to print in commands that users type: the path by which neapctl was called,
+ * or "neapctl". Borrowed. */
 const char *neap_ctl_name(void);
 /* Columns of the terminal, 0 when stdout is none. */
 int neap_ctl_columns(void);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/ctl/ctl.h"
 #include "api/ctl/doctor.h"
 #include "api/ctl/text.h"
 #include "engine/base/json.h"
@@ -21,10 +22,24 @@ static const struct {
 	[NEAP_FINDING_PROBLEM] = {"problem", "problems", "\033[31m"},
 };
 
+/* A command in the text starts as neapctl was called. */
+static void set_text(char *buf, size_t size, const char *text)
+{
+	static const char program[] = "'neapctl ";
+	const char *at = strstr(text, program);
+
+	if (at)
+		(void)snprintf(buf, size, "%.*s'%s %s", (int)(at - text), text,
+			       neap_ctl_name(), at + sizeof(program) - 1);
+	else
+		(void)neap_strcopy(buf, size, text);
+}
+
 void neap_finding_add(struct neap_findings *findings, enum neap_finding_level level,
 		      const char *check, const char *todo, const char *fmt, ...)
 {
 	struct neap_finding *finding;
+	char text[sizeof(finding->text)];
 	va_list args;
 
 	if (findings->count == NEAP_FINDINGS_MAX)
@@ -32,11 +47,11 @@ void neap_finding_add(struct neap_findings *findings, enum neap_finding_level le
 	finding = &findings->list[findings->count++];
 	finding->level = level;
 	(void)neap_strcopy(finding->check, sizeof(finding->check), check);
-	(void)neap_strcopy(finding->todo, sizeof(finding->todo),
-			   todo != NULL ? todo : "");
+	set_text(finding->todo, sizeof(finding->todo), todo != NULL ? todo : "");
 	va_start(args, fmt);
-	(void)vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	set_text(finding->text, sizeof(finding->text), text);
 	neap_utf8_trim(finding->text);
 }
 

@@ -59,9 +59,12 @@ static int operate(struct neap_ctl *ctl, const struct operate_values *values,
 
 static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
+	char says[512];
+
 	(void)argc, (void)argv;
-	return operate(ctl, values, "/control/v1/freeze",
-		       "frozen: nothing is written until 'neapctl resume'");
+	(void)snprintf(says, sizeof(says), "frozen: nothing is written until '%s resume'",
+		       neap_ctl_name());
+	return operate(ctl, values, "/control/v1/freeze", says);
 }
 
 static int resume(struct neap_ctl *ctl, void *values, int argc, char **argv)
@@ -158,9 +161,10 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 		return neap_ctl_fail(&err);
 	if (given->output)
 		return neap_ctl_print_take(given->output, reply);
-	printf("released: %s value%s given back; nothing is written until 'neapctl resume'\n",
+	printf("released: %s value%s given back; nothing is written until '%s resume'\n",
 	       neap_cell_integer(reply, "given_back", number),
-	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s");
+	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s",
+	       neap_ctl_name());
 	if (neap_member_integer(reply, "stays_with_pods", 0) > 0)
 		printf("%s values of pods that run stay, as they are limits: 'kubectl delete "
 		       "pod' ends them\n",

@@ -97,8 +97,8 @@ void rule_topologies(const json_t *list, struct neap_causes *causes);
 
 /* --- updates --- */
 
-/* Whether two values mean the same: nothing, null and [] are one, and {} where Go has no pointer; so is what Kubernetes
- * leaves out. */
+/* Whether two values mean the same: nothing, null and [] are one, and {} where Go has no
+ * pointer; so is what Kubernetes leaves out. */
 bool rule_same(const json_t *a, const json_t *b);
 /* The same, but for members named (NULL ends). ret_name: the first that differs. */
 bool rule_same_but(const json_t *a, const json_t *b, const char *const *names,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds that keep a number of equal pods: Deployment, ReplicaSet, ReplicationController; and PodTemplate, which keeps none. */
+ * Kinds that keep a number of equal pods: Deployment, ReplicaSet, ReplicationController;
+ * and PodTemplate, from which nothing makes pods. */
 #include "api/kube/types_priv.h"
 
 #define APPS(x) "io.k8s.api.apps.v1." x

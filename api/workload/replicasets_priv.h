@@ -27,7 +27,7 @@ struct neap_replicasets {
 /* A look at one. */
 /* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
 #define NEAP_REPLICASET_PIECE 100
-/* Pods that one look reads for the first time, 5 to 10 us each; the next look knows them. */
+/* One look reads so many new pods, 5 to 10 us each; the next look knows them. */
 #define NEAP_REPLICASET_READ 1000
 
 struct look {
@@ -45,7 +45,8 @@ struct look {
 	bool is_partial; /* more are to be claimed, or read, than one look does */
 };
 
-/* Of one of its pods. NULL: memory is short, or is_partial as there are more to be read. */
+/* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
+ * when this look has read as many pods as it may, and sets is_partial. */
 const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 						   const struct neap_object *pod);
 /* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */

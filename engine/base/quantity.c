@@ -298,7 +298,7 @@ static int order_of(u128 a, u128 b)
 	return (a > b) - (a < b);
 }
 
-/* Of amounts above 0. */
+/* Compares two amounts above 0. */
 static int order_of_digits(struct digits a, struct digits b)
 {
 	int a_size = a.exponent, b_size = b.exponent;

@@ -20,8 +20,9 @@ int neap_quantity_parse_units(const char *text, int64_t *ret_units,
  * binary amount beyond int64 is the largest int64. NEAP_EINVAL for what is no quantity, or 10^900 and more. */
 int neap_quantity_canonical(const char *text, char buf[NEAP_QUANTITY_SIZE],
 			    struct neap_error *err);
-/* *ret is below 0, 0 or above as a is less than b, the same or more, however they are written and however much it is;
- * finer than a thousandth is rounded up. False when one is no quantity. */
+/* Sets *ret below 0, to 0 or above 0, as a is less than b, the same or more. Amounts may
+ * have any size and spelling; what is finer than a thousandth is rounded up. Returns false
+ * when one is no quantity. */
 bool neap_quantity_compare(const char *a, const char *b, int *ret);
 /* Whether two texts are the same amount, however written: "1Ki" and "1024". False when one is none. */
 bool neap_quantity_is_same(const char *a, const char *b);

@@ -168,7 +168,7 @@ static bool is_mac(const char *text, size_t len)
 	return true;
 }
 
-/* Of declared kinds. */
+/* Declared kinds can name these. */
 static bool is_any_duration(const char *text, size_t len)
 {
 	return is_duration(text, len) ||

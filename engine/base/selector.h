@@ -35,7 +35,7 @@ int neap_selector_parse_of_text(const json_t *json, struct neap_selector **ret,
 void neap_selector_free(struct neap_selector *selector);
 /* Demands nothing, and so matches everything. */
 bool neap_selector_is_empty(const struct neap_selector *selector);
-/* Of its requirements. */
+/* Returns how many requirements it has. */
 size_t neap_selector_count(const struct neap_selector *selector);
 /* Bytes of its block. */
 size_t neap_selector_size(const struct neap_selector *selector);

@@ -159,7 +159,7 @@ static bool try_node(struct trial *trial)
 		if (trial->of[i].goes)
 			neap_cluster_put_back(neap_decide_cluster(trial->decide),
 					      trial->of[i].pod, trial->node);
-	/* Who would have to go is not known when not all was tried. */
+	/* When the steps are used up, nobody knows whether other pods have to go. */
 	return helps && neap_decide_cycle(trial->decide)->steps >= 0;
 }
 

@@ -462,8 +462,9 @@ static void judge_memory(const char *when, long more, long most)
 #endif
 }
 
-/* The same requests in rounds: what the first ones leave is what is stored, and what is kept for the next request and for
- * watches. Some round behind them leaves next to nothing more, as only what is lost grows with each; it is the last. */
+/* Sends the same requests in rounds. The first rounds leave what is stored, and what is kept
+ * for the next request and for watches. Only lost memory grows with each round: so the
+ * first round that leaves next to nothing more is the last. */
 static void attack(size_t count, char *answer)
 {
 	int64_t cpu = cpu_usec();
