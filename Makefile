@@ -46,6 +46,7 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wvla -Wwrite-strings -Wno-missing-field-initializers -Wno-format-truncation $(if $(WERROR),-Werror)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-strict-aliasing -fstack-protector-strong \
+           -fPIC -fno-semantic-interposition \
            -DNEAP_VERSION='"$(VERSION)"' -DNEAP_SHARE_DIR='"$(PREFIX)/share/neap"' \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
            $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -174,9 +175,14 @@ $(PROGS): $(O)/%: $(O)/api/%.o $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
 
-$(T_BIN): $(O)/%: $(O)/%.o $(T_HELP) $(O)/libneap.a
+# Hundreds of tests share the library, as each with its own copy makes gigabytes and minutes of links.
+$(O)/libneap.so: $(LIB_OBJ) $(O)/objects
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(T_HELP) $(O)/libneap.a $(LIBS) -lcmocka
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-Bsymbolic-functions -o $@ $(LIB_OBJ) $(LIBS)
+
+$(T_BIN): $(O)/%: $(O)/%.o $(T_HELP) $(O)/libneap.so
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -o $@ $< $(T_HELP) $(O)/libneap.so $(LIBS) -lcmocka
 
 $(O)/t/vectors: $(VEC_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)

@@ -57,7 +57,7 @@ trap 'exit 1' INT TERM
 # Libraries at the paths where the loader looks for them.
 with_libraries()
 {
-	ldd "$@" 2>/dev/null | grep -o '/[^ :]* (0x' | sed 's/ (0x//' | sort -u |
+	ldd "$@" 2>/dev/null | grep -o '/[^ :]* (0x' | sed 's/ (0x//' | grep -v '/libneap.so$' | sort -u |
 		while read -r library; do
 			[ -e "$ROOT/$library" ] && continue
 			mkdir -p "$ROOT/$(dirname "$library")" && cp -L "$library" "$ROOT/$library"
@@ -79,7 +79,7 @@ build_root()
 	mkdir -p "$ROOT/neap/doc/deploy" && cp -r doc/deploy/crds "$ROOT/neap/doc/deploy/" || return 1
 	[ ! -d lua/runtime ] || { mkdir "$ROOT/neap/lua" && cp -r lua/runtime "$ROOT/neap/lua/"; }
 	mkdir -p "$ROOT/neap/build/t"
-	cp "$BUILD/t/vm/exit" "$ROOT/neap/exit" && cp "$BUILD/neapd" "$ROOT/neap/build/" || return 1
+	cp "$BUILD/t/vm/exit" "$ROOT/neap/exit" && cp "$BUILD/neapd" "$BUILD/libneap.so" "$ROOT/neap/build/" || return 1
 	files=("$BUILD/t/vm/exit" "$BUILD/neapd" /bin/bash /usr/bin/nice)
 	if command -v curl >/dev/null; then # what needs it skips without
 		cp -L "$(command -v curl)" "$ROOT/usr/bin/curl" || return 1
