@@ -37,7 +37,7 @@ printf 'listen: [\n' >"$WORK/worse.yaml"
 check "broken YAML has file and line" says 2 "worse.yaml" "$D" --config "$WORK/worse.yaml"
 printf 'policies:\n- policy: qos/cpu-suppress\n  params:\n    threshold: 700\n' >"$WORK/param.yaml"
 mkdir "$WORK/other"
-refused() { "$D" --config "$WORK/param.yaml" --share-dir . --run-dir "$WORK/other/run" --data-dir "$WORK/other/data" --unix-socket "$WORK/other.sock" --listen off --tls-listen off --dry-run 2>&1; }
+refused() { "$D" --config "$WORK/param.yaml" --share-dir . --run-dir "$WORK/other/run" --data-dir "$WORK/other/data" --unix-socket "$WORK/other.sock" --listen off --tls-listen off --user nobody --dry-run 2>&1; }
 check "a wrong parameter has its line of the file" has "$(refused)" "line 4 of the configuration file does that"
 check "a missing file" says 2 "none.yaml" "$D" --config "$WORK/none.yaml"
 
