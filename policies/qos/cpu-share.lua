@@ -8,10 +8,11 @@
 --      onto CPUs where best-effort pods run, as if these were empty, and does not always
 --      interrupt them: right when no CPU is empty anyway, worse than the weight when some are.
 --   2. CPUs, when critical pods wait all the same, and only so many that what the critical
---      pods use fits onto the CPUs that become free. The scheduler prefers CPUs on which
---      nothing runs: where too few are free, it crowds the critical pods onto these, and
---      they wait for each other. Whoever uses nearly all of the machine is thus best served
---      by priority alone. CPUs come back one step at a time after a quiet while.
+--      pods use fits onto the CPUs that become free, with room for bursts. The scheduler
+--      prefers CPUs on which nothing runs: where too few are free, it crowds the critical
+--      pods onto these, and they wait for each other. Whoever uses nearly all of the
+--      machine, or has no two CPUs to become free, is thus best served by priority alone.
+--      CPUs come back one step at a time after a quiet while.
 --   3. A quota, last, when the fewest CPUs are not few enough. It throws CPU time away
 --      and makes best-effort pods run in bursts, so it is the first to go.
 --
@@ -22,6 +23,11 @@
 local LOWEST_SHARES = 2
 -- Percent of the node by which use must fall before idle priority ends.
 local IDLE_PLAY = 10
+-- The fewest CPUs that may become free: on one, each request waits for all before it.
+local FREE_MIN = 2
+-- Free CPUs beyond what is used, in square roots of that: the rule of square-root staffing
+-- (Halfin and Whitt, 1981), by which waiting stays as rare on few CPUs as on many.
+local STAFFING = 0.7
 -- Several pods that stall together are one reason to cut, not several.
 local STALL_PAUSE_USEC = 400000
 
@@ -62,9 +68,11 @@ local function find_room(node, params, range, used)
   if not range then
     return nil
   end
-  local headroom = node.capacity_milli * params.headroom_percent // 100
-  local cpus = (node.capacity_milli - used - headroom) // 1000 // range.core * range.core
-  return cpus >= range.min and math.min(cpus, range.all) or nil
+  local headroom = math.max(node.capacity_milli * params.headroom_percent // 100,
+                            math.floor(STAFFING * math.sqrt(used * 1000)))
+  local milli = math.min(node.capacity_milli - used - headroom, (range.all - FREE_MIN) * 1000)
+  local cpus = milli // 1000 // range.core * range.core
+  return cpus >= range.min and cpus or nil
 end
 
 --- What the critical pods ask for in this tick; nil while nobody knows.
@@ -388,6 +396,13 @@ return {
                 { node = stalled(2000), after_s = 1, want = narrowed("0-3") } } },
     { name = "no room with so many CPUs to keep: priority alone",
       params = { min_cpus = 6 }, node = stalled(2000), want = low() },
+    { name = "two CPUs: one alone is too few to wait for",
+      node = { capacity_milli = 2000, critical_used_milli = 100, trigger = "stall",
+               topology = { cores = 2 }, supports = can }, want = low() },
+    -- 4000m less 1400m less 828m, seven tenths of the root of 1.4 CPUs
+    { name = "few CPUs: bursts need more than the share that is kept free",
+      node = { capacity_milli = 4000, critical_used_milli = 1400, trigger = "stall",
+               topology = { cores = 4 }, supports = can }, want = narrowed("0") },
     { name = "a stall of a tick without figures: what fits is not known",
       node = { capacity_milli = 8000, topology = machine, supports = can,
                trigger = "stall" },
