@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/complete.h"
-#include "api/ctl/ctl.h"
-#include "api/ctl/find.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/base/ctl.h"
+#include "api/ctl/base/find.h"
+#include "api/ctl/base/shell_complete.h"
+#include "api/ctl/draw/cells.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 

@@ -219,7 +219,7 @@ static void term_add(struct build *build, const struct term *term)
 }
 
 /* TCP for probes; other sockets get the error from which libraries fall back. A filter sees numbers and not what a
- * pointer leads to, so it cannot say where to: api/agent/probe_net.c knows no address but those of this machine, but a
+ * pointer leads to, so it cannot say where to: api/agent/pod/probe_net.c knows no address but those of this machine, but a
  * loop that was taken over could connect to others, which without probes it cannot. So this is for loops that run pods
  * alone, and no more than that: no names are looked up (no UDP, no netlink), nobody is waited for (no bind, no
  * listen), no packets are made by hand. */

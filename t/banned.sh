@@ -32,9 +32,9 @@ json_dump_file : t/        : neap_json_dump
 json_dumps : t/            : neap_json_dump
 json_copy  : engine/base/ t/ : neap_json_copy
 json_deep_copy : engine/base/ t/ : neap_json_deep_copy
-lua_pcall  : lua/vm.c     : neap_vm_call
-lua_pcallk : lua/vm.c     : neap_vm_call
-lua_tostring : lua/convert.c lua/vm.c lua/sandbox.c lua/timelib.c t/ : neap_lua_text, as C stops at a NUL
+lua_pcall  : lua/vm/vm.c     : neap_vm_call
+lua_pcallk : lua/vm/vm.c     : neap_vm_call
+lua_tostring : lua/value/convert.c lua/vm/vm.c lua/vm/sandbox.c lua/value/timelib.c t/ : neap_lua_text, as C stops at a NUL
 '
 
 # shellcheck disable=SC2046  # no file of ours has a blank in its name

@@ -9,24 +9,29 @@ cd "${LINT_ROOT:-$(dirname "$0")/..}"
 # folder (the longest that fits decides) : folders it may include : libraries besides libc.
 # "jansson" is allowed everywhere as a data type. "*" is everything.
 table='
-engine/base      : engine/base : libpcre2
+engine/base      : engine/base :
+engine/schema    : engine/base engine/schema : libpcre2
 engine/machine   : engine/base engine/machine :
-engine/cluster   : engine/base engine/machine engine/cluster :
-engine/reserve   : engine/base engine/cluster engine/reserve :
+engine/object    : engine/base engine/machine engine/object :
+engine/numa      : engine/base engine/machine engine/object engine/numa :
+engine/pod       : engine/base engine/machine engine/object engine/numa engine/pod :
+engine/cluster   : engine/base engine/machine engine/object engine/numa engine/pod engine/cluster :
+engine/reserve   : engine/base engine/object engine/numa engine/pod engine/cluster engine/reserve :
 engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
+api/yaml         : engine/base api/yaml : libyaml
 api/task         : engine/base api/task : libevent
 api/http         : engine api/http api/task : libevent openssl
-api/kube         : engine api/kube api/http api/store api/task : libyaml libevent openssl
+api/kube         : engine api/kube api/http api/store api/task api/yaml : libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
 api/control      : engine lua api/control api/http api/policy api/store api/task :
 api/extender     : engine lua api/extender api/http api/schedule api/store :
 api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/run api/store :
 api/workload     : engine api/kube api/store api/workload : libevent
-api/schedule     : engine lua api/kube api/store api/schedule : libevent
-api/agent        : engine hw api/http api/kube api/store api/run api/agent : libevent
+api/schedule     : engine lua api/kube api/store api/schedule api/yaml : libevent
+api/agent        : engine hw api/http api/kube api/store api/run api/agent api/yaml : libevent
 api/ctl          : * : *
 api              : * : *
 t                : * : *

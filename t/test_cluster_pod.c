@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pods as they are read: what they ask for, and what of them cannot be read. */
-#include "engine/cluster/pod.h"
+#include "engine/pod/pod.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

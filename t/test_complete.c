@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/complete_priv.h"
-#include "api/kube/rules.h"
+#include "api/kube/rules/defaults_priv.h"
+#include "api/kube/rules/rules.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "api/config.h"
-#include "api/config_priv.h"
+#include "api/config/config.h"
+#include "api/config/config_priv.h"
 #include "engine/base/mem.h"
 
 #define ARGS_MAX 8

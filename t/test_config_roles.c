@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "api/config.h"
-#include "api/config_priv.h"
+#include "api/config/config.h"
+#include "api/config/config_priv.h"
 
 /* value NULL: none is needed; roles "": it is for all. with: the option that it goes with. */
 static const struct {

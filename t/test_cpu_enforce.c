@@ -13,7 +13,7 @@
 
 #include "engine/base/base.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/cpu_enforce.h"
+#include "engine/numa/cpu_enforce.h"
 #include "t/lib/patience.h"
 
 #define PODS 6

@@ -12,7 +12,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/cpu_policy.h"
+#include "engine/numa/cpu_policy.h"
 #include "t/lib/patience.h"
 
 static void test_bands(void **state)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "engine/base/base.h"
-#include "engine/cluster/cpu_pools.h"
+#include "engine/numa/cpu_pools.h"
 
 #define PODS 8
 

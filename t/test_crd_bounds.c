@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "api/yaml/yaml.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/crd_rig.h"
@@ -49,9 +50,9 @@ static void test_types(void **state)
 		struct neap_error err = {0};
 		json_t *all = NULL;
 
-		assert_int_equal(neap_kube_yaml_parse(values[i], strlen(values[i]), "F",
-						      &all, &err),
-				 0);
+		assert_int_equal(
+			neap_yaml_parse(values[i], strlen(values[i]), "F", &all, &err),
+			0);
 		assert_int_equal(crd_parse(json_array_get(all, 0), &kind, &err),
 				 -NEAP_EINVAL);
 		json_decref(all);
@@ -60,9 +61,9 @@ static void test_types(void **state)
 			json_t *value = NULL;
 			char path[128], *part, *next;
 
-			assert_int_equal(neap_kube_yaml_parse(every, strlen(every), "F",
-							      &all, &err),
-					 0);
+			assert_int_equal(
+				neap_yaml_parse(every, strlen(every), "F", &all, &err),
+				0);
 			value = json_array_get(json_array_get(all, 0), i);
 			snprintf(path, sizeof(path), "%s", places[j]);
 			for (part = strtok_r(path, ".", &next); part != NULL;) {

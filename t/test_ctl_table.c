@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What neapctl prints and reads: clean texts, cut texts, tables, options. */
-#include "api/ctl/table.h"
+#include "api/ctl/draw/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "api/ctl/option.h"
-#include "api/ctl/text.h"
+#include "api/ctl/base/option.h"
+#include "api/ctl/draw/text.h"
 #include "engine/base/mem.h"
 
 static void check_text(const char *name, const char *got, const char *want)

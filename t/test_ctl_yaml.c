@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * JSON as YAML: what is written is read back as the same, by the reader of manifests. */
-#include "api/ctl/yaml.h"
+#include "api/yaml/yaml.h"
+#include "api/yaml/yaml_write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "api/kube/crd.h"
 #include "engine/base/json.h"
 
 static const struct {
@@ -69,7 +69,7 @@ static void test_round(void **state)
 			if ((unsigned char)out.data[j] >= 127 ||
 			    ((unsigned char)out.data[j] < 32 && out.data[j] != '\n'))
 				fail_msg("%s: a byte %d", rows[i].name, out.data[j]);
-		if (neap_kube_yaml_parse_one(out.data, out.len, 1000, &back, &err) < 0)
+		if (neap_yaml_parse_one(out.data, out.len, 1000, &back, &err) < 0)
 			fail_msg("%s: %s in '%s'", rows[i].name, err.msg, out.data);
 		if (!json_equal(value, back))
 			fail_msg("%s: not the same: %s", rows[i].name, out.data);

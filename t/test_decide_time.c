@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * However many policies of however many kinds mean harm, one question about a pod takes no more CPU time than
- * lua/purse.h says, and one step that nothing interrupts. Of the time of this thread alone: load breaks nothing. */
+ * lua/vm/purse.h says, and one step that nothing interrupts. Of the time of this thread alone: load breaks nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "lua/budget.h"
-#include "lua/place.h"
+#include "lua/place/place.h"
+#include "lua/vm/budget.h"
 #include "t/lib/offer_rig.h"
 #include "t/lib/place_rig.h"
 #include "t/lib/steps.h"

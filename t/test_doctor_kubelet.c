@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "api/ctl/doctor.h"
+#include "api/ctl/doctor/doctor.h"
 #include "engine/base/mem.h"
 
 #define CGROUPS "/sys/fs/cgroup/"

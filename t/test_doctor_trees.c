@@ -2,7 +2,7 @@
  *
  * neapctl doctor on machines that are made up as trees of files: what is found on each, in which
  * words, and what is not claimed where nothing can be seen. */
-#include "api/ctl/doctor.h"
+#include "api/ctl/doctor/doctor.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "api/workload/feed.h"
+#include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"

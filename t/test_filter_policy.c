@@ -13,7 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/report.h"
-#include "lua/place.h"
+#include "lua/place/place.h"
 #include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "api/control/topology_json.h"
-#include "api/ctl/topology_draw.h"
+#include "api/ctl/draw/topology_draw.h"
 #include "engine/base/mem.h"
 #include "hw/topology.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/cluster/job_plan.h"
+#include "engine/pod/job_plan.h"
 
 #define SECOND 1000000LL
 #define NOW    (100000 * SECOND)

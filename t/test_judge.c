@@ -13,7 +13,7 @@
 
 #include "api/policy/judge.h"
 #include "engine/base/mem.h"
-#include "lua/convert.h"
+#include "lua/value/convert.h"
 
 #define HEAD "return {\n  api = 1,\n  kind = \"qos\",\n  name = \"p\",\n"
 #define TICK "  tick = function(ctx, node) return {} end,\n"

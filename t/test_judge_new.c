@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "api/policy/judge.h"
-#include "lua/convert.h"
+#include "lua/value/convert.h"
 #include "t/lib/patience.h"
 
 #define HEAD "return {\n  api = 1,\n  kind = 'qos',\n  name = 'p',\n"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/cluster/numa_node.h"
+#include "engine/numa/numa_node.h"
 #include "t/lib/cpus_rig.h"
 #include "t/lib/kept_rig.h"
 

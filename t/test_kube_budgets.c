@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/budget.h"
-#include "api/kube/budget_keep.h"
+#include "api/kube/loops/budget.h"
+#include "api/kube/loops/budget_loop.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"

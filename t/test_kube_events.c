@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/expire.h"
+#include "api/kube/loops/event_ttl.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "api/kube/field_selector.h"
-#include "api/kube/page.h"
-#include "api/kube/target.h"
+#include "api/kube/base/field_selector.h"
+#include "api/kube/base/target.h"
+#include "api/kube/continue_token.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 

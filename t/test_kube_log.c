@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/log.h"
+#include "api/kube/log/log.h"
 #include "engine/base/mem.h"
 #include "t/lib/log_rig.h"
 

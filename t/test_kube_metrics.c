@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/metrics.h"
+#include "api/kube/types/metrics.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/note.h"
+#include "api/kube/events.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

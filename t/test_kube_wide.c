@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/bounds.h"
+#include "api/kube/base/bounds.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/declared_rig.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/kind.h"
+#include "api/kube/base/kind.h"
 #include "engine/base/json.h"
 
 #define CASES "t/cases/manifests"

@@ -20,9 +20,9 @@
 
 #include <lauxlib.h>
 
-#include "lua/policy_priv.h"
-#include "lua/sandbox.h"
-#include "lua/vm_priv.h"
+#include "lua/run/policy_priv.h"
+#include "lua/vm/sandbox.h"
+#include "lua/vm/vm_priv.h"
 
 #define NAMES_MAX 1000
 

@@ -17,7 +17,7 @@
 
 #include "api/run/node.h"
 #include "engine/base/mem.h"
-#include "lua/result.h"
+#include "lua/call/result.h"
 #include "t/lib/patience.h"
 
 #define PODS       100

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/workload/node_watch_priv.h"
+#include "api/workload/node/node_watch_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -14,8 +14,8 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/node_reserve.h"
-#include "engine/cluster/numa_object.h"
+#include "engine/numa/node_reserve.h"
+#include "engine/numa/numa_object.h"
 
 #define PODS  12
 #define STEPS 3000

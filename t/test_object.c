@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Objects at rest: what is taken out of the JSON, and back from what a store keeps. */
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "engine/base/base.h"
-#include "engine/cluster/numa_object.h"
+#include "engine/numa/numa_object.h"
 
 /* A NodeResourceTopology of NUMA nodes of two cores with two threads, numbered first,
  * first + step ... */

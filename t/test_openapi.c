@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/openapi.h"
+#include "api/kube/openapi/openapi.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/openapi_messages.h"

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lua/sandbox.h"
-#include "lua/vm.h"
+#include "lua/vm/sandbox.h"
+#include "lua/vm/vm.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define PAIRS                                                                            \

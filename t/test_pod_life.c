@@ -14,7 +14,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/pod_life.h"
+#include "engine/pod/pod_life.h"
 
 #define SECOND INT64_C(1000000)
 #define BEGIN  (INT64_C(1790000000) * SECOND)

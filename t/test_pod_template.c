@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/workload/pod_template.h"
+#include "api/workload/loop/pod_template.h"
 #include "engine/base/base.h"
 
 static void test_templates(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/proto.h"
+#include "api/kube/openapi/proto.h"
 #include "engine/base/mem.h"
 #include "t/lib/proto.h"
 

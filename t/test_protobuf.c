@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/protobuf.h"
+#include "api/kube/openapi/protobuf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/proto_out.h"

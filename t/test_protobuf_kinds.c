@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "api/kube/bodies.h"
-#include "api/kube/kind.h"
-#include "api/kube/protobuf.h"
-#include "api/kube/protobuf_priv.h"
+#include "api/kube/base/kind.h"
+#include "api/kube/openapi/protobuf.h"
+#include "api/kube/openapi/protobuf_priv.h"
+#include "api/kube/types/bodies.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/proto_out.h"

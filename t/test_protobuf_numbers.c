@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Protobuf numbers of the fields that came to Kubernetes after 1.20, which no part
- * that the other tests run sends. A table of api/kube/protobuf_*.c is read by
+ * that the other tests run sends. A table of api/kube/openapi/protobuf_*.c is read by
  * position, so one name too many or too few moves all that follow; here each number
  * stands beside its field. They are those of the descriptors that kubectl 1.31 to 1.33
  * carry. */
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/protobuf_priv.h"
-#include "api/kube/types_priv.h"
+#include "api/kube/openapi/protobuf_priv.h"
+#include "api/kube/types/types_priv.h"
 #include "engine/base/mem.h"
 
 static const struct row {

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/record.h"
+#include "lua/run/record.h"
 #include "t/lib/patience.h"
 
 #define WORKLOADS_MAX 4096

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/record.h"
+#include "lua/run/record.h"
 #include "t/lib/patience.h"
 
 /* A workload for each letter, which is its id, with the digit below as its mark. */

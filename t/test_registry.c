@@ -13,7 +13,7 @@
 
 #include "engine/base/base.h"
 #include "engine/base/mem.h"
-#include "lua/registry.h"
+#include "lua/run/registry.h"
 
 static struct neap_policy *load(const char *name, const char *body)
 {

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/convert.h"
-#include "lua/replay.h"
+#include "lua/run/replay.h"
+#include "lua/value/convert.h"
 
 #define FRAMES 30
 #define WRITE(target, key, value)                                                        \

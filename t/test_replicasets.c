@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/workload/pod_control.h"
-#include "api/workload/replicasets_priv.h"
+#include "api/workload/loop/pod_control.h"
+#include "api/workload/replicaset/replicasets_priv.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
 #include "t/lib/workload_rig.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/reserve_priv.h"
+#include "lua/reserve/reserve_priv.h"
 #include "t/lib/offer_rig.h"
 #include "t/lib/patience.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/place.h"
+#include "lua/place/place.h"
 #include "t/lib/offer_rig.h"
 #include "t/lib/patience.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "api/workload/rounds.h"
+#include "api/workload/loop/rounds.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lua/policy.h"
-#include "lua/sandbox.h"
-#include "lua/vm.h"
+#include "lua/run/policy.h"
+#include "lua/vm/sandbox.h"
+#include "lua/vm/vm.h"
 
 #define FOLDER        "t/sandbox"
 #define ALARM_SECONDS 20

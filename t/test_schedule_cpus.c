@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "api/kube/inside.h"
+#include "api/kube/client_local.h"
 #include "api/schedule/view.h"
 #include "engine/base/json.h"
-#include "engine/cluster/cpu_policy.h"
 #include "engine/decide/decide.h"
 #include "engine/machine/cpuset.h"
+#include "engine/numa/cpu_policy.h"
 #include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 

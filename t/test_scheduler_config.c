@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/text_file.h"
+#include "api/config/text_file.h"
 #include "engine/base/mem.h"
 #include "engine/decide/settings.h"
 

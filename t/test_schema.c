@@ -16,7 +16,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/base/schema.h"
+#include "engine/schema/schema.h"
 #include "t/lib/schema_rig.h"
 
 /* --- a kind, as api/kube has them --- */

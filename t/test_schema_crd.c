@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/schema.h"
+#include "engine/schema/schema.h"
 #include "t/lib/schema_rig.h"
 
 /* --- what is refused --- */

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/schema_priv.h"
+#include "engine/schema/schema_priv.h"
 #include "t/lib/schema_rig.h"
 
 static const char *const pull_values[] = {"Always", "Never", "IfNotPresent", NULL};

@@ -14,7 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
-#include "lua/place.h"
+#include "lua/place/place.h"
 #include "t/lib/patience.h"
 #include "t/lib/place_rig.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/shadow.h"
+#include "lua/run/shadow.h"
 #include "t/lib/patience.h"
 
 static struct neap_policy *load(const char *body)

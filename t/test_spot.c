@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "api/policy/judge.h"
-#include "lua/convert.h"
+#include "lua/value/convert.h"
 #include "t/lib/patience.h"
 
 #define IN_TICK "p.lua:4: in function 'tick': "

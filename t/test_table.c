@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/columns.h"
-#include "api/kube/table.h"
+#include "api/kube/print/columns.h"
+#include "api/kube/print/table.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "api/kube/cells.h"
-#include "api/kube/columns.h"
-#include "api/kube/table.h"
+#include "api/kube/print/cells.h"
+#include "api/kube/print/columns.h"
+#include "api/kube/print/table.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

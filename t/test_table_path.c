@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/table.h"
-#include "api/kube/table_priv.h"
+#include "api/kube/print/table.h"
+#include "api/kube/print/table_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/json_rig.h"

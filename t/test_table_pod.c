@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/cells.h"
-#include "api/kube/columns.h"
+#include "api/kube/print/cells.h"
+#include "api/kube/print/columns.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 #include "t/lib/json_rig.h"

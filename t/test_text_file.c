@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Files that operators name: what is read, and what is said of others. */
-#include "api/text_file.h"
+#include "api/config/text_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -20,8 +20,8 @@
 
 #include "api/policy/thread.h"
 #include "engine/base/mem.h"
-#include "lua/budget.h"
-#include "lua/vm.h"
+#include "lua/vm/budget.h"
+#include "lua/vm/vm.h"
 #include "t/lib/patience.h"
 
 struct job {

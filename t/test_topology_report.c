@@ -17,9 +17,9 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/numa_object.h"
-#include "engine/cluster/topology_report.h"
 #include "engine/machine/pick.h"
+#include "engine/numa/numa_object.h"
+#include "engine/numa/topology_report.h"
 #include "hw/topology.h"
 
 #define A(name) "node.koordinator.sh/" name

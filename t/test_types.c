@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/kind.h"
+#include "api/kube/base/kind.h"
 #include "engine/base/json.h"
 
 /* Schemas that the tables have at most. */

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "engine/base/mem.h"
-#include "lua/budget.h"
-#include "lua/sandbox.h"
-#include "lua/vm.h"
+#include "lua/vm/budget.h"
+#include "lua/vm/sandbox.h"
+#include "lua/vm/vm.h"
 
 #define SECOND INT64_C(1000000)
 

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "api/daemon/daemon.h"
-#include "lua/budget.h"
-#include "lua/policy.h"
-#include "lua/vm.h"
+#include "lua/run/policy.h"
+#include "lua/vm/budget.h"
+#include "lua/vm/vm.h"
 
 #define MILLI INT64_C(1000)
 

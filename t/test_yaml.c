@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/crd.h"
+#include "api/yaml/yaml.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -190,7 +190,7 @@ static void check(const struct row *row)
 	neap_auto_free char *text = NULL;
 	struct neap_error err = {0};
 	json_t *json = NULL, *again = NULL;
-	int r = neap_kube_yaml_parse(row->yaml, strlen(row->yaml), "F", &json, &err);
+	int r = neap_yaml_parse(row->yaml, strlen(row->yaml), "F", &json, &err);
 
 	if (r < 0) {
 		assert_null(json);
@@ -204,7 +204,7 @@ static void check(const struct row *row)
 	if (strcmp(text, row->want) != 0)
 		fail_msg("%s: %s, want %s", row->name, text, row->want);
 	/* JSON is YAML. */
-	r = neap_kube_yaml_parse(text, strlen(text), "F", &again, &err);
+	r = neap_yaml_parse(text, strlen(text), "F", &again, &err);
 	if (r < 0 || !json_equal(json_array_get(again, 0), json))
 		fail_msg("%s: does not come back: %s", row->name, err.msg);
 	json_decref(again);
@@ -246,7 +246,7 @@ static void test_copies(void **state)
 	json_t *json = NULL, *root;
 
 	(void)state;
-	assert_int_equal(neap_kube_yaml_parse(text, strlen(text), "F", &json, &err), 0);
+	assert_int_equal(neap_yaml_parse(text, strlen(text), "F", &json, &err), 0);
 	root = json_array_get(json, 0);
 	assert_ptr_not_equal(json_object_get(root, "a"), json_object_get(root, "d"));
 	assert_ptr_not_equal(json_object_get(json_object_get(root, "a"), "b"),
@@ -278,7 +278,7 @@ static void large_check(const struct large *row)
 		neap_buf_adds(&text, row->repeat);
 	neap_buf_adds(&text, row->tail);
 	assert_false(neap_buf_failed(&text));
-	r = neap_kube_yaml_parse(text.data, text.len, "F", &json, &err);
+	r = neap_yaml_parse(text.data, text.len, "F", &json, &err);
 	if (r != -(int)row->code || (row->says && strstr(err.msg, row->says) == NULL))
 		fail_msg("%s: %d, \"%s\"", row->name, r, err.msg);
 	json_decref(json);
@@ -346,7 +346,7 @@ static void test_bombs(void **state)
 			neap_buf_addf(&text, "*a%zu, ", i - 1);
 		neap_buf_adds(&text, "]\n");
 	}
-	assert_int_equal(neap_kube_yaml_parse(text.data, text.len, "F", &json, &err),
+	assert_int_equal(neap_yaml_parse(text.data, text.len, "F", &json, &err),
 			 -NEAP_ETOOLARGE);
 	assert_non_null(strstr(err.msg, "over 500000 values"));
 
@@ -358,7 +358,7 @@ static void test_bombs(void **state)
 	for (i = 0; i < 100; i++)
 		neap_buf_adds(&text, "*a, ");
 	neap_buf_adds(&text, "]\n");
-	assert_int_equal(neap_kube_yaml_parse(text.data, text.len, "F", &json, &err),
+	assert_int_equal(neap_yaml_parse(text.data, text.len, "F", &json, &err),
 			 -NEAP_ETOOLARGE);
 	assert_non_null(strstr(err.msg, "bytes of text"));
 
@@ -370,7 +370,7 @@ static void test_bombs(void **state)
 	for (i = 0; i < 100; i++)
 		neap_buf_adds(&text, "{<<: *a}, ");
 	neap_buf_adds(&text, "]\n");
-	assert_int_equal(neap_kube_yaml_parse(text.data, text.len, "F", &json, &err),
+	assert_int_equal(neap_yaml_parse(text.data, text.len, "F", &json, &err),
 			 -NEAP_ETOOLARGE);
 	assert_non_null(strstr(err.msg, "bytes of text"));
 
@@ -378,7 +378,7 @@ static void test_bombs(void **state)
 	neap_buf_adds(&text, "- &a0 [[[[[[[[[[x]]]]]]]]]]\n");
 	for (i = 1; i < 20; i++)
 		neap_buf_addf(&text, "- &a%zu [[[[[[[[[[*a%zu]]]]]]]]]]\n", i, i - 1);
-	assert_int_equal(neap_kube_yaml_parse(text.data, text.len, "F", &json, &err),
+	assert_int_equal(neap_yaml_parse(text.data, text.len, "F", &json, &err),
 			 -NEAP_ETOOLARGE);
 	assert_non_null(strstr(err.msg, "over 160 levels"));
 }
@@ -397,7 +397,7 @@ static void test_no_memory(void **state)
 	for (n = 1; r == -NEAP_ENOMEM; n++) {
 		memset(&err, 0, sizeof(err));
 		neap_mem_fail_at((uint64_t)n);
-		r = neap_kube_yaml_parse(text, strlen(text), "F", &json, &err);
+		r = neap_yaml_parse(text, strlen(text), "F", &json, &err);
 		neap_mem_fail_at(0);
 		assert_null(json);
 		assert_int_equal(err.code, -r);

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/policy.h"
-#include "lua/zone.h"
-#include "lua/zone_priv.h"
+#include "lua/run/policy.h"
+#include "lua/vm/zone.h"
+#include "lua/vm/zone_priv.h"
 
 #define HOUR             3600
 #define AT(hour, minute) ((hour)*HOUR + (minute)*60)

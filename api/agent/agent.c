@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/agent/agent_priv.h"
+#include "api/agent/pod/agent_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 

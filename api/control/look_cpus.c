@@ -9,8 +9,8 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
 #include "engine/cluster/kept.h"
-#include "engine/cluster/node_reserve.h"
-#include "engine/cluster/numa_object.h"
+#include "engine/numa/node_reserve.h"
+#include "engine/numa/numa_object.h"
 
 #define TOPOLOGIES "noderesourcetopologies.topology.node.k8s.io"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/text.h"
-#include "api/ctl/yaml.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/text.h"
+#include "api/yaml/yaml_write.h"
 #include "engine/base/json.h"
 
 #define PAGE         1000 /* the most that one request gives */

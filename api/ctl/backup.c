@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
 #include "engine/base/mem.h"
 
 #define PIECE ((size_t)256 * 1024)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl completion`: the scripts that ask for candidates at every TAB (api/ctl/complete.h). All that
+ * `neapctl completion`: the scripts that ask for candidates at every TAB (api/ctl/base/shell_complete.h). All that
  * they know is how their shell wants them. */
 #include <stdio.h>
 #include <string.h>
 
-#include "api/ctl/ctl.h"
+#include "api/ctl/base/ctl.h"
 
 static const char bash[] =
 	"# bash completion for neapctl and neapd, made by 'neapctl completion bash'.\n"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/table.h"
 #include "api/ctl/look.h"
-#include "api/ctl/table.h"
 
 #define PATH_BYTES 384
 /* Nodes that are asked for at once. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/table.h"
+#include "api/ctl/draw/text.h"
 #include "api/ctl/look.h"
-#include "api/ctl/table.h"
-#include "api/ctl/text.h"
 #include "engine/base/mem.h"
 
 #define PATH_BYTES 1024

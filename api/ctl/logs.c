@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/ctl/ctl.h"
+#include "api/ctl/base/ctl.h"
 #include "engine/base/mem.h"
 
 #define FOLLOW_USEC 200000

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
 
 struct operate_values {
 	enum neap_output output;

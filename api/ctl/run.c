@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/text.h"
 #include "api/ctl/logs.h"
-#include "api/ctl/text.h"
 #include "engine/base/mem.h"
 
 /* The daemon keeps the command for people to read; a long one is told by its beginning. */

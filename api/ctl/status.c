@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/text.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/text.h"
 #include "engine/base/quantity.h"
 
 struct status_values {

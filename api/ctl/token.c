@@ -2,9 +2,9 @@
  *
  * `neapctl token rotate`: has the daemon make itself a new token. The token itself is never shown:
  * it is in the daemon's file. */
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/text.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/text.h"
 
 struct rotate_values {
 	enum neap_output output;

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/screen.h"
-#include "api/ctl/table.h"
-#include "api/ctl/text.h"
-#include "api/ctl/top_order.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/screen.h"
+#include "api/ctl/draw/table.h"
+#include "api/ctl/draw/text.h"
+#include "api/ctl/draw/top_order.h"
 #include "engine/base/clock.h"
 
 #define INTERVAL_USEC 1000000
@@ -46,7 +46,7 @@ struct picture {
 
 /* How a picture is looked at. */
 struct look {
-	int order;  /* of api/ctl/top_order.h, -1: as they came */
+	int order;  /* of api/ctl/draw/top_order.h, -1: as they came */
 	int first;  /* row at the top */
 	int height; /* lines there are in all, 0 any number */
 };

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "api/control/topology_json.h"
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/text.h"
-#include "api/ctl/topology_draw.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/text.h"
+#include "api/ctl/draw/topology_draw.h"
 #include "engine/base/mem.h"
 #include "hw/topology.h"
 

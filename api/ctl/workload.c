@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/ctl/cells.h"
-#include "api/ctl/client.h"
-#include "api/ctl/processes.h"
-#include "api/ctl/table.h"
+#include "api/ctl/base/client.h"
+#include "api/ctl/base/processes.h"
+#include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/table.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 

@@ -4,9 +4,9 @@
 #ifndef NEAP_API_DAEMON_API_H
 #define NEAP_API_DAEMON_API_H
 
-#include "api/config.h"
+#include "api/config/config.h"
 #include "api/http/server.h"
-#include "api/kube/declared.h"
+#include "api/kube/crd/crd_loop.h"
 #include "engine/base/log.h"
 
 struct event_base;

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "api/ctl/find.h"
+#include "api/ctl/base/find.h"
 #include "api/daemon/whole.h"
 #include "engine/base/quantity.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "api/config.h"
+#include "api/config/config.h"
 #include "api/policy/live.h"
 #include "api/run/node.h"
 

@@ -77,7 +77,7 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.host_names = daemon->config.host_names,
 	};
 	struct neap_extender_config config = {
-		/* As of pods/binding (access.h). */
+		/* As of pods/binding (rights.h). */
 		.bind_role = is_plain            ? NEAP_HTTP_UNSET
 			     : options->run_pods ? NEAP_HTTP_ADMIN
 						 : NEAP_HTTP_EDITOR,

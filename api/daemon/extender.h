@@ -5,7 +5,7 @@
 #ifndef NEAP_API_DAEMON_EXTENDER_H
 #define NEAP_API_DAEMON_EXTENDER_H
 
-#include "api/config.h"
+#include "api/config/config.h"
 
 struct neap_daemon;
 struct neap_daemon_extender;

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "api/agent/agent.h"
-#include "api/agent/node_keep.h"
-#include "api/agent/pins.h"
+#include "api/agent/node/node_keep.h"
+#include "api/agent/pod/pins.h"
 #include "api/daemon/whole.h"
-#include "api/kube/log.h"
+#include "api/kube/log/log.h"
 #include "engine/base/mem.h"
 
 /* Between two NodeMetrics, from which "kubectl top" reads. */

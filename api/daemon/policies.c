@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/config/text_file.h"
 #include "api/daemon/daemon.h"
-#include "api/text_file.h"
 
 /* The file of a choice: as given, or a shipped one by kind and name. */
 static void file_of(const struct neap_config *config,

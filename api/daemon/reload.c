@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "api/config_priv.h"
+#include "api/config/config_priv.h"
 #include "api/daemon/daemon.h"
 #include "engine/base/mem.h"
 

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/config/text_file.h"
 #include "api/daemon/controllers.h"
 #include "api/daemon/whole.h"
-#include "api/kube/note.h"
+#include "api/kube/events.h"
 #include "api/schedule/config.h"
 #include "api/schedule/policies.h"
 #include "api/schedule/policies_reserve.h"
 #include "api/schedule/schedule.h"
-#include "api/text_file.h"
 
 static int check(const struct neap_config *config,
 		 const struct neap_schedule_config *scheduling, struct neap_error *err)

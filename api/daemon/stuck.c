@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The file DATA_DIR/stuck-policies: a line for each version that a neapd was stuck in, written by the
- * last watchdog (lua/budget.h) of the one that ended for it, read by the next. It stays until
+ * last watchdog (lua/vm/budget.h) of the one that ended for it, read by the next. It stays until
  * somebody removes it, as the same text would be stuck again. */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "api/daemon/daemon.h"
 #include "engine/base/mem.h"
-#include "lua/budget.h"
+#include "lua/vm/budget.h"
 
 #define FILE_BYTES  (16 * 1024) /* of the end of the file that is read */
 #define LABEL_BYTES 80

@@ -5,7 +5,7 @@
 #ifndef NEAP_API_DAEMON_WHOLE_H
 #define NEAP_API_DAEMON_WHOLE_H
 
-#include "api/config.h"
+#include "api/config/config.h"
 #include "api/control/audit.h"
 #include "api/control/control.h"
 #include "api/control/look.h"
@@ -22,7 +22,7 @@
 #include "api/run/node.h"
 #include "api/task/turns.h"
 #include "hw/keeper/keeper.h"
-#include "lua/purse.h"
+#include "lua/vm/purse.h"
 
 struct event;
 struct neap_daemon_controllers;

@@ -6,7 +6,7 @@
 #define NEAP_API_EXTENDER_ARGS_H
 
 #include "api/extender/scan.h"
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 /* Nodes of one request. */
 #define NEAP_EXTENDER_NODES_MAX 65536

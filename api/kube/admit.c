@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
-#include "api/kube/rules.h"
+#include "api/kube/rules/rules.h"
 #include "api/kube/slow.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/base/meta.h"
+#include "api/kube/base/view.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
-#include "api/kube/view.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 

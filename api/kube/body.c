@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/bounds.h"
-#include "api/kube/crd.h"
+#include "api/kube/base/bounds.h"
+#include "api/kube/base/meta.h"
+#include "api/kube/crd/crd.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
-#include "api/kube/protobuf.h"
+#include "api/kube/openapi/protobuf.h"
+#include "api/yaml/yaml.h"
 
 /* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20
  * sends none with some. */
@@ -42,12 +43,12 @@ static int parse_yaml(struct call *call, json_t **ret)
 	const char *text = neap_http_body_get(call->request, &len);
 	struct neap_error err;
 
-	if (len > NEAP_KUBE_YAML_BODY_MAX)
+	if (len > NEAP_YAML_BODY_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 				      "a body of YAML may have at most %d bytes; send "
 				      "JSON",
-				      NEAP_KUBE_YAML_BODY_MAX);
-	switch (neap_kube_yaml_parse_one(text, len, NEAP_KUBE_VALUES_MAX, ret, &err)) {
+				      NEAP_YAML_BODY_MAX);
+	switch (neap_yaml_parse_one(text, len, NEAP_KUBE_VALUES_MAX, ret, &err)) {
 	case 0:
 		return 0;
 	case -NEAP_ETOOLARGE:

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/kube/bounds.h"
+#include "api/kube/base/bounds.h"
 #include "api/kube/kube_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
 #include "engine/base/json.h"
 
 static const struct {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
 #include "engine/base/quantity.h"
 
 bool call_is_declared_status(const struct call *call)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/base/status.h"
 #include "api/kube/review.h"
-#include "api/kube/status.h"
 #include "engine/base/json.h"
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",

@@ -6,7 +6,7 @@
 #define NEAP_API_KUBE_DISCOVERY_H
 
 #include "api/http/server.h"
-#include "api/kube/registry.h"
+#include "api/kube/base/registry.h"
 
 /* The documents; new references, NULL without memory. */
 json_t *neap_kube_api_versions(void);

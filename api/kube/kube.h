@@ -6,7 +6,7 @@
 #define NEAP_API_KUBE_KUBE_H
 
 #include "api/http/server.h"
-#include "api/kube/registry.h"
+#include "api/kube/base/registry.h"
 #include "api/store/store.h"
 
 /* Watches that are open at once. */

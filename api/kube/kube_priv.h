@@ -5,14 +5,14 @@
 #define NEAP_API_KUBE_KUBE_PRIV_H
 
 #include "api/http/server.h"
-#include "api/kube/bodies.h"
-#include "api/kube/field_selector.h"
-#include "api/kube/inside.h"
+#include "api/kube/base/field_selector.h"
+#include "api/kube/base/status.h"
+#include "api/kube/base/target.h"
+#include "api/kube/base/view.h"
+#include "api/kube/client_local.h"
 #include "api/kube/kube.h"
-#include "api/kube/patch.h"
-#include "api/kube/status.h"
-#include "api/kube/target.h"
-#include "api/kube/view.h"
+#include "api/kube/patch/patch.h"
+#include "api/kube/types/bodies.h"
 #include "api/store/store.h"
 
 struct event_base;
@@ -52,7 +52,7 @@ struct neap_kube {
 	struct event *tidy;
 	struct kube_logs *logs;              /* NULL: there are none here */
 	int64_t (*now)(void);                /* Unix microseconds */
-	bool runs_pods;                      /* see access.h */
+	bool runs_pods;                      /* see rights.h */
 	struct neap_kube_declared *declared; /* NULL: the kinds stay as they are */
 	struct document document;
 	struct neap_kube_shown shown;
@@ -88,7 +88,7 @@ struct call {
 	bool is_meta_beta; /* a Table or metadata alone in their version before v1 */
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
-	/* Who is told instead of a client; NULL: nobody. See inside.h. */
+	/* Who is told instead of a client; NULL: nobody. See client_local.h. */
 	neap_kube_told *told;
 	void *told_arg;
 	bool evicts;
@@ -105,12 +105,12 @@ struct choice {
 	struct neap_field_selector fields;
 };
 
-/* choice.c: from the query's labelSelector and fieldSelector. -1 with call->failure. */
+/* list_selection.c: from the query's labelSelector and fieldSelector. -1 with call->failure. */
 int choice_parse(struct call *call, struct choice *ret);
 void choice_done(struct choice *choice);
 bool choice_has(const struct choice *choice, const struct neap_object *object);
 
-/* shape.c: the object as it is shown: itself, or of a view what it has as names; a new reference, NULL without
+/* response_format.c: the object as it is shown: itself, or of a view what it has as names; a new reference, NULL without
  * memory. */
 struct neap_object *shape_shown(const struct call *call, struct neap_object *object);
 /* Whether that is another object than the stored one. */
@@ -160,7 +160,7 @@ int call_parse_dry(struct call *call, const char *value);
 int call_refuse_option(struct call *call, const char *reason, const char *field,
 		       const char *fmt, ...) NEAP_PRINTF(4, 5);
 
-/* permit.c: whether who asks may; before and after as in access.h. -1 with call->failure. */
+/* authorize.c: whether who asks may; before and after as in rights.h. -1 with call->failure. */
 int call_permit(struct call *call, const char *verb, const json_t *before,
 		const json_t *after);
 /* The same for a request as a whole, once what it is for is known. What depends on the object that it brings is
@@ -220,7 +220,7 @@ int kube_managers_begin(struct call *call, json_t *object);
 int kube_managers_change(struct call *call, json_t *object, const json_t *before,
 			 const json_t *sent);
 
-/* prepare.c: -1 with call->failure. */
+/* decode_write.c: -1 with call->failure. */
 /* Unknown fields go, each with a warning, or are refused; types that Go would not decode are refused, of a custom
  * kind those of its metadata. kind and version: for the words. */
 /* change_check.c: whether it is /status of a declared kind, of which all but the
@@ -260,9 +260,9 @@ int call_check_ending(struct call *call, const char *name);
 void call_create_take(struct call *call, json_t *object);
 void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
-/* parts.c: the newest state of what is named; NULL: there is none, and that is answered. */
+/* subresources.c: the newest state of what is named; NULL: there is none, and that is answered. */
 struct neap_object *call_need_newest(struct call *call);
-/* parts.c: as POST of pods/NAME/binding and pods/NAME/eviction. */
+/* subresources.c: as POST of pods/NAME/binding and pods/NAME/eviction. */
 void call_bind_with(struct call *call, const json_t *binding);
 void call_evict_with(struct call *call, const json_t *eviction);
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
@@ -278,10 +278,10 @@ void call_answer_dry_take(struct call *call, int status, json_t *object);
 void call_change_take(struct call *call, json_t *object, json_t *before,
 		      const struct neap_object *newest);
 
-/* remove.c: as DELETE, with DeleteOptions that may be NULL. */
+/* delete.c: as DELETE, with DeleteOptions that may be NULL. */
 void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
 		      int status);
-/* parts.c: the condition of a pod that is evicted; false without memory. */
+/* subresources.c: the condition of a pod that is evicted; false without memory. */
 bool call_tell_evicted(const struct call *call, json_t *tree);
 /* scale.c: the Scale of an object; a new reference, NULL without memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
@@ -293,7 +293,7 @@ json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
 void kube_scale_check(const struct neap_kube_kind *kind, const json_t *object,
 		      struct neap_causes *causes);
 
-/* declared_call.c: what requests have to do with kinds that are declared. */
+/* crd_loop_call.c: what requests have to do with kinds that are declared. */
 /* Whether there may be a new object of the kind: not while it goes. -1 with call->failure. */
 int call_check_declared(struct call *call);
 /* A definition that is being deleted waits for its objects; false without memory. */
@@ -331,7 +331,7 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before);
 /* After a write was accepted. */
 void kube_cpus_note(const struct call *call);
 void kube_cpus_free(struct kube_cpus *cpus); /* NULL is fine */
-/* note.c */
+/* events.c */
 void kube_notes_free(struct kube_notes *notes);
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);
@@ -342,7 +342,7 @@ void call_list(struct call *call);
 /* read.c: so many objects, as in list.c, as they were at a place, in one page of a list that may have more. */
 void call_answer_page_take(struct call *call, const struct neap_store_place *place,
 			   bool has_more, struct neap_object **objects, size_t count);
-/* made.c: a list of a kind that is made when somebody asks. */
+/* computed_lists.c: a list of a kind that is made when somebody asks. */
 void call_make(struct call *call);
 void call_watch(struct call *call);
 /* Ends a watch from outside. */

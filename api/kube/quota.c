@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
 
 #define RESERVE_PART 10 /* the tenth more */
 

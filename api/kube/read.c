@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/metrics.h"
-#include "api/kube/page.h"
+#include "api/kube/continue_token.h"
 #include "api/kube/slow.h"
+#include "api/kube/types/metrics.h"
 #include "engine/base/mem.h"
 
 /* Of one list: a hundred thousand objects of 2 KB, and some. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "api/http/grants.h"
-#include "api/kube/access.h"
+#include "api/kube/base/meta.h"
 #include "api/kube/discovery.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
+#include "api/kube/rights.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"
 

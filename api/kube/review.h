@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reviews: objects that are questions, and are answered and not kept. May I, what may I, may he
- * (authorization.k8s.io), who am I (authentication.k8s.io). They tell what api/kube/access.h decides. */
+ * (authorization.k8s.io), who am I (authentication.k8s.io). They tell what api/kube/rights.h decides. */
 #ifndef NEAP_API_KUBE_REVIEW_H
 #define NEAP_API_KUBE_REVIEW_H
 
-#include "api/kube/bodies.h"
 #include "api/kube/kube.h"
+#include "api/kube/types/bodies.h"
 
 /* For discovery: each can be created, and nothing else. */
 struct neap_kube_review {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/kube_priv.h"
-#include "api/kube/meta.h"
 #include "api/kube/slow.h"
 #include "engine/base/json.h"
 

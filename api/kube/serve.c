@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/kube/base/meta.h"
 #include "api/kube/discovery.h"
-#include "api/kube/meta.h"
 #include "api/kube/review.h"
 #include "api/kube/slow.h"
 #include "engine/base/mem.h"
@@ -258,7 +258,7 @@ static void bind_by_body(void *arg, struct neap_http_request *request)
 	json_decref(binding);
 }
 
-/* Everybody who is known comes through; what he may is asked when it is known what for (permit.c). */
+/* Everybody who is known comes through; what he may is asked when it is known what for (authorize.c). */
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},

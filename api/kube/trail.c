@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/kube/meta.h"
-#include "api/kube/target.h"
+#include "api/kube/base/meta.h"
+#include "api/kube/base/target.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

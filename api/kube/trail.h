@@ -6,7 +6,7 @@
 #define NEAP_API_KUBE_TRAIL_H
 
 #include "api/http/server.h"
-#include "api/kube/registry.h"
+#include "api/kube/base/registry.h"
 
 /* Of the event as text. */
 #define NEAP_TRAIL_TEXT_MAX 16384

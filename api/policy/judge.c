@@ -17,9 +17,9 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
-#include "lua/budget.h"
-#include "lua/replay.h"
-#include "lua/reserve.h"
+#include "lua/reserve/reserve.h"
+#include "lua/run/replay.h"
+#include "lua/vm/budget.h"
 
 #define PATCH_FIRST "PATCH it first, null takes the setting back"
 

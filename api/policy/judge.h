@@ -7,14 +7,14 @@
  *
  * Up to the table only the first problem can be known; parameters and examples are checked as a whole.
  * Recorded inputs refuse a version only if its faults on them would take it out of service
- * ("is_failed" of lua/replay.h); differences are listed. Everything together has 2 s of CPU time. */
+ * ("is_failed" of lua/run/replay.h); differences are listed. Everything together has 2 s of CPU time. */
 #ifndef NEAP_API_POLICY_JUDGE_H
 #define NEAP_API_POLICY_JUDGE_H
 
 #include <jansson.h>
 
-#include "lua/policy.h"
-#include "lua/record.h"
+#include "lua/run/policy.h"
+#include "lua/run/record.h"
 
 /* A text with the parameters that it is to run under. Borrowed by the judge. */
 struct neap_judge_side {
@@ -33,7 +33,7 @@ struct neap_judge_input {
 	const char *kind, *name; /* as the table must name them; NULL: whatever it says */
 	const struct neap_tape *tape; /* NULL: no replay */
 	bool has_examples_off;        /* a version that passed them before */
-	/* Whoever brings it is no admin, or it comes by itself: what only an admin may load (lua/kind.c) is refused. */
+	/* Whoever brings it is no admin, or it comes by itself: what only an admin may load (lua/run/kind.c) is refused. */
 	bool is_by_editor;
 	/* Name of the policy with that in service, of which one at a time can be; NULL: none. */
 	const char *replacer;
@@ -58,7 +58,7 @@ struct neap_verdict {
 	int problem_count;             /* of those listed */
 	int examples, examples_failed; /* that were run, and of these */
 	bool is_made; /* there were neither examples nor recorded inputs: a made one was tried */
-	json_t *replay;   /* lua/replay.h, NULL without or when something else is wrong */
+	json_t *replay; /* lua/run/replay.h, NULL without or when something else is wrong */
 	int64_t cpu_usec; /* of all of it */
 };
 

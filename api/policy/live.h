@@ -15,7 +15,7 @@
 #include "api/policy/judge.h"
 #include "api/policy/versions.h"
 #include "engine/base/log.h"
-#include "lua/registry.h"
+#include "lua/run/registry.h"
 
 struct event_base;
 struct neap_live;

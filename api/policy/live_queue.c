@@ -8,7 +8,7 @@
 #include "api/policy/live_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "lua/reserve.h"
+#include "lua/reserve/reserve.h"
 
 #define WAITING_MAX 16
 

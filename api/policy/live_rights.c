@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only an admin may load (lua/kind.c says what that is) comes live, is changed, runs beside another, and goes by an
+ * What only an admin may load (lua/run/kind.c says what that is) comes live, is changed, runs beside another, and goes by an
  * admin's own act alone: not by an editor's, and not because what an editor loaded failed. */
 #include <stdlib.h>
 #include <string.h>

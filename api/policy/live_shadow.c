@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A version beside the one in service (lua/shadow). It lives in the slot of that one and goes with it;
+ * A version beside the one in service (lua/run/shadow). It lives in the slot of that one and goes with it;
  * nothing of it is kept on disk, so that a restart never begins with it. */
 #include <string.h>
 

@@ -18,7 +18,7 @@
 #include <event2/event.h>
 
 #include "engine/base/mem.h"
-#include "lua/budget.h"
+#include "lua/vm/budget.h"
 
 #define NICE 0 /* neapd's loop has less */
 

@@ -10,7 +10,7 @@
 struct event_base;
 struct neap_thread;
 
-/* jobs_max: jobs that may wait; more are refused. All signals but the one of lua/budget and those
+/* jobs_max: jobs that may wait; more are refused. All signals but the one of lua/vm/budget and those
  * of a fault of the thread itself (SIGSEGV and the like) are blocked on the thread. All functions
  * here are for the thread that runs the loop. */
 int neap_thread_new(struct event_base *base, size_t jobs_max, struct neap_thread **ret,

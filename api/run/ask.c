@@ -6,7 +6,7 @@
 
 #include "api/run/node_priv.h"
 #include "engine/machine/target.h"
-#include "lua/result.h"
+#include "lua/call/result.h"
 
 #define PLAN_CYCLES 3
 

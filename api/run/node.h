@@ -14,8 +14,8 @@
 #include "engine/base/log.h"
 #include "hw/hand/hand.h"
 #include "hw/scan.h"
-#include "lua/record.h"
-#include "lua/registry.h"
+#include "lua/run/record.h"
+#include "lua/run/registry.h"
 
 struct neap_node;
 

@@ -12,8 +12,8 @@
 #include "api/run/node.h"
 #include "engine/base/buf.h"
 #include "engine/base/map.h"
-#include "engine/cluster/kubelet_facts.h"
 #include "engine/machine/window.h"
+#include "engine/numa/kubelet_facts.h"
 #include "hw/readings.h"
 
 #define AUDIT_ENTRIES 2048

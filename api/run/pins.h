@@ -6,7 +6,7 @@
 #define NEAP_API_RUN_PINS_H
 
 #include "api/run/node.h"
-#include "engine/cluster/cpu_enforce.h"
+#include "engine/numa/cpu_enforce.h"
 
 /* Of its own CPUs these are not online; empty: all are again. is_all: none is left, and the pod shares a pool. Told
  * within a tick, when it changed. */

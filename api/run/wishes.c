@@ -11,7 +11,7 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 #include "engine/machine/target.h"
-#include "lua/budget.h"
+#include "lua/vm/budget.h"
 
 /* Order of equal claims: CPUs that were given out, policies by the configuration, then neap's own base values. */
 #define RANK_PIN     (-1)

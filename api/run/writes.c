@@ -11,7 +11,7 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
-#include "lua/budget.h"
+#include "lua/vm/budget.h"
 
 /* --- kept values --- */
 

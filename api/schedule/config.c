@@ -2,6 +2,7 @@
  *
  * The whole of a configuration; plugins and their arguments are read beside. */
 #include "api/schedule/config.h"
+#include "api/yaml/yaml.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/crd.h"
 #include "api/schedule/config_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/members.h"
@@ -48,7 +48,7 @@ int config_wrong(const struct config_reader *reader, struct neap_error *err,
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", path,
 		       *path && *err->field && *err->field != '[' ? "." : "", err->field);
 	(void)snprintf(msg, sizeof(msg), "%s", err->msg);
-	line = neap_kube_yaml_line(reader->text, reader->len, whole);
+	line = neap_yaml_line(reader->text, reader->len, whole);
 	if (line)
 		(void)snprintf(place, sizeof(place), ":%zu", line);
 	return neap_error_set(err, err->code, "%s%s: %s%s%s", reader->file, place, whole,
@@ -293,7 +293,7 @@ int neap_schedule_config_parse(const char *text, size_t len, const char *file,
 	struct config_reader reader = {.file = file, .text = text, .len = len};
 	struct neap_error fault = {0};
 	json_t *documents = NULL;
-	int failed = neap_kube_yaml_parse(text, len, file, &documents, &fault);
+	int failed = neap_yaml_parse(text, len, file, &documents, &fault);
 
 	if (failed == 0)
 		reader.config = neap_alloc(sizeof(*reader.config));

@@ -7,7 +7,7 @@
 #define NEAP_API_SCHEDULE_POLICIES_H
 
 #include "engine/base/log.h"
-#include "engine/decide/more.h"
+#include "engine/decide/plugin_filters.h"
 
 struct neap_purse;
 struct neap_registry;

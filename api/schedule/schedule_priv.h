@@ -4,7 +4,7 @@
 #ifndef NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 #define NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 
-#include "api/kube/status.h"
+#include "api/kube/base/status.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "engine/base/log.h"

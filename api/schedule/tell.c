@@ -3,8 +3,8 @@
  * What users see: events, and the condition PodScheduled. */
 #include <string.h>
 
-#include "api/kube/inside.h"
-#include "api/kube/note.h"
+#include "api/kube/client_local.h"
+#include "api/kube/events.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/quantity.h"

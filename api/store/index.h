@@ -6,7 +6,7 @@
 #ifndef NEAP_API_STORE_INDEX_H
 #define NEAP_API_STORE_INDEX_H
 
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 #define NEAP_INDEX_PIECE 512
 

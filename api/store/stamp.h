@@ -4,7 +4,7 @@
 #ifndef NEAP_API_STORE_STAMP_H
 #define NEAP_API_STORE_STAMP_H
 
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 /* Both differ in nothing but their version. */
 bool neap_stamp_is_same(const struct neap_object *a, const struct neap_object *b);

@@ -10,7 +10,7 @@
 #ifndef NEAP_API_STORE_STORE_H
 #define NEAP_API_STORE_STORE_H
 
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 #define NEAP_STORE_RESOURCE 192 /* bytes of a resource's name, with NUL */
 /* Accepted writes that are not durable yet; more are refused with NEAP_EUNAVAILABLE. */

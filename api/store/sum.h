@@ -5,7 +5,7 @@
 #ifndef NEAP_API_STORE_SUM_H
 #define NEAP_API_STORE_SUM_H
 
-#include "engine/cluster/object.h"
+#include "engine/object/object.h"
 
 #define NEAP_SUM_START UINT64_C(14695981039346656037)
 

@@ -8,7 +8,7 @@
 #define NEAP_ENGINE_CLUSTER_CLUSTER_H
 
 #include "engine/cluster/load.h"
-#include "engine/cluster/pod.h"
+#include "engine/pod/pod.h"
 
 struct neap_cpus;
 struct neap_cpus_said;

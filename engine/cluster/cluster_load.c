@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/kept.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/pod/pod_priv.h"
 
 #define LIMITS_ANNOTATION "scheduling.koordinator.sh/usage-thresholds"
 #define RAW_ANNOTATION    "node.koordinator.sh/raw-allocatable"

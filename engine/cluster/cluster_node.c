@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/pod/pod_priv.h"
 
 /* --- taints and images, each there once --- */
 

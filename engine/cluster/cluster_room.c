@@ -7,7 +7,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/pod/pod_priv.h"
 
 /* --- nominations --- */
 

@@ -4,8 +4,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
-#include "engine/cluster/pod_priv.h"
 #include "engine/cluster/volumes.h"
+#include "engine/pod/pod_priv.h"
 
 /* --- volumes --- */
 

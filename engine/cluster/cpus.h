@@ -7,8 +7,8 @@
 #define NEAP_ENGINE_CLUSTER_CPUS_H
 
 #include "engine/cluster/cluster.h"
-#include "engine/cluster/cpu_policy.h"
-#include "engine/cluster/numa_room.h"
+#include "engine/numa/cpu_policy.h"
+#include "engine/numa/numa_room.h"
 
 #define NEAP_CPUS_NAME 128 /* of a resource that is weighed */
 /* How CPUs are given out, in all of the cluster; NodeNUMAResourceArgs. */

@@ -7,8 +7,8 @@
 #include "engine/base/json.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
-#include "engine/cluster/node_reserve.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/numa/node_reserve.h"
+#include "engine/pod/pod_priv.h"
 
 #define AMPLIFIED_ANNOTATION "node.koordinator.sh/resource-amplification-ratio"
 

@@ -6,7 +6,7 @@
 
 #include "engine/cluster/cluster.h"
 #include "engine/cluster/cpus.h"
-#include "engine/cluster/numa_object.h"
+#include "engine/numa/numa_object.h"
 
 /* A NodeResourceTopology as it was told. */
 struct neap_cluster_topology {

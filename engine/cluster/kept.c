@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/pod/pod_priv.h"
 
 const char *neap_pod_reservation(const struct neap_pod *pod)
 {

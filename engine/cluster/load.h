@@ -8,7 +8,7 @@
 #define NEAP_ENGINE_CLUSTER_LOAD_H
 
 #include "engine/base/arena.h"
-#include "engine/cluster/pod.h"
+#include "engine/pod/pod.h"
 
 /* Names of one configuration, and the room for one with its NUL. */
 #define NEAP_LOAD_NAMES_MAX 16

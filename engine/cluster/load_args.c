@@ -8,7 +8,7 @@
 #include "engine/base/members.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
-#include "engine/cluster/pod_priv.h"
+#include "engine/pod/pod_priv.h"
 
 #define SECONDS_MAX (INT64_C(10) * 365 * 24 * 3600)
 

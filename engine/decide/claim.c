@@ -6,9 +6,9 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/numa_object.h"
 #include "engine/decide/cpus.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/numa/numa_object.h"
 
 void neap_claim_free(struct neap_claim *claim)
 {

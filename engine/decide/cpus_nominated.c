@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/cluster/pod.h"
 #include "engine/decide/cpus.h"
+#include "engine/pod/pod.h"
 
 /* Those whose room is made on the node and not for pod to take, the most important first. */
 static void find_others(struct neap_cpu_nominated *nominated,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which node a pod goes to, and why not to the others. A table of filters, a table of scores (engine/decide/filter.h,
- * score.h); answers and reasons are kube-scheduler's. Reads a cluster and nothing else: the same cluster, pod,
+ * Which node a pod goes to, and why not to the others. A table of filters and a table of scores (filters.c,
+ * scores.c); answers and reasons are kube-scheduler's. Reads a cluster and nothing else: the same cluster, pod,
  * time and number of decisions so far give the same answer. What it works with is kept from one decision to the next. */
 #ifndef NEAP_ENGINE_DECIDE_DECIDE_H
 #define NEAP_ENGINE_DECIDE_DECIDE_H
@@ -41,7 +41,7 @@ struct neap_decide_config {
 	int percentage;
 	/* By neap_score_id; NULL: kube-scheduler's. A score of weight 0 is not computed. */
 	const int *weights;
-	/* Further filters and scores (engine/decide/more.h), borrowed; NULL: none. */
+	/* Further filters and scores (engine/decide/plugin_filters.h), borrowed; NULL: none. */
 	const struct neap_decide_more *more;
 	/* Reservations of the cluster, borrowed; NULL: there are none. Who has a say in them beside their owners, borrowed;
 	 * NULL: nobody. */
@@ -103,7 +103,7 @@ int64_t neap_decide_again(const struct neap_decide *decide);
 /* Every refusal of a node, some nodes have several. */
 struct neap_refusal {
 	uint32_t row;
-	uint32_t code; /* of engine/decide/filter.h */
+	uint32_t code; /* of engine/decide/decide_priv.h */
 };
 const struct neap_refusal *neap_decide_refusals(const struct neap_decide *decide,
 						size_t *ret_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The whole of a decision, for people: every filter's word on every node, and the points of those that fit, score by
- * score. Further filters (more.h) are asked about what the table lets pass, as in a decision, and the first that refuses
+ * score. Further filters (plugin_filters.h) are asked about what the table lets pass, as in a decision, and the first that refuses
  * has its word. A pod that has a place is looked at as if it was not there. Nothing is decided: what is placed next goes where it
  * would have gone. */
 #ifndef NEAP_ENGINE_DECIDE_REPORT_H

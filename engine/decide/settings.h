@@ -5,8 +5,8 @@
 #ifndef NEAP_ENGINE_DECIDE_SETTINGS_H
 #define NEAP_ENGINE_DECIDE_SETTINGS_H
 
-#include "engine/cluster/pod.h"
 #include "engine/decide/decide.h"
+#include "engine/pod/pod.h"
 
 /* Resources of one score; names that NodeResourcesFit ignores, of each kind; constraints of PodTopologySpread. */
 #define NEAP_SETTINGS_ITEMS_MAX 16

@@ -11,7 +11,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/cluster/node_reserve.h"
+#include "engine/numa/node_reserve.h"
 #include "engine/reserve/reserve_priv.h"
 
 const char *neap_reserve_text(struct neap_arena *arena, const json_t *object,

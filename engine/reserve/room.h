@@ -7,7 +7,7 @@
 #define NEAP_ENGINE_RESERVE_ROOM_H
 
 #include "engine/base/buf.h"
-#include "engine/cluster/amounts.h"
+#include "engine/object/amounts.h"
 #include "engine/reserve/reserve.h"
 
 /* A reservation that the pod may use. All borrowed. */

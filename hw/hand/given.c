@@ -10,7 +10,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/cluster/kubelet_facts.h"
+#include "engine/numa/kubelet_facts.h"
 #include "hw/hand/hand_priv.h"
 
 /* False: there is no such file, or it is none of a kubelet. */

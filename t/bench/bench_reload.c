@@ -12,7 +12,7 @@
 
 #include "api/policy/judge.h"
 #include "engine/base/mem.h"
-#include "lua/registry.h"
+#include "lua/run/registry.h"
 
 #define ROUNDS  11
 #define RELOADS 100

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "lua/budget.h"
-#include "lua/policy.h"
-#include "lua/policy_priv.h"
+#include "lua/run/policy.h"
+#include "lua/run/policy_priv.h"
+#include "lua/vm/budget.h"
 #include "t/lib/steps.h"
 
 #define ROUNDS         11

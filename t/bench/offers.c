@@ -13,8 +13,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "lua/purse.h"
-#include "lua/registry.h"
+#include "lua/run/registry.h"
+#include "lua/vm/purse.h"
 
 #define ROUNDS 51
 #define MIDDLE 25

@@ -15,7 +15,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
-#include "lua/place.h"
+#include "lua/place/place.h"
 
 #define ROUNDS 51
 

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/kube/declared.h"
-#include "api/kube/inside.h"
-#include "api/kube/note.h"
+#include "api/kube/client_local.h"
+#include "api/kube/crd/crd_loop.h"
+#include "api/kube/events.h"
 #include "api/schedule/schedule_priv.h"
 #include "api/store/sqlite.h"
 #include "engine/base/clock.h"

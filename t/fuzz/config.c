@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/config_priv.h"
+#include "api/config/config_priv.h"
 #include "engine/machine/cpuset.h"
 #include "engine/machine/path.h"
 #include "t/fuzz/lib/fuzz.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "engine/machine/sample.h"
-#include "lua/convert.h"
-#include "lua/objects.h"
-#include "lua/vm.h"
+#include "lua/value/convert.h"
+#include "lua/value/objects.h"
+#include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
 
 struct task {

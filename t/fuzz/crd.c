@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/crd.h"
-#include "api/kube/table.h"
+#include "api/kube/crd/crd.h"
+#include "api/kube/print/table.h"
+#include "api/yaml/yaml.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static bool is_ended(const char *const *list)
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_in_init(&in, data, size);
 	text = fuzz_rest(&in, &len);
 	memset(&causes, 0, sizeof(causes));
-	if (neap_kube_yaml_parse(text, len, "fuzz.yaml", &documents, &err) == 0) {
+	if (neap_yaml_parse(text, len, "fuzz.yaml", &documents, &err) == 0) {
 		r = neap_kube_crd_parse(json_array_get(documents, 0), &kind, &causes,
 					&err);
 		/* The row keeps nothing of it. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/convert.h"
-#include "lua/objects.h"
-#include "lua/params.h"
-#include "lua/vm.h"
+#include "lua/call/params.h"
+#include "lua/value/convert.h"
+#include "lua/value/objects.h"
+#include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
 
 struct task {

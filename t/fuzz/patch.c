@@ -5,7 +5,7 @@
  * nothing; a JSON patch with a test of what it gave passes; no directive is left by a strategic one. */
 #include <string.h>
 
-#include "api/kube/patch.h"
+#include "api/kube/patch/patch.h"
 #include "t/fuzz/lib/fuzz.h"
 #include "t/lib/patch_tables.h"
 

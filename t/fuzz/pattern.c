@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/sandbox.h"
-#include "lua/vm.h"
+#include "lua/vm/sandbox.h"
+#include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
 
 /* Everything of one call as one text; what is raised begins with "error". */

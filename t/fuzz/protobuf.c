@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/protobuf.h"
+#include "api/kube/openapi/protobuf.h"
 #include "t/fuzz/lib/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/openapi.h"
+#include "api/kube/openapi/openapi.h"
 #include "engine/base/mem.h"
-#include "engine/base/schema.h"
+#include "engine/schema/schema.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static void count(void *arg, const char *path)

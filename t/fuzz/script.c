@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/objects.h"
-#include "lua/vm.h"
+#include "lua/value/objects.h"
+#include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
 
 #define BUDGET_USEC 2000

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/cells.h"
-#include "api/kube/columns.h"
-#include "api/kube/table.h"
+#include "api/kube/print/cells.h"
+#include "api/kube/print/columns.h"
+#include "api/kube/print/table.h"
 #include "engine/base/mem.h"
 #include "t/fuzz/lib/fuzz.h"
 

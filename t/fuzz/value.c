@@ -9,7 +9,7 @@
 #include "engine/machine/key.h"
 #include "engine/machine/path.h"
 #include "hw/hand/hand.h"
-#include "lua/answer.h"
+#include "lua/call/answer.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static void quantities(const char *text)

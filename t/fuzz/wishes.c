@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/answer.h"
-#include "lua/policy.h"
-#include "lua/result.h"
+#include "lua/call/answer.h"
+#include "lua/call/result.h"
+#include "lua/run/policy.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static const char policy_text[] =

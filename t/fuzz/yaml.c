@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/crd.h"
+#include "api/yaml/yaml.h"
 #include "engine/base/json.h"
 #include "t/fuzz/lib/fuzz.h"
 
@@ -36,7 +36,7 @@ static void check_again(const json_t *documents)
 
 	FUZZ_CHECK(text != NULL);
 	/* One document, as deep by one. */
-	if (neap_kube_yaml_parse(text, strlen(text), "again", &again, &err) == 0)
+	if (neap_yaml_parse(text, strlen(text), "again", &again, &err) == 0)
 		FUZZ_CHECK(json_array_size(again) == 1 &&
 			   json_equal(json_array_get(again, 0), documents));
 	json_decref(again);
@@ -54,19 +54,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_in_init(&in, data, size);
 	text = fuzz_rest(&in, &len);
-	r = neap_kube_yaml_parse(text, len, "fuzz.yaml", &documents, &err);
+	r = neap_yaml_parse(text, len, "fuzz.yaml", &documents, &err);
 	if (r < 0) {
 		FUZZ_CHECK(documents == NULL && (int)err.code == -r);
 		FUZZ_CHECK(r == -NEAP_EINVAL || r == -NEAP_ETOOLARGE);
 		FUZZ_CHECK(strncmp(err.msg, "fuzz.yaml:", 10) == 0);
 	} else {
-		FUZZ_CHECK(json_array_size(documents) <= NEAP_KUBE_YAML_DOCUMENTS);
+		FUZZ_CHECK(json_array_size(documents) <= NEAP_YAML_DOCUMENTS);
 		count = 0;
 		json_array_foreach (documents, i, document) {
 			FUZZ_CHECK(!json_is_null(document));
-			FUZZ_CHECK(depth_of(document, &count) <= NEAP_KUBE_YAML_DEPTH);
+			FUZZ_CHECK(depth_of(document, &count) <= NEAP_YAML_DEPTH);
 		}
-		FUZZ_CHECK(count <= NEAP_KUBE_YAML_VALUES);
+		FUZZ_CHECK(count <= NEAP_YAML_VALUES);
 		check_again(documents);
 	}
 	json_decref(documents);

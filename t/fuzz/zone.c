@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/base/quantity.h"
-#include "lua/zone.h"
-#include "lua/zone_priv.h"
+#include "lua/vm/zone.h"
+#include "lua/vm/zone_priv.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static int64_t moment(struct fuzz_in *in)

@@ -2,6 +2,7 @@
  *
  * Definitions in, rows and causes as text out. */
 #include "t/lib/crd_rig.h"
+#include "api/yaml/yaml.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +45,7 @@ json_t *crd_yaml(const char *text, const char *name)
 	struct neap_error err = {0};
 	json_t *all = NULL, *one;
 
-	if (neap_kube_yaml_parse(text, strlen(text), name, &all, &err) < 0)
+	if (neap_yaml_parse(text, strlen(text), name, &all, &err) < 0)
 		fail_msg("%s", err.msg);
 	if (json_array_size(all) != 1)
 		fail_msg("%s: %zu documents", name, json_array_size(all));

@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_CRD_RIG_H
 #define NEAP_T_LIB_CRD_RIG_H
 
-#include "api/kube/crd.h"
+#include "api/kube/crd/crd.h"
 #include "engine/base/buf.h"
 
 /* What "Name" and "Age" alone are in crd_add_row. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent that keeps the objects of this machine (api/agent/node_keep), over an API of its own and a node that only
+ * The agent that keeps the objects of this machine (api/agent/node/node_keep), over an API of its own and a node that only
  * watches a tree of plain files. */
 #ifndef NEAP_T_LIB_KEEP_RIG_H
 #define NEAP_T_LIB_KEEP_RIG_H
 
-#include "api/agent/node_keep.h"
+#include "api/agent/node/node_keep.h"
 #include "t/lib/kube_rig.h"
 
 #define KEEP_NODE    "/api/v1/nodes/n1"

@@ -21,7 +21,7 @@
 
 #include "api/http/grants.h"
 #include "api/http/tokens.h"
-#include "api/kube/target.h"
+#include "api/kube/base/target.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 

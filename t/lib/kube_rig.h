@@ -6,9 +6,9 @@
 #ifndef NEAP_T_LIB_KUBE_RIG_H
 #define NEAP_T_LIB_KUBE_RIG_H
 
-#include "api/kube/collect.h"
-#include "api/kube/declared.h"
+#include "api/kube/crd/crd_loop.h"
 #include "api/kube/kube.h"
+#include "api/kube/loops/gc.h"
 #include "engine/base/buf.h"
 #include "t/lib/store_rig.h"
 

@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_LOG_FILES_H
 #define NEAP_T_LIB_LOG_FILES_H
 
-#include "api/kube/log_read.h"
+#include "api/kube/log/log_read.h"
 #include "engine/base/buf.h"
 
 /* Times and lines of the first seconds of 2026-11-22. */

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/log.h"
+#include "api/kube/log/log.h"
 #include "engine/base/mem.h"
 
 #define LONG_MS 20000

@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_PATCH_RIG_H
 #define NEAP_T_LIB_PATCH_RIG_H
 
-#include "api/kube/patch.h"
+#include "api/kube/patch/patch.h"
 
 struct patch_case {
 	const char *name;

@@ -5,7 +5,7 @@
 #ifndef NEAP_T_LIB_PATCH_TABLES_H
 #define NEAP_T_LIB_PATCH_TABLES_H
 
-#include "engine/base/schema.h"
+#include "engine/schema/schema.h"
 
 #define TABLE_OBJECT(id)                                                                 \
 	static const struct neap_schema id = {NEAP_SCHEMA_FIELDS(id##_fields)}

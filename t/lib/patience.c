@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lua/budget.h"
+#include "lua/vm/budget.h"
 
 __attribute__((constructor)) static void wait_longer(void)
 {

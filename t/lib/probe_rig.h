@@ -7,7 +7,7 @@
 #include <event2/event.h>
 #include <unistd.h>
 
-#include "api/agent/probe_priv.h"
+#include "api/agent/pod/probe_priv.h"
 
 struct probe_rig {
 	const struct probe_orders *orders; /* of commands */

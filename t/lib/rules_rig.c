@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "api/kube/crd.h"
-#include "api/kube/rules.h"
+#include "api/kube/crd/crd.h"
+#include "api/kube/rules/rules.h"
+#include "api/yaml/yaml.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -253,8 +254,8 @@ static json_t *manifest(const char *kind)
 
 		if (strncmp(name, kind, strlen(kind)) != 0 || name[strlen(kind)] != '\n')
 			continue;
-		if (neap_kube_yaml_parse(manifests[i], strlen(manifests[i]), kind,
-					 &documents, &err) < 0)
+		if (neap_yaml_parse(manifests[i], strlen(manifests[i]), kind, &documents,
+				    &err) < 0)
 			fail_msg("%s", err.msg);
 		object = json_incref(json_array_get(documents, 0));
 		json_decref(documents);

@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_RULES_RIG_H
 #define NEAP_T_LIB_RULES_RIG_H
 
-#include "api/kube/kind.h"
+#include "api/kube/base/kind.h"
 
 /* A row: the manifest of KIND with changes; was: with which it was there before, NULL: it was not.
  *

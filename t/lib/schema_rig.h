@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_SCHEMA_RIG_H
 #define NEAP_T_LIB_SCHEMA_RIG_H
 
-#include "engine/base/schema.h"
+#include "engine/schema/schema.h"
 
 /* JSON with ' in place of "; a text that is none ends the test. */
 json_t *rig_json(const char *text);

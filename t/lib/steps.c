@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lua/budget.h"
-#include "lua/policy.h"
-#include "lua/policy_priv.h"
-#include "lua/sandbox.h"
+#include "lua/run/policy.h"
+#include "lua/run/policy_priv.h"
+#include "lua/vm/budget.h"
+#include "lua/vm/sandbox.h"
 #include "t/lib/steps_rows.h"
 
 #define TEXT_MAX      (256 * 1024)

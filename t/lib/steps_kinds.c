@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "lua/budget.h"
-#include "lua/reserve.h"
+#include "lua/reserve/reserve.h"
+#include "lua/vm/budget.h"
 #include "t/lib/offer_rig.h"
 #include "t/lib/place_rig.h"
 #include "t/lib/steps_rows.h"

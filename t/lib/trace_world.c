@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/inside.h"
+#include "api/kube/client_local.h"
 #include "engine/base/json.h"
 #include "t/lib/trace_rig_priv.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/bounds.h"
+#include "api/kube/base/bounds.h"
 #include "engine/base/mem.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -40,7 +40,7 @@ options_agree()
 			echo "$name: $got, wanted: $wanted"
 			return 1
 		fi
-	done < <(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c)
+	done < <(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
 }
 check "every option of every command" options_agree
 check "values of an option" gives run --qos '' = LS BE

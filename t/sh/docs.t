@@ -43,14 +43,14 @@ all_named()
 options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
 check "every option of neapd is in neapd(8)" \
 	all_named "$(section doc/neapd.8.md '# OPTIONS')" '`%s`' 22 $("$BUILD/neapd" --help | grep -E '^ +-' | options)
-keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z-]+", "(policies|node-labels|grants)".*/\1/p' api/config.c)
+keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z-]+", "(policies|node-labels|grants)".*/\1/p' api/config/config.c)
 check "so are the keys that only the file has" \
 	all_named "$(section doc/neapd.8.md '# CONFIGURATION FILE')" '`%s`' 2 $keys
 
 # --- neapctl(1) ---
 
 if [ -x "$BUILD/neapctl" ]; then
-	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c)
+	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
 	global=$("$BUILD/neapctl" --help | grep -E '^ +-' | options)
 	check "the commands of neapctl are found" test "$(echo "$commands" | wc -l)" -ge 10
 	check "every global option of neapctl is in neapctl(1)" \
@@ -70,12 +70,12 @@ fi
 policy_checks()
 {
 	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
-		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/kind.c)
+		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/run/kind.c)
 	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
-		$({ sed -n '/table_keys\[\]/,/;/p' lua/policy.c; sed -n '/^static const char /,/;/p' lua/kind.c; } |
+		$({ sed -n '/table_keys\[\]/,/;/p' lua/run/policy.c; sed -n '/^static const char /,/;/p' lua/run/kind.c; } |
 			grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
-		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/param_value.c)
+		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/call/param_value.c)
 	check "every key" all_named "$(section $KINDS '# KEYS')" '`%s`' 10 \
 		$(sed -nE 's/^\t\t\t\.name = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
 	check "every kernel file of a key" all_named "$(section $KINDS '# KEYS')" '`%s`' 20 \

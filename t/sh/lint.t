@@ -40,14 +40,14 @@ row()
 	fi
 }
 
-row 'engine may not include api' layers bad engine/machine/x.c 'may not include api/config.h' <<'C'
-#include "api/config.h"
+row 'engine may not include api' layers bad engine/machine/x.c 'may not include api/config/config.h' <<'C'
+#include "api/config/config.h"
 C
 row 'engine/base may not include engine/machine' layers bad engine/base/x.h 'may not include' <<'C'
 #include "engine/machine/cpuset.h"
 C
-row 'hw may not include lua' layers bad hw/hand/x.c 'hw may not include lua/vm.h' <<'C'
-#include "lua/vm.h"
+row 'hw may not include lua' layers bad hw/hand/x.c 'hw may not include lua/vm/vm.h' <<'C'
+#include "lua/vm/vm.h"
 C
 row 'lua may not include hw' layers bad lua/x.c 'lua may not include hw/cgroup.h' <<'C'
 #include "hw/cgroup.h"
@@ -67,11 +67,11 @@ row 'allowed includes' layers ok api/run/x.c <<'C'
 #include "api/run/run.h"
 #include "engine/machine/cpuset.h"
 #include "hw/cgroup.h"
-#include "lua/vm.h"
+#include "lua/vm/vm.h"
 C
 row 'the control program may include everything' layers ok api/ctl/x.c <<'C'
 #include <curl/curl.h>
-#include "api/config.h"
+#include "api/config/config.h"
 #include "hw/topology.h"
 C
 row 'a banned call' banned bad hw/x.c 'strcpy() is banned here' <<'C'
@@ -83,10 +83,10 @@ C
 row 'malloc inside engine/base' banned ok engine/base/x.c <<'C'
 	p = malloc(3);
 C
-row 'lua_pcall outside lua/vm.c' banned bad lua/sandbox.c 'lua_pcall() is banned' <<'C'
+row 'lua_pcall outside lua/vm/vm.c' banned bad lua/vm/sandbox.c 'lua_pcall() is banned' <<'C'
 	lua_pcall(L, 0, 0, 0);
 C
-row 'lua_tostring of what a script says' banned bad lua/score.c 'lua_tostring() is banned here: neap_lua_text' <<'C'
+row 'lua_tostring of what a script says' banned bad lua/place/score.c 'lua_tostring() is banned here: neap_lua_text' <<'C'
 	neap_strcopy(to, 64, lua_tostring(L, -1));
 C
 row 'a copy that may lack members' banned bad api/workload/x.c 'json_deep_copy() is banned here: neap_json_deep_copy' <<'C'

@@ -113,7 +113,7 @@ check "a folder of logs that cannot be" says 1 "neap" env XDG_STATE_HOME=/dev/nu
 mkdir "$WORK/new"
 N="$(realpath "$C")"
 fresh() { (cd "$WORK/new" && "$N" policy new "$@"); }
-mapfile -t kinds < <(sed -nE 's/^\t\t\.name = "([a-z]+)",/\1/p' lua/kind.c)
+mapfile -t kinds < <(sed -nE 's/^\t\t\.name = "([a-z]+)",/\1/p' lua/run/kind.c)
 check "the kinds are read" test "${#kinds[@]}" -ge 4
 for kind in "${kinds[@]}"; do
 	check "policy new $kind" prints "my-$kind.lua is written" fresh "$kind" "my-$kind"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "api/kube/bootstrap.h"
-#include "api/kube/budget_keep.h"
-#include "api/kube/expire.h"
+#include "api/kube/loops/budget_loop.h"
+#include "api/kube/loops/event_ttl.h"
 #include "t/lib/kube_rig.h"
 #include "t/torture/torture.h"
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/crd.h"
+#include "api/kube/crd/crd.h"
+#include "api/yaml/yaml.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "t/lib/rules_rig.h"
@@ -45,8 +46,7 @@ static int yaml_act(void *state, struct neap_error *err)
 {
 	neap_auto_free char *text = NULL;
 	json_t *documents = NULL;
-	int rc = neap_kube_yaml_parse(manifest, strlen(manifest), "manifest", &documents,
-				      err);
+	int rc = neap_yaml_parse(manifest, strlen(manifest), "manifest", &documents, err);
 
 	(void)state;
 	if (rc < 0)
@@ -64,8 +64,7 @@ static void *crd_setup(void)
 	struct neap_error err = {0};
 	json_t *documents = NULL;
 
-	if (neap_kube_yaml_parse(manifest, strlen(manifest), "manifest", &documents,
-				 &err) < 0)
+	if (neap_yaml_parse(manifest, strlen(manifest), "manifest", &documents, &err) < 0)
 		torture_fail("%s", err.msg);
 	return documents;
 }

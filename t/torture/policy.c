@@ -10,9 +10,9 @@
 
 #include "api/policy/judge.h"
 #include "engine/base/json.h"
-#include "lua/convert.h"
-#include "lua/replay.h"
-#include "lua/shadow.h"
+#include "lua/run/replay.h"
+#include "lua/run/shadow.h"
+#include "lua/value/convert.h"
 #include "t/torture/torture.h"
 
 #define FRAMES 6

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "engine/cluster/numa_room.h"
+#include "engine/numa/numa_room.h"
 
 struct numa_rig {
 	struct neap_resources *resources;

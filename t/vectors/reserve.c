@@ -6,9 +6,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/cluster/cpu_policy.h"
-#include "engine/cluster/node_reserve.h"
-#include "engine/cluster/numa_object.h"
+#include "engine/numa/cpu_policy.h"
+#include "engine/numa/node_reserve.h"
+#include "engine/numa/numa_object.h"
 #include "t/vectors/cpu_case.h"
 #include "t/vectors/numa_rig.h"
 #include "t/vectors/vectors.h"

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing a pod's status, and taking its object away at the end. One write at a time; each starts from what the last
+ * accepted write made of the object, so nothing of others is lost; what was refused is tried again. */
+#include <string.h>
+
+#include "api/agent/pod/agent_priv.h"
+#include "api/kube/client_local.h"
+#include "engine/base/json.h"
+
+#define PAUSE_USEC     500000
+#define PAUSE_MAX_USEC 30000000
+#define ADDRESS        "127.0.0.1"
+
+static void pause_for(struct agent_pod *pod)
+{
+	agent_pod_wake(pod, pod->pause_usec > 0 ? pod->pause_usec : PAUSE_USEC);
+	pod->pause_usec = pod->pause_usec > 0 ? 2 * pod->pause_usec : 2 * PAUSE_USEC;
+	if (pod->pause_usec > PAUSE_MAX_USEC)
+		pod->pause_usec = PAUSE_MAX_USEC;
+}
+
+static void told(void *arg, struct neap_object *object,
+		 const struct neap_kube_failure *failure)
+{
+	struct agent_pod *pod = arg;
+	bool is_usual = object != NULL || failure->reason == NEAP_KUBE_CONFLICT ||
+			failure->reason == NEAP_KUBE_NOT_FOUND;
+
+	pod->is_writing = false;
+	if (pod->agent != NULL) {
+		if (object != NULL)
+			pod->pause_usec = 0;
+		else if (!is_usual)
+			neap_log_line(pod->agent->config.log, NEAP_LOG_WARN,
+				      "pod %s/%s: its status was not taken: %s", pod->ns,
+				      pod->name, failure->message);
+		if (is_usual)
+			agent_pod_wake(pod, object != NULL ? 0 : PAUSE_USEC / 10);
+		else
+			pause_for(pod);
+	}
+	agent_pod_unref(pod);
+}
+
+static void told_removed(void *arg, struct neap_object *object,
+			 const struct neap_kube_failure *failure)
+{
+	struct agent_pod *pod = arg;
+
+	if (object == NULL && failure->reason != NEAP_KUBE_NOT_FOUND) {
+		pod->is_removing = false;
+		if (pod->agent != NULL)
+			pause_for(pod);
+	}
+	agent_pod_unref(pod);
+}
+
+static struct neap_kube_ask ask_of(struct agent_pod *pod,
+				   void (*call)(void *arg, struct neap_object *object,
+						const struct neap_kube_failure *failure))
+{
+	return (struct neap_kube_ask){.resource = "pods",
+				      .ns = pod->ns,
+				      .name = pod->name,
+				      .told = call,
+				      .arg = agent_pod_ref(pod)};
+}
+
+/* The object with its status as it is now; *ret NULL: it says so already. False without memory. */
+static bool make(struct agent_pod *pod, struct neap_object *newest, json_t **ret)
+{
+	const json_t *gates = json_object_get(agent_spec(pod), "readinessGates");
+	const struct neap_pod_who who = {pod->ns, pod->name, pod->uid, ADDRESS, gates};
+	json_t *tree = neap_object_tree(newest);
+	const json_t *before = json_object_get(tree, "status");
+	json_t *status = before != NULL ? neap_json_deep_copy(before) : json_object();
+	bool is_made =
+		tree != NULL && status != NULL &&
+		neap_pod_life_set_status(&pod->life, &who, agent_now(pod->agent), status);
+
+	*ret = NULL;
+	if (is_made && json_equal(status, before)) {
+		json_decref(status);
+		json_decref(tree);
+		return true;
+	}
+	if (is_made)
+		is_made = json_object_set(tree, "status", status) == 0;
+	json_decref(status);
+	if (is_made)
+		*ret = tree;
+	else
+		json_decref(tree);
+	return is_made;
+}
+
+bool agent_write(struct agent_pod *pod)
+{
+	struct neap_agent *agent = pod->agent;
+	struct neap_object *newest;
+	struct neap_kube_ask ask;
+	json_t *tree;
+
+	if (pod->is_writing || pod->tree == NULL)
+		return false;
+	newest = neap_store_newest(agent->config.store, "pods", pod->ns, pod->name);
+	if (newest == NULL || strcmp(newest->uid, pod->uid) != 0)
+		return false; /* it goes: that is heard, too */
+	if (!make(pod, newest, &tree)) {
+		pause_for(pod);
+		return false;
+	}
+	if (tree == NULL)
+		return true;
+	pod->is_writing = true;
+	ask = ask_of(pod, told);
+	neap_kube_ask_update_take(agent->config.kube, &ask, true, tree);
+	return false;
+}
+
+void agent_remove(struct agent_pod *pod)
+{
+	struct neap_kube_ask ask;
+
+	if (pod->is_removing)
+		return;
+	pod->is_removing = true;
+	ask = ask_of(pod, told_removed);
+	neap_kube_ask_delete(pod->agent->config.kube, &ask, pod->uid, 0);
+}

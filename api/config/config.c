@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The option table and the command line. */
+#include "api/config/config.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/config/config_priv.h"
+#include "api/http/server.h"
+#include "engine/base/mem.h"
+#include "engine/machine/cpuset.h"
+
+#define FILE_FALLBACK "/etc/neap/neap.yaml"
+#define SECOND        INT64_C(1000000)
+#define MINUTE        (60 * SECOND)
+
+#define AT(member)                                                                       \
+	offsetof(struct neap_config, member), sizeof(((struct neap_config *)0)->member)
+
+static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
+static const char *const format_names[] = {"text", "json", NULL};
+static const char *const seccomp_names[] = {"on", "off", "log", NULL};
+static const char *const curve_names[] = {"linear", "log", NULL};
+
+static const struct neap_option options[] = {
+	{"config", NULL, NEAP_OPTION_TEXT, AT(config_file), "FILE", NULL, 0, 0, NULL,
+	 "settings as YAML; without it " FILE_FALLBACK " where it exists"},
+	{"listen", "listen", NEAP_OPTION_LISTEN, AT(listen), "ADDR:PORT",
+	 "127.0.0.1:6327", 0, 0, NULL,
+	 "where it answers over TCP, or off; without the role api only when it is named"},
+	{"tls-listen", "tls-listen", NEAP_OPTION_LISTEN, AT(tls_listen), "ADDR:PORT",
+	 NULL, 0, 0, NULL,
+	 "where it answers over TLS beside --listen, with a certificate that it makes, or "
+	 "off; for kubectl [the port after that of --listen]"},
+	{"insecure-listen", "insecure-listen", NEAP_OPTION_BOOL, AT(insecure_listen),
+	 NULL, "false", 0, 0, NULL,
+	 "plain HTTP also where other machines reach it: all is readable on the way",
+	 .with = "listen"},
+	{"tls-cert", "tls-cert", NEAP_OPTION_TEXT, AT(tls_cert), "FILE", "", 0, 0, NULL,
+	 "certificate (PEM, with its chain): the TCP address speaks TLS only",
+	 .with = "listen"},
+	{"tls-key", "tls-key", NEAP_OPTION_TEXT, AT(tls_key), "FILE", "", 0, 0, NULL,
+	 "its private key (PEM), closed to others", .with = "listen"},
+	{"tls-client-ca", "tls-client-ca", NEAP_OPTION_TEXT, AT(tls_client_ca), "FILE",
+	 "", 0, 0, NULL, "CA of the clients (PEM): they may show certificates",
+	 .with = "listen"},
+	{"grant", "grants", NEAP_OPTION_GRANT, AT(grants), "ROLE=WHO", NULL, 0, 0, NULL,
+	 "who is reader, editor, admin or node: user:NAME, group:NAME, unix:ACCOUNT or "
+	 "anonymous; may be repeated"},
+	{"token-file", "token-file", NEAP_OPTION_TEXT, AT(token_file), "FILE", "", 0, 0,
+	 NULL, "tokens of users, as Kubernetes has them: TOKEN,USER,UID,\"GROUP,...\""},
+	{"audit-log", "audit-log", NEAP_OPTION_TEXT, AT(audit_log), "FILE", "", 0, 0,
+	 NULL, "a line of JSON for each request that changes something or is refused"},
+	{"audit-log-size", "audit-log-size", NEAP_OPTION_BYTES, AT(audit_log_bytes),
+	 "SIZE", "64Mi", INT64_C(1) << 16, INT64_C(1) << 40, NULL,
+	 "when it is renamed to FILE.1 and begun anew", .with = "audit-log"},
+	{"host-names", "host-names", NEAP_OPTION_TEXT, AT(host_names), "NAME,...", "", 0,
+	 0, NULL,
+	 "what clients call this machine where they need no token, beside its addresses, "
+	 "localhost and its node name",
+	 .with = "listen"},
+	{"user-connections", "user-connections", NEAP_OPTION_COUNT, AT(user_connections),
+	 "COUNT", "1024", 8, NEAP_HTTP_KNOWN_MAX, NULL,
+	 "connections that one user who is no admin may have"},
+	{"user-watches", "user-watches", NEAP_OPTION_COUNT, AT(user_watches), "COUNT",
+	 "896", 1, NEAP_HTTP_KNOWN_MAX, NULL,
+	 "watches and followed logs that one user who is no admin may have"},
+	{"user-requests", "user-requests", NEAP_OPTION_COUNT, AT(user_requests), "COUNT",
+	 "256", 1, NEAP_HTTP_KNOWN_MAX, NULL,
+	 "requests of one user who is no admin that wait for their answers at once"},
+	{"unix-socket", "unix-socket", NEAP_OPTION_TEXT, AT(unix_socket), "PATH", NULL, 0,
+	 0, NULL, "where neapctl finds neapd [RUN_DIR/neap.sock]"},
+	{"run-dir", "run-dir", NEAP_OPTION_TEXT, AT(run_dir), "DIR", "/run/neap", 0, 0,
+	 NULL, "socket, journal, freeze file"},
+	{"data-dir", "data-dir", NEAP_OPTION_TEXT, AT(data_dir), "DIR", "/var/lib/neap",
+	 0, 0, NULL, "token, and what outlives a boot"},
+	{"share-dir", "share-dir", NEAP_OPTION_TEXT, AT(share_dir), "DIR", NEAP_SHARE_DIR,
+	 0, 0, NULL, "shipped files; below it policies/ and crds/"},
+	{"user", "user", NEAP_OPTION_TEXT, AT(user), "NAME", "neap", 0, 0, NULL,
+	 "user (name or number) that the loop becomes; the hand stays root"},
+	{"policy", "policies", NEAP_OPTION_POLICY, AT(policies), "NAME[:PARAM=VALUE,...]",
+	 "qos/cpu-share", 0, 0, NULL,
+	 "policy to run: a shipped one or a file; may be repeated; none for none",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
+	{"policy-dir", "policy-dir", NEAP_OPTION_TEXT, AT(policy_dir), "DIR", "", 0, 0,
+	 NULL, "policies as files: one saved in DIR goes live once it passes its checks",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
+	{"deleted-policies-size", "deleted-policies-size", NEAP_OPTION_BYTES,
+	 AT(deleted_policies_bytes), "SIZE", "16Mi", 0, INT64_C(1) << 40, NULL,
+	 "disk for uploaded policies that were deleted; those of longest ago go",
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
+	{"tick", "tick", NEAP_OPTION_DURATION, AT(tick_usec), "TIME", "1s", SECOND / 10,
+	 MINUTE, NULL, "time from one look at the machine to the next", NEAP_ROLE_NODE},
+	{"window", "window", NEAP_OPTION_DURATION, AT(window_usec), "TIME", "60s",
+	 10 * SECOND, 60 * MINUTE, NULL, "span of averages and percentiles",
+	 NEAP_ROLE_NODE},
+	{"release-after", "release-after", NEAP_OPTION_DURATION, AT(release_after_usec),
+	 "TIME", "60s", 0, 24 * 60 * MINUTE, NULL,
+	 "how long settings stay for a successor when neapd ends", NEAP_ROLE_NODE},
+	{"history-age", "history-age", NEAP_OPTION_DURATION, AT(history_usec), "TIME",
+	 "5m", 10 * SECOND, 24 * 60 * MINUTE, NULL,
+	 "how long changes of objects are remembered for watches that come back",
+	 NEAP_ROLE_API},
+	{"history-size", "history-size", NEAP_OPTION_BYTES, AT(history_bytes), "SIZE",
+	 "64Mi", INT64_C(1) << 20, INT64_C(1) << 34, NULL,
+	 "how much of them, in memory; the oldest go first", NEAP_ROLE_API},
+	{"max-objects", "max-objects", NEAP_OPTION_COUNT, AT(objects_max), "COUNT",
+	 "200000", 100, 100000000, NULL, "objects that are stored at most",
+	 NEAP_ROLE_API},
+	{"max-objects-size", "max-objects-size", NEAP_OPTION_BYTES, AT(objects_bytes),
+	 "SIZE", "512Mi", INT64_C(1) << 20, INT64_C(1) << 40, NULL,
+	 "bytes of all of them, in memory and on the disk", NEAP_ROLE_API},
+	{"max-owned", "max-owned", NEAP_OPTION_COUNT, AT(owned_max), "COUNT", "10000", 1,
+	 100000000, NULL, "objects of one owner, such as pods of a ReplicaSet or Job",
+	 NEAP_ROLE_API},
+	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...",
+	 "api,scheduler,manager,node", 0, 0, NULL,
+	 "what this neapd does: api (serves objects, answers over TCP), scheduler (places "
+	 "pods), manager (Deployments, Jobs, lost nodes), node (governs this machine)"},
+	{"run-pods", "run-pods", NEAP_OPTION_BOOL, AT(run_pods), NULL, "false", 0, 0,
+	 NULL,
+	 "pods that are bound to this node run here, as processes of --run-pods-user",
+	 NEAP_ROLE_NODE},
+	{"run-pods-user", "run-pods-user", NEAP_OPTION_TEXT, AT(run_pods_user), "NAME",
+	 "", 0, 0, NULL, "user (name or number) of what pods run; never root",
+	 NEAP_ROLE_NODE, .with = "run-pods"},
+	{"max-pods", "max-pods", NEAP_OPTION_COUNT, AT(pods_max), "COUNT", "110", 1,
+	 10000, NULL, "pods that run here at once", NEAP_ROLE_NODE},
+	{"pod-processes", "pod-processes", NEAP_OPTION_COUNT, AT(pod_processes_max),
+	 "COUNT", "1024", 1, 4000000, NULL,
+	 "processes and threads of one container of a pod", NEAP_ROLE_NODE,
+	 .with = "run-pods"},
+	{"pod-log-size", "pod-log-size", NEAP_OPTION_BYTES, AT(pod_log_bytes), "SIZE",
+	 "10Mi", INT64_C(1) << 12, INT64_C(1) << 34, NULL,
+	 "of one file of what a container prints; then another is begun", NEAP_ROLE_NODE,
+	 .with = "run-pods"},
+	{"pod-log-files", "pod-log-files", NEAP_OPTION_COUNT, AT(pod_log_files), "COUNT",
+	 "5", 1, 100, NULL, "files of what a container printed; the oldest goes",
+	 NEAP_ROLE_NODE, .with = "run-pods"},
+	{"reserve-memory", "reserve-memory", NEAP_OPTION_BYTES, AT(reserve_bytes), "SIZE",
+	 "0", 0, INT64_C(1) << 50, NULL,
+	 "memory that pods may not ask for, kept for the system, like 512Mi",
+	 NEAP_ROLE_NODE},
+	{"node-grace", "node-grace", NEAP_OPTION_DURATION, AT(node_grace_usec), "TIME",
+	 "40s", SECOND, 60 * MINUTE, NULL,
+	 "a node that is silent for so long is NotReady", NEAP_ROLE_MANAGER},
+	{"reservation-gc-age", "reservation-gc-age", NEAP_OPTION_DURATION,
+	 AT(reservation_keep_usec), "TIME", "24h", 0, 365 * 24 * 60 * MINUTE, NULL,
+	 "Reservations that have ended so long ago are deleted, or 0: they stay",
+	 NEAP_ROLE_SCHEDULER},
+	{"schedule-default", "schedule-default", NEAP_OPTION_BOOL, AT(schedule_default),
+	 NULL, "true", 0, 0, NULL,
+	 "the role scheduler also places pods of default-scheduler; false where a "
+	 "kube-scheduler does",
+	 NEAP_ROLE_SCHEDULER},
+	{"scheduler-config", "scheduler-config", NEAP_OPTION_TEXT, AT(scheduler_config),
+	 "FILE", "", 0, 0, NULL,
+	 "profiles, plugins and their arguments: a KubeSchedulerConfiguration",
+	 NEAP_ROLE_SCHEDULER},
+	{"extender-listen", "extender-listen", NEAP_OPTION_LISTEN, AT(extender_listen),
+	 "ADDR:PORT", "off", 0, 0, NULL,
+	 "where a kube-scheduler finds the extender, over TLS with client certificates "
+	 "(--tls-client-ca), or off",
+	 NEAP_ROLE_SCHEDULER},
+	{"extender-plain", "extender-plain", NEAP_OPTION_BOOL, AT(extender_plain), NULL,
+	 "false", 0, 0, NULL,
+	 "--extender-listen, of this machine, without TLS: all but bind, for everybody "
+	 "here",
+	 NEAP_ROLE_SCHEDULER},
+	{"extender-deadline", "extender-deadline", NEAP_OPTION_DURATION,
+	 AT(extender_deadline_usec), "TIME", "4s", SECOND / 10, 60 * MINUTE, NULL,
+	 "until when the extender answers, with what it knows then; below the httpTimeout "
+	 "of the kube-scheduler",
+	 NEAP_ROLE_SCHEDULER, .with = "extender-listen"},
+	{"event-ttl", "event-ttl", NEAP_OPTION_DURATION, AT(event_ttl_usec), "TIME", "1h",
+	 0, 30 * 24 * 60 * MINUTE, NULL,
+	 "how long the API keeps events after they were written last, or 0: as long as "
+	 "there is room",
+	 NEAP_ROLE_API},
+	{"node-name", "node-name", NEAP_OPTION_NAME, AT(node_name), "NAME", NULL, 0, 0,
+	 NULL, "name of this node [the host's name]"},
+	{"node-label", "node-labels", NEAP_OPTION_LABEL, AT(node_labels), "KEY=VALUE",
+	 NULL, 0, 0, NULL, "label of this node, for `where` of policies; may be repeated",
+	 NEAP_ROLE_NODE},
+	{"open-metrics", "open-metrics", NEAP_OPTION_BOOL, AT(open_metrics), NULL,
+	 "false", 0, 0, NULL, "answer /metrics without authentication", .with = "listen"},
+	{"dry-run", "dry-run", NEAP_OPTION_BOOL, AT(dry_run), NULL, "false", 0, 0, NULL,
+	 "write nothing, show what would be written", NEAP_ROLE_NODE},
+	{"group", "group", NEAP_OPTION_GROUP, AT(group), "NAME", "neap", 0, 0, NULL,
+	 "neap's own group, where neapctl run puts services", NEAP_ROLE_NODE},
+	{"best-effort-group", "best-effort-group", NEAP_OPTION_GROUP,
+	 AT(best_effort_group), "NAME", NULL, 0, 0, NULL,
+	 "group of best-effort work, beside that [the name of --group and \"-besteffort\"]",
+	 NEAP_ROLE_NODE},
+	{"kubepods", "kubepods", NEAP_OPTION_GROUP, AT(kubepods), "GROUP", "auto", 0, 0,
+	 NULL, "root group of a kubelet's pods, or auto, or off", NEAP_ROLE_NODE},
+	{"kubelet-dir", "kubelet-dir", NEAP_OPTION_TEXT, AT(kubelet_dir), "DIR", "auto",
+	 0, 0, NULL,
+	 "where a kubelet of this machine keeps cpu_manager_state and config.yaml, or auto",
+	 NEAP_ROLE_NODE, .with = "kubepods"},
+	{"cgroup-root", "cgroup-root", NEAP_OPTION_TEXT, AT(cgroup_root), "DIR", "", 0, 0,
+	 NULL, "cgroup hierarchies below DIR instead of the mounted ones",
+	 NEAP_ROLE_NODE},
+	{"sys-root", "sys-root", NEAP_OPTION_TEXT, AT(sys_root), "DIR", "", 0, 0, NULL,
+	 "proc and sys below DIR instead of /", NEAP_ROLE_NODE},
+	{"weight-curve", "weight-curve", NEAP_OPTION_CHOICE, AT(weight_curve), "CURVE",
+	 "linear", 0, 0, curve_names,
+	 "how cpu.shares become cpu.weight, as the machine's runtime does it",
+	 NEAP_ROLE_NODE},
+	{"reserve-cpu", "reserve-cpu", NEAP_OPTION_MILLI, AT(reserve_milli), "CPUS", "0",
+	 0, INT64_C(1000) * NEAP_CPU_MAX, NULL,
+	 "CPU kept back for the system, like 500m or 2", NEAP_ROLE_NODE},
+	{"reserved-cpus", "reserved-cpus", NEAP_OPTION_CPUS, AT(reserved_cpus), "LIST",
+	 "", 0, 0, NULL, "CPUs that best-effort work never gets, like 0-1,8",
+	 NEAP_ROLE_NODE},
+	{"system-cpus", "system-cpus", NEAP_OPTION_CPUS, AT(system_cpus), "LIST", "", 0,
+	 0, NULL, "CPUs that belong to work of class SYSTEM alone", NEAP_ROLE_NODE},
+	{"log-level", "log-level", NEAP_OPTION_CHOICE, AT(log_level), "LEVEL", "info", 0,
+	 0, level_names, "what is logged"},
+	{"log-format", "log-format", NEAP_OPTION_CHOICE, AT(log_format), "FORMAT", "text",
+	 0, 0, format_names, "how log lines look"},
+	{"seccomp", "seccomp", NEAP_OPTION_CHOICE, AT(seccomp), "MODE", "on", 0, 0,
+	 seccomp_names, "filter of system calls of both processes: on, off, log"},
+	{"give-back", NULL, NEAP_OPTION_BOOL, AT(give_back), NULL, "false", 0, 0, NULL,
+	 "give back what a dead neapd left set, and end"},
+	{"give-back-later", NULL, NEAP_OPTION_BOOL, AT(give_back_later), NULL, "false", 0,
+	 0, NULL,
+	 "end at once; what a dead neapd left set is given back after --release-after, "
+	 "unless a neapd takes it over"},
+	{"new-store", NULL, NEAP_OPTION_BOOL, AT(new_store), NULL, "false", 0, 0, NULL,
+	 "set the objects of --data-dir aside, so that the next start begins with none, and "
+	 "end"},
+	{NULL, "hostApplications", NEAP_OPTION_APPS, AT(host_apps), NULL, NULL, 0, 0,
+	 NULL, "services outside pods: name, qos, cgroupPath", NEAP_ROLE_NODE},
+	{"help", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_HELP, 0, NULL,
+	 "print this"},
+	{"version", NULL, NEAP_OPTION_ACTION, 0, 0, NULL, NULL, NEAP_CONFIG_VERSION, 0,
+	 NULL, "print the version"},
+	{NULL, NULL, NEAP_OPTION_ACTION},
+};
+
+const struct neap_option *neap_config_options(void)
+{
+	return options;
+}
+
+/* --- command line --- */
+
+static int unknown_option(const char *arg, struct neap_error *err)
+{
+	const char *names[NEAP_ARRAY_LEN(options)];
+	char name[64];
+	const char *nearest;
+	size_t count = 0, i;
+
+	for (i = 0; options[i].flag || options[i].key; i++)
+		if (options[i].flag)
+			names[count++] = options[i].flag;
+	neap_strcopy(name, sizeof(name), arg + strspn(arg, "-"));
+	name[strcspn(name, "=")] = '\0';
+	nearest = neap_config_nearest(name, names, count);
+	if (arg[0] != '-')
+		return neap_error_set(err, NEAP_EINVAL,
+				      "'%s': neapd takes options only (see --help)", arg);
+	if (nearest)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"unknown option '%s': did you mean --%s? (see --help)", arg,
+			nearest);
+	return neap_error_set(err, NEAP_EINVAL, "unknown option '%s' (see --help)", arg);
+}
+
+static const struct neap_option *find_flag(const char *arg, const char **ret_value)
+{
+	size_t len = strcspn(arg, "="), i;
+
+	if (strcmp(arg, "-h") == 0)
+		arg = "--help", len = 6;
+	if (strncmp(arg, "--", 2) != 0)
+		return NULL;
+	for (i = 0; options[i].flag || options[i].key; i++)
+		if (options[i].flag && strlen(options[i].flag) == len - 2 &&
+		    strncmp(options[i].flag, arg + 2, len - 2) == 0) {
+			*ret_value = arg[len] == '=' ? arg + len + 1 : NULL;
+			return &options[i];
+		}
+	return NULL;
+}
+
+static int read_flags(int argc, char **argv, struct neap_config *config,
+		      enum neap_config_action *action, struct neap_error *err)
+{
+	bool has_policy = false, has_label = false, has_grant = false;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		const char *value = NULL;
+		const struct neap_option *option = find_flag(argv[i], &value);
+		int r;
+
+		if (!option)
+			return unknown_option(argv[i], err);
+		if (option->type == NEAP_OPTION_ACTION) {
+			*action = (enum neap_config_action)option->min;
+			return 0;
+		}
+		if (!value && option->type == NEAP_OPTION_BOOL)
+			value = "true";
+		if (!value && i + 1 < argc)
+			value = argv[++i];
+		if (!value)
+			return neap_error_set(err, NEAP_EINVAL, "--%s needs a value: %s",
+					      option->flag, option->metavar);
+		if (option->type == NEAP_OPTION_POLICY && !has_policy) {
+			config->policy_count = 0; /* flags replace those of the file */
+			has_policy = true;
+		}
+		if (option->type == NEAP_OPTION_LABEL && !has_label) {
+			config->node_label_count = 0;
+			has_label = true;
+		}
+		if (option->type == NEAP_OPTION_GRANT && !has_grant) {
+			memset(&config->grants, 0, sizeof(config->grants));
+			has_grant = true;
+		}
+		r = neap_config_set(config, option, value, err);
+		if (r < 0)
+			return neap_error_wrap(err, "--%s", option->flag);
+		neap_config_note_given(config, option);
+	}
+	return 0;
+}
+
+void neap_config_note_given(struct neap_config *config, const struct neap_option *option)
+{
+	config->is_given[option - options] = true;
+}
+
+/* Whether that option is in effect, which others go with. */
+static bool is_on(const struct neap_config *config, const char *flag)
+{
+	const struct neap_option *option = options;
+	const void *value;
+
+	while (strcmp(option->flag ? option->flag : "", flag) != 0)
+		option++;
+	value = (const char *)config + option->offset;
+	if (option->offset == offsetof(struct neap_config, listen))
+		return neap_config_has_tcp(config) ||
+		       strcmp(config->tls_listen, "off") != 0 ||
+		       strcmp(config->extender_listen, "off") != 0;
+	if (option->type == NEAP_OPTION_BOOL)
+		return *(const bool *)value;
+	return *(const char *)value && strcmp(value, "off") != 0;
+}
+
+bool neap_config_idle_get(const struct neap_config *config, size_t *index,
+			  struct neap_config_idle *ret)
+{
+	for (; options[*index].flag || options[*index].key; ++*index) {
+		const struct neap_option *option = &options[*index];
+		bool is_others = option->roles && !(option->roles & config->roles);
+		bool is_alone = option->with && !is_on(config, option->with);
+
+		if (!config->is_given[*index] || (!is_others && !is_alone))
+			continue;
+		ret->dashes = option->flag ? "--" : "";
+		ret->name = option->flag ? option->flag : option->key;
+		ret->with = is_others ? NULL : option->with;
+		neap_config_list_roles(option->roles, ret->roles, sizeof(ret->roles));
+		++*index;
+		return true;
+	}
+	return false;
+}
+
+static int set_defaults(struct neap_config *config, struct neap_error *err)
+{
+	size_t i;
+
+	_Static_assert(NEAP_ARRAY_LEN(options) <= NEAP_CONFIG_OPTIONS_MAX,
+		       "a row for each in is_given");
+
+	memset(config, 0, sizeof(*config));
+	for (i = 0; options[i].flag || options[i].key; i++) {
+		const char *text = options[i].fallback;
+
+		if (text && *text && neap_config_set(config, &options[i], text, err) < 0)
+			return neap_error_wrap(err, "default of --%s", options[i].flag);
+	}
+	return 0;
+}
+
+int neap_config_parse(int argc, char **argv, struct neap_config *ret,
+		      enum neap_config_action *ret_action, struct neap_error *err)
+{
+	neap_auto_free struct neap_config *config = neap_alloc(sizeof(*config));
+	enum neap_config_action action = NEAP_CONFIG_RUN;
+	char file[sizeof(config->config_file)];
+	int r;
+
+	if (!config)
+		return neap_error_nomem(err);
+	/* Flags are read twice: first for the name of the file, then again to beat it. */
+	r = set_defaults(config, err);
+	if (r == 0)
+		r = read_flags(argc, argv, config, &action, err);
+	if (r < 0)
+		return r;
+	if (action != NEAP_CONFIG_RUN) {
+		*ret_action = action;
+		return 0;
+	}
+	neap_strcopy(file, sizeof(file), config->config_file);
+	if (!*file && access(FILE_FALLBACK, F_OK) == 0)
+		neap_strcopy(file, sizeof(file), FILE_FALLBACK);
+	if (*file) {
+		r = set_defaults(config, err);
+		if (r == 0)
+			r = neap_config_read_file(config, file, err);
+		if (r == 0)
+			r = read_flags(argc, argv, config, &action, err);
+		neap_strcopy(config->config_file, sizeof(config->config_file), file);
+	}
+	if (r == 0)
+		r = neap_config_finish(config, err);
+	if (r < 0)
+		return r;
+	memcpy(ret, config, sizeof(*ret));
+	*ret_action = action;
+	return 0;
+}
+
+bool neap_config_flag_get(size_t index, struct neap_config_flag *ret)
+{
+	const struct neap_option *option = options;
+
+	for (; option->flag || option->key; option++) {
+		if (!option->flag || index-- > 0)
+			continue;
+		*ret = (struct neap_config_flag){option->flag, option->metavar,
+						 option->doc, option->choices};
+		return true;
+	}
+	return false;
+}
+
+char *neap_config_help(void)
+{
+	neap_auto_buf struct neap_buf out = {0};
+	size_t i;
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	neap_buf_adds(
+		&out,
+		"Usage: neapd [OPTION...]\n\n"
+		"Keeps latency-critical services safe from batch jobs on one machine, "
+		"by Lua policies.\nEvery option but --config, --give-back, "
+		"--give-back-later, --new-store, --help and "
+		"--version is also a key\nof the configuration file.\n\n");
+	for (i = 0; options[i].flag || options[i].key; i++) {
+		const struct neap_option *o = &options[i];
+		char choices[128] = "";
+
+		if (!o->flag)
+			continue;
+		if (o->choices)
+			neap_config_list_choices(o->choices, choices, sizeof(choices));
+		neap_buf_addf(&out, "  --%s%s%s\n        %s%s%s", o->flag,
+			      o->metavar ? " " : "", o->metavar ? o->metavar : "", o->doc,
+			      *choices ? ": " : "", choices);
+		if (o->fallback && *o->fallback && o->type != NEAP_OPTION_BOOL)
+			neap_buf_addf(&out, " [%s]", o->fallback);
+		neap_config_list_roles(o->roles, choices, sizeof(choices));
+		if (*choices)
+			neap_buf_addf(&out, " (role %s)", choices);
+		neap_buf_addc(&out, '\n');
+	}
+	neap_buf_adds(
+		&out,
+		"\nOnly in the file: policies (a list of names, or of {policy, "
+		"params}),\nnode-labels (a mapping), grants (a list of ROLE=WHO) and\n"
+		"hostApplications (a list of {name, qos,\ncgroupPath: {base, "
+		"parentDir, relativePath}}).\n");
+	return neap_buf_take(&out);
+}

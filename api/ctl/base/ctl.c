@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What commands print, and how they fail. */
+#include "api/ctl/base/ctl.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "api/ctl/base/find.h"
+#include "api/ctl/draw/text.h"
+#include "api/yaml/yaml_write.h"
+#include "engine/base/json.h"
+
+void neap_ctl_place(struct neap_ctl *ctl)
+{
+	/* Options beat the environment, also where they say another way. */
+	if (ctl->socket == NULL && ctl->server == NULL) {
+		ctl->server = getenv("NEAP_SERVER");
+		if (ctl->server != NULL && !*ctl->server)
+			ctl->server = NULL;
+		ctl->is_server_found = ctl->server != NULL;
+	}
+	if (ctl->socket == NULL)
+		ctl->socket = getenv("NEAP_SOCKET");
+	ctl->is_socket_given = ctl->socket != NULL && *ctl->socket;
+	if (!ctl->is_socket_given) {
+		neap_socket_find(ctl->found, sizeof(ctl->found));
+		ctl->socket = ctl->found;
+	}
+}
+
+int neap_ctl_complain(int status, const struct neap_error *err)
+{
+	struct neap_buf line;
+
+	neap_buf_init(&line, NEAP_BUF_LINE);
+	if (err->field[0]) {
+		neap_text_add_clean(&line, err->field, false);
+		neap_buf_adds(&line, ": ");
+	}
+	neap_text_add_clean(&line, err->msg, false);
+	(void)fprintf(stderr, "neapctl: %s\n", line.data);
+	neap_buf_done(&line);
+	return status;
+}
+
+int neap_ctl_complainf(int status, const char *fmt, ...)
+{
+	struct neap_error err = {0};
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(err.msg, sizeof(err.msg), fmt, args);
+	va_end(args);
+	return neap_ctl_complain(status, &err);
+}
+
+int neap_ctl_fail(const struct neap_error *err)
+{
+	bool is_absent = err->code == NEAP_EUNAVAILABLE && err->errnum != 0;
+
+	return neap_ctl_complain(is_absent ? NEAP_CTL_ABSENT : NEAP_CTL_FAILED, err);
+}
+
+int neap_ctl_print(const struct neap_buf *out)
+{
+	if (neap_buf_failed(out))
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	if (fwrite(out->data, 1, out->len, stdout) != out->len || fflush(stdout) != 0)
+		return neap_ctl_complainf(NEAP_CTL_FAILED,
+					  "standard output: cannot write");
+	return 0;
+}
+
+int neap_ctl_print_take(enum neap_output output, json_t *value)
+{
+	struct neap_buf out;
+	char *text;
+	int status;
+
+	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
+	if (value == NULL) {
+		out.failed = true;
+	} else if (output == NEAP_OUTPUT_YAML) {
+		neap_yaml_add(&out, value);
+	} else {
+		text = neap_json_dump(value, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+						     JSON_ENCODE_ANY |
+						     JSON_REAL_PRECISION(15));
+		neap_buf_adds(&out, text != NULL ? text : "");
+		neap_buf_addc(&out, '\n');
+		out.failed |= text == NULL;
+		free(text);
+	}
+	json_decref(value);
+	status = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return status;
+}
+
+const char *neap_ctl_name(void)
+{
+	return strchr(program_invocation_name, '/') &&
+			       strcmp(program_invocation_short_name, "neapctl") == 0
+		       ? program_invocation_name
+		       : "neapctl";
+}
+
+bool neap_ctl_use_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (no_color == NULL || !no_color[0]) &&
+	       term != NULL && strcmp(term, "dumb") != 0;
+}
+
+int neap_ctl_columns(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `neapctl doctor`: what of this machine neap can use, what is missing, what others manage. */
+#include "api/ctl/doctor/doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/ctl/base/client.h"
+#include "engine/base/mem.h"
+
+struct doctor_values {
+	const char *config, *run_dir, *data_dir, *user, *group, *best_effort_group,
+		*kubepods, *listen, *cgroup_root, *sys_root, *store;
+	enum neap_output output;
+};
+
+#define ROW(name, member, value, help)                                                   \
+	{                                                                                \
+		name, 0, NEAP_OPTION_TEXT, offsetof(struct doctor_values, member),       \
+			value, help                                                      \
+	}
+
+static const struct neap_option options[] = {
+	ROW("config", config, "FILE", "neapd's settings [/etc/neap/neap.yaml]"),
+	ROW("run-dir", run_dir, "DIR",
+	    "in place of what the settings say, as for neapd;"),
+	ROW("data-dir", data_dir, "DIR", "so are the next"),
+	ROW("user", user, "NAME", "user of the loop"),
+	ROW("group", group, "NAME", "neap's own group"),
+	ROW("best-effort-group", best_effort_group, "NAME", "that of best-effort work"),
+	ROW("kubepods", kubepods, "GROUP", "the kubelet's group, or auto, or off"),
+	ROW("listen", listen, "ADDR:PORT", "the address of its API, or off"),
+	ROW("cgroup-root", cgroup_root, "DIR",
+	    "hierarchies below DIR, not the mounted ones"),
+	ROW("sys-root", sys_root, "DIR",
+	    "another machine's tree, with proc, sys, run and var in it"),
+	ROW("store", store, "FILE",
+	    "look at this file alone: a neap.db that no neapd has, or a backup"),
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct doctor_values, output),
+	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
+	{""},
+};
+
+void neap_doctor_gather(struct neap_doctor *doctor)
+{
+	const char *root = doctor->config->cgroup_root;
+	char below[sizeof(doctor->root) + 32];
+
+	neap_facts_gather(doctor->root, &doctor->facts);
+	neap_kubelet_look(doctor->root, &doctor->facts.agents, &doctor->kubelet);
+	if (root[0] == '\0' && doctor->root[0] != '\0') {
+		(void)snprintf(below, sizeof(below), "%s/sys/fs/cgroup", doctor->root);
+		root = below;
+	}
+	doctor->has_cgroup = neap_cgroup_probe(root[0] != '\0' ? root : NULL,
+					       &doctor->cgroup, &doctor->cgroup_err) == 0;
+	if (doctor->has_cgroup)
+		neap_cgroup_probe_keys(&doctor->cgroup, doctor->config->group);
+}
+
+void neap_doctor_done(struct neap_doctor *doctor)
+{
+	if (doctor->has_cgroup)
+		neap_cgroup_done(&doctor->cgroup);
+	doctor->has_cgroup = false;
+}
+
+void neap_doctor_judge(const struct neap_doctor *doctor, struct neap_findings *findings)
+{
+	neap_doctor_kernel(doctor, findings);
+	neap_doctor_cpu(doctor, findings);
+	neap_doctor_cgroup(doctor, findings);
+	neap_doctor_others(doctor, findings);
+	neap_doctor_kubelet(doctor, findings);
+	neap_doctor_own(doctor, findings);
+	neap_doctor_store(doctor, findings);
+	neap_doctor_daemon(doctor, findings);
+}
+
+/* As neapd would understand them. A settings file that is wrong is a finding; a wrong option is not. */
+static int config_read(const struct doctor_values *values, struct neap_config *ret,
+		       struct neap_findings *findings, struct neap_error *err)
+{
+	const struct {
+		const char *name, *value;
+	} given[] = {
+		{"--run-dir", values->run_dir},
+		{"--data-dir", values->data_dir},
+		{"--user", values->user},
+		{"--group", values->group},
+		{"--best-effort-group", values->best_effort_group},
+		{"--kubepods", values->kubepods},
+		{"--cgroup-root", values->cgroup_root},
+		{"--sys-root", values->sys_root},
+		{"--listen", values->listen},
+		{"--config", values->config},
+	};
+	char *argv[2 * NEAP_ARRAY_LEN(given) + 3] = {(char *)"neapd"};
+	enum neap_config_action action;
+	int argc = 1;
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(given); i++) {
+		if (given[i].value == NULL)
+			continue;
+		argv[argc++] = (char *)given[i].name;
+		argv[argc++] = (char *)given[i].value;
+	}
+	if (neap_config_parse(argc, argv, ret, &action, err) == 0) {
+		neap_finding_add(findings, NEAP_FINDING_OK, "settings.file", NULL,
+				 ret->config_file[0] != '\0'
+					 ? "the settings in %s are right"
+					 : "no settings file%s: defaults act",
+				 ret->config_file);
+		return 0;
+	}
+	neap_finding_add(
+		findings, NEAP_FINDING_PROBLEM, "settings.file",
+		"mend it: neapd will not start; the rest of this list takes defaults",
+		"the settings are wrong: %s%s%s", err->field,
+		err->field[0] != '\0' ? ": " : "", err->msg);
+	argv[argc++] = (char *)"--config";
+	argv[argc++] = (char *)"/dev/null";
+	return neap_config_parse(argc, argv, ret, &action, err);
+}
+
+static json_t *daemon_ask(struct neap_ctl *ctl, const struct neap_config *config,
+			  bool is_elsewhere, struct neap_doctor_daemon *ret)
+{
+	json_t *status = NULL;
+
+	/* Settings that name a socket mean that neapd. */
+	if (!ctl->is_socket_given && ctl->server == NULL && is_elsewhere) {
+		ctl->socket = config->unix_socket;
+		ctl->is_socket_given = true;
+	}
+	if (neap_client_ask(ctl, "GET", "/control/v1/status", &status, &ret->err) < 0)
+		ret->is_there = ret->err.errnum == 0;
+	ret->status = status;
+	return status;
+}
+
+static int print(const struct neap_findings *findings)
+{
+	struct neap_buf out;
+	int r;
+
+	neap_buf_init(&out, NEAP_BUF_FILE);
+	neap_findings_format(findings, neap_ctl_columns(), neap_ctl_use_color(), &out);
+	r = neap_ctl_print(&out);
+	neap_buf_done(&out);
+	return r;
+}
+
+static int tell(const struct neap_findings *findings, enum neap_output output)
+{
+	int r = output ? neap_ctl_print_take(output, neap_findings_json(findings))
+		       : print(findings);
+
+	if (r == 0 && neap_findings_count(findings, NEAP_FINDING_PROBLEM) > 0)
+		return NEAP_CTL_FAILED;
+	return r;
+}
+
+static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+{
+	const struct doctor_values *values = arg;
+	neap_auto_free struct neap_findings *findings = neap_alloc(sizeof(*findings));
+	neap_auto_free struct neap_doctor *doctor = neap_alloc(sizeof(*doctor));
+	neap_auto_free struct neap_config *config = neap_alloc(sizeof(*config));
+	struct neap_error err = {0};
+	json_t *status = NULL;
+
+	(void)argc, (void)argv;
+	if (findings == NULL || doctor == NULL || config == NULL)
+		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	if (values->store != NULL) {
+		neap_doctor_file(values->store, findings);
+		return tell(findings, values->output);
+	}
+	if (config_read(values, config, findings, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
+	doctor->config = config;
+	(void)neap_strcopy(doctor->root, sizeof(doctor->root), config->sys_root);
+	if (doctor->root[0] == '\0')
+		status = daemon_ask(ctl, config,
+				    values->run_dir != NULL || values->config != NULL,
+				    &doctor->daemon);
+	neap_doctor_gather(doctor);
+	neap_doctor_judge(doctor, findings);
+	neap_doctor_done(doctor);
+	json_decref(status);
+	return tell(findings, values->output);
+}
+
+const struct neap_command neap_command_doctor = {
+	.name = "doctor",
+	.usage = "[--config FILE] [--store FILE] [-o json|yaml]",
+	.example = "doctor --config /etc/neap/neap.yaml",
+	.summary = "what neap can use here, what is missing, what others manage",
+	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"
+		"a problem; notes and warnings need nobody.\n",
+	.options = options,
+	.values_size = sizeof(struct doctor_values),
+	.run = run,
+};

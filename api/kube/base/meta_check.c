@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules for metadata, in the words of Kubernetes. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/rules/check_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/selector.h"
+
+#define LABEL_MAX     63
+#define SUBDOMAIN_MAX 253
+#define FIELD_SIZE    256
+/* Of a name with its prefix; what is longer is wrong in any case. */
+#define ANNOTATION_KEY_MAX (SUBDOMAIN_MAX + 1 + LABEL_MAX)
+
+#define LABEL_RULE                                                                          \
+	"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or " \
+	"'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "  \
+	"'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+#define SUBDOMAIN_RULE                                                                        \
+	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " \
+	"'-' or '.', and must start and end with an alphanumeric character (e.g. "            \
+	"'example.com', regex used for validation is "                                        \
+	"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+
+static bool is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_label(const char *name, size_t len)
+{
+	if (!len || !is_alnum(name[0]) || !is_alnum(name[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(name[i]) && name[i] != '-')
+			return false;
+	return true;
+}
+
+const char *neap_kube_dns_label_fault(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > LABEL_MAX)
+		return "must be no more than 63 characters";
+	return is_label(name, len) ? NULL : LABEL_RULE;
+}
+
+const char *neap_kube_dns_subdomain_fault(const char *name)
+{
+	if (strlen(name) > SUBDOMAIN_MAX)
+		return "must be no more than 253 characters";
+	for (;;) {
+		size_t len = strcspn(name, ".");
+
+		if (!is_label(name, len))
+			return SUBDOMAIN_RULE;
+		if (!name[len])
+			return NULL;
+		name += len + 1;
+	}
+}
+
+static void check_name(const struct neap_kube_kind *kind, const json_t *object,
+		       struct neap_causes *causes)
+{
+	const char *name = neap_kube_meta_text(object, "name");
+	const char *prefix = neap_kube_meta_text(object, "generateName");
+	const json_t *value =
+		json_object_get(json_object_get(object, "metadata"), "name");
+	bool is_label_kind = strcmp(kind->plural, "namespaces") == 0 && !kind->group[0];
+	const char *fault;
+
+	if (!*name) {
+		neap_causes_required(causes,
+				     *prefix ? "metadata.generateName" : "metadata.name",
+				     "name or generateName is required");
+		return;
+	}
+	fault = is_label_kind ? neap_kube_dns_label_fault(name)
+			      : neap_kube_dns_subdomain_fault(name);
+	if (fault)
+		neap_causes_invalid(causes, "metadata.name", value, "%s", fault);
+}
+
+static void check_labels(const json_t *labels, struct neap_causes *causes)
+{
+	const json_t *value;
+	const char *key;
+
+	if (labels && !json_is_object(labels)) {
+		neap_causes_invalid(causes, "metadata.labels", labels,
+				    "must be a map of strings");
+		return;
+	}
+	json_object_foreach ((json_t *)(uintptr_t)labels, key, value) {
+		struct neap_error err;
+
+		if (neap_label_check_key(key, &err) < 0) {
+			json_t *shown = json_string(key);
+
+			neap_causes_invalid(causes, "metadata.labels", shown, "%s",
+					    err.msg);
+			json_decref(shown);
+		}
+		if (!json_is_string(value))
+			neap_causes_invalid(causes, "metadata.labels", value,
+					    "must be a string");
+		else if (neap_label_check_value(json_string_value(value), &err) < 0)
+			neap_causes_invalid(causes, "metadata.labels", value, "%s",
+					    err.msg);
+	}
+}
+
+/* Keys as of labels, but in any case; values as they come, within a bound. */
+static void check_annotations(const json_t *annotations, struct neap_causes *causes)
+{
+	const json_t *value;
+	const char *key;
+	size_t bytes = 0;
+
+	if (annotations && !json_is_object(annotations)) {
+		neap_causes_invalid(causes, "metadata.annotations", annotations,
+				    "must be a map of strings");
+		return;
+	}
+	json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
+		char lower[ANNOTATION_KEY_MAX + 1];
+		struct neap_error err;
+		bool fits = neap_strcopy(lower, sizeof(lower), key);
+
+		for (char *at = lower; fits && *at; at++)
+			*at = *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at;
+		if (neap_label_check_key(fits ? lower : key, &err) < 0) {
+			json_t *shown = json_string(key);
+
+			neap_causes_invalid(causes, "metadata.annotations", shown, "%s",
+					    err.msg);
+			json_decref(shown);
+		}
+		if (!json_is_string(value))
+			neap_causes_invalid(causes, "metadata.annotations", value,
+					    "must be a string");
+		bytes += strlen(key) + json_string_length(value);
+	}
+	if (bytes > NEAP_KUBE_ANNOTATIONS_MAX)
+		neap_causes_add(causes, "FieldValueTooLong", "metadata.annotations",
+				"Too long: may not be more than %d bytes",
+				NEAP_KUBE_ANNOTATIONS_MAX);
+}
+
+/* Those of Kubernetes itself are single words, and everybody's have a domain;
+ * definitions, what they declare, events of core and leases are not so bound. */
+static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
+{
+	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};
+
+	static const char *const free_groups[] = {"apiextensions.k8s.io",
+						  "coordination.k8s.io"};
+
+	if (kind->is_custom || (strcmp(kind->plural, "events") == 0 && !kind->group[0]) ||
+	    strchr(text, '/'))
+		return true;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(free_groups); i++)
+		if (strcmp(free_groups[i], kind->group) == 0)
+			return true;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(known); i++)
+		if (strcmp(known[i], text) == 0)
+			return true;
+	return false;
+}
+
+static void check_finalizers(const struct neap_kube_kind *kind, const json_t *list,
+			     const json_t *before, struct neap_causes *causes)
+{
+	bool is_deleting = before && neap_kube_meta_is_deleting(before);
+	const json_t *old =
+		json_object_get(json_object_get(before, "metadata"), "finalizers");
+	struct rule_seen seen = {0};
+	size_t i;
+	const json_t *value;
+
+	json_array_foreach (old, i, value)
+		if (json_is_string(value))
+			(void)rule_seen_add(&seen, json_string_value(value), causes);
+	json_array_foreach (list, i, value) {
+		const char *text = json_string_value(value);
+		char field[FIELD_SIZE];
+		struct neap_error err;
+
+		(void)snprintf(field, sizeof(field), "metadata.finalizers[%zu]", i);
+		if (!text || neap_label_check_key(text, &err) < 0) {
+			neap_causes_invalid(causes, field, value, "%s",
+					    text ? err.msg : "must be a string");
+			continue;
+		}
+		/* What was there before may stay. */
+		if (!is_finalizer_word(kind, text) && !rule_seen_has(&seen, text))
+			neap_causes_invalid(causes, field, value,
+					    "name is neither a standard finalizer name "
+					    "nor is it fully qualified");
+		if (is_deleting && !rule_seen_has(&seen, text))
+			neap_causes_forbidden(
+				causes, "metadata.finalizers",
+				"no new finalizers can be added if the object is "
+				"being deleted, found new finalizers: \"%s\"",
+				text);
+	}
+	rule_seen_done(&seen);
+}
+
+/* An apiVersion has one slash at most; an event owns nothing. */
+static void check_owner_type(const json_t *owner, const json_t *list,
+			     struct neap_causes *causes)
+{
+	const char *version = json_string_value(json_object_get(owner, "apiVersion"));
+	const char *kind = json_string_value(json_object_get(owner, "kind"));
+	const char *slash = version ? strchr(version, '/') : NULL;
+
+	if (slash && (!slash[1] || strchr(slash + 1, '/')))
+		neap_causes_invalid(causes, "metadata.ownerReferences.apiVersion",
+				    json_object_get(owner, "apiVersion"),
+				    "version must not be empty");
+	if (version && kind && strcmp(version, "v1") == 0 && strcmp(kind, "Event") == 0)
+		neap_causes_invalid(causes, "metadata.ownerReferences", list,
+				    "an Event is disallowed from being an owner");
+}
+
+static void check_owners(const json_t *list, struct neap_causes *causes)
+{
+	static const char *const members[] = {"apiVersion", "kind", "name", "uid"};
+	bool has_controller = false;
+	size_t i;
+	const json_t *owner;
+
+	json_array_foreach (list, i, owner) {
+		char field[FIELD_SIZE];
+
+		for (size_t m = 0; m < NEAP_ARRAY_LEN(members); m++) {
+			const char *text =
+				json_string_value(json_object_get(owner, members[m]));
+
+			(void)snprintf(field, sizeof(field),
+				       "metadata.ownerReferences[%zu].%s", i, members[m]);
+			if (!text || !*text)
+				neap_causes_required(causes, field, "must not be empty");
+		}
+		check_owner_type(owner, list, causes);
+		if (!json_is_true(json_object_get(owner, "controller")))
+			continue;
+		if (has_controller)
+			neap_causes_invalid(
+				causes, "metadata.ownerReferences", list,
+				"Only one reference can have Controller set to true");
+		has_controller = true;
+	}
+}
+
+static void check_same(const json_t *object, const json_t *before, const char *member,
+		       struct neap_causes *causes)
+{
+	const char *now = neap_kube_meta_text(object, member);
+	const char *was = neap_kube_meta_text(before, member);
+	char field[FIELD_SIZE];
+
+	if (strcmp(now, was) == 0)
+		return;
+	(void)snprintf(field, sizeof(field), "metadata.%s", member);
+	neap_causes_invalid(causes, field,
+			    json_object_get(json_object_get(object, "metadata"), member),
+			    "field is immutable");
+}
+
+void neap_kube_meta_check(const struct neap_kube_kind *kind, const json_t *object,
+			  const json_t *before, struct neap_causes *causes)
+{
+	const json_t *meta = json_object_get(object, "metadata");
+
+	if (before) {
+		check_same(object, before, "name", causes);
+		check_same(object, before, "namespace", causes);
+	} else {
+		check_name(kind, object, causes);
+	}
+	check_labels(json_object_get(meta, "labels"), causes);
+	check_annotations(json_object_get(meta, "annotations"), causes);
+	check_finalizers(kind, json_object_get(meta, "finalizers"), before, causes);
+	check_owners(json_object_get(meta, "ownerReferences"), causes);
+}

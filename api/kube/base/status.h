@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Failures as Kubernetes tells them: Status objects with the reason, code and details that clients act
+ * on. The table of reasons stands here and nowhere else. */
+#ifndef NEAP_API_KUBE_BASE_STATUS_H
+#define NEAP_API_KUBE_BASE_STATUS_H
+
+#include "api/kube/base/kind.h"
+
+enum neap_kube_reason {
+	NEAP_KUBE_BAD_REQUEST,
+	NEAP_KUBE_UNAUTHORIZED,
+	NEAP_KUBE_FORBIDDEN,
+	NEAP_KUBE_NOT_FOUND,
+	NEAP_KUBE_METHOD_NOT_ALLOWED,
+	NEAP_KUBE_NOT_ACCEPTABLE,
+	NEAP_KUBE_ALREADY_EXISTS,
+	NEAP_KUBE_CONFLICT,
+	NEAP_KUBE_EXPIRED,
+	NEAP_KUBE_TOO_LARGE,
+	NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+	NEAP_KUBE_INVALID,
+	NEAP_KUBE_TOO_MANY_REQUESTS,
+	NEAP_KUBE_INTERNAL_ERROR,
+	NEAP_KUBE_SERVICE_UNAVAILABLE,
+	NEAP_KUBE_TIMEOUT,
+	NEAP_KUBE_REASON_COUNT
+};
+
+int neap_kube_reason_http(enum neap_kube_reason reason);
+
+/* A failure on its way to the client. kind and name may be missing ("details" then says less); causes too. */
+struct neap_kube_failure {
+	enum neap_kube_reason reason;
+	const struct neap_kube_kind *kind;
+	const char *part; /* "binding": of it; NULL: of the object itself */
+	char name[254];
+	char message[1024];
+	const struct neap_causes *causes; /* borrowed */
+	int retry_after_s;                /* 0: none */
+};
+
+/* Fills failure, and returns -1, so that a step can end with it. */
+int neap_kube_fail(struct neap_kube_failure *failure, enum neap_kube_reason reason,
+		   const char *fmt, ...) NEAP_PRINTF(3, 4);
+/* With the usual words: 'pods "x" not found', 'pods "x" already exists',
+ * 'Operation cannot be fulfilled on pods "x": ...', 'Pod "x" is invalid: FIELD: MESSAGE', several in
+ * brackets. */
+int neap_kube_fail_missing(struct neap_kube_failure *failure,
+			   const struct neap_kube_kind *kind, const char *name);
+int neap_kube_fail_exists(struct neap_kube_failure *failure,
+			  const struct neap_kube_kind *kind, const char *name);
+int neap_kube_fail_conflict(struct neap_kube_failure *failure,
+			    const struct neap_kube_kind *kind, const char *name,
+			    const char *why);
+/* 'pods "x" is forbidden: WHY' */
+int neap_kube_fail_refused(struct neap_kube_failure *failure,
+			   const struct neap_kube_kind *kind, const char *name,
+			   const char *why);
+int neap_kube_fail_invalid(struct neap_kube_failure *failure,
+			   const struct neap_kube_kind *kind, const char *name,
+			   const struct neap_causes *causes);
+/* 'pods "x" is forbidden: User "alice" cannot delete resource "pods" in API group "" in the namespace
+ * "default"'; name, sub and ns may be "", and why, which ends it, too. */
+int neap_kube_fail_denied(struct neap_kube_failure *failure,
+			  const struct neap_kube_kind *kind, const char *ns,
+			  const char *name, const char *sub, const char *user,
+			  const char *verb, const char *why);
+/* From an error of the store or of a decoder, about the object kind and name. */
+int neap_kube_fail_error(struct neap_kube_failure *failure,
+			 const struct neap_kube_kind *kind, const char *name,
+			 const struct neap_error *err);
+
+/* The Status; a new reference, NULL without memory. */
+json_t *neap_kube_status(const struct neap_kube_failure *failure);
+/* {"kind":"Status","status":"Success"} with the details of what was done; uid may be NULL. */
+json_t *neap_kube_success(const struct neap_kube_kind *kind, const char *name,
+			  const char *uid, int code);
+
+/* The Status of a refusal by the HTTP server, for struct neap_http_tree. */
+json_t *neap_kube_refusal(int status, const struct neap_error *err);
+
+/* Why a change of an object that is not the newest is refused. */
+extern const char neap_kube_modified[];
+
+#endif

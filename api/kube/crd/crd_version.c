@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one version of a kind that is declared has beside its schema: columns, subresources, and fields that
+ * selectors may name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kube/crd/crd_priv.h"
+#include "api/kube/print/table.h"
+#include "engine/base/mem.h"
+
+static const char *const column_types[] = {"boolean", "date",   "integer",
+					   "number",  "string", NULL};
+static const char *const column_formats[] = {"byte",   "date",     "date-time",
+					     "double", "float",    "int32",
+					     "int64",  "password", NULL};
+
+static bool is_one_of(const char *text, const char *const *of)
+{
+	for (; *of != NULL; of++)
+		if (strcmp(*of, text) == 0)
+			return true;
+	return false;
+}
+
+/* Other types than a text are a cause already. */
+static bool is_absent(const json_t *value)
+{
+	return value == NULL || json_is_null(value) ||
+	       (json_is_string(value) && json_string_length(value) == 0);
+}
+
+/* --- columns --- */
+
+static void list_text(const char *const *of, char *buf, size_t size)
+{
+	size_t used = (size_t)snprintf(buf, size, "must be one of %s", *of);
+
+	for (of++; *of != NULL && used < size; of++)
+		used += (size_t)snprintf(buf + used, size - used, ",%s", *of);
+}
+
+static void check_one_of(struct neap_crd *crd, const char *path, const char *name,
+			 const json_t *column, const char *const *of)
+{
+	const json_t *value = json_object_get(column, name);
+	const char *text = json_string_value(value);
+	char field[NEAP_CRD_PATH + 16], said[128];
+
+	snprintf(field, sizeof(field), "%s.%s", path, name);
+	list_text(of, said, sizeof(said));
+	if (is_absent(value))
+		neap_causes_required(crd->causes, field, said);
+	else if (text != NULL && !is_one_of(text, of))
+		neap_causes_invalid(crd->causes, field, value, "%s", said);
+}
+
+/* A path as columns have it. */
+static void check_path(struct neap_crd *crd, const char *path, const json_t *column)
+{
+	const json_t *value = json_object_get(column, "jsonPath");
+	const char *text = neap_crd_text(crd, column, path, "jsonPath");
+	char field[NEAP_CRD_PATH + 16];
+	struct neap_error err = {0};
+
+	snprintf(field, sizeof(field), "%s.JSONPath", path);
+	if (is_absent(value))
+		neap_causes_required(crd->causes, field, "");
+	if (text == NULL || *text == '\0')
+		return;
+	if (*text != '.')
+		neap_causes_invalid(crd->causes, field, value,
+				    "must be a simple json path starting with .");
+	else if (neap_kube_path_check(text, &err) < 0)
+		neap_causes_invalid(crd->causes, field, value, "%s", err.msg);
+}
+
+static int column_priority(struct neap_crd *crd, const json_t *column, const char *path)
+{
+	const json_t *value = json_object_get(column, "priority");
+	json_int_t number = json_integer_value(value);
+	char field[NEAP_CRD_PATH + 16];
+
+	if (value == NULL || json_is_null(value))
+		return 0;
+	if (json_is_integer(value) && number >= INT32_MIN && number <= INT32_MAX)
+		return (int)number;
+	snprintf(field, sizeof(field), "%s.priority", path);
+	neap_causes_invalid(crd->causes, field, value, "must be a 32 bit integer");
+	return 0;
+}
+
+static const char *text_or_empty(struct neap_crd *crd, const char *text)
+{
+	return text != NULL ? neap_crd_keep_text(crd, text) : "";
+}
+
+static void column(struct neap_crd *crd, const json_t *json, const char *path,
+		   struct neap_kube_column *row)
+{
+	const char *name = neap_crd_need(crd, json, path, "name", "");
+	const char *type = neap_crd_text(crd, json, path, "type");
+	const char *format = neap_crd_text(crd, json, path, "format");
+	const char *doc = neap_crd_text(crd, json, path, "description");
+	int priority = column_priority(crd, json, path);
+
+	check_one_of(crd, path, "type", json, column_types);
+	if (format != NULL && *format != '\0')
+		check_one_of(crd, path, "format", json, column_formats);
+	check_path(crd, path, json);
+	if (row == NULL)
+		return;
+	row->name = text_or_empty(crd, name);
+	row->type = text_or_empty(crd, type);
+	row->format = text_or_empty(crd, format);
+	row->doc = text_or_empty(crd, doc);
+	row->priority = priority;
+	row->path =
+		text_or_empty(crd, json_string_value(json_object_get(json, "jsonPath")));
+}
+
+void neap_crd_columns(struct neap_crd *crd, const json_t *version, const char *path,
+		      bool is_row)
+{
+	static const struct neap_kube_column name_column = {
+		"Name", "string",
+		"name", "Name of the object, which no other of its kind has",
+		0,      ".metadata.name"};
+	static const struct neap_kube_column age_column = {
+		"Age", "date",
+		"",    "When the object was made",
+		0,     ".metadata.creationTimestamp"};
+	const json_t *list = neap_crd_list(crd, version, path, "additionalPrinterColumns",
+					   NEAP_KUBE_CRD_COLUMNS);
+	size_t count = json_array_size(list), i;
+	struct neap_kube_column *columns = NULL;
+	char place[NEAP_CRD_PATH];
+
+	if (is_row) {
+		columns = neap_crd_keep(crd, count + 2, sizeof(*columns));
+		if (columns == NULL)
+			return;
+		columns[0] = name_column;
+		/* One that declares no column has its age. */
+		columns[1] = age_column;
+		crd->kind.columns = columns;
+		crd->kind.column_count = count > 0 ? count + 1 : 2;
+	}
+	for (i = 0; i < count; i++) {
+		snprintf(place, sizeof(place), "%s.additionalPrinterColumns[%zu]", path,
+			 i);
+		column(crd, json_array_get(list, i), place,
+		       columns != NULL ? &columns[i + 1] : NULL);
+	}
+}
+
+/* --- subresources --- */
+
+/* ".spec.replicas": names with dots before them, no lists. */
+static bool is_dotted(const char *text)
+{
+	if (*text != '.')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (*text == '.' && (text[1] == '.' || text[1] == '\0'))
+			return false;
+		if (strchr("[]{}()*'\"", *text) != NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A path of /scale; roots: what it may begin with, NULL ends. */
+static const char *scale_path(struct neap_crd *crd, const json_t *scale, const char *path,
+			      const char *name, const char *const *roots,
+			      const char *said)
+{
+	const char *text = neap_crd_text(crd, scale, path, name);
+	char field[NEAP_CRD_PATH + 32];
+
+	if (text == NULL || *text == '\0')
+		return NULL;
+	for (; *roots != NULL && !begins(text, *roots); roots++)
+		;
+	if (*roots != NULL && is_dotted(text))
+		return neap_crd_keep_text(crd, text);
+	snprintf(field, sizeof(field), "%s.%s", path, name);
+	if (*text != '.')
+		said = "must be a simple json path starting with .";
+	else if (!is_dotted(text))
+		said = "must be a json path in the dot notation";
+	neap_causes_invalid(crd->causes, field, json_object_get(scale, name), "%s", said);
+	return NULL;
+}
+
+static void check_present(struct neap_crd *crd, const json_t *scale, const char *path,
+			  const char *name)
+{
+	char field[NEAP_CRD_PATH + 32];
+
+	if (!is_absent(json_object_get(scale, name)))
+		return;
+	snprintf(field, sizeof(field), "%s.%s", path, name);
+	neap_causes_required(crd->causes, field, "");
+}
+
+void neap_crd_subresources(struct neap_crd *crd, const json_t *version, const char *path,
+			   bool is_row)
+{
+	static const char *const spec[] = {".spec.", NULL},
+				 *const status[] = {".status.", NULL},
+				 *const both[] = {".status.", ".spec.", NULL};
+	const json_t *all = neap_crd_object(crd, version, path, "subresources");
+	char place[NEAP_CRD_PATH];
+	const json_t *scale;
+	const char *replicas, *status_replicas, *selector;
+	bool has_status;
+
+	if (all == NULL)
+		return;
+	snprintf(place, sizeof(place), "%s.subresources", path);
+	has_status = neap_crd_object(crd, all, place, "status") != NULL;
+	scale = neap_crd_object(crd, all, place, "scale");
+	if (is_row)
+		crd->kind.has_status = has_status;
+	if (scale == NULL)
+		return;
+	snprintf(place, sizeof(place), "%s.subresources.scale", path);
+	check_present(crd, scale, place, "specReplicasPath");
+	check_present(crd, scale, place, "statusReplicasPath");
+	replicas = scale_path(crd, scale, place, "specReplicasPath", spec,
+			      "should be a json path under .spec");
+	status_replicas = scale_path(crd, scale, place, "statusReplicasPath", status,
+				     "should be a json path under .status");
+	selector = scale_path(crd, scale, place, "labelSelectorPath", both,
+			      "should be a json path under either .status or .spec");
+	if (is_row) {
+		crd->kind.replicas_path = replicas;
+		crd->kind.status_replicas_path = status_replicas;
+		crd->kind.selector_path = selector;
+	}
+}
+
+/* --- fields of selectors --- */
+
+void neap_crd_fields(struct neap_crd *crd, const json_t *version, const char *path)
+{
+	const json_t *list = neap_crd_list(crd, version, path, "selectableFields",
+					   NEAP_KUBE_CRD_FIELDS);
+	size_t count = json_array_size(list), i, j;
+	const struct neap_schema *schema;
+	char place[NEAP_CRD_PATH];
+	const char **fields;
+
+	if (count == 0)
+		return;
+	fields = neap_crd_keep(crd, count + 1, sizeof(*fields));
+	if (fields == NULL)
+		return;
+	for (i = 0; i < count; i++) {
+		const json_t *value =
+			json_object_get(json_array_get(list, i), "jsonPath");
+		const char *text = json_string_value(value);
+
+		fields[i] = "";
+		snprintf(place, sizeof(place), "%s.selectableFields[%zu].jsonPath", path,
+			 i);
+		if (text == NULL || *text == '\0') {
+			neap_causes_required(crd->causes, place, "");
+			continue;
+		}
+		schema = is_dotted(text) ? neap_schema_find(crd->parsed, text + 1) : NULL;
+		if (begins(text, ".metadata."))
+			neap_causes_invalid(crd->causes, place, value,
+					    "must not point to fields in metadata");
+		else if (schema == NULL)
+			neap_causes_invalid(crd->causes, place, value,
+					    "is an invalid path: no such field");
+		else if (schema->type != NEAP_SCHEMA_STRING &&
+			 schema->type != NEAP_SCHEMA_INTEGER &&
+			 schema->type != NEAP_SCHEMA_BOOLEAN)
+			neap_causes_invalid(crd->causes, place, value,
+					    "must point to a field of type string, "
+					    "boolean or integer");
+		for (j = 0; j < i; j++)
+			if (strcmp(fields[j], text + 1) == 0)
+				neap_causes_duplicate(crd->causes, place, value);
+		fields[i] = neap_crd_keep_text(crd, text + 1);
+	}
+	crd->kind.fields = fields;
+}

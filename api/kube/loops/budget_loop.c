@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watches budgets, pods, and what has replicas. A change makes its namespace due; a little later, so that many
+ * changes share one count, the budgets of the namespace are counted one after the other, a piece of its pods a
+ * turn of the loop. A status is written only when it says something else. What could not be written, or was
+ * missed, is seen when everything is counted again after some minutes. */
+#include "api/kube/loops/budget_loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/loops/budget.h"
+#include "api/kube/loops/gc_priv.h"
+#include "api/task/task.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define BUDGETS "poddisruptionbudgets.policy"
+/* Microseconds between a change and the count, and between counts of everything. */
+#define DELAY_USEC  50000
+#define RETRY_USEC  500000 /* when memory was short, or the store took nothing */
+#define RESYNC_USEC (300 * 1000000LL)
+/* Until what was written is looked at again: the disk may not have taken it. */
+#define UNSURE_USEC 2000000
+
+static const char *const resources[] = {
+	BUDGETS,
+	"pods",
+	"deployments.apps",
+	"replicasets.apps",
+	"statefulsets.apps",
+	"replicationcontrollers",
+};
+
+#define SOURCES NEAP_ARRAY_LEN(resources)
+
+struct looked_at {
+	struct neap_kube_budgets *budgets;
+	const char *resource;
+	struct neap_store_watch *watch;
+	bool is_ready;
+};
+
+struct neap_kube_budgets {
+	struct neap_kube *kube;
+	struct neap_task *turn;
+	struct looked_at sources[SOURCES];
+	struct neap_map *due;    /* names of namespaces */
+	struct neap_map *unsure; /* those of which something was written lately */
+	bool is_lost;            /* changes were missed */
+	/* What is being counted. */
+	bool is_at_work;
+	char ns[NEAP_OBJECT_NAMESPACE];
+	struct neap_store_place place, pod_place;
+	struct neap_object *budget; /* NULL: the next one is to be found */
+	json_t *tree;
+	struct neap_budget_count *count;
+	uint64_t written;
+};
+
+static void wake(struct neap_kube_budgets *budgets, int64_t usec)
+{
+	neap_task_wake_later(budgets->turn, usec);
+}
+
+static void ready(void *arg)
+{
+	struct looked_at *source = arg;
+
+	source->is_ready = true;
+	if (!source->budgets->is_at_work)
+		wake(source->budgets, DELAY_USEC);
+}
+
+static void put(struct neap_kube_budgets *budgets, struct neap_map *set, const char *ns)
+{
+	static char here;
+
+	if (!neap_map_set(set, ns, &here))
+		budgets->is_lost = true;
+}
+
+static void make_due(struct neap_kube_budgets *budgets, const char *ns)
+{
+	put(budgets, budgets->due, ns);
+}
+
+static void make_unsure_due(struct neap_kube_budgets *budgets)
+{
+	const char *ns;
+
+	while (neap_map_count(budgets->unsure)) {
+		(void)neap_map_at(budgets->unsure, neap_map_count(budgets->unsure) - 1,
+				  &ns);
+		make_due(budgets, ns);
+		(void)neap_map_remove(budgets->unsure, ns);
+	}
+}
+
+static bool note_listed(void *arg, struct neap_object *object)
+{
+	make_due(arg, object->ns);
+	return true;
+}
+
+static int make_all_due(struct neap_kube_budgets *budgets, struct neap_error *err)
+{
+	struct neap_store *store = budgets->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+
+	return neap_store_list(store, BUDGETS, NULL, &place, note_listed, budgets, err);
+}
+
+/* --- what happens --- */
+
+static int restart(struct neap_kube_budgets *budgets, struct neap_error *err)
+{
+	struct neap_store *store = budgets->kube->store;
+
+	budgets->is_lost = false;
+	for (size_t i = 0; i < SOURCES; i++) {
+		struct looked_at *source = &budgets->sources[i];
+		int ret;
+
+		neap_store_watch_free(source->watch);
+		source->watch = NULL;
+		source->is_ready = true; /* what comes at once is not told */
+		ret = neap_store_watch_new(store, source->resource,
+					   neap_store_version(store), ready, source,
+					   &source->watch, err);
+		if (ret < 0)
+			return ret;
+	}
+	return make_all_due(budgets, err);
+}
+
+static void take_events(struct neap_kube_budgets *budgets, struct looked_at *source,
+			size_t *left)
+{
+	struct neap_store_event *event;
+	struct neap_error err;
+
+	for (; *left; (*left)--) {
+		int ret = neap_store_watch_next(source->watch, &event, &err);
+
+		if (ret <= 0) {
+			source->is_ready = false;
+			budgets->is_lost = budgets->is_lost || ret < 0;
+			return;
+		}
+		make_due(budgets, event->object->ns);
+	}
+}
+
+/* --- the status --- */
+
+static bool set_number(json_t *status, const char *name, int64_t value)
+{
+	return json_object_set_new(status, name, json_integer(value)) == 0;
+}
+
+/* The condition DisruptionAllowed; it keeps its time while it says the same. */
+static bool set_condition(struct neap_kube *kube, json_t *status, int64_t allowed,
+			  const json_t *generation)
+{
+	json_t *list = json_object_get(status, "conditions"), *condition = NULL;
+	const char *says = allowed > 0 ? "True" : "False", *said;
+	char now[32];
+	size_t i;
+
+	if (!json_is_array(list)) {
+		if (json_object_set_new(status, "conditions", json_array()) < 0)
+			return false;
+		list = json_object_get(status, "conditions");
+	}
+	json_array_foreach (list, i, condition) {
+		const char *type = json_string_value(json_object_get(condition, "type"));
+
+		if (type && strcmp(type, "DisruptionAllowed") == 0)
+			break;
+	}
+	if (i == json_array_size(list)) {
+		if (json_array_append_new(
+			    list, json_pack("{s:s}", "type", "DisruptionAllowed")) < 0)
+			return false;
+		condition = json_array_get(list, i);
+	}
+	said = json_string_value(json_object_get(condition, "status"));
+	if ((!said || strcmp(said, says) != 0) &&
+	    json_object_set_new(
+		    condition, "lastTransitionTime",
+		    json_string(neap_time_format(kube->now(), 0, now, sizeof(now)))) < 0)
+		return false;
+	return json_object_set_new(condition, "status", json_string(says)) == 0 &&
+	       json_object_set_new(condition, "reason",
+				   json_string(allowed > 0 ? "SufficientPods"
+							   : "InsufficientPods")) == 0 &&
+	       json_object_set_new(condition, "message", json_string("")) == 0 &&
+	       (!generation || json_object_set(condition, "observedGeneration",
+					       (json_t *)(uintptr_t)generation) == 0);
+}
+
+static bool set_status(struct neap_kube *kube, json_t *tree,
+		       const struct neap_budget_figures *figures)
+{
+	const json_t *generation =
+		json_object_get(json_object_get(tree, "metadata"), "generation");
+	json_t *status = json_object_get(tree, "status");
+
+	if (!json_is_object(status)) {
+		if (json_object_set_new(tree, "status", json_object()) < 0)
+			return false;
+		status = json_object_get(tree, "status");
+	}
+	return set_number(status, "currentHealthy", figures->healthy) &&
+	       set_number(status, "desiredHealthy", figures->need) &&
+	       set_number(status, "expectedPods", figures->expected) &&
+	       set_number(status, "disruptionsAllowed", figures->allowed) &&
+	       (!generation || json_object_set(status, "observedGeneration",
+					       (json_t *)(uintptr_t)generation) == 0) &&
+	       set_condition(kube, status, figures->allowed, generation);
+}
+
+/* --- counting --- */
+
+static void drop_budget(struct neap_kube_budgets *budgets)
+{
+	neap_budget_count_free(budgets->count);
+	budgets->count = NULL;
+	json_decref(budgets->tree);
+	budgets->tree = NULL;
+	budgets->budget = neap_object_unref(budgets->budget);
+}
+
+/* All its pods were seen. One that was changed meanwhile is counted again, as that was told. */
+static void finish(struct neap_kube_budgets *budgets)
+{
+	struct neap_kube *kube = budgets->kube;
+	const struct neap_object *budget = budgets->budget;
+	const struct neap_kube_kind *kind = neap_kube_registry_find(
+		kube->registry, "policy", NULL, "poddisruptionbudgets");
+	struct neap_object *newest =
+		neap_store_newest(kube->store, BUDGETS, budget->ns, budget->name);
+	struct neap_budget_figures figures;
+	json_t *tree;
+
+	if (!kind || !newest || newest->version != budget->version)
+		return;
+	neap_budget_count_end(budgets->count, &figures);
+	tree = neap_json_deep_copy(budgets->tree);
+	if (!tree || !set_status(kube, tree, &figures)) {
+		budgets->is_lost = true;
+		json_decref(tree);
+	} else if (json_equal(tree, budgets->tree)) {
+		json_decref(tree);
+	} else {
+		int64_t version = newest->version;
+
+		neap_kube_change_take(kube, kind, tree, newest, NULL, NULL);
+		newest =
+			neap_store_newest(kube->store, BUDGETS, budget->ns, budget->name);
+		if (newest && newest->version == version)
+			budgets->is_lost = true;
+		else
+			budgets->written++;
+		put(budgets, budgets->unsure, budgets->ns);
+	}
+}
+
+static bool take_first(void *arg, struct neap_object *object)
+{
+	struct neap_kube_budgets *budgets = arg;
+
+	if (budgets->budget)
+		return false;
+	budgets->budget = neap_object_ref(object);
+	return true;
+}
+
+/* False: there is none. One that cannot be counted is passed over. */
+static bool next_budget(struct neap_kube_budgets *budgets)
+{
+	struct neap_store *store = budgets->kube->store;
+	struct neap_error err;
+
+	if (neap_store_list(store, BUDGETS, budgets->ns, &budgets->place, take_first,
+			    budgets, &err) < 0)
+		make_due(budgets, budgets->ns);
+	if (!budgets->budget)
+		return false;
+	budgets->tree = neap_object_tree(budgets->budget);
+	if (!budgets->tree || neap_budget_count_new(budgets->kube, budgets->tree,
+						    &budgets->count, &err) < 0) {
+		if (!budgets->tree || err.code == NEAP_ENOMEM)
+			budgets->is_lost = true;
+		drop_budget(budgets);
+		return true;
+	}
+	budgets->pod_place =
+		(struct neap_store_place){.version = neap_store_version(store)};
+	return true;
+}
+
+struct piece {
+	struct neap_kube_budgets *budgets;
+	size_t *left;
+};
+
+static bool count_pod(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left)
+		return false;
+	(*piece->left)--;
+	if (neap_budget_count_has(piece->budgets->count, object) &&
+	    !neap_budget_count_add(piece->budgets->count, object)) {
+		piece->budgets->is_lost = true;
+		return false;
+	}
+	return true;
+}
+
+static void count_pods(struct neap_kube_budgets *budgets, size_t *left)
+{
+	struct piece piece = {.budgets = budgets, .left = left};
+	struct neap_error err;
+	int more = neap_store_list(budgets->kube->store, "pods", budgets->ns,
+				   &budgets->pod_place, count_pod, &piece, &err);
+
+	if (more > 0 && !budgets->is_lost)
+		return;
+	if (more == 0)
+		finish(budgets);
+	else
+		make_due(budgets,
+			 budgets->ns); /* that state is forgotten, or memory was short */
+	drop_budget(budgets);
+}
+
+static bool begin(struct neap_kube_budgets *budgets)
+{
+	size_t count = neap_map_count(budgets->due);
+	const char *ns;
+
+	budgets->is_at_work = count > 0;
+	if (!count)
+		return false;
+	(void)neap_map_at(budgets->due, count - 1, &ns);
+	(void)neap_strcopy(budgets->ns, sizeof(budgets->ns), ns);
+	(void)neap_map_remove(budgets->due, budgets->ns);
+	budgets->place = (struct neap_store_place){
+		.version = neap_store_version(budgets->kube->store)};
+	return true;
+}
+
+static void work(struct neap_kube_budgets *budgets, size_t *left)
+{
+	while (*left && !budgets->is_lost) {
+		if (budgets->budget) {
+			count_pods(budgets, left);
+		} else if (!budgets->is_at_work) {
+			if (!begin(budgets))
+				return;
+		} else if (!next_budget(budgets)) {
+			budgets->is_at_work = false;
+		}
+		if (*left)
+			(*left)--; /* a step is work, too */
+	}
+}
+
+static bool is_any_ready(const struct neap_kube_budgets *budgets)
+{
+	for (size_t i = 0; i < SOURCES; i++)
+		if (budgets->sources[i].is_ready)
+			return true;
+	return false;
+}
+
+static enum neap_task_next turn(void *arg)
+{
+	struct neap_kube_budgets *budgets = arg;
+	size_t left = NEAP_KUBE_BUDGETS_PIECE;
+	struct neap_error err;
+
+	if (budgets->is_lost) {
+		drop_budget(budgets);
+		budgets->is_at_work = false;
+		if (restart(budgets, &err) < 0) {
+			budgets->is_lost = true;
+			wake(budgets, RETRY_USEC);
+			return NEAP_TASK_WAITS;
+		}
+	} else if (!budgets->is_at_work && !neap_map_count(budgets->due) &&
+		   !is_any_ready(budgets)) {
+		if (neap_map_count(budgets->unsure))
+			make_unsure_due(budgets);
+		else
+			(void)make_all_due(budgets, &err); /* the next time, then */
+	}
+	for (size_t i = 0; i < SOURCES && left; i++)
+		if (budgets->sources[i].is_ready)
+			take_events(budgets, &budgets->sources[i], &left);
+	work(budgets, &left);
+	if (budgets->is_lost)
+		wake(budgets, RETRY_USEC);
+	else if (budgets->is_at_work || !left)
+		return NEAP_TASK_GOES_ON;
+	else
+		wake(budgets,
+		     neap_map_count(budgets->unsure) ? UNSURE_USEC : RESYNC_USEC);
+	return NEAP_TASK_WAITS;
+}
+
+int neap_kube_budgets_new(struct neap_kube *kube, struct neap_kube_budgets **ret,
+			  struct neap_error *err)
+{
+	struct neap_kube_budgets *budgets = neap_alloc(sizeof(*budgets));
+
+	*ret = NULL;
+	if (!budgets)
+		return neap_error_nomem(err);
+	budgets->kube = kube;
+	for (size_t i = 0; i < SOURCES; i++)
+		budgets->sources[i] =
+			(struct looked_at){.budgets = budgets, .resource = resources[i]};
+	budgets->due = neap_map_new();
+	budgets->unsure = neap_map_new();
+	budgets->turn = neap_task_new(kube->tasks, "", turn, budgets);
+	if (!budgets->due || !budgets->unsure || !budgets->turn) {
+		neap_kube_budgets_free(budgets);
+		return neap_error_nomem(err);
+	}
+	budgets->is_lost = true;
+	wake(budgets, 0);
+	*ret = budgets;
+	return 0;
+}
+
+void neap_kube_budgets_free(struct neap_kube_budgets *budgets)
+{
+	if (!budgets)
+		return;
+	drop_budget(budgets);
+	for (size_t i = 0; i < SOURCES; i++)
+		neap_store_watch_free(budgets->sources[i].watch);
+	neap_map_free(budgets->due);
+	neap_map_free(budgets->unsure);
+	neap_task_free(budgets->turn);
+	free(budgets);
+}
+
+uint64_t neap_kube_budgets_count(const struct neap_kube_budgets *budgets)
+{
+	return budgets->written;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Garbage collection. It watches every kind and counts, for each uid, what names it as its owner; when one
+ * that is named has gone, a pass over all objects, a piece a turn of the loop, finds them. Many that go
+ * together share a pass. Looking twice does no harm: everything is judged by the newest state, and a write
+ * that was overtaken by another is refused by the store and judged anew at the event of that other. */
+#include "api/kube/loops/gc.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/loops/gc_priv.h"
+#include "api/task/task.h"
+#include "engine/base/mem.h"
+
+/* Writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and when they are few enough again. */
+#define WAITING_MAX 2048
+#define WAITING_LOW 1024
+/* Until what was refused is tried again: twice as long each time that nothing at all is taken. */
+#define RETRY_USEC     500000
+#define RETRY_USEC_MAX (60 * 1000000LL)
+/* Until it starts anew, after it could not. */
+#define RESTART_USEC 100000
+
+static void wake(struct neap_kube_collect *collect)
+{
+	neap_task_wake(collect->turn);
+}
+
+/* --- writes --- */
+
+bool neap_collect_may_write(const struct neap_kube_collect *collect)
+{
+	return !collect->is_refused && collect->writes->waiting < WAITING_MAX;
+}
+
+struct collect_writes *neap_collect_write(struct neap_kube_collect *collect)
+{
+	collect->writes->waiting++;
+	return collect->writes;
+}
+
+/* A full queue, a full disk, no memory. One that was overtaken is judged at the event of the other. */
+static bool is_worth_another_try(const struct neap_kube_failure *failure)
+{
+	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
+	       failure->reason == NEAP_KUBE_SERVICE_UNAVAILABLE;
+}
+
+static void try_later(struct neap_kube_collect *collect)
+{
+	const struct timeval after = {.tv_sec = collect->retry_usec / 1000000,
+				      .tv_usec = collect->retry_usec % 1000000};
+
+	if (collect->is_refused)
+		return;
+	collect->is_refused = true;
+	collect->retry_usec *= 2;
+	if (collect->retry_usec > RETRY_USEC_MAX)
+		collect->retry_usec = RETRY_USEC_MAX;
+	(void)event_add(collect->retry, &after);
+}
+
+void neap_collect_told(void *arg, struct neap_object *object,
+		       const struct neap_kube_failure *failure)
+{
+	struct collect_writes *writes = arg;
+	struct neap_kube_collect *collect = writes->collect;
+
+	(void)object;
+	writes->waiting--;
+	if (!collect) {
+		if (!writes->waiting)
+			free(writes);
+		return;
+	}
+	if (!failure)
+		collect->retry_usec = RETRY_USEC;
+	else if (is_worth_another_try(failure))
+		try_later(collect);
+	if (writes->waiting == WAITING_LOW)
+		wake(collect);
+}
+
+/* --- sets of uids and names; without memory a later event or the next start comes back to it --- */
+
+static void put(struct neap_map *set, const char *key)
+{
+	static char here;
+
+	(void)neap_map_set(set, key, &here);
+}
+
+static void put_gone(struct neap_kube_collect *collect, const struct source *source,
+		     const char *uid)
+{
+	static struct neap_collect_scope of_namespace = {true}, of_cluster;
+
+	(void)neap_map_set(collect->gone, uid,
+			   source->kind->is_namespaced ? &of_namespace : &of_cluster);
+}
+
+/* Counts are kept in the pointers themselves. */
+static void count_owners(struct neap_kube_collect *collect,
+			 const struct neap_object *object, int step)
+{
+	const char *uid = object->owners;
+
+	for (unsigned i = 0; i < object->owner_count; i++, uid += strlen(uid) + 1) {
+		uintptr_t n = (uintptr_t)neap_map_find(collect->owned, uid);
+
+		if (step > 0)
+			n++;
+		else if (n)
+			n--;
+		if (n)
+			(void)neap_map_set(collect->owned, uid, (void *)n);
+		else
+			(void)neap_map_remove(collect->owned, uid);
+	}
+}
+
+/* --- what happened --- */
+
+static bool is_namespace(const struct source *source)
+{
+	return strcmp(source->resource, "namespaces") == 0;
+}
+
+static void see_deleting(struct source *source, const struct neap_object *object)
+{
+	struct neap_kube_collect *collect = source->collect;
+
+	if (is_namespace(source))
+		put(collect->namespaces, object->name);
+	/* Whether "orphan" is among its finalizers says the newest state. */
+	if (object->has_finalizers)
+		neap_collect_note_orphans(collect, source, object);
+}
+
+static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
+{
+	const char *uid = a->owners;
+
+	for (unsigned i = 0; i < a->owner_count; i++, uid += strlen(uid) + 1)
+		if (!neap_object_has_owner(b, uid))
+			return false;
+	return true;
+}
+
+static void see_event(struct source *source, const struct neap_store_event *event)
+{
+	struct neap_kube_collect *collect = source->collect;
+
+	if (event->before)
+		count_owners(collect, event->before, -1);
+	if (event->what == NEAP_STORE_DELETED) {
+		struct neap_object *place;
+
+		if (neap_map_find(collect->owned, event->object->uid))
+			put_gone(collect, source, event->object->uid);
+		/* Its namespace may be waiting for it. */
+		place = neap_store_find(collect->kube->store, "namespaces", "",
+					event->object->ns);
+		if (place && place->is_deleting)
+			put(collect->namespaces, event->object->ns);
+		return;
+	}
+	count_owners(collect, event->object, 1);
+	if (event->object->is_deleting)
+		see_deleting(source, event->object);
+	/* An owner that has gone already, or never was. */
+	if (event->object->owner_count &&
+	    (!event->before || !has_same_owners(event->object, event->before)))
+		neap_collect_judge(collect, source, event->object);
+}
+
+static void ready(void *arg)
+{
+	struct source *source = arg;
+
+	source->is_ready = true;
+	wake(source->collect);
+}
+
+static void take_events(struct source *source, size_t *left)
+{
+	struct neap_store_event *event;
+	struct neap_error err;
+
+	while (*left) {
+		int ret = neap_store_watch_next(source->watch, &event, &err);
+
+		if (ret == 0) {
+			source->is_ready = false;
+			return;
+		}
+		if (ret < 0) {
+			/* Overtaken: the counts are wrong now. */
+			source->collect->is_lost = true;
+			source->is_ready = false;
+			return;
+		}
+		see_event(source, event);
+		(*left)--;
+	}
+}
+
+/* --- starting anew --- */
+
+static void sources_free(struct neap_kube_collect *collect)
+{
+	for (size_t i = 0; i < collect->source_count; i++) {
+		if (collect->sources[i].watch)
+			neap_store_watch_free(collect->sources[i].watch);
+		(void)neap_kube_kind_unref(collect->sources[i].kind);
+	}
+	free(collect->sources);
+	collect->sources = NULL;
+	collect->source_count = 0;
+}
+
+static bool count_listed(void *arg, struct neap_object *object)
+{
+	struct source *source = arg;
+
+	count_owners(source->collect, object, 1);
+	if (object->is_deleting)
+		see_deleting(source, object);
+	return true;
+}
+
+static void clear(struct neap_map *map)
+{
+	const char *key;
+
+	while (neap_map_count(map)) {
+		(void)neap_map_at(map, neap_map_count(map) - 1, &key);
+		(void)neap_map_remove(map, key);
+	}
+}
+
+/* Everything is counted, and everything that has an owner looked at. */
+static int restart(struct neap_kube_collect *collect, struct neap_error *err)
+{
+	struct neap_store *store = collect->kube->store;
+	const struct neap_kube_registry *registry = collect->kube->registry;
+	size_t count = neap_kube_registry_count(registry);
+
+	sources_free(collect);
+	collect->emptying.name[0] = '\0'; /* it is among those that are listed */
+	clear(collect->owned);
+	neap_collect_forget_orphans(collect);
+	clear(collect->orphans);
+	collect->generation = neap_kube_registry_generation(registry);
+	collect->sources = neap_alloc_array(count, sizeof(*collect->sources));
+	if (!collect->sources)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+		struct source *source = &collect->sources[collect->source_count];
+		struct neap_store_place place = {.version = neap_store_version(store)};
+		int ret;
+
+		if (kind->view || kind->make)
+			continue; /* its objects are those of another, or of nobody */
+		collect->source_count++;
+		source->collect = collect;
+		source->is_ready = true; /* what comes at once is not told */
+		source->kind = neap_kube_kind_ref(kind);
+		neap_kube_kind_resource(source->kind, source->resource,
+					sizeof(source->resource));
+		ret = neap_store_watch_new(store, source->resource, place.version, ready,
+					   source, &source->watch, err);
+		if (ret < 0)
+			return ret;
+		ret = neap_store_list(store, source->resource, NULL, &place, count_listed,
+				      source, err);
+		if (ret < 0)
+			return ret;
+	}
+	collect->is_lost = false;
+	neap_collect_pass_all(collect);
+	return 0;
+}
+
+/* --- a turn --- */
+
+static bool note_namespace(void *arg, struct neap_object *object)
+{
+	struct neap_kube_collect *collect = arg;
+
+	if (object->is_deleting)
+		put(collect->namespaces, object->name);
+	return true;
+}
+
+/* Whatever was refused is among this. */
+static void retry(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_kube_collect *collect = arg;
+	struct neap_store *store = collect->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_error err;
+
+	(void)fd;
+	(void)what;
+	collect->is_refused = false;
+	collect->emptying.name[0] = '\0';
+	neap_collect_pass_all(collect);
+	(void)neap_store_list(store, "namespaces", NULL, &place, note_namespace, collect,
+			      &err); /* there are none yet */
+	wake(collect);
+}
+
+static enum neap_task_next turn(void *arg)
+{
+	struct neap_kube_collect *collect = arg;
+	size_t left = NEAP_KUBE_COLLECT_PIECE;
+	struct neap_error err;
+	bool is_other;
+
+	for (size_t i = 0; i < collect->source_count && left && !collect->is_lost; i++)
+		if (collect->sources[i].is_ready)
+			take_events(&collect->sources[i], &left);
+	/* Other kinds: after what was still told of those that are no more. */
+	is_other = collect->generation !=
+		   neap_kube_registry_generation(collect->kube->registry);
+	if (collect->is_lost || (is_other && left)) {
+		if (restart(collect, &err) < 0) {
+			collect->is_lost = true;
+			neap_task_wake_later(collect->turn, RESTART_USEC);
+			return NEAP_TASK_WAITS;
+		}
+		wake(collect);
+	}
+	neap_collect_pass(collect, &left);
+	neap_collect_namespaces(collect, &left);
+	return !left || collect->is_lost ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
+}
+
+int neap_kube_collect_new(struct neap_kube *kube, struct neap_kube_collect **ret,
+			  struct neap_error *err)
+{
+	struct neap_kube_collect *collect = neap_alloc(sizeof(*collect));
+
+	*ret = NULL;
+	if (!collect)
+		return neap_error_nomem(err);
+	collect->kube = kube;
+	collect->owned = neap_map_new();
+	collect->gone = neap_map_new();
+	collect->orphans = neap_map_new();
+	collect->namespaces = neap_map_new();
+	collect->turn = neap_task_new(kube->tasks, "", turn, collect);
+	collect->retry = event_new(kube->base, -1, 0, retry, collect);
+	collect->retry_usec = RETRY_USEC;
+	collect->writes = neap_alloc(sizeof(*collect->writes));
+	if (collect->writes)
+		collect->writes->collect = collect;
+	if (!collect->owned || !collect->gone || !collect->orphans ||
+	    !collect->namespaces || !collect->turn ||
+	    !neap_task_prepare_later(collect->turn) || !collect->retry ||
+	    !collect->writes) {
+		neap_kube_collect_free(collect);
+		return neap_error_nomem(err);
+	}
+	collect->is_lost = true;
+	wake(collect);
+	*ret = collect;
+	return 0;
+}
+
+void neap_kube_collect_free(struct neap_kube_collect *collect)
+{
+	if (!collect)
+		return;
+	sources_free(collect);
+	if (collect->orphans)
+		neap_collect_forget_orphans(collect);
+	neap_map_free(collect->owned);
+	neap_map_free(collect->gone);
+	neap_map_free(collect->orphans);
+	neap_map_free(collect->namespaces);
+	neap_task_free(collect->turn);
+	if (collect->retry)
+		event_free(collect->retry);
+	if (collect->writes && collect->writes->waiting)
+		collect->writes->collect = NULL;
+	else
+		free(collect->writes);
+	free(collect);
+}
+
+uint64_t neap_kube_collect_count(const struct neap_kube_collect *collect)
+{
+	return collect->count;
+}

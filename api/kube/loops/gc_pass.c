@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Passes over all objects, and over those of a namespace that is being deleted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/events.h"
+#include "api/kube/loops/gc_priv.h"
+#include "engine/base/mem.h"
+
+/* Namespaces that are looked into for owners of one object that are in the wrong one: this must stay cheap. */
+#define ELSEWHERE_MAX 64
+
+/* Its dependents are let go, then its finalizer is. */
+struct orphaned {
+	const struct neap_kube_kind *kind;
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
+};
+
+static void orphaned_free(struct orphaned *orphaned)
+{
+	(void)neap_kube_kind_unref(orphaned->kind);
+	free(orphaned);
+}
+
+static struct neap_object *newest_of(struct neap_kube_collect *collect,
+				     const struct neap_kube_kind *kind, const char *ns,
+				     const char *name)
+{
+	char resource[NEAP_STORE_RESOURCE];
+
+	neap_kube_kind_resource(neap_kube_kind_stored(kind), resource, sizeof(resource));
+	return neap_store_newest(collect->kube->store, resource, ns, name);
+}
+
+static const json_t *finalizers_of(const json_t *tree)
+{
+	return json_object_get(json_object_get(tree, "metadata"), "finalizers");
+}
+
+static bool is_orphan_word(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && strcmp(text, "orphan") == 0;
+}
+
+void neap_collect_note_orphans(struct neap_kube_collect *collect,
+			       const struct source *source,
+			       const struct neap_object *object)
+{
+	json_t *tree;
+	const json_t *value;
+	bool is_orphaning = false;
+	size_t i;
+
+	if (neap_map_find(collect->orphans, object->uid))
+		return;
+	tree = neap_object_tree(object);
+	json_array_foreach (finalizers_of(tree), i, value)
+		is_orphaning = is_orphaning || is_orphan_word(value);
+	json_decref(tree);
+	if (is_orphaning) {
+		struct orphaned *orphaned = neap_alloc(sizeof(*orphaned));
+
+		if (!orphaned)
+			return;
+		orphaned->kind = neap_kube_kind_ref(source->kind);
+		(void)neap_strcopy(orphaned->ns, sizeof(orphaned->ns), object->ns);
+		(void)neap_strcopy(orphaned->name, sizeof(orphaned->name), object->name);
+		if (!neap_map_set(collect->orphans, object->uid, orphaned))
+			orphaned_free(orphaned);
+	}
+}
+
+void neap_collect_forget_orphans(struct neap_kube_collect *collect)
+{
+	for (size_t i = 0; i < neap_map_count(collect->orphans); i++)
+		orphaned_free(neap_map_at(collect->orphans, i, NULL));
+}
+
+/* What is not in a namespace cannot be of one that is: such an owner is nobody, and never goes. */
+static bool is_out_of_scope(const struct neap_object *object, bool is_owner_namespaced)
+{
+	return !*object->ns && is_owner_namespaced;
+}
+
+/* In the words of a kube-controller-manager. */
+static void tell_out_of_scope(struct neap_kube_collect *collect,
+			      const struct neap_kube_kind *kind,
+			      const struct neap_object *object, const json_t *owner)
+{
+	char version[NEAP_OBJECT_NAME + 64];
+	const struct neap_kube_note about = {.api_version = version,
+					     .kind = kind->kind,
+					     .ns = object->ns,
+					     .name = object->name,
+					     .uid = object->uid,
+					     .is_warning = true,
+					     .reason = "OwnerRefInvalidNamespace",
+					     .component = "garbage-collector-controller"};
+
+	(void)snprintf(version, sizeof(version), "%s%s%s", kind->group,
+		       kind->group[0] ? "/" : "", kind->versions[0]);
+	neap_kube_note(collect->kube, &about,
+		       "ownerRef [%.128s/%.128s, namespace: %s, name: %.253s, uid: "
+		       "%.64s] does not exist in namespace \"%s\"",
+		       json_string_value(json_object_get(owner, "apiVersion")),
+		       json_string_value(json_object_get(owner, "kind")), object->ns,
+		       json_string_value(json_object_get(owner, "name")),
+		       json_string_value(json_object_get(owner, "uid")), object->ns);
+}
+
+struct elsewhere {
+	struct neap_kube_collect *collect;
+	const struct neap_kube_kind *kind;
+	const char *name, *uid;
+	size_t left;
+	bool is_found;
+};
+
+static bool look_in(void *arg, struct neap_object *space)
+{
+	struct elsewhere *elsewhere = arg;
+	const struct neap_object *found = newest_of(elsewhere->collect, elsewhere->kind,
+						    space->name, elsewhere->name);
+
+	elsewhere->is_found = found && strcmp(found->uid, elsewhere->uid) == 0;
+	return !elsewhere->is_found && --elsewhere->left;
+}
+
+/* Whether the owner is in another namespace, where it owns nothing of this one. looks: namespaces that may
+ * still be looked into. */
+static bool is_elsewhere(struct neap_kube_collect *collect,
+			 const struct neap_kube_kind *kind, const json_t *owner,
+			 size_t *looks)
+{
+	struct neap_store *store = collect->kube->store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct elsewhere elsewhere = {
+		.collect = collect,
+		.kind = kind,
+		.name = json_string_value(json_object_get(owner, "name")),
+		.uid = json_string_value(json_object_get(owner, "uid")),
+		.left = *looks,
+	};
+	struct neap_error err;
+
+	if (!*looks)
+		return false;
+	(void)neap_store_list(store, "namespaces", NULL, &place, look_in, &elsewhere,
+			      &err);                      /* there are none yet */
+	*looks = elsewhere.is_found ? 0 : elsewhere.left; /* one event says enough */
+	return elsewhere.is_found;
+}
+
+/* An owner of a kind that nobody knows is taken to be there, unless it was seen to go: deleting is not to be
+ * taken back. */
+static bool is_there(struct neap_kube_collect *collect,
+		     const struct neap_kube_kind *own_kind,
+		     const struct neap_object *object, const json_t *owner, size_t *looks)
+{
+	const char *uid = json_string_value(json_object_get(owner, "uid"));
+	const struct neap_kube_kind *kind;
+	const struct neap_collect_scope *gone;
+
+	if (kube_owner_find(collect->kube, object->ns, owner, &kind))
+		return true;
+	if (kind && is_out_of_scope(object, kind->is_namespaced)) {
+		tell_out_of_scope(collect, own_kind, object, owner);
+		return true;
+	}
+	gone = uid ? neap_map_find(collect->gone, uid) : NULL;
+	if (kind && kind->is_namespaced && !gone &&
+	    is_elsewhere(collect, kind, owner, looks))
+		tell_out_of_scope(collect, own_kind, object, owner);
+	if (kind)
+		return false;
+	return !gone || is_out_of_scope(object, gone->is_namespaced);
+}
+
+/* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */
+static json_t *owners_left(struct neap_kube_collect *collect,
+			   const struct neap_kube_kind *kind,
+			   const struct neap_object *object, const json_t *owners,
+			   bool *ret_let_go)
+{
+	json_t *left = json_array();
+	size_t looks = ELSEWHERE_MAX;
+	json_t *owner;
+	size_t i;
+
+	*ret_let_go = false;
+	json_array_foreach ((json_t *)(uintptr_t)owners, i, owner) {
+		const char *uid = json_string_value(json_object_get(owner, "uid"));
+
+		if (uid && neap_map_find(collect->orphans, uid)) {
+			*ret_let_go = true;
+			continue;
+		}
+		if (is_there(collect, kind, object, owner, &looks) &&
+		    json_array_append(left, owner) < 0) {
+			json_decref(left);
+			return NULL;
+		}
+	}
+	return left;
+}
+
+static void judge_tree_take(struct neap_kube_collect *collect,
+			    const struct source *source, struct neap_object *newest,
+			    json_t *tree)
+{
+	json_t *meta = json_object_get(tree, "metadata");
+	const json_t *owners = json_object_get(meta, "ownerReferences");
+	bool let_go;
+	json_t *left = owners_left(collect, source->kind, newest, owners, &let_go);
+	int ret = 0;
+
+	if (!left || json_array_size(left) == json_array_size(owners)) {
+		json_decref(left);
+		json_decref(tree);
+		return;
+	}
+	collect->count++;
+	if (json_array_size(left) == 0 && !let_go) {
+		json_decref(left);
+		json_decref(tree);
+		neap_kube_remove(collect->kube, source->kind, newest, neap_collect_told,
+				 neap_collect_write(collect));
+		return;
+	}
+	if (json_array_size(left) == 0)
+		ret = json_object_del(meta, "ownerReferences");
+	else
+		ret = json_object_set(meta, "ownerReferences", left);
+	json_decref(left);
+	if (ret == 0)
+		neap_kube_change_take(collect->kube, source->kind, tree, newest,
+				      neap_collect_told, neap_collect_write(collect));
+	else
+		json_decref(tree);
+}
+
+void neap_collect_judge(struct neap_kube_collect *collect, const struct source *source,
+			const struct neap_object *object)
+{
+	struct neap_object *newest =
+		newest_of(collect, source->kind, object->ns, object->name);
+	json_t *tree;
+
+	if (!newest || !newest->owner_count || strcmp(newest->uid, object->uid) != 0)
+		return;
+	tree = neap_object_tree(newest);
+	if (!tree)
+		return;
+	newest = neap_object_ref(newest); /* events are told meanwhile */
+	judge_tree_take(collect, source, newest, tree);
+	(void)neap_object_unref(newest);
+}
+
+/* --- the pass --- */
+
+struct piece {
+	struct neap_kube_collect *collect;
+	const struct source *source;
+	size_t *left;
+	/* Judged after the list, which must not be written to meanwhile. */
+	struct neap_object *found[NEAP_KUBE_COLLECT_PIECE];
+	size_t count;
+};
+
+static bool is_concerned(const struct neap_kube_collect *collect,
+			 const struct neap_object *object)
+{
+	const char *uid = object->owners;
+
+	if (collect->is_all)
+		return object->owner_count;
+	for (unsigned i = 0; i < object->owner_count; i++, uid += strlen(uid) + 1)
+		if (neap_map_find(collect->gone, uid) ||
+		    neap_map_find(collect->orphans, uid))
+			return true;
+	return false;
+}
+
+static bool look_at(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left)
+		return false;
+	(*piece->left)--;
+	if (is_concerned(piece->collect, object))
+		piece->found[piece->count++] = neap_object_ref(object);
+	return true;
+}
+
+/* Takes the finalizer off those whose dependents have been let go. */
+static void end_orphans(struct neap_kube_collect *collect)
+{
+	for (size_t i = collect->pass_orphans; i-- > 0;) {
+		const char *uid;
+		struct orphaned *orphaned = neap_map_at(collect->orphans, i, &uid);
+		struct neap_object *newest =
+			newest_of(collect, orphaned->kind, orphaned->ns, orphaned->name);
+		json_t *tree = newest && strcmp(newest->uid, uid) == 0
+				       ? neap_object_tree(newest)
+				       : NULL;
+		json_t *list = (json_t *)(uintptr_t)finalizers_of(tree);
+
+		for (size_t k = json_array_size(list); k-- > 0;)
+			if (is_orphan_word(json_array_get(list, k)))
+				(void)json_array_remove(list, k);
+		if (tree)
+			neap_kube_change_take(collect->kube, orphaned->kind, tree, newest,
+					      neap_collect_told,
+					      neap_collect_write(collect));
+		(void)neap_map_remove(collect->orphans, uid);
+		orphaned_free(orphaned);
+	}
+}
+
+/* Of a set that grew at its end while the pass went on, those that it began with. */
+static void drop_first(struct neap_map *set, size_t count)
+{
+	while (count--) {
+		const char *key;
+
+		(void)neap_map_at(set, count, &key);
+		(void)neap_map_remove(set, key);
+	}
+}
+
+void neap_collect_pass_all(struct neap_kube_collect *collect)
+{
+	collect->is_passing = false;
+	collect->is_all = true;
+}
+
+static bool begin(struct neap_kube_collect *collect)
+{
+	if (!neap_collect_may_write(collect))
+		return false;
+	if (collect->is_passing)
+		return true;
+	collect->pass_gone = neap_map_count(collect->gone);
+	collect->pass_orphans = neap_map_count(collect->orphans);
+	if (!collect->is_all && !collect->pass_gone && !collect->pass_orphans)
+		return false;
+	collect->is_passing = true;
+	collect->pass_source = 0;
+	collect->pass_place = (struct neap_store_place){
+		.version = neap_store_version(collect->kube->store)};
+	return true;
+}
+
+/* What was refused on the way is found by another pass, for which everything is still known. */
+static void end(struct neap_kube_collect *collect)
+{
+	collect->is_passing = false;
+	if (collect->is_refused)
+		return;
+	collect->is_all = false;
+	drop_first(collect->gone, collect->pass_gone);
+	end_orphans(collect);
+}
+
+void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
+{
+	if (!begin(collect))
+		return;
+	while (*left && collect->pass_source < collect->source_count) {
+		struct source *source = &collect->sources[collect->pass_source];
+		struct piece piece = {.collect = collect, .source = source, .left = left};
+		struct neap_error err;
+		int more = neap_store_list(collect->kube->store, source->resource, NULL,
+					   &collect->pass_place, look_at, &piece, &err);
+
+		for (size_t i = 0; i < piece.count; i++) {
+			neap_collect_judge(collect, source, piece.found[i]);
+			(void)neap_object_unref(piece.found[i]);
+		}
+		if (more > 0 && !neap_collect_may_write(collect))
+			return;
+		if (more > 0)
+			continue;
+		/* A version that is forgotten meanwhile: the rest of this kind as it is now. */
+		if (more == -NEAP_EGONE) {
+			collect->pass_place.version =
+				neap_store_version(collect->kube->store);
+			continue;
+		}
+		collect->pass_source++;
+		collect->pass_place = (struct neap_store_place){
+			.version = neap_store_version(collect->kube->store)};
+	}
+	if (collect->pass_source >= collect->source_count)
+		end(collect);
+}
+
+/* --- namespaces --- */
+
+static bool take_any(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left)
+		return false;
+	(*piece->left)--;
+	piece->collect->emptying.has_any = true;
+	if (!object->is_deleting)
+		piece->found[piece->count++] = neap_object_ref(object);
+	return true;
+}
+
+static void sweep(struct neap_kube_collect *collect, const char *ns)
+{
+	collect->emptying = (struct emptying){
+		.place.version = neap_store_version(collect->kube->store)};
+	(void)neap_strcopy(collect->emptying.name, sizeof(collect->emptying.name), ns);
+}
+
+/* Asks for the deletion of what is in the namespace. False: there is more than fits into this turn. */
+static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
+{
+	struct emptying *emptying = &collect->emptying;
+	struct neap_store *store = collect->kube->store;
+
+	while (*left && emptying->source < collect->source_count) {
+		struct source *source = &collect->sources[emptying->source];
+		struct piece piece = {.collect = collect, .source = source, .left = left};
+		struct neap_error err;
+		int more = 0;
+
+		/* As it is now, from where the last piece ended. */
+		emptying->place.version = neap_store_version(store);
+		if (source->kind->is_namespaced)
+			more = neap_store_list(store, source->resource, emptying->name,
+					       &emptying->place, take_any, &piece, &err);
+		for (size_t k = 0; k < piece.count; k++) {
+			neap_kube_remove(collect->kube, source->kind, piece.found[k],
+					 neap_collect_told, neap_collect_write(collect));
+			collect->count++;
+			(void)neap_object_unref(piece.found[k]);
+		}
+		if (more > 0 && !neap_collect_may_write(collect))
+			return false;
+		if (more < 0)
+			emptying->has_any = true; /* it is looked at again */
+		if (more <= 0) {
+			emptying->source++;
+			emptying->place = (struct neap_store_place){0};
+		}
+	}
+	return emptying->source >= collect->source_count;
+}
+
+static void end_namespace(struct neap_kube_collect *collect, const char *name)
+{
+	const struct neap_kube_kind *kind =
+		neap_kube_registry_find(collect->kube->registry, "", NULL, "namespaces");
+	struct neap_object *newest =
+		neap_store_newest(collect->kube->store, "namespaces", "", name);
+
+	if (kind && newest && newest->is_deleting && !newest->has_finalizers) {
+		collect->count++;
+		neap_kube_end(collect->kube, kind, newest, neap_collect_told,
+			      neap_collect_write(collect));
+	}
+}
+
+/* What goes of it puts it into the set again: it is swept until nothing is there. */
+void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left)
+{
+	struct emptying *emptying = &collect->emptying;
+
+	while (*left && neap_collect_may_write(collect)) {
+		size_t count = neap_map_count(collect->namespaces);
+		const char *key;
+
+		if (!emptying->name[0]) {
+			if (!count)
+				return;
+			(void)neap_map_at(collect->namespaces, count - 1, &key);
+			sweep(collect, key);
+			(void)neap_map_remove(collect->namespaces, emptying->name);
+		}
+		if (!empty_namespace(collect, left))
+			return;
+		if (!emptying->has_any)
+			end_namespace(collect, emptying->name);
+		emptying->name[0] = '\0';
+		if (*left)
+			(*left)--; /* a sweep is work, too */
+	}
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of garbage collection share. */
+#ifndef NEAP_API_KUBE_LOOPS_GC_PRIV_H
+#define NEAP_API_KUBE_LOOPS_GC_PRIV_H
+
+#include "api/kube/kube_priv.h"
+#include "api/kube/loops/gc.h"
+#include "engine/base/map.h"
+
+/* Where something was that has gone. */
+struct neap_collect_scope {
+	bool is_namespaced;
+};
+
+struct source {
+	struct neap_kube_collect *collect;
+	const struct neap_kube_kind *kind;
+	char resource[NEAP_STORE_RESOURCE];
+	struct neap_store_watch *watch;
+	bool is_ready; /* has something to take */
+};
+
+/* Its writes that are not durable yet: they may be told of when it is no more. */
+struct collect_writes {
+	struct neap_kube_collect *collect; /* NULL: is no more */
+	size_t waiting;
+};
+
+/* The namespace that is being emptied. */
+struct emptying {
+	char name[NEAP_OBJECT_NAME]; /* "": none */
+	size_t source;
+	struct neap_store_place place;
+	bool has_any;
+};
+
+struct neap_kube_collect {
+	struct neap_kube *kube;
+	struct neap_task *turn;
+	struct collect_writes *writes;
+	/* Something was not taken: nothing more is asked for until the retry, which looks at everything again. */
+	bool is_refused;
+	struct event *retry;
+	int64_t retry_usec;
+	struct emptying emptying;
+	struct source *sources;
+	size_t source_count;
+	uint64_t generation;    /* of the registry, for which the sources are */
+	struct neap_map *owned; /* uid: how many name it as an owner */
+	struct neap_map *
+		gone; /* uid: struct neap_collect_scope, whose dependents the next pass looks for */
+	struct neap_map *orphans; /* uid: struct orphaned, whose dependents are let go */
+	struct neap_map
+		*namespaces; /* names of those to look at, as they are being deleted */
+	bool is_lost;        /* an event was missed */
+	/* The pass that is under way. */
+	bool is_passing, is_all;
+	size_t pass_source;
+	struct neap_store_place pass_place;
+	size_t pass_gone, pass_orphans; /* how many of each it began with */
+	uint64_t count;
+};
+
+/* gc_pass.c */
+/* One whose finalizer "orphan" is to be worked off, if it has it. */
+void neap_collect_note_orphans(struct neap_kube_collect *collect,
+			       const struct source *source,
+			       const struct neap_object *object);
+void neap_collect_forget_orphans(struct neap_kube_collect *collect);
+/* Deletes it when none of its owners is there any more; takes out references to those that are not. */
+void neap_collect_judge(struct neap_kube_collect *collect, const struct source *source,
+			const struct neap_object *object);
+/* Everything that has an owner is judged in the next pass. */
+void neap_collect_pass_all(struct neap_kube_collect *collect);
+/* Goes on with the pass, or begins one that is due; left: objects that may still be looked at. */
+void neap_collect_pass(struct neap_kube_collect *collect, size_t *left);
+/* Empties namespaces that are being deleted. */
+void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left);
+/* Whether more may be asked for at present. */
+bool neap_collect_may_write(const struct neap_kube_collect *collect);
+/* Callback and argument for the next write: neap_collect_write counts it, neap_collect_told takes its answer. */
+neap_kube_told neap_collect_told;
+struct collect_writes *neap_collect_write(struct neap_kube_collect *collect);
+
+/* delete.c: deletes the newest state as a client would who wants it in the background. told: see client_local.h; may be NULL. */
+void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		      struct neap_object *object, neap_kube_told *told, void *arg);
+/* ... and at once, whatever there was to wait for. */
+void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		   const struct neap_object *newest, neap_kube_told *told, void *arg);
+/* Stores tree as a change of newest. Finalizers that have run out end it. */
+void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
+			   json_t *tree, const struct neap_object *newest,
+			   neap_kube_told *told, void *arg);
+
+#endif

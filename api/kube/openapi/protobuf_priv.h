@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between the files of protobuf bodies: the wire (protobuf_wire.c), and the numbers of fields. */
+#ifndef NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
+#define NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "engine/base/base.h"
+#include "engine/base/error.h"
+
+/* --- the numbers of fields --- */
+
+/* Of a message that has the name of a schema: the names of its fields in the order of their numbers, from 1; NULL: there
+ * is none of that number. What stands before a name:
+ *   *  0, false and "" are values: Go has a pointer there, or writes it into JSON in any case
+ *   ~  it is skipped: a server sets it, or Kubernetes has it no more
+ *   >  no field but a message of that name, whose fields are those of the object around it */
+struct proto_numbers {
+	const char *name;
+	const char *const *fields;
+	size_t count;
+};
+
+#define NUMBERS(n, ...)                                                                  \
+	{                                                                                \
+		(n), (const char *const[]){__VA_ARGS__},                                 \
+			NEAP_ARRAY_LEN(((const char *const[]){__VA_ARGS__}))             \
+	}
+
+struct proto_table {
+	const struct proto_numbers *rows; /* in the order of their names */
+	size_t count;
+};
+
+extern const struct proto_table neap_kube_proto_core, neap_kube_proto_groups;
+
+/* NULL: there is none of that name. */
+const struct proto_numbers *neap_proto_numbers_find(const char *name);
+
+/* --- the wire --- */
+
+enum proto_wire {
+	PROTO_VARINT = 0,
+	PROTO_64 = 1,
+	PROTO_BYTES = 2,
+	PROTO_32 = 5,
+};
+
+struct proto_in {
+	const uint8_t *at, *end;
+};
+
+struct proto_field {
+	uint32_t number;
+	enum proto_wire wire;
+	uint64_t value;        /* of PROTO_VARINT */
+	struct proto_in bytes; /* of the others */
+};
+
+static inline size_t proto_left(const struct proto_in *in)
+{
+	return (size_t)(in->end - in->at);
+}
+
+/* False when it is cut off, or has more than 64 bits. */
+bool neap_proto_varint_read(struct proto_in *in, uint64_t *ret);
+/* False when what is there is no field. */
+bool neap_proto_field_read(struct proto_in *in, struct proto_field *ret);
+
+/* -NEAP_EINVAL. */
+int neap_proto_malformed(struct neap_error *err, const char *what);
+int neap_proto_no_field(struct neap_error *err);
+int neap_proto_other_type(struct neap_error *err);
+
+/* As the parser of JSON takes them: UTF-8 without NUL. */
+int neap_proto_text_check(const struct proto_in *in, struct neap_error *err);
+/* Both: NULL without memory. */
+json_t *neap_proto_text_json(const struct proto_in *in);
+json_t *neap_proto_base64_json(const struct proto_in *in);
+/* Timestamp {1 seconds, 2 nanos}. Without any it is none, and *ret NULL. */
+int neap_proto_time_read(struct proto_in in, bool is_micro, json_t **ret,
+			 struct neap_error *err);
+/* IntOrString {1 type, 2 intVal, 3 strVal}. */
+int neap_proto_either_read(struct proto_in in, json_t **ret, struct neap_error *err);
+
+#endif

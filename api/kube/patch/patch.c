@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which kind of patch it is, its bounds, and the simplest kind: the JSON merge patch (RFC 7386). */
+#include "api/kube/patch/patch.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "api/kube/patch/patch_priv.h"
+
+/* Steps for each value of object and patch, and some for small ones: a patch that touches every value a
+ * few times goes through, one that does so again and again does not. */
+#define STEPS_PER_NODE 16
+#define STEPS_ANYWAY   1000000
+
+static const struct {
+	const char *media_type;
+	enum neap_patch_type type;
+} types[] = {
+	{"application/json-patch+json", NEAP_PATCH_JSON},
+	{"application/merge-patch+json", NEAP_PATCH_MERGE},
+	{"application/strategic-merge-patch+json", NEAP_PATCH_STRATEGIC},
+};
+
+bool neap_patch_type_parse(const char *media_type, enum neap_patch_type *ret)
+{
+	size_t len;
+
+	if (media_type == NULL)
+		return false;
+	media_type += strspn(media_type, " \t");
+	len = strcspn(media_type, "; \t");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(types); i++) {
+		if (strlen(types[i].media_type) != len ||
+		    strncasecmp(types[i].media_type, media_type, len) != 0)
+			continue;
+		media_type += len;
+		media_type += strspn(media_type, " \t");
+		if (*media_type != '\0' && *media_type != ';')
+			return false;
+		*ret = types[i].type;
+		return true;
+	}
+	return false;
+}
+
+/* --- RFC 7386 --- */
+
+/* object NULL, or no map: as an empty map where the patch is a map. */
+static int merge(struct neap_patch_run *run, const json_t *object, const json_t *patch,
+		 json_t **ret)
+{
+	json_auto_t *result = NULL;
+	json_t *old, *change, *made = NULL;
+	const char *name;
+	int rc;
+
+	if (!json_is_object(patch))
+		return neap_patch_copy(run, patch, ret);
+	rc = neap_patch_spend(run, 1);
+	if (rc < 0)
+		return rc;
+	result = json_object();
+	if (result == NULL)
+		return neap_error_nomem(run->err);
+	json_object_foreach ((json_t *)object, name, old) {
+		change = json_object_get(patch, name);
+		if (json_is_null(change))
+			continue;
+		rc = change == NULL ? neap_patch_copy(run, old, &made)
+				    : merge(run, old, change, &made);
+		if (rc < 0)
+			return rc;
+		if (json_object_set_new_nocheck(result, name, made) < 0)
+			return neap_error_nomem(run->err);
+	}
+	json_object_foreach ((json_t *)patch, name, change) {
+		if (json_is_null(change) || json_object_get(object, name) != NULL)
+			continue;
+		rc = merge(run, NULL, change, &made);
+		if (rc < 0)
+			return rc;
+		if (json_object_set_new_nocheck(result, name, made) < 0)
+			return neap_error_nomem(run->err);
+	}
+	*ret = neap_steal(result);
+	return 0;
+}
+
+/* --- all kinds --- */
+
+static int too_deep(struct neap_error *err, const char *what)
+{
+	return neap_error_set(err, NEAP_ETOOLARGE, "the %s has more than %d levels", what,
+			      NEAP_PATCH_DEPTH_MAX);
+}
+
+int neap_patch_apply(enum neap_patch_type type, const struct neap_schema *schema,
+		     const json_t *object, const json_t *patch, json_t **ret,
+		     struct neap_error *err)
+{
+	struct neap_patch_size object_size, patch_size;
+	struct neap_error unheard = {0};
+	struct neap_patch_run run = {.err = err != NULL ? err : &unheard};
+
+	if (object == NULL || patch == NULL)
+		return neap_error_set(run.err, NEAP_EINVAL, "invalid JSON document");
+	if (!neap_patch_measure(object, &object_size))
+		return too_deep(run.err, "object");
+	if (!neap_patch_measure(patch, &patch_size))
+		return too_deep(run.err, "patch");
+	run.work = (uint64_t)STEPS_PER_NODE * (object_size.nodes + patch_size.nodes) +
+		   STEPS_ANYWAY;
+	switch (type) {
+	case NEAP_PATCH_JSON:
+		return neap_patch_json(&run, object, patch, ret);
+	case NEAP_PATCH_MERGE:
+		return merge(&run, object, patch, ret);
+	case NEAP_PATCH_STRATEGIC:
+		return neap_patch_strategic(&run, schema, object, patch, ret);
+	}
+	return neap_error_set(run.err, NEAP_EINTERNAL, "no such type of patch");
+}

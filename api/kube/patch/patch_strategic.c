@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Strategic merge patches: maps, and the directives in them. Behaviour and words of errors are those of
+ * a kube-apiserver, but for what it keeps by oversight (directives and nulls in parts that are new) or
+ * dies of (keys that are no scalars). A directive is a member of the patch:
+ *
+ *   $patch: replace | delete | merge     the map it stands in; merge is what happens without it, too
+ *   $retainKeys: [...]                   all other members of the object go
+ *   $setElementOrder/<field>: [...]      how the list has to be ordered
+ *   $deleteFromPrimitiveList/<field>: [...]   scalars that go from the list
+ *
+ * The result is built new, member by member: first those of the object, in their order. */
+#include <string.h>
+
+#include "api/kube/patch/patch_priv.h"
+#include "engine/base/mem.h"
+
+#define DIRECTIVE   "$patch"
+#define RETAIN_KEYS "$retainKeys"
+#define SET_ORDER   "$setElementOrder"
+#define DELETE_FROM "$deleteFromPrimitiveList"
+#define PRINTED     120 /* bytes of a value in a message */
+
+/* What the patch has for one member of a map; NULL: nothing. */
+struct change {
+	const json_t *value;
+	const json_t *order, *gone; /* lists */
+};
+
+/* A map of the object with the map of the patch that changes it. */
+struct maps {
+	struct neap_patch_run *run;
+	const struct neap_schema *schema; /* NULL: nothing is known */
+	const json_t *object, *patch;
+	bool has_lists; /* SET_ORDER or DELETE_FROM are in the patch */
+	bool has_kept;  /* RETAIN_KEYS is */
+	struct neap_patch_keys kept;
+};
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_directive(const char *name)
+{
+	return name[0] == '$' &&
+	       (strcmp(name, DIRECTIVE) == 0 || strcmp(name, RETAIN_KEYS) == 0 ||
+		has_prefix(name, SET_ORDER) || has_prefix(name, DELETE_FROM));
+}
+
+int neap_patch_directive_get(struct neap_patch_run *run, const json_t *map,
+			     enum neap_patch_directive *ret)
+{
+	static const char *const names[] = {
+		[NEAP_DIRECTIVE_REPLACE] = "replace",
+		[NEAP_DIRECTIVE_DELETE] = "delete",
+		[NEAP_DIRECTIVE_MERGE] = "merge",
+	};
+	const json_t *value = json_object_get(map, DIRECTIVE);
+	char shown[PRINTED], shown_map[PRINTED];
+
+	*ret = NEAP_DIRECTIVE_NONE;
+	if (value == NULL)
+		return 0;
+	for (size_t i = NEAP_DIRECTIVE_REPLACE; i < NEAP_ARRAY_LEN(names); i++)
+		if (json_is_string(value) &&
+		    strcmp(json_string_value(value), names[i]) == 0) {
+			*ret = (enum neap_patch_directive)i;
+			return 0;
+		}
+	neap_patch_print(value, shown, sizeof(shown));
+	neap_patch_print(map, shown_map, sizeof(shown_map));
+	return neap_error_set(run->err, NEAP_EINVAL, "unknown patch type: %s in map: %s",
+			      shown, shown_map);
+}
+
+/* --- what is new --- */
+
+/* A map without its directives and nulls. */
+static int adopt_map(struct neap_patch_run *run, const json_t *map, json_t **ret)
+{
+	json_auto_t *result = json_object();
+	const char *name;
+	json_t *value;
+
+	if (result == NULL)
+		return neap_error_nomem(run->err);
+	json_object_foreach ((json_t *)map, name, value) {
+		json_t *made = NULL;
+		int rc = 0;
+
+		if (!is_directive(name) && !json_is_null(value))
+			rc = neap_patch_adopt(run, value, &made);
+		if (rc < 0)
+			return neap_patch_at(run, rc, name);
+		if (made != NULL && json_object_set_new_nocheck(result, name, made) < 0)
+			return neap_error_nomem(run->err);
+	}
+	*ret = neap_steal(result);
+	return 0;
+}
+
+/* An item of a list that is only a directive, or is to be taken away, is no item. */
+static int adopt_item(struct neap_patch_run *run, const json_t *item, json_t **ret)
+{
+	enum neap_patch_directive directive = NEAP_DIRECTIVE_NONE;
+	int rc = neap_patch_directive_get(run, item, &directive);
+
+	if (rc < 0)
+		return rc;
+	if (directive == NEAP_DIRECTIVE_REPLACE ||
+	    (directive == NEAP_DIRECTIVE_MERGE && json_object_size(item) == 1))
+		return 0;
+	return neap_patch_adopt(run, item, ret);
+}
+
+static int adopt_list(struct neap_patch_run *run, const json_t *list, json_t **ret)
+{
+	json_auto_t *result = json_array();
+	json_t *item;
+	size_t i;
+
+	if (result == NULL)
+		return neap_error_nomem(run->err);
+	json_array_foreach (list, i, item) {
+		json_t *made = NULL;
+		int rc = adopt_item(run, item, &made);
+
+		if (rc < 0)
+			return neap_patch_at_index(run, rc, i);
+		if (made != NULL && json_array_append_new(result, made) < 0)
+			return neap_error_nomem(run->err);
+	}
+	*ret = neap_steal(result);
+	return 0;
+}
+
+int neap_patch_adopt(struct neap_patch_run *run, const json_t *value, json_t **ret)
+{
+	enum neap_patch_directive directive = NEAP_DIRECTIVE_NONE;
+	int rc;
+
+	*ret = NULL;
+	if (neap_patch_is_scalar(value))
+		return neap_patch_copy(run, value, ret);
+	rc = neap_patch_spend(run, 1);
+	if (rc < 0)
+		return rc;
+	if (json_is_array(value))
+		return adopt_list(run, value, ret);
+	rc = neap_patch_directive_get(run, value, &directive);
+	if (rc < 0 || directive == NEAP_DIRECTIVE_DELETE)
+		return rc;
+	return adopt_map(run, value, ret);
+}
+
+/* --- directives of a map --- */
+
+static int retain_refuse(struct neap_patch_run *run)
+{
+	return neap_error_field(run->err, NEAP_EINVAL, RETAIN_KEYS,
+				"invalid patch format of retainKeys");
+}
+
+/* The list of $retainKeys. Whatever the patch sets has to be in it. */
+static int kept_read(struct maps *maps)
+{
+	const json_t *list = json_object_get(maps->patch, RETAIN_KEYS);
+	const char *name;
+	json_t *value;
+	size_t i;
+	int rc;
+
+	if (list == NULL)
+		return 0;
+	if (!json_is_array(list))
+		return retain_refuse(maps->run);
+	maps->has_kept = true;
+	rc = neap_patch_spend(maps->run, json_array_size(list));
+	if (rc == 0)
+		rc = neap_patch_keys_init(maps->run, &maps->kept, json_array_size(list));
+	if (rc < 0)
+		return rc;
+	json_array_foreach (list, i, value) {
+		if (!json_is_string(value))
+			return retain_refuse(maps->run);
+		maps->kept.keys[i] = value;
+	}
+	neap_patch_keys_sort(&maps->kept);
+	json_object_foreach ((json_t *)maps->patch, name, value)
+		if (!is_directive(name) && !json_is_null(value) &&
+		    !neap_patch_keys_has_text(&maps->kept, name))
+			return retain_refuse(maps->run);
+	return 0;
+}
+
+/* Looks for directives about lists, and whether they are well formed. */
+static int lists_check(struct maps *maps)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)maps->patch, name, value) {
+		bool is_order = has_prefix(name, SET_ORDER);
+		const char *rest;
+
+		if (!is_order && !has_prefix(name, DELETE_FROM))
+			continue;
+		maps->has_lists = true;
+		rest = name + strlen(is_order ? SET_ORDER : DELETE_FROM);
+		if (is_order && *rest != '/')
+			return neap_error_field(
+				maps->run->err, NEAP_EINVAL, name,
+				"invalid patch format of setElementOrder list");
+		if (!is_order && (*rest != '/' || !json_is_array(value)))
+			return neap_error_field(maps->run->err, NEAP_EINVAL, name,
+						"invalid patch format of primitive list");
+		if (!json_is_array(value))
+			return neap_error_field(
+				maps->run->err, NEAP_EINVAL, name,
+				"expected a []interface {}, but received a %s",
+				neap_patch_type_name(value));
+	}
+	return 0;
+}
+
+/* "<prefix>/<name>" of the patch; NULL: it has none. */
+static int list_find(const struct maps *maps, const char *prefix, const char *name,
+		     const json_t **ret)
+{
+	neap_auto_free char *full = neap_asprintf("%s/%s", prefix, name);
+
+	if (full == NULL)
+		return neap_error_nomem(maps->run->err);
+	*ret = json_object_get(maps->patch, full);
+	return 0;
+}
+
+/* --- members --- */
+
+static int change_find(const struct maps *maps, const char *name, struct change *ret)
+{
+	int rc = 0;
+
+	*ret = (struct change){0};
+	if (is_directive(name))
+		return 0; /* a member of the object that only looks like one */
+	ret->value = json_object_get(maps->patch, name);
+	if (maps->has_lists)
+		rc = list_find(maps, SET_ORDER, name, &ret->order);
+	if (rc == 0 && maps->has_lists)
+		rc = list_find(maps, DELETE_FROM, name, &ret->gone);
+	return rc;
+}
+
+static int list_wanted(struct neap_patch_run *run, enum neap_code code,
+		       const json_t *value)
+{
+	return neap_error_set(run->err, code,
+			      "expected a []interface {}, but received a %s",
+			      neap_patch_type_name(value));
+}
+
+/* The member as it comes out but for what is taken from its list; old NULL: the object has none. */
+static int member_merge(const struct maps *maps, const struct neap_schema_field *field,
+			const json_t *old, const struct change *change, json_t **ret)
+{
+	const struct neap_schema *schema = field != NULL ? field->schema : NULL;
+	const json_t *value = change->value;
+
+	if (change->order != NULL && value != NULL && !json_is_array(value))
+		return list_wanted(maps->run, NEAP_EINVAL, value);
+	if (change->order != NULL && old != NULL && !json_is_array(old))
+		return list_wanted(maps->run, NEAP_ECONFLICT, old);
+	if (value == NULL && old == NULL)
+		return 0;
+	if (change->order != NULL || (json_is_array(old) && json_is_array(value)))
+		return neap_patch_merge_list(maps->run, field, old, value, change->order,
+					     ret);
+	if (value == NULL)
+		return neap_patch_copy(maps->run, old, ret);
+	if (json_is_null(value))
+		return 0;
+	if (json_is_object(old) && json_is_object(value)) {
+		if (field == NULL && maps->schema != NULL &&
+		    maps->schema->type == NEAP_SCHEMA_MAP)
+			schema = maps->schema->items;
+		return neap_patch_merge_map(maps->run, schema, old, value, ret);
+	}
+	return neap_patch_adopt(maps->run, value, ret);
+}
+
+/* Puts the member into the result, if it stays at all. */
+static int member_add(const struct maps *maps, const char *name, const json_t *old,
+		      json_t *result)
+{
+	const struct neap_schema_field *field = NULL;
+	json_t *made = NULL;
+	struct change change;
+	int rc = change_find(maps, name, &change);
+
+	if (rc < 0)
+		return rc;
+	if (maps->schema != NULL && maps->schema->type == NEAP_SCHEMA_OBJECT)
+		field = neap_schema_field_find(maps->schema, name);
+	rc = member_merge(maps, field, old, &change, &made);
+	if (rc == 0 && change.gone != NULL && json_is_array(made))
+		rc = neap_patch_list_subtract(maps->run, &made, change.gone);
+	if (rc < 0) {
+		json_decref(made);
+		return neap_patch_at(maps->run, rc, name);
+	}
+	if (made != NULL && json_object_set_new_nocheck(result, name, made) < 0)
+		return neap_error_nomem(maps->run->err);
+	return 0;
+}
+
+static int members_add(struct maps *maps, json_t *result)
+{
+	const char *name;
+	json_t *value;
+	int rc = kept_read(maps);
+
+	if (rc == 0)
+		rc = lists_check(maps);
+	if (rc < 0)
+		return rc;
+	json_object_foreach ((json_t *)maps->object, name, value) {
+		if (maps->has_kept && !neap_patch_keys_has_text(&maps->kept, name))
+			continue;
+		rc = member_add(maps, name, value, result);
+		if (rc < 0)
+			return rc;
+	}
+	json_object_foreach ((json_t *)maps->patch, name, value) {
+		if (is_directive(name) || json_object_get(maps->object, name) != NULL)
+			continue;
+		rc = member_add(maps, name, NULL, result);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int neap_patch_merge_map(struct neap_patch_run *run, const struct neap_schema *schema,
+			 const json_t *object, const json_t *patch, json_t **ret)
+{
+	struct maps maps = {run, schema, object, patch, .has_lists = false};
+	enum neap_patch_directive directive = NEAP_DIRECTIVE_NONE;
+	json_t *result;
+	int rc = neap_patch_directive_get(run, patch, &directive);
+
+	if (rc == 0)
+		rc = neap_patch_spend(run, 1);
+	if (rc < 0)
+		return rc;
+	if (directive == NEAP_DIRECTIVE_REPLACE)
+		return adopt_map(run, patch, ret);
+	result = json_object();
+	if (result == NULL)
+		return neap_error_nomem(run->err);
+	if (directive != NEAP_DIRECTIVE_DELETE)
+		rc = members_add(&maps, result);
+	neap_patch_keys_done(&maps.kept);
+	if (rc < 0) {
+		json_decref(result);
+		return rc;
+	}
+	*ret = result;
+	return 0;
+}
+
+int neap_patch_strategic(struct neap_patch_run *run, const struct neap_schema *schema,
+			 const json_t *object, const json_t *patch, json_t **ret)
+{
+	if (!json_is_object(object))
+		return neap_error_set(run->err, NEAP_ECONFLICT, "invalid JSON document");
+	if (!json_is_object(patch))
+		return neap_error_set(run->err, NEAP_EINVAL,
+				      "expected a map[string]interface {}, but received "
+				      "a %s",
+				      neap_patch_type_name(patch));
+	return neap_patch_merge_map(run, schema, object, patch, ret);
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pods, the templates of pods, and what of a pod may be changed: images, deadlines, tolerations that are
+ * added, gates that are taken out. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/rules/check_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/selector.h"
+
+/* --- the parts of a spec --- */
+
+static void check_gates(const json_t *spec, struct neap_causes *causes)
+{
+	struct rule_seen seen = {0};
+	size_t i;
+	const json_t *gate;
+
+	json_array_foreach (json_object_get(spec, "schedulingGates"), i, gate) {
+		const json_t *name = json_object_get(gate, "name");
+		const char *text = json_string_value(name);
+		struct neap_error err;
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "schedulingGates[%zu]", i);
+		if (text == NULL)
+			continue;
+		if (neap_label_check_key(text, &err) < 0)
+			neap_causes_invalid(causes, field, name, "%s", err.msg);
+		if (rule_seen_add(&seen, text, causes))
+			neap_causes_duplicate(causes, field, name);
+	}
+	rule_seen_done(&seen);
+}
+
+static void check_conditions(const json_t *spec, struct neap_causes *causes)
+{
+	size_t i;
+	const json_t *gate;
+
+	json_array_foreach (json_object_get(spec, "readinessGates"), i, gate) {
+		size_t from = causes->count;
+
+		rule_qualified(gate, "conditionType", causes);
+		neap_causes_infield(causes, from, "readinessGates[%zu]", i);
+	}
+}
+
+static void check_aliases(const json_t *spec, struct neap_causes *causes)
+{
+	const char *fault;
+	size_t i, k;
+	const json_t *alias, *host;
+
+	json_array_foreach (json_object_get(spec, "hostAliases"), i, alias) {
+		const json_t *ip = json_object_get(alias, "ip");
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "hostAliases[%zu].ip", i);
+		if (json_is_string(ip) && !rule_is_ip(json_string_value(ip)))
+			neap_causes_invalid(causes, field, ip, "%s", RULE_IP);
+		json_array_foreach (json_object_get(alias, "hostnames"), k, host) {
+			fault = json_is_string(host) ? neap_kube_dns_subdomain_fault(
+							       json_string_value(host))
+						     : NULL;
+			if (fault)
+				neap_causes_invalid(causes, "hostAliases.hostnames", host,
+						    "%s", fault);
+		}
+	}
+}
+
+/* Checks the numbers of users and groups in a securityContext. */
+static void check_ids(const json_t *spec, struct neap_causes *causes)
+{
+	static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
+	const json_t *security = json_object_get(spec, "securityContext");
+	const json_t *group;
+	char field[64];
+	size_t i;
+
+	for (i = 0; i < NEAP_ARRAY_LEN(ids); i++) {
+		(void)snprintf(field, sizeof(field), "securityContext.%s", ids[i]);
+		if (!rule_is_id(rule_int(security, ids[i])))
+			neap_causes_invalid(causes, field,
+					    json_object_get(security, ids[i]), RULE_ID);
+	}
+	json_array_foreach (json_object_get(security, "supplementalGroups"), i, group) {
+		(void)snprintf(field, sizeof(field),
+			       "securityContext.supplementalGroups[%zu]", i);
+		if (!rule_is_id(json_integer_value(group)))
+			neap_causes_invalid(causes, field, group, RULE_ID);
+	}
+}
+
+#define SYSCTL_MAX 253
+#define SYSCTL_RULE                                                                      \
+	"must have at most 253 characters and match regex "                              \
+	"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+
+/* Segments of letters and digits, with "-" and "_" inside, that "." or "/" divides. */
+static bool is_sysctl(const char *name)
+{
+	static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	enum { START, INNER, END } at = START;
+
+	if (strlen(name) > SYSCTL_MAX)
+		return false;
+	for (; *name != '\0'; name++) {
+		if (strchr(ends, *name) != NULL)
+			at = END;
+		else if ((*name == '-' || *name == '_') && at != START)
+			at = INNER;
+		else if ((*name == '.' || *name == '/') && at == END)
+			at = START;
+		else
+			return false;
+	}
+	return at == END;
+}
+
+/* Which namespace of the kernel a parameter is of; NULL: of none that a pod can share. */
+static const char *sysctl_sharer(const char *name)
+{
+	static const struct {
+		const char *prefix, *sharer;
+	} rows[] = {
+		{"net.", "hostNetwork"},   {"kernel.shm", "hostIPC"},
+		{"kernel.msg", "hostIPC"}, {"kernel.sem", "hostIPC"},
+		{"fs.mqueue.", "hostIPC"},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+		if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+			return rows[i].sharer;
+	return NULL;
+}
+
+/* Each once, and none of what the pod shares with its node. */
+static void check_sysctls(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *security = json_object_get(spec, "securityContext");
+	struct rule_seen seen = {0};
+	const json_t *sysctl;
+	size_t i;
+
+	json_array_foreach (json_object_get(security, "sysctls"), i, sysctl) {
+		const json_t *value = json_object_get(sysctl, "name");
+		const char *name = neap_kube_text(sysctl, "name");
+		const char *sharer = sysctl_sharer(name);
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "securityContext.sysctls[%zu].name",
+			       i);
+		if (value != NULL && name[0] == '\0')
+			neap_causes_required(causes, field, "");
+		else if (name[0] != '\0' && !is_sysctl(name))
+			neap_causes_invalid(causes, field, value, "%s", SYSCTL_RULE);
+		else if (name[0] != '\0' && rule_seen_add(&seen, name, causes))
+			neap_causes_duplicate(causes, field, value);
+		if (sharer != NULL && json_is_true(json_object_get(spec, sharer)))
+			neap_causes_invalid(causes, field, value,
+					    "may not be specified when '%s' is true",
+					    sharer);
+	}
+	rule_seen_done(&seen);
+}
+
+/* Domains, which may end in a dot; options have names. */
+static void check_searches(const json_t *config, struct neap_causes *causes)
+{
+	const json_t *search, *option;
+	char name[256], field[64];
+	size_t i;
+
+	json_array_foreach (json_object_get(config, "searches"), i, search) {
+		const char *text = json_string_value(search), *fault = NULL;
+		size_t len = json_string_length(search);
+
+		if (text != NULL && neap_strcopy(name, sizeof(name), text)) {
+			if (len > 1 && name[len - 1] == '.')
+				name[len - 1] = '\0';
+			text = name;
+		}
+		if (text != NULL)
+			fault = neap_kube_dns_subdomain_fault(text);
+		(void)snprintf(field, sizeof(field), "dnsConfig.searches[%zu]", i);
+		if (fault)
+			neap_causes_invalid(causes, field, search, "%s", fault);
+	}
+	json_array_foreach (json_object_get(config, "options"), i, option) {
+		(void)snprintf(field, sizeof(field), "dnsConfig.options[%zu]", i);
+		if (json_string_length(json_object_get(option, "name")) == 0)
+			neap_causes_required(causes, field, "must not be empty");
+	}
+}
+
+/* Nobody else names servers where the policy is None. */
+static void check_dns(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *config = json_object_get(spec, "dnsConfig");
+	const json_t *servers = json_object_get(config, "nameservers");
+	bool is_none = strcmp(neap_kube_text(spec, "dnsPolicy"), "None") == 0;
+	size_t i;
+	const json_t *server;
+
+	if (is_none && config == NULL)
+		neap_causes_required(causes, "dnsConfig",
+				     "must provide `dnsConfig` when `dnsPolicy` is None");
+	else if (is_none && json_array_size(servers) == 0)
+		neap_causes_required(causes, "dnsConfig.nameservers",
+				     "must provide at least one DNS nameserver when "
+				     "`dnsPolicy` is None");
+	json_array_foreach (servers, i, server) {
+		char field[64];
+
+		(void)snprintf(field, sizeof(field), "dnsConfig.nameservers[%zu]", i);
+		if (json_is_string(server) && !rule_is_ip(json_string_value(server)))
+			neap_causes_invalid(causes, field, server, "%s", RULE_IP);
+	}
+	check_searches(config, causes);
+}
+
+static void check_seconds(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *deadline = json_object_get(spec, "activeDeadlineSeconds");
+	int64_t seconds = json_integer_value(deadline);
+
+	if (json_is_integer(deadline) && (seconds < 1 || seconds > INT32_MAX))
+		neap_causes_invalid(causes, "activeDeadlineSeconds", deadline,
+				    "must be between 1 and 2147483647, inclusive");
+}
+
+/* Resources named in resourceClaims: each once. */
+static void check_claims(const json_t *spec, struct neap_causes *causes)
+{
+	struct rule_seen seen = {0};
+	size_t i;
+	const json_t *claim;
+
+	json_array_foreach (json_object_get(spec, "resourceClaims"), i, claim) {
+		size_t from = causes->count;
+		const char *name = rule_need(claim, "name", causes);
+
+		rule_label(claim, "name", causes);
+		if (name != NULL && rule_seen_add(&seen, name, causes))
+			neap_causes_duplicate(causes, "name",
+					      json_object_get(claim, "name"));
+		neap_causes_infield(causes, from, "resourceClaims[%zu]", i);
+	}
+	rule_seen_done(&seen);
+}
+
+void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
+		   struct neap_causes *causes)
+{
+	static const char *const subdomains[] = {"nodeName", "serviceAccountName",
+						 "priorityClassName", "runtimeClassName"};
+	static const char *const labels[] = {"hostname", "subdomain"};
+	struct rule_pod pod = {.spec = spec, .is_pod = is_pod};
+	size_t from;
+
+	rule_volumes(&pod, causes);
+	rule_claims(&pod, claims, causes);
+	rule_containers(&pod, causes);
+	rule_seen_done(&pod.volumes);
+	check_seconds(spec, causes);
+	rule_labels(json_object_get(spec, "nodeSelector"), "nodeSelector", causes);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(subdomains); i++)
+		rule_subdomain(spec, subdomains[i], causes);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(labels); i++)
+		rule_label(spec, labels[i], causes);
+	rule_tolerations(json_object_get(spec, "tolerations"), "tolerations", causes);
+	from = causes->count;
+	rule_affinity(json_object_get(spec, "affinity"), causes);
+	neap_causes_infield(causes, from, "affinity");
+	rule_spread(json_object_get(spec, "topologySpreadConstraints"), causes);
+	check_aliases(spec, causes);
+	check_ids(spec, causes);
+	check_sysctls(spec, causes);
+	check_dns(spec, causes);
+	check_conditions(spec, causes);
+	check_gates(spec, causes);
+	check_claims(spec, causes);
+	rule_pod_resources(spec, causes);
+	rule_amounts(json_object_get(spec, "overhead"), "overhead", causes);
+}
+
+void rule_pod_template(const json_t *pod_template, const json_t *claims,
+		       struct neap_causes *causes)
+{
+	const json_t *meta = json_object_get(pod_template, "metadata");
+	const json_t *spec = json_object_get(pod_template, "spec");
+	size_t from = causes->count;
+
+	rule_labels(json_object_get(meta, "labels"), "labels", causes);
+	rule_annotations(json_object_get(meta, "annotations"), "annotations", causes);
+	neap_causes_infield(causes, from, "metadata");
+	from = causes->count;
+	rule_pod_spec(spec, false, claims, causes);
+	if (json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
+		neap_causes_forbidden(causes, "ephemeralContainers",
+				      "ephemeral containers not allowed in pod template");
+	neap_causes_infield(causes, from, "spec");
+}
+
+/* --- updates --- */
+
+static void update_deadline(const json_t *spec, const json_t *before,
+			    struct neap_causes *causes)
+{
+	static const char name[] = "activeDeadlineSeconds";
+	const json_t *now = json_object_get(spec, name);
+	const json_t *old = json_object_get(before, name);
+
+	if (!json_is_integer(old))
+		return;
+	if (!json_is_integer(now))
+		neap_causes_invalid(causes, name, now,
+				    "must not update from a positive integer to nil "
+				    "value");
+	else if (json_integer_value(now) > json_integer_value(old))
+		neap_causes_invalid(causes, name, now,
+				    "must be less than or equal to previous value");
+}
+
+/* A toleration as one text, without its seconds; NULL without memory. */
+static char *toleration_text(const json_t *toleration)
+{
+	return neap_asprintf("%s\n%s\n%s\n%s", neap_kube_text(toleration, "key"),
+			     neap_kube_text(toleration, "operator"),
+			     neap_kube_text(toleration, "value"),
+			     neap_kube_text(toleration, "effect"));
+}
+
+/* Each that was there is there, but for its seconds. */
+static void update_tolerations(const json_t *spec, const json_t *before,
+			       struct neap_causes *causes)
+{
+	const json_t *old = json_object_get(before, "tolerations");
+	const json_t *lists[] = {json_object_get(spec, "tolerations"), old};
+	struct rule_seen seen = {0};
+	bool is_missing = false;
+
+	if (rule_same(lists[0], lists[1]))
+		return;
+	for (size_t k = 0; k < NEAP_ARRAY_LEN(lists); k++) {
+		size_t i;
+		const json_t *toleration;
+
+		json_array_foreach (lists[k], i, toleration) {
+			neap_auto_free char *text = toleration_text(toleration);
+
+			if (text == NULL)
+				rule_nomem(causes);
+			else if (lists[k] != old)
+				(void)rule_seen_add(&seen, text, causes);
+			else
+				is_missing = is_missing || !rule_seen_has(&seen, text);
+		}
+	}
+	if (is_missing)
+		neap_causes_forbidden(causes, "tolerations",
+				      "existing toleration can not be modified except "
+				      "its tolerationSeconds");
+	rule_seen_done(&seen);
+}
+
+static void update_gates(const json_t *spec, const json_t *before,
+			 struct neap_causes *causes)
+{
+	struct rule_seen seen = {0};
+	size_t i;
+	const json_t *gate;
+
+	json_array_foreach (json_object_get(before, "schedulingGates"), i, gate)
+		(void)rule_seen_add(&seen, neap_kube_text(gate, "name"), causes);
+	json_array_foreach (json_object_get(spec, "schedulingGates"), i, gate) {
+		const char *name = neap_kube_text(gate, "name");
+
+		if (!rule_seen_has(&seen, name))
+			neap_causes_forbidden(causes, "schedulingGates",
+					      "only deletion is allowed, but found new "
+					      "scheduling gate '%.100s'",
+					      name);
+	}
+	rule_seen_done(&seen);
+}
+
+/* Nodes that a pod may run on become fewer while it waits. */
+static void update_nodes(const json_t *spec, const json_t *before,
+			 struct neap_causes *causes)
+{
+	json_t *now = json_object_get(spec, "nodeSelector");
+	const char *key;
+	json_t *value;
+	size_t from = causes->count;
+
+	json_object_foreach (json_object_get(before, "nodeSelector"), key, value) {
+		if (rule_same(value, json_object_get(now, key)))
+			continue;
+		neap_causes_invalid(causes, "nodeSelector", now,
+				    "only additions to spec.nodeSelector are allowed (no "
+				    "mutations or deletions)");
+		break;
+	}
+	from = causes->count;
+	rule_affinity_update(json_object_get(spec, "affinity"),
+			     json_object_get(before, "affinity"), causes);
+	neap_causes_infield(causes, from, "affinity");
+}
+
+/* Containers as they were, but for their images. False: their number has changed, and nothing else counts. */
+static bool update_containers(const json_t *spec, const json_t *before, const char *name,
+			      struct neap_causes *causes, const char **ret_changed)
+{
+	static const char *const image[] = {"image", NULL};
+	const json_t *now = json_object_get(spec, name);
+	const json_t *old = json_object_get(before, name);
+	size_t i;
+	const json_t *container;
+
+	if (json_array_size(now) != json_array_size(old)) {
+		neap_causes_forbidden(causes, name,
+				      "pod updates may not add or remove containers");
+		return false;
+	}
+	json_array_foreach (now, i, container)
+		if (!rule_same_but(container, json_array_get(old, i), image, NULL))
+			*ret_changed = name;
+	return true;
+}
+
+static bool grace_may_change(const json_t *spec, const json_t *before)
+{
+	static const char name[] = "terminationGracePeriodSeconds";
+
+	return rule_int(before, name) < 0 && rule_int(spec, name) == 1;
+}
+
+/* Affinity as it was, but for that to nodes. */
+static bool same_affinity(const json_t *spec, const json_t *before, bool is_gated)
+{
+	static const char *const nodes[] = {"nodeAffinity", NULL};
+	const json_t *now = json_object_get(spec, "affinity"),
+		     *was = json_object_get(before, "affinity");
+
+	/* An empty one is not none. */
+	return (is_gated || !now == !was) &&
+	       rule_same_but(now, was, is_gated ? nodes : NULL, NULL);
+}
+
+void rule_pod_update(const json_t *spec, const json_t *before, struct neap_causes *causes)
+{
+	static const char *const apart[] = {"containers",
+					    "initContainers",
+					    "activeDeadlineSeconds",
+					    "tolerations",
+					    "schedulingGates",
+					    "affinity",
+					    "terminationGracePeriodSeconds",
+					    "nodeSelector",
+					    NULL};
+	static const char grace[] = "terminationGracePeriodSeconds";
+	bool is_gated = json_array_size(json_object_get(before, "schedulingGates")) > 0;
+	const char *changed = NULL;
+
+	if (!update_containers(spec, before, "containers", causes, &changed) ||
+	    !update_containers(spec, before, "initContainers", causes, &changed))
+		return;
+	update_deadline(spec, before, causes);
+	update_tolerations(spec, before, causes);
+	update_gates(spec, before, causes);
+	if (is_gated)
+		update_nodes(spec, before, causes);
+	else if (!rule_same(json_object_get(spec, "nodeSelector"),
+			    json_object_get(before, "nodeSelector")))
+		changed = "nodeSelector";
+	if (!same_affinity(spec, before, is_gated))
+		changed = "affinity";
+	if (!rule_same(json_object_get(spec, grace), json_object_get(before, grace)) &&
+	    !grace_may_change(spec, before))
+		changed = grace;
+	(void)rule_same_but(spec, before, apart, &changed);
+	if (changed != NULL)
+		neap_causes_forbidden(
+			causes, "",
+			"pod updates may not change fields other than "
+			"`spec.containers[*].image`,`spec.initContainers[*].image`,"
+			"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions "
+			"to existing tolerations),`spec.terminationGracePeriodSeconds` "
+			"(allow it to be set to 1 if it was previously negative)\n"
+			"spec.%.100s has changed",
+			changed);
+}
+
+/* --- pods --- */
+
+static void check_new(const json_t *spec, struct neap_causes *causes)
+{
+	if (json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
+		neap_causes_forbidden(causes, "ephemeralContainers",
+				      "cannot be set on create");
+	if (neap_kube_text(spec, "nodeName")[0] != '\0' &&
+	    json_array_size(json_object_get(spec, "schedulingGates")) > 0)
+		neap_causes_forbidden(
+			causes, "nodeName",
+			"cannot be set until all schedulingGates have been cleared");
+}
+
+void neap_kube_check_pod(const json_t *object, const json_t *before,
+			 struct neap_causes *causes)
+{
+	const json_t *spec = json_object_get(object, "spec");
+	const json_t *old = json_object_get(before, "spec");
+	size_t from;
+
+	if (spec == NULL) {
+		neap_causes_required(causes, "spec.containers", "");
+		return;
+	}
+	rule_pod_class(object, before, causes);
+	from = causes->count;
+	/* A pod that is as it was, as when its status changes, is not looked at again. */
+	if (before != NULL && json_equal(spec, old))
+		return;
+	rule_pod_spec(spec, true, NULL, causes);
+	if (before == NULL)
+		check_new(spec, causes);
+	else
+		rule_pod_update(spec, old, causes);
+	neap_causes_infield(causes, from, "spec");
+}

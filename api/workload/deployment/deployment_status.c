@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a Deployment says of itself, and whether it gets on. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/workload/deployment/deployments_priv.h"
+
+#define PROGRESSING "Progressing"
+#define FAILURE     "ReplicaFailure"
+#define SECOND      INT64_C(1000000)
+
+struct counts {
+	int64_t replicas, updated, ready, available, unavailable;
+};
+
+/* --- conditions --- */
+
+json_t *rollout_find_condition(const struct rollout *rollout, const char *type)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (rollout->conditions, i, item) {
+		if (strcmp(neap_tree_text(item, "type"), type) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+void rollout_drop_condition(struct rollout *rollout, const char *type)
+{
+	for (size_t i = json_array_size(rollout->conditions); i-- > 0;)
+		if (strcmp(neap_tree_text(json_array_get(rollout->conditions, i), "type"),
+			   type) == 0)
+			(void)json_array_remove(rollout->conditions, i);
+}
+
+/* since: when the status changed, a new reference. */
+static void put_condition_take(struct rollout *rollout, const char *type,
+			       const char *status, const char *reason,
+			       const char *message, json_t *since, json_t *updated)
+{
+	json_t *item = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "type", type, "status",
+				 status, "reason", reason, "message", message,
+				 "lastTransitionTime", since, "lastUpdateTime", updated);
+
+	rollout_drop_condition(rollout, type);
+	if (json_array_append_new(rollout->conditions, item) < 0)
+		rollout->is_short = true;
+}
+
+static bool says(const json_t *condition, const char *member, const char *text)
+{
+	return strcmp(neap_tree_text(condition, member), text) == 0;
+}
+
+/* The time of a condition that says the same, or now. */
+static json_t *since_of(const struct rollout *rollout, const json_t *before,
+			const char *status)
+{
+	json_t *since = json_object_get(before, "lastTransitionTime");
+
+	return since && says(before, "status", status) ? json_incref(since)
+						       : neap_tree_time_new(rollout->now);
+}
+
+void rollout_condition(struct rollout *rollout, const char *type, const char *status,
+		       const char *reason, const char *fmt, ...)
+{
+	const json_t *before = rollout_find_condition(rollout, type);
+	char message[1024];
+	va_list args;
+
+	if (says(before, "status", status) && says(before, "reason", reason))
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	put_condition_take(rollout, type, status, reason, message,
+			   since_of(rollout, before, status),
+			   neap_tree_time_new(rollout->now));
+}
+
+void rollout_check_paused(struct rollout *rollout)
+{
+	const json_t *condition = rollout_find_condition(rollout, PROGRESSING);
+	bool is_paused = json_is_true(neap_tree_at(rollout->tree, "spec.paused"));
+	bool was_paused = says(condition, "reason", "DeploymentPaused");
+
+	if (!rollout->has_deadline ||
+	    says(condition, "reason", "ProgressDeadlineExceeded"))
+		return;
+	if (is_paused && !was_paused)
+		rollout_condition(rollout, PROGRESSING, "Unknown", "DeploymentPaused",
+				  "Deployment is paused");
+	else if (!is_paused && was_paused)
+		rollout_condition(rollout, PROGRESSING, "Unknown", "DeploymentResumed",
+				  "Deployment is resumed");
+}
+
+/* --- counting --- */
+
+static struct counts count_members(const struct rollout *rollout)
+{
+	struct counts counts = {0};
+
+	for (size_t i = 0; i < rollout->count; i++) {
+		const struct member *member = &rollout->members[i];
+
+		counts.replicas += member->status_replicas;
+		counts.ready += neap_tree_int(member->tree, "status.readyReplicas", 0);
+		counts.available +=
+			neap_tree_int(member->tree, "status.availableReplicas", 0);
+		if (member == rollout->current)
+			counts.updated = member->status_replicas;
+	}
+	if (counts.replicas > counts.available)
+		counts.unavailable = counts.replicas - counts.available;
+	return counts;
+}
+
+static bool is_complete(const struct rollout *rollout, const struct counts *counts)
+{
+	return counts->updated == rollout->replicas &&
+	       counts->replicas == rollout->replicas &&
+	       counts->available == rollout->replicas;
+}
+
+/* As the status says, which has been seen: not as it is just becoming. */
+bool rollout_is_complete(const struct rollout *rollout)
+{
+	const json_t *status = json_object_get(rollout->tree, "status");
+	struct counts counts = {
+		.replicas = neap_tree_int(status, "replicas", 0),
+		.updated = neap_tree_int(status, "updatedReplicas", 0),
+		.available = neap_tree_int(status, "availableReplicas", 0),
+	};
+
+	return is_complete(rollout, &counts) &&
+	       neap_tree_int(status, "observedGeneration", 0) >=
+		       neap_tree_int(rollout->tree, "metadata.generation", 0);
+}
+
+/* --- progress --- */
+
+static bool is_progressing(const struct rollout *rollout, const struct counts *counts)
+{
+	const json_t *status = json_object_get(rollout->tree, "status");
+	int64_t updated = neap_tree_int(status, "updatedReplicas", 0);
+
+	return counts->updated > updated ||
+	       counts->replicas - counts->updated <
+		       neap_tree_int(status, "replicas", 0) - updated ||
+	       counts->ready > neap_tree_int(status, "readyReplicas", 0) ||
+	       counts->available > neap_tree_int(status, "availableReplicas", 0);
+}
+
+static int64_t deadline_of(const struct rollout *rollout, const json_t *condition)
+{
+	int64_t from = neap_tree_time(condition, "lastUpdateTime");
+
+	return (from == NEAP_MISSING ? rollout->now : from) +
+	       rollout->deadline_s * SECOND;
+}
+
+static bool is_timed_out(const struct rollout *rollout)
+{
+	const json_t *condition = rollout_find_condition(rollout, PROGRESSING);
+
+	if (!condition || says(condition, "reason", "NewReplicaSetAvailable"))
+		return false;
+	return says(condition, "reason", "ProgressDeadlineExceeded") ||
+	       deadline_of(rollout, condition) < rollout->now;
+}
+
+/* What the messages are about. */
+static const char *subject(const struct rollout *rollout, char *buf, size_t size)
+{
+	if (rollout->current)
+		(void)snprintf(buf, size, "ReplicaSet \"%s\"", rollout->current->name);
+	else
+		(void)snprintf(buf, size, "Deployment \"%s\"", rollout->owner->name);
+	return buf;
+}
+
+static void tell_progress(struct rollout *rollout, const struct counts *counts)
+{
+	const json_t *before = rollout_find_condition(rollout, PROGRESSING);
+	char name[NEAP_OBJECT_NAME + 16], message[NEAP_OBJECT_NAME + 64];
+
+	(void)subject(rollout, name, sizeof(name));
+	if (counts->replicas == counts->updated &&
+	    says(before, "reason", "NewReplicaSetAvailable"))
+		return; /* that is over */
+	if (is_complete(rollout, counts)) {
+		rollout_condition(rollout, PROGRESSING, "True", "NewReplicaSetAvailable",
+				  "%s has successfully progressed.", name);
+	} else if (is_progressing(rollout, counts)) {
+		/* Each step is told, as the deadline counts from it. */
+		(void)snprintf(message, sizeof(message), "%s is progressing.", name);
+		put_condition_take(rollout, PROGRESSING, "True", "ReplicaSetUpdated",
+				   message, since_of(rollout, before, "True"),
+				   neap_tree_time_new(rollout->now));
+	} else if (is_timed_out(rollout)) {
+		rollout_condition(rollout, PROGRESSING, "False",
+				  "ProgressDeadlineExceeded",
+				  "%s has timed out progressing.", name);
+	}
+}
+
+/* What a ReplicaSet says of failures; NULL. */
+static const json_t *find_failure(const struct rollout *rollout)
+{
+	const json_t *failure =
+		rollout->current ? neap_tree_condition(rollout->current->tree, FAILURE)
+				 : NULL;
+
+	for (size_t i = 0; i < rollout->count && !failure; i++)
+		failure = neap_tree_condition(rollout->members[i].tree, FAILURE);
+	return failure;
+}
+
+static void tell_failure(struct rollout *rollout)
+{
+	const json_t *failure = find_failure(rollout), *since;
+	const json_t *before = rollout_find_condition(rollout, FAILURE);
+
+	if (!failure) {
+		rollout_drop_condition(rollout, FAILURE);
+		return;
+	}
+	if (says(before, "reason", neap_tree_text(failure, "reason")) &&
+	    says(before, "status", neap_tree_text(failure, "status")))
+		return;
+	since = json_object_get(failure, "lastTransitionTime");
+	put_condition_take(rollout, FAILURE, neap_tree_text(failure, "status"),
+			   neap_tree_text(failure, "reason"),
+			   neap_tree_text(failure, "message"),
+			   json_incref((json_t *)(uintptr_t)since),
+			   json_incref((json_t *)(uintptr_t)since));
+}
+
+static void tell_available(struct rollout *rollout, const struct counts *counts)
+{
+	if (counts->available >= rollout->replicas - rollout->unavailable)
+		rollout_condition(rollout, "Available", "True",
+				  "MinimumReplicasAvailable",
+				  "Deployment has minimum availability.");
+	else
+		rollout_condition(rollout, "Available", "False",
+				  "MinimumReplicasUnavailable",
+				  "Deployment does not have minimum availability.");
+}
+
+/* --- the status --- */
+
+/* As a kube-apiserver shows it: without zeros. */
+static int put(json_t *status, const char *name, int64_t value)
+{
+	return json_object_set_new(status, name,
+				   value > 0 ? json_integer(value) : json_null());
+}
+
+static json_t *make_status(const struct rollout *rollout, const struct counts *counts)
+{
+	json_t *status = json_object();
+	int ret = 0;
+
+	ret |= put(status, "observedGeneration",
+		   neap_tree_int(rollout->tree, "metadata.generation", 0));
+	ret |= put(status, "replicas", counts->replicas);
+	ret |= put(status, "updatedReplicas", counts->updated);
+	ret |= put(status, "readyReplicas", counts->ready);
+	ret |= put(status, "availableReplicas", counts->available);
+	ret |= put(status, "unavailableReplicas", counts->unavailable);
+	ret |= json_object_set(status, "conditions", rollout->conditions);
+	if (rollout->collisions != NEAP_MISSING)
+		ret |= put(status, "collisionCount", rollout->collisions);
+	if (ret == 0)
+		return status;
+	json_decref(status);
+	return NULL;
+}
+
+static bool is_so(const json_t *is, const json_t *patch)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)patch, name, value) {
+		const json_t *has = json_object_get(is, name);
+
+		if (json_is_null(value) ? has != NULL : !json_equal(has, value))
+			return false;
+	}
+	return true;
+}
+
+static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%lld", (long long)rollout->revision);
+	return rollout->revision == NEAP_MISSING ||
+	       strcmp(neap_tree_entry(rollout->tree, "metadata.annotations", REVISION),
+		      buf) == 0;
+}
+
+/* patch is taken; NULL: there is no memory. */
+static void write_take(struct rollout *rollout, bool is_status, json_t *patch)
+{
+	struct neap_kube_ask ask;
+
+	if (patch && rollout_ask(rollout, DEPLOYMENTS, rollout->owner->name, &ask))
+		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask,
+					 is_status, patch);
+	else
+		json_decref(patch);
+	rollout->is_short = rollout->is_short || !patch;
+}
+
+static void write_revision(struct rollout *rollout)
+{
+	char revision[32];
+
+	if (is_revision_so(rollout, revision, sizeof(revision)))
+		return;
+	write_take(rollout, false,
+		   json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", rollout->owner->uid,
+			     "annotations", REVISION, revision));
+}
+
+/* The status is taken. */
+static void write_status_take(struct rollout *rollout, json_t *status)
+{
+	if (is_so(json_object_get(rollout->tree, "status"), status)) {
+		json_decref(status);
+		return;
+	}
+	write_take(rollout, true,
+		   json_pack("{s:{s:s}, s:o}", "metadata", "uid", rollout->owner->uid,
+			     "status", status));
+}
+
+/* When it will be late, a little later; 0: it cannot be. */
+static int64_t next_look(const struct rollout *rollout, const struct counts *counts)
+{
+	const json_t *condition = rollout_find_condition(rollout, PROGRESSING);
+	int64_t after;
+
+	if (!rollout->has_deadline || !condition || is_complete(rollout, counts) ||
+	    says(condition, "reason", "ProgressDeadlineExceeded"))
+		return 0;
+	after = deadline_of(rollout, condition) - rollout->now;
+	return (after > 0 ? after : 0) + SECOND;
+}
+
+int64_t rollout_status(struct rollout *rollout, bool with_progress)
+{
+	struct counts counts = count_members(rollout);
+	json_t *status;
+
+	tell_available(rollout, &counts);
+	if (with_progress) {
+		if (rollout->has_deadline)
+			tell_progress(rollout, &counts);
+		else
+			rollout_drop_condition(rollout, PROGRESSING);
+		tell_failure(rollout);
+	}
+	status = rollout->is_short ? NULL : make_status(rollout, &counts);
+	if (!status)
+		return -1;
+	write_revision(rollout);
+	write_status_take(rollout, status);
+	if (rollout->is_short)
+		return -1;
+	return with_progress ? next_look(rollout, &counts) : 0;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Looks at Deployments: what is to be done now, one step of it, and the status. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/events.h"
+#include "api/workload/deployment/deployments_priv.h"
+#include "engine/base/clock.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+
+/* Nobody means more. */
+#define PERCENT_MAX 1000000
+
+static int64_t clock_now(void)
+{
+	return neap_clock_usec(CLOCK_REALTIME);
+}
+
+void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
+		  const char *fmt, ...)
+{
+	const struct neap_kube_note note = {.api_version = "apps/v1",
+					    .kind = "Deployment",
+					    .ns = rollout->owner->ns,
+					    .name = rollout->owner->name,
+					    .uid = rollout->owner->uid,
+					    .is_warning = is_warning,
+					    .reason = reason,
+					    .component = "deployment-controller"};
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	neap_kube_note(rollout->deployments->config.kube, &note, "%s", text);
+}
+
+bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
+		 struct neap_kube_ask *ret)
+{
+	const struct neap_round_ask ask = {0, resource, rollout->owner->ns, name,
+					   rollout->owner->uid};
+
+	return neap_rounds_ask(rollout->deployments->rounds, &ask, ret);
+}
+
+/* --- what happens --- */
+
+static void awaited_due(struct neap_deployments *deployments,
+			const struct neap_object *pod)
+{
+	const char *uid = pod->owners;
+
+	for (unsigned i = 0; i < pod->owner_count; i++, uid += strlen(uid) + 1) {
+		const char *key = neap_map_find(deployments->awaited, uid);
+		const char *slash = key ? strchr(key, '/') : NULL;
+		char ns[NEAP_OBJECT_NAMESPACE];
+
+		if (!slash)
+			continue;
+		(void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - key), key);
+		neap_feed_due(deployments->feed, ns, slash + 1, 0);
+	}
+}
+
+static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+{
+	struct neap_deployments *deployments = arg;
+	const struct neap_object *object = event->object;
+
+	if (strcmp(resource, DEPLOYMENTS) == 0) {
+		neap_feed_due(deployments->feed, object->ns, object->name, 0);
+		return;
+	}
+	if (strcmp(resource, "pods") == 0) {
+		awaited_due(deployments, object);
+		return;
+	}
+	if (event->what == NEAP_STORE_DELETED)
+		free(neap_map_remove(deployments->awaited, object->uid));
+	if (event->before)
+		neap_owners_due(deployments->owners, deployments->feed, event->before);
+	neap_owners_due(deployments->owners, deployments->feed, object);
+	if (!object->owner_count && !object->is_deleting &&
+	    event->what != NEAP_STORE_DELETED)
+		neap_owners_due_selecting(deployments->owners, deployments->feed, object);
+}
+
+/* --- the spec --- */
+
+/* A number, or a percentage of the replicas. */
+static int64_t part_of(const json_t *value, int64_t replicas, bool rounds_up)
+{
+	const char *text = json_string_value(value);
+	int64_t percent, part;
+
+	if (json_is_integer(value))
+		return json_integer_value(value);
+	if (!text)
+		return 0;
+	percent = strtoll(text, NULL, 10); /* checked: digits and a percent sign */
+	if (percent > PERCENT_MAX)
+		percent = PERCENT_MAX;
+	part = (percent * replicas + (rounds_up ? 99 : 0)) / 100;
+	return part < INT32_MAX ? part : INT32_MAX;
+}
+
+static void read_strategy(struct rollout *rollout)
+{
+	static const char path[] = "spec.strategy.rollingUpdate";
+	const json_t *rolling = neap_tree_at(rollout->tree, path);
+
+	rollout->is_rolling = strcmp(neap_tree_text(rollout->tree, "spec.strategy.type"),
+				     "Recreate") != 0;
+	if (!rollout->is_rolling)
+		return;
+	rollout->surge =
+		part_of(json_object_get(rolling, "maxSurge"), rollout->replicas, true);
+	rollout->unavailable = part_of(json_object_get(rolling, "maxUnavailable"),
+				       rollout->replicas, false);
+	/* Else nothing could ever be done. */
+	if (rollout->surge == 0 && rollout->unavailable == 0)
+		rollout->unavailable = 1;
+	if (rollout->unavailable > rollout->replicas)
+		rollout->unavailable = rollout->replicas;
+}
+
+static bool read_spec(struct rollout *rollout)
+{
+	const json_t *conditions = neap_tree_at(rollout->tree, "status.conditions");
+
+	rollout->replicas = neap_tree_int(rollout->tree, "spec.replicas", 1);
+	rollout->deadline_s =
+		neap_tree_int(rollout->tree, "spec.progressDeadlineSeconds", INT32_MAX);
+	rollout->has_deadline = rollout->deadline_s != INT32_MAX;
+	rollout->collisions =
+		neap_tree_int(rollout->tree, "status.collisionCount", NEAP_MISSING);
+	rollout->revision = NEAP_MISSING;
+	read_strategy(rollout);
+	rollout->conditions = json_is_array(conditions) ? neap_json_deep_copy(conditions)
+							: json_array();
+	return rollout->conditions != NULL;
+}
+
+/* --- a look --- */
+
+/* Whether the ReplicaSets have done what they were told: else there may be more pods than it looks like, and what is
+ * told next would come on top. One that is being deleted does nothing any more. */
+static bool is_settled(const struct rollout *rollout)
+{
+	for (size_t i = 0; i < rollout->count; i++) {
+		const struct member *member = &rollout->members[i];
+
+		if (!member->is_deleting &&
+		    (member->status_replicas > member->replicas ||
+		     neap_tree_int(member->tree, "status.observedGeneration", 0) <
+			     neap_tree_int(member->tree, "metadata.generation", 0)))
+			return false;
+	}
+	return true;
+}
+
+/* True where it is a rollout, not a mere scaling. */
+static bool take_step(struct rollout *rollout)
+{
+	bool is_paused = json_is_true(neap_tree_at(rollout->tree, "spec.paused"));
+
+	if (neap_tree_at(rollout->tree, "metadata.deletionTimestamp"))
+		return false;
+	rollout_check_paused(rollout);
+	if (!is_settled(rollout))
+		return !is_paused && !rollout_is_scaling(rollout);
+	if (is_paused || rollout_is_scaling(rollout)) {
+		size_t before = neap_rounds_asked(rollout->deployments->rounds);
+
+		rollout_scale(rollout);
+		if (is_paused)
+			rollout_clean_up(rollout);
+		/* What shares cannot be made of is for the rollout. */
+		if (is_paused || neap_rounds_asked(rollout->deployments->rounds) > before)
+			return false;
+	}
+	if (rollout->is_rolling)
+		rollout_rolling(rollout);
+	else
+		rollout_recreate(rollout);
+	return true;
+}
+
+static int64_t look_at_tree(struct neap_deployments *deployments,
+			    const struct neap_object *object, const json_t *tree)
+{
+	struct rollout rollout = {.deployments = deployments,
+				  .tree = tree,
+				  .now = deployments->config.now()};
+	int64_t again = -1;
+
+	rollout.owner = neap_owners_get(deployments->owners, object, tree);
+	if (!rollout.owner)
+		return -1;
+	if (read_spec(&rollout)) {
+		if (rollout_find(&rollout))
+			again = rollout_status(&rollout, take_step(&rollout));
+		else if (!rollout.is_short)
+			again = 0; /* what it asked for makes it due */
+	}
+	rollout_done(&rollout);
+	return again;
+}
+
+static int64_t look_at(void *arg, const char *ns, const char *name)
+{
+	struct neap_deployments *deployments = arg;
+	struct neap_object *object =
+		neap_store_find(deployments->config.store, DEPLOYMENTS, ns, name);
+	int64_t again = 0;
+	json_t *tree;
+
+	if (!object) {
+		neap_owners_drop(deployments->owners, ns, name);
+		return 0;
+	}
+	if (!neap_rounds_begin(deployments->rounds, ns, name, &again))
+		return again;
+	object = neap_object_ref(object);
+	tree = neap_object_tree(object);
+	again = tree ? look_at_tree(deployments, object, tree) : -1;
+	json_decref(tree);
+	neap_object_unref(object);
+	return neap_rounds_end(deployments->rounds, again);
+}
+
+/* --- its life --- */
+
+int neap_deployments_new(const struct neap_workload_config *config,
+			 struct neap_deployments **ret, struct neap_error *err)
+{
+	struct neap_deployments *deployments = neap_alloc(sizeof(*deployments));
+	struct neap_feed_config feed = {.base = config->base,
+					.store = config->store,
+					.arg = deployments,
+					.resources = {DEPLOYMENTS, RS, "pods"},
+					.heard = heard,
+					.look = look_at};
+	struct neap_rounds_config rounds = {
+		.kube = config->kube, .resource = DEPLOYMENTS, .arg = deployments};
+	int r;
+
+	*ret = NULL;
+	if (!deployments)
+		return neap_error_nomem(err);
+	deployments->config = *config;
+	if (!deployments->config.now)
+		deployments->config.now = clock_now;
+	deployments->owners = neap_owners_new();
+	deployments->awaited = neap_map_new();
+	r = deployments->owners && deployments->awaited
+		    ? neap_feed_new(&feed, &deployments->feed, err)
+		    : neap_error_nomem(err);
+	rounds.feed = deployments->feed;
+	if (r == 0)
+		r = neap_rounds_new(&rounds, &deployments->rounds, err);
+	if (r < 0) {
+		neap_deployments_free(deployments);
+		return r;
+	}
+	*ret = deployments;
+	return 0;
+}
+
+void neap_deployments_free(struct neap_deployments *deployments)
+{
+	if (!deployments)
+		return;
+	neap_rounds_free(deployments->rounds);
+	neap_feed_free(deployments->feed);
+	neap_owners_free(deployments->owners);
+	for (size_t i = 0;
+	     deployments->awaited && i < neap_map_count(deployments->awaited); i++)
+		free(neap_map_at(deployments->awaited, i, NULL));
+	neap_map_free(deployments->awaited);
+	free(deployments);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the Deployment controller share. */
+#ifndef NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
+#define NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
+
+#include "api/workload/loop/feed.h"
+#include "api/workload/loop/owners.h"
+#include "api/workload/loop/pod_template.h"
+#include "api/workload/loop/rounds.h"
+#include "api/workload/loop/tree.h"
+#include "engine/base/map.h"
+
+#define DEPLOYMENTS "deployments.apps"
+#define RS          "replicasets.apps"
+
+#define REVISION         "deployment.kubernetes.io/revision"
+#define REVISION_HISTORY "deployment.kubernetes.io/revision-history"
+#define DESIRED_REPLICAS "deployment.kubernetes.io/desired-replicas"
+#define MAX_REPLICAS     "deployment.kubernetes.io/max-replicas"
+
+struct neap_deployments {
+	struct neap_workload_config config;
+	struct neap_feed *feed;
+	struct neap_rounds *rounds;
+	struct neap_owners *owners;
+	/* Uid of a ReplicaSet: the Deployment ("NAMESPACE/NAME") that waits for the end of its pods. */
+	struct neap_map *awaited;
+};
+
+/* One of its ReplicaSets, as it is after what was asked for in this look. */
+struct member {
+	json_t *tree; /* NULL: it has just been asked for */
+	char name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	int64_t created_usec, revision;
+	int64_t replicas; /* there are to be */
+	/* Of its status; those that are ready or available are at most so many as there are to be: which go is known. */
+	int64_t status_replicas, ready, available;
+	bool is_deleting;
+	/* The annotations that tell what it was last scaled for; NEAP_MISSING. */
+	int64_t desired, max;
+};
+
+/* A look at one. */
+struct rollout {
+	struct neap_deployments *deployments;
+	const struct neap_owner *owner;
+	const json_t *tree;
+	int64_t now;
+	struct member *members; /* from old to new */
+	size_t count, size;
+	struct member
+		*current; /* the one of the template as it is now, among them; NULL */
+	/* Of the spec. */
+	int64_t replicas, surge, unavailable;
+	bool is_rolling, has_deadline;
+	int64_t deadline_s;
+	/* What the status is to be. */
+	json_t *conditions;
+	int64_t collisions; /* NEAP_MISSING: none is told */
+	int64_t revision;   /* NEAP_MISSING: stays */
+	bool is_short;      /* of memory */
+};
+
+/* deployment_sets.c */
+/* Finds its ReplicaSets and the current one, gives that its revision, and puts annotations where they belong. False:
+ * the look ends here. */
+bool rollout_find(struct rollout *rollout);
+/* Asks for the current one, if there is none. False: it was not to be had. */
+bool rollout_make_current(struct rollout *rollout);
+void rollout_done(struct rollout *rollout);
+
+/* rollout.c */
+/* Asks for member to have so many; false when it has. */
+bool rollout_scale_member(struct rollout *rollout, struct member *member,
+			  int64_t replicas);
+/* How many the current one is to have, if it has so many now. */
+int64_t rollout_current_size(const struct rollout *rollout, int64_t has);
+void rollout_rolling(struct rollout *rollout);
+void rollout_recreate(struct rollout *rollout);
+/* Deletes what is older than revisionHistoryLimit. */
+void rollout_clean_up(struct rollout *rollout);
+
+/* rollout_scale.c: the number of replicas has changed, or it is paused. */
+bool rollout_is_scaling(const struct rollout *rollout);
+void rollout_scale(struct rollout *rollout);
+
+/* deployment_status.c */
+void rollout_condition(struct rollout *rollout, const char *type, const char *status,
+		       const char *reason, const char *fmt, ...) NEAP_PRINTF(5, 6);
+json_t *rollout_find_condition(const struct rollout *rollout, const char *type);
+void rollout_drop_condition(struct rollout *rollout, const char *type);
+/* Whether all its pods are of the current template, and available. */
+bool rollout_is_complete(const struct rollout *rollout);
+void rollout_check_paused(struct rollout *rollout);
+/* Asks for the status to be as it is now. with_progress: of a rollout, not of a mere scaling. When to look again; 0. */
+int64_t rollout_status(struct rollout *rollout, bool with_progress);
+
+/* deployments.c: an event about it. */
+void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
+		  const char *fmt, ...) NEAP_PRINTF(4, 5);
+/* Fills an ask about a ReplicaSet; false without memory. */
+bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
+		 struct neap_kube_ask *ret);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the pods of old templates to those of the new one, step by step: never more than replicas + maxSurge, never
+ * fewer available than replicas - maxUnavailable. A step is done when the ReplicaSets say so in their status. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/workload/deployment/deployments_priv.h"
+#include "engine/base/mem.h"
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* --- asks --- */
+
+/* The annotations that tell for how many in all it has its share. */
+static json_t *make_patch(const struct rollout *rollout, const struct member *member,
+			  int64_t replicas)
+{
+	long long sum = rollout->replicas + rollout->surge;
+	char desired[32], max[32];
+
+	(void)snprintf(desired, sizeof(desired), "%lld", (long long)rollout->replicas);
+	(void)snprintf(max, sizeof(max), "%lld", sum);
+	return json_pack("{s:{s:s, s:{s:s, s:s}}, s:{s:I}}", "metadata", "uid",
+			 member->uid, "annotations", DESIRED_REPLICAS, desired,
+			 MAX_REPLICAS, max, "spec", "replicas", (json_int_t)replicas);
+}
+
+bool rollout_scale_member(struct rollout *rollout, struct member *member,
+			  int64_t replicas)
+{
+	int64_t before = member->replicas, max = rollout->replicas + rollout->surge;
+	struct neap_rounds *rounds = rollout->deployments->rounds;
+	size_t refused = neap_rounds_refused(rounds, NULL);
+	struct neap_kube_ask ask;
+
+	/* One that was made in this look has it all. */
+	if (!member->tree || (before == replicas &&
+			      member->desired == rollout->replicas && member->max == max))
+		return false;
+	if (!rollout_ask(rollout, RS, member->name, &ask))
+		return false;
+	neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask, false,
+				 make_patch(rollout, member, replicas));
+	if (neap_rounds_refused(rounds, NULL) != refused)
+		return false;
+	member->replicas = replicas;
+	member->desired = rollout->replicas;
+	member->max = max;
+	member->ready = least(member->ready, replicas);
+	member->available = least(member->available, replicas);
+	if (before != replicas)
+		rollout_note(rollout, false, "ScalingReplicaSet",
+			     "Scaled %s replica set %s from %lld to %lld",
+			     before < replicas ? "up" : "down", member->name,
+			     (long long)before, (long long)replicas);
+	return before != replicas;
+}
+
+/* Only where the number is another: annotations alone are no step. */
+static bool scale(struct rollout *rollout, struct member *member, int64_t replicas)
+{
+	return member->replicas != replicas &&
+	       rollout_scale_member(rollout, member, replicas);
+}
+
+/* --- the new one --- */
+
+static int64_t count_replicas(const struct rollout *rollout)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < rollout->count; i++)
+		sum += rollout->members[i].replicas;
+	return sum;
+}
+
+int64_t rollout_current_size(const struct rollout *rollout, int64_t has)
+{
+	int64_t room = rollout->replicas + rollout->surge - count_replicas(rollout);
+
+	if (!rollout->is_rolling)
+		return rollout->replicas;
+	if (room <= 0)
+		return has;
+	return has + least(room, rollout->replicas - has);
+}
+
+static bool grow_current(struct rollout *rollout)
+{
+	struct member *current = rollout->current;
+
+	if (!current || current->replicas == rollout->replicas)
+		return false;
+	if (current->replicas > rollout->replicas)
+		return scale(rollout, current, rollout->replicas);
+	return scale(rollout, current, rollout_current_size(rollout, current->replicas));
+}
+
+/* --- the old ones --- */
+
+/* What does not run anyway goes first, from old to new: at most so many. */
+static int64_t drop_unhealthy(struct rollout *rollout, int64_t most)
+{
+	int64_t gone = 0;
+
+	for (size_t i = 0; i < rollout->count && gone < most; i++) {
+		struct member *member = &rollout->members[i];
+		int64_t count = least(most - gone, member->replicas - member->available);
+
+		if (member != rollout->current && count > 0 &&
+		    scale(rollout, member, member->replicas - count))
+			gone += count;
+	}
+	return gone;
+}
+
+static int64_t drop_healthy(struct rollout *rollout, int64_t least_available)
+{
+	int64_t gone = 0, most = -least_available;
+
+	for (size_t i = 0; i < rollout->count; i++)
+		most += rollout->members[i].available;
+	for (size_t i = 0; i < rollout->count && gone < most; i++) {
+		struct member *member = &rollout->members[i];
+		int64_t count = least(most - gone, member->replicas);
+
+		if (member != rollout->current && count > 0 &&
+		    scale(rollout, member, member->replicas - count))
+			gone += count;
+	}
+	return gone;
+}
+
+static bool shrink_old(struct rollout *rollout)
+{
+	const struct member *current = rollout->current;
+	int64_t mine = current ? current->replicas : 0;
+	int64_t missing = current ? mine - current->available : 0;
+	int64_t all = count_replicas(rollout);
+	int64_t least_available = rollout->replicas - rollout->unavailable;
+	int64_t most = all - least_available - missing;
+
+	if (all == mine || most <= 0)
+		return false;
+	return drop_unhealthy(rollout, most) + drop_healthy(rollout, least_available) > 0;
+}
+
+void rollout_rolling(struct rollout *rollout)
+{
+	(void)rollout_make_current(rollout);
+	if (!rollout->current || grow_current(rollout) || shrink_old(rollout))
+		return;
+	if (rollout_is_complete(rollout))
+		rollout_clean_up(rollout);
+}
+
+/* --- all at once --- */
+
+struct pods {
+	const struct rollout *rollout;
+	bool is_any;
+};
+
+static const struct member *find_old(const struct rollout *rollout,
+				     const struct neap_object *pod)
+{
+	for (size_t i = 0; i < rollout->count; i++)
+		if (&rollout->members[i] != rollout->current &&
+		    neap_object_has_owner(pod, rollout->members[i].uid))
+			return &rollout->members[i];
+	return NULL;
+}
+
+static bool is_old_pod(void *arg, struct neap_object *pod)
+{
+	struct pods *pods = arg;
+	const char *phase;
+	json_t *tree;
+
+	if (!find_old(pods->rollout, pod))
+		return true;
+	tree = neap_object_tree(pod);
+	phase = neap_tree_text(tree, "status.phase");
+	pods->is_any = !tree ||
+		       (strcmp(phase, "Failed") != 0 && strcmp(phase, "Succeeded") != 0);
+	json_decref(tree);
+	return !pods->is_any;
+}
+
+static void forget_awaited(struct neap_deployments *deployments, const char *uid)
+{
+	free(neap_map_remove(deployments->awaited, uid));
+}
+
+/* The end of a pod of the old ones makes the Deployment due. */
+static void await(struct rollout *rollout)
+{
+	struct neap_deployments *deployments = rollout->deployments;
+
+	for (size_t i = 0; i < rollout->count; i++) {
+		const struct member *member = &rollout->members[i];
+		char *key;
+
+		forget_awaited(deployments, member->uid);
+		if (member == rollout->current)
+			continue;
+		key = neap_asprintf("%s/%s", rollout->owner->ns, rollout->owner->name);
+		if (!key || !neap_map_set(deployments->awaited, member->uid, key)) {
+			free(key);
+			rollout->is_short = true;
+		}
+	}
+}
+
+static bool has_old_pods(struct rollout *rollout)
+{
+	struct neap_store *store = rollout->deployments->config.store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct pods pods = {.rollout = rollout};
+	struct neap_error err;
+
+	for (size_t i = 0; i < rollout->count; i++)
+		if (&rollout->members[i] != rollout->current &&
+		    rollout->members[i].status_replicas > 0)
+			return true;
+	if (neap_store_list(store, "pods", rollout->owner->ns, &place, is_old_pod, &pods,
+			    &err) < 0)
+		return true;
+	if (pods.is_any)
+		await(rollout);
+	return pods.is_any;
+}
+
+void rollout_recreate(struct rollout *rollout)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < rollout->count; i++)
+		if (&rollout->members[i] != rollout->current)
+			is_any = scale(rollout, &rollout->members[i], 0) || is_any;
+	if (is_any || has_old_pods(rollout))
+		return;
+	for (size_t i = 0; i < rollout->count; i++)
+		forget_awaited(rollout->deployments, rollout->members[i].uid);
+	(void)rollout_make_current(rollout);
+	if (!rollout->current || scale(rollout, rollout->current, rollout->replicas))
+		return;
+	if (rollout_is_complete(rollout))
+		rollout_clean_up(rollout);
+}
+
+/* --- history --- */
+
+static int by_revision(const void *left, const void *right)
+{
+	const struct member *a = *(const struct member *const *)left;
+	const struct member *b = *(const struct member *const *)right;
+
+	if (a->revision != b->revision)
+		return a->revision < b->revision ? -1 : 1;
+	return a->created_usec < b->created_usec   ? -1
+	       : a->created_usec > b->created_usec ? 1
+						   : strcmp(a->name, b->name);
+}
+
+static bool may_go(const struct member *member)
+{
+	return member->status_replicas == 0 && member->replicas == 0 &&
+	       neap_tree_int(member->tree, "metadata.generation", 0) <=
+		       neap_tree_int(member->tree, "status.observedGeneration", 0);
+}
+
+void rollout_clean_up(struct rollout *rollout)
+{
+	int64_t limit = neap_tree_int(rollout->tree, "spec.revisionHistoryLimit", 10);
+	const struct member **old;
+	size_t count = 0;
+
+	if (limit >= INT32_MAX || rollout->count <= (size_t)limit)
+		return;
+	old = neap_alloc_array(rollout->count, sizeof(const struct member *));
+	if (!old) {
+		rollout->is_short = true;
+		return;
+	}
+	for (size_t i = 0; i < rollout->count; i++)
+		if (&rollout->members[i] != rollout->current &&
+		    !rollout->members[i].is_deleting)
+			old[count++] = &rollout->members[i];
+	if (count)
+		qsort(old, count, sizeof(const struct member *), by_revision);
+	for (size_t i = 0; i + (size_t)limit < count; i++) {
+		struct neap_kube_ask ask;
+
+		if (may_go(old[i]) && rollout_ask(rollout, RS, old[i]->name, &ask))
+			neap_kube_ask_delete(rollout->deployments->config.kube, &ask,
+					     old[i]->uid, -1);
+	}
+	free(old);
+}

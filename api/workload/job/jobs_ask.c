@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a look at a job asks for, and what is made of the answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/client_local.h"
+#include "api/kube/events.h"
+#include "api/workload/job/jobs_priv.h"
+#include "api/workload/loop/feed.h"
+#include "engine/base/clock.h"
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+
+/* Pods that are made at once: as many as there are, so that what fails, fails a few times only. */
+#define CREATE_MIN 8
+/* After what failed. */
+#define PAUSE_MIN_USEC 100000
+#define PAUSE_MAX_USEC (10 * 1000000LL)
+/* After what was overtaken by another change. */
+#define AGAIN_USEC 20000
+
+static struct neap_kube_note note_of(const struct flight *flight, bool is_warning,
+				     const char *reason)
+{
+	return (struct neap_kube_note){.api_version = "batch/v1",
+				       .kind = "Job",
+				       .ns = flight->ns,
+				       .name = flight->name,
+				       .uid = flight->uid,
+				       .is_warning = is_warning,
+				       .reason = reason,
+				       .component = "job-controller"};
+}
+
+/* --- flights --- */
+
+static void flight_key(const char *ns, const char *name, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%.63s/%.253s", ns, name);
+}
+
+#define KEY_SIZE (NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME)
+
+struct flight *job_flight_find(const struct neap_jobs *jobs, const char *ns,
+			       const char *name)
+{
+	char key[KEY_SIZE];
+
+	flight_key(ns, name, key, sizeof(key));
+	return neap_map_find(jobs->flights, key);
+}
+
+struct flight *job_flight_begin(struct neap_jobs *jobs, const char *ns, const char *name,
+				const char *uid)
+{
+	struct flight *flight = job_flight_find(jobs, ns, name);
+	char key[KEY_SIZE];
+
+	if (!flight) {
+		flight = neap_alloc(sizeof(*flight));
+		flight_key(ns, name, key, sizeof(key));
+		if (!flight || !neap_map_set(jobs->flights, key, flight)) {
+			free(flight);
+			return NULL;
+		}
+		flight->jobs = jobs;
+		(void)neap_strcopy(flight->ns, sizeof(flight->ns), ns);
+		(void)neap_strcopy(flight->name, sizeof(flight->name), name);
+	}
+	(void)neap_strcopy(flight->uid, sizeof(flight->uid), uid);
+	flight->has_asked = flight->has_failed = flight->is_overtaken = false;
+	flight->asks = 1;
+	return flight;
+}
+
+int64_t job_flight_pause(const struct flight *flight)
+{
+	int64_t left = flight->pause_usec
+			       ? flight->not_before - neap_clock_usec(CLOCK_MONOTONIC)
+			       : 0;
+
+	return left > 0 ? left : 0;
+}
+
+void job_flight_free(struct flight *flight)
+{
+	char key[KEY_SIZE];
+
+	if (flight->jobs) {
+		flight_key(flight->ns, flight->name, key, sizeof(key));
+		(void)neap_map_remove(flight->jobs->flights, key);
+	}
+	free(flight);
+}
+
+static void pause_more(struct flight *flight)
+{
+	int64_t pause = flight->pause_usec ? 2 * flight->pause_usec : PAUSE_MIN_USEC;
+
+	flight->pause_usec = pause < PAUSE_MAX_USEC ? pause : PAUSE_MAX_USEC;
+	flight->not_before = neap_clock_usec(CLOCK_MONOTONIC) + flight->pause_usec;
+}
+
+void job_flight_land(struct flight *flight)
+{
+	int64_t after = 0;
+
+	if (--flight->asks)
+		return;
+	if (!flight->jobs) {
+		job_flight_free(flight);
+		return;
+	}
+	if (flight->has_failed) {
+		pause_more(flight);
+		after = flight->pause_usec;
+	} else if (flight->is_overtaken) {
+		after = AGAIN_USEC;
+	}
+	if (flight->has_asked)
+		neap_feed_due(flight->jobs->feed, flight->ns, flight->name, after);
+	if (!flight->has_failed && !job_flight_pause(flight))
+		job_flight_free(flight);
+}
+
+static struct neap_kube_ask
+ask_of(struct flight *flight, const char *resource, const char *name,
+       void (*told)(void *, struct neap_object *, const struct neap_kube_failure *))
+{
+	flight->asks++;
+	flight->has_asked = true;
+	return (struct neap_kube_ask){.resource = resource,
+				      .ns = flight->ns,
+				      .name = name,
+				      .told = told,
+				      .arg = flight};
+}
+
+/* --- what is answered --- */
+
+/* Overtaken by another change, or gone: the next look sees it. */
+static bool is_overtaken(const struct neap_kube_failure *failure)
+{
+	return failure->reason == NEAP_KUBE_NOT_FOUND ||
+	       failure->reason == NEAP_KUBE_CONFLICT;
+}
+
+static void see_failure(struct flight *flight, const struct neap_kube_failure *failure)
+{
+	if (is_overtaken(failure))
+		flight->is_overtaken = true;
+	else
+		flight->has_failed = true;
+}
+
+static void told_created(void *arg, struct neap_object *object,
+			 const struct neap_kube_failure *failure)
+{
+	struct flight *flight = arg;
+
+	if (!object)
+		flight->has_failed = true;
+	if (flight->jobs && object) {
+		struct neap_kube_note note = note_of(flight, false, "SuccessfulCreate");
+
+		neap_kube_note(flight->jobs->config.kube, &note, "Created pod: %s",
+			       object->name);
+	} else if (flight->jobs) {
+		struct neap_kube_note note = note_of(flight, true, "FailedCreate");
+
+		neap_kube_note(flight->jobs->config.kube, &note, "Error creating: %s",
+			       failure->message);
+	}
+	job_flight_land(flight);
+}
+
+static void told_deleted(void *arg, struct neap_object *object,
+			 const struct neap_kube_failure *failure)
+{
+	struct flight *flight = arg;
+
+	if (flight->jobs && object) {
+		struct neap_kube_note note = note_of(flight, false, "SuccessfulDelete");
+
+		neap_kube_note(flight->jobs->config.kube, &note, "Deleted pod: %s",
+			       object->name);
+	} else if (flight->jobs && !is_overtaken(failure)) {
+		struct neap_kube_note note = note_of(flight, true, "FailedDelete");
+
+		neap_kube_note(flight->jobs->config.kube, &note, "Error deleting: %s",
+			       failure->message);
+	}
+	if (!object)
+		see_failure(flight, failure);
+	job_flight_land(flight);
+}
+
+static void told_written(void *arg, struct neap_object *object,
+			 const struct neap_kube_failure *failure)
+{
+	struct flight *flight = arg;
+
+	if (!object)
+		see_failure(flight, failure);
+	job_flight_land(flight);
+}
+
+static void told_status(void *arg, struct neap_object *object,
+			const struct neap_kube_failure *failure)
+{
+	struct flight *flight = arg;
+
+	if (flight->jobs && object && flight->reason) {
+		struct neap_kube_note note =
+			note_of(flight, flight->is_warning, flight->reason);
+
+		neap_kube_note(flight->jobs->config.kube, &note, "%s", flight->message);
+	}
+	flight->reason = NULL;
+	told_written(arg, object, failure);
+}
+
+/* --- what is asked --- */
+
+void job_ask_release(struct flight *flight, const struct neap_object *object)
+{
+	struct neap_kube_ask ask = ask_of(flight, "pods", object->name, told_written);
+	json_t *tree = neap_object_tree(object);
+
+	neap_kube_ask_patch_take(flight->jobs->config.kube, &ask, false,
+				 tree ? job_release(tree) : NULL);
+	json_decref(tree);
+}
+
+static void ask_pods(struct flight *flight, const struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		const struct neap_object *object = job->objects[i];
+
+		if ((job->pods[i].todo & NEAP_JOB_RELEASE) != 0)
+			job_ask_release(flight, object);
+		if ((job->pods[i].todo & NEAP_JOB_DELETE) != 0) {
+			struct neap_kube_ask ask =
+				ask_of(flight, "pods", object->name, told_deleted);
+
+			neap_kube_ask_delete(flight->jobs->config.kube, &ask, object->uid,
+					     -1);
+		}
+	}
+}
+
+static void ask_new_pods(struct flight *flight, const struct job *job,
+			 const struct neap_job_plan *plan)
+{
+	size_t most = plan->active > CREATE_MIN ? (size_t)plan->active : CREATE_MIN;
+
+	if (flight->pause_usec)
+		most = 1;
+	for (size_t i = 0; i < plan->create && i < most; i++) {
+		struct neap_kube_ask ask = ask_of(flight, "pods", NULL, told_created);
+
+		neap_kube_ask_create_take(
+			flight->jobs->config.kube, &ask,
+			job_pod(job, plan->indexes ? plan->indexes[i] : -1,
+				plan->failures ? plan->failures[i] : 0));
+	}
+}
+
+/* What the status is to be told of with. */
+static void set_note(struct flight *flight, const struct job *job,
+		     const struct neap_job_plan *plan)
+{
+	const json_t *target =
+		job_condition(json_object_get(job->tree, "status"), "FailureTarget");
+	const char *reason = job_text(target, "reason");
+	static const char *const reasons[] = {"DeadlineExceeded", "PodFailurePolicy",
+					      "FailedIndexes",
+					      "MaxFailedIndexesExceeded"};
+
+	flight->reason = NULL;
+	flight->is_warning = plan->end == NEAP_JOB_FAILED;
+	if (plan->end == NEAP_JOB_FAILED) {
+		/* A text that stays. */
+		flight->reason = "BackoffLimitExceeded";
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(reasons); i++)
+			if (strcmp(reason, reasons[i]) == 0)
+				flight->reason = reasons[i];
+		(void)neap_strcopy(flight->message, sizeof(flight->message),
+				   job_text(target, "message"));
+	} else if (plan->end == NEAP_JOB_COMPLETE) {
+		flight->reason = "Completed";
+		(void)neap_strcopy(flight->message, sizeof(flight->message),
+				   "Job completed");
+	} else if (plan->is_suspended && !job->state.is_suspended) {
+		flight->reason = "Suspended";
+		(void)neap_strcopy(flight->message, sizeof(flight->message),
+				   "Job suspended");
+	} else if (plan->is_resumed) {
+		flight->reason = "Resumed";
+		(void)neap_strcopy(flight->message, sizeof(flight->message),
+				   "Job resumed");
+	}
+}
+
+/* False without memory. */
+static bool ask_status(struct flight *flight, const struct job *job,
+		       const struct neap_job_plan *plan)
+{
+	struct neap_kube_ask ask;
+	json_t *tree;
+
+	if (!job_status(job, plan, job_now(flight->jobs), &tree))
+		return false;
+	if (!tree)
+		return true;
+	set_note(flight, job, plan);
+	ask = ask_of(flight, "jobs.batch", flight->name, told_status);
+	neap_kube_ask_update_take(flight->jobs->config.kube, &ask, true, tree);
+	return true;
+}
+
+bool job_ask_all(struct flight *flight, const struct job *job,
+		 const struct neap_job_plan *plan)
+{
+	bool is_fine;
+
+	/* First the status: what ends or is counted is to be written whatever becomes of the rest. */
+	is_fine = ask_status(flight, job, plan);
+	ask_pods(flight, job);
+	ask_new_pods(flight, job, plan);
+	if (plan->is_expired) {
+		struct neap_kube_ask ask =
+			ask_of(flight, "jobs.batch", flight->name, told_written);
+
+		neap_kube_ask_delete(flight->jobs->config.kube, &ask, job->uid, -1);
+	}
+	return is_fine;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A Job and its pods, between their JSON and engine/pod/job_plan.h. */
+#ifndef NEAP_API_WORKLOAD_JOB_JOBS_PRIV_H
+#define NEAP_API_WORKLOAD_JOB_JOBS_PRIV_H
+
+#include "api/store/store.h"
+#include "api/workload/workload.h"
+#include "engine/pod/job_plan.h"
+
+#define JOB_FINALIZER "batch.kubernetes.io/job-tracking"
+#define JOB_INDEX     "batch.kubernetes.io/job-completion-index"
+#define JOB_FAILURES  "batch.kubernetes.io/job-index-failure-count"
+#define JOB_MESSAGE   512
+
+struct job {
+	json_t *tree;
+	const char *ns, *name, *uid; /* in the tree */
+	struct neap_job_spec spec;
+	struct neap_job_state state;
+	struct neap_job_rule *rules; /* of spec */
+	struct neap_map *listed;     /* uid: enum neap_job_list */
+	/* pods[i] is what objects[i] says. */
+	struct neap_job_pod *pods;
+	struct neap_object **objects;
+	size_t count;
+};
+
+/* What is asked about a job and not answered yet, or what failed lately. Lives until all is answered, also when the
+ * controller has gone. */
+struct flight {
+	struct neap_jobs *jobs; /* NULL: gone */
+	size_t asks;
+	bool has_asked, has_failed, is_overtaken;
+	int64_t pause_usec, not_before; /* of the monotonic clock */
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	/* Told when the status that says so is durable; NULL: nothing. */
+	const char *reason;
+	bool is_warning;
+	char message[JOB_MESSAGE];
+};
+
+struct neap_jobs {
+	struct neap_workload_config config;
+	struct neap_feed *feed;
+	struct neap_map *flights; /* "NAMESPACE/NAME" */
+	struct event *search;
+};
+
+int64_t job_now(const struct neap_jobs *jobs);
+
+/* --- jobs_read.c --- */
+
+/* The job with all its pods; job_done in any case. */
+int job_read(struct neap_store *store, const struct neap_object *object, struct job *ret,
+	     struct neap_error *err);
+void job_done(struct job *job);
+/* The controller of a pod when it is a Job: its reference, in the tree; NULL for none. */
+const json_t *job_of_pod(const json_t *pod);
+/* It has the finalizer. */
+bool job_is_tracked(const json_t *meta);
+/* "" when there is none. */
+const char *job_text(const json_t *object, const char *name);
+/* Of the job's conditions the one of a type; NULL. */
+json_t *job_condition(const json_t *status, const char *type);
+
+/* --- jobs_policy.c --- */
+
+/* What spec.podFailurePolicy says of a pod that has failed, and why (JOB_MESSAGE bytes; may be NULL). */
+enum neap_job_action job_judge(const json_t *spec, const json_t *pod, char *why);
+/* spec.successPolicy, into job->spec and job->rules. False without memory. */
+bool job_read_rules(struct job *job, const json_t *spec);
+
+/* --- jobs_write.c --- */
+
+/* The job with the status that the plan gives it; NULL in *ret when it says what it said before. False without
+ * memory. */
+bool job_status(const struct job *job, const struct neap_job_plan *plan, int64_t now,
+		json_t **ret);
+/* A pod to be made; index -1: none; failures of it before, where indexes have limits of their own. NULL without
+ * memory. */
+json_t *job_pod(const struct job *job, int64_t index, int64_t failures);
+/* A merge patch that takes the finalizer off; NULL without memory. */
+json_t *job_release(const json_t *pod);
+
+/* --- jobs_ask.c --- */
+
+/* NULL when nothing is asked and nothing failed. */
+struct flight *job_flight_find(const struct neap_jobs *jobs, const char *ns,
+			       const char *name);
+/* Of a job of which nothing is asked; stays at least until job_flight_land is called once. NULL without memory. */
+struct flight *job_flight_begin(struct neap_jobs *jobs, const char *ns, const char *name,
+				const char *uid);
+/* One ask, or what began it, is done with; the last one makes the job due again when anything was asked. */
+void job_flight_land(struct flight *flight);
+void job_flight_free(struct flight *flight);
+/* Microseconds until pods may be made again, as lately that failed. */
+int64_t job_flight_pause(const struct flight *flight);
+void job_ask_release(struct flight *flight, const struct neap_object *object);
+/* Everything that the plan says. False without memory. */
+bool job_ask_all(struct flight *flight, const struct job *job,
+		 const struct neap_job_plan *plan);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a job and its pods. A job of ten thousand pods has mostly such as have ended and are counted: of those
+ * only the newest are read, which say how long to wait after a failure. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/workload/job/jobs_priv.h"
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+/* Pods that are counted, of which the times are read. */
+#define OLD_MAX 32
+
+const char *job_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+json_t *job_condition(const json_t *status, const char *type)
+{
+	const json_t *conditions = json_object_get(status, "conditions");
+	json_t *condition;
+	size_t i;
+
+	json_array_foreach (conditions, i, condition) {
+		if (strcmp(job_text(condition, "type"), type) == 0)
+			return condition;
+	}
+	return NULL;
+}
+
+const json_t *job_of_pod(const json_t *pod)
+{
+	const json_t *owners =
+		json_object_get(json_object_get(pod, "metadata"), "ownerReferences");
+	const json_t *owner;
+	size_t i;
+
+	json_array_foreach (owners, i, owner) {
+		if (json_is_true(json_object_get(owner, "controller")))
+			return strcmp(job_text(owner, "kind"), "Job") == 0 &&
+					       strncmp(job_text(owner, "apiVersion"),
+						       "batch/", 6) == 0
+				       ? owner
+				       : NULL;
+	}
+	return NULL;
+}
+
+/* 0 when it is missing or none. */
+static int64_t read_time(const json_t *object, const char *name)
+{
+	int64_t usec;
+
+	return neap_time_parse(job_text(object, name), &usec, NULL) < 0 ? 0 : usec;
+}
+
+static int64_t read_int(const json_t *object, const char *name, int64_t missing)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_integer(value) ? json_integer_value(value) : missing;
+}
+
+static bool is_true(const json_t *condition)
+{
+	return strcmp(job_text(condition, "status"), "True") == 0;
+}
+
+/* --- the job --- */
+
+static void read_spec(const json_t *spec, struct neap_job_spec *ret)
+{
+	const json_t *pod = json_object_get(json_object_get(spec, "template"), "spec");
+
+	*ret = (struct neap_job_spec){
+		.parallelism = read_int(spec, "parallelism", 1),
+		.completions = read_int(spec, "completions", -1),
+		.backoff_limit = read_int(spec, "backoffLimit", 6),
+		.deadline_s = read_int(spec, "activeDeadlineSeconds", -1),
+		.ttl_s = read_int(spec, "ttlSecondsAfterFinished", -1),
+		.index_limit = read_int(spec, "backoffLimitPerIndex", -1),
+		.max_failed_indexes = read_int(spec, "maxFailedIndexes", -1),
+		.is_indexed = strcmp(job_text(spec, "completionMode"), "Indexed") == 0,
+		.is_suspended = json_is_true(json_object_get(spec, "suspend")),
+		.counts_restarts =
+			strcmp(job_text(pod, "restartPolicy"), "OnFailure") == 0,
+		.only_replace_failed =
+			json_object_get(spec, "podFailurePolicy") ||
+			strcmp(job_text(spec, "podReplacementPolicy"), "Failed") == 0};
+}
+
+static bool read_list(const json_t *list, enum neap_job_list which, struct neap_map *map,
+		      size_t *ret_count)
+{
+	const json_t *uid;
+	size_t i;
+
+	json_array_foreach (list, i, uid) {
+		const char *text = json_string_value(uid);
+
+		if (!text || neap_map_find(map, text))
+			continue;
+		if (!neap_map_set(map, text, (void *)(uintptr_t)which))
+			return false;
+		(*ret_count)++;
+	}
+	return true;
+}
+
+static void read_end(const json_t *status, struct neap_job_state *state)
+{
+	const json_t *complete = job_condition(status, "Complete");
+	const json_t *failed = job_condition(status, "Failed");
+
+	if (is_true(complete)) {
+		state->end = NEAP_JOB_COMPLETE;
+		state->end_usec = read_time(complete, "lastTransitionTime");
+	} else if (is_true(failed)) {
+		state->end = NEAP_JOB_FAILED;
+		state->end_usec = read_time(failed, "lastTransitionTime");
+	} else if (is_true(job_condition(status, "FailureTarget"))) {
+		state->end = NEAP_JOB_FAILING;
+	} else if (is_true(job_condition(status, "SuccessCriteriaMet"))) {
+		state->end = NEAP_JOB_SUCCEEDING;
+	}
+}
+
+static bool read_state(struct job *job)
+{
+	const json_t *status = json_object_get(job->tree, "status");
+	const json_t *uncounted = json_object_get(status, "uncountedTerminatedPods");
+	struct neap_job_state *state = &job->state;
+
+	state->succeeded = read_int(status, "succeeded", 0);
+	state->failed = read_int(status, "failed", 0);
+	state->start_usec = read_time(status, "startTime");
+	state->is_suspended = is_true(job_condition(status, "Suspended"));
+	read_end(status, state);
+	job->listed = neap_map_new();
+	return job->listed &&
+	       read_list(json_object_get(uncounted, "succeeded"), NEAP_JOB_LIST_SUCCEEDED,
+			 job->listed, &state->uncounted_succeeded) &&
+	       read_list(json_object_get(uncounted, "failed"), NEAP_JOB_LIST_FAILED,
+			 job->listed, &state->uncounted_failed) &&
+	       (!job->spec.is_indexed ||
+		(neap_job_indexes_parse(job_text(status, "completedIndexes"),
+					job->spec.completions, &state->completed) &&
+		 neap_job_indexes_parse(job_text(status, "failedIndexes"),
+					job->spec.completions, &state->lost)));
+}
+
+/* --- its pods --- */
+
+bool job_is_tracked(const json_t *meta)
+{
+	const json_t *list = json_object_get(meta, "finalizers"), *value;
+	size_t i;
+
+	json_array_foreach (list, i, value) {
+		const char *text = json_string_value(value);
+
+		if (text && strcmp(text, JOB_FINALIZER) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void read_containers(const json_t *statuses, struct neap_job_pod *pod)
+{
+	const json_t *status;
+	size_t i;
+
+	json_array_foreach (statuses, i, status) {
+		int64_t at = read_time(
+			json_object_get(json_object_get(status, "state"), "terminated"),
+			"finishedAt");
+
+		pod->restarts += read_int(status, "restartCount", 0);
+		if (at > pod->finished_usec)
+			pod->finished_usec = at;
+	}
+}
+
+/* When its containers ended; else when it was not ready any more, or was deleted. */
+static void read_finish(const json_t *meta, const json_t *status,
+			struct neap_job_pod *pod)
+{
+	const json_t *ready = job_condition(status, "Ready");
+
+	if (!pod->finished_usec && ready && !pod->is_ready)
+		pod->finished_usec = read_time(ready, "lastTransitionTime");
+	if (!pod->finished_usec && pod->is_deleting)
+		pod->finished_usec =
+			read_time(meta, "deletionTimestamp") -
+			read_int(meta, "deletionGracePeriodSeconds", 0) * 1000000;
+	if (!pod->finished_usec)
+		pod->finished_usec = pod->created_usec;
+}
+
+static void read_pod(const struct job *job, const json_t *tree, struct neap_job_pod *pod)
+{
+	const json_t *meta = json_object_get(tree, "metadata");
+	const json_t *status = json_object_get(tree, "status");
+	const json_t *annotations = json_object_get(meta, "annotations");
+	const char *index = job_text(annotations, JOB_INDEX);
+	const char *failures = job_text(annotations, JOB_FAILURES);
+	const char *phase = job_text(status, "phase");
+
+	pod->is_scheduled = *job_text(json_object_get(tree, "spec"), "nodeName") != '\0';
+	pod->phase = strcmp(phase, "Succeeded") == 0 ? NEAP_JOB_POD_SUCCEEDED
+		     : strcmp(phase, "Failed") == 0  ? NEAP_JOB_POD_FAILED
+						     : NEAP_JOB_POD_ACTIVE;
+	pod->is_running = strcmp(phase, "Running") == 0;
+	pod->is_ready = is_true(job_condition(status, "Ready"));
+	pod->is_tracked = job_is_tracked(meta);
+	pod->is_deleting = json_object_get(meta, "deletionTimestamp") != NULL;
+	pod->is_stopped = pod->is_deleting &&
+			  (!pod->is_scheduled ||
+			   read_int(meta, "deletionGracePeriodSeconds", 0) == 0);
+	pod->created_usec = read_time(meta, "creationTimestamp");
+	read_containers(json_object_get(status, "containerStatuses"), pod);
+	read_containers(json_object_get(status, "initContainerStatuses"), pod);
+	read_finish(meta, status, pod);
+	if (!*index || neap_int_parse(index, &pod->index, NULL) < 0)
+		pod->index = -1;
+	if (!*failures || neap_int_parse(failures, &pod->failures, NULL) < 0 ||
+	    pod->failures < 0 || pod->failures > INT32_MAX)
+		pod->failures = 0;
+	pod->list = (enum neap_job_list)(uintptr_t)neap_map_find(job->listed,
+								 job_text(meta, "uid"));
+	if (pod->phase == NEAP_JOB_POD_FAILED && pod->is_tracked)
+		pod->action = job_judge(json_object_get(job->tree, "spec"), tree, NULL);
+}
+
+/* Ended, and not tracked. */
+static bool is_old(const struct neap_object *object)
+{
+	const char *phase = neap_object_field(object, "status.phase");
+
+	return !object->has_finalizers && phase &&
+	       (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+}
+
+/* Old ones come last, the newest of them first. */
+static int compare_age(const void *a_, const void *b_)
+{
+	const struct neap_object *a = *(struct neap_object *const *)a_;
+	const struct neap_object *b = *(struct neap_object *const *)b_;
+	bool old = is_old(a);
+
+	if (old != is_old(b))
+		return old ? 1 : -1;
+	return a->version > b->version ? -1 : a->version < b->version;
+}
+
+struct gather {
+	struct job *job;
+	size_t size;
+	bool failed;
+};
+
+static bool take_pod(void *arg, struct neap_object *object)
+{
+	struct gather *gather = arg;
+	struct job *job = gather->job;
+
+	if (!neap_object_has_owner(object, job->uid))
+		return true;
+	if (job->count == gather->size) {
+		size_t size = gather->size ? gather->size * 2 : 16;
+		struct neap_object **objects =
+			neap_realloc_array(job->objects, size, sizeof(*objects));
+
+		gather->failed = !objects;
+		if (!objects)
+			return false;
+		job->objects = objects;
+		gather->size = size;
+	}
+	job->objects[job->count++] = neap_object_ref(object);
+	return true;
+}
+
+static void drop_pods(struct job *job, size_t from)
+{
+	while (job->count > from)
+		(void)neap_object_unref(job->objects[--job->count]);
+}
+
+/* Leaves those out that are not controlled by it. False without memory. */
+static bool read_pods(struct job *job)
+{
+	size_t have = 0;
+
+	job->pods = neap_alloc_array(job->count ? job->count : 1, sizeof(*job->pods));
+	for (size_t i = 0; job->pods && i < job->count; i++) {
+		json_t *tree = neap_object_tree(job->objects[i]);
+		const json_t *owner = job_of_pod(tree);
+
+		if (!tree)
+			return false;
+		if (owner && strcmp(job_text(owner, "uid"), job->uid) == 0) {
+			struct neap_object *object = job->objects[i];
+
+			read_pod(job, tree, &job->pods[have]);
+			job->objects[i] = job->objects[have];
+			job->objects[have++] = object;
+		}
+		json_decref(tree);
+	}
+	drop_pods(job, have);
+	return job->pods != NULL;
+}
+
+static int find_pods(struct neap_store *store, struct job *job, struct neap_error *err)
+{
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct gather gather = {.job = job};
+	size_t young = 0;
+	int ret = neap_store_list(store, "pods", job->ns, &place, take_pod, &gather, err);
+
+	if (ret < 0)
+		return ret;
+	if (gather.failed)
+		return neap_error_nomem(err);
+	if (job->count > 1)
+		qsort(job->objects, job->count, sizeof(struct neap_object *),
+		      compare_age);
+	while (young < job->count && !is_old(job->objects[young]))
+		young++;
+	if (job->count > young + OLD_MAX)
+		drop_pods(job, young + OLD_MAX);
+	return read_pods(job) ? 0 : neap_error_nomem(err);
+}
+
+int job_read(struct neap_store *store, const struct neap_object *object, struct job *ret,
+	     struct neap_error *err)
+{
+	const json_t *meta;
+
+	*ret = (struct job){.tree = neap_object_tree(object)};
+	if (!ret->tree)
+		return neap_error_nomem(err);
+	meta = json_object_get(ret->tree, "metadata");
+	ret->ns = job_text(meta, "namespace");
+	ret->name = job_text(meta, "name");
+	ret->uid = job_text(meta, "uid");
+	read_spec(json_object_get(ret->tree, "spec"), &ret->spec);
+	ret->state.is_deleting = object->is_deleting;
+	if (!job_read_rules(ret, json_object_get(ret->tree, "spec")) || !read_state(ret))
+		return neap_error_nomem(err);
+	return find_pods(store, ret, err);
+}
+
+void job_done(struct job *job)
+{
+	drop_pods(job, 0);
+	free(job->objects);
+	free(job->pods);
+	neap_map_free(job->listed);
+	neap_job_indexes_done(&job->state.completed);
+	neap_job_indexes_done(&job->state.lost);
+	for (size_t i = 0; job->rules && i < job->spec.rule_count; i++)
+		neap_job_indexes_done(&job->rules[i].indexes);
+	free(job->rules);
+	json_decref(job->tree);
+	*job = (struct job){0};
+}

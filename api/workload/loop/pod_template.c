@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/workload/loop/pod_template.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/schema/schema.h"
+
+/* Members whose empty object is as none at all. An empty labelSelector, say, is not. */
+static bool is_void_when_empty(const char *name)
+{
+	static const char *const names[] = {"metadata",     "labels",    "annotations",
+					    "nodeSelector", "resources", "limits",
+					    "requests"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_void(const char *name, const json_t *value)
+{
+	if (json_is_null(value) || strcmp(name, "creationTimestamp") == 0)
+		return true;
+	if (json_is_array(value))
+		return json_array_size(value) == 0;
+	return json_is_object(value) && json_object_size(value) == 0 &&
+	       is_void_when_empty(name);
+}
+
+/* Whether members of that name are amounts, or an amount. */
+static bool is_amounts(const char *name)
+{
+	static const char *const names[] = {"limits", "requests", "overhead", "sizeLimit",
+					    "divisor"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* An amount is the same however it is written: what older versions stored was not canonical. */
+static json_t *bare_amount(const json_t *value)
+{
+	char amount[NEAP_QUANTITY_SIZE];
+
+	return neap_schema_amount(value, amount)
+		       ? json_string(amount)
+		       : json_incref((json_t *)(uintptr_t)value);
+}
+
+/* What counts of value, without what is void; a new reference, NULL without memory. Depth is that of a checked
+ * object. */
+static json_t *bare(const json_t *value, bool has_amounts)
+{
+	json_t *copy, *item;
+	const char *name;
+	size_t i;
+
+	if (json_is_array(value)) {
+		copy = json_array();
+		json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
+			if (json_array_append_new(copy, bare(item, false)) < 0)
+				goto nomem;
+		}
+		return copy;
+	}
+	if (!json_is_object(value))
+		return has_amounts ? bare_amount(value)
+				   : json_incref((json_t *)(uintptr_t)value);
+	copy = json_object();
+	json_object_foreach ((json_t *)(uintptr_t)value, name, item) {
+		json_t *inner = is_void(name, item)
+					? NULL
+					: bare(item, has_amounts || is_amounts(name));
+
+		if (!inner && !is_void(name, item))
+			goto nomem;
+		if (inner && is_void(name, inner)) {
+			json_decref(inner);
+			inner = NULL;
+		}
+		if (inner && json_object_set_new(copy, name, inner) < 0)
+			goto nomem;
+	}
+	return copy;
+nomem:
+	json_decref(copy);
+	return NULL;
+}
+
+static json_t *bare_template(const json_t *pod_template)
+{
+	json_t *copy = bare(pod_template, false),
+	       *metadata = json_object_get(copy, "metadata"),
+	       *labels = json_object_get(metadata, "labels");
+
+	if (labels && json_object_del(labels, NEAP_HASH_LABEL) == 0 &&
+	    json_object_size(labels) == 0)
+		(void)json_object_del(metadata, "labels");
+	if (metadata && json_object_size(metadata) == 0)
+		(void)json_object_del(copy, "metadata");
+	return copy;
+}
+
+bool neap_template_is_same(const json_t *a, const json_t *b)
+{
+	json_t *left = bare_template(a), *right = bare_template(b);
+	bool is_same = left && right && json_equal(left, right);
+
+	json_decref(left);
+	json_decref(right);
+	return is_same;
+}
+
+/* FNV-1a */
+static uint32_t hash_bytes(uint32_t hash, const void *data, size_t len)
+{
+	const unsigned char *at = data;
+
+	while (len--)
+		hash = (hash ^ *at++) * 16777619u;
+	return hash;
+}
+
+bool neap_template_hash(const json_t *pod_template, int64_t collisions,
+			char ret[NEAP_TEMPLATE_HASH_MAX])
+{
+	/* No vowels, and nothing that looks like another. */
+	static const char safe[] = "bcdfghjklmnpqrstvwxz2456789";
+	json_t *copy = bare_template(pod_template);
+	char *text = copy ? neap_json_dump(copy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	uint32_t hash;
+
+	json_decref(copy);
+	if (!text)
+		return false;
+	hash = hash_bytes(2166136261u, text, strlen(text));
+	free(text);
+	if (collisions)
+		hash = hash_bytes(hash, &collisions, sizeof(collisions));
+	(void)snprintf(ret, NEAP_TEMPLATE_HASH_MAX, "%u", hash);
+	for (char *at = ret; *at; at++)
+		*at = safe[(unsigned char)*at % (sizeof(safe) - 1)];
+	return true;
+}

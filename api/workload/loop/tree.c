@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/workload/loop/tree.h"
+
+#include <string.h>
+
+#include "engine/base/quantity.h"
+
+json_t *neap_tree_at(const json_t *tree, const char *path)
+{
+	while (tree && *path) {
+		size_t len = strcspn(path, ".");
+
+		tree = json_object_getn(tree, path, len);
+		path += len + (path[len] == '.');
+	}
+	return (json_t *)(uintptr_t)tree;
+}
+
+const char *neap_tree_text(const json_t *tree, const char *path)
+{
+	const char *text = json_string_value(neap_tree_at(tree, path));
+
+	return text ? text : "";
+}
+
+int64_t neap_tree_int(const json_t *tree, const char *path, int64_t fallback)
+{
+	const json_t *value = neap_tree_at(tree, path);
+
+	return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+const char *neap_tree_entry(const json_t *tree, const char *path, const char *key)
+{
+	const char *text =
+		json_string_value(json_object_get(neap_tree_at(tree, path), key));
+
+	return text ? text : "";
+}
+
+int64_t neap_tree_time(const json_t *tree, const char *path)
+{
+	const char *text = neap_tree_text(tree, path);
+	int64_t usec;
+
+	return *text && neap_time_parse(text, &usec, NULL) == 0 ? usec : NEAP_MISSING;
+}
+
+json_t *neap_tree_time_new(int64_t unix_usec)
+{
+	char text[32];
+
+	return json_string(neap_time_format(unix_usec, 0, text, sizeof(text)));
+}
+
+/* --- conditions --- */
+
+json_t *neap_tree_condition(const json_t *tree, const char *type)
+{
+	const json_t *list = neap_tree_at(tree, "status.conditions");
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item) {
+		if (strcmp(neap_tree_text(item, "type"), type) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+bool neap_tree_is_true(const json_t *tree, const char *type)
+{
+	return strcmp(neap_tree_text(neap_tree_condition(tree, type), "status"),
+		      "True") == 0;
+}
+
+/* --- owners --- */
+
+const json_t *neap_tree_controller(const json_t *tree)
+{
+	const json_t *list = neap_tree_at(tree, "metadata.ownerReferences");
+	const json_t *owner;
+	size_t i;
+
+	json_array_foreach ((json_t *)(uintptr_t)list, i, owner) {
+		if (json_is_true(json_object_get(owner, "controller")))
+			return owner;
+	}
+	return NULL;
+}
+
+json_t *neap_tree_owner_new(const json_t *tree, const char *api_version, const char *kind)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion", api_version,
+			 "kind", kind, "name", neap_tree_text(tree, "metadata.name"),
+			 "uid", neap_tree_text(tree, "metadata.uid"), "controller", 1,
+			 "blockOwnerDeletion", 1);
+}
+
+/* The list is taken. */
+static json_t *patch_owners_take(const json_t *child, json_t *list)
+{
+	return json_pack("{s:{s:s, s:s, s:o}}", "metadata", "uid",
+			 neap_tree_text(child, "metadata.uid"), "resourceVersion",
+			 neap_tree_text(child, "metadata.resourceVersion"),
+			 "ownerReferences", list);
+}
+
+/* Those of child without uid; NULL without memory. */
+static json_t *owners_but(const json_t *child, const char *uid)
+{
+	const json_t *list = neap_tree_at(child, "metadata.ownerReferences");
+	json_t *owner, *others = json_array();
+	size_t i;
+
+	json_array_foreach ((json_t *)(uintptr_t)list, i, owner) {
+		if (strcmp(neap_tree_text(owner, "uid"), uid) != 0 &&
+		    json_array_append(others, owner) < 0) {
+			json_decref(others);
+			return NULL;
+		}
+	}
+	return others;
+}
+
+json_t *neap_tree_adopt_new(const json_t *child, const json_t *tree,
+			    const char *api_version, const char *kind)
+{
+	json_t *list = owners_but(child, neap_tree_text(tree, "metadata.uid"));
+
+	if (list && json_array_append_new(
+			    list, neap_tree_owner_new(tree, api_version, kind)) < 0) {
+		json_decref(list);
+		list = NULL;
+	}
+	return patch_owners_take(child, list);
+}
+
+json_t *neap_tree_release_new(const json_t *child, const char *uid)
+{
+	json_t *list = owners_but(child, uid);
+
+	if (list && !json_array_size(list)) {
+		json_decref(list);
+		list = json_null();
+	}
+	return patch_owners_take(child, list);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pods whose node is lost, tainted or gone: all are looked at, some hundred a turn; of those that are not concerned
+ * only the name of their node is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/client_local.h"
+#include "api/kube/events.h"
+#include "api/workload/node/node_watch_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define PODS "pods"
+/* Pods of one turn that are looked at, and that are concerned: those are parsed, and perhaps written. */
+#define PIECE     500
+#define CONCERNED 64
+
+enum why { WHY_NODE, WHY_MISSING, WHY_UNBOUND, WHY_OUT };
+
+struct piece {
+	struct neap_node_watch *watch;
+	int64_t now;
+	size_t looked, count;
+	struct {
+		struct neap_object *pod;
+		enum why why;
+	} concerned[CONCERNED];
+};
+
+/* --- which --- */
+
+/* Since when pods name a node that is not there; now without memory. */
+static int64_t missing_since(struct neap_node_watch *watch, const char *node, int64_t now)
+{
+	struct node_missing *missing = neap_map_find(watch->missing, node);
+
+	if (!missing) {
+		missing = neap_alloc(sizeof(*missing));
+		if (!missing)
+			return now;
+		missing->since = now;
+		if (!neap_map_set(watch->missing, node, missing)) {
+			free(missing);
+			return now;
+		}
+	}
+	missing->seen = watch->passes;
+	return missing->since;
+}
+
+/* False: it is not concerned. */
+static bool is_concerned(struct piece *piece, const struct neap_object *pod,
+			 enum why *ret)
+{
+	struct neap_node_watch *watch = piece->watch;
+	const char *node = neap_object_field(pod, "spec.nodeName");
+	const struct node_record *record;
+	int64_t end;
+
+	*ret = WHY_UNBOUND;
+	if (!node || !node[0])
+		return pod->is_deleting;
+	record = neap_map_find(watch->nodes, node);
+	*ret = WHY_MISSING;
+	if (!record) {
+		end = missing_since(watch, node, piece->now) + watch->grace;
+		if (end > piece->now && end < watch->due)
+			watch->due = end;
+		return end <= piece->now;
+	}
+	*ret = WHY_OUT;
+	if (record->is_out && !record->is_ready && pod->is_deleting)
+		return true;
+	*ret = WHY_NODE;
+	return (record->execute && !pod->is_deleting) ||
+	       (record->is_lost && !record->is_ready);
+}
+
+static bool take_pod(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+	enum why why;
+
+	if (piece->looked == PIECE || piece->count == CONCERNED)
+		return false;
+	piece->looked++;
+	if (is_concerned(piece, object, &why)) {
+		piece->concerned[piece->count].pod = neap_object_ref(object);
+		piece->concerned[piece->count++].why = why;
+	}
+	return true;
+}
+
+/* --- what becomes of one --- */
+
+struct pod {
+	struct neap_node_watch *watch;
+	int64_t now;
+	const struct neap_object *object; /* as it was accepted last */
+	json_t *tree;
+	const json_t *status;
+	struct neap_kube_ask ask;
+};
+
+static bool is_finished(const struct pod *pod)
+{
+	const char *phase = node_text(pod->status, "phase");
+
+	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+static struct neap_kube_note about(const struct pod *pod, const char *reason,
+				   const char *component, bool is_warning)
+{
+	return (struct neap_kube_note){.api_version = "v1",
+				       .kind = "Pod",
+				       .ns = pod->object->ns,
+				       .name = pod->object->name,
+				       .uid = pod->object->uid,
+				       .is_warning = is_warning,
+				       .reason = reason,
+				       .component = component};
+}
+
+/* phase NULL: as it is. */
+static void write_condition(const struct pod *pod, const char *phase, const char *type,
+			    const char *value, const char *reason, const char *message)
+{
+	neap_kube_ask_patch_take(
+		pod->watch->config.kube, &pod->ask, true,
+		json_pack("{s:{s:s*, s:o}}", "status", "phase", phase, "conditions",
+			  node_conditions_with(pod->status, type, value, reason, message,
+					       pod->now)));
+}
+
+/* Nobody is there who could end it: it is gone at once. Those who count on it see that it failed. */
+static void force(const struct pod *pod, enum why why)
+{
+	if (!is_finished(pod) && why != WHY_UNBOUND)
+		write_condition(pod, "Failed", "DisruptionTarget", "True",
+				"DeletionByPodGC",
+				why == WHY_OUT ? "PodGC: node is out of service"
+					       : "PodGC: node no longer exists");
+	neap_kube_ask_delete(pod->watch->config.kube, &pod->ask, pod->object->uid, 0);
+}
+
+static void evict(const struct pod *pod)
+{
+	const struct neap_kube_note note =
+		about(pod, "TaintManagerEviction", "taint-eviction-controller", false);
+
+	write_condition(pod, NULL, "DisruptionTarget", "True", "DeletionByTaintManager",
+			"Taint manager: deleting due to NoExecute taint");
+	neap_kube_ask_delete(pod->watch->config.kube, &pod->ask, pod->object->uid, -1);
+	neap_kube_note(pod->watch->config.kube, &note, "Marking for deletion Pod %s/%s",
+		       pod->object->ns, pod->object->name);
+}
+
+/* Since when it is on its node: bindings leave a condition. */
+static int64_t bound_since(const struct pod *pod)
+{
+	const char *text = node_text(node_condition_find(pod->status, "PodScheduled"),
+				     "lastTransitionTime");
+	int64_t since;
+
+	if (neap_time_parse(text, &since, NULL) == 0)
+		return since;
+	text = node_text(json_object_get(pod->tree, "metadata"), "creationTimestamp");
+	return neap_time_parse(text, &since, NULL) == 0 ? since : 0;
+}
+
+/* Whoever is away for a while cannot know whether a node that it took for lost came back meanwhile. */
+static void look_at_taints(const struct pod *pod, const struct node_record *record)
+{
+	struct neap_node_watch *watch = pod->watch;
+	int64_t end = node_taints_end(record->execute, pod->tree, bound_since(pod)), held;
+
+	held = watch->started + watch->grace;
+	if (!record->is_ready && end < held)
+		end = held;
+	if (end <= pod->now)
+		evict(pod);
+	else if (end < watch->due)
+		watch->due = end;
+}
+
+static void mark_lost(const struct pod *pod)
+{
+	const struct neap_kube_note note =
+		about(pod, "NodeNotReady", "node-controller", true);
+
+	if (strcmp(node_text(node_condition_find(pod->status, "Ready"), "status"),
+		   "True") != 0)
+		return;
+	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");
+	neap_kube_note(pod->watch->config.kube, &note, "Node is not ready");
+}
+
+static void look_at(struct pod *pod, enum why why)
+{
+	struct neap_node_watch *watch = pod->watch;
+	const char *node = neap_object_field(pod->object, "spec.nodeName");
+	const struct node_record *record =
+		node ? neap_map_find(watch->nodes, node) : NULL;
+
+	if (why == WHY_UNBOUND) {
+		if ((!node || !node[0]) && pod->object->is_deleting)
+			force(pod, why);
+	} else if (why == WHY_MISSING) {
+		/* Made in this very moment, or missed for want of memory. */
+		if (!record && node &&
+		    !neap_store_newest(watch->config.store, "nodes", "", node))
+			force(pod, why);
+	} else if (why == WHY_OUT) {
+		force(pod, why);
+	} else if (record) {
+		if (record->is_lost && !record->is_ready)
+			mark_lost(pod);
+		if (record->execute && !pod->object->is_deleting && !is_finished(pod))
+			look_at_taints(pod, record);
+	}
+}
+
+/* From its newest state, which may differ from what was listed. */
+static void look_at_newest(struct piece *piece, const struct neap_object *listed,
+			   enum why why)
+{
+	struct neap_object *newest = neap_store_newest(piece->watch->config.store, PODS,
+						       listed->ns, listed->name);
+	struct pod pod = {.watch = piece->watch, .now = piece->now, .object = newest};
+
+	if (!newest || strcmp(newest->uid, listed->uid) != 0)
+		return;
+	/* A write may put another in its place. */
+	(void)neap_object_ref(newest);
+	pod.ask = (struct neap_kube_ask){
+		.resource = PODS, .ns = listed->ns, .name = listed->name};
+	pod.tree = neap_object_tree(newest);
+	pod.status = json_object_get(pod.tree, "status");
+	if (pod.tree)
+		look_at(&pod, why);
+	json_decref(pod.tree);
+	(void)neap_object_unref(newest);
+}
+
+/* --- all of them --- */
+
+static void forget_missing(struct neap_node_watch *watch)
+{
+	for (size_t i = neap_map_count(watch->missing); i-- > 0;) {
+		const char *name;
+		struct node_missing *missing = neap_map_at(watch->missing, i, &name);
+
+		if (missing->seen == watch->passes)
+			continue;
+		(void)neap_map_remove(watch->missing, name);
+		free(missing);
+	}
+}
+
+bool node_pods_pass(struct neap_node_watch *watch, int64_t now)
+{
+	struct neap_store *store = watch->config.store;
+	struct piece piece = {.watch = watch, .now = now};
+	struct neap_error err;
+	int more =
+		neap_store_list(store, PODS, NULL, &watch->place, take_pod, &piece, &err);
+
+	if (more == -NEAP_EGONE) {
+		/* The state of the beginning is forgotten: the rest is as it is now. */
+		watch->place.version = neap_store_version(store);
+		more = neap_store_list(store, PODS, NULL, &watch->place, take_pod, &piece,
+				       &err);
+	}
+	for (size_t i = 0; i < piece.count; i++) {
+		look_at_newest(&piece, piece.concerned[i].pod, piece.concerned[i].why);
+		(void)neap_object_unref(piece.concerned[i].pod);
+	}
+	if (more == 0)
+		forget_missing(watch);
+	return more > 0;
+}

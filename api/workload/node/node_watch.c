@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The node lifecycle controller. Forty looks in a grace compare what is stored with what should be; so nothing that
+ * was missed or refused is lost, and what it costs does not depend on how much happens. How long a Lease stood
+ * still counts by our own clock from when we saw it change, as clocks of machines differ. */
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/client_local.h"
+#include "api/kube/events.h"
+#include "api/workload/node/node_watch_priv.h"
+#include "engine/base/clock.h"
+#include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define NODES    "nodes"
+#define LEASES   "leases.coordination.k8s.io"
+#define LEASE_NS "kube-node-lease"
+/* Looks in a grace, and between two passes over all pods when nothing happens. */
+#define LOOKS           40
+#define LOOKS_OF_PASS   5
+#define PERIOD_MIN_USEC 10000
+
+/* --- trees --- */
+
+const char *node_text(const json_t *object, const char *name)
+{
+	const char *value = json_string_value(json_object_get(object, name));
+
+	return value ? value : "";
+}
+
+const json_t *node_condition_find(const json_t *status, const char *type)
+{
+	const json_t *list = json_object_get(status, "conditions");
+	const json_t *condition;
+	size_t i;
+
+	json_array_foreach (list, i, condition) {
+		if (strcmp(node_text(condition, "type"), type) == 0)
+			return condition;
+	}
+	return NULL;
+}
+
+json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
+			     const char *reason, const char *message, int64_t now)
+{
+	const json_t *list = json_object_get(status, "conditions");
+	uint64_t lost = neap_json_failures();
+	json_t *made = json_array(), *own = NULL;
+	json_t *condition;
+	char time[32];
+	size_t i;
+
+	(void)neap_time_format(now, 0, time, sizeof(time));
+	json_array_foreach (list, i, condition) {
+		if (strcmp(node_text(condition, "type"), type) == 0) {
+			own = neap_json_copy(condition);
+			(void)json_array_append_new(made, own);
+		} else {
+			(void)json_array_append(made, condition);
+		}
+	}
+	if (!own) {
+		own = json_pack("{s:s}", "type", type);
+		(void)json_array_append_new(made, own);
+	}
+	if (strcmp(node_text(own, "status"), value) != 0)
+		neap_json_set_text(own, "lastTransitionTime", time);
+	neap_json_set_text(own, "status", value);
+	neap_json_set_text(own, "reason", reason);
+	neap_json_set_text(own, "message", message);
+	if (neap_json_failures() == lost)
+		return made;
+	json_decref(made);
+	return NULL;
+}
+
+/* --- health --- */
+
+static struct neap_object *lease_of(const struct neap_node_watch *watch, const char *name)
+{
+	return neap_store_find(watch->config.store, LEASES, LEASE_NS, name);
+}
+
+static void look_at_lease(struct neap_node_watch *watch, struct node_record *record,
+			  const char *name, int64_t now)
+{
+	const struct neap_object *lease = lease_of(watch, name);
+	bool was_lost = record->is_lost;
+
+	if (!lease) {
+		/* Made by hand, or by who has no Lease: nobody can tell whether it is there. */
+		record->lease_version = 0;
+		record->is_lost = false;
+		return;
+	}
+	if (lease->version != record->lease_version) {
+		record->lease_version = lease->version;
+		record->renewed = now;
+	}
+	record->is_lost = now - record->renewed > watch->grace;
+	if (record->is_lost && !was_lost)
+		neap_log_line(watch->config.log, NEAP_LOG_WARN,
+			      "node %s is lost: its lease was not renewed for %lld s",
+			      name, (long long)((now - record->renewed) / NODE_USEC));
+}
+
+/* All that a kubelet tells; NULL when it is told already. */
+static json_t *lost_conditions(const json_t *status, int64_t now)
+{
+	static const char *const types[] = {"MemoryPressure", "DiskPressure",
+					    "PIDPressure", "Ready"};
+	json_t *made =
+		json_pack("{s:O}", "conditions", json_object_get(status, "conditions"));
+	bool is_new = false;
+
+	if (!made)
+		made = json_object();
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(types); i++) {
+		const json_t *old = node_condition_find(made, types[i]);
+		bool is_old = old || strcmp(types[i], "Ready") != 0;
+
+		/* Only Ready is told of a node that never told it. */
+		if ((!old && is_old) || strcmp(node_text(old, "status"), "Unknown") == 0)
+			continue;
+		is_new = true;
+		(void)json_object_set_new(
+			made, "conditions",
+			node_conditions_with(made, types[i], "Unknown",
+					     old ? "NodeStatusUnknown"
+						 : "NodeStatusNeverUpdated",
+					     old ? "Kubelet stopped posting node status."
+						 : "Kubelet never posted node status.",
+					     now));
+	}
+	if (is_new)
+		return made;
+	json_decref(made);
+	return NULL;
+}
+
+/* True when there was something to tell. */
+static bool tell_lost(struct neap_node_watch *watch, const char *name, const json_t *node,
+		      int64_t now)
+{
+	const struct neap_kube_ask ask = {.resource = NODES, .ns = "", .name = name};
+	const struct neap_kube_note about = {
+		.api_version = "v1",
+		.kind = "Node",
+		.ns = "",
+		.name = name,
+		.uid = node_text(json_object_get(node, "metadata"), "uid"),
+		.reason = "NodeNotReady",
+		.component = "node-controller"};
+	json_t *status = lost_conditions(json_object_get(node, "status"), now);
+
+	if (!status)
+		return false;
+	neap_kube_ask_patch_take(watch->config.kube, &ask, true,
+				 json_pack("{s:o}", "status", status));
+	neap_kube_note(watch->config.kube, &about, "Node %s status is now: NodeNotReady",
+		       name);
+	return true;
+}
+
+/* --- one node --- */
+
+/* Who tells its status is there, too. What we write of it keeps the time of its heartbeat. */
+static void read_ready(struct node_record *record, const json_t *node, int64_t now)
+{
+	const json_t *ready =
+		node_condition_find(json_object_get(node, "status"), "Ready");
+	const char *beat = node_text(ready, "lastHeartbeatTime");
+
+	record->is_ready = strcmp(node_text(ready, "status"), "True") == 0;
+	if (strncmp(beat, record->beat, sizeof(record->beat) - 1) == 0)
+		return;
+	(void)neap_strcopy(record->beat, sizeof(record->beat), beat);
+	record->renewed = now;
+	record->is_lost = false;
+}
+
+static void look_at_object(struct neap_node_watch *watch, struct node_record *record,
+			   struct neap_object *object, int64_t now)
+{
+	const struct neap_kube_ask ask = {
+		.resource = NODES, .ns = "", .name = object->name};
+	json_t *node = neap_object_tree(object), *changed;
+	const struct neap_object *newest;
+
+	if (!node)
+		return;
+	if (record->version != object->version) {
+		if (!node_taints_read(record, node, now)) {
+			json_decref(node);
+			return;
+		}
+		read_ready(record, node, now);
+		watch->is_changed = true;
+	}
+	record->version = 0;
+	/* What the last look wrote is not read yet, or somebody was faster: the next look sees it. */
+	newest = neap_store_newest(watch->config.store, NODES, "", object->name);
+	if (newest && newest->version == object->version) {
+		bool is_told =
+			record->is_lost && tell_lost(watch, object->name, node, now);
+
+		changed = node_taints_changed(node, now);
+		if (changed)
+			neap_kube_ask_patch_take(
+				watch->config.kube, &ask, false,
+				json_pack("{s:{s:o}}", "spec", "taints", changed));
+		/* What is refused is looked at again. */
+		if (!is_told && !changed)
+			record->version = object->version;
+	}
+	json_decref(node);
+}
+
+static void record_free(struct node_record *record)
+{
+	json_decref(record->execute);
+	free(record);
+}
+
+/* NULL without memory. */
+static struct node_record *record_of(struct neap_node_watch *watch,
+				     const struct neap_object *node, int64_t now)
+{
+	struct node_record *record = neap_map_find(watch->nodes, node->name);
+
+	if (!record) {
+		record = neap_alloc(sizeof(*record));
+		if (!record)
+			return NULL;
+		if (!neap_map_set(watch->nodes, node->name, record)) {
+			free(record);
+			return NULL;
+		}
+	}
+	/* Another of the same name begins anew. */
+	if (strcmp(record->uid, node->uid) != 0) {
+		json_decref(record->execute);
+		*record = (struct node_record){.renewed = now};
+		(void)neap_strcopy(record->uid, sizeof(record->uid), node->uid);
+	}
+	record->seen = watch->looks;
+	return record;
+}
+
+struct nodes {
+	struct neap_object **list;
+	size_t count, size;
+	bool failed;
+};
+
+static bool take_node(void *arg, struct neap_object *object)
+{
+	struct nodes *nodes = arg;
+
+	if (nodes->count == nodes->size) {
+		nodes->failed = true;
+		return false;
+	}
+	nodes->list[nodes->count++] = object;
+	return true;
+}
+
+static void look_at_node(struct neap_node_watch *watch, struct neap_object *object,
+			 int64_t now)
+{
+	struct node_record *record = record_of(watch, object, now);
+	bool was_lost;
+
+	if (!record)
+		return;
+	was_lost = record->is_lost;
+	look_at_lease(watch, record, object->name, now);
+	if (record->version != object->version || record->is_lost != was_lost)
+		look_at_object(watch, record, object, now);
+}
+
+static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
+{
+	struct neap_store *store = watch->config.store;
+	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct nodes nodes = {.size = neap_store_count(store, NODES)};
+	struct neap_error err;
+
+	watch->looks++;
+	nodes.list = neap_alloc_array(nodes.size, sizeof(*nodes.list));
+	if (!nodes.list)
+		return;
+	/* Objects stay where they are until the loop's next turn. */
+	if (neap_store_list(store, NODES, NULL, &place, take_node, &nodes, &err) < 0)
+		nodes.failed = true;
+	for (size_t i = 0; i < nodes.count; i++)
+		look_at_node(watch, nodes.list[i], now);
+	free(nodes.list);
+	for (size_t i = neap_map_count(watch->nodes); i-- > 0 && !nodes.failed;) {
+		const char *name;
+		struct node_record *record = neap_map_at(watch->nodes, i, &name);
+
+		if (record->seen == watch->looks)
+			continue;
+		(void)neap_map_remove(watch->nodes, name);
+		record_free(record);
+		watch->is_changed = true;
+	}
+}
+
+/* --- life --- */
+
+/* Who did not look for a while knows nothing of how long the others were silent: a start, a stop, a machine that
+ * slept. */
+static void start_anew(struct neap_node_watch *watch, int64_t now)
+{
+	watch->started = now;
+	for (size_t i = 0; i < neap_map_count(watch->nodes); i++) {
+		struct node_record *record = neap_map_at(watch->nodes, i, NULL);
+
+		record->renewed = now;
+	}
+	for (size_t i = 0; i < neap_map_count(watch->missing); i++) {
+		struct node_missing *missing = neap_map_at(watch->missing, i, NULL);
+
+		missing->since = now;
+	}
+}
+
+static bool is_pass_due(const struct neap_node_watch *watch, int64_t now)
+{
+	return watch->is_changed || now >= watch->due ||
+	       watch->looks - watch->passed >= LOOKS_OF_PASS;
+}
+
+static void look(struct neap_node_watch *watch, int64_t now)
+{
+	if (watch->looked == 0 || now < watch->looked ||
+	    now - watch->looked > watch->grace / 2)
+		start_anew(watch, now);
+	watch->looked = now;
+	look_at_nodes(watch, now);
+	if (!is_pass_due(watch, now))
+		return;
+	watch->is_passing = true;
+	watch->place = (struct neap_store_place){
+		.version = neap_store_version(watch->config.store)};
+	watch->is_changed = false;
+	watch->due = INT64_MAX;
+	watch->passed = watch->looks;
+	watch->passes++;
+}
+
+static void turn(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_node_watch *watch = arg;
+	int64_t now = watch->config.now(), usec = watch->period;
+	struct timeval after = {0};
+
+	(void)fd;
+	(void)what;
+	if (!watch->is_passing)
+		look(watch, now);
+	if (watch->is_passing)
+		watch->is_passing = node_pods_pass(watch, now);
+	if (!watch->is_passing)
+		after = (struct timeval){.tv_sec = usec / NODE_USEC,
+					 .tv_usec = usec % NODE_USEC};
+	(void)event_add(watch->turn, &after); /* has its memory from the first time */
+}
+
+static int64_t clock_now(void)
+{
+	return neap_clock_usec(CLOCK_REALTIME);
+}
+
+int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
+			struct neap_node_watch **ret, struct neap_error *err)
+{
+	static const struct timeval at_once = {0};
+	struct neap_node_watch *watch = neap_alloc(sizeof(*watch));
+
+	if (!watch)
+		return neap_error_nomem(err);
+	watch->config = *config;
+	if (!watch->config.now)
+		watch->config.now = clock_now;
+	watch->grace = grace_usec;
+	watch->period = grace_usec / LOOKS;
+	if (watch->period < PERIOD_MIN_USEC)
+		watch->period = PERIOD_MIN_USEC;
+	watch->due = INT64_MAX;
+	watch->is_changed = true;
+	watch->nodes = neap_map_new();
+	watch->missing = neap_map_new();
+	watch->turn = event_new(config->base, -1, 0, turn, watch);
+	if (!watch->nodes || !watch->missing || !watch->turn ||
+	    event_add(watch->turn, &at_once) < 0) {
+		neap_node_watch_free(watch);
+		return neap_error_nomem(err);
+	}
+	*ret = watch;
+	return 0;
+}
+
+void neap_node_watch_free(struct neap_node_watch *watch)
+{
+	if (!watch)
+		return;
+	if (watch->turn)
+		event_free(watch->turn);
+	for (size_t i = 0; watch->nodes && i < neap_map_count(watch->nodes); i++)
+		record_free(neap_map_at(watch->nodes, i, NULL));
+	for (size_t i = 0; watch->missing && i < neap_map_count(watch->missing); i++)
+		free(neap_map_at(watch->missing, i, NULL));
+	neap_map_free(watch->nodes);
+	neap_map_free(watch->missing);
+	free(watch);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by node_watch.c (nodes: health and taints), node_pods.c (what becomes of their pods) and
+ * node_taints.c (who tolerates what). */
+#ifndef NEAP_API_WORKLOAD_NODE_NODE_WATCH_PRIV_H
+#define NEAP_API_WORKLOAD_NODE_NODE_WATCH_PRIV_H
+
+#include <jansson.h>
+
+#include "api/workload/workload.h"
+#include "engine/base/map.h"
+
+#define NODE_USEC 1000000LL
+
+/* What is known of a node, by its name. Times are Unix microseconds. */
+struct node_record {
+	char uid[NEAP_OBJECT_UID];
+	int64_t version;       /* of the Node that the rest was read from; 0: none */
+	int64_t lease_version; /* 0: it has none, and is not watched */
+	int64_t renewed;       /* when we saw the Lease change, or the heartbeat */
+	char beat[32];         /* lastHeartbeatTime of its condition Ready */
+	uint64_t seen;         /* look in which it was there */
+	bool is_lost;          /* not renewed in time */
+	bool is_ready;         /* its condition, as read */
+	bool is_out;           /* somebody says that nothing runs there any more */
+	json_t *execute;       /* its NoExecute taints, each with timeAdded; NULL: none */
+};
+
+/* A node that pods name and that is not there. */
+struct node_missing {
+	int64_t since;
+	uint64_t seen; /* pass in which a pod named it */
+};
+
+struct neap_node_watch {
+	struct neap_workload_config config;
+	int64_t grace, period;
+	struct event *turn;
+	struct neap_map *nodes, *missing;
+	uint64_t looks, passes;
+	int64_t looked;  /* 0: not yet */
+	int64_t started; /* or came back; nobody is evicted for a grace after */
+	/* The pass over all pods: a piece a turn. */
+	struct neap_store_place place;
+	bool is_passing;
+	uint64_t passed; /* look in which the last one began */
+	int64_t due;     /* when the next pod is to go; INT64_MAX: none */
+	bool is_changed; /* since then, what pods may stay with */
+};
+
+/* node_watch.c */
+/* The whole list of conditions with one more or another; a new reference, NULL without memory. */
+json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
+			     const char *reason, const char *message, int64_t now);
+const json_t *node_condition_find(const json_t *status, const char *type);
+const char *node_text(const json_t *object, const char *name); /* "" when missing */
+
+/* node_taints.c */
+/* spec.taints as they should be, null for none; a new reference, NULL when they are so, or without memory. */
+json_t *node_taints_changed(const json_t *node, int64_t now);
+/* Fills execute and is_out; false without memory, then they stay. */
+bool node_taints_read(struct node_record *record, const json_t *node, int64_t now);
+/* Unix microseconds when a pod has to go because of NoExecute taints (each with timeAdded); INT64_MAX: it may stay. bound:
+ * since when it is on the node. */
+int64_t node_taints_end(const json_t *execute, const json_t *pod, int64_t bound);
+
+/* node_pods.c */
+/* The next piece of the pass; true when there is more. */
+bool node_pods_pass(struct neap_node_watch *watch, int64_t now);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the ReplicaSet controller share. */
+#ifndef NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
+#define NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
+
+#include "api/kube/events.h"
+#include "api/workload/loop/feed.h"
+#include "api/workload/loop/owners.h"
+#include "api/workload/loop/pod_control.h"
+#include "api/workload/loop/rounds.h"
+#include "api/workload/loop/tree.h"
+#include "engine/base/map.h"
+
+#define RS          "replicasets.apps"
+#define API_VERSION "apps/v1"
+#define KIND        "ReplicaSet"
+
+struct neap_replicasets {
+	struct neap_workload_config config;
+	struct neap_feed *feed;
+	struct neap_rounds *rounds;
+	struct neap_pod_facts_cache *facts;
+	struct neap_owners *owners;
+};
+
+/* A look at one. */
+/* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
+#define NEAP_REPLICASET_PIECE 100
+/* One look reads so many new pods, 5 to 10 us each; the next look knows them. */
+#define NEAP_REPLICASET_READ 1000
+
+struct look {
+	struct neap_replicasets *sets;
+	const struct neap_owner *set;
+	const json_t *tree;
+	int64_t now;
+	struct neap_ranked_pod *pods; /* counted references: its own, and active */
+	size_t count, size;
+	/* Those to be adopted are among pods; these are to be let go. */
+	struct neap_object **strays;
+	size_t stray_count, stray_size;
+	bool is_short;   /* of memory */
+	int read;        /* pods that were not known */
+	bool is_partial; /* more are to be claimed, or read, than one look does */
+};
+
+/* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
+ * when this look has read as many pods as it may, and sets is_partial. */
+const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
+						   const struct neap_object *pod);
+/* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */
+int64_t neap_replicaset_scale(struct look *look);
+/* ... what became of an ask. */
+void neap_replicaset_told(void *arg, const struct neap_round_told *told);
+enum { ASK_CREATE, ASK_DELETE, ASK_OTHER };
+
+/* replicaset_status.c: asks for the status to be as the pods are now. diff: of the scaling. When to look again; 0. */
+int64_t neap_replicaset_status(struct look *look, int64_t diff);
+
+#endif

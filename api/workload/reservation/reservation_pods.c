@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pod in operating mode Reservation has no status of its own for who uses it; an annotation says that. It is for one
+ * owner; should there be several, the first by uid is named. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/workload/loop/tree.h"
+#include "api/workload/reservation/reservations_priv.h"
+#include "engine/base/json.h"
+
+#define CURRENT_OWNER "scheduling.koordinator.sh/reservation-current-owner"
+/* After a write: by then it is there, or it failed and is asked for again. */
+#define AGAIN_USEC 1000000
+/* While a change of the pod is on its way. */
+#define WAIT_USEC 20000
+
+bool reservation_is_pod(const struct neap_object *pod)
+{
+	const char *mode = neap_object_label(pod, NEAP_KEY_OPERATING_MODE);
+
+	return mode && strcmp(mode, "Reservation") == 0;
+}
+
+/* NULL: nobody. */
+static const struct reservation_user *
+owner_of(const struct neap_reservations *reservations, const struct neap_object *pod,
+	 const char *node)
+{
+	const struct reservation_target *target =
+		reservation_target_find(&reservations->index, pod->uid);
+	const struct reservation_user *first = NULL, *user;
+
+	for (user = target ? target->users : NULL; user; user = user->next)
+		if (reservation_user_counts(user, node) &&
+		    (!first || strcmp(user->uid, first->uid) < 0))
+			first = user;
+	return first;
+}
+
+/* Whether the annotation says so already. */
+static bool is_told(const char *text, const struct reservation_user *owner)
+{
+	json_t *json = NULL;
+	json_error_t where;
+	bool is_so;
+
+	if (!owner)
+		return !*text;
+	if (!*text || neap_json_parse(text, strlen(text), 0, &json, &where) < 0)
+		return false;
+	is_so = strcmp(neap_tree_text(json, "namespace"), owner->ns) == 0 &&
+		strcmp(neap_tree_text(json, "name"), owner->name) == 0 &&
+		strcmp(neap_tree_text(json, "uid"), owner->uid) == 0;
+	json_decref(json);
+	return is_so;
+}
+
+/* NULL without memory. */
+static json_t *annotation_new(const struct reservation_user *owner)
+{
+	json_t *json, *value;
+	char *text;
+
+	if (!owner)
+		return json_null();
+	json = json_pack("{s:s, s:s, s:s}", "namespace", owner->ns, "name", owner->name,
+			 "uid", owner->uid);
+	text = json ? neap_json_dump(json, JSON_COMPACT) : NULL;
+	value = text ? json_string(text) : NULL;
+	free(text);
+	json_decref(json);
+	return value;
+}
+
+/* Only for the pod as it is: uid and resourceVersion are in it. */
+static void ask(struct neap_reservations *reservations, const struct neap_object *pod,
+		const json_t *tree, const struct reservation_user *owner)
+{
+	const struct neap_kube_ask what = {
+		.resource = "pods", .ns = pod->ns, .name = pod->name};
+
+	neap_kube_ask_patch_take(
+		reservations->config.kube, &what, false,
+		json_pack("{s:{s:s, s:s, s:{s:o}}}", "metadata", "uid", pod->uid,
+			  "resourceVersion",
+			  neap_tree_text(tree, "metadata.resourceVersion"), "annotations",
+			  CURRENT_OWNER, annotation_new(owner)));
+}
+
+static bool is_over(const json_t *tree)
+{
+	const char *phase = neap_tree_text(tree, "status.phase");
+
+	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+/* Once for each version of it. False without memory. */
+static bool tell_trouble(struct neap_reservations *reservations, struct neap_object *pod)
+{
+	struct reservation_target *target =
+		reservation_target_find(&reservations->index, pod->uid);
+	struct neap_reserve *reserve;
+	struct neap_error err;
+
+	if (!target || target->version == pod->version)
+		return true;
+	if (neap_reserve_new_pod(pod, reservations->resources, &reserve, &err) < 0)
+		return false;
+	reservation_tell_trouble(reservations, target, reserve->trouble);
+	target->version = pod->version;
+	(void)neap_reserve_unref(reserve);
+	return true;
+}
+
+int64_t reservation_look_at_pod(struct neap_reservations *reservations, const char *ns,
+				const char *name)
+{
+	struct neap_store *store = reservations->config.store;
+	struct neap_object *pod = neap_store_find(store, "pods", ns, name);
+	const struct neap_object *newest = neap_store_newest(store, "pods", ns, name);
+	const struct reservation_user *owner;
+	int64_t again = 0;
+	json_t *tree;
+
+	if (!pod || !reservation_is_pod(pod) || pod->is_deleting)
+		return 0;
+	if (!newest || newest->version != pod->version)
+		return WAIT_USEC;
+	tree = neap_object_tree(pod);
+	if (!tree)
+		return -1;
+	owner = owner_of(reservations, pod, neap_tree_text(tree, "spec.nodeName"));
+	if (!is_over(tree) && !tell_trouble(reservations, pod))
+		again = -1;
+	else if (!is_over(tree) &&
+		 !is_told(neap_tree_entry(tree, "metadata.annotations", CURRENT_OWNER),
+			  owner)) {
+		ask(reservations, pod, tree, owner);
+		again = AGAIN_USEC;
+	}
+	json_decref(tree);
+	return again;
+}

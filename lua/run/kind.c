@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds of policies. A new kind is a row here, a file with its call, and its example runner. */
+#include <string.h>
+
+#include "lua/reserve/reserve.h"
+#include "lua/run/policy_priv.h"
+#include "lua/vm/budget.h"
+
+static const char *const qos_functions[] = {"tick", NULL};
+static const char *const score_functions[] = {"plan", NULL};
+static const char *const filter_functions[] = {"allow", NULL};
+static const char *const reservation_functions[] = {"match", NULL};
+static const char *const node_fields[] = {"triggers", "where", NULL};
+static const char *const filter_fields[] = {"by_value", "where", NULL};
+static const char *const reservation_fields[] = {"rank", "index", "combine", NULL};
+static const char *const none[] = {NULL};
+
+static const struct neap_kind kinds[] = {
+	{
+		.name = "qos",
+		.functions = qos_functions,
+		.more = node_fields,
+		.call_budget_usec = 5000,
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 20000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "no new writes",
+		.is_short = true,
+		.has_shadow = true,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_qos,
+		.run_example = neap_qos_run_example,
+	},
+	{
+		.name = "score",
+		.functions = score_functions,
+		.more = none,
+		.call_budget_usec = 2000,
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 8000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "nodes are scored without it",
+		.is_short = true,
+		.has_shadow = true,
+		.is_place = true,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_place,
+		.run_example = neap_place_run_example,
+	},
+	{
+		.name = "filter",
+		.functions = filter_functions,
+		.more = filter_fields,
+		.call_budget_usec = 2000, /* and for each node, lua/place/place.h */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 15000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "it keeps no pod from any node",
+		.is_short = true,
+		.has_shadow = true,
+		.is_place = true,
+		.read = neap_filter_read,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_place,
+		.run_example = neap_place_run_example,
+	},
+	{
+		.name = "reservation",
+		.functions = reservation_functions,
+		.more = reservation_fields,
+		.call_budget_usec = 2000, /* one reservation */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 15000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "owners alone say who uses a reservation",
+		.is_short = true,
+		.is_place = true,
+		.read = neap_reserve_read,
+		.loader = NEAP_BY_TEXT,
+		.is_admins = neap_policy_replaces_owners,
+		.admins_field = "combine",
+		.admins_why = "combine = \"replace\" decides in place of the owners of "
+			      "reservations",
+		.made = neap_made_reservation,
+		.run_example = neap_reserve_run_example,
+	},
+};
+
+const struct neap_kind *neap_kind_find(const char *name)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+const struct neap_kind *neap_kind_at(size_t index)
+{
+	return index < NEAP_ARRAY_LEN(kinds) ? &kinds[index] : NULL;
+}
+
+bool neap_kind_has_admins(const struct neap_kind *kind)
+{
+	return kind && kind->loader != NEAP_BY_EDITORS;
+}
+
+const char *neap_policy_admins_why(const struct neap_policy *policy)
+{
+	const struct neap_kind *kind = policy->kind;
+
+	if (kind->loader == NEAP_BY_EDITORS ||
+	    (kind->loader == NEAP_BY_TEXT && !kind->is_admins(policy)))
+		return NULL;
+	return kind->admins_why ? kind->admins_why : "it acts on what is others'";
+}
+
+int64_t neap_kind_cycle_usec(const struct neap_kind *kind)
+{
+	return neap_budget_scale(kind->cycle_budget_usec);
+}
+
+const char *neap_kind_names(void)
+{
+	return "qos, score, filter, reservation";
+}

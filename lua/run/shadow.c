@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The count of agreements and differences of two versions, tick by tick or decision by decision. */
+#include "lua/run/shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "lua/run/registry.h"
+#include "lua/vm/budget.h"
+
+struct neap_shadow {
+	struct neap_policy *policy;
+	int64_t since_unix_usec;
+	uint64_t calls, same, different, faults, put_off;
+	int faults_in_row;
+	bool is_failed;
+	json_t *last;                 /* difference; NULL: none yet */
+	struct neap_place_call *call; /* of a filter, in the decision at hand */
+	char last_error[256];
+};
+
+struct neap_shadow *neap_shadow_new_take(struct neap_policy *policy,
+					 int64_t now_unix_usec)
+{
+	struct neap_shadow *shadow = neap_alloc(sizeof(*shadow));
+
+	if (!shadow) {
+		neap_policy_free(policy);
+		return NULL;
+	}
+	if (neap_policy_kind(policy)->is_place)
+		shadow->call = neap_alloc(sizeof(*shadow->call));
+	if (neap_policy_kind(policy)->is_place && !shadow->call) {
+		neap_policy_free(policy);
+		free(shadow);
+		return NULL;
+	}
+	shadow->policy = policy;
+	shadow->since_unix_usec = now_unix_usec;
+	return shadow;
+}
+
+void neap_shadow_free(struct neap_shadow *shadow)
+{
+	if (!shadow)
+		return;
+	neap_policy_free(shadow->policy);
+	json_decref(shadow->last);
+	free(shadow->call);
+	free(shadow);
+}
+
+const struct neap_policy *neap_shadow_policy(const struct neap_shadow *shadow)
+{
+	return shadow->policy;
+}
+
+static void note_fault(struct neap_shadow *shadow, const struct neap_answer *answer)
+{
+	bool is_dead = neap_vm_is_dead(neap_policy_vm(shadow->policy));
+
+	if (neap_answer_is_fault(answer)) {
+		shadow->faults++;
+		shadow->faults_in_row++;
+		(void)neap_strcopy(shadow->last_error, sizeof(shadow->last_error),
+				   answer->err.msg);
+	} else if (answer->verdict <= NEAP_TICK_HOLD) {
+		shadow->faults_in_row = 0;
+	}
+	shadow->is_failed = is_dead || shadow->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
+}
+
+/* Without memory the count is right and the text is left out. */
+static void note_difference(struct neap_shadow *shadow, json_t *row)
+{
+	shadow->different++;
+	if (!row)
+		return;
+	json_decref(shadow->last);
+	shadow->last = row;
+}
+
+/* Both are sorted. */
+static void compare(struct neap_shadow *shadow, int64_t now_unix,
+		    const struct neap_answer *active, const struct neap_answer *own)
+{
+	if (neap_answer_is_same(active, own))
+		shadow->same++;
+	else
+		note_difference(shadow,
+				json_pack("{s:I, s:o, s:o}", "unix", (json_int_t)now_unix,
+					  "active", neap_answer_json(active), "shadow",
+					  neap_answer_json(own)));
+}
+
+void neap_shadow_ask(struct neap_shadow *shadow, const struct neap_sample *sample,
+		     enum neap_tick_verdict verdict,
+		     const struct neap_policy_wish *wishes, size_t count,
+		     int64_t *left_usec)
+{
+	struct neap_answer own = {0}, active = {.verdict = verdict};
+	int64_t started;
+
+	if (shadow->is_failed)
+		return;
+	own.verdict = neap_policy_tick_within(shadow->policy, sample, left_usec,
+					      &own.wishes, &own.count, &own.err);
+	if (own.verdict == NEAP_TICK_PUT_OFF || verdict == NEAP_TICK_PUT_OFF) {
+		shadow->put_off++;
+		neap_answer_done(&own);
+		return;
+	}
+	started = neap_budget_clock_usec();
+	shadow->calls++;
+	note_fault(shadow, &own);
+	/* Lent for the comparison, taken back before the end. */
+	active.wishes = (struct neap_policy_wish *)(uintptr_t)wishes;
+	active.count = verdict == NEAP_TICK_WISHES ? count : 0;
+	if (neap_answer_sort(&active, NULL) == 0 && neap_answer_sort(&own, NULL) == 0)
+		compare(shadow, sample->now_unix, &active, &own);
+	active.wishes = NULL;
+	neap_answer_done(&active);
+	neap_answer_done(&own);
+	*left_usec -= neap_budget_clock_usec() - started;
+}
+
+/* --- of a decision --- */
+
+void neap_shadow_begin(struct neap_shadow *shadow)
+{
+	if (shadow->call)
+		*shadow->call = (struct neap_place_call){0};
+}
+
+/* What is said of each row by one of the two; points of a score, reasons of a filter. */
+struct side {
+	enum neap_tick_verdict verdict;
+	const int64_t *points; /* times weight */
+	const struct neap_place_call *call;
+	const uint32_t *answers;
+	struct neap_error err;
+};
+
+static bool is_same_at(const struct side *a, const struct side *b, size_t i)
+{
+	return a->points ? a->points[i] == b->points[i]
+			 : !a->answers[i] == !b->answers[i];
+}
+
+static json_t *side_json(const struct side *side, size_t i)
+{
+	const struct neap_answer answer = {.verdict = side->verdict, .err = side->err};
+	char text[NEAP_PLACE_REASON + 16];
+
+	if (side->verdict != NEAP_TICK_WISHES)
+		return neap_answer_json(&answer);
+	if (side->points)
+		(void)snprintf(text, sizeof(text), "%lld points",
+			       (long long)side->points[i]);
+	else if (!side->answers[i])
+		(void)snprintf(text, sizeof(text), "allowed");
+	else
+		(void)snprintf(text, sizeof(text), "refused: %s",
+			       side->call->reasons[side->answers[i] - 1]);
+	return neap_text_json(text);
+}
+
+/* Counts what the shadow said beside the other, row by row. */
+static void compare_places(struct neap_shadow *shadow, const struct neap_place *place,
+			   const struct side *active, const struct side *own,
+			   const uint32_t *rows, size_t count)
+{
+	const struct neap_answer answer = {.verdict = own->verdict, .err = own->err};
+	size_t at = 0;
+
+	if (own->verdict == NEAP_TICK_PUT_OFF || active->verdict == NEAP_TICK_PUT_OFF) {
+		shadow->put_off++;
+		return;
+	}
+	shadow->calls++;
+	note_fault(shadow, &answer);
+	if (active->verdict == own->verdict)
+		while (at < count &&
+		       (own->verdict != NEAP_TICK_WISHES || is_same_at(active, own, at)))
+			at++;
+	if (at == count) {
+		shadow->same++;
+		return;
+	}
+	note_difference(
+		shadow,
+		json_pack("{s:I, s:o, s:s, s:o, s:o}", "unix",
+			  (json_int_t)(place->now_usec / 1000000), "pod",
+			  json_sprintf("%s/%s", place->pod->object->ns,
+				       place->pod->object->name),
+			  "node", neap_cluster_node_at(place->cluster, rows[at])->name,
+			  "active", side_json(active, at), "shadow", side_json(own, at)));
+}
+
+/* Returns how many there was time for. */
+static size_t weigh(const struct neap_curve_score *score, const struct neap_place *place,
+		    const uint32_t *rows, size_t count, int64_t *left_usec, int64_t *ret)
+{
+	size_t done = neap_place_weigh(score, place, rows, count, left_usec, ret);
+
+	for (size_t i = 0; i < done; i++)
+		ret[i] *= score->weight;
+	return done;
+}
+
+void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place,
+		      enum neap_tick_verdict verdict,
+		      const struct neap_curve_score *score, const uint32_t *rows,
+		      size_t count, int64_t *left_usec)
+{
+	neap_auto_free struct neap_curve_score *mine = neap_alloc(sizeof(*mine));
+	neap_auto_free int64_t *points = neap_alloc_array(count + 1, 2 * sizeof(*points));
+	int64_t *own_points = points ? points + count : NULL, always = INT64_MAX;
+	struct side active = {.verdict = verdict, .points = points};
+	struct side own = {.points = own_points};
+
+	if (shadow->is_failed || !count)
+		return;
+	if (!mine || !points) {
+		shadow->put_off++;
+		return;
+	}
+	own.verdict =
+		neap_policy_plan_within(shadow->policy, place, left_usec, mine, &own.err);
+	if (verdict != own.verdict) {
+		/* They differ whatever they say; one row is told of. */
+		count = 1;
+		left_usec = &always;
+	}
+	if (verdict == NEAP_TICK_WISHES)
+		count = weigh(score, place, rows, count, left_usec, points);
+	if (own.verdict == NEAP_TICK_WISHES)
+		count = weigh(mine, place, rows, count, left_usec, own_points);
+	if (!count)
+		own.verdict = NEAP_TICK_PUT_OFF;
+	compare_places(shadow, place, &active, &own, rows, count);
+}
+
+void neap_shadow_allow(struct neap_shadow *shadow, const struct neap_place *place,
+		       enum neap_tick_verdict verdict, const struct neap_place_call *call,
+		       const uint32_t *answers, const uint32_t *rows, size_t count,
+		       int64_t *left_usec)
+{
+	neap_auto_free uint32_t *mine = neap_alloc_array(count + 1, sizeof(*mine));
+	struct side active = {.verdict = verdict, .call = call, .answers = answers};
+	struct side own = {.call = shadow->call, .answers = mine};
+
+	if (shadow->is_failed || !count)
+		return;
+	if (!mine) {
+		shadow->put_off++;
+		return;
+	}
+	own.verdict = neap_policy_allow_within(shadow->policy, place, shadow->call, rows,
+					       count, left_usec, mine, &own.err);
+	compare_places(shadow, place, &active, &own, rows, count);
+}
+
+/* --- what is told --- */
+
+json_t *neap_shadow_json(const struct neap_shadow *shadow)
+{
+	struct neap_policy_info info;
+	json_t *row;
+
+	neap_policy_get_info(shadow->policy, &info);
+	row = json_pack(
+		"{s:s, s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "version", info.version,
+		"since_unix_usec", (json_int_t)shadow->since_unix_usec, "is_failed",
+		shadow->is_failed, "calls", (json_int_t)shadow->calls, "same",
+		(json_int_t)shadow->same, "different", (json_int_t)shadow->different,
+		"faults", (json_int_t)shadow->faults, "put_off",
+		(json_int_t)shadow->put_off);
+	if (row && shadow->last)
+		(void)json_object_set(row, "last_difference", shadow->last);
+	if (row && shadow->last_error[0])
+		(void)json_object_set_new(row, "last_error",
+					  neap_text_json(shadow->last_error));
+	return row;
+}
