@@ -18,7 +18,6 @@
 #include "api/http/tokens.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/utf8.h"
 
 /* Texts up to here are copied into one piece with what stands around them. */
 #define STATUS_ROOM 256 /* a status line, the end of the headers, what evhttp adds */
@@ -250,12 +249,7 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 				     : json_pack("{s:s, s:s}", "code", code, "message",
 						 err->msg);
 
-	/* Messages quote input, and a cut may fall inside a character: then say less. */
-	if (!body && !request->tree && !neap_utf8_is_valid(err->msg, strlen(err->msg)))
-		body = json_pack("{s:s, s:s}", "code", code, "message",
-				 "(the message quotes text that is not UTF-8)");
 	if (body && !request->tree && *err->field &&
-	    neap_utf8_is_valid(err->field, strlen(err->field)) &&
 	    json_object_set_new(body, "field", json_string(err->field)) < 0) {
 		json_decref(body);
 		body = NULL; /* no memory, as below */

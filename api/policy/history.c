@@ -107,25 +107,14 @@ static int append(struct neap_history *history, const struct neap_history_entry 
 	return 0;
 }
 
-/* A text that is no UTF-8 cannot stand in JSON: what is not ASCII in it becomes "?". */
-static void mend(char *text)
-{
-	if (neap_utf8_is_valid(text, strlen(text)))
-		return;
-	for (; *text; text++) {
-		if (*text & 0x80)
-			*text = '?';
-	}
-}
-
 int neap_history_add(struct neap_history *history, const struct neap_history_entry *entry,
 		     struct neap_error *err)
 {
 	struct neap_history_entry own = *entry;
 
-	mend(own.line.verb);
-	mend(own.line.by);
-	mend(own.line.why);
+	neap_utf8_mend(own.line.verb);
+	neap_utf8_mend(own.line.by);
+	neap_utf8_mend(own.line.why);
 	if (append(history, &own, err) < 0)
 		return -(int)err->code;
 	trim(history);

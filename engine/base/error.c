@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/utf8.h"
 
 static const struct {
 	const char *name;
@@ -34,7 +35,8 @@ static const struct {
 	[NEAP_EINTERNAL] = {"InternalError", 500},
 };
 
-/* Prints into a fixed array; a cut text ends at a whole character. */
+/* Prints into a fixed array. A cut text ends at a whole character. Messages quote what somebody sent, and end up in
+ * JSON, which takes UTF-8 alone. */
 static void NEAP_PRINTF(3, 0) print(char *to, size_t size, const char *fmt, va_list args)
 {
 	int len = vsnprintf(to, size, fmt, args);
@@ -43,6 +45,7 @@ static void NEAP_PRINTF(3, 0) print(char *to, size_t size, const char *fmt, va_l
 		to[0] = '\0';
 	if (len >= 0 && (size_t)len >= size)
 		neap_utf8_trim(to);
+	neap_utf8_mend(to);
 }
 
 /* Puts head and between before what stands in text. */
@@ -94,6 +97,7 @@ int neap_error_field(struct neap_error *err, enum neap_code code, const char *fi
 		return -(int)code;
 	fill(err, code, 0);
 	(void)neap_strcopy(err->field, sizeof(err->field), field); /* cut is fine */
+	neap_utf8_mend(err->field);
 	va_start(args, fmt);
 	print(err->msg, sizeof(err->msg), fmt, args);
 	va_end(args);

@@ -35,7 +35,7 @@ enum neap_code {
 };
 
 /* field names the input at fault ("spec.owners[0].name"), "" if none is to blame.
- * Texts that do not fit are cut at the end. */
+ * Texts that do not fit are cut at the end. Where a text is not UTF-8, each byte that is not ASCII is a "?". */
 struct neap_error {
 	enum neap_code code;
 	int errnum; /* errno at the failing call, 0 if none */

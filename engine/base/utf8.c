@@ -49,6 +49,16 @@ bool neap_utf8_is_valid(const char *text, size_t len)
 	return true;
 }
 
+void neap_utf8_mend(char *text)
+{
+	if (neap_utf8_is_valid(text, strlen(text)))
+		return;
+	for (; *text; text++) {
+		if (*text & 0x80)
+			*text = '?';
+	}
+}
+
 bool neap_utf8_is_hidden(uint32_t code)
 {
 	static const struct {

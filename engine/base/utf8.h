@@ -9,6 +9,8 @@
 /* Bytes of the character at text, of which left are there; 0 when it is none. ret_code may be NULL. */
 size_t neap_utf8_next(const char *text, size_t left, uint32_t *ret_code);
 bool neap_utf8_is_valid(const char *text, size_t len);
+/* Makes a text fit for JSON: where it is not UTF-8, each byte that is not ASCII becomes "?". */
+void neap_utf8_mend(char *text);
 
 /* It acts on a terminal, or on how the text beside it reads, or is not seen: control characters (C0, C1, DEL), marks
  * of direction, separators of lines, what joins or has no width, tags. */

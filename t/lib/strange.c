@@ -289,6 +289,9 @@ void strange_fill(struct strange_request *request, const char *method, char *pat
 	}
 	if (body)
 		neap_buf_add(&request->bytes, body, len);
+	if (neap_buf_failed(
+		    &request->bytes)) /* more than a buffer holds: its end is missing */
+		request->is_raw = true;
 }
 
 void strange_fill_json(struct strange_request *request, const char *method, char *path,
