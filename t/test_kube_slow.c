@@ -287,6 +287,45 @@ static void test_dependents_are_refused(void **state)
 	neap_store_watch_free(watch);
 }
 
+static void let_go(struct kube_rig *rig, bool has_dependent)
+{
+	static const struct kube_step gone = {"GET " MAPS "/owner", NULL, 404, {NULL}};
+	static const struct kube_step left = {
+		"GET " MAPS "/dependent", NULL, 200, {"!metadata.ownerReferences"}};
+	struct neap_store_watch *watch;
+	char body[512];
+
+	assert_int_equal(kube_ask(rig, "POST " MAPS, "{'metadata':{'name':'owner'}}"),
+			 201);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'dependent','ownerReferences':[{"
+		       "'apiVersion':'v1','kind':'ConfigMap','name':'owner',"
+		       "'uid':'%s'}]}}",
+		       kube_text(rig->body, "metadata.uid"));
+	if (has_dependent)
+		assert_int_equal(kube_ask(rig, "POST " MAPS, body), 201);
+	watch = fill_with_change(rig, "configmaps");
+	assert_int_equal(
+		kube_ask(rig, "DELETE " MAPS "/owner", "{'propagationPolicy':'Orphan'}"),
+		200);
+	wait_for(rig, &gone);
+	if (has_dependent)
+		wait_for(rig, &left);
+	neap_store_watch_free(watch);
+}
+
+/* What is refused is that the dependent is let go. */
+static void test_orphan_is_refused(void **state)
+{
+	let_go(*state, true);
+}
+
+/* ... or that the finalizer "orphan" goes. */
+static void test_end_of_orphans_is_refused(void **state)
+{
+	let_go(*state, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +336,8 @@ int main(void)
 		TEST(collection_is_refused),
 		TEST(namespace_is_refused),
 		TEST(dependents_are_refused),
+		TEST(orphan_is_refused),
+		TEST(end_of_orphans_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("kube_slow", tests, NULL, NULL);

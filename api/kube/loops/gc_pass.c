@@ -8,6 +8,7 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/events.h"
 #include "api/kube/loops/gc_priv.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 
 /* Namespaces that are looked into for owners of one object that are in the wrong one: this must stay cheap. */
@@ -295,6 +296,9 @@ static bool look_at(void *arg, struct neap_object *object)
 	(*piece->left)--;
 	if (is_concerned(piece->collect, object))
 		piece->found[piece->count++] = neap_object_ref(object);
+	/* Its finalizer "orphan" stays when the write of end_orphans was refused. */
+	if (piece->collect->is_all && object->is_deleting && object->has_finalizers)
+		neap_collect_note_orphans(piece->collect, piece->source, object);
 	return true;
 }
 
@@ -366,6 +370,9 @@ static void end(struct neap_kube_collect *collect)
 	collect->is_all = false;
 	drop_first(collect->gone, collect->pass_gone);
 	end_orphans(collect);
+	/* What came while it went on has a pass of its own. */
+	if (neap_map_count(collect->gone) || neap_map_count(collect->orphans))
+		neap_task_wake(collect->turn);
 }
 
 void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
