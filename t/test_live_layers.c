@@ -141,6 +141,40 @@ static void test_other_name(void **state)
 	live_teardown(state);
 }
 
+/* What stays of policies that were deleted has a bound, that of the option, with each
+ * deletion and from a start on. */
+static void test_deleted(void **state)
+{
+	struct live_rig *rig = live_open(state);
+	struct neap_live_change change;
+	struct neap_live_counts counts;
+	struct neap_error err = {0};
+	int64_t most = 0;
+	char name[16];
+
+	live_stop(rig);
+	rig->deleted_bytes = 1 << 17; /* of blocks on disk */
+	assert_int_equal(live_start(rig, &err), 0);
+	for (int i = 0; i < 40; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(live_put(rig, name, live_text(name, 'A')), 201);
+		change = live_change(rig, name);
+		assert_int_equal(
+			live_ask(rig, neap_live_delete(rig->live, &change, &err), &err),
+			200);
+		neap_live_count(rig->live, &counts);
+		assert_true(counts.deleted_bytes <= 1 << 17);
+		most = counts.deleted_bytes > most ? counts.deleted_bytes : most;
+	}
+	assert_true(most > 1 << 16);
+	live_stop(rig);
+	rig->deleted_bytes = 1 << 15;
+	assert_int_equal(live_start(rig, &err), 0);
+	neap_live_count(rig->live, &counts);
+	assert_in_range(counts.deleted_bytes, 1, 1 << 15);
+	live_teardown(state);
+}
+
 /* Told of and gone before its turn came. */
 static void test_short_file(void **state)
 {
@@ -344,11 +378,12 @@ static void test_ban(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scripts),     cmocka_unit_test(test_other_name),
-		cmocka_unit_test(test_short_file),  cmocka_unit_test(test_full),
-		cmocka_unit_test(test_many_names),  cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_elsewhere),   cmocka_unit_test(test_late_failure),
-		cmocka_unit_test(test_reconfigure), cmocka_unit_test(test_ban),
+		cmocka_unit_test(test_scripts),      cmocka_unit_test(test_other_name),
+		cmocka_unit_test(test_deleted),      cmocka_unit_test(test_short_file),
+		cmocka_unit_test(test_full),         cmocka_unit_test(test_many_names),
+		cmocka_unit_test(test_circle),       cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_late_failure), cmocka_unit_test(test_reconfigure),
+		cmocka_unit_test(test_ban),
 	};
 
 	patience_with_scripts();

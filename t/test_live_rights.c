@@ -222,6 +222,33 @@ static void test_among_admins(void **state)
 	live_teardown(state);
 }
 
+/* One whose file was damaged does not come live at a start, and is stored still. Nobody
+ * can tell what it was, so it is an admin's. */
+static void test_stored(void **state)
+{
+	struct live_rig *rig = live_open(state);
+	const char *text = text_of("replace", 1);
+	struct neap_error err = {0};
+	char version[12], file[160];
+	FILE *out;
+
+	neap_live_version_of(text, strlen(text), version);
+	assert_int_equal(put(rig, "replace", 1, ADMIN, false, false), 201);
+	live_stop(rig);
+	(void)snprintf(file, sizeof(file), "%s/reservation/one/%s.lua", rig->dir,
+		       version);
+	out = fopen(file, "ae");
+	assert_non_null(out);
+	(void)fputs("-- more\n", out);
+	(void)fclose(out);
+	assert_int_equal(live_start(rig, &err), 0);
+	assert_int_equal(sort_of(rig), '-');
+	assert_int_equal(put(rig, "narrow", 1, EDITOR, false, false), 403);
+	assert_int_equal(act(rig, DELETE, EDITOR), 403);
+	assert_int_equal(put(rig, "narrow", 1, ADMIN, false, false), 201);
+	live_teardown(state);
+}
+
 /* An editor has the name that an admin deleted, and the admin's version is there for the
  * admin. */
 static void test_not_displaced(void **state)
@@ -288,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_not_by_a_failure),
 		cmocka_unit_test(test_passed_over),
 		cmocka_unit_test(test_among_admins),
+		cmocka_unit_test(test_stored),
 		cmocka_unit_test(test_not_displaced),
 		cmocka_unit_test(test_kept_parameters),
 		cmocka_unit_test(test_kinds),

@@ -514,6 +514,8 @@ int neap_live_start(struct neap_live *live, const struct neap_live_source *sourc
 		return -(int)err->code;
 	if (start.rc < 0)
 		return start.rc;
+	/* There may be more than what is allowed now. */
+	neap_live_bound_deleted(live);
 	live->is_inline = false;
 	return 0;
 }

@@ -39,18 +39,22 @@ static bool is_admins(const char *text, size_t len)
 int neap_live_check_stored_rights(struct live_job *job)
 {
 	neap_auto_free char *text = NULL;
-	struct neap_error ignored;
 	size_t len = 0;
+	int rc;
 
 	/* What is live was looked at. */
 	if (!job->is_by_editor || job->is_dry_run || job->older_version[0] != '\0' ||
 	    job->item == NULL || !job->item->has_upload ||
 	    !neap_kind_has_admins(neap_kind_find(job->id.kind)))
 		return 0;
-	if (neap_versions_read(job->live->config.dir, &job->id, "", &text, &len, NULL,
-			       &ignored) < 0)
+	rc = neap_versions_read(job->live->config.dir, &job->id, "", &text, &len, NULL,
+				&job->err);
+	if (rc == -NEAP_ENOTFOUND)
 		return 0;
-	return is_admins(text, len) ? refuse(job, &job->err) : 0;
+	if (rc == -NEAP_ENOMEM)
+		return rc;
+	/* One that cannot be read may be such a one. */
+	return rc < 0 || is_admins(text, len) ? refuse(job, &job->err) : 0;
 }
 
 int neap_live_check_kept_params(struct live_job *job)

@@ -104,6 +104,7 @@ int live_setup(void **state)
 	rig->base = neap_http_base_new();
 	rig->labels = json_pack("{s:s}", "zone", "here");
 	rig->configured = '-';
+	rig->deleted_bytes = 1 << 24;
 	*state = rig;
 	return 0;
 }
@@ -147,7 +148,7 @@ int live_start(struct live_rig *rig, struct neap_error *err)
 	struct neap_live_config config = {
 		.base = rig->base,
 		.own_uid = geteuid(),
-		.deleted_bytes = 1 << 24,
+		.deleted_bytes = rig->deleted_bytes,
 		.labels = rig->labels,
 		.log = {rig->log_fd, NEAP_LOG_DEBUG, NEAP_LOG_TEXT, "t"},
 		.note = note,

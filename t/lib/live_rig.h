@@ -29,6 +29,7 @@ struct live_rig {
 	char configured;
 	int configured_milli;
 	bool has_dir;
+	int64_t deleted_bytes; /* of policies that were deleted, 16 MiB */
 	int log_fd;
 	char notes[4096]; /* "label: what\n" of each */
 };
