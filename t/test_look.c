@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "api/control/look.h"
+#include "api/schedule/config.h"
 #include "api/schedule/view.h"
 #include "t/lib/schedule_rig.h"
 
@@ -215,6 +216,46 @@ static void test_explain(void **state)
 }
 
 /* What a node says in no words is told of it, and does not end what else is known. */
+/* By the profile that the pod names. Where none has that name it is the first. */
+static void test_profiles(void **state)
+{
+	static const char two[] =
+		"apiVersion: kubescheduler.config.k8s.io/v1\n"
+		"kind: KubeSchedulerConfiguration\n"
+		"profiles:\n"
+		"- schedulerName: first\n"
+		"- schedulerName: second\n"
+		"  pluginConfig:\n"
+		"  - name: NodeAffinity\n"
+		"    args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+		"{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, "
+		"values: [nowhere]}]}]}}}\n";
+	static const struct kube_step steps[] = {
+		{"GET " EXPLAIN "second", NULL, 200, {"fitting=0", "node_count=1"}},
+		{"GET " EXPLAIN "of-others", NULL, 200, {"fitting=1", "node_count=1"}},
+	};
+	struct neap_schedule_config *config = NULL;
+	struct neap_error err = {0};
+	struct kube_rig *rig = *state;
+
+	assert_int_equal(neap_schedule_config_parse(two, strlen(two), "f", &config, &err),
+			 0);
+	schedule_add_node(rig, "a", "", "", "'cpu':'4','memory':'8Gi'");
+	neap_scheduler_configure(schedule_scheduler, config);
+	(void)neap_schedule_config_unref(config);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(steps); i++) {
+		char body[256];
+
+		(void)snprintf(body, sizeof(body),
+			       "{'metadata':{'name':'%s'},'spec':{'schedulerName':'%s',"
+			       "'containers':[{'name':'c','image':'i'}]}}",
+			       strrchr(steps[i].ask, '/') + 1,
+			       strrchr(steps[i].ask, '/') + 1);
+		assert_int_equal(kube_ask(rig, "POST " SCHEDULE_PODS, body), 201);
+		kube_until(rig, &steps[i]);
+	}
+}
+
 static void test_warnings(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -390,8 +431,8 @@ static void test_who_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cpus),         TEST(explain),   TEST(claims),  TEST(warnings),
-		TEST(reservations), TEST(kept_cpus), TEST(who_may),
+		TEST(cpus),         TEST(explain),   TEST(claims),   TEST(warnings),
+		TEST(reservations), TEST(kept_cpus), TEST(profiles), TEST(who_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
