@@ -69,14 +69,14 @@ pod()
 }
 # body FILE: one of t/cases/extender for the pod px1.
 body() { jq --arg uid "$UID_OF" '.Pod.metadata.uid=$uid | .Pod.metadata.name="px1"' "t/cases/extender/$1.request.json" >"$WORK/body"; }
-# ext NAME VERB [FILE]: as NAME ("-": nobody), the status; the answer in $WORK/answer.
+# ext NAME VERB [FILE [OPTION...]]: as NAME ("-": nobody), with options of curl's; the status; the answer in $WORK/answer.
 ext()
 {
 	local own=() at=https
 	[ "$1" = - ] || own=(--cert "$D/$1.crt" --key "$D/$1.key")
 	[ -z "$PLAIN" ] || at=http
 	curl -sS -m 10 -o "$WORK/answer" -w '%{http_code}' --cacert "$D/ca.crt" "${own[@]}" -H 'Content-Type: application/json' \
-		--data-binary "@${3:-$WORK/body}" "$at://$EXT/extender/v1/$2" 2>"$WORK/curl"
+		--data-binary "@${3:-$WORK/body}" "$at://$EXT/extender/v1/$2" "${@:4}" 2>"$WORK/curl"
 }
 answer_is() { is "$(jq -c "$1" "$WORK/answer")" "$2"; }
 
@@ -162,6 +162,8 @@ PLAIN=1
 check "it starts without TLS" start "${COMMON[@]}" --extender-plain
 check "another pod" eval 'api DELETE /api/v1/namespaces/default/pods/px1?gracePeriodSeconds=0 >/dev/null; pod px1'
 check "filter, by everybody here" eventually 20 ready
+check "not under a foreign name" is "$(ext - filter "$WORK/body" -H 'Host: away.example')" 421
+check "nor for a page of another site" is "$(ext - filter "$WORK/body" -H 'Origin: http://away.example')" 403
 binding "$UID_OF" node-2
 check "no bind" is "$(ext - bind)" 404
 check "it ends again" neapd_end TERM
