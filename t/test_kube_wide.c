@@ -524,11 +524,45 @@ static void test_stored_above(void **state)
 	json_decref(body);
 }
 
+/* What no body may have does not come about by narrow patches either. */
+static void test_in_pieces(void **state)
+{
+	enum { MEMBERS = 16300 };
+	static const char maps[] = "/api/v1/namespaces/default/configmaps";
+	static const char *const members[] = {"data", "binaryData"};
+	static const char label[] = "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}";
+	struct kube_rig *rig = *state;
+	char ask[96];
+
+	(void)snprintf(ask, sizeof(ask), "POST %s", maps);
+	assert_int_equal(kube_ask(rig, ask, "{'metadata':{'name':'wide'}}"), 201);
+	(void)snprintf(ask, sizeof(ask), "MERGE %s/wide", maps);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+		json_t *map = json_object(), *body = json_pack("{s:o}", members[i], map);
+		char name[32], *text;
+
+		for (int k = 0; k < MEMBERS; k++) {
+			(void)snprintf(name, sizeof(name), "%c%d", members[i][0], k);
+			assert_int_equal(json_object_set_new(map, name, json_string("")),
+					 0);
+		}
+		text = json_dumps(body, JSON_COMPACT);
+		assert_int_equal(wide_ask(rig, ask, members[i], text, strlen(text)),
+				 i ? 413 : 200);
+		free(text);
+		json_decref(body);
+	}
+	assert_non_null(
+		strstr(kube_text(rig->body, "message"), "it may have at most 32000"));
+	assert_int_equal(wide_ask(rig, ask, "a label", label, strlen(label)), 200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values_of_text),
 		TEST(stored_above),
+		TEST(in_pieces),
 		TEST(each_list),
 		TEST(each_text),
 	};

@@ -207,9 +207,10 @@ static void run_row(struct rig *rig, const struct row *row)
 		fail_msg("%s: %d out of service, %d faults, %zu planned, \"%s\"",
 			 row->name, rig->failed, slot->stats.faults, slot->planned,
 			 slot->stats.last_error);
-	/* A thousand kernel files cost the policy more than a script that does nothing. */
+	/* A thousand kernel files are the policy's cost. */
 	if (row->planned)
-		assert_true(slot->stats.cpu_usec > 0 && slot->plan_usec > 0);
+		assert_true(slot->plan_usec > 0 &&
+			    slot->stats.cpu_usec >= slot->plan_usec);
 	if (row->fault)
 		assert_int_equal(slot->planned, 0);
 	neap_node_free(node);

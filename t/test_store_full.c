@@ -118,6 +118,33 @@ static void test_full(void **state)
 	kube_watch_close(&watch);
 }
 
+/* No success as long as something is left. When there is room again all of it goes. */
+static void test_full_collection(void **state)
+{
+	static const char all[] = "/api/v1/namespaces/default/configmaps";
+	struct kube_rig *rig = *state;
+	char ask[96];
+
+	for (int i = 0; i < 3; i++) {
+		(void)snprintf(ask, sizeof(ask), "c-%d", i);
+		assert_int_equal(ask_config(rig, ask, 0, 100), 201);
+	}
+	fill();
+	/* The last room goes with writes that still fit in. */
+	while (ask_config(rig, "c-0", 1, 3000) == 200)
+		continue;
+	(void)snprintf(ask, sizeof(ask), "DELETE %s", all);
+	assert_int_equal(kube_ask(rig, ask, NULL), 429);
+	wants_refusal(rig);
+	assert_null(kube_differs(rig->body, "message~of 3 configmaps were not deleted, "
+					    "of the last one: "));
+	assert_int_equal(unlink(BALLAST), 0);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	(void)snprintf(ask, sizeof(ask), "GET %s", all);
+	assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	assert_null(kube_differs(rig->body, "#items=0"));
+}
+
 static bool mount_disk(void)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
@@ -129,6 +156,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_full, kube_rig_setup,
+						kube_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_full_collection, kube_rig_setup,
 						kube_rig_teardown),
 	};
 

@@ -3,7 +3,8 @@
  * Whole requests against a running neapd, by root, by every role over TCP and by strangers: all kinds and verbs that
  * discovery tells of, their parts, the control API, the extender over TLS and what is served beside them, with bodies,
  * paths and headers that were valid before they were changed. What must hold for each: an answer, none of the server's own
- * failures, not more than half a second of the loop's CPU time until it is there, and nothing done for who may not do it.
+ * failures, not more than half a second of the loop's CPU time until it is there, nothing done for who may not do it, and
+ * of what is wrong in a body no path twice.
  * At the end the server is alive, lists what it has, and has used no more CPU time and memory than its bounds. */
 #include <limits.h>
 #include <poll.h>
@@ -353,6 +354,49 @@ static bool is_beyond(const struct strange_request *request, const struct who *w
 		strncmp(what, "HEAD", 4) != 0 && !strstr(what, "reviews"));
 }
 
+/* The next path of a message ("spec.a[0].b") and its length. What stands between quotes
+ * is passed over: a client said it. */
+static const char *next_path(const char *at, size_t *ret_len)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./[]";
+
+	for (; *at; at++) {
+		size_t len = strspn(at, chars);
+
+		if (*at == '"')
+			while (at[1] && *++at != '"')
+				at += *at == '\\' && at[1];
+		while (len && at[len - 1] == '.')
+			len--;
+		if (len && (memchr(at, '.', len) || memchr(at, '[', len))) {
+			*ret_len = len;
+			return at;
+		}
+		at += len ? len - 1 : 0;
+		if (!*at)
+			break;
+	}
+	return NULL;
+}
+
+/* A wrong body is told with the place of what is wrong, once. */
+static bool is_told_twice(const char *body)
+{
+	json_t *json = json_loads(body, 0, NULL);
+	const char *text = json_string_value(json_object_get(json, "message"));
+	bool is_twice = false;
+	size_t len, other;
+
+	for (const char *at = text ? next_path(text, &len) : NULL; at && !is_twice;
+	     at = next_path(at + len, &len))
+		for (const char *to = next_path(at + len, &other); to && !is_twice;
+		     to = next_path(to + other, &other))
+			is_twice = len == other && strncmp(at, to, len) == 0;
+	json_decref(json);
+	return is_twice;
+}
+
 static void judge(const struct strange_request *request, const struct who *who, size_t n,
 		  int status, int64_t held, const char *body)
 {
@@ -366,6 +410,8 @@ static void judge(const struct strange_request *request, const struct who *who, 
 		broke(request, n, "%d %.300s", status, body);
 	else if (is_beyond(request, who, status))
 		broke(request, n, "%d for %s", status, who->name);
+	if (status == 400 && !request->is_raw && is_told_twice(body))
+		broke(request, n, "a path twice: %.300s", body);
 	if (held > HELD_MAX_USEC)
 		broke(request, n, "%lld ms of the loop's time", (long long)held / 1000);
 	if (held > held_most) {
