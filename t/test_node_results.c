@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -279,11 +280,48 @@ static void test_many(void **state)
 	neap_registry_free(registry);
 }
 
+/* One that fails now and then, and so stays in service, says so once a minute. */
+static void test_log(void **state)
+{
+	struct rig *rig = *state;
+	struct neap_node_config config = config_of(rig);
+	struct neap_registry *registry = neap_registry_new();
+	struct neap_policy *policy = NULL;
+	struct neap_node *node = NULL;
+	struct neap_error err = {0};
+	static const char text[] =
+		"local n = 0 return { api = 1, kind = 'qos', name = 'p', tick = "
+		"function() n = n + 1 if n % 2 == 0 then error('boom') end return {} end }";
+	static char log[64 * 1024];
+	size_t lines = 0;
+	ssize_t len;
+
+	config.log.fd = memfd_create("log", MFD_CLOEXEC);
+	assert_true(config.log.fd >= 0);
+	if (neap_policy_load(text, strlen(text), "p.lua", &policy, &err) < 0 ||
+	    neap_registry_put_take(registry, policy, 0, 0, &err) < 0 ||
+	    neap_node_new(&config, &rig->cgroup, NULL, registry, &node, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (int i = 0; i < 40; i++)
+		neap_node_tick(node, 1000000 * (int64_t)(i + 1),
+			       1700000000000000 + 1000000 * (int64_t)i);
+	assert_in_range(neap_registry_get(registry, 0)->stats.faults, 15, 20);
+	len = pread(config.log.fd, log, sizeof(log) - 1, 0);
+	assert_true(len > 0);
+	for (const char *at = strstr(log, "boom"); at; at = strstr(at + 4, "boom"))
+		lines++;
+	assert_in_range(lines, 1, 2);
+	(void)close(config.log.fd);
+	neap_node_free(node);
+	neap_registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_log, setup, teardown),
 	};
 
 	patience_with_scripts();
