@@ -203,6 +203,7 @@ $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -MMD -MP -o $@ $<
 
 $(O)/t/bench/accumulator: $(O)/t/vectors.o/cpu_case.o
+$(O)/t/bench/cluster_fill: $(O)/t/lib/fill.o
 $(O)/t/bench/bench_vm: $(O)/t/lib/steps.o $(O)/t/lib/steps_rows.o
 # Where the time of a bench goes: the linker puts its clock around these.
 $(O)/t/bench/schedule: private ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,\
