@@ -324,6 +324,93 @@ static void test_anew(void **state)
 	assert_int_equal(rig->told, ALL);
 }
 
+/* --- steps --- */
+
+/* A look that takes all steps of its turn, twice; nobody else is looked at before it is over. */
+static int64_t look_twice(void *arg, const char *ns, const char *name)
+{
+	struct feed_rig *rig = arg;
+
+	(void)look(arg, ns, name);
+	assert_true(neap_feed_has_steps(rig->feed));
+	neap_feed_spend(rig->feed, NEAP_FEED_STEPS);
+	assert_false(neap_feed_has_steps(rig->feed));
+	return rig->count % 2 ? NEAP_FEED_GOES_ON : 0;
+}
+
+static void test_goes_on(void **state)
+{
+	struct feed_rig *rig = *state;
+	const struct neap_feed_config config = {.base = rig->base,
+						.store = rig->store.store,
+						.arg = rig,
+						.resources = {"pods"},
+						.heard = heard,
+						.look = look_twice};
+
+	store_rig_put(&rig->store, NEAP_STORE_CREATE, "a", "x", 1);
+	store_rig_put(&rig->store, NEAP_STORE_CREATE, "b", "x", 1);
+	assert_int_equal(neap_feed_new(&config, &rig->feed, NULL), 0);
+	until_just(rig, 4);
+	for (int i = 0; i < 4; i += 2)
+		assert_string_equal(rig->looks[i], rig->looks[i + 1]);
+	assert_string_not_equal(rig->looks[0], rig->looks[2]);
+	assert_int_equal(neap_feed_most_steps(rig->feed) / NEAP_FEED_STEPS, 1);
+}
+
+/* Each event leaves something that takes all steps of three turns. What follows is heard when that is done, and looked
+ * at then. */
+static int rests, left;
+
+static void heard_rest(void *arg, const char *resource,
+		       const struct neap_store_event *event)
+{
+	assert_int_equal(left, 0);
+	left = 3;
+	heard(arg, resource, event);
+}
+
+static bool rest(void *arg)
+{
+	struct feed_rig *rig = arg;
+
+	if (!left)
+		return true;
+	rests++;
+	neap_feed_spend(rig->feed, NEAP_FEED_STEPS);
+	return --left == 0;
+}
+
+static int64_t look_rested(void *arg, const char *ns, const char *name)
+{
+	assert_int_equal(left, 0);
+	return look(arg, ns, name);
+}
+
+static void test_rest(void **state)
+{
+	struct feed_rig *rig = *state;
+	const struct neap_feed_config config = {.base = rig->base,
+						.store = rig->store.store,
+						.arg = rig,
+						.resources = {"pods"},
+						.heard = heard_rest,
+						.rest = rest,
+						.look = look_rested};
+
+	rests = left = 0;
+	assert_int_equal(neap_feed_new(&config, &rig->feed, NULL), 0);
+	turn(rig);
+	store_rig_put(&rig->store, NEAP_STORE_CREATE, "a", "x", 1);
+	for (int i = 0; i < 5; i++)
+		store_rig_put(&rig->store, i % 2 ? NEAP_STORE_CREATE : NEAP_STORE_DELETE,
+			      "a", "x", i);
+	until(rig, 1);
+	assert_int_equal(rests, 3 * 6);
+	assert_in_range(neap_feed_most_steps(rig->feed), NEAP_FEED_STEPS,
+			NEAP_FEED_STEPS * 11 / 10);
+}
+
 /* Short of memory: nothing is forgotten. */
 static void test_nomem(void **state)
 {
@@ -378,6 +465,8 @@ int main(void)
 		TEST(order),
 		TEST(lost),
 		TEST(anew),
+		TEST(goes_on),
+		TEST(rest),
 		TEST(nomem),
 	};
 

@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "api/workload/loop/feed.h"
 #include "t/lib/jobs_rig.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, jobs_setup, jobs_teardown)
@@ -460,6 +461,56 @@ static void test_slow_disk(void **state)
 	json_decref(pods);
 }
 
+/* Pods of long texts are made, read, found to be those of another job and let go in pieces, and all in the end. */
+static void test_long_texts(void **state)
+{
+	enum { FILLING = 20000, MANY = NEAP_FEED_STEPS / (FILLING / 4) + 10 };
+	static char body[FILLING + 1024], filling[FILLING + 1];
+	struct kube_rig *rig = *state;
+	json_t *pods, *pod;
+	size_t i;
+
+	memset(filling, 'x', FILLING);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'a'},'spec':{'parallelism':%d,'template':{"
+		       "'metadata':{'annotations':{'x':'%s'}},'spec':{'restartPolicy':"
+		       "'Never','containers':[{'name':'c','image':'i'}]}}}}",
+		       MANY, filling);
+	assert_int_equal(kube_ask(rig, "POST " JOBS, body), 201);
+	json_decref(jobs_until_active(rig, MANY));
+	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+	/* All are read anew, before anything is made. */
+	jobs_again(rig);
+	jobs_change(rig, "a", "{'metadata':{'labels':{'b':'c'}}}");
+	kube_run(rig, 300);
+	pods = jobs_until_active(rig, MANY);
+	assert_int_equal(json_array_size(pods), MANY);
+	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+	/* The job goes unseen, and leaves its pods. */
+	jobs_stop(rig);
+	assert_int_equal(kube_ask(rig, "DELETE " JOBS "/a", NULL), 200);
+	json_array_foreach (pods, i, pod) {
+		char ask[256];
+
+		(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s",
+			       kube_text(pod, "metadata.name"));
+		assert_int_equal(kube_ask(rig, ask, "{'metadata':{'labels':{'b':'c'}}}"),
+				 200);
+	}
+	json_decref(pods);
+	jobs_start(rig);
+	for (size_t left = MANY, turns = 0; left; turns++) {
+		assert_in_range(turns, 0, 1000);
+		kube_run(rig, 20);
+		pods = jobs_list(rig, "pods");
+		left = 0;
+		json_array_foreach (pods, i, pod)
+			left += *kube_text(pod, "metadata.finalizers.0") != '\0';
+		json_decref(pods);
+	}
+	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,7 +519,7 @@ int main(void)
 		TEST(suspend),      TEST(parallelism),    TEST(ttl),
 		TEST(deleted_pods), TEST(job_deleted),    TEST(policy),
 		TEST(others),       TEST(slow_disk),      TEST(per_index),
-		TEST(lost_index),   TEST(success_policy),
+		TEST(lost_index),   TEST(success_policy), TEST(long_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,83 +17,7 @@
 #include "api/workload/replicaset/replicasets_priv.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
-#include "t/lib/workload_rig.h"
-
-#define PODS   "/api/v1/namespaces/default/pods"
-#define SETS   "/apis/apps/v1/namespaces/default/replicasets"
-#define EVENTS "/api/v1/namespaces/default/events"
-#define SECOND INT64_C(1000000)
-#define TEMPLATE                                                                         \
-	"'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i'}]}}"
-#define SET(name, n)                                                                     \
-	"{'metadata':{'name':'" name "'},'spec':{'replicas':" #n                         \
-	",'selector':{'matchLabels':{'a':'b'}}," TEMPLATE "}}"
-
-struct sets_rig {
-	struct kube_rig *kube;
-	struct neap_replicasets *sets;
-};
-
-static void start(struct sets_rig *rig)
-{
-	struct neap_workload_config config = workload_config(rig->kube);
-	struct neap_error err = {0};
-
-	assert_int_equal(neap_replicasets_new(&config, &rig->sets, &err), 0);
-}
-
-static void restart(struct sets_rig *rig)
-{
-	neap_replicasets_free(rig->sets);
-	start(rig);
-}
-
-static int setup(void **state)
-{
-	struct sets_rig *rig = neap_alloc(sizeof(*rig));
-
-	assert_non_null(rig);
-	assert_int_equal(kube_rig_setup((void **)&rig->kube), 0);
-	start(rig);
-	*state = rig;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct sets_rig *rig = *state;
-
-	neap_replicasets_free(rig->sets);
-	(void)kube_rig_teardown((void **)&rig->kube);
-	free(rig);
-	return 0;
-}
-
-static void must(struct sets_rig *rig, const char *ask, const char *body, int status)
-{
-	int got = kube_ask(rig->kube, ask, body);
-
-	if (got != status)
-		fail_msg("%s: %d: %s", ask, got, kube_text(rig->kube->body, "message"));
-}
-
-static void until(struct sets_rig *rig, struct kube_step step)
-{
-	workload_until(rig->kube, &step);
-}
-
-/* How many pods there are that nobody deletes. */
-static size_t count_pods(struct sets_rig *rig)
-{
-	json_t *pods = workload_list(rig->kube, "pods", "default"), *pod;
-	size_t n = 0, i;
-
-	json_array_foreach (pods, i, pod) {
-		n += *kube_text(pod, "metadata.deletionTimestamp") == '\0';
-	}
-	json_decref(pods);
-	return n;
-}
+#include "t/lib/sets_rig.h"
 
 /* The name of the first pod. */
 static const char *first_pod(struct sets_rig *rig)
@@ -125,15 +49,16 @@ static void test_pods_and_status(void **state)
 	struct sets_rig *rig = *state;
 	const json_t *pod;
 
-	must(rig, "POST " SETS, SET("web", 3), 201);
-	until(rig, (struct kube_step){
+	sets_must(rig, "POST " SETS, SET("web", 3), 201);
+	sets_until(rig,
+		   (struct kube_step){
 			   "GET " SETS "/web",
 			   NULL,
 			   200,
 			   {"status.replicas=3", "status.readyReplicas=3",
 			    "status.availableReplicas=3", "status.fullyLabeledReplicas=3",
 			    "status.observedGeneration=1", "!status.conditions"}});
-	must(rig, "GET " PODS, NULL, 200);
+	sets_must(rig, "GET " PODS, NULL, 200);
 	assert_null(kube_differs(rig->kube->body, "#items=3"));
 	pod = kube_at(rig->kube->body, "items.0");
 	assert_null(kube_differs(pod, "metadata.generateName=web-"));
@@ -146,22 +71,23 @@ static void test_pods_and_status(void **state)
 	assert_int_equal(strlen(kube_text(pod, "metadata.name")), strlen("web-xxxxx"));
 	workload_settle(rig->kube, NULL, NULL);
 	assert_int_equal(count_events(rig, "SuccessfulCreate"), 3);
-	assert_int_equal(count_pods(rig), 3);
-	must(rig, "MERGE " SETS "/web/scale", "{'spec':{'replicas':1}}", 200);
-	until(rig, (struct kube_step){"GET " SETS "/web",
+	assert_int_equal(sets_count_pods(rig), 3);
+	sets_must(rig, "MERGE " SETS "/web/scale", "{'spec':{'replicas':1}}", 200);
+	sets_until(rig,
+		   (struct kube_step){"GET " SETS "/web",
 				      NULL,
 				      200,
 				      {"status.replicas=1", "status.availableReplicas=1",
 				       "status.observedGeneration=2"}});
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=1"}});
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=1"}});
 	workload_settle(rig->kube, NULL, NULL);
 	assert_int_equal(count_events(rig, "SuccessfulDelete"), 2);
-	must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':0}}", 200);
-	until(rig, (struct kube_step){"GET " SETS "/web",
-				      NULL,
-				      200,
-				      {"status.replicas=0", "!status.readyReplicas",
-				       "!status.availableReplicas"}});
+	sets_must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':0}}", 200);
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.replicas=0", "!status.readyReplicas",
+					    "!status.availableReplicas"}});
 }
 
 /* More than one piece, in both directions. */
@@ -169,103 +95,17 @@ static void test_many(void **state)
 {
 	struct sets_rig *rig = *state;
 
-	must(rig, "POST " SETS, SET("web", 230), 201);
-	until(rig, (struct kube_step){
-			   "GET " SETS "/web",
-			   NULL,
-			   200,
-			   {"status.replicas=230", "status.availableReplicas=230"}});
-	assert_int_equal(count_pods(rig), 230);
-	must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':3}}", 200);
-	until(rig,
-	      (struct kube_step){"GET " SETS "/web", NULL, 200, {"status.replicas=3"}});
-	assert_int_equal(count_pods(rig), 3);
-}
-
-static int count_owned(struct sets_rig *rig)
-{
-	json_t *pods = workload_list(rig->kube, "pods", "default");
-	const json_t *pod;
-	int count = 0;
-	size_t i;
-
-	json_array_foreach (pods, i, pod)
-		count += *kube_text(pod, "metadata.ownerReferences.0.uid") != '\0';
-	json_decref(pods);
-	return count;
-}
-
-static void add_strays(struct sets_rig *rig, int count)
-{
-	char body[256];
-
-	for (int i = 0; i < count; i++) {
-		(void)snprintf(body, sizeof(body),
-			       "{'metadata':{'name':'p-%d','labels':{'a':'b'}},'spec':{"
-			       "'containers':[{'name':'c','image':'i'}]}}",
-			       i);
-		must(rig, "POST " PODS, body, 201);
-	}
-}
-
-/* Each look asks for the time once. */
-static int looks;
-
-static int64_t count_look(void)
-{
-	looks++;
-	return kube_now;
-}
-
-/* A set finds so many pods that it may adopt when its loop starts. */
-static void start_beside(struct sets_rig *rig, int pods)
-{
-	struct neap_workload_config config = workload_config(rig->kube);
-	char set[512];
-
-	config.now = count_look;
-	neap_replicasets_free(rig->sets);
-	add_strays(rig, pods);
-	(void)snprintf(set, sizeof(set), SET("web", % d), pods);
-	must(rig, "POST " SETS, set, 201);
-	looks = 0;
-	assert_int_equal(neap_replicasets_new(&config, &rig->sets, NULL), 0);
-}
-
-static void ends_well(struct sets_rig *rig, int pods)
-{
-	char want[32];
-
-	(void)snprintf(want, sizeof(want), "status.replicas=%d", pods);
-	until(rig, (struct kube_step){"GET " SETS "/web", NULL, 200, {want}});
-	assert_int_equal(count_pods(rig), pods);
-	assert_int_equal(count_owned(rig), pods);
-}
-
-/* Pods are adopted in pieces, too, and nothing is made or deleted before all are. */
-static void test_adopt_many(void **state)
-{
-	const int pods = NEAP_REPLICASET_PIECE * 5 / 4;
-	struct sets_rig *rig = *state;
-
-	start_beside(rig, pods);
-	for (int before = 0, owned; before < pods; before = owned) {
-		assert_true(comes_true_in(rig->kube->base,
-					  (owned = count_owned(rig)) > before));
-		assert_in_range(owned, 1, looks * NEAP_REPLICASET_PIECE);
-	}
-	ends_well(rig, pods);
-}
-
-/* No look reads so many pods that others wait for it; the next look knows them. */
-static void test_read_many(void **state)
-{
-	struct sets_rig *rig = *state;
-
-	start_beside(rig, NEAP_REPLICASET_READ + 10);
-	assert_true(comes_true_in(rig->kube->base, count_owned(rig) > 0));
-	assert_in_range(looks, 2, INT_MAX);
-	ends_well(rig, NEAP_REPLICASET_READ + 10);
+	sets_must(rig, "POST " SETS, SET("web", 230), 201);
+	sets_until(rig, (struct kube_step){
+				"GET " SETS "/web",
+				NULL,
+				200,
+				{"status.replicas=230", "status.availableReplicas=230"}});
+	assert_int_equal(sets_count_pods(rig), 230);
+	sets_must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':3}}", 200);
+	sets_until(rig, (struct kube_step){
+				"GET " SETS "/web", NULL, 200, {"status.replicas=3"}});
+	assert_int_equal(sets_count_pods(rig), 3);
 }
 
 /* Pods that fail, are deleted, finish or are evicted are made up for. */
@@ -283,16 +123,17 @@ static void test_replaced(void **state)
 	char name[256], ask[512];
 	int left = 0;
 
-	must(rig, "POST " SETS, SET("web", 2), 201);
+	sets_must(rig, "POST " SETS, SET("web", 2), 201);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		char items[16];
 
-		until(rig, (struct kube_step){"GET " SETS "/web",
-					      NULL,
-					      200,
-					      {"status.availableReplicas=2"}});
+		sets_until(rig, (struct kube_step){"GET " SETS "/web",
+						   NULL,
+						   200,
+						   {"status.availableReplicas=2"}});
 		/* One that runs. */
-		must(rig, "GET " PODS "?fieldSelector=status.phase%3DRunning", NULL, 200);
+		sets_must(rig, "GET " PODS "?fieldSelector=status.phase%3DRunning", NULL,
+			  200);
 		(void)snprintf(name, sizeof(name), "%s",
 			       kube_text(rig->kube->body, "items.0.metadata.name"));
 		(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s", name);
@@ -300,14 +141,15 @@ static void test_replaced(void **state)
 			workload_set_phase(rig->kube, "default", name, rows[i].phase,
 					   "False");
 		else
-			must(rig, ask, "{'gracePeriodSeconds':0}", 200);
+			sets_must(rig, ask, "{'gracePeriodSeconds':0}", 200);
 		left += rows[i].left;
 		(void)snprintf(items, sizeof(items), "#items=%d", 2 + left);
-		until(rig, (struct kube_step){"GET " PODS, NULL, 200, {items}});
+		sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {items}});
 	}
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=2"}});
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=2"}});
 }
 
 static void test_adopt_and_release(void **state)
@@ -315,48 +157,54 @@ static void test_adopt_and_release(void **state)
 	struct sets_rig *rig = *state;
 	char ask[512];
 
-	must(rig, "POST " PODS,
-	     "{'metadata':{'name':'bare','labels':{'a':'b'}},'spec':{'containers':[{'name':"
-	     "'c','image':'i'}]}}",
-	     201);
-	must(rig, "POST " PODS,
-	     "{'metadata':{'name':'other','labels':{'a':'c'}},'spec':{'containers':[{'name':"
-	     "'c','image':'i'}]}}",
-	     201);
-	must(rig, "POST " SETS, SET("web", 1), 201);
-	until(rig, (struct kube_step){"GET " PODS "/bare",
+	sets_must(
+		rig, "POST " PODS,
+		"{'metadata':{'name':'bare','labels':{'a':'b'}},'spec':{'containers':[{'name':"
+		"'c','image':'i'}]}}",
+		201);
+	sets_must(
+		rig, "POST " PODS,
+		"{'metadata':{'name':'other','labels':{'a':'c'}},'spec':{'containers':[{'name':"
+		"'c','image':'i'}]}}",
+		201);
+	sets_must(rig, "POST " SETS, SET("web", 1), 201);
+	sets_until(rig,
+		   (struct kube_step){"GET " PODS "/bare",
 				      NULL,
 				      200,
 				      {"metadata.ownerReferences.0.name=web",
 				       "metadata.ownerReferences.0.controller=true"}});
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=1"}});
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=1"}});
 	workload_settle(rig->kube, NULL, NULL);
-	assert_int_equal(count_pods(rig), 2);
+	assert_int_equal(sets_count_pods(rig), 2);
 	/* Of another label it is let go, and made up for; with the label again it is one too many. */
-	must(rig, "MERGE " PODS "/bare", "{'metadata':{'labels':{'a':'z'}}}", 200);
-	until(rig,
-	      (struct kube_step){
-		      "GET " PODS "/bare", NULL, 200, {"!metadata.ownerReferences"}});
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=3"}});
-	must(rig, "MERGE " PODS "/bare", "{'metadata':{'labels':{'a':'b'}}}", 200);
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=2"}});
+	sets_must(rig, "MERGE " PODS "/bare", "{'metadata':{'labels':{'a':'z'}}}", 200);
+	sets_until(rig, (struct kube_step){"GET " PODS "/bare",
+					   NULL,
+					   200,
+					   {"!metadata.ownerReferences"}});
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=3"}});
+	sets_must(rig, "MERGE " PODS "/bare", "{'metadata':{'labels':{'a':'b'}}}", 200);
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=2"}});
 	/* Another ReplicaSet of the same selector does not take what is owned. */
-	must(rig, "POST " SETS, SET("second", 1), 201);
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/second", NULL, 200, {"status.availableReplicas=1"}});
+	sets_must(rig, "POST " SETS, SET("second", 1), 201);
+	sets_until(rig, (struct kube_step){"GET " SETS "/second",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=1"}});
 	workload_settle(rig->kube, NULL, NULL);
-	assert_int_equal(count_pods(rig), 3);
+	assert_int_equal(sets_count_pods(rig), 3);
 	/* Pods that are orphaned go to the next that wants them. */
-	must(rig, "DELETE " SETS "/web", "{'propagationPolicy':'Orphan'}", 200);
-	until(rig, (struct kube_step){"GET " SETS "/web", NULL, 404, {NULL}});
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=2"}});
-	must(rig, "DELETE " SETS "/second", NULL, 200);
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=1"}});
+	sets_must(rig, "DELETE " SETS "/web", "{'propagationPolicy':'Orphan'}", 200);
+	sets_until(rig, (struct kube_step){"GET " SETS "/web", NULL, 404, {NULL}});
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=2"}});
+	sets_must(rig, "DELETE " SETS "/second", NULL, 200);
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=1"}});
 	(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/%s", first_pod(rig));
-	must(rig, ask, NULL, 200);
+	sets_must(rig, ask, NULL, 200);
 }
 
 /* What is refused is told, and asked for again until it is not. */
@@ -364,62 +212,66 @@ static void test_refused(void **state)
 {
 	struct sets_rig *rig = *state;
 
-	must(rig, "POST " SETS,
-	     "{'metadata':{'name':'web'},'spec':{'replicas':20,'selector':{'matchLabels':{'a':"
-	     "'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'priorityClassName':"
-	     "'high','containers':[{'name':'c','image':'i'}]}}}}",
-	     201);
-	until(rig, (struct kube_step){"GET " SETS "/web",
-				      NULL,
-				      200,
-				      {"status.replicas=0",
-				       "status.conditions.0.type=ReplicaFailure",
-				       "status.conditions.0.status=True",
-				       "status.conditions.0.reason=FailedCreate",
-				       "status.conditions.0.message~high"}});
-	until(rig,
-	      (struct kube_step){"GET " EVENTS,
-				 NULL,
-				 200,
-				 {"items.0.reason=FailedCreate", "items.0.type=Warning",
-				  "items.0.message~Error creating: ",
-				  "items.0.source.component=replicaset-controller",
-				  "items.0.involvedObject.kind=ReplicaSet"}});
-	assert_int_equal(count_pods(rig), 0);
-	must(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
-	     "{'metadata':{'name':'high'},'value':7}", 201);
-	until(rig,
-	      (struct kube_step){"GET " SETS "/web",
-				 NULL,
-				 200,
-				 {"status.availableReplicas=20", "!status.conditions"}});
+	sets_must(
+		rig, "POST " SETS,
+		"{'metadata':{'name':'web'},'spec':{'replicas':20,'selector':{'matchLabels':{'a':"
+		"'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'priorityClassName':"
+		"'high','containers':[{'name':'c','image':'i'}]}}}}",
+		201);
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.replicas=0",
+					    "status.conditions.0.type=ReplicaFailure",
+					    "status.conditions.0.status=True",
+					    "status.conditions.0.reason=FailedCreate",
+					    "status.conditions.0.message~high"}});
+	sets_until(rig, (struct kube_step){
+				"GET " EVENTS,
+				NULL,
+				200,
+				{"items.0.reason=FailedCreate", "items.0.type=Warning",
+				 "items.0.message~Error creating: ",
+				 "items.0.source.component=replicaset-controller",
+				 "items.0.involvedObject.kind=ReplicaSet"}});
+	assert_int_equal(sets_count_pods(rig), 0);
+	sets_must(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+		  "{'metadata':{'name':'high'},'value':7}", 201);
+	sets_until(rig, (struct kube_step){
+				"GET " SETS "/web",
+				NULL,
+				200,
+				{"status.availableReplicas=20", "!status.conditions"}});
 }
 
 static void test_min_ready(void **state)
 {
 	struct sets_rig *rig = *state;
 
-	must(rig, "POST " SETS,
-	     "{'metadata':{'name':'web'},'spec':{'replicas':2,'minReadySeconds':30,"
-	     "'selector':{'matchLabels':{'a':'b'}}," TEMPLATE "}}",
-	     201);
-	until(rig, (struct kube_step){
-			   "GET " SETS "/web",
-			   NULL,
-			   200,
-			   {"status.readyReplicas=2", "!status.availableReplicas"}});
+	sets_must(rig, "POST " SETS,
+		  "{'metadata':{'name':'web'},'spec':{'replicas':2,'minReadySeconds':30,"
+		  "'selector':{'matchLabels':{'a':'b'}}," TEMPLATE "}}",
+		  201);
+	sets_until(rig, (struct kube_step){
+				"GET " SETS "/web",
+				NULL,
+				200,
+				{"status.readyReplicas=2", "!status.availableReplicas"}});
 	kube_now += 29 * SECOND;
-	must(rig, "MERGE " SETS "/web", "{'metadata':{'annotations':{'n':'1'}}}", 200);
+	sets_must(rig, "MERGE " SETS "/web", "{'metadata':{'annotations':{'n':'1'}}}",
+		  200);
 	workload_settle(rig->kube, NULL, NULL);
-	must(rig, "GET " SETS "/web", NULL, 200);
+	sets_must(rig, "GET " SETS "/web", NULL, 200);
 	assert_null(kube_differs(rig->kube->body, "!status.availableReplicas"));
 	/* The look that is due then comes by itself. */
-	must(rig, "MERGE " SETS "/web", "{'metadata':{'annotations':{'n':'2'}}}", 200);
+	sets_must(rig, "MERGE " SETS "/web", "{'metadata':{'annotations':{'n':'2'}}}",
+		  200);
 	kube_run(rig->kube, 50);
 	kube_now += SECOND;
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=2"}});
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=2"}});
 }
 
 /* A controller that begins anew at any moment makes no pod twice. */
@@ -427,28 +279,30 @@ static void test_restarts(void **state)
 {
 	struct sets_rig *rig = *state;
 
-	must(rig, "POST " SETS, SET("web", 40), 201);
+	sets_must(rig, "POST " SETS, SET("web", 40), 201);
 	for (int i = 0; i < 30; i++) {
 		kube_run(rig->kube, i);
-		restart(rig);
-		assert_in_range(count_pods(rig), 0, 40);
+		sets_restart(rig);
+		assert_in_range(sets_count_pods(rig), 0, 40);
 	}
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=40"}});
-	must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':10}}", 200);
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=40"}});
+	sets_must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':10}}", 200);
 	for (int i = 0; i < 30; i++) {
 		kube_run(rig->kube, i);
-		restart(rig);
-		assert_in_range(count_pods(rig), 10, 40);
+		sets_restart(rig);
+		assert_in_range(sets_count_pods(rig), 10, 40);
 	}
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=10"}});
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=10"}});
 	workload_settle(rig->kube, NULL, NULL);
-	assert_int_equal(count_pods(rig), 10);
-	must(rig, "DELETE " SETS "/web", NULL, 200);
-	until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=0"}});
+	assert_int_equal(sets_count_pods(rig), 10);
+	sets_must(rig, "DELETE " SETS "/web", NULL, 200);
+	sets_until(rig, (struct kube_step){"GET " PODS, NULL, 200, {"#items=0"}});
 }
 
 /* --- which go first --- */
@@ -539,10 +393,11 @@ static void test_cost(void **state)
 	struct sets_rig *rig = *state;
 	char name[256], ask[512];
 
-	must(rig, "POST " SETS, SET("web", 4), 201);
-	until(rig,
-	      (struct kube_step){
-		      "GET " SETS "/web", NULL, 200, {"status.availableReplicas=4"}});
+	sets_must(rig, "POST " SETS, SET("web", 4), 201);
+	sets_until(rig, (struct kube_step){"GET " SETS "/web",
+					   NULL,
+					   200,
+					   {"status.availableReplicas=4"}});
 	for (int i = 0; i < 3; i++) {
 		json_t *pods = workload_list(rig->kube, "pods", "default");
 
@@ -551,34 +406,26 @@ static void test_cost(void **state)
 			kube_text(json_array_get(pods, (size_t)i + 1), "metadata.name"));
 		json_decref(pods);
 		(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s", name);
-		must(rig, ask,
-		     "{'metadata':{'annotations':{'controller.kubernetes.io/"
-		     "pod-deletion-cost':'7'}}}",
-		     200);
+		sets_must(rig, ask,
+			  "{'metadata':{'annotations':{'controller.kubernetes.io/"
+			  "pod-deletion-cost':'7'}}}",
+			  200);
 	}
 	(void)snprintf(name, sizeof(name), "%s", first_pod(rig));
-	must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':3}}", 200);
+	sets_must(rig, "MERGE " SETS "/web", "{'spec':{'replicas':3}}", 200);
 	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
-	until(rig, (struct kube_step){ask, NULL, 404, {NULL}});
-	assert_int_equal(count_pods(rig), 3);
+	sets_until(rig, (struct kube_step){ask, NULL, 404, {NULL}});
+	assert_int_equal(sets_count_pods(rig), 3);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, sets_setup, sets_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(pods_and_status),
-		TEST(many),
-		TEST(adopt_many),
-		TEST(read_many),
-		TEST(replaced),
-		TEST(adopt_and_release),
-		TEST(refused),
-		TEST(min_ready),
-		TEST(restarts),
-		TEST(cost),
-		cmocka_unit_test(test_ranking),
+		TEST(pods_and_status),   TEST(many),    TEST(replaced),
+		TEST(adopt_and_release), TEST(refused), TEST(min_ready),
+		TEST(restarts),          TEST(cost),    cmocka_unit_test(test_ranking),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

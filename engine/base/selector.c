@@ -444,6 +444,11 @@ size_t neap_selector_count(const struct neap_selector *selector)
 	return selector->count;
 }
 
+bool neap_selector_is_same(const struct neap_selector *a, const struct neap_selector *b)
+{
+	return a->size == b->size && memcmp(a, b, a->size) == 0;
+}
+
 size_t neap_selector_size(const struct neap_selector *selector)
 {
 	return selector->size;

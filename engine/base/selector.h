@@ -37,6 +37,8 @@ void neap_selector_free(struct neap_selector *selector);
 bool neap_selector_is_empty(const struct neap_selector *selector);
 /* Returns how many requirements it has. */
 size_t neap_selector_count(const struct neap_selector *selector);
+/* Returns whether both were parsed from the same demands, in the same order. */
+bool neap_selector_is_same(const struct neap_selector *a, const struct neap_selector *b);
 /* Bytes of its block. */
 size_t neap_selector_size(const struct neap_selector *selector);
 

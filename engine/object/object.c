@@ -561,6 +561,19 @@ bool neap_object_is_selected(const struct neap_object *object,
 	return neap_selector_matches_with(labels, get_label, (void *)(uintptr_t)object);
 }
 
+int64_t neap_object_selection_steps(const struct neap_object *object,
+				    const struct neap_selector *labels)
+{
+	int64_t each = 1;
+
+	if (!object->by_key)
+		each += object->label_count;
+	else
+		for (unsigned left = object->label_count; left; left /= 2)
+			each++;
+	return each * (int64_t)neap_selector_count(labels);
+}
+
 int neap_object_compare(const struct neap_object *object, const char *ns,
 			const char *name)
 {

@@ -82,6 +82,9 @@ int neap_object_annotation(const struct neap_object *object, const char *key, ch
 bool neap_object_has_owner(const struct neap_object *object, const char *uid);
 bool neap_object_is_selected(const struct neap_object *object,
 			     const struct neap_selector *labels);
+/* Comparisons of texts that this takes at most. */
+int64_t neap_object_selection_steps(const struct neap_object *object,
+				    const struct neap_selector *labels);
 /* The order of lists: by namespace, then name. */
 int neap_object_compare(const struct neap_object *object, const char *ns,
 			const char *name);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "api/workload/job/jobs_priv.h"
 #include "engine/base/clock.h"
 
 #define SECOND 1000000LL
@@ -56,6 +57,11 @@ void jobs_stop(struct kube_rig *rig)
 	assert_int_equal(kube_ask(rig, "POST /api/v1/namespaces/default/configmaps",
 				  "{'metadata':{'generateName':'stop-'}}"),
 			 201);
+}
+
+int64_t jobs_most_steps(void)
+{
+	return neap_feed_most_steps(jobs->feed);
 }
 
 void jobs_again(struct kube_rig *rig)

@@ -19,6 +19,8 @@ int jobs_teardown(void **state);
 /* Ends the controller. What it asked for becomes durable in order: with the answer to a write all that came before it
  * has, too, as when neapd ends. */
 void jobs_stop(struct kube_rig *rig);
+/* The most steps that a turn of its feed has taken. */
+int64_t jobs_most_steps(void);
 /* Ends it and starts it. */
 void jobs_again(struct kube_rig *rig);
 /* Of the monotonic clock. */

@@ -92,11 +92,26 @@ static void release_take(struct rollout *rollout, json_t *tree)
 	json_decref(tree);
 }
 
-static void claim_take(struct rollout *rollout, const struct neap_object *object,
+/* What a ReplicaSet may be of. */
+enum { IS_OURS = 1, IS_SELECTED = 2 };
+
+unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_object *set)
+{
+	const struct neap_deployments *deployments = arg;
+	const struct neap_owner *owner = neap_owners_find(deployments->owners, uid);
+
+	if (!owner)
+		return 0;
+	neap_feed_spend(deployments->feed, neap_feed_steps_of(set, owner->selector));
+	return (neap_object_has_owner(set, uid) ? IS_OURS : 0) |
+	       (neap_object_is_selected(set, owner->selector) ? IS_SELECTED : 0);
+}
+
+static void claim_take(struct rollout *rollout, const struct neap_found *found,
 		       json_t *tree)
 {
 	const char *controller = neap_tree_text(neap_tree_controller(tree), "uid");
-	bool is_selected = neap_object_is_selected(object, rollout->owner->selector);
+	bool is_selected = found->wanted & IS_SELECTED;
 	bool is_ending =
 		neap_tree_at(rollout->tree, "metadata.deletionTimestamp") != NULL;
 	struct member *member;
@@ -112,39 +127,12 @@ static void claim_take(struct rollout *rollout, const struct neap_object *object
 	} else if (strcmp(controller, rollout->owner->uid) == 0 && !is_ending) {
 		release_take(rollout, tree);
 		return;
-	} else if (!*controller && is_selected && !is_ending && !object->is_deleting) {
+	} else if (!*controller && is_selected && !is_ending &&
+		   !found->object->is_deleting) {
 		adopt_take(rollout, tree);
 		return;
 	}
 	json_decref(tree);
-}
-
-struct found {
-	struct rollout *rollout;
-	struct neap_object **objects;
-	size_t count, size;
-};
-
-static bool take(void *arg, struct neap_object *object)
-{
-	struct found *found = arg;
-	const struct neap_owner *owner = found->rollout->owner;
-
-	if (!neap_object_has_owner(object, owner->uid) &&
-	    !neap_object_is_selected(object, owner->selector))
-		return true;
-	if (found->count == found->size) {
-		size_t size = found->size ? 2 * found->size : 16;
-		struct neap_object **objects = neap_realloc_array(
-			found->objects, size, sizeof(struct neap_object *));
-
-		if (!objects)
-			return false;
-		found->objects = objects;
-		found->size = size;
-	}
-	found->objects[found->count++] = neap_object_ref(object);
-	return true;
 }
 
 /* From old to new. */
@@ -159,30 +147,32 @@ static int by_age(const void *left, const void *right)
 
 static bool find_members(struct rollout *rollout)
 {
-	struct neap_store *store = rollout->deployments->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct found found = {.rollout = rollout};
-	struct neap_error err;
+	struct neap_deployments *deployments = rollout->deployments;
+	const struct neap_found *found;
+	size_t count;
+	int more = neap_search_go(deployments->sets, rollout->owner->ns,
+				  rollout->owner->uid);
 
-	rollout->is_short = neap_store_list(store, RS, rollout->owner->ns, &place, take,
-					    &found, &err) != 0 ||
-			    !add_member(rollout);
-	for (size_t i = 0; i < found.count; i++) {
-		json_t *tree =
-			rollout->is_short ? NULL : neap_object_tree(found.objects[i]);
+	rollout->goes_on = more > 0;
+	rollout->is_short = more < 0 || !add_member(rollout);
+	if (more != 0)
+		return false;
+	found = neap_search_found(deployments->sets, &count);
+	for (size_t i = 0; i < count && !rollout->is_short; i++) {
+		json_t *tree = neap_object_tree(found[i].object);
 
-		rollout->is_short = rollout->is_short || !tree;
+		neap_feed_spend(deployments->feed,
+				neap_feed_steps_of_text(found[i].object));
+		rollout->is_short = !tree;
 		if (tree)
-			claim_take(rollout, found.objects[i], tree);
-		neap_object_unref(found.objects[i]);
+			claim_take(rollout, &found[i], tree);
 	}
-	free(found.objects);
 	if (rollout->count)
 		qsort(rollout->members, rollout->count, sizeof(*rollout->members),
 		      by_age);
 	/* Adopted ones are seen in the next round. */
-	return !rollout->is_short && !neap_rounds_asked(rollout->deployments->rounds) &&
-	       !neap_rounds_refused(rollout->deployments->rounds, NULL);
+	return !rollout->is_short && !neap_rounds_asked(deployments->rounds) &&
+	       !neap_rounds_refused(deployments->rounds, NULL);
 }
 
 static void find_current(struct rollout *rollout)

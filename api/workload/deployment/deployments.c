@@ -81,6 +81,7 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 		awaited_due(deployments, object);
 		return;
 	}
+	neap_search_hear(deployments->sets, event);
 	if (event->what == NEAP_STORE_DELETED)
 		free(neap_map_remove(deployments->awaited, object->uid));
 	if (event->before)
@@ -88,7 +89,14 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 	neap_owners_due(deployments->owners, deployments->feed, object);
 	if (!object->owner_count && !object->is_deleting &&
 	    event->what != NEAP_STORE_DELETED)
-		neap_owners_due_selecting(deployments->owners, deployments->feed, object);
+		neap_owners_due_selecting(deployments->owners, event->object);
+}
+
+static bool rest(void *arg)
+{
+	struct neap_deployments *deployments = arg;
+
+	return neap_owners_rest(deployments->owners, deployments->feed);
 }
 
 /* --- the spec --- */
@@ -206,6 +214,8 @@ static int64_t look_at_tree(struct neap_deployments *deployments,
 	if (read_spec(&rollout)) {
 		if (rollout_find(&rollout))
 			again = rollout_status(&rollout, take_step(&rollout));
+		else if (rollout.goes_on)
+			again = NEAP_FEED_GOES_ON;
 		else if (!rollout.is_short)
 			again = 0; /* what it asked for makes it due */
 	}
@@ -213,9 +223,9 @@ static int64_t look_at_tree(struct neap_deployments *deployments,
 	return again;
 }
 
-static int64_t look_at(void *arg, const char *ns, const char *name)
+static int64_t look_at_it(struct neap_deployments *deployments, const char *ns,
+			  const char *name)
 {
-	struct neap_deployments *deployments = arg;
 	struct neap_object *object =
 		neap_store_find(deployments->config.store, DEPLOYMENTS, ns, name);
 	int64_t again = 0;
@@ -228,11 +238,22 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 	if (!neap_rounds_begin(deployments->rounds, ns, name, &again))
 		return again;
 	object = neap_object_ref(object);
+	neap_feed_spend(deployments->feed, neap_feed_steps_of_text(object));
 	tree = neap_object_tree(object);
 	again = tree ? look_at_tree(deployments, object, tree) : -1;
 	json_decref(tree);
 	neap_object_unref(object);
 	return neap_rounds_end(deployments->rounds, again);
+}
+
+static int64_t look_at(void *arg, const char *ns, const char *name)
+{
+	struct neap_deployments *deployments = arg;
+	int64_t again = look_at_it(deployments, ns, name);
+
+	if (again != NEAP_FEED_GOES_ON)
+		neap_search_end(deployments->sets);
+	return again;
 }
 
 /* --- its life --- */
@@ -246,7 +267,12 @@ int neap_deployments_new(const struct neap_workload_config *config,
 					.arg = deployments,
 					.resources = {DEPLOYMENTS, RS, "pods"},
 					.heard = heard,
+					.rest = rest,
 					.look = look_at};
+	struct neap_search_config search = {.store = config->store,
+					    .resource = RS,
+					    .arg = deployments,
+					    .wants = deployment_wants_set};
 	struct neap_rounds_config rounds = {
 		.kube = config->kube, .resource = DEPLOYMENTS, .arg = deployments};
 	int r;
@@ -262,7 +288,11 @@ int neap_deployments_new(const struct neap_workload_config *config,
 	r = deployments->owners && deployments->awaited
 		    ? neap_feed_new(&feed, &deployments->feed, err)
 		    : neap_error_nomem(err);
-	rounds.feed = deployments->feed;
+	rounds.feed = search.feed = deployments->feed;
+	if (r == 0) {
+		deployments->sets = neap_search_new(&search);
+		r = deployments->sets ? 0 : neap_error_nomem(err);
+	}
 	if (r == 0)
 		r = neap_rounds_new(&rounds, &deployments->rounds, err);
 	if (r < 0) {
@@ -278,6 +308,7 @@ void neap_deployments_free(struct neap_deployments *deployments)
 	if (!deployments)
 		return;
 	neap_rounds_free(deployments->rounds);
+	neap_search_free(deployments->sets);
 	neap_feed_free(deployments->feed);
 	neap_owners_free(deployments->owners);
 	for (size_t i = 0;

@@ -8,6 +8,7 @@
 #include "api/workload/loop/owners.h"
 #include "api/workload/loop/pod_template.h"
 #include "api/workload/loop/rounds.h"
+#include "api/workload/loop/search.h"
 #include "api/workload/loop/tree.h"
 #include "engine/base/map.h"
 
@@ -24,6 +25,7 @@ struct neap_deployments {
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
+	struct neap_search *sets; /* which may be those of a Deployment */
 	/* Uid of a ReplicaSet: the Deployment ("NAMESPACE/NAME") that waits for the end of its pods. */
 	struct neap_map *awaited;
 };
@@ -60,9 +62,12 @@ struct rollout {
 	int64_t collisions; /* NEAP_MISSING: none is told */
 	int64_t revision;   /* NEAP_MISSING: stays */
 	bool is_short;      /* of memory */
+	bool goes_on;       /* in the next turn: more are to be found */
 };
 
 /* deployment_sets.c */
+/* As of a neap_search: which ReplicaSets may be those of a Deployment. */
+unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_object *set);
 /* Finds its ReplicaSets and the current one, gives that its revision, and puts annotations where they belong. False:
  * the look ends here. */
 bool rollout_find(struct rollout *rollout);

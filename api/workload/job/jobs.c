@@ -15,6 +15,9 @@
 
 /* Between searches for pods whose job has gone unseen. */
 #define SEARCH_S 300
+/* A search comes in pieces of so many steps, with pauses. */
+#define SEARCH_STEPS      60000
+#define SEARCH_PAUSE_USEC 10000
 
 int64_t job_now(const struct neap_jobs *jobs)
 {
@@ -56,8 +59,11 @@ static int64_t look_at_job(struct neap_jobs *jobs, const struct neap_object *obj
 	struct neap_error err;
 	int64_t ret = -1;
 	struct job job;
+	int read = job_read(jobs, object, &job, &err);
 
-	if (job_read(jobs->config.store, object, &job, &err) == 0) {
+	if (read > 0) {
+		ret = NEAP_FEED_GOES_ON;
+	} else if (read == 0) {
 		if (is_foreign(&job)) {
 			ret = 0;
 		} else if (neap_job_plan_make(&job.spec, &job.state, job.pods, job.count,
@@ -72,88 +78,33 @@ static int64_t look_at_job(struct neap_jobs *jobs, const struct neap_object *obj
 
 /* --- pods whose job has gone --- */
 
-struct orphans {
-	const char *name, *uid; /* of the job; uid "" when it is not there */
-	char quoted[NEAP_OBJECT_NAME + 2];
-	struct neap_object **list;
-	size_t count, size;
-	bool failed;
-};
-
-/* Of a job of that name, which is not the one that is there. */
-static bool is_orphan(const struct orphans *orphans, const struct neap_object *object)
-{
-	const json_t *owner;
-	json_t *tree;
-	bool is_one;
-
-	if (!object->has_finalizers || !object->owner_count ||
-	    (*orphans->uid && neap_object_has_owner(object, orphans->uid)) ||
-	    !strstr(object->text, orphans->quoted) ||
-	    !strstr(object->text, "\"" JOB_FINALIZER "\""))
-		return false;
-	tree = neap_object_tree(object);
-	owner = job_of_pod(tree);
-	is_one = owner && strcmp(job_text(owner, "name"), orphans->name) == 0 &&
-		 job_is_tracked(json_object_get(tree, "metadata"));
-	json_decref(tree);
-	return is_one;
-}
-
-static bool take_orphan(void *arg, struct neap_object *object)
-{
-	struct orphans *orphans = arg;
-
-	if (!is_orphan(orphans, object))
-		return true;
-	if (orphans->count == orphans->size) {
-		size_t size = orphans->size ? orphans->size * 2 : 16;
-		struct neap_object **grown =
-			neap_realloc_array(orphans->list, size, sizeof(*grown));
-
-		orphans->failed = !grown;
-		if (!grown)
-			return false;
-		orphans->list = grown;
-		orphans->size = size;
-	}
-	orphans->list[orphans->count++] = neap_object_ref(object);
-	return true;
-}
-
 /* Nobody counts them any more. 1: some are asked for; 0: there are none; -1: it failed. */
 static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *name,
 			   const char *uid)
 {
-	struct neap_store_place place = {.version =
-						 neap_store_version(jobs->config.store)};
-	struct orphans orphans = {.name = name, .uid = uid};
+	const struct neap_found *found;
 	struct flight *flight = NULL;
-	struct neap_error err;
-	int ret;
+	size_t count;
 
-	(void)snprintf(orphans.quoted, sizeof(orphans.quoted), "\"%.253s\"", name);
-	ret = neap_store_list(jobs->config.store, "pods", ns, &place, take_orphan,
-			      &orphans, &err);
-	ret = ret < 0 || orphans.failed ? -1 : orphans.count > 0;
-	if (ret > 0)
-		flight = job_flight_begin(jobs, ns, name, uid);
-	if (ret > 0 && !flight)
-		ret = -1;
-	for (size_t i = 0; i < orphans.count; i++) {
-		if (flight)
-			job_ask_release(flight, orphans.list[i]);
-		(void)neap_object_unref(orphans.list[i]);
+	found = neap_search_found(jobs->pods, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (!(found[i].wanted & JOB_ORPHAN))
+			continue;
+		if (!flight)
+			flight = job_flight_begin(jobs, ns, name, uid);
+		if (!flight)
+			return -1;
+		if (!job_may_ask(flight, neap_feed_steps_of_text(found[i].object)))
+			break; /* the next look finds them, too */
+		job_ask_release(flight, found[i].object);
 	}
 	if (flight)
 		job_flight_land(flight);
-	free(orphans.list);
-	return ret;
+	return flight != NULL;
 }
 
-static int64_t look(void *arg, const char *ns, const char *name)
+static int64_t look_at_it(struct neap_jobs *jobs, const char *ns, const char *name)
 {
-	struct neap_jobs *jobs = arg;
 	struct neap_object *object =
 		neap_store_find(jobs->config.store, "jobs.batch", ns, name);
 	struct flight *flight = job_flight_find(jobs, ns, name);
@@ -161,6 +112,10 @@ static int64_t look(void *arg, const char *ns, const char *name)
 
 	if (flight && flight->asks)
 		return 0; /* due again with the last answer */
+	(void)neap_strcopy(jobs->name, sizeof(jobs->name), name);
+	ret = neap_search_go(jobs->pods, ns, object ? object->uid : JOB_NONE);
+	if (ret != 0)
+		return ret < 0 ? -1 : NEAP_FEED_GOES_ON;
 	ret = release_orphans(jobs, ns, name, object ? object->uid : "");
 	if (ret != 0)
 		return ret < 0 ? -1 : 0;
@@ -172,36 +127,63 @@ static int64_t look(void *arg, const char *ns, const char *name)
 	return 0;
 }
 
+static int64_t look(void *arg, const char *ns, const char *name)
+{
+	struct neap_jobs *jobs = arg;
+	int64_t again = look_at_it(jobs, ns, name);
+
+	if (again != NEAP_FEED_GOES_ON) {
+		neap_search_end(jobs->pods);
+		job_forget_read(jobs);
+	}
+	return again;
+}
+
 /* --- what happens --- */
 
-static void hear_pod(struct neap_jobs *jobs, const struct neap_object *object)
+/* The steps that it took. */
+static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object)
 {
+	int64_t steps = 1 + object->text_len / JOB_SEARCH_BYTES;
 	const json_t *owner;
 	json_t *tree;
 
-	if (!object->owner_count || !strstr(object->text, "\"Job\""))
-		return;
+	if (!object->owner_count)
+		return 1;
+	if (!strstr(object->text, "\"Job\""))
+		return steps;
 	tree = neap_object_tree(object);
 	owner = job_of_pod(tree);
 	if (owner)
 		neap_feed_due(jobs->feed, object->ns, job_text(owner, "name"), 0);
 	json_decref(tree);
+	return steps + neap_feed_steps_of_text(object);
 }
 
 static void heard(void *arg, const char *resource, const struct neap_store_event *event)
 {
 	struct neap_jobs *jobs = arg;
 
-	if (strcmp(resource, "pods") == 0)
-		hear_pod(jobs, event->object);
-	else
+	if (strcmp(resource, "pods") == 0) {
+		neap_search_hear(jobs->pods, event);
+		neap_feed_spend(jobs->feed, hear_pod(jobs, event->object));
+	} else {
 		neap_feed_due(jobs->feed, event->object->ns, event->object->name, 0);
+	}
 }
+
+struct search_piece {
+	struct neap_jobs *jobs;
+	int64_t steps;
+};
 
 static bool search_pod(void *arg, struct neap_object *object)
 {
-	if (object->has_finalizers)
-		hear_pod(arg, object);
+	struct search_piece *piece = arg;
+
+	if (piece->steps >= SEARCH_STEPS)
+		return false;
+	piece->steps += object->has_finalizers ? hear_pod(piece->jobs, object) : 1;
 	return true;
 }
 
@@ -209,14 +191,19 @@ static bool search_pod(void *arg, struct neap_object *object)
 static void search(int fd, short what, void *arg)
 {
 	struct neap_jobs *jobs = arg;
-	struct neap_store_place place = {.version =
-						 neap_store_version(jobs->config.store)};
+	struct search_piece piece = {.jobs = jobs};
+	struct timeval after = {.tv_usec = SEARCH_PAUSE_USEC};
 	struct neap_error err;
 
 	(void)fd;
 	(void)what;
-	(void)neap_store_list(jobs->config.store, "pods", NULL, &place, search_pod, jobs,
-			      &err);
+	jobs->searched.version = neap_store_version(jobs->config.store);
+	if (neap_store_list(jobs->config.store, "pods", NULL, &jobs->searched, search_pod,
+			    &piece, &err) <= 0) {
+		jobs->searched = (struct neap_store_place){0};
+		after = (struct timeval){.tv_sec = SEARCH_S};
+	}
+	(void)event_add(jobs->search, &after);
 }
 
 /* --- its life --- */
@@ -224,7 +211,6 @@ static void search(int fd, short what, void *arg)
 int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **ret,
 		  struct neap_error *err)
 {
-	const struct timeval every = {.tv_sec = SEARCH_S};
 	struct neap_jobs *jobs = neap_alloc(sizeof(*jobs));
 	struct neap_feed_config feed = {.base = config->base,
 					.store = config->store,
@@ -232,6 +218,10 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 					.resources = {"jobs.batch", "pods"},
 					.heard = heard,
 					.look = look};
+	struct neap_search_config search_pods = {.store = config->store,
+						 .resource = "pods",
+						 .arg = jobs,
+						 .wants = job_wants_pod};
 	int failed;
 
 	*ret = NULL;
@@ -239,12 +229,17 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		return neap_error_nomem(err);
 	jobs->config = *config;
 	jobs->flights = neap_map_new();
-	jobs->search = event_new(config->base, -1, EV_PERSIST, search, jobs);
-	if (!jobs->flights || !jobs->search || event_add(jobs->search, &every) < 0) {
+	jobs->search = event_new(config->base, -1, 0, search, jobs);
+	if (!jobs->flights || !jobs->search) {
 		neap_jobs_free(jobs);
 		return neap_error_nomem(err);
 	}
 	failed = neap_feed_new(&feed, &jobs->feed, err);
+	search_pods.feed = jobs->feed;
+	if (failed == 0) {
+		jobs->pods = neap_search_new(&search_pods);
+		failed = jobs->pods ? 0 : neap_error_nomem(err);
+	}
 	if (failed < 0) {
 		neap_jobs_free(jobs);
 		return failed;
@@ -258,6 +253,8 @@ void neap_jobs_free(struct neap_jobs *jobs)
 {
 	if (!jobs)
 		return;
+	neap_search_free(jobs->pods);
+	job_forget_read(jobs);
 	neap_feed_free(jobs->feed);
 	while (jobs->flights && neap_map_count(jobs->flights)) {
 		const char *key;

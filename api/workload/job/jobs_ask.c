@@ -223,6 +223,16 @@ static void told_status(void *arg, struct neap_object *object,
 
 /* --- what is asked --- */
 
+bool job_may_ask(struct flight *flight, int64_t text_steps)
+{
+	struct neap_feed *feed = flight->jobs->feed;
+
+	if (flight->has_asked && !neap_feed_has_steps(feed))
+		return false;
+	neap_feed_spend(feed, JOB_WRITE_STEPS * text_steps);
+	return true;
+}
+
 void job_ask_release(struct flight *flight, const struct neap_object *object)
 {
 	struct neap_kube_ask ask = ask_of(flight, "pods", object->name, told_written);
@@ -237,7 +247,10 @@ static void ask_pods(struct flight *flight, const struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++) {
 		const struct neap_object *object = job->objects[i];
+		unsigned todo = job->pods[i].todo & (NEAP_JOB_RELEASE | NEAP_JOB_DELETE);
 
+		if (todo && !job_may_ask(flight, neap_feed_steps_of_text(object)))
+			return;
 		if ((job->pods[i].todo & NEAP_JOB_RELEASE) != 0)
 			job_ask_release(flight, object);
 		if ((job->pods[i].todo & NEAP_JOB_DELETE) != 0) {
@@ -258,8 +271,11 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 	if (flight->pause_usec)
 		most = 1;
 	for (size_t i = 0; i < plan->create && i < most; i++) {
-		struct neap_kube_ask ask = ask_of(flight, "pods", NULL, told_created);
+		struct neap_kube_ask ask;
 
+		if (!job_may_ask(flight, job->text_steps))
+			return;
+		ask = ask_of(flight, "pods", NULL, told_created);
 		neap_kube_ask_create_take(
 			flight->jobs->config.kube, &ask,
 			job_pod(job, plan->indexes ? plan->indexes[i] : -1,

@@ -5,6 +5,7 @@
 #define NEAP_API_WORKLOAD_JOB_JOBS_PRIV_H
 
 #include "api/store/store.h"
+#include "api/workload/loop/search.h"
 #include "api/workload/workload.h"
 #include "engine/pod/job_plan.h"
 
@@ -15,6 +16,7 @@
 
 struct job {
 	json_t *tree;
+	int64_t text_steps;          /* what it takes to read it */
 	const char *ns, *name, *uid; /* in the tree */
 	struct neap_job_spec spec;
 	struct neap_job_state state;
@@ -44,16 +46,36 @@ struct neap_jobs {
 	struct neap_workload_config config;
 	struct neap_feed *feed;
 	struct neap_map *flights; /* "NAMESPACE/NAME" */
+	/* Of the job that is looked at: its pods, and those of one that was called so. */
+	struct neap_search *pods;
+	char name[NEAP_OBJECT_NAME];
+	/* ... and what was read of its pods, by uid: struct job_known. */
+	struct neap_map *known;
+	int64_t known_version; /* of the job */
 	struct event *search;
+	struct neap_store_place searched; /* where it has come to */
 };
+
+/* What a pod may be of; OLD: it has ended, and is counted. */
+enum { JOB_OWNS = 1, JOB_ORPHAN = 2, JOB_OLD = 4 };
+/* Steps of a turn for each that a write takes for reading a text: it is copied, checked and written, too. */
+#define JOB_WRITE_STEPS 4
+/* Bytes of a text in which something is searched for in one step. */
+#define JOB_SEARCH_BYTES 64
 
 int64_t job_now(const struct neap_jobs *jobs);
 
 /* --- jobs_read.c --- */
 
-/* The job with all its pods; job_done in any case. */
-int job_read(struct neap_store *store, const struct neap_object *object, struct job *ret,
+/* As of a neap_search; uid: of the job, JOB_NONE when it is not there. */
+#define JOB_NONE "-"
+unsigned job_wants_pod(void *arg, const char *uid, const struct neap_object *pod);
+/* The job with all its pods, which have been found; job_done in any case. 1: there are more to be read than this turn has
+ * steps for; the next one goes on. */
+int job_read(struct neap_jobs *jobs, const struct neap_object *object, struct job *ret,
 	     struct neap_error *err);
+/* What was read is of no use any more: the look is over. */
+void job_forget_read(struct neap_jobs *jobs);
 void job_done(struct job *job);
 /* The controller of a pod when it is a Job: its reference, in the tree; NULL for none. */
 const json_t *job_of_pod(const json_t *pod);
@@ -97,7 +119,10 @@ void job_flight_free(struct flight *flight);
 /* Microseconds until pods may be made again, as lately that failed. */
 int64_t job_flight_pause(const struct flight *flight);
 void job_ask_release(struct flight *flight, const struct neap_object *object);
-/* Everything that the plan says. False without memory. */
+/* Whether one more may be asked for in this turn, of an object that takes so many steps to read; takes them. */
+bool job_may_ask(struct flight *flight, int64_t text_steps);
+/* Everything that the plan says, or as much of it as the turn has steps for: the next look sees the rest. False
+ * without memory. */
 bool job_ask_all(struct flight *flight, const struct job *job,
 		 const struct neap_job_plan *plan);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reading a job and its pods. A job of ten thousand pods has mostly such as have ended and are counted: of those
- * only the newest are read, which say how long to wait after a failure. */
+ * only the newest are read, which say how long to wait after a failure. The others may be ten thousand, too: they are read
+ * in pieces, and what was read is kept until all are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,44 +247,51 @@ static bool is_old(const struct neap_object *object)
 	       (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
+/* Of a job of that name, which is not the one that is there. */
+static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
+{
+	char quoted[NEAP_OBJECT_NAME + 2];
+	const json_t *owner;
+	json_t *tree;
+	bool is_one;
+
+	if (!object->has_finalizers || !object->owner_count)
+		return false;
+	(void)snprintf(quoted, sizeof(quoted), "\"%.253s\"", jobs->name);
+	neap_feed_spend(jobs->feed, object->text_len / JOB_SEARCH_BYTES);
+	if (!strstr(object->text, quoted) ||
+	    !strstr(object->text, "\"" JOB_FINALIZER "\""))
+		return false;
+	neap_feed_spend(jobs->feed, neap_feed_steps_of_text(object));
+	tree = neap_object_tree(object);
+	owner = job_of_pod(tree);
+	is_one = owner && strcmp(job_text(owner, "name"), jobs->name) == 0 &&
+		 job_is_tracked(json_object_get(tree, "metadata"));
+	json_decref(tree);
+	return is_one;
+}
+
+unsigned job_wants_pod(void *arg, const char *uid, const struct neap_object *pod)
+{
+	struct neap_jobs *jobs = arg;
+
+	neap_feed_spend(jobs->feed, neap_feed_steps_of(pod, NULL));
+	if (neap_object_has_owner(pod, uid))
+		return JOB_OWNS | (is_old(pod) ? JOB_OLD : 0);
+	return is_orphan(jobs, pod) ? JOB_ORPHAN : 0;
+}
+
 /* Old ones come last, the newest of them first. */
 static int compare_age(const void *a_, const void *b_)
 {
-	const struct neap_object *a = *(struct neap_object *const *)a_;
-	const struct neap_object *b = *(struct neap_object *const *)b_;
-	bool old = is_old(a);
+	const struct neap_found *a = a_, *b = b_;
+	unsigned old = a->wanted & JOB_OLD;
 
-	if (old != is_old(b))
+	if (old != (b->wanted & JOB_OLD))
 		return old ? 1 : -1;
-	return a->version > b->version ? -1 : a->version < b->version;
-}
-
-struct gather {
-	struct job *job;
-	size_t size;
-	bool failed;
-};
-
-static bool take_pod(void *arg, struct neap_object *object)
-{
-	struct gather *gather = arg;
-	struct job *job = gather->job;
-
-	if (!neap_object_has_owner(object, job->uid))
-		return true;
-	if (job->count == gather->size) {
-		size_t size = gather->size ? gather->size * 2 : 16;
-		struct neap_object **objects =
-			neap_realloc_array(job->objects, size, sizeof(*objects));
-
-		gather->failed = !objects;
-		if (!objects)
-			return false;
-		job->objects = objects;
-		gather->size = size;
-	}
-	job->objects[job->count++] = neap_object_ref(object);
-	return true;
+	return a->object->version > b->object->version
+		       ? -1
+		       : a->object->version < b->object->version;
 }
 
 static void drop_pods(struct job *job, size_t from)
@@ -292,58 +300,123 @@ static void drop_pods(struct job *job, size_t from)
 		(void)neap_object_unref(job->objects[--job->count]);
 }
 
-/* Leaves those out that are not controlled by it. False without memory. */
-static bool read_pods(struct job *job)
+/* A pod that was read. */
+struct job_known {
+	int64_t version;
+	bool is_controlled; /* by the job */
+	struct neap_job_pod pod;
+};
+
+void job_forget_read(struct neap_jobs *jobs)
 {
-	size_t have = 0;
+	for (size_t i = 0; jobs->known && i < neap_map_count(jobs->known); i++)
+		free(neap_map_at(jobs->known, i, NULL));
+	neap_map_free(jobs->known);
+	jobs->known = NULL;
+}
+
+/* NULL without memory. */
+static const struct job_known *read_known(struct neap_jobs *jobs, const struct job *job,
+					  const struct neap_object *object)
+{
+	struct job_known *known = neap_map_find(jobs->known, object->uid);
+	const json_t *owner;
+	json_t *tree;
+
+	if (!known) {
+		known = neap_alloc(sizeof(*known));
+		if (!known || !neap_map_set(jobs->known, object->uid, known)) {
+			free(known);
+			return NULL;
+		}
+	}
+	tree = neap_object_tree(object);
+	if (!tree)
+		return NULL;
+	*known = (struct job_known){.version = object->version};
+	owner = job_of_pod(tree);
+	known->is_controlled = owner && strcmp(job_text(owner, "uid"), job->uid) == 0;
+	if (known->is_controlled)
+		read_pod(job, tree, &known->pod);
+	json_decref(tree);
+	return known;
+}
+
+/* Leaves those out that are not controlled by it. 1: the next turn goes on. */
+static int read_pods(struct neap_jobs *jobs, struct job *job, struct neap_error *err)
+{
+	size_t have = 0, read = 0, i;
+	int ret = 0;
 
 	job->pods = neap_alloc_array(job->count ? job->count : 1, sizeof(*job->pods));
-	for (size_t i = 0; job->pods && i < job->count; i++) {
-		json_t *tree = neap_object_tree(job->objects[i]);
-		const json_t *owner = job_of_pod(tree);
+	if (!jobs->known)
+		jobs->known = neap_map_new();
+	if (!job->pods || !jobs->known)
+		return neap_error_nomem(err);
+	for (i = 0; i < job->count && ret == 0; i++) {
+		struct neap_object *object = job->objects[i];
+		const struct job_known *known = neap_map_find(jobs->known, object->uid);
 
-		if (!tree)
-			return false;
-		if (owner && strcmp(job_text(owner, "uid"), job->uid) == 0) {
-			struct neap_object *object = job->objects[i];
-
-			read_pod(job, tree, &job->pods[have]);
+		neap_feed_spend(jobs->feed, 1);
+		if (!known || known->version != object->version) {
+			if (read++ && !neap_feed_has_steps(jobs->feed)) {
+				ret = 1;
+				break;
+			}
+			neap_feed_spend(jobs->feed, neap_feed_steps_of_text(object));
+			known = read_known(jobs, job, object);
+		}
+		if (!known) {
+			ret = neap_error_nomem(err);
+		} else if (known->is_controlled) {
+			job->pods[have] = known->pod;
 			job->objects[i] = job->objects[have];
 			job->objects[have++] = object;
 		}
-		json_decref(tree);
 	}
-	drop_pods(job, have);
-	return job->pods != NULL;
+	if (ret == 0)
+		drop_pods(job, have);
+	return ret;
 }
 
-static int find_pods(struct neap_store *store, struct job *job, struct neap_error *err)
+static int find_pods(struct neap_jobs *jobs, struct job *job, struct neap_error *err)
 {
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct gather gather = {.job = job};
-	size_t young = 0;
-	int ret = neap_store_list(store, "pods", job->ns, &place, take_pod, &gather, err);
+	const struct neap_found *found;
+	struct neap_found *own;
+	size_t count, own_count = 0, old = 0;
 
-	if (ret < 0)
-		return ret;
-	if (gather.failed)
+	found = neap_search_found(jobs->pods, &count);
+	own = neap_alloc_array(count + 1, sizeof(*own));
+	job->objects = neap_alloc_array(count + 1, sizeof(struct neap_object *));
+	if (!own || !job->objects) {
+		free(own);
 		return neap_error_nomem(err);
-	if (job->count > 1)
-		qsort(job->objects, job->count, sizeof(struct neap_object *),
-		      compare_age);
-	while (young < job->count && !is_old(job->objects[young]))
-		young++;
-	if (job->count > young + OLD_MAX)
-		drop_pods(job, young + OLD_MAX);
-	return read_pods(job) ? 0 : neap_error_nomem(err);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (found[i].wanted & JOB_OWNS)
+			own[own_count++] = found[i];
+	if (own_count > 1)
+		qsort(own, own_count, sizeof(*own), compare_age);
+	for (size_t i = 0; i < own_count && old < OLD_MAX; i++) {
+		old += (own[i].wanted & JOB_OLD) != 0;
+		job->objects[job->count++] = neap_object_ref(own[i].object);
+	}
+	free(own);
+	return read_pods(jobs, job, err);
 }
 
-int job_read(struct neap_store *store, const struct neap_object *object, struct job *ret,
+int job_read(struct neap_jobs *jobs, const struct neap_object *object, struct job *ret,
 	     struct neap_error *err)
 {
 	const json_t *meta;
 
-	*ret = (struct job){.tree = neap_object_tree(object)};
+	*ret = (struct job){.tree = neap_object_tree(object),
+			    .text_steps = neap_feed_steps_of_text(object)};
+	neap_feed_spend(jobs->feed, ret->text_steps);
+	/* What a pod means is said by the job. */
+	if (jobs->known_version != object->version)
+		job_forget_read(jobs);
+	jobs->known_version = object->version;
 	if (!ret->tree)
 		return neap_error_nomem(err);
 	meta = json_object_get(ret->tree, "metadata");
@@ -354,7 +427,7 @@ int job_read(struct neap_store *store, const struct neap_object *object, struct 
 	ret->state.is_deleting = object->is_deleting;
 	if (!job_read_rules(ret, json_object_get(ret->tree, "spec")) || !read_state(ret))
 		return neap_error_nomem(err);
-	return find_pods(store, ret, err);
+	return find_pods(jobs, ret, err);
 }
 
 void job_done(struct job *job)

@@ -21,6 +21,11 @@
 /* Looks that are slow are fewer a turn. */
 #define TURN_USEC 10000
 
+/* Steps of hearing one event, and between two looks at the clock; bytes of a text that are read in one. */
+#define EVENT_STEPS 20
+#define CLOCK_STEPS 4000
+#define STEP_BYTES  4
+
 #define NOT_DUE SIZE_MAX
 
 struct key {
@@ -49,7 +54,12 @@ struct neap_feed {
 	bool is_lost; /* changes were missed */
 	bool is_listing;
 	bool is_hearing;
-	size_t listed; /* the source that is listed */
+	bool has_rest;     /* see rest */
+	struct key *going; /* the look that goes on; NULL */
+	/* Of this turn. */
+	int64_t began, steps, clock_at;
+	int64_t taken, most; /* steps: of this turn, of any */
+	size_t listed;       /* the source that is listed */
 	int64_t list_version;
 	struct neap_store_place place; /* of the list */
 };
@@ -64,6 +74,52 @@ static void wake(struct neap_feed *feed, int64_t usec)
 	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
 
 	(void)event_add(feed->turn, &after);
+}
+
+/* --- steps --- */
+
+bool neap_feed_has_steps(const struct neap_feed *feed)
+{
+	return feed->steps > 0;
+}
+
+/* Where the machine is slow a turn has fewer. */
+void neap_feed_spend(struct neap_feed *feed, int64_t steps)
+{
+	feed->steps -= steps;
+	feed->taken += steps;
+	if (feed->taken > feed->most)
+		feed->most = feed->taken;
+	if (feed->steps > feed->clock_at)
+		return;
+	feed->clock_at = feed->steps - CLOCK_STEPS;
+	if (now() - feed->began >= TURN_USEC)
+		feed->steps = 0;
+}
+
+int64_t neap_feed_most_steps(const struct neap_feed *feed)
+{
+	return feed->most;
+}
+
+int64_t neap_feed_steps_of(const struct neap_object *object,
+			   const struct neap_selector *selector)
+{
+	return 1 + object->owner_count +
+	       (selector ? neap_object_selection_steps(object, selector) : 0);
+}
+
+int64_t neap_feed_steps_of_text(const struct neap_object *object)
+{
+	return 1 + object->text_len / STEP_BYTES;
+}
+
+static void begin_turn(struct neap_feed *feed)
+{
+	feed->began = now();
+	feed->steps = NEAP_FEED_STEPS;
+	feed->taken = 0;
+	feed->clock_at = NEAP_FEED_STEPS - CLOCK_STEPS;
 }
 
 /* --- the heap --- */
@@ -244,6 +300,17 @@ static int restart(struct neap_feed *feed, struct neap_error *err)
 	return 0;
 }
 
+/* True: it may hear the next one. */
+static bool hear(struct neap_feed *feed, const char *resource,
+		 const struct neap_store_event *event)
+{
+	neap_feed_spend(feed, EVENT_STEPS + event->object->owner_count +
+				      (event->before ? event->before->owner_count : 0));
+	feed->config.heard(feed->config.arg, resource, event);
+	feed->has_rest = feed->config.rest && !feed->config.rest(feed->config.arg);
+	return !feed->has_rest && neap_feed_has_steps(feed);
+}
+
 struct piece {
 	struct neap_feed *feed;
 	size_t left;
@@ -261,9 +328,9 @@ static bool note_listed(void *arg, struct neap_object *object)
 	piece->left--;
 	if (feed->listed == 0)
 		neap_feed_due(feed, object->ns, object->name, 0);
-	if (feed->config.anew)
-		feed->config.heard(feed->config.arg, feed->sources[feed->listed].resource,
-				   &event);
+	if (feed->config.anew &&
+	    !hear(feed, feed->sources[feed->listed].resource, &event))
+		piece->left = 0; /* this one was heard */
 	return !feed->is_lost;
 }
 
@@ -300,7 +367,8 @@ static void hear_some(struct neap_feed *feed, struct source *source, size_t *lef
 			feed->is_lost = feed->is_lost || ret < 0;
 			return;
 		}
-		feed->config.heard(feed->config.arg, source->resource, event);
+		if (!hear(feed, source->resource, event))
+			*left = 1;
 	}
 }
 
@@ -317,9 +385,12 @@ static int64_t pause_of(unsigned failures)
 
 static void look_at_first(struct neap_feed *feed)
 {
-	struct key *key = pop(feed);
+	struct key *key = feed->going ? feed->going : pop(feed);
 	int64_t after = feed->config.look(feed->config.arg, key->ns, key->name);
 
+	feed->going = after == NEAP_FEED_GOES_ON ? key : NULL;
+	if (feed->going)
+		return;
 	key->failures = after < 0 ? key->failures + (key->failures < 32) : 0;
 	if (after < 0)
 		after = pause_of(key->failures);
@@ -339,12 +410,14 @@ static bool is_any_ready(const struct neap_feed *feed)
 
 static void look_at_some(struct neap_feed *feed)
 {
-	int64_t began = now(), at = began;
+	int64_t at = now(), until = at + TURN_USEC;
 
-	for (int i = 0; i < NEAP_FEED_PIECE && at - began < TURN_USEC; i++) {
-		if (!feed->heap_count || feed->heap[0]->due > at)
+	for (int i = 0; i < NEAP_FEED_PIECE && at < until; i++) {
+		if (!feed->going && (!feed->heap_count || feed->heap[0]->due > at))
 			return;
 		look_at_first(feed);
+		if (feed->going || !neap_feed_has_steps(feed))
+			return;
 		at = now();
 	}
 }
@@ -362,23 +435,28 @@ static void turn(int fd, short what, void *arg)
 		wake(feed, RETRY_USEC);
 		return;
 	}
+	begin_turn(feed);
 	feed->is_hearing = true;
+	if (feed->has_rest)
+		feed->has_rest = !feed->config.rest(feed->config.arg);
+	if (feed->has_rest || !neap_feed_has_steps(feed))
+		left = 0;
 	/* What is told anew is older than what is to be heard. */
 	if (feed->is_listing && feed->config.anew)
 		left = 0;
 	for (size_t i = 0; i < feed->source_count && left; i++)
 		if (feed->sources[i].is_ready)
 			hear_some(feed, &feed->sources[i], &left);
-	if (feed->is_listing)
+	if (feed->is_listing && !feed->has_rest)
 		list_some(feed);
 	feed->is_hearing = false;
 	/* What was heard comes first: a look may rest on it. */
-	if (!is_any_ready(feed) && !feed->is_lost &&
+	if (!is_any_ready(feed) && !feed->is_lost && !feed->has_rest &&
 	    !(feed->is_listing && feed->config.anew))
 		look_at_some(feed);
 	if (feed->is_lost)
 		wake(feed, RETRY_USEC);
-	else if (is_any_ready(feed) || feed->is_listing)
+	else if (is_any_ready(feed) || feed->is_listing || feed->has_rest || feed->going)
 		wake(feed, 0);
 	else if (feed->heap_count) {
 		int64_t after = feed->heap[0]->due - now();

@@ -11,6 +11,10 @@
 struct neap_owners {
 	struct neap_map *by_name; /* "NAMESPACE/NAME": struct neap_owner */
 	struct neap_map *by_uid;  /* the same */
+	/* Whose selectors are being asked, and how many owners are left: from the end of by_name to its beginning, where one
+	 * that is dropped makes none come later that was before. New ones look for themselves. */
+	struct neap_object *selected;
+	size_t left;
 };
 
 static void key_of(const char *ns, const char *name, char *buf, size_t size)
@@ -47,6 +51,7 @@ void neap_owners_free(struct neap_owners *owners)
 		owner_free(neap_map_at(owners->by_name, i, NULL));
 	neap_map_free(owners->by_name);
 	neap_map_free(owners->by_uid);
+	neap_object_unref(owners->selected);
 	free(owners);
 }
 
@@ -120,14 +125,34 @@ void neap_owners_due(const struct neap_owners *owners, struct neap_feed *feed,
 	}
 }
 
-void neap_owners_due_selecting(const struct neap_owners *owners, struct neap_feed *feed,
-			       const struct neap_object *object)
+void neap_owners_due_selecting(struct neap_owners *owners, struct neap_object *object)
 {
-	for (size_t i = 0; i < neap_map_count(owners->by_name); i++) {
-		const struct neap_owner *owner = neap_map_at(owners->by_name, i, NULL);
+	neap_object_unref(owners->selected);
+	owners->selected = neap_object_ref(object);
+	owners->left = neap_map_count(owners->by_name);
+}
 
-		if (strcmp(owner->ns, object->ns) == 0 &&
-		    neap_object_is_selected(object, owner->selector))
+bool neap_owners_rest(struct neap_owners *owners, struct neap_feed *feed)
+{
+	const struct neap_object *object = owners->selected;
+
+	if (!object)
+		return true;
+	if (owners->left > neap_map_count(owners->by_name))
+		owners->left = neap_map_count(owners->by_name);
+	for (bool is_first = true; owners->left; is_first = false) {
+		const struct neap_owner *owner;
+
+		if (!is_first && !neap_feed_has_steps(feed))
+			return false;
+		owner = neap_map_at(owners->by_name, --owners->left, NULL);
+		neap_feed_spend(feed, 1);
+		if (strcmp(owner->ns, object->ns) != 0)
+			continue;
+		neap_feed_spend(feed, neap_feed_steps_of(object, owner->selector));
+		if (neap_object_is_selected(object, owner->selector))
 			neap_feed_due(feed, owner->ns, owner->name, 0);
 	}
+	owners->selected = neap_object_unref(owners->selected);
+	return true;
 }

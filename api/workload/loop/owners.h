@@ -29,10 +29,12 @@ void neap_owners_drop(struct neap_owners *owners, const char *ns, const char *na
 const struct neap_owner *neap_owners_find(const struct neap_owners *owners,
 					  const char *uid);
 
-/* Makes those due that object names as owners; those whose selector takes it. */
+/* Makes those due that object names as owners. */
 void neap_owners_due(const struct neap_owners *owners, struct neap_feed *feed,
 		     const struct neap_object *object);
-void neap_owners_due_selecting(const struct neap_owners *owners, struct neap_feed *feed,
-			       const struct neap_object *object);
+/* ... those whose selector takes it: neap_owners_rest does it, as the feed's rest. Nothing may be left of another. */
+void neap_owners_due_selecting(struct neap_owners *owners, struct neap_object *object);
+/* Some of them, as many as the turn has steps for; true: all. */
+bool neap_owners_rest(struct neap_owners *owners, struct neap_feed *feed);
 
 #endif

@@ -61,68 +61,85 @@ static bool create(struct look *look, const json_t *pod)
 static void create_some(struct look *look, int64_t count)
 {
 	json_t *pod = neap_pod_from_template(look->tree, API_VERSION, KIND);
-	bool is_fine = pod != NULL;
+	bool is_fine = pod != NULL, is_first = true;
 
 	for (int64_t batch = 1; count > 0 && is_fine; batch *= 2)
-		for (int64_t i = 0; i < batch && count > 0; i++, count--)
-			is_fine = create(look, pod) && is_fine;
+		for (int64_t i = 0; i < batch && count > 0; i++, count--) {
+			/* The rest when these are there. */
+			if (!neap_replicaset_may_write(look, is_first, look->text_steps))
+				count = 1;
+			else
+				is_fine = create(look, pod) && is_fine;
+			is_first = false;
+		}
 	look->is_short = look->is_short || !pod;
 	json_decref(pod);
 }
 
 /* --- less --- */
 
-struct nodes {
-	struct look *look;
-	struct neap_map *counts; /* of pods, in the pointers */
-	bool is_short;
-};
-
-static bool count_node(void *arg, struct neap_object *pod)
+/* A sibling has the same controller. */
+static bool is_sibling(const struct neap_owner *set, const struct neap_owner *mine)
 {
-	struct nodes *nodes = arg;
-	struct look *look = nodes->look;
-	struct neap_replicasets *sets = look->sets;
-	const struct neap_owner *mine = nodes->look->set;
-	const char *uid = pod->owners;
+	return set == mine || (mine->controller[0] != '\0' &&
+			       strcmp(set->controller, mine->controller) == 0);
+}
 
-	for (unsigned i = 0; i < pod->owner_count; i++, uid += strlen(uid) + 1) {
-		const struct neap_owner *set = neap_owners_find(sets->owners, uid);
-		const struct neap_pod_facts *facts;
-		uintptr_t n;
+unsigned neap_replicaset_wants_sibling(void *arg, const char *uid,
+				       const struct neap_object *pod)
+{
+	const struct neap_replicasets *sets = arg;
+	const struct neap_owner *mine = neap_owners_find(sets->owners, uid);
+	const char *owner = pod->owners;
 
-		if (!set ||
-		    (set != mine && (mine->controller[0] == '\0' ||
-				     strcmp(set->controller, mine->controller) != 0)))
-			continue;
-		facts = neap_replicaset_facts(look, pod);
-		if (!facts && look->is_partial)
-			return false;
-		if (!facts || !facts->is_active || strcmp(facts->controller, uid) != 0)
-			continue;
-		n = (uintptr_t)neap_map_find(nodes->counts, facts->node);
-		if (!neap_map_set(nodes->counts, facts->node, (void *)(n + 1)))
-			return false;
+	neap_feed_spend(sets->feed, 2 * (int64_t)pod->owner_count);
+	for (unsigned i = 0; mine && i < pod->owner_count;
+	     i++, owner += strlen(owner) + 1) {
+		const struct neap_owner *set = neap_owners_find(sets->owners, owner);
+
+		if (set && is_sibling(set, mine))
+			return 1;
 	}
-	return true;
+	return 0;
+}
+
+/* Counts those of a node that are active and of its siblings. False: it ends here. */
+static bool count_node(struct look *look, struct neap_map *counts,
+		       const struct neap_object *pod)
+{
+	const struct neap_pod_facts *facts = neap_replicaset_facts(look, pod);
+	const struct neap_owner *set;
+	uintptr_t n;
+
+	if (!facts)
+		return false;
+	set = neap_owners_find(look->sets->owners, facts->controller);
+	if (!facts->is_active || !set || !is_sibling(set, look->set))
+		return true;
+	n = (uintptr_t)neap_map_find(counts, facts->node);
+	return neap_map_set(counts, facts->node, (void *)(n + 1));
 }
 
 /* Without memory all pods are alike in this. */
 static void set_ranks(struct look *look)
 {
-	struct neap_store *store = look->sets->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct nodes nodes = {.look = look, .counts = neap_map_new()};
-	struct neap_error err;
+	struct neap_search *siblings = look->sets->siblings;
+	struct neap_map *counts = neap_map_new();
+	const struct neap_found *found;
+	size_t count = 0;
+	int more = 0;
 
-	if (!nodes.counts)
-		return;
-	(void)neap_store_list(store, "pods", look->set->ns, &place, count_node, &nodes,
-			      &err);
-	for (size_t i = 0; i < look->count; i++)
+	if (counts)
+		more = neap_search_go(siblings, look->set->ns, look->set->uid);
+	look->goes_on = look->goes_on || more > 0;
+	found = neap_search_found(siblings, &count);
+	for (size_t i = 0; counts && more == 0 && i < count; i++)
+		if (!count_node(look, counts, found[i].object))
+			break;
+	for (size_t i = 0; counts && !look->goes_on && i < look->count; i++)
 		look->pods[i].rank = (size_t)(uintptr_t)neap_map_find(
-			nodes.counts, look->pods[i].facts->node);
-	neap_map_free(nodes.counts);
+			counts, look->pods[i].facts->node);
+	neap_map_free(counts);
 }
 
 static void delete_some(struct look *look, int64_t count)
@@ -130,7 +147,7 @@ static void delete_some(struct look *look, int64_t count)
 	/* Where all are to go it does not matter which first. */
 	if ((size_t)count < look->count) {
 		set_ranks(look);
-		if (look->is_partial)
+		if (look->goes_on)
 			return;
 		neap_pods_rank(look->pods, look->count, look->now);
 	}
@@ -140,6 +157,9 @@ static void delete_some(struct look *look, int64_t count)
 					      pod->name, look->set->uid};
 		struct neap_kube_ask ask;
 
+		if (!neap_replicaset_may_write(look, i == 0,
+					       neap_feed_steps_of_text(pod)))
+			return;
 		if (neap_rounds_ask(look->sets->rounds, &what, &ask))
 			neap_kube_ask_delete(look->sets->config.kube, &ask, pod->uid, -1);
 	}

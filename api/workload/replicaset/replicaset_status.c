@@ -11,25 +11,18 @@ struct counts {
 static struct counts count_pods(const struct look *look)
 {
 	int64_t min_ready_s = neap_tree_int(look->tree, "spec.minReadySeconds", 0), after;
-	const json_t *labels = neap_tree_at(look->tree, "spec.template.metadata.labels");
-	struct neap_selector *selector = NULL;
-	struct neap_error err;
-	struct counts counts = {.replicas = (int64_t)look->count};
+	struct counts counts = {.replicas = (int64_t)look->count,
+				.labeled = look->labeled};
 
-	if (labels && neap_selector_parse_map(labels, &selector, &err) < 0)
-		selector = NULL;
 	for (size_t i = 0; i < look->count; i++) {
 		const struct neap_ranked_pod *pod = &look->pods[i];
 
-		counts.labeled +=
-			!selector || neap_object_is_selected(pod->pod, selector);
 		counts.ready += pod->facts->is_ready;
 		counts.available +=
 			neap_pod_is_available(pod->facts, min_ready_s, look->now, &after);
 		if (after && (!counts.after_usec || after < counts.after_usec))
 			counts.after_usec = after;
 	}
-	neap_selector_free(selector);
 	return counts;
 }
 

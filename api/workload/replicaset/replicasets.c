@@ -22,6 +22,8 @@ static bool is_orphan(struct neap_replicasets *sets, const struct neap_object *p
 
 	if (!pod->owner_count)
 		return true;
+	if (!neap_pod_facts_has(sets->facts, pod))
+		neap_feed_spend(sets->feed, neap_feed_steps_of_text(pod));
 	facts = neap_pod_facts_get(sets->facts, pod);
 	return !facts || facts->controller[0] == '\0';
 }
@@ -34,13 +36,22 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 		neap_feed_due(sets->feed, event->object->ns, event->object->name, 0);
 		return;
 	}
+	neap_search_hear(sets->pods, event);
+	neap_search_hear(sets->siblings, event);
 	if (event->before)
 		neap_owners_due(sets->owners, sets->feed, event->before);
 	if (event->what == NEAP_STORE_DELETED)
 		return;
 	neap_owners_due(sets->owners, sets->feed, event->object);
 	if (!event->object->is_deleting && is_orphan(sets, event->object))
-		neap_owners_due_selecting(sets->owners, sets->feed, event->object);
+		neap_owners_due_selecting(sets->owners, event->object);
+}
+
+static bool rest(void *arg)
+{
+	struct neap_replicasets *sets = arg;
+
+	return neap_owners_rest(sets->owners, sets->feed);
 }
 
 /* --- whose pods they are --- */
@@ -89,26 +100,61 @@ const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 {
 	struct neap_pod_facts_cache *cache = look->sets->facts;
 
-	if (!neap_pod_facts_has(cache, pod) && look->read++ >= NEAP_REPLICASET_READ) {
-		look->is_partial = true;
+	if (neap_pod_facts_has(cache, pod)) {
+		neap_feed_spend(look->sets->feed, 1);
+		return neap_pod_facts_get(cache, pod);
+	}
+	if (look->read++ && !neap_feed_has_steps(look->sets->feed)) {
+		look->goes_on = true;
 		return NULL;
 	}
+	neap_feed_spend(look->sets->feed, neap_feed_steps_of_text(pod));
 	return neap_pod_facts_get(cache, pod);
 }
 
-static bool sort_out(void *arg, struct neap_object *pod)
+bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_steps)
 {
-	struct look *look = arg;
-	const struct neap_owner *set = look->set;
-	bool is_ours = neap_object_has_owner(pod, set->uid);
-	bool is_selected = neap_object_is_selected(pod, set->selector);
-	const struct neap_pod_facts *facts;
+	if (!is_first && !neap_feed_has_steps(look->sets->feed))
+		return false;
+	neap_feed_spend(look->sets->feed, NEAP_REPLICASET_WRITE * text_steps);
+	return true;
+}
 
-	/* Most are of somebody else. */
-	if (!is_ours && (!is_selected || pod->is_deleting))
-		return true;
-	facts = neap_replicaset_facts(look, pod);
-	look->is_short = !facts && !look->is_partial;
+/* What a pod may be of. */
+enum { IS_OURS = 1, IS_SELECTED = 2, IS_LABELED = 4 };
+
+static unsigned wants_pod(void *arg, const char *uid, const struct neap_object *pod)
+{
+	struct neap_replicasets *sets = arg;
+	const struct neap_owner *set = neap_owners_find(sets->owners, uid);
+	unsigned wanted = 0;
+
+	if (!set)
+		return 0;
+	neap_feed_spend(sets->feed, neap_feed_steps_of(pod, set->selector));
+	if (neap_object_has_owner(pod, uid))
+		wanted |= IS_OURS;
+	if ((wanted || !pod->is_deleting) && neap_object_is_selected(pod, set->selector))
+		wanted |= IS_SELECTED;
+	if (!wanted)
+		return 0; /* as most are */
+	if (sets->labels)
+		neap_feed_spend(sets->feed,
+				neap_object_selection_steps(pod, sets->labels));
+	if (!sets->labels || neap_object_is_selected(pod, sets->labels))
+		wanted |= IS_LABELED;
+	return wanted;
+}
+
+static bool sort_out(struct look *look, const struct neap_found *found)
+{
+	const struct neap_owner *set = look->set;
+	bool is_selected = found->wanted & IS_SELECTED;
+	struct neap_object *pod = found->object;
+	const struct neap_pod_facts *facts = neap_replicaset_facts(look, pod);
+	size_t count = look->count;
+
+	look->is_short = !facts && !look->goes_on;
 	if (!facts)
 		return false;
 	if (!facts->is_active)
@@ -119,19 +165,49 @@ static bool sort_out(void *arg, struct neap_object *pod)
 						     : !add_stray(look, pod);
 	else if (facts->controller[0] == '\0' && is_selected && !is_deleting(look))
 		look->is_short = !add_pod(look, pod, facts);
+	look->labeled += look->count > count && (found->wanted & IS_LABELED);
 	return !look->is_short;
+}
+
+/* Of another template, or of another set, what was found up to now has to be found anew. False without memory. */
+static bool read_labels(struct look *look)
+{
+	const json_t *labels = neap_tree_at(look->tree, "spec.template.metadata.labels");
+	struct neap_selector **known = &look->sets->labels, *selector = NULL;
+	struct neap_error err;
+
+	if (labels && neap_selector_parse_map(labels, &selector, &err) < 0 &&
+	    err.code == NEAP_ENOMEM)
+		return false;
+	if (!*known || !selector ? *known != selector
+				 : !neap_selector_is_same(*known, selector))
+		neap_search_end(look->sets->pods);
+	neap_selector_free(*known);
+	*known = selector;
+	return true;
 }
 
 static bool find_pods(struct look *look)
 {
-	struct neap_store *store = look->sets->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct neap_error err;
+	struct neap_replicasets *sets = look->sets;
+	const struct neap_found *found;
+	size_t count;
+	int more;
 
-	neap_pod_facts_tidy(look->sets->facts, neap_store_count(store, "pods"));
-	return neap_store_list(store, "pods", look->set->ns, &place, sort_out, look,
-			       &err) == 0 &&
-	       !look->is_short && !look->is_partial;
+	look->is_short = !read_labels(look);
+	if (look->is_short)
+		return false;
+	more = neap_search_go(sets->pods, look->set->ns, look->set->uid);
+	look->goes_on = more > 0;
+	look->is_short = more < 0;
+	if (more != 0)
+		return false;
+	neap_pod_facts_tidy(sets->facts, neap_store_count(sets->config.store, "pods"));
+	found = neap_search_found(sets->pods, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!sort_out(look, &found[i]))
+			return false;
+	return true;
 }
 
 /* The patch is taken. */
@@ -158,6 +234,14 @@ static bool may_adopt(const struct look *look)
 	return newest && !newest->is_deleting && strcmp(newest->uid, look->set->uid) == 0;
 }
 
+static bool may_claim(struct look *look, int *left, const struct neap_object *pod)
+{
+	bool is_first = *left == NEAP_REPLICASET_PIECE;
+
+	return (*left)-- > 0 &&
+	       neap_replicaset_may_write(look, is_first, neap_feed_steps_of_text(pod));
+}
+
 /* False: somebody else was faster, or the like; or there are more than one look may ask for. */
 static bool claim(struct look *look)
 {
@@ -170,7 +254,7 @@ static bool claim(struct look *look)
 			continue;
 		if (!may)
 			return false;
-		look->is_partial = left-- == 0;
+		look->is_partial = !may_claim(look, &left, look->pods[i].pod);
 		if (look->is_partial)
 			return false;
 		pod = neap_object_tree(look->pods[i].pod);
@@ -181,7 +265,7 @@ static bool claim(struct look *look)
 		json_decref(pod);
 	}
 	for (size_t i = 0; i < look->stray_count; i++) {
-		look->is_partial = left-- == 0;
+		look->is_partial = !may_claim(look, &left, look->strays[i]);
 		if (look->is_partial)
 			return false;
 		pod = neap_object_tree(look->strays[i]);
@@ -207,8 +291,13 @@ static void look_done(struct look *look)
 static int64_t look_at_tree(struct neap_replicasets *sets,
 			    const struct neap_object *object, const json_t *tree)
 {
-	struct look look = {.sets = sets, .tree = tree, .now = sets->config.now()};
+	struct look look = {.sets = sets,
+			    .tree = tree,
+			    .text_steps = neap_feed_steps_of_text(object),
+			    .now = sets->config.now()};
 	int64_t again = -1, diff = 0;
+
+	neap_feed_spend(sets->feed, look.text_steps);
 
 	look.set = neap_owners_get(sets->owners, object, tree);
 	if (!look.set)
@@ -216,17 +305,19 @@ static int64_t look_at_tree(struct neap_replicasets *sets,
 	if (find_pods(&look) && claim(&look)) {
 		if (!is_deleting(&look))
 			diff = neap_replicaset_scale(&look);
-		again = neap_replicaset_status(&look, diff);
+		if (!look.goes_on)
+			again = neap_replicaset_status(&look, diff);
 	}
 	if (look.is_partial)
 		again = NEXT_PIECE_USEC;
+	if (look.goes_on)
+		again = NEAP_FEED_GOES_ON;
 	look_done(&look);
 	return again;
 }
 
-static int64_t look_at(void *arg, const char *ns, const char *name)
+static int64_t look_at_it(struct neap_replicasets *sets, const char *ns, const char *name)
 {
-	struct neap_replicasets *sets = arg;
 	struct neap_object *object = neap_store_find(sets->config.store, RS, ns, name);
 	int64_t again = 0;
 	json_t *tree;
@@ -245,6 +336,18 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 	return neap_rounds_end(sets->rounds, again);
 }
 
+static int64_t look_at(void *arg, const char *ns, const char *name)
+{
+	struct neap_replicasets *sets = arg;
+	int64_t again = look_at_it(sets, ns, name);
+
+	if (again != NEAP_FEED_GOES_ON) {
+		neap_search_end(sets->pods);
+		neap_search_end(sets->siblings);
+	}
+	return again;
+}
+
 /* --- its life --- */
 
 int neap_replicasets_new(const struct neap_workload_config *config,
@@ -256,7 +359,12 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 					.arg = sets,
 					.resources = {RS, "pods"},
 					.heard = heard,
+					.rest = rest,
 					.look = look_at};
+	struct neap_search_config search = {.store = config->store,
+					    .resource = "pods",
+					    .arg = sets,
+					    .wants = wants_pod};
 	struct neap_rounds_config rounds = {.kube = config->kube,
 					    .resource = RS,
 					    .arg = sets,
@@ -273,7 +381,14 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 	sets->facts = neap_pod_facts_new();
 	r = sets->owners && sets->facts ? neap_feed_new(&feed, &sets->feed, err)
 					: neap_error_nomem(err);
-	rounds.feed = sets->feed;
+	rounds.feed = search.feed = sets->feed;
+	if (r == 0) {
+		sets->pods = neap_search_new(&search);
+		search.wants = neap_replicaset_wants_sibling;
+		sets->siblings = neap_search_new(&search);
+		if (!sets->pods || !sets->siblings)
+			r = neap_error_nomem(err);
+	}
 	if (r == 0)
 		r = neap_rounds_new(&rounds, &sets->rounds, err);
 	if (r < 0) {
@@ -289,6 +404,9 @@ void neap_replicasets_free(struct neap_replicasets *sets)
 	if (!sets)
 		return;
 	neap_rounds_free(sets->rounds);
+	neap_search_free(sets->pods);
+	neap_search_free(sets->siblings);
+	neap_selector_free(sets->labels);
 	neap_feed_free(sets->feed);
 	neap_pod_facts_free(sets->facts);
 	neap_owners_free(sets->owners);

@@ -9,6 +9,7 @@
 #include "api/workload/loop/owners.h"
 #include "api/workload/loop/pod_control.h"
 #include "api/workload/loop/rounds.h"
+#include "api/workload/loop/search.h"
 #include "api/workload/loop/tree.h"
 #include "engine/base/map.h"
 
@@ -22,13 +23,17 @@ struct neap_replicasets {
 	struct neap_rounds *rounds;
 	struct neap_pod_facts_cache *facts;
 	struct neap_owners *owners;
+	struct neap_search *pods;     /* which may be those of a set */
+	struct neap_search *siblings; /* of its pods: those that share nodes with them */
+	/* Of the template of the set that is looked at: its pods may have them; NULL. */
+	struct neap_selector *labels;
 };
 
 /* A look at one. */
 /* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
 #define NEAP_REPLICASET_PIECE 100
-/* One look reads so many new pods, 5 to 10 us each; the next look knows them. */
-#define NEAP_REPLICASET_READ 1000
+/* Steps of a turn for each that a write takes for reading a text: it is copied, checked and written, too. */
+#define NEAP_REPLICASET_WRITE 4
 
 struct look {
 	struct neap_replicasets *sets;
@@ -40,15 +45,24 @@ struct look {
 	/* Those to be adopted are among pods; these are to be let go. */
 	struct neap_object **strays;
 	size_t stray_count, stray_size;
-	bool is_short;   /* of memory */
-	int read;        /* pods that were not known */
-	bool is_partial; /* more are to be claimed, or read, than one look does */
+	int64_t labeled;    /* of the pods, those that have the labels of the template */
+	int64_t text_steps; /* what it takes to read the set */
+	bool is_short;      /* of memory */
+	int read;           /* pods that were not known */
+	bool is_partial;    /* more are to be claimed than one look does */
+	bool goes_on;       /* in the next turn: more are to be found, or read */
 };
 
 /* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
- * when this look has read as many pods as it may, and sets is_partial. */
+ * when this turn has read as many pods as it may, and sets goes_on: the next turn knows them. */
 const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 						   const struct neap_object *pod);
+/* Whether a look that has asked for so much may ask for one more write, of an object that takes so many steps to read;
+ * takes them. */
+bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_steps);
+/* replicaset_scale.c: as of a neap_search, which pods are of a set or of its siblings. */
+unsigned neap_replicaset_wants_sibling(void *arg, const char *uid,
+				       const struct neap_object *pod);
 /* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */
 int64_t neap_replicaset_scale(struct look *look);
 /* ... what became of an ask. */
