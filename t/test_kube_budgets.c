@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -309,24 +310,184 @@ static void put_pods(struct kube_rig *rig, int count, bool is_chain)
 	wait_pods(rig, count);
 }
 
-/* Nobody is held up by a first count: it goes on with each question. */
+/* --- in pieces --- */
+
+/* Steps that a question takes until it is answered; every piece is as long as it may be, and no longer. */
+static bool ask_through(struct kube_rig *rig, const char *name, int *ret_pieces,
+			void (*between)(struct kube_rig *rig, int piece))
+{
+	struct neap_budget_question *question = neap_budget_question_new(rig->kube);
+	struct neap_budget_answer answer;
+	bool is_over = false;
+
+	assert_non_null(question);
+	for (*ret_pieces = 0; !is_over; ++*ret_pieces) {
+		is_over = neap_budget_question_go(
+			question,
+			neap_store_newest(rig->store.store, "pods", "default", name),
+			&answer);
+		assert_in_range(neap_budget_question_most(question), 0,
+				NEAP_BUDGET_STEPS * 11 / 10);
+		if (!is_over && between)
+			between(rig, *ret_pieces);
+	}
+	neap_budget_question_free(question);
+	return answer.is_allowed;
+}
+
+#define READY 2000
+
+/* Pods that were never read, as at the start, are read in pieces; the question after that has one. */
 static void test_first_count(void **state)
 {
-	static const struct kube_step steps[] = {
-		{EVICT("p-0000"),
-		 "{'metadata':{'name':'p-0000'}}",
-		 429,
-		 {"details.causes.0.message=The disruption budget pdb is still being "
-		  "processed by the server."}},
-		{EVICT("p-0000"), "{'metadata':{'name':'p-0000'}}", 201, {NULL}},
-	};
 	struct kube_rig *rig = *state;
+	int pieces;
 
-	neap_kube_budgets_free(budgets); /* it would count them, too */
+	neap_kube_budgets_free(budgets); /* it would read them, too */
 	budgets = NULL;
-	put_pods(rig, NEAP_BUDGET_NEW_PODS_MAX + 100, false);
+	put_pods(rig, READY, false);
 	add_budget(rig, "pdb", "'minAvailable':1");
-	STEPS(rig, steps);
+	assert_true(ask_through(rig, "p-0000", &pieces, NULL));
+	assert_in_range(pieces, 3, 20);
+	assert_int_equal(kube_ask(rig, EVICT("p-0000"), "{}"), 201);
+	assert_true(ask_through(rig, "p-0001", &pieces, NULL));
+	assert_int_equal(pieces, 1);
+}
+
+/* What happens meanwhile counts: in each of the first pieces some that were counted are not ready any more. */
+static void fall(struct kube_rig *rig, int piece)
+{
+	char ask[128];
+
+	for (int i = piece * 100 + 1; piece < 4 && i < piece * 100 + 4; i++) {
+		(void)snprintf(ask, sizeof(ask), "DELETE " PODS "/p-%04d", i);
+		assert_int_equal(kube_ask(rig, ask, NULL), 200);
+	}
+}
+
+/* ... or are not its pods any more. */
+static void pods_leave(struct kube_rig *rig, int piece)
+{
+	char name[32];
+
+	for (int i = piece * 100 + 1; piece < 4 && i < piece * 100 + 4; i++) {
+		struct neap_store_write write = {.verb = NEAP_STORE_UPDATE,
+						 .resource = "pods",
+						 .ns = "default",
+						 .name = name};
+		struct neap_error err;
+
+		(void)snprintf(name, sizeof(name), "p-%04d", i);
+		write.object = neap_object_tree(
+			neap_store_newest(rig->store.store, "pods", "default", name));
+		assert_int_equal(
+			json_object_set_new((json_t *)(uintptr_t)kube_at(
+						    write.object, "metadata.labels"),
+					    "app", json_string("y")),
+			0);
+		assert_int_equal(neap_store_write_take(rig->store.store, &write, &err),
+				 0);
+	}
+}
+
+/* ... and a budget that is new, or asks for more. */
+static void tighten(struct kube_rig *rig, int piece)
+{
+	if (piece == 1)
+		add_budget(rig, "late", "'minAvailable':2000");
+}
+
+static void widen(struct kube_rig *rig, int piece)
+{
+	if (piece == 1)
+		assert_int_equal(kube_ask(rig, "MERGE " PDBS "/pdb",
+					  "{'spec':{'minAvailable':1}}"),
+				 200);
+}
+
+static void narrow(struct kube_rig *rig, int piece)
+{
+	if (piece == 1)
+		assert_int_equal(
+			kube_ask(rig, "MERGE " PDBS "/pdb",
+				 "{'spec':{'selector':{'matchLabels':{'app':'y'}}}}"),
+			200);
+}
+
+static void drop(struct kube_rig *rig, int piece)
+{
+	if (piece == 1)
+		assert_int_equal(kube_ask(rig, "DELETE " PDBS "/pdb", NULL), 200);
+}
+
+static void test_changes_between(void **state)
+{
+	static const struct {
+		const char *name, *spec;
+		void (*between)(struct kube_rig *rig, int piece);
+		bool is_allowed;
+	} rows[] = {
+		{"nothing", "'minAvailable':1999", NULL, true},
+		{"pods fall", "'minAvailable':1995", fall, false},
+		{"few pods fall", "'minAvailable':1900", fall, true},
+		{"pods leave", "'minAvailable':1995", pods_leave, false},
+		{"a further budget", "'minAvailable':1", tighten, false},
+		{"the budget asks for less", "'minAvailable':2000", widen, true},
+		{"the budget is of others", "'minAvailable':2000", narrow, true},
+		{"the budget goes", "'minAvailable':2000", drop, true},
+	};
+	int pieces;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct kube_rig *rig = *state;
+
+		neap_kube_budgets_free(budgets);
+		budgets = NULL;
+		put_pods(rig, READY, false);
+		add_budget(rig, "pdb", rows[i].spec);
+		if (ask_through(rig, "p-0000", &pieces, rows[i].between) !=
+		    rows[i].is_allowed)
+			fail_msg("%s", rows[i].name);
+		assert_in_range(pieces, 3, 40);
+		assert_int_equal(kube_rig_teardown(state), 0);
+		assert_int_equal(kube_rig_setup(state), 0);
+	}
+}
+
+/* Over HTTP: somebody whose requests all take long, and others who have them at the same time; none evicts more than
+ * the budget allows. */
+static void test_at_once(void **state)
+{
+	enum { ASKED = 8 };
+	static const char *const users[] = {"secret", "eddy-token-of-16"};
+	struct kube_rig *rig = *state;
+	int fds[ASKED], done[2] = {0};
+	char ask[128];
+
+	neap_kube_budgets_free(budgets);
+	budgets = NULL;
+	put_pods(rig, READY, false);
+	add_budget(rig, "pdb", "'minAvailable':1997");
+	for (int i = 0; i < ASKED; i++) {
+		kube_as(rig, users[i % 2]);
+		(void)snprintf(ask, sizeof(ask), "POST " PODS "/p-%04d/eviction", i);
+		kube_send(rig, ask, "{}");
+		fds[i] = rig->fd;
+		rig->fd = -1;
+	}
+	for (int i = 0; i < ASKED; i++) {
+		int status;
+
+		rig->fd = fds[i];
+		status = kube_receive(rig);
+		assert_true(status == 201 || status == 429);
+		done[status == 201]++;
+		if (rig->fd >= 0)
+			(void)close(rig->fd);
+		rig->fd = -1;
+	}
+	kube_as(rig, NULL);
+	assert_int_equal(done[1], 3);
 }
 
 static int64_t ask_usec(struct kube_rig *rig, int status)
@@ -413,8 +574,9 @@ static void test_many_of_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(life),   TEST(owners),      TEST(many),
-		TEST(pieces), TEST(first_count), TEST(many_of_many),
+		TEST(life),    TEST(owners),       TEST(many),
+		TEST(pieces),  TEST(first_count),  TEST(changes_between),
+		TEST(at_once), TEST(many_of_many),
 	};
 
 	return cmocka_run_group_tests_name("kube_budgets", tests, NULL, NULL);

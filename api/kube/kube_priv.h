@@ -262,9 +262,11 @@ void call_update_take(struct call *call, json_t *object);
 void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
 /* subresources.c: the newest state of what is named; NULL: there is none, and that is answered. */
 struct neap_object *call_need_newest(struct call *call);
-/* subresources.c: as POST of pods/NAME/binding and pods/NAME/eviction. */
+/* subresources.c: as POST of pods/NAME/binding; evict.c: of pods/NAME/eviction. */
 void call_bind_with(struct call *call, const json_t *binding);
 void call_evict_with(struct call *call, const json_t *eviction);
+/* subresources.c: a body that says no name is refused, as one that is sent to another object is. */
+int call_need_name(struct call *call, const json_t *body, const char *kind);
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
 void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		     json_t *object, int64_t version);

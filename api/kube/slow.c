@@ -10,7 +10,7 @@ struct neap_tasks *neap_kube_tasks(struct neap_kube *kube)
 	return kube->tasks;
 }
 
-static const char *peer_of(const struct call *call)
+const char *slow_peer(const struct call *call)
 {
 	return call->request ? neap_http_peer_get(call->request)->user->name : "";
 }
@@ -20,7 +20,7 @@ bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step
 {
 	struct neap_kube *kube = call->kube;
 
-	slow->task = neap_task_new(kube->tasks, peer_of(call), step, slow);
+	slow->task = neap_task_new(kube->tasks, slow_peer(call), step, slow);
 	if (!slow->task)
 		return false;
 	slow->call = *call;

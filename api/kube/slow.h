@@ -22,6 +22,8 @@ bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step
 		void (*end)(struct slow *slow));
 /* Before its memory is freed; of one that did not begin, too. */
 void slow_done(struct slow *slow);
+/* Whose it is, as long as it is not answered; "": neapd's own. */
+const char *slow_peer(const struct call *call);
 /* Answers that neapd ends. */
 void slow_refuse_end(struct slow *slow);
 void call_fail_nomem(struct call *call);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subresources that do something: binding a pod to a node, evicting one, finalizers of a namespace. */
+ * Subresources that do something: binding a pod to a node, finalizers of a namespace; what an eviction tells. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/loops/budget.h"
 #include "api/kube/loops/gc_priv.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -230,7 +229,7 @@ void call_bind_with(struct call *call, const json_t *binding)
 }
 
 /* As one that is sent to another pod is refused, so is one that says none. */
-static int need_name(struct call *call, const json_t *body, const char *kind)
+int call_need_name(struct call *call, const json_t *body, const char *kind)
 {
 	return *neap_kube_meta_text(body, "name")
 		       ? 0
@@ -249,14 +248,14 @@ void call_bind(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (need_name(call, binding, "Binding") < 0)
+	if (call_need_name(call, binding, "Binding") < 0)
 		call_fail(call);
 	else
 		call_bind_with(call, binding);
 	json_decref(binding);
 }
 
-/* --- eviction --- */
+/* --- eviction: see evict.c --- */
 
 bool call_tell_evicted(const struct call *call, json_t *tree)
 {
@@ -265,54 +264,6 @@ bool call_tell_evicted(const struct call *call, json_t *tree)
 	return status &&
 	       set_condition(status, "DisruptionTarget", "EvictionByEvictionAPI",
 			     "Eviction API: evicting", call->kube->now());
-}
-
-void call_evict_with(struct call *call, const json_t *eviction)
-{
-	struct neap_object *newest = call_need_newest(call);
-	struct neap_budget_answer answer;
-
-	if (!newest)
-		return;
-	if (call_check_ending(call, call->target.name) < 0) {
-		call_fail(call);
-		return;
-	}
-	answer = neap_budget_ask(call->kube, newest);
-	if (!answer.is_allowed) {
-		struct neap_causes *causes = &call->kube->causes;
-
-		(void)neap_kube_fail(
-			&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
-			"Cannot evict pod as it would violate the pod's disruption "
-			"budget.");
-		neap_causes_clear(causes);
-		neap_causes_add(causes, "DisruptionBudget", "", "%s", answer.why);
-		call->failure.causes = causes;
-		call_fail(call);
-	} else {
-		call->answers_success = true;
-		call->evicts = true;
-		call_delete_with(call, json_object_get(eviction, "deleteOptions"), newest,
-				 201);
-	}
-}
-
-void call_evict(struct call *call)
-{
-	json_t *eviction;
-
-	if (!call_need_newest(call))
-		return;
-	if (body_part(call, &neap_kube_body_eviction, &eviction) < 0) {
-		call_fail(call);
-		return;
-	}
-	if (need_name(call, eviction, "Eviction") < 0)
-		call_fail(call);
-	else
-		call_evict_with(call, eviction);
-	json_decref(eviction);
 }
 
 /* --- finalize --- */

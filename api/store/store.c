@@ -93,7 +93,7 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 }
 
 void neap_store_list_newest(struct neap_store *store, const char *resource,
-			    const char *ns,
+			    const char *ns, const char *after,
 			    bool (*take)(void *arg, struct neap_object *object),
 			    void *arg)
 {
@@ -103,7 +103,7 @@ void neap_store_list_newest(struct neap_store *store, const char *resource,
 
 	if (of == NULL)
 		return;
-	neap_index_walk_start(of->index, ns, "", &walk);
+	neap_index_walk_start(of->index, ns, after, &walk);
 	while ((entry = neap_index_walk_next(of->index, &walk)) != NULL &&
 	       strcmp(entry->ns, ns) == 0)
 		if (entry->newest != NULL && !take(arg, entry->newest))

@@ -48,10 +48,10 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 		    bool (*take)(void *arg, struct neap_object *object), void *arg,
 		    struct neap_error *err);
 
-/* Gives what neap_store_newest would of each name of a namespace, in order, until take says false. take must not
- * write. */
+/* Gives what neap_store_newest would of each name of a namespace behind the name after ("": of all), in order, until
+ * take says false. take must not write. */
 void neap_store_list_newest(struct neap_store *store, const char *resource,
-			    const char *ns,
+			    const char *ns, const char *after,
 			    bool (*take)(void *arg, struct neap_object *object),
 			    void *arg);
 

@@ -13,9 +13,11 @@
  * one. Where there are more the pod stays. */
 #define NEAP_BUDGETS_OF_POD 8
 
-/* Pods that are read for the first time for one answer. Where there are more, as at the start, it is that the budget is
- * still being counted: those that keep its status read the others in the meantime, and so does every further question. */
-#define NEAP_BUDGET_NEW_PODS_MAX 1000
+/* What is selected and read for one answer takes steps, some 50 ns each: so many in a piece. */
+#define NEAP_BUDGET_STEPS 60000
+/* How often the pods are gone through until nothing that changed in between takes more than a piece. Where that is not
+ * enough it is that the budget is still being counted, as a kube-apiserver says it, too. */
+#define NEAP_BUDGET_ROUNDS 50
 
 /* Controllers of pods that are looked up for one answer, by all its budgets. Those of
  * budgets with minAvailable as a number are not. Where there are more the pod stays. */
@@ -26,11 +28,21 @@ struct neap_budget_answer {
 	char why[256]; /* "The disruption budget x needs 2 healthy pods and has 2 currently" */
 };
 
-/* Asks every PodDisruptionBudget of the pod's namespace whose selector takes it. A pod that is finished,
+/* A question goes on in pieces, and is answered by what is true in the last one. */
+struct neap_budget_question;
+
+/* NULL without memory. */
+struct neap_budget_question *neap_budget_question_new(struct neap_kube *kube);
+void neap_budget_question_free(struct neap_budget_question *question);
+/* A piece of it. Asks every PodDisruptionBudget of the pod's namespace whose selector takes it. A pod that is finished,
  * pending or being deleted may always go. Evictions that are accepted but not seen yet count: they stand in the
- * newest state as pods that are being deleted. */
-struct neap_budget_answer neap_budget_ask(struct neap_kube *kube,
-					  const struct neap_object *pod);
+ * newest state as pods that are being deleted. pod: its newest state. True: *ret is the answer, as long as nothing is
+ * written. False: it goes on, with the same pod. */
+bool neap_budget_question_go(struct neap_budget_question *question,
+			     const struct neap_object *pod,
+			     struct neap_budget_answer *ret);
+/* The most steps that one piece has taken. */
+int64_t neap_budget_question_most(const struct neap_budget_question *question);
 
 /* What a budget asks of so many pods: minAvailable or maxUnavailable, numbers or percentages (rounded up).
  * The least number of healthy ones; 0 when it asks for nothing. */
@@ -60,6 +72,8 @@ bool neap_budget_count_has(const struct neap_budget_count *count,
 bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *pod);
 /* Controllers that were looked up. */
 size_t neap_budget_count_owners(const struct neap_budget_count *count);
+/* Reads what counting asks of a pod. False without memory. */
+bool neap_budget_count_note(struct neap_object *pod);
 /* Whether it was counted before, by whatever budget, which then costs next to nothing. */
 bool neap_budget_count_knows(const struct neap_object *pod);
 void neap_budget_count_end(const struct neap_budget_count *count,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/kube/kube_priv.h"
-#include "api/kube/loops/budget.h"
+#include "api/kube/loops/budget_priv.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
@@ -17,7 +17,9 @@ struct neap_budget_count {
 	struct neap_selector *selector; /* NULL: of no pod */
 	bool is_number;                 /* minAvailable is one: owners do not matter */
 	struct neap_map *owners;        /* uid: with_replicas or without */
-	size_t looked_up;               /* of the owners */
+	struct budget_controllers *controllers,
+		*own;     /* own: NULL where they are shared */
+	size_t looked_up; /* of the owners */
 	int64_t pods, healthy;
 	int64_t replicas; /* of all owners */
 	int64_t single;   /* pods without an owner that has replicas */
@@ -58,7 +60,19 @@ void neap_budget_count_free(struct neap_budget_count *count)
 		return;
 	neap_selector_free(count->selector);
 	neap_map_free(count->owners);
+	budget_controllers_free(count->own);
 	free(count);
+}
+
+void budget_count_share(struct neap_budget_count *count,
+			struct budget_controllers *controllers)
+{
+	count->controllers = controllers;
+}
+
+const struct neap_selector *budget_count_selector(const struct neap_budget_count *count)
+{
+	return count->selector;
 }
 
 bool neap_budget_count_has(const struct neap_budget_count *count,
@@ -69,7 +83,7 @@ bool neap_budget_count_has(const struct neap_budget_count *count,
 
 /* --- who made it --- */
 
-static const json_t *controller_of(const json_t *tree)
+const json_t *budget_controller_of(const json_t *tree)
 {
 	const json_t *list =
 		json_object_get(json_object_get(tree, "metadata"), "ownerReferences");
@@ -83,60 +97,52 @@ static const json_t *controller_of(const json_t *tree)
 }
 
 /* Its replicas count once, however many of its pods come by. False without memory. */
-static bool add_owner(struct neap_budget_count *count, const char *uid,
-		      const json_t *replicas)
+static bool add_owner(struct neap_budget_count *count, const char *uid, bool has,
+		      int64_t replicas)
 {
-	bool has = json_is_integer(replicas);
-
 	if (neap_map_find(count->owners, uid))
 		return true;
 	if (has)
-		count->replicas += json_integer_value(replicas);
+		count->replicas += replicas;
 	return neap_map_set(count->owners, uid, has ? &with_replicas : &without);
 }
 
-/* A ReplicaSet of a Deployment is as many as that wants, and so for whatever has replicas and is owned by what
- * has some. *ret: whether it has replicas. False without memory. */
-static bool add_controller(struct neap_budget_count *count, const char *ns,
-			   const json_t *owner, bool *ret)
+static struct budget_controllers *controllers_of(struct neap_budget_count *count,
+						 const char *ns)
 {
-	const char *uid = json_string_value(json_object_get(owner, "uid"));
-	const struct neap_kube_kind *kind, *upper_kind;
-	const struct neap_object *object, *upper;
-	json_t *tree = NULL, *upper_tree = NULL;
-	const json_t *replicas = NULL;
-	bool is_fine = true;
-	void *known;
+	if (!count->controllers)
+		count->controllers = count->own = budget_controllers_new(count->kube, ns);
+	return count->controllers;
+}
 
-	*ret = false;
-	if (!uid)
-		return true;
-	known = neap_map_find(count->owners, uid);
-	*ret = known == &with_replicas;
-	if (known)
-		return true;
-	object = kube_owner_find(count->kube, ns, owner, &kind);
-	if (object && kind->replicas_path) {
-		tree = neap_object_tree(object);
-		is_fine = tree;
-		replicas = kube_scale_at(tree, kind->replicas_path);
-		owner = controller_of(tree);
-		upper = owner ? kube_owner_find(count->kube, ns, owner, &upper_kind)
-			      : NULL;
-		if (upper && upper_kind->replicas_path) {
-			upper_tree = neap_object_tree(upper);
-			is_fine = upper_tree &&
-				  add_owner(count, upper->uid,
-					    kube_scale_at(upper_tree,
-							  upper_kind->replicas_path)) &&
-				  neap_map_set(count->owners, uid,
-					       neap_map_find(count->owners, upper->uid));
-		}
+/* The first of its pods. *ret: whether it has replicas. False without memory. */
+static bool add_controller(struct neap_budget_count *count, const struct neap_object *pod,
+			   const char *uid, bool *ret)
+{
+	struct budget_controllers *controllers = controllers_of(count, pod->ns);
+	const struct budget_controller *says = NULL;
+	json_t *tree;
+	bool is_fine;
+
+	if (!controllers)
+		return false;
+	says = budget_controllers_find(controllers, uid);
+	if (!says) {
+		tree = neap_object_tree(pod);
+		if (tree)
+			says = budget_controllers_read(controllers,
+						       budget_controller_of(tree));
+		json_decref(tree);
 	}
-	is_fine = is_fine && add_owner(count, uid, replicas);
+	if (!says)
+		return false;
+	is_fine = !says->has_upper ||
+		  (add_owner(count, says->upper_uid, says->upper_has_replicas,
+			     says->upper_replicas) &&
+		   neap_map_set(count->owners, uid,
+				neap_map_find(count->owners, says->upper_uid)));
+	is_fine = is_fine && add_owner(count, uid, says->has_replicas, says->replicas);
 	*ret = is_fine && neap_map_find(count->owners, uid) == &with_replicas;
-	json_decref(upper_tree);
-	json_decref(tree);
 	return is_fine;
 }
 
@@ -176,7 +182,8 @@ bool neap_budget_is_finished(const json_t *status)
 static uint32_t note_tree(const struct neap_object *pod, const json_t *tree)
 {
 	const json_t *status = json_object_get(tree, "status");
-	const char *uid = json_string_value(json_object_get(controller_of(tree), "uid"));
+	const char *uid =
+		json_string_value(json_object_get(budget_controller_of(tree), "uid"));
 	const char *owner = pod->owners;
 	uint32_t noted = IS_NOTED;
 
@@ -225,34 +232,38 @@ static bool add_pod(struct neap_budget_count *count, const struct neap_object *p
 	return true;
 }
 
+bool neap_budget_count_note(struct neap_object *pod)
+{
+	json_t *tree;
+
+	if (neap_budget_count_knows(pod))
+		return true;
+	tree = neap_object_tree(pod);
+	if (!tree)
+		return false;
+	pod->noted = note_tree(pod, tree);
+	json_decref(tree);
+	return true;
+}
+
 bool neap_budget_count_add(struct neap_budget_count *count, struct neap_object *pod)
 {
 	const char *uid;
 	void *owner = NULL;
-	bool is_fine, is_owned = false;
-	json_t *tree = NULL;
+	bool is_owned = false;
 
-	if (!neap_budget_count_knows(pod)) {
-		tree = neap_object_tree(pod);
-		if (!tree)
-			return false;
-		pod->noted = note_tree(pod, tree);
-	}
+	if (!neap_budget_count_note(pod))
+		return false;
+	if (pod->noted & IS_FINISHED)
+		return true;
 	uid = count->is_number ? NULL : controller_uid(pod);
 	if (uid)
 		owner = neap_map_find(count->owners, uid);
-	if ((pod->noted & IS_FINISHED) || !uid || owner) {
-		json_decref(tree);
-		return (pod->noted & IS_FINISHED) ||
-		       add_pod(count, pod, owner == &with_replicas);
-	}
-	/* The first of its controller. */
+	if (!uid || owner)
+		return add_pod(count, pod, owner == &with_replicas);
 	count->looked_up++;
-	if (!tree)
-		tree = neap_object_tree(pod);
-	is_fine = tree && add_controller(count, pod->ns, controller_of(tree), &is_owned);
-	json_decref(tree);
-	return is_fine && add_pod(count, pod, is_owned);
+	return add_controller(count, pod, uid, &is_owned) &&
+	       add_pod(count, pod, is_owned);
 }
 
 /* --- what it comes to --- */

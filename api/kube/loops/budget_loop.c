@@ -305,14 +305,15 @@ static bool next_budget(struct neap_kube_budgets *budgets)
 
 struct piece {
 	struct neap_kube_budgets *budgets;
-	size_t *left;
+	size_t *left, seen;
 };
 
 static bool count_pod(void *arg, struct neap_object *object)
 {
 	struct piece *piece = arg;
 
-	if (!*piece->left)
+	/* Some are dear: of many labels, of a text of a megabyte. */
+	if (!*piece->left || (piece->seen++ && !neap_task_has_time(piece->budgets->turn)))
 		return false;
 	(*piece->left)--;
 	if (neap_budget_count_has(piece->budgets->count, object) &&
@@ -358,7 +359,7 @@ static bool begin(struct neap_kube_budgets *budgets)
 
 static void work(struct neap_kube_budgets *budgets, size_t *left)
 {
-	while (*left && !budgets->is_lost) {
+	while (*left && !budgets->is_lost && neap_task_has_time(budgets->turn)) {
 		if (budgets->budget) {
 			count_pods(budgets, left);
 		} else if (!budgets->is_at_work) {
@@ -407,7 +408,7 @@ static enum neap_task_next turn(void *arg)
 	work(budgets, &left);
 	if (budgets->is_lost)
 		wake(budgets, RETRY_USEC);
-	else if (budgets->is_at_work || !left)
+	else if (budgets->is_at_work || !left || neap_map_count(budgets->due))
 		return NEAP_TASK_GOES_ON;
 	else
 		wake(budgets,
