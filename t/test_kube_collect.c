@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What goes when something else has gone: owners and their dependents, namespaces and what is in them. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -285,6 +287,42 @@ static void test_namespace(void **state)
 	assert_int_equal(neap_store_count(rig->store.store, "configmaps"), 1);
 }
 
+/* One of many owners, and so of a long text, is as much as several others: so many slices more. */
+static void test_many_owners(void **state)
+{
+	enum {
+		OWNERS = 320,
+		COUNT = 60,
+		SLICES = COUNT * (OWNERS / 16 + OWNERS * 64 / 2048) /
+			 NEAP_KUBE_COLLECT_PIECE
+	};
+	neap_auto_buf struct neap_buf body = {0};
+	struct kube_rig *rig = *state;
+	struct neap_error err = {0};
+	uint64_t before;
+
+	for (int i = 0; i < COUNT; i++) {
+		neap_buf_init(&body, 1024 * 1024);
+		neap_buf_addf(&body, "{'metadata':{'name':'m%d','ownerReferences':[", i);
+		for (int k = 0; k < OWNERS; k++)
+			neap_buf_addf(&body,
+				      "%s{'apiVersion':'x.io/v1','kind':'Nobody','name':"
+				      "'n','uid':'u%d'}",
+				      k > 0 ? "," : "", k);
+		neap_buf_adds(&body, "]}}");
+		assert_int_equal(kube_ask(rig, "POST " MAPS, body.data), 201);
+		neap_buf_done(&body);
+	}
+	neap_kube_collect_free(rig->collect);
+	before = neap_tasks_count(neap_kube_tasks(rig->kube));
+	assert_int_equal(neap_kube_collect_new(rig->kube, &rig->collect, &err), 0);
+	while (!kube_is_at_rest(rig))
+		;
+	assert_in_range(neap_tasks_count(neap_kube_tasks(rig->kube)) - before, SLICES,
+			INT_MAX);
+	must_stay(rig, MAPS "/m0");
+}
+
 /* What was half done goes on with the next start. */
 static void test_restart(void **state)
 {
@@ -350,8 +388,9 @@ static void test_same_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(background), TEST(orphan),  TEST(missing_owner), TEST(pods),
-		TEST(namespace),  TEST(restart), TEST(scope),         TEST(same_owner),
+		TEST(background),  TEST(orphan),    TEST(missing_owner),
+		TEST(pods),        TEST(namespace), TEST(restart),
+		TEST(many_owners), TEST(scope),     TEST(same_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,16 @@ int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
 	return 0;
 }
 
+/* Bytes of a text that are as much as an object: it is read. */
+#define BYTES_A_PIECE 4096
+
+static void take_left(size_t *left, const struct neap_object *object)
+{
+	size_t parts = 1 + object->text_len / BYTES_A_PIECE;
+
+	*left -= parts < *left ? parts : *left;
+}
+
 struct piece {
 	struct neap_scheduler *scheduler;
 	const struct source *source;
@@ -345,7 +355,7 @@ static bool take(void *arg, struct neap_object *object)
 
 	if (!piece->left)
 		return false;
-	piece->left--;
+	take_left(&piece->left, object);
 	if (piece->source->hear(piece->scheduler, &event, &err) < 0)
 		lose(piece->scheduler, &err);
 	return !piece->scheduler->is_lost;
@@ -388,11 +398,14 @@ bool scheduler_hear(struct neap_scheduler *scheduler)
 			int ret = neap_store_watch_next(source->watch, &event, &err);
 
 			source->is_ready = ret > 0;
+			if (ret <= 0)
+				left--;
+			else
+				take_left(&left, event->object);
 			if (ret > 0)
 				ret = source->hear(scheduler, event, &err);
 			if (ret < 0)
 				lose(scheduler, &err);
-			left--;
 		}
 	}
 	if (scheduler->moved && !scheduler->is_lost) {

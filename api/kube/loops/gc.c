@@ -140,13 +140,19 @@ static void see_deleting(struct source *source, const struct neap_object *object
 		neap_collect_note_orphans(collect, source, object);
 }
 
+/* In the same order: else they are looked at once more. */
 static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
 {
-	const char *uid = a->owners;
+	const char *left = a->owners, *right = b->owners;
 
-	for (unsigned i = 0; i < a->owner_count; i++, uid += strlen(uid) + 1)
-		if (!neap_object_has_owner(b, uid))
+	if (a->owner_count != b->owner_count)
+		return false;
+	for (unsigned i = 0; i < a->owner_count; i++) {
+		if (strcmp(left, right) != 0)
 			return false;
+		left += strlen(left) + 1;
+		right += strlen(right) + 1;
+	}
 	return true;
 }
 
@@ -203,8 +209,10 @@ static void take_events(struct source *source, size_t *left)
 			source->is_ready = false;
 			return;
 		}
+		neap_collect_take_left(left, event->object);
+		if (event->before)
+			neap_collect_take_left(left, event->before);
 		see_event(source, event);
-		(*left)--;
 	}
 }
 

@@ -264,6 +264,25 @@ void neap_collect_judge(struct neap_kube_collect *collect, const struct source *
 
 /* --- the pass --- */
 
+/* So many owners, and bytes of a text, take as long as an object without them. */
+#define OWNERS_A_PIECE 16
+#define BYTES_A_PIECE  2048
+
+static void take_parts(size_t *left, size_t parts)
+{
+	*left -= parts < *left ? parts : *left;
+}
+
+void neap_collect_take_left(size_t *left, const struct neap_object *object)
+{
+	size_t parts = 1 + object->owner_count / OWNERS_A_PIECE;
+
+	/* Of others no text is read. */
+	if (object->owner_count || object->is_deleting)
+		parts += object->text_len / BYTES_A_PIECE;
+	take_parts(left, parts);
+}
+
 struct piece {
 	struct neap_kube_collect *collect;
 	const struct source *source;
@@ -293,7 +312,7 @@ static bool look_at(void *arg, struct neap_object *object)
 
 	if (!*piece->left)
 		return false;
-	(*piece->left)--;
+	neap_collect_take_left(piece->left, object);
 	if (is_concerned(piece->collect, object))
 		piece->found[piece->count++] = neap_object_ref(object);
 	/* Its finalizer "orphan" stays when the write of end_orphans was refused. */
@@ -416,7 +435,9 @@ static bool take_any(void *arg, struct neap_object *object)
 
 	if (!*piece->left)
 		return false;
-	(*piece->left)--;
+	neap_collect_take_left(piece->left, object);
+	if (!object->owner_count) /* it is read all the same */
+		take_parts(piece->left, object->text_len / BYTES_A_PIECE);
 	piece->collect->emptying.has_any = true;
 	if (!object->is_deleting)
 		piece->found[piece->count++] = neap_object_ref(object);

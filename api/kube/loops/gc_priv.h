@@ -73,6 +73,8 @@ void neap_collect_judge(struct neap_kube_collect *collect, const struct source *
 			const struct neap_object *object);
 /* Everything that has an owner is judged in the next pass. */
 void neap_collect_pass_all(struct neap_kube_collect *collect);
+/* Takes what an object is of a piece: one of many owners, or of a long text, is as many. */
+void neap_collect_take_left(size_t *left, const struct neap_object *object);
 /* Goes on with the pass, or begins one that is due; left: objects that may still be looked at. */
 void neap_collect_pass(struct neap_kube_collect *collect, size_t *left);
 /* Empties namespaces that are being deleted. */
