@@ -182,7 +182,7 @@ static void test_delete(void **state)
 	kube_watch_open(rig, &watch,
 			WIDGETS "?watch=true&fieldSelector=metadata.name%3Dheld");
 	UNTIL(rig, "GET " WIDGETS "/a", NULL, 404, {NULL});
-	kube_run(rig, 50);
+	UNTIL(rig, "GET " WIDGETS "/held", NULL, 200, {"metadata.deletionTimestamp"});
 	STEPS(rig, between);
 	UNTIL(rig, "GET " CRDS "/widgets.example.com", NULL, 404, {NULL});
 	UNTIL(rig, "GET " WIDGETS, NULL, 404, {"message~could not find the requested"});

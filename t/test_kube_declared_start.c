@@ -16,6 +16,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/declared_rig.h"
+#include "t/lib/patience.h"
 
 #define UNTIL(rig, ...) kube_until(rig, &(const struct kube_step){__VA_ARGS__})
 #define TEST(name)                                                                       \
@@ -240,7 +241,9 @@ static void test_broken(void **state)
 	neap_kube_declared_free(rig->declared);
 	rig->declared = NULL;
 	assert_int_equal(neap_store_write_take(rig->store.store, &write, &err), 0);
-	kube_run(rig, 50);
+	assert_true(
+		comes_true_in(rig->base, neap_store_find(rig->store.store, write.resource,
+							 "", write.name)));
 	assert_int_equal(start_again(rig, NULL, "widgets.example.com: spec", &err), 0);
 	UNTIL(rig, "GET " CRDS "/widgets.example.com", NULL, 200,
 	      {"status.conditions~" IS("NonStructuralSchema", "True", "Violations"),
