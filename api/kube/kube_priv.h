@@ -264,7 +264,7 @@ void call_patch_with(struct call *call, enum neap_patch_type type, const json_t 
 struct neap_object *call_need_newest(struct call *call);
 /* subresources.c: as POST of pods/NAME/binding; evict.c: of pods/NAME/eviction. */
 void call_bind_with(struct call *call, const json_t *binding);
-void call_evict_with(struct call *call, const json_t *eviction);
+void call_evict_with(struct call *call, const json_t *body);
 /* subresources.c: a body that says no name is refused, as one that is sent to another object is. */
 int call_need_name(struct call *call, const json_t *body, const char *kind);
 /* write.c: hands object to the store and answers when it is durable, with status and the object. */
