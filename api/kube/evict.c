@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evicting a pod, where the budgets of its namespace allow it. What they select may take long to find, and then the request
- * waits as a task. Of one peer only one goes on at a time: what is found is kept until the answer. */
+ * Evicting a pod, where the budgets of its namespace allow it. What they select may take
+ * long to find, and then the request waits as a task. Of one peer only one goes on at a
+ * time: what is found is kept until the answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,8 @@ static bool goes_on(struct call *call, struct neap_budget_question *question,
 
 static void eviction_end(struct slow *slow);
 
-/* The one that came last of those from there on, where older ones stand behind. NULL: there is none. */
+/* The one that came last of those from there on, where older ones stand behind. NULL:
+ * there is none. */
 static struct slow *find_of_peer(struct slow *from, const char *peer)
 {
 	while (from && (from->end != eviction_end ||

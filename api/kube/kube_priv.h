@@ -88,7 +88,7 @@ struct call {
 	bool is_meta_beta; /* a Table or metadata alone in their version before v1 */
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
-	/* Who is told instead of a client; NULL: nobody. See client_local.h. */
+	/* Gets the answer of a request that has no client (client_local.h); NULL: nobody does. */
 	neap_kube_told *told;
 	void *told_arg;
 	bool evicts;

@@ -35,8 +35,8 @@ static const struct {
 	[NEAP_EINTERNAL] = {"InternalError", 500},
 };
 
-/* Prints into a fixed array. A cut text ends at a whole character. Messages quote what somebody sent, and end up in
- * JSON, which takes UTF-8 alone. */
+/* Prints into a fixed array. A cut text ends at a whole character. Messages quote what
+ * somebody sent, and end up in JSON, which takes UTF-8 alone. */
 static void NEAP_PRINTF(3, 0) print(char *to, size_t size, const char *fmt, va_list args)
 {
 	int len = vsnprintf(to, size, fmt, args);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one error type. It lies on the caller's stack and is never allocated, so that running out
- * of memory can be reported. Set once where the failure happened, wrapped with context on the way
- * up, logged once at the top. Functions that can fail return 0 or a count, or -code. */
+ * The one error type. It lies on the caller's stack and is never allocated, so that
+ * running out of memory can be reported. Set once where the failure happened, wrapped
+ * with context on the way up, logged once at the top. Functions that can fail return 0
+ * or a count, or -code. */
 #ifndef NEAP_ENGINE_BASE_ERROR_H
 #define NEAP_ENGINE_BASE_ERROR_H
 
@@ -34,8 +35,9 @@ enum neap_code {
 	NEAP_CODE_COUNT
 };
 
-/* field names the input at fault ("spec.owners[0].name"), "" if none is to blame.
- * Texts that do not fit are cut at the end. Where a text is not UTF-8, each byte that is not ASCII is a "?". */
+/* field names the input at fault ("spec.owners[0].name"), "" if none is to blame. Texts
+ * that do not fit are cut at the end. Where a text is not UTF-8, each byte that is not
+ * ASCII is a "?". */
 struct neap_error {
 	enum neap_code code;
 	int errnum; /* errno at the failing call, 0 if none */
@@ -48,12 +50,14 @@ int neap_error_set(struct neap_error *err, enum neap_code code, const char *fmt,
 	NEAP_PRINTF(3, 4);
 int neap_error_field(struct neap_error *err, enum neap_code code, const char *field,
 		     const char *fmt, ...) NEAP_PRINTF(4, 5);
-/* As set with NEAP_ESYS (NEAP_ENOMEM for ENOMEM), takes errno and appends ": strerror". */
+/* As set with NEAP_ESYS (NEAP_ENOMEM for ENOMEM), takes errno and appends ": strerror".
+ */
 int neap_error_sys(struct neap_error *err, const char *fmt, ...) NEAP_PRINTF(2, 3);
 int neap_error_nomem(struct neap_error *err);
 
-/* Puts "context: " before the message; code, errnum and field stay. Returns -code. Without an err
- * the code is not known and it returns -NEAP_EINTERNAL: pass one where the code matters. */
+/* Puts "context: " before the message; code, errnum and field stay. Returns -code.
+ * Without an err the code is not known and it returns -NEAP_EINTERNAL: pass one where
+ * the code matters. */
 int neap_error_wrap(struct neap_error *err, const char *fmt, ...) NEAP_PRINTF(2, 3);
 
 /* Puts "prefix." (or "prefix" before a "[") before the field. Returns -code. */

@@ -7,7 +7,7 @@
 
 #include "api/kube/base/kind.h"
 
-/* Of one CustomResourceDefinition. */
+/* Limits of one CustomResourceDefinition. */
 #define NEAP_KUBE_CRD_VERSIONS 32
 #define NEAP_KUBE_CRD_COLUMNS  128
 #define NEAP_KUBE_CRD_NAMES    64 /* short names; categories */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a pod may go is counted when somebody asks, over the newest state: the status of a budget is for
- * those who look.
+ * Whether a pod may go is counted when somebody asks, over the newest state: the status
+ * of a budget is for those who look.
  *
- * To ask 50,000 pods for labels takes seconds, and the answer holds for a moment. So all budgets and pods are gone through
- * in rounds. What a round has found of an object holds as long as that is the same one; a round that had so little left to
- * find that it went through all in one piece is the last, and what it counted is true now. */
+ * To ask 50,000 pods for labels takes seconds, and the answer holds for a moment. So all
+ * budgets and pods are gone through in rounds. What a round has found of an object holds
+ * as long as that is the same one; a round that had so little left to find that it went
+ * through all in one piece is the last, and what it counted is true now. */
 #include "api/kube/loops/budget_priv.h"
 
 #include <stdint.h>
@@ -77,7 +78,8 @@ struct seen {
 	uint8_t voices; /* one bit each: of a pod those that count it, of a budget its own */
 };
 
-/* Those of a round, by name; and of the last one those that this one did not come by yet. */
+/* Those of a round, by name; and of the last one those that this one did not come by
+ * yet. */
 struct roll {
 	struct seen *list, *before;
 	size_t count, size, before_count, before_at;
@@ -125,7 +127,8 @@ static void roll_begin(struct roll *roll)
 	*roll = (struct roll){.before = roll->list, .before_count = roll->count};
 }
 
-/* What the last round found of that name; object NULL: nothing. The reference is the caller's. */
+/* What the last round found of that name; object NULL: nothing. The reference is the
+ * caller's. */
 static struct seen roll_take(struct roll *roll, const char *name)
 {
 	while (roll->before_at < roll->before_count) {
@@ -182,7 +185,8 @@ static void voice_done(struct voice *voice)
 	*voice = (struct voice){0};
 }
 
-/* Nothing that was found of other voices holds for this one. False: there are as many as there may be. */
+/* Nothing that was found of other voices holds for this one. False: there are as many as
+ * there may be. */
 static bool add_voice_take(struct neap_budget_question *question, const char *name,
 			   json_t *tree, struct neap_budget_count *count, uint8_t *ret)
 {
@@ -210,7 +214,8 @@ static struct voice *voice_of(struct neap_budget_question *question, uint8_t bit
 	return NULL;
 }
 
-/* One that changed, as its status does all the time, keeps its voice while it selects the same pods. */
+/* One that changed, as its status does all the time, keeps its voice while it selects
+ * the same pods. */
 static uint8_t hear_tree(struct neap_budget_question *question,
 			 const struct neap_object *object, json_t *tree, uint8_t before)
 {
@@ -288,7 +293,8 @@ static bool hear_budget(void *arg, struct neap_object *object)
 
 /* --- pods --- */
 
-/* Of those of one that was not looked at, or not by these voices. False without memory. */
+/* Finds which budgets select a pod that is new, or that these budgets have not seen.
+ * False without memory. */
 static bool ask_pod(struct neap_budget_question *question, struct seen *pod)
 {
 	pod->voices = 0;
@@ -387,8 +393,8 @@ static bool may_go(const struct neap_budget_question *question, const json_t *bu
 	const char *policy = json_string_value(json_object_get(
 		json_object_get(budget, "spec"), "unhealthyPodEvictionPolicy"));
 
-	/* One that is not ready takes nothing away: it may go while there are enough others, or always
-	 * where the budget says so. */
+	/* One that is not ready takes nothing away: it may go while there are enough
+	 * others, or always where the budget says so. */
 	if (question->is_ready)
 		return figures->allowed > 0;
 	return figures->healthy >= figures->need ||
@@ -463,7 +469,8 @@ static bool go_through_budgets(struct neap_budget_question *question)
 	return true;
 }
 
-/* True: the round is over, and question->answer says what it found, if it was one piece. */
+/* True: the round is over, and question->answer says what it found, if it was one piece.
+ */
 static bool go_round(struct neap_budget_question *question)
 {
 	if (question->at == AT_BUDGETS) {

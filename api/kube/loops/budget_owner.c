@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Controllers of pods, as a question to disruption budgets knows them: there may be thousands, each with a text of a
- * megabyte, and a question that takes several turns counts all of them anew in its last one. So each is read once, and
- * then asked for whether it is still the same object. */
+ * Controllers of pods, as a question to disruption budgets knows them: there may be
+ * thousands, each with a text of a megabyte. A question that takes several turns counts
+ * them all again in its last turn. So each controller is read once; later turns only
+ * check that it is still the same object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,8 +129,8 @@ static bool read_place(struct budget_controllers *controllers, const json_t *own
 	return true;
 }
 
-/* *ret: it says how many it wants, in *ret_replicas. *ret_owner, a new reference, may be NULL: its controller. False
- * without memory. */
+/* ret: it says how many it wants, in *ret_replicas. *ret_owner, a new reference, may be
+ * NULL: its controller. False without memory. */
 static bool read_replicas(struct budget_controllers *controllers,
 			  const struct place *place, bool *ret, int64_t *ret_replicas,
 			  json_t **ret_owner)
@@ -154,8 +155,8 @@ static bool read_replicas(struct budget_controllers *controllers,
 	return true;
 }
 
-/* A ReplicaSet of a Deployment is as many as that wants, and so for whatever has replicas and is owned by what has
- * some. */
+/* A ReplicaSet of a Deployment is as many as that wants, and so for whatever has
+ * replicas and is owned by what has some. */
 static bool read_known(struct budget_controllers *controllers, const json_t *owner,
 		       struct known *known)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files about disruption budgets share. Steps are some 50 ns each: of a question, which is asked in pieces. */
+ * What the files about disruption budgets share. Steps are some 50 ns each: of a
+ * question, which is asked in pieces. */
 #ifndef NEAP_API_KUBE_LOOPS_BUDGET_PRIV_H
 #define NEAP_API_KUBE_LOOPS_BUDGET_PRIV_H
 
@@ -21,7 +22,8 @@ struct budget_controller {
 /* NULL without memory. */
 struct budget_controllers *budget_controllers_new(struct neap_kube *kube, const char *ns);
 void budget_controllers_free(struct budget_controllers *controllers);
-/* What it says now; NULL when it was not read, or is another one now. Borrowed until the next call. */
+/* What it says now; NULL when it was not read, or is another one now. Borrowed until the
+ * next call. */
 const struct budget_controller *
 budget_controllers_find(struct budget_controllers *controllers, const char *uid);
 /* By its reference, which has a uid, after it was not found. NULL without memory. */

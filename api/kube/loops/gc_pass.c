@@ -11,7 +11,8 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* Namespaces that are looked into for owners of one object that are in the wrong one: this must stay cheap. */
+/* Namespaces that are looked into for owners of one object that are in the wrong one:
+ * this must stay cheap. */
 #define ELSEWHERE_MAX 64
 
 /* Its dependents are let go, then its finalizer is. */
@@ -82,7 +83,8 @@ void neap_collect_forget_orphans(struct neap_kube_collect *collect)
 		orphaned_free(neap_map_at(collect->orphans, i, NULL));
 }
 
-/* What is not in a namespace cannot be of one that is: such an owner is nobody, and never goes. */
+/* What is not in a namespace cannot be of one that is: such an owner is nobody, and
+ * never goes. */
 static bool is_out_of_scope(const struct neap_object *object, bool is_owner_namespaced)
 {
 	return !*object->ns && is_owner_namespaced;
@@ -132,8 +134,8 @@ static bool look_in(void *arg, struct neap_object *space)
 	return !elsewhere->is_found && --elsewhere->left;
 }
 
-/* Whether the owner is in another namespace, where it owns nothing of this one. looks: namespaces that may
- * still be looked into. */
+/* Whether the owner is in another namespace, where it owns nothing of this one. looks:
+ * namespaces that may still be looked into. */
 static bool is_elsewhere(struct neap_kube_collect *collect,
 			 const struct neap_kube_kind *kind, const json_t *owner,
 			 size_t *looks)
@@ -157,8 +159,8 @@ static bool is_elsewhere(struct neap_kube_collect *collect,
 	return elsewhere.is_found;
 }
 
-/* An owner of a kind that nobody knows is taken to be there, unless it was seen to go: deleting is not to be
- * taken back. */
+/* An owner of a kind that nobody knows is taken to be there, unless it was seen to go:
+ * deleting is not to be taken back. */
 static bool is_there(struct neap_kube_collect *collect,
 		     const struct neap_kube_kind *own_kind,
 		     const struct neap_object *object, const json_t *owner, size_t *looks)
@@ -182,7 +184,8 @@ static bool is_there(struct neap_kube_collect *collect,
 	return !gone || is_out_of_scope(object, gone->is_namespaced);
 }
 
-/* Those that stay: there, and not letting go of their dependents. A new array, NULL without memory. */
+/* Those that stay: there, and not letting go of their dependents. A new array, NULL
+ * without memory. */
 static json_t *owners_left(struct neap_kube_collect *collect,
 			   const struct neap_kube_kind *kind,
 			   const struct neap_object *object, const json_t *owners,
@@ -277,7 +280,7 @@ void neap_collect_take_left(size_t *left, const struct neap_object *object)
 {
 	size_t parts = 1 + object->owner_count / OWNERS_A_PIECE;
 
-	/* Of others no text is read. */
+	/* Texts of other objects are not read. */
 	if (object->owner_count || object->is_deleting)
 		parts += object->text_len / BYTES_A_PIECE;
 	take_parts(left, parts);
@@ -380,7 +383,8 @@ static bool begin(struct neap_kube_collect *collect)
 	return true;
 }
 
-/* What was refused on the way is found by another pass, for which everything is still known. */
+/* What was refused on the way is found by another pass, for which everything is still
+ * known. */
 static void end(struct neap_kube_collect *collect)
 {
 	collect->is_passing = false;
@@ -413,7 +417,8 @@ void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
 			return;
 		if (more > 0)
 			continue;
-		/* A version that is forgotten meanwhile: the rest of this kind as it is now. */
+		/* A version that is forgotten meanwhile: the rest of this kind as it is
+		 * now. */
 		if (more == -NEAP_EGONE) {
 			collect->pass_place.version =
 				neap_store_version(collect->kube->store);
@@ -451,7 +456,8 @@ static void sweep(struct neap_kube_collect *collect, const char *ns)
 	(void)neap_strcopy(collect->emptying.name, sizeof(collect->emptying.name), ns);
 }
 
-/* Asks for the deletion of what is in the namespace. False: there is more than fits into this turn. */
+/* Asks for the deletion of what is in the namespace. False: there is more than fits into
+ * this turn. */
 static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
 {
 	struct emptying *emptying = &collect->emptying;

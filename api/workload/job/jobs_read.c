@@ -247,7 +247,7 @@ static bool is_old(const struct neap_object *object)
 	       (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-/* Of a job of that name, which is not the one that is there. */
+/* The pod belongs to an earlier Job of this name. */
 static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 {
 	char quoted[NEAP_OBJECT_NAME + 2];

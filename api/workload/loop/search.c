@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each piece lists what there is now behind the last name. So an event is about what was passed, and changes what was
- * found, or about what is still to come, and is of no matter. */
+ * Each piece lists what there is now behind the last name. So an event is about what was
+ * passed, and changes what was found, or about what is still to come, and is of no
+ * matter. */
 #include "api/workload/loop/search.h"
 
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects of a namespace that a look of a controller works on. There may be 50,000 to ask, each for many labels and
- * owners, so they are found in pieces, a piece a turn of the feed, and kept in the order of their names. What
- * changes meanwhile is told by the events that the feed hears: what was found is as it is when the last of them was heard.
+ * Objects of a namespace that a look of a controller works on. There may be 50,000 to
+ * ask, each for many labels and owners, so they are found in pieces, a piece a turn of
+ * the feed, and kept in the order of their names. What changes meanwhile is told by the
+ * events that the feed hears: what was found is as it is when the last of them was
+ * heard.
  *
  * A look that goes on later asks again; it is free where nothing is left to find. */
 #ifndef NEAP_API_WORKLOAD_LOOP_SEARCH_H
@@ -12,7 +14,8 @@
 
 struct neap_search;
 
-/* What one is wanted for, in bits of the caller's; 0: it is not wanted. uid: for whom. Asking is paid for here. */
+/* What one is wanted for, in bits of the caller's; 0: it is not wanted. uid: for whom.
+ * Asking is paid for here. */
 typedef unsigned neap_search_wants(void *arg, const char *uid,
 				   const struct neap_object *object);
 
@@ -33,8 +36,8 @@ struct neap_found {
 /* Borrowed: config and what it points to. NULL without memory. */
 struct neap_search *neap_search_new(const struct neap_search_config *config);
 void neap_search_free(struct neap_search *search);
-/* A piece for the object of that uid; for another one than the last time it begins anew. 1: it goes on in the next
- * turn; 0: all is found; -NEAP_ENOMEM, and it has ended. */
+/* A piece for the object of that uid; for another one than the last time it begins anew.
+ * 1: it goes on in the next turn; 0: all is found; -NEAP_ENOMEM, and it has ended. */
 int neap_search_go(struct neap_search *search, const char *ns, const char *uid);
 /* Borrowed until the next call. */
 const struct neap_found *neap_search_found(const struct neap_search *search,
