@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that goes together: pieces are taken off a block one after the other, and freed at once with the arena.
- * For what is built once from many small parts, a decoded pod or node. */
+ * An arena: allocates many small pieces from a few blocks and frees them all at once.
+ * Used for objects that are built once from many parts, such as a decoded pod or node. */
 #ifndef NEAP_ENGINE_BASE_ARENA_H
 #define NEAP_ENGINE_BASE_ARENA_H
 
@@ -10,17 +10,18 @@
 struct neap_arena_block;
 
 struct neap_arena {
-	struct neap_arena_block *block; /* the newest; each knows the one before */
+	/* the newest block; each links to the one before */
+	struct neap_arena_block *block;
 	size_t left;
-	bool failed; /* a piece was not given */
+	bool failed; /* an allocation failed */
 };
 
-/* All zero is an empty arena, too. */
+/* An arena of zero bytes is an empty arena too. */
 void neap_arena_init(struct neap_arena *arena);
 void neap_arena_done(struct neap_arena *arena);
-/* Zeroed, aligned for everything; NULL without memory. */
+/* Returns zeroed memory, aligned for any type; NULL without memory. */
 void *neap_arena_alloc(struct neap_arena *arena, size_t size);
-/* Zeroed array; NULL also when count * size overflows. */
+/* Returns a zeroed array; NULL without memory or when count * size overflows. */
 void *neap_arena_array(struct neap_arena *arena, size_t count, size_t size);
 char *neap_arena_strdup(struct neap_arena *arena, const char *text);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The audit: a ring of the last decisions and of every write to the machine. Fixed memory, no
- * allocation after the start; texts that do not fit are cut. An entry's number never repeats
- * within one life of the daemon. */
+ * The audit: a ring of the latest decisions and of every write to the machine. Memory is
+ * fixed and nothing is allocated after the start; texts that do not fit are cut. Entry
+ * numbers never repeat within one life of the daemon. */
 #ifndef NEAP_ENGINE_BASE_AUDIT_H
 #define NEAP_ENGINE_BASE_AUDIT_H
 
@@ -10,7 +10,7 @@
 
 struct neap_audit_entry {
 	uint64_t seq;      /* 1, 2, ... */
-	int64_t unix_usec; /* when it was answered */
+	int64_t unix_usec; /* time of the answer */
 	char what[16];     /* "set", "restore", "move", "remove", "note", "refused" */
 	char group[160];   /* path below the hierarchy, "" for none */
 	char pod[96]; /* "shop/web" of the pod that the group belongs to, "" for others */
@@ -19,19 +19,20 @@ struct neap_audit_entry {
 	char new_value[64]; /* text read back after */
 	char policy[64];    /* "qos/cpu-share@3f2a91c0", "neapd", "operator" */
 	char why[160];
-	int errnum;   /* 0 when it was done */
-	bool dry_run; /* it would have been written */
+	int errnum;   /* 0 on success */
+	bool dry_run; /* dry run: nothing was written */
 };
 
 struct neap_audit;
 
 struct neap_audit *neap_audit_new(size_t entries);
 void neap_audit_free(struct neap_audit *audit);
-/* Copies the entry in, gives it its number, and returns that. */
+/* Copies the entry, gives it the next number and returns that number. */
 uint64_t neap_audit_add(struct neap_audit *audit, const struct neap_audit_entry *entry);
-/* The newest number, 0 when empty. */
+/* Returns the newest number, 0 when the ring is empty. */
 uint64_t neap_audit_last(const struct neap_audit *audit);
-/* Entry seq, or the oldest one after it that is still there; NULL when there is none. Valid until the next add. */
+/* Returns entry seq, or the oldest later one that is still in the ring; NULL when there
+ * is none. Valid until the next add. */
 const struct neap_audit_entry *neap_audit_find_from(const struct neap_audit *audit,
 						    uint64_t seq);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every file may use: cleanup attributes, array length, printf checking.
- * The only place for generic macros; none of them hides control flow. */
+ * Included everywhere: cleanup attributes, array length, printf checking. The only file
+ * that may define generic macros; none of them hides control flow. */
 #ifndef NEAP_ENGINE_BASE_BASE_H
 #define NEAP_ENGINE_BASE_BASE_H
 
@@ -13,18 +13,20 @@
 #define NEAP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define NEAP_MUST_USE          __attribute__((warn_unused_result))
 
-/* A number that could not be read. Missing is never zero: a sum with a missing part is missing. */
+/* A number that could not be read. Missing is never zero: a sum with a missing part is
+ * missing. */
 #define NEAP_MISSING INT64_MIN
 
-/* Frees or closes the variable when it goes out of scope. Initialise at the declaration.
- * Never alive across a Lua call that can raise: a Lua error is a longjmp and skips it. */
+/* Frees or closes the variable when it goes out of scope. Initialise it at the
+ * declaration. Do not keep one alive across a Lua call that can raise: a Lua error is a
+ * longjmp and skips the cleanup. */
 #define neap_auto_free __attribute__((cleanup(neap_cleanup_free)))
 #define neap_auto_fd   __attribute__((cleanup(neap_cleanup_fd)))
 
 void neap_cleanup_free(void *pointer_to_pointer);
 void neap_cleanup_fd(int *fd);
 
-/* Hands a pointer out of a neap_auto variable: the value, and NULL stays behind. */
+/* Moves a pointer out of a neap_auto variable: returns the value and leaves NULL. */
 #define neap_steal(p)                                                                    \
 	__extension__({                                                                  \
 		__typeof__(p) stolen_ = (p);                                             \
@@ -32,13 +34,13 @@ void neap_cleanup_fd(int *fd);
 		stolen_;                                                                 \
 	})
 
-/* Has the bytes brought nearer, for whoever needs them soon. Nothing is read: any address will do. */
+/* Prefetches the bytes into the cache. Reads nothing, so any address is valid. */
 static inline void neap_prefetch(const void *from, size_t bytes)
 {
 	const char *end = (const char *)from + bytes;
 	const char *at = (const char *)from - (uintptr_t)from % 64;
 
-	for (; at < end; at += 64) /* a line of the cache */
+	for (; at < end; at += 64) /* one cache line */
 		__builtin_prefetch(at);
 }
 

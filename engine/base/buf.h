@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A growing text buffer with a ceiling. Always ends in NUL. Going over the ceiling or out of
- * memory is remembered, later additions do nothing, and neap_buf_failed tells once at the end. */
+ * A growing text buffer with a ceiling, always NUL-terminated. When an addition fails
+ * (ceiling or memory), the buffer remembers it and ignores later additions; the caller
+ * checks neap_buf_failed once at the end. */
 #ifndef NEAP_ENGINE_BASE_BUF_H
 #define NEAP_ENGINE_BASE_BUF_H
 
@@ -20,7 +21,7 @@ struct neap_buf {
 	size_t size;
 	size_t ceiling;
 	bool failed;
-	bool is_over; /* ... because of the ceiling */
+	bool is_over; /* the ceiling was the reason */
 };
 
 void neap_buf_init(struct neap_buf *buf, size_t ceiling);
@@ -29,8 +30,8 @@ void neap_buf_clear(struct neap_buf *buf);
 void neap_buf_add(struct neap_buf *buf, const void *data, size_t len);
 void neap_buf_adds(struct neap_buf *buf, const char *text);
 void neap_buf_addc(struct neap_buf *buf, char c);
-/* Where len bytes more may be written by hand, or NULL, and failed, when there is no room; what was written counts once
- * neap_buf_added says how much of it. For loops over many small pieces. */
+/* Returns room for len more bytes, or NULL and marks the buffer failed. Bytes count once
+ * neap_buf_added reports how many were written. For loops over many small pieces. */
 char *neap_buf_room(struct neap_buf *buf, size_t len);
 void neap_buf_added(struct neap_buf *buf, const char *end);
 void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...) NEAP_PRINTF(2, 3);
@@ -38,10 +39,11 @@ void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 	NEAP_PRINTF(2, 0);
 /* True when an addition was lost; the content is then a prefix. */
 bool neap_buf_failed(const struct neap_buf *buf);
-/* Fills *err, which may be NULL, for a buffer that failed: NEAP_ENOMEM, or NEAP_ETOOLARGE with "what:
- * over N bytes". Returns -code. */
+/* Fills *err (may be NULL) for a failed buffer: NEAP_ENOMEM, or NEAP_ETOOLARGE with
+ * "what: over N bytes". Returns -code. */
 int neap_buf_error(const struct neap_buf *buf, const char *what, struct neap_error *err);
-/* The text, to be freed by the caller; NULL if failed. The buffer is empty afterwards. */
+/* Returns the text, which the caller frees; NULL if failed. The buffer is empty
+ * afterwards. */
 char *neap_buf_take(struct neap_buf *buf);
 
 #define neap_auto_buf __attribute__((cleanup(neap_buf_done)))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a clock. What decides never does that: it is told the time, so that it can be replayed. */
+ * Reads a clock. Code that decides never does: its caller passes the time, so that a
+ * decision can be replayed. */
 #ifndef NEAP_ENGINE_BASE_CLOCK_H
 #define NEAP_ENGINE_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Whole microseconds of one of the kernel's own clocks (CLOCK_MONOTONIC, CLOCK_REALTIME, ...). */
+/* Returns a kernel clock (CLOCK_MONOTONIC, CLOCK_REALTIME, ...) in whole microseconds. */
 int64_t neap_clock_usec(clockid_t clock);
 
 #endif

@@ -20,7 +20,7 @@ enum neap_code {
 	NEAP_ECONFLICT, /* right by itself, but not in the present state */
 	/* a condition that the caller set ("If-Match") does not hold */
 	NEAP_EPRECONDITION,
-	NEAP_EGONE,        /* was there, and is not remembered any more */
+	NEAP_EGONE,        /* existed once, but its history is gone */
 	NEAP_EFORBIDDEN,   /* the caller may not */
 	NEAP_EAUTH,        /* the caller is not known */
 	NEAP_ETOOLARGE,    /* over a ceiling */

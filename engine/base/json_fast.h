@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading and writing JSON text, several times as fast as jansson, for the texts that come all day: no
- * numbers with a fraction, no characters outside the first plane by escapes, no depth of hundreds. Whatever is
- * not of these, wrong, or short of memory is not done here at all, and left to jansson from the start: what
- * is read and written, and how errors are told, is the same. */
+ * A JSON reader and writer several times as fast as jansson, for the common case: no
+ * fractions, no escapes outside the basic plane, no extreme depth. Anything else,
+ * including errors and lack of memory, makes the function give up, and the caller starts
+ * over with jansson. So results and error texts are always jansson's. */
 #ifndef NEAP_ENGINE_BASE_JSON_FAST_H
 #define NEAP_ENGINE_BASE_JSON_FAST_H
 
@@ -11,10 +11,11 @@
 
 #include "engine/base/buf.h"
 
-/* As json_loadb(3) with JSON_REJECT_DUPLICATES or JSON_DECODE_ANY or none; NULL: ask jansson. */
+/* Like json_loadb(3) with flags JSON_REJECT_DUPLICATES, JSON_DECODE_ANY or none. NULL:
+ * use jansson. */
 json_t *neap_json_parse_fast(const char *text, size_t len, size_t flags);
-/* As json_dump(3) with JSON_COMPACT, and JSON_ENCODE_ANY or not. False: ask jansson, and what was added to out
- * is worth nothing. */
+/* Like json_dump(3) with JSON_COMPACT and optionally JSON_ENCODE_ANY. Returns false when
+ * the caller must use jansson; the bytes added to out are then worthless. */
 bool neap_json_dump_fast(const json_t *json, size_t flags, struct neap_buf *out);
 
 #endif

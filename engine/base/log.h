@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Log lines to one descriptor. Only api/ and the hand log; library folders return errors. One
- * write(2) a line, so that lines of two processes do not mix. What acts on terminals is escaped (utf8.h). */
+ * Writes log lines to one descriptor. Only api/ and the hand log; library folders return
+ * errors. Each line is one write(2), so lines of two processes do not mix. Control
+ * characters are escaped (utf8.h). */
 #ifndef NEAP_ENGINE_BASE_LOG_H
 #define NEAP_ENGINE_BASE_LOG_H
 
@@ -21,15 +22,15 @@ int neap_log_level_parse(const char *text, enum neap_log_level *ret,
 			 struct neap_error *err);
 int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 			  struct neap_error *err);
-/* From now on, for every log of this process, in place of its own level and format: settings can
- * change while copies of a log are about. */
+/* Replaces level and format for every log of this process from now on, including copies
+ * made earlier. */
 void neap_log_override(enum neap_log_level level, enum neap_log_format format);
-/* From now on every line begins with its priority as <N> for the journal, in text without time and level,
- * which the journal has itself. */
+/* When set, each line starts with its priority as <N> for the journal; text lines then
+ * omit level and time, which the journal adds itself. */
 void neap_log_set_journal(bool is);
 bool neap_log_is_journal(void);
-/* Of lines with one fmt, which must be a literal, at most NEAP_LOG_KIND_A_MINUTE a minute are said; then how many
- * were left out. Those of level debug are not counted: who asks for them wants all. */
+/* Lines with the same fmt (a string literal) per minute; further ones are only counted,
+ * and the count is logged later. Debug lines are not limited. */
 #define NEAP_LOG_KIND_A_MINUTE 240
 void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
 		   ...) NEAP_PRINTF(3, 4);
@@ -38,16 +39,18 @@ void neap_log_line(const struct neap_log *log, enum neap_log_level level, const 
 
 #define NEAP_LOG_A_MINUTE 60 /* lines of one source */
 
-/* As neap_log_line, for what a policy, a pod or a peer can bring about again and again. source names who it is
- * ("policy qos/half"). The same line again within a minute is held back and then told with its count, "... (repeated 57
- * times)"; of one source at most NEAP_LOG_A_MINUTE lines a minute are said. Any thread. */
+/* Like neap_log_line, for events that a policy, pod or peer can repeat at will. source
+ * names the origin ("policy qos/half"). A line repeated within a minute is held back and
+ * logged later with its count, "... (repeated 57 times)"; a source may log at most
+ * NEAP_LOG_A_MINUTE lines a minute. Callable from any thread. */
 void neap_log_from(const struct neap_log *log, const char *source,
 		   enum neap_log_level level, const char *fmt, ...) NEAP_PRINTF(4, 5);
-/* Says what was held back and is due: to be called now and then, as its source may be silent from now on. */
+/* Logs counts of held-back lines that are due. Call it from time to time, because the
+ * source itself may stay silent. */
 void neap_log_tell_held(const struct neap_log *log);
-/* Lines that were held back since the start. */
+/* Returns the number of lines held back since the start. */
 uint64_t neap_log_held(void);
-/* The same at a given time (monotonic), for tests. */
+/* The same at a given monotonic time, for tests. */
 void neap_log_from_at(const struct neap_log *log, int64_t now_usec, const char *source,
 		      enum neap_log_level level, const char *text);
 void neap_log_tell_held_at(const struct neap_log *log, int64_t now_usec);

@@ -1,85 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of nodes, by name: for scores and filters that are written elsewhere. Amounts are CPU in thousandths and
- * everything else in whole units; shares are of 1. */
+ * Columns of node facts by name, for scores and filters written in Lua or as data. CPU in
+ * thousandths, other resources in whole units; shares are fractions of 1. */
 #ifndef NEAP_ENGINE_DECIDE_COLUMN_H
 #define NEAP_ENGINE_DECIDE_COLUMN_H
 
 #include "engine/cluster/cluster.h"
 
-/* Of a resource or a label, with its NUL. */
+/* A resource or label name with its NUL. */
 #define NEAP_COLUMN_KEY 320
 
 enum neap_column_family {
 	NEAP_COLUMN_NAME,   /* text */
 	NEAP_COLUMN_LABELS, /* text, by key */
-	NEAP_COLUMN_PODS,   /* how many are there */
-	NEAP_COLUMN_PODS_SAME, /* ... with the pod's value of a label: engine/decide/same.h */
-	NEAP_COLUMN_ALLOCATABLE, /* amount, by resource; the next two, too */
-	NEAP_COLUMN_REQUESTED,   /* of the pods that are there */
-	NEAP_COLUMN_FREE,        /* what is left; below 0 where too much was promised */
-	NEAP_COLUMN_REQUESTED_SHARE, /* with the pod of the decision; the next two, too */
+	NEAP_COLUMN_PODS,   /* number of pods on the node */
+	/* pods with the same value of a label as the pod: engine/decide/same.h */
+	NEAP_COLUMN_PODS_SAME,
+	NEAP_COLUMN_ALLOCATABLE, /* amount by resource; the next two likewise */
+	NEAP_COLUMN_REQUESTED,   /* requested by the pods on the node */
+	NEAP_COLUMN_FREE,        /* what is left; below 0 when overcommitted */
+	/* including the pod being decided; the next two likewise */
+	NEAP_COLUMN_REQUESTED_SHARE,
 	NEAP_COLUMN_FREE_SHARE,
-	NEAP_COLUMN_LOAD_SHARE, /* really used, by its report and what is on its way */
-	/* Of the NUMA node that holds the pod alone and would have least left: how full it would be. */
+	NEAP_COLUMN_LOAD_SHARE, /* measured load from the node's report, plus estimates */
+	/* How full the tightest NUMA node would be that can hold the pod alone. */
 	NEAP_COLUMN_NUMA_SHARE, /* by resource */
-	NEAP_COLUMN_CORE_SHARE, /* its CPUs that lie in no wholly free core */
+	NEAP_COLUMN_CORE_SHARE, /* free CPUs that are not in a wholly free core */
 	NEAP_COLUMN_FAMILY_COUNT
 };
 
 struct neap_column {
 	enum neap_column_family family;
-	char key[NEAP_COLUMN_KEY]; /* "" where the family has none */
+	char key[NEAP_COLUMN_KEY]; /* "" for a family without keys */
 };
 
-/* "labels" and the like. */
+/* The name of a family, such as "labels". */
 const char *neap_column_family_name(enum neap_column_family family);
 bool neap_column_is_text(enum neap_column_family family);
 bool neap_column_is_share(enum neap_column_family family);
-/* Opening it is a look at every node, so it is for what opens a column once a
+/* Returns whether opening the column visits every node; such a column is opened once per
  * decision. */
 bool neap_column_is_counted(enum neap_column_family family);
-/* "free.cpu", "labels.example.com/team", "name"; NEAP_EINVAL with what there is. */
+/* Parses "free.cpu", "labels.example.com/team" or "name". NEAP_EINVAL lists the valid
+ * families. */
 int neap_column_parse(const char *text, struct neap_column *ret, struct neap_error *err);
 
-/* A column in one decision; borrows all of them. */
+/* A column in one decision; borrows everything. */
 struct neap_column_view {
 	const struct neap_column *column;
 	const struct neap_columns *columns;
 	bool is_missing; /* no node has it */
-	/* Shares of a resource, and what the pod asks for of it. */
+	/* For shares: the resource's columns, and the pod's request. */
 	const int64_t *allocatable, *used;
 	int64_t ask;
 	uint32_t resource;
-	/* Whole numbers, by row: what the first has less what the second has, where there is one. NULL: they are not in a
-	 * column, or missing. */
+	/* Whole numbers by row: amounts minus less, where less exists. NULL: the values
+	 * are not in a column, or are missing. */
 	const int64_t *amounts, *less;
-	int64_t *own; /* what amounts is then, where it is counted for the view alone */
+	int64_t *own; /* owned copy behind amounts, when it was counted for this view */
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;
-	int64_t fresh_usec; /* reports from then on count */
+	int64_t fresh_usec; /* reports from this time on count */
 };
 
-/* Opens the column for one pod. The cluster is settled, and does not change until
+/* Opens the column for one pod. The cluster must be settled and must not change until
  * neap_column_close. */
 void neap_column_open(struct neap_column_view *view, const struct neap_column *column,
 		      struct neap_cluster *cluster, const struct neap_pod *pod,
 		      int64_t now_usec);
 void neap_column_close(struct neap_column_view *view);
-/* The number of a node, NaN: it is missing there. A label is read as a decimal number. */
+/* The number for a node, NaN when missing. A label is read as a decimal number. */
 double neap_column_number(const struct neap_column_view *view, uint32_t row);
 void neap_column_numbers(const struct neap_column_view *view, const uint32_t *rows,
 			 size_t count, double *ret);
-/* Of pods and amounts; false: missing. */
+/* For pods and amounts; false: missing. */
 bool neap_column_integer(const struct neap_column_view *view, uint32_t row, int64_t *ret);
-/* The same where view->amounts is there. */
+/* The same when view->amounts is not NULL. */
 static inline int64_t neap_column_amount(const struct neap_column_view *view,
 					 uint32_t row)
 {
 	return view->amounts[row] - (view->less ? view->less[row] : 0);
 }
-/* Of a text, borrowed; NULL: missing. */
+/* For texts; borrowed; NULL: missing. */
 const char *neap_column_text(const struct neap_column_view *view, uint32_t row);
 
 #endif

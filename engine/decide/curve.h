@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A score that is data: a sum of columns of nodes (engine/decide/column.h), each through a curve of straight lines. */
+ * A score defined by data: a weighted sum of node columns (engine/decide/column.h), each
+ * mapped through a piecewise linear curve. */
 #ifndef NEAP_ENGINE_DECIDE_CURVE_H
 #define NEAP_ENGINE_DECIDE_CURVE_H
 
@@ -9,16 +10,17 @@
 #define NEAP_CURVE_POINTS_MAX 16
 #define NEAP_CURVE_TERMS_MAX  32
 #define NEAP_CURVE_VALUES_MAX 16
-#define NEAP_CURVE_VALUE      64 /* of a label, with its NUL */
+#define NEAP_CURVE_VALUE      64 /* a label value with its NUL */
 
 struct neap_curve_term {
 	struct neap_column column;
 	double weight;  /* above 0 */
 	double missing; /* points where the column is missing, 0 to 100 */
-	/* Texts that count as 1, others as 0; none: the number is taken. */
+	/* Texts that count as 1, all others as 0; none: the value is a number. */
 	char values[NEAP_CURVE_VALUES_MAX][NEAP_CURVE_VALUE];
 	size_t value_count;
-	/* At least one; x grows, points are 0 to 100; before the first and behind the last it is level. */
+	/* At least one point; x ascends, points are 0 to 100. Outside the first and last
+	 * x the curve is flat. */
 	struct {
 		double x, points;
 	} at[NEAP_CURVE_POINTS_MAX];
@@ -26,31 +28,32 @@ struct neap_curve_term {
 };
 
 struct neap_curve_score {
-	int weight; /* of the whole, among other scores */
+	int weight; /* weight of the whole score among other scores */
 	struct neap_curve_term terms[NEAP_CURVE_TERMS_MAX];
-	size_t count; /* 0: it has nothing to say */
+	size_t count; /* 0: the score is not used */
 };
 
-/* A score in one decision; borrows all of them. */
+/* A score in one decision; borrows everything. */
 struct neap_curve_view {
 	const struct neap_curve_score *score;
 	struct neap_column_view columns[NEAP_CURVE_TERMS_MAX];
 	double weights;
 };
 
-/* In a settled cluster, until it changes; to be closed. */
+/* The cluster must be settled and must not change until the view is closed. */
 void neap_curve_open(struct neap_curve_view *view, const struct neap_curve_score *score,
 		     struct neap_cluster *cluster, const struct neap_pod *pod,
 		     int64_t now_usec);
 void neap_curve_close(struct neap_curve_view *view);
-/* The mean of the terms by weight, rounded to whole points, for each of the rows. */
+/* Writes the weighted mean of the terms, rounded to whole points, for each of the
+ * rows. */
 void neap_curve_points(const struct neap_curve_view *view, const uint32_t *rows,
 		       size_t count, int64_t *ret);
 /* All of that. */
 void neap_curve_score(const struct neap_curve_score *score, struct neap_cluster *cluster,
 		      const struct neap_pod *pod, int64_t now_usec, const uint32_t *rows,
 		      size_t count, int64_t *ret);
-/* How many terms look at every node of the cluster before they give points. */
+/* Returns how many terms visit every node of the cluster first. */
 size_t neap_curve_counted(const struct neap_curve_score *score);
 
 #endif

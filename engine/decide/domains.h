@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts by a number and a text: of a constraint, and of the value that a label of nodes has (a zone, a host). Emptied
- * and filled once a decision; texts are borrowed. */
+ * Counts by slot number and text: by constraint, and by the value of a node label (a
+ * zone, a host). Cleared and filled once per decision; texts are borrowed. */
 #ifndef NEAP_ENGINE_DECIDE_DOMAINS_H
 #define NEAP_ENGINE_DECIDE_DOMAINS_H
 
@@ -14,18 +14,19 @@ struct neap_domain {
 	int64_t count;
 };
 
-/* All zero is an empty one. */
+/* Zero bytes are an empty table. */
 struct neap_domains {
 	struct neap_domain *table;
-	size_t size, count; /* a power of two; in use */
+	size_t size, count; /* a power of two; entries in use */
 };
 
 void neap_domains_clear(struct neap_domains *domains);
 void neap_domains_done(struct neap_domains *domains);
-/* 0 when there is none. */
+/* Returns 0 when there is no entry. */
 int64_t neap_domains_get(const struct neap_domains *domains, uint32_t slot,
 			 const char *text);
-/* Makes it when there is none, also with more 0. False without memory. */
+/* Adds more to the entry, and creates it if needed, even when more is 0. Returns false
+ * without memory. */
 bool neap_domains_add(struct neap_domains *domains, uint32_t slot, const char *text,
 		      int64_t more);
 

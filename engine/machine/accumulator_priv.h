@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the two halves share: accumulator.c works on words where the order of CPUs follows from their slots,
- * accumulator_list.c on lists where it does not. */
+ * Shared by both halves: accumulator.c works on words, where slots are in the order of
+ * CPU ids; accumulator_list.c on lists, where they are not. */
 #ifndef NEAP_ENGINE_MACHINE_ACCUMULATOR_PRIV_H
 #define NEAP_ENGINE_MACHINE_ACCUMULATOR_PRIV_H
 
@@ -14,14 +14,16 @@ struct work {
 	int left;
 	bool is_shared; /* references count */
 	uint64_t free[NEAP_CPU_WORDS_MAX];
-	/* What a pod of the same exclusive policy holds: whole cores, or whole nodes. Not set where it is empty. */
+	/* Held by a pod of the same exclusive policy: whole cores, or whole nodes. false
+	 * when excluded is empty. */
 	bool has_excluded;
 	uint64_t excluded[NEAP_CPU_WORDS_MAX];
 };
 
-/* Counting bits is most of the work, and one instruction on every CPU of the last fifteen years, which a program for
- * all CPUs may not use unasked: so there are two forms of the same code, and the right one is taken at the start. Not
- * with sanitizers, which begin too late for that. */
+/* Counting bits is most of the work. Every x86-64 CPU of the last fifteen years has an
+ * instruction for it, but a generic build may not use it unconditionally. So the code is
+ * compiled in two forms and the right one is chosen at load time. Not with sanitizers,
+ * which start too late for that. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                   \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ACC_CLONES __attribute__((target_clones("default", "popcnt"), flatten))
@@ -64,7 +66,7 @@ static inline uint64_t first_of_core(const struct neap_cpu_layout *layout, uint6
 	return first;
 }
 
-/* All slots of the cores with just so many bits. */
+/* All slots of the cores with exactly count bits. */
 static inline uint64_t cores_with(const struct neap_cpu_layout *layout, uint64_t w,
 				  int count)
 {
@@ -91,7 +93,7 @@ static inline uint64_t cores_with(const struct neap_cpu_layout *layout, uint64_t
 	return whole_cores(layout, layout->low & ~any_of_core(layout, differ));
 }
 
-/* Gives slots of a word, so many as count says, which is at most left. */
+/* Gives these slots of a word; count is their number, at most left. */
 static inline void acc_give(struct work *work, int word, uint64_t slots, int count)
 {
 	work->result[word] |= slots;
@@ -139,7 +141,7 @@ static inline void acc_give_lowest(struct work *work, const uint64_t *set,
 	}
 }
 
-/* a before b: the fuller one under MostAllocated. */
+/* Compares a with b: the fuller one first under MostAllocated. */
 static inline int acc_compare(const struct work *work, int a, int b)
 {
 	return work->take->is_most_allocated ? a - b : b - a;
@@ -154,43 +156,43 @@ static inline void acc_count_all(const uint64_t *set, const struct neap_cpu_part
 
 /* --- accumulator.c --- */
 
-/* Cores of which all CPUs are free. */
+/* Cores whose CPUs are all free. */
 void acc_find_whole(const struct work *work, bool is_strict, uint64_t *whole);
-/* So many of the lowest cores of a set in a part, by references where these count. */
+/* Gives CPUs of the lowest cores of a set within a part, ordered by references where
+ * these count. */
 void acc_give_cores(struct work *work, const uint64_t *whole,
 		    const struct neap_cpu_part *part, int need);
-/* Free CPUs of each socket. */
+/* Counts the free CPUs of each socket. */
 void acc_count_sockets(const struct work *work, bool is_strict, int *ret);
-/* Of those with at least need CPUs the first; -1 for none. sizes: what counts as room,
- * orders: what they are ordered by, sockets: free CPUs of sockets, by which equal ones
- * are; NULL: none. */
+/* Returns the first part with at least need CPUs; -1: none. sizes: the room of each part;
+ * orders: the sort key; sockets: free CPUs of sockets, the tie breaker; NULL: none. */
 int acc_pick(const struct work *work, const struct neap_cpu_part *parts, int count,
 	     const int *sizes, const int *orders, const int *sockets, int need);
 
 /* --- accumulator_mixed.c --- */
 
-/* Whole cores of a machine whose cores have unequal numbers of CPUs. True when that was
- * enough. */
+/* Whole cores of a machine whose cores have unequal numbers of CPUs. Returns true when
+ * that was enough. */
 bool acc_take_mixed(struct work *work);
 
 /* --- accumulator_any.c --- */
 
-/* Whatever is free, in sweeps over all cores. True when that was enough. */
+/* Takes any free CPUs, in sweeps over all cores. Returns true when that was enough. */
 bool acc_take_any(struct work *work, bool is_strict);
 
 /* --- accumulator_list.c --- */
 
-/* The cores that low names of whole free cores, in the order of references: up to need CPUs of them, split the
- * last, into the result. first, last: words. */
+/* Adds whole free cores named by low, in the order of references, up to need CPUs,
+ * splitting the last core. first, last: words. */
 void acc_list_cores(struct work *work, const uint64_t *cores, int first, int last,
 		    int need);
-/* need of the CPUs of a set, spread over cores; is_cut: one of each core at most. */
+/* Gives need CPUs of a set, spread over cores; is_cut: at most one of each core. */
 void acc_list_spread(struct work *work, const uint64_t *set, int first, int last,
 		     bool is_cut, int need);
-/* The CPUs of a set of cores, in the order of slots of cores and of references, behind what list has: for
- * acc_list_walk. All cores have the same count of CPUs in the set. */
+/* Appends the CPUs of a set of cores to list, by slot within a core and by references,
+ * for acc_list_walk. All cores have the same number of CPUs in the set. */
 int acc_list_add(const struct work *work, const uint64_t *set, uint16_t *list, int count);
-/* Gives what is left from a list, spread. */
+/* Gives the rest from a list, spread over cores. */
 void acc_list_walk(struct work *work, const uint16_t *list, int count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of cgroup directories, as kubelets make them (spec runtime-hooks 3), built and
- * parsed for both drivers. All paths are relative to a hierarchy's root, without a
- * leading slash. neap's own root follows the cgroupfs form with its own name in place of
+ * Names of cgroup directories as kubelets create them (spec runtime-hooks 3), built and
+ * parsed for both drivers. Paths are relative to the root of a hierarchy, without a
+ * leading slash. neap's own root uses the cgroupfs form with its own name in place of
  * "kubepods". */
 #ifndef NEAP_ENGINE_MACHINE_PATH_H
 #define NEAP_ENGINE_MACHINE_PATH_H
@@ -11,9 +11,9 @@
 
 enum neap_cgroup_driver { NEAP_DRIVER_CGROUPFS, NEAP_DRIVER_SYSTEMD };
 
-/* The class of Kubernetes, read off a path. */
+/* The Kubernetes QoS class, derived from a path. */
 enum neap_kube_qos { NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT };
-/* The class of label koordinator.sh/qosClass, NONE without one. */
+/* The class from label koordinator.sh/qosClass, NONE without one. */
 enum neap_qos {
 	NEAP_QOS_NONE,
 	NEAP_QOS_LSE,
@@ -26,7 +26,7 @@ enum neap_qos {
 #define NEAP_PATH_MAX 512
 
 const char *neap_qos_name(enum neap_qos qos);           /* "" for NONE */
-enum neap_qos neap_qos_parse(const char *text);         /* NONE for anything else */
+enum neap_qos neap_qos_parse(const char *text);         /* NONE for other texts */
 const char *neap_kube_qos_name(enum neap_kube_qos qos); /* "BestEffort" */
 int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret,
 			struct neap_error *err);
@@ -38,8 +38,8 @@ enum neap_cgroup_driver neap_path_root_driver(const char *root);
 /* "kubepods.slice" or "kubepods". */
 const char *neap_path_kube_root(enum neap_cgroup_driver driver);
 
-/* Below root ("kubepods", "kubepods.slice", "neap"): "" for Guaranteed is the root
- * itself. These write at most size bytes and fail with NEAP_ETOOLARGE. */
+/* Directories below root ("kubepods", "kubepods.slice", "neap"); for Guaranteed the root
+ * itself. These write at most size bytes, or fail with NEAP_ETOOLARGE. */
 int neap_path_qos_dir(enum neap_cgroup_driver driver, const char *root,
 		      enum neap_kube_qos qos, char *buf, size_t size,
 		      struct neap_error *err);
@@ -51,8 +51,8 @@ int neap_path_container_dir(enum neap_cgroup_driver driver, const char *containe
 			    char *buf, size_t size, struct neap_error *err);
 
 enum neap_kube_qos neap_path_kube_qos(const char *path);
-/* The uid or id in the last component as it is written there (systemd: "_" for each "-"
- * of the uid); NEAP_EINVAL when it has not the form. */
+/* Extracts the uid or id from the last component as written there (systemd replaces each
+ * "-" of a uid by "_"); NEAP_EINVAL when the name has another form. */
 int neap_path_parse_pod(enum neap_cgroup_driver driver, const char *name, char *buf,
 			size_t size, struct neap_error *err);
 int neap_path_parse_container(enum neap_cgroup_driver driver, const char *name, char *buf,
@@ -67,9 +67,9 @@ enum neap_host_base {
 int neap_host_base_parse(const char *text, enum neap_host_base *ret,
 			 struct neap_error *err);
 
-/* A service that runs outside pods (spec node-qos 9.2). has_path false: the default
+/* A service outside pods (spec node-qos 9.2). Without has_path it uses the default
  * directory host-latency-sensitive/<name> or host-best-effort/<name>, for other classes
- * <name> alone. ".." and a path that comes out empty are errors. */
+ * <name>. ".." and an empty resulting path are errors. */
 struct neap_host_app {
 	char name[64];
 	enum neap_qos qos;
@@ -81,18 +81,21 @@ struct neap_host_app {
 int neap_path_host_app(enum neap_cgroup_driver driver, const struct neap_host_app *app,
 		       char *buf, size_t size, struct neap_error *err);
 
-/* Relative, not empty, no "." or ".." component, no "//", no control characters, every
- * component at most 255 bytes. What the hand and the loop both insist on. */
+/* Returns whether a path is relative, not empty, without "." or ".." components, "//" or
+ * control characters, and each component has at most 255 bytes. Both the hand and the
+ * loop check it. */
 bool neap_path_is_safe(const char *path);
-/* path is dir or lies below it; both safe. */
+/* Returns whether path is dir or below it; both must be safe. */
 bool neap_path_is_below(const char *path, const char *dir);
-/* path lies below root, and there below the group of a pod, of whichever driver. */
+/* Returns whether path lies below root and inside a pod's group there, for either
+ * driver. */
 bool neap_path_is_container(const char *root, const char *path);
 /* Number of components. */
 int neap_path_depth(const char *path);
-/* The kubelet's own root or one of its QoS class directories, whichever driver: it sets
- * cpu.shares there, so nothing may be done that makes this write fail. Wherever its tree
- * hangs: with --cgroup-root it lies deeper and, under systemd, has the parents in its name. */
+/* Returns whether path is the kubelet's root or one of its QoS class directories, for
+ * either driver and at any depth (--cgroup-root moves it deeper, and systemd repeats the
+ * parents in its name). The kubelet writes cpu.shares there, and nothing may make that
+ * write fail. */
 bool neap_path_is_kube_class(const char *path);
 
 #endif

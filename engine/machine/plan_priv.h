@@ -13,21 +13,21 @@ struct entry {
 	struct neap_wish wish;     /* the winner's, with the merged and bounded value */
 	struct neap_value present; /* valid when KNOWN */
 	enum entry_state state;
-	uint32_t group; /* number of the group, in sorted order */
+	uint32_t group; /* number of the group in sorted order */
 	bool is_so;     /* nothing to write */
-	bool is_forced; /* to be written even if the value is equal */
+	bool is_forced; /* written even if the value is equal */
 	bool has_own;
-	int64_t own; /* number of a wish that is_own */
+	int64_t own; /* index of a wish with is_own */
 	bool was_bounded;
 	char why[128]; /* of was_bounded */
 };
 
-/* Notes that the value is no longer what was wished for. */
+/* Records why the value differs from the wish. */
 void neap_plan_note(struct entry *entry, const char *fmt, ...) NEAP_PRINTF(2, 3);
 
-/* Brings a merged value inside the bounds that need nothing but the entry itself. */
+/* Applies the bounds that depend on the entry alone. */
 void neap_plan_bound(struct entry *entry, const struct neap_plan_bounds *bounds);
-/* Caps a burst at the quota in force, which the kernel asks for. */
+/* Caps a burst at the quota in force, as the kernel requires. */
 void neap_plan_bound_burst(struct entry *burst, int64_t quota_milli);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a policy's write can be about: "besteffort", "besteffort.pods", "besteffort.containers", the same for
- * burstable, and "workload:ID". */
+ * Targets of a policy's wishes: "besteffort", "besteffort.pods", "besteffort.containers",
+ * the same for burstable, and "workload:ID". */
 #ifndef NEAP_ENGINE_MACHINE_TARGET_H
 #define NEAP_ENGINE_MACHINE_TARGET_H
 
@@ -16,11 +16,12 @@ enum neap_scope {
 
 struct neap_target {
 	enum neap_scope scope;
-	enum neap_kube_qos qos; /* but of a workload */
-	const char *id;         /* of a workload: within the text */
+	enum neap_kube_qos qos; /* unused for a workload */
+	const char *id;         /* of a workload: points into the text */
 };
 
-/* Whether there are such targets, not whether this one is there now: a pod may have ended. */
+/* Checks the form only; whether the target exists now is another question, because a pod
+ * may have ended. */
 bool neap_target_parse(const char *text, struct neap_target *ret, struct neap_error *err);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A machine as flat arrays: one row per CPU, per core, per L3, per NUMA node, per socket. Made by
- * hw/topology (hwloc) or from a list of processors (tests, node annotations); read-only
- * afterwards, and shared by reference count.
+ * A machine as flat arrays: one row per CPU, core, L3, NUMA node and socket. Built by
+ * hw/topology (hwloc) or from a list of processors (tests, node annotations). Read-only
+ * afterwards, and reference counted.
  *
- * Indexes into the arrays are neap's own, 0.. in the order of first appearance; os_* members are
- * the numbers of the operating system. Machines are uneven: cores without SMT, packages of
- * different size, NUMA nodes without CPUs or several with the same CPUs, an L3 missing or smaller
- * than a package. */
+ * Indexes into the arrays are neap's own, counted from 0 in order of first appearance;
+ * os_* members are operating system numbers. Machines are uneven: cores without SMT,
+ * packages of different sizes, NUMA nodes without CPUs or several with the same CPUs, an
+ * L3 that is missing or smaller than a package. */
 #ifndef NEAP_ENGINE_MACHINE_TOPOLOGY_H
 #define NEAP_ENGINE_MACHINE_TOPOLOGY_H
 
@@ -17,14 +17,15 @@ struct neap_cpu {
 	int os_cpu;
 	int core;   /* index into cores */
 	int socket; /* index into sockets */
-	int node;   /* index into nodes of the nearest ordinary memory, -1 unknown */
+	int node;   /* index of the nearest ordinary memory's node, -1 unknown */
 	int l3;     /* index into l3s, -1 none */
-	int thread; /* 0.. within its core */
-	int kind;   /* CPU kind by rising performance, 0 when all are equal or unknown */
+	int thread; /* counted from 0 within its core */
+	/* CPU kind by ascending performance, 0 when all are equal or unknown */
+	int kind;
 };
 
 struct neap_core {
-	int os_core; /* unique only within its socket */
+	int os_core; /* unique within its socket only */
 	int socket;
 	struct neap_cpuset cpus;
 };
@@ -37,17 +38,19 @@ struct neap_l3 {
 struct neap_numa {
 	int os_node;
 	int64_t memory_bytes; /* 0 unknown */
-	bool is_near; /* the node that its CPUs use first; false for PMEM, HBM, GPU memory beside */
-	struct neap_cpuset cpus; /* may be empty, may equal another node's */
+	/* the node its CPUs use first; false for extra PMEM, HBM or GPU memory */
+	bool is_near;
+	struct neap_cpuset cpus; /* may be empty, or equal to another node's */
 };
 
 struct neap_socket {
-	int os_socket; /* of the firmware; its index where numbers repeat: no two are equal */
+	/* firmware number, or the index where numbers repeat; always unique */
+	int os_socket;
 	struct neap_cpuset cpus;
 };
 
 struct neap_topology {
-	unsigned refs;             /* counted atomically: the policy thread holds some */
+	unsigned refs;             /* atomic: the policy thread holds references */
 	struct neap_cpuset online; /* all rows of cpus */
 	struct neap_cpu *cpus;     /* ascending os_cpu */
 	int cpu_count;
@@ -63,26 +66,28 @@ struct neap_topology {
 	char model[96]; /* CPU model name, "" unknown */
 };
 
-/* One processor as node annotations and test vectors give it. A core is (socket, core). */
+/* One processor, as node annotations and test vectors describe it. A core is (socket,
+ * core). */
 struct neap_processor {
 	int os_cpu, core, socket, node;
 };
 
-/* Builds a topology from rows in any order. A repeated CPU is an error, node -1 is unknown, no
- * rows make an empty machine. L3s, sizes and kinds are not known afterwards. */
+/* Builds a topology from rows in any order. A repeated CPU is an error, node -1 is
+ * unknown, and no rows give an empty machine. L3s, sizes and kinds stay unknown. */
 int neap_topology_new_from_processors(const struct neap_processor *rows, size_t count,
 				      struct neap_topology **ret, struct neap_error *err);
-/* An empty one with room for the given rows, its counts 0, its one reference the caller's; for
- * hw/topology. NULL without memory. */
+/* Returns an empty topology with room for the given numbers of rows and one reference;
+ * for hw/topology. NULL without memory. */
 struct neap_topology *neap_topology_new(int cpus, int cores, int l3s, int nodes,
 					int sockets);
 struct neap_topology *neap_topology_ref(struct neap_topology *topology);
 struct neap_topology *neap_topology_unref(struct neap_topology *topology); /* NULL */
 
-/* Whether they are alike in all that is known of them, with their rows in the same order. */
+/* Returns whether two topologies are equal in every known fact, with rows in the same
+ * order. */
 bool neap_topology_is_equal(const struct neap_topology *a, const struct neap_topology *b);
 
-/* The row of a CPU, NULL if it is not here (offline, unknown). */
+/* Returns the row of a CPU, NULL if it is offline or unknown. */
 const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topology,
 					      int os_cpu);
 

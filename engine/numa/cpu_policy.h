@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who gets CPUs of its own: what a pod says by its labels and annotations, what a node says, and what comes of both.
- * Errors are texts that people see with the pod. */
+ * Who gets exclusive CPUs: combines the pod's labels and annotations with the node's.
+ * Error texts are shown to people with the pod. */
 #ifndef NEAP_ENGINE_NUMA_CPU_POLICY_H
 #define NEAP_ENGINE_NUMA_CPU_POLICY_H
 
@@ -18,7 +18,7 @@
 #define NEAP_KEY_NODE_STRATEGY   "node.koordinator.sh/numa-allocate-strategy"
 #define NEAP_KEY_NODE_NUMA       "node.koordinator.sh/numa-topology-policy"
 
-/* What a pod says. Texts are NULL when they are missing. */
+/* Inputs from the pod. Texts are NULL when missing. */
 struct neap_cpu_wish_from {
 	enum neap_qos qos; /* as labelled */
 	enum neap_band band;
@@ -35,27 +35,30 @@ struct neap_cpu_wish {
 	enum neap_numa_policy numa;
 	enum neap_numa_exclusive numa_exclusive;
 };
-/* NEAP_EINVAL: an annotation cannot be read; NEAP_ENOFIT: no node will ever do; NEAP_ENOMEM. */
+/* NEAP_EINVAL: an annotation cannot be read; NEAP_ENOFIT: no node can ever fit;
+ * NEAP_ENOMEM. */
 int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
 		       struct neap_error *err);
-/* The same for each of so many defaults, in place of from's. */
+/* The same for each of count default policies, instead of from's. */
 int neap_cpu_wishes_make(const struct neap_cpu_wish_from *from,
 			 const enum neap_cpu_bind *defaults, size_t count,
 			 struct neap_cpu_wish *ret, struct neap_error *err);
 
 /* What a node says. */
 struct neap_cpu_rule {
-	enum neap_cpu_bind bind; /* of every pod with whole CPUs; DEFAULT: none */
+	enum neap_cpu_bind bind; /* for every pod with whole CPUs; DEFAULT: none */
 	enum neap_numa_policy numa;
 };
-/* Labels of the node, NULL when missing; whether its kubelet gives out whole cores, and the policy of its kubelet. */
+/* Inputs: the node's labels (NULL when missing), whether its kubelet gives out whole
+ * cores, and its kubelet's NUMA policy. */
 void neap_cpu_rule_make(const char *bind_label, const char *numa_label,
 			bool is_kubelet_full, enum neap_numa_policy kubelet_numa,
 			struct neap_cpu_rule *ret);
-/* The annotation kubelet.koordinator.sh/cpu-manager-policy: whether it is static with full-pcpus-only. */
+/* Parses the annotation kubelet.koordinator.sh/cpu-manager-policy: returns whether it is
+ * static with full-pcpus-only. */
 bool neap_cpu_kubelet_is_full(const json_t *policy);
 
-/* The pod on that node. */
+/* The combined result for a pod on that node. */
 struct neap_cpu_choice {
 	bool is_binding, is_required;
 	bool is_from_node; /* required by the node, not by the pod */
@@ -63,28 +66,28 @@ struct neap_cpu_choice {
 	int cpus;
 	enum neap_numa_policy numa;
 };
-/* CPU of a node that says it has more than it has. */
+/* CPU of an amplified node, which reports more than it has. */
 struct neap_cpu_load {
-	double ratio;        /* NAN: what the node says of it cannot be read */
+	double ratio;        /* NAN: the annotation cannot be read */
 	int64_t allocatable; /* amplified, milli */
-	int64_t requested;   /* by its pods, as asked */
-	int64_t bound;       /* 1000 for each CPU that some pod has */
+	int64_t requested;   /* by its pods, unamplified */
+	int64_t bound;       /* 1000 for each CPU held by a pod */
 };
-/* per_core: CPUs of a core, 0: the node has no usable topology. load: NULL or ratio 1: not looked at. NEAP_ENOFIT:
- * it can not be on this node, whoever leaves. */
+/* per_core: CPUs per core, 0: the node has no usable topology. load: NULL or ratio 1: not
+ * checked. NEAP_ENOFIT: the pod cannot be on this node even if others leave. */
 int neap_cpu_choose(const struct neap_cpu_wish *wish, const struct neap_cpu_rule *rule,
 		    const struct neap_cpu_load *load, int per_core,
 		    struct neap_cpu_choice *ret, struct neap_error *err);
-/* The policy on a node, and whether it is required, without any check. */
+/* Returns the effective policy on a node and whether it is required, unchecked. */
 enum neap_cpu_bind neap_cpu_effective(const struct neap_cpu_wish *wish,
 				      const struct neap_cpu_rule *rule,
 				      bool *ret_required);
-/* The one that is set; NEAP_ENOFIT when both are and differ. */
+/* Returns the one that is set; NEAP_ENOFIT when both are set and differ. */
 int neap_cpu_merge_numa(enum neap_numa_policy node, enum neap_numa_policy pod,
 			enum neap_numa_policy *ret, struct neap_error *err);
 
-/* The resource-spec that is written to a pod that got CPUs, from the one it has (NULL: none). A new reference, NULL
- * without memory. */
+/* Returns the resource-spec to write to a pod that got CPUs, based on the present one
+ * (NULL: none). A new reference, NULL without memory. */
 json_t *neap_cpu_spec_write(const json_t *spec, const struct neap_cpu_choice *choice);
 
 const char *neap_cpu_bind_name(enum neap_cpu_bind bind); /* "" for DEFAULT */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a node tells of its machine: the content of its NodeResourceTopology object. Facts in, JSON out; nothing is
- * read or written. neap_numa_facts_read reads it again. */
+ * What a node reports about its machine: the content of its NodeResourceTopology object.
+ * Facts in, JSON out, no input or output of its own. neap_numa_facts_read is the
+ * reader. */
 #ifndef NEAP_ENGINE_NUMA_TOPOLOGY_REPORT_H
 #define NEAP_ENGINE_NUMA_TOPOLOGY_REPORT_H
 
@@ -14,16 +15,15 @@
 /* A pod of the node. Texts are borrowed. */
 struct neap_report_pod {
 	const char *ns, *name, *uid;
-	enum neap_qos qos; /* as labelled */
-	struct neap_cpuset
-		cpus;        /* of its resource-status; empty: it has none of its own */
-	const json_t *zones; /* its numaNodeResources; NULL: none */
+	enum neap_qos qos;       /* as labelled */
+	struct neap_cpuset cpus; /* from its resource-status; empty: no exclusive CPUs */
+	const json_t *zones;     /* its numaNodeResources; NULL: none */
 };
 
 /* Huge pages of one size on one NUMA node. */
 struct neap_report_pages {
 	int os_node;
-	char name[40]; /* of the resource: "hugepages-2Mi" */
+	char name[40]; /* resource name: "hugepages-2Mi" */
 	int64_t bytes;
 };
 
@@ -32,23 +32,24 @@ enum neap_turbo { NEAP_TURBO_UNKNOWN, NEAP_TURBO_OFF, NEAP_TURBO_ON };
 /* All is borrowed. */
 struct neap_topology_report_from {
 	const struct neap_topology *topology;
-	const json_t *node; /* the Node: its labels and annotations count */
+	const json_t *node; /* the Node object, for its labels and annotations */
 	const struct neap_kubelet_facts *kubelet;
-	const struct neap_report_pod *pods; /* that are bound here and not finished */
+	const struct neap_report_pod *pods; /* pods bound here and not finished */
 	size_t pod_count;
 	const struct neap_report_pages *pages;
 	size_t page_count;
-	/* Of neapd's options; each counts where the Node has no annotation of that kind. */
+	/* From neapd's options; each applies where the Node has no such annotation. */
 	const struct neap_cpuset *reserved_cpus, *system_cpus; /* NULL: none */
-	int64_t reserved_milli, reserved_bytes; /* kept back where there is no kubelet */
+	int64_t reserved_milli, reserved_bytes; /* reserved on a node without a kubelet */
 	enum neap_turbo turbo;
 };
 
-/* metadata.annotations, topologyPolicies and zones as a merge patch of the object as it is (NULL: there is none): an
- * annotation that it should not have is null, and what others put in zones stays. A new reference. NEAP_ENOMEM. */
+/* Returns metadata.annotations, topologyPolicies and zones as a merge patch of object
+ * (NULL: it does not exist): outdated annotations are null, and other writers' members of
+ * zones stay. A new reference. NEAP_ENOMEM. */
 int neap_topology_report(const struct neap_topology_report_from *from,
 			 const json_t *object, json_t **ret, struct neap_error *err);
-/* The pools that it tells, for whoever enforces them. NEAP_ENOMEM. */
+/* The reported CPU pools, for enforcement. NEAP_ENOMEM. */
 int neap_topology_report_pools(const struct neap_topology_report_from *from,
 			       struct neap_cpu_pools *ret, struct neap_error *err);
 

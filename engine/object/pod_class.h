@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod counts as: its priority class and its QoS class of koordinator, which its labels say, or else its priority
- * and what its containers ask for. The same everywhere: who schedules, who reports what is used, who has CPUs. */
+ * Classification of a pod: its priority class and Koordinator QoS class, from its labels,
+ * else from its priority and its containers' requests. The scheduler, the load report and
+ * CPU placement all use this. */
 #ifndef NEAP_ENGINE_OBJECT_POD_CLASS_H
 #define NEAP_ENGINE_OBJECT_POD_CLASS_H
 
@@ -19,18 +20,18 @@ enum neap_band {
 };
 
 const char *neap_band_name(enum neap_band band); /* "koord-prod"; "" for NONE */
-/* label: koordinator.sh/priority-class, which alone counts when it is there; else the priority; either NULL: none. NONE:
- * nothing is said, or what is said is no class. */
+/* label: koordinator.sh/priority-class, which wins when present; else the priority.
+ * Either may be NULL. NONE: neither is set, or the label names no class. */
 enum neap_band neap_band_said(const char *label, const int32_t *priority);
-/* When nothing is said, what the QoS stands for; never NONE. */
+/* Falls back to what the QoS class implies; never NONE. */
 enum neap_band neap_band_of(const char *label, const int32_t *priority, enum neap_qos qos,
 			    enum neap_kube_qos kube_qos);
 
 struct neap_pod_class {
 	enum neap_band band;
-	enum neap_qos qos; /* not said: LSR, LS or BE by the class of Kubernetes */
+	enum neap_qos qos; /* default LSR, LS or BE by the Kubernetes class */
 };
-/* Of a Pod object; neither is NONE. */
+/* Classifies a Pod object; neither result is NONE. */
 struct neap_pod_class neap_pod_class_read(const json_t *pod);
 
 #endif

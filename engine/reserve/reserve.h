@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A Reservation as whoever places pods needs it: what it keeps, where, for whom. Read once from the object (or from a
- * pod in operating mode Reservation, which acts as one), immutable and counted. Nothing here does input or output, or
- * reads a clock. Fields, defaults and rules: scheduling.koordinator.sh/v1alpha1. */
+ * A Reservation as the scheduler needs it: what it keeps, where, and for whom. Read once
+ * from the object, or from a pod in operating mode Reservation, which acts as one.
+ * Immutable and reference counted. No input or output, no clock. Fields, defaults and
+ * rules: scheduling.koordinator.sh/v1alpha1. */
 #ifndef NEAP_ENGINE_RESERVE_RESERVE_H
 #define NEAP_ENGINE_RESERVE_RESERVE_H
 
@@ -22,36 +23,38 @@
 enum neap_reserve_phase {
 	NEAP_RESERVE_PENDING,
 	NEAP_RESERVE_AVAILABLE,
-	NEAP_RESERVE_WAITING, /* placed, but its room is not free yet; an extension of neap */
+	/* placed, but its room is not free yet; an extension of neap */
+	NEAP_RESERVE_WAITING,
 	NEAP_RESERVE_SUCCEEDED,
 	NEAP_RESERVE_FAILED
 };
 
 enum neap_reserve_policy {
 	NEAP_RESERVE_NO_POLICY,
-	NEAP_RESERVE_ALIGNED,   /* what it keeps first, then of the node */
-	NEAP_RESERVE_RESTRICTED /* of what it keeps only that */
+	NEAP_RESERVE_ALIGNED,   /* reserved amounts first, then from the node */
+	NEAP_RESERVE_RESTRICTED /* only reserved amounts, of the resources it keeps */
 };
 
 enum neap_reserve_pre {
 	NEAP_RESERVE_PRE_NONE,
-	NEAP_RESERVE_PRE_DEFAULT, /* takes over pods that its owners name */
-	NEAP_RESERVE_PRE_CLUSTER, /* takes over pods that say they may be */
-	NEAP_RESERVE_PRE_WAITING  /* is placed, and waits until they are gone */
+	NEAP_RESERVE_PRE_DEFAULT, /* takes over pods that its owners match */
+	NEAP_RESERVE_PRE_CLUSTER, /* takes over pods whose label allows it */
+	NEAP_RESERVE_PRE_WAITING  /* is placed, and waits until the pods are gone */
 };
 
-/* Somebody whom an entry of owners, or a pod, refers to. NULL: not said. */
+/* A reference of an owners entry or of a pod. NULL: not given. */
 struct neap_reserve_ref {
 	const char *ns, *uid, *name, *kind, *api_version;
 	enum { NEAP_REF_NOT_SAID, NEAP_REF_FALSE, NEAP_REF_TRUE } controller;
 };
 
-/* One entry; all that it says must hold. */
+/* An owners entry; all its parts must match. */
 struct neap_reserve_owner {
 	bool has_object, has_controller;
 	struct neap_reserve_ref object, controller;
 	const struct neap_selector *selector; /* NULL: not said */
-	/* A label that its pods have, with one of these values: what they are found by. NULL: there is none. */
+	/* A label that matching pods have, with one of these values, used as the lookup
+	 * key. NULL: there is none. */
 	const char *label, **values;
 	size_t value_count;
 };
@@ -63,71 +66,79 @@ struct neap_reserve_taint {
 
 struct neap_reserve {
 	uint32_t refs;              /* of one thread */
-	struct neap_object *object; /* of the Reservation, or the operating pod */
-	/* What could not be read, for people; such a one is used by nobody. NULL: all is well. */
+	struct neap_object *object; /* the Reservation, or the operating pod */
+	/* What could not be read, for people; no pod may use the reservation then. NULL:
+	 * no problem. */
 	const char *trouble;
 	bool is_pod; /* an operating pod */
 	enum neap_reserve_phase phase;
-	bool is_expired;         /* Failed, as Ready says by reason Expired */
+	bool is_expired;         /* Failed, with reason Expired in Ready */
 	const char *node_name;   /* status.nodeName; "" */
-	const char *wanted_node; /* of the template: it goes there or nowhere; "" */
+	const char *wanted_node; /* of the template: the only possible node; "" */
 	bool is_once;            /* allocateOnce */
 	bool is_unschedulable;   /* by its spec */
 	enum neap_reserve_policy policy;
 	enum neap_reserve_pre pre;
 	bool takes_several; /* preAllocationPolicy.enableMultiple */
 	bool needs_pods;    /* label pre-allocation-required */
-	int64_t order;      /* 0: none; the smallest first */
+	int64_t order;      /* 0: none; smallest first */
 	int64_t created_usec;
-	int64_t ttl_usec;     /* 0: neither limit holds */
+	int64_t ttl_usec;     /* 0: neither ttl nor expires applies */
 	int64_t expires_usec; /* INT64_MAX: not said */
-	int64_t moved_usec; /* newest transition of Ready, else of any condition, else the creation */
-	int64_t probed_usec; /* lastProbeTime of Ready, else as moved_usec */
+	/* newest transition of Ready, else of any condition, else the creation */
+	int64_t moved_usec;
+	int64_t probed_usec; /* lastProbeTime of Ready, else like moved_usec */
 	const struct neap_reserve_owner *owners;
 	size_t owner_count;
 	const struct neap_reserve_taint *taints;
 	size_t taint_count;
-	struct neap_pod *pod; /* that stands for it; of an operating pod, itself */
-	/* What that asks for: of the template, overlaid with status.allocatable once it is placed. */
+	struct neap_pod *pod; /* its placeholder; for an operating pod, the pod itself */
+	/* Requests of the template, overlaid with status.allocatable once it is
+	 * placed. */
 	struct neap_amounts requests;
 	struct neap_amounts allocatable, allocated; /* of the status */
 	struct neap_amounts inner;                  /* withheld from owners */
-	/* The resources of which owners of a Restricted one get what it keeps and no more: all of allocatable, or those
-	 * of its options, if it has any of them. */
+	/* For a Restricted reservation: resources that owners get from the reserved
+	 * amounts only: all of allocatable, or those of its options if it keeps any of
+	 * them. */
 	uint32_t names[NEAP_AMOUNTS_MAX];
 	size_t name_count;
 	struct neap_arena arena;
 };
 
-/* Reads a Reservation, which is counted. -NEAP_ENOMEM is the only error. */
+/* Reads a Reservation and takes a reference to the object. -NEAP_ENOMEM is the only
+ * error. */
 int neap_reserve_new(struct neap_object *object, struct neap_resources *resources,
 		     struct neap_reserve **ret, struct neap_error *err);
-/* Of a pod in operating mode: Aligned, for one owner, usable while it is Running and Ready. */
+/* Reads a pod in operating mode: Aligned, for one owner, usable while Running and
+ * Ready. */
 int neap_reserve_new_pod(struct neap_object *object, struct neap_resources *resources,
 			 struct neap_reserve **ret, struct neap_error *err);
 struct neap_reserve *neap_reserve_ref(struct neap_reserve *reserve);
-/* Returns NULL. NULL is fine. */
+/* Returns NULL. Accepts NULL. */
 struct neap_reserve *neap_reserve_unref(struct neap_reserve *reserve);
 
-/* What it keeps, and owners have of it: what its status says, before that what it asks for. */
+/* Returns the amounts it keeps for owners: status.allocatable, before that its
+ * requests. */
 const struct neap_amounts *neap_reserve_keeps(const struct neap_reserve *reserve);
-/* nodeName is set and it is Available or Waiting: its room counts. */
+/* nodeName is set and it is Available or Waiting: its amounts count. */
 bool neap_reserve_is_active(const struct neap_reserve *reserve);
-/* ... and Available: it can be used. */
+/* ... and Available: pods can use it. */
 bool neap_reserve_is_available(const struct neap_reserve *reserve);
-/* Whether any pod may use it, assigned ones being there: not broken, and once is once. */
+/* Returns whether a pod may use it when assigned pods do: not broken, and not used up by
+ * allocateOnce. */
 bool neap_reserve_is_usable(const struct neap_reserve *reserve, size_t assigned);
-/* It takes no new owners, but those that tolerate it. */
+/* Returns whether it accepts only new owners that tolerate it. */
 bool neap_reserve_is_closed(const struct neap_reserve *reserve);
 
-/* The pod that stands for a Reservation: tree of an object of kind Pod. requests: in place of those of the template;
- * NULL: those. A new reference, NULL without memory. */
+/* Returns the placeholder pod of a Reservation as a tree of kind Pod. requests: replace
+ * those of the template; NULL: keep those. A new reference, NULL without memory. */
 json_t *neap_reserve_pod_tree(const json_t *reservation,
 			      const struct neap_amounts *requests,
 			      const struct neap_resources *resources);
-/* Who places it; borrowed from the tree. */
+/* Returns the name of its scheduler; borrowed from the tree. */
 const char *neap_reserve_scheduler(const json_t *reservation);
-/* As quantities: {"cpu": "500m"}. A new reference, NULL without memory. */
+/* Returns quantities: {"cpu": "500m"}. A new reference, NULL without memory. */
 json_t *neap_reserve_amounts_json(const struct neap_amounts *amounts,
 				  const struct neap_resources *resources);
 

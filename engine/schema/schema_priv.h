@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the schema share: the way to a value, formats, patterns, and the work that is left. */
+ * Shared by the files of the schema: paths, formats, patterns, and the step budget. */
 #ifndef NEAP_ENGINE_SCHEMA_SCHEMA_PRIV_H
 #define NEAP_ENGINE_SCHEMA_SCHEMA_PRIV_H
 
@@ -8,50 +8,51 @@
 
 #include "engine/schema/schema.h"
 
-/* As deep as jansson reads. */
+/* The depth limit of jansson. */
 #define SCHEMA_OBJECT_DEPTH_MAX 2048
-/* A path that is told through a callback. */
+/* Size of a path passed to a callback. */
 #define SCHEMA_PATH_MAX 1024
 
-/* One step of the way from the root to a value. Each lies on the stack of the walker that took it, so a way
- * costs nothing until it is told. */
+/* One step of the path from the root to a value. Steps live on the walkers' stacks, so a
+ * path costs nothing until it is printed. */
 struct schema_step {
 	const struct schema_step *up; /* NULL: the root, which has no text */
 	const char *name;             /* NULL: an item of a list */
 	size_t index;
-	bool is_key; /* name is data, and stands in brackets */
-	/* Of a change: what is now there; NULL: nothing, or it is not looked for. */
+	bool is_key; /* name is data, and printed in brackets */
+	/* For updates: the old value at this place; NULL: none, or not compared. */
 	const json_t *before;
 };
 
-/* What a member is; NULL: nothing is known of it. */
+/* Returns the schema of a member; NULL: unknown. */
 const struct neap_schema *schema_member(const struct neap_schema *schema,
 					const char *name);
 
-/* "", 0, false, [] and {}: what Go cannot tell from a member that is missing. */
+/* "", 0, false, [] and {}: values that Go cannot tell from a missing member. */
 bool schema_is_zero(const json_t *value);
 
-/* Writes "spec.ports[1].name"; cut to what fits. Returns buf. */
+/* Writes "spec.ports[1].name", cut to fit. Returns buf. */
 char *schema_path(const struct schema_step *at, char *buf, size_t size);
 
-/* Writes a value as messages show it, cut to what fits. Returns buf. */
+/* Writes a value as messages show it, cut to fit. Returns buf. */
 char *schema_show(const json_t *value, char *buf, size_t size);
-/* A double as Go prints it: 10, 1.5, 1e+21. Returns buf. */
+/* Writes a double as Go prints it: 10, 1.5, 1e+21. Returns buf. */
 char *schema_show_number(double number, char *buf, size_t size);
 
 void schema_causes_vadd(struct neap_causes *causes, const char *reason, const char *field,
 			const char *fmt, va_list args) NEAP_PRINTF(4, 0);
 
-/* Whether a text is in a format; formats of numbers and NONE are always fine. */
+/* Returns whether a text has a format; number formats and NONE always pass. */
 bool schema_format_fits(enum neap_schema_format format, const char *text, size_t len);
-/* As CRDs name it: "date-time"; "" of NONE. */
+/* Returns the name in CRDs ("date-time"); "" for NONE. */
 const char *schema_format_name(enum neap_schema_format format);
-/* Of the format of an openAPIV3Schema; NONE when it is not one that is checked. */
+/* Parses the format of an openAPIV3Schema; NONE for formats that are not checked. */
 enum neap_schema_format schema_format_parse(const char *name);
-/* A number without a fraction that is an int64. */
+/* Returns whether value is a number without fraction that fits an int64. */
 bool schema_is_whole(const json_t *value, int64_t *ret);
 
-/* As schema_default and neap_schema_check, with the work that may still be done, which goes down. */
+/* Like schema_default and neap_schema_check, with *work as the step budget, which is
+ * charged. */
 bool schema_default_within(const struct neap_schema *schema, json_t *object,
 			   uint64_t *work);
 bool schema_check_within(const struct neap_schema *schema, const json_t *object,
@@ -59,12 +60,13 @@ bool schema_check_within(const struct neap_schema *schema, const json_t *object,
 
 /* --- patterns --- */
 
-/* Compiles; 0, with the bytes that the code takes, or -NEAP_EINVAL, -NEAP_ENOMEM. */
+/* Compiles a pattern. Returns 0 with the bytes of the code, -NEAP_EINVAL or
+ * -NEAP_ENOMEM. */
 int schema_pattern_compile(const char *pattern, void **ret_code, size_t *ret_bytes,
 			   struct neap_error *err);
 void schema_pattern_free(void *code);
 
-/* What one check needs for matching; made at the first match. */
+/* What one check needs for matching; created at the first match. */
 struct schema_matcher {
 	void *general, *context, *data;
 };
@@ -73,10 +75,10 @@ void schema_matcher_done(struct schema_matcher *matcher);
 enum schema_match {
 	SCHEMA_MATCH_YES,
 	SCHEMA_MATCH_NO,
-	SCHEMA_MATCH_TOO_LONG, /* work ended, or one match took too much of it */
+	SCHEMA_MATCH_TOO_LONG, /* the budget ran out, or one match used too much of it */
 	SCHEMA_MATCH_NOMEM,
 };
-/* Whether code matches anywhere in text. Takes what it cost off *work. */
+/* Returns whether code matches anywhere in text. Charges *work. */
 enum schema_match schema_pattern_match(struct schema_matcher *matcher, const void *code,
 				       const char *text, size_t len, uint64_t *work);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Formats of texts that declared kinds can name, as a kube-apiserver tells them. len is that of text, which ends
- * there. */
+ * String formats that declared kinds can name, judged as a kube-apiserver does. len is
+ * the length of text, which ends with a NUL. */
 #ifndef NEAP_ENGINE_SCHEMA_SCHEMA_TEXT_H
 #define NEAP_ENGINE_SCHEMA_SCHEMA_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "node-1.example.com", "a"; the last of several labels is of letters, and one alone has a hyphen in the second place at
- * most. */
+/* "node-1.example.com", "a". The last of several labels consists of letters; a single
+ * label may have a hyphen in the second place only. */
 bool schema_text_is_hostname(const char *text, size_t len);
 /* "a@example.com", "A Name <a@example.com>" */
 bool schema_text_is_email(const char *text, size_t len);
-/* With a scheme, or an absolute path: "https://example.com/a", "mailto:a", "/a". */
+/* Has a scheme or is an absolute path: "https://example.com/a", "mailto:a", "/a". */
 bool schema_text_is_uri(const char *text, size_t len);
-/* Numbers with words: "1d", "5 days", "3 weeks". */
+/* Numbers with units in words: "1d", "5 days", "3 weeks". */
 bool schema_text_is_words_duration(const char *text, size_t len);
 bool schema_text_is_uuid(const char *text, size_t len);
 bool schema_text_is_uuid3(const char *text, size_t len);
