@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts of a machine that `neapctl doctor` speaks of, and nothing that it concludes from them. All
- * is read below a root, so that a recorded or made-up tree is looked at like this machine; what only
- * a system call can tell is asked of this machine alone. Needs neither root nor a daemon: what may
- * not be read is missing, and is told apart from what is not there.
+ * Facts of a machine for `neapctl doctor`, without conclusions. Everything is read below
+ * a root, so that a recorded or made-up tree is examined like this machine; facts that
+ * only system calls give are those of this machine. Needs neither root nor a daemon: a
+ * fact that cannot be read is missing, which differs from a thing that does not exist.
  *
- * Texts are as the kernel has them, cut to their arrays. Files of others may hold anything: whoever
- * prints a text cleans it. */
+ * Texts are as the kernel gives them, cut to their arrays. Files of other programs may
+ * hold anything, so callers sanitise what they print. */
 #ifndef NEAP_HW_DOCTOR_FACTS_H
 #define NEAP_HW_DOCTOR_FACTS_H
 
@@ -21,13 +21,13 @@
 #define NEAP_FACTS_PARTITIONS 16
 #define NEAP_FACTS_PROCESSES  32
 
-/* What can be yes, no, or not to be seen. */
+/* Yes, no, or cannot be read. */
 enum neap_known { NEAP_NO, NEAP_YES, NEAP_UNSEEN };
 
 enum neap_psi_trigger {
-	NEAP_PSI_UNTRIED, /* another root than this machine */
-	NEAP_PSI_FINE,    /* windows of half a second: we have CAP_SYS_RESOURCE */
-	NEAP_PSI_COARSE,  /* only windows of whole 2 s */
+	NEAP_PSI_UNTRIED, /* the root is not this machine */
+	NEAP_PSI_FINE,    /* half-second windows: we have CAP_SYS_RESOURCE */
+	NEAP_PSI_COARSE,  /* only windows that are multiples of 2 s */
 	NEAP_PSI_REFUSED, /* errnum says why */
 };
 
@@ -36,16 +36,16 @@ struct neap_kernel_facts {
 	int major, minor;
 	char machine[64];            /* hypervisor, "" on bare metal */
 	char container[64];          /* "docker", "a container", "" outside of one */
-	enum neap_known cgroup_ns;   /* a cgroup namespace of our own */
-	enum neap_known pressure[3]; /* files of cpu, memory, io */
+	enum neap_known cgroup_ns;   /* we are in a cgroup namespace of our own */
+	enum neap_known pressure[3]; /* files for cpu, memory, io */
 	enum neap_psi_trigger trigger;
 	int trigger_errnum;
 	enum neap_known resource; /* we have CAP_SYS_RESOURCE */
-	enum neap_known resctrl;  /* the kernel has it */
+	enum neap_known resctrl;  /* supported by the kernel */
 	bool is_resctrl_mounted;
 	char resctrl_info[NEAP_FACTS_TEXT]; /* "L3 L3_MON MB" */
 	char resctrl_cpu
-		[NEAP_FACTS_TEXT]; /* what the processor says it has: "cat_l3 mba" */
+		[NEAP_FACTS_TEXT]; /* as reported by the processor: "cat_l3 mba" */
 	char resctrl_groups[NEAP_FACTS_TEXT];
 	enum neap_known core_scheduling;
 	enum neap_known autogroup; /* NO: off, or not in this kernel */
@@ -55,14 +55,14 @@ struct neap_kernel_facts {
 	int landlock_abi; /* 0 unseen */
 	char online[NEAP_FACTS_TEXT], offline[NEAP_FACTS_TEXT];
 	char isolated[NEAP_FACTS_TEXT], nohz_full[NEAP_FACTS_TEXT];
-	enum neap_known smt; /* threads share cores, and are on */
+	enum neap_known smt; /* threads share cores, and are enabled */
 	int64_t nofile_soft, nofile_hard;
 };
 
 struct neap_facts_mount {
 	char path[NEAP_FACTS_PATH];
-	char controllers
-		[NEAP_FACTS_TEXT]; /* v1: of its options; v2: of cgroup.controllers */
+	/* v1: from mount options; v2: from cgroup.controllers */
+	char controllers[NEAP_FACTS_TEXT];
 	char handed_down[NEAP_FACTS_TEXT]; /* v2: cgroup.subtree_control */
 	bool is_v2, is_read_only;
 };
@@ -77,7 +77,7 @@ struct neap_cgroup_facts {
 	struct neap_facts_mount mounts[NEAP_FACTS_MOUNTS];
 	int mount_count;
 	char groups[NEAP_FACTS_GROUPS]
-		   [64]; /* of the root of the hierarchy with cpu, sorted */
+		   [64]; /* groups at the root of the hierarchy with cpu, sorted */
 	int group_count;
 	bool has_more_groups;
 	struct neap_facts_partition partitions[NEAP_FACTS_PARTITIONS];
@@ -87,19 +87,19 @@ struct neap_cgroup_facts {
 struct neap_facts_process {
 	char comm[32];
 	int pid;
-	char group[NEAP_FACTS_TEXT]; /* its cgroup (cpu or v2), "" unseen */
+	char group[NEAP_FACTS_TEXT]; /* its cgroup (cpu or v2), "" unknown */
 };
 
 struct neap_agent_facts {
 	struct neap_facts_process processes[NEAP_FACTS_PROCESSES];
 	int process_count;
 	enum neap_known
-		systemd;     /* process 1 is systemd, or its folder in /run is there */
+		systemd;     /* process 1 is systemd, or its directory in /run exists */
 	int systemd_version; /* 0 unseen */
-	char runtimes[NEAP_FACTS_TEXT]; /* sockets that are there, with blanks */
-	char kubelet_dir
-		[NEAP_FACTS_PATH];      /* "/var/lib/kubelet", "" when it is not there */
-	char koordlet[NEAP_FACTS_PATH]; /* the first trace of one, "" without */
+	char runtimes[NEAP_FACTS_TEXT]; /* existing sockets, separated by blanks */
+	/* "/var/lib/kubelet", "" when it does not exist */
+	char kubelet_dir[NEAP_FACTS_PATH];
+	char koordlet[NEAP_FACTS_PATH]; /* the first trace of a koordlet, "" without */
 };
 
 struct neap_facts {
@@ -108,32 +108,34 @@ struct neap_facts {
 	struct neap_agent_facts agents;
 };
 
-/* A kubelet that runs here. Of several the one of the lowest pid. */
+/* The kubelet process; with several, the one with the lowest pid. */
 struct neap_kubelet_process {
-	int pid;                     /* 0: none is seen */
+	int pid;                     /* 0: none found */
 	char group[NEAP_FACTS_TEXT]; /* its own */
-	char command[8192];          /* its words parted by newlines, "" unseen */
+	char command[8192];          /* arguments separated by newlines, "" unknown */
 	char dir[NEAP_FACTS_PATH];   /* --root-dir, else /var/lib/kubelet */
 	char file[NEAP_FACTS_PATH];  /* --config, "" without */
-	bool is_file_unseen; /* file is relative to a directory that we may not see */
+	bool is_file_unseen;         /* file is relative to a directory we may not read */
 };
 
-/* root "" is this machine. *ret is filled whatever is missing. */
+/* root "" is this machine. Fills *ret completely, whatever is missing. */
 void neap_facts_gather(const char *root, struct neap_facts *ret);
 
-/* Reads a small file below root, without its final newline, cut to size. Its length, or -errno. */
+/* Reads a small file below root without its final newline, cut to size. Returns its
+ * length, or -errno. */
 int neap_facts_read(const char *root, const char *path, char *buf, size_t size);
-/* The command line of a process, its words parted by newlines. As neap_facts_read. */
+/* Reads the command line of a process, with newlines between arguments. Like
+ * neap_facts_read. */
 int neap_facts_command(const char *root, int pid, char *buf, size_t size);
-/* The value of "--NAME=VALUE" or "--NAME VALUE" in such a text, "" without. */
+/* Finds the value of "--NAME=VALUE" or "--NAME VALUE" in such a text, "" without. */
 void neap_facts_option(const char *command, const char *name, char *buf, size_t size);
-/* Of the processes of facts; paths that are relative are taken from its working
+/* Uses the processes of facts. Relative paths start at the kubelet's working
  * directory. */
 void neap_facts_kubelet(const char *root, const struct neap_agent_facts *facts,
 			struct neap_kubelet_process *ret);
-/* The same, of a look at the processes of its own. */
+/* The same with its own scan of the processes. */
 void neap_facts_kubelet_find(const char *root, struct neap_kubelet_process *ret);
-/* True when word is one of the words of text. */
+/* Returns whether word is one of the words of text. */
 bool neap_facts_has_word(const char *text, const char *word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files that gather facts share. */
+ * Shared by the files that gather facts. */
 #ifndef NEAP_HW_DOCTOR_FACTS_PRIV_H
 #define NEAP_HW_DOCTOR_FACTS_PRIV_H
 
@@ -8,13 +8,13 @@
 
 #include "hw/doctor/facts.h"
 
-/* root and path together; false when it does not fit. */
+/* Joins root and path; false when the result does not fit. */
 bool neap_facts_path(const char *root, const char *path, char *buf, size_t size);
-/* YES, NO, or UNSEEN when the way there may not be gone. */
+/* YES, NO, or UNSEEN when a directory on the way may not be searched. */
 enum neap_known neap_facts_is_there(const char *root, const char *path);
 /* NULL when it cannot be opened. */
 FILE *neap_facts_open(const char *root, const char *path);
-/* Adds a word behind a blank. */
+/* Appends a word after a blank. */
 void neap_facts_add_word(char *text, size_t size, const char *word);
 
 void neap_facts_kernel(const char *root, struct neap_kernel_facts *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the hand share. All of it runs in the hand's own process (or in that of
- * neap_hand_give_back), never in the loop. */
+ * Shared by the files of the hand. All of it runs in the hand's own process (or in that
+ * of neap_hand_give_back), never in the loop. */
 #ifndef NEAP_HW_HAND_HAND_PRIV_H
 #define NEAP_HW_HAND_HAND_PRIV_H
 
@@ -9,31 +9,31 @@
 #include "hw/hand/journal.h"
 #include "hw/hand/wire.h"
 
-#define NEAP_HAND_FILES_MAX    512 /* kept descriptors of kernel files */
+#define NEAP_HAND_FILES_MAX    512 /* open descriptors of kernel files */
 #define NEAP_HAND_TAKEOVER_SEC 3   /* how long a successor waits for the lock */
 #define NEAP_HAND_START_SEC    5   /* how long the daemon waits for its hand */
 
-/* A kernel file that stays open. */
+/* An open kernel file. */
 struct neap_hand_file {
 	char group[NEAP_PATH_MAX];
 	enum neap_key key;
 	int fd;
 	uint64_t dev, ino; /* of the group's directory */
-	uint64_t used;     /* running number of the last use */
+	uint64_t used;     /* sequence number of the last use */
 };
 
 struct neap_hand_files {
 	const struct neap_cgroup *cgroup;
 	struct neap_hand_file *file; /* NEAP_HAND_FILES_MAX of them */
-	uint32_t *hash;              /* of each file, side by side for the search */
+	uint32_t *hash;              /* of each file, packed for searching */
 	int count;
-	int last; /* index of the file found last, or more than there are */
+	int last; /* index of the last hit, or out of range */
 	uint64_t uses;
 };
 
 struct neap_hand_packet {
 	struct neap_hand_packet *next;
-	int fd; /* goes with it and is closed then; -1 without one */
+	int fd; /* sent with the packet and then closed; -1: none */
 	size_t len;
 	unsigned char data[];
 };
@@ -45,44 +45,46 @@ struct neap_hand_server {
 	int run_dir_fd;
 	int lock_fd;
 	int signal_fd;
-	int daemon_pid;       /* 0 in neap_hand_give_back */
-	int daemon_fd;        /* pidfd of the daemon, -1 without one */
-	int kubelet_fd;       /* the kubelet's folder, -1 as long as it is not there */
-	int kubelet_place_fd; /* where it will lie, -1 once it was there at the start */
+	int daemon_pid; /* 0 in neap_hand_give_back */
+	int daemon_fd;  /* pidfd of the daemon, -1 without one */
+	int kubelet_fd; /* the kubelet's directory, -1 while it does not exist */
+	/* directory where it will be created, -1 when it existed at the start */
+	int kubelet_place_fd;
 	struct neap_journal *journal;
 	struct neap_hand_files files;
 	struct neap_plan *plan;
 	struct neap_hand_packet *out, **out_end; /* answers that wait */
-	unsigned char gather[NEAP_WIRE_MAX];     /* answers to the packet at hand */
+	unsigned char gather[NEAP_WIRE_MAX];     /* answers to the current packet */
 	size_t gathered;
-	bool is_frozen;  /* looked at once a packet */
-	bool has_listed; /* in the packet at hand */
-	/* Room for one answer. */
+	bool is_frozen;  /* checked once per packet */
+	bool has_listed; /* in the current packet */
+	/* Space for one answer. */
 	char old_value[NEAP_CPUSET_TEXT], new_value[NEAP_CPUSET_TEXT];
 	char scratch[NEAP_CPUSET_TEXT];
 	struct neap_value value;
 	char text[NEAP_WIRE_TEXT];
 };
 
-/* files.c: reading and writing through kept descriptors. All return 0 or an errno; ENOENT means
- * that the group is gone, EOPNOTSUPP that it is there and has no such file. */
+/* files.c: reads and writes through open descriptors. All return 0 or an errno; ENOENT:
+ * the group is gone; EOPNOTSUPP: the group exists without such a file. */
 int neap_hand_files_init(struct neap_hand_files *files, const struct neap_cgroup *cgroup,
 			 struct neap_error *err);
 void neap_hand_files_done(struct neap_hand_files *files);
-/* Text without its newlines, and who the group is now. buf of NEAP_CPUSET_TEXT bytes. */
+/* Returns the text without newlines, and the group's present identity. buf has
+ * NEAP_CPUSET_TEXT bytes. */
 int neap_hand_file_read(struct neap_hand_files *files, const char *group,
 			enum neap_key key, char *buf, uint64_t *ret_dev,
 			uint64_t *ret_ino);
-/* Writes only if the group is still the one of dev and ino (ENOENT else). */
+/* Writes only if the group still has this dev and ino (otherwise ENOENT). */
 int neap_hand_file_write(struct neap_hand_files *files, const char *group,
 			 enum neap_key key, uint64_t dev, uint64_t ino, const char *text);
-/* Closes what is kept of a group. */
+/* Closes the descriptors of a group. */
 void neap_hand_files_forget(struct neap_hand_files *files, const char *group);
 
 /* apply.c */
-/* A safe name below one of the managed roots (or one of them). */
+/* Returns whether group is a safe name at or below one of the managed roots. */
 bool neap_hand_is_managed(const struct neap_hand_server *server, const char *group);
-/* Which of neap's own root groups holds it or is it; NULL for neither. */
+/* Returns which of neap's own root groups is or contains it; NULL: none. */
 const char *neap_hand_own_root(const struct neap_hand_config *config, const char *group);
 bool neap_hand_is_frozen(const struct neap_hand_server *server);
 void neap_hand_apply_set(struct neap_hand_server *server,
@@ -94,16 +96,17 @@ void neap_hand_apply_own(struct neap_hand_server *server,
 void neap_hand_apply_restore(struct neap_hand_server *server,
 			     const struct neap_hand_request *request,
 			     struct neap_hand_answer *answer);
-/* Entry index back to what neap_journal_back says. 0: done or gone (*ret_gone tells),
- * and the entry is dropped, or noted as back where it stays; else the kernel's errno. */
+/* Restores an entry to neap_journal_back. Returns 0 when done or gone (*ret_gone tells),
+ * and the entry is dropped, or marked as restored where it stays; else the kernel's
+ * errno. */
 int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *ret_gone);
-/* What to write so that the kernel shows text again. */
+/* Returns what to write so that the kernel shows text again. */
 const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text);
-/* Fills errnum and text (cut) of an answer. */
+/* Sets errnum and text (cut) of an answer. */
 void neap_hand_refuse(struct neap_hand_server *server, struct neap_hand_answer *answer,
 		      int errnum, const char *fmt, ...) NEAP_PRINTF(4, 5);
 
-/* What an answer says of an error that may have no errno of its own. */
+/* Returns the errno for an error that may have none of its own. */
 int neap_hand_errnum(const struct neap_error *err);
 
 /* group.c */
@@ -116,79 +119,84 @@ void neap_hand_group_remove(struct neap_hand_server *server,
 void neap_hand_group_move(struct neap_hand_server *server,
 			  const struct neap_hand_request *request,
 			  struct neap_hand_answer *answer);
-/* Processes out of the groups that neap made, then the groups away, deepest first, but those of pods that
- * run and what is above them. How many others stay; each is logged. */
+/* Moves processes out of the groups that neap created and removes the groups, deepest
+ * first, except those of running pods and their parents. Returns how many others remain;
+ * each is logged. */
 int neap_hand_groups_undo(struct neap_hand_server *server);
 
-/* Removes groups of neap's own that are not in all hierarchies: no look of the loop would find them. */
+/* Removes groups of neap's own that are missing in some hierarchies, because no scan of
+ * the loop would find them. */
 void neap_hand_groups_tidy(struct neap_hand_server *server);
 
-/* trigger.c: the descriptor is in the answer, to be closed once sent. */
+/* trigger.c: the descriptor is in the answer and closed after sending. */
 void neap_hand_trigger_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,
 			    struct neap_hand_answer *answer);
 
 /* kubelet.c */
-/* Opens the folder, or the nearest one above it that is there; before neap_hand_confine. */
+/* Opens the directory, or its nearest existing parent; call before neap_hand_confine. */
 void neap_hand_kubelet_find(struct neap_hand_server *server);
-/* Looks for the group of a kubelet that was not there at the start. */
+/* Searches for the group of a kubelet that did not exist at the start. */
 void neap_hand_kubelet_group(struct neap_hand_server *server,
 			     struct neap_hand_answer *answer);
-/* The file for reading, to be closed; -1: it cannot be read. */
+/* Returns the file open for reading, which the caller closes; -1: cannot be read. */
 int neap_hand_kubelet_file(struct neap_hand_server *server, enum neap_kubelet_file file);
-/* The descriptor is in the answer, to be closed once sent. */
+/* The descriptor is in the answer and closed after sending. */
 void neap_hand_kubelet_open(struct neap_hand_server *server,
 			    const struct neap_hand_request *request,
 			    struct neap_hand_answer *answer);
 
 /* out.c */
-/* Gathers one more. A descriptor in it is taken over; its answer has a packet of its own. */
+/* Adds an answer to the packet. Takes over its descriptor; such an answer gets its own
+ * packet. */
 void neap_hand_out_add(struct neap_hand_server *server,
 		       const struct neap_hand_answer *answer);
-/* What is gathered becomes a packet that waits for the daemon. fd (-1: none) goes with it and is
- * taken over. */
+/* Turns the gathered answers into a packet for the daemon. Takes over fd (-1: none),
+ * which is sent with it. */
 void neap_hand_out_close(struct neap_hand_server *server, int fd);
-/* Sends as much as the socket takes. */
+/* Sends as much as the socket accepts. */
 void neap_hand_out_flush(struct neap_hand_server *server);
-/* Throws the first packet away. */
+/* Drops the first packet. */
 void neap_hand_out_drop(struct neap_hand_server *server);
 
-/* giveback.c: all values, in an order the kernel takes; of groups that stay to what
- * they have by themselves. How many went back to what was found; *ret_left could not
- * and are logged by name. Vanished groups count as neither. */
+/* giveback.c: restores all values in an order the kernel accepts; values of remaining
+ * groups go to their baseline. Returns how many went back to the original; *ret_left
+ * failed and are logged by name. Vanished groups count as neither. */
 int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
 
 /* stay.c */
-/* Notes in the journal, in memory, which groups and values stay: those of pods that run. */
+/* Marks in memory which groups and values stay: those of running pods. */
 void neap_hand_stay_look(struct neap_hand_server *server);
-/* How many values are to be given back still. */
+/* Returns how many values are still to be restored. */
 int neap_hand_stay_left(const struct neap_hand_server *server);
-/* Logs how many groups of pods stay and what ends them, where some do. How many values stay. */
+/* Logs how many groups of pods stay, if any, and what ends them. Returns how many values
+ * stay. */
 int neap_hand_stay_tell(struct neap_hand_server *server);
 
-/* given.c: of CPUs that a kubelet gave away since, containers of others get nothing
- * back. */
+/* given.c: takes CPUs that a kubelet has since given to one container alone out of the
+ * values to restore for others. */
 void neap_hand_given_note(struct neap_hand_server *server);
 
-/* inherit.c: entries for groups that were made narrow, as their parent was. */
+/* inherit.c: adds entries for groups that were created narrow, like their parent. */
 void neap_hand_inherited_note(struct neap_hand_server *server);
 
 /* takeover.c */
 int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err);
-/* The lock of the run directory, from an orphaned hand if need be. The descriptor; NEAP_ECONFLICT
- * when a hand whose daemon lives holds it. */
+/* Takes the lock of the run directory, if needed from an orphaned hand. Returns the
+ * descriptor; NEAP_ECONFLICT when a hand whose daemon lives holds it. */
 int neap_hand_lock(int run_dir_fd, const struct neap_log *log, struct neap_error *err);
-/* Whether a hand, of a daemon that lives or not, is at work there. */
+/* Returns whether a hand is at work there, with or without a living daemon. */
 bool neap_hand_is_held(int run_dir_fd);
 int64_t neap_hand_now_usec(void); /* CLOCK_BOOTTIME: a suspended machine counts */
 
 /* confine.c */
-/* Gives up all that the hand does without. Lock and journal are open before it. The version of Landlock,
- * 0 without; what a kernel lacks is no error. */
+/* Drops every privilege the hand does not need; call with lock and journal open. Returns
+ * the Landlock version, 0 without; a missing kernel feature is not an error. */
 int neap_hand_confine(struct neap_hand_server *server, struct neap_error *err);
-/* A descriptor that stands for the daemon, -1 where the kernel has none. */
+/* Returns a pidfd of the daemon, -1 where the kernel has none. */
 int neap_hand_daemon_watch(int pid);
-/* Its socket is closed: logs the signal that killed it, where there was one and the kernel tells. */
+/* Called when the socket is closed: logs the signal that killed the daemon, if there was
+ * one and the kernel reports it. */
 void neap_hand_daemon_end(const struct neap_hand_server *server);
 
 /* serve.c */
@@ -198,9 +206,10 @@ int neap_hand_server_new(const struct neap_hand_config *config,
 int neap_hand_server_open(struct neap_hand_server *server, bool make,
 			  struct neap_error *err);
 void neap_hand_server_free(struct neap_hand_server *server);
-/* Takes at most one packet, does what is in it, and queues the answers. False when there was none. */
+/* Receives at most one packet, executes it, and queues the answers. Returns false when
+ * there was none. */
 bool neap_hand_packet_take(struct neap_hand_server *server);
-/* The child: never comes back. */
+/* The child process: never returns. */
 void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon_pid)
 	__attribute__((noreturn));
 

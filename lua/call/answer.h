@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a policy answered to one input, to be compared with what another version did. Writes are a set
- * of target, key and value: why they are wanted, and in which order they stand, changes nothing on
- * the machine. */
+ * A policy's answer to one input, for comparison with another version's. Writes are a set
+ * of target, key and value; their reasons and their order change nothing on the
+ * machine. */
 #ifndef NEAP_LUA_CALL_ANSWER_H
 #define NEAP_LUA_CALL_ANSWER_H
 
@@ -12,23 +12,24 @@
 
 struct neap_answer {
 	enum neap_tick_verdict verdict;
-	struct neap_policy_wish *wishes; /* owned; of NEAP_TICK_WISHES only */
+	struct neap_policy_wish *wishes; /* owned; only with NEAP_TICK_WISHES */
 	size_t count;
 	const struct neap_policy_wish *
-		*sorted; /* by neap_answer_sort, without repetitions */
+		*sorted; /* sorted by neap_answer_sort, without duplicates */
 	size_t sorted_count;
-	struct neap_error err; /* of faults and skips */
+	struct neap_error err; /* for faults and skips */
 };
 
-/* To be called before the answer is compared or printed. Fails for want of memory only. */
+/* Call it before comparing or printing the answer. Fails only without memory. */
 int neap_answer_sort(struct neap_answer *answer, struct neap_error *err);
 void neap_answer_done(struct neap_answer *answer);
-/* Raised, wrong, or over its budget. */
+/* Raised, invalid, or over its budget. */
 bool neap_answer_is_fault(const struct neap_answer *answer);
 bool neap_answer_is_same(const struct neap_answer *a, const struct neap_answer *b);
-/* ["besteffort cpu.max_milli=2400", ...], "hold", "skip" or "error: ..."; NULL without memory. */
+/* ["besteffort cpu.max_milli=2400", ...], "hold", "skip" or "error: ..."; NULL without
+ * memory. */
 json_t *neap_answer_json(const struct neap_answer *answer);
-/* A script may put any bytes into its texts; what is no UTF-8 becomes "?". */
+/* A script can put any bytes into its texts; invalid UTF-8 becomes "?". */
 json_t *neap_text_json(const char *text);
 
 #endif

@@ -10,20 +10,22 @@ struct neap_param_type_info {
 	const char *name;
 	const char *what; /* for messages */
 	bool has_range;
-	bool is_text;      /* Lua has the text that was given */
-	bool is_composite; /* a JSON value holds it, not the members of neap_param_value */
+	bool is_text; /* Lua has the text that was given */
+	/* a JSON value holds it, not the members of neap_param_value */
+	bool is_composite;
 };
 extern const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT];
 
-/* Drops what a row holds. */
+/* Frees what a row holds. */
 void neap_param_done(struct neap_param *param);
 
-/* Form and range; the error names the parameter and what is allowed. *ret is new and to be given to
- * neap_param_value_done or neap_param_value_take. */
+/* Checks form and range; the error names the parameter and what is allowed. *ret is new;
+ * pass it to neap_param_value_done or neap_param_value_take. */
 int neap_param_parse(const struct neap_param *param, const char *text,
 		     struct neap_param_value *ret, struct neap_error *err);
-/* The same from JSON (borrowed), and from the Lua value at index; neither raises. A number for a
- * quantity or a duration is in the unit that scripts see: thousandths or bytes, and seconds. */
+/* The same from JSON (borrowed), and from the Lua value at index; neither raises. Numbers
+ * for quantities and durations are in the unit scripts see: thousandths or bytes, and
+ * seconds. */
 int neap_param_parse_json(const struct neap_param *param, const json_t *json,
 			  struct neap_param_value *ret, struct neap_error *err);
 int neap_param_read_value(lua_State *L, int index, const struct neap_param *param,
@@ -33,13 +35,13 @@ int neap_param_refuse(const struct neap_param *param, const char *text,
 		      struct neap_error *err);
 
 void neap_param_value_done(struct neap_param_value *value);
-/* to drops what it has and gets what from has. */
+/* Moves: to drops its old value and takes over that of from. */
 void neap_param_value_take(struct neap_param_value *to, struct neap_param_value *from);
-/* Shares the JSON, which nobody changes. */
+/* Shares the JSON, which is never modified. */
 void neap_param_value_copy(struct neap_param_value *to,
 			   const struct neap_param_value *from);
 
-/* Pushes a value, nil when unset. Raises on no memory. */
+/* Pushes a value, nil when unset. Raises without memory. */
 void neap_param_push(lua_State *L, const struct neap_param *param,
 		     const struct neap_param_value *value);
 /* null when unset; NULL without memory. */
@@ -47,8 +49,8 @@ json_t *neap_param_json(const struct neap_param *param,
 			const struct neap_param_value *value);
 json_t *neap_param_schema_json(const struct neap_param *param);
 
-/* param_schema.c: the row at index; the name is there already. May raise; param can be given to
- * neap_param_done at any time. */
+/* param_schema.c: reads the row at index, whose name is set already. May raise; param may
+ * be passed to neap_param_done at any time. */
 int neap_param_read_schema(lua_State *L, int index, struct neap_param *param,
 			   struct neap_error *err);
 

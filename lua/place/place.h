@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds score and filter: what one decision about a place for a pod asks of a policy. Kind reservation: lua/reserve/reserve.h. */
+ * Kinds score and filter: how a decision about a pod calls a policy. Kind reservation:
+ * lua/reserve/reserve.h. */
 #ifndef NEAP_LUA_PLACE_PLACE_H
 #define NEAP_LUA_PLACE_PLACE_H
 
 #include "engine/decide/curve.h"
 #include "lua/run/policy.h"
 
-/* Different reasons that one policy gives in one decision, and the room for one with its NUL. */
+/* Distinct reasons of one policy in one decision, and the size of one with its NUL. */
 #define NEAP_PLACE_REASONS_MAX 16
 #define NEAP_PLACE_REASON      128
-/* CPU budget of a call of allow: that of the kind, and this for each node of the block. */
+/* CPU budget of a call of allow: that of the kind, plus this per node of the block. */
 #define NEAP_PLACE_NODES_A_USEC 1
 
 struct neap_place {
@@ -19,34 +20,36 @@ struct neap_place {
 	int64_t now_usec;
 };
 
-/* A pod, as long as something about it is decided. */
+/* A pod while it is being decided. */
 struct neap_place_pod {
 	const struct neap_pod *pod;
 	const struct neap_resources *resources; /* of the cluster */
 	int64_t now_usec;
 };
 
-/* A policy in one decision: zero it when a decision begins. */
+/* A policy in one decision; zero it at the start of the decision. */
 struct neap_place_call {
-	bool is_open; /* the policy has the pod of this decision */
+	bool is_open; /* the policy has this decision's pod */
 	size_t reason_count;
-	char reasons[NEAP_PLACE_REASONS_MAX][NEAP_PLACE_REASON]; /* the last one may stand
-								  for many */
+	/* the last one may be shared by many */
+	char reasons[NEAP_PLACE_REASONS_MAX][NEAP_PLACE_REASON];
 };
 
-/* plan(ctx, pod). WISHES: *ret; HOLD: it has nothing to say of this pod; others as neap_policy_tick_within, to which also
- * left_usec belongs. */
+/* Calls plan(ctx, pod). WISHES: fills *ret; HOLD: the policy has no opinion on this pod;
+ * others, and left_usec, as in neap_policy_tick_within. */
 enum neap_tick_verdict neap_policy_plan_within(struct neap_policy *policy,
 					       const struct neap_place *place,
 					       int64_t *left_usec,
 					       struct neap_curve_score *ret,
 					       struct neap_error *err);
-/* Points by the terms of a plan; of as many of the rows, from the first on, as there is time for. Returns how many. */
+/* Scores rows by the terms of a plan, from the first on, as many as there is time for.
+ * Returns how many. */
 size_t neap_place_weigh(const struct neap_curve_score *score,
 			const struct neap_place *place, const uint32_t *rows,
 			size_t count, int64_t *left_usec, int64_t *ret);
-/* allow(ctx, pod, node) for each of the rows. WISHES: ret[i] is 0 where the pod may go, else a reason's index and one;
- * HOLD is not given. SKIPPED: the pod misses what is needed; a node that does may be gone to. */
+/* Calls allow(ctx, pod, node) for each row. WISHES: ret[i] is 0 where the pod may go,
+ * else a reason's index plus one; HOLD does not occur. SKIPPED: the pod lacks a required
+ * field; a node that lacks one is allowed. */
 enum neap_tick_verdict
 neap_policy_allow_within(struct neap_policy *policy, const struct neap_place *place,
 			 struct neap_place_call *call, const uint32_t *rows, size_t count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What record.c (packing, the ring) and tape.c (unpacking, tapes) share. */
+ * Shared by record.c (packing, the ring) and tape.c (unpacking, tapes). */
 #ifndef NEAP_LUA_RUN_RECORD_PRIV_H
 #define NEAP_LUA_RUN_RECORD_PRIV_H
 
@@ -8,29 +8,29 @@
 
 #include "lua/run/record.h"
 
-/* All texts of one struct, in the order of its table: each ends in NUL. A NAME that is NULL is
- * empty, any other begins with '='. Never changed; freed with the last frame. */
+/* All texts of one struct, in table order, each NUL-terminated. A NULL NAME is empty, any
+ * other starts with '='. Immutable; freed with the last frame. */
 struct neap_block {
 	atomic_uint refs;
-	size_t users; /* lists in the ring; the recorder's alone */
+	size_t users; /* lists in the ring; only for the recorder */
 	size_t len;
 	char text[];
 };
 
-/* The blocks of a frame: that of the sample, then those of the elements of its lists. One for all frames in
- * which no text changes, none comes and none goes. */
+/* The blocks of a frame: the sample's, then those of its list elements. Shared by all
+ * frames between which no text and no element changes. */
 struct neap_block_list {
 	atomic_uint refs;
-	size_t users; /* frames in the ring; the recorder's alone */
+	size_t users; /* frames in the ring; only for the recorder */
 	size_t count;
-	uint64_t *
-		marks; /* behind blocks: of the elements, 0 none known; the recorder's alone */
+	/* element marks, stored after blocks: 0 unknown; only for the recorder */
+	uint64_t *marks;
 	struct neap_block *blocks[];
 };
 
 struct neap_frame {
 	atomic_uint refs;
-	struct neap_topology *topology; /* a reference of its own, or NULL */
+	struct neap_topology *topology; /* an own reference, or NULL */
 	struct neap_block_list *texts;
 	size_t len; /* bytes in data */
 	unsigned char data[];
@@ -43,7 +43,7 @@ struct neap_tape {
 };
 
 void neap_count_up(atomic_uint *refs);
-/* Free it with its last reference. */
+/* Freed with its last reference. */
 void neap_block_unref(struct neap_block *block);
 void neap_block_list_unref(struct neap_block_list *list);
 void neap_frame_unref(struct neap_frame *frame);

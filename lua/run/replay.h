@@ -9,20 +9,23 @@
 
 #define NEAP_REPLAY_DIFFERENCES_MAX 20
 
-/* Runs both over the tape from its first frame, each with an empty memo and its own parameters; both
- * states belong to the caller's thread and are used up by it (their memo is reset at the end). older
- * may be NULL: then the answers of newer are only counted. At most budget_usec of CPU time in all:
- * past it the replay ends early and says so. *ret (a new reference):
- *   { "frames": 60, "ran": 60, "same": 58, "faults": 0, "is_complete": true, "is_failed": false,
- *     "differences": [ { "unix": 1700000000, "frame": 3, "older": ["besteffort cpu.max_milli=2400"],
- *       "newer": "hold" } ] }
- * where an answer is the list of writes as text (sorted; a long one ends in "and 12 more"), or "hold",
- * "skip", or "error: ..." . Answers are the same when they are as sets of target, key and value. At
- * most NEAP_REPLAY_DIFFERENCES_MAX are listed; "same" counts all. A fault of newer (error, spent
- * budget) is counted in "faults", its first message is in "first_fault". "is_failed" says that these
- * faults would have taken it out of service (its state was killed, or NEAP_POLICY_FAULTS_MAX in a row
- * in frames where older had none); a state that was killed ends the replay, one of older only the
- * comparison. Fails for want of memory only. */
+/* Runs both versions over the tape from its first frame, each with an empty memo and its
+ * own parameters. Both states belong to the caller's thread, and their memo is reset at
+ * the end. older may be NULL: then only the answers of newer are counted. All runs share
+ * budget_usec of CPU time; when it is used up, the replay ends early and says so.
+ * *ret is a new reference:
+ *   { "frames": 60, "ran": 60, "same": 58, "faults": 0, "is_complete": true,
+ *     "is_failed": false,
+ *     "differences": [ { "unix": 1700000000, "frame": 3,
+ *       "older": ["besteffort cpu.max_milli=2400"], "newer": "hold" } ] }
+ * An answer is the sorted list of writes as text (a long one ends in "and 12 more"), or
+ * "hold", "skip" or "error: ...". Answers are the same when their sets of target, key and
+ * value are. At most NEAP_REPLAY_DIFFERENCES_MAX differences are listed; "same" counts
+ * all equal answers. Faults of newer (error, budget exceeded) are counted in "faults",
+ * and "first_fault" has the first message. "is_failed": these faults would have taken it
+ * out of service (its state was killed, or NEAP_POLICY_FAULTS_MAX consecutive faults in
+ * frames where older had none). A killed state of newer ends the replay, one of older
+ * ends the comparison. Fails only without memory. */
 int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 		       const struct neap_tape *tape, int64_t budget_usec, json_t **ret,
 		       struct neap_error *err);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rule at the end of a zone file (a POSIX TZ text), for the years after its table. */
+ * The rule at the end of a zone file (a POSIX TZ text), for years beyond its table. */
 #ifndef NEAP_LUA_VM_ZONE_PRIV_H
 #define NEAP_LUA_VM_ZONE_PRIV_H
 
 #include "engine/base/base.h"
 
-/* A day of every year and the time on it, by the clock before the change. */
+/* A day of every year and a time on it, by the clock before the change. */
 struct neap_zone_when {
 	enum {
-		NEAP_ZONE_MONTH, /* weekday day (0 Sunday) of week (5: the last) in month */
+		/* weekday day (0 Sunday) of week (5: the last) in month */
+		NEAP_ZONE_MONTH,
 		NEAP_ZONE_JULIAN, /* day 1..365, without 29 February */
 		NEAP_ZONE_DAY,    /* day 0..365 */
 	} kind;
 	int month, week, day;
-	int32_t seconds; /* from midnight, also below 0 or over a day */
+	int32_t seconds; /* from midnight; may be negative or exceed a day */
 };
 
 struct neap_zone_rule {
@@ -23,7 +24,7 @@ struct neap_zone_rule {
 	struct neap_zone_when start, end;
 };
 
-/* Changes that are looked at around a moment: two a year. */
+/* Changes considered around a moment: two per year. */
 #define NEAP_ZONE_CHANGES 10
 
 struct neap_zone_change {
@@ -31,9 +32,9 @@ struct neap_zone_change {
 	int32_t offset_s; /* from then on */
 };
 
-/* "CET-1CEST,M3.5.0,M10.5.0/3". False for anything else. */
+/* Parses "CET-1CEST,M3.5.0,M10.5.0/3". False for anything else. */
 bool neap_zone_rule_parse(const char *text, size_t len, struct neap_zone_rule *ret);
-/* The changes of the years around unix, in order; returns how many. */
+/* Lists the changes of the years around unix, in order; returns how many. */
 int neap_zone_rule_changes(const struct neap_zone_rule *rule, int64_t unix_s,
 			   struct neap_zone_change *ret);
 
