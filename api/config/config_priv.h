@@ -18,11 +18,11 @@ enum neap_option_type {
 	NEAP_OPTION_COUNT,    /* int64_t, min to max */
 	NEAP_OPTION_CHOICE,   /* enum (int), index into choices */
 	NEAP_OPTION_BOOL,
-	NEAP_OPTION_NAME,  /* char[size]: a node name */
-	NEAP_OPTION_ROLES, /* unsigned: bits of enum neap_role */
-	NEAP_OPTION_LABEL, /* node_labels: the flag adds one, in the file it is a mapping */
-	NEAP_OPTION_GRANT,  /* grants: the flag adds one, in the file it is a list */
-	NEAP_OPTION_POLICY, /* policies: the flag adds one, in the file it is a list */
+	NEAP_OPTION_NAME,   /* char[size]: a node name */
+	NEAP_OPTION_ROLES,  /* unsigned: bits of enum neap_role */
+	NEAP_OPTION_LABEL,  /* node_labels: the flag adds one; a mapping in the file */
+	NEAP_OPTION_GRANT,  /* grants: the flag adds one; a list in the file */
+	NEAP_OPTION_POLICY, /* policies: the flag adds one; a list in the file */
 	NEAP_OPTION_APPS,   /* hostApplications: file only */
 	NEAP_OPTION_ACTION, /* help, version: flag only; min is the action */
 };
@@ -37,13 +37,14 @@ struct neap_option {
 	int64_t min, max;
 	const char *const *choices; /* NULL at the end */
 	const char *doc;
-	unsigned roles;   /* those that it is for; 0: all */
-	const char *with; /* the flag without which it does nothing; NULL: none */
+	unsigned roles;   /* roles it applies to; 0: all */
+	const char *with; /* the flag it requires; NULL: none */
 };
 
-/* Ends with type ACTION and both names NULL. */
+/* Ended by a row of type ACTION with both names NULL. */
 const struct neap_option *neap_config_options(void);
-/* Takes a value given as text. The error says the value and what is allowed, but not where it stood. */
+/* Parses a value. The error names the value and what is allowed, but not where it was
+ * found. */
 int neap_config_set(struct neap_config *config, const struct neap_option *option,
 		    const char *text, struct neap_error *err);
 /* "NAME[:param=value,...]" or "none". */
@@ -57,12 +58,13 @@ int neap_config_add_label(struct neap_config *config, const char *key, const cha
 void neap_config_list_choices(const char *const *choices, char *buf, size_t size);
 /* "node or scheduler"; "" for none. */
 void neap_config_list_roles(unsigned roles, char *buf, size_t size);
-/* It stood in the file, or on the command line. */
+/* Records that the option was given in the file or on the command line. */
 void neap_config_note_given(struct neap_config *config, const struct neap_option *option);
-/* The name nearest to text among names, NULL when none is near. */
+/* Returns the most similar name, NULL when none is similar. */
 const char *neap_config_nearest(const char *text, const char *const *names, size_t count);
 
-/* When all is read: what goes together, and what is left to find. */
+/* Called after everything was read: checks combinations and resolves defaults that must
+ * be searched. */
 int neap_config_finish(struct neap_config *config, struct neap_error *err);
 
 int neap_config_read_file(struct neap_config *config, const char *file,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kube-scheduler sends: read in place, whatever the case of the names, unknown members skipped. What is there
- * twice, or contradicts itself, is refused. */
+ * Parses the requests of a kube-scheduler in place: member names in any case, unknown
+ * members skipped. Duplicate or contradictory members are refused. */
 #ifndef NEAP_API_EXTENDER_ARGS_H
 #define NEAP_API_EXTENDER_ARGS_H
 
@@ -11,15 +11,15 @@
 /* Nodes of one request. */
 #define NEAP_EXTENDER_NODES_MAX 65536
 
-/* What comes with the name of a node. Texts are pieces of the request. */
+/* What comes with a node's name. Texts point into the request. */
 struct neap_extender_node {
-	struct neap_text whole;      /* the Node, of whole ones */
-	struct neap_text violations; /* a number; none: it was not told */
+	struct neap_text whole;      /* the Node object, when whole nodes are sent */
+	struct neap_text violations; /* a number; none if it was not sent */
 	size_t victims,
-		victim_count; /* of preempt: the first one's place, and how many */
+		victim_count; /* preempt: index of the first victim, and their number */
 };
 
-/* A list of names, as it stands between its brackets: names are pieces of text. */
+/* A list of names as it stands between its brackets; names point into the text. */
 struct neap_extender_list {
 	const char *text;
 	size_t len;
@@ -30,20 +30,23 @@ struct neap_extender_list {
 struct neap_extender_args {
 	/* Of the pod. */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
-	bool is_whole;           /* whole objects came, not names */
-	bool is_likely;          /* the names are those of the list that was likely */
-	struct neap_text *names; /* of the nodes, pieces of the request */
-	struct neap_extender_node *nodes; /* of each; NULL where names alone came */
+	bool is_whole;           /* whole objects were sent, not names */
+	bool is_likely;          /* the names equal the likely list */
+	struct neap_text *names; /* of the nodes, pointing into the request */
+	/* one per name; NULL when only names were sent */
+	struct neap_extender_node *nodes;
 	size_t count, size;
 	struct neap_text *victims; /* their uids */
 	size_t victim_count, victim_size;
 };
 
-/* A list that is kept from one request to the next has room for so many names at most. */
+/* Limit on the names whose memory is kept between requests. */
 #define NEAP_EXTENDER_NODES_KEPT 16384
 
-/* All of them: 0; -NEAP_EINVAL, -NEAP_ETOOLARGE, -NEAP_ENOMEM with nothing left to free. body[len] must be NUL; it is
- * borrowed by *ret. read_nodes: names that are likely, to the byte, are not looked through; NULL: none are; *ret is zero, or what neap_extender_args_clear left. */
+/* All return 0, or -NEAP_EINVAL, -NEAP_ETOOLARGE, -NEAP_ENOMEM with nothing left to free.
+ * body[len] must be NUL; *ret borrows body. read_nodes: names equal to likely, byte by
+ * byte, are not parsed; NULL: none; *ret is zero, or what neap_extender_args_clear
+ * left. */
 int neap_extender_read_nodes(const char *body, size_t len,
 			     const struct neap_extender_list *likely,
 			     struct neap_extender_args *ret, struct neap_error *err);
@@ -53,7 +56,8 @@ int neap_extender_read_victims(const char *body, size_t len,
 int neap_extender_read_binding(const char *body, size_t len,
 			       struct neap_extender_args *ret, char *node,
 			       struct neap_error *err);
-/* Empty again, with the room for names that it has, so that the next request need not take it from the kernel anew. */
+/* Empties it but keeps the memory for names, so that the next request need not allocate
+ * it. */
 void neap_extender_args_clear(struct neap_extender_args *args);
 void neap_extender_args_done(struct neap_extender_args *args);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One request at work, shared by the files of api/extender. */
+ * One request in progress, shared by the files of api/extender. */
 #ifndef NEAP_API_EXTENDER_EXTENDER_PRIV_H
 #define NEAP_API_EXTENDER_EXTENDER_PRIV_H
 
@@ -12,7 +12,7 @@
 #include "engine/base/log.h"
 #include "engine/decide/decide.h"
 
-/* Of a node that is not there. */
+/* Row of a node that does not exist. */
 #define EXTENDER_NO_ROW UINT32_MAX
 
 struct ask;
@@ -21,19 +21,19 @@ struct question;
 /* Bytes of names that are kept. */
 #define LIKELY_TEXT_MAX (512 * 1024)
 
-/* What prioritize is likely to be asked about. */
+/* The names that prioritize will probably ask about. */
 struct likely {
 	struct neap_extender_list list; /* none: count 0 */
 	uint32_t *rows;
 	char *text;
 	size_t size, text_size;
-	uint64_t readings, generation; /* of the cluster that it is true of */
+	uint64_t readings, generation; /* state of the cluster for which it holds */
 };
 
-/* What a filter let pass, and the names as its answer has them. */
+/* Keeps what a filter accepted, and the names as written in its answer. */
 void likely_keep(struct likely *likely, const struct question *question,
 		 const struct neap_verdict *verdict, const char *text, size_t len);
-/* The rows are those of the names that were asked about. */
+/* Returns whether the rows are those of the names in the request. */
 bool likely_holds(const struct likely *likely, const struct question *question);
 void likely_done(struct likely *likely);
 
@@ -42,32 +42,32 @@ struct neap_extender {
 	const struct neap_log *log; /* NULL: none */
 	enum neap_http_role bind_role;
 	int64_t deadline_usec, (*now_usec)(void);
-	/* By row: the request that named it last, so that twice is seen. */
+	/* By row: the last request that named it, to detect duplicates. */
 	uint64_t *seen;
-	/* By row: the one that followed it in a request before, as nodes come in much the same order each time; and the
-	 * one that came first. */
+	/* By row: the row that followed it in an earlier request, because nodes come in
+	 * nearly the same order each time; and the first row. */
 	uint32_t *after, first;
 	size_t seen_size;
 	uint64_t request;
 	struct likely likely;
-	struct ask *asks;               /* of bind.c, on their way */
-	struct neap_extender_args kept; /* empty: room of the request before */
+	struct ask *asks;               /* bindings in progress, of bind.c */
+	struct neap_extender_args kept; /* empty: memory of the previous request */
 };
 
-/* What was asked, and what is known of it. */
+/* The request and what is known about it. */
 struct question {
 	struct neap_extender *extender;
-	int64_t end_usec; /* when its time is over */
+	int64_t end_usec; /* when its time is up */
 	struct neap_extender_args args;
 	struct neap_schedule_view view;
 	struct neap_pod *pod;
 	uint32_t *rows;  /* of args.names, or EXTENDER_NO_ROW */
-	uint32_t *known; /* those that are there */
+	uint32_t *known; /* the existing ones */
 	size_t known_count;
 };
 
-/* Finds the pod and the nodes. 0; -NEAP_EINVAL: malformed, or it contradicts itself; any other code: it cannot be
- * judged. */
+/* Finds the pod and the nodes. Returns 0; -NEAP_EINVAL: malformed or contradictory; other
+ * codes: it cannot be decided. */
 int question_open(struct question *question, struct neap_error *err);
 void question_done(struct question *question);
 
@@ -76,21 +76,21 @@ void question_done(struct question *question);
 /* out is taken. */
 void answer_take(struct neap_http_request *request, struct neap_buf *out);
 void answer_malformed(struct neap_http_request *request, const struct neap_error *err);
-/* Texts of answers; with that of filter, what is likely to be asked next is kept. */
+/* Write the answers; that of filter also keeps the likely next request. */
 void answer_filter(const struct question *question, const struct neap_verdict *verdict,
 		   struct neap_buf *out);
-/* verdict NULL: nothing is known, and all have 0 points. */
+/* verdict NULL: nothing is known, and all nodes get 0 points. */
 void answer_prioritize(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out);
-/* {"Error": text}, in which no % can be taken for a format. */
+/* Writes {"Error": text}, with % escaped against use as a format. */
 void answer_trouble(const char *text, struct neap_buf *out);
-/* A node of the answer of preempt. */
+/* Writes one node of the answer of preempt. */
 void answer_victims(const struct question *question, size_t index, struct neap_buf *out);
 
 /* --- bind.c --- */
 
 void bind_verb(void *arg, struct neap_http_request *request);
-/* Bindings on their way are told of without the extender. */
+/* Detaches bindings in progress, which finish without the extender. */
 void bind_leave_all(struct neap_extender *extender);
 
 #endif

@@ -6,21 +6,21 @@
 
 #include "api/http/server.h"
 
-/* Whether the header's value is "Bearer " and the token; false if token is NULL or empty. Takes the
- * same time whatever the difference; the length of what was given may show. */
+/* Returns whether the header's value is "Bearer " plus the token; false if token is NULL
+ * or empty. Constant time for equal lengths; the length of the given token may show. */
 bool neap_bearer_is_right(const char *token, const char *value);
-/* What stands behind "Bearer "; NULL when it does not begin so. */
+/* Returns the text after "Bearer "; NULL when value does not start so. */
 const char *neap_bearer_text(const char *value);
 
-/* What tokens are good for. */
+/* The accepted tokens. */
 struct neap_bearers {
-	const char *token; /* of the admin; may be NULL */
+	const char *token; /* the admin token; may be NULL */
 	struct neap_tokens *tokens;
 	const struct neap_grants *grants;
 };
 
-/* Whose token value is, with the role that the user has (NEAP_HTTP_ANYBODY: none); false: nobody's. *ret_user is
- * borrowed from the tokens. */
+/* Finds the token's user and role (NEAP_HTTP_ANYBODY: none); false: unknown token.
+ * *ret_user is borrowed from the tokens. */
 bool neap_bearers_find(const struct neap_bearers *bearers, const char *value,
 		       enum neap_http_role *ret_role,
 		       const struct neap_http_user **ret_user);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Path patterns of routes. "{name}" stands for one segment, never empty; a trailing "*" for the rest,
- * which may be empty; everything else for itself. They are matched against decoded paths, in which
- * every slash is one that the client sent as a slash. */
+ * Path patterns of routes. "{name}" matches one non-empty segment, a trailing "*" the
+ * possibly empty rest, and anything else itself. Matching uses decoded paths, in which
+ * every slash was a literal slash of the client. */
 #ifndef NEAP_API_HTTP_ROUTE_H
 #define NEAP_API_HTTP_ROUTE_H
 
@@ -12,7 +12,7 @@
 
 #define NEAP_ROUTE_SEGMENT_MAX 4
 
-/* What a pattern took from the path it matched; points into that path. */
+/* What a pattern matched; points into the path. */
 struct neap_route_match {
 	const char *rest; /* "" without a star */
 	int count;
@@ -25,7 +25,8 @@ struct neap_route_match {
 /* *ret_match is written on success only. */
 bool neap_route_match(const char *pattern, const char *path,
 		      struct neap_route_match *ret_match);
-/* Starts with a slash, closed braces that fill a segment, few enough, a star only at the end. */
+/* Checks a pattern: starts with a slash, "{}" fills a segment, few enough, a star only at
+ * the end. */
 bool neap_route_is_pattern(const char *pattern);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server: one evhttp for a TCP address and a unix socket, with limits on header and body
- * size, on time and on connections; strict about framing headers. Handlers are found by method and
- * path pattern. Everything runs on the loop's thread. */
+ * The HTTP server: one evhttp for a TCP address and a unix socket, with limits on header
+ * and body size, time and connections, and strict framing. Handlers are found by method
+ * and path pattern. Everything runs on the loop's thread. */
 #ifndef NEAP_API_HTTP_SERVER_H
 #define NEAP_API_HTTP_SERVER_H
 
@@ -24,119 +24,124 @@ struct neap_tokens;
 #define NEAP_HTTP_BODY_MAX   (1024 * 1024)
 /* Seconds of silence, and from a request's first byte to its last. */
 #define NEAP_HTTP_TIMEOUT_S 30
-/* Connections of those who are not known (yet), in all and of one address or of one user on the unix socket. At
- * these caps a newcomer takes the place of the one that has been silent longest. */
+/* Connections of unidentified clients: in total, and per address or unix account. At
+ * these caps a new connection replaces the longest silent one. */
 #define NEAP_HTTP_CONNECTIONS_MAX      512
 #define NEAP_HTTP_CONNECTIONS_PEER_MAX 64
-/* Of those who have shown a token or a certificate with a role, in all; fewer where the process may have fewer
- * descriptors. Half of these are the server's: NEAP_HTTP_OTHER_FDS and a quarter of the rest for strangers come
- * first, and the reserve. */
+/* Total connections of clients identified by a token or certificate with a role; fewer
+ * when the process has fewer descriptors. Half of the descriptors are the server's, after
+ * NEAP_HTTP_OTHER_FDS, the reserve, and a quarter of the rest for strangers. */
 #define NEAP_HTTP_KNOWN_MAX 4096
 #define NEAP_HTTP_OTHER_FDS 256
-/* Connections above NEAP_HTTP_KNOWN_MAX: half of them for admins, all for root and the daemon's user over the
- * unix socket. */
+/* Connections beyond NEAP_HTTP_KNOWN_MAX: half of them for admins, all of them for root
+ * and the daemon's user over the unix socket. */
 #define NEAP_HTTP_RESERVE 128
-/* Defaults for each user below admin: how many connections, watches and open requests it may have. */
+/* Defaults for each user below admin: connections, watches and open requests. */
 #define NEAP_HTTP_USER_CONNECTIONS 1024
 #define NEAP_HTTP_USER_WATCHES     896
 #define NEAP_HTTP_USER_REQUESTS    256
-/* Bytes of a request on the wire, as chunks can be many times what they carry; of one whose tree takes larger
- * bodies; and of all requests still being read. */
+/* Bytes of a request on the wire (chunked encoding can multiply them); of one in a tree
+ * with larger bodies; and of all requests still being read. */
 #define NEAP_HTTP_REQUEST_MAX       (2 * 1024 * 1024)
 #define NEAP_HTTP_REQUEST_LARGE_MAX (6 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_MAX    (32 * 1024 * 1024)
-/* Share of these bytes for each user below admin. The reserve above all shares serves admins (one half) and root
- * over the unix socket (all of it), as the one of connections does. */
+/* Share of these bytes for each user below admin. The reserve above all shares is for
+ * admins (one half) and root over the unix socket (all), like that of connections. */
 #define NEAP_HTTP_UNFINISHED_USER_MAX (12 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_RESERVE  (16 * 1024 * 1024)
-/* Of these, of those who are not known yet (no token, no certificate with a role; over the unix socket:
- * neither root nor the daemon's user): of one connection, and of all, where the oldest make room. What a TLS
- * handshake needs counts as such. */
+/* Of these, for unidentified clients (no token, no certificate with a role; on the unix
+ * socket neither root nor the daemon's user): per connection, and in total, where the
+ * oldest make room. Bytes of a TLS handshake count here. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
-/* Streams in all and of one peer, but for those of a tree with a number of its own; bytes that one may leave unread before pieces are skipped; and
- * pieces skipped in a row before it is cut off. */
+/* Streams in total and per peer, except in a tree with its own limit; unread bytes of one
+ * before pieces are skipped; and consecutive skipped pieces before it is cut off. */
 #define NEAP_HTTP_STREAMS_MAX       64
 #define NEAP_HTTP_STREAMS_PEER_MAX  8
 #define NEAP_HTTP_STREAMS_RESERVE   16
 #define NEAP_HTTP_STREAM_UNREAD_MAX (256 * 1024)
 #define NEAP_HTTP_STREAM_SKIPS_MAX  50
 
-/* What somebody may do. Each role includes those before it, but for NODE: an editor may write all that a node
- * may, and no route is for nodes alone. */
+/* What a client may do. Each role includes those before it, except NODE: an editor may
+ * write everything a node may, and no route requires node. */
 enum neap_http_role {
-	NEAP_HTTP_UNSET,   /* of a route: it was forgotten, and the table is refused */
+	NEAP_HTTP_UNSET,   /* in a route: forgotten, and the table is refused */
 	NEAP_HTTP_ANYBODY, /* strangers too: health, version */
-	NEAP_HTTP_READER,  /* looks, and changes nothing */
-	NEAP_HTTP_NODE, /* a reader that may write what belongs to the node it speaks for */
-	NEAP_HTTP_EDITOR, /* freeze, release, resume; policies and their parameters; objects */
-	NEAP_HTTP_ADMIN, /* all, the token too */
+	NEAP_HTTP_READER,  /* read-only */
+	NEAP_HTTP_NODE,    /* a reader that may write what belongs to its own node */
+	/* freeze, release, resume; policies and their parameters; objects */
+	NEAP_HTTP_EDITOR,
+	NEAP_HTTP_ADMIN, /* everything, including the token */
 };
 
-/* "reader", "node", "editor", "admin"; of ANYBODY "nobody". */
+/* "reader", "node", "editor", "admin"; "nobody" for ANYBODY. */
 const char *neap_http_role_name(enum neap_http_role role);
-/* One of the four that can be given. */
+/* Parses one of the four grantable roles. */
 int neap_http_role_parse(const char *text, enum neap_http_role *ret,
 			 struct neap_error *err);
 
-/* As Kubernetes names people and programs. */
+/* Users and programs as Kubernetes names them. */
 struct neap_http_user {
 	const char *name;
 	const char *const *groups;
 	int group_count;
 };
 
-/* Who asks: over TCP by a bearer token or a certificate, over the unix socket by uid. */
+/* The client: over TCP by bearer token or certificate, over the unix socket by uid. */
 struct neap_http_peer {
 	bool is_unix;
 	pid_t pid; /* of the unix peer, 0 over TCP */
 	uid_t uid;
 	enum neap_http_role role; /* ANYBODY: not known */
-	/* For audit and log: "uid 0", "token", "user:alice" (by a token of the file), "cert:alice", ""
-	 * of a stranger over TCP. As long as the request. */
+	/* For audit and log: "uid 0", "token", "user:alice" (token file), "cert:alice",
+	 * "" for a stranger over TCP. Valid as long as the request. */
 	const char *name;
-	/* "unix:1000", "neap:admin" by the token of DATA_DIR, a user of the token file, the CN of a
-	 * certificate; "system:anonymous" of everybody else. As long as the request. */
+	/* "unix:1000", "neap:admin" for the token of DATA_DIR, a user of the token file,
+	 * the CN of a certificate, else "system:anonymous". Valid as long as the
+	 * request. */
 	const struct neap_http_user *user;
 };
 
-/* The user that strangers are. */
+/* The user of strangers. */
 extern const struct neap_http_user neap_http_anonymous;
-/* What a user's groups are taken to end with: "system:authenticated" or "system:unauthenticated". */
+/* The implicit last group of a user: "system:authenticated" or
+ * "system:unauthenticated". */
 const char *neap_http_user_standing(const struct neap_http_user *user);
 
 typedef void neap_http_handler(void *arg, struct neap_http_request *request);
 
 struct neap_http_route {
 	const char *method; /* "GET" */
-	const char
-		*path; /* "/control/v1/policies/{kind}/{name}"; a "{...}" takes a segment,
-			     * a trailing "*" the rest; the first row that matches serves */
-	enum neap_http_role role; /* the least that is needed */
+	/* "/control/v1/policies/{kind}/{name}"; "{...}" matches a segment, a trailing "*"
+	 * the rest; the first matching row serves */
+	const char *path;
+	enum neap_http_role role; /* the lowest role required */
 	neap_http_handler *handler;
 };
 
-/* A part of the address space with ways of its own. */
+/* A part of the address space with its own rules. */
 struct neap_http_tree {
-	const char *const *paths; /* "/api": it and what lies below it; NULL ends */
-	/* Of whoever is known: largest body, at most half of NEAP_HTTP_REQUEST_LARGE_MAX; streams that are open at
-	 * once. Strangers have what strangers have everywhere. */
+	const char *const *paths; /* "/api": it and everything below; NULL-terminated */
+	/* For identified clients: largest body, at most half of
+	 * NEAP_HTTP_REQUEST_LARGE_MAX; open streams. Strangers have the same limits
+	 * everywhere. */
 	size_t body_max, streams_max;
-	/* The body of an answer with which the server refuses by itself (or a handler with one of the functions for
-	 * errors), in place of {"code", "message"}; a new reference, NULL without memory. */
+	/* Returns the body of an error answer (from the server, or from a handler by the
+	 * functions for errors) in place of {"code", "message"}; a new reference, NULL
+	 * without memory. */
 	json_t *(*refusal)(int status, const struct neap_error *err);
 };
 
-/* Classes of clients, in the order in which they lose their places. */
+/* Classes of clients; lower ones lose their places first. */
 enum neap_http_rank {
 	NEAP_HTTP_RANK_STRANGER,
-	NEAP_HTTP_RANK_USER, /* a role below admin */
-	NEAP_HTTP_RANK_ADMIN, /* with a token, a certificate, or by a grant to an account */
+	NEAP_HTTP_RANK_USER,  /* a role below admin */
+	NEAP_HTTP_RANK_ADMIN, /* with a token, a certificate, or an account grant */
 	NEAP_HTTP_RANK_LOCAL, /* root and the daemon's user, over the unix socket */
 	NEAP_HTTP_RANK_COUNT
 };
 
-/* Resources of which each user has a share. */
+/* Resources shared per user. */
 enum neap_http_thing {
 	NEAP_HTTP_CONNECTIONS,
 	NEAP_HTTP_WATCHES,  /* streams of the tree */
@@ -152,9 +157,9 @@ struct neap_http_shares {
 	size_t held[NEAP_HTTP_RANK_COUNT][NEAP_HTTP_THING_COUNT];
 	uint64_t refused[NEAP_HTTP_RANK_COUNT][NEAP_HTTP_THING_COUNT];
 	size_t user_max[NEAP_HTTP_THING_COUNT]; /* of one user */
-	/* Connections in all, by rank: each may use what those below it have left. */
+	/* Total connections by rank: each may use what lower ranks leave. */
 	size_t all_max[NEAP_HTTP_RANK_COUNT];
-	uint64_t out_of_descriptors; /* times that accept failed for them */
+	uint64_t out_of_descriptors; /* failures of accept for lack of descriptors */
 };
 
 /* 0: as above. */
@@ -165,173 +170,184 @@ struct neap_http_limits {
 
 struct neap_http_config {
 	const char *listen_fd_name; /* for messages */
-	/* Bound and listening, each or -1. */
+	/* Bound and listening descriptors, each or -1. */
 	int tcp_fd; /* plain HTTP */
-	int tls_fd; /* not looked at without tls */
+	int tls_fd; /* ignored without tls */
 	int unix_fd;
 	const char
 		*token; /* accepted over TCP as "Authorization: Bearer"; NULL: none is */
 	uid_t own_uid;
-	/* Borrowed; looked at for each request, so that rows may change. NULL: none. */
+	/* Borrowed; read for each request, so rows may change. NULL: none. */
 	const struct neap_grants *grants;
-	struct neap_tokens *tokens; /* of users; a reference is taken; NULL: none */
+	struct neap_tokens *tokens; /* user tokens; a reference is taken; NULL: none */
 	struct neap_tls *tls;       /* borrowed; NULL: no TLS */
 	int timeout_s;              /* 0: NEAP_HTTP_TIMEOUT_S */
-	/* Of everybody over plain TCP, where only this machine can reach it; UNSET: of nobody. */
+	/* Role of every client over plain TCP, when only this machine can reach it;
+	 * UNSET: none. */
 	enum neap_http_role plain_role;
 	struct neap_http_limits limits;
-	/* Borrowed: "a.example,b": what this server is called, beside its addresses and localhost. NULL: names are not
-	 * looked at, nor where a page comes from. */
+	/* Borrowed: "a.example,b": further names of this server besides its addresses and
+	 * localhost. NULL: Host and Origin are not checked. */
 	const char *host_names;
 };
 
-/* "127.0.0.1:6327", "[::1]:0": numbers only. addr needs room for a struct sockaddr_storage. */
+/* Parses "127.0.0.1:6327" or "[::1]:0", numbers only. addr needs room for a struct
+ * sockaddr_storage. */
 int neap_http_listen_parse(const char *listen, struct sockaddr *addr, int *ret_len,
 			   struct neap_error *err);
-/* Only this machine can reach it: 127/8, [::1]. False for what is no address. */
+/* Returns whether only this machine can reach it: 127/8, [::1]. False for other texts. */
 bool neap_http_listen_is_local(const char *listen);
-/* Binds before privileges are dropped. "127.0.0.1:6327" or "[::1]:0". The error says what occupies or forbids it and what to do. */
+/* Binds "127.0.0.1:6327" or "[::1]:0"; call before privileges are dropped. The error says
+ * what occupies or forbids the address, and what to do. */
 int neap_http_bind_tcp(const char *listen, int *ret_fd, struct neap_error *err);
-/* Mode 0666: who may do what is decided by the peer's uid. A socket file that nobody listens on is replaced. */
+/* Mode 0666: the peer's uid decides what it may do. Replaces a socket file without a
+ * listener. */
 int neap_http_bind_unix(const char *path, int *ret_fd, struct neap_error *err);
 
-/* A loop that suits the server: changes of what epoll watches are gathered and mostly cancel out. No
- * descriptor in it may be a duplicate of another. NULL without memory. */
+/* Returns an event base suited to the server: epoll changes are batched and mostly cancel
+ * out. No descriptor in it may duplicate another. NULL without memory. */
 struct event_base *neap_http_base_new(void);
 
-/* Takes the descriptors over when it succeeds; the token is copied. */
+/* Takes over the descriptors on success; copies the token. */
 int neap_http_new(struct event_base *base, const struct neap_http_config *config,
 		  struct neap_http **ret, struct neap_error *err);
 void neap_http_free(struct neap_http *http);
-/* routes is kept by reference and ends with method NULL. A GET route serves HEAD as well. */
+/* routes is kept by reference and ends with method NULL. GET routes also serve HEAD. */
 int neap_http_add_routes(struct neap_http *http, const struct neap_http_route *routes,
 			 void *arg, struct neap_error *err);
 
-/* From now on; kept by reference. There is one at most. Until it is open, what has no route below it is answered
- * with 503: it is not known yet what there will be. */
+/* Sets the tree (at most one), kept by reference. Until is_open, paths in it without a
+ * route are answered with 503, because their routes are not known yet. */
 void neap_http_set_tree(struct neap_http *http, const struct neap_http_tree *tree,
 			bool is_open);
 
-/* Told of every request that a route or a refusal answers, when the answer is on its way (but streams), with its
- * status; 0: the client went before, or memory was too short for an answer. What was refused before it was read
- * whole was no request. */
+/* Called for every request answered by a route or a refusal, when the answer is being
+ * sent (not for streams), with its status; 0: the client left first, or there was no
+ * memory for an answer. Requests refused before they were complete are not reported. */
 typedef void neap_http_observer(void *arg, struct neap_http_request *request, int status);
 void neap_http_set_observer(struct neap_http *http, neap_http_observer *observer,
 			    void *arg);
 
-/* Another token from the next request on; copied. Streams that are open go on. */
+/* Replaces the token from the next request on; copied. Open streams go on. */
 int neap_http_set_token(struct neap_http *http, const char *token,
 			struct neap_error *err);
-/* The same for the tokens of users; a reference is taken, NULL: none. */
+/* The same for user tokens; takes a reference, NULL: none. */
 void neap_http_set_tokens(struct neap_http *http, struct neap_tokens *tokens);
-/* What a request would need; NEAP_HTTP_ADMIN where there is nothing. path: decoded. */
+/* Returns the role a request needs; NEAP_HTTP_ADMIN for an unknown path. path:
+ * decoded. */
 enum neap_http_role neap_http_needs(struct neap_http *http, const char *method,
 				    const char *path);
-/* Those of the configuration; may be NULL. */
+/* The grants of the configuration; may be NULL. */
 const struct neap_grants *neap_http_grants_get(const struct neap_http *http);
-/* When the certificate of the TCP listener ends, in Unix seconds; 0 without TLS. */
+/* Returns when the TCP listener's certificate expires, in Unix seconds; 0 without TLS. */
 int64_t neap_http_certificate_end(const struct neap_http *http);
-/* In which requests wait for their turn: for tests. */
+/* The queue of waiting requests, for tests. */
 struct neap_tasks *neap_http_tasks(struct neap_http *http);
-/* Connections that are open at this moment. */
+/* Number of open connections. */
 size_t neap_http_connection_count(const struct neap_http *http);
-/* Who holds what, and what was refused; borrowed. */
+/* What is held and what was refused; borrowed. */
 const struct neap_http_shares *neap_http_shares_get(const struct neap_http *http);
 
 /* --- in a handler --- */
 const struct neap_http_peer *neap_http_peer_get(const struct neap_http_request *request);
-/* Decoded; to an observer NULL where the address was none. */
+/* Decoded; NULL to an observer when the address was invalid. */
 const char *neap_http_path_get(const struct neap_http_request *request);
-/* As it came, "" without memory. */
+/* As received, "" without memory. */
 const char *neap_http_uri_get(const struct neap_http_request *request);
 const char *neap_http_method_get(const struct neap_http_request *request);
-/* When it was there whole, in Unix microseconds. */
+/* When the request was complete, in Unix microseconds. */
 int64_t neap_http_received_get(const struct neap_http_request *request);
 /* "127.0.0.1"; "unix" over the unix socket. */
 void neap_http_address_get(const struct neap_http_request *request, char *buf,
 			   size_t size);
-/* For observers: the name of what the request turned out to be about, "" if nobody said so; cut to size. */
+/* For observers: sets the name of what the request is about, "" by default; cut to
+ * size. */
 void neap_http_note_set(struct neap_http_request *request, const char *note);
 const char *neap_http_note_get(const struct neap_http_request *request);
-/* The part that "*" took, "" if none. */
+/* The part matched by "*", "" if none. */
 const char *neap_http_rest_get(const struct neap_http_request *request);
-/* What the index-th "{...}" took: decoded, never empty, without a slash; NULL if there are not so
- * many. */
+/* The part matched by the index-th "{...}": decoded, never empty, no slash; NULL if there
+ * are fewer. */
 const char *neap_http_segment_get(const struct neap_http_request *request, int index);
-/* Value of a header of the request (of the first one of that name), NULL if absent; valid until
- * the answer. */
+/* Returns the first value of a request header, NULL if absent; valid until the answer. */
 const char *neap_http_header_find(const struct neap_http_request *request,
 				  const char *name);
-/* Whose token that is, the admin's and those of the file; NULL: nobody's. Valid until the answer. */
+/* Returns the user of a token, the admin's or one of the file; NULL: unknown. Valid until
+ * the answer. */
 const struct neap_http_user *neap_http_token_find(const struct neap_http_request *request,
 						  const char *token);
-/* Whether the Accept header names this media type by itself: a client that says nothing, or takes
- * anything, gets JSON. */
+/* Returns whether the Accept header names this media type explicitly: clients that say
+ * nothing or accept anything get JSON. */
 bool neap_http_accepts(const struct neap_http_request *request, const char *type);
 /* Decoded query parameter, NULL if absent; valid until the answer. */
 const char *neap_http_query_find(struct neap_http_request *request, const char *name);
-/* The n-th value of a parameter that is given more than once, from 0 on; NULL when there are not so many. */
+/* The n-th value (from 0) of a repeated parameter; NULL when there are fewer. */
 const char *neap_http_query_nth(const struct neap_http_request *request, const char *name,
 				int n);
 /* Borrowed, with NUL at data[len]. */
 const char *neap_http_body_get(struct neap_http_request *request, size_t *ret_len);
 /* Descriptor of the connection, for SO_PEERCRED; borrowed. */
 int neap_http_fd_get(const struct neap_http_request *request);
-/* A header of the answer to come. -NEAP_EINVAL for a name that is none, a control character in the
- * value, and headers that frame the answer, which are the server's own. */
+/* Adds a header to the answer. -NEAP_EINVAL for an invalid name, a control character in
+ * the value, and framing headers, which the server sets itself. */
 int neap_http_header_add(struct neap_http_request *request, const char *name,
 			 const char *value);
-/* Exactly one answer per request, at once or later from the loop. All take the request over. */
+/* Each request gets exactly one answer, immediately or later from the loop. All of these
+ * take over the request. */
 void neap_http_answer_json_take(struct neap_http_request *request, int status,
 				json_t *body);
 void neap_http_answer_text(struct neap_http_request *request, int status,
 			   const char *type, const char *text, size_t len);
-/* The same, and frees text (len bytes) with free(3) when it is on its way: a large one is not copied. */
+/* The same; text (len bytes) is freed with free(3) after sending, so a large one is not
+ * copied. */
 void neap_http_answer_text_take(struct neap_http_request *request, int status,
 				const char *type, char *text, size_t len);
-/* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's code. */
+/* {"code": "Invalid", "message": "...", "field": "..."} with the status of the error's
+ * code. */
 void neap_http_answer_error(struct neap_http_request *request,
 			    const struct neap_error *err);
-/* The same with a status of its own and with the members of details (an object or NULL) beside
- * "code" and "message", which they cannot replace. A 503 gets "Retry-After: 1" unless the header
- * is there already. */
+/* The same with a given status, and with the members of details (an object or NULL) added
+ * to "code" and "message", which they cannot replace. A 503 gets "Retry-After: 1" unless
+ * the header exists. */
 void neap_http_answer_problem_take(struct neap_http_request *request, int status,
 				   const struct neap_error *err, json_t *details);
-/* 401 or 403, with who asks and what would help: the peer's role is below needed. For routes that are
- * open at times only. */
+/* 401 or 403, naming the client and what would help, because its role is below needed.
+ * For routes that are only sometimes open. */
 void neap_http_answer_denied(struct neap_http_request *request,
 			     enum neap_http_role needed);
-/* For an answer later: gone is called (once) if the client goes first; the request must not be touched
- * after it. Called again it says who is told instead. */
+/* Allows answering later: gone is called once if the client leaves first, and the request
+ * must not be used after that. A second call replaces gone and arg. */
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		     void *arg);
-/* After neap_http_defer: late is called, with its arg, from the loop, if there is no answer after so long; it answers. Without
- * memory there is no such end. */
+/* After neap_http_defer: late is called, with the same arg, from the loop, if there is no
+ * answer in time; it must answer. Without memory there is no time limit. */
 void neap_http_defer_until(struct neap_http_request *request, int64_t usec,
 			   void (*late)(void *arg));
 
 /* --- an answer without an end --- */
 struct neap_http_stream;
 
-/* Starts an answer of status 200 that goes on until its end or until the client goes; then gone is
- * called, once, always from the loop and never from a call of these, and the stream is no more.
- * NULL: the request has been answered already (to HEAD with the headers, with a 429 when its user has too many
- * streams, with a 503 when there are too many in all or memory is short), and gone will not be called. */
+/* Starts a streaming answer with status 200, until its end or until the client leaves;
+ * then gone is called once, always from the loop and never from within these functions,
+ * and the stream is freed. NULL: the request was answered (HEAD with the headers, 429
+ * when its user has too many streams, 503 when there are too many in total or memory is
+ * short), and gone is not called. */
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
 						     const char *type,
 						     void (*gone)(void *arg), void *arg);
 #define NEAP_HTTP_LENGTH_UNKNOWN SIZE_MAX
-/* The same for an answer that ends by itself after len bytes, given by neap_http_stream_push and then
- * ended by neap_http_stream_end: no stream in the sense of the caps, and the connection is kept (with a length that is
- * not known where the client takes chunks). */
+/* The same for an answer of len bytes, sent by neap_http_stream_push and ended by
+ * neap_http_stream_end: it does not count as a stream, and the connection is kept (with
+ * an unknown length, if the client accepts chunks). */
 struct neap_http_stream *neap_http_answer_long_take(struct neap_http_request *request,
 						    const char *type, size_t len,
 						    void (*gone)(void *arg), void *arg);
-/* 1: on its way. 0: skipped, as the client has too much unread; send the newest state later. A client
- * that gets skipped too often in a row is cut off, and gone follows. */
+/* Returns 1 when it is being sent; 0 when it was skipped because the client has too much
+ * unread: send the newest state later. A client with too many skips in a row is cut off,
+ * followed by gone. */
 int neap_http_stream_send(struct neap_http_stream *stream, const char *data, size_t len);
-/* What an answer is made of. A part with an owner is not copied, wherever it has to wait: it is held
- * meanwhile, and let go when it is on its way. */
+/* A part of an answer. A part with an owner is not copied while it waits; the owner is
+ * released after sending. */
 struct neap_http_part {
 	const char *data;
 	size_t len;
@@ -346,17 +362,18 @@ struct neap_http_owners {
 	void (*release)(void *owner);
 };
 
-/* For streams of which nothing may be left out: the next piece, of one part or more, none empty. 1: all of it is
- * on its way, and the next may come at once. 0: the rest waits for the client to read, and room is called,
- * from the loop, when all of it is on its way: the next piece not before. -NEAP_ENOMEM: the stream is broken
- * and can only be ended. Not both this and neap_http_stream_send on one stream. */
+/* For streams that must not lose anything: sends the next piece, one or more non-empty
+ * parts. Returns 1 when all of it was sent, and the next may follow; 0 when the rest
+ * waits for the client: room is called from the loop when it is sent, and no piece may
+ * follow before. -NEAP_ENOMEM: the stream is broken and can only be ended. Do not mix
+ * with neap_http_stream_send on one stream. */
 int neap_http_stream_push(struct neap_http_stream *stream,
 			  const struct neap_http_part *parts, size_t count,
 			  const struct neap_http_owners *owners, void (*room)(void *arg),
 			  void *arg);
 /* Closes the connection; gone follows, from the loop. */
 void neap_http_stream_cut(struct neap_http_stream *stream);
-/* What was sent still arrives. Not from within gone, and not after it. */
+/* Ends the stream; sent data still arrives. Not from within gone, and not after it. */
 void neap_http_stream_end(struct neap_http_stream *stream);
 
 #endif

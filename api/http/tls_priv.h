@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The certificate in service, as the files of TLS share it: tls.c when to take what, tls_file.c from
- * files, tls_peer.c one connection. */
+ * The certificate in service, shared by tls.c (when to load), tls_file.c (files) and
+ * tls_peer.c (connections). */
 #ifndef NEAP_API_HTTP_TLS_PRIV_H
 #define NEAP_API_HTTP_TLS_PRIV_H
 
@@ -12,7 +12,7 @@
 
 #define NEAP_TLS_FILES 3
 
-/* What tells one content of the files from another; all zero for a file that cannot be looked at. */
+/* Distinguishes contents of the files; zero for a file that cannot be examined. */
 struct neap_tls_sign {
 	struct {
 		dev_t dev;
@@ -26,13 +26,13 @@ struct neap_tls {
 	struct neap_tls_config config;
 	SSL_CTX *context;
 	struct neap_tls_facts facts;
-	struct neap_tls_sign used; /* of what is in service */
-	struct neap_tls_sign seen; /* of what could not be used at the last look */
-	struct neap_tls_sign told; /* of what was told to be of no use */
+	struct neap_tls_sign used; /* of the content in service */
+	struct neap_tls_sign seen; /* unusable at the last check */
+	struct neap_tls_sign told; /* reported as unusable */
 };
 
-/* A context from the files as they are. present (may be NULL): its key serves on if the key's file is
- * closed to this process. */
+/* Builds a context from the files. present (may be NULL): its key is kept if this process
+ * cannot read the key file. */
 int neap_tls_load(const struct neap_tls_config *config, SSL_CTX *present, SSL_CTX **ret,
 		  struct neap_tls_facts *ret_facts, struct neap_error *err);
 /* "CN=node-1,O=example", in ASCII, cut to size. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the commands of neapctl share. A command is a row of the table in api/neapctl.c: its words,
- * its options, its function; parsing and --help come from the row. */
+ * Shared by the commands of neapctl. A command is a row of the table in api/neapctl.c:
+ * its words, its options, its function. Parsing and --help work from the row. */
 #ifndef NEAP_API_CTL_BASE_CTL_H
 #define NEAP_API_CTL_BASE_CTL_H
 
@@ -11,37 +11,39 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 
-/* Exit statuses beside 0. */
+/* Exit statuses besides 0. */
 #define NEAP_CTL_FAILED  1
 #define NEAP_CTL_USAGE   2   /* options, commands */
 #define NEAP_CTL_ABSENT  3   /* no daemon answers */
 #define NEAP_CTL_REFUSED 125 /* run: the command was never started */
-#define NEAP_CTL_CANNOT  126 /* run: found, but cannot be executed */
-#define NEAP_CTL_NO_FILE 127 /* run: there is no such program */
+#define NEAP_CTL_CANNOT  126 /* run: found, but not executable */
+#define NEAP_CTL_NO_FILE 127 /* run: no such program */
 
-/* Where neapd is, as the global options say. */
+/* Where neapd is, from the global options. */
 struct neap_ctl {
 	const char *socket; /* path; never NULL after parsing */
-	char found[108];    /* the path when nothing names one */
+	char found[108];    /* the path used when none is given */
 	const char *server; /* "ADDR:PORT" or a URL, NULL: the unix socket */
 	const char *cacert, *cert,
 		*key;           /* files for https, NULL: see api/ctl/base/secure.h */
 	const char *token_file; /* for TCP, NULL: see api/ctl/base/find.h */
-	bool is_socket_given; /* by option, environment or command: nothing else is asked */
-	bool is_server_found; /* by the environment: a socket given by option beats it */
+	/* given by option, environment or command: try nothing else */
+	bool is_socket_given;
+	/* from the environment: a socket given by option overrides it */
+	bool is_server_found;
 	bool want_help, want_version;
 };
 
 struct neap_command {
 	const char *name;    /* "top", "policy check" */
-	const char *usage;   /* what follows the name */
-	const char *example; /* a call of it, without "neapctl" */
+	const char *usage;   /* what follows the command's name */
+	const char *example; /* a sample call, without "neapctl" */
 	const char *summary; /* one line, for the list of commands */
-	const char *text;    /* more lines for its own --help, may be NULL */
+	const char *text;    /* further lines for its own --help, may be NULL */
 	const struct neap_option *options; /* NULL without any */
-	size_t values_size;                /* of the struct that options fill */
-	int args_min, args_max;            /* words besides options; -1 any number */
-	bool is_prefix; /* options end at the first word: the rest belongs to a program */
+	size_t values_size;                /* size of the struct that options fill */
+	int args_min, args_max;            /* words besides options; -1: any number */
+	bool is_prefix; /* options end at the first word; the rest belongs to a program */
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
@@ -57,25 +59,27 @@ extern const struct neap_command neap_command_run, neap_command_ps, neap_command
 	neap_command_backup, neap_command_restore, neap_command_completion,
 	neap_command_complete;
 
-/* Where the global options name neither server nor socket: $NEAP_SERVER; and $NEAP_SOCKET, else the
- * usual one. */
+/* Without server or socket in the global options: uses $NEAP_SERVER; and $NEAP_SOCKET,
+ * else the default socket. */
 void neap_ctl_place(struct neap_ctl *ctl);
-/* One line on stderr, "neapctl: FIELD: MESSAGE", without control characters. Returns status. */
+/* Prints one line on stderr, "neapctl: FIELD: MESSAGE", without control characters.
+ * Returns status. */
 int neap_ctl_complain(int status, const struct neap_error *err);
 int neap_ctl_complainf(int status, const char *fmt, ...) NEAP_PRINTF(2, 3);
-/* A call to the daemon failed: the same with NEAP_CTL_ABSENT or NEAP_CTL_FAILED. */
+/* The same for a failed call to the daemon, with NEAP_CTL_ABSENT or NEAP_CTL_FAILED. */
 int neap_ctl_fail(const struct neap_error *err);
-/* Writes to stdout; NEAP_CTL_FAILED with a line on stderr when it is full, closed, or out failed. */
+/* Writes to stdout. Returns NEAP_CTL_FAILED, with a line on stderr, when stdout is full
+ * or closed, or out has failed. */
 int neap_ctl_print(const struct neap_buf *out);
-/* JSON or YAML, ASCII only, so that no name acts on a terminal. Takes the value over;
- * NULL is one for which there was no memory. */
+/* Prints JSON or YAML, ASCII only, so that no name acts on a terminal. Takes value over;
+ * NULL means that memory was short. */
 int neap_ctl_print_take(enum neap_output output, json_t *value);
-/* stdout is a terminal that wants colours. */
+/* Returns whether stdout is a terminal that wants colours. */
 bool neap_ctl_use_color(void);
-/* The name to print in commands that users type: the path by which neapctl was called,
+/* Returns the program's name for commands shown to users: the path neapctl was called by,
  * or "neapctl". Borrowed. */
 const char *neap_ctl_name(void);
-/* Columns of the terminal, 0 when stdout is none. */
+/* Returns the columns of the terminal, 0 when stdout is not one. */
 int neap_ctl_columns(void);
 
 #endif

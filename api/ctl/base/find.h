@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where neapd is when nothing says so, and the token that opens it. */
+ * Finds neapd when no option says where it is, and its token. */
 #ifndef NEAP_API_CTL_BASE_FIND_H
 #define NEAP_API_CTL_BASE_FIND_H
 
@@ -21,24 +21,23 @@ struct neap_token {
 	uid_t owner;               /* of its file, else our own */
 };
 
-/* The socket when nothing names one: that of a neapd which this very user started with
- * `make run`, if it answers, else NEAP_FIND_SOCKET. Root has the latter alone. */
+/* The default socket: that of a neapd which this user started with `make run`, if it
+ * answers, else NEAP_FIND_SOCKET. Root always gets the latter. */
 void neap_socket_find(char *ret, size_t size);
 
-/* From the file that --token-file names, else $NEAP_TOKEN, else NEAP_FIND_TOKEN_FILE,
- * else that of the caller's own neapd; these two are never used for another machine than
- * this. Errors: a named file that cannot be read or is empty; without any token *ret is
- * empty. */
+/* Reads the token from --token-file, else $NEAP_TOKEN, else NEAP_FIND_TOKEN_FILE, else
+ * from the caller's own neapd; the last two are used for this machine only. Errors: a
+ * given file that is unreadable or empty. Without any token *ret is empty. */
 int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 		    struct neap_error *err);
 
 enum neap_listener {
 	NEAP_LISTENER_NONE,
 	NEAP_LISTENER_TRUSTED,
-	NEAP_LISTENER_FOREIGN, /* some other user took the port, while neapd does not run */
+	NEAP_LISTENER_FOREIGN, /* another user holds the port while neapd is down */
 };
-/* Who listens on this port of NEAP_FIND_HOST: root, we, or the user too are trusted with a token.
- * ret_uid (may be NULL): of the foreign one. */
+/* Judges who listens on this port of NEAP_FIND_HOST: a token may go to root, to us, or to
+ * user too. ret_uid (may be NULL): the foreign user. */
 enum neap_listener neap_listener_judge(int port, uid_t too, uid_t *ret_uid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes of this machine by the control group that they are in. */
+ * Processes of this machine by their control group. */
 #ifndef NEAP_API_CTL_BASE_PROCESSES_H
 #define NEAP_API_CTL_BASE_PROCESSES_H
 
@@ -9,15 +9,15 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 
-/* Those in group ("neap-besteffort/podburn", without a mount) or below it, lowest number
- * first. *ret is the caller's to free, NULL when there are none. Returns how many;
- * errors: no memory, no readable /proc. */
+/* Finds the processes in or below group ("neap-besteffort/podburn", without a mount),
+ * lowest number first. The caller frees *ret, which is NULL when there are none. Returns
+ * how many; errors: no memory, unreadable /proc. */
 int neap_processes_find(const char *group, pid_t **ret, struct neap_error *err);
-/* Signals those that still are there when it looks; a number that was given to another
- * process meanwhile is not hit. Returns how many there were; errors: a process that we
- * may not signal. */
+/* Signals the processes present at that moment; a reused process number is never hit.
+ * Returns how many there were; error: a process that we may not signal. */
 int neap_processes_signal(const char *group, int number, struct neap_error *err);
-/* Adds the command line, words parted by blanks; nothing for a process that went. */
+/* Appends the command line with blanks between words; nothing for a process that has
+ * ended. */
 void neap_processes_command(pid_t pid, struct neap_buf *out);
 
 #endif

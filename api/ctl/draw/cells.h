@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Members of a JSON object as texts for people. Absent members, and members of another type, are
- * "-". buf is for the text where one has to be made; every function returns the text. */
+ * Formats members of a JSON object for people. Absent members, and members of another
+ * type, give "-". buf holds texts that must be composed; every function returns the
+ * text. */
 #ifndef NEAP_API_CTL_DRAW_CELLS_H
 #define NEAP_API_CTL_DRAW_CELLS_H
 
@@ -15,11 +16,11 @@ const char *neap_cell_text(const json_t *object, const char *name);
 const char *neap_cell_integer(const json_t *object, const char *name, char *buf);
 /* Thousandths of a CPU as CPUs: "1.25". */
 const char *neap_cell_cpus(const json_t *object, const char *name, char *buf);
-/* A share of 1: "12 %". */
+/* A fraction of 1: "12 %". */
 const char *neap_cell_percent(const json_t *object, const char *name, char *buf);
 /* "1.50 GiB". */
 const char *neap_cell_bytes(const json_t *object, const char *name, char *buf);
-/* fallback when it is absent or no whole number. */
+/* Returns fallback when it is absent or not a whole number. */
 int64_t neap_member_integer(const json_t *object, const char *name, int64_t fallback);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A full-screen terminal for a picture that is drawn anew again and again. One at a time, as it
- * holds the terminal of the process. */
+ * A full-screen terminal for a picture that is redrawn repeatedly. One at a time, because
+ * it owns the process's terminal. */
 #ifndef NEAP_API_CTL_DRAW_SCREEN_H
 #define NEAP_API_CTL_DRAW_SCREEN_H
 
@@ -25,15 +25,17 @@ enum {
 
 struct neap_screen;
 
-/* Takes the terminal: another screen, no echo, no cursor. NULL when stdin or stdout is none. */
+/* Takes over the terminal: alternate screen, no echo, no cursor. NULL when stdin or
+ * stdout is not a terminal. */
 struct neap_screen *neap_screen_open(void);
-/* Gives it back as it was. */
+/* Restores the terminal. */
 void neap_screen_close(struct neap_screen *screen);
 int neap_screen_rows(const struct neap_screen *screen);
-/* Lines of picture, each ended, replace what is there; those that do not fit are left out. */
+/* Replaces the screen's content by the lines of picture; lines that do not fit are
+ * dropped. */
 void neap_screen_show(struct neap_screen *screen, const struct neap_buf *picture);
-/* Until usec passed, the window changed, a key came (*ret_key: a character or one of the
- * above), or q, Ctrl-C or a signal to end. */
+/* Waits until usec passed, the window was resized, a key was pressed (*ret_key: a
+ * character or one of the above), or the user quit with q, Ctrl-C or a signal. */
 enum neap_screen_event neap_screen_wait(struct neap_screen *screen, int64_t usec,
 					int *ret_key);
 

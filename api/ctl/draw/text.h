@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texts that somebody else chose, on their way to a terminal: names of workloads, reasons of
- * policies, messages. */
+ * Untrusted texts on their way to a terminal: names of workloads, reasons of policies,
+ * messages. */
 #ifndef NEAP_API_CTL_DRAW_TEXT_H
 #define NEAP_API_CTL_DRAW_TEXT_H
 
 #include "engine/base/buf.h"
 
-/* Adds text with everything that could act on a terminal escaped, as "\u202e" (engine/base/utf8.h), and bytes that
- * are no UTF-8. Line ends stay with keep_lines. */
+/* Appends text with everything that could act on a terminal escaped, such as "\u202e"
+ * (engine/base/utf8.h), and invalid UTF-8 too. keep_lines keeps line ends. */
 void neap_text_add_clean(struct neap_buf *out, const char *text, bool keep_lines);
-/* The same for the text of a program: line ends and tabs stay. */
+/* The same for the text of a program: keeps line ends and tabs. */
 void neap_text_add_source(struct neap_buf *out, const char *text);
-/* Columns that a clean text takes. */
+/* Returns the columns that a clean text takes. */
 int neap_text_columns(const char *text);
-/* Adds at most columns of a clean text; a text that was cut ends in "~". */
+/* Appends at most columns of a clean text; a cut text ends in "~". */
 void neap_text_add_cut(struct neap_buf *out, const char *text, int columns);
-/* Adds all of a clean text in lines of at most columns (at least 1), broken at blanks where that is possible;
- * each line but the first begins with indent blanks. No line end behind the last. */
+/* Appends a clean text in lines of at most columns (at least 1), broken at blanks where
+ * possible; each line after the first starts with indent blanks. No line end after the
+ * last. */
 void neap_text_add_wrapped(struct neap_buf *out, const char *text, int columns,
 			   int indent);
 

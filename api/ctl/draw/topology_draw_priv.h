@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by api/ctl/draw/topology_draw.c (the tree) and topology_draw_leaf.c (what hangs on it). */
+ * Shared by api/ctl/draw/topology_draw.c (the tree) and topology_draw_leaf.c (the
+ * cores). */
 #ifndef NEAP_API_CTL_DRAW_TOPOLOGY_DRAW_PRIV_H
 #define NEAP_API_CTL_DRAW_TOPOLOGY_DRAW_PRIV_H
 
@@ -23,29 +24,32 @@ struct run {
 	int first, last;
 };
 
-/* What the CPUs of a run of this level have in common. */
+/* What the CPUs of a run have in common at this level. */
 int neap_draw_key_at(const struct neap_cpu *cpu, enum level level);
-/* The next run of one level inside whole, behind *run; start with {whole.first, whole.first}. */
+/* Finds the next run of a level inside whole, after *run; start with {whole.first,
+ * whole.first}. */
 bool neap_draw_next_run(const struct canvas *c, struct run whole, enum level level,
 			struct run *run);
 int neap_draw_count_runs(const struct canvas *c, struct run whole, enum level level);
 void neap_draw_run_cpus(const struct canvas *c, struct run run, struct neap_cpuset *ret);
 
-/* Columns of UTF-8 text without colours: bytes that do not go on with a character. */
+/* Returns the columns of UTF-8 text without colours: bytes that do not continue a
+ * character. */
 int neap_draw_width_of(const char *text);
 void neap_draw_pad(struct neap_buf *out, int columns);
 void neap_draw_add_mark(const struct canvas *c, int owner);
-/* A CPU list from column at on, broken behind commas, later rows beginning with margin at column.
- * Returns the column behind it. */
+/* Draws a CPU list from column at, broken after commas, with margin at the start of
+ * further rows. Returns the column after it. */
 int neap_draw_add_list(const struct canvas *c, const struct neap_cpuset *cpus, int at,
 		       const char *margin, int column);
-/* The cores of a run, one box each, rows broken at the right edge; the cursor stands at column. */
+/* Draws the cores of a run, one box each, breaking rows at the right edge; the cursor is
+ * at column. */
 void neap_draw_boxes(const struct canvas *c, struct run leaf, const char *margin,
 		     int column);
-/* The same as "8 cores  0-7,192-199  b 4-7". */
+/* Draws the same as "8 cores  0-7,192-199  b 4-7". */
 void neap_draw_lists(const struct canvas *c, struct run leaf, const char *margin,
 		     int column);
-/* One or the other. */
+/* Draws one or the other. */
 void neap_draw_leaf(const struct canvas *c, struct run leaf, const char *margin,
 		    int column);
 

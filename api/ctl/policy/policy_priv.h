@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the commands `neapctl policy ...` share. Statuses are those of neapctl; what ends in one has
- * been told on stderr. */
+ * Shared by the commands `neapctl policy ...`. They return exit statuses of neapctl;
+ * failures have been printed on stderr. */
 #ifndef NEAP_API_CTL_POLICY_POLICY_PRIV_H
 #define NEAP_API_CTL_POLICY_POLICY_PRIV_H
 
@@ -11,47 +11,50 @@
 #define NEAP_POLICY_PATH   192
 #define NEAP_POLICY_SOURCE "text/x-lua"
 
-/* "KIND/NAME" as the path of the control API with suffix behind it; a usage error when it is none.
+/* Writes the control API path of "KIND/NAME" plus suffix; a usage error for other forms.
  * path has NEAP_POLICY_PATH bytes. */
 int neap_ctl_policy_path(const char *name, const char *suffix, char *path);
-/* 0, or a usage error when it is not 8 hex digits (or, with or_any, "*"). what: "--if-version". */
+/* Returns 0, or a usage error when version is not 8 hex digits (or, with or_any, "*").
+ * what: "--if-version". */
 int neap_ctl_policy_check_version(const char *version, bool or_any, const char *what);
 
-/* GETs a JSON of the policy: suffix as above. *ret is a new reference. */
+/* GETs JSON of the policy: suffix as above. *ret is a new reference. */
 int neap_ctl_policy_get(struct neap_client *client, const char *name, const char *suffix,
 			json_t **ret);
-/* The text of a version, NULL: of the one in force. Replaces what is in ret; etag (of
- * NEAP_CLIENT_ETAG bytes, may be NULL) is its version. */
+/* Fetches the text of a version (NULL: the live one) into ret, replacing its content;
+ * etag (NEAP_CLIENT_ETAG bytes, may be NULL) receives its version. */
 int neap_ctl_policy_fetch(struct neap_client *client, const char *name,
 			  const char *version, struct neap_buf *ret, char *etag);
 
-/* A change was taken: says on stdout what it came to, as JSON if so. */
+/* Prints the result of an accepted change on stdout, as JSON if requested. */
 int neap_ctl_policy_print_result(struct neap_client_reply *reply,
 				 enum neap_output output);
-/* A change was refused: one line per problem on stderr, "FILE:LINE: what" with the file as the user
- * knows it, or what err says. With output the answer goes to stdout. */
+/* Prints a refused change: one line per problem on stderr, "FILE:LINE: what" with the
+ * user's file name, or err. With output the answer goes to stdout. */
 int neap_ctl_policy_print_refusal(struct neap_client_reply *reply,
 				  const struct neap_error *err, const char *file,
 				  enum neap_output output);
 
-/* Adds what recorded ticks came to. has_older: against the version in force, with differences. */
+/* Appends the result of the replay on recorded ticks. has_older: with differences from
+ * the live version. */
 void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
 				struct neap_buf *out);
 
-/* Adds "FILE:LINE: what". message may begin with a name of the file of its own, which file, unless
- * NULL, replaces. */
+/* Appends "FILE:LINE: what". If message starts with a file name of its own, file (unless
+ * NULL) replaces it. */
 void neap_ctl_policy_add_problem(const char *file, const char *name, int64_t line,
 				 const char *message, struct neap_buf *out);
-/* Adds a line or two about a version that runs beside the one that is live ("shadow" of a row). */
+/* Appends a line or two about a shadow version ("shadow" of a row). */
 void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out);
-/* Adds such a line of what was offered as this policy (a row with "refused") and did not pass. */
+/* Appends such a line about a version that was uploaded and refused (a row with
+ * "refused"). */
 void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out);
-/* A JSON value as people write it: texts without quotes. */
+/* Appends a JSON value as people write it: texts without quotes. */
 void neap_ctl_policy_add_value(const json_t *value, struct neap_buf *out);
-/* Adds a table of the parameters: values in force by name, and their schema. */
+/* Appends a table of the parameters: values in force by name, and their schema. */
 bool neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
 				struct neap_buf *out);
-/* Colours, "" where there are none. */
+/* Terminal colours, "" without colours. */
 const char *neap_ctl_red(void);
 const char *neap_ctl_green(void);
 const char *neap_ctl_cyan(void);
