@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folder of one policy on disk, open: reading what is ours, and the steps that a change is made
- * of. All names below are relative to the folder; no link is followed. Used by versions*.c and
- * history.c only. */
+ * The directory of one policy on disk, open: reading trusted files, and the steps of a
+ * change. All names below are relative to it; no link is followed. Used only by
+ * versions*.c and history.c. */
 #ifndef NEAP_API_POLICY_FOLDER_H
 #define NEAP_API_POLICY_FOLDER_H
 
@@ -10,11 +10,11 @@
 
 #define NEAP_FOLDER_PATH  512
 #define NEAP_VERSION_SIZE 12 /* array for 8 hex digits */
-#define NEAP_FOLDER_EXIT  99 /* status of a process that neap_folder_fail_at ended */
+#define NEAP_FOLDER_EXIT  99 /* exit status after neap_folder_fail_at ended the process */
 
 #define NEAP_FILE_HISTORY "history.jsonl"
 #define NEAP_FILE_PENDING                                                                \
-	".history.next" /* the history, were the change that is begun done */
+	".history.next" /* the history as it will be once the present change is done */
 #define NEAP_FILE_PARAMS "params.json"
 
 struct neap_folder {
@@ -32,54 +32,54 @@ struct neap_folder_version {
 
 /* "3f2a91c0" */
 bool neap_version_is(const char *version);
-/* What a kind or name may be made of: a-z, 0-9, "-", and at least one of them. */
+/* Checks a kind or name: one or more of a-z, 0-9, "-". */
 bool neap_policy_name_is(const char *name, size_t size);
-/* The version that a text has; ret: NEAP_VERSION_SIZE. */
+/* Computes the version of a text; ret: NEAP_VERSION_SIZE. */
 void neap_version_of(const void *text, size_t len, char *ret);
 
-/* For reading: NEAP_ENOTFOUND when it is not there. can_write: makes missing folders, keeps other
- * processes out until it is closed (NEAP_EUNAVAILABLE when one is in), and removes what a killed
- * writer left half written. */
+/* Opens for reading: NEAP_ENOTFOUND when it does not exist. can_write: creates missing
+ * directories, locks out other processes until closed (NEAP_EUNAVAILABLE when one holds
+ * the lock), and removes partial files of a killed writer. */
 int neap_folder_open(const char *dir, const struct neap_policy_id *id, bool can_write,
 		     struct neap_folder *ret, struct neap_error *err);
 void neap_folder_close(struct neap_folder *folder);
-/* A folder below an open one, or, with parent_fd AT_FDCWD, at a path. */
+/* Opens a directory below an open one, or with parent_fd AT_FDCWD, at a path. */
 int neap_folder_enter(int parent_fd, const char *name, const char *path, bool can_make,
 		      int *ret_fd, struct neap_error *err);
 
 /* NEAP_ENOTFOUND without such a file. */
 int neap_folder_read(const struct neap_folder *folder, const char *name, size_t max,
 		     char **ret_text, size_t *ret_len, struct neap_error *err);
-/* The text of a version; refused when it does not fit. */
+/* Reads the text of a version; refused when its digest does not match. */
 int neap_folder_read_version(const struct neap_folder *folder, const char *version,
 			     char **ret_text, size_t *ret_len, struct neap_error *err);
 bool neap_folder_has(const struct neap_folder *folder, const char *name);
 bool neap_folder_has_version(const struct neap_folder *folder, const char *version);
-/* "" when none is. Whether the version is there is not looked at. */
+/* "" when none is active. Does not check that the version exists. */
 int neap_folder_active(const struct neap_folder *folder, char ret[NEAP_VERSION_SIZE],
 		       struct neap_error *err);
-/* Those that are ours, by name; to be freed. */
+/* Lists trusted versions by name; the caller frees it. */
 int neap_folder_versions(const struct neap_folder *folder,
 			 struct neap_folder_version **ret, size_t *ret_count,
 			 struct neap_error *err);
 
-/* Each of these leaves the old or the new file. Whole and durable as a file; its name is only
- * after neap_folder_sync. */
+/* Each of these leaves either the old or the new file, complete and durable; the new name
+ * is durable only after neap_folder_sync. */
 int neap_folder_write(const struct neap_folder *folder, const char *name,
 		      const char *text, size_t len, struct neap_error *err);
 int neap_folder_move(const struct neap_folder *folder, const char *from, const char *to,
 		     struct neap_error *err);
-/* Fine when it is not there. */
+/* A missing file is not an error. */
 int neap_folder_remove(const struct neap_folder *folder, const char *name,
 		       struct neap_error *err);
-/* Lets "active" point to a version, "" to none. */
+/* Points "active" to a version, "" to none. */
 int neap_folder_point(const struct neap_folder *folder, const char *version,
 		      struct neap_error *err);
 int neap_folder_sync(const struct neap_folder *folder, struct neap_error *err);
 
-/* For tests: the n-th step on disk from now on, of this thread, fails with errnum, or with 0 ends the
- * process there as a kill would (a write half done). n 0: off. Steps are all calls that change
- * something, and opening for reading. */
+/* For tests: the n-th disk step of this thread from now on fails with errnum, or with 0
+ * ends the process there like a kill (a write half done). n 0: off. Steps are all
+ * modifying calls, and opening for reading. */
 void neap_folder_fail_at(uint64_t n, int errnum);
 uint64_t neap_folder_steps(void);
 

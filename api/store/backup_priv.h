@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What writing and reading a backup share. */
+ * Shared by the writer and the reader of backups. */
 #ifndef NEAP_API_STORE_BACKUP_PRIV_H
 #define NEAP_API_STORE_BACKUP_PRIV_H
 
@@ -11,12 +11,13 @@
 
 #define NEAP_BACKUP_FORMAT 1
 
-/* Behind each line: the check sum of what stands before it on that line, so that what is damaged is found where it
- * stands. Backups of before have none. */
+/* At the end of each line: the checksum of the text before it, so that damage is located.
+ * Older backups have none. */
 #define NEAP_BACKUP_SUM     ",\"sum\":\"%016" PRIx64 "\"}\n"
 #define NEAP_BACKUP_SUM_LEN 27
 
-/* SHA-256 of each line with the digest of the lines before in front of it; of none: zeros. */
+/* SHA-256 of each line, prefixed by the digest of the earlier lines; zeros at the
+ * start. */
 struct neap_backup_digest {
 	uint8_t sum[NEAP_SHA256_BYTES];
 	struct neap_buf buf;

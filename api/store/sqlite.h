@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The embedded store: one SQLite file in WAL mode, synchronous FULL. A thread of its own commits whatever
- * has been accepted since the last commit as one group, so that one sync of the disk serves many writers
- * and none of them delays the loop. All objects are also in memory. */
+ * The embedded store: one SQLite file in WAL mode, synchronous FULL. A separate thread
+ * commits everything accepted since the last commit as one group, so that one disk sync
+ * serves many writers and none delays the loop. All objects are in memory as well. */
 #ifndef NEAP_API_STORE_SQLITE_H
 #define NEAP_API_STORE_SQLITE_H
 
@@ -10,20 +10,22 @@
 
 struct neap_store_sqlite_config {
 	const char *file; /* DATA_DIR/neap.db */
-	/* DATA_DIR/store: says that there was a store, so that one which is lost is not taken for a new one. NULL: whatever
-	 * is missing is made. */
+	/* DATA_DIR/store, which reveals a lost store. NULL: whatever is missing is
+	 * created. */
 	const char *marker;
-	bool is_used; /* the folder shows it by other means: one of before there was a marker */
-	/* What is remembered for watches and lists that go on: not older than this, not more than this. */
+	/* other files show that there was a store (from before the marker existed) */
+	bool is_used;
+	/* Limits on the history kept for watches and continued lists: age and size. */
 	int64_t history_usec;
 	size_t history_bytes;
-	/* For the log: a line about what the file makes of itself; may be NULL. */
+	/* Receives log lines about work on the file; may be NULL. */
 	void (*say)(void *arg, bool is_problem, const char *text);
 	void *arg;
 };
 
-/* Loads everything. Errors name the file and what to do: NEAP_EUNSUPPORTED for a file of a newer neap,
- * NEAP_EINVAL for a damaged one or a lost one (nothing is changed), NEAP_ECONFLICT when another process has it. */
+/* Loads everything. Errors name the file and what to do: NEAP_EUNSUPPORTED for a file of
+ * a newer neap; NEAP_EINVAL for a damaged or lost file (nothing is changed);
+ * NEAP_ECONFLICT when another process has it open. */
 int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 			   struct neap_store **ret, struct neap_error *err);
 struct neap_store_facts {
@@ -32,8 +34,8 @@ struct neap_store_facts {
 	int format;
 };
 
-/* Looks a file through as a start does, and SQLite's own structures as well. For a copy: what is in a log
- * beside it is taken over. Errors as of neap_store_sqlite_open. */
+/* Checks a file as a start does, and SQLite's own structures too. For copies: a log
+ * beside it is merged into the file. Errors as in neap_store_sqlite_open. */
 int neap_store_sqlite_check(const char *file, struct neap_store_facts *ret,
 			    struct neap_error *err);
 

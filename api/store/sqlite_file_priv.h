@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the embedded store's file share: opening and commits (sqlite_file.c), its formats
- * (sqlite_format.c), reading all of it (sqlite_load.c). */
+ * Shared by the parts of the embedded store's file: opening and commits (sqlite_file.c),
+ * formats (sqlite_format.c), loading (sqlite_load.c). */
 #ifndef NEAP_API_STORE_SQLITE_FILE_PRIV_H
 #define NEAP_API_STORE_SQLITE_FILE_PRIV_H
 
@@ -11,8 +11,8 @@
 
 #define NEAP_SQLITE_FORMAT 2
 
-/* What the rows are together, so that one which is missing, too many or of another time is known. The digest adds up
- * the sums of all rows of both tables. */
+/* Totals over all rows, which reveal a row that is missing, extra or outdated. The digest
+ * is the sum of the checksums of all rows of both tables. */
 struct neap_sqlite_totals {
 	int64_t objects;
 	uint64_t digest;
@@ -33,27 +33,26 @@ struct neap_sqlite_file {
 	char path[256];
 	char id[NEAP_STORE_ID];
 	int64_t format;
-	struct neap_sqlite_totals totals; /* durable */
-	struct neap_sqlite_totals
-		pending; /* with what the commit under way has changed */
+	struct neap_sqlite_totals totals;  /* durable */
+	struct neap_sqlite_totals pending; /* including the commit in progress */
 };
 
 int neap_sqlite_damaged(const struct neap_sqlite_file *file, const char *what,
 			struct neap_error *err);
-/* What became of a call, by SQLite's code. */
+/* Translates SQLite's result code into an error. */
 int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
 		       struct neap_error *err);
 int neap_sqlite_run(struct neap_sqlite_file *file, const char *sql,
 		    struct neap_error *err);
-/* The one number that a query gives. */
+/* Runs a query with a single number as result. */
 int neap_sqlite_ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret,
 		    struct neap_error *err);
 
-/* Makes the tables of a new file, refuses those of others and of newer ones, and, with what for, brings older ones to
- * the present format. */
+/* Creates the tables of a new file, refuses foreign and newer files, and, as what allows,
+ * converts older ones to the present format. */
 int neap_sqlite_migrate(struct neap_sqlite_file *file,
 			const struct neap_sqlite_open *what, struct neap_error *err);
-/* The state row, of a file of the present format. */
+/* Reads the state row of a file in the present format. */
 int neap_sqlite_state(struct neap_sqlite_file *file, int64_t *ret_version,
 		      struct neap_error *err);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the two sides of the embedded store share: the loop's (sqlite.c) and the thread that commits
- * (sqlite_commit.c).
+ * Shared by the two sides of the embedded store: the loop's (sqlite.c) and the commit
+ * thread (sqlite_commit.c).
  *
- * Ownership: an operation belongs to the thread from the queue's end to the heard list's, and its objects
- * are only read there; counts of references are the loop's alone. */
+ * Ownership: an operation belongs to the thread from the queue to the list of heard ones,
+ * and the thread only reads its objects; only the loop changes reference counts. */
 #ifndef NEAP_API_STORE_SQLITE_PRIV_H
 #define NEAP_API_STORE_SQLITE_PRIV_H
 
@@ -21,16 +21,16 @@ struct operation {
 	struct neap_object *object; /* NULL: deleted */
 	struct neap_object *last;   /* of a deletion */
 	struct neap_sqlite_row row;
-	bool is_write; /* else nothing changes, and it only waits for what came before */
+	bool is_write; /* else it changes nothing and waits for earlier writes */
 	size_t bytes;
 	neap_store_done *done;
 	void *arg;
-	struct neap_error err; /* set by the thread; code 0 when it is durable */
+	struct neap_error err; /* set by the thread; code 0 when durable */
 };
 
 STAILQ_HEAD(operations, operation);
 
-/* A commit by itself, of whatever size. */
+/* A separate commit of any size. */
 struct batch {
 	struct operations operations;
 	bool is_wanted, is_done;
@@ -43,16 +43,17 @@ struct sqlite_store {
 	char marker[256];               /* "": none */
 	bool is_marked;                 /* as open */
 	int64_t accepted;               /* version of the newest accepted write */
-	int64_t last_id, last_resource; /* given to entries and resources */
-	size_t waiting, waiting_bytes;  /* accepted, not shown yet */
-	struct neap_error dead;         /* why nothing is written any more; code 0 */
+	int64_t last_id, last_resource; /* last ids given to entries and resources */
+	size_t waiting, waiting_bytes;  /* accepted and not yet visible */
+	/* why nothing can be written any more; code 0: it can */
+	struct neap_error dead;
 	void (*say)(void *arg, bool is_problem, const char *text);
 	void *arg;
-	bool is_short; /* of memory for the last change, which was told */
-	bool is_full;  /* the disk took nothing the last time */
+	bool is_short; /* memory was short at the last change; reported */
+	bool is_full;  /* the disk was full at the last attempt */
 	struct neap_store_replace *replace; /* under way; NULL */
 	int holds;
-	bool is_owed; /* the thread is to be woken with the last of them */
+	bool is_owed; /* the thread is woken when the last hold is released */
 	int fd;
 	pthread_t thread;
 	bool is_checked; /* the thread's alone */
@@ -61,34 +62,34 @@ struct sqlite_store {
 	pthread_cond_t wake;
 	struct operations queue, heard;
 	struct batch batch;
-	bool is_failed; /* the thread waits until the loop has taken the queue back */
+	bool is_failed; /* the thread waits until the loop has taken back the queue */
 	bool is_ending;
 };
 
-/* What the loop does with an operation when it has been heard. Shows what it makes: it is durable. */
+/* Processes a finished operation on the loop: makes its durable result visible. */
 void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
 		      int64_t now);
 /* It never was. */
 void neap_sqlite_forget_failed(struct sqlite_store *sqlite, struct operation *operation);
-/* One write less is on its way to the entry, which may go with it. */
+/* One write of the entry less is pending; the entry may be freed. */
 void neap_sqlite_leave_entry(struct operation *operation);
 void neap_sqlite_operation_free(struct operation *operation);
-/* Its row, of the version that was accepted last. */
+/* Fills the row with the version accepted last. */
 void neap_sqlite_fill_row(struct sqlite_store *sqlite, struct operation *operation);
-/* A commit failed: err becomes what writers are told. Or it did not. */
+/* Handles a failed commit: sets err to what writers are told; or clears the failure. */
 void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err);
 void neap_sqlite_written(struct sqlite_store *sqlite);
 
 /* As neap_store_replace_new. */
 int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_replace **ret,
 			    struct neap_error *err);
-/* Nothing else may be written; NULL is fine. */
+/* While true, no other writes are accepted; accepts NULL. */
 bool neap_sqlite_replace_is_busy(const struct neap_store_replace *replace);
-/* Goes on with a replacement, a piece at a time. */
+/* Continues a replacement by one piece. */
 void neap_sqlite_replace_turn(struct sqlite_store *sqlite);
 
 void neap_sqlite_poke(const struct sqlite_store *sqlite);
-/* arg is the store. Ends when it is told to and nothing waits. */
+/* The commit thread; arg is the store. Ends when told to and nothing is queued. */
 void *neap_sqlite_commit(void *arg);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where objects are kept. One interface; what is behind it (an embedded file, a kube-apiserver) its
- * callers cannot tell. Reads and watches are answered from memory and show only what is durable; a write
- * is accepted or refused at once, against the newest accepted state, and answered when it is durable.
- * Everything happens on the loop's thread.
+ * The object store behind one interface; callers cannot tell what implements it. Reads
+ * and watches are served from memory and show only durable state. A write is accepted or
+ * refused at once, against the newest accepted state, and answered when it is durable.
+ * Everything runs on the loop's thread.
  *
- * A resource is named as Kubernetes names it in messages: "pods", "reservations.scheduling.koordinator.sh".
- * Versions are of the whole store: they only grow, and order everything that happened. */
+ * Resources are named as in Kubernetes messages: "pods",
+ * "reservations.scheduling.koordinator.sh". Versions count for the whole store; they only
+ * grow, and order all events. */
 #ifndef NEAP_API_STORE_STORE_H
 #define NEAP_API_STORE_STORE_H
 
 #include "engine/object/object.h"
 
 #define NEAP_STORE_RESOURCE 192 /* bytes of a resource's name, with NUL */
-/* Accepted writes that are not durable yet; more are refused with NEAP_EUNAVAILABLE. */
+/* Limit on accepted writes that are not durable yet; more are refused with
+ * NEAP_EUNAVAILABLE. */
 #define NEAP_STORE_WRITES_MAX      16384
 #define NEAP_STORE_WRITE_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
@@ -22,34 +24,36 @@ struct neap_store_watch;
 
 /* --- reading --- */
 
-/* Version of the newest durable change. */
+/* Returns the version of the newest durable change. */
 int64_t neap_store_version(const struct neap_store *store);
-/* Borrowed, until the loop's next turn; NULL when there is none. */
+/* Borrowed until the loop's next turn; NULL when there is none. */
 struct neap_object *neap_store_find(struct neap_store *store, const char *resource,
 				    const char *ns, const char *name);
-/* What the last accepted write made of it, durable or not: what a change starts from. Nobody may be told
- * of it. */
+/* Returns the result of the last accepted write, durable or not, as the base for another
+ * change. It must not be shown to clients. */
 struct neap_object *neap_store_newest(struct neap_store *store, const char *resource,
 				      const char *ns, const char *name);
 size_t neap_store_count(struct neap_store *store, const char *resource);
 
-/* A place in a list. All zero: the beginning, now. */
+/* A position in a list. Zero: the start of the present state. */
 struct neap_store_place {
-	int64_t version; /* the list is the state at this version */
-	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME]; /* the last one given */
+	int64_t version; /* the list shows the state at this version */
+	/* the last object given */
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 };
 
-/* Takes the objects of one namespace (ns NULL: of all) from place on, in the order of namespace and name,
- * as they were at place->version, until take gives false; the one it was given last is then not passed: it
- * comes first the next time. place is moved on. Returns 1 when there may be more, 0 at the end, -NEAP_EGONE
- * when that version is not remembered any more. take must not write; objects are borrowed. */
+/* Lists the objects of a namespace (ns NULL: of all) from place on, by namespace and
+ * name, as of place->version, until take returns false; the object it refused comes first
+ * next time. Advances place. Returns 1 when there may be more, 0 at the end, -NEAP_EGONE
+ * when that version is not in the history any more. take must not write; objects are
+ * borrowed. */
 int neap_store_list(struct neap_store *store, const char *resource, const char *ns,
 		    struct neap_store_place *place,
 		    bool (*take)(void *arg, struct neap_object *object), void *arg,
 		    struct neap_error *err);
 
-/* Gives what neap_store_newest would of each name of a namespace behind the name after ("": of all), in order, until
- * take says false. take must not write. */
+/* Lists what neap_store_newest would return for each name of a namespace after the name
+ * after ("": for all), in order, until take returns false. take must not write. */
 void neap_store_list_newest(struct neap_store *store, const char *resource,
 			    const char *ns, const char *after,
 			    bool (*take)(void *arg, struct neap_object *object),
@@ -57,9 +61,9 @@ void neap_store_list_newest(struct neap_store *store, const char *resource,
 
 /* --- writing --- */
 
-/* Called once, from the loop, when the write is durable (object as it is now, borrowed; the last state of
- * one that was deleted) or has failed (object NULL): NEAP_EUNAVAILABLE when the disk does not take it,
- * NEAP_ENOMEM, else NEAP_EINTERNAL: nothing is written any more. */
+/* Called once from the loop when the write is durable (with the present object, borrowed;
+ * after a delete its last state), or failed (object NULL): NEAP_EUNAVAILABLE: the disk
+ * refused it; NEAP_ENOMEM; NEAP_EINTERNAL: the store cannot write any more. */
 typedef void neap_store_done(void *arg, struct neap_object *object,
 			     const struct neap_error *err);
 
@@ -69,28 +73,29 @@ struct neap_store_write {
 	enum neap_store_verb verb;
 	const char *resource;
 	const char *ns, *name; /* as in the object */
-	json_t *object;        /* taken; of a DELETE NULL, or the last state to be told */
-	const char *const *fields; /* selectable ones, as neap_object_new_take has them */
-	int64_t version;       /* of the newest state that this was made from; 0: any */
+	json_t *object;        /* taken; for a DELETE NULL, or the last state to report */
+	const char *const *fields; /* selectable fields, as in neap_object_new_take */
+	int64_t version;       /* of the newest state this write is based on; 0: any */
 	neap_store_done *done; /* may be NULL */
 	void *arg;
 };
 
-/* 0: accepted, and done will be called. Refused at once, without done: NEAP_EEXISTS, NEAP_ENOTFOUND,
- * NEAP_ECONFLICT (another version), NEAP_EINVAL and NEAP_ETOOLARGE (the object), NEAP_EUNAVAILABLE,
- * NEAP_ENOMEM. An update that changes nothing is durable with the state before, keeps its version, and
- * nobody is told. */
+/* Returns 0 when accepted; done will be called. Refused at once, without done:
+ * NEAP_EEXISTS, NEAP_ENOTFOUND, NEAP_ECONFLICT (another version), NEAP_EINVAL and
+ * NEAP_ETOOLARGE (the object), NEAP_EUNAVAILABLE, NEAP_ENOMEM. An update that changes
+ * nothing keeps the version, produces no event, and is answered when the earlier state is
+ * durable. */
 int neap_store_write_take(struct neap_store *store, struct neap_store_write *write,
 			  struct neap_error *err);
 
-/* What is accepted, durable or not. */
+/* Totals of what is accepted, durable or not. */
 struct neap_store_used {
 	size_t objects;
-	uint64_t bytes; /* of their texts and of what selectors ask for */
+	uint64_t bytes; /* of their texts and index data */
 };
 struct neap_store_used neap_store_used(const struct neap_store *store);
-/* How much there may be; 0: any number. Whoever writes for somebody keeps them (api/kube/quota.c): the store itself
- * takes all, as what keeps a system going must go on. */
+/* Quotas; 0: no limit. The request path enforces them for clients (api/kube/quota.c); the
+ * store itself accepts everything, so that essential writes always succeed. */
 struct neap_store_limits {
 	size_t objects;
 	uint64_t bytes;
@@ -99,12 +104,13 @@ struct neap_store_limits {
 void neap_store_set_limits(struct neap_store *store,
 			   const struct neap_store_limits *limits);
 struct neap_store_limits neap_store_limits(const struct neap_store *store);
-/* Objects that name an owner of that uid; and those of the owner that has the most. */
+/* Returns the number of objects that name an owner with that uid; and the largest such
+ * number. */
 size_t neap_store_owned(const struct neap_store *store, const char *uid);
 size_t neap_store_owned_most(const struct neap_store *store);
 
-/* Until the same number of neap_store_release, what is accepted may wait for a commit in common: for a piece of a turn of
- * the loop that writes much. What is begun is not stopped. */
+/* Delays commits until the same number of neap_store_release calls, so that many writes
+ * in one turn share a commit. A commit in progress is not stopped. */
 void neap_store_hold(struct neap_store *store);
 void neap_store_release(struct neap_store *store);
 
@@ -115,23 +121,24 @@ enum neap_store_what { NEAP_STORE_ADDED, NEAP_STORE_MODIFIED, NEAP_STORE_DELETED
 struct neap_store_event {
 	enum neap_store_what what;
 	int64_t version;
-	struct neap_object
-		*object; /* as it became; of a deletion its last state, with the
-				     * version of the deletion */
+	/* the new state; after a deletion the last state with the version of the
+	 * deletion */
+	struct neap_object *object;
 	struct neap_object *before; /* NULL when it was added */
 };
 
-/* Everything of the resource after version: to be taken at once by neap_store_watch_next until it gives 0;
- * ready is called, once and from neap_store_hear, when there is something again. -NEAP_EGONE when what followed
- * version is not remembered any more. */
+/* Watches a resource after version. Call neap_store_watch_next until it returns 0; ready
+ * is then called once, from neap_store_hear, when there is something again. -NEAP_EGONE
+ * when the history after version is gone. */
 int neap_store_watch_new(struct neap_store *store, const char *resource, int64_t version,
 			 void (*ready)(void *arg), void *arg,
 			 struct neap_store_watch **ret, struct neap_error *err);
-/* 1: *ret is the next event, borrowed until the next call. 0: nothing now. -NEAP_EGONE: the watch was too
- * slow, and events that it did not take are forgotten. */
+/* Returns 1 with the next event, borrowed until the next call; 0 when there is none;
+ * -NEAP_EGONE when the watch was too slow and missed events. */
 int neap_store_watch_next(struct neap_store_watch *watch, struct neap_store_event **ret,
 			  struct neap_error *err);
-/* Version up to which everything has been given by neap_store_watch_next when it gave 0. */
+/* After neap_store_watch_next returned 0: the version up to which everything was
+ * given. */
 int64_t neap_store_watch_version(const struct neap_store_watch *watch);
 void neap_store_watch_free(struct neap_store_watch *watch);
 
@@ -139,27 +146,27 @@ void neap_store_watch_free(struct neap_store_watch *watch);
 
 struct neap_store_snapshot;
 
-/* Everything as it is now, however long it is read: a pointer for each object; what is changed or deleted
- * meanwhile stays in memory. */
+/* A snapshot of all objects, stable however long it is read: one pointer per object;
+ * objects changed or deleted meanwhile stay in memory. */
 int neap_store_snapshot_new(struct neap_store *store, struct neap_store_snapshot **ret,
 			    struct neap_error *err);
 int64_t neap_store_snapshot_version(const struct neap_store_snapshot *snapshot);
 size_t neap_store_snapshot_count(const struct neap_store_snapshot *snapshot);
-/* The next one, borrowed; NULL at the end. *ret_resource is set with it. */
+/* Returns the next object with *ret_resource, borrowed; NULL at the end. */
 struct neap_object *neap_store_snapshot_next(struct neap_store_snapshot *snapshot,
 					     const char **ret_resource);
-/* Before the store goes. NULL is fine. */
+/* Call before the store is freed. Accepts NULL. */
 void neap_store_snapshot_free(struct neap_store_snapshot *snapshot);
 
 /* --- its life --- */
 
-/* Readable when there is something to hear. */
+/* Readable when neap_store_hear has work. */
 int neap_store_fd(const struct neap_store *store);
-/* Shows what has become durable, and calls done and ready. They may write, watch and end watches, also
- * their own. */
+/* Makes durable changes visible and calls done and ready, which may write, start watches
+ * and end any watch. */
 void neap_store_hear(struct neap_store *store);
-/* Waits for what was accepted, calls every done, and closes. What a done writes now is refused with
- * NEAP_EUNAVAILABLE. Watches must be gone. */
+/* Waits for accepted writes, calls every done, and closes. Writes from a done are refused
+ * with NEAP_EUNAVAILABLE. Watches must have ended. */
 void neap_store_free(struct neap_store *store);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Check sums of what is stored. They tell accidents, not enemies: FNV-1a over words, in which no change of a single
- * word stays unseen. */
+ * Checksums of stored data against accidents, not against attackers: FNV-1a over words,
+ * where a change of any single word is always noticed. */
 #ifndef NEAP_API_STORE_SUM_H
 #define NEAP_API_STORE_SUM_H
 
@@ -11,9 +11,9 @@
 
 uint64_t neap_sum_bytes(uint64_t sum, const void *bytes, size_t len);
 uint64_t neap_sum_number(uint64_t sum, int64_t number);
-/* As it is kept: never negative. */
+/* The stored form: never negative. */
 int64_t neap_sum_end(uint64_t sum);
-/* Of version, meta and text. */
+/* Over version, meta and text. */
 int64_t neap_sum_object(const struct neap_object *object);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loop that knows how long its turns are: everybody else waits for the one at work. Told in CPU time of the
- * loop's thread, which neither waiting nor a busy machine changes. */
+ * An event loop that measures its turns, because everything else waits during one.
+ * Measured in CPU time of the loop's thread, which excludes waiting and other
+ * processes. */
 #ifndef NEAP_API_TASK_TURNS_H
 #define NEAP_API_TASK_TURNS_H
 
@@ -9,7 +10,8 @@
 
 struct event_base;
 
-/* Upper ends of the classes in which turns are counted; one more class has all that took longer. */
+/* Upper bounds of the classes in which turns are counted; one more class has all longer
+ * ones. */
 #define NEAP_TURN_BOUNDS 12
 extern const int64_t neap_turn_bounds_usec[NEAP_TURN_BOUNDS];
 
@@ -18,9 +20,9 @@ struct neap_turns {
 	int64_t usec; /* of all */
 };
 
-/* As event_base_dispatch, and counts. */
+/* Like event_base_dispatch, with counting. */
 void neap_turns_run(struct event_base *base, struct neap_turns *turns);
-/* One turn of so long. */
+/* Counts one turn. */
 void neap_turns_note(struct neap_turns *turns, int64_t usec);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads YAML as kubectl does, into JSON. yaml_write.h writes it. */
+ * Reads YAML as kubectl does, into JSON. yaml_write.h is the writer. */
 #ifndef NEAP_API_YAML_YAML_H
 #define NEAP_API_YAML_YAML_H
 
@@ -8,15 +8,15 @@
 
 #include "engine/base/error.h"
 
-/* One YAML file can hold several documents. */
+/* A YAML file may contain several documents. */
 #define NEAP_YAML_MAX       (4 * 1024 * 1024)
 #define NEAP_YAML_DOCUMENTS 1000
-#define NEAP_YAML_DEPTH     160 /* lists and mappings inside each other */
+#define NEAP_YAML_DEPTH     160 /* nesting of lists and mappings */
 /* In all documents, keys too, each alias counted as what it stands for: how many, and
  * bytes of text. */
 #define NEAP_YAML_VALUES 500000
 #define NEAP_YAML_TEXT   (16 * 1024 * 1024)
-/* Of the body of a request: reading it costs many times what JSON does, and others wait
+/* Size limit for request bodies: YAML costs many times what JSON does, and others wait
  * meanwhile. */
 #define NEAP_YAML_BODY_MAX (512 * 1024)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON as YAML, for people and for tools that read it. */
+ * Writes JSON as YAML, for people and for tools. */
 #ifndef NEAP_API_YAML_YAML_WRITE_H
 #define NEAP_API_YAML_YAML_WRITE_H
 
@@ -8,9 +8,9 @@
 
 #include "engine/base/buf.h"
 
-/* Adds value as one YAML document, in blocks, members in their order, ASCII only. A text
- * that YAML 1.1 or 1.2 would read as something else stands in quotes. Without memory out
- * fails. */
+/* Appends value as one YAML document in block style, members in order, ASCII only. Texts
+ * that YAML 1.1 or 1.2 would read as another type are quoted. out fails without
+ * memory. */
 void neap_yaml_add(struct neap_buf *out, const json_t *value);
 
 #endif
