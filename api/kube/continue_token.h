@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The "continue" token of a list: the version that all its pages show, and the last object given. Opaque
- * to clients, who cannot harm more with one of their own making than with a query. */
+ * The "continue" token of a list: the version that all pages show, and the last object
+ * returned. Opaque to clients; a forged one can do no more than a query. */
 #ifndef NEAP_API_KUBE_CONTINUE_TOKEN_H
 #define NEAP_API_KUBE_CONTINUE_TOKEN_H
 

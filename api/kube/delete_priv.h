@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleting, as the two files share it: delete.c has one object, delete_many.c a collection. */
+ * Deletion, shared by delete.c (one object) and delete_many.c (a collection). */
 #ifndef NEAP_API_KUBE_DELETE_PRIV_H
 #define NEAP_API_KUBE_DELETE_PRIV_H
 
@@ -14,13 +14,13 @@ struct wish {
 	enum propagation propagation;
 };
 
-/* What the body and the query say. wish->options is the caller's to free, also after a failure: -1 with
+/* Parses body and query. The caller frees wish->options, even after a failure: -1 with
  * call->failure. */
 int remove_parse(struct call *call, struct wish *ret);
-/* -1 with call->failure: the wish is not for this one, by its uid or version. */
+/* -1 with call->failure: the preconditions (uid, version) exclude this object. */
 int remove_check(struct call *call, const struct wish *wish,
 		 const struct neap_object *object);
-/* tree: the newest state, given away. */
+/* tree: the newest state, taken over. */
 void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		 const struct neap_object *newest, int status);
 

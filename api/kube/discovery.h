@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is served, as clients ask before anything else: /api, /apis and the lists of resources, in the plain
- * form that every client reads. */
+ * Discovery: /api, /apis and the lists of resources, in the plain form that every client
+ * reads. */
 #ifndef NEAP_API_KUBE_DISCOVERY_H
 #define NEAP_API_KUBE_DISCOVERY_H
 
@@ -16,13 +16,14 @@ json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *g
 json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 				const char *group, const char *version);
 
-/* Whether objects of a kind have "status", "scale", "binding" or "eviction" beside themselves. */
+/* Returns whether a kind has the subresource "status", "scale", "binding" or
+ * "eviction". */
 bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part);
 
-/* Answer with them. group "": core; version "": the group itself. */
+/* Answer with the documents. group "": core; version "": the group itself. */
 void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 				 struct neap_http_request *request);
-/* GET /: the paths that there are. */
+/* GET /: the list of paths. */
 void neap_kube_discover_paths(const struct neap_kube_registry *registry,
 			      struct neap_http_request *request);
 void neap_kube_discover_groups(const struct neap_kube_registry *registry,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects over HTTP as a kube-apiserver serves them: discovery, reading, watching, writing. What kinds
- * there are says the registry; where they are kept, the store. Everything runs on the loop's thread. */
+ * Objects over HTTP as a kube-apiserver serves them: discovery, reading, watching,
+ * writing. The registry has the kinds, the store the objects. Everything runs on the
+ * loop's thread. */
 #ifndef NEAP_API_KUBE_KUBE_H
 #define NEAP_API_KUBE_KUBE_H
 
@@ -9,7 +10,7 @@
 #include "api/kube/base/registry.h"
 #include "api/store/store.h"
 
-/* Watches that are open at once. */
+/* Limit on open watches. */
 #define NEAP_KUBE_WATCHES_MAX 4096
 
 struct neap_kube;
@@ -20,19 +21,20 @@ struct neap_kube_config {
 	struct neap_store *store;            /* borrowed */
 	struct neap_kube_registry *registry; /* borrowed */
 	int64_t (*now)(void);                /* Unix microseconds; NULL: the clock */
-	bool runs_pods;   /* commands of pods are run here: only admins write pods */
-	int cpu_refs_max; /* pods that may have a CPU by their resource-status; 0: 1 */
+	bool runs_pods;   /* pods' commands run on this machine: only admins write pods */
+	int cpu_refs_max; /* pods that may share a CPU in their resource-status; 0: 1 */
 };
 
 int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 		  struct neap_error *err);
 /* Ends all watches. */
 void neap_kube_free(struct neap_kube *kube);
-/* In which it does what would hold the loop: for tests, and for others' work. */
+/* The queue of its long work: for tests, and for other parts' work. */
 struct neap_tasks *neap_kube_tasks(struct neap_kube *kube);
-/* Before there is one: its part of the address space is answered with 503 until it serves. */
+/* Call before it exists: its part of the address space is answered with 503 until it
+ * serves. */
 void neap_kube_announce(struct neap_http *http);
-/* Puts its routes on the server. */
+/* Registers its routes on the server. */
 int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
 		    struct neap_error *err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reviews: objects that are questions, and are answered and not kept. May I, what may I, may he
- * (authorization.k8s.io), who am I (authentication.k8s.io). They tell what api/kube/rights.h decides. */
+ * Reviews: requests that are answered and not stored. May I, what may I, may another user
+ * (authorization.k8s.io), who am I (authentication.k8s.io). They report what
+ * api/kube/rights.h decides. */
 #ifndef NEAP_API_KUBE_REVIEW_H
 #define NEAP_API_KUBE_REVIEW_H
 
@@ -16,13 +17,14 @@ struct neap_kube_review {
 };
 
 #define NEAP_KUBE_REVIEWS 6
-/* The first of them are everybody's about himself; the others tell an admin about others. */
+/* The first ones are about the caller, for everybody; the others are about other users,
+ * for admins. */
 #define NEAP_KUBE_REVIEWS_FREE 3
 extern const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS];
 
-/* Whether what follows /apis/ is one of them: they are only asked by POST. */
+/* Returns whether the path after /apis/ is a review; they accept only POST. */
 bool neap_kube_is_review(const char *rest);
-/* Routes, which have to come before those of all objects; arg: the struct neap_kube. */
+/* Registers the routes, before those of objects; arg: the struct neap_kube. */
 int neap_kube_reviews_serve(struct neap_kube *kube, struct neap_http *http,
 			    struct neap_error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods of neap's own, inside api/run only: pods.c (how they come and go), pods_spec.c (what they ask for). */
+ * Pods of neap's own, inside api/run only: pods.c (how they come and go), pods_spec.c
+ * (what they ask for). */
 #ifndef NEAP_API_RUN_PODS_PRIV_H
 #define NEAP_API_RUN_PODS_PRIV_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What containers printed, over HTTP: GET pods/NAME/log, with the parameters that "kubectl logs" has. */
+ * Container logs over HTTP: GET pods/NAME/log, with the parameters of "kubectl logs". */
 #ifndef NEAP_API_KUBE_LOG_LOG_H
 #define NEAP_API_KUBE_LOG_LOG_H
 
 #include "api/kube/kube.h"
 
-/* Answers that are open at once, followers or not; more are refused (429). */
+/* Open answers, followers or not; more are refused (429). */
 #define NEAP_KUBE_LOGS_MAX 256
-/* How often it is looked whether there is more for followers. */
+/* Interval of checks for new output for followers. */
 #define NEAP_KUBE_LOGS_MSEC 250
 
-/* From now on pods/NAME/log is served from dir, the keeper's folder (hw/keeper/keeper.h), which must be there; until
- * then it is answered with 404. Once. */
+/* Serves pods/NAME/log from dir, the keeper's directory (hw/keeper/keeper.h), which must
+ * exist; before this call the answer is 404. Call once. */
 int neap_kube_logs_set(struct neap_kube *kube, const char *dir, struct neap_error *err);
 
 #endif

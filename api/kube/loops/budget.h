@@ -28,7 +28,8 @@
 
 struct neap_budget_answer {
 	bool is_allowed;
-	char why[256]; /* "The disruption budget x needs 2 healthy pods and has 2 currently" */
+	/* "The disruption budget x needs 2 healthy pods and has 2 currently" */
+	char why[256];
 };
 
 /* A question goes on in pieces, and is answered by what is true in the last one. */

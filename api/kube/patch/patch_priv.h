@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kinds of patches share. Every tree that is walked here was measured before, so that
- * recursion is bounded by NEAP_PATCH_DEPTH_MAX. Values named const are never changed; results are new
- * trees that the caller owns. */
+ * What the kinds of patches share. Every tree that is walked here was measured before, so
+ * that recursion is bounded by NEAP_PATCH_DEPTH_MAX. Values named const are never
+ * changed; results are new trees that the caller owns. */
 #ifndef NEAP_API_KUBE_PATCH_PATCH_PRIV_H
 #define NEAP_API_KUBE_PATCH_PATCH_PRIV_H
 
@@ -36,7 +36,8 @@ int neap_patch_scalar_compare(const json_t *a, const json_t *b);
 void neap_patch_print(const json_t *value, char *to, size_t size);
 /* "map[string]interface {}", "string", ... */
 const char *neap_patch_type_name(const json_t *value);
-/* Puts the name before the field of an error that has a place in the patch. Returns rc. */
+/* Puts the name before the field of an error that has a place in the patch. Returns
+ * rc. */
 int neap_patch_at(struct neap_patch_run *run, int rc, const char *name);
 int neap_patch_at_index(struct neap_patch_run *run, int rc, size_t index);
 
@@ -62,14 +63,15 @@ int neap_patch_directive_get(struct neap_patch_run *run, const json_t *map,
 /* Two maps. schema NULL: nothing is known. */
 int neap_patch_merge_map(struct neap_patch_run *run, const struct neap_schema *schema,
 			 const json_t *object, const json_t *patch, json_t **ret);
-/* A value of the patch where the object has nothing to merge it with: without directives and without
- * members that are null. *ret is NULL when nothing of it stays. */
+/* A value of the patch where the object has nothing to merge it with: without directives
+ * and without members that are null. *ret is NULL when nothing of it stays. */
 int neap_patch_adopt(struct neap_patch_run *run, const json_t *value, json_t **ret);
 
 /* --- patch_list.c --- */
 
-/* A list of the object (NULL: none) with what the patch has for it (NULL: nothing but an order), in the
- * order that the patch wants (NULL: in that of its items). At least one of the first two is there. */
+/* A list of the object (NULL: none) with what the patch has for it (NULL: nothing but an
+ * order), in the order that the patch wants (NULL: in that of its items). At least one of
+ * the first two is there. */
 int neap_patch_merge_list(struct neap_patch_run *run,
 			  const struct neap_schema_field *field, const json_t *old,
 			  const json_t *change, const json_t *order, json_t **ret);
@@ -88,7 +90,8 @@ struct neap_patch_keys {
 
 #define NEAP_PATCH_NOWHERE SIZE_MAX
 
-/* Room for count keys, all NULL. Without memory -NEAP_ENOMEM; done may follow either way. */
+/* Room for count keys, all NULL. Without memory -NEAP_ENOMEM; done may follow either
+ * way. */
 int neap_patch_keys_init(struct neap_patch_run *run, struct neap_patch_keys *keys,
 			 size_t count);
 void neap_patch_keys_done(struct neap_patch_keys *keys);
