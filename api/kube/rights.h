@@ -40,19 +40,19 @@ struct neap_access_ask {
 	enum neap_http_role role;
 	const char
 		*user; /* of a node: its name with or without "system:node:" before it */
-	const char *verb; /* "get", "list", "watch", "create", ...; "*": all */
+	const char *verb; /* for a node: its name, with or without "system:node:" */
 	const char *group, *resource; /* "", "pods"; "*": all */
 	const char *sub;              /* "status"; "": the object itself; "*": all */
-	const char *ns, *name;        /* "": all, or of the cluster; not known yet */
-	/* The object as it is and as it shall be; NULL: there is none, or it plays no
-	 * part yet. */
+	const char *ns, *name;        /* "": all, or cluster-scoped; not known yet */
+	/* The present and the new object; NULL: there is none, or it does not matter
+	 * yet. */
 	const json_t *before, *after;
-	bool runs_pods; /* commands of pods are run here */
+	bool runs_pods; /* pods' commands run on this machine */
 };
 
-/* *ret_why (may be NULL): more than "may not", or "". The texts are constant. */
+/* *ret_why (may be NULL): a reason beyond "may not", or "". Static texts. */
 bool neap_kube_may(const struct neap_access_ask *ask, const char **ret_why);
-/* The node that a user of that name speaks for. */
+/* Returns the node that a user of that name represents. */
 const char *neap_kube_node_of(const char *user);
 
 #endif
